@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of device-code images: the one place that names the .cu files of this folder. */
+#ifndef XG_IMAGES_H
+#define XG_IMAGES_H
+
+/*
+ * X(name): kernels/name.cu, compiled to name.fatbin and embedded by images.S between the symbols
+ * xg_image_name and xg_image_name_end. To add a .cu file, add its line here: the Makefile reads the
+ * names from this list (one X(...) a line), images.S and table.c expand it.
+ */
+#define XG_IMAGES(X)                                                                               \
+    X(sgemm_element_sm75)                                                                          \
+    X(sgemm_single_block_sm75)                                                                     \
+    X(sgemm_tiled_sm75)                                                                            \
+    X(sgemm_coarse_sm75)                                                                           \
+    X(sgemm_vectorized_sm75)
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel ABI: the one parameter struct that host code (C11) and device code (CUDA) share. */
+#ifndef XG_KABI_H
+#define XG_KABI_H
+
+#include <stdint.h>
+
+/*
+ * The single parameter, passed by value, of every SGEMM kernel in the table (table.h).
+ *
+ * C = alpha * op(A) * op(B) + beta * C, row-major, all addresses in device memory:
+ *   op(A) is (m,k): a is (m,k) with lda >= k, or (k,m) with lda >= m when transa != 0.
+ *   op(B) is (k,n): b is (k,n) with ldb >= n, or (n,k) with ldb >= k when transb != 0.
+ *   c     is (m,n) with ldc >= n.
+ *
+ * m, n, k >= 1. Leading dimensions are in elements; ld * dim may exceed 2^31 (use 64-bit offsets).
+ * beta == 0: C is never read (it may hold NaN). Elements of C outside (m,n) are never written.
+ *
+ * A row of the table with XG_KERNEL_VEC4 additionally requires of the caller: a, b, c are 16-byte
+ * aligned; lda, ldb, ldc are multiples of 4; and where an operand's contiguous extent is no multiple
+ * of 4, the elements up to the next multiple of 4 are zero (the host pipeline's staging pads so).
+ */
+struct xg_sgemm_args {
+    uint64_t a, b, c; /* device addresses of float */
+    int64_t lda, ldb, ldc;
+    int64_t m, n, k;
+    float alpha, beta;
+    int32_t transa, transb; /* kernels with one entry a transpose ignore these: the entry says it */
+};
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* PTX instructions whose place in the program matters: the compiler leaves them where they stand.
+ */
+#ifndef XG_PTX_CUH
+#define XG_PTX_CUH
+
+/*
+ * Written as plain C, a load that is meant to run ahead of its use is moved down to that use
+ * (nvcc 13.0: the global loads to the end of the loop body, the shared ones past its back edge),
+ * and the time that it was to hide is waited for. A volatile asm statement stays.
+ */
+
+/* Reads 16 bytes of shared memory, 16-byte aligned. */
+static __device__ __forceinline__ void xg_ptx_load_shared4(float *to, const float *from)
+{
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+                 : "r"((unsigned)__cvta_generic_to_shared(from))
+                 : "memory");
+}
+
+/* Reads 16 bytes of global memory, 16-byte aligned, or yields zeros without reading. */
+static __device__ __forceinline__ void xg_ptx_load_global4(float *to, const float *from, bool read)
+{
+    asm volatile("{\n"
+                 "    .reg .pred read;\n"
+                 "    setp.ne.b32 read, %5, 0;\n"
+                 "    mov.f32 %0, 0f00000000;\n"
+                 "    mov.f32 %1, 0f00000000;\n"
+                 "    mov.f32 %2, 0f00000000;\n"
+                 "    mov.f32 %3, 0f00000000;\n"
+                 "    @read ld.global.v4.f32 {%0, %1, %2, %3}, [%4];\n"
+                 "}"
+                 : "=&f"(to[0]), "=&f"(to[1]), "=&f"(to[2]), "=&f"(to[3])
+                 : "l"(__cvta_generic_to_global(from)), "r"((int)read)
+                 : "memory");
+}
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* Rung 8: everything 128 bits wide, so that nearly every instruction issued is a multiplication. */
+
+/*
+ * Why. An SM of the H200 starts four warp instructions a cycle, one in each of its quarters, and a
+ * quarter can multiply-add 32 numbers a cycle: a kernel is at the FP32 peak only when *every*
+ * instruction issued is an FFMA. So from here on one counts instructions, not bytes. coarse_2d
+ * spends 16 scalar shared loads on 64 FFMA. Three changes bring that to 4:
+ *
+ * 1. Shared memory is read 4 floats at a time (LDS.128). For that both tiles lie k-major, As[k][m]
+ *    and Bs[k][n], and a thread's 8x8 results are 2x2 quads of 4x4: 2 + 2 loads feed 64 FFMA.
+ * 2. Global memory is read 4 floats at a time (LDG.128) along whichever index is contiguous. An
+ * operand that is contiguous along k (A as it is, B transposed) is *turned* while it is stored: its
+ * four floats go to four rows of the tile. The other kind goes in as it came. The four entries (nn,
+ * nt, tn, tt) differ in this alone.
+ * 3. Nothing waits. While a tile is multiplied the next one is on its way from global memory into
+ *    registers; it is put into the other half of shared memory, so that one barrier a tile
+ * suffices. Within the tile, the operands of step p + 1 are read while those of step p are
+ * multiplied.
+ *
+ * Bank conflicts. A 128-bit shared load is served a half warp at a time when lanes i and i ^ 1, or
+ * lanes i and i ^ 2, want the same address. A warp's 4x8 lanes are numbered so that both hold (one
+ * for A, the other for B): two passes a load, the least there is. A turned store spreads a warp
+ * over 16 rows and 2 quads of k; with 4 floats of padding a row, the second quad falls 16 banks
+ * further and the 32 lanes hit 32 banks.
+ *
+ * Accounts for 128x128x8, 256 threads: 128 * 128 / 2 / (128 + 128) = 32 FLOP a byte fetched from
+ * L2, so 45 TFLOP/s ask for 1.4 TB/s of it, which L2 has several times over. Registers: 64 sums, 32
+ * operands (two steps), 8 on the way, the rest addresses: 128 at most, so that two blocks share an
+ * SM and one multiplies while the other waits at its barrier. Bound: instructions. 64 of about 71
+ * are FFMA, hence at most 90 % of peak, less what register-bank conflicts and the prologue cost.
+ *
+ * Smaller tiles are the same code, for products that have too few large tiles to fill the device;
+ * the larger one has 128 FFMA to 6 loads but only one block an SM.
+ *
+ * Edges. Rows beyond m, n or k are not read: they count as zero. Elements between an extent and the
+ * next multiple of 4 are read with their quad; the caller has zeroed them (kabi.h), so that along k
+ * they add nothing, and along m and n they end in results that are not stored.
+ */
+
+#include "epilogue.cuh"
+#include "ptx.cuh"
+#include "tile.cuh"
+
+/* Floats of padding a row of a tile in shared memory; keeps 16-byte alignment. */
+enum { PAD = 4 };
+
+/* Lanes of a warp: 4 along m, 8 along n, so that a row of C is stored in pieces of 128 bytes. */
+enum { LANES_M = 4, LANES_N = 8 };
+
+/* Tile rows that a wave goes down before it goes right: 264 resident blocks make 16x16 tiles. */
+enum { GROUP = 16 };
+
+/*
+ * One thread's share in bringing an operand's (EXTENT,BK) tile to shared memory: VECTORS quads,
+ * kept in registers between the load and the store. TURN: contiguous along k; else along the
+ * extent.
+ */
+template <int EXTENT, int BK, int THREADS, bool TURN>
+struct operand_mover {
+    enum { VECTORS = EXTENT * BK / 4 / THREADS, STRIDE = EXTENT + PAD };
+    static_assert(VECTORS * 4 * THREADS == EXTENT * BK, "whole quads a thread");
+    /* A thread's quads are equally far apart in the tile: along k, or along the extent. */
+    enum { PER_STEP = TURN ? 2 * EXTENT : EXTENT / 4 };
+    static_assert(THREADS % PER_STEP == 0 || PER_STEP % THREADS == 0, "whole steps");
+    enum {
+        TO_APART = THREADS % PER_STEP == 0 ? THREADS / PER_STEP * (TURN ? 8 : 1) * STRIDE
+                                           : THREADS / (TURN ? 2 : 1) * (TURN ? 1 : 4)
+    };
+
+    const float *at[VECTORS]; /* of the tile to be fetched next */
+    float held[VECTORS][4];
+    int64_t step;      /* elements from a tile to the next */
+    int k_at[VECTORS]; /* the quad's place along k; BK, never reached, where its row does not exist
+                        */
+    float *to0;        /* where the first quad goes in shared memory, a tile (BK,STRIDE) */
+
+    /* Turned: two quads of k, then EXTENT rows, then the next two quads. */
+    static __device__ __forceinline__ int index_x(int vector)
+    {
+        return TURN ? vector / 2 % EXTENT : vector % (EXTENT / 4) * 4;
+    }
+    static __device__ __forceinline__ int index_k(int vector)
+    {
+        return TURN ? (vector % 2 + vector / (2 * EXTENT) * 2) * 4 : vector / (EXTENT / 4);
+    }
+
+    /* stage: the tile in shared memory; data: the operand; first: the tile's first row (of m or n),
+     * `extent` of its rows exist. */
+    __device__ __forceinline__ void init(float *stage, uint64_t data, int64_t ld, int64_t first,
+                                         int extent)
+    {
+        to0 = stage + index_k(threadIdx.x) * STRIDE + index_x(threadIdx.x);
+        step = TURN ? BK : BK * ld;
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++) {
+            const int x = index_x(threadIdx.x + v * THREADS);
+            const int p = index_k(threadIdx.x + v * THREADS);
+            k_at[v] = x < extent ? p : BK;
+            at[v] = (const float *)data + (TURN ? (first + x) * ld + p : p * ld + first + x);
+        }
+    }
+
+    /* Starts the loads of the next tile, of which `depth` steps of k exist. */
+    __device__ __forceinline__ void fetch(int depth)
+    {
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++) {
+            xg_ptx_load_global4(held[v], at[v], k_at[v] < depth);
+            at[v] += step;
+        }
+    }
+
+    /* Puts what was fetched `flip` floats from the last place: into the other stage. */
+    __device__ __forceinline__ void store(int flip)
+    {
+        to0 += flip;
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++) {
+            float *to = to0 + v * TO_APART;
+            if (TURN) {
+                to[0 * STRIDE] = held[v][0];
+                to[1 * STRIDE] = held[v][1];
+                to[2 * STRIDE] = held[v][2];
+                to[3 * STRIDE] = held[v][3];
+            } else {
+                *(float4 *)to = make_float4(held[v][0], held[v][1], held[v][2], held[v][3]);
+            }
+        }
+    }
+};
+
+/* QUADS quads of one step of k, `apart` floats apart. */
+template <int QUADS, int APART>
+static __device__ __forceinline__ void load_fragment(float *fragment, const float *row)
+{
+#pragma unroll
+    for (int q = 0; q < QUADS; q++)
+        xg_ptx_load_shared4(fragment + 4 * q, row + q * APART);
+}
+
+/* Writes a thread's results; (row,col) is where its first quad lies in C. BETA: C is read. */
+template <bool BETA, int TM, int QUADS_N, int APART_M, int APART_N>
+static __device__ __forceinline__ void store_sums(const struct xg_sgemm_args &args,
+                                                  const float (*sum)[QUADS_N * 4], int64_t row,
+                                                  int64_t col)
+{
+#pragma unroll
+    for (int i = 0; i < TM; i++) {
+        const int64_t at = row + i / 4 * APART_M + i % 4;
+        if (at >= args.m)
+            continue;
+        float *c = (float *)args.c + at * args.ldc + col;
+#pragma unroll
+        for (int q = 0; q < QUADS_N; q++)
+            xg_c_store4<BETA>(args, c + q * APART_N, xg_clip(args.n - col - q * APART_N, 4),
+                              sum[i] + 4 * q);
+    }
+}
+
+/*
+ * A block of WARPS_M x WARPS_N warps; a thread computes QUADS_M x QUADS_N quads of 4x4 results,
+ * spread over its warp's tile so that neighbouring lanes read neighbouring quads.
+ */
+template <int WARPS_M, int WARPS_N, int QUADS_M, int QUADS_N, int BK, bool TRANSA, bool TRANSB>
+static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args)
+{
+    constexpr int THREADS = WARPS_M * WARPS_N * 32;
+    constexpr int APART_M = LANES_M * 4, APART_N = LANES_N * 4;
+    constexpr int BM = WARPS_M * QUADS_M * APART_M, BN = WARPS_N * QUADS_N * APART_N;
+    constexpr int TM = QUADS_M * 4, TN = QUADS_N * 4;
+    constexpr int A_FLOATS = BK * (BM + PAD), STAGE_FLOATS = A_FLOATS + BK * (BN + PAD);
+    __shared__ __align__(16) float shared[2 * STAGE_FLOATS];
+
+    const struct xg_tile tile = xg_tile_find<BM, BN, GROUP>(args);
+    operand_mover<BM, BK, THREADS, !TRANSA> a_mover;
+    operand_mover<BN, BK, THREADS, TRANSB> b_mover;
+    a_mover.init(shared, args.a, args.lda, tile.row, tile.rows);
+    b_mover.init(shared + A_FLOATS, args.b, args.ldb, tile.col, tile.cols);
+
+    /* Lane bits, high to low: m1 n2 n1 m0 n0 (see "Bank conflicts" above). */
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int lane_m = (lane >> 1 & 1) | (lane >> 3 & 2);
+    const int lane_n = (lane & 1) | (lane >> 1 & 6);
+    const int thread_m = warp / WARPS_N * QUADS_M * APART_M + lane_m * 4;
+    const int thread_n = warp % WARPS_N * QUADS_N * APART_N + lane_n * 4;
+
+    float sum[TM][TN] = {};
+    float a[2][TM], b[2][TN];
+    const unsigned tiles_k = (unsigned)((args.k + BK - 1) / BK);
+    const int last_depth = (int)(args.k - (int64_t)(tiles_k - 1) * BK);
+    /* Where this thread reads; moved to the other stage and back by adding `flip`. */
+    const float *a_read = shared + thread_m, *b_read = shared + A_FLOATS + thread_n;
+    int flip = STAGE_FLOATS;
+
+    a_mover.fetch(tiles_k > 1 ? BK : last_depth);
+    b_mover.fetch(tiles_k > 1 ? BK : last_depth);
+    a_mover.store(0);
+    b_mover.store(0);
+    __syncthreads();
+    load_fragment<QUADS_M, APART_M>(a[0], a_read);
+    load_fragment<QUADS_N, APART_N>(b[0], b_read);
+
+    for (unsigned left = tiles_k; left > 0; left--) {
+        /* After the last tile comes one of depth 0: nothing is read, zeros are stored and not used.
+         */
+        const int depth = left > 2 ? BK : left == 2 ? last_depth : 0;
+        a_mover.fetch(depth);
+        b_mover.fetch(depth);
+#pragma unroll
+        for (int p = 0; p < BK; p++) {
+            const int now = p % 2, next = (p + 1) % 2;
+            if (p == BK - 1) {
+                /* Nobody reads the other stage: the barrier before this one came after its last
+                 * use. */
+                a_mover.store(flip);
+                b_mover.store(flip);
+                __syncthreads();
+                a_read += flip;
+                b_read += flip;
+                flip = -flip;
+            }
+            const int row = (p + 1) % BK;
+            load_fragment<QUADS_M, APART_M>(a[next], a_read + row * (BM + PAD));
+            load_fragment<QUADS_N, APART_N>(b[next], b_read + row * (BN + PAD));
+#pragma unroll
+            for (int i = 0; i < TM; i++)
+#pragma unroll
+                for (int j = 0; j < TN; j++)
+                    sum[i][j] = fmaf(a[now][i], b[now][j], sum[i][j]);
+        }
+    }
+
+    if (args.beta == 0.0f)
+        store_sums<false, TM, QUADS_N, APART_M, APART_N>(args, sum, tile.row + thread_m,
+                                                         tile.col + thread_n);
+    else
+        store_sums<true, TM, QUADS_N, APART_M, APART_N>(args, sum, tile.row + thread_m,
+                                                        tile.col + thread_n);
+}
+
+/* One entry: BLOCKS is how many blocks must fit an SM, which bounds the registers. */
+#define ENTRY(tile, suffix, blocks, wm, wn, qm, qn, bk, transa, transb)                            \
+    extern "C" __global__ void __launch_bounds__(wm *wn * 32, blocks)                              \
+        xg_sgemm_vectorized_sm75_##tile##_##suffix(                                                \
+            const __grid_constant__ struct xg_sgemm_args args)                                     \
+    {                                                                                              \
+        multiply<wm, wn, qm, qn, bk, transa, transb>(args);                                        \
+    }
+#define ENTRIES(tile, blocks, wm, wn, qm, qn, bk)                                                  \
+    ENTRY(tile, nn, blocks, wm, wn, qm, qn, bk, false, false)                                      \
+    ENTRY(tile, nt, blocks, wm, wn, qm, qn, bk, false, true)                                       \
+    ENTRY(tile, tn, blocks, wm, wn, qm, qn, bk, true, false)                                       \
+    ENTRY(tile, tt, blocks, wm, wn, qm, qn, bk, true, true)
+
+/*      tile, blocks, warps, quads, step */
+ENTRIES(128x256x8, 1, 2, 4, 4, 2, 8)
+ENTRIES(128x128x8, 2, 4, 2, 2, 2, 8)
+ENTRIES(64x64x16, 4, 2, 2, 2, 1, 16)
+ENTRIES(32x32x16, 8, 2, 1, 1, 1, 16)

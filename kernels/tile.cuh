@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a block works: its tile of C, and how an operand lies in memory. */
+#ifndef XG_TILE_CUH
+#define XG_TILE_CUH
+
+#include "kabi.h"
+
+/* A tile of C: its first row and column, and how many of its rows and columns are inside C. */
+struct xg_tile {
+    int64_t row, col;
+    int rows, cols;
+};
+
+/*
+ * op(X)(i,j) is data[i * row_stride + j * col_stride]: one of the strides is 1, the other the
+ * leading dimension. The walk along memory is coalesced where the stride along threadIdx.x is 1.
+ */
+struct xg_operand {
+    const float *data;
+    int64_t row_stride, col_stride;
+};
+
+static __device__ __forceinline__ struct xg_operand xg_operand_a(const struct xg_sgemm_args &args)
+{
+    const float *a = (const float *)args.a;
+    return args.transa ? xg_operand{a, 1, args.lda} : xg_operand{a, args.lda, 1};
+}
+
+static __device__ __forceinline__ struct xg_operand xg_operand_b(const struct xg_sgemm_args &args)
+{
+    const float *b = (const float *)args.b;
+    return args.transb ? xg_operand{b, 1, args.ldb} : xg_operand{b, args.ldb, 1};
+}
+
+/* The smaller of two, as an int: how much of `whole` is left of `left`. */
+static __device__ __forceinline__ int xg_clip(int64_t left, int whole)
+{
+    return left < whole ? (int)left : whole;
+}
+
+/*
+ * The tile of this block. Blocks start in the order of blockIdx.x, so those that run at the same
+ * time are neighbours in that order. They go down GROUP tile rows before they go one tile right: a
+ * wave then covers a patch of C that is about as high as it is wide, and asks the L2 cache for the
+ * fewest distinct rows of A and columns of B. GROUP == 1 is plain row after row.
+ *
+ * The launcher admits at most 2^31 - 1 tiles, so unsigned arithmetic holds.
+ */
+template <int BM, int BN, int GROUP>
+static __device__ __forceinline__ struct xg_tile xg_tile_find(const struct xg_sgemm_args &args)
+{
+    const unsigned tiles_m = (unsigned)((args.m + BM - 1) / BM);
+    const unsigned tiles_n = (unsigned)((args.n + BN - 1) / BN);
+    const unsigned group_rows = min((unsigned)GROUP, tiles_m);
+    const unsigned group = blockIdx.x / (group_rows * tiles_n);
+    const unsigned inside = blockIdx.x % (group_rows * tiles_n);
+    const unsigned first = group * group_rows;
+    const unsigned rows = min(group_rows, tiles_m - first);
+    struct xg_tile tile;
+    tile.row = (int64_t)(first + inside % rows) * BM;
+    tile.col = (int64_t)(inside / rows) * BN;
+    tile.rows = xg_clip(args.m - tile.row, BM);
+    tile.cols = xg_clip(args.n - tile.col, BN);
+    return tile;
+}
+
+#endif

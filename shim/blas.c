@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* Judges what a look-up found, tells the width of its integers, and calls it. */
+#define _GNU_SOURCE
+#include "blas.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "../src/cpu.h"
+
+typedef void (*shim_cblas_function)(int, int, int, int64_t, int64_t, int64_t, float, const float *,
+                                    int64_t, const float *, int64_t, float, float *, int64_t);
+typedef void (*shim_fortran_function)(const char *, const char *, const void *, const void *,
+                                      const void *, const float *, const float *, const void *,
+                                      const float *, const void *, const float *, float *,
+                                      const void *, size_t, size_t);
+typedef int (*shim_isamax_function)(const int64_t *, const float *, const int64_t *);
+
+static const char *shim_basename(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* This library, or another copy (one linked, one preloaded): calling it would come back for ever.
+ */
+static bool shim_is_shim(const Dl_info *info)
+{
+    Dl_info self;
+    if (dladdr(shim_symbols, &self) && self.dli_fbase == info->dli_fbase)
+        return true;
+    return !strncmp(shim_basename(info->dli_fname), "libxgemm_shim.", 14);
+}
+
+/*
+ * Whether a library whose names say nothing has 64-bit integers. It is asked for the largest of 3
+ * elements, with a count whose low half is 3 and which is negative as a whole: only a library that
+ * looks at all 64 bits answers 0, BLAS's answer for an empty vector. A library without isamax_ is
+ * judged by its file name.
+ */
+static bool shim_library_is_wide(const Dl_info *info)
+{
+    static const float x[3] = {1.0f, 2.0f, 3.0f};
+    static const int64_t count = INT64_MIN + 3, stride = 1;
+    Dl_info found;
+    void *handle = dlopen(info->dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    void *isamax = handle ? dlsym(handle, "isamax_") : NULL;
+    bool wide;
+
+    if (isamax && dladdr(isamax, &found) && found.dli_fbase == info->dli_fbase) {
+        wide = ((shim_isamax_function)isamax)(&count, x, &stride) == 0;
+    } else {
+        const char *file = shim_basename(info->dli_fname);
+        wide = strstr(file, "blas64") || strstr(file, "blis64") || strstr(file, "ilp64");
+    }
+    if (handle)
+        dlclose(handle);
+    return wide;
+}
+
+bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct shim_blas *blas)
+{
+    Dl_info info;
+    if (!address || !dladdr(address, &info) || shim_is_shim(&info))
+        return false;
+    blas->function = (void (*)(void))address;
+    blas->name = symbol->name;
+    blas->kind = symbol->kind;
+    blas->int_bytes = symbol->plain && shim_library_is_wide(&info) ? 8 : symbol->int_bytes;
+    return true;
+}
+
+int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_bytes, int best,
+                     struct shim_blas *blas)
+{
+    for (int i = 0; i < SHIM_ID_COUNT && best > 0; i++) {
+        struct shim_blas candidate;
+        if (!shim_blas_accept(dlsym(handle, shim_symbols[i].name), &shim_symbols[i], &candidate))
+            continue;
+        int distance = (candidate.int_bytes != int_bytes ? SHIM_OTHER_WIDTH : 0) +
+                       (candidate.kind != symbol->kind ? SHIM_OTHER_KIND : 0) +
+                       (&shim_symbols[i] != symbol ? SHIM_OTHER_NAME : 0);
+        if (distance < best) {
+            best = distance;
+            *blas = candidate;
+        }
+    }
+    return best;
+}
+
+void shim_blas_keep(const struct shim_blas *blas)
+{
+    (void)dlopen(shim_blas_file(blas), RTLD_LAZY | RTLD_NOLOAD);
+}
+
+const char *shim_blas_file(const struct shim_blas *blas)
+{
+    Dl_info info;
+    return dladdr((void *)blas->function, &info) ? info.dli_fname : "?";
+}
+
+void shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call)
+{
+    if (blas->kind == SHIM_CBLAS) {
+        const struct shim_cblas_args *c = &call->cblas;
+        ((shim_cblas_function)blas->function)(c->order, c->transa, c->transb, c->m, c->n, c->k,
+                                              c->alpha, c->a, c->lda, c->b, c->ldb, c->beta, c->c,
+                                              c->ldc);
+    } else {
+        const struct shim_fortran_args *f = &call->fortran;
+        ((shim_fortran_function)blas->function)(f->transa, f->transb, f->m, f->n, f->k, f->alpha,
+                                                f->a, f->lda, f->b, f->ldb, f->beta, f->c, f->ldc,
+                                                f->transa_length, f->transb_length);
+    }
+}
+
+static bool shim_product_fits(const struct xg_sgemm *p)
+{
+    int64_t dimension = xg_max_i64(p->m, xg_max_i64(p->n, p->k));
+    int64_t stride = xg_max_i64(p->lda, xg_max_i64(p->ldb, p->ldc));
+    return xg_max_i64(dimension, stride) <= INT32_MAX;
+}
+
+void shim_blas_product(const struct shim_blas *blas, const struct xg_sgemm *p)
+{
+    if (!blas->function || (blas->int_bytes == 4 && !shim_product_fits(p))) {
+        xg_cpu_sgemm(p);
+    } else if (blas->kind == SHIM_CBLAS) {
+        ((shim_cblas_function)blas->function)(101, p->transa ? 112 : 111, p->transb ? 112 : 111,
+                                              p->m, p->n, p->k, p->alpha, p->a, p->lda, p->b,
+                                              p->ldb, p->beta, p->c, p->ldc);
+    } else {
+        /* Fortran knows column-major only: the product of the transposes. */
+        ((shim_fortran_function)blas->function)(p->transb ? "T" : "N", p->transa ? "T" : "N", &p->n,
+                                                &p->m, &p->k, &p->alpha, p->b, &p->ldb, p->a,
+                                                &p->lda, &p->beta, p->c, &p->ldc, 1, 1);
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* A real SGEMM in a library of the process: judged, kept loaded, and called. */
+#ifndef SHIM_BLAS_H
+#define SHIM_BLAS_H
+
+#include "args.h"
+
+struct shim_blas {
+    void (*function)(void); /* NULL: there is none, and the built-in loop of src/cpu.h serves */
+    const char *name;       /* the symbol that it was found under; a static string */
+    enum shim_kind kind;
+    int int_bytes; /* of its integers: 4 or 8 */
+};
+
+/*
+ * How far a candidate is from what a call needs. Below SHIM_FORWARDS the call can be passed on
+ * argument for argument; from there on it is translated.
+ */
+enum {
+    SHIM_OTHER_NAME = 1,
+    SHIM_FORWARDS = 2,
+    SHIM_OTHER_KIND = 2,
+    SHIM_OTHER_WIDTH = 4,
+    SHIM_NOTHING = 8, /* more than any sum of the above */
+};
+
+/*
+ * Takes an address that a look-up of symbol gave. False, with *blas untouched, when it is no real
+ * SGEMM: NULL, this library, or another copy of it. From any thread.
+ */
+bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct shim_blas *blas);
+
+/*
+ * Looks in a dlopen handle for the SGEMM nearest to symbol with integers of int_bytes, and takes it
+ * into *blas when it is nearer than `best`. Returns the distance of what *blas now holds.
+ */
+int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_bytes, int best,
+                     struct shim_blas *blas);
+
+/* Holds one reference to the function's library for good: addresses are cached and must not dangle.
+ */
+void shim_blas_keep(const struct shim_blas *blas);
+
+/* The file that the function lies in, for messages. */
+const char *shim_blas_file(const struct shim_blas *blas);
+
+/* Passes the call on argument for argument. Same kind and same width only (see SHIM_FORWARDS). */
+void shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call);
+
+/* Computes any normalised product, in the built-in loop where its integers do not fit the library.
+ */
+void shim_blas_product(const struct shim_blas *blas, const struct xg_sgemm *product);
+
+#endif

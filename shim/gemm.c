@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The door: every intercepted name leads to shim_sgemm, which computes the call through the engine
+ * or passes it on to the caller's own BLAS.
+ */
+#include "../src/dispatch.h"
+#include "../src/log.h"
+#include "next.h"
+
+#define SHIM_EXPORT __attribute__((visibility("default")))
+
+/*
+ * Calls of this thread that are under way. Reference BLAS and BLIS call sgemm_ from their
+ * cblas_sgemm through the PLT, and so come back here: such a call belongs to the one under way, and
+ * is passed on uncounted. Initial-exec: a plain offset, which needs no allocation in a signal
+ * handler or at exit.
+ */
+static _Thread_local int shim_depth __attribute__((tls_model("initial-exec")));
+
+struct shim_pending {
+    const struct shim_call *call;
+    const struct shim_args *args;
+    const struct shim_next *next;
+};
+
+static void shim_cpu_whole(void *context)
+{
+    const struct shim_pending *pending = context;
+    if (pending->next->forwards)
+        shim_blas_forward(&pending->next->blas, pending->call);
+    else
+        shim_blas_product(&pending->next->blas, &pending->args->product);
+}
+
+static void shim_cpu_part(void *context, const struct xg_sgemm *part)
+{
+    const struct shim_pending *pending = context;
+    shim_blas_product(&pending->next->blas, part);
+}
+
+/*
+ * A call that the BLAS standard refuses. The caller's library decides what it means: it may accept
+ * it, report it under its own number, or never return (stop, exit, longjmp, throw), which is why
+ * shim_depth is left alone. Where the call would have to be translated the report is ours.
+ */
+static void shim_refused(const struct shim_pending *pending)
+{
+    if (pending->next->forwards)
+        shim_blas_forward(&pending->next->blas, pending->call);
+    else
+        xg_log(XG_LOG_WARN, "%s: argument %d is illegal; nothing is computed",
+               pending->call->symbol->name, pending->args->illegal);
+}
+
+static void shim_sgemm(enum shim_id id, const void *caller, struct shim_call *call)
+{
+    struct shim_next next;
+    struct shim_args args;
+    struct shim_pending pending = {call, &args, &next};
+
+    call->symbol = &shim_symbols[id];
+    shim_next_find(id, caller, &next);
+    shim_args_read(call, next.int_bytes, &args);
+    if (args.illegal || (args.extension && next.forwards)) {
+        shim_refused(&pending);
+        return;
+    }
+    bool ours =
+        shim_depth++ == 0 && xg_dispatch_wants(args.product.m, args.product.n, args.product.k);
+    if (ours)
+        xg_dispatch_sgemm(call->symbol->name, &args.product,
+                          &(struct xg_cpu){shim_cpu_whole, shim_cpu_part, &pending});
+    else
+        shim_cpu_whole(&pending);
+    shim_depth--;
+}
+
+#define SHIM_ENTRY_CBLAS(name)                                                                     \
+    SHIM_EXPORT void name(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,      \
+                          float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,   \
+                          float beta, float *c, int64_t ldc);                                      \
+    void name(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,     \
+              const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,      \
+              int64_t ldc)                                                                         \
+    {                                                                                              \
+        struct shim_call call = {                                                                  \
+            .cblas = {order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}};       \
+        shim_sgemm(SHIM_ID_##name, __builtin_return_address(0), &call);                            \
+    }
+
+#define SHIM_ENTRY_FORTRAN(name)                                                                   \
+    SHIM_EXPORT void name(const char *transa, const char *transb, const void *m, const void *n,    \
+                          const void *k, const float *alpha, const float *a, const void *lda,      \
+                          const float *b, const void *ldb, const float *beta, float *c,            \
+                          const void *ldc, size_t transa_length, size_t transb_length);            \
+    void name(const char *transa, const char *transb, const void *m, const void *n, const void *k, \
+              const float *alpha, const float *a, const void *lda, const float *b,                 \
+              const void *ldb, const float *beta, float *c, const void *ldc, size_t transa_length, \
+              size_t transb_length)                                                                \
+    {                                                                                              \
+        struct shim_call call = {.fortran = {transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, \
+                                             c, ldc, transa_length, transb_length}};               \
+        shim_sgemm(SHIM_ID_##name, __builtin_return_address(0), &call);                            \
+    }
+
+#define SHIM_ENTRY(name, kind, int_bytes, plain) SHIM_ENTRY_##kind(name)
+SHIM_SYMBOLS(SHIM_ENTRY)

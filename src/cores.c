@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* Counts the cores that this process may use. */
+#define _GNU_SOURCE
+#include "cores.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xg.h"
+
+void xg_cores_mask(cpu_set_t *mask)
+{
+    CPU_ZERO(mask);
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; tasks && (task = readdir(tasks));) {
+        cpu_set_t one;
+        pid_t tid = (pid_t)atoi(task->d_name);
+        if (tid > 0 && sched_getaffinity(tid, sizeof one, &one) == 0)
+            CPU_OR(mask, mask, &one);
+    }
+    if (tasks)
+        closedir(tasks);
+    if (!CPU_COUNT(mask) && sched_getaffinity(0, sizeof *mask, mask) != 0)
+        CPU_SET(0, mask);
+}
+
+/* quota / period from a file of the form "QUOTA PERIOD" (v2) or two files (v1); INFINITY: none. */
+static double read_quota(const char *folder)
+{
+    char path[512];
+    double quota = -1, period = -1;
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", folder);
+    FILE *file = fopen(path, "re");
+    if (file) {
+        if (fscanf(file, "%lf %lf", &quota, &period) != 2)
+            quota = -1; /* "max PERIOD" */
+        fclose(file);
+        return quota > 0 && period > 0 ? quota / period : INFINITY;
+    }
+    const char *const names[] = {"cfs_quota_us", "cfs_period_us"};
+    double *const values[] = {&quota, &period};
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "/sys/fs/cgroup/cpu%s/cpu.%s", folder, names[i]);
+        file = fopen(path, "re");
+        if (!file || fscanf(file, "%lf", values[i]) != 1)
+            *values[i] = -1;
+        if (file)
+            fclose(file);
+    }
+    return quota > 0 && period > 0 ? quota / period : INFINITY;
+}
+
+/* The tightest quota on the way from the process's cgroup to the root. */
+static double cgroup_quota(void)
+{
+    double tightest = read_quota("");
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    char line[400];
+    while (file && fgets(line, sizeof line, file)) {
+        char *controllers = strchr(line, ':');
+        char *folder = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!folder)
+            continue;
+        *folder++ = '\0';
+        folder[strcspn(folder, "\n")] = '\0';
+        bool unified = !strcmp(controllers, ":");
+        if (!unified && !strstr(controllers, "cpu"))
+            continue;
+        for (; *folder && strcmp(folder, "/"); *strrchr(folder, '/') = '\0')
+            tightest = fmin(tightest, read_quota(folder));
+    }
+    if (file)
+        fclose(file);
+    return tightest;
+}
+
+int xg_cores_count(void)
+{
+    cpu_set_t mask;
+    xg_cores_mask(&mask);
+    int count = CPU_COUNT(&mask);
+    double quota = cgroup_quota();
+    if (quota < count)
+        count = (int)ceil(quota);
+    return count > 1 ? count : 1;
+}

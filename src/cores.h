@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The cores that this process may use: affinity masks and cgroup quota. */
+#ifndef XG_CORES_H
+#define XG_CORES_H
+
+#include <sched.h>
+
+/*
+ * The union of the affinity masks of the process's threads. One thread's own mask is not enough:
+ * OpenMP run times pin the threads that call us to single cores, while `taskset` and batch systems
+ * give every thread the same mask, which the union keeps.
+ */
+void xg_cores_mask(cpu_set_t *mask);
+
+/* Cores in that mask, at most what the cgroup's CPU quota (v2 or v1) allows; at least 1. */
+int xg_cores_count(void);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* cuBLAS as one more row of the table: dlopened when a call asks for it, never linked. */
+#ifndef XG_CUBLAS_H
+#define XG_CUBLAS_H
+
+#include "../kernels/kabi.h"
+#include "dev.h"
+
+/*
+ * cublasSgemm for row-major *args (as the column-major transpose), on the stream. The library is
+ * loaded and its handle created at the first call. XG_OK; XG_ERR_NOTFOUND where there is no cuBLAS;
+ * XG_ERR_NOMEM, XG_ERR_DRIVER. The device's context must be current; from any thread (calls take turns).
+ */
+enum xg_status xg_cublas_sgemm(struct xg_dev *dev, const struct xg_sgemm_args *args,
+                               CUstream stream);
+
+/* True when a libcublas can be loaded; loads it. From any thread. */
+bool xg_cublas_present(struct xg_dev *dev);
+
+void xg_cublas_fini(struct xg_dev *dev);
+
+#endif

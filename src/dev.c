@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens a device: driver, primary context, facts, memory budget. */
+#include "dev.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cublas.h"
+#include "image.h"
+#include "log.h"
+
+static enum xg_status attribute(const struct xg_dev *dev, CUdevice_attribute which, int *out)
+{
+    return XG_DRV(&dev->drv, cuDeviceGetAttribute, out, which, dev->device);
+}
+
+static enum xg_status read_facts(struct xg_dev *dev)
+{
+    struct xg_device_facts *facts = &dev->facts;
+    int major = 0, minor = 0;
+    const struct {
+        CUdevice_attribute which;
+        int *out;
+    } wanted[] = {
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor},
+        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &facts->sm_count},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &facts->smem_block_bytes},
+        {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, &dev->copy_engines},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        enum xg_status status = attribute(dev, wanted[i].which, wanted[i].out);
+        if (status != XG_OK)
+            return status;
+    }
+    facts->sm = 10 * major + minor;
+    for (size_t i = 0; i < xg_image_count; i++)
+        facts->images |= xg_image_table[i].begin != xg_image_table[i].end;
+    return XG_DRV(&dev->drv, cuDeviceGetName, dev->name, (int)sizeof dev->name, dev->device);
+}
+
+/* The first ordinal of XGEMM_DEVICES that names a device. */
+static enum xg_status choose_device(struct xg_dev *dev, const char *ordinals)
+{
+    int count = 0;
+    enum xg_status status = XG_DRV(&dev->drv, cuDeviceGetCount, &count);
+    if (status != XG_OK)
+        return status;
+    const char *at = ordinals ? ordinals : "0";
+    while (*at) {
+        char *end;
+        long ordinal = strtol(at, &end, 10);
+        if (end != at && ordinal >= 0 && ordinal < count)
+            return XG_DRV(&dev->drv, cuDeviceGet, &dev->device, (int)ordinal);
+        at = *end ? end + 1 : end;
+    }
+    xg_log(XG_LOG_INFO, "no device of \"%s\" among the %d there", ordinals ? ordinals : "0", count);
+    return XG_ERR_NOTFOUND;
+}
+
+static enum xg_status set_budget(struct xg_dev *dev, int64_t limit_bytes)
+{
+    size_t free_bytes = 0, total_bytes = 0;
+    enum xg_status status = XG_DRV(&dev->drv, cuMemGetInfo, &free_bytes, &total_bytes);
+    /* A tenth stays for others: the program's own CUDA code, a second process on the device. */
+    dev->budget_bytes = free_bytes / 10 * 9;
+    if (limit_bytes > 0 && (size_t)limit_bytes < dev->budget_bytes)
+        dev->budget_bytes = (size_t)limit_bytes;
+    return status;
+}
+
+enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)
+{
+    struct xg_dev *dev = calloc(1, sizeof *dev);
+    if (!dev)
+        return XG_ERR_NOMEM;
+    pthread_mutex_init(&dev->image_lock, NULL);
+    dev->modules = calloc(xg_image_count, sizeof *dev->modules);
+    dev->functions = calloc(4 * xg_kernel_count, sizeof *dev->functions);
+    enum xg_status status = XG_ERR_NOMEM;
+    if (!dev->modules || !dev->functions)
+        goto destroy;
+    if ((status = xg_drv_open(&dev->drv)) != XG_OK)
+        goto destroy;
+    if ((status = choose_device(dev, conf->devices)) != XG_OK)
+        goto destroy;
+    if ((status = read_facts(dev)) != XG_OK)
+        goto destroy;
+    status = XG_DRV(&dev->drv, cuDevicePrimaryCtxRetain, &dev->context, dev->device);
+    if (status != XG_OK) {
+        dev->context = NULL;
+        goto destroy;
+    }
+    if ((status = xg_dev_enter(dev)) != XG_OK)
+        goto destroy;
+    status = set_budget(dev, conf->mem_limit_bytes);
+    if (status == XG_OK && (!dev->facts.images || dev->facts.sm < 75))
+        dev->facts.cublas = xg_cublas_present(dev);
+    xg_dev_leave(dev);
+    if (status != XG_OK)
+        goto destroy;
+    if (!xg_select(&dev->facts, conf->math, NULL, 1024, 1024, 1024)) {
+        xg_log(XG_LOG_INFO, "no kernel serves %s (compute capability %d)", dev->name,
+               dev->facts.sm);
+        status = XG_ERR_NOTFOUND;
+        goto destroy;
+    }
+    xg_log(XG_LOG_INFO, "%s: compute capability %d, %d multiprocessors, %.1f GB to use", dev->name,
+           dev->facts.sm, dev->facts.sm_count, (double)dev->budget_bytes / 1e9);
+    *out = dev;
+    return XG_OK;
+
+destroy:
+    xg_dev_destroy(dev);
+    return status;
+}
+
+void xg_dev_destroy(struct xg_dev *dev)
+{
+    if (dev->context) {
+        if (xg_dev_enter(dev) == XG_OK) {
+            xg_cublas_fini(dev);
+            xg_image_fini(dev);
+            xg_dev_leave(dev);
+        }
+        XG_DRV(&dev->drv, cuDevicePrimaryCtxRelease, dev->device);
+    }
+    xg_drv_close(&dev->drv);
+    pthread_mutex_destroy(&dev->image_lock);
+    free(dev->modules);
+    free(dev->functions);
+    free(dev);
+}
+
+enum xg_status xg_dev_enter(struct xg_dev *dev)
+{
+    return XG_DRV(&dev->drv, cuCtxPushCurrent, dev->context);
+}
+
+void xg_dev_leave(struct xg_dev *dev)
+{
+    CUcontext ours;
+    XG_DRV(&dev->drv, cuCtxPopCurrent, &ours);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Loads the CUDA driver and turns its results into statuses. */
+#include "drv.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "log.h"
+
+#define XG_STRING(text) #text
+#define XG_STRING_OF(macro) XG_STRING(macro)
+
+static enum xg_status fill_table(struct xg_drv *drv)
+{
+/* Pointers to objects and functions differ in ISO C; POSIX gives dlsym's result this meaning. */
+#define XG_DRV_LOAD(function)                                                                      \
+    *(void **)&drv->function = dlsym(drv->library, XG_STRING_OF(function));                        \
+    if (!drv->function) {                                                                          \
+        xg_log(XG_LOG_INFO, "the CUDA driver lacks %s: no GPU", XG_STRING_OF(function));           \
+        return XG_ERR_NOTFOUND;                                                                    \
+    }
+    XG_DRV_FUNCTIONS(XG_DRV_LOAD)
+#undef XG_DRV_LOAD
+    return XG_OK;
+}
+
+enum xg_status xg_drv_open(struct xg_drv *drv)
+{
+    memset(drv, 0, sizeof *drv);
+    /* RTLD_LOCAL: the program's own symbol look-ups must not find the driver because of us. */
+    drv->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!drv->library) {
+        xg_log(XG_LOG_INFO, "no CUDA driver: %s", dlerror());
+        return XG_ERR_NOTFOUND;
+    }
+    enum xg_status status = fill_table(drv);
+    if (status != XG_OK)
+        goto empty;
+
+    CUresult result = drv->cuInit(0);
+    if (result == CUDA_ERROR_NO_DEVICE) {
+        xg_log(XG_LOG_INFO, "the CUDA driver finds no device");
+        status = XG_ERR_NOTFOUND;
+    } else {
+        status = xg_drv_status(drv, result, "cuInit");
+    }
+    if (status == XG_OK)
+        return XG_OK;
+empty:
+    xg_drv_close(drv);
+    return status;
+}
+
+void xg_drv_close(struct xg_drv *drv)
+{
+    memset(drv, 0, sizeof *drv);
+}
+
+enum xg_status xg_drv_status(const struct xg_drv *drv, CUresult result, const char *call)
+{
+    if (result == CUDA_SUCCESS)
+        return XG_OK;
+    const char *name = NULL;
+    if (!drv->cuGetErrorName || drv->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
+        name = "unknown error";
+    xg_log(XG_LOG_INFO, "%s: %s (%d)", call, name, (int)result);
+
+    switch (result) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+        return XG_ERR_NOMEM;
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_INVALID_IMAGE:
+    case CUDA_ERROR_INVALID_PTX:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_NOT_FOUND:
+    case CUDA_ERROR_NOT_SUPPORTED:
+    case CUDA_ERROR_NOT_PERMITTED:
+    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+    case CUDA_ERROR_OPERATING_SYSTEM:
+    case CUDA_ERROR_UNKNOWN:
+        return XG_ERR_DRIVER;
+    default:
+        /*
+         * Illegal address, launch failure, ECC, NVLink, deinitialized at exit, and whatever newer
+         * drivers add: after these no call on the context works again, so nothing is risked by
+         * giving it up.
+         */
+        return XG_ERR_LOST;
+    }
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* The process's one engine: a device, its lanes, and when they may be used. */
+#include "engine.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "cores.h"
+#include "dev.h"
+#include "gemm.h"
+#include "log.h"
+
+/*
+ * Two calls at once hide each other's start and end; more only share the same link. Each lane keeps
+ * its own memory and team.
+ */
+enum { LANES_MAX = 2 };
+
+/* Half of the cores, at most eight: staging then reaches the link's rate (bench/results). */
+enum { STAGE_THREADS_MAX = 8 };
+
+enum { FAILURES_MAX = 3 };
+
+static _Atomic int engine_state = XG_ENGINE_COLD;
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* the state, or a lane's being busy */
+    struct xg_dev *dev;
+    struct {
+        struct xg_lane *lane; /* NULL: not created yet */
+        bool busy;
+    } slots[LANES_MAX];
+    int stage_threads;
+    int failures; /* in a row */
+} engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+enum xg_engine_state xg_engine_state_get(void)
+{
+    return (enum xg_engine_state)atomic_load_explicit(&engine_state, memory_order_acquire);
+}
+
+static void set_state_locked(enum xg_engine_state state)
+{
+    /* A forked child stays one. */
+    if (atomic_load(&engine_state) != XG_ENGINE_FORKED)
+        atomic_store_explicit(&engine_state, state, memory_order_release);
+    pthread_cond_broadcast(&engine.changed);
+}
+
+/* --- Start --------------------------------------------------------------------------------- */
+
+/*
+ * A context does not survive fork, the threads are not there, and the lock may be held by one of
+ * them: the child only learns that it must leave all this alone.
+ */
+static void after_fork_in_child(void)
+{
+    atomic_store(&engine_state, XG_ENGINE_FORKED);
+}
+
+/* exit() while the start is under way: the driver must not be torn down beneath its own cuInit. */
+static void at_exit(void)
+{
+    if (xg_engine_state_get() != XG_ENGINE_STARTING)
+        return;
+    pthread_mutex_lock(&engine.lock);
+    while (xg_engine_state_get() == XG_ENGINE_STARTING)
+        pthread_cond_wait(&engine.changed, &engine.lock);
+    pthread_mutex_unlock(&engine.lock);
+}
+
+static int choose_stage_threads(const struct xg_conf *conf)
+{
+    if (conf->stage_threads > 0)
+        return conf->stage_threads;
+    int half = xg_cores_count() / 2;
+    return half < 1 ? 1 : half > STAGE_THREADS_MAX ? STAGE_THREADS_MAX : half;
+}
+
+static void *start_main(void *arg)
+{
+    const struct xg_conf *conf = arg;
+    struct xg_dev *dev = NULL;
+    struct xg_lane *lane = NULL;
+    int threads = choose_stage_threads(conf);
+    enum xg_status status = xg_dev_create(conf, &dev);
+    if (status == XG_OK)
+        status = xg_lane_create(dev, threads, &lane);
+    if (status != XG_OK && dev) {
+        xg_dev_destroy(dev);
+        dev = NULL;
+    }
+    if (status != XG_OK && status != XG_ERR_NOTFOUND)
+        xg_log(XG_LOG_WARN, "the GPU could not be started (%s): products run on the CPU",
+               xg_status_name(status));
+    pthread_mutex_lock(&engine.lock);
+    engine.dev = dev;
+    engine.slots[0].lane = lane;
+    engine.stage_threads = threads;
+    set_state_locked(status == XG_OK ? XG_ENGINE_READY : XG_ENGINE_NONE);
+    pthread_mutex_unlock(&engine.lock);
+    return NULL;
+}
+
+void xg_engine_start(const struct xg_conf *conf)
+{
+    int cold = XG_ENGINE_COLD;
+    if (!atomic_compare_exchange_strong(&engine_state, &cold, XG_ENGINE_STARTING))
+        return;
+    int saved_errno = errno;
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+    atexit(at_exit);
+
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all,
+                    &before); /* the program's handlers are not for this thread */
+    pthread_t thread;
+    int failed = pthread_create(&thread, NULL, start_main, (void *)(uintptr_t)conf);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!failed) {
+        pthread_detach(thread);
+    } else {
+        pthread_mutex_lock(&engine.lock);
+        set_state_locked(XG_ENGINE_NONE);
+        pthread_mutex_unlock(&engine.lock);
+    }
+    errno = saved_errno;
+}
+
+enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
+{
+    enum xg_engine_state state = xg_engine_state_get();
+    if (state == XG_ENGINE_COLD) {
+        xg_engine_start(conf);
+        state = xg_engine_state_get();
+    }
+    if (state != XG_ENGINE_STARTING)
+        return state;
+    pthread_mutex_lock(&engine.lock);
+    while ((state = xg_engine_state_get()) == XG_ENGINE_STARTING)
+        pthread_cond_wait(&engine.changed, &engine.lock);
+    pthread_mutex_unlock(&engine.lock);
+    return state;
+}
+
+/* --- Lanes --------------------------------------------------------------------------------- */
+
+/* A lane for this thread alone, or -1. Lanes after the first are created when they are needed. */
+static int acquire_lane(bool wait)
+{
+    int found = -1;
+    pthread_mutex_lock(&engine.lock);
+    while (xg_engine_state_get() == XG_ENGINE_READY) {
+        for (int i = 0; i < LANES_MAX && found < 0; i++)
+            if (!engine.slots[i].busy)
+                found = i;
+        if (found >= 0 || !wait)
+            break;
+        pthread_cond_wait(&engine.changed, &engine.lock);
+    }
+    if (found >= 0)
+        engine.slots[found].busy = true;
+    pthread_mutex_unlock(&engine.lock);
+    if (found < 0 || engine.slots[found].lane)
+        return found;
+    struct xg_lane *lane = NULL;
+    if (xg_lane_create(engine.dev, engine.stage_threads, &lane) == XG_OK) {
+        engine.slots[found].lane = lane; /* busy: no other thread looks at it */
+        return found;
+    }
+    pthread_mutex_lock(&engine.lock);
+    engine.slots[found].busy = false;
+    pthread_cond_broadcast(&engine.changed);
+    pthread_mutex_unlock(&engine.lock);
+    return -1;
+}
+
+static bool any_busy_locked(void)
+{
+    bool busy = false;
+    for (int i = 0; i < LANES_MAX; i++)
+        busy |= engine.slots[i].busy;
+    return busy;
+}
+
+/* Given up: what the engine holds goes back, once no call is in it. */
+static void tear_down_locked(void)
+{
+    for (int i = 0; i < LANES_MAX; i++) {
+        if (engine.slots[i].lane)
+            xg_lane_destroy(engine.slots[i].lane);
+        engine.slots[i].lane = NULL;
+    }
+    if (engine.dev)
+        xg_dev_destroy(engine.dev);
+    engine.dev = NULL;
+}
+
+static void count_failure_locked(enum xg_status status)
+{
+    if (status >= XG_OK) {
+        engine.failures = status == XG_OK ? 0 : engine.failures;
+        return;
+    }
+    engine.failures++;
+    bool give_up = status == XG_ERR_LOST || engine.failures >= FAILURES_MAX;
+    static int warned;
+    if (give_up && xg_engine_state_get() == XG_ENGINE_READY) {
+        xg_log(XG_LOG_WARN,
+               "the GPU failed (%s): products run on the CPU from here on; "
+               "results are complete",
+               xg_status_name(status));
+        set_state_locked(XG_ENGINE_NONE);
+    } else if (!give_up) {
+        xg_log_once(&warned, "a product failed on the GPU (%s): the CPU completed it",
+                    xg_status_name(status));
+    }
+}
+
+static void release_lane(int index, enum xg_status status)
+{
+    pthread_mutex_lock(&engine.lock);
+    engine.slots[index].busy = false;
+    count_failure_locked(status);
+    if (xg_engine_state_get() == XG_ENGINE_NONE && !any_busy_locked())
+        tear_down_locked();
+    pthread_cond_broadcast(&engine.changed);
+    pthread_mutex_unlock(&engine.lock);
+}
+
+enum xg_status xg_engine_gemm(const struct xg_sgemm *call, const struct xg_conf *conf,
+                              const struct xg_cpu *cpu, bool wait, struct xg_gemm_result *result)
+{
+    *result = (struct xg_gemm_result){0};
+    if (xg_engine_state_get() != XG_ENGINE_READY)
+        return XG_DECLINED;
+    int lane = acquire_lane(wait);
+    if (lane < 0)
+        return XG_DECLINED;
+    enum xg_status status =
+        xg_gemm_run(engine.slots[lane].lane, call, conf->math, conf->kernel, cpu, result);
+    release_lane(lane, status);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine of a build without CUDA: there is none, and every product runs on the CPU. */
+#include "engine.h"
+
+enum xg_engine_state xg_engine_state_get(void)
+{
+    return XG_ENGINE_NONE;
+}
+
+void xg_engine_start(const struct xg_conf *conf)
+{
+    (void)conf;
+}
+
+enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
+{
+    (void)conf;
+    return XG_ENGINE_NONE;
+}
+
+enum xg_status xg_engine_gemm(const struct xg_sgemm *call, const struct xg_conf *conf,
+                              const struct xg_cpu *cpu, bool wait, struct xg_gemm_result *result)
+{
+    (void)call, (void)conf, (void)cpu, (void)wait;
+    *result = (struct xg_gemm_result){0};
+    return XG_DECLINED;
+}

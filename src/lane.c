@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes, keeps and gives back a lane's resources. */
+#include "lane.h"
+
+#include <stdlib.h>
+
+#include "gemm.h"
+
+/* Waiting threads sleep: the cores belong to the program, whose BLAS may be spinning on them. */
+static const unsigned EVENT_FLAGS = CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC;
+
+static enum xg_status create_streams(struct xg_lane *lane)
+{
+    enum xg_status status = XG_OK;
+    for (int i = 0; i < XG_PIPE_STREAMS && status == XG_OK; i++) {
+        CUstream stream = NULL;
+        status = XG_DRV(&lane->dev->drv, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+        if (status == XG_OK)
+            lane->streams[i] = stream;
+    }
+    return status;
+}
+
+static void destroy_streams(struct xg_lane *lane)
+{
+    for (int i = 0; i < XG_PIPE_STREAMS; i++)
+        if (lane->streams[i])
+            XG_DRV(&lane->dev->drv, cuStreamDestroy, lane->streams[i]);
+}
+
+enum xg_status xg_lane_create(struct xg_dev *dev, int threads, struct xg_lane **out)
+{
+    struct xg_lane *lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return XG_ERR_NOMEM;
+    lane->dev = dev;
+    enum xg_status status = xg_team_create(threads, &lane->team);
+    if (status != XG_OK)
+        goto free_lane;
+    status = XG_ERR_NOMEM;
+    lane->workers = calloc((size_t)xg_team_size(lane->team), sizeof *lane->workers);
+    if (!lane->workers)
+        goto destroy_team;
+    if ((status = xg_dev_enter(dev)) != XG_OK)
+        goto free_workers;
+    status = create_streams(lane);
+    xg_dev_leave(dev);
+    if (status != XG_OK) {
+        xg_lane_destroy(lane);
+        return status;
+    }
+    *out = lane;
+    return XG_OK;
+
+free_workers:
+    free(lane->workers);
+destroy_team:
+    xg_team_destroy(lane->team);
+free_lane:
+    free(lane);
+    return status;
+}
+
+static void destroy_event(struct xg_lane *lane, CUevent event)
+{
+    if (event)
+        XG_DRV(&lane->dev->drv, cuEventDestroy, event);
+}
+
+static void release_buffers(struct xg_lane *lane)
+{
+    for (int w = 0; w < xg_team_size(lane->team); w++)
+        for (int i = 0; i < XG_LANE_BUFFERS; i++) {
+            struct xg_lane_buffer *buffer = &lane->workers[w].buffers[i];
+            destroy_event(lane, buffer->copied);
+            xg_mem_pinned_free(lane->dev, buffer->host);
+        }
+}
+
+static void release_events(struct xg_lane *lane)
+{
+    for (int i = 0; i < lane->event_count; i++) {
+        for (int s = 0; s < XG_PIPE_UP_STREAMS; s++)
+            destroy_event(lane, lane->events[i].ready[s]);
+        destroy_event(lane, lane->events[i].spent);
+    }
+    free(lane->events);
+}
+
+void xg_lane_destroy(struct xg_lane *lane)
+{
+    if (xg_dev_enter(lane->dev) == XG_OK) {
+        xg_lane_drain(lane);
+        release_buffers(lane);
+        release_events(lane);
+        xg_mem_dev_release(lane->dev, &lane->slots);
+        destroy_streams(lane);
+        xg_dev_leave(lane->dev);
+    }
+    xg_team_destroy(lane->team);
+    free(lane->workers);
+    free(lane);
+}
+
+static enum xg_status create_event(struct xg_lane *lane, CUevent *event)
+{
+    if (*event)
+        return XG_OK;
+    CUevent created = NULL;
+    enum xg_status status = XG_DRV(&lane->dev->drv, cuEventCreate, &created, EVENT_FLAGS);
+    if (status == XG_OK)
+        *event = created;
+    return status;
+}
+
+static enum xg_status reserve_events(struct xg_lane *lane, int count)
+{
+    if (count > lane->event_count) {
+        struct xg_pipe_events *grown = realloc(lane->events, (size_t)count * sizeof *grown);
+        if (!grown)
+            return XG_ERR_NOMEM;
+        for (int i = lane->event_count; i < count; i++)
+            grown[i] = (struct xg_pipe_events){0};
+        lane->events = grown;
+        lane->event_count = count;
+    }
+    enum xg_status status = XG_OK;
+    for (int i = 0; i < count && status == XG_OK; i++) {
+        for (int s = 0; s < XG_PIPE_UP_STREAMS && status == XG_OK; s++)
+            status = create_event(lane, &lane->events[i].ready[s]);
+        if (status == XG_OK)
+            status = create_event(lane, &lane->events[i].spent);
+    }
+    return status;
+}
+
+static enum xg_status reserve_buffers(struct xg_lane *lane)
+{
+    enum xg_status status = XG_OK;
+    for (int w = 0; w < xg_team_size(lane->team); w++)
+        for (int i = 0; i < XG_LANE_BUFFERS && status == XG_OK; i++) {
+            struct xg_lane_buffer *buffer = &lane->workers[w].buffers[i];
+            status = create_event(lane, &buffer->copied);
+            if (status == XG_OK && !buffer->host) {
+                void *host;
+                status = xg_mem_pinned_alloc(lane->dev, XG_LANE_BUFFER_BYTES, &host);
+                if (status == XG_OK)
+                    buffer->host = host;
+            }
+        }
+    return status;
+}
+
+enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan)
+{
+    enum xg_status status = xg_mem_dev_reserve(lane->dev, &lane->slots, plan->device_bytes);
+    if (status == XG_OK)
+        status = reserve_events(lane, plan->a_slots + plan->b_slots + plan->c_slots);
+    if (status == XG_OK)
+        status = reserve_buffers(lane);
+    return status;
+}
+
+enum xg_status xg_lane_drain(struct xg_lane *lane)
+{
+    enum xg_status first = XG_OK;
+    for (int i = 0; i < XG_PIPE_STREAMS; i++) {
+        if (!lane->streams[i])
+            continue;
+        enum xg_status status = XG_DRV(&lane->dev->drv, cuStreamSynchronize, lane->streams[i]);
+        if (first == XG_OK)
+            first = status;
+    }
+    return first;
+}

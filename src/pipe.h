@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* One product on its way through a lane: what may move next, what is done, what has failed. */
+#ifndef XG_PIPE_H
+#define XG_PIPE_H
+
+#include <pthread.h>
+
+#include "dev.h"
+#include "plan.h"
+#include "xg.h"
+
+/*
+ * A lane's streams, by index: loads alternate over two (one copy's tail hides the next one's
+ * start), kernels over several where tiles are independent (small tiles then share the device),
+ * write-backs leave in order on one.
+ */
+enum {
+    XG_PIPE_UP = 0,
+    XG_PIPE_UP_STREAMS = 2,
+    XG_PIPE_RUN = XG_PIPE_UP + XG_PIPE_UP_STREAMS,
+    XG_PIPE_RUN_STREAMS = 4,
+    XG_PIPE_DOWN = XG_PIPE_RUN + XG_PIPE_RUN_STREAMS,
+    XG_PIPE_STREAMS = XG_PIPE_DOWN + 1
+};
+
+/* Events of one slot; index as the plan counts slots, A's first, then B's, then C's. */
+struct xg_pipe_events {
+    CUevent
+        ready[XG_PIPE_UP_STREAMS]; /* panel: loaded (one a stream); tile: [0] its value is final */
+    CUevent spent;                 /* panel: its last reader is done; tile: it left the device */
+};
+
+/* Rows of a panel on their way up, or of a tile on their way down. */
+struct xg_pipe_chunk {
+    int64_t item; /* index into the plan's loads or tiles */
+    int64_t rows, width;
+    float *host; /* the first element in the caller's matrix; loads only read it */
+    int64_t host_ld;
+    CUdeviceptr device; /* the first element in the slot */
+    int64_t device_ld;
+    unsigned char *done; /* of a tile: to be set when the rows are in the caller's memory */
+};
+
+struct xg_pipe {
+    /* Constant while the product runs. */
+    struct xg_dev *dev;
+    const struct xg_sgemm *call;
+    const struct xg_plan *plan;
+    enum xg_math math;
+    const char *kernel_name;
+    const CUstream *streams; /* XG_PIPE_STREAMS of the lane's */
+    int run_streams;
+    const struct xg_pipe_events *events;
+    CUdeviceptr base;        /* of the slots */
+    size_t chunk_bytes;      /* of a staging buffer, at most */
+    int64_t chunks_per_tile; /* stride of done */
+    unsigned char *done;     /* a flag a chunk of every tile */
+
+    /* Guarded by lock. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum xg_status status;          /* the first failure, or XG_OK */
+    int64_t load_next, load_row;    /* the next chunk of loads to hand out */
+    int64_t *load_rows_left;        /* of each load: rows not yet enqueued */
+    int64_t run_next;               /* the next run to launch */
+    int64_t tile_next, tile_row;    /* the next chunk of write-backs to enqueue */
+    int64_t tiles_final;            /* tiles whose last run is launched */
+    const struct xg_kernel *kernel; /* of the first run */
+    uint64_t up_bytes, down_bytes;
+};
+
+/*
+ * Readies *pipe, whose constant members except done, chunks_per_tile and run_streams the caller has
+ * set. XG_OK or XG_ERR_NOMEM. xg_pipe_fini frees what it took.
+ */
+enum xg_status xg_pipe_init(struct xg_pipe *pipe);
+void xg_pipe_fini(struct xg_pipe *pipe);
+
+/*
+ * The workers' verbs, from any thread of the team with the device's context current. Each yields
+ * false, or does nothing, once something has failed; failures are kept in pipe->status.
+ */
+
+/* Hands out the next rows to load, when there are any whose slot is free. */
+bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk);
+
+/* Enqueues the copy of a staged chunk (rows, device_ld) and records `copied` behind it; launches
+ * what becomes possible. */
+void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, const float *staged,
+                  CUevent copied);
+
+/* Enqueues the copy of the next finished rows to a staging buffer and records `copied` behind it;
+ * false when none is ready. */
+bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, float *staged,
+                        CUevent copied);
+
+/* Sleeps until something may have become possible. False when nothing is left to hand out. */
+bool xg_pipe_wait(struct xg_pipe *pipe);
+
+void xg_pipe_fail(struct xg_pipe *pipe, enum xg_status status);
+
+/* Rows of a tile that one flag of `done` stands for. */
+int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Which kernel a product gets. Pure: a shape, a device's properties and the kernel table. */
+#ifndef XG_SELECT_H
+#define XG_SELECT_H
+
+#include "../kernels/table.h"
+#include "conf.h"
+#include "xg.h"
+
+/* What selection needs to know of a device. */
+struct xg_device_facts {
+    int sm;                /* compute capability, 10 * major + minor: 90 */
+    int sm_count;          /* multiprocessors */
+    int smem_block_bytes;  /* largest shared memory of one block, after opting in */
+    bool images;           /* this build carries device code */
+    bool cublas;           /* cuBLAS could be loaded; false until it is asked for */
+};
+
+/*
+ * The row for one tile product (m,n,k >= 1) with op(A) transposed or not and op(B) likewise.
+ * math: XG_MATH_STRICT, ACCURATE and TF32 pick among the same FP32 rows until others exist.
+ * name: XGEMM_KERNEL, or NULL to choose.
+ *
+ * Deterministic. Returns NULL when no row of ours serves the device and cuBLAS is not there, or
+ * when name is not in the table. A forced row that cannot serve the shape (single_block on a large
+ * product) gives way to the chosen one: see xg_select_serves.
+ */
+const struct xg_kernel *xg_select(const struct xg_device_facts *facts, enum xg_math math,
+                                  const char *name, int64_t m, int64_t n, int64_t k);
+
+/* True when the row can compute the shape on the device. */
+bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
+                      int64_t n, int64_t k);
+
+/* The row of that name, or NULL. */
+const struct xg_kernel *xg_select_find(const char *name);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* The fake driver's rooms: state, faults, memory, streams, kernels. One lock guards them all. */
+#ifndef FAKE_H
+#define FAKE_H
+
+#include <cuda.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../../kernels/kabi.h"
+#include "fakecuda.h"
+
+enum { FAKE_MAX_DEVICES = 8 };
+
+/* What a driver function needs before it may do its work. */
+enum fake_need {
+    FAKE_NOTHING, /* works before cuInit */
+    FAKE_INIT,    /* works without a context, and on a lost one */
+    FAKE_CONTEXT, /* needs a current context that works */
+};
+
+struct CUctx_st {
+    int device;
+    int refs;      /* primary context: retained so often */
+    CUresult lost; /* what every call returns from now on; CUDA_SUCCESS: the context works */
+    size_t used_bytes;
+};
+
+struct fake_state {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* work was queued or done, or a context was lost */
+    bool initialized, exiting;
+    _Atomic pid_t pid; /* of the process that called cuInit */
+    int devices, sm, sm_count;
+    size_t mem_bytes;
+    long init_ms, delay_us;
+    uint64_t random;
+    struct CUctx_st contexts[FAKE_MAX_DEVICES];
+    struct fakecuda_live live;
+};
+extern struct fake_state fake;
+
+/* Ends the test: the library under test did what a real device would punish unpredictably. */
+void fake_abort(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/*
+ * Every entry point begins with fake_enter, which counts the call, takes the lock and returns the
+ * fault that was asked for, or what the lack of a context makes of it; and ends with fake_leave.
+ */
+CUresult fake_enter(const char *name, enum fake_need need);
+CUresult fake_leave(CUresult result);
+
+/* Functions that give something back do so even when they fail for the state of the context. */
+bool fake_releases(CUresult result);
+
+/* The code with which the operation about to run fails; CUDA_SUCCESS: it does not. */
+CUresult fake_exec_fault(void);
+
+/* A number below `below`, from the seeded sequence. */
+unsigned fake_random(unsigned below);
+
+/* The context current on this thread, or NULL. */
+CUcontext fake_context(void);
+
+/* From now on every call on the context returns the code; what is queued never runs. */
+void fake_context_lose(CUcontext context, CUresult code);
+
+/* memory.c. The bytes behind a device address; ends the test where they are not all allocated. */
+void *fake_mem_dev(CUdeviceptr address, size_t bytes, const char *what);
+/* True: all page-locked; false: none. Ends the test for a mixture. */
+bool fake_mem_pinned(const void *address, size_t bytes, const char *what);
+/* Frees what the context still holds, and counts it. */
+void fake_mem_reclaim(CUcontext context);
+
+/* stream.c. */
+void fake_stream_reclaim(CUcontext context);
+void fake_stream_discard(CUcontext context);
+/* Waits until nothing is queued on any stream. */
+void fake_stream_drain(void);
+/* Ends the thread that executes. */
+void fake_stream_stop(void);
+
+/* One operation on a stream. */
+enum fake_op_kind { FAKE_OP_COPY, FAKE_OP_FILL, FAKE_OP_SGEMM, FAKE_OP_RECORD, FAKE_OP_WAIT };
+
+struct fake_end { /* one end of a copy: host memory or a device address */
+    char *host;
+    CUdeviceptr dev;
+    size_t pitch;
+};
+
+struct fake_record { /* one cuEventRecord; outlives its event where a stream still needs it */
+    int refs;
+    bool done;
+    double when_s;
+};
+
+struct fake_op {
+    struct fake_op *next;
+    enum fake_op_kind kind;
+    uint64_t sequence;
+    bool held; /* runs only once somebody waits: a slow device */
+    bool running;
+    struct fake_end to, from;
+    size_t width, height;
+    void *owned; /* copy of a pageable source */
+    uint32_t value;
+    struct xg_sgemm_args args;
+    bool padded;
+    struct fake_record *record;
+};
+
+/* Queues a copy of *op (which holds its references); wait: returns when it has run. */
+CUresult fake_stream_push(CUstream stream, const struct fake_op *op, bool wait);
+
+/* module.c. */
+void fake_module_reclaim(CUcontext context);
+
+/* sgemm.c: the host addresses of a product's operands. */
+struct fake_operands {
+    const float *a, *b;
+    float *c;
+};
+/*
+ * Ends the test where the arguments are not what kernels/kabi.h allows a kernel; padded: one of the
+ * rows that need alignment and zero padding. The lock is held.
+ */
+struct fake_operands fake_sgemm_check(const struct xg_sgemm_args *args, bool padded);
+/* Computes. The lock need not be held. */
+void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
+                    const struct fake_operands *operands);
+/* Queues the product; for module.c, and for the fake cuBLAS, which is another library. */
+CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream stream);
+
+#endif

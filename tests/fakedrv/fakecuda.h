@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* What a test may ask of the fake driver: faults to inject, calls counted, objects alive. */
+#ifndef FAKECUDA_H
+#define FAKECUDA_H
+
+#include <stddef.h>
+
+/*
+ * The environment, read when the library is loaded:
+ *   FAKECUDA_DEVICES   number of devices (1; may be 0)
+ *   FAKECUDA_SM        compute capability, 10 * major + minor (90)
+ *   FAKECUDA_SM_COUNT  multiprocessors (132)
+ *   FAKECUDA_MEM       device memory in bytes (8 GiB, given out as it is asked for)
+ *   FAKECUDA_INIT_MS   what cuInit takes
+ *   FAKECUDA_DELAY_US  what each queued operation takes
+ *   FAKECUDA_SEED      of the order in which streams advance
+ *   FAKECUDA_FAIL      name:nth[:code[:sticky|always]], several with commas; see fakecuda_fail
+ *   FAKECUDA_REPORT    file to which one line of counts is appended at exit
+ */
+
+/* What happens after the nth call failed. */
+enum fakecuda_after {
+    FAKECUDA_ONCE,   /* the calls after it succeed */
+    FAKECUDA_STICKY, /* the context is lost: every later call on it returns the code */
+    FAKECUDA_ALWAYS, /* the calls after it fail too, but the context is not lost */
+};
+
+struct fakecuda_live {
+    size_t dev, dev_bytes, pinned, pinned_bytes, streams, events, modules, contexts;
+    size_t reclaimed; /* objects that only the destruction of their context gave back */
+    size_t pageable;  /* copies from or to memory that was not page-locked */
+};
+
+/* The control functions, which the fake exports beside the driver's; all take its lock. */
+struct fakecuda {
+    /*
+     * The nth call (1: the next) of the function fails with the code. name: as src/drv.h has it,
+     * without a version; NULL: any function; "exec": the nth operation executed on any stream,
+     * which fails after it was queued and loses the context.
+     */
+    void (*fail)(const char *name, long nth, int code, enum fakecuda_after after);
+    /* Calls so far of the function; NULL: all; "exec": operations executed. */
+    long (*calls)(const char *name);
+    /* Faults injected so far. */
+    long (*faults)(void);
+    /* The function that the last fault struck; empty: none did. */
+    const char *(*struck)(void);
+    /* Calls made by children of the process, which must make none. Takes no lock. */
+    long (*forked_calls)(void);
+    void (*live)(struct fakecuda_live *live);
+    /* No faults, no counts, and what follows is ordered by this seed. Objects stay. */
+    void (*reset)(unsigned long seed);
+};
+
+/* Fills *fake from the libcuda.so.1 that dlopen finds; false where that is no fake. */
+#ifdef FAKECUDA_WANT_LOAD
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
+
+static inline bool fakecuda_symbol(void *library, const char *name, void *member)
+{
+    void *address = dlsym(library, name);
+    memcpy(member, &address, sizeof(address));
+    return address;
+}
+
+static inline bool fakecuda_load(struct fakecuda *fake)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    return library && fakecuda_symbol(library, "fakecuda_fail", &fake->fail) &&
+           fakecuda_symbol(library, "fakecuda_calls", &fake->calls) &&
+           fakecuda_symbol(library, "fakecuda_faults", &fake->faults) &&
+           fakecuda_symbol(library, "fakecuda_struck", &fake->struck) &&
+           fakecuda_symbol(library, "fakecuda_forked_calls", &fake->forked_calls) &&
+           fakecuda_symbol(library, "fakecuda_live", &fake->live) &&
+           fakecuda_symbol(library, "fakecuda_reset", &fake->reset);
+}
+#endif
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* The fake driver's memory: device addresses that no host may follow, page-locked host memory. */
+#include "fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD_BYTES = 256, ALIGN_BYTES = 512 };
+#define GUARD_BYTE 0x5c
+#define POISON 0x7fc5a5a5u /* a NaN: what was never written shows in the result */
+#define POISON_MAX_BYTES ((size_t)256 << 20)
+#define FIRST_ADDRESS 0x7f00000000000000u /* not canonical: a host that follows it faults */
+
+struct block {
+    struct block *next;
+    CUcontext context;
+    bool pinned;
+    CUdeviceptr address; /* of device memory */
+    char *data;          /* between two guards */
+    size_t bytes;
+};
+
+static struct block *blocks;
+static CUdeviceptr next_address = FIRST_ADDRESS;
+
+static struct block *block_create(CUcontext context, size_t bytes, bool pinned)
+{
+    struct block *block = calloc(1, sizeof(*block));
+    size_t whole = (bytes + 2 * GUARD_BYTES + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    char *base = block ? aligned_alloc(ALIGN_BYTES / 2, whole) : NULL;
+    if (!base) {
+        free(block);
+        return NULL;
+    }
+    block->context = context;
+    block->pinned = pinned;
+    block->data = base + GUARD_BYTES;
+    block->bytes = bytes;
+    memset(base, GUARD_BYTE, GUARD_BYTES);
+    memset(block->data + bytes, GUARD_BYTE, GUARD_BYTES);
+    if (bytes <= POISON_MAX_BYTES) {
+        for (size_t i = 0; i + 4 <= bytes; i += 4)
+            memcpy(block->data + i, &(uint32_t){POISON}, 4);
+    }
+    if (!pinned) {
+        block->address = next_address;
+        next_address += (bytes + GUARD_BYTES + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    }
+    block->next = blocks;
+    blocks = block;
+    return block;
+}
+
+static void block_destroy(struct block **link)
+{
+    struct block *block = *link;
+    for (size_t i = 0; i < GUARD_BYTES; i++)
+        if (block->data[i - GUARD_BYTES] != GUARD_BYTE ||
+            block->data[block->bytes + i] != GUARD_BYTE)
+            fake_abort("%zu bytes of %s memory were written outside their bounds", block->bytes,
+                       block->pinned ? "page-locked" : "device");
+    if (block->pinned) {
+        fake.live.pinned--;
+        fake.live.pinned_bytes -= block->bytes;
+    } else {
+        fake.live.dev--;
+        fake.live.dev_bytes -= block->bytes;
+        block->context->used_bytes -= block->bytes;
+    }
+    *link = block->next;
+    free(block->data - GUARD_BYTES);
+    free(block);
+}
+
+void *fake_mem_dev(CUdeviceptr address, size_t bytes, const char *what)
+{
+    for (struct block *block = blocks; block; block = block->next)
+        if (!block->pinned && address >= block->address &&
+            address - block->address <= block->bytes &&
+            bytes <= block->bytes - (size_t)(address - block->address))
+            return block->data + (address - block->address);
+    fake_abort("%s: device address %#llx and %zu bytes are not all allocated", what, address,
+               bytes);
+}
+
+bool fake_mem_pinned(const void *address, size_t bytes, const char *what)
+{
+    uintptr_t begin = (uintptr_t)address, end = begin + bytes;
+    for (struct block *block = blocks; block; block = block->next) {
+        uintptr_t block_begin = (uintptr_t)block->data, block_end = block_begin + block->bytes;
+        if (!block->pinned || end <= block_begin || begin >= block_end)
+            continue;
+        if (begin < block_begin || end > block_end)
+            fake_abort("%s: %zu bytes begin or end outside a page-locked allocation of %zu", what,
+                       bytes, block->bytes);
+        return true;
+    }
+    return false;
+}
+
+void fake_mem_reclaim(CUcontext context)
+{
+    for (struct block **link = &blocks; *link;) {
+        if ((*link)->context == context) {
+            fake.live.reclaimed++;
+            block_destroy(link);
+        } else {
+            link = &(*link)->next;
+        }
+    }
+}
+
+CUresult CUDAAPI cuMemGetInfo(size_t *available, size_t *total)
+{
+    CUresult result = fake_enter("cuMemGetInfo", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        *available = fake.mem_bytes - fake_context()->used_bytes;
+        *total = fake.mem_bytes;
+    }
+    return fake_leave(result);
+}
+
+CUresult CUDAAPI cuMemAlloc(CUdeviceptr *address, size_t bytes)
+{
+    CUresult result = fake_enter("cuMemAlloc", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        CUcontext context = fake_context();
+        struct block *block = NULL;
+        if (!bytes)
+            result = CUDA_ERROR_INVALID_VALUE;
+        else if (bytes > fake.mem_bytes - context->used_bytes ||
+                 !(block = block_create(context, bytes, false)))
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+        if (block) {
+            context->used_bytes += bytes;
+            fake.live.dev++;
+            fake.live.dev_bytes += bytes;
+            *address = block->address;
+        }
+    }
+    return fake_leave(result);
+}
+
+/* Both wait for the device first, as the real functions do. */
+static void block_free(bool pinned, CUdeviceptr address, const char *data)
+{
+    struct block **link = &blocks;
+    fake_stream_drain();
+    while (*link && ((*link)->pinned != pinned ||
+                     (pinned ? (*link)->data != data : (*link)->address != address)))
+        link = &(*link)->next;
+    if (!*link)
+        fake_abort("%s of memory that is not allocated", pinned ? "cuMemFreeHost" : "cuMemFree");
+    block_destroy(link);
+}
+
+CUresult CUDAAPI cuMemFree(CUdeviceptr address)
+{
+    CUresult result = fake_enter("cuMemFree", FAKE_CONTEXT);
+    if (fake_releases(result))
+        block_free(false, address, NULL);
+    return fake_leave(result);
+}
+
+CUresult CUDAAPI cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
+{
+    CUresult result = fake_enter("cuMemHostAlloc", FAKE_CONTEXT);
+    (void)flags;
+    if (result == CUDA_SUCCESS) {
+        struct block *block = bytes ? block_create(fake_context(), bytes, true) : NULL;
+        if (!block)
+            result = bytes ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
+        else {
+            fake.live.pinned++;
+            fake.live.pinned_bytes += bytes;
+            *out = block->data;
+        }
+    }
+    return fake_leave(result);
+}
+
+CUresult CUDAAPI cuMemFreeHost(void *data)
+{
+    CUresult result = fake_enter("cuMemFreeHost", FAKE_CONTEXT);
+    if (fake_releases(result))
+        block_free(true, 0, data);
+    return fake_leave(result);
+}
+
+/* The bytes from the first to behind the last of `height` rows. */
+static size_t span(size_t width, size_t height, size_t pitch)
+{
+    return height ? (height - 1) * pitch + width : 0;
+}
+
+/* Queues a copy between host and device; a pageable source is read now, a pageable target waited
+ * for. */
+static CUresult copy(CUstream stream, struct fake_op *op, const char *what)
+{
+    size_t to_bytes = span(op->width, op->height, op->to.pitch);
+    size_t from_bytes = span(op->width, op->height, op->from.pitch);
+    bool wait = false;
+    op->kind = FAKE_OP_COPY;
+    if (!op->width || !op->height)
+        return CUDA_SUCCESS;
+    if (op->to.pitch < op->width || op->from.pitch < op->width)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!op->to.host)
+        fake_mem_dev(op->to.dev, to_bytes, what);
+    else if (!fake_mem_pinned(op->to.host, to_bytes, what))
+        wait = true;
+    if (!op->from.host) {
+        fake_mem_dev(op->from.dev, from_bytes, what);
+    } else if (!fake_mem_pinned(op->from.host, from_bytes, what)) {
+        op->owned = malloc(from_bytes);
+        if (!op->owned)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        memcpy(op->owned, op->from.host, from_bytes);
+        op->from.host = op->owned;
+    }
+    fake.live.pageable += wait || op->owned;
+    return fake_stream_push(stream, op, wait);
+}
+
+CUresult CUDAAPI cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+    CUresult result = fake_enter("cuMemcpyHtoDAsync", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        struct fake_op op = {.to = {.dev = to, .pitch = bytes},
+                             .from = {.host = (char *)from, .pitch = bytes},
+                             .width = bytes,
+                             .height = 1};
+        result = copy(stream, &op, "cuMemcpyHtoDAsync");
+    }
+    return fake_leave(result);
+}
+
+CUresult CUDAAPI cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    CUresult result = fake_enter("cuMemcpyDtoHAsync", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        struct fake_op op = {.to = {.host = to, .pitch = bytes},
+                             .from = {.dev = from, .pitch = bytes},
+                             .width = bytes,
+                             .height = 1};
+        result = copy(stream, &op, "cuMemcpyDtoHAsync");
+    }
+    return fake_leave(result);
+}
+
+/* A pitch of 0 means that the rows lie without gaps. */
+static size_t pitch_of(size_t pitch, size_t width)
+{
+    return pitch ? pitch : width;
+}
+
+CUresult CUDAAPI cuMemcpy2DAsync(const CUDA_MEMCPY2D *p, CUstream stream)
+{
+    CUresult result = fake_enter("cuMemcpy2DAsync", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        struct fake_op op = {.width = p->WidthInBytes, .height = p->Height};
+        op.from.pitch = pitch_of(p->srcPitch, p->WidthInBytes);
+        op.to.pitch = pitch_of(p->dstPitch, p->WidthInBytes);
+        size_t from_offset = p->srcXInBytes + p->srcY * op.from.pitch;
+        size_t to_offset = p->dstXInBytes + p->dstY * op.to.pitch;
+        if (p->srcMemoryType == CU_MEMORYTYPE_HOST)
+            op.from.host = (char *)p->srcHost + from_offset;
+        else
+            op.from.dev = p->srcDevice + from_offset;
+        if (p->dstMemoryType == CU_MEMORYTYPE_HOST)
+            op.to.host = (char *)p->dstHost + to_offset;
+        else
+            op.to.dev = p->dstDevice + to_offset;
+        result = copy(stream, &op, "cuMemcpy2DAsync");
+    }
+    return fake_leave(result);
+}
+
+CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream)
+{
+    CUresult result = fake_enter("cuMemsetD32Async", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS && count) {
+        struct fake_op op = {
+            .kind = FAKE_OP_FILL, .to = {.dev = to}, .value = value, .width = count};
+        if (to % 4)
+            fake_abort("cuMemsetD32Async: %#llx is not aligned", to);
+        fake_mem_dev(to, count * 4, "cuMemsetD32Async");
+        result = fake_stream_push(stream, &op, false);
+    }
+    return fake_leave(result);
+}

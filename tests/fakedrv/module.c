@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* The fake driver's modules: any image will do, and kernels are known by the form of their names.
+ */
+#include "fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMEM_DEFAULT_BYTES = 48 << 10, THREADS_MAX = 1024 };
+
+struct CUfunc_st {
+    char name[96];
+    bool trans_named, transa, transb; /* the name ends in _nn, _nt, _tn or _tt */
+    bool padded;
+    int bm, bn, bk;
+    int smem_limit_bytes;
+    struct CUfunc_st *next;
+};
+
+struct CUmod_st {
+    CUcontext context;
+    const void *image;
+    struct CUfunc_st *functions;
+    struct CUmod_st *next;
+};
+
+static CUmodule modules;
+
+/* xg_sgemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>]; false: not such a name. */
+static bool parse_name(const char *name, struct CUfunc_st *function)
+{
+    int sm, used = 0;
+    const char *tile = NULL;
+    for (const char *at = name; (at = strstr(at, "_sm")); at++)
+        tile = at;
+    if (strncmp(name, "xg_sgemm_", 9) || !tile || sscanf(tile, "_sm%d%n", &sm, &used) != 1)
+        return false;
+    tile += used + strcspn(tile + used, "_"); /* the letter of sm_90a */
+    used = 0;
+    if (sscanf(tile, "_%dx%dx%d%n", &function->bm, &function->bn, &function->bk, &used) != 3)
+        return false;
+    const char *suffix = tile + used;
+    if (*suffix) {
+        if (suffix[0] != '_' || !strchr("nt", suffix[1]) || !strchr("nt", suffix[2]) || suffix[3])
+            return false;
+        function->trans_named = true;
+        function->transa = suffix[1] == 't';
+        function->transb = suffix[2] == 't';
+    }
+    function->padded = !strncmp(name, "xg_sgemm_vectorized_", 20);
+    snprintf(function->name, sizeof(function->name), "%s", name);
+    return function->bm > 0 && function->bn > 0 && function->bk > 0;
+}
+
+static void module_free(CUmodule *link)
+{
+    CUmodule module = *link;
+    *link = module->next;
+    while (module->functions) {
+        struct CUfunc_st *function = module->functions;
+        module->functions = function->next;
+        free(function);
+    }
+    free(module);
+    fake.live.modules--;
+}
+
+void fake_module_reclaim(CUcontext context)
+{
+    for (CUmodule *link = &modules; *link;) {
+        if ((*link)->context != context) {
+            link = &(*link)->next;
+            continue;
+        }
+        module_free(link);
+        fake.live.reclaimed++;
+    }
+}
+
+static CUmodule *find_module(CUmodule module, const char *what)
+{
+    CUmodule *link = &modules;
+    while (*link && *link != module)
+        link = &(*link)->next;
+    if (!*link)
+        fake_abort("%s: the module is not loaded", what);
+    return link;
+}
+
+static void check_function(CUfunction function, const char *what)
+{
+    for (CUmodule module = modules; module; module = module->next)
+        for (struct CUfunc_st *each = module->functions; each; each = each->next)
+            if (each == function && module->context == fake_context())
+                return;
+    fake_abort("%s: the function is of no module of this context", what);
+}
+
+CUresult CUDAAPI cuModuleLoadData(CUmodule *out, const void *image)
+{
+    CUresult result = fake_enter("cuModuleLoadData", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        CUmodule module = image ? calloc(1, sizeof(*module)) : NULL;
+        if (!module) {
+            result = image ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
+        } else {
+            module->context = fake_context();
+            module->image = image;
+            module->next = modules;
+            modules = module;
+            fake.live.modules++;
+            *out = module;
+        }
+    }
+    return fake_leave(result);
+}
+
+CUresult CUDAAPI cuModuleUnload(CUmodule module)
+{
+    CUresult result = fake_enter("cuModuleUnload", FAKE_CONTEXT);
+    if (fake_releases(result)) {
+        fake_stream_drain();
+        module_free(find_module(module, "cuModuleUnload"));
+    }
+    return fake_leave(result);
+}
+
+CUresult CUDAAPI cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
+{
+    CUresult result = fake_enter("cuModuleGetFunction", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        struct CUfunc_st *function = calloc(1, sizeof(*function));
+        find_module(module, "cuModuleGetFunction");
+        if (!function || !parse_name(name, function)) {
+            result = function ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_OUT_OF_MEMORY;
+            free(function);
+        } else {
+            function->smem_limit_bytes = SMEM_DEFAULT_BYTES;
+            function->next = module->functions;
+            module->functions = function;
+            *out = function;
+        }
+    }
+    return fake_leave(result);
+}
+
+CUresult CUDAAPI cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value)
+{
+    CUresult result = fake_enter("cuFuncSetAttribute", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        check_function(function, "cuFuncSetAttribute");
+        if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value <= 227 << 10)
+            function->smem_limit_bytes = value;
+        else if (which != CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+            result = CUDA_ERROR_INVALID_VALUE;
+    }
+    return fake_leave(result);
+}
+
+CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+                                unsigned grid_z, unsigned block_x, unsigned block_y,
+                                unsigned block_z, unsigned smem_bytes, CUstream stream,
+                                void **parameters, void **extra)
+{
+    CUresult result = fake_enter("cuLaunchKernel", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        check_function(function, "cuLaunchKernel");
+        struct xg_sgemm_args args = *(const struct xg_sgemm_args *)parameters[0];
+        int64_t blocks = ((args.m + function->bm - 1) / function->bm) *
+                         ((args.n + function->bn - 1) / function->bn);
+        if (extra || grid_x != blocks || grid_y != 1 || grid_z != 1)
+            fake_abort("%s: a grid of (%u,%u,%u), not (%lld,1,1)", function->name, grid_x, grid_y,
+                       grid_z, (long long)blocks);
+        if (function->trans_named) {
+            args.transa = function->transa;
+            args.transb = function->transb;
+        }
+        if (block_x * block_y * block_z < 1 || block_x * block_y * block_z > THREADS_MAX ||
+            smem_bytes > (unsigned)function->smem_limit_bytes)
+            result = CUDA_ERROR_INVALID_VALUE;
+        else
+            result = fakecuda_sgemm(&args, function->padded, stream);
+    }
+    return fake_leave(result);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* What every kernel of the fake computes: a plain product, after a look at its arguments. */
+#include "fake.h"
+
+#include <stdlib.h>
+
+static int64_t round_up4(int64_t x)
+{
+    return (x + 3) / 4 * 4;
+}
+
+/* Bytes from the first element of (rows,cols) to behind the last one, `pad`ded columns included. */
+static size_t extent_bytes(int64_t rows, int64_t cols, int64_t ld, bool padded)
+{
+    return (size_t)((rows - 1) * ld + (padded ? round_up4(cols) : cols)) * sizeof(float);
+}
+
+struct fake_operands fake_sgemm_check(const struct xg_sgemm_args *args, bool padded)
+{
+    int64_t a_rows = args->transa ? args->k : args->m, a_cols = args->transa ? args->m : args->k;
+    int64_t b_rows = args->transb ? args->n : args->k, b_cols = args->transb ? args->k : args->n;
+    if (args->m < 1 || args->n < 1 || args->k < 1 || args->lda < a_cols || args->ldb < b_cols ||
+        args->ldc < args->n)
+        fake_abort("a product of %lld,%lld,%lld with leading dimensions %lld,%lld,%lld",
+                   (long long)args->m, (long long)args->n, (long long)args->k, (long long)args->lda,
+                   (long long)args->ldb, (long long)args->ldc);
+    if ((args->a | args->b | args->c) % (padded ? 16 : sizeof(float)) ||
+        (padded && (args->lda | args->ldb | args->ldc) % 4))
+        fake_abort("operands that are not aligned as their kernel needs it");
+    return (struct fake_operands){
+        .a = fake_mem_dev(args->a, extent_bytes(a_rows, a_cols, args->lda, padded), "A"),
+        .b = fake_mem_dev(args->b, extent_bytes(b_rows, b_cols, args->ldb, padded), "B"),
+        .c = fake_mem_dev(args->c, extent_bytes(args->m, args->n, args->ldc, false), "C")};
+}
+
+static void check_padding(const char *name, const float *x, int64_t rows, int64_t cols, int64_t ld)
+{
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t col = cols; col < round_up4(cols); col++)
+            if (!(x[row * ld + col] == 0.0f))
+                fake_abort("%s: the padding at row %lld, column %lld of %lld is %g, not 0", name,
+                           (long long)row, (long long)col, (long long)cols,
+                           (double)x[row * ld + col]);
+}
+
+/* One row of C, summed in double precision. row_a: (k); sums: (n). */
+static void sum_row(const struct xg_sgemm_args *args, const double *row_a, const float *b,
+                    double *sums)
+{
+    for (int64_t j = 0; j < args->n; j++) {
+        double sum = 0.0;
+        for (int64_t l = 0; args->transb && l < args->k; l++)
+            sum += row_a[l] * (double)b[j * args->ldb + l];
+        sums[j] = sum;
+    }
+    for (int64_t l = 0; !args->transb && l < args->k; l++)
+        for (int64_t j = 0; j < args->n; j++)
+            sums[j] += row_a[l] * (double)b[l * args->ldb + j];
+}
+
+void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
+                    const struct fake_operands *operands)
+{
+    const float *a = operands->a;
+    double *row_a = malloc((size_t)(args->k + args->n) * sizeof(double));
+    if (!row_a)
+        fake_abort("no memory for a row");
+    double *sums = row_a + args->k;
+    if (padded) {
+        check_padding("A", a, args->transa ? args->k : args->m, args->transa ? args->m : args->k,
+                      args->lda);
+        check_padding("B", operands->b, args->transb ? args->n : args->k,
+                      args->transb ? args->k : args->n, args->ldb);
+    }
+    for (int64_t i = 0; i < args->m; i++) {
+        float *c = operands->c + i * args->ldc;
+        for (int64_t l = 0; l < args->k; l++)
+            row_a[l] = (double)(args->transa ? a[l * args->lda + i] : a[i * args->lda + l]);
+        sum_row(args, row_a, operands->b, sums);
+        for (int64_t j = 0; j < args->n; j++) {
+            double old = args->beta == 0.0f ? 0.0 : (double)args->beta * (double)c[j];
+            c[j] = (float)((double)args->alpha * sums[j] + old);
+        }
+    }
+    free(row_a);
+}
+
+CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream stream)
+{
+    struct fake_op op = {.kind = FAKE_OP_SGEMM, .args = *args, .padded = padded};
+    fake_sgemm_check(args, padded);
+    return fake_stream_push(stream, &op, false);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* The built-in product against double precision: transposes, sizes, scalars, padding, special
+ * values. */
+#include <math.h>
+
+#include "src/cpu.h"
+#include "src/xg.h"
+#include "xt.h"
+
+/* Every buffer has a band on both sides that nothing may touch, and rows are padded. */
+enum { GUARD = 64, PAD = 3 };
+static const float POISON = -12345.0f;
+
+struct matrix {
+    float *base, *data;
+    int64_t rows, cols, ld;
+};
+
+static struct matrix matrix_create(int64_t rows, int64_t cols, uint64_t *state)
+{
+    struct matrix x = {.rows = rows, .cols = cols, .ld = cols + PAD};
+    int64_t count = rows * x.ld + 2 * GUARD;
+
+    x.base = malloc((size_t)count * sizeof *x.base);
+    if (!x.base)
+        exit(XT_HARD);
+    for (int64_t i = 0; i < count; i++)
+        x.base[i] = POISON;
+    x.data = x.base + GUARD;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++)
+            x.data[i * x.ld + j] = xt_random(state);
+    return x;
+}
+
+/* True when everything that is not an element still holds the poison. */
+static int matrix_bands_whole(const struct matrix *x)
+{
+    for (int64_t i = -GUARD; i < x->rows * x->ld + GUARD; i++) {
+        int element = i >= 0 && i < x->rows * x->ld && i % x->ld < x->cols;
+
+        if (!element && x->data[i] != POISON)
+            return 0;
+    }
+    return 1;
+}
+
+static void check_product(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
+                          float beta)
+{
+    uint64_t state = (uint64_t)(m * 1000003 + n * 1009 + k) * 4 + 2 * transa + transb;
+    struct matrix a = transa ? matrix_create(k, m, &state) : matrix_create(m, k, &state);
+    struct matrix b = transb ? matrix_create(n, k, &state) : matrix_create(k, n, &state);
+    struct matrix c = matrix_create(m, n, &state), before = matrix_create(m, n, &state);
+    struct xg_sgemm call = {transa, transb, m,    n,    k,      alpha, a.data,
+                            a.ld,   b.data, b.ld, beta, c.data, c.ld};
+    const double bound = (double)(k + 3) * 0x1p-24;
+    int wrong = 0;
+
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            before.data[i * before.ld + j] = beta == 0.0f ? NAN : c.data[i * c.ld + j];
+    if (beta == 0.0f)
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++)
+                c.data[i * c.ld + j] = NAN;
+    xg_cpu_sgemm(&call);
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            double scale;
+            double exact =
+                xg_cpu_sgemm_element(&call, i, j, before.data[i * before.ld + j], &scale);
+            double error = fabs((double)c.data[i * c.ld + j] - exact);
+
+            wrong += !(error <= bound * scale);
+        }
+    }
+    XT_CHECK(wrong == 0, "%c%c %ld %ld %ld alpha %g beta %g: %d elements", transa ? 'T' : 'N',
+             transb ? 'T' : 'N', (long)m, (long)n, (long)k, (double)alpha, (double)beta, wrong);
+    XT_CHECK(matrix_bands_whole(&c), "%ld %ld %ld", (long)m, (long)n, (long)k);
+    free(a.base);
+    free(b.base);
+    free(c.base);
+    free(before.base);
+}
+
+static void test_products(void)
+{
+    static const int64_t sizes[][3] = {{1, 1, 1},   {1, 7, 3},     {5, 1, 9},     {3, 4, 1},
+                                       {17, 33, 5}, {31, 15, 130}, {2, 515, 129}, {64, 64, 300},
+                                       {0, 5, 3},   {5, 0, 3},     {4, 6, 0}};
+    static const float alphas[] = {1.0f, -0.75f, 0.0f}, betas[] = {0.0f, 1.0f, 0.5f};
+
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (int t = 0; t < 4; t++)
+            for (int x = 0; x < 9; x++)
+                check_product(t & 1, t & 2, sizes[s][0], sizes[s][1], sizes[s][2], alphas[x / 3],
+                              betas[x % 3]);
+}
+
+/* alpha == 0 or k == 0: A and B are not read; beta == 0: C is not read. */
+static void test_unread(void)
+{
+    float c[4] = {NAN, INFINITY, 1.0f, 2.0f};
+    struct xg_sgemm call = {.m = 2, .n = 2, .k = 5, .lda = 5, .ldb = 2, .ldc = 2, .c = c};
+    double scale;
+
+    xg_cpu_sgemm(&call);
+    XT_CHECK(c[0] == 0.0f && c[1] == 0.0f && c[2] == 0.0f && c[3] == 0.0f, "alpha 0, beta 0");
+    c[0] = 3.0f;
+    call.alpha = NAN;
+    call.k = 0;
+    call.beta = 2.0f;
+    xg_cpu_sgemm(&call);
+    XT_CHECK(c[0] == 6.0f && c[1] == 0.0f, "k 0: %g", (double)c[0]);
+    call.k = 5;
+    call.alpha = 0.0f;
+    XT_CHECK(xg_cpu_sgemm_element(&call, 0, 0, 3.0f, &scale) == 6.0 && scale == 6.0, "element");
+}
+
+/* NaN and infinity travel as the definition says, through zeros too. */
+static void test_special(void)
+{
+    for (int t = 0; t < 4; t++) {
+        float a[4] = {0.0f, 1.0f, 2.0f, 0.0f}, b[4] = {NAN, 1.0f, 1.0f, 3.0f};
+        float c[4] = {1.0f, 1.0f, 1.0f, NAN};
+        struct xg_sgemm call = {t & 1, t & 2, 2, 2, 2, 1.0f, a, 2, b, 2, 1.0f, c, 2};
+
+        xg_cpu_sgemm(&call);
+        XT_CHECK(isnan(c[0]), "0 * NaN");
+        XT_CHECK(isnan(c[3]), "NaN in C with beta 1");
+        XT_CHECK(t & 2 ? isnan(c[2]) : isnan(c[2]) && !isnan(c[1]), "NaN stays in its column");
+    }
+}
+
+/* The judge itself, on sums whose value is known. */
+static void test_element(void)
+{
+    float a[3] = {0x1p24f, 1.0f, -0x1p24f}, b[3] = {1.0f, 1.0f, 1.0f}, c[1] = {9.0f};
+    struct xg_sgemm call = {false, true, 1, 1, 3, -2.0f, a, 3, b, 3, 0.5f, c, 1};
+    double scale, exact = xg_cpu_sgemm_element(&call, 0, 0, 4.0f, &scale);
+
+    XT_CHECK(exact == -2.0 * 1.0 + 0.5 * 4.0, "%g", exact);
+    XT_CHECK(scale == 2.0 * (0x1p25 + 1.0) + 2.0, "%g", scale);
+    XT_CHECK(c[0] == 9.0f, "C is not touched");
+}
+
+int main(void)
+{
+    test_products();
+    test_unread();
+    test_special();
+    test_element();
+    return xt_done();
+}

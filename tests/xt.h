@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* What every C test uses: checks that print and count, a seeded generator, the exit codes. */
+#ifndef XT_H
+#define XT_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Automake's exit codes: 0 pass, 1 fail, 77 skip, 99 the test itself is broken. */
+enum { XT_PASS = 0, XT_FAIL = 1, XT_SKIP = 77, XT_HARD = 99 };
+
+static int xt_failures;
+static long xt_checks;
+
+#define XT_CHECK(condition, ...)                                                                   \
+    do {                                                                                           \
+        xt_checks++;                                                                               \
+        if (!(condition)) {                                                                        \
+            if (xt_failures++ < 20) {                                                              \
+                fprintf(stderr, "%s:%d: %s:", __FILE__, __LINE__, #condition);                     \
+                fprintf(stderr, " " __VA_ARGS__);                                                  \
+                fputc('\n', stderr);                                                               \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+/* NaN fails: the comparison is written so that it is false then. */
+#define XT_CHECK_LE(value, bound, ...) XT_CHECK((value) <= (bound), __VA_ARGS__)
+
+/* Uniform in (-1, 1), never 0; a splitmix64 step. */
+static inline float xt_random(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    return ((float)(z >> 40) + 0.5f) * 0x1p-23f - 1.0f;
+}
+
+/* A test without what it needs: skipped, unless XGEMM_TEST_REQUIRE_GPU=1 says that it must be
+ * there. */
+static inline int xt_skip(const char *why)
+{
+    const char *require = getenv("XGEMM_TEST_REQUIRE_GPU");
+    fprintf(stderr, "skipped: %s\n", why);
+    return require && !strcmp(require, "1") ? XT_FAIL : XT_SKIP;
+}
+
+static inline int xt_done(void)
+{
+    printf("%ld checks, %d failed\n", xt_checks, xt_failures);
+    return xt_failures || !xt_checks ? XT_FAIL : XT_PASS;
+}
+
+#endif
