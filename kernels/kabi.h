@@ -17,8 +17,9 @@
  * beta == 0: C is never read (it may hold NaN). Elements of C outside (m,n) are never written.
  *
  * A row of the table with XG_KERNEL_VEC4 additionally requires of the caller: a, b, c are 16-byte
- * aligned; lda, ldb, ldc are multiples of 4; and where an operand's contiguous extent is no multiple
- * of 4, the elements up to the next multiple of 4 are zero (the host pipeline's staging pads so).
+ * aligned; lda, ldb, ldc are multiples of 4; and where an operand's contiguous extent is no
+ * multiple of 4, the elements up to the next multiple of 4 are zero (the host pipeline's staging
+ * pads so).
  */
 struct xg_sgemm_args {
     uint64_t a, b, c; /* device addresses of float */

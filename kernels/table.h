@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of kernels as data: name, entry points, tile, constraints. Selection reads nothing else. */
+/* The table of kernels as data: name, entry points, tile, constraints. Selection reads nothing
+ * else. */
 #ifndef XG_TABLE_H
 #define XG_TABLE_H
 
@@ -10,38 +11,43 @@ enum {
     XG_KERNEL_PER_TRANS = 1 << 0, /* four entries: <entry>_nn, _nt, _tn, _tt (A's letter first) */
     XG_KERNEL_VEC4 = 1 << 1,      /* 16-byte alignment, multiples of 4, zero padding: see kabi.h */
     XG_KERNEL_ONE_BLOCK = 1 << 2, /* one block computes all of C: m <= bm, n <= bn, k <= bk */
-    XG_KERNEL_CUBLAS = 1 << 3,    /* not ours: cublasSgemm from the dlopened library; entry is NULL */
+    XG_KERNEL_CUBLAS = 1 << 3, /* not ours: cublasSgemm from the dlopened library; entry is NULL */
 };
 
-/* One embedded fatbin: what nvcc made of one .cu file for every architecture configured (images.S). */
+/* One embedded fatbin: what nvcc made of one .cu file for every architecture configured (images.S).
+ */
 struct xg_image {
-    const char *name;                /* file name without its suffix: "sgemm_ladder" */
+    const char *name;                 /* file name without its suffix: "sgemm_ladder" */
     const unsigned char *begin, *end; /* begin == end in a build without CUDA */
 };
 
 struct xg_kernel {
-    const char *name;  /* what XGEMM_KERNEL and the benchmark call it: "vectorized" */
-    const char *entry; /* extern "C" name: "xg_sgemm_vectorized_sm75_128x128x16" */
+    const char *name;             /* what XGEMM_KERNEL and the benchmark call it: "vectorized" */
+    const char *entry;            /* extern "C" name: "xg_sgemm_vectorized_sm75_128x128x16" */
     const struct xg_image *image; /* where the entry lives; NULL for XG_KERNEL_CUBLAS */
-    int sm_min;        /* least compute capability, 10 * major + minor */
-    int bm, bn, bk;    /* tile of C a block computes (rows, columns), and its step along k */
+    int sm_min;                   /* least compute capability, 10 * major + minor */
+    int bm, bn, bk; /* tile of C a block computes (rows, columns), and its step along k */
     int threads_x, threads_y;
     int smem_bytes; /* dynamic shared memory; above 48 KiB the launcher raises the limit */
     unsigned flags;
-    /* Fraction of the device's FP32 FFMA peak reached at large sizes, measured on sm_90 (bench/results). */
+    /* Fraction of the device's FP32 FFMA peak reached at large sizes, measured on sm_90
+     * (bench/results). */
     double efficiency;
 };
 
 /*
- * Grid: one block a tile of C, gridDim.x = ceil(m / bm) * ceil(n / bn), y and z are 1; a block finds
- * its tile from blockIdx.x (tile row = blockIdx.x / tiles_n, or any order that the kernel likes).
+ * Grid: one block a tile of C, gridDim.x = ceil(m / bm) * ceil(n / bn), y and z are 1; a block
+ * finds its tile from blockIdx.x (tile row = blockIdx.x / tiles_n, or any order that the kernel
+ * likes).
  */
 
-/* The rows, in the order of the ladder. Selection finds them by name or by constraint, never by index. */
+/* The rows, in the order of the ladder. Selection finds them by name or by constraint, never by
+ * index. */
 extern const struct xg_kernel xg_kernel_table[];
 extern const size_t xg_kernel_count;
 
-/* The images, so that a loader can keep one module an image. xg_kernel_table[i].image points here. */
+/* The images, so that a loader can keep one module an image. xg_kernel_table[i].image points here.
+ */
 extern const struct xg_image xg_image_table[];
 extern const size_t xg_image_count;
 

@@ -21,18 +21,18 @@ struct xg_dev {
     int copy_engines;
     /* Device memory that the library may hold: XGEMM_MEM_LIMIT, or nine tenths of what was free. */
     size_t budget_bytes;
-    _Atomic size_t used_bytes;    /* mem.c's account against the budget */
-    pthread_mutex_t image_lock;   /* guards the loading of modules and functions (image.c) */
-    CUmodule *modules;            /* one an image of xg_image_table; NULL: not loaded yet */
-    CUfunction *functions;        /* four a row of xg_kernel_table (nn, nt, tn, tt); NULL: not yet */
-    struct xg_cublas *cublas;     /* NULL until a cuBLAS row is launched */
+    _Atomic size_t used_bytes;  /* mem.c's account against the budget */
+    pthread_mutex_t image_lock; /* guards the loading of modules and functions (image.c) */
+    CUmodule *modules;          /* one an image of xg_image_table; NULL: not loaded yet */
+    CUfunction *functions;      /* four a row of xg_kernel_table (nn, nt, tn, tt); NULL: not yet */
+    struct xg_cublas *cublas;   /* NULL until a cuBLAS row is launched */
 };
 
 /*
  * Opens the driver and the first device that conf allows, retains its primary context and reads its
  * facts. The caller's current context is as before. *out is set only on XG_OK; it is freed with
- * xg_dev_destroy. Returns XG_OK, XG_ERR_NOTFOUND (no driver, device or kernel for it), XG_ERR_DRIVER,
- * XG_ERR_NOMEM, XG_ERR_LOST.
+ * xg_dev_destroy. Returns XG_OK, XG_ERR_NOTFOUND (no driver, device or kernel for it),
+ * XG_ERR_DRIVER, XG_ERR_NOMEM, XG_ERR_LOST.
  */
 enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out);
 

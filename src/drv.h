@@ -73,7 +73,6 @@ void xg_drv_close(struct xg_drv *drv);
 enum xg_status xg_drv_status(const struct xg_drv *drv, CUresult result, const char *call);
 
 /* XG_DRV(drv, cuMemFree, ptr): calls through the table, yields a status. */
-#define XG_DRV(drv, function, ...)                                                                 \
-    xg_drv_status((drv), (drv)->function(__VA_ARGS__), #function)
+#define XG_DRV(drv, function, ...) xg_drv_status((drv), (drv)->function(__VA_ARGS__), #function)
 
 #endif

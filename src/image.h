@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels from the embedded images: modules loaded and functions looked up on first use, then kept. */
+/* Kernels from the embedded images: modules loaded and functions looked up on first use, then kept.
+ */
 #ifndef XG_IMAGE_H
 #define XG_IMAGE_H
 
@@ -7,8 +8,8 @@
 
 /*
  * The function of the row's entry for these transposes. XG_OK; XG_ERR_NOTFOUND (no image in this
- * build, none for this device, or no such entry), XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. *out set only
- * on XG_OK. The device's context must be current; from any thread.
+ * build, none for this device, or no such entry), XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. *out
+ * set only on XG_OK. The device's context must be current; from any thread.
  */
 enum xg_status xg_image_function(struct xg_dev *dev, const struct xg_kernel *row, bool transa,
                                  bool transb, CUfunction *out);

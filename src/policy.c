@@ -126,9 +126,10 @@ static void observe(double *scale, long calls, double predicted, double seconds)
     *scale *= pow(fmin(fmax(ratio, 0.5), 2.0), weight);
 }
 
+/* Small products teach nothing: their time is overhead, and nothing is decided about them. */
 static bool usable(const struct xg_sgemm *call, double seconds)
 {
-    return mnk(call) >= 1.0 && seconds > 0.0 && isfinite(seconds);
+    return mnk(call) >= FLOOR_MNK && seconds > 0.0 && isfinite(seconds);
 }
 
 void xg_policy_observe_cpu(struct xg_machine *machine, const struct xg_sgemm *call, double seconds)

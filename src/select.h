@@ -9,11 +9,11 @@
 
 /* What selection needs to know of a device. */
 struct xg_device_facts {
-    int sm;                /* compute capability, 10 * major + minor: 90 */
-    int sm_count;          /* multiprocessors */
-    int smem_block_bytes;  /* largest shared memory of one block, after opting in */
-    bool images;           /* this build carries device code */
-    bool cublas;           /* cuBLAS could be loaded; false until it is asked for */
+    int sm;               /* compute capability, 10 * major + minor: 90 */
+    int sm_count;         /* multiprocessors */
+    int smem_block_bytes; /* largest shared memory of one block, after opting in */
+    bool images;          /* this build carries device code */
+    bool cublas;          /* cuBLAS could be loaded; false until it is asked for */
 };
 
 /*

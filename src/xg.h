@@ -66,7 +66,7 @@ struct xg_cpu {
 struct xg_gemm_result {
     const char *kernel;            /* the row that computed (the first one, where several did) */
     uint64_t up_bytes, down_bytes; /* moved over the link */
-    int64_t tiles, tiles_done;     /* of C; done: committed to the caller's memory by the GPU's side */
+    int64_t tiles, tiles_done; /* of C; done: committed to the caller's memory by the GPU's side */
 };
 
 static inline double xg_sgemm_flops(const struct xg_sgemm *p)
@@ -74,9 +74,21 @@ static inline double xg_sgemm_flops(const struct xg_sgemm *p)
     return 2.0 * (double)p->m * (double)p->n * (double)p->k;
 }
 
-static inline int64_t xg_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t xg_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t xg_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static inline int64_t xg_round_up(int64_t a, int64_t b) { return xg_ceil_div(a, b) * b; }
+static inline int64_t xg_min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+static inline int64_t xg_max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+static inline int64_t xg_ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+static inline int64_t xg_round_up(int64_t a, int64_t b)
+{
+    return xg_ceil_div(a, b) * b;
+}
 
 #endif

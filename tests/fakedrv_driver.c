@@ -140,7 +140,7 @@ static void test_faults(void)
     MUST(cuMemFree, dev);
     XT_CHECK(drv.cuMemAlloc(&dev, 16) == CUDA_ERROR_OUT_OF_MEMORY);
     MUST(cuMemAlloc, &dev, 16);
-    XT_CHECK(fake.calls("cuMemAlloc") == 3 && fake.calls(NULL) == 4 && fake.faults() == 1);
+    XT_CHECK(fake.calls("cuMemAlloc") == 3 && fake.calls(NULL) == 4 && fake.faults(NULL) == 1);
     fake.fail(NULL, 1, FX_CODE_UNKNOWN, FAKECUDA_ALWAYS);
     XT_CHECK(drv.cuMemGetInfo(&available, &total) == CUDA_ERROR_UNKNOWN);
     XT_CHECK(drv.cuMemGetInfo(&available, &total) == CUDA_ERROR_UNKNOWN);

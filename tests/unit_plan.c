@@ -81,8 +81,8 @@ static void check_sizes(const struct xg_plan *plan, const struct xg_sgemm *call,
     XT_CHECK(bytes == plan->device_bytes);
     XT_CHECK(plan->device_bytes <= limits->device_bytes);
     const int64_t lds[] = {plan->lda, plan->ldb, plan->ldc};
-    const int64_t widths[] = {call->transa ? plan->tm : plan->tk, call->transb ? plan->tk : plan->tn,
-                              plan->tn};
+    const int64_t widths[] = {call->transa ? plan->tm : plan->tk,
+                              call->transb ? plan->tk : plan->tn, plan->tn};
     const int64_t heights[] = {call->transa ? plan->tk : plan->tm,
                                call->transb ? plan->tn : plan->tk, plan->tm};
     const size_t slots[] = {plan->a_slot_bytes, plan->b_slot_bytes, plan->c_slot_bytes};
@@ -127,10 +127,10 @@ static int64_t random_extent(uint64_t *state, int64_t most)
 int main(void)
 {
     static const int64_t shapes[][3] = {
-        {1, 1, 1},         {2048, 2048, 2048},  {8192, 8192, 8192},    {16384, 16384, 16384},
-        {8192, 4096, 64},  {64, 8192, 8192},    {1, 8192, 8192},       {100000, 64, 64},
-        {3000, 777, 1533}, {128, 128, 100000},  {65536, 65536, 4096},  {10000000, 1, 1},
-        {1, 10000000, 3},  {1, 1, 1000000000},  {100, 100, 5000000},   {5, 3000000, 7},
+        {1, 1, 1},         {2048, 2048, 2048}, {8192, 8192, 8192},   {16384, 16384, 16384},
+        {8192, 4096, 64},  {64, 8192, 8192},   {1, 8192, 8192},      {100000, 64, 64},
+        {3000, 777, 1533}, {128, 128, 100000}, {65536, 65536, 4096}, {10000000, 1, 1},
+        {1, 10000000, 3},  {1, 1, 1000000000}, {100, 100, 5000000},  {5, 3000000, 7},
     };
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
         for (int trans = 0; trans < 4; trans++) {

@@ -78,7 +78,7 @@ static void test_extremes(void)
 static void test_observe(void)
 {
     struct xg_machine machine;
-    struct xg_sgemm call = shape(1000, 1000, 1000);
+    struct xg_sgemm call = shape(1000, 1000, 1000), small = shape(8, 8, 8);
     double first, before, after;
 
     xg_machine_init(&machine, 16);
@@ -103,6 +103,9 @@ static void test_observe(void)
     xg_policy_observe_cpu(&machine, &call, 1.0);
     call.k = 1000;
     XT_CHECK(xg_policy_cpu_seconds(&machine, &call) == before, "nonsense moves nothing");
+    for (int i = 0; i < 100; i++)
+        xg_policy_observe_cpu(&machine, &small, 1e-3);
+    XT_CHECK(xg_policy_cpu_seconds(&machine, &call) == before, "small products move nothing");
 
     before = xg_policy_gpu_seconds(&machine, &call);
     xg_policy_observe_gpu(&machine, &call, 5.0);

@@ -41,10 +41,8 @@ struct fakecuda {
     void (*fail)(const char *name, long nth, int code, enum fakecuda_after after);
     /* Calls so far of the function; NULL: all; "exec": operations executed. */
     long (*calls)(const char *name);
-    /* Faults injected so far. */
-    long (*faults)(void);
-    /* The function that the last fault struck; empty: none did. */
-    const char *(*struck)(void);
+    /* Faults that have struck the function so far; NULL: any. */
+    long (*faults)(const char *name);
     /* Calls made by children of the process, which must make none. Takes no lock. */
     long (*forked_calls)(void);
     void (*live)(struct fakecuda_live *live);
@@ -71,7 +69,6 @@ static inline bool fakecuda_load(struct fakecuda *fake)
     return library && fakecuda_symbol(library, "fakecuda_fail", &fake->fail) &&
            fakecuda_symbol(library, "fakecuda_calls", &fake->calls) &&
            fakecuda_symbol(library, "fakecuda_faults", &fake->faults) &&
-           fakecuda_symbol(library, "fakecuda_struck", &fake->struck) &&
            fakecuda_symbol(library, "fakecuda_forked_calls", &fake->forked_calls) &&
            fakecuda_symbol(library, "fakecuda_live", &fake->live) &&
            fakecuda_symbol(library, "fakecuda_reset", &fake->reset);

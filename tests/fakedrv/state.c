@@ -20,7 +20,7 @@ struct fault {
 
 struct count {
     const char *name;
-    long calls;
+    long calls, faults;
 };
 
 struct fake_state fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -30,7 +30,6 @@ static size_t fault_count;
 static struct count counts[MAX_NAMES];
 static size_t name_count;
 static long call_count, exec_count, injected_count;
-static const char *struck_name = "";
 static _Atomic long forked_count;
 
 void fake_abort(const char *format, ...)
@@ -155,7 +154,7 @@ static CUresult find_fault(const char *name, bool exec, enum fakecuda_after *aft
         CUresult code = strike(fault);
         if (code != CUDA_SUCCESS) {
             result = code;
-            struck_name = name;
+            find_count(name)->faults++;
             *after = fault->after;
         }
     }
@@ -237,22 +236,16 @@ long fakecuda_calls(const char *name)
     return calls;
 }
 
-long fakecuda_faults(void);
-long fakecuda_faults(void)
+long fakecuda_faults(const char *name);
+long fakecuda_faults(const char *name)
 {
     pthread_mutex_lock(&fake.lock);
-    long injected = injected_count;
+    long injected = name ? 0 : injected_count;
+    for (size_t i = 0; name && i < name_count; i++)
+        if (!strcmp(counts[i].name, name))
+            injected = counts[i].faults;
     pthread_mutex_unlock(&fake.lock);
     return injected;
-}
-
-const char *fakecuda_struck(void);
-const char *fakecuda_struck(void)
-{
-    pthread_mutex_lock(&fake.lock);
-    const char *name = struck_name;
-    pthread_mutex_unlock(&fake.lock);
-    return name;
 }
 
 long fakecuda_forked_calls(void);
@@ -274,10 +267,9 @@ void fakecuda_reset(unsigned long seed)
 {
     pthread_mutex_lock(&fake.lock);
     fault_count = 0;
-    struck_name = "";
     call_count = exec_count = injected_count = 0;
     for (size_t i = 0; i < name_count; i++)
-        counts[i].calls = 0;
+        counts[i].calls = counts[i].faults = 0;
     fake.live.reclaimed = fake.live.pageable = 0;
     fake.random = seed;
     pthread_mutex_unlock(&fake.lock);

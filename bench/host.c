@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* Host to host: this library beside OpenBLAS, cuBLASXt and a plain offload, and the floor. */
+#include <getopt.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../src/judge.h"
+#include "sides.h"
+
+struct shape {
+    int64_t m, n, k;
+    int transa, transb;
+    int64_t pad; /* added to every leading dimension */
+    float beta;
+};
+
+static const struct shape default_shapes[] = {
+    {64, 64, 64, 0, 0, 0, 0},       {128, 128, 128, 0, 0, 0, 0},    {256, 256, 256, 0, 0, 0, 0},
+    {512, 512, 512, 0, 0, 0, 0},    {1024, 1024, 1024, 0, 0, 0, 0}, {2048, 2048, 2048, 0, 0, 0, 0},
+    {4096, 4096, 4096, 0, 0, 0, 0}, {8192, 8192, 8192, 0, 0, 0, 0}, {8192, 4096, 64, 0, 0, 0, 0},
+    {64, 8192, 8192, 0, 0, 0, 0},   {100000, 64, 64, 0, 0, 0, 0},   {128, 128, 100000, 0, 0, 0, 0},
+    {3000, 777, 1533, 0, 0, 0, 0},  {4096, 4096, 4096, 0, 1, 0, 0}, {4096, 4096, 4096, 1, 0, 0, 0},
+    {4096, 4096, 4096, 1, 1, 0, 0}, {4096, 4096, 4096, 0, 0, 0, 1}, {4096, 4096, 4096, 0, 0, 5, 1},
+};
+
+static struct {
+    double budget_s; /* of timed calls a side and shape */
+    double cpu_limit_s, rival_limit_s;
+    int random;
+    uint64_t seed;
+    const char *shapes, *csv, *commit;
+} options = {.budget_s = 0.5, .cpu_limit_s = 3, .rival_limit_s = 3, .seed = 1, .commit = "unknown"};
+
+/* --- Operands ------------------------------------------------------------------------------ */
+
+/* Buffer sets take turns, so that no side finds the last call's operands in a cache. */
+enum { SETS_MAX = 8, BLOCK_ELEMS = 1 << 20 };
+
+struct operands {
+    struct xg_sgemm call[SETS_MAX];
+    int sets;
+};
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Uniform in (-1, 1): one random block, repeated at odd offsets. */
+static float *random_matrix(size_t elems)
+{
+    static float *block;
+    static uint64_t state = 88172645463325252u;
+    if (!block) {
+        block = malloc(BLOCK_ELEMS * sizeof *block);
+        for (size_t i = 0; block && i < BLOCK_ELEMS; i++)
+            block[i] = (float)((double)(next_random(&state) >> 40) * 0x1p-23 - 1.0);
+    }
+    float *matrix = malloc(elems * sizeof *matrix);
+    if (!block || !matrix) {
+        fprintf(stderr, "no memory\n");
+        exit(EXIT_FAILURE);
+    }
+    for (size_t at = 0; at < elems;) {
+        size_t from = next_random(&state) % (BLOCK_ELEMS / 2);
+        size_t count = BLOCK_ELEMS - from < elems - at ? BLOCK_ELEMS - from : elems - at;
+        memcpy(matrix + at, block + from, count * sizeof *matrix);
+        at += count;
+    }
+    return matrix;
+}
+
+static void operands_create(struct operands *operands, const struct shape *shape)
+{
+    struct xg_sgemm call = {
+        .transa = shape->transa,
+        .transb = shape->transb,
+        .m = shape->m,
+        .n = shape->n,
+        .k = shape->k,
+        .alpha = 1,
+        .beta = shape->beta,
+        .lda = (shape->transa ? shape->m : shape->k) + shape->pad,
+        .ldb = (shape->transb ? shape->k : shape->n) + shape->pad,
+        .ldc = shape->n + shape->pad,
+    };
+    size_t a = (size_t)((call.transa ? call.k : call.m) * call.lda);
+    size_t b = (size_t)((call.transb ? call.n : call.k) * call.ldb);
+    size_t c = (size_t)(call.m * call.ldc);
+    double wanted = 512e6 / (double)((a + b + c) * sizeof(float));
+    operands->sets = (int)fmin(fmax(wanted, 2), SETS_MAX);
+    for (int s = 0; s < operands->sets; s++) {
+        operands->call[s] = call;
+        operands->call[s].a = random_matrix(a);
+        operands->call[s].b = random_matrix(b);
+        operands->call[s].c = random_matrix(c);
+    }
+}
+
+static void operands_destroy(struct operands *operands)
+{
+    for (int s = 0; s < operands->sets; s++) {
+        free((void *)(uintptr_t)operands->call[s].a);
+        free((void *)(uintptr_t)operands->call[s].b);
+        free(operands->call[s].c);
+    }
+}
+
+/* --- Measuring ----------------------------------------------------------------------------- */
+
+struct measured {
+    double median_s; /* NAN: not measured */
+    double error;    /* 2^-24 of |A||B| + |C| */
+};
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static struct measured measure(const struct side *side, struct operands *operands)
+{
+    enum { CALLS_MAX = 201, CALLS_MIN = 3 };
+    static struct xg_judge judge;
+    struct measured measured = {.median_s = NAN, .error = NAN};
+    xg_judge_init(&judge, &operands->call[0]);
+    double first = now_s();
+    if (!side->compute(&operands->call[0]))
+        return measured;
+    first = now_s() - first;
+    measured.error = xg_judge_error(&judge, operands->call[0].c, operands->call[0].ldc);
+    double seconds[CALLS_MAX];
+    int calls = 0;
+    double begin = now_s();
+    do {
+        const struct xg_sgemm *call = &operands->call[(calls + 1) % operands->sets];
+        double start = now_s();
+        side->compute(call);
+        seconds[calls++] = now_s() - start;
+    } while (calls < CALLS_MAX && (calls < CALLS_MIN || now_s() - begin < options.budget_s) &&
+             now_s() - begin < 20);
+    qsort(seconds, (size_t)calls, sizeof seconds[0], by_value);
+    measured.median_s = seconds[calls / 2];
+    return measured;
+}
+
+struct row {
+    struct shape shape;
+    struct measured side[SIDE_COUNT];
+    double floor_s, kernel_s;
+    const char *kernel;
+};
+
+static double cpu_guess_s(const struct shape *shape)
+{
+    return 2.0 * (double)shape->m * (double)shape->n * (double)shape->k / 9e11;
+}
+
+static void measure_row(struct row *row, const struct floor_rates *rates)
+{
+    const struct shape *shape = &row->shape;
+    struct operands operands;
+    operands_create(&operands, shape);
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        double limit_s = side == SIDE_CPU ? options.cpu_limit_s : options.rival_limit_s;
+        bool rival = side == SIDE_CPU || side == SIDE_CUBLASXT || side == SIDE_PLAIN;
+        double share = side == SIDE_CPU ? 1 : 0.3;
+        row->side[side] = (struct measured){NAN, NAN};
+        if (!rival || share * cpu_guess_s(shape) < limit_s)
+            row->side[side] = measure(&side_table[side], &operands);
+    }
+    double m = (double)shape->m, n = (double)shape->n, k = (double)shape->k;
+    row->kernel = "none";
+    row->kernel_s = sides_kernel_seconds(&operands.call[0], &row->kernel);
+    row->floor_s = fmax(row->kernel_s, fmax(4 * (m * k + k * n) / rates->up_bytes_per_s,
+                                            4 * m * n / rates->down_bytes_per_s));
+    operands_destroy(&operands);
+}
+
+/* --- Reporting ----------------------------------------------------------------------------- */
+
+static void print_head(FILE *csv)
+{
+    printf("%-28s %9s %9s %9s %9s %9s %9s | %7s %7s %7s %7s | %s\n", "m,n,k", "cpu", "cublasxt",
+           "plain", "gpu", "auto", "floor", "x floor", "x cpu", "x xt", "regret", "kernel");
+    if (csv)
+        fprintf(csv, "m,n,k,transa,transb,pad,beta,cpu_ms,cublasxt_ms,plain_ms,gpu_ms,auto_ms,"
+                     "floor_ms,kernel_ms,kernel,cpu_error,gpu_error\n");
+}
+
+static void print_row(const struct row *row, FILE *csv)
+{
+    const struct shape *shape = &row->shape;
+    char name[64];
+    snprintf(name, sizeof name, "%ld,%ld,%ld %c%c%s%s", (long)shape->m, (long)shape->n,
+             (long)shape->k, shape->transa ? 'T' : 'N', shape->transb ? 'T' : 'N',
+             shape->pad ? " pad" : "", shape->beta != 0 ? " beta" : "");
+    double ms[SIDE_COUNT];
+    for (int side = 0; side < SIDE_COUNT; side++)
+        ms[side] = 1e3 * row->side[side].median_s;
+    double floor_ms = 1e3 * row->floor_s;
+    printf("%-28s %9.4f %9.3f %9.3f %9.4f %9.4f %9.4f | %7.2f %7.1f %7.1f %7.2f | %s %s\n", name,
+           ms[SIDE_CPU], ms[SIDE_CUBLASXT], ms[SIDE_PLAIN], ms[SIDE_GPU], ms[SIDE_AUTO], floor_ms,
+           ms[SIDE_GPU] / floor_ms, ms[SIDE_CPU] / ms[SIDE_GPU], ms[SIDE_CUBLASXT] / ms[SIDE_GPU],
+           ms[SIDE_AUTO] / fmin(ms[SIDE_CPU], ms[SIDE_GPU]), row->kernel,
+           row->side[SIDE_GPU].error <= (double)shape->k + 3 ? "" : "WRONG");
+    fflush(stdout);
+    if (csv)
+        fprintf(csv, "%ld,%ld,%ld,%d,%d,%ld,%g,%.5f,%.5f,%.5f,%.5f,%.5f,%.5f,%.5f,%s,%.3f,%.3f\n",
+                (long)shape->m, (long)shape->n, (long)shape->k, shape->transa, shape->transb,
+                (long)shape->pad, (double)shape->beta, ms[SIDE_CPU], ms[SIDE_CUBLASXT],
+                ms[SIDE_PLAIN], ms[SIDE_GPU], ms[SIDE_AUTO], floor_ms, 1e3 * row->kernel_s,
+                row->kernel, row->side[SIDE_CPU].error, row->side[SIDE_GPU].error);
+}
+
+/* --- Shapes -------------------------------------------------------------------------------- */
+
+static int64_t log_uniform(uint64_t *state, double least, double most)
+{
+    double u = (double)(next_random(state) >> 11) * 0x1p-53;
+    return (int64_t)(least * pow(most / least, u));
+}
+
+static bool read_shape(FILE *file, struct shape *shape)
+{
+    char line[256];
+    while (fgets(line, sizeof line, file)) {
+        long m, n, k, pad = 0;
+        char transa = 'N', transb = 'N';
+        float beta = 0;
+        if (sscanf(line, "%ld %ld %ld %c%c %ld %f", &m, &n, &k, &transa, &transb, &pad, &beta) < 3)
+            continue;
+        *shape = (struct shape){m, n, k, transa == 'T', transb == 'T', pad, beta};
+        return true;
+    }
+    return false;
+}
+
+static bool next_shape(int index, FILE *file, uint64_t *state, struct shape *shape)
+{
+    if (options.random) {
+        int64_t m = log_uniform(state, 8, 8192), n = log_uniform(state, 8, 8192);
+        *shape = (struct shape){m, n, log_uniform(state, 8, 8192), 0, 0, 0, 0};
+        return index < options.random;
+    }
+    if (file)
+        return read_shape(file, shape);
+    if ((size_t)index >= sizeof default_shapes / sizeof default_shapes[0])
+        return false;
+    *shape = default_shapes[index];
+    return true;
+}
+
+static void usage(FILE *out)
+{
+    fprintf(out, "usage: host [--shapes FILE | --random N [--seed S]] [--csv FILE] [--commit ID]\n"
+                 "            [--budget SECONDS] [--cpu-limit SECONDS] [--rival-limit SECONDS]\n"
+                 "A line of FILE: m n k [NN|NT|TN|TT [pad [beta]]]. Times are medians in ms.\n");
+}
+
+static bool parse(int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"shapes", 1, NULL, 's'},    {"random", 1, NULL, 'r'},      {"seed", 1, NULL, 'e'},
+        {"csv", 1, NULL, 'c'},       {"commit", 1, NULL, 'i'},      {"budget", 1, NULL, 'b'},
+        {"cpu-limit", 1, NULL, 'l'}, {"rival-limit", 1, NULL, 'x'}, {0}};
+    for (int which; (which = getopt_long(argc, argv, "", names, NULL)) != -1;)
+        switch (which) {
+        case 's':
+            options.shapes = optarg;
+            break;
+        case 'r':
+            options.random = atoi(optarg);
+            break;
+        case 'e':
+            options.seed = strtoull(optarg, NULL, 10);
+            break;
+        case 'c':
+            options.csv = optarg;
+            break;
+        case 'i':
+            options.commit = optarg;
+            break;
+        case 'b':
+            options.budget_s = atof(optarg);
+            break;
+        case 'l':
+            options.cpu_limit_s = atof(optarg);
+            break;
+        case 'x':
+            options.rival_limit_s = atof(optarg);
+            break;
+        default:
+            return false;
+        }
+    return optind == argc;
+}
+
+int main(int argc, char **argv)
+{
+    if (!parse(argc, argv)) {
+        usage(stderr);
+        return EXIT_FAILURE;
+    }
+    FILE *file = options.shapes ? fopen(options.shapes, "r") : NULL;
+    FILE *csv = options.csv ? fopen(options.csv, "w") : NULL;
+    if ((options.shapes && !file) || (options.csv && !csv)) {
+        perror(file ? options.csv : options.shapes);
+        return EXIT_FAILURE;
+    }
+    if (!sides_open())
+        return EXIT_FAILURE;
+    struct floor_rates rates;
+    sides_measure_link(&rates);
+    FILE *heads[] = {stdout, csv};
+    for (int i = 0; i < 2 && heads[i]; i++)
+        fprintf(heads[i], "# %s, commit %s; link %.1f GB/s up, %.1f GB/s down; medians in ms\n",
+                sides_device()->name, options.commit, rates.up_bytes_per_s / 1e9,
+                rates.down_bytes_per_s / 1e9);
+    print_head(csv);
+
+    uint64_t state = options.seed * 0x9e3779b97f4a7c15u + 1;
+    struct row row;
+    double log_regret = 0, worst_regret = 0;
+    int rows = 0;
+    while (next_shape(rows, file, &state, &row.shape)) {
+        measure_row(&row, &rates);
+        print_row(&row, csv);
+        double best = fmin(row.side[SIDE_CPU].median_s, row.side[SIDE_GPU].median_s);
+        double regret = row.side[SIDE_AUTO].median_s / best;
+        log_regret += log(regret);
+        worst_regret = fmax(worst_regret, regret);
+        rows++;
+    }
+    printf("auto over min(cpu, gpu): geometric mean %.3f, worst %.2f over %d shapes\n",
+           exp(log_regret / rows), worst_regret, rows);
+    if (csv)
+        fclose(csv);
+    return EXIT_SUCCESS;
+}

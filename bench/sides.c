@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* OpenBLAS, cuBLASXt, a plain offload and this library, each computing a product from host to host.
+ */
+#include "sides.h"
+
+#include <cblas.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "../src/cublas.h"
+#include "../src/dispatch.h"
+#include "../src/engine.h"
+#include "../src/launch.h"
+#include "../src/mem.h"
+
+typedef struct cublasXtContext *cublasxt_handle;
+
+static struct {
+    struct xg_dev *dev;
+    CUresult (*copy_up)(CUdeviceptr, const void *, size_t);
+    CUresult (*copy_down)(void *, CUdeviceptr, size_t);
+    CUresult (*elapsed)(float *, CUevent, CUevent);
+    cublasxt_handle xt;
+    int (*xt_sgemm)(cublasxt_handle, int, int, size_t, size_t, size_t, const float *, const float *,
+                    size_t, const float *, size_t, const float *, float *, size_t);
+} bench;
+
+double now_s(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* --- The CPU library ----------------------------------------------------------------------- */
+
+static bool compute_cpu(const struct xg_sgemm *p)
+{
+    cblas_sgemm(CblasRowMajor, p->transa ? CblasTrans : CblasNoTrans,
+                p->transb ? CblasTrans : CblasNoTrans, (int)p->m, (int)p->n, (int)p->k, p->alpha,
+                p->a, (int)p->lda, p->b, (int)p->ldb, p->beta, p->c, (int)p->ldc);
+    return true;
+}
+
+static void cpu_whole(void *ctx)
+{
+    compute_cpu(ctx);
+}
+
+static void cpu_part(void *ctx, const struct xg_sgemm *part)
+{
+    (void)ctx;
+    compute_cpu(part);
+}
+
+/* --- cuBLASXt and the plain offload -------------------------------------------------------- */
+
+static bool compute_cublasxt(const struct xg_sgemm *p)
+{
+    return bench.xt_sgemm &&
+           bench.xt_sgemm(bench.xt, p->transb, p->transa, (size_t)p->n, (size_t)p->m, (size_t)p->k,
+                          &p->alpha, p->b, (size_t)p->ldb, p->a, (size_t)p->lda, &p->beta, p->c,
+                          (size_t)p->ldc) == 0;
+}
+
+static size_t matrix_bytes(int64_t rows, int64_t ld)
+{
+    return (size_t)(rows * ld) * sizeof(float);
+}
+
+/* Whole spans are copied, padding included, as a plain program would. */
+static size_t span_bytes(int64_t rows, int64_t columns, int64_t ld)
+{
+    return (size_t)((rows - 1) * ld + columns) * sizeof(float);
+}
+
+static bool compute_plain(const struct xg_sgemm *p)
+{
+    const struct xg_drv *drv = &bench.dev->drv;
+    size_t a_bytes = p->transa ? span_bytes(p->k, p->m, p->lda) : span_bytes(p->m, p->k, p->lda);
+    size_t b_bytes = p->transb ? span_bytes(p->n, p->k, p->ldb) : span_bytes(p->k, p->n, p->ldb);
+    size_t c_bytes = span_bytes(p->m, p->n, p->ldc);
+    CUdeviceptr a = 0, b = 0, c = 0;
+    bool ok = drv->cuMemAlloc(&a, a_bytes) == CUDA_SUCCESS &&
+              drv->cuMemAlloc(&b, b_bytes) == CUDA_SUCCESS &&
+              drv->cuMemAlloc(&c, c_bytes) == CUDA_SUCCESS &&
+              bench.copy_up(a, p->a, a_bytes) == CUDA_SUCCESS &&
+              bench.copy_up(b, p->b, b_bytes) == CUDA_SUCCESS &&
+              (p->beta == 0 || bench.copy_up(c, p->c, c_bytes) == CUDA_SUCCESS);
+    struct xg_sgemm_args args = {.a = a,
+                                 .b = b,
+                                 .c = c,
+                                 .lda = p->lda,
+                                 .ldb = p->ldb,
+                                 .ldc = p->ldc,
+                                 .m = p->m,
+                                 .n = p->n,
+                                 .k = p->k,
+                                 .alpha = p->alpha,
+                                 .beta = p->beta,
+                                 .transa = p->transa,
+                                 .transb = p->transb};
+    ok = ok && xg_cublas_sgemm(bench.dev, &args, NULL) == XG_OK &&
+         bench.copy_down(p->c, c, c_bytes) == CUDA_SUCCESS;
+    drv->cuMemFree(a);
+    drv->cuMemFree(b);
+    drv->cuMemFree(c);
+    return ok;
+}
+
+/* --- This library -------------------------------------------------------------------------- */
+
+static bool compute_gpu(const struct xg_sgemm *p)
+{
+    struct xg_cpu cpu = {cpu_whole, cpu_part, (void *)(uintptr_t)p};
+    struct xg_gemm_result result;
+    return xg_engine_gemm(p, xg_conf_get(), &cpu, true, &result) == XG_OK;
+}
+
+static bool compute_auto(const struct xg_sgemm *p)
+{
+    struct xg_cpu cpu = {cpu_whole, cpu_part, (void *)(uintptr_t)p};
+    if (xg_dispatch_wants(p->m, p->n, p->k))
+        xg_dispatch_sgemm("cblas_sgemm", p, &cpu);
+    else
+        compute_cpu(p);
+    return true;
+}
+
+const struct side side_table[SIDE_COUNT] = {
+    [SIDE_CPU] = {"cpu", compute_cpu},       [SIDE_CUBLASXT] = {"cublasxt", compute_cublasxt},
+    [SIDE_PLAIN] = {"plain", compute_plain}, [SIDE_GPU] = {"gpu", compute_gpu},
+    [SIDE_AUTO] = {"auto", compute_auto},
+};
+
+/* --- Opening and the floor ----------------------------------------------------------------- */
+
+static void open_cublasxt(void)
+{
+    for (int version = 13; version >= 11; version--)
+        for (int local = 0; local < 2; local++) {
+            char path[64];
+            snprintf(path, sizeof path, "%slibcublas.so.%d", local ? "/usr/local/cuda/lib64/" : "",
+                     version);
+            void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            if (!library)
+                continue;
+            int (*create)(cublasxt_handle *);
+            int (*select)(cublasxt_handle, int, int[]);
+            *(void **)&create = dlsym(library, "cublasXtCreate");
+            *(void **)&select = dlsym(library, "cublasXtDeviceSelect");
+            int ordinal = 0;
+            if (create && select && create(&bench.xt) == 0 && select(bench.xt, 1, &ordinal) == 0)
+                *(void **)&bench.xt_sgemm = dlsym(library, "cublasXtSgemm");
+            return;
+        }
+}
+
+bool sides_open(void)
+{
+    const struct xg_conf *conf = xg_conf_get();
+    if (xg_dev_create(conf, &bench.dev) != XG_OK || xg_dev_enter(bench.dev) != XG_OK ||
+        xg_engine_wait(conf) != XG_ENGINE_READY) {
+        fprintf(stderr, "no GPU: nothing to compare (XGEMM_VERBOSE=2 says why)\n");
+        return false;
+    }
+    void *library = bench.dev->drv.library;
+    *(void **)&bench.copy_up = dlsym(library, "cuMemcpyHtoD_v2");
+    *(void **)&bench.copy_down = dlsym(library, "cuMemcpyDtoH_v2");
+    *(void **)&bench.elapsed = dlsym(library, "cuEventElapsedTime");
+    bench.dev->facts.cublas = xg_cublas_present(bench.dev);
+    open_cublasxt();
+    return bench.copy_up && bench.copy_down && bench.elapsed;
+}
+
+struct xg_dev *sides_device(void)
+{
+    return bench.dev;
+}
+
+/* Seconds on the device between two events around work(), the best of three after a warm-up. */
+static double time_on_device(enum xg_status (*work)(void *arg), void *arg)
+{
+    const struct xg_drv *drv = &bench.dev->drv;
+    CUevent begin, end;
+    double best = INFINITY;
+    if (drv->cuEventCreate(&begin, 0) != CUDA_SUCCESS ||
+        drv->cuEventCreate(&end, 0) != CUDA_SUCCESS)
+        exit(EXIT_FAILURE);
+    for (int i = 0; i < 4; i++) {
+        float milliseconds = 0;
+        drv->cuEventRecord(begin, NULL);
+        enum xg_status status = work(arg);
+        drv->cuEventRecord(end, NULL);
+        if (status != XG_OK || drv->cuEventSynchronize(end) != CUDA_SUCCESS ||
+            bench.elapsed(&milliseconds, begin, end) != CUDA_SUCCESS)
+            exit(EXIT_FAILURE);
+        if (i > 0)
+            best = fmin(best, 1e-3 * (double)milliseconds);
+    }
+    drv->cuEventDestroy(begin);
+    drv->cuEventDestroy(end);
+    return best;
+}
+
+struct link_copy {
+    void *host;
+    CUdeviceptr device;
+    size_t bytes;
+};
+
+static enum xg_status copy_up_once(void *arg)
+{
+    struct link_copy *copy = arg;
+    return XG_DRV(&bench.dev->drv, cuMemcpyHtoDAsync, copy->device, copy->host, copy->bytes, NULL);
+}
+
+static enum xg_status copy_down_once(void *arg)
+{
+    struct link_copy *copy = arg;
+    return XG_DRV(&bench.dev->drv, cuMemcpyDtoHAsync, copy->host, copy->device, copy->bytes, NULL);
+}
+
+void sides_measure_link(struct floor_rates *rates)
+{
+    struct link_copy copy = {.bytes = (size_t)256 << 20};
+    struct xg_mem_dev mem = {0};
+    if (xg_mem_dev_reserve(bench.dev, &mem, copy.bytes) != XG_OK ||
+        xg_mem_pinned_alloc(bench.dev, copy.bytes, &copy.host) != XG_OK)
+        exit(EXIT_FAILURE);
+    copy.device = mem.ptr;
+    rates->up_bytes_per_s = (double)copy.bytes / time_on_device(copy_up_once, &copy);
+    rates->down_bytes_per_s = (double)copy.bytes / time_on_device(copy_down_once, &copy);
+    xg_mem_pinned_free(bench.dev, copy.host);
+    xg_mem_dev_release(bench.dev, &mem);
+}
+
+struct kernel_launch {
+    const struct xg_kernel *row;
+    struct xg_sgemm_args args;
+};
+
+static enum xg_status launch_once(void *arg)
+{
+    struct kernel_launch *launch = arg;
+    return xg_launch_sgemm(bench.dev, launch->row, &launch->args, NULL);
+}
+
+double sides_kernel_seconds(const struct xg_sgemm *p, const char **kernel)
+{
+    const struct xg_conf *conf = xg_conf_get();
+    struct xg_dev *dev = bench.dev;
+    struct kernel_launch launch = {
+        .row = xg_select(&dev->facts, conf->math, conf->kernel, p->m, p->n, p->k),
+        .args = {.lda = xg_round_up(p->transa ? p->m : p->k, 32),
+                 .ldb = xg_round_up(p->transb ? p->k : p->n, 32),
+                 .ldc = xg_round_up(p->n, 32),
+                 .m = p->m,
+                 .n = p->n,
+                 .k = p->k,
+                 .alpha = 1,
+                 .transa = p->transa,
+                 .transb = p->transb},
+    };
+    size_t a = matrix_bytes(p->transa ? p->k : p->m, launch.args.lda);
+    size_t b = matrix_bytes(p->transb ? p->n : p->k, launch.args.ldb);
+    size_t c = matrix_bytes(p->m, launch.args.ldc);
+    struct xg_mem_dev mem = {0};
+    if (!launch.row || xg_mem_dev_reserve(dev, &mem, a + b + c) != XG_OK)
+        return 0;
+    launch.args.a = mem.ptr;
+    launch.args.b = mem.ptr + a;
+    launch.args.c = mem.ptr + a + b;
+    /* Operands of 1.1f, not of zeros: a kernel draws less power on zeros and clocks higher. */
+    const struct xg_drv *drv = &dev->drv;
+    drv->cuMemsetD32Async(mem.ptr, 0x3f8ccccd, (a + b) / sizeof(float), NULL);
+    double seconds = time_on_device(launch_once, &launch);
+    xg_mem_dev_release(dev, &mem);
+    *kernel = launch.row->name;
+    return seconds;
+}

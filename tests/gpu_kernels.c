@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT */
+/* Every row of the kernel table on a device, against double precision, with guards around C. */
+
+/*
+ * usage: gpu_kernels [--short] [--row NAME] [--seed N] [--report FILE]
+ *
+ * Each product is judged element by element: |C - exact| <= (k + 3) * 2^-24 * (|alpha||A||B| +
+ * |beta||C|), which any order of k rounded multiplications and additions, and the three roundings
+ * of alpha and beta, keep. What the kernel may not read is NaN (C too when beta is 0); what it may
+ * not write is compared bit by bit. --short: few sizes, for compute-sanitizer.
+ */
+#include <assert.h>
+#include <math.h>
+#include <time.h>
+
+#include "../src/cublas.h"
+#include "../src/launch.h"
+#include "../src/mem.h"
+#include "xt.h"
+
+/* Floats of a buffer: the largest operand, its padding, a guard before and behind. */
+enum { SIDE_MAX = 300, K_MAX = 1100, PAD_MAX = 8, GUARD = 64 };
+enum { BUFFER = 2 * GUARD + PAD_MAX + K_MAX * (SIDE_MAX + PAD_MAX + 4) };
+
+/* What lies in every place that a kernel must not touch: NaNs that are told apart by their bits. */
+static const uint32_t POISON = 0x7fc0dead;
+
+/* A float matrix with its surroundings, on the host, and as much memory on the device. */
+struct buffer {
+    float *host;
+    struct xg_mem_dev dev;
+    int64_t first; /* where the matrix begins: behind the guard, and behind an offset */
+    int64_t ld;
+    int64_t used; /* floats in use, guards included */
+};
+
+/* One product as the mathematics has it, whatever the storage: op(A), op(B), C and the exact sums.
+ */
+struct product {
+    int64_t m, n, k;
+    float *a, *b, *c;       /* (m,k), (k,n), (m,n) */
+    double *sum, *absolute; /* (m,n): op(A) op(B), |op(A)| |op(B)| */
+};
+
+struct tally {
+    long cases;
+    double worst; /* of error / bound; a NaN stays */
+};
+
+static struct xg_dev *dev;
+static CUstream stream;
+static struct buffer buffer_a, buffer_b, buffer_c;
+static float back[BUFFER], again[BUFFER]; /* what a first and a second run left in buffer_c */
+static struct tally tallies[64][4];
+static uint64_t random_state;
+
+static const struct {
+    float alpha, beta;
+} scalars[] = {{1.0f, 0.0f}, {1.0f, 1.0f},  {1.0f, 0.7f},  {0.5f, 0.0f}, {0.5f, 1.0f},
+               {0.5f, 0.7f}, {-1.3f, 0.0f}, {-1.3f, 1.0f}, {-1.3f, 0.7f}};
+static const char *const trans_names[] = {"nn", "nt", "tn", "tt"};
+enum { SCALARS = sizeof scalars / sizeof scalars[0] };
+
+static void die(const char *what)
+{
+    fprintf(stderr, "gpu_kernels: %s\n", what);
+    exit(XT_HARD);
+}
+
+static void must(enum xg_status status, const char *what)
+{
+    if (status != XG_OK) {
+        fprintf(stderr, "%s: %s\n", what, xg_status_name(status));
+        exit(XT_FAIL);
+    }
+}
+
+static float poison(void)
+{
+    float value;
+    memcpy(&value, &POISON, sizeof value);
+    return value;
+}
+
+static bool same_bits(float x, float y)
+{
+    return !memcmp(&x, &y, sizeof x);
+}
+
+/* The larger of two; NaN when either is. */
+static double worse(double x, double y)
+{
+    return isnan(x) || x > y ? x : y;
+}
+
+/* Fresh operands and their exact product. */
+static void product_draw(struct product *p, int64_t m, int64_t n, int64_t k)
+{
+    p->m = m;
+    p->n = n;
+    p->k = k;
+    for (int64_t i = 0; i < m * k; i++)
+        p->a[i] = xt_random(&random_state);
+    for (int64_t i = 0; i < k * n; i++)
+        p->b[i] = xt_random(&random_state);
+    for (int64_t i = 0; i < m * n; i++) {
+        p->c[i] = xt_random(&random_state);
+        p->sum[i] = p->absolute[i] = 0.0;
+    }
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t l = 0; l < k; l++)
+            for (int64_t j = 0; j < n; j++) {
+                double term = (double)p->a[i * k + l] * (double)p->b[l * n + j];
+                p->sum[i * n + j] += term;
+                p->absolute[i * n + j] += fabs(term);
+            }
+}
+
+/*
+ * Lays out (rows,cols) in the buffer and fills it from matrix (cols,rows when trans; NULL: poison),
+ * with `pad` floats between rows. vec4: as XG_KERNEL_VEC4 asks for it; else nothing is aligned.
+ * zeros: behind each row, up to the next multiple of 4.
+ */
+static void buffer_fill(struct buffer *buffer, const float *matrix, int64_t rows, int64_t cols,
+                        bool trans, int pad, bool vec4, bool zeros)
+{
+    int64_t padded = xg_round_up(cols, 4);
+    buffer->ld = vec4 ? padded + xg_round_up(pad, 4) : cols + pad;
+    buffer->first = GUARD + (vec4 ? 0 : pad % 4);
+    buffer->used = buffer->first + rows * buffer->ld + GUARD;
+    assert(buffer->used <= BUFFER);
+    for (int64_t at = 0; at < buffer->used; at++)
+        buffer->host[at] = poison();
+    for (int64_t i = 0; i < rows; i++) {
+        float *row = buffer->host + buffer->first + i * buffer->ld;
+        for (int64_t j = 0; matrix && j < cols; j++)
+            row[j] = matrix[trans ? j * rows + i : i * cols + j];
+        for (int64_t j = cols; zeros && j < padded; j++)
+            row[j] = 0.0f;
+    }
+}
+
+static void buffer_up(struct buffer *buffer)
+{
+    must(XG_DRV(&dev->drv, cuMemcpyHtoDAsync, buffer->dev.ptr, buffer->host,
+                (size_t)buffer->used * sizeof(float), stream),
+         "copy to the device");
+    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy to the device");
+}
+
+static void buffer_down(float *to, const struct buffer *buffer)
+{
+    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, to, buffer->dev.ptr,
+                (size_t)buffer->used * sizeof(float), stream),
+         "copy from the device");
+    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "kernel or copy from the device");
+}
+
+static uint64_t buffer_address(const struct buffer *buffer)
+{
+    return buffer->dev.ptr + (uint64_t)buffer->first * sizeof(float);
+}
+
+/*
+ * Judges what came back against what went up (buffer_c.host). Returns the largest error / bound,
+ * NaN when an element is NaN; *strays: elements changed outside C.
+ */
+static double judge(const struct product *p, const float *result, float alpha, float beta,
+                    long *strays)
+{
+    double worst = 0.0, bound = (double)(p->k + 3) * 0x1p-24;
+    *strays = 0;
+    for (int64_t at = 0; at < buffer_c.used; at++) {
+        int64_t i = (at - buffer_c.first) / buffer_c.ld, j = (at - buffer_c.first) % buffer_c.ld;
+        if (at < buffer_c.first || i >= p->m || j >= p->n) {
+            *strays += !same_bits(result[at], buffer_c.host[at]);
+            continue;
+        }
+        int64_t e = i * p->n + j;
+        double c0 = beta == 0.0f ? 0.0 : (double)beta * (double)p->c[e];
+        double exact = (double)alpha * p->sum[e] + c0;
+        double scale = fabs((double)alpha) * p->absolute[e] + fabs(c0);
+        worst = worse(fabs((double)result[at] - exact) / (bound * scale), worst);
+    }
+    return worst;
+}
+
+/* A result in which something is wrong must not pass: the judge is judged first. */
+static void test_judge(struct product *p)
+{
+    long strays;
+    product_draw(p, 9, 7, 5);
+    buffer_fill(&buffer_c, NULL, p->m, p->n, false, 3, false, false);
+    memcpy(back, buffer_c.host, (size_t)buffer_c.used * sizeof(float));
+    for (int64_t e = 1; e < p->m * p->n; e++)
+        back[buffer_c.first + e / p->n * buffer_c.ld + e % p->n] = (float)p->sum[e];
+    XT_CHECK(isnan(judge(p, back, 1.0f, 0.0f, &strays)), "an element not written passed");
+    back[buffer_c.first] = (float)p->sum[0];
+    XT_CHECK_LE(judge(p, back, 1.0f, 0.0f, &strays), 1.0, "the exact result did not pass");
+    XT_CHECK(strays == 0, "%ld strays seen of 0", strays);
+
+    back[0] = back[buffer_c.first + p->n] = back[buffer_c.used - 1] = 0.0f;
+    float *last = &back[buffer_c.first + (p->m - 1) * buffer_c.ld + p->n - 1];
+    *last += (float)(p->absolute[p->m * p->n - 1] * 0x1p-20);
+    XT_CHECK(judge(p, back, 1.0f, 0.0f, &strays) > 1.0, "an element off by 16 units passed");
+    XT_CHECK(strays == 3, "%ld strays seen of 3", strays);
+}
+
+static void launch(const struct xg_kernel *row, const struct product *p, bool transa, bool transb,
+                   float alpha, float beta, float *result)
+{
+    struct xg_sgemm_args args = {.a = buffer_address(&buffer_a),
+                                 .b = buffer_address(&buffer_b),
+                                 .c = buffer_address(&buffer_c),
+                                 .lda = buffer_a.ld,
+                                 .ldb = buffer_b.ld,
+                                 .ldc = buffer_c.ld,
+                                 .m = p->m,
+                                 .n = p->n,
+                                 .k = p->k,
+                                 .alpha = alpha,
+                                 .beta = beta,
+                                 .transa = transa,
+                                 .transb = transb};
+    buffer_up(&buffer_c);
+    must(xg_launch_sgemm(dev, row, &args, stream), row->name);
+    buffer_down(result, &buffer_c);
+}
+
+/* One row, one pair of transposes: all alphas and betas, and the last of them twice. */
+static void test_row(const struct xg_kernel *row, const struct product *p, int trans,
+                     bool all_scalars)
+{
+    static const int pads[] = {0, 1, 6, 7};
+    static unsigned draws;
+    bool vec4 = row->flags & XG_KERNEL_VEC4, transa = trans >> 1, transb = trans & 1;
+    struct tally *tally = &tallies[row - xg_kernel_table][trans];
+    draws = draws * 1664525u + 1013904223u; /* so that nothing goes in step with the transposes */
+    unsigned turn = draws >> 16;
+    buffer_fill(&buffer_a, p->a, transa ? p->k : p->m, transa ? p->m : p->k, transa, pads[turn % 4],
+                vec4, vec4);
+    buffer_fill(&buffer_b, p->b, transb ? p->n : p->k, transb ? p->k : p->n, transb,
+                pads[turn / 4 % 4], vec4, vec4);
+    buffer_up(&buffer_a);
+    buffer_up(&buffer_b);
+    for (unsigned s = all_scalars ? 0 : turn % 3; s < SCALARS; s += all_scalars ? 1 : 3) {
+        float alpha = scalars[s].alpha, beta = scalars[s].beta;
+        buffer_fill(&buffer_c, beta == 0.0f ? NULL : p->c, p->m, p->n, false,
+                    pads[(turn + s) / 2 % 4], vec4, false);
+        launch(row, p, transa, transb, alpha, beta, back);
+        long strays;
+        double worst = judge(p, back, alpha, beta, &strays);
+        XT_CHECK_LE(worst, 1.0, "%s %s, %ld,%ld,%ld, alpha %g, beta %g: error %.3g of the bound",
+                    row->name, trans_names[trans], (long)p->m, (long)p->n, (long)p->k,
+                    (double)alpha, (double)beta, worst);
+        XT_CHECK(strays == 0, "%s %s, %ld,%ld,%ld: %ld floats changed outside C", row->name,
+                 trans_names[trans], (long)p->m, (long)p->n, (long)p->k, strays);
+        tally->cases++;
+        tally->worst = worse(worst, tally->worst);
+        if (s + 3 < SCALARS)
+            continue;
+        launch(row, p, transa, transb, alpha, beta, again);
+        XT_CHECK(!memcmp(back, again, (size_t)buffer_c.used * sizeof(float)),
+                 "%s %s, %ld,%ld,%ld: other bits the second time", row->name, trans_names[trans],
+                 (long)p->m, (long)p->n, (long)p->k);
+    }
+}
+
+/* Every row that serves the shape (or the one of that name), every transpose. */
+static void test_shape(struct product *p, const char *only, int64_t m, int64_t n, int64_t k,
+                       bool all_scalars)
+{
+    product_draw(p, m, n, k);
+    for (size_t r = 0; r < xg_kernel_count; r++) {
+        const struct xg_kernel *row = &xg_kernel_table[r];
+        if ((only && strcmp(only, row->name)) || !xg_select_serves(row, &dev->facts, m, n, k))
+            continue;
+        for (int trans = 0; trans < 4; trans++)
+            test_row(row, p, trans, all_scalars);
+    }
+}
+
+static void test_shapes(struct product *p, const char *only, bool quick)
+{
+    static const int sides[] = {1,  2,  3,  4,  5,  7,   8,   15,  16,  17,
+                                31, 33, 63, 64, 65, 100, 127, 129, 130, 257};
+    static const int long_k[] = {1, 2, 9, 31, 257, 1000, 1024, 1097};
+    static const int few[][3] = {{1, 1, 1}, {33, 31, 17}, {64, 60, 64}, {130, 257, 9}};
+    enum { SIDES = sizeof sides / sizeof sides[0], LONG = sizeof long_k / sizeof long_k[0] };
+    for (size_t i = 0; quick && i < sizeof few / sizeof few[0]; i++)
+        test_shape(p, only, few[i][0], few[i][1], few[i][2], false);
+    if (quick)
+        return;
+    for (int i = 0; i < SIDES; i++) {
+        test_shape(p, only, sides[i], sides[i], sides[i], true);
+        /* Each side meets each other one, m and n and k in turn; the strides are prime to SIDES. */
+        for (int mix = 1; mix <= 3; mix++)
+            test_shape(p, only, sides[i], sides[(3 * i + 7 * mix) % SIDES],
+                       sides[(11 * i + 9 * mix) % SIDES], false);
+    }
+    for (int i = 0; i < LONG; i++) {
+        test_shape(p, only, 1 + 43 * i % 67, 130 - 17 * i, long_k[i], false);
+        test_shape(p, only, 257, 1 + i, long_k[i], false);
+        test_shape(p, only, 1 + i, 259, long_k[i], false);
+    }
+}
+
+/*
+ * Offsets beyond 2^31 elements: a matrix of 3000 rows of 8 floats, 2^20 + 4 floats apart, as A, as
+ * B or as C. What lies between the rows is poison.
+ */
+enum { FAR_ROWS = 3000, FAR_COLS = 8, FAR_LD = (1 << 20) + 4 };
+
+static void copy_far(CUdeviceptr far, float *near, bool up)
+{
+    CUDA_MEMCPY2D copy = {.WidthInBytes = FAR_COLS * sizeof(float), .Height = FAR_ROWS};
+    copy.srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    copy.dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    copy.srcHost = copy.dstHost = near;
+    copy.srcDevice = copy.dstDevice = far;
+    copy.srcPitch = up ? copy.WidthInBytes : FAR_LD * sizeof(float);
+    copy.dstPitch = up ? FAR_LD * sizeof(float) : copy.WidthInBytes;
+    must(XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, stream), "copy of far rows");
+    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "kernel or copy of far rows");
+}
+
+/* which: 'a' or 'b' is the far operand (trans: as op() turns it), or 'c'. */
+static void test_far_row(const struct xg_kernel *row, struct product *p, CUdeviceptr far,
+                         char which, bool trans)
+{
+    bool vec4 = row->flags & XG_KERNEL_VEC4, transa = which == 'a' && trans;
+    bool transb = which == 'b' && trans;
+    buffer_fill(&buffer_a, p->a, transa ? p->k : p->m, transa ? p->m : p->k, transa, 0, vec4, vec4);
+    buffer_fill(&buffer_b, p->b, transb ? p->n : p->k, transb ? p->k : p->n, transb, 0, vec4, vec4);
+    buffer_fill(&buffer_c, NULL, p->m, p->n, false, 0, vec4, false);
+    struct buffer *moved = which == 'a' ? &buffer_a : which == 'b' ? &buffer_b : &buffer_c;
+    must(XG_DRV(&dev->drv, cuMemsetD32Async, far, POISON, (size_t)FAR_ROWS * FAR_LD, stream),
+         "poison of the far matrix");
+    copy_far(far, moved->host + moved->first, true);
+    buffer_up(&buffer_a);
+    buffer_up(&buffer_b);
+    buffer_up(&buffer_c);
+    struct xg_sgemm_args args = {.a = which == 'a' ? far : buffer_address(&buffer_a),
+                                 .b = which == 'b' ? far : buffer_address(&buffer_b),
+                                 .c = which == 'c' ? far : buffer_address(&buffer_c),
+                                 .lda = which == 'a' ? FAR_LD : buffer_a.ld,
+                                 .ldb = which == 'b' ? FAR_LD : buffer_b.ld,
+                                 .ldc = which == 'c' ? FAR_LD : buffer_c.ld,
+                                 .m = p->m,
+                                 .n = p->n,
+                                 .k = p->k,
+                                 .alpha = 1.0f,
+                                 .transa = transa,
+                                 .transb = transb};
+    must(xg_launch_sgemm(dev, row, &args, stream), row->name);
+    buffer_down(back, &buffer_c);
+    if (which == 'c')
+        copy_far(far, back + buffer_c.first, false);
+    long strays;
+    double worst = judge(p, back, 1.0f, 0.0f, &strays);
+    XT_CHECK_LE(worst, 1.0, "%s, rows of %c%s 2^20 + 4 apart: error %.3g of the bound", row->name,
+                which, trans ? " transposed" : "", worst);
+    XT_CHECK(strays == 0, "%s, far rows of %c: %ld floats changed outside C", row->name, which,
+             strays);
+    struct tally *tally = &tallies[row - xg_kernel_table][2 * transa + transb];
+    tally->cases++;
+    tally->worst = worse(worst, tally->worst);
+}
+
+static void test_far(struct product *p, const char *only)
+{
+    static const struct {
+        char which;
+        bool trans;
+        int64_t m, n, k;
+    } cases[] = {{'a', false, FAR_ROWS, 5, FAR_COLS},
+                 {'a', true, FAR_COLS, 5, FAR_ROWS},
+                 {'b', false, 5, FAR_COLS, FAR_ROWS},
+                 {'b', true, 5, FAR_ROWS, FAR_COLS},
+                 {'c', false, FAR_ROWS, FAR_COLS, 5}};
+    size_t free_bytes = 0, total_bytes = 0;
+    struct xg_mem_dev far = {0};
+    must(XG_DRV(&dev->drv, cuMemGetInfo, &free_bytes, &total_bytes), "free memory");
+    if (free_bytes < (size_t)32 << 30) {
+        printf("offsets beyond 2^31 elements: not tested, the device has less than 32 GiB free\n");
+        return;
+    }
+    must(xg_mem_dev_reserve(dev, &far, (size_t)FAR_ROWS * FAR_LD * sizeof(float)), "far matrix");
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        product_draw(p, cases[c].m, cases[c].n, cases[c].k);
+        for (size_t r = 0; r < xg_kernel_count; r++) {
+            const struct xg_kernel *row = &xg_kernel_table[r];
+            if ((!only || !strcmp(only, row->name)) &&
+                xg_select_serves(row, &dev->facts, p->m, p->n, p->k))
+                test_far_row(row, p, far.ptr, cases[c].which, cases[c].trans);
+        }
+    }
+    xg_mem_dev_release(dev, &far);
+}
+
+static void print_report(FILE *out, unsigned long seed)
+{
+    fprintf(out, "Kernels on %s (sm_%d, %d multiprocessors), seed %lu\n", dev->name, dev->facts.sm,
+            dev->facts.sm_count, seed);
+    fprintf(out, "Largest componentwise error, as a fraction of (k + 3) * 2^-24\n\n");
+    fprintf(out, "%-20s %8s %8s %8s %8s %8s\n", "row", "cases", "nn", "nt", "tn", "tt");
+    for (size_t r = 0; r < xg_kernel_count; r++) {
+        long cases = 0;
+        for (int t = 0; t < 4; t++)
+            cases += tallies[r][t].cases;
+        fprintf(out, "%-20s %8ld", xg_kernel_table[r].name, cases);
+        for (int t = 0; t < 4; t++)
+            if (tallies[r][t].cases)
+                fprintf(out, " %8.4f", tallies[r][t].worst);
+            else
+                fprintf(out, " %8s", "-");
+        fputc('\n', out);
+    }
+    fprintf(out, "\n%ld checks, %d failed\n", xt_checks, xt_failures);
+}
+
+static void *allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (!memory)
+        die("out of memory");
+    return memory;
+}
+
+static void open_device(void)
+{
+    must(xg_dev_enter(dev), "context");
+    must(XG_DRV(&dev->drv, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING), "stream");
+    dev->facts.cublas = xg_cublas_present(dev);
+    struct buffer *buffers[] = {&buffer_a, &buffer_b, &buffer_c};
+    for (int i = 0; i < 3; i++) {
+        buffers[i]->host = allocate(BUFFER, sizeof(float));
+        must(xg_mem_dev_reserve(dev, &buffers[i]->dev, BUFFER * sizeof(float)), "device memory");
+    }
+}
+
+static void close_device(void)
+{
+    struct buffer *buffers[] = {&buffer_a, &buffer_b, &buffer_c};
+    for (int i = 0; i < 3; i++) {
+        free(buffers[i]->host);
+        xg_mem_dev_release(dev, &buffers[i]->dev);
+    }
+    must(XG_DRV(&dev->drv, cuStreamDestroy, stream), "stream");
+    xg_dev_leave(dev);
+    xg_dev_destroy(dev);
+}
+
+int main(int argc, char **argv)
+{
+    bool quick = false;
+    const char *only = NULL, *report = NULL;
+    unsigned long seed = (unsigned long)time(NULL);
+    for (int i = 1; i < argc; i++) {
+        bool value = i + 1 < argc;
+        if (!strcmp(argv[i], "--short"))
+            quick = true;
+        else if (value && !strcmp(argv[i], "--row"))
+            only = argv[++i];
+        else if (value && !strcmp(argv[i], "--seed"))
+            seed = strtoul(argv[++i], NULL, 0);
+        else if (value && !strcmp(argv[i], "--report"))
+            report = argv[++i];
+        else
+            die("usage: gpu_kernels [--short] [--row NAME] [--seed N] [--report FILE]");
+    }
+    if (only && !xg_select_find(only))
+        die("no such row");
+    if (xg_kernel_count > sizeof tallies / sizeof tallies[0])
+        die("more rows than tallies");
+    if (xg_dev_create(xg_conf_get(), &dev) != XG_OK)
+        return xt_skip("no CUDA device that the kernels serve");
+    const char *allow = getenv("XGEMM_TEST_ALLOW_FAKE");
+    if (strstr(dev->name, "Fake") && !(allow && !strcmp(allow, "1")))
+        return xt_skip("the fake driver computes with its own loop");
+
+    printf("%s, seed %lu\n", dev->name, seed);
+    random_state = seed;
+    struct product product = {.a = allocate(BUFFER, sizeof(float)),
+                              .b = allocate(BUFFER, sizeof(float)),
+                              .c = allocate(BUFFER, sizeof(float)),
+                              .sum = allocate(BUFFER, sizeof(double)),
+                              .absolute = allocate(BUFFER, sizeof(double))};
+    open_device();
+    test_judge(&product);
+    test_shapes(&product, only, quick);
+    if (!quick)
+        test_far(&product, only);
+    print_report(stdout, seed);
+    FILE *file = report ? fopen(report, "w") : NULL;
+    if (file)
+        print_report(file, seed);
+    XT_CHECK(!report || (file && !fclose(file)), "cannot write %s", report);
+    close_device();
+    free(product.a);
+    free(product.b);
+    free(product.c);
+    free(product.sum);
+    free(product.absolute);
+    return xt_done();
+}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+# Each caller's products go to the BLAS that it would have reached without the library.
+. "$srcdir/tests/preload_lib"
+
+lp64='-DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_'
+call_c='-DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm'
+call_f='-DCALL_INT=int32_t -DCALL_FORTRAN=sgemm_'
+link="-L$tmp -Wl,-rpath,$tmp"
+
+stub "$tmp/libone.so" one $lp64 -DSTUB_ISAMAX
+stub "$tmp/libtwo.so" two $lp64
+stub "$tmp/libplt.so" plt $lp64 -DSTUB_VIA_PLT
+
+# A program that is linked to a BLAS. At a fixed address it has its own address for a function that
+# it points to, and that address is a jump into the library.
+for kind in pie no-pie; do
+    [ $kind = pie ] || [ "$XG_SANITIZER" = no ] || continue
+    program "$tmp/c" -f$kind -$kind $call_c $link -lone
+    everywhere "C program, $kind" "$tmp/c" own 7
+    program "$tmp/f" -f$kind -$kind $call_f $link -lone
+    everywhere "Fortran program, $kind" "$tmp/f" own 7
+done
+
+# Plug-ins that bring a BLAS each, where RTLD_NEXT finds nothing.
+compile -o "$tmp/main" "$srcdir/tests/preload_main.c" -ldl
+plugin "$tmp/one.so" $call_c $link -lone
+plugin "$tmp/two.so" $call_f $link -ltwo
+everywhere "two plug-ins" "$tmp/main" plugin "$tmp/one.so" 5 plugin "$tmp/two.so" 6 \
+    plugin "$tmp/one.so" 7
+everywhere "program and plug-in" "$tmp/c" own 5 plugin "$tmp/two.so" 6
+everywhere "global library and plug-in" "$tmp/main" load "$tmp/libtwo.so" plugin "$tmp/one.so" 5
+
+# A plug-in that is only given a function, and has no BLAS to lead on from.
+plugin "$tmp/given.so" $call_c -DCALL_NAMELESS
+everywhere "function pointer" "$tmp/main" pointer "$tmp/one.so" "$tmp/given.so" 5
+
+# A BLAS whose C entry calls its Fortran entry by name comes back into the library: once, uncounted.
+plugin "$tmp/plt.so" $call_c $link -lplt
+everywhere "C entry over the Fortran entry" "$tmp/main" plugin "$tmp/plt.so" 5
+program "$tmp/plt" $call_c $link -lplt
+everywhere "the same, linked" "$tmp/plt" own 5
+preloaded XGEMM_MODE=cpu XGEMM_STATS=1 "$tmp/plt" own 5 >"$tmp/stats" 2>&1
+grep -q 'xgemm: 2 products' "$tmp/stats" || {
+    cat "$tmp/stats"
+    fail "two calls are not counted as two"
+}
+
+# Names with 64-bit integers and SciPy's names.
+for name in scipy_cblas_sgemm:CBLAS:int32_t scipy_sgemm_:FORTRAN:int32_t \
+    cblas_sgemm64_:CBLAS:int64_t cblas_sgemm_64:CBLAS:int64_t sgemm_64_:FORTRAN:int64_t \
+    scipy_cblas_sgemm64_:CBLAS:int64_t scipy_sgemm_64_:FORTRAN:int64_t; do
+    symbol=${name%%:*} int=${name##*:} kind=${name#*:}
+    kind=${kind%:*}
+    stub "$tmp/lib$symbol.so" "$symbol" -DSTUB_INT=$int -DSTUB_$kind=$symbol
+    plugin "$tmp/$symbol.so" -DCALL_INT=$int -DCALL_$kind=$symbol $link -l$symbol
+    everywhere "$symbol" "$tmp/main" plugin "$tmp/$symbol.so" 5
+done
+
+# 64-bit integers under plain names: known by the file's name, or by how isamax_ takes its count.
+wide='-DSTUB_INT=int64_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_'
+mkdir "$tmp/wide"
+stub "$tmp/wide/libopenblas64.so.0" wide $wide
+stub "$tmp/wide/libmystery.so" mystery $wide -DSTUB_ISAMAX
+for file in libopenblas64.so.0 libmystery.so; do
+    for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
+        plugin "$tmp/wide.so" -DCALL_INT=int64_t -DCALL_$call "$tmp/wide/$file" \
+            -Wl,-rpath,"$tmp/wide"
+        everywhere "$file, $call" "$tmp/main" plugin "$tmp/wide.so" 5
+        everywhere "$file beside 32 bits, $call" "$tmp/main" plugin "$tmp/wide.so" 5 \
+            plugin "$tmp/one.so" 6 plugin "$tmp/wide.so" 7
+        program "$tmp/wide_main" -DCALL_INT=int64_t -DCALL_$call "$tmp/wide/$file" \
+            -Wl,-rpath,"$tmp/wide"
+        everywhere "program of $file, $call" "$tmp/wide_main" own 5
+    done
+done
+exit $status

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+# A program that never multiplies does not notice the library; nor does one whose products are small.
+. "$srcdir/tests/preload_lib"
+needs_plain_library
+
+# Settings that would make it speak, write a file and look for a GPU, if it did anything.
+export XGEMM_MODE=gpu XGEMM_VERBOSE=3 XGEMM_STATS=1 XGEMM_LOG="$tmp/log"
+preloaded true >"$tmp/out" 2>&1 || fail "true: exit status $?"
+[ ! -s "$tmp/out" ] || fail "true prints something"
+[ ! -e "$tmp/log" ] || fail "true writes a log"
+preloaded sh -c 'exit 7'
+[ $? -eq 7 ] || fail "the exit status is not the program's"
+
+if strace -o /dev/null true 2>/dev/null; then
+    strace -f -o "$tmp/alone" true
+    strace -f -E LD_PRELOAD="$XG_SO" -o "$tmp/preloaded" true
+    grep -q libxgemm_shim "$tmp/preloaded" || fail "the library is not preloaded"
+    grep -E 'clone|fork|write\(|libcuda|/dev/|/proc|pthread|libcublas' "$tmp/preloaded" &&
+        fail "the library does something when it is loaded"
+    # All that it may do is to be mapped: the calls behind the last mapping are the same.
+    for run in alone preloaded; do
+        sed 's/^[0-9]* *//; s/(.*//' "$tmp/$run" | awk '/munmap/ { last = NR } { line[NR] = $0 }
+            END { for (i = last; i <= NR; i++) print line[i] }' >"$tmp/$run.end"
+    done
+    diff "$tmp/alone.end" "$tmp/preloaded.end" || fail "the library does something at start or exit"
+fi
+
+# Small products under the automatic policy: no driver, no thread, no output.
+unset XGEMM_MODE XGEMM_VERBOSE XGEMM_STATS XGEMM_LOG
+stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm
+program "$tmp/small" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm "$tmp/libone.so" -Wl,-rpath,"$tmp"
+LD_DEBUG=files preloaded "$tmp/small" own 9 >"$tmp/out" 2>"$tmp/files" || fail "small: exit status $?"
+grep -q 'own right' "$tmp/out" || fail "small: answers"
+grep -q libxgemm_shim "$tmp/files" || fail "small: the library is not preloaded"
+grep -E 'libcu|libnv' "$tmp/files" && fail "small: a driver is looked for"
+
+# Printed, not judged: the difference is far below what a shared machine scatters.
+milliseconds() {
+    begin=$(date +%s%N)
+    count=0
+    while [ $count -lt 200 ]; do
+        env LD_PRELOAD="$1" /bin/true
+        count=$((count + 1))
+    done
+    awk -v ns=$(($(date +%s%N) - begin)) 'BEGIN { printf "%.3f ms", ns / 200 / 1e6 }'
+}
+echo "/bin/true: $(milliseconds '') alone, $(milliseconds "$XG_SO") with the library preloaded"
+exit $status

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+# Calls from constructors, threads, forked children, exit handlers and destructors are right.
+. "$srcdir/tests/preload_lib"
+
+lp64='-DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_'
+stub "$tmp/libplt.so" plt $lp64 -DSTUB_VIA_PLT
+compile -o "$tmp/life" "$srcdir/tests/preload_life.c" "$tmp/libplt.so" -Wl,-rpath,"$tmp" -lm -pthread
+
+# alive WHAT COMMAND...: the program says that all was right, and the library says nothing.
+alive() {
+    what=$1
+    shift
+    "$@" >"$tmp/out" 2>"$tmp/err" || fail "$what: exit status $?"
+    [ "$(cat "$tmp/out")" = right ] || {
+        cat "$tmp/out"
+        fail "$what"
+    }
+    grep -v '^plt: ' "$tmp/err" && fail "$what: messages"
+}
+
+alive "alone" "$tmp/life"
+alive "on the CPU" preloaded XGEMM_MODE=cpu "$tmp/life"
+alive "as it comes" preloaded "$tmp/life"
+has_engine && alive "on the engine" on_engine "$tmp/life"
+exit $status

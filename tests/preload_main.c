@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program whose modules multiply. Each argument group runs one module twice and prints how it
+ * went: own SIZE                 the module that is linked in (with MAIN_OWN) plugin FILE SIZE a
+ * plug-in, loaded with RTLD_LOCAL pointer FILE FILE2 SIZE  a plug-in that is given the function
+ * that another one calls load FILE                a library that is loaded with RTLD_GLOBAL and
+ * stays unused
+ */
+#include <dlfcn.h>
+
+#include "xt.h"
+
+typedef int main_run(int size);
+typedef int main_run_with(void *function, int size);
+typedef void *main_function_get(void);
+
+#ifdef MAIN_OWN
+extern main_run caller_run;
+#endif
+
+static void *main_symbol(const char *file, int flags, const char *name)
+{
+    void *handle = dlopen(file, flags);
+    void *symbol = handle ? name ? dlsym(handle, name) : handle : NULL;
+    if (!symbol) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(XT_HARD);
+    }
+    return symbol;
+}
+
+static void main_report(const char *what, int first, int second)
+{
+    XT_CHECK(first && second, "%s", what);
+    printf("%s %s\n", what, first && second ? "right" : "WRONG");
+}
+
+int main(int argc, char **argv)
+{
+    setvbuf(stdout, NULL, _IONBF, 0);
+    for (int i = 1; i < argc;) {
+        if (!strcmp(argv[i], "load") && i + 1 < argc) {
+            main_symbol(argv[i + 1], RTLD_NOW | RTLD_GLOBAL, NULL);
+            i += 2;
+        } else if (!strcmp(argv[i], "plugin") && i + 2 < argc) {
+            main_run *run = (main_run *)main_symbol(argv[i + 1], RTLD_NOW, "caller_run");
+            int size = atoi(argv[i + 2]), first = run(size);
+            main_report("plugin", first, run(size));
+            i += 3;
+        } else if (!strcmp(argv[i], "pointer") && i + 3 < argc) {
+            main_function_get *get =
+                (main_function_get *)main_symbol(argv[i + 1], RTLD_NOW, "caller_function_get");
+            main_run_with *run =
+                (main_run_with *)main_symbol(argv[i + 2], RTLD_NOW, "caller_run_with");
+            int size = atoi(argv[i + 3]), first = run(get(), size);
+            main_report("pointer", first, run(get(), size));
+            i += 4;
+#ifdef MAIN_OWN
+        } else if (!strcmp(argv[i], "own") && i + 1 < argc) {
+            int size = atoi(argv[i + 1]), first = caller_run(size);
+            main_report("own", first, caller_run(size));
+            i += 2;
+#endif
+        } else {
+            fprintf(stderr, "cannot do %s\n", argv[i]);
+            return XT_HARD;
+        }
+    }
+    return xt_failures ? XT_FAIL : XT_PASS;
+}

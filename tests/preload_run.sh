@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+# xgemm-run: preloads, passes on arguments, input and exit status, compares, and explains itself.
+. "$srcdir/tests/preload_lib"
+needs_plain_library
+run=$builddir/shim/xgemm-run
+[ -x "$run" ] || skip "$run has not been built"
+unset LD_PRELOAD
+export XGEMM_SHIM_LIB="$XG_SO"
+
+expect() {
+    [ "$2" = "$3" ] || fail "$1: '$2' and not '$3'"
+}
+
+expect "arguments" "$("$run" sh -c 'echo "$#:$2"' sh 'a  b' '*')" '2:*'
+expect "options of the program" "$("$run" -- echo --ab --help)" '--ab --help'
+expect "LD_PRELOAD" "$("$run" printenv LD_PRELOAD)" "$(readlink -f "$XG_SO")"
+expect "an older LD_PRELOAD" "$(LD_PRELOAD=libm.so.6 "$run" printenv LD_PRELOAD)" \
+    "$(readlink -f "$XG_SO"):libm.so.6"
+expect "standard input" "$(echo text | "$run" cat)" text
+"$run" sh -c 'exit 9'
+expect "exit status" $? 9
+"$run" "$tmp/no such program" 2>/dev/null
+expect "no such program" $? 127
+for wrong in '' --no-such-option; do
+    "$run" $wrong >/dev/null 2>"$tmp/err"
+    expect "misuse" "$?:$(grep -c help "$tmp/err")" 125:1
+done
+XGEMM_SHIM_LIB=$tmp/nowhere.so "$run" true 2>/dev/null
+expect "no library" $? 125
+
+# Every variable that the library reads is explained, and nothing is left of the template.
+"$run" --help >"$tmp/help" || fail "--help: exit status $?"
+for name in $(sed -n 's/.*; *\/\* \(XGEMM_[A-Z_]*\)[=: ].*/\1/p' "$srcdir/src/conf.h"); do
+    grep -q "^ *$name=" "$tmp/help" || fail "--help does not explain $name"
+    explained=yes
+done
+[ "${explained-}" = yes ] || fail "no variable found in src/conf.h"
+grep '@' "$run" | grep -v '"\$@"' && fail "something is left of the template"
+
+# Installed, the library is found beside the launcher, wherever the tree has been moved.
+unset XGEMM_SHIM_LIB
+libdir=$(sed -n "s/^libdir='\(.*\)'/\1/p" "$run") prefix=$(sed -n "s/^prefix='\(.*\)'/\1/p" "$run")
+mkdir -p "$tmp/moved/bin" "$tmp/moved/${libdir#"$prefix"/}" "$tmp/elsewhere"
+cp "$run" "$tmp/moved/bin/xgemm-run"
+cp "$XG_SO" "$tmp/moved/${libdir#"$prefix"/}/libxgemm_shim.so"
+ln -s "$tmp/moved/bin/xgemm-run" "$tmp/elsewhere/run"
+expect "a moved tree" "$("$tmp/elsewhere/run" printenv LD_PRELOAD)" \
+    "$(readlink -f "$tmp/moved")/${libdir#"$prefix"/}/libxgemm_shim.so"
+
+# A and B: both runs see the input from its start, and the account says what was multiplied.
+export XGEMM_SHIM_LIB="$XG_SO"
+stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm
+program "$tmp/main" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm "$tmp/libone.so" -Wl,-rpath,"$tmp"
+echo 'one line' >"$tmp/input"
+"$run" --ab sh -c 'cat; "$0" own 9; exit 3' "$tmp/main" <"$tmp/input" >"$tmp/out" 2>"$tmp/err"
+expect "--ab: exit status" $? 3
+expect "--ab: output" "$(cat "$tmp/out")" "$(printf 'one line\nown right\none line\nown right')"
+for line in 'xgemm-run: CPU library .* s, exit status 3' 'xgemm-run: preloaded .* s, exit status 3' \
+    'xgemm: 2 products'; do
+    grep -q "$line" "$tmp/err" || {
+        cat "$tmp/err"
+        fail "--ab does not report: $line"
+    }
+done
+"$run" --ab true 2>"$tmp/err" </dev/null
+grep -q 'no SGEMM call' "$tmp/err" || fail "--ab true: $(cat "$tmp/err")"
+exit $status

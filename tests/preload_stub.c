@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stand-in for a BLAS: right answers, and a line on standard error for each call, so that a test
+ * can tell which of several libraries a call reached. Compiled by the preload tests, with
+ *   STUB          what it calls itself
+ *   STUB_CBLAS    name of its C entry, if it has one
+ *   STUB_FORTRAN  name of its Fortran entry, if it has one
+ *   STUB_INT      its integers: int32_t or int64_t
+ *   STUB_VIA_PLT  the C entry calls the Fortran one by its name, as reference BLAS does
+ *   STUB_ISAMAX   has isamax_
+ */
+#include <stdint.h>
+#include <stdio.h>
+
+struct stub_product {
+    int transa, transb;
+    int64_t m, n, k, lda, ldb, ldc;
+    float alpha, beta;
+    const float *a, *b;
+    float *c;
+};
+
+static void stub_report(const char *text, int64_t m, int64_t n, int64_t k)
+{
+    fprintf(stderr, "%s: %s %lld %lld %lld\n", STUB, text, (long long)m, (long long)n,
+            (long long)k);
+}
+
+/* Column-major. */
+static void stub_product(const struct stub_product *p)
+{
+    for (int64_t j = 0; j < p->n; j++) {
+        for (int64_t i = 0; i < p->m; i++) {
+            double sum = 0;
+            for (int64_t l = 0; l < p->k; l++)
+                sum += (double)p->a[p->transa ? l + i * p->lda : i + l * p->lda] *
+                       (double)p->b[p->transb ? j + l * p->ldb : l + j * p->ldb];
+            float *c = &p->c[i + j * p->ldc];
+            double old = p->beta == 0 ? 0 : (double)p->beta * (double)*c;
+            *c = (float)(old + (double)p->alpha * sum);
+        }
+    }
+}
+
+#ifdef STUB_FORTRAN
+void STUB_FORTRAN(const char *transa, const char *transb, const STUB_INT *m, const STUB_INT *n,
+                  const STUB_INT *k, const float *alpha, const float *a, const STUB_INT *lda,
+                  const float *b, const STUB_INT *ldb, const float *beta, float *c,
+                  const STUB_INT *ldc);
+
+void STUB_FORTRAN(const char *transa, const char *transb, const STUB_INT *m, const STUB_INT *n,
+                  const STUB_INT *k, const float *alpha, const float *a, const STUB_INT *lda,
+                  const float *b, const STUB_INT *ldb, const float *beta, float *c,
+                  const STUB_INT *ldc)
+{
+    struct stub_product p = {*transa != 'N', *transb != 'N', *m,    *n, *k, *lda, *ldb,
+                             *ldc,           *alpha,         *beta, a,  b,  c};
+    stub_report("Fortran", *m, *n, *k);
+    if (*m < 0)
+        stub_report("illegal", 3, 0, 0);
+    else
+        stub_product(&p);
+}
+#endif
+
+#ifdef STUB_CBLAS
+void STUB_CBLAS(int order, int transa, int transb, STUB_INT m, STUB_INT n, STUB_INT k, float alpha,
+                const float *a, STUB_INT lda, const float *b, STUB_INT ldb, float beta, float *c,
+                STUB_INT ldc);
+
+void STUB_CBLAS(int order, int transa, int transb, STUB_INT m, STUB_INT n, STUB_INT k, float alpha,
+                const float *a, STUB_INT lda, const float *b, STUB_INT ldb, float beta, float *c,
+                STUB_INT ldc)
+{
+    stub_report("C", m, n, k);
+    if (m < 0) {
+        stub_report("illegal", 4, 0, 0);
+        return;
+    }
+    struct stub_product p = {transa != 111, transb != 111, m,    n, k, lda, ldb,
+                             ldc,           alpha,         beta, a, b, c};
+    if (order == 101)
+        p = (struct stub_product){transb != 111, transa != 111, n,    m, k, ldb, lda,
+                                  ldc,           alpha,         beta, b, a, c};
+#ifdef STUB_VIA_PLT
+    STUB_INT pm = (STUB_INT)p.m, pn = (STUB_INT)p.n, plda = (STUB_INT)p.lda, pldb = (STUB_INT)p.ldb;
+    STUB_FORTRAN(p.transa ? "T" : "N", p.transb ? "T" : "N", &pm, &pn, &k, &alpha, p.a, &plda, p.b,
+                 &pldb, &beta, c, &ldc);
+#else
+    stub_product(&p);
+#endif
+}
+#endif
+
+#ifdef STUB_ISAMAX
+STUB_INT isamax_(const STUB_INT *n, const float *x, const STUB_INT *stride);
+
+STUB_INT isamax_(const STUB_INT *n, const float *x, const STUB_INT *stride)
+{
+    STUB_INT best = *n > 0;
+    for (STUB_INT i = 1; i < *n; i++)
+        if (x[i * *stride] > x[(best - 1) * *stride])
+            best = i + 1;
+    return best;
+}
+#endif

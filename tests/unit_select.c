@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Selection: every shape gets a row that serves it, by name when forced, and always the same one.
+ */
+#include "../src/select.h"
+
+#include "xt.h"
+
+static const struct xg_device_facts H200 = {
+    .sm = 90, .sm_count = 132, .smem_block_bytes = 232448, .images = true};
+
+static const struct xg_kernel *choose(const struct xg_device_facts *facts, const char *name,
+                                      int64_t m, int64_t n, int64_t k)
+{
+    return xg_select(facts, XG_MATH_ACCURATE, name, m, n, k);
+}
+
+/* The table names each row once, and each row of ours says all that a launch needs. */
+static void test_table(void)
+{
+    static const char *const ladder[] = {"uncoalesced", "coalesced",   "single_block",
+                                         "tiled",       "corner_turn", "coarse_1d",
+                                         "coarse_2d",   "vectorized",  "cublas"};
+    for (size_t i = 0; i < sizeof ladder / sizeof ladder[0]; i++)
+        XT_CHECK(xg_select_find(ladder[i]), "%s is not in the table", ladder[i]);
+    for (size_t i = 0; i < xg_kernel_count; i++) {
+        const struct xg_kernel *row = &xg_kernel_table[i];
+        XT_CHECK(xg_select_find(row->name) == row, "%s is there twice", row->name);
+        if (row->flags & XG_KERNEL_CUBLAS)
+            continue;
+        int threads = row->threads_x * row->threads_y;
+        XT_CHECK(row->entry && row->image >= xg_image_table &&
+                     row->image < xg_image_table + xg_image_count,
+                 "%s", row->name);
+        XT_CHECK(row->bm > 0 && row->bn > 0 && row->bk > 0 && row->sm_min >= 75, "%s", row->name);
+        XT_CHECK(threads >= 32 && threads <= 1024 && threads % 32 == 0, "%s", row->name);
+        XT_CHECK(row->efficiency > 0.0 && row->efficiency <= 1.0, "%s", row->name);
+    }
+}
+
+static void test_forced(void)
+{
+    for (size_t i = 0; i < xg_kernel_count; i++) {
+        const struct xg_kernel *row = &xg_kernel_table[i];
+        struct xg_device_facts facts = H200;
+        facts.cublas = true;
+        XT_CHECK(choose(&facts, row->name, 64, 64, 64) == row, "%s", row->name);
+        if (!(row->flags & XG_KERNEL_ONE_BLOCK))
+            XT_CHECK(choose(&facts, row->name, 5000, 3000, 1) == row, "%s", row->name);
+    }
+    XT_CHECK(!choose(&H200, "vectorised", 64, 64, 64), "an unknown name was taken for a row");
+    XT_CHECK(!choose(&H200, "", 64, 64, 64), "an empty name was taken for a row");
+
+    /* A forced row that cannot serve gives way to the one that is chosen without it. */
+    static const int64_t large[][3] = {
+        {65, 64, 64}, {64, 65, 64}, {64, 64, 65}, {4096, 4096, 4096}};
+    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) {
+        int64_t m = large[i][0], n = large[i][1], k = large[i][2];
+        XT_CHECK(choose(&H200, "single_block", m, n, k) == choose(&H200, NULL, m, n, k),
+                 "%ld,%ld,%ld", (long)m, (long)n, (long)k);
+    }
+    XT_CHECK(choose(&H200, "cublas", 512, 512, 512) == choose(&H200, NULL, 512, 512, 512),
+             "cuBLAS is not there, yet it was chosen");
+}
+
+/* Every shape on every device gets one of our rows, which serves it, and the same one again. */
+static void test_coverage(void)
+{
+    static const int64_t sizes[] = {1,   2,    3,    4,    7,     16,    31,     32,     33,
+                                    63,  64,   65,   100,  127,   128,   129,    255,    257,
+                                    512, 1000, 1024, 4096, 10000, 50000, 131072, 1 << 20};
+    static const int sms[] = {75, 80, 86, 87, 89, 90, 100, 103, 120, 121};
+    enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    for (size_t s = 0; s < sizeof sms / sizeof sms[0]; s++) {
+        struct xg_device_facts facts = H200;
+        facts.sm = sms[s];
+        facts.sm_count = 14 + 17 * (int)s;
+        for (size_t i = 0; i < SIZES * SIZES * SIZES; i++) {
+            int64_t m = sizes[i / SIZES / SIZES], n = sizes[i / SIZES % SIZES];
+            int64_t k = sizes[i % SIZES];
+            facts.cublas = false;
+            const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
+            XT_CHECK(row && xg_select_serves(row, &facts, m, n, k), "sm_%d: %ld,%ld,%ld", facts.sm,
+                     (long)m, (long)n, (long)k);
+            facts.cublas = true;
+            XT_CHECK(choose(&facts, NULL, m, n, k) == row, "sm_%d: %ld,%ld,%ld", facts.sm, (long)m,
+                     (long)n, (long)k);
+            XT_CHECK(row && !(row->flags & XG_KERNEL_CUBLAS), "cuBLAS was preferred");
+        }
+    }
+}
+
+/* What the ranking must get right: the size of the tile follows the size of the product. */
+static void test_ranking(void)
+{
+    for (int64_t side = 512; side <= 32768; side *= 2) {
+        const struct xg_kernel *row = choose(&H200, NULL, side, side, side);
+        XT_CHECK(row->flags & XG_KERNEL_VEC4, "%ld: %s", (long)side, row->name);
+        XT_CHECK(side < 4096 || row->bm * row->bn >= 128 * 128, "%ld: %s", (long)side, row->name);
+    }
+    const struct xg_kernel *small = choose(&H200, NULL, 256, 256, 256);
+    XT_CHECK(small->bm < 128 && small->bn < 128, "256: %s fills 4 of 132 SMs", small->name);
+    const struct xg_kernel *skinny = choose(&H200, NULL, 16, 4096, 4096);
+    XT_CHECK(skinny->bm < 128, "16,4096,4096: %s computes eight times the rows", skinny->name);
+}
+
+static void test_no_kernel(void)
+{
+    struct xg_device_facts volta = H200;
+    volta.sm = 70;
+    XT_CHECK(!choose(&volta, NULL, 512, 512, 512), "sm_70 has no kernel of ours");
+    volta.cublas = true;
+    const struct xg_kernel *row = choose(&volta, NULL, 512, 512, 512);
+    XT_CHECK(row && row->flags & XG_KERNEL_CUBLAS, "sm_70 has cuBLAS");
+    XT_CHECK(choose(&volta, "vectorized", 512, 512, 512) == row, "sm_70 cannot run vectorized");
+
+    struct xg_device_facts empty = H200;
+    empty.images = false;
+    XT_CHECK(!choose(&empty, NULL, 512, 512, 512), "a build without device code has no kernel");
+    empty.cublas = true;
+    row = choose(&empty, NULL, 512, 512, 512);
+    XT_CHECK(row && row->flags & XG_KERNEL_CUBLAS, "a build without device code has cuBLAS");
+}
+
+int main(void)
+{
+    test_table();
+    test_forced();
+    test_coverage();
+    test_ranking();
+    test_no_kernel();
+    return xt_done();
+}
