@@ -122,7 +122,9 @@ def main():
     report("kernel neighbours", predicted, test_y, time.perf_counter() - begin)
     del train_z
 
-    network = Network(rng, (64, args.hidden, args.hidden, CLASSES), rate=0.05)
+    mean = train_x.mean(axis=0)
+    train_x, test_x = (2 * (x - mean) for x in (train_x, test_x))
+    network = Network(rng, (64, args.hidden, args.hidden, CLASSES), rate=0.02)
     begin = time.perf_counter()
     for step in range(args.steps):
         batch = rng.integers(0, len(train_y), args.batch)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PTX instructions whose place in the program matters: the compiler leaves them where they stand.
- */
+/* PTX instructions whose place in the program matters: the compiler leaves them there. */
 #ifndef XG_PTX_CUH
 #define XG_PTX_CUH
 

@@ -9,17 +9,17 @@
  *   their rows) and 1 of B for 8 FFMA, 1.1 loads an FFMA instead of 2. Tile 64x64x8, 512 threads,
  *   16 FLOP a byte from L2.
  * coarse_2d: an 8x8 matrix of results, an outer product in registers. Per step of k: 8 + 8 loads
- * for 64 FFMA, a quarter of a load an FFMA. Tile 128x128x8, 256 threads, 32 FLOP a byte from L2.
+ *   for 64 FFMA, a quarter of a load an FFMA. Tile 128x128x8, 256 threads, 32 FLOP a byte from L2.
  *
  * A load unit serves one warp's load a cycle while the four quarters of a multiprocessor do four
- * warps' FFMA, so the loads bind above a quarter of a load an FFMA: coarse_1d stays below 67 / 4
- * / 1.1 = 15 TFLOP/s, and coarse_2d is where the balance tips to the arithmetic. From there on it
- * is the number of instructions that counts (sgemm_vectorized_sm75.cu).
+ * warps' FFMA, so the loads bind above a quarter of a load an FFMA: coarse_1d stays below
+ * 67 / 4 / 1.1 = 15 TFLOP/s, and coarse_2d is where the balance tips to the arithmetic. From there
+ * on it is the number of instructions that counts (sgemm_vectorized_sm75.cu).
  *
  * Global loads are coalesced for every transpose (corner turning, sgemm_tiled_sm75.cu): consecutive
  * threads run along memory. When that is along k, a row of the tile is 8 floats, one sector of 32
- * bytes, all used. A thread's results are 16 apart, not neighbours: 16 lanes then read 16
- * neighbouring floats of B, one bank each, and store 64 consecutive bytes of C.
+ * bytes, all used. coarse_2d's results of a thread are 16 apart, not neighbours: 16 lanes then read
+ * 16 neighbouring floats of B, one bank each, and store 64 consecutive bytes of C.
  */
 
 #include "epilogue.cuh"

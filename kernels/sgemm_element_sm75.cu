@@ -12,11 +12,13 @@
  * uncoalesced: x along the rows of C. In one step of k (row-major, not transposed) the warp reads
  *   op(A)(i..i+31, p): 32 addresses, lda apart  -> 32 sectors, 4 of 32 bytes of each used,
  *   op(B)(p, j):       one address              -> 1 sector, the value is broadcast.
- *   The next steps of k use the rest of A's sectors, if they are still in the L1 cache: 32 warps of
- * a block walk 32 rows together, so mostly they are; but each such load keeps the load unit busy
- * for 32 passes, and its stores of C scatter in the same way. coalesced: x along the columns of C.
- * The warp reads op(A)(i, p):       one address              -> 1 sector, op(B)(p, j..j+31): 128
- * consecutive bytes    -> 4 sectors, every byte used.
+ *   The next steps of k use the rest of A's sectors, if they are still in the L1 cache: the 32
+ *   warps of a block walk the same 32 rows together, so mostly they are; but each such load keeps
+ *   the load unit busy for 32 passes, and the stores of C scatter in the same way.
+ *
+ * coalesced: x along the columns of C. In one step of k the warp reads
+ *   op(A)(i, p):       one address              -> 1 sector,
+ *   op(B)(p, j..j+31): 128 consecutive bytes    -> 4 sectors, every byte used.
  *
  * FLOP a byte: 2 FLOP for the 8 bytes a thread loads, 0.25. From DRAM alone (4.8 TB/s on an H200)
  * that would be 1.2 TFLOP/s; caches serve the 32-fold reuse within a block, so what binds

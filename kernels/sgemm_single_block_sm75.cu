@@ -14,7 +14,7 @@
  * FLOP a byte: at m = n = k = 64, 2 * 64^3 / (3 * 64^2 * 4) = 10.7, the most that any kernel can
  * reach at this size. What binds is that one of 132 multiprocessors works, and 48 KiB of shared
  * memory (what every device gives without being asked) hold no more than two 64x64 operands. Expect
- * a launch and a few microseconds; as a teacher of barriers it is unbeaten.
+ * a launch and a few microseconds.
  */
 
 #include "epilogue.cuh"

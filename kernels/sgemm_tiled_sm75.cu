@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rungs 4 and 5: tiles of A and B in shared memory, and transposed operands turned on the way in.
- */
+/* Rungs 4 and 5: tiles of A and B in shared memory, and transposed operands turned on the way. */
 
 /*
  * Why. `coalesced` reads every element of A n times and every element of B m times, and lives off
@@ -21,10 +20,10 @@
  * tiled:       threadIdx.x runs along the columns of op(X). Coalesced as long as the operand is not
  *              transposed; if it is, a warp's load touches 32 sectors (sgemm_element_sm75.cu).
  * corner_turn: threadIdx.x runs along memory, whichever index of op(X) that is, and the value is
- *              stored in its turned place: `tile[x][y]` for `tile[y][x]`. Written so, a warp's 32
- * stores would go down a column of the tile: 32 rows of 32 floats apart, all in one bank, served
- *              one after another. One float of padding a row makes the distance 33: 32 banks.
- *              The four transposes then run at one speed.
+ *              stored in its turned place: `tile[x][y]` for `tile[y][x]`. Written so, a warp's
+ *              32 stores go down a column of the tile; with rows of 32 floats they would all fall
+ *              in one bank and be served one after another. One float of padding a row makes the
+ *              distance 33: 32 banks. The four transposes then run at one speed.
  */
 
 #include "epilogue.cuh"

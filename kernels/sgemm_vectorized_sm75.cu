@@ -10,13 +10,12 @@
  * 1. Shared memory is read 4 floats at a time (LDS.128). For that both tiles lie k-major, As[k][m]
  *    and Bs[k][n], and a thread's 8x8 results are 2x2 quads of 4x4: 2 + 2 loads feed 64 FFMA.
  * 2. Global memory is read 4 floats at a time (LDG.128) along whichever index is contiguous. An
- * operand that is contiguous along k (A as it is, B transposed) is *turned* while it is stored: its
- * four floats go to four rows of the tile. The other kind goes in as it came. The four entries (nn,
- * nt, tn, tt) differ in this alone.
+ *    operand that is contiguous along k (A as it is, B transposed) is *turned* while it is stored:
+ *    its four floats go to four rows of the tile. The other kind goes in as it came. The four
+ *    entries (nn, nt, tn, tt) differ in this alone.
  * 3. Nothing waits. While a tile is multiplied the next one is on its way from global memory into
- *    registers; it is put into the other half of shared memory, so that one barrier a tile
- * suffices. Within the tile, the operands of step p + 1 are read while those of step p are
- * multiplied.
+ *    registers; it is put into the other half of shared memory, so that one barrier a tile will
+ *    do. Within the tile, the operands of step p + 1 are read while those of step p are multiplied.
  *
  * Bank conflicts. A 128-bit shared load is served a half warp at a time when lanes i and i ^ 1, or
  * lanes i and i ^ 2, want the same address. A warp's 4x8 lanes are numbered so that both hold (one
@@ -24,14 +23,17 @@
  * over 16 rows and 2 quads of k; with 4 floats of padding a row, the second quad falls 16 banks
  * further and the 32 lanes hit 32 banks.
  *
- * Accounts for 128x128x8, 256 threads: 128 * 128 / 2 / (128 + 128) = 32 FLOP a byte fetched from
- * L2, so 45 TFLOP/s ask for 1.4 TB/s of it, which L2 has several times over. Registers: 64 sums, 32
- * operands (two steps), 8 on the way, the rest addresses: 128 at most, so that two blocks share an
- * SM and one multiplies while the other waits at its barrier. Bound: instructions. 64 of about 71
- * are FFMA, hence at most 90 % of peak, less what register-bank conflicts and the prologue cost.
+ * Accounts for 128x128x8, 256 threads: 2 * 128 * 128 / (4 * (128 + 128)) = 32 FLOP a byte fetched
+ * from L2, so 45 TFLOP/s ask for 1.4 TB/s of it, which L2 has several times over. Registers: 64
+ * sums, 32 operands (two steps), 8 on the way, the rest addresses: 128 at most, so that two blocks
+ * share an SM and one multiplies while the other waits at its barrier. Instructions: for a step of
+ * 8 along k, 512 FFMA of 583 in all (32 LDS, 2 LDG, 5 STS, a barrier; sm_90), so at most 88 % of
+ * peak, 58 TFLOP/s on an H200, less what latency and register banks cost.
  *
- * Smaller tiles are the same code, for products that have too few large tiles to fill the device;
- * the larger one has 128 FFMA to 6 loads but only one block an SM.
+ * The other tiles are the same code. 64x64 and 32x32 are for products that have too few large tiles
+ * to fill the device: they read more of L2 (16 and 8 FLOP a byte) and spend more instructions a
+ * FFMA. 128x256 has 128 FFMA to 6 shared loads (92 %), but one block an SM, so its barriers are
+ * seldom hidden.
  *
  * Edges. Rows beyond m, n or k are not read: they count as zero. Elements between an extent and the
  * next multiple of 4 are read with their quad; the caller has zeroed them (kabi.h), so that along k
@@ -71,8 +73,7 @@ struct operand_mover {
     const float *at[VECTORS]; /* of the tile to be fetched next */
     float held[VECTORS][4];
     int64_t step;      /* elements from a tile to the next */
-    int k_at[VECTORS]; /* the quad's place along k; BK, never reached, where its row does not exist
-                        */
+    int k_at[VECTORS]; /* the quad's place along k; BK, never reached, if its row is not there */
     float *to0;        /* where the first quad goes in shared memory, a tile (BK,STRIDE) */
 
     /* Turned: two quads of k, then EXTENT rows, then the next two quads. */
@@ -85,8 +86,7 @@ struct operand_mover {
         return TURN ? (vector % 2 + vector / (2 * EXTENT) * 2) * 4 : vector / (EXTENT / 4);
     }
 
-    /* stage: the tile in shared memory; data: the operand; first: the tile's first row (of m or n),
-     * `extent` of its rows exist. */
+    /* stage: the tile in shared memory; first: its first row of m or n, `extent` of them exist. */
     __device__ __forceinline__ void init(float *stage, uint64_t data, int64_t ld, int64_t first,
                                          int extent)
     {
@@ -202,8 +202,7 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
     load_fragment<QUADS_N, APART_N>(b[0], b_read);
 
     for (unsigned left = tiles_k; left > 0; left--) {
-        /* After the last tile comes one of depth 0: nothing is read, zeros are stored and not used.
-         */
+        /* After the last tile comes one of depth 0: nothing is read, zeros are stored, unused. */
         const int depth = left > 2 ? BK : left == 2 ? last_depth : 0;
         a_mover.fetch(depth);
         b_mover.fetch(depth);
@@ -211,8 +210,7 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
         for (int p = 0; p < BK; p++) {
             const int now = p % 2, next = (p + 1) % 2;
             if (p == BK - 1) {
-                /* Nobody reads the other stage: the barrier before this one came after its last
-                 * use. */
+                /* Nobody reads the other stage: its last use came before the last barrier. */
                 a_mover.store(flip);
                 b_mover.store(flip);
                 __syncthreads();
@@ -253,7 +251,7 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
     ENTRY(tile, tn, blocks, wm, wn, qm, qn, bk, true, false)                                       \
     ENTRY(tile, tt, blocks, wm, wn, qm, qn, bk, true, true)
 
-/*      tile, blocks, warps, quads, step */
+/* Tile; blocks an SM; warps along m, n; quads along m, n; step along k. */
 ENTRIES(128x256x8, 1, 2, 4, 4, 2, 8)
 ENTRIES(128x128x8, 2, 4, 2, 2, 2, 8)
 ENTRIES(64x64x16, 4, 2, 2, 2, 1, 16)

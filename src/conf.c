@@ -86,16 +86,18 @@ static const struct setting settings[] = {
      .offset = FIELD(cpu_blas),
      .accepts = "path or soname",
      .default_text = "unset",
-     .help = "CPU library for products that do not run on the GPU, where the caller's own cannot "
-             "be found; unset: the one configured at build time."},
+     .help =
+         "CPU library for products that do not run on the GPU; unset: the caller's own, and where "
+         "there is none the one configured at build time."},
     {.name = "XGEMM_VERBOSE",
      .kind = KIND_INT,
      .offset = FIELD(verbose),
      .max = 3,
      .accepts = "0..3",
      .default_text = "0",
-     .help = "What is told: 0 warnings only, 1 one line a product (where it ran and why), 2 start- "
-             "up too, 3 every step."},
+     .help =
+         "What is told: 0 warnings only, 1 one line a product (where it ran and why), 2 start-up "
+         "too, 3 every step."},
     {.name = "XGEMM_LOG",
      .kind = KIND_STRING,
      .offset = FIELD(log),

@@ -3,10 +3,22 @@
 #include "gemm.h"
 
 #include <errno.h>
+#include <math.h>
+#include <time.h>
 
 #include "lane.h"
 #include "log.h"
 #include "stage.h"
+
+/* Staging chunks: see choose_chunks. */
+enum { LOADS_PER_WORKER = 6, STORES_PER_WORKER = 8 };
+enum { CHUNK_BYTES_MIN = 256 << 10, STORE_BYTES_MAX = 1 << 20 };
+
+/*
+ * Write-backs that one worker asks for ahead. With more, one would hold what others could commit
+ * meanwhile.
+ */
+enum { STORES_AHEAD = 2 };
 
 /* --- A worker ------------------------------------------------------------------------------ */
 
@@ -20,6 +32,14 @@ static struct xg_lane_buffer *oldest(struct xg_lane_worker *worker, int use)
             found = buffer;
     }
     return found;
+}
+
+static int count_buffers(const struct xg_lane_worker *worker, int use)
+{
+    int count = 0;
+    for (int i = 0; i < XG_LANE_BUFFERS; i++)
+        count += (int)worker->buffers[i].use == use;
+    return count;
 }
 
 static void put_to_use(struct xg_lane_worker *worker, struct xg_lane_buffer *buffer, int use)
@@ -37,12 +57,22 @@ static bool copied(struct xg_pipe *pipe, const struct xg_lane_buffer *buffer)
     return result == CUDA_SUCCESS;
 }
 
+/*
+ * Waits for the copy. The driver's own sleeping wait (CU_EVENT_BLOCKING_SYNC) comes back a tenth of
+ * a millisecond late and tripled the time of a 1024^3 product; its spinning one holds a core for as
+ * long as a large product computes. So: spin as long as a copy takes, then sleep in short steps.
+ */
 static bool wait_copied(struct xg_pipe *pipe, const struct xg_lane_buffer *buffer)
 {
-    enum xg_status status = XG_DRV(&pipe->dev->drv, cuEventSynchronize, buffer->copied);
-    if (status != XG_OK)
-        xg_pipe_fail(pipe, status);
-    return status == XG_OK;
+    enum { SPINS = 200 }; /* some 0.1 ms: a query takes half a microsecond */
+    static const struct timespec nap = {.tv_nsec = 20000};
+    for (int spins = 0; !copied(pipe, buffer); spins++) {
+        if (xg_pipe_failed(pipe))
+            return false;
+        if (spins > SPINS)
+            nanosleep(&nap, NULL);
+    }
+    return true;
 }
 
 static void commit(const struct xg_pipe *pipe, struct xg_lane_buffer *buffer)
@@ -79,7 +109,8 @@ static bool step(struct xg_pipe *pipe, struct xg_lane_worker *worker)
         return false;
     /* Write-backs first: asking for one is quick, and the copy runs while the next load is staged.
      */
-    if (xg_pipe_take_store(pipe, &buffer->chunk, buffer->host, buffer->copied)) {
+    if (count_buffers(worker, XG_BUFFER_STORING) < STORES_AHEAD &&
+        xg_pipe_take_store(pipe, &buffer->chunk, buffer->host, buffer->copied)) {
         put_to_use(worker, buffer, XG_BUFFER_STORING);
         return true;
     }
@@ -193,6 +224,25 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_sgemm *call,
     }
 }
 
+static size_t clamp_bytes(double bytes, double least, double most)
+{
+    return (size_t)fmin(fmax(bytes, least), most);
+}
+
+/*
+ * Chunks small enough that every worker gets several (the first copy starts early, the last work is
+ * shared), and large enough for the link.
+ */
+static void choose_chunks(struct xg_pipe *pipe, int workers)
+{
+    const struct xg_sgemm *call = pipe->call;
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    pipe->load_bytes = clamp_bytes(4 * k * (m + n) / (LOADS_PER_WORKER * workers), CHUNK_BYTES_MIN,
+                                   XG_LANE_BUFFER_BYTES);
+    pipe->store_bytes =
+        clamp_bytes(4 * m * n / (STORES_PER_WORKER * workers), CHUNK_BYTES_MIN, STORE_BYTES_MAX);
+}
+
 /* Moves the product through the lane; what a failure left over is computed by the CPU. */
 static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const struct xg_cpu *cpu,
                           struct xg_gemm_result *result)
@@ -241,8 +291,8 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, en
         .streams = lane->streams,
         .events = lane->events,
         .base = lane->slots.ptr,
-        .chunk_bytes = XG_LANE_BUFFER_BYTES,
     };
+    choose_chunks(&pipe, xg_team_size(lane->team));
     if (status == XG_OK)
         status = xg_pipe_init(&pipe);
     if (status == XG_OK) {

@@ -6,9 +6,6 @@
 
 #include "gemm.h"
 
-/* Waiting threads sleep: the cores belong to the program, whose BLAS may be spinning on them. */
-static const unsigned EVENT_FLAGS = CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC;
-
 static enum xg_status create_streams(struct xg_lane *lane)
 {
     enum xg_status status = XG_OK;
@@ -107,7 +104,8 @@ static enum xg_status create_event(struct xg_lane *lane, CUevent *event)
     if (*event)
         return XG_OK;
     CUevent created = NULL;
-    enum xg_status status = XG_DRV(&lane->dev->drv, cuEventCreate, &created, EVENT_FLAGS);
+    enum xg_status status =
+        XG_DRV(&lane->dev->drv, cuEventCreate, &created, CU_EVENT_DISABLE_TIMING);
     if (status == XG_OK)
         *event = created;
     return status;

@@ -87,21 +87,21 @@ static struct xg_pipe_chunk whole_tile(const struct xg_pipe *pipe, int64_t item)
     };
 }
 
-static int64_t chunk_rows(const struct xg_pipe *pipe, int64_t device_ld)
+static int64_t chunk_rows(size_t bytes, int64_t device_ld)
 {
-    int64_t rows = (int64_t)(pipe->chunk_bytes / sizeof(float)) / device_ld;
+    int64_t rows = (int64_t)(bytes / sizeof(float)) / device_ld;
     return rows > 1 ? rows : 1;
 }
 
 int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe)
 {
-    return chunk_rows(pipe, pipe->plan->ldc);
+    return chunk_rows(pipe->store_bytes, pipe->plan->ldc);
 }
 
 /* Rows [row, row + rows) of a whole load or tile. */
-static void narrow(const struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, int64_t row)
+static void narrow(struct xg_pipe_chunk *chunk, size_t bytes, int64_t row)
 {
-    int64_t rows = chunk_rows(pipe, chunk->device_ld);
+    int64_t rows = chunk_rows(bytes, chunk->device_ld);
     chunk->rows = xg_min_i64(rows, chunk->rows - row);
     chunk->host += row * chunk->host_ld;
     chunk->device += (size_t)(row * chunk->device_ld) * sizeof(float);
@@ -123,7 +123,7 @@ enum xg_status xg_pipe_init(struct xg_pipe *pipe)
         plan->a_slots < plan->mt * plan->kt || plan->b_slots < plan->nt * plan->kt;
     /* One stream where panels are replaced: its last reader is then behind all the others. */
     pipe->run_streams = slots_are_reused ? 1 : XG_PIPE_RUN_STREAMS;
-    pipe->chunks_per_tile = xg_ceil_div(plan->tm, chunk_rows(pipe, plan->ldc));
+    pipe->chunks_per_tile = xg_ceil_div(plan->tm, xg_pipe_rows_per_chunk(pipe));
     pipe->done = calloc((size_t)(plan->tile_count * pipe->chunks_per_tile), 1);
     pipe->load_rows_left = malloc((size_t)plan->load_count * sizeof *pipe->load_rows_left);
     if (!pipe->done || !pipe->load_rows_left) {
@@ -159,6 +159,14 @@ void xg_pipe_fail(struct xg_pipe *pipe, enum xg_status status)
     pthread_mutex_lock(&pipe->lock);
     fail_locked(pipe, status);
     pthread_mutex_unlock(&pipe->lock);
+}
+
+bool xg_pipe_failed(struct xg_pipe *pipe)
+{
+    pthread_mutex_lock(&pipe->lock);
+    bool failed = pipe->status != XG_OK;
+    pthread_mutex_unlock(&pipe->lock);
+    return failed;
 }
 
 /* --- Runs ---------------------------------------------------------------------------------- */
@@ -288,7 +296,7 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
     }
     *chunk = whole_load(pipe, pipe->load_next);
     int64_t rows = chunk->rows;
-    narrow(pipe, chunk, pipe->load_row);
+    narrow(chunk, pipe->load_bytes, pipe->load_row);
     pipe->load_row += chunk->rows;
     if (pipe->load_row == rows) {
         pipe->load_next++;
@@ -306,7 +314,7 @@ void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, const
     const struct xg_drv *drv = &pipe->dev->drv;
     const struct xg_plan_load *load = &pipe->plan->loads[chunk->item];
     /* By the chunk's place, not by worker: a product always takes the same road. */
-    size_t at = (size_t)(chunk->device - pipe->base) / pipe->chunk_bytes;
+    size_t at = (size_t)(chunk->device - pipe->base) / pipe->load_bytes;
     CUstream stream = pipe->streams[XG_PIPE_UP + at % XG_PIPE_UP_STREAMS];
     enum xg_status status =
         XG_DRV(drv, cuMemcpyHtoDAsync, chunk->device, staged, chunk_bytes(chunk), stream);
@@ -359,7 +367,7 @@ bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, float
         goto unlock;
     *chunk = whole_tile(pipe, pipe->tile_next);
     int64_t rows = chunk->rows, row = pipe->tile_row;
-    narrow(pipe, chunk, row);
+    narrow(chunk, pipe->store_bytes, row);
     bool last = row + chunk->rows == rows;
     enum xg_status status = enqueue_store(pipe, chunk, row == 0, last, staged, copied);
     if (status != XG_OK) {

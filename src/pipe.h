@@ -18,7 +18,7 @@ enum {
     XG_PIPE_UP = 0,
     XG_PIPE_UP_STREAMS = 2,
     XG_PIPE_RUN = XG_PIPE_UP + XG_PIPE_UP_STREAMS,
-    XG_PIPE_RUN_STREAMS = 4,
+    XG_PIPE_RUN_STREAMS = 8,
     XG_PIPE_DOWN = XG_PIPE_RUN + XG_PIPE_RUN_STREAMS,
     XG_PIPE_STREAMS = XG_PIPE_DOWN + 1
 };
@@ -51,10 +51,10 @@ struct xg_pipe {
     const CUstream *streams; /* XG_PIPE_STREAMS of the lane's */
     int run_streams;
     const struct xg_pipe_events *events;
-    CUdeviceptr base;        /* of the slots */
-    size_t chunk_bytes;      /* of a staging buffer, at most */
-    int64_t chunks_per_tile; /* stride of done */
-    unsigned char *done;     /* a flag a chunk of every tile */
+    CUdeviceptr base;               /* of the slots */
+    size_t load_bytes, store_bytes; /* of a chunk, at most; no more than a staging buffer */
+    int64_t chunks_per_tile;        /* stride of done */
+    unsigned char *done;            /* a flag a chunk of every tile */
 
     /* Guarded by lock. */
     pthread_mutex_t lock;
@@ -98,6 +98,7 @@ bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, float
 bool xg_pipe_wait(struct xg_pipe *pipe);
 
 void xg_pipe_fail(struct xg_pipe *pipe, enum xg_status status);
+bool xg_pipe_failed(struct xg_pipe *pipe);
 
 /* Rows of a tile that one flag of `done` stands for. */
 int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe);

@@ -16,6 +16,9 @@ static const double WARPS_FULL = 16.0, WARPS_HALF = 3.0;
  * than this many warps do not fit and come after. */
 static const double BLOCK_CYCLES = 2000.0, WARPS_RESIDENT = 32.0;
 
+/* A step along k waits for memory at least this long, whatever else the SM has to do. */
+static const double STEP_CYCLES = 200.0;
+
 const struct xg_kernel *xg_select_find(const char *name)
 {
     for (size_t i = 0; i < xg_kernel_count; i++)
@@ -59,7 +62,8 @@ static double row_cycles(const struct xg_kernel *row, const struct xg_device_fac
     double warps = deepest * row->threads_x * row->threads_y / 32;
     double rate = MACS_PER_CYCLE * row->efficiency * rate_share(warps);
     double rounds = warps < WARPS_RESIDENT ? 1.0 : warps / WARPS_RESIDENT;
-    return rounds * BLOCK_CYCLES + deepest * macs / rate;
+    double busy = deepest * macs / rate, waiting = (double)xg_ceil_div(k, row->bk) * STEP_CYCLES;
+    return rounds * BLOCK_CYCLES + (busy > waiting ? busy : waiting);
 }
 
 const struct xg_kernel *xg_select(const struct xg_device_facts *facts, enum xg_math math,

@@ -215,8 +215,7 @@ static inline struct fakecuda fx_fake(void)
 {
     struct fakecuda fake;
     if (!fakecuda_load(&fake)) {
-        fprintf(stderr,
-                "libcuda.so.1 is not the fake: run with LD_LIBRARY_PATH=tests/fakedrv/.libs\n");
+        fprintf(stderr, "libcuda.so.1 is not the fake: run with LD_LIBRARY_PATH=tests/fakedrv\n");
         exit(XT_HARD);
     }
     return fake;

@@ -7,7 +7,7 @@
  * Each product is judged element by element: |C - exact| <= (k + 3) * 2^-24 * (|alpha||A||B| +
  * |beta||C|), which any order of k rounded multiplications and additions, and the three roundings
  * of alpha and beta, keep. What the kernel may not read is NaN (C too when beta is 0); what it may
- * not write is compared bit by bit. --short: few sizes, for compute-sanitizer.
+ * not write is compared bit by bit. --short: few sizes, and not cuBLAS: for compute-sanitizer.
  */
 #include <assert.h>
 #include <math.h>
@@ -53,6 +53,8 @@ static struct buffer buffer_a, buffer_b, buffer_c;
 static float back[BUFFER], again[BUFFER]; /* what a first and a second run left in buffer_c */
 static struct tally tallies[64][4];
 static uint64_t random_state;
+static bool quick;       /* --short */
+static const char *only; /* --row */
 
 static const struct {
     float alpha, beta;
@@ -266,21 +268,25 @@ static void test_row(const struct xg_kernel *row, const struct product *p, int t
     }
 }
 
-/* Every row that serves the shape (or the one of that name), every transpose. */
-static void test_shape(struct product *p, const char *only, int64_t m, int64_t n, int64_t k,
-                       bool all_scalars)
+static bool asked(const struct xg_kernel *row)
+{
+    return only ? !strcmp(only, row->name) : !(quick && row->flags & XG_KERNEL_CUBLAS);
+}
+
+/* Every row that serves the shape (of those asked for), every transpose. */
+static void test_shape(struct product *p, int64_t m, int64_t n, int64_t k, bool all_scalars)
 {
     product_draw(p, m, n, k);
     for (size_t r = 0; r < xg_kernel_count; r++) {
         const struct xg_kernel *row = &xg_kernel_table[r];
-        if ((only && strcmp(only, row->name)) || !xg_select_serves(row, &dev->facts, m, n, k))
+        if (!asked(row) || !xg_select_serves(row, &dev->facts, m, n, k))
             continue;
         for (int trans = 0; trans < 4; trans++)
             test_row(row, p, trans, all_scalars);
     }
 }
 
-static void test_shapes(struct product *p, const char *only, bool quick)
+static void test_shapes(struct product *p)
 {
     static const int sides[] = {1,  2,  3,  4,  5,  7,   8,   15,  16,  17,
                                 31, 33, 63, 64, 65, 100, 127, 129, 130, 257};
@@ -288,20 +294,20 @@ static void test_shapes(struct product *p, const char *only, bool quick)
     static const int few[][3] = {{1, 1, 1}, {33, 31, 17}, {64, 60, 64}, {130, 257, 9}};
     enum { SIDES = sizeof sides / sizeof sides[0], LONG = sizeof long_k / sizeof long_k[0] };
     for (size_t i = 0; quick && i < sizeof few / sizeof few[0]; i++)
-        test_shape(p, only, few[i][0], few[i][1], few[i][2], false);
+        test_shape(p, few[i][0], few[i][1], few[i][2], false);
     if (quick)
         return;
     for (int i = 0; i < SIDES; i++) {
-        test_shape(p, only, sides[i], sides[i], sides[i], true);
+        test_shape(p, sides[i], sides[i], sides[i], true);
         /* Each side meets each other one, m and n and k in turn; the strides are prime to SIDES. */
         for (int mix = 1; mix <= 3; mix++)
-            test_shape(p, only, sides[i], sides[(3 * i + 7 * mix) % SIDES],
+            test_shape(p, sides[i], sides[(3 * i + 7 * mix) % SIDES],
                        sides[(11 * i + 9 * mix) % SIDES], false);
     }
     for (int i = 0; i < LONG; i++) {
-        test_shape(p, only, 1 + 43 * i % 67, 130 - 17 * i, long_k[i], false);
-        test_shape(p, only, 257, 1 + i, long_k[i], false);
-        test_shape(p, only, 1 + i, 259, long_k[i], false);
+        test_shape(p, 1 + 43 * i % 67, 130 - 17 * i, long_k[i], false);
+        test_shape(p, 257, 1 + i, long_k[i], false);
+        test_shape(p, 1 + i, 259, long_k[i], false);
     }
 }
 
@@ -367,7 +373,7 @@ static void test_far_row(const struct xg_kernel *row, struct product *p, CUdevic
     tally->worst = worse(worst, tally->worst);
 }
 
-static void test_far(struct product *p, const char *only)
+static void test_far(struct product *p)
 {
     static const struct {
         char which;
@@ -390,8 +396,7 @@ static void test_far(struct product *p, const char *only)
         product_draw(p, cases[c].m, cases[c].n, cases[c].k);
         for (size_t r = 0; r < xg_kernel_count; r++) {
             const struct xg_kernel *row = &xg_kernel_table[r];
-            if ((!only || !strcmp(only, row->name)) &&
-                xg_select_serves(row, &dev->facts, p->m, p->n, p->k))
+            if (asked(row) && xg_select_serves(row, &dev->facts, p->m, p->n, p->k))
                 test_far_row(row, p, far.ptr, cases[c].which, cases[c].trans);
         }
     }
@@ -453,8 +458,7 @@ static void close_device(void)
 
 int main(int argc, char **argv)
 {
-    bool quick = false;
-    const char *only = NULL, *report = NULL;
+    const char *report = NULL;
     unsigned long seed = (unsigned long)time(NULL);
     for (int i = 1; i < argc; i++) {
         bool value = i + 1 < argc;
@@ -488,9 +492,9 @@ int main(int argc, char **argv)
                               .absolute = allocate(BUFFER, sizeof(double))};
     open_device();
     test_judge(&product);
-    test_shapes(&product, only, quick);
+    test_shapes(&product);
     if (!quick)
-        test_far(&product, only);
+        test_far(&product);
     print_report(stdout, seed);
     FILE *file = report ? fopen(report, "w") : NULL;
     if (file)

@@ -39,7 +39,7 @@ for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
     # Linked and preloaded, two copies of it: neither takes the other for a BLAS.
     mkdir -p "$tmp/copy"
     cp "$XG_SO" "$tmp/copy/libxgemm_shim.so"
-    uses one env LD_PRELOAD="$tmp/copy/libxgemm_shim.so" "$tmp/front" own 5
+    uses one env LD_PRELOAD="$before$tmp/copy/libxgemm_shim.so" "$tmp/front" own 5
 
     # Alone: the configured BLAS, where there is one.
     program "$tmp/alone" -DCALL_INT=int32_t -DCALL_$call $here

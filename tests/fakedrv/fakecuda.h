@@ -35,11 +35,12 @@ struct fakecuda_live {
 struct fakecuda {
     /*
      * The nth call (1: the next) of the function fails with the code. name: as src/drv.h has it,
-     * without a version; NULL: any function; "exec": the nth operation executed on any stream,
+     * without a version; NULL: any function but cuEventQuery and cuGetErrorName, whose number
+     * depends on time; "exec": the nth operation executed on any stream,
      * which fails after it was queued and loses the context.
      */
     void (*fail)(const char *name, long nth, int code, enum fakecuda_after after);
-    /* Calls so far of the function; NULL: all; "exec": operations executed. */
+    /* Calls so far of the function; NULL: of any, as above; "exec": operations executed. */
     long (*calls)(const char *name);
     /* Faults that have struck the function so far; NULL: any. */
     long (*faults)(const char *name);

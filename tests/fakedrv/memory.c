@@ -9,7 +9,9 @@
 enum { GUARD_BYTES = 256, ALIGN_BYTES = 512 };
 #define GUARD_BYTE 0x5c
 #define POISON 0x7fc5a5a5u /* a NaN: what was never written shows in the result */
+/* Device memory up to a size that a test can pay for, and the head of page-locked memory. */
 #define POISON_MAX_BYTES ((size_t)256 << 20)
+#define POISON_PINNED_BYTES ((size_t)64 << 10)
 #define FIRST_ADDRESS 0x7f00000000000000u /* not canonical: a host that follows it faults */
 
 struct block {
@@ -39,10 +41,9 @@ static struct block *block_create(CUcontext context, size_t bytes, bool pinned)
     block->bytes = bytes;
     memset(base, GUARD_BYTE, GUARD_BYTES);
     memset(block->data + bytes, GUARD_BYTE, GUARD_BYTES);
-    if (bytes <= POISON_MAX_BYTES) {
-        for (size_t i = 0; i + 4 <= bytes; i += 4)
-            memcpy(block->data + i, &(uint32_t){POISON}, 4);
-    }
+    size_t poison_max = pinned ? POISON_PINNED_BYTES : POISON_MAX_BYTES;
+    for (size_t i = 0; i + 4 <= bytes && i < poison_max; i += 4)
+        memcpy(block->data + i, &(uint32_t){POISON}, 4);
     if (!pinned) {
         block->address = next_address;
         next_address += (bytes + GUARD_BYTES + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;

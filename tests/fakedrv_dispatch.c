@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* One intercepted call on the fake driver: where each mode sends it, and what it says about it. */
+#include <errno.h>
+#include <fenv.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include "../src/dispatch.h"
+#include "../src/engine.h"
+#include "fakedrv_scenario.h"
+#include "fakedrv_util.h"
+
+static struct fakecuda fake;
+static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
+
+static void begin(void)
+{
+    fx_watchdog(60);
+    fake = fx_fake();
+}
+
+/* One product, judged; by_cpu: whether the program's own library must have computed it, whole. */
+static void run(const struct fx_shape *of, bool by_cpu)
+{
+    struct fx_product product = fx_product_create(of, 3);
+    struct fx_cpu_count count = {.call = &product.call};
+    struct xg_cpu cpu = fx_cpu(&count);
+    sigset_t before, after;
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    errno = ENOTTY;
+    xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    XT_CHECK(errno == ENOTTY, "errno %d", errno);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    for (int i = 1; i < SIGRTMAX; i++)
+        XT_CHECK(sigismember(&before, i) == sigismember(&after, i), "signal %d", i);
+    fx_product_check(&product, 1, "dispatch");
+    XT_CHECK(count.wholes == by_cpu && count.parts == 0, "the CPU computed %ld wholes, %ld parts",
+             count.wholes, count.parts);
+    fx_product_destroy(&product);
+}
+
+static void mode_cpu(void)
+{
+    begin();
+    for (int i = 0; i < 3; i++)
+        run(&shape, true);
+    XT_CHECK(fake.calls(NULL) == 0, "%ld driver calls", fake.calls(NULL));
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_COLD, "state %d", xg_engine_state_get());
+}
+
+static void mode_cpu_quiet(void)
+{
+    mode_cpu();
+    XT_CHECK(!xg_dispatch_wants(8192, 8192, 8192), "wanted in vain");
+}
+
+static void mode_gpu(void)
+{
+    const struct fx_shape tiny = {1, 1, 1, false, false, 1, 0, 0};
+    begin();
+    XT_CHECK(xg_dispatch_wants(1, 1, 1), "not wanted");
+    for (int i = 0; i < 3; i++)
+        run(&shape, false);
+    run(&tiny, false);
+    XT_CHECK(fake.calls("cuLaunchKernel") >= 4, "%ld launches", fake.calls("cuLaunchKernel"));
+}
+
+/* Only the program's library knows what nothing times nothing is. */
+static void degenerate(void)
+{
+    const struct fx_shape alpha_0 = {20, 30, 10, false, false, 0, 0.5f, 1};
+    struct fx_product product = fx_product_create(&shape, 4);
+    struct fx_cpu_count count = {.call = &product.call};
+    struct xg_cpu cpu = fx_cpu(&count);
+    begin();
+    run(&alpha_0, true);
+    product.call.k = 0;
+    xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    product.call.m = 0;
+    xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    XT_CHECK(count.wholes == 2 && count.parts == 0, "%ld wholes", count.wholes);
+    XT_CHECK(fake.calls(NULL) == 0, "%ld driver calls", fake.calls(NULL));
+    fx_product_destroy(&product);
+}
+
+static void no_gpu(void)
+{
+    begin();
+    for (int i = 0; i < 3; i++)
+        run(&shape, true);
+    XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
+}
+
+/* Faults on the way: C is right, whoever computed it. */
+static void faults(void)
+{
+    begin();
+    for (int i = 0; i < 5; i++) {
+        struct fx_product product = fx_product_create(&shape, (uint64_t)i);
+        struct fx_cpu_count count = {.call = &product.call};
+        struct xg_cpu cpu = fx_cpu(&count);
+        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+        fx_product_check(&product, 1, "after a fault");
+        XT_CHECK(i < 2 || count.wholes == 1, "product %d: %ld wholes", i, count.wholes);
+        fx_product_destroy(&product);
+    }
+    XT_CHECK(fake.faults(NULL) > 0, "no fault struck");
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+}
+
+/* The caller gets what the CPU computed, bit for bit. */
+static void mode_compare(void)
+{
+    begin();
+    for (int i = 0; i < 2; i++) {
+        struct fx_product product = fx_product_create(&shape, 5);
+        struct fx_product expected = fx_product_create(&shape, 5);
+        struct fx_cpu_count count = {.call = &product.call};
+        struct xg_cpu cpu = fx_cpu(&count);
+        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+        xg_cpu_sgemm(&expected.call);
+        XT_CHECK(!memcmp(product.c_all, expected.c_all, product.c_elems * sizeof(float)),
+                 "C is not what the CPU computed");
+        XT_CHECK(count.wholes == 1 && count.parts == 0, "%ld wholes, %ld parts", count.wholes,
+                 count.parts);
+        fx_product_destroy(&product);
+        fx_product_destroy(&expected);
+    }
+    XT_CHECK(fake.calls("cuLaunchKernel") > 0, "the GPU computed nothing");
+}
+
+static void small_stays(void)
+{
+    const struct fx_shape small = {20, 30, 40, false, false, 1, 0, 0};
+    begin();
+    XT_CHECK(!xg_dispatch_wants(20, 30, 40), "wanted in vain");
+    XT_CHECK(xg_dispatch_wants(2000, 2000, 2000), "not wanted");
+    for (int i = 0; i < 50; i++)
+        run(&small, true);
+    XT_CHECK(fake.calls(NULL) == 0, "%ld driver calls", fake.calls(NULL));
+}
+
+/* A library that takes 20 ms, whatever the product: the GPU is worth its start after a while. */
+static void slow_whole(void *ctx)
+{
+    const struct timespec while_s = {0, 20000000};
+    ++*(long *)ctx;
+    nanosleep(&while_s, NULL);
+}
+
+static void slow_part(void *ctx, const struct xg_sgemm *part)
+{
+    slow_whole(ctx);
+    xg_cpu_sgemm(part);
+}
+
+static void earning(void)
+{
+    const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
+    struct fx_product product = fx_product_create(&medium, 6);
+    long wholes = 0, products = 0;
+    const struct xg_cpu cpu = {slow_whole, slow_part, &wholes};
+    begin();
+    while (products < 1000 && wholes == products) {
+        fx_product_reset(&product);
+        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+        products++;
+        XT_CHECK(products > 1 || fake.calls(NULL) == 0, "started for the first product");
+    }
+    XT_CHECK(wholes > 5 && wholes == products - 1, "%ld of %ld products on the CPU", wholes,
+             products);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    fx_product_check(&product, 1, "the first one on the GPU");
+    fx_product_destroy(&product);
+}
+
+static void forked(void)
+{
+    int status = 0;
+    begin();
+    run(&shape, false);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        run(&shape, true);
+        exit(xt_failures || fake.forked_calls() ? XT_FAIL : XT_PASS);
+    }
+    waitpid(pid, &status, 0);
+    XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
+    run(&shape, false);
+}
+
+static void *run_some(void *right)
+{
+    int *count = right;
+    for (int i = 0; i < 10; i++) {
+        struct fx_product product = fx_product_create(&shape, (uint64_t)i);
+        struct fx_cpu_count computed = {.call = &product.call};
+        struct xg_cpu cpu = fx_cpu(&computed);
+        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+        *count += fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);
+        fx_product_destroy(&product);
+    }
+    return NULL;
+}
+
+/* All at once from the first call on: one start, all right. */
+static void threads(void)
+{
+    enum { THREADS = 6 };
+    pthread_t running[THREADS];
+    int right[THREADS] = {0};
+    begin();
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&running[i], NULL, run_some, &right[i]))
+            exit(XT_HARD);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(running[i], NULL);
+        XT_CHECK(right[i] == 10, "thread %d: %d right", i, right[i]);
+    }
+    XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
+}
+
+static void rounding_mode(void)
+{
+    begin();
+    fesetround(FE_UPWARD);
+    run(&shape, false);
+    XT_CHECK(fegetround() == FE_UPWARD, "rounding mode %d", fegetround());
+}
+
+static const struct fx_scenario scenarios[] = {
+    {"mode_cpu", mode_cpu, "XGEMM_MODE=cpu XGEMM_STATS=1", "3 products",
+     "0 on the GPU, 3 on the CPU"},
+    {"mode_cpu_quiet", mode_cpu_quiet, "XGEMM_MODE=cpu", NULL, NULL},
+    {"mode_gpu", mode_gpu, "XGEMM_MODE=gpu XGEMM_STATS=1", "4 on the GPU, 0 on the CPU",
+     "test_sgemm"},
+    {"mode_gpu_quiet", mode_gpu, "XGEMM_MODE=gpu", NULL, NULL},
+    {"mode_gpu_verbose", mode_gpu, "XGEMM_MODE=gpu XGEMM_VERBOSE=1",
+     "test_sgemm 120x150x70 TN beta=0.5: GPU", "test_sgemm 1x1x1"},
+    {"limited", mode_gpu, "XGEMM_MODE=gpu XGEMM_MEM_LIMIT=1M", NULL, NULL},
+    {"degenerate", degenerate, "XGEMM_MODE=gpu XGEMM_STATS=1", "nothing to multiply", NULL},
+    {"no_gpu", no_gpu, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_DEVICES=0", "no usable GPU",
+     "0 on the GPU, 3 on the CPU"},
+    {"faults", faults, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=cuLaunchKernel:2:999:always",
+     "GPU failed", "from here on"},
+    {"lost", faults, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=exec:8:719", "GPU failed",
+     "from here on"},
+    {"mode_compare", mode_compare, "XGEMM_MODE=compare", "CPU and GPU compared", "test_sgemm"},
+    {"small_stays", small_stays, "XGEMM_MODE=auto", NULL, NULL},
+    {"earning", earning, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_INIT_MS=30", "not earned yet",
+     "1 on the GPU"},
+    {"forked", forked, "XGEMM_MODE=gpu", NULL, NULL},
+    {"forked_stats", forked, "XGEMM_MODE=gpu XGEMM_STATS=1", "2 on the GPU", NULL},
+    {"threads", threads, "XGEMM_MODE=gpu", NULL, NULL},
+    {"rounding_mode", rounding_mode, "XGEMM_MODE=gpu", NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
+}

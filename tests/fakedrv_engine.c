@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/* The process's one engine on the fake driver: start, sharing, failures, fork, exit. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include "../src/drv.h"
+#include "../src/engine.h"
+#include "../src/gemm.h"
+#include "fakedrv_scenario.h"
+#include "fakedrv_util.h"
+
+static struct fakecuda fake;
+static struct xg_conf conf;
+static const struct fx_shape shape = {150, 140, 60, false, true, 1, 0.5f, 1};
+
+static void begin(void)
+{
+    fx_watchdog(60);
+    fake = fx_fake();
+    conf = fx_conf();
+    conf.stage_threads = 2;
+}
+
+/* Runs and judges one product; a declined one must be untouched. */
+static enum xg_status run_shape(const struct fx_shape *of, bool wait, uint64_t seed)
+{
+    struct fx_product product = fx_product_create(of, seed);
+    struct fx_cpu_count count = {.call = &product.call};
+    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_gemm_result result;
+    errno = ENOTTY;
+    enum xg_status status = xg_engine_gemm(&product.call, &conf, &cpu, wait, &result);
+    XT_CHECK(status != XG_OK || errno == ENOTTY, "errno %d", errno);
+    if (status == XG_DECLINED)
+        XT_CHECK(fx_untouched(&product), "declined, but C is touched");
+    else
+        fx_product_check(&product, 1, "engine");
+    XT_CHECK((status < 0) == (count.wholes || count.parts), "%s, and the CPU computed %ld and %ld",
+             xg_status_name(status), count.wholes, count.parts);
+    fx_product_destroy(&product);
+    return status;
+}
+
+static enum xg_status run(bool wait)
+{
+    return run_shape(&shape, wait, 1);
+}
+
+static void check_nothing_alive(void)
+{
+    struct fakecuda_live live;
+    fake.live(&live);
+    XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events && !live.modules &&
+                 !live.contexts && !live.reclaimed,
+             "objects are left");
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void start_in_background(void)
+{
+    begin();
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_COLD, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "a cold engine computes");
+    XT_CHECK(fake.calls("cuInit") == 0, "a cold engine is started by a product");
+    double began_s = now_s();
+    errno = ENOTTY;
+    xg_engine_start(&conf);
+    XT_CHECK(errno == ENOTTY, "errno %d", errno);
+    XT_CHECK(now_s() - began_s < 0.2, "the start is waited for");
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "a starting engine computes");
+    xg_engine_start(&conf);
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(now_s() - began_s >= 0.4, "the start was not waited for");
+    XT_CHECK(run(true) == XG_OK, "no product");
+    XT_CHECK(run(false) == XG_OK, "no product");
+    XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
+}
+
+static void no_engine(void)
+{
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "no engine, but a product");
+    XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
+    check_nothing_alive();
+}
+
+static void three_failures(void)
+{
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    /* Not in a row: no reason to give up. */
+    for (int i = 0; i < 5; i++) {
+        fake.fail("cuLaunchKernel", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+        XT_CHECK(run(true) == XG_ERR_DRIVER, "failure %d", i);
+        XT_CHECK(run(true) == XG_OK, "after failure %d", i);
+    }
+    fake.fail("cuMemcpyHtoDAsync", 1, FX_CODE_UNKNOWN, FAKECUDA_ALWAYS);
+    for (int i = 0; i < 3; i++) {
+        XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "given up after %d", i);
+        XT_CHECK(run(true) == XG_ERR_DRIVER, "failure %d", i);
+    }
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "given up, but a product");
+    check_nothing_alive();
+}
+
+static void lost_context(void)
+{
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    fake.fail("exec", 5, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
+    XT_CHECK(run(true) == XG_ERR_LOST, "the loss was not noticed");
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "lost, but a product");
+    check_nothing_alive();
+}
+
+struct worker {
+    int products, right, declined;
+    bool wait;
+    uint64_t seed;
+};
+
+static void *work(void *arg)
+{
+    struct worker *worker = arg;
+    for (int i = 0; i < worker->products; i++) {
+        const struct fx_shape of = {30 + 17 * i, 120 - 9 * (i % 10), 40 + i, i & 1, i & 2, 1, 1,
+                                    i % 3};
+        struct fx_product product = fx_product_create(&of, worker->seed + (uint64_t)i);
+        struct fx_cpu_count count = {.call = &product.call};
+        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_gemm_result result;
+        enum xg_status status = xg_engine_gemm(&product.call, &conf, &cpu, worker->wait, &result);
+        if (status == XG_DECLINED)
+            worker->declined += fx_untouched(&product);
+        else
+            worker->right += fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);
+        fx_product_destroy(&product);
+    }
+    return NULL;
+}
+
+enum { THREADS = 8, PRODUCTS = 10 };
+
+static void run_threads(struct worker *workers, bool wait)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.products = PRODUCTS, .wait = wait, .seed = 100 * (uint64_t)i};
+        if (pthread_create(&threads[i], NULL, work, &workers[i]))
+            exit(XT_HARD);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void many_threads(void)
+{
+    struct worker workers[THREADS];
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    run_threads(workers, true);
+    for (int i = 0; i < THREADS; i++)
+        XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
+                 workers[i].right, workers[i].declined);
+}
+
+static void busy_declines(void)
+{
+    struct worker workers[THREADS];
+    int right = 0, declined = 0;
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    run_threads(workers, false);
+    for (int i = 0; i < THREADS; i++) {
+        right += workers[i].right;
+        declined += workers[i].declined;
+        XT_CHECK(workers[i].right + workers[i].declined == PRODUCTS, "thread %d: %d, %d", i,
+                 workers[i].right, workers[i].declined);
+    }
+    XT_CHECK(right && declined, "%d right, %d declined", right, declined);
+}
+
+/* Failures in the middle of others' products. */
+static void threads_lose(void)
+{
+    struct worker workers[THREADS];
+    int computed = 0;
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    fake.fail("exec", 200, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
+    run_threads(workers, true);
+    for (int i = 0; i < THREADS; i++) {
+        XT_CHECK(workers[i].right + workers[i].declined == PRODUCTS, "thread %d: %d, %d", i,
+                 workers[i].right, workers[i].declined);
+        computed += workers[i].right;
+    }
+    XT_CHECK(computed > 0 && computed < THREADS * PRODUCTS, "%d computed", computed);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    check_nothing_alive();
+}
+
+/* What a child must find: no engine, no call to the driver, and no wait. */
+static void fork_and_check(void)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool right = xg_engine_state_get() == XG_ENGINE_FORKED &&
+                     xg_engine_wait(&conf) == XG_ENGINE_FORKED && run(true) == XG_DECLINED &&
+                     fake.forked_calls() == 0;
+        xg_engine_start(&conf);
+        right = right && xg_engine_state_get() == XG_ENGINE_FORKED && fake.forked_calls() == 0;
+        _exit(right ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
+}
+
+static void fork_children(void)
+{
+    struct worker worker = {.products = 40, .wait = true};
+    pthread_t thread;
+    begin();
+    xg_engine_start(&conf);
+    fork_and_check(); /* while it starts */
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_OK, "before the fork");
+    if (pthread_create(&thread, NULL, work, &worker))
+        exit(XT_HARD);
+    for (int i = 0; i < 10; i++)
+        fork_and_check(); /* while another thread is in the engine */
+    pthread_join(thread, NULL);
+    XT_CHECK(worker.right == 40, "%d right", worker.right);
+    XT_CHECK(run(true) == XG_OK, "after the fork");
+}
+
+/* A child of a process that never started the engine may start one. */
+static void fork_before_start(void)
+{
+    int status = 0;
+    begin();
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(xg_engine_wait(&conf) == XG_ENGINE_READY && run(true) == XG_OK ? 0 : 1);
+    waitpid(pid, &status, 0);
+    XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
+}
+
+static void callers_context(void)
+{
+    struct xg_drv drv;
+    CUcontext own = NULL, current = NULL;
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    CUresult (*get_current)(CUcontext *) = NULL;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    XT_CHECK(library && fakecuda_symbol(library, "cuCtxGetCurrent", &get_current), "no symbol");
+    XT_CHECK(xg_drv_open(&drv) == XG_OK, "no driver");
+    XT_CHECK(run(true) == XG_OK, "no context");
+    XT_CHECK(get_current(&current) == CUDA_SUCCESS && !current, "a context was left behind");
+    XT_CHECK(drv.cuDevicePrimaryCtxRetain(&own, 1) == CUDA_SUCCESS, "no second device");
+    XT_CHECK(drv.cuCtxPushCurrent(own) == CUDA_SUCCESS, "no context");
+    XT_CHECK(run(true) == XG_OK, "with the program's context");
+    fake.fail("cuLaunchKernel", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+    XT_CHECK(run(true) == XG_ERR_DRIVER, "with the program's context, failing");
+    XT_CHECK(get_current(&current) == CUDA_SUCCESS && current == own, "not the program's context");
+}
+
+static volatile sig_atomic_t signals;
+
+static void on_signal(int number)
+{
+    (void)number;
+    signals++;
+}
+
+/* The engine's threads take no signal: with the program's own thread blocking it, nobody does. */
+static void signals_stay(void)
+{
+    const struct timespec while_s = {0, 50000000};
+    sigset_t set, before, after;
+    begin();
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    signal(SIGUSR1, on_signal);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_OK, "no product");
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    for (int i = 1; i < SIGRTMAX; i++)
+        XT_CHECK(sigismember(&before, i) == sigismember(&after, i), "signal %d", i);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    kill(getpid(), SIGUSR1);
+    nanosleep(&while_s, NULL);
+    XT_CHECK(signals == 0, "another thread took the signal");
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    XT_CHECK(signals == 1, "%d signals", (int)signals);
+}
+
+static void exit_while_starting(void)
+{
+    begin();
+    xg_engine_start(&conf);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
+    exit(xt_failures ? XT_FAIL : XT_PASS);
+}
+
+static void product_at_exit(void)
+{
+    /* Registered before the engine's own handlers, so it runs after them. */
+    enum xg_status status = run(true);
+    if (xt_failures || (status != XG_OK && status != XG_DECLINED && status >= 0))
+        _exit(XT_FAIL);
+}
+
+static void exit_while_computing(void)
+{
+    static struct worker worker = {.products = 10000, .wait = true};
+    const struct timespec while_s = {0, 100000000};
+    pthread_t thread;
+    begin();
+    atexit(product_at_exit);
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    if (pthread_create(&thread, NULL, work, &worker))
+        exit(XT_HARD);
+    nanosleep(&while_s, NULL);
+    exit(xt_failures ? XT_FAIL : XT_PASS);
+}
+
+static void old_device(void)
+{
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_OK, "no product");
+    XT_CHECK(fake.calls("cublasSgemm") > 0, "not by cuBLAS");
+    fake.fail("cublasSgemm", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+    XT_CHECK(run(true) < 0, "cuBLAS failed, and it was not noticed");
+}
+
+static void forced_cublas(void)
+{
+    begin();
+    conf.kernel = "cublas";
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_OK, "no product");
+    XT_CHECK(fake.calls("cublasSgemm") > 0, "not by cuBLAS");
+}
+
+static void second_device(void)
+{
+    begin();
+    conf.devices = "7,1,0";
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_OK, "no product");
+}
+
+static const struct fx_scenario scenarios[] = {
+    {"start_in_background", start_in_background, "FAKECUDA_INIT_MS=500", NULL, NULL},
+    {"no_device", no_engine, "FAKECUDA_DEVICES=0", NULL, NULL},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:999", "could not be started", NULL},
+    {"no_context", no_engine, "FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:1:2", "could not be started",
+     NULL},
+    {"no_memory_info", no_engine, "FAKECUDA_FAIL=cuMemGetInfo:1:719:sticky", "could not be started",
+     NULL},
+    {"no_streams", no_engine, "FAKECUDA_FAIL=cuStreamCreate:3:2", "could not be started", NULL},
+    {"three_failures", three_failures, "", "the CPU completed it", "on the CPU from here on"},
+    {"lost_context", lost_context, "", "on the CPU from here on", NULL},
+    {"many_threads", many_threads, "", NULL, NULL},
+    {"busy_declines", busy_declines, "FAKECUDA_DELAY_US=300", NULL, NULL},
+    {"threads_lose", threads_lose, "", "on the CPU from here on", NULL},
+    {"fork_children", fork_children, "FAKECUDA_INIT_MS=100", NULL, NULL},
+    {"fork_before_start", fork_before_start, "", NULL, NULL},
+    {"callers_context", callers_context, "FAKECUDA_DEVICES=2", "the CPU completed it", NULL},
+    {"signals_stay", signals_stay, "", NULL, NULL},
+    {"exit_while_starting", exit_while_starting, "FAKECUDA_INIT_MS=300", NULL, NULL},
+    {"exit_while_computing", exit_while_computing, "", "", NULL},
+    {"old_device", old_device, "FAKECUDA_SM=70", "the CPU completed it", NULL},
+    {"forced_cublas", forced_cublas, "", NULL, NULL},
+    {"second_device", second_device, "FAKECUDA_DEVICES=2", NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Every kernel under compute-sanitizer, on few shapes: memcheck (no access outside an allocation)
+# and racecheck (no two threads at one place of shared memory without a barrier between).
+builddir=${builddir:-.}
+
+# As xt.h's xt_skip: a test without what it needs fails when it was said to be there.
+skip() {
+    echo "skipped: $1" >&2
+    [ "$XGEMM_TEST_REQUIRE_GPU" = 1 ] && exit 1
+    exit 77
+}
+
+tool=$(command -v compute-sanitizer) || tool=
+for folder in "${CUDA_HOME:-/usr/local/cuda}/bin" /usr/local/cuda/bin; do
+    [ -z "$tool" ] && [ -x "$folder/compute-sanitizer" ] && tool=$folder/compute-sanitizer
+done
+[ -n "$tool" ] || skip "no compute-sanitizer"
+
+# libtool's wrapper is a shell script; the sanitizer wants the program.
+program=$builddir/tests/gpu_kernels
+[ -x "$builddir/tests/.libs/gpu_kernels" ] && program=$builddir/tests/.libs/gpu_kernels
+"$program" --short --row coalesced >/dev/null 2>&1
+status=$?
+[ $status -eq 77 ] && skip "no GPU"
+[ $status -eq 0 ] || { echo "gpu_kernels fails without the sanitizer already" >&2; exit 1; }
+
+failed=0
+log=gpu_sanitizer.$$
+trap 'rm -f "$log"' EXIT
+for check in memcheck racecheck; do
+    if "$tool" --tool "$check" --error-exitcode 9 "$program" --short --seed 1 >"$log" 2>&1; then
+        echo "$check: clean"
+    else
+        echo "$check: FAILED" >&2
+        head -60 "$log" >&2
+        failed=1
+    fi
+done
+exit $failed

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+# Driver calls that fail beneath an unmodified program: it prints what it always prints.
+. "$srcdir/tests/preload_fake_lib"
+
+same "without a fault" 1 FAKECUDA_REPORT="$tmp/report"
+calls=$(sed -n 's/^calls=\([0-9]*\) .*/\1/p' "$tmp/report")
+[ "${calls:-0}" -gt 100 ] || fail "only ${calls:-no} driver calls"
+
+# struck WHAT THREADS FAULT: the fault strikes; the answers stay, and the user is told at most twice.
+struck() {
+    rm -f "$tmp/report"
+    same "$1" "$2" FAKECUDA_FAIL="$3" FAKECUDA_REPORT="$tmp/report"
+    grep -q ' faults=[1-9]' "$tmp/report" || fail "$1: the fault did not strike"
+    [ "$(wc -l <"$tmp/err")" -le 2 ] || {
+        cat "$tmp/err"
+        fail "$1: too many messages"
+    }
+    grep -v '^xgemm: ' "$tmp/err" && fail "$1: messages of others"
+}
+
+step=$((calls / 12))
+nth=1
+while [ $nth -le $((calls * 3 / 4)) ]; do
+    for code in 2 999 719:sticky; do
+        struck "call $nth, $code" 1 "any:$nth:$code"
+    done
+    nth=$((nth + step))
+done
+for name in cuMemAlloc cuMemHostAlloc cuLaunchKernel cuMemcpyHtoDAsync cuMemcpyDtoHAsync \
+    cuEventRecord cuEventQuery cuModuleLoadData cuStreamCreate cuCtxPushCurrent; do
+    struck "every $name" 4 "$name:1:2:always"
+done
+struck "a lost device" 4 exec:150:719
+struck "a device lost late" 4 exec:1000:700
+exit $status

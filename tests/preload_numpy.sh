@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+# NumPy under the preload: its products are intercepted, and right on the CPU and on the engine.
+. "$srcdir/tests/preload_lib"
+needs_plain_library
+python=${PYTHON:-python3}
+"$python" -c 'import numpy' 2>/dev/null || skip "$python has no NumPy"
+unset XGEMM_MODE XGEMM_VERBOSE
+
+# run WHAT COMMAND...: all answers right, and the account counts products of a BLAS's own name.
+run() {
+    what=$1
+    shift
+    rm -f "$tmp/log"
+    "$@" env XGEMM_STATS=1 XGEMM_LOG="$tmp/log" "$python" "$srcdir/tests/preload_numpy.py" >"$tmp/out" 2>&1 ||
+        fail "$what: exit status $?"
+    [ "$(tail -n 1 "$tmp/out")" = '22 of 22 right' ] || {
+        cat "$tmp/out"
+        fail "$what"
+    }
+}
+
+run "alone" env
+[ ! -e "$tmp/log" ] || fail "something writes a log without the library"
+run "preloaded" preloaded env XGEMM_MODE=cpu
+grep -E 'CPU +XGEMM_MODE +(scipy_)?cblas_sgemm' "$tmp/log" || fail "no product was intercepted"
+if has_engine; then
+    run "on the engine" on_engine
+    grep -E 'GPU +XGEMM_MODE +(scipy_)?cblas_sgemm' "$tmp/log" || fail "no product ran on the engine"
+    grep 'GPU failed' "$tmp/log" && fail "a product failed on the engine"
+fi
+exit $status

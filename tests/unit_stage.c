@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Staging: rows gathered, padded and committed exactly, and nothing beside them; and the team. */
+#include "xt.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+#include "copy.h"
+#include "stage.h"
+#include "team.h"
+
+static void fill(float *values, size_t count, uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = xt_random(&seed);
+}
+
+static void check_pack(int64_t rows, int64_t width, int64_t src_ld, int64_t ld)
+{
+    float *src = malloc((size_t)(rows * src_ld) * sizeof *src);
+    float *dst = malloc((size_t)(rows * ld + 8) * sizeof *dst);
+    fill(src, (size_t)(rows * src_ld), 1);
+    fill(dst, (size_t)(rows * ld + 8), 2);
+    float *before = malloc((size_t)(rows * ld + 8) * sizeof *before);
+    memcpy(before, dst, (size_t)(rows * ld + 8) * sizeof *dst);
+    xg_stage_pack(dst, ld, src, src_ld, rows, width);
+    for (int64_t i = 0; i < rows * ld + 8; i++) {
+        int64_t row = i / ld, column = i % ld;
+        bool inside = row < rows && column < width;
+        bool zero = row < rows && !inside && column < xg_round_up(width, 4);
+        float expected = inside ? src[row * src_ld + column] : zero ? 0.0f : before[i];
+        XT_CHECK(!memcmp(&dst[i], &expected, sizeof expected), "(%ld,%ld) of %ldx%ld", (long)row,
+                 (long)column, (long)rows, (long)width);
+    }
+    free(src), free(dst), free(before);
+}
+
+static void check_commit(int64_t rows, int64_t width, int64_t ldc, int64_t ld, float beta)
+{
+    size_t c_elems = (size_t)(rows * ldc + 8);
+    float *c = malloc(c_elems * sizeof *c), *before = malloc(c_elems * sizeof *c);
+    float *src = malloc((size_t)(rows * ld) * sizeof *src);
+    fill(c, c_elems, 3);
+    fill(src, (size_t)(rows * ld), 4);
+    memcpy(before, c, c_elems * sizeof *c);
+    xg_stage_commit(c, ldc, src, ld, rows, width, beta);
+    for (size_t i = 0; i < c_elems; i++) {
+        int64_t row = (int64_t)i / ldc, column = (int64_t)i % ldc;
+        float expected = before[i];
+        if (row < rows && column < width) {
+            float product = src[row * ld + column];
+            double exact = (double)product + (double)beta * (double)before[i];
+            XT_CHECK_LE(c[i] - exact, 1e-7);
+            XT_CHECK_LE(exact - c[i], 1e-7);
+            XT_CHECK(beta != 0 || c[i] == product);
+        } else {
+            XT_CHECK(!memcmp(&c[i], &expected, sizeof expected), "element %zu", i);
+        }
+    }
+    free(c), free(before), free(src);
+}
+
+/* beta == 0 must not read C. */
+static void check_commit_nan(void)
+{
+    float c[6] = {NAN, NAN, NAN, NAN, NAN, NAN}, src[8] = {1, 2, 0, 0, 3, 4, 0, 0};
+    xg_stage_commit(c, 3, src, 4, 2, 2, 0);
+    XT_CHECK(c[0] == 1 && c[1] == 2 && c[3] == 3 && c[4] == 4);
+    XT_CHECK(c[2] != c[2] && c[5] != c[5]);
+}
+
+static void check_stream(void)
+{
+    static unsigned char src[70000], dst[70000];
+    for (size_t i = 0; i < sizeof src; i++)
+        src[i] = (unsigned char)(i * 7 + i / 251);
+    for (size_t bytes = 0; bytes < 66000; bytes = bytes * 5 / 4 + 1)
+        for (size_t from = 0; from < 70; from += 23)
+            for (size_t to = 0; to < 70; to += 9) {
+                memset(dst, 0xee, sizeof dst);
+                xg_copy_stream(dst + 100 + to, src + from, bytes);
+                xg_copy_fence();
+                XT_CHECK(!memcmp(dst + 100 + to, src + from, bytes), "%zu bytes", bytes);
+                XT_CHECK(dst[99 + to] == 0xee && dst[100 + to + bytes] == 0xee);
+            }
+}
+
+static void count_worker(void *arg, int worker)
+{
+    atomic_int *counts = arg;
+    atomic_fetch_add(&counts[worker], 1);
+}
+
+static void check_team(int threads)
+{
+    enum { RUNS = 500 };
+    atomic_int counts[8] = {0};
+    struct xg_team *team;
+    XT_CHECK(xg_team_create(threads, &team) == XG_OK);
+    int size = xg_team_size(team);
+    XT_CHECK(size >= 1 && size <= threads);
+    for (int run = 1; run <= RUNS; run++) {
+        xg_team_run(team, count_worker, counts);
+        for (int worker = 0; worker < size; worker++)
+            XT_CHECK(counts[worker] == run, "worker %d ran %d times of %d", worker, counts[worker],
+                     run);
+    }
+    xg_team_destroy(team);
+}
+
+int main(void)
+{
+    static const int64_t widths[] = {1, 3, 4, 31, 255, 256, 257, 1030};
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        int64_t width = widths[i];
+        for (int64_t rows = 1; rows < 20; rows += 6)
+            for (int64_t pad = 0; pad < 6; pad += 5) {
+                int64_t ld = xg_round_up(width, 4);
+                check_pack(rows, width, width + pad, ld);
+                check_pack(rows, width, width + pad, ld + 32);
+                check_commit(rows, width, width + pad, ld, 0);
+                check_commit(rows, width, width + pad, ld + 8, 1);
+                check_commit(rows, width, width + pad, ld, -0.5f);
+            }
+    }
+    check_commit_nan();
+    check_stream();
+    for (int threads = 1; threads <= 8; threads += 7)
+        check_team(threads);
+    return xt_done();
+}
