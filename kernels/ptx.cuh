@@ -35,4 +35,19 @@ static __device__ __forceinline__ void xg_ptx_load_global4(float *to, const floa
                  : "memory");
 }
 
+/* threadIdx.x and blockIdx.x, read from their registers now: what follows from them is not kept. */
+static __device__ __forceinline__ int xg_ptx_thread_x(void)
+{
+    int x;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
+    return x;
+}
+
+static __device__ __forceinline__ unsigned xg_ptx_block_x(void)
+{
+    unsigned x;
+    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(x));
+    return x;
+}
+
 #endif

@@ -82,7 +82,7 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
 {
     constexpr int BM = THREADS_M * TM, BN = THREADS_N * TN, THREADS = THREADS_M * THREADS_N;
     __shared__ float a_tile[BK][BM + PAD], b_tile[BK][BN + PAD];
-    const struct xg_tile tile = xg_tile_find<BM, BN, 8>(args);
+    const struct xg_tile tile = xg_tile_find<BM, BN, 8>(args, blockIdx.x);
     const struct xg_operand a = xg_operand_a(args), b = xg_operand_b(args);
     const int y = threadIdx.x / THREADS_N, x = threadIdx.x % THREADS_N;
 

@@ -55,13 +55,13 @@ static __device__ __forceinline__ void compute(const struct xg_sgemm_args &args,
 extern "C" __global__ void __launch_bounds__(BM *BN)
     xg_sgemm_uncoalesced_sm75_32x32x1(const __grid_constant__ struct xg_sgemm_args args)
 {
-    const struct xg_tile tile = xg_tile_find<BM, BN, 1>(args);
+    const struct xg_tile tile = xg_tile_find<BM, BN, 1>(args, blockIdx.x);
     compute(args, tile.row + threadIdx.x, tile.col + threadIdx.y);
 }
 
 extern "C" __global__ void __launch_bounds__(BM *BN)
     xg_sgemm_coalesced_sm75_32x32x1(const __grid_constant__ struct xg_sgemm_args args)
 {
-    const struct xg_tile tile = xg_tile_find<BM, BN, 1>(args);
+    const struct xg_tile tile = xg_tile_find<BM, BN, 1>(args, blockIdx.x);
     compute(args, tile.row + threadIdx.y, tile.col + threadIdx.x);
 }

@@ -51,7 +51,7 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
                                                 bool turn_b)
 {
     __shared__ float a_tile[SIDE][STRIDE], b_tile[SIDE][STRIDE];
-    const struct xg_tile tile = xg_tile_find<SIDE, SIDE, 1>(args);
+    const struct xg_tile tile = xg_tile_find<SIDE, SIDE, 1>(args, blockIdx.x);
     const struct xg_operand a = xg_operand_a(args), b = xg_operand_b(args);
     const int y = threadIdx.y, x = threadIdx.x;
 

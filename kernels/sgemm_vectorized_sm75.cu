@@ -14,8 +14,10 @@
  *    its four floats go to four rows of the tile. The other kind goes in as it came. The four
  *    entries (nn, nt, tn, tt) differ in this alone.
  * 3. Nothing waits. While a tile is multiplied the next one is on its way from global memory into
- *    registers; it is put into the other half of shared memory, so that one barrier a tile will
- *    do. Within the tile, the operands of step p + 1 are read while those of step p are multiplied.
+ *    registers. It is put into the other half of shared memory, so that one barrier a tile will
+ *    do; at once the loads of the tile after it are started, before that barrier, past which the
+ *    compiler cannot delay them. Within the tile, the operands of step p + 1 are read while those
+ *    of step p are multiplied.
  *
  * Bank conflicts. A 128-bit shared load is served a half warp at a time when lanes i and i ^ 1, or
  * lanes i and i ^ 2, want the same address. A warp's 4x8 lanes are numbered so that both hold (one
@@ -27,8 +29,8 @@
  * from L2, so 45 TFLOP/s ask for 1.4 TB/s of it, which L2 has several times over. Registers: 64
  * sums, 32 operands (two steps), 8 on the way, the rest addresses: 128 at most, so that two blocks
  * share an SM and one multiplies while the other waits at its barrier. Instructions: for a step of
- * 8 along k, 512 FFMA of 583 in all (32 LDS, 2 LDG, 5 STS, a barrier; sm_90), so at most 88 % of
- * peak, 58 TFLOP/s on an H200, less what latency and register banks cost.
+ * 8 along k, 512 FFMA of 576 in all (32 LDS, 2 LDG, 5 STS, a barrier; sm_90), so at most 89 % of
+ * peak, 59 TFLOP/s on an H200, less what latency and register banks cost.
  *
  * The other tiles are the same code. 64x64 and 32x32 are for products that have too few large tiles
  * to fill the device: they read more of L2 (16 and 8 FLOP a byte) and spend more instructions a
@@ -130,6 +132,17 @@ struct operand_mover {
     }
 };
 
+/*
+ * Steps of k in the tile AHEAD tiles after this one, of which `left` are left, this one included:
+ * BK, fewer in the last tile, none behind it: there nothing is read, and zeros are stored and not
+ * used.
+ */
+template <int BK, int AHEAD>
+static __device__ __forceinline__ int tile_depth(unsigned left, int last_depth)
+{
+    return left > AHEAD + 1 ? BK : left == AHEAD + 1 ? last_depth : 0;
+}
+
 /* QUADS quads of one step of k, `apart` floats apart. */
 template <int QUADS, int APART>
 static __device__ __forceinline__ void load_fragment(float *fragment, const float *row)
@@ -159,6 +172,22 @@ static __device__ __forceinline__ void store_sums(const struct xg_sgemm_args &ar
 }
 
 /*
+ * A thread's first row and column in the block's tile. Lane bits, high to low: m1 n2 n1 m0 n0 (see
+ * "Bank conflicts" above). WARP_M, WARP_N: rows and columns of a warp's tile.
+ */
+template <int WARPS_N, int WARP_M>
+static __device__ __forceinline__ int thread_row(int thread)
+{
+    return thread / 32 / WARPS_N * WARP_M + ((thread >> 1 & 1) | (thread >> 3 & 2)) * 4;
+}
+
+template <int WARPS_N, int WARP_N>
+static __device__ __forceinline__ int thread_col(int thread)
+{
+    return thread / 32 % WARPS_N * WARP_N + ((thread & 1) | (thread >> 1 & 6)) * 4;
+}
+
+/*
  * A block of WARPS_M x WARPS_N warps; a thread computes QUADS_M x QUADS_N quads of 4x4 results,
  * spread over its warp's tile so that neighbouring lanes read neighbouring quads.
  */
@@ -172,18 +201,14 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
     constexpr int A_FLOATS = BK * (BM + PAD), STAGE_FLOATS = A_FLOATS + BK * (BN + PAD);
     __shared__ __align__(16) float shared[2 * STAGE_FLOATS];
 
-    const struct xg_tile tile = xg_tile_find<BM, BN, GROUP>(args);
+    const struct xg_tile tile = xg_tile_find<BM, BN, GROUP>(args, blockIdx.x);
     operand_mover<BM, BK, THREADS, !TRANSA> a_mover;
     operand_mover<BN, BK, THREADS, TRANSB> b_mover;
     a_mover.init(shared, args.a, args.lda, tile.row, tile.rows);
     b_mover.init(shared + A_FLOATS, args.b, args.ldb, tile.col, tile.cols);
 
-    /* Lane bits, high to low: m1 n2 n1 m0 n0 (see "Bank conflicts" above). */
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int lane_m = (lane >> 1 & 1) | (lane >> 3 & 2);
-    const int lane_n = (lane & 1) | (lane >> 1 & 6);
-    const int thread_m = warp / WARPS_N * QUADS_M * APART_M + lane_m * 4;
-    const int thread_n = warp % WARPS_N * QUADS_N * APART_N + lane_n * 4;
+    const int thread_m = thread_row<WARPS_N, QUADS_M * APART_M>(threadIdx.x);
+    const int thread_n = thread_col<WARPS_N, QUADS_N * APART_N>(threadIdx.x);
 
     float sum[TM][TN] = {};
     float a[2][TM], b[2][TN];
@@ -193,19 +218,17 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
     const float *a_read = shared + thread_m, *b_read = shared + A_FLOATS + thread_n;
     int flip = STAGE_FLOATS;
 
-    a_mover.fetch(tiles_k > 1 ? BK : last_depth);
-    b_mover.fetch(tiles_k > 1 ? BK : last_depth);
+    a_mover.fetch(tile_depth<BK, 0>(tiles_k, last_depth));
+    b_mover.fetch(tile_depth<BK, 0>(tiles_k, last_depth));
     a_mover.store(0);
     b_mover.store(0);
+    a_mover.fetch(tile_depth<BK, 1>(tiles_k, last_depth));
+    b_mover.fetch(tile_depth<BK, 1>(tiles_k, last_depth));
     __syncthreads();
     load_fragment<QUADS_M, APART_M>(a[0], a_read);
     load_fragment<QUADS_N, APART_N>(b[0], b_read);
 
     for (unsigned left = tiles_k; left > 0; left--) {
-        /* After the last tile comes one of depth 0: nothing is read, zeros are stored, unused. */
-        const int depth = left > 2 ? BK : left == 2 ? last_depth : 0;
-        a_mover.fetch(depth);
-        b_mover.fetch(depth);
 #pragma unroll
         for (int p = 0; p < BK; p++) {
             const int now = p % 2, next = (p + 1) % 2;
@@ -213,6 +236,8 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
                 /* Nobody reads the other stage: its last use came before the last barrier. */
                 a_mover.store(flip);
                 b_mover.store(flip);
+                a_mover.fetch(tile_depth<BK, 2>(left, last_depth));
+                b_mover.fetch(tile_depth<BK, 2>(left, last_depth));
                 __syncthreads();
                 a_read += flip;
                 b_read += flip;
@@ -229,12 +254,15 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
         }
     }
 
+    /* Where the results go is worked out again: kept, it would take registers from the loop. */
+    const int thread = xg_ptx_thread_x();
+    const struct xg_tile home = xg_tile_find<BM, BN, GROUP>(args, xg_ptx_block_x());
+    const int64_t row = home.row + thread_row<WARPS_N, QUADS_M * APART_M>(thread);
+    const int64_t col = home.col + thread_col<WARPS_N, QUADS_N * APART_N>(thread);
     if (args.beta == 0.0f)
-        store_sums<false, TM, QUADS_N, APART_M, APART_N>(args, sum, tile.row + thread_m,
-                                                         tile.col + thread_n);
+        store_sums<false, TM, QUADS_N, APART_M, APART_N>(args, sum, row, col);
     else
-        store_sums<true, TM, QUADS_N, APART_M, APART_N>(args, sum, tile.row + thread_m,
-                                                        tile.col + thread_n);
+        store_sums<true, TM, QUADS_N, APART_M, APART_N>(args, sum, row, col);
 }
 
 /* One entry: BLOCKS is how many blocks must fit an SM, which bounds the registers. */

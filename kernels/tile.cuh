@@ -39,21 +39,22 @@ static __device__ __forceinline__ int xg_clip(int64_t left, int whole)
 }
 
 /*
- * The tile of this block. Blocks start in the order of blockIdx.x, so those that run at the same
- * time are neighbours in that order. They go down GROUP tile rows before they go one tile right: a
- * wave then covers a patch of C that is about as high as it is wide, and asks the L2 cache for the
- * fewest distinct rows of A and columns of B. GROUP == 1 is plain row after row.
+ * The tile of a block (blockIdx.x). Blocks start in the order of blockIdx.x, so those that run at
+ * the same time are neighbours in that order. They go down GROUP tile rows before they go one tile
+ * right: a wave then covers a patch of C that is about as high as it is wide, and asks the L2 cache
+ * for the fewest distinct rows of A and columns of B. GROUP == 1 is plain row after row.
  *
  * The launcher admits at most 2^31 - 1 tiles, so unsigned arithmetic holds.
  */
 template <int BM, int BN, int GROUP>
-static __device__ __forceinline__ struct xg_tile xg_tile_find(const struct xg_sgemm_args &args)
+static __device__ __forceinline__ struct xg_tile xg_tile_find(const struct xg_sgemm_args &args,
+                                                              unsigned block)
 {
     const unsigned tiles_m = (unsigned)((args.m + BM - 1) / BM);
     const unsigned tiles_n = (unsigned)((args.n + BN - 1) / BN);
     const unsigned group_rows = min((unsigned)GROUP, tiles_m);
-    const unsigned group = blockIdx.x / (group_rows * tiles_n);
-    const unsigned inside = blockIdx.x % (group_rows * tiles_n);
+    const unsigned group = block / (group_rows * tiles_n);
+    const unsigned inside = block % (group_rows * tiles_n);
     const unsigned first = group * group_rows;
     const unsigned rows = min(group_rows, tiles_m - first);
     struct xg_tile tile;

@@ -30,9 +30,7 @@ static enum xg_status run_shape(const struct fx_shape *of, bool wait, uint64_t s
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = fx_cpu(&count);
     struct xg_gemm_result result;
-    errno = ENOTTY;
     enum xg_status status = xg_engine_gemm(&product.call, &conf, &cpu, wait, &result);
-    XT_CHECK(status != XG_OK || errno == ENOTTY, "errno %d", errno);
     if (status == XG_DECLINED)
         XT_CHECK(fx_untouched(&product), "declined, but C is touched");
     else

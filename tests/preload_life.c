@@ -20,8 +20,11 @@ enum { LIFE_THREADS = 8, LIFE_CALLS = 40 };
 
 static _Atomic int life_right, life_wrong;
 
-/* Small integers: the sums are exact, whatever computes them. */
-static void life_call(int size)
+/*
+ * Small integers: the sums are exact, whatever computes them. Inlined, so that each use is a call
+ * site of its own: the threads meet theirs for the first time all at once.
+ */
+__attribute__((always_inline)) static inline void life_call(int size)
 {
     float *a = malloc((size_t)(3 * size * size) * sizeof *a), *b = a + size * size,
           *c = b + size * size;
@@ -78,7 +81,9 @@ static void life_fork(int depth)
         life_call(20);
         if (depth > 1)
             life_fork(depth - 1);
+#ifndef LIFE_CHILD_ALONE
         life_threads();
+#endif
         _exit(life_wrong > wrong);
     }
     waitpid(child, &result, 0);

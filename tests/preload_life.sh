@@ -2,13 +2,13 @@
 # Calls from constructors, threads, forked children, exit handlers and destructors are right.
 . "$srcdir/tests/preload_lib"
 
-# The thread sanitizer otherwise ends a child that was forked beside other threads and starts its own.
-TSAN_OPTIONS=die_after_fork=0${TSAN_OPTIONS:+:$TSAN_OPTIONS}
-export TSAN_OPTIONS
-
 lp64='-DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_'
 stub "$tmp/libplt.so" plt $lp64 -DSTUB_VIA_PLT
-compile -o "$tmp/life" "$srcdir/tests/preload_life.c" "$tmp/libplt.so" -Wl,-rpath,"$tmp" -lm -pthread
+# The thread sanitizer cannot follow threads of a child that was forked beside other threads.
+alone=
+[ "$XG_SANITIZER" != thread ] || alone=-DLIFE_CHILD_ALONE
+compile $alone -o "$tmp/life" "$srcdir/tests/preload_life.c" "$tmp/libplt.so" \
+    -Wl,-rpath,"$tmp" -lm -pthread
 
 # alive WHAT COMMAND...: the program says that all was right, and the library says nothing.
 alive() {
