@@ -69,6 +69,13 @@ static enum xg_status set_budget(struct xg_dev *dev, int64_t limit_bytes)
     return status;
 }
 
+/* Loading cuBLAS takes time and memory: only where nothing else serves, or the user names its row. */
+static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
+{
+    const struct xg_kernel *named = conf->kernel ? xg_select_find(conf->kernel) : NULL;
+    return !dev->facts.images || dev->facts.sm < 75 || (named && named->flags & XG_KERNEL_CUBLAS);
+}
+
 enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)
 {
     struct xg_dev *dev = calloc(1, sizeof *dev);
@@ -94,7 +101,7 @@ enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)
     if ((status = xg_dev_enter(dev)) != XG_OK)
         goto destroy;
     status = set_budget(dev, conf->mem_limit_bytes);
-    if (status == XG_OK && (!dev->facts.images || dev->facts.sm < 75))
+    if (status == XG_OK && wants_cublas(dev, conf))
         dev->facts.cublas = xg_cublas_present(dev);
     xg_dev_leave(dev);
     if (status != XG_OK)

@@ -81,7 +81,6 @@ static void release_events(struct xg_lane *lane)
             destroy_event(lane, lane->events[i].ready[s]);
         destroy_event(lane, lane->events[i].spent);
     }
-    free(lane->events);
 }
 
 void xg_lane_destroy(struct xg_lane *lane)
@@ -95,6 +94,7 @@ void xg_lane_destroy(struct xg_lane *lane)
         xg_dev_leave(lane->dev);
     }
     xg_team_destroy(lane->team);
+    free(lane->events);
     free(lane->workers);
     free(lane);
 }

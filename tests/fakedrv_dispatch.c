@@ -184,7 +184,7 @@ static void forked(void)
     pid_t pid = fork();
     if (pid == 0) {
         run(&shape, true);
-        exit(xt_failures || fake.forked_calls() ? XT_FAIL : XT_PASS);
+        _exit(xt_failures || fake.forked_calls() ? XT_FAIL : XT_PASS);
     }
     waitpid(pid, &status, 0);
     XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
