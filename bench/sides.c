@@ -171,6 +171,8 @@ bool sides_open(void)
     *(void **)&bench.copy_up = dlsym(library, "cuMemcpyHtoD_v2");
     *(void **)&bench.copy_down = dlsym(library, "cuMemcpyDtoH_v2");
     *(void **)&bench.elapsed = dlsym(library, "cuEventElapsedTime");
+    if (!bench.elapsed)
+        *(void **)&bench.elapsed = dlsym(library, "cuEventElapsedTime_v2");
     bench.dev->facts.cublas = xg_cublas_present(bench.dev);
     open_cublasxt();
     return bench.copy_up && bench.copy_down && bench.elapsed;

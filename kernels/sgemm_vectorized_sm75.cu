@@ -34,8 +34,8 @@
  *
  * The other tiles are the same code. 64x64 and 32x32 are for products that have too few large tiles
  * to fill the device: they read more of L2 (16 and 8 FLOP a byte) and spend more instructions a
- * FFMA. 128x256 has 128 FFMA to 6 shared loads (92 %), but one block an SM, so its barriers are
- * seldom hidden.
+ * FFMA. A 128x256 tile has 128 FFMA to 6 shared loads (92 %), but one block an SM, so that nothing
+ * hides its barriers: it was tried and was slower (NOTES.md).
  *
  * Edges. Rows beyond m, n or k are not read: they count as zero. Elements between an extent and the
  * next multiple of 4 are read with their quad; the caller has zeroed them (kabi.h), so that along k
@@ -280,7 +280,6 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
     ENTRY(tile, tt, blocks, wm, wn, qm, qn, bk, true, true)
 
 /* Tile; blocks an SM; warps along m, n; quads along m, n; step along k. */
-ENTRIES(128x256x8, 1, 2, 4, 4, 2, 8)
 ENTRIES(128x128x8, 2, 4, 2, 2, 2, 8)
 ENTRIES(64x64x16, 4, 2, 2, 2, 1, 16)
 ENTRIES(32x32x16, 8, 2, 1, 1, 1, 16)
