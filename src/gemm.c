@@ -78,7 +78,7 @@ static bool wait_copied(struct xg_pipe *pipe, const struct xg_lane_buffer *buffe
 static void commit(const struct xg_pipe *pipe, struct xg_lane_buffer *buffer)
 {
     const struct xg_pipe_chunk *chunk = &buffer->chunk;
-    xg_stage_commit(chunk->host, chunk->host_ld, buffer->host, chunk->device_ld, chunk->rows,
+    xg_stage_commit(chunk->host, chunk->host_ld, buffer->host, chunk->staged_ld, chunk->rows,
                     chunk->width, pipe->call->beta);
     *chunk->done = 1;
     buffer->use = XG_BUFFER_FREE;
@@ -117,7 +117,7 @@ static bool step(struct xg_pipe *pipe, struct xg_lane_worker *worker)
     struct xg_pipe_chunk chunk;
     if (!xg_pipe_take_load(pipe, &chunk))
         return false;
-    xg_stage_pack(buffer->host, chunk.device_ld, chunk.host, chunk.host_ld, chunk.rows,
+    xg_stage_pack(buffer->host, chunk.staged_ld, chunk.host, chunk.host_ld, chunk.rows,
                   chunk.width);
     xg_pipe_load(pipe, &chunk, buffer->host, buffer->copied);
     put_to_use(worker, buffer, XG_BUFFER_LOADING);
@@ -154,14 +154,13 @@ static void run_worker(void *arg, int index)
 
 /* --- What is left over after a failure ----------------------------------------------------- */
 
-static void finish_rows(const struct xg_pipe *pipe, const struct xg_plan_tile *tile, int64_t row,
+static void finish_rows(const struct xg_sgemm *call, const struct xg_plan_tile *tile, int64_t row,
                         int64_t rows, const struct xg_cpu *cpu)
 {
-    const struct xg_plan *plan = pipe->plan;
-    struct xg_sgemm part = *pipe->call;
-    int64_t i = tile->i * plan->tm + row, j = tile->j * plan->tn;
+    struct xg_sgemm part = *call;
+    int64_t i = tile->row + row, j = tile->column;
     part.m = rows;
-    part.n = xg_plan_columns(plan, pipe->call, tile->j);
+    part.n = tile->columns;
     part.a += part.transa ? i : i * part.lda;
     part.b += part.transb ? j * part.ldb : j;
     part.c += i * part.ldc + j;
@@ -169,29 +168,28 @@ static void finish_rows(const struct xg_pipe *pipe, const struct xg_plan_tile *t
 }
 
 /* Computes on the CPU every row that is not in the caller's memory yet, in runs of rows. */
-static void finish_tile(const struct xg_pipe *pipe, int64_t item, int64_t rows_per_chunk,
-                        const struct xg_cpu *cpu)
+static void finish_tile(const struct xg_pipe *pipe, int64_t item, const struct xg_cpu *cpu)
 {
     const struct xg_plan_tile *tile = &pipe->plan->tiles[item];
-    const unsigned char *done = pipe->done + item * pipe->chunks_per_tile;
-    int64_t rows = xg_plan_rows(pipe->plan, pipe->call, tile->i);
-    for (int64_t row = 0; row < rows;) {
+    const unsigned char *done = pipe->done + pipe->done_of_tile[item];
+    int64_t step = xg_pipe_rows_per_chunk(pipe, tile);
+    for (int64_t row = 0; row < tile->rows;) {
         int64_t end = row;
-        while (end < rows && !done[end / rows_per_chunk])
-            end = xg_min_i64(end + rows_per_chunk, rows);
+        while (end < tile->rows && !done[end / step])
+            end = xg_min_i64(end + step, tile->rows);
         if (end > row)
-            finish_rows(pipe, tile, row, end - row, cpu);
-        row = end + rows_per_chunk;
+            finish_rows(pipe->call, tile, row, end - row, cpu);
+        row = end + step;
     }
 }
 
-static int64_t count_done(const struct xg_pipe *pipe, int64_t rows_per_chunk, bool *any)
+static int64_t count_done(const struct xg_pipe *pipe, bool *any)
 {
     int64_t tiles = 0;
     for (int64_t item = 0; item < pipe->plan->tile_count; item++) {
-        const unsigned char *done = pipe->done + item * pipe->chunks_per_tile;
-        int64_t rows = xg_plan_rows(pipe->plan, pipe->call, pipe->plan->tiles[item].i);
-        int64_t chunks = xg_ceil_div(rows, rows_per_chunk), count = 0;
+        const struct xg_plan_tile *tile = &pipe->plan->tiles[item];
+        const unsigned char *done = pipe->done + pipe->done_of_tile[item];
+        int64_t chunks = xg_ceil_div(tile->rows, xg_pipe_rows_per_chunk(pipe, tile)), count = 0;
         for (int64_t chunk = 0; chunk < chunks; chunk++)
             count += done[chunk];
         *any |= count > 0;
@@ -207,7 +205,7 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_sgemm *call,
                               struct xg_plan *plan)
 {
     struct xg_plan_limits limits = {
-        .device_bytes = xg_mem_dev_available(lane->dev, &lane->slots),
+        .device_bytes = xg_mem_dev_available(lane->dev, &lane->memory),
         .row_bytes = XG_LANE_BUFFER_BYTES,
     };
     for (;;) {
@@ -254,11 +252,10 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const stru
     xg_team_run(lane->team, run_worker, &work);
 
     bool any = false;
-    int64_t rows_per_chunk = xg_pipe_rows_per_chunk(pipe);
     result->kernel = pipe->kernel ? pipe->kernel->name : NULL;
     result->up_bytes = pipe->up_bytes;
     result->down_bytes = pipe->down_bytes;
-    result->tiles_done = count_done(pipe, rows_per_chunk, &any);
+    result->tiles_done = count_done(pipe, &any);
     if (pipe->status == XG_OK)
         return XG_OK;
     /* Copies may still be under way, from and to buffers that the next product will use. */
@@ -266,7 +263,7 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const stru
     if (!any)
         cpu->whole(cpu->ctx);
     for (int64_t item = 0; any && item < pipe->plan->tile_count; item++)
-        finish_tile(pipe, item, rows_per_chunk, cpu);
+        finish_tile(pipe, item, cpu);
     return pipe->status;
 }
 
@@ -290,7 +287,7 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, en
         .kernel_name = kernel_name,
         .streams = lane->streams,
         .events = lane->events,
-        .base = lane->slots.ptr,
+        .base = lane->memory.ptr,
     };
     choose_chunks(&pipe, xg_team_size(lane->team));
     if (status == XG_OK)

@@ -89,7 +89,7 @@ void xg_lane_destroy(struct xg_lane *lane)
         xg_lane_drain(lane);
         release_buffers(lane);
         release_events(lane);
-        xg_mem_dev_release(lane->dev, &lane->slots);
+        xg_mem_dev_release(lane->dev, &lane->memory);
         destroy_streams(lane);
         xg_dev_leave(lane->dev);
     }
@@ -151,7 +151,7 @@ static enum xg_status reserve_buffers(struct xg_lane *lane)
 
 enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan)
 {
-    enum xg_status status = xg_mem_dev_reserve(lane->dev, &lane->slots, plan->device_bytes);
+    enum xg_status status = xg_mem_dev_reserve(lane->dev, &lane->memory, plan->device_bytes);
     if (status == XG_OK)
         status = reserve_events(lane, plan->a_slots + plan->b_slots + plan->c_slots);
     if (status == XG_OK)

@@ -32,7 +32,7 @@ struct xg_lane {
     struct xg_team *team;
     struct xg_lane_worker *workers; /* one a member of the team */
     CUstream streams[XG_PIPE_STREAMS];
-    struct xg_mem_dev slots;
+    struct xg_mem_dev memory; /* of the plan: operands and tiles */
     struct xg_pipe_events *events;
     int event_count;
 };

@@ -8,27 +8,25 @@
 
 /* --- Geometry: where slots, panels and tiles lie ------------------------------------------- */
 
-static CUdeviceptr a_slot_address(const struct xg_pipe *pipe, int slot)
+static CUdeviceptr address(CUdeviceptr base, size_t elems)
 {
-    return pipe->base + (size_t)slot * pipe->plan->a_slot_bytes;
+    return base + elems * sizeof(float);
 }
 
-static CUdeviceptr b_slot_address(const struct xg_pipe *pipe, int slot)
+static CUdeviceptr b_base(const struct xg_pipe *pipe)
+{
+    return address(pipe->base, pipe->plan->a_elems);
+}
+
+static CUdeviceptr tile_address(const struct xg_pipe *pipe, const struct xg_plan_tile *tile)
 {
     const struct xg_plan *plan = pipe->plan;
-    return a_slot_address(pipe, plan->a_slots) + (size_t)slot * plan->b_slot_bytes;
+    return address(b_base(pipe), plan->b_elems + (size_t)tile->slot * plan->tile_elems);
 }
 
-static CUdeviceptr c_slot_address(const struct xg_pipe *pipe, int slot)
+static const struct xg_pipe_events *panel_events(const struct xg_pipe *pipe, bool b, int slot)
 {
-    const struct xg_plan *plan = pipe->plan;
-    return b_slot_address(pipe, plan->b_slots) + (size_t)slot * plan->c_slot_bytes;
-}
-
-static const struct xg_pipe_events *load_events(const struct xg_pipe *pipe,
-                                                const struct xg_plan_load *load)
-{
-    return &pipe->events[load->b ? pipe->plan->a_slots + load->slot : load->slot];
+    return &pipe->events[b ? pipe->plan->a_slots + slot : slot];
 }
 
 static const struct xg_pipe_events *tile_events(const struct xg_pipe *pipe, int64_t tile)
@@ -37,97 +35,107 @@ static const struct xg_pipe_events *tile_events(const struct xg_pipe *pipe, int6
     return &pipe->events[plan->a_slots + plan->b_slots + plan->tiles[tile].slot];
 }
 
-/* A load as one chunk of all its rows: the panel as it lies in host memory and in its slot. */
+/* A load as one chunk of all its rows: the panel as it lies in host memory and on the device. */
 static struct xg_pipe_chunk whole_load(const struct xg_pipe *pipe, int64_t item)
 {
     const struct xg_plan *plan = pipe->plan;
     const struct xg_sgemm *call = pipe->call;
     const struct xg_plan_load *load = &plan->loads[item];
-    int64_t depth = xg_plan_depth(plan, call, load->l), l0 = load->l * plan->tk;
-    bool trans = load->b ? call->transb : call->transa;
-    int64_t extent, at;
-    if (load->b) {
-        extent = xg_plan_columns(plan, call, load->index);
-        at = load->index * plan->tn;
-    } else {
-        extent = xg_plan_rows(plan, call, load->index);
-        at = load->index * plan->tm;
-    }
+    bool b = load->b, trans = b ? call->transb : call->transa;
+    int64_t depth = xg_plan_depth(plan, call, load->l), depth_at = load->l * plan->tk;
+    int64_t extent =
+        b ? xg_plan_columns(plan, call, load->index) : xg_plan_rows(plan, call, load->index);
+    int64_t extent_at = load->index * (b ? plan->tn : plan->tm);
     /* A is (m,k), or (k,m) transposed; B is (k,n), or (n,k) transposed. */
-    bool depth_is_rows = load->b != trans;
+    bool depth_is_rows = b != trans;
     struct xg_pipe_chunk chunk = {
         .item = item,
         .rows = depth_is_rows ? depth : extent,
         .width = depth_is_rows ? extent : depth,
-        .host_ld = load->b ? call->ldb : call->lda,
-        .device = load->b ? b_slot_address(pipe, load->slot) : a_slot_address(pipe, load->slot),
-        .device_ld = load->b ? plan->ldb : plan->lda,
+        .host_ld = b ? call->ldb : call->lda,
+        .device = address(b ? b_base(pipe) : pipe->base, load->offset_elems),
+        .device_ld = b ? plan->ldb : plan->lda,
     };
-    int64_t row0 = depth_is_rows ? l0 : at, column0 = depth_is_rows ? at : l0;
-    const float *matrix = load->b ? call->b : call->a;
+    int64_t row = depth_is_rows ? depth_at : extent_at,
+            column = depth_is_rows ? extent_at : depth_at;
+    const float *matrix = b ? call->b : call->a;
     /* The cast is safe: loads are only read, see xg_pipe_chunk. */
-    chunk.host = (float *)(uintptr_t)(matrix + row0 * chunk.host_ld + column0);
+    chunk.host = (float *)(uintptr_t)(matrix + row * chunk.host_ld + column);
+    /* A panel that is alone in its rows goes up in one piece, the rows' padding included. */
+    bool alone = !plan->resident || (depth_is_rows ? (b ? plan->nt : plan->mt) : plan->kt) == 1;
+    chunk.staged_ld = alone ? chunk.device_ld : xg_round_up(chunk.width, 4);
     return chunk;
 }
 
 static struct xg_pipe_chunk whole_tile(const struct xg_pipe *pipe, int64_t item)
 {
-    const struct xg_plan *plan = pipe->plan;
     const struct xg_sgemm *call = pipe->call;
-    const struct xg_plan_tile *tile = &plan->tiles[item];
+    const struct xg_plan_tile *tile = &pipe->plan->tiles[item];
     return (struct xg_pipe_chunk){
         .item = item,
-        .rows = xg_plan_rows(plan, call, tile->i),
-        .width = xg_plan_columns(plan, call, tile->j),
-        .host = call->c + tile->i * plan->tm * call->ldc + tile->j * plan->tn,
+        .rows = tile->rows,
+        .width = tile->columns,
+        .host = call->c + tile->row * call->ldc + tile->column,
         .host_ld = call->ldc,
-        .device = c_slot_address(pipe, tile->slot),
-        .device_ld = plan->ldc,
-        .done = pipe->done + item * pipe->chunks_per_tile,
+        .device = tile_address(pipe, tile),
+        .device_ld = tile->ld,
+        .staged_ld = tile->ld,
+        .done = pipe->done + pipe->done_of_tile[item],
     };
 }
 
-static int64_t chunk_rows(size_t bytes, int64_t device_ld)
+static int64_t rows_per_chunk(size_t bytes, int64_t ld)
 {
-    int64_t rows = (int64_t)(bytes / sizeof(float)) / device_ld;
+    int64_t rows = (int64_t)(bytes / sizeof(float)) / ld;
     return rows > 1 ? rows : 1;
 }
 
-int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe)
+int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe, const struct xg_plan_tile *tile)
 {
-    return chunk_rows(pipe->store_bytes, pipe->plan->ldc);
+    return rows_per_chunk(pipe->store_bytes, tile->ld);
 }
 
 /* Rows [row, row + rows) of a whole load or tile. */
 static void narrow(struct xg_pipe_chunk *chunk, size_t bytes, int64_t row)
 {
-    int64_t rows = chunk_rows(bytes, chunk->device_ld);
+    int64_t rows = rows_per_chunk(bytes, chunk->staged_ld);
     chunk->rows = xg_min_i64(rows, chunk->rows - row);
     chunk->host += row * chunk->host_ld;
-    chunk->device += (size_t)(row * chunk->device_ld) * sizeof(float);
+    chunk->device = address(chunk->device, (size_t)(row * chunk->device_ld));
     if (chunk->done)
         chunk->done += row / rows;
 }
 
 static size_t chunk_bytes(const struct xg_pipe_chunk *chunk)
 {
-    return (size_t)(chunk->rows * chunk->device_ld) * sizeof(float);
+    return (size_t)(chunk->rows * chunk->staged_ld) * sizeof(float);
 }
 
 /* --- Life ---------------------------------------------------------------------------------- */
 
+/* Where each tile's flags begin in pipe->done. Returns how many there are. */
+static int64_t place_flags(struct xg_pipe *pipe)
+{
+    int64_t flags = 0;
+    for (int64_t item = 0; item < pipe->plan->tile_count; item++) {
+        const struct xg_plan_tile *tile = &pipe->plan->tiles[item];
+        pipe->done_of_tile[item] = flags;
+        flags += xg_ceil_div(tile->rows, xg_pipe_rows_per_chunk(pipe, tile));
+    }
+    return flags;
+}
+
 enum xg_status xg_pipe_init(struct xg_pipe *pipe)
 {
     const struct xg_plan *plan = pipe->plan;
-    bool slots_are_reused =
-        plan->a_slots < plan->mt * plan->kt || plan->b_slots < plan->nt * plan->kt;
     /* One stream where panels are replaced: its last reader is then behind all the others. */
-    pipe->run_streams = slots_are_reused ? 1 : XG_PIPE_RUN_STREAMS;
-    pipe->chunks_per_tile = xg_ceil_div(plan->tm, xg_pipe_rows_per_chunk(pipe));
-    pipe->done = calloc((size_t)(plan->tile_count * pipe->chunks_per_tile), 1);
+    pipe->run_streams = plan->resident ? XG_PIPE_RUN_STREAMS : 1;
     pipe->load_rows_left = malloc((size_t)plan->load_count * sizeof *pipe->load_rows_left);
+    pipe->done_of_tile = malloc((size_t)plan->tile_count * sizeof *pipe->done_of_tile);
+    pipe->done = pipe->done_of_tile ? calloc((size_t)place_flags(pipe), 1) : NULL;
     if (!pipe->done || !pipe->load_rows_left) {
         free(pipe->done);
+        free(pipe->done_of_tile);
         free(pipe->load_rows_left);
         return XG_ERR_NOMEM;
     }
@@ -143,6 +151,7 @@ void xg_pipe_fini(struct xg_pipe *pipe)
     pthread_cond_destroy(&pipe->changed);
     pthread_mutex_destroy(&pipe->lock);
     free(pipe->load_rows_left);
+    free(pipe->done_of_tile);
     free(pipe->done);
 }
 
@@ -173,24 +182,21 @@ bool xg_pipe_failed(struct xg_pipe *pipe)
 
 static bool run_possible(const struct xg_pipe *pipe, const struct xg_plan_run *run)
 {
-    if (pipe->load_rows_left[run->a_load] || pipe->load_rows_left[run->b_load])
-        return false;
     /* The slot's earlier tile must be on its way out, so that there is an event to wait for. */
-    return !run->first || pipe->plan->tiles[run->tile].after_tile < pipe->tile_next;
+    return run->after_load < pipe->loads_ready &&
+           (!run->first || pipe->plan->tiles[run->tile].after_tile < pipe->tile_next);
 }
 
-static enum xg_status wait_for_operands(const struct xg_pipe *pipe, const struct xg_plan_run *run,
-                                        CUstream stream)
+/* Waits, on the stream, for the operands and for the tile's slot. */
+static enum xg_status wait_for_memory(const struct xg_pipe *pipe, const struct xg_plan_run *run,
+                                      CUstream stream)
 {
-    const struct xg_plan *plan = pipe->plan;
-    const struct xg_plan_tile *tile = &plan->tiles[run->tile];
-    const struct xg_pipe_events *panels[] = {load_events(pipe, &plan->loads[run->a_load]),
-                                             load_events(pipe, &plan->loads[run->b_load])};
+    const struct xg_plan_load *load = &pipe->plan->loads[run->after_load];
+    const struct xg_pipe_events *events = panel_events(pipe, load->b, load->slot);
     enum xg_status status = XG_OK;
-    for (int i = 0; i < 2; i++)
-        for (int s = 0; s < XG_PIPE_UP_STREAMS && status == XG_OK; s++)
-            status = XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, stream, panels[i]->ready[s], 0);
-    if (status == XG_OK && run->first && tile->after_tile >= 0)
+    for (int s = 0; s < XG_PIPE_UP_STREAMS && status == XG_OK; s++)
+        status = XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, stream, events->ready[s], 0);
+    if (status == XG_OK && run->first && pipe->plan->tiles[run->tile].after_tile >= 0)
         status = XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, stream,
                         tile_events(pipe, run->tile)->spent, 0);
     return status;
@@ -200,18 +206,17 @@ static enum xg_status launch(struct xg_pipe *pipe, const struct xg_plan_run *run
 {
     const struct xg_plan *plan = pipe->plan;
     const struct xg_sgemm *call = pipe->call;
-    const struct xg_plan_load *a = &plan->loads[run->a_load], *b = &plan->loads[run->b_load];
     const struct xg_plan_tile *tile = &plan->tiles[run->tile];
     struct xg_sgemm_args args = {
-        .a = a_slot_address(pipe, a->slot),
-        .b = b_slot_address(pipe, b->slot),
-        .c = c_slot_address(pipe, tile->slot),
+        .a = address(pipe->base, run->a_offset_elems),
+        .b = address(b_base(pipe), run->b_offset_elems),
+        .c = tile_address(pipe, tile),
         .lda = plan->lda,
         .ldb = plan->ldb,
-        .ldc = plan->ldc,
-        .m = xg_plan_rows(plan, call, tile->i),
-        .n = xg_plan_columns(plan, call, tile->j),
-        .k = xg_plan_depth(plan, call, a->l),
+        .ldc = tile->ld,
+        .m = tile->rows,
+        .n = tile->columns,
+        .k = xg_plan_depth(plan, call, run->l),
         .alpha = call->alpha,
         .beta = run->first ? 0.0f : 1.0f,
         .transa = call->transa,
@@ -229,19 +234,15 @@ static enum xg_status launch(struct xg_pipe *pipe, const struct xg_plan_run *run
 
 static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *run)
 {
-    const struct xg_plan *plan = pipe->plan;
     const struct xg_drv *drv = &pipe->dev->drv;
     CUstream stream = pipe->streams[XG_PIPE_RUN + run->tile % pipe->run_streams];
-    enum xg_status status = wait_for_operands(pipe, run, stream);
+    enum xg_status status = wait_for_memory(pipe, run, stream);
     if (status == XG_OK)
         status = launch(pipe, run, stream);
-    if (status == XG_OK && run->reused) {
-        status =
-            XG_DRV(drv, cuEventRecord, load_events(pipe, &plan->loads[run->a_load])->spent, stream);
-        if (status == XG_OK)
-            status = XG_DRV(drv, cuEventRecord, load_events(pipe, &plan->loads[run->b_load])->spent,
-                            stream);
-    }
+    if (status == XG_OK && run->spends)
+        status = XG_DRV(drv, cuEventRecord, panel_events(pipe, false, run->a_slot)->spent, stream);
+    if (status == XG_OK && run->spends)
+        status = XG_DRV(drv, cuEventRecord, panel_events(pipe, true, run->b_slot)->spent, stream);
     if (status == XG_OK && run->last)
         status = XG_DRV(drv, cuEventRecord, tile_events(pipe, run->tile)->ready[0], stream);
     return status;
@@ -273,7 +274,7 @@ static enum xg_status wait_for_readers(const struct xg_pipe *pipe, const struct 
     enum xg_status status = XG_OK;
     for (int s = 0; s < XG_PIPE_UP_STREAMS && status == XG_OK; s++)
         status = XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, pipe->streams[XG_PIPE_UP + s],
-                        load_events(pipe, load)->spent, 0);
+                        panel_events(pipe, load->b, load->slot)->spent, 0);
     return status;
 }
 
@@ -308,28 +309,56 @@ unlock:
     return taken;
 }
 
+static enum xg_status copy_up(const struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk,
+                              const float *staged, CUstream stream)
+{
+    const struct xg_drv *drv = &pipe->dev->drv;
+    if (chunk->staged_ld == chunk->device_ld)
+        return XG_DRV(drv, cuMemcpyHtoDAsync, chunk->device, staged, chunk_bytes(chunk), stream);
+    CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_HOST,
+        .srcHost = staged,
+        .srcPitch = (size_t)chunk->staged_ld * sizeof(float),
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = chunk->device,
+        .dstPitch = (size_t)chunk->device_ld * sizeof(float),
+        .WidthInBytes = (size_t)chunk->staged_ld * sizeof(float),
+        .Height = (size_t)chunk->rows,
+    };
+    return XG_DRV(drv, cuMemcpy2DAsync, &copy, stream);
+}
+
+/* Marks the loads that are enqueued whole, each behind all chunks enqueued before. */
+static enum xg_status mark_ready_locked(struct xg_pipe *pipe)
+{
+    const struct xg_plan *plan = pipe->plan;
+    enum xg_status status = XG_OK;
+    for (; pipe->loads_ready < plan->load_count && !pipe->load_rows_left[pipe->loads_ready] &&
+           status == XG_OK;
+         pipe->loads_ready++) {
+        const struct xg_plan_load *load = &plan->loads[pipe->loads_ready];
+        const struct xg_pipe_events *events = panel_events(pipe, load->b, load->slot);
+        for (int s = 0; s < XG_PIPE_UP_STREAMS && status == XG_OK; s++)
+            status = XG_DRV(&pipe->dev->drv, cuEventRecord, events->ready[s],
+                            pipe->streams[XG_PIPE_UP + s]);
+    }
+    return status;
+}
+
 void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, const float *staged,
                   CUevent copied)
 {
-    const struct xg_drv *drv = &pipe->dev->drv;
-    const struct xg_plan_load *load = &pipe->plan->loads[chunk->item];
     /* By the chunk's place, not by worker: a product always takes the same road. */
     size_t at = (size_t)(chunk->device - pipe->base) / pipe->load_bytes;
     CUstream stream = pipe->streams[XG_PIPE_UP + at % XG_PIPE_UP_STREAMS];
-    enum xg_status status =
-        XG_DRV(drv, cuMemcpyHtoDAsync, chunk->device, staged, chunk_bytes(chunk), stream);
+    enum xg_status status = copy_up(pipe, chunk, staged, stream);
     if (status == XG_OK)
-        status = XG_DRV(drv, cuEventRecord, copied, stream);
+        status = XG_DRV(&pipe->dev->drv, cuEventRecord, copied, stream);
 
     pthread_mutex_lock(&pipe->lock);
     pipe->up_bytes += chunk_bytes(chunk);
     pipe->load_rows_left[chunk->item] -= chunk->rows;
-    if (pipe->load_rows_left[chunk->item] == 0) {
-        for (int s = 0; s < XG_PIPE_UP_STREAMS && status == XG_OK; s++)
-            status = XG_DRV(drv, cuEventRecord, load_events(pipe, load)->ready[s],
-                            pipe->streams[XG_PIPE_UP + s]);
-    }
-    fail_locked(pipe, status);
+    fail_locked(pipe, status == XG_OK ? mark_ready_locked(pipe) : status);
     advance_locked(pipe);
     pthread_mutex_unlock(&pipe->lock);
 }

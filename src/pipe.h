@@ -30,14 +30,16 @@ struct xg_pipe_events {
     CUevent spent;                 /* panel: its last reader is done; tile: it left the device */
 };
 
-/* Rows of a panel on their way up, or of a tile on their way down. */
+/* Rows of a panel on their way up, or of a tile on their way down; leading dimensions in elements.
+ */
 struct xg_pipe_chunk {
     int64_t item; /* index into the plan's loads or tiles */
     int64_t rows, width;
     float *host; /* the first element in the caller's matrix; loads only read it */
     int64_t host_ld;
-    CUdeviceptr device; /* the first element in the slot */
+    CUdeviceptr device; /* the first element on the device */
     int64_t device_ld;
+    int64_t staged_ld;   /* in the staging buffer: device_ld where rows follow each other */
     unsigned char *done; /* of a tile: to be set when the rows are in the caller's memory */
 };
 
@@ -53,7 +55,7 @@ struct xg_pipe {
     const struct xg_pipe_events *events;
     CUdeviceptr base;               /* of the slots */
     size_t load_bytes, store_bytes; /* of a chunk, at most; no more than a staging buffer */
-    int64_t chunks_per_tile;        /* stride of done */
+    int64_t *done_of_tile;          /* where each tile's flags begin in done */
     unsigned char *done;            /* a flag a chunk of every tile */
 
     /* Guarded by lock. */
@@ -62,6 +64,7 @@ struct xg_pipe {
     enum xg_status status;          /* the first failure, or XG_OK */
     int64_t load_next, load_row;    /* the next chunk of loads to hand out */
     int64_t *load_rows_left;        /* of each load: rows not yet enqueued */
+    int64_t loads_ready;            /* loads before this one are enqueued whole, events recorded */
     int64_t run_next;               /* the next run to launch */
     int64_t tile_next, tile_row;    /* the next chunk of write-backs to enqueue */
     int64_t tiles_final;            /* tiles whose last run is launched */
@@ -70,7 +73,7 @@ struct xg_pipe {
 };
 
 /*
- * Readies *pipe, whose constant members except done, chunks_per_tile and run_streams the caller has
+ * Readies *pipe, whose constant members except done, done_of_tile and run_streams the caller has
  * set. XG_OK or XG_ERR_NOMEM. xg_pipe_fini frees what it took.
  */
 enum xg_status xg_pipe_init(struct xg_pipe *pipe);
@@ -84,7 +87,7 @@ void xg_pipe_fini(struct xg_pipe *pipe);
 /* Hands out the next rows to load, when there are any whose slot is free. */
 bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk);
 
-/* Enqueues the copy of a staged chunk (rows, device_ld) and records `copied` behind it; launches
+/* Enqueues the copy of a staged chunk (rows, staged_ld) and records `copied` behind it; launches
  * what becomes possible. */
 void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, const float *staged,
                   CUevent copied);
@@ -101,6 +104,6 @@ void xg_pipe_fail(struct xg_pipe *pipe, enum xg_status status);
 bool xg_pipe_failed(struct xg_pipe *pipe);
 
 /* Rows of a tile that one flag of `done` stands for. */
-int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe);
+int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe, const struct xg_plan_tile *tile);
 
 #endif

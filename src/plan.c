@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cuts a product into tiles and orders their loads, runs and write-backs. */
+/* Cuts a product into panels and tiles and orders their loads, runs and write-backs. */
 #include "plan.h"
 
 #include <math.h>
@@ -7,30 +7,33 @@
 #include <string.h>
 
 /*
- * Tile sizes balance three things. A pipeline of s stages idles for about 1/s of its time while it
- * fills and drains: STAGES. The link wants pieces of a megabyte and more, and a kernel wants tiles
- * that fill the device: PANEL_BYTES_MIN. And the first tile should be computing early:
- * PANEL_BYTES_MAX.
+ * Panel sizes balance three things. A pipeline of s stages idles for about 1/s of its time while it
+ * fills and drains: STAGES panels and tiles in all, which for a square product is 8 panels of each
+ * operand. The link wants pieces of a megabyte and more: PANEL_BYTES_MIN. And the first kernel
+ * should start early: PANEL_BYTES_MAX.
  */
-enum { STAGES = 10, TILE_MIN = 256, TILE_STEP = 128, DEPTH_MAX = 4096 };
+enum { STAGES = 24, TILE_MIN = 256, TILE_STEP = 128, DEPTH_MAX = 4096 };
 static const double PANEL_BYTES_MIN = 1 << 20;
-static const double PANEL_BYTES_MAX = 32 << 20;
+static const double PANEL_BYTES_MAX = 24 << 20;
+
+/* A tile larger than this (and than one panel by one panel) would come back late. */
+static const int64_t TILE_ELEMS_MAX = 4 << 20;
 
 /* C tiles on the device at once: one computing, one or two on their way back, one ready. */
 enum { C_SLOTS_WANTED = 6, C_SLOTS_MIN = 2 };
 
-/* Beyond this many elements no row of a panel is any better for being longer. */
-static const int64_t ROW_PAD_WIDE = 512;
+/* Runs that a plan may have at most: its lists must stay small beside the operands. */
+static const double RUNS_MAX = 4 << 20;
 
 static int64_t leading_dimension(int64_t width)
 {
     /* Wide rows start on 128-byte lines; narrow ones (k = 5, say) would waste the link that way. */
-    return xg_round_up(width, width >= ROW_PAD_WIDE ? 32 : 4);
+    return xg_round_up(width, width >= 512 ? 32 : 4);
 }
 
-static size_t slot_bytes(int64_t rows, int64_t ld)
+static size_t matrix_elems(int64_t rows, int64_t ld)
 {
-    return (size_t)xg_round_up(rows * ld * (int64_t)sizeof(float), 256);
+    return (size_t)xg_round_up(rows * ld, 64);
 }
 
 /* `extent` in equal parts of at most `part`, in steps that kernels like. */
@@ -42,9 +45,9 @@ static int64_t balance(int64_t extent, int64_t part)
     return xg_min_i64(extent, xg_round_up(xg_ceil_div(extent, parts), TILE_STEP));
 }
 
-/* Tile sizes such that no panel and no tile holds many more than `elems` elements. */
-static void choose_tiles(struct xg_plan *plan, const struct xg_sgemm *call, double elems,
-                         int64_t row_elems)
+/* Panel sizes such that no panel, and no product of two, holds many more than `elems` elements. */
+static void choose_panels(struct xg_plan *plan, const struct xg_sgemm *call, double elems,
+                          int64_t row_elems)
 {
     /* Deep slices for slim products (few runs), shallow ones where memory is short. */
     double depth = elems / (double)xg_max_i64(call->m, call->n);
@@ -57,86 +60,107 @@ static void choose_tiles(struct xg_plan *plan, const struct xg_sgemm *call, doub
         /* The shorter side gives what it does not need to the longer one. */
         double shorter = fmin((double)xg_min_i64(tm, tn), square);
         double longer = square * square / shorter;
-        tm = (int64_t)fmin((double)tm, tm <= tn ? shorter : longer);
-        tn = (int64_t)fmin((double)tn, tm <= tn ? longer : shorter);
+        bool wide = tm <= tn;
+        tm = (int64_t)fmin((double)tm, wide ? shorter : longer);
+        tn = (int64_t)fmin((double)tn, wide ? longer : shorter);
     }
     plan->tm = balance(call->m, xg_min_i64(tm, row_elems));
     plan->tn = balance(call->n, xg_min_i64(tn, row_elems));
     plan->mt = xg_ceil_div(call->m, plan->tm);
     plan->nt = xg_ceil_div(call->n, plan->tn);
     plan->kt = xg_ceil_div(call->k, plan->tk);
-    plan->lda = leading_dimension(call->transa ? plan->tm : plan->tk);
-    plan->ldb = leading_dimension(call->transb ? plan->tk : plan->tn);
-    plan->ldc = leading_dimension(plan->tn);
-    plan->a_slot_bytes = slot_bytes(call->transa ? plan->tk : plan->tm, plan->lda);
-    plan->b_slot_bytes = slot_bytes(call->transb ? plan->tn : plan->tk, plan->ldb);
-    plan->c_slot_bytes = slot_bytes(plan->tm, plan->ldc);
 }
 
-/*
- * How tiles are grouped. Resident: all of A and B stay on the device and tiles are finished one
- * after the other. Otherwise groups of p x q tiles are accumulated together, slice by slice, so
- * that a panel that was loaded serves q (or p) tiles.
- */
-struct grouping {
-    bool resident;
-    int64_t p, q;
-};
+/* --- Fitting memory ------------------------------------------------------------------------ */
 
 static double total_bytes(const struct xg_plan *plan)
 {
-    return (double)plan->a_slots * (double)plan->a_slot_bytes +
-           (double)plan->b_slots * (double)plan->b_slot_bytes +
-           (double)plan->c_slots * (double)plan->c_slot_bytes;
+    double elems = (double)plan->a_elems + (double)plan->b_elems +
+                   (double)plan->c_slots * (double)plan->tile_elems;
+    return elems * sizeof(float);
 }
 
-static bool fit_resident(struct xg_plan *plan, double bytes)
+/* Places operands whose panels are (am,ak) and (bk,bn): whole matrices, or one slot's worth. */
+static void place(struct xg_plan *plan, const struct xg_sgemm *call, int64_t m, int64_t n,
+                  int64_t k)
 {
-    double all_a = (double)plan->mt * (double)plan->kt, all_b = (double)plan->nt * (double)plan->kt;
-    double c_tiles = (double)plan->mt * (double)plan->nt;
-    if (all_a * (double)plan->a_slot_bytes + all_b * (double)plan->b_slot_bytes > bytes)
-        return false;
-    plan->a_slots = (int)all_a;
-    plan->b_slots = (int)all_b;
-    for (plan->c_slots = (int)fmin(c_tiles, C_SLOTS_WANTED); total_bytes(plan) > bytes;)
-        if (--plan->c_slots < (int)fmin(c_tiles, C_SLOTS_MIN))
+    plan->lda = leading_dimension(call->transa ? m : k);
+    plan->ldb = leading_dimension(call->transb ? k : n);
+    plan->a_elems = matrix_elems(call->transa ? k : m, plan->lda);
+    plan->b_elems = matrix_elems(call->transb ? n : k, plan->ldb);
+}
+
+/* How many panels' columns (or rows) one tile of a resident plan may span. */
+static int64_t strip_panels(const struct xg_plan *plan, int64_t row_elems)
+{
+    int64_t by_area = TILE_ELEMS_MAX / (plan->tm * plan->tn), by_row = row_elems / plan->tn;
+    return xg_max_i64(1, xg_min_i64(by_area, by_row));
+}
+
+static bool fit_resident(struct xg_plan *plan, const struct xg_sgemm *call, double bytes,
+                         int64_t row_elems)
+{
+    int64_t strip = strip_panels(plan, row_elems);
+    int64_t rows = xg_min_i64(strip * plan->tm, call->m);
+    int64_t columns = xg_min_i64(strip * plan->tn, call->n);
+    size_t tall = matrix_elems(rows, leading_dimension(plan->tn));
+    size_t wide = matrix_elems(plan->tm, leading_dimension(columns));
+    place(plan, call, call->m, call->n, call->k);
+    plan->resident = true;
+    plan->tile_elems = tall > wide ? tall : wide;
+    plan->a_slots = (int)(plan->mt * plan->kt);
+    plan->b_slots = (int)(plan->nt * plan->kt);
+    double tiles = (double)plan->mt * (double)plan->nt;
+    for (plan->c_slots = (int)fmin(tiles, C_SLOTS_WANTED); total_bytes(plan) > bytes;)
+        if (--plan->c_slots < (int)fmin(tiles, C_SLOTS_MIN))
             return false;
     return true;
 }
 
-/* Two sets of panels (one computing, one arriving) and the group's C tiles and half as many again.
+/*
+ * Not resident: groups of p x q tiles are accumulated together, slice by slice, so that a panel
+ * that was loaded serves q (or p) tiles. Two sets of panels (one computing, one arriving), and the
+ * group's tiles and half as many again.
  */
-static void set_group_slots(struct xg_plan *plan, int64_t p, int64_t q)
+struct group {
+    int64_t p, q;
+};
+
+static void set_group(struct xg_plan *plan, const struct xg_sgemm *call, const struct group *group)
 {
-    plan->a_slots = (int)(2 * p);
-    plan->b_slots = (int)(2 * q);
-    plan->c_slots = (int)xg_max_i64(C_SLOTS_MIN, p * q + p * q / 2);
+    place(plan, call, plan->tm, plan->tn, plan->tk);
+    plan->resident = false;
+    plan->tile_elems = matrix_elems(plan->tm, leading_dimension(plan->tn));
+    plan->a_slots = (int)(2 * group->p);
+    plan->b_slots = (int)(2 * group->q);
+    plan->a_elems *= (size_t)plan->a_slots;
+    plan->b_elems *= (size_t)plan->b_slots;
+    int64_t tiles = group->p * group->q;
+    plan->c_slots = (int)xg_max_i64(C_SLOTS_MIN, tiles + tiles / 2);
 }
 
-static bool fit_group(struct xg_plan *plan, double bytes, struct grouping *grouping)
+static bool fit_group(struct xg_plan *plan, const struct xg_sgemm *call, double bytes,
+                      struct group *group)
 {
-    int64_t p = 1, q = 1;
-    set_group_slots(plan, p, q);
+    *group = (struct group){1, 1};
+    set_group(plan, call, group);
     if (total_bytes(plan) > bytes)
         return false;
     /* Grow towards a square of elements while memory allows: traffic falls as its side grows. */
-    for (;;) {
-        bool rows = p * plan->tm <= q * plan->tn ? p < plan->mt : q >= plan->nt;
-        int64_t next_p = p + (rows && p < plan->mt), next_q = q + (!rows && q < plan->nt);
-        if (next_p == p && next_q == q)
+    for (struct group next = *group;;) {
+        bool rows = next.p * plan->tm <= next.q * plan->tn ? next.p < plan->mt : next.q >= plan->nt;
+        next.p += rows && next.p < plan->mt;
+        next.q += !rows && next.q < plan->nt;
+        set_group(plan, call, &next);
+        if ((next.p == group->p && next.q == group->q) || total_bytes(plan) > bytes)
             break;
-        set_group_slots(plan, next_p, next_q);
-        if (total_bytes(plan) > bytes)
-            break;
-        p = next_p;
-        q = next_q;
+        *group = next;
     }
-    set_group_slots(plan, p, q);
-    *grouping = (struct grouping){.p = p, .q = q};
+    set_group(plan, call, group);
     return true;
 }
 
-/* --- Building the lists ------------------------------------------------------------------- */
+/* --- Building the lists -------------------------------------------------------------------- */
 
 /* The panels of one operand: which load brought each, and what each slot holds. */
 struct cache {
@@ -146,6 +170,12 @@ struct cache {
     int64_t *load_of_panel; /* [index * slices + l]: index into loads, or -1: not on the device */
     int64_t *panel_in_slot; /* -1: empty */
     int64_t *last_run;      /* the last run that read the slot; -1: none */
+};
+
+struct builder {
+    struct xg_plan *plan;
+    const struct xg_sgemm *call;
+    struct cache a, b;
 };
 
 static bool cache_init(struct cache *cache, bool b, int64_t panels, int64_t slices, int slots)
@@ -169,9 +199,25 @@ static void cache_fini(struct cache *cache)
     free(cache->last_run);
 }
 
-/* The load that brings the panel, appended to the list unless the panel is there already. */
-static int64_t cache_need(struct cache *cache, struct xg_plan *plan, int64_t index, int64_t l)
+/* Where a panel lies in its operand's memory. */
+static size_t panel_offset(const struct builder *builder, bool b, int64_t index, int64_t l,
+                           int slot)
 {
+    const struct xg_plan *plan = builder->plan;
+    if (!plan->resident)
+        return b ? (size_t)slot * (plan->b_elems / (size_t)plan->b_slots)
+                 : (size_t)slot * (plan->a_elems / (size_t)plan->a_slots);
+    /* A is (m,k), or (k,m) transposed; B is (k,n), or (n,k) transposed. */
+    int64_t at = index * (b ? plan->tn : plan->tm), depth = l * plan->tk;
+    bool depth_is_rows = b != (b ? builder->call->transb : builder->call->transa);
+    int64_t ld = b ? plan->ldb : plan->lda;
+    return (size_t)(depth_is_rows ? depth * ld + at : at * ld + depth);
+}
+
+/* The load that brings the panel, appended to the list unless the panel is there already. */
+static int64_t need(struct builder *builder, struct cache *cache, int64_t index, int64_t l)
+{
+    struct xg_plan *plan = builder->plan;
     int64_t *load = &cache->load_of_panel[index * cache->slices + l];
     if (*load < 0) {
         int slot = cache->next_slot;
@@ -181,73 +227,97 @@ static int64_t cache_need(struct cache *cache, struct xg_plan *plan, int64_t ind
             cache->load_of_panel[evicted] = -1;
         cache->panel_in_slot[slot] = index * cache->slices + l;
         *load = plan->load_count;
-        plan->loads[plan->load_count++] = (struct xg_plan_load){.b = cache->b,
-                                                                .index = index,
-                                                                .l = l,
-                                                                .slot = slot,
-                                                                .after_run = cache->last_run[slot]};
+        plan->loads[plan->load_count++] = (struct xg_plan_load){
+            .b = cache->b,
+            .index = index,
+            .l = l,
+            .slot = slot,
+            .offset_elems = panel_offset(builder, cache->b, index, l, slot),
+            .after_run = cache->last_run[slot],
+        };
         cache->last_run[slot] = -1;
     }
     return *load;
 }
 
-struct builder {
-    struct xg_plan *plan;
-    struct cache a, b;
-};
-
-static void add_run(struct builder *builder, int64_t tile, int64_t l)
+/* Panels first..first + count of one operand: the latest load among them; the first one's place. */
+static int64_t need_range(struct builder *builder, struct cache *cache, int64_t first,
+                          int64_t count, int64_t l, int *slot, size_t *offset)
 {
-    struct xg_plan *plan = builder->plan;
-    const struct xg_plan_tile *at = &plan->tiles[tile];
-    struct xg_plan_run *run = &plan->runs[plan->run_count];
-    *run = (struct xg_plan_run){.tile = tile, .first = l == 0, .last = l == plan->kt - 1};
-    run->a_load = cache_need(&builder->a, plan, at->i, l);
-    run->b_load = cache_need(&builder->b, plan, at->j, l);
-    builder->a.last_run[plan->loads[run->a_load].slot] = plan->run_count;
-    builder->b.last_run[plan->loads[run->b_load].slot] = plan->run_count;
-    plan->run_count++;
+    int64_t latest = -1;
+    for (int64_t index = first; index < first + count; index++) {
+        int64_t load = need(builder, cache, index, l);
+        latest = xg_max_i64(latest, load);
+        cache->last_run[builder->plan->loads[load].slot] = builder->plan->run_count;
+    }
+    const struct xg_plan_load *load =
+        &builder->plan->loads[cache->load_of_panel[first * cache->slices + l]];
+    *slot = load->slot;
+    *offset = load->offset_elems;
+    return latest;
 }
 
-static int64_t add_tile(struct xg_plan *plan, int64_t i, int64_t j)
+/* Panel rows [i, i + rows) by panel columns [j, j + columns) of C. */
+struct span {
+    int64_t i, rows, j, columns;
+};
+
+static void add_run(struct builder *builder, int64_t tile, const struct span *span, int64_t l)
 {
+    struct xg_plan *plan = builder->plan;
+    struct xg_plan_run run = {.tile = tile, .l = l, .first = l == 0, .last = l == plan->kt - 1};
+    int64_t a =
+        need_range(builder, &builder->a, span->i, span->rows, l, &run.a_slot, &run.a_offset_elems);
+    int64_t b = need_range(builder, &builder->b, span->j, span->columns, l, &run.b_slot,
+                           &run.b_offset_elems);
+    run.after_load = xg_max_i64(a, b);
+    plan->runs[plan->run_count++] = run;
+}
+
+static int64_t add_tile(struct builder *builder, const struct span *span)
+{
+    struct xg_plan *plan = builder->plan;
+    const struct xg_sgemm *call = builder->call;
+    int64_t row = span->i * plan->tm, column = span->j * plan->tn;
+    int64_t columns = xg_min_i64(span->columns * plan->tn, call->n - column);
     int64_t tile = plan->tile_count++;
-    int slot = (int)(tile % plan->c_slots);
-    plan->tiles[tile] =
-        (struct xg_plan_tile){.i = i,
-                              .j = j,
-                              .slot = slot,
-                              .after_tile = tile < plan->c_slots ? -1 : tile - plan->c_slots};
+    plan->tiles[tile] = (struct xg_plan_tile){
+        .row = row,
+        .rows = xg_min_i64(span->rows * plan->tm, call->m - row),
+        .column = column,
+        .columns = columns,
+        .ld = leading_dimension(columns),
+        .slot = (int)(tile % plan->c_slots),
+        .after_tile = tile < plan->c_slots ? -1 : tile - plan->c_slots,
+    };
     return tile;
 }
 
-static void add_whole_tile(struct builder *builder, int64_t i, int64_t j)
+static void add_strip(struct builder *builder, struct span span)
 {
-    int64_t tile = add_tile(builder->plan, i, j);
+    int64_t tile = add_tile(builder, &span);
     for (int64_t l = 0; l < builder->plan->kt; l++)
-        add_run(builder, tile, l);
+        add_run(builder, tile, &span, l);
 }
 
 /*
  * Resident: an L-shaped order. With r row panels of A and s column panels of B there, r * s tiles
- * can be computed, so both operands arrive in step and each new panel opens the most work.
+ * can be computed, so both operands arrive in step; each new panel opens a strip of C as long as
+ * what is there of the other operand, which is one kernel (or a few, where the strip is long).
  */
-static void order_resident(struct builder *builder)
+static void order_resident(struct builder *builder, int64_t strip)
 {
     int64_t mt = builder->plan->mt, nt = builder->plan->nt;
-    int64_t rows = 0, columns = 0; /* finished: tiles with i < rows and j < columns */
+    int64_t rows = 1, columns = 1; /* finished: tiles with i < rows and j < columns */
+    add_strip(builder, (struct span){0, 1, 0, 1});
     while (rows < mt || columns < nt) {
-        bool by_row = columns >= nt || (rows < mt && rows * nt <= columns * mt);
-        if (rows == 0 && columns == 0) {
-            rows = columns = 1;
-            add_whole_tile(builder, 0, 0);
-        } else if (by_row) {
-            for (int64_t j = 0; j < columns; j++)
-                add_whole_tile(builder, rows, j);
+        if (columns >= nt || (rows < mt && rows * nt <= columns * mt)) {
+            for (int64_t j = 0; j < columns; j += strip)
+                add_strip(builder, (struct span){rows, 1, j, xg_min_i64(strip, columns - j)});
             rows++;
         } else {
-            for (int64_t i = 0; i < rows; i++)
-                add_whole_tile(builder, i, columns);
+            for (int64_t i = 0; i < rows; i += strip)
+                add_strip(builder, (struct span){i, xg_min_i64(strip, rows - i), columns, 1});
             columns++;
         }
     }
@@ -258,38 +328,34 @@ static void order_group(struct builder *builder, int64_t i0, int64_t i1, int64_t
     int64_t base = builder->plan->tile_count;
     for (int64_t i = i0; i < i1; i++)
         for (int64_t j = j0; j < j1; j++)
-            add_tile(builder->plan, i, j);
-    int64_t count = builder->plan->tile_count - base;
-    for (int64_t l = 0; l < builder->plan->kt; l++)
-        for (int64_t tile = 0; tile < count; tile++)
-            add_run(builder, base + tile, l);
+            add_tile(builder, &(struct span){i, 1, j, 1});
+    for (int64_t l = 0; l < builder->plan->kt; l++) {
+        int64_t tile = base;
+        for (int64_t i = i0; i < i1; i++)
+            for (int64_t j = j0; j < j1; j++)
+                add_run(builder, tile++, &(struct span){i, 1, j, 1}, l);
+    }
 }
 
 /* Groups go to and fro along the rows, so that where slices are few the panels of A stay. */
-static void order_groups(struct builder *builder, const struct grouping *grouping)
+static void order_groups(struct builder *builder, const struct group *group)
 {
     const struct xg_plan *plan = builder->plan;
-    int64_t groups = xg_ceil_div(plan->nt, grouping->q);
-    for (int64_t i = 0, pass = 0; i < plan->mt; i += grouping->p, pass++)
+    int64_t groups = xg_ceil_div(plan->nt, group->q);
+    for (int64_t i = 0, pass = 0; i < plan->mt; i += group->p, pass++)
         for (int64_t step = 0; step < groups; step++) {
-            int64_t j = (pass % 2 ? groups - 1 - step : step) * grouping->q;
-            order_group(builder, i, xg_min_i64(i + grouping->p, plan->mt), j,
-                        xg_min_i64(j + grouping->q, plan->nt));
+            int64_t j = (pass % 2 ? groups - 1 - step : step) * group->q;
+            order_group(builder, i, xg_min_i64(i + group->p, plan->mt), j,
+                        xg_min_i64(j + group->q, plan->nt));
         }
 }
 
-static void mark_reused(struct xg_plan *plan)
+static enum xg_status build_lists(struct xg_plan *plan, const struct xg_sgemm *call,
+                                  const struct group *group, int64_t row_elems)
 {
-    for (int64_t i = 0; i < plan->load_count; i++)
-        if (plan->loads[i].after_run >= 0)
-            plan->runs[plan->loads[i].after_run].reused = true;
-}
-
-static enum xg_status build_lists(struct xg_plan *plan, const struct grouping *grouping)
-{
-    struct builder builder = {.plan = plan};
+    struct builder builder = {.plan = plan, .call = call};
     int64_t tiles = plan->mt * plan->nt, runs = tiles * plan->kt;
-    int64_t loads = grouping->resident ? (plan->mt + plan->nt) * plan->kt : 2 * runs;
+    int64_t loads = plan->resident ? (plan->mt + plan->nt) * plan->kt : 2 * runs;
     plan->loads = malloc((size_t)loads * sizeof *plan->loads);
     plan->runs = malloc((size_t)runs * sizeof *plan->runs);
     plan->tiles = malloc((size_t)tiles * sizeof *plan->tiles);
@@ -298,11 +364,13 @@ static enum xg_status build_lists(struct xg_plan *plan, const struct grouping *g
     enum xg_status status = XG_ERR_NOMEM;
     if (!plan->loads || !plan->runs || !plan->tiles || !a || !b)
         goto fini;
-    if (grouping->resident)
-        order_resident(&builder);
+    if (plan->resident)
+        order_resident(&builder, strip_panels(plan, row_elems));
     else
-        order_groups(&builder, grouping);
-    mark_reused(plan);
+        order_groups(&builder, group);
+    for (int64_t i = 0; i < plan->load_count; i++)
+        if (plan->loads[i].after_run >= 0)
+            plan->runs[plan->loads[i].after_run].spends = true;
     status = XG_OK;
 fini:
     cache_fini(&builder.a);
@@ -310,32 +378,29 @@ fini:
     return status;
 }
 
-/* Runs that a plan may have at most: their lists must stay small beside the operands. */
-static const double RUNS_MAX = 4 << 20;
-
 enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_sgemm *call,
                             const struct xg_plan_limits *limits)
 {
     struct xg_plan draft = {0};
+    struct group group = {0};
     int64_t row_elems = (int64_t)(limits->row_bytes / sizeof(float)) & ~(int64_t)(TILE_STEP - 1);
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    double bytes = (double)limits->device_bytes;
     double panel_bytes = (m * k + k * n + m * n) * sizeof(float) / STAGES;
     panel_bytes = fmin(fmax(panel_bytes, PANEL_BYTES_MIN), PANEL_BYTES_MAX);
 
-    /* Smaller tiles until they fit. */
-    struct grouping grouping = {.resident = true};
+    /* Smaller panels until they fit. */
     for (;; panel_bytes /= 2) {
-        choose_tiles(&draft, call, panel_bytes / sizeof(float), row_elems);
+        choose_panels(&draft, call, panel_bytes / sizeof(float), row_elems);
         if ((double)draft.mt * (double)draft.nt * (double)draft.kt > RUNS_MAX)
             return XG_DECLINED;
-        grouping.resident = fit_resident(&draft, (double)limits->device_bytes);
-        if (grouping.resident || fit_group(&draft, (double)limits->device_bytes, &grouping))
+        if (fit_resident(&draft, call, bytes, row_elems) || fit_group(&draft, call, bytes, &group))
             break;
         if (panel_bytes < 64 * 1024)
             return XG_DECLINED;
     }
     draft.device_bytes = (size_t)total_bytes(&draft);
-    enum xg_status status = build_lists(&draft, &grouping);
+    enum xg_status status = build_lists(&draft, call, &group, row_elems);
     if (status != XG_OK) {
         xg_plan_fini(&draft);
         return status;

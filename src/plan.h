@@ -6,45 +6,57 @@
 #include "xg.h"
 
 /*
- * C is cut into mt x nt tiles of at most (tm,tn), the inner dimension into kt slices of at most tk.
- * A *panel* is what one tile needs of an operand for one slice: A(i,l) is (tm,tk), B(l,j) is
- * (tk,tn), each kept in device memory as it lies in host memory (transposed operands stay
- * transposed), in a *slot* with a leading dimension that is a multiple of 4, zero padded up to it.
+ * m is cut into mt rows of tiles of at most tm, n into nt columns of at most tn, k into kt slices
+ * of at most tk. A *panel* is an operand's share in one of them: A(i,l) is (tm,tk), B(l,j) is
+ * (tk,tn). On the device an operand lies as it does in host memory (transposed operands stay
+ * transposed), rows padded to a multiple of 4 elements, in one of two ways:
+ *
+ *   resident: all of A and B has its place, as whole matrices.
+ *   else:     panels take turns in *slots*, each a matrix of its own.
+ *
+ * A *tile* is the part of C that one kernel writes: some rows of panels by some columns of them, in
+ * a slot of its own until it has been copied back.
  *
  * Everything happens in the order of three lists:
  *   loads: panels copied to the device, in this order;
- *   runs:  one kernel each, C tile += A panel * B panel, in this order;
- *   tiles: C tiles, in the order in which they are finished and copied back.
+ *   runs:  one kernel each, C tile += A panels * B panels of one slice, in this order;
+ *   tiles: in the order in which they are finished and copied back.
  * The lists are consistent: executing loads, runs and write-backs in list order, each as soon as
  * what it names is done, never waits for something that comes later.
  */
 struct xg_plan_load {
     bool b; /* a panel of B: (l,index); else of A: (index,l) */
     int64_t index, l;
-    int slot;
-    int64_t after_run; /* the last run that reads the slot's earlier panel; -1: none */
+    int slot;            /* of the operand's; resident: every panel has its own */
+    size_t offset_elems; /* of its first element in the operand's memory */
+    int64_t after_run;   /* the last run that reads the slot's earlier panel; -1: none */
 };
 
 struct xg_plan_run {
-    int64_t tile;           /* index into tiles */
-    int64_t a_load, b_load; /* indices into loads: the panels it reads */
-    bool first, last;       /* first: C tile is overwritten, not added to; last: it is final */
-    bool reused;            /* a slot that it reads is loaded again later */
+    int64_t tile; /* index into tiles */
+    int64_t l;
+    int64_t after_load; /* it reads panels of the loads up to this one */
+    int a_slot, b_slot; /* of its first panels */
+    size_t a_offset_elems, b_offset_elems;
+    bool first, last; /* first: the tile is overwritten, not added to; last: it is final */
+    bool spends;      /* a slot that it reads is loaded again after it */
 };
 
 struct xg_plan_tile {
-    int64_t i, j;
+    int64_t row, rows, column, columns; /* of C, in elements */
+    int64_t ld;                         /* in its slot, in elements */
     int slot;
     int64_t after_tile; /* the tile that used the slot before; -1: none */
 };
 
 struct xg_plan {
+    bool resident;
     int64_t tm, tn, tk;
     int64_t mt, nt, kt;
-    int64_t lda, ldb, ldc; /* of every slot, in elements */
-    size_t a_slot_bytes, b_slot_bytes, c_slot_bytes;
+    int64_t lda, ldb;                    /* on the device, in elements */
+    size_t a_elems, b_elems, tile_elems; /* A's memory, B's, one tile's; multiples of 64 */
     int a_slots, b_slots, c_slots;
-    size_t device_bytes; /* of all slots together: A's, then B's, then C's */
+    size_t device_bytes; /* in all: A's memory, then B's, then the tiles' */
     struct xg_plan_load *loads;
     struct xg_plan_run *runs;
     struct xg_plan_tile *tiles;
@@ -53,7 +65,7 @@ struct xg_plan {
 
 struct xg_plan_limits {
     size_t device_bytes; /* of device memory at most */
-    size_t row_bytes;    /* no panel or tile row may be wider: a row must fit a staging buffer */
+    size_t row_bytes;    /* no row of a panel or tile may be wider: it must fit a staging buffer */
 };
 
 /*
@@ -64,7 +76,7 @@ enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_sgemm *call,
                             const struct xg_plan_limits *limits);
 void xg_plan_fini(struct xg_plan *plan);
 
-/* Extent of tile row i, tile column j, slice l: the last one may be shorter. */
+/* Extent of panel row i, panel column j, slice l: the last one may be shorter. */
 int64_t xg_plan_rows(const struct xg_plan *plan, const struct xg_sgemm *call, int64_t i);
 int64_t xg_plan_columns(const struct xg_plan *plan, const struct xg_sgemm *call, int64_t j);
 int64_t xg_plan_depth(const struct xg_plan *plan, const struct xg_sgemm *call, int64_t l);

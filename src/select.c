@@ -53,9 +53,13 @@ static double rate_share(double warps)
  * inside C or not. Coarse, but it orders what matters: a tile too large leaves SMs idle or computes
  * beyond the edge, one too small multiplies at a lower rate.
  */
-static double row_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
-                         int64_t m, int64_t n, int64_t k)
+double xg_select_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
+                        int64_t n, int64_t k)
 {
+    if (row->flags & XG_KERNEL_CUBLAS)
+        return (double)m * (double)n * (double)k /
+                   (MACS_PER_CYCLE * row->efficiency * facts->sm_count) +
+               BLOCK_CYCLES;
     double tiles = (double)xg_ceil_div(m, row->bm) * (double)xg_ceil_div(n, row->bn);
     double deepest = (double)((int64_t)((tiles + facts->sm_count - 1) / facts->sm_count));
     double macs = (double)row->bm * row->bn * (double)xg_round_up(k, row->bk);
@@ -86,7 +90,7 @@ const struct xg_kernel *xg_select(const struct xg_device_facts *facts, enum xg_m
             library = row;
             continue;
         }
-        double cycles = row_cycles(row, facts, m, n, k);
+        double cycles = xg_select_cycles(row, facts, m, n, k);
         if (!best || cycles < best_cycles) {
             best = row;
             best_cycles = cycles;

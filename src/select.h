@@ -28,6 +28,13 @@ struct xg_device_facts {
 const struct xg_kernel *xg_select(const struct xg_device_facts *facts, enum xg_math math,
                                   const char *name, int64_t m, int64_t n, int64_t k);
 
+/*
+ * Cycles that the row is predicted to take for m,n,k >= 1, operands on the device: what the ranking
+ * compares. Coarse (policy corrects it by what it sees), finite and positive.
+ */
+double xg_select_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
+                        int64_t n, int64_t k);
+
 /* True when the row can compute the shape on the device. */
 bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
                       int64_t n, int64_t k);

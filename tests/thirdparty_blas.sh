@@ -13,9 +13,9 @@ for blas in '' blas/libblas.so.3 blis-pthread/libblas.so.3; do
     [ -z "$library" ] || export LD_LIBRARY_PATH="${library%/*}"
     # Six routines: error exits, and results in one order or in both.
     installed blas/xblat3s
-    three_runs "xblat3s, ${blas:-the system's BLAS}" 12 "${tester%/*}/sblat3.in" '' "$tester"
+    through "xblat3s, ${blas:-the system's BLAS}" 12 "${tester%/*}/sblat3.in" '' "$tester"
     installed blas/xscblat3
-    three_runs "xscblat3, ${blas:-the system's BLAS}" 18 "${tester%/*}/sin3" "$tmp/missing.so" \
+    through "xscblat3, ${blas:-the system's BLAS}" 18 "${tester%/*}/sin3" "$tmp/missing.so" \
         "$tester"
 done
 exit $status

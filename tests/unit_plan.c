@@ -4,11 +4,6 @@
 
 #include "plan.h"
 
-/* What an executor would see: which panel each slot holds, and which tile. */
-struct slots {
-    int64_t *a, *b, *c;
-};
-
 static int64_t *filled(int64_t count)
 {
     int64_t *values = malloc((size_t)count * sizeof *values);
@@ -16,58 +11,135 @@ static int64_t *filled(int64_t count)
     return values;
 }
 
+/* What an executor would see: where each panel lies (its load, or -1), and each tile's slot. */
+struct device {
+    const struct xg_plan *plan;
+    const struct xg_sgemm *call;
+    int64_t *a_slot, *b_slot; /* panel number in each slot */
+    int64_t *a_load, *b_load; /* load of each panel that is there */
+    int64_t *c_slot;
+};
+
+/* The place of a panel's first element, worked out from scratch. */
+static size_t expected_offset(const struct device *device, const struct xg_plan_load *load)
+{
+    const struct xg_plan *plan = device->plan;
+    if (!plan->resident)
+        return load->b ? plan->b_elems / (size_t)plan->b_slots * (size_t)load->slot
+                       : plan->a_elems / (size_t)plan->a_slots * (size_t)load->slot;
+    bool trans = load->b ? device->call->transb : device->call->transa;
+    int64_t k = load->l * plan->tk, other = load->index * (load->b ? plan->tn : plan->tm);
+    if (!load->b)
+        return (size_t)(trans ? k * plan->lda + other : other * plan->lda + k);
+    return (size_t)(trans ? other * plan->ldb + k : k * plan->ldb + other);
+}
+
+static void do_load(struct device *device, int64_t item)
+{
+    const struct xg_plan *plan = device->plan;
+    const struct xg_plan_load *load = &plan->loads[item];
+    int64_t *slots = load->b ? device->b_slot : device->a_slot;
+    int64_t *loads = load->b ? device->b_load : device->a_load;
+    XT_CHECK(load->slot >= 0 && load->slot < (load->b ? plan->b_slots : plan->a_slots));
+    XT_CHECK(load->offset_elems == expected_offset(device, load));
+    XT_CHECK(load->offset_elems % 4 == 0);
+    if (slots[load->slot] >= 0)
+        loads[slots[load->slot]] = -1;
+    slots[load->slot] = load->index * plan->kt + load->l;
+    loads[slots[load->slot]] = item;
+}
+
+/* Every panel that the run reads is there, by a load that it waits for, where it looks for it. */
+static void check_operand(const struct device *device, const struct xg_plan_run *run, bool b,
+                          int64_t first, int64_t count)
+{
+    const struct xg_plan *plan = device->plan;
+    const int64_t *loads = b ? device->b_load : device->a_load;
+    for (int64_t index = first; index < first + count; index++) {
+        int64_t load = loads[index * plan->kt + run->l];
+        XT_CHECK(load >= 0 && load <= run->after_load, "panel %ld is not there", (long)index);
+        if (load >= 0 && index == first)
+            XT_CHECK((b ? run->b_offset_elems : run->a_offset_elems) ==
+                         plan->loads[load].offset_elems &&
+                     (b ? run->b_slot : run->a_slot) == plan->loads[load].slot);
+    }
+    XT_CHECK(plan->resident || count == 1);
+}
+
 /*
  * Executes the lists as pipe.c does: a load when the run it waits for is done, a run when its loads
  * are, a tile when its last run is. Loads are taken as early as they can be, which is when a slot
  * reused too soon would show.
  */
-static void check_lists(const struct xg_plan *plan)
+static void check_lists(struct device *device)
 {
-    struct slots slots = {filled(plan->a_slots), filled(plan->b_slots), filled(plan->c_slots)};
+    const struct xg_plan *plan = device->plan;
     int64_t *depth_done = calloc((size_t)plan->tile_count, sizeof *depth_done);
     int64_t loads = 0;
     for (int64_t r = 0; r < plan->run_count; r++) {
-        while (loads < plan->load_count && plan->loads[loads].after_run < r) {
-            const struct xg_plan_load *load = &plan->loads[loads++];
-            int64_t *slot = load->b ? slots.b : slots.a;
-            XT_CHECK(load->slot >= 0 && load->slot < (load->b ? plan->b_slots : plan->a_slots));
-            slot[load->slot] = load->index * plan->kt + load->l;
-        }
+        while (loads < plan->load_count && plan->loads[loads].after_run < r)
+            do_load(device, loads++);
         const struct xg_plan_run *run = &plan->runs[r];
         const struct xg_plan_tile *tile = &plan->tiles[run->tile];
-        int64_t l = depth_done[run->tile]++;
-        XT_CHECK(run->a_load < loads && run->b_load < loads, "run %ld waits for ever", (long)r);
-        const struct xg_plan_load *a = &plan->loads[run->a_load], *b = &plan->loads[run->b_load];
-        XT_CHECK(!a->b && b->b && a->l == l && b->l == l && a->index == tile->i &&
-                 b->index == tile->j);
-        XT_CHECK(slots.a[a->slot] == tile->i * plan->kt + l, "A's slot was overwritten");
-        XT_CHECK(slots.b[b->slot] == tile->j * plan->kt + l, "B's slot was overwritten");
-        XT_CHECK(run->first == (l == 0) && run->last == (l == plan->kt - 1));
+        XT_CHECK(run->after_load < loads, "run %ld waits for ever", (long)r);
+        XT_CHECK(run->l == depth_done[run->tile]++);
+        XT_CHECK(run->first == (run->l == 0) && run->last == (run->l == plan->kt - 1));
+        check_operand(device, run, false, tile->row / plan->tm, xg_ceil_div(tile->rows, plan->tm));
+        check_operand(device, run, true, tile->column / plan->tn,
+                      xg_ceil_div(tile->columns, plan->tn));
         if (run->first) {
-            int64_t before = slots.c[tile->slot];
+            int64_t before = device->c_slot[tile->slot];
             XT_CHECK(before == tile->after_tile);
             XT_CHECK(before < 0 || depth_done[before] == plan->kt, "C's slot is still needed");
-            slots.c[tile->slot] = run->tile;
+            device->c_slot[tile->slot] = run->tile;
         }
-        XT_CHECK(slots.c[tile->slot] == run->tile);
+        XT_CHECK(device->c_slot[tile->slot] == run->tile);
     }
     XT_CHECK(loads == plan->load_count, "%ld loads of %ld never happen",
              (long)(plan->load_count - loads), (long)plan->load_count);
     for (int64_t t = 0; t < plan->tile_count; t++)
         XT_CHECK(depth_done[t] == plan->kt);
-    free(slots.a), free(slots.b), free(slots.c), free(depth_done);
+    free(depth_done);
 }
 
-static void check_cover(const struct xg_plan *plan, const struct xg_sgemm *call)
+static void execute(const struct xg_plan *plan, const struct xg_sgemm *call)
+{
+    struct device device = {
+        .plan = plan,
+        .call = call,
+        .a_slot = filled(plan->a_slots),
+        .b_slot = filled(plan->b_slots),
+        .a_load = filled(plan->mt * plan->kt),
+        .b_load = filled(plan->nt * plan->kt),
+        .c_slot = filled(plan->c_slots),
+    };
+    check_lists(&device);
+    free(device.a_slot), free(device.b_slot), free(device.a_load), free(device.b_load);
+    free(device.c_slot);
+}
+
+/* The tiles are panels' multiples, fit their slots, and cover C once. */
+static void check_cover(const struct xg_plan *plan, const struct xg_sgemm *call,
+                        const struct xg_plan_limits *limits)
 {
     char *seen = calloc((size_t)(plan->mt * plan->nt), 1);
-    XT_CHECK(plan->tile_count == plan->mt * plan->nt);
-    for (int64_t t = 0; t < plan->tile_count; t++)
-        XT_CHECK(seen[plan->tiles[t].i * plan->nt + plan->tiles[t].j]++ == 0);
+    for (int64_t t = 0; t < plan->tile_count; t++) {
+        const struct xg_plan_tile *tile = &plan->tiles[t];
+        XT_CHECK(tile->row % plan->tm == 0 && tile->column % plan->tn == 0);
+        XT_CHECK(tile->rows > 0 && tile->row + tile->rows <= call->m);
+        XT_CHECK(tile->columns > 0 && tile->column + tile->columns <= call->n);
+        XT_CHECK(tile->ld >= tile->columns && tile->ld % 4 == 0);
+        XT_CHECK((size_t)(tile->rows * tile->ld) <= plan->tile_elems);
+        XT_CHECK((size_t)tile->ld * sizeof(float) <= limits->row_bytes);
+        for (int64_t i = tile->row; i < tile->row + tile->rows; i += plan->tm)
+            for (int64_t j = tile->column; j < tile->column + tile->columns; j += plan->tn)
+                XT_CHECK(seen[i / plan->tm * plan->nt + j / plan->tn]++ == 0);
+    }
+    for (int64_t panel = 0; panel < plan->mt * plan->nt; panel++)
+        XT_CHECK(seen[panel] == 1);
     free(seen);
-    XT_CHECK(xg_plan_rows(plan, call, 0) == plan->tm);
-    XT_CHECK(xg_plan_rows(plan, call, plan->mt - 1) == call->m - (plan->mt - 1) * plan->tm);
     XT_CHECK(xg_plan_rows(plan, call, plan->mt - 1) > 0);
+    XT_CHECK(xg_plan_rows(plan, call, plan->mt - 1) == call->m - (plan->mt - 1) * plan->tm);
     XT_CHECK(xg_plan_columns(plan, call, plan->nt - 1) > 0);
     XT_CHECK(xg_plan_depth(plan, call, plan->kt - 1) > 0);
 }
@@ -75,22 +147,28 @@ static void check_cover(const struct xg_plan *plan, const struct xg_sgemm *call)
 static void check_sizes(const struct xg_plan *plan, const struct xg_sgemm *call,
                         const struct xg_plan_limits *limits)
 {
-    size_t bytes = (size_t)plan->a_slots * plan->a_slot_bytes +
-                   (size_t)plan->b_slots * plan->b_slot_bytes +
-                   (size_t)plan->c_slots * plan->c_slot_bytes;
-    XT_CHECK(bytes == plan->device_bytes);
+    size_t elems = plan->a_elems + plan->b_elems + (size_t)plan->c_slots * plan->tile_elems;
+    XT_CHECK(elems * sizeof(float) == plan->device_bytes);
     XT_CHECK(plan->device_bytes <= limits->device_bytes);
-    const int64_t lds[] = {plan->lda, plan->ldb, plan->ldc};
-    const int64_t widths[] = {call->transa ? plan->tm : plan->tk,
-                              call->transb ? plan->tk : plan->tn, plan->tn};
-    const int64_t heights[] = {call->transa ? plan->tk : plan->tm,
-                               call->transb ? plan->tn : plan->tk, plan->tm};
-    const size_t slots[] = {plan->a_slot_bytes, plan->b_slot_bytes, plan->c_slot_bytes};
-    for (int i = 0; i < 3; i++) {
-        XT_CHECK(lds[i] % 4 == 0 && lds[i] >= widths[i]);
-        XT_CHECK((size_t)lds[i] * sizeof(float) <= limits->row_bytes);
-        XT_CHECK(slots[i] >= (size_t)(heights[i] * lds[i]) * sizeof(float) && slots[i] % 256 == 0);
-    }
+    bool whole = plan->resident;
+    int64_t m = whole ? call->m : plan->tm, n = whole ? call->n : plan->tn;
+    int64_t k = whole ? call->k : plan->tk;
+    size_t a_copies = whole ? 1 : (size_t)plan->a_slots,
+           b_copies = whole ? 1 : (size_t)plan->b_slots;
+    XT_CHECK(plan->lda % 4 == 0 && plan->lda >= (call->transa ? m : k));
+    XT_CHECK(plan->ldb % 4 == 0 && plan->ldb >= (call->transb ? k : n));
+    XT_CHECK(plan->a_elems >= a_copies * (size_t)(plan->lda * (call->transa ? k : m)));
+    XT_CHECK(plan->b_elems >= b_copies * (size_t)(plan->ldb * (call->transb ? n : k)));
+    XT_CHECK(plan->a_elems % (64 * a_copies) == 0 && plan->b_elems % (64 * b_copies) == 0);
+    XT_CHECK(plan->tile_elems % 64 == 0);
+    /* Only the last panel of a row may be padded: the others' neighbours begin right behind them.
+     */
+    XT_CHECK(plan->mt == 1 || plan->tm % 4 == 0);
+    XT_CHECK(plan->nt == 1 || plan->tn % 4 == 0);
+    XT_CHECK(plan->kt == 1 || plan->tk % 4 == 0);
+    int64_t widths[] = {plan->tm, plan->tn, plan->tk};
+    for (int i = 0; i < 3; i++)
+        XT_CHECK((size_t)xg_round_up(widths[i], 4) * sizeof(float) <= limits->row_bytes);
 }
 
 static void check(int64_t m, int64_t n, int64_t k, int trans, size_t device_bytes)
@@ -104,8 +182,8 @@ static void check(int64_t m, int64_t n, int64_t k, int trans, size_t device_byte
     if (status != XG_OK)
         return;
     int before = xt_failures;
-    check_lists(&plan);
-    check_cover(&plan, &call);
+    execute(&plan, &call);
+    check_cover(&plan, &call, &limits);
     check_sizes(&plan, &call, &limits);
     if (xt_failures > before)
         fprintf(stderr, "  in %ldx%ldx%ld trans %d, %zu bytes: tiles %ldx%ldx%ld\n", (long)m,
