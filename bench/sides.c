@@ -115,14 +115,14 @@ static bool compute_plain(const struct xg_sgemm *p)
 
 static bool compute_gpu(const struct xg_sgemm *p)
 {
-    struct xg_cpu cpu = {cpu_whole, cpu_part, (void *)(uintptr_t)p};
+    struct xg_cpu cpu = {.whole = cpu_whole, .part = cpu_part, .ctx = (void *)(uintptr_t)p};
     struct xg_gemm_result result;
     return xg_engine_gemm(p, xg_conf_get(), &cpu, true, &result) == XG_OK;
 }
 
 static bool compute_auto(const struct xg_sgemm *p)
 {
-    struct xg_cpu cpu = {cpu_whole, cpu_part, (void *)(uintptr_t)p};
+    struct xg_cpu cpu = {.whole = cpu_whole, .part = cpu_part, .ctx = (void *)(uintptr_t)p};
     if (xg_dispatch_wants(p->m, p->n, p->k))
         xg_dispatch_sgemm("cblas_sgemm", p, &cpu);
     else

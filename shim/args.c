@@ -9,9 +9,15 @@ struct shim_terms {
     int64_t m, n, k, lda, ldb, ldc;
 };
 
+/* An integer of a Fortran call, by address, and of a C call, in its slot. */
 static int64_t shim_int(const void *value, int int_bytes)
 {
     return int_bytes == 8 ? *(const int64_t *)value : *(const int32_t *)value;
+}
+
+static int64_t shim_slot(int64_t value, int int_bytes)
+{
+    return int_bytes == 8 ? value : (int32_t)value;
 }
 
 static int shim_trans_enum(int trans, bool *extension)
@@ -110,17 +116,16 @@ static void shim_product_set(struct xg_sgemm *p, const struct shim_terms *t)
 
 static void shim_cblas_read(const struct shim_cblas_args *c, int int_bytes, struct shim_args *args)
 {
-    bool narrow = int_bytes == 4;
     struct shim_terms t = {
         .row_major = c->order == 101,
         .transa = shim_trans_enum(c->transa, &args->extension),
         .transb = shim_trans_enum(c->transb, &args->extension),
-        .m = narrow ? (int32_t)c->m : c->m,
-        .n = narrow ? (int32_t)c->n : c->n,
-        .k = narrow ? (int32_t)c->k : c->k,
-        .lda = narrow ? (int32_t)c->lda : c->lda,
-        .ldb = narrow ? (int32_t)c->ldb : c->ldb,
-        .ldc = narrow ? (int32_t)c->ldc : c->ldc,
+        .m = shim_slot(c->m, int_bytes),
+        .n = shim_slot(c->n, int_bytes),
+        .k = shim_slot(c->k, int_bytes),
+        .lda = shim_slot(c->lda, int_bytes),
+        .ldb = shim_slot(c->ldb, int_bytes),
+        .ldc = shim_slot(c->ldc, int_bytes),
     };
     int illegal = shim_terms_illegal(&t);
 
@@ -149,6 +154,20 @@ static void shim_fortran_read(const struct shim_fortran_args *f, int int_bytes,
     args->product =
         (struct xg_sgemm){.alpha = *f->alpha, .a = f->a, .b = f->b, .beta = *f->beta, .c = f->c};
     shim_product_set(&args->product, &t);
+}
+
+void shim_args_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n, int64_t *k)
+{
+    if (call->symbol->kind == SHIM_CBLAS) {
+        bool row_major = call->cblas.order == 101;
+        *m = shim_slot(row_major ? call->cblas.m : call->cblas.n, int_bytes);
+        *n = shim_slot(row_major ? call->cblas.n : call->cblas.m, int_bytes);
+        *k = shim_slot(call->cblas.k, int_bytes);
+    } else {
+        *m = shim_int(call->fortran.n, int_bytes);
+        *n = shim_int(call->fortran.m, int_bytes);
+        *k = shim_int(call->fortran.k, int_bytes);
+    }
 }
 
 void shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args)

@@ -60,6 +60,10 @@ struct shim_args {
     bool extension;          /* R or 114 (conjugate, not transposed): some libraries refuse it */
 };
 
+/* The dimensions of the normalised product, unchecked, from integers of int_bytes (4 or 8). */
+void shim_args_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
+                    int64_t *k);
+
 /* Reads the call with integers of int_bytes (4 or 8) into *args. Follows no matrix pointer. */
 void shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args);
 

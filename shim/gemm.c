@@ -38,6 +38,12 @@ static void shim_cpu_part(void *context, const struct xg_sgemm *part)
     shim_blas_product(&pending->next->blas, part);
 }
 
+static const char *shim_cpu_library(void *context)
+{
+    const struct shim_pending *pending = context;
+    return pending->next->blas.function ? shim_blas_file(&pending->next->blas) : NULL;
+}
+
 /*
  * A call that the BLAS standard refuses. The caller's library decides what it means: it may accept
  * it, report it under its own number, or never return (stop, exit, longjmp, throw), which is why
@@ -52,29 +58,44 @@ static void shim_refused(const struct shim_pending *pending)
                pending->call->symbol->name, pending->args->illegal);
 }
 
+/*
+ * What the engine does not want goes straight on, unread but for its size, and without a mark in
+ * shim_depth: it may be illegal, and never return. A library that then calls itself by name comes
+ * back with the same size, which is not wanted either; were it wanted, it would be one call all the
+ * same.
+ */
 static void shim_sgemm(enum shim_id id, const void *caller, struct shim_call *call)
 {
-    struct shim_next next;
+    struct shim_next space;
     struct shim_args args;
-    struct shim_pending pending = {call, &args, &next};
+    int64_t m, n, k;
 
     call->symbol = &shim_symbols[id];
-    shim_next_find(id, caller, &next);
-    shim_args_read(call, next.int_bytes, &args);
-    if (args.illegal || (args.extension && next.forwards)) {
+    const struct shim_next *next = shim_next_find(id, caller, &space);
+    shim_args_size(call, next->int_bytes, &m, &n, &k);
+    bool ours = shim_depth == 0 && xg_dispatch_wants(m, n, k);
+    if (!ours && next->forwards) {
+        shim_blas_forward(&next->blas, call);
+        return;
+    }
+
+    struct shim_pending pending = {call, &args, next};
+    shim_args_read(call, next->int_bytes, &args);
+    if (args.illegal || (args.extension && next->forwards)) {
         shim_refused(&pending);
         return;
     }
-    bool ours =
-        shim_depth++ == 0 && xg_dispatch_wants(args.product.m, args.product.n, args.product.k);
+    shim_depth++;
     if (ours)
-        xg_dispatch_sgemm(call->symbol->name, &args.product,
-                          &(struct xg_cpu){shim_cpu_whole, shim_cpu_part, &pending});
+        xg_dispatch_sgemm(
+            call->symbol->name, &args.product,
+            &(struct xg_cpu){shim_cpu_whole, shim_cpu_part, shim_cpu_library, &pending});
     else
         shim_cpu_whole(&pending);
     shim_depth--;
 }
 
+/* Assigned, not initialised: that would clear the part of the union that is not used. */
 #define SHIM_ENTRY_CBLAS(name)                                                                     \
     SHIM_EXPORT void name(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,      \
                           float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,   \
@@ -83,8 +104,9 @@ static void shim_sgemm(enum shim_id id, const void *caller, struct shim_call *ca
               const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,      \
               int64_t ldc)                                                                         \
     {                                                                                              \
-        struct shim_call call = {                                                                  \
-            .cblas = {order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}};       \
+        struct shim_call call;                                                                     \
+        call.cblas = (struct shim_cblas_args){order, transa, transb, m,   n,    k, alpha,          \
+                                              a,     lda,    b,      ldb, beta, c, ldc};           \
         shim_sgemm(SHIM_ID_##name, __builtin_return_address(0), &call);                            \
     }
 
@@ -98,8 +120,10 @@ static void shim_sgemm(enum shim_id id, const void *caller, struct shim_call *ca
               const void *ldb, const float *beta, float *c, const void *ldc, size_t transa_length, \
               size_t transb_length)                                                                \
     {                                                                                              \
-        struct shim_call call = {.fortran = {transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, \
-                                             c, ldc, transa_length, transb_length}};               \
+        struct shim_call call;                                                                     \
+        call.fortran = (struct shim_fortran_args){                                                 \
+            transa,        transb,       m, n, k, alpha, a, lda, b, ldb, beta, c, ldc,             \
+            transa_length, transb_length};                                                         \
         shim_sgemm(SHIM_ID_##name, __builtin_return_address(0), &call);                            \
     }
 

@@ -200,7 +200,7 @@ enum { SHIM_SLOTS = 256, SHIM_PROBES = 16 };
 
 static struct shim_entry *_Atomic shim_cache[SHIM_ID_COUNT][SHIM_SLOTS];
 
-static size_t shim_slot(const void *caller, int probe)
+static size_t shim_cache_slot(const void *caller, int probe)
 {
     uint64_t hash = (uint64_t)(uintptr_t)caller * 0x9e3779b97f4a7c15u;
     return (size_t)((hash >> 56) + (uint64_t)probe) % SHIM_SLOTS;
@@ -219,8 +219,8 @@ static void shim_remember(enum shim_id id, const void *caller, const struct shim
     *entry = (struct shim_entry){.caller = caller, .next = *next};
     for (int probe = 0; probe < SHIM_PROBES; probe++) {
         struct shim_entry *expected = NULL;
-        if (atomic_compare_exchange_strong(&shim_cache[id][shim_slot(caller, probe)], &expected,
-                                           entry))
+        if (atomic_compare_exchange_strong(&shim_cache[id][shim_cache_slot(caller, probe)],
+                                           &expected, entry))
             return;
         if (expected->caller == caller)
             break;
@@ -228,20 +228,19 @@ static void shim_remember(enum shim_id id, const void *caller, const struct shim
     free(entry);
 }
 
-void shim_next_find(enum shim_id id, const void *caller, struct shim_next *next)
+const struct shim_next *shim_next_find(enum shim_id id, const void *caller, struct shim_next *space)
 {
     for (int probe = 0; probe < SHIM_PROBES; probe++) {
-        const struct shim_entry *entry =
-            atomic_load_explicit(&shim_cache[id][shim_slot(caller, probe)], memory_order_acquire);
+        const struct shim_entry *entry = atomic_load_explicit(
+            &shim_cache[id][shim_cache_slot(caller, probe)], memory_order_acquire);
         if (!entry)
             break;
-        if (entry->caller == caller) {
-            *next = entry->next;
-            return;
-        }
+        if (entry->caller == caller)
+            return &entry->next;
     }
     int saved_errno = errno;
-    shim_resolve(&shim_symbols[id], caller, next);
-    shim_remember(id, caller, next);
+    shim_resolve(&shim_symbols[id], caller, space);
+    shim_remember(id, caller, space);
     errno = saved_errno;
+    return space;
 }

@@ -69,7 +69,8 @@ static enum xg_status set_budget(struct xg_dev *dev, int64_t limit_bytes)
     return status;
 }
 
-/* Loading cuBLAS takes time and memory: only where nothing else serves, or the user names its row. */
+/* Loading cuBLAS takes time and memory: only where nothing else serves, or the user names its row.
+ */
 static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
 {
     const struct xg_kernel *named = conf->kernel ? xg_select_find(conf->kernel) : NULL;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "calibration.h"
 #include "conf.h"
 #include "cores.h"
 #include "engine.h"
@@ -16,12 +17,15 @@
 #include "policy.h"
 #include "stats.h"
 
-/* What the process has learnt so far. */
+/* What the process knows of its machine, and has learnt so far. */
 static struct {
     pthread_mutex_t lock;
-    struct xg_machine machine;
-    double earned_s; /* CPU time that the GPU would have saved, had it been ready */
+    bool opened;
+    struct xg_policy policy;
 } learnt = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Products below are not ours; negative: not known yet. */
+static _Atomic double floor_mnk = -1;
 
 static pthread_once_t learnt_once = PTHREAD_ONCE_INIT;
 
@@ -38,8 +42,29 @@ static void unlock_learnt(void)
 
 static void init_learnt(void)
 {
-    xg_machine_init(&learnt.machine, xg_cores_count());
     pthread_atfork(lock_learnt, unlock_learnt, unlock_learnt);
+}
+
+/*
+ * The machine is looked at when the first product comes that is ours, and what is on file for it is
+ * not taken where the choice must not depend on measurements.
+ */
+static void open_machine_locked(const struct xg_conf *conf, const struct xg_cpu *cpu)
+{
+    if (learnt.opened)
+        return;
+    learnt.opened = true;
+    xg_machine_init(&learnt.policy.machine, xg_cores_count());
+    if (conf->mode != XG_MODE_CPU && !conf->reproducible)
+        xg_calibration_load(&learnt.policy.machine, xg_cores_count(),
+                            cpu->library ? cpu->library(cpu->ctx) : NULL);
+}
+
+static void set_floor_locked(const struct xg_conf *conf)
+{
+    atomic_store_explicit(&floor_mnk,
+                          xg_policy_floor_mnk(&learnt.policy, conf, xg_engine_state_get()),
+                          memory_order_relaxed);
 }
 
 static double now_s(void)
@@ -49,15 +74,52 @@ static double now_s(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* --- Is it ours? --------------------------------------------------------------------------- */
+
+/*
+ * Shapes that stay on the CPU (xg_learn_key, 24 bits), and how many calls more before they are
+ * looked at again (8 bits). 0: free. Small, for initial-exec thread storage is scarce in programs
+ * that open this library late.
+ */
+enum { KEPT_SHAPES = 64, KEPT_CALLS = 100, KEPT_BITS = 8 };
+
+static _Thread_local uint32_t kept[KEPT_SHAPES] __attribute__((tls_model("initial-exec")));
+
+static uint32_t *kept_place(uint32_t key)
+{
+    return &kept[(key * 0x9e3779b1u >> 16) % KEPT_SHAPES];
+}
+
+static void keep(const struct xg_sgemm *call)
+{
+    uint32_t key = xg_learn_key(call->m, call->n, call->k);
+    *kept_place(key) = key << KEPT_BITS | KEPT_CALLS;
+}
+
+/* Takes one call off the shape's allowance; false where there is none. */
+static bool is_kept(int64_t m, int64_t n, int64_t k)
+{
+    uint32_t key = xg_learn_key(m, n, k), *place = kept_place(key);
+    if (*place >> KEPT_BITS != key || *place == key << KEPT_BITS)
+        return false;
+    --*place;
+    return true;
+}
+
 bool xg_dispatch_wants(int64_t m, int64_t n, int64_t k)
 {
-    static _Atomic double floor_mnk = -1;
     double floor = atomic_load_explicit(&floor_mnk, memory_order_relaxed);
     if (floor < 0) {
-        floor = xg_policy_floor_mnk(xg_conf_get());
-        atomic_store_explicit(&floor_mnk, floor, memory_order_relaxed);
+        const struct xg_conf *conf = xg_conf_get();
+        pthread_once(&learnt_once, init_learnt);
+        lock_learnt();
+        set_floor_locked(conf);
+        unlock_learnt();
+        floor = atomic_load_explicit(&floor_mnk, memory_order_relaxed);
     }
-    return (double)m * (double)n * (double)k >= floor;
+    if ((double)m * (double)n * (double)k < floor)
+        return false;
+    return floor == 0 || !is_kept(m, n, k);
 }
 
 const char *xg_dispatch_cpu_blas(void)
@@ -67,20 +129,21 @@ const char *xg_dispatch_cpu_blas(void)
 
 /* --- The two sides ------------------------------------------------------------------------- */
 
-static void run_cpu(const struct xg_sgemm *call, const struct xg_cpu *cpu,
+static void run_cpu(const struct xg_sgemm *call, const struct xg_conf *conf,
+                    const struct xg_cpu *cpu, const struct xg_decision *decision,
                     struct xg_call_record *record)
 {
     double begin = now_s();
     cpu->whole(cpu->ctx);
     double seconds = now_s() - begin;
-    bool earning = record->reason == XG_REASON_EARNING || record->reason == XG_REASON_STARTING;
-    double saving = record->predicted_cpu_s - record->predicted_gpu_s;
-    lock_learnt();
-    xg_policy_observe_cpu(&learnt.machine, call, seconds);
-    if (earning && saving > 0)
-        learnt.earned_s += saving;
-    unlock_learnt();
     record->place = XG_PLACE_CPU;
+    lock_learnt();
+    xg_policy_observe_cpu(&learnt.policy, call, decision, seconds);
+    set_floor_locked(conf);
+    bool quiet = atomic_load_explicit(&floor_mnk, memory_order_relaxed) > 0;
+    unlock_learnt();
+    if (decision->settled && quiet)
+        keep(call);
 }
 
 /* True when C is computed; false when the GPU declined and the CPU has yet to. */
@@ -106,7 +169,7 @@ static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
     }
     record->place = XG_PLACE_GPU;
     lock_learnt();
-    xg_policy_observe_gpu(&learnt.machine, call, seconds);
+    xg_policy_observe_gpu(&learnt.policy, conf, call, seconds);
     unlock_learnt();
     return true;
 }
@@ -138,7 +201,7 @@ static void run_both(const struct xg_sgemm *call, const struct xg_conf *conf,
                      const struct xg_cpu *cpu, struct xg_call_record *record)
 {
     /* The GPU's side must not be helped by the CPU here: a failure would be hidden. */
-    static const struct xg_cpu none = {no_cpu_whole, no_cpu_part, NULL};
+    static const struct xg_cpu none = {.whole = no_cpu_whole, .part = no_cpu_part};
     struct xg_sgemm on_gpu = *call;
     struct xg_judge *judge = malloc(sizeof *judge);
     on_gpu.c = copy_of_c(call);
@@ -180,10 +243,11 @@ static void run_both(const struct xg_sgemm *call, const struct xg_conf *conf,
 /* --- One call ------------------------------------------------------------------------------ */
 
 static void decide(const struct xg_sgemm *call, const struct xg_conf *conf,
-                   struct xg_decision *decision)
+                   const struct xg_cpu *cpu, struct xg_decision *decision)
 {
     lock_learnt();
-    xg_policy_decide(&learnt.machine, conf, xg_engine_state_get(), learnt.earned_s, call, decision);
+    open_machine_locked(conf, cpu);
+    xg_policy_decide(&learnt.policy, conf, xg_engine_state_get(), call, decision);
     unlock_learnt();
 }
 
@@ -191,11 +255,12 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
 {
     int saved_errno = errno;
     const struct xg_conf *conf = xg_conf_get();
+    bool told = conf->stats || conf->verbose >= 1;
     pthread_once(&learnt_once, init_learnt);
-    double begin = now_s();
+    double begin = told ? now_s() : 0;
 
     struct xg_decision decision;
-    decide(call, conf, &decision);
+    decide(call, conf, cpu, &decision);
     struct xg_call_record record = {
         .symbol = symbol,
         .call = *call,
@@ -216,9 +281,11 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
     if (record.place == XG_PLACE_BOTH)
         run_both(call, conf, cpu, &record);
     else if (record.place == XG_PLACE_CPU || !run_gpu(call, conf, cpu, decision.wait, &record))
-        run_cpu(call, cpu, &record);
+        run_cpu(call, conf, cpu, &decision, &record);
 
-    record.seconds = now_s() - begin;
-    xg_stats_add(&record);
+    if (told) {
+        record.seconds = now_s() - begin;
+        xg_stats_add(&record);
+    }
     errno = saved_errno;
 }

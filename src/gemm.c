@@ -4,153 +4,8 @@
 
 #include <errno.h>
 #include <math.h>
-#include <time.h>
 
 #include "lane.h"
-#include "log.h"
-#include "stage.h"
-
-/* Staging chunks: see choose_chunks. */
-enum { LOADS_PER_WORKER = 6, STORES_PER_WORKER = 8 };
-enum { CHUNK_BYTES_MIN = 256 << 10, STORE_BYTES_MAX = 1 << 20 };
-
-/*
- * Write-backs that one worker asks for ahead. With more, one would hold what others could commit
- * meanwhile.
- */
-enum { STORES_AHEAD = 2 };
-
-/* --- A worker ------------------------------------------------------------------------------ */
-
-/* The worker's buffer of that use that has been in it longest, or NULL. */
-static struct xg_lane_buffer *oldest(struct xg_lane_worker *worker, int use)
-{
-    struct xg_lane_buffer *found = NULL;
-    for (int i = 0; i < XG_LANE_BUFFERS; i++) {
-        struct xg_lane_buffer *buffer = &worker->buffers[i];
-        if ((int)buffer->use == use && (!found || buffer->turn < found->turn))
-            found = buffer;
-    }
-    return found;
-}
-
-static int count_buffers(const struct xg_lane_worker *worker, int use)
-{
-    int count = 0;
-    for (int i = 0; i < XG_LANE_BUFFERS; i++)
-        count += (int)worker->buffers[i].use == use;
-    return count;
-}
-
-static void put_to_use(struct xg_lane_worker *worker, struct xg_lane_buffer *buffer, int use)
-{
-    buffer->use = use;
-    buffer->turn = worker->turns++;
-}
-
-/* True when the copy behind the buffer has finished; a failure goes to the pipe. */
-static bool copied(struct xg_pipe *pipe, const struct xg_lane_buffer *buffer)
-{
-    CUresult result = pipe->dev->drv.cuEventQuery(buffer->copied);
-    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
-        xg_pipe_fail(pipe, xg_drv_status(&pipe->dev->drv, result, "cuEventQuery"));
-    return result == CUDA_SUCCESS;
-}
-
-/*
- * Waits for the copy. The driver's own sleeping wait (CU_EVENT_BLOCKING_SYNC) comes back a tenth of
- * a millisecond late and tripled the time of a 1024^3 product; its spinning one holds a core for as
- * long as a large product computes. So: spin as long as a copy takes, then sleep in short steps.
- */
-static bool wait_copied(struct xg_pipe *pipe, const struct xg_lane_buffer *buffer)
-{
-    enum { SPINS = 200 }; /* some 0.1 ms: a query takes half a microsecond */
-    static const struct timespec nap = {.tv_nsec = 20000};
-    for (int spins = 0; !copied(pipe, buffer); spins++) {
-        if (xg_pipe_failed(pipe))
-            return false;
-        if (spins > SPINS)
-            nanosleep(&nap, NULL);
-    }
-    return true;
-}
-
-static void commit(const struct xg_pipe *pipe, struct xg_lane_buffer *buffer)
-{
-    const struct xg_pipe_chunk *chunk = &buffer->chunk;
-    xg_stage_commit(chunk->host, chunk->host_ld, buffer->host, chunk->staged_ld, chunk->rows,
-                    chunk->width, pipe->call->beta);
-    *chunk->done = 1;
-    buffer->use = XG_BUFFER_FREE;
-}
-
-static struct xg_lane_buffer *free_buffer(struct xg_pipe *pipe, struct xg_lane_worker *worker)
-{
-    struct xg_lane_buffer *buffer = oldest(worker, XG_BUFFER_FREE);
-    if (buffer)
-        return buffer;
-    buffer = oldest(worker, XG_BUFFER_LOADING);
-    if (!buffer || !copied(pipe, buffer))
-        return NULL;
-    buffer->use = XG_BUFFER_FREE;
-    return buffer;
-}
-
-/* Does one thing that can be done without waiting; false when there is none. */
-static bool step(struct xg_pipe *pipe, struct xg_lane_worker *worker)
-{
-    struct xg_lane_buffer *arrived = oldest(worker, XG_BUFFER_STORING);
-    if (arrived && copied(pipe, arrived)) {
-        commit(pipe, arrived);
-        return true;
-    }
-    struct xg_lane_buffer *buffer = free_buffer(pipe, worker);
-    if (!buffer)
-        return false;
-    /* Write-backs first: asking for one is quick, and the copy runs while the next load is staged.
-     */
-    if (count_buffers(worker, XG_BUFFER_STORING) < STORES_AHEAD &&
-        xg_pipe_take_store(pipe, &buffer->chunk, buffer->host, buffer->copied)) {
-        put_to_use(worker, buffer, XG_BUFFER_STORING);
-        return true;
-    }
-    struct xg_pipe_chunk chunk;
-    if (!xg_pipe_take_load(pipe, &chunk))
-        return false;
-    xg_stage_pack(buffer->host, chunk.staged_ld, chunk.host, chunk.host_ld, chunk.rows,
-                  chunk.width);
-    xg_pipe_load(pipe, &chunk, buffer->host, buffer->copied);
-    put_to_use(worker, buffer, XG_BUFFER_LOADING);
-    return true;
-}
-
-struct work {
-    struct xg_lane *lane;
-    struct xg_pipe *pipe;
-};
-
-static void run_worker(void *arg, int index)
-{
-    struct work *work = arg;
-    struct xg_pipe *pipe = work->pipe;
-    struct xg_lane_worker *worker = &work->lane->workers[index];
-    enum xg_status status = index ? xg_dev_enter(pipe->dev) : XG_OK;
-    if (status != XG_OK) {
-        xg_pipe_fail(pipe, status);
-        return;
-    }
-    for (;;) {
-        if (step(pipe, worker))
-            continue;
-        struct xg_lane_buffer *waited = oldest(worker, XG_BUFFER_STORING);
-        if (!waited && !oldest(worker, XG_BUFFER_FREE))
-            waited = oldest(worker, XG_BUFFER_LOADING);
-        if (waited ? !wait_copied(pipe, waited) : !xg_pipe_wait(pipe))
-            break;
-    }
-    if (index)
-        xg_dev_leave(pipe->dev);
-}
 
 /* --- What is left over after a failure ----------------------------------------------------- */
 
@@ -206,7 +61,7 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_sgemm *call,
 {
     struct xg_plan_limits limits = {
         .device_bytes = xg_mem_dev_available(lane->dev, &lane->memory),
-        .row_bytes = XG_LANE_BUFFER_BYTES,
+        .row_bytes = XG_BELT_BLOCK_BYTES,
     };
     for (;;) {
         enum xg_status status = xg_plan_init(plan, call, &limits);
@@ -227,29 +82,47 @@ static size_t clamp_bytes(double bytes, double least, double most)
     return (size_t)fmin(fmax(bytes, least), most);
 }
 
-/*
- * Chunks small enough that every worker gets several (the first copy starts early, the last work is
- * shared), and large enough for the link.
+/* Small products move in smaller blocks, so that their first copy starts and their last ends early.
  */
-static void choose_chunks(struct xg_pipe *pipe, int workers)
+static void choose_blocks(struct xg_pipe *pipe)
 {
     const struct xg_sgemm *call = pipe->call;
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    pipe->load_bytes = clamp_bytes(4 * k * (m + n) / (LOADS_PER_WORKER * workers), CHUNK_BYTES_MIN,
-                                   XG_LANE_BUFFER_BYTES);
-    pipe->store_bytes =
-        clamp_bytes(4 * m * n / (STORES_PER_WORKER * workers), CHUNK_BYTES_MIN, STORE_BYTES_MAX);
+    double up_bytes = k * (m + n) * sizeof(float), down_bytes = m * n * sizeof(float);
+    pipe->load_bytes = clamp_bytes(up_bytes / 16, 1 << 20, XG_BELT_BLOCK_BYTES);
+    pipe->store_bytes = clamp_bytes(down_bytes / 16, 1 << 19, XG_BELT_BLOCK_BYTES / 2);
+}
+
+/* What one worker copies at a time: long enough for its rate, short enough to be shared out evenly.
+ */
+enum { PIECE_BYTES = 256 << 10 };
+
+/* A worker for every so many bytes moved: for less, waking it costs more than it copies. */
+enum { BYTES_PER_WORKER = 3 << 19 };
+
+static int choose_workers(const struct xg_sgemm *call, int team)
+{
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    double bytes = (k * (m + n) + m * n) * sizeof(float);
+    return (int)fmin(1 + bytes / BYTES_PER_WORKER, team);
+}
+
+static void run_worker(void *arg, int worker)
+{
+    struct xg_belt *belt = arg;
+    if (worker < belt->workers)
+        xg_belt_work(belt, worker);
 }
 
 /* Moves the product through the lane; what a failure left over is computed by the CPU. */
 static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const struct xg_cpu *cpu,
                           struct xg_gemm_result *result)
 {
-    for (int w = 0; w < xg_team_size(lane->team); w++)
-        for (int i = 0; i < XG_LANE_BUFFERS; i++)
-            lane->workers[w].buffers[i].use = XG_BUFFER_FREE;
-    struct work work = {lane, pipe};
-    xg_team_run(lane->team, run_worker, &work);
+    struct xg_belt belt;
+    xg_belt_init(&belt, pipe, lane->blocks, PIECE_BYTES,
+                 choose_workers(pipe->call, xg_team_size(lane->team)));
+    xg_team_run(lane->team, run_worker, &belt);
+    xg_belt_fini(&belt);
 
     bool any = false;
     result->kernel = pipe->kernel ? pipe->kernel->name : NULL;
@@ -258,7 +131,7 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const stru
     result->tiles_done = count_done(pipe, &any);
     if (pipe->status == XG_OK)
         return XG_OK;
-    /* Copies may still be under way, from and to buffers that the next product will use. */
+    /* Copies may still be under way, from and to blocks that the next product will use. */
     xg_lane_drain(lane);
     if (!any)
         cpu->whole(cpu->ctx);
@@ -289,7 +162,7 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, en
         .events = lane->events,
         .base = lane->memory.ptr,
     };
-    choose_chunks(&pipe, xg_team_size(lane->team));
+    choose_blocks(&pipe);
     if (status == XG_OK)
         status = xg_pipe_init(&pipe);
     if (status == XG_OK) {

@@ -34,12 +34,8 @@ enum xg_status xg_lane_create(struct xg_dev *dev, int threads, struct xg_lane **
     enum xg_status status = xg_team_create(threads, &lane->team);
     if (status != XG_OK)
         goto free_lane;
-    status = XG_ERR_NOMEM;
-    lane->workers = calloc((size_t)xg_team_size(lane->team), sizeof *lane->workers);
-    if (!lane->workers)
-        goto destroy_team;
     if ((status = xg_dev_enter(dev)) != XG_OK)
-        goto free_workers;
+        goto destroy_team;
     status = create_streams(lane);
     xg_dev_leave(dev);
     if (status != XG_OK) {
@@ -49,8 +45,6 @@ enum xg_status xg_lane_create(struct xg_dev *dev, int threads, struct xg_lane **
     *out = lane;
     return XG_OK;
 
-free_workers:
-    free(lane->workers);
 destroy_team:
     xg_team_destroy(lane->team);
 free_lane:
@@ -64,21 +58,18 @@ static void destroy_event(struct xg_lane *lane, CUevent event)
         XG_DRV(&lane->dev->drv, cuEventDestroy, event);
 }
 
-static void release_buffers(struct xg_lane *lane)
+static void release_blocks(struct xg_lane *lane)
 {
-    for (int w = 0; w < xg_team_size(lane->team); w++)
-        for (int i = 0; i < XG_LANE_BUFFERS; i++) {
-            struct xg_lane_buffer *buffer = &lane->workers[w].buffers[i];
-            destroy_event(lane, buffer->copied);
-            xg_mem_pinned_free(lane->dev, buffer->host);
-        }
+    for (int i = 0; i < XG_BELT_BLOCKS; i++) {
+        destroy_event(lane, lane->blocks[i].copied);
+        xg_mem_pinned_free(lane->dev, lane->blocks[i].host);
+    }
 }
 
 static void release_events(struct xg_lane *lane)
 {
     for (int i = 0; i < lane->event_count; i++) {
-        for (int s = 0; s < XG_PIPE_UP_STREAMS; s++)
-            destroy_event(lane, lane->events[i].ready[s]);
+        destroy_event(lane, lane->events[i].ready);
         destroy_event(lane, lane->events[i].spent);
     }
 }
@@ -87,7 +78,7 @@ void xg_lane_destroy(struct xg_lane *lane)
 {
     if (xg_dev_enter(lane->dev) == XG_OK) {
         xg_lane_drain(lane);
-        release_buffers(lane);
+        release_blocks(lane);
         release_events(lane);
         xg_mem_dev_release(lane->dev, &lane->memory);
         destroy_streams(lane);
@@ -95,7 +86,6 @@ void xg_lane_destroy(struct xg_lane *lane)
     }
     xg_team_destroy(lane->team);
     free(lane->events);
-    free(lane->workers);
     free(lane);
 }
 
@@ -124,28 +114,26 @@ static enum xg_status reserve_events(struct xg_lane *lane, int count)
     }
     enum xg_status status = XG_OK;
     for (int i = 0; i < count && status == XG_OK; i++) {
-        for (int s = 0; s < XG_PIPE_UP_STREAMS && status == XG_OK; s++)
-            status = create_event(lane, &lane->events[i].ready[s]);
+        status = create_event(lane, &lane->events[i].ready);
         if (status == XG_OK)
             status = create_event(lane, &lane->events[i].spent);
     }
     return status;
 }
 
-static enum xg_status reserve_buffers(struct xg_lane *lane)
+static enum xg_status reserve_blocks(struct xg_lane *lane)
 {
     enum xg_status status = XG_OK;
-    for (int w = 0; w < xg_team_size(lane->team); w++)
-        for (int i = 0; i < XG_LANE_BUFFERS && status == XG_OK; i++) {
-            struct xg_lane_buffer *buffer = &lane->workers[w].buffers[i];
-            status = create_event(lane, &buffer->copied);
-            if (status == XG_OK && !buffer->host) {
-                void *host;
-                status = xg_mem_pinned_alloc(lane->dev, XG_LANE_BUFFER_BYTES, &host);
-                if (status == XG_OK)
-                    buffer->host = host;
-            }
+    for (int i = 0; i < XG_BELT_BLOCKS && status == XG_OK; i++) {
+        struct xg_belt_block *block = &lane->blocks[i];
+        status = create_event(lane, &block->copied);
+        if (status == XG_OK && !block->host) {
+            void *host;
+            status = xg_mem_pinned_alloc(lane->dev, XG_BELT_BLOCK_BYTES, &host);
+            if (status == XG_OK)
+                block->host = host;
         }
+    }
     return status;
 }
 
@@ -155,7 +143,7 @@ enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan)
     if (status == XG_OK)
         status = reserve_events(lane, plan->a_slots + plan->b_slots + plan->c_slots);
     if (status == XG_OK)
-        status = reserve_buffers(lane);
+        status = reserve_blocks(lane);
     return status;
 }
 

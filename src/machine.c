@@ -73,13 +73,22 @@ static double result_bytes(const struct xg_sgemm *call)
     return 4.0 * (double)call->m * (double)call->n;
 }
 
+static double flops_alone(const struct xg_machine *machine)
+{
+    return fmin(CPU_FLOPS_CORE * CPU_FLOPS_ALONE_RATIO, machine->cpu_flops);
+}
+
+double xg_machine_even_mnk(const struct xg_machine *machine, double scale)
+{
+    return fmax(0.0, machine->gpu_call_s / scale - CPU_ALONE_CALL_S) * flops_alone(machine) / 2.0;
+}
+
 double xg_machine_cpu_seconds(const struct xg_machine *machine, const struct xg_sgemm *call)
 {
     double flops = xg_sgemm_flops(call);
 
     if (flops <= 2.0 * CPU_ONE_THREAD_MNK)
-        return CPU_ALONE_CALL_S +
-               flops / fmin(CPU_FLOPS_CORE * CPU_FLOPS_ALONE_RATIO, machine->cpu_flops);
+        return CPU_ALONE_CALL_S + flops / flops_alone(machine);
     return machine->cpu_call_s + flops / machine->cpu_flops +
            (operand_bytes(call) + result_bytes(call)) / machine->cpu_bytes_per_s +
            (double)call->k * machine->cpu_step_s;

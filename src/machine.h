@@ -28,6 +28,12 @@ struct xg_machine {
  */
 void xg_machine_init(struct xg_machine *machine, int cores);
 
+/*
+ * The m*n*k at which a small product, alone on one core and taking scale times as long as
+ * predicted, takes as long as a call of the GPU that moves nothing.
+ */
+double xg_machine_even_mnk(const struct xg_machine *machine, double scale);
+
 /* Predicted seconds; finite and positive for every shape with m, n, k >= 1. */
 double xg_machine_cpu_seconds(const struct xg_machine *machine, const struct xg_sgemm *call);
 double xg_machine_gpu_seconds(const struct xg_machine *machine, enum xg_math math,

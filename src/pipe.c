@@ -141,41 +141,20 @@ enum xg_status xg_pipe_init(struct xg_pipe *pipe)
     }
     for (int64_t i = 0; i < plan->load_count; i++)
         pipe->load_rows_left[i] = whole_load(pipe, i).rows;
-    pthread_mutex_init(&pipe->lock, NULL);
-    pthread_cond_init(&pipe->changed, NULL);
     return XG_OK;
 }
 
 void xg_pipe_fini(struct xg_pipe *pipe)
 {
-    pthread_cond_destroy(&pipe->changed);
-    pthread_mutex_destroy(&pipe->lock);
     free(pipe->load_rows_left);
     free(pipe->done_of_tile);
     free(pipe->done);
 }
 
-static void fail_locked(struct xg_pipe *pipe, enum xg_status status)
-{
-    if (pipe->status == XG_OK && status != XG_OK) {
-        pipe->status = status;
-        pthread_cond_broadcast(&pipe->changed);
-    }
-}
-
 void xg_pipe_fail(struct xg_pipe *pipe, enum xg_status status)
 {
-    pthread_mutex_lock(&pipe->lock);
-    fail_locked(pipe, status);
-    pthread_mutex_unlock(&pipe->lock);
-}
-
-bool xg_pipe_failed(struct xg_pipe *pipe)
-{
-    pthread_mutex_lock(&pipe->lock);
-    bool failed = pipe->status != XG_OK;
-    pthread_mutex_unlock(&pipe->lock);
-    return failed;
+    if (pipe->status == XG_OK)
+        pipe->status = status;
 }
 
 /* --- Runs ---------------------------------------------------------------------------------- */
@@ -193,9 +172,7 @@ static enum xg_status wait_for_memory(const struct xg_pipe *pipe, const struct x
 {
     const struct xg_plan_load *load = &pipe->plan->loads[run->after_load];
     const struct xg_pipe_events *events = panel_events(pipe, load->b, load->slot);
-    enum xg_status status = XG_OK;
-    for (int s = 0; s < XG_PIPE_UP_STREAMS && status == XG_OK; s++)
-        status = XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, stream, events->ready[s], 0);
+    enum xg_status status = XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, stream, events->ready, 0);
     if (status == XG_OK && run->first && pipe->plan->tiles[run->tile].after_tile >= 0)
         status = XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, stream,
                         tile_events(pipe, run->tile)->spent, 0);
@@ -244,56 +221,44 @@ static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *
     if (status == XG_OK && run->spends)
         status = XG_DRV(drv, cuEventRecord, panel_events(pipe, true, run->b_slot)->spent, stream);
     if (status == XG_OK && run->last)
-        status = XG_DRV(drv, cuEventRecord, tile_events(pipe, run->tile)->ready[0], stream);
+        status = XG_DRV(drv, cuEventRecord, tile_events(pipe, run->tile)->ready, stream);
     return status;
 }
 
 /* Launches every run that has become possible, in order. */
-static void advance_locked(struct xg_pipe *pipe)
+static void advance(struct xg_pipe *pipe)
 {
     const struct xg_plan *plan = pipe->plan;
-    int64_t before = pipe->run_next;
     while (pipe->status == XG_OK && pipe->run_next < plan->run_count) {
         const struct xg_plan_run *run = &plan->runs[pipe->run_next];
         if (!run_possible(pipe, run))
             break;
-        fail_locked(pipe, issue_run(pipe, run));
+        xg_pipe_fail(pipe, issue_run(pipe, run));
         pipe->run_next++;
         if (run->last)
             pipe->tiles_final++;
     }
-    if (pipe->run_next > before)
-        pthread_cond_broadcast(&pipe->changed);
 }
 
 /* --- Loads --------------------------------------------------------------------------------- */
 
-/* The slot's earlier panel must have been read before the first row of the new one arrives. */
-static enum xg_status wait_for_readers(const struct xg_pipe *pipe, const struct xg_plan_load *load)
-{
-    enum xg_status status = XG_OK;
-    for (int s = 0; s < XG_PIPE_UP_STREAMS && status == XG_OK; s++)
-        status = XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, pipe->streams[XG_PIPE_UP + s],
-                        panel_events(pipe, load->b, load->slot)->spent, 0);
-    return status;
-}
-
 bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
 {
     const struct xg_plan *plan = pipe->plan;
-    bool taken = false;
-    pthread_mutex_lock(&pipe->lock);
     if (pipe->status != XG_OK || pipe->load_next == plan->load_count)
-        goto unlock;
+        return false;
     const struct xg_plan_load *load = &plan->loads[pipe->load_next];
     if (load->after_run >= pipe->run_next)
-        goto unlock;
+        return false;
     if (load->after_run >= 0 && pipe->load_row == 0) {
-        enum xg_status status = wait_for_readers(pipe, load);
-        if (status != XG_OK) {
-            fail_locked(pipe, status);
-            goto unlock;
-        }
+        /* The slot's earlier panel must have been read before the first row of the new one arrives.
+         */
+        enum xg_status status =
+            XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, pipe->streams[XG_PIPE_UP],
+                   panel_events(pipe, load->b, load->slot)->spent, 0);
+        xg_pipe_fail(pipe, status);
+        if (status != XG_OK)
+            return false;
     }
     *chunk = whole_load(pipe, pipe->load_next);
     int64_t rows = chunk->rows;
@@ -303,18 +268,16 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
         pipe->load_next++;
         pipe->load_row = 0;
     }
-    taken = true;
-unlock:
-    pthread_mutex_unlock(&pipe->lock);
-    return taken;
+    return true;
 }
 
 static enum xg_status copy_up(const struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk,
-                              const float *staged, CUstream stream)
+                              const float *staged)
 {
     const struct xg_drv *drv = &pipe->dev->drv;
+    CUstream up = pipe->streams[XG_PIPE_UP];
     if (chunk->staged_ld == chunk->device_ld)
-        return XG_DRV(drv, cuMemcpyHtoDAsync, chunk->device, staged, chunk_bytes(chunk), stream);
+        return XG_DRV(drv, cuMemcpyHtoDAsync, chunk->device, staged, chunk_bytes(chunk), up);
     CUDA_MEMCPY2D copy = {
         .srcMemoryType = CU_MEMORYTYPE_HOST,
         .srcHost = staged,
@@ -325,22 +288,19 @@ static enum xg_status copy_up(const struct xg_pipe *pipe, const struct xg_pipe_c
         .WidthInBytes = (size_t)chunk->staged_ld * sizeof(float),
         .Height = (size_t)chunk->rows,
     };
-    return XG_DRV(drv, cuMemcpy2DAsync, &copy, stream);
+    return XG_DRV(drv, cuMemcpy2DAsync, &copy, up);
 }
 
 /* Marks the loads that are enqueued whole, each behind all chunks enqueued before. */
-static enum xg_status mark_ready_locked(struct xg_pipe *pipe)
+static enum xg_status mark_ready(struct xg_pipe *pipe)
 {
     const struct xg_plan *plan = pipe->plan;
     enum xg_status status = XG_OK;
-    for (; pipe->loads_ready < plan->load_count && !pipe->load_rows_left[pipe->loads_ready] &&
-           status == XG_OK;
-         pipe->loads_ready++) {
-        const struct xg_plan_load *load = &plan->loads[pipe->loads_ready];
-        const struct xg_pipe_events *events = panel_events(pipe, load->b, load->slot);
-        for (int s = 0; s < XG_PIPE_UP_STREAMS && status == XG_OK; s++)
-            status = XG_DRV(&pipe->dev->drv, cuEventRecord, events->ready[s],
-                            pipe->streams[XG_PIPE_UP + s]);
+    while (pipe->loads_ready < plan->load_count && !pipe->load_rows_left[pipe->loads_ready] &&
+           status == XG_OK) {
+        const struct xg_plan_load *load = &plan->loads[pipe->loads_ready++];
+        status = XG_DRV(&pipe->dev->drv, cuEventRecord,
+                        panel_events(pipe, load->b, load->slot)->ready, pipe->streams[XG_PIPE_UP]);
     }
     return status;
 }
@@ -348,19 +308,15 @@ static enum xg_status mark_ready_locked(struct xg_pipe *pipe)
 void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, const float *staged,
                   CUevent copied)
 {
-    /* By the chunk's place, not by worker: a product always takes the same road. */
-    size_t at = (size_t)(chunk->device - pipe->base) / pipe->load_bytes;
-    CUstream stream = pipe->streams[XG_PIPE_UP + at % XG_PIPE_UP_STREAMS];
-    enum xg_status status = copy_up(pipe, chunk, staged, stream);
+    if (pipe->status != XG_OK)
+        return;
+    enum xg_status status = copy_up(pipe, chunk, staged);
     if (status == XG_OK)
-        status = XG_DRV(&pipe->dev->drv, cuEventRecord, copied, stream);
-
-    pthread_mutex_lock(&pipe->lock);
+        status = XG_DRV(&pipe->dev->drv, cuEventRecord, copied, pipe->streams[XG_PIPE_UP]);
     pipe->up_bytes += chunk_bytes(chunk);
     pipe->load_rows_left[chunk->item] -= chunk->rows;
-    fail_locked(pipe, status == XG_OK ? mark_ready_locked(pipe) : status);
-    advance_locked(pipe);
-    pthread_mutex_unlock(&pipe->lock);
+    xg_pipe_fail(pipe, status == XG_OK ? mark_ready(pipe) : status);
+    advance(pipe);
 }
 
 /* --- Write-backs --------------------------------------------------------------------------- */
@@ -373,7 +329,7 @@ static enum xg_status enqueue_store(struct xg_pipe *pipe, const struct xg_pipe_c
     const struct xg_pipe_events *events = tile_events(pipe, chunk->item);
     enum xg_status status = XG_OK;
     if (first)
-        status = XG_DRV(drv, cuStreamWaitEvent, down, events->ready[0], 0);
+        status = XG_DRV(drv, cuStreamWaitEvent, down, events->ready, 0);
     if (status == XG_OK)
         status = XG_DRV(drv, cuMemcpyDtoHAsync, staged, chunk->device, chunk_bytes(chunk), down);
     if (status == XG_OK)
@@ -383,55 +339,34 @@ static enum xg_status enqueue_store(struct xg_pipe *pipe, const struct xg_pipe_c
     return status;
 }
 
+bool xg_pipe_has_store(const struct xg_pipe *pipe)
+{
+    return pipe->status == XG_OK && pipe->tile_next < pipe->tiles_final;
+}
+
 bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, float *staged,
                         CUevent copied)
 {
-    bool taken = false;
-    /*
-     * Enqueued under the lock: the stream must see the chunks in tile order, or the rest of a tile
-     * would wait behind the next tile's kernel.
-     */
-    pthread_mutex_lock(&pipe->lock);
-    if (pipe->status != XG_OK || pipe->tile_next == pipe->tiles_final)
-        goto unlock;
+    if (!xg_pipe_has_store(pipe))
+        return false;
     *chunk = whole_tile(pipe, pipe->tile_next);
     int64_t rows = chunk->rows, row = pipe->tile_row;
     narrow(chunk, pipe->store_bytes, row);
     bool last = row + chunk->rows == rows;
-    enum xg_status status = enqueue_store(pipe, chunk, row == 0, last, staged, copied);
-    if (status != XG_OK) {
-        fail_locked(pipe, status);
-        goto unlock;
-    }
-    taken = true;
+    xg_pipe_fail(pipe, enqueue_store(pipe, chunk, row == 0, last, staged, copied));
+    if (pipe->status != XG_OK)
+        return false;
     pipe->down_bytes += chunk_bytes(chunk);
     pipe->tile_row = last ? 0 : row + chunk->rows;
     if (last) {
         pipe->tile_next++;
-        advance_locked(pipe); /* the slot may take its next tile */
-        pthread_cond_broadcast(&pipe->changed);
+        advance(pipe); /* the slot may take its next tile */
     }
-unlock:
-    pthread_mutex_unlock(&pipe->lock);
-    return taken;
+    return true;
 }
 
-/* --- Waiting ------------------------------------------------------------------------------- */
-
-bool xg_pipe_wait(struct xg_pipe *pipe)
+bool xg_pipe_exhausted(const struct xg_pipe *pipe)
 {
-    const struct xg_plan *plan = pipe->plan;
-    bool more;
-    pthread_mutex_lock(&pipe->lock);
-    for (;;) {
-        more = pipe->status == XG_OK &&
-               (pipe->load_next < plan->load_count || pipe->tile_next < plan->tile_count);
-        bool load = pipe->load_next < plan->load_count &&
-                    plan->loads[pipe->load_next].after_run < pipe->run_next;
-        if (!more || load || pipe->tile_next < pipe->tiles_final)
-            break;
-        pthread_cond_wait(&pipe->changed, &pipe->lock);
-    }
-    pthread_mutex_unlock(&pipe->lock);
-    return more;
+    return pipe->status != XG_OK ||
+           (pipe->load_next == pipe->plan->load_count && pipe->tile_next == pipe->plan->tile_count);
 }

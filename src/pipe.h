@@ -3,31 +3,26 @@
 #ifndef XG_PIPE_H
 #define XG_PIPE_H
 
-#include <pthread.h>
-
 #include "dev.h"
 #include "plan.h"
 #include "xg.h"
 
 /*
- * A lane's streams, by index: loads alternate over two (one copy's tail hides the next one's
- * start), kernels over several where tiles are independent (small tiles then share the device),
- * write-backs leave in order on one.
+ * A lane's streams, by index: loads in order on one, kernels over several where tiles are
+ * independent (small tiles then share the device), write-backs in order on one.
  */
 enum {
-    XG_PIPE_UP = 0,
-    XG_PIPE_UP_STREAMS = 2,
-    XG_PIPE_RUN = XG_PIPE_UP + XG_PIPE_UP_STREAMS,
+    XG_PIPE_UP,
+    XG_PIPE_DOWN,
+    XG_PIPE_RUN,
     XG_PIPE_RUN_STREAMS = 8,
-    XG_PIPE_DOWN = XG_PIPE_RUN + XG_PIPE_RUN_STREAMS,
-    XG_PIPE_STREAMS = XG_PIPE_DOWN + 1
+    XG_PIPE_STREAMS = XG_PIPE_RUN + XG_PIPE_RUN_STREAMS
 };
 
 /* Events of one slot; index as the plan counts slots, A's first, then B's, then C's. */
 struct xg_pipe_events {
-    CUevent
-        ready[XG_PIPE_UP_STREAMS]; /* panel: loaded (one a stream); tile: [0] its value is final */
-    CUevent spent;                 /* panel: its last reader is done; tile: it left the device */
+    CUevent ready; /* panel: it is on the device; tile: its value is final */
+    CUevent spent; /* panel: its last reader is done; tile: it left the device */
 };
 
 /* Rows of a panel on their way up, or of a tile on their way down; leading dimensions in elements.
@@ -58,9 +53,7 @@ struct xg_pipe {
     int64_t *done_of_tile;          /* where each tile's flags begin in done */
     unsigned char *done;            /* a flag a chunk of every tile */
 
-    /* Guarded by lock. */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    /* Changing. */
     enum xg_status status;          /* the first failure, or XG_OK */
     int64_t load_next, load_row;    /* the next chunk of loads to hand out */
     int64_t *load_rows_left;        /* of each load: rows not yet enqueued */
@@ -80,11 +73,11 @@ enum xg_status xg_pipe_init(struct xg_pipe *pipe);
 void xg_pipe_fini(struct xg_pipe *pipe);
 
 /*
- * The workers' verbs, from any thread of the team with the device's context current. Each yields
- * false, or does nothing, once something has failed; failures are kept in pipe->status.
+ * The verbs that follow are for one thread at a time (belt.c locks), with the device's context
+ * current. They do nothing once something has failed; failures are kept in pipe->status.
  */
 
-/* Hands out the next rows to load, when there are any whose slot is free. */
+/* Hands out the next rows to load; false when there are none, or none whose slot is free. */
 bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk);
 
 /* Enqueues the copy of a staged chunk (rows, staged_ld) and records `copied` behind it; launches
@@ -97,11 +90,14 @@ void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, const
 bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, float *staged,
                         CUevent copied);
 
-/* Sleeps until something may have become possible. False when nothing is left to hand out. */
-bool xg_pipe_wait(struct xg_pipe *pipe);
+/* True when finished rows wait to be copied back. */
+bool xg_pipe_has_store(const struct xg_pipe *pipe);
 
+/* True when every load and every write-back has been handed out. */
+bool xg_pipe_exhausted(const struct xg_pipe *pipe);
+
+/* Keeps the first failure. */
 void xg_pipe_fail(struct xg_pipe *pipe, enum xg_status status);
-bool xg_pipe_failed(struct xg_pipe *pipe);
 
 /* Rows of a tile that one flag of `done` stands for. */
 int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe, const struct xg_plan_tile *tile);

@@ -8,11 +8,11 @@
 
 /*
  * Panel sizes balance three things. A pipeline of s stages idles for about 1/s of its time while it
- * fills and drains: STAGES panels and tiles in all, which for a square product is 8 panels of each
+ * fills and drains: STAGES panels and tiles in all, which for a square product is 6 panels of each
  * operand. The link wants pieces of a megabyte and more: PANEL_BYTES_MIN. And the first kernel
  * should start early: PANEL_BYTES_MAX.
  */
-enum { STAGES = 24, TILE_MIN = 256, TILE_STEP = 128, DEPTH_MAX = 4096 };
+enum { STAGES = 18, TILE_MIN = 256, TILE_STEP = 128, DEPTH_MAX = 4096 };
 static const double PANEL_BYTES_MIN = 1 << 20;
 static const double PANEL_BYTES_MAX = 24 << 20;
 

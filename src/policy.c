@@ -1,154 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of both sides, its correction by what is observed, and the decision. */
-/*
- * CPU. A threaded BLAS packs A and B, computes, and writes C; its threads meet at every step along
- * k. Each costs time in proportion to a size, so the time of a product is a sum:
- *
- *   t = call + 2mnk / flops + 4mn / bytes + 4(mk + kn) / bytes + k * step
- *
- * Least squares of the relative error over OpenBLAS 0.3.26 on 16 cores of a Xeon with AVX-512 gave
- * call 28 us, 68 GFLOP/s a core, 43 and 51 GB/s, step 0.10 us; rounded below. Predicted over
- * measured (m,n,k: measured ms):
- *
- *   64^3: 0.0036  1.18     2048^3: 17.4  0.96         1,8192,8192: 6.2     1.06
- *   128^3: 0.046  1.10     4096^3: 120   1.06         100000,64,64: 2.4    0.76
- *   256^3: 0.11   0.93     8192^3: 942   1.06         128,128,100000: 14.8 1.02
- *   512^3: 0.45   0.86     8192,4096,64: 6.3  1.07    512,4096,1024: 4.6   0.99
- *   1000^3: 3.3   0.66     64,8192,8192: 12.2 1.16    3000,777,1533: 8.2   0.88
- *
- * OpenBLAS uses one thread up to 64^3; alone, a core runs at twice its share of the whole.
- *
- * GPU. Operands go up, the kernel runs and C comes back in overlapping pieces: the longest of the
- * three counts whole, and of the others what fills and drains the pipeline. beta != 0 moves nothing
- * more: the host combines.
- */
+/* The decision: two corrected predictions, the engine's state, and what start-up has earned. */
 #include "policy.h"
 
 #include <math.h>
 
-#define CPU_FLOPS_CORE 70e9       /* a core's share when all cores run */
-#define CPU_FLOPS_ALONE_RATIO 2.0 /* one core's rate when the others rest, over that share */
-#define CPU_ONE_THREAD_MNK 262144.0
-#define CPU_ALONE_CALL_S 0.5e-6
-#define CPU_BYTES_CORE 12e9
-#define CPU_BYTES_ALL 48e9
-#define CPU_CALL_S 30e-6
-#define CPU_STEP_S 0.1e-6
-
-#define COPY_BYTES_CORE 8e9 /* one staging thread */
-#define UP_BYTES_ALL 47e9
-#define DOWN_BYTES_ALL 45e9
-#define GPU_FLOPS 30e12
-#define GPU_CALL_S 100e-6
-#define GPU_START_S 0.5
-#define PIPELINE_FILL 0.25 /* of the stages hidden behind the longest */
-
 /*
  * A product moves to the GPU when it is predicted to take less than this fraction of its time on
- * the CPU: staging takes memory bandwidth from the rest of the process, and predictions are no
- * better.
+ * the CPU: staging takes memory bandwidth from the rest of the process.
  */
-#define GPU_FRACTION 0.8
-
-/* Weight of one observation once a few have been made; the first ones count for more. */
-#define OBSERVE_WEIGHT 0.2
+#define GPU_FRACTION 0.92
 
 /*
- * Below 64^3 even a plain loop (some 2 GFLOP/s: 0.26 ms) is about done when a GPU call (0.1 ms, and
- * as much again when it meets other threads) returns, and OpenBLAS needs 4 us.
+ * Products below 64^3 are over in OpenBLAS (4 us) before a GPU call (55 us) has begun; a plain loop
+ * (2 GFLOP/s) needs as long for 38^3. What this process has is seen from a few of them.
  */
 #define FLOOR_MNK 262144.0
+#define FLOOR_MNK_LEAST 32768.0
+#define SMALL_WEIGHT 3.0f
 
-void xg_machine_init(struct xg_machine *machine, int cores)
-{
-    if (cores < 1)
-        cores = 1;
-    *machine = (struct xg_machine){
-        .cpu_flops = cores * CPU_FLOPS_CORE,
-        .cpu_bytes_per_s = fmin(cores * CPU_BYTES_CORE, CPU_BYTES_ALL),
-        .cpu_call_s = cores > 1 ? CPU_CALL_S : CPU_ALONE_CALL_S,
-        .cpu_step_s = cores > 1 ? CPU_STEP_S : 0.0,
-        .up_bytes_per_s = fmin(cores * COPY_BYTES_CORE, UP_BYTES_ALL),
-        .down_bytes_per_s = fmin(cores * COPY_BYTES_CORE, DOWN_BYTES_ALL),
-        .gpu_flops = GPU_FLOPS,
-        .gpu_call_s = GPU_CALL_S,
-        .gpu_start_s = GPU_START_S,
-        .cpu_scale = 1.0,
-        .gpu_scale = 1.0,
-    };
-}
+/*
+ * A shape, and those near it, stay on the CPU for a while unasked when the call is so short that
+ * asking shows, it was seen often enough there, and there is nothing to ask: no GPU yet, or one
+ * that is far behind or was seen often enough too. Not in reproducible mode: a shape decides for
+ * itself.
+ */
+#define SETTLED_WEIGHT 2.0
+#define SETTLED_RATIO 3.0
+#define SETTLED_S 1e-3
 
 static double mnk(const struct xg_sgemm *call)
 {
     return (double)call->m * (double)call->n * (double)call->k;
 }
 
-static double operand_bytes(const struct xg_sgemm *call)
+static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
+                    const struct xg_sgemm *call, struct xg_decision *decision)
 {
-    return 4.0 * (double)call->k * ((double)call->m + (double)call->n);
-}
-
-static double result_bytes(const struct xg_sgemm *call)
-{
-    return 4.0 * (double)call->m * (double)call->n;
-}
-
-double xg_policy_cpu_seconds(const struct xg_machine *machine, const struct xg_sgemm *call)
-{
-    double flops = xg_sgemm_flops(call);
-
-    if (mnk(call) <= CPU_ONE_THREAD_MNK)
-        return machine->cpu_scale *
-               (CPU_ALONE_CALL_S + flops / (CPU_FLOPS_CORE * CPU_FLOPS_ALONE_RATIO));
-    return machine->cpu_scale *
-           (machine->cpu_call_s + flops / machine->cpu_flops +
-            (operand_bytes(call) + result_bytes(call)) / machine->cpu_bytes_per_s +
-            (double)call->k * machine->cpu_step_s);
-}
-
-double xg_policy_gpu_seconds(const struct xg_machine *machine, const struct xg_sgemm *call)
-{
-    double up = operand_bytes(call) / machine->up_bytes_per_s;
-    double down = result_bytes(call) / machine->down_bytes_per_s;
-    double compute = xg_sgemm_flops(call) / machine->gpu_flops;
-    double longest = fmax(fmax(up, down), compute);
-
-    return machine->gpu_scale *
-           (machine->gpu_call_s + longest + PIPELINE_FILL * (up + down + compute - longest));
-}
-
-/* Moves *scale by one observation: seconds where predicted (scale included) was expected. */
-static void observe(double *scale, long calls, double predicted, double seconds)
-{
-    double weight = fmax(OBSERVE_WEIGHT, 1.0 / (double)calls);
-    double ratio = seconds / predicted;
-
-    *scale *= pow(fmin(fmax(ratio, 0.5), 2.0), weight);
-}
-
-/* Small products teach nothing: their time is overhead, and nothing is decided about them. */
-static bool usable(const struct xg_sgemm *call, double seconds)
-{
-    return mnk(call) >= FLOOR_MNK && seconds > 0.0 && isfinite(seconds);
-}
-
-void xg_policy_observe_cpu(struct xg_machine *machine, const struct xg_sgemm *call, double seconds)
-{
-    if (!usable(call, seconds))
+    decision->cpu_s = xg_machine_cpu_seconds(&policy->machine, call);
+    decision->gpu_s = xg_machine_gpu_seconds(&policy->machine, conf->math, call);
+    if (conf->reproducible)
         return;
-    machine->cpu_calls++;
-    observe(&machine->cpu_scale, machine->cpu_calls, xg_policy_cpu_seconds(machine, call), seconds);
-}
-
-void xg_policy_observe_gpu(struct xg_machine *machine, const struct xg_sgemm *call, double seconds)
-{
-    if (!usable(call, seconds))
-        return;
-    machine->gpu_calls++;
-    if (machine->gpu_calls == 1)
-        return;
-    observe(&machine->gpu_scale, machine->gpu_calls - 1, xg_policy_gpu_seconds(machine, call),
-            seconds);
+    decision->cpu_s *= xg_learn_scale(&policy->learn, XG_SIDE_CPU, call);
+    decision->gpu_s *= xg_learn_scale(&policy->learn, XG_SIDE_GPU, call);
 }
 
 static void decide_place(struct xg_decision *decision, enum xg_place place, enum xg_reason reason)
@@ -157,43 +50,71 @@ static void decide_place(struct xg_decision *decision, enum xg_place place, enum
     decision->reason = reason;
 }
 
+/* The CPU would finish first: this time too, or is it time to see whether the GPU really is slower?
+ */
+static void decide_cpu(const struct xg_policy *policy, const struct xg_conf *conf,
+                       enum xg_engine_state state, const struct xg_sgemm *call,
+                       struct xg_decision *decision)
+{
+    const struct xg_learn *learn = &policy->learn;
+    bool asks = state == XG_ENGINE_READY && !conf->reproducible &&
+                xg_learn_dares(learn, XG_SIDE_GPU, call, decision->gpu_s - decision->cpu_s);
+
+    decide_place(decision, asks ? XG_PLACE_GPU : XG_PLACE_CPU, XG_REASON_MODEL);
+    decision->settled =
+        !asks && !conf->reproducible && decision->cpu_s < SETTLED_S &&
+        xg_learn_weight(learn, XG_SIDE_CPU, call) >= SETTLED_WEIGHT &&
+        (state != XG_ENGINE_READY || decision->gpu_s > SETTLED_RATIO * decision->cpu_s ||
+         xg_learn_weight(learn, XG_SIDE_GPU, call) >= SETTLED_WEIGHT);
+}
+
 /* The GPU would finish first: does it, now? */
-static void decide_start(const struct xg_machine *machine, const struct xg_conf *conf,
-                         enum xg_engine_state state, double earned_s, struct xg_decision *decision)
+static void decide_gpu(const struct xg_policy *policy, const struct xg_conf *conf,
+                       enum xg_engine_state state, const struct xg_sgemm *call,
+                       struct xg_decision *decision)
 {
     double saving_s = decision->cpu_s - decision->gpu_s;
+    double start_s = policy->machine.gpu_start_s;
 
     if (state == XG_ENGINE_READY) {
-        decide_place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
+        bool asks =
+            !conf->reproducible && xg_learn_dares(&policy->learn, XG_SIDE_CPU, call, saving_s);
+        decide_place(decision, asks ? XG_PLACE_CPU : XG_PLACE_GPU, XG_REASON_MODEL);
         decision->wait = conf->reproducible;
-    } else if (conf->reproducible || saving_s > machine->gpu_start_s) {
+    } else if (conf->reproducible || saving_s > start_s) {
         decide_place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
         decision->start = state == XG_ENGINE_COLD;
         decision->wait = true;
     } else if (state == XG_ENGINE_STARTING) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_STARTING);
     } else {
-        decision->start = earned_s + saving_s > machine->gpu_start_s;
+        decision->start = policy->earned_s + saving_s > start_s;
         decide_place(decision, XG_PLACE_CPU,
                      decision->start ? XG_REASON_STARTING : XG_REASON_EARNING);
     }
 }
 
-void xg_policy_decide(const struct xg_machine *machine, const struct xg_conf *conf,
-                      enum xg_engine_state state, double earned_s, const struct xg_sgemm *call,
+/* In mode auto; xg_policy_floor_mnk says what it is. */
+static double floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf)
+{
+    if (conf->reproducible)
+        return FLOOR_MNK;
+    if (policy->small.weight < SMALL_WEIGHT)
+        return FLOOR_MNK_LEAST;
+    double even = xg_machine_even_mnk(&policy->machine, exp((double)policy->small.log_ratio));
+    return fmax(fmin(even, FLOOR_MNK), FLOOR_MNK_LEAST);
+}
+
+void xg_policy_decide(const struct xg_policy *policy, const struct xg_conf *conf,
+                      enum xg_engine_state state, const struct xg_sgemm *call,
                       struct xg_decision *decision)
 {
-    struct xg_machine model = *machine;
-
     *decision = (struct xg_decision){.place = XG_PLACE_CPU};
     if (call->m < 1 || call->n < 1 || call->k < 1 || call->alpha == 0.0f) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_DEGENERATE);
         return;
     }
-    if (conf->reproducible)
-        model.cpu_scale = model.gpu_scale = 1.0;
-    decision->cpu_s = xg_policy_cpu_seconds(&model, call);
-    decision->gpu_s = xg_policy_gpu_seconds(&model, call);
+    predict(policy, conf, call, decision);
 
     if (conf->mode == XG_MODE_CPU) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_MODE);
@@ -206,19 +127,51 @@ void xg_policy_decide(const struct xg_machine *machine, const struct xg_conf *co
                      XG_REASON_MODE);
         decision->start = state == XG_ENGINE_COLD;
         decision->wait = true;
-    } else if (mnk(call) < FLOOR_MNK) {
+    } else if (mnk(call) < floor_mnk(policy, conf)) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_SMALL);
     } else if (decision->gpu_s >= GPU_FRACTION * decision->cpu_s) {
-        decide_place(decision, XG_PLACE_CPU, XG_REASON_MODEL);
+        decide_cpu(policy, conf, state, call, decision);
     } else {
-        decide_start(&model, conf, state, earned_s, decision);
+        decide_gpu(policy, conf, state, call, decision);
     }
 }
 
-double xg_policy_floor_mnk(const struct xg_conf *conf)
+/* Tiny products teach nothing: their time is overhead, and nothing is decided about them. */
+static bool teaches(const struct xg_sgemm *call, double seconds)
 {
-    if (conf->stats || conf->verbose >= 1 || conf->mode == XG_MODE_GPU ||
-        conf->mode == XG_MODE_COMPARE)
+    return mnk(call) >= FLOOR_MNK_LEAST && seconds > 0.0 && isfinite(seconds);
+}
+
+void xg_policy_observe_cpu(struct xg_policy *policy, const struct xg_sgemm *call,
+                           const struct xg_decision *decision, double seconds)
+{
+    if (!teaches(call, seconds))
+        return;
+    double predicted_s = xg_machine_cpu_seconds(&policy->machine, call);
+    xg_learn_observe(&policy->learn, XG_SIDE_CPU, call, predicted_s, seconds);
+    if (mnk(call) <= FLOOR_MNK)
+        xg_correction_add(&policy->small, 0.0f, (float)log(seconds / predicted_s));
+    if (decision->reason == XG_REASON_EARNING || decision->reason == XG_REASON_STARTING)
+        policy->earned_s += fmax(0.0, fmin(seconds, decision->cpu_s) - decision->gpu_s);
+}
+
+void xg_policy_observe_gpu(struct xg_policy *policy, const struct xg_conf *conf,
+                           const struct xg_sgemm *call, double seconds)
+{
+    if (!teaches(call, seconds))
+        return;
+    xg_learn_observe(&policy->learn, XG_SIDE_GPU, call,
+                     xg_machine_gpu_seconds(&policy->machine, conf->math, call), seconds);
+}
+
+double xg_policy_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,
+                           enum xg_engine_state state)
+{
+    if (conf->stats || conf->verbose >= 1)
         return 0.0;
-    return conf->mode == XG_MODE_CPU ? HUGE_VAL : FLOOR_MNK;
+    if (conf->mode == XG_MODE_CPU || state == XG_ENGINE_NONE || state == XG_ENGINE_FORKED)
+        return HUGE_VAL;
+    if (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE)
+        return 0.0;
+    return floor_mnk(policy, conf);
 }

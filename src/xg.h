@@ -52,13 +52,16 @@ struct xg_sgemm {
 
 /*
  * The CPU side of one intercepted call, given by the shim (or by a test).
- *   whole: repeats the caller's own call, argument for argument, in the caller's own BLAS.
- *   part:  computes any normalised product (a tile of the call) in the same library.
- * Both are called on the application's thread, may run for long, and cannot fail.
+ *   whole:   repeats the caller's own call, argument for argument, in the caller's own BLAS.
+ *   part:    computes any normalised product (a tile of the call) in the same library.
+ *   library: the file of that library, valid until the call ends; NULL where it is not known.
+ * whole and part are called on the application's thread, may run for long, and cannot fail. library
+ * may be NULL.
  */
 struct xg_cpu {
     void (*whole)(void *ctx);
     void (*part)(void *ctx, const struct xg_sgemm *part);
+    const char *(*library)(void *ctx);
     void *ctx;
 };
 

@@ -130,6 +130,13 @@ static void mode_compare(void)
     XT_CHECK(fake.calls("cuLaunchKernel") > 0, "the GPU computed nothing");
 }
 
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 static void small_stays(void)
 {
     const struct fx_shape small = {20, 30, 40, false, false, 1, 0, 0};
@@ -160,7 +167,7 @@ static void earning(void)
     const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0, products = 0;
-    const struct xg_cpu cpu = {slow_whole, slow_part, &wholes};
+    const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
     begin();
     while (products < 1000 && wholes == products) {
         fx_product_reset(&product);
@@ -172,6 +179,64 @@ static void earning(void)
              products);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "state %d", xg_engine_state_get());
     fx_product_check(&product, 1, "the first one on the GPU");
+    fx_product_destroy(&product);
+}
+
+/* A hundred products of a fifth of a millisecond, which the GPU would halve, are not worth a start;
+ * nor is any number that belongs on the CPU. */
+static void wait_200_us(void *ctx)
+{
+    double begin = now_s();
+    ++*(long *)ctx;
+    while (now_s() - begin < 200e-6)
+        ;
+}
+
+static void short_script(void)
+{
+    const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
+    struct fx_product product = fx_product_create(&medium, 6);
+    long wholes = 0;
+    const struct xg_cpu cpu = {.whole = wait_200_us, .part = slow_part, .ctx = &wholes};
+    begin();
+    for (int i = 0; i < 100; i++)
+        if (xg_dispatch_wants(400, 400, 400))
+            xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+        else
+            wait_200_us(&wholes);
+    XT_CHECK(wholes == 100 && fake.calls(NULL) == 0, "%ld on the CPU, %ld driver calls", wholes,
+             fake.calls(NULL));
+    fx_product_destroy(&product);
+}
+
+/* The program ends while the GPU that it earned is starting. */
+static void exit_while_starting(void)
+{
+    const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
+    struct fx_product product = fx_product_create(&medium, 6);
+    long wholes = 0;
+    const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
+    begin();
+    while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
+        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
+    xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    XT_CHECK(wholes < 1000 && fake.calls("cuLaunchKernel") == 0, "%ld on the CPU", wholes);
+    exit(xt_failures ? XT_FAIL : XT_PASS);
+}
+
+/* With no GPU to be had, nothing is asked any more. */
+static void given_up(void)
+{
+    const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
+    struct fx_product product = fx_product_create(&medium, 6);
+    long wholes = 0;
+    const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
+    begin();
+    while (wholes < 1000 && xg_dispatch_wants(8192, 8192, 8192))
+        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    XT_CHECK(wholes < 1000 && xg_engine_state_get() == XG_ENGINE_NONE, "after %ld products: %d",
+             wholes, xg_engine_state_get());
     fx_product_destroy(&product);
 }
 
@@ -251,6 +316,11 @@ static const struct fx_scenario scenarios[] = {
     {"small_stays", small_stays, "XGEMM_MODE=auto", NULL, NULL},
     {"earning", earning, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_INIT_MS=30", "not earned yet",
      "1 on the GPU"},
+    {"short_script", short_script, "XGEMM_MODE=auto", NULL, NULL},
+    {"short_script_told", short_script, "XGEMM_MODE=auto XGEMM_STATS=1", "100 on the CPU", NULL},
+    {"exit_while_starting", exit_while_starting, "XGEMM_MODE=auto FAKECUDA_INIT_MS=200", NULL,
+     NULL},
+    {"given_up", given_up, "XGEMM_MODE=auto FAKECUDA_DEVICES=0", NULL, NULL},
     {"forked", forked, "XGEMM_MODE=gpu", NULL, NULL},
     {"forked_stats", forked, "XGEMM_MODE=gpu XGEMM_STATS=1", "2 on the GPU", NULL},
     {"threads", threads, "XGEMM_MODE=gpu", NULL, NULL},

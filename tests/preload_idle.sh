@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A program that never multiplies does not notice the library; nor does one whose products are small.
+# A program that never multiplies does not notice the library, nor one whose products are small.
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 
@@ -29,7 +29,8 @@ fi
 unset XGEMM_MODE XGEMM_VERBOSE XGEMM_STATS XGEMM_LOG
 stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm
 program "$tmp/small" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm "$tmp/libone.so" -Wl,-rpath,"$tmp"
-LD_DEBUG=files preloaded "$tmp/small" own 9 >"$tmp/out" 2>"$tmp/files" || fail "small: exit status $?"
+LD_DEBUG=files preloaded "$tmp/small" own 9 >"$tmp/out" 2>"$tmp/files" ||
+    fail "small: exit status $?"
 grep -q 'own right' "$tmp/out" || fail "small: answers"
 grep -q libxgemm_shim "$tmp/files" || fail "small: the library is not preloaded"
 grep -E 'libcu|libnv' "$tmp/files" && fail "small: a driver is looked for"

@@ -55,8 +55,8 @@ echo 'one line' >"$tmp/input"
 "$run" --ab sh -c 'cat; "$0" own 9; exit 3' "$tmp/main" <"$tmp/input" >"$tmp/out" 2>"$tmp/err"
 expect "--ab: exit status" $? 3
 expect "--ab: output" "$(cat "$tmp/out")" "$(printf 'one line\nown right\none line\nown right')"
-for line in 'xgemm-run: CPU library .* s, exit status 3' 'xgemm-run: preloaded .* s, exit status 3' \
-    'xgemm: 2 products'; do
+for line in 'xgemm-run: CPU library .* s, exit status 3' \
+    'xgemm-run: preloaded .* s, exit status 3' 'xgemm: 2 products'; do
     grep -q "$line" "$tmp/err" || {
         cat "$tmp/err"
         fail "--ab does not report: $line"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* policy: predictions against measured times, corrections, and the whole table of decisions. */
+/* policy: the whole table of decisions, what start-up earns, and what is not asked about. */
 #include <math.h>
 
 #include "src/policy.h"
@@ -12,120 +12,46 @@ static struct xg_sgemm shape(int64_t m, int64_t n, int64_t k)
     return call;
 }
 
-/* OpenBLAS 0.3.26 on 16 cores, milliseconds. */
-static void test_cpu_fit(void)
+static struct xg_policy policy;
+
+static void begin(int cores)
 {
-    static const struct {
-        int64_t m, n, k;
-        double ms;
-    } measured[] = {
-        {64, 64, 64, 0.0036},      {128, 128, 128, 0.046},    {256, 256, 256, 0.11},
-        {512, 512, 512, 0.45},     {1000, 1000, 1000, 3.3},   {2048, 2048, 2048, 17.4},
-        {4096, 4096, 4096, 120.0}, {8192, 8192, 8192, 942.0}, {8192, 4096, 64, 6.3},
-        {64, 8192, 8192, 12.2},    {1, 8192, 8192, 6.2},      {100000, 64, 64, 2.4},
-        {128, 128, 100000, 14.8},  {512, 4096, 1024, 4.6},    {3000, 777, 1533, 8.2},
-    };
-    struct xg_machine machine;
-
-    xg_machine_init(&machine, 16);
-    for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
-        struct xg_sgemm call = shape(measured[i].m, measured[i].n, measured[i].k);
-        double ratio = xg_policy_cpu_seconds(&machine, &call) * 1e3 / measured[i].ms;
-
-        XT_CHECK(ratio >= 0.6 && ratio <= 1.5, "%ld,%ld,%ld: %.2f of %g ms", (long)measured[i].m,
-                 (long)measured[i].n, (long)measured[i].k, ratio, measured[i].ms);
-    }
+    memset(&policy, 0, sizeof policy);
+    xg_machine_init(&policy.machine, cores);
 }
 
-/* Never below what the link and the arithmetic allow, and within reach of it for large products. */
-static void test_gpu_floor(void)
+static struct xg_decision decide(const struct xg_conf *conf, enum xg_engine_state state,
+                                 const struct xg_sgemm *call)
 {
-    struct xg_machine machine;
-
-    xg_machine_init(&machine, 16);
-    for (int64_t size = 1; size <= 16384; size *= 2) {
-        struct xg_sgemm call = shape(size, size, size);
-        double elements = (double)size * (double)size;
-        double floor = fmax(8.0 * elements / machine.up_bytes_per_s,
-                            2.0 * elements * (double)size / machine.gpu_flops);
-        double predicted = xg_policy_gpu_seconds(&machine, &call);
-
-        XT_CHECK(predicted > floor, "%ld", (long)size);
-        XT_CHECK(size < 2048 || predicted < 1.7 * floor, "%ld: %g of %g", (long)size, predicted,
-                 floor);
-    }
+    struct xg_decision decision;
+    memset(&decision, 0xff, sizeof decision);
+    xg_policy_decide(&policy, conf, state, call, &decision);
+    return decision;
 }
 
-static void test_extremes(void)
+/* The CPU takes `scale` times what is expected, for so many calls. */
+static void run_cpu(const struct xg_sgemm *call, double scale, int calls)
 {
-    static const int64_t sizes[] = {1, 7, 4096, INT32_MAX, (int64_t)1 << 40};
-    struct xg_machine machine;
-
-    for (int cores = 0; cores <= 256; cores = 2 * cores + 1) {
-        xg_machine_init(&machine, cores);
-        for (int i = 0; i < 125; i++) {
-            struct xg_sgemm call = shape(sizes[i % 5], sizes[i / 5 % 5], sizes[i / 25]);
-            double cpu = xg_policy_cpu_seconds(&machine, &call);
-            double gpu = xg_policy_gpu_seconds(&machine, &call);
-
-            XT_CHECK(isfinite(cpu) && cpu > 0.0, "%d cores: %g", cores, cpu);
-            XT_CHECK(isfinite(gpu) && gpu > 0.0, "%d cores: %g", cores, gpu);
-        }
-    }
+    const struct xg_decision decision = {.reason = XG_REASON_MODEL};
+    double seconds = scale * xg_machine_cpu_seconds(&policy.machine, call);
+    for (int i = 0; i < calls; i++)
+        xg_policy_observe_cpu(&policy, call, &decision, seconds);
 }
 
-/* The model comes to what is measured, in steps of at most 2, and one outlier hardly moves it. */
-static void test_observe(void)
-{
-    struct xg_machine machine;
-    struct xg_sgemm call = shape(1000, 1000, 1000), small = shape(8, 8, 8);
-    double first, before, after;
-
-    xg_machine_init(&machine, 16);
-    first = xg_policy_cpu_seconds(&machine, &call);
-    for (int i = 0; i < 60; i++) {
-        before = xg_policy_cpu_seconds(&machine, &call);
-        xg_policy_observe_cpu(&machine, &call, 100.0 * first);
-        after = xg_policy_cpu_seconds(&machine, &call);
-        XT_CHECK(after >= before * (1.0 - 1e-9) && after <= 2.0 * before, "%g to %g", before,
-                 after);
-    }
-    XT_CHECK(fabs(after / (100.0 * first) - 1.0) < 0.05, "%g", after / first);
-    xg_policy_observe_cpu(&machine, &call, 1e9);
-    XT_CHECK_LE(xg_policy_cpu_seconds(&machine, &call), 1.16 * after, "outlier");
-
-    before = xg_policy_cpu_seconds(&machine, &call);
-    xg_policy_observe_cpu(&machine, &call, 0.0);
-    xg_policy_observe_cpu(&machine, &call, -1.0);
-    xg_policy_observe_cpu(&machine, &call, NAN);
-    xg_policy_observe_cpu(&machine, &call, INFINITY);
-    call.k = 0;
-    xg_policy_observe_cpu(&machine, &call, 1.0);
-    call.k = 1000;
-    XT_CHECK(xg_policy_cpu_seconds(&machine, &call) == before, "nonsense moves nothing");
-    for (int i = 0; i < 100; i++)
-        xg_policy_observe_cpu(&machine, &small, 1e-3);
-    XT_CHECK(xg_policy_cpu_seconds(&machine, &call) == before, "small products move nothing");
-
-    before = xg_policy_gpu_seconds(&machine, &call);
-    xg_policy_observe_gpu(&machine, &call, 5.0);
-    XT_CHECK(xg_policy_gpu_seconds(&machine, &call) == before, "the first GPU call is ignored");
-    xg_policy_observe_gpu(&machine, &call, 1.5 * before);
-    XT_CHECK(fabs(xg_policy_gpu_seconds(&machine, &call) / before - 1.5) < 1e-9,
-             "the second counts");
-}
-
-/* No product below the floor is predicted to pay on the GPU, on whatever number of cores. */
+/* What is forwarded unasked would have stayed on the CPU, whatever its shape and the machine. */
 static void test_floor(void)
 {
-    struct xg_conf conf = {0};
-    struct xg_machine machine;
-    double floor = xg_policy_floor_mnk(&conf);
+    const struct xg_conf quiet = {.mode = XG_MODE_AUTO};
+    const struct xg_sgemm small = shape(60, 60, 60);
+    struct xg_conf conf = quiet;
     int below = 0;
 
-    XT_CHECK(floor >= 32.0 * 32.0 * 32.0 && floor <= 128.0 * 128.0 * 128.0, "%g", floor);
     for (int cores = 1; cores <= 64; cores *= 4) {
-        xg_machine_init(&machine, cores);
+        begin(cores);
+        double unseen = xg_policy_floor_mnk(&policy, &quiet, XG_ENGINE_COLD);
+        run_cpu(&small, 1.0, 8);
+        double floor = xg_policy_floor_mnk(&policy, &quiet, XG_ENGINE_READY);
+        XT_CHECK(unseen == 32768.0 && floor == 262144.0, "%d cores: %g, %g", cores, unseen, floor);
         for (int i = 0; i < 20 * 20 * 20; i++) {
             struct xg_sgemm call =
                 shape((int64_t)1 << i % 20, (int64_t)1 << i / 20 % 20, (int64_t)1 << i / 400);
@@ -133,38 +59,133 @@ static void test_floor(void)
             if ((double)call.m * (double)call.n * (double)call.k >= floor)
                 continue;
             below++;
-            XT_CHECK(xg_policy_cpu_seconds(&machine, &call) <
-                         xg_policy_gpu_seconds(&machine, &call),
+            XT_CHECK(xg_machine_cpu_seconds(&policy.machine, &call) <
+                         xg_machine_gpu_seconds(&policy.machine, XG_MATH_ACCURATE, &call),
                      "%ld %ld %ld on %d cores", (long)call.m, (long)call.n, (long)call.k, cores);
         }
     }
     XT_CHECK(below > 1000, "%d", below);
 
+    /* A plain loop: its small products are worth a question. */
+    begin(16);
+    run_cpu(&small, 40.0, 8);
+    double slow = xg_policy_floor_mnk(&policy, &quiet, XG_ENGINE_READY);
+    XT_CHECK(slow >= 32768.0 && slow < 100000.0, "%g", slow);
+    conf.reproducible = 1;
+    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_READY) == 262144.0, "by shape alone");
+
+    XT_CHECK(xg_policy_floor_mnk(&policy, &quiet, XG_ENGINE_NONE) == HUGE_VAL, "no GPU");
+    XT_CHECK(xg_policy_floor_mnk(&policy, &quiet, XG_ENGINE_FORKED) == HUGE_VAL, "no GPU here");
+    conf = quiet;
     conf.stats = 1;
-    XT_CHECK(xg_policy_floor_mnk(&conf) == 0.0, "statistics count every call");
+    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_NONE) == 0.0, "every call counts");
     conf.mode = XG_MODE_CPU;
-    XT_CHECK(xg_policy_floor_mnk(&conf) == 0.0, "cpu mode too");
+    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "cpu mode too");
     conf.stats = 0;
-    XT_CHECK(xg_policy_floor_mnk(&conf) == HUGE_VAL, "cpu");
+    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == HUGE_VAL, "cpu");
     conf.verbose = 1;
-    XT_CHECK(xg_policy_floor_mnk(&conf) == 0.0, "a line a call");
+    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "a line a call");
     conf.verbose = 0;
     conf.mode = XG_MODE_GPU;
-    XT_CHECK(xg_policy_floor_mnk(&conf) == 0.0, "gpu");
+    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "gpu");
     conf.mode = XG_MODE_COMPARE;
-    XT_CHECK(xg_policy_floor_mnk(&conf) == 0.0, "compare");
+    XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "compare");
+}
+
+/* A short product that is where it belongs is not looked at each time; another one is. */
+static void test_settled(void)
+{
+    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+    const struct xg_sgemm clear = shape(66, 66, 66), near = shape(256, 256, 256);
+    const struct xg_sgemm slow = shape(1, 32768, 32768);
+
+    begin(16);
+    XT_CHECK(!decide(&conf, XG_ENGINE_READY, &near).settled, "never seen");
+    run_cpu(&clear, 0.2, 5);
+    struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &clear);
+    XT_CHECK(decision.place == XG_PLACE_CPU && decision.settled, "far from the GPU");
+    decision = decide(&(struct xg_conf){.reproducible = 1}, XG_ENGINE_READY, &clear);
+    XT_CHECK(decision.place == XG_PLACE_CPU && !decision.settled, "one shape decides for others");
+    run_cpu(&near, 0.6, 5);
+    XT_CHECK(!decide(&conf, XG_ENGINE_READY, &near).settled, "the GPU was never tried");
+    XT_CHECK(decide(&conf, XG_ENGINE_COLD, &near).settled, "there is no GPU to try");
+    for (int i = 0; i < 4; i++)
+        xg_policy_observe_gpu(&policy, &conf, &near, 2e-4);
+    run_cpu(&near, 0.6, 1);
+    XT_CHECK(decide(&conf, XG_ENGINE_READY, &near).settled, "the GPU was tried");
+    run_cpu(&slow, 1.0, 5);
+    XT_CHECK(!decide(&conf, XG_ENGINE_READY, &slow).settled, "asking does not show");
+    XT_CHECK(!decide(&conf, XG_ENGINE_READY, &(struct xg_sgemm){0}).settled, "nothing");
+}
+
+/* The slower side is tried now and then, and what it takes decides from then on. */
+static void test_trial(void)
+{
+    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+    const struct xg_sgemm call = shape(180, 180, 180);
+    double cpu_s, gpu_s;
+    int first = 0, tries = 0;
+
+    begin(16);
+    cpu_s = xg_machine_cpu_seconds(&policy.machine, &call);
+    gpu_s = xg_machine_gpu_seconds(&policy.machine, XG_MATH_ACCURATE, &call);
+    XT_CHECK(cpu_s < gpu_s && gpu_s < 3 * cpu_s, "%g, %g: the shape is no test", cpu_s, gpu_s);
+    for (int i = 0; i < 1000; i++) {
+        struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &call);
+        if (decision.place == XG_PLACE_CPU) {
+            xg_policy_observe_cpu(&policy, &call, &decision, cpu_s);
+        } else {
+            tries++;
+            first = first ? first : i;
+            xg_policy_observe_gpu(&policy, &conf, &call, gpu_s);
+        }
+        XT_CHECK(decide(&(struct xg_conf){.reproducible = 1}, XG_ENGINE_READY, &call).place ==
+                     XG_PLACE_CPU,
+                 "tried in reproducible mode");
+    }
+    XT_CHECK(first > 0 && first < 50 && tries < 40, "first %d, %d of 1000", first, tries);
+    for (int i = 0, gpu = 0; i < 2000 && gpu < 10; i++) {
+        struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &call);
+        gpu = decision.place == XG_PLACE_GPU ? gpu + 1 : 0;
+        if (gpu)
+            xg_policy_observe_gpu(&policy, &conf, &call, 0.3 * cpu_s);
+        else
+            xg_policy_observe_cpu(&policy, &call, &decision, cpu_s);
+        XT_CHECK(i < 1999, "a GPU that became faster is never found");
+    }
+}
+
+/* Start-up is earned by what the GPU would have saved, and by nothing else. */
+static void test_earning(void)
+{
+    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+    const struct xg_sgemm call = shape(1024, 1024, 1024), cpu_call = shape(1, 8192, 8192);
+    int calls = 0;
+
+    begin(16);
+    for (int i = 0; i < 1000; i++) {
+        struct xg_decision decision = decide(&conf, XG_ENGINE_COLD, &cpu_call);
+        XT_CHECK(!decision.start && decision.place == XG_PLACE_CPU, "earned by CPU products");
+        xg_policy_observe_cpu(&policy, &cpu_call, &decision, decision.cpu_s);
+    }
+    XT_CHECK(policy.earned_s == 0.0, "%g", policy.earned_s);
+    for (bool started = false; !started && calls < 10000; calls++) {
+        struct xg_decision decision = decide(&conf, XG_ENGINE_COLD, &call);
+        started = decision.start;
+        XT_CHECK(decision.place == XG_PLACE_CPU && !decision.wait, "a wait");
+        xg_policy_observe_cpu(&policy, &call, &decision, 2.3e-3);
+    }
+    /* 0.5 s, at about 1.9 ms a call. */
+    XT_CHECK(calls > 200 && calls < 400, "started after %d calls", calls);
 }
 
 static void check(const struct xg_conf *conf, enum xg_engine_state state, double earned_s,
                   struct xg_sgemm call, enum xg_place place, enum xg_reason reason, bool start,
                   bool wait)
 {
-    struct xg_machine machine;
-    struct xg_decision d;
-
-    xg_machine_init(&machine, 16);
-    memset(&d, 0xff, sizeof d);
-    xg_policy_decide(&machine, conf, state, earned_s, &call, &d);
+    begin(16);
+    policy.earned_s = earned_s;
+    struct xg_decision d = decide(conf, state, &call);
     XT_CHECK(d.place == place && d.reason == reason && d.start == start && d.wait == wait,
              "mode %d state %d earned %g %ldx%ldx%ld: place %d, %s, start %d, wait %d", conf->mode,
              state, earned_s, (long)call.m, (long)call.n, (long)call.k, d.place,
@@ -229,15 +250,15 @@ static void test_reproducible(void)
     static const enum xg_place places[] = {XG_PLACE_GPU, XG_PLACE_CPU, XG_PLACE_CPU};
 
     for (int i = 0; i < 27; i++) {
-        struct xg_machine machine;
-        struct xg_decision d;
+        const struct xg_decision none = {.reason = XG_REASON_MODEL};
 
-        xg_machine_init(&machine, 16);
+        begin(16);
+        policy.earned_s = i / 9;
         for (int o = 0; o < 40; o++) {
-            xg_policy_observe_cpu(&machine, &calls[0], i / 9 == 1 ? 1e-6 : 10.0);
-            xg_policy_observe_gpu(&machine, &calls[0], i / 9 == 1 ? 10.0 : 1e-6);
+            xg_policy_observe_cpu(&policy, &calls[0], &none, i / 9 == 1 ? 1e-6 : 10.0);
+            xg_policy_observe_gpu(&policy, &conf, &calls[0], i / 9 == 1 ? 10.0 : 1e-6);
         }
-        xg_policy_decide(&machine, &conf, states[i / 3 % 3], i / 9, &calls[i % 3], &d);
+        struct xg_decision d = decide(&conf, states[i / 3 % 3], &calls[i % 3]);
         XT_CHECK(d.place == places[i % 3], "%d: %d", i, d.place);
         XT_CHECK(d.wait == (d.place == XG_PLACE_GPU), "%d", i);
     }
@@ -245,11 +266,10 @@ static void test_reproducible(void)
 
 int main(void)
 {
-    test_cpu_fit();
-    test_gpu_floor();
-    test_extremes();
-    test_observe();
     test_floor();
+    test_settled();
+    test_trial();
+    test_earning();
     test_auto();
     test_modes();
     test_reproducible();

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* A search along one figure after the other, in steps that shrink. */
+#include "fit.h"
+
+#include <math.h>
+
+#include "../src/calibration.h"
+
+static double predict(const struct xg_machine *machine, enum xg_side side,
+                      const struct xg_sgemm *call)
+{
+    return side == XG_SIDE_CPU ? xg_machine_cpu_seconds(machine, call)
+                               : xg_machine_gpu_seconds(machine, XG_MATH_ACCURATE, call);
+}
+
+static double misfit(const struct xg_machine *machine, enum xg_side side,
+                     const struct fit_sample *samples, int count, double power)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++) {
+        double ratio = predict(machine, side, &samples[i].call) / samples[i].seconds;
+        sum += pow(fabs(log(ratio)), power);
+    }
+    return pow(sum / count, 1 / power);
+}
+
+double fit_machine(struct xg_machine *machine, enum xg_side side, const struct fit_sample *samples,
+                   int count)
+{
+    const double power = 1.5;
+    double best = misfit(machine, side, samples, count, power);
+    /* 1.0005 is finer than any clock; a figure of no weight may go far, hence the many rounds. */
+    for (double step = 2.0; step > 1.0005;) {
+        bool moved = false;
+        double least, most, *figure;
+        for (int i = 0; (figure = xg_calibration_figure(machine, side, i, &least, &most)); i++)
+            for (int up = 0; up < 2; up++) {
+                double before = *figure;
+                *figure = fmax(least, fmin(up ? before * step : before / step, most));
+                double tried = misfit(machine, side, samples, count, power);
+                moved |= tried < best * (1 - 1e-6);
+                if (tried < best)
+                    best = tried;
+                else
+                    *figure = before;
+            }
+        if (!moved)
+            step = sqrt(step);
+    }
+    return misfit(machine, side, samples, count, 2.0);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The two interfaces of SGEMM with 32-bit integers. */
+#ifndef BENCH_NOTHING_H
+#define BENCH_NOTHING_H
+
+#include <stddef.h>
+
+void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
+                 const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+void sgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
+            const float *alpha, const float *a, const int *lda, const float *b, const int *ldb,
+            const float *beta, float *c, const int *ldc, size_t transa_length,
+            size_t transb_length);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* What a call that stays on the CPU costs more under the preload, over a library that does nothing.
+ */
+/*
+ * usage: overhead [LIBRARY]    the library to preload; XG_SO, or .libs/libxgemm_shim.so
+ *
+ * Runs itself without and with the preload. Each figure is the least of many batches: what the code
+ * costs, and not what the machine did meanwhile.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nothing.h"
+
+enum { BATCH = 4000, BATCHES = 100 };
+
+static float a[1], b[1], c[1];
+
+static void call_c(int size)
+{
+    cblas_sgemm(101, 111, 111, size, size, size, 1, a, size, b, size, 0, c, size);
+}
+
+static void call_fortran(int size)
+{
+    const float one = 1, zero = 0;
+    sgemm_("N", "N", &size, &size, &size, &one, a, &size, b, &size, &zero, c, &size, 1, 1);
+}
+
+static const struct way {
+    const char *name;
+    void (*call)(int size);
+    int first, sizes; /* the sizes take turns */
+} ways[] = {
+    {"cblas_sgemm, 8^3: below the floor", call_c, 8, 1},
+    {"sgemm_, 8^3: below the floor", call_fortran, 8, 1},
+    {"cblas_sgemm, 100^3: kept by the model", call_c, 100, 1},
+    {"sgemm_, 100^3: kept by the model", call_fortran, 100, 1},
+    {"cblas_sgemm, 8 sizes in turns from 100^3", call_c, 100, 8},
+    {"cblas_sgemm, 100 sizes in turns from 70^3", call_c, 70, 100},
+};
+
+enum { WAYS = sizeof ways / sizeof ways[0] };
+
+static double now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
+}
+
+static double measure(const struct way *way)
+{
+    double least = INFINITY;
+    for (int batch = 0; batch < BATCHES; batch++) {
+        double begin = now_ns();
+        for (int i = 0, at = 0; i < BATCH; i++) {
+            way->call(way->first + at);
+            at = at + 1 < way->sizes ? at + 1 : 0;
+        }
+        least = fmin(least, (now_ns() - begin) / BATCH);
+    }
+    return least;
+}
+
+/* Runs this program with the library in front; NULL: with none. Fills ns. */
+static void run(const char *library, double ns[WAYS])
+{
+    int ends[2];
+    if (pipe(ends))
+        exit(EXIT_FAILURE);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char descriptor[16];
+        snprintf(descriptor, sizeof descriptor, "%d", ends[1]);
+        if (library)
+            setenv("LD_PRELOAD", library, 1);
+        else
+            unsetenv("LD_PRELOAD");
+        execl("/proc/self/exe", "overhead", "--measure", descriptor, (char *)NULL);
+        _exit(EXIT_FAILURE);
+    }
+    close(ends[1]);
+    FILE *in = fdopen(ends[0], "r");
+    for (int i = 0; i < WAYS; i++)
+        if (!in || fread(&ns[i], sizeof ns[i], 1, in) != 1) {
+            fprintf(stderr, "the run %s a preload said nothing\n", library ? "with" : "without");
+            exit(EXIT_FAILURE);
+        }
+    fclose(in);
+    waitpid(pid, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+    double alone[WAYS], preloaded[WAYS];
+    if (argc == 3 && !strcmp(argv[1], "--measure")) {
+        for (int i = 0; i < WAYS; i++)
+            alone[i] = measure(&ways[i]);
+        return write(atoi(argv[2]), alone, sizeof alone) == sizeof alone ? EXIT_SUCCESS
+                                                                         : EXIT_FAILURE;
+    }
+    const char *library = argc > 1 ? argv[1] : getenv("XG_SO");
+    run(NULL, alone);
+    run(library ? library : ".libs/libxgemm_shim.so", preloaded);
+    printf("%-44s %10s %10s %10s\n", "ns a call", "alone", "preloaded", "more");
+    for (int i = 0; i < WAYS; i++)
+        printf("%-44s %10.1f %10.1f %10.1f\n", ways[i].name, alone[i], preloaded[i],
+               preloaded[i] - alone[i]);
+    return EXIT_SUCCESS;
+}

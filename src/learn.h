@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* What observed times say about predicted ones, by side and kind of product. Pure. */
+#ifndef XG_LEARN_H
+#define XG_LEARN_H
+
+#include "xg.h"
+
+enum xg_side { XG_SIDE_CPU, XG_SIDE_GPU, XG_SIDE_COUNT };
+
+/* The logarithm of observed over predicted, and how many observations it stands for. */
+struct xg_correction {
+    float log_ratio, weight;
+    int doubts; /* observations just now that took far longer than all before: may be chance */
+};
+
+/* One more observation; above: what is expected of it where nothing was observed yet. */
+void xg_correction_add(struct xg_correction *correction, float above, float log_ratio);
+
+enum {
+    XG_LEARN_FLOPS = 8,     /* classes of FLOPs, eightfold each */
+    XG_LEARN_INTENSITY = 6, /* of FLOPs a byte, fourfold each */
+    XG_LEARN_LEAST = 3,     /* which of m, n, k is the least */
+    XG_LEARN_KINDS = XG_LEARN_INTENSITY * XG_LEARN_LEAST,
+    XG_LEARN_CLASSES = XG_LEARN_FLOPS * XG_LEARN_KINDS,
+    XG_LEARN_SETS = 256,
+    XG_LEARN_WAYS = 4
+};
+
+/* Shapes whose dimensions agree to a quarter. A fifth one in a set displaces another. */
+struct xg_learn_shape {
+    uint32_t key;      /* 0: free */
+    enum xg_side last; /* ran there */
+    int turns;         /* how often it went from side to side */
+    double credit_s;   /* what trying the other side may cost */
+    struct xg_correction side[XG_SIDE_COUNT];
+};
+
+/*
+ * Three levels, each correcting what the one above says: products of about this size, the class,
+ * the shape. Classes vote for the first level and the median wins, so that one kind of product that
+ * goes badly says nothing about the others. All zeros: nothing observed, predictions stand.
+ */
+struct xg_learn {
+    float common[XG_SIDE_COUNT][XG_LEARN_FLOPS];
+    struct xg_correction classes[XG_SIDE_COUNT][XG_LEARN_CLASSES]; /* by FLOPs first */
+    struct xg_learn_shape shapes[XG_LEARN_SETS][XG_LEARN_WAYS];
+    bool begun[XG_SIDE_COUNT];
+};
+
+/* Which shapes are one, to the learner: 24 bits, never 0. m, n, k >= 1. */
+uint32_t xg_learn_key(int64_t m, int64_t n, int64_t k);
+
+/* What to multiply a prediction by. call: m, n, k >= 1 here and below. */
+double xg_learn_scale(const struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call);
+
+/*
+ * *call took `seconds` on that side, where predicted_s (not scaled) was expected. The first
+ * observation of a side is ignored: it pays for threads, kernels and memory. So is nonsense. Not
+ * from two threads at once: the caller locks.
+ */
+void xg_learn_observe(struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call,
+                      double predicted_s, double seconds);
+
+/*
+ * True when the shape has run on the other side often enough to risk extra_s on this one, which
+ * might be better than is thought. A small share of the time is spent so, less with every answer.
+ */
+bool xg_learn_dares(const struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call,
+                    double extra_s);
+
+/* Observations of the shape, or where it is new those of its class, that count; at most 5. */
+double xg_learn_weight(const struct xg_learn *learn, enum xg_side side,
+                       const struct xg_sgemm *call);
+
+#endif

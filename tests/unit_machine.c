@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* machine: predictions against measured times, and which side they favour. */
+#include <math.h>
+
+#include "src/machine.h"
+#include "xt.h"
+
+static struct xg_sgemm shape(int64_t m, int64_t n, int64_t k)
+{
+    return (struct xg_sgemm){.m = m, .n = n, .k = k, .alpha = 1.0f};
+}
+
+/* One H200 and 16 cores: OpenBLAS on 16 threads, and this library's pipeline; milliseconds. */
+static const struct {
+    int64_t m, n, k;
+    double cpu_ms, gpu_ms;
+} measured[] = {
+    {64, 64, 64, 0.0041, 0.064},   {128, 128, 128, 0.0395, 0.0554}, {256, 256, 256, 0.105, 0.108},
+    {512, 512, 512, 0.442, 0.178}, {1024, 1024, 1024, 2.30, 0.49},  {2048, 2048, 2048, 14.5, 1.49},
+    {4096, 4096, 4096, 107, 5.0},  {8192, 8192, 8192, 830, 27.1},   {8192, 4096, 64, 6.2, 3.34},
+    {64, 8192, 8192, 15.5, 7.2},   {100000, 64, 64, 2.9, 1.54},     {128, 128, 100000, 13.7, 4.95},
+    {3000, 777, 1533, 7.6, 1.02},
+};
+
+enum { MEASURED = sizeof measured / sizeof measured[0] };
+
+static void test_fit(void)
+{
+    struct xg_machine machine;
+    xg_machine_init(&machine, 16);
+    for (int i = 0; i < MEASURED; i++) {
+        struct xg_sgemm call = shape(measured[i].m, measured[i].n, measured[i].k);
+        double cpu_ms = 1e3 * xg_machine_cpu_seconds(&machine, &call);
+        double gpu_ms = 1e3 * xg_machine_gpu_seconds(&machine, XG_MATH_ACCURATE, &call);
+        XT_CHECK(cpu_ms >= measured[i].cpu_ms / 1.6 && cpu_ms <= measured[i].cpu_ms * 1.6,
+                 "%ld,%ld,%ld: CPU %.3g of %.3g ms", (long)call.m, (long)call.n, (long)call.k,
+                 cpu_ms, measured[i].cpu_ms);
+        XT_CHECK(gpu_ms >= measured[i].gpu_ms / 1.5 && gpu_ms <= measured[i].gpu_ms * 1.5,
+                 "%ld,%ld,%ld: GPU %.3g of %.3g ms", (long)call.m, (long)call.n, (long)call.k,
+                 gpu_ms, measured[i].gpu_ms);
+        /* Where one side is faster by more than a tenth, it is the predicted one. */
+        double ratio = measured[i].gpu_ms / measured[i].cpu_ms;
+        XT_CHECK(fabs(log(ratio)) < 0.1 || (gpu_ms < cpu_ms) == (ratio < 1.0),
+                 "%ld,%ld,%ld: the wrong side", (long)call.m, (long)call.n, (long)call.k);
+    }
+}
+
+/* Never below what the link allows, and near its floor for large products. */
+static void test_gpu_floor(void)
+{
+    struct xg_machine machine;
+    xg_machine_init(&machine, 16);
+    for (int64_t size = 1; size <= 16384; size *= 2) {
+        struct xg_sgemm call = shape(size, size, size);
+        const struct xg_kernel *row =
+            xg_select(&machine.device, XG_MATH_ACCURATE, NULL, size, size, size);
+        double kernel = xg_select_cycles(row, &machine.device, size, size, size);
+        double floor = fmax(8.0 * (double)(size * size) / machine.up_bytes_per_s,
+                            kernel / machine.gpu_clock_hz);
+        double predicted = xg_machine_gpu_seconds(&machine, XG_MATH_ACCURATE, &call);
+        XT_CHECK(predicted > floor, "%ld", (long)size);
+        XT_CHECK(size < 8192 || predicted < 1.3 * floor, "%ld: %g of %g", (long)size, predicted,
+                 floor);
+    }
+}
+
+static void test_extremes(void)
+{
+    static const int64_t sizes[] = {1, 7, 4096, INT32_MAX, (int64_t)1 << 40};
+    struct xg_machine machine;
+    for (int cores = 0; cores <= 256; cores = 2 * cores + 1) {
+        xg_machine_init(&machine, cores);
+        for (int i = 0; i < 125; i++) {
+            struct xg_sgemm call = shape(sizes[i % 5], sizes[i / 5 % 5], sizes[i / 25]);
+            double cpu = xg_machine_cpu_seconds(&machine, &call);
+            double gpu = xg_machine_gpu_seconds(&machine, XG_MATH_STRICT, &call);
+            XT_CHECK(isfinite(cpu) && cpu > 0.0, "%d cores: %g", cores, cpu);
+            XT_CHECK(isfinite(gpu) && gpu > 0.0, "%d cores: %g", cores, gpu);
+        }
+    }
+}
+
+/* A device that no kernel serves is predicted too, and not as a fast one. */
+static void test_no_kernel(void)
+{
+    const struct xg_sgemm call = shape(4096, 4096, 4096);
+    struct xg_machine machine;
+    xg_machine_init(&machine, 16);
+    double with = xg_machine_gpu_seconds(&machine, XG_MATH_ACCURATE, &call);
+    machine.device.images = false;
+    double without = xg_machine_gpu_seconds(&machine, XG_MATH_ACCURATE, &call);
+    XT_CHECK(isfinite(without) && without > with, "%g, %g", without, with);
+    machine.device.cublas = true;
+    double library = xg_machine_gpu_seconds(&machine, XG_MATH_ACCURATE, &call);
+    XT_CHECK(library > 0.3 * with && library < 2.0 * with, "cuBLAS: %g, ours: %g", library, with);
+}
+
+static void test_even(void)
+{
+    struct xg_machine machine;
+    xg_machine_init(&machine, 16);
+    double last = INFINITY;
+    for (double scale = 0.1; scale < 1e4; scale *= 2) {
+        double even = xg_machine_even_mnk(&machine, scale);
+        XT_CHECK(even >= 0.0 && even <= last, "%g: %g", scale, even);
+        last = even;
+    }
+    XT_CHECK(last == 0.0, "%g", last);
+}
+
+int main(void)
+{
+    test_fit();
+    test_gpu_floor();
+    test_extremes();
+    test_no_kernel();
+    test_even();
+    return xt_done();
+}
