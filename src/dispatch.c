@@ -158,8 +158,10 @@ static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
     record->up_bytes = result.up_bytes;
     record->down_bytes = result.down_bytes;
     if (status == XG_DECLINED) {
-        record->reason =
-            xg_engine_state_get() == XG_ENGINE_READY ? XG_REASON_BUSY : XG_REASON_NO_GPU;
+        bool ready = xg_engine_state_get() == XG_ENGINE_READY;
+        record->reason = !ready        ? XG_REASON_NO_GPU
+                         : result.busy ? XG_REASON_BUSY
+                                       : XG_REASON_MEMORY;
         return false;
     }
     if (status != XG_OK) {

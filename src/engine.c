@@ -246,8 +246,10 @@ enum xg_status xg_engine_gemm(const struct xg_sgemm *call, const struct xg_conf 
         return XG_DECLINED;
     int lane;
     enum xg_status status = acquire_lane(wait, &lane);
-    if (status == XG_DECLINED)
+    if (status == XG_DECLINED) {
+        result->busy = true;
         return status;
+    }
     if (status != XG_OK) {
         cpu->whole(cpu->ctx);
         return status;

@@ -48,11 +48,17 @@ static pthread_once_t report_once = PTHREAD_ONCE_INIT;
 const char *xg_reason_text(enum xg_reason reason)
 {
     static const char *const texts[XG_REASON_COUNT] = {
-        [XG_REASON_MODE] = "XGEMM_MODE",       [XG_REASON_SMALL] = "too small",
-        [XG_REASON_MODEL] = "cost model",      [XG_REASON_EARNING] = "GPU start-up not earned yet",
-        [XG_REASON_STARTING] = "GPU starting", [XG_REASON_BUSY] = "GPU busy",
-        [XG_REASON_FORKED] = "forked child",   [XG_REASON_NO_GPU] = "no usable GPU",
-        [XG_REASON_FAILED] = "GPU failed",     [XG_REASON_DEGENERATE] = "nothing to multiply",
+        [XG_REASON_MODE] = "XGEMM_MODE",
+        [XG_REASON_SMALL] = "too small",
+        [XG_REASON_MODEL] = "cost model",
+        [XG_REASON_EARNING] = "GPU start-up not earned yet",
+        [XG_REASON_STARTING] = "GPU starting",
+        [XG_REASON_BUSY] = "GPU busy",
+        [XG_REASON_MEMORY] = "does not fit device memory",
+        [XG_REASON_FORKED] = "forked child",
+        [XG_REASON_NO_GPU] = "no usable GPU",
+        [XG_REASON_FAILED] = "GPU failed",
+        [XG_REASON_DEGENERATE] = "nothing to multiply",
     };
 
     return (unsigned)reason < XG_REASON_COUNT ? texts[reason] : "unknown";

@@ -19,6 +19,7 @@ enum xg_reason {
     XG_REASON_EARNING,    /* the GPU would be faster, but start-up is not earned yet */
     XG_REASON_STARTING,   /* the GPU is starting in the background */
     XG_REASON_BUSY,       /* the GPU is computing other threads' calls */
+    XG_REASON_MEMORY,     /* it does not fit the device memory, not even in tiles */
     XG_REASON_FORKED,     /* child of a process that used the GPU */
     XG_REASON_NO_GPU,     /* no driver, no device, or no kernel for the device */
     XG_REASON_FAILED,     /* a failure on the GPU: finished by the CPU */

@@ -69,6 +69,7 @@ struct xg_cpu {
 struct xg_gemm_result {
     const char *kernel;            /* the row that computed (the first one, where several did) */
     uint64_t up_bytes, down_bytes; /* moved over the link */
+    bool busy;                     /* every lane was taken: nothing was tried */
     int64_t tiles, tiles_done; /* of C; done: committed to the caller's memory by the GPU's side */
 };
 
