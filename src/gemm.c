@@ -90,7 +90,7 @@ static void choose_blocks(struct xg_pipe *pipe)
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
     double up_bytes = k * (m + n) * sizeof(float), down_bytes = m * n * sizeof(float);
     pipe->load_bytes = clamp_bytes(up_bytes / 16, 1 << 20, XG_BELT_BLOCK_BYTES);
-    pipe->store_bytes = clamp_bytes(down_bytes / 16, 1 << 19, XG_BELT_BLOCK_BYTES / 2);
+    pipe->store_bytes = clamp_bytes(down_bytes / 16, 1 << 19, XG_BELT_BLOCK_BYTES);
 }
 
 /* What one worker copies at a time: long enough for its rate, short enough to be shared out evenly.
