@@ -26,6 +26,7 @@ void xg_belt_init(struct xg_belt *belt, struct xg_pipe *pipe, struct xg_belt_blo
 {
     *belt = (struct xg_belt){
         .pipe = pipe, .workers = workers, .blocks = blocks, .piece_bytes = piece_bytes};
+    fegetenv(&belt->env);
     pthread_mutex_init(&belt->lock, NULL);
     for (int i = 0; i < XG_BELT_BLOCKS; i++)
         blocks[i].state = XG_BLOCK_FREE;
@@ -241,6 +242,8 @@ void xg_belt_work(struct xg_belt *belt, int worker)
 {
     if (worker == 0)
         fly(belt);
+    else
+        fesetenv(&belt->env);
     struct piece piece;
     for (int turns = 0;;) {
         if (belt->open > 0 && take_piece(belt, &piece)) {

@@ -4,6 +4,7 @@
 #ifndef XG_BELT_H
 #define XG_BELT_H
 
+#include <fenv.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -42,6 +43,7 @@ struct xg_belt_block {
 struct xg_belt {
     struct xg_pipe *pipe; /* the pilot's */
     int workers;
+    fenv_t env; /* the caller's: every row of C is combined under it */
 
     pthread_mutex_t lock;         /* guards what follows */
     struct xg_belt_block *blocks; /* XG_BELT_BLOCKS, all FREE at first */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "xg.h"
 
@@ -23,8 +24,6 @@ void xg_cores_mask(cpu_set_t *mask)
     }
     if (tasks)
         closedir(tasks);
-    if (!CPU_COUNT(mask) && sched_getaffinity(0, sizeof *mask, mask) != 0)
-        CPU_SET(0, mask);
 }
 
 /* quota / period from a file of the form "QUOTA PERIOD" (v2) or two files (v1); INFINITY: none. */
@@ -69,7 +68,7 @@ static double cgroup_quota(void)
         bool unified = !strcmp(controllers, ":");
         if (!unified && !strstr(controllers, "cpu"))
             continue;
-        for (; *folder && strcmp(folder, "/"); *strrchr(folder, '/') = '\0')
+        for (char *slash; (slash = strrchr(folder, '/')) && slash[1]; *slash = '\0')
             tightest = fmin(tightest, read_quota(folder));
     }
     if (file)
@@ -82,6 +81,8 @@ int xg_cores_count(void)
     cpu_set_t mask;
     xg_cores_mask(&mask);
     int count = CPU_COUNT(&mask);
+    if (!count) /* more processors than cpu_set_t has room for */
+        count = (int)sysconf(_SC_NPROCESSORS_ONLN);
     double quota = cgroup_quota();
     if (quota < count)
         count = (int)ceil(quota);

@@ -8,7 +8,8 @@
 /*
  * The union of the affinity masks of the process's threads. One thread's own mask is not enough:
  * OpenMP run times pin the threads that call us to single cores, while `taskset` and batch systems
- * give every thread the same mask, which the union keeps.
+ * give every thread the same mask, which the union keeps. Empty where it cannot be read (more than
+ * 1024 processors).
  */
 void xg_cores_mask(cpu_set_t *mask);
 

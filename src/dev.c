@@ -58,14 +58,18 @@ static enum xg_status choose_device(struct xg_dev *dev, const char *ordinals)
     return XG_ERR_NOTFOUND;
 }
 
-static enum xg_status set_budget(struct xg_dev *dev, int64_t limit_bytes)
+static enum xg_status set_budget(struct xg_dev *dev, const struct xg_conf *conf)
 {
+    int64_t limit_bytes = conf->mem_limit_bytes;
     size_t free_bytes = 0, total_bytes = 0;
     enum xg_status status = XG_DRV(&dev->drv, cuMemGetInfo, &free_bytes, &total_bytes);
     /* A tenth stays for others: the program's own CUDA code, a second process on the device. */
     dev->budget_bytes = free_bytes / 10 * 9;
     if (limit_bytes > 0 && (size_t)limit_bytes < dev->budget_bytes)
         dev->budget_bytes = (size_t)limit_bytes;
+    /* A quarter of all memory or half of the limit: two products at once find it, in every run. */
+    if (conf->reproducible)
+        dev->plan_bytes = limit_bytes > 0 ? (size_t)limit_bytes / 2 : total_bytes / 4;
     return status;
 }
 
@@ -101,12 +105,18 @@ enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)
     }
     if ((status = xg_dev_enter(dev)) != XG_OK)
         goto destroy;
-    status = set_budget(dev, conf->mem_limit_bytes);
+    status = set_budget(dev, conf);
     if (status == XG_OK && wants_cublas(dev, conf))
         dev->facts.cublas = xg_cublas_present(dev);
     xg_dev_leave(dev);
     if (status != XG_OK)
         goto destroy;
+    if (conf->kernel && !xg_select_find(conf->kernel)) {
+        xg_log(XG_LOG_WARN, "XGEMM_KERNEL=%s: there is no such kernel, so products run on the CPU",
+               conf->kernel);
+        status = XG_ERR_NOTFOUND;
+        goto destroy;
+    }
     if (!xg_select(&dev->facts, conf->math, NULL, 1024, 1024, 1024)) {
         xg_log(XG_LOG_INFO, "no kernel serves %s (compute capability %d)", dev->name,
                dev->facts.sm);

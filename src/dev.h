@@ -21,6 +21,9 @@ struct xg_dev {
     int copy_engines;
     /* Device memory that the library may hold: XGEMM_MEM_LIMIT, or nine tenths of what was free. */
     size_t budget_bytes;
+    /* XGEMM_REPRODUCIBLE: what a product is planned with, from the device alone; 0: what is free.
+     */
+    size_t plan_bytes;
     _Atomic size_t used_bytes;  /* mem.c's account against the budget */
     pthread_mutex_t image_lock; /* guards the loading of modules and functions (image.c) */
     CUmodule *modules;          /* one an image of xg_image_table; NULL: not loaded yet */

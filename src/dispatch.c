@@ -20,7 +20,7 @@
 /* What the process knows of its machine, and has learnt so far. */
 static struct {
     pthread_mutex_t lock;
-    bool opened;
+    _Atomic bool opened;
     struct xg_policy policy;
 } learnt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -49,15 +49,24 @@ static void init_learnt(void)
  * The machine is looked at when the first product comes that is ours, and what is on file for it is
  * not taken where the choice must not depend on measurements.
  */
-static void open_machine_locked(const struct xg_conf *conf, const struct xg_cpu *cpu)
+static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
 {
-    if (learnt.opened)
+    if (atomic_load_explicit(&learnt.opened, memory_order_acquire))
         return;
-    learnt.opened = true;
-    xg_machine_init(&learnt.policy.machine, xg_cores_count());
+    /*
+     * Without the lock: naming the library takes the dynamic linker's lock, which a thread whose
+     * constructor calls us may hold while it waits for ours. Two threads may both get here.
+     */
+    struct xg_machine machine;
+    int cores = xg_cores_count();
+    xg_machine_init(&machine, cores);
     if (conf->mode != XG_MODE_CPU && !conf->reproducible)
-        xg_calibration_load(&learnt.policy.machine, xg_cores_count(),
-                            cpu->library ? cpu->library(cpu->ctx) : NULL);
+        xg_calibration_load(&machine, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
+    lock_learnt();
+    if (!learnt.opened)
+        learnt.policy.machine = machine;
+    atomic_store_explicit(&learnt.opened, true, memory_order_release);
+    unlock_learnt();
 }
 
 static void set_floor_locked(const struct xg_conf *conf)
@@ -247,15 +256,18 @@ static void run_both(const struct xg_sgemm *call, const struct xg_conf *conf,
 static void decide(const struct xg_sgemm *call, const struct xg_conf *conf,
                    const struct xg_cpu *cpu, struct xg_decision *decision)
 {
+    open_machine(conf, cpu);
     lock_learnt();
-    open_machine_locked(conf, cpu);
     xg_policy_decide(&learnt.policy, conf, xg_engine_state_get(), call, decision);
     unlock_learnt();
 }
 
 void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const struct xg_cpu *cpu)
 {
-    int saved_errno = errno;
+    int saved_errno = errno, cancel_state;
+    /* A thread that is cancelled in mid-product would leave workers on its stack and locks taken.
+     */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     const struct xg_conf *conf = xg_conf_get();
     bool told = conf->stats || conf->verbose >= 1;
     pthread_once(&learnt_once, init_learnt);
@@ -277,7 +289,9 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
         enum xg_engine_state state = xg_engine_wait(conf);
         if (state != XG_ENGINE_READY) {
             record.place = XG_PLACE_CPU;
-            record.reason = state == XG_ENGINE_FORKED ? XG_REASON_FORKED : XG_REASON_NO_GPU;
+            record.reason = state == XG_ENGINE_FORKED     ? XG_REASON_FORKED
+                            : state == XG_ENGINE_STARTING ? XG_REASON_STARTING
+                                                          : XG_REASON_NO_GPU;
         }
     }
     if (record.place == XG_PLACE_BOTH)
@@ -289,5 +303,6 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
         record.seconds = now_s() - begin;
         xg_stats_add(&record);
     }
+    pthread_setcancelstate(cancel_state, NULL);
     errno = saved_errno;
 }

@@ -8,8 +8,9 @@
 #include "xg.h"
 
 /*
- * Every driver function that the library calls. <cuda.h> maps each name to its versioned symbol
- * (cuMemAlloc -> cuMemAlloc_v2), for the member, its type and the symbol looked up alike.
+ * Every driver function that the library, its tests and its benchmarks call. <cuda.h> maps each
+ * name to its versioned symbol (cuMemAlloc -> cuMemAlloc_v2), for the member, its type and the
+ * symbol looked up alike.
  */
 #define XG_DRV_FUNCTIONS(X)                                                                        \
     X(cuInit)                                                                                      \

@@ -3,15 +3,18 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "cores.h"
 #include "dev.h"
 #include "gemm.h"
 #include "log.h"
+#include "team.h"
 
 /*
  * Two calls at once hide each other's start and end; more only share the same link. Each lane keeps
@@ -58,22 +61,51 @@ static void set_state_locked(enum xg_engine_state state)
 
 /*
  * A context does not survive fork, the threads are not there, and the lock may be held by one of
- * them: the child only learns that it must leave all this alone.
+ * them: the child only learns that it must leave all this alone. A child of a process that had not
+ * begun may begin.
  */
 static void after_fork_in_child(void)
 {
-    atomic_store(&engine_state, XG_ENGINE_FORKED);
+    if (atomic_load(&engine_state) != XG_ENGINE_COLD)
+        atomic_store(&engine_state, XG_ENGINE_FORKED);
 }
 
-/* exit() while the start is under way: the driver must not be torn down beneath its own cuInit. */
+/*
+ * Longer than any start takes. The wait must end: the dynamic linker holds its lock while it runs a
+ * library's constructor, and a constructor that calls us would wait here for a start that waits, in
+ * its dlopen, for that lock.
+ */
+enum { START_WAIT_S = 5 };
+
+/* Waits for the start to end; the state then, or STARTING when it takes too long. */
+static enum xg_engine_state wait_for_start(void)
+{
+    enum xg_engine_state state;
+    struct timespec until;
+    int failed = 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += START_WAIT_S;
+    pthread_mutex_lock(&engine.lock);
+    while ((state = xg_engine_state_get()) == XG_ENGINE_STARTING && !failed)
+        failed = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
+    pthread_mutex_unlock(&engine.lock);
+    return state;
+}
+
+/* exit() while the start is under way: the driver's tear-down should not meet its own start. */
 static void at_exit(void)
 {
-    if (xg_engine_state_get() != XG_ENGINE_STARTING)
-        return;
-    pthread_mutex_lock(&engine.lock);
-    while (xg_engine_state_get() == XG_ENGINE_STARTING)
-        pthread_cond_wait(&engine.changed, &engine.lock);
-    pthread_mutex_unlock(&engine.lock);
+    if (xg_engine_state_get() == XG_ENGINE_STARTING)
+        wait_for_start();
+}
+
+static pthread_once_t register_once = PTHREAD_ONCE_INIT;
+static bool fork_registered;
+
+static void register_handlers(void)
+{
+    fork_registered = pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
+    atexit(at_exit);
 }
 
 static int choose_stage_threads(const struct xg_conf *conf)
@@ -89,6 +121,7 @@ static void *start_main(void *arg)
     const struct xg_conf *conf = arg;
     struct xg_dev *dev = NULL;
     struct xg_lane *lane = NULL;
+    fesetenv(FE_DFL_ENV); /* the driver's start must not meet the program's floating-point traps */
     int threads = choose_stage_threads(conf);
     enum xg_status status = xg_dev_create(conf, &dev);
     if (status == XG_OK)
@@ -109,25 +142,27 @@ static void *start_main(void *arg)
     return NULL;
 }
 
-void xg_engine_start(const struct xg_conf *conf)
+static bool create_start_thread(const struct xg_conf *conf)
 {
-    int cold = XG_ENGINE_COLD;
-    if (!atomic_compare_exchange_strong(&engine_state, &cold, XG_ENGINE_STARTING))
-        return;
-    int saved_errno = errno;
-    pthread_atfork(NULL, NULL, after_fork_in_child);
-    atexit(at_exit);
-
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all,
-                    &before); /* the program's handlers are not for this thread */
+    sigset_t blocked, before;
     pthread_t thread;
+    xg_team_signals(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     int failed = pthread_create(&thread, NULL, start_main, (void *)(uintptr_t)conf);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!failed) {
+    if (!failed)
         pthread_detach(thread);
-    } else {
+    return !failed;
+}
+
+void xg_engine_start(const struct xg_conf *conf)
+{
+    int saved_errno = errno, cold = XG_ENGINE_COLD;
+    pthread_once(&register_once, register_handlers);
+    if (!atomic_compare_exchange_strong(&engine_state, &cold, XG_ENGINE_STARTING))
+        return;
+    if (!fork_registered || !create_start_thread(conf)) {
+        xg_log(XG_LOG_WARN, "no memory or thread to start the GPU with: products run on the CPU");
         pthread_mutex_lock(&engine.lock);
         set_state_locked(XG_ENGINE_NONE);
         pthread_mutex_unlock(&engine.lock);
@@ -137,18 +172,10 @@ void xg_engine_start(const struct xg_conf *conf)
 
 enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
 {
-    enum xg_engine_state state = xg_engine_state_get();
-    if (state == XG_ENGINE_COLD) {
+    if (xg_engine_state_get() == XG_ENGINE_COLD)
         xg_engine_start(conf);
-        state = xg_engine_state_get();
-    }
-    if (state != XG_ENGINE_STARTING)
-        return state;
-    pthread_mutex_lock(&engine.lock);
-    while ((state = xg_engine_state_get()) == XG_ENGINE_STARTING)
-        pthread_cond_wait(&engine.changed, &engine.lock);
-    pthread_mutex_unlock(&engine.lock);
-    return state;
+    enum xg_engine_state state = xg_engine_state_get();
+    return state == XG_ENGINE_STARTING ? wait_for_start() : state;
 }
 
 /* --- Lanes --------------------------------------------------------------------------------- */

@@ -14,7 +14,8 @@ enum xg_engine_state xg_engine_state_get(void);
 /* Begins to start the engine on a thread of its own, once; does nothing when it is past COLD. */
 void xg_engine_start(const struct xg_conf *conf);
 
-/* Starts it if need be and waits until it is READY or NONE (or FORKED); returns that state. */
+/* Starts it if need be and waits until it is READY or NONE (or FORKED); returns that state, or
+ * STARTING where it takes more than 5 s (a caller inside dlopen holds what the start waits for). */
 enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 
 /*

@@ -55,24 +55,30 @@ static int64_t count_done(const struct xg_pipe *pipe, bool *any)
 
 /* --- The product --------------------------------------------------------------------------- */
 
-/* Plans and reserves; where the device has less memory than its budget said, in smaller tiles. */
+/*
+ * Plans and reserves; where the device has less memory than its budget said, in smaller tiles.
+ * Where the same call must give the same bits the plan depends on nothing that changes:
+ * dev->plan_bytes.
+ */
 static enum xg_status prepare(struct xg_lane *lane, const struct xg_sgemm *call,
                               struct xg_plan *plan)
 {
+    size_t fixed_bytes = lane->dev->plan_bytes;
     struct xg_plan_limits limits = {
-        .device_bytes = xg_mem_dev_available(lane->dev, &lane->memory),
+        .device_bytes = fixed_bytes ? fixed_bytes : xg_mem_dev_available(lane->dev, &lane->memory),
         .row_bytes = XG_BELT_BLOCK_BYTES,
     };
-    for (;;) {
+    for (bool refused = false;; refused = true) {
         enum xg_status status = xg_plan_init(plan, call, &limits);
         if (status != XG_OK)
-            return status;
+            return refused && status == XG_DECLINED ? XG_ERR_NOMEM : status;
         status = xg_lane_reserve(lane, plan);
         if (status == XG_OK)
             return XG_OK;
+        bool room = lane->memory.bytes >= plan->device_bytes; /* something else was refused */
         limits.device_bytes = plan->device_bytes / 2;
         xg_plan_fini(plan);
-        if (status != XG_ERR_NOMEM)
+        if (status != XG_ERR_NOMEM || room || fixed_bytes)
             return status;
     }
 }

@@ -29,10 +29,10 @@ void xg_lane_destroy(struct xg_lane *lane);
  * XG_DECLINED: nothing was touched and the caller computes).
  *
  * kernel_name: XGEMM_KERNEL or NULL; math: see select.h.
- * Returns XG_OK; XG_DECLINED (no kernel serves it, or it does not fit any memory); or the failure
- * that the CPU made good: XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_NOTFOUND. *result is
- * always set. One thread at a time per lane. The caller's current CUDA context and errno are as
- * before.
+ * Returns XG_OK; XG_DECLINED (it does not fit the memory that may be used, not even in tiles); or
+ * the failure that the CPU made good: XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_NOTFOUND.
+ * *result is always set. One thread at a time per lane. The caller's current CUDA context and errno
+ * are as before.
  */
 enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, enum xg_math math,
                            const char *kernel_name, const struct xg_cpu *cpu,

@@ -73,8 +73,8 @@ enum xg_status xg_pipe_init(struct xg_pipe *pipe);
 void xg_pipe_fini(struct xg_pipe *pipe);
 
 /*
- * The verbs that follow are for one thread at a time (belt.c locks), with the device's context
- * current. They do nothing once something has failed; failures are kept in pipe->status.
+ * The verbs that follow are for one thread (the belt's pilot), with the device's context current.
+ * They do nothing once something has failed; failures are kept in pipe->status.
  */
 
 /* Hands out the next rows to load; false when there are none, or none whose slot is free. */

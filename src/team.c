@@ -5,7 +5,6 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -58,11 +57,19 @@ static void *member_main(void *self)
     }
 }
 
+void xg_team_signals(sigset_t *blocked)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    sigfillset(blocked);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigdelset(blocked, faults[i]);
+}
+
 static void start_members(struct xg_team *team, int count)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* new threads inherit the mask */
+    sigset_t blocked, before;
+    xg_team_signals(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before); /* new threads inherit the mask */
     cpu_set_t cores;
     xg_cores_mask(&cores);
     for (int i = 0; i < count; i++) {
@@ -71,7 +78,8 @@ static void start_members(struct xg_team *team, int count)
         if (pthread_create(&member->thread, NULL, member_main, member) != 0)
             break;
         /* Both are niceties: without them the team works, only less well placed or named. */
-        pthread_setaffinity_np(member->thread, sizeof cores, &cores);
+        if (CPU_COUNT(&cores))
+            pthread_setaffinity_np(member->thread, sizeof cores, &cores);
         pthread_setname_np(member->thread, "xgemm-stage");
         team->size++;
     }

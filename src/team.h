@@ -3,13 +3,22 @@
 #ifndef XG_TEAM_H
 #define XG_TEAM_H
 
+#include <signal.h>
+
 #include "xg.h"
 
 struct xg_team;
 
 /*
- * threads: workers in all, the caller of xg_team_run included; threads - 1 are created, with every
- * signal blocked (the program's handlers run on its own threads) and on any core of xg_cores_mask.
+ * The signals that threads of ours block: all but those that a fault of their own raises. The
+ * program's handlers run on its own threads; but a program that fills its pages from a SIGSEGV or
+ * SIGBUS handler must get to do so when a worker reads them, and a blocked fault is death.
+ */
+void xg_team_signals(sigset_t *blocked);
+
+/*
+ * threads: workers in all, the caller of xg_team_run included; threads - 1 are created, with
+ * xg_team_signals blocked and on any core of xg_cores_mask.
  * Fewer may be created where the system refuses more; xg_team_size tells. XG_OK or XG_ERR_NOMEM.
  */
 enum xg_status xg_team_create(int threads, struct xg_team **out);
