@@ -31,6 +31,7 @@ enum { STAGE_THREADS_MAX = 10 };
 enum { FAILURES_MAX = 3 };
 
 static _Atomic int engine_state = XG_ENGINE_COLD;
+static _Atomic bool exiting; /* the driver may be gone, and nobody wants to hear of it */
 
 static struct {
     pthread_mutex_t lock;
@@ -95,6 +96,7 @@ static enum xg_engine_state wait_for_start(void)
 /* exit() while the start is under way: the driver's tear-down should not meet its own start. */
 static void at_exit(void)
 {
+    atomic_store(&exiting, true);
     if (xg_engine_state_get() == XG_ENGINE_STARTING)
         wait_for_start();
 }
@@ -131,7 +133,8 @@ static void *start_main(void *arg)
         dev = NULL;
     }
     if (status != XG_OK && status != XG_ERR_NOTFOUND)
-        xg_log(XG_LOG_WARN, "the GPU could not be started (%s): products run on the CPU",
+        xg_log(atomic_load(&exiting) ? XG_LOG_INFO : XG_LOG_WARN,
+               "the GPU could not be started (%s): products run on the CPU",
                xg_status_name(status));
     pthread_mutex_lock(&engine.lock);
     engine.dev = dev;
