@@ -140,23 +140,16 @@ const struct side side_table[SIDE_COUNT] = {
 
 static void open_cublasxt(void)
 {
-    for (int version = 13; version >= 11; version--)
-        for (int local = 0; local < 2; local++) {
-            char path[64];
-            snprintf(path, sizeof path, "%slibcublas.so.%d", local ? "/usr/local/cuda/lib64/" : "",
-                     version);
-            void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-            if (!library)
-                continue;
-            int (*create)(cublasxt_handle *);
-            int (*select)(cublasxt_handle, int, int[]);
-            *(void **)&create = dlsym(library, "cublasXtCreate");
-            *(void **)&select = dlsym(library, "cublasXtDeviceSelect");
-            int ordinal = 0;
-            if (create && select && create(&bench.xt) == 0 && select(bench.xt, 1, &ordinal) == 0)
-                *(void **)&bench.xt_sgemm = dlsym(library, "cublasXtSgemm");
-            return;
-        }
+    void *library = xg_cublas_library();
+    int (*create)(cublasxt_handle *);
+    int (*select)(cublasxt_handle, int, int[]);
+    int ordinal = 0;
+    if (!library)
+        return;
+    *(void **)&create = dlsym(library, "cublasXtCreate");
+    *(void **)&select = dlsym(library, "cublasXtDeviceSelect");
+    if (create && select && create(&bench.xt) == 0 && select(bench.xt, 1, &ordinal) == 0)
+        *(void **)&bench.xt_sgemm = dlsym(library, "cublasXtSgemm");
 }
 
 bool sides_open(void)

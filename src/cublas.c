@@ -23,7 +23,7 @@ struct xg_cublas {
                  const float *, int, const float *, float *, int);
 };
 
-static void *open_library(void)
+void *xg_cublas_library(void)
 {
     static const char *const folders[] = {"", "/usr/local/cuda/lib64/"};
     for (int version = 13; version >= 11; version--)
@@ -43,7 +43,7 @@ static enum xg_status open_locked(struct xg_dev *dev)
 {
     if (dev->cublas)
         return XG_OK;
-    void *library = open_library();
+    void *library = xg_cublas_library();
     if (!library)
         return XG_ERR_NOTFOUND;
     struct xg_cublas *cublas = calloc(1, sizeof *cublas);

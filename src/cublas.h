@@ -15,6 +15,12 @@
 enum xg_status xg_cublas_sgemm(struct xg_dev *dev, const struct xg_sgemm_args *args,
                                CUstream stream);
 
+/*
+ * dlopens libcublas: the newest of versions 13 to 11, from the linker's folders or the toolkit's.
+ * NULL, logged, where there is none. The handle is the caller's, and the library stays loaded.
+ */
+void *xg_cublas_library(void);
+
 /* True when a libcublas can be loaded; loads it. From any thread. */
 bool xg_cublas_present(struct xg_dev *dev);
 

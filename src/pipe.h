@@ -34,7 +34,7 @@ struct xg_pipe_chunk {
     int64_t host_ld;
     CUdeviceptr device; /* the first element on the device */
     int64_t device_ld;
-    int64_t staged_ld;   /* in the staging buffer: device_ld where rows follow each other */
+    int64_t staged_ld;   /* in the block: device_ld where rows follow each other */
     unsigned char *done; /* of a tile: to be set when the rows are in the caller's memory */
 };
 
@@ -48,8 +48,8 @@ struct xg_pipe {
     const CUstream *streams; /* XG_PIPE_STREAMS of the lane's */
     int run_streams;
     const struct xg_pipe_events *events;
-    CUdeviceptr base;               /* of the slots */
-    size_t load_bytes, store_bytes; /* of a chunk, at most; no more than a staging buffer */
+    CUdeviceptr base;               /* of the plan's memory */
+    size_t load_bytes, store_bytes; /* of a chunk, at most; no more than a block */
     int64_t *done_of_tile;          /* where each tile's flags begin in done */
     unsigned char *done;            /* a flag a chunk of every tile */
 
