@@ -15,21 +15,48 @@ enum { FILLING_MAX = 3 };
 /* In a smaller team than this the pilot copies too; in a larger one the link would wait for it. */
 enum { PILOT_ALONE_MIN = 4 };
 
+/*
+ * What one worker copies at a time: long enough for its rate, and so short that a block is shared
+ * out among all: the last one of a product would else be emptied by two while the others look on.
+ */
+enum { PIECES_PER_BLOCK = 8, PIECE_BYTES_MIN = 32 << 10, PIECE_BYTES_MAX = 256 << 10 };
+
 struct piece {
     struct xg_belt_block *block;
-    bool commit; /* EMPTYING: rows go to the caller; else FILLING */
     int64_t row, rows;
 };
 
-void xg_belt_init(struct xg_belt *belt, struct xg_pipe *pipe, struct xg_belt_block *blocks,
-                  size_t piece_bytes, int workers)
+/* --- Queues -------------------------------------------------------------------------------- */
+
+static void push(struct xg_belt_queue *queue, int block)
 {
-    *belt = (struct xg_belt){
-        .pipe = pipe, .workers = workers, .blocks = blocks, .piece_bytes = piece_bytes};
+    queue->block[queue->tail++ % XG_BELT_BLOCKS] = (unsigned char)block;
+}
+
+static int pop(struct xg_belt_queue *queue)
+{
+    return queue->block[queue->head++ % XG_BELT_BLOCKS];
+}
+
+static int count(const struct xg_belt_queue *queue)
+{
+    return (int)(queue->tail - queue->head);
+}
+
+/* The first block of the queue, or NULL. */
+static struct xg_belt_block *first(const struct xg_belt *belt, const struct xg_belt_queue *queue)
+{
+    return count(queue) ? &belt->blocks[queue->block[queue->head % XG_BELT_BLOCKS]] : NULL;
+}
+
+void xg_belt_init(struct xg_belt *belt, struct xg_pipe *pipe, struct xg_belt_block *blocks,
+                  int workers)
+{
+    *belt = (struct xg_belt){.pipe = pipe, .workers = workers, .blocks = blocks};
     fegetenv(&belt->env);
     pthread_mutex_init(&belt->lock, NULL);
     for (int i = 0; i < XG_BELT_BLOCKS; i++)
-        blocks[i].state = XG_BLOCK_FREE;
+        push(&belt->free, i);
 }
 
 void xg_belt_fini(struct xg_belt *belt)
@@ -39,19 +66,22 @@ void xg_belt_fini(struct xg_belt *belt)
 
 /* --- Pieces -------------------------------------------------------------------------------- */
 
-/* The block that has been in the state longest (and has rows to take, if asked), or NULL. Locked.
- */
-static struct xg_belt_block *oldest(const struct xg_belt *belt, int state, bool rows)
+/* The lock is held for a tenth of a microsecond: sleeping on it costs a hundred times as much. */
+static void lock(struct xg_belt *belt)
 {
-    struct xg_belt_block *found = NULL;
-    for (int i = 0; i < XG_BELT_BLOCKS; i++) {
-        struct xg_belt_block *block = &belt->blocks[i];
-        if ((int)block->state != state || (rows && block->row_next == block->chunk.rows))
-            continue;
-        if (!found || block->turn < found->turn)
-            found = block;
-    }
-    return found;
+    enum { TRIES = 1000 };
+    for (int i = 0; i < TRIES; i++)
+        if (pthread_mutex_trylock(&belt->lock) == 0)
+            return;
+    pthread_mutex_lock(&belt->lock);
+}
+
+static int64_t piece_rows(const struct xg_pipe_chunk *chunk)
+{
+    int64_t row_bytes = chunk->staged_ld * (int64_t)sizeof(float);
+    int64_t bytes = chunk->rows * row_bytes / PIECES_PER_BLOCK;
+    bytes = xg_max_i64(PIECE_BYTES_MIN, xg_min_i64(bytes, PIECE_BYTES_MAX));
+    return xg_max_i64(1, bytes / row_bytes);
 }
 
 /*
@@ -60,21 +90,23 @@ static struct xg_belt_block *oldest(const struct xg_belt *belt, int state, bool 
  */
 static bool take_piece(struct xg_belt *belt, struct piece *piece)
 {
-    pthread_mutex_lock(&belt->lock);
-    struct xg_belt_block *block = oldest(belt, XG_BLOCK_EMPTYING, true);
-    if (!block && !belt->failed)
-        block = oldest(belt, XG_BLOCK_FILLING, true);
+    if (belt->open == 0)
+        return false;
+    lock(belt);
+    struct xg_belt_queue *queue = &belt->to_commit;
+    struct xg_belt_block *block = first(belt, queue);
+    if (!block && !belt->failed) {
+        queue = &belt->to_pack;
+        block = first(belt, queue);
+    }
     if (block) {
-        const struct xg_pipe_chunk *chunk = &block->chunk;
-        int64_t rows = (int64_t)(belt->piece_bytes / sizeof(float)) / chunk->staged_ld;
-        *piece = (struct piece){
-            .block = block,
-            .commit = block->state == XG_BLOCK_EMPTYING,
-            .row = block->row_next,
-            .rows = xg_min_i64(rows > 1 ? rows : 1, chunk->rows - block->row_next),
-        };
-        block->row_next += piece->rows;
-        belt->open -= block->row_next == chunk->rows;
+        int64_t rows = xg_min_i64(piece_rows(&block->chunk), block->chunk.rows - block->row_next);
+        *piece = (struct piece){.block = block, .row = block->row_next, .rows = rows};
+        block->row_next += rows;
+        if (block->row_next == block->chunk.rows) {
+            pop(queue);
+            belt->open--;
+        }
     }
     pthread_mutex_unlock(&belt->lock);
     return block;
@@ -86,22 +118,16 @@ static void copy_piece(struct xg_belt *belt, const struct piece *piece)
     const struct xg_pipe_chunk *chunk = &block->chunk;
     float *staged = block->host + piece->row * chunk->staged_ld;
     float *host = chunk->host + piece->row * chunk->host_ld;
-    if (piece->commit)
+    if (block->commit)
         xg_stage_commit(host, chunk->host_ld, staged, chunk->staged_ld, piece->rows, chunk->width,
                         belt->pipe->call->beta);
     else
         xg_stage_pack(staged, chunk->staged_ld, host, chunk->host_ld, piece->rows, chunk->width);
-
-    pthread_mutex_lock(&belt->lock);
-    block->rows_left -= piece->rows;
-    if (block->rows_left == 0 && piece->commit) {
-        *chunk->done = 1;
-        block->state = XG_BLOCK_FREE;
-        belt->down--;
-    } else if (block->rows_left == 0) {
-        block->state = XG_BLOCK_FILLED;
-    }
-    pthread_mutex_unlock(&belt->lock);
+    bool commit = block->commit;
+    unsigned char *done = chunk->done;
+    /* The last one's: after this the block is the pilot's, which may put it to use again. */
+    if (atomic_fetch_sub(&block->rows_left, piece->rows) == piece->rows && commit)
+        *done = 1;
 }
 
 /*
@@ -123,23 +149,17 @@ static void pause_for(int turns)
 
 /* --- The pilot ----------------------------------------------------------------------------- */
 
-static struct xg_belt_block *find(struct xg_belt *belt, int state)
+/* Gives the block's rows to the workers. */
+static void open_block(struct xg_belt *belt, int index, bool commit)
 {
-    pthread_mutex_lock(&belt->lock);
-    struct xg_belt_block *block = oldest(belt, state, false);
-    pthread_mutex_unlock(&belt->lock);
-    return block;
-}
-
-static void enter(struct xg_belt *belt, struct xg_belt_block *block, int state)
-{
-    pthread_mutex_lock(&belt->lock);
-    belt->down += state == XG_BLOCK_DOWN;
-    belt->open += state == XG_BLOCK_FILLING || state == XG_BLOCK_EMPTYING;
-    block->state = state;
-    block->turn = belt->turns++;
+    struct xg_belt_block *block = &belt->blocks[index];
+    block->commit = commit;
     block->row_next = 0;
     block->rows_left = block->chunk.rows;
+    push(commit ? &belt->emptying : &belt->filling, index);
+    lock(belt);
+    push(commit ? &belt->to_commit : &belt->to_pack, index);
+    belt->open++;
     pthread_mutex_unlock(&belt->lock);
 }
 
@@ -152,33 +172,15 @@ static bool copied(struct xg_belt *belt, const struct xg_belt_block *block)
     return result == CUDA_SUCCESS;
 }
 
-/* Only the pilot puts a FREE block to use, so it stays free until then. */
+/* A block to put to use, which stays in the queue until then; NULL when there is none. */
 static struct xg_belt_block *free_block(struct xg_belt *belt)
 {
-    struct xg_belt_block *block = find(belt, XG_BLOCK_FREE);
-    if (block)
-        return block;
-    block = find(belt, XG_BLOCK_UP);
-    return block && copied(belt, block) ? block : NULL;
-}
-
-static bool store_possible(struct xg_belt *belt)
-{
-    pthread_mutex_lock(&belt->lock);
-    bool possible = belt->down < DOWN_MAX;
-    pthread_mutex_unlock(&belt->lock);
-    return possible && xg_pipe_has_store(belt->pipe);
-}
-
-static bool load_wanted(struct xg_belt *belt)
-{
-    int filling = 0;
-    pthread_mutex_lock(&belt->lock);
-    for (int i = 0; i < XG_BELT_BLOCKS; i++)
-        filling += belt->blocks[i].state == XG_BLOCK_FILLING &&
-                   belt->blocks[i].row_next < belt->blocks[i].chunk.rows;
-    pthread_mutex_unlock(&belt->lock);
-    return filling < FILLING_MAX;
+    struct xg_belt_block *block;
+    while ((block = first(belt, &belt->emptying)) && block->rows_left == 0)
+        push(&belt->free, pop(&belt->emptying));
+    if (!count(&belt->free) && (block = first(belt, &belt->up)) && copied(belt, block))
+        push(&belt->free, pop(&belt->up));
+    return first(belt, &belt->free);
 }
 
 /* Lets blocks change sides. True when one did. */
@@ -187,28 +189,33 @@ static bool pump(struct xg_belt *belt)
     struct xg_pipe *pipe = belt->pipe;
     struct xg_belt_block *block;
     bool moved = false;
-    while ((block = find(belt, XG_BLOCK_FILLED))) {
+    while ((block = first(belt, &belt->filling)) && block->rows_left == 0) {
         xg_pipe_load(pipe, &block->chunk, block->host, block->copied);
-        enter(belt, block, XG_BLOCK_UP);
+        push(&belt->up, pop(&belt->filling));
+        belt->begun = moved = true;
+    }
+    while ((block = first(belt, &belt->down)) && copied(belt, block)) {
+        open_block(belt, pop(&belt->down), true);
         moved = true;
     }
-    while ((block = find(belt, XG_BLOCK_DOWN)) && copied(belt, block)) {
-        enter(belt, block, XG_BLOCK_EMPTYING);
-        moved = true;
-    }
-    while (store_possible(belt) && (block = free_block(belt)) &&
+    while (count(&belt->down) + count(&belt->emptying) < DOWN_MAX && xg_pipe_has_store(pipe) &&
+           (block = free_block(belt)) &&
            xg_pipe_take_store(pipe, &block->chunk, block->host, block->copied)) {
-        enter(belt, block, XG_BLOCK_DOWN);
+        push(&belt->down, pop(&belt->free));
         moved = true;
     }
-    while (load_wanted(belt) && (block = free_block(belt)) &&
+    while (count(&belt->filling) < FILLING_MAX && (block = free_block(belt)) &&
            xg_pipe_take_load(pipe, &block->chunk)) {
-        enter(belt, block, XG_BLOCK_FILLING);
+        open_block(belt, pop(&belt->free), false);
         moved = true;
     }
     return moved;
 }
 
+/*
+ * Until the first block has gone up there is no driver call to be in time for, and the others may
+ * still be waking: the pilot copies as well.
+ */
 static void fly(struct xg_belt *belt)
 {
     struct piece piece;
@@ -216,27 +223,18 @@ static void fly(struct xg_belt *belt)
     for (int turns = 0; !belt->failed && !belt->ended; turns++) {
         if (pump(belt))
             turns = 0;
-        else if (!copies || !take_piece(belt, &piece))
-            pause_for(turns);
-        else
+        else if ((copies || !belt->begun) && take_piece(belt, &piece))
             copy_piece(belt, &piece);
-        bool ended = xg_pipe_exhausted(belt->pipe) && !find(belt, XG_BLOCK_DOWN);
-        pthread_mutex_lock(&belt->lock);
-        belt->failed = belt->pipe->status != XG_OK;
-        belt->ended = ended;
-        pthread_mutex_unlock(&belt->lock);
+        else
+            pause_for(turns);
+        if (belt->pipe->status != XG_OK)
+            belt->failed = true;
+        if (xg_pipe_exhausted(belt->pipe) && !count(&belt->down))
+            belt->ended = true;
     }
 }
 
 /* --- The others ---------------------------------------------------------------------------- */
-
-static bool over(struct xg_belt *belt)
-{
-    pthread_mutex_lock(&belt->lock);
-    bool over = belt->failed || belt->ended;
-    pthread_mutex_unlock(&belt->lock);
-    return over;
-}
 
 void xg_belt_work(struct xg_belt *belt, int worker)
 {
@@ -246,16 +244,14 @@ void xg_belt_work(struct xg_belt *belt, int worker)
         fesetenv(&belt->env);
     struct piece piece;
     for (int turns = 0;;) {
-        if (belt->open > 0 && take_piece(belt, &piece)) {
+        bool over = belt->failed || belt->ended; /* read before the last look for pieces */
+        if (take_piece(belt, &piece)) {
             copy_piece(belt, &piece);
             turns = 0;
-        } else if (over(belt)) {
+        } else if (over) {
             break;
         } else {
             pause_for(turns++);
         }
     }
-    /* A block may have been opened between the last look and the end. */
-    while (take_piece(belt, &piece))
-        copy_piece(belt, &piece);
 }

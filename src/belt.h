@@ -21,44 +21,52 @@ enum { XG_BELT_BLOCKS = 16, XG_BELT_BLOCK_BYTES = 4 << 20 };
 struct xg_belt_block {
     float *host; /* page-locked, XG_BELT_BLOCK_BYTES; the lane's */
     CUevent copied;
-    enum {
-        XG_BLOCK_FREE,
-        XG_BLOCK_FILLING,  /* workers copy the caller's rows into it */
-        XG_BLOCK_FILLED,   /* may go up */
-        XG_BLOCK_UP,       /* on its way to the device */
-        XG_BLOCK_DOWN,     /* on its way from the device */
-        XG_BLOCK_EMPTYING, /* workers copy its rows to the caller */
-    } state;
     struct xg_pipe_chunk chunk;
-    int64_t row_next;   /* FILLING, EMPTYING: the next row that no worker has taken */
-    int64_t rows_left;  /* rows that are not done */
-    unsigned long turn; /* when it was put to use: copies of one direction end in order */
+    bool commit;               /* its rows go to the caller; else they come from there */
+    int64_t row_next;          /* the next row that no worker has taken */
+    _Atomic int64_t rows_left; /* rows that are not done */
+};
+
+/* Blocks in the order in which they came; every block is in one queue at most, or free. */
+struct xg_belt_queue {
+    unsigned char block[XG_BELT_BLOCKS];
+    unsigned head, tail; /* head == tail: empty; taken modulo XG_BELT_BLOCKS */
 };
 
 /*
  * One worker is the pilot: it alone calls the driver and touches the pipe. Driver calls take
  * microseconds, and several threads' calls wait for each other inside the driver; with every worker
  * making its own, a 1024^3 product spent more time there than copying.
+ *
+ * A block goes round: free, filling (workers pack the caller's rows into it), up (on its way to the
+ * device), free; or free, down, emptying (workers commit its rows to the caller), free. Blocks of
+ * one kind move on in the order in which they came, which is the pilot's to know. What the workers
+ * share with it is two queues of blocks with rows to take, and each block's count of rows left: a
+ * worker that looked through all blocks for a piece spent microseconds on fetching what the others
+ * had written there.
  */
 struct xg_belt {
     struct xg_pipe *pipe; /* the pilot's */
     int workers;
-    fenv_t env; /* the caller's: every row of C is combined under it */
+    fenv_t env;                   /* the caller's: every row of C is combined under it */
+    struct xg_belt_block *blocks; /* XG_BELT_BLOCKS, all free at first */
 
-    pthread_mutex_t lock;         /* guards what follows */
-    struct xg_belt_block *blocks; /* XG_BELT_BLOCKS, all FREE at first */
-    size_t piece_bytes;
-    unsigned long turns;
-    int down;    /* blocks DOWN or EMPTYING */
-    bool failed; /* only blocks that are being emptied are to be ended */
-    bool ended;  /* nothing is left to hand out or to arrive */
-    /* Blocks with rows to take. Written under the lock; read without it by those who wait. */
-    _Atomic int open;
+    /* The pilot's. */
+    struct xg_belt_queue free, filling, up, down, emptying;
+    bool begun; /* a block has gone up */
+
+    _Alignas(64) pthread_mutex_t lock; /* guards the queues to take from, and row_next */
+    struct xg_belt_queue to_pack, to_commit;
+
+    /* Read by those who wait, and so away from what those write who do not. */
+    _Alignas(64) _Atomic int open; /* blocks with rows to take */
+    _Atomic bool failed;           /* only blocks that are being emptied are to be ended */
+    _Atomic bool ended;            /* nothing is left to hand out or to arrive */
 };
 
 /* Readies a belt for one product by `workers` threads; xg_belt_fini frees what it took. */
 void xg_belt_init(struct xg_belt *belt, struct xg_pipe *pipe, struct xg_belt_block *blocks,
-                  size_t piece_bytes, int workers);
+                  int workers);
 void xg_belt_fini(struct xg_belt *belt);
 
 /*

@@ -22,11 +22,8 @@
  */
 enum { LANES_MAX = 2 };
 
-/*
- * Five eighths of the cores, at most ten. Measured on 16 cores: eight saturate the memory when C is
- * large, twelve are faster only where both directions of the link are busy at once.
- */
-enum { STAGE_THREADS_MAX = 10 };
+/* Of the cores at most so many sixteenths, and so many threads: src/gemm.c says how many work. */
+enum { STAGE_SIXTEENTHS = 13, STAGE_THREADS_MAX = 13 };
 
 enum { FAILURES_MAX = 3 };
 
@@ -114,7 +111,7 @@ static int choose_stage_threads(const struct xg_conf *conf)
 {
     if (conf->stage_threads > 0)
         return conf->stage_threads;
-    int threads = xg_cores_count() * 5 / 8;
+    int threads = xg_cores_count() * STAGE_SIXTEENTHS / 16;
     return threads < 1 ? 1 : threads > STAGE_THREADS_MAX ? STAGE_THREADS_MAX : threads;
 }
 

@@ -99,18 +99,22 @@ static void choose_blocks(struct xg_pipe *pipe)
     pipe->store_bytes = clamp_bytes(down_bytes / 16, 1 << 19, XG_BELT_BLOCK_BYTES);
 }
 
-/* What one worker copies at a time: long enough for its rate, short enough to be shared out evenly.
- */
-enum { PIECE_BYTES = 256 << 10 };
-
 /* A worker for every so many bytes moved: for less, waking it costs more than it copies. */
-enum { BYTES_PER_WORKER = 3 << 19 };
+static const double BYTES_PER_WORKER = 2.5e6;
+
+/*
+ * Copiers that saturate the link upwards and downwards. Further ones only disturb: they share the
+ * memory's bandwidth with the link.
+ */
+static const double COPIERS_UP = 8, COPIERS_DOWN = 5;
 
 static int choose_workers(const struct xg_sgemm *call, int team)
 {
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    double bytes = (k * (m + n) + m * n) * sizeof(float);
-    return (int)fmin(1 + bytes / BYTES_PER_WORKER, team);
+    double up = k * (m + n), down = m * n;
+    double copiers = (COPIERS_UP * up + COPIERS_DOWN * down) / fmax(up, down);
+    copiers = fmin(copiers, (up + down) * sizeof(float) / BYTES_PER_WORKER);
+    return (int)fmin(1 + copiers, team);
 }
 
 static void run_worker(void *arg, int worker)
@@ -125,8 +129,7 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const stru
                           struct xg_gemm_result *result)
 {
     struct xg_belt belt;
-    xg_belt_init(&belt, pipe, lane->blocks, PIECE_BYTES,
-                 choose_workers(pipe->call, xg_team_size(lane->team)));
+    xg_belt_init(&belt, pipe, lane->blocks, choose_workers(pipe->call, xg_team_size(lane->team)));
     xg_team_run(lane->team, run_worker, &belt);
     xg_belt_fini(&belt);
 

@@ -106,6 +106,10 @@ static void narrow(struct xg_pipe_chunk *chunk, size_t bytes, int64_t row)
         chunk->done += row / rows;
 }
 
+/* The first chunk of a product: small, so that the link starts early; each next one is twice as
+ * large until load_bytes. */
+static const size_t RAMP_BYTES = 256 << 10;
+
 static size_t chunk_bytes(const struct xg_pipe_chunk *chunk)
 {
     return (size_t)(chunk->rows * chunk->staged_ld) * sizeof(float);
@@ -130,6 +134,7 @@ enum xg_status xg_pipe_init(struct xg_pipe *pipe)
     const struct xg_plan *plan = pipe->plan;
     /* One stream where panels are replaced: its last reader is then behind all the others. */
     pipe->run_streams = plan->resident ? XG_PIPE_RUN_STREAMS : 1;
+    pipe->load_ramp_bytes = RAMP_BYTES;
     pipe->load_rows_left = malloc((size_t)plan->load_count * sizeof *pipe->load_rows_left);
     pipe->done_of_tile = malloc((size_t)plan->tile_count * sizeof *pipe->done_of_tile);
     pipe->done = pipe->done_of_tile ? calloc((size_t)place_flags(pipe), 1) : NULL;
@@ -262,7 +267,10 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
     }
     *chunk = whole_load(pipe, pipe->load_next);
     int64_t rows = chunk->rows;
-    narrow(chunk, pipe->load_bytes, pipe->load_row);
+    bool ramp = pipe->load_ramp_bytes < pipe->load_bytes;
+    narrow(chunk, ramp ? pipe->load_ramp_bytes : pipe->load_bytes, pipe->load_row);
+    if (ramp)
+        pipe->load_ramp_bytes *= 2;
     pipe->load_row += chunk->rows;
     if (pipe->load_row == rows) {
         pipe->load_next++;

@@ -56,6 +56,7 @@ struct xg_pipe {
     /* Changing. */
     enum xg_status status;          /* the first failure, or XG_OK */
     int64_t load_next, load_row;    /* the next chunk of loads to hand out */
+    size_t load_ramp_bytes;         /* of that chunk, at most: the first ones are smaller */
     int64_t *load_rows_left;        /* of each load: rows not yet enqueued */
     int64_t loads_ready;            /* loads before this one are enqueued whole, events recorded */
     int64_t run_next;               /* the next run to launch */

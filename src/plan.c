@@ -6,21 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Panel sizes balance three things. A pipeline of s stages idles for about 1/s of its time while it
- * fills and drains: STAGES panels and tiles in all, which for a square product is 6 panels of each
- * operand. The link wants pieces of a megabyte and more: PANEL_BYTES_MIN. And the first kernel
- * should start early: PANEL_BYTES_MAX.
- */
-enum { STAGES = 18, TILE_MIN = 256, TILE_STEP = 128, DEPTH_MAX = 4096 };
-static const double PANEL_BYTES_MIN = 1 << 20;
-static const double PANEL_BYTES_MAX = 24 << 20;
+#include "cut.h"
 
 /* A tile larger than this (and than one panel by one panel) would come back late. */
 static const int64_t TILE_ELEMS_MAX = 4 << 20;
 
 /* C tiles on the device at once: one computing, one or two on their way back, one ready. */
 enum { C_SLOTS_WANTED = 6, C_SLOTS_MIN = 2 };
+
+/* A plan in sweeps keeps every tile on the device: events and memory for so many at most. */
+enum { SWEEP_TILES_MAX = 512 };
+
+/* Panels are not made smaller than this to fit, and rows are cut at multiples of that. */
+enum { PANEL_ELEMS_MIN = 16 * 1024, ROW_STEP = 128 };
 
 /* Runs that a plan may have at most: its lists must stay small beside the operands. */
 static const double RUNS_MAX = 4 << 20;
@@ -36,36 +34,10 @@ static size_t matrix_elems(int64_t rows, int64_t ld)
     return (size_t)xg_round_up(rows * ld, 64);
 }
 
-/* `extent` in equal parts of at most `part`, in steps that kernels like. */
-static int64_t balance(int64_t extent, int64_t part)
+static void set_panels(struct xg_plan *plan, const struct xg_sgemm *call, const struct xg_cut *cut,
+                       int64_t row_elems)
 {
-    if (part >= extent)
-        return extent;
-    int64_t parts = xg_ceil_div(extent, part);
-    return xg_min_i64(extent, xg_round_up(xg_ceil_div(extent, parts), TILE_STEP));
-}
-
-/* Panel sizes such that no panel, and no product of two, holds many more than `elems` elements. */
-static void choose_panels(struct xg_plan *plan, const struct xg_sgemm *call, double elems,
-                          int64_t row_elems)
-{
-    /* Deep slices for slim products (few runs), shallow ones where memory is short. */
-    double depth = elems / (double)xg_max_i64(call->m, call->n);
-    depth = fmin(fmax(depth, DEPTH_MAX), fmax(elems / TILE_MIN, TILE_MIN));
-    plan->tk = balance(call->k, (int64_t)fmin(depth, (double)row_elems));
-    int64_t side = xg_max_i64(TILE_MIN, (int64_t)(elems / (double)plan->tk));
-    int64_t tm = xg_min_i64(call->m, side), tn = xg_min_i64(call->n, side);
-    double square = fmax(sqrt(elems), TILE_MIN);
-    if ((double)tm * (double)tn > square * square) {
-        /* The shorter side gives what it does not need to the longer one. */
-        double shorter = fmin((double)xg_min_i64(tm, tn), square);
-        double longer = square * square / shorter;
-        bool wide = tm <= tn;
-        tm = (int64_t)fmin((double)tm, wide ? shorter : longer);
-        tn = (int64_t)fmin((double)tn, wide ? longer : shorter);
-    }
-    plan->tm = balance(call->m, xg_min_i64(tm, row_elems));
-    plan->tn = balance(call->n, xg_min_i64(tn, row_elems));
+    xg_cut_panels(cut, call, row_elems, &plan->tm, &plan->tn, &plan->tk);
     plan->mt = xg_ceil_div(call->m, plan->tm);
     plan->nt = xg_ceil_div(call->n, plan->tn);
     plan->kt = xg_ceil_div(call->k, plan->tk);
@@ -97,6 +69,43 @@ static int64_t strip_panels(const struct xg_plan *plan, int64_t row_elems)
     return xg_max_i64(1, xg_min_i64(by_area, by_row));
 }
 
+/* Panel rows [i, i + rows) by panel columns [j, j + columns) of C. */
+struct span {
+    int64_t i, rows, j, columns;
+};
+
+/*
+ * Resident: an L-shaped order. With r row panels of A and s column panels of B there, r * s tiles
+ * can be computed, so both operands arrive in step; each new panel opens a strip of C as long as
+ * what is there of the other operand, which is one kernel (or a few, where the strip is long).
+ * Returns how many strips there are; spans, unless NULL, has room for mt * nt.
+ */
+static int64_t order_strips(const struct xg_plan *plan, int64_t strip, struct span *spans)
+{
+    int64_t mt = plan->mt, nt = plan->nt, count = 0;
+    int64_t rows = 0, columns = 0; /* finished: tiles with i < rows and j < columns */
+    while (rows < mt || columns < nt) {
+        struct span span = {0, 1, 0, 1};
+        if (rows == 0) {
+            rows = columns = 1;
+            if (spans)
+                spans[count] = span;
+            count++;
+        } else if (columns >= nt || (rows < mt && rows * nt <= columns * mt)) {
+            for (int64_t j = 0; j < columns; j += strip, count++)
+                if (spans)
+                    spans[count] = (struct span){rows, 1, j, xg_min_i64(strip, columns - j)};
+            rows++;
+        } else {
+            for (int64_t i = 0; i < rows; i += strip, count++)
+                if (spans)
+                    spans[count] = (struct span){i, xg_min_i64(strip, rows - i), columns, 1};
+            columns++;
+        }
+    }
+    return count;
+}
+
 static bool fit_resident(struct xg_plan *plan, const struct xg_sgemm *call, double bytes,
                          int64_t row_elems)
 {
@@ -110,9 +119,14 @@ static bool fit_resident(struct xg_plan *plan, const struct xg_sgemm *call, doub
     plan->tile_elems = tall > wide ? tall : wide;
     plan->a_slots = (int)(plan->mt * plan->kt);
     plan->b_slots = (int)(plan->nt * plan->kt);
-    double tiles = (double)plan->mt * (double)plan->nt;
-    for (plan->c_slots = (int)fmin(tiles, C_SLOTS_WANTED); total_bytes(plan) > bytes;)
-        if (--plan->c_slots < (int)fmin(tiles, C_SLOTS_MIN))
+    int64_t tiles = order_strips(plan, strip, NULL);
+    plan->sweeps = plan->kt > 1 && tiles > 1 && tiles <= SWEEP_TILES_MAX;
+    plan->c_slots = (int)tiles;
+    if (plan->sweeps && total_bytes(plan) <= bytes)
+        return true;
+    plan->sweeps = false;
+    for (plan->c_slots = (int)xg_min_i64(tiles, C_SLOTS_WANTED); total_bytes(plan) > bytes;)
+        if (--plan->c_slots < (int)xg_min_i64(tiles, C_SLOTS_MIN))
             return false;
     return true;
 }
@@ -257,11 +271,6 @@ static int64_t need_range(struct builder *builder, struct cache *cache, int64_t 
     return latest;
 }
 
-/* Panel rows [i, i + rows) by panel columns [j, j + columns) of C. */
-struct span {
-    int64_t i, rows, j, columns;
-};
-
 static void add_run(struct builder *builder, int64_t tile, const struct span *span, int64_t l)
 {
     struct xg_plan *plan = builder->plan;
@@ -293,34 +302,21 @@ static int64_t add_tile(struct builder *builder, const struct span *span)
     return tile;
 }
 
-static void add_strip(struct builder *builder, struct span span)
-{
-    int64_t tile = add_tile(builder, &span);
-    for (int64_t l = 0; l < builder->plan->kt; l++)
-        add_run(builder, tile, &span, l);
-}
-
 /*
- * Resident: an L-shaped order. With r row panels of A and s column panels of B there, r * s tiles
- * can be computed, so both operands arrive in step; each new panel opens a strip of C as long as
- * what is there of the other operand, which is one kernel (or a few, where the strip is long).
+ * In sweeps: the whole order of strips once a slice, all of C staying on the device; C goes back
+ * during the last sweep. Else strip after strip, each through all slices.
  */
-static void order_resident(struct builder *builder, int64_t strip)
+static void order_resident(struct builder *builder, const struct span *spans, int64_t strips)
 {
-    int64_t mt = builder->plan->mt, nt = builder->plan->nt;
-    int64_t rows = 1, columns = 1; /* finished: tiles with i < rows and j < columns */
-    add_strip(builder, (struct span){0, 1, 0, 1});
-    while (rows < mt || columns < nt) {
-        if (columns >= nt || (rows < mt && rows * nt <= columns * mt)) {
-            for (int64_t j = 0; j < columns; j += strip)
-                add_strip(builder, (struct span){rows, 1, j, xg_min_i64(strip, columns - j)});
-            rows++;
-        } else {
-            for (int64_t i = 0; i < rows; i += strip)
-                add_strip(builder, (struct span){i, xg_min_i64(strip, rows - i), columns, 1});
-            columns++;
-        }
+    const struct xg_plan *plan = builder->plan;
+    for (int64_t s = 0; s < strips; s++) {
+        int64_t tile = add_tile(builder, &spans[s]);
+        for (int64_t l = 0; l < (plan->sweeps ? 1 : plan->kt); l++)
+            add_run(builder, tile, &spans[s], l);
     }
+    for (int64_t l = 1; plan->sweeps && l < plan->kt; l++)
+        for (int64_t s = 0; s < strips; s++)
+            add_run(builder, s, &spans[s], l);
 }
 
 static void order_group(struct builder *builder, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
@@ -353,6 +349,7 @@ static void order_groups(struct builder *builder, const struct group *group)
 static enum xg_status build_lists(struct xg_plan *plan, const struct xg_sgemm *call,
                                   const struct group *group, int64_t row_elems)
 {
+    struct span *spans = NULL;
     struct builder builder = {.plan = plan, .call = call};
     int64_t tiles = plan->mt * plan->nt, runs = tiles * plan->kt;
     int64_t loads = plan->resident ? (plan->mt + plan->nt) * plan->kt : 2 * runs;
@@ -362,10 +359,12 @@ static enum xg_status build_lists(struct xg_plan *plan, const struct xg_sgemm *c
     bool a = cache_init(&builder.a, false, plan->mt, plan->kt, plan->a_slots);
     bool b = cache_init(&builder.b, true, plan->nt, plan->kt, plan->b_slots);
     enum xg_status status = XG_ERR_NOMEM;
-    if (!plan->loads || !plan->runs || !plan->tiles || !a || !b)
+    if (plan->resident)
+        spans = malloc((size_t)tiles * sizeof *spans);
+    if (!plan->loads || !plan->runs || !plan->tiles || !a || !b || (plan->resident && !spans))
         goto fini;
     if (plan->resident)
-        order_resident(&builder, strip_panels(plan, row_elems));
+        order_resident(&builder, spans, order_strips(plan, strip_panels(plan, row_elems), spans));
     else
         order_groups(&builder, group);
     for (int64_t i = 0; i < plan->load_count; i++)
@@ -373,6 +372,7 @@ static enum xg_status build_lists(struct xg_plan *plan, const struct xg_sgemm *c
             plan->runs[plan->loads[i].after_run].spends = true;
     status = XG_OK;
 fini:
+    free(spans);
     cache_fini(&builder.a);
     cache_fini(&builder.b);
     return status;
@@ -383,20 +383,21 @@ enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_sgemm *call,
 {
     struct xg_plan draft = {0};
     struct group group = {0};
-    int64_t row_elems = (int64_t)(limits->row_bytes / sizeof(float)) & ~(int64_t)(TILE_STEP - 1);
-    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    int64_t row_elems = (int64_t)(limits->row_bytes / sizeof(float)) & ~(int64_t)(ROW_STEP - 1);
     double bytes = (double)limits->device_bytes;
-    double panel_bytes = (m * k + k * n + m * n) * sizeof(float) / STAGES;
-    panel_bytes = fmin(fmax(panel_bytes, PANEL_BYTES_MIN), PANEL_BYTES_MAX);
 
-    /* Smaller panels until they fit. */
-    for (;; panel_bytes /= 2) {
-        choose_panels(&draft, call, panel_bytes / sizeof(float), row_elems);
+    /* A grid of smaller panels until they fit; the other cuts are for operands that fit whole. */
+    struct xg_cut cut = xg_cut_choose(call, row_elems);
+    for (;; cut.panel_elems /= 2) {
+        set_panels(&draft, call, &cut, row_elems);
         if ((double)draft.mt * (double)draft.nt * (double)draft.kt > RUNS_MAX)
             return XG_DECLINED;
-        if (fit_resident(&draft, call, bytes, row_elems) || fit_group(&draft, call, bytes, &group))
+        if (fit_resident(&draft, call, bytes, row_elems))
             break;
-        if (panel_bytes < 64 * 1024)
+        if (cut.kind == XG_CUT_GRID && fit_group(&draft, call, bytes, &group))
+            break;
+        cut.kind = XG_CUT_GRID;
+        if (cut.panel_elems < PANEL_ELEMS_MIN)
             return XG_DECLINED;
     }
     draft.device_bytes = (size_t)total_bytes(&draft);

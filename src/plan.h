@@ -51,6 +51,7 @@ struct xg_plan_tile {
 
 struct xg_plan {
     bool resident;
+    bool sweeps; /* resident: all of C is, and each slice updates all of it before the next */
     int64_t tm, tn, tk;
     int64_t mt, nt, kt;
     int64_t lda, ldb;                    /* on the device, in elements */

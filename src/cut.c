@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Chooses a cut by what binds the product, and panel sizes by its bytes. */
+#include "cut.h"
+
+#include <math.h>
+
+/*
+ * A pipeline of s stages idles for about 1/s of its time while it fills and drains. A line of
+ * panels costs a kernel each; a grid's kernels grow with its side, and too small ones leave
+ * multiprocessors idle.
+ */
+static const double STAGES_LINE = 32, STAGES_GRID = 24;
+
+/* The link wants pieces of a megabyte and more, and the first kernel should start early. */
+static const double PANEL_BYTES_MIN = 1 << 20, PANEL_BYTES_MAX = 24 << 20;
+
+/* In a grid; DEPTH_MAX: its panels are no deeper where they can be wide instead. */
+enum { TILE_MIN = 256, TILE_STEP = 128, DEPTH_MAX = 4096 };
+
+/*
+ * A grid with this much depth is cut into two slices of it at least. While the first one arrives
+ * half of the arithmetic is done, so that less of it waits for the last panel; more slices would
+ * leave too little time for C to go back while the last one arrives.
+ */
+enum { SLICES = 2, SLICED_DEPTH_MIN = 2048 };
+
+/*
+ * Multiplications that a kernel of ours does while four bytes arrive, on the H200: 48 TFLOP/s over
+ * 50 GB/s, halved and times four. A product with less than LINE_SHARE of that a byte of the busier
+ * direction is bound by the link even if no kernel runs before half of it has arrived.
+ */
+static const double MACS_PER_FLOAT = 1920, LINE_SHARE = 0.6;
+
+/* C is small beside what arrives: this share of it at most. */
+static const double SLICES_C_SHARE = 1.0 / 16;
+
+/* A is cut, and rows of C stay whole, even if B is larger by this much. */
+static const double ROWS_SHARE = 0.7;
+
+static enum xg_cut_kind choose_kind(const struct xg_sgemm *call, int64_t row_elems)
+{
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    double up = k * (m + n), down = m * n;
+    bool slices_are_rows = m > n ? call->transa : !call->transb; /* of the larger operand */
+    int64_t row = xg_max_i64(call->n, xg_max_i64(call->m, call->k));
+    if (slices_are_rows && down < SLICES_C_SHARE * up)
+        return XG_CUT_SLICES;
+    if (m * n * k > LINE_SHARE * MACS_PER_FLOAT * fmax(up, down) || row > row_elems)
+        return XG_CUT_GRID;
+    return m >= ROWS_SHARE * n ? XG_CUT_ROWS : XG_CUT_COLUMNS;
+}
+
+struct xg_cut xg_cut_choose(const struct xg_sgemm *call, int64_t row_elems)
+{
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    struct xg_cut cut = {.kind = choose_kind(call, row_elems)};
+    double stages = STAGES_LINE;
+    if (cut.kind == XG_CUT_GRID)
+        stages = STAGES_GRID * (call->k >= SLICED_DEPTH_MIN ? SLICES : 1);
+    double bytes = (m * k + k * n + m * n) * sizeof(float) / stages;
+    cut.panel_elems = fmin(fmax(bytes, PANEL_BYTES_MIN), PANEL_BYTES_MAX) / sizeof(float);
+    return cut;
+}
+
+/* `extent` in equal parts of at most `part`, in steps that kernels like. */
+static int64_t balance(int64_t extent, double part)
+{
+    if (part >= (double)extent)
+        return extent;
+    int64_t parts = xg_ceil_div(extent, xg_max_i64(1, (int64_t)part));
+    return xg_min_i64(extent, xg_round_up(xg_ceil_div(extent, parts), TILE_STEP));
+}
+
+static void cut_grid(const struct xg_cut *cut, const struct xg_sgemm *call, int64_t row_elems,
+                     int64_t *tm, int64_t *tn, int64_t *tk)
+{
+    double elems = cut->panel_elems, m = (double)call->m, n = (double)call->n;
+    /* Deep slices for slim products (few runs), shallow ones where memory is short. */
+    double depth = fmax(elems / fmax(m, n), DEPTH_MAX);
+    depth = fmin(depth, fmax(elems / TILE_MIN, TILE_MIN));
+    if (call->k >= SLICED_DEPTH_MIN)
+        depth = fmin(depth, (double)xg_ceil_div(call->k, SLICES));
+    *tk = balance(call->k, fmin(depth, (double)row_elems));
+
+    double side = fmax(TILE_MIN, elems / (double)*tk), square = fmax(sqrt(elems), TILE_MIN);
+    double rows = fmin(m, side), columns = fmin(n, side);
+    if (rows * columns > square * square) {
+        /* The shorter side gives what it does not need to the longer one. */
+        double shorter = fmin(fmin(rows, columns), square);
+        double longer = square * square / shorter;
+        bool wide = rows <= columns;
+        rows = fmin(rows, wide ? shorter : longer);
+        columns = fmin(columns, wide ? longer : shorter);
+    }
+    *tm = balance(call->m, fmin(rows, (double)row_elems));
+    *tn = balance(call->n, fmin(columns, (double)row_elems));
+}
+
+void xg_cut_panels(const struct xg_cut *cut, const struct xg_sgemm *call, int64_t row_elems,
+                   int64_t *tm, int64_t *tn, int64_t *tk)
+{
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    *tm = call->m;
+    *tn = call->n;
+    *tk = call->k;
+    switch (cut->kind) {
+    case XG_CUT_SLICES:
+        *tk = balance(call->k, fmin(cut->panel_elems / fmax(m, n), (double)row_elems));
+        break;
+    case XG_CUT_ROWS:
+        *tm = balance(call->m, cut->panel_elems / fmax(n, k));
+        break;
+    case XG_CUT_COLUMNS:
+        *tn = balance(call->n, cut->panel_elems / fmax(m, k));
+        break;
+    case XG_CUT_GRID:
+        cut_grid(cut, call, row_elems, tm, tn, tk);
+        break;
+    }
+}

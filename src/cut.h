@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Into what panels a product is cut, so that its link and its kernels work at once. Pure. */
+#ifndef XG_CUT_H
+#define XG_CUT_H
+
+#include "xg.h"
+
+/*
+ * How a product is cut. What arrives decides what can be computed, and rows that are whole in the
+ * caller's memory go over the link faster than parts of rows:
+ *
+ *   slices:  along k alone. C is small; every slice updates all of it.
+ *   rows:    B whole and first, then A in rows of panels; each opens as many whole rows of C.
+ *   columns: A whole and first, then B in columns of panels.
+ *   grid:    along m and n, and along k where it is deep: the first kernel starts when a small part
+ *            of both has arrived. Where the arithmetic takes longer than the link, or memory is
+ *            short.
+ */
+enum xg_cut_kind { XG_CUT_SLICES, XG_CUT_ROWS, XG_CUT_COLUMNS, XG_CUT_GRID };
+
+struct xg_cut {
+    enum xg_cut_kind kind;
+    double panel_elems; /* of a panel, about; grid: nor has a product of two panels many more */
+};
+
+/* The cut that suits *call (m, n, k >= 1), of rows of at most row_elems elements. */
+struct xg_cut xg_cut_choose(const struct xg_sgemm *call, int64_t row_elems);
+
+/* Panels by that cut: at most *tm rows of A, *tn columns of B, *tk deep; each at least 1. */
+void xg_cut_panels(const struct xg_cut *cut, const struct xg_sgemm *call, int64_t row_elems,
+                   int64_t *tm, int64_t *tn, int64_t *tk);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* The cut: what binds a product decides along what it is cut, and panels stay within bounds. */
+#include "xt.h"
+
+#include <math.h>
+
+#include "cut.h"
+
+enum { ROW_ELEMS = 1 << 20 };
+
+static struct xg_sgemm shaped(int64_t m, int64_t n, int64_t k, bool transa, bool transb)
+{
+    return (struct xg_sgemm){.m = m, .n = n, .k = k, .transa = transa, .transb = transb};
+}
+
+static void check_kinds(void)
+{
+    static const struct {
+        int64_t m, n, k;
+        bool transa, transb;
+        enum xg_cut_kind kind;
+    } rows[] = {
+        {1024, 1024, 1024, 0, 0, XG_CUT_ROWS},
+        {3000, 777, 1533, 0, 0, XG_CUT_ROWS},
+        {777, 3000, 1533, 0, 0, XG_CUT_COLUMNS},
+        {100000, 64, 64, 0, 0, XG_CUT_ROWS},
+        {4096, 4096, 4096, 0, 0, XG_CUT_GRID},
+        {8192, 4096, 64, 0, 0, XG_CUT_ROWS},
+        {128, 128, 100000, 0, 0, XG_CUT_SLICES},
+        {64, 8192, 8192, 0, 0, XG_CUT_SLICES},
+        {64, 8192, 8192, 0, 1, XG_CUT_COLUMNS}, /* slices would be parts of rows */
+        {8192, 64, 8192, 1, 0, XG_CUT_SLICES},
+        {8192, 64, 8192, 0, 0, XG_CUT_ROWS},
+        {1024, 1024, ROW_ELEMS + 1, 0, 0, XG_CUT_SLICES},
+        {1, 1, 1, 0, 0, XG_CUT_ROWS},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct xg_sgemm call =
+            shaped(rows[i].m, rows[i].n, rows[i].k, rows[i].transa, rows[i].transb);
+        struct xg_cut cut = xg_cut_choose(&call, ROW_ELEMS);
+        XT_CHECK(cut.kind == rows[i].kind, "row %zu: %d", i, (int)cut.kind);
+    }
+}
+
+static int64_t log_random(uint64_t *state, int bits)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return 1 + (int64_t)((*state >> 20) & ((1u << ((*state >> 58) % (unsigned)bits)) - 1));
+}
+
+/* Whatever the shape: panels inside it, rows that fit, and no more than two times the size. */
+static void check_panels(void)
+{
+    uint64_t state = 7;
+    for (int turn = 0; turn < 20000; turn++) {
+        int64_t m = log_random(&state, 22), n = log_random(&state, 22), k = log_random(&state, 22);
+        struct xg_sgemm call = shaped(m, n, k, turn & 1, turn & 2);
+        struct xg_cut cut = xg_cut_choose(&call, ROW_ELEMS);
+        int64_t tm = 0, tn = 0, tk = 0;
+        xg_cut_panels(&cut, &call, ROW_ELEMS, &tm, &tn, &tk);
+        XT_CHECK(tm >= 1 && tm <= m && tn >= 1 && tn <= n && tk >= 1 && tk <= k);
+        bool line = cut.kind != XG_CUT_GRID;
+        XT_CHECK((line || tm < m || tm <= ROW_ELEMS) && (line || tk < k || tk <= ROW_ELEMS));
+        if (cut.kind == XG_CUT_ROWS)
+            XT_CHECK(tn == n && tk == k);
+        if (cut.kind == XG_CUT_SLICES)
+            XT_CHECK(tm == m && tn == n);
+        /* Steps of 128 are the least, whatever the size asked for. */
+        double asked = fmax(cut.panel_elems, 128.0 * (double)xg_max_i64(n, k));
+        if (cut.kind == XG_CUT_ROWS)
+            XT_CHECK((double)tm * (double)xg_max_i64(n, k) <= 2 * asked);
+    }
+}
+
+int main(void)
+{
+    check_kinds();
+    check_panels();
+    return xt_done();
+}
