@@ -1,70 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel table measured: operands on the device, every row beside cuBLAS; table and CSV. */
+/* The kernel table measured: operands on the device, rows beside cuBLAS; tables and CSV. */
 
 /*
- * usage: kernels [--rows A,B] [--trans nn|nt|tn|tt|all] [--shapes FILE] [--budget SECONDS]
- *                [--seed N] [--csv FILE] [--commit TEXT]
+ * usage: kernels [--rows A,B | --math strict,accurate,tf32|all] [--shapes FILE]
+ *                [--trans nn|nt|tn|tt|all] [--ld padded|tight|all] [--budget SECONDS] [--seed N]
+ *                [--csv FILE] [--commit TEXT]
  *
- * FILE has a shape a line, "m n k"; without it: the squares 512 to 8192. Each cell is warmed up,
- * timed with the device's own events in several batches within the budget (0.5 s; at least one
- * run), and reported as the median of the batches. Operands are random, and rotate through several
- * sets where one would stay in the L2 cache. Every row's result is judged on sampled elements in
- * double precision; a wrong one is marked, and the exit status is 1.
+ * Every row of the table (or those named), a column a shape; with --math instead the row that
+ * selection takes under each arithmetic beside cuBLAS, a line a shape, and a summary of the ratios.
+ *
+ * FILE: see shapes.h; without it the squares 512 to 8192. --ld padded: leading dimensions are
+ * multiples of 4, as the host pipeline has them; tight: rows without any space between, so that
+ * most are not aligned; all: both, where they differ.
+ *
+ * Each cell is warmed up, timed with the device's own events in several batches within the budget
+ * (0.5 s; at least one run), and reported as the median of the batches; what is compared takes
+ * turns. Operands are random, and rotate through several sets where one would stay in the L2 cache.
+ * Every result is judged on sampled elements in double precision; a wrong one is marked, and the
+ * exit status is 1.
  */
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "../src/cublas.h"
-#include "../src/judge.h"
-#include "../src/launch.h"
-#include "../src/mem.h"
+#include "resident.h"
 
-enum { SHAPES_MAX = 64, SETS_MAX = 512, BATCHES_MAX = 9, ROWS_MAX = 64 };
+enum { MATHS = 3, PADDED = 1, TIGHT = 2 };
 
-/* Several times any L2 cache: sets of operands are added until they fill this, or there are
- * SETS_MAX. */
-static const size_t ROTATED_BYTES = (size_t)512 << 20;
+static const struct {
+    const char *name;
+    enum xg_math math;
+    double units; /* 2^-24 that a product may be off before it is summed: 11 bits of each factor */
+} maths[MATHS] = {{"strict", XG_MATH_STRICT, 0.0},
+                  {"accurate", XG_MATH_ACCURATE, 0.0},
+                  {"tf32", XG_MATH_TF32, 0x1p14}};
 
-struct shape {
-    int64_t m, n, k;
-};
+static const struct {
+    const char *name;
+    unsigned bit;
+    int64_t multiple; /* of the leading dimensions */
+} lds[] = {{"padded", PADDED, 4}, {"tight", TIGHT, 1}};
 
-struct cell {
-    bool there, right;
-    int batches, runs; /* runs a batch */
-    double median_us, least_us, error;
-};
-
-struct options {
+static struct {
     const char *rows, *csv, *commit;
-    bool trans[4];
+    unsigned trans_mask, math_mask, ld_mask;
     double budget_s;
     uint64_t seed;
-    struct shape shapes[SHAPES_MAX];
-    int shape_count;
-};
+    struct shapes shapes;
+    int argc;
+    char **argv;
+} options;
 
-/* One shape's operands, on the host and in `sets` copies on the device. */
-struct operands {
-    struct xg_sgemm call; /* host memory */
-    float *a, *b, *c;
-    size_t a_elems, b_elems, c_elems;
-    int sets;
-    struct xg_mem_dev dev; /* per set: A, B, C, each 256-byte aligned */
-    size_t set_bytes, b_at, c_at;
-};
-
-static const char *const trans_names[] = {"nn", "nt", "tn", "tt"};
 static struct xg_dev *dev;
-static CUstream stream;
-static CUevent start_event, stop_event;
-/* Not in drv.h's table, because the library needs no times: looked up here. */
-static CUresult (*elapsed_ms)(float *, CUevent, CUevent);
-static struct cell cells[4][ROWS_MAX][SHAPES_MAX];
+static struct timing *cells; /* [row of the table][shape] */
 
 static void die(const char *what)
 {
@@ -72,184 +62,31 @@ static void die(const char *what)
     exit(2);
 }
 
-static void must(enum xg_status status, const char *what)
+static struct timing *cell(size_t row, int shape)
 {
-    if (status != XG_OK) {
-        fprintf(stderr, "kernels: %s: %s\n", what, xg_status_name(status));
-        exit(2);
-    }
+    return &cells[row * (size_t)options.shapes.count + (size_t)shape];
 }
 
-static void *allocate(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (!memory)
-        die("out of memory");
-    return memory;
-}
-
-/* Uniform in (-1, 1), never 0; a splitmix64 step. */
-static float draw(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return ((float)(z >> 40) + 0.5f) * 0x1p-23f - 1.0f;
-}
-
-/* A random (rows,cols) with rows a multiple of 4 floats apart and zeros between (XG_KERNEL_VEC4).
- */
-static float *draw_matrix(int64_t rows, int64_t cols, int64_t *ld, size_t *elems, uint64_t *state)
-{
-    *ld = xg_round_up(cols, 4);
-    *elems = (size_t)rows * (size_t)*ld;
-    float *matrix = allocate(*elems, sizeof(float));
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++)
-            matrix[i * *ld + j] = draw(state);
-    return matrix;
-}
-
-static size_t align_up(size_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
-}
-
-static void copy_up(CUdeviceptr to, const float *from, size_t elems)
-{
-    must(XG_DRV(&dev->drv, cuMemcpyHtoDAsync, to, from, elems * sizeof(float), stream), "copy");
-    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy");
-}
-
-static void operands_create(struct operands *o, struct shape shape, int trans, uint64_t *state)
-{
-    memset(o, 0, sizeof *o);
-    bool transa = trans >> 1, transb = trans & 1;
-    o->call = (struct xg_sgemm){.transa = transa,
-                                .transb = transb,
-                                .m = shape.m,
-                                .n = shape.n,
-                                .k = shape.k,
-                                .alpha = 1.0f};
-    o->a = draw_matrix(transa ? shape.k : shape.m, transa ? shape.m : shape.k, &o->call.lda,
-                       &o->a_elems, state);
-    o->b = draw_matrix(transb ? shape.n : shape.k, transb ? shape.k : shape.n, &o->call.ldb,
-                       &o->b_elems, state);
-    o->call.ldc = xg_round_up(shape.n, 4);
-    o->c_elems = (size_t)shape.m * (size_t)o->call.ldc;
-    o->c = allocate(o->c_elems, sizeof(float));
-    o->call.a = o->a;
-    o->call.b = o->b;
-    o->call.c = o->c;
-
-    o->b_at = align_up(o->a_elems * sizeof(float));
-    o->c_at = o->b_at + align_up(o->b_elems * sizeof(float));
-    o->set_bytes = o->c_at + align_up(o->c_elems * sizeof(float));
-    size_t sets = 1 + ROTATED_BYTES / o->set_bytes;
-    o->sets = sets < SETS_MAX ? (int)sets : SETS_MAX;
-    must(xg_mem_dev_reserve(dev, &o->dev, o->set_bytes * (size_t)o->sets), "device memory");
-    for (int s = 0; s < o->sets; s++) {
-        CUdeviceptr set = o->dev.ptr + o->set_bytes * (size_t)s;
-        copy_up(set, o->a, o->a_elems);
-        copy_up(set + o->b_at, o->b, o->b_elems);
-    }
-}
-
-static void operands_destroy(struct operands *o)
-{
-    xg_mem_dev_release(dev, &o->dev);
-    free(o->a);
-    free(o->b);
-    free(o->c);
-}
-
-static void launch(const struct xg_kernel *row, const struct operands *o, int run)
-{
-    CUdeviceptr set = o->dev.ptr + o->set_bytes * (size_t)(run % o->sets);
-    struct xg_sgemm_args args = {.a = set,
-                                 .b = set + o->b_at,
-                                 .c = set + o->c_at,
-                                 .lda = o->call.lda,
-                                 .ldb = o->call.ldb,
-                                 .ldc = o->call.ldc,
-                                 .m = o->call.m,
-                                 .n = o->call.n,
-                                 .k = o->call.k,
-                                 .alpha = 1.0f,
-                                 .transa = o->call.transa,
-                                 .transb = o->call.transb};
-    must(xg_launch_sgemm(dev, row, &args, stream), row->name);
-}
-
-/* Seconds of `runs` launches in a row, by the device's clock. */
-static double time_runs(const struct xg_kernel *row, const struct operands *o, int runs)
-{
-    static int turn;
-    must(XG_DRV(&dev->drv, cuEventRecord, start_event, stream), "event");
-    for (int i = 0; i < runs; i++)
-        launch(row, o, turn++);
-    must(XG_DRV(&dev->drv, cuEventRecord, stop_event, stream), "event");
-    must(XG_DRV(&dev->drv, cuEventSynchronize, stop_event), row->name);
-    float ms = 0.0f;
-    must(xg_drv_status(&dev->drv, elapsed_ms(&ms, start_event, stop_event), "cuEventElapsedTime"),
-         "event");
-    return (double)ms * 1e-3;
-}
-
-static int compare_doubles(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
-/* Runs one row once on poisoned memory and judges the result; then times it. */
-static void measure(const struct xg_kernel *row, struct operands *o, const struct xg_judge *judge,
-                    double budget_s, struct cell *cell)
-{
-    must(XG_DRV(&dev->drv, cuMemsetD32Async, o->dev.ptr + o->c_at, 0x7fc00000, o->c_elems, stream),
-         "poison");
-    launch(row, o, 0);
-    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, o->c, o->dev.ptr + o->c_at,
-                o->c_elems * sizeof(float), stream),
-         "copy");
-    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), row->name);
-    cell->there = true;
-    cell->error = xg_judge_error(judge, o->c, o->call.ldc);
-    cell->right = cell->error <= (double)(o->call.k + 3);
-
-    double once_s = time_runs(row, o, 1), batch[BATCHES_MAX] = {once_s};
-    cell->batches = cell->runs = 1;
-    if (once_s * 2 < budget_s) {
-        double share_s = budget_s / BATCHES_MAX;
-        cell->runs = once_s * 2 > share_s ? 1 : (int)(share_s / once_s);
-        if (cell->runs > 1000)
-            cell->runs = 1000;
-        cell->batches = (int)(budget_s / (once_s * cell->runs));
-        if (cell->batches > BATCHES_MAX)
-            cell->batches = BATCHES_MAX;
-        for (int i = 0; i < cell->batches; i++)
-            batch[i] = time_runs(row, o, cell->runs) / cell->runs;
-    }
-    qsort(batch, (size_t)cell->batches, sizeof batch[0], compare_doubles);
-    cell->median_us = batch[cell->batches / 2] * 1e6;
-    cell->least_us = batch[0] * 1e6;
-}
-
-static bool row_wanted(const struct options *options, const struct xg_kernel *row)
+static bool row_wanted(const struct xg_kernel *row)
 {
     size_t length = strlen(row->name);
-    for (const char *at = options->rows; at; at = strchr(at, ',')) {
+    for (const char *at = options.rows; at; at = strchr(at, ',')) {
         at += *at == ',';
         if (!strncmp(at, row->name, length) && (!at[length] || at[length] == ','))
             return true;
     }
-    return !options->rows;
+    return !options.rows;
 }
 
-static double tflops(const struct shape *shape, const struct cell *cell)
+static double tflops(const struct shape *shape, const struct timing *timing)
 {
-    return 2.0 * (double)shape->m * (double)shape->n * (double)shape->k / cell->median_us * 1e-6;
+    return 2.0 * (double)shape->m * (double)shape->n * (double)shape->k / timing->median_us * 1e-6;
+}
+
+/* Whether the result can be that of k rounded products and sums; false for NaN. */
+static bool is_right(const struct shape *shape, const struct timing *timing, double units)
+{
+    return timing->error <= units + (double)(shape->k + 3);
 }
 
 /* The row of the table that is cuBLAS. */
@@ -261,7 +98,7 @@ static size_t cublas_row(void)
     return r;
 }
 
-static void print_header(FILE *out, const char *mark, int argc, char **argv, const char *commit)
+static void print_header(FILE *out, const char *mark)
 {
     int version = 0;
     char line[256] = "", date[32];
@@ -273,41 +110,63 @@ static void print_header(FILE *out, const char *mark, int argc, char **argv, con
         fclose(file);
     }
     line[strcspn(line, "\n")] = '\0';
-    must(XG_DRV(&dev->drv, cuDriverGetVersion, &version), "driver version");
+    if (XG_DRV(&dev->drv, cuDriverGetVersion, &version) != XG_OK)
+        die("no driver version");
     strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", gmtime(&now));
     fprintf(out, "%sdevice: %s, sm_%d, %d multiprocessors\n", mark, dev->name, dev->facts.sm,
             dev->facts.sm_count);
     fprintf(out, "%sdriver: CUDA %d.%d %s\n", mark, version / 1000, version % 1000 / 10, line);
-    fprintf(out, "%sdate: %s\n%scommit: %s\n%scommand:", mark, date, mark, commit, mark);
-    for (int i = 0; i < argc; i++)
-        fprintf(out, " %s", argv[i]);
+    fprintf(out, "%sdate: %s\n%scommit: %s\n%scommand:", mark, date, mark, options.commit, mark);
+    for (int i = 0; i < options.argc; i++)
+        fprintf(out, " %s", options.argv[i]);
     fputc('\n', out);
 }
 
-static void print_table(const struct options *options, int trans)
+static FILE *open_csv(void)
 {
-    printf("\n%s: TFLOP/s (%% of cuBLAS); median of batches\n%-20s", trans_names[trans], "m,n,k");
-    for (int s = 0; s < options->shape_count; s++) {
+    FILE *csv = options.csv ? fopen(options.csv, "w") : NULL;
+    if (options.csv && !csv)
+        die("cannot write the CSV file");
+    if (csv)
+        print_header(csv, "# ");
+    return csv;
+}
+
+static void close_csv(FILE *csv)
+{
+    if (csv && fclose(csv))
+        die("cannot write the CSV file");
+}
+
+/* --- Every row ----------------------------------------------------------------------------- */
+
+static void print_table(int trans)
+{
+    printf("\n%s: TFLOP/s (%% of cuBLAS); median of batches\n%-20s", shapes_trans_names[trans],
+           "m,n,k");
+    for (int s = 0; s < options.shapes.count; s++) {
         char text[64];
-        const struct shape *shape = &options->shapes[s];
+        const struct shape *shape = &options.shapes.at[s];
         snprintf(text, sizeof text, "%lld,%lld,%lld", (long long)shape->m, (long long)shape->n,
                  (long long)shape->k);
-        printf(" %18s", text);
+        if (shape->trans == trans)
+            printf(" %18s", text);
     }
-    const struct cell *yardstick = cells[trans][cublas_row()];
     for (size_t r = 0; r < xg_kernel_count; r++) {
-        const struct cell *row = cells[trans][r];
-        if (!row_wanted(options, &xg_kernel_table[r]))
+        if (!row_wanted(&xg_kernel_table[r]))
             continue;
         printf("\n%-20s", xg_kernel_table[r].name);
-        for (int s = 0; s < options->shape_count; s++) {
+        for (int s = 0; s < options.shapes.count; s++) {
             char percent[16] = "";
-            if (row[s].there && yardstick[s].there)
+            const struct timing *timing = cell(r, s), *yardstick = cell(cublas_row(), s);
+            if (options.shapes.at[s].trans != trans)
+                continue;
+            if (timing->there && yardstick->there)
                 snprintf(percent, sizeof percent, " (%.0f%%)",
-                         100.0 * yardstick[s].median_us / row[s].median_us);
-            if (row[s].there)
-                printf(" %10.3f%-7s%s", tflops(&options->shapes[s], &row[s]), percent,
-                       row[s].right ? " " : "!");
+                         100.0 * yardstick->median_us / timing->median_us);
+            if (timing->there)
+                printf(" %10.3f%-7s%s", tflops(&options.shapes.at[s], timing), percent,
+                       is_right(&options.shapes.at[s], timing, 0.0) ? " " : "!");
             else
                 printf(" %10s%-8s", "-", "");
         }
@@ -316,170 +175,315 @@ static void print_table(const struct options *options, int trans)
 }
 
 /* What selection takes, beside the best of our rows: how much the ranking leaves on the table. */
-static void print_selection(const struct options *options, int trans)
+static void print_selection(int trans)
 {
-    printf("\nselected for %s:\n", trans_names[trans]);
-    for (int s = 0; s < options->shape_count; s++) {
-        const struct shape *shape = &options->shapes[s];
+    printf("\nselected for %s:\n", shapes_trans_names[trans]);
+    for (int s = 0; s < options.shapes.count; s++) {
+        const struct shape *shape = &options.shapes.at[s];
         const struct xg_kernel *chosen =
             xg_select(&dev->facts, XG_MATH_ACCURATE, NULL, shape->m, shape->n, shape->k);
-        const struct cell *best = NULL, *taken = NULL;
+        const struct timing *best = NULL, *taken = NULL;
         const char *best_name = "";
         for (size_t r = 0; r < xg_kernel_count; r++) {
-            const struct cell *cell = &cells[trans][r][s];
-            if (!cell->there || xg_kernel_table[r].flags & XG_KERNEL_CUBLAS)
+            const struct timing *timing = cell(r, s);
+            if (!timing->there || xg_kernel_table[r].flags & XG_KERNEL_CUBLAS)
                 continue;
             if (&xg_kernel_table[r] == chosen)
-                taken = cell;
-            if (!best || cell->median_us < best->median_us) {
-                best = cell;
+                taken = timing;
+            if (!best || timing->median_us < best->median_us) {
+                best = timing;
                 best_name = xg_kernel_table[r].name;
             }
         }
-        if (taken)
+        if (taken && shape->trans == trans)
             printf("  %lld,%lld,%lld: %s, %.0f%% of the best (%s)\n", (long long)shape->m,
                    (long long)shape->n, (long long)shape->k, chosen->name,
                    100.0 * best->median_us / taken->median_us, best_name);
     }
 }
 
-static void write_csv(const struct options *options, int argc, char **argv)
+static void write_rows(void)
 {
-    FILE *out = fopen(options->csv, "w");
+    FILE *out = open_csv();
     if (!out)
-        die("cannot write the CSV file");
-    print_header(out, "# ", argc, argv, options->commit);
+        return;
     fprintf(out, "row,trans,m,n,k,tflops,percent_of_cublas,median_us,least_us,batches,"
                  "runs_per_batch,max_error_2e-24,right\n");
-    for (int t = 0; t < 4; t++)
-        for (int s = 0; s < options->shape_count; s++)
-            for (size_t r = 0; r < xg_kernel_count; r++) {
-                const struct shape *shape = &options->shapes[s];
-                const struct cell *cell = &cells[t][r][s], *cublas = &cells[t][cublas_row()][s];
-                if (!cell->there)
-                    continue;
-                fprintf(out, "%s,%s,%lld,%lld,%lld,%.4f,", xg_kernel_table[r].name, trans_names[t],
-                        (long long)shape->m, (long long)shape->n, (long long)shape->k,
-                        tflops(shape, cell));
-                if (cublas->there)
-                    fprintf(out, "%.2f", 100.0 * cublas->median_us / cell->median_us);
-                fprintf(out, ",%.3f,%.3f,%d,%d,%.4f,%d\n", cell->median_us, cell->least_us,
-                        cell->batches, cell->runs, cell->error, cell->right);
-            }
-    if (fclose(out))
-        die("cannot write the CSV file");
+    for (int s = 0; s < options.shapes.count; s++)
+        for (size_t r = 0; r < xg_kernel_count; r++) {
+            const struct shape *shape = &options.shapes.at[s];
+            const struct timing *timing = cell(r, s), *cublas = cell(cublas_row(), s);
+            if (!timing->there)
+                continue;
+            fprintf(out, "%s,%s,%lld,%lld,%lld,%.4f,", xg_kernel_table[r].name,
+                    shapes_trans_names[shape->trans], (long long)shape->m, (long long)shape->n,
+                    (long long)shape->k, tflops(shape, timing));
+            if (cublas->there)
+                fprintf(out, "%.2f", 100.0 * cublas->median_us / timing->median_us);
+            fprintf(out, ",%.3f,%.3f,%d,%d,%.4f,%d\n", timing->median_us, timing->least_us,
+                    timing->batches, timing->runs, timing->error, is_right(shape, timing, 0.0));
+        }
+    close_csv(out);
 }
 
-static void read_shapes(struct options *options, const char *path)
+/* False when a result is wrong. */
+static bool measure_rows(void)
 {
-    FILE *file = fopen(path, "r");
-    char line[256];
-    if (!file)
-        die("cannot read the shapes");
-    options->shape_count = 0;
-    while (fgets(line, sizeof line, file)) {
-        long long m, n, k;
-        if (sscanf(line, "%lld%*[ ,\t]%lld%*[ ,\t]%lld", &m, &n, &k) != 3)
-            continue;
-        if (m < 1 || n < 1 || k < 1 || options->shape_count == SHAPES_MAX)
-            die("a shape below 1, or too many");
-        options->shapes[options->shape_count++] = (struct shape){m, n, k};
+    bool right = true;
+    unsigned seen = 0;
+    cells = calloc(xg_kernel_count * (size_t)options.shapes.count, sizeof *cells);
+    if (!cells)
+        die("out of memory");
+    for (int s = 0; s < options.shapes.count; s++) {
+        const struct shape *shape = &options.shapes.at[s];
+        struct resident operands;
+        seen |= 1u << shape->trans;
+        resident_create(&operands, shape, options.ld_mask & PADDED ? 4 : 1, &options.seed);
+        for (size_t r = 0; r < xg_kernel_count; r++) {
+            const struct xg_kernel *row = &xg_kernel_table[r];
+            if (!row_wanted(row) ||
+                !xg_select_serves(row, &dev->facts, shape->m, shape->n, shape->k))
+                continue;
+            resident_measure(&operands, &row, 1, options.budget_s, cell(r, s));
+            right &= !cell(r, s)->there || is_right(shape, cell(r, s), 0.0);
+        }
+        resident_destroy(&operands);
     }
-    fclose(file);
+    for (int trans = 0; trans < 4; trans++)
+        if (seen & 1u << trans) {
+            print_table(trans);
+            print_selection(trans);
+        }
+    write_rows();
+    free(cells);
+    return right;
 }
 
-static void parse(struct options *options, int argc, char **argv)
+/* --- What selection takes, beside cuBLAS ---------------------------------------------------- */
+
+/* What a line says, for the summary's lists. */
+struct ratio {
+    char name[64]; /* shape, transposes, leading dimensions */
+    int math;
+    double ratio, us;
+};
+
+static struct ratio *ratios;
+static int ratio_count;
+
+static void add_ratio(const struct shape *shape, int math, const char *ld, double ratio, double us)
 {
-    *options = (struct options){
-        .commit = "unknown", .trans = {true}, .budget_s = 0.5, .seed = (uint64_t)time(NULL)};
-    for (int64_t side = 512; side <= 8192; side *= 2)
-        options->shapes[options->shape_count++] = (struct shape){side, side, side};
+    struct ratio *more = realloc(ratios, ((size_t)ratio_count + 1) * sizeof *ratios);
+    if (!more)
+        die("out of memory");
+    ratios = more;
+    struct ratio *entry = &ratios[ratio_count++];
+    *entry = (struct ratio){.math = math, .ratio = ratio, .us = us};
+    snprintf(entry->name, sizeof entry->name, "%lld,%lld,%lld %s %s", (long long)shape->m,
+             (long long)shape->n, (long long)shape->k, shapes_trans_names[shape->trans], ld);
+}
+
+static void report(const struct shape *shape, int math, const char *ld, const char *row,
+                   const struct timing *ours, const struct timing *cublas, FILE *csv)
+{
+    bool right = is_right(shape, ours, maths[math].units);
+    double ratio = cublas->median_us / ours->median_us;
+    add_ratio(shape, math, ld, ratio, ours->median_us);
+    printf("%-34s %-9s %-22s %10.2f %8.3f %10.2f %8.3f %7.3f%s\n", ratios[ratio_count - 1].name,
+           maths[math].name, row, ours->median_us, tflops(shape, ours), cublas->median_us,
+           tflops(shape, cublas), ratio, right ? "" : " WRONG");
+    fflush(stdout);
+    if (csv)
+        fprintf(csv, "%lld,%lld,%lld,%s,%s,%s,%s,%.3f,%.4f,%.3f,%.4f,%.4f,%d\n",
+                (long long)shape->m, (long long)shape->n, (long long)shape->k,
+                shapes_trans_names[shape->trans], ld, maths[math].name, row, ours->median_us,
+                tflops(shape, ours), cublas->median_us, ratio, ours->error, right);
+}
+
+/* One shape and leading dimension: each arithmetic's row once, and cuBLAS. False: a wrong result.
+ */
+static bool compare_shape(const struct shape *shape, int ld, FILE *csv)
+{
+    const struct xg_kernel *rows[MATHS + 1] = {&xg_kernel_table[cublas_row()]};
+    struct timing timings[MATHS + 1];
+    int rows_count = 1, place[MATHS] = {0};
+    bool right = true;
+    struct resident operands;
+    resident_create(&operands, shape, lds[ld].multiple, &options.seed);
+    for (int math = 0; math < MATHS; math++) {
+        const struct xg_kernel *row =
+            options.math_mask & 1u << math ? resident_row(&operands, maths[math].math) : NULL;
+        if (!row)
+            continue;
+        while (place[math] < rows_count && rows[place[math]] != row)
+            place[math]++;
+        if (place[math] == rows_count)
+            rows[rows_count++] = row;
+    }
+    resident_measure(&operands, rows, rows_count, options.budget_s, timings);
+    for (int math = 0; math < MATHS; math++)
+        if (options.math_mask & 1u << math && timings[place[math]].there) {
+            report(shape, math, lds[ld].name, rows[place[math]]->name, &timings[place[math]],
+                   &timings[0], csv);
+            right &= is_right(shape, &timings[place[math]], maths[math].units);
+        }
+    resident_destroy(&operands);
+    return right && is_right(shape, &timings[0], 0.0);
+}
+
+static void print_summary(int math)
+{
+    double log_sum = 0.0, least = INFINITY;
+    int count = 0, below = 0;
+    const char *least_name = "";
+    for (int i = 0; i < ratio_count; i++) {
+        if (ratios[i].math != math)
+            continue;
+        count++;
+        log_sum += log(ratios[i].ratio);
+        if (ratios[i].ratio < least) {
+            least = ratios[i].ratio;
+            least_name = ratios[i].name;
+        }
+    }
+    printf("\n%s: geometric mean of cuBLAS's time / ours %.3f over %d, least %.3f (%s)\n",
+           maths[math].name, exp(log_sum / count), count, least, least_name);
+    for (int i = 0; i < ratio_count; i++)
+        if (ratios[i].math == math && ratios[i].ratio < 0.95) {
+            printf("  under 0.95: %-34s %.3f\n", ratios[i].name, ratios[i].ratio);
+            below++;
+        }
+    printf("  %d of %d under 0.95\n", below, count);
+}
+
+/* Selection must not take what is slower under an arithmetic that admits more. */
+static void print_slower(int math, int than)
+{
+    for (int i = 0; i < ratio_count; i++)
+        for (int j = 0; j < ratio_count; j++)
+            if (ratios[i].math == math && ratios[j].math == than &&
+                !strcmp(ratios[i].name, ratios[j].name) && ratios[i].us > 1.02 * ratios[j].us)
+                printf("%s slower than %s: %s, %.2f against %.2f us\n", maths[math].name,
+                       maths[than].name, ratios[i].name, ratios[i].us, ratios[j].us);
+}
+
+/* False when a result is wrong. */
+static bool compare_shapes(void)
+{
+    bool right = true;
+    FILE *csv = open_csv();
+    if (!dev->facts.cublas)
+        die("no cuBLAS to compare with");
+    printf("%-34s %-9s %-22s %10s %8s %10s %8s %7s\n", "m,n,k, transposes, ld", "math", "row", "us",
+           "TFLOP/s", "cuBLAS us", "TFLOP/s", "ratio");
+    if (csv)
+        fprintf(csv, "m,n,k,trans,ld,math,row,us,tflops,cublas_us,ratio,max_error_2e-24,right\n");
+    for (int s = 0; s < options.shapes.count; s++) {
+        const struct shape *shape = &options.shapes.at[s];
+        int64_t a_cols = shape->trans >> 1 ? shape->m : shape->k;
+        int64_t b_cols = shape->trans & 1 ? shape->k : shape->n;
+        bool differ = a_cols % 4 || b_cols % 4 || shape->n % 4;
+        for (int ld = 0; ld < (int)(sizeof lds / sizeof lds[0]); ld++) {
+            bool again = lds[ld].bit == TIGHT && options.ld_mask & PADDED && !differ;
+            if (options.ld_mask & lds[ld].bit && !again)
+                right &= compare_shape(shape, ld, csv);
+        }
+    }
+    close_csv(csv);
+    for (int math = 0; math < MATHS; math++)
+        if (options.math_mask & 1u << math)
+            print_summary(math);
+    for (int math = 1; math < MATHS; math++)
+        print_slower(math, math - 1);
+    free(ratios);
+    return right;
+}
+
+/* --- The program ---------------------------------------------------------------------------- */
+
+/* The bits of the words in a list with commas; "all": every one. 0: an unknown word. */
+static unsigned parse_maths(const char *list)
+{
+    unsigned mask = 0;
+    for (const char *word = list; word; word = strchr(word, ',')) {
+        word += *word == ',';
+        size_t length = strcspn(word, ",");
+        unsigned before = mask;
+        for (int math = 0; math < MATHS; math++)
+            if (!strncmp(word, "all", length) || !strncmp(word, maths[math].name, length))
+                mask |= 1u << math;
+        if (mask == before)
+            return 0;
+    }
+    return mask;
+}
+
+static unsigned parse_ld(const char *word)
+{
+    return !strcmp(word, "padded")  ? PADDED
+           : !strcmp(word, "tight") ? TIGHT
+           : !strcmp(word, "all")   ? PADDED | TIGHT
+                                    : 0;
+}
+
+static void parse(int argc, char **argv)
+{
+    const char *shapes = NULL;
+    options.argc = argc;
+    options.argv = argv;
+    options.commit = "unknown";
+    options.trans_mask = 1;
+    options.ld_mask = PADDED;
+    options.budget_s = 0.5;
+    options.seed = (uint64_t)time(NULL);
     for (int i = 1; i < argc; i += 2) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!value)
-            die("usage: kernels [--rows A,B] [--trans nn|nt|tn|tt|all] [--shapes FILE]\n"
+            die("usage: kernels [--rows A,B | --math strict,accurate,tf32|all] [--shapes FILE]\n"
+                "               [--trans nn|nt|tn|tt|all] [--ld padded|tight|all]\n"
                 "               [--budget SECONDS] [--seed N] [--csv FILE] [--commit TEXT]");
         else if (!strcmp(name, "--rows"))
-            options->rows = value;
+            options.rows = value;
+        else if (!strcmp(name, "--math"))
+            options.math_mask = parse_maths(value);
         else if (!strcmp(name, "--trans"))
-            for (int t = 0; t < 4; t++)
-                options->trans[t] = !strcmp(value, "all") || !strcmp(value, trans_names[t]);
+            options.trans_mask = shapes_trans_mask(value);
+        else if (!strcmp(name, "--ld"))
+            options.ld_mask = parse_ld(value);
         else if (!strcmp(name, "--shapes"))
-            read_shapes(options, value);
+            shapes = value;
         else if (!strcmp(name, "--budget"))
-            options->budget_s = strtod(value, NULL);
+            options.budget_s = strtod(value, NULL);
         else if (!strcmp(name, "--seed"))
-            options->seed = strtoull(value, NULL, 0);
+            options.seed = strtoull(value, NULL, 0);
         else if (!strcmp(name, "--csv"))
-            options->csv = value;
+            options.csv = value;
         else if (!strcmp(name, "--commit"))
-            options->commit = value;
+            options.commit = value;
         else
             die("an option that is not known");
+        if ((!strcmp(name, "--math") && !options.math_mask) || !options.trans_mask ||
+            !options.ld_mask)
+            die("a value that is not known");
     }
-}
-
-static void open_device(void)
-{
-    if (xg_dev_create(xg_conf_get(), &dev) != XG_OK)
-        die("no CUDA device that the kernels serve");
-    *(void **)&elapsed_ms = dlsym(dev->drv.library, "cuEventElapsedTime");
-    if (!elapsed_ms) /* what newer drivers call it */
-        *(void **)&elapsed_ms = dlsym(dev->drv.library, "cuEventElapsedTime_v2");
-    if (!elapsed_ms)
-        die("the driver lacks cuEventElapsedTime");
-    must(xg_dev_enter(dev), "context");
-    must(XG_DRV(&dev->drv, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING), "stream");
-    must(XG_DRV(&dev->drv, cuEventCreate, &start_event, CU_EVENT_DEFAULT), "event");
-    must(XG_DRV(&dev->drv, cuEventCreate, &stop_event, CU_EVENT_DEFAULT), "event");
-    dev->facts.cublas = xg_cublas_present(dev);
-    if (xg_kernel_count > ROWS_MAX)
-        die("more rows than cells");
-}
-
-static void close_device(void)
-{
-    must(XG_DRV(&dev->drv, cuEventDestroy, start_event), "event");
-    must(XG_DRV(&dev->drv, cuEventDestroy, stop_event), "event");
-    must(XG_DRV(&dev->drv, cuStreamDestroy, stream), "stream");
-    xg_dev_leave(dev);
-    xg_dev_destroy(dev);
+    if (shapes && !shapes_read(&options.shapes, shapes, options.trans_mask))
+        exit(2);
+    for (int64_t side = 512; !shapes && side <= 8192; side *= 2)
+        shapes_add(&options.shapes, &(struct shape){.m = side, .n = side, .k = side},
+                   options.trans_mask);
+    if (!options.shapes.count)
+        die("no shapes");
 }
 
 int main(int argc, char **argv)
 {
-    static struct options options;
-    static struct xg_judge judge;
-    bool right = true;
-    parse(&options, argc, argv);
-    open_device();
-    print_header(stdout, "", argc, argv, options.commit);
-    for (int t = 0; t < 4; t++) {
-        if (!options.trans[t])
-            continue;
-        for (int s = 0; s < options.shape_count; s++) {
-            const struct shape *shape = &options.shapes[s];
-            struct operands operands;
-            operands_create(&operands, *shape, t, &options.seed);
-            xg_judge_init(&judge, &operands.call);
-            for (size_t r = 0; r < xg_kernel_count; r++) {
-                const struct xg_kernel *row = &xg_kernel_table[r];
-                if (!row_wanted(&options, row) ||
-                    !xg_select_serves(row, &dev->facts, shape->m, shape->n, shape->k))
-                    continue;
-                measure(row, &operands, &judge, options.budget_s, &cells[t][r][s]);
-                right &= cells[t][r][s].right;
-            }
-            operands_destroy(&operands);
-        }
-        print_table(&options, t);
-        print_selection(&options, t);
-        fflush(stdout);
-    }
-    if (options.csv)
-        write_csv(&options, argc, argv);
-    close_device();
+    parse(argc, argv);
+    dev = resident_open();
+    print_header(stdout, "");
+    bool right = options.math_mask ? compare_shapes() : measure_rows();
+    resident_close();
+    shapes_free(&options.shapes);
     if (!right)
-        fprintf(stderr, "kernels: results marked ! are wrong\n");
+        fprintf(stderr, "kernels: results marked ! or WRONG are wrong\n");
     return !right;
 }

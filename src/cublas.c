@@ -13,11 +13,14 @@
 typedef struct cublasContext *cublas_handle;
 enum { CUBLAS_SUCCESS = 0, CUBLAS_ALLOC_FAILED = 3 };
 enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
+enum { CUBLAS_PEDANTIC_MATH = 2 }; /* single precision throughout, whatever the environment says */
 
 struct xg_cublas {
     cublas_handle handle;
+    CUstream stream; /* the handle's; NULL at first, as cuBLAS has it */
     int (*create)(cublas_handle *);
     int (*destroy)(cublas_handle);
+    int (*set_math_mode)(cublas_handle, int);
     int (*set_stream)(cublas_handle, CUstream);
     int (*sgemm)(cublas_handle, int, int, int, int, int, const float *, const float *, int,
                  const float *, int, const float *, float *, int);
@@ -54,6 +57,7 @@ static enum xg_status open_locked(struct xg_dev *dev)
         void *slot;
     } symbols[] = {{"cublasCreate_v2", &cublas->create},
                    {"cublasDestroy_v2", &cublas->destroy},
+                   {"cublasSetMathMode", &cublas->set_math_mode},
                    {"cublasSetStream_v2", &cublas->set_stream},
                    {"cublasSgemm_v2", &cublas->sgemm}};
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
@@ -63,8 +67,12 @@ static enum xg_status open_locked(struct xg_dev *dev)
             return XG_ERR_NOTFOUND;
         }
     int result = cublas->create(&cublas->handle);
+    if (result == CUBLAS_SUCCESS)
+        result = cublas->set_math_mode(cublas->handle, CUBLAS_PEDANTIC_MATH);
     if (result != CUBLAS_SUCCESS) {
-        xg_log(XG_LOG_INFO, "cublasCreate: %d", result);
+        xg_log(XG_LOG_INFO, "cublasCreate or cublasSetMathMode: %d", result);
+        if (cublas->handle)
+            cublas->destroy(cublas->handle);
         free(cublas);
         return result == CUBLAS_ALLOC_FAILED ? XG_ERR_NOMEM : XG_ERR_DRIVER;
     }
@@ -92,7 +100,10 @@ enum xg_status xg_cublas_sgemm(struct xg_dev *dev, const struct xg_sgemm_args *a
     enum xg_status status = open_locked(dev);
     if (status == XG_OK) {
         struct xg_cublas *cublas = dev->cublas;
-        int result = cublas->set_stream(cublas->handle, stream);
+        int result = CUBLAS_SUCCESS;
+        if (stream != cublas->stream) /* it also takes its workspace anew: not for every call */
+            result = cublas->set_stream(cublas->handle, stream);
+        cublas->stream = result == CUBLAS_SUCCESS ? stream : NULL;
         if (result == CUBLAS_SUCCESS)
             result =
                 cublas->sgemm(cublas->handle, args->transb ? CUBLAS_OP_T : CUBLAS_OP_N,

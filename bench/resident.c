@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of the kernel table on operands in device memory. */
+#include "resident.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../src/cores.h"
+#include "../src/cublas.h"
+#include "../src/launch.h"
+#include "../src/team.h"
+
+enum { BATCHES_MAX = 9, RUNS_MAX = 1000, SETS_MAX = 1 << 16 };
+
+/* Several times any L2 cache: sets of operands are added until they fill this. */
+static const size_t ROTATED_BYTES = (size_t)512 << 20;
+
+static struct xg_dev *dev;
+static struct xg_team *team; /* draws operands */
+static CUstream stream;
+static CUevent start_event, stop_event;
+/* Not in drv.h's table, because the library needs no times: looked up here. */
+static CUresult (*elapsed_ms)(float *, CUevent, CUevent);
+
+static void die(const char *what, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", what, why);
+    exit(2);
+}
+
+static void must(enum xg_status status, const char *what)
+{
+    if (status != XG_OK)
+        die(what, xg_status_name(status));
+}
+
+struct xg_dev *resident_open(void)
+{
+    if (xg_dev_create(xg_conf_get(), &dev) != XG_OK)
+        die("device", "none that the kernels serve");
+    *(void **)&elapsed_ms = dlsym(dev->drv.library, "cuEventElapsedTime");
+    if (!elapsed_ms) /* what newer drivers call it */
+        *(void **)&elapsed_ms = dlsym(dev->drv.library, "cuEventElapsedTime_v2");
+    if (!elapsed_ms)
+        die("cuEventElapsedTime", "the driver lacks it");
+    must(xg_dev_enter(dev), "context");
+    must(XG_DRV(&dev->drv, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING), "stream");
+    must(XG_DRV(&dev->drv, cuEventCreate, &start_event, CU_EVENT_DEFAULT), "event");
+    must(XG_DRV(&dev->drv, cuEventCreate, &stop_event, CU_EVENT_DEFAULT), "event");
+    must(xg_team_create(xg_cores_count(), &team), "threads");
+    dev->facts.cublas = xg_cublas_present(dev);
+    return dev;
+}
+
+void resident_close(void)
+{
+    must(XG_DRV(&dev->drv, cuEventDestroy, start_event), "event");
+    must(XG_DRV(&dev->drv, cuEventDestroy, stop_event), "event");
+    must(XG_DRV(&dev->drv, cuStreamDestroy, stream), "stream");
+    xg_team_destroy(team);
+    xg_dev_leave(dev);
+    xg_dev_destroy(dev);
+}
+
+/* --- Operands ------------------------------------------------------------------------------ */
+
+/* Zeros. */
+static float *allocate(size_t elems)
+{
+    float *matrix = calloc(elems, sizeof *matrix);
+    if (!matrix)
+        die("operands", "out of memory");
+    return matrix;
+}
+
+struct drawing {
+    float *matrix;
+    int64_t rows, cols, ld;
+    uint64_t seed;
+};
+
+/* Uniform in (-1, 1), never 0: splitmix64 steps, from a state of each row's own. */
+static void draw_rows(void *arg, int worker)
+{
+    const struct drawing *d = arg;
+    for (int64_t i = worker; i < d->rows; i += xg_team_size(team)) {
+        uint64_t state = d->seed + (uint64_t)i * 0x632be59bd9b4e019u;
+        for (int64_t j = 0; j < d->cols; j++) {
+            uint64_t z = (state += 0x9e3779b97f4a7c15u);
+            z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+            z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+            z ^= z >> 31;
+            d->matrix[i * d->ld + j] = ((float)(z >> 41) + 0.5f) * 0x1p-22f - 1.0f;
+        }
+    }
+}
+
+static float *draw_matrix(int64_t rows, int64_t cols, int64_t ld, uint64_t *seed)
+{
+    struct drawing drawing = {allocate((size_t)(rows * ld)), rows, cols, ld, *seed};
+    *seed = *seed * 0x5851f42d4c957f2du + 0x14057b7ef767814fu;
+    xg_team_run(team, draw_rows, &drawing);
+    return drawing.matrix;
+}
+
+static size_t align_up(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+static void copy_up(CUdeviceptr to, const float *from, size_t elems)
+{
+    must(XG_DRV(&dev->drv, cuMemcpyHtoDAsync, to, from, elems * sizeof(float), stream), "copy");
+    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy");
+}
+
+/* The first set into all others: each copy doubles what there is. */
+static void copy_sets(const struct resident *r)
+{
+    for (int done = 1; done < r->sets; done *= 2) {
+        CUDA_MEMCPY2D copy = {
+            .WidthInBytes = r->set_bytes,
+            .Height = (size_t)(2 * done < r->sets ? done : r->sets - done),
+            .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+            .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+            .srcDevice = r->dev.ptr,
+            .dstDevice = r->dev.ptr + r->set_bytes * (size_t)done,
+            .srcPitch = r->set_bytes,
+            .dstPitch = r->set_bytes,
+        };
+        must(XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, stream), "copy of a set");
+    }
+    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy of a set");
+}
+
+void resident_create(struct resident *r, const struct shape *shape, int64_t ld_multiple,
+                     uint64_t *seed)
+{
+    memset(r, 0, sizeof *r);
+    bool transa = shape->trans >> 1, transb = shape->trans & 1;
+    int64_t a_rows = transa ? shape->k : shape->m, a_cols = transa ? shape->m : shape->k;
+    int64_t b_rows = transb ? shape->n : shape->k, b_cols = transb ? shape->k : shape->n;
+    r->call = (struct xg_sgemm){.transa = transa,
+                                .transb = transb,
+                                .m = shape->m,
+                                .n = shape->n,
+                                .k = shape->k,
+                                .alpha = 1.0f,
+                                .lda = xg_round_up(a_cols, ld_multiple) + shape->pad,
+                                .ldb = xg_round_up(b_cols, ld_multiple) + shape->pad,
+                                .ldc = xg_round_up(shape->n, ld_multiple) + shape->pad};
+    r->a_elems = (size_t)(a_rows * r->call.lda);
+    r->b_elems = (size_t)(b_rows * r->call.ldb);
+    r->c_elems = (size_t)(shape->m * r->call.ldc);
+    r->call.a = r->a = draw_matrix(a_rows, a_cols, r->call.lda, seed);
+    r->call.b = r->b = draw_matrix(b_rows, b_cols, r->call.ldb, seed);
+    r->call.c = r->c = allocate(r->c_elems);
+    xg_judge_init(&r->judge, &r->call);
+
+    r->b_at = align_up(r->a_elems * sizeof(float));
+    r->c_at = r->b_at + align_up(r->b_elems * sizeof(float));
+    r->set_bytes = r->c_at + align_up(r->c_elems * sizeof(float));
+    size_t sets = 1 + ROTATED_BYTES / r->set_bytes;
+    r->sets = sets < SETS_MAX ? (int)sets : SETS_MAX;
+    must(xg_mem_dev_reserve(dev, &r->dev, r->set_bytes * (size_t)r->sets), "device memory");
+    copy_up(r->dev.ptr, r->a, r->a_elems);
+    copy_up(r->dev.ptr + r->b_at, r->b, r->b_elems);
+    copy_up(r->dev.ptr + r->c_at, r->c, r->c_elems);
+    copy_sets(r);
+}
+
+void resident_destroy(struct resident *r)
+{
+    xg_mem_dev_release(dev, &r->dev);
+    free(r->a);
+    free(r->b);
+    free(r->c);
+}
+
+/* --- Launching ----------------------------------------------------------------------------- */
+
+/* XG_OK or XG_DECLINED. run: which set of the operands, modulo their number. */
+static enum xg_status launch(const struct xg_kernel *row, const struct resident *r, int run)
+{
+    CUdeviceptr set = r->dev.ptr + r->set_bytes * (size_t)(run % r->sets);
+    struct xg_sgemm_args args = {.a = set,
+                                 .b = set + r->b_at,
+                                 .c = set + r->c_at,
+                                 .lda = r->call.lda,
+                                 .ldb = r->call.ldb,
+                                 .ldc = r->call.ldc,
+                                 .m = r->call.m,
+                                 .n = r->call.n,
+                                 .k = r->call.k,
+                                 .alpha = 1.0f,
+                                 .transa = r->call.transa,
+                                 .transb = r->call.transb};
+    enum xg_status status = xg_launch_sgemm(dev, row, &args, stream);
+    if (status != XG_DECLINED)
+        must(status, row->name);
+    return status;
+}
+
+const struct xg_kernel *resident_row(const struct resident *r, enum xg_math math)
+{
+    int64_t m = r->call.m, n = r->call.n, k = r->call.k;
+    const struct xg_kernel *row = xg_select(&dev->facts, math, NULL, m, n, k);
+    if (!row || launch(row, r, 0) == XG_OK)
+        return row;
+    const struct xg_kernel *best = NULL;
+    double best_cycles = 0.0;
+    for (row = xg_kernel_table; row < xg_kernel_table + xg_kernel_count; row++) {
+        if (row->flags & XG_KERNEL_CUBLAS || !xg_select_serves(row, &dev->facts, m, n, k))
+            continue;
+        double cycles = xg_select_cycles(row, &dev->facts, m, n, k);
+        if ((!best || cycles < best_cycles) && launch(row, r, 0) == XG_OK) {
+            best = row;
+            best_cycles = cycles;
+        }
+    }
+    return best;
+}
+
+/* --- Measuring ----------------------------------------------------------------------------- */
+
+/* Seconds of `runs` launches in a row, by the device's clock. */
+static double time_runs(const struct xg_kernel *row, const struct resident *r, int runs)
+{
+    static int turn;
+    must(XG_DRV(&dev->drv, cuEventRecord, start_event, stream), "event");
+    for (int i = 0; i < runs; i++, turn = (turn + 1) % SETS_MAX)
+        launch(row, r, turn);
+    must(XG_DRV(&dev->drv, cuEventRecord, stop_event, stream), "event");
+    must(XG_DRV(&dev->drv, cuEventSynchronize, stop_event), row->name);
+    float ms = 0.0f;
+    must(xg_drv_status(&dev->drv, elapsed_ms(&ms, start_event, stop_event), "cuEventElapsedTime"),
+         "event");
+    return (double)ms * 1e-3;
+}
+
+static int compare_doubles(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* One run on poisoned memory, judged; false where the row declines the operands. */
+static bool judge_row(const struct xg_kernel *row, const struct resident *r, struct timing *timing)
+{
+    must(XG_DRV(&dev->drv, cuMemsetD32Async, r->dev.ptr + r->c_at, 0x7fc00000, r->c_elems, stream),
+         "poison");
+    if (launch(row, r, 0) != XG_OK)
+        return false;
+    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, r->c, r->dev.ptr + r->c_at,
+                r->c_elems * sizeof(float), stream),
+         "copy");
+    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), row->name);
+    timing->there = true;
+    timing->error = xg_judge_error(&r->judge, r->c, r->call.ldc);
+    return true;
+}
+
+/* How many batches of how many runs fill the budget, by the time that one run took. */
+static void deal_budget(struct timing *timing, double once_s, double budget_s)
+{
+    double share_s = budget_s / BATCHES_MAX;
+    timing->runs = timing->batches = 1;
+    if (once_s * 2 >= budget_s)
+        return;
+    if (once_s * 2 < share_s)
+        timing->runs = share_s / once_s < RUNS_MAX ? (int)(share_s / once_s) : RUNS_MAX;
+    double batches = budget_s / (once_s * timing->runs);
+    timing->batches = batches < BATCHES_MAX ? (int)batches : BATCHES_MAX;
+}
+
+void resident_measure(const struct resident *r, const struct xg_kernel *const *rows, int count,
+                      double budget_s, struct timing *timings)
+{
+    double batch[RESIDENT_TOGETHER][BATCHES_MAX];
+    int batches = BATCHES_MAX;
+    memset(timings, 0, (size_t)count * sizeof timings[0]);
+    for (int i = 0; i < count; i++) {
+        if (!judge_row(rows[i], r, &timings[i]))
+            continue;
+        deal_budget(&timings[i], time_runs(rows[i], r, 1), budget_s);
+        batches = timings[i].batches < batches ? timings[i].batches : batches;
+    }
+    for (int b = 0; b < batches; b++)
+        for (int turn = 0; turn < count; turn++) {
+            int i = b % 2 ? count - 1 - turn : turn;
+            if (timings[i].there)
+                batch[i][b] = time_runs(rows[i], r, timings[i].runs) / timings[i].runs;
+        }
+    for (int i = 0; i < count; i++) {
+        if (!timings[i].there)
+            continue;
+        qsort(batch[i], (size_t)batches, sizeof batch[i][0], compare_doubles);
+        timings[i].batches = batches;
+        timings[i].median_us = batch[i][batches / 2] * 1e6;
+        timings[i].least_us = batch[i][0] * 1e6;
+    }
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads lists of products. */
+#include "shapes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+const char *const shapes_trans_names[4] = {"nn", "nt", "tn", "tt"};
+
+unsigned shapes_trans_mask(const char *word)
+{
+    unsigned mask = 0;
+    for (int trans = 0; trans < 4; trans++)
+        if (!strcasecmp(word, "all") || !strcasecmp(word, shapes_trans_names[trans]))
+            mask |= 1u << trans;
+    return mask;
+}
+
+void shapes_add(struct shapes *shapes, const struct shape *shape, unsigned trans_mask)
+{
+    for (int trans = 0; trans < 4; trans++) {
+        if (!(trans_mask & 1u << trans))
+            continue;
+        struct shape *more =
+            realloc(shapes->at, ((size_t)shapes->count + 1) * sizeof shapes->at[0]);
+        if (!more) {
+            fprintf(stderr, "out of memory\n");
+            exit(EXIT_FAILURE);
+        }
+        shapes->at = more;
+        shapes->at[shapes->count] = *shape;
+        shapes->at[shapes->count++].trans = trans;
+    }
+}
+
+/* One line without its comment. False where it is neither blank nor a shape. */
+static bool add_line(struct shapes *shapes, char *line, unsigned trans_mask)
+{
+    enum { FIELDS = 6 };
+    char *field[FIELDS], *rest;
+    int fields = 0;
+    for (char *word = strtok_r(line, " ,\t\r\n", &rest); word;
+         word = strtok_r(NULL, " ,\t\r\n", &rest)) {
+        if (fields == FIELDS)
+            return false;
+        field[fields++] = word;
+    }
+    if (!fields)
+        return true;
+    if (fields < 3)
+        return false;
+    struct shape shape = {.m = strtoll(field[0], NULL, 10),
+                          .n = strtoll(field[1], NULL, 10),
+                          .k = strtoll(field[2], NULL, 10)};
+    if (fields > 3)
+        trans_mask = shapes_trans_mask(field[3]);
+    if (fields > 4)
+        shape.pad = strtoll(field[4], NULL, 10);
+    if (fields > 5)
+        shape.beta = strtof(field[5], NULL);
+    if (shape.m < 1 || shape.n < 1 || shape.k < 1 || shape.pad < 0 || !trans_mask)
+        return false;
+    shapes_add(shapes, &shape, trans_mask);
+    return true;
+}
+
+bool shapes_read(struct shapes *shapes, const char *path, unsigned trans_mask)
+{
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        perror(path);
+        return false;
+    }
+    char line[256];
+    bool right = true;
+    for (int number = 1; right && fgets(line, sizeof line, file); number++) {
+        line[strcspn(line, "#")] = '\0';
+        right = add_line(shapes, line, trans_mask);
+        if (!right)
+            fprintf(stderr, "%s:%d: not m n k [nn|nt|tn|tt|all [pad [beta]]]\n", path, number);
+    }
+    fclose(file);
+    return right;
+}
+
+void shapes_free(struct shapes *shapes)
+{
+    free(shapes->at);
+    *shapes = (struct shapes){0};
+}
