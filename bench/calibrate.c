@@ -268,7 +268,8 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     xg_machine_init(&machine, cores);
     xg_calibration_key_init(&key, cores, shim_blas_file(&run.blas));
-    printf("CPU: %s, %d cores to use, %s\n", key.cpu, cores, key.blas);
+    xg_machine_set_threads(&machine, key.threads < cores ? key.threads : cores);
+    printf("CPU: %s, %d cores to use, %s on %d threads\n", key.cpu, cores, key.blas, key.threads);
     if (!calibrate(&machine, &key, XG_SIDE_CPU))
         return EXIT_FAILURE;
     if (!open_gpu(&machine)) {

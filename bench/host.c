@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../src/judge.h"
 #include "sides.h"
@@ -163,6 +164,16 @@ static double cpu_guess_s(const struct shape *shape)
     return 2.0 * (double)shape->m * (double)shape->n * (double)shape->k / 9e11;
 }
 
+/*
+ * OpenBLAS's threads spin for a while after a product, 2^28 clock ticks as built, and take the
+ * cores from whoever comes next: that is no part of the next side's time.
+ */
+static void settle(void)
+{
+    const struct timespec while_s = {0, 250000000};
+    nanosleep(&while_s, NULL);
+}
+
 static void measure_row(struct row *row, const struct floor_rates *rates)
 {
     const struct shape *shape = &row->shape;
@@ -175,6 +186,8 @@ static void measure_row(struct row *row, const struct floor_rates *rates)
         row->side[side] = (struct measured){NAN, NAN};
         if (!rival || share * cpu_guess_s(shape) < limit_s)
             row->side[side] = measure(&side_table[side], &operands);
+        if (side == SIDE_CPU)
+            settle();
     }
     double m = (double)shape->m, n = (double)shape->n, k = (double)shape->k;
     row->kernel = "none";

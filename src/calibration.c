@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cores.h"
 #include "log.h"
 
 /* A figure is kept as a whole number of units. fitted: measured by time, not read off a device. */
@@ -132,27 +133,55 @@ static void read_gpu(char name[XG_CALIBRATION_NAME_BYTES])
     read_label(path, "Model", name);
 }
 
-static void describe_blas(const char *file, char name[XG_CALIBRATION_NAME_BYTES])
+static void describe_blas(const char *real, char name[XG_CALIBRATION_NAME_BYTES])
 {
-    char *real = file ? realpath(file, NULL) : NULL;
     const char *slash = real ? strrchr(real, '/') : NULL;
     struct stat status;
     char text[512] = "";
     if (slash && stat(real, &status) == 0)
         snprintf(text, sizeof text, "%.96s %lld bytes", slash + 1, (long long)status.st_size);
-    free(real);
     set_name(name, text);
+}
+
+/*
+ * How many threads the library starts. Each obeys a variable of its own before OpenMP's; in a path
+ * such as openblas-pthread/libblas.so.3 it is the folder that names the library.
+ */
+static int count_threads(int cores, const char *real)
+{
+    static const struct {
+        const char *library, *variable;
+    } table[] = {
+        {"openblas", "OPENBLAS_NUM_THREADS"},
+        {"openblas", "GOTO_NUM_THREADS"},
+        {"mkl", "MKL_NUM_THREADS"},
+        {"blis", "BLIS_NUM_THREADS"},
+        {"", "OMP_NUM_THREADS"},
+    };
+    cpu_set_t mask;
+    xg_cores_mask(&mask);
+    int all = CPU_COUNT(&mask) ? CPU_COUNT(&mask) : cores;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        const char *value = getenv(table[i].variable);
+        long count =
+            value && strstr(real ? real : "", table[i].library) ? strtol(value, NULL, 10) : 0;
+        if (count > 0)
+            return count < all ? (int)count : all;
+    }
+    return all;
 }
 
 void xg_calibration_key_init(struct xg_calibration_key *key, int cores, const char *blas_file)
 {
     char version[XG_CALIBRATION_NAME_BYTES];
-    *key = (struct xg_calibration_key){.cores = cores};
+    char *real = blas_file ? realpath(blas_file, NULL) : NULL;
+    *key = (struct xg_calibration_key){.cores = cores, .threads = count_threads(cores, real)};
     read_label("/proc/cpuinfo", "model name", key->cpu);
     read_gpu(key->gpu);
     read_front("/sys/module/nvidia/version", version, sizeof version);
     set_name(key->driver, version);
-    describe_blas(blas_file, key->blas);
+    describe_blas(real, key->blas);
+    free(real);
 }
 
 /* The first lines of the text; their length. */
@@ -160,11 +189,12 @@ static size_t print_key(char text[XG_CALIBRATION_TEXT_BYTES], const struct xg_ca
                         enum xg_side side)
 {
     int length = snprintf(text, XG_CALIBRATION_TEXT_BYTES,
-                          "xgemm-calibration=1\nside=%s\ncpu=%s\ncores=%d\n", side_name(side),
+                          "xgemm-calibration=2\nside=%s\ncpu=%s\ncores=%d\n", side_name(side),
                           key->cpu, key->cores);
     size_t at = (size_t)length;
     if (side == XG_SIDE_CPU)
-        length = snprintf(text + at, XG_CALIBRATION_TEXT_BYTES - at, "blas=%s\n", key->blas);
+        length = snprintf(text + at, XG_CALIBRATION_TEXT_BYTES - at, "threads=%d\nblas=%s\n",
+                          key->threads, key->blas);
     else
         length = snprintf(text + at, XG_CALIBRATION_TEXT_BYTES - at, "gpu=%s\ndriver=%s\n",
                           key->gpu, key->driver);
@@ -245,6 +275,7 @@ bool xg_calibration_parse(const char *text, const struct xg_calibration_key *key
     }
     if (*text)
         return false;
+    read.gpu_measured |= side == XG_SIDE_GPU;
     *machine = read;
     return true;
 }
@@ -301,6 +332,7 @@ void xg_calibration_load(struct xg_machine *machine, int cores, const char *blas
     struct xg_calibration_key key;
     int saved_errno = errno;
     xg_calibration_key_init(&key, cores, blas_file);
+    xg_machine_set_threads(machine, key.threads < cores ? key.threads : cores);
     load_side(machine, &key, XG_SIDE_CPU);
     load_side(machine, &key, XG_SIDE_GPU);
     errno = saved_errno;

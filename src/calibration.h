@@ -13,11 +13,12 @@ enum { XG_CALIBRATION_NAME_BYTES = 128, XG_CALIBRATION_TEXT_BYTES = 2048 };
 /*
  * What a measurement holds for. Read from the system without opening a driver: /proc/cpuinfo,
  * /proc/driver/nvidia, /sys/module/nvidia; "unknown" where those say nothing. The CPU side holds
- * for cpu, cores and blas, the GPU side for cpu, cores, gpu and driver.
+ * for cpu, cores, threads and blas, the GPU side for cpu, cores, gpu and driver.
  */
 struct xg_calibration_key {
     char cpu[XG_CALIBRATION_NAME_BYTES];
-    int cores;
+    int cores;   /* affinity and quota */
+    int threads; /* that the CPU library starts: its variables, or all cores of the affinity mask */
     char gpu[XG_CALIBRATION_NAME_BYTES]; /* the first that the system lists */
     char driver[XG_CALIBRATION_NAME_BYTES];
     char blas[XG_CALIBRATION_NAME_BYTES]; /* real file name, in which a version shows, and size */
@@ -49,8 +50,9 @@ bool xg_calibration_path(char *path, size_t path_bytes, const struct xg_calibrat
                          enum xg_side side);
 
 /*
- * Takes what is on file for this machine into *machine. A file that is not there says nothing; one
- * that cannot be used leaves the figures as they are and is reported once.
+ * Takes what is known of this machine without measuring into *machine, then what is on file. A file
+ * that is not there says nothing; one that cannot be used leaves the figures as they are and is
+ * reported once.
  */
 void xg_calibration_load(struct xg_machine *machine, int cores, const char *blas_file);
 

@@ -2,6 +2,7 @@
 /* Opens a device: driver, primary context, facts, memory budget. */
 #include "dev.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,45 @@ static enum xg_status read_facts(struct xg_dev *dev)
     for (size_t i = 0; i < xg_image_count; i++)
         facts->images |= xg_image_table[i].begin != xg_image_table[i].end;
     return XG_DRV(&dev->drv, cuDeviceGetName, dev->name, (int)sizeof dev->name, dev->device);
+}
+
+/* A number at the front of a file of the system's; 0 where there is none. */
+static double read_number(const char *folder, const char *name)
+{
+    char path[128];
+    double number = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "re");
+    if (file && fscanf(file, "%lf", &number) != 1)
+        number = 0;
+    if (file)
+        fclose(file);
+    return number;
+}
+
+/*
+ * What the cost model begins with, where it can be had: a device without it works as well. The most
+ * that the link can do, for an idle one is clocked down. Virtual machines may name nonsense: less
+ * than four lanes of PCIe 3.0 is none.
+ */
+static void read_rates(struct xg_dev *dev)
+{
+    const CUdevice_attribute wanted[] = {
+        CU_DEVICE_ATTRIBUTE_CLOCK_RATE, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
+        CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID};
+    const double encoding = 128.0 / 130.0, bits = 8, least_bytes_per_s = 3.9e9;
+    int values[4] = {0};
+    char folder[96];
+    for (size_t i = 0; i < 4; i++)
+        if (dev->drv.cuDeviceGetAttribute(&values[i], wanted[i], dev->device) != CUDA_SUCCESS)
+            return;
+        else if (i == 0)
+            dev->clock_khz = values[0];
+    snprintf(folder, sizeof folder, "/sys/bus/pci/devices/%04x:%02x:%02x.0", (unsigned)values[1],
+             (unsigned)values[2], (unsigned)values[3]);
+    double link = 1e9 * read_number(folder, "max_link_speed") *
+                  read_number(folder, "max_link_width") * encoding / bits;
+    dev->link_bytes_per_s = link >= least_bytes_per_s ? link : 0;
 }
 
 /* The first ordinal of XGEMM_DEVICES that names a device. */
@@ -98,6 +138,7 @@ enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)
         goto destroy;
     if ((status = read_facts(dev)) != XG_OK)
         goto destroy;
+    read_rates(dev);
     status = XG_DRV(&dev->drv, cuDevicePrimaryCtxRetain, &dev->context, dev->device);
     if (status != XG_OK) {
         dev->context = NULL;

@@ -18,6 +18,8 @@ struct xg_dev {
     CUcontext context; /* the primary context, retained */
     char name[96];
     struct xg_device_facts facts;
+    int clock_khz;           /* at most; 0: the driver does not say */
+    double link_bytes_per_s; /* one direction, as the bus is wired; 0: the system does not say */
     int copy_engines;
     /* Device memory that the library may hold: XGEMM_MEM_LIMIT, or nine tenths of what was free. */
     size_t budget_bytes;

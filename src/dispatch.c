@@ -21,6 +21,7 @@
 static struct {
     pthread_mutex_t lock;
     _Atomic bool opened;
+    bool device_known; /* the machine's device is the engine's, no longer the reference */
     struct xg_policy policy;
 } learnt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -76,6 +77,15 @@ static void set_floor_locked(const struct xg_conf *conf)
                           memory_order_relaxed);
 }
 
+/* In reproducible mode shapes are placed before the device is open, and so by the reference. */
+static void take_device_locked(const struct xg_conf *conf)
+{
+    struct xg_machine_device device;
+    learnt.device_known = true;
+    if (!conf->reproducible && xg_engine_device(&device))
+        xg_machine_set_device(&learnt.policy.machine, &device);
+}
+
 static double now_s(void)
 {
     struct timespec time;
@@ -93,6 +103,9 @@ static double now_s(void)
 enum { KEPT_SHAPES = 64, KEPT_CALLS = 100, KEPT_BITS = 8 };
 
 static _Thread_local uint32_t kept[KEPT_SHAPES] __attribute__((tls_model("initial-exec")));
+
+/* One of them ran on this thread since it last asked, and may have left threads spinning. */
+static _Thread_local bool kept_ran __attribute__((tls_model("initial-exec")));
 
 static uint32_t *kept_place(uint32_t key)
 {
@@ -112,6 +125,7 @@ static bool is_kept(int64_t m, int64_t n, int64_t k)
     if (*place >> KEPT_BITS != key || *place == key << KEPT_BITS)
         return false;
     --*place;
+    kept_ran = true;
     return true;
 }
 
@@ -144,10 +158,10 @@ static void run_cpu(const struct xg_sgemm *call, const struct xg_conf *conf,
 {
     double begin = now_s();
     cpu->whole(cpu->ctx);
-    double seconds = now_s() - begin;
+    double end = now_s();
     record->place = XG_PLACE_CPU;
     lock_learnt();
-    xg_policy_observe_cpu(&learnt.policy, call, decision, seconds);
+    xg_policy_observe_cpu(&learnt.policy, call, decision, end - begin, end);
     set_floor_locked(conf);
     bool quiet = atomic_load_explicit(&floor_mnk, memory_order_relaxed) > 0;
     unlock_learnt();
@@ -157,11 +171,12 @@ static void run_cpu(const struct xg_sgemm *call, const struct xg_conf *conf,
 
 /* True when C is computed; false when the GPU declined and the CPU has yet to. */
 static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
-                    const struct xg_cpu *cpu, bool wait, struct xg_call_record *record)
+                    const struct xg_cpu *cpu, const struct xg_decision *decision,
+                    struct xg_call_record *record)
 {
     struct xg_gemm_result result;
     double begin = now_s();
-    enum xg_status status = xg_engine_gemm(call, conf, cpu, wait, &result);
+    enum xg_status status = xg_engine_gemm(call, conf, cpu, decision->wait, &result);
     double seconds = now_s() - begin;
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;
@@ -180,7 +195,7 @@ static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
     }
     record->place = XG_PLACE_GPU;
     lock_learnt();
-    xg_policy_observe_gpu(&learnt.policy, conf, call, seconds);
+    xg_policy_observe_gpu(&learnt.policy, conf, call, decision, seconds);
     unlock_learnt();
     return true;
 }
@@ -254,11 +269,17 @@ static void run_both(const struct xg_sgemm *call, const struct xg_conf *conf,
 /* --- One call ------------------------------------------------------------------------------ */
 
 static void decide(const struct xg_sgemm *call, const struct xg_conf *conf,
-                   const struct xg_cpu *cpu, struct xg_decision *decision)
+                   const struct xg_cpu *cpu, double begin, struct xg_decision *decision)
 {
     open_machine(conf, cpu);
+    enum xg_engine_state state = xg_engine_state_get();
     lock_learnt();
-    xg_policy_decide(&learnt.policy, conf, xg_engine_state_get(), call, decision);
+    if (state == XG_ENGINE_READY && !learnt.device_known)
+        take_device_locked(conf);
+    if (kept_ran && begin + XG_MACHINE_SPIN_S > learnt.policy.spin_until_s)
+        learnt.policy.spin_until_s = begin + XG_MACHINE_SPIN_S;
+    kept_ran = false;
+    xg_policy_decide(&learnt.policy, conf, state, call, begin, decision);
     unlock_learnt();
 }
 
@@ -271,10 +292,10 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
     const struct xg_conf *conf = xg_conf_get();
     bool told = conf->stats || conf->verbose >= 1;
     pthread_once(&learnt_once, init_learnt);
-    double begin = told ? now_s() : 0;
+    double begin = now_s();
 
     struct xg_decision decision;
-    decide(call, conf, cpu, &decision);
+    decide(call, conf, cpu, begin, &decision);
     struct xg_call_record record = {
         .symbol = symbol,
         .call = *call,
@@ -296,7 +317,7 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
     }
     if (record.place == XG_PLACE_BOTH)
         run_both(call, conf, cpu, &record);
-    else if (record.place == XG_PLACE_CPU || !run_gpu(call, conf, cpu, decision.wait, &record))
+    else if (record.place == XG_PLACE_CPU || !run_gpu(call, conf, cpu, &decision, &record))
         run_cpu(call, conf, cpu, &decision, &record);
 
     if (told) {

@@ -34,6 +34,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* the state, or a lane's being busy */
     struct xg_dev *dev;
+    struct xg_machine_device described; /* written before the state is READY, and then no more */
     struct {
         struct xg_lane *lane; /* NULL: not created yet */
         bool busy;
@@ -45,6 +46,14 @@ static struct {
 enum xg_engine_state xg_engine_state_get(void)
 {
     return (enum xg_engine_state)atomic_load_explicit(&engine_state, memory_order_acquire);
+}
+
+bool xg_engine_device(struct xg_machine_device *out)
+{
+    if (xg_engine_state_get() != XG_ENGINE_READY)
+        return false;
+    *out = engine.described;
+    return true;
 }
 
 static void set_state_locked(enum xg_engine_state state)
@@ -90,12 +99,15 @@ static enum xg_engine_state wait_for_start(void)
     return state;
 }
 
-/* exit() while the start is under way: the driver's tear-down should not meet its own start. */
+/*
+ * exit() while the start is under way does not wait for it. From cuInit on, the driver has exit
+ * handlers of its own that run before this one, so a wait here would protect nothing: it used to
+ * end in the start's failure. The driver's handlers expect threads inside it; what remains of the
+ * start then fails, in memory that nobody frees, and nothing is said about it.
+ */
 static void at_exit(void)
 {
     atomic_store(&exiting, true);
-    if (xg_engine_state_get() == XG_ENGINE_STARTING)
-        wait_for_start();
 }
 
 static pthread_once_t register_once = PTHREAD_ONCE_INIT;
@@ -135,6 +147,10 @@ static void *start_main(void *arg)
                xg_status_name(status));
     pthread_mutex_lock(&engine.lock);
     engine.dev = dev;
+    if (dev)
+        engine.described = (struct xg_machine_device){.facts = dev->facts,
+                                                      .clock_hz = 1e3 * dev->clock_khz,
+                                                      .link_bytes_per_s = dev->link_bytes_per_s};
     engine.slots[0].lane = lane;
     engine.stage_threads = threads;
     set_state_locked(status == XG_OK ? XG_ENGINE_READY : XG_ENGINE_NONE);

@@ -8,6 +8,9 @@
 #include "policy.h"
 #include "xg.h"
 
+/* The device that the engine runs on; false unless it is READY. From any thread; a load. */
+bool xg_engine_device(struct xg_machine_device *out);
+
 /* The state now (policy.h). From any thread; a load. */
 enum xg_engine_state xg_engine_state_get(void);
 

@@ -7,6 +7,12 @@ enum xg_engine_state xg_engine_state_get(void)
     return XG_ENGINE_NONE;
 }
 
+bool xg_engine_device(struct xg_machine_device *out)
+{
+    (void)out;
+    return false;
+}
+
 void xg_engine_start(const struct xg_conf *conf)
 {
     (void)conf;

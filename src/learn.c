@@ -94,13 +94,13 @@ static float blend(const struct xg_correction *correction, float above)
     return (correction->weight * correction->log_ratio + above) / (correction->weight + 1.0f);
 }
 
-double xg_learn_scale(const struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call)
+double xg_learn_scale(const struct xg_learn *learn, int time, const struct xg_sgemm *call)
 {
     const struct xg_learn_shape *shape = find_shape(learn, call);
     int class = class_of(call);
-    float ratio = blend(&learn->classes[side][class], learn->common[side][class / XG_LEARN_KINDS]);
+    float ratio = blend(&learn->classes[time][class], learn->common[time][class / XG_LEARN_KINDS]);
     if (shape)
-        ratio = blend(&shape->side[side], ratio);
+        ratio = blend(&shape->times[time], ratio);
     return exp((double)ratio);
 }
 
@@ -136,28 +136,9 @@ static float common_of(const struct xg_correction *classes, int flops, float sma
     return 0.5f * (votes[(count - 1) / 2] + votes[count / 2]);
 }
 
-void xg_learn_observe(struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call,
-                      double predicted_s, double seconds)
+/* The shape ran on that side, which earns a trial of the other one, or was one. */
+static void account(struct xg_learn_shape *shape, enum xg_side side, double seconds)
 {
-    if (!(seconds > 0.0) || !isfinite(seconds) || !(predicted_s > 0.0))
-        return;
-    if (!learn->begun[side]) {
-        learn->begun[side] = true;
-        return;
-    }
-    float log_ratio = fmaxf(fminf((float)log(seconds / predicted_s), RATIO_MAX), -RATIO_MAX);
-    int class = class_of(call), flops = class / XG_LEARN_KINDS;
-    float *common = learn->common[side];
-    struct xg_correction *classes = learn->classes[side];
-    struct xg_learn_shape *shape = take_shape(learn, side, call);
-    xg_correction_add(&shape->side[side], blend(&classes[class], common[flops]), log_ratio);
-    struct xg_correction before = classes[class];
-    xg_correction_add(&classes[class], common[flops], log_ratio);
-    bool moved =
-        before.weight == 0.0f || fabsf(classes[class].log_ratio - before.log_ratio) > VOTE_CHANGE;
-    for (int f = 0; f < XG_LEARN_FLOPS && moved; f++)
-        common[f] = common_of(classes, f, f > 0 ? common[f - 1] : 0.0f);
-
     double rarer = 1.0 + 0.5 * shape->turns;
     if (shape->last == side) {
         shape->credit_s += TRIAL_SHARE * seconds / (rarer * rarer);
@@ -168,6 +149,31 @@ void xg_learn_observe(struct xg_learn *learn, enum xg_side side, const struct xg
     shape->last = side;
 }
 
+void xg_learn_observe(struct xg_learn *learn, int time, const struct xg_sgemm *call,
+                      double predicted_s, double seconds)
+{
+    if (!(seconds > 0.0) || !isfinite(seconds) || !(predicted_s > 0.0))
+        return;
+    if (!learn->begun[time]) {
+        learn->begun[time] = true;
+        return;
+    }
+    enum xg_side side = time == XG_SIDE_CPU ? XG_SIDE_CPU : XG_SIDE_GPU;
+    float log_ratio = fmaxf(fminf((float)log(seconds / predicted_s), RATIO_MAX), -RATIO_MAX);
+    int class = class_of(call), flops = class / XG_LEARN_KINDS;
+    float *common = learn->common[time];
+    struct xg_correction *classes = learn->classes[time];
+    struct xg_learn_shape *shape = take_shape(learn, side, call);
+    xg_correction_add(&shape->times[time], blend(&classes[class], common[flops]), log_ratio);
+    struct xg_correction before = classes[class];
+    xg_correction_add(&classes[class], common[flops], log_ratio);
+    bool moved =
+        before.weight == 0.0f || fabsf(classes[class].log_ratio - before.log_ratio) > VOTE_CHANGE;
+    for (int f = 0; f < XG_LEARN_FLOPS && moved; f++)
+        common[f] = common_of(classes, f, f > 0 ? common[f - 1] : 0.0f);
+    account(shape, side, seconds);
+}
+
 bool xg_learn_dares(const struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call,
                     double extra_s)
 {
@@ -175,8 +181,9 @@ bool xg_learn_dares(const struct xg_learn *learn, enum xg_side side, const struc
     return shape && shape->last != side && shape->credit_s >= extra_s;
 }
 
-double xg_learn_weight(const struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call)
+double xg_learn_weight(const struct xg_learn *learn, int time, const struct xg_sgemm *call)
 {
     const struct xg_learn_shape *shape = find_shape(learn, call);
-    return (double)(shape ? shape->side[side].weight : learn->classes[side][class_of(call)].weight);
+    return (double)(shape ? shape->times[time].weight
+                          : learn->classes[time][class_of(call)].weight);
 }

@@ -4,11 +4,13 @@
  * CPU. A threaded BLAS packs A and B, computes, and writes C; its threads meet at every step along
  * k. Each costs time in proportion to a size, so the time of a product is a sum:
  *
- *   t = call + 2mnk / flops + 4mn / bytes + 4(mk + kn) / bytes + k * step
+ *   t = call + 2mnk / flops + 4(mn + mk + kn) / bytes + k * step * min(1, min(m, n) / 64)
  *
- * Least squares of the relative error over OpenBLAS 0.3.26 on 16 cores of a Xeon with AVX-512 gave
- * call 28 us, 68 GFLOP/s a core, 43 and 51 GB/s, step 0.10 us; rounded below. OpenBLAS uses one
- * thread up to 64^3; alone, a core runs at twice its share of the whole.
+ * A product that is narrow keeps few threads busy, which have less to meet for, and no product
+ * takes longer than on one core. The figures below were fitted to 200 products of 8 to 8192 in each
+ * dimension in OpenBLAS 0.3.26 on 16 cores of a Xeon with AVX-512; what they err by has a standard
+ * deviation of a factor of 1.5 to 1.8, and one run took 1.3 times as long as another.
+ * OpenBLAS uses one thread up to 64^3.
  *
  * GPU. Operands go up, kernels run and C comes back in overlapping pieces: the longest of the three
  * stages counts whole, and of the others what fills and drains the pipeline. C is a grid of tiles;
@@ -25,18 +27,24 @@
 
 #include <math.h>
 
-#define CPU_FLOPS_CORE 70e9       /* a core's share when all cores run */
-#define CPU_FLOPS_ALONE_RATIO 2.0 /* one core's rate when the others rest, over that share */
+#define CPU_FLOPS_ALONE 140e9 /* one core, when the others rest */
+#define CPU_FLOPS_CORE 57e9   /* what each further one adds */
 #define CPU_ONE_THREAD_MNK 262144.0
 #define CPU_ALONE_CALL_S 0.5e-6
 #define CPU_BYTES_CORE 12e9
-#define CPU_BYTES_ALL 48e9
-#define CPU_CALL_S 30e-6
-#define CPU_STEP_S 0.1e-6
+#define CPU_BYTES_ALL 52e9
+#define CPU_CALL_S 15e-6
+#define CPU_STEP_S 0.06e-6
+#define CPU_STEP_EXTENT 64.0
+
+#define SPIN_RATIO_MOST 5.0 /* what staging is slowed by when 16 threads spin on 16 cores */
+#define SPIN_BYTES 32e6     /* of a product that is all staging */
 
 #define COPY_BYTES_CORE 8e9 /* one staging thread */
 #define LINK_BYTES 42e9
+#define LINK_SHARE (LINK_BYTES / 63e9) /* of what PCIe 5.0 x16 is wired for */
 #define GPU_CLOCK_HZ 1.9e9
+#define GPU_CLOCK_SHARE (GPU_CLOCK_HZ / 1.98e9) /* of the most that the device says */
 #define GPU_CALL_S 55e-6
 #define GPU_FILL_S 0.7e-3
 #define GPU_START_S 0.5
@@ -49,10 +57,6 @@ void xg_machine_init(struct xg_machine *machine, int cores)
     if (cores < 1)
         cores = 1;
     *machine = (struct xg_machine){
-        .cpu_flops = cores * CPU_FLOPS_CORE,
-        .cpu_bytes_per_s = fmin(cores * CPU_BYTES_CORE, CPU_BYTES_ALL),
-        .cpu_call_s = cores > 1 ? CPU_CALL_S : CPU_ALONE_CALL_S,
-        .cpu_step_s = cores > 1 ? CPU_STEP_S : 0.0,
         .up_bytes_per_s = fmin(cores * COPY_BYTES_CORE, LINK_BYTES),
         .down_bytes_per_s = fmin(cores * COPY_BYTES_CORE, LINK_BYTES),
         .gpu_clock_hz = GPU_CLOCK_HZ,
@@ -61,6 +65,40 @@ void xg_machine_init(struct xg_machine *machine, int cores)
         .gpu_start_s = GPU_START_S,
         .device = reference_device,
     };
+    xg_machine_set_threads(machine, cores);
+}
+
+void xg_machine_set_threads(struct xg_machine *machine, int threads)
+{
+    if (threads < 1)
+        threads = 1;
+    machine->cpu_flops = CPU_FLOPS_ALONE + (threads - 1) * CPU_FLOPS_CORE;
+    machine->cpu_bytes_per_s = fmin(threads * CPU_BYTES_CORE, CPU_BYTES_ALL);
+    machine->cpu_call_s = threads > 1 ? CPU_CALL_S : CPU_ALONE_CALL_S;
+    machine->cpu_threads = threads;
+    machine->cpu_step_s = threads > 1 ? CPU_STEP_S : 0.0;
+}
+
+static bool same_device(const struct xg_device_facts *a, const struct xg_device_facts *b)
+{
+    return a->sm == b->sm && a->sm_count == b->sm_count &&
+           a->smem_block_bytes == b->smem_block_bytes;
+}
+
+void xg_machine_set_device(struct xg_machine *machine, const struct xg_machine_device *device)
+{
+    bool measured = machine->gpu_measured && same_device(&machine->device, &device->facts);
+    machine->device = device->facts;
+    if (measured)
+        return;
+    machine->gpu_measured = false;
+    machine->gpu_clock_hz =
+        device->clock_hz > 0 ? GPU_CLOCK_SHARE * device->clock_hz : GPU_CLOCK_HZ;
+    if (device->link_bytes_per_s > 0) {
+        double link = LINK_SHARE * device->link_bytes_per_s;
+        machine->up_bytes_per_s = fmin(machine->up_bytes_per_s, link);
+        machine->down_bytes_per_s = fmin(machine->down_bytes_per_s, link);
+    }
 }
 
 static double operand_bytes(const struct xg_sgemm *call)
@@ -75,7 +113,7 @@ static double result_bytes(const struct xg_sgemm *call)
 
 static double flops_alone(const struct xg_machine *machine)
 {
-    return fmin(CPU_FLOPS_CORE * CPU_FLOPS_ALONE_RATIO, machine->cpu_flops);
+    return fmin(CPU_FLOPS_ALONE, machine->cpu_flops);
 }
 
 double xg_machine_even_mnk(const struct xg_machine *machine, double scale)
@@ -89,9 +127,29 @@ double xg_machine_cpu_seconds(const struct xg_machine *machine, const struct xg_
 
     if (flops <= 2.0 * CPU_ONE_THREAD_MNK)
         return CPU_ALONE_CALL_S + flops / flops_alone(machine);
-    return machine->cpu_call_s + flops / machine->cpu_flops +
-           (operand_bytes(call) + result_bytes(call)) / machine->cpu_bytes_per_s +
-           (double)call->k * machine->cpu_step_s;
+    double busy = fmin(1.0, (double)xg_min_i64(call->m, call->n) / CPU_STEP_EXTENT);
+    double all = machine->cpu_call_s + flops / machine->cpu_flops +
+                 (operand_bytes(call) + result_bytes(call)) / machine->cpu_bytes_per_s +
+                 (double)call->k * machine->cpu_step_s * busy;
+    return fmin(all, CPU_ALONE_CALL_S + 2.0 * flops / flops_alone(machine));
+}
+
+bool xg_machine_wakes_threads(const struct xg_machine *machine, const struct xg_sgemm *call)
+{
+    return machine->cpu_threads > 1 && xg_sgemm_flops(call) > 2.0 * CPU_ONE_THREAD_MNK;
+}
+
+double xg_machine_spin_ratio(const struct xg_sgemm *call)
+{
+    double bytes = operand_bytes(call) + result_bytes(call);
+    return 1.0 + (SPIN_RATIO_MOST - 1.0) * fmin(1.0, bytes / SPIN_BYTES);
+}
+
+double xg_machine_spin_loss(const struct xg_machine *machine, const struct xg_sgemm *call)
+{
+    if (!xg_machine_wakes_threads(machine, call))
+        return 0.0;
+    return XG_MACHINE_SPIN_S * (1.0 - 1.0 / xg_machine_spin_ratio(call));
 }
 
 double xg_machine_gpu_seconds(const struct xg_machine *machine, enum xg_math math,

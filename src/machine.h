@@ -20,6 +20,15 @@ struct xg_machine {
     double gpu_fill_s;   /* below this much of the longest stage, no stage hides another */
     double gpu_start_s;  /* driver, context, memory: paid once */
     struct xg_device_facts device;
+    int cpu_threads;   /* that the CPU library uses */
+    bool gpu_measured; /* the GPU's figures are a calibration's, of that device */
+};
+
+/* What an open device says of itself. */
+struct xg_machine_device {
+    struct xg_device_facts facts;
+    double clock_hz;         /* at most; 0: it does not say */
+    double link_bytes_per_s; /* one direction, as the bus is wired; 0: it does not say */
 };
 
 /*
@@ -28,11 +37,35 @@ struct xg_machine {
  */
 void xg_machine_init(struct xg_machine *machine, int cores);
 
+/* The CPU library uses that many threads: its figures are scaled to them. */
+void xg_machine_set_threads(struct xg_machine *machine, int threads);
+
+/*
+ * Replaces the reference device by the one that was opened, its rates scaled by what it says of
+ * itself. Figures that a calibration measured on such a device stay.
+ */
+void xg_machine_set_device(struct xg_machine *machine, const struct xg_machine_device *device);
+
 /*
  * The m*n*k at which a small product, alone on one core and taking scale times as long as
  * predicted, takes as long as a call of the GPU that moves nothing.
  */
 double xg_machine_even_mnk(const struct xg_machine *machine, double scale);
+
+/*
+ * The threads of a CPU library spin for a while after a product, OpenBLAS's for 2^28 clock ticks,
+ * and take the cores that staging needs.
+ */
+#define XG_MACHINE_SPIN_S 0.15
+
+/* True when the product, on the CPU, wakes threads that spin afterwards. */
+bool xg_machine_wakes_threads(const struct xg_machine *machine, const struct xg_sgemm *call);
+
+/* The GPU's time meanwhile, over that when nobody spins. */
+double xg_machine_spin_ratio(const struct xg_sgemm *call);
+
+/* What such a product costs calls like it that follow on the GPU until the threads sleep; or 0. */
+double xg_machine_spin_loss(const struct xg_machine *machine, const struct xg_sgemm *call);
 
 /* Predicted seconds; finite and positive for every shape with m, n, k >= 1. */
 double xg_machine_cpu_seconds(const struct xg_machine *machine, const struct xg_sgemm *call);

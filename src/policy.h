@@ -25,6 +25,9 @@ struct xg_policy {
     struct xg_learn learn;      /* what this process saw since */
     struct xg_correction small; /* of products below 64^3 on the CPU: see xg_policy_floor_mnk */
     double earned_s;            /* CPU time that the GPU would have saved, had it been ready */
+    double spin_until_s;        /* the CPU library's threads may be spinning until then */
+    double disturbed_s;         /* GPU time that went by meanwhile, since nobody was disturbed */
+    double kept_awake;          /* 0 to 1: that they will spin on, whatever goes to the GPU */
 };
 
 struct xg_decision {
@@ -32,6 +35,7 @@ struct xg_decision {
     enum xg_reason reason;
     bool start;          /* start the engine in the background now */
     bool wait;           /* place is the GPU (or both): wait until the engine has started */
+    bool disturbed;      /* the CPU library's threads may be spinning */
     bool settled;        /* on the CPU, and so will be the next calls of shapes near it */
     double cpu_s, gpu_s; /* the predictions; 0 when not asked */
 };
@@ -41,20 +45,22 @@ struct xg_decision {
  * until then on the CPU, and the engine is started when start-up has been earned. A product that
  * saves more than all of start-up by itself waits for it. Now and then a shape runs on the side
  * that is thought to be slower (xg_learn_dares). With XGEMM_REPRODUCIBLE the first guess alone
- * decides, and waits.
+ * decides, and waits. now_s: any clock that runs evenly, the same one throughout.
  */
 void xg_policy_decide(const struct xg_policy *policy, const struct xg_conf *conf,
-                      enum xg_engine_state state, const struct xg_sgemm *call,
+                      enum xg_engine_state state, const struct xg_sgemm *call, double now_s,
                       struct xg_decision *decision);
 
 /*
  * What the call took. A decision for the CPU because start-up was not earned yet, or under way,
- * earns what the GPU would have saved. Not from two threads at once: the caller locks.
+ * earns what the GPU would have saved. now_s: when it ended. Not from two threads at once: the
+ * caller locks.
  */
 void xg_policy_observe_cpu(struct xg_policy *policy, const struct xg_sgemm *call,
-                           const struct xg_decision *decision, double seconds);
+                           const struct xg_decision *decision, double seconds, double now_s);
 void xg_policy_observe_gpu(struct xg_policy *policy, const struct xg_conf *conf,
-                           const struct xg_sgemm *call, double seconds);
+                           const struct xg_sgemm *call, const struct xg_decision *decision,
+                           double seconds);
 
 /*
  * Products with m*n*k below this are not worth asking about: the shim forwards them. 32^3 until the

@@ -25,7 +25,7 @@ if has_engine; then
         fail "kept: $(ls "$tmp/cache/xgemm")"
 fi
 for kept in "$XDG_CACHE_HOME"/xgemm/*; do
-    grep -q '^xgemm-calibration=1$' "$kept" || fail "$kept: no version"
+    grep -q '^xgemm-calibration=2$' "$kept" || fail "$kept: no version"
     grep -v '^[a-z_-]*=[^=]*$' "$kept" && fail "$kept: not name=value"
 done
 

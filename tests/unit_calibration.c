@@ -9,8 +9,12 @@
 #include "src/calibration.h"
 #include "xt.h"
 
-static const struct xg_calibration_key key = {
-    .cpu = "A CPU", .cores = 16, .gpu = "A GPU", .driver = "580.1", .blas = "libblas.so 5 bytes"};
+static const struct xg_calibration_key key = {.cpu = "A CPU",
+                                              .cores = 16,
+                                              .threads = 8,
+                                              .gpu = "A GPU",
+                                              .driver = "580.1",
+                                              .blas = "libblas.so 5 bytes"};
 
 static struct xg_machine odd_machine(void)
 {
@@ -108,16 +112,18 @@ static void test_refuses(void)
 static void test_foreign(void)
 {
     static const struct xg_calibration_key keys[] = {
-        {"B CPU", 16, "A GPU", "580.1", "libblas.so 5 bytes"},
-        {"A CPU", 8, "A GPU", "580.1", "libblas.so 5 bytes"},
-        {"A CPU", 16, "B GPU", "580.1", "libblas.so 5 bytes"},
-        {"A CPU", 16, "A GPU", "581.1", "libblas.so 5 bytes"},
-        {"A CPU", 16, "A GPU", "580.1", "libblas.so 6 bytes"},
+        {"B CPU", 16, 8, "A GPU", "580.1", "libblas.so 5 bytes"},
+        {"A CPU", 8, 8, "A GPU", "580.1", "libblas.so 5 bytes"},
+        {"A CPU", 16, 8, "B GPU", "580.1", "libblas.so 5 bytes"},
+        {"A CPU", 16, 8, "A GPU", "581.1", "libblas.so 5 bytes"},
+        {"A CPU", 16, 8, "A GPU", "580.1", "libblas.so 6 bytes"},
+        {"A CPU", 16, 4, "A GPU", "580.1", "libblas.so 5 bytes"},
     };
-    static const char holds[5][XG_SIDE_COUNT] = {{0, 0}, {0, 0}, {1, 0}, {1, 0}, {0, 1}};
+    static const char holds[][XG_SIDE_COUNT] = {{0, 0}, {0, 0}, {1, 0}, {1, 0}, {0, 1}, {0, 1}};
+    enum { KEYS = sizeof keys / sizeof keys[0] };
     struct xg_machine machine = odd_machine();
     for (int side = 0; side < XG_SIDE_COUNT; side++)
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < KEYS; i++) {
             char text[XG_CALIBRATION_TEXT_BYTES], path[4096], own[4096];
             xg_calibration_print(text, &keys[i], side, &machine);
             XT_CHECK(xg_calibration_parse(text, &key, side, &machine) == holds[i][side],
@@ -153,6 +159,46 @@ static void test_path(void)
     XT_CHECK(!xg_calibration_path(path, sizeof path, &key, XG_SIDE_CPU), "%s", path);
 }
 
+/* The library's threads: its own variable, OpenMP's, or all cores; and the first guess follows. */
+static void test_threads(void)
+{
+    static const struct {
+        const char *variable, *value;
+        int threads; /* 0: all */
+    } cases[] = {{"OMP_NUM_THREADS", "1", 1},      {"OMP_NUM_THREADS", "1,4", 1},
+                 {"OMP_NUM_THREADS", "many", 0},   {"OMP_NUM_THREADS", "-3", 0},
+                 {"OPENBLAS_NUM_THREADS", "1", 1}, {"OPENBLAS_NUM_THREADS", "999999", 0},
+                 {"MKL_NUM_THREADS", "1", 0}};
+    char folder[] = "/tmp/unit_calibration.XXXXXX", file[64];
+    struct xg_calibration_key own;
+    if (!mkdtemp(folder))
+        exit(XT_HARD);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    snprintf(file, sizeof file, "%s/libopenblas.so.0", folder);
+    fclose(fopen(file, "w"));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        unsetenv(cases[i].variable);
+    xg_calibration_key_init(&own, 16, file);
+    int all = own.threads;
+    XT_CHECK(all >= 1, "%d threads", all);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int expected = cases[i].threads ? cases[i].threads : all;
+        struct xg_machine machine, plain;
+        setenv(cases[i].variable, cases[i].value, 1);
+        xg_calibration_key_init(&own, 16, file);
+        XT_CHECK(own.threads == expected, "%s=%s: %d threads of %d", cases[i].variable,
+                 cases[i].value, own.threads, all);
+        xg_machine_init(&machine, all);
+        xg_machine_init(&plain, expected);
+        xg_calibration_load(&machine, all, file);
+        XT_CHECK(machine.cpu_flops == plain.cpu_flops, "%d threads: %g", expected,
+                 machine.cpu_flops);
+        unsetenv(cases[i].variable);
+    }
+    unlink(file);
+    rmdir(folder);
+}
+
 /* Through the file, with this machine's own key. */
 static void test_file(void)
 {
@@ -167,6 +213,7 @@ static void test_file(void)
     XT_CHECK(own.cpu[0] && own.gpu[0] && own.driver[0] && !strcmp(own.blas, "unknown"), "%s",
              own.blas);
     xg_machine_init(&plain, 3);
+    xg_machine_set_threads(&plain, own.threads < 3 ? own.threads : 3);
     errno = ENOTTY;
     machine = plain;
     xg_calibration_load(&machine, 3, NULL);
@@ -181,7 +228,8 @@ static void test_file(void)
     XT_CHECK(same(&machine, &odd), "not what was stored");
     machine = plain;
     xg_calibration_load(&machine, 4, NULL);
-    XT_CHECK(same(&machine, &plain), "of another number of cores");
+    XT_CHECK(machine.gpu_call_s == plain.gpu_call_s && machine.cpu_call_s != odd.cpu_call_s,
+             "of another number of cores");
 
     FILE *file = fopen(path[0], "a");
     fputs("x", file);
@@ -239,6 +287,7 @@ int main(void)
     test_refuses();
     test_foreign();
     test_path();
+    test_threads();
     test_file();
     test_fit();
     return xt_done();

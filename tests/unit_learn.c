@@ -121,6 +121,23 @@ static void test_dares(void)
     XT_CHECK(!xg_learn_dares(&learn, XG_SIDE_GPU, &call, 1e-3), "as often as before");
 }
 
+/* Disturbed times are a kind of their own, and time spent on the GPU. */
+static void test_disturbed(void)
+{
+    const struct xg_sgemm call = shape(300, 300, 300);
+    begin();
+    xg_learn_observe(&learn, XG_LEARN_DISTURBED, &call, 1.0, 1000.0);
+    observe(XG_SIDE_GPU, call, 1.5, 5);
+    double before = scale(XG_SIDE_GPU, call);
+    for (int i = 0; i < 10; i++)
+        xg_learn_observe(&learn, XG_LEARN_DISTURBED, &call, 1e-3, 3e-3);
+    XT_CHECK(scale(XG_SIDE_GPU, call) == before, "the GPU's own time moved");
+    XT_CHECK(scale(XG_SIDE_CPU, call) == 1.0, "the CPU's time moved");
+    XT_CHECK(fabs(xg_learn_scale(&learn, XG_LEARN_DISTURBED, &call) / 3.0 - 1.0) < 0.2, "%g",
+             xg_learn_scale(&learn, XG_LEARN_DISTURBED, &call));
+    XT_CHECK(xg_learn_dares(&learn, XG_SIDE_CPU, &call, 1e-3), "earns no trial");
+}
+
 /* More shapes than there is room for: nothing breaks, and recent ones are known. */
 static void test_many(void)
 {
@@ -142,6 +159,7 @@ int main(void)
     test_nonsense();
     test_kinds();
     test_dares();
+    test_disturbed();
     test_many();
     return xt_done();
 }

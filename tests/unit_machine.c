@@ -108,6 +108,47 @@ static void test_even(void)
     XT_CHECK(last == 0.0, "%g", last);
 }
 
+/* An opened device takes the reference's place; what was measured on one like it stays. */
+static void test_device(void)
+{
+    struct xg_machine machine, before;
+    xg_machine_init(&before, 16);
+    struct xg_machine_device device = {
+        .facts = before.device, .clock_hz = 1.98e9, .link_bytes_per_s = 63e9};
+    machine = before;
+    xg_machine_set_device(&machine, &device);
+    XT_CHECK(fabs(machine.gpu_clock_hz / before.gpu_clock_hz - 1) < 1e-9 &&
+                 fabs(machine.up_bytes_per_s / before.up_bytes_per_s - 1) < 1e-9,
+             "the reference is not what it was: %g, %g", machine.gpu_clock_hz,
+             machine.up_bytes_per_s);
+    device.link_bytes_per_s = 15.75e9;
+    device.facts.sm_count = 66;
+    xg_machine_set_device(&machine, &device);
+    XT_CHECK(machine.device.sm_count == 66, "%d", machine.device.sm_count);
+    XT_CHECK(fabs(machine.up_bytes_per_s / 10.5e9 - 1) < 1e-9 &&
+                 machine.down_bytes_per_s == machine.up_bytes_per_s,
+             "%g", machine.up_bytes_per_s);
+    const struct xg_sgemm call = shape(8192, 8192, 8192);
+    XT_CHECK(xg_machine_gpu_seconds(&machine, XG_MATH_STRICT, &call) >
+                 1.5 * xg_machine_gpu_seconds(&before, XG_MATH_STRICT, &call),
+             "half a device is as fast");
+    machine = before;
+    device = (struct xg_machine_device){.facts = before.device};
+    xg_machine_set_device(&machine, &device);
+    XT_CHECK(machine.gpu_clock_hz == before.gpu_clock_hz &&
+                 machine.up_bytes_per_s == before.up_bytes_per_s,
+             "a device that says nothing");
+    machine.gpu_measured = true;
+    machine.gpu_clock_hz = 1e9;
+    machine.up_bytes_per_s = 7e9;
+    device.clock_hz = 2e9;
+    xg_machine_set_device(&machine, &device);
+    XT_CHECK(machine.gpu_clock_hz == 1e9 && machine.up_bytes_per_s == 7e9, "measured, and lost");
+    device.facts.sm_count = 20;
+    xg_machine_set_device(&machine, &device);
+    XT_CHECK(machine.gpu_clock_hz > 1.8e9 && !machine.gpu_measured, "measured on another device");
+}
+
 int main(void)
 {
     test_fit();
@@ -115,5 +156,6 @@ int main(void)
     test_extremes();
     test_no_kernel();
     test_even();
+    test_device();
     return xt_done();
 }

@@ -13,6 +13,7 @@ static struct xg_sgemm shape(int64_t m, int64_t n, int64_t k)
 }
 
 static struct xg_policy policy;
+static double clock_s;
 
 static void begin(int cores)
 {
@@ -25,7 +26,16 @@ static struct xg_decision decide(const struct xg_conf *conf, enum xg_engine_stat
 {
     struct xg_decision decision;
     memset(&decision, 0xff, sizeof decision);
-    xg_policy_decide(&policy, conf, state, call, &decision);
+    clock_s += 1.0; /* nothing spins that long */
+    xg_policy_decide(&policy, conf, state, call, clock_s, &decision);
+    return decision;
+}
+
+static struct xg_decision decide_at(double now_s, const struct xg_sgemm *call)
+{
+    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+    struct xg_decision decision;
+    xg_policy_decide(&policy, &conf, XG_ENGINE_READY, call, now_s, &decision);
     return decision;
 }
 
@@ -35,7 +45,7 @@ static void run_cpu(const struct xg_sgemm *call, double scale, int calls)
     const struct xg_decision decision = {.reason = XG_REASON_MODEL};
     double seconds = scale * xg_machine_cpu_seconds(&policy.machine, call);
     for (int i = 0; i < calls; i++)
-        xg_policy_observe_cpu(&policy, call, &decision, seconds);
+        xg_policy_observe_cpu(&policy, call, &decision, seconds, clock_s);
 }
 
 /* What is forwarded unasked would have stayed on the CPU, whatever its shape and the machine. */
@@ -98,6 +108,7 @@ static void test_settled(void)
     const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_sgemm clear = shape(66, 66, 66), near = shape(256, 256, 256);
     const struct xg_sgemm slow = shape(1, 32768, 32768);
+    const struct xg_decision none = {.reason = XG_REASON_MODEL};
 
     begin(16);
     XT_CHECK(!decide(&conf, XG_ENGINE_READY, &near).settled, "never seen");
@@ -110,7 +121,7 @@ static void test_settled(void)
     XT_CHECK(!decide(&conf, XG_ENGINE_READY, &near).settled, "the GPU was never tried");
     XT_CHECK(decide(&conf, XG_ENGINE_COLD, &near).settled, "there is no GPU to try");
     for (int i = 0; i < 4; i++)
-        xg_policy_observe_gpu(&policy, &conf, &near, 2e-4);
+        xg_policy_observe_gpu(&policy, &conf, &near, &none, 2e-4);
     run_cpu(&near, 0.6, 1);
     XT_CHECK(decide(&conf, XG_ENGINE_READY, &near).settled, "the GPU was tried");
     run_cpu(&slow, 1.0, 5);
@@ -133,11 +144,11 @@ static void test_trial(void)
     for (int i = 0; i < 1000; i++) {
         struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &call);
         if (decision.place == XG_PLACE_CPU) {
-            xg_policy_observe_cpu(&policy, &call, &decision, cpu_s);
+            xg_policy_observe_cpu(&policy, &call, &decision, cpu_s, clock_s);
         } else {
             tries++;
             first = first ? first : i;
-            xg_policy_observe_gpu(&policy, &conf, &call, gpu_s);
+            xg_policy_observe_gpu(&policy, &conf, &call, &decision, gpu_s);
         }
         XT_CHECK(decide(&(struct xg_conf){.reproducible = 1}, XG_ENGINE_READY, &call).place ==
                      XG_PLACE_CPU,
@@ -148,11 +159,109 @@ static void test_trial(void)
         struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &call);
         gpu = decision.place == XG_PLACE_GPU ? gpu + 1 : 0;
         if (gpu)
-            xg_policy_observe_gpu(&policy, &conf, &call, 0.3 * cpu_s);
+            xg_policy_observe_gpu(&policy, &conf, &call, &decision, 0.3 * cpu_s);
         else
-            xg_policy_observe_cpu(&policy, &call, &decision, cpu_s);
+            xg_policy_observe_cpu(&policy, &call, &decision, cpu_s, clock_s);
         XT_CHECK(i < 1999, "a GPU that became faster is never found");
     }
+}
+
+/* What the GPU takes while the CPU library's threads spin is not what it takes. */
+static void test_disturbed(void)
+{
+    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+    const struct xg_sgemm call = shape(1024, 1024, 1024), other = shape(128, 128, 128);
+    const struct xg_decision none = {.reason = XG_REASON_MODEL};
+    double now_s = 10.0;
+
+    begin(16);
+    double gpu_s = xg_machine_gpu_seconds(&policy.machine, XG_MATH_ACCURATE, &call);
+    for (int i = 0; i < 10; i++, now_s += gpu_s) {
+        struct xg_decision decision = decide_at(now_s, &call);
+        XT_CHECK(decision.place == XG_PLACE_GPU && !decision.disturbed, "quiet, call %d", i);
+        xg_policy_observe_gpu(&policy, &conf, &call, &decision, gpu_s);
+    }
+    xg_policy_observe_cpu(&policy, &other, &none, 1e-4, now_s);
+    for (int i = 0, disturbed = 0; i < 200; i++) {
+        struct xg_decision decision = decide_at(now_s, &call);
+        double seconds = decision.disturbed ? 3.0 * gpu_s : gpu_s;
+        disturbed += decision.disturbed;
+        XT_CHECK(decision.place == XG_PLACE_GPU, "call %d fled", i);
+        XT_CHECK(decision.gpu_s < 1.1 * gpu_s, "call %d: %g, not %g", i, decision.gpu_s, gpu_s);
+        now_s += seconds;
+        xg_policy_observe_gpu(&policy, &conf, &call, &decision, seconds);
+        XT_CHECK(i < 199 || (disturbed > 50 && disturbed < 150), "%d disturbed", disturbed);
+    }
+}
+
+/* The CPU's first call after a while wakes threads: that is not its time, but no excuse for more.
+ */
+static void test_wake(void)
+{
+    const struct xg_sgemm call = shape(512, 512, 512);
+    for (int slow = 0; slow < 2; slow++) {
+        begin(16);
+        double cpu_s = xg_machine_cpu_seconds(&policy.machine, &call), now_s = 10.0;
+        for (int i = 0; i < 10; i++, now_s += 1.0) {
+            struct xg_decision decision = decide_at(now_s, &call);
+            double seconds = slow ? 100.0 * cpu_s : cpu_s + 0.2e-3;
+            xg_policy_observe_cpu(&policy, &call, &decision, seconds, now_s);
+        }
+        double learnt = decide_at(now_s, &call).cpu_s / cpu_s;
+        XT_CHECK(slow ? learnt > 50.0 : learnt < 1.1, "%s: %g", slow ? "slow" : "woken", learnt);
+    }
+}
+
+/* Among products that stay on the CPU it is what the GPU takes; and when they end, no longer. */
+static void test_flight(void)
+{
+    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+    const struct xg_sgemm call = shape(41, 5179, 3434), other = shape(128, 128, 128);
+    const struct xg_decision none = {.reason = XG_REASON_MODEL};
+    double now_s = 10.0, fled = 0;
+
+    begin(16);
+    double gpu_s = xg_machine_gpu_seconds(&policy.machine, XG_MATH_ACCURATE, &call);
+    double cpu_s = 2.0 * gpu_s;
+    for (int i = 0; i < 8000; i++) {
+        bool mixed = i < 2000;
+        if (mixed)
+            xg_policy_observe_cpu(&policy, &other, &none, 1e-4, now_s);
+        struct xg_decision decision = decide_at(now_s, &call);
+        bool cpu = decision.place == XG_PLACE_CPU;
+        double seconds = cpu ? cpu_s : decision.disturbed ? 4.0 * gpu_s : gpu_s;
+        now_s += seconds;
+        fled += cpu && mixed && i >= 1000;
+        XT_CHECK(!cpu || i < 7900, "call %d is still on the CPU", i);
+        if (cpu)
+            xg_policy_observe_cpu(&policy, &call, &decision, seconds, now_s);
+        else
+            xg_policy_observe_gpu(&policy, &conf, &call, &decision, seconds);
+    }
+    XT_CHECK(fled >= 900, "%g of 1000 fled", fled);
+}
+
+/* A trial of the CPU is paid for with what its threads take afterwards. */
+static void test_spin_price(void)
+{
+    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+    const struct xg_sgemm call = shape(1024, 1024, 1024);
+    int first[2];
+
+    for (int threads = 0; threads < 2; threads++) {
+        begin(16);
+        double gpu_s = xg_machine_gpu_seconds(&policy.machine, XG_MATH_ACCURATE, &call);
+        if (!threads)
+            policy.machine.cpu_threads = 1;
+        for (first[threads] = 0; first[threads] < 5000; first[threads]++) {
+            struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &call);
+            if (decision.place == XG_PLACE_CPU)
+                break;
+            xg_policy_observe_gpu(&policy, &conf, &call, &decision, gpu_s);
+        }
+    }
+    XT_CHECK(first[0] > 10 && first[0] < 200, "no threads: after %d calls", first[0]);
+    XT_CHECK(first[1] > 5 * first[0] && first[1] < 5000, "threads: after %d calls", first[1]);
 }
 
 /* Start-up is earned by what the GPU would have saved, and by nothing else. */
@@ -166,14 +275,14 @@ static void test_earning(void)
     for (int i = 0; i < 1000; i++) {
         struct xg_decision decision = decide(&conf, XG_ENGINE_COLD, &cpu_call);
         XT_CHECK(!decision.start && decision.place == XG_PLACE_CPU, "earned by CPU products");
-        xg_policy_observe_cpu(&policy, &cpu_call, &decision, decision.cpu_s);
+        xg_policy_observe_cpu(&policy, &cpu_call, &decision, decision.cpu_s, clock_s);
     }
     XT_CHECK(policy.earned_s == 0.0, "%g", policy.earned_s);
     for (bool started = false; !started && calls < 10000; calls++) {
         struct xg_decision decision = decide(&conf, XG_ENGINE_COLD, &call);
         started = decision.start;
         XT_CHECK(decision.place == XG_PLACE_CPU && !decision.wait, "a wait");
-        xg_policy_observe_cpu(&policy, &call, &decision, 2.3e-3);
+        xg_policy_observe_cpu(&policy, &call, &decision, 2.3e-3, clock_s);
     }
     /* 0.5 s, at about 1.9 ms a call. */
     XT_CHECK(calls > 200 && calls < 400, "started after %d calls", calls);
@@ -255,8 +364,8 @@ static void test_reproducible(void)
         begin(16);
         policy.earned_s = i / 9;
         for (int o = 0; o < 40; o++) {
-            xg_policy_observe_cpu(&policy, &calls[0], &none, i / 9 == 1 ? 1e-6 : 10.0);
-            xg_policy_observe_gpu(&policy, &conf, &calls[0], i / 9 == 1 ? 10.0 : 1e-6);
+            xg_policy_observe_cpu(&policy, &calls[0], &none, i / 9 == 1 ? 1e-6 : 10.0, clock_s);
+            xg_policy_observe_gpu(&policy, &conf, &calls[0], &none, i / 9 == 1 ? 10.0 : 1e-6);
         }
         struct xg_decision d = decide(&conf, states[i / 3 % 3], &calls[i % 3]);
         XT_CHECK(d.place == places[i % 3], "%d: %d", i, d.place);
@@ -269,6 +378,10 @@ int main(void)
     test_floor();
     test_settled();
     test_trial();
+    test_disturbed();
+    test_wake();
+    test_flight();
+    test_spin_price();
     test_earning();
     test_auto();
     test_modes();
