@@ -182,6 +182,8 @@ void resident_destroy(struct resident *r)
 /* --- Launching ----------------------------------------------------------------------------- */
 
 /* XG_OK or XG_DECLINED. run: which set of the operands, modulo their number. */
+static struct xg_mem_dev scratch; /* of the products, which follow each other */
+
 static enum xg_status launch(const struct xg_kernel *row, const struct resident *r, int run)
 {
     CUdeviceptr set = r->dev.ptr + r->set_bytes * (size_t)(run % r->sets);
@@ -197,6 +199,7 @@ static enum xg_status launch(const struct xg_kernel *row, const struct resident 
                                  .alpha = 1.0f,
                                  .transa = r->call.transa,
                                  .transb = r->call.transb};
+    must(xg_launch_reserve(dev, row, &scratch, &args), "scratch");
     enum xg_status status = xg_launch_sgemm(dev, row, &args, stream);
     if (status != XG_DECLINED)
         must(status, row->name);

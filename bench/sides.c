@@ -263,7 +263,7 @@ double sides_kernel_seconds(const struct xg_sgemm *p, const char **kernel)
     size_t a = matrix_bytes(p->transa ? p->k : p->m, launch.args.lda);
     size_t b = matrix_bytes(p->transb ? p->n : p->k, launch.args.ldb);
     size_t c = matrix_bytes(p->m, launch.args.ldc);
-    struct xg_mem_dev mem = {0};
+    struct xg_mem_dev mem = {0}, scratch = {0};
     if (!launch.row || xg_mem_dev_reserve(dev, &mem, a + b + c) != XG_OK)
         return 0;
     launch.args.a = mem.ptr;
@@ -272,7 +272,10 @@ double sides_kernel_seconds(const struct xg_sgemm *p, const char **kernel)
     /* Operands of 1.1f, not of zeros: a kernel draws less power on zeros and clocks higher. */
     const struct xg_drv *drv = &dev->drv;
     drv->cuMemsetD32Async(mem.ptr, 0x3f8ccccd, (a + b) / sizeof(float), NULL);
-    double seconds = time_on_device(launch_once, &launch);
+    double seconds = 0;
+    if (xg_launch_reserve(dev, launch.row, &scratch, &launch.args) == XG_OK)
+        seconds = time_on_device(launch_once, &launch);
+    xg_mem_dev_release(dev, &scratch);
     xg_mem_dev_release(dev, &mem);
     *kernel = launch.row->name;
     return seconds;

@@ -13,6 +13,10 @@
     X(sgemm_single_block_sm75)                                                                     \
     X(sgemm_tiled_sm75)                                                                            \
     X(sgemm_coarse_sm75)                                                                           \
-    X(sgemm_vectorized_sm75)
+    X(sgemm_vectorized_sm75)                                                                       \
+    X(sgemm_fp16x3_sm90)                                                                           \
+    X(sgemm_bf16x6_sm90)                                                                           \
+    X(split_ffma_sm90)                                                                             \
+    X(split_sm90)
 
 #endif

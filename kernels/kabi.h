@@ -20,6 +20,13 @@
  * aligned; lda, ldb, ldc are multiples of 4; and where an operand's contiguous extent is no
  * multiple of 4, the elements up to the next multiple of 4 are zero (the host pipeline's staging
  * pads so).
+ *
+ * A row with XG_KERNEL_SPLIT has `split` blocks a tile, next to each other in the grid, each for a
+ * slice of k. With scratch 0 they are one cluster, which writes C. Else slice s writes its sums to
+ * the s-th of `split` matrices (m, n rounded up to 4) that lie behind each other in the scratch,
+ * and sgemm_slices_sm75.cu makes C of them. What a caller leaves here is that scratch: device
+ * memory that nothing else uses meanwhile, 16-byte aligned, or 0 where selection was told of none
+ * (select.h).
  */
 struct xg_sgemm_args {
     uint64_t a, b, c; /* device addresses of float */
@@ -27,6 +34,8 @@ struct xg_sgemm_args {
     int64_t m, n, k;
     float alpha, beta;
     int32_t transa, transb; /* kernels with one entry a transpose ignore these: the entry says it */
+    uint64_t scratch;       /* see above; 0: none */
+    int32_t split;          /* slices of k, >= 1; set by the launcher */
 };
 
 #endif

@@ -23,6 +23,13 @@ const size_t xg_image_count = IMAGE_COUNT;
         .bk = k, .threads_x = x, .threads_y = y, .flags = flag_bits, .efficiency = fraction        \
     }
 
+/* Products of pieces: the tile of a cluster. */
+#define PIECES(row, fraction)                                                                      \
+    {                                                                                              \
+        .name = row, .sm_min = 90, .bm = 256, .bn = 192, .bk = 64, .threads_x = 384,               \
+        .threads_y = 1, .flags = XG_KERNEL_PIECES, .efficiency = fraction                          \
+    }
+
 enum { ONE_BLOCK = XG_KERNEL_ONE_BLOCK, VEC4 = XG_KERNEL_VEC4 | XG_KERNEL_PER_TRANS };
 
 const struct xg_kernel xg_kernel_table[] = {
@@ -38,6 +45,8 @@ const struct xg_kernel xg_kernel_table[] = {
     ROW("vectorized", vectorized, vectorized, 128, 128, 8, 256, 1, VEC4, 0.71),
     ROW("vectorized_64x64", vectorized, vectorized, 64, 64, 16, 128, 1, VEC4, 0.64),
     ROW("vectorized_32x32", vectorized, vectorized, 32, 32, 16, 64, 1, VEC4, 0.48),
+    PIECES("fp16x3", 2.95),
+    PIECES("bf16x6", 1.6),
     {.name = "cublas", .flags = XG_KERNEL_CUBLAS, .efficiency = 0.76},
     /* clang-format on */
 };

@@ -12,6 +12,9 @@ enum {
     XG_KERNEL_VEC4 = 1 << 1,      /* 16-byte alignment, multiples of 4, zero padding: see kabi.h */
     XG_KERNEL_ONE_BLOCK = 1 << 2, /* one block computes all of C: m <= bm, n <= bn, k <= bk */
     XG_KERNEL_CUBLAS = 1 << 3, /* not ours: cublasSgemm from the dlopened library; entry is NULL */
+    /* Operands are split into 16-bit pieces first, and what they hold decides what multiplies them:
+     * several kernels (src/split.h); entry is NULL, and efficiency that of the product alone. */
+    XG_KERNEL_PIECES = 1 << 7,
 };
 
 /* One embedded fatbin: what nvcc made of one .cu file for every architecture configured (images.S).

@@ -25,11 +25,11 @@ enum { TILE_MIN = 256, TILE_STEP = 128, DEPTH_MAX = 4096 };
 enum { SLICES = 2, SLICED_DEPTH_MIN = 2048 };
 
 /*
- * Multiplications that a kernel of ours does while four bytes arrive, on the H200: 48 TFLOP/s over
- * 50 GB/s, halved and times four. A product with less than LINE_SHARE of that a byte of the busier
- * direction is bound by the link even if no kernel runs before half of it has arrived.
+ * Floats that the link of an H200 brings a second, and what its FP32 kernels multiply and add. A
+ * product whose arithmetic takes less than LINE_SHARE of the time of the busier direction is bound
+ * by the link even if no kernel runs before half of it has arrived.
  */
-static const double MACS_PER_FLOAT = 1920, LINE_SHARE = 0.6;
+static const double FLOATS_PER_S = 12.5e9, MACS_PER_S = 24e12, LINE_SHARE = 0.6;
 
 /* C is small beside what arrives: this share of it at most. */
 static const double SLICES_C_SHARE = 1.0 / 16;
@@ -37,7 +37,8 @@ static const double SLICES_C_SHARE = 1.0 / 16;
 /* A is cut, and rows of C stay whole, even if B is larger by this much. */
 static const double ROWS_SHARE = 0.7;
 
-static enum xg_cut_kind choose_kind(const struct xg_sgemm *call, int64_t row_elems)
+static enum xg_cut_kind choose_kind(const struct xg_sgemm *call, int64_t row_elems,
+                                    double macs_per_s)
 {
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
     double up = k * (m + n), down = m * n;
@@ -45,15 +46,16 @@ static enum xg_cut_kind choose_kind(const struct xg_sgemm *call, int64_t row_ele
     int64_t row = xg_max_i64(call->n, xg_max_i64(call->m, call->k));
     if (slices_are_rows && down < SLICES_C_SHARE * up)
         return XG_CUT_SLICES;
-    if (m * n * k > LINE_SHARE * MACS_PER_FLOAT * fmax(up, down) || row > row_elems)
+    double arithmetic_s = m * n * k / (macs_per_s > 0 ? macs_per_s : MACS_PER_S);
+    if (arithmetic_s > LINE_SHARE * fmax(up, down) / FLOATS_PER_S || row > row_elems)
         return XG_CUT_GRID;
     return m >= ROWS_SHARE * n ? XG_CUT_ROWS : XG_CUT_COLUMNS;
 }
 
-struct xg_cut xg_cut_choose(const struct xg_sgemm *call, int64_t row_elems)
+struct xg_cut xg_cut_choose(const struct xg_sgemm *call, int64_t row_elems, double macs_per_s)
 {
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    struct xg_cut cut = {.kind = choose_kind(call, row_elems)};
+    struct xg_cut cut = {.kind = choose_kind(call, row_elems, macs_per_s)};
     double stages = STAGES_LINE;
     if (cut.kind == XG_CUT_GRID)
         stages = STAGES_GRID * (call->k >= SLICED_DEPTH_MIN ? SLICES : 1);

@@ -23,8 +23,11 @@ struct xg_cut {
     double panel_elems; /* of a panel, about; grid: nor has a product of two panels many more */
 };
 
-/* The cut that suits *call (m, n, k >= 1), of rows of at most row_elems elements. */
-struct xg_cut xg_cut_choose(const struct xg_sgemm *call, int64_t row_elems);
+/*
+ * The cut that suits *call (m, n, k >= 1), of rows of at most row_elems elements, where kernels
+ * multiply and add at that rate (0: an H200's in FP32).
+ */
+struct xg_cut xg_cut_choose(const struct xg_sgemm *call, int64_t row_elems, double macs_per_s);
 
 /* Panels by that cut: at most *tm rows of A, *tn columns of B, *tk deep; each at least 1. */
 void xg_cut_panels(const struct xg_cut *cut, const struct xg_sgemm *call, int64_t row_elems,

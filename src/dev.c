@@ -9,6 +9,7 @@
 #include "cublas.h"
 #include "image.h"
 #include "log.h"
+#include "split.h"
 
 static enum xg_status attribute(const struct xg_dev *dev, CUdevice_attribute which, int *out)
 {
@@ -37,6 +38,7 @@ static enum xg_status read_facts(struct xg_dev *dev)
     facts->sm = 10 * major + minor;
     for (size_t i = 0; i < xg_image_count; i++)
         facts->images |= xg_image_table[i].begin != xg_image_table[i].end;
+    facts->pieces = xg_split_serves(dev);
     return XG_DRV(&dev->drv, cuDeviceGetName, dev->name, (int)sizeof dev->name, dev->device);
 }
 
@@ -127,6 +129,7 @@ enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)
     if (!dev)
         return XG_ERR_NOMEM;
     pthread_mutex_init(&dev->image_lock, NULL);
+    pthread_mutex_init(&dev->split_lock, NULL);
     dev->modules = calloc(xg_image_count, sizeof *dev->modules);
     dev->functions = calloc(4 * xg_kernel_count, sizeof *dev->functions);
     enum xg_status status = XG_ERR_NOMEM;
@@ -186,6 +189,8 @@ void xg_dev_destroy(struct xg_dev *dev)
     }
     xg_drv_close(&dev->drv);
     pthread_mutex_destroy(&dev->image_lock);
+    pthread_mutex_destroy(&dev->split_lock);
+    free(dev->split);
     free(dev->modules);
     free(dev->functions);
     free(dev);
@@ -200,4 +205,21 @@ void xg_dev_leave(struct xg_dev *dev)
 {
     CUcontext ours;
     XG_DRV(&dev->drv, cuCtxPopCurrent, &ours);
+}
+
+enum xg_status xg_dev_split(struct xg_dev *dev, const struct xg_split **out)
+{
+    enum xg_status status = XG_OK;
+    pthread_mutex_lock(&dev->split_lock);
+    if (!dev->split) {
+        struct xg_split *opened = malloc(sizeof *opened);
+        status = opened ? xg_split_open(dev, opened) : XG_ERR_NOMEM;
+        if (status == XG_OK)
+            dev->split = opened;
+        else
+            free(opened);
+    }
+    *out = dev->split;
+    pthread_mutex_unlock(&dev->split_lock);
+    return status;
 }

@@ -11,6 +11,7 @@
 #include "xg.h"
 
 struct xg_cublas;
+struct xg_split;
 
 struct xg_dev {
     struct xg_drv drv;
@@ -31,6 +32,8 @@ struct xg_dev {
     CUmodule *modules;          /* one an image of xg_image_table; NULL: not loaded yet */
     CUfunction *functions;      /* four a row of xg_kernel_table (nn, nt, tn, tt); NULL: not yet */
     struct xg_cublas *cublas;   /* NULL until a cuBLAS row is launched */
+    struct xg_split *split;     /* NULL until a product is split into pieces */
+    pthread_mutex_t split_lock; /* guards that */
 };
 
 /*
@@ -43,6 +46,12 @@ enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out);
 
 /* Unloads modules and releases the context. Errors are ignored: the process may be exiting. */
 void xg_dev_destroy(struct xg_dev *dev);
+
+/*
+ * The kernels that split operands and multiply pieces, opened at the first call; the context must
+ * be current. *out is set only on XG_OK and lives as long as the device. See xg_split_open.
+ */
+enum xg_status xg_dev_split(struct xg_dev *dev, const struct xg_split **out);
 
 /* Makes the context current on this thread, keeping the caller's below it; and the reverse. */
 enum xg_status xg_dev_enter(struct xg_dev *dev);

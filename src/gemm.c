@@ -55,24 +55,39 @@ static int64_t count_done(const struct xg_pipe *pipe, bool *any)
 
 /* --- The product --------------------------------------------------------------------------- */
 
+/* How fast the row that selection takes multiplies and adds, at large sizes. */
+static double macs_per_s(const struct xg_dev *dev, const struct xg_sgemm *call, enum xg_math math,
+                         const char *kernel_name)
+{
+    const struct xg_kernel *row =
+        xg_select(&dev->facts, math, kernel_name, call->m, call->n, call->k);
+    double clock_hz = dev->clock_khz > 0 ? 1e3 * dev->clock_khz : 1e9;
+    return (row ? row->efficiency : 1.0) * XG_SELECT_MACS_PER_CYCLE * dev->facts.sm_count *
+           clock_hz;
+}
+
 /*
  * Plans and reserves; where the device has less memory than its budget said, in smaller tiles.
  * Where the same call must give the same bits the plan depends on nothing that changes:
  * dev->plan_bytes.
  */
-static enum xg_status prepare(struct xg_lane *lane, const struct xg_sgemm *call,
-                              struct xg_plan *plan)
+static enum xg_status prepare(struct xg_lane *lane, const struct xg_sgemm *call, enum xg_math math,
+                              const char *kernel_name, struct xg_plan *plan, bool *splits)
 {
     size_t fixed_bytes = lane->dev->plan_bytes;
     struct xg_plan_limits limits = {
         .device_bytes = fixed_bytes ? fixed_bytes : xg_mem_dev_available(lane->dev, &lane->memory),
         .row_bytes = XG_BELT_BLOCK_BYTES,
+        .macs_per_s = macs_per_s(lane->dev, call, math, kernel_name),
     };
     for (bool refused = false;; refused = true) {
         enum xg_status status = xg_plan_init(plan, call, &limits);
         if (status != XG_OK)
             return refused && status == XG_DECLINED ? XG_ERR_NOMEM : status;
-        status = xg_lane_reserve(lane, plan);
+        size_t bytes;
+        *splits = xg_product_splits(lane->dev, call, plan, math, kernel_name, limits.device_bytes,
+                                    &bytes);
+        status = xg_lane_reserve(lane, plan, *splits ? bytes : plan->device_bytes);
         if (status == XG_OK)
             return XG_OK;
         bool room = lane->memory.bytes >= plan->device_bytes; /* something else was refused */
@@ -134,7 +149,7 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const stru
     xg_belt_fini(&belt);
 
     bool any = false;
-    result->kernel = pipe->kernel ? pipe->kernel->name : NULL;
+    result->kernel = pipe->product->kernel ? pipe->product->kernel->name : NULL;
     result->up_bytes = pipe->up_bytes;
     result->down_bytes = pipe->down_bytes;
     result->tiles_done = count_done(pipe, &any);
@@ -158,15 +173,25 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, en
     struct xg_plan plan = {0};
     enum xg_status status = xg_dev_enter(lane->dev);
     bool entered = status == XG_OK;
+    bool splits = false;
     if (entered)
-        status = prepare(lane, call, &plan);
+        status = prepare(lane, call, math, kernel_name, &plan, &splits);
     result->tiles = plan.tile_count;
-    struct xg_pipe pipe = {
+    struct xg_product product = {
         .dev = lane->dev,
         .call = call,
         .plan = &plan,
         .math = math,
         .kernel_name = kernel_name,
+        .base = lane->memory.ptr,
+    };
+    if (status == XG_OK)
+        status = xg_product_init(&product, splits);
+    struct xg_pipe pipe = {
+        .dev = lane->dev,
+        .call = call,
+        .plan = &plan,
+        .product = &product,
         .streams = lane->streams,
         .events = lane->events,
         .base = lane->memory.ptr,
@@ -180,6 +205,7 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, en
     } else if (status != XG_DECLINED) {
         cpu->whole(cpu->ctx);
     }
+    xg_product_fini(&product);
     xg_plan_fini(&plan);
     if (entered)
         xg_dev_leave(lane->dev);

@@ -3,6 +3,7 @@
 #include "image.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "log.h"
 
@@ -25,32 +26,48 @@ static enum xg_status load_module(struct xg_dev *dev, const struct xg_image *ima
     return XG_OK;
 }
 
+/* An entry of an image, which may use that much dynamic shared memory. */
+static enum xg_status load_entry(struct xg_dev *dev, const struct xg_image *image,
+                                 const char *entry, int smem_bytes, CUfunction *out)
+{
+    CUmodule module;
+    enum xg_status status = load_module(dev, image, &module);
+    if (status != XG_OK)
+        return status;
+    CUfunction function = NULL;
+    status = XG_DRV(&dev->drv, cuModuleGetFunction, &function, module, entry);
+    if (status == XG_OK && smem_bytes > SMEM_DEFAULT_BYTES)
+        status = XG_DRV(&dev->drv, cuFuncSetAttribute, function,
+                        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, smem_bytes);
+    if (status != XG_OK)
+        return status;
+    xg_log(XG_LOG_TRACE, "kernel %s loaded", entry);
+    *out = function;
+    return XG_OK;
+}
+
 static enum xg_status load_function(struct xg_dev *dev, const struct xg_kernel *row, bool transa,
                                     bool transb, CUfunction *out)
 {
-    CUmodule module;
-    enum xg_status status = load_module(dev, row->image, &module);
-    if (status != XG_OK)
-        return status;
     char entry[128];
     if (row->flags & XG_KERNEL_PER_TRANS)
         snprintf(entry, sizeof entry, "%s_%c%c", row->entry, transa ? 't' : 'n',
                  transb ? 't' : 'n');
     else
         snprintf(entry, sizeof entry, "%s", row->entry);
-    CUfunction function = NULL;
-    status = XG_DRV(&dev->drv, cuModuleGetFunction, &function, module, entry);
-    if (status != XG_OK)
-        return status;
-    if (row->smem_bytes > SMEM_DEFAULT_BYTES) {
-        status = XG_DRV(&dev->drv, cuFuncSetAttribute, function,
-                        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, row->smem_bytes);
-        if (status != XG_OK)
-            return status;
-    }
-    xg_log(XG_LOG_TRACE, "kernel %s loaded", entry);
-    *out = function;
-    return XG_OK;
+    return load_entry(dev, row->image, entry, row->smem_bytes, out);
+}
+
+enum xg_status xg_image_entry(struct xg_dev *dev, const char *image, const char *entry,
+                              int smem_bytes, CUfunction *out)
+{
+    enum xg_status status = XG_ERR_NOTFOUND;
+    pthread_mutex_lock(&dev->image_lock);
+    for (size_t i = 0; i < xg_image_count; i++)
+        if (!strcmp(xg_image_table[i].name, image))
+            status = load_entry(dev, &xg_image_table[i], entry, smem_bytes, out);
+    pthread_mutex_unlock(&dev->image_lock);
+    return status;
 }
 
 enum xg_status xg_image_function(struct xg_dev *dev, const struct xg_kernel *row, bool transa,

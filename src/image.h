@@ -14,6 +14,13 @@
 enum xg_status xg_image_function(struct xg_dev *dev, const struct xg_kernel *row, bool transa,
                                  bool transb, CUfunction *out);
 
+/*
+ * A function that is no row of the kernel table: an entry of the image of that name, which may use
+ * that much dynamic shared memory. The same as above otherwise; not kept, so ask once.
+ */
+enum xg_status xg_image_entry(struct xg_dev *dev, const char *image, const char *entry,
+                              int smem_bytes, CUfunction *out);
+
 /* Unloads what was loaded. */
 void xg_image_fini(struct xg_dev *dev);
 

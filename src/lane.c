@@ -137,9 +137,10 @@ static enum xg_status reserve_blocks(struct xg_lane *lane)
     return status;
 }
 
-enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan)
+enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
+                               size_t device_bytes)
 {
-    enum xg_status status = xg_mem_dev_reserve(lane->dev, &lane->memory, plan->device_bytes);
+    enum xg_status status = xg_mem_dev_reserve(lane->dev, &lane->memory, device_bytes);
     if (status == XG_OK)
         status = reserve_events(lane, plan->a_slots + plan->b_slots + plan->c_slots);
     if (status == XG_OK)

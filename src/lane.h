@@ -21,7 +21,8 @@ struct xg_lane {
 
 /* Makes the lane ready for a plan: device memory for its slots, events, staging buffers.
  * XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. The context must be current. */
-enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan);
+enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
+                               size_t device_bytes);
 
 /* Waits until nothing of the lane is under way on the device. Returns the first failure seen. */
 enum xg_status xg_lane_drain(struct xg_lane *lane);

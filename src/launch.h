@@ -6,6 +6,7 @@
 #include "../kernels/kabi.h"
 #include "../kernels/table.h"
 #include "dev.h"
+#include "mem.h"
 
 /*
  * Enqueues row's kernel for *args (kernels/kabi.h: row-major, device addresses) on the stream, and
@@ -13,11 +14,18 @@
  *
  * Returns XG_OK; XG_DECLINED when the row does not serve these arguments (alignment of a
  * XG_KERNEL_VEC4 row, a shape beyond a one-block row, the device's compute capability, more than
- * 2^31 - 1 blocks); XG_ERR_NOTFOUND when the image lacks the entry or cuBLAS is not there;
- * XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. The device's context must be current; from any thread,
- * but a stream belongs to one thread at a time.
+ * 2^31 - 1 blocks, no scratch where the row needs some); XG_ERR_NOTFOUND when the image lacks the
+ * entry or cuBLAS is not there; XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. The device's context must
+ * be current; from any thread, but a stream belongs to one thread at a time.
  */
 enum xg_status xg_launch_sgemm(struct xg_dev *dev, const struct xg_kernel *row,
                                const struct xg_sgemm_args *args, CUstream stream);
+
+/*
+ * Sees to the scratch that the row needs for these arguments: grows *memory where it is short, and
+ * sets args->scratch. What is enqueued meanwhile must not use the memory. As xg_mem_dev_reserve.
+ */
+enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_kernel *row,
+                                 struct xg_mem_dev *memory, struct xg_sgemm_args *args);
 
 #endif

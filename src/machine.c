@@ -41,16 +41,16 @@
 #define SPIN_BYTES 32e6     /* of a product that is all staging */
 
 #define COPY_BYTES_CORE 8e9 /* one staging thread */
-#define LINK_BYTES 42e9
+#define LINK_BYTES 48e9
 #define LINK_SHARE (LINK_BYTES / 63e9) /* of what PCIe 5.0 x16 is wired for */
 #define GPU_CLOCK_HZ 1.9e9
 #define GPU_CLOCK_SHARE (GPU_CLOCK_HZ / 1.98e9) /* of the most that the device says */
-#define GPU_CALL_S 55e-6
-#define GPU_FILL_S 0.7e-3
+#define GPU_CALL_S 48e-6
+#define GPU_FILL_S 0.5e-3
 #define GPU_START_S 0.5
 
 static const struct xg_device_facts reference_device = {
-    .sm = 90, .sm_count = 132, .smem_block_bytes = 227 << 10, .images = true};
+    .sm = 90, .sm_count = 132, .smem_block_bytes = 227 << 10, .images = true, .pieces = true};
 
 void xg_machine_init(struct xg_machine *machine, int cores)
 {

@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#include "launch.h"
-
 /* --- Geometry: where slots, panels and tiles lie ------------------------------------------- */
 
 static CUdeviceptr address(CUdeviceptr base, size_t elems)
@@ -184,43 +182,14 @@ static enum xg_status wait_for_memory(const struct xg_pipe *pipe, const struct x
     return status;
 }
 
-static enum xg_status launch(struct xg_pipe *pipe, const struct xg_plan_run *run, CUstream stream)
-{
-    const struct xg_plan *plan = pipe->plan;
-    const struct xg_sgemm *call = pipe->call;
-    const struct xg_plan_tile *tile = &plan->tiles[run->tile];
-    struct xg_sgemm_args args = {
-        .a = address(pipe->base, run->a_offset_elems),
-        .b = address(b_base(pipe), run->b_offset_elems),
-        .c = tile_address(pipe, tile),
-        .lda = plan->lda,
-        .ldb = plan->ldb,
-        .ldc = tile->ld,
-        .m = tile->rows,
-        .n = tile->columns,
-        .k = xg_plan_depth(plan, call, run->l),
-        .alpha = call->alpha,
-        .beta = run->first ? 0.0f : 1.0f,
-        .transa = call->transa,
-        .transb = call->transb,
-    };
-    const struct xg_kernel *kernel =
-        xg_select(&pipe->dev->facts, pipe->math, pipe->kernel_name, args.m, args.n, args.k);
-    if (!kernel)
-        return XG_ERR_NOTFOUND;
-    if (!pipe->kernel)
-        pipe->kernel = kernel;
-    enum xg_status status = xg_launch_sgemm(pipe->dev, kernel, &args, stream);
-    return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
-}
-
 static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *run)
 {
     const struct xg_drv *drv = &pipe->dev->drv;
     CUstream stream = pipe->streams[XG_PIPE_RUN + run->tile % pipe->run_streams];
     enum xg_status status = wait_for_memory(pipe, run, stream);
     if (status == XG_OK)
-        status = launch(pipe, run, stream);
+        status = xg_product_run(pipe->product, run,
+                                tile_address(pipe, &pipe->plan->tiles[run->tile]), stream);
     if (status == XG_OK && run->spends)
         status = XG_DRV(drv, cuEventRecord, panel_events(pipe, false, run->a_slot)->spent, stream);
     if (status == XG_OK && run->spends)
@@ -299,16 +268,27 @@ static enum xg_status copy_up(const struct xg_pipe *pipe, const struct xg_pipe_c
     return XG_DRV(drv, cuMemcpy2DAsync, &copy, up);
 }
 
-/* Marks the loads that are enqueued whole, each behind all chunks enqueued before. */
-static enum xg_status mark_ready(struct xg_pipe *pipe)
+/*
+ * Marks the loads that are enqueued whole, each behind all chunks enqueued before, the last of
+ * which `copied` stands for; and behind their splits where there are any.
+ */
+static enum xg_status mark_ready(struct xg_pipe *pipe, CUevent copied)
 {
+    const struct xg_drv *drv = &pipe->dev->drv;
     const struct xg_plan *plan = pipe->plan;
+    bool splits = pipe->product->split;
+    CUstream stream = pipe->streams[splits ? XG_PIPE_SPLIT : XG_PIPE_UP];
     enum xg_status status = XG_OK;
     while (pipe->loads_ready < plan->load_count && !pipe->load_rows_left[pipe->loads_ready] &&
            status == XG_OK) {
         const struct xg_plan_load *load = &plan->loads[pipe->loads_ready++];
-        status = XG_DRV(&pipe->dev->drv, cuEventRecord,
-                        panel_events(pipe, load->b, load->slot)->ready, pipe->streams[XG_PIPE_UP]);
+        if (splits)
+            status = XG_DRV(drv, cuStreamWaitEvent, stream, copied, 0);
+        if (splits && status == XG_OK)
+            status = xg_product_arrived(pipe->product, load, stream);
+        if (status == XG_OK)
+            status =
+                XG_DRV(drv, cuEventRecord, panel_events(pipe, load->b, load->slot)->ready, stream);
     }
     return status;
 }
@@ -323,7 +303,7 @@ void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, const
         status = XG_DRV(&pipe->dev->drv, cuEventRecord, copied, pipe->streams[XG_PIPE_UP]);
     pipe->up_bytes += chunk_bytes(chunk);
     pipe->load_rows_left[chunk->item] -= chunk->rows;
-    xg_pipe_fail(pipe, status == XG_OK ? mark_ready(pipe) : status);
+    xg_pipe_fail(pipe, status == XG_OK ? mark_ready(pipe, copied) : status);
     advance(pipe);
 }
 

@@ -5,15 +5,18 @@
 
 #include "dev.h"
 #include "plan.h"
+#include "product.h"
 #include "xg.h"
 
 /*
- * A lane's streams, by index: loads in order on one, kernels over several where tiles are
- * independent (small tiles then share the device), write-backs in order on one.
+ * A lane's streams, by index: loads in order on one, the splits of panels in order on one, kernels
+ * over several where tiles are independent (small tiles then share the device), write-backs in
+ * order on one.
  */
 enum {
     XG_PIPE_UP,
     XG_PIPE_DOWN,
+    XG_PIPE_SPLIT,
     XG_PIPE_RUN,
     XG_PIPE_RUN_STREAMS = 8,
     XG_PIPE_STREAMS = XG_PIPE_RUN + XG_PIPE_RUN_STREAMS
@@ -21,7 +24,7 @@ enum {
 
 /* Events of one slot; index as the plan counts slots, A's first, then B's, then C's. */
 struct xg_pipe_events {
-    CUevent ready; /* panel: it is on the device; tile: its value is final */
+    CUevent ready; /* panel: runs may read it; tile: its value is final */
     CUevent spent; /* panel: its last reader is done; tile: it left the device */
 };
 
@@ -43,8 +46,7 @@ struct xg_pipe {
     struct xg_dev *dev;
     const struct xg_sgemm *call;
     const struct xg_plan *plan;
-    enum xg_math math;
-    const char *kernel_name;
+    struct xg_product *product;
     const CUstream *streams; /* XG_PIPE_STREAMS of the lane's */
     int run_streams;
     const struct xg_pipe_events *events;
@@ -54,15 +56,14 @@ struct xg_pipe {
     unsigned char *done;            /* a flag a chunk of every tile */
 
     /* Changing. */
-    enum xg_status status;          /* the first failure, or XG_OK */
-    int64_t load_next, load_row;    /* the next chunk of loads to hand out */
-    size_t load_ramp_bytes;         /* of that chunk, at most: the first ones are smaller */
-    int64_t *load_rows_left;        /* of each load: rows not yet enqueued */
-    int64_t loads_ready;            /* loads before this one are enqueued whole, events recorded */
-    int64_t run_next;               /* the next run to launch */
-    int64_t tile_next, tile_row;    /* the next chunk of write-backs to enqueue */
-    int64_t tiles_final;            /* tiles whose last run is launched */
-    const struct xg_kernel *kernel; /* of the first run */
+    enum xg_status status;       /* the first failure, or XG_OK */
+    int64_t load_next, load_row; /* the next chunk of loads to hand out */
+    size_t load_ramp_bytes;      /* of that chunk, at most: the first ones are smaller */
+    int64_t *load_rows_left;     /* of each load: rows not yet enqueued */
+    int64_t loads_ready;         /* loads before this one are enqueued whole, events recorded */
+    int64_t run_next;            /* the next run to launch */
+    int64_t tile_next, tile_row; /* the next chunk of write-backs to enqueue */
+    int64_t tiles_final;         /* tiles whose last run is launched */
     uint64_t up_bytes, down_bytes;
 };
 

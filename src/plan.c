@@ -387,7 +387,7 @@ enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_sgemm *call,
     double bytes = (double)limits->device_bytes;
 
     /* A grid of smaller panels until they fit; the other cuts are for operands that fit whole. */
-    struct xg_cut cut = xg_cut_choose(call, row_elems);
+    struct xg_cut cut = xg_cut_choose(call, row_elems, limits->macs_per_s);
     for (;; cut.panel_elems /= 2) {
         set_panels(&draft, call, &cut, row_elems);
         if ((double)draft.mt * (double)draft.nt * (double)draft.kt > RUNS_MAX)

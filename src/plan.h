@@ -67,6 +67,7 @@ struct xg_plan {
 struct xg_plan_limits {
     size_t device_bytes; /* of device memory at most */
     size_t row_bytes;    /* no row of a panel or tile may be wider: it must fit a staging buffer */
+    double macs_per_s;   /* of the kernels, at large sizes; 0: an H200's in FP32 */
 };
 
 /*

@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-/* An SM multiplies and adds this many FP32 numbers a cycle, from sm_80 on (64 on sm_75: all rows
- * alike, so the ranking does not change). */
-static const double MACS_PER_CYCLE = 128.0;
-
 /* Warps that an SM must hold to reach a kernel's full rate, and how fast the rate comes (see
  * below). */
 static const double WARPS_FULL = 16.0, WARPS_HALF = 3.0;
@@ -18,6 +14,13 @@ static const double BLOCK_CYCLES = 2000.0, WARPS_RESIDENT = 32.0;
 
 /* A step along k waits for memory at least this long, whatever else the SM has to do. */
 static const double STEP_CYCLES = 200.0;
+
+/*
+ * Pieces: what a number costs to split, in cycles of the whole device; the launches around the
+ * product; and the least depth at which they are worth looking at.
+ */
+static const double SPLIT_CYCLES = 0.0105, PIECES_CYCLES = 30000.0;
+enum { PIECES_DEPTH_MIN = 128, PIECES_SMS = 2 };
 
 const struct xg_kernel *xg_select_find(const char *name)
 {
@@ -32,6 +35,8 @@ bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts 
 {
     if (row->flags & XG_KERNEL_CUBLAS)
         return facts->cublas;
+    if (row->flags & XG_KERNEL_PIECES)
+        return facts->pieces && facts->images && k >= PIECES_DEPTH_MIN;
     if (!facts->images || facts->sm < row->sm_min || facts->smem_block_bytes < row->smem_bytes)
         return false;
     return !(row->flags & XG_KERNEL_ONE_BLOCK) || (m <= row->bm && n <= row->bn && k <= row->bk);
@@ -47,6 +52,18 @@ static double rate_share(double warps)
     return share < 1.0 ? share : 1.0;
 }
 
+/* Two SMs compute a tile; all operands are split before. */
+static double pieces_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                            int64_t m, int64_t n, int64_t k)
+{
+    int64_t tiles = xg_ceil_div(m, row->bm) * xg_ceil_div(n, row->bn);
+    int64_t places = xg_max_i64(1, facts->sm_count / PIECES_SMS);
+    double macs = (double)row->bm * row->bn * (double)xg_round_up(k, row->bk) / PIECES_SMS;
+    double numbers = (double)(m + n) * (double)k * 132.0 / facts->sm_count;
+    return PIECES_CYCLES + SPLIT_CYCLES * numbers +
+           (double)xg_ceil_div(tiles, places) * macs / (XG_SELECT_MACS_PER_CYCLE * row->efficiency);
+}
+
 /*
  * Predicted cycles. The tiles are dealt to the SMs; the SM with the most, `deepest`, ends last. It
  * runs as many at once as there are, which decides how well it is filled, and computes whole tiles,
@@ -58,33 +75,39 @@ double xg_select_cycles(const struct xg_kernel *row, const struct xg_device_fact
 {
     if (row->flags & XG_KERNEL_CUBLAS)
         return (double)m * (double)n * (double)k /
-                   (MACS_PER_CYCLE * row->efficiency * facts->sm_count) +
+                   (XG_SELECT_MACS_PER_CYCLE * row->efficiency * facts->sm_count) +
                BLOCK_CYCLES;
+    if (row->flags & XG_KERNEL_PIECES)
+        return pieces_cycles(row, facts, m, n, k);
     double tiles = (double)xg_ceil_div(m, row->bm) * (double)xg_ceil_div(n, row->bn);
     double deepest = (double)((int64_t)((tiles + facts->sm_count - 1) / facts->sm_count));
     double macs = (double)row->bm * row->bn * (double)xg_round_up(k, row->bk);
     double warps = deepest * row->threads_x * row->threads_y / 32;
-    double rate = MACS_PER_CYCLE * row->efficiency * rate_share(warps);
+    double rate = XG_SELECT_MACS_PER_CYCLE * row->efficiency * rate_share(warps);
     double rounds = warps < WARPS_RESIDENT ? 1.0 : warps / WARPS_RESIDENT;
     double busy = deepest * macs / rate, waiting = (double)xg_ceil_div(k, row->bk) * STEP_CYCLES;
     return rounds * BLOCK_CYCLES + (busy > waiting ? busy : waiting);
 }
 
+/* Strict is IEEE single precision throughout. */
+static bool admits(enum xg_math math, const struct xg_kernel *row)
+{
+    return math != XG_MATH_STRICT || !(row->flags & XG_KERNEL_PIECES);
+}
+
 const struct xg_kernel *xg_select(const struct xg_device_facts *facts, enum xg_math math,
                                   const char *name, int64_t m, int64_t n, int64_t k)
 {
-    /* All rows so far are IEEE single precision throughout, which every xg_math admits. */
-    (void)math;
     if (name) {
         const struct xg_kernel *forced = xg_select_find(name);
-        if (!forced || xg_select_serves(forced, facts, m, n, k))
+        if (!forced || (admits(math, forced) && xg_select_serves(forced, facts, m, n, k)))
             return forced;
     }
     const struct xg_kernel *best = NULL, *library = NULL;
     double best_cycles = 0.0;
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
-        if (!xg_select_serves(row, facts, m, n, k))
+        if (!admits(math, row) || !xg_select_serves(row, facts, m, n, k))
             continue;
         if (row->flags & XG_KERNEL_CUBLAS) {
             library = row;

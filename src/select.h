@@ -14,11 +14,16 @@ struct xg_device_facts {
     int smem_block_bytes; /* largest shared memory of one block, after opting in */
     bool images;          /* this build carries device code */
     bool cublas;          /* cuBLAS could be loaded; false until it is asked for */
+    bool pieces;          /* operands can be split, and their pieces multiplied (split.h) */
 };
+
+/* An SM multiplies and adds this many FP32 numbers a cycle, from sm_80 on (64 on sm_75: all rows
+ * alike, so the ranking does not change). An efficiency of 1 in the table is this. */
+static const double XG_SELECT_MACS_PER_CYCLE = 128.0;
 
 /*
  * The row for one tile product (m,n,k >= 1) with op(A) transposed or not and op(B) likewise.
- * math: XG_MATH_STRICT, ACCURATE and TF32 pick among the same FP32 rows until others exist.
+ * math: XG_MATH_STRICT leaves out rows that work on pieces, whatever is named.
  * name: XGEMM_KERNEL, or NULL to choose.
  *
  * Deterministic. Returns NULL when no row of ours serves the device and cuBLAS is not there, or

@@ -21,8 +21,8 @@ check() {
                     refuse("src/ knows no BLAS interface")
                 if (!quoted && name ~ /^(cuda|cublas|nv)/ && FILENAME != "src/drv.h")
                     refuse("only src/drv.h includes <cuda.h>")
-                if (quoted && name ~ /\// && name !~ /^\.\.\/kernels\/(kabi|table)\.h$/)
-                    refuse("src/ includes its own headers, kernels/kabi.h and kernels/table.h")
+                if (quoted && name ~ /\// && name !~ /^\.\.\/kernels\/(kabi|split_kabi|table)\.h$/)
+                    refuse("src/ includes its own headers, kernels/kabi.h, split_kabi.h and table.h")
             } else if (room == "kernels") {
                 if (quoted && name ~ /\//)
                     refuse("kernels/ includes only kernels/")
@@ -50,7 +50,7 @@ check() {
             return 0
         }
         END {
-            count = split("conf log policy select cpu stats", pure, " ")
+            count = split("conf cpu cut learn log machine plan policy select stats", pure, " ")
             for (p = 1; p <= count; p++)
                 for (suffix = 1; suffix <= 2; suffix++) {
                     file = pure[p] (suffix == 1 ? ".h" : ".c")

@@ -168,7 +168,10 @@ static struct xg_sgemm_args args_of(void)
 static enum xg_status launch(const struct xg_kernel *row, const struct xg_sgemm_args *args,
                              CUstream stream)
 {
-    enum xg_status status = xg_launch_sgemm(dev, row, args, stream);
+    static struct xg_mem_dev scratch; /* products follow each other */
+    struct xg_sgemm_args copy = *args;
+    must(xg_launch_reserve(dev, row, &scratch, &copy), "scratch");
+    enum xg_status status = xg_launch_sgemm(dev, row, &copy, stream);
     if (status != XG_DECLINED)
         must(status, row->name);
     return status;

@@ -77,6 +77,13 @@ static void must(enum xg_status status, const char *what)
     }
 }
 
+static void enqueue(const struct xg_kernel *row, struct xg_sgemm_args *args)
+{
+    static struct xg_mem_dev scratch; /* products follow each other */
+    must(xg_launch_reserve(dev, row, &scratch, args), "scratch");
+    must(xg_launch_sgemm(dev, row, args, stream), row->name);
+}
+
 static float poison(void)
 {
     float value;
@@ -225,7 +232,7 @@ static void launch(const struct xg_kernel *row, const struct product *p, bool tr
                                  .transa = transa,
                                  .transb = transb};
     buffer_up(&buffer_c);
-    must(xg_launch_sgemm(dev, row, &args, stream), row->name);
+    enqueue(row, &args);
     buffer_down(result, &buffer_c);
 }
 
@@ -358,7 +365,7 @@ static void test_far_row(const struct xg_kernel *row, struct product *p, CUdevic
                                  .alpha = 1.0f,
                                  .transa = transa,
                                  .transb = transb};
-    must(xg_launch_sgemm(dev, row, &args, stream), row->name);
+    enqueue(row, &args);
     buffer_down(back, &buffer_c);
     if (which == 'c')
         copy_far(far, back + buffer_c.first, false);

@@ -37,7 +37,7 @@ static void check_kinds(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct xg_sgemm call =
             shaped(rows[i].m, rows[i].n, rows[i].k, rows[i].transa, rows[i].transb);
-        struct xg_cut cut = xg_cut_choose(&call, ROW_ELEMS);
+        struct xg_cut cut = xg_cut_choose(&call, ROW_ELEMS, 0);
         XT_CHECK(cut.kind == rows[i].kind, "row %zu: %d", i, (int)cut.kind);
     }
 }
@@ -55,7 +55,7 @@ static void check_panels(void)
     for (int turn = 0; turn < 20000; turn++) {
         int64_t m = log_random(&state, 22), n = log_random(&state, 22), k = log_random(&state, 22);
         struct xg_sgemm call = shaped(m, n, k, turn & 1, turn & 2);
-        struct xg_cut cut = xg_cut_choose(&call, ROW_ELEMS);
+        struct xg_cut cut = xg_cut_choose(&call, ROW_ELEMS, 0);
         int64_t tm = 0, tn = 0, tk = 0;
         xg_cut_panels(&cut, &call, ROW_ELEMS, &tm, &tn, &tk);
         XT_CHECK(tm >= 1 && tm <= m && tn >= 1 && tn <= n && tk >= 1 && tk <= k);

@@ -28,12 +28,13 @@ static void test_table(void)
         if (row->flags & XG_KERNEL_CUBLAS)
             continue;
         int threads = row->threads_x * row->threads_y;
-        XT_CHECK(row->entry && row->image >= xg_image_table &&
-                     row->image < xg_image_table + xg_image_count,
+        bool pieces = row->flags & XG_KERNEL_PIECES; /* its launches are src/split.c's */
+        XT_CHECK(pieces || (row->entry && row->image >= xg_image_table &&
+                            row->image < xg_image_table + xg_image_count),
                  "%s", row->name);
         XT_CHECK(row->bm > 0 && row->bn > 0 && row->bk > 0 && row->sm_min >= 75, "%s", row->name);
         XT_CHECK(threads >= 32 && threads <= 1024 && threads % 32 == 0, "%s", row->name);
-        XT_CHECK(row->efficiency > 0.0 && row->efficiency <= 1.0, "%s", row->name);
+        XT_CHECK(row->efficiency > 0.0 && (pieces || row->efficiency <= 1.0), "%s", row->name);
     }
 }
 
@@ -42,7 +43,14 @@ static void test_forced(void)
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
         struct xg_device_facts facts = H200;
-        facts.cublas = true;
+        facts.cublas = facts.pieces = true;
+        if (row->flags & XG_KERNEL_PIECES) {
+            XT_CHECK(choose(&facts, row->name, 64, 64, 128) == row, "%s", row->name);
+            XT_CHECK(choose(&facts, row->name, 64, 64, 127) != row, "%s", row->name);
+            XT_CHECK(xg_select(&facts, XG_MATH_STRICT, row->name, 64, 64, 128) != row, "%s",
+                     row->name);
+            continue;
+        }
         XT_CHECK(choose(&facts, row->name, 64, 64, 64) == row, "%s", row->name);
         if (!(row->flags & XG_KERNEL_ONE_BLOCK))
             XT_CHECK(choose(&facts, row->name, 5000, 3000, 1) == row, "%s", row->name);

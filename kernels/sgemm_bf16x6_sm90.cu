@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* FP32 from Hopper's tensor cores, each operand as three BF16 pieces: six products. */
+
+#include "split_product.cuh"
+
+#ifdef XG_SPLIT_HERE
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(PRODUCT_THREADS, 1)
+    xg_sgemm_bf16x6_sm90_128x192x32(const __grid_constant__ struct xg_split_product_args args)
+{
+    split_product<true, 2, 1, true>(args);
+}
+#else
+XG_SPLIT_ABSENT(sgemm_bf16x6_sm90)
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* The product of operands that no 16-bit pieces can stand for, in FP32. */
+
+#include "epilogue.cuh"
+#include "split.cuh"
+#include "tile.cuh"
+
+/*
+ * Why. Infinities and NaNs, and rows whose numbers lie further apart than BF16's exponents reach,
+ * must give what FP32 gives. Only the device knows whether they are there, so this kernel is
+ * launched behind every product of pieces and returns at once where those served. It is seldom
+ * needed: any strides in one entry, and few registers, count for more than its rate.
+ *
+ * Blocks walk over the tiles, so that a launch in vain costs a wave of blocks and no more.
+ * 64x64x16, 4x4 results a thread: 2 LDS.128 feed 16 FFMA, at most half of the FFMA peak.
+ */
+
+#ifdef XG_SPLIT_HERE
+enum { TILE = 64, DEPTH = 16, THREADS = 256, GROUP = 16, PAD = 4 };
+
+/* An operand's (TILE,DEPTH) tile to shared memory, k-major, zeros outside. */
+static __device__ __forceinline__ void load_tile(float (*to)[TILE + PAD], const float *data,
+                                                 int64_t stride, int64_t k_stride, int64_t first,
+                                                 int inside, int64_t k, int depth)
+{
+    const bool along_k = k_stride == 1;
+#pragma unroll
+    for (int i = 0; i < TILE * DEPTH / THREADS; i++) {
+        const int at = threadIdx.x + i * THREADS;
+        const int p = along_k ? at % DEPTH : at / TILE, x = along_k ? at / DEPTH : at % TILE;
+        to[p][x] = x < inside && p < depth ? data[(first + x) * stride + (k + p) * k_stride] : 0.0f;
+    }
+}
+
+static __device__ __forceinline__ void multiply_tile(const struct xg_sgemm_args &args,
+                                                     const struct xg_tile &tile)
+{
+    __shared__ __align__(16) float a[DEPTH][TILE + PAD], b[DEPTH][TILE + PAD];
+    const struct xg_operand op_a = xg_operand_a(args), op_b = xg_operand_b(args);
+    const int row = threadIdx.x / 16 * 4, col = threadIdx.x % 16 * 4;
+    float sum[4][4] = {};
+    for (int64_t k = 0; k < args.k; k += DEPTH) {
+        const int depth = xg_clip(args.k - k, DEPTH);
+        __syncthreads();
+        load_tile(a, op_a.data, op_a.row_stride, op_a.col_stride, tile.row, tile.rows, k, depth);
+        load_tile(b, op_b.data, op_b.col_stride, op_b.row_stride, tile.col, tile.cols, k, depth);
+        __syncthreads();
+#pragma unroll
+        for (int p = 0; p < DEPTH; p++) {
+            const float4 x = *(const float4 *)&a[p][row], y = *(const float4 *)&b[p][col];
+            const float left[4] = {x.x, x.y, x.z, x.w}, right[4] = {y.x, y.y, y.z, y.w};
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    sum[i][j] = fmaf(left[i], right[j], sum[i][j]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            if (row + i < tile.rows && col + j < tile.cols)
+                xg_c_store(args, tile.row + row + i, tile.col + col + j, sum[i][j]);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    xg_split_ffma_sm90_64x64x16(const __grid_constant__ struct xg_split_ffma_args args)
+{
+    if (xg_split_judge(args.pair) != XG_SPLIT_FFMA)
+        return;
+    const unsigned tiles =
+        (unsigned)(((args.product.m + TILE - 1) / TILE) * ((args.product.n + TILE - 1) / TILE));
+    for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)
+        multiply_tile(args.product, xg_tile_find<TILE, TILE, GROUP>(args.product, tile));
+}
+
+#else
+XG_SPLIT_ABSENT(split_ffma_sm90)
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* Hopper's asynchronous units: tensor cores (wgmma), the tensor copies (TMA), and what orders them.
+ */
+#ifndef XG_WGMMA_CUH
+#define XG_WGMMA_CUH
+
+#include <stdint.h>
+
+static __device__ __forceinline__ uint32_t xg_shared_address(const void *shared)
+{
+    return (uint32_t)__cvta_generic_to_shared(shared);
+}
+
+/* --- Barriers in shared memory (mbarrier); an address is one of the shared window ---------------
+ */
+
+static __device__ __forceinline__ void xg_barrier_init(uint32_t barrier, uint32_t arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
+}
+
+/* Makes initialised barriers visible to the copies and to the cluster. */
+static __device__ __forceinline__ void xg_barrier_init_fence(void)
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+static __device__ __forceinline__ void xg_barrier_wait(uint32_t barrier, uint32_t parity)
+{
+    asm volatile("{\n"
+                 "    .reg .pred done;\n"
+                 "again:\n"
+                 "    mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "    @done bra.uni over;\n"
+                 "    bra.uni again;\n"
+                 "over:\n"
+                 "}" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void xg_barrier_expect(uint32_t barrier, uint32_t bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
+}
+
+/* Arrives at the barrier that lies at this address in block `rank` of the cluster. */
+static __device__ __forceinline__ void xg_barrier_arrive(uint32_t barrier, uint32_t rank)
+{
+    asm volatile("{\n"
+                 "    .reg .b32 there;\n"
+                 "    mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "    mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+                 "}" ::"r"(barrier),
+                 "r"(rank)
+                 : "memory");
+}
+
+/* --- Clusters -----------------------------------------------------------------------------------
+ */
+
+static __device__ __forceinline__ uint32_t xg_cluster_rank(void)
+{
+    uint32_t rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+static __device__ __forceinline__ void xg_cluster_sync(void)
+{
+    asm volatile("barrier.cluster.arrive.release.aligned;\n"
+                 "barrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
+}
+
+/* --- Tensor copies: a box of a matrix, (row, column) of its first element, to shared memory
+ * ------- */
+
+static __device__ __forceinline__ void xg_copy_box(uint32_t to, const void *map, uint32_t barrier,
+                                                   int column, int row)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%3, %4}], [%2];" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"(column), "r"(row)
+                 : "memory");
+}
+
+/* The same, to this place in every block of the cluster that has a bit in `blocks`. */
+static __device__ __forceinline__ void xg_copy_box_multicast(uint32_t to, const void *map,
+                                                             uint32_t barrier, int column, int row,
+                                                             uint16_t blocks)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"(column), "r"(row), "h"(blocks)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void xg_copy_prefetch_map(const void *map)
+{
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+/* --- Warpgroups ----------------------------------------------------------------------------------
+ */
+
+template <int REGISTERS>
+static __device__ __forceinline__ void xg_registers_raise(void)
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+
+template <int REGISTERS>
+static __device__ __forceinline__ void xg_registers_lower(void)
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+
+/* Named barriers of a block: `threads` of them, arriving and waiting ones together. */
+static __device__ __forceinline__ void xg_turn_wait(int barrier, int threads)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+static __device__ __forceinline__ void xg_turn_give(int barrier, int threads)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+/* --- Tensor cores
+ * ---------------------------------------------------------------------------------- */
+
+/*
+ * Describes a K-major operand in shared memory, rows of SWIZZLE (64 or 128) bytes, swizzled as the
+ * copies do it, 8 rows following each other at a time; `address` of its first row, plus the bytes
+ * along k where it begins.
+ */
+template <int SWIZZLE>
+static __device__ __forceinline__ uint64_t xg_wgmma_operand(uint32_t address)
+{
+    constexpr uint64_t LAYOUT = SWIZZLE == 128 ? 1 : 2;
+    return (uint64_t)((address & 0x3ffff) >> 4) | (uint64_t)1 << 16 |
+           (uint64_t)(8 * SWIZZLE >> 4) << 32 | LAYOUT << 62;
+}
+
+static __device__ __forceinline__ void xg_wgmma_fence(void)
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+static __device__ __forceinline__ void xg_wgmma_commit(void)
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+/* Waits for all products of this warpgroup; sums is what they write. */
+static __device__ __forceinline__ void xg_wgmma_wait(float (&sums)[96])
+{
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#pragma unroll
+    for (int i = 0; i < 96; i++)
+        asm volatile("" : "+f"(sums[i])::"memory");
+}
+
+/* clang-format off: 96 operands */
+#define XG_SUMS8(s, i)                                                                             \
+    "+f"(s[i]), "+f"(s[i + 1]), "+f"(s[i + 2]), "+f"(s[i + 3]), "+f"(s[i + 4]), "+f"(s[i + 5]),    \
+        "+f"(s[i + 6]), "+f"(s[i + 7])
+#define XG_SUMS96(s)                                                                               \
+    XG_SUMS8(s, 0), XG_SUMS8(s, 8), XG_SUMS8(s, 16), XG_SUMS8(s, 24), XG_SUMS8(s, 32),             \
+        XG_SUMS8(s, 40), XG_SUMS8(s, 48), XG_SUMS8(s, 56), XG_SUMS8(s, 64), XG_SUMS8(s, 72),       \
+        XG_SUMS8(s, 80), XG_SUMS8(s, 88)
+#define XG_WGMMA_192(type)                                                                         \
+    "{\n"                                                                                          \
+    "    .reg .pred add;\n"                                                                        \
+    "    setp.ne.b32 add, %98, 0;\n"                                                               \
+    "    wgmma.mma_async.sync.aligned.m64n192k16.f32." type "." type " {"                          \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, "                                           \
+    "%12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, "                                 \
+    "%24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, "                                 \
+    "%36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "                                 \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, "                                 \
+    "%60, %61, %62, %63, %64, %65, %66, %67, %68, %69, %70, %71, "                                 \
+    "%72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, "                                 \
+    "%84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "                                \
+    "%96, %97, add, 1, 1, 0, 0;\n"                                                                 \
+    "}"
+
+/* sums (64,192) of a warpgroup = A (64,16) B (16,192), added to what they were if `add`. */
+static __device__ __forceinline__ void xg_wgmma_fp16(float (&s)[96], uint64_t a, uint64_t b,
+                                                     int add)
+{
+    asm volatile(XG_WGMMA_192("f16") : XG_SUMS96(s) : "l"(a), "l"(b), "r"(add));
+}
+
+static __device__ __forceinline__ void xg_wgmma_bf16(float (&s)[96], uint64_t a, uint64_t b,
+                                                     int add)
+{
+    asm volatile(XG_WGMMA_192("bf16") : XG_SUMS96(s) : "l"(a), "l"(b), "r"(add));
+}
+/* clang-format on */
+
+#endif

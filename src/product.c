@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs of a plan as launches, and the memory of the pieces where they are split first. */
+#include "product.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "launch.h"
+
+static CUdeviceptr address(CUdeviceptr base, size_t elems)
+{
+    return base + elems * sizeof(float);
+}
+
+static CUdeviceptr b_base(const struct xg_product *product)
+{
+    return address(product->base, product->plan->a_elems);
+}
+
+/* --- Pieces -------------------------------------------------------------------------------- */
+
+enum { PIECES_ALIGN = 256 };
+
+static size_t pieces_begin(const struct xg_plan *plan)
+{
+    return (size_t)xg_round_up((int64_t)plan->device_bytes, PIECES_ALIGN);
+}
+
+static size_t operand_bytes(const struct xg_plan *plan, const struct xg_sgemm *call, int64_t l,
+                            bool b)
+{
+    return xg_split_operand_bytes(b ? call->n : call->m, xg_plan_depth(plan, call, l),
+                                  b ? plan->tn : plan->tm);
+}
+
+/*
+ * Pieces pay where FP32 arithmetic would take longer than this share of the busier direction of the
+ * link: they take several launches a run, which a product bound by the link would wait for.
+ */
+static const double LINK_SHARE = 0.8, LINK_BYTES_PER_S = 50e9, CLOCK_HZ = 1e9;
+
+static bool arithmetic_binds(const struct xg_dev *dev, const struct xg_sgemm *call)
+{
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    double link = dev->link_bytes_per_s > 0 ? dev->link_bytes_per_s : LINK_BYTES_PER_S;
+    double clock_hz = dev->clock_khz > 0 ? 1e3 * dev->clock_khz : CLOCK_HZ;
+    const struct xg_kernel *row =
+        xg_select(&dev->facts, XG_MATH_STRICT, NULL, call->m, call->n, call->k);
+    if (!row)
+        return true;
+    double cycles = xg_select_cycles(row, &dev->facts, call->m, call->n, call->k);
+    return cycles / clock_hz > LINK_SHARE * fmax(k * (m + n), m * n) * sizeof(float) / link;
+}
+
+bool xg_product_splits(struct xg_dev *dev, const struct xg_sgemm *call, const struct xg_plan *plan,
+                       enum xg_math math, const char *kernel_name, size_t device_bytes,
+                       size_t *bytes)
+{
+    const struct xg_kernel *row =
+        xg_select(&dev->facts, math, kernel_name, call->m, call->n, call->k);
+    if (!row || !(row->flags & XG_KERNEL_PIECES) || !plan->resident)
+        return false;
+    if (!kernel_name && !arithmetic_binds(dev, call))
+        return false;
+    *bytes = pieces_begin(plan);
+    for (int64_t l = 0; l < plan->kt; l++)
+        *bytes += operand_bytes(plan, call, l, false) + operand_bytes(plan, call, l, true);
+    return *bytes <= device_bytes;
+}
+
+static enum xg_status place_pieces(struct xg_product *product)
+{
+    const struct xg_plan *plan = product->plan;
+    const struct xg_sgemm *call = product->call;
+    product->pieces = calloc((size_t)plan->kt, 2 * sizeof *product->pieces);
+    if (!product->pieces)
+        return XG_ERR_NOMEM;
+    CUdeviceptr at = product->base + pieces_begin(plan);
+    for (int64_t i = 0; i < 2 * plan->kt; i++) {
+        bool b = i % 2;
+        xg_split_operand_init(&product->pieces[i], at, b ? call->n : call->m,
+                              xg_plan_depth(plan, call, i / 2), b ? plan->tn : plan->tm);
+        at += operand_bytes(plan, call, i / 2, b);
+    }
+    return XG_OK;
+}
+
+enum xg_status xg_product_init(struct xg_product *product, bool splits)
+{
+    if (!splits)
+        return XG_OK;
+    enum xg_status status = xg_dev_split(product->dev, &product->split);
+    return status == XG_OK ? place_pieces(product) : status;
+}
+
+void xg_product_fini(struct xg_product *product)
+{
+    free(product->pieces);
+}
+
+/* Rows of op(A) or columns of op(B) in slice l, and where their FP32 numbers lie. */
+static struct xg_split_range range(const struct xg_product *product, bool b, int64_t l, int64_t row,
+                                   int64_t rows, size_t offset_elems)
+{
+    const struct xg_plan *plan = product->plan;
+    const struct xg_sgemm *call = product->call;
+    return (struct xg_split_range){
+        .operand = &product->pieces[2 * l + b],
+        .source = {.data = address(b ? b_base(product) : product->base, offset_elems),
+                   .ld = b ? plan->ldb : plan->lda,
+                   .along_k = b ? call->transb : !call->transa},
+        .row = row,
+        .rows = rows,
+    };
+}
+
+enum xg_status xg_product_arrived(struct xg_product *product, const struct xg_plan_load *load,
+                                  CUstream stream)
+{
+    const struct xg_plan *plan = product->plan;
+    int64_t row = load->index * (load->b ? plan->tn : plan->tm);
+    int64_t rows = load->b ? xg_plan_columns(plan, product->call, load->index)
+                           : xg_plan_rows(plan, product->call, load->index);
+    struct xg_split_range panel = range(product, load->b, load->l, row, rows, load->offset_elems);
+    return xg_split_panels(product->split, &panel, stream);
+}
+
+static enum xg_status run_pieces(struct xg_product *product, const struct xg_plan_run *run,
+                                 CUdeviceptr c, CUstream stream)
+{
+    const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
+    struct xg_split_range a =
+        range(product, false, run->l, tile->row, tile->rows, run->a_offset_elems);
+    struct xg_split_range b =
+        range(product, true, run->l, tile->column, tile->columns, run->b_offset_elems);
+    return xg_split_product(product->split, &a, &b, c, tile->ld, product->call->alpha,
+                            run->first ? 0.0f : 1.0f, stream);
+}
+
+/* --- A kernel of the table ------------------------------------------------------------------ */
+
+static enum xg_status run_kernel(struct xg_product *product, const struct xg_plan_run *run,
+                                 CUdeviceptr c, CUstream stream)
+{
+    const struct xg_plan *plan = product->plan;
+    const struct xg_sgemm *call = product->call;
+    const struct xg_plan_tile *tile = &plan->tiles[run->tile];
+    struct xg_sgemm_args args = {
+        .a = address(product->base, run->a_offset_elems),
+        .b = address(b_base(product), run->b_offset_elems),
+        .c = c,
+        .lda = plan->lda,
+        .ldb = plan->ldb,
+        .ldc = tile->ld,
+        .m = tile->rows,
+        .n = tile->columns,
+        .k = xg_plan_depth(plan, call, run->l),
+        .alpha = call->alpha,
+        .beta = run->first ? 0.0f : 1.0f,
+        .transa = call->transa,
+        .transb = call->transb,
+    };
+    struct xg_device_facts facts = product->dev->facts;
+    facts.pieces = false; /* they are split all together or not at all */
+    const struct xg_kernel *kernel =
+        xg_select(&facts, product->math, product->kernel_name, args.m, args.n, args.k);
+    if (!kernel)
+        return XG_ERR_NOTFOUND;
+    if (!product->kernel)
+        product->kernel = kernel;
+    enum xg_status status = xg_launch_sgemm(product->dev, kernel, &args, stream);
+    return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
+}
+
+enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_run *run,
+                              CUdeviceptr c, CUstream stream)
+{
+    const struct xg_sgemm *call = product->call;
+    if (!product->split)
+        return run_kernel(product, run, c, stream);
+    if (!product->kernel)
+        product->kernel = xg_select(&product->dev->facts, product->math, product->kernel_name,
+                                    call->m, call->n, call->k);
+    return run_pieces(product, run, c, stream);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* What computes a run of a plan: a kernel of the table, or products of the panels' pieces. */
+#ifndef XG_PRODUCT_H
+#define XG_PRODUCT_H
+
+#include "dev.h"
+#include "plan.h"
+#include "split.h"
+
+struct xg_product {
+    /* Constant while the product runs; the caller sets them. */
+    struct xg_dev *dev;
+    const struct xg_sgemm *call;
+    const struct xg_plan *plan;
+    enum xg_math math;
+    const char *kernel_name; /* XGEMM_KERNEL or NULL */
+    CUdeviceptr base;        /* of the plan's memory, and behind it that of the pieces */
+
+    const struct xg_split *split;    /* NULL: each run is one kernel of the table */
+    struct xg_split_operand *pieces; /* of each slice: A's, then B's */
+    const struct xg_kernel *kernel;  /* of the first run */
+};
+
+/*
+ * Whether the whole of *call should be computed from pieces (select.h), given where it could lie:
+ * a resident plan, and device_bytes for it and the pieces. If so *bytes is what both take. Pure but
+ * for the log.
+ */
+bool xg_product_splits(struct xg_dev *dev, const struct xg_sgemm *call, const struct xg_plan *plan,
+                       enum xg_math math, const char *kernel_name, size_t device_bytes,
+                       size_t *bytes);
+
+/*
+ * Readies *product; splits: what xg_product_splits said. The device's context must be current.
+ * XG_OK, XG_ERR_NOMEM, or what xg_split_open says. xg_product_fini frees what it took.
+ */
+enum xg_status xg_product_init(struct xg_product *product, bool splits);
+void xg_product_fini(struct xg_product *product);
+
+/*
+ * Where the product splits: enqueues the split of a panel, on a stream that has been told to wait
+ * for its load. Runs wait for what is enqueued here. XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
+ */
+enum xg_status xg_product_arrived(struct xg_product *product, const struct xg_plan_load *load,
+                                  CUstream stream);
+
+/*
+ * Enqueues a run of the plan: C tile (+)= its panels' product, tile at c. The stream has been told
+ * to wait for the panels, and for their split. XG_OK, XG_ERR_NOTFOUND,
+ * XG_ERR_DRIVER, XG_ERR_LOST.
+ */
+enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_run *run,
+                              CUdeviceptr c, CUstream stream);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* FP32 products on tensor cores: operands split into 16-bit pieces, and the products of those. */
+#ifndef XG_SPLIT_H
+#define XG_SPLIT_H
+
+#include "../kernels/kabi.h"
+#include "../kernels/split_kabi.h"
+#include "dev.h"
+
+/*
+ * A product takes four steps on one device, all enqueued without waiting for any:
+ *
+ *   split    every panel of an operand is scaled row by row and split into two FP16 pieces, and
+ * what the products must know of its numbers is counted (kernels/split_sm90.cu). BF16     where
+ * FP16 will not do (kernels/split.cuh says when), the panels' three BF16 pieces. products one
+ * kernel for each kind of pieces, and one in FP32; each reads the counts and returns at once unless
+ * it is the one that serves. The host never learns which it was.
+ *
+ * A row here is a row of op(A) or a column of op(B); k runs along it. An operand is one slice of k:
+ * its rows are scaled by what they hold in that slice.
+ */
+
+enum xg_split_kernel {
+    XG_SPLIT_ROWS_FP16,
+    XG_SPLIT_ROWS_BF16,
+    XG_SPLIT_STRIP_FP16,
+    XG_SPLIT_STRIP_BF16,
+    XG_SPLIT_PRODUCT_FP16,
+    XG_SPLIT_PRODUCT_BF16,
+    XG_SPLIT_PRODUCT_FFMA,
+    XG_SPLIT_KERNELS
+};
+
+struct xg_split {
+    struct xg_dev *dev;
+    /* Of drivers from CUDA 12 on: not among those that the library cannot do without (drv.h). */
+    __typeof__(&cuTensorMapEncodeTiled) encode;
+    CUfunction functions[XG_SPLIT_KERNELS];
+};
+
+/* An operand's memory on the device. */
+struct xg_split_operand {
+    CUdeviceptr fp16, bf16, scale, stats;
+    int64_t rows, k;
+    int64_t panel_rows; /* rows of a panel; the last one may have fewer */
+};
+
+/* FP32 numbers on the device: the first element, and how the matrix lies. */
+struct xg_split_source {
+    CUdeviceptr data;
+    int64_t ld;
+    bool along_k; /* elements of a row are neighbours: A as it is, B transposed */
+};
+
+/* Rows [row, row + rows) of an operand, whole panels (the operand's last one included). */
+struct xg_split_range {
+    const struct xg_split_operand *operand;
+    struct xg_split_source source; /* of the range's first row */
+    int64_t row, rows;
+};
+
+/* True when the device and its driver can: what xg_split_open will not decline. */
+bool xg_split_serves(const struct xg_dev *dev);
+
+/*
+ * Loads the kernels. XG_OK; XG_DECLINED where the device is not of compute capability 9.0, or
+ * the driver too old;
+ * XG_ERR_NOTFOUND where this build has no code for it; XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST.
+ * *split is set only on XG_OK and needs no end. The device's context must be current, here and
+ * below.
+ */
+enum xg_status xg_split_open(struct xg_dev *dev, struct xg_split *split);
+
+/* Device memory of an operand; a multiple of 256. Pure. */
+size_t xg_split_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows);
+
+/* Lays an operand out in that much memory at `at`, which is 256-byte aligned. */
+void xg_split_operand_init(struct xg_split_operand *operand, CUdeviceptr at, int64_t rows,
+                           int64_t k, int64_t panel_rows);
+
+/*
+ * Splits panels, which must lie in device memory by then, in the order of the stream. Each panel is
+ * split once; the memory of its pieces must not be read by anything before it on other streams.
+ * XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
+ */
+enum xg_status xg_split_panels(const struct xg_split *split, const struct xg_split_range *panels,
+                               CUstream stream);
+
+/*
+ * C = alpha * A * B + beta * C for the ranges of both operands; C on the device, row-major, as
+ * large as the ranges, beta 0: never read. The panels must have been split by then, and their FP32
+ * numbers must still be there. Where BF16 pieces are needed they are written, the same whichever
+ * product needs them: products that share panels must follow each other in one stream.
+ * XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
+ */
+enum xg_status xg_split_product(const struct xg_split *split, const struct xg_split_range *a,
+                                const struct xg_split_range *b, CUdeviceptr c, int64_t ldc,
+                                float alpha, float beta, CUstream stream);
+
+/* All of it for operands in device memory, with scratch memory (256-byte aligned) of this size. */
+size_t xg_split_sgemm_bytes(int64_t m, int64_t n, int64_t k);
+enum xg_status xg_split_sgemm(const struct xg_split *split, const struct xg_sgemm_args *args,
+                              CUdeviceptr scratch, CUstream stream);
+
+#endif
