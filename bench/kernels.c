@@ -89,6 +89,11 @@ static bool is_right(const struct shape *shape, const struct timing *timing, dou
     return timing->error <= units + (double)(shape->k + 3);
 }
 
+static double row_units(const struct xg_kernel *row)
+{
+    return row->flags & XG_KERNEL_TF32 ? maths[MATHS - 1].units : 0.0;
+}
+
 /* The row of the table that is cuBLAS. */
 static size_t cublas_row(void)
 {
@@ -166,7 +171,9 @@ static void print_table(int trans)
                          100.0 * yardstick->median_us / timing->median_us);
             if (timing->there)
                 printf(" %10.3f%-7s%s", tflops(&options.shapes.at[s], timing), percent,
-                       is_right(&options.shapes.at[s], timing, 0.0) ? " " : "!");
+                       is_right(&options.shapes.at[s], timing, row_units(&xg_kernel_table[r]))
+                           ? " "
+                           : "!");
             else
                 printf(" %10s%-8s", "-", "");
         }
@@ -221,7 +228,8 @@ static void write_rows(void)
             if (cublas->there)
                 fprintf(out, "%.2f", 100.0 * cublas->median_us / timing->median_us);
             fprintf(out, ",%.3f,%.3f,%d,%d,%.4f,%d\n", timing->median_us, timing->least_us,
-                    timing->batches, timing->runs, timing->error, is_right(shape, timing, 0.0));
+                    timing->batches, timing->runs, timing->error,
+                    is_right(shape, timing, row_units(&xg_kernel_table[r])));
         }
     close_csv(out);
 }
@@ -245,7 +253,7 @@ static bool measure_rows(void)
                 !xg_select_serves(row, &dev->facts, shape->m, shape->n, shape->k))
                 continue;
             resident_measure(&operands, &row, 1, options.budget_s, cell(r, s));
-            right &= !cell(r, s)->there || is_right(shape, cell(r, s), 0.0);
+            right &= !cell(r, s)->there || is_right(shape, cell(r, s), row_units(row));
         }
         resident_destroy(&operands);
     }

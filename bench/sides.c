@@ -103,7 +103,7 @@ static bool compute_plain(const struct xg_sgemm *p)
                                  .beta = p->beta,
                                  .transa = p->transa,
                                  .transb = p->transb};
-    ok = ok && xg_cublas_sgemm(bench.dev, &args, NULL) == XG_OK &&
+    ok = ok && xg_cublas_sgemm(bench.dev, false, &args, NULL) == XG_OK &&
          bench.copy_down(p->c, c, c_bytes) == CUDA_SUCCESS;
     drv->cuMemFree(a);
     drv->cuMemFree(b);

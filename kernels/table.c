@@ -48,6 +48,7 @@ const struct xg_kernel xg_kernel_table[] = {
     PIECES("fp16x3", 2.95),
     PIECES("bf16x6", 1.6),
     {.name = "cublas", .flags = XG_KERNEL_CUBLAS, .efficiency = 0.76},
+    {.name = "cublas_tf32", .flags = XG_KERNEL_CUBLAS | XG_KERNEL_TF32, .efficiency = 6.0},
     /* clang-format on */
 };
 const size_t xg_kernel_count = sizeof xg_kernel_table / sizeof xg_kernel_table[0];

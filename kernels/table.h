@@ -15,6 +15,7 @@ enum {
     /* Operands are split into 16-bit pieces first, and what they hold decides what multiplies them:
      * several kernels (src/split.h); entry is NULL, and efficiency that of the product alone. */
     XG_KERNEL_PIECES = 1 << 7,
+    XG_KERNEL_TF32 = 1 << 8, /* factors are rounded to 11 bits: XG_MATH_TF32 alone admits it */
 };
 
 /* One embedded fatbin: what nvcc made of one .cu file for every architecture configured (images.S).

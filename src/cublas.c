@@ -13,11 +13,13 @@
 typedef struct cublasContext *cublas_handle;
 enum { CUBLAS_SUCCESS = 0, CUBLAS_ALLOC_FAILED = 3 };
 enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
-enum { CUBLAS_PEDANTIC_MATH = 2 }; /* single precision throughout, whatever the environment says */
+/* Pedantic: single precision throughout, whatever the environment says. */
+enum { CUBLAS_PEDANTIC_MATH = 2, CUBLAS_TF32_TENSOR_OP_MATH = 3 };
 
 struct xg_cublas {
     cublas_handle handle;
     CUstream stream; /* the handle's; NULL at first, as cuBLAS has it */
+    int math_mode;   /* likewise */
     int (*create)(cublas_handle *);
     int (*destroy)(cublas_handle);
     int (*set_math_mode)(cublas_handle, int);
@@ -67,12 +69,8 @@ static enum xg_status open_locked(struct xg_dev *dev)
             return XG_ERR_NOTFOUND;
         }
     int result = cublas->create(&cublas->handle);
-    if (result == CUBLAS_SUCCESS)
-        result = cublas->set_math_mode(cublas->handle, CUBLAS_PEDANTIC_MATH);
     if (result != CUBLAS_SUCCESS) {
-        xg_log(XG_LOG_INFO, "cublasCreate or cublasSetMathMode: %d", result);
-        if (cublas->handle)
-            cublas->destroy(cublas->handle);
+        xg_log(XG_LOG_INFO, "cublasCreate: %d", result);
         free(cublas);
         return result == CUBLAS_ALLOC_FAILED ? XG_ERR_NOMEM : XG_ERR_DRIVER;
     }
@@ -88,7 +86,20 @@ bool xg_cublas_present(struct xg_dev *dev)
     return present;
 }
 
-enum xg_status xg_cublas_sgemm(struct xg_dev *dev, const struct xg_sgemm_args *args,
+/* What the handle is set to already is not set again: cuBLAS takes its workspace anew each time. */
+static int set_handle(struct xg_cublas *cublas, int math_mode, CUstream stream)
+{
+    int result = CUBLAS_SUCCESS;
+    if (stream != cublas->stream)
+        result = cublas->set_stream(cublas->handle, stream);
+    cublas->stream = result == CUBLAS_SUCCESS ? stream : NULL;
+    if (result == CUBLAS_SUCCESS && math_mode != cublas->math_mode)
+        result = cublas->set_math_mode(cublas->handle, math_mode);
+    cublas->math_mode = result == CUBLAS_SUCCESS ? math_mode : 0;
+    return result;
+}
+
+enum xg_status xg_cublas_sgemm(struct xg_dev *dev, bool tf32, const struct xg_sgemm_args *args,
                                CUstream stream)
 {
     const int64_t sizes[] = {args->m, args->n, args->k, args->lda, args->ldb, args->ldc};
@@ -100,10 +111,8 @@ enum xg_status xg_cublas_sgemm(struct xg_dev *dev, const struct xg_sgemm_args *a
     enum xg_status status = open_locked(dev);
     if (status == XG_OK) {
         struct xg_cublas *cublas = dev->cublas;
-        int result = CUBLAS_SUCCESS;
-        if (stream != cublas->stream) /* it also takes its workspace anew: not for every call */
-            result = cublas->set_stream(cublas->handle, stream);
-        cublas->stream = result == CUBLAS_SUCCESS ? stream : NULL;
+        int result =
+            set_handle(cublas, tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_PEDANTIC_MATH, stream);
         if (result == CUBLAS_SUCCESS)
             result =
                 cublas->sgemm(cublas->handle, args->transb ? CUBLAS_OP_T : CUBLAS_OP_N,

@@ -7,12 +7,13 @@
 #include "dev.h"
 
 /*
- * cublasSgemm for row-major *args (as the column-major transpose), on the stream. The library is
+ * cublasSgemm for row-major *args (as the column-major transpose), on the stream; tf32: the factors
+ * may be rounded to TF32. The library is
  * loaded and its handle created at the first call. XG_OK; XG_DECLINED for sizes beyond 2^31 - 1;
  * XG_ERR_NOTFOUND where there is no cuBLAS; XG_ERR_NOMEM, XG_ERR_DRIVER. The device's context must
  * be current; from any thread (calls take turns).
  */
-enum xg_status xg_cublas_sgemm(struct xg_dev *dev, const struct xg_sgemm_args *args,
+enum xg_status xg_cublas_sgemm(struct xg_dev *dev, bool tf32, const struct xg_sgemm_args *args,
                                CUstream stream);
 
 /*

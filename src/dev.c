@@ -115,12 +115,12 @@ static enum xg_status set_budget(struct xg_dev *dev, const struct xg_conf *conf)
     return status;
 }
 
-/* Loading cuBLAS takes time and memory: only where nothing else serves, or the user names its row.
- */
+/* Loading cuBLAS takes time and memory: only where nothing else serves, or the user asks for it. */
 static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
 {
     const struct xg_kernel *named = conf->kernel ? xg_select_find(conf->kernel) : NULL;
-    return !dev->facts.images || dev->facts.sm < 75 || (named && named->flags & XG_KERNEL_CUBLAS);
+    return !dev->facts.images || dev->facts.sm < 75 || conf->math == XG_MATH_TF32 ||
+           (named && named->flags & XG_KERNEL_CUBLAS);
 }
 
 enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)

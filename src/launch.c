@@ -42,7 +42,7 @@ enum xg_status xg_launch_sgemm(struct xg_dev *dev, const struct xg_kernel *row,
     if (!xg_select_serves(row, &dev->facts, args->m, args->n, args->k))
         return XG_DECLINED;
     if (row->flags & XG_KERNEL_CUBLAS)
-        return xg_cublas_sgemm(dev, args, stream);
+        return xg_cublas_sgemm(dev, row->flags & XG_KERNEL_TF32, args, stream);
     if (row->flags & XG_KERNEL_PIECES)
         return launch_pieces(dev, args, stream);
     if ((row->flags & XG_KERNEL_VEC4) && !vec4_aligned(args))

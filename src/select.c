@@ -89,9 +89,11 @@ double xg_select_cycles(const struct xg_kernel *row, const struct xg_device_fact
     return rounds * BLOCK_CYCLES + (busy > waiting ? busy : waiting);
 }
 
-/* Strict is IEEE single precision throughout. */
+/* Strict is IEEE single precision throughout; what is less exact than that must be asked for. */
 static bool admits(enum xg_math math, const struct xg_kernel *row)
 {
+    if (row->flags & XG_KERNEL_TF32)
+        return math == XG_MATH_TF32;
     return math != XG_MATH_STRICT || !(row->flags & XG_KERNEL_PIECES);
 }
 
@@ -109,7 +111,7 @@ const struct xg_kernel *xg_select(const struct xg_device_facts *facts, enum xg_m
         const struct xg_kernel *row = &xg_kernel_table[i];
         if (!admits(math, row) || !xg_select_serves(row, facts, m, n, k))
             continue;
-        if (row->flags & XG_KERNEL_CUBLAS) {
+        if (row->flags & XG_KERNEL_CUBLAS && !(row->flags & XG_KERNEL_TF32)) {
             library = row;
             continue;
         }

@@ -23,7 +23,8 @@ static const double XG_SELECT_MACS_PER_CYCLE = 128.0;
 
 /*
  * The row for one tile product (m,n,k >= 1) with op(A) transposed or not and op(B) likewise.
- * math: XG_MATH_STRICT leaves out rows that work on pieces, whatever is named.
+ * math: XG_MATH_STRICT leaves out rows that work on pieces, and all but XG_MATH_TF32 those of TF32,
+ * whatever is named.
  * name: XGEMM_KERNEL, or NULL to choose.
  *
  * Deterministic. Returns NULL when no row of ours serves the device and cuBLAS is not there, or

@@ -51,6 +51,12 @@ static void test_forced(void)
                      row->name);
             continue;
         }
+        if (row->flags & XG_KERNEL_TF32) {
+            XT_CHECK(choose(&facts, row->name, 64, 64, 64) != row, "%s", row->name);
+            XT_CHECK(xg_select(&facts, XG_MATH_TF32, NULL, 4096, 4096, 4096) == row, "%s",
+                     row->name);
+            continue;
+        }
         XT_CHECK(choose(&facts, row->name, 64, 64, 64) == row, "%s", row->name);
         if (!(row->flags & XG_KERNEL_ONE_BLOCK))
             XT_CHECK(choose(&facts, row->name, 5000, 3000, 1) == row, "%s", row->name);
