@@ -16,11 +16,46 @@ const struct xg_image xg_image_table[] = {XG_IMAGES(XG_ROW)};
 const size_t xg_image_count = IMAGE_COUNT;
 
 /* A row of ours; the tile is in the entry's name. file: sgemm_<file>_sm75.cu, see images.h. */
-#define ROW(row, method, file, m, n, k, x, y, flag_bits, fraction)                                 \
+#define ROW(row, method, file, m, n, k, x, y, per_sm, flag_bits, fraction)                         \
     {                                                                                              \
         .name = row, .entry = "xg_sgemm_" #method "_sm75_" #m "x" #n "x" #k,                       \
         .image = &xg_image_table[IMAGE_sgemm_##file##_sm75], .sm_min = 75, .bm = m, .bn = n,       \
-        .bk = k, .threads_x = x, .threads_y = y, .flags = flag_bits, .efficiency = fraction        \
+        .bk = k, .threads_x = x, .threads_y = y, .blocks = per_sm, .flags = flag_bits,             \
+        .efficiency = fraction                                                                     \
+    }
+
+/* A row for a vector: outputs a block; its entry is shared by all transposes. */
+#define GEMV(row, m, n, fraction)                                                                  \
+    {                                                                                              \
+        .name = row, .entry = "xg_sgemm_gemv_sm75_" #m "x" #n "x4",                                \
+        .image = &xg_image_table[IMAGE_sgemm_gemv_sm75], .sm_min = 75, .bm = m, .bn = n, .bk = 4,  \
+        .threads_x = 256, .threads_y = 1, .blocks = 3,                                             \
+        .flags = XG_KERNEL_VECTOR | XG_KERNEL_SPLIT, .efficiency = fraction                        \
+    }
+
+/* The larger of the stages of both operands' tiles and the sums of the warp groups: sliced.cuh. */
+#define SLICED_MAX(x, y) ((x) > (y) ? (x) : (y))
+#define SLICED_BYTES(m, n, k, stages, groups)                                                      \
+    (4 * SLICED_MAX((stages) * (k) * ((m) + (n) + 8), (groups) * (m) * ((n) + 4)))
+
+/* A row of ours over sliced.cuh; file: sgemm_<method>_sm80.cu. */
+#define SLICED(row, method, m, n, k, threads, stages, warp_groups, per_sm, fraction)               \
+    {                                                                                              \
+        .name = row, .entry = "xg_sgemm_" #method "_sm80_" #m "x" #n "x" #k,                       \
+        .image = &xg_image_table[IMAGE_sgemm_##method##_sm80], .sm_min = 80, .bm = m, .bn = n,     \
+        .bk = k, .threads_x = threads, .threads_y = 1, .blocks = per_sm,                           \
+        .smem_bytes = SLICED_BYTES(m, n, k, stages, warp_groups), .groups = warp_groups,           \
+        .flags = XG_KERNEL_PER_TRANS | XG_KERNEL_SPLIT, .efficiency = fraction                     \
+    }
+
+/* A row with asynchronous copies: `stages` tiles of both operands, padded, in shared memory. */
+#define ASYNC(row, method, m, n, k, threads, stages, per_sm, flag_bits, fraction)                  \
+    {                                                                                              \
+        .name = row, .entry = "xg_sgemm_" #method "_sm80_" #m "x" #n "x" #k,                       \
+        .image = &xg_image_table[IMAGE_sgemm_##method##_sm80], .sm_min = 80, .bm = m, .bn = n,     \
+        .bk = k, .threads_x = threads, .threads_y = 1, .blocks = per_sm,                           \
+        .smem_bytes = (stages) * (k) * ((m) + (n) + 8) * 4, .flags = flag_bits,                    \
+        .efficiency = fraction                                                                     \
     }
 
 /* Products of pieces: the tile of a cluster. */
@@ -30,23 +65,53 @@ const size_t xg_image_count = IMAGE_COUNT;
         .threads_y = 1, .flags = XG_KERNEL_PIECES, .efficiency = fraction                          \
     }
 
-enum { ONE_BLOCK = XG_KERNEL_ONE_BLOCK, VEC4 = XG_KERNEL_VEC4 | XG_KERNEL_PER_TRANS };
+enum {
+    ONE_BLOCK = XG_KERNEL_ONE_BLOCK,
+    VEC4 = XG_KERNEL_VEC4 | XG_KERNEL_PER_TRANS,
+    SCALAR = XG_KERNEL_PER_TRANS
+};
 
 const struct xg_kernel xg_kernel_table[] = {
     /* clang-format off: columns */
-    /*  name                  method        file          bm   bn  bk     x   y  flags efficiency */
-    ROW("uncoalesced", uncoalesced, element, 32, 32, 1, 32, 32, 0, 0.0075),
-    ROW("coalesced", coalesced, element, 32, 32, 1, 32, 32, 0, 0.085),
-    ROW("single_block", single_block, single_block, 64, 64, 64, 1024, 1, ONE_BLOCK, 0.2),
-    ROW("tiled", tiled, tiled, 32, 32, 32, 32, 32, 0, 0.097),
-    ROW("corner_turn", corner_turn, tiled, 32, 32, 32, 32, 32, 0, 0.096),
-    ROW("coarse_1d", coarse_1d, coarse, 64, 64, 8, 512, 1, 0, 0.19),
-    ROW("coarse_2d", coarse_2d, coarse, 128, 128, 8, 256, 1, 0, 0.45),
-    ROW("vectorized", vectorized, vectorized, 128, 128, 8, 256, 1, VEC4, 0.71),
-    ROW("vectorized_64x64", vectorized, vectorized, 64, 64, 16, 128, 1, VEC4, 0.64),
-    ROW("vectorized_32x32", vectorized, vectorized, 32, 32, 16, 64, 1, VEC4, 0.48),
+    /*  name                  method        file          bm   bn  bk     x   y blocks flags
+       efficiency */
+    ROW("uncoalesced", uncoalesced, element, 32, 32, 1, 32, 32, 0, 0, 0.0075),
+    ROW("coalesced", coalesced, element, 32, 32, 1, 32, 32, 0, 0, 0.085),
+    ROW("single_block", single_block, single_block, 64, 64, 64, 1024, 1, 0, ONE_BLOCK, 0.2),
+    ROW("tiled", tiled, tiled, 32, 32, 32, 32, 32, 0, 0, 0.097),
+    ROW("corner_turn", corner_turn, tiled, 32, 32, 32, 32, 32, 0, 0, 0.096),
+    ROW("coarse_1d", coarse_1d, coarse, 64, 64, 8, 512, 1, 0, 0, 0.19),
+    ROW("coarse_2d", coarse_2d, coarse, 128, 128, 8, 256, 1, 0, 0, 0.45),
+    ROW("vectorized", vectorized, vectorized, 128, 128, 8, 256, 1, 2, VEC4, 0.76),
+    ROW("vectorized_64x64", vectorized, vectorized, 64, 64, 16, 128, 1, 4, VEC4, 0.70),
+    ROW("vectorized_32x32", vectorized, vectorized, 32, 32, 16, 64, 1, 8, VEC4, 0.37),
+    /*    name               method     bm   bn  bk threads stages blocks flags efficiency */
+    ASYNC("pipelined", pipelined, 128, 128, 16, 128, 4, 2, VEC4, 0.88),
+    ASYNC("pipelined_64x128", pipelined, 64, 128, 16, 128, 3, 3, VEC4, 0.83),
+    ASYNC("pipelined_64x64", pipelined, 64, 64, 16, 128, 4, 4, VEC4, 0.68),
+    ASYNC("pipelined_scalar", pipelined_scalar, 128, 128, 16, 256, 3, 2, SCALAR, 0.76),
+    ASYNC("pipelined_scalar_64x64", pipelined_scalar, 64, 64, 16, 128, 4, 4, SCALAR, 0.66),
     PIECES("fp16x3", 2.95),
     PIECES("bf16x6", 1.6),
+    GEMV("gemv_1x128", 1, 128, 0.035),
+    GEMV("gemv_1x32", 1, 32, 0.043),
+    GEMV("gemv_128x1", 128, 1, 0.035),
+    GEMV("gemv_32x1", 32, 1, 0.043),
+    /*     name              method   bm   bn  bk threads stages groups blocks efficiency */
+    SLICED("skinny_8x128", skinny, 8, 128, 32, 128, 3, 4, 4, 0.26),
+    SLICED("skinny_128x8", skinny, 128, 8, 32, 128, 3, 4, 4, 0.26),
+    SLICED("skinny_16x128", skinny, 16, 128, 32, 128, 3, 4, 3, 0.46),
+    SLICED("skinny_128x16", skinny, 128, 16, 32, 128, 3, 4, 3, 0.46),
+    SLICED("splitk_32x32", splitk, 32, 32, 32, 128, 3, 4, 5, 0.44),
+    SLICED("splitk_32x64", splitk, 32, 64, 32, 128, 3, 4, 4, 0.51),
+    SLICED("splitk_64x32", splitk, 64, 32, 32, 128, 3, 4, 4, 0.51),
+    SLICED("splitk_32x64x64", splitk, 32, 64, 64, 256, 3, 8, 2, 0.44),
+    SLICED("splitk_64x64", splitk, 64, 64, 16, 128, 3, 2, 4, 0.58),
+    SLICED("splitk_64x64x32", splitk, 64, 64, 32, 256, 3, 4, 2, 0.55),
+    SLICED("splitk_64x128", splitk, 64, 128, 16, 128, 3, 1, 4, 0.65),
+    SLICED("splitk_128x64", splitk, 128, 64, 16, 128, 3, 1, 4, 0.65),
+    SLICED("splitk", splitk, 128, 128, 16, 256, 3, 1, 2, 0.72),
+    ROW("slices", slices, slices, 1, 128, 1, 256, 1, 0, XG_KERNEL_SLICES, 0.01),
     {.name = "cublas", .flags = XG_KERNEL_CUBLAS, .efficiency = 0.76},
     {.name = "cublas_tf32", .flags = XG_KERNEL_CUBLAS | XG_KERNEL_TF32, .efficiency = 6.0},
     /* clang-format on */

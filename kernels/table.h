@@ -12,6 +12,9 @@ enum {
     XG_KERNEL_VEC4 = 1 << 1,      /* 16-byte alignment, multiples of 4, zero padding: see kabi.h */
     XG_KERNEL_ONE_BLOCK = 1 << 2, /* one block computes all of C: m <= bm, n <= bn, k <= bk */
     XG_KERNEL_CUBLAS = 1 << 3, /* not ours: cublasSgemm from the dlopened library; entry is NULL */
+    XG_KERNEL_VECTOR = 1 << 4, /* m is 1 where bm is 1, n is 1 where bn is 1 */
+    XG_KERNEL_SPLIT = 1 << 5,  /* k may be shared out among blocks: kabi.h */
+    XG_KERNEL_SLICES = 1 << 6, /* no product: adds what slices of k left in the scratch */
     /* Operands are split into 16-bit pieces first, and what they hold decides what multiplies them:
      * several kernels (src/split.h); entry is NULL, and efficiency that of the product alone. */
     XG_KERNEL_PIECES = 1 << 7,
@@ -33,14 +36,17 @@ struct xg_kernel {
     int bm, bn, bk; /* tile of C a block computes (rows, columns), and its step along k */
     int threads_x, threads_y;
     int smem_bytes; /* dynamic shared memory; above 48 KiB the launcher raises the limit */
+    int blocks;     /* how many an SM holds at a time; 0: as its registers and warps allow */
+    int groups;     /* of warps that share out k within a block; 0 or 1: none */
     unsigned flags;
-    /* Fraction of the device's FP32 FFMA peak reached at large sizes, measured on sm_90
-     * (bench/results). */
+    /* Fraction of the device's FP32 FFMA peak that a full SM reaches on sm_90, as selection's model
+     * has it (src/select.c), which adds what blocks, memory and slices cost. */
     double efficiency;
 };
 
 /*
- * Grid: one block a tile of C, gridDim.x = ceil(m / bm) * ceil(n / bn), y and z are 1; a block
+ * Grid: one block a tile of C, gridDim.x = ceil(m / bm) * ceil(n / bn), times the slices
+ * of k (XG_KERNEL_SPLIT), y and z are 1; a block
  * finds its tile from blockIdx.x (tile row = blockIdx.x / tiles_n, or any order that the kernel
  * likes).
  */

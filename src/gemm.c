@@ -115,7 +115,7 @@ static void choose_blocks(struct xg_pipe *pipe)
 }
 
 /* A worker for every so many bytes moved: for less, waking it costs more than it copies. */
-static const double BYTES_PER_WORKER = 2.5e6;
+static const double BYTES_PER_WORKER = 1.2e6;
 
 /*
  * Copiers that saturate the link upwards and downwards. Further ones only disturb: they share the

@@ -2,18 +2,39 @@
 /* Ranks the rows of the kernel table for a shape by predicted time, and takes the least. */
 #include "select.h"
 
+#include <math.h>
 #include <string.h>
 
-/* Warps that an SM must hold to reach a kernel's full rate, and how fast the rate comes (see
- * below). */
-static const double WARPS_FULL = 16.0, WARPS_HALF = 3.0;
+/*
+ * What fits bench/kernels on an H200 over some hundred products, rows and splits: cycles and bytes
+ * a cycle. A row's efficiency in the table belongs to these figures.
+ */
+static const double LAUNCH_CYCLES = 200.0;  /* until the first block runs, and after the last */
+static const double BLOCK_CYCLES = 2100.0;  /* a block's first loads and last stores */
+static const double STEP_CYCLES = 50.0;     /* a step along k, whatever the SM has to do */
+static const double WARPS_FULL = 16.0;      /* warps of an SM that reach a kernel's full rate */
+static const double WARPS_HALF = 1.8;       /* how fast the rate comes: rate_share */
+static const double GROUP_CYCLES = 700.0;   /* the warps of a block add their sums */
+static const double CLUSTER_CYCLES = 800.0; /* blocks of a cluster meet */
+/* ... and add their sums: for each block more, of a tile of so many results. */
+static const double CLUSTER_TILE_CYCLES = 2000.0, CLUSTER_TILE = 128 * 128;
+static const double SCRATCH_CYCLES = 4800.0; /* the second launch of a split by scratch */
+static const double SCRATCH_BYTES_PER_CYCLE = 1300.0;
+static const double MEMORY_BYTES_PER_CYCLE = 2700.0; /* operands and C, once each */
+static const double CACHE_BYTES_PER_CYCLE = 4000.0;  /* operands, once a tile that needs them */
 
-/* A block's first loads and last stores, in cycles. Blocks that share an SM hide each other's; more
- * than this many warps do not fit and come after. */
-static const double BLOCK_CYCLES = 2000.0, WARPS_RESIDENT = 32.0;
+/* Warps that an SM holds when nothing else is said of a row. */
+enum { WARPS_RESIDENT = 32 };
 
-/* A step along k waits for memory at least this long, whatever else the SM has to do. */
-static const double STEP_CYCLES = 200.0;
+/*
+ * Blocks of a cluster that every device with clusters can run, and the share of the SMs that they
+ * reach: a cluster lies within a group of SMs and seldom fills it (H200: 120 of 132; 2 fit).
+ */
+enum { CLUSTER_MAX = 8 };
+static const double CLUSTER_SHARE = 120.0 / 132.0;
+
+/* Multiprocessors of the device that the figures above were measured on. */
+static const double REFERENCE_SMS = 132.0;
 
 /*
  * Pieces: what a number costs to split, in cycles of the whole device; the launches around the
@@ -38,6 +59,10 @@ bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts 
     if (row->flags & XG_KERNEL_PIECES)
         return facts->pieces && facts->images && k >= PIECES_DEPTH_MIN;
     if (!facts->images || facts->sm < row->sm_min || facts->smem_block_bytes < row->smem_bytes)
+        return false;
+    if (row->flags & XG_KERNEL_SLICES)
+        return false;
+    if ((row->flags & XG_KERNEL_VECTOR) && !(row->bm == 1 ? m == 1 : n == 1))
         return false;
     return !(row->flags & XG_KERNEL_ONE_BLOCK) || (m <= row->bm && n <= row->bn && k <= row->bk);
 }
@@ -64,29 +89,146 @@ static double pieces_cycles(const struct xg_kernel *row, const struct xg_device_
            (double)xg_ceil_div(tiles, places) * macs / (XG_SELECT_MACS_PER_CYCLE * row->efficiency);
 }
 
+static double larger(double x, double y)
+{
+    return x > y ? x : y;
+}
+
+/* floor and ceil without a call: selection asks for some hundreds. From 2^53 on x is whole. */
+static double whole(double x)
+{
+    return x < 0x1p53 ? (double)(int64_t)x : x;
+}
+
+static double ceil_ratio(double x, double y)
+{
+    double ratio = x / y, down = whole(ratio);
+    return down < ratio ? down + 1.0 : down;
+}
+
+/* Cycles that an SM takes for `count` blocks at once, `steps` steps of k each. */
+static double round_cycles(const struct xg_kernel *row, double count, double steps)
+{
+    double warps = count * row->threads_x * row->threads_y / 32;
+    double macs = count * row->bm * row->bn * row->bk;
+    double rate = XG_SELECT_MACS_PER_CYCLE * row->efficiency * rate_share(warps);
+    return BLOCK_CYCLES + steps * larger(macs / rate, STEP_CYCLES);
+}
+
+/* The fourth power makes one of two that is clearly longer hide the other. */
+static double overlap(double x, double y)
+{
+    return sqrt(sqrt(x * x * x * x + y * y * y * y));
+}
+
 /*
- * Predicted cycles. The tiles are dealt to the SMs; the SM with the most, `deepest`, ends last. It
- * runs as many at once as there are, which decides how well it is filled, and computes whole tiles,
- * inside C or not. Coarse, but it orders what matters: a tile too large leaves SMs idle or computes
- * beyond the edge, one too small multiplies at a lower rate.
+ * Predicted cycles. The blocks are dealt to the SMs; the SM with the most, `deepest`, ends last. It
+ * runs as many at once as it holds, which decides how well it is filled, and computes whole tiles,
+ * inside C or not. Meanwhile operands come from memory, and again for each tile from L2. Coarse,
+ * but it orders what matters: a tile too large leaves SMs idle or computes beyond the edge, one too
+ * small multiplies at a lower rate and reads more; a slice too short does not pay for its merging.
  */
+static double slices_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                            double m, double n, double k, struct xg_slices slices)
+{
+    double tiles = ceil_ratio(m, row->bm) * ceil_ratio(n, row->bn);
+    double steps = ceil_ratio(ceil_ratio(k, row->bk), slices.count);
+    double held = row->blocks;
+    if (row->blocks == 0)
+        held = larger(1.0, whole(WARPS_RESIDENT * 32.0 / (row->threads_x * row->threads_y)));
+    double reach = slices.scratch || slices.count <= 2 ? 1.0 : CLUSTER_SHARE;
+    double deepest = ceil_ratio(tiles * slices.count, reach * facts->sm_count);
+    double rounds = whole(deepest / held), rest = deepest - rounds * held;
+    double busy = rounds * round_cycles(row, held, steps);
+    if (rest > 0.0)
+        busy += round_cycles(row, rest, steps);
+
+    double share = facts->sm_count / REFERENCE_SMS; /* of the bandwidth, in lack of its figures */
+    double memory = 4.0 * (m * k + k * n + m * n) / (MEMORY_BYTES_PER_CYCLE * share);
+    double cache = 4.0 * tiles * (row->bm + row->bn) * k / (CACHE_BYTES_PER_CYCLE * share);
+    double merge = row->groups > 1 ? GROUP_CYCLES : 0.0;
+    if (slices.scratch)
+        merge += SCRATCH_CYCLES + 8.0 * slices.count * m * n / (SCRATCH_BYTES_PER_CYCLE * share);
+    else if (slices.count > 1)
+        merge += CLUSTER_CYCLES +
+                 CLUSTER_TILE_CYCLES * (slices.count - 1) * row->bm * row->bn / CLUSTER_TILE;
+    return LAUNCH_CYCLES + overlap(busy, larger(memory, cache)) + merge;
+}
+
+size_t xg_select_slices_bytes(struct xg_slices slices, int64_t m, int64_t n)
+{
+    return slices.scratch
+               ? sizeof(float) * (size_t)slices.count * (size_t)m * (size_t)xg_round_up(n, 4)
+               : 0;
+}
+
+/* Whether the device and the scratch admit the split; more slices than steps would be empty. */
+static bool slices_admitted(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                            int64_t m, int64_t n, int64_t k, struct xg_slices slices)
+{
+    if (slices.count < 2 || slices.count > xg_ceil_div(k, row->bk))
+        return false;
+    if (!slices.scratch)
+        return facts->sm >= 90 && slices.count <= CLUSTER_MAX;
+    double bytes = 4.0 * slices.count * (double)m * (double)xg_round_up(n, 4);
+    return bytes <= (double)facts->scratch_bytes;
+}
+
+/* The best split of a row that serves the shape, and what it takes. */
+static struct xg_slices best_slices(const struct xg_kernel *row,
+                                    const struct xg_device_facts *facts, int64_t m, int64_t n,
+                                    int64_t k, double *cycles)
+{
+    struct xg_slices best = {1, false};
+    *cycles = slices_cycles(row, facts, (double)m, (double)n, (double)k, best);
+    double tiles = ceil_ratio((double)m, row->bm) * ceil_ratio((double)n, row->bn);
+    double room = row->blocks * (double)facts->sm_count;
+    if (!(row->flags & XG_KERNEL_SPLIT) || tiles > room)
+        return best;
+    /* Clusters; then as many slices as fill the device once and twice, or as it holds. */
+    int once = (int)(facts->sm_count / tiles), all = (int)(room / tiles);
+    const struct xg_slices candidates[] = {{2, false},   {3, false},       {4, false},
+                                           {8, false},   {4, true},        {8, true},
+                                           {once, true}, {2 * once, true}, {all, true}};
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
+        struct xg_slices slices = candidates[i];
+        if (!slices_admitted(row, facts, m, n, k, slices))
+            continue;
+        double took = slices_cycles(row, facts, (double)m, (double)n, (double)k, slices);
+        if (took < *cycles) {
+            best = slices;
+            *cycles = took;
+        }
+    }
+    return best;
+}
+
+struct xg_slices xg_select_slices(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                                  int64_t m, int64_t n, int64_t k)
+{
+    double cycles;
+    return best_slices(row, facts, m, n, k, &cycles);
+}
+
 double xg_select_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
                         int64_t n, int64_t k)
 {
+    double cycles;
     if (row->flags & XG_KERNEL_CUBLAS)
-        return (double)m * (double)n * (double)k /
-                   (XG_SELECT_MACS_PER_CYCLE * row->efficiency * facts->sm_count) +
-               BLOCK_CYCLES;
+        return LAUNCH_CYCLES + (double)m * (double)n * (double)k /
+                                   (XG_SELECT_MACS_PER_CYCLE * row->efficiency * facts->sm_count);
     if (row->flags & XG_KERNEL_PIECES)
         return pieces_cycles(row, facts, m, n, k);
-    double tiles = (double)xg_ceil_div(m, row->bm) * (double)xg_ceil_div(n, row->bn);
-    double deepest = (double)((int64_t)((tiles + facts->sm_count - 1) / facts->sm_count));
-    double macs = (double)row->bm * row->bn * (double)xg_round_up(k, row->bk);
-    double warps = deepest * row->threads_x * row->threads_y / 32;
-    double rate = XG_SELECT_MACS_PER_CYCLE * row->efficiency * rate_share(warps);
-    double rounds = warps < WARPS_RESIDENT ? 1.0 : warps / WARPS_RESIDENT;
-    double busy = deepest * macs / rate, waiting = (double)xg_ceil_div(k, row->bk) * STEP_CYCLES;
-    return rounds * BLOCK_CYCLES + (busy > waiting ? busy : waiting);
+    best_slices(row, facts, m, n, k, &cycles);
+    return cycles;
+}
+
+const struct xg_kernel *xg_select_sum(void)
+{
+    const struct xg_kernel *row = xg_kernel_table;
+    while (!(row->flags & XG_KERNEL_SLICES))
+        row++;
+    return row;
 }
 
 /* Strict is IEEE single precision throughout; what is less exact than that must be asked for. */

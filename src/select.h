@@ -15,6 +15,7 @@ struct xg_device_facts {
     bool images;          /* this build carries device code */
     bool cublas;          /* cuBLAS could be loaded; false until it is asked for */
     bool pieces;          /* operands can be split, and their pieces multiplied (split.h) */
+    size_t scratch_bytes; /* that slices of k may ask of a launch (kabi.h); 0: none */
 };
 
 /* An SM multiplies and adds this many FP32 numbers a cycle, from sm_80 on (64 on sm_75: all rows
@@ -40,6 +41,25 @@ const struct xg_kernel *xg_select(const struct xg_device_facts *facts, enum xg_m
  */
 double xg_select_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
                         int64_t n, int64_t k);
+
+/* How the k of a tile is shared out among blocks, and where their sums meet. */
+struct xg_slices {
+    int count;    /* 1: one block has all of k */
+    bool scratch; /* in the launch's scratch; false: in a cluster of so many blocks */
+};
+
+/*
+ * The slices of the row for the shape: a pure function of both and the device, because the order of
+ * additions depends on them. {1, false} for a row without XG_KERNEL_SPLIT.
+ */
+struct xg_slices xg_select_slices(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                                  int64_t m, int64_t n, int64_t k);
+
+/* Bytes of scratch that they take for m and n; 0 where they use none. */
+size_t xg_select_slices_bytes(struct xg_slices slices, int64_t m, int64_t n);
+
+/* The row that adds what slices left in the scratch: the launcher's second step. */
+const struct xg_kernel *xg_select_sum(void);
 
 /* True when the row can compute the shape on the device. */
 bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,

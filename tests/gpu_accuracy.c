@@ -482,6 +482,7 @@ static void open_all(void)
     for (int i = 0; i < 2; i++)
         must(XG_DRV(&dev->drv, cuStreamCreate, &streams[i], CU_STREAM_NON_BLOCKING), "stream");
     dev->facts.cublas = xg_cublas_present(dev);
+    dev->facts.scratch_bytes = 64 << 20; /* xg_launch_reserve sees to it */
     must(xg_team_create(xg_cores_count(), &team), "threads");
     void *library = dlopen(XG_DEFAULT_CPU_BLAS, RTLD_NOW | RTLD_LOCAL);
     if (library)

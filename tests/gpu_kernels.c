@@ -446,6 +446,7 @@ static void open_device(void)
     must(xg_dev_enter(dev), "context");
     must(XG_DRV(&dev->drv, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING), "stream");
     dev->facts.cublas = xg_cublas_present(dev);
+    dev->facts.scratch_bytes = 64 << 20; /* xg_launch_reserve sees to it */
     struct buffer *buffers[] = {&buffer_a, &buffer_b, &buffer_c};
     for (int i = 0; i < 3; i++) {
         buffers[i]->host = allocate(BUFFER, sizeof(float));

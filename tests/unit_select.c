@@ -25,7 +25,7 @@ static void test_table(void)
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
         XT_CHECK(xg_select_find(row->name) == row, "%s is there twice", row->name);
-        if (row->flags & XG_KERNEL_CUBLAS)
+        if (row->flags & (XG_KERNEL_CUBLAS | XG_KERNEL_SLICES))
             continue;
         int threads = row->threads_x * row->threads_y;
         bool pieces = row->flags & XG_KERNEL_PIECES; /* its launches are src/split.c's */
@@ -57,9 +57,16 @@ static void test_forced(void)
                      row->name);
             continue;
         }
-        XT_CHECK(choose(&facts, row->name, 64, 64, 64) == row, "%s", row->name);
+        if (row->flags & XG_KERNEL_SLICES) {
+            XT_CHECK(choose(&facts, row->name, 64, 64, 64) != row, "%s", row->name);
+            continue;
+        }
+        bool vector = row->flags & XG_KERNEL_VECTOR;
+        int64_t m = vector && row->bm == 1 ? 1 : 5000, n = vector && row->bn == 1 ? 1 : 3000;
+        XT_CHECK(choose(&facts, row->name, xg_min_i64(m, 64), xg_min_i64(n, 64), 64) == row, "%s",
+                 row->name);
         if (!(row->flags & XG_KERNEL_ONE_BLOCK))
-            XT_CHECK(choose(&facts, row->name, 5000, 3000, 1) == row, "%s", row->name);
+            XT_CHECK(choose(&facts, row->name, m, n, 1) == row, "%s", row->name);
     }
     XT_CHECK(!choose(&H200, "vectorised", 64, 64, 64), "an unknown name was taken for a row");
     XT_CHECK(!choose(&H200, "", 64, 64, 64), "an empty name was taken for a row");
@@ -108,13 +115,56 @@ static void test_ranking(void)
 {
     for (int64_t side = 512; side <= 32768; side *= 2) {
         const struct xg_kernel *row = choose(&H200, NULL, side, side, side);
-        XT_CHECK(row->flags & XG_KERNEL_VEC4, "%ld: %s", (long)side, row->name);
+        XT_CHECK(row->efficiency > 0.5, "%ld: %s", (long)side, row->name);
         XT_CHECK(side < 4096 || row->bm * row->bn >= 128 * 128, "%ld: %s", (long)side, row->name);
     }
     const struct xg_kernel *small = choose(&H200, NULL, 256, 256, 256);
     XT_CHECK(small->bm < 128 && small->bn < 128, "256: %s fills 4 of 132 SMs", small->name);
     const struct xg_kernel *skinny = choose(&H200, NULL, 16, 4096, 4096);
     XT_CHECK(skinny->bm < 128, "16,4096,4096: %s computes eight times the rows", skinny->name);
+}
+
+/* What the launcher relies on: slices that exist, a scratch that is large enough, and no cluster
+ * where there are none; and the same split again. */
+static void test_slices(void)
+{
+    static const int64_t sizes[] = {1, 8, 16, 64, 100, 256, 1000, 4096, 100000};
+    static const int sms[] = {75, 80, 90, 120};
+    enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    for (size_t i = 0; i < 4 * 2 * SIZES * SIZES * SIZES; i++) {
+        struct xg_device_facts facts = H200;
+        facts.sm = sms[i % 4];
+        facts.scratch_bytes = i / 4 % 2 ? 32 << 20 : 0;
+        size_t shape = i / 8;
+        int64_t m = sizes[shape / SIZES / SIZES], n = sizes[shape / SIZES % SIZES];
+        int64_t k = sizes[shape % SIZES];
+        for (const struct xg_kernel *row = xg_kernel_table; row < xg_kernel_table + xg_kernel_count;
+             row++) {
+            if (!xg_select_serves(row, &facts, m, n, k))
+                continue;
+            struct xg_slices slices = xg_select_slices(row, &facts, m, n, k);
+            struct xg_slices again = xg_select_slices(row, &facts, m, n, k);
+            XT_CHECK(slices.count == again.count && slices.scratch == again.scratch, "%s",
+                     row->name);
+            XT_CHECK(slices.count == 1 || (row->flags & XG_KERNEL_SPLIT), "%s is split", row->name);
+            XT_CHECK(slices.count >= 1 && (slices.count - 1) * row->bk < k, "%s: %d slices of %ld",
+                     row->name, slices.count, (long)k);
+            XT_CHECK(slices.count == 1 || slices.scratch || (facts.sm >= 90 && slices.count <= 8),
+                     "%s: a cluster of %d on sm_%d", row->name, slices.count, facts.sm);
+            XT_CHECK(!slices.scratch || slices.count > 1, "%s: scratch for one slice", row->name);
+            XT_CHECK(xg_select_slices_bytes(slices, m, n) <= facts.scratch_bytes,
+                     "%s: more scratch than there is", row->name);
+        }
+    }
+    struct xg_device_facts facts = H200;
+    facts.scratch_bytes = 32 << 20;
+    const struct xg_kernel *deep = choose(&facts, NULL, 128, 128, 100000);
+    XT_CHECK(xg_select_slices(deep, &facts, 128, 128, 100000).count > 16,
+             "128,128,100000: %s leaves the device idle", deep->name);
+    const struct xg_kernel *row = choose(&facts, NULL, 1, 8192, 8192);
+    XT_CHECK(row->flags & XG_KERNEL_VECTOR, "1,8192,8192: %s", row->name);
+    row = choose(&facts, NULL, 8192, 1, 8192);
+    XT_CHECK(row->flags & XG_KERNEL_VECTOR, "8192,1,8192: %s", row->name);
 }
 
 static void test_no_kernel(void)
@@ -141,6 +191,7 @@ int main(void)
     test_forced();
     test_coverage();
     test_ranking();
+    test_slices();
     test_no_kernel();
     return xt_done();
 }

@@ -12,7 +12,8 @@ enum { SMEM_DEFAULT_BYTES = 48 << 10, THREADS_MAX = 1024 };
 struct CUfunc_st {
     char name[96];
     bool trans_named, transa, transb; /* the name ends in _nn, _nt, _tn or _tt */
-    bool padded;
+    bool padded, split;
+    bool sums; /* adds slices: the fake product has none, so there is nothing to add */
     int bm, bn, bk;
     int smem_limit_bytes;
     struct CUfunc_st *next;
@@ -25,7 +26,20 @@ struct CUmod_st {
     struct CUmod_st *next;
 };
 
+/* Of four neighbours in C that a block of sgemm_slices_sm75 finishes. */
+enum { SUM_QUADS = 32 };
+
 static CUmodule modules;
+
+/* Methods whose grid has a block a tile and slice of k. */
+static bool is_split(const char *method)
+{
+    static const char *const methods[] = {"gemv_", "skinny_", "splitk_"};
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+        if (!strncmp(method, methods[i], strlen(methods[i])))
+            return true;
+    return false;
+}
 
 /* xg_sgemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>]; false: not such a name. */
 static bool parse_name(const char *name, struct CUfunc_st *function)
@@ -48,7 +62,10 @@ static bool parse_name(const char *name, struct CUfunc_st *function)
         function->transa = suffix[1] == 't';
         function->transb = suffix[2] == 't';
     }
-    function->padded = !strncmp(name, "xg_sgemm_vectorized_", 20);
+    function->padded =
+        !strncmp(name, "xg_sgemm_vectorized_", 20) || !strncmp(name, "xg_sgemm_pipelined_sm", 21);
+    function->split = is_split(name + 9);
+    function->sums = !strncmp(name, "xg_sgemm_slices_", 16);
     snprintf(function->name, sizeof(function->name), "%s", name);
     return function->bm > 0 && function->bn > 0 && function->bk > 0;
 }
@@ -169,6 +186,10 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
         struct xg_sgemm_args args = *(const struct xg_sgemm_args *)parameters[0];
         int64_t blocks = ((args.m + function->bm - 1) / function->bm) *
                          ((args.n + function->bn - 1) / function->bn);
+        if (function->split)
+            blocks *= args.split;
+        if (function->sums)
+            blocks = (args.m * ((args.n + 3) / 4) + SUM_QUADS - 1) / SUM_QUADS;
         if (extra || grid_x != blocks || grid_y != 1 || grid_z != 1)
             fake_abort("%s: a grid of (%u,%u,%u), not (%lld,1,1)", function->name, grid_x, grid_y,
                        grid_z, (long long)blocks);
@@ -180,7 +201,23 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
             smem_bytes > (unsigned)function->smem_limit_bytes)
             result = CUDA_ERROR_INVALID_VALUE;
         else
-            result = fakecuda_sgemm(&args, function->padded, stream);
+            result =
+                function->sums ? CUDA_SUCCESS : fakecuda_sgemm(&args, function->padded, stream);
     }
     return fake_leave(result);
+}
+
+/* A cluster is as many neighbours of the grid; the fake product does not depend on it. */
+CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
+                                  void **parameters, void **extra)
+{
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttribute *attribute = &config->attrs[i];
+        if (attribute->id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION ||
+            config->gridDimX % attribute->value.clusterDim.x)
+            fake_abort("cuLaunchKernelEx: attribute %d", (int)attribute->id);
+    }
+    return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ,
+                          config->blockDimX, config->blockDimY, config->blockDimZ,
+                          config->sharedMemBytes, config->hStream, parameters, extra);
 }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks of one cluster: meeting, and reading each other's shared memory (sm_90 and newer). */
+#ifndef XG_CLUSTER_CUH
+#define XG_CLUSTER_CUH
+
+/*
+ * The launcher makes clusters only on devices that have them. Elsewhere this code is compiled and
+ * never reached, and a cluster is one block.
+ */
+
+/* Every block of the cluster arrives; what each wrote to shared memory before, all may read. */
+static __device__ __forceinline__ void xg_cluster_sync(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release.aligned;\n"
+                 "barrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
+#endif
+}
+
+/* The address, for this block's loads, of the same place in the shared memory of block `rank`. */
+static __device__ __forceinline__ unsigned xg_cluster_address(const float *own, unsigned rank)
+{
+    unsigned address = (unsigned)__cvta_generic_to_shared(own);
+#if __CUDA_ARCH__ >= 900
+    asm("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(address) : "r"(rank));
+#endif
+    return address;
+}
+
+static __device__ __forceinline__ float4 xg_cluster_load4(unsigned address)
+{
+    float4 value = {};
+#if __CUDA_ARCH__ >= 900
+    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
+                 : "r"(address));
+#endif
+    return value;
+}
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/* The product of a tile of C with asynchronous copies: what the `pipelined` kernels share. */
+#ifndef XG_PIPELINE_CUH
+#define XG_PIPELINE_CUH
+
+#include "async.cuh"
+#include "epilogue.cuh"
+#include "ptx.cuh"
+#include "tile.cuh"
+
+/*
+ * One thread's share in copying an operand's (BK,EXTENT) tiles to shared memory, tile after tile.
+ *
+ * TURN: the operand is contiguous along k. Each float is copied on its own to where it belongs, so
+ * that the tile lies k-major in either case. A warp takes 8 steps of k (one 32-byte sector) of 4
+ * rows; 4 floats of padding a row of the tile spread these over 32 banks.
+ * Else: VEC copies 16 bytes at a time, which wants them aligned; otherwise 4.
+ *
+ * The first tile is the short one, if k is no multiple of BK: all others need no test along k.
+ * Rows and columns outside C are not tested for either. The last that exists is copied in their
+ * place, and what it is multiplied into is not stored.
+ */
+template <int EXTENT, int BK, int THREADS, bool TURN, bool VEC>
+struct xg_copier {
+    enum { STRIDE = TURN ? EXTENT + 4 : EXTENT, UNIT = VEC && !TURN ? 4 : 1 };
+    enum { PIECES = EXTENT * BK / UNIT / THREADS };
+    /* Turned: rows that the block copies at once, and pieces along k. */
+    enum { ROWS = THREADS / 8, PIECES_K = BK / 8 };
+    /* Not turned: units a row of the tile; rows that the block copies at once, or pieces a row. */
+    enum { UNITS = EXTENT / UNIT, DEPTH = UNITS < THREADS ? THREADS / UNITS : 1 };
+    enum { PIECES_ROW = UNITS < THREADS ? 1 : UNITS / THREADS };
+    enum { POINTERS = TURN ? EXTENT / ROWS : PIECES_ROW };
+    static_assert(PIECES * UNIT * THREADS == EXTENT * BK, "whole pieces a thread");
+    static_assert(BK % 8 == 0 && BK % DEPTH == 0, "whole tiles");
+
+    const float *at[POINTERS];
+    unsigned to;  /* in the first stage; a shared memory address */
+    int64_t step; /* elements from a piece to the next below it, when not turned */
+
+    static __device__ __forceinline__ int first_k(void)
+    {
+        return TURN ? threadIdx.x % 8 : threadIdx.x / UNITS;
+    }
+
+    /* tile: the operand's in the first stage; first: its first row of m or n, `extent` exist. */
+    __device__ __forceinline__ void init(unsigned tile, uint64_t data, int64_t ld, int64_t first,
+                                         int extent)
+    {
+        const float *from = (const float *)data;
+        const int x = TURN ? threadIdx.x / 8 : threadIdx.x % UNITS * UNIT;
+        to = tile + (first_k() * STRIDE + x) * 4;
+        step = DEPTH * ld;
+        /* Kept in registers: the compiler would rather read ld and multiply again each time. */
+        asm volatile("mov.b64 %0, %0;" : "+l"(step));
+#pragma unroll
+        for (int p = 0; p < POINTERS; p++) {
+            const int apart = TURN ? ROWS : THREADS * UNIT;
+            const int64_t inside = first + min(x + p * apart, (extent - 1) / UNIT * UNIT);
+            at[p] = from + (TURN ? inside * ld + first_k() : first_k() * ld + inside);
+        }
+    }
+
+    /*
+     * Copies pieces from..until of a tile, in order, to the stage that is `stage` bytes from the
+     * first. FIRST: only `depth` steps of k exist. The last piece leaves the pointers at the next
+     * tile.
+     */
+    template <bool FIRST>
+    __device__ __forceinline__ void copy(int from, int until, unsigned stage, int depth)
+    {
+#pragma unroll
+        for (int i = from; i < until; i++) {
+            const int p = TURN ? i / PIECES_K : i % PIECES_ROW;
+            const int k = TURN ? i % PIECES_K * 8 : i / PIECES_ROW * DEPTH;
+            const unsigned place =
+                to + stage + (k * STRIDE + p * (TURN ? ROWS : THREADS * UNIT)) * 4;
+            const bool skip = FIRST && k + first_k() >= depth;
+            if (UNIT == 4)
+                xg_async_copy16(place, at[p], skip);
+            else
+                xg_async_copy4(place, at[p] + (TURN ? k : 0), skip);
+            if (TURN && k == BK - 8)
+                at[p] += FIRST ? depth : BK;
+            else if (!TURN && (!FIRST || k + DEPTH <= depth))
+                at[p] += step;
+        }
+    }
+
+    /* After the short tile: the rows that are no whole piece. */
+    __device__ __forceinline__ void settle(int depth, int64_t ld)
+    {
+#pragma unroll
+        for (int p = 0; p < POINTERS && !TURN; p++)
+            at[p] += depth % DEPTH * ld;
+    }
+};
+
+/*
+ * Warps of a block, quads of 4x4 results a thread, lanes of a warp along m, and the width of the
+ * bands in which a thread multiplies (xg_order_row): all else follows.
+ */
+template <int WARPS_M_, int WARPS_N_, int QUADS_M_, int QUADS_N_, int LANES_M_, int BAND_>
+struct xg_layout {
+    enum { WARPS_M = WARPS_M_, WARPS_N = WARPS_N_, QUADS_M = QUADS_M_, QUADS_N = QUADS_N_ };
+    enum {
+        BAND = BAND_,
+        LANES_M = LANES_M_,
+        LANES_N = 32 / LANES_M,
+        THREADS = WARPS_M * WARPS_N * 32
+    };
+    enum { APART_M = LANES_M * 4, APART_N = LANES_N * 4, TM = QUADS_M * 4, TN = QUADS_N * 4 };
+    enum { WARP_M = QUADS_M * APART_M, WARP_N = QUADS_N * APART_N };
+    enum { BM = WARPS_M * WARP_M, BN = WARPS_N * WARP_N };
+    static_assert(LANES_M == 4 || LANES_M == 8, "lanes are numbered for these two");
+
+    /*
+     * A thread's first row and column in the tile. Lane bits, high to low: m1 n2 n1 m0 n0, or
+     * m2 m1 n1 m0 n0, because a 128-bit shared load takes two passes only where lanes i and i ^ 1,
+     * or lanes i and i ^ 2, read the same place.
+     */
+    static __device__ __forceinline__ int row(int thread)
+    {
+        const int high = LANES_M == 4 ? thread >> 3 & 2 : thread >> 2 & 6;
+        return thread / 32 / WARPS_N * WARP_M + ((thread >> 1 & 1) | high) * 4;
+    }
+    static __device__ __forceinline__ int col(int thread)
+    {
+        const int high = LANES_M == 4 ? thread >> 1 & 6 : thread >> 1 & 2;
+        return thread / 32 % WARPS_N * WARP_N + ((thread & 1) | high) * 4;
+    }
+};
+
+/* Writes a thread's results as quads; (row,col) is where its first one lies in C. */
+template <class L, bool BETA>
+static __device__ __forceinline__ void xg_store_quads(const struct xg_sgemm_args &args,
+                                                      const float (*sum)[L::TN], int64_t row,
+                                                      int64_t col)
+{
+#pragma unroll
+    for (int i = 0; i < L::TM; i++) {
+        const int64_t at = row + i / 4 * L::APART_M + i % 4;
+        if (at >= args.m)
+            continue;
+        float *c = (float *)args.c + at * args.ldc + col;
+#pragma unroll
+        for (int q = 0; q < L::QUADS_N; q++)
+            xg_c_store4<BETA>(args, c + q * L::APART_N, xg_clip(args.n - col - q * L::APART_N, 4),
+                              sum[i] + 4 * q);
+    }
+}
+
+/*
+ * The same where C is not aligned. Quads of neighbouring lanes stored float by float would fill a
+ * quarter of each sector at a time: the warp turns LANES_M of its rows at once in shared memory,
+ * and stores 32 neighbours together. (row,col) is the warp's first result. The products by alpha
+ * come before that: sums stored as they are would have to lie in registers four by four, all in
+ * the bank of the operand that they are added to (a sixth of the kernel's rate).
+ */
+template <class L>
+static __device__ __forceinline__ void xg_store_rows(const struct xg_sgemm_args &args,
+                                                     const float (*sum)[L::TN], float *shared,
+                                                     int64_t row, int64_t col)
+{
+    const int thread = xg_ptx_thread_x(), lane = thread % 32;
+    const int lane_m = L::row(thread) % L::WARP_M / 4, lane_n = L::col(thread) % L::WARP_N;
+    float *mine = shared + thread / 32 * (L::LANES_M * (L::WARP_N + 4));
+#pragma unroll
+    for (int i = 0; i < L::TM; i++) {
+        __syncwarp();
+#pragma unroll
+        for (int q = 0; q < L::QUADS_N; q++)
+            *(float4 *)(mine + lane_m * (L::WARP_N + 4) + lane_n + q * L::APART_N) =
+                make_float4(args.alpha * sum[i][4 * q], args.alpha * sum[i][4 * q + 1],
+                            args.alpha * sum[i][4 * q + 2], args.alpha * sum[i][4 * q + 3]);
+        __syncwarp();
+#pragma unroll
+        for (int r = 0; r < L::LANES_M; r++) {
+            const int64_t at = row + i / 4 * L::APART_M + r * 4 + i % 4;
+            if (at >= args.m)
+                break;
+#pragma unroll
+            for (int j = 0; j < L::WARP_N; j += 32)
+                if (col + j + lane < args.n) {
+                    float *c = (float *)args.c + at * args.ldc + col + j + lane;
+                    const float product = mine[r * (L::WARP_N + 4) + j + lane];
+                    *c = args.beta == 0.0f ? product : fmaf(args.beta, *c, product);
+                }
+        }
+    }
+}
+
+/*
+ * The place of the x-th multiplication of a step among the TM x TN: bands of BAND columns, row
+ * after row, turning round at the ends, so that each shares an operand with the one before it.
+ */
+template <int TM, int BAND>
+static __device__ __forceinline__ constexpr int xg_order_row(int x)
+{
+    return x / (BAND * TM) % 2 ? TM - 1 - x / BAND % TM : x / BAND % TM;
+}
+
+template <int TM, int BAND>
+static __device__ __forceinline__ constexpr int xg_order_col(int x)
+{
+    const int place = x / BAND % TM % 2 ? BAND - 1 - x % BAND : x % BAND;
+    return x / (BAND * TM) * BAND + place;
+}
+
+/*
+ * The block's tile of C. L: xg_layout. STAGES tiles of both operands are in shared memory (dynamic:
+ * STAGES * BK * (BM + BN + 8) * 4 bytes are enough), of which STAGES - 1 are on their way while one
+ * is multiplied. STEPS of k (an even number, BK at most) are unrolled; the copies of a tile are
+ * spread over the last STEPS of them. VEC: the table's XG_KERNEL_VEC4 holds. GROUP: tile.cuh.
+ */
+template <class L, int BK, int STEPS, int STAGES, int GROUP, bool TRANSA, bool TRANSB, bool VEC>
+static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &args)
+{
+#if __CUDA_ARCH__ >= 800 /* an older one never gets here: the table says sm_80 */
+    typedef xg_copier<L::BM, BK, L::THREADS, !TRANSA, VEC> copier_a;
+    typedef xg_copier<L::BN, BK, L::THREADS, TRANSB, VEC> copier_b;
+    constexpr int A_ROW = copier_a::STRIDE * 4, B_ROW = copier_b::STRIDE * 4;
+    constexpr unsigned STAGE = BK * (A_ROW + B_ROW), STAGES_END = STAGES * STAGE;
+    extern __shared__ __align__(128) float shared[];
+    const unsigned base = (unsigned)__cvta_generic_to_shared(shared);
+
+    const struct xg_tile tile = xg_tile_find<L::BM, L::BN, GROUP>(args, blockIdx.x);
+    copier_a a_copier;
+    copier_b b_copier;
+    a_copier.init(base, args.a, args.lda, tile.row, tile.rows);
+    b_copier.init(base + BK * A_ROW, args.b, args.ldb, tile.col, tile.cols);
+
+    const int tiles_k = (int)((args.k + BK - 1) / BK);
+    const int first_depth = (int)(args.k - (int64_t)(tiles_k - 1) * BK);
+    a_copier.template copy<true>(0, copier_a::PIECES, 0, first_depth);
+    b_copier.template copy<true>(0, copier_b::PIECES, 0, first_depth);
+    a_copier.settle(first_depth, args.lda);
+    b_copier.settle(first_depth, args.ldb);
+    xg_async_commit();
+#pragma unroll
+    for (int s = 1; s < STAGES - 1; s++) {
+        if (s < tiles_k) {
+            a_copier.template copy<false>(0, copier_a::PIECES, s * STAGE, BK);
+            b_copier.template copy<false>(0, copier_b::PIECES, s * STAGE, BK);
+        }
+        xg_async_commit();
+    }
+
+    /* A warp whose results are all outside C copies, and leaves the SM's time to others. */
+    const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
+    const bool inside =
+        warp / L::WARPS_N * L::WARP_M < tile.rows && warp % L::WARPS_N * L::WARP_N < tile.cols;
+
+    float sum[L::TM][L::TN] = {};
+    float a[2][L::TM], b[2][L::TN];
+    /* Reads the operands of a step of k, then multiplies those of the step before. */
+    const auto turn = [&](int step, unsigned a_at, unsigned b_at) {
+        const int now = step % 2, next = (step + 1) % 2;
+#pragma unroll
+        for (int q = 0; q < L::QUADS_M; q++)
+            xg_async_load4(a[next] + 4 * q, a_at + q * L::APART_M * 4);
+#pragma unroll
+        for (int q = 0; q < L::QUADS_N; q++)
+            xg_async_load4(b[next] + 4 * q, b_at + q * L::APART_N * 4);
+#pragma unroll
+        for (int x = 0; x < L::TM * L::TN; x++) {
+            const int i = xg_order_row<L::TM, L::BAND>(x), j = xg_order_col<L::TM, L::BAND>(x);
+            sum[i][j] = fmaf(a[now][i], b[now][j], sum[i][j]);
+        }
+    };
+
+    const unsigned a_home = base + L::row(threadIdx.x) * 4;
+    const unsigned b_home = base + BK * A_ROW + L::col(threadIdx.x) * 4;
+    unsigned read = 0, write = (STAGES - 1) * STAGE;
+    xg_async_wait<STAGES - 2>();
+    __syncthreads();
+#pragma unroll
+    for (int q = 0; q < L::QUADS_M; q++)
+        xg_async_load4(a[0] + 4 * q, a_home + q * L::APART_M * 4);
+#pragma unroll
+    for (int q = 0; q < L::QUADS_N; q++)
+        xg_async_load4(b[0] + 4 * q, b_home + q * L::APART_N * 4);
+
+    for (int left = tiles_k; left > 0; left--) {
+        unsigned a_at = a_home + read, b_at = b_home + read;
+#pragma unroll 1
+        for (int p = inside ? BK / STEPS - 1 : 0; p > 0; p--) {
+#pragma unroll
+            for (int step = 0; step < STEPS; step++)
+                turn(step, a_at + (step + 1) * A_ROW, b_at + (step + 1) * B_ROW);
+            a_at += STEPS * A_ROW, b_at += STEPS * B_ROW;
+        }
+        /* The stage that is filled here was read last before the barrier before this. */
+#pragma unroll
+        for (int step = 0; step < STEPS - 1; step++) {
+            if (left > STAGES - 1) {
+                a_copier.template copy<false>(step * copier_a::PIECES / (STEPS - 1),
+                                              (step + 1) * copier_a::PIECES / (STEPS - 1), write,
+                                              BK);
+                b_copier.template copy<false>(step * copier_b::PIECES / (STEPS - 1),
+                                              (step + 1) * copier_b::PIECES / (STEPS - 1), write,
+                                              BK);
+            }
+            turn(step, a_at + (step + 1) * A_ROW, b_at + (step + 1) * B_ROW);
+        }
+        xg_async_commit();
+        xg_async_wait<STAGES - 2>();
+        __syncthreads();
+        read = read + STAGE == STAGES_END ? 0 : read + STAGE;
+        write = write + STAGE == STAGES_END ? 0 : write + STAGE;
+        turn(STEPS - 1, a_home + read, b_home + read);
+    }
+
+    /* Where the results go is worked out again: kept, it would take registers from the loop. */
+    const int thread = xg_ptx_thread_x();
+    const struct xg_tile home = xg_tile_find<L::BM, L::BN, GROUP>(args, xg_ptx_block_x());
+    const int64_t row = home.row + L::row(thread), col = home.col + L::col(thread);
+    if (!VEC) {
+        __syncthreads();
+        xg_store_rows<L>(args, sum, shared, row - L::row(thread) % L::WARP_M,
+                         col - L::col(thread) % L::WARP_N);
+    } else if (args.beta == 0.0f) {
+        xg_store_quads<L, false>(args, sum, row, col);
+    } else {
+        xg_store_quads<L, true>(args, sum, row, col);
+    }
+#endif
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Rung 9 where nothing is aligned: any address, any leading dimension, no padding. */
+
+/*
+ * Why. The host pipeline pads; a caller whose matrices are on the device already need not have. All
+ * copies are of 4 bytes here, which costs instructions where an operand is contiguous along m or n
+ * (tn: 16 copies a tile and thread instead of 4) and nothing where it is turned anyway. C is stored
+ * through shared memory in rows of 32 neighbours (xg_store_rows). Else see sgemm_pipelined_sm80.cu.
+ *
+ * 8x8 results a thread, 16 warps an SM: 16x8 with the copies in one burst did 43 to 48 TFLOP/s at
+ * 4096, this does nn 49.4, nt 51.2, tn 49.6, tt 48.7. A 64x128 tile won nowhere that mattered.
+ */
+
+#include "pipeline.cuh"
+
+/* Warps along m, n; quads a thread along m, n; lanes along m; width of a band. */
+typedef xg_layout<4, 2, 2, 2, 4, 4> layout_128x128;
+typedef xg_layout<2, 2, 2, 1, 4, 4> layout_64x64;
+
+#define ENTRY(tile, suffix, layout, blocks, stages, transa, transb)                                \
+    extern "C" __global__ void __launch_bounds__(layout::THREADS, blocks)                          \
+        xg_sgemm_pipelined_scalar_sm80_##tile##_##suffix(                                          \
+            const __grid_constant__ struct xg_sgemm_args args)                                     \
+    {                                                                                              \
+        xg_pipeline<layout, 16, 16, stages, 16, transa, transb, false>(args);                      \
+    }
+#define ENTRIES(tile, layout, blocks, stages)                                                      \
+    ENTRY(tile, nn, layout, blocks, stages, false, false)                                          \
+    ENTRY(tile, nt, layout, blocks, stages, false, true)                                           \
+    ENTRY(tile, tn, layout, blocks, stages, true, false)                                           \
+    ENTRY(tile, tt, layout, blocks, stages, true, true)
+
+/* Tile, layout, blocks an SM, stages. */
+ENTRIES(128x128x16, layout_128x128, 2, 3)
+ENTRIES(64x64x16, layout_64x64, 4, 4)
