@@ -4,11 +4,16 @@
 #include "split_product.cuh"
 
 #ifdef XG_SPLIT_HERE
-extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(PRODUCT_THREADS, 1)
-    xg_sgemm_fp16x3_sm90_128x192x32(const __grid_constant__ struct xg_split_product_args args)
-{
-    split_product<false, 2, 2, true>(args);
-}
+#define ENTRY(width)                                                                               \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1)                                     \
+        __launch_bounds__(PRODUCT_THREADS, 1) xg_sgemm_fp16x3_sm90_128x##width##x32(               \
+            const __grid_constant__ struct xg_split_product_args args)                             \
+    {                                                                                              \
+        split_product<false, width>(args);                                                         \
+    }
+ENTRY(192)
+ENTRY(176)
+ENTRY(128)
 #else
 XG_SPLIT_ABSENT(sgemm_fp16x3_sm90)
 #endif

@@ -37,7 +37,9 @@ static __device__ __forceinline__ struct xg_split_stats xg_split_worst(uint64_t 
  * where enough places of k hold a number of at least 2^-8 of the largest in both rows: let
  * `overlap` be how many they are at least, `small` how many numbers lie below 2^-16. In units of
  * the largest product, sum |a||b| >= overlap 2^-16 and the error <= small 2^-39; with 8 small <=
- * overlap that is an error of 2^-26 of sum |a||b|, a quarter of a rounding.
+ * overlap that is an error of 2^-26 of sum |a||b|, a quarter of a rounding. The 23 bits themselves
+ * are one short of FP32's, which is lost among the roundings of a sum of many products but not in
+ * one of few: so there must be many (16 overlap >= k), and an identity's products are exact.
  *
  * BF16. Three pieces hold every bit down to 2^-109, products down to 2^-126.
  */
@@ -50,7 +52,7 @@ xg_split_judge(const struct xg_split_pair &pair)
         return XG_SPLIT_FFMA;
     const int64_t small = (int64_t)a.small_max + b.small_max;
     const int64_t overlap = pair.k - a.lack_max - b.lack_max;
-    if (small == 0 || 8 * small <= overlap)
+    if (16 * overlap >= pair.k && 8 * small <= overlap)
         return XG_SPLIT_FP16;
     return max(a.spread_max, b.spread_max) <= 80 ? XG_SPLIT_BF16 : XG_SPLIT_FFMA;
 }
@@ -59,14 +61,6 @@ xg_split_judge(const struct xg_split_pair &pair)
 static __device__ __forceinline__ float xg_power_of_two(int exponent)
 {
     return __uint_as_float((uint32_t)(exponent + 127) << 23);
-}
-
-/* x 2^exponent, rounded once: beyond +-252 it is 0, or infinite, for any x that occurs. */
-static __device__ __forceinline__ float xg_scale(float x, int exponent)
-{
-    exponent = min(max(exponent, -252), 252);
-    const int half = exponent >> 1;
-    return x * xg_power_of_two(half) * xg_power_of_two(exponent - half);
 }
 
 #endif

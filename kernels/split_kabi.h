@@ -17,12 +17,11 @@
  * An operand is kept as its rows along k, each FP32 number as two or three 16-bit pieces whose sum
  * it is: rows of op(A), columns of op(B). Layout, in 16-bit elements:
  *   pieces[row][k / XG_SPLIT_BLOCK][piece][k % XG_SPLIT_BLOCK], the largest piece first,
- * k padded with zeros to a multiple of XG_SPLIT_CHUNK. A row is scaled by a power of two before it
+ * k padded with zeros to a multiple of XG_SPLIT_BLOCK. A row is scaled by a power of two before it
  * is split, so that its largest number is in [2^TARGET, 2^(TARGET+1)).
  */
 enum {
     XG_SPLIT_BLOCK = 32,
-    XG_SPLIT_CHUNK = 64,
     XG_SPLIT_FP16_PIECES = 2,
     XG_SPLIT_BF16_PIECES = 3,
     XG_SPLIT_FP16_TARGET = 14, /* products below 2^30: a sum of 2^97 of them is in FP32's range */
@@ -53,6 +52,8 @@ struct xg_split_args {
     uint64_t stats;  /* struct xg_split_stats of this panel: written by the FP16 split */
     int64_t row_stride, k_stride;
     int64_t rows, k;
+    int32_t lanes;             /* threads that share a row, or blocks that share a strip of rows */
+    int32_t depth;             /* places of k that such a block has */
     struct xg_split_pair pair; /* the product that the BF16 split is for: it may not be needed */
 };
 

@@ -6,17 +6,51 @@
 #include "split.cuh"
 #include "wgmma.cuh"
 
+/*
+ * Why. Hopper's tensor cores multiply 16-bit numbers twelve times as fast as the FP32 units
+ * multiply theirs. With x = x0 + x1 (+ x2), pieces of falling size, A B = A0 B0 + A0 B1 + A1 B0 +
+ * ..., of which the products below the last bit of FP32 are left out: 3 of FP16 pieces, 6 of BF16
+ * pieces.
+ *
+ * Sums. A tensor core cuts what it adds, 25 bits below the largest, and cuts the sum: its errors
+ * are of one sign and grow with k. So it never adds more than 32 places of k, the small products
+ * first; then an FADD rounds that sum into an FP32 total. Both live in registers, which bounds the
+ * tile: two warpgroups, 64x192 results each, 96 + 96 registers a thread.
+ *
+ * A third warpgroup, of which one thread works, keeps a ring of stages full: 32 places of k of all
+ * pieces, 40 KiB (FP16, five stages) or 60 KiB (BF16, three) at a width of 192. Two blocks form a
+ * cluster, one above the other; each copies half of their columns of B to both.
+ *
+ * Accounts, FP16, width 192: a stage is 2 groups x 6 steps of 64x192x16, 1152 cycles of the tensor
+ * cores. They read 96 KiB of shared memory (85 of 128 bytes a cycle); 28 KiB come from L2 (25 bytes
+ * a cycle and SM). 192 FADDs of a quarter, in the shade of the other group's products.
+ * What binds it at large sizes is the device's power: see NOTES.md.
+ *
+ * Blocks stay and walk over tiles, in bands, as tile.cuh does. Narrower tiles are for shapes that
+ * leave a part of the last round empty: src/tensor.c chooses.
+ */
+
 /* A block's tile of C, and a warpgroup's share of it: 64 rows. */
-enum { BLOCK_M = 128, BLOCK_N = 192, GROUP_M = 64, GROUPS = BLOCK_M / GROUP_M };
+enum { BLOCK_M = 128, GROUP_M = 64, GROUPS = BLOCK_M / GROUP_M };
 
 /* One more warpgroup, of which a thread starts the copies. */
 enum { PRODUCT_THREADS = (GROUPS + 1) * 128 };
+
+/* Blocks of a cluster: one above the other, with the same columns of B. */
+enum { CLUSTER = 2 };
+
+/*
+ * BF16 pieces are for rows in which one number may outweigh all others. There FP32 rounds little if
+ * k is short, and the cut of the last sum would show. Below this k the largest product is summed
+ * apart from the small ones: it is exact then, and they are cut far below the last bit.
+ */
+enum { APART_K = 1024 };
 
 /* Tile rows of a cluster that a wave goes down before it goes right. */
 enum { BAND = 8 };
 
 /* What the types differ in. A box of a tensor copy has all pieces of a step, or one. */
-template <bool BF16>
+template <bool BF16, int BLOCK_N>
 struct split_form {
     enum {
         PIECES = BF16 ? XG_SPLIT_BF16_PIECES : XG_SPLIT_FP16_PIECES,
@@ -24,8 +58,9 @@ struct split_form {
         BOXES = BF16 ? PIECES : 1,
         ROW_BYTES = PIECES * XG_SPLIT_BLOCK * 2 / BOXES, /* of a box: the swizzle's width */
         PRODUCTS = BF16 ? 6 : 3,
+        SMALL = BF16 ? 5 : 0, /* so many of them may be summed apart from the rest */
         STAGE_BYTES = BOXES * (BLOCK_M + BLOCK_N) * ROW_BYTES,
-        STAGES = BF16 ? 3 : 5,
+        STAGES = (227 * 1024 - 5 * 1024) / STAGE_BYTES,
     };
     /* Bytes from the first box of an operand of ROWS rows to a piece. */
     template <int ROWS>
@@ -44,13 +79,17 @@ struct split_form {
     }
 };
 
-/* Where shared memory's parts begin: stages first (aligned for the swizzle), then barriers. */
-template <bool BF16>
+/* Shared memory: stages (aligned for the swizzle), barriers, each warpgroup's factors of columns.
+ */
+template <bool BF16, int BLOCK_N>
 struct product_room {
+    using form = split_form<BF16, BLOCK_N>;
     enum {
-        BARRIERS = split_form<BF16>::STAGES * split_form<BF16>::STAGE_BYTES,
-        BYTES = BARRIERS + 16 * split_form<BF16>::STAGES + 1024,
+        BARRIERS = form::STAGES * form::STAGE_BYTES,
+        FACTORS = BARRIERS + 16 * form::STAGES,
+        BYTES = FACTORS + GROUPS * BLOCK_N * 8 + 1024,
     };
+    static_assert(BYTES <= 227 * 1024, "what a block may have");
 };
 
 /* A place in the ring of stages, and the parity of the barriers' phase there. */
@@ -65,7 +104,7 @@ struct ring_place {
 };
 
 /* Row and column of this block's part of the tile of a cluster. */
-template <int CLUSTER>
+template <int BLOCK_N>
 static __device__ __forceinline__ void tile_of(const struct xg_split_product_args &args,
                                                unsigned tile, unsigned tiles_m, unsigned tiles_n,
                                                uint32_t rank, int *row, int *column)
@@ -77,12 +116,12 @@ static __device__ __forceinline__ void tile_of(const struct xg_split_product_arg
 }
 
 /* Starts the copies of one stage: this block's rows of A, its share of B for the whole cluster. */
-template <bool BF16, int CLUSTER>
+template <bool BF16, int BLOCK_N>
 static __device__ __forceinline__ void copy_stage(const struct xg_split_product_args &args,
                                                   uint32_t to, uint32_t full, int block, int row,
                                                   int column, uint32_t rank)
 {
-    using form = split_form<BF16>;
+    using form = split_form<BF16, BLOCK_N>;
     constexpr int SHARE = BLOCK_N / CLUSTER;
     xg_barrier_expect(full, form::STAGE_BYTES);
 #pragma unroll
@@ -92,38 +131,29 @@ static __device__ __forceinline__ void copy_stage(const struct xg_split_product_
         const uint32_t b =
             to + (form::BOXES * BLOCK_M + box * BLOCK_N + rank * SHARE) * form::ROW_BYTES;
         xg_copy_box(a, &args.a, full, k, row);
-        if (CLUSTER == 1)
-            xg_copy_box(b, &args.b, full, k, column);
-        else
-            xg_copy_box_multicast(b, &args.b, full, k, column + rank * SHARE, (1 << CLUSTER) - 1);
+        xg_copy_box_multicast(b, &args.b, full, k, column + rank * SHARE, (1 << CLUSTER) - 1);
     }
 }
 
-/* sums = the products of `steps` stages, the small ones of all stages first. */
-template <bool BF16, int STEPS>
-static __device__ __forceinline__ void multiply_stages(float (&sums)[96], const uint32_t *stage,
-                                                       int group)
+/* sums = products FIRST to LAST - 1 of a stage's pieces. */
+template <bool BF16, int BLOCK_N, int FIRST, int LAST>
+static __device__ __forceinline__ void multiply_stage(float (&sums)[BLOCK_N / 2], uint32_t stage,
+                                                      int group)
 {
-    using form = split_form<BF16>;
+    using form = split_form<BF16, BLOCK_N>;
+    const uint32_t stage_a = stage + group * GROUP_M * form::ROW_BYTES;
+    const uint32_t stage_b = stage + form::BOXES * BLOCK_M * form::ROW_BYTES;
     xg_wgmma_fence();
 #pragma unroll
-    for (int i = 0; i < form::PRODUCTS; i++) {
+    for (int i = FIRST; i < LAST; i++) {
 #pragma unroll
-        for (int s = 0; s < STEPS; s++) {
-#pragma unroll
-            for (int k = 0; k < XG_SPLIT_BLOCK / 16; k++) {
-                const uint32_t a = stage[s] + form::template piece_at<BLOCK_M>(form::piece_a(i)) +
-                                   group * GROUP_M * form::ROW_BYTES + k * 32;
-                const uint32_t b = stage[s] + form::BOXES * BLOCK_M * form::ROW_BYTES +
-                                   form::template piece_at<BLOCK_N>(form::piece_b(i)) + k * 32;
-                const int add = i + s + k > 0;
-                if (BF16)
-                    xg_wgmma_bf16(sums, xg_wgmma_operand<form::ROW_BYTES>(a),
-                                  xg_wgmma_operand<form::ROW_BYTES>(b), add);
-                else
-                    xg_wgmma_fp16(sums, xg_wgmma_operand<form::ROW_BYTES>(a),
-                                  xg_wgmma_operand<form::ROW_BYTES>(b), add);
-            }
+        for (int k = 0; k < XG_SPLIT_BLOCK / 16; k++) {
+            const uint32_t a =
+                stage_a + form::template piece_at<BLOCK_M>(form::piece_a(i)) + k * 32;
+            const uint32_t b =
+                stage_b + form::template piece_at<BLOCK_N>(form::piece_b(i)) + k * 32;
+            xg_wgmma<BF16>(sums, xg_wgmma_operand<form::ROW_BYTES>(a),
+                           xg_wgmma_operand<form::ROW_BYTES>(b), i > FIRST || k > 0);
         }
     }
     xg_wgmma_commit();
@@ -149,130 +179,166 @@ static __device__ __forceinline__ void store_pair(const struct xg_split_product_
         c[1] = BETA ? fmaf(args.beta, c[1], y) : y;
 }
 
-/* A thread's sums to C: rows `row` and row + 8, columns column + 8 j and the next one. */
-template <bool BF16, bool BETA>
-static __device__ __forceinline__ void store_sums(const struct xg_split_product_args &args,
-                                                  const float (&sums)[96], int64_t row,
-                                                  int64_t column)
+/*
+ * 2^-scale as the product of two powers of two, x y. Of a row's and a column's, (x x') and (y y')
+ * are powers of two again, about the root of the whole factor: neither overflows, and where one is
+ * 0 so is the result.
+ */
+static __device__ __forceinline__ float2 factors(int scale)
 {
-    constexpr int EXTRA = 2 * (split_form<BF16>::TARGET - XG_SPLIT_FP16_TARGET);
-    const int32_t *a_scale = (const int32_t *)args.a_scale;
+    return make_float2(xg_power_of_two(-(scale >> 1)), xg_power_of_two((scale >> 1) - scale));
+}
+
+/* sum, without the scales of its row and column: one rounding, if the result is below 2^-126. */
+static __device__ __forceinline__ float unscale(float sum, float2 row, float2 column)
+{
+    return sum * (row.x * column.x) * (row.y * column.y);
+}
+
+/* Puts the factors of a tile's columns where the warpgroup's threads find them. */
+template <bool BF16, int BLOCK_N>
+static __device__ __forceinline__ void load_factors(const struct xg_split_product_args &args,
+                                                    float2 *column_factors, int group,
+                                                    int64_t column)
+{
     const int32_t *b_scale = (const int32_t *)args.b_scale;
+    xg_turn_wait(3 + group, 128);
+    for (int at = threadIdx.x % 128; at < BLOCK_N; at += 128)
+        column_factors[at] = factors(column + at < args.n ? b_scale[column + at] : 0);
+    xg_turn_wait(3 + group, 128);
+}
+
+/* A thread's sums to C: rows `row` and row + 8, columns column + 8 j and the next one. */
+template <bool BF16, int BLOCK_N, bool BETA>
+static __device__ __forceinline__ void store_sums(const struct xg_split_product_args &args,
+                                                  const float (&sums)[BLOCK_N / 2], int64_t row,
+                                                  int64_t column, const float2 *column_factors)
+{
+    constexpr int EXTRA = 2 * (split_form<BF16, BLOCK_N>::TARGET - XG_SPLIT_FP16_TARGET);
+    const int32_t *a_scale = (const int32_t *)args.a_scale;
     const bool aligned = ((args.c | (uint64_t)args.ldc * 4) & 7) == 0;
-    const bool inside[2] = {row < args.m, row + 8 < args.m};
-    const int scale[2] = {inside[0] ? a_scale[row] + EXTRA : 0,
-                          inside[1] ? a_scale[row + 8] + EXTRA : 0};
 #pragma unroll
-    for (int j = 0; j < BLOCK_N / 8; j++) {
-        const int64_t at = column + 8 * j;
-        if (at >= args.n)
-            break;
-        const bool both = at + 1 < args.n;
-        const int scale_x = b_scale[at], scale_y = both ? b_scale[at + 1] : 0;
+    for (int h = 0; h < 2; h++) {
+        if (row + 8 * h >= args.m)
+            continue;
+        const float2 factor = factors(a_scale[row + 8 * h] + EXTRA);
+        float *c = (float *)args.c + (row + 8 * h) * args.ldc + column;
 #pragma unroll
-        for (int h = 0; h < 2; h++)
-            if (inside[h])
-                store_pair<BETA>(args, (float *)args.c + (row + 8 * h) * args.ldc + at, both,
-                                 both && aligned,
-                                 xg_scale(sums[4 * j + 2 * h], -scale[h] - scale_x),
-                                 xg_scale(sums[4 * j + 2 * h + 1], -scale[h] - scale_y));
+        for (int j = 0; j < BLOCK_N / 8; j++) {
+            if (column + 8 * j >= args.n)
+                break;
+            const bool both = column + 8 * j + 1 < args.n;
+            store_pair<BETA>(args, c + 8 * j, both, both && aligned,
+                             unscale(sums[4 * j + 2 * h], factor, column_factors[8 * j]),
+                             unscale(sums[4 * j + 2 * h + 1], factor, column_factors[8 * j + 1]));
+        }
     }
 }
 
 /* The thread that keeps the ring full. */
-template <bool BF16, int CLUSTER>
+template <bool BF16, int BLOCK_N>
 static __device__ __forceinline__ void produce(const struct xg_split_product_args &args,
                                                uint32_t room, uint32_t barriers, unsigned tiles_m,
                                                unsigned tiles_n, int blocks)
 {
-    using form = split_form<BF16>;
-    const uint32_t rank = CLUSTER == 1 ? 0 : xg_cluster_rank();
+    using form = split_form<BF16, BLOCK_N>;
+    const uint32_t rank = xg_cluster_rank();
     struct ring_place at = {0, 1};
     for (unsigned tile = blockIdx.x / CLUSTER; tile < tiles_m * tiles_n;
          tile += gridDim.x / CLUSTER) {
         int row, column;
-        tile_of<CLUSTER>(args, tile, tiles_m, tiles_n, rank, &row, &column);
+        tile_of<BLOCK_N>(args, tile, tiles_m, tiles_n, rank, &row, &column);
         for (int block = 0; block < blocks; block++) {
             xg_barrier_wait(barriers + 8 * (form::STAGES + at.stage), at.parity);
-            copy_stage<BF16, CLUSTER>(args, room + at.stage * form::STAGE_BYTES,
+            copy_stage<BF16, BLOCK_N>(args, room + at.stage * form::STAGE_BYTES,
                                       barriers + 8 * at.stage, block, row, column, rank);
             at.step<form::STAGES>();
         }
     }
     /* A block must not leave while its partner still signals to it. */
-    if (CLUSTER > 1) {
-        for (int s = 0; s < form::STAGES; s++) {
-            xg_barrier_wait(barriers + 8 * (form::STAGES + at.stage), at.parity);
-            at.step<form::STAGES>();
-        }
+    for (int s = 0; s < form::STAGES; s++) {
+        xg_barrier_wait(barriers + 8 * (form::STAGES + at.stage), at.parity);
+        at.step<form::STAGES>();
     }
 }
 
-/* A warpgroup that multiplies: 64 rows of each tile. STEPS: stages summed by the tensor cores. */
-template <bool BF16, int CLUSTER, int STEPS, bool TURNS>
-static __device__ __forceinline__ void consume(const struct xg_split_product_args &args,
-                                               uint32_t room, uint32_t barriers, unsigned tiles_m,
-                                               unsigned tiles_n, int blocks)
+/* total += part, which products in flight may still write. */
+template <int SUMS>
+static __device__ __forceinline__ void add_part(float (&total)[SUMS], float (&part)[SUMS])
 {
-    using form = split_form<BF16>;
-    const uint32_t rank = CLUSTER == 1 ? 0 : xg_cluster_rank();
-    const int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
-    const int warp = threadIdx.x / 32 % 4;
+    xg_wgmma_wait(part);
+#pragma unroll
+    for (int i = 0; i < SUMS; i++)
+        total[i] += part[i];
+}
+
+/*
+ * A warpgroup that multiplies: 64 rows of each tile. The two take turns in starting their products,
+ * so that one has its own to wait for and to add up while the other's are done. The first APART
+ * products of a stage are summed apart from the rest.
+ */
+template <bool BF16, int BLOCK_N, int APART>
+static __device__ __forceinline__ void
+consume(const struct xg_split_product_args &args, uint32_t room, uint32_t barriers,
+        float2 *column_factors, unsigned tiles_m, unsigned tiles_n, int blocks)
+{
+    using form = split_form<BF16, BLOCK_N>;
+    const uint32_t rank = xg_cluster_rank();
+    const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
     struct ring_place at = {0, 0};
-    if (TURNS && group == 1)
+    if (group == 1)
         xg_turn_give(1, GROUPS * 128);
     for (unsigned tile = blockIdx.x / CLUSTER; tile < tiles_m * tiles_n;
          tile += gridDim.x / CLUSTER) {
         int row, column;
-        tile_of<CLUSTER>(args, tile, tiles_m, tiles_n, rank, &row, &column);
-        float total[96] = {}, part[96];
-        for (int block = 0; block < blocks; block += STEPS) {
-            uint32_t stage[STEPS], empty[STEPS];
-            if (TURNS)
-                xg_turn_wait(1 + group, GROUPS * 128);
-#pragma unroll
-            for (int s = 0; s < STEPS; s++) {
-                xg_barrier_wait(barriers + 8 * at.stage, at.parity);
-                stage[s] = room + at.stage * form::STAGE_BYTES;
-                empty[s] = barriers + 8 * (form::STAGES + at.stage);
-                at.step<form::STAGES>();
-            }
-            multiply_stages<BF16, STEPS>(part, stage, group);
-            if (TURNS)
+        tile_of<BLOCK_N>(args, tile, tiles_m, tiles_n, rank, &row, &column);
+        float total[BLOCK_N / 2] = {}, part[BLOCK_N / 2];
+        for (int block = 0; block < blocks; block++) {
+            const uint32_t stage = room + at.stage * form::STAGE_BYTES;
+            xg_turn_wait(1 + group, GROUPS * 128);
+            xg_barrier_wait(barriers + 8 * at.stage, at.parity);
+            if (APART > 0) {
+                multiply_stage<BF16, BLOCK_N, 0, APART>(part, stage, group);
                 xg_turn_give(2 - group, GROUPS * 128);
+                add_part(total, part);
+                xg_turn_wait(1 + group, GROUPS * 128);
+            }
+            multiply_stage<BF16, BLOCK_N, APART, form::PRODUCTS>(part, stage, group);
+            xg_turn_give(2 - group, GROUPS * 128);
             xg_wgmma_wait(part);
-#pragma unroll
-            for (int s = 0; s < STEPS; s++)
-                if (lane < CLUSTER)
-                    xg_barrier_arrive(empty[s], lane);
-#pragma unroll
-            for (int i = 0; i < 96; i++)
-                total[i] += part[i];
+            if (lane < CLUSTER)
+                xg_barrier_arrive(barriers + 8 * (form::STAGES + at.stage), lane);
+            at.step<form::STAGES>();
+            add_part(total, part);
         }
         const int64_t r = row + group * GROUP_M + warp * 16 + lane / 4;
         const int64_t c = column + lane % 4 * 2;
+        load_factors<BF16, BLOCK_N>(args, column_factors, group, column);
         if (args.beta == 0.0f)
-            store_sums<BF16, false>(args, total, r, c);
+            store_sums<BF16, BLOCK_N, false>(args, total, r, c, column_factors + lane % 4 * 2);
         else
-            store_sums<BF16, true>(args, total, r, c);
+            store_sums<BF16, BLOCK_N, true>(args, total, r, c, column_factors + lane % 4 * 2);
     }
-    if (TURNS && group == 0)
+    if (group == 0)
         xg_turn_wait(1, GROUPS * 128);
 }
 
-template <bool BF16, int CLUSTER, int STEPS, bool TURNS>
+template <bool BF16, int BLOCK_N>
 static __device__ __forceinline__ void split_product(const struct xg_split_product_args &args)
 {
-    using form = split_form<BF16>;
+    using form = split_form<BF16, BLOCK_N>;
     extern __shared__ uint8_t shared[];
     if (xg_split_judge(args.pair) != (BF16 ? XG_SPLIT_BF16 : XG_SPLIT_FP16))
         return;
     const uint32_t room = (xg_shared_address(shared) + 1023) & ~1023u;
-    const uint32_t barriers = room + product_room<BF16>::BARRIERS;
+    const uint32_t barriers = room + product_room<BF16, BLOCK_N>::BARRIERS;
+    /* Of this thread's warpgroup. */
+    float2 *column_factors = (float2 *)(shared + (room - xg_shared_address(shared)) +
+                                        product_room<BF16, BLOCK_N>::FACTORS) +
+                             (threadIdx.x / 128 == GROUPS ? BLOCK_N : 0);
     const unsigned tiles_m = (unsigned)((args.m + CLUSTER * BLOCK_M - 1) / (CLUSTER * BLOCK_M));
     const unsigned tiles_n = (unsigned)((args.n + BLOCK_N - 1) / BLOCK_N);
-    const int blocks =
-        (int)((args.k + XG_SPLIT_CHUNK - 1) / XG_SPLIT_CHUNK) * (XG_SPLIT_CHUNK / XG_SPLIT_BLOCK);
+    const int blocks = (int)((args.k + XG_SPLIT_BLOCK - 1) / XG_SPLIT_BLOCK);
 
     if (threadIdx.x == 0) {
         xg_copy_prefetch_map(&args.a);
@@ -283,18 +349,20 @@ static __device__ __forceinline__ void split_product(const struct xg_split_produ
         }
         xg_barrier_init_fence();
     }
-    if (CLUSTER > 1)
-        xg_cluster_sync();
-    else
-        __syncthreads();
+    xg_cluster_sync();
 
     if (threadIdx.x < 128) {
         xg_registers_lower<40>();
         if (threadIdx.x == 0)
-            produce<BF16, CLUSTER>(args, room, barriers, tiles_m, tiles_n, blocks);
+            produce<BF16, BLOCK_N>(args, room, barriers, tiles_m, tiles_n, blocks);
     } else {
         xg_registers_raise<232>();
-        consume<BF16, CLUSTER, STEPS, TURNS>(args, room, barriers, tiles_m, tiles_n, blocks);
+        if (BF16 && args.k < APART_K)
+            consume<BF16, BLOCK_N, form::SMALL>(args, room, barriers, column_factors, tiles_m,
+                                                tiles_n, blocks);
+        else
+            consume<BF16, BLOCK_N, 0>(args, room, barriers, column_factors, tiles_m, tiles_n,
+                                      blocks);
     }
 }
 

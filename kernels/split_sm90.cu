@@ -5,6 +5,7 @@
 #include <cuda_fp16.h>
 
 #include "split.cuh"
+#include "wgmma.cuh"
 
 /*
  * Why. A tensor core multiplies 16-bit numbers. An FP32 number is the sum of two FP16 pieces (22
@@ -13,10 +14,13 @@
  * part in thousands of products, and because its result can have the layout that the tensor copies
  * want whatever transposes, leading dimensions and alignment the caller's operands have.
  *
- * A block owns rows of pieces whole: it reads them once for their largest number, from which their
- * scale follows, and once more (from L2, or nearer) to split them. So there is one launch an
- * operand and no scratch memory. What the product's guard wants to know is counted on the way.
- * Memory: 4 bytes read an element from DRAM, 4 (FP16) or 6 (BF16) written; nothing else binds.
+ * A row's largest number, from which its scale follows, must be known before its first piece is
+ * written. So a row is held while it is looked at: one that is contiguous along k in the registers
+ * of a few warps (up to k = 16384), one that is contiguous across in the shared memory of a
+ * cluster, as a strip of 16 neighbours (up to k = 8192). Longer ones are read twice. What the
+ * products' guard wants to know is counted on the way: one launch a panel, no scratch memory. BF16
+ * pieces, which are only written where FP16 ones will not do, find the scale there. Memory: 4 bytes
+ * read an element, 4 (FP16) or 6 (BF16) written; nothing else binds.
  */
 
 #ifdef XG_SPLIT_HERE
@@ -98,7 +102,7 @@ static __device__ __forceinline__ uint16_t *pieces_at(const struct xg_split_args
 
 static __device__ __forceinline__ int64_t pad_k(int64_t k)
 {
-    return (k + XG_SPLIT_CHUNK - 1) / XG_SPLIT_CHUNK * XG_SPLIT_CHUNK;
+    return (k + XG_SPLIT_BLOCK - 1) / XG_SPLIT_BLOCK * XG_SPLIT_BLOCK;
 }
 
 /* A row's counts to the operand's statistics. Maxima: the order of arrival does not matter. */
@@ -137,9 +141,12 @@ static __device__ __forceinline__ uint32_t warp_sum(uint32_t x)
 }
 
 template <bool BF16>
-static __device__ __forceinline__ void split_row(const struct xg_split_args &args, int64_t row)
+static __device__ __forceinline__ void split_row(const struct xg_split_args &args)
 {
     const int lane = threadIdx.x % 32;
+    const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
+    if (row >= args.rows)
+        return;
     const float *data = (const float *)args.data + row * args.row_stride;
     const bool aligned = ((uint64_t)data & 15) == 0;
     const int64_t padded_k = pad_k(args.k);
@@ -189,29 +196,73 @@ static __device__ __forceinline__ void split_row(const struct xg_split_args &arg
     }
 }
 
+/*
+ * Rows that fit in the registers of `args.lanes` threads (a power of two, a warp at least) are read
+ * once. The block's other threads have other rows.
+ */
+template <int QUADS>
+static __device__ __forceinline__ void split_row_held(const struct xg_split_args &args)
+{
+    __shared__ uint32_t partial[4][WARPS];
+    const int lanes = args.lanes, lane = threadIdx.x % lanes, warp = threadIdx.x / 32;
+    const int first_warp = threadIdx.x / lanes * (lanes / 32);
+    const int64_t row = (int64_t)blockIdx.x * (THREADS / lanes) + threadIdx.x / lanes;
+    const bool inside = row < args.rows;
+    const float *data = (const float *)args.data + row * args.row_stride;
+    const bool aligned = ((uint64_t)data & 15) == 0;
+    const int64_t padded_k = pad_k(args.k);
+    float x[QUADS][4];
+    uint32_t max_bits = 0, least = ~0u;
+#pragma unroll
+    for (int q = 0; q < QUADS; q++)
+        load_quad(x[q], data, (q * lanes + lane) * 4, inside ? args.k : 0, aligned);
+#pragma unroll
+    for (int e = 0; e < 4 * QUADS; e++) {
+        max_bits = max(max_bits, magnitude(x[e / 4][e % 4]));
+        least = min(least, least_key(magnitude(x[e / 4][e % 4])));
+    }
+    partial[0][warp] = __reduce_max_sync(~0u, max_bits);
+    partial[1][warp] = __reduce_min_sync(~0u, least);
+    __syncthreads();
+    for (int w = first_warp; w < first_warp + lanes / 32; w++) {
+        max_bits = max(max_bits, partial[0][w]);
+        least = min(least, partial[1][w]);
+    }
+    const int scale = scale_of(max_bits);
+    const float factor1 = xg_power_of_two(scale >> 1),
+                factor2 = xg_power_of_two(scale - (scale >> 1));
+    struct row_count counts = {0, 0, least + 1};
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+        const int k = (q * lanes + lane) * 4;
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            x[q][e] = x[q][e] * factor1 * factor2;
+            count(&counts, x[q][e]);
+        }
+        if (inside && k < padded_k)
+            store_pieces<false>(pieces_at<false>(args, row, k, padded_k), x[q]);
+    }
+    partial[2][warp] = warp_sum(counts.good);
+    partial[3][warp] = warp_sum(counts.small);
+    __syncthreads();
+    if (lane != 0 || !inside)
+        return;
+    counts.good = counts.small = 0;
+    for (int w = first_warp; w < first_warp + lanes / 32; w++) {
+        counts.good += partial[2][w];
+        counts.small += partial[3][w];
+    }
+    ((int32_t *)args.scale)[row] = scale;
+    report(args, max_bits, counts);
+}
+
 /* --- Rows that are contiguous across: a block some neighbours, turned in shared memory
  * ------------- */
 
-/* Elements along k that are turned at a time, and floats between them in shared memory. */
-template <int ROWS>
-struct strip {
-    enum { DEPTH = 4096 / ROWS, STRIDE = ROWS + 1, LANES = THREADS / ROWS };
-};
-
-/* Reduces a value over the threads of the same row (threadIdx.x % ROWS). */
-template <int ROWS, class OP>
-static __device__ __forceinline__ uint32_t over_threads(uint32_t x, uint32_t *shared, OP op)
-{
-    __syncthreads();
-    shared[threadIdx.x] = x;
-    __syncthreads();
-    for (int half = THREADS / 2; half >= ROWS; half /= 2) {
-        if (threadIdx.x < half)
-            shared[threadIdx.x] = op(shared[threadIdx.x], shared[threadIdx.x + half]);
-        __syncthreads();
-    }
-    return shared[threadIdx.x % ROWS];
-}
+/* A strip of rows that no cluster holds: a block reads it twice, DEPTH places of k at a time. */
+enum { STRIP_ROWS = 16, STRIP_STRIDE = STRIP_ROWS + 1, STRIP_DEPTH = 256 };
+enum { STRIP_LANES = THREADS / STRIP_ROWS };
 
 struct op_max {
     __device__ uint32_t operator()(uint32_t a, uint32_t b) const { return max(a, b); }
@@ -223,113 +274,264 @@ struct op_sum {
     __device__ uint32_t operator()(uint32_t a, uint32_t b) const { return a + b; }
 };
 
-template <bool BF16, int ROWS>
-static __device__ __forceinline__ void split_strip(const struct xg_split_args &args)
+/* Reduces a value over the threads of the same row (threadIdx.x % STRIP_ROWS). */
+template <class OP>
+static __device__ __forceinline__ uint32_t over_threads(uint32_t x, uint32_t *shared, OP op)
 {
-    using form = strip<ROWS>;
-    __shared__ float turned[form::DEPTH * form::STRIDE];
-    __shared__ uint32_t shared[THREADS];
-    const int r = threadIdx.x % ROWS, p = threadIdx.x / ROWS;
-    const int64_t row = (int64_t)blockIdx.x * ROWS + r;
-    const bool inside = row < args.rows;
-    const float *data = (const float *)args.data + row;
-    const int64_t padded_k = pad_k(args.k);
-    uint32_t max_bits = 0, least = ~0u;
-    int scale = 0;
-    if (BF16) {
-        scale = inside ? ((const int32_t *)args.scale)[row] : 0;
-    } else {
-        if (inside) {
-#pragma unroll 8
-            for (int64_t k = p; k < args.k; k += form::LANES) {
-                const uint32_t bits = magnitude(data[k * args.k_stride]);
-                max_bits = max(max_bits, bits);
-                least = min(least, least_key(bits));
-            }
-        }
-        max_bits = over_threads<ROWS>(max_bits, shared, op_max());
-        least = over_threads<ROWS>(least, shared, op_min());
-        scale = scale_of(max_bits);
-        if (inside && p == 0)
-            ((int32_t *)args.scale)[row] = scale;
+    __syncthreads();
+    shared[threadIdx.x] = x;
+    __syncthreads();
+    for (int half = THREADS / 2; half >= STRIP_ROWS; half /= 2) {
+        if (threadIdx.x < half)
+            shared[threadIdx.x] = op(shared[threadIdx.x], shared[threadIdx.x + half]);
+        __syncthreads();
     }
+    return shared[threadIdx.x % STRIP_ROWS];
+}
+
+/* Splits a strip whose rows' scales are known; counts what lies in the caller's places. */
+static __device__ __forceinline__ struct row_count
+split_strip_scaled(const struct xg_split_args &args, const float *data, bool inside, int scale)
+{
+    __shared__ float turned[STRIP_DEPTH * STRIP_STRIDE];
+    const int r = threadIdx.x % STRIP_ROWS, p = threadIdx.x / STRIP_ROWS;
+    const int64_t padded_k = pad_k(args.k);
+    const float factor1 = xg_power_of_two(scale >> 1),
+                factor2 = xg_power_of_two(scale - (scale >> 1));
     struct row_count counts = {};
-    const int shift = scale + (BF16 ? XG_SPLIT_BF16_TARGET - XG_SPLIT_FP16_TARGET : 0);
-    const float factor1 = xg_power_of_two(shift >> 1),
-                factor2 = xg_power_of_two(shift - (shift >> 1));
-    for (int64_t first = 0; first < padded_k; first += form::DEPTH) {
+    for (int64_t first = 0; first < padded_k; first += STRIP_DEPTH) {
         __syncthreads();
 #pragma unroll
-        for (int i = 0; i < form::DEPTH / form::LANES; i++) {
-            const int64_t k = first + p + i * form::LANES;
-            const float x =
-                inside && k < args.k ? data[k * args.k_stride] * factor1 * factor2 : 0.0f;
-            if (!BF16)
-                count(&counts, x);
-            turned[(p + i * form::LANES) * form::STRIDE + r] = x;
+        for (int k = p; k < STRIP_DEPTH; k += STRIP_LANES) {
+            const bool there = inside && first + k < args.k;
+            const float x = there ? data[(first + k) * args.k_stride] * factor1 * factor2 : 0.0f;
+            count(&counts, x);
+            turned[k * STRIP_STRIDE + r] = x;
         }
         __syncthreads();
 #pragma unroll
-        for (int i = 0; i < 4096 / 4 / THREADS; i++) {
-            /* 8 lanes along k and 4 rows: no two of the 32 in one bank, 64 bytes a row stored. */
-            const int quad = threadIdx.x + i * THREADS;
-            const int k = (quad % 8 + quad / (8 * ROWS) * 8) * 4, to = quad / 8 % ROWS;
+        for (int quad = threadIdx.x; quad < STRIP_DEPTH * STRIP_ROWS / 4; quad += THREADS) {
+            const int k = (quad % 8 + quad / (8 * STRIP_ROWS) * 8) * 4, to = quad / 8 % STRIP_ROWS;
+            const int64_t row = (int64_t)blockIdx.x * STRIP_ROWS + to;
             float x[4];
 #pragma unroll
             for (int e = 0; e < 4; e++)
-                x[e] = turned[(k + e) * form::STRIDE + to];
-            const int64_t to_row = (int64_t)blockIdx.x * ROWS + to;
-            if (to_row < args.rows && first + k < padded_k)
-                store_pieces<BF16>(pieces_at<BF16>(args, to_row, first + k, padded_k), x);
+                x[e] = turned[(k + e) * STRIP_STRIDE + to];
+            if (row < args.rows && first + k < padded_k)
+                store_pieces<false>(pieces_at<false>(args, row, first + k, padded_k), x);
         }
     }
-    if (!BF16) {
-        counts.good = over_threads<ROWS>(counts.good, shared, op_sum());
-        counts.small = over_threads<ROWS>(counts.small, shared, op_sum());
-        counts.least_bits = least + 1;
-        if (inside && p == 0)
-            report(args, max_bits, counts);
+    return counts;
+}
+
+static __device__ __forceinline__ void split_strip(const struct xg_split_args &args)
+{
+    __shared__ uint32_t shared[THREADS];
+    const int p = threadIdx.x / STRIP_ROWS;
+    const int64_t row = (int64_t)blockIdx.x * STRIP_ROWS + threadIdx.x % STRIP_ROWS;
+    const bool inside = row < args.rows;
+    const float *data = (const float *)args.data + row;
+    uint32_t max_bits = 0, least = ~0u;
+    if (inside) {
+#pragma unroll 8
+        for (int64_t k = p; k < args.k; k += STRIP_LANES) {
+            const uint32_t bits = magnitude(data[k * args.k_stride]);
+            max_bits = max(max_bits, bits);
+            least = min(least, least_key(bits));
+        }
     }
+    max_bits = over_threads(max_bits, shared, op_max());
+    least = over_threads(least, shared, op_min());
+    const int scale = scale_of(max_bits);
+    struct row_count counts = split_strip_scaled(args, data, inside, scale);
+    counts.good = over_threads(counts.good, shared, op_sum());
+    counts.small = over_threads(counts.small, shared, op_sum());
+    counts.least_bits = least + 1;
+    if (inside && p == 0) {
+        ((int32_t *)args.scale)[row] = scale;
+        report(args, max_bits, counts);
+    }
+}
+
+/*
+ * Where 8 blocks together hold a strip of 16 rows in shared memory it is read once. They are a
+ * cluster, each has a segment of k, and reads from the others what they found.
+ */
+enum { SEGMENTS = 8, SEGMENT_ROWS = 16, SEGMENT_STRIDE = SEGMENT_ROWS + 1 };
+
+struct segment_found {
+    uint32_t max_bits[SEGMENT_ROWS], least[SEGMENT_ROWS], good[SEGMENT_ROWS], small[SEGMENT_ROWS];
+    int32_t scale[SEGMENT_ROWS];
+};
+
+/* An element of shared memory in block `rank` of the cluster, at the same place as ours. */
+static __device__ __forceinline__ uint32_t found_there(const uint32_t *ours, uint32_t rank)
+{
+    uint32_t value;
+    asm volatile("{\n"
+                 "    .reg .b32 there;\n"
+                 "    mapa.shared::cluster.u32 there, %1, %2;\n"
+                 "    ld.shared::cluster.u32 %0, [there];\n"
+                 "}"
+                 : "=r"(value)
+                 : "r"(xg_shared_address(ours)), "r"(rank)
+                 : "memory");
+    return value;
+}
+
+/* This block's segment to shared memory, k-major. */
+static __device__ __forceinline__ void load_segment(float *to, struct segment_found *found,
+                                                    const struct xg_split_args &args, int64_t strip,
+                                                    int64_t first, int depth)
+{
+    const int r = threadIdx.x % SEGMENT_ROWS, p = threadIdx.x / SEGMENT_ROWS;
+    const int64_t row = strip * SEGMENT_ROWS + r;
+    const float *data = (const float *)args.data + row;
+    const int64_t end = row < args.rows ? args.k - first : 0;
+    uint32_t max_bits = 0, least = ~0u;
+#pragma unroll 8
+    for (int k = p; k < depth; k += THREADS / SEGMENT_ROWS) {
+        const float x = k < end ? data[(first + k) * args.k_stride] : 0.0f;
+        to[k * SEGMENT_STRIDE + r] = x;
+        max_bits = max(max_bits, magnitude(x));
+        least = min(least, least_key(magnitude(x)));
+    }
+    /* Lanes r and r + 16 have the same row. */
+    max_bits = max(max_bits, __shfl_xor_sync(~0u, max_bits, SEGMENT_ROWS));
+    least = min(least, __shfl_xor_sync(~0u, least, SEGMENT_ROWS));
+    if (threadIdx.x % 32 < SEGMENT_ROWS) {
+        atomicMax(&found->max_bits[r], max_bits);
+        atomicMin(&found->least[r], least);
+    }
+}
+
+/* Splits the segment: 8 lanes along k and 4 rows, so that no two lanes read one bank. */
+template <bool BF16>
+static __device__ __forceinline__ void store_segment(const float *from, struct segment_found *found,
+                                                     const struct xg_split_args &args,
+                                                     int64_t strip, int64_t first, int depth)
+{
+    const int r = threadIdx.x / 8 % SEGMENT_ROWS;
+    const int64_t row = strip * SEGMENT_ROWS + r, padded_k = pad_k(args.k);
+    const int shift = found->scale[r] + (BF16 ? XG_SPLIT_BF16_TARGET - XG_SPLIT_FP16_TARGET : 0);
+    const float factor1 = xg_power_of_two(shift >> 1),
+                factor2 = xg_power_of_two(shift - (shift >> 1));
+    struct row_count counts = {};
+    for (int quad = threadIdx.x; quad < depth * (SEGMENT_ROWS / 4); quad += THREADS) {
+        const int k = (quad % 8 + quad / (8 * SEGMENT_ROWS) * 8) * 4;
+        float x[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            x[e] = from[(k + e) * SEGMENT_STRIDE + r] * factor1 * factor2;
+            count(&counts, x[e]);
+        }
+        if (row < args.rows && first + k < padded_k)
+            store_pieces<BF16>(pieces_at<BF16>(args, row, first + k, padded_k), x);
+    }
+    if (!BF16) {
+        atomicAdd(&found->good[r], counts.good);
+        atomicAdd(&found->small[r], counts.small);
+    }
+}
+
+template <bool BF16>
+static __device__ __forceinline__ void split_segment(const struct xg_split_args &args)
+{
+    extern __shared__ float segment[];
+    __shared__ struct segment_found found;
+    const int64_t strip = blockIdx.x / args.lanes;
+    const int rank = blockIdx.x % args.lanes, depth = args.depth, r = threadIdx.x;
+    const int64_t first = (int64_t)rank * depth, row = strip * SEGMENT_ROWS + r;
+    const bool own = r < SEGMENT_ROWS && row < args.rows;
+    if (r < SEGMENT_ROWS) {
+        found.max_bits[r] = found.good[r] = found.small[r] = 0;
+        found.least[r] = ~0u;
+    }
+    __syncthreads();
+    load_segment(segment, &found, args, strip, first, depth);
+    uint32_t max_bits = 0, least = ~0u;
+    if (BF16) {
+        if (r < SEGMENT_ROWS)
+            found.scale[r] = own ? ((const int32_t *)args.scale)[row] : 0;
+    } else {
+        xg_cluster_sync();
+        for (int other = 0; r < SEGMENT_ROWS && other < SEGMENTS; other++) {
+            max_bits = max(max_bits, found_there(&found.max_bits[r], other));
+            least = min(least, found_there(&found.least[r], other));
+        }
+        if (r < SEGMENT_ROWS)
+            found.scale[r] = scale_of(max_bits);
+    }
+    __syncthreads();
+    store_segment<BF16>(segment, &found, args, strip, first, depth);
+    if (BF16)
+        return;
+    xg_cluster_sync();
+    if (own && rank == 0) {
+        struct row_count counts = {0, 0, least + 1};
+        for (int other = 0; other < SEGMENTS; other++) {
+            counts.good += found_there(&found.good[r], other);
+            counts.small += found_there(&found.small[r], other);
+        }
+        ((int32_t *)args.scale)[row] = found.scale[r];
+        report(args, max_bits, counts);
+    }
+    /* A block's shared memory must stay until the first one has read it. */
+    xg_cluster_sync();
 }
 
 /* --- Entries
  * ---------------------------------------------------------------------------------------- */
 
 /* The BF16 pieces are needed only where the FP16 ones will not do. */
-template <bool BF16>
 static __device__ __forceinline__ bool needed(const struct xg_split_args &args)
 {
-    return !BF16 || xg_split_judge(args.pair) == XG_SPLIT_BF16;
+    return xg_split_judge(args.pair) == XG_SPLIT_BF16;
 }
 
-template <bool BF16>
-static __device__ __forceinline__ void split_rows(const struct xg_split_args &args)
+#define ENTRY(name)                                                                                \
+    extern "C" __global__ void __launch_bounds__(THREADS)                                          \
+        xg_split_##name(const __grid_constant__ struct xg_split_args args)
+#define CLUSTER_ENTRY(name)                                                                        \
+    extern "C" __global__ void __cluster_dims__(SEGMENTS, 1, 1) __launch_bounds__(THREADS)         \
+        xg_split_##name(const __grid_constant__ struct xg_split_args args)
+
+ENTRY(fp16_sm90_held4)
 {
-    const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
-    if (needed<BF16>(args) && row < args.rows)
-        split_row<BF16>(args, row);
+    split_row_held<4>(args);
 }
 
-#define ENTRY_ROWS(name, bf16)                                                                     \
-    extern "C" __global__ void __launch_bounds__(THREADS)                                          \
-        xg_split_##name##_sm90_rows(const __grid_constant__ struct xg_split_args args)             \
-    {                                                                                              \
-        split_rows<bf16>(args);                                                                    \
-    }
-#define ENTRY_STRIP(name, bf16, rows)                                                              \
-    extern "C" __global__ void __launch_bounds__(THREADS)                                          \
-        xg_split_##name##_sm90_strip##rows(const __grid_constant__ struct xg_split_args args)      \
-    {                                                                                              \
-        if (needed<bf16>(args))                                                                    \
-            split_strip<bf16, rows>(args);                                                         \
-    }
+ENTRY(fp16_sm90_held8)
+{
+    split_row_held<8>(args);
+}
 
-ENTRY_ROWS(fp16, false)
-ENTRY_ROWS(bf16, true)
-ENTRY_STRIP(fp16, false, 32)
-ENTRY_STRIP(fp16, false, 16)
-ENTRY_STRIP(bf16, true, 32)
-ENTRY_STRIP(bf16, true, 16)
+ENTRY(fp16_sm90_rows)
+{
+    split_row<false>(args);
+}
+
+ENTRY(bf16_sm90_rows)
+{
+    if (needed(args))
+        split_row<true>(args);
+}
+
+CLUSTER_ENTRY(fp16_sm90_segments)
+{
+    split_segment<false>(args);
+}
+
+ENTRY(bf16_sm90_segments)
+{
+    if (needed(args))
+        split_segment<true>(args);
+}
+
+ENTRY(fp16_sm90_strip)
+{
+    split_strip(args);
+}
 
 #else
 XG_SPLIT_ABSENT(split_sm90)

@@ -45,13 +45,17 @@ static __device__ __forceinline__ void xg_barrier_expect(uint32_t barrier, uint3
                  : "memory");
 }
 
-/* Arrives at the barrier that lies at this address in block `rank` of the cluster. */
+/*
+ * Arrives at the barrier that lies at this address in block `rank` of the cluster. The order is
+ * that of the block alone: what is handed over was read by the tensor cores, and they are done.
+ * (With .release.cluster the compiler puts a MEMBAR.ALL.GPU here, some 500 cycles.)
+ */
 static __device__ __forceinline__ void xg_barrier_arrive(uint32_t barrier, uint32_t rank)
 {
     asm volatile("{\n"
                  "    .reg .b32 there;\n"
                  "    mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "    mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+                 "    mbarrier.arrive.shared::cluster.b64 _, [there];\n"
                  "}" ::"r"(barrier),
                  "r"(rank)
                  : "memory");
@@ -154,50 +158,80 @@ static __device__ __forceinline__ void xg_wgmma_commit(void)
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/* Waits for all products of this warpgroup; sums is what they write. */
-static __device__ __forceinline__ void xg_wgmma_wait(float (&sums)[96])
+/* Waits for this warpgroup's products; sums is what they write. */
+template <int SUMS>
+static __device__ __forceinline__ void xg_wgmma_wait(float (&sums)[SUMS])
 {
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma unroll
-    for (int i = 0; i < 96; i++)
+    for (int i = 0; i < SUMS; i++)
         asm volatile("" : "+f"(sums[i])::"memory");
 }
 
-/* clang-format off: 96 operands */
+/*
+ * sums (64,2 SUMS) of a warpgroup = A (64,16) B (16,2 SUMS), added to what they were if `add`.
+ * One statement a width, because an asm statement's operands can be written in no other way.
+ */
+/* clang-format off: columns */
 #define XG_SUMS8(s, i)                                                                             \
     "+f"(s[i]), "+f"(s[i + 1]), "+f"(s[i + 2]), "+f"(s[i + 3]), "+f"(s[i + 4]), "+f"(s[i + 5]),    \
         "+f"(s[i + 6]), "+f"(s[i + 7])
-#define XG_SUMS96(s)                                                                               \
+#define XG_SUMS_128(s)                                                                             \
+    XG_SUMS8(s, 0), XG_SUMS8(s, 8), XG_SUMS8(s, 16), XG_SUMS8(s, 24), XG_SUMS8(s, 32),             \
+        XG_SUMS8(s, 40), XG_SUMS8(s, 48), XG_SUMS8(s, 56)
+#define XG_SUMS_176(s)                                                                             \
+    XG_SUMS8(s, 0), XG_SUMS8(s, 8), XG_SUMS8(s, 16), XG_SUMS8(s, 24), XG_SUMS8(s, 32),             \
+        XG_SUMS8(s, 40), XG_SUMS8(s, 48), XG_SUMS8(s, 56), XG_SUMS8(s, 64), XG_SUMS8(s, 72),       \
+        XG_SUMS8(s, 80)
+#define XG_SUMS_192(s)                                                                             \
     XG_SUMS8(s, 0), XG_SUMS8(s, 8), XG_SUMS8(s, 16), XG_SUMS8(s, 24), XG_SUMS8(s, 32),             \
         XG_SUMS8(s, 40), XG_SUMS8(s, 48), XG_SUMS8(s, 56), XG_SUMS8(s, 64), XG_SUMS8(s, 72),       \
         XG_SUMS8(s, 80), XG_SUMS8(s, 88)
+#define XG_WGMMA_128(type)                                                                         \
+    "{ .reg .pred add; setp.ne.b32 add, %66, 0;\n"                                                 \
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " {"                              \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                       \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "             \
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "             \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "            \
+    "%64, %65, add, 1, 1, 0, 0; }"
+#define XG_WGMMA_176(type)                                                                         \
+    "{ .reg .pred add; setp.ne.b32 add, %90, 0;\n"                                                 \
+    "wgmma.mma_async.sync.aligned.m64n176k16.f32." type "." type " {"                              \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                       \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "             \
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "             \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "             \
+    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "             \
+    "%80, %81, %82, %83, %84, %85, %86, %87}, "                                                    \
+    "%88, %89, add, 1, 1, 0, 0; }"
 #define XG_WGMMA_192(type)                                                                         \
-    "{\n"                                                                                          \
-    "    .reg .pred add;\n"                                                                        \
-    "    setp.ne.b32 add, %98, 0;\n"                                                               \
-    "    wgmma.mma_async.sync.aligned.m64n192k16.f32." type "." type " {"                          \
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, "                                           \
-    "%12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, "                                 \
-    "%24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, "                                 \
-    "%36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "                                 \
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, "                                 \
-    "%60, %61, %62, %63, %64, %65, %66, %67, %68, %69, %70, %71, "                                 \
-    "%72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, "                                 \
-    "%84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "                                \
-    "%96, %97, add, 1, 1, 0, 0;\n"                                                                 \
-    "}"
+    "{ .reg .pred add; setp.ne.b32 add, %98, 0;\n"                                                 \
+    "wgmma.mma_async.sync.aligned.m64n192k16.f32." type "." type " {"                              \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                       \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "             \
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "             \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "             \
+    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "             \
+    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "            \
+    "%96, %97, add, 1, 1, 0, 0; }"
 
-/* sums (64,192) of a warpgroup = A (64,16) B (16,192), added to what they were if `add`. */
-static __device__ __forceinline__ void xg_wgmma_fp16(float (&s)[96], uint64_t a, uint64_t b,
-                                                     int add)
+template <bool BF16, int SUMS>
+static __device__ __forceinline__ void xg_wgmma(float (&s)[SUMS], uint64_t a, uint64_t b, int add)
 {
-    asm volatile(XG_WGMMA_192("f16") : XG_SUMS96(s) : "l"(a), "l"(b), "r"(add));
-}
-
-static __device__ __forceinline__ void xg_wgmma_bf16(float (&s)[96], uint64_t a, uint64_t b,
-                                                     int add)
-{
-    asm volatile(XG_WGMMA_192("bf16") : XG_SUMS96(s) : "l"(a), "l"(b), "r"(add));
+    static_assert(SUMS == 64 || SUMS == 88 || SUMS == 96, "a width that has a statement");
+    if constexpr (SUMS == 64 && !BF16)
+        asm volatile(XG_WGMMA_128("f16") : XG_SUMS_128(s) : "l"(a), "l"(b), "r"(add));
+    if constexpr (SUMS == 64 && BF16)
+        asm volatile(XG_WGMMA_128("bf16") : XG_SUMS_128(s) : "l"(a), "l"(b), "r"(add));
+    if constexpr (SUMS == 88 && !BF16)
+        asm volatile(XG_WGMMA_176("f16") : XG_SUMS_176(s) : "l"(a), "l"(b), "r"(add));
+    if constexpr (SUMS == 88 && BF16)
+        asm volatile(XG_WGMMA_176("bf16") : XG_SUMS_176(s) : "l"(a), "l"(b), "r"(add));
+    if constexpr (SUMS == 96 && !BF16)
+        asm volatile(XG_WGMMA_192("f16") : XG_SUMS_192(s) : "l"(a), "l"(b), "r"(add));
+    if constexpr (SUMS == 96 && BF16)
+        asm volatile(XG_WGMMA_192("bf16") : XG_SUMS_192(s) : "l"(a), "l"(b), "r"(add));
 }
 /* clang-format on */
 

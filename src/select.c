@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tensor.h"
+
 /*
  * What fits bench/kernels on an H200 over some hundred products, rows and splits: cycles and bytes
  * a cycle. A row's efficiency in the table belongs to these figures.
@@ -36,12 +38,8 @@ static const double CLUSTER_SHARE = 120.0 / 132.0;
 /* Multiprocessors of the device that the figures above were measured on. */
 static const double REFERENCE_SMS = 132.0;
 
-/*
- * Pieces: what a number costs to split, in cycles of the whole device; the launches around the
- * product; and the least depth at which they are worth looking at.
- */
-static const double SPLIT_CYCLES = 0.0105, PIECES_CYCLES = 30000.0;
-enum { PIECES_DEPTH_MIN = 128, PIECES_SMS = 2 };
+/* The least depth at which pieces are worth looking at. */
+enum { PIECES_DEPTH_MIN = 128 };
 
 const struct xg_kernel *xg_select_find(const char *name)
 {
@@ -75,18 +73,6 @@ static double rate_share(double warps)
 {
     double share = warps / (warps + WARPS_HALF) * (WARPS_FULL + WARPS_HALF) / WARPS_FULL;
     return share < 1.0 ? share : 1.0;
-}
-
-/* Two SMs compute a tile; all operands are split before. */
-static double pieces_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
-                            int64_t m, int64_t n, int64_t k)
-{
-    int64_t tiles = xg_ceil_div(m, row->bm) * xg_ceil_div(n, row->bn);
-    int64_t places = xg_max_i64(1, facts->sm_count / PIECES_SMS);
-    double macs = (double)row->bm * row->bn * (double)xg_round_up(k, row->bk) / PIECES_SMS;
-    double numbers = (double)(m + n) * (double)k * 132.0 / facts->sm_count;
-    return PIECES_CYCLES + SPLIT_CYCLES * numbers +
-           (double)xg_ceil_div(tiles, places) * macs / (XG_SELECT_MACS_PER_CYCLE * row->efficiency);
 }
 
 static double larger(double x, double y)
@@ -218,7 +204,7 @@ double xg_select_cycles(const struct xg_kernel *row, const struct xg_device_fact
         return LAUNCH_CYCLES + (double)m * (double)n * (double)k /
                                    (XG_SELECT_MACS_PER_CYCLE * row->efficiency * facts->sm_count);
     if (row->flags & XG_KERNEL_PIECES)
-        return pieces_cycles(row, facts, m, n, k);
+        return xg_tensor_cycles(facts, m, n, k);
     best_slices(row, facts, m, n, k, &cycles);
     return cycles;
 }

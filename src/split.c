@@ -6,11 +6,12 @@
 
 #include "image.h"
 
-/* Tile of a product's block, blocks of a cluster, threads; and rows a block splits. See kernels/.
- */
-enum { BLOCK_M = 128, BLOCK_N = 192, CLUSTER = 2, PRODUCT_THREADS = 384 };
+/* What kernels/split_product.cuh, split_ffma_sm90.cu and split_sm90.cu are made for. */
+enum { PRODUCT_THREADS = 384, PRODUCT_SMEM_BYTES = 227 * 1024 };
+enum { BLOCK_M = XG_TENSOR_ROWS, CLUSTER = XG_TENSOR_CLUSTER };
 enum { FFMA_TILE = 64, FFMA_THREADS = 256, FFMA_BLOCKS_PER_SM = 2 };
-enum { SPLIT_THREADS = 512, ROWS_A_BLOCK = 16, STRIP_ROWS = 16 };
+enum { SPLIT_THREADS = 512, WARP = 32, STRIP_ROWS = 16 };
+enum { HELD_ELEMS = 16, SEGMENTS = 8, SEGMENT_DEPTH_MAX = 1024, SEGMENT_STRIDE = 17 };
 enum { MEMORY_ALIGN = 256 };
 
 /* What the two kinds of pieces differ in. */
@@ -19,8 +20,7 @@ struct form {
     CUtensorMapDataType type;
     int box_elems; /* along k: all pieces of a step, or one */
     CUtensorMapSwizzle swizzle;
-    enum xg_split_kernel rows, strip, product;
-    int smem_bytes;
+    enum xg_split_kernel rows, segments, product;
 };
 
 static const struct form FP16 = {
@@ -29,9 +29,8 @@ static const struct form FP16 = {
     .box_elems = XG_SPLIT_FP16_PIECES * XG_SPLIT_BLOCK,
     .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
     .rows = XG_SPLIT_ROWS_FP16,
-    .strip = XG_SPLIT_STRIP_FP16,
+    .segments = XG_SPLIT_SEGMENTS_FP16,
     .product = XG_SPLIT_PRODUCT_FP16,
-    .smem_bytes = 205904,
 };
 static const struct form BF16 = {
     .pieces = XG_SPLIT_BF16_PIECES,
@@ -39,25 +38,36 @@ static const struct form BF16 = {
     .box_elems = XG_SPLIT_BLOCK,
     .swizzle = CU_TENSOR_MAP_SWIZZLE_64B,
     .rows = XG_SPLIT_ROWS_BF16,
-    .strip = XG_SPLIT_STRIP_BF16,
+    .segments = XG_SPLIT_SEGMENTS_BF16,
     .product = XG_SPLIT_PRODUCT_BF16,
-    .smem_bytes = 185392,
 };
 
 /* --- Kernels -------------------------------------------------------------------------------------
  */
 
+#define FILE_SPLIT "split_sm90"
+#define FILE_FP16 "sgemm_fp16x3_sm90"
+#define FILE_BF16 "sgemm_bf16x6_sm90"
+enum { SEGMENT_BYTES = SEGMENT_DEPTH_MAX * SEGMENT_STRIDE * 4 };
+
 static const struct {
     const char *image, *entry;
-    int smem_bytes;
+    int smem_bytes; /* dynamic, at most */
 } KERNELS[XG_SPLIT_KERNELS] = {
-    [XG_SPLIT_ROWS_FP16] = {"split_sm90", "xg_split_fp16_sm90_rows", 0},
-    [XG_SPLIT_ROWS_BF16] = {"split_sm90", "xg_split_bf16_sm90_rows", 0},
-    [XG_SPLIT_STRIP_FP16] = {"split_sm90", "xg_split_fp16_sm90_strip16", 0},
-    [XG_SPLIT_STRIP_BF16] = {"split_sm90", "xg_split_bf16_sm90_strip16", 0},
-    [XG_SPLIT_PRODUCT_FP16] = {"sgemm_fp16x3_sm90", "xg_sgemm_fp16x3_sm90_128x192x32", 205904},
-    [XG_SPLIT_PRODUCT_BF16] = {"sgemm_bf16x6_sm90", "xg_sgemm_bf16x6_sm90_128x192x32", 185392},
+    [XG_SPLIT_ROWS_HELD4] = {FILE_SPLIT, "xg_split_fp16_sm90_held4", 0},
+    [XG_SPLIT_ROWS_HELD8] = {FILE_SPLIT, "xg_split_fp16_sm90_held8", 0},
+    [XG_SPLIT_ROWS_FP16] = {FILE_SPLIT, "xg_split_fp16_sm90_rows", 0},
+    [XG_SPLIT_ROWS_BF16] = {FILE_SPLIT, "xg_split_bf16_sm90_rows", 0},
+    [XG_SPLIT_STRIP_FP16] = {FILE_SPLIT, "xg_split_fp16_sm90_strip", 0},
+    [XG_SPLIT_SEGMENTS_FP16] = {FILE_SPLIT, "xg_split_fp16_sm90_segments", SEGMENT_BYTES},
+    [XG_SPLIT_SEGMENTS_BF16] = {FILE_SPLIT, "xg_split_bf16_sm90_segments", SEGMENT_BYTES},
     [XG_SPLIT_PRODUCT_FFMA] = {"split_ffma_sm90", "xg_split_ffma_sm90_64x64x16", 0},
+    [XG_SPLIT_PRODUCT_FP16] = {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x192x32", PRODUCT_SMEM_BYTES},
+    {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x176x32", PRODUCT_SMEM_BYTES},
+    {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x128x32", PRODUCT_SMEM_BYTES},
+    [XG_SPLIT_PRODUCT_BF16] = {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x192x32", PRODUCT_SMEM_BYTES},
+    {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x176x32", PRODUCT_SMEM_BYTES},
+    {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x128x32", PRODUCT_SMEM_BYTES},
 };
 
 static const char ENCODE[] = "cuTensorMapEncodeTiled";
@@ -83,9 +93,8 @@ enum xg_status xg_split_open(struct xg_dev *dev, struct xg_split *split)
     return XG_OK;
 }
 
-static enum xg_status launch(const struct xg_split *split, enum xg_split_kernel kernel,
-                             int64_t blocks, int threads, int smem_bytes, void *args,
-                             CUstream stream)
+static enum xg_status launch(const struct xg_split *split, int kernel, int64_t blocks, int threads,
+                             int smem_bytes, void *args, CUstream stream)
 {
     void *parameters[] = {args};
     return XG_DRV(&split->dev->drv, cuLaunchKernel, split->functions[kernel], (unsigned)blocks, 1,
@@ -97,7 +106,7 @@ static enum xg_status launch(const struct xg_split *split, enum xg_split_kernel 
 
 static int64_t padded_k(int64_t k)
 {
-    return xg_round_up(k, XG_SPLIT_CHUNK);
+    return xg_round_up(k, XG_SPLIT_BLOCK);
 }
 
 static size_t piece_bytes(const struct form *form, int64_t rows, int64_t k)
@@ -159,6 +168,34 @@ static int32_t panels(const struct xg_split_range *range)
 /* --- The split
  * ------------------------------------------------------------------------------------ */
 
+/* Rows contiguous along k: held in registers by some warps each, or read twice by one warp. */
+static enum xg_status split_along_k(const struct xg_split *split, const struct form *form,
+                                    struct xg_split_args *args, CUstream stream)
+{
+    enum xg_split_kernel kernel = form->rows;
+    args->lanes = WARP;
+    if (form == &FP16 && args->k <= 2 * HELD_ELEMS * SPLIT_THREADS) {
+        kernel = args->k <= HELD_ELEMS * SPLIT_THREADS ? XG_SPLIT_ROWS_HELD4 : XG_SPLIT_ROWS_HELD8;
+        while (args->lanes < SPLIT_THREADS && args->lanes * HELD_ELEMS < args->k)
+            args->lanes *= 2;
+    }
+    int64_t blocks = xg_ceil_div(args->rows, SPLIT_THREADS / args->lanes);
+    return launch(split, kernel, blocks, SPLIT_THREADS, 0, args, stream);
+}
+
+/* Rows contiguous across: a strip of them held by the blocks of a cluster, or read twice by one. */
+static enum xg_status split_across(const struct xg_split *split, const struct form *form,
+                                   struct xg_split_args *args, CUstream stream)
+{
+    int64_t strips = xg_ceil_div(args->rows, STRIP_ROWS), depth = padded_k(args->k);
+    if (form == &FP16 && depth > SEGMENTS * SEGMENT_DEPTH_MAX)
+        return launch(split, XG_SPLIT_STRIP_FP16, strips, SPLIT_THREADS, 0, args, stream);
+    args->lanes = (int32_t)xg_max_i64(SEGMENTS, xg_ceil_div(depth, SEGMENT_DEPTH_MAX));
+    args->depth = (int32_t)xg_round_up(xg_ceil_div(depth, args->lanes), XG_SPLIT_BLOCK);
+    return launch(split, form->segments, strips * args->lanes, SPLIT_THREADS,
+                  args->depth * SEGMENT_STRIDE * (int)sizeof(float), args, stream);
+}
+
 /* One panel, or in BF16 all panels of a range. */
 static enum xg_status split_rows(const struct xg_split *split, const struct form *form,
                                  const struct xg_split_range *range,
@@ -176,9 +213,8 @@ static enum xg_status split_rows(const struct xg_split *split, const struct form
         .k = range->operand->k,
         .pair = *pair,
     };
-    int64_t blocks = xg_ceil_div(range->rows, source->along_k ? ROWS_A_BLOCK : STRIP_ROWS);
-    return launch(split, source->along_k ? form->rows : form->strip, blocks, SPLIT_THREADS, 0,
-                  &args, stream);
+    return source->along_k ? split_along_k(split, form, &args, stream)
+                           : split_across(split, form, &args, stream);
 }
 
 enum xg_status xg_split_panels(const struct xg_split *split, const struct xg_split_range *range,
@@ -224,15 +260,17 @@ static enum xg_status multiply(const struct xg_split *split, const struct form *
                                const struct xg_split_range *a, const struct xg_split_range *b,
                                struct xg_split_product_args *args, CUstream stream)
 {
+    int choice = xg_tensor_width(&split->dev->facts, args->m, args->n);
+    int width = xg_tensor_widths[choice];
     enum xg_status status = describe(split, form, a, BLOCK_M, &args->a);
     if (status == XG_OK)
-        status = describe(split, form, b, BLOCK_N / CLUSTER, &args->b);
+        status = describe(split, form, b, width / CLUSTER, &args->b);
     if (status != XG_OK)
         return status;
-    int64_t tiles = xg_ceil_div(args->m, CLUSTER * BLOCK_M) * xg_ceil_div(args->n, BLOCK_N);
+    int64_t tiles = xg_ceil_div(args->m, CLUSTER * BLOCK_M) * xg_ceil_div(args->n, width);
     int64_t clusters = xg_min_i64(tiles, split->dev->facts.sm_count / CLUSTER);
-    return launch(split, form->product, clusters * CLUSTER, PRODUCT_THREADS, form->smem_bytes, args,
-                  stream);
+    return launch(split, (int)form->product + choice, clusters * CLUSTER, PRODUCT_THREADS,
+                  PRODUCT_SMEM_BYTES, args, stream);
 }
 
 static enum xg_status multiply_ffma(const struct xg_split *split, const struct xg_split_range *a,

@@ -6,6 +6,7 @@
 #include "../kernels/kabi.h"
 #include "../kernels/split_kabi.h"
 #include "dev.h"
+#include "tensor.h"
 
 /*
  * A product takes four steps on one device, all enqueued without waiting for any:
@@ -21,14 +22,17 @@
  */
 
 enum xg_split_kernel {
+    XG_SPLIT_ROWS_HELD4,
+    XG_SPLIT_ROWS_HELD8,
     XG_SPLIT_ROWS_FP16,
     XG_SPLIT_ROWS_BF16,
     XG_SPLIT_STRIP_FP16,
-    XG_SPLIT_STRIP_BF16,
-    XG_SPLIT_PRODUCT_FP16,
-    XG_SPLIT_PRODUCT_BF16,
+    XG_SPLIT_SEGMENTS_FP16,
+    XG_SPLIT_SEGMENTS_BF16,
     XG_SPLIT_PRODUCT_FFMA,
-    XG_SPLIT_KERNELS
+    XG_SPLIT_PRODUCT_FP16, /* one a width of tile */
+    XG_SPLIT_PRODUCT_BF16 = XG_SPLIT_PRODUCT_FP16 + XG_TENSOR_WIDTHS,
+    XG_SPLIT_KERNELS = XG_SPLIT_PRODUCT_BF16 + XG_TENSOR_WIDTHS
 };
 
 struct xg_split {

@@ -19,8 +19,12 @@ done
 [ -n "$tool" ] || { echo "skipped: no compute-sanitizer" >&2; exit 77; }
 
 # libtool's wrapper is a shell script; the sanitizer wants the program.
-program=$builddir/tests/gpu_kernels
-[ -x "$builddir/tests/.libs/gpu_kernels" ] && program=$builddir/tests/.libs/gpu_kernels
+program_of() {
+    program=$builddir/tests/$1
+    [ -x "$builddir/tests/.libs/$1" ] && program=$builddir/tests/.libs/$1
+}
+
+program_of gpu_kernels
 "$program" --short --row coalesced >/dev/null 2>&1
 status=$?
 [ $status -eq 77 ] && skip "no GPU"
@@ -29,13 +33,16 @@ status=$?
 failed=0
 log=gpu_sanitizer.$$
 trap 'rm -f "$log"' EXIT
-for check in memcheck racecheck; do
-    if "$tool" --tool "$check" --error-exitcode 9 "$program" --short --seed 1 >"$log" 2>&1; then
-        echo "$check: clean"
-    else
-        echo "$check: FAILED" >&2
-        head -60 "$log" >&2
-        failed=1
-    fi
+for name in gpu_kernels gpu_split; do
+    program_of "$name"
+    for check in memcheck racecheck; do
+        if "$tool" --tool "$check" --error-exitcode 9 "$program" --short >"$log" 2>&1; then
+            echo "$name, $check: clean"
+        else
+            echo "$name, $check: FAILED" >&2
+            head -60 "$log" >&2
+            failed=1
+        fi
+    done
 done
 exit $failed
