@@ -209,25 +209,10 @@ static enum xg_status launch(const struct xg_kernel *row, const struct resident 
 
 const struct xg_kernel *resident_row(const struct resident *r, enum xg_math math)
 {
-    int64_t m = r->call.m, n = r->call.n, k = r->call.k;
-    const struct xg_kernel *row = xg_select(&dev->facts, math, NULL, m, n, k);
-    if (!row || launch(row, r, 0) == XG_OK)
-        return row;
-    const struct xg_kernel *best = NULL;
-    double best_cycles = 0.0;
-    for (row = xg_kernel_table; row < xg_kernel_table + xg_kernel_count; row++) {
-        if (row->flags & XG_KERNEL_CUBLAS || !xg_select_serves(row, &dev->facts, m, n, k))
-            continue;
-        double cycles = xg_select_cycles(row, &dev->facts, m, n, k);
-        if ((!best || cycles < best_cycles) && launch(row, r, 0) == XG_OK) {
-            best = row;
-            best_cycles = cycles;
-        }
-    }
-    return best;
+    struct xg_device_facts facts = dev->facts;
+    facts.unaligned = r->call.lda % 4 || r->call.ldb % 4 || r->call.ldc % 4;
+    return xg_select(&facts, math, NULL, r->call.m, r->call.n, r->call.k);
 }
-
-/* --- Measuring ----------------------------------------------------------------------------- */
 
 /* Seconds of `runs` launches in a row, by the device's clock. */
 static double time_runs(const struct xg_kernel *row, const struct resident *r, int runs)

@@ -32,8 +32,8 @@ void resident_create(struct resident *r, const struct shape *shape, int64_t ld_m
                      uint64_t *seed);
 void resident_destroy(struct resident *r);
 
-/* The row that selection takes under this arithmetic; where it declines the operands (for their
- * alignment), the one that does not of the least predicted cycles. NULL: there is none. */
+/* The row that selection takes under this arithmetic, for operands that are aligned or not. NULL:
+ * there is none. */
 const struct xg_kernel *resident_row(const struct resident *r, enum xg_math math);
 
 /* What was measured of one row. */

@@ -12,7 +12,8 @@
  * needed: any strides in one entry, and few registers, count for more than its rate.
  *
  * Blocks walk over the tiles, so that a launch in vain costs a wave of blocks and no more.
- * 64x64x16, 4x4 results a thread: 2 LDS.128 feed 16 FFMA, at most half of the FFMA peak.
+ * 64x64x16, 4x4 results a thread: 2 LDS.128 feed 16 FFMA, at most half of the FFMA peak. Each tile
+ * of k is summed apart and then added, so that the error grows with k/16 and not with k.
  */
 
 #ifdef XG_SPLIT_HERE
@@ -45,6 +46,7 @@ static __device__ __forceinline__ void multiply_tile(const struct xg_sgemm_args 
         load_tile(a, op_a.data, op_a.row_stride, op_a.col_stride, tile.row, tile.rows, k, depth);
         load_tile(b, op_b.data, op_b.col_stride, op_b.row_stride, tile.col, tile.cols, k, depth);
         __syncthreads();
+        float part[4][4] = {};
 #pragma unroll
         for (int p = 0; p < DEPTH; p++) {
             const float4 x = *(const float4 *)&a[p][row], y = *(const float4 *)&b[p][col];
@@ -53,8 +55,13 @@ static __device__ __forceinline__ void multiply_tile(const struct xg_sgemm_args 
             for (int i = 0; i < 4; i++)
 #pragma unroll
                 for (int j = 0; j < 4; j++)
-                    sum[i][j] = fmaf(left[i], right[j], sum[i][j]);
+                    part[i][j] = fmaf(left[i], right[j], part[i][j]);
         }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                sum[i][j] += part[i][j];
     }
 #pragma unroll
     for (int i = 0; i < 4; i++)

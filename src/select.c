@@ -38,8 +38,12 @@ static const double CLUSTER_SHARE = 120.0 / 132.0;
 /* Multiprocessors of the device that the figures above were measured on. */
 static const double REFERENCE_SMS = 132.0;
 
-/* The least depth at which pieces are worth looking at. */
+/*
+ * The least depth at which pieces are worth looking at, and how much faster they must be predicted
+ * to be: of narrow products that are not deep the prediction is up to a half too short.
+ */
 enum { PIECES_DEPTH_MIN = 128 };
+static const double PIECES_MARGIN = 1.3;
 
 const struct xg_kernel *xg_select_find(const char *name)
 {
@@ -58,7 +62,7 @@ bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts 
         return facts->pieces && facts->images && k >= PIECES_DEPTH_MIN;
     if (!facts->images || facts->sm < row->sm_min || facts->smem_block_bytes < row->smem_bytes)
         return false;
-    if (row->flags & XG_KERNEL_SLICES)
+    if (row->flags & XG_KERNEL_SLICES || (facts->unaligned && row->flags & XG_KERNEL_VEC4))
         return false;
     if ((row->flags & XG_KERNEL_VECTOR) && !(row->bm == 1 ? m == 1 : n == 1))
         return false;
@@ -244,6 +248,8 @@ const struct xg_kernel *xg_select(const struct xg_device_facts *facts, enum xg_m
             continue;
         }
         double cycles = xg_select_cycles(row, facts, m, n, k);
+        if (row->flags & XG_KERNEL_PIECES)
+            cycles *= PIECES_MARGIN;
         if (!best || cycles < best_cycles) {
             best = row;
             best_cycles = cycles;

@@ -16,6 +16,7 @@ struct xg_device_facts {
     bool cublas;          /* cuBLAS could be loaded; false until it is asked for */
     bool pieces;          /* operands can be split, and their pieces multiplied (split.h) */
     size_t scratch_bytes; /* that slices of k may ask of a launch (kabi.h); 0: none */
+    bool unaligned;       /* operands are not as XG_KERNEL_VEC4 asks: the pipeline's always are */
 };
 
 /* An SM multiplies and adds this many FP32 numbers a cycle, from sm_80 on (64 on sm_75: all rows

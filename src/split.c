@@ -333,33 +333,62 @@ enum xg_status xg_split_product(const struct xg_split *split, const struct xg_sp
 /* --- Operands in device memory
  * --------------------------------------------------------------------- */
 
-size_t xg_split_sgemm_bytes(int64_t m, int64_t n, int64_t k)
+/*
+ * Deeper products are made of slices: the sum of their sums is more exact than one sum as long, and
+ * within them the split reads each number once.
+ */
+enum { SLICE_DEPTH = 8192 };
+
+static int64_t slice_depth(int64_t k)
 {
-    return xg_split_operand_bytes(m, k, m) + xg_split_operand_bytes(n, k, n);
+    return xg_min_i64(k, SLICE_DEPTH);
 }
 
-enum xg_status xg_split_sgemm(const struct xg_split *split, const struct xg_sgemm_args *args,
-                              CUdeviceptr scratch, CUstream stream)
+size_t xg_split_sgemm_bytes(int64_t m, int64_t n, int64_t k)
+{
+    return xg_split_operand_bytes(m, slice_depth(k), m) +
+           xg_split_operand_bytes(n, slice_depth(k), n);
+}
+
+/* C = alpha * A * B + beta * C for `depth` of k from `at` on. */
+static enum xg_status multiply_slice(const struct xg_split *split, const struct xg_sgemm_args *args,
+                                     int64_t at, int64_t depth, float beta, CUdeviceptr scratch,
+                                     CUstream stream)
 {
     struct xg_split_operand a_operand, b_operand;
-    xg_split_operand_init(&a_operand, scratch, args->m, args->k, args->m);
-    xg_split_operand_init(&b_operand, scratch + xg_split_operand_bytes(args->m, args->k, args->m),
-                          args->n, args->k, args->n);
+    xg_split_operand_init(&a_operand, scratch, args->m, depth, args->m);
+    xg_split_operand_init(&b_operand, scratch + xg_split_operand_bytes(args->m, depth, args->m),
+                          args->n, depth, args->n);
+    size_t a_elems = (size_t)(args->transa ? at * args->lda : at);
+    size_t b_elems = (size_t)(args->transb ? at : at * args->ldb);
     struct xg_split_range a = {
         .operand = &a_operand,
-        .source = {.data = args->a, .ld = args->lda, .along_k = !args->transa},
+        .source = {.data = args->a + a_elems * sizeof(float),
+                   .ld = args->lda,
+                   .along_k = !args->transa},
         .rows = args->m,
     };
     struct xg_split_range b = {
         .operand = &b_operand,
-        .source = {.data = args->b, .ld = args->ldb, .along_k = args->transb},
+        .source = {.data = args->b + b_elems * sizeof(float),
+                   .ld = args->ldb,
+                   .along_k = args->transb},
         .rows = args->n,
     };
     enum xg_status status = xg_split_panels(split, &a, stream);
     if (status == XG_OK)
         status = xg_split_panels(split, &b, stream);
     if (status == XG_OK)
-        status =
-            xg_split_product(split, &a, &b, args->c, args->ldc, args->alpha, args->beta, stream);
+        status = xg_split_product(split, &a, &b, args->c, args->ldc, args->alpha, beta, stream);
+    return status;
+}
+
+enum xg_status xg_split_sgemm(const struct xg_split *split, const struct xg_sgemm_args *args,
+                              CUdeviceptr scratch, CUstream stream)
+{
+    enum xg_status status = XG_OK;
+    for (int64_t at = 0; at < args->k && status == XG_OK; at += SLICE_DEPTH)
+        status = multiply_slice(split, args, at, slice_depth(args->k - at),
+                                at == 0 ? args->beta : 1.0f, scratch, stream);
     return status;
 }

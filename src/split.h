@@ -101,7 +101,8 @@ enum xg_status xg_split_product(const struct xg_split *split, const struct xg_sp
                                 const struct xg_split_range *b, CUdeviceptr c, int64_t ldc,
                                 float alpha, float beta, CUstream stream);
 
-/* All of it for operands in device memory, with scratch memory (256-byte aligned) of this size. */
+/* All of it, in slices of k where it is deep, for operands in device memory, with scratch memory
+ * (256-byte aligned) of this size. */
 size_t xg_split_sgemm_bytes(int64_t m, int64_t n, int64_t k);
 enum xg_status xg_split_sgemm(const struct xg_split *split, const struct xg_sgemm_args *args,
                               CUdeviceptr scratch, CUstream stream);

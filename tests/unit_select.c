@@ -124,6 +124,21 @@ static void test_ranking(void)
     XT_CHECK(skinny->bm < 128, "16,4096,4096: %s computes eight times the rows", skinny->name);
 }
 
+/* Operands of any alignment get a row that takes them, under every arithmetic. */
+static void test_unaligned(void)
+{
+    static const enum xg_math maths[] = {XG_MATH_STRICT, XG_MATH_ACCURATE, XG_MATH_TF32};
+    struct xg_device_facts facts = H200;
+    facts.unaligned = facts.pieces = true;
+    for (int64_t size = 1; size <= 16384; size *= 2)
+        for (int i = 0; i < 3; i++) {
+            const struct xg_kernel *row = xg_select(&facts, maths[i], NULL, size, size, size);
+            XT_CHECK(row && !(row->flags & XG_KERNEL_VEC4), "%ld", (long)size);
+            XT_CHECK(i > 0 || !(row->flags & XG_KERNEL_PIECES), "%ld: %s is not strict", (long)size,
+                     row->name);
+        }
+}
+
 /* What the launcher relies on: slices that exist, a scratch that is large enough, and no cluster
  * where there are none; and the same split again. */
 static void test_slices(void)
@@ -192,6 +207,7 @@ int main(void)
     test_coverage();
     test_ranking();
     test_slices();
+    test_unaligned();
     test_no_kernel();
     return xt_done();
 }
