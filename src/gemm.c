@@ -67,7 +67,8 @@ static double macs_per_s(const struct xg_dev *dev, const struct xg_sgemm *call, 
 }
 
 /*
- * Plans and reserves; where the device has less memory than its budget said, in smaller tiles.
+ * Plans and reserves; where the device has less memory than its budget said, without pieces, and
+ * then in smaller tiles.
  * Where the same call must give the same bits the plan depends on nothing that changes:
  * dev->plan_bytes.
  */
@@ -80,18 +81,23 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_sgemm *call,
         .row_bytes = XG_BELT_BLOCK_BYTES,
         .macs_per_s = macs_per_s(lane->dev, call, math, kernel_name),
     };
+    bool pieces = true;
     for (bool refused = false;; refused = true) {
         enum xg_status status = xg_plan_init(plan, call, &limits);
         if (status != XG_OK)
             return refused && status == XG_DECLINED ? XG_ERR_NOMEM : status;
-        size_t bytes;
-        *splits = xg_product_splits(lane->dev, call, plan, math, kernel_name, limits.device_bytes,
-                                    &bytes);
-        status = xg_lane_reserve(lane, plan, *splits ? bytes : plan->device_bytes);
+        size_t bytes = plan->device_bytes, piece_bytes;
+        *splits = pieces && xg_product_splits(lane->dev, call, plan, math, kernel_name,
+                                              limits.device_bytes, &piece_bytes);
+        if (*splits)
+            bytes = piece_bytes;
+        status = xg_lane_reserve(lane, plan, bytes);
         if (status == XG_OK)
             return XG_OK;
-        bool room = lane->memory.bytes >= plan->device_bytes; /* something else was refused */
-        limits.device_bytes = plan->device_bytes / 2;
+        bool room = lane->memory.bytes >= bytes; /* something else was refused */
+        if (!*splits)
+            limits.device_bytes = plan->device_bytes / 2;
+        pieces = false;
         xg_plan_fini(plan);
         if (status != XG_ERR_NOMEM || room || fixed_bytes)
             return status;
