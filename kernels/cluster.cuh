@@ -4,8 +4,8 @@
 #define XG_CLUSTER_CUH
 
 /*
- * The launcher makes clusters only on devices that have them. Elsewhere this code is compiled and
- * never reached, and a cluster is one block.
+ * The launcher makes clusters only on devices that have them. Code for older ones (PTX of an older
+ * architecture on a newer device) ends the launch: sums would be missing from C.
  */
 
 /* Every block of the cluster arrives; what each wrote to shared memory before, all may read. */
@@ -35,6 +35,8 @@ static __device__ __forceinline__ float4 xg_cluster_load4(unsigned address)
     asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
                  : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
                  : "r"(address));
+#else
+    asm volatile("trap;");
 #endif
     return value;
 }

@@ -323,6 +323,8 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
     } else {
         xg_store_quads<L, true>(args, sum, row, col);
     }
+#else
+    asm volatile("trap;"); /* PTX of an older architecture on a newer device */
 #endif
 }
 

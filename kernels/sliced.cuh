@@ -70,6 +70,8 @@ static __device__ __forceinline__ void copy_async16(unsigned to, const float *fr
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
                  "l"(__cvta_generic_to_global(from)), "r"(bytes)
                  : "memory");
+#else
+    asm volatile("trap;"); /* PTX of an older architecture on a newer device */
 #endif
 }
 
@@ -79,6 +81,8 @@ static __device__ __forceinline__ void copy_async4(unsigned to, const float *fro
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to),
                  "l"(__cvta_generic_to_global(from)), "r"(read ? 4 : 0)
                  : "memory");
+#else
+    asm volatile("trap;");
 #endif
 }
 

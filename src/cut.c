@@ -43,9 +43,10 @@ static enum xg_cut_kind choose_kind(const struct xg_sgemm *call, int64_t row_ele
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
     double up = k * (m + n), down = m * n;
     bool slices_are_rows = m > n ? call->transa : !call->transb; /* of the larger operand */
-    int64_t row = xg_max_i64(call->n, xg_max_i64(call->m, call->k));
-    if (slices_are_rows && down < SLICES_C_SHARE * up)
+    int64_t row = xg_max_i64(call->n, call->m);
+    if (slices_are_rows && down < SLICES_C_SHARE * up && row <= row_elems)
         return XG_CUT_SLICES;
+    row = xg_max_i64(row, call->k);
     double arithmetic_s = m * n * k / (macs_per_s > 0 ? macs_per_s : MACS_PER_S);
     if (arithmetic_s > LINE_SHARE * fmax(up, down) / FLOATS_PER_S || row > row_elems)
         return XG_CUT_GRID;

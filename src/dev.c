@@ -152,6 +152,10 @@ enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)
     status = set_budget(dev, conf);
     if (status == XG_OK && wants_cublas(dev, conf))
         dev->facts.cublas = xg_cublas_present(dev);
+    /* A build for other architectures lacks these kernels, and selection must know it. */
+    const struct xg_split *split;
+    if (dev->facts.pieces && conf->math != XG_MATH_STRICT)
+        dev->facts.pieces = status == XG_OK && xg_dev_split(dev, &split) == XG_OK;
     xg_dev_leave(dev);
     if (status != XG_OK)
         goto destroy;

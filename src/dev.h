@@ -49,7 +49,8 @@ void xg_dev_destroy(struct xg_dev *dev);
 
 /*
  * The kernels that split operands and multiply pieces, opened at the first call; the context must
- * be current. *out is set only on XG_OK and lives as long as the device. See xg_split_open.
+ * be current. *out is NULL unless XG_OK is returned, and lives as long as the device. See
+ * xg_split_open.
  */
 enum xg_status xg_dev_split(struct xg_dev *dev, const struct xg_split **out);
 

@@ -94,7 +94,8 @@ enum xg_status xg_split_panels(const struct xg_split *split, const struct xg_spl
  * C = alpha * A * B + beta * C for the ranges of both operands; C on the device, row-major, as
  * large as the ranges, beta 0: never read. The panels must have been split by then, and their FP32
  * numbers must still be there. Where BF16 pieces are needed they are written, the same whichever
- * product needs them: products that share panels must follow each other in one stream.
+ * product needs them: products that share panels may run at once, for each writes all bytes that it
+ * reads, and all write the same ones.
  * XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
  */
 enum xg_status xg_split_product(const struct xg_split *split, const struct xg_split_range *a,

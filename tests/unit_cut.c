@@ -51,7 +51,18 @@ static int64_t log_random(uint64_t *state, int bits)
 /* Whatever the shape: panels inside it, rows that fit, and no more than two times the size. */
 static void check_panels(void)
 {
+    static const int64_t wide[][3] = {
+        {1, 2000000, 64}, {6, 1668634, 5058}, {1264502, 4, 4927}, {1, ROW_ELEMS + 1, 17}};
     uint64_t state = 7;
+    for (int turn = 0; turn < 16; turn++) {
+        const int64_t *w = wide[turn / 4];
+        struct xg_sgemm call = shaped(w[0], w[1], w[2], turn & 1, turn & 2);
+        struct xg_cut cut = xg_cut_choose(&call, ROW_ELEMS, 0);
+        int64_t tm = 0, tn = 0, tk = 0;
+        xg_cut_panels(&cut, &call, ROW_ELEMS, &tm, &tn, &tk);
+        XT_CHECK(tm <= ROW_ELEMS && tn <= ROW_ELEMS && tk <= ROW_ELEMS, "%ld,%ld,%ld", (long)call.m,
+                 (long)call.n, (long)call.k);
+    }
     for (int turn = 0; turn < 20000; turn++) {
         int64_t m = log_random(&state, 22), n = log_random(&state, 22), k = log_random(&state, 22);
         struct xg_sgemm call = shaped(m, n, k, turn & 1, turn & 2);
