@@ -3,43 +3,71 @@
 #ifndef XG_ASYNC_CUH
 #define XG_ASYNC_CUH
 
-/* `skip` writes zeros and reads nothing: the source need not exist. */
+/*
+ * Code for older architectures ends the launch instead (PTX of one on a newer device): the table
+ * says sm_80, but the device alone is asked.
+ *
+ * `skip` writes zeros and reads nothing: the source need not exist. So do bytes that are not
+ * copied. A predicate and a size come to different instructions around the copy: each kernel has
+ * the one that it was measured with.
+ */
+#if __CUDA_ARCH__ >= 800
+#define XG_ASYNC(...) asm volatile(__VA_ARGS__)
+#else
+#define XG_ASYNC(...) asm volatile("trap;")
+#endif
 
 /* 16 bytes, both sides 16-byte aligned. `to`: an address in shared memory. */
 static __device__ __forceinline__ void xg_async_copy16(unsigned to, const float *from, bool skip)
 {
-    asm volatile("{\n"
-                 "    .reg .pred skip;\n"
-                 "    setp.ne.b32 skip, %2, 0;\n"
-                 "    cp.async.cg.shared.global [%0], [%1], 16, skip;\n"
-                 "}" ::"r"(to),
-                 "l"(__cvta_generic_to_global(from)), "r"((int)skip)
-                 : "memory");
+    XG_ASYNC("{\n"
+             "    .reg .pred skip;\n"
+             "    setp.ne.b32 skip, %2, 0;\n"
+             "    cp.async.cg.shared.global [%0], [%1], 16, skip;\n"
+             "}" ::"r"(to),
+             "l"(__cvta_generic_to_global(from)), "r"((int)skip)
+             : "memory");
 }
 
 /* 4 bytes, both sides 4-byte aligned. */
 static __device__ __forceinline__ void xg_async_copy4(unsigned to, const float *from, bool skip)
 {
-    asm volatile("{\n"
-                 "    .reg .pred skip;\n"
-                 "    setp.ne.b32 skip, %2, 0;\n"
-                 "    cp.async.ca.shared.global [%0], [%1], 4, skip;\n"
-                 "}" ::"r"(to),
-                 "l"(__cvta_generic_to_global(from)), "r"((int)skip)
-                 : "memory");
+    XG_ASYNC("{\n"
+             "    .reg .pred skip;\n"
+             "    setp.ne.b32 skip, %2, 0;\n"
+             "    cp.async.ca.shared.global [%0], [%1], 4, skip;\n"
+             "}" ::"r"(to),
+             "l"(__cvta_generic_to_global(from)), "r"((int)skip)
+             : "memory");
+}
+
+/* The first `bytes` of 16, both sides 16-byte aligned. */
+static __device__ __forceinline__ void xg_async_copy_part(unsigned to, const float *from, int bytes)
+{
+    XG_ASYNC("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
+             "l"(__cvta_generic_to_global(from)), "r"(bytes)
+             : "memory");
+}
+
+/* 4 bytes, or zeros unless `read`. */
+static __device__ __forceinline__ void xg_async_copy4_if(unsigned to, const float *from, bool read)
+{
+    XG_ASYNC("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to),
+             "l"(__cvta_generic_to_global(from)), "r"(read ? 4 : 0)
+             : "memory");
 }
 
 /* The copies since the last commit are one group. */
 static __device__ __forceinline__ void xg_async_commit(void)
 {
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    XG_ASYNC("cp.async.commit_group;" ::: "memory");
 }
 
 /* Waits until all of this thread's groups but the newest PENDING have arrived. */
 template <int PENDING>
 static __device__ __forceinline__ void xg_async_wait(void)
 {
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+    XG_ASYNC("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
 /* Reads 16 bytes of shared memory, 16-byte aligned. */

@@ -26,6 +26,7 @@
  * i ^ 2 their column of B: the fewest passes for 128-bit shared loads (sgemm_vectorized_sm75.cu).
  */
 
+#include "async.cuh"
 #include "cluster.cuh"
 #include "ptx.cuh"
 #include "target.cuh"
@@ -63,44 +64,6 @@ struct sliced_shape {
     };
     static_assert(LANES_M * LANES_N == 32 && BK % 8 == 0 && BK % WARPS_K == 0, "whole warps");
 };
-
-static __device__ __forceinline__ void copy_async16(unsigned to, const float *from, int bytes)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
-                 "l"(__cvta_generic_to_global(from)), "r"(bytes)
-                 : "memory");
-#else
-    asm volatile("trap;"); /* PTX of an older architecture on a newer device */
-#endif
-}
-
-static __device__ __forceinline__ void copy_async4(unsigned to, const float *from, bool read)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to),
-                 "l"(__cvta_generic_to_global(from)), "r"(read ? 4 : 0)
-                 : "memory");
-#else
-    asm volatile("trap;");
-#endif
-}
-
-static __device__ __forceinline__ void copy_commit(void)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-/* Waits until at most PENDING of the groups committed last are under way. */
-template <int PENDING>
-static __device__ __forceinline__ void copy_wait(void)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-#endif
-}
 
 /*
  * One thread's share in bringing an operand's (EXTENT,BK) tile to shared memory, where it lies as
@@ -153,8 +116,8 @@ struct sliced_copier {
 #pragma unroll
                 for (int p = 0; p < BK; p += STEP)
                     if (BK % STEP == 0 || k + p < BK)
-                        copy_async4(stage + (p * STRIDE + i * APART) * (int)sizeof(float), at + p,
-                                    i * APART < x_left && p < depth);
+                        xg_async_copy4_if(stage + (p * STRIDE + i * APART) * (int)sizeof(float),
+                                          at + p, i * APART < x_left && p < depth);
                 at += APART * ld;
             }
             from += BK;
@@ -165,8 +128,8 @@ struct sliced_copier {
 #pragma unroll
             for (int p = 0; p < BK; p += STEP) {
                 if (BK % STEP == 0 || k + p < BK)
-                    copy_async16(stage + p * STRIDE * (int)sizeof(float), at,
-                                 p < depth ? bytes : 0);
+                    xg_async_copy_part(stage + p * STRIDE * (int)sizeof(float), at,
+                                       p < depth ? bytes : 0);
                 at += STEP * ld;
             }
             from += BK * ld;
@@ -176,8 +139,8 @@ struct sliced_copier {
 #pragma unroll 4
             for (int p = 0; p < BK; p += STEP) {
                 if (BK % STEP == 0 || k + p < BK)
-                    copy_async4(stage + p * STRIDE * (int)sizeof(float), at,
-                                x_left > 0 && p < depth);
+                    xg_async_copy4_if(stage + p * STRIDE * (int)sizeof(float), at,
+                                      x_left > 0 && p < depth);
                 at += STEP * ld;
             }
             from += BK * ld;
@@ -326,7 +289,7 @@ static __device__ __forceinline__ void multiply_slice(const struct xg_sgemm_args
             a_copier.fetch(to, depth);
             b_copier.fetch(to + BK * SHAPE::STRIDE_A * 4, depth);
         }
-        copy_commit();
+        xg_async_commit();
         ahead++;
         to += STAGE_BYTES;
     }
@@ -334,7 +297,7 @@ static __device__ __forceinline__ void multiply_slice(const struct xg_sgemm_args
     float sum[SHAPE::QUADS_M * 4][SHAPE::QUADS_N * 4] = {};
     int at = 0;
     for (unsigned left = count; left > 0; left--) {
-        copy_wait<STAGES - 2>();
+        xg_async_wait<STAGES - 2>();
         /* The stage is there for all, and all are done with the one that is filled next. */
         __syncthreads();
         if (left >= STAGES) {
@@ -342,7 +305,7 @@ static __device__ __forceinline__ void multiply_slice(const struct xg_sgemm_args
             a_copier.fetch(to, depth);
             b_copier.fetch(to + BK * SHAPE::STRIDE_A * 4, depth);
         }
-        copy_commit();
+        xg_async_commit();
         to = to == base + (STAGES - 1) * STAGE_BYTES ? base : to + STAGE_BYTES;
         multiply_stage<SHAPE>(sum, a_read + at, b_read + at);
         at = at == (STAGES - 1) * SHAPE::STAGE ? 0 : at + SHAPE::STAGE;
