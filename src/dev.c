@@ -38,7 +38,6 @@ static enum xg_status read_facts(struct xg_dev *dev)
     facts->sm = 10 * major + minor;
     for (size_t i = 0; i < xg_image_count; i++)
         facts->images |= xg_image_table[i].begin != xg_image_table[i].end;
-    facts->pieces = xg_split_serves(dev);
     return XG_DRV(&dev->drv, cuDeviceGetName, dev->name, (int)sizeof dev->name, dev->device);
 }
 
@@ -123,13 +122,22 @@ static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
            (named && named->flags & XG_KERNEL_CUBLAS);
 }
 
+/* NULL where the device or the driver cannot, and in a build for other architectures alone. */
+static struct xg_split *open_split(struct xg_dev *dev)
+{
+    struct xg_split *split = malloc(sizeof *split);
+    if (split && xg_split_open(dev, split) == XG_OK)
+        return split;
+    free(split);
+    return NULL;
+}
+
 enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)
 {
     struct xg_dev *dev = calloc(1, sizeof *dev);
     if (!dev)
         return XG_ERR_NOMEM;
     pthread_mutex_init(&dev->image_lock, NULL);
-    pthread_mutex_init(&dev->split_lock, NULL);
     dev->modules = calloc(xg_image_count, sizeof *dev->modules);
     dev->functions = calloc(4 * xg_kernel_count, sizeof *dev->functions);
     enum xg_status status = XG_ERR_NOMEM;
@@ -152,10 +160,9 @@ enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)
     status = set_budget(dev, conf);
     if (status == XG_OK && wants_cublas(dev, conf))
         dev->facts.cublas = xg_cublas_present(dev);
-    /* A build for other architectures lacks these kernels, and selection must know it. */
-    const struct xg_split *split;
-    if (dev->facts.pieces && conf->math != XG_MATH_STRICT)
-        dev->facts.pieces = status == XG_OK && xg_dev_split(dev, &split) == XG_OK;
+    if (status == XG_OK && conf->math != XG_MATH_STRICT)
+        dev->split = open_split(dev);
+    dev->facts.pieces = dev->split;
     xg_dev_leave(dev);
     if (status != XG_OK)
         goto destroy;
@@ -193,7 +200,6 @@ void xg_dev_destroy(struct xg_dev *dev)
     }
     xg_drv_close(&dev->drv);
     pthread_mutex_destroy(&dev->image_lock);
-    pthread_mutex_destroy(&dev->split_lock);
     free(dev->split);
     free(dev->modules);
     free(dev->functions);
@@ -211,19 +217,8 @@ void xg_dev_leave(struct xg_dev *dev)
     XG_DRV(&dev->drv, cuCtxPopCurrent, &ours);
 }
 
-enum xg_status xg_dev_split(struct xg_dev *dev, const struct xg_split **out)
+double xg_dev_clock_hz(const struct xg_dev *dev)
 {
-    enum xg_status status = XG_OK;
-    pthread_mutex_lock(&dev->split_lock);
-    if (!dev->split) {
-        struct xg_split *opened = malloc(sizeof *opened);
-        status = opened ? xg_split_open(dev, opened) : XG_ERR_NOMEM;
-        if (status == XG_OK)
-            dev->split = opened;
-        else
-            free(opened);
-    }
-    *out = dev->split;
-    pthread_mutex_unlock(&dev->split_lock);
-    return status;
+    static const double usual_hz = 1.9e9;
+    return dev->plan_bytes == 0 && dev->clock_khz > 0 ? 1e3 * dev->clock_khz : usual_hz;
 }

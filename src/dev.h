@@ -32,8 +32,7 @@ struct xg_dev {
     CUmodule *modules;          /* one an image of xg_image_table; NULL: not loaded yet */
     CUfunction *functions;      /* four a row of xg_kernel_table (nn, nt, tn, tt); NULL: not yet */
     struct xg_cublas *cublas;   /* NULL until a cuBLAS row is launched */
-    struct xg_split *split;     /* NULL until a product is split into pieces */
-    pthread_mutex_t split_lock; /* guards that */
+    struct xg_split *split;     /* splits operands, multiplies pieces; NULL without facts.pieces */
 };
 
 /*
@@ -47,12 +46,8 @@ enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out);
 /* Unloads modules and releases the context. Errors are ignored: the process may be exiting. */
 void xg_dev_destroy(struct xg_dev *dev);
 
-/*
- * The kernels that split operands and multiply pieces, opened at the first call; the context must
- * be current. *out is NULL unless XG_OK is returned, and lives as long as the device. See
- * xg_split_open.
- */
-enum xg_status xg_dev_split(struct xg_dev *dev, const struct xg_split **out);
+/* Cycles a second; where the same call must give the same bits, a figure that nobody can change. */
+double xg_dev_clock_hz(const struct xg_dev *dev);
 
 /* Makes the context current on this thread, keeping the caller's below it; and the reverse. */
 enum xg_status xg_dev_enter(struct xg_dev *dev);

@@ -55,16 +55,11 @@ static int64_t count_done(const struct xg_pipe *pipe, bool *any)
 
 /* --- The product --------------------------------------------------------------------------- */
 
-/* How fast the row that selection takes multiplies and adds, at large sizes. */
-static double macs_per_s(const struct xg_dev *dev, const struct xg_sgemm *call, enum xg_math math,
-                         const char *kernel_name)
+/* How fast the row multiplies and adds, at large sizes. */
+static double macs_per_s(const struct xg_dev *dev, const struct xg_kernel *row)
 {
-    const struct xg_kernel *row =
-        xg_select(&dev->facts, math, kernel_name, call->m, call->n, call->k);
-    bool fixed = dev->plan_bytes > 0; /* the same bits in every run: nothing that may change */
-    double clock_hz = !fixed && dev->clock_khz > 0 ? 1e3 * dev->clock_khz : 1.9e9;
     return (row ? row->efficiency : 1.0) * XG_SELECT_MACS_PER_CYCLE * dev->facts.sm_count *
-           clock_hz;
+           xg_dev_clock_hz(dev);
 }
 
 /*
@@ -73,23 +68,22 @@ static double macs_per_s(const struct xg_dev *dev, const struct xg_sgemm *call, 
  * Where the same call must give the same bits the plan depends on nothing that changes:
  * dev->plan_bytes.
  */
-static enum xg_status prepare(struct xg_lane *lane, const struct xg_sgemm *call, enum xg_math math,
-                              const char *kernel_name, struct xg_plan *plan, bool *splits)
+static enum xg_status prepare(struct xg_lane *lane, const struct xg_product *product,
+                              struct xg_plan *plan, bool *splits)
 {
     size_t fixed_bytes = lane->dev->plan_bytes;
     struct xg_plan_limits limits = {
         .device_bytes = fixed_bytes ? fixed_bytes : xg_mem_dev_available(lane->dev, &lane->memory),
         .row_bytes = XG_BELT_BLOCK_BYTES,
-        .macs_per_s = macs_per_s(lane->dev, call, math, kernel_name),
+        .macs_per_s = macs_per_s(lane->dev, product->whole),
     };
     bool pieces = true;
     for (bool refused = false;; refused = true) {
-        enum xg_status status = xg_plan_init(plan, call, &limits);
+        enum xg_status status = xg_plan_init(plan, product->call, &limits);
         if (status != XG_OK)
             return refused && status == XG_DECLINED ? XG_ERR_NOMEM : status;
         size_t bytes = plan->device_bytes, piece_bytes;
-        *splits = pieces && xg_product_splits(lane->dev, call, plan, math, kernel_name,
-                                              limits.device_bytes, &piece_bytes);
+        *splits = pieces && xg_product_splits(product, limits.device_bytes, &piece_bytes);
         if (*splits)
             bytes = piece_bytes;
         status = xg_lane_reserve(lane, plan, bytes);
@@ -180,18 +174,19 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, en
     struct xg_plan plan = {0};
     enum xg_status status = xg_dev_enter(lane->dev);
     bool entered = status == XG_OK;
-    bool splits = false;
-    if (entered)
-        status = prepare(lane, call, math, kernel_name, &plan, &splits);
-    result->tiles = plan.tile_count;
     struct xg_product product = {
         .dev = lane->dev,
         .call = call,
         .plan = &plan,
         .math = math,
         .kernel_name = kernel_name,
-        .base = lane->memory.ptr,
+        .whole = xg_select(&lane->dev->facts, math, kernel_name, call->m, call->n, call->k),
     };
+    bool splits = false;
+    if (entered)
+        status = prepare(lane, &product, &plan, &splits);
+    result->tiles = plan.tile_count;
+    product.base = lane->memory.ptr; /* it may have moved */
     if (status == XG_OK)
         status = xg_product_init(&product, splits);
     struct xg_pipe pipe = {

@@ -36,11 +36,7 @@ enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_kernel *row
 static enum xg_status launch_pieces(struct xg_dev *dev, const struct xg_sgemm_args *args,
                                     CUstream stream)
 {
-    const struct xg_split *split;
-    if (!args->scratch)
-        return XG_DECLINED;
-    enum xg_status status = xg_dev_split(dev, &split);
-    return status == XG_OK ? xg_split_sgemm(split, args, args->scratch, stream) : status;
+    return args->scratch ? xg_split_sgemm(dev->split, args, args->scratch, stream) : XG_DECLINED;
 }
 
 /* cluster: blocks of one, next to each other in the grid; 1 for none. */

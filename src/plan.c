@@ -74,6 +74,12 @@ struct span {
     int64_t i, rows, j, columns;
 };
 
+static void put_span(struct span *spans, int64_t at, struct span span)
+{
+    if (spans)
+        spans[at] = span;
+}
+
 /*
  * Resident: an L-shaped order. With r row panels of A and s column panels of B there, r * s tiles
  * can be computed, so both operands arrive in step; each new panel opens a strip of C as long as
@@ -85,21 +91,16 @@ static int64_t order_strips(const struct xg_plan *plan, int64_t strip, struct sp
     int64_t mt = plan->mt, nt = plan->nt, count = 0;
     int64_t rows = 0, columns = 0; /* finished: tiles with i < rows and j < columns */
     while (rows < mt || columns < nt) {
-        struct span span = {0, 1, 0, 1};
         if (rows == 0) {
+            put_span(spans, count++, (struct span){0, 1, 0, 1});
             rows = columns = 1;
-            if (spans)
-                spans[count] = span;
-            count++;
         } else if (columns >= nt || (rows < mt && rows * nt <= columns * mt)) {
-            for (int64_t j = 0; j < columns; j += strip, count++)
-                if (spans)
-                    spans[count] = (struct span){rows, 1, j, xg_min_i64(strip, columns - j)};
+            for (int64_t j = 0; j < columns; j += strip)
+                put_span(spans, count++, (struct span){rows, 1, j, xg_min_i64(strip, columns - j)});
             rows++;
         } else {
-            for (int64_t i = 0; i < rows; i += strip, count++)
-                if (spans)
-                    spans[count] = (struct span){i, xg_min_i64(strip, rows - i), columns, 1};
+            for (int64_t i = 0; i < rows; i += strip)
+                put_span(spans, count++, (struct span){i, xg_min_i64(strip, rows - i), columns, 1});
             columns++;
         }
     }

@@ -37,32 +37,31 @@ static size_t operand_bytes(const struct xg_plan *plan, const struct xg_sgemm *c
  * Pieces pay where FP32 arithmetic would take longer than this share of the busier direction of the
  * link: they take several launches a run, which a product bound by the link would wait for.
  */
-static const double LINK_SHARE = 0.8, LINK_BYTES_PER_S = 63e9, CLOCK_HZ = 1.9e9;
+static const double LINK_SHARE = 0.8, LINK_BYTES_PER_S = 63e9;
 
 /* Where the same call must give the same bits (plan_bytes), by figures that no container hides. */
 static bool arithmetic_binds(const struct xg_dev *dev, const struct xg_sgemm *call)
 {
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    bool fixed = dev->plan_bytes > 0;
-    double link = !fixed && dev->link_bytes_per_s > 0 ? dev->link_bytes_per_s : LINK_BYTES_PER_S;
-    double clock_hz = !fixed && dev->clock_khz > 0 ? 1e3 * dev->clock_khz : CLOCK_HZ;
+    bool known = dev->plan_bytes == 0 && dev->link_bytes_per_s > 0;
+    double link = known ? dev->link_bytes_per_s : LINK_BYTES_PER_S;
     const struct xg_kernel *row =
         xg_select(&dev->facts, XG_MATH_STRICT, NULL, call->m, call->n, call->k);
     if (!row)
         return true;
     double cycles = xg_select_cycles(row, &dev->facts, call->m, call->n, call->k);
-    return cycles / clock_hz > LINK_SHARE * fmax(k * (m + n), m * n) * sizeof(float) / link;
+    return cycles / xg_dev_clock_hz(dev) >
+           LINK_SHARE * fmax(k * (m + n), m * n) * sizeof(float) / link;
 }
 
-bool xg_product_splits(struct xg_dev *dev, const struct xg_sgemm *call, const struct xg_plan *plan,
-                       enum xg_math math, const char *kernel_name, size_t device_bytes,
-                       size_t *bytes)
+bool xg_product_splits(const struct xg_product *product, size_t device_bytes, size_t *bytes)
 {
-    const struct xg_kernel *row =
-        xg_select(&dev->facts, math, kernel_name, call->m, call->n, call->k);
+    const struct xg_plan *plan = product->plan;
+    const struct xg_sgemm *call = product->call;
+    const struct xg_kernel *row = product->whole;
     if (!row || !(row->flags & XG_KERNEL_PIECES) || !plan->resident)
         return false;
-    if (!kernel_name && !arithmetic_binds(dev, call))
+    if (!product->kernel_name && !arithmetic_binds(product->dev, call))
         return false;
     *bytes = pieces_begin(plan);
     for (int64_t l = 0; l < plan->kt; l++)
@@ -89,10 +88,8 @@ static enum xg_status place_pieces(struct xg_product *product)
 
 enum xg_status xg_product_init(struct xg_product *product, bool splits)
 {
-    if (!splits)
-        return XG_OK;
-    enum xg_status status = xg_dev_split(product->dev, &product->split);
-    return status == XG_OK ? place_pieces(product) : status;
+    product->split = splits ? product->dev->split : NULL;
+    return splits ? place_pieces(product) : XG_OK;
 }
 
 void xg_product_fini(struct xg_product *product)
@@ -141,6 +138,21 @@ static enum xg_status run_pieces(struct xg_product *product, const struct xg_pla
 
 /* --- A kernel of the table ------------------------------------------------------------------ */
 
+/* The row for a run: panels are split all together or not at all, so it is none of pieces. */
+static const struct xg_kernel *select_run(struct xg_product *product, int64_t m, int64_t n,
+                                          int64_t k)
+{
+    if (product->last && m == product->last_m && n == product->last_n && k == product->last_k)
+        return product->last;
+    struct xg_device_facts facts = product->dev->facts;
+    facts.pieces = false;
+    product->last_m = m;
+    product->last_n = n;
+    product->last_k = k;
+    product->last = xg_select(&facts, product->math, product->kernel_name, m, n, k);
+    return product->last;
+}
+
 static enum xg_status run_kernel(struct xg_product *product, const struct xg_plan_run *run,
                                  CUdeviceptr c, CUstream stream)
 {
@@ -162,10 +174,7 @@ static enum xg_status run_kernel(struct xg_product *product, const struct xg_pla
         .transa = call->transa,
         .transb = call->transb,
     };
-    struct xg_device_facts facts = product->dev->facts;
-    facts.pieces = false; /* they are split all together or not at all */
-    const struct xg_kernel *kernel =
-        xg_select(&facts, product->math, product->kernel_name, args.m, args.n, args.k);
+    const struct xg_kernel *kernel = select_run(product, args.m, args.n, args.k);
     if (!kernel)
         return XG_ERR_NOTFOUND;
     if (!product->kernel)
@@ -177,11 +186,8 @@ static enum xg_status run_kernel(struct xg_product *product, const struct xg_pla
 enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_run *run,
                               CUdeviceptr c, CUstream stream)
 {
-    const struct xg_sgemm *call = product->call;
     if (!product->split)
         return run_kernel(product, run, c, stream);
-    if (!product->kernel)
-        product->kernel = xg_select(&product->dev->facts, product->math, product->kernel_name,
-                                    call->m, call->n, call->k);
+    product->kernel = product->whole;
     return run_pieces(product, run, c, stream);
 }

@@ -13,26 +13,29 @@ struct xg_product {
     const struct xg_sgemm *call;
     const struct xg_plan *plan;
     enum xg_math math;
-    const char *kernel_name; /* XGEMM_KERNEL or NULL */
-    CUdeviceptr base;        /* of the plan's memory, and behind it that of the pieces */
+    const char *kernel_name;       /* XGEMM_KERNEL or NULL */
+    const struct xg_kernel *whole; /* the row that selection takes for all of *call; NULL: none */
+    CUdeviceptr base;              /* of the plan's memory, and behind it that of the pieces */
 
     const struct xg_split *split;    /* NULL: each run is one kernel of the table */
     struct xg_split_operand *pieces; /* of each slice: A's, then B's */
     const struct xg_kernel *kernel;  /* of the first run */
+
+    /* The row of the last run: most runs of a plan have one shape, and selection takes microseconds
+     * of a pilot whom the link waits for. */
+    const struct xg_kernel *last;
+    int64_t last_m, last_n, last_k;
 };
 
 /*
- * Whether the whole of *call should be computed from pieces (select.h), given where it could lie:
- * a resident plan, and device_bytes for it and the pieces. If so *bytes is what both take. Pure but
- * for the log.
+ * Whether the product (dev, call, plan, kernel_name and whole are set) should be computed from
+ * pieces, given device_bytes for the plan and the pieces. If so *bytes is what both take. Pure.
  */
-bool xg_product_splits(struct xg_dev *dev, const struct xg_sgemm *call, const struct xg_plan *plan,
-                       enum xg_math math, const char *kernel_name, size_t device_bytes,
-                       size_t *bytes);
+bool xg_product_splits(const struct xg_product *product, size_t device_bytes, size_t *bytes);
 
 /*
- * Readies *product; splits: what xg_product_splits said. The device's context must be current.
- * XG_OK, XG_ERR_NOMEM, or what xg_split_open says. xg_product_fini frees what it took.
+ * Readies *product; splits: what xg_product_splits said. XG_OK, XG_ERR_NOMEM. xg_product_fini frees
+ * what it took.
  */
 enum xg_status xg_product_init(struct xg_product *product, bool splits);
 void xg_product_fini(struct xg_product *product);

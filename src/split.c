@@ -42,7 +42,7 @@ static const struct form BF16 = {
     .product = XG_SPLIT_PRODUCT_BF16,
 };
 
-/* --- Kernels -------------------------------------------------------------------------------------
+/* --- Kernels ------------------------------------------------------------------------------------
  */
 
 #define FILE_SPLIT "split_sm90"
@@ -70,19 +70,14 @@ static const struct {
     {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x128x32", PRODUCT_SMEM_BYTES},
 };
 
-static const char ENCODE[] = "cuTensorMapEncodeTiled";
-
-bool xg_split_serves(const struct xg_dev *dev)
-{
-    return dev->facts.sm == 90 && dev->facts.images && dlsym(dev->drv.library, ENCODE);
-}
-
 enum xg_status xg_split_open(struct xg_dev *dev, struct xg_split *split)
 {
     struct xg_split opened = {.dev = dev};
-    if (!xg_split_serves(dev))
+    if (dev->facts.sm != 90 || !dev->facts.images)
         return XG_DECLINED;
-    *(void **)&opened.encode = dlsym(dev->drv.library, ENCODE);
+    *(void **)&opened.encode = dlsym(dev->drv.library, "cuTensorMapEncodeTiled");
+    if (!opened.encode)
+        return XG_DECLINED;
     for (int i = 0; i < XG_SPLIT_KERNELS; i++) {
         enum xg_status status = xg_image_entry(dev, KERNELS[i].image, KERNELS[i].entry,
                                                KERNELS[i].smem_bytes, &opened.functions[i]);
@@ -101,7 +96,7 @@ static enum xg_status launch(const struct xg_split *split, int kernel, int64_t b
                   1, (unsigned)threads, 1, 1, (unsigned)smem_bytes, stream, parameters, NULL);
 }
 
-/* --- Memory of an operand ------------------------------------------------------------------------
+/* --- Memory of an operand -----------------------------------------------------------------------
  */
 
 static int64_t padded_k(int64_t k)

@@ -63,9 +63,6 @@ struct xg_split_range {
     int64_t row, rows;
 };
 
-/* True when the device and its driver can: what xg_split_open will not decline. */
-bool xg_split_serves(const struct xg_dev *dev);
-
 /*
  * Loads the kernels. XG_OK; XG_DECLINED where the device is not of compute capability 9.0, or
  * the driver too old;
