@@ -9,22 +9,18 @@
 #include <time.h>
 
 #include "../src/judge.h"
+#include "shapes.h"
 #include "sides.h"
 
-struct shape {
-    int64_t m, n, k;
-    int transa, transb;
-    int64_t pad; /* added to every leading dimension */
-    float beta;
-};
+enum { NN, NT, TN, TT };
 
 static const struct shape default_shapes[] = {
-    {64, 64, 64, 0, 0, 0, 0},       {128, 128, 128, 0, 0, 0, 0},    {256, 256, 256, 0, 0, 0, 0},
-    {512, 512, 512, 0, 0, 0, 0},    {1024, 1024, 1024, 0, 0, 0, 0}, {2048, 2048, 2048, 0, 0, 0, 0},
-    {4096, 4096, 4096, 0, 0, 0, 0}, {8192, 8192, 8192, 0, 0, 0, 0}, {8192, 4096, 64, 0, 0, 0, 0},
-    {64, 8192, 8192, 0, 0, 0, 0},   {100000, 64, 64, 0, 0, 0, 0},   {128, 128, 100000, 0, 0, 0, 0},
-    {3000, 777, 1533, 0, 0, 0, 0},  {4096, 4096, 4096, 0, 1, 0, 0}, {4096, 4096, 4096, 1, 0, 0, 0},
-    {4096, 4096, 4096, 1, 1, 0, 0}, {4096, 4096, 4096, 0, 0, 0, 1}, {4096, 4096, 4096, 0, 0, 5, 1},
+    {64, 64, 64, NN, 0, 0},       {128, 128, 128, NN, 0, 0},    {256, 256, 256, NN, 0, 0},
+    {512, 512, 512, NN, 0, 0},    {1024, 1024, 1024, NN, 0, 0}, {2048, 2048, 2048, NN, 0, 0},
+    {4096, 4096, 4096, NN, 0, 0}, {8192, 8192, 8192, NN, 0, 0}, {8192, 4096, 64, NN, 0, 0},
+    {64, 8192, 8192, NN, 0, 0},   {100000, 64, 64, NN, 0, 0},   {128, 128, 100000, NN, 0, 0},
+    {3000, 777, 1533, NN, 0, 0},  {4096, 4096, 4096, NT, 0, 0}, {4096, 4096, 4096, TN, 0, 0},
+    {4096, 4096, 4096, TT, 0, 0}, {4096, 4096, 4096, NN, 0, 1}, {4096, 4096, 4096, NN, 5, 1},
 };
 
 static struct {
@@ -79,16 +75,17 @@ static float *random_matrix(size_t elems)
 
 static void operands_create(struct operands *operands, const struct shape *shape)
 {
+    bool transa = shape->trans >> 1, transb = shape->trans & 1;
     struct xg_sgemm call = {
-        .transa = shape->transa,
-        .transb = shape->transb,
+        .transa = transa,
+        .transb = transb,
         .m = shape->m,
         .n = shape->n,
         .k = shape->k,
         .alpha = 1,
         .beta = shape->beta,
-        .lda = (shape->transa ? shape->m : shape->k) + shape->pad,
-        .ldb = (shape->transb ? shape->k : shape->n) + shape->pad,
+        .lda = (transa ? shape->m : shape->k) + shape->pad,
+        .ldb = (transb ? shape->k : shape->n) + shape->pad,
         .ldc = shape->n + shape->pad,
     };
     size_t a = (size_t)((call.transa ? call.k : call.m) * call.lda);
@@ -212,9 +209,9 @@ static void print_row(const struct row *row, FILE *csv)
 {
     const struct shape *shape = &row->shape;
     char name[64];
-    snprintf(name, sizeof name, "%ld,%ld,%ld %c%c%s%s", (long)shape->m, (long)shape->n,
-             (long)shape->k, shape->transa ? 'T' : 'N', shape->transb ? 'T' : 'N',
-             shape->pad ? " pad" : "", shape->beta != 0 ? " beta" : "");
+    snprintf(name, sizeof name, "%ld,%ld,%ld %s%s%s", (long)shape->m, (long)shape->n,
+             (long)shape->k, shapes_trans_names[shape->trans], shape->pad ? " pad" : "",
+             shape->beta != 0 ? " beta" : "");
     double ms[SIDE_COUNT];
     for (int side = 0; side < SIDE_COUNT; side++)
         ms[side] = 1e3 * row->side[side].median_s;
@@ -227,7 +224,7 @@ static void print_row(const struct row *row, FILE *csv)
     fflush(stdout);
     if (csv)
         fprintf(csv, "%ld,%ld,%ld,%d,%d,%ld,%g,%.5f,%.5f,%.5f,%.5f,%.5f,%.5f,%.5f,%s,%.3f,%.3f\n",
-                (long)shape->m, (long)shape->n, (long)shape->k, shape->transa, shape->transb,
+                (long)shape->m, (long)shape->n, (long)shape->k, shape->trans >> 1, shape->trans & 1,
                 (long)shape->pad, (double)shape->beta, ms[SIDE_CPU], ms[SIDE_CUBLASXT],
                 ms[SIDE_PLAIN], ms[SIDE_GPU], ms[SIDE_AUTO], floor_ms, 1e3 * row->kernel_s,
                 row->kernel, row->side[SIDE_CPU].error, row->side[SIDE_GPU].error);
@@ -241,41 +238,34 @@ static int64_t log_uniform(uint64_t *state, double least, double most)
     return (int64_t)(least * pow(most / least, u));
 }
 
-static bool read_shape(FILE *file, struct shape *shape)
+/* The products to measure. False where the file cannot be read or names none. */
+static bool list_shapes(struct shapes *shapes)
 {
-    char line[256];
-    while (fgets(line, sizeof line, file)) {
-        long m, n, k, pad = 0;
-        char transa = 'N', transb = 'N';
-        float beta = 0;
-        if (sscanf(line, "%ld %ld %ld %c%c %ld %f", &m, &n, &k, &transa, &transb, &pad, &beta) < 3)
-            continue;
-        *shape = (struct shape){m, n, k, transa == 'T', transb == 'T', pad, beta};
+    uint64_t state = options.seed * 0x9e3779b97f4a7c15u + 1;
+    for (int i = 0; i < options.random; i++) {
+        struct shape shape = {0};
+        shape.m = log_uniform(&state, 8, 8192);
+        shape.n = log_uniform(&state, 8, 8192);
+        shape.k = log_uniform(&state, 8, 8192);
+        shapes_add(shapes, &shape, 1u << NN);
+    }
+    size_t defaults = sizeof default_shapes / sizeof default_shapes[0];
+    for (size_t i = 0; i < defaults && !options.random && !options.shapes; i++)
+        shapes_add(shapes, &default_shapes[i], 1u << default_shapes[i].trans);
+    if (options.random || !options.shapes)
         return true;
-    }
-    return false;
-}
-
-static bool next_shape(int index, FILE *file, uint64_t *state, struct shape *shape)
-{
-    if (options.random) {
-        int64_t m = log_uniform(state, 8, 8192), n = log_uniform(state, 8, 8192);
-        *shape = (struct shape){m, n, log_uniform(state, 8, 8192), 0, 0, 0, 0};
-        return index < options.random;
-    }
-    if (file)
-        return read_shape(file, shape);
-    if ((size_t)index >= sizeof default_shapes / sizeof default_shapes[0])
-        return false;
-    *shape = default_shapes[index];
-    return true;
+    bool read = shapes_read(shapes, options.shapes, 1u << NN);
+    if (read && !shapes->count)
+        fprintf(stderr, "%s: no shapes\n", options.shapes);
+    return read && shapes->count;
 }
 
 static void usage(FILE *out)
 {
-    fprintf(out, "usage: host [--shapes FILE | --random N [--seed S]] [--csv FILE] [--commit ID]\n"
-                 "            [--budget SECONDS] [--cpu-limit SECONDS] [--rival-limit SECONDS]\n"
-                 "A line of FILE: m n k [NN|NT|TN|TT [pad [beta]]]. Times are medians in ms.\n");
+    fprintf(out,
+            "usage: host [--shapes FILE | --random N [--seed S]] [--csv FILE] [--commit ID]\n"
+            "            [--budget SECONDS] [--cpu-limit SECONDS] [--rival-limit SECONDS]\n"
+            "A line of FILE: m n k [nn|nt|tn|tt|all [pad [beta]]]. Times are medians in ms.\n");
 }
 
 static bool parse(int argc, char **argv)
@@ -322,10 +312,12 @@ int main(int argc, char **argv)
         usage(stderr);
         return EXIT_FAILURE;
     }
-    FILE *file = options.shapes ? fopen(options.shapes, "r") : NULL;
+    struct shapes shapes = {0};
+    if (!list_shapes(&shapes))
+        return EXIT_FAILURE;
     FILE *csv = options.csv ? fopen(options.csv, "w") : NULL;
-    if ((options.shapes && !file) || (options.csv && !csv)) {
-        perror(file ? options.csv : options.shapes);
+    if (options.csv && !csv) {
+        perror(options.csv);
         return EXIT_FAILURE;
     }
     if (!sides_open())
@@ -339,22 +331,21 @@ int main(int argc, char **argv)
                 rates.down_bytes_per_s / 1e9);
     print_head(csv);
 
-    uint64_t state = options.seed * 0x9e3779b97f4a7c15u + 1;
     struct row row;
     double log_regret = 0, worst_regret = 0;
-    int rows = 0;
-    while (next_shape(rows, file, &state, &row.shape)) {
+    for (int i = 0; i < shapes.count; i++) {
+        row.shape = shapes.at[i];
         measure_row(&row, &rates);
         print_row(&row, csv);
         double best = fmin(row.side[SIDE_CPU].median_s, row.side[SIDE_GPU].median_s);
         double regret = row.side[SIDE_AUTO].median_s / best;
         log_regret += log(regret);
         worst_regret = fmax(worst_regret, regret);
-        rows++;
     }
     printf("auto over min(cpu, gpu): geometric mean %.3f, worst %.2f over %d shapes\n",
-           exp(log_regret / rows), worst_regret, rows);
+           exp(log_regret / shapes.count), worst_regret, shapes.count);
     if (csv)
         fclose(csv);
+    shapes_free(&shapes);
     return EXIT_SUCCESS;
 }

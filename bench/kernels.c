@@ -9,7 +9,8 @@
  * Every row of the table (or those named), a column a shape; with --math instead the row that
  * selection takes under each arithmetic beside cuBLAS, a line a shape, and a summary of the ratios.
  *
- * FILE: see shapes.h; without it the squares 512 to 8192. --ld padded: leading dimensions are
+ * FILE: see shapes.h (of its columns all but beta, which is 0 here); without it the squares 512 to
+ * 8192. --ld padded: leading dimensions are
  * multiples of 4, as the host pipeline has them; tight: rows without any space between, so that
  * most are not aligned; all: both, where they differ.
  *

@@ -35,6 +35,14 @@ void shapes_add(struct shapes *shapes, const struct shape *shape, unsigned trans
     }
 }
 
+/* A whole number and nothing behind it; -1 where the word is none. */
+static int64_t whole_number(const char *word)
+{
+    char *end;
+    int64_t number = strtoll(word, &end, 10);
+    return *end ? -1 : number;
+}
+
 /* One line without its comment. False where it is neither blank nor a shape. */
 static bool add_line(struct shapes *shapes, char *line, unsigned trans_mask)
 {
@@ -51,15 +59,18 @@ static bool add_line(struct shapes *shapes, char *line, unsigned trans_mask)
         return true;
     if (fields < 3)
         return false;
-    struct shape shape = {.m = strtoll(field[0], NULL, 10),
-                          .n = strtoll(field[1], NULL, 10),
-                          .k = strtoll(field[2], NULL, 10)};
+    struct shape shape = {
+        .m = whole_number(field[0]), .n = whole_number(field[1]), .k = whole_number(field[2])};
     if (fields > 3)
         trans_mask = shapes_trans_mask(field[3]);
     if (fields > 4)
-        shape.pad = strtoll(field[4], NULL, 10);
-    if (fields > 5)
-        shape.beta = strtof(field[5], NULL);
+        shape.pad = whole_number(field[4]);
+    if (fields > 5) {
+        char *end;
+        shape.beta = strtof(field[5], &end);
+        if (*end)
+            return false;
+    }
     if (shape.m < 1 || shape.n < 1 || shape.k < 1 || shape.pad < 0 || !trans_mask)
         return false;
     shapes_add(shapes, &shape, trans_mask);

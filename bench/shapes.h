@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The products that a benchmark measures, read from a file. */
+/* The products that bench/host and bench/kernels measure, read from a file. */
 #ifndef BENCH_SHAPES_H
 #define BENCH_SHAPES_H
 
