@@ -36,6 +36,7 @@ static enum xg_status read_facts(struct xg_dev *dev)
             return status;
     }
     facts->sm = 10 * major + minor;
+    facts->clusters = dev->drv.cuLaunchKernelEx;
     for (size_t i = 0; i < xg_image_count; i++)
         facts->images |= xg_image_table[i].begin != xg_image_table[i].end;
     return XG_DRV(&dev->drv, cuDeviceGetName, dev->name, (int)sizeof dev->name, dev->device);

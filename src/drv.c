@@ -13,14 +13,18 @@
 static enum xg_status fill_table(struct xg_drv *drv)
 {
 /* Pointers to objects and functions differ in ISO C; POSIX gives dlsym's result this meaning. */
+#define XG_DRV_LOOK_UP(function)                                                                   \
+    *(void **)&drv->function = dlsym(drv->library, XG_STRING_OF(function));
 #define XG_DRV_LOAD(function)                                                                      \
-    *(void **)&drv->function = dlsym(drv->library, XG_STRING_OF(function));                        \
+    XG_DRV_LOOK_UP(function)                                                                       \
     if (!drv->function) {                                                                          \
         xg_log(XG_LOG_INFO, "the CUDA driver lacks %s: no GPU", XG_STRING_OF(function));           \
         return XG_ERR_NOTFOUND;                                                                    \
     }
     XG_DRV_FUNCTIONS(XG_DRV_LOAD)
+    XG_DRV_OPTIONAL(XG_DRV_LOOK_UP)
 #undef XG_DRV_LOAD
+#undef XG_DRV_LOOK_UP
     return XG_OK;
 }
 

@@ -8,9 +8,9 @@
 #include "xg.h"
 
 /*
- * Every driver function that the library, its tests and its benchmarks call. <cuda.h> maps each
- * name to its versioned symbol (cuMemAlloc -> cuMemAlloc_v2), for the member, its type and the
- * symbol looked up alike.
+ * The driver functions that the library, its tests and its benchmarks cannot do without. <cuda.h>
+ * maps each name to its versioned symbol (cuMemAlloc -> cuMemAlloc_v2), for the member, its type
+ * and the symbol looked up alike.
  */
 #define XG_DRV_FUNCTIONS(X)                                                                        \
     X(cuInit)                                                                                      \
@@ -46,21 +46,26 @@
     X(cuModuleUnload)                                                                              \
     X(cuModuleGetFunction)                                                                         \
     X(cuFuncSetAttribute)                                                                          \
-    X(cuLaunchKernel)                                                                              \
-    X(cuLaunchKernelEx)
+    X(cuLaunchKernel)
+
+/* Those that a driver may lack: NULL then, and what needs them is done otherwise or not at all. */
+#define XG_DRV_OPTIONAL(X)                                                                         \
+    X(cuLaunchKernelEx)       /* CUDA 11.8: blocks in clusters */                                  \
+    X(cuTensorMapEncodeTiled) /* CUDA 12.0: products of pieces */
 
 struct xg_drv {
     void *library;
 #define XG_DRV_MEMBER(function) __typeof__(&function) function;
     XG_DRV_FUNCTIONS(XG_DRV_MEMBER)
+    XG_DRV_OPTIONAL(XG_DRV_MEMBER)
 #undef XG_DRV_MEMBER
 };
 
 /*
  * Loads libcuda.so.1, fills the table and calls cuInit (0.1 to 0.3 s on a real driver).
- * Returns XG_OK; XG_ERR_NOTFOUND where there is no driver, a symbol is missing or no device is
- * there (logged at XG_LOG_INFO: not having a GPU is no fault); XG_ERR_DRIVER where cuInit fails.
- * On failure *drv is empty. Not from two threads at once.
+ * Returns XG_OK; XG_ERR_NOTFOUND where there is no driver, one of XG_DRV_FUNCTIONS is
+ * missing or no device is there (logged at XG_LOG_INFO: not having a GPU is no fault);
+ * XG_ERR_DRIVER where cuInit fails. On failure *drv is empty. Not from two threads at once.
  */
 enum xg_status xg_drv_open(struct xg_drv *drv);
 

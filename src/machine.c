@@ -49,8 +49,12 @@
 #define GPU_FILL_S 0.5e-3
 #define GPU_START_S 0.5
 
-static const struct xg_device_facts reference_device = {
-    .sm = 90, .sm_count = 132, .smem_block_bytes = 227 << 10, .images = true, .pieces = true};
+static const struct xg_device_facts reference_device = {.sm = 90,
+                                                        .sm_count = 132,
+                                                        .smem_block_bytes = 227 << 10,
+                                                        .clusters = true,
+                                                        .images = true,
+                                                        .pieces = true};
 
 void xg_machine_init(struct xg_machine *machine, int cores)
 {

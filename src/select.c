@@ -159,7 +159,7 @@ static bool slices_admitted(const struct xg_kernel *row, const struct xg_device_
     if (slices.count < 2 || slices.count > xg_ceil_div(k, row->bk))
         return false;
     if (!slices.scratch)
-        return facts->sm >= 90 && slices.count <= CLUSTER_MAX;
+        return facts->clusters && facts->sm >= 90 && slices.count <= CLUSTER_MAX;
     double bytes = 4.0 * slices.count * (double)m * (double)xg_round_up(n, 4);
     return bytes <= (double)facts->scratch_bytes;
 }

@@ -12,6 +12,7 @@ struct xg_device_facts {
     int sm;               /* compute capability, 10 * major + minor: 90 */
     int sm_count;         /* multiprocessors */
     int smem_block_bytes; /* largest shared memory of one block, after opting in */
+    bool clusters;        /* the driver launches blocks in clusters, which sm_90 and newer have */
     bool images;          /* this build carries device code */
     bool cublas;          /* cuBLAS could be loaded; false until it is asked for */
     bool pieces;          /* operands can be split, and their pieces multiplied (split.h) */

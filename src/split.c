@@ -2,8 +2,6 @@
 /* Splits operands, describes their pieces to the tensor copies, launches the products. */
 #include "split.h"
 
-#include <dlfcn.h>
-
 #include "image.h"
 
 /* What kernels/split_product.cuh, split_ffma_sm90.cu and split_sm90.cu are made for. */
@@ -73,10 +71,7 @@ static const struct {
 enum xg_status xg_split_open(struct xg_dev *dev, struct xg_split *split)
 {
     struct xg_split opened = {.dev = dev};
-    if (dev->facts.sm != 90 || !dev->facts.images)
-        return XG_DECLINED;
-    *(void **)&opened.encode = dlsym(dev->drv.library, "cuTensorMapEncodeTiled");
-    if (!opened.encode)
+    if (dev->facts.sm != 90 || !dev->facts.images || !dev->drv.cuTensorMapEncodeTiled)
         return XG_DECLINED;
     for (int i = 0; i < XG_SPLIT_KERNELS; i++) {
         enum xg_status status = xg_image_entry(dev, KERNELS[i].image, KERNELS[i].entry,
@@ -243,10 +238,10 @@ static enum xg_status describe(const struct xg_split *split, const struct form *
     cuuint64_t extents[] = {(cuuint64_t)width, (cuuint64_t)range->rows};
     cuuint64_t strides[] = {(cuuint64_t)width * sizeof(uint16_t)};
     cuuint32_t box[] = {(cuuint32_t)form->box_elems, (cuuint32_t)box_rows}, steps[] = {1, 1};
-    CUresult result =
-        split->encode((CUtensorMap *)map, form->type, 2, (void *)(uintptr_t)pieces(form, range),
-                      extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, form->swizzle,
-                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    CUresult result = split->dev->drv.cuTensorMapEncodeTiled(
+        (CUtensorMap *)map, form->type, 2, (void *)(uintptr_t)pieces(form, range), extents, strides,
+        box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, form->swizzle,
+        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     return xg_drv_status(&split->dev->drv, result, "cuTensorMapEncodeTiled");
 }
 

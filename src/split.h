@@ -37,8 +37,6 @@ enum xg_split_kernel {
 
 struct xg_split {
     struct xg_dev *dev;
-    /* Of drivers from CUDA 12 on: not among those that the library cannot do without (drv.h). */
-    __typeof__(&cuTensorMapEncodeTiled) encode;
     CUfunction functions[XG_SPLIT_KERNELS];
 };
 

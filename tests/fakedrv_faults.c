@@ -139,7 +139,7 @@ static void sweep_by_count(int which)
 static void sweep_by_name(int which)
 {
 #define NAME(function) #function,
-    static const char *const names[] = {XG_DRV_FUNCTIONS(NAME)};
+    static const char *const names[] = {XG_DRV_FUNCTIONS(NAME) XG_DRV_OPTIONAL(NAME)};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         attempt(which, NULL, 1);
         long calls = fake.calls(names[i]);

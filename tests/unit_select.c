@@ -6,7 +6,7 @@
 #include "xt.h"
 
 static const struct xg_device_facts H200 = {
-    .sm = 90, .sm_count = 132, .smem_block_bytes = 232448, .images = true};
+    .sm = 90, .sm_count = 132, .smem_block_bytes = 232448, .clusters = true, .images = true};
 
 static const struct xg_kernel *choose(const struct xg_device_facts *facts, const char *name,
                                       int64_t m, int64_t n, int64_t k)
@@ -182,6 +182,31 @@ static void test_slices(void)
     XT_CHECK(row->flags & XG_KERNEL_VECTOR, "8192,1,8192: %s", row->name);
 }
 
+/* A driver that launches no clusters: slices meet in the scratch, or there are none. */
+static void test_no_clusters(void)
+{
+    static const int64_t shapes[][3] = {
+        {300, 4, 1021}, {16, 4096, 4096}, {128, 128, 100000}, {1, 8192, 8192}, {8192, 1, 8192}};
+    struct xg_device_facts facts = H200;
+    int clusters = 0;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        for (size_t r = 0; r < xg_kernel_count; r++) {
+            int64_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
+            const struct xg_kernel *row = &xg_kernel_table[r];
+            facts.clusters = true;
+            if (!xg_select_serves(row, &facts, m, n, k))
+                continue;
+            struct xg_slices slices = xg_select_slices(row, &facts, m, n, k);
+            clusters += slices.count > 1 && !slices.scratch;
+            facts.clusters = false;
+            XT_CHECK(xg_select_serves(row, &facts, m, n, k), "%s needs no cluster", row->name);
+            slices = xg_select_slices(row, &facts, m, n, k);
+            XT_CHECK(slices.count == 1 || slices.scratch, "%s: a cluster of %d", row->name,
+                     slices.count);
+        }
+    XT_CHECK(clusters > 10, "only %d of the cases have clusters at all", clusters);
+}
+
 static void test_no_kernel(void)
 {
     struct xg_device_facts volta = H200;
@@ -208,6 +233,7 @@ int main(void)
     test_ranking();
     test_slices();
     test_unaligned();
+    test_no_clusters();
     test_no_kernel();
     return xt_done();
 }
