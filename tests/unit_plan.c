@@ -161,6 +161,9 @@ static void check_sizes(const struct xg_plan *plan, const struct xg_sgemm *call,
     XT_CHECK(plan->b_elems >= b_copies * (size_t)(plan->ldb * (call->transb ? n : k)));
     XT_CHECK(plan->a_elems % (64 * a_copies) == 0 && plan->b_elems % (64 * b_copies) == 0);
     XT_CHECK(plan->tile_elems % 64 == 0);
+    /* Resident panels are copied with their operand's pitch, and the driver takes no larger one. */
+    int64_t pitch_elems = xg_max_i64(plan->lda, plan->ldb);
+    XT_CHECK(pitch_elems <= INT32_MAX / (int64_t)sizeof(float), "a row of %ld", (long)pitch_elems);
     /* Only the last panel of a row may be padded: the others' neighbours begin right behind them.
      */
     XT_CHECK(plan->mt == 1 || plan->tm % 4 == 0);
@@ -205,11 +208,12 @@ static int64_t random_extent(uint64_t *state, int64_t most)
 int main(void)
 {
     static const int64_t shapes[][3] = {
-        {1, 1, 1},         {2048, 2048, 2048}, {8192, 8192, 8192},   {16384, 16384, 16384},
-        {8192, 4096, 64},  {64, 8192, 8192},   {1, 8192, 8192},      {100000, 64, 64},
-        {3000, 777, 1533}, {128, 128, 100000}, {65536, 65536, 4096}, {10000000, 1, 1},
-        {1, 10000000, 3},  {1, 1, 1000000000}, {100, 100, 5000000},  {5, 3000000, 7},
-        {1, 2000000, 64},  {6, 1668634, 5058}, {1264502, 4, 4927},
+        {1, 1, 1},           {2048, 2048, 2048}, {8192, 8192, 8192},   {16384, 16384, 16384},
+        {8192, 4096, 64},    {64, 8192, 8192},   {1, 8192, 8192},      {100000, 64, 64},
+        {3000, 777, 1533},   {128, 128, 100000}, {65536, 65536, 4096}, {10000000, 1, 1},
+        {1, 10000000, 3},    {1, 1, 1000000000}, {1, 1000000000, 2},   {600000000, 2, 1},
+        {100, 100, 5000000}, {5, 3000000, 7},    {1, 2000000, 64},     {6, 1668634, 5058},
+        {1264502, 4, 4927},
     };
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
         for (int trans = 0; trans < 4; trans++) {

@@ -250,6 +250,9 @@ CUresult CUDAAPI cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUs
     return fake_leave(result);
 }
 
+/* What the attribute CU_DEVICE_ATTRIBUTE_MAX_PITCH is on every device. */
+enum { MAX_PITCH_BYTES = INT32_MAX };
+
 /* A pitch of 0 means that the rows lie without gaps. */
 static size_t pitch_of(size_t pitch, size_t width)
 {
@@ -263,6 +266,8 @@ CUresult CUDAAPI cuMemcpy2DAsync(const CUDA_MEMCPY2D *p, CUstream stream)
         struct fake_op op = {.width = p->WidthInBytes, .height = p->Height};
         op.from.pitch = pitch_of(p->srcPitch, p->WidthInBytes);
         op.to.pitch = pitch_of(p->dstPitch, p->WidthInBytes);
+        if (op.from.pitch > MAX_PITCH_BYTES || op.to.pitch > MAX_PITCH_BYTES)
+            return fake_leave(CUDA_ERROR_INVALID_VALUE);
         size_t from_offset = p->srcXInBytes + p->srcY * op.from.pitch;
         size_t to_offset = p->dstXInBytes + p->dstY * op.to.pitch;
         if (p->srcMemoryType == CU_MEMORYTYPE_HOST)
