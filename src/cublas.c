@@ -16,14 +16,31 @@ enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
 /* Pedantic: single precision throughout, whatever the environment says. */
 enum { CUBLAS_PEDANTIC_MATH = 2, CUBLAS_TF32_TENSOR_OP_MATH = 3 };
 
+/*
+ * Over several streams cuBLAS takes another path when the workspace that it wants for one is in use
+ * by another ("Results reproducibility" in its manual), unless each stream has its own. This many
+ * bytes, whatever the device, so that the path depends on nothing else either.
+ */
+enum { WORKSPACE_BYTES = 4 << 20 };
+
+struct workspace {
+    CUstream stream;
+    CUdeviceptr memory;
+};
+
 struct xg_cublas {
     cublas_handle handle;
-    CUstream stream; /* the handle's; NULL at first, as cuBLAS has it */
-    int math_mode;   /* likewise */
+    bool stream_set; /* false at first: cuBLAS has NULL, and its own workspace */
+    CUstream stream;
+    int math_mode; /* 0 at first, as cuBLAS has it */
+    /* Where the same call must give the same bits; outside the budget, as cuBLAS's own are. */
+    struct workspace *workspaces;
+    size_t workspace_count;
     int (*create)(cublas_handle *);
     int (*destroy)(cublas_handle);
     int (*set_math_mode)(cublas_handle, int);
     int (*set_stream)(cublas_handle, CUstream);
+    int (*set_workspace)(cublas_handle, void *, size_t);
     int (*sgemm)(cublas_handle, int, int, int, int, int, const float *, const float *, int,
                  const float *, int, const float *, float *, int);
 };
@@ -43,7 +60,15 @@ void *xg_cublas_library(void)
     return NULL;
 }
 
-/* Called with dev->image_lock held. */
+static enum xg_status status_of(int result, const char *call)
+{
+    if (result == CUBLAS_SUCCESS)
+        return XG_OK;
+    xg_log(XG_LOG_INFO, "%s: %d", call, result);
+    return result == CUBLAS_ALLOC_FAILED ? XG_ERR_NOMEM : XG_ERR_DRIVER;
+}
+
+/* Called with dev->image_lock held, as is all that follows. */
 static enum xg_status open_locked(struct xg_dev *dev)
 {
     if (dev->cublas)
@@ -61,6 +86,7 @@ static enum xg_status open_locked(struct xg_dev *dev)
                    {"cublasDestroy_v2", &cublas->destroy},
                    {"cublasSetMathMode", &cublas->set_math_mode},
                    {"cublasSetStream_v2", &cublas->set_stream},
+                   {"cublasSetWorkspace_v2", &cublas->set_workspace},
                    {"cublasSgemm_v2", &cublas->sgemm}};
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
         if (!(*(void **)symbols[i].slot = dlsym(library, symbols[i].name))) {
@@ -68,11 +94,10 @@ static enum xg_status open_locked(struct xg_dev *dev)
             free(cublas);
             return XG_ERR_NOTFOUND;
         }
-    int result = cublas->create(&cublas->handle);
-    if (result != CUBLAS_SUCCESS) {
-        xg_log(XG_LOG_INFO, "cublasCreate: %d", result);
+    enum xg_status status = status_of(cublas->create(&cublas->handle), "cublasCreate");
+    if (status != XG_OK) {
         free(cublas);
-        return result == CUBLAS_ALLOC_FAILED ? XG_ERR_NOMEM : XG_ERR_DRIVER;
+        return status;
     }
     dev->cublas = cublas;
     return XG_OK;
@@ -86,17 +111,59 @@ bool xg_cublas_present(struct xg_dev *dev)
     return present;
 }
 
-/* What the handle is set to already is not set again: cuBLAS takes its workspace anew each time. */
-static int set_handle(struct xg_cublas *cublas, int math_mode, CUstream stream)
+/* The stream's own workspace, allocated when it is first asked for. */
+static enum xg_status find_workspace(const struct xg_dev *dev, CUstream stream, CUdeviceptr *out)
 {
-    int result = CUBLAS_SUCCESS;
-    if (stream != cublas->stream)
-        result = cublas->set_stream(cublas->handle, stream);
-    cublas->stream = result == CUBLAS_SUCCESS ? stream : NULL;
-    if (result == CUBLAS_SUCCESS && math_mode != cublas->math_mode)
-        result = cublas->set_math_mode(cublas->handle, math_mode);
-    cublas->math_mode = result == CUBLAS_SUCCESS ? math_mode : 0;
-    return result;
+    struct xg_cublas *cublas = dev->cublas;
+    size_t count = cublas->workspace_count;
+    for (size_t i = 0; i < count; i++)
+        if (cublas->workspaces[i].stream == stream) {
+            *out = cublas->workspaces[i].memory;
+            return XG_OK;
+        }
+    struct workspace *grown = realloc(cublas->workspaces, (count + 1) * sizeof *grown);
+    if (!grown)
+        return XG_ERR_NOMEM;
+    cublas->workspaces = grown;
+    CUdeviceptr memory = 0;
+    enum xg_status status = XG_DRV(&dev->drv, cuMemAlloc, &memory, WORKSPACE_BYTES);
+    if (status != XG_OK)
+        return status;
+    grown[count] = (struct workspace){.stream = stream, .memory = memory};
+    cublas->workspace_count++;
+    *out = memory;
+    return XG_OK;
+}
+
+/* cublasSetStream goes back to cuBLAS's own workspace, so the other one is set after it. */
+static enum xg_status set_stream(const struct xg_dev *dev, CUstream stream)
+{
+    struct xg_cublas *cublas = dev->cublas;
+    enum xg_status status =
+        status_of(cublas->set_stream(cublas->handle, stream), "cublasSetStream");
+    CUdeviceptr memory = 0;
+    if (status == XG_OK && dev->plan_bytes)
+        status = find_workspace(dev, stream, &memory);
+    if (memory)
+        status = status_of(
+            cublas->set_workspace(cublas->handle, (void *)(uintptr_t)memory, WORKSPACE_BYTES),
+            "cublasSetWorkspace");
+    return status;
+}
+
+/* What the handle is set to already is not set again: cuBLAS takes its workspace anew each time. */
+static enum xg_status set_handle(const struct xg_dev *dev, int math_mode, CUstream stream)
+{
+    struct xg_cublas *cublas = dev->cublas;
+    enum xg_status status = XG_OK;
+    if (!cublas->stream_set || stream != cublas->stream)
+        status = set_stream(dev, stream);
+    cublas->stream_set = status == XG_OK;
+    cublas->stream = stream;
+    if (status == XG_OK && math_mode != cublas->math_mode)
+        status = status_of(cublas->set_math_mode(cublas->handle, math_mode), "cublasSetMathMode");
+    cublas->math_mode = status == XG_OK ? math_mode : 0;
+    return status;
 }
 
 enum xg_status xg_cublas_sgemm(struct xg_dev *dev, bool tf32, const struct xg_sgemm_args *args,
@@ -109,22 +176,16 @@ enum xg_status xg_cublas_sgemm(struct xg_dev *dev, bool tf32, const struct xg_sg
 
     pthread_mutex_lock(&dev->image_lock);
     enum xg_status status = open_locked(dev);
-    if (status == XG_OK) {
-        struct xg_cublas *cublas = dev->cublas;
-        int result =
-            set_handle(cublas, tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_PEDANTIC_MATH, stream);
-        if (result == CUBLAS_SUCCESS)
-            result =
-                cublas->sgemm(cublas->handle, args->transb ? CUBLAS_OP_T : CUBLAS_OP_N,
-                              args->transa ? CUBLAS_OP_T : CUBLAS_OP_N, (int)args->n, (int)args->m,
-                              (int)args->k, &args->alpha, (const float *)(uintptr_t)args->b,
-                              (int)args->ldb, (const float *)(uintptr_t)args->a, (int)args->lda,
-                              &args->beta, (float *)(uintptr_t)args->c, (int)args->ldc);
-        if (result != CUBLAS_SUCCESS) {
-            xg_log(XG_LOG_INFO, "cublasSgemm: %d", result);
-            status = XG_ERR_DRIVER;
-        }
-    }
+    if (status == XG_OK)
+        status = set_handle(dev, tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_PEDANTIC_MATH, stream);
+    if (status == XG_OK)
+        status = status_of(
+            dev->cublas->sgemm(dev->cublas->handle, args->transb ? CUBLAS_OP_T : CUBLAS_OP_N,
+                               args->transa ? CUBLAS_OP_T : CUBLAS_OP_N, (int)args->n, (int)args->m,
+                               (int)args->k, &args->alpha, (const float *)(uintptr_t)args->b,
+                               (int)args->ldb, (const float *)(uintptr_t)args->a, (int)args->lda,
+                               &args->beta, (float *)(uintptr_t)args->c, (int)args->ldc),
+            "cublasSgemm");
     pthread_mutex_unlock(&dev->image_lock);
     return status;
 }
@@ -134,6 +195,9 @@ void xg_cublas_fini(struct xg_dev *dev)
     if (!dev->cublas)
         return;
     dev->cublas->destroy(dev->cublas->handle);
+    for (size_t i = 0; i < dev->cublas->workspace_count; i++)
+        XG_DRV(&dev->drv, cuMemFree, dev->cublas->workspaces[i].memory);
+    free(dev->cublas->workspaces);
     free(dev->cublas);
     dev->cublas = NULL;
 }

@@ -10,8 +10,9 @@
  * cublasSgemm for row-major *args (as the column-major transpose), on the stream; tf32: the factors
  * may be rounded to TF32. The library is
  * loaded and its handle created at the first call. XG_OK; XG_DECLINED for sizes beyond 2^31 - 1;
- * XG_ERR_NOTFOUND where there is no cuBLAS; XG_ERR_NOMEM, XG_ERR_DRIVER. The device's context must
- * be current; from any thread (calls take turns).
+ * XG_ERR_NOTFOUND where there is no cuBLAS; XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. The device's
+ * context must be current; from any thread (calls take turns). With XGEMM_REPRODUCIBLE the same
+ * call gives the same bits, whatever runs on other streams.
  */
 enum xg_status xg_cublas_sgemm(struct xg_dev *dev, bool tf32, const struct xg_sgemm_args *args,
                                CUstream stream);

@@ -357,6 +357,22 @@ static void forced_cublas(void)
     XT_CHECK(fake.calls("cublasSgemm") > 0, "not by cuBLAS");
 }
 
+/* A workspace for each stream, which may be refused: what was not set is set again. */
+static void reproducible_cublas(void)
+{
+    static const char *const refusing[] = {"cublasSetWorkspace", "cublasSetStream"};
+    begin();
+    conf.kernel = "cublas";
+    conf.reproducible = true;
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    for (size_t i = 0; i < sizeof(refusing) / sizeof(refusing[0]); i++) {
+        fake.fail(refusing[i], 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+        XT_CHECK(run(true) < 0, "%s failed, and it was not noticed", refusing[i]);
+    }
+    XT_CHECK(run(true) == XG_OK, "no product afterwards");
+    XT_CHECK(fake.calls("cublasSetWorkspace") > 0, "no workspaces");
+}
+
 static void second_device(void)
 {
     begin();
@@ -387,6 +403,7 @@ static const struct fx_scenario scenarios[] = {
     {"exit_while_computing", exit_while_computing, "", "", NULL},
     {"old_device", old_device, "FAKECUDA_SM=70", "the CPU completed it", NULL},
     {"forced_cublas", forced_cublas, "", NULL, NULL},
+    {"reproducible_cublas", reproducible_cublas, "", "the CPU completed it", NULL},
     {"second_device", second_device, "FAKECUDA_DEVICES=2", NULL, NULL},
 };
 

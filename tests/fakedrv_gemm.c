@@ -172,6 +172,58 @@ static void test_same_bits(struct xg_lane *lane)
     fx_product_destroy(&product);
 }
 
+/*
+ * How often the bits of a cuBLAS row differ from those of the first time, over the streams of two
+ * lanes in turn. Such rows are cuBLAS's to make reproducible, and it does so only when it is asked.
+ */
+static int count_other_bits(bool reproducible, const char *name, enum xg_math math)
+{
+    enum { LANES = 2, TURNS = 10 };
+    const struct fx_shape shape = {1100, 600, 40, false, false, 1.5f, 0, 0};
+    struct fx_product product = fx_product_create(&shape, 7);
+    struct fx_cpu_count count = {.call = &product.call};
+    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *device;
+    struct xg_lane *lanes[LANES];
+    float *first = malloc(product.c_elems * sizeof(float));
+    int other = 0;
+    conf.reproducible = reproducible;
+    conf.math = math;
+    conf.kernel = name;
+    XT_CHECK(first && xg_dev_create(&conf, &device) == XG_OK, "%s", name);
+    for (int i = 0; i < LANES; i++)
+        XT_CHECK(xg_lane_create(device, 2, &lanes[i]) == XG_OK, "%s", name);
+    for (int turn = 0; turn < TURNS; turn++) {
+        struct xg_gemm_result result;
+        fx_product_reset(&product);
+        XT_CHECK(xg_gemm_run(lanes[turn % LANES], &product.call, math, name, &cpu, &result) ==
+                         XG_OK &&
+                     !strcmp(result.kernel, name),
+                 "%s, turn %d", name, turn);
+        fx_product_check(&product, 7, name);
+        if (!turn)
+            memcpy(first, product.c_all, product.c_elems * sizeof(float));
+        other += memcmp(first, product.c_all, product.c_elems * sizeof(float)) != 0;
+    }
+    for (int i = 0; i < LANES; i++)
+        xg_lane_destroy(lanes[i]);
+    xg_dev_destroy(device);
+    conf.kernel = NULL;
+    xg_conf_fini(&conf);
+    free(first);
+    fx_product_destroy(&product);
+    return other;
+}
+
+static void test_library_bits(void)
+{
+    fake.reset(1);
+    XT_CHECK(count_other_bits(false, "cublas", XG_MATH_ACCURATE) > 0, "this test sees nothing");
+    XT_CHECK(count_other_bits(true, "cublas", XG_MATH_ACCURATE) == 0, "cublas: other bits");
+    XT_CHECK(count_other_bits(true, "cublas_tf32", XG_MATH_TF32) == 0, "cublas_tf32: other bits");
+}
+
 static void *run_lane(void *unused)
 {
     struct xg_lane *lane;
@@ -239,6 +291,7 @@ int main(void)
             test_row(&xg_kernel_table[row]);
     test_out_of_core();
     test_no_room();
+    test_library_bits();
     fake.live(&live);
     XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events && !live.modules &&
                  !live.contexts && !live.reclaimed,

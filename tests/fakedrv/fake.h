@@ -69,6 +69,8 @@ void fake_context_lose(CUcontext context, CUresult code);
 
 /* memory.c. The bytes behind a device address; ends the test where they are not all allocated. */
 void *fake_mem_dev(CUdeviceptr address, size_t bytes, const char *what);
+/* The same for the fake cuBLAS, which is another library. The lock is held. */
+void fakecuda_device_memory(CUdeviceptr address, size_t bytes);
 /* True: all page-locked; false: none. Ends the test for a mixture. */
 bool fake_mem_pinned(const void *address, size_t bytes, const char *what);
 /* Frees what the context still holds, and counts it. */

@@ -85,6 +85,11 @@ void *fake_mem_dev(CUdeviceptr address, size_t bytes, const char *what)
                bytes);
 }
 
+void fakecuda_device_memory(CUdeviceptr address, size_t bytes)
+{
+    fake_mem_dev(address, bytes, "a workspace");
+}
+
 bool fake_mem_pinned(const void *address, size_t bytes, const char *what)
 {
     uintptr_t begin = (uintptr_t)address, end = begin + bytes;

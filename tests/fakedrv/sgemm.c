@@ -79,7 +79,8 @@ void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
         sum_row(args, row_a, operands->b, sums);
         for (int64_t j = 0; j < args->n; j++) {
             double old = args->beta == 0.0f ? 0.0 : (double)args->beta * (double)c[j];
-            c[j] = (float)((double)args->alpha * sums[j] + old);
+            double sum = args->split > 1 ? (double)(float)sums[j] : sums[j]; /* met as floats */
+            c[j] = (float)((double)args->alpha * sum + old);
         }
     }
     free(row_a);
