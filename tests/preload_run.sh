@@ -47,6 +47,9 @@ ln -s "$tmp/moved/bin/xgemm-run" "$tmp/elsewhere/run"
 expect "a moved tree" "$("$tmp/elsewhere/run" printenv LD_PRELOAD)" \
     "$(readlink -f "$tmp/moved")/${libdir#"$prefix"/}/libxgemm_shim.so"
 
+# In a build tree it is the one that was built with the launcher.
+expect "a build tree" "$("$run" printenv LD_PRELOAD)" "$(readlink -f "$XG_SO")"
+
 # A and B: both runs see the input from its start, and the account says what was multiplied.
 export XGEMM_SHIM_LIB="$XG_SO"
 stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm
