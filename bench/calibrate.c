@@ -15,6 +15,7 @@
 
 #include "../shim/blas.h"
 #include "../src/calibration.h"
+#include "../src/clock.h"
 #include "../src/cores.h"
 #include "../src/engine.h"
 #include "fit.h"
@@ -51,13 +52,6 @@ static struct {
     float *a, *b, *c;
     size_t at;
 } run;
-
-static double now_s(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* --- The two sides ------------------------------------------------------------------------- */
 
@@ -104,10 +98,10 @@ static bool open_blas(void)
 /* Starts the engine and reads the device's properties. */
 static bool open_gpu(struct xg_machine *machine)
 {
-    double begin = now_s();
+    double begin = xg_clock_s();
     if (xg_engine_wait(xg_conf_get()) != XG_ENGINE_READY)
         return false;
-    machine->gpu_start_s = now_s() - begin;
+    machine->gpu_start_s = xg_clock_s() - begin;
 #ifdef XG_CUDA
     struct xg_dev *dev;
     if (xg_dev_create(xg_conf_get(), &dev) != XG_OK)
@@ -167,15 +161,15 @@ static double measure(bool (*compute)(const struct xg_sgemm *), const int64_t sh
 {
     double seconds[CALLS_MAX], begin = 0;
     int calls = -1;
-    while (calls < CALLS_MAX && (calls < CALLS_MIN || now_s() - begin < shape_s)) {
+    while (calls < CALLS_MAX && (calls < CALLS_MIN || xg_clock_s() - begin < shape_s)) {
         struct xg_sgemm call = next_call(shape);
-        double start = now_s();
+        double start = xg_clock_s();
         if (!compute(&call))
             return 0;
         if (calls >= 0)
-            seconds[calls] = now_s() - start;
+            seconds[calls] = xg_clock_s() - start;
         else
-            begin = now_s();
+            begin = xg_clock_s();
         calls++;
     }
     qsort(seconds, (size_t)calls, sizeof seconds[0], by_value);
@@ -185,9 +179,9 @@ static double measure(bool (*compute)(const struct xg_sgemm *), const int64_t sh
 static int measure_side(enum xg_side side, struct fit_sample *samples)
 {
     bool (*compute)(const struct xg_sgemm *) = side == XG_SIDE_CPU ? compute_cpu : compute_gpu;
-    double begin = now_s(), s_per_flop = 0;
+    double begin = xg_clock_s(), s_per_flop = 0;
     int count = 0;
-    for (int i = side == XG_SIDE_CPU; i < SHAPES && now_s() - begin < side_s; i++) {
+    for (int i = side == XG_SIDE_CPU; i < SHAPES && xg_clock_s() - begin < side_s; i++) {
         struct xg_sgemm call = {.m = shapes[i][0], .n = shapes[i][1], .k = shapes[i][2]};
         if (s_per_flop * xg_sgemm_flops(&call) > call_s)
             continue;
@@ -198,13 +192,6 @@ static int measure_side(enum xg_side side, struct fit_sample *samples)
         samples[count++] = (struct fit_sample){call, seconds};
     }
     return count;
-}
-
-static double predict(const struct xg_machine *machine, enum xg_side side,
-                      const struct xg_sgemm *call)
-{
-    return side == XG_SIDE_CPU ? xg_machine_cpu_seconds(machine, call)
-                               : xg_machine_gpu_seconds(machine, XG_MATH_ACCURATE, call);
 }
 
 static bool calibrate(struct xg_machine *machine, const struct xg_calibration_key *key,
@@ -223,7 +210,7 @@ static bool calibrate(struct xg_machine *machine, const struct xg_calibration_ke
     for (int i = 0; i < count; i++)
         printf("%12lld %7lld %7lld %12.4f %12.4f\n", (long long)samples[i].call.m,
                (long long)samples[i].call.n, (long long)samples[i].call.k, 1e3 * samples[i].seconds,
-               1e3 * predict(machine, side, &samples[i].call));
+               1e3 * fit_predict(machine, side, &samples[i].call));
     if (side == XG_SIDE_CPU)
         printf("CPU: %.4g GFLOP/s, memory %.3g GB/s, %.3g us a call, %.3g ns a step of k; "
                "typical error %.0f %%\n",

@@ -6,8 +6,7 @@
 
 #include "../src/calibration.h"
 
-static double predict(const struct xg_machine *machine, enum xg_side side,
-                      const struct xg_sgemm *call)
+double fit_predict(const struct xg_machine *machine, enum xg_side side, const struct xg_sgemm *call)
 {
     return side == XG_SIDE_CPU ? xg_machine_cpu_seconds(machine, call)
                                : xg_machine_gpu_seconds(machine, XG_MATH_ACCURATE, call);
@@ -18,7 +17,7 @@ static double misfit(const struct xg_machine *machine, enum xg_side side,
 {
     double sum = 0;
     for (int i = 0; i < count; i++) {
-        double ratio = predict(machine, side, &samples[i].call) / samples[i].seconds;
+        double ratio = fit_predict(machine, side, &samples[i].call) / samples[i].seconds;
         sum += pow(fabs(log(ratio)), power);
     }
     return pow(sum / count, 1 / power);

@@ -11,6 +11,10 @@ struct fit_sample {
     double seconds;
 };
 
+/* What the machine is predicted to take, in seconds. */
+double fit_predict(const struct xg_machine *machine, enum xg_side side,
+                   const struct xg_sgemm *call);
+
 /*
  * Moves the figures of one side, within their bounds, to where the predictions of the samples are
  * nearest: |log(predicted / measured)| counts with the power 1.5, between the mean, which outliers

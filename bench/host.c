@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../src/clock.h"
 #include "../src/judge.h"
 #include "shapes.h"
 #include "sides.h"
@@ -129,21 +130,21 @@ static struct measured measure(const struct side *side, struct operands *operand
     static struct xg_judge judge;
     struct measured measured = {.median_s = NAN, .error = NAN};
     xg_judge_init(&judge, &operands->call[0]);
-    double first = now_s();
+    double first = xg_clock_s();
     if (!side->compute(&operands->call[0]))
         return measured;
-    first = now_s() - first;
+    first = xg_clock_s() - first;
     measured.error = xg_judge_error(&judge, operands->call[0].c, operands->call[0].ldc);
     double seconds[CALLS_MAX];
     int calls = 0;
-    double begin = now_s();
+    double begin = xg_clock_s();
     do {
         const struct xg_sgemm *call = &operands->call[(calls + 1) % operands->sets];
-        double start = now_s();
+        double start = xg_clock_s();
         side->compute(call);
-        seconds[calls++] = now_s() - start;
-    } while (calls < CALLS_MAX && (calls < CALLS_MIN || now_s() - begin < options.budget_s) &&
-             now_s() - begin < 20);
+        seconds[calls++] = xg_clock_s() - start;
+    } while (calls < CALLS_MAX && (calls < CALLS_MIN || xg_clock_s() - begin < options.budget_s) &&
+             xg_clock_s() - begin < 20);
     qsort(seconds, (size_t)calls, sizeof seconds[0], by_value);
     measured.median_s = seconds[calls / 2];
     return measured;

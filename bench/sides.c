@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "../src/cublas.h"
 #include "../src/dispatch.h"
@@ -27,13 +26,6 @@ static struct {
     int (*xt_sgemm)(cublasxt_handle, int, int, size_t, size_t, size_t, const float *, const float *,
                     size_t, const float *, size_t, const float *, float *, size_t);
 } bench;
-
-double now_s(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* --- The CPU library ----------------------------------------------------------------------- */
 

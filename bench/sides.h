@@ -38,6 +38,4 @@ void sides_measure_link(struct floor_rates *rates);
 /* Seconds of the selected kernel on operands in device memory; 0 where they do not fit. */
 double sides_kernel_seconds(const struct xg_sgemm *call, const char **kernel);
 
-double now_s(void);
-
 #endif

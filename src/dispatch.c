@@ -7,9 +7,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "calibration.h"
+#include "clock.h"
 #include "conf.h"
 #include "cores.h"
 #include "engine.h"
@@ -86,13 +86,6 @@ static void take_device_locked(const struct xg_conf *conf)
         xg_machine_set_device(&learnt.policy.machine, &device);
 }
 
-static double now_s(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* --- Is it ours? --------------------------------------------------------------------------- */
 
 /*
@@ -156,9 +149,9 @@ static void run_cpu(const struct xg_sgemm *call, const struct xg_conf *conf,
                     const struct xg_cpu *cpu, const struct xg_decision *decision,
                     struct xg_call_record *record)
 {
-    double begin = now_s();
+    double begin = xg_clock_s();
     cpu->whole(cpu->ctx);
-    double end = now_s();
+    double end = xg_clock_s();
     record->place = XG_PLACE_CPU;
     lock_learnt();
     xg_policy_observe_cpu(&learnt.policy, call, decision, end - begin, end);
@@ -175,9 +168,9 @@ static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
                     struct xg_call_record *record)
 {
     struct xg_gemm_result result;
-    double begin = now_s();
+    double begin = xg_clock_s();
     enum xg_status status = xg_engine_gemm(call, conf, cpu, decision->wait, &result);
-    double seconds = now_s() - begin;
+    double seconds = xg_clock_s() - begin;
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;
     record->down_bytes = result.down_bytes;
@@ -237,13 +230,13 @@ static void run_both(const struct xg_sgemm *call, const struct xg_conf *conf,
     struct xg_gemm_result result = {0};
     if (judge && on_gpu.c) {
         xg_judge_init(judge, call);
-        double begin = now_s();
+        double begin = xg_clock_s();
         status = xg_engine_gemm(&on_gpu, conf, &none, true, &result);
-        gpu_seconds = now_s() - begin;
+        gpu_seconds = xg_clock_s() - begin;
     }
-    double begin = now_s();
+    double begin = xg_clock_s();
     cpu->whole(cpu->ctx);
-    double cpu_seconds = now_s() - begin;
+    double cpu_seconds = xg_clock_s() - begin;
     record->place = status == XG_OK ? XG_PLACE_BOTH : XG_PLACE_CPU;
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;
@@ -292,7 +285,7 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
     const struct xg_conf *conf = xg_conf_get();
     bool told = conf->stats || conf->verbose >= 1;
     pthread_once(&learnt_once, init_learnt);
-    double begin = now_s();
+    double begin = xg_clock_s();
 
     struct xg_decision decision;
     decide(call, conf, cpu, begin, &decision);
@@ -321,7 +314,7 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
         run_cpu(call, conf, cpu, &decision, &record);
 
     if (told) {
-        record.seconds = now_s() - begin;
+        record.seconds = xg_clock_s() - begin;
         xg_stats_add(&record);
     }
     pthread_setcancelstate(cancel_state, NULL);

@@ -40,8 +40,7 @@ static const struct form BF16 = {
     .product = XG_SPLIT_PRODUCT_BF16,
 };
 
-/* --- Kernels ------------------------------------------------------------------------------------
- */
+/* --- Kernels ---------------------------------------------------------------------------------- */
 
 #define FILE_SPLIT "split_sm90"
 #define FILE_FP16 "sgemm_fp16x3_sm90"
@@ -91,8 +90,7 @@ static enum xg_status launch(const struct xg_split *split, int kernel, int64_t b
                   1, (unsigned)threads, 1, 1, (unsigned)smem_bytes, stream, parameters, NULL);
 }
 
-/* --- Memory of an operand -----------------------------------------------------------------------
- */
+/* --- Memory of an operand --------------------------------------------------------------------- */
 
 static int64_t padded_k(int64_t k)
 {
@@ -155,8 +153,7 @@ static int32_t panels(const struct xg_split_range *range)
     return (int32_t)xg_ceil_div(range->rows, range->operand->panel_rows);
 }
 
-/* --- The split
- * ------------------------------------------------------------------------------------ */
+/* --- The split -------------------------------------------------------------------------------- */
 
 /* Rows contiguous along k: held in registers by some warps each, or read twice by one warp. */
 static enum xg_status split_along_k(const struct xg_split *split, const struct form *form,
@@ -226,8 +223,7 @@ enum xg_status xg_split_panels(const struct xg_split *split, const struct xg_spl
     return status;
 }
 
-/* --- Products
- * -------------------------------------------------------------------------------------- */
+/* --- Products --------------------------------------------------------------------------------- */
 
 /* Describes a range's pieces to the tensor copies, box_rows rows at a time. */
 static enum xg_status describe(const struct xg_split *split, const struct form *form,
@@ -320,8 +316,7 @@ enum xg_status xg_split_product(const struct xg_split *split, const struct xg_sp
     return status;
 }
 
-/* --- Operands in device memory
- * --------------------------------------------------------------------- */
+/* --- Operands in device memory ---------------------------------------------------------------- */
 
 /*
  * Deeper products are made of slices: the sum of their sums is more exact than one sum as long, and

@@ -9,13 +9,16 @@
 #include "tensor.h"
 
 /*
- * A product takes four steps on one device, all enqueued without waiting for any:
+ * A product takes these steps on one device, all enqueued without waiting for any:
  *
- *   split    every panel of an operand is scaled row by row and split into two FP16 pieces, and
- * what the products must know of its numbers is counted (kernels/split_sm90.cu). BF16     where
- * FP16 will not do (kernels/split.cuh says when), the panels' three BF16 pieces. products one
- * kernel for each kind of pieces, and one in FP32; each reads the counts and returns at once unless
- * it is the one that serves. The host never learns which it was.
+ *   - every panel of an operand is scaled row by row and split into two FP16 pieces, and what the
+ *     products must know of its numbers is counted (kernels/split_sm90.cu);
+ *
+ *   - where FP16 will not do (kernels/split.cuh says when), the panel is split into three BF16
+ *     pieces;
+ *
+ *   - products: one kernel for each kind of pieces, and one in FP32; each reads the counts and
+ *     returns at once unless it is the one that serves. The host never learns which it was.
  *
  * A row here is a row of op(A) or a column of op(B); k runs along it. An operand is one slice of k:
  * its rows are scaled by what they hold in that slice.

@@ -55,29 +55,22 @@ static void check_nothing_alive(void)
              "objects are left");
 }
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void start_in_background(void)
 {
     begin();
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_COLD, "state %d", xg_engine_state_get());
     XT_CHECK(run(true) == XG_DECLINED, "a cold engine computes");
     XT_CHECK(fake.calls("cuInit") == 0, "a cold engine is started by a product");
-    double began_s = now_s();
+    double began_s = xg_clock_s();
     errno = ENOTTY;
     xg_engine_start(&conf);
     XT_CHECK(errno == ENOTTY, "errno %d", errno);
-    XT_CHECK(now_s() - began_s < 0.2, "the start is waited for");
+    XT_CHECK(xg_clock_s() - began_s < 0.2, "the start is waited for");
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
     XT_CHECK(run(true) == XG_DECLINED, "a starting engine computes");
     xg_engine_start(&conf);
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
-    XT_CHECK(now_s() - began_s >= 0.4, "the start was not waited for");
+    XT_CHECK(xg_clock_s() - began_s >= 0.4, "the start was not waited for");
     XT_CHECK(run(true) == XG_OK, "no product");
     XT_CHECK(run(false) == XG_OK, "no product");
     XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "../src/clock.h"
 #include "../src/conf.h"
 #include "../src/cpu.h"
 #include "../src/xg.h"

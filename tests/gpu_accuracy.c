@@ -26,8 +26,8 @@
 #include "../src/launch.h"
 #include "../src/mem.h"
 #include "distribution.h"
+#include "gpu_util.h"
 #include "reference.h"
-#include "xt.h"
 
 enum { SIDE_MIN = REFERENCE_ROWS, RUNS = 100, K_SPECIAL = 1024, PAD_MAX = 64 };
 
@@ -72,14 +72,6 @@ static void die(const char *what)
 {
     fprintf(stderr, "gpu_accuracy: %s\n", what);
     exit(XT_HARD);
-}
-
-static void must(enum xg_status status, const char *what)
-{
-    if (status != XG_OK) {
-        fprintf(stderr, "gpu_accuracy: %s: %s\n", what, xg_status_name(status));
-        exit(XT_FAIL);
-    }
 }
 
 /* --- Operands ------------------------------------------------------------------------------ */
@@ -544,8 +536,7 @@ int main(int argc, char **argv)
     parse(argc, argv);
     if (xg_dev_create(xg_conf_get(), &dev) != XG_OK)
         return xt_skip("no CUDA device that the kernels serve");
-    const char *allow = getenv("XGEMM_TEST_ALLOW_FAKE");
-    if (strstr(dev->name, "Fake") && !(allow && !strcmp(allow, "1")))
+    if (gpu_is_fake(dev))
         return xt_skip("the fake driver computes with its own loop");
     setvbuf(stdout, NULL, _IOLBF, 0);
     open_all();

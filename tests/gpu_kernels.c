@@ -16,7 +16,7 @@
 #include "../src/cublas.h"
 #include "../src/launch.h"
 #include "../src/mem.h"
-#include "xt.h"
+#include "gpu_util.h"
 
 /* Floats of a buffer: the largest operand, its padding, a guard before and behind. */
 enum { SIDE_MAX = 300, K_MAX = 1100, PAD_MAX = 8, GUARD = 64 };
@@ -68,14 +68,6 @@ static void die(const char *what)
 {
     fprintf(stderr, "gpu_kernels: %s\n", what);
     exit(XT_HARD);
-}
-
-static void must(enum xg_status status, const char *what)
-{
-    if (status != XG_OK) {
-        fprintf(stderr, "%s: %s\n", what, xg_status_name(status));
-        exit(XT_FAIL);
-    }
 }
 
 static void enqueue(const struct xg_kernel *row, struct xg_sgemm_args *args)
@@ -489,8 +481,7 @@ int main(int argc, char **argv)
         die("more rows than tallies");
     if (xg_dev_create(xg_conf_get(), &dev) != XG_OK)
         return xt_skip("no CUDA device that the kernels serve");
-    const char *allow = getenv("XGEMM_TEST_ALLOW_FAKE");
-    if (strstr(dev->name, "Fake") && !(allow && !strcmp(allow, "1")))
+    if (gpu_is_fake(dev))
         return xt_skip("the fake driver computes with its own loop");
 
     printf("%s, seed %lu\n", dev->name, seed);

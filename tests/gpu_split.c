@@ -14,7 +14,7 @@
 
 #include "../src/mem.h"
 #include "../src/split.h"
-#include "xt.h"
+#include "gpu_util.h"
 
 enum { SIDE_MAX = 700, K_MAX = 1100, PAD_MAX = 8, GUARD = 64, TRANSPOSES = 4 };
 enum { BUFFER = 2 * GUARD + PAD_MAX + (K_MAX + PAD_MAX) * (SIDE_MAX + PAD_MAX) };
@@ -31,8 +31,7 @@ static float a[SIDE_MAX * K_MAX], b[K_MAX * SIDE_MAX], c[SIDE_MAX * SIDE_MAX];
 static double sum[SIDE_MAX * SIDE_MAX], absolute[SIDE_MAX * SIDE_MAX];
 static uint64_t random_state = 20;
 
-/* --- Kinds of numbers; (i,l): a row of op(A) or a column of op(B), and the place along k
- * ----------- */
+/* --- Kinds of numbers; (i,l): a row of op(A) or a column of op(B), and the place along k ------ */
 
 static float uniform(int64_t i, int64_t l)
 {
@@ -110,16 +109,7 @@ static const struct {
     {"infinities", infinity_once, infinity_once},
 };
 
-/* --- One product
- * ------------------------------------------------------------------------------------ */
-
-static void must(enum xg_status status, const char *what)
-{
-    if (status != XG_OK) {
-        fprintf(stderr, "%s: %s\n", what, xg_status_name(status));
-        exit(XT_FAIL);
-    }
-}
+/* --- One product ------------------------------------------------------------------------------ */
 
 static void copy(CUdeviceptr device, float *memory, bool up, int64_t elems)
 {
