@@ -19,6 +19,7 @@
 #include "../src/cores.h"
 #include "../src/engine.h"
 #include "fit.h"
+#include "median.h"
 #ifdef XG_CUDA
 #include "../src/dev.h"
 #endif
@@ -150,12 +151,6 @@ static struct xg_sgemm next_call(const int64_t shape[3])
                              .ldc = n};
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median of some calls after one that warms up; 0 where a call fails. */
 static double measure(bool (*compute)(const struct xg_sgemm *), const int64_t shape[3])
 {
@@ -172,8 +167,7 @@ static double measure(bool (*compute)(const struct xg_sgemm *), const int64_t sh
             begin = xg_clock_s();
         calls++;
     }
-    qsort(seconds, (size_t)calls, sizeof seconds[0], by_value);
-    return seconds[calls / 2];
+    return median_sort(seconds, calls);
 }
 
 static int measure_side(enum xg_side side, struct fit_sample *samples)

@@ -10,6 +10,7 @@
 
 #include "../src/clock.h"
 #include "../src/judge.h"
+#include "median.h"
 #include "shapes.h"
 #include "sides.h"
 
@@ -118,22 +119,14 @@ struct measured {
     double error;    /* 2^-24 of |A||B| + |C| */
 };
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static struct measured measure(const struct side *side, struct operands *operands)
 {
     enum { CALLS_MAX = 201, CALLS_MIN = 3 };
     static struct xg_judge judge;
     struct measured measured = {.median_s = NAN, .error = NAN};
     xg_judge_init(&judge, &operands->call[0]);
-    double first = xg_clock_s();
     if (!side->compute(&operands->call[0]))
         return measured;
-    first = xg_clock_s() - first;
     measured.error = xg_judge_error(&judge, operands->call[0].c, operands->call[0].ldc);
     double seconds[CALLS_MAX];
     int calls = 0;
@@ -145,8 +138,7 @@ static struct measured measure(const struct side *side, struct operands *operand
         seconds[calls++] = xg_clock_s() - start;
     } while (calls < CALLS_MAX && (calls < CALLS_MIN || xg_clock_s() - begin < options.budget_s) &&
              xg_clock_s() - begin < 20);
-    qsort(seconds, (size_t)calls, sizeof seconds[0], by_value);
-    measured.median_s = seconds[calls / 2];
+    measured.median_s = median_sort(seconds, calls);
     return measured;
 }
 

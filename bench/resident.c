@@ -11,6 +11,7 @@
 #include "../src/cublas.h"
 #include "../src/launch.h"
 #include "../src/team.h"
+#include "median.h"
 
 enum { BATCHES_MAX = 9, RUNS_MAX = 1000, SETS_MAX = 1 << 16 };
 
@@ -229,12 +230,6 @@ static double time_runs(const struct xg_kernel *row, const struct resident *r, i
     return (double)ms * 1e-3;
 }
 
-static int compare_doubles(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 /* One run on poisoned memory, judged; false where the row declines the operands. */
 static bool judge_row(const struct xg_kernel *row, const struct resident *r, struct timing *timing)
 {
@@ -285,9 +280,8 @@ void resident_measure(const struct resident *r, const struct xg_kernel *const *r
     for (int i = 0; i < count; i++) {
         if (!timings[i].there)
             continue;
-        qsort(batch[i], (size_t)batches, sizeof batch[i][0], compare_doubles);
         timings[i].batches = batches;
-        timings[i].median_us = batch[i][batches / 2] * 1e6;
+        timings[i].median_us = median_sort(batch[i], batches) * 1e6;
         timings[i].least_us = batch[i][0] * 1e6;
     }
 }
