@@ -16,10 +16,12 @@ enum { FILLING_MAX = 3 };
 enum { PILOT_ALONE_MIN = 4 };
 
 /*
- * What one worker copies at a time: long enough for its rate, and so short that a block is shared
- * out among all: the last one of a product would else be emptied by two while the others look on.
+ * Rows packed into the caches cost memory one transfer, streamed ones three: the rows are read,
+ * written, and read again by the device. But the device reads slowly (28 GB/s) what still lies in a
+ * core's own cache, so that it pays only where enough is packed ahead to have gone from there to
+ * the shared cache, and not at the end, where nothing follows that would push it out.
  */
-enum { PIECES_PER_BLOCK = 8, PIECE_BYTES_MIN = 32 << 10, PIECE_BYTES_MAX = 256 << 10 };
+static const size_t CACHED_AHEAD_BYTES = 12 << 20, CACHED_LEFT_BYTES = 48 << 20;
 
 struct piece {
     struct xg_belt_block *block;
@@ -54,34 +56,25 @@ void xg_belt_init(struct xg_belt *belt, struct xg_pipe *pipe, struct xg_belt_blo
 {
     *belt = (struct xg_belt){.pipe = pipe, .workers = workers, .blocks = blocks};
     fegetenv(&belt->env);
-    pthread_mutex_init(&belt->lock, NULL);
     for (int i = 0; i < XG_BELT_BLOCKS; i++)
         push(&belt->free, i);
 }
 
-void xg_belt_fini(struct xg_belt *belt)
-{
-    pthread_mutex_destroy(&belt->lock);
-}
-
 /* --- Pieces -------------------------------------------------------------------------------- */
 
-/* The lock is held for a tenth of a microsecond: sleeping on it costs a hundred times as much. */
-static void lock(struct xg_belt *belt)
+static bool take_from(struct xg_belt *belt, struct xg_belt_work *work, struct piece *piece)
 {
-    enum { TRIES = 1000 };
-    for (int i = 0; i < TRIES; i++)
-        if (pthread_mutex_trylock(&belt->lock) == 0)
-            return;
-    pthread_mutex_lock(&belt->lock);
-}
-
-static int64_t piece_rows(const struct xg_pipe_chunk *chunk)
-{
-    int64_t row_bytes = chunk->staged_ld * (int64_t)sizeof(float);
-    int64_t bytes = chunk->rows * row_bytes / PIECES_PER_BLOCK;
-    bytes = xg_max_i64(PIECE_BYTES_MIN, xg_min_i64(bytes, PIECE_BYTES_MAX));
-    return xg_max_i64(1, bytes / row_bytes);
+    int64_t at = atomic_load_explicit(&work->taken, memory_order_relaxed);
+    do {
+        if (at >= atomic_load_explicit(&work->given, memory_order_acquire))
+            return false;
+    } while (!atomic_compare_exchange_weak(&work->taken, &at, at + 1));
+    /* Until this piece is done the block is not put to use again, nor is its place in the list. */
+    struct xg_belt_block *block = &belt->blocks[work->block[at / XG_BELT_PIECES % XG_BELT_BLOCKS]];
+    int64_t part = at % XG_BELT_PIECES, rows = block->chunk.rows;
+    int64_t row = rows * part / XG_BELT_PIECES, end = rows * (part + 1) / XG_BELT_PIECES;
+    *piece = (struct piece){.block = block, .row = row, .rows = end - row};
+    return true;
 }
 
 /*
@@ -90,26 +83,8 @@ static int64_t piece_rows(const struct xg_pipe_chunk *chunk)
  */
 static bool take_piece(struct xg_belt *belt, struct piece *piece)
 {
-    if (belt->open == 0)
-        return false;
-    lock(belt);
-    struct xg_belt_queue *queue = &belt->to_commit;
-    struct xg_belt_block *block = first(belt, queue);
-    if (!block && !belt->failed) {
-        queue = &belt->to_pack;
-        block = first(belt, queue);
-    }
-    if (block) {
-        int64_t rows = xg_min_i64(piece_rows(&block->chunk), block->chunk.rows - block->row_next);
-        *piece = (struct piece){.block = block, .row = block->row_next, .rows = rows};
-        block->row_next += rows;
-        if (block->row_next == block->chunk.rows) {
-            pop(queue);
-            belt->open--;
-        }
-    }
-    pthread_mutex_unlock(&belt->lock);
-    return block;
+    return take_from(belt, &belt->to_commit, piece) ||
+           (!belt->failed && take_from(belt, &belt->to_pack, piece));
 }
 
 static void copy_piece(struct xg_belt *belt, const struct piece *piece)
@@ -122,22 +97,24 @@ static void copy_piece(struct xg_belt *belt, const struct piece *piece)
         xg_stage_commit(host, chunk->host_ld, staged, chunk->staged_ld, piece->rows, chunk->width,
                         belt->pipe->call->beta);
     else
-        xg_stage_pack(staged, chunk->staged_ld, host, chunk->host_ld, piece->rows, chunk->width);
+        xg_stage_pack(staged, chunk->staged_ld, host, chunk->host_ld, piece->rows, chunk->width,
+                      block->cached);
     bool commit = block->commit;
     unsigned char *done = chunk->done;
     /* The last one's: after this the block is the pilot's, which may put it to use again. */
-    if (atomic_fetch_sub(&block->rows_left, piece->rows) == piece->rows && commit)
+    if (atomic_fetch_sub(&block->pieces_left, 1) == 1 && commit)
         *done = 1;
 }
 
 /*
  * Waits a little. The driver's own sleeping wait comes back a tenth of a millisecond late, which
  * tripled the time of a 1024^3 product; its spinning one holds a core for as long as a large
- * product computes. So: spin as long as a copy takes, then sleep in short steps.
+ * product computes. So: spin for 0.15 ms, longer than a block takes on its way, then sleep in short
+ * steps. A pilot who sleeps between two blocks leaves the link without work for as long.
  */
 static void pause_for(int turns)
 {
-    enum { SPINNING_TURNS = 300, SPINS = 100 };
+    enum { SPINNING_TURNS = 1000, SPINS = 100 };
     static const struct timespec nap = {.tv_nsec = 20000};
     if (turns > SPINNING_TURNS) {
         nanosleep(&nap, NULL);
@@ -154,13 +131,12 @@ static void open_block(struct xg_belt *belt, int index, bool commit)
 {
     struct xg_belt_block *block = &belt->blocks[index];
     block->commit = commit;
-    block->row_next = 0;
-    block->rows_left = block->chunk.rows;
+    block->pieces_left = XG_BELT_PIECES;
     push(commit ? &belt->emptying : &belt->filling, index);
-    lock(belt);
-    push(commit ? &belt->to_commit : &belt->to_pack, index);
-    belt->open++;
-    pthread_mutex_unlock(&belt->lock);
+    struct xg_belt_work *work = commit ? &belt->to_commit : &belt->to_pack;
+    int64_t given = atomic_load_explicit(&work->given, memory_order_relaxed);
+    work->block[given / XG_BELT_PIECES % XG_BELT_BLOCKS] = (unsigned char)index;
+    atomic_store_explicit(&work->given, given + XG_BELT_PIECES, memory_order_release);
 }
 
 static bool copied(struct xg_belt *belt, const struct xg_belt_block *block)
@@ -172,15 +148,28 @@ static bool copied(struct xg_belt *belt, const struct xg_belt_block *block)
     return result == CUDA_SUCCESS;
 }
 
-/* A block to put to use, which stays in the queue until then; NULL when there is none. */
-static struct xg_belt_block *free_block(struct xg_belt *belt)
+/* Takes back blocks whose rows are in the caller's memory, or on the device. */
+static void reclaim(struct xg_belt *belt)
 {
     struct xg_belt_block *block;
-    while ((block = first(belt, &belt->emptying)) && block->rows_left == 0)
+    while ((block = first(belt, &belt->emptying)) && block->pieces_left == 0)
         push(&belt->free, pop(&belt->emptying));
-    if (!count(&belt->free) && (block = first(belt, &belt->up)) && copied(belt, block))
+    while ((block = first(belt, &belt->up)) && copied(belt, block))
         push(&belt->free, pop(&belt->up));
-    return first(belt, &belt->free);
+}
+
+/* The next block to fill, with its rows; NULL when there is none, or enough are ahead of it. */
+static struct xg_belt_block *next_load(struct xg_belt *belt)
+{
+    struct xg_pipe *pipe = belt->pipe;
+    struct xg_belt_block *block = first(belt, &belt->free);
+    int ahead = count(&belt->up) + count(&belt->filling);
+    if (!block || count(&belt->filling) == FILLING_MAX || ahead >= belt->ahead ||
+        !xg_pipe_take_load(pipe, &block->chunk))
+        return NULL;
+    block->cached = belt->caches && (size_t)ahead * pipe->load_bytes >= CACHED_AHEAD_BYTES &&
+                    pipe->load_bytes_left >= CACHED_LEFT_BYTES;
+    return block;
 }
 
 /* Lets blocks change sides. True when one did. */
@@ -189,7 +178,8 @@ static bool pump(struct xg_belt *belt)
     struct xg_pipe *pipe = belt->pipe;
     struct xg_belt_block *block;
     bool moved = false;
-    while ((block = first(belt, &belt->filling)) && block->rows_left == 0) {
+    reclaim(belt);
+    while ((block = first(belt, &belt->filling)) && block->pieces_left == 0) {
         xg_pipe_load(pipe, &block->chunk, block->host, block->copied);
         push(&belt->up, pop(&belt->filling));
         belt->begun = moved = true;
@@ -199,13 +189,12 @@ static bool pump(struct xg_belt *belt)
         moved = true;
     }
     while (count(&belt->down) + count(&belt->emptying) < DOWN_MAX && xg_pipe_has_store(pipe) &&
-           (block = free_block(belt)) &&
+           (block = first(belt, &belt->free)) &&
            xg_pipe_take_store(pipe, &block->chunk, block->host, block->copied)) {
         push(&belt->down, pop(&belt->free));
         moved = true;
     }
-    while (count(&belt->filling) < FILLING_MAX && (block = free_block(belt)) &&
-           xg_pipe_take_load(pipe, &block->chunk)) {
+    while (next_load(belt)) {
         open_block(belt, pop(&belt->free), false);
         moved = true;
     }

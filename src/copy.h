@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies that do not pass through the cache. */
+/* Copies between ordinary memory and page-locked blocks, each past the caches that it can do
+ * without.
+ */
 #ifndef XG_COPY_H
 #define XG_COPY_H
 
 #include <stddef.h>
 
 /*
- * memcpy whose stores bypass the cache where the processor can (x86-64 with AVX2, decided at run
- * time). An ordinary store first reads the line that it is about to overwrite; for data that this
- * core will not read again that is a third of the memory traffic for nothing. Stores are visible to
- * other threads and to the device after xg_copy_fence. Regions must not overlap.
+ * memcpy, for regions that do not overlap. Where the processor can (x86-64 with AVX2, decided at
+ * run time) stores may be visible to other threads and to the device only after xg_copy_fence.
  */
-void xg_copy_stream(void *dst, const void *src, size_t bytes);
+typedef void xg_copy(void *dst, const void *src, size_t bytes);
+
+/*
+ * From memory past the cache: an ordinary store first reads the line that it is about to overwrite;
+ * for data that this core will not read again that is a third of the memory traffic for nothing.
+ */
+xg_copy xg_copy_stream;
+
+/* The same from a block that the device has just written and will write again: it is not kept in
+ * the caches either, where its lines would be in the device's way. */
+xg_copy xg_copy_drain;
+
+/* From memory into the caches, whence the device reads it. */
+xg_copy xg_copy_keep;
 
 /* Orders all streamed stores of this thread before what follows. */
 void xg_copy_fence(void);

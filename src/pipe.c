@@ -82,21 +82,27 @@ static struct xg_pipe_chunk whole_tile(const struct xg_pipe *pipe, int64_t item)
     };
 }
 
-static int64_t rows_per_chunk(size_t bytes, int64_t ld)
+/*
+ * Rows of a chunk when `rows` of them go in chunks of about `bytes`: as equal as can be, because a
+ * rest of a few rows costs a copy, and its place in the order, like any other.
+ */
+static int64_t rows_per_chunk(const struct xg_pipe *pipe, size_t bytes, int64_t rows, int64_t ld)
 {
-    int64_t rows = (int64_t)(bytes / sizeof(float)) / ld;
-    return rows > 1 ? rows : 1;
+    int64_t row_bytes = ld * (int64_t)sizeof(float);
+    int64_t wanted = xg_max_i64(1, (int64_t)bytes / row_bytes);
+    int64_t most = xg_max_i64(1, (int64_t)pipe->block_bytes / row_bytes);
+    int64_t chunks = xg_max_i64((rows + wanted / 2) / wanted, xg_ceil_div(rows, most));
+    return xg_ceil_div(rows, xg_max_i64(1, chunks));
 }
 
 int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe, const struct xg_plan_tile *tile)
 {
-    return rows_per_chunk(pipe->store_bytes, tile->ld);
+    return rows_per_chunk(pipe, pipe->store_bytes, tile->rows, tile->ld);
 }
 
-/* Rows [row, row + rows) of a whole load or tile. */
-static void narrow(struct xg_pipe_chunk *chunk, size_t bytes, int64_t row)
+/* The rows of a whole load or tile from `row` on, `rows` of them at most. */
+static void narrow(struct xg_pipe_chunk *chunk, int64_t row, int64_t rows)
 {
-    int64_t rows = rows_per_chunk(bytes, chunk->staged_ld);
     chunk->rows = xg_min_i64(rows, chunk->rows - row);
     chunk->host += row * chunk->host_ld;
     chunk->device = address(chunk->device, (size_t)(row * chunk->device_ld));
@@ -142,8 +148,11 @@ enum xg_status xg_pipe_init(struct xg_pipe *pipe)
         free(pipe->load_rows_left);
         return XG_ERR_NOMEM;
     }
-    for (int64_t i = 0; i < plan->load_count; i++)
-        pipe->load_rows_left[i] = whole_load(pipe, i).rows;
+    for (int64_t i = 0; i < plan->load_count; i++) {
+        struct xg_pipe_chunk whole = whole_load(pipe, i);
+        pipe->load_rows_left[i] = whole.rows;
+        pipe->load_bytes_left += chunk_bytes(&whole);
+    }
     return XG_OK;
 }
 
@@ -237,9 +246,12 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
     *chunk = whole_load(pipe, pipe->load_next);
     int64_t rows = chunk->rows;
     bool ramp = pipe->load_ramp_bytes < pipe->load_bytes;
-    narrow(chunk, ramp ? pipe->load_ramp_bytes : pipe->load_bytes, pipe->load_row);
+    narrow(chunk, pipe->load_row,
+           rows_per_chunk(pipe, ramp ? pipe->load_ramp_bytes : pipe->load_bytes,
+                          rows - pipe->load_row, chunk->staged_ld));
     if (ramp)
         pipe->load_ramp_bytes *= 2;
+    pipe->load_bytes_left -= chunk_bytes(chunk);
     pipe->load_row += chunk->rows;
     if (pipe->load_row == rows) {
         pipe->load_next++;
@@ -337,9 +349,10 @@ bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, float
 {
     if (!xg_pipe_has_store(pipe))
         return false;
+    const struct xg_plan_tile *tile = &pipe->plan->tiles[pipe->tile_next];
     *chunk = whole_tile(pipe, pipe->tile_next);
     int64_t rows = chunk->rows, row = pipe->tile_row;
-    narrow(chunk, pipe->store_bytes, row);
+    narrow(chunk, row, xg_pipe_rows_per_chunk(pipe, tile));
     bool last = row + chunk->rows == rows;
     xg_pipe_fail(pipe, enqueue_store(pipe, chunk, row == 0, last, staged, copied));
     if (pipe->status != XG_OK)

@@ -51,14 +51,16 @@ struct xg_pipe {
     int run_streams;
     const struct xg_pipe_events *events;
     CUdeviceptr base;               /* of the plan's memory */
-    size_t load_bytes, store_bytes; /* of a chunk, at most; no more than a block */
+    size_t load_bytes, store_bytes; /* of a chunk, about */
+    size_t block_bytes;             /* of a chunk, at most */
     int64_t *done_of_tile;          /* where each tile's flags begin in done */
     unsigned char *done;            /* a flag a chunk of every tile */
 
     /* Changing. */
     enum xg_status status;       /* the first failure, or XG_OK */
     int64_t load_next, load_row; /* the next chunk of loads to hand out */
-    size_t load_ramp_bytes;      /* of that chunk, at most: the first ones are smaller */
+    size_t load_ramp_bytes;      /* of that chunk, about: the first ones are smaller */
+    size_t load_bytes_left;      /* of chunks not yet handed out */
     int64_t *load_rows_left;     /* of each load: rows not yet enqueued */
     int64_t loads_ready;         /* loads before this one are enqueued whole, events recorded */
     int64_t run_next;            /* the next run to launch */

@@ -35,9 +35,10 @@ static size_t operand_bytes(const struct xg_plan *plan, const struct xg_sgemm *c
 
 /*
  * Pieces pay where FP32 arithmetic would take longer than this share of the busier direction of the
- * link: they take several launches a run, which a product bound by the link would wait for.
+ * link and a time that stands for their launches: they take several a run, which a product bound by
+ * the link would wait for (1536^3: 0.67 ms instead of 0.60; 2048^3: 0.99 instead of 1.04).
  */
-static const double LINK_SHARE = 0.8, LINK_BYTES_PER_S = 63e9;
+static const double LINK_SHARE = 0.4, LAUNCHES_S = 1e-4, LINK_BYTES_PER_S = 63e9;
 
 /* Where the same call must give the same bits (plan_bytes), by figures that no container hides. */
 static bool arithmetic_binds(const struct xg_dev *dev, const struct xg_sgemm *call)
@@ -51,7 +52,7 @@ static bool arithmetic_binds(const struct xg_dev *dev, const struct xg_sgemm *ca
         return true;
     double cycles = xg_select_cycles(row, &dev->facts, call->m, call->n, call->k);
     return cycles / xg_dev_clock_hz(dev) >
-           LINK_SHARE * fmax(k * (m + n), m * n) * sizeof(float) / link;
+           LAUNCHES_S + LINK_SHARE * fmax(k * (m + n), m * n) * sizeof(float) / link;
 }
 
 bool xg_product_splits(const struct xg_product *product, size_t device_bytes, size_t *bytes)

@@ -7,15 +7,16 @@
 #include "copy.h"
 
 void xg_stage_pack(float *dst, int64_t ld, const float *src, int64_t src_ld, int64_t rows,
-                   int64_t width)
+                   int64_t width, bool cached)
 {
     if (src_ld == width && ld == width) { /* one long row */
         width *= rows;
         rows = 1;
     }
     int64_t padding = xg_round_up(width, 4) - width;
+    xg_copy *copy = cached ? xg_copy_keep : xg_copy_stream;
     for (int64_t row = 0; row < rows; row++) {
-        xg_copy_stream(dst + row * ld, src + row * src_ld, (size_t)width * sizeof(float));
+        copy(dst + row * ld, src + row * src_ld, (size_t)width * sizeof(float));
         memset(dst + row * ld + width, 0, (size_t)padding * sizeof(float));
     }
     xg_copy_fence();
@@ -28,7 +29,7 @@ void xg_stage_commit(float *c, int64_t ldc, const float *src, int64_t ld, int64_
         float *to = c + row * ldc;
         const float *from = src + row * ld;
         if (beta == 0)
-            xg_copy_stream(to, from, (size_t)width * sizeof(float));
+            xg_copy_drain(to, from, (size_t)width * sizeof(float));
         else
             for (int64_t column = 0; column < width; column++)
                 to[column] = from[column] + beta * to[column];

@@ -15,7 +15,7 @@ static void fill(float *values, size_t count, uint64_t seed)
         values[i] = xt_random(&seed);
 }
 
-static void check_pack(int64_t rows, int64_t width, int64_t src_ld, int64_t ld)
+static void check_pack(int64_t rows, int64_t width, int64_t src_ld, int64_t ld, bool cached)
 {
     float *src = malloc((size_t)(rows * src_ld) * sizeof *src);
     float *dst = malloc((size_t)(rows * ld + 8) * sizeof *dst);
@@ -23,7 +23,7 @@ static void check_pack(int64_t rows, int64_t width, int64_t src_ld, int64_t ld)
     fill(dst, (size_t)(rows * ld + 8), 2);
     float *before = malloc((size_t)(rows * ld + 8) * sizeof *before);
     memcpy(before, dst, (size_t)(rows * ld + 8) * sizeof *dst);
-    xg_stage_pack(dst, ld, src, src_ld, rows, width);
+    xg_stage_pack(dst, ld, src, src_ld, rows, width, cached);
     for (int64_t i = 0; i < rows * ld + 8; i++) {
         int64_t row = i / ld, column = i % ld;
         bool inside = row < rows && column < width;
@@ -69,7 +69,7 @@ static void check_commit_nan(void)
     XT_CHECK(c[2] != c[2] && c[5] != c[5]);
 }
 
-static void check_stream(void)
+static void check_copy(xg_copy *copy)
 {
     static unsigned char src[70000], dst[70000];
     for (size_t i = 0; i < sizeof src; i++)
@@ -78,7 +78,7 @@ static void check_stream(void)
         for (size_t from = 0; from < 70; from += 23)
             for (size_t to = 0; to < 70; to += 9) {
                 memset(dst, 0xee, sizeof dst);
-                xg_copy_stream(dst + 100 + to, src + from, bytes);
+                copy(dst + 100 + to, src + from, bytes);
                 xg_copy_fence();
                 XT_CHECK(!memcmp(dst + 100 + to, src + from, bytes), "%zu bytes", bytes);
                 XT_CHECK(dst[99 + to] == 0xee && dst[100 + to + bytes] == 0xee);
@@ -116,15 +116,19 @@ int main(void)
         for (int64_t rows = 1; rows < 20; rows += 6)
             for (int64_t pad = 0; pad < 6; pad += 5) {
                 int64_t ld = xg_round_up(width, 4);
-                check_pack(rows, width, width + pad, ld);
-                check_pack(rows, width, width + pad, ld + 32);
+                for (int cached = 0; cached < 2; cached++) {
+                    check_pack(rows, width, width + pad, ld, cached);
+                    check_pack(rows, width, width + pad, ld + 32, cached);
+                }
                 check_commit(rows, width, width + pad, ld, 0);
                 check_commit(rows, width, width + pad, ld + 8, 1);
                 check_commit(rows, width, width + pad, ld, -0.5f);
             }
     }
     check_commit_nan();
-    check_stream();
+    check_copy(xg_copy_stream);
+    check_copy(xg_copy_drain);
+    check_copy(xg_copy_keep);
     for (int threads = 1; threads <= 8; threads += 7)
         check_team(threads);
     return xt_done();
