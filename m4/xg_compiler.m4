@@ -33,6 +33,9 @@ AC_DEFUN([XG_COMPILER], [
     -Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wno-format-nonliteral],
     [XG_CFLAG(xg_flag)])
   XG_CFLAG([-fvisibility=hidden])
+  # A product and a sum are rounded each, also where CFLAGS name a processor that could do both at once:
+  # beta C must not depend on which loop an element falls into.
+  XG_CFLAG([-ffp-contract=off])
 
   AC_CACHE_CHECK([whether the linker takes a version script], [xg_cv_version_script], [
     echo 'XG_TEST { global: main; local: *; };' >conftest.map

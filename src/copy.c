@@ -78,6 +78,28 @@ __attribute__((target("avx2"))) static void keep_row(char *dst, const char *src,
     copy_row(dst, src, bytes, false, false);
 }
 
+static void combine(float *c, const float *block, size_t count, float beta)
+{
+    for (size_t i = 0; i < count; i++)
+        c[i] = block[i] + beta * c[i];
+}
+
+/* Whole lines of C, aligned; C's are asked for as well, because they are read. */
+__attribute__((target("avx2"))) static void combine_lines(float *c, const float *block,
+                                                          size_t count, float beta)
+{
+    enum { NUMBERS = 8, LINE_NUMBERS = LINE_BYTES / sizeof(float) };
+    __m256 factor = _mm256_set1_ps(beta);
+    for (size_t at = 0; at < count; at += LINE_NUMBERS) {
+        _mm_prefetch((const char *)(block + at) + AHEAD_BLOCK, _MM_HINT_NTA);
+        _mm_prefetch((const char *)(c + at) + AHEAD_BLOCK, _MM_HINT_T0);
+        for (size_t i = at; i < at + LINE_NUMBERS; i += NUMBERS) {
+            __m256 old = _mm256_mul_ps(factor, _mm256_load_ps(c + i));
+            _mm256_store_ps(c + i, _mm256_add_ps(_mm256_loadu_ps(block + i), old));
+        }
+    }
+}
+
 static bool worth_it(size_t bytes)
 {
     return bytes >= STREAM_BYTES_MIN && __builtin_cpu_supports("avx2");
@@ -107,6 +129,19 @@ void xg_copy_keep(void *dst, const void *src, size_t bytes)
         memcpy(dst, src, bytes);
 }
 
+void xg_copy_combine(float *c, const float *block, size_t count, float beta)
+{
+    size_t head = (size_t)(-(uintptr_t)c % LINE_BYTES) / sizeof *c;
+    if (!worth_it(count * sizeof *c) || (uintptr_t)c % sizeof *c) {
+        combine(c, block, count, beta);
+        return;
+    }
+    size_t lines = (count - head) * sizeof *c / LINE_BYTES * LINE_BYTES / sizeof *c;
+    combine(c, block, head, beta);
+    combine_lines(c + head, block + head, lines, beta);
+    combine(c + head + lines, block + head + lines, count - head - lines, beta);
+}
+
 void xg_copy_fence(void)
 {
     _mm_sfence();
@@ -127,6 +162,12 @@ void xg_copy_drain(void *dst, const void *src, size_t bytes)
 void xg_copy_keep(void *dst, const void *src, size_t bytes)
 {
     memcpy(dst, src, bytes);
+}
+
+void xg_copy_combine(float *c, const float *block, size_t count, float beta)
+{
+    for (size_t i = 0; i < count; i++)
+        c[i] = block[i] + beta * c[i];
 }
 
 void xg_copy_fence(void)

@@ -26,6 +26,12 @@ xg_copy xg_copy_drain;
 /* From memory into the caches, whence the device reads it. */
 xg_copy xg_copy_keep;
 
+/*
+ * c = block + beta * c for so many numbers, each product and sum rounded by itself as in plain C,
+ * whatever the processor; the block's lines are not kept.
+ */
+void xg_copy_combine(float *c, const float *block, size_t count, float beta);
+
 /* Orders all streamed stores of this thread before what follows. */
 void xg_copy_fence(void);
 

@@ -152,12 +152,13 @@ static int choose_workers(const struct xg_sgemm *call, int team)
  * (128 x 128 x 100000: 2.5 instead of 2.2).
  */
 enum { AHEAD = 4, AHEAD_CACHED = 8 };
-static const double CACHED_DOWN_SHARE = 0.25;
+static const double CACHED_DOWN_SHARE = 0.25, CACHED_UP_BYTES = 64e6;
 
 static void choose_ahead(struct xg_belt *belt, const struct xg_sgemm *call)
 {
     struct traffic traffic = traffic_of(call);
-    belt->caches = traffic.down_bytes >= CACHED_DOWN_SHARE * traffic.up_bytes;
+    belt->caches = traffic.up_bytes >= CACHED_UP_BYTES &&
+                   traffic.down_bytes >= CACHED_DOWN_SHARE * traffic.up_bytes;
     belt->ahead = belt->caches ? AHEAD_CACHED : AHEAD;
 }
 

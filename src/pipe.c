@@ -95,9 +95,14 @@ static int64_t rows_per_chunk(const struct xg_pipe *pipe, size_t bytes, int64_t 
     return xg_ceil_div(rows, xg_max_i64(1, chunks));
 }
 
+/* Of the last tile, in parts of the others': nothing hides its copy, but its own commits can. */
+enum { LAST_PARTS = 4 };
+
 int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe, const struct xg_plan_tile *tile)
 {
-    return rows_per_chunk(pipe, pipe->store_bytes, tile->rows, tile->ld);
+    bool last = tile == &pipe->plan->tiles[pipe->plan->tile_count - 1];
+    size_t bytes = last ? pipe->store_bytes / LAST_PARTS : pipe->store_bytes;
+    return rows_per_chunk(pipe, bytes, tile->rows, tile->ld);
 }
 
 /* The rows of a whole load or tile from `row` on, `rows` of them at most. */

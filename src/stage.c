@@ -31,8 +31,7 @@ void xg_stage_commit(float *c, int64_t ldc, const float *src, int64_t ld, int64_
         if (beta == 0)
             xg_copy_drain(to, from, (size_t)width * sizeof(float));
         else
-            for (int64_t column = 0; column < width; column++)
-                to[column] = from[column] + beta * to[column];
+            xg_copy_combine(to, from, (size_t)width, beta);
     }
     xg_copy_fence();
 }
