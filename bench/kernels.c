@@ -188,8 +188,11 @@ static void print_selection(int trans)
     printf("\nselected for %s:\n", shapes_trans_names[trans]);
     for (int s = 0; s < options.shapes.count; s++) {
         const struct shape *shape = &options.shapes.at[s];
+        struct xg_device_facts facts = dev->facts;
+        facts.transa = trans >> 1;
+        facts.transb = trans & 1;
         const struct xg_kernel *chosen =
-            xg_select(&dev->facts, XG_MATH_ACCURATE, NULL, shape->m, shape->n, shape->k);
+            xg_select(&facts, XG_MATH_ACCURATE, NULL, shape->m, shape->n, shape->k);
         const struct timing *best = NULL, *taken = NULL;
         const char *best_name = "";
         for (size_t r = 0; r < xg_kernel_count; r++) {

@@ -52,7 +52,7 @@ struct xg_dev *resident_open(void)
     must(XG_DRV(&dev->drv, cuEventCreate, &stop_event, CU_EVENT_DEFAULT), "event");
     must(xg_team_create(xg_cores_count(), &team), "threads");
     dev->facts.cublas = xg_cublas_present(dev);
-    dev->facts.scratch_bytes = 64 << 20; /* xg_launch_reserve sees to it */
+    dev->facts.scratch_bytes = 256 << 20; /* xg_launch_reserve sees to it */
     return dev;
 }
 
@@ -211,6 +211,8 @@ static enum xg_status launch(const struct xg_kernel *row, const struct resident 
 const struct xg_kernel *resident_row(const struct resident *r, enum xg_math math)
 {
     struct xg_device_facts facts = dev->facts;
+    facts.transa = r->call.transa;
+    facts.transb = r->call.transb;
     facts.unaligned = r->call.lda % 4 || r->call.ldb % 4 || r->call.ldc % 4;
     return xg_select(&facts, math, NULL, r->call.m, r->call.n, r->call.k);
 }

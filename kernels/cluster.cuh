@@ -41,4 +41,15 @@ static __device__ __forceinline__ float4 xg_cluster_load4(unsigned address)
     return value;
 }
 
+static __device__ __forceinline__ float xg_cluster_load(unsigned address)
+{
+    float value = 0.0f;
+#if __CUDA_ARCH__ >= 900
+    asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(value) : "r"(address));
+#else
+    asm volatile("trap;");
+#endif
+    return value;
+}
+
 #endif

@@ -16,13 +16,21 @@
     X(sgemm_vectorized_sm75)                                                                       \
     X(sgemm_pipelined_sm80)                                                                        \
     X(sgemm_pipelined_scalar_sm80)                                                                 \
+    X(sgemm_repacked_sm80)                                                                         \
+    X(sgemm_outer_sm80)                                                                            \
     X(sgemm_fp16x3_sm90)                                                                           \
     X(sgemm_bf16x6_sm90)                                                                           \
     X(split_ffma_sm90)                                                                             \
     X(split_sm90)                                                                                  \
     X(sgemm_gemv_sm75)                                                                             \
+    X(sgemm_dot_sm75)                                                                              \
     X(sgemm_slices_sm75)                                                                           \
+    X(sgemm_repack_sm75)                                                                           \
     X(sgemm_splitk_sm80)                                                                           \
+    X(sgemm_deep_sm80)                                                                             \
+    X(sgemm_deep_scalar_sm80)                                                                      \
+    X(sgemm_share_sm80)                                                                            \
+    X(sgemm_share_scalar_sm80)                                                                     \
     X(sgemm_skinny_sm80)
 
 #endif

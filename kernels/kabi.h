@@ -24,9 +24,19 @@
  * A row with XG_KERNEL_SPLIT has `split` blocks a tile, next to each other in the grid, each for a
  * slice of k. With scratch 0 they are one cluster, which writes C. Else slice s writes its sums to
  * the s-th of `split` matrices (m, n rounded up to 4) that lie behind each other in the scratch,
- * and sgemm_slices_sm75.cu makes C of them. What a caller leaves here is that scratch: device
+ * and sgemm_slices_sm75.cu makes C of them.
+ *
+ * A row with XG_KERNEL_SHARE has `split` blocks in all, which share out the steps of all tiles
+ * (share.cuh); as many blocks as tiles need no scratch, others leave 2 * split tiles there, which
+ * an entry of its own adds.
+ *
+ * What a caller leaves here is that scratch: device
  * memory that nothing else uses meanwhile, 16-byte aligned, or 0 where selection was told of none
  * (select.h).
+ *
+ * A row with XG_KERNEL_REPACKED takes any operands: those that are not contiguous along m or n, or
+ * not as XG_KERNEL_VEC4 asks, sgemm_repack_sm75.cu copies to the scratch first, A before B, each
+ * (k, extent rounded up to XG_COPY_MULTIPLE). Its kernel then finds A transposed and B as it is.
  */
 struct xg_sgemm_args {
     uint64_t a, b, c; /* device addresses of float */
@@ -36,6 +46,12 @@ struct xg_sgemm_args {
     int32_t transa, transb; /* kernels with one entry a transpose ignore these: the entry says it */
     uint64_t scratch;       /* see above; 0: none */
     int32_t split;          /* slices of k, >= 1; set by the launcher */
+    int32_t copies;         /* XG_COPY_A, XG_COPY_B: of the repacking kernel; set by the launcher */
 };
+
+enum { XG_COPY_A = 1, XG_COPY_B = 2, XG_COPY_MULTIPLE = 32 };
+
+/* The leading dimension of an operand's copy. */
+#define XG_COPY_LD(extent) (((extent) + XG_COPY_MULTIPLE - 1) / XG_COPY_MULTIPLE * XG_COPY_MULTIPLE)
 
 #endif

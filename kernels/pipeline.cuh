@@ -4,8 +4,11 @@
 #define XG_PIPELINE_CUH
 
 #include "async.cuh"
+#include "cluster.cuh"
 #include "epilogue.cuh"
 #include "ptx.cuh"
+#include "share.cuh"
+#include "target.cuh"
 #include "tile.cuh"
 
 /*
@@ -17,8 +20,10 @@
  * Else: VEC copies 16 bytes at a time, which wants them aligned; otherwise 4.
  *
  * The first tile is the short one, if k is no multiple of BK: all others need no test along k.
- * Rows and columns outside C are not tested for either. The last that exists is copied in their
- * place, and what it is multiplied into is not stored.
+ * Rows and columns outside C are not tested for either. Those of the tile before are copied in
+ * their place, or, where there is none, the last that exists; what they are multiplied into is not
+ * stored. (The last one for all: 32 copies of one address take as many passes. 1535 x 1537 ran at
+ * 28 TFLOP/s instead of 40.)
  */
 template <int EXTENT, int BK, int THREADS, bool TURN, bool VEC>
 struct xg_copier {
@@ -54,8 +59,11 @@ struct xg_copier {
         asm volatile("mov.b64 %0, %0;" : "+l"(step));
 #pragma unroll
         for (int p = 0; p < POINTERS; p++) {
-            const int apart = TURN ? ROWS : THREADS * UNIT;
-            const int64_t inside = first + min(x + p * apart, (extent - 1) / UNIT * UNIT);
+            const int last = (extent - 1) / UNIT * UNIT, apart = TURN ? ROWS : THREADS * UNIT;
+            int place = x + p * apart;
+            if (place > last)
+                place = first >= EXTENT ? place - EXTENT : last;
+            const int64_t inside = first + place;
             at[p] = from + (TURN ? inside * ld + first_k() : first_k() * ld + inside);
         }
     }
@@ -206,14 +214,130 @@ static __device__ __forceinline__ constexpr int xg_order_col(int x)
     return x / (BAND * TM) * BAND + place;
 }
 
+/* A slice of k: where it begins, its tiles along k, and how deep the first one is. */
+struct xg_slice {
+    int64_t begin;
+    int tiles, first_depth;
+};
+
+/* From its first tile along k on; the short tile is the first one of all. */
+template <int BK>
+static __device__ __forceinline__ struct xg_slice xg_slice_at(int64_t k, int first, int tiles)
+{
+    const int short_depth = (int)((k - 1) % BK) + 1;
+    if (first == 0)
+        return {0, tiles, short_depth};
+    return {short_depth + (int64_t)(first - 1) * BK, tiles, BK};
+}
+
+template <int BK>
+static __device__ __forceinline__ struct xg_slice xg_slice_find(int64_t k, unsigned slice,
+                                                                unsigned split)
+{
+    const int tiles = (int)((k + BK - 1) / BK);
+    const int first = (int)((uint64_t)tiles * slice / split);
+    const int end = (int)((uint64_t)tiles * (slice + 1) / split);
+    return xg_slice_at<BK>(k, first, end - first);
+}
+
+/* How a block comes to its work: a tile of C; a slice of k of one; its share of all (share.cuh). */
+enum xg_work { XG_WORK_TILE, XG_WORK_SLICE, XG_WORK_SHARE };
+
+/*
+ * The end of a block that has a slice of k. The blocks of a cluster, if it is one, share out each
+ * thread's rows of results: what another block is to add lies in shared memory, one float a thread
+ * behind the other, and is read from there by the thread of the same number. (Not in quads: sums
+ * stored as they are would have to lie four by four in registers, see xg_store_rows.) The sums go
+ * to C when that makes them whole, else to the scratch, a matrix a cluster. (row,col): the thread's
+ * first result.
+ */
+template <class L>
+static __device__ __forceinline__ void xg_store_slice(const struct xg_sgemm_args &args,
+                                                      const float (*sum)[L::TN], float *shared,
+                                                      int64_t row, int64_t col)
+{
+    const unsigned size = args.scratch ? 1 : args.split, slice = xg_ptx_block_x() % args.split;
+    const unsigned rank = slice % size;
+    const struct xg_target target = xg_target_find(args, slice);
+    float *own = shared + xg_ptx_thread_x();
+    if (size > 1) {
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < L::TM; i++)
+            if (i * size / L::TM != rank)
+#pragma unroll
+                for (int j = 0; j < L::TN; j++)
+                    own[(i * L::TN + j) * L::THREADS] = sum[i][j];
+        xg_cluster_sync();
+    }
+#pragma unroll
+    for (int i = 0; i < L::TM; i++) {
+        const int64_t at = row + i / 4 * L::APART_M + i % 4;
+        if (i * size / L::TM != rank || at >= args.m)
+            continue;
+        float total[L::TN];
+#pragma unroll
+        for (int j = 0; j < L::TN; j++)
+            total[j] = rank > 0 ? 0.0f : sum[i][j];
+        for (unsigned r = rank > 0 ? 0 : 1; r < size; r++) {
+            const unsigned from = xg_cluster_address(own + i * L::TN * L::THREADS, r);
+#pragma unroll
+            for (int j = 0; j < L::TN; j++)
+                total[j] += r == rank ? sum[i][j] : xg_cluster_load(from + j * L::THREADS * 4);
+        }
+#pragma unroll
+        for (int q = 0; q < L::QUADS_N; q++)
+            xg_target_store4(target, at, col + q * L::APART_N,
+                             xg_clip(args.n - col - q * L::APART_N, 4), total + 4 * q);
+    }
+    if (size > 1)
+        xg_cluster_sync();
+}
+
+/*
+ * The end of a part of a block's share: a whole tile goes to C, what is less to the scratch. Sums
+ * are multiplied by alpha in either case, see xg_store_rows.
+ */
+template <class L>
+static __device__ __forceinline__ void
+xg_store_part(const struct xg_sgemm_args &args, const float (*sum)[L::TN],
+              const struct xg_tile &tile, const struct xg_part &part)
+{
+    const int thread = xg_ptx_thread_x();
+    const bool whole = part.tiles == part.steps;
+    const int rows = whole ? tile.rows : L::BM, cols = whole ? tile.cols : L::BN;
+    const int64_t place = 2 * (int64_t)xg_ptx_block_x() + (part.first == 0);
+    struct xg_target target;
+    target.c = whole ? (float *)args.c + tile.row * args.ldc + tile.col
+                     : (float *)args.scratch + place * (L::BM * L::BN);
+    target.ldc = whole ? args.ldc : L::BN;
+    target.alpha = whole ? args.alpha : 1.0f;
+    target.beta = whole ? args.beta : 0.0f;
+    target.quads = !whole || ((args.c & 15) | (args.ldc & 3)) == 0;
+#pragma unroll
+    for (int i = 0; i < L::TM; i++) {
+        const int row = L::row(thread) + i / 4 * L::APART_M + i % 4;
+        if (row >= rows)
+            continue;
+#pragma unroll
+        for (int q = 0; q < L::QUADS_N; q++) {
+            const int col = L::col(thread) + q * L::APART_N;
+            xg_target_store4(target, row, col, cols - col, sum[i] + 4 * q);
+        }
+    }
+}
+
 /*
  * The block's tile of C. L: xg_layout. STAGES tiles of both operands are in shared memory (dynamic:
  * STAGES * BK * (BM + BN + 8) * 4 bytes are enough), of which STAGES - 1 are on their way while one
  * is multiplied. STEPS of k (an even number, BK at most) are unrolled; the copies of a tile are
- * spread over the last STEPS of them. VEC: the table's XG_KERNEL_VEC4 holds. GROUP: tile.cuh.
+ * spread over the last STEPS of them. VEC: A and B are as XG_KERNEL_VEC4 asks; VEC_C: so is C.
+ * GROUP: tile.cuh.
  */
-template <class L, int BK, int STEPS, int STAGES, int GROUP, bool TRANSA, bool TRANSB, bool VEC>
-static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &args)
+template <class L, int BK, int STEPS, int STAGES, int GROUP, bool TRANSA, bool TRANSB, bool VEC,
+          bool VEC_C = VEC, enum xg_work WORK = XG_WORK_TILE>
+static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &args,
+                                                   const volatile unsigned *share_at = 0)
 {
 #if __CUDA_ARCH__ >= 800 /* an older one never gets here: the table says sm_80 */
     typedef xg_copier<L::BM, BK, L::THREADS, !TRANSA, VEC> copier_a;
@@ -223,14 +347,25 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
     extern __shared__ __align__(128) float shared[];
     const unsigned base = (unsigned)__cvta_generic_to_shared(shared);
 
-    const struct xg_tile tile = xg_tile_find<L::BM, L::BN, GROUP>(args, blockIdx.x);
+    const unsigned split = WORK == XG_WORK_SLICE ? args.split : 1;
+    unsigned index = blockIdx.x / split;
+    struct xg_slice slice;
+    if (WORK == XG_WORK_SHARE) {
+        const struct xg_part part = xg_part_find<L::BM, L::BN, BK>(args, blockIdx.x, *share_at);
+        slice = xg_slice_at<BK>(args.k, part.first, part.tiles);
+        index = part.tile;
+    } else {
+        slice = xg_slice_find<BK>(args.k, blockIdx.x % split, split);
+    }
+    const struct xg_tile tile = xg_tile_find<L::BM, L::BN, GROUP>(args, index);
+    const int tiles_k = slice.tiles, first_depth = slice.first_depth;
     copier_a a_copier;
     copier_b b_copier;
-    a_copier.init(base, args.a, args.lda, tile.row, tile.rows);
-    b_copier.init(base + BK * A_ROW, args.b, args.ldb, tile.col, tile.cols);
+    a_copier.init(base, args.a + (TRANSA ? args.lda : 1) * slice.begin * 4, args.lda, tile.row,
+                  tile.rows);
+    b_copier.init(base + BK * A_ROW, args.b + (TRANSB ? 1 : args.ldb) * slice.begin * 4, args.ldb,
+                  tile.col, tile.cols);
 
-    const int tiles_k = (int)((args.k + BK - 1) / BK);
-    const int first_depth = (int)(args.k - (int64_t)(tiles_k - 1) * BK);
     a_copier.template copy<true>(0, copier_a::PIECES, 0, first_depth);
     b_copier.template copy<true>(0, copier_b::PIECES, 0, first_depth);
     a_copier.settle(first_depth, args.lda);
@@ -312,9 +447,18 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
 
     /* Where the results go is worked out again: kept, it would take registers from the loop. */
     const int thread = xg_ptx_thread_x();
-    const struct xg_tile home = xg_tile_find<L::BM, L::BN, GROUP>(args, xg_ptx_block_x());
+    if (WORK == XG_WORK_SHARE) {
+        const struct xg_part part =
+            xg_part_find<L::BM, L::BN, BK>(args, xg_ptx_block_x(), *share_at);
+        xg_store_part<L>(args, sum, xg_tile_find<L::BM, L::BN, GROUP>(args, part.tile), part);
+        return;
+    }
+    const struct xg_tile home = xg_tile_find<L::BM, L::BN, GROUP>(
+        args, xg_ptx_block_x() / (WORK == XG_WORK_SLICE ? args.split : 1));
     const int64_t row = home.row + L::row(thread), col = home.col + L::col(thread);
-    if (!VEC) {
+    if (WORK == XG_WORK_SLICE) {
+        xg_store_slice<L>(args, sum, shared, row, col);
+    } else if (!VEC_C) {
         __syncthreads();
         xg_store_rows<L>(args, sum, shared, row - L::row(thread) % L::WARP_M,
                          col - L::col(thread) % L::WARP_N);
@@ -326,6 +470,29 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
 #else
     asm volatile("trap;"); /* PTX of an older architecture on a newer device */
 #endif
+}
+
+/* The block's even share of all steps (share.cuh), part by part. */
+template <class L, int BK, int STEPS, int STAGES, int GROUP, bool TRANSA, bool TRANSB, bool VEC>
+static __device__ __forceinline__ void xg_pipeline_share(const struct xg_sgemm_args &args)
+{
+    /* Not kept in a register: the main loop has none left. */
+    __shared__ volatile unsigned at;
+    if (threadIdx.x == 0)
+        at = xg_share_begin(xg_share_steps<L::BM, L::BN, BK>(args), blockIdx.x, args.split);
+    __syncthreads();
+    for (;;) {
+        xg_pipeline<L, BK, STEPS, STAGES, GROUP, TRANSA, TRANSB, VEC, VEC, XG_WORK_SHARE>(args,
+                                                                                          &at);
+        const unsigned block = xg_ptx_block_x();
+        const unsigned next = at + (unsigned)xg_part_find<L::BM, L::BN, BK>(args, block, at).tiles;
+        if (next == xg_share_begin(xg_share_steps<L::BM, L::BN, BK>(args), block + 1, args.split))
+            return;
+        __syncthreads(); /* all have read what is overwritten here, and by the next part's copies */
+        if (threadIdx.x == 0)
+            at = next;
+        __syncthreads();
+    }
 }
 
 #endif

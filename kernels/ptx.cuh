@@ -50,4 +50,15 @@ static __device__ __forceinline__ unsigned xg_ptx_block_x(void)
     return x;
 }
 
+/*
+ * A kernel may start before the one ahead of it in the stream has ended, where the launcher says so
+ * (sm_90 and newer). Behind this, that one has ended, and what it wrote is there.
+ */
+static __device__ __forceinline__ void xg_ptx_wait_ahead(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 #endif

@@ -25,11 +25,11 @@ const size_t xg_image_count = IMAGE_COUNT;
     }
 
 /* A row for a vector: outputs a block; its entry is shared by all transposes. */
-#define GEMV(row, m, n, fraction)                                                                  \
+#define VECTOR(row, method, m, n, k, threads, per_sm, fraction)                                    \
     {                                                                                              \
-        .name = row, .entry = "xg_sgemm_gemv_sm75_" #m "x" #n "x4",                                \
-        .image = &xg_image_table[IMAGE_sgemm_gemv_sm75], .sm_min = 75, .bm = m, .bn = n, .bk = 4,  \
-        .threads_x = 256, .threads_y = 1, .blocks = 3,                                             \
+        .name = row, .entry = "xg_sgemm_" #method "_sm75_" #m "x" #n "x" #k,                       \
+        .image = &xg_image_table[IMAGE_sgemm_##method##_sm75], .sm_min = 75, .bm = m, .bn = n,     \
+        .bk = k, .threads_x = threads, .threads_y = 1, .blocks = per_sm,                           \
         .flags = XG_KERNEL_VECTOR | XG_KERNEL_SPLIT, .efficiency = fraction                        \
     }
 
@@ -58,6 +58,15 @@ const size_t xg_image_count = IMAGE_COUNT;
         .efficiency = fraction                                                                     \
     }
 
+/* A row for a short k. */
+#define OUTER(row, m, n, k, per_sm, fraction)                                                      \
+    {                                                                                              \
+        .name = row, .entry = "xg_sgemm_outer_sm80_" #m "x" #n "x" #k,                             \
+        .image = &xg_image_table[IMAGE_sgemm_outer_sm80], .sm_min = 80, .bm = m, .bn = n, .bk = k, \
+        .threads_x = 256, .threads_y = 1, .blocks = per_sm,                                        \
+        .flags = XG_KERNEL_PER_TRANS | XG_KERNEL_ONE_STEP, .efficiency = fraction                  \
+    }
+
 /* Products of pieces: the tile of a cluster. */
 #define PIECES(row, fraction)                                                                      \
     {                                                                                              \
@@ -68,7 +77,10 @@ const size_t xg_image_count = IMAGE_COUNT;
 enum {
     ONE_BLOCK = XG_KERNEL_ONE_BLOCK,
     VEC4 = XG_KERNEL_VEC4 | XG_KERNEL_PER_TRANS,
-    SCALAR = XG_KERNEL_PER_TRANS
+    DEEP = VEC4 | XG_KERNEL_SPLIT,
+    SHARE = VEC4 | XG_KERNEL_SHARE,
+    SCALAR = XG_KERNEL_PER_TRANS | XG_KERNEL_SCALAR,
+    REPACKED = XG_KERNEL_REPACKED
 };
 
 const struct xg_kernel xg_kernel_table[] = {
@@ -83,34 +95,65 @@ const struct xg_kernel xg_kernel_table[] = {
     ROW("coarse_1d", coarse_1d, coarse, 64, 64, 8, 512, 1, 0, 0, 0.19),
     ROW("coarse_2d", coarse_2d, coarse, 128, 128, 8, 256, 1, 0, 0, 0.45),
     ROW("vectorized", vectorized, vectorized, 128, 128, 8, 256, 1, 2, VEC4, 0.76),
-    ROW("vectorized_64x64", vectorized, vectorized, 64, 64, 16, 128, 1, 4, VEC4, 0.70),
+    ROW("vectorized_64x64", vectorized, vectorized, 64, 64, 16, 128, 1, 4, VEC4, 0.655),
     ROW("vectorized_32x32", vectorized, vectorized, 32, 32, 16, 64, 1, 8, VEC4, 0.37),
     /*    name               method     bm   bn  bk threads stages blocks flags efficiency */
     ASYNC("pipelined", pipelined, 128, 128, 16, 128, 4, 2, VEC4, 0.88),
     ASYNC("pipelined_64x128", pipelined, 64, 128, 16, 128, 3, 3, VEC4, 0.80),
-    ASYNC("pipelined_64x64", pipelined, 64, 64, 16, 128, 4, 4, VEC4, 0.68),
-    ASYNC("pipelined_scalar", pipelined_scalar, 128, 128, 16, 256, 3, 2, SCALAR, 0.76),
-    ASYNC("pipelined_scalar_64x64", pipelined_scalar, 64, 64, 16, 128, 4, 4, SCALAR, 0.66),
+    ASYNC("pipelined_64x64", pipelined, 64, 64, 16, 128, 4, 4, VEC4, 0.66),
+    ASYNC("pipelined_scalar", pipelined_scalar, 128, 128, 16, 256, 3, 2, SCALAR, 0.73),
+    ASYNC("pipelined_scalar_64x64", pipelined_scalar, 64, 64, 16, 128, 4, 4, SCALAR, 0.60),
+    ASYNC("repacked", repacked, 128, 128, 16, 128, 4, 2, REPACKED, 0.90),
+    ASYNC("repacked_64x128", repacked, 64, 128, 16, 128, 3, 4, REPACKED, 0.81),
+    ASYNC("repacked_64x64", repacked, 64, 64, 16, 64, 3, 8, REPACKED, 0.745),
+    ASYNC("repacked_64x64x8", repacked, 64, 64, 8, 128, 6, 5, REPACKED, 0.73),
+    OUTER("outer", 128, 128, 16, 4, 0.9),
+    OUTER("outer_64x128", 64, 128, 16, 3, 0.9),
     PIECES("fp16x3", 3.2),
-    GEMV("gemv_1x128", 1, 128, 0.035),
-    GEMV("gemv_1x32", 1, 32, 0.043),
-    GEMV("gemv_128x1", 128, 1, 0.035),
-    GEMV("gemv_32x1", 32, 1, 0.043),
+    /*     name        method bm  bn  bk threads blocks efficiency */
+    VECTOR("gemv_1x128", gemv, 1, 128, 4, 256, 3, 0.035),
+    VECTOR("gemv_1x32", gemv, 1, 32, 4, 256, 4, 0.043),
+    VECTOR("gemv_128x1", gemv, 128, 1, 4, 256, 3, 0.035),
+    VECTOR("gemv_32x1", gemv, 32, 1, 4, 256, 4, 0.043),
+    VECTOR("dot_4x1", dot, 4, 1, 2048, 512, 1, 0.05),
+    VECTOR("dot_1x4", dot, 1, 4, 2048, 512, 1, 0.05),
     /*     name              method   bm   bn  bk threads stages groups blocks efficiency */
     SLICED("skinny_8x128", skinny, 8, 128, 32, 128, 3, 4, 4, 0.26),
     SLICED("skinny_128x8", skinny, 128, 8, 32, 128, 3, 4, 4, 0.26),
-    SLICED("skinny_16x128", skinny, 16, 128, 32, 128, 3, 4, 3, 0.46),
-    SLICED("skinny_128x16", skinny, 128, 16, 32, 128, 3, 4, 3, 0.46),
+    SLICED("skinny_16x128", skinny, 16, 128, 32, 128, 3, 4, 3, 0.41),
+    SLICED("skinny_128x16", skinny, 128, 16, 32, 128, 3, 4, 3, 0.38),
     SLICED("splitk_32x32", splitk, 32, 32, 32, 128, 3, 4, 5, 0.44),
     SLICED("splitk_32x64", splitk, 32, 64, 32, 128, 3, 4, 4, 0.51),
-    SLICED("splitk_64x32", splitk, 64, 32, 32, 128, 3, 4, 4, 0.51),
+    SLICED("splitk_64x32", splitk, 64, 32, 32, 128, 3, 4, 4, 0.49),
     SLICED("splitk_32x64x64", splitk, 32, 64, 64, 256, 3, 8, 2, 0.44),
-    SLICED("splitk_64x64", splitk, 64, 64, 16, 128, 3, 2, 4, 0.58),
-    SLICED("splitk_64x64x32", splitk, 64, 64, 32, 256, 3, 4, 2, 0.55),
-    SLICED("splitk_64x128", splitk, 64, 128, 16, 128, 3, 1, 4, 0.65),
-    SLICED("splitk_128x64", splitk, 128, 64, 16, 128, 3, 1, 4, 0.65),
-    SLICED("splitk", splitk, 128, 128, 16, 256, 3, 1, 2, 0.72),
+    SLICED("splitk_64x64", splitk, 64, 64, 16, 128, 3, 2, 4, 0.555),
+    SLICED("splitk_64x64x32", splitk, 64, 64, 32, 256, 3, 4, 2, 0.525),
+    SLICED("splitk_64x128", splitk, 64, 128, 16, 128, 3, 1, 4, 0.62),
+    SLICED("splitk_128x64", splitk, 128, 64, 16, 128, 3, 1, 4, 0.62),
+    SLICED("splitk", splitk, 128, 128, 16, 256, 3, 1, 2, 0.685),
+    /*    name        method  bm   bn  bk threads stages blocks flags efficiency */
+    ASYNC("deep", deep, 128, 128, 16, 256, 4, 1, DEEP, 0.81),
+    ASYNC("deep_256x64", deep, 256, 64, 16, 256, 4, 1, DEEP, 0.81),
+    ASYNC("deep_64x256", deep, 64, 256, 16, 256, 4, 1, DEEP, 0.81),
+    ASYNC("deep_256x32", deep, 256, 32, 16, 128, 3, 3, DEEP, 0.53),
+    ASYNC("deep_32x256", deep, 32, 256, 16, 128, 3, 3, DEEP, 0.53),
+    ASYNC("deep_scalar", deep_scalar, 128, 128, 16, 256, 4, 1, SCALAR | XG_KERNEL_SPLIT, 0.71),
+    ASYNC("share", share, 128, 128, 16, 256, 4, 1, SHARE, 0.79),
+    ASYNC("share_scalar", share_scalar, 128, 128, 16, 256, 4, 1, SCALAR | XG_KERNEL_SHARE, 0.76),
+    ROW("repack", repack, repack, 64, 64, 1, 256, 1, 0, XG_KERNEL_COPIES, 0.01),
     ROW("slices", slices, slices, 1, 128, 1, 256, 1, 0, XG_KERNEL_SLICES, 0.01),
+    ROW("slices_few", slices, slices, 1, 512, 1, 128, 1, 0, XG_KERNEL_SLICES, 0.01),
+    {.name = "slices_share",
+     .entry = "xg_sgemm_slices_share_sm80_128x128x16",
+     .image = &xg_image_table[IMAGE_sgemm_share_sm80],
+     .sm_min = 80,
+     .bm = 128,
+     .bn = 128,
+     .bk = 16,
+     .threads_x = 256,
+     .threads_y = 1,
+     .flags = XG_KERNEL_SLICES,
+     .efficiency = 0.01},
     {.name = "cublas", .flags = XG_KERNEL_CUBLAS, .efficiency = 0.76},
     {.name = "cublas_tf32", .flags = XG_KERNEL_CUBLAS | XG_KERNEL_TF32, .efficiency = 6.0},
     /* clang-format on */

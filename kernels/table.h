@@ -18,7 +18,13 @@ enum {
     /* Operands are split into 16-bit pieces first, and what they hold decides what multiplies them:
      * several kernels (src/split.h); entry is NULL, and efficiency that of the product alone. */
     XG_KERNEL_PIECES = 1 << 7,
-    XG_KERNEL_TF32 = 1 << 8, /* factors are rounded to 11 bits: XG_MATH_TF32 alone admits it */
+    XG_KERNEL_TF32 = 1 << 8,      /* factors are rounded to 11 bits: XG_MATH_TF32 alone admits it */
+    XG_KERNEL_REPACKED = 1 << 9,  /* operands are copied first where need be: kabi.h */
+    XG_KERNEL_COPIES = 1 << 10,   /* no product: makes those copies */
+    XG_KERNEL_ONE_STEP = 1 << 11, /* k <= bk */
+    XG_KERNEL_SHARE = 1 << 12, /* blocks take even shares of all steps of k of all tiles: kabi.h */
+    XG_KERNEL_SCALAR =
+        1 << 13, /* operands are copied a float at a time, whatever their alignment */
 };
 
 /* One embedded fatbin: what nvcc made of one .cu file for every architecture configured (images.S).
@@ -46,9 +52,9 @@ struct xg_kernel {
 
 /*
  * Grid: one block a tile of C, gridDim.x = ceil(m / bm) * ceil(n / bn), times the slices
- * of k (XG_KERNEL_SPLIT), y and z are 1; a block
- * finds its tile from blockIdx.x (tile row = blockIdx.x / tiles_n, or any order that the kernel
- * likes).
+ * of k (XG_KERNEL_SPLIT), or as many blocks as share the work (XG_KERNEL_SHARE); y and z are 1; a
+ * block finds its tile from blockIdx.x (tile row = blockIdx.x / tiles_n, or any order that the
+ * kernel likes).
  */
 
 /* The rows, in the order of the ladder. Selection finds them by name or by constraint, never by

@@ -46,6 +46,7 @@
     X(cuModuleUnload)                                                                              \
     X(cuModuleGetFunction)                                                                         \
     X(cuFuncSetAttribute)                                                                          \
+    X(cuFuncGetAttribute)                                                                          \
     X(cuLaunchKernel)
 
 /* Those that a driver may lack: NULL then, and what needs them is done otherwise or not at all. */

@@ -6,13 +6,21 @@
 #include "image.h"
 #include "split.h"
 
-/* Quads of C that a block of sgemm_slices_sm75 finishes. */
-enum { SLICES_QUADS = 32 };
-
 static bool vec4_aligned(const struct xg_sgemm_args *args)
 {
     return ((args->a | args->b | args->c) & 15) == 0 &&
            ((args->lda | args->ldb | args->ldc) & 3) == 0;
+}
+
+/*
+ * The operands that a repacked row must copy. One whose rows are no whole quads is: their ends need
+ * not exist.
+ */
+static int32_t copies(const struct xg_sgemm_args *args)
+{
+    bool a = args->transa && ((args->a & 15) | ((args->lda | args->m) & 3)) == 0;
+    bool b = !args->transb && ((args->b & 15) | ((args->ldb | args->n) & 3)) == 0;
+    return (a ? 0 : XG_COPY_A) | (b ? 0 : XG_COPY_B);
 }
 
 static size_t scratch_bytes(const struct xg_dev *dev, const struct xg_kernel *row,
@@ -20,6 +28,8 @@ static size_t scratch_bytes(const struct xg_dev *dev, const struct xg_kernel *ro
 {
     if (row->flags & XG_KERNEL_PIECES)
         return xg_split_sgemm_bytes(args->m, args->n, args->k);
+    if (row->flags & XG_KERNEL_REPACKED)
+        return xg_select_copies_bytes(copies(args), args->m, args->n, args->k);
     struct xg_slices slices = xg_select_slices(row, &dev->facts, args->m, args->n, args->k);
     return xg_select_slices_bytes(slices, args->m, args->n);
 }
@@ -39,10 +49,13 @@ static enum xg_status launch_pieces(struct xg_dev *dev, const struct xg_sgemm_ar
     return args->scratch ? xg_split_sgemm(dev->split, args, args->scratch, stream) : XG_DECLINED;
 }
 
-/* cluster: blocks of one, next to each other in the grid; 1 for none. */
+/*
+ * attribute: NULL, or one of the launch: a cluster of so many blocks, next to each other in the
+ * grid, or that it need not wait for the end of the launch before it.
+ */
 static enum xg_status launch_blocks(struct xg_dev *dev, const struct xg_kernel *row,
-                                    struct xg_sgemm_args *args, int64_t blocks, int cluster,
-                                    CUstream stream)
+                                    struct xg_sgemm_args *args, int64_t blocks,
+                                    CUlaunchAttribute *attribute, CUstream stream)
 {
     CUfunction function;
     if (blocks > INT32_MAX)
@@ -51,12 +64,10 @@ static enum xg_status launch_blocks(struct xg_dev *dev, const struct xg_kernel *
     if (status != XG_OK)
         return status;
     void *parameters[] = {args};
-    if (cluster == 1)
+    if (!attribute)
         return XG_DRV(&dev->drv, cuLaunchKernel, function, (unsigned)blocks, 1, 1,
                       (unsigned)row->threads_x, (unsigned)row->threads_y, 1,
                       (unsigned)row->smem_bytes, stream, parameters, NULL);
-    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-                                   .value.clusterDim = {(unsigned)cluster, 1, 1}};
     CUlaunchConfig config = {.gridDimX = (unsigned)blocks,
                              .gridDimY = 1,
                              .gridDimZ = 1,
@@ -65,17 +76,62 @@ static enum xg_status launch_blocks(struct xg_dev *dev, const struct xg_kernel *
                              .blockDimZ = 1,
                              .sharedMemBytes = (unsigned)row->smem_bytes,
                              .hStream = stream,
-                             .attrs = &attribute,
+                             .attrs = attribute,
                              .numAttrs = 1};
     return XG_DRV(&dev->drv, cuLaunchKernelEx, &config, function, parameters, NULL);
 }
 
-/* The second step of a product whose slices left their sums in the scratch. */
-static enum xg_status launch_sum(struct xg_dev *dev, struct xg_sgemm_args *args, CUstream stream)
+/*
+ * The second step of a product whose slices left their sums in the scratch. Code of sm_90 waits for
+ * them itself, so that its launch need not; older code, on a device however new, cannot.
+ */
+static enum xg_status launch_sum(struct xg_dev *dev, struct xg_slices slices,
+                                 struct xg_sgemm_args *args, CUstream stream)
 {
-    const struct xg_kernel *row = xg_select_sum();
-    int64_t quads = args->m * xg_ceil_div(args->n, 4);
-    return launch_blocks(dev, row, args, xg_ceil_div(quads, SLICES_QUADS), 1, stream);
+    const struct xg_kernel *row = xg_select_sum(slices);
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value.programmaticStreamSerializationAllowed = 1};
+    /* A block has row->bn / 4 quads of C, of whole tiles (row->bm > 1) a quad a thread. */
+    int64_t tiles = xg_ceil_div(args->m, row->bm) * xg_ceil_div(args->n, row->bn);
+    int64_t blocks = row->bm > 1 ? tiles * (row->bm * row->bn / 4 / row->threads_x)
+                                 : xg_ceil_div(args->m * xg_ceil_div(args->n, 4), row->bn / 4);
+    CUfunction function;
+    int code_sm = 0;
+    enum xg_status status = xg_image_function(dev, row, args->transa, args->transb, &function);
+    if (status == XG_OK)
+        status = XG_DRV(&dev->drv, cuFuncGetAttribute, &code_sm, CU_FUNC_ATTRIBUTE_PTX_VERSION,
+                        function);
+    if (status != XG_OK)
+        return status;
+    bool waits = code_sm >= 90 && dev->drv.cuLaunchKernelEx;
+    return launch_blocks(dev, row, args, blocks, waits ? &early : NULL, stream);
+}
+
+/* Copies what is not as the kernel wants it, and makes *args the product of the copies. */
+static enum xg_status launch_copies(struct xg_dev *dev, struct xg_sgemm_args *args, CUstream stream)
+{
+    const struct xg_kernel *row = xg_select_repack();
+    int64_t lda = XG_COPY_LD(args->m), ldb = XG_COPY_LD(args->n);
+    args->copies = copies(args);
+    if (args->copies && !args->scratch)
+        return XG_DECLINED;
+    int64_t columns = (args->copies & XG_COPY_A ? xg_ceil_div(lda, row->bn) : 0) +
+                      (args->copies & XG_COPY_B ? xg_ceil_div(ldb, row->bn) : 0);
+    int64_t blocks = columns * xg_ceil_div(args->k, row->bm);
+    enum xg_status status = blocks ? launch_blocks(dev, row, args, blocks, NULL, stream) : XG_OK;
+    uint64_t at = args->scratch;
+    if (args->copies & XG_COPY_A) {
+        args->a = at;
+        args->lda = lda;
+        at += sizeof(float) * (uint64_t)(args->k * lda);
+    }
+    if (args->copies & XG_COPY_B) {
+        args->b = at;
+        args->ldb = ldb;
+    }
+    args->transa = true;
+    args->transb = false;
+    return status;
 }
 
 enum xg_status xg_launch_sgemm(struct xg_dev *dev, const struct xg_kernel *row,
@@ -94,12 +150,23 @@ enum xg_status xg_launch_sgemm(struct xg_dev *dev, const struct xg_kernel *row,
         return XG_DECLINED;
 
     struct xg_sgemm_args copy = *args;
-    copy.split = slices.count;
+    if (row->flags & XG_KERNEL_REPACKED) {
+        enum xg_status copied = launch_copies(dev, &copy, stream);
+        if (copied != XG_OK)
+            return copied;
+    }
     copy.scratch = slices.scratch ? args->scratch : 0;
     int64_t tiles = xg_ceil_div(args->m, row->bm) * xg_ceil_div(args->n, row->bn);
-    enum xg_status status = launch_blocks(dev, row, &copy, tiles * slices.count,
-                                          slices.scratch ? 1 : slices.count, stream);
+    int64_t blocks = slices.results ? slices.count : tiles * slices.count;
+    if (blocks > INT32_MAX)
+        return XG_DECLINED;
+    copy.split = row->flags & XG_KERNEL_SHARE ? (int32_t)blocks : slices.count;
+    bool cluster = slices.count > 1 && !slices.scratch;
+    CUlaunchAttribute together = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                  .value.clusterDim = {(unsigned)slices.count, 1, 1}};
+    enum xg_status status =
+        launch_blocks(dev, row, &copy, blocks, cluster ? &together : NULL, stream);
     if (status == XG_OK && slices.scratch)
-        status = launch_sum(dev, &copy, stream);
+        status = launch_sum(dev, slices, &copy, stream);
     return status;
 }

@@ -147,6 +147,8 @@ static const struct xg_kernel *select_run(struct xg_product *product, int64_t m,
         return product->last;
     struct xg_device_facts facts = product->dev->facts;
     facts.pieces = false;
+    facts.transa = product->call->transa;
+    facts.transb = product->call->transb;
     product->last_m = m;
     product->last_n = n;
     product->last_k = k;

@@ -16,8 +16,9 @@ struct xg_device_facts {
     bool images;          /* this build carries device code */
     bool cublas;          /* cuBLAS could be loaded; false until it is asked for */
     bool pieces;          /* operands can be split, and their pieces multiplied (split.h) */
-    size_t scratch_bytes; /* that slices of k may ask of a launch (kabi.h); 0: none */
+    size_t scratch_bytes; /* that slices and copies may ask of a launch (kabi.h); 0: none */
     bool unaligned;       /* operands are not as XG_KERNEL_VEC4 asks: the pipeline's always are */
+    bool transa, transb;  /* of the operands: what a repacked row must copy */
 };
 
 /* An SM multiplies and adds this many FP32 numbers a cycle, from sm_80 on (64 on sm_75: all rows
@@ -48,11 +49,12 @@ double xg_select_cycles(const struct xg_kernel *row, const struct xg_device_fact
 struct xg_slices {
     int count;    /* 1: one block has all of k */
     bool scratch; /* in the launch's scratch; false: in a cluster of so many blocks */
+    int results;  /* of a tile, where each of `count` blocks leaves parts of two; else 0 */
 };
 
 /*
  * The slices of the row for the shape: a pure function of both and the device, because the order of
- * additions depends on them. {1, false} for a row without XG_KERNEL_SPLIT.
+ * additions depends on them. {1, false} for a row without XG_KERNEL_SPLIT and XG_KERNEL_SHARE.
  */
 struct xg_slices xg_select_slices(const struct xg_kernel *row, const struct xg_device_facts *facts,
                                   int64_t m, int64_t n, int64_t k);
@@ -60,8 +62,14 @@ struct xg_slices xg_select_slices(const struct xg_kernel *row, const struct xg_d
 /* Bytes of scratch that they take for m and n; 0 where they use none. */
 size_t xg_select_slices_bytes(struct xg_slices slices, int64_t m, int64_t n);
 
+/* Bytes of scratch that a repacked row takes for the copies of these operands (XG_COPY_A, _B). */
+size_t xg_select_copies_bytes(int copies, int64_t m, int64_t n, int64_t k);
+
+/* The row that makes those copies: the launcher's first step. */
+const struct xg_kernel *xg_select_repack(void);
+
 /* The row that adds what slices left in the scratch: the launcher's second step. */
-const struct xg_kernel *xg_select_sum(void);
+const struct xg_kernel *xg_select_sum(struct xg_slices slices);
 
 /* True when the row can compute the shape on the device. */
 bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,

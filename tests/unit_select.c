@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Selection: every shape gets a row that serves it, by name when forced, and always the same one.
  */
+#include "../kernels/kabi.h"
 #include "../src/select.h"
 
 #include "xt.h"
@@ -25,7 +26,7 @@ static void test_table(void)
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
         XT_CHECK(xg_select_find(row->name) == row, "%s is there twice", row->name);
-        if (row->flags & (XG_KERNEL_CUBLAS | XG_KERNEL_SLICES))
+        if (row->flags & (XG_KERNEL_CUBLAS | XG_KERNEL_SLICES | XG_KERNEL_COPIES))
             continue;
         int threads = row->threads_x * row->threads_y;
         bool pieces = row->flags & XG_KERNEL_PIECES; /* its launches are src/split.c's */
@@ -57,14 +58,20 @@ static void test_forced(void)
                      row->name);
             continue;
         }
-        if (row->flags & XG_KERNEL_SLICES) {
+        if (row->flags & XG_KERNEL_REPACKED)
+            facts.scratch_bytes = 256 << 20;
+        if (row->flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES)) {
             XT_CHECK(choose(&facts, row->name, 64, 64, 64) != row, "%s", row->name);
             continue;
         }
         bool vector = row->flags & XG_KERNEL_VECTOR;
         int64_t m = vector && row->bm == 1 ? 1 : 5000, n = vector && row->bn == 1 ? 1 : 3000;
-        XT_CHECK(choose(&facts, row->name, xg_min_i64(m, 64), xg_min_i64(n, 64), 64) == row, "%s",
+        int64_t k = row->flags & XG_KERNEL_ONE_STEP ? row->bk : 64;
+        XT_CHECK(choose(&facts, row->name, xg_min_i64(m, 64), xg_min_i64(n, 64), k) == row, "%s",
                  row->name);
+        XT_CHECK(!(row->flags & XG_KERNEL_ONE_STEP) ||
+                     choose(&facts, row->name, m, n, row->bk + 1) != row,
+                 "%s", row->name);
         if (!(row->flags & XG_KERNEL_ONE_BLOCK))
             XT_CHECK(choose(&facts, row->name, m, n, 1) == row, "%s", row->name);
     }
@@ -139,6 +146,47 @@ static void test_unaligned(void)
         }
 }
 
+/* Copies are made where the scratch holds those of both operands, and pay from some size on. */
+static void test_copies(void)
+{
+    struct xg_device_facts facts = H200;
+    facts.scratch_bytes = 256 << 20;
+    for (int unaligned = 0; unaligned < 2; unaligned++)
+        for (int64_t size = 1; size <= 16384; size = size * 3 / 2 + 1) {
+            facts.unaligned = unaligned;
+            size_t bytes = xg_select_copies_bytes(XG_COPY_A | XG_COPY_B, size, size, size);
+            XT_CHECK(bytes >= 2 * sizeof(float) * (size_t)(size * size), "%ld", (long)size);
+            const struct xg_kernel *row = xg_select(&facts, XG_MATH_STRICT, NULL, size, size, size);
+            XT_CHECK(!(row->flags & XG_KERNEL_REPACKED) ||
+                         (size >= 256 && bytes <= facts.scratch_bytes),
+                     "%ld: %s", (long)size, row->name);
+            XT_CHECK(!unaligned || size < 1500 || bytes > facts.scratch_bytes ||
+                         row->flags & (XG_KERNEL_REPACKED | XG_KERNEL_SHARE),
+                     "%ld: %s", (long)size, row->name);
+        }
+    XT_CHECK(xg_select_copies_bytes(0, 100, 100, 100) == 0, "no copies take no bytes");
+    facts.scratch_bytes = 0;
+    for (const struct xg_kernel *row = xg_kernel_table; row < xg_kernel_table + xg_kernel_count;
+         row++)
+        XT_CHECK(!(row->flags & XG_KERNEL_REPACKED) || !xg_select_serves(row, &facts, 64, 64, 64),
+                 "%s has nowhere to copy to", row->name);
+}
+
+/* A product of a few steps of k is bound by writing C, in whole lines whatever its pitch. */
+static void test_short_k(void)
+{
+    static const int64_t shapes[][3] = {{4097, 4099, 7}, {20000, 1000, 10}, {8192, 8192, 1}};
+    struct xg_device_facts facts = H200;
+    facts.scratch_bytes = 256 << 20;
+    for (int i = 0; i < 6; i++) {
+        facts.unaligned = i % 2;
+        const int64_t *shape = shapes[i / 2];
+        const struct xg_kernel *row = choose(&facts, NULL, shape[0], shape[1], shape[2]);
+        XT_CHECK(row->flags & XG_KERNEL_ONE_STEP, "%ld,%ld,%ld: %s", (long)shape[0], (long)shape[1],
+                 (long)shape[2], row->name);
+    }
+}
+
 /* What the launcher relies on: slices that exist, a scratch that is large enough, and no cluster
  * where there are none; and the same split again. */
 static void test_slices(void)
@@ -161,9 +209,15 @@ static void test_slices(void)
             struct xg_slices again = xg_select_slices(row, &facts, m, n, k);
             XT_CHECK(slices.count == again.count && slices.scratch == again.scratch, "%s",
                      row->name);
-            XT_CHECK(slices.count == 1 || (row->flags & XG_KERNEL_SPLIT), "%s is split", row->name);
-            XT_CHECK(slices.count >= 1 && (slices.count - 1) * row->bk < k, "%s: %d slices of %ld",
-                     row->name, slices.count, (long)k);
+            int64_t steps = xg_ceil_div(k, row->bk);
+            if (slices.results)
+                steps *= xg_ceil_div(m, row->bm) * xg_ceil_div(n, row->bn);
+            XT_CHECK(slices.count == 1 || (row->flags & (XG_KERNEL_SPLIT | XG_KERNEL_SHARE)),
+                     "%s is split", row->name);
+            XT_CHECK(!slices.results == !(row->flags & XG_KERNEL_SHARE && slices.scratch),
+                     "%s: parts of tiles", row->name);
+            XT_CHECK(slices.count >= 1 && slices.count <= steps, "%s: %d slices of %ld", row->name,
+                     slices.count, (long)steps);
             XT_CHECK(slices.count == 1 || slices.scratch || (facts.sm >= 90 && slices.count <= 8),
                      "%s: a cluster of %d on sm_%d", row->name, slices.count, facts.sm);
             XT_CHECK(!slices.scratch || slices.count > 1, "%s: scratch for one slice", row->name);
@@ -176,10 +230,38 @@ static void test_slices(void)
     const struct xg_kernel *deep = choose(&facts, NULL, 128, 128, 100000);
     XT_CHECK(xg_select_slices(deep, &facts, 128, 128, 100000).count > 16,
              "128,128,100000: %s leaves the device idle", deep->name);
+    static const int64_t deep_shapes[][3] = {
+        {512, 512, 8192},   {64, 8192, 8192},  {8192, 64, 8192},  {128, 4096, 4096},
+        {1024, 1024, 1024}, {256, 256, 16384}, {100000, 32, 256}, {1000, 1000, 20000}};
+    for (size_t i = 0; i < sizeof deep_shapes / sizeof deep_shapes[0]; i++) {
+        int64_t m = deep_shapes[i][0], n = deep_shapes[i][1], k = deep_shapes[i][2];
+        facts.unaligned = false;
+        const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
+        XT_CHECK(!strncmp(row->name, "deep", 4), "%ld,%ld,%ld: %s", (long)m, (long)n, (long)k,
+                 row->name);
+        facts.unaligned = true;
+        row = choose(&facts, NULL, m, n, k);
+        XT_CHECK(!(row->flags & XG_KERNEL_VEC4), "%ld,%ld,%ld, not aligned: %s", (long)m, (long)n,
+                 (long)k, row->name);
+    }
+    facts.unaligned = false;
+    const struct xg_kernel *even = choose(&facts, NULL, 1536, 1536, 1536);
+    XT_CHECK(xg_select_slices(even, &facts, 1536, 1536, 1536).results,
+             "1536: %s has 144 tiles for 132 multiprocessors", even->name);
+    const struct xg_slices ways[] = {{4, true, 0}, {100, true, 0}, {132, true, 128 * 128}};
+    for (int i = 0; i < 3; i++)
+        XT_CHECK(xg_select_sum(ways[i])->flags & XG_KERNEL_SLICES &&
+                     xg_select_sum(ways[i]) != xg_select_sum(ways[(i + 1) % 3]),
+                 "way %d of adding", i);
     const struct xg_kernel *row = choose(&facts, NULL, 1, 8192, 8192);
     XT_CHECK(row->flags & XG_KERNEL_VECTOR, "1,8192,8192: %s", row->name);
     row = choose(&facts, NULL, 8192, 1, 8192);
     XT_CHECK(row->flags & XG_KERNEL_VECTOR, "8192,1,8192: %s", row->name);
+    /* All of a block works at a few results of a long k, and a warp at each of many. */
+    XT_CHECK(choose(&facts, NULL, 1, 1, 100000)->bk > 4, "1,1,100000");
+    XT_CHECK(choose(&facts, NULL, 10, 1, 100000)->bm == 4, "10,1,100000");
+    XT_CHECK(choose(&facts, NULL, 16384, 1, 4096)->bm == 32, "16384,1,4096");
+    XT_CHECK(choose(&facts, NULL, 1, 4096, 16384)->bn == 32, "1,4096,16384");
 }
 
 /* A driver that launches no clusters: slices meet in the scratch, or there are none. */
@@ -234,6 +316,8 @@ int main(void)
     test_slices();
     test_unaligned();
     test_no_clusters();
+    test_copies();
+    test_short_k();
     test_no_kernel();
     return xt_done();
 }

@@ -85,7 +85,14 @@ void fake_stream_drain(void);
 void fake_stream_stop(void);
 
 /* One operation on a stream. */
-enum fake_op_kind { FAKE_OP_COPY, FAKE_OP_FILL, FAKE_OP_SGEMM, FAKE_OP_RECORD, FAKE_OP_WAIT };
+enum fake_op_kind {
+    FAKE_OP_COPY,
+    FAKE_OP_FILL,
+    FAKE_OP_SGEMM,
+    FAKE_OP_COPIES,
+    FAKE_OP_RECORD,
+    FAKE_OP_WAIT
+};
 
 struct fake_end { /* one end of a copy: host memory or a device address */
     char *host;
@@ -133,6 +140,10 @@ struct fake_operands fake_sgemm_check(const struct xg_sgemm_args *args, bool pad
 /* Computes. The lock need not be held. */
 void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
                     const struct fake_operands *operands);
+/* The same for the kernel that repacks operands; c is the scratch that it fills. */
+struct fake_operands fake_copies_check(const struct xg_sgemm_args *args);
+void fake_copies_run(const struct xg_sgemm_args *args, const struct fake_operands *operands);
+CUresult fake_copies_queue(const struct xg_sgemm_args *args, CUstream stream);
 /* Queues the product; for module.c, and for the fake cuBLAS, which is another library. */
 CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream stream);
 

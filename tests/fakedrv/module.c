@@ -12,8 +12,9 @@ enum { SMEM_DEFAULT_BYTES = 48 << 10, THREADS_MAX = 1024 };
 struct CUfunc_st {
     char name[96];
     bool trans_named, transa, transb; /* the name ends in _nn, _nt, _tn or _tt */
-    bool padded, split;
-    bool sums; /* adds slices: the fake product has none, so there is nothing to add */
+    bool padded, split, share;
+    bool sums;   /* adds slices: the fake product has none, so there is nothing to add */
+    bool copies; /* repacks operands */
     int bm, bn, bk;
     int smem_limit_bytes;
     struct CUfunc_st *next;
@@ -26,15 +27,12 @@ struct CUmod_st {
     struct CUmod_st *next;
 };
 
-/* Of four neighbours in C that a block of sgemm_slices_sm75 finishes. */
-enum { SUM_QUADS = 32 };
-
 static CUmodule modules;
 
 /* Methods whose grid has a block a tile and slice of k. */
 static bool is_split(const char *method)
 {
-    static const char *const methods[] = {"gemv_", "skinny_", "splitk_"};
+    static const char *const methods[] = {"gemv_", "dot_", "skinny_", "splitk_", "deep_"};
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
         if (!strncmp(method, methods[i], strlen(methods[i])))
             return true;
@@ -63,9 +61,12 @@ static bool parse_name(const char *name, struct CUfunc_st *function)
         function->transb = suffix[2] == 't';
     }
     function->padded =
-        !strncmp(name, "xg_sgemm_vectorized_", 20) || !strncmp(name, "xg_sgemm_pipelined_sm", 21);
+        !strncmp(name, "xg_sgemm_vectorized_", 20) || !strncmp(name, "xg_sgemm_pipelined_sm", 21) ||
+        !strncmp(name, "xg_sgemm_deep_sm", 16) || !strncmp(name, "xg_sgemm_share_sm", 17);
+    function->share = !strncmp(name, "xg_sgemm_share_", 15);
     function->split = is_split(name + 9);
     function->sums = !strncmp(name, "xg_sgemm_slices_", 16);
+    function->copies = !strncmp(name, "xg_sgemm_repack_", 16);
     snprintf(function->name, sizeof(function->name), "%s", name);
     return function->bm > 0 && function->bn > 0 && function->bk > 0;
 }
@@ -175,6 +176,38 @@ CUresult CUDAAPI cuFuncSetAttribute(CUfunction function, CUfunction_attribute wh
     return fake_leave(result);
 }
 
+/* The fake device's own architecture, whatever the image. */
+CUresult CUDAAPI cuFuncGetAttribute(int *out, CUfunction_attribute which, CUfunction function)
+{
+    CUresult result = fake_enter("cuFuncGetAttribute", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        check_function(function, "cuFuncGetAttribute");
+        if (which == CU_FUNC_ATTRIBUTE_PTX_VERSION)
+            *out = fake.sm;
+        else
+            result = CUDA_ERROR_INVALID_VALUE;
+    }
+    return fake_leave(result);
+}
+
+/* The grid that the kernel wants. */
+static int64_t blocks_of(const struct CUfunc_st *function, const struct xg_sgemm_args *args,
+                         int threads)
+{
+    int64_t bm = function->bm, bn = function->bn;
+    int64_t tiles = (args->m + bm - 1) / bm * ((args->n + bn - 1) / bn);
+    if (function->sums)
+        return bm > 1 ? tiles * (bm * bn / 4 / threads)
+                      : (args->m * ((args->n + 3) / 4) + bn / 4 - 1) / (bn / 4);
+    if (function->copies)
+        return (args->k + bm - 1) / bm *
+               ((args->copies & XG_COPY_A ? (XG_COPY_LD(args->m) + bn - 1) / bn : 0) +
+                (args->copies & XG_COPY_B ? (XG_COPY_LD(args->n) + bn - 1) / bn : 0));
+    if (function->share)
+        return args->split;
+    return function->split ? tiles * args->split : tiles;
+}
+
 CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
                                 unsigned grid_z, unsigned block_x, unsigned block_y,
                                 unsigned block_z, unsigned smem_bytes, CUstream stream,
@@ -184,12 +217,7 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
     if (result == CUDA_SUCCESS) {
         check_function(function, "cuLaunchKernel");
         struct xg_sgemm_args args = *(const struct xg_sgemm_args *)parameters[0];
-        int64_t blocks = ((args.m + function->bm - 1) / function->bm) *
-                         ((args.n + function->bn - 1) / function->bn);
-        if (function->split)
-            blocks *= args.split;
-        if (function->sums)
-            blocks = (args.m * ((args.n + 3) / 4) + SUM_QUADS - 1) / SUM_QUADS;
+        int64_t blocks = blocks_of(function, &args, (int)block_x);
         if (extra || grid_x != blocks || grid_y != 1 || grid_z != 1)
             fake_abort("%s: a grid of (%u,%u,%u), not (%lld,1,1)", function->name, grid_x, grid_y,
                        grid_z, (long long)blocks);
@@ -200,21 +228,28 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
         if (block_x * block_y * block_z < 1 || block_x * block_y * block_z > THREADS_MAX ||
             smem_bytes > (unsigned)function->smem_limit_bytes)
             result = CUDA_ERROR_INVALID_VALUE;
-        else
-            result =
-                function->sums ? CUDA_SUCCESS : fakecuda_sgemm(&args, function->padded, stream);
+        else if (function->copies)
+            result = fake_copies_queue(&args, stream);
+        else if (!function->sums)
+            result = fakecuda_sgemm(&args, function->padded, stream);
     }
     return fake_leave(result);
 }
 
-/* A cluster is as many neighbours of the grid; the fake product does not depend on it. */
+/*
+ * A cluster is as many neighbours of the grid; the fake product does not depend on it. Only the
+ * sums of slices may start before what is ahead of them has ended.
+ */
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                                   void **parameters, void **extra)
 {
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const CUlaunchAttribute *attribute = &config->attrs[i];
-        if (attribute->id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION ||
-            config->gridDimX % attribute->value.clusterDim.x)
+        bool cluster = attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+                       config->gridDimX % attribute->value.clusterDim.x == 0;
+        bool early = attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                     function->sums;
+        if (!cluster && !early)
             fake_abort("cuLaunchKernelEx: attribute %d", (int)attribute->id);
     }
     return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ,

@@ -92,3 +92,44 @@ CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream 
     fake_sgemm_check(args, padded);
     return fake_stream_push(stream, &op, false);
 }
+
+struct fake_operands fake_copies_check(const struct xg_sgemm_args *args)
+{
+    int64_t a_rows = args->transa ? args->k : args->m, a_cols = args->transa ? args->m : args->k;
+    int64_t b_rows = args->transb ? args->n : args->k, b_cols = args->transb ? args->k : args->n;
+    int64_t columns = (args->copies & XG_COPY_A ? XG_COPY_LD(args->m) : 0) +
+                      (args->copies & XG_COPY_B ? XG_COPY_LD(args->n) : 0);
+    if (!columns || args->scratch % 16)
+        fake_abort("copies %d to a scratch at %llx", args->copies,
+                   (unsigned long long)args->scratch);
+    return (struct fake_operands){
+        .a = fake_mem_dev(args->a, extent_bytes(a_rows, a_cols, args->lda, false), "A"),
+        .b = fake_mem_dev(args->b, extent_bytes(b_rows, b_cols, args->ldb, false), "B"),
+        .c = fake_mem_dev(args->scratch, (size_t)(args->k * columns) * sizeof(float), "scratch")};
+}
+
+/* Returns what lies behind the copy. */
+static float *copy_operand(float *to, const float *x, int64_t k, int64_t extent, int64_t ld,
+                           bool turn)
+{
+    for (int64_t l = 0; l < k; l++)
+        for (int64_t i = 0; i < XG_COPY_LD(extent); i++)
+            *to++ = i >= extent ? 0.0f : x[turn ? i * ld + l : l * ld + i];
+    return to;
+}
+
+void fake_copies_run(const struct xg_sgemm_args *args, const struct fake_operands *operands)
+{
+    float *to = operands->c;
+    if (args->copies & XG_COPY_A)
+        to = copy_operand(to, operands->a, args->k, args->m, args->lda, !args->transa);
+    if (args->copies & XG_COPY_B)
+        copy_operand(to, operands->b, args->k, args->n, args->ldb, args->transb);
+}
+
+CUresult fake_copies_queue(const struct xg_sgemm_args *args, CUstream stream)
+{
+    struct fake_op op = {.kind = FAKE_OP_COPIES, .args = *args};
+    fake_copies_check(args);
+    return fake_stream_push(stream, &op, false);
+}

@@ -117,12 +117,16 @@ static void execute(const struct fake_op *op)
         to = fake_mem_dev(op->to.dev, op->width * 4, "fill");
     } else if (op->kind == FAKE_OP_SGEMM) {
         operands = fake_sgemm_check(&op->args, op->padded);
+    } else if (op->kind == FAKE_OP_COPIES) {
+        operands = fake_copies_check(&op->args);
     }
     pthread_mutex_unlock(&fake.lock);
     if (fake.delay_us)
         nanosleep(&delay, NULL);
     if (op->kind == FAKE_OP_SGEMM)
         fake_sgemm_run(&op->args, op->padded, &operands);
+    else if (op->kind == FAKE_OP_COPIES)
+        fake_copies_run(&op->args, &operands);
     else if (to)
         move(op, to, from);
     pthread_mutex_lock(&fake.lock);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* `deep` where nothing is aligned: any address, any leading dimension, no padding. */
+
+/*
+ * All copies are of 4 bytes: 16 a thread and tile, whatever is turned, for 1024 FFMA. Sums that
+ * meet in a cluster are stored float by float; in the scratch all is aligned (target.cuh). Else see
+ * sgemm_deep_sm80.cu and sgemm_pipelined_scalar_sm80.cu.
+ */
+
+#include "pipeline.cuh"
+
+/* Warps along m, n; quads a thread along m, n; lanes along m; width of a band. */
+typedef xg_layout<4, 2, 2, 2, 4, 4> layout_128x128;
+
+#define ENTRY(suffix, transa, transb)                                                              \
+    extern "C" __global__ void __launch_bounds__(layout_128x128::THREADS)                          \
+        xg_sgemm_deep_scalar_sm80_128x128x16_##suffix(                                             \
+            const __grid_constant__ struct xg_sgemm_args args)                                     \
+    {                                                                                              \
+        xg_pipeline<layout_128x128, 16, 16, 4, 16, transa, transb, false, false, XG_WORK_SLICE>(   \
+            args);                                                                                 \
+    }
+
+ENTRY(nn, false, false)
+ENTRY(nt, false, true)
+ENTRY(tn, true, false)
+ENTRY(tt, true, true)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* `share` where nothing is aligned: any address, any leading dimension, no padding. */
+
+/*
+ * See sgemm_share_sm80.cu, whose entry adds the parts of tiles, and sgemm_deep_scalar_sm80.cu for
+ * the copies. 1001 x 1001 with k = 20001 leaves 4 of 132 multiprocessors idle in whole slices, 1535
+ * x 1537 nearly half of them in whole tiles.
+ */
+
+#include "pipeline.cuh"
+
+/* Warps along m, n; quads a thread along m, n; lanes along m; width of a band. */
+typedef xg_layout<4, 2, 2, 2, 4, 4> layout_128x128;
+
+#define ENTRY(suffix, blocks, transa, transb)                                                      \
+    extern "C" __global__ void __launch_bounds__(layout_128x128::THREADS, blocks)                  \
+        xg_sgemm_share_scalar_sm80_128x128x16_##suffix(                                            \
+            const __grid_constant__ struct xg_sgemm_args args)                                     \
+    {                                                                                              \
+        xg_pipeline_share<layout_128x128, 16, 16, 4, 16, transa, transb, false>(args);             \
+    }
+
+/* 0 blocks: see sgemm_deep_sm80.cu. */
+ENTRY(nn, 0, false, false)
+ENTRY(nt, 0, false, true)
+ENTRY(tn, 0, true, false)
+ENTRY(tt, 0, true, true)
