@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Several application threads that multiply at once, beside one alone: products a second, as the
+ * shim would compute them.
+ *
+ * usage: threads [THREADS [EXTENT [SECONDS]]]   (8 threads, 1024 x 1024 x 1024, 2 s each)
+ *
+ * A thread calls one product after the other on operands of its own. Every thread's last result is
+ * checked; a wrong one ends the program with an error.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../src/clock.h"
+#include "../src/judge.h"
+#include "sides.h"
+
+enum { THREADS_MAX = 64 };
+
+static struct {
+    int64_t extent;
+    double seconds;
+    pthread_barrier_t begin;
+    _Atomic bool over;
+} run;
+
+struct caller {
+    pthread_t thread;
+    struct xg_sgemm call;
+    long products;
+    double error; /* of the last result, in 2^-24 of |A||B| */
+};
+
+static float *random_square(uint64_t seed)
+{
+    size_t elems = (size_t)(run.extent * run.extent);
+    float *matrix = malloc(elems * sizeof *matrix);
+    for (size_t i = 0; matrix && i < elems; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        matrix[i] = (float)((double)(seed >> 40) * 0x1p-23 - 1.0);
+    }
+    if (!matrix) {
+        fprintf(stderr, "no memory\n");
+        exit(EXIT_FAILURE);
+    }
+    return matrix;
+}
+
+static void *call_on(void *arg)
+{
+    struct caller *caller = arg;
+    struct xg_judge judge;
+    xg_judge_init(&judge, &caller->call);
+    side_table[SIDE_AUTO].compute(&caller->call); /* lanes and their memory are taken here */
+    pthread_barrier_wait(&run.begin);
+    for (caller->products = 0; !run.over; caller->products++)
+        side_table[SIDE_AUTO].compute(&caller->call);
+    caller->error = xg_judge_error(&judge, caller->call.c, caller->call.ldc);
+    return NULL;
+}
+
+/* Products a second of so many threads together; negative when a result is wrong. */
+static double rate(struct caller *callers, int threads)
+{
+    pthread_barrier_init(&run.begin, NULL, (unsigned)threads + 1);
+    run.over = false;
+    for (int i = 0; i < threads; i++)
+        if (pthread_create(&callers[i].thread, NULL, call_on, &callers[i])) {
+            fprintf(stderr, "no thread\n");
+            exit(EXIT_FAILURE);
+        }
+    pthread_barrier_wait(&run.begin);
+    double begin = xg_clock_s();
+    while (xg_clock_s() - begin < run.seconds)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    run.over = true;
+    long products = 0;
+    bool right = true;
+    for (int i = 0; i < threads; i++) {
+        pthread_join(callers[i].thread, NULL);
+        products += callers[i].products;
+        right &= callers[i].error <= (double)run.extent + 3;
+    }
+    double seconds = xg_clock_s() - begin;
+    pthread_barrier_destroy(&run.begin);
+    return right ? (double)products / seconds : -1;
+}
+
+int main(int argc, char **argv)
+{
+    static struct caller callers[THREADS_MAX];
+    int threads = argc > 1 ? atoi(argv[1]) : 8;
+    run.extent = argc > 2 ? atoll(argv[2]) : 1024;
+    run.seconds = argc > 3 ? atof(argv[3]) : 2;
+    if (threads < 1 || threads > THREADS_MAX || run.extent < 1 || !(run.seconds > 0)) {
+        fprintf(stderr, "usage: threads [THREADS [EXTENT [SECONDS]]]\n");
+        return EXIT_FAILURE;
+    }
+    if (!sides_open())
+        return EXIT_FAILURE;
+    for (int i = 0; i < threads; i++)
+        callers[i].call = (struct xg_sgemm){
+            .m = run.extent,
+            .n = run.extent,
+            .k = run.extent,
+            .alpha = 1,
+            .a = random_square(3 * (uint64_t)i + 1),
+            .b = random_square(3 * (uint64_t)i + 2),
+            .c = random_square(3 * (uint64_t)i + 3),
+            .lda = run.extent,
+            .ldb = run.extent,
+            .ldc = run.extent,
+        };
+    double alone = rate(callers, 1), together = rate(callers, threads);
+    printf("# %s, %d threads, %lld^3\n", sides_device()->name, threads, (long long)run.extent);
+    printf("one: %.1f products a second; all: %.1f; ratio %.3f; %s\n", alone, together,
+           together / alone, alone > 0 && together > 0 ? "right" : "WRONG");
+    return alone > 0 && together > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
