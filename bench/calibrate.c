@@ -77,7 +77,7 @@ static bool compute_gpu(const struct xg_sgemm *call)
 {
     struct xg_cpu cpu = {.whole = cpu_whole, .part = cpu_part, .ctx = (void *)(uintptr_t)call};
     struct xg_gemm_result result;
-    return xg_engine_gemm(call, xg_conf_get(), &cpu, true, &result) == XG_OK;
+    return xg_engine_gemm(call, xg_conf_get(), &cpu, NULL, &result) == XG_OK;
 }
 
 static bool open_blas(void)

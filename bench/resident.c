@@ -103,7 +103,7 @@ static float *draw_matrix(int64_t rows, int64_t cols, int64_t ld, uint64_t *seed
 {
     struct drawing drawing = {allocate((size_t)(rows * ld)), rows, cols, ld, *seed};
     *seed = *seed * 0x5851f42d4c957f2du + 0x14057b7ef767814fu;
-    xg_team_run(team, draw_rows, &drawing);
+    xg_team_run(team, xg_team_size(team), draw_rows, &drawing);
     return drawing.matrix;
 }
 

@@ -16,8 +16,13 @@ enum {
     THREADS = 512,
     WARPS = THREADS / 32,
     OUTPUTS = 4,
+#if __CUDA_ARCH__ >= 1000 /* whose ptxas spills with larger ones; the order of k is the same */
+    BATCH = 2,
+    BATCH_STEPS = 8,
+#else
     BATCH = 4,
     BATCH_STEPS = 12,
+#endif
     RANKS_MAX = 8
 };
 

@@ -26,8 +26,15 @@ typedef xg_layout<2, 2, 2, 1, 4, 4> layout_64x64_warps4;
         xg_pipeline<layout, bk, bk, stages, 16, true, false, true, false>(args);                   \
     }
 
+/* From sm_100 on, ptxas spills where four blocks of 64x128 leave it 128 registers. */
+#if __CUDA_ARCH__ >= 1000
+#define BLOCKS_64x128 3
+#else
+#define BLOCKS_64x128 4
+#endif
+
 /* Tile, layout, blocks an SM, step along k, stages. */
 ENTRY(128x128x16, layout_128x128, 2, 16, 4)
-ENTRY(64x128x16, layout_64x128, 4, 16, 3)
+ENTRY(64x128x16, layout_64x128, BLOCKS_64x128, 16, 3)
 ENTRY(64x64x16, layout_64x64, 8, 16, 3)
 ENTRY(64x64x8, layout_64x64_warps4, 5, 8, 6)

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fenv.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "clock.h"
 #include "cores.h"
 #include "dev.h"
 #include "gemm.h"
@@ -39,6 +41,7 @@ static struct {
         struct xg_lane *lane; /* NULL: not created yet */
         bool busy;
     } slots[LANES_MAX];
+    double ahead_s; /* what the calls that have a lane or wait for one are expected to take */
     int stage_threads;
     int failures; /* in a row */
 } engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -238,10 +241,16 @@ static void count_failure_locked(enum xg_status status)
     }
 }
 
-static void release_lane(int index, enum xg_status status)
+static void leave_locked(double takes_s)
+{
+    engine.ahead_s = fmax(0.0, engine.ahead_s - takes_s);
+}
+
+static void release_lane(int index, double takes_s, enum xg_status status)
 {
     pthread_mutex_lock(&engine.lock);
     engine.slots[index].busy = false;
+    leave_locked(takes_s);
     count_failure_locked(status);
     if (xg_engine_state_get() == XG_ENGINE_NONE && !any_busy_locked())
         tear_down_locked();
@@ -249,24 +258,32 @@ static void release_lane(int index, enum xg_status status)
     pthread_mutex_unlock(&engine.lock);
 }
 
+static int free_lane_locked(void)
+{
+    for (int i = 0; i < LANES_MAX; i++)
+        if (!engine.slots[i].busy)
+            return i;
+    return -1;
+}
+
 /*
  * *out: a lane for this thread alone. Lanes after the first are created when they are needed.
- * XG_DECLINED: none is free, or the engine is not ready; else what xg_lane_create returned.
+ * XG_DECLINED: none is free soon enough, or the engine is not ready; else what xg_lane_create
+ * returned. patience: as for xg_engine_gemm.
  */
-static enum xg_status acquire_lane(bool wait, int *out)
+static enum xg_status acquire_lane(const struct xg_patience *patience, int *out)
 {
-    int found = -1;
+    double takes_s = patience ? patience->takes_s : 0.0;
     pthread_mutex_lock(&engine.lock);
-    while (xg_engine_state_get() == XG_ENGINE_READY) {
-        for (int i = 0; i < LANES_MAX && found < 0; i++)
-            if (!engine.slots[i].busy)
-                found = i;
-        if (found >= 0 || !wait)
-            break;
+    bool waits = !patience || engine.ahead_s / LANES_MAX < patience->waits_s;
+    int found = -1;
+    engine.ahead_s += takes_s;
+    while (xg_engine_state_get() == XG_ENGINE_READY && (found = free_lane_locked()) < 0 && waits)
         pthread_cond_wait(&engine.changed, &engine.lock);
-    }
     if (found >= 0)
         engine.slots[found].busy = true;
+    else
+        leave_locked(takes_s);
     pthread_mutex_unlock(&engine.lock);
     if (found < 0)
         return XG_DECLINED;
@@ -277,18 +294,21 @@ static enum xg_status acquire_lane(bool wait, int *out)
     enum xg_status status =
         xg_lane_create(engine.dev, engine.stage_threads, &engine.slots[found].lane);
     if (status != XG_OK)
-        release_lane(found, status);
+        release_lane(found, takes_s, status);
     return status;
 }
 
 enum xg_status xg_engine_gemm(const struct xg_sgemm *call, const struct xg_conf *conf,
-                              const struct xg_cpu *cpu, bool wait, struct xg_gemm_result *result)
+                              const struct xg_cpu *cpu, const struct xg_patience *patience,
+                              struct xg_gemm_result *result)
 {
     *result = (struct xg_gemm_result){0};
     if (xg_engine_state_get() != XG_ENGINE_READY)
         return XG_DECLINED;
     int lane;
-    enum xg_status status = acquire_lane(wait, &lane);
+    double begin = xg_clock_s();
+    enum xg_status status = acquire_lane(patience, &lane);
+    double waited_s = xg_clock_s() - begin;
     if (status == XG_DECLINED) {
         result->busy = true;
         return status;
@@ -298,6 +318,7 @@ enum xg_status xg_engine_gemm(const struct xg_sgemm *call, const struct xg_conf 
         return status;
     }
     status = xg_gemm_run(engine.slots[lane].lane, call, conf->math, conf->kernel, cpu, result);
-    release_lane(lane, status);
+    result->waited_s = waited_s;
+    release_lane(lane, patience ? patience->takes_s : 0.0, status);
     return status;
 }

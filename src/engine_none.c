@@ -25,9 +25,10 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
 }
 
 enum xg_status xg_engine_gemm(const struct xg_sgemm *call, const struct xg_conf *conf,
-                              const struct xg_cpu *cpu, bool wait, struct xg_gemm_result *result)
+                              const struct xg_cpu *cpu, const struct xg_patience *patience,
+                              struct xg_gemm_result *result)
 {
-    (void)call, (void)conf, (void)cpu, (void)wait;
+    (void)call, (void)conf, (void)cpu, (void)patience;
     *result = (struct xg_gemm_result){0};
     return XG_DECLINED;
 }

@@ -164,9 +164,7 @@ static void choose_ahead(struct xg_belt *belt, const struct xg_sgemm *call)
 
 static void run_worker(void *arg, int worker)
 {
-    struct xg_belt *belt = arg;
-    if (worker < belt->workers)
-        xg_belt_work(belt, worker);
+    xg_belt_work(arg, worker);
 }
 
 /* Moves the product through the lane; what a failure left over is computed by the CPU. */
@@ -176,7 +174,7 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const stru
     struct xg_belt belt;
     xg_belt_init(&belt, pipe, lane->blocks, choose_workers(pipe->call, xg_team_size(lane->team)));
     choose_ahead(&belt, pipe->call);
-    xg_team_run(lane->team, run_worker, &belt);
+    xg_team_run(lane->team, belt.workers, run_worker, &belt);
 
     bool any = false;
     result->kernel = pipe->product->kernel ? pipe->product->kernel->name : NULL;

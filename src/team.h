@@ -28,8 +28,10 @@ void xg_team_destroy(struct xg_team *team);
 
 int xg_team_size(const struct xg_team *team);
 
-/* Runs work(arg, worker) for each worker 0..size-1 at once, 0 on this thread; returns when all
- * have. */
-void xg_team_run(struct xg_team *team, void (*work)(void *arg, int worker), void *arg);
+/*
+ * Runs work(arg, worker) for each worker 0..workers-1 (1 to size of them) at once, 0 on this
+ * thread; returns when all have. The other members sleep on.
+ */
+void xg_team_run(struct xg_team *team, int workers, void (*work)(void *arg, int worker), void *arg);
 
 #endif

@@ -70,6 +70,7 @@ struct xg_gemm_result {
     const char *kernel;            /* the row that computed (the first one, where several did) */
     uint64_t up_bytes, down_bytes; /* moved over the link */
     bool busy;                     /* every lane was taken: nothing was tried */
+    double waited_s;               /* for a lane */
     int64_t tiles, tiles_done; /* of C; done: committed to the caller's memory by the GPU's side */
 };
 

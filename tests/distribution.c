@@ -311,5 +311,5 @@ void distribution_fill(const struct distribution *distribution, struct xg_team *
         .k_along_rows = k_along_rows,
         .matrix = matrix,
         .workers = xg_team_size(team)};
-    xg_team_run(team, fill_rows, &fill);
+    xg_team_run(team, fill.workers, fill_rows, &fill);
 }

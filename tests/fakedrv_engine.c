@@ -23,6 +23,13 @@ static void begin(void)
     conf.stage_threads = 2;
 }
 
+static const struct xg_patience none = {.takes_s = 1, .waits_s = 0};
+
+static const struct xg_patience *patience_of(bool wait)
+{
+    return wait ? NULL : &none;
+}
+
 /* Runs and judges one product; a declined one must be untouched. */
 static enum xg_status run_shape(const struct fx_shape *of, bool wait, uint64_t seed)
 {
@@ -30,7 +37,7 @@ static enum xg_status run_shape(const struct fx_shape *of, bool wait, uint64_t s
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = fx_cpu(&count);
     struct xg_gemm_result result;
-    enum xg_status status = xg_engine_gemm(&product.call, &conf, &cpu, wait, &result);
+    enum xg_status status = xg_engine_gemm(&product.call, &conf, &cpu, patience_of(wait), &result);
     if (status == XG_DECLINED)
         XT_CHECK(fx_untouched(&product), "declined, but C is touched");
     else
@@ -119,7 +126,7 @@ static void lost_context(void)
 
 struct worker {
     int products, right, declined;
-    bool wait;
+    const struct xg_patience *patience;
     uint64_t seed;
 };
 
@@ -133,7 +140,8 @@ static void *work(void *arg)
         struct fx_cpu_count count = {.call = &product.call};
         struct xg_cpu cpu = fx_cpu(&count);
         struct xg_gemm_result result;
-        enum xg_status status = xg_engine_gemm(&product.call, &conf, &cpu, worker->wait, &result);
+        enum xg_status status =
+            xg_engine_gemm(&product.call, &conf, &cpu, worker->patience, &result);
         if (status == XG_DECLINED)
             worker->declined += fx_untouched(&product);
         else
@@ -145,11 +153,12 @@ static void *work(void *arg)
 
 enum { THREADS = 8, PRODUCTS = 10 };
 
-static void run_threads(struct worker *workers, bool wait)
+static void run_threads(struct worker *workers, const struct xg_patience *patience)
 {
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (struct worker){.products = PRODUCTS, .wait = wait, .seed = 100 * (uint64_t)i};
+        workers[i] =
+            (struct worker){.products = PRODUCTS, .patience = patience, .seed = 100 * (uint64_t)i};
         if (pthread_create(&threads[i], NULL, work, &workers[i]))
             exit(XT_HARD);
     }
@@ -162,7 +171,7 @@ static void many_threads(void)
     struct worker workers[THREADS];
     begin();
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
-    run_threads(workers, true);
+    run_threads(workers, NULL);
     for (int i = 0; i < THREADS; i++)
         XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
                  workers[i].right, workers[i].declined);
@@ -174,7 +183,7 @@ static void busy_declines(void)
     int right = 0, declined = 0;
     begin();
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
-    run_threads(workers, false);
+    run_threads(workers, &none);
     for (int i = 0; i < THREADS; i++) {
         right += workers[i].right;
         declined += workers[i].declined;
@@ -182,6 +191,28 @@ static void busy_declines(void)
                  workers[i].right, workers[i].declined);
     }
     XT_CHECK(right && declined, "%d right, %d declined", right, declined);
+}
+
+/*
+ * Eight threads on two lanes: seven others are ahead at most, and each lane has half of them to do.
+ * With patience for all of them none is declined, with patience for one and a half some are.
+ */
+static void patience_counts(void)
+{
+    static const struct xg_patience for_all = {.takes_s = 1, .waits_s = 4};
+    static const struct xg_patience for_some = {.takes_s = 1, .waits_s = 1.5};
+    struct worker workers[THREADS];
+    int declined = 0;
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    run_threads(workers, &for_all);
+    for (int i = 0; i < THREADS; i++)
+        XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
+                 workers[i].right, workers[i].declined);
+    run_threads(workers, &for_some);
+    for (int i = 0; i < THREADS; i++)
+        declined += workers[i].declined;
+    XT_CHECK(declined > 0 && declined < THREADS * PRODUCTS, "%d declined", declined);
 }
 
 /* Failures in the middle of others' products. */
@@ -192,7 +223,7 @@ static void threads_lose(void)
     begin();
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
     fake.fail("exec", 200, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
-    run_threads(workers, true);
+    run_threads(workers, NULL);
     for (int i = 0; i < THREADS; i++) {
         XT_CHECK(workers[i].right + workers[i].declined == PRODUCTS, "thread %d: %d, %d", i,
                  workers[i].right, workers[i].declined);
@@ -222,7 +253,7 @@ static void fork_and_check(void)
 
 static void fork_children(void)
 {
-    struct worker worker = {.products = 40, .wait = true};
+    struct worker worker = {.products = 40};
     pthread_t thread;
     begin();
     xg_engine_start(&conf);
@@ -319,7 +350,7 @@ static void product_at_exit(void)
 
 static void exit_while_computing(void)
 {
-    static struct worker worker = {.products = 10000, .wait = true};
+    static struct worker worker = {.products = 10000};
     const struct timespec while_s = {0, 100000000};
     pthread_t thread;
     begin();
@@ -386,6 +417,7 @@ static const struct fx_scenario scenarios[] = {
     {"three_failures", three_failures, "", "the CPU completed it", "on the CPU from here on"},
     {"lost_context", lost_context, "", "on the CPU from here on", NULL},
     {"many_threads", many_threads, "", NULL, NULL},
+    {"patience_counts", patience_counts, "FAKECUDA_DELAY_US=300", NULL, NULL},
     {"busy_declines", busy_declines, "FAKECUDA_DELAY_US=300", NULL, NULL},
     {"threads_lose", threads_lose, "", "on the CPU from here on", NULL},
     {"fork_children", fork_children, "FAKECUDA_INIT_MS=100", NULL, NULL},

@@ -81,7 +81,7 @@ bool reference_create(struct reference *reference, const struct xg_sgemm *call,
     struct strips strips = {
         .reference = reference, .call = call, .a = a, .workers = xg_team_size(team)};
     if (there)
-        xg_team_run(team, compute_strips, &strips);
+        xg_team_run(team, strips.workers, compute_strips, &strips);
     else
         reference_destroy(reference);
     free(a);
