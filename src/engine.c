@@ -254,7 +254,11 @@ static void release_lane(int index, double takes_s, enum xg_status status)
     count_failure_locked(status);
     if (xg_engine_state_get() == XG_ENGINE_NONE && !any_busy_locked())
         tear_down_locked();
-    pthread_cond_broadcast(&engine.changed);
+    /* One lane serves one caller: to wake the others as well takes cores from those who copy. */
+    if (xg_engine_state_get() == XG_ENGINE_READY)
+        pthread_cond_signal(&engine.changed);
+    else
+        pthread_cond_broadcast(&engine.changed);
     pthread_mutex_unlock(&engine.lock);
 }
 
