@@ -96,7 +96,8 @@ template <class S, bool TRANSA, bool TRANSB>
 static __device__ __forceinline__ void outer(const struct xg_sgemm_args &args)
 {
     __shared__ __align__(16) float a[S::BK * S::STRIDE_A];
-    __shared__ __align__(16) float b[S::BK * S::STRIDE_B];
+    /* Lanes of the narrow pass whose columns are outside C read up to LEFT floats behind a row. */
+    __shared__ __align__(16) float b[S::BK * S::STRIDE_B + S::LEFT];
     const struct xg_tile tile = xg_tile_find<S::BM, S::BN, 1>(args, blockIdx.x);
     const int k = (int)args.k;
     outer_copy<S, S::BM, S::STRIDE_A, S::CLASSES, !TRANSA>(a, args.a, args.lda, tile.row, args.m,

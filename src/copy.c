@@ -78,7 +78,10 @@ __attribute__((target("avx2"))) static void keep_row(char *dst, const char *src,
     copy_row(dst, src, bytes, false, false);
 }
 
-static void combine(float *c, const float *block, size_t count, float beta)
+/* C of any alignment: the compiler may take a float's for granted, and fault without it. */
+typedef float loose __attribute__((aligned(1)));
+
+static void combine(loose *c, const float *block, size_t count, float beta)
 {
     for (size_t i = 0; i < count; i++)
         c[i] = block[i] + beta * c[i];

@@ -3,6 +3,7 @@
 #include "dispatch.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -170,10 +171,10 @@ static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
     struct xg_gemm_result result;
     /* A lane that comes free later than the CPU would be done is not worth waiting for. */
     struct xg_patience patience = {.takes_s = decision->gpu_s,
-                                   .waits_s = decision->cpu_s - decision->gpu_s};
+                                   .waits_s = decision->wait ? HUGE_VAL
+                                                             : decision->cpu_s - decision->gpu_s};
     double begin = xg_clock_s();
-    enum xg_status status =
-        xg_engine_gemm(call, conf, cpu, decision->wait ? NULL : &patience, &result);
+    enum xg_status status = xg_engine_gemm(call, conf, cpu, &patience, &result);
     double seconds = xg_clock_s() - begin - result.waited_s;
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;

@@ -24,15 +24,16 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 /* Whether a call waits for a lane while all are busy. */
 struct xg_patience {
     double takes_s; /* what it is expected to take on a lane: those behind it count with that */
-    double waits_s; /* it waits where those ahead of it are expected to need less than this */
+    double waits_s; /* it waits where those ahead of it are expected to need less than this;
+                       HUGE_VAL: in any case */
 };
 
 /*
  * Runs *call on a free lane; where none is free and *patience says so, on the next one. NULL: waits
- * in any case. result->waited_s is how long it did.
- * XG_DECLINED: not ready, or busy; nothing touched. Otherwise as xg_gemm_run. Failures are counted,
- * and after three in a row, or a lost context, the engine's state is NONE for the rest of the
- * process.
+ * in any case, and nobody behind it knows for how long it will be there. A lane that comes free
+ * goes to whoever asks first. result->waited_s is how long it waited. XG_DECLINED: not ready, or
+ * busy; nothing touched. Otherwise as xg_gemm_run. Failures are counted, and after three in a row,
+ * or a lost context, the engine's state is NONE for the rest of the process.
  */
 enum xg_status xg_engine_gemm(const struct xg_sgemm *call, const struct xg_conf *conf,
                               const struct xg_cpu *cpu, const struct xg_patience *patience,

@@ -102,6 +102,11 @@ bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts 
         return false;
     if (row->flags & XG_KERNEL_ONE_STEP && k > row->bk)
         return false;
+    if (row->flags & XG_KERNEL_SHARE && (double)xg_ceil_div(m, row->bm) *
+                                                (double)xg_ceil_div(n, row->bn) *
+                                                (double)xg_ceil_div(k, row->bk) >=
+                                            0x1p31)
+        return false; /* share.cuh counts steps in 32 bits */
     if ((row->flags & XG_KERNEL_VECTOR) && !(row->bm == 1 ? m == 1 : n == 1))
         return false;
     return !(row->flags & XG_KERNEL_ONE_BLOCK) || (m <= row->bm && n <= row->bn && k <= row->bk);

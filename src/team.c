@@ -93,11 +93,11 @@ static void *member_main(void *self)
     uint64_t call = 0;
     for (bool worked = false;;) {
         call = next_call(member, call, worked);
-        if (team->ending)
-            return NULL;
         worked = member->worker <= (int)(call & WANTED_MAX);
         if (!worked)
             continue;
+        if (team->ending) /* which wants all: who is not wanted may be late, and must not look */
+            return NULL;
         team->work(team->arg, member->worker);
         if (atomic_fetch_sub_explicit(&team->running, 1, memory_order_acq_rel) == 1)
             wake(&team->running, FUTEX_BITSET_MATCH_ANY);

@@ -209,6 +209,12 @@ static void patience_counts(void)
     for (int i = 0; i < THREADS; i++)
         XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
                  workers[i].right, workers[i].declined);
+    /* Waiting in any case is counted as well by those behind. */
+    static const struct xg_patience always = {.takes_s = 1, .waits_s = HUGE_VAL};
+    run_threads(workers, &always);
+    for (int i = 0; i < THREADS; i++)
+        XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
+                 workers[i].right, workers[i].declined);
     run_threads(workers, &for_some);
     for (int i = 0; i < THREADS; i++)
         declined += workers[i].declined;

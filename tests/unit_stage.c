@@ -70,6 +70,26 @@ static void check_commit_nan(void)
     XT_CHECK(c[2] != c[2] && c[5] != c[5]);
 }
 
+/* A C that lies at no multiple of a float's size, which BLAS allows: UBSan looks on. */
+static void check_combine_anywhere(void)
+{
+    enum { COUNT = 600 };
+    static unsigned char bytes[COUNT * sizeof(float) + 8];
+    static float block[COUNT], before[COUNT];
+    fill(block, COUNT, 5);
+    fill(before, COUNT, 6);
+    for (size_t offset = 0; offset < 5; offset++) {
+        memcpy(bytes + offset, before, sizeof before);
+        xg_copy_combine((float *)(void *)(bytes + offset), block, COUNT, 0.5f);
+        for (size_t i = 0; i < COUNT; i++) {
+            float got;
+            volatile float old = 0.5f * before[i];
+            memcpy(&got, bytes + offset + i * sizeof got, sizeof got);
+            XT_CHECK(got == block[i] + old, "element %zu at offset %zu", i, offset);
+        }
+    }
+}
+
 static void check_copy(xg_copy *copy)
 {
     static unsigned char src[70000], dst[70000];
@@ -134,6 +154,7 @@ int main(void)
             }
     }
     check_commit_nan();
+    check_combine_anywhere();
     check_copy(xg_copy_stream);
     check_copy(xg_copy_drain);
     check_copy(xg_copy_keep);
