@@ -11,6 +11,7 @@
 #include "../src/clock.h"
 #include "../src/judge.h"
 #include "median.h"
+#include "random.h"
 #include "shapes.h"
 #include "sides.h"
 
@@ -36,44 +37,12 @@ static struct {
 /* --- Operands ------------------------------------------------------------------------------ */
 
 /* Buffer sets take turns, so that no side finds the last call's operands in a cache. */
-enum { SETS_MAX = 8, BLOCK_ELEMS = 1 << 20 };
+enum { SETS_MAX = 8 };
 
 struct operands {
     struct xg_sgemm call[SETS_MAX];
     int sets;
 };
-
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
-/* Uniform in (-1, 1): one random block, repeated at odd offsets. */
-static float *random_matrix(size_t elems)
-{
-    static float *block;
-    static uint64_t state = 88172645463325252u;
-    if (!block) {
-        block = malloc(BLOCK_ELEMS * sizeof *block);
-        for (size_t i = 0; block && i < BLOCK_ELEMS; i++)
-            block[i] = (float)((double)(next_random(&state) >> 40) * 0x1p-23 - 1.0);
-    }
-    float *matrix = malloc(elems * sizeof *matrix);
-    if (!block || !matrix) {
-        fprintf(stderr, "no memory\n");
-        exit(EXIT_FAILURE);
-    }
-    for (size_t at = 0; at < elems;) {
-        size_t from = next_random(&state) % (BLOCK_ELEMS / 2);
-        size_t count = BLOCK_ELEMS - from < elems - at ? BLOCK_ELEMS - from : elems - at;
-        memcpy(matrix + at, block + from, count * sizeof *matrix);
-        at += count;
-    }
-    return matrix;
-}
 
 static void operands_create(struct operands *operands, const struct shape *shape)
 {
@@ -227,7 +196,7 @@ static void print_row(const struct row *row, FILE *csv)
 
 static int64_t log_uniform(uint64_t *state, double least, double most)
 {
-    double u = (double)(next_random(state) >> 11) * 0x1p-53;
+    double u = (double)(random_next(state) >> 11) * 0x1p-53;
     return (int64_t)(least * pow(most / least, u));
 }
 

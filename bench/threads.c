@@ -15,6 +15,7 @@
 
 #include "../src/clock.h"
 #include "../src/judge.h"
+#include "random.h"
 #include "sides.h"
 
 enum { THREADS_MAX = 64 };
@@ -32,21 +33,6 @@ struct caller {
     long products;
     double error; /* of the last result, in 2^-24 of |A||B| */
 };
-
-static float *random_square(uint64_t seed)
-{
-    size_t elems = (size_t)(run.extent * run.extent);
-    float *matrix = malloc(elems * sizeof *matrix);
-    for (size_t i = 0; matrix && i < elems; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        matrix[i] = (float)((double)(seed >> 40) * 0x1p-23 - 1.0);
-    }
-    if (!matrix) {
-        fprintf(stderr, "no memory\n");
-        exit(EXIT_FAILURE);
-    }
-    return matrix;
-}
 
 static void *call_on(void *arg)
 {
@@ -100,15 +86,16 @@ int main(int argc, char **argv)
     }
     if (!sides_open())
         return EXIT_FAILURE;
+    size_t elems = (size_t)(run.extent * run.extent);
     for (int i = 0; i < threads; i++)
         callers[i].call = (struct xg_sgemm){
             .m = run.extent,
             .n = run.extent,
             .k = run.extent,
             .alpha = 1,
-            .a = random_square(3 * (uint64_t)i + 1),
-            .b = random_square(3 * (uint64_t)i + 2),
-            .c = random_square(3 * (uint64_t)i + 3),
+            .a = random_matrix(elems),
+            .b = random_matrix(elems),
+            .c = random_matrix(elems),
             .lda = run.extent,
             .ldb = run.extent,
             .ldc = run.extent,

@@ -6,6 +6,15 @@
 #include <stdint.h>
 #include <string.h>
 
+/* C of any alignment: the compiler may take a float's for granted, and fault without it. */
+typedef float loose __attribute__((aligned(1)));
+
+static void combine(loose *c, const float *block, size_t count, float beta)
+{
+    for (size_t i = 0; i < count; i++)
+        c[i] = block[i] + beta * c[i];
+}
+
 #ifdef __x86_64__
 #include <immintrin.h>
 
@@ -16,8 +25,8 @@ enum { STREAM_BYTES_MIN = 1024 };
 
 /*
  * How far ahead lines are asked for: what the memory takes to answer, at a thread's rate. It makes
- * a thread a fifth faster (8.5 to 9.6 GB/s; four 29 to 34). Never beyond the row: a matrix's next
- * row lies elsewhere.
+ * a thread a fifth faster (8.5 to 9.6 GB/s; four 29 to 34). A copy never asks beyond the row: a
+ * matrix's next row lies elsewhere.
  */
 enum { AHEAD_MEMORY = 2048, AHEAD_BLOCK = 1024 };
 
@@ -76,15 +85,6 @@ __attribute__((target("avx2"))) static void drain_row(char *dst, const char *src
 __attribute__((target("avx2"))) static void keep_row(char *dst, const char *src, size_t bytes)
 {
     copy_row(dst, src, bytes, false, false);
-}
-
-/* C of any alignment: the compiler may take a float's for granted, and fault without it. */
-typedef float loose __attribute__((aligned(1)));
-
-static void combine(loose *c, const float *block, size_t count, float beta)
-{
-    for (size_t i = 0; i < count; i++)
-        c[i] = block[i] + beta * c[i];
 }
 
 /* Whole lines of C, aligned; C's are asked for as well, because they are read. */
@@ -169,8 +169,7 @@ void xg_copy_keep(void *dst, const void *src, size_t bytes)
 
 void xg_copy_combine(float *c, const float *block, size_t count, float beta)
 {
-    for (size_t i = 0; i < count; i++)
-        c[i] = block[i] + beta * c[i];
+    combine(c, block, count, beta);
 }
 
 void xg_copy_fence(void)

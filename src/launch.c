@@ -53,16 +53,12 @@ static enum xg_status launch_pieces(struct xg_dev *dev, const struct xg_sgemm_ar
  * attribute: NULL, or one of the launch: a cluster of so many blocks, next to each other in the
  * grid, or that it need not wait for the end of the launch before it.
  */
-static enum xg_status launch_blocks(struct xg_dev *dev, const struct xg_kernel *row,
-                                    struct xg_sgemm_args *args, int64_t blocks,
-                                    CUlaunchAttribute *attribute, CUstream stream)
+static enum xg_status launch_function(struct xg_dev *dev, const struct xg_kernel *row,
+                                      CUfunction function, struct xg_sgemm_args *args,
+                                      int64_t blocks, CUlaunchAttribute *attribute, CUstream stream)
 {
-    CUfunction function;
     if (blocks > INT32_MAX)
         return XG_DECLINED;
-    enum xg_status status = xg_image_function(dev, row, args->transa, args->transb, &function);
-    if (status != XG_OK)
-        return status;
     void *parameters[] = {args};
     if (!attribute)
         return XG_DRV(&dev->drv, cuLaunchKernel, function, (unsigned)blocks, 1, 1,
@@ -79,6 +75,16 @@ static enum xg_status launch_blocks(struct xg_dev *dev, const struct xg_kernel *
                              .attrs = attribute,
                              .numAttrs = 1};
     return XG_DRV(&dev->drv, cuLaunchKernelEx, &config, function, parameters, NULL);
+}
+
+static enum xg_status launch_blocks(struct xg_dev *dev, const struct xg_kernel *row,
+                                    struct xg_sgemm_args *args, int64_t blocks,
+                                    CUlaunchAttribute *attribute, CUstream stream)
+{
+    CUfunction function;
+    enum xg_status status = xg_image_function(dev, row, args->transa, args->transb, &function);
+    return status == XG_OK ? launch_function(dev, row, function, args, blocks, attribute, stream)
+                           : status;
 }
 
 /*
@@ -104,7 +110,7 @@ static enum xg_status launch_sum(struct xg_dev *dev, struct xg_slices slices,
     if (status != XG_OK)
         return status;
     bool waits = code_sm >= 90 && dev->drv.cuLaunchKernelEx;
-    return launch_blocks(dev, row, args, blocks, waits ? &early : NULL, stream);
+    return launch_function(dev, row, function, args, blocks, waits ? &early : NULL, stream);
 }
 
 /* Copies what is not as the kernel wants it, and makes *args the product of the copies. */

@@ -51,6 +51,9 @@ enum { WARPS_RESIDENT = 32 };
 enum { CLUSTER_MAX = 8 };
 static const double CLUSTER_SHARE = 120.0 / 132.0;
 
+/* share.cuh counts steps in 32 bits. */
+static const double SHARE_STEPS_END = 0x1p31;
+
 /* Slices whose sums a thread adds alone. */
 enum { SUM_FEW = 16 };
 
@@ -86,6 +89,24 @@ static bool copies_admitted(const struct xg_device_facts *facts, int64_t m, int6
     return bytes <= (double)facts->scratch_bytes;
 }
 
+/* floor and ceil without a call: selection asks for some hundreds. From 2^53 on x is whole. */
+static double whole(double x)
+{
+    return x < 0x1p53 ? (double)(int64_t)x : x;
+}
+
+static double ceil_ratio(double x, double y)
+{
+    double ratio = x / y, down = whole(ratio);
+    return down < ratio ? down + 1.0 : down;
+}
+
+/* Steps of k of all tiles. */
+static double all_steps(const struct xg_kernel *row, double m, double n, double k)
+{
+    return ceil_ratio(m, row->bm) * ceil_ratio(n, row->bn) * ceil_ratio(k, row->bk);
+}
+
 bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
                       int64_t n, int64_t k)
 {
@@ -102,11 +123,9 @@ bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts 
         return false;
     if (row->flags & XG_KERNEL_ONE_STEP && k > row->bk)
         return false;
-    if (row->flags & XG_KERNEL_SHARE && (double)xg_ceil_div(m, row->bm) *
-                                                (double)xg_ceil_div(n, row->bn) *
-                                                (double)xg_ceil_div(k, row->bk) >=
-                                            0x1p31)
-        return false; /* share.cuh counts steps in 32 bits */
+    if (row->flags & XG_KERNEL_SHARE &&
+        all_steps(row, (double)m, (double)n, (double)k) >= SHARE_STEPS_END)
+        return false;
     if ((row->flags & XG_KERNEL_VECTOR) && !(row->bm == 1 ? m == 1 : n == 1))
         return false;
     return !(row->flags & XG_KERNEL_ONE_BLOCK) || (m <= row->bm && n <= row->bn && k <= row->bk);
@@ -130,18 +149,6 @@ static double larger(double x, double y)
 static double smaller(double x, double y)
 {
     return x < y ? x : y;
-}
-
-/* floor and ceil without a call: selection asks for some hundreds. From 2^53 on x is whole. */
-static double whole(double x)
-{
-    return x < 0x1p53 ? (double)(int64_t)x : x;
-}
-
-static double ceil_ratio(double x, double y)
-{
-    double ratio = x / y, down = whole(ratio);
-    return down < ratio ? down + 1.0 : down;
 }
 
 /* What a block's step along k takes more than with neither operand transposed. */
@@ -247,9 +254,9 @@ static struct xg_slices even_shares(const struct xg_kernel *row,
 {
     const struct xg_slices whole_tiles = {1, false, 0};
     struct xg_slices even = {row->blocks * facts->sm_count, true, row->bm * row->bn};
-    double steps = ceil_ratio(m, row->bm) * ceil_ratio(n, row->bn) * ceil_ratio(k, row->bk);
+    double steps = all_steps(row, m, n, k);
     size_t bytes = xg_select_slices_bytes(even, (int64_t)m, (int64_t)n);
-    if (bytes > facts->scratch_bytes || steps < even.count || steps >= 0x1p31)
+    if (bytes > facts->scratch_bytes || steps < even.count || steps >= SHARE_STEPS_END)
         return whole_tiles;
     double share = facts->sm_count / REFERENCE_SMS;
     double busy = BLOCK_CYCLES +
