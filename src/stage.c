@@ -6,13 +6,19 @@
 
 #include "copy.h"
 
+/* Rows that follow each other on both sides are one: narrow ones are too short to be streamed. */
+static void join_rows(int64_t *rows, int64_t *width, int64_t ld, int64_t other_ld)
+{
+    if (ld == *width && other_ld == *width) {
+        *width *= *rows;
+        *rows = 1;
+    }
+}
+
 void xg_stage_pack(float *dst, int64_t ld, const float *src, int64_t src_ld, int64_t rows,
                    int64_t width, bool cached)
 {
-    if (src_ld == width && ld == width) { /* one long row */
-        width *= rows;
-        rows = 1;
-    }
+    join_rows(&rows, &width, ld, src_ld);
     int64_t padding = xg_round_up(width, 4) - width;
     xg_copy *copy = cached ? xg_copy_keep : xg_copy_stream;
     for (int64_t row = 0; row < rows; row++) {
@@ -25,6 +31,7 @@ void xg_stage_pack(float *dst, int64_t ld, const float *src, int64_t src_ld, int
 void xg_stage_commit(float *c, int64_t ldc, const float *src, int64_t ld, int64_t rows,
                      int64_t width, float beta)
 {
+    join_rows(&rows, &width, ldc, ld);
     for (int64_t row = 0; row < rows; row++) {
         float *to = c + row * ldc;
         const float *from = src + row * ld;
