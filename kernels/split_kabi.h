@@ -68,6 +68,8 @@ struct xg_split_product_args {
     uint64_t c;
     uint64_t a_scale, b_scale; /* int32_t: m and n of them */
     struct xg_split_pair pair;
+    uint64_t refused; /* uint32_t in page-locked host memory, or 0: the FP16 product sets it to 1
+                         where its pieces do not serve */
     int64_t ldc;
     int64_t m, n, k;
     float alpha, beta;

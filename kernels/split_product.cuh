@@ -328,8 +328,11 @@ static __device__ __forceinline__ void split_product(const struct xg_split_produ
 {
     using form = split_form<BF16, BLOCK_N>;
     extern __shared__ uint8_t shared[];
-    if (xg_split_judge(args.pair) != (BF16 ? XG_SPLIT_BF16 : XG_SPLIT_FP16))
+    if (xg_split_judge(args.pair) != (BF16 ? XG_SPLIT_BF16 : XG_SPLIT_FP16)) {
+        if (!BF16 && args.refused && threadIdx.x == 0)
+            *(volatile uint32_t *)args.refused = 1; /* every block the same */
         return;
+    }
     const uint32_t room = (xg_shared_address(shared) + 1023) & ~1023u;
     const uint32_t barriers = room + product_room<BF16, BLOCK_N>::BARRIERS;
     /* Of this thread's warpgroup. */

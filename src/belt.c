@@ -185,7 +185,10 @@ static bool pump(struct xg_belt *belt)
         belt->begun = moved = true;
     }
     while ((block = first(belt, &belt->down)) && copied(belt, block)) {
-        open_block(belt, pop(&belt->down), true);
+        if (xg_pipe_refused(pipe, &block->chunk))
+            push(&belt->free, pop(&belt->down));
+        else
+            open_block(belt, pop(&belt->down), true);
         moved = true;
     }
     while (count(&belt->down) + count(&belt->emptying) < DOWN_MAX && xg_pipe_has_store(pipe) &&
@@ -219,7 +222,7 @@ static void fly(struct xg_belt *belt)
         if (belt->pipe->status != XG_OK)
             belt->failed = true;
         if (xg_pipe_exhausted(belt->pipe) && !count(&belt->down))
-            belt->ended = true;
+            belt->ended = !xg_pipe_again(belt->pipe);
     }
 }
 

@@ -167,6 +167,22 @@ static void run_worker(void *arg, int worker)
     xg_belt_work(arg, worker);
 }
 
+/*
+ * Numbers of one kind come again: after a product that FP16's pieces did not serve the next ones
+ * get all kinds at once, which costs launches, instead of computing tiles twice.
+ */
+enum { WARY_PRODUCTS = 16 };
+
+static void learn_kinds(struct xg_lane *lane, const struct xg_pipe *pipe)
+{
+    if (!pipe->product->split)
+        return;
+    if (pipe->refused || pipe->product->refusals[XG_PRODUCT_REFUSED_ANY])
+        lane->wary = WARY_PRODUCTS;
+    else if (lane->wary > 0)
+        lane->wary--;
+}
+
 /* Moves the product through the lane; what a failure left over is computed by the CPU. */
 static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const struct xg_cpu *cpu,
                           struct xg_gemm_result *result)
@@ -181,6 +197,7 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const stru
     result->up_bytes = pipe->up_bytes;
     result->down_bytes = pipe->down_bytes;
     result->tiles_done = count_done(pipe, &any);
+    learn_kinds(lane, pipe);
     if (pipe->status == XG_OK)
         return XG_OK;
     /* Copies may still be under way, from and to blocks that the next product will use. */
@@ -214,6 +231,8 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, en
         status = prepare(lane, &product, &plan, &splits);
     result->tiles = plan.tile_count;
     product.base = lane->memory.ptr; /* it may have moved */
+    product.refusals = lane->refusals;
+    product.all_kinds = lane->wary > 0;
     if (status == XG_OK)
         status = xg_product_init(&product, splits);
     struct xg_pipe pipe = {

@@ -64,6 +64,7 @@ static void release_blocks(struct xg_lane *lane)
         destroy_event(lane, lane->blocks[i].copied);
         xg_mem_pinned_free(lane->dev, lane->blocks[i].host);
     }
+    xg_mem_pinned_free(lane->dev, lane->refusals);
 }
 
 static void release_events(struct xg_lane *lane)
@@ -124,15 +125,21 @@ static enum xg_status reserve_events(struct xg_lane *lane, int count)
 static enum xg_status reserve_blocks(struct xg_lane *lane)
 {
     enum xg_status status = XG_OK;
+    void *host;
     for (int i = 0; i < XG_BELT_BLOCKS && status == XG_OK; i++) {
         struct xg_belt_block *block = &lane->blocks[i];
         status = create_event(lane, &block->copied);
         if (status == XG_OK && !block->host) {
-            void *host;
             status = xg_mem_pinned_alloc(lane->dev, XG_BELT_BLOCK_BYTES, &host);
             if (status == XG_OK)
                 block->host = host;
         }
+    }
+    if (status == XG_OK && !lane->refusals) {
+        status =
+            xg_mem_pinned_alloc(lane->dev, XG_PRODUCT_REFUSALS * sizeof *lane->refusals, &host);
+        if (status == XG_OK)
+            lane->refusals = host;
     }
     return status;
 }

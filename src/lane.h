@@ -17,6 +17,8 @@ struct xg_lane {
     struct xg_mem_dev memory; /* of the plan: operands and tiles */
     struct xg_pipe_events *events;
     int event_count;
+    uint32_t *refusals; /* XG_PRODUCT_REFUSALS, page-locked */
+    int wary;           /* so many products that are split get all kinds of pieces */
 };
 
 /* Makes the lane ready for a plan: device memory for its slots, events, staging buffers.

@@ -213,18 +213,35 @@ static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *
     return status;
 }
 
-/* Launches every run that has become possible, in order. */
-static void advance(struct xg_pipe *pipe)
+/* Computed already, when those that were refused are computed again. */
+static bool is_settled(const struct xg_pipe *pipe, int64_t tile)
+{
+    return pipe->again && !xg_product_refused(pipe->product, tile);
+}
+
+/* Launches the next runs that have become possible, in order. */
+static void launch_runs(struct xg_pipe *pipe)
 {
     const struct xg_plan *plan = pipe->plan;
     while (pipe->status == XG_OK && pipe->run_next < plan->run_count) {
         const struct xg_plan_run *run = &plan->runs[pipe->run_next];
         if (!run_possible(pipe, run))
             break;
-        xg_pipe_fail(pipe, issue_run(pipe, run));
+        if (!is_settled(pipe, run->tile))
+            xg_pipe_fail(pipe, issue_run(pipe, run));
         pipe->run_next++;
         if (run->last)
             pipe->tiles_final++;
+    }
+}
+
+/* Launches every run that has become possible; a tile that is passed over makes others so. */
+static void advance(struct xg_pipe *pipe)
+{
+    launch_runs(pipe);
+    while (pipe->tile_next < pipe->tiles_final && is_settled(pipe, pipe->tile_next)) {
+        pipe->tile_next++;
+        launch_runs(pipe);
     }
 }
 
@@ -368,6 +385,25 @@ bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, float
         pipe->tile_next++;
         advance(pipe); /* the slot may take its next tile */
     }
+    return true;
+}
+
+bool xg_pipe_refused(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk)
+{
+    if (pipe->again || !xg_product_refused(pipe->product, chunk->item))
+        return false;
+    pipe->refused = true;
+    pipe->product->all_kinds = true; /* the tiles to come will hardly be others */
+    return true;
+}
+
+bool xg_pipe_again(struct xg_pipe *pipe)
+{
+    if (!pipe->refused || pipe->again || pipe->status != XG_OK)
+        return false;
+    pipe->again = true;
+    pipe->run_next = pipe->tile_next = pipe->tile_row = pipe->tiles_final = 0;
+    advance(pipe);
     return true;
 }
 

@@ -66,6 +66,8 @@ struct xg_pipe {
     int64_t run_next;            /* the next run to launch */
     int64_t tile_next, tile_row; /* the next chunk of write-backs to enqueue */
     int64_t tiles_final;         /* tiles whose last run is launched */
+    bool refused;                /* tiles arrived that are to be computed again */
+    bool again;                  /* runs and tiles go through once more, for those */
     uint64_t up_bytes, down_bytes;
 };
 
@@ -97,8 +99,20 @@ bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, float
 /* True when finished rows wait to be copied back. */
 bool xg_pipe_has_store(const struct xg_pipe *pipe);
 
+/*
+ * True when the rows that arrived are no result, because their pieces did not serve (product.h).
+ * They are to be dropped; xg_pipe_again has them computed.
+ */
+bool xg_pipe_refused(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk);
+
 /* True when every load and every write-back has been handed out. */
 bool xg_pipe_exhausted(const struct xg_pipe *pipe);
+
+/*
+ * When it is exhausted and all rows have arrived: true when tiles were refused. Their runs and
+ * write-backs then begin again, with all kinds of pieces, which none refuses.
+ */
+bool xg_pipe_again(struct xg_pipe *pipe);
 
 /* Keeps the first failure. */
 void xg_pipe_fail(struct xg_pipe *pipe, enum xg_status status);

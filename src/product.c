@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "launch.h"
 
@@ -90,7 +91,18 @@ static enum xg_status place_pieces(struct xg_product *product)
 enum xg_status xg_product_init(struct xg_product *product, bool splits)
 {
     product->split = splits ? product->dev->split : NULL;
-    return splits ? place_pieces(product) : XG_OK;
+    if (!splits)
+        return XG_OK;
+    memset(product->refusals, 0, XG_PRODUCT_REFUSALS * sizeof *product->refusals);
+    product->all_kinds |= product->plan->tile_count > XG_PRODUCT_TILES_MAX;
+    return place_pieces(product);
+}
+
+bool xg_product_refused(const struct xg_product *product, int64_t tile)
+{
+    /* The device writes it. */
+    const volatile uint32_t *refused = product->refusals + XG_PRODUCT_REFUSED_TILES + tile;
+    return product->split && tile < XG_PRODUCT_TILES_MAX && *refused;
 }
 
 void xg_product_fini(struct xg_product *product)
@@ -133,8 +145,12 @@ static enum xg_status run_pieces(struct xg_product *product, const struct xg_pla
         range(product, false, run->l, tile->row, tile->rows, run->a_offset_elems);
     struct xg_split_range b =
         range(product, true, run->l, tile->column, tile->columns, run->b_offset_elems);
-    return xg_split_product(product->split, &a, &b, c, tile->ld, product->call->alpha,
-                            run->first ? 0.0f : 1.0f, stream);
+    struct xg_split_result result = {
+        .c = c, .ldc = tile->ld, .alpha = product->call->alpha, .beta = run->first ? 0.0f : 1.0f};
+    int64_t word =
+        product->all_kinds ? XG_PRODUCT_REFUSED_ANY : XG_PRODUCT_REFUSED_TILES + run->tile;
+    struct xg_split_kinds kinds = {.all = product->all_kinds, .refused = product->refusals + word};
+    return xg_split_product(product->split, &a, &b, &result, &kinds, stream);
 }
 
 /* --- A kernel of the table ------------------------------------------------------------------ */

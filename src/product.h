@@ -16,6 +16,8 @@ struct xg_product {
     const char *kernel_name;       /* XGEMM_KERNEL or NULL */
     const struct xg_kernel *whole; /* the row that selection takes for all of *call; NULL: none */
     CUdeviceptr base;              /* of the plan's memory, and behind it that of the pieces */
+    uint32_t *refusals;            /* page-locked, zeros: what FP16's pieces did not serve */
+    bool all_kinds;                /* of pieces, for whatever the numbers may need; may change */
 
     const struct xg_split *split;    /* NULL: each run is one kernel of the table */
     struct xg_split_operand *pieces; /* of each slice: A's, then B's */
@@ -28,14 +30,28 @@ struct xg_product {
 };
 
 /*
+ * refusals[XG_PRODUCT_REFUSED_ANY]: of a run with all kinds, which then served it; and from
+ * XG_PRODUCT_REFUSED_TILES on a word a tile: runs that had FP16's alone left it undone.
+ */
+enum {
+    XG_PRODUCT_REFUSED_ANY,
+    XG_PRODUCT_REFUSED_TILES,
+    XG_PRODUCT_TILES_MAX = 1023,
+    XG_PRODUCT_REFUSALS = XG_PRODUCT_REFUSED_TILES + XG_PRODUCT_TILES_MAX
+};
+
+/* Whether a run of the tile was left undone. When the tile is in host memory this is known. */
+bool xg_product_refused(const struct xg_product *product, int64_t tile);
+
+/*
  * Whether the product (dev, call, plan, kernel_name and whole are set) should be computed from
  * pieces, given device_bytes for the plan and the pieces. If so *bytes is what both take. Pure.
  */
 bool xg_product_splits(const struct xg_product *product, size_t device_bytes, size_t *bytes);
 
 /*
- * Readies *product; splits: what xg_product_splits said. XG_OK, XG_ERR_NOMEM. xg_product_fini frees
- * what it took.
+ * Readies *product; splits: what xg_product_splits said. A product of more tiles than
+ * XG_PRODUCT_TILES_MAX gets all kinds. XG_OK, XG_ERR_NOMEM. xg_product_fini frees what it took.
  */
 enum xg_status xg_product_init(struct xg_product *product, bool splits);
 void xg_product_fini(struct xg_product *product);

@@ -285,11 +285,12 @@ static enum xg_status multiply_ffma(const struct xg_split *split, const struct x
 }
 
 enum xg_status xg_split_product(const struct xg_split *split, const struct xg_split_range *a,
-                                const struct xg_split_range *b, CUdeviceptr c, int64_t ldc,
-                                float alpha, float beta, CUstream stream)
+                                const struct xg_split_range *b,
+                                const struct xg_split_result *result,
+                                const struct xg_split_kinds *kinds, CUstream stream)
 {
     struct xg_split_product_args args = {
-        .c = c,
+        .c = result->c,
         .a_scale = scales(a),
         .b_scale = scales(b),
         .pair = {.a_stats = stats(a),
@@ -297,14 +298,17 @@ enum xg_status xg_split_product(const struct xg_split *split, const struct xg_sp
                  .a_panels = panels(a),
                  .b_panels = panels(b),
                  .k = a->operand->k},
-        .ldc = ldc,
+        .refused = (uintptr_t)kinds->refused,
+        .ldc = result->ldc,
         .m = a->rows,
         .n = b->rows,
         .k = a->operand->k,
-        .alpha = alpha,
-        .beta = beta,
+        .alpha = result->alpha,
+        .beta = result->beta,
     };
     enum xg_status status = multiply(split, &FP16, a, b, &args, stream);
+    if (!kinds->all)
+        return status;
     if (status == XG_OK)
         status = split_rows(split, &BF16, a, &args.pair, stream);
     if (status == XG_OK)
@@ -360,11 +364,13 @@ static enum xg_status multiply_slice(const struct xg_split *split, const struct 
                    .along_k = args->transb},
         .rows = args->n,
     };
+    struct xg_split_result c = {.c = args->c, .ldc = args->ldc, .alpha = args->alpha, .beta = beta};
+    static const struct xg_split_kinds all = {.all = true};
     enum xg_status status = xg_split_panels(split, &a, stream);
     if (status == XG_OK)
         status = xg_split_panels(split, &b, stream);
     if (status == XG_OK)
-        status = xg_split_product(split, &a, &b, args->c, args->ldc, args->alpha, beta, stream);
+        status = xg_split_product(split, &a, &b, &c, &all, stream);
     return status;
 }
 

@@ -18,7 +18,11 @@
  *     pieces;
  *
  *   - products: one kernel for each kind of pieces, and one in FP32; each reads the counts and
- *     returns at once unless it is the one that serves. The host never learns which it was.
+ *     returns at once unless it is the one that serves.
+ *
+ * For most numbers FP16 serves. A caller who can come back may have that product alone enqueued,
+ * and be told in host memory where it refused: the launches of what then has nothing to do took a
+ * twentieth of a 2048^3 product from host to host.
  *
  * A row here is a row of op(A) or a column of op(B); k runs along it. An operand is one slice of k:
  * its rows are scaled by what they hold in that slice.
@@ -88,17 +92,32 @@ void xg_split_operand_init(struct xg_split_operand *operand, CUdeviceptr at, int
 enum xg_status xg_split_panels(const struct xg_split *split, const struct xg_split_range *panels,
                                CUstream stream);
 
+/* C of a product: on the device, row-major, C = alpha * A * B + beta * C; beta 0: never read. */
+struct xg_split_result {
+    CUdeviceptr c;
+    int64_t ldc;
+    float alpha, beta;
+};
+
+/* What is enqueued for a product, and who is told. */
+struct xg_split_kinds {
+    bool all;          /* whatever the numbers may need; else FP16's product alone */
+    uint32_t *refused; /* page-locked host memory, or NULL: set to 1 where FP16's pieces do not
+                          serve; C is then not written, unless `all` */
+};
+
 /*
- * C = alpha * A * B + beta * C for the ranges of both operands; C on the device, row-major, as
- * large as the ranges, beta 0: never read. The panels must have been split by then, and their FP32
- * numbers must still be there. Where BF16 pieces are needed they are written, the same whichever
- * product needs them: products that share panels may run at once, for each writes all bytes that it
- * reads, and all write the same ones.
+ * The product of the ranges of both operands. The panels must have been split by then, and their
+ * FP32 numbers must still be there. Where BF16 pieces are needed they are written, the same
+ * whichever product needs them: products that share panels may run at once, for each writes all
+ * bytes that it reads, and all write the same ones. The result is the same with any kinds, but for
+ * being there.
  * XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
  */
 enum xg_status xg_split_product(const struct xg_split *split, const struct xg_split_range *a,
-                                const struct xg_split_range *b, CUdeviceptr c, int64_t ldc,
-                                float alpha, float beta, CUstream stream);
+                                const struct xg_split_range *b,
+                                const struct xg_split_result *result,
+                                const struct xg_split_kinds *kinds, CUstream stream);
 
 /* All of it, in slices of k where it is deep, for operands in device memory, with scratch memory
  * (256-byte aligned) of this size. */

@@ -7,6 +7,7 @@
 
 #include "../src/gemm.h"
 #include "../src/judge.h"
+#include "../src/lane.h"
 #include "fakedrv_util.h"
 #include "gpu_util.h"
 
@@ -23,18 +24,19 @@ static bool all_written(const struct fx_product *product)
     return true;
 }
 
-/* Runs one product; judges a sample of it, that every element was written, and nothing beside them.
+/* Runs a product; judges a sample of it, that every element was written, and nothing beside them.
  */
-static struct xg_gemm_result run(struct xg_lane *lane, const struct fx_shape *shape, uint64_t seed,
-                                 const char *what)
+static struct xg_gemm_result run_product(struct xg_lane *lane, struct fx_product *made,
+                                         const struct fx_shape *shape, enum xg_math math,
+                                         const char *what)
 {
     static _Thread_local struct xg_judge judge;
-    struct fx_product product = fx_product_create(shape, seed);
+    struct fx_product product = *made;
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = fx_cpu(&count);
     struct xg_gemm_result result;
     xg_judge_init(&judge, &product.call);
-    enum xg_status status = xg_gemm_run(lane, &product.call, XG_MATH_STRICT, NULL, &cpu, &result);
+    enum xg_status status = xg_gemm_run(lane, &product.call, math, NULL, &cpu, &result);
     double error = xg_judge_error(&judge, product.call.c, product.call.ldc);
     double bound = (double)shape->k + 3;
     XT_CHECK(status == XG_OK, "%s: %s", what, xg_status_name(status));
@@ -47,6 +49,14 @@ static struct xg_gemm_result run(struct xg_lane *lane, const struct fx_shape *sh
     XT_CHECK(fx_padding_intact(&product), "%s: written beside C", what);
     if (error / bound > worst_error)
         worst_error = error / bound;
+    return result;
+}
+
+static struct xg_gemm_result run(struct xg_lane *lane, const struct fx_shape *shape, uint64_t seed,
+                                 const char *what)
+{
+    struct fx_product product = fx_product_create(shape, seed);
+    struct xg_gemm_result result = run_product(lane, &product, shape, XG_MATH_STRICT, what);
     fx_product_destroy(&product);
     return result;
 }
@@ -127,6 +137,50 @@ static void test_repeatable(void)
     free(first);
 }
 
+/* Some rows of op(A) get numbers of 2^-spread to 1, which FP16's pieces do not serve. */
+static void widen(struct fx_product *product, int64_t first, int64_t rows, unsigned spread)
+{
+    uint64_t seed = 5;
+    const struct xg_sgemm *call = &product->call;
+    for (int64_t i = first; i < first + rows; i++)
+        for (int64_t l = 0; l < call->k; l++) {
+            float *a = product->a + (call->transa ? l * call->lda + i : i * call->lda + l);
+            *a = ldexpf(*a, -(int)((unsigned)(fabsf(xt_random(&seed)) * 0x1p20f) % (spread + 1)));
+        }
+}
+
+/*
+ * From pieces: numbers that FP16's serve, some rows that need BF16's, and some that need FP32. What
+ * was refused is computed again, and the next product, warned, has the same bits.
+ */
+static void test_pieces(void)
+{
+    static const unsigned spreads[] = {0, 40, 100};
+    if (!dev->facts.pieces)
+        return;
+    for (int trans = 0; trans < 4; trans++)
+        for (size_t s = 0; s < sizeof spreads / sizeof spreads[0]; s++) {
+            struct xg_lane *lane;
+            struct fx_shape shape = {2048, 2050 + trans,       2300, trans & 1, trans & 2,
+                                     0.5f, (float)(trans % 2), trans};
+            struct fx_product product = fx_product_create(&shape, 9);
+            XT_CHECK(xg_lane_create(dev, 8, &lane) == XG_OK);
+            if (spreads[s])
+                widen(&product, 600, 100, spreads[s]);
+            run_product(lane, &product, &shape, XG_MATH_ACCURATE, "pieces");
+            XT_CHECK((lane->wary > 0) == (s > 0), "spread %u: wary %d", spreads[s], lane->wary);
+            float *first = malloc(product.c_elems * sizeof *first);
+            memcpy(first, product.c_all, product.c_elems * sizeof *first);
+            fx_product_reset(&product);
+            run_product(lane, &product, &shape, XG_MATH_ACCURATE, "pieces again");
+            XT_CHECK(!memcmp(first, product.c_all, product.c_elems * sizeof *first),
+                     "spread %u: other bits", spreads[s]);
+            free(first);
+            fx_product_destroy(&product);
+            xg_lane_destroy(lane);
+        }
+}
+
 static void *lane_main(void *arg)
 {
     uint64_t seed = (uint64_t)(uintptr_t)arg;
@@ -169,6 +223,7 @@ int main(void)
     xg_lane_destroy(lane);
     test_out_of_core();
     test_repeatable();
+    test_pieces();
     test_lanes();
     XT_CHECK(dev->used_bytes == 0, "%zu bytes", (size_t)dev->used_bytes);
     printf("%s: largest error %.3g of the bound (k + 3) * 2^-24\n", dev->name, worst_error);
