@@ -172,6 +172,27 @@ static struct xg_belt_block *next_load(struct xg_belt *belt)
     return block;
 }
 
+/* The copy of the block's rows begins. */
+static void send(struct xg_belt *belt, struct xg_belt_block *block)
+{
+    xg_pipe_load(belt->pipe, &block->chunk, block->host, block->copied);
+    belt->begun = true;
+}
+
+/* The block's rows have come down. */
+static void receive(struct xg_belt *belt, struct xg_belt_block *block)
+{
+    int index = pop(&belt->down);
+    bool refused = xg_pipe_refused(belt->pipe, &block->chunk);
+    if (!refused && !block->chunk.direct) {
+        open_block(belt, index, true);
+        return;
+    }
+    if (!refused)
+        *block->chunk.done = 1;
+    push(&belt->free, index);
+}
+
 /* Lets blocks change sides. True when one did. */
 static bool pump(struct xg_belt *belt)
 {
@@ -180,15 +201,12 @@ static bool pump(struct xg_belt *belt)
     bool moved = false;
     reclaim(belt);
     while ((block = first(belt, &belt->filling)) && block->pieces_left == 0) {
-        xg_pipe_load(pipe, &block->chunk, block->host, block->copied);
+        send(belt, block);
         push(&belt->up, pop(&belt->filling));
-        belt->begun = moved = true;
+        moved = true;
     }
     while ((block = first(belt, &belt->down)) && copied(belt, block)) {
-        if (xg_pipe_refused(pipe, &block->chunk))
-            push(&belt->free, pop(&belt->down));
-        else
-            open_block(belt, pop(&belt->down), true);
+        receive(belt, block);
         moved = true;
     }
     while (count(&belt->down) + count(&belt->emptying) < DOWN_MAX && xg_pipe_has_store(pipe) &&
@@ -197,8 +215,14 @@ static bool pump(struct xg_belt *belt)
         push(&belt->down, pop(&belt->free));
         moved = true;
     }
-    while (next_load(belt)) {
-        open_block(belt, pop(&belt->free), false);
+    while ((block = next_load(belt))) {
+        int index = pop(&belt->free);
+        if (block->chunk.direct) {
+            send(belt, block);
+            push(&belt->up, index);
+        } else {
+            open_block(belt, index, false);
+        }
         moved = true;
     }
     return moved;

@@ -53,7 +53,9 @@ struct xg_belt_work {
  *
  * A block goes round: free, filling (workers pack the caller's rows into it), up (on its way to the
  * device), free; or free, down, emptying (workers commit its rows to the caller), free. Blocks of
- * one kind move on in the order in which they came, which is the pilot's to know. What the workers
+ * one kind move on in the order in which they came, which is the pilot's to know. Where the
+ * caller's memory is page-locked (chunk.direct) a block only stands for a copy: it is neither
+ * filled nor emptied. What the workers
  * share with it is two lists of pieces to take, and each block's count of pieces left: a worker
  * that looked through all blocks for a piece spent microseconds on fetching what the others had
  * written there.

@@ -51,6 +51,7 @@
 
 /* Those that a driver may lack: NULL then, and what needs them is done otherwise or not at all. */
 #define XG_DRV_OPTIONAL(X)                                                                         \
+    X(cuPointerGetAttributes) /* CUDA 7.0: what the caller has page-locked */                      \
     X(cuLaunchKernelEx)       /* CUDA 11.8: blocks in clusters */                                  \
     X(cuTensorMapEncodeTiled) /* CUDA 12.0: products of pieces */
 

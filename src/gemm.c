@@ -104,7 +104,31 @@ static size_t clamp_bytes(double bytes, double least, double most)
     return (size_t)fmin(fmax(bytes, least), most);
 }
 
-/* What the link carries for a product whose panels move once. */
+/*
+ * Operands that the caller has page-locked need no staging; but rows of no multiple of 4 elements
+ * do, which kernels want padded with zeros, and a C that is combined with what it holds.
+ */
+static void find_direct(struct xg_pipe *pipe)
+{
+    const struct xg_sgemm *call = pipe->call;
+    int64_t a_rows = call->transa ? call->k : call->m, a_columns = call->transa ? call->m : call->k;
+    int64_t b_rows = call->transb ? call->n : call->k, b_columns = call->transb ? call->k : call->n;
+    const struct {
+        const float *matrix;
+        int64_t rows, columns, ld;
+        bool *direct;
+    } operands[] = {{call->a, a_rows, a_columns, call->lda, &pipe->direct_a},
+                    {call->b, b_rows, b_columns, call->ldb, &pipe->direct_b},
+                    {call->c, call->m, call->n, call->ldc, &pipe->direct_c}};
+    for (int i = 0; i < 3; i++) {
+        bool staged = i < 2 ? operands[i].columns % 4 : call->beta != 0;
+        int64_t elems = (operands[i].rows - 1) * operands[i].ld + operands[i].columns;
+        *operands[i].direct =
+            !staged && xg_mem_pinned(pipe->dev, operands[i].matrix, (size_t)elems * sizeof(float));
+    }
+}
+
+/* What the link carries for a product whose panels move once; what is staged of it. */
 struct traffic {
     double up_bytes, down_bytes;
 };
@@ -113,6 +137,14 @@ static struct traffic traffic_of(const struct xg_sgemm *call)
 {
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
     return (struct traffic){k * (m + n) * sizeof(float), m * n * sizeof(float)};
+}
+
+static struct traffic staged_of(const struct xg_pipe *pipe)
+{
+    const struct xg_sgemm *call = pipe->call;
+    double m = pipe->direct_a ? 0 : (double)call->m, n = pipe->direct_b ? 0 : (double)call->n;
+    double down = pipe->direct_c ? 0 : traffic_of(call).down_bytes;
+    return (struct traffic){(double)call->k * (m + n) * sizeof(float), down};
 }
 
 /*
@@ -136,10 +168,12 @@ static void choose_blocks(struct xg_pipe *pipe)
  */
 static const double COPIERS_UP = 8, COPIERS_DOWN = 5, COPIERS_AT_MB = 2;
 
-static int choose_workers(const struct xg_sgemm *call, int team)
+static int choose_workers(const struct xg_pipe *pipe, int team)
 {
-    struct traffic traffic = traffic_of(call);
+    struct traffic traffic = staged_of(pipe);
     double up = traffic.up_bytes, down = traffic.down_bytes;
+    if (up + down == 0)
+        return 1;
     double copiers = (COPIERS_UP * up + COPIERS_DOWN * down) / fmax(up, down);
     copiers = fmin(copiers, COPIERS_AT_MB * sqrt((up + down) / 1e6));
     return (int)fmin(1 + copiers, team);
@@ -154,9 +188,9 @@ static int choose_workers(const struct xg_sgemm *call, int team)
 enum { AHEAD = 4, AHEAD_CACHED = 8 };
 static const double CACHED_DOWN_SHARE = 0.25, CACHED_UP_BYTES = 64e6;
 
-static void choose_ahead(struct xg_belt *belt, const struct xg_sgemm *call)
+static void choose_ahead(struct xg_belt *belt, const struct xg_pipe *pipe)
 {
-    struct traffic traffic = traffic_of(call);
+    struct traffic traffic = staged_of(pipe);
     belt->caches = traffic.up_bytes >= CACHED_UP_BYTES &&
                    traffic.down_bytes >= CACHED_DOWN_SHARE * traffic.up_bytes;
     belt->ahead = belt->caches ? AHEAD_CACHED : AHEAD;
@@ -188,8 +222,8 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const stru
                           struct xg_gemm_result *result)
 {
     struct xg_belt belt;
-    xg_belt_init(&belt, pipe, lane->blocks, choose_workers(pipe->call, xg_team_size(lane->team)));
-    choose_ahead(&belt, pipe->call);
+    xg_belt_init(&belt, pipe, lane->blocks, choose_workers(pipe, xg_team_size(lane->team)));
+    choose_ahead(&belt, pipe);
     xg_team_run(lane->team, belt.workers, run_worker, &belt);
 
     bool any = false;
@@ -245,8 +279,10 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, en
         .base = lane->memory.ptr,
     };
     choose_blocks(&pipe);
-    if (status == XG_OK)
+    if (status == XG_OK) {
+        find_direct(&pipe);
         status = xg_pipe_init(&pipe);
+    }
     if (status == XG_OK) {
         status = run(lane, &pipe, cpu, result);
         xg_pipe_fini(&pipe);

@@ -69,6 +69,25 @@ enum xg_status xg_mem_pinned_alloc(struct xg_dev *dev, size_t bytes, void **out)
     return status;
 }
 
+bool xg_mem_pinned(const struct xg_dev *dev, const void *begin, size_t bytes)
+{
+    if (!dev->drv.cuPointerGetAttributes)
+        return false;
+    CUmemorytype type = 0;
+    CUdeviceptr first = 0;
+    size_t size = 0;
+    unsigned managed = 1;
+    CUpointer_attribute names[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    void *values[] = {&type, &first, &size, &managed};
+    CUdeviceptr address = (uintptr_t)begin;
+    /* Of memory that CUDA does not know it says nothing, and succeeds. */
+    return dev->drv.cuPointerGetAttributes(4, names, values, address) == CUDA_SUCCESS &&
+           type == CU_MEMORYTYPE_HOST && !managed && first <= address &&
+           bytes <= size - (address - first) && address - first <= size;
+}
+
 void xg_mem_pinned_free(struct xg_dev *dev, void *ptr)
 {
     if (ptr)

@@ -29,4 +29,11 @@ size_t xg_mem_dev_available(struct xg_dev *dev, const struct xg_mem_dev *mem);
 enum xg_status xg_mem_pinned_alloc(struct xg_dev *dev, size_t bytes, void **out);
 void xg_mem_pinned_free(struct xg_dev *dev, void *ptr);
 
+/*
+ * Whether all these bytes lie in one range of host memory that somebody has page-locked through
+ * CUDA, so that the device may copy from and to them. False where the driver does not say. The
+ * context must be current. About a microsecond.
+ */
+bool xg_mem_pinned(const struct xg_dev *dev, const void *begin, size_t bytes);
+
 #endif

@@ -62,6 +62,7 @@ static struct xg_pipe_chunk whole_load(const struct xg_pipe *pipe, int64_t item)
     /* A panel that is alone in its rows goes up in one piece, the rows' padding included. */
     bool alone = !plan->resident || (depth_is_rows ? (b ? plan->nt : plan->mt) : plan->kt) == 1;
     chunk.staged_ld = alone ? chunk.device_ld : xg_round_up(chunk.width, 4);
+    chunk.direct = b ? pipe->direct_b : pipe->direct_a;
     return chunk;
 }
 
@@ -78,6 +79,7 @@ static struct xg_pipe_chunk whole_tile(const struct xg_pipe *pipe, int64_t item)
         .device = tile_address(pipe, tile),
         .device_ld = tile->ld,
         .staged_ld = tile->ld,
+        .direct = pipe->direct_c,
         .done = pipe->done + pipe->done_of_tile[item],
     };
 }
@@ -267,7 +269,7 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
     }
     *chunk = whole_load(pipe, pipe->load_next);
     int64_t rows = chunk->rows;
-    bool ramp = pipe->load_ramp_bytes < pipe->load_bytes;
+    bool ramp = !chunk->direct && pipe->load_ramp_bytes < pipe->load_bytes;
     narrow(chunk, pipe->load_row,
            rows_per_chunk(pipe, ramp ? pipe->load_ramp_bytes : pipe->load_bytes,
                           rows - pipe->load_row, chunk->staged_ld));
@@ -282,24 +284,62 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
     return true;
 }
 
+/* Rows of a chunk as they lie on the host: in a block, or in the caller's matrix. */
+struct host_rows {
+    size_t pitch, width; /* in bytes */
+};
+
+static struct host_rows host_rows(const struct xg_pipe_chunk *chunk)
+{
+    int64_t ld = chunk->direct ? chunk->host_ld : chunk->staged_ld;
+    int64_t width = chunk->direct ? chunk->width : chunk->staged_ld;
+    return (struct host_rows){(size_t)ld * sizeof(float), (size_t)width * sizeof(float)};
+}
+
 static enum xg_status copy_up(const struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk,
-                              const float *staged)
+                              const float *from)
 {
     const struct xg_drv *drv = &pipe->dev->drv;
     CUstream up = pipe->streams[XG_PIPE_UP];
-    if (chunk->staged_ld == chunk->device_ld)
-        return XG_DRV(drv, cuMemcpyHtoDAsync, chunk->device, staged, chunk_bytes(chunk), up);
+    struct host_rows rows = host_rows(chunk);
+    size_t pitch = (size_t)chunk->device_ld * sizeof(float);
+    if (rows.pitch == pitch && rows.width == pitch)
+        return XG_DRV(drv, cuMemcpyHtoDAsync, chunk->device, from, rows.width * (size_t)chunk->rows,
+                      up);
     CUDA_MEMCPY2D copy = {
         .srcMemoryType = CU_MEMORYTYPE_HOST,
-        .srcHost = staged,
-        .srcPitch = (size_t)chunk->staged_ld * sizeof(float),
+        .srcHost = from,
+        .srcPitch = rows.pitch,
         .dstMemoryType = CU_MEMORYTYPE_DEVICE,
         .dstDevice = chunk->device,
-        .dstPitch = (size_t)chunk->device_ld * sizeof(float),
-        .WidthInBytes = (size_t)chunk->staged_ld * sizeof(float),
+        .dstPitch = pitch,
+        .WidthInBytes = rows.width,
         .Height = (size_t)chunk->rows,
     };
     return XG_DRV(drv, cuMemcpy2DAsync, &copy, up);
+}
+
+static enum xg_status copy_down(const struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk,
+                                float *to)
+{
+    const struct xg_drv *drv = &pipe->dev->drv;
+    CUstream down = pipe->streams[XG_PIPE_DOWN];
+    struct host_rows rows = host_rows(chunk);
+    size_t pitch = (size_t)chunk->device_ld * sizeof(float);
+    if (rows.pitch == pitch && rows.width == pitch)
+        return XG_DRV(drv, cuMemcpyDtoHAsync, to, chunk->device, rows.width * (size_t)chunk->rows,
+                      down);
+    CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = chunk->device,
+        .srcPitch = pitch,
+        .dstMemoryType = CU_MEMORYTYPE_HOST,
+        .dstHost = to,
+        .dstPitch = rows.pitch,
+        .WidthInBytes = rows.width,
+        .Height = (size_t)chunk->rows,
+    };
+    return XG_DRV(drv, cuMemcpy2DAsync, &copy, down);
 }
 
 /*
@@ -332,7 +372,7 @@ void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, const
 {
     if (pipe->status != XG_OK)
         return;
-    enum xg_status status = copy_up(pipe, chunk, staged);
+    enum xg_status status = copy_up(pipe, chunk, chunk->direct ? chunk->host : staged);
     if (status == XG_OK)
         status = XG_DRV(&pipe->dev->drv, cuEventRecord, copied, pipe->streams[XG_PIPE_UP]);
     pipe->up_bytes += chunk_bytes(chunk);
@@ -353,7 +393,7 @@ static enum xg_status enqueue_store(struct xg_pipe *pipe, const struct xg_pipe_c
     if (first)
         status = XG_DRV(drv, cuStreamWaitEvent, down, events->ready, 0);
     if (status == XG_OK)
-        status = XG_DRV(drv, cuMemcpyDtoHAsync, staged, chunk->device, chunk_bytes(chunk), down);
+        status = copy_down(pipe, chunk, chunk->direct ? chunk->host : staged);
     if (status == XG_OK)
         status = XG_DRV(drv, cuEventRecord, copied, down);
     if (status == XG_OK && last)

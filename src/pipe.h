@@ -38,6 +38,7 @@ struct xg_pipe_chunk {
     CUdeviceptr device; /* the first element on the device */
     int64_t device_ld;
     int64_t staged_ld;   /* in the block: device_ld where rows follow each other */
+    bool direct;         /* host is page-locked: no block in between, rows move as they lie there */
     unsigned char *done; /* of a tile: to be set when the rows are in the caller's memory */
 };
 
@@ -53,6 +54,8 @@ struct xg_pipe {
     CUdeviceptr base;               /* of the plan's memory */
     size_t load_bytes, store_bytes; /* of a chunk, about */
     size_t block_bytes;             /* of a chunk, at most */
+    bool direct_a, direct_b;        /* the operand is in page-locked memory */
+    bool direct_c;                  /* and C, which is not combined with what it holds */
     int64_t *done_of_tile;          /* where each tile's flags begin in done */
     unsigned char *done;            /* a flag a chunk of every tile */
 
@@ -86,13 +89,13 @@ void xg_pipe_fini(struct xg_pipe *pipe);
 /* Hands out the next rows to load; false when there are none, or none whose slot is free. */
 bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk);
 
-/* Enqueues the copy of a staged chunk (rows, staged_ld) and records `copied` behind it; launches
- * what becomes possible. */
+/* Enqueues the copy of a chunk, staged (rows, staged_ld) unless it is direct, and records `copied`
+ * behind it; launches what becomes possible. */
 void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, const float *staged,
                   CUevent copied);
 
-/* Enqueues the copy of the next finished rows to a staging buffer and records `copied` behind it;
- * false when none is ready. */
+/* Enqueues the copy of the next finished rows to a staging buffer, or into C where the chunk is
+ * direct, and records `copied` behind it; false when none is ready. */
 bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, float *staged,
                         CUevent copied);
 

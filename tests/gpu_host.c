@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Products from host memory to host memory on the device: shapes, tilings, lanes, limits,
  * repeatability. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -181,6 +182,35 @@ static void test_pieces(void)
         }
 }
 
+/* All of A page-locked where it lies, or only the first half of it, and none. */
+static void test_locked(struct xg_lane *lane)
+{
+    enum { PAGE = 4096, M = 1500, N = 1300, K = 1024, BYTES = M * K * sizeof(float) };
+    static const size_t locked[] = {BYTES, BYTES / 2 / PAGE * PAGE, 0};
+    CUresult (*enlist)(void *, size_t, unsigned);
+    CUresult (*release)(void *);
+    *(void **)&enlist = dlsym(dev->drv.library, "cuMemHostRegister_v2");
+    *(void **)&release = dlsym(dev->drv.library, "cuMemHostUnregister");
+    XT_CHECK(enlist && release);
+    must(xg_dev_enter(dev), "context");
+    for (size_t i = 0; i < sizeof locked / sizeof locked[0]; i++) {
+        struct fx_shape shape = {M, N, K, false, false, 1, 0, 0};
+        struct fx_product product = fx_product_create(&shape, 21);
+        float *pages = aligned_alloc(PAGE, BYTES);
+        memcpy(pages, product.a, BYTES);
+        free(product.a);
+        product.call.a = product.a = pages;
+        XT_CHECK(!locked[i] || enlist(pages, locked[i], 0) == CUDA_SUCCESS);
+        XT_CHECK(xg_mem_pinned(dev, pages, BYTES) == (locked[i] == BYTES), "%zu bytes", locked[i]);
+        XT_CHECK(!xg_mem_pinned(dev, pages, BYTES + 1));
+        XT_CHECK(!locked[i] || xg_mem_pinned(dev, pages + 1, locked[i] - sizeof *pages));
+        run_product(lane, &product, &shape, XG_MATH_STRICT, "page-locked");
+        XT_CHECK(!locked[i] || release(pages) == CUDA_SUCCESS);
+        fx_product_destroy(&product);
+    }
+    xg_dev_leave(dev);
+}
+
 static void *lane_main(void *arg)
 {
     uint64_t seed = (uint64_t)(uintptr_t)arg;
@@ -220,6 +250,7 @@ int main(void)
     if (xt_failures)
         return xt_done();
     test_shapes(lane);
+    test_locked(lane);
     xg_lane_destroy(lane);
     test_out_of_core();
     test_repeatable();

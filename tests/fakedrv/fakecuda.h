@@ -47,6 +47,8 @@ struct fakecuda {
     /* Calls made by children of the process, which must make none. Takes no lock. */
     long (*forked_calls)(void);
     void (*live)(struct fakecuda_live *live);
+    /* Copies so far from and to the page-locked allocation in which the address lies. */
+    long (*copies)(const void *address);
     /* No faults, no counts, and what follows is ordered by this seed. Objects stay. */
     void (*reset)(unsigned long seed);
 };
@@ -72,6 +74,7 @@ static inline bool fakecuda_load(struct fakecuda *fake)
            fakecuda_symbol(library, "fakecuda_faults", &fake->faults) &&
            fakecuda_symbol(library, "fakecuda_forked_calls", &fake->forked_calls) &&
            fakecuda_symbol(library, "fakecuda_live", &fake->live) &&
+           fakecuda_symbol(library, "fakecuda_copies", &fake->copies) &&
            fakecuda_symbol(library, "fakecuda_reset", &fake->reset);
 }
 #endif

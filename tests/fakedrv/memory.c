@@ -21,6 +21,7 @@ struct block {
     CUdeviceptr address; /* of device memory */
     char *data;          /* between two guards */
     size_t bytes;
+    long copies; /* from it or to it, of page-locked memory */
 };
 
 static struct block *blocks;
@@ -100,6 +101,7 @@ bool fake_mem_pinned(const void *address, size_t bytes, const char *what)
         if (begin < block_begin || end > block_end)
             fake_abort("%s: %zu bytes begin or end outside a page-locked allocation of %zu", what,
                        bytes, block->bytes);
+        block->copies++;
         return true;
     }
     return false;
@@ -192,6 +194,52 @@ CUresult CUDAAPI cuMemFreeHost(void *data)
     if (fake_releases(result))
         block_free(true, 0, data);
     return fake_leave(result);
+}
+
+static struct block *find_pinned(const void *address)
+{
+    uintptr_t at = (uintptr_t)address;
+    for (struct block *block = blocks; block; block = block->next)
+        if (block->pinned && at >= (uintptr_t)block->data &&
+            at - (uintptr_t)block->data < block->bytes)
+            return block;
+    return NULL;
+}
+
+/* Of other addresses than page-locked ones it says nothing, and succeeds: zeros. */
+CUresult CUDAAPI cuPointerGetAttributes(unsigned int count, CUpointer_attribute *names,
+                                        void **values, CUdeviceptr address)
+{
+    CUresult result = fake_enter("cuPointerGetAttributes", FAKE_CONTEXT);
+    const struct block *block = find_pinned((const void *)(uintptr_t)address);
+    for (unsigned int i = 0; i < count && result == CUDA_SUCCESS; i++)
+        switch (names[i]) {
+        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+            *(CUmemorytype *)values[i] = block ? CU_MEMORYTYPE_HOST : 0;
+            break;
+        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+            *(CUdeviceptr *)values[i] = block ? (uintptr_t)block->data : 0;
+            break;
+        case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+            *(size_t *)values[i] = block ? block->bytes : 0;
+            break;
+        case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+            *(unsigned int *)values[i] = 0;
+            break;
+        default:
+            result = CUDA_ERROR_INVALID_VALUE;
+        }
+    return fake_leave(result);
+}
+
+long fakecuda_copies(const void *address);
+long fakecuda_copies(const void *address)
+{
+    pthread_mutex_lock(&fake.lock);
+    const struct block *block = find_pinned(address);
+    long copies = block ? block->copies : 0;
+    pthread_mutex_unlock(&fake.lock);
+    return copies;
 }
 
 /* The bytes from the first to behind the last of `height` rows. */
