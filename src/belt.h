@@ -46,6 +46,13 @@ struct xg_belt_work {
     unsigned char block[XG_BELT_BLOCKS];
 };
 
+/* How a product is staged. */
+struct xg_belt_manner {
+    int workers;
+    int ahead;   /* blocks that are being filled or on their way up, at most */
+    bool caches; /* blocks are packed into the caches once enough are ahead */
+};
+
 /*
  * One worker is the pilot: it alone calls the driver and touches the pipe. Driver calls take
  * microseconds, and several threads' calls wait for each other inside the driver; with every worker
@@ -62,14 +69,12 @@ struct xg_belt_work {
  */
 struct xg_belt {
     struct xg_pipe *pipe; /* the pilot's */
-    int workers;
-    int ahead;                    /* blocks that are being filled or on their way up, at most */
-    bool caches;                  /* blocks are packed into the caches once enough are ahead */
+    struct xg_belt_manner manner;
     fenv_t env;                   /* the caller's: every row of C is combined under it */
     struct xg_belt_block *blocks; /* XG_BELT_BLOCKS, all free at first */
 
     /* The pilot's. */
-    struct xg_belt_queue free, filling, up, down, emptying;
+    struct xg_belt_queue free_up, free_down, filling, up, down, emptying;
     bool begun; /* a block has gone up */
 
     struct xg_belt_work to_pack, to_commit;
@@ -79,15 +84,14 @@ struct xg_belt {
     _Atomic bool ended;               /* nothing is left to hand out or to arrive */
 };
 
-/* Readies a belt for one product by `workers` threads, all but ahead and caches, which the caller
- * sets. It holds nothing that is to be freed. */
+/* Readies a belt for one product. It holds nothing that is to be freed. */
 void xg_belt_init(struct xg_belt *belt, struct xg_pipe *pipe, struct xg_belt_block *blocks,
-                  int workers);
+                  const struct xg_belt_manner *manner);
 
 /*
- * The share of worker 0..workers-1, all at once on a thread each, until nothing is left to do or
- * something has failed (pipe->status). Worker 0 is the pilot: the device's context is current on
- * its thread; the others need none.
+ * The share of worker 0..manner.workers-1, all at once on a thread each, until nothing is left to
+ * do or something has failed (pipe->status). Worker 0 is the pilot: the device's context is current
+ * on its thread; the others need none.
  */
 void xg_belt_work(struct xg_belt *belt, int worker);
 

@@ -11,8 +11,9 @@
  */
 static const double STAGES_LINE = 32, STAGES_GRID = 24;
 
-/* The link wants pieces of a megabyte and more, and the first kernel should start early. */
-static const double PANEL_BYTES_MIN = 1 << 20, PANEL_BYTES_MAX = 24 << 20;
+/* The link wants pieces of a megabyte and more, but little products want their first kernel early:
+ * 512^3 takes 0.15 ms with these, and 0.17 with panels of a megabyte. */
+static const double PANEL_BYTES_MIN = 512 << 10, PANEL_BYTES_MAX = 24 << 20;
 
 /* In a grid; DEPTH_MAX: its panels are no deeper where they can be wide instead. */
 enum { TILE_MIN = 256, TILE_STEP = 128, DEPTH_MAX = 4096 };

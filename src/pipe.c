@@ -98,7 +98,7 @@ static int64_t rows_per_chunk(const struct xg_pipe *pipe, size_t bytes, int64_t 
 }
 
 /* Of the last tile, in parts of the others': nothing hides its copy, but its own commits can. */
-enum { LAST_PARTS = 4 };
+enum { LAST_PARTS = 3 };
 
 int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe, const struct xg_plan_tile *tile)
 {
