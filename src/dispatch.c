@@ -24,6 +24,7 @@ static struct {
     _Atomic bool opened;
     bool device_known; /* the machine's device is the engine's, no longer the reference */
     struct xg_policy policy;
+    struct xg_memo memo; /* of policy.machine, under the lock like it */
 } learnt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Products below are not ours; negative: not known yet. */
@@ -65,6 +66,7 @@ static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
     if (conf->mode != XG_MODE_CPU && !conf->reproducible)
         xg_calibration_load(&machine, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
     lock_learnt();
+    machine.memo = &learnt.memo;
     if (!learnt.opened)
         learnt.policy.machine = machine;
     atomic_store_explicit(&learnt.opened, true, memory_order_release);

@@ -261,9 +261,11 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, en
         .dev = lane->dev,
         .call = call,
         .plan = &plan,
+        .memo = &lane->memo,
         .math = math,
         .kernel_name = kernel_name,
-        .whole = xg_select(&lane->dev->facts, math, kernel_name, call->m, call->n, call->k),
+        .whole = xg_memo_select(&lane->memo, &lane->dev->facts, math, kernel_name, call->m, call->n,
+                                call->k, NULL),
     };
     bool splits = false;
     if (entered)

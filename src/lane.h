@@ -6,6 +6,7 @@
 #include "belt.h"
 #include "dev.h"
 #include "mem.h"
+#include "memo.h"
 #include "pipe.h"
 #include "team.h"
 
@@ -17,6 +18,7 @@ struct xg_lane {
     struct xg_mem_dev memory; /* of the plan: operands and tiles */
     struct xg_pipe_events *events;
     int event_count;
+    struct xg_memo memo;
     uint32_t *refusals; /* XG_PRODUCT_REFUSALS, page-locked */
     int wary;           /* so many products that are split get all kinds of pieces */
 };

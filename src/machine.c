@@ -159,10 +159,10 @@ double xg_machine_spin_loss(const struct xg_machine *machine, const struct xg_sg
 double xg_machine_gpu_seconds(const struct xg_machine *machine, enum xg_math math,
                               const struct xg_sgemm *call)
 {
-    const struct xg_kernel *row =
-        xg_select(&machine->device, math, NULL, call->m, call->n, call->k);
-    double cycles = row ? xg_select_cycles(row, &machine->device, call->m, call->n, call->k)
-                        : xg_sgemm_flops(call);
+    double cycles;
+    if (!xg_memo_select(machine->memo, &machine->device, math, NULL, call->m, call->n, call->k,
+                        &cycles))
+        cycles = xg_sgemm_flops(call);
     double kernel = cycles / machine->gpu_clock_hz;
     double up = operand_bytes(call) / machine->up_bytes_per_s;
     double down = result_bytes(call) / machine->down_bytes_per_s;

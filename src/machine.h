@@ -4,6 +4,7 @@
 #define XG_MACHINE_H
 
 #include "conf.h"
+#include "memo.h"
 #include "select.h"
 #include "xg.h"
 
@@ -20,8 +21,9 @@ struct xg_machine {
     double gpu_fill_s;   /* below this much of the longest stage, no stage hides another */
     double gpu_start_s;  /* driver, context, memory: paid once */
     struct xg_device_facts device;
-    int cpu_threads;   /* that the CPU library uses */
-    bool gpu_measured; /* the GPU's figures are a calibration's, of that device */
+    struct xg_memo *memo; /* for selection, or NULL; whoever sets it looks after its threads */
+    int cpu_threads;      /* that the CPU library uses */
+    bool gpu_measured;    /* the GPU's figures are a calibration's, of that device */
 };
 
 /* What an open device says of itself. */

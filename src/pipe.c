@@ -117,9 +117,9 @@ static void narrow(struct xg_pipe_chunk *chunk, int64_t row, int64_t rows)
         chunk->done += row / rows;
 }
 
-/* The first chunk of a product: small, so that the link starts early; each next one is twice as
- * large until load_bytes. */
-static const size_t RAMP_BYTES = 256 << 10;
+/* The first chunk of a product: small, so that the link starts early; each next one is half as
+ * large again until load_bytes: were it twice as large, the link would wait for it to be packed. */
+static const size_t RAMP_BYTES = 384 << 10;
 
 static size_t chunk_bytes(const struct xg_pipe_chunk *chunk)
 {
@@ -274,7 +274,7 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
            rows_per_chunk(pipe, ramp ? pipe->load_ramp_bytes : pipe->load_bytes,
                           rows - pipe->load_row, chunk->staged_ld));
     if (ramp)
-        pipe->load_ramp_bytes *= 2;
+        pipe->load_ramp_bytes += pipe->load_ramp_bytes / 2;
     pipe->load_bytes_left -= chunk_bytes(chunk);
     pipe->load_row += chunk->rows;
     if (pipe->load_row == rows) {

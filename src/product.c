@@ -42,16 +42,17 @@ static size_t operand_bytes(const struct xg_plan *plan, const struct xg_sgemm *c
 static const double LINK_SHARE = 0.4, LAUNCHES_S = 1e-4, LINK_BYTES_PER_S = 63e9;
 
 /* Where the same call must give the same bits (plan_bytes), by figures that no container hides. */
-static bool arithmetic_binds(const struct xg_dev *dev, const struct xg_sgemm *call)
+static bool arithmetic_binds(const struct xg_product *product)
 {
+    const struct xg_dev *dev = product->dev;
+    const struct xg_sgemm *call = product->call;
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
     bool known = dev->plan_bytes == 0 && dev->link_bytes_per_s > 0;
     double link = known ? dev->link_bytes_per_s : LINK_BYTES_PER_S;
-    const struct xg_kernel *row =
-        xg_select(&dev->facts, XG_MATH_STRICT, NULL, call->m, call->n, call->k);
-    if (!row)
+    double cycles;
+    if (!xg_memo_select(product->memo, &dev->facts, XG_MATH_STRICT, NULL, call->m, call->n, call->k,
+                        &cycles))
         return true;
-    double cycles = xg_select_cycles(row, &dev->facts, call->m, call->n, call->k);
     return cycles / xg_dev_clock_hz(dev) >
            LAUNCHES_S + LINK_SHARE * fmax(k * (m + n), m * n) * sizeof(float) / link;
 }
@@ -63,7 +64,7 @@ bool xg_product_splits(const struct xg_product *product, size_t device_bytes, si
     const struct xg_kernel *row = product->whole;
     if (!row || !(row->flags & XG_KERNEL_PIECES) || !plan->resident)
         return false;
-    if (!product->kernel_name && !arithmetic_binds(product->dev, call))
+    if (!product->kernel_name && !arithmetic_binds(product))
         return false;
     *bytes = pieces_begin(plan);
     for (int64_t l = 0; l < plan->kt; l++)
@@ -159,17 +160,12 @@ static enum xg_status run_pieces(struct xg_product *product, const struct xg_pla
 static const struct xg_kernel *select_run(struct xg_product *product, int64_t m, int64_t n,
                                           int64_t k)
 {
-    if (product->last && m == product->last_m && n == product->last_n && k == product->last_k)
-        return product->last;
     struct xg_device_facts facts = product->dev->facts;
     facts.pieces = false;
     facts.transa = product->call->transa;
     facts.transb = product->call->transb;
-    product->last_m = m;
-    product->last_n = n;
-    product->last_k = k;
-    product->last = xg_select(&facts, product->math, product->kernel_name, m, n, k);
-    return product->last;
+    return xg_memo_select(product->memo, &facts, product->math, product->kernel_name, m, n, k,
+                          NULL);
 }
 
 static enum xg_status run_kernel(struct xg_product *product, const struct xg_plan_run *run,

@@ -4,6 +4,7 @@
 #define XG_PRODUCT_H
 
 #include "dev.h"
+#include "memo.h"
 #include "plan.h"
 #include "split.h"
 
@@ -12,6 +13,7 @@ struct xg_product {
     struct xg_dev *dev;
     const struct xg_sgemm *call;
     const struct xg_plan *plan;
+    struct xg_memo *memo; /* the link would wait for a pilot who waits for selection */
     enum xg_math math;
     const char *kernel_name;       /* XGEMM_KERNEL or NULL */
     const struct xg_kernel *whole; /* the row that selection takes for all of *call; NULL: none */
@@ -22,11 +24,6 @@ struct xg_product {
     const struct xg_split *split;    /* NULL: each run is one kernel of the table */
     struct xg_split_operand *pieces; /* of each slice: A's, then B's */
     const struct xg_kernel *kernel;  /* of the first run */
-
-    /* The row of the last run: most runs of a plan have one shape, and selection takes microseconds
-     * of a pilot whom the link waits for. */
-    const struct xg_kernel *last;
-    int64_t last_m, last_n, last_k;
 };
 
 /*
