@@ -199,11 +199,11 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
 
 /* --- Lanes --------------------------------------------------------------------------------- */
 
-static bool any_busy_locked(void)
+static int busy_locked(void)
 {
-    bool busy = false;
+    int busy = 0;
     for (int i = 0; i < LANES_MAX; i++)
-        busy |= engine.slots[i].busy;
+        busy += engine.slots[i].busy;
     return busy;
 }
 
@@ -252,7 +252,7 @@ static void release_lane(int index, double takes_s, enum xg_status status)
     engine.slots[index].busy = false;
     leave_locked(takes_s);
     count_failure_locked(status);
-    if (xg_engine_state_get() == XG_ENGINE_NONE && !any_busy_locked())
+    if (xg_engine_state_get() == XG_ENGINE_NONE && !busy_locked())
         tear_down_locked();
     /* One lane serves one caller: to wake the others as well takes cores from those who copy. */
     if (xg_engine_state_get() == XG_ENGINE_READY)
@@ -271,7 +271,8 @@ static int free_lane_locked(void)
 }
 
 /*
- * *out: a lane for this thread alone. Lanes after the first are created when they are needed.
+ * *out: a lane for this thread alone, with its share of the threads among the lanes that are busy.
+ * Lanes after the first are created when they are needed.
  * XG_DECLINED: none is free soon enough, or the engine is not ready; else what xg_lane_create
  * returned. patience: as for xg_engine_gemm.
  */
@@ -288,16 +289,17 @@ static enum xg_status acquire_lane(const struct xg_patience *patience, int *out)
         engine.slots[found].busy = true;
     else
         leave_locked(takes_s);
+    int busy = busy_locked();
     pthread_mutex_unlock(&engine.lock);
     if (found < 0)
         return XG_DECLINED;
     *out = found;
-    if (engine.slots[found].lane)
-        return XG_OK;
     /* The slot is busy: no other thread looks at its lane. */
-    enum xg_status status =
-        xg_lane_create(engine.dev, engine.stage_threads, &engine.slots[found].lane);
-    if (status != XG_OK)
+    struct xg_lane **lane = &engine.slots[found].lane;
+    enum xg_status status = *lane ? XG_OK : xg_lane_create(engine.dev, engine.stage_threads, lane);
+    if (status == XG_OK)
+        xg_lane_limit(*lane, (int)xg_ceil_div(engine.stage_threads, busy));
+    else
         release_lane(found, takes_s, status);
     return status;
 }

@@ -19,6 +19,12 @@ struct xg_lane;
  */
 enum xg_status xg_lane_create(struct xg_dev *dev, int threads, struct xg_lane **out);
 
+/*
+ * At most so many of its threads, the caller included, stage the next products: >= 1. Lanes at work
+ * at the same time share the cores. Not while a product runs.
+ */
+void xg_lane_limit(struct xg_lane *lane, int workers);
+
 /* Joins the team, waits for the device and frees everything. */
 void xg_lane_destroy(struct xg_lane *lane);
 

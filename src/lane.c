@@ -34,6 +34,7 @@ enum xg_status xg_lane_create(struct xg_dev *dev, int threads, struct xg_lane **
     enum xg_status status = xg_team_create(threads, &lane->team);
     if (status != XG_OK)
         goto free_lane;
+    lane->workers = xg_team_size(lane->team);
     if ((status = xg_dev_enter(dev)) != XG_OK)
         goto destroy_team;
     status = create_streams(lane);
@@ -50,6 +51,11 @@ destroy_team:
 free_lane:
     free(lane);
     return status;
+}
+
+void xg_lane_limit(struct xg_lane *lane, int workers)
+{
+    lane->workers = (int)xg_max_i64(1, xg_min_i64(workers, xg_team_size(lane->team)));
 }
 
 static void destroy_event(struct xg_lane *lane, CUevent event)

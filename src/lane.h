@@ -13,6 +13,7 @@
 struct xg_lane {
     struct xg_dev *dev;
     struct xg_team *team;
+    int workers;                                 /* of the team, at most */
     struct xg_belt_block blocks[XG_BELT_BLOCKS]; /* page-locked once (0.5 s a GiB) and kept */
     CUstream streams[XG_PIPE_STREAMS];
     struct xg_mem_dev memory; /* of the plan: operands and tiles */
