@@ -45,8 +45,8 @@
 #define LINK_SHARE (LINK_BYTES / 63e9) /* of what PCIe 5.0 x16 is wired for */
 #define GPU_CLOCK_HZ 1.9e9
 #define GPU_CLOCK_SHARE (GPU_CLOCK_HZ / 1.98e9) /* of the most that the device says */
-#define GPU_CALL_S 48e-6
-#define GPU_FILL_S 0.5e-3
+#define GPU_CALL_S 44e-6
+#define GPU_FILL_S 0.08e-3
 #define GPU_START_S 0.5
 
 static const struct xg_device_facts reference_device = {.sm = 90,
