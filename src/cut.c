@@ -11,9 +11,14 @@
  */
 static const double STAGES_LINE = 32, STAGES_GRID = 24;
 
-/* The link wants pieces of a megabyte and more, but little products want their first kernel early:
- * 512^3 takes 0.15 ms with these, and 0.17 with panels of a megabyte. */
-static const double PANEL_BYTES_MIN = 512 << 10, PANEL_BYTES_MAX = 24 << 20;
+/*
+ * The link wants pieces of a megabyte and more, and each stage takes tens of microseconds of driver
+ * calls; but little products want their first kernel early: what is cut into fewer stages than
+ * STAGES_FEW by that gets smaller panels (512^3: 0.15 ms instead of 0.17), though none so small.
+ */
+static const double PANEL_BYTES = 1536 << 10, PANEL_BYTES_MIN = 512 << 10,
+                    PANEL_BYTES_MAX = 24 << 20;
+static const double STAGES_FEW = 12;
 
 /* In a grid; DEPTH_MAX: its panels are no deeper where they can be wide instead. */
 enum { TILE_MIN = 256, TILE_STEP = 128, DEPTH_MAX = 4096 };
@@ -35,8 +40,12 @@ static const double FLOATS_PER_S = 12.5e9, MACS_PER_S = 24e12, LINE_SHARE = 0.6;
 /* C is small beside what arrives: this share of it at most. */
 static const double SLICES_C_SHARE = 1.0 / 16;
 
-/* A is cut, and rows of C stay whole, even if B is larger by this much. */
-static const double ROWS_SHARE = 0.7;
+/*
+ * A is cut, and rows of C stay whole, even if B is larger by this much. Where columns are cut, to
+ * so many at least: shorter rows of C and of an untransposed B are slow to copy on either side of
+ * the link (802 x 2413 x 6493: 2.5 ms; 4.2 in strips of 128 columns).
+ */
+static const double ROWS_SHARE = 0.4, COLUMNS_MIN = 512;
 
 static enum xg_cut_kind choose_kind(const struct xg_sgemm *call, int64_t row_elems,
                                     double macs_per_s)
@@ -61,8 +70,9 @@ struct xg_cut xg_cut_choose(const struct xg_sgemm *call, int64_t row_elems, doub
     double stages = STAGES_LINE;
     if (cut.kind == XG_CUT_GRID)
         stages = STAGES_GRID * (call->k >= SLICED_DEPTH_MIN ? SLICES : 1);
-    double bytes = (m * k + k * n + m * n) * sizeof(float) / stages;
-    cut.panel_elems = fmin(fmax(bytes, PANEL_BYTES_MIN), PANEL_BYTES_MAX) / sizeof(float);
+    double bytes = (m * k + k * n + m * n) * sizeof(float);
+    double least = fmax(PANEL_BYTES_MIN, fmin(PANEL_BYTES, bytes / STAGES_FEW));
+    cut.panel_elems = fmin(fmax(bytes / stages, least), PANEL_BYTES_MAX) / sizeof(float);
     return cut;
 }
 
@@ -115,7 +125,7 @@ void xg_cut_panels(const struct xg_cut *cut, const struct xg_sgemm *call, int64_
         *tm = balance(call->m, cut->panel_elems / fmax(n, k));
         break;
     case XG_CUT_COLUMNS:
-        *tn = balance(call->n, cut->panel_elems / fmax(m, k));
+        *tn = balance(call->n, fmax(cut->panel_elems / fmax(m, k), COLUMNS_MIN));
         break;
     case XG_CUT_GRID:
         cut_grid(cut, call, row_elems, tm, tn, tk);

@@ -164,21 +164,23 @@ static void choose_blocks(struct xg_pipe *pipe)
  * Copiers that saturate the link upwards and downwards. Further ones only disturb: they share the
  * memory's bandwidth with the link. Where both directions move, and packed rows are streamed to
  * memory, the less busy one gets COPIERS_BESIDE of its own (100000 x 64 x 64: 0.76 ms instead of
- * 0.87); rows that stay in the caches leave room for all. For little fewer do: w workers take a
- * time proportional to w to begin and bytes / w to copy, the sum of which is least at a w that
- * grows with the root of the bytes, COPIERS_AT_MB for a megabyte; but COPIERS_FEW begin as one,
- * where each has COPIER_BYTES to copy (256^3: 66 us instead of 80).
+ * 0.87); rows that stay in the caches leave room for all, and rows that are combined with what C
+ * holds take longer (2048^3: 1.21 ms with as few as without beta, 1.03 with these). For little
+ * fewer do: w workers take a time proportional to w to begin and bytes / w to copy, the sum of
+ * which is least at a w that grows with the root of the bytes, COPIERS_AT_MB for a megabyte; but
+ * COPIERS_FEW begin as one, where each has COPIER_BYTES to copy (256^3: 66 us instead of 80).
  */
-static const double COPIERS_UP = 8, COPIERS_DOWN = 5, COPIERS_BESIDE = 0.3;
+static const double COPIERS_UP = 8, COPIERS_DOWN = 5, COPIERS_COMBINE = 8, COPIERS_BESIDE = 0.3;
 static const double COPIERS_AT_MB = 2, COPIERS_FEW = 6, COPIER_BYTES = 256 << 10;
 
-static double choose_copiers(const struct traffic *traffic, bool caches)
+static double choose_copiers(const struct traffic *traffic, bool combines, bool caches)
 {
     double up = traffic->up_bytes, down = traffic->down_bytes, most = fmax(up, down);
     if (most == 0)
         return 0;
-    double for_up = COPIERS_UP * up / most, for_down = COPIERS_DOWN * down / most;
-    double beside = (caches ? 1 : COPIERS_BESIDE) * fmin(for_up, for_down);
+    double for_up = COPIERS_UP * up / most;
+    double for_down = (combines ? COPIERS_COMBINE : COPIERS_DOWN) * down / most;
+    double beside = (caches || combines ? 1 : COPIERS_BESIDE) * fmin(for_up, for_down);
     double saturate = fmax(for_up, for_down) + beside;
     double begin = fmax(COPIERS_FEW, COPIERS_AT_MB * sqrt((up + down) / 1e6));
     return fmin(fmin(saturate, begin), ceil((up + down) / COPIER_BYTES));
@@ -199,7 +201,7 @@ static struct xg_belt_manner choose_manner(const struct xg_pipe *pipe, int worke
     bool caches = traffic.up_bytes >= CACHED_UP_BYTES &&
                   traffic.down_bytes >= CACHED_DOWN_SHARE * traffic.up_bytes;
     return (struct xg_belt_manner){
-        .workers = (int)fmin(1 + choose_copiers(&traffic, caches), workers),
+        .workers = (int)fmin(1 + choose_copiers(&traffic, pipe->call->beta != 0, caches), workers),
         .ahead = caches ? AHEAD_CACHED : AHEAD,
         .caches = caches,
     };
