@@ -218,13 +218,11 @@ static void run_worker(void *arg, int worker)
  */
 enum { WARY_PRODUCTS = 16 };
 
-static void learn_kinds(struct xg_lane *lane, const struct xg_pipe *pipe)
+static void learn_kinds(struct xg_lane *lane, const struct xg_product *product)
 {
-    if (!pipe->product->split)
-        return;
-    if (pipe->refused || pipe->product->refusals[XG_PRODUCT_REFUSED_ANY])
+    if (product->split && xg_product_needed_all(product))
         lane->wary = WARY_PRODUCTS;
-    else if (lane->wary > 0)
+    else if (product->split && lane->wary > 0)
         lane->wary--;
 }
 
@@ -242,11 +240,14 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const stru
     result->up_bytes = pipe->up_bytes;
     result->down_bytes = pipe->down_bytes;
     result->tiles_done = count_done(pipe, &any);
-    learn_kinds(lane, pipe);
-    if (pipe->status == XG_OK)
+    if (pipe->status == XG_OK) {
+        learn_kinds(lane, pipe->product);
         return XG_OK;
-    /* Copies may still be under way, from and to blocks that the next product will use. */
-    xg_lane_drain(lane);
+    }
+    /* Copies may still be under way, from and to blocks that the next product would use. Where that
+     * cannot be waited for there must be none. */
+    if (xg_lane_drain(lane) != XG_OK)
+        pipe->status = XG_ERR_LOST;
     if (!any)
         cpu->whole(cpu->ctx);
     for (int64_t item = 0; any && item < pipe->plan->tile_count; item++)

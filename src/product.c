@@ -99,11 +99,24 @@ enum xg_status xg_product_init(struct xg_product *product, bool splits)
     return place_pieces(product);
 }
 
+/* The device writes them. */
+static bool refusal(const struct xg_product *product, int64_t word)
+{
+    const volatile uint32_t *refusals = product->refusals;
+    return product->split && refusals[word];
+}
+
 bool xg_product_refused(const struct xg_product *product, int64_t tile)
 {
-    /* The device writes it. */
-    const volatile uint32_t *refused = product->refusals + XG_PRODUCT_REFUSED_TILES + tile;
-    return product->split && tile < XG_PRODUCT_TILES_MAX && *refused;
+    return tile < XG_PRODUCT_TILES_MAX && refusal(product, XG_PRODUCT_REFUSED_TILES + tile);
+}
+
+bool xg_product_needed_all(const struct xg_product *product)
+{
+    bool any = refusal(product, XG_PRODUCT_REFUSED_ANY);
+    for (int64_t tile = 0; tile < product->plan->tile_count && !any; tile++)
+        any = xg_product_refused(product, tile);
+    return any;
 }
 
 void xg_product_fini(struct xg_product *product)

@@ -40,6 +40,9 @@ enum {
 /* Whether a run of the tile was left undone. When the tile is in host memory this is known. */
 bool xg_product_refused(const struct xg_product *product, int64_t tile);
 
+/* Whether any run needed more than FP16's pieces. Known when all tiles are in host memory. */
+bool xg_product_needed_all(const struct xg_product *product);
+
 /*
  * Whether the product (dev, call, plan, kernel_name and whole are set) should be computed from
  * pieces, given device_bytes for the plan and the pieces. If so *bytes is what both take. Pure.

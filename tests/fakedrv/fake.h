@@ -90,6 +90,7 @@ enum fake_op_kind {
     FAKE_OP_FILL,
     FAKE_OP_SGEMM,
     FAKE_OP_COPIES,
+    FAKE_OP_PIECES,
     FAKE_OP_RECORD,
     FAKE_OP_WAIT
 };
@@ -114,7 +115,7 @@ struct fake_op {
     bool running;
     struct fake_end to, from;
     size_t width, height;
-    void *owned; /* copy of a pageable source */
+    void *owned; /* copy of a pageable source; of pieces, the launch */
     uint32_t value;
     struct xg_sgemm_args args;
     bool padded;
@@ -144,6 +145,18 @@ void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
 struct fake_operands fake_copies_check(const struct xg_sgemm_args *args);
 void fake_copies_run(const struct xg_sgemm_args *args, const struct fake_operands *operands);
 CUresult fake_copies_queue(const struct xg_sgemm_args *args, CUstream stream);
+/* split.c: a kernel of pieces (kernels/split_kabi.h), or NULL where the name is none's. */
+const struct fake_split_kernel *fake_split_find(const char *name);
+struct fake_launch {
+    unsigned blocks, threads, smem_bytes;
+};
+/* Queues it, and ends the test where its parameter or its grid are not what it allows. */
+CUresult fake_split_queue(const struct fake_split_kernel *kernel, const void *parameter,
+                          const struct fake_launch *launch, CUstream stream);
+/* What is queued: its addresses made the host's (the lock is held), then run (it need not be). */
+void fake_split_resolve(void *launched);
+void fake_split_run(const void *launched);
+
 /* Queues the product; for module.c, and for the fake cuBLAS, which is another library. */
 CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream stream);
 

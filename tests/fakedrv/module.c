@@ -15,6 +15,7 @@ struct CUfunc_st {
     bool padded, split, share;
     bool sums;   /* adds slices: the fake product has none, so there is nothing to add */
     bool copies; /* repacks operands */
+    const struct fake_split_kernel *pieces; /* NULL: none of those kernels */
     int bm, bn, bk;
     int smem_limit_bytes;
     struct CUfunc_st *next;
@@ -39,11 +40,15 @@ static bool is_split(const char *method)
     return false;
 }
 
-/* xg_sgemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>]; false: not such a name. */
+/* A kernel of pieces, or xg_sgemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>]; false: neither. */
 static bool parse_name(const char *name, struct CUfunc_st *function)
 {
     int sm, used = 0;
     const char *tile = NULL;
+    snprintf(function->name, sizeof(function->name), "%s", name);
+    function->pieces = fake_split_find(name);
+    if (function->pieces)
+        return true;
     for (const char *at = name; (at = strstr(at, "_sm")); at++)
         tile = at;
     if (strncmp(name, "xg_sgemm_", 9) || !tile || sscanf(tile, "_sm%d%n", &sm, &used) != 1)
@@ -67,7 +72,6 @@ static bool parse_name(const char *name, struct CUfunc_st *function)
     function->split = is_split(name + 9);
     function->sums = !strncmp(name, "xg_sgemm_slices_", 16);
     function->copies = !strncmp(name, "xg_sgemm_repack_", 16);
-    snprintf(function->name, sizeof(function->name), "%s", name);
     return function->bm > 0 && function->bn > 0 && function->bk > 0;
 }
 
@@ -208,6 +212,22 @@ static int64_t blocks_of(const struct CUfunc_st *function, const struct xg_sgemm
     return function->split ? tiles * args->split : tiles;
 }
 
+static CUresult launch_sgemm(const struct CUfunc_st *function, const void *parameter,
+                             const struct fake_launch *launch, CUstream stream)
+{
+    struct xg_sgemm_args args = *(const struct xg_sgemm_args *)parameter;
+    int64_t blocks = blocks_of(function, &args, (int)launch->threads);
+    if (launch->blocks != blocks)
+        fake_abort("%s: a grid of %u, not %lld", function->name, launch->blocks, (long long)blocks);
+    if (function->trans_named) {
+        args.transa = function->transa;
+        args.transb = function->transb;
+    }
+    if (function->copies)
+        return fake_copies_queue(&args, stream);
+    return function->sums ? CUDA_SUCCESS : fakecuda_sgemm(&args, function->padded, stream);
+}
+
 CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
                                 unsigned grid_z, unsigned block_x, unsigned block_y,
                                 unsigned block_z, unsigned smem_bytes, CUstream stream,
@@ -215,23 +235,17 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
 {
     CUresult result = fake_enter("cuLaunchKernel", FAKE_CONTEXT);
     if (result == CUDA_SUCCESS) {
+        struct fake_launch launch = {grid_x, block_x * block_y * block_z, smem_bytes};
         check_function(function, "cuLaunchKernel");
-        struct xg_sgemm_args args = *(const struct xg_sgemm_args *)parameters[0];
-        int64_t blocks = blocks_of(function, &args, (int)block_x);
-        if (extra || grid_x != blocks || grid_y != 1 || grid_z != 1)
-            fake_abort("%s: a grid of (%u,%u,%u), not (%lld,1,1)", function->name, grid_x, grid_y,
-                       grid_z, (long long)blocks);
-        if (function->trans_named) {
-            args.transa = function->transa;
-            args.transb = function->transb;
-        }
-        if (block_x * block_y * block_z < 1 || block_x * block_y * block_z > THREADS_MAX ||
+        if (extra || grid_y != 1 || grid_z != 1)
+            fake_abort("%s: a grid of (%u,%u,%u)", function->name, grid_x, grid_y, grid_z);
+        if (launch.threads < 1 || launch.threads > THREADS_MAX ||
             smem_bytes > (unsigned)function->smem_limit_bytes)
             result = CUDA_ERROR_INVALID_VALUE;
-        else if (function->copies)
-            result = fake_copies_queue(&args, stream);
-        else if (!function->sums)
-            result = fakecuda_sgemm(&args, function->padded, stream);
+        else if (function->pieces)
+            result = fake_split_queue(function->pieces, parameters[0], &launch, stream);
+        else
+            result = launch_sgemm(function, parameters[0], &launch, stream);
     }
     return fake_leave(result);
 }

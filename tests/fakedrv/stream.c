@@ -119,6 +119,8 @@ static void execute(const struct fake_op *op)
         operands = fake_sgemm_check(&op->args, op->padded);
     } else if (op->kind == FAKE_OP_COPIES) {
         operands = fake_copies_check(&op->args);
+    } else if (op->kind == FAKE_OP_PIECES) {
+        fake_split_resolve(op->owned);
     }
     pthread_mutex_unlock(&fake.lock);
     if (fake.delay_us)
@@ -127,6 +129,8 @@ static void execute(const struct fake_op *op)
         fake_sgemm_run(&op->args, op->padded, &operands);
     else if (op->kind == FAKE_OP_COPIES)
         fake_copies_run(&op->args, &operands);
+    else if (op->kind == FAKE_OP_PIECES)
+        fake_split_run(op->owned);
     else if (to)
         move(op, to, from);
     pthread_mutex_lock(&fake.lock);

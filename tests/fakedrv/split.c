@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernels of pieces: splits that count, products that judge, in terms of FP32 numbers. */
+#include "fake.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../kernels/split_kabi.h"
+
+/*
+ * An element's pieces take 4 bytes (FP16) or 6 (BF16): room for the number that they stand for. So
+ * a row of pieces is here a row of scaled floats, padded with zeros, at the row's own place. What
+ * the device decides is decided by the same rule (kernels/split.cuh) from the same counts
+ * (kernels/split_sm90.cu); what it computes differs in bits from kind to kind, as there.
+ */
+enum { ROW_PLACES = 16, SPLIT_THREADS = 512, CLUSTER_SPLIT = 8, SEGMENT_STRIDE = 17 };
+enum { TILE_ROWS = 128, CLUSTER_PRODUCT = 2, FFMA_TILE = 64, FFMA_BLOCKS_PER_SM = 2 };
+enum { MAP_ALIGN = 64, PIECES_ALIGN = 128, SUMS = 16 };
+
+enum role { SPLIT_HELD, SPLIT_ROWS, SPLIT_STRIP, SPLIT_SEGMENTS, PRODUCT, PRODUCT_FFMA };
+enum verdict { FP16, BF16, FFMA };
+
+struct fake_split_kernel {
+    const char *name;
+    enum role role;
+    enum verdict kind;
+    int extent; /* numbers that a thread holds; columns of a tile */
+};
+
+static const struct fake_split_kernel kernels[] = {
+    {"xg_split_fp16_sm90_held4", SPLIT_HELD, FP16, 16},
+    {"xg_split_fp16_sm90_held8", SPLIT_HELD, FP16, 32},
+    {"xg_split_fp16_sm90_rows", SPLIT_ROWS, FP16, 0},
+    {"xg_split_bf16_sm90_rows", SPLIT_ROWS, BF16, 0},
+    {"xg_split_fp16_sm90_strip", SPLIT_STRIP, FP16, 0},
+    {"xg_split_fp16_sm90_segments", SPLIT_SEGMENTS, FP16, 0},
+    {"xg_split_bf16_sm90_segments", SPLIT_SEGMENTS, BF16, 0},
+    {"xg_sgemm_fp16x3_sm90_128x192x32", PRODUCT, FP16, 192},
+    {"xg_sgemm_fp16x3_sm90_128x176x32", PRODUCT, FP16, 176},
+    {"xg_sgemm_fp16x3_sm90_128x128x32", PRODUCT, FP16, 128},
+    {"xg_sgemm_bf16x6_sm90_128x192x32", PRODUCT, BF16, 192},
+    {"xg_sgemm_bf16x6_sm90_128x176x32", PRODUCT, BF16, 176},
+    {"xg_sgemm_bf16x6_sm90_128x128x32", PRODUCT, BF16, 128},
+    {"xg_split_ffma_sm90_64x64x16", PRODUCT_FFMA, FFMA, 0},
+};
+
+const struct fake_split_kernel *fake_split_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        if (!strcmp(kernels[i].name, name))
+            return &kernels[i];
+    return NULL;
+}
+
+/* A launch on its way: the kernel's parameter as it came, then with host addresses in it. */
+struct work {
+    const struct fake_split_kernel *kernel;
+    union {
+        struct xg_split_args split;
+        struct xg_split_product_args product;
+        struct xg_split_ffma_args ffma;
+    };
+};
+
+static int64_t ceil_div(int64_t x, int64_t y)
+{
+    return (x + y - 1) / y;
+}
+
+static int64_t padded_k(int64_t k)
+{
+    return ceil_div(k, XG_SPLIT_BLOCK) * XG_SPLIT_BLOCK;
+}
+
+static int pieces_of(enum verdict kind)
+{
+    return kind == FP16 ? XG_SPLIT_FP16_PIECES : XG_SPLIT_BF16_PIECES;
+}
+
+static int target_of(enum verdict kind)
+{
+    return kind == FP16 ? XG_SPLIT_FP16_TARGET : XG_SPLIT_BF16_TARGET;
+}
+
+/* Bytes of a row's pieces. */
+static size_t row_bytes(enum verdict kind, int64_t k)
+{
+    return (size_t)(pieces_of(kind) * padded_k(k)) * sizeof(uint16_t);
+}
+
+/* --- Descriptions of pieces ------------------------------------------------------------------ */
+
+/* What the opaque bytes of a CUtensorMap are here. */
+struct map {
+    uint64_t address, width, rows, stride_bytes, box_width, box_rows;
+    uint64_t type, swizzle;
+};
+
+CUresult CUDAAPI cuTensorMapEncodeTiled(CUtensorMap *out, CUtensorMapDataType type, cuuint32_t rank,
+                                        void *address, const cuuint64_t *extents,
+                                        const cuuint64_t *strides, const cuuint32_t *box,
+                                        const cuuint32_t *steps, CUtensorMapInterleave interleave,
+                                        CUtensorMapSwizzle swizzle,
+                                        CUtensorMapL2promotion promotion,
+                                        CUtensorMapFloatOOBfill fill)
+{
+    CUresult result = fake_enter("cuTensorMapEncodeTiled", FAKE_INIT);
+    (void)promotion;
+    if (result == CUDA_SUCCESS) {
+        struct map map = {(uintptr_t)address, extents[0],       extents[1],
+                          strides[0],         box[0],           box[1],
+                          (uint64_t)type,     (uint64_t)swizzle};
+        if ((uintptr_t)out % MAP_ALIGN || rank != 2 || map.address % 16 || map.stride_bytes % 16 ||
+            map.box_width > 256 || map.box_rows > 256 || steps[0] != 1 || steps[1] != 1 ||
+            interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
+            fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+            result = CUDA_ERROR_INVALID_VALUE;
+        else
+            memcpy(out, &map, sizeof(map));
+    }
+    return fake_leave(result);
+}
+
+/* --- Addresses: all that a kernel reads and writes must be there ------------------------------ */
+
+static void resolve(uint64_t *address, size_t bytes, const char *what)
+{
+    *address = (uintptr_t)fake_mem_dev(*address, bytes, what);
+}
+
+static void resolve_pair(struct xg_split_pair *pair, int64_t k)
+{
+    if (pair->a_panels < 1 || pair->b_panels < 1 || pair->k != k)
+        fake_abort("statistics of %d and %d panels, %lld deep, for a product %lld deep",
+                   pair->a_panels, pair->b_panels, (long long)pair->k, (long long)k);
+    resolve(&pair->a_stats, (size_t)pair->a_panels * sizeof(struct xg_split_stats), "A's counts");
+    resolve(&pair->b_stats, (size_t)pair->b_panels * sizeof(struct xg_split_stats), "B's counts");
+}
+
+static void resolve_split(struct xg_split_args *args, const struct fake_split_kernel *kernel)
+{
+    bool along_k = kernel->role == SPLIT_HELD || kernel->role == SPLIT_ROWS;
+    if (args->rows < 1 || args->k < 1 || (along_k ? args->k_stride : args->row_stride) != 1 ||
+        args->pieces % PIECES_ALIGN)
+        fake_abort("%s: %lld rows, strides %lld and %lld", kernel->name, (long long)args->rows,
+                   (long long)args->row_stride, (long long)args->k_stride);
+    size_t last = (size_t)((args->rows - 1) * args->row_stride + (args->k - 1) * args->k_stride);
+    resolve(&args->data, (last + 1) * sizeof(float), "numbers to split");
+    resolve(&args->pieces, (size_t)args->rows * row_bytes(kernel->kind, args->k), "pieces");
+    resolve(&args->scale, (size_t)args->rows * sizeof(int32_t), "scales");
+    resolve(&args->stats, sizeof(struct xg_split_stats), "counts");
+    if (kernel->kind == BF16)
+        resolve_pair(&args->pair, args->k);
+}
+
+static void resolve_map(struct xg_tensor_map *opaque, const struct fake_split_kernel *kernel,
+                        int64_t rows, int64_t k, int box_rows)
+{
+    struct map map;
+    bool fp16 = kernel->kind == FP16;
+    memcpy(&map, opaque, sizeof(map));
+    if (map.rows != (uint64_t)rows || map.stride_bytes != row_bytes(kernel->kind, k) ||
+        map.width * sizeof(uint16_t) != map.stride_bytes || map.box_rows != (uint64_t)box_rows ||
+        map.box_width != (fp16 ? XG_SPLIT_FP16_PIECES * XG_SPLIT_BLOCK : XG_SPLIT_BLOCK) ||
+        map.type != (fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16) ||
+        map.swizzle != (fp16 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B))
+        fake_abort("%s: pieces of %llu rows, %llu bytes each, in boxes of %llu by %llu",
+                   kernel->name, (unsigned long long)map.rows, (unsigned long long)map.stride_bytes,
+                   (unsigned long long)map.box_rows, (unsigned long long)map.box_width);
+    resolve(&map.address, (size_t)rows * row_bytes(kernel->kind, k), "pieces");
+    memcpy(opaque, &map, sizeof(map));
+}
+
+static void resolve_product(struct xg_split_product_args *args,
+                            const struct fake_split_kernel *kernel)
+{
+    if (args->m < 1 || args->n < 1 || args->k < 1 || args->ldc < args->n)
+        fake_abort("%s: %lld,%lld,%lld", kernel->name, (long long)args->m, (long long)args->n,
+                   (long long)args->k);
+    resolve_map(&args->a, kernel, args->m, args->k, TILE_ROWS);
+    resolve_map(&args->b, kernel, args->n, args->k, kernel->extent / CLUSTER_PRODUCT);
+    resolve(&args->c, (size_t)((args->m - 1) * args->ldc + args->n) * sizeof(float), "C");
+    resolve(&args->a_scale, (size_t)args->m * sizeof(int32_t), "A's scales");
+    resolve(&args->b_scale, (size_t)args->n * sizeof(int32_t), "B's scales");
+    resolve_pair(&args->pair, args->k);
+    if (args->refused &&
+        !fake_mem_pinned((const void *)(uintptr_t)args->refused, sizeof(uint32_t), "refused"))
+        fake_abort("%s: what tells of a refusal is not page-locked", kernel->name);
+}
+
+static void resolve_ffma(struct xg_split_ffma_args *args)
+{
+    struct fake_operands operands = fake_sgemm_check(&args->product, false);
+    args->product.a = (uintptr_t)operands.a;
+    args->product.b = (uintptr_t)operands.b;
+    args->product.c = (uintptr_t)operands.c;
+    resolve_pair(&args->pair, args->product.k);
+}
+
+void fake_split_resolve(void *launched)
+{
+    struct work *work = launched;
+    if (work->kernel->role == PRODUCT)
+        resolve_product(&work->product, work->kernel);
+    else if (work->kernel->role == PRODUCT_FFMA)
+        resolve_ffma(&work->ffma);
+    else
+        resolve_split(&work->split, work->kernel);
+}
+
+/* --- Launches --------------------------------------------------------------------------------- */
+
+/* Blocks that a split needs so that each row has the threads that it was told of; 0: it cannot. */
+static int64_t split_blocks(const struct fake_split_kernel *kernel,
+                            const struct xg_split_args *args, unsigned smem_bytes)
+{
+    int64_t lanes = args->lanes, strips = ceil_div(args->rows, ROW_PLACES);
+    if (kernel->role == SPLIT_HELD)
+        return lanes >= 32 && lanes <= SPLIT_THREADS && SPLIT_THREADS % lanes == 0 &&
+                       lanes * kernel->extent >= args->k
+                   ? ceil_div(args->rows, SPLIT_THREADS / lanes)
+                   : 0;
+    if (kernel->role != SPLIT_SEGMENTS)
+        return strips;
+    return args->depth % XG_SPLIT_BLOCK == 0 && lanes * args->depth >= padded_k(args->k) &&
+                   smem_bytes >= args->depth * SEGMENT_STRIDE * sizeof(float) &&
+                   (kernel->kind == BF16 || lanes == CLUSTER_SPLIT)
+               ? strips * lanes
+               : 0;
+}
+
+/* Products walk over their tiles: any number of blocks will do that is no larger than useful. */
+static void check_launch(const struct work *work, const struct fake_launch *launch)
+{
+    const struct fake_split_kernel *kernel = work->kernel;
+    int64_t least = 1, most, threads = SPLIT_THREADS;
+    if (kernel->role == PRODUCT) {
+        int64_t tiles = ceil_div(work->product.m, CLUSTER_PRODUCT * TILE_ROWS) *
+                        ceil_div(work->product.n, kernel->extent);
+        most = CLUSTER_PRODUCT * tiles;
+        threads = 384;
+        if (launch->blocks % CLUSTER_PRODUCT)
+            fake_abort("%s: %u blocks in clusters", kernel->name, launch->blocks);
+    } else if (kernel->role == PRODUCT_FFMA) {
+        most =
+            ceil_div(work->ffma.product.m, FFMA_TILE) * ceil_div(work->ffma.product.n, FFMA_TILE);
+        threads = 256;
+    } else {
+        least = most = split_blocks(kernel, &work->split, launch->smem_bytes);
+    }
+    if (launch->blocks < least || launch->blocks > most || launch->threads != threads)
+        fake_abort("%s: %u blocks of %u threads, not %lld to %lld of %lld", kernel->name,
+                   launch->blocks, launch->threads, (long long)least, (long long)most,
+                   (long long)threads);
+}
+
+CUresult fake_split_queue(const struct fake_split_kernel *kernel, const void *parameter,
+                          const struct fake_launch *launch, CUstream stream)
+{
+    struct work *work = aligned_alloc(_Alignof(struct work), sizeof(*work));
+    if (!work)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    work->kernel = kernel;
+    if (kernel->role == PRODUCT)
+        memcpy(&work->product, parameter, sizeof(work->product));
+    else if (kernel->role == PRODUCT_FFMA)
+        memcpy(&work->ffma, parameter, sizeof(work->ffma));
+    else
+        memcpy(&work->split, parameter, sizeof(work->split));
+    check_launch(work, launch);
+    struct work now = *work;
+    fake_split_resolve(&now);
+    struct fake_op op = {.kind = FAKE_OP_PIECES, .owned = work};
+    return fake_stream_push(stream, &op, false);
+}
+
+/* --- Splits ----------------------------------------------------------------------------------- */
+
+static uint32_t magnitude(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits & 0x7fffffffu;
+}
+
+/* floor(log2 |x|), of what is no finite number as if its exponent were one. */
+static int exponent_of(uint32_t bits)
+{
+    int exponent;
+    frexp((double)(bits & 0x7fffffu), &exponent);
+    return bits >> 23 ? (int)(bits >> 23) - 127 : exponent - 150;
+}
+
+static void raise_to(uint32_t *most, uint32_t x)
+{
+    *most = x > *most ? x : *most;
+}
+
+/* The scaled number as its pieces keep it: FP16's two have 23 bits, and steps of 2^-24. */
+static float kept(float x, enum verdict kind)
+{
+    uint32_t bits;
+    if (kind != FP16)
+        return x;
+    if (fabsf(x) < 0.25f)
+        return rintf(x * 0x1p24f) * 0x1p-24f;
+    memcpy(&bits, &x, sizeof(bits));
+    bits &= ~1u;
+    memcpy(&x, &bits, sizeof(bits));
+    return x;
+}
+
+/* 2^exponent in two factors, because it may be beyond FP32's range, and x times that. */
+struct factors {
+    float first, second;
+};
+
+static struct factors factors_of(int exponent)
+{
+    return (struct factors){ldexpf(1.0f, exponent >> 1), ldexpf(1.0f, exponent - (exponent >> 1))};
+}
+
+static float scaled(float x, struct factors factors)
+{
+    return x * factors.first * factors.second;
+}
+
+/* Finds the scale of a row, and what it raises the panel's counts to. */
+static int32_t count_row(const struct xg_split_args *args, const float *row)
+{
+    struct xg_split_stats *stats = (struct xg_split_stats *)(uintptr_t)args->stats;
+    uint32_t most = 0, least = UINT32_MAX, good = 0, small = 0;
+    for (int64_t l = 0; l < args->k; l++) {
+        uint32_t bits = magnitude(row[l * args->k_stride]);
+        raise_to(&most, bits);
+        least = bits && bits < least ? bits : least;
+    }
+    raise_to(&stats->max_bits, most);
+    if (!most)
+        return 0;
+    int32_t scale = most < 0x7f800000u ? XG_SPLIT_FP16_TARGET - exponent_of(most) : 0;
+    struct factors factors = factors_of(scale);
+    for (int64_t l = 0; l < args->k; l++) {
+        float y = fabsf(scaled(row[l * args->k_stride], factors));
+        good += y >= 64.0f;
+        small += y != 0.0f && y < 0.25f;
+    }
+    raise_to(&stats->lack_max, (uint32_t)args->k - good);
+    raise_to(&stats->small_max, small);
+    raise_to(&stats->spread_max, (uint32_t)(exponent_of(most) - exponent_of(least)));
+    return scale;
+}
+
+static void run_split(const struct xg_split_args *args, enum verdict kind)
+{
+    int32_t *scale = (int32_t *)(uintptr_t)args->scale;
+    for (int64_t i = 0; i < args->rows; i++) {
+        const float *row = (const float *)(uintptr_t)args->data + i * args->row_stride;
+        float *to = (float *)(uintptr_t)(args->pieces + (size_t)i * row_bytes(kind, args->k));
+        if (kind == FP16)
+            scale[i] = count_row(args, row);
+        struct factors factors = factors_of(scale[i] + target_of(kind) - XG_SPLIT_FP16_TARGET);
+        for (int64_t l = 0; l < padded_k(args->k); l++)
+            to[l] = l < args->k ? kept(scaled(row[l * args->k_stride], factors), kind) : 0.0f;
+    }
+}
+
+/* --- Products --------------------------------------------------------------------------------- */
+
+static struct xg_split_stats worst_of(uint64_t address, int panels)
+{
+    const struct xg_split_stats *panel = (const struct xg_split_stats *)(uintptr_t)address;
+    struct xg_split_stats worst = panel[0];
+    for (int i = 1; i < panels; i++) {
+        raise_to(&worst.max_bits, panel[i].max_bits);
+        raise_to(&worst.lack_max, panel[i].lack_max);
+        raise_to(&worst.small_max, panel[i].small_max);
+        raise_to(&worst.spread_max, panel[i].spread_max);
+    }
+    return worst;
+}
+
+/* xg_split_judge of kernels/split.cuh, where the rule is explained. */
+static enum verdict judge(const struct xg_split_pair *pair)
+{
+    struct xg_split_stats a = worst_of(pair->a_stats, pair->a_panels);
+    struct xg_split_stats b = worst_of(pair->b_stats, pair->b_panels);
+    int64_t small = (int64_t)a.small_max + b.small_max;
+    int64_t overlap = pair->k - a.lack_max - b.lack_max;
+    if (a.max_bits >= 0x7f800000u || b.max_bits >= 0x7f800000u)
+        return FFMA;
+    if (16 * overlap >= pair->k && 8 * small <= overlap)
+        return FP16;
+    return a.spread_max <= 80 && b.spread_max <= 80 ? BF16 : FFMA;
+}
+
+/* Sums side by side; k is padded to a multiple of them. Watched, it would take most of the time of
+ * a test with a sanitizer of threads; the splits, which read and write the same memory, are. */
+typedef float vector __attribute__((vector_size(SUMS * sizeof(float))));
+
+__attribute__((no_sanitize_thread)) static float dot(const float *x, const float *y, int64_t k)
+{
+    vector sums = {0.0f}, left, right;
+    float sum = 0.0f;
+    for (int64_t l = 0; l < k; l += SUMS) {
+        memcpy(&left, x + l, sizeof(left));
+        memcpy(&right, y + l, sizeof(right));
+        sums += left * right;
+    }
+    for (int e = 0; e < SUMS; e++)
+        sum += sums[e];
+    return sum;
+}
+
+static const float *pieces_at(const struct xg_tensor_map *opaque, int64_t row)
+{
+    struct map map;
+    memcpy(&map, opaque, sizeof(map));
+    return (const float *)(uintptr_t)(map.address + (uint64_t)row * map.stride_bytes);
+}
+
+static void run_product(const struct xg_split_product_args *args, enum verdict kind)
+{
+    const int32_t *a_scale = (const int32_t *)(uintptr_t)args->a_scale;
+    const int32_t *b_scale = (const int32_t *)(uintptr_t)args->b_scale;
+    int extra = 2 * (target_of(kind) - XG_SPLIT_FP16_TARGET);
+    for (int64_t i = 0; i < args->m; i++) {
+        float *c = (float *)(uintptr_t)args->c + i * args->ldc;
+        for (int64_t j = 0; j < args->n; j++) {
+            double sum =
+                (double)dot(pieces_at(&args->a, i), pieces_at(&args->b, j), padded_k(args->k));
+            double old = args->beta == 0.0f ? 0.0 : (double)args->beta * (double)c[j];
+            sum = ldexp(sum, -(a_scale[i] + b_scale[j] + extra));
+            c[j] = (float)((double)args->alpha * sum + old);
+        }
+    }
+}
+
+/* A device writes here, of which a sanitizer of threads knows nothing: it is not to know of this.
+ */
+__attribute__((no_sanitize_thread)) static void refuse(uint64_t refused)
+{
+    if (refused)
+        *(volatile uint32_t *)(uintptr_t)refused = 1;
+}
+
+static void run_ffma(const struct xg_sgemm_args *args)
+{
+    const struct fake_operands operands = {.a = (const float *)(uintptr_t)args->a,
+                                           .b = (const float *)(uintptr_t)args->b,
+                                           .c = (float *)(uintptr_t)args->c};
+    fake_sgemm_run(args, false, &operands);
+}
+
+void fake_split_run(const void *launched)
+{
+    const struct work *work = launched;
+    enum verdict kind = work->kernel->kind;
+    if (work->kernel->role == PRODUCT && judge(&work->product.pair) == kind)
+        run_product(&work->product, kind);
+    else if (work->kernel->role == PRODUCT && kind == FP16)
+        refuse(work->product.refused);
+    else if (work->kernel->role == PRODUCT_FFMA && judge(&work->ffma.pair) == kind)
+        run_ffma(&work->ffma.product);
+    else if (work->kernel->role < PRODUCT && (kind == FP16 || judge(&work->split.pair) == kind))
+        run_split(&work->split, kind);
+}
