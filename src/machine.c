@@ -39,6 +39,7 @@
 
 #define SPIN_RATIO_MOST 5.0 /* what staging is slowed by when 16 threads spin on 16 cores */
 #define SPIN_BYTES 32e6     /* of a product that is all staging */
+#define SPIN_WAKE_S 60e-6   /* what any product's staging threads come later by */
 
 #define COPY_BYTES_CORE 8e9 /* one staging thread */
 #define LINK_BYTES 48e9
@@ -143,17 +144,18 @@ bool xg_machine_wakes_threads(const struct xg_machine *machine, const struct xg_
     return machine->cpu_threads > 1 && xg_sgemm_flops(call) > 2.0 * CPU_ONE_THREAD_MNK;
 }
 
-double xg_machine_spin_ratio(const struct xg_sgemm *call)
+double xg_machine_spin_ratio(const struct xg_sgemm *call, double gpu_s)
 {
     double bytes = operand_bytes(call) + result_bytes(call);
-    return 1.0 + (SPIN_RATIO_MOST - 1.0) * fmin(1.0, bytes / SPIN_BYTES);
+    return 1.0 + SPIN_WAKE_S / gpu_s + (SPIN_RATIO_MOST - 1.0) * fmin(1.0, bytes / SPIN_BYTES);
 }
 
-double xg_machine_spin_loss(const struct xg_machine *machine, const struct xg_sgemm *call)
+double xg_machine_spin_loss(const struct xg_machine *machine, const struct xg_sgemm *call,
+                            double gpu_s)
 {
     if (!xg_machine_wakes_threads(machine, call))
         return 0.0;
-    return XG_MACHINE_SPIN_S * (1.0 - 1.0 / xg_machine_spin_ratio(call));
+    return XG_MACHINE_SPIN_S * (1.0 - 1.0 / xg_machine_spin_ratio(call, gpu_s));
 }
 
 double xg_machine_gpu_seconds(const struct xg_machine *machine, enum xg_math math,

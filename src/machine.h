@@ -63,11 +63,12 @@ double xg_machine_even_mnk(const struct xg_machine *machine, double scale);
 /* True when the product, on the CPU, wakes threads that spin afterwards. */
 bool xg_machine_wakes_threads(const struct xg_machine *machine, const struct xg_sgemm *call);
 
-/* The GPU's time meanwhile, over that when nobody spins. */
-double xg_machine_spin_ratio(const struct xg_sgemm *call);
+/* The GPU's time meanwhile, over that when nobody spins, which is gpu_s. */
+double xg_machine_spin_ratio(const struct xg_sgemm *call, double gpu_s);
 
 /* What such a product costs calls like it that follow on the GPU until the threads sleep; or 0. */
-double xg_machine_spin_loss(const struct xg_machine *machine, const struct xg_sgemm *call);
+double xg_machine_spin_loss(const struct xg_machine *machine, const struct xg_sgemm *call,
+                            double gpu_s);
 
 /* Predicted seconds; finite and positive for every shape with m, n, k >= 1. */
 double xg_machine_cpu_seconds(const struct xg_machine *machine, const struct xg_sgemm *call);

@@ -66,9 +66,11 @@ static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
     decision->gpu_s *= xg_learn_scale(&policy->learn, XG_SIDE_GPU, call);
 }
 
-static double disturbed_ratio(const struct xg_policy *policy, const struct xg_sgemm *call)
+/* gpu_s: what the product takes when nobody disturbs it, here and below. */
+static double disturbed_ratio(const struct xg_policy *policy, const struct xg_sgemm *call,
+                              double gpu_s)
 {
-    return fmax(1.0, xg_machine_spin_ratio(call) *
+    return fmax(1.0, xg_machine_spin_ratio(call, gpu_s) *
                          xg_learn_scale(&policy->learn, XG_LEARN_DISTURBED, call));
 }
 
@@ -84,7 +86,7 @@ static double gpu_in_program_s(const struct xg_policy *policy, const struct xg_s
     double share = 0.0;
     if (decision->disturbed)
         share = fmax(policy->kept_awake, XG_MACHINE_SPIN_S / HORIZON_S);
-    return decision->gpu_s * (1.0 + share * (disturbed_ratio(policy, call) - 1.0));
+    return decision->gpu_s * (1.0 + share * (disturbed_ratio(policy, call, decision->gpu_s) - 1.0));
 }
 
 static void decide_place(struct xg_decision *decision, enum xg_place place, enum xg_reason reason)
@@ -100,7 +102,7 @@ static void decide_cpu(const struct xg_policy *policy, const struct xg_conf *con
                        struct xg_decision *decision)
 {
     const struct xg_learn *learn = &policy->learn;
-    double ratio = decision->disturbed ? disturbed_ratio(policy, call) : 1.0;
+    double ratio = decision->disturbed ? disturbed_ratio(policy, call, decision->gpu_s) : 1.0;
     bool asks = state == XG_ENGINE_READY && !conf->reproducible &&
                 xg_learn_dares(learn, XG_SIDE_GPU, call, ratio * decision->gpu_s - decision->cpu_s);
 
@@ -114,10 +116,11 @@ static void decide_cpu(const struct xg_policy *policy, const struct xg_conf *con
 }
 
 /* What a trial of the CPU costs besides its own time: nothing where its threads spin already. */
-static double spin_loss(const struct xg_policy *policy, const struct xg_sgemm *call, double now_s)
+static double spin_loss(const struct xg_policy *policy, const struct xg_sgemm *call, double gpu_s,
+                        double now_s)
 {
     double spinning = fmax(0.0, policy->spin_until_s - now_s) / XG_MACHINE_SPIN_S;
-    return xg_machine_spin_loss(&policy->machine, call) * fmax(0.0, 1.0 - spinning);
+    return xg_machine_spin_loss(&policy->machine, call, gpu_s) * fmax(0.0, 1.0 - spinning);
 }
 
 /* The GPU would finish first: does it, now? */
@@ -129,9 +132,9 @@ static void decide_gpu(const struct xg_policy *policy, const struct xg_conf *con
     double start_s = policy->machine.gpu_start_s;
 
     if (state == XG_ENGINE_READY) {
-        bool asks =
-            !conf->reproducible && xg_learn_dares(&policy->learn, XG_SIDE_CPU, call,
-                                                  saving_s + spin_loss(policy, call, now_s));
+        bool asks = !conf->reproducible &&
+                    xg_learn_dares(&policy->learn, XG_SIDE_CPU, call,
+                                   saving_s + spin_loss(policy, call, decision->gpu_s, now_s));
         decide_place(decision, asks ? XG_PLACE_CPU : XG_PLACE_GPU, XG_REASON_MODEL);
         decision->wait = conf->reproducible;
     } else if (conf->reproducible || saving_s > start_s) {
@@ -256,7 +259,7 @@ void xg_policy_observe_gpu(struct xg_policy *policy, const struct xg_conf *conf,
      * it would not have been that fast, or even disturbed not that slow and it is not known better.
      */
     double expected_s = predicted_s * xg_learn_scale(&policy->learn, XG_SIDE_GPU, call);
-    double ratio = disturbed_ratio(policy, call);
+    double ratio = disturbed_ratio(policy, call, expected_s);
     if (seconds < WRONG_FRACTION * expected_s)
         xg_learn_observe(&policy->learn, XG_SIDE_GPU, call, predicted_s, seconds);
     else if (seconds > ratio * expected_s &&
@@ -264,7 +267,7 @@ void xg_policy_observe_gpu(struct xg_policy *policy, const struct xg_conf *conf,
         xg_learn_observe(&policy->learn, XG_SIDE_GPU, call, predicted_s, seconds / ratio);
     else
         xg_learn_observe(&policy->learn, XG_LEARN_DISTURBED, call,
-                         expected_s * xg_machine_spin_ratio(call), seconds);
+                         expected_s * xg_machine_spin_ratio(call, expected_s), seconds);
 }
 
 double xg_policy_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,
