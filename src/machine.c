@@ -39,7 +39,7 @@
 
 #define SPIN_RATIO_MOST 5.0 /* what staging is slowed by when 16 threads spin on 16 cores */
 #define SPIN_BYTES 32e6     /* of a product that is all staging */
-#define SPIN_WAKE_S 60e-6   /* what any product's staging threads come later by */
+#define SPIN_WAKE_S 40e-6   /* what staging threads come later by, at least */
 
 #define COPY_BYTES_CORE 8e9 /* one staging thread */
 #define LINK_BYTES 48e9
