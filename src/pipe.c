@@ -396,7 +396,9 @@ static enum xg_status enqueue_store(struct xg_pipe *pipe, const struct xg_pipe_c
         status = copy_down(pipe, chunk, chunk->direct ? chunk->host : staged);
     if (status == XG_OK)
         status = XG_DRV(drv, cuEventRecord, copied, down);
-    if (status == XG_OK && last)
+    bool awaited =
+        chunk->item + pipe->plan->c_slots < pipe->plan->tile_count; /* by its slot's next */
+    if (status == XG_OK && last && awaited)
         status = XG_DRV(drv, cuEventRecord, events->spent, down);
     return status;
 }
