@@ -64,7 +64,7 @@ static struct xg_belt_queue *free_blocks(struct xg_belt *belt, bool down)
 }
 
 void xg_belt_init(struct xg_belt *belt, struct xg_pipe *pipe, struct xg_belt_block *blocks,
-                  const struct xg_belt_manner *manner)
+                  const struct xg_manner *manner)
 {
     *belt = (struct xg_belt){.pipe = pipe, .manner = *manner, .blocks = blocks};
     fegetenv(&belt->env);

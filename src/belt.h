@@ -7,6 +7,7 @@
 #include <fenv.h>
 #include <stdatomic.h>
 
+#include "manner.h"
 #include "pipe.h"
 
 /*
@@ -46,13 +47,6 @@ struct xg_belt_work {
     unsigned char block[XG_BELT_BLOCKS];
 };
 
-/* How a product is staged. */
-struct xg_belt_manner {
-    int workers;
-    int ahead;   /* blocks that are being filled or on their way up, at most */
-    bool caches; /* blocks are packed into the caches once enough are ahead */
-};
-
 /*
  * One worker is the pilot: it alone calls the driver and touches the pipe. Driver calls take
  * microseconds, and several threads' calls wait for each other inside the driver; with every worker
@@ -69,7 +63,7 @@ struct xg_belt_manner {
  */
 struct xg_belt {
     struct xg_pipe *pipe; /* the pilot's */
-    struct xg_belt_manner manner;
+    struct xg_manner manner;
     fenv_t env;                   /* the caller's: every row of C is combined under it */
     struct xg_belt_block *blocks; /* XG_BELT_BLOCKS, all free at first */
 
@@ -86,7 +80,7 @@ struct xg_belt {
 
 /* Readies a belt for one product. It holds nothing that is to be freed. */
 void xg_belt_init(struct xg_belt *belt, struct xg_pipe *pipe, struct xg_belt_block *blocks,
-                  const struct xg_belt_manner *manner);
+                  const struct xg_manner *manner);
 
 /*
  * The share of worker 0..manner.workers-1, all at once on a thread each, until nothing is left to

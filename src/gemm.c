@@ -99,112 +99,29 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_product *pro
     }
 }
 
-static size_t clamp_bytes(double bytes, double least, double most)
-{
-    return (size_t)fmin(fmax(bytes, least), most);
-}
-
 /*
  * Operands that the caller has page-locked need no staging; but rows of no multiple of 4 elements
  * do, which kernels want padded with zeros, and a C that is combined with what it holds.
  */
-static void find_direct(struct xg_pipe *pipe)
+static struct xg_manner_direct find_direct(const struct xg_dev *dev, const struct xg_sgemm *call)
 {
-    const struct xg_sgemm *call = pipe->call;
+    struct xg_manner_direct direct;
     int64_t a_rows = call->transa ? call->k : call->m, a_columns = call->transa ? call->m : call->k;
     int64_t b_rows = call->transb ? call->n : call->k, b_columns = call->transb ? call->k : call->n;
     const struct {
         const float *matrix;
         int64_t rows, columns, ld;
         bool *direct;
-    } operands[] = {{call->a, a_rows, a_columns, call->lda, &pipe->direct_a},
-                    {call->b, b_rows, b_columns, call->ldb, &pipe->direct_b},
-                    {call->c, call->m, call->n, call->ldc, &pipe->direct_c}};
+    } operands[] = {{call->a, a_rows, a_columns, call->lda, &direct.a},
+                    {call->b, b_rows, b_columns, call->ldb, &direct.b},
+                    {call->c, call->m, call->n, call->ldc, &direct.c}};
     for (int i = 0; i < 3; i++) {
         bool staged = i < 2 ? operands[i].columns % 4 : call->beta != 0;
         int64_t elems = (operands[i].rows - 1) * operands[i].ld + operands[i].columns;
         *operands[i].direct =
-            !staged && xg_mem_pinned(pipe->dev, operands[i].matrix, (size_t)elems * sizeof(float));
+            !staged && xg_mem_pinned(dev, operands[i].matrix, (size_t)elems * sizeof(float));
     }
-}
-
-/* What the link carries for a product whose panels move once; what is staged of it. */
-struct traffic {
-    double up_bytes, down_bytes;
-};
-
-static struct traffic traffic_of(const struct xg_sgemm *call)
-{
-    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    return (struct traffic){k * (m + n) * sizeof(float), m * n * sizeof(float)};
-}
-
-static struct traffic staged_of(const struct xg_pipe *pipe)
-{
-    const struct xg_sgemm *call = pipe->call;
-    double m = pipe->direct_a ? 0 : (double)call->m, n = pipe->direct_b ? 0 : (double)call->n;
-    double down = pipe->direct_c ? 0 : traffic_of(call).down_bytes;
-    return (struct traffic){(double)call->k * (m + n) * sizeof(float), down};
-}
-
-/*
- * Small products move in smaller blocks, so that their first copy starts and their last ends early.
- * Down they are larger than up beside what there is to move: the link wants 2 MiB at a time, and
- * what comes down waits for no kernel.
- */
-static void choose_blocks(struct xg_pipe *pipe)
-{
-    struct traffic traffic = traffic_of(pipe->call);
-    pipe->load_bytes = clamp_bytes(traffic.up_bytes / 16, 1 << 20, XG_BELT_BLOCK_BYTES);
-    pipe->store_bytes = clamp_bytes(traffic.down_bytes / 8, 1 << 20, XG_BELT_BLOCK_BYTES);
-    pipe->block_bytes = XG_BELT_BLOCK_BYTES;
-}
-
-/*
- * Copiers that saturate the link upwards and downwards. Further ones only disturb: they share the
- * memory's bandwidth with the link. Where both directions move, and packed rows are streamed to
- * memory, the less busy one gets COPIERS_BESIDE of its own (100000 x 64 x 64: 0.76 ms instead of
- * 0.87); rows that stay in the caches leave room for all, and rows that are combined with what C
- * holds take longer (2048^3: 1.21 ms with as few as without beta, 1.03 with these). For little
- * fewer do: w workers take a time proportional to w to begin and bytes / w to copy, the sum of
- * which is least at a w that grows with the root of the bytes, COPIERS_AT_MB for a megabyte; but
- * COPIERS_FEW begin as one, where each has COPIER_BYTES to copy (256^3: 66 us instead of 80).
- */
-static const double COPIERS_UP = 8, COPIERS_DOWN = 5, COPIERS_COMBINE = 8, COPIERS_BESIDE = 0.3;
-static const double COPIERS_AT_MB = 2, COPIERS_FEW = 6, COPIER_BYTES = 256 << 10;
-
-static double choose_copiers(const struct traffic *traffic, bool combines, bool caches)
-{
-    double up = traffic->up_bytes, down = traffic->down_bytes, most = fmax(up, down);
-    if (most == 0)
-        return 0;
-    double for_up = COPIERS_UP * up / most;
-    double for_down = (combines ? COPIERS_COMBINE : COPIERS_DOWN) * down / most;
-    double beside = (caches || combines ? 1 : COPIERS_BESIDE) * fmin(for_up, for_down);
-    double saturate = fmax(for_up, for_down) + beside;
-    double begin = fmax(COPIERS_FEW, COPIERS_AT_MB * sqrt((up + down) / 1e6));
-    return fmin(fmin(saturate, begin), ceil((up + down) / COPIER_BYTES));
-}
-
-/*
- * Blocks ahead of the link: as many as keep it busy, because workers who run further ahead take its
- * share of the memory's bandwidth. More where the rows wait in the caches meanwhile, which pays
- * where C comes down beside (8192^3: 12.4 ms instead of 14.5) and not where the operands alone move
- * (128 x 128 x 100000: 2.5 instead of 2.2).
- */
-enum { AHEAD = 4, AHEAD_CACHED = 8 };
-static const double CACHED_DOWN_SHARE = 0.25, CACHED_UP_BYTES = 64e6;
-
-static struct xg_belt_manner choose_manner(const struct xg_pipe *pipe, int workers)
-{
-    struct traffic traffic = staged_of(pipe);
-    bool caches = traffic.up_bytes >= CACHED_UP_BYTES &&
-                  traffic.down_bytes >= CACHED_DOWN_SHARE * traffic.up_bytes;
-    return (struct xg_belt_manner){
-        .workers = (int)fmin(1 + choose_copiers(&traffic, pipe->call->beta != 0, caches), workers),
-        .ahead = caches ? AHEAD_CACHED : AHEAD,
-        .caches = caches,
-    };
+    return direct;
 }
 
 static void run_worker(void *arg, int worker)
@@ -227,13 +144,13 @@ static void learn_kinds(struct xg_lane *lane, const struct xg_product *product)
 }
 
 /* Moves the product through the lane; what a failure left over is computed by the CPU. */
-static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe, const struct xg_cpu *cpu,
+static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
+                          const struct xg_manner *manner, const struct xg_cpu *cpu,
                           struct xg_gemm_result *result)
 {
     struct xg_belt belt;
-    struct xg_belt_manner manner = choose_manner(pipe, lane->workers);
-    xg_belt_init(&belt, pipe, lane->blocks, &manner);
-    xg_team_run(lane->team, manner.workers, run_worker, &belt);
+    xg_belt_init(&belt, pipe, lane->blocks, manner);
+    xg_team_run(lane->team, manner->workers, run_worker, &belt);
 
     bool any = false;
     result->kernel = pipe->product->kernel ? pipe->product->kernel->name : NULL;
@@ -283,6 +200,10 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, en
     product.all_kinds = lane->wary > 0;
     if (status == XG_OK)
         status = xg_product_init(&product, splits);
+    struct xg_manner_direct direct = {false, false, false};
+    if (status == XG_OK)
+        direct = find_direct(lane->dev, call);
+    struct xg_manner manner = xg_manner_choose(call, &direct, lane->workers, XG_BELT_BLOCK_BYTES);
     struct xg_pipe pipe = {
         .dev = lane->dev,
         .call = call,
@@ -291,14 +212,15 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, en
         .streams = lane->streams,
         .events = lane->events,
         .base = lane->memory.ptr,
+        .load_bytes = manner.load_bytes,
+        .store_bytes = manner.store_bytes,
+        .block_bytes = XG_BELT_BLOCK_BYTES,
+        .direct = direct,
     };
-    choose_blocks(&pipe);
-    if (status == XG_OK) {
-        find_direct(&pipe);
+    if (status == XG_OK)
         status = xg_pipe_init(&pipe);
-    }
     if (status == XG_OK) {
-        status = run(lane, &pipe, cpu, result);
+        status = run(lane, &pipe, &manner, cpu, result);
         xg_pipe_fini(&pipe);
     } else if (status != XG_DECLINED) {
         cpu->whole(cpu->ctx);

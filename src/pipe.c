@@ -62,7 +62,7 @@ static struct xg_pipe_chunk whole_load(const struct xg_pipe *pipe, int64_t item)
     /* A panel that is alone in its rows goes up in one piece, the rows' padding included. */
     bool alone = !plan->resident || (depth_is_rows ? (b ? plan->nt : plan->mt) : plan->kt) == 1;
     chunk.staged_ld = alone ? chunk.device_ld : xg_round_up(chunk.width, 4);
-    chunk.direct = b ? pipe->direct_b : pipe->direct_a;
+    chunk.direct = b ? pipe->direct.b : pipe->direct.a;
     return chunk;
 }
 
@@ -79,7 +79,7 @@ static struct xg_pipe_chunk whole_tile(const struct xg_pipe *pipe, int64_t item)
         .device = tile_address(pipe, tile),
         .device_ld = tile->ld,
         .staged_ld = tile->ld,
-        .direct = pipe->direct_c,
+        .direct = pipe->direct.c,
         .done = pipe->done + pipe->done_of_tile[item],
     };
 }

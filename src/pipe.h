@@ -4,6 +4,7 @@
 #define XG_PIPE_H
 
 #include "dev.h"
+#include "manner.h"
 #include "plan.h"
 #include "product.h"
 #include "xg.h"
@@ -54,8 +55,7 @@ struct xg_pipe {
     CUdeviceptr base;               /* of the plan's memory */
     size_t load_bytes, store_bytes; /* of a chunk, about */
     size_t block_bytes;             /* of a chunk, at most */
-    bool direct_a, direct_b;        /* the operand is in page-locked memory */
-    bool direct_c;                  /* and C, which is not combined with what it holds */
+    struct xg_manner_direct direct; /* which are in page-locked memory */
     int64_t *done_of_tile;          /* where each tile's flags begin in done */
     unsigned char *done;            /* a flag a chunk of every tile */
 

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Chooses by the bytes that move, and which way. */
+#include "manner.h"
+
+#include <math.h>
+
+/* What moves, or what is staged of it. */
+struct traffic {
+    double up_bytes, down_bytes;
+};
+
+static struct traffic traffic_of(const struct xg_sgemm *call)
+{
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    return (struct traffic){k * (m + n) * sizeof(float), m * n * sizeof(float)};
+}
+
+static struct traffic staged_of(const struct xg_sgemm *call, const struct xg_manner_direct *direct)
+{
+    double m = direct->a ? 0 : (double)call->m, n = direct->b ? 0 : (double)call->n;
+    double down = direct->c ? 0 : traffic_of(call).down_bytes;
+    return (struct traffic){(double)call->k * (m + n) * sizeof(float), down};
+}
+
+/*
+ * Small products move in smaller chunks, so that their first copy starts and their last ends early.
+ * Down they are larger than up beside what there is to move: the link wants 2 MiB at a time, and
+ * what comes down waits for no kernel.
+ */
+static const double LOADS = 16, STORES = 8, CHUNK_BYTES_MIN = 1 << 20;
+
+static size_t chunk_bytes(double bytes, size_t most)
+{
+    return (size_t)fmin(fmax(bytes, CHUNK_BYTES_MIN), (double)most);
+}
+
+/*
+ * Copiers that saturate the link upwards and downwards. Further ones only disturb: they share the
+ * memory's bandwidth with the link. Where both directions move, and packed rows are streamed to
+ * memory, the less busy one gets COPIERS_BESIDE of its own (100000 x 64 x 64: 0.76 ms instead of
+ * 0.87); rows that stay in the caches leave room for all, and rows that are combined with what C
+ * holds take longer (2048^3: 1.21 ms with as few as without beta, 1.03 with these). For little
+ * fewer do: w workers take a time proportional to w to begin and bytes / w to copy, the sum of
+ * which is least at a w that grows with the root of the bytes, COPIERS_AT_MB for a megabyte; but
+ * COPIERS_FEW begin as one, where each has COPIER_BYTES to copy (256^3: 66 us instead of 80).
+ */
+static const double COPIERS_UP = 8, COPIERS_DOWN = 5, COPIERS_COMBINE = 8, COPIERS_BESIDE = 0.3;
+static const double COPIERS_AT_MB = 2, COPIERS_FEW = 6, COPIER_BYTES = 256 << 10;
+
+static double choose_copiers(const struct traffic *traffic, bool combines, bool caches)
+{
+    double up = traffic->up_bytes, down = traffic->down_bytes, most = fmax(up, down);
+    if (most == 0)
+        return 0;
+    double for_up = COPIERS_UP * up / most;
+    double for_down = (combines ? COPIERS_COMBINE : COPIERS_DOWN) * down / most;
+    double beside = (caches || combines ? 1 : COPIERS_BESIDE) * fmin(for_up, for_down);
+    double saturate = fmax(for_up, for_down) + beside;
+    double begin = fmax(COPIERS_FEW, COPIERS_AT_MB * sqrt((up + down) / 1e6));
+    return fmin(fmin(saturate, begin), ceil((up + down) / COPIER_BYTES));
+}
+
+/*
+ * Blocks ahead of the link: as many as keep it busy, because workers who run further ahead take its
+ * share of the memory's bandwidth. More where the rows wait in the caches meanwhile, which pays
+ * where C comes down beside (8192^3: 12.4 ms instead of 14.5) and not where the operands alone move
+ * (128 x 128 x 100000: 2.5 instead of 2.2).
+ */
+enum { AHEAD = 4, AHEAD_CACHED = 8 };
+static const double CACHED_DOWN_SHARE = 0.25, CACHED_UP_BYTES = 64e6;
+
+struct xg_manner xg_manner_choose(const struct xg_sgemm *call,
+                                  const struct xg_manner_direct *direct, int workers,
+                                  size_t block_bytes)
+{
+    struct traffic all = traffic_of(call), staged = staged_of(call, direct);
+    bool caches = staged.up_bytes >= CACHED_UP_BYTES &&
+                  staged.down_bytes >= CACHED_DOWN_SHARE * staged.up_bytes;
+    double copiers = choose_copiers(&staged, call->beta != 0, caches);
+    return (struct xg_manner){
+        .workers = (int)fmin(1 + copiers, workers),
+        .ahead = caches ? AHEAD_CACHED : AHEAD,
+        .caches = caches,
+        .load_bytes = chunk_bytes(all.up_bytes / LOADS, block_bytes),
+        .store_bytes = chunk_bytes(all.down_bytes / STORES, block_bytes),
+    };
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* How a product is staged: by how many threads, in what pieces, past the caches or into them. Pure.
+ */
+#ifndef XG_MANNER_H
+#define XG_MANNER_H
+
+#include "xg.h"
+
+struct xg_manner {
+    int workers;                    /* the pilot and those who copy */
+    int ahead;                      /* blocks that are being filled or on their way up, at most */
+    bool caches;                    /* blocks are packed into the caches once enough are ahead */
+    size_t load_bytes, store_bytes; /* of a chunk up and down, about */
+};
+
+/* Operands that are copied from and to where they lie, which takes no worker. */
+struct xg_manner_direct {
+    bool a, b, c;
+};
+
+/*
+ * For a product of m, n, k >= 1 whose panels move about once. workers: at most so many, >= 1.
+ * block_bytes: of a block, which no chunk exceeds. The figures are those of one host
+ * (bench/results), and HACKING.md says how they were found.
+ */
+struct xg_manner xg_manner_choose(const struct xg_sgemm *call,
+                                  const struct xg_manner_direct *direct, int workers,
+                                  size_t block_bytes);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* How products are staged: within the threads and blocks there are, and as was found to be best. */
+#include "xt.h"
+
+#include "manner.h"
+
+enum { THREADS = 13, BLOCK_BYTES = 4 << 20 };
+static const struct xg_manner_direct none;
+
+static struct xg_manner choose(int64_t m, int64_t n, int64_t k, float beta)
+{
+    struct xg_sgemm call = {.m = m, .n = n, .k = k, .alpha = 1, .beta = beta};
+    return xg_manner_choose(&call, &none, THREADS, BLOCK_BYTES);
+}
+
+static void test_bounds(void)
+{
+    static const int64_t extents[] = {1, 7, 64, 1000, 8192, 100000, (int64_t)1 << 40};
+    for (int i = 0; i < 343; i++)
+        for (int workers = 1; workers <= 64; workers *= 4)
+            for (int mask = 0; mask < 8; mask++) {
+                struct xg_sgemm call = {.m = extents[i % 7],
+                                        .n = extents[i / 7 % 7],
+                                        .k = extents[i / 49],
+                                        .beta = (float)(i % 2)};
+                struct xg_manner_direct direct = {mask & 1, mask & 2, mask & 4};
+                struct xg_manner manner = xg_manner_choose(&call, &direct, workers, BLOCK_BYTES);
+                XT_CHECK(manner.workers >= 1 && manner.workers <= workers, "%d", manner.workers);
+                XT_CHECK(manner.load_bytes >= 1 && manner.load_bytes <= BLOCK_BYTES);
+                XT_CHECK(manner.store_bytes >= 1 && manner.store_bytes <= BLOCK_BYTES);
+                XT_CHECK(manner.ahead >= 1);
+                /* What nobody copies needs no copier. */
+                XT_CHECK(mask != 7 || manner.workers == 1, "%d workers", manner.workers);
+            }
+}
+
+/* What the tables of HACKING.md say. */
+static void test_found(void)
+{
+    XT_CHECK(choose(256, 256, 256, 0).workers == 4, "%d", choose(256, 256, 256, 0).workers);
+    XT_CHECK(choose(100000, 64, 64, 0).workers == 10, "both ways, streamed: ten threads");
+    XT_CHECK(choose(64, 8192, 8192, 0).workers == 9, "up alone: eight and the pilot");
+    XT_CHECK(choose(8192, 4096, 64, 0).workers == 6, "down alone: five and the pilot");
+    XT_CHECK(choose(2048, 2048, 2048, 1).workers > choose(2048, 2048, 2048, 0).workers,
+             "C that is combined takes more");
+    XT_CHECK(choose(8192, 8192, 8192, 0).caches && !choose(2048, 2048, 2048, 0).caches);
+    XT_CHECK(!choose(64, 8192, 8192, 0).caches, "nothing comes down beside");
+    XT_CHECK(choose(512, 512, 512, 0).load_bytes < choose(8192, 8192, 8192, 0).load_bytes);
+}
+
+int main(void)
+{
+    test_bounds();
+    test_found();
+    return xt_done();
+}
