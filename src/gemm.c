@@ -100,9 +100,13 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_product *pro
 }
 
 /*
- * Operands that the caller has page-locked need no staging; but rows of no multiple of 4 elements
- * do, which kernels want padded with zeros, and a C that is combined with what it holds.
+ * Operands that the caller has page-locked need no staging. But rows of no multiple of 4 elements
+ * do, which kernels want padded with zeros; a C that is combined with what it holds; rows too far
+ * apart for the driver's copies; and short ones that do not follow each other, of which such copies
+ * move fewer a second.
  */
+enum { DIRECT_ROW_MIN = 256 };
+
 static struct xg_manner_direct find_direct(const struct xg_dev *dev, const struct xg_sgemm *call)
 {
     struct xg_manner_direct direct;
@@ -116,8 +120,11 @@ static struct xg_manner_direct find_direct(const struct xg_dev *dev, const struc
                     {call->b, b_rows, b_columns, call->ldb, &direct.b},
                     {call->c, call->m, call->n, call->ldc, &direct.c}};
     for (int i = 0; i < 3; i++) {
-        bool staged = i < 2 ? operands[i].columns % 4 : call->beta != 0;
-        int64_t elems = (operands[i].rows - 1) * operands[i].ld + operands[i].columns;
+        int64_t columns = operands[i].columns;
+        bool follow = operands[i].ld == columns && columns % 4 == 0;
+        bool staged = i < 2 ? columns % 4 : call->beta != 0;
+        staged |= operands[i].ld > XG_PLAN_PITCH_MAX || (columns < DIRECT_ROW_MIN && !follow);
+        int64_t elems = (operands[i].rows - 1) * operands[i].ld + columns;
         *operands[i].direct =
             !staged && xg_mem_pinned(dev, operands[i].matrix, (size_t)elems * sizeof(float));
     }

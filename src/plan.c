@@ -20,12 +20,6 @@ enum { SWEEP_TILES_MAX = 512 };
 /* Panels are not made smaller than this to fit, and rows are cut at multiples of that. */
 enum { PANEL_ELEMS_MIN = 16 * 1024, ROW_STEP = 128 };
 
-/*
- * Panels of a resident operand are copied with its leading dimension as pitch, of which the driver
- * takes no more than CU_DEVICE_ATTRIBUTE_MAX_PITCH: this on every device.
- */
-static const int64_t RESIDENT_LD_MAX = INT32_MAX / sizeof(float);
-
 /* Runs that a plan may have at most: its lists must stay small beside the operands. */
 static const double RUNS_MAX = 4 << 20;
 
@@ -122,7 +116,8 @@ static bool fit_resident(struct xg_plan *plan, const struct xg_sgemm *call, doub
     size_t tall = matrix_elems(rows, leading_dimension(plan->tn));
     size_t wide = matrix_elems(plan->tm, leading_dimension(columns));
     place(plan, call, call->m, call->n, call->k);
-    if (plan->lda > RESIDENT_LD_MAX || plan->ldb > RESIDENT_LD_MAX)
+    /* Its panels are copied with its leading dimension as pitch. */
+    if (plan->lda > XG_PLAN_PITCH_MAX || plan->ldb > XG_PLAN_PITCH_MAX)
         return false;
     plan->resident = true;
     plan->tile_elems = tall > wide ? tall : wide;

@@ -5,6 +5,10 @@
 
 #include "xg.h"
 
+/* Elements from one row to the next that a copy by rows takes at most: the driver has no larger
+ * CU_DEVICE_ATTRIBUTE_MAX_PITCH on any device. */
+static const int64_t XG_PLAN_PITCH_MAX = INT32_MAX / sizeof(float);
+
 /*
  * m is cut into mt rows of tiles of at most tm, n into nt columns of at most tn, k into kt slices
  * of at most tk. A *panel* is an operand's share in one of them: A(i,l) is (tm,tk), B(l,j) is

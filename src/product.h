@@ -45,7 +45,8 @@ bool xg_product_needed_all(const struct xg_product *product);
 
 /*
  * Whether the product (dev, call, plan, kernel_name and whole are set) should be computed from
- * pieces, given device_bytes for the plan and the pieces. If so *bytes is what both take. Pure.
+ * pieces, given device_bytes for the plan and the pieces. If so *bytes is what both take. Pure,
+ * but for the memo.
  */
 bool xg_product_splits(const struct xg_product *product, size_t device_bytes, size_t *bytes);
 

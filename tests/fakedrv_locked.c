@@ -23,6 +23,12 @@ static size_t elems_of(int64_t rows, int64_t columns, int64_t ld)
     return (size_t)((rows - 1) * ld + columns);
 }
 
+/* Rows that a copy moves well: long ones, or short ones that follow each other. */
+static bool copied_well(int64_t columns, int64_t ld)
+{
+    return columns >= 256 || (ld == columns && columns % 4 == 0);
+}
+
 static void check_copies(const void *matrix, bool locked, bool direct, const char *name)
 {
     long copies = locked ? fake.copies(matrix) : 0;
@@ -54,9 +60,12 @@ static void check(struct xg_lane *lane, const struct fx_shape *shape, int mask)
     XT_CHECK(xg_gemm_run(lane, call, XG_MATH_STRICT, NULL, &cpu, &result) == XG_OK);
     XT_CHECK(count.wholes == 0 && count.parts == 0, "the CPU computed");
     fx_product_check(&product, 1, "page-locked");
-    check_copies(product.a, mask & LOCKED_A, (mask & LOCKED_A) && a_columns % 4 == 0, "A");
-    check_copies(product.b, mask & LOCKED_B, (mask & LOCKED_B) && b_columns % 4 == 0, "B");
-    check_copies(call->c, mask & LOCKED_C, (mask & LOCKED_C) && call->beta == 0, "C");
+    bool a = a_columns % 4 == 0 && copied_well(a_columns, call->lda);
+    bool b = b_columns % 4 == 0 && copied_well(b_columns, call->ldb);
+    bool c = call->beta == 0 && copied_well(call->n, call->ldc);
+    check_copies(product.a, mask & LOCKED_A, (mask & LOCKED_A) && a, "A");
+    check_copies(product.b, mask & LOCKED_B, (mask & LOCKED_B) && b, "B");
+    check_copies(call->c, mask & LOCKED_C, (mask & LOCKED_C) && c, "C");
 
     float **operands[] = {&product.a, &product.b, &product.c_all};
     for (int i = 0; i < 3; i++)
@@ -68,7 +77,8 @@ static void check(struct xg_lane *lane, const struct fx_shape *shape, int mask)
     fx_product_destroy(&product);
 }
 
-static const int64_t sizes[][3] = {{1, 4, 8}, {64, 64, 64}, {130, 257, 90}, {300, 4, 1021}};
+static const int64_t sizes[][3] = {
+    {1, 4, 8}, {64, 64, 64}, {130, 257, 90}, {300, 4, 1021}, {260, 300, 256}};
 
 static void test_shapes(struct xg_lane *lane)
 {
@@ -82,6 +92,45 @@ static void test_shapes(struct xg_lane *lane)
                     shape.beta = -0.5f;
                     check(lane, &shape, mask);
                 }
+}
+
+/* Rows further apart than the driver's pitch are staged. There is one: two would be too large. */
+static void test_far_rows(struct xg_lane *lane)
+{
+    enum { EXTENT = 256 };
+    const int64_t far = INT64_C(1) << 29;
+    for (int mask = LOCKED_A; mask <= LOCKED_C; mask <<= 1) {
+        struct fx_shape shape = {mask == LOCKED_B ? EXTENT : 1,
+                                 EXTENT,
+                                 mask == LOCKED_B ? 1 : EXTENT,
+                                 false,
+                                 false,
+                                 1,
+                                 0,
+                                 0};
+        struct fx_product product = fx_product_create(&shape, 5);
+        struct xg_sgemm *call = &product.call;
+        struct fx_cpu_count count = {.call = call};
+        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_gemm_result result;
+        XT_CHECK(xg_dev_enter(dev) == XG_OK);
+        float **matrix = mask == LOCKED_A   ? &product.a
+                         : mask == LOCKED_B ? &product.b
+                                            : &product.c_all;
+        *matrix = lock(*matrix, mask == LOCKED_C ? product.c_elems : EXTENT);
+        call->a = product.a;
+        call->b = product.b;
+        call->c = product.c_all + FX_GUARD;
+        *(mask == LOCKED_A ? &call->lda : mask == LOCKED_B ? &call->ldb : &call->ldc) = far;
+        XT_CHECK(xg_gemm_run(lane, call, XG_MATH_STRICT, NULL, &cpu, &result) == XG_OK &&
+                     !count.wholes && !count.parts,
+                 "operand %d: the CPU computed", mask);
+        fx_product_check(&product, 1, "far rows");
+        dev->drv.cuMemFreeHost(*matrix);
+        *matrix = NULL;
+        xg_dev_leave(dev);
+        fx_product_destroy(&product);
+    }
 }
 
 /* Panels take turns in slots: each is copied from where it lies, as often as it is needed. */
@@ -141,6 +190,7 @@ int main(void)
     if (xt_failures)
         return xt_done();
     test_shapes(lane);
+    test_far_rows(lane);
     test_out_of_core();
     test_faults(lane);
     xg_lane_destroy(lane);

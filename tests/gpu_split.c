@@ -261,11 +261,11 @@ static void run_panels(int64_t m, int64_t n, int64_t k)
         PANEL_M,
         m - PANEL_M};
     struct xg_split_range top = {&operands[0], {device_a + skip, lda, true}, 0, PANEL_M};
-    struct xg_split_result c = {.c = device_c + skip, .ldc = ldc, .alpha = 1.0f};
+    struct xg_split_result result = {.c = device_c + skip, .ldc = ldc, .alpha = 1.0f};
     const struct xg_split_kinds all = {.all = true};
-    must(xg_split_product(&split, &top, &whole_b, &c, &all, stream), "top");
-    c.c += (size_t)(PANEL_M * ldc) * sizeof(float);
-    must(xg_split_product(&split, &rest, &whole_b, &c, &all, stream), "rest");
+    must(xg_split_product(&split, &top, &whole_b, &result, &all, stream), "top");
+    result.c += (size_t)(PANEL_M * ldc) * sizeof(float);
+    must(xg_split_product(&split, &rest, &whole_b, &result, &all, stream), "rest");
     copy(device_c, back, false, 2 * GUARD + m * ldc);
     double worst = judge(m, n, k, 1.0f, 0.0f, ldc, 0);
     XT_CHECK_LE(worst, 1.0, "panels: error %.3g of the bound", worst);
