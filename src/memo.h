@@ -8,7 +8,7 @@
 #include "xg.h"
 
 /* Answers for as many shapes; one that falls on another's place replaces it. */
-enum { XG_MEMO_ANSWERS = 64 };
+enum { XG_MEMO_ANSWERS = 256 };
 
 struct xg_memo_answer {
     struct xg_device_facts facts;
