@@ -142,11 +142,11 @@ static void run_worker(void *arg, int worker)
  */
 enum { WARY_PRODUCTS = 16 };
 
-static void learn_kinds(struct xg_lane *lane, const struct xg_product *product)
+static void learn_kinds(struct xg_lane *lane, const struct xg_pipe *pipe)
 {
-    if (product->split && xg_product_needed_all(product))
+    if (pipe->refused || xg_product_needed_all(pipe->product))
         lane->wary = WARY_PRODUCTS;
-    else if (product->split && lane->wary > 0)
+    else if (pipe->product->split && lane->wary > 0)
         lane->wary--;
 }
 
@@ -165,7 +165,7 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
     result->down_bytes = pipe->down_bytes;
     result->tiles_done = count_done(pipe, &any);
     if (pipe->status == XG_OK) {
-        learn_kinds(lane, pipe->product);
+        learn_kinds(lane, pipe);
         return XG_OK;
     }
     /* Copies may still be under way, from and to blocks that the next product would use. Where that

@@ -25,7 +25,8 @@ static const struct xg_kernel *ask(const struct xg_device_facts *facts, enum xg_
                                    double *cycles)
 {
     const struct xg_kernel *row = xg_select(facts, math, name, m, n, k);
-    *cycles = row ? xg_select_cycles(row, facts, m, n, k) : 0.0;
+    if (cycles)
+        *cycles = row ? xg_select_cycles(row, facts, m, n, k) : 0.0;
     return row;
 }
 
@@ -33,9 +34,6 @@ const struct xg_kernel *xg_memo_select(struct xg_memo *memo, const struct xg_dev
                                        enum xg_math math, const char *name, int64_t m, int64_t n,
                                        int64_t k, double *cycles)
 {
-    double unwanted;
-    if (!cycles)
-        cycles = &unwanted;
     if (!memo || name)
         return ask(facts, math, name, m, n, k, cycles);
     struct xg_memo_answer *answer = &memo->answers[place(math, facts->pieces, m, n, k)];
@@ -44,6 +42,7 @@ const struct xg_kernel *xg_memo_select(struct xg_memo *memo, const struct xg_dev
         *answer = (struct xg_memo_answer){.facts = *facts, .math = math, .m = m, .n = n, .k = k};
         answer->row = ask(facts, math, NULL, m, n, k, &answer->cycles);
     }
-    *cycles = answer->cycles;
+    if (cycles)
+        *cycles = answer->cycles;
     return answer->row;
 }

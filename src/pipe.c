@@ -284,62 +284,36 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
     return true;
 }
 
-/* Rows of a chunk as they lie on the host: in a block, or in the caller's matrix. */
-struct host_rows {
-    size_t pitch, width; /* in bytes */
-};
-
-static struct host_rows host_rows(const struct xg_pipe_chunk *chunk)
+/*
+ * Enqueues the copy of a chunk's rows, up or down. On the host they lie in a block, or, where the
+ * chunk is direct, in the caller's matrix.
+ */
+static enum xg_status copy_rows(const struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk,
+                                float *staged, bool up)
 {
-    int64_t ld = chunk->direct ? chunk->host_ld : chunk->staged_ld;
+    const struct xg_drv *drv = &pipe->dev->drv;
+    CUstream stream = pipe->streams[up ? XG_PIPE_UP : XG_PIPE_DOWN];
+    void *host = chunk->direct ? chunk->host : staged;
+    int64_t host_ld = chunk->direct ? chunk->host_ld : chunk->staged_ld;
     int64_t width = chunk->direct ? chunk->width : chunk->staged_ld;
-    return (struct host_rows){(size_t)ld * sizeof(float), (size_t)width * sizeof(float)};
-}
-
-static enum xg_status copy_up(const struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk,
-                              const float *from)
-{
-    const struct xg_drv *drv = &pipe->dev->drv;
-    CUstream up = pipe->streams[XG_PIPE_UP];
-    struct host_rows rows = host_rows(chunk);
-    size_t pitch = (size_t)chunk->device_ld * sizeof(float);
-    if (rows.pitch == pitch && rows.width == pitch)
-        return XG_DRV(drv, cuMemcpyHtoDAsync, chunk->device, from, rows.width * (size_t)chunk->rows,
-                      up);
+    size_t host_pitch = (size_t)host_ld * sizeof(float), bytes = (size_t)width * sizeof(float);
+    size_t pitch = (size_t)chunk->device_ld * sizeof(float), rows = (size_t)chunk->rows;
+    if (host_pitch == pitch && bytes == pitch)
+        return up ? XG_DRV(drv, cuMemcpyHtoDAsync, chunk->device, host, bytes * rows, stream)
+                  : XG_DRV(drv, cuMemcpyDtoHAsync, host, chunk->device, bytes * rows, stream);
     CUDA_MEMCPY2D copy = {
-        .srcMemoryType = CU_MEMORYTYPE_HOST,
-        .srcHost = from,
-        .srcPitch = rows.pitch,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-        .dstDevice = chunk->device,
-        .dstPitch = pitch,
-        .WidthInBytes = rows.width,
-        .Height = (size_t)chunk->rows,
+        .srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+        .srcHost = up ? host : NULL,
+        .srcDevice = up ? 0 : chunk->device,
+        .srcPitch = up ? host_pitch : pitch,
+        .dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+        .dstHost = up ? NULL : host,
+        .dstDevice = up ? chunk->device : 0,
+        .dstPitch = up ? pitch : host_pitch,
+        .WidthInBytes = bytes,
+        .Height = rows,
     };
-    return XG_DRV(drv, cuMemcpy2DAsync, &copy, up);
-}
-
-static enum xg_status copy_down(const struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk,
-                                float *to)
-{
-    const struct xg_drv *drv = &pipe->dev->drv;
-    CUstream down = pipe->streams[XG_PIPE_DOWN];
-    struct host_rows rows = host_rows(chunk);
-    size_t pitch = (size_t)chunk->device_ld * sizeof(float);
-    if (rows.pitch == pitch && rows.width == pitch)
-        return XG_DRV(drv, cuMemcpyDtoHAsync, to, chunk->device, rows.width * (size_t)chunk->rows,
-                      down);
-    CUDA_MEMCPY2D copy = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
-        .srcDevice = chunk->device,
-        .srcPitch = pitch,
-        .dstMemoryType = CU_MEMORYTYPE_HOST,
-        .dstHost = to,
-        .dstPitch = rows.pitch,
-        .WidthInBytes = rows.width,
-        .Height = (size_t)chunk->rows,
-    };
-    return XG_DRV(drv, cuMemcpy2DAsync, &copy, down);
+    return XG_DRV(drv, cuMemcpy2DAsync, &copy, stream);
 }
 
 /*
@@ -367,12 +341,12 @@ static enum xg_status mark_ready(struct xg_pipe *pipe, CUevent copied)
     return status;
 }
 
-void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, const float *staged,
+void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, float *staged,
                   CUevent copied)
 {
     if (pipe->status != XG_OK)
         return;
-    enum xg_status status = copy_up(pipe, chunk, chunk->direct ? chunk->host : staged);
+    enum xg_status status = copy_rows(pipe, chunk, staged, true);
     if (status == XG_OK)
         status = XG_DRV(&pipe->dev->drv, cuEventRecord, copied, pipe->streams[XG_PIPE_UP]);
     pipe->up_bytes += chunk_bytes(chunk);
@@ -393,7 +367,7 @@ static enum xg_status enqueue_store(struct xg_pipe *pipe, const struct xg_pipe_c
     if (first)
         status = XG_DRV(drv, cuStreamWaitEvent, down, events->ready, 0);
     if (status == XG_OK)
-        status = copy_down(pipe, chunk, chunk->direct ? chunk->host : staged);
+        status = copy_rows(pipe, chunk, staged, false);
     if (status == XG_OK)
         status = XG_DRV(drv, cuEventRecord, copied, down);
     bool awaited =

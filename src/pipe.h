@@ -91,7 +91,7 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk);
 
 /* Enqueues the copy of a chunk, staged (rows, staged_ld) unless it is direct, and records `copied`
  * behind it; launches what becomes possible. */
-void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, const float *staged,
+void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, float *staged,
                   CUevent copied);
 
 /* Enqueues the copy of the next finished rows to a staging buffer, or into C where the chunk is

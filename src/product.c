@@ -113,10 +113,7 @@ bool xg_product_refused(const struct xg_product *product, int64_t tile)
 
 bool xg_product_needed_all(const struct xg_product *product)
 {
-    bool any = refusal(product, XG_PRODUCT_REFUSED_ANY);
-    for (int64_t tile = 0; tile < product->plan->tile_count && !any; tile++)
-        any = xg_product_refused(product, tile);
-    return any;
+    return refusal(product, XG_PRODUCT_REFUSED_ANY);
 }
 
 void xg_product_fini(struct xg_product *product)

@@ -40,7 +40,7 @@ enum {
 /* Whether a run of the tile was left undone. When the tile is in host memory this is known. */
 bool xg_product_refused(const struct xg_product *product, int64_t tile);
 
-/* Whether any run needed more than FP16's pieces. Known when all tiles are in host memory. */
+/* Whether a run with all kinds needed them. Known when all tiles are in host memory. */
 bool xg_product_needed_all(const struct xg_product *product);
 
 /*
