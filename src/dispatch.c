@@ -30,6 +30,12 @@ static struct {
 /* Products below are not ours; negative: not known yet. */
 static _Atomic double floor_mnk = -1;
 
+/* Shapes may be kept on the CPU: not in a phase on the GPU, where each would wake threads. */
+static _Atomic bool keeps;
+
+/* OpenBLAS's threads spin for 2^28 clock ticks, measured 134 ms. */
+#define SPIN_S 0.134
+
 static pthread_once_t learnt_once = PTHREAD_ONCE_INIT;
 
 /* fork() while another thread holds the lock would leave it locked in the child for ever. */
@@ -67,8 +73,10 @@ static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
         xg_calibration_load(&machine, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
     lock_learnt();
     machine.memo = &learnt.memo;
-    if (!learnt.opened)
+    if (!learnt.opened) {
         learnt.policy.machine = machine;
+        xg_phase_init(&learnt.policy.phase, SPIN_S);
+    }
     atomic_store_explicit(&learnt.opened, true, memory_order_release);
     unlock_learnt();
 }
@@ -138,7 +146,7 @@ bool xg_dispatch_wants(int64_t m, int64_t n, int64_t k)
     }
     if ((double)m * (double)n * (double)k < floor)
         return false;
-    return floor == 0 || !is_kept(m, n, k);
+    return floor == 0 || !atomic_load_explicit(&keeps, memory_order_relaxed) || !is_kept(m, n, k);
 }
 
 const char *xg_dispatch_cpu_blas(void)
@@ -157,7 +165,7 @@ static void run_cpu(const struct xg_sgemm *call, const struct xg_conf *conf,
     double end = xg_clock_s();
     record->place = XG_PLACE_CPU;
     lock_learnt();
-    xg_policy_observe_cpu(&learnt.policy, call, decision, end - begin, end);
+    xg_policy_observe(&learnt.policy, conf, XG_SIDE_CPU, call, decision, end - begin, end);
     set_floor_locked(conf);
     bool quiet = atomic_load_explicit(&floor_mnk, memory_order_relaxed) > 0;
     unlock_learnt();
@@ -171,13 +179,11 @@ static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
                     struct xg_call_record *record)
 {
     struct xg_gemm_result result;
-    /* A lane that comes free later than the CPU would be done is not worth waiting for. */
     struct xg_patience patience = {.takes_s = decision->gpu_s,
-                                   .waits_s = decision->wait ? HUGE_VAL
-                                                             : decision->cpu_s - decision->gpu_s};
+                                   .waits_s = decision->wait ? HUGE_VAL : decision->waits_s};
     double begin = xg_clock_s();
     enum xg_status status = xg_engine_gemm(call, conf, cpu, &patience, &result);
-    double seconds = xg_clock_s() - begin - result.waited_s;
+    double end = xg_clock_s();
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;
     record->down_bytes = result.down_bytes;
@@ -195,7 +201,8 @@ static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
     }
     record->place = XG_PLACE_GPU;
     lock_learnt();
-    xg_policy_observe_gpu(&learnt.policy, conf, call, decision, seconds);
+    xg_policy_observe(&learnt.policy, conf, XG_SIDE_GPU, call, decision,
+                      end - begin - result.waited_s, end);
     unlock_learnt();
     return true;
 }
@@ -276,10 +283,12 @@ static void decide(const struct xg_sgemm *call, const struct xg_conf *conf,
     lock_learnt();
     if (state == XG_ENGINE_READY && !learnt.device_known)
         take_device_locked(conf);
-    if (kept_ran && begin + XG_MACHINE_SPIN_S > learnt.policy.spin_until_s)
-        learnt.policy.spin_until_s = begin + XG_MACHINE_SPIN_S;
+    if (kept_ran)
+        xg_policy_observe_kept(&learnt.policy, begin);
     kept_ran = false;
-    xg_policy_decide(&learnt.policy, conf, state, call, begin, decision);
+    struct xg_situation now = {.now_s = begin, .state = state};
+    xg_policy_decide(&learnt.policy, conf, call, &now, decision);
+    atomic_store_explicit(&keeps, learnt.policy.phase.side == XG_SIDE_CPU, memory_order_relaxed);
     unlock_learnt();
 }
 

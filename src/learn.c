@@ -20,7 +20,7 @@
 #define SURPRISE 0.693f   /* log 2 */
 #define RATIO_MAX 6.908f  /* log 1000: beyond it the clock was wrong, or the process asleep */
 #define VOTE_CHANGE 0.01f /* less is not worth counting the votes again */
-#define TRIAL_SHARE 0.1
+#define TRIAL_SHARE 0.02
 
 enum { PRIOR_VOTES = 2, TURNS_MAX = 20 };
 
@@ -64,15 +64,22 @@ static size_t set_of(uint32_t key)
     return (key * 0x9e3779b1u >> 16) % XG_LEARN_SETS;
 }
 
+/* Where the shape is in its set; -1: it is not known. */
+static int way_of(const struct xg_learn_shape *set, uint32_t key)
+{
+    for (int way = 0; way < XG_LEARN_WAYS; way++)
+        if (set[way].key == key)
+            return way;
+    return -1;
+}
+
 static const struct xg_learn_shape *find_shape(const struct xg_learn *learn,
                                                const struct xg_sgemm *call)
 {
     uint32_t key = key_of(call);
     const struct xg_learn_shape *set = learn->shapes[set_of(key)];
-    for (int way = 0; way < XG_LEARN_WAYS; way++)
-        if (set[way].key == key)
-            return &set[way];
-    return NULL;
+    int way = way_of(set, key);
+    return way < 0 ? NULL : &set[way];
 }
 
 /* The shape's place; a new one comes first in its set, and the last that was new leaves. */
@@ -81,9 +88,9 @@ static struct xg_learn_shape *take_shape(struct xg_learn *learn, enum xg_side si
 {
     uint32_t key = key_of(call);
     struct xg_learn_shape *set = learn->shapes[set_of(key)];
-    for (int way = 0; way < XG_LEARN_WAYS; way++)
-        if (set[way].key == key)
-            return &set[way];
+    int way = way_of(set, key);
+    if (way >= 0)
+        return &set[way];
     memmove(set + 1, set, (XG_LEARN_WAYS - 1) * sizeof *set);
     set[0] = (struct xg_learn_shape){.key = key, .last = side};
     return set;
@@ -94,13 +101,13 @@ static float blend(const struct xg_correction *correction, float above)
     return (correction->weight * correction->log_ratio + above) / (correction->weight + 1.0f);
 }
 
-double xg_learn_scale(const struct xg_learn *learn, int time, const struct xg_sgemm *call)
+double xg_learn_scale(const struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call)
 {
     const struct xg_learn_shape *shape = find_shape(learn, call);
     int class = class_of(call);
-    float ratio = blend(&learn->classes[time][class], learn->common[time][class / XG_LEARN_KINDS]);
+    float ratio = blend(&learn->classes[side][class], learn->common[side][class / XG_LEARN_KINDS]);
     if (shape)
-        ratio = blend(&shape->times[time], ratio);
+        ratio = blend(&shape->times[side], ratio);
     return exp((double)ratio);
 }
 
@@ -136,54 +143,62 @@ static float common_of(const struct xg_correction *classes, int flops, float sma
     return 0.5f * (votes[(count - 1) / 2] + votes[count / 2]);
 }
 
-/* The shape ran on that side, which earns a trial of the other one, or was one. */
-static void account(struct xg_learn_shape *shape, enum xg_side side, double seconds)
+void xg_learn_account(struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call,
+                      double seconds)
 {
+    struct xg_learn_shape *shape = take_shape(learn, side, call);
     double rarer = 1.0 + 0.5 * shape->turns;
-    if (shape->last == side) {
+    if (shape->last == side)
         shape->credit_s += TRIAL_SHARE * seconds / (rarer * rarer);
-    } else {
-        shape->credit_s = 0.0;
+    else
         shape->turns += shape->turns < TURNS_MAX;
-    }
     shape->last = side;
 }
 
-void xg_learn_observe(struct xg_learn *learn, int time, const struct xg_sgemm *call,
+void xg_learn_observe(struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call,
                       double predicted_s, double seconds)
 {
     if (!(seconds > 0.0) || !isfinite(seconds) || !(predicted_s > 0.0))
         return;
-    if (!learn->begun[time]) {
-        learn->begun[time] = true;
+    if (!learn->begun[side]) {
+        learn->begun[side] = true;
         return;
     }
-    enum xg_side side = time == XG_SIDE_CPU ? XG_SIDE_CPU : XG_SIDE_GPU;
     float log_ratio = fmaxf(fminf((float)log(seconds / predicted_s), RATIO_MAX), -RATIO_MAX);
     int class = class_of(call), flops = class / XG_LEARN_KINDS;
-    float *common = learn->common[time];
-    struct xg_correction *classes = learn->classes[time];
+    float *common = learn->common[side];
+    struct xg_correction *classes = learn->classes[side];
     struct xg_learn_shape *shape = take_shape(learn, side, call);
-    xg_correction_add(&shape->times[time], blend(&classes[class], common[flops]), log_ratio);
+    xg_correction_add(&shape->times[side], blend(&classes[class], common[flops]), log_ratio);
     struct xg_correction before = classes[class];
     xg_correction_add(&classes[class], common[flops], log_ratio);
     bool moved =
         before.weight == 0.0f || fabsf(classes[class].log_ratio - before.log_ratio) > VOTE_CHANGE;
     for (int f = 0; f < XG_LEARN_FLOPS && moved; f++)
         common[f] = common_of(classes, f, f > 0 ? common[f - 1] : 0.0f);
-    account(shape, side, seconds);
 }
 
-bool xg_learn_dares(const struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call,
+bool xg_learn_dares(struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call,
                     double extra_s)
 {
-    const struct xg_learn_shape *shape = find_shape(learn, call);
-    return shape && shape->last != side && shape->credit_s >= extra_s;
+    uint32_t key = key_of(call);
+    struct xg_learn_shape *set = learn->shapes[set_of(key)];
+    int way = way_of(set, key);
+    if (way < 0 || set[way].last == side || set[way].credit_s < extra_s)
+        return false;
+    set[way].credit_s = 0.0;
+    return true;
 }
 
-double xg_learn_weight(const struct xg_learn *learn, int time, const struct xg_sgemm *call)
+bool xg_learn_knows(const struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call)
 {
     const struct xg_learn_shape *shape = find_shape(learn, call);
-    return (double)(shape ? shape->times[time].weight
-                          : learn->classes[time][class_of(call)].weight);
+    return shape && shape->times[side].weight > 0.0f;
+}
+
+double xg_learn_weight(const struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call)
+{
+    const struct xg_learn_shape *shape = find_shape(learn, call);
+    return (double)(shape ? shape->times[side].weight
+                          : learn->classes[side][class_of(call)].weight);
 }

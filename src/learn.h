@@ -7,9 +7,6 @@
 
 enum xg_side { XG_SIDE_CPU, XG_SIDE_GPU, XG_SIDE_COUNT };
 
-/* What is learnt: the two sides, and the GPU while the CPU library's threads spin (machine.h). */
-enum { XG_LEARN_DISTURBED = XG_SIDE_COUNT, XG_LEARN_TIMES };
-
 /* The logarithm of observed over predicted, and how many observations it stands for. */
 struct xg_correction {
     float log_ratio, weight;
@@ -35,7 +32,7 @@ struct xg_learn_shape {
     enum xg_side last; /* ran there */
     int turns;         /* how often it went from side to side */
     double credit_s;   /* what trying the other side may cost */
-    struct xg_correction times[XG_LEARN_TIMES];
+    struct xg_correction times[XG_SIDE_COUNT];
 };
 
 /*
@@ -44,35 +41,43 @@ struct xg_learn_shape {
  * goes badly says nothing about the others. All zeros: nothing observed, predictions stand.
  */
 struct xg_learn {
-    float common[XG_LEARN_TIMES][XG_LEARN_FLOPS];
-    struct xg_correction classes[XG_LEARN_TIMES][XG_LEARN_CLASSES]; /* by FLOPs first */
+    float common[XG_SIDE_COUNT][XG_LEARN_FLOPS];
+    struct xg_correction classes[XG_SIDE_COUNT][XG_LEARN_CLASSES]; /* by FLOPs first */
     struct xg_learn_shape shapes[XG_LEARN_SETS][XG_LEARN_WAYS];
-    bool begun[XG_LEARN_TIMES];
+    bool begun[XG_SIDE_COUNT];
 };
 
 /* Which shapes are one, to the learner: 24 bits, never 0. m, n, k >= 1. */
 uint32_t xg_learn_key(int64_t m, int64_t n, int64_t k);
 
-/* What to multiply a prediction by. time: a side, or XG_LEARN_DISTURBED, here and below. call: m,
- * n, k >= 1. */
-double xg_learn_scale(const struct xg_learn *learn, int time, const struct xg_sgemm *call);
+/* What to multiply a prediction by. call: m, n, k >= 1, here and below. */
+double xg_learn_scale(const struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call);
 
 /*
- * *call took `seconds`, where predicted_s (not scaled for that time) was expected. The first
- * observation of each is ignored: it pays for threads, kernels and
- * memory. So is nonsense. Not from two threads at once: the caller locks.
+ * *call took `seconds`, where predicted_s (not scaled) was expected. The first observation of each
+ * side is ignored: it pays for threads, kernels and memory. So is nonsense. Not from two threads at
+ * once: the caller locks.
  */
-void xg_learn_observe(struct xg_learn *learn, int time, const struct xg_sgemm *call,
+void xg_learn_observe(struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call,
                       double predicted_s, double seconds);
 
+/* The shape ran on that side for so long, which earns a trial of the other one, or was one. */
+void xg_learn_account(struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call,
+                      double seconds);
+
 /*
- * True when the shape has run on the other side often enough to risk extra_s on this one, which
- * might be better than is thought. A small share of the time is spent so, less with every answer.
+ * True when the shape has run on the other side for long enough to risk extra_s on this one, which
+ * might be better than is thought; what it has saved for that is then spent. At most a fiftieth of
+ * the time goes there, less with every answer.
  */
-bool xg_learn_dares(const struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call,
+bool xg_learn_dares(struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call,
                     double extra_s);
 
+/* True when the shape itself was observed there: otherwise others of its kind speak for it. */
+bool xg_learn_knows(const struct xg_learn *learn, enum xg_side side, const struct xg_sgemm *call);
+
 /* Observations of the shape, or where it is new those of its class, that count; at most 5. */
-double xg_learn_weight(const struct xg_learn *learn, int time, const struct xg_sgemm *call);
+double xg_learn_weight(const struct xg_learn *learn, enum xg_side side,
+                       const struct xg_sgemm *call);
 
 #endif

@@ -19,7 +19,8 @@ struct xg_machine {
     double gpu_clock_hz; /* turns selection's cycles into time */
     double gpu_call_s;   /* driver calls, waking the staging team, waiting for the end */
     double gpu_fill_s;   /* below this much of the longest stage, no stage hides another */
-    double gpu_start_s;  /* driver, context, memory: paid once */
+    double gpu_start_s;  /* driver, context, memory: until the first product can run there */
+    double gpu_price_s;  /* what a start costs the program, which goes on meanwhile */
     struct xg_device_facts device;
     struct xg_memo *memo; /* for selection, or NULL; whoever sets it looks after its threads */
     int cpu_threads;      /* that the CPU library uses */
@@ -53,22 +54,6 @@ void xg_machine_set_device(struct xg_machine *machine, const struct xg_machine_d
  * predicted, takes as long as a call of the GPU that moves nothing.
  */
 double xg_machine_even_mnk(const struct xg_machine *machine, double scale);
-
-/*
- * The threads of a CPU library spin for a while after a product, OpenBLAS's for 2^28 clock ticks,
- * and take the cores that staging needs.
- */
-#define XG_MACHINE_SPIN_S 0.15
-
-/* True when the product, on the CPU, wakes threads that spin afterwards. */
-bool xg_machine_wakes_threads(const struct xg_machine *machine, const struct xg_sgemm *call);
-
-/* The GPU's time meanwhile, over that when nobody spins, which is gpu_s. */
-double xg_machine_spin_ratio(const struct xg_sgemm *call, double gpu_s);
-
-/* What such a product costs calls like it that follow on the GPU until the threads sleep; or 0. */
-double xg_machine_spin_loss(const struct xg_machine *machine, const struct xg_sgemm *call,
-                            double gpu_s);
 
 /* Predicted seconds; finite and positive for every shape with m, n, k >= 1. */
 double xg_machine_cpu_seconds(const struct xg_machine *machine, const struct xg_sgemm *call);

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The decision: two corrected predictions, the engine's state, and what start-up has earned. */
+/* The decision: two corrected predictions, the phase, the engine's state, what start-up earned. */
 #include "policy.h"
 
 #include <math.h>
 
 /*
- * A product moves to the GPU when it is predicted to take less than this fraction of its time on
- * the CPU: staging takes memory bandwidth from the rest of the process.
+ * A product that wakes no threads moves to the GPU when it is predicted to take less than this
+ * fraction of its time on the CPU: staging takes memory bandwidth from the rest of the process.
  */
 #define GPU_FRACTION 0.92
-
-/*
- * Nor does it need to be that good before the GPU's time for the shape is known: to try the GPU
- * costs one call, but to try the CPU wakes threads that spin for many.
- */
-#define UNKNOWN_FRACTION 1.2
-#define UNKNOWN_WEIGHT 1.0
 
 /*
  * Products below 64^3 are over in OpenBLAS (4 us) before a GPU call (55 us) has begun; a plain loop
@@ -35,20 +28,17 @@
 #define SETTLED_RATIO 3.0
 #define SETTLED_S 1e-3
 
-/*
- * GPU time among spinning threads that is more than one product's threads explain. Then products
- * flee to the CPU; they try the GPU again after a few seconds there, for as long.
- */
-#define AWAKE_S XG_MACHINE_SPIN_S
-#define FLED_MEMORY_S 4.0
-#define QUIET_MEMORY_S 0.5
-#define HORIZON_S 1.0
-
 /* The CPU's first call after a while takes up to so much longer, for its threads sleep. */
 #define WAKE_S 0.3e-3
 
-/* A time below this fraction of what is expected undisturbed was no disturbed one. */
-#define WRONG_FRACTION 0.8
+/*
+ * The model's guess of the CPU errs by as much, and to try the CPU wakes threads, where to try the
+ * GPU costs a call: a shape that the CPU has not computed yet must promise so much more there.
+ */
+#define GUESS_FACTOR 1.1
+
+/* The GPU at its best may take this much of what it is thought to: worth a trial (phase.h). */
+#define BEST_FRACTION 0.75
 
 static double mnk(const struct xg_sgemm *call)
 {
@@ -66,85 +56,95 @@ static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
     decision->gpu_s *= xg_learn_scale(&policy->learn, XG_SIDE_GPU, call);
 }
 
-/* gpu_s: what the product takes when nobody disturbs it, here and below. */
-static double disturbed_ratio(const struct xg_policy *policy, const struct xg_sgemm *call,
-                              double gpu_s)
-{
-    return fmax(1.0, xg_machine_spin_ratio(call, gpu_s) *
-                         xg_learn_scale(&policy->learn, XG_LEARN_DISTURBED, call));
-}
-
-/*
- * What the GPU takes in this program. While the CPU library's threads spin it is slower, but each
- * product that goes there helps them to fall asleep, and one that flees to the CPU keeps them
- * awake: so what counts is whether something else keeps them awake, and if not, their share in the
- * near future of nothing but this product.
- */
-static double gpu_in_program_s(const struct xg_policy *policy, const struct xg_sgemm *call,
-                               const struct xg_decision *decision)
-{
-    double share = 0.0;
-    if (decision->disturbed)
-        share = fmax(policy->kept_awake, XG_MACHINE_SPIN_S / HORIZON_S);
-    return decision->gpu_s * (1.0 + share * (disturbed_ratio(policy, call, decision->gpu_s) - 1.0));
-}
-
 static void decide_place(struct xg_decision *decision, enum xg_place place, enum xg_reason reason)
 {
     decision->place = place;
     decision->reason = reason;
 }
 
-/* The CPU would finish first: this time too, or is it time to see whether the GPU really is slower?
- */
-static void decide_cpu(const struct xg_policy *policy, const struct xg_conf *conf,
-                       enum xg_engine_state state, const struct xg_sgemm *call,
-                       struct xg_decision *decision)
+/* Stays on the CPU: are the next calls worth a question? */
+static bool is_settled(const struct xg_policy *policy, const struct xg_conf *conf, bool ready,
+                       const struct xg_sgemm *call, const struct xg_decision *decision)
 {
     const struct xg_learn *learn = &policy->learn;
-    double ratio = decision->disturbed ? disturbed_ratio(policy, call, decision->gpu_s) : 1.0;
-    bool asks = state == XG_ENGINE_READY && !conf->reproducible &&
-                xg_learn_dares(learn, XG_SIDE_GPU, call, ratio * decision->gpu_s - decision->cpu_s);
-
-    decide_place(decision, asks ? XG_PLACE_GPU : XG_PLACE_CPU, XG_REASON_MODEL);
-    decision->settled =
-        !asks && !conf->reproducible && decision->cpu_s < SETTLED_S &&
-        decision->gpu_s >= GPU_FRACTION * decision->cpu_s &&
-        xg_learn_weight(learn, XG_SIDE_CPU, call) >= SETTLED_WEIGHT &&
-        (state != XG_ENGINE_READY || decision->gpu_s > SETTLED_RATIO * decision->cpu_s ||
-         xg_learn_weight(learn, XG_SIDE_GPU, call) >= SETTLED_WEIGHT);
+    return !conf->reproducible && decision->cpu_s < SETTLED_S &&
+           decision->gpu_s >= GPU_FRACTION * decision->cpu_s &&
+           !(decision->wakes && policy->phase.side == XG_SIDE_GPU) &&
+           xg_learn_weight(learn, XG_SIDE_CPU, call) >= SETTLED_WEIGHT &&
+           (!ready || decision->gpu_s > SETTLED_RATIO * decision->cpu_s ||
+            xg_learn_weight(learn, XG_SIDE_GPU, call) >= SETTLED_WEIGHT);
 }
 
-/* What a trial of the CPU costs besides its own time: nothing where its threads spin already. */
-static double spin_loss(const struct xg_policy *policy, const struct xg_sgemm *call, double gpu_s,
-                        double now_s)
+/* What the CPU takes, to a phase. */
+static double cpu_in_phase_s(const struct xg_policy *policy, const struct xg_sgemm *call,
+                             const struct xg_decision *decision)
 {
-    double spinning = fmax(0.0, policy->spin_until_s - now_s) / XG_MACHINE_SPIN_S;
-    return xg_machine_spin_loss(&policy->machine, call, gpu_s) * fmax(0.0, 1.0 - spinning);
+    bool known = xg_learn_knows(&policy->learn, XG_SIDE_CPU, call);
+    return (known ? 1.0 : GUESS_FACTOR) * decision->cpu_s;
 }
 
-/* The GPU would finish first: does it, now? */
-static void decide_gpu(const struct xg_policy *policy, const struct xg_conf *conf,
-                       enum xg_engine_state state, const struct xg_sgemm *call, double now_s,
-                       struct xg_decision *decision)
+/* It wakes threads: where does the phase run, and is the other side worth a look? */
+static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_sgemm *call,
+                                    double now_s, const struct xg_decision *decision)
+{
+    struct xg_phase *phase = &policy->phase;
+    double cpu_s = cpu_in_phase_s(policy, call, decision);
+    if (xg_phase_choose(phase, now_s, cpu_s, decision->gpu_s) == XG_SIDE_CPU)
+        return XG_SIDE_CPU;
+    double more_s = cpu_s + xg_phase_wake_s(phase) - decision->gpu_s;
+    return more_s < 0.0 || xg_learn_dares(&policy->learn, XG_SIDE_CPU, call, more_s) ? XG_SIDE_CPU
+                                                                                     : XG_SIDE_GPU;
+}
+
+/* It wakes none: where does it finish first, now? */
+static enum xg_side choose_alone(struct xg_policy *policy, const struct xg_sgemm *call,
+                                 double now_s, const struct xg_decision *decision)
+{
+    double saved_s = GPU_FRACTION * decision->cpu_s - decision->gpu_s;
+    bool gpu = saved_s > xg_phase_spins_s(&policy->phase, now_s) * policy->phase.share;
+    double more_s = fabs(decision->cpu_s - decision->gpu_s);
+    bool tries = xg_learn_dares(&policy->learn, gpu ? XG_SIDE_CPU : XG_SIDE_GPU, call, more_s);
+    return gpu != tries ? XG_SIDE_GPU : XG_SIDE_CPU;
+}
+
+static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
+                         const struct xg_sgemm *call, double now_s, struct xg_decision *decision)
+{
+    enum xg_side side;
+    if (conf->reproducible)
+        side = decision->gpu_s < GPU_FRACTION * decision->cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU;
+    else if (decision->wakes)
+        side = choose_in_phase(policy, call, now_s, decision);
+    else
+        side = choose_alone(policy, call, now_s, decision);
+    decide_place(decision, side == XG_SIDE_GPU ? XG_PLACE_GPU : XG_PLACE_CPU, XG_REASON_MODEL);
+    decision->wait = conf->reproducible && side == XG_SIDE_GPU;
+    decision->waits_s = decision->cpu_s - decision->gpu_s;
+    if (decision->wakes)
+        decision->waits_s += xg_phase_wake_s(&policy->phase);
+    if (side == XG_SIDE_CPU)
+        decision->settled = is_settled(policy, conf, true, call, decision);
+}
+
+/* Not started yet, or starting: would the GPU finish first, and has that earned a start? */
+static void decide_before(const struct xg_policy *policy, const struct xg_conf *conf,
+                          enum xg_engine_state state, const struct xg_sgemm *call,
+                          struct xg_decision *decision)
 {
     double saving_s = decision->cpu_s - decision->gpu_s;
-    double start_s = policy->machine.gpu_start_s;
+    double price_s = policy->machine.gpu_price_s;
 
-    if (state == XG_ENGINE_READY) {
-        bool asks = !conf->reproducible &&
-                    xg_learn_dares(&policy->learn, XG_SIDE_CPU, call,
-                                   saving_s + spin_loss(policy, call, decision->gpu_s, now_s));
-        decide_place(decision, asks ? XG_PLACE_CPU : XG_PLACE_GPU, XG_REASON_MODEL);
-        decision->wait = conf->reproducible;
-    } else if (conf->reproducible || saving_s > start_s) {
+    if (decision->gpu_s >= GPU_FRACTION * decision->cpu_s) {
+        decide_place(decision, XG_PLACE_CPU, XG_REASON_MODEL);
+        decision->settled = is_settled(policy, conf, false, call, decision);
+    } else if (conf->reproducible || saving_s > policy->machine.gpu_start_s + price_s) {
         decide_place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
         decision->start = state == XG_ENGINE_COLD;
         decision->wait = true;
     } else if (state == XG_ENGINE_STARTING) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_STARTING);
     } else {
-        decision->start = policy->earned_s + saving_s > start_s;
+        decision->start = policy->earned_s + saving_s > price_s;
         decide_place(decision, XG_PLACE_CPU,
                      decision->start ? XG_REASON_STARTING : XG_REASON_EARNING);
     }
@@ -161,49 +161,44 @@ static double floor_mnk(const struct xg_policy *policy, const struct xg_conf *co
     return fmax(fmin(even, FLOOR_MNK), FLOOR_MNK_LEAST);
 }
 
-static bool gpu_pays(const struct xg_policy *policy, const struct xg_conf *conf,
-                     enum xg_engine_state state, const struct xg_sgemm *call,
-                     const struct xg_decision *decision)
+static bool wakes_threads(const struct xg_policy *policy, const struct xg_sgemm *call, int threads)
 {
-    if (conf->reproducible || state != XG_ENGINE_READY)
-        return decision->gpu_s < GPU_FRACTION * decision->cpu_s;
-    bool unknown = xg_machine_wakes_threads(&policy->machine, call) && !decision->disturbed &&
-                   xg_learn_weight(&policy->learn, XG_SIDE_GPU, call) < UNKNOWN_WEIGHT;
-    return gpu_in_program_s(policy, call, decision) <
-           (unknown ? UNKNOWN_FRACTION : GPU_FRACTION) * decision->cpu_s;
+    return (threads ? threads : policy->machine.cpu_threads) > 1 && mnk(call) > FLOOR_MNK;
 }
 
-void xg_policy_decide(const struct xg_policy *policy, const struct xg_conf *conf,
-                      enum xg_engine_state state, const struct xg_sgemm *call, double now_s,
+void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
+                      const struct xg_sgemm *call, const struct xg_situation *now,
                       struct xg_decision *decision)
 {
-    *decision =
-        (struct xg_decision){.place = XG_PLACE_CPU, .disturbed = now_s < policy->spin_until_s};
+    *decision = (struct xg_decision){.place = XG_PLACE_CPU, .begin_s = now->now_s};
     if (call->m < 1 || call->n < 1 || call->k < 1 || call->alpha == 0.0f) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_DEGENERATE);
         return;
     }
+    decision->wakes = wakes_threads(policy, call, now->cpu_threads);
     predict(policy, conf, call, decision);
 
     if (conf->mode == XG_MODE_CPU) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_MODE);
-    } else if (state == XG_ENGINE_NONE) {
+    } else if (now->state == XG_ENGINE_NONE) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_NO_GPU);
-    } else if (state == XG_ENGINE_FORKED) {
+    } else if (now->state == XG_ENGINE_FORKED) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_FORKED);
     } else if (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE) {
         decide_place(decision, conf->mode == XG_MODE_GPU ? XG_PLACE_GPU : XG_PLACE_BOTH,
                      XG_REASON_MODE);
-        decision->start = state == XG_ENGINE_COLD;
+        decision->start = now->state == XG_ENGINE_COLD;
         decision->wait = true;
     } else if (mnk(call) < floor_mnk(policy, conf)) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_SMALL);
-    } else if (!gpu_pays(policy, conf, state, call, decision)) {
-        decide_cpu(policy, conf, state, call, decision);
+    } else if (now->state == XG_ENGINE_READY) {
+        decide_ready(policy, conf, call, now->now_s, decision);
     } else {
-        decide_gpu(policy, conf, state, call, now_s, decision);
+        decide_before(policy, conf, now->state, call, decision);
     }
 }
+
+/* --- Observations -------------------------------------------------------------------------- */
 
 /* Tiny products teach nothing: their time is overhead, and nothing is decided about them. */
 static bool teaches(const struct xg_sgemm *call, double seconds)
@@ -211,24 +206,11 @@ static bool teaches(const struct xg_sgemm *call, double seconds)
     return mnk(call) >= FLOOR_MNK_LEAST && seconds > 0.0 && isfinite(seconds);
 }
 
-/* Nothing kept the threads awake meanwhile: lasts, in memories. */
-static void stay_quiet(struct xg_policy *policy, double lasts)
+static void learn_cpu(struct xg_policy *policy, const struct xg_sgemm *call,
+                      const struct xg_decision *decision, double seconds)
 {
-    policy->disturbed_s = 0.0;
-    policy->kept_awake *= exp(-lasts);
-}
-
-void xg_policy_observe_cpu(struct xg_policy *policy, const struct xg_sgemm *call,
-                           const struct xg_decision *decision, double seconds, double now_s)
-{
-    if (xg_machine_wakes_threads(&policy->machine, call))
-        policy->spin_until_s = fmax(policy->spin_until_s, now_s + XG_MACHINE_SPIN_S);
-    if (!teaches(call, seconds))
-        return;
-    if (decision->gpu_s < GPU_FRACTION * decision->cpu_s)
-        stay_quiet(policy, seconds / FLED_MEMORY_S);
     double predicted_s = xg_machine_cpu_seconds(&policy->machine, call);
-    if (xg_machine_wakes_threads(&policy->machine, call) && !decision->disturbed) {
+    if (decision->wakes && xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0) {
         double expected_s = predicted_s * xg_learn_scale(&policy->learn, XG_SIDE_CPU, call);
         seconds = fmax(fmin(seconds, expected_s), seconds - WAKE_S);
     }
@@ -239,35 +221,45 @@ void xg_policy_observe_cpu(struct xg_policy *policy, const struct xg_sgemm *call
         policy->earned_s += fmax(0.0, fmin(seconds, decision->cpu_s) - decision->gpu_s);
 }
 
-void xg_policy_observe_gpu(struct xg_policy *policy, const struct xg_conf *conf,
-                           const struct xg_sgemm *call, const struct xg_decision *decision,
-                           double seconds)
+/* Among threads that spin a product takes longer, which says nothing about the GPU. */
+static void learn_gpu(struct xg_policy *policy, const struct xg_conf *conf,
+                      const struct xg_sgemm *call, const struct xg_decision *decision,
+                      double seconds)
 {
-    if (!teaches(call, seconds))
-        return;
     double predicted_s = xg_machine_gpu_seconds(&policy->machine, conf->math, call);
-    if (!decision->disturbed) {
-        stay_quiet(policy, seconds / QUIET_MEMORY_S);
-        xg_learn_observe(&policy->learn, XG_SIDE_GPU, call, predicted_s, seconds);
-        return;
-    }
-    policy->disturbed_s += seconds;
-    if (policy->disturbed_s > AWAKE_S)
-        policy->kept_awake = 1.0;
-    /*
-     * Either the disturbance is not what was thought, or the GPU: the latter where even undisturbed
-     * it would not have been that fast, or even disturbed not that slow and it is not known better.
-     */
     double expected_s = predicted_s * xg_learn_scale(&policy->learn, XG_SIDE_GPU, call);
-    double ratio = disturbed_ratio(policy, call, expected_s);
-    if (seconds < WRONG_FRACTION * expected_s)
+    if (xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0 || seconds < expected_s)
         xg_learn_observe(&policy->learn, XG_SIDE_GPU, call, predicted_s, seconds);
-    else if (seconds > ratio * expected_s &&
-             xg_learn_weight(&policy->learn, XG_SIDE_GPU, call) < SETTLED_WEIGHT)
-        xg_learn_observe(&policy->learn, XG_SIDE_GPU, call, predicted_s, seconds / ratio);
-    else
-        xg_learn_observe(&policy->learn, XG_LEARN_DISTURBED, call,
-                         expected_s * xg_machine_spin_ratio(call, expected_s), seconds);
+}
+
+void xg_policy_observe(struct xg_policy *policy, const struct xg_conf *conf, enum xg_side side,
+                       const struct xg_sgemm *call, const struct xg_decision *decision,
+                       double seconds, double now_s)
+{
+    double best_s =
+        fmin(decision->gpu_s, xg_machine_gpu_seconds(&policy->machine, conf->math, call));
+    const struct xg_phase_product product = {
+        .side = side,
+        .wakes = decision->wakes,
+        .begin_s = decision->begin_s,
+        .end_s = now_s,
+        .other_s = side == XG_SIDE_CPU ? decision->gpu_s : cpu_in_phase_s(policy, call, decision),
+        .best_s = BEST_FRACTION * best_s,
+    };
+    if (teaches(call, seconds)) {
+        if (side == XG_SIDE_CPU)
+            learn_cpu(policy, call, decision, seconds);
+        else
+            learn_gpu(policy, conf, call, decision, seconds);
+        xg_learn_account(&policy->learn, side, call, seconds);
+    }
+    if (decision->wakes)
+        xg_phase_observe(&policy->phase, &product);
+}
+
+void xg_policy_observe_kept(struct xg_policy *policy, double now_s)
+{
+    policy->phase.spin_until_s = fmax(policy->phase.spin_until_s, now_s + policy->phase.spin_s);
 }
 
 double xg_policy_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,

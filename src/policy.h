@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a product finishes first. Pure: a machine, what was learnt and a shape in, a decision out.
- */
+/* Where a product runs. Pure: a machine, what was learnt and a shape in, a decision out. */
 #ifndef XG_POLICY_H
 #define XG_POLICY_H
 
 #include "conf.h"
 #include "learn.h"
 #include "machine.h"
+#include "phase.h"
 #include "stats.h"
 #include "xg.h"
 
@@ -24,10 +24,15 @@ struct xg_policy {
     struct xg_machine machine;  /* the first guess: built in, or calibrated */
     struct xg_learn learn;      /* what this process saw since */
     struct xg_correction small; /* of products below 64^3 on the CPU: see xg_policy_floor_mnk */
+    struct xg_phase phase;      /* where products run that wake the CPU library's threads */
     double earned_s;            /* CPU time that the GPU would have saved, had it been ready */
-    double spin_until_s;        /* the CPU library's threads may be spinning until then */
-    double disturbed_s;         /* GPU time that went by meanwhile, since nobody was disturbed */
-    double kept_awake;          /* 0 to 1: that they will spin on, whatever goes to the GPU */
+};
+
+/* What is the case when a product comes. */
+struct xg_situation {
+    double now_s; /* any clock that runs evenly, the same one throughout */
+    enum xg_engine_state state;
+    int cpu_threads; /* that the CPU library would use for a large product now; 0: not known */
 };
 
 struct xg_decision {
@@ -35,32 +40,37 @@ struct xg_decision {
     enum xg_reason reason;
     bool start;          /* start the engine in the background now */
     bool wait;           /* place is the GPU (or both): wait until the engine has started */
-    bool disturbed;      /* the CPU library's threads may be spinning */
+    bool wakes;          /* on the CPU it leaves threads spinning (phase.h) */
     bool settled;        /* on the CPU, and so will be the next calls of shapes near it */
     double cpu_s, gpu_s; /* the predictions; 0 when not asked */
+    double waits_s;      /* on the GPU: a lane that comes free later is not worth waiting for */
+    double begin_s;      /* when it was decided */
 };
 
 /*
- * In auto mode, a product that the GPU would finish first runs there once the engine is ready;
- * until then on the CPU, and the engine is started when start-up has been earned. A product that
- * saves more than all of start-up by itself waits for it. Now and then a shape runs on the side
- * that is thought to be slower (xg_learn_dares). With XGEMM_REPRODUCIBLE the first guess alone
- * decides, and waits. now_s: any clock that runs evenly, the same one throughout.
+ * In auto mode, once the engine is ready, products that wake the CPU library's threads run where
+ * their phase does (phase.h), all others where they are expected to finish first. Until then they
+ * run on the CPU, and the engine is started when what the GPU would have saved exceeds what a start
+ * costs the program; a product that saves more than all of start-up by itself waits for it. Now and
+ * then a shape runs on the side that is thought to be slower (xg_learn_dares). With
+ * XGEMM_REPRODUCIBLE the first guess alone decides, and waits. Not from two threads at once: the
+ * caller locks, here and below.
  */
-void xg_policy_decide(const struct xg_policy *policy, const struct xg_conf *conf,
-                      enum xg_engine_state state, const struct xg_sgemm *call, double now_s,
+void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
+                      const struct xg_sgemm *call, const struct xg_situation *now,
                       struct xg_decision *decision);
 
 /*
- * What the call took. A decision for the CPU because start-up was not earned yet, or under way,
- * earns what the GPU would have saved. now_s: when it ended. Not from two threads at once: the
- * caller locks.
+ * The call ran on that side until now_s and took `seconds`, waiting for a lane not counted. A
+ * decision for the CPU because start-up was not earned yet, or under way, earns what the GPU would
+ * have saved.
  */
-void xg_policy_observe_cpu(struct xg_policy *policy, const struct xg_sgemm *call,
-                           const struct xg_decision *decision, double seconds, double now_s);
-void xg_policy_observe_gpu(struct xg_policy *policy, const struct xg_conf *conf,
-                           const struct xg_sgemm *call, const struct xg_decision *decision,
-                           double seconds);
+void xg_policy_observe(struct xg_policy *policy, const struct xg_conf *conf, enum xg_side side,
+                       const struct xg_sgemm *call, const struct xg_decision *decision,
+                       double seconds, double now_s);
+
+/* Products that were not asked about ran on the CPU until about now, and may have woken threads. */
+void xg_policy_observe_kept(struct xg_policy *policy, double now_s);
 
 /*
  * Products with m*n*k below this are not worth asking about: the shim forwards them. 32^3 until the

@@ -15,37 +15,47 @@ static struct xg_sgemm shape(int64_t m, int64_t n, int64_t k)
 static struct xg_policy policy;
 static double clock_s;
 
+#define SPIN_S 0.134
+
 static void begin(int cores)
 {
     memset(&policy, 0, sizeof policy);
     xg_machine_init(&policy.machine, cores);
+    xg_phase_init(&policy.phase, SPIN_S);
 }
 
+static struct xg_decision decide_at(double now_s, const struct xg_conf *conf,
+                                    enum xg_engine_state state, int threads,
+                                    const struct xg_sgemm *call)
+{
+    struct xg_situation now = {.now_s = now_s, .state = state, .cpu_threads = threads};
+    struct xg_decision decision;
+    memset(&decision, 0xff, sizeof decision);
+    xg_policy_decide(&policy, conf, call, &now, &decision);
+    return decision;
+}
+
+/* Nothing spins for a second. */
 static struct xg_decision decide(const struct xg_conf *conf, enum xg_engine_state state,
                                  const struct xg_sgemm *call)
 {
-    struct xg_decision decision;
-    memset(&decision, 0xff, sizeof decision);
-    clock_s += 1.0; /* nothing spins that long */
-    xg_policy_decide(&policy, conf, state, call, clock_s, &decision);
-    return decision;
+    return decide_at(clock_s += 1.0, conf, state, 0, call);
 }
 
-static struct xg_decision decide_at(double now_s, const struct xg_sgemm *call)
+static void observe(enum xg_side side, const struct xg_sgemm *call,
+                    const struct xg_decision *decision, double seconds)
 {
     const struct xg_conf conf = {.mode = XG_MODE_AUTO};
-    struct xg_decision decision;
-    xg_policy_decide(&policy, &conf, XG_ENGINE_READY, call, now_s, &decision);
-    return decision;
+    xg_policy_observe(&policy, &conf, side, call, decision, seconds, decision->begin_s + seconds);
 }
 
 /* The CPU takes `scale` times what is expected, for so many calls. */
 static void run_cpu(const struct xg_sgemm *call, double scale, int calls)
 {
-    const struct xg_decision decision = {.reason = XG_REASON_MODEL};
+    const struct xg_decision decision = {.reason = XG_REASON_MODEL, .begin_s = clock_s};
     double seconds = scale * xg_machine_cpu_seconds(&policy.machine, call);
     for (int i = 0; i < calls; i++)
-        xg_policy_observe_cpu(&policy, call, &decision, seconds, clock_s);
+        observe(XG_SIDE_CPU, call, &decision, seconds);
 }
 
 /* What is forwarded unasked would have stayed on the CPU, whatever its shape and the machine. */
@@ -121,7 +131,7 @@ static void test_settled(void)
     XT_CHECK(!decide(&conf, XG_ENGINE_READY, &near).settled, "the GPU was never tried");
     XT_CHECK(decide(&conf, XG_ENGINE_COLD, &near).settled, "there is no GPU to try");
     for (int i = 0; i < 4; i++)
-        xg_policy_observe_gpu(&policy, &conf, &near, &none, 2e-4);
+        observe(XG_SIDE_GPU, &near, &none, 2e-4);
     run_cpu(&near, 0.6, 1);
     XT_CHECK(decide(&conf, XG_ENGINE_READY, &near).settled, "the GPU was tried");
     run_cpu(&slow, 1.0, 5);
@@ -129,40 +139,39 @@ static void test_settled(void)
     XT_CHECK(!decide(&conf, XG_ENGINE_READY, &(struct xg_sgemm){0}).settled, "nothing");
 }
 
-/* The slower side is tried now and then, and what it takes decides from then on. */
+/* Where no threads spin the slower side is tried now and then; what it takes decides from then on.
+ */
 static void test_trial(void)
 {
     const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_sgemm call = shape(180, 180, 180);
-    double cpu_s, gpu_s;
     int first = 0, tries = 0;
 
     begin(16);
-    cpu_s = xg_machine_cpu_seconds(&policy.machine, &call);
-    gpu_s = xg_machine_gpu_seconds(&policy.machine, XG_MATH_ACCURATE, &call);
+    double cpu_s = xg_machine_cpu_seconds(&policy.machine, &call);
+    double gpu_s = xg_machine_gpu_seconds(&policy.machine, XG_MATH_ACCURATE, &call);
     XT_CHECK(cpu_s < gpu_s && gpu_s < 3 * cpu_s, "%g, %g: the shape is no test", cpu_s, gpu_s);
-    for (int i = 0; i < 1000; i++) {
-        struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &call);
-        if (decision.place == XG_PLACE_CPU) {
-            xg_policy_observe_cpu(&policy, &call, &decision, cpu_s, clock_s);
-        } else {
-            tries++;
-            first = first ? first : i;
-            xg_policy_observe_gpu(&policy, &conf, &call, &decision, gpu_s);
-        }
+    double spent_s = 0, all_s = 0;
+    for (int i = 0; i < 4000; i++) {
+        struct xg_decision decision = decide_at(clock_s += 1, &conf, XG_ENGINE_READY, 1, &call);
+        bool gpu = decision.place == XG_PLACE_GPU;
+        XT_CHECK(!decision.wakes, "one thread");
+        observe(gpu ? XG_SIDE_GPU : XG_SIDE_CPU, &call, &decision, gpu ? gpu_s : cpu_s);
+        spent_s += gpu ? gpu_s - cpu_s : 0;
+        all_s += gpu ? gpu_s : cpu_s;
+        first = first || !gpu ? first : i;
+        tries += gpu;
         XT_CHECK(decide(&(struct xg_conf){.reproducible = 1}, XG_ENGINE_READY, &call).place ==
                      XG_PLACE_CPU,
                  "tried in reproducible mode");
     }
-    XT_CHECK(first > 0 && first < 50 && tries < 40, "first %d, %d of 1000", first, tries);
-    for (int i = 0, gpu = 0; i < 2000 && gpu < 10; i++) {
-        struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &call);
+    XT_CHECK(first > 0 && first < 200 && tries > 2, "first %d, %d of 4000", first, tries);
+    XT_CHECK_LE(spent_s, 0.02 * all_s, "%g of %g s", spent_s, all_s);
+    for (int i = 0, gpu = 0; i < 20000 && gpu < 10; i++) {
+        struct xg_decision decision = decide_at(clock_s += 1, &conf, XG_ENGINE_READY, 1, &call);
         gpu = decision.place == XG_PLACE_GPU ? gpu + 1 : 0;
-        if (gpu)
-            xg_policy_observe_gpu(&policy, &conf, &call, &decision, 0.3 * cpu_s);
-        else
-            xg_policy_observe_cpu(&policy, &call, &decision, cpu_s, clock_s);
-        XT_CHECK(i < 1999, "a GPU that became faster is never found");
+        observe(gpu ? XG_SIDE_GPU : XG_SIDE_CPU, &call, &decision, gpu ? 0.3 * cpu_s : cpu_s);
+        XT_CHECK(i < 19999, "a GPU that became faster is never found");
     }
 }
 
@@ -170,99 +179,67 @@ static void test_trial(void)
 static void test_disturbed(void)
 {
     const struct xg_conf conf = {.mode = XG_MODE_AUTO};
-    const struct xg_sgemm call = shape(1024, 1024, 1024), other = shape(128, 128, 128);
-    const struct xg_decision none = {.reason = XG_REASON_MODEL};
-    double now_s = 10.0;
+    const struct xg_sgemm call = shape(1024, 1024, 1024);
 
     begin(16);
     double gpu_s = xg_machine_gpu_seconds(&policy.machine, XG_MATH_ACCURATE, &call);
-    for (int i = 0; i < 10; i++, now_s += gpu_s) {
-        struct xg_decision decision = decide_at(now_s, &call);
-        XT_CHECK(decision.place == XG_PLACE_GPU && !decision.disturbed, "quiet, call %d", i);
-        xg_policy_observe_gpu(&policy, &conf, &call, &decision, gpu_s);
+    struct xg_decision decision = {.wakes = true};
+    for (int i = 0; i < 10; i++) {
+        decision = decide(&conf, XG_ENGINE_READY, &call);
+        observe(XG_SIDE_GPU, &call, &decision, gpu_s);
     }
-    xg_policy_observe_cpu(&policy, &other, &none, 1e-4, now_s);
-    for (int i = 0, disturbed = 0; i < 200; i++) {
-        struct xg_decision decision = decide_at(now_s, &call);
-        double seconds = decision.disturbed ? 3.0 * gpu_s : gpu_s;
-        disturbed += decision.disturbed;
-        XT_CHECK(decision.place == XG_PLACE_GPU, "call %d fled", i);
-        XT_CHECK(decision.gpu_s < 1.1 * gpu_s, "call %d: %g, not %g", i, decision.gpu_s, gpu_s);
-        now_s += seconds;
-        xg_policy_observe_gpu(&policy, &conf, &call, &decision, seconds);
-        double spun = XG_MACHINE_SPIN_S / (3.0 * gpu_s);
-        XT_CHECK(i < 199 || fabs(disturbed - spun) < 10, "%d disturbed, not %g", disturbed, spun);
+    observe(XG_SIDE_CPU, &call, &decision, 2e-3);
+    decision.begin_s = clock_s + 0.01;
+    for (int i = 0; i < 10; i++)
+        observe(XG_SIDE_GPU, &call, &decision, 5.0 * gpu_s);
+    double now_gpu_s = decide(&conf, XG_ENGINE_READY, &call).gpu_s;
+    XT_CHECK_LE(now_gpu_s, 1.1 * gpu_s, "%g, not %g", now_gpu_s, gpu_s);
+    for (int i = 0; i < 10; i++) {
+        decision.begin_s = clock_s += 1.0;
+        observe(XG_SIDE_GPU, &call, &decision, 5.0 * gpu_s);
     }
+    now_gpu_s = decide(&conf, XG_ENGINE_READY, &call).gpu_s;
+    XT_CHECK_LE(3.0 * gpu_s, now_gpu_s, "%g, not %g: nobody disturbs it", now_gpu_s, 5.0 * gpu_s);
 }
 
 /* The CPU's first call after a while wakes threads: that is not its time, but no excuse for more.
  */
 static void test_wake(void)
 {
+    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_sgemm call = shape(512, 512, 512);
     for (int slow = 0; slow < 2; slow++) {
         begin(16);
-        double cpu_s = xg_machine_cpu_seconds(&policy.machine, &call), now_s = 10.0;
-        for (int i = 0; i < 10; i++, now_s += 1.0) {
-            struct xg_decision decision = decide_at(now_s, &call);
-            double seconds = slow ? 100.0 * cpu_s : cpu_s + 0.2e-3;
-            xg_policy_observe_cpu(&policy, &call, &decision, seconds, now_s);
+        double cpu_s = xg_machine_cpu_seconds(&policy.machine, &call);
+        for (int i = 0; i < 10; i++) {
+            struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &call);
+            observe(XG_SIDE_CPU, &call, &decision, slow ? 100.0 * cpu_s : cpu_s + 0.2e-3);
         }
-        double learnt = decide_at(now_s, &call).cpu_s / cpu_s;
+        double learnt = decide(&conf, XG_ENGINE_READY, &call).cpu_s / cpu_s;
         XT_CHECK(slow ? learnt > 50.0 : learnt < 1.1, "%s: %g", slow ? "slow" : "woken", learnt);
     }
 }
 
-/* Among products that stay on the CPU it is what the GPU takes; and when they end, no longer. */
-static void test_flight(void)
+/* In a phase on the GPU a small product goes there too, unless the CPU's threads do not spin. */
+static void test_small_in_phase(void)
 {
     const struct xg_conf conf = {.mode = XG_MODE_AUTO};
-    const struct xg_sgemm call = shape(41, 5179, 3434), other = shape(128, 128, 128);
-    const struct xg_decision none = {.reason = XG_REASON_MODEL};
-    double now_s = 10.0, fled = 0;
-
-    begin(16);
-    double gpu_s = xg_machine_gpu_seconds(&policy.machine, XG_MATH_ACCURATE, &call);
-    double cpu_s = 2.0 * gpu_s;
-    for (int i = 0; i < 8000; i++) {
-        bool mixed = i < 2000;
-        if (mixed)
-            xg_policy_observe_cpu(&policy, &other, &none, 1e-4, now_s);
-        struct xg_decision decision = decide_at(now_s, &call);
-        bool cpu = decision.place == XG_PLACE_CPU;
-        double seconds = cpu ? cpu_s : decision.disturbed ? 4.0 * gpu_s : gpu_s;
-        now_s += seconds;
-        fled += cpu && mixed && i >= 1000;
-        XT_CHECK(!cpu || i < 7900, "call %d is still on the CPU", i);
-        if (cpu)
-            xg_policy_observe_cpu(&policy, &call, &decision, seconds, now_s);
-        else
-            xg_policy_observe_gpu(&policy, &conf, &call, &decision, seconds);
-    }
-    XT_CHECK(fled >= 900, "%g of 1000 fled", fled);
-}
-
-/* A trial of the CPU is paid for with what its threads take afterwards. */
-static void test_spin_price(void)
-{
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
-    const struct xg_sgemm call = shape(1024, 1024, 1024);
-    int first[2];
-
-    for (int threads = 0; threads < 2; threads++) {
+    const struct xg_sgemm large = shape(1024, 1024, 1024), small = shape(100, 100, 100);
+    for (int threads = 1; threads <= 16; threads += 15) {
         begin(16);
-        double gpu_s = xg_machine_gpu_seconds(&policy.machine, XG_MATH_ACCURATE, &call);
-        if (!threads)
-            policy.machine.cpu_threads = 1;
-        for (first[threads] = 0; first[threads] < 5000; first[threads]++) {
-            struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &call);
-            if (decision.place == XG_PLACE_CPU)
-                break;
-            xg_policy_observe_gpu(&policy, &conf, &call, &decision, gpu_s);
+        double now_s = clock_s + 10.0, gpu_s = 0;
+        for (int i = 0; i < 20; i++, now_s += gpu_s) {
+            struct xg_decision decision = decide_at(now_s, &conf, XG_ENGINE_READY, threads, &large);
+            gpu_s = decision.gpu_s;
+            XT_CHECK(decision.place == XG_PLACE_GPU, "%d threads, call %d", threads, i);
+            observe(XG_SIDE_GPU, &large, &decision, gpu_s);
         }
+        struct xg_decision decision = decide_at(now_s, &conf, XG_ENGINE_READY, threads, &small);
+        XT_CHECK(decision.cpu_s < decision.gpu_s, "%g, %g", decision.cpu_s, decision.gpu_s);
+        XT_CHECK((decision.place == XG_PLACE_GPU) == (threads > 1), "%d threads", threads);
+        XT_CHECK(!(threads > 1 && decision.settled), "kept on the CPU");
+        clock_s = now_s;
     }
-    XT_CHECK(first[0] > 10 && first[0] < 200, "no threads: after %d calls", first[0]);
-    XT_CHECK(first[1] > 5 * first[0] && first[1] < 5000, "threads: after %d calls", first[1]);
 }
 
 /* Start-up is earned by what the GPU would have saved, and by nothing else. */
@@ -276,17 +253,17 @@ static void test_earning(void)
     for (int i = 0; i < 1000; i++) {
         struct xg_decision decision = decide(&conf, XG_ENGINE_COLD, &cpu_call);
         XT_CHECK(!decision.start && decision.place == XG_PLACE_CPU, "earned by CPU products");
-        xg_policy_observe_cpu(&policy, &cpu_call, &decision, decision.cpu_s, clock_s);
+        observe(XG_SIDE_CPU, &cpu_call, &decision, decision.cpu_s);
     }
     XT_CHECK(policy.earned_s == 0.0, "%g", policy.earned_s);
     for (bool started = false; !started && calls < 10000; calls++) {
         struct xg_decision decision = decide(&conf, XG_ENGINE_COLD, &call);
         started = decision.start;
         XT_CHECK(decision.place == XG_PLACE_CPU && !decision.wait, "a wait");
-        xg_policy_observe_cpu(&policy, &call, &decision, 2.3e-3, clock_s);
+        observe(XG_SIDE_CPU, &call, &decision, 2.3e-3);
     }
-    /* 0.5 s, at about 1.9 ms a call. */
-    XT_CHECK(calls > 200 && calls < 400, "started after %d calls", calls);
+    /* 0.12 s, at about 1.9 ms a call. */
+    XT_CHECK(calls > 50 && calls < 90, "started after %d calls", calls);
 }
 
 static void check(const struct xg_conf *conf, enum xg_engine_state state, double earned_s,
@@ -307,12 +284,13 @@ static void test_auto(void)
     const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_sgemm large = shape(4096, 4096, 4096), huge = shape(16384, 16384, 16384);
     const struct xg_sgemm small = shape(8, 8, 8), row = shape(1, 8192, 8192);
+    const struct xg_sgemm medium = shape(2048, 2048, 2048);
 
     check(&conf, XG_ENGINE_READY, 0, large, XG_PLACE_GPU, XG_REASON_MODEL, false, false);
     check(&conf, XG_ENGINE_READY, 0, small, XG_PLACE_CPU, XG_REASON_SMALL, false, false);
     check(&conf, XG_ENGINE_READY, 9, row, XG_PLACE_CPU, XG_REASON_MODEL, false, false);
-    check(&conf, XG_ENGINE_COLD, 0, large, XG_PLACE_CPU, XG_REASON_EARNING, false, false);
-    check(&conf, XG_ENGINE_COLD, 0.49, large, XG_PLACE_CPU, XG_REASON_STARTING, true, false);
+    check(&conf, XG_ENGINE_COLD, 0, medium, XG_PLACE_CPU, XG_REASON_EARNING, false, false);
+    check(&conf, XG_ENGINE_COLD, 0.11, large, XG_PLACE_CPU, XG_REASON_STARTING, true, false);
     check(&conf, XG_ENGINE_COLD, 9, small, XG_PLACE_CPU, XG_REASON_SMALL, false, false);
     check(&conf, XG_ENGINE_COLD, 9, row, XG_PLACE_CPU, XG_REASON_MODEL, false, false);
     check(&conf, XG_ENGINE_STARTING, 9, large, XG_PLACE_CPU, XG_REASON_STARTING, false, false);
@@ -365,8 +343,8 @@ static void test_reproducible(void)
         begin(16);
         policy.earned_s = i / 9;
         for (int o = 0; o < 40; o++) {
-            xg_policy_observe_cpu(&policy, &calls[0], &none, i / 9 == 1 ? 1e-6 : 10.0, clock_s);
-            xg_policy_observe_gpu(&policy, &conf, &calls[0], &none, i / 9 == 1 ? 10.0 : 1e-6);
+            observe(XG_SIDE_CPU, &calls[0], &none, i / 9 == 1 ? 1e-6 : 10.0);
+            observe(XG_SIDE_GPU, &calls[0], &none, i / 9 == 1 ? 10.0 : 1e-6);
         }
         struct xg_decision d = decide(&conf, states[i / 3 % 3], &calls[i % 3]);
         XT_CHECK(d.place == places[i % 3], "%d: %d", i, d.place);
@@ -381,8 +359,7 @@ int main(void)
     test_trial();
     test_disturbed();
     test_wake();
-    test_flight();
-    test_spin_price();
+    test_small_in_phase();
     test_earning();
     test_auto();
     test_modes();

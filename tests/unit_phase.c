@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* phase: when a program's products change sides, and what finding out may cost it. */
+#include <math.h>
+
+#include "src/phase.h"
+#include "xt.h"
+
+#define SPIN_S 0.134
+#define GAP_S 1e-4
+
+/* A program of one product after the other, and what they take. */
+struct program {
+    double cpu_s, gpu_s, slower; /* on the GPU, while threads spin */
+    double guess_s;              /* what the GPU is thought to take, before it is seen */
+    bool kept_awake;             /* something else keeps the threads spinning */
+    double now_s, took_s, gpu_took_s;
+    double seen_s; /* on the GPU, threads asleep as far as the phase knows; 0: not yet */
+    long moves, gpu_products;
+    enum xg_side last;
+};
+
+static struct xg_phase phase;
+
+static void run(struct program *program, double until_s)
+{
+    while (program->now_s < until_s) {
+        double thought_s = program->seen_s > 0 ? program->seen_s : program->guess_s;
+        enum xg_side side = xg_phase_choose(&phase, program->now_s, program->cpu_s, thought_s);
+        double spins_s = xg_phase_spins_s(&phase, program->now_s);
+        bool disturbed = program->kept_awake || spins_s > 0;
+        double gpu_s = program->gpu_s * (disturbed ? program->slower : 1.0);
+        double seconds = side == XG_SIDE_CPU ? program->cpu_s : gpu_s;
+        const struct xg_phase_product product = {
+            .side = side,
+            .wakes = true,
+            .begin_s = program->now_s,
+            .end_s = program->now_s + seconds,
+            .other_s = side == XG_SIDE_CPU ? thought_s : program->cpu_s,
+            .best_s = fmin(program->guess_s, thought_s),
+        };
+        xg_phase_observe(&phase, &product);
+        if (side == XG_SIDE_GPU && spins_s == 0)
+            program->seen_s = gpu_s;
+        program->moves += side != program->last;
+        program->last = side;
+        program->gpu_products += side == XG_SIDE_GPU;
+        program->took_s += seconds;
+        program->gpu_took_s += side == XG_SIDE_GPU ? seconds : 0;
+        program->now_s += seconds + GAP_S;
+    }
+}
+
+static struct program begin(double cpu_s, double gpu_s, double slower)
+{
+    xg_phase_init(&phase, SPIN_S);
+    struct program program = {.cpu_s = cpu_s, .gpu_s = gpu_s, .slower = slower, .now_s = 100.0};
+    program.guess_s = gpu_s;
+    /* Its first product ran on the CPU, while the engine was starting. */
+    const struct xg_phase_product first = {
+        .side = XG_SIDE_CPU, .wakes = true, .begin_s = 100.0 - cpu_s, .end_s = 100.0, .other_s = 1};
+    xg_phase_observe(&phase, &first);
+    return program;
+}
+
+/* The GPU wins four times where threads sleep, and loses while they spin. */
+static void test_change(void)
+{
+    struct program program = begin(1e-3, 0.25e-3, 14);
+    run(&program, 101.0);
+    XT_CHECK(program.moves == 1 && phase.side == XG_SIDE_GPU, "%ld moves", program.moves);
+    /* Staying cost as much as the change: the threads' spin; then they had to fall asleep. */
+    double changed_s = 1.0 - program.gpu_took_s;
+    XT_CHECK(changed_s > 0.1 && changed_s < 0.45, "%g s", changed_s);
+    program.took_s = program.moves = 0;
+    run(&program, 111.0);
+    XT_CHECK(program.moves == 0, "%ld moves", program.moves);
+}
+
+/* A GPU that loses is not tried at all, one that loses against its promise is left. */
+static void test_loss(void)
+{
+    struct program program = begin(1e-3, 1.2e-3, 3);
+    run(&program, 102.0);
+    XT_CHECK(program.moves == 0, "%ld moves", program.moves);
+
+    program = begin(1e-3, 0.25e-3, 14);
+    program.kept_awake = true;
+    run(&program, 101.0);
+    XT_CHECK(program.moves == 2 && phase.side == XG_SIDE_CPU, "%ld moves", program.moves);
+    double lost_s = program.gpu_took_s - (double)program.gpu_products * program.cpu_s;
+    XT_CHECK_LE(lost_s, XG_PHASE_LOSS_MOST_S, "%g s lost", lost_s);
+    run(&program, 110.0);
+    lost_s = program.gpu_took_s - (double)program.gpu_products * program.cpu_s;
+    XT_CHECK_LE(lost_s, 0.02 * 10.0, "%g s lost in 10 s", lost_s);
+    run(&program, 160.0);
+    lost_s = program.gpu_took_s - (double)program.gpu_products * program.cpu_s;
+    XT_CHECK_LE(lost_s, 0.02 * 60.0, "%g s lost in a minute", lost_s);
+    XT_CHECK(program.moves > 2 && program.moves < 12, "%ld moves", program.moves);
+}
+
+/* What kept the threads awake ends: the GPU is found again. */
+static void test_hope(void)
+{
+    struct program program = begin(1e-3, 0.25e-3, 14);
+    program.kept_awake = true;
+    run(&program, 110.0);
+    XT_CHECK(phase.side == XG_SIDE_CPU, "on the GPU among threads that spin");
+    program.kept_awake = false;
+    run(&program, 180.0);
+    XT_CHECK(phase.side == XG_SIDE_GPU, "still on the CPU");
+    long moves = program.moves;
+    run(&program, 190.0);
+    XT_CHECK(program.moves == moves, "%ld moves", program.moves - moves);
+}
+
+/* A phase that has paid is left too when the GPU becomes slow, for a share of the spin. */
+static void test_decline(void)
+{
+    struct program program = begin(1e-3, 0.25e-3, 1);
+    run(&program, 105.0);
+    XT_CHECK(phase.side == XG_SIDE_GPU, "not on the GPU");
+    long before = program.gpu_products;
+    program.gpu_s = 3e-3;
+    run(&program, 106.0);
+    XT_CHECK(phase.side == XG_SIDE_CPU, "still on the GPU");
+    double lost_s = (double)(program.gpu_products - before) * 2e-3;
+    XT_CHECK_LE(lost_s, 2 * SPIN_S, "%g s lost", lost_s);
+}
+
+/* One product that saves more than the change costs does not wait for others. */
+static void test_large(void)
+{
+    begin(1e-3, 1e-3, 1);
+    XT_CHECK(xg_phase_choose(&phase, 100.001, 1.0, 0.5) == XG_SIDE_GPU, "a large product");
+}
+
+/* After a pause the first product chooses: the GPU unless the CPU is better by a third. */
+static void test_pause(void)
+{
+    struct program program = begin(1e-3, 0.25e-3, 1);
+    run(&program, 102.0);
+    program.now_s += 1.0;
+    XT_CHECK(xg_phase_choose(&phase, program.now_s, 1.0e-3, 1.3e-3) == XG_SIDE_GPU, "a little");
+    program.now_s += 1.0;
+    XT_CHECK(xg_phase_choose(&phase, program.now_s, 1.0e-3, 1.4e-3) == XG_SIDE_CPU, "a third");
+    program.now_s += 1.0;
+    XT_CHECK(xg_phase_choose(&phase, program.now_s, 1.0e-3, 0.95e-3) == XG_SIDE_CPU, "even");
+    program.now_s += 1.0;
+    XT_CHECK(xg_phase_choose(&phase, program.now_s, 1.0e-3, 0.9e-3) == XG_SIDE_GPU, "better");
+}
+
+/* To wake threads costs what they spin for, times how much of the time products take. */
+static void test_wake(void)
+{
+    struct program program = begin(1e-3, 0.25e-3, 1);
+    XT_CHECK(xg_phase_wake_s(&phase) == 0, "on the CPU: %g", xg_phase_wake_s(&phase));
+    run(&program, 104.0);
+    double share = 0.25e-3 / (0.25e-3 + GAP_S);
+    XT_CHECK(fabs(xg_phase_wake_s(&phase) / (SPIN_S * share) - 1) < 0.1, "%g of %g",
+             xg_phase_wake_s(&phase), SPIN_S * share);
+}
+
+/* Threads that hardly spin make changes cheap: it follows what is faster at once. */
+static void test_short_spin(void)
+{
+    struct program program = begin(1e-3, 0.25e-3, 3);
+    xg_phase_init(&phase, 0.4e-3);
+    run(&program, 100.1);
+    XT_CHECK(program.moves == 1 && program.gpu_took_s > 0.06, "%g s", program.gpu_took_s);
+}
+
+int main(void)
+{
+    test_change();
+    test_loss();
+    test_hope();
+    test_decline();
+    test_large();
+    test_pause();
+    test_wake();
+    test_short_spin();
+    return xt_done();
+}
