@@ -4,7 +4,7 @@
 needs_plain_library
 run=$builddir/shim/xgemm-run
 [ -x "$run" ] || skip "$run has not been built"
-unset LD_PRELOAD
+unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT XGEMM_VERBOSE XGEMM_LOG
 export XGEMM_SHIM_LIB="$XG_SO"
 
 expect() {
@@ -28,6 +28,25 @@ done
 XGEMM_SHIM_LIB=$tmp/nowhere.so "$run" true 2>/dev/null
 expect "no library" $? 125
 
+# The CPU library's threads are to sleep soon, unless the user has said how long they wait, be it
+# nothing at all, or that the environment is to be left alone.
+timeout=OPENBLAS_THREAD_TIMEOUT
+expect "a short spin" "$("$run" printenv $timeout)" 20
+expect "the user's spin" "$(env $timeout=26 "$run" printenv $timeout)" 26
+expect "an empty setting" "$(env $timeout= "$run" printenv $timeout; echo $?)" "$(printf '\n0')"
+expect "--keep-env" "$("$run" --keep-env -- printenv $timeout; echo $?)" 1
+expect "--keep-env, a value" "$(env $timeout=26 "$run" --keep-env printenv $timeout)" 26
+expect "silence" "$("$run" true 2>&1)" ''
+expect "XGEMM_VERBOSE=0" "$(XGEMM_VERBOSE=0 "$run" true 2>&1)" ''
+said="xgemm-run: $timeout=20 is set for the program"
+expect "XGEMM_VERBOSE=1" "$(XGEMM_VERBOSE=1 "$run" sh -c : 2>&1 | grep -c "^$said")" 1
+expect "XGEMM_VERBOSE=1, kept" "$(XGEMM_VERBOSE=1 "$run" --keep-env true 2>&1)" ''
+expect "XGEMM_VERBOSE=1, the user's" "$(env $timeout=26 XGEMM_VERBOSE=1 "$run" true 2>&1)" ''
+expect "XGEMM_LOG" "$(XGEMM_VERBOSE=3 XGEMM_LOG=$tmp/said "$run" true 2>&1)" ''
+expect "XGEMM_LOG's text" "$(grep -c "^$said" "$tmp/said")" 1
+expect "an XGEMM_LOG that cannot be" \
+    "$(XGEMM_VERBOSE=1 XGEMM_LOG=$tmp/no/said "$run" true 2>&1 | grep -c "^$said")" 1
+
 # Every variable that the library reads is explained, and nothing is left of the template.
 "$run" --help >"$tmp/help" || fail "--help: exit status $?"
 for name in $(sed -n 's/.*; *\/\* \(XGEMM_[A-Z_]*\)[=: ].*/\1/p' "$srcdir/src/conf.h"); do
@@ -35,6 +54,7 @@ for name in $(sed -n 's/.*; *\/\* \(XGEMM_[A-Z_]*\)[=: ].*/\1/p' "$srcdir/src/co
     explained=yes
 done
 [ "${explained-}" = yes ] || fail "no variable found in src/conf.h"
+grep -q "^ *$timeout=20" "$tmp/help" || fail "--help does not say what is set"
 grep '@' "$run" | grep -v '"\$@"' && fail "something is left of the template"
 
 # Installed, the library is found beside the launcher, wherever the tree has been moved.
@@ -67,4 +87,16 @@ for line in 'xgemm-run: CPU library .* s, exit status 3' \
 done
 "$run" --ab true 2>"$tmp/err" </dev/null
 grep -q 'no SGEMM call' "$tmp/err" || fail "--ab true: $(cat "$tmp/err")"
+
+# The first run is the program as it is, the second the program as xgemm-run runs it, and that is said.
+show='echo "${OPENBLAS_THREAD_TIMEOUT-unset}"'
+said="the second run had $timeout=20"
+expect "--ab: what is set" "$("$run" --ab sh -c "$show" 2>"$tmp/err")" "$(printf 'unset\n20')"
+grep -q "$said" "$tmp/err" || fail "--ab does not say what it set: $(cat "$tmp/err")"
+expect "--ab: the user's" "$(env $timeout=26 "$run" --ab sh -c "$show" 2>"$tmp/err")" \
+    "$(printf '26\n26')"
+grep -q "the second run had" "$tmp/err" && fail "--ab says that it set what it did not"
+expect "--ab --keep-env" "$("$run" --ab --keep-env sh -c "$show" 2>"$tmp/err")" \
+    "$(printf 'unset\nunset')"
+grep -q "the second run had" "$tmp/err" && fail "--ab --keep-env says that it set something"
 exit $status
