@@ -66,6 +66,7 @@ bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct sh
     blas->function = (void (*)(void))address;
     blas->name = symbol->name;
     blas->kind = symbol->kind;
+    blas->threads = (struct shim_threads){0};
     blas->int_bytes = symbol->plain && shim_library_is_wide(&info) ? 8 : symbol->int_bytes;
     return true;
 }
@@ -88,9 +89,11 @@ int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_byt
     return best;
 }
 
-void shim_blas_keep(const struct shim_blas *blas)
+void shim_blas_keep(struct shim_blas *blas)
 {
-    (void)dlopen(shim_blas_file(blas), RTLD_LAZY | RTLD_NOLOAD);
+    void *handle = dlopen(shim_blas_file(blas), RTLD_LAZY | RTLD_NOLOAD);
+    if (handle)
+        shim_threads_find(handle, &blas->threads);
 }
 
 const char *shim_blas_file(const struct shim_blas *blas)

@@ -4,12 +4,14 @@
 #define SHIM_BLAS_H
 
 #include "args.h"
+#include "threads.h"
 
 struct shim_blas {
     void (*function)(void); /* NULL: there is none, and the built-in loop of src/cpu.h serves */
     const char *name;       /* the symbol that it was found under; a static string */
     enum shim_kind kind;
-    int int_bytes; /* of its integers: 4 or 8 */
+    int int_bytes;               /* of its integers: 4 or 8 */
+    struct shim_threads threads; /* once it is kept */
 };
 
 /*
@@ -37,9 +39,11 @@ bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct sh
 int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_bytes, int best,
                      struct shim_blas *blas);
 
-/* Holds one reference to the function's library for good: addresses are cached and must not dangle.
+/*
+ * Holds one reference to the function's library for good, for addresses are cached and must not
+ * dangle, and finds what says how many threads it computes with.
  */
-void shim_blas_keep(const struct shim_blas *blas);
+void shim_blas_keep(struct shim_blas *blas);
 
 /* The file that the function lies in, for messages. */
 const char *shim_blas_file(const struct shim_blas *blas);

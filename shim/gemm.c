@@ -44,6 +44,20 @@ static const char *shim_cpu_library(void *context)
     return pending->next->blas.function ? shim_blas_file(&pending->next->blas) : NULL;
 }
 
+/* The built-in loop, where there is no library, has the caller's thread alone. */
+static int shim_cpu_threads(void *context)
+{
+    const struct shim_pending *pending = context;
+    return pending->next->blas.function
+               ? shim_threads_count(&pending->next->blas.threads, &pending->args->product)
+               : 1;
+}
+
+static enum xg_pool shim_cpu_pool(const struct shim_next *next)
+{
+    return next->blas.function ? next->blas.threads.pool : XG_POOL_NONE;
+}
+
 /*
  * A call that the BLAS standard refuses. The caller's library decides what it means: it may accept
  * it, report it under its own number, or never return (stop, exit, longjmp, throw), which is why
@@ -87,9 +101,13 @@ static void shim_sgemm(enum shim_id id, const void *caller, struct shim_call *ca
     }
     shim_depth++;
     if (ours)
-        xg_dispatch_sgemm(
-            call->symbol->name, &args.product,
-            &(struct xg_cpu){shim_cpu_whole, shim_cpu_part, shim_cpu_library, &pending});
+        xg_dispatch_sgemm(call->symbol->name, &args.product,
+                          &(struct xg_cpu){.whole = shim_cpu_whole,
+                                           .part = shim_cpu_part,
+                                           .library = shim_cpu_library,
+                                           .threads = shim_cpu_threads,
+                                           .pool = shim_cpu_pool(next),
+                                           .ctx = &pending});
     else
         shim_cpu_whole(&pending);
     shim_depth--;

@@ -175,8 +175,9 @@ static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
 
     if (next->blas.function) {
         shim_blas_keep(&next->blas);
-        xg_log(XG_LOG_INFO, "%s from %p: %s of %s, %d-bit integers", symbol->name, caller,
-               next->blas.name, shim_blas_file(&next->blas), 8 * next->blas.int_bytes);
+        xg_log(XG_LOG_INFO, "%s from %p: %s of %s, %d-bit integers, threads %d (0: unknown)",
+               symbol->name, caller, next->blas.name, shim_blas_file(&next->blas),
+               8 * next->blas.int_bytes, shim_threads_count(&next->blas.threads, NULL));
     } else {
         xg_log_once(
             &once,

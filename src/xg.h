@@ -50,18 +50,33 @@ struct xg_sgemm {
     int64_t ldc;
 };
 
+/* Whose threads a CPU library computes with: what they do after a product (spin.h). */
+enum xg_pool {
+    XG_POOL_UNKNOWN = 0,
+    XG_POOL_NONE,     /* none, or threads that end with the product */
+    XG_POOL_OPENBLAS, /* OpenBLAS's own */
+    XG_POOL_GOMP,     /* libgomp's */
+    XG_POOL_KMP,      /* libiomp5's and LLVM's libomp's */
+    XG_POOL_MKL,      /* MKL's: those of the threading layer that the user has chosen */
+};
+
 /*
  * The CPU side of one intercepted call, given by the shim (or by a test).
  *   whole:   repeats the caller's own call, argument for argument, in the caller's own BLAS.
  *   part:    computes any normalised product (a tile of the call) in the same library.
  *   library: the file of that library, valid until the call ends; NULL where it is not known.
- * whole and part are called on the application's thread, may run for long, and cannot fail. library
- * may be NULL.
+ *   threads: with how many threads, the caller's included, whole would compute now, at most; 0
+ * where it is not known. Takes a few nanoseconds. pool:    whose threads those are.
+ *
+ * The functions are called on the application's thread; whole and part may run for long, and cannot
+ * fail. library and threads may be NULL.
  */
 struct xg_cpu {
     void (*whole)(void *ctx);
     void (*part)(void *ctx, const struct xg_sgemm *part);
     const char *(*library)(void *ctx);
+    int (*threads)(void *ctx);
+    enum xg_pool pool;
     void *ctx;
 };
 

@@ -8,6 +8,9 @@
  *   STUB_INT      its integers: int32_t or int64_t
  *   STUB_VIA_PLT  the C entry calls the Fortran one by its name, as reference BLAS does
  *   STUB_ISAMAX   has isamax_
+ *   STUB_COUNT    name of the function that says with how many threads it computes; they are 4, or
+ *                 what stub_set_threads was told last
+ *   STUB_PARALLEL name of the function that says how it was built: STUB_BUILT
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -102,5 +105,31 @@ STUB_INT isamax_(const STUB_INT *n, const float *x, const STUB_INT *stride)
         if (x[i * *stride] > x[(best - 1) * *stride])
             best = i + 1;
     return best;
+}
+#endif
+
+#ifdef STUB_COUNT
+static int stub_threads = 4;
+
+int STUB_COUNT(void);
+void stub_set_threads(int threads);
+
+int STUB_COUNT(void)
+{
+    return stub_threads;
+}
+
+void stub_set_threads(int threads)
+{
+    stub_threads = threads;
+}
+#endif
+
+#ifdef STUB_PARALLEL
+int STUB_PARALLEL(void);
+
+int STUB_PARALLEL(void)
+{
+    return STUB_BUILT;
 }
 #endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * With how many threads a CPU library would compute, asked of the library itself.
+ *
+ * The environment says with how many it begins; programs change it while they run (threadpoolctl,
+ * openblas_set_num_threads, OpenMP's own functions), so the library is asked for each product.
+ */
+#define _GNU_SOURCE
+#include "threads.h"
+
+#include <dlfcn.h>
+
+/* A library by the function that it counts its threads with, and one that says how it was built. */
+struct shim_counter {
+    const char *count;
+    const char *parallel; /* OpenBLAS's: 0 one thread, 1 its own threads, 2 OpenMP */
+    enum xg_pool pool;    /* unless the library has OpenMP among what it depends on */
+};
+
+/*
+ * The prefixes and suffixes are those of symbols.h. bli_thread_get_num_threads returns a 64-bit
+ * integer, of which the low half is read; libblastrampoline and FlexiBLAS ask the library behind
+ * them.
+ */
+static const struct shim_counter shim_counters[] = {
+    {"openblas_get_num_threads", "openblas_get_parallel", XG_POOL_OPENBLAS},
+    {"openblas_get_num_threads64_", "openblas_get_parallel64_", XG_POOL_OPENBLAS},
+    {"openblas_get_num_threads_64", "openblas_get_parallel_64", XG_POOL_OPENBLAS},
+    {"scipy_openblas_get_num_threads", "scipy_openblas_get_parallel", XG_POOL_OPENBLAS},
+    {"scipy_openblas_get_num_threads64_", "scipy_openblas_get_parallel64_", XG_POOL_OPENBLAS},
+    {"MKL_Get_Max_Threads", NULL, XG_POOL_MKL},
+    {"mkl_get_max_threads", NULL, XG_POOL_MKL},
+    {"bli_thread_get_num_threads", NULL, XG_POOL_NONE},
+    {"flexiblas_get_num_threads", NULL, XG_POOL_UNKNOWN},
+    {"lbt_get_num_threads", NULL, XG_POOL_UNKNOWN},
+};
+
+/* OpenBLAS computes up to that on the caller's thread, and wakes nobody (interface/gemm.c). */
+#define SHIM_OPENBLAS_SINGLE (64.0 * 64.0 * 64.0)
+
+enum { SHIM_COUNTERS = sizeof shim_counters / sizeof shim_counters[0] };
+
+typedef int shim_int_function(void);
+
+static shim_int_function *shim_function(void *handle, const char *name)
+{
+    return name ? (shim_int_function *)dlsym(handle, name) : NULL;
+}
+
+/* Holds a reference for good to the library that a function of the global scope lies in. */
+static void shim_hold(shim_int_function *function)
+{
+    Dl_info info;
+    if (dladdr((void *)function, &info))
+        (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+/*
+ * The OpenMP run-time that a library calls. One in the global scope (the program's own, or a
+ * preloaded one) comes before the library's, as it does for the dynamic linker; but a library that
+ * depends on none calls none. pool: libgomp's, or that of LLVM and Intel, by what the same file
+ * has.
+ */
+static bool shim_find_openmp(void *handle, shim_int_function **max_threads,
+                             shim_int_function **in_parallel, enum xg_pool *pool)
+{
+    Dl_info info, kmp;
+    if (!dlsym(handle, "omp_get_max_threads"))
+        return false;
+    void *program = dlopen(NULL, RTLD_LAZY);
+    void *scope = program && dlsym(program, "omp_get_max_threads") ? program : handle;
+
+    *max_threads = shim_function(scope, "omp_get_max_threads");
+    *in_parallel = shim_function(scope, "omp_in_parallel");
+    void *blocktime = dlsym(scope, "kmp_get_blocktime");
+    *pool = blocktime && dladdr(blocktime, &kmp) && dladdr((void *)*max_threads, &info) &&
+                    kmp.dli_fbase == info.dli_fbase
+                ? XG_POOL_KMP
+                : XG_POOL_GOMP;
+    if (program)
+        dlclose(program);
+    if (!*max_threads || !*in_parallel)
+        return false;
+    if (scope == program) {
+        shim_hold(*max_threads);
+        shim_hold(*in_parallel);
+    }
+    return true;
+}
+
+void shim_threads_find(void *handle, struct shim_threads *threads)
+{
+    const struct shim_counter *counter = shim_counters, *end = counter + SHIM_COUNTERS;
+    shim_int_function *max_threads, *in_parallel;
+    enum xg_pool pool;
+
+    *threads = (struct shim_threads){0};
+    while (counter < end && !(threads->count = shim_function(handle, counter->count)))
+        counter++;
+    if (counter == end)
+        return;
+    threads->pool = counter->pool;
+    if (counter->parallel)
+        threads->single_mnk = SHIM_OPENBLAS_SINGLE;
+
+    shim_int_function *parallel = shim_function(handle, counter->parallel);
+    int built = parallel ? parallel() : -1;
+    if (built == 0)
+        threads->pool = XG_POOL_NONE;
+    if (built == 0 || built == 1 || !shim_find_openmp(handle, &max_threads, &in_parallel, &pool))
+        return;
+    /* An OpenMP build of OpenBLAS takes OpenMP's count for its own at each product. */
+    if (built == 2)
+        threads->count = max_threads;
+    threads->in_parallel = in_parallel;
+    if (threads->pool != XG_POOL_MKL)
+        threads->pool = pool;
+}
+
+int shim_threads_count(const struct shim_threads *threads, const struct xg_sgemm *product)
+{
+    if (!threads->count)
+        return 0;
+    if (product && 0.5 * xg_sgemm_flops(product) <= threads->single_mnk)
+        return 1;
+    if (threads->in_parallel && threads->in_parallel())
+        return 1;
+    /* BLIS that was told nothing says -1, and computes with one thread. */
+    int count = threads->count();
+    return count > 1 ? count : 1;
+}

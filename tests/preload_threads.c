@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What shim/threads.c finds out about a library: preload_threads FILE POOL [SETTER].
+ *   POOL    whose threads they are, as enum xg_pool calls it, in small letters
+ *   SETTER  the function that changes how many they are; none: nothing is to be known about them.
+ *           omp_set_num_threads: inside a parallel region there is one (compiled with OpenMP).
+ * Compiled by preload_threads.sh together with shim/threads.c.
+ */
+#include <dlfcn.h>
+#include <math.h>
+
+#include "../shim/threads.h"
+#include "xt.h"
+
+static const char *const pools[] = {"unknown", "none", "openblas", "gomp", "kmp", "mkl"};
+
+static struct xg_sgemm cube(int64_t n)
+{
+    return (struct xg_sgemm){.m = n, .n = n, .k = n};
+}
+
+static void check_changes(const struct shim_threads *threads, void (*set)(int threads))
+{
+    static const int counts[] = {3, 1, 2};
+    struct xg_sgemm large = cube(65);
+
+    for (int i = 0; i < 3; i++) {
+        set(counts[i]);
+        int count = shim_threads_count(threads, NULL);
+        XT_CHECK(count == counts[i], "%d and not %d", count, counts[i]);
+        count = shim_threads_count(threads, &large);
+        XT_CHECK(count == counts[i], "65: %d and not %d", count, counts[i]);
+    }
+}
+
+#ifdef _OPENMP
+static void check_region(const struct shim_threads *threads)
+{
+    int wrong = 0, members = 0;
+
+#pragma omp parallel num_threads(2) reduction(+ : wrong, members)
+    {
+        members++;
+        wrong += shim_threads_count(threads, NULL) != 1;
+    }
+    XT_CHECK(members == 2, "the test itself has no parallel region");
+    XT_CHECK(!wrong, "a product inside a parallel region has one thread");
+    XT_CHECK(shim_threads_count(threads, NULL) == 2, "after the region");
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    struct shim_threads threads;
+    struct xg_sgemm small = cube(64);
+    void *handle = argc > 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+
+    if (!handle) {
+        fprintf(stderr, "%s\n", argc > 2 ? dlerror() : "no library given");
+        return XT_HARD;
+    }
+    shim_threads_find(handle, &threads);
+    int count = shim_threads_count(&threads, NULL);
+    XT_CHECK(!strcmp(pools[threads.pool], argv[2]), "%s and not %s", pools[threads.pool], argv[2]);
+    if (argc == 3) {
+        XT_CHECK(count == 0 && shim_threads_count(&threads, &small) == 0, "%d", count);
+        return xt_done();
+    }
+    XT_CHECK(count >= 1, "%d", count);
+    bool openmp = !strcmp(argv[3], "omp_set_num_threads");
+    void *global = dlopen(NULL, RTLD_NOW);
+    void *set = openmp ? dlsym(global, argv[3]) : NULL;
+    if (!set && !(set = dlsym(handle, argv[3]))) {
+        fprintf(stderr, "%s\n", dlerror());
+        return XT_HARD;
+    }
+    check_changes(&threads, (void (*)(int))set);
+#ifdef _OPENMP
+    if (openmp)
+        check_region(&threads);
+#endif
+    /* Only OpenBLAS is known to leave its threads alone where a product is small. */
+    if (strstr(argv[2], "openblas"))
+        XT_CHECK(shim_threads_count(&threads, &small) == 1, "64");
+    return xt_done();
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* How long threads spin: what the variables mean, and the clock of this machine. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "../src/clock.h"
+#include "../src/spin.h"
+#include "xt.h"
+
+/* One environment: "NAME=VALUE NAME=VALUE". */
+static const char *lookup(void *ctx, const char *name)
+{
+    static char values[4][64];
+    static int next;
+    size_t length = strlen(name);
+
+    for (const char *at = ctx; at && *at; at = strchr(at, ';') ? strchr(at, ';') + 1 : NULL) {
+        if (strncmp(at, name, length) || at[length] != '=')
+            continue;
+        char *value = values[next++ % 4];
+        size_t size = strcspn(at + length + 1, ";");
+        memcpy(value, at + length + 1, size);
+        value[size] = '\0';
+        return value;
+    }
+    return NULL;
+}
+
+struct row {
+    const char *environment;
+    enum xg_pool pool;
+    double seconds; /* with a clock of 1 GHz */
+};
+
+static const struct row rows[] = {
+    {"", XG_POOL_OPENBLAS, 0x1p28 * 1e-9},
+    {"", XG_POOL_UNKNOWN, 0x1p28 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=20", XG_POOL_OPENBLAS, 0x1p20 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=20", XG_POOL_UNKNOWN, 0x1p20 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT= 26 ticks", XG_POOL_OPENBLAS, 0x1p26 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=1", XG_POOL_OPENBLAS, 0x1p4 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=4", XG_POOL_OPENBLAS, 0x1p4 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=30", XG_POOL_OPENBLAS, 0x1p30 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=31", XG_POOL_OPENBLAS, 0x1p30 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=0", XG_POOL_OPENBLAS, 0x1p28 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=", XG_POOL_OPENBLAS, 0x1p28 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=-5", XG_POOL_OPENBLAS, 0x1p28 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=short", XG_POOL_OPENBLAS, 0x1p28 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=20", XG_POOL_NONE, 0},
+    {"OMP_WAIT_POLICY=ACTIVE;KMP_BLOCKTIME=7;GOMP_SPINCOUNT=7", XG_POOL_OPENBLAS, 0x1p28 * 1e-9},
+
+    {"", XG_POOL_GOMP, 3.6e-3},
+    {"OMP_WAIT_POLICY=passive", XG_POOL_GOMP, 0},
+    {"OMP_WAIT_POLICY= Active ", XG_POOL_GOMP, 360},
+    {"OMP_WAIT_POLICY=activeness", XG_POOL_GOMP, 3.6e-3},
+    {"GOMP_SPINCOUNT=0", XG_POOL_GOMP, 0},
+    {"GOMP_SPINCOUNT=1000000;OMP_WAIT_POLICY=PASSIVE", XG_POOL_GOMP, 12e-3},
+    {"GOMP_SPINCOUNT= 3 k ", XG_POOL_GOMP, 36e-6},
+    {"GOMP_SPINCOUNT=2G", XG_POOL_GOMP, 24},
+    {"GOMP_SPINCOUNT=INFINITY", XG_POOL_GOMP, INFINITY},
+    {"GOMP_SPINCOUNT=3x", XG_POOL_GOMP, 3.6e-3},
+    {"GOMP_SPINCOUNT=-3", XG_POOL_GOMP, 3.6e-3},
+    {"GOMP_SPINCOUNT=", XG_POOL_GOMP, 3.6e-3},
+
+    {"", XG_POOL_KMP, 0.2},
+    {"KMP_BLOCKTIME=0", XG_POOL_KMP, 0},
+    {"KMP_BLOCKTIME=5", XG_POOL_KMP, 5e-3},
+    {"KMP_BLOCKTIME=5ms", XG_POOL_KMP, 5e-3},
+    {"KMP_BLOCKTIME=50us", XG_POOL_KMP, 50e-6},
+    {"KMP_BLOCKTIME=2s", XG_POOL_KMP, 2},
+    {"KMP_BLOCKTIME=infinite", XG_POOL_KMP, INFINITY},
+    {"KMP_BLOCKTIME=2147483647", XG_POOL_KMP, INFINITY},
+    {"KMP_BLOCKTIME=never", XG_POOL_KMP, 0.2},
+    {"OMP_WAIT_POLICY=passive", XG_POOL_KMP, 0},
+    {"OMP_WAIT_POLICY=active", XG_POOL_KMP, INFINITY},
+    {"OMP_WAIT_POLICY=active;KMP_BLOCKTIME=1", XG_POOL_KMP, 1e-3},
+
+    {"KMP_BLOCKTIME=5", XG_POOL_MKL, 5e-3},
+    {"KMP_BLOCKTIME=5;MKL_THREADING_LAYER=INTEL", XG_POOL_MKL, 5e-3},
+    {"KMP_BLOCKTIME=5;MKL_THREADING_LAYER=gnu", XG_POOL_MKL, 3.6e-3},
+    {"KMP_BLOCKTIME=5;MKL_THREADING_LAYER=SEQUENTIAL", XG_POOL_MKL, 0},
+    {"KMP_BLOCKTIME=5;MKL_THREADING_LAYER=TBB", XG_POOL_MKL, 0},
+};
+
+static void test_variables(void)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct xg_spin spin;
+        xg_spin_read(&spin, lookup, (void *)(uintptr_t)rows[i].environment);
+        double seconds = xg_spin_of(&spin, rows[i].pool, 1e9), wanted = rows[i].seconds;
+        XT_CHECK(seconds == wanted || fabs(seconds - wanted) <= 1e-9 * wanted, "%s: %g and not %g",
+                 rows[i].environment, seconds, wanted);
+    }
+}
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+static void *ask(void *seconds)
+{
+    *(double *)seconds = xg_spin_seconds(XG_POOL_OPENBLAS);
+    return NULL;
+}
+
+/* Before the rate is known: nothing waits for it. Then: what the clock does, whatever changes. */
+static void test_process(void)
+{
+    setenv("OPENBLAS_THREAD_TIMEOUT", "24", 1);
+    setenv("KMP_BLOCKTIME", "3", 1);
+    errno = ERANGE;
+    double at_first = xg_spin_seconds(XG_POOL_OPENBLAS);
+    XT_CHECK(errno == ERANGE, "errno");
+    XT_CHECK(xg_spin_seconds(XG_POOL_KMP) == 3e-3, "KMP_BLOCKTIME");
+    setenv("OPENBLAS_THREAD_TIMEOUT", "5", 1);
+#if defined(__x86_64__)
+    XT_CHECK(at_first == 0x1p24 / XG_SPIN_TICKS_HZ, "%g", at_first);
+    double begin_s = xg_clock_s();
+    uint64_t begin = __rdtsc();
+    sleep_ms(60);
+    uint64_t end = __rdtsc();
+    double hz = (double)(end - begin) / (xg_clock_s() - begin_s);
+
+    pthread_t threads[4];
+    double seconds[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, ask, &seconds[i]);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        XT_CHECK(fabs(seconds[i] - 0x1p24 / hz) <= 0.01 * seconds[i], "%g s at %g Hz", seconds[i],
+                 hz);
+    }
+    double settled = xg_spin_seconds(XG_POOL_OPENBLAS);
+    sleep_ms(5);
+    XT_CHECK(xg_spin_seconds(XG_POOL_OPENBLAS) == settled, "the rate is measured once");
+    begin_s = xg_clock_s();
+    for (int i = 0; i < 1000000; i++)
+        settled += xg_spin_seconds(XG_POOL_OPENBLAS);
+    printf("%.1f ns a call, %.4g Hz\n", 1e3 * (xg_clock_s() - begin_s), hz);
+#else
+    sleep_ms(60);
+    XT_CHECK(xg_spin_seconds(XG_POOL_OPENBLAS) == at_first && at_first > 0, "%g", at_first);
+#endif
+}
+
+int main(void)
+{
+    test_variables();
+    test_process();
+    return xt_done();
+}
