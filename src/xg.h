@@ -65,8 +65,9 @@ enum xg_pool {
  *   whole:   repeats the caller's own call, argument for argument, in the caller's own BLAS.
  *   part:    computes any normalised product (a tile of the call) in the same library.
  *   library: the file of that library, valid until the call ends; NULL where it is not known.
- *   threads: with how many threads, the caller's included, whole would compute now, at most; 0
- * where it is not known. Takes a few nanoseconds. pool:    whose threads those are.
+ *   threads: with how many threads, the caller's included, whole would compute now, at most; 0:
+ *            not known. Takes a few nanoseconds.
+ *   pool:    whose threads those are.
  *
  * The functions are called on the application's thread; whole and part may run for long, and cannot
  * fail. library and threads may be NULL.

@@ -122,12 +122,15 @@ static void test_process(void)
     XT_CHECK(xg_spin_seconds(XG_POOL_KMP) == 3e-3, "KMP_BLOCKTIME");
     setenv("OPENBLAS_THREAD_TIMEOUT", "5", 1);
 #if defined(__x86_64__)
-    XT_CHECK(at_first == 0x1p24 / XG_SPIN_TICKS_HZ, "%g", at_first);
     double begin_s = xg_clock_s();
     uint64_t begin = __rdtsc();
     sleep_ms(60);
     uint64_t end = __rdtsc();
     double hz = (double)(end - begin) / (xg_clock_s() - begin_s);
+
+    /* A first call that is held up for longer than the baseline knows the rate already. */
+    XT_CHECK(at_first == 0x1p24 / XG_SPIN_TICKS_HZ || fabs(at_first * hz / 0x1p24 - 1) <= 0.01,
+             "%g", at_first);
 
     pthread_t threads[4];
     double seconds[4];
