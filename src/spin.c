@@ -182,11 +182,6 @@ static _Atomic uint64_t ticks_a_second; /* 0: not known yet */
 
 static struct moment take_moment(void)
 {
-    int access = PR_TSC_SIGSEGV;
-
-    /* A program may have forbidden itself to read this clock; reading it would be its end. */
-    if (prctl(PR_GET_TSC, &access) || access != PR_TSC_ENABLE)
-        return (struct moment){0};
     for (int i = 0; i < MOMENT_TRIES; i++) {
         double before = xg_clock_s();
         uint64_t ticks = __rdtsc();
@@ -198,9 +193,13 @@ static struct moment take_moment(void)
     return (struct moment){0};
 }
 
+/* A program may have forbidden itself to read this clock, and reading it would be its end. */
 static void start_ticks(void)
 {
-    first_moment = take_moment();
+    int access = PR_TSC_SIGSEGV;
+
+    if (!prctl(PR_GET_TSC, &access) && access == PR_TSC_ENABLE)
+        first_moment = take_moment();
 }
 
 /* Threads that find the rate at the same time find the same, within 1 / 1000. */
