@@ -112,6 +112,13 @@ static const struct setting settings[] = {
      .default_text = "0",
      .help = "1: prints at exit how many products ran where and why, and the shapes that took "
              "longest."},
+    {.name = "XGEMM_TRACE",
+     .kind = KIND_STRING,
+     .offset = FIELD(trace),
+     .accepts = "path",
+     .default_text = "unset",
+     .help = "File that an event a product is appended to, in the JSON array format of Chrome "
+             "traces; %p in it stands for the process's id; unset: none."},
     {.name = "XGEMM_REPRODUCIBLE",
      .kind = KIND_INT,
      .offset = FIELD(reproducible),

@@ -17,6 +17,7 @@
 #include "judge.h"
 #include "policy.h"
 #include "stats.h"
+#include "trace.h"
 
 /* What the process knows of its machine, and has learnt so far. */
 static struct {
@@ -187,6 +188,7 @@ static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;
     record->down_bytes = result.down_bytes;
+    record->waited_s = result.waited_s;
     if (status == XG_DECLINED) {
         bool ready = xg_engine_state_get() == XG_ENGINE_READY;
         record->reason = !ready        ? XG_REASON_NO_GPU
@@ -255,6 +257,7 @@ static void run_both(const struct xg_sgemm *call, const struct xg_conf *conf,
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;
     record->down_bytes = result.down_bytes;
+    record->waited_s = result.waited_s;
     if (status == XG_OK) {
         struct xg_compare_record compared = {
             .symbol = record->symbol,
@@ -299,7 +302,7 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
      */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     const struct xg_conf *conf = xg_conf_get();
-    bool told = conf->stats || conf->verbose >= 1;
+    bool told = conf->stats || conf->trace || conf->verbose >= 1;
     pthread_once(&learnt_once, init_learnt);
     double begin = xg_clock_s();
 
@@ -332,6 +335,7 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
     if (told) {
         record.seconds = xg_clock_s() - begin;
         xg_stats_add(&record);
+        xg_trace_add(&record, begin);
     }
     pthread_setcancelstate(cancel_state, NULL);
     errno = saved_errno;

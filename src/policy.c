@@ -265,7 +265,7 @@ void xg_policy_observe_kept(struct xg_policy *policy, double now_s)
 double xg_policy_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,
                            enum xg_engine_state state)
 {
-    if (conf->stats || conf->verbose >= 1)
+    if (conf->stats || conf->trace || conf->verbose >= 1)
         return 0.0;
     if (conf->mode == XG_MODE_CPU || state == XG_ENGINE_NONE || state == XG_ENGINE_FORKED)
         return HUGE_VAL;

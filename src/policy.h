@@ -76,8 +76,8 @@ void xg_policy_observe_kept(struct xg_policy *policy, double now_s);
  * Products with m*n*k below this are not worth asking about: the shim forwards them. 32^3 until the
  * CPU library's small products have been seen, and then what a library of that speed computes in
  * the time of an empty call of the GPU, 64^3 for the usual ones. 0 when every
- * call must be looked at (gpu, compare, statistics or a line a call wanted), HUGE_VAL when none
- * (cpu, or there is no GPU).
+ * call must be looked at (gpu, compare, statistics, a trace or a line a call wanted), HUGE_VAL when
+ * none (cpu, or there is no GPU).
  */
 double xg_policy_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,
                            enum xg_engine_state state);

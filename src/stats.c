@@ -64,7 +64,7 @@ const char *xg_reason_text(enum xg_reason reason)
     return (unsigned)reason < XG_REASON_COUNT ? texts[reason] : "unknown";
 }
 
-static const char *place_text(enum xg_place place)
+const char *xg_place_text(enum xg_place place)
 {
     return place == XG_PLACE_CPU ? "CPU" : place == XG_PLACE_GPU ? "GPU" : "both";
 }
@@ -208,7 +208,7 @@ static void log_call(const struct xg_call_record *record)
     xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld %c%c beta=%g: %s%s%s, %.4g ms (%.4g GFLOP/s)%s: %s",
            record->symbol, (long long)call->m, (long long)call->n, (long long)call->k,
            call->transa ? 'T' : 'N', call->transb ? 'T' : 'N', (double)call->beta,
-           place_text(record->place), record->kernel ? " " : "",
+           xg_place_text(record->place), record->kernel ? " " : "",
            record->kernel ? record->kernel : "", 1e3 * record->seconds,
            gflops_per_s(flops_of(call), record->seconds), predicted,
            xg_reason_text(record->reason));
@@ -253,9 +253,10 @@ static void print_accounts(FILE *out)
     for (int i = 0; i < account_count; i++) {
         const struct account *row = &accounts[i];
 
-        fprintf(out, "  %-5s %-28s %-22s %9ld %12.3f %9.3f %10.4f %9.1f\n", place_text(row->place),
-                xg_reason_text(row->reason), row->symbol, row->calls, row->flops * 1e-9,
-                row->bytes * 1e-9, row->seconds, gflops_per_s(row->flops, row->seconds));
+        fprintf(out, "  %-5s %-28s %-22s %9ld %12.3f %9.3f %10.4f %9.1f\n",
+                xg_place_text(row->place), xg_reason_text(row->reason), row->symbol, row->calls,
+                row->flops * 1e-9, row->bytes * 1e-9, row->seconds,
+                gflops_per_s(row->flops, row->seconds));
     }
 }
 
@@ -287,7 +288,7 @@ static void print_shapes(FILE *out)
         printed[s - shapes] = true;
         fprintf(out, "  %-22s %7lld %7lld %7lld    %c%c %4s  %-5s %-16s %9ld %10.4f %9.1f\n",
                 s->symbol, (long long)s->m, (long long)s->n, (long long)s->k, s->transa ? 'T' : 'N',
-                s->transb ? 'T' : 'N', s->beta_zero ? "0" : "any", place_text(s->place),
+                s->transb ? 'T' : 'N', s->beta_zero ? "0" : "any", xg_place_text(s->place),
                 s->kernel ? s->kernel : "-", s->calls, 1e3 * s->seconds / (double)s->calls,
                 gflops_per_s(s->flops, s->seconds));
     }

@@ -11,6 +11,9 @@
 /* Where a call ran. */
 enum xg_place { XG_PLACE_CPU, XG_PLACE_GPU, XG_PLACE_BOTH /* compare, or finished by the CPU */ };
 
+/* "CPU", "GPU" or "both". */
+const char *xg_place_text(enum xg_place place);
+
 /* Why it ran there. xg_reason_text gives the words that XGEMM_VERBOSE and the statistics print. */
 enum xg_reason {
     XG_REASON_MODE,       /* XGEMM_MODE says so */
@@ -38,6 +41,7 @@ struct xg_call_record {
     const char *kernel; /* the row's name, or NULL on the CPU; a static string */
     double seconds;     /* wall time, all of it */
     double predicted_cpu_s, predicted_gpu_s; /* what the policy thought; 0 when it was not asked */
+    double waited_s;                         /* of the wall time: for a lane of the GPU */
     uint64_t up_bytes, down_bytes;           /* moved over the link */
 };
 

@@ -43,7 +43,7 @@ static int conf_is_default(const struct xg_conf *c)
 {
     return c->mode == defaults.mode && c->math == defaults.math && !c->kernel && !c->devices &&
            c->mem_limit_bytes == 0 && c->stage_threads == 0 && !c->cpu_blas && c->verbose == 0 &&
-           !c->log && c->stats == 0 && c->reproducible == 0;
+           !c->log && c->stats == 0 && !c->trace && c->reproducible == 0;
 }
 
 static void test_defaults(void)
@@ -144,6 +144,7 @@ static void test_strings(void)
     XT_CHECK(kept.kernel == NULL, "freed");
 
     CHECK_TAKEN("XGEMM_LOG", "/var/log/a b", !strcmp(conf.log, "/var/log/a b"));
+    CHECK_TAKEN("XGEMM_TRACE", "trace.%p.json", !strcmp(conf.trace, "trace.%p.json"));
     CHECK_TAKEN("XGEMM_CPU_BLAS", "libblas.so.3", !strcmp(conf.cpu_blas, "libblas.so.3"));
     CHECK_TAKEN("XGEMM_DEVICES", "0", !strcmp(conf.devices, "0"));
     CHECK_TAKEN("XGEMM_DEVICES", "3,0,11", !strcmp(conf.devices, "3,0,11"));
@@ -183,6 +184,7 @@ static void test_help(void)
         "XGEMM_VERBOSE=0..3 (default: 0)",
         "XGEMM_LOG=",
         "XGEMM_STATS=0|1 (default: 0)",
+        "XGEMM_TRACE=",
         "XGEMM_REPRODUCIBLE=0|1 (default: 0)",
     };
     char *text = NULL;

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* The trace of products: events formatted on the stack, collected, appended with one write(2). */
+/*
+ * As in log.c the file is opened and closed for each write: a descriptor kept open in a stranger's
+ * process may be closed by it and come back as one of its own files.
+ *
+ * Only regular files are written, for others can block, and never beyond the limit of file sizes,
+ * for that ends the process (SIGXFSZ).
+ */
+#include "trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "conf.h"
+#include "log.h"
+
+enum { BUFFER_BYTES = 1 << 18, EVENT_BYTES = 1024, NUMBER_BYTES = 32 };
+
+/* What a killed process may lose. */
+#define AGE_MAX_S 1.0
+
+static struct {
+    pthread_mutex_t lock;
+    char directory[PATH_MAX]; /* that a relative name is in; empty: none */
+    char buffer[BUFFER_BYTES];
+    size_t size;     /* of the buffer that is used */
+    double oldest_s; /* when the oldest event in it began */
+    bool forked;     /* a child of the process that opened the trace */
+    bool over;       /* a write failed */
+    bool unbuffered; /* exit handlers are running: nobody comes after us to write the rest */
+} trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pthread_once_t trace_once = PTHREAD_ONCE_INIT;
+
+/* --- The file ------------------------------------------------------------------------------ */
+
+/* Appends size bytes of text to path[at]; the new end. Stays below PATH_MAX, which no file has. */
+static size_t append(char path[PATH_MAX], size_t at, const char *text, size_t size)
+{
+    if (size >= PATH_MAX - at)
+        return PATH_MAX - 1;
+    memcpy(path + at, text, size);
+    return at + size;
+}
+
+/* False where the name is too long. */
+static bool name_file(char path[PATH_MAX])
+{
+    const char *name = xg_conf_get()->trace;
+    char pid[NUMBER_BYTES];
+    size_t digits = (size_t)snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    bool named = false;
+    size_t at = append(path, 0, trace.directory, strlen(trace.directory));
+    while (*name) {
+        bool here = !strncmp(name, "%p", 2);
+        at = append(path, at, here ? pid : name, here ? digits : 1);
+        name += here ? 2 : 1;
+        named = named || here;
+    }
+    if (trace.forked && !named) {
+        at = append(path, at, ".", 1);
+        at = append(path, at, pid, digits);
+    }
+    path[at] = '\0';
+    return at < PATH_MAX - 1;
+}
+
+static bool write_all(int fd, const char *text, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, text, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        text += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+/* Whether fd may be written, size bytes more; sets errno where it may not. */
+static bool may_grow(int fd, size_t size, bool *empty)
+{
+    struct stat file;
+    struct rlimit limit;
+    if (fstat(fd, &file) || getrlimit(RLIMIT_FSIZE, &limit))
+        return false;
+    *empty = file.st_size == 0;
+    if (!S_ISREG(file.st_mode))
+        errno = EINVAL;
+    else if (limit.rlim_cur != RLIM_INFINITY && (rlim_t)file.st_size + size > limit.rlim_cur)
+        errno = EFBIG;
+    else
+        return true;
+    return false;
+}
+
+/*
+ * The bracket that opens the array is written where it belongs before the file is made one that is
+ * appended to: of several processes that find it empty each writes the same byte to the same place.
+ */
+static bool append_to_file(const char *path, const char *text, size_t size)
+{
+    static const char opening[] = "[\n";
+    const size_t opening_bytes = sizeof opening - 1;
+    int flags = O_NONBLOCK;
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, 0666);
+    if (fd < 0)
+        return false;
+    bool empty = false;
+    bool done = may_grow(fd, size + opening_bytes, &empty) &&
+                (!empty || pwrite(fd, opening, opening_bytes, 0) == (ssize_t)opening_bytes) &&
+                fcntl(fd, F_SETFL, flags | O_APPEND) == 0 && write_all(fd, text, size);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return done;
+}
+
+static void write_locked(void)
+{
+    char path[PATH_MAX];
+    errno = ENAMETOOLONG;
+    if (trace.size == 0)
+        return;
+    if (!name_file(path) || !append_to_file(path, trace.buffer, trace.size)) {
+        xg_log(XG_LOG_WARN, "cannot append to XGEMM_TRACE=%s (errno %d): the trace ends here",
+               xg_conf_get()->trace, errno);
+        trace.over = true;
+    }
+    trace.size = 0;
+}
+
+/* --- The process --------------------------------------------------------------------------- */
+
+static void write_at_exit(void)
+{
+    int error = errno;
+    pthread_mutex_lock(&trace.lock);
+    write_locked();
+    trace.unbuffered = true;
+    pthread_mutex_unlock(&trace.lock);
+    errno = error;
+}
+
+/* Around fork the lock is held, so that the child finds the buffer whole; what is in it is the
+ * parent's. */
+static void fork_prepare(void)
+{
+    pthread_mutex_lock(&trace.lock);
+}
+
+static void fork_parent(void)
+{
+    pthread_mutex_unlock(&trace.lock);
+}
+
+static void fork_child(void)
+{
+    trace.size = 0;
+    trace.forked = true;
+    pthread_mutex_unlock(&trace.lock);
+}
+
+/* A relative name is one from where the program was at its first product, wherever it goes later.
+ */
+static void trace_init(void)
+{
+    bool relative = *xg_conf_get()->trace != '/';
+    if (relative && getcwd(trace.directory, sizeof trace.directory - 1))
+        strcat(trace.directory, "/");
+    else
+        trace.directory[0] = '\0';
+    pthread_atfork(fork_prepare, fork_parent, fork_child);
+    atexit(write_at_exit);
+}
+
+/* --- One event ----------------------------------------------------------------------------- */
+
+/* Microseconds with three decimals. Not by %f: a program's locale may write 1,5. */
+static const char *microseconds(char text[NUMBER_BYTES], double seconds)
+{
+    if (!(fabs(seconds) < 1e9))
+        return "null";
+    long long ns = llround(1e9 * fabs(seconds));
+    snprintf(text, NUMBER_BYTES, "%s%lld.%03lld", seconds < 0 ? "-" : "", ns / 1000, ns % 1000);
+    return text;
+}
+
+/* What stands between the digits is the locale's, and JSON's is a point. */
+static const char *number(char text[NUMBER_BYTES], double value)
+{
+    if (!isfinite(value))
+        return "null";
+    snprintf(text, NUMBER_BYTES, "%.9g", value);
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        bool kept = (*from >= '0' && *from <= '9') || strchr("+-e", *from);
+        if (kept || to[-1] != '.')
+            *to++ = kept ? *from : '.';
+    }
+    *to = '\0';
+    return text;
+}
+
+/* The event's line; its length. What is text in it are names of ours, which need no escape. */
+static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record, double begin_s)
+{
+    const struct xg_sgemm *call = &record->call;
+    const char *place = xg_place_text(record->place);
+    const char *quote = record->kernel ? "\"" : "";
+    char trans[3] = {call->transa ? 'T' : 'N', call->transb ? 'T' : 'N', '\0'};
+    char ts[NUMBER_BYTES], dur[NUMBER_BYTES], beta[NUMBER_BYTES], waited[NUMBER_BYTES];
+    char cpu[NUMBER_BYTES], gpu[NUMBER_BYTES];
+    int length = snprintf(
+        line, EVENT_BYTES,
+        "{\"name\":\"%lldx%lldx%lld %s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%s,\"dur\":%s,"
+        "\"pid\":%ld,\"tid\":%ld,\"args\":{\"symbol\":\"%s\",\"m\":%lld,\"n\":%lld,\"k\":%lld,"
+        "\"trans\":\"%s\",\"beta\":%s,\"place\":\"%s\",\"reason\":\"%s\",\"kernel\":%s%s%s,"
+        "\"predicted_cpu_us\":%s,\"predicted_gpu_us\":%s,\"waited_us\":%s,\"up_bytes\":%llu,"
+        "\"down_bytes\":%llu}},\n",
+        (long long)call->m, (long long)call->n, (long long)call->k, trans, place,
+        microseconds(ts, begin_s), microseconds(dur, record->seconds), (long)getpid(),
+        (long)syscall(SYS_gettid), record->symbol, (long long)call->m, (long long)call->n,
+        (long long)call->k, trans, number(beta, (double)call->beta), place,
+        xg_reason_text(record->reason), quote, record->kernel ? record->kernel : "null", quote,
+        microseconds(cpu, record->predicted_cpu_s), microseconds(gpu, record->predicted_gpu_s),
+        microseconds(waited, record->waited_s), (unsigned long long)record->up_bytes,
+        (unsigned long long)record->down_bytes);
+    return length > 0 && length < EVENT_BYTES ? (size_t)length : 0;
+}
+
+void xg_trace_add(const struct xg_call_record *record, double begin_s)
+{
+    char line[EVENT_BYTES];
+    if (!xg_conf_get()->trace)
+        return;
+    pthread_once(&trace_once, trace_init);
+    size_t size = format(line, record, begin_s);
+    pthread_mutex_lock(&trace.lock);
+    if (trace.size + size > BUFFER_BYTES)
+        write_locked();
+    if (!trace.over) {
+        if (trace.size == 0)
+            trace.oldest_s = begin_s;
+        memcpy(trace.buffer + trace.size, line, size);
+        trace.size += size;
+        if (trace.unbuffered || begin_s + record->seconds > trace.oldest_s + AGE_MAX_S)
+            write_locked();
+    }
+    pthread_mutex_unlock(&trace.lock);
+}
