@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* What the policy makes of traced programs: usage: replay FIXTURE... (tests/traces holds some). */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/replay.h"
+
+static int replay(const char *path)
+{
+    struct replay_fixture fixture;
+    struct replay_result result;
+    char error[REPLAY_NAME_BYTES];
+    FILE *file = fopen(path, "r");
+    if (!file || !replay_read(file, &fixture, error)) {
+        fprintf(stderr, "%s: %s\n", path, file ? error : "cannot be read");
+        if (file)
+            fclose(file);
+        return 1;
+    }
+    fclose(file);
+    bool done = replay_run(&fixture, &result);
+    size_t count = fixture.count;
+    replay_free(&fixture);
+    if (!done) {
+        fprintf(stderr, "%s: no memory\n", path);
+        return 1;
+    }
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    double better_s =
+        result.cpu.counted_s < result.gpu.counted_s ? result.cpu.counted_s : result.gpu.counted_s;
+    printf("%-28.*s %8.3f %8.3f %8.3f %8.3f | %8.3f %8.3f %7.3f | %7.3f | %7ld %7zu %6ld ",
+           (int)strcspn(name, "."), name, result.cpu.products_s, result.gpu.products_s,
+           result.least_s, result.policy.products_s, result.cpu.total_s, result.policy.total_s,
+           result.policy.total_s / result.cpu.total_s,
+           better_s > 0 ? result.policy.counted_s / better_s : 0.0, result.gpu_products, count,
+           result.moves);
+    if (result.first_gpu_s >= 0)
+        printf("%8.3f\n", result.first_gpu_s);
+    else
+        printf("%8s\n", "-");
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int status = 0;
+    if (argc < 2) {
+        fprintf(stderr, "usage: replay FIXTURE...\n");
+        return 2;
+    }
+    puts(
+        "seconds in products: all on the CPU, all on the GPU (quiet), each where it is faster, by\n"
+        "the policy; in all: on the CPU, by the policy, their ratio; the policy's products over\n"
+        "those of the better side once the engine is ready; products on the GPU, of how many,\n"
+        "moves, and when the first one began\n");
+    printf("%-28s %8s %8s %8s %8s | %8s %8s %7s | %7s | %7s %7s %6s %8s\n", "fixture", "CPU", "GPU",
+           "least", "policy", "all CPU", "policy", "ratio", "ready", "on GPU", "of", "moves",
+           "first");
+    for (int i = 1; i < argc; i++)
+        status |= replay(argv[i]);
+    return status;
+}
