@@ -32,4 +32,27 @@ traced "compared" 1 both
 same "no folder" 4 XGEMM_TRACE="$tmp/none/trace"
 says "no folder" '^xgemm: cannot append to XGEMM_TRACE='
 [ "$(wc -l <"$tmp/err")" -eq 1 ] || fail "no folder: told more than once"
+
+# Three traces of a program become a fixture that the replay understands.
+fixture() {
+    "$python" "$srcdir/bench/programs/fixture.py" --cpu "$tmp/$1" --gpu "$tmp/gpu" --busy "$tmp/gpu" \
+        --cores 4 --threads 2 --spin 0.1 --program 'a fake' -o "$tmp/fixture.csv" 2>"$tmp/said" ||
+        fail "fixture of $1: $(cat "$tmp/said")"
+    "$builddir/bench/replay" "$tmp/fixture.csv" >"$tmp/replayed" || fail "replay of $1"
+    grep "^fixture .* $2 " "$tmp/replayed" || fail "replay of $1: not $2 products"
+}
+same "plain" 4 XGEMM_MODE=cpu XGEMM_TRACE="$tmp/cpu"
+same "plain, another number of threads" 1 XGEMM_MODE=cpu XGEMM_TRACE="$tmp/alone"
+same "forced" 4 XGEMM_TRACE="$tmp/gpu"
+fixture cpu 96
+[ "$(grep -vc '^#' "$tmp/fixture.csv")" -eq 96 ] || fail "the fixture lacks products"
+grep -q 'matched' "$tmp/said" && fail "products do not match: $(cat "$tmp/said")"
+fixture alone 24
+grep -q '4 threads, and of 1 .*matched by shape' "$tmp/said" || fail "does not say what differs"
+sed 's/"k":17,/"k":18,/' "$tmp/cpu" >"$tmp/changed"
+fixture changed 96
+grep -q 'product 2 of thread 0 is 65x33x17 .*, and 65x33x18 .* matched by shape' "$tmp/said" ||
+    fail "does not say where products differ: $(cat "$tmp/said")"
+grep -q 'no time of 65x33x18 .* 12 products get the predicted one' "$tmp/said" ||
+    fail "does not say what was never measured: $(cat "$tmp/said")"
 exit $status
