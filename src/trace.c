@@ -19,25 +19,27 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "conf.h"
 #include "log.h"
 
-enum { BUFFER_BYTES = 1 << 18, EVENT_BYTES = 1024, NUMBER_BYTES = 32 };
+enum { BUFFER_BYTES = 1 << 18, EVENT_BYTES = 1024, NUMBER_BYTES = 32, LOCK_WAIT_S = 1 };
 
 /* What a killed process may lose. */
 #define AGE_MAX_S 1.0
 
+static char buffer[BUFFER_BYTES];
+
 static struct {
     pthread_mutex_t lock;
     char directory[PATH_MAX]; /* that a relative name is in; empty: none */
-    char buffer[BUFFER_BYTES];
-    size_t size;     /* of the buffer that is used */
-    double oldest_s; /* when the oldest event in it began */
-    bool forked;     /* a child of the process that opened the trace */
-    bool over;       /* a write failed */
-    bool unbuffered; /* exit handlers are running: nobody comes after us to write the rest */
+    size_t size;              /* of the buffer that is used */
+    double oldest_s;          /* when the oldest event in it began */
+    bool forked;              /* a child of the process that opened the trace */
+    bool over;                /* a write failed */
+    bool unbuffered;          /* exit handlers are running: nobody writes the rest later */
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static pthread_once_t trace_once = PTHREAD_ONCE_INIT;
@@ -134,7 +136,7 @@ static void write_locked(void)
     errno = ENAMETOOLONG;
     if (trace.size == 0)
         return;
-    if (!name_file(path) || !append_to_file(path, trace.buffer, trace.size)) {
+    if (!name_file(path) || !append_to_file(path, buffer, trace.size)) {
         xg_log(XG_LOG_WARN, "cannot append to XGEMM_TRACE=%s (errno %d): the trace ends here",
                xg_conf_get()->trace, errno);
         trace.over = true;
@@ -144,13 +146,18 @@ static void write_locked(void)
 
 /* --- The process --------------------------------------------------------------------------- */
 
+/* A signal handler that calls exit may have interrupted the thread that has the lock. */
 static void write_at_exit(void)
 {
     int error = errno;
-    pthread_mutex_lock(&trace.lock);
-    write_locked();
-    trace.unbuffered = true;
-    pthread_mutex_unlock(&trace.lock);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LOCK_WAIT_S;
+    if (pthread_mutex_timedlock(&trace.lock, &until) == 0) {
+        write_locked();
+        trace.unbuffered = true;
+        pthread_mutex_unlock(&trace.lock);
+    }
     errno = error;
 }
 
@@ -254,7 +261,7 @@ void xg_trace_add(const struct xg_call_record *record, double begin_s)
     if (!trace.over) {
         if (trace.size == 0)
             trace.oldest_s = begin_s;
-        memcpy(trace.buffer + trace.size, line, size);
+        memcpy(buffer + trace.size, line, size);
         trace.size += size;
         if (trace.unbuffered || begin_s + record->seconds > trace.oldest_s + AGE_MAX_S)
             write_locked();

@@ -52,6 +52,7 @@ static void run(const char *name, void (*body)(void))
         if (name[0] == '.')
             setenv("XGEMM_TRACE", name + 2, 1);
         xt_failures = 0;
+        alarm(60); /* a lock that nobody gives back is a failure */
         body();
         exit(xt_failures ? 1 : 0);
     }
