@@ -9,8 +9,10 @@
 #include <time.h>
 
 #include "../src/clock.h"
+#include "../src/gemm.h"
 #include "../src/judge.h"
 #include "../src/mem.h"
+#include "fresh.h"
 #include "median.h"
 #include "random.h"
 #include "shapes.h"
@@ -31,7 +33,8 @@ static struct {
     double budget_s; /* of timed calls a side and shape */
     double cpu_limit_s, rival_limit_s;
     int random;
-    bool locked; /* operands in page-locked memory */
+    bool locked;                                      /* operands in page-locked memory */
+    enum { FRESH_NO, FRESH_HUGE, FRESH_SMALL } fresh; /* C of every call, where beta is 0 */
     uint64_t seed;
     const char *shapes, *csv, *commit;
 } options = {.budget_s = 0.5, .cpu_limit_s = 3, .rival_limit_s = 3, .seed = 1, .commit = "unknown"};
@@ -107,6 +110,26 @@ static void operands_destroy(struct operands *operands)
 
 /* --- Measuring ----------------------------------------------------------------------------- */
 
+/* Calls the side with the operands' C, or a fresh one. Seconds of the call alone. error: of C, or
+ * NULL. False: it could not. */
+static bool time_call(const struct side *side, const struct xg_sgemm *operands, double *seconds,
+                      const struct xg_judge *judge, double *error)
+{
+    struct xg_sgemm call = *operands;
+    bool fresh = options.fresh != FRESH_NO && call.beta == 0;
+    size_t bytes = (size_t)(call.m * call.ldc) * sizeof *call.c;
+    if (fresh)
+        call.c = fresh_map(bytes, options.fresh == FRESH_SMALL);
+    double start = xg_clock_s();
+    bool computed = side->compute(&call);
+    *seconds = xg_clock_s() - start;
+    if (computed && error)
+        *error = xg_judge_error(judge, call.c, call.ldc);
+    if (fresh)
+        fresh_unmap(call.c, bytes);
+    return computed;
+}
+
 struct measured {
     double median_s; /* NAN: not measured */
     double error;    /* 2^-24 of |A||B| + |C| */
@@ -121,16 +144,13 @@ static struct measured measure(const struct side *side, struct operands *operand
     static struct xg_judge judge;
     struct measured measured = {.median_s = NAN, .error = NAN};
     xg_judge_init(&judge, &operands->call[0]);
-    if (!side->compute(&operands->call[0]))
+    if (!time_call(side, &operands->call[0], seconds, &judge, &measured.error))
         return measured;
-    measured.error = xg_judge_error(&judge, operands->call[0].c, operands->call[0].ldc);
     int calls = 0;
     double begin = xg_clock_s();
     do {
         const struct xg_sgemm *call = &operands->call[(calls + 1) % operands->sets];
-        double start = xg_clock_s();
-        side->compute(call);
-        seconds[calls++] = xg_clock_s() - start;
+        time_call(side, call, &seconds[calls++], NULL, NULL);
     } while (calls < CALLS_MAX && (calls < CALLS_MIN || xg_clock_s() - begin < options.budget_s) &&
              xg_clock_s() - begin < 20);
     measured.median_s = median_sort(seconds, calls);
@@ -250,21 +270,23 @@ static bool list_shapes(struct shapes *shapes)
 
 static void usage(FILE *out)
 {
-    fprintf(out,
-            "usage: host [--shapes FILE | --random N [--seed S]] [--csv FILE] [--commit ID]\n"
-            "            [--budget SECONDS] [--cpu-limit SECONDS] [--rival-limit SECONDS]\n"
-            "            [--locked]   (operands in page-locked memory)\n"
-            "A line of FILE: m n k [nn|nt|tn|tt|all [pad [beta]]]. Times are medians in ms.\n");
+    fprintf(
+        out,
+        "usage: host [--shapes FILE | --random N [--seed S]] [--csv FILE] [--commit ID]\n"
+        "            [--budget SECONDS] [--cpu-limit SECONDS] [--rival-limit SECONDS]\n"
+        "            [--locked]   (operands in page-locked memory)\n"
+        "            [--fresh[=small] [--populate N]]   (every C just mapped; small: in pages of\n"
+        "                         4 KiB; so many populate it at once instead of as chosen)\n"
+        "A line of FILE: m n k [nn|nt|tn|tt|all [pad [beta]]]. Times are medians in ms.\n");
 }
 
 static bool parse(int argc, char **argv)
 {
     static const struct option names[] = {
-        {"shapes", 1, NULL, 's'},    {"random", 1, NULL, 'r'},
-        {"seed", 1, NULL, 'e'},      {"csv", 1, NULL, 'c'},
-        {"commit", 1, NULL, 'i'},    {"budget", 1, NULL, 'b'},
-        {"cpu-limit", 1, NULL, 'l'}, {"rival-limit", 1, NULL, 'x'},
-        {"locked", 0, NULL, 'p'},    {0}};
+        {"shapes", 1, NULL, 's'},    {"random", 1, NULL, 'r'},      {"seed", 1, NULL, 'e'},
+        {"csv", 1, NULL, 'c'},       {"commit", 1, NULL, 'i'},      {"budget", 1, NULL, 'b'},
+        {"cpu-limit", 1, NULL, 'l'}, {"rival-limit", 1, NULL, 'x'}, {"locked", 0, NULL, 'p'},
+        {"fresh", 2, NULL, 'f'},     {"populate", 1, NULL, 'o'},    {0}};
     for (int which; (which = getopt_long(argc, argv, "", names, NULL)) != -1;)
         switch (which) {
         case 's':
@@ -290,6 +312,14 @@ static bool parse(int argc, char **argv)
             break;
         case 'p':
             options.locked = true;
+            break;
+        case 'f':
+            if (optarg && strcmp(optarg, "small"))
+                return false;
+            options.fresh = optarg ? FRESH_SMALL : FRESH_HUGE;
+            break;
+        case 'o':
+            xg_gemm_populate = atoi(optarg);
             break;
         case 'x':
             options.rival_limit_s = atof(optarg);
@@ -318,11 +348,12 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     struct floor_rates rates;
     sides_measure_link(&rates);
+    static const char *const kinds[] = {"", "; C fresh", "; C fresh, in small pages"};
     FILE *heads[] = {stdout, csv};
     for (int i = 0; i < 2 && heads[i]; i++)
-        fprintf(heads[i], "# %s, commit %s; link %.1f GB/s up, %.1f GB/s down; medians in ms\n",
+        fprintf(heads[i], "# %s, commit %s; link %.1f GB/s up, %.1f GB/s down; medians in ms%s\n",
                 sides_device()->name, options.commit, rates.up_bytes_per_s / 1e9,
-                rates.down_bytes_per_s / 1e9);
+                rates.down_bytes_per_s / 1e9, kinds[options.fresh]);
     print_head(csv);
 
     struct row row;

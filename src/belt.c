@@ -63,13 +63,16 @@ static struct xg_belt_queue *free_blocks(struct xg_belt *belt, bool down)
     return down && !belt->manner.caches ? &belt->free_down : &belt->free_up;
 }
 
-void xg_belt_init(struct xg_belt *belt, struct xg_pipe *pipe, struct xg_belt_block *blocks,
-                  const struct xg_manner *manner)
+int xg_belt_init(struct xg_belt *belt, struct xg_pipe *pipe, struct xg_belt_block *blocks,
+                 const struct xg_manner *manner)
 {
     *belt = (struct xg_belt){.pipe = pipe, .manner = *manner, .blocks = blocks};
     fegetenv(&belt->env);
     for (int i = 0; i < XG_BELT_BLOCKS; i++)
         push(free_blocks(belt, i < DOWN_MAX), i);
+    if (manner->populate)
+        xg_populate_init(&belt->populate, pipe->call);
+    return manner->workers + (belt->populate.pieces ? manner->joining : 0);
 }
 
 /* --- Pieces -------------------------------------------------------------------------------- */
@@ -264,22 +267,70 @@ static void fly(struct xg_belt *belt)
 
 /* --- The others ---------------------------------------------------------------------------- */
 
-void xg_belt_work(struct xg_belt *belt, int worker)
+static bool over(const struct xg_belt *belt)
 {
-    if (worker == 0)
-        fly(belt);
-    else
-        fesetenv(&belt->env);
+    return belt->failed || belt->ended;
+}
+
+/* A copier without a piece, while few enough of them populate. *part: its own. */
+static bool populate_beside(struct xg_belt *belt, struct xg_populate_range *part)
+{
+    int most = belt->manner.populate - belt->manner.joining;
+    if (!belt->populate.pieces || belt->beside >= most)
+        return false;
+    bool admitted = atomic_fetch_add(&belt->beside, 1) < most;
+    bool populated = admitted && xg_populate_step(&belt->populate, part);
+    atomic_fetch_sub(&belt->beside, 1);
+    return populated;
+}
+
+/*
+ * Whoever is to commit rows that nobody has begun to populate does so first, whole pieces: were
+ * each to begin with its own rows, all would zero the same huge page. Nobody waits for who has
+ * begun.
+ */
+static void populate_to(struct xg_belt *belt, const struct piece *piece)
+{
+    const struct xg_pipe_chunk *chunk = &piece->block->chunk;
+    const float *host = chunk->host + piece->row * chunk->host_ld;
+    while (piece->block->commit && xg_populate_awaits(&belt->populate, host)) {
+        struct xg_populate_range part = {0, 0};
+        while (xg_populate_step(&belt->populate, &part) && part.begin != part.end)
+            ;
+    }
+}
+
+static void copy_and_populate(struct xg_belt *belt)
+{
     struct piece piece;
+    struct xg_populate_range part = {0, 0};
     for (int turns = 0;;) {
-        bool over = belt->failed || belt->ended; /* read before the last look for pieces */
+        bool last = over(belt); /* read before the last look for pieces */
         if (take_piece(belt, &piece)) {
+            populate_to(belt, &piece);
             copy_piece(belt, &piece);
             turns = 0;
-        } else if (over) {
+        } else if (last) {
             break;
+        } else if (populate_beside(belt, &part)) {
+            turns = 0;
         } else {
             pause_for(turns++);
         }
     }
+}
+
+void xg_belt_work(struct xg_belt *belt, int worker)
+{
+    struct xg_populate_range part = {0, 0};
+    if (worker >= belt->manner.workers) {
+        while (!over(belt) && xg_populate_step(&belt->populate, &part))
+            ;
+        return;
+    }
+    if (worker == 0)
+        fly(belt);
+    else
+        fesetenv(&belt->env);
+    copy_and_populate(belt);
 }

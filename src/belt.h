@@ -9,6 +9,7 @@
 
 #include "manner.h"
 #include "pipe.h"
+#include "populate.h"
 
 /*
  * A block is what one copy over the link moves; several workers fill it, or empty it, a piece each.
@@ -73,19 +74,25 @@ struct xg_belt {
 
     struct xg_belt_work to_pack, to_commit;
 
+    struct xg_populate populate;     /* C's pages, where they are not there yet */
+    _Alignas(64) _Atomic int beside; /* copiers who populate at the moment */
+
     /* Read by those who wait, and so away from what those write who do not. */
     _Alignas(64) _Atomic bool failed; /* only blocks that are being emptied are to be ended */
     _Atomic bool ended;               /* nothing is left to hand out or to arrive */
 };
 
-/* Readies a belt for one product. It holds nothing that is to be freed. */
-void xg_belt_init(struct xg_belt *belt, struct xg_pipe *pipe, struct xg_belt_block *blocks,
-                  const struct xg_manner *manner);
+/*
+ * Readies a belt for one product. It holds nothing that is to be freed. Returns how many workers it
+ * wants: manner.workers, and manner.joining more where C is to be populated.
+ */
+int xg_belt_init(struct xg_belt *belt, struct xg_pipe *pipe, struct xg_belt_block *blocks,
+                 const struct xg_manner *manner);
 
 /*
- * The share of worker 0..manner.workers-1, all at once on a thread each, until nothing is left to
- * do or something has failed (pipe->status). Worker 0 is the pilot: the device's context is current
- * on its thread; the others need none.
+ * The share of each of those workers, from 0, all at once on a thread each, until nothing is left
+ * to do or something has failed (pipe->status). Worker 0 is the pilot: the device's context is
+ * current on its thread; the others need none.
  */
 void xg_belt_work(struct xg_belt *belt, int worker);
 

@@ -7,6 +7,8 @@
 
 #include "lane.h"
 
+int xg_gemm_populate = -1;
+
 /* --- What is left over after a failure ----------------------------------------------------- */
 
 static void finish_rows(const struct xg_sgemm *call, const struct xg_plan_tile *tile, int64_t row,
@@ -156,8 +158,8 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
                           struct xg_gemm_result *result)
 {
     struct xg_belt belt;
-    xg_belt_init(&belt, pipe, lane->blocks, manner);
-    xg_team_run(lane->team, manner->workers, run_worker, &belt);
+    int workers = xg_belt_init(&belt, pipe, lane->blocks, manner);
+    xg_team_run(lane->team, workers, run_worker, &belt);
 
     bool any = false;
     result->kernel = pipe->product->kernel ? pipe->product->kernel->name : NULL;
@@ -211,6 +213,8 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_sgemm *call, en
     if (status == XG_OK)
         direct = find_direct(lane->dev, call);
     struct xg_manner manner = xg_manner_choose(call, &direct, lane->workers, XG_BELT_BLOCK_BYTES);
+    if (xg_gemm_populate >= 0 && manner.populate)
+        xg_manner_set_populate(&manner, xg_gemm_populate, lane->workers);
     struct xg_pipe pipe = {
         .dev = lane->dev,
         .call = call,

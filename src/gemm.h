@@ -12,6 +12,10 @@
  */
 struct xg_lane;
 
+/* How many populate a fresh C at once, where a product's manner lets anybody; -1: as that says. The
+ * benchmarks set it, before the first product. */
+extern int xg_gemm_populate;
+
 /*
  * threads: size of the staging team, the calling thread included; >= 1. *out set only on XG_OK.
  * XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_SYSTEM. Memory is taken at the first

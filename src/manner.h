@@ -8,6 +8,8 @@
 
 struct xg_manner {
     int workers;                    /* the pilot and those who copy */
+    int populate;                   /* who populate C at once where it is not there yet, at most */
+    int joining;                    /* of these, members of the team beyond the workers */
     int ahead;                      /* blocks that are being filled or on their way up, at most */
     bool caches;                    /* blocks are packed into the caches once enough are ahead */
     size_t load_bytes, store_bytes; /* of a chunk up and down, about */
@@ -26,5 +28,8 @@ struct xg_manner_direct {
 struct xg_manner xg_manner_choose(const struct xg_sgemm *call,
                                   const struct xg_manner_direct *direct, int workers,
                                   size_t block_bytes);
+
+/* Lets so many populate a fresh C, at most all workers but the pilot. workers: as above. */
+void xg_manner_set_populate(struct xg_manner *manner, int populate, int workers);
 
 #endif

@@ -29,6 +29,10 @@ static void test_bounds(void)
                 XT_CHECK(manner.load_bytes >= 1 && manner.load_bytes <= BLOCK_BYTES);
                 XT_CHECK(manner.store_bytes >= 1 && manner.store_bytes <= BLOCK_BYTES);
                 XT_CHECK(manner.ahead >= 1);
+                XT_CHECK(manner.populate >= 0 && manner.populate < workers);
+                XT_CHECK(manner.joining >= 0 && manner.joining <= manner.populate &&
+                         manner.workers + manner.joining <= workers);
+                XT_CHECK(!manner.populate || (call.beta == 0 && !direct.c), "C is there");
                 /* What nobody copies needs no copier. */
                 XT_CHECK(mask != 7 || manner.workers == 1, "%d workers", manner.workers);
             }
@@ -48,9 +52,27 @@ static void test_found(void)
     XT_CHECK(choose(512, 512, 512, 0).load_bytes < choose(8192, 8192, 8192, 0).load_bytes);
 }
 
+/* Who populate a fresh C: members that would else sleep, and copiers where these are too few. */
+static void test_populate(void)
+{
+    struct xg_manner manner = choose(4096, 4096, 4096, 0);
+    XT_CHECK(manner.populate == 5 && manner.joining == 2, "%d, %d", manner.populate,
+             manner.joining);
+    manner = choose(2048, 2048, 2048, 0);
+    XT_CHECK(manner.populate == 5 && manner.joining == 4, "%d, %d", manner.populate,
+             manner.joining);
+    XT_CHECK(choose(4096, 4096, 4096, 1).populate == 0, "C is read");
+    XT_CHECK(choose(256, 256, 256, 0).populate == 0, "too small to wake anybody for");
+    xg_manner_set_populate(&manner, 3, THREADS);
+    XT_CHECK(manner.populate == 3 && manner.joining == 3, "fewer");
+    xg_manner_set_populate(&manner, 99, manner.workers);
+    XT_CHECK(manner.populate == manner.workers - 1 && manner.joining == 0, "all but the pilot");
+}
+
 int main(void)
 {
     test_bounds();
     test_found();
+    test_populate();
     return xt_done();
 }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks the kernel which pages of C are there, and for those that are not. */
+#define _GNU_SOURCE
+#include "populate.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+/*
+ * A piece is a huge page, and a smaller share of a C that has few of them, which an allocator
+ * hardly backs with any. A step ends early enough to look for rows to copy: by one thread it takes
+ * 50 us in pages of 4 KiB; a huge page takes 150 to 300 us whatever is asked for.
+ */
+static const size_t PIECE_BYTES = 2 << 20, STEP_BYTES = 256 << 10, SMALL_C_BYTES = 4 << 20;
+
+/* Rows with whole pages of padding between them are populated one by one, a system call each. */
+static const size_t RUN_BYTES_MIN = 64 << 10;
+
+/* --- Which pages --------------------------------------------------------------------------- */
+
+struct xg_populate_extent xg_populate_extent_of(const struct xg_sgemm *call, size_t page_bytes)
+{
+    size_t row_bytes = (size_t)call->n * sizeof(float),
+           ld_bytes = (size_t)call->ldc * sizeof(float);
+    size_t all_bytes = (size_t)(call->m - 1) * ld_bytes + row_bytes;
+    struct xg_populate_extent extent = {
+        .begin = (uintptr_t)call->c,
+        .runs = 1,
+        .run_bytes = all_bytes,
+        .ld_bytes = ld_bytes,
+        .page_bytes = page_bytes,
+        .piece_bytes = all_bytes < SMALL_C_BYTES ? STEP_BYTES : PIECE_BYTES,
+    };
+    /* Less padding than a page holds no whole one. */
+    if (call->m > 1 && ld_bytes - row_bytes >= page_bytes) {
+        extent.runs = row_bytes >= RUN_BYTES_MIN ? call->m : 0;
+        extent.run_bytes = row_bytes;
+    }
+    extent.run_pieces = (int64_t)(extent.run_bytes / extent.piece_bytes) + 2;
+    return extent;
+}
+
+static uintptr_t down_to(uintptr_t address, size_t multiple)
+{
+    return address - address % multiple;
+}
+
+struct xg_populate_range xg_populate_piece(const struct xg_populate_extent *extent, int64_t piece)
+{
+    uintptr_t first = extent->begin + (size_t)(piece / extent->run_pieces) * extent->ld_bytes;
+    uintptr_t last = first + extent->run_bytes;
+    uintptr_t begin = down_to(first, extent->piece_bytes) +
+                      (size_t)(piece % extent->run_pieces) * extent->piece_bytes;
+    uintptr_t end = begin + extent->piece_bytes;
+    begin = begin > first ? begin : first;
+    end = end < last ? end : last;
+    if (begin >= end)
+        return (struct xg_populate_range){begin, begin};
+    return (struct xg_populate_range){
+        .begin = down_to(begin, extent->page_bytes),
+        .end = down_to(end + extent->page_bytes - 1, extent->page_bytes),
+    };
+}
+
+/* --- Asking the kernel --------------------------------------------------------------------- */
+
+/*
+ * EINVAL is also what a page says that cannot be written to, so an older kernel is told by asking
+ * for nothing: where it knows the advice there is no error.
+ */
+static bool supported(size_t page_bytes)
+{
+    static _Atomic int known; /* 0: not asked, 1: yes, -1: no; who asks first does not matter */
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!answer) {
+        answer = madvise((void *)page_bytes, 0, MADV_POPULATE_WRITE) == 0 ? 1 : -1;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer > 0;
+}
+
+/* True where the system says that the page is not there. */
+static bool missing(uintptr_t address, size_t page_bytes)
+{
+    unsigned char there;
+    return mincore((void *)down_to(address, page_bytes), page_bytes, &there) == 0 && !(there & 1);
+}
+
+/*
+ * Looks at five pages, those first that an allocator's bookkeeping leaves alone. A C of which only
+ * others are missing has not been allocated for this product.
+ */
+static bool any_missing(const struct xg_populate_extent *extent)
+{
+    static const int quarters[] = {2, 4, 1, 3, 0};
+    for (size_t i = 0; i < sizeof quarters / sizeof quarters[0]; i++) {
+        size_t run = (size_t)(extent->runs - 1) / 4 * (size_t)quarters[i];
+        size_t byte = (extent->run_bytes - 1) / 4 * (size_t)quarters[i];
+        if (missing(extent->begin + run * extent->ld_bytes + byte, extent->page_bytes))
+            return true;
+    }
+    return false;
+}
+
+void xg_populate_init(struct xg_populate *populate, const struct xg_sgemm *call)
+{
+    int saved_errno = errno;
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    *populate = (struct xg_populate){.extent = xg_populate_extent_of(call, page_bytes)};
+    const struct xg_populate_extent *extent = &populate->extent;
+    if (extent->runs && supported(page_bytes) && any_missing(extent))
+        populate->pieces = extent->runs * extent->run_pieces;
+    errno = saved_errno;
+}
+
+/* --- The work ------------------------------------------------------------------------------ */
+
+static bool all_taken(const struct xg_populate *populate)
+{
+    return atomic_load_explicit(&populate->taken, memory_order_relaxed) >= populate->pieces;
+}
+
+/* Takes pieces until one is not empty. */
+static bool take(struct xg_populate *populate, struct xg_populate_range *part)
+{
+    while (part->begin == part->end) {
+        if (all_taken(populate))
+            return false;
+        int64_t piece = atomic_fetch_add_explicit(&populate->taken, 1, memory_order_relaxed);
+        if (piece < populate->pieces)
+            *part = xg_populate_piece(&populate->extent, piece);
+    }
+    return true;
+}
+
+bool xg_populate_step(struct xg_populate *populate, struct xg_populate_range *part)
+{
+    int saved_errno = errno;
+    if (!take(populate, part))
+        return false;
+    size_t bytes = (size_t)xg_min_i64((int64_t)STEP_BYTES, (int64_t)(part->end - part->begin));
+    bool done = madvise((void *)part->begin, bytes, MADV_POPULATE_WRITE) == 0 || errno == EINTR;
+    errno = saved_errno;
+    part->begin += bytes;
+    if (!done) {
+        /* Protected, guarded, out of memory: the program is to meet it as it is, in its order. */
+        atomic_store_explicit(&populate->taken, populate->pieces, memory_order_relaxed);
+        part->begin = part->end;
+    }
+    return done;
+}
+
+bool xg_populate_awaits(const struct xg_populate *populate, const void *byte)
+{
+    if (all_taken(populate))
+        return false;
+    const struct xg_populate_extent *extent = &populate->extent;
+    uintptr_t address = (uintptr_t)byte;
+    size_t run = (address - extent->begin) / extent->ld_bytes;
+    run = extent->runs > 1 ? run : 0;
+    uintptr_t first = extent->begin + run * extent->ld_bytes;
+    size_t part = (address - down_to(first, extent->piece_bytes)) / extent->piece_bytes;
+    return (int64_t)run * extent->run_pieces + (int64_t)part >=
+           atomic_load_explicit(&populate->taken, memory_order_relaxed);
+}

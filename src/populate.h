@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Pages of C that are not there yet, made present by several threads before rows are committed. */
+#ifndef XG_POPULATE_H
+#define XG_POPULATE_H
+
+#include <stdatomic.h>
+
+#include "xg.h"
+
+/*
+ * A C that was just allocated has no pages: whoever commits rows to it takes a page fault every 4
+ * KiB, or has a whole huge page zeroed first, which every thread that arrives meanwhile does too
+ * (4096^3 took 8.0 ms into a C from NumPy's allocator, 3.2 into an old one). MADV_POPULATE_WRITE
+ * does what those writes would do, at twice the speed, and pieces at multiples of a huge page keep
+ * two threads from zeroing the same one.
+ *
+ * Only pages that the product writes to are populated: with the same protection, memory policy and
+ * charge as if they were written to, only earlier. Where that is refused nothing is lost: the write
+ * then meets what it would have met.
+ */
+
+/* --- Which pages, pure ----------------------------------------------------------------------- */
+
+/* Whole pages, as addresses. begin == end: none. */
+struct xg_populate_range {
+    uintptr_t begin, end;
+};
+
+/*
+ * C as runs of bytes whose every page is written to: one run, or one a row where the padding
+ * between rows may hold whole pages. Runs are cut into pieces, which end at multiples of
+ * piece_bytes.
+ */
+struct xg_populate_extent {
+    uintptr_t begin; /* of the first run */
+    int64_t runs;
+    size_t run_bytes, ld_bytes; /* of a run; from one to the next */
+    size_t page_bytes, piece_bytes;
+    int64_t run_pieces; /* of a run, at most */
+};
+
+/* For a product with m, n >= 1. Without runs where they are too short to gain anything. */
+struct xg_populate_extent xg_populate_extent_of(const struct xg_sgemm *call, size_t page_bytes);
+
+/* Piece 0..runs * run_pieces - 1, in the order of addresses, which is the order in which rows are
+ * finished; may be empty. Together they hold all pages of all runs. */
+struct xg_populate_range xg_populate_piece(const struct xg_populate_extent *extent, int64_t piece);
+
+/* --- One product's C ------------------------------------------------------------------------- */
+
+struct xg_populate {
+    struct xg_populate_extent extent;
+    int64_t pieces;                     /* 0: nothing is to be done */
+    _Alignas(64) _Atomic int64_t taken; /* pieces */
+};
+
+/*
+ * Looks at a few pages of C (one to two microseconds) and readies *populate: pieces stays 0 where
+ * all of them are there, where the system does not tell, or cannot populate. m, n >= 1. errno is
+ * kept.
+ */
+void xg_populate_init(struct xg_populate *populate, const struct xg_sgemm *call);
+
+/*
+ * Populates the next pages of *part, some 256 KiB (or the huge page that they are on), after taking
+ * the next piece where it is empty, as it is at first. False when nothing is left to take, which it
+ * is also after a failure. From any number of threads, each with a part of its own. errno is kept.
+ */
+bool xg_populate_step(struct xg_populate *populate, struct xg_populate_range *part);
+
+/* Whether nobody has yet taken the piece with that byte of C. */
+bool xg_populate_awaits(const struct xg_populate *populate, const void *byte);
+
+#endif
