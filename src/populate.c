@@ -12,11 +12,13 @@
 #endif
 
 /*
- * A piece is a huge page, and a smaller share of a C that has few of them, which an allocator
- * hardly backs with any. A step ends early enough to look for rows to copy: by one thread it takes
- * 50 us in pages of 4 KiB; a huge page takes 150 to 300 us whatever is asked for.
+ * A block is a huge page, and less in a C that has few of them, which an allocator hardly backs
+ * with any. A step, and a piece of what lies before and behind the blocks, ends early enough to
+ * look for rows to copy: by one thread it takes 50 us in pages of 4 KiB; a huge page takes 150 to
+ * 300 us whatever is asked for. Meanwhile other threads of the program can fault, but not map
+ * memory.
  */
-static const size_t PIECE_BYTES = 2 << 20, STEP_BYTES = 256 << 10, SMALL_C_BYTES = 4 << 20;
+static const size_t BLOCK_BYTES = 2 << 20, STEP_BYTES = 256 << 10, SMALL_C_BYTES = 4 << 20;
 
 /* Rows with whole pages of padding between them are populated one by one, a system call each. */
 static const size_t RUN_BYTES_MIN = 64 << 10;
@@ -34,37 +36,99 @@ struct xg_populate_extent xg_populate_extent_of(const struct xg_sgemm *call, siz
         .run_bytes = all_bytes,
         .ld_bytes = ld_bytes,
         .page_bytes = page_bytes,
-        .piece_bytes = all_bytes < SMALL_C_BYTES ? STEP_BYTES : PIECE_BYTES,
+        .block_bytes = all_bytes < SMALL_C_BYTES ? STEP_BYTES : BLOCK_BYTES,
+        .part_bytes = STEP_BYTES,
     };
     /* Less padding than a page holds no whole one. */
     if (call->m > 1 && ld_bytes - row_bytes >= page_bytes) {
         extent.runs = row_bytes >= RUN_BYTES_MIN ? call->m : 0;
         extent.run_bytes = row_bytes;
     }
-    extent.run_pieces = (int64_t)(extent.run_bytes / extent.piece_bytes) + 2;
+    extent.run_blocks = (int64_t)(extent.run_bytes / extent.block_bytes);
+    extent.end_parts = (int64_t)(extent.block_bytes / extent.part_bytes);
     return extent;
 }
+
+/* A run's bytes; those from body to tail are whole blocks. */
+struct run {
+    uintptr_t begin, body, tail, end;
+};
 
 static uintptr_t down_to(uintptr_t address, size_t multiple)
 {
     return address - address % multiple;
 }
 
+static uintptr_t up_to(uintptr_t address, size_t multiple)
+{
+    return down_to(address + multiple - 1, multiple);
+}
+
+static uintptr_t least(uintptr_t a, uintptr_t b)
+{
+    return a < b ? a : b;
+}
+
+static uintptr_t most(uintptr_t a, uintptr_t b)
+{
+    return a > b ? a : b;
+}
+
+static struct run find_run(const struct xg_populate_extent *extent, int64_t index)
+{
+    struct run run = {.begin = extent->begin + (size_t)index * extent->ld_bytes};
+    run.end = run.begin + extent->run_bytes;
+    run.body = least(up_to(run.begin, extent->block_bytes), run.end);
+    run.tail = most(down_to(run.end, extent->block_bytes), run.body);
+    return run;
+}
+
+static int64_t run_pieces(const struct xg_populate_extent *extent)
+{
+    return extent->run_blocks + 2 * extent->end_parts;
+}
+
+int64_t xg_populate_count(const struct xg_populate_extent *extent)
+{
+    return extent->runs * run_pieces(extent);
+}
+
 struct xg_populate_range xg_populate_piece(const struct xg_populate_extent *extent, int64_t piece)
 {
-    uintptr_t first = extent->begin + (size_t)(piece / extent->run_pieces) * extent->ld_bytes;
-    uintptr_t last = first + extent->run_bytes;
-    uintptr_t begin = down_to(first, extent->piece_bytes) +
-                      (size_t)(piece % extent->run_pieces) * extent->piece_bytes;
-    uintptr_t end = begin + extent->piece_bytes;
-    begin = begin > first ? begin : first;
-    end = end < last ? end : last;
+    struct run run = find_run(extent, piece / run_pieces(extent));
+    int64_t head = piece % run_pieces(extent), block = head - extent->end_parts,
+            tail = block - extent->run_blocks;
+    uintptr_t from, begin, end;
+    if (block < 0) {
+        from = down_to(run.begin, extent->block_bytes) + (size_t)head * extent->part_bytes;
+        begin = most(from, run.begin);
+        end = least(from + extent->part_bytes, run.body);
+    } else if (tail < 0) {
+        begin = run.body + (size_t)block * extent->block_bytes;
+        end = least(begin + extent->block_bytes, run.tail);
+    } else {
+        begin = run.tail + (size_t)tail * extent->part_bytes;
+        end = least(begin + extent->part_bytes, run.end);
+    }
     if (begin >= end)
         return (struct xg_populate_range){begin, begin};
-    return (struct xg_populate_range){
-        .begin = down_to(begin, extent->page_bytes),
-        .end = down_to(end + extent->page_bytes - 1, extent->page_bytes),
-    };
+    return (struct xg_populate_range){down_to(begin, extent->page_bytes),
+                                      up_to(end, extent->page_bytes)};
+}
+
+/* The piece of a byte of C. */
+static int64_t piece_of(const struct xg_populate_extent *extent, uintptr_t byte)
+{
+    int64_t index = extent->runs > 1 ? (int64_t)((byte - extent->begin) / extent->ld_bytes) : 0;
+    struct run run = find_run(extent, index);
+    int64_t piece = index * run_pieces(extent);
+    if (byte < run.body)
+        return piece +
+               (int64_t)((byte - down_to(run.begin, extent->block_bytes)) / extent->part_bytes);
+    piece += extent->end_parts;
+    if (byte < run.tail)
+        return piece + (int64_t)((byte - run.body) / extent->block_bytes);
+    return piece + extent->run_blocks + (int64_t)((byte - run.tail) / extent->part_bytes);
 }
 
 /* --- Asking the kernel --------------------------------------------------------------------- */
@@ -114,7 +178,7 @@ void xg_populate_init(struct xg_populate *populate, const struct xg_sgemm *call)
     *populate = (struct xg_populate){.extent = xg_populate_extent_of(call, page_bytes)};
     const struct xg_populate_extent *extent = &populate->extent;
     if (extent->runs && supported(page_bytes) && any_missing(extent))
-        populate->pieces = extent->runs * extent->run_pieces;
+        populate->pieces = xg_populate_count(extent);
     errno = saved_errno;
 }
 
@@ -159,12 +223,6 @@ bool xg_populate_awaits(const struct xg_populate *populate, const void *byte)
 {
     if (all_taken(populate))
         return false;
-    const struct xg_populate_extent *extent = &populate->extent;
-    uintptr_t address = (uintptr_t)byte;
-    size_t run = (address - extent->begin) / extent->ld_bytes;
-    run = extent->runs > 1 ? run : 0;
-    uintptr_t first = extent->begin + run * extent->ld_bytes;
-    size_t part = (address - down_to(first, extent->piece_bytes)) / extent->piece_bytes;
-    return (int64_t)run * extent->run_pieces + (int64_t)part >=
+    return piece_of(&populate->extent, (uintptr_t)byte) >=
            atomic_load_explicit(&populate->taken, memory_order_relaxed);
 }

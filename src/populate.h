@@ -28,21 +28,25 @@ struct xg_populate_range {
 
 /*
  * C as runs of bytes whose every page is written to: one run, or one a row where the padding
- * between rows may hold whole pages. Runs are cut into pieces, which end at multiples of
- * piece_bytes.
+ * between rows may hold whole pages. Runs are cut into pieces: blocks, which begin and end at
+ * multiples of block_bytes, and their ends before and behind these, which no huge page backs where
+ * C is mapped alone, into parts of part_bytes.
  */
 struct xg_populate_extent {
     uintptr_t begin; /* of the first run */
     int64_t runs;
     size_t run_bytes, ld_bytes; /* of a run; from one to the next */
-    size_t page_bytes, piece_bytes;
-    int64_t run_pieces; /* of a run, at most */
+    size_t page_bytes, block_bytes, part_bytes;
+    int64_t run_blocks, end_parts; /* of a run, and of each of its ends, at most */
 };
 
 /* For a product with m, n >= 1. Without runs where they are too short to gain anything. */
 struct xg_populate_extent xg_populate_extent_of(const struct xg_sgemm *call, size_t page_bytes);
 
-/* Piece 0..runs * run_pieces - 1, in the order of addresses, which is the order in which rows are
+/* How many pieces there are, those that turn out to be empty included. */
+int64_t xg_populate_count(const struct xg_populate_extent *extent);
+
+/* Piece 0..count - 1, in the order of addresses, which is the order in which rows are
  * finished; may be empty. Together they hold all pages of all runs. */
 struct xg_populate_range xg_populate_piece(const struct xg_populate_extent *extent, int64_t piece);
 

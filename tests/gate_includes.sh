@@ -50,7 +50,8 @@ check() {
             return 0
         }
         END {
-            count = split("conf cpu cut learn log machine phase plan policy select spin stats tensor trace", pure, " ")
+            count = split("conf cpu cut learn log machine phase plan policy populate select spin " \
+                          "stats tensor trace", pure, " ")
             for (p = 1; p <= count; p++)
                 for (suffix = 1; suffix <= 2; suffix++) {
                     file = pure[p] (suffix == 1 ? ".h" : ".c")

@@ -69,15 +69,18 @@ static void check_extent(int64_t m, int64_t n, int64_t pad, size_t offset)
                                               : 0),
              "%ld,%ld pad %ld: %ld runs", (long)m, (long)n, (long)pad, (long)extent.runs);
     uintptr_t begin = 0;
-    struct xg_populate populate = {.extent = extent, .pieces = extent.runs * extent.run_pieces};
+    struct xg_populate populate = {.extent = extent, .pieces = xg_populate_count(&extent)};
     for (int64_t p = 0; p < populate.pieces; p++) {
         struct xg_populate_range range = xg_populate_piece(&extent, p);
         XT_CHECK(range.begin % PAGE == 0 || range.begin == range.end);
         if (range.begin == range.end)
             continue;
         XT_CHECK(range.begin < range.end && range.begin >= begin, "piece %ld", (long)p);
-        XT_CHECK(range.begin / extent.piece_bytes == (range.end - 1) / extent.piece_bytes,
-                 "piece %ld crosses a huge page", (long)p);
+        XT_CHECK(range.begin / extent.block_bytes == (range.end - 1) / extent.block_bytes,
+                 "piece %ld is of two huge pages", (long)p);
+        /* What no huge page can back is for several threads. */
+        size_t size = range.end - range.begin;
+        XT_CHECK(size <= extent.part_bytes || size == extent.block_bytes, "%zu bytes", size);
         begin = range.begin;
         for (uintptr_t page = range.begin; page < range.end; page += PAGE)
             pieces[(page - base) / PAGE] = 1;
@@ -247,6 +250,25 @@ static void check_refused(int protection)
     check_populated(100, 20000, 0, true); /* of another C nothing was learnt */
 }
 
+/* A C on a stack that has not grown so far yet: a write by its thread makes it grow, nobody else.
+ */
+static void test_stack(void)
+{
+    size_t bytes = 16 << 20, grown = bytes / 2;
+    char *memory = map(bytes);
+    munmap(memory, bytes);
+    if (mmap(memory + bytes - grown, grown, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED, -1, 0) == MAP_FAILED)
+        exit(XT_HARD);
+    struct xg_sgemm call = product((uintptr_t)memory, 1024, 4096, 0);
+    struct xg_populate populate;
+    unsigned char answer;
+    xg_populate_init(&populate, &call);
+    XT_CHECK(populate.pieces > 0 && steps(&populate) == 0);
+    XT_CHECK(mincore(memory + bytes - grown - PAGE, PAGE, &answer) != 0, "it has grown");
+    munmap(memory, bytes);
+}
+
 /* Where the file ends a write is SIGBUS, which is the program's to meet. */
 static void test_file(void)
 {
@@ -306,6 +328,7 @@ int main(int argc, char **argv)
     check_refused(PROT_READ);
     check_refused(PROT_NONE);
     check_refused(-1);
+    test_stack();
     test_file();
     return xt_done();
 }
