@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the policy makes of traced programs: usage: replay FIXTURE... (tests/traces holds some). */
+/* What the policy makes of traced programs; tests/traces holds some. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tests/replay.h"
 
-static int replay(const char *path)
+static int replay(const char *path, FILE *products)
 {
     struct replay_fixture fixture;
     struct replay_result result;
@@ -18,7 +18,7 @@ static int replay(const char *path)
         return 1;
     }
     fclose(file);
-    bool done = replay_run(&fixture, &result);
+    bool done = replay_run(&fixture, &result, products);
     size_t count = fixture.count;
     replay_free(&fixture);
     if (!done) {
@@ -44,8 +44,10 @@ static int replay(const char *path)
 int main(int argc, char **argv)
 {
     int status = 0;
-    if (argc < 2) {
-        fprintf(stderr, "usage: replay FIXTURE...\n");
+    FILE *products = argc > 1 && !strcmp(argv[1], "--products") ? stdout : NULL;
+    int first = products ? 2 : 1;
+    if (argc <= first) {
+        fprintf(stderr, "usage: replay [--products] FIXTURE...\n");
         return 2;
     }
     puts(
@@ -56,7 +58,7 @@ int main(int argc, char **argv)
     printf("%-28s %8s %8s %8s %8s | %8s %8s %7s | %7s | %7s %7s %6s %8s\n", "fixture", "CPU", "GPU",
            "least", "policy", "all CPU", "policy", "ratio", "ready", "on GPU", "of", "moves",
            "first");
-    for (int i = 1; i < argc; i++)
-        status |= replay(argv[i]);
+    for (int i = first; i < argc; i++)
+        status |= replay(argv[i], products);
     return status;
 }

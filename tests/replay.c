@@ -41,6 +41,7 @@ struct worker {
 struct simulation {
     const struct replay_fixture *fixture;
     enum side side;
+    FILE *products; /* or NULL */
     struct worker workers[REPLAY_THREADS_MAX];
     double ready_s, spins_until_s;
     bool started;
@@ -220,12 +221,23 @@ static void wake(struct simulation *sim, struct worker *ended, double now_s)
     }
 }
 
+static void print_product(const struct simulation *sim, const struct worker *worker, double now_s)
+{
+    const struct replay_product *product = product_of(sim, worker);
+    fprintf(sim->products, "%.6f,%d,%lld,%lld,%lld,%s,%.1f,%s\n", worker->began_s - CLOCK_BEGINS_S,
+            product->thread, (long long)product->m, (long long)product->n, (long long)product->k,
+            worker->on_gpu ? "GPU" : "CPU", 1e6 * (now_s - worker->began_s),
+            worker->asked ? xg_reason_text(worker->decision.reason) : "not asked");
+}
+
 static void end(struct simulation *sim, struct worker *worker, double now_s)
 {
     size_t which = worker->product;
     sim->began_s[which] = worker->began_s;
     sim->took_s[which] = now_s - worker->began_s;
     sim->on_gpu[which] = worker->on_gpu;
+    if (sim->products)
+        print_product(sim, worker, now_s);
     if (worker->on_gpu)
         give_lane(sim, worker->takes_s, now_s);
     if (worker->asked)
@@ -345,12 +357,13 @@ static void count_moves(const struct simulation *sim, struct replay_result *resu
     }
 }
 
-bool replay_run(const struct replay_fixture *fixture, struct replay_result *result)
+bool replay_run(const struct replay_fixture *fixture, struct replay_result *result, FILE *products)
 {
     struct simulation *cpu = create(fixture), *gpu = create(fixture), *policy = create(fixture);
     bool whole = is_whole(cpu) && is_whole(gpu) && is_whole(policy);
     *result = (struct replay_result){.first_gpu_s = -1};
     if (whole) {
+        policy->products = products;
         simulate(cpu, SIDE_CPU);
         simulate(gpu, SIDE_GPU);
         simulate(policy, SIDE_POLICY);

@@ -77,7 +77,11 @@ struct replay_result {
 bool replay_read(FILE *file, struct replay_fixture *fixture, char error[REPLAY_NAME_BYTES]);
 void replay_free(struct replay_fixture *fixture);
 
-/* Runs the program all three ways. False: no memory. Not from two threads at once. */
-bool replay_run(const struct replay_fixture *fixture, struct replay_result *result);
+/*
+ * Runs the program all three ways. products: unless NULL, gets a line for each product of the
+ * policy's run, when it ends: second it began, thread, m, n, k, place, microseconds, reason. False:
+ * no memory.
+ */
+bool replay_run(const struct replay_fixture *fixture, struct replay_result *result, FILE *products);
 
 #endif

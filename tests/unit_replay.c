@@ -79,7 +79,7 @@ static void test_sides(void)
     if (!read_text(HEADER "# repeat: 2 1000\n0,0,9,9,9,100,300,900\n0,1,9,9,9,100,300,900\n"
                           "0,2,9,9,9,100,300,900\n0,3,9,9,9,100,300,900\n",
                    &fixture) ||
-        !replay_run(&fixture, &result))
+        !replay_run(&fixture, &result, NULL))
         exit(XT_HARD);
     XT_CHECK(fabs(result.cpu.total_s - 1100e-6) < 1e-9, "%g", result.cpu.total_s);
     XT_CHECK(fabs(result.cpu.products_s - 800e-6) < 1e-9, "%g", result.cpu.products_s);
@@ -106,7 +106,7 @@ static void check_start(const char *spin, double gpu_s)
              HEADER "# spin_s: %s\n0,0,72,64,64,20,60,90\n"
                     "20,0,16384,16384,16384,8000000,90000,200000\n",
              spin);
-    if (!read_text(text, &fixture) || !replay_run(&fixture, &result))
+    if (!read_text(text, &fixture) || !replay_run(&fixture, &result, NULL))
         exit(XT_HARD);
     replay_free(&fixture);
     XT_CHECK(result.gpu_products == 1 && result.moves == 1, "%ld", result.gpu_products);
@@ -137,7 +137,7 @@ static void test_fixture(const char *path)
     XT_CHECK(read, "%s: %s", name, error);
     if (!read)
         return;
-    if (!replay_run(&fixture, &result))
+    if (!replay_run(&fixture, &result, NULL))
         exit(XT_HARD);
     replay_free(&fixture);
     double better_s = fmin(result.cpu.counted_s, result.gpu.counted_s);
