@@ -16,6 +16,7 @@
 #include "engine.h"
 #include "judge.h"
 #include "policy.h"
+#include "spin.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -34,8 +35,8 @@ static _Atomic double floor_mnk = -1;
 /* Shapes may be kept on the CPU: not in a phase on the GPU, where each would wake threads. */
 static _Atomic bool keeps;
 
-/* OpenBLAS's threads spin for 2^28 clock ticks, measured 134 ms. */
-#define SPIN_S 0.134
+/* Threads that spin for longer have been told to spin for ever: then the clock alone decides. */
+#define SPIN_MOST_S 1.0
 
 static pthread_once_t learnt_once = PTHREAD_ONCE_INIT;
 
@@ -74,10 +75,8 @@ static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
         xg_calibration_load(&machine, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
     lock_learnt();
     machine.memo = &learnt.memo;
-    if (!learnt.opened) {
+    if (!learnt.opened)
         learnt.policy.machine = machine;
-        xg_phase_init(&learnt.policy.phase, SPIN_S);
-    }
     atomic_store_explicit(&learnt.opened, true, memory_order_release);
     unlock_learnt();
 }
@@ -130,7 +129,7 @@ static bool is_kept(int64_t m, int64_t n, int64_t k)
     if (*place >> KEPT_BITS != key || *place == key << KEPT_BITS)
         return false;
     --*place;
-    kept_ran = true;
+    kept_ran |= (double)m * (double)n * (double)k > XG_POLICY_ALONE_MNK;
     return true;
 }
 
@@ -283,13 +282,18 @@ static void decide(const struct xg_sgemm *call, const struct xg_conf *conf,
 {
     open_machine(conf, cpu);
     enum xg_engine_state state = xg_engine_state_get();
+    struct xg_situation now = {
+        .now_s = begin,
+        .state = state,
+        .cpu_threads = cpu->threads ? cpu->threads(cpu->ctx) : 0,
+        .spin_s = fmin(xg_spin_seconds(cpu->pool), SPIN_MOST_S),
+    };
     lock_learnt();
     if (state == XG_ENGINE_READY && !learnt.device_known)
         take_device_locked(conf);
-    if (kept_ran)
+    if (kept_ran && now.cpu_threads != 1)
         xg_policy_observe_kept(&learnt.policy, begin);
     kept_ran = false;
-    struct xg_situation now = {.now_s = begin, .state = state};
     xg_policy_decide(&learnt.policy, conf, call, &now, decision);
     atomic_store_explicit(&keeps, learnt.policy.phase.side == XG_SIDE_CPU, memory_order_relaxed);
     unlock_learnt();

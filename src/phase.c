@@ -24,11 +24,6 @@
 
 enum { FAILURES_MAX = 10 };
 
-void xg_phase_init(struct xg_phase *phase, double spin_s)
-{
-    *phase = (struct xg_phase){.spin_s = spin_s, .side = XG_SIDE_CPU, .share = 1.0};
-}
-
 double xg_phase_spins_s(const struct xg_phase *phase, double now_s)
 {
     return fmax(0.0, phase->spin_until_s - now_s);

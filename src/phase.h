@@ -23,11 +23,13 @@
  * A phase on the GPU that lost makes the next one cost twice as much. What it taught is doubted
  * where the GPU at its best would have saved many times what a trial costs, but not before fifty
  * times what the last one lost has gone by: trials take no more than 2 % of a program's time.
+ *
+ * All zeros: a program that begins, on the CPU, threads asleep.
  */
 #define XG_PHASE_LOSS_MOST_S 0.3
 
 struct xg_phase {
-    double spin_s; /* for how long the CPU library's threads spin after a product */
+    double spin_s; /* for how long the CPU library's threads spin after a product; the caller's */
     enum xg_side side;
     bool paid_entry;     /* the threads were awake when this phase on the GPU began */
     double last_s;       /* when the last product ended */
@@ -39,9 +41,6 @@ struct xg_phase {
     double retry_s;      /* the GPU is not tried in hope before */
     int failures;        /* phases on the GPU that lost, one after the other */
 };
-
-/* A program that begins: on the CPU, threads asleep. */
-void xg_phase_init(struct xg_phase *phase, double spin_s);
 
 /* For how long from now the CPU library's threads may go on spinning; 0: they sleep. */
 double xg_phase_spins_s(const struct xg_phase *phase, double now_s);

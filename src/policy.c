@@ -161,9 +161,11 @@ static double floor_mnk(const struct xg_policy *policy, const struct xg_conf *co
     return fmax(fmin(even, FLOOR_MNK), FLOOR_MNK_LEAST);
 }
 
-static bool wakes_threads(const struct xg_policy *policy, const struct xg_sgemm *call, int threads)
+static bool wakes_threads(const struct xg_policy *policy, const struct xg_sgemm *call,
+                          const struct xg_situation *now)
 {
-    return (threads ? threads : policy->machine.cpu_threads) > 1 && mnk(call) > FLOOR_MNK;
+    int threads = now->cpu_threads ? now->cpu_threads : policy->machine.cpu_threads;
+    return threads > 1 && now->spin_s > 0.0 && mnk(call) > XG_POLICY_ALONE_MNK;
 }
 
 void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
@@ -175,7 +177,9 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
         decide_place(decision, XG_PLACE_CPU, XG_REASON_DEGENERATE);
         return;
     }
-    decision->wakes = wakes_threads(policy, call, now->cpu_threads);
+    decision->wakes = wakes_threads(policy, call, now);
+    if (decision->wakes)
+        policy->phase.spin_s = now->spin_s;
     predict(policy, conf, call, decision);
 
     if (conf->mode == XG_MODE_CPU) {

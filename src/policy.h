@@ -28,11 +28,15 @@ struct xg_policy {
     double earned_s;            /* CPU time that the GPU would have saved, had it been ready */
 };
 
+/* OpenBLAS computes products of m*n*k up to this on the calling thread. */
+#define XG_POLICY_ALONE_MNK 262144.0
+
 /* What is the case when a product comes. */
 struct xg_situation {
     double now_s; /* any clock that runs evenly, the same one throughout */
     enum xg_engine_state state;
     int cpu_threads; /* that the CPU library would use for a large product now; 0: not known */
+    double spin_s;   /* for how long they spin after it */
 };
 
 struct xg_decision {

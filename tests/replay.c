@@ -87,6 +87,12 @@ static bool ask(struct simulation *sim, enum question question, struct worker *w
     enum xg_engine_state state = is_ready(sim, now_s) ? XG_ENGINE_READY
                                  : sim->started       ? XG_ENGINE_STARTING
                                                       : XG_ENGINE_COLD;
+    const struct xg_situation now = {
+        .now_s = now_s,
+        .state = state,
+        .cpu_threads = sim->fixture->cpu_threads,
+        .spin_s = sim->fixture->spin_s,
+    };
     struct xg_sgemm call = {.alpha = 1.0f};
     if (worker) {
         call.m = call.lda = product_of(sim, worker)->m;
@@ -104,13 +110,15 @@ static bool ask(struct simulation *sim, enum question question, struct worker *w
         if ((double)call.m * (double)call.n * (double)call.k <
             xg_policy_floor_mnk(&sim->policy, &conf, state))
             return false;
-        xg_policy_decide(&sim->policy, &conf, state, &call, now_s, &worker->decision);
+        xg_policy_decide(&sim->policy, &conf, &call, &now, &worker->decision);
         return true;
     case QUESTION_RAN_CPU:
-        xg_policy_observe_cpu(&sim->policy, &call, &worker->decision, seconds, now_s);
+        xg_policy_observe(&sim->policy, &conf, XG_SIDE_CPU, &call, &worker->decision, seconds,
+                          now_s);
         return true;
     case QUESTION_RAN_GPU:
-        xg_policy_observe_gpu(&sim->policy, &conf, &call, &worker->decision, seconds);
+        xg_policy_observe(&sim->policy, &conf, XG_SIDE_GPU, &call, &worker->decision, seconds,
+                          now_s);
         return true;
     }
     return false;
@@ -146,7 +154,7 @@ static void take_lane(struct simulation *sim, struct worker *worker, double now_
 {
     bool decided = sim->side == SIDE_POLICY;
     const struct xg_decision *decision = &worker->decision;
-    double waits_s = !decided || decision->wait ? HUGE_VAL : decision->cpu_s - decision->gpu_s;
+    double waits_s = !decided || decision->wait ? HUGE_VAL : decision->waits_s;
     worker->takes_s = decided ? decision->gpu_s : product_of(sim, worker)->gpu_s;
     bool waits = sim->ahead_s / REPLAY_LANES < waits_s;
     if (!is_ready(sim, now_s) || (sim->lanes_busy == REPLAY_LANES && !waits)) {

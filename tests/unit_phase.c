@@ -52,7 +52,7 @@ static void run(struct program *program, double until_s)
 
 static struct program begin(double cpu_s, double gpu_s, double slower)
 {
-    xg_phase_init(&phase, SPIN_S);
+    phase = (struct xg_phase){.spin_s = SPIN_S};
     struct program program = {.cpu_s = cpu_s, .gpu_s = gpu_s, .slower = slower, .now_s = 100.0};
     program.guess_s = gpu_s;
     /* Its first product ran on the CPU, while the engine was starting. */
@@ -164,7 +164,7 @@ static void test_wake(void)
 static void test_short_spin(void)
 {
     struct program program = begin(1e-3, 0.25e-3, 3);
-    xg_phase_init(&phase, 0.4e-3);
+    phase = (struct xg_phase){.spin_s = 0.4e-3};
     run(&program, 100.1);
     XT_CHECK(program.moves == 1 && program.gpu_took_s > 0.06, "%g s", program.gpu_took_s);
 }

@@ -21,14 +21,14 @@ static void begin(int cores)
 {
     memset(&policy, 0, sizeof policy);
     xg_machine_init(&policy.machine, cores);
-    xg_phase_init(&policy.phase, SPIN_S);
 }
 
 static struct xg_decision decide_at(double now_s, const struct xg_conf *conf,
                                     enum xg_engine_state state, int threads,
                                     const struct xg_sgemm *call)
 {
-    struct xg_situation now = {.now_s = now_s, .state = state, .cpu_threads = threads};
+    struct xg_situation now = {
+        .now_s = now_s, .state = state, .cpu_threads = threads, .spin_s = SPIN_S};
     struct xg_decision decision;
     memset(&decision, 0xff, sizeof decision);
     xg_policy_decide(&policy, conf, call, &now, &decision);

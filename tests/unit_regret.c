@@ -106,8 +106,10 @@ static double run(struct xg_policy *policy, const struct truth *truth, const str
     const struct xg_sgemm *call = &sample->call;
     double mnk = (double)call->m * (double)call->n * (double)call->k;
     double stretch = exp(truth->noise * normal(state));
-    const struct xg_situation now = {
-        .now_s = clock->now_s, .state = XG_ENGINE_READY, .cpu_threads = truth->spins ? 16 : 1};
+    const struct xg_situation now = {.now_s = clock->now_s,
+                                     .state = XG_ENGINE_READY,
+                                     .cpu_threads = truth->spins ? 16 : 1,
+                                     .spin_s = SPIN_S};
     struct xg_decision decision;
     if (xt_random(state) > 0.99f)
         stretch *= 5;
@@ -154,7 +156,6 @@ static void simulate(const struct truth *truth, bool turns, uint64_t seed)
     double log_sum = 0, worst = 0, took = 0;
     memset(&policy, 0, sizeof policy);
     xg_machine_init(&policy.machine, truth->believed_cores);
-    xg_phase_init(&policy.phase, SPIN_S);
     if (!truth->table)
         samples_init(samples, truth, &seed);
     else if (!samples_read(samples, truth->table))
