@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""SciPy in float32: a system solved by LU with refinement, or the exponential of a matrix."""
+import numpy as np
+import scipy.linalg
+from scipy.linalg import blas
+
+from program import Program
+
+program = Program(("task", ("solve", "expm", "polar")))
+
+
+def solve():
+    """LU factors, many right-hand sides, three steps of refinement, each a product."""
+    n, sides = program.extent(3072), program.extent(512)
+    matrix = program.uniform(n, n) + np.float32(n ** 0.5) * np.eye(n, dtype=np.float32)
+    right = program.uniform(n, sides)
+    with program.work():
+        residuals = []
+        factors = scipy.linalg.lu_factor(matrix)
+        solution = scipy.linalg.lu_solve(factors, right)
+        for _ in range(program.count(4)):
+            rest = right - matrix @ solution
+            solution += scipy.linalg.lu_solve(factors, rest)
+        residuals = np.abs(solution).mean(axis=0)
+    program.answer("solution", residuals, 1e-4)
+
+
+def expm():
+    """exp of rotations: squarings and Padé terms, all of them products."""
+    n = program.extent(1536)
+    matrices = [program.uniform(n, n) / np.float32(n ** 0.5) for _ in range(program.count(2))]
+    with program.work():
+        traces = [np.trace(scipy.linalg.expm(matrix * np.float32(8))) for matrix in matrices]
+    program.answer("traces", traces, 1e-3)
+
+
+def polar():
+    """The nearest orthogonal matrix by Newton and Schulz's iteration, through SciPy's BLAS."""
+    n = program.extent(2048)
+    matrix = program.uniform(n, n)
+    matrix /= np.linalg.norm(matrix, 1)
+    matrix = np.asfortranarray(matrix + np.eye(n, dtype=np.float32) / 2)
+    with program.work():
+        for _ in range(program.count(10)):
+            square = blas.sgemm(-0.5, matrix, matrix, trans_a=True)
+            matrix = blas.sgemm(1.0, matrix, square, 1.5, matrix)
+    program.answer("diagonal", np.diag(matrix), 1e-4)
+
+
+{"solve": solve, "expm": expm, "polar": polar}[program.options.task]()
+program.end()
