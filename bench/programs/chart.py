@@ -15,6 +15,7 @@ PARTS = (("gpu", "products on the GPU", "#0072b2"), ("cpu", "products on the CPU
          ("rest", "the rest of its work", "#dddddd"))
 WIDTH, LEFT, RIGHT, TOP = 800, 160, 60, 78
 BAR, STEP, GAP = 9, 11, 10
+MOST = 2.0  # times plain: longer bars are cut there, and their numbers say how long they are
 
 
 def parts_of(line, variant):
@@ -42,11 +43,13 @@ def bars_of(line, y, per_plain):
         out.append(text(LEFT - 5, y + BAR - 1, variant, anchor="end", size=8))
         if not math.isnan(work) and plain > 0:
             for name, _, colour in PARTS:
-                wide = parts_of(line, variant)[name] / plain * per_plain
+                wide = min(parts_of(line, variant)[name] / plain * per_plain,
+                           LEFT + MOST * per_plain - x)
                 out.append(f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="{BAR}" '
                            f'fill="{colour}"/>')
                 x += wide
-            out.append(text(x + 4, y + BAR - 1, f"{work / plain:.2f}", size=8, colour="#555555"))
+            out.append(text(x + 4, y + BAR - 1, f"{work / plain:.2f}" + (" (cut)" if work > MOST * plain else ""),
+                            size=8, colour="#555555"))
         y += STEP
     return out, max(y, y + 22 - STEP * len(line.variants)) + GAP
 
@@ -54,7 +57,7 @@ def bars_of(line, y, per_plain):
 def svg_of(comments, lines):
     most = max([1.0] + [line.ratio(v, "plain", "work") for line in lines for v in line.variants
                         if not math.isnan(line.ratio(v, "plain", "work"))])
-    per_plain = (WIDTH - LEFT - RIGHT) / most
+    per_plain = (WIDTH - LEFT - RIGHT) / min(most, MOST)
     body, y = [], TOP
     for line in lines:
         bars, y = bars_of(line, y, per_plain)
