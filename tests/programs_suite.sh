@@ -21,10 +21,17 @@ suite() {
         >"$tmp/said" 2>"$tmp/err"
 }
 
-suite --programs numpy,c --scale 0.08 --turns 1 --watched 1 || {
+# The images of the C program do not become smaller with the scale, only fewer.
+suite --programs numpy --scale 0.08 --turns 1 --watched 1 || {
     cat "$tmp/err" "$tmp/said"
     fail "the suite: exit status $?"
 }
+suite --append --programs c --scale 0.02 --turns 1 --watched 1 ||
+    grep -q 'no program can run here' "$tmp/err" || {
+    cat "$tmp/err" "$tmp/said"
+    fail "the C programs: exit status $?"
+}
+suite --tables || fail "tables of what there is: exit status $?"
 for file in runs.csv programs.csv programs.txt programs.svg; do
     [ -s "$tmp/out/$file" ] || fail "no $file"
     grep -q 'device: ' "$tmp/out/$file" || fail "$file does not say what it was measured on"
@@ -35,6 +42,10 @@ diff "$tmp/said" "$tmp/out/programs.txt" || fail "it prints another table than i
 for name in network512 network4096 search power als small; do
     runs=$(grep -c "^$name,.*,ok,.*,equal$" "$tmp/out/runs.csv")
     [ "$runs" -eq 10 ] || fail "$name: $runs good runs of 10"
+done
+for name in threads factor; do
+    runs=$(grep -c "^$name,.*,ok,.*,equal$" "$tmp/out/runs.csv")
+    [ "$runs" -eq 10 ] || [ ! -x "$tmp/out/bin/$name" ] || fail "$name: $runs good runs of 10"
 done
 grep '^power,gpu,1,1,ok,' "$tmp/out/runs.csv" | awk -F, '$13 > 0 && $14 == $13 { good = 1 }
     END { exit !good }' || fail "forced products did not run on the engine"

@@ -104,7 +104,7 @@ def logistic():
     from sklearn.linear_model import LogisticRegression
     x, labels = program.clusters(program.extent(20000), program.extent(1024), 10)
     labels = program.mislabelled(labels, 10)
-    model = LogisticRegression(max_iter=program.count(24))
+    model = LogisticRegression(max_iter=program.count(12))
     with program.work():
         model.fit(x, labels)
         right = model.score(x, labels)

@@ -3,7 +3,7 @@
 arguments = argv();
 scale = 1;
 file = "";
-for i = 1:2:numel(arguments) - 1
+for i = 1:numel(arguments) - 1
     switch arguments{i}
         case "--scale"
             scale = str2double(arguments{i + 1});

@@ -7,7 +7,7 @@ from program import Program
 program = Program()
 columns = program.extent(128)
 rows = program.uniform(program.extent(200000), columns)
-batches = program.uniform(program.count(16), program.extent(256), columns)
+batches = program.uniform(program.count(8), program.extent(256), columns)
 index = faiss.IndexFlatL2(columns)
 index.add(rows)
 
