@@ -53,6 +53,12 @@ static int shim_cpu_threads(void *context)
                : 1;
 }
 
+static void shim_cpu_set_threads(void *context, int count)
+{
+    const struct shim_pending *pending = context;
+    pending->next->blas.threads.set(count);
+}
+
 static enum xg_pool shim_cpu_pool(const struct shim_next *next)
 {
     return next->blas.function ? next->blas.threads.pool : XG_POOL_NONE;
@@ -101,13 +107,15 @@ static void shim_sgemm(enum shim_id id, const void *caller, struct shim_call *ca
     }
     shim_depth++;
     if (ours)
-        xg_dispatch_sgemm(call->symbol->name, &args.product,
-                          &(struct xg_cpu){.whole = shim_cpu_whole,
-                                           .part = shim_cpu_part,
-                                           .library = shim_cpu_library,
-                                           .threads = shim_cpu_threads,
-                                           .pool = shim_cpu_pool(next),
-                                           .ctx = &pending});
+        xg_dispatch_sgemm(
+            call->symbol->name, &args.product,
+            &(struct xg_cpu){.whole = shim_cpu_whole,
+                             .part = shim_cpu_part,
+                             .library = shim_cpu_library,
+                             .threads = shim_cpu_threads,
+                             .set_threads = next->blas.threads.set ? shim_cpu_set_threads : NULL,
+                             .pool = shim_cpu_pool(next),
+                             .ctx = &pending});
     else
         shim_cpu_whole(&pending);
     shim_depth--;

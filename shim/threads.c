@@ -14,6 +14,7 @@
 struct shim_counter {
     const char *count;
     const char *parallel; /* OpenBLAS's: 0 one thread, 1 its own threads, 2 OpenMP */
+    const char *set;      /* OpenBLAS's: for all of the process, and cheap for fewer than before */
     enum xg_pool pool;    /* unless the library has OpenMP among what it depends on */
 };
 
@@ -23,16 +24,21 @@ struct shim_counter {
  * them.
  */
 static const struct shim_counter shim_counters[] = {
-    {"openblas_get_num_threads", "openblas_get_parallel", XG_POOL_OPENBLAS},
-    {"openblas_get_num_threads64_", "openblas_get_parallel64_", XG_POOL_OPENBLAS},
-    {"openblas_get_num_threads_64", "openblas_get_parallel_64", XG_POOL_OPENBLAS},
-    {"scipy_openblas_get_num_threads", "scipy_openblas_get_parallel", XG_POOL_OPENBLAS},
-    {"scipy_openblas_get_num_threads64_", "scipy_openblas_get_parallel64_", XG_POOL_OPENBLAS},
-    {"MKL_Get_Max_Threads", NULL, XG_POOL_MKL},
-    {"mkl_get_max_threads", NULL, XG_POOL_MKL},
-    {"bli_thread_get_num_threads", NULL, XG_POOL_NONE},
-    {"flexiblas_get_num_threads", NULL, XG_POOL_UNKNOWN},
-    {"lbt_get_num_threads", NULL, XG_POOL_UNKNOWN},
+    {"openblas_get_num_threads", "openblas_get_parallel", "openblas_set_num_threads",
+     XG_POOL_OPENBLAS},
+    {"openblas_get_num_threads64_", "openblas_get_parallel64_", "openblas_set_num_threads64_",
+     XG_POOL_OPENBLAS},
+    {"openblas_get_num_threads_64", "openblas_get_parallel_64", "openblas_set_num_threads_64",
+     XG_POOL_OPENBLAS},
+    {"scipy_openblas_get_num_threads", "scipy_openblas_get_parallel",
+     "scipy_openblas_set_num_threads", XG_POOL_OPENBLAS},
+    {"scipy_openblas_get_num_threads64_", "scipy_openblas_get_parallel64_",
+     "scipy_openblas_set_num_threads64_", XG_POOL_OPENBLAS},
+    {"MKL_Get_Max_Threads", NULL, NULL, XG_POOL_MKL},
+    {"mkl_get_max_threads", NULL, NULL, XG_POOL_MKL},
+    {"bli_thread_get_num_threads", NULL, NULL, XG_POOL_NONE},
+    {"flexiblas_get_num_threads", NULL, NULL, XG_POOL_UNKNOWN},
+    {"lbt_get_num_threads", NULL, NULL, XG_POOL_UNKNOWN},
 };
 
 /* OpenBLAS computes up to that on the caller's thread, and wakes nobody (interface/gemm.c). */
@@ -41,6 +47,7 @@ static const struct shim_counter shim_counters[] = {
 enum { SHIM_COUNTERS = sizeof shim_counters / sizeof shim_counters[0] };
 
 typedef int shim_int_function(void);
+typedef void shim_set_function(int);
 
 static shim_int_function *shim_function(void *handle, const char *name)
 {
@@ -107,6 +114,8 @@ void shim_threads_find(void *handle, struct shim_threads *threads)
     int built = parallel ? parallel() : -1;
     if (built == 0)
         threads->pool = XG_POOL_NONE;
+    if (built == 1)
+        threads->set = (shim_set_function *)dlsym(handle, counter->set);
     if (built == 0 || built == 1 || !shim_find_openmp(handle, &max_threads, &in_parallel, &pool))
         return;
     /* An OpenMP build of OpenBLAS takes OpenMP's count for its own at each product. */

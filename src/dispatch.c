@@ -16,6 +16,7 @@
 #include "engine.h"
 #include "judge.h"
 #include "policy.h"
+#include "spare.h"
 #include "spin.h"
 #include "stats.h"
 #include "trace.h"
@@ -25,6 +26,7 @@ static struct {
     pthread_mutex_t lock;
     _Atomic bool opened;
     bool device_known; /* the machine's device is the engine's, no longer the reference */
+    int cores;         /* that the process may use; written before opened */
     struct xg_policy policy;
     struct xg_memo memo; /* of policy.machine, under the lock like it */
 } learnt = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -75,8 +77,10 @@ static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
         xg_calibration_load(&machine, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
     lock_learnt();
     machine.memo = &learnt.memo;
-    if (!learnt.opened)
+    if (!learnt.opened) {
         learnt.policy.machine = machine;
+        learnt.cores = cores;
+    }
     atomic_store_explicit(&learnt.opened, true, memory_order_release);
     unlock_learnt();
 }
@@ -156,12 +160,36 @@ const char *xg_dispatch_cpu_blas(void)
 
 /* --- The two sides ------------------------------------------------------------------------- */
 
+/*
+ * What application threads compute with at the moment: the products under way, and the cores that
+ * those on the CPU use. A product on the GPU leaves these to them.
+ */
+static _Atomic int under_way, cpu_cores;
+
+static void compute_on_cpu(const struct xg_cpu *cpu, const struct xg_decision *decision)
+{
+    int cores = decision->cpu_threads;
+    bool spares =
+        xg_engine_state_get() == XG_ENGINE_STARTING && xg_spare_begin(cpu, cores, learnt.cores);
+    atomic_fetch_add_explicit(&cpu_cores, cores, memory_order_relaxed);
+    cpu->whole(cpu->ctx);
+    atomic_fetch_sub_explicit(&cpu_cores, cores, memory_order_relaxed);
+    if (spares)
+        xg_spare_end(cpu, cores);
+}
+
+static int cores_left(void)
+{
+    int left = learnt.cores - atomic_load_explicit(&cpu_cores, memory_order_relaxed);
+    return left > 1 ? left : 1;
+}
+
 static void run_cpu(const struct xg_sgemm *call, const struct xg_conf *conf,
                     const struct xg_cpu *cpu, const struct xg_decision *decision,
                     struct xg_call_record *record)
 {
     double begin = xg_clock_s();
-    cpu->whole(cpu->ctx);
+    compute_on_cpu(cpu, decision);
     double end = xg_clock_s();
     record->place = XG_PLACE_CPU;
     lock_learnt();
@@ -180,7 +208,8 @@ static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
 {
     struct xg_gemm_result result;
     struct xg_patience patience = {.takes_s = decision->gpu_s,
-                                   .waits_s = decision->wait ? HUGE_VAL : decision->waits_s};
+                                   .waits_s = decision->wait ? HUGE_VAL : decision->waits_s,
+                                   .threads = cores_left()};
     double begin = xg_clock_s();
     enum xg_status status = xg_engine_gemm(call, conf, cpu, &patience, &result);
     double end = xg_clock_s();
@@ -286,6 +315,7 @@ static void decide(const struct xg_sgemm *call, const struct xg_conf *conf,
         .now_s = begin,
         .state = state,
         .cpu_threads = cpu->threads ? cpu->threads(cpu->ctx) : 0,
+        .under_way = atomic_load_explicit(&under_way, memory_order_relaxed),
         .spin_s = fmin(xg_spin_seconds(cpu->pool), SPIN_MOST_S),
     };
     lock_learnt();
@@ -311,6 +341,7 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
     double begin = xg_clock_s();
 
     struct xg_decision decision;
+    atomic_fetch_add_explicit(&under_way, 1, memory_order_relaxed);
     decide(call, conf, cpu, begin, &decision);
     struct xg_call_record record = {
         .symbol = symbol,
@@ -335,6 +366,7 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
         run_both(call, conf, cpu, &record);
     else if (record.place == XG_PLACE_CPU || !run_gpu(call, conf, cpu, &decision, &record))
         run_cpu(call, conf, cpu, &decision, &record);
+    atomic_fetch_sub_explicit(&under_way, 1, memory_order_relaxed);
 
     if (told) {
         record.seconds = xg_clock_s() - begin;

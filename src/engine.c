@@ -270,6 +270,13 @@ static int free_lane_locked(void)
     return -1;
 }
 
+/* How many of a lane's threads work: of what all lanes have, and of the cores that are left. */
+static int share_of(const struct xg_patience *patience, int busy)
+{
+    int64_t share = xg_ceil_div(engine.stage_threads, busy);
+    return (int)(patience ? xg_min_i64(share, patience->threads) : share);
+}
+
 /*
  * *out: a lane for this thread alone, with its share of the threads among the lanes that are busy.
  * Lanes after the first are created when they are needed.
@@ -298,7 +305,7 @@ static enum xg_status acquire_lane(const struct xg_patience *patience, int *out)
     struct xg_lane **lane = &engine.slots[found].lane;
     enum xg_status status = *lane ? XG_OK : xg_lane_create(engine.dev, engine.stage_threads, lane);
     if (status == XG_OK)
-        xg_lane_limit(*lane, (int)xg_ceil_div(engine.stage_threads, busy));
+        xg_lane_limit(*lane, share_of(patience, busy));
     else
         release_lane(found, takes_s, status);
     return status;

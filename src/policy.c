@@ -161,23 +161,29 @@ static double floor_mnk(const struct xg_policy *policy, const struct xg_conf *co
     return fmax(fmin(even, FLOOR_MNK), FLOOR_MNK_LEAST);
 }
 
-static bool wakes_threads(const struct xg_policy *policy, const struct xg_sgemm *call,
+static int threads_on_cpu(const struct xg_policy *policy, const struct xg_sgemm *call,
                           const struct xg_situation *now)
 {
-    int threads = now->cpu_threads ? now->cpu_threads : policy->machine.cpu_threads;
-    return threads > 1 && now->spin_s > 0.0 && mnk(call) > XG_POLICY_ALONE_MNK;
+    if (mnk(call) <= XG_POLICY_ALONE_MNK)
+        return 1;
+    return now->cpu_threads ? now->cpu_threads : policy->machine.cpu_threads;
 }
 
 void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
                       const struct xg_sgemm *call, const struct xg_situation *now,
                       struct xg_decision *decision)
 {
-    *decision = (struct xg_decision){.place = XG_PLACE_CPU, .begin_s = now->now_s};
+    *decision = (struct xg_decision){
+        .place = XG_PLACE_CPU,
+        .begin_s = now->now_s,
+        .cpu_threads = threads_on_cpu(policy, call, now),
+        .under_way = now->under_way,
+    };
     if (call->m < 1 || call->n < 1 || call->k < 1 || call->alpha == 0.0f) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_DEGENERATE);
         return;
     }
-    decision->wakes = wakes_threads(policy, call, now);
+    decision->wakes = decision->cpu_threads > 1 && now->spin_s > 0.0;
     if (decision->wakes)
         policy->phase.spin_s = now->spin_s;
     predict(policy, conf, call, decision);
@@ -222,7 +228,9 @@ static void learn_cpu(struct xg_policy *policy, const struct xg_sgemm *call,
     if (mnk(call) <= FLOOR_MNK)
         xg_correction_add(&policy->small, 0.0f, (float)log(seconds / predicted_s));
     if (decision->reason == XG_REASON_EARNING || decision->reason == XG_REASON_STARTING)
-        policy->earned_s += fmax(0.0, fmin(seconds, decision->cpu_s) - decision->gpu_s);
+        /* Of the program's time: others compute meanwhile. */
+        policy->earned_s += fmax(0.0, fmin(seconds, decision->cpu_s) - decision->gpu_s) /
+                            fmax(1.0, decision->under_way);
 }
 
 /* Among threads that spin a product takes longer, which says nothing about the GPU. */

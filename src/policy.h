@@ -37,6 +37,7 @@ struct xg_situation {
     enum xg_engine_state state;
     int cpu_threads; /* that the CPU library would use for a large product now; 0: not known */
     double spin_s;   /* for how long they spin after it */
+    int under_way;   /* products of the process, this one included */
 };
 
 struct xg_decision {
@@ -44,6 +45,8 @@ struct xg_decision {
     enum xg_reason reason;
     bool start;          /* start the engine in the background now */
     bool wait;           /* place is the GPU (or both): wait until the engine has started */
+    int cpu_threads;     /* that it uses on the CPU, as far as is known */
+    int under_way;       /* as it was told */
     bool wakes;          /* on the CPU it leaves threads spinning (phase.h) */
     bool settled;        /* on the CPU, and so will be the next calls of shapes near it */
     double cpu_s, gpu_s; /* the predictions; 0 when not asked */

@@ -67,16 +67,18 @@ enum xg_pool {
  *   library: the file of that library, valid until the call ends; NULL where it is not known.
  *   threads: with how many threads, the caller's included, whole would compute now, at most; 0:
  *            not known. Takes a few nanoseconds.
+ *   set_threads: makes the library compute with so many from now on, for all of the process.
  *   pool:    whose threads those are.
  *
  * The functions are called on the application's thread; whole and part may run for long, and cannot
- * fail. library and threads may be NULL.
+ * fail. library, threads and set_threads may be NULL.
  */
 struct xg_cpu {
     void (*whole)(void *ctx);
     void (*part)(void *ctx, const struct xg_sgemm *part);
     const char *(*library)(void *ctx);
     int (*threads)(void *ctx);
+    void (*set_threads)(void *ctx, int count);
     enum xg_pool pool;
     void *ctx;
 };

@@ -23,7 +23,7 @@ static void begin(void)
     conf.stage_threads = 2;
 }
 
-static const struct xg_patience none = {.takes_s = 1, .waits_s = 0};
+static const struct xg_patience none = {.takes_s = 1, .waits_s = 0, .threads = 8};
 
 static const struct xg_patience *patience_of(bool wait)
 {
@@ -199,8 +199,8 @@ static void busy_declines(void)
  */
 static void patience_counts(void)
 {
-    static const struct xg_patience for_all = {.takes_s = 1, .waits_s = 4};
-    static const struct xg_patience for_some = {.takes_s = 1, .waits_s = 1.5};
+    static const struct xg_patience for_all = {.takes_s = 1, .waits_s = 4, .threads = 8};
+    static const struct xg_patience for_some = {.takes_s = 1, .waits_s = 1.5, .threads = 8};
     struct worker workers[THREADS];
     int declined = 0;
     begin();
@@ -210,7 +210,7 @@ static void patience_counts(void)
         XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
                  workers[i].right, workers[i].declined);
     /* Waiting in any case is counted as well by those behind. */
-    static const struct xg_patience always = {.takes_s = 1, .waits_s = HUGE_VAL};
+    static const struct xg_patience always = {.takes_s = 1, .waits_s = HUGE_VAL, .threads = 8};
     run_threads(workers, &always);
     for (int i = 0; i < THREADS; i++)
         XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
