@@ -300,6 +300,14 @@ static void populate_to(struct xg_belt *belt, const struct piece *piece)
     }
 }
 
+/* Before anything else, all at once: what is zeroed meanwhile would delay the upload as long. */
+static void populate_first(struct xg_belt *belt)
+{
+    struct xg_populate_range part = {0, 0};
+    while (belt->manner.first && !belt->failed && xg_populate_step(&belt->populate, &part))
+        ;
+}
+
 static void copy_and_populate(struct xg_belt *belt)
 {
     struct piece piece;
@@ -332,5 +340,7 @@ void xg_belt_work(struct xg_belt *belt, int worker)
         fly(belt);
     else
         fesetenv(&belt->env);
+    if (worker > 0)
+        populate_first(belt);
     copy_and_populate(belt);
 }

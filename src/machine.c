@@ -46,7 +46,7 @@
 #define GPU_FILL_S 0.08e-3
 #define GPU_START_S 0.4
 /* Measured: exit takes 0.1 s longer, and the start uses 0.25 s of one core. */
-#define GPU_PRICE_S 0.15
+#define GPU_PRICE_S 0.12
 
 static const struct xg_device_facts reference_device = {.sm = 90,
                                                         .sm_count = 132,

@@ -87,6 +87,9 @@ static int choose_populate(const struct xg_sgemm *call, const struct traffic *st
 
 void xg_manner_set_populate(struct xg_manner *manner, int populate, int workers)
 {
+    manner->first = populate >= 100;
+    if (manner->first)
+        populate -= 100;
     manner->populate = (int)xg_min_i64(populate, workers - 1);
     manner->joining = (int)xg_min_i64(manner->populate, workers - manner->workers);
 }

@@ -42,6 +42,7 @@ static struct account accounts[ACCOUNTS];
 static struct shape shapes[SHAPES]; /* open addressing; calls == 0: free */
 static int account_count, shape_count;
 static long shapes_dropped; /* calls whose shape found the table full */
+static double longest_spin_s;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t report_once = PTHREAD_ONCE_INIT;
 
@@ -155,6 +156,7 @@ static void clear(void)
     memset(shapes, 0, sizeof shapes);
     account_count = shape_count = 0;
     shapes_dropped = 0;
+    longest_spin_s = 0.0;
     xg_compare_clear();
 }
 
@@ -224,6 +226,7 @@ void xg_stats_add(const struct xg_call_record *record)
     pthread_mutex_lock(&lock);
     account_add(record);
     shape_add(record);
+    longest_spin_s = fmax(longest_spin_s, record->spin_s);
     pthread_mutex_unlock(&lock);
 }
 
@@ -296,12 +299,25 @@ static void print_shapes(FILE *out)
         fprintf(out, "  and %ld products of shapes that found the table full\n", shapes_dropped);
 }
 
+/* What helps, where the CPU library's threads keep the cores for long. */
+static void print_spin(FILE *out)
+{
+    static const double long_s = 0.01;
+    if (longest_spin_s >= long_s)
+        fprintf(out,
+                "  OpenBLAS's threads spin for %.0f ms after a product and take the cores that "
+                "staging needs;\n  OPENBLAS_THREAD_TIMEOUT=20, which xgemm-run sets, lets them "
+                "sleep\n",
+                1e3 * longest_spin_s);
+}
+
 void xg_stats_print(FILE *out)
 {
     pthread_mutex_lock(&lock);
     if (account_count > 0) {
         print_accounts(out);
         print_shapes(out);
+        print_spin(out);
     }
     xg_compare_print(out);
     pthread_mutex_unlock(&lock);

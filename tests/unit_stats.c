@@ -159,6 +159,36 @@ static void many_shapes(void)
     logged();
 }
 
+static void spins(double seconds)
+{
+    struct xg_call_record r = record("cblas_sgemm", 100, XG_PLACE_CPU, XG_REASON_MODEL, 1e-3);
+    for (int i = 0; i < 3; i++) {
+        r.spin_s = i == 1 ? seconds : 0.0;
+        xg_stats_add(&r);
+    }
+    logged();
+}
+
+static void spins_long(void)
+{
+    spins(0.134);
+}
+
+static void spins_short(void)
+{
+    spins(4e-4);
+}
+
+/* What would help is said once, and not where threads hardly spin. */
+static void test_spin(void)
+{
+    const char *report = report_of(spins_short);
+    XT_CHECK(strstr(report, "3 products") && !strstr(report, "spin"), "%s", report);
+    report = report_of(spins_long);
+    XT_CHECK(count(report, "spin for 134 ms") == 1, "%s", report);
+    XT_CHECK(count(report, "OPENBLAS_THREAD_TIMEOUT=20") == 1, "%s", report);
+}
+
 static void test_many_shapes(void)
 {
     const char *report = report_of(many_shapes);
@@ -252,6 +282,7 @@ int main(void)
              text);
     XT_CHECK(!*report_of(nothing), "a child that multiplied nothing reports nothing: %s", text);
     test_sums();
+    test_spin();
     test_many_shapes();
     XT_CHECK(strstr(report_of(threads), "xgemm: 2000 products"), "%s", text);
     test_compare();

@@ -23,7 +23,7 @@ def solve(filled, factor):
 
 with program.work():
     errors = []
-    for _ in range(program.count(6)):
+    for _ in range(program.count(3)):
         filled = left @ right.T
         errors.append(np.mean(np.square((ratings - filled)[seen])))
         np.copyto(filled, ratings, where=seen)

@@ -41,7 +41,7 @@ def polar():
     matrix /= np.linalg.norm(matrix, 1)
     matrix = np.asfortranarray(matrix + np.eye(n, dtype=np.float32) / 2)
     with program.work():
-        for _ in range(program.count(10)):
+        for _ in range(program.count(80)):
             square = blas.sgemm(-0.5, matrix, matrix, trans_a=True)
             matrix = blas.sgemm(1.0, matrix, square, 1.5, matrix)
     program.answer("diagonal", np.diag(matrix), 1e-4)
