@@ -66,22 +66,22 @@ static void shim_refused(const struct shim_pending *pending)
  */
 static void shim_sgemm(enum shim_id id, const void *caller, struct shim_call *call)
 {
-    struct shim_next space;
+    struct shim_next next;
     struct shim_args args;
     int64_t m, n, k;
 
     call->symbol = &shim_symbols[id];
-    const struct shim_next *next = shim_next_find(id, caller, &space);
-    shim_args_size(call, next->int_bytes, &m, &n, &k);
+    shim_next_find(id, caller, &next);
+    shim_args_size(call, next.int_bytes, &m, &n, &k);
     bool ours = shim_depth == 0 && xg_dispatch_wants(m, n, k);
-    if (!ours && next->forwards) {
-        shim_blas_forward(&next->blas, call);
+    if (!ours && next.forwards) {
+        shim_blas_forward(&next.blas, call);
         return;
     }
 
-    struct shim_pending pending = {call, &args, next};
-    shim_args_read(call, next->int_bytes, &args);
-    if (args.illegal || (args.extension && next->forwards)) {
+    struct shim_pending pending = {call, &args, &next};
+    shim_args_read(call, next.int_bytes, &args);
+    if (args.illegal || (args.extension && next.forwards)) {
         shim_refused(&pending);
         return;
     }
