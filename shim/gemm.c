@@ -3,8 +3,10 @@
  * The door: every intercepted name leads to shim_sgemm, which computes the call through the engine
  * or passes it on to the caller's own BLAS.
  */
+#include "../src/cpu.h"
 #include "../src/dispatch.h"
 #include "../src/log.h"
+#include "end.h"
 #include "next.h"
 
 #define SHIM_EXPORT __attribute__((visibility("default")))
@@ -26,16 +28,26 @@ struct shim_pending {
 static void shim_cpu_whole(void *context)
 {
     const struct shim_pending *pending = context;
+    if (!shim_end_enter()) {
+        xg_cpu_sgemm(&pending->args->product);
+        return;
+    }
     if (pending->next->forwards)
         shim_blas_forward(&pending->next->blas, pending->call);
     else
         shim_blas_product(&pending->next->blas, &pending->args->product);
+    shim_end_leave();
 }
 
 static void shim_cpu_part(void *context, const struct xg_sgemm *part)
 {
     const struct shim_pending *pending = context;
+    if (!shim_end_enter()) {
+        xg_cpu_sgemm(part);
+        return;
+    }
     shim_blas_product(&pending->next->blas, part);
+    shim_end_leave();
 }
 
 static const char *shim_cpu_library(void *context)
@@ -74,7 +86,8 @@ static void shim_sgemm(enum shim_id id, const void *caller, struct shim_call *ca
     shim_next_find(id, caller, &next);
     shim_args_size(call, next.int_bytes, &m, &n, &k);
     bool ours = shim_depth == 0 && xg_dispatch_wants(m, n, k);
-    if (!ours && next.forwards) {
+    bool accompanied = !ours && shim_depth == 0 && shim_end_wants(m, n, k);
+    if (!ours && !accompanied && next.forwards) {
         shim_blas_forward(&next.blas, call);
         return;
     }

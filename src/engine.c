@@ -30,6 +30,7 @@ enum { STAGE_SIXTEENTHS = 13, STAGE_THREADS_MAX = 13 };
 enum { FAILURES_MAX = 3 };
 
 static _Atomic int engine_state = XG_ENGINE_COLD;
+static _Atomic bool engine_used;
 static _Atomic bool exiting; /* the driver may be gone, and nobody wants to hear of it */
 
 static struct {
@@ -49,6 +50,11 @@ static struct {
 enum xg_engine_state xg_engine_state_get(void)
 {
     return (enum xg_engine_state)atomic_load_explicit(&engine_state, memory_order_acquire);
+}
+
+bool xg_engine_used(void)
+{
+    return atomic_load_explicit(&engine_used, memory_order_relaxed);
 }
 
 bool xg_engine_device(struct xg_machine_device *out)
@@ -156,6 +162,7 @@ static void *start_main(void *arg)
                                                       .link_bytes_per_s = dev->link_bytes_per_s};
     engine.slots[0].lane = lane;
     engine.stage_threads = threads;
+    atomic_store(&engine_used, status == XG_OK);
     set_state_locked(status == XG_OK ? XG_ENGINE_READY : XG_ENGINE_NONE);
     pthread_mutex_unlock(&engine.lock);
     return NULL;
@@ -230,12 +237,12 @@ static void count_failure_locked(enum xg_status status)
     bool give_up = status == XG_ERR_LOST || engine.failures >= FAILURES_MAX;
     static int warned;
     if (give_up && xg_engine_state_get() == XG_ENGINE_READY) {
-        xg_log(XG_LOG_WARN,
+        xg_log(atomic_load(&exiting) ? XG_LOG_INFO : XG_LOG_WARN,
                "the GPU failed (%s): products run on the CPU from here on; "
                "results are complete",
                xg_status_name(status));
         set_state_locked(XG_ENGINE_NONE);
-    } else if (!give_up) {
+    } else if (!give_up && !atomic_load(&exiting)) {
         xg_log_once(&warned, "a product failed on the GPU (%s): the CPU completed it",
                     xg_status_name(status));
     }

@@ -14,6 +14,9 @@ bool xg_engine_device(struct xg_machine_device *out);
 /* The state now (policy.h). From any thread; a load. */
 enum xg_engine_state xg_engine_state_get(void);
 
+/* Whether it was ever READY. From any thread; a load. */
+bool xg_engine_used(void);
+
 /* Begins to start the engine on a thread of its own, once; does nothing when it is past COLD. */
 void xg_engine_start(const struct xg_conf *conf);
 
