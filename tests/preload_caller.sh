@@ -89,6 +89,14 @@ for id in sha1 none; do
     done
 done
 
+# A program that was started under a name which is a FIFO's, and a FIFO for a log.
+mkfifo "$tmp/fifo"
+compile -DMAIN_GIVEN -DCALL_NAMELESS $call_c -o "$tmp/named" "$srcdir/tests/preload_main.c" \
+    "$srcdir/tests/preload_caller.c" -lm -ldl
+everywhere "named like a FIFO" timeout -s KILL 20 "$tmp/named" as "$tmp/fifo" given "$tmp/one.so" 5
+preloaded XGEMM_LOG="$tmp/fifo" XGEMM_VERBOSE=2 XGEMM_MODE=cpu timeout -s KILL 20 "$tmp/c" own 5 \
+    >"$tmp/out" 2>&1 || fail "a FIFO for a log: exit status $?"
+
 # A library whose constructor and destructor wait for a thread that multiplies, while the dynamic
 # linker's lock is held. (On the engine they wait for it: it cannot start meanwhile.)
 for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do

@@ -7,10 +7,14 @@
  *   turns FILE FILE2 SIZE     a plug-in that is closed before the second one is loaded, where
  *                             possible at the same address, and the first one again
  *   pointer FILE FILE2 SIZE   a plug-in that is given the function that another one calls
+ *   given FILE SIZE           the module that is linked in (with MAIN_GIVEN), given the function
+ *                             that a plug-in calls
  *   load FILE                 a library that is loaded with RTLD_GLOBAL and stays unused
  *   hold FILE                 the same, with RTLD_LOCAL
+ *   as NAME                   goes on as a program that was started under that name
  */
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "xt.h"
 
@@ -18,6 +22,9 @@ typedef int main_run(int size);
 typedef int main_run_with(void *function, int size);
 typedef void *main_function_get(void);
 
+#ifdef MAIN_GIVEN
+extern main_run_with caller_run_with;
+#endif
 #ifdef MAIN_OWN
 extern main_run caller_run;
 #endif
@@ -84,6 +91,17 @@ int main(int argc, char **argv)
             int size = atoi(argv[i + 3]), first = run(get(), size);
             main_report("pointer", first, run(get(), size));
             i += 4;
+        } else if (!strcmp(argv[i], "as") && i + 1 < argc) {
+            execv("/proc/self/exe", argv + i + 1);
+            return XT_HARD;
+#ifdef MAIN_GIVEN
+        } else if (!strcmp(argv[i], "given") && i + 2 < argc) {
+            main_function_get *get =
+                (main_function_get *)main_symbol(argv[i + 1], RTLD_NOW, "caller_function_get");
+            int size = atoi(argv[i + 2]), first = caller_run_with(get(), size);
+            main_report("given", first, caller_run_with(get(), size));
+            i += 3;
+#endif
 #ifdef MAIN_OWN
         } else if (!strcmp(argv[i], "own") && i + 1 < argc) {
             int size = atoi(argv[i + 1]), first = caller_run(size);
