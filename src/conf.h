@@ -21,6 +21,7 @@ struct xg_conf {
     int verbose;             /* XGEMM_VERBOSE=0..3: warnings, a line a call, start-up, trace */
     const char *log;         /* XGEMM_LOG: file that messages are appended to; NULL: stderr */
     int stats;               /* XGEMM_STATS=0|1: print the account of all calls at exit */
+    int timeout_ms;          /* XGEMM_TIMEOUT_MS; 0: 30000 */
     int reproducible;        /* XGEMM_REPRODUCIBLE=0|1: place and kernel by shape and device */
 };
 

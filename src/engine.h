@@ -21,7 +21,8 @@ bool xg_engine_used(void);
 void xg_engine_start(const struct xg_conf *conf);
 
 /* Starts it if need be and waits until it is READY or NONE (or FORKED); returns that state, or
- * STARTING where it takes more than 5 s (a caller inside dlopen holds what the start waits for). */
+ * STARTING where it takes more than 5 s, or XGEMM_TIMEOUT_MS (a caller inside dlopen holds what the
+ * start waits for), and at once when that has happened before. */
 enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 
 /* Whether a call waits for a lane while all are busy. */
