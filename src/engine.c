@@ -176,10 +176,11 @@ static void *start_main(void *arg)
         xg_dev_destroy(dev);
         dev = NULL;
     }
+    const char *why = xg_drv_start_failure();
     if (status != XG_OK && status != XG_ERR_NOTFOUND)
         xg_log(atomic_load(&exiting) ? XG_LOG_INFO : XG_LOG_WARN,
                "the GPU could not be started (%s): products run on the CPU",
-               xg_status_name(status));
+               why ? why : xg_status_name(status));
     pthread_mutex_lock(&engine.lock);
     engine.dev = dev;
     if (dev)

@@ -89,14 +89,13 @@ void xg_lane_abandon(struct xg_lane *lane)
     xg_team_destroy(lane->team);
 }
 
+/* Its streams are idle: a product that failed was drained. */
 void xg_lane_destroy(struct xg_lane *lane)
 {
     if (xg_dev_enter(lane->dev) == XG_OK) {
-        if (xg_lane_drain(lane) == XG_ERR_HUNG) {
-            xg_dev_leave(lane->dev);
-            xg_lane_abandon(lane);
-            return;
-        }
+        for (int i = 0; i < XG_PIPE_STREAMS; i++)
+            if (lane->streams[i])
+                XG_DRV(&lane->dev->drv, cuStreamSynchronize, lane->streams[i]);
         release_blocks(lane);
         release_events(lane);
         xg_mem_dev_release(lane->dev, &lane->memory);
