@@ -32,6 +32,9 @@ __attribute__((destructor)) static void end(void)
     static const struct timespec nap = {.tv_nsec = 1000000};
     ender = pthread_self();
     atomic_store(&ending, true);
+    /* A child of fork() has no other threads, whatever was counted of them. */
+    if (xg_engine_state_get() == XG_ENGINE_FORKED)
+        return;
     for (int ms = 0; ms < WAIT_MS && atomic_load(&inside) > inside_here; ms++)
         nanosleep(&nap, NULL);
 }

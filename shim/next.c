@@ -256,8 +256,7 @@ static bool shim_slot_read(struct shim_slot *slot, struct shim_answer *answer)
     uint64_t words[SHIM_WORDS];
     unsigned turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
     for (int i = 0; i < SHIM_WORDS; i++)
-        words[i] = atomic_load_explicit(&slot->word[i], memory_order_relaxed);
-    atomic_thread_fence(memory_order_acquire);
+        words[i] = atomic_load_explicit(&slot->word[i], memory_order_acquire);
     if (turn % 2 || atomic_load_explicit(&slot->turn, memory_order_relaxed) != turn)
         return false;
     memcpy(answer, words, sizeof *answer);
@@ -271,10 +270,9 @@ static void shim_slot_write(struct shim_slot *slot, const struct shim_answer *an
     if (turn % 2 || !atomic_compare_exchange_strong(&slot->turn, &turn, turn + 1))
         return;
     memcpy(words, answer, sizeof *answer);
-    atomic_thread_fence(memory_order_release);
-    atomic_store_explicit(&slot->key, answer->key, memory_order_relaxed);
+    atomic_store_explicit(&slot->key, answer->key, memory_order_release);
     for (int i = 0; i < SHIM_WORDS; i++)
-        atomic_store_explicit(&slot->word[i], words[i], memory_order_relaxed);
+        atomic_store_explicit(&slot->word[i], words[i], memory_order_release);
     atomic_store_explicit(&slot->turn, turn + 2, memory_order_release);
 }
 

@@ -42,6 +42,8 @@ static struct {
         struct xg_lane *lane; /* NULL: not created yet */
         bool busy;
     } slots[LANES_MAX];
+    struct xg_lane *left[LANES_MAX]; /* to a device that hangs; and it itself */
+    struct xg_dev *left_dev;
     long released;  /* times that a lane came free */
     bool hung;      /* what the device holds stays with it */
     double ahead_s; /* what the calls that have a lane or wait for one are expected to take */
@@ -246,11 +248,24 @@ static void tear_down_locked(void)
 {
     for (int i = 0; i < LANES_MAX; i++) {
         if (engine.slots[i].lane)
-            (engine.hung ? xg_lane_abandon : xg_lane_destroy)(engine.slots[i].lane);
+            xg_lane_destroy(engine.slots[i].lane);
         engine.slots[i].lane = NULL;
     }
-    if (engine.dev && !engine.hung)
+    if (engine.dev)
         xg_dev_destroy(engine.dev);
+    engine.dev = NULL;
+}
+
+/* The same where the device does not answer: only threads go. */
+static void abandon_locked(void)
+{
+    for (int i = 0; i < LANES_MAX; i++) {
+        if (engine.slots[i].lane)
+            xg_lane_abandon(engine.slots[i].lane);
+        engine.left[i] = engine.slots[i].lane;
+        engine.slots[i].lane = NULL;
+    }
+    engine.left_dev = engine.dev;
     engine.dev = NULL;
 }
 
@@ -289,8 +304,8 @@ static void release_lane(int index, double takes_s, enum xg_status status)
     engine.released++;
     leave_locked(takes_s);
     count_failure_locked(status);
-    if (xg_engine_state_get() == XG_ENGINE_NONE && !busy_locked())
-        tear_down_locked();
+    if (xg_engine_state_get() == XG_ENGINE_NONE && !busy_locked() && engine.dev)
+        (engine.hung ? abandon_locked : tear_down_locked)();
     /* One lane serves one caller: to wake the others as well takes cores from those who copy. */
     if (xg_engine_state_get() == XG_ENGINE_READY)
         pthread_cond_signal(&engine.changed);
