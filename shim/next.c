@@ -251,28 +251,29 @@ static struct shim_slot *shim_slot(uint64_t key, int probe)
     return &shim_table[((key * 0x9e3779b97f4a7c15u >> 56) + (uint64_t)probe) % SHIM_SLOTS];
 }
 
-static bool shim_slot_read(struct shim_slot *slot, struct shim_answer *answer)
-{
+/* An answer, and what it is copied as. */
+union shim_copy {
+    struct shim_answer answer;
     uint64_t words[SHIM_WORDS];
+};
+
+static bool shim_slot_read(struct shim_slot *slot, union shim_copy *copy)
+{
     unsigned turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
     for (int i = 0; i < SHIM_WORDS; i++)
-        words[i] = atomic_load_explicit(&slot->word[i], memory_order_acquire);
-    if (turn % 2 || atomic_load_explicit(&slot->turn, memory_order_relaxed) != turn)
-        return false;
-    memcpy(answer, words, sizeof *answer);
-    return true;
+        copy->words[i] = atomic_load_explicit(&slot->word[i], memory_order_acquire);
+    return turn % 2 == 0 && atomic_load_explicit(&slot->turn, memory_order_relaxed) == turn;
 }
 
 static void shim_slot_write(struct shim_slot *slot, const struct shim_answer *answer)
 {
-    uint64_t words[SHIM_WORDS] = {0};
+    union shim_copy copy = {.answer = *answer};
     unsigned turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
     if (turn % 2 || !atomic_compare_exchange_strong(&slot->turn, &turn, turn + 1))
         return;
-    memcpy(words, answer, sizeof *answer);
     atomic_store_explicit(&slot->key, answer->key, memory_order_release);
     for (int i = 0; i < SHIM_WORDS; i++)
-        atomic_store_explicit(&slot->word[i], words[i], memory_order_release);
+        atomic_store_explicit(&slot->word[i], copy.words[i], memory_order_release);
     atomic_store_explicit(&slot->turn, turn + 2, memory_order_release);
 }
 
@@ -305,7 +306,7 @@ static bool shim_answer_stands(const struct shim_answer *answer, const struct sh
 
 void shim_next_find(enum shim_id id, const void *caller, struct shim_next *out)
 {
-    struct shim_answer answer;
+    union shim_copy copy;
     struct shim_module module;
     shim_module_find(caller, &module);
     uint64_t key = shim_key(id, &module);
@@ -314,14 +315,14 @@ void shim_next_find(enum shim_id id, const void *caller, struct shim_next *out)
         uint64_t held = atomic_load_explicit(&slot->key, memory_order_relaxed);
         if (!held)
             break;
-        if (held == key && shim_slot_read(slot, &answer) && answer.key == key &&
-            shim_answer_stands(&answer, &module)) {
-            *out = answer.next;
+        if (held == key && shim_slot_read(slot, &copy) && copy.answer.key == key &&
+            shim_answer_stands(&copy.answer, &module)) {
+            *out = copy.answer.next;
             return;
         }
     }
     int saved_errno = errno;
-    answer = (struct shim_answer){.key = key, .caller = module};
+    struct shim_answer answer = {.key = key, .caller = module};
     shim_resolve(&shim_symbols[id], caller, &answer);
     shim_remember(&answer);
     errno = saved_errno;
