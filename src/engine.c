@@ -118,7 +118,6 @@ static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
     enum xg_engine_state state;
     struct timespec until;
     int failed = 0;
-    static int warned;
     deadline(&until,
              conf->timeout_ms > 0 ? fmin(START_WAIT_S, 1e-3 * conf->timeout_ms) : START_WAIT_S);
     pthread_mutex_lock(&engine.lock);
@@ -127,7 +126,7 @@ static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
     engine.waited_out |= failed && state == XG_ENGINE_STARTING;
     pthread_mutex_unlock(&engine.lock);
     if (failed && state == XG_ENGINE_STARTING)
-        xg_log_once(&warned, "the GPU takes long to start: products run on the CPU until it has");
+        xg_log(XG_LOG_INFO, "the GPU takes long to start: products run on the CPU until it has");
     return state;
 }
 

@@ -481,7 +481,7 @@ static const struct fx_scenario scenarios[] = {
     {"no_streams", no_engine, "FAKECUDA_FAIL=cuStreamCreate:3:2", "could not be started", NULL},
     {"three_failures", three_failures, "", "the CPU completed it", "on the CPU from here on"},
     {"lost_context", lost_context, "", "on the CPU from here on", NULL},
-    {"slow_start", slow_start, "FAKECUDA_INIT_MS=3000", "takes long to start", NULL},
+    {"slow_start", slow_start, "FAKECUDA_INIT_MS=3000", NULL, NULL},
     {"hung_device", hung_device, "HANG_AT=1", "does not answer", "on the CPU from here on"},
     {"hung_device", hung_device, "HANG_AT=8", "does not answer", "on the CPU from here on"},
     {"hung_device", hung_device, "HANG_AT=15", "does not answer", "on the CPU from here on"},
