@@ -22,14 +22,37 @@ static const char *shim_basename(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* This library, or another copy (one linked, one preloaded): calling it would come back for ever.
+/*
+ * This library, or another copy (one linked, one preloaded, whatever its name): calling it would
+ * come back for ever.
  */
-static bool shim_is_shim(const Dl_info *info)
+static bool shim_is_shim(const char *file, const struct shim_module *module)
 {
-    Dl_info self;
-    if (dladdr(shim_symbols, &self) && self.dli_fbase == info->dli_fbase)
+    struct shim_module self, other = *module;
+    shim_module_find(shim_symbols, &self);
+    if (self.begin == module->begin || !strncmp(shim_basename(file), "libxgemm_shim.", 14))
         return true;
-    return !strncmp(shim_basename(info->dli_fname), "libxgemm_shim.", 14);
+    shim_module_mark(&self);
+    shim_module_mark(&other);
+    return self.mark_words == other.mark_words && self.mark == other.mark;
+}
+
+/* A handle of a loaded object by its link map's name, which is found without opening a file. The
+ * program's name there is empty; the one that it was started with may be any file's. */
+static void *shim_open_loaded(const char *file)
+{
+    return *file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : dlopen(NULL, RTLD_LAZY);
+}
+
+static void *shim_find_isamax(const char *file, const struct shim_module *module)
+{
+    struct shim_module found;
+    void *handle = shim_open_loaded(file);
+    void *isamax = handle ? dlsym(handle, "isamax_") : NULL;
+    if (handle)
+        dlclose(handle);
+    shim_module_find(isamax, &found);
+    return found.begin == module->begin ? isamax : NULL;
 }
 
 /*
@@ -38,36 +61,50 @@ static bool shim_is_shim(const Dl_info *info)
  * looks at all 64 bits answers 0, BLAS's answer for an empty vector. A library without isamax_ is
  * judged by its file name.
  */
-static bool shim_library_is_wide(const Dl_info *info)
+static bool shim_library_is_wide(const char *file, void *isamax)
 {
     static const float x[3] = {1.0f, 2.0f, 3.0f};
     static const int64_t count = INT64_MIN + 3, stride = 1;
-    Dl_info found;
-    void *handle = dlopen(info->dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    void *isamax = handle ? dlsym(handle, "isamax_") : NULL;
-    bool wide;
-
-    if (isamax && dladdr(isamax, &found) && found.dli_fbase == info->dli_fbase) {
-        wide = ((shim_isamax_function)isamax)(&count, x, &stride) == 0;
-    } else {
-        const char *file = shim_basename(info->dli_fname);
-        wide = strstr(file, "blas64") || strstr(file, "blis64") || strstr(file, "ilp64");
-    }
-    if (handle)
-        dlclose(handle);
-    return wide;
+    if (isamax)
+        return ((shim_isamax_function)isamax)(&count, x, &stride) == 0;
+    file = shim_basename(file);
+    return strstr(file, "blas64") || strstr(file, "blis64") || strstr(file, "ilp64");
 }
 
-bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct shim_blas *blas)
+static void shim_blas_take(void *address, const struct shim_symbol *symbol, bool wide,
+                           struct shim_blas *blas)
 {
-    Dl_info info;
-    if (!address || !dladdr(address, &info) || shim_is_shim(&info))
-        return false;
     blas->function = (void (*)(void))address;
     blas->name = symbol->name;
     blas->kind = symbol->kind;
     blas->threads = (struct shim_threads){0};
-    blas->int_bytes = symbol->plain && shim_library_is_wide(&info) ? 8 : symbol->int_bytes;
+    blas->int_bytes = wide ? 8 : symbol->int_bytes;
+}
+
+bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct shim_blas *blas)
+{
+    struct shim_module module;
+    const char *file = address ? shim_module_name(address) : NULL;
+    if (!file)
+        return false;
+    shim_module_find(address, &module);
+    if (shim_is_shim(file, &module))
+        return false;
+    bool wide = symbol->plain && shim_library_is_wide(file, shim_find_isamax(file, &module));
+    shim_blas_take(address, symbol, wide, blas);
+    return true;
+}
+
+bool shim_blas_accept_scope(const struct shim_scope *scope, const struct shim_symbol *symbol,
+                            struct shim_blas *blas)
+{
+    struct shim_module module;
+    shim_module_find(scope->address, &module);
+    if (!module.begin || shim_is_shim(scope->file, &module))
+        return false;
+    bool wide = symbol->plain && shim_library_is_wide(scope->file, scope->isamax);
+    shim_blas_take(scope->address, symbol, wide, blas);
+    shim_threads_find(NULL, scope->address, &blas->threads);
     return true;
 }
 
@@ -91,15 +128,16 @@ int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_byt
 
 void shim_blas_keep(struct shim_blas *blas)
 {
-    void *handle = dlopen(shim_blas_file(blas), RTLD_LAZY | RTLD_NOLOAD);
+    const char *file = shim_module_name((void *)blas->function);
+    void *handle = file ? shim_open_loaded(file) : NULL;
     if (handle)
-        shim_threads_find(handle, &blas->threads);
+        shim_threads_find(handle, NULL, &blas->threads);
 }
 
 const char *shim_blas_file(const struct shim_blas *blas)
 {
-    Dl_info info;
-    return dladdr((void *)blas->function, &info) ? info.dli_fname : "?";
+    const char *file = shim_module_name((void *)blas->function);
+    return !file ? "?" : *file ? file : "/proc/self/exe";
 }
 
 void shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call)

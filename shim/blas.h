@@ -4,6 +4,8 @@
 #define SHIM_BLAS_H
 
 #include "args.h"
+#include "module.h"
+#include "scope.h"
 #include "threads.h"
 
 struct shim_blas {
@@ -32,6 +34,10 @@ enum {
  */
 bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct shim_blas *blas);
 
+/* The same for what shim_scope_find gave; does not ask the dynamic linker. */
+bool shim_blas_accept_scope(const struct shim_scope *scope, const struct shim_symbol *symbol,
+                            struct shim_blas *blas);
+
 /*
  * Looks in a dlopen handle for the SGEMM nearest to symbol with integers of int_bytes, and takes it
  * into *blas when it is nearer than `best`. Returns the distance of what *blas now holds.
@@ -45,7 +51,8 @@ int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_byt
  */
 void shim_blas_keep(struct shim_blas *blas);
 
-/* The file that the function lies in, for messages. */
+/* The file that the function lies in, without the dynamic linker's lock; valid while the function
+ * is. */
 const char *shim_blas_file(const struct shim_blas *blas);
 
 /* Passes the call on argument for argument. Same kind and same width only (see SHIM_FORWARDS). */

@@ -3,8 +3,10 @@
  * The door: every intercepted name leads to shim_sgemm, which computes the call through the engine
  * or passes it on to the caller's own BLAS.
  */
+#include "../src/cpu.h"
 #include "../src/dispatch.h"
 #include "../src/log.h"
+#include "end.h"
 #include "next.h"
 
 #define SHIM_EXPORT __attribute__((visibility("default")))
@@ -26,16 +28,26 @@ struct shim_pending {
 static void shim_cpu_whole(void *context)
 {
     const struct shim_pending *pending = context;
+    if (!shim_end_enter()) {
+        xg_cpu_sgemm(&pending->args->product);
+        return;
+    }
     if (pending->next->forwards)
         shim_blas_forward(&pending->next->blas, pending->call);
     else
         shim_blas_product(&pending->next->blas, &pending->args->product);
+    shim_end_leave();
 }
 
 static void shim_cpu_part(void *context, const struct xg_sgemm *part)
 {
     const struct shim_pending *pending = context;
+    if (!shim_end_enter()) {
+        xg_cpu_sgemm(part);
+        return;
+    }
     shim_blas_product(&pending->next->blas, part);
+    shim_end_leave();
 }
 
 static const char *shim_cpu_library(void *context)
@@ -86,22 +98,23 @@ static void shim_refused(const struct shim_pending *pending)
  */
 static void shim_sgemm(enum shim_id id, const void *caller, struct shim_call *call)
 {
-    struct shim_next space;
+    struct shim_next next;
     struct shim_args args;
     int64_t m, n, k;
 
     call->symbol = &shim_symbols[id];
-    const struct shim_next *next = shim_next_find(id, caller, &space);
-    shim_args_size(call, next->int_bytes, &m, &n, &k);
+    shim_next_find(id, caller, &next);
+    shim_args_size(call, next.int_bytes, &m, &n, &k);
     bool ours = shim_depth == 0 && xg_dispatch_wants(m, n, k);
-    if (!ours && next->forwards) {
-        shim_blas_forward(&next->blas, call);
+    bool accompanied = !ours && shim_depth == 0 && shim_end_wants(m, n, k);
+    if (!ours && !accompanied && next.forwards) {
+        shim_blas_forward(&next.blas, call);
         return;
     }
 
-    struct shim_pending pending = {call, &args, next};
-    shim_args_read(call, next->int_bytes, &args);
-    if (args.illegal || (args.extension && next->forwards)) {
+    struct shim_pending pending = {call, &args, &next};
+    shim_args_read(call, next.int_bytes, &args);
+    if (args.illegal || (args.extension && next.forwards)) {
         shim_refused(&pending);
         return;
     }
@@ -113,8 +126,8 @@ static void shim_sgemm(enum shim_id id, const void *caller, struct shim_call *ca
                              .part = shim_cpu_part,
                              .library = shim_cpu_library,
                              .threads = shim_cpu_threads,
-                             .set_threads = next->blas.threads.set ? shim_cpu_set_threads : NULL,
-                             .pool = shim_cpu_pool(next),
+                             .set_threads = next.blas.threads.set ? shim_cpu_set_threads : NULL,
+                             .pool = shim_cpu_pool(&next),
                              .ctx = &pending});
     else
         shim_cpu_whole(&pending);

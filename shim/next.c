@@ -4,7 +4,7 @@
  *
  * There is no single "next" SGEMM in a process: NumPy and SciPy each bring a library behind an
  * RTLD_LOCAL dlopen, where RTLD_NEXT sees nothing and RTLD_DEFAULT sees only this library. So the
- * question is asked for each call site, in the order in which the dynamic linker would have
+ * question is asked for each object that calls, in the order in which the dynamic linker would have
  * answered it:
  *
  *   1. the global scope behind this library, when this library is part of it (preloaded, or linked
@@ -30,32 +30,33 @@
 #include "../src/dispatch.h"
 #include "../src/log.h"
 
+static bool shim_is_inside(const void *address, const struct shim_module *module)
+{
+    return (uintptr_t)address - module->begin < module->end - module->begin;
+}
+
 /* Whether a look-up from the program itself, in the global scope, can end in this library. */
 static bool shim_is_global(void *program)
 {
-    Dl_info self, info;
-    if (!dladdr(shim_symbols, &self))
-        return false;
-    for (int i = 0; i < SHIM_ID_COUNT; i++) {
-        void *address = dlsym(program, shim_symbols[i].name);
-        if (address && dladdr(address, &info) && info.dli_fbase == self.dli_fbase)
+    struct shim_module self;
+    shim_module_find(shim_symbols, &self);
+    for (int i = 0; i < SHIM_ID_COUNT; i++)
+        if (shim_is_inside(dlsym(program, shim_symbols[i].name), &self))
             return true;
-    }
     return false;
 }
 
 /*
  * Looks in the caller's own scope. The program itself is left out: its scope is the global one, and
  * in a program at a fixed address the look-up of a function whose address it takes gives its own
- * jump to us.
+ * jump to us. Its name would be what it was started with, which may be any file's, or a FIFO's.
  */
-static bool shim_find_in_caller(const struct shim_symbol *symbol, const void *caller, void *program,
+static bool shim_find_in_caller(const struct shim_symbol *symbol, const void *caller,
                                 struct shim_blas *blas)
 {
-    Dl_info info;
-    void *handle = dladdr(caller, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    bool found =
-        handle && handle != program && shim_blas_accept(dlsym(handle, symbol->name), symbol, blas);
+    const char *file = shim_module_name(caller);
+    void *handle = file && *file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    bool found = handle && shim_blas_accept(dlsym(handle, symbol->name), symbol, blas);
     if (handle)
         dlclose(handle);
     return found;
@@ -68,7 +69,7 @@ static bool shim_find_bound(const struct shim_symbol *symbol, const void *caller
     void *program = dlopen(NULL, RTLD_LAZY);
     bool global = program && shim_is_global(program);
     bool found = (global && shim_blas_accept(dlsym(RTLD_NEXT, symbol->name), symbol, blas)) ||
-                 shim_find_in_caller(symbol, caller, program, blas) ||
+                 shim_find_in_caller(symbol, caller, blas) ||
                  (!global && shim_blas_accept(dlsym(RTLD_NEXT, symbol->name), symbol, blas));
     if (program)
         dlclose(program);
@@ -147,10 +148,35 @@ static int shim_search_user(const struct shim_symbol *symbol, int int_bytes, str
     return best;
 }
 
-static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
-                         struct shim_next *next)
+/* What is remembered: all of it dies with the caller's object, or with the library's. */
+struct shim_answer {
+    uint64_t key; /* of the caller and the name */
+    struct shim_module caller;
+    struct shim_module library; /* begin 0: it stays loaded */
+    struct shim_next next;
+};
+
+/* Without the dynamic linker's lock, where that will do. */
+static bool shim_resolve_scope(const struct shim_symbol *symbol, const void *caller,
+                               struct shim_answer *answer)
 {
-    static int once;
+    struct shim_next *next = &answer->next;
+    struct shim_scope scope;
+    if (xg_dispatch_cpu_blas() || !shim_scope_find(symbol->name, caller, &scope) ||
+        !shim_blas_accept_scope(&scope, symbol, &next->blas))
+        return false;
+    next->int_bytes = next->blas.int_bytes;
+    next->forwards = true;
+    if (!scope.stays) {
+        shim_module_find(scope.address, &answer->library);
+        shim_module_mark(&answer->library);
+    }
+    return true;
+}
+
+static void shim_resolve_linker(const struct shim_symbol *symbol, const void *caller,
+                                struct shim_next *next)
+{
     struct shim_blas bound;
     bool found = shim_find_bound(symbol, caller, &bound);
 
@@ -172,9 +198,19 @@ static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
                 shim_search_file(XG_DEFAULT_CPU_BLAS, symbol, next->int_bytes, best, &next->blas);
     }
     next->forwards = best < SHIM_FORWARDS;
-
-    if (next->blas.function) {
+    if (next->blas.function)
         shim_blas_keep(&next->blas);
+}
+
+static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
+                         struct shim_answer *answer)
+{
+    static int once;
+    struct shim_next *next = &answer->next;
+    shim_module_mark(&answer->caller);
+    if (!shim_resolve_scope(symbol, caller, answer))
+        shim_resolve_linker(symbol, caller, next);
+    if (next->blas.function) {
         xg_log(XG_LOG_INFO, "%s from %p: %s of %s, %d-bit integers, threads %d (0: unknown)",
                symbol->name, caller, next->blas.name, shim_blas_file(&next->blas),
                8 * next->blas.int_bytes, shim_threads_count(&next->blas.threads, NULL));
@@ -188,60 +224,108 @@ static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
 }
 
 /*
- * What was found, by call site. An entry is never changed or freed once it is published, so that
- * readers need no lock. It outlives the caller's code: other code loaded later at the same address
- * would get the same library, which shim_blas_keep holds, so the worst case is another right SGEMM.
+ * What was found, by the caller's object: however many call sites it has, they are all bound alike.
+ * A place in the table is written over where its object is gone or where there are too many, so
+ * that readers copy it, and look whether it was written meanwhile: `turn` is odd while it is being
+ * written. Nothing waits for anything: who finds a place being written does without it.
  */
-struct shim_entry {
-    const void *caller;
-    struct shim_next next;
+enum {
+    SHIM_SLOTS = 256,
+    SHIM_PROBES = 8,
+    SHIM_WORDS = (sizeof(struct shim_answer) + sizeof(uint64_t) - 1) / sizeof(uint64_t),
 };
 
-enum { SHIM_SLOTS = 256, SHIM_PROBES = 16 };
+static struct shim_slot {
+    _Atomic unsigned turn;
+    _Atomic uint64_t key; /* 0: free */
+    _Atomic uint64_t word[SHIM_WORDS];
+} shim_table[SHIM_SLOTS];
 
-static struct shim_entry *_Atomic shim_cache[SHIM_ID_COUNT][SHIM_SLOTS];
-
-static size_t shim_cache_slot(const void *caller, int probe)
+/* Objects begin at a page, and a page has room for the names. */
+static uint64_t shim_key(enum shim_id id, const struct shim_module *caller)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)caller * 0x9e3779b97f4a7c15u;
-    return (size_t)((hash >> 56) + (uint64_t)probe) % SHIM_SLOTS;
+    return caller->begin + (uint64_t)id + 1;
 }
 
-/*
- * Two threads may resolve the same site at once: both find the same library, and one entry is kept.
- * Where there is no memory or no free slot (code that is generated without end), nothing is
- * remembered.
- */
-static void shim_remember(enum shim_id id, const void *caller, const struct shim_next *next)
+static struct shim_slot *shim_slot(uint64_t key, int probe)
 {
-    struct shim_entry *entry = malloc(sizeof *entry);
-    if (!entry)
+    return &shim_table[((key * 0x9e3779b97f4a7c15u >> 56) + (uint64_t)probe) % SHIM_SLOTS];
+}
+
+/* An answer, and what it is copied as. */
+union shim_copy {
+    struct shim_answer answer;
+    uint64_t words[SHIM_WORDS];
+};
+
+static bool shim_slot_read(struct shim_slot *slot, union shim_copy *copy)
+{
+    unsigned turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
+    for (int i = 0; i < SHIM_WORDS; i++)
+        copy->words[i] = atomic_load_explicit(&slot->word[i], memory_order_acquire);
+    return turn % 2 == 0 && atomic_load_explicit(&slot->turn, memory_order_relaxed) == turn;
+}
+
+static void shim_slot_write(struct shim_slot *slot, const struct shim_answer *answer)
+{
+    union shim_copy copy = {.answer = *answer};
+    unsigned turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
+    if (turn % 2 || !atomic_compare_exchange_strong(&slot->turn, &turn, turn + 1))
         return;
-    *entry = (struct shim_entry){.caller = caller, .next = *next};
-    for (int probe = 0; probe < SHIM_PROBES; probe++) {
-        struct shim_entry *expected = NULL;
-        if (atomic_compare_exchange_strong(&shim_cache[id][shim_cache_slot(caller, probe)],
-                                           &expected, entry))
-            return;
-        if (expected->caller == caller)
-            break;
-    }
-    free(entry);
+    atomic_store_explicit(&slot->key, answer->key, memory_order_release);
+    for (int i = 0; i < SHIM_WORDS; i++)
+        atomic_store_explicit(&slot->word[i], copy.words[i], memory_order_release);
+    atomic_store_explicit(&slot->turn, turn + 2, memory_order_release);
 }
 
-const struct shim_next *shim_next_find(enum shim_id id, const void *caller, struct shim_next *space)
+/* Where the object has a place, or the first free one; else the first one at all. */
+static void shim_remember(const struct shim_answer *answer)
 {
+    uint64_t key = answer->key;
     for (int probe = 0; probe < SHIM_PROBES; probe++) {
-        const struct shim_entry *entry = atomic_load_explicit(
-            &shim_cache[id][shim_cache_slot(caller, probe)], memory_order_acquire);
-        if (!entry)
+        struct shim_slot *slot = shim_slot(key, probe);
+        uint64_t held = atomic_load_explicit(&slot->key, memory_order_relaxed);
+        if (!held || held == key) {
+            shim_slot_write(slot, answer);
+            return;
+        }
+    }
+    shim_slot_write(shim_slot(answer->key, 0), answer);
+}
+
+/* Whether what was remembered is still so: its objects are those that were there then. */
+static bool shim_answer_stands(const struct shim_answer *answer, const struct shim_module *caller)
+{
+    struct shim_module library;
+    if (!shim_module_same(&answer->caller, caller))
+        return false;
+    if (!answer->library.begin)
+        return true;
+    shim_module_find((void *)answer->next.blas.function, &library);
+    return shim_module_same(&answer->library, &library);
+}
+
+void shim_next_find(enum shim_id id, const void *caller, struct shim_next *out)
+{
+    union shim_copy copy;
+    struct shim_module module;
+    shim_module_find(caller, &module);
+    uint64_t key = shim_key(id, &module);
+    for (int probe = 0; probe < SHIM_PROBES; probe++) {
+        struct shim_slot *slot = shim_slot(key, probe);
+        uint64_t held = atomic_load_explicit(&slot->key, memory_order_relaxed);
+        if (!held)
             break;
-        if (entry->caller == caller)
-            return &entry->next;
+        if (held == key && shim_slot_read(slot, &copy) && copy.answer.key == key &&
+            shim_answer_stands(&copy.answer, &module)) {
+            *out = copy.answer.next;
+            return;
+        }
     }
     int saved_errno = errno;
-    shim_resolve(&shim_symbols[id], caller, space);
-    shim_remember(id, caller, space);
+    struct shim_answer answer = {.key = key, .caller = module};
+    shim_resolve(&shim_symbols[id], caller, &answer);
+    shim_remember(&answer);
     errno = saved_errno;
-    return space;
+    *out = answer.next;
 }

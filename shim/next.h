@@ -14,14 +14,15 @@ struct shim_next {
 
 /*
  * The library for a call of symbol `id` that returns to the address `caller`. The answer is
- * remembered by call site: the first call of each site takes up to some milliseconds, the others a
- * few nanoseconds. Always succeeds: blas.function is NULL when the process has no SGEMM and the
- * configured library cannot be loaded either, which is said once in the log. Returns what is
- * remembered, for good, or *space where it cannot be.
+ * remembered for the object that the address lies in, and for no longer than that is loaded: an
+ * object's first call takes up to some milliseconds, the others some tens of nanoseconds, however
+ * many places it calls from. Always succeeds: blas.function is NULL when the process has no SGEMM
+ * and the configured library cannot be loaded either, which is said once in the log.
  *
- * From any thread, takes no lock of its own, keeps errno. Allocates once a call site.
+ * From any thread, keeps errno. A remembered call takes no lock and allocates nothing (glibc >=
+ * 2.35; before, that of dl_iterate_phdr). A first one takes the dynamic linker's lock where
+ * shim_scope_find cannot tell, or XGEMM_CPU_BLAS is set.
  */
-const struct shim_next *shim_next_find(enum shim_id id, const void *caller,
-                                       struct shim_next *space);
+void shim_next_find(enum shim_id id, const void *caller, struct shim_next *out);
 
 #endif

@@ -10,6 +10,9 @@
 
 #include <dlfcn.h>
 
+#include "module.h"
+#include "scope.h"
+
 /* A library by the function that it counts its threads with, and one that says how it was built. */
 struct shim_counter {
     const char *count;
@@ -49,9 +52,23 @@ enum { SHIM_COUNTERS = sizeof shim_counters / sizeof shim_counters[0] };
 typedef int shim_int_function(void);
 typedef void shim_set_function(int);
 
-static shim_int_function *shim_function(void *handle, const char *name)
+/* Where functions are looked for: in what a handle of dlopen's means, or without the dynamic
+ * linker's lock, from an address in the library (scope.h). */
+struct shim_where {
+    void *handle;
+    const void *address;
+};
+
+static void *shim_look_up(const struct shim_where *where, const char *name)
 {
-    return name ? (shim_int_function *)dlsym(handle, name) : NULL;
+    if (!name)
+        return NULL;
+    return where->handle ? dlsym(where->handle, name) : shim_scope_symbol(where->address, name);
+}
+
+static shim_int_function *shim_function(const struct shim_where *where, const char *name)
+{
+    return (shim_int_function *)shim_look_up(where, name);
 }
 
 /* Holds a reference for good to the library that a function of the global scope lies in. */
@@ -62,47 +79,56 @@ static void shim_hold(shim_int_function *function)
         (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
+static bool shim_same_object(const void *a, const void *b)
+{
+    struct shim_module of_a, of_b;
+    shim_module_find(a, &of_a);
+    shim_module_find(b, &of_b);
+    return of_a.begin && of_a.begin == of_b.begin;
+}
+
 /*
  * The OpenMP run-time that a library calls. One in the global scope (the program's own, or a
  * preloaded one) comes before the library's, as it does for the dynamic linker; but a library that
- * depends on none calls none. pool: libgomp's, or that of LLVM and Intel, by what the same file
- * has.
+ * depends on none calls none. Without the linker's lock the library's own is taken, which it is
+ * nearly always. pool: libgomp's, or that of LLVM and Intel, by what the same file has.
  */
-static bool shim_find_openmp(void *handle, shim_int_function **max_threads,
+static bool shim_find_openmp(const struct shim_where *where, shim_int_function **max_threads,
                              shim_int_function **in_parallel, enum xg_pool *pool)
 {
-    Dl_info info, kmp;
-    if (!dlsym(handle, "omp_get_max_threads"))
+    if (!shim_look_up(where, "omp_get_max_threads"))
         return false;
-    void *program = dlopen(NULL, RTLD_LAZY);
-    void *scope = program && dlsym(program, "omp_get_max_threads") ? program : handle;
+    struct shim_where scope = *where;
+    void *program = where->handle ? dlopen(NULL, RTLD_LAZY) : NULL;
+    if (program && dlsym(program, "omp_get_max_threads"))
+        scope.handle = program;
 
-    *max_threads = shim_function(scope, "omp_get_max_threads");
-    *in_parallel = shim_function(scope, "omp_in_parallel");
-    void *blocktime = dlsym(scope, "kmp_get_blocktime");
-    *pool = blocktime && dladdr(blocktime, &kmp) && dladdr((void *)*max_threads, &info) &&
-                    kmp.dli_fbase == info.dli_fbase
-                ? XG_POOL_KMP
-                : XG_POOL_GOMP;
+    *max_threads = shim_function(&scope, "omp_get_max_threads");
+    *in_parallel = shim_function(&scope, "omp_in_parallel");
+    void *blocktime = shim_look_up(&scope, "kmp_get_blocktime");
+    *pool =
+        blocktime && shim_same_object(blocktime, (void *)*max_threads) ? XG_POOL_KMP : XG_POOL_GOMP;
+    bool global = program && scope.handle == program;
     if (program)
         dlclose(program);
     if (!*max_threads || !*in_parallel)
         return false;
-    if (scope == program) {
+    if (global) {
         shim_hold(*max_threads);
         shim_hold(*in_parallel);
     }
     return true;
 }
 
-void shim_threads_find(void *handle, struct shim_threads *threads)
+void shim_threads_find(void *handle, const void *address, struct shim_threads *threads)
 {
+    const struct shim_where where = {handle, address};
     const struct shim_counter *counter = shim_counters, *end = counter + SHIM_COUNTERS;
     shim_int_function *max_threads, *in_parallel;
     enum xg_pool pool;
 
     *threads = (struct shim_threads){0};
-    while (counter < end && !(threads->count = shim_function(handle, counter->count)))
+    while (counter < end && !(threads->count = shim_function(&where, counter->count)))
         counter++;
     if (counter == end)
         return;
@@ -110,13 +136,13 @@ void shim_threads_find(void *handle, struct shim_threads *threads)
     if (counter->parallel)
         threads->single_mnk = SHIM_OPENBLAS_SINGLE;
 
-    shim_int_function *parallel = shim_function(handle, counter->parallel);
+    shim_int_function *parallel = shim_function(&where, counter->parallel);
     int built = parallel ? parallel() : -1;
     if (built == 0)
         threads->pool = XG_POOL_NONE;
     if (built == 1)
-        threads->set = (shim_set_function *)dlsym(handle, counter->set);
-    if (built == 0 || built == 1 || !shim_find_openmp(handle, &max_threads, &in_parallel, &pool))
+        threads->set = (shim_set_function *)shim_look_up(&where, counter->set);
+    if (built == 0 || built == 1 || !shim_find_openmp(&where, &max_threads, &in_parallel, &pool))
         return;
     /* An OpenMP build of OpenBLAS takes OpenMP's count for its own at each product. */
     if (built == 2)

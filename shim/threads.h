@@ -16,12 +16,13 @@ struct shim_threads {
 };
 
 /*
- * Looks through a dlopen handle, which means the library and what it depends on. The functions that
+ * Looks through a dlopen handle, which means the library and what it depends on, or, where handle
+ * is NULL, from an address in the library, without the dynamic linker's lock. The functions that
  * are found there live as long as the library is loaded: the caller holds a reference to it for as
  * long as it keeps *threads. An OpenMP run-time that is found elsewhere is held for good. From any
  * thread.
  */
-void shim_threads_find(void *handle, struct shim_threads *threads);
+void shim_threads_find(void *handle, const void *address, struct shim_threads *threads);
 
 /*
  * Threads, at least 1, with which the library would compute this product on the calling thread now,

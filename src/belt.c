@@ -2,8 +2,11 @@
 /* Workers take pieces of blocks: filling them for the device, or emptying them into C. */
 #include "belt.h"
 
+#include <math.h>
 #include <time.h>
 
+#include "clock.h"
+#include "log.h"
 #include "stage.h"
 
 /* Blocks that write-backs may hold, so that loads are never without one. */
@@ -127,9 +130,11 @@ static void copy_piece(struct xg_belt *belt, const struct piece *piece)
  * product computes. So: spin for 0.15 ms, longer than a block takes on its way, then sleep in short
  * steps. A pilot who sleeps between two blocks leaves the link without work for as long.
  */
+enum { SPINNING_TURNS = 1000 };
+
 static void pause_for(int turns)
 {
-    enum { SPINNING_TURNS = 1000, SPINS = 100 };
+    enum { SPINS = 100 };
     static const struct timespec nap = {.tv_nsec = 20000};
     if (turns > SPINNING_TURNS) {
         nanosleep(&nap, NULL);
@@ -244,12 +249,37 @@ static bool pump(struct xg_belt *belt)
 }
 
 /*
+ * Gives the device up that has got nothing done for too long. Only where nobody else is waited for:
+ * workers may take any time to read the caller's memory; and not while rows come down to where the
+ * caller has them, from where they could not be kept later. Each look counts for little, so that a
+ * process that was stopped in between finds no time gone by.
+ */
+struct stall {
+    double last_s, waited_s;
+};
+
+static void count_stall(struct xg_belt *belt, struct stall *stall)
+{
+    static const double step_max_s = 0.01;
+    double now_s = xg_clock_s();
+    bool device = (count(&belt->up) || count(&belt->down)) && !count(&belt->filling) &&
+                  !count(&belt->emptying) && !(belt->pipe->direct.c && count(&belt->down));
+    stall->waited_s = device ? stall->waited_s + fmin(now_s - stall->last_s, step_max_s) : 0;
+    stall->last_s = now_s;
+    if (stall->waited_s > belt->pipe->dev->timeout_s) {
+        xg_log(XG_LOG_INFO, "the device got nothing done for %g s", stall->waited_s);
+        xg_pipe_fail(belt->pipe, XG_ERR_HUNG);
+    }
+}
+
+/*
  * Until the first block has gone up there is no driver call to be in time for, and the others may
  * still be waking: the pilot copies as well.
  */
 static void fly(struct xg_belt *belt)
 {
     struct piece piece;
+    struct stall stall = {0};
     bool copies = belt->manner.workers < PILOT_ALONE_MIN;
     for (int turns = 0; !belt->failed && !belt->ended; turns++) {
         if (pump(belt))
@@ -258,6 +288,10 @@ static void fly(struct xg_belt *belt)
             copy_piece(belt, &piece);
         else
             pause_for(turns);
+        if (turns == 0)
+            stall.waited_s = 0;
+        else if (turns > SPINNING_TURNS)
+            count_stall(belt, &stall);
         if (belt->pipe->status != XG_OK)
             belt->failed = true;
         if (xg_pipe_exhausted(belt->pipe) && !count(&belt->down))

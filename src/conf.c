@@ -119,6 +119,14 @@ static const struct setting settings[] = {
      .default_text = "unset",
      .help = "File that an event a product is appended to, in the JSON array format of Chrome "
              "traces; %p in it stands for the process's id; unset: none."},
+    {.name = "XGEMM_TIMEOUT_MS",
+     .kind = KIND_INT,
+     .offset = FIELD(timeout_ms),
+     .max = INT32_MAX,
+     .accepts = "milliseconds",
+     .default_text = "0",
+     .help = "How long a product waits for a GPU that gets nothing done, before the CPU computes "
+             "it and the GPU is given up; 0: 30000."},
     {.name = "XGEMM_REPRODUCIBLE",
      .kind = KIND_INT,
      .offset = FIELD(reproducible),

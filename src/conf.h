@@ -22,6 +22,7 @@ struct xg_conf {
     const char *log;         /* XGEMM_LOG: file that messages are appended to; NULL: stderr */
     int stats;               /* XGEMM_STATS=0|1: print the account of all calls at exit */
     const char *trace;       /* XGEMM_TRACE: file that an event a call is written to; NULL: none */
+    int timeout_ms;          /* XGEMM_TIMEOUT_MS; 0: 30000 */
     int reproducible;        /* XGEMM_REPRODUCIBLE=0|1: place and kernel by shape and device */
 };
 

@@ -27,11 +27,11 @@ void xg_cores_mask(cpu_set_t *mask)
 }
 
 /* quota / period from a file of the form "QUOTA PERIOD" (v2) or two files (v1); INFINITY: none. */
-static double read_quota(const char *folder)
+static double read_quota(const char *root, const char *folder)
 {
     char path[512];
     double quota = -1, period = -1;
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", folder);
+    snprintf(path, sizeof path, "%s%s/cpu.max", root, folder);
     FILE *file = fopen(path, "re");
     if (file) {
         if (fscanf(file, "%lf %lf", &quota, &period) != 2)
@@ -42,7 +42,7 @@ static double read_quota(const char *folder)
     const char *const names[] = {"cfs_quota_us", "cfs_period_us"};
     double *const values[] = {&quota, &period};
     for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "/sys/fs/cgroup/cpu%s/cpu.%s", folder, names[i]);
+        snprintf(path, sizeof path, "%s/cpu%s/cpu.%s", root, folder, names[i]);
         file = fopen(path, "re");
         if (!file || fscanf(file, "%lf", values[i]) != 1)
             *values[i] = -1;
@@ -52,11 +52,22 @@ static double read_quota(const char *folder)
     return quota > 0 && period > 0 ? quota / period : INFINITY;
 }
 
-/* The tightest quota on the way from the process's cgroup to the root. */
-static double cgroup_quota(void)
+/* Whether the list, words between commas, names the controller. */
+static bool names_cpu(const char *controllers)
 {
-    double tightest = read_quota("");
-    FILE *file = fopen("/proc/self/cgroup", "re");
+    for (const char *at = controllers; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        size_t length = strcspn(at, ",");
+        if (length == 3 && !strncmp(at, "cpu", length))
+            return true;
+    }
+    return false;
+}
+
+double xg_cores_quota(const char *cgroup_file, const char *root)
+{
+    double tightest = read_quota(root, "");
+    FILE *file = fopen(cgroup_file, "re");
     char line[400];
     while (file && fgets(line, sizeof line, file)) {
         char *controllers = strchr(line, ':');
@@ -66,10 +77,10 @@ static double cgroup_quota(void)
         *folder++ = '\0';
         folder[strcspn(folder, "\n")] = '\0';
         bool unified = !strcmp(controllers, ":");
-        if (!unified && !strstr(controllers, "cpu"))
+        if (!unified && !names_cpu(controllers + 1))
             continue;
         for (char *slash; (slash = strrchr(folder, '/')) && slash[1]; *slash = '\0')
-            tightest = fmin(tightest, read_quota(folder));
+            tightest = fmin(tightest, read_quota(root, folder));
     }
     if (file)
         fclose(file);
@@ -83,7 +94,7 @@ int xg_cores_count(void)
     int count = CPU_COUNT(&mask);
     if (!count) /* more processors than cpu_set_t has room for */
         count = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    double quota = cgroup_quota();
+    double quota = xg_cores_quota("/proc/self/cgroup", "/sys/fs/cgroup");
     if (quota < count)
         count = (int)ceil(quota);
     return count > 1 ? count : 1;

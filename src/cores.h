@@ -16,4 +16,10 @@ void xg_cores_mask(cpu_set_t *mask);
 /* Cores in that mask, at most what the cgroup's CPU quota (v2 or v1) allows; at least 1. */
 int xg_cores_count(void);
 
+/*
+ * The tightest CPU quota on the way from the cgroup that cgroup_file (as /proc/self/cgroup) names
+ * to the top, in cores; INFINITY: none. root: where cgroups are mounted, "/sys/fs/cgroup".
+ */
+double xg_cores_quota(const char *cgroup_file, const char *root);
+
 #endif

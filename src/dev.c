@@ -133,12 +133,16 @@ static struct xg_split *open_split(struct xg_dev *dev)
     return NULL;
 }
 
+/* Longer than any kernel takes, on the slowest device that is worth it. */
+static const double TIMEOUT_S = 30;
+
 enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)
 {
     struct xg_dev *dev = calloc(1, sizeof *dev);
     if (!dev)
         return XG_ERR_NOMEM;
     pthread_mutex_init(&dev->image_lock, NULL);
+    dev->timeout_s = conf->timeout_ms > 0 ? 1e-3 * conf->timeout_ms : TIMEOUT_S;
     dev->modules = calloc(xg_image_count, sizeof *dev->modules);
     dev->functions = calloc(4 * xg_kernel_count, sizeof *dev->functions);
     enum xg_status status = XG_ERR_NOMEM;

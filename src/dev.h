@@ -27,6 +27,7 @@ struct xg_dev {
     /* XGEMM_REPRODUCIBLE: what a product is planned with, from the device alone; 0: what is free.
      */
     size_t plan_bytes;
+    double timeout_s;           /* that a device which gets nothing done is waited for */
     _Atomic size_t used_bytes;  /* mem.c's account against the budget */
     pthread_mutex_t image_lock; /* guards the loading of modules and functions (image.c) */
     CUmodule *modules;          /* one an image of xg_image_table; NULL: not loaded yet */

@@ -203,6 +203,14 @@ static void run_cpu(const struct xg_sgemm *call, const struct xg_conf *conf,
         keep(call);
 }
 
+/* Why the engine did not compute it. */
+static enum xg_reason reason_declined(const struct xg_gemm_result *result)
+{
+    if (xg_engine_state_get() != XG_ENGINE_READY)
+        return XG_REASON_NO_GPU;
+    return result->busy ? XG_REASON_BUSY : XG_REASON_MEMORY;
+}
+
 /* True when C is computed; false when the GPU declined and the CPU has yet to. */
 static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
                     const struct xg_cpu *cpu, const struct xg_decision *decision,
@@ -220,10 +228,7 @@ static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
     record->down_bytes = result.down_bytes;
     record->waited_s = result.waited_s;
     if (status == XG_DECLINED) {
-        bool ready = xg_engine_state_get() == XG_ENGINE_READY;
-        record->reason = !ready        ? XG_REASON_NO_GPU
-                         : result.busy ? XG_REASON_BUSY
-                                       : XG_REASON_MEMORY;
+        record->reason = reason_declined(&result);
         return false;
     }
     if (status != XG_OK) {
@@ -300,7 +305,7 @@ static void run_both(const struct xg_sgemm *call, const struct xg_conf *conf,
         };
         xg_stats_add_compare(&compared);
     } else {
-        record->reason = status == XG_DECLINED ? XG_REASON_NO_GPU : XG_REASON_FAILED;
+        record->reason = status == XG_DECLINED ? reason_declined(&result) : XG_REASON_FAILED;
     }
     free(on_gpu.c);
     free(judge);

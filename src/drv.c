@@ -3,6 +3,7 @@
 #include "drv.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "log.h"
@@ -28,8 +29,52 @@ static enum xg_status fill_table(struct xg_drv *drv)
     return XG_OK;
 }
 
+/* --- Start --------------------------------------------------------------------------------- */
+
+static const struct {
+    int code;
+    const char *advice;
+} start_advice[] = {
+    {3, "the driver's kernel module is missing, or its devices are closed to this user"},
+    {34, "a toolkit's stub library is in the driver's place: take it out of LD_LIBRARY_PATH"},
+    {35, "the driver is too old: a newer one is needed"},
+    {36, "the driver is too old: a newer one is needed"},
+    {46, "another process has the device to itself"},
+    {101, "CUDA_VISIBLE_DEVICES may name a device that is not there"},
+    {802, "the system is not ready: is nvidia-fabricmanager running?"},
+    {803, "driver library and kernel module are of different versions: restart the machine"},
+    {804, "this device takes no compatibility driver: take it out of LD_LIBRARY_PATH"},
+    {999, "nvidia-smi may tell more"},
+};
+
+static char start_failure[256]; /* empty: none */
+
+const char *xg_drv_start_failure(void)
+{
+    return start_failure[0] ? start_failure : NULL;
+}
+
+static const char *error_name(const struct xg_drv *drv, CUresult result)
+{
+    const char *name = NULL;
+    if (!drv->cuGetErrorName || drv->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
+        name = "unknown error";
+    return name;
+}
+
+static void describe_start(const struct xg_drv *drv, CUresult result)
+{
+    const char *advice = NULL;
+    for (size_t i = 0; i < sizeof start_advice / sizeof start_advice[0]; i++)
+        if (start_advice[i].code == (int)result)
+            advice = start_advice[i].advice;
+    snprintf(start_failure, sizeof start_failure, "cuInit: %s, %d%s%s", error_name(drv, result),
+             (int)result, advice ? ": " : "", advice ? advice : "");
+}
+
 enum xg_status xg_drv_open(struct xg_drv *drv)
 {
+    start_failure[0] = '\0';
     memset(drv, 0, sizeof *drv);
     /* RTLD_LOCAL: the program's own symbol look-ups must not find the driver because of us. */
     drv->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -45,8 +90,10 @@ enum xg_status xg_drv_open(struct xg_drv *drv)
     if (result == CUDA_ERROR_NO_DEVICE) {
         xg_log(XG_LOG_INFO, "the CUDA driver finds no device");
         status = XG_ERR_NOTFOUND;
-    } else {
-        status = xg_drv_status(drv, result, "cuInit");
+    } else if (result != CUDA_SUCCESS) {
+        describe_start(drv, result);
+        xg_log(XG_LOG_INFO, "%s", start_failure);
+        status = XG_ERR_DRIVER;
     }
     if (status == XG_OK)
         return XG_OK;
@@ -64,10 +111,7 @@ enum xg_status xg_drv_status(const struct xg_drv *drv, CUresult result, const ch
 {
     if (result == CUDA_SUCCESS)
         return XG_OK;
-    const char *name = NULL;
-    if (!drv->cuGetErrorName || drv->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
-        name = "unknown error";
-    xg_log(XG_LOG_INFO, "%s: %s (%d)", call, name, (int)result);
+    xg_log(XG_LOG_INFO, "%s: %s (%d)", call, error_name(drv, result), (int)result);
 
     switch (result) {
     case CUDA_ERROR_OUT_OF_MEMORY:

@@ -71,6 +71,12 @@ struct xg_drv {
  */
 enum xg_status xg_drv_open(struct xg_drv *drv);
 
+/*
+ * What the last xg_drv_open's cuInit failed with, and what may help; NULL where it did not fail.
+ * For the thread that called it.
+ */
+const char *xg_drv_start_failure(void);
+
 /* The library stays loaded (it does not survive being unloaded); only the table is emptied. */
 void xg_drv_close(struct xg_drv *drv);
 

@@ -30,6 +30,7 @@ enum { STAGE_SIXTEENTHS = 13, STAGE_THREADS_MAX = 13 };
 enum { FAILURES_MAX = 3 };
 
 static _Atomic int engine_state = XG_ENGINE_COLD;
+static _Atomic bool engine_used;
 static _Atomic bool exiting; /* the driver may be gone, and nobody wants to hear of it */
 
 static struct {
@@ -41,14 +42,24 @@ static struct {
         struct xg_lane *lane; /* NULL: not created yet */
         bool busy;
     } slots[LANES_MAX];
+    struct xg_lane *left[LANES_MAX]; /* to a device that hangs; and it itself */
+    struct xg_dev *left_dev;
+    long released;  /* times that a lane came free */
+    bool hung;      /* what the device holds stays with it */
     double ahead_s; /* what the calls that have a lane or wait for one are expected to take */
     int stage_threads;
-    int failures; /* in a row */
+    int failures;    /* in a row */
+    bool waited_out; /* the start took longer than anybody waits */
 } engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 enum xg_engine_state xg_engine_state_get(void)
 {
     return (enum xg_engine_state)atomic_load_explicit(&engine_state, memory_order_acquire);
+}
+
+bool xg_engine_used(void)
+{
+    return atomic_load_explicit(&engine_used, memory_order_relaxed);
 }
 
 bool xg_engine_device(struct xg_machine_device *out)
@@ -87,18 +98,35 @@ static void after_fork_in_child(void)
  */
 enum { START_WAIT_S = 5 };
 
-/* Waits for the start to end; the state then, or STARTING when it takes too long. */
-static enum xg_engine_state wait_for_start(void)
+/* On the clock of engine.changed, which nobody sets. */
+static void deadline(struct timespec *until, double seconds)
+{
+    clock_gettime(CLOCK_MONOTONIC, until);
+    double whole = floor(seconds);
+    until->tv_sec += (time_t)whole;
+    until->tv_nsec += (long)(1e9 * (seconds - whole));
+    if (until->tv_nsec >= 1000000000) {
+        until->tv_sec++;
+        until->tv_nsec -= 1000000000;
+    }
+}
+
+/* Waits for the start to end; the state then, or STARTING when it takes too long. That was found
+ * out once is enough: nobody waits after that. */
+static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
 {
     enum xg_engine_state state;
     struct timespec until;
     int failed = 0;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += START_WAIT_S;
+    deadline(&until,
+             conf->timeout_ms > 0 ? fmin(START_WAIT_S, 1e-3 * conf->timeout_ms) : START_WAIT_S);
     pthread_mutex_lock(&engine.lock);
-    while ((state = xg_engine_state_get()) == XG_ENGINE_STARTING && !failed)
+    while ((state = xg_engine_state_get()) == XG_ENGINE_STARTING && !failed && !engine.waited_out)
         failed = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
+    engine.waited_out |= failed && state == XG_ENGINE_STARTING;
     pthread_mutex_unlock(&engine.lock);
+    if (failed && state == XG_ENGINE_STARTING)
+        xg_log(XG_LOG_INFO, "the GPU takes long to start: products run on the CPU until it has");
     return state;
 }
 
@@ -118,6 +146,11 @@ static bool fork_registered;
 
 static void register_handlers(void)
 {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&engine.changed, &monotonic); /* nobody waits before a start */
+    pthread_condattr_destroy(&monotonic);
     fork_registered = pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
     atexit(at_exit);
 }
@@ -144,10 +177,11 @@ static void *start_main(void *arg)
         xg_dev_destroy(dev);
         dev = NULL;
     }
+    const char *why = xg_drv_start_failure();
     if (status != XG_OK && status != XG_ERR_NOTFOUND)
         xg_log(atomic_load(&exiting) ? XG_LOG_INFO : XG_LOG_WARN,
                "the GPU could not be started (%s): products run on the CPU",
-               xg_status_name(status));
+               why ? why : xg_status_name(status));
     pthread_mutex_lock(&engine.lock);
     engine.dev = dev;
     if (dev)
@@ -156,6 +190,7 @@ static void *start_main(void *arg)
                                                       .link_bytes_per_s = dev->link_bytes_per_s};
     engine.slots[0].lane = lane;
     engine.stage_threads = threads;
+    atomic_store(&engine_used, status == XG_OK);
     set_state_locked(status == XG_OK ? XG_ENGINE_READY : XG_ENGINE_NONE);
     pthread_mutex_unlock(&engine.lock);
     return NULL;
@@ -194,7 +229,7 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
     if (xg_engine_state_get() == XG_ENGINE_COLD)
         xg_engine_start(conf);
     enum xg_engine_state state = xg_engine_state_get();
-    return state == XG_ENGINE_STARTING ? wait_for_start() : state;
+    return state == XG_ENGINE_STARTING ? wait_for_start(conf) : state;
 }
 
 /* --- Lanes --------------------------------------------------------------------------------- */
@@ -220,6 +255,19 @@ static void tear_down_locked(void)
     engine.dev = NULL;
 }
 
+/* The same where the device does not answer: only threads go. */
+static void abandon_locked(void)
+{
+    for (int i = 0; i < LANES_MAX; i++) {
+        if (engine.slots[i].lane)
+            xg_lane_abandon(engine.slots[i].lane);
+        engine.left[i] = engine.slots[i].lane;
+        engine.slots[i].lane = NULL;
+    }
+    engine.left_dev = engine.dev;
+    engine.dev = NULL;
+}
+
 static void count_failure_locked(enum xg_status status)
 {
     if (status >= XG_OK) {
@@ -227,15 +275,17 @@ static void count_failure_locked(enum xg_status status)
         return;
     }
     engine.failures++;
-    bool give_up = status == XG_ERR_LOST || engine.failures >= FAILURES_MAX;
+    engine.hung |= status == XG_ERR_HUNG;
+    bool give_up =
+        status == XG_ERR_LOST || status == XG_ERR_HUNG || engine.failures >= FAILURES_MAX;
     static int warned;
     if (give_up && xg_engine_state_get() == XG_ENGINE_READY) {
-        xg_log(XG_LOG_WARN,
+        xg_log(atomic_load(&exiting) ? XG_LOG_INFO : XG_LOG_WARN,
                "the GPU failed (%s): products run on the CPU from here on; "
                "results are complete",
                xg_status_name(status));
         set_state_locked(XG_ENGINE_NONE);
-    } else if (!give_up) {
+    } else if (!give_up && !atomic_load(&exiting)) {
         xg_log_once(&warned, "a product failed on the GPU (%s): the CPU completed it",
                     xg_status_name(status));
     }
@@ -250,10 +300,11 @@ static void release_lane(int index, double takes_s, enum xg_status status)
 {
     pthread_mutex_lock(&engine.lock);
     engine.slots[index].busy = false;
+    engine.released++;
     leave_locked(takes_s);
     count_failure_locked(status);
-    if (xg_engine_state_get() == XG_ENGINE_NONE && !busy_locked())
-        tear_down_locked();
+    if (xg_engine_state_get() == XG_ENGINE_NONE && !busy_locked() && engine.dev)
+        (engine.hung ? abandon_locked : tear_down_locked)();
     /* One lane serves one caller: to wake the others as well takes cores from those who copy. */
     if (xg_engine_state_get() == XG_ENGINE_READY)
         pthread_cond_signal(&engine.changed);
@@ -278,6 +329,20 @@ static int share_of(const struct xg_patience *patience, int busy)
 }
 
 /*
+ * Waits for a lane to come free, or for less. False: none did for so long that those who have them
+ * must be held up inside the driver, where no timeout of ours reaches them.
+ */
+static bool wait_for_release_locked(void)
+{
+    enum { TIMEOUTS = 4 };
+    struct timespec until;
+    long released = engine.released;
+    deadline(&until, TIMEOUTS * engine.dev->timeout_s);
+    int failed = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
+    return !failed || released != engine.released;
+}
+
+/*
  * *out: a lane for this thread alone, with its share of the threads among the lanes that are busy.
  * Lanes after the first are created when they are needed.
  * XG_DECLINED: none is free soon enough, or the engine is not ready; else what xg_lane_create
@@ -291,7 +356,7 @@ static enum xg_status acquire_lane(const struct xg_patience *patience, int *out)
     int found = -1;
     engine.ahead_s += takes_s;
     while (xg_engine_state_get() == XG_ENGINE_READY && (found = free_lane_locked()) < 0 && waits)
-        pthread_cond_wait(&engine.changed, &engine.lock);
+        waits = wait_for_release_locked();
     if (found >= 0)
         engine.slots[found].busy = true;
     else

@@ -14,11 +14,15 @@ bool xg_engine_device(struct xg_machine_device *out);
 /* The state now (policy.h). From any thread; a load. */
 enum xg_engine_state xg_engine_state_get(void);
 
+/* Whether it was ever READY. From any thread; a load. */
+bool xg_engine_used(void);
+
 /* Begins to start the engine on a thread of its own, once; does nothing when it is past COLD. */
 void xg_engine_start(const struct xg_conf *conf);
 
 /* Starts it if need be and waits until it is READY or NONE (or FORKED); returns that state, or
- * STARTING where it takes more than 5 s (a caller inside dlopen holds what the start waits for). */
+ * STARTING where it takes more than 5 s, or XGEMM_TIMEOUT_MS (a caller inside dlopen holds what the
+ * start waits for), and at once when that has happened before. */
 enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 
 /* Whether a call waits for a lane while all are busy. */

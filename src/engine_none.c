@@ -7,6 +7,11 @@ enum xg_engine_state xg_engine_state_get(void)
     return XG_ENGINE_NONE;
 }
 
+bool xg_engine_used(void)
+{
+    return false;
+}
+
 bool xg_engine_device(struct xg_machine_device *out)
 {
     (void)out;

@@ -172,8 +172,9 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
     }
     /* Copies may still be under way, from and to blocks that the next product would use. Where that
      * cannot be waited for there must be none. */
-    if (xg_lane_drain(lane) != XG_OK)
-        pipe->status = XG_ERR_LOST;
+    enum xg_status drained = pipe->status == XG_ERR_HUNG ? XG_ERR_HUNG : xg_lane_drain(lane);
+    if (drained != XG_OK)
+        pipe->status = drained == XG_ERR_HUNG ? XG_ERR_HUNG : XG_ERR_LOST;
     if (!any)
         cpu->whole(cpu->ctx);
     for (int64_t item = 0; any && item < pipe->plan->tile_count; item++)

@@ -32,6 +32,9 @@ void xg_lane_limit(struct xg_lane *lane, int workers);
 /* Joins the team, waits for the device and frees everything. */
 void xg_lane_destroy(struct xg_lane *lane);
 
+/* Ends the team, and leaves all else to the device, which does not answer. */
+void xg_lane_abandon(struct xg_lane *lane);
+
 /*
  * Computes *call (m, n, k >= 1, alpha != 0) on the lane's device. Each tile of C is written to the
  * caller's memory only when it is final, and marked; after a failure at any step the tiles not yet
@@ -40,7 +43,10 @@ void xg_lane_destroy(struct xg_lane *lane);
  *
  * kernel_name: XGEMM_KERNEL or NULL; math: see select.h.
  * Returns XG_OK; XG_DECLINED (it does not fit the memory that may be used, not even in tiles); or
- * the failure that the CPU made good: XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_NOTFOUND.
+ * the failure that the CPU made good: XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_NOTFOUND;
+ * XG_ERR_HUNG: the device got nothing done for dev->timeout_s, and may still be at it. The lane is
+ * then to be abandoned. (While rows are on their way to a C that the caller has page-locked it is
+ * waited for without end: nobody could stop them from arriving later.)
  * *result is always set. One thread at a time per lane. The caller's current CUDA context and errno
  * are as before.
  */

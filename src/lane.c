@@ -2,8 +2,11 @@
 /* Takes, keeps and gives back a lane's resources. */
 #include "lane.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "clock.h"
 #include "gemm.h"
 
 static enum xg_status create_streams(struct xg_lane *lane)
@@ -81,10 +84,18 @@ static void release_events(struct xg_lane *lane)
     }
 }
 
+void xg_lane_abandon(struct xg_lane *lane)
+{
+    xg_team_destroy(lane->team);
+}
+
+/* Its streams are idle: a product that failed was drained. */
 void xg_lane_destroy(struct xg_lane *lane)
 {
     if (xg_dev_enter(lane->dev) == XG_OK) {
-        xg_lane_drain(lane);
+        for (int i = 0; i < XG_PIPE_STREAMS; i++)
+            if (lane->streams[i])
+                XG_DRV(&lane->dev->drv, cuStreamSynchronize, lane->streams[i]);
         release_blocks(lane);
         release_events(lane);
         xg_mem_dev_release(lane->dev, &lane->memory);
@@ -161,14 +172,38 @@ enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
     return status;
 }
 
+/*
+ * The driver's own wait has no end where the device hangs. So: an event behind all that the stream
+ * has, looked at now and then. Time in which the process itself was stopped does not count.
+ */
+static enum xg_status drain_stream(struct xg_lane *lane, CUstream stream)
+{
+    static const struct timespec nap = {.tv_nsec = 100000};
+    static const double step_max_s = 0.01;
+    const struct xg_drv *drv = &lane->dev->drv;
+    CUevent event = lane->blocks[0].copied;
+    double waited_s = 0, last_s = xg_clock_s();
+    CUresult result = event ? drv->cuEventRecord(event, stream) : CUDA_ERROR_INVALID_HANDLE;
+    if (result == CUDA_SUCCESS)
+        while ((result = drv->cuEventQuery(event)) == CUDA_ERROR_NOT_READY) {
+            nanosleep(&nap, NULL);
+            double now_s = xg_clock_s();
+            waited_s += fmin(now_s - last_s, step_max_s);
+            last_s = now_s;
+            if (waited_s > lane->dev->timeout_s)
+                return XG_ERR_HUNG;
+        }
+    return result == CUDA_SUCCESS ? XG_OK : XG_DRV(drv, cuStreamSynchronize, stream);
+}
+
 enum xg_status xg_lane_drain(struct xg_lane *lane)
 {
     enum xg_status first = XG_OK;
-    for (int i = 0; i < XG_PIPE_STREAMS; i++) {
+    for (int i = 0; i < XG_PIPE_STREAMS && first != XG_ERR_HUNG; i++) {
         if (!lane->streams[i])
             continue;
-        enum xg_status status = XG_DRV(&lane->dev->drv, cuStreamSynchronize, lane->streams[i]);
-        if (first == XG_OK)
+        enum xg_status status = drain_stream(lane, lane->streams[i]);
+        if (first == XG_OK || status == XG_ERR_HUNG)
             first = status;
     }
     return first;

@@ -29,7 +29,11 @@ struct xg_lane {
 enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
                                size_t device_bytes);
 
-/* Waits until nothing of the lane is under way on the device. Returns the first failure seen. */
+/*
+ * Waits until nothing of the lane is under way on the device. Returns the first failure seen;
+ * XG_ERR_HUNG where the device gets nothing done for as long as dev->timeout_s: then copies from
+ * and to the lane's blocks may still be under way.
+ */
 enum xg_status xg_lane_drain(struct xg_lane *lane);
 
 #endif

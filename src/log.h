@@ -16,7 +16,9 @@ int xg_log_enabled(enum xg_log_level level);
 
 /*
  * Writes one line with a single write(2) (lines of several threads do not mix). Allocates nothing,
- * keeps errno, safe from any thread and re-entrant. Lines over 1000 bytes are cut.
+ * keeps errno, safe from any thread and re-entrant. Lines over 1000 bytes are cut; controls in them
+ * are written as question marks. Raises no signal, waits for no reader of a FIFO; says nothing
+ * where standard error has become another file than it was when the library was loaded.
  */
 void xg_log(enum xg_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

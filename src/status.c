@@ -19,6 +19,8 @@ const char *xg_status_name(enum xg_status status)
         return "not found";
     case XG_ERR_SYSTEM:
         return "system error";
+    case XG_ERR_HUNG:
+        return "device does not answer";
     }
     return "unknown status";
 }

@@ -20,6 +20,7 @@ enum xg_status {
     XG_ERR_LOST = -3,     /* the context is unusable: no GPU for the rest of the process */
     XG_ERR_NOTFOUND = -4, /* a library, symbol, kernel or device is not there */
     XG_ERR_SYSTEM = -5,   /* a system call failed (threads, locks) */
+    XG_ERR_HUNG = -6,     /* the device gets nothing done: nothing that it holds may be freed */
 };
 
 /* One word for a status, for logs; never NULL. */

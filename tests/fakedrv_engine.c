@@ -83,6 +83,25 @@ static void start_in_background(void)
     XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
 }
 
+/* One product waits for a start that hangs; no other one does, and what comes late still serves. */
+static void slow_start(void)
+{
+    const struct timespec while_s = {3, 0};
+    begin();
+    conf.timeout_ms = 300;
+    double began_s = xg_clock_s();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
+    double first_s = xg_clock_s() - began_s;
+    XT_CHECK(first_s >= 0.29 && first_s < 1, "waited for %g s", first_s);
+    for (int i = 0; i < 10; i++)
+        XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
+    XT_CHECK(xg_clock_s() - began_s < first_s + 0.2, "waited again");
+    XT_CHECK(run(true) == XG_DECLINED, "a starting engine computes");
+    nanosleep(&while_s, NULL);
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_OK, "no product");
+}
+
 static void no_engine(void)
 {
     begin();
@@ -122,6 +141,37 @@ static void lost_context(void)
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     XT_CHECK(run(true) == XG_DECLINED, "lost, but a product");
     check_nothing_alive();
+}
+
+/* A device that gets nothing done from some operation on (HANG_AT): the CPU completes the product,
+ * and nothing more is asked of the device. */
+static void hung_device(void)
+{
+    static const struct fx_shape large = {700, 600, 500, false, false, 1, 0.5f, 1};
+    begin();
+    conf.timeout_ms = 400;
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run_shape(&large, true, 1) == XG_OK, "no product");
+    fake.fail("exec", atol(getenv("HANG_AT")), FAKECUDA_HANG, FAKECUDA_ONCE);
+    double began_s = xg_clock_s();
+    XT_CHECK(run_shape(&large, true, 2) == XG_ERR_HUNG, "the hang was not noticed");
+    double seconds = xg_clock_s() - began_s;
+    XT_CHECK(seconds >= 0.4 && seconds < 10, "noticed after %g s", seconds);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "hung, but a product");
+}
+
+/* A failure that is followed by a hang: what is under way is not waited for without end. */
+static void hung_failure(void)
+{
+    begin();
+    conf.timeout_ms = 400;
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    fake.fail("exec", 2, FAKECUDA_HANG, FAKECUDA_ONCE);
+    fake.fail("cuMemcpyDtoHAsync", 1, FX_CODE_UNKNOWN, FAKECUDA_ALWAYS);
+    fake.fail("cuMemcpy2DAsync", 1, FX_CODE_UNKNOWN, FAKECUDA_ALWAYS);
+    XT_CHECK(run(true) == XG_ERR_HUNG, "the hang was not noticed");
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
 }
 
 struct worker {
@@ -414,7 +464,16 @@ static void second_device(void)
 static const struct fx_scenario scenarios[] = {
     {"start_in_background", start_in_background, "FAKECUDA_INIT_MS=500", NULL, NULL},
     {"no_device", no_engine, "FAKECUDA_DEVICES=0", NULL, NULL},
-    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:999", "could not be started", NULL},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:999", "could not be started",
+     "999: nvidia-smi"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:3", "NOT_INITIALIZED, 3: ", "kernel module"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:34", "34: ", "stub library"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:46", "46: ", "another process"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:101", "101: ", "CUDA_VISIBLE_DEVICES"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:802", "802: ", "nvidia-fabricmanager"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:803", "803: ", "different versions"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:804", "804: ", "compatibility"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:1000", "unknown error, 1000)", "on the CPU"},
     {"no_context", no_engine, "FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:1:2", "could not be started",
      NULL},
     {"no_memory_info", no_engine, "FAKECUDA_FAIL=cuMemGetInfo:1:719:sticky", "could not be started",
@@ -422,6 +481,13 @@ static const struct fx_scenario scenarios[] = {
     {"no_streams", no_engine, "FAKECUDA_FAIL=cuStreamCreate:3:2", "could not be started", NULL},
     {"three_failures", three_failures, "", "the CPU completed it", "on the CPU from here on"},
     {"lost_context", lost_context, "", "on the CPU from here on", NULL},
+    {"slow_start", slow_start, "FAKECUDA_INIT_MS=3000", NULL, NULL},
+    {"hung_device", hung_device, "HANG_AT=1", "does not answer", "on the CPU from here on"},
+    {"hung_device", hung_device, "HANG_AT=8", "does not answer", "on the CPU from here on"},
+    {"hung_device", hung_device, "HANG_AT=15", "does not answer", "on the CPU from here on"},
+    {"hung_device", hung_device, "HANG_AT=8 FAKECUDA_SEED=5", "does not answer",
+     "on the CPU from here on"},
+    {"hung_failure", hung_failure, "", "does not answer", "on the CPU from here on"},
     {"many_threads", many_threads, "", NULL, NULL},
     {"patience_counts", patience_counts, "FAKECUDA_DELAY_US=300", NULL, NULL},
     {"busy_declines", busy_declines, "FAKECUDA_DELAY_US=300", NULL, NULL},

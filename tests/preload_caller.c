@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A module that multiplies, as a plug-in or as part of a program. Compiled by the preload tests,
- * with CALL_CBLAS or CALL_FORTRAN  the name that it calls CALL_INT                    its integers:
- * int32_t or int64_t CALL_NAMELESS               it refers to no SGEMM and can only be given one
+ * with
+ *   CALL_CBLAS or CALL_FORTRAN  the name that it calls
+ *   CALL_INT                    its integers: int32_t or int64_t
+ *   CALL_NAMELESS               it refers to no SGEMM and can only be given one
+ *   CALL_SMALL                  no number beyond 32 bits
+ *   CALL_JOINS                  its constructor and destructor wait for a thread that multiplies
  */
 #include <math.h>
 
@@ -77,8 +81,10 @@ int caller_run_with(caller_function *function, int size)
 {
     CALL_INT m = size, n = size + 1, k = size + 2;
     int right = caller_product(function, m, n, k, k);
+#ifndef CALL_SMALL
     if (sizeof(CALL_INT) == 8)
         right = caller_product(function, 1, n, k, (CALL_INT)(INT64_C(1) << 32)) && right;
+#endif
     return right;
 }
 
@@ -94,5 +100,32 @@ caller_function *caller_function_get(void)
 int caller_run(int size)
 {
     return caller_run_with(CALL_NAME, size);
+}
+#endif
+
+#ifdef CALL_JOINS
+#include <pthread.h>
+
+static void *caller_thread(void *size)
+{
+    printf("thread %s\n", caller_run(*(int *)size) ? "right" : "WRONG");
+    return NULL;
+}
+
+static void caller_join(int size)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, caller_thread, &size) == 0)
+        pthread_join(thread, NULL);
+}
+
+__attribute__((constructor)) static void caller_begin(void)
+{
+    caller_join(3);
+}
+
+__attribute__((destructor)) static void caller_end(void)
+{
+    caller_join(4);
 }
 #endif

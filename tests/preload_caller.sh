@@ -73,4 +73,38 @@ for file in libopenblas64.so.0 libmystery.so; do
         everywhere "program of $file, $call" "$tmp/wide_main" own 5
     done
 done
+
+# A plug-in that is closed, and another one mapped where it was: what was remembered of the first
+# must not serve the second, whose integers are of another width. Both have the same code, so that
+# they call from the same address: small numbers do as 32 bits what they do as 64. With and without
+# build ids.
+for id in sha1 none; do
+    for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
+        for name in one mystery; do
+            plugin "$tmp/turn$name.so" -DCALL_INT=int64_t -DCALL_$call -DCALL_SMALL \
+                -Wl,--build-id=$id -L"$tmp/wide" -Wl,-rpath,"$tmp:$tmp/wide" $link -l$name
+        done
+        everywhere "one after the other, build id $id, $call" "$tmp/main" hold "$tmp/libone.so" \
+            hold "$tmp/wide/libmystery.so" turns "$tmp/turnmystery.so" "$tmp/turnone.so" 5
+    done
+done
+
+# A program that was started under a name which is a FIFO's, and a FIFO for a log.
+mkfifo "$tmp/fifo"
+compile -DMAIN_GIVEN -DCALL_NAMELESS $call_c -o "$tmp/named" "$srcdir/tests/preload_main.c" \
+    "$srcdir/tests/preload_caller.c" -lm -ldl
+everywhere "named like a FIFO" timeout -s KILL 20 "$tmp/named" as "$tmp/fifo" given "$tmp/one.so" 5
+preloaded XGEMM_LOG="$tmp/fifo" XGEMM_VERBOSE=2 XGEMM_MODE=cpu timeout -s KILL 20 "$tmp/c" own 5 \
+    >"$tmp/out" 2>&1 || fail "a FIFO for a log: exit status $?"
+
+# A library whose constructor and destructor wait for a thread that multiplies, while the dynamic
+# linker's lock is held. (On the engine they wait for it: it cannot start meanwhile.)
+for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
+    plugin "$tmp/joins.so" -DCALL_INT=int32_t -DCALL_$call -DCALL_JOINS $link -lone -pthread
+    same_as_alone "a constructor that joins, $call" timeout -s KILL 20 "$tmp/main" \
+        hold "$tmp/libone.so" turns "$tmp/joins.so" "$tmp/joins.so" 5
+    program "$tmp/first" $call_c $link -lone
+    same_as_alone "the same beside a linked library, $call" timeout -s KILL 20 "$tmp/first" \
+        plugin "$tmp/joins.so" 5
+done
 exit $status

@@ -6,16 +6,21 @@ same "without a fault" 1 FAKECUDA_REPORT="$tmp/report"
 calls=$(sed -n 's/^calls=\([0-9]*\) .*/\1/p' "$tmp/report")
 [ "${calls:-0}" -gt 100 ] || fail "only ${calls:-no} driver calls"
 
-# struck WHAT THREADS FAULT: the fault strikes; the answers stay, and the user is told at most twice.
+# struck WHAT THREADS FAULT [NAME=VALUE...]: the fault strikes; the answers stay, and the user is told at most twice.
 struck() {
+    struck_what=$1
+    struck_threads=$2
+    struck_fault=$3
+    shift 3
     rm -f "$tmp/report"
-    same "$1" "$2" FAKECUDA_FAIL="$3" FAKECUDA_REPORT="$tmp/report"
-    grep -q ' faults=[1-9]' "$tmp/report" || fail "$1: the fault did not strike"
+    same "$struck_what" "$struck_threads" FAKECUDA_FAIL="$struck_fault" \
+        FAKECUDA_REPORT="$tmp/report" "$@"
+    grep -q ' faults=[1-9]' "$tmp/report" || fail "$struck_what: the fault did not strike"
     [ "$(wc -l <"$tmp/err")" -le 2 ] || {
         cat "$tmp/err"
-        fail "$1: too many messages"
+        fail "$struck_what: too many messages"
     }
-    grep -v '^xgemm: ' "$tmp/err" && fail "$1: messages of others"
+    grep -v '^xgemm: ' "$tmp/err" && fail "$struck_what: messages of others"
 }
 
 step=$((calls / 12))
@@ -32,4 +37,8 @@ for name in cuMemAlloc cuMemHostAlloc cuLaunchKernel cuMemcpyHtoDAsync cuMemcpyD
 done
 struck "a lost device" 4 exec:150:719
 struck "a device lost late" 4 exec:1000:700
+# A device that gets nothing done from some operation on.
+for nth in 1 20 150 700; do
+    struck "a hang at $nth" 4 "exec:$nth:-1" XGEMM_TIMEOUT_MS=300
+done
 exit $status

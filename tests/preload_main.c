@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program whose modules multiply. Each argument group runs one module twice and prints how it
- * went: own SIZE                 the module that is linked in (with MAIN_OWN) plugin FILE SIZE a
- * plug-in, loaded with RTLD_LOCAL pointer FILE FILE2 SIZE  a plug-in that is given the function
- * that another one calls load FILE                a library that is loaded with RTLD_GLOBAL and
- * stays unused
+ * went:
+ *   own SIZE                  the module that is linked in (with MAIN_OWN)
+ *   plugin FILE SIZE          a plug-in, loaded with RTLD_LOCAL
+ *   turns FILE FILE2 SIZE     a plug-in that is closed before the second one is loaded, where
+ *                             possible at the same address, and the first one again
+ *   pointer FILE FILE2 SIZE   a plug-in that is given the function that another one calls
+ *   given FILE SIZE           the module that is linked in (with MAIN_GIVEN), given the function
+ *                             that a plug-in calls
+ *   load FILE                 a library that is loaded with RTLD_GLOBAL and stays unused
+ *   hold FILE                 the same, with RTLD_LOCAL
+ *   as NAME                   goes on as a program that was started under that name
  */
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "xt.h"
 
@@ -14,6 +22,9 @@ typedef int main_run(int size);
 typedef int main_run_with(void *function, int size);
 typedef void *main_function_get(void);
 
+#ifdef MAIN_GIVEN
+extern main_run_with caller_run_with;
+#endif
 #ifdef MAIN_OWN
 extern main_run caller_run;
 #endif
@@ -35,18 +46,43 @@ static void main_report(const char *what, int first, int second)
     printf("%s %s\n", what, first && second ? "right" : "WRONG");
 }
 
+/* Loads a plug-in, runs it and closes it again. Returns where its function lay. */
+static void *main_turn(const char *file, int size)
+{
+    void *handle = main_symbol(file, RTLD_NOW, NULL);
+    void *run = dlsym(handle, "caller_run");
+    int first = ((main_run *)run)(size);
+    main_report("turn", first, ((main_run *)run)(size));
+    dlclose(handle);
+    return run;
+}
+
+/* Three loads; where no two of them met at an address nothing was tested. */
+static void main_turns(const char *file, const char *file2, int size)
+{
+    void *first = main_turn(file, size), *second = main_turn(file2, size + 1);
+    void *third = main_turn(file, size + 2);
+    if (second != first && third != second) {
+        fprintf(stderr, "the plug-ins lie apart\n");
+        exit(XT_HARD);
+    }
+}
+
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IONBF, 0);
     for (int i = 1; i < argc;) {
-        if (!strcmp(argv[i], "load") && i + 1 < argc) {
-            main_symbol(argv[i + 1], RTLD_NOW | RTLD_GLOBAL, NULL);
+        if ((!strcmp(argv[i], "load") || !strcmp(argv[i], "hold")) && i + 1 < argc) {
+            main_symbol(argv[i + 1], RTLD_NOW | (*argv[i] == 'l' ? RTLD_GLOBAL : 0), NULL);
             i += 2;
         } else if (!strcmp(argv[i], "plugin") && i + 2 < argc) {
             main_run *run = (main_run *)main_symbol(argv[i + 1], RTLD_NOW, "caller_run");
             int size = atoi(argv[i + 2]), first = run(size);
             main_report("plugin", first, run(size));
             i += 3;
+        } else if (!strcmp(argv[i], "turns") && i + 3 < argc) {
+            main_turns(argv[i + 1], argv[i + 2], atoi(argv[i + 3]));
+            i += 4;
         } else if (!strcmp(argv[i], "pointer") && i + 3 < argc) {
             main_function_get *get =
                 (main_function_get *)main_symbol(argv[i + 1], RTLD_NOW, "caller_function_get");
@@ -55,6 +91,17 @@ int main(int argc, char **argv)
             int size = atoi(argv[i + 3]), first = run(get(), size);
             main_report("pointer", first, run(get(), size));
             i += 4;
+        } else if (!strcmp(argv[i], "as") && i + 1 < argc) {
+            execv("/proc/self/exe", argv + i + 1);
+            return XT_HARD;
+#ifdef MAIN_GIVEN
+        } else if (!strcmp(argv[i], "given") && i + 2 < argc) {
+            main_function_get *get =
+                (main_function_get *)main_symbol(argv[i + 1], RTLD_NOW, "caller_function_get");
+            int size = atoi(argv[i + 2]), first = caller_run_with(get(), size);
+            main_report("given", first, caller_run_with(get(), size));
+            i += 3;
+#endif
 #ifdef MAIN_OWN
         } else if (!strcmp(argv[i], "own") && i + 1 < argc) {
             int size = atoi(argv[i + 1]), first = caller_run(size);

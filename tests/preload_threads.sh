@@ -5,10 +5,12 @@ needs_plain_library
 unset OPENBLAS_NUM_THREADS OMP_NUM_THREADS OMP_DYNAMIC BLIS_NUM_THREADS
 lp64='-DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm'
 
-compile -o "$tmp/threads" "$srcdir/tests/preload_threads.c" "$srcdir/shim/threads.c" -ldl
+sources="$srcdir/tests/preload_threads.c $srcdir/shim/threads.c $srcdir/shim/scope.c
+    $srcdir/shim/module.c $srcdir/shim/symbols.c"
+compile -o "$tmp/threads" $sources -ldl
 openmp=
-$CC $test_flags -iquote "$srcdir/tests" -fopenmp -o "$tmp/threads_openmp" \
-    "$srcdir/tests/preload_threads.c" "$srcdir/shim/threads.c" -ldl 2>"$tmp/err" && openmp=yes
+$CC $test_flags -iquote "$srcdir/tests" -fopenmp -o "$tmp/threads_openmp" $sources -ldl \
+    2>"$tmp/err" && openmp=yes
 asked=0
 
 # asks FILE POOL [SETTER]: the library says what it should.

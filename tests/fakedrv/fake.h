@@ -31,7 +31,7 @@ struct CUctx_st {
 struct fake_state {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* work was queued or done, or a context was lost */
-    bool initialized, exiting;
+    bool initialized, exiting, hung;
     _Atomic pid_t pid; /* of the process that called cuInit */
     int devices, sm, sm_count;
     size_t mem_bytes;

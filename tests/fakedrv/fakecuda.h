@@ -15,6 +15,7 @@
  *   FAKECUDA_DELAY_US  what each queued operation takes
  *   FAKECUDA_SEED      of the order in which streams advance
  *   FAKECUDA_FAIL      name:nth[:code[:sticky|always]], several with commas; see fakecuda_fail
+ *                      exec:nth:-1 hangs: that operation and what is queued behind it never end
  *   FAKECUDA_REPORT    file to which one line of counts is appended at exit
  */
 
@@ -24,6 +25,9 @@ enum fakecuda_after {
     FAKECUDA_STICKY, /* the context is lost: every later call on it returns the code */
     FAKECUDA_ALWAYS, /* the calls after it fail too, but the context is not lost */
 };
+
+/* The code of a fault of "exec" that is a hang. */
+enum { FAKECUDA_HANG = -1 };
 
 struct fakecuda_live {
     size_t dev, dev_bytes, pinned, pinned_bytes, streams, events, modules, contexts;

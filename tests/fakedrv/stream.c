@@ -152,6 +152,13 @@ static void *work(void *unused)
             continue;
         }
         CUresult fault = fake_exec_fault();
+        if ((int)fault == FAKECUDA_HANG) {
+            fake.hung = true;
+            pthread_cond_broadcast(&fake.changed);
+            while (!fake.exiting)
+                pthread_cond_wait(&fake.changed, &fake.lock);
+            continue;
+        }
         if (fault != CUDA_SUCCESS) {
             fake_context_lose(stream->context, fault);
             continue;
@@ -199,10 +206,11 @@ static void release_all(void)
 }
 
 /* Waits until *done reaches the goal or the context is lost. */
-static CUresult wait_for(CUcontext context, const uint64_t *done, uint64_t goal)
+static CUresult wait_for(CUcontext context, const uint64_t *done, uint64_t goal, bool forever)
 {
     release_all();
-    while (*done < goal && context->lost == CUDA_SUCCESS && !fake.exiting)
+    while (*done < goal && context->lost == CUDA_SUCCESS && !fake.exiting &&
+           (forever || !fake.hung))
         pthread_cond_wait(&fake.changed, &fake.lock);
     return fake.exiting ? CUDA_ERROR_DEINITIALIZED : context->lost;
 }
@@ -306,8 +314,8 @@ CUresult fake_stream_push(CUstream stream, const struct fake_op *op, bool wait)
     *stream->last = copy;
     stream->last = &copy->next;
     pthread_cond_broadcast(&fake.changed);
-    if (wait || draw >= 16 - AT_ONCE_IN_16)
-        return wait_for(stream->context, &stream->done, copy->sequence);
+    if (wait || (draw >= 16 - AT_ONCE_IN_16 && !fake.hung))
+        return wait_for(stream->context, &stream->done, copy->sequence, wait);
     return CUDA_SUCCESS;
 }
 
@@ -352,7 +360,7 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
     CUresult result = fake_enter("cuStreamSynchronize", FAKE_CONTEXT);
     if (result == CUDA_SUCCESS) {
         check_stream(stream, "cuStreamSynchronize");
-        result = wait_for(stream->context, &stream->done, stream->queued);
+        result = wait_for(stream->context, &stream->done, stream->queued, true);
     }
     return fake_leave(result);
 }
