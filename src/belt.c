@@ -306,18 +306,6 @@ static bool over(const struct xg_belt *belt)
     return belt->failed || belt->ended;
 }
 
-/* A copier without a piece, while few enough of them populate. *part: its own. */
-static bool populate_beside(struct xg_belt *belt, struct xg_populate_range *part)
-{
-    int most = belt->manner.populate - belt->manner.joining;
-    if (!belt->populate.pieces || belt->beside >= most)
-        return false;
-    bool admitted = atomic_fetch_add(&belt->beside, 1) < most;
-    bool populated = admitted && xg_populate_step(&belt->populate, part);
-    atomic_fetch_sub(&belt->beside, 1);
-    return populated;
-}
-
 /*
  * Whoever is to commit rows that nobody has begun to populate does so first, whole pieces: were
  * each to begin with its own rows, all would zero the same huge page. Nobody waits for who has
@@ -334,18 +322,22 @@ static void populate_to(struct xg_belt *belt, const struct piece *piece)
     }
 }
 
-/* Before anything else, all at once: what is zeroed meanwhile would delay the upload as long. */
-static void populate_first(struct xg_belt *belt)
+/*
+ * The last manner.populate of the workers do so before anything else, while the others begin to
+ * upload; those beyond the copiers do nothing else.
+ */
+static void populate_first(struct xg_belt *belt, int worker)
 {
     struct xg_populate_range part = {0, 0};
-    while (belt->manner.first && !belt->failed && xg_populate_step(&belt->populate, &part))
-        ;
+    int all = belt->manner.workers + belt->manner.joining;
+    if (worker >= all - belt->manner.populate)
+        while (!over(belt) && xg_populate_step(&belt->populate, &part))
+            ;
 }
 
-static void copy_and_populate(struct xg_belt *belt)
+static void copy_pieces(struct xg_belt *belt)
 {
     struct piece piece;
-    struct xg_populate_range part = {0, 0};
     for (int turns = 0;;) {
         bool last = over(belt); /* read before the last look for pieces */
         if (take_piece(belt, &piece)) {
@@ -354,8 +346,6 @@ static void copy_and_populate(struct xg_belt *belt)
             turns = 0;
         } else if (last) {
             break;
-        } else if (populate_beside(belt, &part)) {
-            turns = 0;
         } else {
             pause_for(turns++);
         }
@@ -364,17 +354,12 @@ static void copy_and_populate(struct xg_belt *belt)
 
 void xg_belt_work(struct xg_belt *belt, int worker)
 {
-    struct xg_populate_range part = {0, 0};
-    if (worker >= belt->manner.workers) {
-        while (!over(belt) && xg_populate_step(&belt->populate, &part))
-            ;
-        return;
-    }
     if (worker == 0)
         fly(belt);
     else
         fesetenv(&belt->env);
     if (worker > 0)
-        populate_first(belt);
-    copy_and_populate(belt);
+        populate_first(belt, worker);
+    if (worker < belt->manner.workers)
+        copy_pieces(belt);
 }

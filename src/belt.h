@@ -74,8 +74,7 @@ struct xg_belt {
 
     struct xg_belt_work to_pack, to_commit;
 
-    struct xg_populate populate;     /* C's pages, where they are not there yet */
-    _Alignas(64) _Atomic int beside; /* copiers who populate at the moment */
+    struct xg_populate populate; /* C's pages, where they are not there yet */
 
     /* Read by those who wait, and so away from what those write who do not. */
     _Alignas(64) _Atomic bool failed; /* only blocks that are being emptied are to be ended */

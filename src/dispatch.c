@@ -112,8 +112,9 @@ enum { KEPT_SHAPES = 64, KEPT_CALLS = 100, KEPT_BITS = 8 };
 
 static _Thread_local uint32_t kept[KEPT_SHAPES] __attribute__((tls_model("initial-exec")));
 
-/* One of them ran on this thread since it last asked, and may have left threads spinning. */
-static _Thread_local bool kept_ran __attribute__((tls_model("initial-exec")));
+/* When one of them last ran on this thread that may have left threads spinning; 0: none since it
+ * last asked. */
+static _Thread_local double kept_s __attribute__((tls_model("initial-exec")));
 
 static uint32_t *kept_place(uint32_t key)
 {
@@ -133,7 +134,8 @@ static bool is_kept(int64_t m, int64_t n, int64_t k)
     if (*place >> KEPT_BITS != key || *place == key << KEPT_BITS)
         return false;
     --*place;
-    kept_ran |= (double)m * (double)n * (double)k > XG_POLICY_ALONE_MNK;
+    if ((double)m * (double)n * (double)k > XG_POLICY_ALONE_MNK)
+        kept_s = xg_clock_s();
     return true;
 }
 
@@ -328,9 +330,9 @@ static void decide(const struct xg_sgemm *call, const struct xg_conf *conf,
     lock_learnt();
     if (state == XG_ENGINE_READY && !learnt.device_known)
         take_device_locked(conf);
-    if (kept_ran && now.cpu_threads != 1)
-        xg_policy_observe_kept(&learnt.policy, begin);
-    kept_ran = false;
+    if (kept_s > 0 && now.cpu_threads != 1)
+        xg_policy_observe_kept(&learnt.policy, kept_s);
+    kept_s = 0;
     xg_policy_decide(&learnt.policy, conf, call, &now, decision);
     atomic_store_explicit(&keeps, learnt.policy.phase.side == XG_SIDE_CPU, memory_order_relaxed);
     unlock_learnt();

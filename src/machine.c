@@ -4,12 +4,13 @@
  * CPU. A threaded BLAS packs A and B, computes, and writes C; its threads meet at every step along
  * k. Each costs time in proportion to a size, so the time of a product is a sum:
  *
- *   t = call + 2mnk / flops + 4(mn + mk + kn) / bytes + k * step * min(1, min(m, n) / 64)
+ *   t = call + 2mnk / flops + 4(3.4 mn + mk + kn) / bytes + k * step * min(1, min(m, n) / 64)
  *
  * A product that is narrow keeps few threads busy, which have less to meet for, and no product
  * takes longer than on one core. The figures below were fitted to 200 products of 8 to 8192 in each
- * dimension in OpenBLAS 0.3.26 on 16 cores of a Xeon with AVX-512; what they err by has a standard
- * deviation of a factor of 1.5 to 1.8, and one run took 1.3 times as long as another.
+ * dimension in OpenBLAS 0.3.26 on two hosts of 16 cores, Xeons with AVX-512; what they err by has a
+ * standard deviation of a factor of 1.35 where CPU and GPU are near each other, 1.4 in all, and one
+ * run took 1.3 times as long as another.
  * OpenBLAS uses one thread up to 64^3.
  *
  * GPU. Operands go up, kernels run and C comes back in overlapping pieces: the longest of the three
@@ -28,13 +29,14 @@
 #include <math.h>
 
 #define CPU_FLOPS_ALONE 140e9 /* one core, when the others rest */
-#define CPU_FLOPS_CORE 57e9   /* what each further one adds */
+#define CPU_FLOPS_CORE 60e9   /* what each further one adds */
 #define CPU_ONE_THREAD_MNK 262144.0
 #define CPU_ALONE_CALL_S 0.5e-6
 #define CPU_BYTES_CORE 12e9
-#define CPU_BYTES_ALL 52e9
-#define CPU_CALL_S 15e-6
-#define CPU_STEP_S 0.06e-6
+#define CPU_BYTES_ALL 91e9
+#define CPU_RESULT_BYTES 3.4 /* a byte of C is read, written and shared: it counts so often */
+#define CPU_CALL_S 14.7e-6
+#define CPU_STEP_S 0.092e-6
 #define CPU_STEP_EXTENT 64.0
 
 #define COPY_BYTES_CORE 8e9 /* one staging thread */
@@ -132,9 +134,10 @@ double xg_machine_cpu_seconds(const struct xg_machine *machine, const struct xg_
     if (flops <= 2.0 * CPU_ONE_THREAD_MNK)
         return CPU_ALONE_CALL_S + flops / flops_alone(machine);
     double busy = fmin(1.0, (double)xg_min_i64(call->m, call->n) / CPU_STEP_EXTENT);
-    double all = machine->cpu_call_s + flops / machine->cpu_flops +
-                 (operand_bytes(call) + result_bytes(call)) / machine->cpu_bytes_per_s +
-                 (double)call->k * machine->cpu_step_s * busy;
+    double all =
+        machine->cpu_call_s + flops / machine->cpu_flops +
+        (operand_bytes(call) + CPU_RESULT_BYTES * result_bytes(call)) / machine->cpu_bytes_per_s +
+        (double)call->k * machine->cpu_step_s * busy;
     return fmin(all, CPU_ALONE_CALL_S + 2.0 * flops / flops_alone(machine));
 }
 

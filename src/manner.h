@@ -8,8 +8,7 @@
 
 struct xg_manner {
     int workers;                    /* the pilot and those who copy */
-    int populate;                   /* who populate C at once where it is not there yet, at most */
-    bool first;                     /* they do so before anything is copied, not beside */
+    int populate;                   /* who populate C first, where it is not there yet, at most */
     int joining;                    /* of these, members of the team beyond the workers */
     int ahead;                      /* blocks that are being filled or on their way up, at most */
     bool caches;                    /* blocks are packed into the caches once enough are ahead */

@@ -269,9 +269,11 @@ void xg_policy_observe(struct xg_policy *policy, const struct xg_conf *conf, enu
         xg_phase_observe(&policy->phase, &product);
 }
 
-void xg_policy_observe_kept(struct xg_policy *policy, double now_s)
+void xg_policy_observe_kept(struct xg_policy *policy, double then_s)
 {
-    policy->phase.spin_until_s = fmax(policy->phase.spin_until_s, now_s + policy->phase.spin_s);
+    struct xg_phase *phase = &policy->phase;
+    phase->spin_until_s = fmax(phase->spin_until_s, then_s + phase->spin_s);
+    phase->last_s = fmax(phase->last_s, then_s);
 }
 
 double xg_policy_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,

@@ -76,8 +76,9 @@ void xg_policy_observe(struct xg_policy *policy, const struct xg_conf *conf, enu
                        const struct xg_sgemm *call, const struct xg_decision *decision,
                        double seconds, double now_s);
 
-/* Products that were not asked about ran on the CPU until about now, and may have woken threads. */
-void xg_policy_observe_kept(struct xg_policy *policy, double now_s);
+/* Products that were not asked about ran on the CPU until about then, and may have woken threads.
+ */
+void xg_policy_observe_kept(struct xg_policy *policy, double then_s);
 
 /*
  * Products with m*n*k below this are not worth asking about: the shim forwards them. 32^3 until the

@@ -56,10 +56,10 @@ static void test_found(void)
 static void test_populate(void)
 {
     struct xg_manner manner = choose(4096, 4096, 4096, 0);
-    XT_CHECK(manner.populate == 5 && manner.joining == 2, "%d, %d", manner.populate,
+    XT_CHECK(manner.populate == 6 && manner.joining == 2, "%d, %d", manner.populate,
              manner.joining);
     manner = choose(2048, 2048, 2048, 0);
-    XT_CHECK(manner.populate == 5 && manner.joining == 4, "%d, %d", manner.populate,
+    XT_CHECK(manner.populate == 6 && manner.joining == 4, "%d, %d", manner.populate,
              manner.joining);
     XT_CHECK(choose(4096, 4096, 4096, 1).populate == 0, "C is read");
     XT_CHECK(choose(256, 256, 256, 0).populate == 0, "too small to wake anybody for");
