@@ -195,7 +195,7 @@ static void run_cpu(const struct xg_sgemm *call, const struct xg_conf *conf,
     double end = xg_clock_s();
     record->place = XG_PLACE_CPU;
     lock_learnt();
-    xg_policy_observe(&learnt.policy, conf, XG_SIDE_CPU, call, decision, end - begin, end);
+    xg_policy_observe(&learnt.policy, XG_SIDE_CPU, call, decision, end - begin, end);
     set_floor_locked(conf);
     bool quiet = atomic_load_explicit(&floor_mnk, memory_order_relaxed) > 0;
     unlock_learnt();
@@ -240,8 +240,8 @@ static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
     }
     record->place = XG_PLACE_GPU;
     lock_learnt();
-    xg_policy_observe(&learnt.policy, conf, XG_SIDE_GPU, call, decision,
-                      end - begin - result.waited_s, end);
+    xg_policy_observe(&learnt.policy, XG_SIDE_GPU, call, decision, end - begin - result.waited_s,
+                      end);
     unlock_learnt();
     return true;
 }
@@ -325,6 +325,7 @@ static void decide(const struct xg_sgemm *call, const struct xg_conf *conf,
         .state = state,
         .cpu_threads = cpu->threads ? cpu->threads(cpu->ctx) : 0,
         .under_way = atomic_load_explicit(&under_way, memory_order_relaxed),
+        .cores_left = cores_left(),
         .spin_s = fmin(xg_spin_seconds(cpu->pool), SPIN_MOST_S),
     };
     lock_learnt();

@@ -22,7 +22,7 @@
  * Two calls at once hide each other's start and end; more only share the same link. Each lane keeps
  * its own memory and team.
  */
-enum { LANES_MAX = 2 };
+enum { LANES_MAX = XG_POLICY_LANES };
 
 /* Of the cores at most so many sixteenths, and so many threads: src/gemm.c says how many work. */
 enum { STAGE_SIXTEENTHS = 13, STAGE_THREADS_MAX = 13 };

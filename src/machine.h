@@ -49,6 +49,9 @@ void xg_machine_set_threads(struct xg_machine *machine, int threads);
  */
 void xg_machine_set_device(struct xg_machine *machine, const struct xg_machine_device *device);
 
+/* So many threads stage, at least 1: the link gets what they copy. */
+void xg_machine_limit_staging(struct xg_machine *machine, int threads);
+
 /*
  * The m*n*k at which a small product, alone on one core and taking scale times as long as
  * predicted, takes as long as a call of the GPU that moves nothing.

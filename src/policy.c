@@ -2,6 +2,7 @@
 /* The decision: two corrected predictions, the phase, the engine's state, what start-up earned. */
 #include "policy.h"
 
+#include <limits.h>
 #include <math.h>
 
 /*
@@ -45,11 +46,24 @@ static double mnk(const struct xg_sgemm *call)
     return (double)call->m * (double)call->n * (double)call->k;
 }
 
-static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
-                    const struct xg_sgemm *call, struct xg_decision *decision)
+/* Staging has the cores that products on the CPU leave; none is left where it is not told. */
+static double gpu_model_s(const struct xg_policy *policy, const struct xg_conf *conf,
+                          const struct xg_sgemm *call, int cores_left)
 {
-    decision->cpu_s = xg_machine_cpu_seconds(&policy->machine, call);
-    decision->gpu_s = xg_machine_gpu_seconds(&policy->machine, conf->math, call);
+    struct xg_machine machine = policy->machine;
+    xg_machine_limit_staging(&machine, cores_left);
+    return xg_machine_gpu_seconds(&machine, conf->math, call);
+}
+
+static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
+                    const struct xg_sgemm *call, int cores_left, struct xg_decision *decision)
+{
+    if (conf->reproducible)
+        cores_left = INT_MAX;
+    decision->model_s[XG_SIDE_CPU] = xg_machine_cpu_seconds(&policy->machine, call);
+    decision->model_s[XG_SIDE_GPU] = gpu_model_s(policy, conf, call, cores_left);
+    decision->cpu_s = decision->model_s[XG_SIDE_CPU];
+    decision->gpu_s = decision->model_s[XG_SIDE_GPU];
     if (conf->reproducible)
         return;
     decision->cpu_s *= xg_learn_scale(&policy->learn, XG_SIDE_CPU, call);
@@ -186,7 +200,7 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
     decision->wakes = decision->cpu_threads > 1 && now->spin_s > 0.0;
     if (decision->wakes)
         policy->phase.spin_s = now->spin_s;
-    predict(policy, conf, call, decision);
+    predict(policy, conf, call, now->cores_left, decision);
 
     if (conf->mode == XG_MODE_CPU) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_MODE);
@@ -216,10 +230,21 @@ static bool teaches(const struct xg_sgemm *call, double seconds)
     return mnk(call) >= FLOOR_MNK_LEAST && seconds > 0.0 && isfinite(seconds);
 }
 
+/*
+ * What the GPU would have saved of the program's time: of products under way at once as many run
+ * there as there are lanes, and the others go on. x: how much faster all get by that.
+ */
+static double saved_s(double cpu_s, const struct xg_decision *decision)
+{
+    double under_way = fmax(1.0, decision->under_way);
+    double x = fmin(1.0, XG_POLICY_LANES / under_way) * fmax(0.0, cpu_s / decision->gpu_s - 1.0);
+    return cpu_s / under_way * x / (1.0 + x);
+}
+
 static void learn_cpu(struct xg_policy *policy, const struct xg_sgemm *call,
                       const struct xg_decision *decision, double seconds)
 {
-    double predicted_s = xg_machine_cpu_seconds(&policy->machine, call);
+    double predicted_s = decision->model_s[XG_SIDE_CPU];
     if (decision->wakes && xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0) {
         double expected_s = predicted_s * xg_learn_scale(&policy->learn, XG_SIDE_CPU, call);
         seconds = fmax(fmin(seconds, expected_s), seconds - WAKE_S);
@@ -228,28 +253,23 @@ static void learn_cpu(struct xg_policy *policy, const struct xg_sgemm *call,
     if (mnk(call) <= FLOOR_MNK)
         xg_correction_add(&policy->small, 0.0f, (float)log(seconds / predicted_s));
     if (decision->reason == XG_REASON_EARNING || decision->reason == XG_REASON_STARTING)
-        /* Of the program's time: others compute meanwhile. */
-        policy->earned_s += fmax(0.0, fmin(seconds, decision->cpu_s) - decision->gpu_s) /
-                            fmax(1.0, decision->under_way);
+        policy->earned_s += saved_s(fmin(seconds, decision->cpu_s), decision);
 }
 
 /* Among threads that spin a product takes longer, which says nothing about the GPU. */
-static void learn_gpu(struct xg_policy *policy, const struct xg_conf *conf,
-                      const struct xg_sgemm *call, const struct xg_decision *decision,
-                      double seconds)
+static void learn_gpu(struct xg_policy *policy, const struct xg_sgemm *call,
+                      const struct xg_decision *decision, double seconds)
 {
-    double predicted_s = xg_machine_gpu_seconds(&policy->machine, conf->math, call);
+    double predicted_s = decision->model_s[XG_SIDE_GPU];
     double expected_s = predicted_s * xg_learn_scale(&policy->learn, XG_SIDE_GPU, call);
     if (xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0 || seconds < expected_s)
         xg_learn_observe(&policy->learn, XG_SIDE_GPU, call, predicted_s, seconds);
 }
 
-void xg_policy_observe(struct xg_policy *policy, const struct xg_conf *conf, enum xg_side side,
-                       const struct xg_sgemm *call, const struct xg_decision *decision,
-                       double seconds, double now_s)
+void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct xg_sgemm *call,
+                       const struct xg_decision *decision, double seconds, double now_s)
 {
-    double best_s =
-        fmin(decision->gpu_s, xg_machine_gpu_seconds(&policy->machine, conf->math, call));
+    double best_s = fmin(decision->gpu_s, decision->model_s[XG_SIDE_GPU]);
     const struct xg_phase_product product = {
         .side = side,
         .wakes = decision->wakes,
@@ -258,11 +278,11 @@ void xg_policy_observe(struct xg_policy *policy, const struct xg_conf *conf, enu
         .other_s = side == XG_SIDE_CPU ? decision->gpu_s : cpu_in_phase_s(policy, call, decision),
         .best_s = BEST_FRACTION * best_s,
     };
-    if (teaches(call, seconds)) {
+    if (teaches(call, seconds) && decision->cpu_s > 0.0) {
         if (side == XG_SIDE_CPU)
             learn_cpu(policy, call, decision, seconds);
         else
-            learn_gpu(policy, conf, call, decision, seconds);
+            learn_gpu(policy, call, decision, seconds);
         xg_learn_account(&policy->learn, side, call, seconds);
     }
     if (decision->wakes)

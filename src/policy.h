@@ -28,6 +28,9 @@ struct xg_policy {
     double earned_s;            /* CPU time that the GPU would have saved, had it been ready */
 };
 
+/* Products that the engine runs at once (engine.c). */
+#define XG_POLICY_LANES 2
+
 /* OpenBLAS computes products of m*n*k up to this on the calling thread. */
 #define XG_POLICY_ALONE_MNK 262144.0
 
@@ -38,6 +41,7 @@ struct xg_situation {
     int cpu_threads; /* that the CPU library would use for a large product now; 0: not known */
     double spin_s;   /* for how long they spin after it */
     int under_way;   /* products of the process, this one included */
+    int cores_left;  /* that products on the CPU do not use, at least 1: for staging */
 };
 
 struct xg_decision {
@@ -50,8 +54,9 @@ struct xg_decision {
     bool wakes;          /* on the CPU it leaves threads spinning (phase.h) */
     bool settled;        /* on the CPU, and so will be the next calls of shapes near it */
     double cpu_s, gpu_s; /* the predictions; 0 when not asked */
-    double waits_s;      /* on the GPU: a lane that comes free later is not worth waiting for */
-    double begin_s;      /* when it was decided */
+    double model_s[XG_SIDE_COUNT]; /* the model's, before what was learnt */
+    double waits_s; /* on the GPU: a lane that comes free later is not worth waiting for */
+    double begin_s; /* when it was decided */
 };
 
 /*
@@ -72,9 +77,8 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
  * decision for the CPU because start-up was not earned yet, or under way, earns what the GPU would
  * have saved.
  */
-void xg_policy_observe(struct xg_policy *policy, const struct xg_conf *conf, enum xg_side side,
-                       const struct xg_sgemm *call, const struct xg_decision *decision,
-                       double seconds, double now_s);
+void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct xg_sgemm *call,
+                       const struct xg_decision *decision, double seconds, double now_s);
 
 /* Products that were not asked about ran on the CPU until about then, and may have woken threads.
  */

@@ -80,6 +80,24 @@ enum question {
     QUESTION_RAN_GPU,
 };
 
+/* Products that run or wait for a lane, and the cores that those on the CPU use. */
+static int under_way(const struct simulation *sim)
+{
+    int count = 0;
+    for (int i = 0; i < sim->fixture->threads; i++)
+        count += sim->workers[i].phase == PHASE_RUNS || sim->workers[i].phase == PHASE_LANE;
+    return count;
+}
+
+static int cpu_cores(const struct simulation *sim)
+{
+    int cores = 0;
+    for (int i = 0; i < sim->fixture->threads; i++)
+        if (sim->workers[i].phase == PHASE_RUNS && !sim->workers[i].on_gpu)
+            cores += is_small(product_of(sim, &sim->workers[i])) ? 1 : sim->fixture->cpu_threads;
+    return cores;
+}
+
 static bool ask(struct simulation *sim, enum question question, struct worker *worker, double now_s,
                 double seconds)
 {
@@ -92,6 +110,8 @@ static bool ask(struct simulation *sim, enum question question, struct worker *w
         .state = state,
         .cpu_threads = sim->fixture->cpu_threads,
         .spin_s = sim->fixture->spin_s,
+        .under_way = under_way(sim) + 1,
+        .cores_left = (int)fmax(1, sim->fixture->cores - cpu_cores(sim)),
     };
     struct xg_sgemm call = {.alpha = 1.0f};
     if (worker) {
@@ -113,12 +133,10 @@ static bool ask(struct simulation *sim, enum question question, struct worker *w
         xg_policy_decide(&sim->policy, &conf, &call, &now, &worker->decision);
         return true;
     case QUESTION_RAN_CPU:
-        xg_policy_observe(&sim->policy, &conf, XG_SIDE_CPU, &call, &worker->decision, seconds,
-                          now_s);
+        xg_policy_observe(&sim->policy, XG_SIDE_CPU, &call, &worker->decision, seconds, now_s);
         return true;
     case QUESTION_RAN_GPU:
-        xg_policy_observe(&sim->policy, &conf, XG_SIDE_GPU, &call, &worker->decision, seconds,
-                          now_s);
+        xg_policy_observe(&sim->policy, XG_SIDE_GPU, &call, &worker->decision, seconds, now_s);
         return true;
     }
     return false;

@@ -28,7 +28,7 @@ static struct xg_decision decide_at(double now_s, const struct xg_conf *conf,
                                     const struct xg_sgemm *call)
 {
     struct xg_situation now = {
-        .now_s = now_s, .state = state, .cpu_threads = threads, .spin_s = SPIN_S};
+        .now_s = now_s, .state = state, .cpu_threads = threads, .spin_s = SPIN_S, .cores_left = 64};
     struct xg_decision decision;
     memset(&decision, 0xff, sizeof decision);
     xg_policy_decide(&policy, conf, call, &now, &decision);
@@ -45,14 +45,25 @@ static struct xg_decision decide(const struct xg_conf *conf, enum xg_engine_stat
 static void observe(enum xg_side side, const struct xg_sgemm *call,
                     const struct xg_decision *decision, double seconds)
 {
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
-    xg_policy_observe(&policy, &conf, side, call, decision, seconds, decision->begin_s + seconds);
+    xg_policy_observe(&policy, side, call, decision, seconds, decision->begin_s + seconds);
+}
+
+/* As if the model alone had been asked. */
+static struct xg_decision model_of(const struct xg_sgemm *call)
+{
+    double cpu_s = xg_machine_cpu_seconds(&policy.machine, call);
+    double gpu_s = xg_machine_gpu_seconds(&policy.machine, XG_MATH_ACCURATE, call);
+    return (struct xg_decision){.reason = XG_REASON_MODEL,
+                                .begin_s = clock_s,
+                                .cpu_s = cpu_s,
+                                .gpu_s = gpu_s,
+                                .model_s = {cpu_s, gpu_s}};
 }
 
 /* The CPU takes `scale` times what is expected, for so many calls. */
 static void run_cpu(const struct xg_sgemm *call, double scale, int calls)
 {
-    const struct xg_decision decision = {.reason = XG_REASON_MODEL, .begin_s = clock_s};
+    const struct xg_decision decision = model_of(call);
     double seconds = scale * xg_machine_cpu_seconds(&policy.machine, call);
     for (int i = 0; i < calls; i++)
         observe(XG_SIDE_CPU, call, &decision, seconds);
@@ -118,9 +129,9 @@ static void test_settled(void)
     const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_sgemm clear = shape(66, 66, 66), near = shape(256, 256, 256);
     const struct xg_sgemm slow = shape(1, 32768, 32768);
-    const struct xg_decision none = {.reason = XG_REASON_MODEL};
 
     begin(16);
+    const struct xg_decision none = model_of(&near);
     XT_CHECK(!decide(&conf, XG_ENGINE_READY, &near).settled, "never seen");
     run_cpu(&clear, 0.2, 5);
     struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &clear);
@@ -262,8 +273,33 @@ static void test_earning(void)
         XT_CHECK(decision.place == XG_PLACE_CPU && !decision.wait, "a wait");
         observe(XG_SIDE_CPU, &call, &decision, 2.3e-3);
     }
-    /* 0.12 s, at about 1.9 ms a call. */
-    XT_CHECK(calls > 50 && calls < 90, "started after %d calls", calls);
+    /* 0.22 s, at about 1.9 ms a call. */
+    XT_CHECK(calls > 100 && calls < 140, "started after %d calls", calls);
+}
+
+/* Sixteen threads at once, each with a thread of the library: two lanes save little of that. */
+static void test_earning_at_once(void)
+{
+    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+    const struct xg_sgemm call = shape(384, 384, 384);
+    double earned_s[2];
+    for (int crowd = 0; crowd < 2; crowd++) {
+        begin(16);
+        struct xg_situation now = {.now_s = clock_s += 1.0,
+                                   .state = XG_ENGINE_COLD,
+                                   .cpu_threads = 1,
+                                   .spin_s = SPIN_S,
+                                   .under_way = crowd ? 16 : 1,
+                                   .cores_left = crowd ? 1 : 16};
+        struct xg_decision decision;
+        for (int i = 0; i < 10; i++) {
+            xg_policy_decide(&policy, &conf, &call, &now, &decision);
+            observe(XG_SIDE_CPU, &call, &decision, 1e-3);
+        }
+        earned_s[crowd] = policy.earned_s;
+    }
+    XT_CHECK(earned_s[0] > 1e-3, "%g", earned_s[0]);
+    XT_CHECK_LE(earned_s[1], earned_s[0] / 40.0, "%g of %g", earned_s[1], earned_s[0]);
 }
 
 static void check(const struct xg_conf *conf, enum xg_engine_state state, double earned_s,
@@ -290,7 +326,7 @@ static void test_auto(void)
     check(&conf, XG_ENGINE_READY, 0, small, XG_PLACE_CPU, XG_REASON_SMALL, false, false);
     check(&conf, XG_ENGINE_READY, 9, row, XG_PLACE_CPU, XG_REASON_MODEL, false, false);
     check(&conf, XG_ENGINE_COLD, 0, medium, XG_PLACE_CPU, XG_REASON_EARNING, false, false);
-    check(&conf, XG_ENGINE_COLD, 0.11, large, XG_PLACE_CPU, XG_REASON_STARTING, true, false);
+    check(&conf, XG_ENGINE_COLD, 0.15, large, XG_PLACE_CPU, XG_REASON_STARTING, true, false);
     check(&conf, XG_ENGINE_COLD, 9, small, XG_PLACE_CPU, XG_REASON_SMALL, false, false);
     check(&conf, XG_ENGINE_COLD, 9, row, XG_PLACE_CPU, XG_REASON_MODEL, false, false);
     check(&conf, XG_ENGINE_STARTING, 9, large, XG_PLACE_CPU, XG_REASON_STARTING, false, false);
@@ -338,9 +374,8 @@ static void test_reproducible(void)
     static const enum xg_place places[] = {XG_PLACE_GPU, XG_PLACE_CPU, XG_PLACE_CPU};
 
     for (int i = 0; i < 27; i++) {
-        const struct xg_decision none = {.reason = XG_REASON_MODEL};
-
         begin(16);
+        const struct xg_decision none = model_of(&calls[0]);
         policy.earned_s = i / 9;
         for (int o = 0; o < 40; o++) {
             observe(XG_SIDE_CPU, &calls[0], &none, i / 9 == 1 ? 1e-6 : 10.0);
@@ -361,6 +396,7 @@ int main(void)
     test_wake();
     test_small_in_phase();
     test_earning();
+    test_earning_at_once();
     test_auto();
     test_modes();
     test_reproducible();

@@ -109,7 +109,8 @@ static double run(struct xg_policy *policy, const struct truth *truth, const str
     const struct xg_situation now = {.now_s = clock->now_s,
                                      .state = XG_ENGINE_READY,
                                      .cpu_threads = truth->spins ? 16 : 1,
-                                     .spin_s = SPIN_S};
+                                     .spin_s = SPIN_S,
+                                     .cores_left = 64};
     struct xg_decision decision;
     if (xt_random(state) > 0.99f)
         stretch *= 5;
@@ -127,7 +128,7 @@ static double run(struct xg_policy *policy, const struct truth *truth, const str
     clock->now_s += seconds;
     if (side == XG_SIDE_CPU && wakes)
         clock->spin_until_s = clock->now_s + SPIN_S;
-    xg_policy_observe(policy, &conf, side, call, &decision, seconds, clock->now_s);
+    xg_policy_observe(policy, side, call, &decision, seconds, clock->now_s);
     return seconds;
 }
 

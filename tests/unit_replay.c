@@ -7,10 +7,8 @@
 #include "replay.h"
 #include "xt.h"
 
-#define MEASURED                                                                                   \
-    1.15            /* products' time over that of the better side, from when the GPU is ready     \
-                     */
-#define IN_ALL 1.02 /* the program's time over that on the CPU */
+#define MEASURED 1.15 /* products' time over that of the better side, once the GPU is ready */
+#define IN_ALL 1.02   /* the program's time over that on the CPU */
 
 /* --- The simulation itself ------------------------------------------------------------------ */
 
@@ -139,6 +137,7 @@ static void test_fixture(const char *path)
         return;
     if (!replay_run(&fixture, &result, NULL))
         exit(XT_HARD);
+    double spin_s = fixture.spin_s;
     replay_free(&fixture);
     double better_s = fmin(result.cpu.counted_s, result.gpu.counted_s);
     printf("%-32s %6.3f s in products (CPU %.3f, GPU %.3f), in all %.3f of the CPU's; once the GPU "
@@ -146,8 +145,9 @@ static void test_fixture(const char *path)
            name, result.policy.products_s, result.cpu.products_s, result.gpu.products_s,
            result.policy.total_s / result.cpu.total_s,
            better_s > 0 ? result.policy.counted_s / better_s : 0.0);
-    XT_CHECK_LE(result.policy.counted_s, MEASURED * better_s, "%s: %.3f s, the better side %.3f",
-                name, result.policy.counted_s, better_s);
+    /* Once the threads that products on the CPU left spinning fall asleep, which is not counted. */
+    XT_CHECK_LE(result.policy.counted_s, MEASURED * better_s + spin_s,
+                "%s: %.3f s, the better side %.3f", name, result.policy.counted_s, better_s);
     XT_CHECK_LE(result.policy.total_s, IN_ALL * result.cpu.total_s, "%s: in all %.3f s, CPU %.3f",
                 name, result.policy.total_s, result.cpu.total_s);
 }
