@@ -47,7 +47,8 @@ static void run(const char *name, void (*body)(void))
     unlink(in_dir("trace"));
     child = fork();
     if (child == 0) {
-        dup2(open(in_dir("err"), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+        dup2(open(in_dir("err"), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600), STDERR_FILENO);
+        setenv("XGEMM_LOG", in_dir("err"), 1); /* that descriptor is no longer what it was */
         setenv("XGEMM_TRACE", name[0] == '/' ? name : in_dir(name), 1);
         if (name[0] == '.')
             setenv("XGEMM_TRACE", name + 2, 1);
