@@ -15,6 +15,11 @@ bool xg_spare_begin(const struct xg_cpu *cpu, int threads, int cores)
         return false;
     if (atomic_flag_test_and_set(&lowered))
         return false;
+    /* The program may have changed it since the product was decided about. */
+    if (cpu->threads(cpu->ctx) != threads) {
+        atomic_flag_clear(&lowered);
+        return false;
+    }
     cpu->set_threads(cpu->ctx, threads - 1);
     return true;
 }

@@ -32,6 +32,12 @@ int main(void)
     xg_spare_end(&cpu, 16);
     XT_CHECK(count == 4, "the program's count is lost: %d", count);
 
+    XT_CHECK(!xg_spare_begin(&cpu, 16, 16) && count == 4, "changed since it was read: %d", count);
+    count = 16;
+    XT_CHECK(xg_spare_begin(&cpu, 16, 16) && count == 15, "%d", count);
+    xg_spare_end(&cpu, 16);
+    count = 4;
+
     XT_CHECK(!xg_spare_begin(&cpu, 15, 16), "a core is free");
     XT_CHECK(!xg_spare_begin(&cpu, 2, 2), "half of two");
     XT_CHECK(!xg_spare_begin(&fixed, 16, 16) && !xg_spare_begin(&unknown, 16, 16), "no way to");
