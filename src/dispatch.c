@@ -40,6 +40,12 @@ static _Atomic bool keeps;
 /* Threads that spin for longer have been told to spin for ever: then the clock alone decides. */
 #define SPIN_MOST_S 1.0
 
+/*
+ * What application threads compute with at the moment: the products under way, and the cores that
+ * those on the CPU use. A product on the GPU leaves these to them.
+ */
+static _Atomic int under_way, cpu_cores;
+
 static pthread_once_t learnt_once = PTHREAD_ONCE_INIT;
 
 /* fork() while another thread holds the lock would leave it locked in the child for ever. */
@@ -53,9 +59,17 @@ static void unlock_learnt(void)
     pthread_mutex_unlock(&learnt.lock);
 }
 
+/* The threads whose products were under way are not there. */
+static void unlock_in_child(void)
+{
+    atomic_store_explicit(&under_way, 0, memory_order_relaxed);
+    atomic_store_explicit(&cpu_cores, 0, memory_order_relaxed);
+    unlock_learnt();
+}
+
 static void init_learnt(void)
 {
-    pthread_atfork(lock_learnt, unlock_learnt, unlock_learnt);
+    pthread_atfork(lock_learnt, unlock_learnt, unlock_in_child);
 }
 
 /*
@@ -161,12 +175,6 @@ const char *xg_dispatch_cpu_blas(void)
 }
 
 /* --- The two sides ------------------------------------------------------------------------- */
-
-/*
- * What application threads compute with at the moment: the products under way, and the cores that
- * those on the CPU use. A product on the GPU leaves these to them.
- */
-static _Atomic int under_way, cpu_cores;
 
 static void compute_on_cpu(const struct xg_cpu *cpu, const struct xg_decision *decision)
 {

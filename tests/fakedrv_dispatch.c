@@ -4,6 +4,7 @@
 #include <fenv.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <time.h>
 
@@ -276,6 +277,59 @@ static void forked(void)
     run(&shape, false);
 }
 
+/* Products of the parent's other threads do not run in the child: what it saves is its own. */
+static _Atomic int asleep;
+
+static void sleep_whole(void *ctx)
+{
+    const struct timespec while_s = {1, 0};
+    (void)ctx;
+    asleep++;
+    nanosleep(&while_s, NULL);
+}
+
+static void *run_asleep(void *shape_of_it)
+{
+    struct fx_product product = fx_product_create(shape_of_it, 6);
+    const struct xg_cpu cpu = {.whole = sleep_whole, .part = slow_part};
+    xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    fx_product_destroy(&product);
+    return NULL;
+}
+
+static void earn_in_child(const struct fx_shape *of)
+{
+    struct fx_product product = fx_product_create(of, 6);
+    long wholes = 0;
+    const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
+    while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
+        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    XT_CHECK(wholes > 5 && wholes < 15, "started after %ld products", wholes);
+    _exit(xt_failures ? XT_FAIL : XT_PASS);
+}
+
+static void forked_among_products(void)
+{
+    enum { THREADS = 4 };
+    struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
+    pthread_t running[THREADS];
+    int status = -1;
+    begin();
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&running[i], NULL, run_asleep, &medium))
+            exit(XT_HARD);
+    while (asleep < THREADS)
+        sched_yield();
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        earn_in_child(&medium);
+    waitpid(pid, &status, 0);
+    XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(running[i], NULL);
+}
+
 static void *run_some(void *right)
 {
     int *count = right;
@@ -344,6 +398,8 @@ static const struct fx_scenario scenarios[] = {
     {"given_up", given_up, "XGEMM_MODE=auto FAKECUDA_DEVICES=0", NULL, NULL},
     {"forked", forked, "XGEMM_MODE=gpu", NULL, NULL},
     {"forked_stats", forked, "XGEMM_MODE=gpu XGEMM_STATS=1", "2 on the GPU", NULL},
+    {"forked_among_products", forked_among_products, "XGEMM_MODE=auto FAKECUDA_INIT_MS=30", NULL,
+     NULL},
     {"threads", threads, "XGEMM_MODE=gpu", NULL, NULL},
     {"rounding_mode", rounding_mode, "XGEMM_MODE=gpu", NULL, NULL},
 };
