@@ -37,9 +37,6 @@ static _Atomic double floor_mnk = -1;
 /* Shapes may be kept on the CPU: not in a phase on the GPU, where each would wake threads. */
 static _Atomic bool keeps;
 
-/* Threads that spin for longer have been told to spin for ever: then the clock alone decides. */
-#define SPIN_MOST_S 1.0
-
 /*
  * What application threads compute with at the moment: the products under way, and the cores that
  * those on the CPU use. A product on the GPU leaves these to them.
@@ -334,7 +331,7 @@ static void decide(const struct xg_sgemm *call, const struct xg_conf *conf,
         .cpu_threads = cpu->threads ? cpu->threads(cpu->ctx) : 0,
         .under_way = atomic_load_explicit(&under_way, memory_order_relaxed),
         .cores_left = cores_left(),
-        .spin_s = fmin(xg_spin_seconds(cpu->pool), SPIN_MOST_S),
+        .spin_s = xg_spin_seconds(cpu->pool),
     };
     lock_learnt();
     if (state == XG_ENGINE_READY && !learnt.device_known)

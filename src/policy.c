@@ -41,6 +41,9 @@
 /* The GPU at its best may take this much of what it is thought to: worth a trial (phase.h). */
 #define BEST_FRACTION 0.75
 
+/* Threads that spin for longer have been told to spin for ever: then the clock alone decides. */
+#define SPIN_MOST_S 1.0
+
 static double mnk(const struct xg_sgemm *call)
 {
     return (double)call->m * (double)call->n * (double)call->k;
@@ -199,7 +202,7 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
     }
     decision->wakes = decision->cpu_threads > 1 && now->spin_s > 0.0;
     if (decision->wakes)
-        policy->phase.spin_s = now->spin_s;
+        policy->phase.spin_s = fmin(now->spin_s, SPIN_MOST_S);
     predict(policy, conf, call, now->cores_left, decision);
 
     if (conf->mode == XG_MODE_CPU) {

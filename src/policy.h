@@ -39,7 +39,7 @@ struct xg_situation {
     double now_s; /* any clock that runs evenly, the same one throughout */
     enum xg_engine_state state;
     int cpu_threads; /* that the CPU library would use for a large product now; 0: not known */
-    double spin_s;   /* for how long they spin after it */
+    double spin_s;   /* for how long they spin after it; INFINITY: without end */
     int under_way;   /* products of the process, this one included */
     int cores_left;  /* that products on the CPU do not use, at least 1: for staging */
 };

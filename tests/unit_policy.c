@@ -253,6 +253,25 @@ static void test_small_in_phase(void)
     }
 }
 
+/* Threads that were told to spin for ever are no reason to wait for a lane, or to stay, for ever.
+ */
+static void test_endless_spin(void)
+{
+    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+    const struct xg_sgemm call = shape(1024, 1024, 1024);
+    begin(16);
+    for (int i = 0; i < 10; i++) {
+        const struct xg_situation now = {
+            .now_s = clock_s, .state = XG_ENGINE_READY, .cpu_threads = 16, .spin_s = INFINITY};
+        struct xg_decision decision;
+        xg_policy_decide(&policy, &conf, &call, &now, &decision);
+        XT_CHECK(decision.place == XG_PLACE_GPU && decision.waits_s < 2.0, "waits %g s",
+                 decision.waits_s);
+        observe(XG_SIDE_GPU, &call, &decision, decision.gpu_s);
+        clock_s += decision.gpu_s;
+    }
+}
+
 /* Start-up is earned by what the GPU would have saved, and by nothing else. */
 static void test_earning(void)
 {
@@ -395,6 +414,7 @@ int main(void)
     test_disturbed();
     test_wake();
     test_small_in_phase();
+    test_endless_spin();
     test_earning();
     test_earning_at_once();
     test_auto();
