@@ -147,7 +147,7 @@ static void lost_context(void)
  * and nothing more is asked of the device. */
 static void hung_device(void)
 {
-    static const struct fx_shape large = {700, 600, 500, false, false, 1, 0.5f, 1};
+    static const struct fx_shape large = {700, 600, 100, false, false, 1, 0.5f, 1};
     begin();
     conf.timeout_ms = 400;
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
