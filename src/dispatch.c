@@ -204,7 +204,8 @@ static void run_cpu(const struct xg_sgemm *call, const struct xg_conf *conf,
     set_floor_locked(conf);
     bool quiet = atomic_load_explicit(&floor_mnk, memory_order_relaxed) > 0;
     unlock_learnt();
-    if (decision->wakes && cpu->pool == XG_POOL_OPENBLAS)
+    if (decision->wakes && cpu->pool == XG_POOL_OPENBLAS &&
+        xg_engine_state_get() == XG_ENGINE_READY)
         record->spin_s = xg_spin_seconds(cpu->pool);
     if (decision->settled && quiet)
         keep(call);

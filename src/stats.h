@@ -43,8 +43,8 @@ struct xg_call_record {
     double predicted_cpu_s, predicted_gpu_s; /* what the policy thought; 0 when it was not asked */
     double waited_s;                         /* of the wall time: for a lane of the GPU */
     uint64_t up_bytes, down_bytes;           /* moved over the link */
-    double spin_s; /* OpenBLAS's threads spin for so long after it; 0: they do not, or it ran
-                      elsewhere */
+    double spin_s; /* OpenBLAS's threads spin for so long after it; 0: they do not, or it did not
+                      run on the CPU beside a GPU that is ready */
 };
 
 /*

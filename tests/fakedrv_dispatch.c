@@ -10,6 +10,7 @@
 
 #include "../src/dispatch.h"
 #include "../src/engine.h"
+#include "../src/stats.h"
 #include "fakedrv_scenario.h"
 #include "fakedrv_util.h"
 
@@ -330,6 +331,36 @@ static void forked_among_products(void)
         pthread_join(running[i], NULL);
 }
 
+static int sixteen(void *ctx)
+{
+    (void)ctx;
+    return 16;
+}
+
+/* Threads that spin are told of where there is a GPU whose staging they hold up. */
+static void spin_told(void)
+{
+    const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
+    struct fx_product product = fx_product_create(&medium, 6);
+    long wholes = 0;
+    const struct xg_cpu cpu = {.whole = slow_whole,
+                               .part = slow_part,
+                               .threads = sixteen,
+                               .pool = XG_POOL_OPENBLAS,
+                               .ctx = &wholes};
+    char text[8192] = "";
+    begin();
+    for (int i = 0; i < 50 && xg_engine_state_get() != XG_ENGINE_NONE; i++)
+        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    FILE *out = fmemopen(text, sizeof text, "w");
+    xg_stats_print(out);
+    fclose(out);
+    XT_CHECK(strstr(text, "no usable GPU") && !strstr(text, "threads spin"), "%s", text);
+    fx_product_destroy(&product);
+}
+
 static void *run_some(void *right)
 {
     int *count = right;
@@ -398,6 +429,8 @@ static const struct fx_scenario scenarios[] = {
     {"given_up", given_up, "XGEMM_MODE=auto FAKECUDA_DEVICES=0", NULL, NULL},
     {"forked", forked, "XGEMM_MODE=gpu", NULL, NULL},
     {"forked_stats", forked, "XGEMM_MODE=gpu XGEMM_STATS=1", "2 on the GPU", NULL},
+    {"spin_told", spin_told, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_DEVICES=0", "no usable GPU",
+     "0 on the GPU"},
     {"forked_among_products", forked_among_products, "XGEMM_MODE=auto FAKECUDA_INIT_MS=30", NULL,
      NULL},
     {"threads", threads, "XGEMM_MODE=gpu", NULL, NULL},
