@@ -27,14 +27,22 @@ static pthread_t ender; /* written before `ending` */
 
 static _Thread_local int inside_here __attribute__((tls_model("initial-exec")));
 
+/* A child of fork() begins without the other threads, and may create some of its own. */
+static void count_in_child(void)
+{
+    atomic_store(&inside, inside_here);
+}
+
+static void watch_fork(void)
+{
+    pthread_atfork(NULL, NULL, count_in_child);
+}
+
 __attribute__((destructor)) static void end(void)
 {
     static const struct timespec nap = {.tv_nsec = 1000000};
     ender = pthread_self();
     atomic_store(&ending, true);
-    /* A child of fork() has no other threads, whatever was counted of them. */
-    if (xg_engine_state_get() == XG_ENGINE_FORKED)
-        return;
     for (int ms = 0; ms < WAIT_MS && atomic_load(&inside) > inside_here; ms++)
         nanosleep(&nap, NULL);
 }
@@ -50,8 +58,10 @@ bool shim_end_wants(int64_t m, int64_t n, int64_t k)
 
 bool shim_end_enter(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (!xg_engine_used())
         return true;
+    pthread_once(&once, watch_fork);
     atomic_fetch_add(&inside, 1); /* before the look: either this or `end` sees the other */
     if (atomic_load(&ending) && !pthread_equal(pthread_self(), ender)) {
         atomic_fetch_sub(&inside, 1);

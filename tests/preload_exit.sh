@@ -27,4 +27,6 @@ ends "two threads" 200 2 ""
 ends "four threads, which wait for each other" 200 4 ""
 ends "larger products" 600 2 ""
 ends "an exit handler that joins" 200 2 join
+OPENBLAS_NUM_THREADS=4
+ends "threads of a forked child" 200 1 fork
 exit $status
