@@ -34,9 +34,10 @@ double xg_phase_wake_s(const struct xg_phase *phase)
     return phase->side == XG_SIDE_GPU ? phase->spin_s * phase->share : 0.0;
 }
 
-static void begin_phase(struct xg_phase *phase, enum xg_side side, bool paid_entry)
+static void begin_phase(struct xg_phase *phase, enum xg_side side, double now_s, bool paid_entry)
 {
     phase->side = side;
+    phase->begun_s = now_s;
     phase->paid_entry = paid_entry;
     phase->ledger_s = 0.0;
     phase->lost_s = 0.0;
@@ -56,14 +57,14 @@ enum xg_side xg_phase_choose(struct xg_phase *phase, double now_s, double cpu_s,
 {
     if (paused(phase, now_s)) {
         double fraction = phase->side == XG_SIDE_GPU ? STAY_FRACTION : CHANGE_FRACTION;
-        begin_phase(phase, gpu_s < fraction * cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU, false);
+        begin_phase(phase, gpu_s < fraction * cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU, now_s, false);
         phase->share = 1.0; /* until it is known */
         phase->last_s = now_s;
     } else if (phase->side == XG_SIDE_CPU) {
         double change_s = xg_phase_spins_s(phase, now_s) * phase->share;
         double saved_s = phase->ledger_s + cpu_s - gpu_s;
         if (saved_s > ldexp(change_s, phase->failures) || hopes(phase, now_s))
-            begin_phase(phase, XG_SIDE_GPU, true);
+            begin_phase(phase, XG_SIDE_GPU, now_s, true);
     }
     return phase->side;
 }
@@ -87,7 +88,7 @@ static void leave_gpu(struct xg_phase *phase, double now_s)
         phase->retry_s = now_s + ldexp(RETRY_LOSSES * loss_s, phase->failures);
         phase->hope_s = 0.0;
     }
-    begin_phase(phase, XG_SIDE_CPU, false);
+    begin_phase(phase, XG_SIDE_CPU, now_s, false);
 }
 
 static void observe_on_gpu(struct xg_phase *phase, const struct xg_phase_product *product,
@@ -108,7 +109,9 @@ static void observe_on_gpu(struct xg_phase *phase, const struct xg_phase_product
 void xg_phase_observe(struct xg_phase *phase, const struct xg_phase_product *product)
 {
     double seconds = product->end_s - product->begin_s;
-    bool settled = product->begin_s >= phase->spin_until_s;
+    /* Threads that do not sleep after all that time will not: what is seen is what there is. */
+    bool settled = product->begin_s >= phase->spin_until_s ||
+                   product->begin_s >= phase->begun_s + 2.0 * phase->spin_s;
     if (product->side == XG_SIDE_CPU && product->wakes)
         phase->spin_until_s = fmax(phase->spin_until_s, product->end_s + phase->spin_s);
     remember_share(phase, product->begin_s, product->end_s);
@@ -119,6 +122,7 @@ void xg_phase_observe(struct xg_phase *phase, const struct xg_phase_product *pro
         return;
     }
     double ledger_s = phase->ledger_s + seconds - product->other_s;
-    phase->ledger_s = fmax(fmin(ledger_s, phase->spin_s), -LOSS_PAID_SHARE * phase->spin_s);
+    double most_s = ldexp(phase->spin_s, phase->failures);
+    phase->ledger_s = fmax(fmin(ledger_s, most_s), -LOSS_PAID_SHARE * phase->spin_s);
     phase->hope_s += seconds - product->best_s;
 }

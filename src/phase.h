@@ -16,8 +16,8 @@
  *   the time that products take, the GPU's phase begins.
  *   On the GPU, the ledger adds up what each product did save. It counts from when the threads
  *   sleep; when what it lost exceeds what coming back would cost, the phase ends. One that has
- *   not paid yet ends after LOSS_UNPAID_S of that, and in any case when all that it lost,
- *   the threads' falling asleep included, exceeds LOSS_MOST_S.
+ *   not paid yet ends after 5 ms of that, and in any case when all that it lost, the threads'
+ *   falling asleep included, exceeds XG_PHASE_LOSS_MOST_S.
  *   A pause that lets the threads sleep ends a phase: the next product chooses freely.
  *
  * A phase on the GPU that lost makes the next one cost twice as much. What it taught is doubted
@@ -32,6 +32,7 @@ struct xg_phase {
     double spin_s; /* for how long the CPU library's threads spin after a product; the caller's */
     enum xg_side side;
     bool paid_entry;     /* the threads were awake when this phase on the GPU began */
+    double begun_s;      /* when this phase began */
     double last_s;       /* when the last product ended */
     double spin_until_s; /* the CPU library's threads may be spinning until then */
     double ledger_s;     /* as above */

@@ -98,6 +98,28 @@ static void test_loss(void)
     XT_CHECK(program.moves > 2 && program.moves < 12, "%ld moves", program.moves);
 }
 
+/* Products that belong on the CPU wake its threads all the time: a phase that loses by that ends.
+ */
+static void test_woken_again(void)
+{
+    struct program program = begin(1e-3, 0.25e-3, 1);
+    run(&program, 103.0);
+    XT_CHECK(phase.side == XG_SIDE_GPU, "not on the GPU");
+    double lost_s = 0, seconds = 3e-3;
+    for (int i = 0; i < 1000 && phase.side == XG_SIDE_GPU; i++, program.now_s += seconds) {
+        phase.spin_until_s = program.now_s + SPIN_S;
+        const struct xg_phase_product product = {.side = XG_SIDE_GPU,
+                                                 .wakes = true,
+                                                 .begin_s = program.now_s,
+                                                 .end_s = program.now_s + seconds,
+                                                 .other_s = 1e-3};
+        xg_phase_observe(&phase, &product);
+        lost_s += seconds - 1e-3;
+    }
+    XT_CHECK(phase.side == XG_SIDE_CPU, "still on the GPU");
+    XT_CHECK_LE(lost_s, XG_PHASE_LOSS_MOST_S, "%g s lost", lost_s);
+}
+
 /* What kept the threads awake ends: the GPU is found again. */
 static void test_hope(void)
 {
@@ -164,7 +186,10 @@ static void test_wake(void)
 static void test_short_spin(void)
 {
     struct program program = begin(1e-3, 0.25e-3, 3);
-    phase = (struct xg_phase){.spin_s = 0.4e-3};
+    phase = (struct xg_phase){.spin_s = 0.4e-3,
+                              .share = 1.0,
+                              .last_s = program.now_s,
+                              .spin_until_s = program.now_s + 0.4e-3};
     run(&program, 100.1);
     XT_CHECK(program.moves == 1 && program.gpu_took_s > 0.06, "%g s", program.gpu_took_s);
 }
@@ -173,6 +198,7 @@ int main(void)
 {
     test_change();
     test_loss();
+    test_woken_again();
     test_hope();
     test_decline();
     test_large();
