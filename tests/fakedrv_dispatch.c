@@ -305,7 +305,7 @@ static void earn_in_child(const struct fx_shape *of)
     const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
     while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
         xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
-    XT_CHECK(wholes > 5 && wholes < 15, "started after %ld products", wholes);
+    XT_CHECK(wholes > 10 && wholes < 25, "started after %ld products", wholes);
     _exit(xt_failures ? XT_FAIL : XT_PASS);
 }
 
