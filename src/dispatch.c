@@ -3,6 +3,7 @@
 #include "dispatch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -185,10 +186,13 @@ static void compute_on_cpu(const struct xg_cpu *cpu, const struct xg_decision *d
         xg_spare_end(cpu, cores);
 }
 
+/* As many as there are where none computes: what was measured of staging then holds. */
 static int cores_left(void)
 {
-    int left = learnt.cores - atomic_load_explicit(&cpu_cores, memory_order_relaxed);
-    return left > 1 ? left : 1;
+    int used = atomic_load_explicit(&cpu_cores, memory_order_relaxed);
+    if (used <= 0)
+        return INT_MAX;
+    return learnt.cores - used > 1 ? learnt.cores - used : 1;
 }
 
 static void run_cpu(const struct xg_sgemm *call, const struct xg_conf *conf,

@@ -49,7 +49,7 @@ static double mnk(const struct xg_sgemm *call)
     return (double)call->m * (double)call->n * (double)call->k;
 }
 
-/* Staging has the cores that products on the CPU leave; none is left where it is not told. */
+/* Staging has the cores that products on the CPU leave. */
 static double gpu_model_s(const struct xg_policy *policy, const struct xg_conf *conf,
                           const struct xg_sgemm *call, int cores_left)
 {

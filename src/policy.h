@@ -41,7 +41,7 @@ struct xg_situation {
     int cpu_threads; /* that the CPU library would use for a large product now; 0: not known */
     double spin_s;   /* for how long they spin after it; INFINITY: without end */
     int under_way;   /* products of the process, this one included */
-    int cores_left;  /* that products on the CPU do not use, at least 1: for staging */
+    int cores_left;  /* for staging, at least 1: products on the CPU use the others; INT_MAX: all */
 };
 
 struct xg_decision {
