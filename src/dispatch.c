@@ -146,7 +146,7 @@ static bool is_kept(int64_t m, int64_t n, int64_t k)
     if (*place >> KEPT_BITS != key || *place == key << KEPT_BITS)
         return false;
     --*place;
-    if ((double)m * (double)n * (double)k > XG_POLICY_ALONE_MNK)
+    if ((double)m * (double)n * (double)k > XG_MACHINE_ALONE_MNK)
         kept_s = xg_clock_s();
     return true;
 }

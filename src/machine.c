@@ -30,7 +30,6 @@
 
 #define CPU_FLOPS_ALONE 140e9 /* one core, when the others rest */
 #define CPU_FLOPS_CORE 60e9   /* what each further one adds */
-#define CPU_ONE_THREAD_MNK 262144.0
 #define CPU_ALONE_CALL_S 0.5e-6
 #define CPU_BYTES_CORE 12e9
 #define CPU_BYTES_ALL 91e9
@@ -138,7 +137,7 @@ double xg_machine_cpu_seconds(const struct xg_machine *machine, const struct xg_
 {
     double flops = xg_sgemm_flops(call);
 
-    if (flops <= 2.0 * CPU_ONE_THREAD_MNK)
+    if (flops <= 2.0 * XG_MACHINE_ALONE_MNK)
         return CPU_ALONE_CALL_S + flops / flops_alone(machine);
     double busy = fmin(1.0, (double)xg_min_i64(call->m, call->n) / CPU_STEP_EXTENT);
     double all =

@@ -8,6 +8,9 @@
 #include "select.h"
 #include "xg.h"
 
+/* OpenBLAS computes products of m*n*k up to this, 64^3, on the calling thread. */
+#define XG_MACHINE_ALONE_MNK 262144.0
+
 /* This machine. Times in seconds, rates in bytes or FLOPs a second. */
 struct xg_machine {
     double cpu_flops;       /* the caller's BLAS on large products, all cores */

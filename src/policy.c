@@ -181,7 +181,7 @@ static double floor_mnk(const struct xg_policy *policy, const struct xg_conf *co
 static int threads_on_cpu(const struct xg_policy *policy, const struct xg_sgemm *call,
                           const struct xg_situation *now)
 {
-    if (mnk(call) <= XG_POLICY_ALONE_MNK)
+    if (mnk(call) <= XG_MACHINE_ALONE_MNK)
         return 1;
     return now->cpu_threads ? now->cpu_threads : policy->machine.cpu_threads;
 }

@@ -31,9 +31,6 @@ struct xg_policy {
 /* Products that the engine runs at once (engine.c). */
 #define XG_POLICY_LANES 2
 
-/* OpenBLAS computes products of m*n*k up to this on the calling thread. */
-#define XG_POLICY_ALONE_MNK 262144.0
-
 /* What is the case when a product comes. */
 struct xg_situation {
     double now_s; /* any clock that runs evenly, the same one throughout */
