@@ -8,15 +8,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "../src/clock.h"
-#include "../src/gemm.h"
-#include "../src/judge.h"
-#include "../src/mem.h"
 #include "fresh.h"
 #include "median.h"
 #include "random.h"
 #include "shapes.h"
 #include "sides.h"
+#include "src/base/clock.h"
+#include "src/device/mem.h"
+#include "src/pipeline/gemm.h"
+#include "src/verify/accuracy.h"
 
 enum { NN, NT, TN, TT };
 
@@ -45,7 +45,7 @@ static struct {
 enum { SETS_MAX = 8 };
 
 struct operands {
-    struct xg_sgemm call[SETS_MAX];
+    struct xg_problem call[SETS_MAX];
     int sets;
 };
 
@@ -74,7 +74,7 @@ static void destroy_matrix(const float *matrix)
 static void operands_create(struct operands *operands, const struct shape *shape)
 {
     bool transa = shape->trans >> 1, transb = shape->trans & 1;
-    struct xg_sgemm call = {
+    struct xg_problem call = {
         .transa = transa,
         .transb = transb,
         .m = shape->m,
@@ -112,19 +112,19 @@ static void operands_destroy(struct operands *operands)
 
 /* Calls the side with the operands' C, or a fresh one. Seconds of the call alone. error: of C, or
  * NULL. False: it could not. */
-static bool time_call(const struct side *side, const struct xg_sgemm *operands, double *seconds,
-                      const struct xg_judge *judge, double *error)
+static bool time_call(const struct side *side, const struct xg_problem *operands, double *seconds,
+                      const struct xg_accuracy *accuracy, double *error)
 {
-    struct xg_sgemm call = *operands;
+    struct xg_problem call = *operands;
     bool fresh = options.fresh != FRESH_NO && call.beta == 0;
-    size_t bytes = (size_t)(call.m * call.ldc) * sizeof *call.c;
+    size_t bytes = (size_t)(call.m * call.ldc) * xg_problem_elem_bytes(&call);
     if (fresh)
         call.c = fresh_map(bytes, options.fresh == FRESH_SMALL);
     double start = xg_clock_s();
     bool computed = side->compute(&call);
     *seconds = xg_clock_s() - start;
     if (computed && error)
-        *error = xg_judge_error(judge, call.c, call.ldc);
+        *error = xg_accuracy_error(accuracy, call.c, call.ldc);
     if (fresh)
         fresh_unmap(call.c, bytes);
     return computed;
@@ -141,15 +141,15 @@ static struct measured measure(const struct side *side, struct operands *operand
      */
     enum { CALLS_MAX = 100001, CALLS_MIN = 3 };
     static double seconds[CALLS_MAX];
-    static struct xg_judge judge;
+    static struct xg_accuracy accuracy;
     struct measured measured = {.median_s = NAN, .error = NAN};
-    xg_judge_init(&judge, &operands->call[0]);
-    if (!time_call(side, &operands->call[0], seconds, &judge, &measured.error))
+    xg_accuracy_init(&accuracy, &operands->call[0]);
+    if (!time_call(side, &operands->call[0], seconds, &accuracy, &measured.error))
         return measured;
     int calls = 0;
     double begin = xg_clock_s();
     do {
-        const struct xg_sgemm *call = &operands->call[(calls + 1) % operands->sets];
+        const struct xg_problem *call = &operands->call[(calls + 1) % operands->sets];
         time_call(side, call, &seconds[calls++], NULL, NULL);
     } while (calls < CALLS_MAX && (calls < CALLS_MIN || xg_clock_s() - begin < options.budget_s) &&
              xg_clock_s() - begin < 20);

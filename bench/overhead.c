@@ -19,7 +19,7 @@
 
 enum { BATCH = 4000, BATCHES = 100 };
 
-static float a[1], b[1], c[1];
+static float a[2], b[2], c[2]; /* never looked at */
 
 static void call_c(int size)
 {
@@ -32,6 +32,18 @@ static void call_fortran(int size)
     sgemm_("N", "N", &size, &size, &size, &one, a, &size, b, &size, &zero, c, &size, 1, 1);
 }
 
+static void call_double(int size)
+{
+    cblas_dgemm(101, 111, 111, size, size, size, 1, (double *)a, size, (double *)b, size, 0,
+                (double *)c, size);
+}
+
+static void call_syrk(int size)
+{
+    const float one = 1, zero = 0;
+    ssyrk_("U", "N", &size, &size, &one, a, &size, &zero, c, &size, 1, 1);
+}
+
 static const struct way {
     const char *name;
     void (*call)(int size);
@@ -41,6 +53,9 @@ static const struct way {
     {"sgemm_, 8^3: below the floor", call_fortran, 8, 1},
     {"cblas_sgemm, 100^3: kept by the model", call_c, 100, 1},
     {"sgemm_, 100^3: kept by the model", call_fortran, 100, 1},
+    {"cblas_dgemm, 8^3: below the floor", call_double, 8, 1},
+    {"cblas_dgemm, 100^3: XGEMM_OPERATIONS", call_double, 100, 1},
+    {"ssyrk_, 100^3: XGEMM_OPERATIONS", call_syrk, 100, 1},
     {"cblas_sgemm, 8 sizes in turns from 100^3", call_c, 100, 8},
     {"cblas_sgemm, 100 sizes in turns from 70^3", call_c, 70, 100},
 };

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/cores.h"
-#include "../src/cublas.h"
-#include "../src/launch.h"
-#include "../src/team.h"
 #include "median.h"
+#include "src/compute/backend.h"
+#include "src/compute/cublas.h"
+#include "src/compute/launch.h"
+#include "src/host/cores.h"
+#include "src/host/team.h"
 
 enum { BATCHES_MAX = 9, RUNS_MAX = 1000, SETS_MAX = 1 << 16 };
 
@@ -39,7 +40,7 @@ static void must(enum xg_status status, const char *what)
 
 struct xg_dev *resident_open(void)
 {
-    if (xg_dev_create(xg_conf_get(), &dev) != XG_OK)
+    if (xg_backend_open(xg_conf_get(), &dev) != XG_OK)
         die("device", "none that the kernels serve");
     *(void **)&elapsed_ms = dlsym(dev->drv.library, "cuEventElapsedTime");
     if (!elapsed_ms) /* what newer drivers call it */
@@ -63,7 +64,7 @@ void resident_close(void)
     must(XG_DRV(&dev->drv, cuStreamDestroy, stream), "stream");
     xg_team_destroy(team);
     xg_dev_leave(dev);
-    xg_dev_destroy(dev);
+    xg_backend_close(dev);
 }
 
 /* --- Operands ------------------------------------------------------------------------------ */
@@ -144,22 +145,22 @@ void resident_create(struct resident *r, const struct shape *shape, int64_t ld_m
     bool transa = shape->trans >> 1, transb = shape->trans & 1;
     int64_t a_rows = transa ? shape->k : shape->m, a_cols = transa ? shape->m : shape->k;
     int64_t b_rows = transb ? shape->n : shape->k, b_cols = transb ? shape->k : shape->n;
-    r->call = (struct xg_sgemm){.transa = transa,
-                                .transb = transb,
-                                .m = shape->m,
-                                .n = shape->n,
-                                .k = shape->k,
-                                .alpha = 1.0f,
-                                .lda = xg_round_up(a_cols, ld_multiple) + shape->pad,
-                                .ldb = xg_round_up(b_cols, ld_multiple) + shape->pad,
-                                .ldc = xg_round_up(shape->n, ld_multiple) + shape->pad};
+    r->call = (struct xg_problem){.transa = transa,
+                                  .transb = transb,
+                                  .m = shape->m,
+                                  .n = shape->n,
+                                  .k = shape->k,
+                                  .alpha = 1.0f,
+                                  .lda = xg_round_up(a_cols, ld_multiple) + shape->pad,
+                                  .ldb = xg_round_up(b_cols, ld_multiple) + shape->pad,
+                                  .ldc = xg_round_up(shape->n, ld_multiple) + shape->pad};
     r->a_elems = (size_t)(a_rows * r->call.lda);
     r->b_elems = (size_t)(b_rows * r->call.ldb);
     r->c_elems = (size_t)(shape->m * r->call.ldc);
     r->call.a = r->a = draw_matrix(a_rows, a_cols, r->call.lda, seed);
     r->call.b = r->b = draw_matrix(b_rows, b_cols, r->call.ldb, seed);
     r->call.c = r->c = allocate(r->c_elems);
-    xg_judge_init(&r->judge, &r->call);
+    xg_accuracy_init(&r->accuracy, &r->call);
 
     r->b_at = align_up(r->a_elems * sizeof(float));
     r->c_at = r->b_at + align_up(r->b_elems * sizeof(float));
@@ -244,7 +245,7 @@ static bool judge_row(const struct xg_kernel *row, const struct resident *r, str
          "copy");
     must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), row->name);
     timing->there = true;
-    timing->error = xg_judge_error(&r->judge, r->c, r->call.ldc);
+    timing->error = xg_accuracy_error(&r->accuracy, r->c, r->call.ldc);
     return true;
 }
 

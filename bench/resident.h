@@ -3,9 +3,9 @@
 #ifndef BENCH_RESIDENT_H
 #define BENCH_RESIDENT_H
 
-#include "../src/judge.h"
-#include "../src/mem.h"
 #include "shapes.h"
+#include "src/device/mem.h"
+#include "src/verify/accuracy.h"
 
 /* Opens the first device and cuBLAS where there is one; ends the program where there is no device,
  * as every function here does when the driver refuses something. */
@@ -14,13 +14,13 @@ void resident_close(void);
 
 /* One product's operands, on the host and in `sets` copies on the device. */
 struct resident {
-    struct xg_sgemm call; /* host memory */
+    struct xg_problem call; /* host memory */
     float *a, *b, *c;
     size_t a_elems, b_elems, c_elems;
     int sets;
     struct xg_mem_dev dev; /* per set: A, B, C, each 256-byte aligned */
     size_t set_bytes, b_at, c_at;
-    struct xg_judge judge;
+    struct xg_accuracy accuracy;
 };
 
 /*

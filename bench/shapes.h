@@ -3,7 +3,7 @@
 #ifndef BENCH_SHAPES_H
 #define BENCH_SHAPES_H
 
-#include "../src/xg.h"
+#include "src/base/xg.h"
 
 struct shape {
     int64_t m, n, k;

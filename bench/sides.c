@@ -9,11 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../src/cublas.h"
-#include "../src/dispatch.h"
-#include "../src/engine.h"
-#include "../src/launch.h"
-#include "../src/mem.h"
+#include "src/compute/backend.h"
+#include "src/compute/cublas.h"
+#include "src/compute/launch.h"
+#include "src/device/mem.h"
+#include "src/dispatch.h"
+#include "src/engine.h"
 
 typedef struct cublasXtContext *cublasxt_handle;
 
@@ -29,7 +30,7 @@ static struct {
 
 /* --- The CPU library ----------------------------------------------------------------------- */
 
-static bool compute_cpu(const struct xg_sgemm *p)
+static bool compute_cpu(const struct xg_problem *p)
 {
     cblas_sgemm(CblasRowMajor, p->transa ? CblasTrans : CblasNoTrans,
                 p->transb ? CblasTrans : CblasNoTrans, (int)p->m, (int)p->n, (int)p->k, p->alpha,
@@ -42,7 +43,7 @@ static void cpu_whole(void *ctx)
     compute_cpu(ctx);
 }
 
-static void cpu_part(void *ctx, const struct xg_sgemm *part)
+static void cpu_part(void *ctx, const struct xg_problem *part)
 {
     (void)ctx;
     compute_cpu(part);
@@ -50,11 +51,12 @@ static void cpu_part(void *ctx, const struct xg_sgemm *part)
 
 /* --- cuBLASXt and the plain offload -------------------------------------------------------- */
 
-static bool compute_cublasxt(const struct xg_sgemm *p)
+static bool compute_cublasxt(const struct xg_problem *p)
 {
+    const float alpha = (float)p->alpha, beta = (float)p->beta;
     return bench.xt_sgemm &&
            bench.xt_sgemm(bench.xt, p->transb, p->transa, (size_t)p->n, (size_t)p->m, (size_t)p->k,
-                          &p->alpha, p->b, (size_t)p->ldb, p->a, (size_t)p->lda, &p->beta, p->c,
+                          &alpha, p->b, (size_t)p->ldb, p->a, (size_t)p->lda, &beta, p->c,
                           (size_t)p->ldc) == 0;
 }
 
@@ -69,7 +71,7 @@ static size_t span_bytes(int64_t rows, int64_t columns, int64_t ld)
     return (size_t)((rows - 1) * ld + columns) * sizeof(float);
 }
 
-static bool compute_plain(const struct xg_sgemm *p)
+static bool compute_plain(const struct xg_problem *p)
 {
     const struct xg_drv *drv = &bench.dev->drv;
     size_t a_bytes = p->transa ? span_bytes(p->k, p->m, p->lda) : span_bytes(p->m, p->k, p->lda);
@@ -82,20 +84,21 @@ static bool compute_plain(const struct xg_sgemm *p)
               bench.copy_up(a, p->a, a_bytes) == CUDA_SUCCESS &&
               bench.copy_up(b, p->b, b_bytes) == CUDA_SUCCESS &&
               (p->beta == 0 || bench.copy_up(c, p->c, c_bytes) == CUDA_SUCCESS);
-    struct xg_sgemm_args args = {.a = a,
-                                 .b = b,
-                                 .c = c,
-                                 .lda = p->lda,
-                                 .ldb = p->ldb,
-                                 .ldc = p->ldc,
-                                 .m = p->m,
-                                 .n = p->n,
-                                 .k = p->k,
-                                 .alpha = p->alpha,
-                                 .beta = p->beta,
-                                 .transa = p->transa,
-                                 .transb = p->transb};
-    ok = ok && xg_cublas_sgemm(bench.dev, false, &args, NULL) == XG_OK &&
+    const struct xg_cublas_gemm gemm = {.type = p->type,
+                                        .transa = p->transa,
+                                        .transb = p->transb,
+                                        .m = p->m,
+                                        .n = p->n,
+                                        .k = p->k,
+                                        .alpha = p->alpha,
+                                        .a = a,
+                                        .lda = p->lda,
+                                        .b = b,
+                                        .ldb = p->ldb,
+                                        .beta = p->beta,
+                                        .c = c,
+                                        .ldc = p->ldc};
+    ok = ok && xg_cublas_gemm(bench.dev, &gemm, NULL) == XG_OK &&
          bench.copy_down(p->c, c, c_bytes) == CUDA_SUCCESS;
     drv->cuMemFree(a);
     drv->cuMemFree(b);
@@ -105,18 +108,18 @@ static bool compute_plain(const struct xg_sgemm *p)
 
 /* --- This library -------------------------------------------------------------------------- */
 
-static bool compute_gpu(const struct xg_sgemm *p)
+static bool compute_gpu(const struct xg_problem *p)
 {
     struct xg_cpu cpu = {.whole = cpu_whole, .part = cpu_part, .ctx = (void *)(uintptr_t)p};
     struct xg_gemm_result result;
     return xg_engine_gemm(p, xg_conf_get(), &cpu, NULL, &result) == XG_OK;
 }
 
-static bool compute_auto(const struct xg_sgemm *p)
+static bool compute_auto(const struct xg_problem *p)
 {
     struct xg_cpu cpu = {.whole = cpu_whole, .part = cpu_part, .ctx = (void *)(uintptr_t)p};
-    if (xg_dispatch_wants(p->m, p->n, p->k))
-        xg_dispatch_sgemm("cblas_sgemm", p, &cpu);
+    if (xg_dispatch_wants(xg_problem_kind(p), p->m, p->n, p->k))
+        xg_dispatch_problem("cblas_sgemm", p, &cpu);
     else
         compute_cpu(p);
     return true;
@@ -147,7 +150,7 @@ static void open_cublasxt(void)
 bool sides_open(void)
 {
     const struct xg_conf *conf = xg_conf_get();
-    if (xg_dev_create(conf, &bench.dev) != XG_OK || xg_dev_enter(bench.dev) != XG_OK ||
+    if (xg_backend_open(conf, &bench.dev) != XG_OK || xg_dev_enter(bench.dev) != XG_OK ||
         xg_engine_wait(conf) != XG_ENGINE_READY) {
         fprintf(stderr, "no GPU: nothing to compare (XGEMM_VERBOSE=2 says why)\n");
         return false;
@@ -236,7 +239,7 @@ static enum xg_status launch_once(void *arg)
     return xg_launch_sgemm(bench.dev, launch->row, &launch->args, NULL);
 }
 
-double sides_kernel_seconds(const struct xg_sgemm *p, const char **kernel)
+double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
 {
     const struct xg_conf *conf = xg_conf_get();
     struct xg_dev *dev = bench.dev;

@@ -3,11 +3,11 @@
 #ifndef BENCH_SIDES_H
 #define BENCH_SIDES_H
 
-#include "../src/dev.h"
-#include "../src/xg.h"
+#include "src/base/xg.h"
+#include "src/device/dev.h"
 
 /* Computes *call, host memory to host memory, and returns when C is there. False: it could not. */
-typedef bool side_compute(const struct xg_sgemm *call);
+typedef bool side_compute(const struct xg_problem *call);
 
 struct side {
     const char *name;
@@ -19,7 +19,7 @@ enum { SIDE_CPU, SIDE_CUBLASXT, SIDE_PLAIN, SIDE_GPU, SIDE_AUTO, SIDE_COUNT };
 /*
  * cpu: cblas_sgemm of the library that the benchmark is linked with. cublasxt: cublasXtSgemm, which
  * NVBLAS runs on. plain: cuMemAlloc, cuMemcpyHtoD, cublasSgemm, cuMemcpyDtoH, cuMemFree. gpu: this
- * library's engine, whatever the policy says. auto: xg_dispatch_sgemm, as the shim calls it.
+ * library's engine, whatever the policy says. auto: xg_dispatch_problem, as the shim calls it.
  */
 extern const struct side side_table[SIDE_COUNT];
 
@@ -36,6 +36,6 @@ struct floor_rates {
 void sides_measure_link(struct floor_rates *rates);
 
 /* Seconds of the selected kernel on operands in device memory; 0 where they do not fit. */
-double sides_kernel_seconds(const struct xg_sgemm *call, const char **kernel);
+double sides_kernel_seconds(const struct xg_problem *call, const char **kernel);
 
 #endif

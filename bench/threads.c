@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../src/clock.h"
-#include "../src/judge.h"
 #include "random.h"
 #include "sides.h"
+#include "src/base/clock.h"
+#include "src/verify/accuracy.h"
 
 enum { THREADS_MAX = 64 };
 
@@ -29,7 +29,7 @@ static struct {
 
 struct caller {
     pthread_t thread;
-    struct xg_sgemm call;
+    struct xg_problem call;
     long products;
     double error; /* of the last result, in 2^-24 of |A||B| */
 };
@@ -37,13 +37,13 @@ struct caller {
 static void *call_on(void *arg)
 {
     struct caller *caller = arg;
-    struct xg_judge judge;
-    xg_judge_init(&judge, &caller->call);
+    struct xg_accuracy accuracy;
+    xg_accuracy_init(&accuracy, &caller->call);
     side_table[SIDE_AUTO].compute(&caller->call); /* lanes and their memory are taken here */
     pthread_barrier_wait(&run.begin);
     for (caller->products = 0; !run.over; caller->products++)
         side_table[SIDE_AUTO].compute(&caller->call);
-    caller->error = xg_judge_error(&judge, caller->call.c, caller->call.ldc);
+    caller->error = xg_accuracy_error(&accuracy, caller->call.c, caller->call.ldc);
     return NULL;
 }
 
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     size_t elems = (size_t)(run.extent * run.extent);
     for (int i = 0; i < threads; i++)
-        callers[i].call = (struct xg_sgemm){
+        callers[i].call = (struct xg_problem){
             .m = run.extent,
             .n = run.extent,
             .k = run.extent,

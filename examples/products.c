@@ -143,7 +143,7 @@ static double element_error(const struct product *p, int i, int j)
     return isfinite(error) ? error : INFINITY;
 }
 
-static void judge(struct product *p)
+static void accuracy(struct product *p)
 {
     int m = p->shape.m, n = p->shape.n;
     double error = fmax(element_error(p, 0, 0), element_error(p, m - 1, n - 1));
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
     for (int round = 0; round < rounds || now_s() - begin < seconds; round++) {
         for (struct product *p = products; p < products + count; p++) {
             run(p);
-            judge(p);
+            accuracy(p);
         }
     }
     print_header(csv);

@@ -13,7 +13,8 @@
  *
  * Blocks walk over the tiles, so that a launch in vain costs a wave of blocks and no more.
  * 64x64x16, 4x4 results a thread: 2 LDS.128 feed 16 FFMA, at most half of the FFMA peak. Each tile
- * of k is summed apart and then added, so that the error grows with k/16 and not with k.
+ * of k is summed apart and then added, so that the error grows with k/16 and not with k. That adds
+ * a rounding a tile, which shows where few products add up: they are one sum.
  */
 
 #ifdef XG_SPLIT_HERE
@@ -34,7 +35,7 @@ static __device__ __forceinline__ void load_tile(float (*to)[TILE + PAD], const 
 }
 
 static __device__ __forceinline__ void multiply_tile(const struct xg_sgemm_args &args,
-                                                     const struct xg_tile &tile)
+                                                     const struct xg_tile &tile, bool one_sum)
 {
     __shared__ __align__(16) float a[DEPTH][TILE + PAD], b[DEPTH][TILE + PAD];
     const struct xg_operand op_a = xg_operand_a(args), op_b = xg_operand_b(args);
@@ -46,7 +47,12 @@ static __device__ __forceinline__ void multiply_tile(const struct xg_sgemm_args 
         load_tile(a, op_a.data, op_a.row_stride, op_a.col_stride, tile.row, tile.rows, k, depth);
         load_tile(b, op_b.data, op_b.col_stride, op_b.row_stride, tile.col, tile.cols, k, depth);
         __syncthreads();
-        float part[4][4] = {};
+        float part[4][4];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                part[i][j] = one_sum ? sum[i][j] : 0.0f;
 #pragma unroll
         for (int p = 0; p < DEPTH; p++) {
             const float4 x = *(const float4 *)&a[p][row], y = *(const float4 *)&b[p][col];
@@ -61,7 +67,7 @@ static __device__ __forceinline__ void multiply_tile(const struct xg_sgemm_args 
         for (int i = 0; i < 4; i++)
 #pragma unroll
             for (int j = 0; j < 4; j++)
-                sum[i][j] += part[i][j];
+                sum[i][j] = one_sum ? part[i][j] : sum[i][j] + part[i][j];
     }
 #pragma unroll
     for (int i = 0; i < 4; i++)
@@ -74,12 +80,14 @@ static __device__ __forceinline__ void multiply_tile(const struct xg_sgemm_args 
 extern "C" __global__ void __launch_bounds__(THREADS)
     xg_split_ffma_sm90_64x64x16(const __grid_constant__ struct xg_split_ffma_args args)
 {
-    if (xg_split_judge(args.pair) != XG_SPLIT_FFMA)
+    const struct xg_split_verdict verdict = xg_split_verdict_of(args.pair);
+    if (verdict.kind != XG_SPLIT_FFMA)
         return;
+    const bool one_sum = verdict.products == XG_SPLIT_FEW;
     const unsigned tiles =
         (unsigned)(((args.product.m + TILE - 1) / TILE) * ((args.product.n + TILE - 1) / TILE));
     for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)
-        multiply_tile(args.product, xg_tile_find<TILE, TILE, GROUP>(args.product, tile));
+        multiply_tile(args.product, xg_tile_find<TILE, TILE, GROUP>(args.product, tile), one_sum);
 }
 
 #else

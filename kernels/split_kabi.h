@@ -33,6 +33,7 @@ struct xg_split_stats {
     uint32_t max_bits;   /* magnitude as an integer: 0x7f800000 and above is no finite number */
     uint32_t lack_max;   /* of a row: numbers below 2^-8 of its largest, zeros included */
     uint32_t small_max;  /* of a row: numbers below 2^-16 of its largest, zeros excluded */
+    uint32_t zero_max;   /* of a row that is not all zeros: zeros */
     uint32_t spread_max; /* of a row: exponent of its largest less that of its smallest, not zero */
 };
 

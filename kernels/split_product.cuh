@@ -9,8 +9,8 @@
 /*
  * Why. Hopper's tensor cores multiply 16-bit numbers twelve times as fast as the FP32 units
  * multiply theirs. With x = x0 + x1 (+ x2), pieces of falling size, A B = A0 B0 + A0 B1 + A1 B0 +
- * ..., of which the products below the last bit of FP32 are left out: 3 of FP16 pieces, 6 of BF16
- * pieces.
+ * ..., of which the products below the last bit of FP32 are left out: 3 are computed of FP16
+ * pieces, 6 of BF16 pieces, or 8 where few products add up.
  *
  * Sums. A tensor core cuts what it adds, 25 bits below the largest, and cuts the sum: its errors
  * are of one sign and grow with k. So it never adds more than 32 places of k, the small products
@@ -27,7 +27,7 @@
  * What binds it at large sizes is the device's power: see NOTES.md.
  *
  * Blocks stay and walk over tiles, in bands, as tile.cuh does. Narrower tiles are for shapes that
- * leave a part of the last round empty: src/tensor.c chooses.
+ * leave a part of the last round empty: src/decide/tensor.c chooses.
  */
 
 /* A block's tile of C, and a warpgroup's share of it: 64 rows. */
@@ -39,15 +39,17 @@ enum { PRODUCT_THREADS = (GROUPS + 1) * 128 };
 /* Blocks of a cluster: one above the other, with the same columns of B. */
 enum { CLUSTER = 2 };
 
-/*
- * BF16 pieces are for rows in which one number may outweigh all others. There FP32 rounds little if
- * k is short, and the cut of the last sum would show. Below this k the largest product is summed
- * apart from the small ones: it is exact then, and they are cut far below the last bit.
- */
-enum { APART_K = 1024 };
-
 /* Tile rows of a cluster that a wave goes down before it goes right. */
 enum { BAND = 8 };
+
+/*
+ * How BF16 pieces are summed depends on how many products add up (split_verdict.h). Many: six
+ * products of pieces, all of a stage in one sum, which is cut at FP32's last bit. Some: the stages
+ * are passed twice, the small products first, over all of k, cut far below the last bit; then the
+ * largest one on top of them. Its sums over a stage are mostly exact, so that what rounds is the
+ * FADD. That pass copies the first pieces alone, a third of the bytes. Few: the same with eight
+ * products; only the smallest of all nine is left out.
+ */
 
 /* What the types differ in. A box of a tensor copy has all pieces of a step, or one. */
 template <bool BF16, int BLOCK_N>
@@ -57,8 +59,8 @@ struct split_form {
         TARGET = BF16 ? XG_SPLIT_BF16_TARGET : XG_SPLIT_FP16_TARGET,
         BOXES = BF16 ? PIECES : 1,
         ROW_BYTES = PIECES * XG_SPLIT_BLOCK * 2 / BOXES, /* of a box: the swizzle's width */
-        PRODUCTS = BF16 ? 6 : 3,
-        SMALL = BF16 ? 5 : 0, /* so many of them may be summed apart from the rest */
+        PRODUCTS = BF16 ? 8 : 3,
+        SIX = BF16 ? 2 : 0, /* the first of those without which no sum is */
         STAGE_BYTES = BOXES * (BLOCK_M + BLOCK_N) * ROW_BYTES,
         STAGES = (227 * 1024 - 5 * 1024) / STAGE_BYTES,
     };
@@ -71,11 +73,13 @@ struct split_form {
     /* The pieces of the i-th product, the smallest products first. */
     static __device__ __forceinline__ constexpr int piece_a(int i)
     {
-        return BF16 ? (i == 0 ? 2 : i == 1 ? 0 : i == 2 ? 1 : i == 3 ? 1 : 0) : i == 0;
+        constexpr int bf16[] = {1, 2, 2, 0, 1, 1, 0, 0};
+        return BF16 ? bf16[i] : i == 0;
     }
     static __device__ __forceinline__ constexpr int piece_b(int i)
     {
-        return BF16 ? (i == 0 ? 0 : i == 1 ? 2 : i == 2 ? 1 : i == 3 ? 0 : i == 4 ? 1 : 0) : i == 1;
+        constexpr int bf16[] = {2, 1, 0, 2, 1, 0, 1, 0};
+        return BF16 ? bf16[i] : i == 1;
     }
 };
 
@@ -115,17 +119,18 @@ static __device__ __forceinline__ void tile_of(const struct xg_split_product_arg
     *column = (int)(inside / rows * BLOCK_N);
 }
 
-/* Starts the copies of one stage: this block's rows of A, its share of B for the whole cluster. */
-template <bool BF16, int BLOCK_N>
+/* Starts the copies of one stage, of so many boxes: this block's rows of A, its share of B for the
+ * whole cluster. */
+template <bool BF16, int BLOCK_N, int BOXES>
 static __device__ __forceinline__ void copy_stage(const struct xg_split_product_args &args,
                                                   uint32_t to, uint32_t full, int block, int row,
                                                   int column, uint32_t rank)
 {
     using form = split_form<BF16, BLOCK_N>;
     constexpr int SHARE = BLOCK_N / CLUSTER;
-    xg_barrier_expect(full, form::STAGE_BYTES);
+    xg_barrier_expect(full, form::STAGE_BYTES / form::BOXES * BOXES);
 #pragma unroll
-    for (int box = 0; box < form::BOXES; box++) {
+    for (int box = 0; box < BOXES; box++) {
         const int k = (block * form::BOXES + box) * (form::ROW_BYTES / 2);
         const uint32_t a = to + box * BLOCK_M * form::ROW_BYTES;
         const uint32_t b =
@@ -235,11 +240,26 @@ static __device__ __forceinline__ void store_sums(const struct xg_split_product_
     }
 }
 
-/* The thread that keeps the ring full. */
+/* Fills the stages of one pass over k. */
+template <bool BF16, int BLOCK_N, int BOXES>
+static __device__ __forceinline__ void
+produce_pass(const struct xg_split_product_args &args, uint32_t room, uint32_t barriers, int row,
+             int column, int blocks, uint32_t rank, struct ring_place *at)
+{
+    using form = split_form<BF16, BLOCK_N>;
+    for (int block = 0; block < blocks; block++) {
+        xg_barrier_wait(barriers + 8 * (form::STAGES + at->stage), at->parity);
+        copy_stage<BF16, BLOCK_N, BOXES>(args, room + at->stage * form::STAGE_BYTES,
+                                         barriers + 8 * at->stage, block, row, column, rank);
+        at->step<form::STAGES>();
+    }
+}
+
+/* The thread that keeps the ring full. apart: for two passes over k. */
 template <bool BF16, int BLOCK_N>
 static __device__ __forceinline__ void produce(const struct xg_split_product_args &args,
                                                uint32_t room, uint32_t barriers, unsigned tiles_m,
-                                               unsigned tiles_n, int blocks)
+                                               unsigned tiles_n, int blocks, bool apart)
 {
     using form = split_form<BF16, BLOCK_N>;
     const uint32_t rank = xg_cluster_rank();
@@ -248,12 +268,10 @@ static __device__ __forceinline__ void produce(const struct xg_split_product_arg
          tile += gridDim.x / CLUSTER) {
         int row, column;
         tile_of<BLOCK_N>(args, tile, tiles_m, tiles_n, rank, &row, &column);
-        for (int block = 0; block < blocks; block++) {
-            xg_barrier_wait(barriers + 8 * (form::STAGES + at.stage), at.parity);
-            copy_stage<BF16, BLOCK_N>(args, room + at.stage * form::STAGE_BYTES,
-                                      barriers + 8 * at.stage, block, row, column, rank);
-            at.step<form::STAGES>();
-        }
+        produce_pass<BF16, BLOCK_N, form::BOXES>(args, room, barriers, row, column, blocks, rank,
+                                                 &at);
+        if (BF16 && apart)
+            produce_pass<BF16, BLOCK_N, 1>(args, room, barriers, row, column, blocks, rank, &at);
     }
     /* A block must not leave while its partner still signals to it. */
     for (int s = 0; s < form::STAGES; s++) {
@@ -273,16 +291,39 @@ static __device__ __forceinline__ void add_part(float (&total)[SUMS], float (&pa
 }
 
 /*
- * A warpgroup that multiplies: 64 rows of each tile. The two take turns in starting their products,
- * so that one has its own to wait for and to add up while the other's are done. The first APART
- * products of a stage are summed apart from the rest.
+ * One pass over k: total += products FIRST to LAST - 1 of each stage. The two warpgroups take turns
+ * in starting their products, so that one has its own to wait for and to add up while the other's
+ * are done.
  */
-template <bool BF16, int BLOCK_N, int APART>
+template <bool BF16, int BLOCK_N, int FIRST, int LAST>
+static __device__ __forceinline__ void
+consume_pass(float (&total)[BLOCK_N / 2], float (&part)[BLOCK_N / 2], uint32_t room,
+             uint32_t barriers, int group, int blocks, struct ring_place *at)
+{
+    using form = split_form<BF16, BLOCK_N>;
+    const int lane = threadIdx.x % 32;
+    for (int block = 0; block < blocks; block++) {
+        xg_turn_wait(1 + group, GROUPS * 128);
+        xg_barrier_wait(barriers + 8 * at->stage, at->parity);
+        multiply_stage<BF16, BLOCK_N, FIRST, LAST>(part, room + at->stage * form::STAGE_BYTES,
+                                                   group);
+        xg_turn_give(2 - group, GROUPS * 128);
+        xg_wgmma_wait(part);
+        if (lane < CLUSTER)
+            xg_barrier_arrive(barriers + 8 * (form::STAGES + at->stage), lane);
+        at->step<form::STAGES>();
+        add_part(total, part);
+    }
+}
+
+/* A warpgroup that multiplies: 64 rows of each tile. */
+template <bool BF16, int BLOCK_N, enum xg_split_products MODE>
 static __device__ __forceinline__ void
 consume(const struct xg_split_product_args &args, uint32_t room, uint32_t barriers,
         float2 *column_factors, unsigned tiles_m, unsigned tiles_n, int blocks)
 {
     using form = split_form<BF16, BLOCK_N>;
+    constexpr int FIRST = MODE == XG_SPLIT_FEW ? 0 : form::SIX, LAST = form::PRODUCTS;
     const uint32_t rank = xg_cluster_rank();
     const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
     struct ring_place at = {0, 0};
@@ -293,24 +334,11 @@ consume(const struct xg_split_product_args &args, uint32_t room, uint32_t barrie
         int row, column;
         tile_of<BLOCK_N>(args, tile, tiles_m, tiles_n, rank, &row, &column);
         float total[BLOCK_N / 2] = {}, part[BLOCK_N / 2];
-        for (int block = 0; block < blocks; block++) {
-            const uint32_t stage = room + at.stage * form::STAGE_BYTES;
-            xg_turn_wait(1 + group, GROUPS * 128);
-            xg_barrier_wait(barriers + 8 * at.stage, at.parity);
-            if (APART > 0) {
-                multiply_stage<BF16, BLOCK_N, 0, APART>(part, stage, group);
-                xg_turn_give(2 - group, GROUPS * 128);
-                add_part(total, part);
-                xg_turn_wait(1 + group, GROUPS * 128);
-            }
-            multiply_stage<BF16, BLOCK_N, APART, form::PRODUCTS>(part, stage, group);
-            xg_turn_give(2 - group, GROUPS * 128);
-            xg_wgmma_wait(part);
-            if (lane < CLUSTER)
-                xg_barrier_arrive(barriers + 8 * (form::STAGES + at.stage), lane);
-            at.step<form::STAGES>();
-            add_part(total, part);
-        }
+        consume_pass<BF16, BLOCK_N, FIRST, MODE == XG_SPLIT_MANY ? LAST : LAST - 1>(
+            total, part, room, barriers, group, blocks, &at);
+        if (MODE != XG_SPLIT_MANY)
+            consume_pass<BF16, BLOCK_N, LAST - 1, LAST>(total, part, room, barriers, group, blocks,
+                                                        &at);
         const int64_t r = row + group * GROUP_M + warp * 16 + lane / 4;
         const int64_t c = column + lane % 4 * 2;
         load_factors<BF16, BLOCK_N>(args, column_factors, group, column);
@@ -328,7 +356,8 @@ static __device__ __forceinline__ void split_product(const struct xg_split_produ
 {
     using form = split_form<BF16, BLOCK_N>;
     extern __shared__ uint8_t shared[];
-    if (xg_split_judge(args.pair) != (BF16 ? XG_SPLIT_BF16 : XG_SPLIT_FP16)) {
+    const struct xg_split_verdict verdict = xg_split_verdict_of(args.pair);
+    if (verdict.kind != (BF16 ? XG_SPLIT_BF16 : XG_SPLIT_FP16)) {
         if (!BF16 && args.refused && threadIdx.x == 0)
             *(volatile uint32_t *)args.refused = 1; /* every block the same */
         return;
@@ -357,15 +386,19 @@ static __device__ __forceinline__ void split_product(const struct xg_split_produ
     if (threadIdx.x < 128) {
         xg_registers_lower<40>();
         if (threadIdx.x == 0)
-            produce<BF16, BLOCK_N>(args, room, barriers, tiles_m, tiles_n, blocks);
+            produce<BF16, BLOCK_N>(args, room, barriers, tiles_m, tiles_n, blocks,
+                                   verdict.products != XG_SPLIT_MANY);
     } else {
         xg_registers_raise<232>();
-        if (BF16 && args.k < APART_K)
-            consume<BF16, BLOCK_N, form::SMALL>(args, room, barriers, column_factors, tiles_m,
-                                                tiles_n, blocks);
+        if (BF16 && verdict.products == XG_SPLIT_FEW)
+            consume<BF16, BLOCK_N, BF16 ? XG_SPLIT_FEW : XG_SPLIT_MANY>(
+                args, room, barriers, column_factors, tiles_m, tiles_n, blocks);
+        else if (BF16 && verdict.products == XG_SPLIT_SOME)
+            consume<BF16, BLOCK_N, BF16 ? XG_SPLIT_SOME : XG_SPLIT_MANY>(
+                args, room, barriers, column_factors, tiles_m, tiles_n, blocks);
         else
-            consume<BF16, BLOCK_N, 0>(args, room, barriers, column_factors, tiles_m, tiles_n,
-                                      blocks);
+            consume<BF16, BLOCK_N, XG_SPLIT_MANY>(args, room, barriers, column_factors, tiles_m,
+                                                  tiles_n, blocks);
     }
 }
 

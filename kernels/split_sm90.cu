@@ -28,7 +28,7 @@ enum { THREADS = 512, WARPS = THREADS / 32 };
 
 /* What is counted of a row. */
 struct row_count {
-    uint32_t good, small, least_bits;
+    uint32_t good, small, there, least_bits; /* there: not 0 */
 };
 
 static __device__ __forceinline__ uint32_t magnitude(float x)
@@ -61,6 +61,7 @@ static __device__ __forceinline__ void count(struct row_count *row, float x)
     const float y = fabsf(x);
     row->good += y >= 64.0f;
     row->small += y != 0.0f && y < 0.25f;
+    row->there += y != 0.0f;
 }
 
 /* Four neighbours along k, scaled, to their pieces. `to`: of the first piece. */
@@ -105,17 +106,25 @@ static __device__ __forceinline__ int64_t pad_k(int64_t k)
     return (k + XG_SPLIT_BLOCK - 1) / XG_SPLIT_BLOCK * XG_SPLIT_BLOCK;
 }
 
+/* Statistics begin with zeros, and of most operands some stay so: they cost no atomics. */
+static __device__ __forceinline__ void raise(uint32_t *most, uint32_t x)
+{
+    if (x != 0)
+        atomicMax(most, x);
+}
+
 /* A row's counts to the operand's statistics. Maxima: the order of arrival does not matter. */
 static __device__ __forceinline__ void report(const struct xg_split_args &args, uint32_t max_bits,
                                               const struct row_count &row)
 {
     struct xg_split_stats *stats = (struct xg_split_stats *)args.stats;
-    atomicMax(&stats->max_bits, max_bits);
     if (max_bits == 0)
         return;
-    atomicMax(&stats->lack_max, (uint32_t)args.k - row.good);
-    atomicMax(&stats->small_max, row.small);
-    atomicMax(&stats->spread_max, (uint32_t)(exponent_of(max_bits) - exponent_of(row.least_bits)));
+    atomicMax(&stats->max_bits, max_bits);
+    raise(&stats->lack_max, (uint32_t)args.k - row.good);
+    raise(&stats->small_max, row.small);
+    raise(&stats->zero_max, (uint32_t)args.k - row.there);
+    raise(&stats->spread_max, (uint32_t)(exponent_of(max_bits) - exponent_of(row.least_bits)));
 }
 
 /* --- Rows that are contiguous along k: a warp a row
@@ -190,6 +199,7 @@ static __device__ __forceinline__ void split_row(const struct xg_split_args &arg
     if (!BF16) {
         counts.good = warp_sum(counts.good);
         counts.small = warp_sum(counts.small);
+        counts.there = warp_sum(counts.there);
         counts.least_bits = least + 1;
         if (lane == 0)
             report(args, max_bits, counts);
@@ -203,7 +213,7 @@ static __device__ __forceinline__ void split_row(const struct xg_split_args &arg
 template <int QUADS>
 static __device__ __forceinline__ void split_row_held(const struct xg_split_args &args)
 {
-    __shared__ uint32_t partial[4][WARPS];
+    __shared__ uint32_t partial[5][WARPS];
     const int lanes = args.lanes, lane = threadIdx.x % lanes, warp = threadIdx.x / 32;
     const int first_warp = threadIdx.x / lanes * (lanes / 32);
     const int64_t row = (int64_t)blockIdx.x * (THREADS / lanes) + threadIdx.x / lanes;
@@ -231,7 +241,7 @@ static __device__ __forceinline__ void split_row_held(const struct xg_split_args
     const int scale = scale_of(max_bits);
     const float factor1 = xg_power_of_two(scale >> 1),
                 factor2 = xg_power_of_two(scale - (scale >> 1));
-    struct row_count counts = {0, 0, least + 1};
+    struct row_count counts = {0, 0, 0, least + 1};
 #pragma unroll
     for (int q = 0; q < QUADS; q++) {
         const int k = (q * lanes + lane) * 4;
@@ -245,13 +255,15 @@ static __device__ __forceinline__ void split_row_held(const struct xg_split_args
     }
     partial[2][warp] = warp_sum(counts.good);
     partial[3][warp] = warp_sum(counts.small);
+    partial[4][warp] = warp_sum(counts.there);
     __syncthreads();
     if (lane != 0 || !inside)
         return;
-    counts.good = counts.small = 0;
+    counts.good = counts.small = counts.there = 0;
     for (int w = first_warp; w < first_warp + lanes / 32; w++) {
         counts.good += partial[2][w];
         counts.small += partial[3][w];
+        counts.there += partial[4][w];
     }
     ((int32_t *)args.scale)[row] = scale;
     report(args, max_bits, counts);
@@ -346,6 +358,7 @@ static __device__ __forceinline__ void split_strip(const struct xg_split_args &a
     struct row_count counts = split_strip_scaled(args, data, inside, scale);
     counts.good = over_threads(counts.good, shared, op_sum());
     counts.small = over_threads(counts.small, shared, op_sum());
+    counts.there = over_threads(counts.there, shared, op_sum());
     counts.least_bits = least + 1;
     if (inside && p == 0) {
         ((int32_t *)args.scale)[row] = scale;
@@ -360,7 +373,8 @@ static __device__ __forceinline__ void split_strip(const struct xg_split_args &a
 enum { SEGMENTS = 8, SEGMENT_ROWS = 16, SEGMENT_STRIDE = SEGMENT_ROWS + 1 };
 
 struct segment_found {
-    uint32_t max_bits[SEGMENT_ROWS], least[SEGMENT_ROWS], good[SEGMENT_ROWS], small[SEGMENT_ROWS];
+    uint32_t max_bits[SEGMENT_ROWS], least[SEGMENT_ROWS];
+    uint32_t good[SEGMENT_ROWS], small[SEGMENT_ROWS], there[SEGMENT_ROWS];
     int32_t scale[SEGMENT_ROWS];
 };
 
@@ -431,6 +445,7 @@ static __device__ __forceinline__ void store_segment(const float *from, struct s
     if (!BF16) {
         atomicAdd(&found->good[r], counts.good);
         atomicAdd(&found->small[r], counts.small);
+        atomicAdd(&found->there[r], counts.there);
     }
 }
 
@@ -444,7 +459,7 @@ static __device__ __forceinline__ void split_segment(const struct xg_split_args 
     const int64_t first = (int64_t)rank * depth, row = strip * SEGMENT_ROWS + r;
     const bool own = r < SEGMENT_ROWS && row < args.rows;
     if (r < SEGMENT_ROWS) {
-        found.max_bits[r] = found.good[r] = found.small[r] = 0;
+        found.max_bits[r] = found.good[r] = found.small[r] = found.there[r] = 0;
         found.least[r] = ~0u;
     }
     __syncthreads();
@@ -468,10 +483,11 @@ static __device__ __forceinline__ void split_segment(const struct xg_split_args 
         return;
     xg_cluster_sync();
     if (own && rank == 0) {
-        struct row_count counts = {0, 0, least + 1};
+        struct row_count counts = {0, 0, 0, least + 1};
         for (int other = 0; other < SEGMENTS; other++) {
             counts.good += found_there(&found.good[r], other);
             counts.small += found_there(&found.small[r], other);
+            counts.there += found_there(&found.there[r], other);
         }
         ((int32_t *)args.scale)[row] = found.scale[r];
         report(args, max_bits, counts);
@@ -486,7 +502,7 @@ static __device__ __forceinline__ void split_segment(const struct xg_split_args 
 /* The BF16 pieces are needed only where the FP16 ones will not do. */
 static __device__ __forceinline__ bool needed(const struct xg_split_args &args)
 {
-    return xg_split_judge(args.pair) == XG_SPLIT_BF16;
+    return xg_split_verdict_of(args.pair).kind == XG_SPLIT_BF16;
 }
 
 #define ENTRY(name)                                                                                \

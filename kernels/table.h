@@ -16,7 +16,8 @@ enum {
     XG_KERNEL_SPLIT = 1 << 5,  /* k may be shared out among blocks: kabi.h */
     XG_KERNEL_SLICES = 1 << 6, /* no product: adds what slices of k left in the scratch */
     /* Operands are split into 16-bit pieces first, and what they hold decides what multiplies them:
-     * several kernels (src/split.h); entry is NULL, and efficiency that of the product alone. */
+     * several kernels (src/compute/split.h); entry is NULL, and efficiency that of the product
+     * alone. */
     XG_KERNEL_PIECES = 1 << 7,
     XG_KERNEL_TF32 = 1 << 8,      /* factors are rounded to 11 bits: XG_MATH_TF32 alone admits it */
     XG_KERNEL_REPACKED = 1 << 9,  /* operands are copied first where need be: kabi.h */
@@ -43,10 +44,11 @@ struct xg_kernel {
     int threads_x, threads_y;
     int smem_bytes; /* dynamic shared memory; above 48 KiB the launcher raises the limit */
     int blocks;     /* how many an SM holds at a time; 0: as its registers and warps allow */
-    int groups;     /* of warps that share out k within a block; 0 or 1: none */
+    int type;   /* enum xg_type of its numbers, XG_TYPE_S where nothing is said; cuBLAS has all */
+    int groups; /* of warps that share out k within a block; 0 or 1: none */
     unsigned flags;
     /* Fraction of the device's FP32 FFMA peak that a full SM reaches on sm_90, as selection's model
-     * has it (src/select.c), which adds what blocks, memory and slices cost. */
+     * has it (src/decide/select.c), which adds what blocks, memory and slices cost. */
     double efficiency;
 };
 

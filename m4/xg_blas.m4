@@ -2,6 +2,8 @@
 # XG_BLAS: the CPU BLAS that tests, benchmarks and examples link, that xgemm-shim.pc names, and whose
 # soname the library dlopens when the program brings none. The library itself is never linked to it.
 # Sets XG_BLAS_CFLAGS, XG_BLAS_LIBS, conditional XG_BLAS, and defines XG_DEFAULT_CPU_BLAS.
+# xgemm-shim.pc requires XG_PC_REQUIRES, where the BLAS has a .pc file of its own, and else names
+# XG_PC_LIBS.
 
 # XG_BLAS_LINKS([IF-YES], [IF-NO]): whether cblas_sgemm is in XG_BLAS_LIBS; xg_blas_soname is its soname.
 AC_DEFUN([XG_BLAS_LINKS], [
@@ -26,13 +28,15 @@ AC_DEFUN([XG_BLAS], [
   PKG_PROG_PKG_CONFIG
   xg_blas=no
   xg_blas_soname=
+  XG_PC_REQUIRES=
   AS_CASE([$with_blas],
     [no], [],
     [check|yes], [
       PKG_CHECK_MODULES([OPENBLAS], [openblas], [
         XG_BLAS_CFLAGS=$OPENBLAS_CFLAGS
         XG_BLAS_LIBS=$OPENBLAS_LIBS
-        XG_BLAS_LINKS([xg_blas=yes])
+        XG_BLAS_LINKS([xg_blas=yes
+                       XG_PC_REQUIRES=openblas])
       ], [:])
       for xg_lib in -lopenblas -lcblas -lblas -lblis; do
         AS_IF([test $xg_blas = no], [
@@ -50,6 +54,8 @@ AC_DEFUN([XG_BLAS], [
     XG_BLAS_CFLAGS=
     XG_BLAS_LIBS=
   ])
+  XG_PC_LIBS=
+  AS_IF([test -z "$XG_PC_REQUIRES"], [XG_PC_LIBS=$XG_BLAS_LIBS])
   AS_IF([test -z "$xg_blas_soname"], [xg_blas_soname=libopenblas.so.0])
   AS_IF([test $xg_blas = yes], [xg_blas_summary="$XG_BLAS_LIBS, at run time $xg_blas_soname"],
         [xg_blas_summary="none to test with, at run time $xg_blas_soname"])
@@ -58,5 +64,7 @@ AC_DEFUN([XG_BLAS], [
   AM_CONDITIONAL([XG_BLAS], [test $xg_blas = yes])
   AC_SUBST([XG_BLAS_CFLAGS])
   AC_SUBST([XG_BLAS_LIBS])
+  AC_SUBST([XG_PC_REQUIRES])
+  AC_SUBST([XG_PC_LIBS])
   AC_SUBST([XG_CPU_BLAS], [$xg_blas_soname])
 ])

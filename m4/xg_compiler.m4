@@ -37,17 +37,6 @@ AC_DEFUN([XG_COMPILER], [
   # beta C must not depend on which loop an element falls into.
   XG_CFLAG([-ffp-contract=off])
 
-  AC_CACHE_CHECK([whether the linker takes a version script], [xg_cv_version_script], [
-    echo 'XG_TEST { global: main; local: *; };' >conftest.map
-    xg_save_LDFLAGS=$LDFLAGS
-    LDFLAGS="$LDFLAGS -Wl,--version-script=conftest.map"
-    AC_LINK_IFELSE([AC_LANG_PROGRAM], [xg_cv_version_script=yes], [xg_cv_version_script=no])
-    LDFLAGS=$xg_save_LDFLAGS
-    rm -f conftest.map
-  ])
-  AS_IF([test "$xg_cv_version_script" != yes],
-        [AC_MSG_ERROR([the linker takes no version script: only the intercepted names may be exported])])
-
   # Libraries that glibc older than 2.34 keeps apart; elsewhere they add nothing to the library.
   xg_save_LIBS=$LIBS
   LIBS=

@@ -77,6 +77,19 @@ AC_DEFUN([XG_CUDA_WORKS], [
   rm -f conftest.cu conftest.fatbin
 ])
 
+# XG_CUDA_FATBINS: XG_FATBINS, another build's images, which are then embedded as they are. Builds that
+# differ in the host's code alone need not compile kernels again.
+AC_DEFUN([XG_CUDA_FATBINS], [
+  XG_FATBINS=
+  AS_IF([test "$with_fatbins" != no], [
+    AS_CASE([$with_fatbins], [/*], [], [AC_MSG_ERROR([--with-fatbins needs an absolute path])])
+    AS_IF([test -f "$with_fatbins/nvcc-flags"], [],
+          [AC_MSG_ERROR([$with_fatbins is not the kernels folder of a build])])
+    XG_FATBINS=$with_fatbins
+  ])
+  AC_SUBST([XG_FATBINS])
+])
+
 AC_DEFUN([XG_CUDA], [
   AC_ARG_WITH([cuda],
     [AS_HELP_STRING([--with-cuda=DIR], [CUDA toolkit @<:@PATH, CUDA_HOME, /usr/local/cuda@:>@])
@@ -86,6 +99,9 @@ AS_HELP_STRING([--without-cuda], [build a library that only passes calls on to t
     [AS_HELP_STRING([--with-cuda-arch=LIST], [GPU architectures, such as 80,90a,120-virtual @<:@]XG_CUDA_DEFAULT_ARCH[
       and PTX of the newest that nvcc knows@:>@])],
     [], [with_cuda_arch=default])
+  AC_ARG_WITH([fatbins],
+    [AS_HELP_STRING([--with-fatbins=DIR], [kernels folder of another build, to take its images and compile none])],
+    [], [with_fatbins=no])
   AC_ARG_VAR([NVCCFLAGS], [flags for the CUDA compiler])
 
   xg_cuda=no
@@ -99,11 +115,15 @@ AS_HELP_STRING([--without-cuda], [build a library that only passes calls on to t
   AS_IF([test $xg_cuda = yes], [
     XG_CUDA_HEADER
     XG_CUDA_ARCH
-    XG_CUDA_WORKS
-    xg_cuda_summary="$NVCC for $xg_arch"
+    XG_CUDA_FATBINS
     XG_DISTCHECK_FLAGS="--with-cuda-arch=$xg_arch NVCC=$NVCC"
+    AS_IF([test -z "$XG_FATBINS"],
+          [XG_CUDA_WORKS
+           xg_cuda_summary="$NVCC for $xg_arch"],
+          [xg_cuda_summary="images of $XG_FATBINS"])
   ])
   AM_CONDITIONAL([XG_CUDA], [test $xg_cuda = yes])
+  AM_CONDITIONAL([XG_FATBINS], [test -n "$XG_FATBINS"])
 
   # Written only when it changes, so that the kernels are compiled again exactly when they must be.
   AC_CONFIG_COMMANDS([kernels/nvcc-flags], [

@@ -5,66 +5,100 @@
 
 #include <stdint.h>
 
-#include "../src/xg.h"
+#include "signature.h"
+#include "src/base/xg.h"
 #include "symbols.h"
 
-/*
- * Every integer of a C call is taken as 64 bits, whatever the caller passed: in the 64-bit Linux
- * ABIs an int argument fills a whole register or stack slot, so that these values, passed on
- * unchanged, are right for a library of either width. Bits above an int are undefined: look at them
- * only through shim_args_read.
- */
-_Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as int64_t");
 /* Fortran's integers come by address: those made here serve a library of either width. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "an int64_t must begin with its low half");
 
-struct shim_cblas_args {
-    int order, transa, transb;
-    int64_t m, n, k;
-    float alpha;
-    const float *a;
-    int64_t lda;
-    const float *b;
-    int64_t ldb;
-    float beta;
-    float *c;
-    int64_t ldc;
+/* alpha or beta of the C interface, by the operation's type. */
+union shim_scalar {
+    float s;
+    double d;
+    const void *c, *z; /* two numbers, real and imaginary part */
 };
 
-/* The lengths of the two strings are what Fortran compilers append; garbage when C called. */
-struct shim_fortran_args {
-    const char *transa, *transb;
-    const void *m, *n, *k;
-    const float *alpha, *a;
-    const void *lda;
-    const float *b;
-    const void *ldb;
-    const float *beta;
-    float *c;
-    const void *ldc;
-    size_t transa_length, transb_length;
-};
+/*
+ * struct shim_gemm_cblas, struct shim_gemm_fortran and so on: an operation's arguments as they were
+ * passed. The lengths are what Fortran compilers append; garbage when C called.
+ */
+#define SHIM_STRUCTS(op, OP, context)                                                              \
+    struct shim_##op##_cblas {                                                                     \
+        int order;                                                                                 \
+        SHIM_EACH(OP, SHIM_CBLAS_FIELD)                                                            \
+    };                                                                                             \
+    struct shim_##op##_fortran {                                                                   \
+        SHIM_EACH(OP, SHIM_FORTRAN_FIELD) SHIM_EACH(OP, SHIM_LENGTH_FIELD)                         \
+    };
+#define SHIM_CBLAS_FIELD(role, name) SHIM_CBLAS_##role(union shim_scalar) name;
+#define SHIM_FORTRAN_FIELD(role, name) SHIM_FORTRAN_##role name;
+#define SHIM_LENGTH_FIELD(role, name) SHIM_LENGTH_##role(size_t name##_length;)
+SHIM_OPERATIONS(SHIM_STRUCTS, )
 
 struct shim_call {
-    const struct shim_symbol *symbol;
+    const struct shim_symbol *symbol; /* its op and interface say which of these it is */
     union {
-        struct shim_cblas_args cblas;     /* symbol->kind == SHIM_CBLAS */
-        struct shim_fortran_args fortran; /* symbol->kind == SHIM_FORTRAN */
+#define SHIM_MEMBERS(op, OP, context)                                                              \
+    struct shim_##op##_cblas op##_cblas;                                                           \
+    struct shim_##op##_fortran op##_fortran;
+        SHIM_OPERATIONS(SHIM_MEMBERS, )
+#undef SHIM_MEMBERS
     };
 };
 
 struct shim_args {
-    struct xg_sgemm product; /* valid when illegal == 0 */
-    int illegal;             /* number of the first argument that the BLAS standard refuses, or 0 */
-    bool extension;          /* R or 114 (conjugate, not transposed): some libraries refuse it */
+    struct xg_problem problem; /* valid when illegal == 0 */
+    int illegal;    /* number of the first argument that the BLAS standard refuses, or 0 */
+    bool extension; /* R or 114 (conjugate, not transposed): some libraries refuse it */
 };
 
-/* The dimensions of the normalised product, unchecked, from integers of int_bytes (4 or 8). */
+/* The dimensions of the normalised problem, unchecked, from integers of int_bytes (4 or 8). */
 void shim_args_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
                     int64_t *k);
 
 /* Reads the call with integers of int_bytes (4 or 8) into *args. Follows no matrix pointer. */
 void shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args);
+
+/* A problem's scalars in its own type, as both interfaces take them. */
+struct shim_numbers {
+    union shim_number {
+        float s, c[2];
+        double d, z[2];
+    } alpha, beta;
+};
+
+/*
+ * The call of `symbol`, one of the problem's operation and type, that computes the problem. It
+ * points into *problem and *numbers, which is written.
+ */
+void shim_args_write(const struct xg_problem *problem, const struct shim_symbol *symbol,
+                     struct shim_numbers *numbers, struct shim_call *call);
+
+/* By operation, and type of the C interface; last Fortran's, whose types are called alike. */
+typedef void shim_forward_function(void (*function)(void), const struct shim_call *call);
+extern shim_forward_function *const shim_forward[XG_OP_COUNT][XG_TYPE_COUNT + 1];
+
+/* Passes the call on, argument for argument, to a function of its symbol's signature. */
+static inline void shim_args_forward(void (*function)(void), const struct shim_call *call)
+{
+    const struct shim_symbol *symbol = call->symbol;
+    int way = symbol->interface == SHIM_FORTRAN ? XG_TYPE_COUNT : (int)symbol->type;
+    shim_forward[symbol->op][way](function, call);
+}
+
+/* What there is of each operation: the above for it alone, with *numbers already written. */
+struct shim_operation {
+    void (*size)(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n, int64_t *k);
+    void (*read)(const struct shim_call *call, int int_bytes, struct shim_args *args);
+    void (*write)(const struct xg_problem *problem, const struct shim_numbers *numbers,
+                  struct shim_call *call);
+};
+
+/* shim_gemm and so on, each in the file of its name. */
+#define SHIM_DECLARE(op, OP, context) extern const struct shim_operation shim_##op;
+SHIM_OPERATIONS(SHIM_DECLARE, )
+#undef SHIM_DECLARE
 
 #endif

@@ -6,14 +6,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "../src/cpu.h"
+#include "src/verify/cpu.h"
 
-typedef void (*shim_cblas_function)(int, int, int, int64_t, int64_t, int64_t, float, const float *,
-                                    int64_t, const float *, int64_t, float, float *, int64_t);
-typedef void (*shim_fortran_function)(const char *, const char *, const void *, const void *,
-                                      const void *, const float *, const float *, const void *,
-                                      const float *, const void *, const float *, float *,
-                                      const void *, size_t, size_t);
 typedef int (*shim_isamax_function)(const int64_t *, const float *, const int64_t *);
 
 static const char *shim_basename(const char *path)
@@ -75,8 +69,7 @@ static void shim_blas_take(void *address, const struct shim_symbol *symbol, bool
                            struct shim_blas *blas)
 {
     blas->function = (void (*)(void))address;
-    blas->name = symbol->name;
-    blas->kind = symbol->kind;
+    blas->symbol = symbol;
     blas->threads = (struct shim_threads){0};
     blas->int_bytes = wide ? 8 : symbol->int_bytes;
 }
@@ -108,16 +101,23 @@ bool shim_blas_accept_scope(const struct shim_scope *scope, const struct shim_sy
     return true;
 }
 
+int shim_blas_distance(const struct shim_blas *blas, const struct shim_symbol *symbol,
+                       int int_bytes)
+{
+    return (blas->int_bytes != int_bytes ? SHIM_OTHER_WIDTH : 0) +
+           (blas->symbol->interface != symbol->interface ? SHIM_OTHER_INTERFACE : 0) +
+           (blas->symbol != symbol ? SHIM_OTHER_NAME : 0);
+}
+
 int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_bytes, int best,
                      struct shim_blas *blas)
 {
-    for (int i = 0; i < SHIM_ID_COUNT && best > 0; i++) {
+    const struct shim_symbol *spelling = shim_symbol_spellings(shim_symbol_kind(symbol));
+    for (int i = 0; i < SHIM_SPELLING_COUNT && best > 0; i++, spelling++) {
         struct shim_blas candidate;
-        if (!shim_blas_accept(dlsym(handle, shim_symbols[i].name), &shim_symbols[i], &candidate))
+        if (!shim_blas_accept(dlsym(handle, spelling->name), spelling, &candidate))
             continue;
-        int distance = (candidate.int_bytes != int_bytes ? SHIM_OTHER_WIDTH : 0) +
-                       (candidate.kind != symbol->kind ? SHIM_OTHER_KIND : 0) +
-                       (&shim_symbols[i] != symbol ? SHIM_OTHER_NAME : 0);
+        int distance = shim_blas_distance(&candidate, symbol, int_bytes);
         if (distance < best) {
             best = distance;
             *blas = candidate;
@@ -142,38 +142,24 @@ const char *shim_blas_file(const struct shim_blas *blas)
 
 void shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call)
 {
-    if (blas->kind == SHIM_CBLAS) {
-        const struct shim_cblas_args *c = &call->cblas;
-        ((shim_cblas_function)blas->function)(c->order, c->transa, c->transb, c->m, c->n, c->k,
-                                              c->alpha, c->a, c->lda, c->b, c->ldb, c->beta, c->c,
-                                              c->ldc);
-    } else {
-        const struct shim_fortran_args *f = &call->fortran;
-        ((shim_fortran_function)blas->function)(f->transa, f->transb, f->m, f->n, f->k, f->alpha,
-                                                f->a, f->lda, f->b, f->ldb, f->beta, f->c, f->ldc,
-                                                f->transa_length, f->transb_length);
-    }
+    shim_args_forward(blas->function, call);
 }
 
-static bool shim_product_fits(const struct xg_sgemm *p)
+static bool shim_problem_fits(const struct xg_problem *p)
 {
     int64_t dimension = xg_max_i64(p->m, xg_max_i64(p->n, p->k));
     int64_t stride = xg_max_i64(p->lda, xg_max_i64(p->ldb, p->ldc));
     return xg_max_i64(dimension, stride) <= INT32_MAX;
 }
 
-void shim_blas_product(const struct shim_blas *blas, const struct xg_sgemm *p)
+void shim_blas_compute(const struct shim_blas *blas, const struct xg_problem *p)
 {
-    if (!blas->function || (blas->int_bytes == 4 && !shim_product_fits(p))) {
-        xg_cpu_sgemm(p);
-    } else if (blas->kind == SHIM_CBLAS) {
-        ((shim_cblas_function)blas->function)(101, p->transa ? 112 : 111, p->transb ? 112 : 111,
-                                              p->m, p->n, p->k, p->alpha, p->a, p->lda, p->b,
-                                              p->ldb, p->beta, p->c, p->ldc);
-    } else {
-        /* Fortran knows column-major only: the product of the transposes. */
-        ((shim_fortran_function)blas->function)(p->transb ? "T" : "N", p->transa ? "T" : "N", &p->n,
-                                                &p->m, &p->k, &p->alpha, p->b, &p->ldb, p->a,
-                                                &p->lda, &p->beta, p->c, &p->ldc, 1, 1);
+    struct shim_numbers numbers;
+    struct shim_call call;
+    if (!blas->function || (blas->int_bytes == 4 && !shim_problem_fits(p))) {
+        xg_cpu_compute(p);
+        return;
     }
+    shim_args_write(p, blas->symbol, &numbers, &call);
+    shim_args_forward(blas->function, &call);
 }

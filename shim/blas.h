@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A real SGEMM in a library of the process: judged, kept loaded, and called. */
+/* A function of a real BLAS in the process: judged, kept loaded, and called. */
 #ifndef SHIM_BLAS_H
 #define SHIM_BLAS_H
 
@@ -9,11 +9,11 @@
 #include "threads.h"
 
 struct shim_blas {
-    void (*function)(void); /* NULL: there is none, and the built-in loop of src/cpu.h serves */
-    const char *name;       /* the symbol that it was found under; a static string */
-    enum shim_kind kind;
-    int int_bytes;               /* of its integers: 4 or 8 */
-    struct shim_threads threads; /* once it is kept */
+    void (*function)(
+        void); /* NULL: there is none, and the built-in loop of src/verify/cpu.h serves */
+    const struct shim_symbol *symbol; /* the name that it was found under */
+    int int_bytes;                    /* of its integers: 4 or 8 */
+    struct shim_threads threads;      /* once it is kept */
 };
 
 /*
@@ -23,14 +23,14 @@ struct shim_blas {
 enum {
     SHIM_OTHER_NAME = 1,
     SHIM_FORWARDS = 2,
-    SHIM_OTHER_KIND = 2,
+    SHIM_OTHER_INTERFACE = 2,
     SHIM_OTHER_WIDTH = 4,
     SHIM_NOTHING = 8, /* more than any sum of the above */
 };
 
 /*
  * Takes an address that a look-up of symbol gave. False, with *blas untouched, when it is no real
- * SGEMM: NULL, this library, or another copy of it. From any thread.
+ * BLAS's: NULL, this library, or another copy of it. From any thread.
  */
 bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct shim_blas *blas);
 
@@ -38,9 +38,15 @@ bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct sh
 bool shim_blas_accept_scope(const struct shim_scope *scope, const struct shim_symbol *symbol,
                             struct shim_blas *blas);
 
+/* How far a function of the symbol's operation and type is from the symbol with integers of
+ * int_bytes. */
+int shim_blas_distance(const struct shim_blas *blas, const struct shim_symbol *symbol,
+                       int int_bytes);
+
 /*
- * Looks in a dlopen handle for the SGEMM nearest to symbol with integers of int_bytes, and takes it
- * into *blas when it is nearer than `best`. Returns the distance of what *blas now holds.
+ * Looks in a dlopen handle for the spelling of the symbol's operation and type that is nearest to
+ * it with integers of int_bytes, and takes it into *blas when it is nearer than `best`. Returns the
+ * distance of what *blas now holds.
  */
 int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_bytes, int best,
                      struct shim_blas *blas);
@@ -55,11 +61,12 @@ void shim_blas_keep(struct shim_blas *blas);
  * is. */
 const char *shim_blas_file(const struct shim_blas *blas);
 
-/* Passes the call on argument for argument. Same kind and same width only (see SHIM_FORWARDS). */
+/* Passes the call on argument for argument. Same interface and same width only (see
+ * SHIM_FORWARDS). */
 void shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call);
 
-/* Computes any normalised product, in the built-in loop where its integers do not fit the library.
- */
-void shim_blas_product(const struct shim_blas *blas, const struct xg_sgemm *product);
+/* Computes any normalised problem of the function's operation and type, in the built-in loop where
+ * there is none, or where the problem's integers do not fit it. */
+void shim_blas_compute(const struct shim_blas *blas, const struct xg_problem *p);
 
 #endif

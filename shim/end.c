@@ -16,34 +16,29 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "../src/engine.h"
+#include "src/engine.h"
+#include "src/host/fork.h"
+#include "src/host/tally.h"
 
 /* Longer than a product takes that was cut short, in most cases; the end must not wait for ever. */
 enum { WAIT_MS = 2000 };
 
-static _Atomic int inside;
 static _Atomic bool ending;
 static pthread_t ender; /* written before `ending` */
 
-static _Thread_local int inside_here __attribute__((tls_model("initial-exec")));
-
-/* A child of fork() begins without the other threads, and may create some of its own. */
-static void count_in_child(void)
+static bool others_inside(void)
 {
-    atomic_store(&inside, inside_here);
-}
-
-static void watch_fork(void)
-{
-    pthread_atfork(NULL, NULL, count_in_child);
+    return xg_tally_all(XG_TALLY_CALLS) > xg_tally_own(XG_TALLY_CALLS);
 }
 
 __attribute__((destructor)) static void end(void)
 {
     static const struct timespec nap = {.tv_nsec = 1000000};
+    if (xg_fork_unannounced()) /* its parent's threads were inside, and are not there */
+        return;
     ender = pthread_self();
     atomic_store(&ending, true);
-    for (int ms = 0; ms < WAIT_MS && atomic_load(&inside) > inside_here; ms++)
+    for (int ms = 0; ms < WAIT_MS && others_inside(); ms++)
         nanosleep(&nap, NULL);
 }
 
@@ -58,23 +53,16 @@ bool shim_end_wants(int64_t m, int64_t n, int64_t k)
 
 bool shim_end_enter(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (!xg_engine_used())
         return true;
-    pthread_once(&once, watch_fork);
-    atomic_fetch_add(&inside, 1); /* before the look: either this or `end` sees the other */
-    if (atomic_load(&ending) && !pthread_equal(pthread_self(), ender)) {
-        atomic_fetch_sub(&inside, 1);
-        return false;
-    }
-    inside_here++;
-    return true;
+    xg_tally_add(XG_TALLY_CALLS, 1); /* before the look: either this or `end` sees the other */
+    if (!atomic_load(&ending) || pthread_equal(pthread_self(), ender))
+        return true;
+    xg_tally_take(XG_TALLY_CALLS, 1);
+    return false;
 }
 
 void shim_end_leave(void)
 {
-    if (inside_here == 0)
-        return; /* it entered before the GPU was started */
-    inside_here--;
-    atomic_fetch_sub(&inside, 1);
+    xg_tally_take(XG_TALLY_CALLS, 1); /* nothing where it entered before the GPU was started */
 }

@@ -99,6 +99,13 @@ void shim_module_find(const void *address, struct shim_module *out)
     }
 }
 
+bool shim_module_holds(const void *address, const void *other)
+{
+    struct shim_module module;
+    shim_module_find(address, &module);
+    return (uintptr_t)other - module.begin < module.end - module.begin;
+}
+
 /* --- By contents --------------------------------------------------------------------------- */
 
 /* What is read: it lies in the first page, which is mapped whole wherever an object is. */

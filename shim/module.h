@@ -31,6 +31,9 @@ const char *shim_module_name(const void *address);
  */
 void shim_module_find(const void *address, struct shim_module *out);
 
+/* Whether both addresses lie in one object; as above. */
+bool shim_module_holds(const void *address, const void *other);
+
 /* Takes the mark of a module that shim_module_find gave, while it cannot be unloaded. */
 void shim_module_mark(struct shim_module *module);
 

@@ -2,7 +2,7 @@
 /*
  * Finds the caller's own BLAS.
  *
- * There is no single "next" SGEMM in a process: NumPy and SciPy each bring a library behind an
+ * There is no single "next" BLAS in a process: NumPy and SciPy each bring a library behind an
  * RTLD_LOCAL dlopen, where RTLD_NEXT sees nothing and RTLD_DEFAULT sees only this library. So the
  * question is asked for each object that calls, in the order in which the dynamic linker would have
  * answered it:
@@ -13,9 +13,10 @@
  *   3. whatever comes behind this library in the scope that loaded it.
  *
  * That also tells the width of the caller's integers where its names do not. XGEMM_CPU_BLAS, when
- * the user sets it, then takes the place of what was found. Callers that nothing leads on from (a
- * function pointer without a BLAS of its own; a program linked with this library alone) get the
- * nearest SGEMM of any loaded object, and then the one that configure found.
+ * the user sets it, then takes the place of what was found. A caller whose library lacks the name
+ * gets another spelling of it there. Callers that nothing leads on from (a function pointer without
+ * a BLAS of its own; a program linked with this library alone) get the nearest spelling of any
+ * loaded object, and then of the library that configure found.
  */
 #define _GNU_SOURCE
 #include "next.h"
@@ -23,12 +24,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/dispatch.h"
-#include "../src/log.h"
+#include "answers.h"
+#include "src/base/log.h"
+#include "src/dispatch.h"
+#include "src/host/shelter.h"
 
 static bool shim_is_inside(const void *address, const struct shim_module *module)
 {
@@ -62,7 +64,7 @@ static bool shim_find_in_caller(const struct shim_symbol *symbol, const void *ca
     return found;
 }
 
-/* The SGEMM that the dynamic linker would have bound the caller to (1 to 3 above). */
+/* What the dynamic linker would have bound the caller to (1 to 3 above). */
 static bool shim_find_bound(const struct shim_symbol *symbol, const void *caller,
                             struct shim_blas *blas)
 {
@@ -138,23 +140,40 @@ static int shim_search_file(const char *file, const struct shim_symbol *symbol, 
 
 static int shim_search_user(const struct shim_symbol *symbol, int int_bytes, struct shim_blas *blas)
 {
-    static int once;
+    static int once[XG_KIND_COUNT];
     const char *file = xg_dispatch_cpu_blas();
     if (!file)
         return SHIM_NOTHING;
     int best = shim_search_file(file, symbol, int_bytes, SHIM_NOTHING, blas);
     if (best == SHIM_NOTHING)
-        xg_log_once(&once, "XGEMM_CPU_BLAS=%s cannot be loaded or has no SGEMM; not used", file);
+        xg_log_once(&once[shim_symbol_kind(symbol)],
+                    "XGEMM_CPU_BLAS=%s cannot be loaded or has no %s; not used", file,
+                    shim_symbol_operation(symbol));
     return best;
 }
 
-/* What is remembered: all of it dies with the caller's object, or with the library's. */
-struct shim_answer {
-    uint64_t key; /* of the caller and the name */
-    struct shim_module caller;
-    struct shim_module library; /* begin 0: it stays loaded */
-    struct shim_next next;
-};
+/*
+ * Another spelling in the caller's own scope, which has not got this one. Where neither says how
+ * wide its integers are, they are as wide as that library's.
+ */
+static int shim_search_own(const struct shim_symbol *symbol, const void *caller, int *int_bytes,
+                           struct shim_blas *blas)
+{
+    const char *file = shim_module_name(caller);
+    bool program = file && !*file;
+    void *handle = program ? RTLD_NEXT : file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    int best = SHIM_NOTHING;
+    if (!handle && !program)
+        return best;
+    best = shim_blas_search(handle, symbol, *int_bytes, best, blas);
+    if (best != SHIM_NOTHING && symbol->plain && blas->symbol->plain) {
+        *int_bytes = blas->int_bytes;
+        best = shim_blas_distance(blas, symbol, *int_bytes);
+    }
+    if (!program)
+        dlclose(handle);
+    return best;
+}
 
 /* Without the dynamic linker's lock, where that will do. */
 static bool shim_resolve_scope(const struct shim_symbol *symbol, const void *caller,
@@ -191,6 +210,8 @@ static void shim_resolve_linker(const struct shim_symbol *symbol, const void *ca
         next->blas = bound;
         best = 0;
     }
+    if (best == SHIM_NOTHING)
+        best = shim_search_own(symbol, caller, &next->int_bytes, &next->blas);
     if (best == SHIM_NOTHING) {
         best = shim_search_loaded(symbol, next->int_bytes, &next->blas);
         if (best >= SHIM_FORWARDS)
@@ -205,92 +226,28 @@ static void shim_resolve_linker(const struct shim_symbol *symbol, const void *ca
 static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
                          struct shim_answer *answer)
 {
-    static int once;
+    static int once[XG_KIND_COUNT];
     struct shim_next *next = &answer->next;
     shim_module_mark(&answer->caller);
     if (!shim_resolve_scope(symbol, caller, answer))
         shim_resolve_linker(symbol, caller, next);
     if (next->blas.function) {
         xg_log(XG_LOG_INFO, "%s from %p: %s of %s, %d-bit integers, threads %d (0: unknown)",
-               symbol->name, caller, next->blas.name, shim_blas_file(&next->blas),
+               symbol->name, caller, next->blas.symbol->name, shim_blas_file(&next->blas),
                8 * next->blas.int_bytes, shim_threads_count(&next->blas.threads, NULL));
     } else {
         xg_log_once(
-            &once,
+            &once[shim_symbol_kind(symbol)],
             "no BLAS found behind %s, and no " XG_DEFAULT_CPU_BLAS
             ": a built-in loop computes what stays on the CPU (XGEMM_CPU_BLAS names a library)",
             symbol->name);
     }
 }
 
-/*
- * What was found, by the caller's object: however many call sites it has, they are all bound alike.
- * A place in the table is written over where its object is gone or where there are too many, so
- * that readers copy it, and look whether it was written meanwhile: `turn` is odd while it is being
- * written. Nothing waits for anything: who finds a place being written does without it.
- */
-enum {
-    SHIM_SLOTS = 256,
-    SHIM_PROBES = 8,
-    SHIM_WORDS = (sizeof(struct shim_answer) + sizeof(uint64_t) - 1) / sizeof(uint64_t),
-};
-
-static struct shim_slot {
-    _Atomic unsigned turn;
-    _Atomic uint64_t key; /* 0: free */
-    _Atomic uint64_t word[SHIM_WORDS];
-} shim_table[SHIM_SLOTS];
-
 /* Objects begin at a page, and a page has room for the names. */
-static uint64_t shim_key(enum shim_id id, const struct shim_module *caller)
+static uint64_t shim_key(const struct shim_symbol *symbol, const struct shim_module *caller)
 {
-    return caller->begin + (uint64_t)id + 1;
-}
-
-static struct shim_slot *shim_slot(uint64_t key, int probe)
-{
-    return &shim_table[((key * 0x9e3779b97f4a7c15u >> 56) + (uint64_t)probe) % SHIM_SLOTS];
-}
-
-/* An answer, and what it is copied as. */
-union shim_copy {
-    struct shim_answer answer;
-    uint64_t words[SHIM_WORDS];
-};
-
-static bool shim_slot_read(struct shim_slot *slot, union shim_copy *copy)
-{
-    unsigned turn = atomic_load_explicit(&slot->turn, memory_order_acquire);
-    for (int i = 0; i < SHIM_WORDS; i++)
-        copy->words[i] = atomic_load_explicit(&slot->word[i], memory_order_acquire);
-    return turn % 2 == 0 && atomic_load_explicit(&slot->turn, memory_order_relaxed) == turn;
-}
-
-static void shim_slot_write(struct shim_slot *slot, const struct shim_answer *answer)
-{
-    union shim_copy copy = {.answer = *answer};
-    unsigned turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
-    if (turn % 2 || !atomic_compare_exchange_strong(&slot->turn, &turn, turn + 1))
-        return;
-    atomic_store_explicit(&slot->key, answer->key, memory_order_release);
-    for (int i = 0; i < SHIM_WORDS; i++)
-        atomic_store_explicit(&slot->word[i], copy.words[i], memory_order_release);
-    atomic_store_explicit(&slot->turn, turn + 2, memory_order_release);
-}
-
-/* Where the object has a place, or the first free one; else the first one at all. */
-static void shim_remember(const struct shim_answer *answer)
-{
-    uint64_t key = answer->key;
-    for (int probe = 0; probe < SHIM_PROBES; probe++) {
-        struct shim_slot *slot = shim_slot(key, probe);
-        uint64_t held = atomic_load_explicit(&slot->key, memory_order_relaxed);
-        if (!held || held == key) {
-            shim_slot_write(slot, answer);
-            return;
-        }
-    }
-    shim_slot_write(shim_slot(answer->key, 0), answer);
+    return caller->begin + (uint64_t)(symbol - shim_symbols) + 1;
 }
 
 /* Whether what was remembered is still so: its objects are those that were there then. */
@@ -305,27 +262,35 @@ static bool shim_answer_stands(const struct shim_answer *answer, const struct sh
     return shim_module_same(&answer->library, &library);
 }
 
-void shim_next_find(enum shim_id id, const void *caller, struct shim_next *out)
+void shim_next_find(const struct shim_symbol *symbol, const void *caller, struct shim_next *out)
 {
-    union shim_copy copy;
+    struct shim_answer answer;
     struct shim_module module;
     shim_module_find(caller, &module);
-    uint64_t key = shim_key(id, &module);
-    for (int probe = 0; probe < SHIM_PROBES; probe++) {
-        struct shim_slot *slot = shim_slot(key, probe);
-        uint64_t held = atomic_load_explicit(&slot->key, memory_order_relaxed);
-        if (!held)
-            break;
-        if (held == key && shim_slot_read(slot, &copy) && copy.answer.key == key &&
-            shim_answer_stands(&copy.answer, &module)) {
-            *out = copy.answer.next;
-            return;
-        }
+    uint64_t key = shim_key(symbol, &module);
+    if (shim_answers_find(key, &answer) && shim_answer_stands(&answer, &module)) {
+        *out = answer.next;
+        return;
     }
+    /* What follows takes locks: the dynamic linker's, and malloc's. */
     int saved_errno = errno;
-    struct shim_answer answer = {.key = key, .caller = module};
-    shim_resolve(&shim_symbols[id], caller, &answer);
-    shim_remember(&answer);
-    errno = saved_errno;
+    struct xg_shelter shelter;
+    xg_shelter_enter(&shelter);
+    answer = (struct shim_answer){.key = key, .caller = module};
+    shim_resolve(symbol, caller, &answer);
+    shim_answers_keep(&answer);
     *out = answer.next;
+    errno = saved_errno;
+    xg_shelter_leave(&shelter);
+}
+
+bool shim_next_bound(const struct shim_symbol *symbol, const void *caller, struct shim_blas *out)
+{
+    int saved_errno = errno;
+    struct xg_shelter shelter;
+    xg_shelter_enter(&shelter);
+    bool found = shim_find_bound(symbol, caller, out);
+    errno = saved_errno;
+    xg_shelter_leave(&shelter);
+    return found;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which real SGEMM a call belongs to: what the caller would have reached had this library not been
- * there. */
+/* Which function of a real BLAS a call belongs to: what the caller would have reached had this
+ * library not been there. */
 #ifndef SHIM_NEXT_H
 #define SHIM_NEXT_H
 
@@ -13,16 +13,24 @@ struct shim_next {
 };
 
 /*
- * The library for a call of symbol `id` that returns to the address `caller`. The answer is
+ * The library for a call of *symbol that returns to the address `caller`. The answer is
  * remembered for the object that the address lies in, and for no longer than that is loaded: an
  * object's first call takes up to some milliseconds, the others some tens of nanoseconds, however
- * many places it calls from. Always succeeds: blas.function is NULL when the process has no SGEMM
- * and the configured library cannot be loaded either, which is said once in the log.
+ * many places it calls from. Always succeeds: blas.function is NULL when no library of
+ * the process has the operation, nor the configured one, which is said once in the log for each.
  *
  * From any thread, keeps errno. A remembered call takes no lock and allocates nothing (glibc >=
  * 2.35; before, that of dl_iterate_phdr). A first one takes the dynamic linker's lock where
  * shim_scope_find cannot tell, or XGEMM_CPU_BLAS is set.
  */
-void shim_next_find(enum shim_id id, const void *caller, struct shim_next *out);
+void shim_next_find(const struct shim_symbol *symbol, const void *caller, struct shim_next *out);
+
+/*
+ * The function that the dynamic linker would have bound the caller to, whatever XGEMM_CPU_BLAS
+ * says: what decides about a call that the BLAS standard refuses, and reports it to the program's
+ * own xerbla_. False, with *out untouched: it is bound to none. From any thread, keeps errno; asks
+ * the dynamic linker, with its lock, every time.
+ */
+bool shim_next_bound(const struct shim_symbol *symbol, const void *caller, struct shim_blas *out);
 
 #endif

@@ -44,8 +44,10 @@ static const struct shim_counter shim_counters[] = {
     {"lbt_get_num_threads", NULL, NULL, XG_POOL_UNKNOWN},
 };
 
-/* OpenBLAS computes up to that on the caller's thread, and wakes nobody (interface/gemm.c). */
+/* m n k of a real GEMM up to which OpenBLAS computes on the caller's thread, and wakes nobody, and
+ * of a complex one (interface/gemm.c). Of a SYRK it wakes as many as it has (interface/syrk.c). */
 #define SHIM_OPENBLAS_SINGLE (64.0 * 64.0 * 64.0)
+#define SHIM_OPENBLAS_COMPLEX (1.0 / 8)
 
 enum { SHIM_COUNTERS = sizeof shim_counters / sizeof shim_counters[0] };
 
@@ -79,14 +81,6 @@ static void shim_hold(shim_int_function *function)
         (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-static bool shim_same_object(const void *a, const void *b)
-{
-    struct shim_module of_a, of_b;
-    shim_module_find(a, &of_a);
-    shim_module_find(b, &of_b);
-    return of_a.begin && of_a.begin == of_b.begin;
-}
-
 /*
  * The OpenMP run-time that a library calls. One in the global scope (the program's own, or a
  * preloaded one) comes before the library's, as it does for the dynamic linker; but a library that
@@ -106,8 +100,8 @@ static bool shim_find_openmp(const struct shim_where *where, shim_int_function *
     *max_threads = shim_function(&scope, "omp_get_max_threads");
     *in_parallel = shim_function(&scope, "omp_in_parallel");
     void *blocktime = shim_look_up(&scope, "kmp_get_blocktime");
-    *pool =
-        blocktime && shim_same_object(blocktime, (void *)*max_threads) ? XG_POOL_KMP : XG_POOL_GOMP;
+    *pool = blocktime && shim_module_holds(blocktime, (void *)*max_threads) ? XG_POOL_KMP
+                                                                            : XG_POOL_GOMP;
     bool global = program && scope.handle == program;
     if (program)
         dlclose(program);
@@ -152,11 +146,18 @@ void shim_threads_find(void *handle, const void *address, struct shim_threads *t
         threads->pool = pool;
 }
 
-int shim_threads_count(const struct shim_threads *threads, const struct xg_sgemm *product)
+static bool shim_is_single(const struct shim_threads *threads, const struct xg_problem *p)
+{
+    double share = xg_type_is_complex(p->type) ? SHIM_OPENBLAS_COMPLEX : 1;
+    return p->op == XG_OP_GEMM &&
+           (double)p->m * (double)p->n * (double)p->k <= share * threads->single_mnk;
+}
+
+int shim_threads_count(const struct shim_threads *threads, const struct xg_problem *product)
 {
     if (!threads->count)
         return 0;
-    if (product && 0.5 * xg_sgemm_flops(product) <= threads->single_mnk)
+    if (product && shim_is_single(threads, product))
         return 1;
     if (threads->in_parallel && threads->in_parallel())
         return 1;

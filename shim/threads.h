@@ -3,7 +3,7 @@
 #ifndef SHIM_THREADS_H
 #define SHIM_THREADS_H
 
-#include "../src/xg.h"
+#include "src/base/xg.h"
 
 /* What was found in one library. All zero: nothing is known. */
 struct shim_threads {
@@ -11,7 +11,7 @@ struct shim_threads {
     int (*in_parallel)(
         void);              /* where it is true, a product has one thread; NULL: that has no part */
     void (*set)(int count); /* makes it compute with so many; NULL: only known of OpenBLAS's own */
-    double single_mnk;      /* m n k up to which a product has one thread; 0: none has */
+    double single_mnk;      /* m n k up to which a real GEMM has one thread; 0: none has */
     enum xg_pool pool;
 };
 
@@ -28,6 +28,6 @@ void shim_threads_find(void *handle, const void *address, struct shim_threads *t
  * Threads, at least 1, with which the library would compute this product on the calling thread now,
  * at most; product NULL: one that is not small. 0: not known. A few nanoseconds; takes no lock.
  */
-int shim_threads_count(const struct shim_threads *threads, const struct xg_sgemm *product);
+int shim_threads_count(const struct shim_threads *threads, const struct xg_problem *product);
 
 #endif

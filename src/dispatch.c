@@ -10,43 +10,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibration.h"
-#include "clock.h"
-#include "conf.h"
-#include "cores.h"
+#include "base/clock.h"
+#include "base/conf.h"
+#include "decide/calibration.h"
+#include "decide/overlap.h"
+#include "decide/policy.h"
+#include "device/teardown.h"
 #include "engine.h"
-#include "judge.h"
-#include "policy.h"
-#include "spare.h"
-#include "spin.h"
-#include "stats.h"
-#include "trace.h"
+#include "host/cores.h"
+#include "host/fork.h"
+#include "host/shelter.h"
+#include "host/spare.h"
+#include "host/spin.h"
+#include "host/stack.h"
+#include "host/tally.h"
+#include "report/compare.h"
+#include "report/stats.h"
+#include "report/trace.h"
+#include "verify/accuracy.h"
 
 /* What the process knows of its machine, and has learnt so far. */
 static struct {
     pthread_mutex_t lock;
     _Atomic bool opened;
-    bool device_known; /* the machine's device is the engine's, no longer the reference */
-    int cores;         /* that the process may use; written before opened */
+    bool device_known;    /* the machine's device is the engine's, no longer the reference */
+    char device_name[96]; /* empty: none is known */
+    int cores;            /* that the process may use; written before opened */
     struct xg_policy policy;
-    struct xg_memo memo; /* of policy.machine, under the lock like it */
+    struct xg_choices choices; /* of policy.machine, under the lock like it */
 } learnt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Products below are not ours; negative: not known yet. */
 static _Atomic double floor_mnk = -1;
 
+/* Kinds that are not ours, a bit each: by XGEMM_OPERATIONS, or because the device has nothing for
+ * them. Read once the floor is known. */
+static _Atomic uint32_t kinds_off;
+
 /* Shapes may be kept on the CPU: not in a phase on the GPU, where each would wake threads. */
 static _Atomic bool keeps;
 
-/*
- * What application threads compute with at the moment: the products under way, and the cores that
- * those on the CPU use. A product on the GPU leaves these to them.
- */
-static _Atomic int under_way, cpu_cores;
-
 static pthread_once_t learnt_once = PTHREAD_ONCE_INIT;
 
-/* fork() while another thread holds the lock would leave it locked in the child for ever. */
 static void lock_learnt(void)
 {
     pthread_mutex_lock(&learnt.lock);
@@ -57,17 +62,10 @@ static void unlock_learnt(void)
     pthread_mutex_unlock(&learnt.lock);
 }
 
-/* The threads whose products were under way are not there. */
-static void unlock_in_child(void)
-{
-    atomic_store_explicit(&under_way, 0, memory_order_relaxed);
-    atomic_store_explicit(&cpu_cores, 0, memory_order_relaxed);
-    unlock_learnt();
-}
-
+/* fork() while another thread holds the lock would leave it locked in the child for ever. */
 static void init_learnt(void)
 {
-    pthread_atfork(lock_learnt, unlock_learnt, unlock_in_child);
+    xg_fork_register(&learnt.lock, NULL);
 }
 
 /*
@@ -82,19 +80,28 @@ static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
      * Without the lock: naming the library takes the dynamic linker's lock, which a thread whose
      * constructor calls us may hold while it waits for ours. Two threads may both get here.
      */
-    struct xg_machine machine;
+    struct xg_model model;
     int cores = xg_cores_count();
-    xg_machine_init(&machine, cores);
+    xg_model_init(&model, cores);
     if (conf->mode != XG_MODE_CPU && !conf->reproducible)
-        xg_calibration_load(&machine, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
+        xg_calibration_load(&model, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
+    if (xg_teardown_apart(conf))
+        xg_model_leave_exit(&model);
     lock_learnt();
-    machine.memo = &learnt.memo;
+    model.choices = &learnt.choices;
     if (!learnt.opened) {
-        learnt.policy.machine = machine;
+        learnt.policy.model = model;
         learnt.cores = cores;
     }
     atomic_store_explicit(&learnt.opened, true, memory_order_release);
     unlock_learnt();
+}
+
+static void turn_off_locked(const struct xg_conf *conf)
+{
+    for (int kind = 0; kind < XG_KIND_COUNT; kind++)
+        if (!xg_conf_operates(conf, kind))
+            atomic_fetch_or_explicit(&kinds_off, (uint32_t)1 << kind, memory_order_relaxed);
 }
 
 static void set_floor_locked(const struct xg_conf *conf)
@@ -107,16 +114,19 @@ static void set_floor_locked(const struct xg_conf *conf)
 /* In reproducible mode shapes are placed before the device is open, and so by the reference. */
 static void take_device_locked(const struct xg_conf *conf)
 {
-    struct xg_machine_device device;
+    struct xg_model_device device;
     learnt.device_known = true;
-    if (!conf->reproducible && xg_engine_device(&device))
-        xg_machine_set_device(&learnt.policy.machine, &device);
+    if (!xg_engine_device(&device))
+        return;
+    memcpy(learnt.device_name, device.name, sizeof learnt.device_name);
+    if (!conf->reproducible)
+        xg_model_set_device(&learnt.policy.model, &device);
 }
 
 /* --- Is it ours? --------------------------------------------------------------------------- */
 
 /*
- * Shapes that stay on the CPU (xg_learn_key, 24 bits), and how many calls more before they are
+ * Shapes that stay on the CPU (xg_feedback_key, 24 bits), and how many calls more before they are
  * looked at again (8 bits). 0: free. Small, for initial-exec thread storage is scarce in programs
  * that open this library late.
  */
@@ -125,46 +135,58 @@ enum { KEPT_SHAPES = 64, KEPT_CALLS = 100, KEPT_BITS = 8 };
 static _Thread_local uint32_t kept[KEPT_SHAPES] __attribute__((tls_model("initial-exec")));
 
 /* When one of them last ran on this thread that may have left threads spinning; 0: none since it
- * last asked. */
-static _Thread_local double kept_s __attribute__((tls_model("initial-exec")));
+ * last asked. A whole number: such a call may not raise a floating-point exception. */
+static _Thread_local int64_t kept_ns __attribute__((tls_model("initial-exec")));
 
 static uint32_t *kept_place(uint32_t key)
 {
     return &kept[(key * 0x9e3779b1u >> 16) % KEPT_SHAPES];
 }
 
-static void keep(const struct xg_sgemm *call)
+static void keep(const struct xg_problem *call)
 {
-    uint32_t key = xg_learn_key(call->m, call->n, call->k);
+    uint32_t key = xg_feedback_key(xg_problem_kind(call), call->m, call->n, call->k);
     *kept_place(key) = key << KEPT_BITS | KEPT_CALLS;
 }
 
 /* Takes one call off the shape's allowance; false where there is none. */
-static bool is_kept(int64_t m, int64_t n, int64_t k)
+static bool is_kept(int kind, int64_t m, int64_t n, int64_t k)
 {
-    uint32_t key = xg_learn_key(m, n, k), *place = kept_place(key);
+    uint32_t key = xg_feedback_key(kind, m, n, k), *place = kept_place(key);
     if (*place >> KEPT_BITS != key || *place == key << KEPT_BITS)
         return false;
     --*place;
-    if ((double)m * (double)n * (double)k > XG_MACHINE_ALONE_MNK)
-        kept_s = xg_clock_s();
+    if ((double)m * (double)n * (double)k > XG_MODEL_ALONE_MNK)
+        kept_ns = xg_clock_ns();
     return true;
 }
 
-bool xg_dispatch_wants(int64_t m, int64_t n, int64_t k)
+bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k)
 {
     double floor = atomic_load_explicit(&floor_mnk, memory_order_relaxed);
+    if (floor < 0 && xg_fork_unannounced())
+        return false;
     if (floor < 0) {
+        struct xg_shelter shelter;
+        xg_shelter_enter(&shelter);
         const struct xg_conf *conf = xg_conf_get();
         pthread_once(&learnt_once, init_learnt);
         lock_learnt();
+        turn_off_locked(conf);
         set_floor_locked(conf);
         unlock_learnt();
+        if (xg_engine_state_get() == XG_ENGINE_NONE)
+            xg_engine_start(conf); /* there is none to start, which may be worth a word */
+        xg_shelter_leave(&shelter);
         floor = atomic_load_explicit(&floor_mnk, memory_order_relaxed);
     }
     if ((double)m * (double)n * (double)k < floor)
         return false;
-    return floor == 0 || !atomic_load_explicit(&keeps, memory_order_relaxed) || !is_kept(m, n, k);
+    if (floor == 0)
+        return true;
+    if (atomic_load_explicit(&kinds_off, memory_order_relaxed) >> kind & 1)
+        return false;
+    return !atomic_load_explicit(&keeps, memory_order_relaxed) || !is_kept(kind, m, n, k);
 }
 
 const char *xg_dispatch_cpu_blas(void)
@@ -174,33 +196,45 @@ const char *xg_dispatch_cpu_blas(void)
 
 /* --- The two sides ------------------------------------------------------------------------- */
 
-static void compute_on_cpu(const struct xg_cpu *cpu, const struct xg_decision *decision)
+/* The CPU library's own time: signals and cancellation act as they would without us. */
+static void compute_whole(const struct xg_cpu *cpu, struct xg_shelter *shelter)
+{
+    xg_shelter_leave(shelter);
+    cpu->whole(cpu->ctx);
+    xg_shelter_enter(shelter);
+}
+
+static void compute_on_cpu(const struct xg_cpu *cpu, const struct xg_decision *decision,
+                           struct xg_shelter *shelter)
 {
     int cores = decision->cpu_threads;
     bool spares =
         xg_engine_state_get() == XG_ENGINE_STARTING && xg_spare_begin(cpu, cores, learnt.cores);
-    atomic_fetch_add_explicit(&cpu_cores, cores, memory_order_relaxed);
-    cpu->whole(cpu->ctx);
-    atomic_fetch_sub_explicit(&cpu_cores, cores, memory_order_relaxed);
+    xg_tally_add(XG_TALLY_CORES, cores);
+    compute_whole(cpu, shelter);
+    xg_tally_take(XG_TALLY_CORES, cores);
     if (spares)
-        xg_spare_end(cpu, cores);
+        xg_spare_end(cpu);
 }
 
-/* As many as there are where none computes: what was measured of staging then holds. */
+/*
+ * For staging: what products on the CPU do not use. As many as there are where none computes: what
+ * was measured of staging then holds.
+ */
 static int cores_left(void)
 {
-    int used = atomic_load_explicit(&cpu_cores, memory_order_relaxed);
+    int used = xg_tally_all(XG_TALLY_CORES);
     if (used <= 0)
         return INT_MAX;
     return learnt.cores - used > 1 ? learnt.cores - used : 1;
 }
 
-static void run_cpu(const struct xg_sgemm *call, const struct xg_conf *conf,
+static void run_cpu(const struct xg_problem *call, const struct xg_conf *conf,
                     const struct xg_cpu *cpu, const struct xg_decision *decision,
-                    struct xg_call_record *record)
+                    struct xg_shelter *shelter, struct xg_call_record *record)
 {
     double begin = xg_clock_s();
-    compute_on_cpu(cpu, decision);
+    compute_on_cpu(cpu, decision, shelter);
     double end = xg_clock_s();
     record->place = XG_PLACE_CPU;
     lock_learnt();
@@ -220,51 +254,87 @@ static enum xg_reason reason_declined(const struct xg_gemm_result *result)
 {
     if (xg_engine_state_get() != XG_ENGINE_READY)
         return XG_REASON_NO_GPU;
-    return result->busy ? XG_REASON_BUSY : XG_REASON_MEMORY;
+    return result->busy ? XG_REASON_BUSY : result->unserved ? XG_REASON_KERNEL : XG_REASON_MEMORY;
+}
+
+/*
+ * What the engine leaves to the CPU library whole, after a failure or where the result was wrong,
+ * is computed once the lane is given back, and outside the shelter like all that this library does:
+ * its handlers may leave, and its threads must not begin with signals blocked.
+ */
+struct later {
+    const struct xg_cpu *cpu;
+    bool wanted;
+};
+
+static void want_whole(void *ctx)
+{
+    ((struct later *)ctx)->wanted = true;
+}
+
+static void compute_part(void *ctx, const struct xg_problem *part)
+{
+    const struct xg_cpu *cpu = ((struct later *)ctx)->cpu;
+    cpu->part(cpu->ctx, part);
 }
 
 /* True when C is computed; false when the GPU declined and the CPU has yet to. */
-static bool run_gpu(const struct xg_sgemm *call, const struct xg_conf *conf,
+static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
                     const struct xg_cpu *cpu, const struct xg_decision *decision,
-                    struct xg_call_record *record)
+                    struct xg_shelter *shelter, struct xg_call_record *record)
 {
+    struct later later = {.cpu = cpu};
+    const struct xg_cpu fallback = {.whole = want_whole, .part = compute_part, .ctx = &later};
     struct xg_gemm_result result;
     struct xg_patience patience = {.takes_s = decision->gpu_s,
                                    .waits_s = decision->wait ? HUGE_VAL : decision->waits_s,
                                    .threads = cores_left()};
     double begin = xg_clock_s();
-    enum xg_status status = xg_engine_gemm(call, conf, cpu, &patience, &result);
+    enum xg_status status = xg_engine_gemm(call, conf, &fallback, &patience, &result);
     double end = xg_clock_s();
+    if (later.wanted)
+        compute_on_cpu(cpu, decision, shelter);
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;
     record->down_bytes = result.down_bytes;
     record->waited_s = result.waited_s;
+    record->verdict = result.verdict;
+    record->deviation = result.deviation;
+    record->rows_skipped = result.rows_skipped;
     if (status == XG_DECLINED) {
         record->reason = reason_declined(&result);
+        if (result.unserved)
+            atomic_fetch_or(&kinds_off, (uint32_t)1 << xg_problem_kind(call));
         return false;
     }
     if (status != XG_OK) {
         record->place = result.tiles_done ? XG_PLACE_BOTH : XG_PLACE_CPU;
-        record->reason = XG_REASON_FAILED;
+        record->reason = status == XG_ERR_WRONG ? XG_REASON_WRONG : XG_REASON_FAILED;
         return true;
     }
     record->place = XG_PLACE_GPU;
     lock_learnt();
-    xg_policy_observe(&learnt.policy, XG_SIDE_GPU, call, decision, end - begin - result.waited_s,
-                      end);
+    xg_policy_observe(&learnt.policy, XG_SIDE_GPU, call, decision,
+                      end - begin - result.waited_s - result.verify_s, end);
     unlock_learnt();
     return true;
 }
 
 /* --- Compare ------------------------------------------------------------------------------- */
 
-/* A copy of C without its padding, for the GPU to work on while the CPU has the caller's. NULL: no
- * memory. */
-static float *copy_of_c(const struct xg_sgemm *call)
+/* A copy of C without its padding, for the GPU to work on while the CPU has the caller's. Of a
+ * triangle the rest is not read, and holds anything. NULL: no memory. */
+static void *copy_of_c(const struct xg_problem *call)
 {
-    float *copy = malloc((size_t)call->m * (size_t)call->n * sizeof *copy);
-    for (int64_t i = 0; copy && call->beta != 0 && i < call->m; i++)
-        memcpy(copy + i * call->n, call->c + i * call->ldc, (size_t)call->n * sizeof *copy);
+    size_t elem_bytes = xg_problem_elem_bytes(call);
+    char *copy = malloc((size_t)call->m * (size_t)call->n * elem_bytes);
+    for (int64_t i = 0; copy && !xg_problem_beta_zero(call) && i < call->m; i++) {
+        int64_t begin, end;
+        xg_problem_row(call, i, 0, call->n, &begin, &end);
+        memcpy(copy + (size_t)(i * call->n + begin) * elem_bytes,
+               xg_problem_at(call, call->c, i * call->ldc + begin),
+               (size_t)(end - begin) * elem_bytes);
+    }
     return copy;
 }
 
@@ -273,32 +343,33 @@ static void no_cpu_whole(void *ctx)
     (void)ctx;
 }
 
-static void no_cpu_part(void *ctx, const struct xg_sgemm *part)
+static void no_cpu_part(void *ctx, const struct xg_problem *part)
 {
     (void)ctx, (void)part;
 }
 
 /* Both sides compute; the caller gets the CPU's C. */
-static void run_both(const struct xg_sgemm *call, const struct xg_conf *conf,
-                     const struct xg_cpu *cpu, struct xg_call_record *record)
+static void run_both(const struct xg_problem *call, const struct xg_conf *conf,
+                     const struct xg_cpu *cpu, struct xg_shelter *shelter,
+                     struct xg_call_record *record)
 {
     /* The GPU's side must not be helped by the CPU here: a failure would be hidden. */
     static const struct xg_cpu none = {.whole = no_cpu_whole, .part = no_cpu_part};
-    struct xg_sgemm on_gpu = *call;
-    struct xg_judge *judge = malloc(sizeof *judge);
+    struct xg_problem on_gpu = *call;
+    struct xg_accuracy *accuracy = malloc(sizeof *accuracy);
     on_gpu.c = copy_of_c(call);
     on_gpu.ldc = call->n;
     enum xg_status status = XG_ERR_NOMEM;
     double gpu_seconds = 0;
     struct xg_gemm_result result = {0};
-    if (judge && on_gpu.c) {
-        xg_judge_init(judge, call);
+    if (accuracy && on_gpu.c) {
+        xg_accuracy_init(accuracy, call);
         double begin = xg_clock_s();
         status = xg_engine_gemm(&on_gpu, conf, &none, NULL, &result);
         gpu_seconds = xg_clock_s() - begin;
     }
     double begin = xg_clock_s();
-    cpu->whole(cpu->ctx);
+    compute_whole(cpu, shelter);
     double cpu_seconds = xg_clock_s() - begin;
     record->place = status == XG_OK ? XG_PLACE_BOTH : XG_PLACE_CPU;
     record->kernel = result.kernel;
@@ -312,20 +383,20 @@ static void run_both(const struct xg_sgemm *call, const struct xg_conf *conf,
             .kernel = result.kernel,
             .cpu_seconds = cpu_seconds,
             .gpu_seconds = gpu_seconds,
-            .cpu_error = xg_judge_error(judge, call->c, call->ldc),
-            .gpu_error = xg_judge_error(judge, on_gpu.c, on_gpu.ldc),
+            .cpu_error = xg_accuracy_error(accuracy, call->c, call->ldc),
+            .gpu_error = xg_accuracy_error(accuracy, on_gpu.c, on_gpu.ldc),
         };
         xg_stats_add_compare(&compared);
     } else {
         record->reason = status == XG_DECLINED ? reason_declined(&result) : XG_REASON_FAILED;
     }
     free(on_gpu.c);
-    free(judge);
+    free(accuracy);
 }
 
 /* --- One call ------------------------------------------------------------------------------ */
 
-static void decide(const struct xg_sgemm *call, const struct xg_conf *conf,
+static void decide(const struct xg_problem *call, const struct xg_conf *conf,
                    const struct xg_cpu *cpu, double begin, struct xg_decision *decision)
 {
     open_machine(conf, cpu);
@@ -333,36 +404,79 @@ static void decide(const struct xg_sgemm *call, const struct xg_conf *conf,
     struct xg_situation now = {
         .now_s = begin,
         .state = state,
+        .unserved =
+            atomic_load_explicit(&kinds_off, memory_order_relaxed) >> xg_problem_kind(call) & 1,
         .cpu_threads = cpu->threads ? cpu->threads(cpu->ctx) : 0,
-        .under_way = atomic_load_explicit(&under_way, memory_order_relaxed),
+        .under_way = xg_tally_all(XG_TALLY_PRODUCTS),
         .cores_left = cores_left(),
         .spin_s = xg_spin_seconds(cpu->pool),
     };
     lock_learnt();
     if (state == XG_ENGINE_READY && !learnt.device_known)
         take_device_locked(conf);
-    if (kept_s > 0 && now.cpu_threads != 1)
-        xg_policy_observe_kept(&learnt.policy, kept_s);
-    kept_s = 0;
+    if (kept_ns > 0 && now.cpu_threads != 1)
+        xg_policy_observe_kept(&learnt.policy, 1e-9 * (double)kept_ns);
+    kept_ns = 0;
     xg_policy_decide(&learnt.policy, conf, call, &now, decision);
     atomic_store_explicit(&keeps, learnt.policy.phase.side == XG_SIDE_CPU, memory_order_relaxed);
     unlock_learnt();
 }
 
-void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const struct xg_cpu *cpu)
+/* Where the GPU is not ready after all the CPU computes. */
+static void await_engine(const struct xg_conf *conf, struct xg_call_record *record)
 {
-    int saved_errno = errno, cancel_state;
-    /* A thread that is cancelled in mid-product would leave workers on its stack and locks taken.
-     */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    enum xg_engine_state state = xg_engine_wait(conf);
+    if (state == XG_ENGINE_READY)
+        return;
+    record->place = XG_PLACE_CPU;
+    record->reason = state == XG_ENGINE_FORKED     ? XG_REASON_FORKED
+                     : state == XG_ENGINE_STARTING ? XG_REASON_STARTING
+                                                   : XG_REASON_NO_GPU;
+}
+
+/* The figures that a report of the trace needs: once, and again when there is a device. */
+static void trace_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
+{
+    struct xg_model model;
+    char device[sizeof learnt.device_name];
+    if (!xg_trace_lacks_machine(true))
+        return;
+    lock_learnt();
+    if (xg_engine_state_get() == XG_ENGINE_READY && !learnt.device_known)
+        take_device_locked(conf);
+    model = learnt.policy.model;
+    memcpy(device, learnt.device_name, sizeof device);
+    unlock_learnt();
+    if (!xg_trace_lacks_machine(*device))
+        return;
+    const struct xg_trace_machine machine = {
+        .model = &model,
+        .device = *device ? device : NULL,
+        .library = cpu->library ? cpu->library(cpu->ctx) : NULL,
+        .cores = learnt.cores,
+        .cpu_threads = cpu->threads ? cpu->threads(cpu->ctx) : 0,
+        .spin_s = xg_spin_seconds(cpu->pool),
+    };
+    xg_trace_add_machine(&machine);
+}
+
+static void compute(const char *symbol, const struct xg_problem *call, const struct xg_cpu *cpu,
+                    struct xg_shelter *shelter)
+{
     const struct xg_conf *conf = xg_conf_get();
-    bool told = conf->stats || conf->trace || conf->verbose >= 1;
+    bool told = conf->stats || conf->trace || conf->account || conf->verbose >= 1;
     pthread_once(&learnt_once, init_learnt);
     double begin = xg_clock_s();
 
     struct xg_decision decision;
-    atomic_fetch_add_explicit(&under_way, 1, memory_order_relaxed);
+    xg_tally_forget();
+    xg_spare_settle(cpu);
+    xg_tally_add(XG_TALLY_PRODUCTS, 1);
     decide(call, conf, cpu, begin, &decision);
+    if (decision.place != XG_PLACE_CPU && xg_overlap_find(call)) {
+        decision.place = XG_PLACE_CPU;
+        decision.reason = XG_REASON_OVERLAP;
+    }
     struct xg_call_record record = {
         .symbol = symbol,
         .call = *call,
@@ -373,26 +487,40 @@ void xg_dispatch_sgemm(const char *symbol, const struct xg_sgemm *call, const st
     };
     if (decision.start)
         xg_engine_start(conf);
-    if (decision.wait && decision.place != XG_PLACE_CPU) {
-        enum xg_engine_state state = xg_engine_wait(conf);
-        if (state != XG_ENGINE_READY) {
-            record.place = XG_PLACE_CPU;
-            record.reason = state == XG_ENGINE_FORKED     ? XG_REASON_FORKED
-                            : state == XG_ENGINE_STARTING ? XG_REASON_STARTING
-                                                          : XG_REASON_NO_GPU;
-        }
+    if (record.place != XG_PLACE_CPU && !xg_stack_suffices()) {
+        record.place = XG_PLACE_CPU;
+        record.reason = XG_REASON_STACK;
     }
+    if (record.place != XG_PLACE_CPU)
+        xg_shelter_wait(shelter);
+    if (record.place != XG_PLACE_CPU && decision.wait)
+        await_engine(conf, &record);
     if (record.place == XG_PLACE_BOTH)
-        run_both(call, conf, cpu, &record);
-    else if (record.place == XG_PLACE_CPU || !run_gpu(call, conf, cpu, &decision, &record))
-        run_cpu(call, conf, cpu, &decision, &record);
-    atomic_fetch_sub_explicit(&under_way, 1, memory_order_relaxed);
+        run_both(call, conf, cpu, shelter, &record);
+    else if (record.place == XG_PLACE_CPU || !run_gpu(call, conf, cpu, &decision, shelter, &record))
+        run_cpu(call, conf, cpu, &decision, shelter, &record);
+    xg_tally_take(XG_TALLY_PRODUCTS, 1);
 
     if (told) {
         record.seconds = xg_clock_s() - begin;
         xg_stats_add(&record);
+        if (conf->trace)
+            trace_machine(conf, cpu);
         xg_trace_add(&record, begin);
     }
-    pthread_setcancelstate(cancel_state, NULL);
+}
+
+void xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
+                         const struct xg_cpu *cpu)
+{
+    int saved_errno = errno;
+    struct xg_shelter shelter;
+    if (xg_fork_unannounced()) {
+        cpu->whole(cpu->ctx);
+        return;
+    }
+    xg_shelter_enter(&shelter);
+    compute(symbol, call, cpu, &shelter);
     errno = saved_errno;
+    xg_shelter_leave(&shelter);
 }

@@ -4,12 +4,12 @@
 #ifndef XG_ENGINE_H
 #define XG_ENGINE_H
 
-#include "conf.h"
-#include "policy.h"
-#include "xg.h"
+#include "base/conf.h"
+#include "base/xg.h"
+#include "decide/policy.h"
 
 /* The device that the engine runs on; false unless it is READY. From any thread; a load. */
-bool xg_engine_device(struct xg_machine_device *out);
+bool xg_engine_device(struct xg_model_device *out);
 
 /* The state now (policy.h). From any thread; a load. */
 enum xg_engine_state xg_engine_state_get(void);
@@ -17,12 +17,15 @@ enum xg_engine_state xg_engine_state_get(void);
 /* Whether it was ever READY. From any thread; a load. */
 bool xg_engine_used(void);
 
-/* Begins to start the engine on a thread of its own, once; does nothing when it is past COLD. */
+/* Begins to start the engine on a thread of its own, once; does nothing when it is past COLD. Where
+ * a stream capture of the program forbids the start it is COLD again after it, twice at most. With
+ * XGEMM_MODE=gpu and compare one warning says that there is no usable GPU, once that is known, and
+ * in a build without CUDA at once; with auto nothing does. */
 void xg_engine_start(const struct xg_conf *conf);
 
-/* Starts it if need be and waits until it is READY or NONE (or FORKED); returns that state, or
- * STARTING where it takes more than 5 s, or XGEMM_TIMEOUT_MS (a caller inside dlopen holds what the
- * start waits for), and at once when that has happened before. */
+/* Starts it if need be and waits until it is READY or NONE (or FORKED, or COLD again); returns that
+ * state, or STARTING where it takes more than 5 s, or XGEMM_TIMEOUT_MS (a caller inside dlopen
+ * holds what the start waits for), and at once when that has happened before. */
 enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 
 /* Whether a call waits for a lane while all are busy. */
@@ -35,12 +38,15 @@ struct xg_patience {
 
 /*
  * Runs *call on a free lane; where none is free and *patience says so, on the next one. NULL: waits
- * in any case, and nobody behind it knows for how long it will be there. A lane that comes free
- * goes to whoever asks first. result->waited_s is how long it waited. XG_DECLINED: not ready, or
- * busy; nothing touched. Otherwise as xg_gemm_run. Failures are counted, and after three in a row,
- * or a lost context, the engine's state is NONE for the rest of the process.
+ * in any case, and nobody behind it knows for how long it will be there. Once one has waited four
+ * times XGEMM_TIMEOUT_MS in vain nobody waits until a lane comes free. A lane that comes free goes
+ * to whoever asks first. result->waited_s is how long it waited. XG_DECLINED: not ready, or busy;
+ * nothing touched. Otherwise as xg_gemm_run. Failures are counted, but for XG_ERR_CAPTURE, and
+ * after three in a row, or a lost context, the engine's state is NONE for the rest of the process.
+ * The share of products that XGEMM_VERIFY asks for, chosen by their number, is verified (but in
+ * compare mode); after three wrong ones in a row, among those, it is NONE as well.
  */
-enum xg_status xg_engine_gemm(const struct xg_sgemm *call, const struct xg_conf *conf,
+enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
                               const struct xg_cpu *cpu, const struct xg_patience *patience,
                               struct xg_gemm_result *result);
 

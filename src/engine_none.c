@@ -2,6 +2,8 @@
 /* The engine of a build without CUDA: there is none, and every product runs on the CPU. */
 #include "engine.h"
 
+#include "base/log.h"
+
 enum xg_engine_state xg_engine_state_get(void)
 {
     return XG_ENGINE_NONE;
@@ -12,7 +14,7 @@ bool xg_engine_used(void)
     return false;
 }
 
-bool xg_engine_device(struct xg_machine_device *out)
+bool xg_engine_device(struct xg_model_device *out)
 {
     (void)out;
     return false;
@@ -20,7 +22,12 @@ bool xg_engine_device(struct xg_machine_device *out)
 
 void xg_engine_start(const struct xg_conf *conf)
 {
-    (void)conf;
+    static int told;
+    if (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE)
+        xg_log_once(
+            &told,
+            "XGEMM_MODE=%s, but this library was built without CUDA: products run on the CPU",
+            conf->mode == XG_MODE_GPU ? "gpu" : "compare");
 }
 
 enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
@@ -29,7 +36,7 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
     return XG_ENGINE_NONE;
 }
 
-enum xg_status xg_engine_gemm(const struct xg_sgemm *call, const struct xg_conf *conf,
+enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
                               const struct xg_cpu *cpu, const struct xg_patience *patience,
                               struct xg_gemm_result *result)
 {

@@ -113,6 +113,58 @@ static float circulant(const struct distribution_place *p)
     return ldexpf(2.0f * unit(p, 0) - 1.0f, in_a(p) ? sweep : -sweep);
 }
 
+/* Few products add up: parameter % of A are not zero. */
+static float sparse_a(const struct distribution_place *p)
+{
+    return in_a(p) && unit(p, 2) >= (float)p->parameter / 100.0f ? 0.0f : gauss(p, 0);
+}
+
+static float sparse(const struct distribution_place *p)
+{
+    return unit(p, 2) >= (float)p->parameter / 100.0f ? 0.0f : gauss(p, 0);
+}
+
+/* A diagonal matrix, repeated where m > k: one product an element. */
+static float diagonal_a(const struct distribution_place *p)
+{
+    return in_a(p) && p->l != p->outer % p->k ? 0.0f : gauss(p, 0);
+}
+
+/* Two products an element, at distant places of k. */
+static float two_apart(const struct distribution_place *p, bool here)
+{
+    int64_t turned = (p->l - p->outer % p->k + p->k) % p->k;
+    return here && turned != 0 && turned != p->k / 2 ? 0.0f : gauss(p, 0);
+}
+
+static float two_a_row(const struct distribution_place *p)
+{
+    return two_apart(p, in_a(p));
+}
+
+static float two_a_column(const struct distribution_place *p)
+{
+    return two_apart(p, !in_a(p));
+}
+
+/* One row of A in four has a single number, at the end of k; the others are full. */
+static float sparse_rows(const struct distribution_place *p)
+{
+    return in_a(p) && p->outer % 4 == 1 && p->l != p->k - 1 ? 0.0f : gauss(p, 0);
+}
+
+static float triangular(const struct distribution_place *p)
+{
+    return in_a(p) && p->l > p->outer % p->k ? 0.0f : gauss(p, 0);
+}
+
+/* Blocks of 32 x 32, one in `parameter` of them not zeros: products at neighbouring places of k. */
+static float block_sparse(const struct distribution_place *p)
+{
+    bool there = (p->l / 32 + p->outer / 32) % (int64_t)p->parameter == 0;
+    return in_a(p) && !there ? 0.0f : gauss(p, 0);
+}
+
 /* A below the normal numbers, B large enough for results among them. */
 static float subnormal_a(const struct distribution_place *p)
 {
@@ -251,6 +303,16 @@ const struct distribution distribution_table[] = {
     {"circulant 2^24", RULE_CUBLAS, circulant, 24},
     {"circulant 2^40", RULE_CUBLAS, circulant, 40},
     {"subnormal A", RULE_CUBLAS, subnormal_a, 0},
+    {"1 % by dense", RULE_CUBLAS, sparse_a, 1},
+    {"10 % by dense", RULE_CUBLAS, sparse_a, 10},
+    {"1 % by 1 %", RULE_CUBLAS, sparse, 1},
+    {"30 % by 30 %", RULE_CUBLAS, sparse, 30},
+    {"diagonal by dense", RULE_CUBLAS, diagonal_a, 0},
+    {"two a row by dense", RULE_CUBLAS, two_a_row, 0},
+    {"dense by two a col", RULE_CUBLAS, two_a_column, 0},
+    {"sparse rows in dense", RULE_CUBLAS, sparse_rows, 0},
+    {"triangular by dense", RULE_CUBLAS, triangular, 0},
+    {"blocks, 1 in 8", RULE_CUBLAS, block_sparse, 8},
     {"integers", RULE_EXACT, integers, 0},
     {"integers by -1 0 1", RULE_EXACT, integers_wide, 0},
     {"24 bits, B identity", RULE_EXACT, identity_b, 0},

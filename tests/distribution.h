@@ -3,7 +3,7 @@
 #ifndef DISTRIBUTION_H
 #define DISTRIBUTION_H
 
-#include "../src/team.h"
+#include "src/host/team.h"
 
 /* How a result is judged. */
 enum distribution_rule {

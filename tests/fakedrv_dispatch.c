@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One intercepted call on the fake driver: where each mode sends it, and what it says about it. */
+/*
+ * One intercepted call on the fake driver: where each mode sends it, and what it says about it.
+ * Contract 6.3, 7.1, 8.2 (doc/contract.md).
+ */
 #include <errno.h>
 #include <fenv.h>
 #include <math.h>
@@ -8,11 +11,11 @@
 #include <signal.h>
 #include <time.h>
 
-#include "../src/dispatch.h"
-#include "../src/engine.h"
-#include "../src/stats.h"
 #include "fakedrv_scenario.h"
 #include "fakedrv_util.h"
+#include "src/dispatch.h"
+#include "src/engine.h"
+#include "src/report/stats.h"
 
 static struct fakecuda fake;
 static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
@@ -32,7 +35,7 @@ static void run(const struct fx_shape *of, bool by_cpu)
     sigset_t before, after;
     pthread_sigmask(SIG_SETMASK, NULL, &before);
     errno = ENOTTY;
-    xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     XT_CHECK(errno == ENOTTY, "errno %d", errno);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     for (int i = 1; i < SIGRTMAX; i++)
@@ -55,13 +58,13 @@ static void mode_cpu(void)
 static void mode_cpu_quiet(void)
 {
     mode_cpu();
-    XT_CHECK(!xg_dispatch_wants(8192, 8192, 8192), "wanted in vain");
+    XT_CHECK(!xg_dispatch_wants(XG_KIND_SGEMM, 8192, 8192, 8192), "wanted in vain");
 }
 
 /* The device's own figures, once there is one. */
 static void device(void)
 {
-    struct xg_machine_device described;
+    struct xg_model_device described;
     begin();
     XT_CHECK(!xg_engine_device(&described), "before the start");
     run(&shape, false);
@@ -74,7 +77,7 @@ static void mode_gpu(void)
 {
     const struct fx_shape tiny = {1, 1, 1, false, false, 1, 0, 0};
     begin();
-    XT_CHECK(xg_dispatch_wants(1, 1, 1), "not wanted");
+    XT_CHECK(xg_dispatch_wants(XG_KIND_SGEMM, 1, 1, 1), "not wanted");
     for (int i = 0; i < 3; i++)
         run(&shape, false);
     run(&tiny, false);
@@ -91,9 +94,9 @@ static void degenerate(void)
     begin();
     run(&alpha_0, true);
     product.call.k = 0;
-    xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     product.call.m = 0;
-    xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     XT_CHECK(count.wholes == 2 && count.parts == 0, "%ld wholes", count.wholes);
     XT_CHECK(fake.calls(NULL) == 0, "%ld driver calls", fake.calls(NULL));
     fx_product_destroy(&product);
@@ -115,7 +118,7 @@ static void faults(void)
         struct fx_product product = fx_product_create(&shape, (uint64_t)i);
         struct fx_cpu_count count = {.call = &product.call};
         struct xg_cpu cpu = fx_cpu(&count);
-        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
         fx_product_check(&product, 1, "after a fault");
         XT_CHECK(i < 2 || count.wholes == 1, "product %d: %ld wholes", i, count.wholes);
         fx_product_destroy(&product);
@@ -133,8 +136,8 @@ static void mode_compare(void)
         struct fx_product expected = fx_product_create(&shape, 5);
         struct fx_cpu_count count = {.call = &product.call};
         struct xg_cpu cpu = fx_cpu(&count);
-        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
-        xg_cpu_sgemm(&expected.call);
+        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        xg_cpu_compute(&expected.call);
         XT_CHECK(!memcmp(product.c_all, expected.c_all, product.c_elems * sizeof(float)),
                  "C is not what the CPU computed");
         XT_CHECK(count.wholes == 1 && count.parts == 0, "%ld wholes, %ld parts", count.wholes,
@@ -145,12 +148,20 @@ static void mode_compare(void)
     XT_CHECK(fake.calls("cuLaunchKernel") > 0, "the GPU computed nothing");
 }
 
+/* What the GPU declines is told as what it is. */
+static void compare_no_room(void)
+{
+    begin();
+    run(&shape, true);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+}
+
 static void small_stays(void)
 {
     const struct fx_shape small = {20, 30, 40, false, false, 1, 0, 0};
     begin();
-    XT_CHECK(!xg_dispatch_wants(20, 30, 40), "wanted in vain");
-    XT_CHECK(xg_dispatch_wants(2000, 2000, 2000), "not wanted");
+    XT_CHECK(!xg_dispatch_wants(XG_KIND_SGEMM, 20, 30, 40), "wanted in vain");
+    XT_CHECK(xg_dispatch_wants(XG_KIND_SGEMM, 2000, 2000, 2000), "not wanted");
     for (int i = 0; i < 50; i++)
         run(&small, true);
     XT_CHECK(fake.calls(NULL) == 0, "%ld driver calls", fake.calls(NULL));
@@ -164,10 +175,10 @@ static void slow_whole(void *ctx)
     nanosleep(&while_s, NULL);
 }
 
-static void slow_part(void *ctx, const struct xg_sgemm *part)
+static void slow_part(void *ctx, const struct xg_problem *part)
 {
     slow_whole(ctx);
-    xg_cpu_sgemm(part);
+    xg_cpu_compute(part);
 }
 
 static void earning(void)
@@ -179,7 +190,7 @@ static void earning(void)
     begin();
     while (products < 1000 && wholes == products) {
         fx_product_reset(&product);
-        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
         products++;
         XT_CHECK(products > 1 || fake.calls(NULL) == 0, "started for the first product");
     }
@@ -208,8 +219,8 @@ static void short_script(void)
     const struct xg_cpu cpu = {.whole = wait_200_us, .part = slow_part, .ctx = &wholes};
     begin();
     for (int i = 0; i < 100; i++)
-        if (xg_dispatch_wants(400, 400, 400))
-            xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+        if (xg_dispatch_wants(XG_KIND_SGEMM, 400, 400, 400))
+            xg_dispatch_problem("test_sgemm", &product.call, &cpu);
         else
             wait_200_us(&wholes);
     XT_CHECK(wholes == 100 && fake.calls(NULL) == 0, "%ld on the CPU, %ld driver calls", wholes,
@@ -226,9 +237,9 @@ static void leave_while_starting(void)
     const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
     begin();
     while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
-        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
-    xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     XT_CHECK(wholes < 1000 && fake.calls("cuLaunchKernel") == 0, "%ld on the CPU", wholes);
     exit(xt_failures ? XT_FAIL : XT_PASS);
 }
@@ -255,8 +266,8 @@ static void given_up(void)
     long wholes = 0;
     const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
     begin();
-    while (wholes < 1000 && xg_dispatch_wants(8192, 8192, 8192))
-        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    while (wholes < 1000 && xg_dispatch_wants(XG_KIND_SGEMM, 8192, 8192, 8192))
+        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     XT_CHECK(wholes < 1000 && xg_engine_state_get() == XG_ENGINE_NONE, "after %ld products: %d",
              wholes, xg_engine_state_get());
     fx_product_destroy(&product);
@@ -293,7 +304,7 @@ static void *run_asleep(void *shape_of_it)
 {
     struct fx_product product = fx_product_create(shape_of_it, 6);
     const struct xg_cpu cpu = {.whole = sleep_whole, .part = slow_part};
-    xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     fx_product_destroy(&product);
     return NULL;
 }
@@ -304,8 +315,8 @@ static void earn_in_child(const struct fx_shape *of)
     long wholes = 0;
     const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
     while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
-        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
-    XT_CHECK(wholes > 10 && wholes < 25, "started after %ld products", wholes);
+        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    XT_CHECK(wholes > 10 && wholes < 60, "started after %ld products", wholes);
     _exit(xt_failures ? XT_FAIL : XT_PASS);
 }
 
@@ -331,6 +342,96 @@ __attribute__((unused)) static void forked_among_products(void)
         pthread_join(running[i], NULL);
 }
 
+/* A child that is forked while a product lends a thread to the start has all of them. */
+static _Atomic int lent_count = 16;
+
+static int get_lent(void)
+{
+    return lent_count;
+}
+
+static int lent_threads(void *ctx)
+{
+    (void)ctx;
+    return lent_count;
+}
+
+static void set_lent(int count)
+{
+    lent_count = count;
+}
+
+static void *run_lending(void *shape_of_it)
+{
+    struct fx_product product = fx_product_create(shape_of_it, 6);
+    const struct xg_cpu cpu = {.whole = sleep_whole,
+                               .part = slow_part,
+                               .threads = lent_threads,
+                               .get_threads = get_lent,
+                               .set_threads = set_lent};
+    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    fx_product_destroy(&product);
+    return NULL;
+}
+
+__attribute__((unused)) static void forked_while_lent(void)
+{
+    struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
+    struct fx_product product = fx_product_create(&medium, 6);
+    long wholes = 0;
+    const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
+    pthread_t lending;
+    int status = -1;
+    begin();
+    while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
+        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    if (pthread_create(&lending, NULL, run_lending, &medium))
+        exit(XT_HARD);
+    while (!asleep)
+        sched_yield();
+    XT_CHECK(lent_count == 15, "%d", lent_count);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        run_lending(&medium);
+        XT_CHECK(lent_count == 16, "the child: %d", lent_count);
+        _exit(xt_failures ? XT_FAIL : XT_PASS);
+    }
+    waitpid(pid, &status, 0);
+    XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
+    pthread_join(lending, NULL);
+    XT_CHECK(lent_count == 16, "%d", lent_count);
+    fx_product_destroy(&product);
+}
+
+/* In the program's own library, whatever went before, signals and cancellation are the program's.
+ */
+static void look_at_shelter(void *ctx)
+{
+    sigset_t mask;
+    int state;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+    XT_CHECK(!sigismember(&mask, SIGALRM), "contract 8.9: SIGALRM is blocked");
+    XT_CHECK(state == PTHREAD_CANCEL_ENABLE, "contract 8.9: cancellation is disabled");
+    ++*(long *)ctx;
+}
+
+static void failure_unsheltered(void)
+{
+    static const char *const names[] = {"cuMemAlloc", "cuMemHostAlloc", "cuEventCreate"};
+    struct fx_product product = fx_product_create(&shape, 6);
+    long wholes = 0;
+    const struct xg_cpu cpu = {.whole = look_at_shelter, .part = slow_part, .ctx = &wholes};
+    begin();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        fake.fail(names[i], 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    }
+    XT_CHECK(wholes > 0, "nothing failed");
+    fx_product_destroy(&product);
+}
+
 static int sixteen(void *ctx)
 {
     (void)ctx;
@@ -351,8 +452,8 @@ static void spin_told(void)
     char text[8192] = "";
     begin();
     for (int i = 0; i < 50 && xg_engine_state_get() != XG_ENGINE_NONE; i++)
-        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
-    xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     FILE *out = fmemopen(text, sizeof text, "w");
     xg_stats_print(out);
@@ -368,7 +469,7 @@ static void *run_some(void *right)
         struct fx_product product = fx_product_create(&shape, (uint64_t)i);
         struct fx_cpu_count computed = {.call = &product.call};
         struct xg_cpu cpu = fx_cpu(&computed);
-        xg_dispatch_sgemm("test_sgemm", &product.call, &cpu);
+        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
         *count += fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);
         fx_product_destroy(&product);
     }
@@ -414,11 +515,19 @@ static const struct fx_scenario scenarios[] = {
     {"degenerate", degenerate, "XGEMM_MODE=gpu XGEMM_STATS=1", "nothing to multiply", NULL},
     {"no_gpu", no_gpu, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_DEVICES=0", "no usable GPU",
      "0 on the GPU, 3 on the CPU"},
+    {"no_gpu_told", no_gpu, "XGEMM_MODE=gpu FAKECUDA_DEVICES=0", "XGEMM_MODE=gpu, but",
+     "no usable GPU (the CUDA driver finds no device): products run on the CPU\n"},
+    {"no_gpu_told", no_gpu, "XGEMM_MODE=compare FAKECUDA_DEVICES=0", "XGEMM_MODE=compare, but",
+     "no usable GPU (the CUDA driver finds no device): products run on the CPU\n"},
+    {"no_gpu_told", no_gpu, "XGEMM_MODE=gpu XGEMM_DEVICES=7", "XGEMM_MODE=gpu, but",
+     "no usable GPU (no such device"},
     {"faults", faults, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=cuLaunchKernel:2:999:always",
      "GPU failed", "from here on"},
     {"lost", faults, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=exec:8:719", "GPU failed",
      "from here on"},
     {"mode_compare", mode_compare, "XGEMM_MODE=compare", "CPU and GPU compared", "test_sgemm"},
+    {"compare_no_room", compare_no_room, "XGEMM_MODE=compare XGEMM_STATS=1 XGEMM_MEM_LIMIT=4096",
+     "does not fit device memory", NULL},
     {"small_stays", small_stays, "XGEMM_MODE=auto", NULL, NULL},
     {"earning", earning, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_INIT_MS=30", "not earned yet",
      "1 on the GPU"},
@@ -432,10 +541,12 @@ static const struct fx_scenario scenarios[] = {
     {"spin_told", spin_told, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_DEVICES=0", "no usable GPU",
      "0 on the GPU"},
 #ifndef __SANITIZE_THREAD__ /* which allows no thread in the child of several */
-    {"forked_among_products", forked_among_products, "XGEMM_MODE=auto FAKECUDA_INIT_MS=30", NULL,
-     NULL},
+    {"forked_among_products", forked_among_products,
+     "XGEMM_MODE=auto XGEMM_EXIT=wait FAKECUDA_INIT_MS=30", NULL, NULL},
+    {"forked_while_lent", forked_while_lent, "XGEMM_MODE=auto FAKECUDA_INIT_MS=9000", NULL, NULL},
 #endif
     {"threads", threads, "XGEMM_MODE=gpu", NULL, NULL},
+    {"failure_unsheltered", failure_unsheltered, "XGEMM_MODE=gpu", "the CPU completed it", NULL},
     {"rounding_mode", rounding_mode, "XGEMM_MODE=gpu", NULL, NULL},
 };
 

@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 
 #include "../kernels/kabi.h"
-#include "../src/drv.h"
 #include "fakedrv_util.h"
+#include "src/device/drv.h"
 
 enum { COUNT = 1000 };
 

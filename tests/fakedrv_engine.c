@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The process's one engine on the fake driver: start, sharing, failures, fork, exit. */
+/*
+ * The process's one engine on the fake driver: start, sharing, failures, fork, exit. Contract 7.3,
+ * 7.4, 8.2, 8.4, 8.5, 9.2, 9.3, 10.1 (doc/contract.md).
+ */
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <time.h>
 
-#include "../src/drv.h"
-#include "../src/engine.h"
-#include "../src/gemm.h"
 #include "fakedrv_scenario.h"
 #include "fakedrv_util.h"
+#include "src/device/drv.h"
+#include "src/engine.h"
+#include "src/pipeline/gemm.h"
 
 static struct fakecuda fake;
 static struct xg_conf conf;
@@ -216,15 +220,22 @@ static void run_threads(struct worker *workers, const struct xg_patience *patien
         pthread_join(threads[i], NULL);
 }
 
+/* Two lanes' blocks, and little beside them. */
+static const size_t PINNED_MAX_BYTES = 129 << 20;
+
 static void many_threads(void)
 {
     struct worker workers[THREADS];
+    struct fakecuda_live live;
     begin();
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
     run_threads(workers, NULL);
     for (int i = 0; i < THREADS; i++)
         XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
                  workers[i].right, workers[i].declined);
+    fake.live(&live);
+    XT_CHECK(live.pinned_bytes > 0 && live.pinned_bytes < PINNED_MAX_BYTES,
+             "contract 10.1: %zu bytes are page-locked", live.pinned_bytes);
 }
 
 static void busy_declines(void)
@@ -288,6 +299,58 @@ static void threads_lose(void)
     XT_CHECK(computed > 0 && computed < THREADS * PRODUCTS, "%d computed", computed);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     check_nothing_alive();
+}
+
+static sem_t kept, give_back;
+static atomic_int kept_right;
+
+static void keep_lane(void *ctx)
+{
+    sem_post(&kept);
+    sem_wait(&give_back);
+    fx_cpu_whole(ctx);
+}
+
+static void *fail_and_keep_lane(void *shape_of_it)
+{
+    struct fx_product product = fx_product_create(shape_of_it, 1);
+    struct fx_cpu_count count = {.call = &product.call};
+    struct xg_cpu cpu = {.whole = keep_lane, .part = fx_cpu_part, .ctx = &count};
+    struct xg_gemm_result result;
+    enum xg_status status = xg_engine_gemm(&product.call, &conf, &cpu, NULL, &result);
+    kept_right += status == XG_ERR_DRIVER && fx_error(&product, 1) <= 1.0;
+    fx_product_destroy(&product);
+    return NULL;
+}
+
+/* Lanes that do not come back: one product waits for them, and no other one until one does. */
+static void lost_lanes(void)
+{
+    static struct fx_shape small = {70, 60, 50, false, false, 1, 0, 0};
+    pthread_t threads[XG_POLICY_LANES];
+    begin();
+    conf.timeout_ms = 200;
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    fake.fail("cuLaunchKernel", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+    fake.fail("cuLaunchKernel", 2, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+    for (int i = 0; i < XG_POLICY_LANES; i++)
+        if (pthread_create(&threads[i], NULL, fail_and_keep_lane, &small))
+            exit(XT_HARD);
+    for (int i = 0; i < XG_POLICY_LANES; i++)
+        sem_wait(&kept);
+    double began_s = xg_clock_s();
+    XT_CHECK(run(true) == XG_DECLINED, "a product without a lane");
+    double first_s = xg_clock_s() - began_s;
+    XT_CHECK(first_s >= 0.79 && first_s < 10, "waited for %g s", first_s);
+    for (int i = 0; i < 10; i++)
+        XT_CHECK(run(true) == XG_DECLINED, "a product without a lane");
+    XT_CHECK(xg_clock_s() - began_s < first_s + 0.4, "waited again");
+    for (int i = 0; i < XG_POLICY_LANES; i++)
+        sem_post(&give_back);
+    for (int i = 0; i < XG_POLICY_LANES; i++)
+        pthread_join(threads[i], NULL);
+    XT_CHECK(kept_right == XG_POLICY_LANES, "%d right", kept_right);
+    XT_CHECK(run(true) == XG_OK, "the lanes are back");
 }
 
 /* What a child must find: no engine, no call to the driver, and no wait. */
@@ -492,6 +555,7 @@ static const struct fx_scenario scenarios[] = {
     {"patience_counts", patience_counts, "FAKECUDA_DELAY_US=300", NULL, NULL},
     {"busy_declines", busy_declines, "FAKECUDA_DELAY_US=300", NULL, NULL},
     {"threads_lose", threads_lose, "", "on the CPU from here on", NULL},
+    {"lost_lanes", lost_lanes, "", "the CPU completed it", NULL},
     {"fork_children", fork_children, "FAKECUDA_INIT_MS=100", NULL, NULL},
     {"fork_before_start", fork_before_start, "", NULL, NULL},
     {"callers_context", callers_context, "FAKECUDA_DEVICES=2", "the CPU completed it", NULL},

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Every driver call of a product made to fail in turn: C is right, and nothing leaks or hangs. */
-#include "../src/drv.h"
-#include "../src/gemm.h"
+/*
+ * Every driver call of a product made to fail in turn: C is right, and nothing leaks or hangs.
+ * Contract 9.1 (doc/contract.md).
+ */
 #include "fakedrv_util.h"
+#include "src/compute/backend.h"
+#include "src/device/drv.h"
+#include "src/pipeline/gemm.h"
+#include "src/pipeline/lane.h"
 
 static struct fakecuda fake;
 
@@ -80,7 +85,7 @@ static enum xg_status attempt(int which, const struct fault *fault, unsigned see
         snprintf(what, sizeof(what), "shape %d, %s:%ld:%d:%d", which,
                  fault->name ? fault->name : "any", fault->nth, fault->code, fault->after);
     }
-    enum xg_status status = xg_dev_create(&conf, &dev);
+    enum xg_status status = xg_backend_open(&conf, &dev);
     if (status == XG_OK) {
         status = xg_lane_create(dev, 2, &lane);
         if (status == XG_OK) {
@@ -88,7 +93,7 @@ static enum xg_status attempt(int which, const struct fault *fault, unsigned see
             xg_lane_destroy(lane);
         }
         check_leaks(what, true);
-        xg_dev_destroy(dev);
+        xg_backend_close(dev);
     }
     check_leaks(what, false);
     xg_conf_fini(&conf);

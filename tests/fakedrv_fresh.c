@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Products into a C without pages: right, populated, and no page more than its rows are on. */
+/*
+ * Products into a C without pages: right, populated, and no page more than its rows are on.
+ * Contract 3.2 (doc/contract.md).
+ */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "../src/gemm.h"
 #include "fakedrv_util.h"
+#include "src/compute/backend.h"
+#include "src/pipeline/gemm.h"
+#include "src/pipeline/lane.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -67,13 +72,13 @@ static void fresh_destroy(struct fresh *fresh)
 /* Pages that are there and hold no element of C. */
 static int pages_beyond(const struct fresh *fresh)
 {
-    const struct xg_sgemm *call = &fresh->product.call;
+    const struct xg_problem *call = &fresh->product.call;
     size_t pages = fresh->bytes / PAGE;
     unsigned char *there = malloc(pages), *rows = calloc(pages, 1);
     if (!there || !rows || mincore(fresh->product.c_all, fresh->bytes, there))
         exit(XT_HARD);
     for (int64_t i = 0; i < call->m; i++) {
-        uintptr_t first = (uintptr_t)(call->c + i * call->ldc) - map_begin;
+        uintptr_t first = (uintptr_t)((float *)call->c + i * call->ldc) - map_begin;
         for (size_t page = first / PAGE;
              page <= (first + (size_t)call->n * sizeof(float) - 1) / PAGE; page++)
             rows[page] = 1;
@@ -187,7 +192,7 @@ int main(void)
     bool known = syscall(SYS_madvise, PAGE, 0, MADV_POPULATE_WRITE) == 0;
     if (sysconf(_SC_PAGESIZE) != PAGE)
         return xt_skip("pages are not of 4 KiB");
-    XT_CHECK(xg_dev_create(&conf, &dev) == XG_OK && xg_lane_create(dev, WORKERS, &lane) == XG_OK);
+    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, WORKERS, &lane) == XG_OK);
     if (xt_failures)
         return xt_done();
     test_shapes(known);
@@ -197,7 +202,7 @@ int main(void)
     test_protected(PROT_READ);
     test_protected(PROT_NONE);
     xg_lane_destroy(lane);
-    xg_dev_destroy(dev);
+    xg_backend_close(dev);
     xg_conf_fini(&conf);
     return xt_done();
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Products from host memory to host memory on the fake driver: every shape, row and tiling. */
+/*
+ * Products from host memory to host memory on the fake driver: every shape, row and tiling.
+ * Contract 1.1, 3.2, 6.1, 6.2, 7.1, 10.1 (doc/contract.md).
+ */
 #include <errno.h>
 #include <pthread.h>
 
 #include "../kernels/table.h"
-#include "../src/gemm.h"
 #include "fakedrv_util.h"
+#include "src/compute/backend.h"
+#include "src/pipeline/gemm.h"
+#include "src/pipeline/lane.h"
 
 static struct fakecuda fake;
 static struct xg_dev *dev;
@@ -66,7 +71,7 @@ static void test_row(const struct xg_kernel *kernel)
     struct xg_gemm_result result;
     int served = 0;
     conf.kernel = kernel->name;
-    XT_CHECK(xg_dev_create(&conf, &forced) == XG_OK, "%s", kernel->name);
+    XT_CHECK(xg_backend_open(&conf, &forced) == XG_OK, "%s", kernel->name);
     XT_CHECK(xg_lane_create(forced, 2, &lane) == XG_OK, "%s", kernel->name);
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
         for (int trans = 0; trans < 4; trans++) {
@@ -81,7 +86,7 @@ static void test_row(const struct xg_kernel *kernel)
     bool able = !(kernel->flags & (XG_KERNEL_PIECES | XG_KERNEL_TF32 | XG_KERNEL_REPACKED));
     XT_CHECK(able == (served > 0), "%s computed %d of the shapes", kernel->name, served);
     xg_lane_destroy(lane);
-    xg_dev_destroy(forced);
+    xg_backend_close(forced);
     conf.kernel = NULL;
     xg_conf_fini(&conf);
 }
@@ -115,7 +120,7 @@ static void test_out_of_core(void)
             continue;
         conf.mem_limit_bytes = (int64_t)cases[i].limit_bytes;
         snprintf(what, sizeof(what), "out of core %zu", i);
-        XT_CHECK(xg_dev_create(&conf, &small) == XG_OK, "%s", what);
+        XT_CHECK(xg_backend_open(&conf, &small) == XG_OK, "%s", what);
         XT_CHECK(xg_lane_create(small, 2, &lane) == XG_OK, "%s", what);
         for (unsigned seed = 0; seed < (large || fx_short() ? 1 : 3); seed++) {
             fake.reset(seed);
@@ -127,7 +132,7 @@ static void test_out_of_core(void)
         XT_CHECK(live.dev_bytes <= cases[i].limit_bytes, "%s: %zu bytes of %zu", what,
                  live.dev_bytes, cases[i].limit_bytes);
         xg_lane_destroy(lane);
-        xg_dev_destroy(small);
+        xg_backend_close(small);
         xg_conf_fini(&conf);
     }
 }
@@ -141,12 +146,12 @@ static void test_no_room(void)
     struct xg_gemm_result result;
     const struct fx_shape shape = {300, 300, 300, false, false, 1, 1, 0};
     conf.mem_limit_bytes = 4096;
-    XT_CHECK(xg_dev_create(&conf, &small) == XG_OK, "4 KiB");
+    XT_CHECK(xg_backend_open(&conf, &small) == XG_OK, "4 KiB");
     XT_CHECK(xg_lane_create(small, 1, &lane) == XG_OK, "4 KiB");
     enum xg_status status = run(lane, &shape, NULL, "no room", &result);
     XT_CHECK(status == XG_DECLINED, "%s", xg_status_name(status));
     xg_lane_destroy(lane);
-    xg_dev_destroy(small);
+    xg_backend_close(small);
     xg_conf_fini(&conf);
 }
 
@@ -192,7 +197,7 @@ static int count_other_bits(bool reproducible, const char *name, enum xg_math ma
     conf.reproducible = reproducible;
     conf.math = math;
     conf.kernel = name;
-    XT_CHECK(first && xg_dev_create(&conf, &device) == XG_OK, "%s", name);
+    XT_CHECK(first && xg_backend_open(&conf, &device) == XG_OK, "%s", name);
     for (int i = 0; i < LANES; i++)
         XT_CHECK(xg_lane_create(device, 2, &lanes[i]) == XG_OK, "%s", name);
     for (int turn = 0; turn < TURNS; turn++) {
@@ -209,7 +214,7 @@ static int count_other_bits(bool reproducible, const char *name, enum xg_math ma
     }
     for (int i = 0; i < LANES; i++)
         xg_lane_destroy(lanes[i]);
-    xg_dev_destroy(device);
+    xg_backend_close(device);
     conf.kernel = NULL;
     xg_conf_fini(&conf);
     free(first);
@@ -271,7 +276,7 @@ int main(void)
     struct fakecuda_live live;
     fx_watchdog(120);
     fake = fx_fake();
-    XT_CHECK(xg_dev_create(&conf, &dev) == XG_OK, "no device");
+    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK, "no device");
     if (xt_failures)
         return xt_done();
     for (size_t i = 0; i < sizeof(teams) / sizeof(teams[0]); i++) {
@@ -286,7 +291,7 @@ int main(void)
                  teams[i]);
     }
     test_lanes();
-    xg_dev_destroy(dev);
+    xg_backend_close(dev);
     for (size_t row = 0; row < xg_kernel_count; row++)
         if (!(xg_kernel_table[row].flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES)))
             test_row(&xg_kernel_table[row]);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Operands that the caller has page-locked: copied from and to where they lie, and as right. */
-#include "../src/gemm.h"
 #include "fakedrv_util.h"
+#include "src/compute/backend.h"
+#include "src/pipeline/gemm.h"
+#include "src/pipeline/lane.h"
 
 enum { LOCKED_A = 1, LOCKED_B = 2, LOCKED_C = 4, LOCKED_ALL = 7 };
 
@@ -39,7 +41,7 @@ static void check_copies(const void *matrix, bool locked, bool direct, const cha
 static void check(struct xg_lane *lane, const struct fx_shape *shape, int mask)
 {
     struct fx_product product = fx_product_create(shape, 11);
-    struct xg_sgemm *call = &product.call;
+    struct xg_problem *call = &product.call;
     int64_t a_columns = call->transa ? call->m : call->k;
     int64_t b_columns = call->transb ? call->k : call->n;
     XT_CHECK(xg_dev_enter(dev) == XG_OK);
@@ -109,7 +111,7 @@ static void test_far_rows(struct xg_lane *lane)
                                  0,
                                  0};
         struct fx_product product = fx_product_create(&shape, 5);
-        struct xg_sgemm *call = &product.call;
+        struct xg_problem *call = &product.call;
         struct fx_cpu_count count = {.call = call};
         struct xg_cpu cpu = fx_cpu(&count);
         struct xg_gemm_result result;
@@ -140,13 +142,13 @@ static void test_out_of_core(void)
     conf.mem_limit_bytes = 2 << 20;
     struct xg_dev *whole = dev;
     struct xg_lane *lane;
-    XT_CHECK(xg_dev_create(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
+    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
     for (int mask = 1; mask <= LOCKED_ALL; mask++) {
         struct fx_shape shape = {500, 600, 404, mask & 1, mask & 2, 1, 0, 4};
         check(lane, &shape, mask);
     }
     xg_lane_destroy(lane);
-    xg_dev_destroy(dev);
+    xg_backend_close(dev);
     dev = whole;
 }
 
@@ -186,7 +188,7 @@ int main(void)
     struct fakecuda_live live;
     fx_watchdog(60);
     fake = fx_fake();
-    XT_CHECK(xg_dev_create(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
+    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
     if (xt_failures)
         return xt_done();
     test_shapes(lane);
@@ -194,7 +196,7 @@ int main(void)
     test_out_of_core();
     test_faults(lane);
     xg_lane_destroy(lane);
-    xg_dev_destroy(dev);
+    xg_backend_close(dev);
     fake.live(&live);
     XT_CHECK(!live.pageable, "%zu copies of memory that is not page-locked", live.pageable);
     xg_conf_fini(&conf);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Products from pieces on a fake driver that has them: what is refused is computed again. */
-#include "../src/gemm.h"
-#include "../src/lane.h"
-#include "../src/select.h"
-#include "../src/split.h"
+/*
+ * Products from pieces on a fake driver that has them: what is refused is computed again. Contract
+ * 2.1 (doc/contract.md).
+ */
 #include "fakedrv_util.h"
+#include "src/compute/backend.h"
+#include "src/compute/split.h"
+#include "src/decide/select.h"
+#include "src/pipeline/gemm.h"
+#include "src/pipeline/lane.h"
 
 /*
  * The row is named, so that small products are computed from pieces too. The device has two
@@ -17,7 +21,8 @@ static const char multiprocessors[] = "2";
 static struct fakecuda fake;
 static struct xg_dev *dev;
 
-enum { WARY = 16, LAUNCHES_ALL = 5 }; /* of a run: src/gemm.c, src/split.c */
+enum { WARY = 16, LAUNCHES_ALL = 5 }; /* of a run: src/pipeline/gemm.c, src/compute/split.c */
+enum { CODE_CAPTURE = 906 };
 enum { JUDGED_STEP = 13 }; /* so many elements of C from one that is judged to the next */
 
 /* --- Numbers ---------------------------------------------------------------------------------- */
@@ -51,7 +56,7 @@ static bool is_wide(const struct numbers *numbers)
 /* Place l of row i of op(A), or of column i of op(B). */
 static float *place(const struct fx_product *product, bool b, int64_t i, int64_t l)
 {
-    const struct xg_sgemm *call = &product->call;
+    const struct xg_problem *call = &product->call;
     bool along_k = b ? call->transb : !call->transa;
     int64_t ld = b ? call->ldb : call->lda;
     return (b ? product->b : product->a) + (along_k ? i * ld + l : l * ld + i);
@@ -61,7 +66,7 @@ enum { WIDENED = 3, CROSSED_DEPTH = 8 };
 
 static void cross(struct fx_product *product)
 {
-    const struct xg_sgemm *call = &product->call;
+    const struct xg_problem *call = &product->call;
     for (int64_t i = call->m - WIDENED; i < call->m; i++)
         for (int64_t l = CROSSED_DEPTH; l < call->k; l++)
             *place(product, false, i, l) *= 0x1p-36f;
@@ -73,7 +78,7 @@ static void cross(struct fx_product *product)
 static void change(struct fx_product *product, const struct numbers *numbers)
 {
     uint64_t seed = 5;
-    const struct xg_sgemm *call = &product->call;
+    const struct xg_problem *call = &product->call;
     int64_t rows = numbers->b ? call->n : call->m, first = numbers->every ? 0 : rows / 2;
     int64_t end = !numbers->spread ? first : numbers->every ? rows : first + WIDENED;
     if (numbers->crossed)
@@ -93,13 +98,13 @@ struct form {
     bool slots_shared; /* tiles take turns in their memory */
 };
 
-/* How src/gemm.c plans the product. */
-static struct form form_of(const struct xg_sgemm *call)
+/* How src/pipeline/gemm.c plans the product. */
+static struct form form_of(const struct xg_problem *call)
 {
     struct xg_plan plan;
     const struct xg_plan_limits limits = {
         .device_bytes = dev->budget_bytes,
-        .row_bytes = XG_BELT_BLOCK_BYTES,
+        .row_bytes = XG_QUEUE_BLOCK_BYTES,
         .macs_per_s = xg_select_find(row_name)->efficiency * XG_SELECT_MACS_PER_CYCLE *
                       dev->facts.sm_count * xg_dev_clock_hz(dev),
     };
@@ -265,12 +270,12 @@ static void test_shapes(void)
 static void test_forms(void)
 {
     for (int s = 0; s < SHAPES; s++) {
-        const struct xg_sgemm call = {.m = shapes[s].m,
-                                      .n = shapes[s].n,
-                                      .k = shapes[s].k,
-                                      .lda = shapes[s].k,
-                                      .ldb = shapes[s].n,
-                                      .ldc = shapes[s].n};
+        const struct xg_problem call = {.m = shapes[s].m,
+                                        .n = shapes[s].n,
+                                        .k = shapes[s].k,
+                                        .lda = shapes[s].k,
+                                        .ldb = shapes[s].n,
+                                        .ldc = shapes[s].n};
         struct form form = form_of(&call);
         XT_CHECK(form.slices == shapes[s].slices && form.slots_shared == shapes[s].slots_shared,
                  "shape %d: %lld tiles, %lld slices", s, (long long)form.tiles,
@@ -321,7 +326,7 @@ static void test_not_finite(void)
                  lane->wary == WARY);
         for (int64_t i = 0; i < shape.m; i++)
             for (int64_t j = 0; j < shape.n; j++) {
-                float c = product.call.c[i * product.call.ldc + j];
+                float c = ((float *)product.call.c)[i * product.call.ldc + j];
                 XT_CHECK(j == 9   ? isnan(c)
                          : i == 3 ? isinf(c)
                                   : isfinite(c),
@@ -346,7 +351,7 @@ static void test_no_room(void)
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = fx_cpu(&count);
     conf.mem_limit_bytes = 3 << 20;
-    XT_CHECK(xg_dev_create(&conf, &small) == XG_OK && xg_lane_create(small, 2, &lane) == XG_OK);
+    XT_CHECK(xg_backend_open(&conf, &small) == XG_OK && xg_lane_create(small, 2, &lane) == XG_OK);
     XT_CHECK(xg_gemm_run(lane, &product.call, XG_MATH_ACCURATE, row_name, &cpu, &result) == XG_OK &&
                  result.kernel && strcmp(result.kernel, row_name),
              "by %s", result.kernel ? result.kernel : "no kernel");
@@ -354,7 +359,19 @@ static void test_no_room(void)
     XT_CHECK(!count.wholes && !count.parts, "no room: the CPU computed");
     fx_product_destroy(&product);
     xg_lane_destroy(lane);
-    xg_dev_destroy(small);
+    xg_backend_close(small);
+    xg_conf_fini(&conf);
+}
+
+/* A start that a stream capture of the program disturbs is none without pieces for ever. */
+static void test_captured_start(void)
+{
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *own;
+    fake.fail("cuModuleLoadData", 1, CODE_CAPTURE, FAKECUDA_ONCE);
+    XT_CHECK(xg_backend_open(&conf, &own) == XG_ERR_CAPTURE);
+    XT_CHECK(xg_backend_open(&conf, &own) == XG_OK && own->facts.pieces);
+    xg_backend_close(own);
     xg_conf_fini(&conf);
 }
 
@@ -385,7 +402,7 @@ static long attempt(struct fx_product *product, const struct fault *way, long nt
     long calls = 0;
     snprintf(what, sizeof(what), "%s:%ld:%d", way->name ? way->name : "any", nth, way->code);
     fake.reset((unsigned)nth);
-    XT_CHECK(xg_dev_create(&conf, &own) == XG_OK && xg_lane_create(own, 2, &lane) == XG_OK);
+    XT_CHECK(xg_backend_open(&conf, &own) == XG_OK && xg_lane_create(own, 2, &lane) == XG_OK);
     calls = -fake.calls(way->name);
     if (nth)
         fake.fail(way->name, nth, way->code, way->after);
@@ -406,7 +423,7 @@ static long attempt(struct fx_product *product, const struct fault *way, long nt
     *struck += fake.faults(NULL) > 0;
     fake.reset((unsigned)nth); /* a fault that goes on would not let the lane give back */
     xg_lane_destroy(lane);
-    xg_dev_destroy(own);
+    xg_backend_close(own);
     xg_conf_fini(&conf);
     return calls;
 }
@@ -433,6 +450,53 @@ static void test_faults(void)
     }
 }
 
+/*
+ * A triangle from pieces: those of A serve as B's, and travel once. The other triangle is as it
+ * was.
+ */
+static void run_triangle(const struct numbers *numbers, enum xg_uplo uplo, bool trans)
+{
+    const struct fx_shape shape = {700, 700, 600, trans, !trans, 1.5f, uplo == XG_UPPER, 1};
+    struct fx_product product = fx_product_create(&shape, 11);
+    struct xg_problem *call = &product.call;
+    struct xg_gemm_result result;
+    struct xg_lane *lane;
+    call->op = XG_OP_SYRK;
+    call->uplo = uplo;
+    call->b = call->a;
+    call->ldb = call->lda;
+    change(&product, numbers);
+    XT_CHECK(xg_lane_create(dev, 3, &lane) == XG_OK);
+    poison(lane);
+    for (int turn = 0; turn < 2; turn++) {
+        run(lane, &product, numbers->name, &result);
+        fx_product_check(&product, JUDGED_STEP, numbers->name);
+        uint64_t whole = (uint64_t)call->m * (uint64_t)call->k * sizeof(float);
+        XT_CHECK(result.up_bytes < whole + whole / 8, "A travelled twice: %llu bytes",
+                 (unsigned long long)result.up_bytes);
+        for (int64_t i = 0; i < call->m; i++) {
+            const size_t row = FX_GUARD + (size_t)(i * call->ldc);
+            const float *now = product.c_all + row, *before = product.c_before + row;
+            int64_t begin, end;
+            xg_problem_row(call, i, 0, call->n, &begin, &end);
+            XT_CHECK(!memcmp(now, before, (size_t)begin * sizeof *now) &&
+                         !memcmp(now + end, before + end, (size_t)(call->n - end) * sizeof *now),
+                     "%s: row %ld beyond the triangle", numbers->name, (long)i);
+        }
+    }
+    xg_lane_destroy(lane);
+    fx_product_destroy(&product);
+}
+
+static void test_triangles(void)
+{
+    static const int used[] = {EVEN, WIDE_ROWS, WIDEST_ROWS};
+    for (int i = 0; i < 3; i++) {
+        run_triangle(&kinds[used[i]], XG_LOWER, i % 2);
+        run_triangle(&kinds[used[i]], XG_UPPER, i % 2 == 0);
+    }
+}
+
 int main(void)
 {
     struct xg_conf conf = fx_conf();
@@ -440,7 +504,7 @@ int main(void)
     fx_watchdog(120);
     setenv("FAKECUDA_SM_COUNT", multiprocessors, 1);
     fake = fx_fake();
-    XT_CHECK(xg_dev_create(&conf, &dev) == XG_OK, "no device");
+    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK, "no device");
     if (xt_failures)
         return xt_done();
     if (!dev->facts.pieces) {
@@ -452,7 +516,9 @@ int main(void)
     test_wary();
     test_not_finite();
     test_no_room();
-    xg_dev_destroy(dev);
+    test_triangles();
+    test_captured_start();
+    xg_backend_close(dev);
     test_faults();
     fake.live(&live);
     XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events && !live.modules &&

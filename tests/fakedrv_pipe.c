@@ -3,7 +3,7 @@
  */
 #include "xt.h"
 
-#include "pipe.h"
+#include "src/pipeline/pipe.h"
 
 enum { BLOCK_BYTES = 4 << 20 };
 
@@ -16,7 +16,7 @@ static int64_t chunk_rows(struct xg_plan *plan, const struct xg_plan_tile *tile,
 static void check_tile(int64_t rows, int64_t ld, size_t bytes)
 {
     struct xg_plan_tile tiles[2] = {{.rows = rows, .ld = ld}, {.rows = rows, .ld = ld}};
-    struct xg_plan plan = {.tiles = tiles, .tile_count = 2};
+    struct xg_plan plan = {.elem_bytes = sizeof(float), .tiles = tiles, .tile_count = 2};
     for (int last = 0; last < 2; last++) {
         int64_t chunk = chunk_rows(&plan, &tiles[last], bytes), rest = rows % chunk;
         int64_t row_bytes = ld * (int64_t)sizeof(float);
@@ -43,7 +43,7 @@ int main(void)
 
     /* 100000 x 64 x 64: 1600 kB a panel in chunks of about 1562 kB had a rest of 5 kB each. */
     struct xg_plan_tile tiles[2] = {{.rows = 6272, .ld = 64}, {.rows = 6272, .ld = 64}};
-    struct xg_plan plan = {.tiles = tiles, .tile_count = 2};
+    struct xg_plan plan = {.elem_bytes = sizeof(float), .tiles = tiles, .tile_count = 2};
     XT_CHECK(chunk_rows(&plan, &tiles[0], 1600000) == 6272);
     return xt_done();
 }

@@ -4,6 +4,7 @@
 #ifndef FAKEDRV_SCENARIO_H
 #define FAKEDRV_SCENARIO_H
 
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

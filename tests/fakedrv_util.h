@@ -8,10 +8,10 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "../src/clock.h"
-#include "../src/conf.h"
-#include "../src/cpu.h"
-#include "../src/xg.h"
+#include "src/base/clock.h"
+#include "src/base/conf.h"
+#include "src/base/xg.h"
+#include "src/verify/cpu.h"
 #include "xt.h"
 
 #define FAKECUDA_WANT_LOAD
@@ -53,7 +53,7 @@ static inline struct xg_conf fx_conf(void)
 
 /* The CPU side of a call: the built-in loop, counted. The ctx is a struct fx_cpu_count. */
 struct fx_cpu_count {
-    const struct xg_sgemm *call;
+    const struct xg_problem *call;
     atomic_long wholes, parts;
 };
 
@@ -61,14 +61,14 @@ static inline void fx_cpu_whole(void *ctx)
 {
     struct fx_cpu_count *count = ctx;
     count->wholes++;
-    xg_cpu_sgemm(count->call);
+    xg_cpu_compute(count->call);
 }
 
-static inline void fx_cpu_part(void *ctx, const struct xg_sgemm *part)
+static inline void fx_cpu_part(void *ctx, const struct xg_problem *part)
 {
     struct fx_cpu_count *count = ctx;
     count->parts++;
-    xg_cpu_sgemm(part);
+    xg_cpu_compute(part);
 }
 
 static inline struct xg_cpu fx_cpu(struct fx_cpu_count *count)
@@ -82,7 +82,7 @@ static inline struct xg_cpu fx_cpu(struct fx_cpu_count *count)
  * 0.
  */
 struct fx_product {
-    struct xg_sgemm call;
+    struct xg_problem call;
     float *a, *b;
     float *c_all, *c_before; /* guard, C with its padding, guard */
     size_t c_elems;          /* of c_all */
@@ -115,7 +115,7 @@ static inline struct fx_product fx_product_create(const struct fx_shape *shape, 
                                     .k = shape->k,
                                     .alpha = shape->alpha,
                                     .beta = shape->beta}};
-    struct xg_sgemm *call = &p.call;
+    struct xg_problem *call = &p.call;
     call->lda = (call->transa ? call->m : call->k) + shape->pad;
     call->ldb = (call->transb ? call->k : call->n) + shape->pad;
     call->ldc = call->n + shape->pad;
@@ -176,12 +176,16 @@ static inline bool fx_untouched(const struct fx_product *p)
  */
 static inline double fx_error(const struct fx_product *p, int64_t stride)
 {
-    const struct xg_sgemm *call = &p->call;
+    const struct xg_problem *call = &p->call;
     double worst = 0.0;
     for (int64_t at = 0; at < call->m * call->n; at += stride) {
-        int64_t i = at / call->n, j = at % call->n;
-        float c0 = p->c_before[FX_GUARD + i * call->ldc + j], c = call->c[i * call->ldc + j];
-        double scale, exact = xg_cpu_sgemm_element(call, i, j, c0, &scale);
+        int64_t i = at / call->n, j = at % call->n, begin, end;
+        xg_problem_row(call, i, 0, call->n, &begin, &end);
+        if (j < begin || j >= end)
+            continue;
+        float c0 = p->c_before[FX_GUARD + i * call->ldc + j],
+              c = ((float *)call->c)[i * call->ldc + j];
+        double scale, exact = xg_cpu_element(call, i, j, c0, &scale);
         double bound = (double)(call->k + 3) * 0x1p-24 * scale + 0x1p-149;
         double error = fabs((double)c - exact) / bound;
         if (!(error <= worst))
@@ -195,7 +199,7 @@ static inline double fx_error(const struct fx_product *p, int64_t stride)
 /* Checks C and its surroundings; `what` names the case. */
 static inline void fx_product_check(const struct fx_product *p, int64_t stride, const char *what)
 {
-    const struct xg_sgemm *call = &p->call;
+    const struct xg_problem *call = &p->call;
     double error = fx_error(p, stride);
     XT_CHECK_LE(error, 1.0, "%s: %c%c %lld,%lld,%lld alpha %g beta %g ldc %lld: error %g", what,
                 call->transa ? 't' : 'n', call->transb ? 't' : 'n', (long long)call->m,

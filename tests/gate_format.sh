@@ -14,8 +14,8 @@ check() {
     $clang_format --dry-run -Werror --style="file:$srcdir/.clang-format" "$1"
 }
 
-for file in $(find "$srcdir/src" "$srcdir/shim" "$srcdir/kernels" "$srcdir/tests" "$srcdir/bench" \
-    "$srcdir/examples" -name '*.[ch]'); do
+for file in $(find "$srcdir/src" "$srcdir/shim" "$srcdir/kernels" "$srcdir/tests" "$srcdir/bench" "$srcdir/tools" \
+    "$srcdir/examples" "$srcdir/python" -name '*.[ch]'); do
     passes "$file"
 done
 printf 'int  xg_count( void ) ;\n' >"$gate_tmp/loose.c"

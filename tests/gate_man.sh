@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-# The tables of variables in the manual page and README.md say what src/conf.c says, and the launcher's
-# page names its options.
+# The tables of variables in the manual page and README.md say what src/base/conf.c says, the launcher's
+# page and completions name its subcommands and options, each of which has its --help, and doctor's page
+# its options and diagnoses.
 . "$srcdir/tests/gate_lib"
-help=$builddir/shim/xgemm-help
-run=$builddir/shim/xgemm-run
-[ -x "$help" ] && [ -x "$run" ] || skip "$help and $run have not been built"
+help=$builddir/tools/xgemm-help
+run=$builddir/tools/xgemm-run
+doctor=$builddir/tools/xgemm-doctor
+for program in "$help" "$run" "$doctor"; do
+    [ -x "$program" ] || skip "$program has not been built"
+done
 
-# entries FORM: the table as src/conf.c has it, written for the manual page or for README.md.
+# entries FORM: the table as src/base/conf.c has it, written for the manual page or for README.md.
 entries() {
     "$help" | awk -v form="$1" '
     function flush() {
@@ -32,7 +36,29 @@ entries() {
     END { flush() }'
 }
 
-# check FILE: a manual page or README.md.
+# options: those named in the text on standard input, a line each.
+options() {
+    tr -c 'a-zA-Z0-9_-' '\n' | grep -x -E -e '--[a-z][a-z-]*|-[a-z]'
+}
+
+subcommands() {
+    "$run" --help | sed -n 's/^  \([a-z][a-z]*\)  *[a-zA-Z].*/\1/p'
+}
+
+# words: the subcommands, and all options that any --help names.
+words() {
+    {
+        subcommands
+        {
+            "$run" --help
+            subcommands | while read -r name; do
+                "$run" "$name" --help
+            done
+        } | options
+    } | sort -u
+}
+
+# check FILE: a manual page, a file of completion or README.md.
 check() {
     case $1 in
     *.md)
@@ -43,15 +69,39 @@ check() {
         entries man >"$gate_tmp/said_by_conf"
         awk '/^\.SH/ { inside = $2 == "ENVIRONMENT"; next } inside' "$1" >"$gate_tmp/said_here"
         ;;
+    */xgemm-doctor.1)
+        # Its diagnoses, with the remedies, and its options.
+        { "$doctor" --help | grep -o -e '--[a-z][a-z]*' | sort -u; "$doctor" --list; } |
+            sed 's/^ *//' >"$gate_tmp/said_by_conf"
+        {
+            sed '/^\.SH DIAGNOSES/,$d; s/\\-/-/g' "$1" | grep -o -e '--[a-z][a-z]*' | sort -u
+            awk '/^\.SH/ { inside = $2 == "DIAGNOSES"; next } inside && !/^\.TP/' "$1" |
+                sed 's/^\.BR \([^ ]*\) " \(.*\)"$/\1 \2/'
+        } >"$gate_tmp/said_here"
+        ;;
     *.1)
-        "$run" --help | grep -o -e '--[a-z][a-z]*' | sort -u >"$gate_tmp/said_by_conf"
-        sed 's/\\-/-/g' "$1" | grep -o -e '--[a-z][a-z]*' | sort -u >"$gate_tmp/said_here"
+        words >"$gate_tmp/said_by_conf"
+        {
+            sed '/^\.\\"/d; s/\\-/-/g' "$1" | options
+            awk '/^\.SH/ { inside = $2 == "SUBCOMMANDS"; next }
+                inside && tag { print $2 } { tag = /^\.TP/ }' "$1"
+        } | sort -u >"$gate_tmp/said_here"
+        ;;
+    *completion*)
+        # Short options are those of the shell's own commands as well.
+        words >"$gate_tmp/said_by_conf"
+        {
+            options <"$1" | grep -e --
+            options <"$1" | grep -x -F -f "$gate_tmp/said_by_conf"
+            tr -c 'a-z' '\n' <"$1" | grep -x -F "$(subcommands)"
+        } | sort -u >"$gate_tmp/said_here"
         ;;
     esac
     [ -s "$gate_tmp/said_by_conf" ] && diff "$gate_tmp/said_by_conf" "$gate_tmp/said_here"
 }
 
-for page in "$srcdir/man/libxgemm_shim.7" "$srcdir/man/xgemm-run.1" "$srcdir/README.md"; do
+for page in "$srcdir/man/libxgemm_shim.7" "$srcdir/man/xgemm-run.1" "$srcdir/man/xgemm-doctor.1" \
+    "$srcdir/README.md" "$srcdir/tools/completion/xgemm-run" "$srcdir/tools/completion/_xgemm-run"; do
     passes "$page"
 done
 for page in man/libxgemm_shim.7 README.md; do
@@ -61,6 +111,23 @@ for page in man/libxgemm_shim.7 README.md; do
         >"$gate_tmp/default.${page##*.}"
     refuses "$gate_tmp/default.${page##*.}"
 done
-sed 's/\\-\\-ab/\\-\\-cd/' "$srcdir/man/xgemm-run.1" >"$gate_tmp/option.1"
-refuses "$gate_tmp/option.1"
+sed 's/driver\.container/driver.box/' "$srcdir/man/xgemm-doctor.1" >"$gate_tmp/xgemm-doctor.1"
+refuses "$gate_tmp/xgemm-doctor.1"
+sed 's/nvidia-smi -c DEFAULT/nvidia-smi/' "$srcdir/man/xgemm-doctor.1" >"$gate_tmp/xgemm-doctor.1"
+refuses "$gate_tmp/xgemm-doctor.1"
+
+# counterfeit FILE COMMAND NAME: without what the command of sed takes away, it is refused.
+counterfeit() {
+    sed "$2" "$srcdir/$1" >"$gate_tmp/$3"
+    cmp -s "$srcdir/$1" "$gate_tmp/$3" && { echo "FAIL: $2 changes nothing in $1"; status=1; }
+    refuses "$gate_tmp/$3"
+}
+counterfeit man/xgemm-run.1 's/\\-\\-ab/\\-\\-cd/' option.1
+counterfeit man/xgemm-run.1 's/\\-\\-json/json/' json.1
+counterfeit man/xgemm-run.1 's/^\.B top$/.B bottom/' subcommand.1
+for shell in xgemm-run _xgemm-run; do
+    counterfeit tools/completion/$shell 's/--json//' "completion.json.$shell"
+    counterfeit tools/completion/$shell 's/--json/--yaml/; s/--top/& --json/' "completion.yaml.$shell"
+    counterfeit tools/completion/$shell 's/doctor/nurse/' "completion.nurse.$shell"
+done
 exit $status

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The library needs libc, and libm at most, so that it loads into any process.
+# Contract 11.2 (doc/contract.md).
 . "$srcdir/tests/gate_lib"
 [ "$XG_SANITIZER" = no ] || skip "a sanitizer is one more library"
 
@@ -17,6 +18,7 @@ check() {
 }
 
 passes "$XG_SO"
+[ "$XG_WITH_WHEEL" != yes ] || passes "$builddir/python/.libs/libxgemm_shim.so"
 cd "$gate_tmp" || exit 99
 echo 'int xg_other(void); int xg_other(void) { return 1; }' >other.c
 echo 'int xg_other(void); int xg_user(void); int xg_user(void) { return xg_other(); }' >user.c

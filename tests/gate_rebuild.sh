@@ -22,8 +22,8 @@ if ! $MAKE -C "$builddir" -q all; then
     $MAKE -C "$builddir" -n all
     status=1
 fi
-passes "$(known_as src/xg.h "$builddir"/src/.deps/*.Plo)"
-if [ "$XG_WITH_CUDA" = yes ]; then
+passes "$(known_as src/base/xg.h "$builddir"/src/*/.deps/*.Plo)"
+if [ "$XG_WITH_CUDA" = yes ] && [ -z "$XG_FATBINS" ]; then
     for header in "$srcdir"/kernels/*.cuh; do
         passes "$(known_as "kernels/${header##*/}" "$builddir"/kernels/*.d)"
     done

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The accuracy of strict and accurate arithmetic on a device, beside cuBLAS and the CPU's BLAS. */
+/*
+ * The accuracy of strict and accurate arithmetic on a device, beside cuBLAS and the CPU's BLAS.
+ * Contract 1.1, 2.1, 6.2 (doc/contract.md).
+ */
 
 /*
  * usage: gpu_accuracy [--side N] [--k-max K] [--seed N]
@@ -21,13 +24,14 @@
 #include <dlfcn.h>
 #include <math.h>
 
-#include "../src/cores.h"
-#include "../src/cublas.h"
-#include "../src/launch.h"
-#include "../src/mem.h"
 #include "distribution.h"
 #include "gpu_util.h"
 #include "reference.h"
+#include "src/compute/backend.h"
+#include "src/compute/cublas.h"
+#include "src/compute/launch.h"
+#include "src/device/mem.h"
+#include "src/host/cores.h"
 
 enum { SIDE_MIN = REFERENCE_ROWS, RUNS = 100, K_SPECIAL = 1024, PAD_MAX = 64 };
 
@@ -62,7 +66,7 @@ static cblas_sgemm_function *cpu_blas; /* NULL: not found */
 static int own_rows; /* lines on which accurate is not strict's row */
 
 /* The product at work: operands here and on the device, exact sums, sampled rows of results. */
-static struct xg_sgemm call;
+static struct xg_problem call;
 static struct reference reference;
 static float *operand_a, *operand_b;
 static float *sampled[SIDES]; /* (REFERENCE_ROWS,side) */
@@ -104,15 +108,15 @@ static void copy_up(CUdeviceptr to, const float *from, int64_t rows, int64_t ld,
 /* Draws the operands of one product and puts them on the device. */
 static void draw(const struct distribution *distribution, int64_t k, int trans, uint64_t seed)
 {
-    call = (struct xg_sgemm){.transa = trans >> 1,
-                             .transb = trans & 1,
-                             .m = options.side,
-                             .n = options.side,
-                             .k = k,
-                             .alpha = 1.0f,
-                             .a = operand_a,
-                             .b = operand_b,
-                             .ldc = options.side};
+    call = (struct xg_problem){.transa = trans >> 1,
+                               .transb = trans & 1,
+                               .m = options.side,
+                               .n = options.side,
+                               .k = k,
+                               .alpha = 1.0f,
+                               .a = operand_a,
+                               .b = operand_b,
+                               .ldc = options.side};
     call.lda = xg_round_up(cols_of('a'), 4);
     call.ldb = xg_round_up(cols_of('b'), 4);
     distribution_fill(distribution, team, seed, 'a', call.m, k, !call.transa, operand_a, call.lda);
@@ -245,7 +249,7 @@ static void say_scores(const char *name, const struct score *scores, const bool 
 }
 
 /* One line: all sides on the operands that lie ready, judged by the rule. */
-static void judge(const char *name, enum distribution_rule rule, const float *c0)
+static void accuracy(const char *name, enum distribution_rule rule, const float *c0)
 {
     struct score scores[SIDES] = {{0}};
     bool there[SIDES];
@@ -283,7 +287,7 @@ static void test_distributions(enum distribution_rule rule, int64_t k)
         if (distribution_table[d].rule != rule)
             continue;
         draw_with_reference(&distribution_table[d], k, trans++ % 4);
-        judge(distribution_table[d].name, rule, NULL);
+        accuracy(distribution_table[d].name, rule, NULL);
         reference_destroy(&reference);
     }
 }
@@ -307,7 +311,7 @@ static void test_scalars(int64_t k)
         draw_with_reference(&distribution_table[0], k, (int)c % 4);
         call.alpha = cases[c].alpha;
         call.beta = cases[c].beta;
-        judge(cases[c].name, RULE_CUBLAS, cases[c].beta == 0.0f ? NULL : c0);
+        accuracy(cases[c].name, RULE_CUBLAS, cases[c].beta == 0.0f ? NULL : c0);
         reference_destroy(&reference);
     }
     free(c0);
@@ -510,7 +514,7 @@ static void close_all(void)
     for (int i = 0; i < 2; i++)
         must(XG_DRV(&dev->drv, cuStreamDestroy, streams[i]), "stream");
     xg_dev_leave(dev);
-    xg_dev_destroy(dev);
+    xg_backend_close(dev);
 }
 
 static void parse(int argc, char **argv)
@@ -534,7 +538,7 @@ static void parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     parse(argc, argv);
-    if (xg_dev_create(xg_conf_get(), &dev) != XG_OK)
+    if (xg_backend_open(xg_conf_get(), &dev) != XG_OK)
         return xt_skip("no CUDA device that the kernels serve");
     if (gpu_is_fake(dev))
         return xt_skip("the fake driver computes with its own loop");

@@ -1,47 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* Products from host memory to host memory on the device: shapes, tilings, lanes, limits,
- * repeatability. */
+/*
+ * Products from host memory to host memory on the device: shapes, tilings, lanes, limits,
+ * repeatability. Contract 1.1, 3.2, 6.2 (doc/contract.md).
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
 
-#include "../src/gemm.h"
-#include "../src/judge.h"
-#include "../src/lane.h"
 #include "fakedrv_util.h"
 #include "gpu_util.h"
+#include "src/compute/backend.h"
+#include "src/pipeline/gemm.h"
+#include "src/pipeline/lane.h"
+#include "src/verify/accuracy.h"
 
 static struct xg_dev *dev;
 static double worst_error; /* of all products, in units of the bound */
 
 static bool all_written(const struct fx_product *product)
 {
-    const struct xg_sgemm *call = &product->call;
+    const struct xg_problem *call = &product->call;
     for (int64_t i = 0; i < call->m; i++)
         for (int64_t j = 0; j < call->n; j++)
-            if (isnan(call->c[i * call->ldc + j]))
+            if (isnan(((float *)call->c)[i * call->ldc + j]))
                 return false;
     return true;
 }
 
-/* Runs a product; judges a sample of it, that every element was written, and nothing beside them.
+/* Runs a product; judges a sample of it, and all of it as XGEMM_VERIFY does, that every element was
+ * written, and nothing beside them.
  */
 static struct xg_gemm_result run_product(struct xg_lane *lane, struct fx_product *made,
                                          const struct fx_shape *shape, enum xg_math math,
                                          const char *what)
 {
-    static _Thread_local struct xg_judge judge;
+    static _Thread_local struct xg_accuracy accuracy;
     struct fx_product product = *made;
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = fx_cpu(&count);
     struct xg_gemm_result result;
-    xg_judge_init(&judge, &product.call);
-    enum xg_status status = xg_gemm_run(lane, &product.call, math, NULL, &cpu, &result);
-    double error = xg_judge_error(&judge, product.call.c, product.call.ldc);
+    xg_accuracy_init(&accuracy, &product.call);
+    enum xg_status status = xg_gemm_run_verified(lane, &product.call, math, NULL, &cpu, 1, &result);
+    double error = xg_accuracy_error(&accuracy, product.call.c, product.call.ldc);
     double bound = (double)shape->k + 3;
     XT_CHECK(status == XG_OK, "%s: %s", what, xg_status_name(status));
     XT_CHECK(count.wholes == 0 && count.parts == 0, "%s: the CPU computed", what);
+    XT_CHECK(result.verdict == XG_VERDICT_RIGHT && result.deviation < 1, "%s: %g of a threshold",
+             what, result.deviation);
     XT_CHECK_LE(error, bound, "%s: %c%c %lld,%lld,%lld beta %g pad %lld: %g * 2^-24", what,
                 shape->transa ? 't' : 'n', shape->transb ? 't' : 'n', (long long)shape->m,
                 (long long)shape->n, (long long)shape->k, (double)shape->beta,
@@ -87,7 +93,7 @@ static void test_out_of_core(void)
     conf.mem_limit_bytes = 48 << 20;
     struct xg_dev *small;
     struct xg_lane *lane;
-    XT_CHECK(xg_dev_create(&conf, &small) == XG_OK);
+    XT_CHECK(xg_backend_open(&conf, &small) == XG_OK);
     XT_CHECK(xg_lane_create(small, 8, &lane) == XG_OK);
     for (int trans = 0; trans < 4; trans++) {
         struct fx_shape shape = {4100, 4000, 3900, trans & 1, trans & 2, 1, (float)(trans % 2), 1};
@@ -97,7 +103,7 @@ static void test_out_of_core(void)
     }
     xg_lane_destroy(lane);
     XT_CHECK(small->used_bytes == 0);
-    xg_dev_destroy(small);
+    xg_backend_close(small);
 }
 
 /* The same call gives the same bits: again, with other leading dimensions, with another team. */
@@ -124,7 +130,7 @@ static void test_repeatable(void)
         XT_CHECK(xg_gemm_run(lane, &padded.call, XG_MATH_STRICT, NULL, &cpu, &result) == XG_OK);
         float *c = malloc((size_t)(m * n) * sizeof *c);
         for (int64_t i = 0; i < m; i++)
-            memcpy(c + i * n, padded.call.c + i * padded.call.ldc, (size_t)n * sizeof *c);
+            memcpy(c + i * n, (float *)padded.call.c + i * padded.call.ldc, (size_t)n * sizeof *c);
         if (first)
             XT_CHECK(!memcmp(first, c, (size_t)(m * n) * sizeof *c), "team of %d, padding %zu",
                      threads[t], t);
@@ -142,7 +148,7 @@ static void test_repeatable(void)
 static void widen(struct fx_product *product, int64_t first, int64_t rows, unsigned spread)
 {
     uint64_t seed = 5;
-    const struct xg_sgemm *call = &product->call;
+    const struct xg_problem *call = &product->call;
     for (int64_t i = first; i < first + rows; i++)
         for (int64_t l = 0; l < call->k; l++) {
             float *a = product->a + (call->transa ? l * call->lda + i : i * call->lda + l);
@@ -241,7 +247,7 @@ int main(void)
     struct xg_conf conf = fx_conf();
     struct xg_lane *lane;
     alarm(300);
-    enum xg_status status = xg_dev_create(&conf, &dev);
+    enum xg_status status = xg_backend_open(&conf, &dev);
     if (status == XG_ERR_NOTFOUND)
         return xt_skip("no CUDA device");
     if (status == XG_OK && gpu_is_fake(dev))
@@ -258,6 +264,6 @@ int main(void)
     test_lanes();
     XT_CHECK(dev->used_bytes == 0, "%zu bytes", (size_t)dev->used_bytes);
     printf("%s: largest error %.3g of the bound (k + 3) * 2^-24\n", dev->name, worst_error);
-    xg_dev_destroy(dev);
+    xg_backend_close(dev);
     return xt_done();
 }

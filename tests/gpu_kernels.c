@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every row of the kernel table on a device, against double precision, with guards around C. */
+/*
+ * Every row of the kernel table on a device, against double precision, with guards around C.
+ * Contract 1.1, 3.2, 3.3 (doc/contract.md).
+ */
 
 /*
  * usage: gpu_kernels [--short] [--row NAME] [--seed N] [--report FILE]
@@ -13,10 +16,11 @@
 #include <math.h>
 #include <time.h>
 
-#include "../src/cublas.h"
-#include "../src/launch.h"
-#include "../src/mem.h"
 #include "gpu_util.h"
+#include "src/compute/backend.h"
+#include "src/compute/cublas.h"
+#include "src/compute/launch.h"
+#include "src/device/mem.h"
 
 /* Floats of a buffer: the largest operand, its padding, a guard before and behind. */
 enum { SIDE_MAX = 300, K_MAX = 1100, PAD_MAX = 8, GUARD = 64 };
@@ -167,8 +171,8 @@ static uint64_t buffer_address(const struct buffer *buffer)
  * Judges what came back against what went up (buffer_c.host). Returns the largest error / bound,
  * NaN when an element is NaN; *strays: elements changed outside C.
  */
-static double judge(const struct product *p, const float *result, float alpha, float beta,
-                    long *strays)
+static double accuracy(const struct product *p, const float *result, float alpha, float beta,
+                       long *strays)
 {
     double worst = 0.0, bound = (double)(p->k + 3) * 0x1p-24 + p->rounding;
     *strays = 0;
@@ -188,7 +192,7 @@ static double judge(const struct product *p, const float *result, float alpha, f
 }
 
 /* A result in which something is wrong must not pass: the judge is judged first. */
-static void test_judge(struct product *p)
+static void test_accuracy(struct product *p)
 {
     long strays;
     product_draw(p, 9, 7, 5);
@@ -196,15 +200,15 @@ static void test_judge(struct product *p)
     memcpy(back, buffer_c.host, (size_t)buffer_c.used * sizeof(float));
     for (int64_t e = 1; e < p->m * p->n; e++)
         back[buffer_c.first + e / p->n * buffer_c.ld + e % p->n] = (float)p->sum[e];
-    XT_CHECK(isnan(judge(p, back, 1.0f, 0.0f, &strays)), "an element not written passed");
+    XT_CHECK(isnan(accuracy(p, back, 1.0f, 0.0f, &strays)), "an element not written passed");
     back[buffer_c.first] = (float)p->sum[0];
-    XT_CHECK_LE(judge(p, back, 1.0f, 0.0f, &strays), 1.0, "the exact result did not pass");
+    XT_CHECK_LE(accuracy(p, back, 1.0f, 0.0f, &strays), 1.0, "the exact result did not pass");
     XT_CHECK(strays == 0, "%ld strays seen of 0", strays);
 
     back[0] = back[buffer_c.first + p->n] = back[buffer_c.used - 1] = 0.0f;
     float *last = &back[buffer_c.first + (p->m - 1) * buffer_c.ld + p->n - 1];
     *last += (float)(p->absolute[p->m * p->n - 1] * 0x1p-20);
-    XT_CHECK(judge(p, back, 1.0f, 0.0f, &strays) > 1.0, "an element off by 16 units passed");
+    XT_CHECK(accuracy(p, back, 1.0f, 0.0f, &strays) > 1.0, "an element off by 16 units passed");
     XT_CHECK(strays == 3, "%ld strays seen of 3", strays);
 }
 
@@ -251,7 +255,7 @@ static void test_row(const struct xg_kernel *row, struct product *p, int trans, 
                     pads[(turn + s) / 2 % 4], vec4, false);
         launch(row, p, transa, transb, alpha, beta, back);
         long strays;
-        double worst = judge(p, back, alpha, beta, &strays);
+        double worst = accuracy(p, back, alpha, beta, &strays);
         XT_CHECK_LE(worst, 1.0, "%s %s, %ld,%ld,%ld, alpha %g, beta %g: error %.3g of the bound",
                     row->name, trans_names[trans], (long)p->m, (long)p->n, (long)p->k,
                     (double)alpha, (double)beta, worst);
@@ -364,7 +368,7 @@ static void test_far_row(const struct xg_kernel *row, struct product *p, CUdevic
     if (which == 'c')
         copy_far(far, back + buffer_c.first, false);
     long strays;
-    double worst = judge(p, back, 1.0f, 0.0f, &strays);
+    double worst = accuracy(p, back, 1.0f, 0.0f, &strays);
     XT_CHECK_LE(worst, 1.0, "%s, rows of %c%s 2^20 + 4 apart: error %.3g of the bound", row->name,
                 which, trans ? " transposed" : "", worst);
     XT_CHECK(strays == 0, "%s, far rows of %c: %ld floats changed outside C", row->name, which,
@@ -455,7 +459,7 @@ static void close_device(void)
     }
     must(XG_DRV(&dev->drv, cuStreamDestroy, stream), "stream");
     xg_dev_leave(dev);
-    xg_dev_destroy(dev);
+    xg_backend_close(dev);
 }
 
 int main(int argc, char **argv)
@@ -479,7 +483,7 @@ int main(int argc, char **argv)
         die("no such row");
     if (xg_kernel_count > sizeof tallies / sizeof tallies[0])
         die("more rows than tallies");
-    if (xg_dev_create(xg_conf_get(), &dev) != XG_OK)
+    if (xg_backend_open(xg_conf_get(), &dev) != XG_OK)
         return xt_skip("no CUDA device that the kernels serve");
     if (gpu_is_fake(dev))
         return xt_skip("the fake driver computes with its own loop");
@@ -492,7 +496,7 @@ int main(int argc, char **argv)
                               .sum = allocate(BUFFER, sizeof(double)),
                               .absolute = allocate(BUFFER, sizeof(double))};
     open_device();
-    test_judge(&product);
+    test_accuracy(&product);
     test_shapes(&product);
     if (!quick)
         test_far(&product);

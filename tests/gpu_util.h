@@ -3,7 +3,7 @@
 #ifndef GPU_UTIL_H
 #define GPU_UTIL_H
 
-#include "../src/dev.h"
+#include "src/device/dev.h"
 #include "xt.h"
 
 static inline void must(enum xg_status status, const char *what)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A program linked with the library, not preloaded with it, computes, and finds a BLAS behind it.
+# Contract 11.1 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 here="-L${XG_SO%/*} -Wl,-rpath,${XG_SO%/*} -Wl,--no-as-needed -lxgemm_shim"
 stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_
@@ -40,6 +41,17 @@ for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
     mkdir -p "$tmp/copy"
     cp "$XG_SO" "$tmp/copy/libxgemm_shim.so"
     uses one env LD_PRELOAD="$before$tmp/copy/libxgemm_shim.so" "$tmp/front" own 5
+
+    # Two copies preloaded, of which one has another name.
+    cp "$XG_SO" "$tmp/copy/librenamed.so"
+    program "$tmp/behind" -DCALL_INT=int32_t -DCALL_$call $one
+    uses one env LD_PRELOAD="$before$XG_SO:$tmp/copy/librenamed.so" "$tmp/behind" own 5
+    uses one env LD_PRELOAD="$before$tmp/copy/librenamed.so:$XG_SO" "$tmp/behind" own 5
+    # And two that both have, where only a plug-in brings a BLAS.
+    cp "$XG_SO" "$tmp/copy/libanother.so"
+    plugin "$tmp/brings.so" -DCALL_INT=int32_t -DCALL_$call $one
+    uses one env LD_PRELOAD="$before$tmp/copy/libanother.so:$tmp/copy/librenamed.so" \
+        "$tmp/main" plugin "$tmp/brings.so" 5
 
     # Alone: the configured BLAS, where there is one.
     program "$tmp/alone" -DCALL_INT=int32_t -DCALL_$call $here

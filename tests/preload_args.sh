@@ -1,19 +1,37 @@
 # SPDX-License-Identifier: MIT
-# Legal calls are right and illegal ones are left to the caller's own BLAS, for each BLAS there is.
+# Legal calls are right and illegal ones are left to the caller's own BLAS, for each BLAS there is,
+# or for XT_ONLY alone. Contract 1.1, 3.1, 5.1, 6.3 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 
-# judge WHAT LIBRARY [OPTION...]
+# Stand-ins that the user names, whose integers are not the program's.
+stub "$tmp/narrow.so" narrow -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_ISAMAX
+stub "$tmp/wide.so" wide -DSTUB_INT=int64_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_ISAMAX
+
+# judge WHAT LIBRARY INT [OPTION...]
 judge() {
     blas=$1
     library=$2
-    shift 2
+    case $3 in
+    int64_t) other=$tmp/narrow.so ;;
+    *) other=$tmp/wide.so ;;
+    esac
+    int=$3
+    shift 3
+    set -- "-DCALL_INT=$int" "$@"
+    [ "${XT_ONLY:-$blas}" = "$blas" ] || return 0
     compile -o "$tmp/args" "$srcdir/tests/preload_args.c" "$@" "$library" -lm \
         -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
     same_as_alone "$blas, legal" "$tmp/args" legal bits
     grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/preloaded" || fail "$blas: answers are wrong"
     same_as_alone "$blas, illegal" "$tmp/args" illegal
     grep -q untouched "$tmp/preloaded" || fail "$blas: no illegal call was seen"
-    mv "$tmp/alone" "$tmp/illegal"
+    same_as_alone "$blas, illegal, computed by a library of other integers" \
+        env XGEMM_CPU_BLAS="$other" "$tmp/args" illegal
+    compile -rdynamic -DARGS_XERBLA -o "$tmp/reports" "$srcdir/tests/preload_args.c" "$@" \
+        "$library" -lm -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
+    same_as_alone "$blas, the program's xerbla_" env XGEMM_CPU_BLAS="$other" "$tmp/reports" illegal
+    "$tmp/args" illegal >"$tmp/illegal" 2>&1
+    echo "exit status $?" >>"$tmp/illegal"
     if has_engine; then
         on_engine "$tmp/args" legal >"$tmp/engine" 2>&1 || {
             grep -v ' right$' "$tmp/engine"
@@ -27,15 +45,9 @@ judge() {
 }
 
 judged=
-for name in "openblas:libopenblas.so.0:int32_t" "reference:blas/libblas.so.3:int32_t" \
-    "blis:blis-pthread/libblas.so.3:int32_t" "atlas:atlas/libblas.so.3:int32_t" \
-    "openblas64:libopenblas64.so.0:int64_t" "reference64:blas64/libblas64.so.3:int64_t"; do
-    what=${name%%:*} int=${name##*:} file=${name#*:}
-    library=$(real "${file%:*}")
-    [ -z "$library" ] || judge "$what" "$library" -DCALL_INT=$int
-done
+each_blas judge
 library=$(real libgslcblas.so.0)
-[ -z "$library" ] || judge gslcblas "$library" -DCALL_INT=int32_t -DCALL_NO_FORTRAN
+[ -z "$library" ] || judge gslcblas "$library" int32_t -DCALL_NO_FORTRAN
 [ -n "$judged" ] || skip "no BLAS is installed"
 echo "judged:$judged"
 exit $status

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# xgemm-run --calibrate measures and keeps; programs that run from then on read it, and only they.
+# xgemm-run calibrate measures and keeps; programs that run from then on read it, and only they.
 . "$srcdir/tests/preload_lib"
 needs_plain_library
-run=$builddir/shim/xgemm-run
-[ -x "$run" ] && [ -x "$builddir/shim/xgemm-calibrate" ] || skip "$run has not been built"
+run=$builddir/tools/xgemm-run
+[ -x "$run" ] && [ -x "$builddir/tools/xgemm-calibrate" ] || skip "$run has not been built"
 [ -n "$(real "$XG_CPU_BLAS")" ] || skip "$XG_CPU_BLAS is not installed"
 export XDG_CACHE_HOME="$tmp/cache" OPENBLAS_NUM_THREADS=1
 unset LD_PRELOAD XGEMM_CPU_BLAS
@@ -28,6 +28,13 @@ for kept in "$XDG_CACHE_HOME"/xgemm/*; do
     grep -q '^xgemm-calibration=2$' "$kept" || fail "$kept: no version"
     grep -v '^[a-z_-]*=[^=]*$' "$kept" && fail "$kept: not name=value"
 done
+
+# Doctor finds them, and that they fit.
+LD_LIBRARY_PATH=$XG_FAKEDRV_DIR "$builddir/tools/xgemm-doctor" --json >"$tmp/out" 2>"$tmp/err"
+grep -q '"calibration":{"cpu":"fits"' "$tmp/out" || fail "doctor: $(cat "$tmp/out" "$tmp/err")"
+if has_engine; then
+    grep -q '"gpu":"fits"' "$tmp/out" || fail "doctor: $(cat "$tmp/out")"
+fi
 
 # says TEXT, silent TEXT: of a program of this BLAS with one product that is large enough.
 $CC $test_flags $XG_BLAS_CFLAGS -x c -o "$tmp/one" - $XG_BLAS_LIBS <<'END' || exit 99
@@ -67,7 +74,7 @@ one XGEMM_VERBOSE=1
 XDG_CACHE_HOME=/proc "$run" --calibrate >"$tmp/out" 2>"$tmp/err" && fail "kept in /proc"
 grep -q '/proc/xgemm/' "$tmp/err" || fail "does not say where: $(cat "$tmp/err")"
 XGEMM_CPU_BLAS=libm.so.6 "$run" --calibrate >"$tmp/out" 2>"$tmp/err" && fail "measured libm"
-grep -q 'libm.so.6 .*no SGEMM' "$tmp/err" || fail "does not say what: $(cat "$tmp/err")"
+grep -q 'libm.so.6 .*no sgemm' "$tmp/err" || fail "does not say what: $(cat "$tmp/err")"
 "$run" --calibrate "$tmp/one" >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 125 ] || fail "--calibrate with a program"
 exit $status

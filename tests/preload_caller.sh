@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Each caller's products go to the BLAS that it would have reached without the library.
+# Contract 8.7, 8.8, 11.1 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 
 lp64='-DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_'
@@ -33,6 +34,17 @@ everywhere "global library and plug-in" "$tmp/main" load "$tmp/libtwo.so" plugin
 # A plug-in that is only given a function, and has no BLAS to lead on from.
 plugin "$tmp/given.so" $call_c -DCALL_NAMELESS
 everywhere "function pointer" "$tmp/main" pointer "$tmp/one.so" "$tmp/given.so" 5
+
+# Two copies of the library, under names that say nothing: each would take the other for a BLAS, and
+# they would call each other for ever.
+cp "$XG_SO" "$tmp/libfirst.so"
+cp "$XG_SO" "$tmp/libsecond.so"
+once=$preload
+preload=$before$tmp/libfirst.so:$tmp/libsecond.so
+everywhere "two copies, linked" timeout -s KILL 60 "$tmp/c" own 5
+everywhere "two copies, function pointer" timeout -s KILL 60 "$tmp/main" pointer "$tmp/one.so" \
+    "$tmp/given.so" 5
+preload=$once
 
 # A BLAS whose C entry calls its Fortran entry by name comes back into the library: once, uncounted.
 plugin "$tmp/plt.so" $call_c $link -lplt

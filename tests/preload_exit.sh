@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A program that exits while its threads multiply on the GPU ends with its own status, silently.
+# Contract 8.4 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 has_engine || skip "built without CUDA"

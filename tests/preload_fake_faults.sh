@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Driver calls that fail beneath an unmodified program: it prints what it always prints.
+# Contract 9.1, 9.2, 9.6 (doc/contract.md).
 . "$srcdir/tests/preload_fake_lib"
 
 same "without a fault" 1 FAKECUDA_REPORT="$tmp/report"
@@ -37,8 +38,11 @@ for name in cuMemAlloc cuMemHostAlloc cuLaunchKernel cuMemcpyHtoDAsync cuMemcpyD
 done
 struck "a lost device" 4 exec:150:719
 struck "a device lost late" 4 exec:1000:700
+# A device that computes wrong results and says nothing.
+struck "wrong results" 4 flip:1:30:always XGEMM_VERIFY=1
+struck "a wrong result" 1 flip:5:29 XGEMM_VERIFY=1
 # A device that gets nothing done from some operation on.
 for nth in 1 20 150 700; do
-    struck "a hang at $nth" 4 "exec:$nth:-1" XGEMM_TIMEOUT_MS=300
+    struck "a hang at $nth" 4 "exec:$nth:-1" XGEMM_TIMEOUT_MS=1000
 done
 exit $status

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # An unmodified program over the built library and the fake driver: right, on the GPU, and told so.
+# Contract 9.3 (doc/contract.md).
 . "$srcdir/tests/preload_fake_lib"
 
 same "one thread" 1

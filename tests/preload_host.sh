@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What a program does around its products: constructors of what it loads, cancelled threads, faults
 # on operands, rounding modes; and a device short of memory. It prints what it always prints.
+# Contract 4.5, 6.1, 7.2, 8.5, 8.8, 9.1 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 has_engine || skip "built without CUDA"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A program that never multiplies does not notice the library, nor one whose products are small.
+# Contract 8.1 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 

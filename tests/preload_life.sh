@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Calls from constructors, threads, forked children, exit handlers and destructors are right.
+# Contract 7.1, 8.2, 8.4, 8.5, 8.8, 10.2 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 
 lp64='-DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_'
@@ -14,11 +15,7 @@ compile $alone -o "$tmp/life" "$srcdir/tests/preload_life.c" "$tmp/libplt.so" \
 alive() {
     what=$1
     shift
-    "$@" >"$tmp/out" 2>"$tmp/err" || fail "$what: exit status $?"
-    [ "$(cat "$tmp/out")" = right ] || {
-        cat "$tmp/out"
-        fail "$what"
-    }
+    right "$what" "$@"
     grep -v '^plt: ' "$tmp/err" && fail "$what: messages"
 }
 

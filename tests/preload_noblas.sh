@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Where no BLAS can be found the library says so once, and still computes.
+# Where no BLAS can be found the library says so once for each operation, and still computes; where
+# one lacks a name another spelling of it serves, and where it lacks the operation the same holds.
+# Contract 5.3, 9.5, 11.3 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 
 # A library of the configured name that has no SGEMM hides the real one.
@@ -48,6 +50,53 @@ reported 'order 110 trans' 1
 reported 'order 101 trans 110' 2
 reported 'Fortran trans N N size 7 5 6 ld 7 5 7' 10
 reported 'Fortran trans X N' 1
+
+# The same of the other operations and types.
+compile -DCALL_INT=int32_t -o "$tmp/level3" "$srcdir/tests/preload_level3.c" "$XG_SO" \
+    -Wl,-rpath,"${XG_SO%/*}" -lm
+alone "level 3" 7 env XGEMM_MODE=cpu "$tmp/level3" legal
+! has_engine || alone "level 3 on the engine" 7 on_engine XGEMM_OPERATIONS=all "$tmp/level3" legal
+XGEMM_MODE=cpu "$tmp/level3" illegal >"$tmp/out" 2>&1 || fail "level 3, illegal: exit status $?"
+grep 'wait status [1-9]' "$tmp/out" && fail "an illegal call ended the program"
+reported 'dsyrk order 101 uplo 121 trans 111 111 size 7 -13 6' 4
+reported 'ssyrk order 102 uplo 122 trans 112 112 size 7 7 -14' 5
+reported 'csyrk order 101 uplo 121 trans 111 111 size 7 7 6 ld 5 7 7' 8
+reported 'zsyrk order 101 uplo 121 trans 111 111 size 7 7 6 ld 6 7 6' 11
+reported 'zsyrk order 102 uplo 121 trans 113' 3
+reported 'dsyrk order 102 uplo 115 trans' 2
+reported 'dsyrk order 115 uplo' 1
+reported 'csyrk Fortran uplo U trans C' 2
+reported 'dsyrk Fortran uplo X trans N' 1
+reported 'zgemm Fortran uplo U trans R' 1
+reported 'zgemm order 101 uplo 121 trans 114' 2
+
+# A library with one spelling of one name.
+cat >"$tmp/part.c" <<'END'
+#include <stdio.h>
+void dsyrk_(const char *uplo, const char *trans, const int *n, const int *k, const double *alpha,
+            const double *a, const int *lda, const double *beta, double *c, const int *ldc)
+{
+    fputs("part: dsyrk_\n", stderr);
+    for (int j = 0; j < *n; j++)
+        for (int i = *uplo == 'U' || *uplo == 'u' ? 0 : j;
+             i < (*uplo == 'U' || *uplo == 'u' ? j + 1 : *n); i++) {
+            double sum = 0, *at = &c[i + j * *ldc];
+            int plain = *trans == 'N' || *trans == 'n';
+            for (int l = 0; l < *k && *alpha != 0; l++)
+                sum += plain ? a[i + l * *lda] * a[j + l * *lda] : a[l + i * *lda] * a[l + j * *lda];
+            *at = (*beta != 0 ? *beta * *at : 0) + *alpha * sum;
+        }
+}
+END
+$CC -shared -fPIC -o "$tmp/part.so" "$tmp/part.c" || exit 99
+compile -DCALL_INT=int32_t -o "$tmp/level3" "$srcdir/tests/preload_level3.c" "$XG_SO" \
+    -Wl,--no-as-needed "$tmp/part.so" -Wl,-rpath,"${XG_SO%/*}" -lm
+alone "a library with dsyrk_ alone" 6 env XGEMM_MODE=cpu "$tmp/level3" legal
+grep -q 'no BLAS found behind cblas_dsyrk' "$tmp/err" && fail "dsyrk_ is not found for cblas_dsyrk"
+grep -q 'no BLAS found behind cblas_dgemm\|no BLAS found behind dgemm_' "$tmp/err" ||
+    fail "the message names no operation: $(cat "$tmp/err")"
+XGEMM_MODE=cpu "$tmp/level3" legal 2>&1 | grep -A 1 'part: dsyrk_' | grep -q '^dsyrk order 101' ||
+    fail "cblas_dsyrk is not computed by dsyrk_"
 
 # XGEMM_CPU_BLAS names the library: by any name of its SGEMM, of either width.
 stub "$tmp/libnarrow.so" narrow -DSTUB_INT=int32_t -DSTUB_FORTRAN=sgemm_

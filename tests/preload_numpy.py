@@ -22,7 +22,7 @@ def judge(what, c, a, b):
         print("wrong:", what)
 
 
-for m, n, k in (1, 1, 1), (2, 3, 500), (65, 33, 129), (300, 1, 40), (128, 96, 64):
+for m, n, k in (1, 1, 1), (2, 3, 500), (65, 33, 129), (300, 1, 40), (128, 96, 64), (200, 150, 70):
     a, b = matrix(m, k), matrix(k, n)
     judge(f"a @ b {m},{n},{k}", a @ b, a, b)
 a, b = matrix(70, 50), matrix(50, 90)
@@ -48,4 +48,19 @@ for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
-print(f"{len(right)} of 22 right")
+
+# Other types, and products of a matrix with its transpose, which NumPy gives to SYRK.
+for dtype in np.float32, np.float64, np.complex64, np.complex128:
+    a, b = matrix(90, 70), matrix(70, 80)
+    if np.issubdtype(dtype, np.complexfloating):
+        a, b = a + 1j * matrix(90, 70), b + 1j * matrix(70, 80)
+    a, b = a.astype(dtype), b.astype(dtype)
+    for what, x, y in ("a @ b", a, b), ("a.T @ a", a.T, a), ("a @ a.T", a, a.T), \
+            ("a.conj().T @ a", a.conj().T, a), ("b.T @ a.T", b.T, a.T):
+        c, wide = x @ y, np.clongdouble
+        bound = (4 * x.shape[-1] + 4) * np.finfo(dtype).eps * (abs(x) @ abs(y))
+        if c.dtype == dtype and (abs(c - x.astype(wide) @ y.astype(wide)) <= bound).all():
+            right.append(what)
+        else:
+            print("wrong:", what, dtype)
+print(f"{len(right)} of 43 right")

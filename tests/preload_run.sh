@@ -2,7 +2,7 @@
 # xgemm-run: preloads, passes on arguments, input and exit status, compares, and explains itself.
 . "$srcdir/tests/preload_lib"
 needs_plain_library
-run=$builddir/shim/xgemm-run
+run=$builddir/tools/xgemm-run
 [ -x "$run" ] || skip "$run has not been built"
 unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT XGEMM_VERBOSE XGEMM_LOG
 export XGEMM_SHIM_LIB="$XG_SO"
@@ -51,11 +51,11 @@ mkfifo "$tmp/fifo" && expect "a FIFO that nobody reads" \
 
 # Every variable that the library reads is explained, and nothing is left of the template.
 "$run" --help >"$tmp/help" || fail "--help: exit status $?"
-for name in $(sed -n 's/.*; *\/\* \(XGEMM_[A-Z_]*\)[=: ].*/\1/p' "$srcdir/src/conf.h"); do
+for name in $(sed -n 's/.*; *\/\* \(XGEMM_[A-Z_]*\)[=: ].*/\1/p' "$srcdir/src/base/conf.h"); do
     grep -q "^ *$name=" "$tmp/help" || fail "--help does not explain $name"
     explained=yes
 done
-[ "${explained-}" = yes ] || fail "no variable found in src/conf.h"
+[ "${explained-}" = yes ] || fail "no variable found in src/base/conf.h"
 grep -q "^ *$timeout=20" "$tmp/help" || fail "--help does not say what is set"
 grep '@' "$run" | grep -v '"\$@"' && fail "something is left of the template"
 
@@ -90,15 +90,15 @@ done
 "$run" --ab true 2>"$tmp/err" </dev/null
 grep -q 'no SGEMM call' "$tmp/err" || fail "--ab true: $(cat "$tmp/err")"
 
-# The first run is the program as it is, the second the program as xgemm-run runs it, and that is said.
+# The first run is the program as it is, the other the program as xgemm-run runs it, and that is said.
 show='echo "${OPENBLAS_THREAD_TIMEOUT-unset}"'
-said="the second run had $timeout=20"
+said="the preloaded runs had $timeout=20"
 expect "--ab: what is set" "$("$run" --ab sh -c "$show" 2>"$tmp/err")" "$(printf 'unset\n20')"
 grep -q "$said" "$tmp/err" || fail "--ab does not say what it set: $(cat "$tmp/err")"
 expect "--ab: the user's" "$(env $timeout=26 "$run" --ab sh -c "$show" 2>"$tmp/err")" \
     "$(printf '26\n26')"
-grep -q "the second run had" "$tmp/err" && fail "--ab says that it set what it did not"
+grep -q "the preloaded runs had" "$tmp/err" && fail "--ab says that it set what it did not"
 expect "--ab --keep-env" "$("$run" --ab --keep-env sh -c "$show" 2>"$tmp/err")" \
     "$(printf 'unset\nunset')"
-grep -q "the second run had" "$tmp/err" && fail "--ab --keep-env says that it set something"
+grep -q "the preloaded runs had" "$tmp/err" && fail "--ab --keep-env says that it set something"
 exit $status

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A call costs no more from a thousand places of a program than from a hundred.
+# Contract 11.1 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 compile $XG_BLAS_CFLAGS -o "$tmp/sites" "$srcdir/tests/preload_sites.c" $XG_BLAS_LIBS -lm || exit 99

@@ -8,6 +8,7 @@
  *   STUB_INT      its integers: int32_t or int64_t
  *   STUB_VIA_PLT  the C entry calls the Fortran one by its name, as reference BLAS does
  *   STUB_ISAMAX   has isamax_
+ *   STUB_QUIET    says nothing
  *   STUB_COUNT    name of the function that says with how many threads it computes; they are 4, or
  *                 what stub_set_threads was told last
  *   STUB_PARALLEL name of the function that says how it was built: STUB_BUILT
@@ -25,8 +26,12 @@ struct stub_product {
 
 static void stub_report(const char *text, int64_t m, int64_t n, int64_t k)
 {
+#ifndef STUB_QUIET
     fprintf(stderr, "%s: %s %lld %lld %lld\n", STUB, text, (long long)m, (long long)n,
             (long long)k);
+#else
+    (void)text, (void)m, (void)n, (void)k;
+#endif
 }
 
 /* Column-major. */

@@ -16,15 +16,15 @@
 
 static const char *const pools[] = {"unknown", "none", "openblas", "gomp", "kmp", "mkl"};
 
-static struct xg_sgemm cube(int64_t n)
+static struct xg_problem cube(int64_t n)
 {
-    return (struct xg_sgemm){.m = n, .n = n, .k = n};
+    return (struct xg_problem){.m = n, .n = n, .k = n};
 }
 
 static void check_changes(const struct shim_threads *threads, void (*set)(int threads))
 {
     static const int counts[] = {3, 1, 2};
-    struct xg_sgemm large = cube(65);
+    struct xg_problem large = cube(65);
 
     for (int i = 0; i < 3; i++) {
         set(counts[i]);
@@ -55,7 +55,7 @@ static void check_region(const struct shim_threads *threads)
 static bool check(const struct shim_threads *found, void *handle, int argc, char **argv)
 {
     struct shim_threads threads = *found;
-    struct xg_sgemm small = cube(64);
+    struct xg_problem small = cube(64);
     int count = shim_threads_count(&threads, NULL);
     XT_CHECK(!strcmp(pools[threads.pool], argv[2]), "%s and not %s", pools[threads.pool], argv[2]);
     if (argc == 3) {

@@ -7,9 +7,10 @@ lp64='-DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm'
 
 sources="$srcdir/tests/preload_threads.c $srcdir/shim/threads.c $srcdir/shim/scope.c
     $srcdir/shim/module.c $srcdir/shim/symbols.c"
-compile -o "$tmp/threads" $sources -ldl
+paths="-iquote $srcdir -iquote $srcdir/src"
+compile $paths -o "$tmp/threads" $sources -ldl
 openmp=
-$CC $test_flags -iquote "$srcdir/tests" -fopenmp -o "$tmp/threads_openmp" $sources -ldl \
+$CC $test_flags $paths -iquote "$srcdir/tests" -fopenmp -o "$tmp/threads_openmp" $sources -ldl \
     2>"$tmp/err" && openmp=yes
 asked=0
 

@@ -31,12 +31,25 @@ def judge(event, places):
         wrong("what the GPU did", event)
 
 
+def judge_machine(events, places):
+    """The program's name; the machine before there is a device, and where there is one then too."""
+    names = [event["name"] for event in events]
+    devices = [event["args"]["device"] for event in events if event["name"] == "xgemm_machine"]
+    if names[:2] != ["process_name", "xgemm_machine"] or len(names) > 3:
+        wrong(f"metadata: {names}")
+    if events[0]["args"]["name"] != "fake":
+        wrong("not the program's name", events[0])
+    if len(places) == 1 and (devices[-1] is None) != (places == ["CPU"]):
+        wrong(f"devices: {devices}")
+
+
 def main():
     threads, places = int(sys.argv[2]), sys.argv[3].split(",")
     with open(sys.argv[1], encoding="ascii") as file:
         events = json.loads(file.read().rstrip().rstrip(",") + "]")
     by_thread = collections.defaultdict(list)
-    for event in events:
+    judge_machine([event for event in events if event["ph"] == "M"], places)
+    for event in (event for event in events if event["ph"] != "M"):
         judge(event, places)
         by_thread[event["pid"], event["tid"]].append(event)
     if len(by_thread) != threads or {len(one) for one in by_thread.values()} != {PRODUCTS}:

@@ -11,7 +11,7 @@ enum { STRIP = 32 };
 
 struct strips {
     struct reference *reference;
-    const struct xg_sgemm *call;
+    const struct xg_problem *call;
     const double *a; /* (k,REFERENCE_ROWS) */
     int workers;
 };
@@ -34,7 +34,7 @@ static void add_step(double (*sum)[STRIP], double (*absolute)[STRIP], const doub
 static void compute_strips(void *arg, int worker)
 {
     const struct strips *strips = arg;
-    const struct xg_sgemm *call = strips->call;
+    const struct xg_problem *call = strips->call;
     int64_t n = call->n;
     int64_t step_l = call->transb ? 1 : call->ldb, step_j = call->transb ? call->ldb : 1;
     for (int64_t j0 = (int64_t)worker * STRIP; j0 < n; j0 += (int64_t)strips->workers * STRIP) {
@@ -42,7 +42,7 @@ static void compute_strips(void *arg, int worker)
         double b[STRIP] = {0};
         int64_t count = xg_min_i64(STRIP, n - j0);
         for (int64_t l = 0; l < call->k; l++) {
-            const float *from = call->b + l * step_l + j0 * step_j;
+            const float *from = (const float *)call->b + l * step_l + j0 * step_j;
             for (int64_t c = 0; c < count; c++)
                 b[c] = (double)from[c * step_j];
             add_step(sum, absolute, strips->a + l * REFERENCE_ROWS, b);
@@ -55,7 +55,7 @@ static void compute_strips(void *arg, int worker)
     }
 }
 
-bool reference_create(struct reference *reference, const struct xg_sgemm *call,
+bool reference_create(struct reference *reference, const struct xg_problem *call,
                       struct xg_team *team)
 {
     size_t elems = (size_t)(REFERENCE_ROWS * call->n);
@@ -72,8 +72,8 @@ bool reference_create(struct reference *reference, const struct xg_sgemm *call,
     for (int r = 0; there && r < REFERENCE_ROWS; r++) {
         int64_t row = reference->row[r] = r * band + (int64_t)r * 29 % band;
         for (int64_t l = 0; l < call->k; l++) {
-            float value =
-                call->transa ? call->a[l * call->lda + row] : call->a[row * call->lda + l];
+            float value = call->transa ? ((const float *)call->a)[l * call->lda + row]
+                                       : ((const float *)call->a)[row * call->lda + l];
             reference->a[r * call->k + l] = value;
             a[l * REFERENCE_ROWS + r] = (double)value;
         }

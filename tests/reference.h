@@ -3,8 +3,8 @@
 #ifndef REFERENCE_H
 #define REFERENCE_H
 
-#include "../src/team.h"
-#include "../src/xg.h"
+#include "src/base/xg.h"
+#include "src/host/team.h"
 
 enum { REFERENCE_ROWS = 32 };
 
@@ -22,7 +22,7 @@ struct reference {
  * relative to |op(A)| |op(B)|, not to the sum, so cancellation asks for no more. call->c is not
  * read. m >= REFERENCE_ROWS. False where there is no memory.
  */
-bool reference_create(struct reference *reference, const struct xg_sgemm *call,
+bool reference_create(struct reference *reference, const struct xg_problem *call,
                       struct xg_team *team);
 void reference_destroy(struct reference *reference);
 

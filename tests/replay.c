@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/policy.h"
+#include "src/decide/policy.h"
 
 #define SMALL_MNK 262144.0 /* OpenBLAS computes up to 64^3 on the calling thread */
 #define CLOCK_BEGINS_S 1000.0
@@ -49,7 +49,7 @@ struct simulation {
     double ahead_s; /* as in src/engine.c */
     long turns;
     struct xg_policy policy;
-    struct xg_memo memo;
+    struct xg_choices choices;
     /* A product each: when it began, how long its caller waited for it, and its place. */
     double *began_s, *took_s;
     bool *on_gpu;
@@ -113,7 +113,7 @@ static bool ask(struct simulation *sim, enum question question, struct worker *w
         .under_way = under_way(sim) + 1,
         .cores_left = (int)fmax(1, sim->fixture->cores - cpu_cores(sim)),
     };
-    struct xg_sgemm call = {.alpha = 1.0f};
+    struct xg_problem call = {.alpha = 1.0f};
     if (worker) {
         call.m = call.lda = product_of(sim, worker)->m;
         call.n = call.ldc = product_of(sim, worker)->n;
@@ -121,10 +121,10 @@ static bool ask(struct simulation *sim, enum question question, struct worker *w
     }
     switch (question) {
     case QUESTION_INIT:
-        xg_machine_init(&sim->policy.machine, sim->fixture->cores);
+        xg_model_init(&sim->policy.model, sim->fixture->cores);
         if (sim->fixture->cpu_threads_set)
-            xg_machine_set_threads(&sim->policy.machine, sim->fixture->cpu_threads_set);
-        sim->policy.machine.memo = &sim->memo;
+            xg_model_set_threads(&sim->policy.model, sim->fixture->cpu_threads_set);
+        sim->policy.model.choices = &sim->choices;
         return true;
     case QUESTION_DECIDE:
         if ((double)call.m * (double)call.n * (double)call.k <

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a fixture of replay.h: header, products, periods; and what each product waited for. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +77,7 @@ static bool read_header(struct reader *reader, const char *line)
         sscanf(line + value, "%ld %lf", &reader->repeats, &period_us) != 2 || !(period_us > 0))
         return false;
     reader->period_s = 1e-6 * period_us;
-    return reader->repeats > 0;
+    return isfinite(period_us) && reader->repeats > 0 && reader->repeats <= PRODUCTS_MAX;
 }
 
 static bool read_product(struct reader *reader, const char *line)
@@ -94,7 +95,8 @@ static bool read_product(struct reader *reader, const char *line)
     product.cpu_s = 1e-6 * cpu_us;
     product.gpu_s = 1e-6 * gpu_us;
     product.gpu_busy_s = 1e-6 * busy_us;
-    return product.start_s >= 0 && product.thread >= 0 && product.thread < REPLAY_THREADS_MAX &&
+    return isfinite(start_us) && isfinite(cpu_us) && isfinite(gpu_us) && isfinite(busy_us) &&
+           product.start_s >= 0 && product.thread >= 0 && product.thread < REPLAY_THREADS_MAX &&
            m >= 0 && n >= 0 && k >= 0 && product.cpu_s > 0 && product.gpu_s > 0 &&
            product.gpu_busy_s > 0 && add_product(reader, &product);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* calibration: what is written is read again, and nothing else is. */
+/*
+ * calibration: what is written is read again, and nothing else is. Contract 10.4
+ * (doc/contract.md).
+ */
 #include <errno.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/fit.h"
-#include "src/calibration.h"
+#include "src/decide/calibration.h"
+#include "tools/fit.h"
 #include "xt.h"
 
 static const struct xg_calibration_key key = {.cpu = "A CPU",
@@ -16,25 +19,25 @@ static const struct xg_calibration_key key = {.cpu = "A CPU",
                                               .driver = "580.1",
                                               .blas = "libblas.so 5 bytes"};
 
-static struct xg_machine odd_machine(void)
+static struct xg_model odd_machine(void)
 {
-    struct xg_machine machine;
-    xg_machine_init(&machine, 16);
-    machine.cpu_flops = 123e9;
-    machine.cpu_bytes_per_s = 7e9;
-    machine.cpu_call_s = 4e-6;
-    machine.cpu_step_s = 3e-9;
-    machine.up_bytes_per_s = 12e9;
-    machine.down_bytes_per_s = 11e9;
-    machine.gpu_clock_hz = 1.4e9;
-    machine.gpu_call_s = 77e-6;
-    machine.gpu_fill_s = 1e-3;
-    machine.gpu_start_s = 0.3;
-    machine.device.sm_count = 40;
-    return machine;
+    struct xg_model model;
+    xg_model_init(&model, 16);
+    model.cpu_flops = 123e9;
+    model.cpu_bytes_per_s = 7e9;
+    model.cpu_call_s = 4e-6;
+    model.cpu_step_s = 3e-9;
+    model.up_bytes_per_s = 12e9;
+    model.down_bytes_per_s = 11e9;
+    model.gpu_clock_hz = 1.4e9;
+    model.gpu_call_s = 77e-6;
+    model.gpu_fill_s = 1e-3;
+    model.gpu_start_s = 0.3;
+    model.device.sm_count = 40;
+    return model;
 }
 
-static bool same(const struct xg_machine *a, const struct xg_machine *b)
+static bool same(const struct xg_model *a, const struct xg_model *b)
 {
     const double *x = &a->cpu_flops, *y = &b->cpu_flops;
     bool equal = a->device.sm == b->device.sm && a->device.sm_count == b->device.sm_count &&
@@ -46,20 +49,20 @@ static bool same(const struct xg_machine *a, const struct xg_machine *b)
 
 static void test_text(void)
 {
-    const struct xg_machine odd = odd_machine();
+    const struct xg_model odd = odd_machine();
     for (int side = 0; side < XG_SIDE_COUNT; side++) {
         char text[XG_CALIBRATION_TEXT_BYTES], again[XG_CALIBRATION_TEXT_BYTES];
-        struct xg_machine machine, before;
-        xg_machine_init(&machine, 2);
-        before = machine;
+        struct xg_model model, before;
+        xg_model_init(&model, 2);
+        before = model;
         size_t length = xg_calibration_print(text, &key, side, &odd);
         XT_CHECK(length == strlen(text) && length < 1000, "%zu", length);
-        XT_CHECK(xg_calibration_parse(text, &key, side, &machine), "not read again:\n%s", text);
-        XT_CHECK(machine.cpu_flops == (side == XG_SIDE_CPU ? odd.cpu_flops : before.cpu_flops),
-                 "%g", machine.cpu_flops);
-        XT_CHECK((machine.up_bytes_per_s == before.up_bytes_per_s) == (side == XG_SIDE_CPU), "%g",
-                 machine.up_bytes_per_s);
-        xg_calibration_print(again, &key, side, &machine);
+        XT_CHECK(xg_calibration_parse(text, &key, side, &model), "not read again:\n%s", text);
+        XT_CHECK(model.cpu_flops == (side == XG_SIDE_CPU ? odd.cpu_flops : before.cpu_flops), "%g",
+                 model.cpu_flops);
+        XT_CHECK((model.up_bytes_per_s == before.up_bytes_per_s) == (side == XG_SIDE_CPU), "%g",
+                 model.up_bytes_per_s);
+        xg_calibration_print(again, &key, side, &model);
         XT_CHECK(!strcmp(text, again), "%s", again);
     }
 }
@@ -67,7 +70,7 @@ static void test_text(void)
 static void test_bounds(void)
 {
     char text[XG_CALIBRATION_TEXT_BYTES];
-    struct xg_machine wild = odd_machine();
+    struct xg_model wild = odd_machine();
     wild.cpu_flops = INFINITY;
     wild.cpu_call_s = NAN;
     wild.cpu_step_s = -1;
@@ -79,33 +82,33 @@ static void test_bounds(void)
 /* A text with one byte changed, missing or added is refused, or means the same field in bounds. */
 static void test_refuses(void)
 {
-    const struct xg_machine odd = odd_machine();
+    const struct xg_model odd = odd_machine();
     static const char bytes[] = "09a=\n -.\xff";
     for (int side = 0; side < XG_SIDE_COUNT; side++) {
         char text[XG_CALIBRATION_TEXT_BYTES], wrong[XG_CALIBRATION_TEXT_BYTES + 1];
-        struct xg_machine machine = odd;
+        struct xg_model model = odd;
         size_t length = xg_calibration_print(text, &key, side, &odd);
         for (size_t at = 0; at < length; at++) {
             memcpy(wrong, text, at);
             wrong[at] = '\0';
-            XT_CHECK(!xg_calibration_parse(wrong, &key, side, &machine), "cut at %zu", at);
+            XT_CHECK(!xg_calibration_parse(wrong, &key, side, &model), "cut at %zu", at);
             for (const char *byte = bytes; *byte; byte++) {
                 memcpy(wrong, text, length + 1);
                 if (wrong[at] == *byte)
                     continue;
                 wrong[at] = *byte;
                 bool digits = text[at] >= '0' && text[at] <= '9' && *byte >= '0' && *byte <= '9';
-                bool read = xg_calibration_parse(wrong, &key, side, &machine);
+                bool read = xg_calibration_parse(wrong, &key, side, &model);
                 XT_CHECK(!read || digits, "byte %zu, %d", at, *byte);
-                XT_CHECK(isfinite(machine.cpu_flops) && machine.cpu_flops > 0 &&
-                             machine.up_bytes_per_s > 0 && machine.device.sm_count > 0,
+                XT_CHECK(isfinite(model.cpu_flops) && model.cpu_flops > 0 &&
+                             model.up_bytes_per_s > 0 && model.device.sm_count > 0,
                          "byte %zu, %d", at, *byte);
             }
         }
         snprintf(wrong, sizeof wrong, "%s\n", text);
-        machine = odd;
-        XT_CHECK(!xg_calibration_parse(wrong, &key, side, &machine), "a line more");
-        XT_CHECK(same(&machine, &odd), "refused, but changed");
+        model = odd;
+        XT_CHECK(!xg_calibration_parse(wrong, &key, side, &model), "a line more");
+        XT_CHECK(same(&model, &odd), "refused, but changed");
     }
 }
 
@@ -121,12 +124,12 @@ static void test_foreign(void)
     };
     static const char holds[][XG_SIDE_COUNT] = {{0, 0}, {0, 0}, {1, 0}, {1, 0}, {0, 1}, {0, 1}};
     enum { KEYS = sizeof keys / sizeof keys[0] };
-    struct xg_machine machine = odd_machine();
+    struct xg_model model = odd_machine();
     for (int side = 0; side < XG_SIDE_COUNT; side++)
         for (int i = 0; i < KEYS; i++) {
             char text[XG_CALIBRATION_TEXT_BYTES], path[4096], own[4096];
-            xg_calibration_print(text, &keys[i], side, &machine);
-            XT_CHECK(xg_calibration_parse(text, &key, side, &machine) == holds[i][side],
+            xg_calibration_print(text, &keys[i], side, &model);
+            XT_CHECK(xg_calibration_parse(text, &key, side, &model) == holds[i][side],
                      "side %d of machine %d", side, i);
             XT_CHECK(xg_calibration_path(own, sizeof own, &key, side) &&
                          xg_calibration_path(path, sizeof path, &keys[i], side),
@@ -183,16 +186,15 @@ static void test_threads(void)
     XT_CHECK(all >= 1, "%d threads", all);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int expected = cases[i].threads ? cases[i].threads : all;
-        struct xg_machine machine, plain;
+        struct xg_model model, plain;
         setenv(cases[i].variable, cases[i].value, 1);
         xg_calibration_key_init(&own, 16, file);
         XT_CHECK(own.threads == expected, "%s=%s: %d threads of %d", cases[i].variable,
                  cases[i].value, own.threads, all);
-        xg_machine_init(&machine, all);
-        xg_machine_init(&plain, expected);
-        xg_calibration_load(&machine, all, file);
-        XT_CHECK(machine.cpu_flops == plain.cpu_flops, "%d threads: %g", expected,
-                 machine.cpu_flops);
+        xg_model_init(&model, all);
+        xg_model_init(&plain, expected);
+        xg_calibration_load(&model, all, file);
+        XT_CHECK(model.cpu_flops == plain.cpu_flops, "%d threads: %g", expected, model.cpu_flops);
         unsetenv(cases[i].variable);
     }
     unlink(file);
@@ -203,8 +205,8 @@ static void test_threads(void)
 static void test_file(void)
 {
     char folder[] = "/tmp/unit_calibration.XXXXXX", path[2][4096];
-    const struct xg_machine odd = odd_machine();
-    struct xg_machine machine = odd, plain;
+    const struct xg_model odd = odd_machine();
+    struct xg_model model = odd, plain;
     struct xg_calibration_key own;
     if (!mkdtemp(folder))
         exit(XT_HARD);
@@ -212,37 +214,37 @@ static void test_file(void)
     xg_calibration_key_init(&own, 3, NULL);
     XT_CHECK(own.cpu[0] && own.gpu[0] && own.driver[0] && !strcmp(own.blas, "unknown"), "%s",
              own.blas);
-    xg_machine_init(&plain, 3);
-    xg_machine_set_threads(&plain, own.threads < 3 ? own.threads : 3);
+    xg_model_init(&plain, 3);
+    xg_model_set_threads(&plain, own.threads < 3 ? own.threads : 3);
     errno = ENOTTY;
-    machine = plain;
-    xg_calibration_load(&machine, 3, NULL);
-    XT_CHECK(same(&machine, &plain) && errno == ENOTTY, "taken from nowhere");
+    model = plain;
+    xg_calibration_load(&model, 3, NULL);
+    XT_CHECK(same(&model, &plain) && errno == ENOTTY, "taken from nowhere");
     for (int side = 0; side < XG_SIDE_COUNT; side++) {
         XT_CHECK(xg_calibration_path(path[side], sizeof path[side], &own, side), "no path");
         for (int i = 0; i < 2; i++)
             XT_CHECK(xg_calibration_store(path[side], &own, side, &odd) == XG_OK, "%s: %s",
                      path[side], strerror(errno));
     }
-    xg_calibration_load(&machine, 3, NULL);
-    XT_CHECK(same(&machine, &odd), "not what was stored");
-    machine = plain;
-    xg_calibration_load(&machine, 4, NULL);
-    XT_CHECK(machine.gpu_call_s == plain.gpu_call_s && machine.cpu_call_s != odd.cpu_call_s,
+    xg_calibration_load(&model, 3, NULL);
+    XT_CHECK(same(&model, &odd), "not what was stored");
+    model = plain;
+    xg_calibration_load(&model, 4, NULL);
+    XT_CHECK(model.gpu_call_s == plain.gpu_call_s && model.cpu_call_s != odd.cpu_call_s,
              "of another number of cores");
 
     FILE *file = fopen(path[0], "a");
     fputs("x", file);
     fclose(file);
-    machine = plain;
-    xg_calibration_load(&machine, 3, NULL);
-    XT_CHECK(machine.cpu_flops == plain.cpu_flops && machine.gpu_call_s == odd.gpu_call_s,
+    model = plain;
+    xg_calibration_load(&model, 3, NULL);
+    XT_CHECK(model.cpu_flops == plain.cpu_flops && model.gpu_call_s == odd.gpu_call_s,
              "a spoilt file was read, or spoilt the other");
     unlink(path[0]);
     XT_CHECK(mkfifo(path[0], 0600) == 0, "no pipe");
-    machine = plain;
-    xg_calibration_load(&machine, 3, NULL);
-    XT_CHECK(machine.cpu_flops == plain.cpu_flops, "a pipe was read");
+    model = plain;
+    xg_calibration_load(&model, 3, NULL);
+    XT_CHECK(model.cpu_flops == plain.cpu_flops, "a pipe was read");
     unlink(path[0]);
     unlink(path[1]);
     XT_CHECK(xg_calibration_store("/proc/xgemm/cpu", &own, XG_SIDE_CPU, &odd) == XG_ERR_SYSTEM,
@@ -255,27 +257,27 @@ static void test_file(void)
 static void test_fit(void)
 {
     static const int64_t sizes[] = {64, 512, 4096};
-    const struct xg_machine odd = odd_machine();
+    const struct xg_model odd = odd_machine();
     for (int side = 0; side < XG_SIDE_COUNT; side++) {
         struct fit_sample samples[27];
-        struct xg_machine machine;
+        struct xg_model model;
         uint64_t seed = 1;
         for (int i = 0; i < 27; i++) {
-            struct xg_sgemm call = {.m = sizes[i % 3], .n = sizes[i / 3 % 3], .k = sizes[i / 9]};
+            struct xg_problem call = {.m = sizes[i % 3], .n = sizes[i / 3 % 3], .k = sizes[i / 9]};
             samples[i].call = call;
             samples[i].seconds = side == XG_SIDE_CPU
-                                     ? xg_machine_cpu_seconds(&odd, &call)
-                                     : xg_machine_gpu_seconds(&odd, XG_MATH_ACCURATE, &call);
+                                     ? xg_model_cpu_seconds(&odd, &call)
+                                     : xg_model_gpu_seconds(&odd, XG_MATH_ACCURATE, &call);
             samples[i].seconds *= 1 + 0.03 * (double)xt_random(&seed);
         }
-        xg_machine_init(&machine, 16);
-        machine.device = odd.device;
-        double error = fit_machine(&machine, side, samples, 27);
+        xg_model_init(&model, 16);
+        model.device = odd.device;
+        double error = fit_machine(&model, side, samples, 27);
         XT_CHECK_LE(error, 0.04, "side %d: %g", side, error);
-        XT_CHECK(side == XG_SIDE_GPU || fabs(log(machine.cpu_flops / odd.cpu_flops)) < 0.05, "%g",
-                 machine.cpu_flops);
-        XT_CHECK(side == XG_SIDE_CPU || fabs(log(machine.up_bytes_per_s / 12e9)) < 0.1, "%g",
-                 machine.up_bytes_per_s);
+        XT_CHECK(side == XG_SIDE_GPU || fabs(log(model.cpu_flops / odd.cpu_flops)) < 0.05, "%g",
+                 model.cpu_flops);
+        XT_CHECK(side == XG_SIDE_CPU || fabs(log(model.up_bytes_per_s / 12e9)) < 0.1, "%g",
+                 model.up_bytes_per_s);
     }
 }
 

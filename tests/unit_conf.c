@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* conf: defaults, every variable's good and bad values, help, and the process's own environment. */
+#include <math.h>
 #include <unistd.h>
 
-#include "src/conf.h"
+#include "src/base/conf.h"
+#include "src/base/problem.h"
 #include "xt.h"
 
 struct environment {
@@ -43,7 +45,8 @@ static int conf_is_default(const struct xg_conf *c)
 {
     return c->mode == defaults.mode && c->math == defaults.math && !c->kernel && !c->devices &&
            c->mem_limit_bytes == 0 && c->stage_threads == 0 && !c->cpu_blas && c->verbose == 0 &&
-           !c->log && c->stats == 0 && !c->trace && c->reproducible == 0;
+           !c->log && c->stats == 0 && !c->trace && !c->account && c->verify == 0 &&
+           c->reproducible == 0;
 }
 
 static void test_defaults(void)
@@ -115,6 +118,23 @@ static void test_numbers(void)
     check_refused("XGEMM_REPRODUCIBLE", "true");
 }
 
+static void test_fractions(void)
+{
+    CHECK_TAKEN("XGEMM_VERIFY", "0", conf.verify == 0);
+    CHECK_TAKEN("XGEMM_VERIFY", "1", conf.verify == 1);
+    CHECK_TAKEN("XGEMM_VERIFY", "1.00", conf.verify == 1);
+    CHECK_TAKEN("XGEMM_VERIFY", ".5", conf.verify == 0.5);
+    CHECK_TAKEN("XGEMM_VERIFY", "0.01", fabs(conf.verify - 0.01) < 1e-15);
+    check_refused("XGEMM_VERIFY", "1.01");
+    check_refused("XGEMM_VERIFY", "2");
+    check_refused("XGEMM_VERIFY", "-0.5");
+    check_refused("XGEMM_VERIFY", "0,01");
+    check_refused("XGEMM_VERIFY", "1%");
+    check_refused("XGEMM_VERIFY", "nan");
+    check_refused("XGEMM_VERIFY", "1e-2");
+    check_refused("XGEMM_VERIFY", ".");
+}
+
 static void test_sizes(void)
 {
     CHECK_TAKEN("XGEMM_MEM_LIMIT", "0", conf.mem_limit_bytes == 0);
@@ -145,6 +165,7 @@ static void test_strings(void)
 
     CHECK_TAKEN("XGEMM_LOG", "/var/log/a b", !strcmp(conf.log, "/var/log/a b"));
     CHECK_TAKEN("XGEMM_TRACE", "trace.%p.json", !strcmp(conf.trace, "trace.%p.json"));
+    CHECK_TAKEN("XGEMM_ACCOUNT", "/tmp/a", !strcmp(conf.account, "/tmp/a"));
     CHECK_TAKEN("XGEMM_CPU_BLAS", "libblas.so.3", !strcmp(conf.cpu_blas, "libblas.so.3"));
     CHECK_TAKEN("XGEMM_DEVICES", "0", !strcmp(conf.devices, "0"));
     CHECK_TAKEN("XGEMM_DEVICES", "3,0,11", !strcmp(conf.devices, "3,0,11"));
@@ -154,6 +175,25 @@ static void test_strings(void)
     check_refused("XGEMM_DEVICES", "-1");
     check_refused("XGEMM_DEVICES", "1024");
     check_refused("XGEMM_DEVICES", "all");
+}
+
+static void test_operations(void)
+{
+    const uint32_t sgemm = 1u << XG_KIND_SGEMM, dgemm = 1u << xg_kind(XG_OP_GEMM, XG_TYPE_D);
+    const uint32_t zsyrk = 1u << xg_kind(XG_OP_SYRK, XG_TYPE_Z);
+    struct xg_conf standard = {0};
+    XT_CHECK(xg_conf_operates(&standard, XG_KIND_SGEMM), "the default");
+    XT_CHECK(!xg_conf_operates(&standard, xg_kind(XG_OP_GEMM, XG_TYPE_D)), "the default");
+    CHECK_TAKEN("XGEMM_OPERATIONS", "sgemm", conf.operations == sgemm);
+    CHECK_TAKEN("XGEMM_OPERATIONS", "zsyrk,dgemm", conf.operations == (zsyrk | dgemm));
+    CHECK_TAKEN("XGEMM_OPERATIONS", "dgemm,dgemm", !xg_conf_operates(&conf, XG_KIND_SGEMM));
+    CHECK_TAKEN("XGEMM_OPERATIONS", "all", conf.operations == XG_KINDS_ALL);
+    check_refused("XGEMM_OPERATIONS", "gemm");
+    check_refused("XGEMM_OPERATIONS", "sgemm,");
+    check_refused("XGEMM_OPERATIONS", ",sgemm");
+    check_refused("XGEMM_OPERATIONS", "sgemm, dgemm");
+    check_refused("XGEMM_OPERATIONS", "SGEMM");
+    check_refused("XGEMM_OPERATIONS", "sgem");
 }
 
 static void test_long_value(void)
@@ -181,10 +221,12 @@ static void test_help(void)
         "XGEMM_MEM_LIMIT=",
         "XGEMM_STAGE_THREADS=0..256 (default: 0)",
         "XGEMM_CPU_BLAS=",
+        "XGEMM_OPERATIONS=name[,name...] (default: sgemm)",
         "XGEMM_VERBOSE=0..3 (default: 0)",
         "XGEMM_LOG=",
         "XGEMM_STATS=0|1 (default: 0)",
         "XGEMM_TRACE=",
+        "XGEMM_VERIFY=0..1 (default: 0)",
         "XGEMM_REPRODUCIBLE=0|1 (default: 0)",
     };
     char *text = NULL;
@@ -235,8 +277,10 @@ int main(void)
     test_defaults();
     test_choices();
     test_numbers();
+    test_fractions();
     test_sizes();
     test_strings();
+    test_operations();
     test_long_value();
     test_help();
     test_process();

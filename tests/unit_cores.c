@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cores.h"
+#include "src/host/cores.h"
 #include "xt.h"
 
 static char root[PATH_MAX];

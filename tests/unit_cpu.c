@@ -2,9 +2,10 @@
 /* The built-in product against double precision: transposes, sizes, scalars, padding, special
  * values. */
 #include <math.h>
+#include <sys/mman.h>
 
-#include "src/cpu.h"
-#include "src/xg.h"
+#include "src/base/xg.h"
+#include "src/verify/cpu.h"
 #include "xt.h"
 
 /* Every buffer has a band on both sides that nothing may touch, and rows are padded. */
@@ -52,8 +53,19 @@ static void check_product(bool transa, bool transb, int64_t m, int64_t n, int64_
     struct matrix a = transa ? matrix_create(k, m, &state) : matrix_create(m, k, &state);
     struct matrix b = transb ? matrix_create(n, k, &state) : matrix_create(k, n, &state);
     struct matrix c = matrix_create(m, n, &state), before = matrix_create(m, n, &state);
-    struct xg_sgemm call = {transa, transb, m,    n,    k,      alpha, a.data,
-                            a.ld,   b.data, b.ld, beta, c.data, c.ld};
+    struct xg_problem call = {.transa = transa,
+                              .transb = transb,
+                              .m = m,
+                              .n = n,
+                              .k = k,
+                              .alpha = (double)alpha,
+                              .a = a.data,
+                              .lda = a.ld,
+                              .b = b.data,
+                              .ldb = b.ld,
+                              .beta = (double)beta,
+                              .c = c.data,
+                              .ldc = c.ld};
     const double bound = (double)(k + 3) * 0x1p-24;
     int wrong = 0;
 
@@ -64,12 +76,11 @@ static void check_product(bool transa, bool transb, int64_t m, int64_t n, int64_
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++)
                 c.data[i * c.ld + j] = NAN;
-    xg_cpu_sgemm(&call);
+    xg_cpu_compute(&call);
     for (int64_t i = 0; i < m; i++) {
         for (int64_t j = 0; j < n; j++) {
             double scale;
-            double exact =
-                xg_cpu_sgemm_element(&call, i, j, before.data[i * before.ld + j], &scale);
+            double exact = xg_cpu_element(&call, i, j, before.data[i * before.ld + j], &scale);
             double error = fabs((double)c.data[i * c.ld + j] - exact);
 
             wrong += !(error <= bound * scale);
@@ -102,20 +113,55 @@ static void test_products(void)
 static void test_unread(void)
 {
     float c[4] = {NAN, INFINITY, 1.0f, 2.0f};
-    struct xg_sgemm call = {.m = 2, .n = 2, .k = 5, .lda = 5, .ldb = 2, .ldc = 2, .c = c};
+    struct xg_problem call = {.m = 2, .n = 2, .k = 5, .lda = 5, .ldb = 2, .ldc = 2, .c = c};
     double scale;
 
-    xg_cpu_sgemm(&call);
+    xg_cpu_compute(&call);
     XT_CHECK(c[0] == 0.0f && c[1] == 0.0f && c[2] == 0.0f && c[3] == 0.0f, "alpha 0, beta 0");
     c[0] = 3.0f;
     call.alpha = NAN;
     call.k = 0;
     call.beta = 2.0f;
-    xg_cpu_sgemm(&call);
+    xg_cpu_compute(&call);
     XT_CHECK(c[0] == 6.0f && c[1] == 0.0f, "k 0: %g", (double)c[0]);
     call.k = 5;
     call.alpha = 0.0f;
-    XT_CHECK(xg_cpu_sgemm_element(&call, 0, 0, 3.0f, &scale) == 6.0 && scale == 6.0, "element");
+    XT_CHECK(xg_cpu_element(&call, 0, 0, 3.0f, &scale) == 6.0 && scale == 6.0, "element");
+}
+
+/* Where BLAS returns at once nothing is read or written: the operands lie where nobody may look. */
+static void test_returns(void)
+{
+    enum { SIDE = 8, BYTES = 4096 };
+    float *nowhere = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (nowhere == MAP_FAILED)
+        exit(XT_HARD);
+    for (int t = 0; t < 4; t++) {
+        const struct xg_problem whole = {.transa = t & 1,
+                                         .transb = t >> 1,
+                                         .m = SIDE,
+                                         .n = SIDE,
+                                         .k = SIDE,
+                                         .alpha = 1,
+                                         .a = nowhere,
+                                         .lda = SIDE,
+                                         .b = nowhere,
+                                         .ldb = SIDE,
+                                         .c = nowhere,
+                                         .ldc = SIDE};
+        struct xg_problem no_rows = whole, no_columns = whole, no_depth = whole, no_alpha = whole;
+        no_rows.m = 0;
+        no_columns.n = 0;
+        no_depth.k = 0;
+        no_alpha.alpha = 0.0f;
+        no_depth.beta = no_alpha.beta = 1.0f;
+        xg_cpu_compute(&no_rows);
+        xg_cpu_compute(&no_columns);
+        xg_cpu_compute(&no_depth);
+        xg_cpu_compute(&no_alpha);
+        XT_CHECK(true, "t %d", t); /* a fault would have ended the test */
+    }
+    munmap(nowhere, BYTES);
 }
 
 /* NaN and infinity travel as the definition says, through zeros too. */
@@ -124,9 +170,21 @@ static void test_special(void)
     for (int t = 0; t < 4; t++) {
         float a[4] = {0.0f, 1.0f, 2.0f, 0.0f}, b[4] = {NAN, 1.0f, 1.0f, 3.0f};
         float c[4] = {1.0f, 1.0f, 1.0f, NAN};
-        struct xg_sgemm call = {t & 1, t & 2, 2, 2, 2, 1.0f, a, 2, b, 2, 1.0f, c, 2};
+        struct xg_problem call = {.transa = t & 1,
+                                  .transb = t >> 1,
+                                  .m = 2,
+                                  .n = 2,
+                                  .k = 2,
+                                  .alpha = 1,
+                                  .a = a,
+                                  .lda = 2,
+                                  .b = b,
+                                  .ldb = 2,
+                                  .beta = 1,
+                                  .c = c,
+                                  .ldc = 2};
 
-        xg_cpu_sgemm(&call);
+        xg_cpu_compute(&call);
         XT_CHECK(isnan(c[0]), "0 * NaN");
         XT_CHECK(isnan(c[3]), "NaN in C with beta 1");
         XT_CHECK(t & 2 ? isnan(c[2]) : isnan(c[2]) && !isnan(c[1]), "NaN stays in its column");
@@ -137,8 +195,19 @@ static void test_special(void)
 static void test_element(void)
 {
     float a[3] = {0x1p24f, 1.0f, -0x1p24f}, b[3] = {1.0f, 1.0f, 1.0f}, c[1] = {9.0f};
-    struct xg_sgemm call = {false, true, 1, 1, 3, -2.0f, a, 3, b, 3, 0.5f, c, 1};
-    double scale, exact = xg_cpu_sgemm_element(&call, 0, 0, 4.0f, &scale);
+    struct xg_problem call = {.transb = true,
+                              .m = 1,
+                              .n = 1,
+                              .k = 3,
+                              .alpha = -2,
+                              .a = a,
+                              .lda = 3,
+                              .b = b,
+                              .ldb = 3,
+                              .beta = 0.5,
+                              .c = c,
+                              .ldc = 1};
+    double scale, exact = xg_cpu_element(&call, 0, 0, 4.0f, &scale);
 
     XT_CHECK(exact == -2.0 * 1.0 + 0.5 * 4.0, "%g", exact);
     XT_CHECK(scale == 2.0 * (0x1p25 + 1.0) + 2.0, "%g", scale);
@@ -149,6 +218,7 @@ int main(void)
 {
     test_products();
     test_unread();
+    test_returns();
     test_special();
     test_element();
     return xt_done();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* log: levels, one line a message, the file of XGEMM_LOG, and what is kept (errno, standard
- * output). */
+/*
+ * log: levels, one line a message, the file of XGEMM_LOG, and what is kept (errno, standard
+ * output). Contract 10.3 (doc/contract.md).
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/log.h"
+#include "src/base/log.h"
 #include "xt.h"
 
 enum { THREADS = 4, LINES = 200 };
@@ -93,7 +95,7 @@ static void levels(void)
     xg_log(XG_LOG_TRACE, "d");
 }
 
-static void cut(void)
+static void tiling(void)
 {
     static char text[5000];
 
@@ -260,7 +262,7 @@ static const struct {
 } bodies[] = {
     {"before_setup", before_setup},
     {"levels", levels},
-    {"cut", cut},
+    {"cut", tiling},
     {"once", once},
     {"keep_errno", keep_errno},
     {"to_file", to_file},

@@ -2,7 +2,7 @@
 /* phase: when a program's products change sides, and what finding out may cost it. */
 #include <math.h>
 
-#include "src/phase.h"
+#include "src/decide/phase.h"
 #include "xt.h"
 
 #define SPIN_S 0.134

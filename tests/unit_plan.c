@@ -2,7 +2,7 @@
 /* The planner: every list it builds can be executed as it stands, computes C once, and fits. */
 #include "xt.h"
 
-#include "plan.h"
+#include "src/decide/plan.h"
 
 static int64_t *filled(int64_t count)
 {
@@ -14,7 +14,7 @@ static int64_t *filled(int64_t count)
 /* What an executor would see: where each panel lies (its load, or -1), and each tile's slot. */
 struct device {
     const struct xg_plan *plan;
-    const struct xg_sgemm *call;
+    const struct xg_problem *call;
     int64_t *a_slot, *b_slot; /* panel number in each slot */
     int64_t *a_load, *b_load; /* load of each panel that is there */
     int64_t *c_slot;
@@ -54,7 +54,7 @@ static void check_operand(const struct device *device, const struct xg_plan_run 
                           int64_t first, int64_t count)
 {
     const struct xg_plan *plan = device->plan;
-    const int64_t *loads = b ? device->b_load : device->a_load;
+    const int64_t *loads = b && !plan->b_is_a ? device->b_load : device->a_load;
     for (int64_t index = first; index < first + count; index++) {
         int64_t load = loads[index * plan->kt + run->l];
         XT_CHECK(load >= 0 && load <= run->after_load, "panel %ld is not there", (long)index);
@@ -102,7 +102,7 @@ static void check_lists(struct device *device)
     free(depth_done);
 }
 
-static void execute(const struct xg_plan *plan, const struct xg_sgemm *call)
+static void execute(const struct xg_plan *plan, const struct xg_problem *call)
 {
     struct device device = {
         .plan = plan,
@@ -118,8 +118,14 @@ static void execute(const struct xg_plan *plan, const struct xg_sgemm *call)
     free(device.c_slot);
 }
 
+/* Whether C has anything where panels i and j meet. */
+static bool is_there(const struct xg_problem *call, int64_t i, int64_t j)
+{
+    return call->uplo == XG_FULL || (call->uplo == XG_UPPER ? i <= j : j <= i);
+}
+
 /* The tiles are panels' multiples, fit their slots, and cover C once. */
-static void check_cover(const struct xg_plan *plan, const struct xg_sgemm *call,
+static void check_cover(const struct xg_plan *plan, const struct xg_problem *call,
                         const struct xg_plan_limits *limits)
 {
     char *seen = calloc((size_t)(plan->mt * plan->nt), 1);
@@ -130,25 +136,26 @@ static void check_cover(const struct xg_plan *plan, const struct xg_sgemm *call,
         XT_CHECK(tile->columns > 0 && tile->column + tile->columns <= call->n);
         XT_CHECK(tile->ld >= tile->columns && tile->ld % 4 == 0);
         XT_CHECK((size_t)(tile->rows * tile->ld) <= plan->tile_elems);
-        XT_CHECK((size_t)tile->ld * sizeof(float) <= limits->row_bytes);
+        XT_CHECK((size_t)tile->ld * plan->elem_bytes <= limits->row_bytes);
         for (int64_t i = tile->row; i < tile->row + tile->rows; i += plan->tm)
             for (int64_t j = tile->column; j < tile->column + tile->columns; j += plan->tn)
                 XT_CHECK(seen[i / plan->tm * plan->nt + j / plan->tn]++ == 0);
     }
     for (int64_t panel = 0; panel < plan->mt * plan->nt; panel++)
-        XT_CHECK(seen[panel] == 1);
+        XT_CHECK(seen[panel] == is_there(call, panel / plan->nt, panel % plan->nt));
     free(seen);
+    XT_CHECK(call->uplo == XG_FULL || plan->tm == plan->tn);
     XT_CHECK(xg_plan_rows(plan, call, plan->mt - 1) > 0);
     XT_CHECK(xg_plan_rows(plan, call, plan->mt - 1) == call->m - (plan->mt - 1) * plan->tm);
     XT_CHECK(xg_plan_columns(plan, call, plan->nt - 1) > 0);
     XT_CHECK(xg_plan_depth(plan, call, plan->kt - 1) > 0);
 }
 
-static void check_sizes(const struct xg_plan *plan, const struct xg_sgemm *call,
+static void check_sizes(const struct xg_plan *plan, const struct xg_problem *call,
                         const struct xg_plan_limits *limits)
 {
     size_t elems = plan->a_elems + plan->b_elems + (size_t)plan->c_slots * plan->tile_elems;
-    XT_CHECK(elems * sizeof(float) == plan->device_bytes);
+    XT_CHECK(elems * plan->elem_bytes == plan->device_bytes);
     XT_CHECK(plan->device_bytes <= limits->device_bytes);
     bool whole = plan->resident;
     int64_t m = whole ? call->m : plan->tm, n = whole ? call->n : plan->tn;
@@ -156,14 +163,22 @@ static void check_sizes(const struct xg_plan *plan, const struct xg_sgemm *call,
     size_t a_copies = whole ? 1 : (size_t)plan->a_slots,
            b_copies = whole ? 1 : (size_t)plan->b_slots;
     XT_CHECK(plan->lda % 4 == 0 && plan->lda >= (call->transa ? m : k));
+    if (plan->b_is_a) {
+        XT_CHECK(call->op == XG_OP_SYRK && plan->resident);
+        XT_CHECK(plan->ldb == plan->lda);
+        XT_CHECK(!plan->b_elems && !plan->b_slots && plan->load_count == plan->mt * plan->kt);
+        b_copies = 1;
+    }
     XT_CHECK(plan->ldb % 4 == 0 && plan->ldb >= (call->transb ? k : n));
     XT_CHECK(plan->a_elems >= a_copies * (size_t)(plan->lda * (call->transa ? k : m)));
-    XT_CHECK(plan->b_elems >= b_copies * (size_t)(plan->ldb * (call->transb ? n : k)));
+    XT_CHECK(plan->b_is_a ||
+             plan->b_elems >= b_copies * (size_t)(plan->ldb * (call->transb ? n : k)));
     XT_CHECK(plan->a_elems % (64 * a_copies) == 0 && plan->b_elems % (64 * b_copies) == 0);
     XT_CHECK(plan->tile_elems % 64 == 0);
     /* Resident panels are copied with their operand's pitch, and the driver takes no larger one. */
     int64_t pitch_elems = xg_max_i64(plan->lda, plan->ldb);
-    XT_CHECK(pitch_elems <= INT32_MAX / (int64_t)sizeof(float), "a row of %ld", (long)pitch_elems);
+    XT_CHECK(pitch_elems <= INT32_MAX / (int64_t)plan->elem_bytes, "a row of %ld",
+             (long)pitch_elems);
     /* Only the last panel of a row may be padded: the others' neighbours begin right behind them.
      */
     XT_CHECK(plan->mt == 1 || plan->tm % 4 == 0);
@@ -171,12 +186,13 @@ static void check_sizes(const struct xg_plan *plan, const struct xg_sgemm *call,
     XT_CHECK(plan->kt == 1 || plan->tk % 4 == 0);
     int64_t widths[] = {plan->tm, plan->tn, plan->tk};
     for (int i = 0; i < 3; i++)
-        XT_CHECK((size_t)xg_round_up(widths[i], 4) * sizeof(float) <= limits->row_bytes);
+        XT_CHECK((size_t)xg_round_up(widths[i], 4) * plan->elem_bytes <= limits->row_bytes);
 }
 
-static void check(int64_t m, int64_t n, int64_t k, int trans, size_t device_bytes)
+static void check_problem(const struct xg_problem *p, size_t device_bytes)
 {
-    struct xg_sgemm call = {.m = m, .n = n, .k = k, .transa = trans & 1, .transb = trans & 2};
+    const struct xg_problem call = *p;
+    const int64_t m = p->m, n = p->n, k = p->k;
     struct xg_plan_limits limits = {.device_bytes = device_bytes, .row_bytes = 2 << 20};
     struct xg_plan plan;
     enum xg_status status = xg_plan_init(&plan, &call, &limits);
@@ -189,9 +205,35 @@ static void check(int64_t m, int64_t n, int64_t k, int trans, size_t device_byte
     check_cover(&plan, &call, &limits);
     check_sizes(&plan, &call, &limits);
     if (xt_failures > before)
-        fprintf(stderr, "  in %ldx%ldx%ld trans %d, %zu bytes: tiles %ldx%ldx%ld\n", (long)m,
-                (long)n, (long)k, trans, device_bytes, (long)plan.tm, (long)plan.tn, (long)plan.tk);
+        fprintf(stderr, "  in %s %ldx%ldx%ld trans %d %d, %zu bytes: tiles %ldx%ldx%ld\n",
+                xg_kind_name(xg_problem_kind(p)), (long)m, (long)n, (long)k, (int)p->transa,
+                (int)p->transb, device_bytes, (long)plan.tm, (long)plan.tn, (long)plan.tk);
     xg_plan_fini(&plan);
+}
+
+static void check(int64_t m, int64_t n, int64_t k, int trans, size_t device_bytes)
+{
+    const struct xg_problem call = {
+        .m = m, .n = n, .k = k, .transa = trans & 1, .transb = trans >> 1 & 1};
+    check_problem(&call, device_bytes);
+}
+
+/* Of the other operations and types; a triangle's m and n are one. */
+static void check_kind(int kind, int64_t m, int64_t n, int64_t k, int trans, size_t device_bytes)
+{
+    struct xg_problem call = {.op = (enum xg_op)(kind / XG_TYPE_COUNT),
+                              .type = (enum xg_type)(kind % XG_TYPE_COUNT),
+                              .m = m,
+                              .n = n,
+                              .k = k,
+                              .transa = trans & 1,
+                              .transb = trans >> 1 & 1};
+    if (call.op == XG_OP_SYRK) {
+        call.n = m;
+        call.uplo = trans & 2 ? XG_UPPER : XG_LOWER;
+        call.transb = !call.transa;
+    }
+    check_problem(&call, device_bytes);
 }
 
 static int64_t random_extent(uint64_t *state, int64_t most)
@@ -226,9 +268,10 @@ int main(void)
         int64_t m = random_extent(&state, 20000), n = random_extent(&state, 20000);
         int64_t k = random_extent(&state, 20000);
         check(m, n, k, i % 4, (size_t)4 << (20 + i % 12));
+        check_kind(1 + i % (XG_KIND_COUNT - 1), m, n, k, i / 8 % 4, (size_t)16 << (20 + i % 10));
     }
 
-    struct xg_sgemm call = {.m = 4000, .n = 4000, .k = 4000};
+    struct xg_problem call = {.m = 4000, .n = 4000, .k = 4000};
     struct xg_plan_limits limits = {.device_bytes = 1000, .row_bytes = 2 << 20};
     struct xg_plan plan;
     XT_CHECK(xg_plan_init(&plan, &call, &limits) == XG_DECLINED);

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "populate.h"
+#include "src/pipeline/populate.h"
 #include "xt.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -33,9 +33,9 @@ int madvise(void *address, size_t bytes, int advice)
     return (int)syscall(SYS_madvise, address, bytes, advice);
 }
 
-static struct xg_sgemm product(uintptr_t c, int64_t m, int64_t n, int64_t pad)
+static struct xg_problem product(uintptr_t c, int64_t m, int64_t n, int64_t pad)
 {
-    struct xg_sgemm call = {.m = m, .n = n, .k = 1, .alpha = 1, .ldc = n + pad};
+    struct xg_problem call = {.m = m, .n = n, .k = 1, .alpha = 1, .ldc = n + pad};
     call.c = (float *)c; /* NOLINT: an address of none that is read */
     return call;
 }
@@ -43,10 +43,10 @@ static struct xg_sgemm product(uintptr_t c, int64_t m, int64_t n, int64_t pad)
 /* --- Pure ---------------------------------------------------------------------------------- */
 
 /* Marks the pages with a byte of C; by the rows themselves. */
-static void mark_rows(const struct xg_sgemm *call, uintptr_t base, unsigned char *pages)
+static void mark_rows(const struct xg_problem *call, uintptr_t base, unsigned char *pages)
 {
     for (int64_t i = 0; i < call->m; i++) {
-        uintptr_t first = (uintptr_t)(call->c + i * call->ldc);
+        uintptr_t first = (uintptr_t)xg_problem_at(call, call->c, i * call->ldc);
         uintptr_t last = first + (size_t)call->n * sizeof(float) - 1;
         for (uintptr_t page = first / PAGE; page <= last / PAGE; page++)
             pages[page - base / PAGE] = 1;
@@ -56,11 +56,11 @@ static void mark_rows(const struct xg_sgemm *call, uintptr_t base, unsigned char
 static void check_extent(int64_t m, int64_t n, int64_t pad, size_t offset)
 {
     enum { PAGES = 1 << 15 };
-    static unsigned char rows[PAGES], pieces[PAGES];
+    static unsigned char rows[PAGES], segments[PAGES];
     const uintptr_t base = (uintptr_t)7 << 40;
-    struct xg_sgemm call = product(base + PAGE + offset, m, n, pad);
+    struct xg_problem call = product(base + PAGE + offset, m, n, pad);
     memset(rows, 0, sizeof rows);
-    memset(pieces, 0, sizeof pieces);
+    memset(segments, 0, sizeof segments);
     mark_rows(&call, base, rows);
     struct xg_populate_extent extent = xg_populate_extent_of(&call, PAGE);
     bool gaps = m > 1 && pad * 4 >= PAGE;
@@ -69,31 +69,31 @@ static void check_extent(int64_t m, int64_t n, int64_t pad, size_t offset)
                                               : 0),
              "%ld,%ld pad %ld: %ld runs", (long)m, (long)n, (long)pad, (long)extent.runs);
     uintptr_t begin = 0;
-    struct xg_populate populate = {.extent = extent, .pieces = xg_populate_count(&extent)};
-    for (int64_t p = 0; p < populate.pieces; p++) {
-        struct xg_populate_range range = xg_populate_piece(&extent, p);
+    struct xg_populate populate = {.extent = extent, .segments = xg_populate_count(&extent)};
+    for (int64_t p = 0; p < populate.segments; p++) {
+        struct xg_populate_range range = xg_populate_segment(&extent, p);
         XT_CHECK(range.begin % PAGE == 0 || range.begin == range.end);
         if (range.begin == range.end)
             continue;
-        XT_CHECK(range.begin < range.end && range.begin >= begin, "piece %ld", (long)p);
+        XT_CHECK(range.begin < range.end && range.begin >= begin, "segment %ld", (long)p);
         XT_CHECK(range.begin / extent.block_bytes == (range.end - 1) / extent.block_bytes,
-                 "piece %ld is of two huge pages", (long)p);
+                 "segment %ld is of two huge pages", (long)p);
         /* What no huge page can back is for several threads. */
         size_t size = range.end - range.begin;
         XT_CHECK(size <= extent.part_bytes || size == extent.block_bytes, "%zu bytes", size);
         begin = range.begin;
         for (uintptr_t page = range.begin; page < range.end; page += PAGE)
-            pieces[(page - base) / PAGE] = 1;
-        /* Bytes of the piece are awaited until it is taken. */
+            segments[(page - base) / PAGE] = 1;
+        /* Bytes of the segment are awaited until it is taken. */
         uintptr_t byte = range.begin > (uintptr_t)call.c ? range.begin : (uintptr_t)call.c;
         if (extent.runs == 1) {
             populate.taken = p;
-            XT_CHECK(xg_populate_awaits(&populate, (void *)byte), "piece %ld", (long)p);
+            XT_CHECK(xg_populate_awaits(&populate, (void *)byte), "segment %ld", (long)p);
             populate.taken = p + 1;
-            XT_CHECK(!xg_populate_awaits(&populate, (void *)byte), "piece %ld", (long)p);
+            XT_CHECK(!xg_populate_awaits(&populate, (void *)byte), "segment %ld", (long)p);
         }
     }
-    XT_CHECK(!extent.runs || !memcmp(rows, pieces, sizeof rows), "%ld,%ld pad %ld offset %zu",
+    XT_CHECK(!extent.runs || !memcmp(rows, segments, sizeof rows), "%ld,%ld pad %ld offset %zu",
              (long)m, (long)n, (long)pad, offset);
 }
 
@@ -159,14 +159,14 @@ static void check_populated(int64_t m, int64_t n, int64_t pad, bool small)
     char *memory = map(bytes);
     if (small)
         madvise(memory, bytes, MADV_NOHUGEPAGE);
-    struct xg_sgemm call = product((uintptr_t)memory + PAGE + 16, m, n, pad);
+    struct xg_problem call = product((uintptr_t)memory + PAGE + 16, m, n, pad);
     unsigned char *rows = calloc(bytes / PAGE, 1);
     mark_rows(&call, (uintptr_t)memory, rows);
 
     struct xg_populate populate;
     pthread_t threads[3];
     xg_populate_init(&populate, &call);
-    XT_CHECK(populate.pieces > 0);
+    XT_CHECK(populate.segments > 0);
     XT_CHECK(count_there(memory, bytes) == 0, "looking made pages");
     for (int t = 0; t < 3; t++)
         if (pthread_create(&threads[t], NULL, take_steps, &populate))
@@ -178,7 +178,7 @@ static void check_populated(int64_t m, int64_t n, int64_t pad, bool small)
         wrong += there(memory + page * PAGE) != rows[page];
     XT_CHECK(wrong == 0, "%ld,%ld pad %ld: %d pages", (long)m, (long)n, (long)pad, wrong);
     xg_populate_init(&populate, &call);
-    XT_CHECK(populate.pieces == 0 && steps(&populate) == 0, "all is there");
+    XT_CHECK(populate.segments == 0 && steps(&populate) == 0, "all is there");
     free(rows);
     munmap(memory, bytes);
 }
@@ -201,21 +201,21 @@ static void test_first_look(void)
 {
     size_t bytes = 8 << 20;
     char *memory = map(bytes);
-    struct xg_sgemm call = product((uintptr_t)memory + 16, 1024, 2000, 0);
+    struct xg_problem call = product((uintptr_t)memory + 16, 1024, 2000, 0);
     struct xg_populate populate;
     memory[0] = 1;
     xg_populate_init(&populate, &call);
-    XT_CHECK(populate.pieces > 0);
+    XT_CHECK(populate.segments > 0);
     memset(memory, 1, 8192000 / 2);
     xg_populate_init(&populate, &call);
-    XT_CHECK(populate.pieces > 0);
+    XT_CHECK(populate.segments > 0);
     memset(memory, 1, bytes);
     xg_populate_init(&populate, &call);
-    XT_CHECK(populate.pieces == 0);
+    XT_CHECK(populate.segments == 0);
     munmap(memory, bytes);
     errno = ENOTTY;
     xg_populate_init(&populate, &call); /* the system does not tell of what is not mapped */
-    XT_CHECK(populate.pieces == 0 && errno == ENOTTY);
+    XT_CHECK(populate.segments == 0 && errno == ENOTTY);
 }
 
 /* Pages that may not be written to stay as they are, nothing behind them is touched, and no signal
@@ -231,10 +231,10 @@ static void check_refused(int protection)
         munmap(memory + at, length);
     else
         mprotect(memory + at, length, protection);
-    struct xg_sgemm call = product((uintptr_t)memory, 1024, 4096, 0);
+    struct xg_problem call = product((uintptr_t)memory, 1024, 4096, 0);
     struct xg_populate populate;
     xg_populate_init(&populate, &call);
-    XT_CHECK(populate.pieces > 0);
+    XT_CHECK(populate.segments > 0);
     errno = ENOTTY;
     int made = steps(&populate);
     XT_CHECK(errno == ENOTTY, "errno %d", errno);
@@ -260,11 +260,11 @@ static void test_stack(void)
     if (mmap(memory + bytes - grown, grown, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED, -1, 0) == MAP_FAILED)
         exit(XT_HARD);
-    struct xg_sgemm call = product((uintptr_t)memory, 1024, 4096, 0);
+    struct xg_problem call = product((uintptr_t)memory, 1024, 4096, 0);
     struct xg_populate populate;
     unsigned char answer;
     xg_populate_init(&populate, &call);
-    XT_CHECK(populate.pieces > 0 && steps(&populate) == 0);
+    XT_CHECK(populate.segments > 0 && steps(&populate) == 0);
     XT_CHECK(mincore(memory + bytes - grown - PAGE, PAGE, &answer) != 0, "it has grown");
     munmap(memory, bytes);
 }
@@ -279,7 +279,7 @@ static void test_file(void)
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
     if (memory == MAP_FAILED)
         exit(XT_HARD);
-    struct xg_sgemm call = product((uintptr_t)memory, 1024, 1024, 0);
+    struct xg_problem call = product((uintptr_t)memory, 1024, 1024, 0);
     struct xg_populate populate;
     xg_populate_init(&populate, &call);
     steps(&populate);
@@ -293,12 +293,12 @@ static void test_file(void)
 static void test_old_kernel(void)
 {
     char *memory = map(8 << 20);
-    struct xg_sgemm call = product((uintptr_t)memory, 1024, 2000, 0);
+    struct xg_problem call = product((uintptr_t)memory, 1024, 2000, 0);
     struct xg_populate populate;
     advice_refused = EINVAL;
     for (int i = 0; i < 3; i++) {
         xg_populate_init(&populate, &call);
-        XT_CHECK(populate.pieces == 0 && steps(&populate) == 0);
+        XT_CHECK(populate.segments == 0 && steps(&populate) == 0);
     }
     XT_CHECK(advices == 1, "%ld advices", advices);
     XT_CHECK(count_there(memory, 8 << 20) == 0);

@@ -2,9 +2,9 @@
 /* The judges of gpu_accuracy judged: what is right passes them, what is wrong does not. */
 #include <math.h>
 
-#include "../src/cpu.h"
 #include "distribution.h"
 #include "reference.h"
+#include "src/verify/cpu.h"
 #include "xt.h"
 
 enum { M = 70, N = 45, K = 33 };
@@ -13,18 +13,18 @@ static struct xg_team *team;
 static float a[M * K], b[K * N];
 static float c[REFERENCE_ROWS * N];
 
-static struct xg_sgemm draw(const struct distribution *distribution, bool transa, bool transb)
+static struct xg_problem draw(const struct distribution *distribution, bool transa, bool transb)
 {
-    struct xg_sgemm call = {.transa = transa,
-                            .transb = transb,
-                            .m = M,
-                            .n = N,
-                            .k = K,
-                            .alpha = 1.0f,
-                            .a = a,
-                            .lda = transa ? M : K,
-                            .b = b,
-                            .ldb = transb ? K : N};
+    struct xg_problem call = {.transa = transa,
+                              .transb = transb,
+                              .m = M,
+                              .n = N,
+                              .k = K,
+                              .alpha = 1.0f,
+                              .a = a,
+                              .lda = transa ? M : K,
+                              .b = b,
+                              .ldb = transb ? K : N};
     distribution_fill(distribution, team, 3, 'a', M, K, !transa, a, call.lda);
     distribution_fill(distribution, team, 3, 'b', N, K, transb, b, call.ldb);
     return call;
@@ -35,12 +35,12 @@ static void test_sums(void)
 {
     for (int trans = 0; trans < 4; trans++) {
         struct reference reference;
-        struct xg_sgemm call = draw(&distribution_table[0], trans >> 1, trans & 1);
+        struct xg_problem call = draw(&distribution_table[0], trans >> 1, trans & 1);
         XT_CHECK(reference_create(&reference, &call, team), "no memory");
         for (int r = 0; r < REFERENCE_ROWS; r++)
             for (int64_t j = 0; j < N; j++) {
                 double magnitude,
-                    exact = xg_cpu_sgemm_element(&call, reference.row[r], j, 0.0f, &magnitude);
+                    exact = xg_cpu_element(&call, reference.row[r], j, 0.0f, &magnitude);
                 XT_CHECK_LE(fabs(reference.sum[r * N + j] - exact), 1e-13 * magnitude,
                             "sum of row %d", r);
                 XT_CHECK_LE(fabs(reference.absolute[r * N + j] - magnitude), 1e-13 * magnitude,
@@ -53,7 +53,7 @@ static void test_sums(void)
 static void test_wrong(void)
 {
     struct reference reference;
-    struct xg_sgemm call = draw(&distribution_table[1], false, false);
+    struct xg_problem call = draw(&distribution_table[1], false, false);
     enum { COUNT = REFERENCE_ROWS * N };
     XT_CHECK(reference_create(&reference, &call, team), "no memory");
     for (int e = 0; e < COUNT; e++)
@@ -86,7 +86,7 @@ static void test_distributions(void)
     for (int d = 0; d < distribution_count; d++) {
         const struct distribution *distribution = &distribution_table[d];
         struct reference reference;
-        struct xg_sgemm call = draw(distribution, d & 2, d & 1);
+        struct xg_problem call = draw(distribution, d & 2, d & 1);
         XT_CHECK(reference_create(&reference, &call, team), "no memory");
         long unrounded = 0, finite = 0;
         for (int e = 0; e < REFERENCE_ROWS * N; e++) {

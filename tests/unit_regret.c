@@ -2,7 +2,7 @@
 /* The policy on simulated machines that are not as predicted: what its choices lose to the best. */
 #include <math.h>
 
-#include "src/policy.h"
+#include "src/decide/policy.h"
 #include "xt.h"
 
 enum { SHAPES = 200, CALLS_MIN = 9, CALLS_MAX = 2000, TURNS = 41 };
@@ -13,7 +13,7 @@ enum { SHAPES = 200, CALLS_MIN = 9, CALLS_MAX = 2000, TURNS = 41 };
 struct truth {
     const char *name;
     int believed_cores; /* what the policy begins with */
-    struct xg_machine machine;
+    struct xg_model model;
     double odd;   /* deviation of a shape from the model, standard deviation of its logarithm */
     double noise; /* of a call from its shape */
     bool reproducible;
@@ -37,7 +37,7 @@ static int64_t log_uniform(uint64_t *state, double least, double most)
 }
 
 struct sample {
-    struct xg_sgemm call;
+    struct xg_problem call;
     double seconds[XG_SIDE_COUNT]; /* without noise */
     double took[CALLS_MAX];
     int calls;
@@ -45,7 +45,7 @@ struct sample {
 };
 
 /* As measured: 60 us for any product, and 2.5 times as long for one of 12 MB, 5 for 24 MB. */
-static double slower(const struct xg_sgemm *call, double gpu_s)
+static double slower(const struct xg_problem *call, double gpu_s)
 {
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
     return 1.0 + 60e-6 / gpu_s + fmin(4.0, 4.0 * (m * k + k * n + m * n) / 8e6);
@@ -54,15 +54,15 @@ static double slower(const struct xg_sgemm *call, double gpu_s)
 static void samples_init(struct sample samples[SHAPES], const struct truth *truth, uint64_t *state)
 {
     for (int i = 0; i < SHAPES; i++) {
-        struct xg_sgemm call = {.alpha = 1.0f};
+        struct xg_problem call = {.alpha = 1.0f};
         call.m = log_uniform(state, 8, 8192);
         call.n = log_uniform(state, 8, 8192);
         call.k = log_uniform(state, 8, 8192);
         samples[i] = (struct sample){.call = call};
         samples[i].seconds[XG_SIDE_CPU] =
-            xg_machine_cpu_seconds(&truth->machine, &call) * exp(truth->odd * normal(state));
+            xg_model_cpu_seconds(&truth->model, &call) * exp(truth->odd * normal(state));
         samples[i].seconds[XG_SIDE_GPU] =
-            xg_machine_gpu_seconds(&truth->machine, XG_MATH_ACCURATE, &call) *
+            xg_model_gpu_seconds(&truth->model, XG_MATH_ACCURATE, &call) *
             exp(truth->odd * normal(state));
         double ratio = slower(&call, samples[i].seconds[XG_SIDE_GPU]) * exp(0.2 * normal(state));
         samples[i].slower = truth->spins ? fmax(1.0, ratio) : 1.0;
@@ -83,7 +83,7 @@ static bool samples_read(struct sample samples[SHAPES], const char *table)
         if (sscanf(line, "%ld,%ld,%ld,%*d,%*d,%*d,%*f,%lf,%*[^,],%*[^,],%lf", &m, &n, &k, &cpu_ms,
                    &gpu_ms) != 5)
             continue;
-        struct xg_sgemm call = {.alpha = 1.0f, .m = m, .n = n, .k = k};
+        struct xg_problem call = {.alpha = 1.0f, .m = m, .n = n, .k = k};
         samples[count++] = (struct sample){.call = call,
                                            .seconds = {1e-3 * cpu_ms, 1e-3 * gpu_ms},
                                            .slower = slower(&call, 1e-3 * gpu_ms)};
@@ -103,7 +103,7 @@ static double run(struct xg_policy *policy, const struct truth *truth, const str
                   struct clock *clock, uint64_t *state)
 {
     const struct xg_conf conf = {.reproducible = truth->reproducible};
-    const struct xg_sgemm *call = &sample->call;
+    const struct xg_problem *call = &sample->call;
     double mnk = (double)call->m * (double)call->n * (double)call->k;
     double stretch = exp(truth->noise * normal(state));
     const struct xg_situation now = {.now_s = clock->now_s,
@@ -156,7 +156,7 @@ static void simulate(const struct truth *truth, bool turns, uint64_t seed)
     struct bounds bounds = {0};
     double log_sum = 0, worst = 0, took = 0;
     memset(&policy, 0, sizeof policy);
-    xg_machine_init(&policy.machine, truth->believed_cores);
+    xg_model_init(&policy.model, truth->believed_cores);
     if (!truth->table)
         samples_init(samples, truth, &seed);
     else if (!samples_read(samples, truth->table))
@@ -199,14 +199,14 @@ static void simulate(const struct truth *truth, bool turns, uint64_t seed)
 
 int main(void)
 {
-    struct xg_machine reference, one_core, loops, slow_link;
-    xg_machine_init(&reference, 16);
-    xg_machine_init(&one_core, 1);
+    struct xg_model reference, one_core, loops, slow_link;
+    xg_model_init(&reference, 16);
+    xg_model_init(&one_core, 1);
     loops = reference;
     loops.cpu_flops = 2e9;
     loops.cpu_call_s = 1e-7;
     loops.cpu_step_s = 0;
-    xg_machine_init(&slow_link, 64);
+    xg_model_init(&slow_link, 64);
     slow_link.up_bytes_per_s = slow_link.down_bytes_per_s = 5e9;
     slow_link.gpu_call_s = 200e-6;
     /* The last bound holds 2 % of outliers, and the calls that found out. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Selection: every shape gets a row that serves it, by name when forced, and always the same one.
+/*
+ * Selection: every shape gets a row that serves it, by name when forced, and always the same one.
+ * Contract 1.2 (doc/contract.md).
  */
 #include "../kernels/kabi.h"
-#include "../src/select.h"
+#include "src/decide/select.h"
 
 #include "xt.h"
 
@@ -29,7 +31,7 @@ static void test_table(void)
         if (row->flags & (XG_KERNEL_CUBLAS | XG_KERNEL_SLICES | XG_KERNEL_COPIES))
             continue;
         int threads = row->threads_x * row->threads_y;
-        bool pieces = row->flags & XG_KERNEL_PIECES; /* its launches are src/split.c's */
+        bool pieces = row->flags & XG_KERNEL_PIECES; /* its launches are src/compute/split.c's */
         XT_CHECK(pieces || (row->entry && row->image >= xg_image_table &&
                             row->image < xg_image_table + xg_image_count),
                  "%s", row->name);

@@ -10,8 +10,8 @@
 #include <x86intrin.h>
 #endif
 
-#include "../src/clock.h"
-#include "../src/spin.h"
+#include "src/base/clock.h"
+#include "src/host/spin.h"
 #include "xt.h"
 
 /* One environment: "NAME=VALUE NAME=VALUE". */

@@ -4,10 +4,11 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <time.h>
 
-#include "copy.h"
-#include "stage.h"
-#include "team.h"
+#include "src/host/team.h"
+#include "src/pipeline/copy.h"
+#include "src/pipeline/stage.h"
 
 static void fill(float *values, size_t count, uint64_t seed)
 {
@@ -23,7 +24,7 @@ static void check_pack(int64_t rows, int64_t width, int64_t src_ld, int64_t ld, 
     fill(dst, (size_t)(rows * ld + 8), 2);
     float *before = malloc((size_t)(rows * ld + 8) * sizeof *before);
     memcpy(before, dst, (size_t)(rows * ld + 8) * sizeof *dst);
-    xg_stage_pack(dst, ld, src, src_ld, rows, width, cached);
+    xg_stage_pack(dst, ld, src, src_ld, rows, width, sizeof(float), cached);
     for (int64_t i = 0; i < rows * ld + 8; i++) {
         int64_t row = i / ld, column = i % ld;
         bool inside = row < rows && column < width;
@@ -43,7 +44,9 @@ static void check_commit(int64_t rows, int64_t width, int64_t ldc, int64_t ld, f
     fill(c, c_elems, 3);
     fill(src, (size_t)(rows * ld), 4);
     memcpy(before, c, c_elems * sizeof *c);
-    xg_stage_commit(c, ldc, src, ld, rows, width, beta);
+    const struct xg_problem p = {.m = rows, .n = width, .beta = (double)beta, .c = c, .ldc = ldc};
+    const struct xg_stage_rows from = {(char *)src, ld, rows, width};
+    xg_stage_commit(&p, 0, 0, &from);
     for (size_t i = 0; i < c_elems; i++) {
         int64_t row = (int64_t)i / ldc, column = (int64_t)i % ldc;
         float expected = before[i];
@@ -65,9 +68,88 @@ static void check_commit(int64_t rows, int64_t width, int64_t ldc, int64_t ld, f
 static void check_commit_nan(void)
 {
     float c[6] = {NAN, NAN, NAN, NAN, NAN, NAN}, src[8] = {1, 2, 0, 0, 3, 4, 0, 0};
-    xg_stage_commit(c, 3, src, 4, 2, 2, 0);
+    const struct xg_problem p = {.m = 2, .n = 2, .c = c, .ldc = 3};
+    xg_stage_commit(&p, 0, 0, &(struct xg_stage_rows){(char *)src, 4, 2, 2});
     XT_CHECK(c[0] == 1 && c[1] == 2 && c[3] == 3 && c[4] == 4);
     XT_CHECK(c[2] != c[2] && c[5] != c[5]);
+}
+
+/* Wider elements: rows are moved as they are, and the padding behind them is zeros. */
+static void check_pack_wide(int64_t elem_bytes)
+{
+    enum { ROWS = 3, WIDTH = 37, LD = 44, SRC_LD = 41 };
+    unsigned char src[ROWS * SRC_LD * 16], dst[ROWS * LD * 16];
+    for (size_t i = 0; i < sizeof src; i++)
+        src[i] = (unsigned char)(i * 7 + i / 251);
+    memset(dst, 0xa5, sizeof dst);
+    xg_stage_pack(dst, LD, src, SRC_LD, ROWS, WIDTH, (size_t)elem_bytes, false);
+    for (int64_t i = 0; i < ROWS * LD * elem_bytes; i++) {
+        int64_t row = i / (LD * elem_bytes), at = i % (LD * elem_bytes);
+        unsigned char expected = at < WIDTH * elem_bytes ? src[row * SRC_LD * elem_bytes + at]
+                                 : at < 40 * elem_bytes  ? 0
+                                                         : 0xa5;
+        XT_CHECK(dst[i] == expected, "byte %ld of row %ld, elements of %ld", (long)at, (long)row,
+                 (long)elem_bytes);
+    }
+}
+
+/*
+ * Every type and triangle: rows from (row, column) on are committed as the built-in loop computes
+ * them (alpha A B are whole numbers, and so are the sums), and nothing else is touched.
+ */
+static void check_commit_problem(enum xg_type type, enum xg_uplo uplo, int64_t row, int64_t column,
+                                 int scalar)
+{
+    enum { N = 23, LDC = 29, ROWS = 9, WIDTH = 11, LD = 12, PARTS = 2 };
+    static const double betas[][2] = {{0, 0}, {1, 0}, {-2, 3}};
+    double block[ROWS * LD * PARTS], c[N * LDC * PARTS], before[N * LDC * PARTS];
+    const bool wide = xg_type_is_double(type), complex = xg_type_is_complex(type);
+    const int parts = complex ? 2 : 1;
+    const struct xg_problem p = {.type = type,
+                                 .uplo = uplo,
+                                 .m = N,
+                                 .n = N,
+                                 .beta = betas[scalar][0],
+                                 .beta_im = complex ? betas[scalar][1] : 0,
+                                 .c = c,
+                                 .ldc = LDC};
+    for (int i = 0; i < ROWS * LD * parts; i++)
+        wide ? (block[i] = i % 17 - 8) : (((float *)(void *)block)[i] = (float)(i % 17 - 8));
+    for (int i = 0; i < N * LDC * parts; i++)
+        wide ? (c[i] = i % 13 - 6) : (((float *)(void *)c)[i] = (float)(i % 13 - 6));
+    memcpy(before, c, sizeof c);
+    xg_stage_commit(&p, row, column, &(struct xg_stage_rows){(const char *)block, LD, ROWS, WIDTH});
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < LDC; j++) {
+            double got[2], old[2], add[2] = {0, 0};
+            bool in = i >= row && i < row + ROWS && j >= column && j < column + WIDTH &&
+                      (uplo == XG_FULL || (uplo == XG_UPPER ? j >= i : j <= i));
+            for (int part = 0; part < parts; part++) {
+                int64_t at = (i * LDC + j) * parts + part;
+                int64_t from = ((i - row) * LD + j - column) * parts + part;
+                got[part] = wide ? c[at] : (double)((float *)(void *)c)[at];
+                old[part] = wide ? before[at] : (double)((float *)(void *)before)[at];
+                if (in)
+                    add[part] = wide ? block[from] : (double)((float *)(void *)block)[from];
+            }
+            double re = complex ? p.beta * old[0] - p.beta_im * old[1] : p.beta * old[0];
+            double im = complex ? p.beta * old[1] + p.beta_im * old[0] : 0;
+            XT_CHECK(got[0] == (in ? add[0] + re : old[0]), "(%ld,%ld) of type %d, triangle %d",
+                     (long)i, (long)j, (int)type, (int)uplo);
+            XT_CHECK(!complex || got[1] == (in ? add[1] + im : old[1]), "(%ld,%ld), imaginary",
+                     (long)i, (long)j);
+        }
+}
+
+static void check_commit_problems(void)
+{
+    static const int64_t places[][2] = {{0, 0}, {5, 3}, {3, 5}, {12, 0}, {0, 12}, {14, 12}};
+    for (int type = 0; type < XG_TYPE_COUNT; type++)
+        for (int uplo = XG_FULL; uplo <= XG_LOWER; uplo++)
+            for (size_t at = 0; at < sizeof places / sizeof places[0]; at++)
+                for (int scalar = 0; scalar < 3; scalar++)
+                    check_commit_problem((enum xg_type)type, (enum xg_uplo)uplo, places[at][0],
+                                         places[at][1], scalar);
 }
 
 /* A C that lies at no multiple of a float's size, which BLAS allows: UBSan looks on. */
@@ -138,6 +220,9 @@ static void check_team(int threads)
 
 int main(void)
 {
+    for (int64_t bytes = 4; bytes <= 16; bytes *= 2)
+        check_pack_wide(bytes);
+    check_commit_problems();
     static const int64_t widths[] = {1, 3, 4, 31, 255, 256, 257, 1030};
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         int64_t width = widths[i];

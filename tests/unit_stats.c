@@ -5,8 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/conf.h"
-#include "src/stats.h"
+#include "src/base/conf.h"
+#include "src/report/compare.h"
+#include "src/report/stats.h"
 #include "xt.h"
 
 enum { THREADS = 4, CALLS = 500 };
@@ -126,6 +127,43 @@ static const char *report_of(void (*body)(void))
     return logged();
 }
 
+static void verdict_lines(void)
+{
+    struct xg_call_record r = record("sgemm_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.012);
+
+    r.verdict = XG_VERDICT_RIGHT;
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "GFLOP/s), verified: cost model\n"), "%s", text);
+    r.verdict = XG_VERDICT_WRONG;
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "GFLOP/s), found wrong: cost model\n"), "%s", text);
+    r.verdict = XG_VERDICT_UNABLE;
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "GFLOP/s), not verified: cost model\n"), "%s", text);
+}
+
+static void verified(void)
+{
+    static const struct {
+        enum xg_verdict verdict;
+        double deviation;
+        int rows_skipped;
+    } calls[] = {{XG_VERDICT_RIGHT, 0.01, 3},
+                 {XG_VERDICT_RIGHT, 0.002, 0},
+                 {XG_VERDICT_WRONG, 700, 4},
+                 {XG_VERDICT_UNABLE, 0, 0},
+                 {XG_VERDICT_NONE, 0, 0}};
+
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        struct xg_call_record r = record("sgemm_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.006);
+        r.verdict = calls[i].verdict;
+        r.deviation = calls[i].deviation;
+        r.rows_skipped = calls[i].rows_skipped;
+        xg_stats_add(&r);
+    }
+    logged();
+}
+
 static void nothing(void) {}
 
 static void sums(void)
@@ -135,6 +173,20 @@ static void sums(void)
     add("sgemm_", 100, XG_PLACE_CPU, XG_REASON_BUSY, 0.012);
     add("cblas_sgemm", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.003);
     logged();
+}
+
+static void test_verified(void)
+{
+    const char *report;
+
+    report_of(verdict_lines);
+    report = report_of(verified);
+
+    XT_CHECK(strstr(report, "verified: 3 products; wrong, and computed again by the CPU: 1; could "
+                            "not be verified: 1;\n  rows with NaN or infinities skipped: 7; "
+                            "largest deviation: 0.01 of"),
+             "%s", report);
+    XT_CHECK(!strstr(report_of(sums), "verified"), "%s", text);
 }
 
 static void test_sums(void)
@@ -282,6 +334,7 @@ int main(void)
              text);
     XT_CHECK(!*report_of(nothing), "a child that multiplied nothing reports nothing: %s", text);
     test_sums();
+    test_verified();
     test_spin();
     test_many_shapes();
     XT_CHECK(strstr(report_of(threads), "xgemm: 2000 products"), "%s", text);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/trace.h"
+#include "src/report/trace.h"
 #include "xt.h"
 
 enum { THREADS = 4, EVENTS = 500, PROCESSES = 6 };
@@ -174,12 +174,34 @@ static void killed(void)
     _exit(0);
 }
 
-/* The second one comes a second behind the first. */
+/* A process that multiplies once in a while loses nothing, one in a burst what is behind the first.
+ */
 static void killed_early(void)
 {
     add(17);
-    add(18.1);
+    add(17.2);
     _exit(0);
+}
+
+static void killed_once(void)
+{
+    add(17);
+    _exit(0);
+}
+
+static void killed_in_child(void)
+{
+    add(17);
+    if (fork() == 0) {
+        add(17.01);
+        rename(in_dir("trace"), in_dir("gone"));
+        char name[64], from[PATH_MAX + 64];
+        snprintf(name, sizeof name, "trace.%ld", (long)getpid());
+        snprintf(from, sizeof from, "%s", in_dir(name));
+        rename(from, in_dir("trace"));
+        _exit(0);
+    }
+    wait(NULL);
 }
 
 static void add_at_exit(void)
@@ -220,12 +242,126 @@ static void test_file(void)
     XT_CHECK(events() > 0 && events() < THREADS * EVENTS, "%d events", events());
     run("trace", killed_early);
     XT_CHECK(events() == 2, "%d events", events());
+    run("trace", killed_once);
+    XT_CHECK(events() == 1, "%d events", events());
+    run("trace", killed_in_child);
+    XT_CHECK(events() == 1, "the child's: %d events", events());
     run("trace", late);
     XT_CHECK(events() == 2, "%d events: %s", events(), file_text);
     run("./trace", elsewhere);
     XT_CHECK(events() == 1, "a relative name: %s", file_text);
     run("trace", local_comma);
     XT_CHECK(events() == 1, "%s", file_text);
+}
+
+/* --- The machine --------------------------------------------------------------------------- */
+
+static struct xg_model model;
+
+static struct xg_trace_machine machine(void)
+{
+    xg_model_init(&model, 16);
+    return (struct xg_trace_machine){
+        .model = &model, .library = "/usr/lib/libblas.so.3", .cores = 16, .spin_s = 0.134};
+}
+
+/* Told twice, without a device and with one, whoever asks how often. */
+static void machines(void)
+{
+    struct xg_trace_machine m = machine();
+    for (int i = 0; i < 3; i++) {
+        xg_trace_add_machine(&m);
+        XT_CHECK(!xg_trace_lacks_machine(false) && xg_trace_lacks_machine(true), "told %d", i);
+    }
+    m.device = "A\\ \"device\"\n\xc3\xa9";
+    m.cpu_threads = 8;
+    m.spin_s = INFINITY;
+    for (int i = 0; i < 3; i++)
+        xg_trace_add_machine(&m);
+    XT_CHECK(!xg_trace_lacks_machine(true), "not told");
+    m.device = NULL;
+    xg_trace_add_machine(&m);
+}
+
+/* Names as long and as bad as they can be. */
+static void machine_named_badly(void)
+{
+    static char name[4096];
+    struct xg_trace_machine m = machine();
+    memset(name, 1, sizeof name - 1);
+    program_invocation_short_name = name;
+    m.library = m.device = name;
+    xg_trace_add_machine(&m);
+}
+
+static void machine_of_child(void)
+{
+    struct xg_trace_machine m = machine();
+    int status = -1;
+    xg_trace_add_machine(&m);
+    pid_t forked = fork();
+    if (forked == 0) {
+        XT_CHECK(xg_trace_lacks_machine(false), "the parent's is not the child's");
+        xg_trace_add_machine(&m);
+        exit(xt_failures ? 1 : 0);
+    }
+    XT_CHECK(waitpid(forked, &status, 0) == forked && status == 0, "status %d", status);
+    char name[64], to[PATH_MAX + 64];
+    snprintf(name, sizeof name, "trace.%ld", (long)forked);
+    snprintf(to, sizeof to, "%s", in_dir("child"));
+    XT_CHECK(rename(in_dir(name), to) == 0, "%s", name);
+}
+
+/* How often text is in file_text. */
+static int count(const char *text)
+{
+    int found = 0;
+    for (const char *at = file_text; (at = strstr(at, text)); at++)
+        found++;
+    return found;
+}
+
+static void test_machine(void)
+{
+    char expected[256];
+
+    run("trace", machines);
+    snprintf(
+        expected, sizeof expected,
+        "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%ld,\"tid\":%ld,\"args\":{\"name\":"
+        "\"%s\"}},\n{\"name\":\"xgemm_machine\",\"ph\":\"M\",",
+        (long)child, (long)child, program_invocation_short_name);
+    XT_CHECK(!strncmp(file_text, expected, strlen(expected)), "%s", file_text);
+    XT_CHECK(count("process_name") == 1 && count("xgemm_machine") == 2, "%s", file_text);
+    XT_CHECK(count("\"mode\":\"auto\",\"math\":\"accurate\",\"cores\":16,\"cpu_library\":"
+                   "\"libblas.so.3\",\"cpu_threads\":0,\"spin_us\":134000.000,") == 1,
+             "%s", file_text);
+    XT_CHECK(count("\"device\":null,\"sm\":90,") == 1, "%s", file_text);
+    XT_CHECK(count("\"device\":\"A\\u005c \\u0022device\\u0022\\u000a??\",\"sm\":90,") == 1, "%s",
+             file_text);
+    XT_CHECK(count("\"cpu_threads\":8,\"spin_us\":null,") == 1, "%s", file_text);
+
+    /* The rates are the model's: the reference device does some 50 TFLOP/s in FP32, and more with
+     * pieces. */
+    const char *rates = strstr(file_text, "\"gpu_flops_per_s\":");
+    double flops = 0, fp32 = 0, up = 0, down = 0;
+    XT_CHECK(rates && sscanf(rates,
+                             "\"gpu_flops_per_s\":%lf,\"gpu_fp32_flops_per_s\":%lf,"
+                             "\"up_bytes_per_s\":%lf,\"down_bytes_per_s\":%lf",
+                             &flops, &fp32, &up, &down) == 4,
+             "%s", file_text);
+    machine();
+    XT_CHECK(up == model.up_bytes_per_s && down == model.down_bytes_per_s, "%g, %g", up, down);
+    XT_CHECK(fp32 > 30e12 && fp32 < 70e12 && flops >= fp32, "%g, %g", fp32, flops);
+
+    run("trace", machine_named_badly);
+    XT_CHECK(count("process_name") == 1 && count("xgemm_machine") == 1, "%s", file_text);
+    XT_CHECK(count("\n") == 3 && !strchr(file_text, 1), "%s", file_text);
+
+    run("trace", machine_of_child);
+    XT_CHECK(count("xgemm_machine") == 1, "the parent's: %s", file_text);
+    read_file("child", file_text, sizeof file_text);
+    XT_CHECK(count("xgemm_machine") == 1, "the child's: %s", file_text);
 }
 
 /* --- Several processes --------------------------------------------------------------------- */
@@ -332,7 +468,15 @@ static void test_refused(void)
 
     run("trace", limited);
     XT_CHECK(strstr(err_text, "XGEMM_TRACE=") != NULL, "%s", err_text);
-    XT_CHECK(!file_text[0], "nothing was written: %.100s", file_text);
+    XT_CHECK(events() > 0 && strlen(file_text) <= 100000, "%d events, %zu bytes", events(),
+             strlen(file_text));
+}
+
+static void machines_refused(void)
+{
+    struct xg_trace_machine m = machine();
+    xg_trace_add_machine(&m);
+    XT_CHECK(xg_trace_lacks_machine(false), "told without a trace");
 }
 
 /* Without XGEMM_TRACE nothing happens. */
@@ -340,6 +484,7 @@ static void not_wanted(void)
 {
     unsetenv("XGEMM_TRACE");
     many();
+    machines_refused();
 }
 
 int main(void)
@@ -352,6 +497,7 @@ int main(void)
         return XT_HARD;
     test_event();
     test_file();
+    test_machine();
     test_processes();
     test_refused();
     run("trace", not_wanted);

@@ -33,6 +33,8 @@ def events_of(path):
         except ValueError:
             print(f"{path}: line {number} is cut", file=sys.stderr)
             continue
+        if event["ph"] != "X":
+            continue
         by_process[event["pid"]].append(event)
     if not by_process:
         sys.exit(f"{path}: no products")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A fake libcublas.so.13 on the fake driver: what src/cublas.c looks up, and no more. */
+/* A fake libcublas.so.13 on the fake driver: what src/compute/cublas.c looks up, and no more. */
 #include "fake.h"
 
 #include <stdlib.h>
@@ -107,3 +107,48 @@ int cublasSgemm_v2(struct cublasContext *handle, int transa, int transb, int m, 
     }
     return status_of(fake_leave(result), EXECUTION_FAILED);
 }
+
+/* The other types: row-major, as problem.h has it, and computed by the engine's built-in loop. */
+static int queue_gemm(struct cublasContext *handle, const char *name, struct xg_problem p,
+                      int transa, int transb)
+{
+    static const enum xg_trans trans[] = {XG_NO_TRANS, XG_TRANS, XG_CONJ_TRANS};
+    CUresult result = fake_enter(name, FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        p.transa = trans[transb];
+        p.transb = trans[transa];
+        result = fakecuda_problem(&p, handle->stream);
+    }
+    return status_of(fake_leave(result), EXECUTION_FAILED);
+}
+
+#define FAKE_GEMM(Letter, type_, number, im)                                                       \
+    int cublas##Letter##gemm_v2(struct cublasContext *handle, int transa, int transb, int m,       \
+                                int n, int k, const number *alpha, const void *a, int lda,         \
+                                const void *b, int ldb, const number *beta, void *c, int ldc);     \
+    int cublas##Letter##gemm_v2(struct cublasContext *handle, int transa, int transb, int m,       \
+                                int n, int k, const number *alpha, const void *a, int lda,         \
+                                const void *b, int ldb, const number *beta, void *c, int ldc)      \
+    {                                                                                              \
+        struct xg_problem p = {.type = type_,                                                      \
+                               .m = n,                                                             \
+                               .n = m,                                                             \
+                               .k = k,                                                             \
+                               .alpha = alpha[0],                                                  \
+                               .alpha_im = im(alpha),                                              \
+                               .a = b,                                                             \
+                               .lda = ldb,                                                         \
+                               .b = a,                                                             \
+                               .ldb = lda,                                                         \
+                               .beta = beta[0],                                                    \
+                               .beta_im = im(beta),                                                \
+                               .c = c,                                                             \
+                               .ldc = ldc};                                                        \
+        return queue_gemm(handle, "cublas" #Letter "gemm", p, transa, transb);                     \
+    }
+
+#define NO_PART(x) 0
+#define PART(x) (x)[1]
+FAKE_GEMM(D, XG_TYPE_D, double, NO_PART)
+FAKE_GEMM(C, XG_TYPE_C, float, PART)
+FAKE_GEMM(Z, XG_TYPE_Z, double, PART)

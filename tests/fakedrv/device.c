@@ -33,6 +33,8 @@ CUresult CUDAAPI cuInit(unsigned int flags)
         pthread_mutex_unlock(&fake.lock);
         nanosleep(&delay, NULL);
         pthread_mutex_lock(&fake.lock);
+        if (fake.exiting)
+            fake_abort("cuInit while the driver's exit handlers ran");
         if (flags)
             result = CUDA_ERROR_INVALID_VALUE;
         else if (fake.devices < 1)
@@ -155,6 +157,8 @@ static int attribute(CUdevice_attribute which)
         return 32;
     case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
         return 3;
+    case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
+        return 2;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
         return 1980000;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
@@ -162,6 +166,7 @@ static int attribute(CUdevice_attribute which)
     case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
         return 1;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
+        return fake.compute_mode;
     case CU_DEVICE_ATTRIBUTE_INTEGRATED:
         return 0;
     default:

@@ -11,6 +11,7 @@
 
 #include "../../kernels/kabi.h"
 #include "fakecuda.h"
+#include "src/base/problem.h"
 
 enum { FAKE_MAX_DEVICES = 8 };
 
@@ -33,7 +34,7 @@ struct fake_state {
     pthread_cond_t changed; /* work was queued or done, or a context was lost */
     bool initialized, exiting, hung;
     _Atomic pid_t pid; /* of the process that called cuInit */
-    int devices, sm, sm_count;
+    int devices, sm, sm_count, compute_mode;
     size_t mem_bytes;
     long init_ms, delay_us;
     uint64_t random;
@@ -58,6 +59,9 @@ bool fake_releases(CUresult result);
 /* The code with which the operation about to run fails; CUDA_SUCCESS: it does not. */
 CUresult fake_exec_fault(void);
 
+/* The bit that the kernel which just multiplied got wrong; CUDA_SUCCESS: none. */
+CUresult fake_flip_fault(void);
+
 /* A number below `below`, from the seeded sequence. */
 unsigned fake_random(unsigned below);
 
@@ -76,6 +80,9 @@ bool fake_mem_pinned(const void *address, size_t bytes, const char *what);
 /* Frees what the context still holds, and counts it. */
 void fake_mem_reclaim(CUcontext context);
 
+/* capture.c. Whether a stream capture forbids this thread the call, which loses the capture. */
+bool fake_capture_forbids(const char *name);
+
 /* stream.c. */
 void fake_stream_reclaim(CUcontext context);
 void fake_stream_discard(CUcontext context);
@@ -89,6 +96,7 @@ enum fake_op_kind {
     FAKE_OP_COPY,
     FAKE_OP_FILL,
     FAKE_OP_SGEMM,
+    FAKE_OP_PROBLEM,
     FAKE_OP_COPIES,
     FAKE_OP_PIECES,
     FAKE_OP_RECORD,
@@ -118,6 +126,7 @@ struct fake_op {
     void *owned; /* copy of a pageable source; of pieces, the launch */
     uint32_t value;
     struct xg_sgemm_args args;
+    struct xg_problem problem; /* of addresses on the device */
     bool padded;
     struct fake_record *record;
 };
@@ -145,6 +154,12 @@ void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
 struct fake_operands fake_copies_check(const struct xg_sgemm_args *args);
 void fake_copies_run(const struct xg_sgemm_args *args, const struct fake_operands *operands);
 CUresult fake_copies_queue(const struct xg_sgemm_args *args, CUstream stream);
+/* What a kernel has computed; c NULL: nothing. The lock is held: a bit may be found wrong in it. */
+struct fake_result {
+    float *c;
+    int64_t m, n, ldc;
+};
+void fake_result_flip(const struct fake_result *result);
 /* split.c: a kernel of pieces (kernels/split_kabi.h), or NULL where the name is none's. */
 const struct fake_split_kernel *fake_split_find(const char *name);
 struct fake_launch {
@@ -155,7 +170,13 @@ CUresult fake_split_queue(const struct fake_split_kernel *kernel, const void *pa
                           const struct fake_launch *launch, CUstream stream);
 /* What is queued: its addresses made the host's (the lock is held), then run (it need not be). */
 void fake_split_resolve(void *launched);
-void fake_split_run(const void *launched);
+struct fake_result fake_split_run(const void *launched);
+
+/* problem.c: a product of any type, for the fake cuBLAS: its addresses made the host's, and queued
+ * and computed as above. */
+struct xg_problem fake_problem_resolve(const struct xg_problem *p);
+void fake_problem_run(const struct xg_problem *host);
+CUresult fakecuda_problem(const struct xg_problem *p, CUstream stream);
 
 /* Queues the product; for module.c, and for the fake cuBLAS, which is another library. */
 CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream stream);

@@ -10,12 +10,15 @@
  *   FAKECUDA_DEVICES   number of devices (1; may be 0)
  *   FAKECUDA_SM        compute capability, 10 * major + minor (90)
  *   FAKECUDA_SM_COUNT  multiprocessors (132)
+ *   FAKECUDA_COMPUTE_MODE  as the driver counts them: 0 shared, 2 prohibited, 3 exclusive
  *   FAKECUDA_MEM       device memory in bytes (8 GiB, given out as it is asked for)
  *   FAKECUDA_INIT_MS   what cuInit takes
  *   FAKECUDA_DELAY_US  what each queued operation takes
  *   FAKECUDA_SEED      of the order in which streams advance
  *   FAKECUDA_FAIL      name:nth[:code[:sticky|always]], several with commas; see fakecuda_fail
  *                      exec:nth:-1 hangs: that operation and what is queued behind it never end
+ *                      flip:nth:bit (1 to 31) inverts this bit of one element of C that the nth
+ *                      kernel that multiplies has computed, and nobody is told
  *   FAKECUDA_REPORT    file to which one line of counts is appended at exit
  */
 
@@ -38,10 +41,10 @@ struct fakecuda_live {
 /* The control functions, which the fake exports beside the driver's; all take its lock. */
 struct fakecuda {
     /*
-     * The nth call (1: the next) of the function fails with the code. name: as src/drv.h has it,
-     * without a version; NULL: any function but cuEventQuery and cuGetErrorName, whose number
+     * The nth call (1: the next) of the function fails with the code. name: as src/device/drv.h has
+     * it, without a version; NULL: any function but cuEventQuery and cuGetErrorName, whose number
      * depends on time; "exec": the nth operation executed on any stream,
-     * which fails after it was queued and loses the context.
+     * which fails after it was queued and loses the context; "flip": as above.
      */
     void (*fail)(const char *name, long nth, int code, enum fakecuda_after after);
     /* Calls so far of the function; NULL: of any, as above; "exec": operations executed. */

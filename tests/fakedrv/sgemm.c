@@ -3,6 +3,7 @@
 #include "fake.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int64_t round_up4(int64_t x)
 {
@@ -84,6 +85,19 @@ void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
         }
     }
     free(row_a);
+}
+
+void fake_result_flip(const struct fake_result *result)
+{
+    CUresult bit = result->c ? fake_flip_fault() : CUDA_SUCCESS;
+    if (bit == CUDA_SUCCESS)
+        return;
+    uint32_t word;
+    float *c = result->c + fake_random((unsigned)result->m) * result->ldc +
+               fake_random((unsigned)result->n);
+    memcpy(&word, c, sizeof(word));
+    word ^= 1u << bit;
+    memcpy(c, &word, sizeof(word));
 }
 
 CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream stream)

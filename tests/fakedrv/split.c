@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kernels/split_kabi.h"
+#include "../../kernels/split_verdict.h"
 
 /*
  * An element's pieces take 4 bytes (FP16) or 6 (BF16): room for the number that they stand for. So
  * a row of pieces is here a row of scaled floats, padded with zeros, at the row's own place. What
- * the device decides is decided by the same rule (kernels/split.cuh) from the same counts
+ * the device decides is decided by the same rule (kernels/split_verdict.h) from the same counts
  * (kernels/split_sm90.cu); what it computes differs in bits from kind to kind, as there.
  */
 enum { ROW_PLACES = 16, SPLIT_THREADS = 512, CLUSTER_SPLIT = 8, SEGMENT_STRIDE = 17 };
@@ -19,30 +19,29 @@ enum { TILE_ROWS = 128, CLUSTER_PRODUCT = 2, FFMA_TILE = 64, FFMA_BLOCKS_PER_SM 
 enum { MAP_ALIGN = 64, PIECES_ALIGN = 128, SUMS = 16 };
 
 enum role { SPLIT_HELD, SPLIT_ROWS, SPLIT_STRIP, SPLIT_SEGMENTS, PRODUCT, PRODUCT_FFMA };
-enum verdict { FP16, BF16, FFMA };
 
 struct fake_split_kernel {
     const char *name;
     enum role role;
-    enum verdict kind;
+    enum xg_split_kind kind;
     int extent; /* numbers that a thread holds; columns of a tile */
 };
 
 static const struct fake_split_kernel kernels[] = {
-    {"xg_split_fp16_sm90_held4", SPLIT_HELD, FP16, 16},
-    {"xg_split_fp16_sm90_held8", SPLIT_HELD, FP16, 32},
-    {"xg_split_fp16_sm90_rows", SPLIT_ROWS, FP16, 0},
-    {"xg_split_bf16_sm90_rows", SPLIT_ROWS, BF16, 0},
-    {"xg_split_fp16_sm90_strip", SPLIT_STRIP, FP16, 0},
-    {"xg_split_fp16_sm90_segments", SPLIT_SEGMENTS, FP16, 0},
-    {"xg_split_bf16_sm90_segments", SPLIT_SEGMENTS, BF16, 0},
-    {"xg_sgemm_fp16x3_sm90_128x192x32", PRODUCT, FP16, 192},
-    {"xg_sgemm_fp16x3_sm90_128x176x32", PRODUCT, FP16, 176},
-    {"xg_sgemm_fp16x3_sm90_128x128x32", PRODUCT, FP16, 128},
-    {"xg_sgemm_bf16x6_sm90_128x192x32", PRODUCT, BF16, 192},
-    {"xg_sgemm_bf16x6_sm90_128x176x32", PRODUCT, BF16, 176},
-    {"xg_sgemm_bf16x6_sm90_128x128x32", PRODUCT, BF16, 128},
-    {"xg_split_ffma_sm90_64x64x16", PRODUCT_FFMA, FFMA, 0},
+    {"xg_split_fp16_sm90_held4", SPLIT_HELD, XG_SPLIT_FP16, 16},
+    {"xg_split_fp16_sm90_held8", SPLIT_HELD, XG_SPLIT_FP16, 32},
+    {"xg_split_fp16_sm90_rows", SPLIT_ROWS, XG_SPLIT_FP16, 0},
+    {"xg_split_bf16_sm90_rows", SPLIT_ROWS, XG_SPLIT_BF16, 0},
+    {"xg_split_fp16_sm90_strip", SPLIT_STRIP, XG_SPLIT_FP16, 0},
+    {"xg_split_fp16_sm90_segments", SPLIT_SEGMENTS, XG_SPLIT_FP16, 0},
+    {"xg_split_bf16_sm90_segments", SPLIT_SEGMENTS, XG_SPLIT_BF16, 0},
+    {"xg_sgemm_fp16x3_sm90_128x192x32", PRODUCT, XG_SPLIT_FP16, 192},
+    {"xg_sgemm_fp16x3_sm90_128x176x32", PRODUCT, XG_SPLIT_FP16, 176},
+    {"xg_sgemm_fp16x3_sm90_128x128x32", PRODUCT, XG_SPLIT_FP16, 128},
+    {"xg_sgemm_bf16x6_sm90_128x192x32", PRODUCT, XG_SPLIT_BF16, 192},
+    {"xg_sgemm_bf16x6_sm90_128x176x32", PRODUCT, XG_SPLIT_BF16, 176},
+    {"xg_sgemm_bf16x6_sm90_128x128x32", PRODUCT, XG_SPLIT_BF16, 128},
+    {"xg_split_ffma_sm90_64x64x16", PRODUCT_FFMA, XG_SPLIT_FFMA, 0},
 };
 
 const struct fake_split_kernel *fake_split_find(const char *name)
@@ -73,18 +72,18 @@ static int64_t padded_k(int64_t k)
     return ceil_div(k, XG_SPLIT_BLOCK) * XG_SPLIT_BLOCK;
 }
 
-static int pieces_of(enum verdict kind)
+static int pieces_of(enum xg_split_kind kind)
 {
-    return kind == FP16 ? XG_SPLIT_FP16_PIECES : XG_SPLIT_BF16_PIECES;
+    return kind == XG_SPLIT_FP16 ? XG_SPLIT_FP16_PIECES : XG_SPLIT_BF16_PIECES;
 }
 
-static int target_of(enum verdict kind)
+static int target_of(enum xg_split_kind kind)
 {
-    return kind == FP16 ? XG_SPLIT_FP16_TARGET : XG_SPLIT_BF16_TARGET;
+    return kind == XG_SPLIT_FP16 ? XG_SPLIT_FP16_TARGET : XG_SPLIT_BF16_TARGET;
 }
 
 /* Bytes of a row's pieces. */
-static size_t row_bytes(enum verdict kind, int64_t k)
+static size_t row_bytes(enum xg_split_kind kind, int64_t k)
 {
     return (size_t)(pieces_of(kind) * padded_k(k)) * sizeof(uint16_t);
 }
@@ -150,7 +149,7 @@ static void resolve_split(struct xg_split_args *args, const struct fake_split_ke
     resolve(&args->pieces, (size_t)args->rows * row_bytes(kernel->kind, args->k), "pieces");
     resolve(&args->scale, (size_t)args->rows * sizeof(int32_t), "scales");
     resolve(&args->stats, sizeof(struct xg_split_stats), "counts");
-    if (kernel->kind == BF16)
+    if (kernel->kind == XG_SPLIT_BF16)
         resolve_pair(&args->pair, args->k);
 }
 
@@ -158,7 +157,7 @@ static void resolve_map(struct xg_tensor_map *opaque, const struct fake_split_ke
                         int64_t rows, int64_t k, int box_rows)
 {
     struct map map;
-    bool fp16 = kernel->kind == FP16;
+    bool fp16 = kernel->kind == XG_SPLIT_FP16;
     memcpy(&map, opaque, sizeof(map));
     if (map.rows != (uint64_t)rows || map.stride_bytes != row_bytes(kernel->kind, k) ||
         map.width * sizeof(uint16_t) != map.stride_bytes || map.box_rows != (uint64_t)box_rows ||
@@ -225,7 +224,7 @@ static int64_t split_blocks(const struct fake_split_kernel *kernel,
         return strips;
     return args->depth % XG_SPLIT_BLOCK == 0 && lanes * args->depth >= padded_k(args->k) &&
                    smem_bytes >= args->depth * SEGMENT_STRIDE * sizeof(float) &&
-                   (kernel->kind == BF16 || lanes == CLUSTER_SPLIT)
+                   (kernel->kind == XG_SPLIT_BF16 || lanes == CLUSTER_SPLIT)
                ? strips * lanes
                : 0;
 }
@@ -298,10 +297,10 @@ static void raise_to(uint32_t *most, uint32_t x)
 }
 
 /* The scaled number as its pieces keep it: FP16's two have 23 bits, and steps of 2^-24. */
-static float kept(float x, enum verdict kind)
+static float kept(float x, enum xg_split_kind kind)
 {
     uint32_t bits;
-    if (kind != FP16)
+    if (kind != XG_SPLIT_FP16)
         return x;
     if (fabsf(x) < 0.25f)
         return rintf(x * 0x1p24f) * 0x1p-24f;
@@ -330,7 +329,7 @@ static float scaled(float x, struct factors factors)
 static int32_t count_row(const struct xg_split_args *args, const float *row)
 {
     struct xg_split_stats *stats = (struct xg_split_stats *)(uintptr_t)args->stats;
-    uint32_t most = 0, least = UINT32_MAX, good = 0, small = 0;
+    uint32_t most = 0, least = UINT32_MAX, good = 0, small = 0, there = 0;
     for (int64_t l = 0; l < args->k; l++) {
         uint32_t bits = magnitude(row[l * args->k_stride]);
         raise_to(&most, bits);
@@ -345,20 +344,22 @@ static int32_t count_row(const struct xg_split_args *args, const float *row)
         float y = fabsf(scaled(row[l * args->k_stride], factors));
         good += y >= 64.0f;
         small += y != 0.0f && y < 0.25f;
+        there += y != 0.0f;
     }
     raise_to(&stats->lack_max, (uint32_t)args->k - good);
     raise_to(&stats->small_max, small);
+    raise_to(&stats->zero_max, (uint32_t)args->k - there);
     raise_to(&stats->spread_max, (uint32_t)(exponent_of(most) - exponent_of(least)));
     return scale;
 }
 
-static void run_split(const struct xg_split_args *args, enum verdict kind)
+static void run_split(const struct xg_split_args *args, enum xg_split_kind kind)
 {
     int32_t *scale = (int32_t *)(uintptr_t)args->scale;
     for (int64_t i = 0; i < args->rows; i++) {
         const float *row = (const float *)(uintptr_t)args->data + i * args->row_stride;
         float *to = (float *)(uintptr_t)(args->pieces + (size_t)i * row_bytes(kind, args->k));
-        if (kind == FP16)
+        if (kind == XG_SPLIT_FP16)
             scale[i] = count_row(args, row);
         struct factors factors = factors_of(scale[i] + target_of(kind) - XG_SPLIT_FP16_TARGET);
         for (int64_t l = 0; l < padded_k(args->k); l++)
@@ -368,31 +369,13 @@ static void run_split(const struct xg_split_args *args, enum verdict kind)
 
 /* --- Products --------------------------------------------------------------------------------- */
 
-static struct xg_split_stats worst_of(uint64_t address, int panels)
+static enum xg_split_kind accuracy(const struct xg_split_pair *pair)
 {
-    const struct xg_split_stats *panel = (const struct xg_split_stats *)(uintptr_t)address;
-    struct xg_split_stats worst = panel[0];
-    for (int i = 1; i < panels; i++) {
-        raise_to(&worst.max_bits, panel[i].max_bits);
-        raise_to(&worst.lack_max, panel[i].lack_max);
-        raise_to(&worst.small_max, panel[i].small_max);
-        raise_to(&worst.spread_max, panel[i].spread_max);
-    }
-    return worst;
-}
-
-/* xg_split_judge of kernels/split.cuh, where the rule is explained. */
-static enum verdict judge(const struct xg_split_pair *pair)
-{
-    struct xg_split_stats a = worst_of(pair->a_stats, pair->a_panels);
-    struct xg_split_stats b = worst_of(pair->b_stats, pair->b_panels);
-    int64_t small = (int64_t)a.small_max + b.small_max;
-    int64_t overlap = pair->k - a.lack_max - b.lack_max;
-    if (a.max_bits >= 0x7f800000u || b.max_bits >= 0x7f800000u)
-        return FFMA;
-    if (16 * overlap >= pair->k && 8 * small <= overlap)
-        return FP16;
-    return a.spread_max <= 80 && b.spread_max <= 80 ? BF16 : FFMA;
+    const struct xg_split_stats *a = (const struct xg_split_stats *)(uintptr_t)pair->a_stats;
+    const struct xg_split_stats *b = (const struct xg_split_stats *)(uintptr_t)pair->b_stats;
+    struct xg_split_stats a_worst = xg_split_worst(a, pair->a_panels);
+    struct xg_split_stats b_worst = xg_split_worst(b, pair->b_panels);
+    return xg_split_judge(&a_worst, &b_worst, pair->k).kind;
 }
 
 /* Sums side by side; k is padded to a multiple of them. Watched, it would take most of the time of
@@ -420,7 +403,7 @@ static const float *pieces_at(const struct xg_tensor_map *opaque, int64_t row)
     return (const float *)(uintptr_t)(map.address + (uint64_t)row * map.stride_bytes);
 }
 
-static void run_product(const struct xg_split_product_args *args, enum verdict kind)
+static void run_product(const struct xg_split_product_args *args, enum xg_split_kind kind)
 {
     const int32_t *a_scale = (const int32_t *)(uintptr_t)args->a_scale;
     const int32_t *b_scale = (const int32_t *)(uintptr_t)args->b_scale;
@@ -453,16 +436,25 @@ static void run_ffma(const struct xg_sgemm_args *args)
     fake_sgemm_run(args, false, &operands);
 }
 
-void fake_split_run(const void *launched)
+struct fake_result fake_split_run(const void *launched)
 {
     const struct work *work = launched;
-    enum verdict kind = work->kernel->kind;
-    if (work->kernel->role == PRODUCT && judge(&work->product.pair) == kind)
-        run_product(&work->product, kind);
-    else if (work->kernel->role == PRODUCT && kind == FP16)
-        refuse(work->product.refused);
-    else if (work->kernel->role == PRODUCT_FFMA && judge(&work->ffma.pair) == kind)
-        run_ffma(&work->ffma.product);
-    else if (work->kernel->role < PRODUCT && (kind == FP16 || judge(&work->split.pair) == kind))
+    const struct xg_split_product_args *product = &work->product;
+    const struct xg_sgemm_args *ffma = &work->ffma.product;
+    enum xg_split_kind kind = work->kernel->kind;
+    struct fake_result result = {NULL, 0, 0, 0};
+    if (work->kernel->role == PRODUCT && accuracy(&product->pair) == kind) {
+        run_product(product, kind);
+        result = (struct fake_result){(float *)(uintptr_t)product->c, product->m, product->n,
+                                      product->ldc};
+    } else if (work->kernel->role == PRODUCT && kind == XG_SPLIT_FP16) {
+        refuse(product->refused);
+    } else if (work->kernel->role == PRODUCT_FFMA && accuracy(&work->ffma.pair) == kind) {
+        run_ffma(ffma);
+        result = (struct fake_result){(float *)(uintptr_t)ffma->c, ffma->m, ffma->n, ffma->ldc};
+    } else if (work->kernel->role < PRODUCT &&
+               (kind == XG_SPLIT_FP16 || accuracy(&work->split.pair) == kind)) {
         run_split(&work->split, kind);
+    }
+    return result;
 }

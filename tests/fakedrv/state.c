@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_FAULTS = 16, MAX_NAMES = 64 };
+enum { MAX_FAULTS = 64, MAX_NAMES = 64 };
 
 struct fault {
     char name[48]; /* empty: any function */
@@ -87,26 +87,11 @@ static long number(const char *name, long otherwise)
     return value ? atol(value) : otherwise;
 }
 
-__attribute__((constructor)) static void start(void)
-{
-    const char *fail = getenv("FAKECUDA_FAIL");
-    fake.devices = (int)number("FAKECUDA_DEVICES", 1);
-    if (fake.devices > FAKE_MAX_DEVICES)
-        fake_abort("at most %d devices", FAKE_MAX_DEVICES);
-    fake.sm = (int)number("FAKECUDA_SM", 90);
-    fake.sm_count = (int)number("FAKECUDA_SM_COUNT", 132);
-    fake.mem_bytes = (size_t)number("FAKECUDA_MEM", 8L << 30);
-    fake.init_ms = number("FAKECUDA_INIT_MS", 0);
-    fake.delay_us = number("FAKECUDA_DELAY_US", 0);
-    fake.random = (uint64_t)number("FAKECUDA_SEED", 1);
-    for (int i = 0; i < FAKE_MAX_DEVICES; i++)
-        fake.contexts[i].device = i;
-    if (fail)
-        parse_faults(fail);
-}
-
-/* As the real driver does at exit: calls from now on return CUDA_ERROR_DEINITIALIZED. */
-__attribute__((destructor)) static void stop(void)
+/*
+ * Registered when the library is loaded, as the real driver's: handlers registered later run
+ * before. Calls from now on end the program, for in the real driver they may.
+ */
+static void stop(void)
 {
     const char *path = getenv("FAKECUDA_REPORT");
     if (fake.initialized && fake.pid != getpid())
@@ -118,6 +103,26 @@ __attribute__((destructor)) static void stop(void)
                 injected_count);
         fclose(file);
     }
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    const char *fail = getenv("FAKECUDA_FAIL");
+    fake.devices = (int)number("FAKECUDA_DEVICES", 1);
+    if (fake.devices > FAKE_MAX_DEVICES)
+        fake_abort("at most %d devices", FAKE_MAX_DEVICES);
+    fake.sm = (int)number("FAKECUDA_SM", 90);
+    fake.sm_count = (int)number("FAKECUDA_SM_COUNT", 132);
+    fake.compute_mode = (int)number("FAKECUDA_COMPUTE_MODE", 0);
+    fake.mem_bytes = (size_t)number("FAKECUDA_MEM", 8L << 30);
+    fake.init_ms = number("FAKECUDA_INIT_MS", 0);
+    fake.delay_us = number("FAKECUDA_DELAY_US", 0);
+    fake.random = (uint64_t)number("FAKECUDA_SEED", 1);
+    for (int i = 0; i < FAKE_MAX_DEVICES; i++)
+        fake.contexts[i].device = i;
+    if (fail)
+        parse_faults(fail);
+    atexit(stop);
 }
 
 static struct count *find_count(const char *name)
@@ -175,6 +180,12 @@ CUresult fake_exec_fault(void)
     return find_fault("exec", false, &after);
 }
 
+CUresult fake_flip_fault(void)
+{
+    enum fakecuda_after after;
+    return find_fault("flip", false, &after);
+}
+
 CUresult fake_enter(const char *name, enum fake_need need)
 {
     enum fakecuda_after after = FAKECUDA_ONCE;
@@ -187,7 +198,7 @@ CUresult fake_enter(const char *name, enum fake_need need)
     call_count += !polls(name);
     find_count(name)->calls++;
     if (fake.exiting)
-        return CUDA_ERROR_DEINITIALIZED;
+        fake_abort("%s after the driver's exit handlers", name);
     CUresult fault = find_fault(name, !polls(name), &after);
     CUcontext context = fake_context();
     if (fault != CUDA_SUCCESS) {
@@ -203,6 +214,8 @@ CUresult fake_enter(const char *name, enum fake_need need)
         return CUDA_SUCCESS;
     if (!context || !context->refs)
         return CUDA_ERROR_INVALID_CONTEXT;
+    if (context->lost == CUDA_SUCCESS && fake_capture_forbids(name))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return context->lost;
 }
 
@@ -216,7 +229,7 @@ CUresult fake_leave(CUresult result)
 bool fake_releases(CUresult result)
 {
     return result != CUDA_ERROR_NOT_INITIALIZED && result != CUDA_ERROR_DEINITIALIZED &&
-           result != CUDA_ERROR_INVALID_CONTEXT;
+           result != CUDA_ERROR_INVALID_CONTEXT && result != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
 void fakecuda_fail(const char *name, long nth, int code, enum fakecuda_after after);

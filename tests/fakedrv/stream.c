@@ -109,6 +109,8 @@ static void execute(const struct fake_op *op)
 {
     char *to = NULL, *from = NULL;
     struct fake_operands operands;
+    struct xg_problem problem;
+    struct fake_result result = {NULL, 0, 0, 0};
     struct timespec delay = {fake.delay_us / 1000000, fake.delay_us % 1000000 * 1000};
     if (op->kind == FAKE_OP_COPY) {
         to = end_address(&op->to, (op->height - 1) * op->to.pitch + op->width, "copy to");
@@ -117,6 +119,8 @@ static void execute(const struct fake_op *op)
         to = fake_mem_dev(op->to.dev, op->width * 4, "fill");
     } else if (op->kind == FAKE_OP_SGEMM) {
         operands = fake_sgemm_check(&op->args, op->padded);
+    } else if (op->kind == FAKE_OP_PROBLEM) {
+        problem = fake_problem_resolve(&op->problem);
     } else if (op->kind == FAKE_OP_COPIES) {
         operands = fake_copies_check(&op->args);
     } else if (op->kind == FAKE_OP_PIECES) {
@@ -125,15 +129,19 @@ static void execute(const struct fake_op *op)
     pthread_mutex_unlock(&fake.lock);
     if (fake.delay_us)
         nanosleep(&delay, NULL);
-    if (op->kind == FAKE_OP_SGEMM)
+    if (op->kind == FAKE_OP_SGEMM) {
         fake_sgemm_run(&op->args, op->padded, &operands);
+        result = (struct fake_result){operands.c, op->args.m, op->args.n, op->args.ldc};
+    } else if (op->kind == FAKE_OP_PROBLEM)
+        fake_problem_run(&problem);
     else if (op->kind == FAKE_OP_COPIES)
         fake_copies_run(&op->args, &operands);
     else if (op->kind == FAKE_OP_PIECES)
-        fake_split_run(op->owned);
+        result = fake_split_run(op->owned);
     else if (to)
         move(op, to, from);
     pthread_mutex_lock(&fake.lock);
+    fake_result_flip(&result);
     if (op->kind == FAKE_OP_RECORD) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);

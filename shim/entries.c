@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The exported names: each packs its arguments as they came and leads to shim_intercept. */
+#include "intercept.h"
+
+#define SHIM_EXPORT __attribute__((visibility("default")))
+
+/* Assigned, not initialised: that would clear the part of the union that is not used. */
+#define SHIM_ENTRY_CBLAS(name, LETTER, op, OP)                                                     \
+    SHIM_EXPORT void name(SHIM_CBLAS_PARAMETERS(OP, LETTER));                                      \
+    void name(SHIM_CBLAS_PARAMETERS(OP, LETTER))                                                   \
+    {                                                                                              \
+        struct shim_call call;                                                                     \
+        struct shim_##op##_cblas *passed = &call.op##_cblas;                                       \
+        passed->order = order;                                                                     \
+        SHIM_EACH(OP, SHIM_PACK_##LETTER);                                                         \
+        shim_intercept(&shim_symbols[SHIM_ID_##name], __builtin_return_address(0), &call);         \
+    }
+#define SHIM_PACK_S(role, name) passed->name SHIM_SCALAR_##role(.s) = name;
+#define SHIM_PACK_D(role, name) passed->name SHIM_SCALAR_##role(.d) = name;
+#define SHIM_PACK_C(role, name) passed->name SHIM_SCALAR_##role(.c) = name;
+#define SHIM_PACK_Z(role, name) passed->name SHIM_SCALAR_##role(.z) = name;
+
+#define SHIM_ENTRY_FORTRAN(name, LETTER, op, OP)                                                   \
+    SHIM_EXPORT void name(SHIM_FORTRAN_PARAMETERS(OP));                                            \
+    void name(SHIM_FORTRAN_PARAMETERS(OP))                                                         \
+    {                                                                                              \
+        struct shim_call call;                                                                     \
+        struct shim_##op##_fortran *passed = &call.op##_fortran;                                   \
+        SHIM_EACH(OP, SHIM_PACK);                                                                  \
+        SHIM_EACH(OP, SHIM_PACK_LENGTH);                                                           \
+        shim_intercept(&shim_symbols[SHIM_ID_##name], __builtin_return_address(0), &call);         \
+    }
+#define SHIM_PACK(role, name) passed->name = name;
+#define SHIM_PACK_LENGTH(role, name) SHIM_LENGTH_##role(passed->name##_length = name##_length;)
+
+#define SHIM_ENTRY(prefix, suffix, interface, int_bytes, plain, letter, LETTER, op, OP)            \
+    SHIM_ENTRY_##interface(prefix##letter##op##suffix, LETTER, op, OP)
+SHIM_NAMES(SHIM_ENTRY)

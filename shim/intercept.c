@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The door: every intercepted name leads to shim_intercept, which computes the call through the
+ * engine or passes it on to the caller's own BLAS.
+ */
+#include "intercept.h"
+
+#include <fenv.h>
+
+#include "end.h"
+#include "next.h"
+#include "src/base/log.h"
+#include "src/dispatch.h"
+#include "src/host/tally.h"
+#include "src/verify/cpu.h"
+
+/*
+ * This thread's call that is in a CPU library: its frame (NULL: there is none), and where it came
+ * from. Reference BLAS and BLIS call sgemm_ from their cblas_sgemm through the PLT, and so come
+ * back here: such a call belongs to the one under way, and is passed on uncounted. Initial-exec:
+ * plain offsets, which need no allocation in a signal handler or at exit.
+ */
+static _Thread_local const char *shim_frame __attribute__((tls_model("initial-exec")));
+static _Thread_local const void *shim_caller __attribute__((tls_model("initial-exec")));
+
+/*
+ * Whether a call comes from inside the one under way. It does not where its frame is no deeper, or
+ * where it comes from the same object: then the one under way was left, by siglongjmp from a
+ * signal's handler, say.
+ */
+static bool shim_is_nested(const char *frame, const void *caller)
+{
+    if (!shim_frame)
+        return false;
+    if (frame < shim_frame && !shim_module_holds(caller, shim_caller))
+        return true;
+    shim_frame = NULL;
+    xg_tally_forget();
+    return false;
+}
+
+struct shim_pending {
+    const struct shim_call *call;
+    const struct shim_args *args;
+    const struct shim_next *next;
+    const char *frame;
+    const void *caller;
+    fenv_t env; /* the program's floating-point environment, while ours is in place */
+};
+
+/*
+ * The engine decides with floating-point arithmetic, whose flags the program must not find, nor its
+ * traps: it runs with both put aside, in the program's rounding mode. The program's own library
+ * computes in the program's environment, and leaves in it what it leaves.
+ */
+static void shim_env_hold(struct shim_pending *pending)
+{
+    feholdexcept(&pending->env);
+}
+
+static void shim_env_release(const struct shim_pending *pending)
+{
+    fesetenv(&pending->env);
+}
+
+/* Around calls into the CPU library. */
+static const char *shim_enter(const struct shim_pending *pending)
+{
+    const char *outer = shim_frame;
+    if (!outer) {
+        shim_frame = pending->frame;
+        shim_caller = pending->caller;
+    }
+    return outer;
+}
+
+static void shim_leave(const char *outer)
+{
+    shim_frame = outer;
+}
+
+static void shim_whole(const struct shim_pending *pending)
+{
+    if (!shim_end_enter()) {
+        xg_cpu_compute(&pending->args->problem);
+        return;
+    }
+    const char *outer = shim_enter(pending);
+    if (pending->next->forwards)
+        shim_blas_forward(&pending->next->blas, pending->call);
+    else
+        shim_blas_compute(&pending->next->blas, &pending->args->problem);
+    shim_leave(outer);
+    shim_end_leave();
+}
+
+/* What is left of a triangle may be rectangles: GEMM's, which the caller has a library for too. */
+static void shim_part(const struct shim_pending *pending, const struct xg_problem *part)
+{
+    const struct shim_symbol *symbol = pending->call->symbol;
+    const struct shim_blas *blas = &pending->next->blas;
+    struct shim_next other;
+    if (!shim_end_enter()) {
+        xg_cpu_compute(part);
+        return;
+    }
+    const char *outer = shim_enter(pending);
+    if (part->op != symbol->op) {
+        shim_next_find(shim_symbol_sibling(symbol, xg_problem_kind(part)), pending->caller, &other);
+        blas = &other.blas;
+    }
+    shim_blas_compute(blas, part);
+    shim_leave(outer);
+    shim_end_leave();
+}
+
+static void shim_cpu_whole(void *context)
+{
+    struct shim_pending *pending = context;
+    shim_env_release(pending);
+    shim_whole(pending);
+    shim_env_hold(pending);
+}
+
+static void shim_cpu_part(void *context, const struct xg_problem *part)
+{
+    struct shim_pending *pending = context;
+    shim_env_release(pending);
+    shim_part(pending, part);
+    shim_env_hold(pending);
+}
+
+static const char *shim_cpu_library(void *context)
+{
+    const struct shim_pending *pending = context;
+    return pending->next->blas.function ? shim_blas_file(&pending->next->blas) : NULL;
+}
+
+/* The built-in loop, where there is no library, has the caller's thread alone. */
+static int shim_cpu_threads(void *context)
+{
+    const struct shim_pending *pending = context;
+    return pending->next->blas.function
+               ? shim_threads_count(&pending->next->blas.threads, &pending->args->problem)
+               : 1;
+}
+
+static enum xg_pool shim_cpu_pool(const struct shim_next *next)
+{
+    return next->blas.function ? next->blas.threads.pool : XG_POOL_NONE;
+}
+
+/*
+ * A call that the BLAS standard refuses, or that some libraries accept. The caller's library
+ * decides what it means: it may accept it, report it under its own number, or never return (stop,
+ * exit, longjmp, throw), which is why shim_frame is left alone. Where the library that computes has
+ * other integers it is the one that the caller would have reached without us. False: there is none
+ * to ask, and the call is legal but for what libraries disagree about.
+ */
+static bool shim_refused(const struct shim_pending *pending)
+{
+    struct shim_blas bound;
+    if (pending->next->forwards)
+        shim_blas_forward(&pending->next->blas, pending->call);
+    else if (shim_next_bound(pending->call->symbol, pending->caller, &bound))
+        shim_blas_forward(&bound, pending->call);
+    else if (pending->args->illegal)
+        xg_log(XG_LOG_WARN, "%s: argument %d is illegal; nothing is computed",
+               pending->call->symbol->name, pending->args->illegal);
+    else
+        return false;
+    return true;
+}
+
+/*
+ * What the engine does not want goes straight on, unread but for its size, and without a mark in
+ * shim_frame: it may be illegal, and never return. A library that then calls itself by name comes
+ * back with the same size, which is not wanted either; were it wanted, it would be one call all the
+ * same.
+ */
+void shim_intercept(const struct shim_symbol *symbol, const void *caller, struct shim_call *call)
+{
+    struct shim_next next;
+    struct shim_args args;
+    int64_t m, n, k;
+
+    const char *frame = __builtin_frame_address(0);
+    bool nested = shim_is_nested(frame, caller);
+    call->symbol = symbol;
+    shim_next_find(symbol, caller, &next);
+    shim_args_size(call, next.int_bytes, &m, &n, &k);
+    bool ours = !nested && xg_dispatch_wants(shim_symbol_kind(symbol), m, n, k);
+    bool accompanied = !ours && !nested && shim_end_wants(m, n, k);
+    if (!ours && !accompanied && next.forwards) {
+        shim_blas_forward(&next.blas, call);
+        return;
+    }
+
+    struct shim_pending pending = {
+        .call = call, .args = &args, .next = &next, .frame = frame, .caller = caller};
+    shim_env_hold(&pending); /* a scalar may be a signalling NaN */
+    shim_args_read(call, next.int_bytes, &args);
+    shim_env_release(&pending);
+    if ((args.illegal || args.extension) && shim_refused(&pending))
+        return;
+    if (ours) {
+        shim_env_hold(&pending);
+        xg_dispatch_problem(symbol->name, &args.problem,
+                            &(struct xg_cpu){.whole = shim_cpu_whole,
+                                             .part = shim_cpu_part,
+                                             .library = shim_cpu_library,
+                                             .threads = shim_cpu_threads,
+                                             .get_threads = next.blas.threads.count,
+                                             .set_threads = next.blas.threads.set,
+                                             .pool = shim_cpu_pool(&next),
+                                             .ctx = &pending});
+        shim_env_release(&pending);
+    } else {
+        shim_whole(&pending);
+    }
+}

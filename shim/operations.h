@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is intercepted, as data: operations with their arguments, types and spellings, of which all
+ * names, signatures, entries and calls are made. An operation is added by a row here, its argument
+ * list, and <name>.c, which reads it (HACKING.md, "Adding an operation").
+ */
+#ifndef SHIM_OPERATIONS_H
+#define SHIM_OPERATIONS_H
+
+/* X(name, NAME, context): BLAS's name without the type's letter; XG_OP_NAME is the engine's. */
+#define SHIM_OPERATIONS(X, context)                                                                \
+    X(gemm, GEMM, context)                                                                         \
+    X(syrk, SYRK, context)
+
+/*
+ * SHIM_NAME_ARGUMENTS(FIRST, NEXT): role and name of each argument, in BLAS's order. The C
+ * interface has the order of the matrices in front; Fortran compilers append the lengths of the
+ * letters. Roles:
+ *
+ * - UPLO, TRANS: a letter; a number in the C interface.
+ * - INTEGER: by address in Fortran.
+ * - SCALAR: of the operation's type; by address in Fortran, and in C where it is complex.
+ * - MATRIX: an operand that is read; RESULT: one that is written.
+ */
+#define SHIM_GEMM_ARGUMENTS(FIRST, NEXT)                                                           \
+    FIRST(TRANS, transa)                                                                           \
+    NEXT(TRANS, transb)                                                                            \
+    NEXT(INTEGER, m)                                                                               \
+    NEXT(INTEGER, n)                                                                               \
+    NEXT(INTEGER, k)                                                                               \
+    NEXT(SCALAR, alpha)                                                                            \
+    NEXT(MATRIX, a)                                                                                \
+    NEXT(INTEGER, lda)                                                                             \
+    NEXT(MATRIX, b)                                                                                \
+    NEXT(INTEGER, ldb)                                                                             \
+    NEXT(SCALAR, beta)                                                                             \
+    NEXT(RESULT, c)                                                                                \
+    NEXT(INTEGER, ldc)
+
+#define SHIM_SYRK_ARGUMENTS(FIRST, NEXT)                                                           \
+    FIRST(UPLO, uplo)                                                                              \
+    NEXT(TRANS, trans)                                                                             \
+    NEXT(INTEGER, n)                                                                               \
+    NEXT(INTEGER, k)                                                                               \
+    NEXT(SCALAR, alpha)                                                                            \
+    NEXT(MATRIX, a)                                                                                \
+    NEXT(INTEGER, lda)                                                                             \
+    NEXT(SCALAR, beta)                                                                             \
+    NEXT(RESULT, c)                                                                                \
+    NEXT(INTEGER, ldc)
+
+/* X(letter, LETTER, op, OP, Y): the types, as the engine's XG_TYPE_LETTER. */
+#define SHIM_TYPES(X, op, OP, Y)                                                                   \
+    X(s, S, op, OP, Y)                                                                             \
+    X(d, D, op, OP, Y)                                                                             \
+    X(c, C, op, OP, Y)                                                                             \
+    X(z, Z, op, OP, Y)
+
+/*
+ * Y(prefix, suffix, interface, bytes of an integer, plain, letter, LETTER, op, OP): the spellings
+ * of one name. A plain one says nothing of how wide its integers are: Debian's libopenblas64.so.0
+ * and libblas64.so.3 have 64 bits under the same names.
+ */
+#define SHIM_SPELLINGS(Y, letter, LETTER, op, OP)                                                  \
+    Y(cblas_, , CBLAS, 4, true, letter, LETTER, op, OP)                                            \
+    Y(, _, FORTRAN, 4, true, letter, LETTER, op, OP)                                               \
+    Y(scipy_cblas_, , CBLAS, 4, false, letter, LETTER, op, OP)                                     \
+    Y(scipy_, _, FORTRAN, 4, false, letter, LETTER, op, OP)                                        \
+    Y(cblas_, 64_, CBLAS, 8, false, letter, LETTER, op, OP)                                        \
+    Y(, _64_, FORTRAN, 8, false, letter, LETTER, op, OP)                                           \
+    Y(cblas_, _64, CBLAS, 8, false, letter, LETTER, op, OP)                                        \
+    Y(scipy_cblas_, 64_, CBLAS, 8, false, letter, LETTER, op, OP)                                  \
+    Y(scipy_, _64_, FORTRAN, 8, false, letter, LETTER, op, OP)
+
+/* Y as above, for each name there is, in the order of the engine's kinds. */
+#define SHIM_NAMES(Y) SHIM_OPERATIONS(SHIM_NAMES_TYPES, Y)
+#define SHIM_NAMES_TYPES(op, OP, Y) SHIM_TYPES(SHIM_NAMES_SPELLINGS, op, OP, Y)
+#define SHIM_NAMES_SPELLINGS(letter, LETTER, op, OP, Y) SHIM_SPELLINGS(Y, letter, LETTER, op, OP)
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* The signatures of an operation's functions, made of its list of arguments (operations.h). */
+#ifndef SHIM_SIGNATURE_H
+#define SHIM_SIGNATURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "operations.h"
+
+/*
+ * Every integer of a C call is taken as 64 bits, whatever the caller passed: in the 64-bit Linux
+ * ABIs an int argument fills a whole register or stack slot, so that these values, passed on
+ * unchanged, are right for a library of either width. Bits above an int are undefined: look at them
+ * only through shim_args_read.
+ */
+_Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as int64_t");
+
+/* X(role, name) for each argument of an operation. */
+#define SHIM_EACH(OP, X) SHIM_##OP##_ARGUMENTS(X, X)
+
+/* C types of the roles; scalar: that of alpha. */
+#define SHIM_CBLAS_UPLO(scalar) int
+#define SHIM_CBLAS_TRANS(scalar) int
+#define SHIM_CBLAS_INTEGER(scalar) int64_t
+#define SHIM_CBLAS_SCALAR(scalar) scalar
+#define SHIM_CBLAS_MATRIX(scalar) const void *
+#define SHIM_CBLAS_RESULT(scalar) void *
+
+#define SHIM_FORTRAN_UPLO const char *
+#define SHIM_FORTRAN_TRANS const char *
+#define SHIM_FORTRAN_INTEGER const void *
+#define SHIM_FORTRAN_SCALAR const void *
+#define SHIM_FORTRAN_MATRIX const void *
+#define SHIM_FORTRAN_RESULT void *
+
+/* The member of union shim_scalar where the role is a scalar. */
+#define SHIM_SCALAR_UPLO(member)
+#define SHIM_SCALAR_TRANS(member)
+#define SHIM_SCALAR_INTEGER(member)
+#define SHIM_SCALAR_SCALAR(member) member
+#define SHIM_SCALAR_MATRIX(member)
+#define SHIM_SCALAR_RESULT(member)
+
+/* text, of those roles that have a length in Fortran. */
+#define SHIM_LENGTH_UPLO(text) text
+#define SHIM_LENGTH_TRANS(text) text
+#define SHIM_LENGTH_INTEGER(text)
+#define SHIM_LENGTH_SCALAR(text)
+#define SHIM_LENGTH_MATRIX(text)
+#define SHIM_LENGTH_RESULT(text)
+
+/* The parameters of the C interface of a type, and of Fortran's, which are the same for all. */
+#define SHIM_CBLAS_PARAMETERS(OP, LETTER) int order SHIM_EACH(OP, SHIM_PARAMETER_##LETTER)
+#define SHIM_PARAMETER_S(role, name) , SHIM_CBLAS_##role(float) name
+#define SHIM_PARAMETER_D(role, name) , SHIM_CBLAS_##role(double) name
+#define SHIM_PARAMETER_C(role, name) , SHIM_CBLAS_##role(const void *) name
+#define SHIM_PARAMETER_Z(role, name) , SHIM_CBLAS_##role(const void *) name
+
+#define SHIM_FORTRAN_PARAMETERS(OP)                                                                \
+    SHIM_##OP##_ARGUMENTS(SHIM_PARAMETER_FIRST, SHIM_PARAMETER_NEXT)                               \
+        SHIM_EACH(OP, SHIM_PARAMETER_LENGTH)
+#define SHIM_PARAMETER_FIRST(role, name) SHIM_FORTRAN_##role name
+#define SHIM_PARAMETER_NEXT(role, name) , SHIM_FORTRAN_##role name
+#define SHIM_PARAMETER_LENGTH(role, name) SHIM_LENGTH_##role(SHIM_LENGTH_PARAMETER(name))
+#define SHIM_LENGTH_PARAMETER(name) , size_t name##_length
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* SYRK's arguments: checked in the standard's order, and turned to the engine's normal form. */
+#include "terms.h"
+
+static void read_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
+                      int64_t *k)
+{
+    struct shim_syrk_terms t;
+    shim_syrk_terms_read(call, int_bytes, &t);
+    *m = *n = t.n;
+    *k = t.k;
+}
+
+/* Where C is complex its conjugate transpose is HERK's: SYRK does not know it. */
+static int meaning(const struct shim_syrk_terms *t, bool *extension)
+{
+    int trans = shim_terms_meaning(t->type, t->trans, extension);
+    return trans == XG_CONJ_TRANS ? -1 : trans;
+}
+
+/* As in gemm.c. */
+static int illegal(const struct shim_syrk_terms *t, int trans)
+{
+    bool row_major = t->order == 101;
+
+    if (t->uplo != 'U' && t->uplo != 'L')
+        return 1;
+    if (trans < 0)
+        return 2;
+    if (t->n < 0)
+        return 3;
+    if (t->k < 0)
+        return 4;
+    if (t->lda < xg_max_i64(1, row_major != (trans > 0) ? t->k : t->n))
+        return 7;
+    if (t->ldc < xg_max_i64(1, t->n))
+        return 10;
+    return 0;
+}
+
+static void read_args(const struct shim_call *call, int int_bytes, struct shim_args *args)
+{
+    struct shim_syrk_terms t;
+    shim_syrk_terms_read(call, int_bytes, &t);
+    int trans = meaning(&t, &args->extension);
+    args->illegal = shim_terms_illegal(t.cblas, t.order, illegal(&t, trans));
+    if (args->illegal)
+        return;
+    /* A matrix stored by columns is its transpose stored by rows, and so is its triangle. */
+    bool row_major = t.order == 101, transposed = row_major == (trans > 0);
+    struct xg_problem *p = &args->problem;
+    *p = (struct xg_problem){.op = XG_OP_SYRK,
+                             .type = t.type,
+                             .uplo = row_major == (t.uplo == 'U') ? XG_UPPER : XG_LOWER,
+                             .transa = transposed ? XG_TRANS : XG_NO_TRANS,
+                             .transb = transposed ? XG_NO_TRANS : XG_TRANS,
+                             .m = t.n,
+                             .n = t.n,
+                             .k = t.k,
+                             .a = t.a,
+                             .lda = t.lda,
+                             .b = t.a,
+                             .ldb = t.lda,
+                             .c = t.c,
+                             .ldc = t.ldc};
+    shim_terms_scalar(t.type, t.alpha, &p->alpha, &p->alpha_im);
+    shim_terms_scalar(t.type, t.beta, &p->beta, &p->beta_im);
+}
+
+static void write_call(const struct xg_problem *p, const struct shim_numbers *numbers,
+                       struct shim_call *call)
+{
+    if (call->symbol->interface == SHIM_CBLAS) {
+        call->syrk_cblas =
+            (struct shim_syrk_cblas){.order = 101,
+                                     .uplo = p->uplo == XG_UPPER ? 121 : 122,
+                                     .trans = shim_terms_trans_number(p->transa),
+                                     .n = p->n,
+                                     .k = p->k,
+                                     .alpha = shim_terms_pass(p->type, &numbers->alpha),
+                                     .a = p->a,
+                                     .lda = p->lda,
+                                     .beta = shim_terms_pass(p->type, &numbers->beta),
+                                     .c = p->c,
+                                     .ldc = p->ldc};
+    } else {
+        call->syrk_fortran = (struct shim_syrk_fortran){.uplo = p->uplo == XG_UPPER ? "L" : "U",
+                                                        .trans = shim_terms_trans_letter(p->transb),
+                                                        .n = &p->n,
+                                                        .k = &p->k,
+                                                        .alpha = &numbers->alpha,
+                                                        .a = p->a,
+                                                        .lda = &p->lda,
+                                                        .beta = &numbers->beta,
+                                                        .c = p->c,
+                                                        .ldc = &p->ldc,
+                                                        .uplo_length = 1,
+                                                        .trans_length = 1};
+    }
+}
+
+const struct shim_operation shim_syrk = {read_size, read_args, write_call};

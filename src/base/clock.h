@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The clock that products are timed with. */
+#ifndef XG_CLOCK_H
+#define XG_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Seconds since some moment; runs evenly. */
+static inline double xg_clock_s(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* The same in nanoseconds, without floating-point arithmetic. */
+static inline int64_t xg_clock_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+#endif

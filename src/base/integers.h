@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Dimensions and sizes are int64_t: what the whole engine does with them. */
+#ifndef XG_INTEGERS_H
+#define XG_INTEGERS_H
+
+#include <stdint.h>
+
+static inline int64_t xg_min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+static inline int64_t xg_max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+static inline int64_t xg_ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+static inline int64_t xg_round_up(int64_t a, int64_t b)
+{
+    return xg_ceil_div(a, b) * b;
+}
+
+#endif

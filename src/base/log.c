@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages to standard error or XGEMM_LOG: formatted on the stack, written with one write(2). */
+/*
+ * Knows nothing of conf.c, which reports bad settings through here while it reads the environment:
+ * the two values that matter are handed over by xg_log_setup.
+ *
+ * XGEMM_LOG is opened and closed for each message. A descriptor kept open in a stranger's process
+ * may be closed by it and come back as one of its own files, into which we would then write. For
+ * the same reason what standard error is is noted at load, and nothing is written to it once it is
+ * something else.
+ *
+ * A message must not end the program, nor hold it up: SIGPIPE and SIGXFSZ that a write raises are
+ * taken back, and a FIFO that nobody reads is not waited for.
+ */
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 1000 }; /* the line feed included */
+
+static int log_verbose;         /* atomic */
+static char log_path[PATH_MAX]; /* empty: standard error; constant once log_verbose is set */
+
+/* A relative path is one from where the program started, wherever it goes later. */
+void xg_log_setup(int verbose, const char *path)
+{
+    size_t at = 0;
+
+    if (path && *path != '/' && getcwd(log_path, sizeof log_path - 1)) {
+        at = strlen(log_path);
+        log_path[at++] = '/';
+    }
+    if (path && strlen(path) < sizeof log_path - at)
+        strcpy(log_path + at, path);
+    else
+        log_path[0] = '\0';
+    __atomic_store_n(&log_verbose, verbose, __ATOMIC_RELEASE);
+}
+
+int xg_log_enabled(enum xg_log_level level)
+{
+    return (int)level <= __atomic_load_n(&log_verbose, __ATOMIC_ACQUIRE);
+}
+
+/* --- Where to ------------------------------------------------------------------------------- */
+
+/* What standard error was when the library was loaded. */
+static struct {
+    bool noted, open;
+    dev_t device;
+    ino_t inode;
+} stderr_then;
+
+__attribute__((constructor)) static void note_stderr(void)
+{
+    struct stat now;
+
+    if (stderr_then.noted) /* by a message of another library's constructor */
+        return;
+    stderr_then.open = fstat(STDERR_FILENO, &now) == 0;
+    stderr_then.device = stderr_then.open ? now.st_dev : 0;
+    stderr_then.inode = stderr_then.open ? now.st_ino : 0;
+    stderr_then.noted = true;
+}
+
+/* Standard error, or -1 where the program has given that descriptor to something else. */
+static int stderr_now(void)
+{
+    struct stat now;
+
+    note_stderr();
+    if (!stderr_then.open || fstat(STDERR_FILENO, &now) != 0)
+        return -1;
+    return now.st_dev == stderr_then.device && now.st_ino == stderr_then.inode ? STDERR_FILENO : -1;
+}
+
+/* --- Writing -------------------------------------------------------------------------------- */
+
+static void write_all(int fd, const char *text, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, text, size);
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return; /* nobody is listening; there is nowhere to say so */
+        text += written;
+        size -= (size_t)written;
+    }
+}
+
+/*
+ * With the signals blocked that a write may raise, which are sent to the thread that writes. Those
+ * that are there afterwards and were not before are ours, and are taken back before the mask is as
+ * it was.
+ */
+static void write_unsignalled(int fd, const char *text, size_t size)
+{
+    static const int raised[] = {SIGPIPE, SIGXFSZ};
+    static const struct timespec at_once = {0};
+    sigset_t ours, mask, before, after;
+
+    sigemptyset(&ours);
+    for (size_t i = 0; i < 2; i++)
+        sigaddset(&ours, raised[i]);
+    if (fd < 0 || pthread_sigmask(SIG_BLOCK, &ours, &mask) != 0)
+        return;
+    sigpending(&before);
+    write_all(fd, text, size);
+    sigpending(&after);
+    for (size_t i = 0; i < 2; i++) {
+        sigset_t one;
+
+        sigemptyset(&one);
+        sigaddset(&one, raised[i]);
+        if (sigismember(&after, raised[i]) && !sigismember(&before, raised[i]))
+            while (sigtimedwait(&one, NULL, &at_once) < 0 && errno == EINTR)
+                ;
+    }
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+/*
+ * What the environment, a file name or a driver puts into a line must not end it, nor steer a
+ * terminal: controls become question marks, those of Latin-1 in UTF-8 (C2 80 to C2 9F) among them.
+ */
+static void disarm(char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char at = (unsigned char)text[i];
+        unsigned char next = i + 1 < size ? (unsigned char)text[i + 1] : 0;
+
+        if (at < 0x20 || at == 0x7f)
+            text[i] = '?';
+        else if (at == 0xc2 && next >= 0x80 && next <= 0x9f)
+            text[i] = text[i + 1] = '?';
+    }
+}
+
+static void write_line(int fd, const char *format, va_list args)
+{
+    static const char prefix[] = "xgemm: ";
+    char line[LINE_BYTES + 1]; /* vsnprintf's final zero becomes the line feed */
+    const size_t room = sizeof line - sizeof prefix;
+    size_t at = sizeof prefix - 1;
+    int length;
+
+    memcpy(line, prefix, at);
+    length = vsnprintf(line + at, room, format, args);
+    if (length > 0)
+        at += (size_t)length < room ? (size_t)length : room - 1;
+    disarm(line, at);
+    line[at++] = '\n';
+    write_unsignalled(fd, line, at);
+}
+
+static void report_unopened(const char *format, ...)
+{
+    static int reported;
+    va_list args;
+
+    if (__atomic_exchange_n(&reported, 1, __ATOMIC_RELAXED))
+        return;
+    va_start(args, format);
+    write_line(stderr_now(), format, args);
+    va_end(args);
+}
+
+/* The file of XGEMM_LOG, which is *opened, or standard error; -1: there is neither. O_NONBLOCK: a
+ * FIFO without a reader is an error then, and one whose reader sleeps takes what it has room for.
+ */
+static int open_log(bool *opened)
+{
+    *opened = false;
+    if (!log_path[0])
+        return stderr_now();
+    int fd =
+        open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    *opened = fd >= 0;
+    if (*opened)
+        return fd;
+    report_unopened("cannot append to XGEMM_LOG=%s; messages go to standard error", log_path);
+    return stderr_now();
+}
+
+void xg_log_text(const char *text, size_t size_bytes)
+{
+    int error = errno;
+    bool opened;
+    int fd = open_log(&opened);
+
+    write_unsignalled(fd, text, size_bytes);
+    if (opened)
+        close(fd);
+    errno = error;
+}
+
+static void log_line(const char *format, va_list args)
+{
+    int error = errno;
+    bool opened;
+    int fd = open_log(&opened);
+
+    write_line(fd, format, args);
+    if (opened)
+        close(fd);
+    errno = error;
+}
+
+void xg_log(enum xg_log_level level, const char *format, ...)
+{
+    va_list args;
+
+    if (!xg_log_enabled(level))
+        return;
+    va_start(args, format);
+    log_line(format, args);
+    va_end(args);
+}
+
+void xg_log_once(int *once, const char *format, ...)
+{
+    va_list args;
+
+    if (__atomic_exchange_n(once, 1, __ATOMIC_RELAXED))
+        return;
+    va_start(args, format);
+    log_line(format, args);
+    va_end(args);
+}

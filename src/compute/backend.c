@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens what computes on a device, and closes it before the context goes. */
+#include "compute/backend.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "compute/cublas.h"
+#include "compute/image.h"
+#include "compute/split.h"
+
+/* Loading cuBLAS takes time and memory: only where nothing else serves, or the user asks for it. */
+static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
+{
+    const struct xg_kernel *named = conf->kernel ? xg_select_find(conf->kernel) : NULL;
+    return !dev->facts.images || dev->facts.sm < 75 || conf->math == XG_MATH_TF32 ||
+           (named && named->flags & XG_KERNEL_CUBLAS);
+}
+
+/* dev->split: NULL where the device or the driver cannot, and in a build for other architectures
+ * alone. Only what may be otherwise later is a failure. */
+static enum xg_status open_split(struct xg_dev *dev)
+{
+    struct xg_split *split = malloc(sizeof *split);
+    enum xg_status status = split ? xg_split_open(dev, split) : XG_ERR_NOMEM;
+    if (status == XG_OK)
+        dev->split = split;
+    else
+        free(split);
+    return status == XG_ERR_CAPTURE ? status : XG_OK;
+}
+
+static enum xg_status open_kernels(struct xg_dev *dev, const struct xg_conf *conf)
+{
+    dev->modules = calloc(xg_image_count, sizeof *dev->modules);
+    dev->functions = calloc(4 * xg_kernel_count, sizeof *dev->functions);
+    if (!dev->modules || !dev->functions)
+        return XG_ERR_NOMEM;
+    for (size_t i = 0; i < xg_image_count; i++)
+        dev->facts.images |= xg_image_table[i].begin != xg_image_table[i].end;
+    int capture_mode = xg_drv_relax(&dev->drv);
+    enum xg_status status = xg_dev_enter(dev);
+    if (status == XG_OK) {
+        if (wants_cublas(dev, conf))
+            dev->facts.cublas = xg_cublas_present(dev);
+        if (conf->math != XG_MATH_STRICT)
+            status = open_split(dev);
+        dev->facts.pieces = dev->split;
+        xg_dev_leave(dev);
+    }
+    xg_drv_unrelax(&dev->drv, capture_mode);
+    return status;
+}
+
+/* XG_OK; XG_ERR_NOTFOUND, and why. */
+static enum xg_status check_served(const struct xg_dev *dev, const struct xg_conf *conf)
+{
+    if (conf->kernel && !xg_select_find(conf->kernel)) {
+        xg_log(XG_LOG_WARN, "XGEMM_KERNEL=%s: there is no such kernel, so products run on the CPU",
+               conf->kernel);
+        return XG_ERR_NOTFOUND;
+    }
+    if (!xg_select(&dev->facts, conf->math, NULL, 1024, 1024, 1024)) {
+        xg_log(XG_LOG_INFO, "no kernel serves %s (compute capability %d)", dev->name,
+               dev->facts.sm);
+        return XG_ERR_NOTFOUND;
+    }
+    return XG_OK;
+}
+
+enum xg_status xg_backend_open(const struct xg_conf *conf, struct xg_dev **out)
+{
+    struct xg_dev *dev;
+    enum xg_status status = xg_dev_create(conf, &dev);
+    if (status != XG_OK)
+        return status;
+    pthread_mutex_init(&dev->image_lock, NULL);
+    status = open_kernels(dev, conf);
+    if (status == XG_OK)
+        status = check_served(dev, conf);
+    if (status != XG_OK) {
+        xg_backend_close(dev);
+        return status;
+    }
+    *out = dev;
+    return XG_OK;
+}
+
+void xg_backend_close(struct xg_dev *dev)
+{
+    int capture_mode = xg_drv_relax(&dev->drv);
+    if (xg_dev_enter(dev) == XG_OK) {
+        xg_cublas_fini(dev);
+        xg_image_fini(dev);
+        xg_dev_leave(dev);
+    }
+    xg_drv_unrelax(&dev->drv, capture_mode);
+    pthread_mutex_destroy(&dev->image_lock);
+    free(dev->split);
+    free(dev->modules);
+    free(dev->functions);
+    xg_dev_destroy(dev);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* cuBLAS through dlopen: the fallback where no kernel of ours serves a device, and a yardstick. */
+#include "compute/cublas.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+
+/* Of cuBLAS's interface (cublas_api.h) only this is needed; declared here so that none of its
+ * headers is. */
+typedef struct cublasContext *cublas_handle;
+enum { CUBLAS_SUCCESS = 0, CUBLAS_ALLOC_FAILED = 3 };
+enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2 };
+/* Pedantic: single precision throughout, whatever the environment says. */
+enum { CUBLAS_DEFAULT_MATH = 0, CUBLAS_PEDANTIC_MATH = 2, CUBLAS_TF32_TENSOR_OP_MATH = 3 };
+
+/*
+ * Over several streams cuBLAS takes another path when the workspace that it wants for one is in use
+ * by another ("Results reproducibility" in its manual), unless each stream has its own. This many
+ * bytes, whatever the device, so that the path depends on nothing else either.
+ */
+enum { WORKSPACE_BYTES = 4 << 20 };
+
+struct workspace {
+    CUstream stream;
+    CUdeviceptr memory;
+};
+
+struct xg_cublas {
+    cublas_handle handle;
+    bool stream_set; /* false at first: cuBLAS has NULL, and its own workspace */
+    CUstream stream;
+    int math_mode; /* 0 at first, as cuBLAS has it */
+    /* Where the same call must give the same bits; outside the budget, as cuBLAS's own are. */
+    struct workspace *workspaces;
+    size_t workspace_count;
+    int (*create)(cublas_handle *);
+    int (*destroy)(cublas_handle);
+    int (*set_math_mode)(cublas_handle, int);
+    int (*set_stream)(cublas_handle, CUstream);
+    int (*set_workspace)(cublas_handle, void *, size_t);
+    /* By type: alpha, a, lda, b, ldb, beta, c, ldc behind the dimensions. */
+    int (*gemm[XG_TYPE_COUNT])(cublas_handle, int, int, int, int, int, const void *, const void *,
+                               int, const void *, int, const void *, void *, int);
+};
+
+static const char *const gemm_names[XG_TYPE_COUNT] = {
+    [XG_TYPE_S] = "cublasSgemm_v2",
+    [XG_TYPE_D] = "cublasDgemm_v2",
+    [XG_TYPE_C] = "cublasCgemm_v2",
+    [XG_TYPE_Z] = "cublasZgemm_v2",
+};
+
+void *xg_cublas_library(void)
+{
+    static const char *const folders[] = {"", "/usr/local/cuda/lib64/"};
+    for (int version = 13; version >= 11; version--)
+        for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+            char path[64];
+            snprintf(path, sizeof path, "%slibcublas.so.%d", folders[i], version);
+            void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            if (library)
+                return library;
+        }
+    xg_log(XG_LOG_INFO, "no cuBLAS: %s", dlerror());
+    return NULL;
+}
+
+static enum xg_status status_of(int result, const char *call)
+{
+    if (result == CUBLAS_SUCCESS)
+        return XG_OK;
+    xg_log(XG_LOG_INFO, "%s: %d", call, result);
+    return result == CUBLAS_ALLOC_FAILED ? XG_ERR_NOMEM : XG_ERR_DRIVER;
+}
+
+static enum xg_status find_functions(void *library, struct xg_cublas *cublas)
+{
+    const struct {
+        const char *name;
+        void *slot;
+    } symbols[] = {{"cublasCreate_v2", &cublas->create},
+                   {"cublasDestroy_v2", &cublas->destroy},
+                   {"cublasSetMathMode", &cublas->set_math_mode},
+                   {"cublasSetStream_v2", &cublas->set_stream},
+                   {"cublasSetWorkspace_v2", &cublas->set_workspace},
+                   {gemm_names[XG_TYPE_S], &cublas->gemm[XG_TYPE_S]},
+                   {gemm_names[XG_TYPE_D], &cublas->gemm[XG_TYPE_D]},
+                   {gemm_names[XG_TYPE_C], &cublas->gemm[XG_TYPE_C]},
+                   {gemm_names[XG_TYPE_Z], &cublas->gemm[XG_TYPE_Z]}};
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
+        if (!(*(void **)symbols[i].slot = dlsym(library, symbols[i].name))) {
+            xg_log(XG_LOG_INFO, "cuBLAS lacks %s", symbols[i].name);
+            return XG_ERR_NOTFOUND;
+        }
+    return XG_OK;
+}
+
+static enum xg_status create(struct xg_cublas **out)
+{
+    void *library = xg_cublas_library();
+    if (!library)
+        return XG_ERR_NOTFOUND;
+    struct xg_cublas *cublas = calloc(1, sizeof *cublas);
+    if (!cublas)
+        return XG_ERR_NOMEM;
+    xg_drv_register_exit();
+    enum xg_status status = find_functions(library, cublas);
+    if (status == XG_OK)
+        status = xg_drv_ended() ? XG_ERR_LOST
+                                : status_of(cublas->create(&cublas->handle), "cublasCreate");
+    if (status == XG_OK)
+        *out = cublas;
+    else
+        free(cublas);
+    return status;
+}
+
+/*
+ * XG_OK: dev->cublas is there. It is made without a lock of ours, for that takes the dynamic
+ * linker's, which may be held by a thread whose constructor multiplies, and so waits for ours. Of
+ * threads that come at once each makes one, and the first stays.
+ */
+static enum xg_status open_library(struct xg_dev *dev)
+{
+    pthread_mutex_lock(&dev->image_lock);
+    bool there = dev->cublas, absent = dev->cublas_absent;
+    pthread_mutex_unlock(&dev->image_lock);
+    if (there || absent)
+        return there ? XG_OK : XG_ERR_NOTFOUND;
+    struct xg_cublas *cublas = NULL;
+    enum xg_status status = create(&cublas);
+    pthread_mutex_lock(&dev->image_lock);
+    dev->cublas_absent |= status == XG_ERR_NOTFOUND;
+    if (cublas && !dev->cublas) {
+        dev->cublas = cublas;
+        cublas = NULL;
+    }
+    pthread_mutex_unlock(&dev->image_lock);
+    if (cublas) {
+        cublas->destroy(cublas->handle);
+        free(cublas);
+    }
+    return status;
+}
+
+bool xg_cublas_present(struct xg_dev *dev)
+{
+    return open_library(dev) == XG_OK;
+}
+
+/* --- With dev->image_lock held --------------------------------------------------------------- */
+
+/* The stream's own workspace, allocated when it is first asked for. */
+static enum xg_status find_workspace(const struct xg_dev *dev, CUstream stream, CUdeviceptr *out)
+{
+    struct xg_cublas *cublas = dev->cublas;
+    size_t count = cublas->workspace_count;
+    for (size_t i = 0; i < count; i++)
+        if (cublas->workspaces[i].stream == stream) {
+            *out = cublas->workspaces[i].memory;
+            return XG_OK;
+        }
+    struct workspace *grown = realloc(cublas->workspaces, (count + 1) * sizeof *grown);
+    if (!grown)
+        return XG_ERR_NOMEM;
+    cublas->workspaces = grown;
+    CUdeviceptr memory = 0;
+    enum xg_status status = XG_DRV(&dev->drv, cuMemAlloc, &memory, WORKSPACE_BYTES);
+    if (status != XG_OK)
+        return status;
+    grown[count] = (struct workspace){.stream = stream, .memory = memory};
+    cublas->workspace_count++;
+    *out = memory;
+    return XG_OK;
+}
+
+/* cublasSetStream goes back to cuBLAS's own workspace, so the other one is set after it. */
+static enum xg_status set_stream(const struct xg_dev *dev, CUstream stream)
+{
+    struct xg_cublas *cublas = dev->cublas;
+    enum xg_status status =
+        status_of(cublas->set_stream(cublas->handle, stream), "cublasSetStream");
+    CUdeviceptr memory = 0;
+    if (status == XG_OK && dev->plan_bytes)
+        status = find_workspace(dev, stream, &memory);
+    if (memory)
+        status = status_of(
+            cublas->set_workspace(cublas->handle, (void *)(uintptr_t)memory, WORKSPACE_BYTES),
+            "cublasSetWorkspace");
+    return status;
+}
+
+/* What the handle is set to already is not set again: cuBLAS takes its workspace anew each time. */
+static enum xg_status set_handle(const struct xg_dev *dev, int math_mode, CUstream stream)
+{
+    struct xg_cublas *cublas = dev->cublas;
+    enum xg_status status = XG_OK;
+    if (!cublas->stream_set || stream != cublas->stream)
+        status = set_stream(dev, stream);
+    cublas->stream_set = status == XG_OK;
+    cublas->stream = stream;
+    if (status == XG_OK && math_mode != cublas->math_mode)
+        status = status_of(cublas->set_math_mode(cublas->handle, math_mode), "cublasSetMathMode");
+    cublas->math_mode = status == XG_OK ? math_mode : 0;
+    return status;
+}
+
+static int operation_of(enum xg_trans trans)
+{
+    return trans == XG_CONJ_TRANS ? CUBLAS_OP_C : trans == XG_TRANS ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+/* A scalar as the type has it. */
+union scalar {
+    float single[2];
+    double wide[2];
+};
+
+static union scalar scalar_of(enum xg_type type, double re, double im)
+{
+    union scalar scalar;
+    if (xg_type_is_double(type)) {
+        scalar.wide[0] = re;
+        scalar.wide[1] = im;
+    } else {
+        scalar.single[0] = (float)re;
+        scalar.single[1] = (float)im;
+    }
+    return scalar;
+}
+
+static int call_gemm(const struct xg_cublas *cublas, const struct xg_cublas_gemm *g)
+{
+    union scalar alpha = scalar_of(g->type, g->alpha, g->alpha_im);
+    union scalar beta = scalar_of(g->type, g->beta, g->beta_im);
+    return cublas->gemm[g->type](
+        cublas->handle, operation_of(g->transb), operation_of(g->transa), (int)g->n, (int)g->m,
+        (int)g->k, &alpha, (const void *)(uintptr_t)g->b, (int)g->ldb,
+        (const void *)(uintptr_t)g->a, (int)g->lda, &beta, (void *)(uintptr_t)g->c, (int)g->ldc);
+}
+
+enum xg_status xg_cublas_gemm(struct xg_dev *dev, const struct xg_cublas_gemm *gemm,
+                              CUstream stream)
+{
+    const int64_t sizes[] = {gemm->m, gemm->n, gemm->k, gemm->lda, gemm->ldb, gemm->ldc};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (sizes[i] > INT32_MAX)
+            return XG_DECLINED;
+
+    /* Pedantic math would keep double precision off the tensor cores, which are as exact. */
+    int math = gemm->tf32                      ? CUBLAS_TF32_TENSOR_OP_MATH
+               : xg_type_is_double(gemm->type) ? CUBLAS_DEFAULT_MATH
+                                               : CUBLAS_PEDANTIC_MATH;
+    enum xg_status status = xg_drv_ended() ? XG_ERR_LOST : open_library(dev);
+    if (status != XG_OK)
+        return status;
+    pthread_mutex_lock(&dev->image_lock);
+    status = xg_drv_ended() ? XG_ERR_LOST : set_handle(dev, math, stream);
+    if (status == XG_OK)
+        status = status_of(call_gemm(dev->cublas, gemm), gemm_names[gemm->type]);
+    pthread_mutex_unlock(&dev->image_lock);
+    return status;
+}
+
+void xg_cublas_fini(struct xg_dev *dev)
+{
+    if (!dev->cublas)
+        return;
+    dev->cublas->destroy(dev->cublas->handle);
+    for (size_t i = 0; i < dev->cublas->workspace_count; i++)
+        XG_DRV(&dev->drv, cuMemFree, dev->cublas->workspaces[i].memory);
+    free(dev->cublas->workspaces);
+    free(dev->cublas);
+    dev->cublas = NULL;
+}

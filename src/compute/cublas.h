@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* cuBLAS as one more row of the table: dlopened when a call asks for it, never linked. */
+#ifndef XG_CUBLAS_H
+#define XG_CUBLAS_H
+
+#include "device/dev.h"
+
+/* A product of matrices in device memory: row-major, as problem.h has it. */
+struct xg_cublas_gemm {
+    enum xg_type type;
+    bool tf32; /* XG_TYPE_S: the factors may be rounded to TF32 */
+    enum xg_trans transa, transb;
+    int64_t m, n, k;
+    double alpha, alpha_im;
+    CUdeviceptr a;
+    int64_t lda;
+    CUdeviceptr b;
+    int64_t ldb;
+    double beta, beta_im;
+    CUdeviceptr c;
+    int64_t ldc;
+};
+
+/*
+ * cublas?gemm (as the column-major transpose), on the stream. The library is
+ * loaded and its handle created at the first call. XG_OK; XG_DECLINED for sizes beyond 2^31 - 1;
+ * XG_ERR_NOTFOUND where there is no cuBLAS; XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. The device's
+ * context must be current; from any thread (calls take turns). With XGEMM_REPRODUCIBLE the same
+ * call gives the same bits, whatever runs on other streams.
+ */
+enum xg_status xg_cublas_gemm(struct xg_dev *dev, const struct xg_cublas_gemm *gemm,
+                              CUstream stream);
+
+/*
+ * dlopens libcublas: the newest of versions 13 to 11, from the linker's folders or the toolkit's.
+ * NULL, logged, where there is none. The handle is the caller's, and the library stays loaded.
+ */
+void *xg_cublas_library(void);
+
+/* True when a libcublas can be loaded; loads it. That there is none is remembered. From any thread,
+ * with the device's context current. */
+bool xg_cublas_present(struct xg_dev *dev);
+
+void xg_cublas_fini(struct xg_dev *dev);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs of a plan as launches, and the memory of the pieces where they are split first. */
+#include "compute/product.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compute/cublas.h"
+#include "compute/launch.h"
+
+static CUdeviceptr address(const struct xg_product *product, CUdeviceptr base, size_t elems)
+{
+    return base + elems * (size_t)product->plan->elem_bytes;
+}
+
+static CUdeviceptr b_base(const struct xg_product *product)
+{
+    if (product->plan->b_is_a)
+        return product->base;
+    return address(product, product->base, product->plan->a_elems);
+}
+
+/* --- Pieces -------------------------------------------------------------------------------- */
+
+enum { PIECES_ALIGN = 256 };
+
+static size_t pieces_begin(const struct xg_plan *plan)
+{
+    return (size_t)xg_round_up((int64_t)plan->device_bytes, PIECES_ALIGN);
+}
+
+static size_t operand_bytes(const struct xg_plan *plan, const struct xg_problem *call, int64_t l,
+                            bool b)
+{
+    return xg_split_operand_bytes(b ? call->n : call->m, xg_plan_depth(plan, call, l),
+                                  b ? plan->tn : plan->tm);
+}
+
+/*
+ * Pieces pay where FP32 arithmetic would take longer than this share of the busier direction of the
+ * link and a time that stands for their launches: they take several a run, which a product bound by
+ * the link would wait for (1536^3: 0.67 ms instead of 0.60; 2048^3: 0.99 instead of 1.04).
+ */
+static const double LINK_SHARE = 0.4, LAUNCHES_S = 1e-4, LINK_BYTES_PER_S = 63e9;
+
+/* Where the same call must give the same bits (plan_bytes), by figures that no container hides. */
+static bool arithmetic_binds(const struct xg_product *product)
+{
+    const struct xg_dev *dev = product->dev;
+    const struct xg_problem *call = product->call;
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    bool known = dev->plan_bytes == 0 && dev->link_bytes_per_s > 0;
+    double link = known ? dev->link_bytes_per_s : LINK_BYTES_PER_S;
+    double cycles;
+    if (!xg_choices_select(product->choices, &product->facts, XG_MATH_STRICT, NULL, call->m,
+                           call->n, call->k, &cycles))
+        return true;
+    return cycles / xg_dev_clock_hz(dev) >
+           LAUNCHES_S + LINK_SHARE * fmax(k * (m + n), m * n) * xg_problem_elem_bytes(call) / link;
+}
+
+bool xg_product_splits(const struct xg_product *product, size_t device_bytes, size_t *bytes)
+{
+    const struct xg_plan *plan = product->plan;
+    const struct xg_problem *call = product->call;
+    const struct xg_kernel *row = product->whole;
+    if (!row || !(row->flags & XG_KERNEL_PIECES) || !plan->resident)
+        return false;
+    if (!product->kernel_name && !arithmetic_binds(product))
+        return false;
+    *bytes = pieces_begin(plan);
+    for (int64_t l = 0; l < plan->kt; l++)
+        for (int b = 0; b <= !plan->b_is_a; b++)
+            *bytes += operand_bytes(plan, call, l, b);
+    return *bytes <= device_bytes;
+}
+
+static enum xg_status place_pieces(struct xg_product *product)
+{
+    const struct xg_plan *plan = product->plan;
+    const struct xg_problem *call = product->call;
+    product->pieces = calloc((size_t)plan->kt, 2 * sizeof *product->pieces);
+    if (!product->pieces)
+        return XG_ERR_NOMEM;
+    CUdeviceptr at = product->base + pieces_begin(plan);
+    for (int64_t i = 0; i < 2 * plan->kt; i++) {
+        bool b = i % 2;
+        if (b && plan->b_is_a) {
+            product->pieces[i] = product->pieces[i - 1];
+            continue;
+        }
+        xg_split_operand_init(&product->pieces[i], at, b ? call->n : call->m,
+                              xg_plan_depth(plan, call, i / 2), b ? plan->tn : plan->tm);
+        at += operand_bytes(plan, call, i / 2, b);
+    }
+    return XG_OK;
+}
+
+void xg_product_want_all(struct xg_product *product)
+{
+    product->all_kinds = true;
+}
+
+enum xg_status xg_product_init(struct xg_product *product, bool splits)
+{
+    product->split = splits ? product->dev->split : NULL;
+    if (!splits)
+        return XG_OK;
+    memset(product->refusals, 0, XG_PRODUCT_REFUSALS * sizeof *product->refusals);
+    if (product->plan->tile_count > XG_PRODUCT_TILES_MAX)
+        xg_product_want_all(product);
+    return place_pieces(product);
+}
+
+/* The device writes them. */
+static bool refusal(const struct xg_product *product, int64_t word)
+{
+    const volatile uint32_t *refusals = product->refusals;
+    return product->split && refusals[word];
+}
+
+bool xg_product_refused(const struct xg_product *product, int64_t tile)
+{
+    return tile < XG_PRODUCT_TILES_MAX && refusal(product, XG_PRODUCT_REFUSED_TILES + tile);
+}
+
+bool xg_product_needed_all(const struct xg_product *product)
+{
+    return refusal(product, XG_PRODUCT_REFUSED_ANY);
+}
+
+void xg_product_fini(struct xg_product *product)
+{
+    free(product->pieces);
+}
+
+/* Rows of op(A) or columns of op(B) in slice l, and where their FP32 numbers lie. */
+static struct xg_split_range range(const struct xg_product *product, bool b, int64_t l, int64_t row,
+                                   int64_t rows, size_t offset_elems)
+{
+    const struct xg_plan *plan = product->plan;
+    const struct xg_problem *call = product->call;
+    return (struct xg_split_range){
+        .operand = &product->pieces[2 * l + b],
+        .source = {.data = address(product, b ? b_base(product) : product->base, offset_elems),
+                   .ld = b ? plan->ldb : plan->lda,
+                   .along_k = b ? call->transb : !call->transa},
+        .row = row,
+        .rows = rows,
+    };
+}
+
+enum xg_status xg_product_arrived(struct xg_product *product, const struct xg_plan_load *load,
+                                  CUstream stream)
+{
+    const struct xg_plan *plan = product->plan;
+    int64_t row = load->index * (load->b ? plan->tn : plan->tm);
+    int64_t rows = load->b ? xg_plan_columns(plan, product->call, load->index)
+                           : xg_plan_rows(plan, product->call, load->index);
+    struct xg_split_range panel = range(product, load->b, load->l, row, rows, load->offset_elems);
+    return xg_split_panels(product->split, &panel, stream);
+}
+
+static enum xg_status run_pieces(struct xg_product *product, const struct xg_plan_run *run,
+                                 CUdeviceptr c, CUstream stream)
+{
+    const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
+    struct xg_split_range a =
+        range(product, false, run->l, tile->row, tile->rows, run->a_offset_elems);
+    struct xg_split_range b =
+        range(product, true, run->l, tile->column, tile->columns, run->b_offset_elems);
+    struct xg_split_result result = {.c = c,
+                                     .ldc = tile->ld,
+                                     .alpha = (float)product->call->alpha,
+                                     .beta = run->first ? 0.0f : 1.0f};
+    int64_t word =
+        product->all_kinds ? XG_PRODUCT_REFUSED_ANY : XG_PRODUCT_REFUSED_TILES + run->tile;
+    struct xg_split_kinds kinds = {.all = product->all_kinds, .refused = product->refusals + word};
+    return xg_split_product(product->split, &a, &b, &result, &kinds, stream);
+}
+
+/* --- A kernel of the table ------------------------------------------------------------------ */
+
+/* The row for a run: panels are split all together or not at all, so it is none of pieces. */
+static const struct xg_kernel *select_run(struct xg_product *product, int64_t m, int64_t n,
+                                          int64_t k)
+{
+    struct xg_device_facts facts = product->facts;
+    facts.pieces = false;
+    facts.transa = product->call->transa;
+    facts.transb = product->call->transb;
+    return xg_choices_select(product->choices, &facts, product->math, product->kernel_name, m, n, k,
+                             NULL);
+}
+
+/* A run of another type than the kernels': cuBLAS's, which is the one row of the table for it. */
+static enum xg_status run_library(const struct xg_product *product, const struct xg_plan_run *run,
+                                  CUdeviceptr c, CUstream stream)
+{
+    const struct xg_plan *plan = product->plan;
+    const struct xg_problem *call = product->call;
+    const struct xg_plan_tile *tile = &plan->tiles[run->tile];
+    const struct xg_cublas_gemm gemm = {
+        .type = call->type,
+        .transa = call->transa,
+        .transb = call->transb,
+        .m = tile->rows,
+        .n = tile->columns,
+        .k = xg_plan_depth(plan, call, run->l),
+        .alpha = call->alpha,
+        .alpha_im = call->alpha_im,
+        .a = address(product, product->base, run->a_offset_elems),
+        .lda = plan->lda,
+        .b = address(product, b_base(product), run->b_offset_elems),
+        .ldb = plan->ldb,
+        .beta = run->first ? 0 : 1,
+        .c = c,
+        .ldc = tile->ld,
+    };
+    enum xg_status status = xg_cublas_gemm(product->dev, &gemm, stream);
+    return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
+}
+
+static enum xg_status run_kernel(struct xg_product *product, const struct xg_plan_run *run,
+                                 CUdeviceptr c, CUstream stream)
+{
+    const struct xg_plan *plan = product->plan;
+    const struct xg_problem *call = product->call;
+    const struct xg_plan_tile *tile = &plan->tiles[run->tile];
+    struct xg_sgemm_args args = {
+        .a = address(product, product->base, run->a_offset_elems),
+        .b = address(product, b_base(product), run->b_offset_elems),
+        .c = c,
+        .lda = plan->lda,
+        .ldb = plan->ldb,
+        .ldc = tile->ld,
+        .m = tile->rows,
+        .n = tile->columns,
+        .k = xg_plan_depth(plan, call, run->l),
+        .alpha = (float)call->alpha,
+        .beta = run->first ? 0.0f : 1.0f,
+        .transa = call->transa,
+        .transb = call->transb,
+    };
+    const struct xg_kernel *kernel = select_run(product, args.m, args.n, args.k);
+    if (!kernel)
+        return XG_ERR_NOTFOUND;
+    if (!product->kernel)
+        product->kernel = kernel;
+    enum xg_status status = xg_launch_sgemm(product->dev, kernel, &args, stream);
+    return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
+}
+
+enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_run *run,
+                              CUdeviceptr c, CUstream stream)
+{
+    if (!product->split && product->call->type == XG_TYPE_S)
+        return run_kernel(product, run, c, stream);
+    product->kernel = product->whole;
+    if (!product->split)
+        return run_library(product, run, c, stream);
+    return run_pieces(product, run, c, stream);
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/* Splits operands, describes their pieces to the tensor copies, launches the products. */
+#include "compute/split.h"
+
+#include "compute/image.h"
+
+/* What kernels/split_product.cuh, split_ffma_sm90.cu and split_sm90.cu are made for. */
+enum { PRODUCT_THREADS = 384, PRODUCT_SMEM_BYTES = 227 * 1024 };
+enum { BLOCK_M = XG_TENSOR_ROWS, CLUSTER = XG_TENSOR_CLUSTER };
+enum { FFMA_TILE = 64, FFMA_THREADS = 256, FFMA_BLOCKS_PER_SM = 2 };
+enum { SPLIT_THREADS = 512, WARP = 32, STRIP_ROWS = 16 };
+enum { HELD_ELEMS = 16, SEGMENTS = 8, SEGMENT_DEPTH_MAX = 1024, SEGMENT_STRIDE = 17 };
+enum { MEMORY_ALIGN = 256 };
+
+/* What the two kinds of pieces differ in. */
+struct form {
+    int pieces;
+    CUtensorMapDataType type;
+    int box_elems; /* along k: all pieces of a step, or one */
+    CUtensorMapSwizzle swizzle;
+    enum xg_split_kernel rows, segments, product;
+};
+
+static const struct form FP16 = {
+    .pieces = XG_SPLIT_FP16_PIECES,
+    .type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+    .box_elems = XG_SPLIT_FP16_PIECES * XG_SPLIT_BLOCK,
+    .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
+    .rows = XG_SPLIT_ROWS_FP16,
+    .segments = XG_SPLIT_SEGMENTS_FP16,
+    .product = XG_SPLIT_PRODUCT_FP16,
+};
+static const struct form BF16 = {
+    .pieces = XG_SPLIT_BF16_PIECES,
+    .type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+    .box_elems = XG_SPLIT_BLOCK,
+    .swizzle = CU_TENSOR_MAP_SWIZZLE_64B,
+    .rows = XG_SPLIT_ROWS_BF16,
+    .segments = XG_SPLIT_SEGMENTS_BF16,
+    .product = XG_SPLIT_PRODUCT_BF16,
+};
+
+/* --- Kernels ---------------------------------------------------------------------------------- */
+
+#define FILE_SPLIT "split_sm90"
+#define FILE_FP16 "sgemm_fp16x3_sm90"
+#define FILE_BF16 "sgemm_bf16x6_sm90"
+enum { SEGMENT_BYTES = SEGMENT_DEPTH_MAX * SEGMENT_STRIDE * 4 };
+
+static const struct {
+    const char *image, *entry;
+    int smem_bytes; /* dynamic, at most */
+} KERNELS[XG_SPLIT_KERNELS] = {
+    [XG_SPLIT_ROWS_HELD4] = {FILE_SPLIT, "xg_split_fp16_sm90_held4", 0},
+    [XG_SPLIT_ROWS_HELD8] = {FILE_SPLIT, "xg_split_fp16_sm90_held8", 0},
+    [XG_SPLIT_ROWS_FP16] = {FILE_SPLIT, "xg_split_fp16_sm90_rows", 0},
+    [XG_SPLIT_ROWS_BF16] = {FILE_SPLIT, "xg_split_bf16_sm90_rows", 0},
+    [XG_SPLIT_STRIP_FP16] = {FILE_SPLIT, "xg_split_fp16_sm90_strip", 0},
+    [XG_SPLIT_SEGMENTS_FP16] = {FILE_SPLIT, "xg_split_fp16_sm90_segments", SEGMENT_BYTES},
+    [XG_SPLIT_SEGMENTS_BF16] = {FILE_SPLIT, "xg_split_bf16_sm90_segments", SEGMENT_BYTES},
+    [XG_SPLIT_PRODUCT_FFMA] = {"split_ffma_sm90", "xg_split_ffma_sm90_64x64x16", 0},
+    [XG_SPLIT_PRODUCT_FP16] = {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x192x32", PRODUCT_SMEM_BYTES},
+    {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x176x32", PRODUCT_SMEM_BYTES},
+    {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x128x32", PRODUCT_SMEM_BYTES},
+    [XG_SPLIT_PRODUCT_BF16] = {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x192x32", PRODUCT_SMEM_BYTES},
+    {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x176x32", PRODUCT_SMEM_BYTES},
+    {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x128x32", PRODUCT_SMEM_BYTES},
+};
+
+enum xg_status xg_split_open(struct xg_dev *dev, struct xg_split *split)
+{
+    struct xg_split opened = {.dev = dev};
+    if (dev->facts.sm != 90 || !dev->facts.images || !dev->drv.cuTensorMapEncodeTiled)
+        return XG_DECLINED;
+    for (int i = 0; i < XG_SPLIT_KERNELS; i++) {
+        enum xg_status status = xg_image_entry(dev, KERNELS[i].image, KERNELS[i].entry,
+                                               KERNELS[i].smem_bytes, &opened.functions[i]);
+        if (status != XG_OK)
+            return status;
+    }
+    *split = opened;
+    return XG_OK;
+}
+
+static enum xg_status launch(const struct xg_split *split, int kernel, int64_t blocks, int threads,
+                             int smem_bytes, void *args, CUstream stream)
+{
+    void *parameters[] = {args};
+    return XG_DRV(&split->dev->drv, cuLaunchKernel, split->functions[kernel], (unsigned)blocks, 1,
+                  1, (unsigned)threads, 1, 1, (unsigned)smem_bytes, stream, parameters, NULL);
+}
+
+/* --- Memory of an operand --------------------------------------------------------------------- */
+
+static int64_t padded_k(int64_t k)
+{
+    return xg_round_up(k, XG_SPLIT_BLOCK);
+}
+
+static size_t piece_bytes(const struct form *form, int64_t rows, int64_t k)
+{
+    return (size_t)(form->pieces * rows * padded_k(k)) * sizeof(uint16_t);
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
+}
+
+static size_t stats_bytes(int64_t rows, int64_t panel_rows)
+{
+    return (size_t)xg_ceil_div(rows, panel_rows) * sizeof(struct xg_split_stats);
+}
+
+size_t xg_split_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows)
+{
+    return aligned(piece_bytes(&FP16, rows, k)) + aligned(piece_bytes(&BF16, rows, k)) +
+           aligned((size_t)rows * sizeof(int32_t)) + aligned(stats_bytes(rows, panel_rows));
+}
+
+void xg_split_operand_init(struct xg_split_operand *operand, CUdeviceptr at, int64_t rows,
+                           int64_t k, int64_t panel_rows)
+{
+    operand->fp16 = at;
+    operand->bf16 = operand->fp16 + aligned(piece_bytes(&FP16, rows, k));
+    operand->scale = operand->bf16 + aligned(piece_bytes(&BF16, rows, k));
+    operand->stats = operand->scale + aligned((size_t)rows * sizeof(int32_t));
+    operand->rows = rows;
+    operand->k = k;
+    operand->panel_rows = panel_rows;
+}
+
+static CUdeviceptr pieces(const struct form *form, const struct xg_split_range *range)
+{
+    const struct xg_split_operand *operand = range->operand;
+    return (form == &FP16 ? operand->fp16 : operand->bf16) +
+           piece_bytes(form, range->row, operand->k);
+}
+
+static CUdeviceptr scales(const struct xg_split_range *range)
+{
+    return range->operand->scale + (size_t)range->row * sizeof(int32_t);
+}
+
+static CUdeviceptr stats(const struct xg_split_range *range)
+{
+    int64_t panel = range->row / range->operand->panel_rows;
+    return range->operand->stats + (size_t)panel * sizeof(struct xg_split_stats);
+}
+
+static int32_t panels(const struct xg_split_range *range)
+{
+    return (int32_t)xg_ceil_div(range->rows, range->operand->panel_rows);
+}
+
+/* --- The split -------------------------------------------------------------------------------- */
+
+/* Rows contiguous along k: held in registers by some warps each, or read twice by one warp. */
+static enum xg_status split_along_k(const struct xg_split *split, const struct form *form,
+                                    struct xg_split_args *args, CUstream stream)
+{
+    enum xg_split_kernel kernel = form->rows;
+    args->lanes = WARP;
+    if (form == &FP16 && args->k <= 2 * HELD_ELEMS * SPLIT_THREADS) {
+        kernel = args->k <= HELD_ELEMS * SPLIT_THREADS ? XG_SPLIT_ROWS_HELD4 : XG_SPLIT_ROWS_HELD8;
+        while (args->lanes < SPLIT_THREADS && args->lanes * HELD_ELEMS < args->k)
+            args->lanes *= 2;
+    }
+    int64_t blocks = xg_ceil_div(args->rows, SPLIT_THREADS / args->lanes);
+    return launch(split, kernel, blocks, SPLIT_THREADS, 0, args, stream);
+}
+
+/* Rows contiguous across: a strip of them held by the blocks of a cluster, or read twice by one. */
+static enum xg_status split_across(const struct xg_split *split, const struct form *form,
+                                   struct xg_split_args *args, CUstream stream)
+{
+    int64_t strips = xg_ceil_div(args->rows, STRIP_ROWS), depth = padded_k(args->k);
+    if (form == &FP16 && depth > SEGMENTS * SEGMENT_DEPTH_MAX)
+        return launch(split, XG_SPLIT_STRIP_FP16, strips, SPLIT_THREADS, 0, args, stream);
+    args->lanes = (int32_t)xg_max_i64(SEGMENTS, xg_ceil_div(depth, SEGMENT_DEPTH_MAX));
+    args->depth = (int32_t)xg_round_up(xg_ceil_div(depth, args->lanes), XG_SPLIT_BLOCK);
+    return launch(split, form->segments, strips * args->lanes, SPLIT_THREADS,
+                  args->depth * SEGMENT_STRIDE * (int)sizeof(float), args, stream);
+}
+
+/* One panel, or in BF16 all panels of a range. */
+static enum xg_status split_rows(const struct xg_split *split, const struct form *form,
+                                 const struct xg_split_range *range,
+                                 const struct xg_split_pair *pair, CUstream stream)
+{
+    const struct xg_split_source *source = &range->source;
+    struct xg_split_args args = {
+        .data = source->data,
+        .pieces = pieces(form, range),
+        .scale = scales(range),
+        .stats = stats(range),
+        .row_stride = source->along_k ? source->ld : 1,
+        .k_stride = source->along_k ? 1 : source->ld,
+        .rows = range->rows,
+        .k = range->operand->k,
+        .pair = *pair,
+    };
+    return source->along_k ? split_along_k(split, form, &args, stream)
+                           : split_across(split, form, &args, stream);
+}
+
+enum xg_status xg_split_panels(const struct xg_split *split, const struct xg_split_range *range,
+                               CUstream stream)
+{
+    const struct xg_split_source *source = &range->source;
+    static const struct xg_split_pair none;
+    enum xg_status status =
+        XG_DRV(&split->dev->drv, cuMemsetD32Async, stats(range), 0,
+               (size_t)panels(range) * sizeof(struct xg_split_stats) / 4, stream);
+    for (int64_t done = 0; status == XG_OK && done < range->rows;
+         done += range->operand->panel_rows) {
+        struct xg_split_range panel = *range;
+        panel.row += done;
+        panel.rows = xg_min_i64(range->operand->panel_rows, range->rows - done);
+        panel.source.data += (size_t)(done * (source->along_k ? source->ld : 1)) * sizeof(float);
+        status = split_rows(split, &FP16, &panel, &none, stream);
+    }
+    return status;
+}
+
+/* --- Products --------------------------------------------------------------------------------- */
+
+/* Describes a range's pieces to the tensor copies, box_rows rows at a time. */
+static enum xg_status describe(const struct xg_split *split, const struct form *form,
+                               const struct xg_split_range *range, int box_rows,
+                               struct xg_tensor_map *map)
+{
+    int64_t width = form->pieces * padded_k(range->operand->k);
+    cuuint64_t extents[] = {(cuuint64_t)width, (cuuint64_t)range->rows};
+    cuuint64_t strides[] = {(cuuint64_t)width * sizeof(uint16_t)};
+    cuuint32_t box[] = {(cuuint32_t)form->box_elems, (cuuint32_t)box_rows}, steps[] = {1, 1};
+    CUresult result =
+        XG_DRV_CALL(&split->dev->drv, cuTensorMapEncodeTiled, (CUtensorMap *)map, form->type, 2,
+                    (void *)(uintptr_t)pieces(form, range), extents, strides, box, steps,
+                    CU_TENSOR_MAP_INTERLEAVE_NONE, form->swizzle,
+                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return xg_drv_status(&split->dev->drv, result, "cuTensorMapEncodeTiled");
+}
+
+/* The product of one kind of pieces: as many clusters as the device holds walk over the tiles. */
+static enum xg_status multiply(const struct xg_split *split, const struct form *form,
+                               const struct xg_split_range *a, const struct xg_split_range *b,
+                               struct xg_split_product_args *args, CUstream stream)
+{
+    int choice = xg_tensor_width(&split->dev->facts, args->m, args->n);
+    int width = xg_tensor_widths[choice];
+    enum xg_status status = describe(split, form, a, BLOCK_M, &args->a);
+    if (status == XG_OK)
+        status = describe(split, form, b, width / CLUSTER, &args->b);
+    if (status != XG_OK)
+        return status;
+    int64_t tiles = xg_ceil_div(args->m, CLUSTER * BLOCK_M) * xg_ceil_div(args->n, width);
+    int64_t clusters = xg_min_i64(tiles, split->dev->facts.sm_count / CLUSTER);
+    return launch(split, (int)form->product + choice, clusters * CLUSTER, PRODUCT_THREADS,
+                  PRODUCT_SMEM_BYTES, args, stream);
+}
+
+static enum xg_status multiply_ffma(const struct xg_split *split, const struct xg_split_range *a,
+                                    const struct xg_split_range *b,
+                                    const struct xg_split_product_args *like, CUstream stream)
+{
+    struct xg_split_ffma_args args = {
+        .product = {.a = a->source.data,
+                    .b = b->source.data,
+                    .c = like->c,
+                    .lda = a->source.ld,
+                    .ldb = b->source.ld,
+                    .ldc = like->ldc,
+                    .m = like->m,
+                    .n = like->n,
+                    .k = like->k,
+                    .alpha = like->alpha,
+                    .beta = like->beta,
+                    .transa = !a->source.along_k,
+                    .transb = b->source.along_k},
+        .pair = like->pair,
+    };
+    int64_t tiles = xg_ceil_div(like->m, FFMA_TILE) * xg_ceil_div(like->n, FFMA_TILE);
+    int64_t blocks = xg_min_i64(tiles, FFMA_BLOCKS_PER_SM * split->dev->facts.sm_count);
+    return launch(split, XG_SPLIT_PRODUCT_FFMA, blocks, FFMA_THREADS, 0, &args, stream);
+}
+
+enum xg_status xg_split_product(const struct xg_split *split, const struct xg_split_range *a,
+                                const struct xg_split_range *b,
+                                const struct xg_split_result *result,
+                                const struct xg_split_kinds *kinds, CUstream stream)
+{
+    struct xg_split_product_args args = {
+        .c = result->c,
+        .a_scale = scales(a),
+        .b_scale = scales(b),
+        .pair = {.a_stats = stats(a),
+                 .b_stats = stats(b),
+                 .a_panels = panels(a),
+                 .b_panels = panels(b),
+                 .k = a->operand->k},
+        .refused = (uintptr_t)kinds->refused,
+        .ldc = result->ldc,
+        .m = a->rows,
+        .n = b->rows,
+        .k = a->operand->k,
+        .alpha = result->alpha,
+        .beta = result->beta,
+    };
+    enum xg_status status = multiply(split, &FP16, a, b, &args, stream);
+    if (!kinds->all)
+        return status;
+    if (status == XG_OK)
+        status = split_rows(split, &BF16, a, &args.pair, stream);
+    if (status == XG_OK)
+        status = split_rows(split, &BF16, b, &args.pair, stream);
+    if (status == XG_OK)
+        status = multiply(split, &BF16, a, b, &args, stream);
+    if (status == XG_OK)
+        status = multiply_ffma(split, a, b, &args, stream);
+    return status;
+}
+
+/* --- Operands in device memory ---------------------------------------------------------------- */
+
+/*
+ * Deeper products are made of slices: the sum of their sums is more exact than one sum as long, and
+ * within them the split reads each number once.
+ */
+enum { SLICE_DEPTH = 8192 };
+
+static int64_t slice_depth(int64_t k)
+{
+    return xg_min_i64(k, SLICE_DEPTH);
+}
+
+size_t xg_split_sgemm_bytes(int64_t m, int64_t n, int64_t k)
+{
+    return xg_split_operand_bytes(m, slice_depth(k), m) +
+           xg_split_operand_bytes(n, slice_depth(k), n);
+}
+
+/* C = alpha * A * B + beta * C for `depth` of k from `at` on. */
+static enum xg_status multiply_slice(const struct xg_split *split, const struct xg_sgemm_args *args,
+                                     int64_t at, int64_t depth, float beta, CUdeviceptr scratch,
+                                     CUstream stream)
+{
+    struct xg_split_operand a_operand, b_operand;
+    xg_split_operand_init(&a_operand, scratch, args->m, depth, args->m);
+    xg_split_operand_init(&b_operand, scratch + xg_split_operand_bytes(args->m, depth, args->m),
+                          args->n, depth, args->n);
+    size_t a_elems = (size_t)(args->transa ? at * args->lda : at);
+    size_t b_elems = (size_t)(args->transb ? at : at * args->ldb);
+    struct xg_split_range a = {
+        .operand = &a_operand,
+        .source = {.data = args->a + a_elems * sizeof(float),
+                   .ld = args->lda,
+                   .along_k = !args->transa},
+        .rows = args->m,
+    };
+    struct xg_split_range b = {
+        .operand = &b_operand,
+        .source = {.data = args->b + b_elems * sizeof(float),
+                   .ld = args->ldb,
+                   .along_k = args->transb},
+        .rows = args->n,
+    };
+    struct xg_split_result c = {.c = args->c, .ldc = args->ldc, .alpha = args->alpha, .beta = beta};
+    static const struct xg_split_kinds all = {.all = true};
+    enum xg_status status = xg_split_panels(split, &a, stream);
+    if (status == XG_OK)
+        status = xg_split_panels(split, &b, stream);
+    if (status == XG_OK)
+        status = xg_split_product(split, &a, &b, &c, &all, stream);
+    return status;
+}
+
+enum xg_status xg_split_sgemm(const struct xg_split *split, const struct xg_sgemm_args *args,
+                              CUdeviceptr scratch, CUstream stream)
+{
+    enum xg_status status = XG_OK;
+    for (int64_t at = 0; at < args->k && status == XG_OK; at += SLICE_DEPTH)
+        status = multiply_slice(split, args, at, slice_depth(args->k - at),
+                                at == 0 ? args->beta : 1.0f, scratch, stream);
+    return status;
+}

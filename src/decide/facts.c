@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What follows from a device's facts. */
+#include "decide/facts.h"
+
+/* Of devices for graphics, where the driver does not say. */
+enum { FP64_RATIO_USUAL = 64 };
+
+double xg_facts_macs_per_cycle(const struct xg_device_facts *facts, enum xg_type type)
+{
+    if (!xg_type_is_double(type))
+        return XG_SELECT_MACS_PER_CYCLE;
+    int ratio = facts->fp64_ratio > 0 ? facts->fp64_ratio : FP64_RATIO_USUAL;
+    bool tensor = ratio <= 2 && facts->sm >= 80;
+    return XG_SELECT_MACS_PER_CYCLE * (tensor ? 2.0 : 1.0) / ratio;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* Corrections of the first guess by what is observed, level by level. */
+/*
+ * A prediction errs in three ways: the machine is slower or faster than was thought, the model
+ * misjudges a kind of product, or one shape is special. Each level is blended into the one above by
+ * its weight, so that a level speaks as loudly as it has evidence.
+ *
+ * Times have outliers on one side only: a page fault, a kernel loaded, a neighbour that wakes. So a
+ * time that is twice what was expected, or more, counts only when it comes again at once (twice
+ * again, where much was seen before), and an estimate falls at least half the way to any time that
+ * is lower.
+ */
+#include "decide/feedback.h"
+
+#include <math.h>
+#include <string.h>
+
+#define WEIGHT_MAX 5.0f
+#define SURE_WEIGHT 3.0f
+#define SURPRISE 0.693f   /* log 2 */
+#define RATIO_MAX 6.908f  /* log 1000: beyond it the clock was wrong, or the process asleep */
+#define VOTE_CHANGE 0.01f /* less is not worth counting the votes again */
+#define TRIAL_SHARE 0.02
+
+enum { PRIOR_VOTES = 2, TURNS_MAX = 20 };
+
+static int clamp_int(int value, int most)
+{
+    return value < 0 ? 0 : value > most ? most : value;
+}
+
+static int class_of(const struct xg_problem *call)
+{
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    int flops = (ilogb(m * n * k) - 15) / 3;
+    int intensity = (ilogb(0.5 * m * n * k / (m * k + k * n + m * n)) + 1) / 2;
+    int least = call->k <= call->m && call->k <= call->n ? 0 : call->m <= call->n ? 1 : 2;
+
+    flops = clamp_int(flops, XG_FEEDBACK_FLOPS - 1);
+    intensity = clamp_int(intensity, XG_FEEDBACK_INTENSITY - 1);
+    return (flops * XG_FEEDBACK_INTENSITY + intensity) * XG_FEEDBACK_LEAST + least;
+}
+
+/* A dimension, to the two bits behind its leading one; 1 is 1. */
+static uint32_t quarter(int64_t extent)
+{
+    int top = 63 - __builtin_clzll((unsigned long long)extent);
+    uint32_t below = (uint32_t)(top < 2 ? extent << (2 - top) : extent >> (top - 2)) & 3;
+    return ((uint32_t)top << 2 | below) + 1;
+}
+
+uint32_t xg_feedback_key(int kind, int64_t m, int64_t n, int64_t k)
+{
+    uint32_t shape = quarter(m) << 16 | quarter(n) << 8 | quarter(k);
+    uint32_t key = (shape + (uint32_t)kind * 0x9e3779u) & 0xffffffu;
+    return key ? key : 1;
+}
+
+static uint32_t key_of(const struct xg_problem *call)
+{
+    return xg_feedback_key(xg_problem_kind(call), call->m, call->n, call->k);
+}
+
+static size_t set_of(uint32_t key)
+{
+    return (key * 0x9e3779b1u >> 16) % XG_FEEDBACK_SETS;
+}
+
+/* Where the shape is in its set; -1: it is not known. */
+static int way_of(const struct xg_feedback_shape *set, uint32_t key)
+{
+    for (int way = 0; way < XG_FEEDBACK_WAYS; way++)
+        if (set[way].key == key)
+            return way;
+    return -1;
+}
+
+static const struct xg_feedback_shape *find_shape(const struct xg_feedback *feedback,
+                                                  const struct xg_problem *call)
+{
+    uint32_t key = key_of(call);
+    const struct xg_feedback_shape *set = feedback->shapes[set_of(key)];
+    int way = way_of(set, key);
+    return way < 0 ? NULL : &set[way];
+}
+
+/* The shape's place; a new one comes first in its set, and the last that was new leaves. */
+static struct xg_feedback_shape *take_shape(struct xg_feedback *feedback, enum xg_side side,
+                                            const struct xg_problem *call)
+{
+    uint32_t key = key_of(call);
+    struct xg_feedback_shape *set = feedback->shapes[set_of(key)];
+    int way = way_of(set, key);
+    if (way >= 0)
+        return &set[way];
+    memmove(set + 1, set, (XG_FEEDBACK_WAYS - 1) * sizeof *set);
+    set[0] = (struct xg_feedback_shape){.key = key, .last = side};
+    return set;
+}
+
+static float blend(const struct xg_correction *correction, float above)
+{
+    return (correction->weight * correction->log_ratio + above) / (correction->weight + 1.0f);
+}
+
+double xg_feedback_scale(const struct xg_feedback *feedback, enum xg_side side,
+                         const struct xg_problem *call)
+{
+    const struct xg_feedback_shape *shape = find_shape(feedback, call);
+    const struct xg_feedback_kind *kind = &feedback->kinds[xg_problem_kind(call)];
+    int class = class_of(call);
+    float ratio = blend(&kind->classes[side][class], kind->common[side][class / XG_FEEDBACK_FORMS]);
+    if (shape)
+        ratio = blend(&shape->times[side], ratio);
+    return exp((double)ratio);
+}
+
+void xg_correction_add(struct xg_correction *correction, float above, float log_ratio)
+{
+    bool surprising = log_ratio - blend(correction, above) > SURPRISE;
+    if (surprising && correction->doubts < (correction->weight < SURE_WEIGHT ? 1 : 2)) {
+        correction->doubts++;
+        return;
+    }
+    correction->weight = fminf(correction->weight + 1.0f, WEIGHT_MAX);
+    float change = log_ratio - correction->log_ratio, share = 1.0f / correction->weight;
+    if (change < 0.0f || surprising)
+        share = fmaxf(share, 0.5f);
+    correction->log_ratio += share * change;
+    correction->doubts = 0;
+}
+
+/* The median of what the classes of about this size say; smaller products have a few votes too. */
+static float common_of(const struct xg_correction *classes, int flops, float smaller)
+{
+    float votes[3 * XG_FEEDBACK_FORMS + PRIOR_VOTES] = {smaller, smaller};
+    int count = PRIOR_VOTES, begin = flops > 0 ? flops - 1 : 0;
+    int end = flops + 2 < XG_FEEDBACK_FLOPS ? flops + 2 : XG_FEEDBACK_FLOPS;
+    for (int i = begin * XG_FEEDBACK_FORMS; i < end * XG_FEEDBACK_FORMS; i++) {
+        if (classes[i].weight == 0.0f)
+            continue;
+        int at = count++;
+        for (; at > 0 && votes[at - 1] > classes[i].log_ratio; at--)
+            votes[at] = votes[at - 1];
+        votes[at] = classes[i].log_ratio;
+    }
+    return 0.5f * (votes[(count - 1) / 2] + votes[count / 2]);
+}
+
+void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
+                         const struct xg_problem *call, double seconds)
+{
+    struct xg_feedback_shape *shape = take_shape(feedback, side, call);
+    double rarer = 1.0 + 0.5 * shape->turns;
+    if (shape->last == side)
+        shape->credit_s += TRIAL_SHARE * seconds / (rarer * rarer);
+    else
+        shape->turns += shape->turns < TURNS_MAX;
+    shape->last = side;
+}
+
+void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
+                         const struct xg_problem *call, double predicted_s, double seconds)
+{
+    if (!(seconds > 0.0) || !isfinite(seconds) || !(predicted_s > 0.0))
+        return;
+    struct xg_feedback_kind *kind = &feedback->kinds[xg_problem_kind(call)];
+    if (!kind->begun[side]) {
+        kind->begun[side] = true;
+        return;
+    }
+    float log_ratio = fmaxf(fminf((float)log(seconds / predicted_s), RATIO_MAX), -RATIO_MAX);
+    int class = class_of(call), flops = class / XG_FEEDBACK_FORMS;
+    float *common = kind->common[side];
+    struct xg_correction *classes = kind->classes[side];
+    struct xg_feedback_shape *shape = take_shape(feedback, side, call);
+    xg_correction_add(&shape->times[side], blend(&classes[class], common[flops]), log_ratio);
+    struct xg_correction before = classes[class];
+    xg_correction_add(&classes[class], common[flops], log_ratio);
+    bool moved =
+        before.weight == 0.0f || fabsf(classes[class].log_ratio - before.log_ratio) > VOTE_CHANGE;
+    for (int f = 0; f < XG_FEEDBACK_FLOPS && moved; f++)
+        common[f] = common_of(classes, f, f > 0 ? common[f - 1] : 0.0f);
+}
+
+bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
+                       const struct xg_problem *call, double extra_s)
+{
+    uint32_t key = key_of(call);
+    struct xg_feedback_shape *set = feedback->shapes[set_of(key)];
+    int way = way_of(set, key);
+    if (way < 0 || set[way].last == side || set[way].credit_s < extra_s)
+        return false;
+    set[way].credit_s = 0.0;
+    return true;
+}
+
+bool xg_feedback_knows(const struct xg_feedback *feedback, enum xg_side side,
+                       const struct xg_problem *call)
+{
+    const struct xg_feedback_shape *shape = find_shape(feedback, call);
+    return shape && shape->times[side].weight > 0.0f;
+}
+
+double xg_feedback_weight(const struct xg_feedback *feedback, enum xg_side side,
+                          const struct xg_problem *call)
+{
+    const struct xg_feedback_shape *shape = find_shape(feedback, call);
+    return (
+        double)(shape
+                    ? shape->times[side].weight
+                    : feedback->kinds[xg_problem_kind(call)].classes[side][class_of(call)].weight);
+}

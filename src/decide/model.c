@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* The cost model of both sides, from a shape and a machine's figures. */
+/*
+ * CPU. A threaded BLAS packs A and B, computes, and writes C; its threads meet at every step along
+ * k. Each costs time in proportion to a size, so the time of a product is a sum:
+ *
+ *   t = call + 2mnk / flops + 4(3.4 mn + mk + kn) / bytes + k * step * min(1, min(m, n) / 64)
+ *
+ * A product that is narrow keeps few threads busy, which have less to meet for, and no product
+ * takes longer than on one core. The figures below were fitted to 200 products of 8 to 8192 in each
+ * dimension in OpenBLAS 0.3.26 on two hosts of 16 cores, Xeons with AVX-512; what they err by has a
+ * standard deviation of a factor of 1.35 where CPU and GPU are near each other, 1.4 in all, and one
+ * run took 1.3 times as long as another.
+ * OpenBLAS uses one thread up to 64^3.
+ *
+ * GPU. Operands go up, kernels run and C comes back in overlapping pieces: the longest of the three
+ * stages counts whole, and of the others what fills and drains the pipeline. C is a grid of tiles;
+ * its first row and column of pieces hide nothing, and the more pieces there are the less they
+ * weigh: the part not hidden falls with the square root of the length. One figure, gpu_fill_s, says
+ * where that begins.
+ *
+ *   t = call + longest + (up + down + kernel - longest) * min(1, sqrt(fill / longest))
+ *
+ * The kernel's time is what selection predicts for the row that it would take. beta != 0 moves
+ * nothing more: the host combines. tests/unit_model.c holds both against measured times.
+ */
+#include "decide/model.h"
+
+#include <math.h>
+
+#define CPU_FLOPS_ALONE 140e9 /* one core, when the others rest */
+#define CPU_FLOPS_CORE 60e9   /* what each further one adds */
+#define CPU_ALONE_CALL_S 0.5e-6
+#define CPU_BYTES_CORE 12e9
+#define CPU_BYTES_ALL 91e9
+#define CPU_RESULT_BYTES 3.4 /* a byte of C is read, written and shared: it counts so often */
+#define CPU_CALL_S 14.7e-6
+#define CPU_STEP_S 0.092e-6
+#define CPU_STEP_EXTENT 64.0
+
+#define COPY_BYTES_CORE 8e9 /* one staging thread */
+#define LINK_BYTES 48e9
+#define LINK_SHARE (LINK_BYTES / 63e9) /* of what PCIe 5.0 x16 is wired for */
+#define GPU_CLOCK_HZ 1.9e9
+#define GPU_CLOCK_SHARE (GPU_CLOCK_HZ / 1.98e9) /* of the most that the device says */
+#define GPU_CALL_S 44e-6
+#define GPU_FILL_S 0.08e-3
+#define GPU_START_S 0.4
+/*
+ * Measured on whole programs: exit takes 0.1 to 0.24 s longer where it waits for the kernel to
+ * close the context. The start itself runs beside, on some of a core.
+ */
+#define GPU_PRICE_S 0.22
+#define GPU_PRICE_APART_S 0.05
+
+static const struct xg_device_facts reference_device = {.sm = 90,
+                                                        .sm_count = 132,
+                                                        .smem_block_bytes = 227 << 10,
+                                                        .fp64_ratio = 2,
+                                                        .clusters = true,
+                                                        .images = true,
+                                                        .pieces = true};
+
+void xg_model_init(struct xg_model *model, int cores)
+{
+    if (cores < 1)
+        cores = 1;
+    *model = (struct xg_model){
+        .up_bytes_per_s = fmin(cores * COPY_BYTES_CORE, LINK_BYTES),
+        .down_bytes_per_s = fmin(cores * COPY_BYTES_CORE, LINK_BYTES),
+        .gpu_clock_hz = GPU_CLOCK_HZ,
+        .gpu_call_s = GPU_CALL_S,
+        .gpu_fill_s = GPU_FILL_S,
+        .gpu_start_s = GPU_START_S,
+        .gpu_price_s = GPU_PRICE_S,
+        .device = reference_device,
+    };
+    xg_model_set_threads(model, cores);
+}
+
+void xg_model_set_threads(struct xg_model *model, int threads)
+{
+    if (threads < 1)
+        threads = 1;
+    model->cpu_flops = CPU_FLOPS_ALONE + (threads - 1) * CPU_FLOPS_CORE;
+    model->cpu_bytes_per_s = fmin(threads * CPU_BYTES_CORE, CPU_BYTES_ALL);
+    model->cpu_call_s = threads > 1 ? CPU_CALL_S : CPU_ALONE_CALL_S;
+    model->cpu_threads = threads;
+    model->cpu_step_s = threads > 1 ? CPU_STEP_S : 0.0;
+}
+
+void xg_model_leave_exit(struct xg_model *model)
+{
+    model->gpu_price_s = GPU_PRICE_APART_S;
+}
+
+static bool same_device(const struct xg_device_facts *a, const struct xg_device_facts *b)
+{
+    return a->sm == b->sm && a->sm_count == b->sm_count &&
+           a->smem_block_bytes == b->smem_block_bytes;
+}
+
+void xg_model_set_device(struct xg_model *model, const struct xg_model_device *device)
+{
+    bool measured = model->gpu_measured && same_device(&model->device, &device->facts);
+    model->device = device->facts;
+    if (measured)
+        return;
+    model->gpu_measured = false;
+    model->gpu_clock_hz = device->clock_hz > 0 ? GPU_CLOCK_SHARE * device->clock_hz : GPU_CLOCK_HZ;
+    if (device->link_bytes_per_s > 0) {
+        double link = LINK_SHARE * device->link_bytes_per_s;
+        model->up_bytes_per_s = fmin(model->up_bytes_per_s, link);
+        model->down_bytes_per_s = fmin(model->down_bytes_per_s, link);
+    }
+}
+
+void xg_model_limit_staging(struct xg_model *model, int threads)
+{
+    double copies = fmax(1.0, threads) * COPY_BYTES_CORE;
+    model->up_bytes_per_s = fmin(model->up_bytes_per_s, copies);
+    model->down_bytes_per_s = fmin(model->down_bytes_per_s, copies);
+}
+
+static double operand_bytes(const struct xg_problem *call)
+{
+    return xg_problem_up_elems(call) * (double)xg_problem_elem_bytes(call);
+}
+
+static double result_bytes(const struct xg_problem *call)
+{
+    return xg_problem_down_elems(call) * (double)xg_problem_elem_bytes(call);
+}
+
+static double flops_alone(const struct xg_model *model)
+{
+    return fmin(CPU_FLOPS_ALONE, model->cpu_flops);
+}
+
+double xg_model_even_mnk(const struct xg_model *model, double scale)
+{
+    return fmax(0.0, model->gpu_call_s / scale - CPU_ALONE_CALL_S) * flops_alone(model) / 2.0;
+}
+
+/* FLOPs of single precision that take as long: vectors hold half as many doubles. */
+static double cpu_flops_of(const struct xg_problem *call)
+{
+    return xg_problem_flops(call) * (xg_type_is_double(call->type) ? 2.0 : 1.0);
+}
+
+double xg_model_cpu_seconds(const struct xg_model *model, const struct xg_problem *call)
+{
+    double flops = cpu_flops_of(call);
+
+    if ((double)call->m * (double)call->n * (double)call->k <= XG_MODEL_ALONE_MNK)
+        return CPU_ALONE_CALL_S + flops / flops_alone(model);
+    double busy = fmin(1.0, (double)xg_min_i64(call->m, call->n) / CPU_STEP_EXTENT);
+    double all =
+        model->cpu_call_s + flops / model->cpu_flops +
+        (operand_bytes(call) + CPU_RESULT_BYTES * result_bytes(call)) / model->cpu_bytes_per_s +
+        (double)call->k * model->cpu_step_s * busy;
+    return fmin(all, CPU_ALONE_CALL_S + 2.0 * flops / flops_alone(model));
+}
+
+double xg_model_gpu_seconds(const struct xg_model *model, enum xg_math math,
+                            const struct xg_problem *call)
+{
+    struct xg_device_facts facts = model->device;
+    facts.type = call->type;
+    double cycles;
+    if (!xg_choices_select(model->choices, &facts, math, NULL, call->m, call->n, call->k, &cycles))
+        cycles = xg_select_library_cycles(&facts, call->m, call->n, call->k);
+    double share = xg_problem_down_elems(call) / ((double)call->m * (double)call->n);
+    double kernel = share * cycles / model->gpu_clock_hz;
+    double up = operand_bytes(call) / model->up_bytes_per_s;
+    double down = result_bytes(call) / model->down_bytes_per_s;
+    double longest = fmax(fmax(up, down), kernel);
+    double hidden = up + down + kernel - longest;
+
+    return model->gpu_call_s + longest + hidden * fmin(1.0, sqrt(model->gpu_fill_s / longest));
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a product's result shares memory with an operand. Pure. */
+#ifndef XG_OVERLAP_H
+#define XG_OVERLAP_H
+
+#include "base/xg.h"
+
+/*
+ * True when an element of C lies on one of A or B. BLAS leaves open what C is then, and programs
+ * exist that rely on what their CPU library makes of it, so that nobody else may compute it. Blocks
+ * of one matrix whose rows lie beside each other (factorisations multiply such) share nothing.
+ * m, n, k >= 1. A few nanoseconds where the operands lie apart; else some for each row of the
+ * operand that has fewer.
+ */
+bool xg_overlap_find(const struct xg_problem *call);
+
+#endif

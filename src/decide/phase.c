@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The ledger of a phase: what staying costs, against what changing would. */
+#include "decide/phase.h"
+
+#include <math.h>
+
+/* The share is that of about so long. */
+#define SHARE_MEMORY_S 0.3
+
+/*
+ * A product that begins a phase stays on the GPU of the phase before unless the CPU is so much
+ * better: to be wrong on the CPU wakes threads, to be wrong on the GPU costs one product.
+ */
+#define STAY_FRACTION 1.33
+#define CHANGE_FRACTION 0.92
+
+/* What may be lost before a phase that has not paid yet is left; and by one that has. */
+#define LOSS_UNPAID_S 5e-3
+#define LOSS_PAID_SHARE 0.25
+
+/* A hopeful trial costs about spin_s: it must promise so many times that, and is so rare. */
+#define HOPE_SPINS 20.0
+#define RETRY_LOSSES 50.0
+
+enum { FAILURES_MAX = 10 };
+
+double xg_phase_spins_s(const struct xg_phase *phase, double now_s)
+{
+    return fmax(0.0, phase->spin_until_s - now_s);
+}
+
+double xg_phase_wake_s(const struct xg_phase *phase)
+{
+    return phase->side == XG_SIDE_GPU ? phase->spin_s * phase->share : 0.0;
+}
+
+static void begin_phase(struct xg_phase *phase, enum xg_side side, double now_s, bool paid_entry)
+{
+    phase->side = side;
+    phase->begun_s = now_s;
+    phase->paid_entry = paid_entry;
+    phase->ledger_s = 0.0;
+    phase->lost_s = 0.0;
+}
+
+static bool paused(const struct xg_phase *phase, double now_s)
+{
+    return now_s - phase->last_s >= phase->spin_s && xg_phase_spins_s(phase, now_s) == 0.0;
+}
+
+static bool hopes(const struct xg_phase *phase, double now_s)
+{
+    return now_s >= phase->retry_s && phase->hope_s > HOPE_SPINS * phase->spin_s;
+}
+
+enum xg_side xg_phase_choose(struct xg_phase *phase, double now_s, double cpu_s, double gpu_s)
+{
+    if (paused(phase, now_s)) {
+        double fraction = phase->side == XG_SIDE_GPU ? STAY_FRACTION : CHANGE_FRACTION;
+        begin_phase(phase, gpu_s < fraction * cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU, now_s, false);
+        phase->share = 1.0; /* until it is known */
+        phase->last_s = now_s;
+    } else if (phase->side == XG_SIDE_CPU) {
+        double change_s = xg_phase_spins_s(phase, now_s) * phase->share;
+        double saved_s = phase->ledger_s + cpu_s - gpu_s;
+        if (saved_s > ldexp(change_s, phase->failures) || hopes(phase, now_s))
+            begin_phase(phase, XG_SIDE_GPU, now_s, true);
+    }
+    return phase->side;
+}
+
+static void remember_share(struct xg_phase *phase, double begin_s, double end_s)
+{
+    double since_s = end_s - phase->last_s;
+    if (since_s <= 0.0)
+        return; /* one of several at once: another one has counted that time */
+    double kept = exp(-since_s / SHARE_MEMORY_S);
+    double busy = fmin(1.0, (end_s - begin_s) / since_s);
+    phase->share = kept * phase->share + (1.0 - kept) * busy;
+    phase->last_s = end_s;
+}
+
+static void leave_gpu(struct xg_phase *phase, double now_s)
+{
+    if (phase->lost_s > 0.0 && phase->paid_entry) {
+        double loss_s = fmax(phase->lost_s, phase->spin_s);
+        phase->failures += phase->failures < FAILURES_MAX;
+        phase->retry_s = now_s + ldexp(RETRY_LOSSES * loss_s, phase->failures);
+        phase->hope_s = 0.0;
+    }
+    begin_phase(phase, XG_SIDE_CPU, now_s, false);
+}
+
+static void observe_on_gpu(struct xg_phase *phase, const struct xg_phase_product *product,
+                           bool settled)
+{
+    double saved_s = product->other_s - (product->end_s - product->begin_s);
+    bool paid = phase->lost_s <= 0.0;
+    phase->lost_s -= saved_s;
+    if (phase->lost_s < -RETRY_LOSSES * phase->spin_s)
+        phase->failures = 0;
+    if (settled)
+        phase->ledger_s = fmin(phase->ledger_s + saved_s, phase->spin_s);
+    double most_s = paid ? LOSS_PAID_SHARE * phase->spin_s * phase->share : 0.0;
+    if (phase->ledger_s < -fmax(most_s, LOSS_UNPAID_S) || phase->lost_s > XG_PHASE_LOSS_MOST_S)
+        leave_gpu(phase, product->end_s);
+}
+
+void xg_phase_observe(struct xg_phase *phase, const struct xg_phase_product *product)
+{
+    double seconds = product->end_s - product->begin_s;
+    /* Threads that do not sleep after all that time will not: what is seen is what there is. */
+    bool settled = product->begin_s >= phase->spin_until_s ||
+                   product->begin_s >= phase->begun_s + 2.0 * phase->spin_s;
+    if (product->side == XG_SIDE_CPU && product->wakes)
+        phase->spin_until_s = fmax(phase->spin_until_s, product->end_s + phase->spin_s);
+    remember_share(phase, product->begin_s, product->end_s);
+    if (product->side != phase->side)
+        return;
+    if (phase->side == XG_SIDE_GPU) {
+        observe_on_gpu(phase, product, settled);
+        return;
+    }
+    double ledger_s = phase->ledger_s + seconds - product->other_s;
+    double most_s = ldexp(phase->spin_s, phase->failures);
+    phase->ledger_s = fmax(fmin(ledger_s, most_s), -LOSS_PAID_SHARE * phase->spin_s);
+    phase->hope_s += seconds - product->best_s;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* The decision: two corrected predictions, the phase, the engine's state, what start-up earned. */
+#include "decide/policy.h"
+
+#include <limits.h>
+#include <math.h>
+
+/*
+ * A product that wakes no threads moves to the GPU when it is predicted to take less than this
+ * fraction of its time on the CPU: staging takes memory bandwidth from the rest of the process.
+ */
+#define GPU_FRACTION 0.92
+
+/*
+ * Products below 64^3 are over in OpenBLAS (4 us) before a GPU call (55 us) has begun; a plain loop
+ * (2 GFLOP/s) needs as long for 38^3. What this process has is seen from a few of them.
+ */
+#define FLOOR_MNK 262144.0
+#define FLOOR_MNK_LEAST 32768.0
+#define SMALL_WEIGHT 3.0f
+
+/*
+ * A shape, and those near it, stay on the CPU for a while unasked when the call is so short that
+ * asking shows, it was seen often enough there, and there is nothing to ask: no GPU yet, or one
+ * that is far behind or was seen often enough too. Not in reproducible mode: a shape decides for
+ * itself.
+ */
+#define SETTLED_WEIGHT 2.0
+#define SETTLED_RATIO 3.0
+#define SETTLED_S 1e-3
+
+/* The CPU's first call after a while takes up to so much longer, for its threads sleep. */
+#define WAKE_S 0.3e-3
+
+/*
+ * The model's guess of the CPU errs by as much, and to try the CPU wakes threads, where to try the
+ * GPU costs a call: a shape that the CPU has not computed yet must promise so much more there.
+ */
+#define GUESS_FACTOR 1.1
+
+/* The GPU at its best may take this much of what it is thought to: worth a trial (phase.h). */
+#define BEST_FRACTION 0.75
+
+/* Threads that spin for longer have been told to spin for ever: then the clock alone decides. */
+#define SPIN_MOST_S 1.0
+
+static double mnk(const struct xg_problem *call)
+{
+    return (double)call->m * (double)call->n * (double)call->k;
+}
+
+/* Staging has the cores that products on the CPU leave. */
+static double gpu_model_s(const struct xg_policy *policy, const struct xg_conf *conf,
+                          const struct xg_problem *call, int cores_left)
+{
+    struct xg_model model = policy->model;
+    xg_model_limit_staging(&model, cores_left);
+    return xg_model_gpu_seconds(&model, conf->math, call);
+}
+
+static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
+                    const struct xg_problem *call, int cores_left, struct xg_decision *decision)
+{
+    if (conf->reproducible)
+        cores_left = INT_MAX;
+    decision->model_s[XG_SIDE_CPU] = xg_model_cpu_seconds(&policy->model, call);
+    decision->model_s[XG_SIDE_GPU] = gpu_model_s(policy, conf, call, cores_left);
+    decision->cpu_s = decision->model_s[XG_SIDE_CPU];
+    decision->gpu_s = decision->model_s[XG_SIDE_GPU];
+    if (conf->reproducible)
+        return;
+    decision->cpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, call);
+    decision->gpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, call);
+}
+
+static void decide_place(struct xg_decision *decision, enum xg_place place, enum xg_reason reason)
+{
+    decision->place = place;
+    decision->reason = reason;
+}
+
+/* Stays on the CPU: are the next calls worth a question? */
+static bool is_settled(const struct xg_policy *policy, const struct xg_conf *conf, bool ready,
+                       const struct xg_problem *call, const struct xg_decision *decision)
+{
+    const struct xg_feedback *feedback = &policy->feedback;
+    return !conf->reproducible && decision->cpu_s < SETTLED_S &&
+           decision->gpu_s >= GPU_FRACTION * decision->cpu_s &&
+           !(decision->wakes && policy->phase.side == XG_SIDE_GPU) &&
+           xg_feedback_weight(feedback, XG_SIDE_CPU, call) >= SETTLED_WEIGHT &&
+           (!ready || decision->gpu_s > SETTLED_RATIO * decision->cpu_s ||
+            xg_feedback_weight(feedback, XG_SIDE_GPU, call) >= SETTLED_WEIGHT);
+}
+
+/* What the CPU takes, to a phase. */
+static double cpu_in_phase_s(const struct xg_policy *policy, const struct xg_problem *call,
+                             const struct xg_decision *decision)
+{
+    bool known = xg_feedback_knows(&policy->feedback, XG_SIDE_CPU, call);
+    return (known ? 1.0 : GUESS_FACTOR) * decision->cpu_s;
+}
+
+/* It wakes threads: where does the phase run, and is the other side worth a look? */
+static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_problem *call,
+                                    double now_s, const struct xg_decision *decision)
+{
+    struct xg_phase *phase = &policy->phase;
+    double cpu_s = cpu_in_phase_s(policy, call, decision);
+    if (xg_phase_choose(phase, now_s, cpu_s, decision->gpu_s) == XG_SIDE_CPU)
+        return XG_SIDE_CPU;
+    double more_s = cpu_s + xg_phase_wake_s(phase) - decision->gpu_s;
+    return more_s < 0.0 || xg_feedback_dares(&policy->feedback, XG_SIDE_CPU, call, more_s)
+               ? XG_SIDE_CPU
+               : XG_SIDE_GPU;
+}
+
+/* It wakes none: where does it finish first, now? */
+static enum xg_side choose_alone(struct xg_policy *policy, const struct xg_problem *call,
+                                 double now_s, const struct xg_decision *decision)
+{
+    double saved_s = GPU_FRACTION * decision->cpu_s - decision->gpu_s;
+    bool gpu = saved_s > xg_phase_spins_s(&policy->phase, now_s) * policy->phase.share;
+    double more_s = fabs(decision->cpu_s - decision->gpu_s);
+    bool tries =
+        xg_feedback_dares(&policy->feedback, gpu ? XG_SIDE_CPU : XG_SIDE_GPU, call, more_s);
+    return gpu != tries ? XG_SIDE_GPU : XG_SIDE_CPU;
+}
+
+static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
+                         const struct xg_problem *call, double now_s, struct xg_decision *decision)
+{
+    enum xg_side side;
+    if (conf->reproducible)
+        side = decision->gpu_s < GPU_FRACTION * decision->cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU;
+    else if (decision->wakes)
+        side = choose_in_phase(policy, call, now_s, decision);
+    else
+        side = choose_alone(policy, call, now_s, decision);
+    decide_place(decision, side == XG_SIDE_GPU ? XG_PLACE_GPU : XG_PLACE_CPU, XG_REASON_MODEL);
+    decision->wait = conf->reproducible && side == XG_SIDE_GPU;
+    decision->waits_s = decision->cpu_s - decision->gpu_s;
+    if (decision->wakes)
+        decision->waits_s += xg_phase_wake_s(&policy->phase);
+    if (side == XG_SIDE_CPU)
+        decision->settled = is_settled(policy, conf, true, call, decision);
+}
+
+/*
+ * What the GPU would have saved of the program's time: of products under way at once as many run
+ * there as there are lanes, and the others go on. x: how much faster all get by that.
+ */
+static double saved_s(double cpu_s, const struct xg_decision *decision)
+{
+    double under_way = fmax(1.0, decision->under_way);
+    double x = fmin(1.0, XG_POLICY_LANES / under_way) * fmax(0.0, cpu_s / decision->gpu_s - 1.0);
+    return cpu_s / under_way * x / (1.0 + x);
+}
+
+/*
+ * What a start costs the program now. Where threads spin after a product they and the start's hold
+ * each other up, and then the first products there: scikit-learn's LogisticRegression, which ends
+ * in the start, lost 0.05 to 0.7 s to it, 0.2 in the median, and nothing where they do not spin.
+ */
+static double price_s(const struct xg_policy *policy, const struct xg_decision *decision)
+{
+    const double spins = 2.0, most_s = 0.2;
+    double spin_s = decision->wakes ? policy->phase.spin_s : 0.0;
+    return policy->model.gpu_price_s + fmin(spins * spin_s, most_s);
+}
+
+/* Not started yet, or starting: would the GPU finish first, and has that earned a start? */
+static void decide_before(const struct xg_policy *policy, const struct xg_conf *conf,
+                          enum xg_engine_state state, const struct xg_problem *call,
+                          struct xg_decision *decision)
+{
+    double saving_s = decision->cpu_s - decision->gpu_s;
+    double price = price_s(policy, decision);
+
+    if (decision->gpu_s >= GPU_FRACTION * decision->cpu_s) {
+        decide_place(decision, XG_PLACE_CPU, XG_REASON_MODEL);
+        decision->settled = is_settled(policy, conf, false, call, decision);
+    } else if (conf->reproducible || saving_s > policy->model.gpu_start_s + price) {
+        decide_place(decision, XG_PLACE_GPU, XG_REASON_MODEL);
+        decision->start = state == XG_ENGINE_COLD;
+        decision->wait = true;
+    } else if (state == XG_ENGINE_STARTING) {
+        decide_place(decision, XG_PLACE_CPU, XG_REASON_STARTING);
+    } else {
+        decision->start = policy->earned_s + saved_s(decision->cpu_s, decision) > price;
+        decide_place(decision, XG_PLACE_CPU,
+                     decision->start ? XG_REASON_STARTING : XG_REASON_EARNING);
+    }
+}
+
+/* In mode auto; xg_policy_floor_mnk says what it is. */
+static double floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf)
+{
+    if (conf->reproducible)
+        return FLOOR_MNK;
+    if (policy->small.weight < SMALL_WEIGHT)
+        return FLOOR_MNK_LEAST;
+    double even = xg_model_even_mnk(&policy->model, exp((double)policy->small.log_ratio));
+    return fmax(fmin(even, FLOOR_MNK), FLOOR_MNK_LEAST);
+}
+
+static int threads_on_cpu(const struct xg_policy *policy, const struct xg_problem *call,
+                          const struct xg_situation *now)
+{
+    if (mnk(call) <= XG_MODEL_ALONE_MNK)
+        return 1;
+    return now->cpu_threads ? now->cpu_threads : policy->model.cpu_threads;
+}
+
+void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
+                      const struct xg_problem *call, const struct xg_situation *now,
+                      struct xg_decision *decision)
+{
+    *decision = (struct xg_decision){
+        .place = XG_PLACE_CPU,
+        .begin_s = now->now_s,
+        .cpu_threads = threads_on_cpu(policy, call, now),
+        .under_way = now->under_way,
+    };
+    if (call->m < 1 || call->n < 1 || call->k < 1 || xg_problem_alpha_zero(call)) {
+        decide_place(decision, XG_PLACE_CPU, XG_REASON_DEGENERATE);
+        return;
+    }
+    if (!xg_conf_operates(conf, xg_problem_kind(call))) {
+        decide_place(decision, XG_PLACE_CPU, XG_REASON_OPERATION);
+        return;
+    }
+    if (now->unserved && now->state == XG_ENGINE_READY) {
+        decide_place(decision, XG_PLACE_CPU, XG_REASON_KERNEL);
+        return;
+    }
+    decision->wakes = decision->cpu_threads > 1 && now->spin_s > 0.0;
+    if (decision->wakes)
+        policy->phase.spin_s = fmin(now->spin_s, SPIN_MOST_S);
+    predict(policy, conf, call, now->cores_left, decision);
+
+    if (conf->mode == XG_MODE_CPU) {
+        decide_place(decision, XG_PLACE_CPU, XG_REASON_MODE);
+    } else if (now->state == XG_ENGINE_NONE) {
+        decide_place(decision, XG_PLACE_CPU, XG_REASON_NO_GPU);
+    } else if (now->state == XG_ENGINE_FORKED) {
+        decide_place(decision, XG_PLACE_CPU, XG_REASON_FORKED);
+    } else if (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE) {
+        decide_place(decision, conf->mode == XG_MODE_GPU ? XG_PLACE_GPU : XG_PLACE_BOTH,
+                     XG_REASON_MODE);
+        decision->start = now->state == XG_ENGINE_COLD;
+        decision->wait = true;
+    } else if (mnk(call) < floor_mnk(policy, conf)) {
+        decide_place(decision, XG_PLACE_CPU, XG_REASON_SMALL);
+    } else if (now->state == XG_ENGINE_READY) {
+        decide_ready(policy, conf, call, now->now_s, decision);
+    } else {
+        decide_before(policy, conf, now->state, call, decision);
+    }
+}
+
+/* --- Observations -------------------------------------------------------------------------- */
+
+/* Tiny products teach nothing: their time is overhead, and nothing is decided about them. */
+static bool teaches(const struct xg_problem *call, double seconds)
+{
+    return mnk(call) >= FLOOR_MNK_LEAST && seconds > 0.0 && isfinite(seconds);
+}
+
+static void learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
+                      const struct xg_decision *decision, double seconds)
+{
+    double predicted_s = decision->model_s[XG_SIDE_CPU];
+    if (decision->wakes && xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0) {
+        double expected_s = predicted_s * xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, call);
+        seconds = fmax(fmin(seconds, expected_s), seconds - WAKE_S);
+    }
+    xg_feedback_observe(&policy->feedback, XG_SIDE_CPU, call, predicted_s, seconds);
+    if (mnk(call) <= FLOOR_MNK)
+        xg_correction_add(&policy->small, 0.0f, (float)log(seconds / predicted_s));
+    if (decision->reason == XG_REASON_EARNING || decision->reason == XG_REASON_STARTING)
+        policy->earned_s += saved_s(fmin(seconds, decision->cpu_s), decision);
+}
+
+/* Among threads that spin a product takes longer, which says nothing about the GPU. */
+static void learn_gpu(struct xg_policy *policy, const struct xg_problem *call,
+                      const struct xg_decision *decision, double seconds)
+{
+    double predicted_s = decision->model_s[XG_SIDE_GPU];
+    double expected_s = predicted_s * xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, call);
+    if (xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0 || seconds < expected_s)
+        xg_feedback_observe(&policy->feedback, XG_SIDE_GPU, call, predicted_s, seconds);
+}
+
+void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct xg_problem *call,
+                       const struct xg_decision *decision, double seconds, double now_s)
+{
+    double best_s = fmin(decision->gpu_s, decision->model_s[XG_SIDE_GPU]);
+    const struct xg_phase_product product = {
+        .side = side,
+        .wakes = decision->wakes,
+        .begin_s = decision->begin_s,
+        .end_s = now_s,
+        .other_s = side == XG_SIDE_CPU ? decision->gpu_s : cpu_in_phase_s(policy, call, decision),
+        .best_s = BEST_FRACTION * best_s,
+    };
+    if (teaches(call, seconds) && decision->cpu_s > 0.0) {
+        if (side == XG_SIDE_CPU)
+            learn_cpu(policy, call, decision, seconds);
+        else
+            learn_gpu(policy, call, decision, seconds);
+        xg_feedback_account(&policy->feedback, side, call, seconds);
+    }
+    if (decision->wakes)
+        xg_phase_observe(&policy->phase, &product);
+}
+
+void xg_policy_observe_kept(struct xg_policy *policy, double then_s)
+{
+    struct xg_phase *phase = &policy->phase;
+    phase->spin_until_s = fmax(phase->spin_until_s, then_s + phase->spin_s);
+    phase->last_s = fmax(phase->last_s, then_s);
+}
+
+double xg_policy_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,
+                           enum xg_engine_state state)
+{
+    if (conf->stats || conf->trace || conf->account || conf->verbose >= 1)
+        return 0.0;
+    if (conf->mode == XG_MODE_CPU || state == XG_ENGINE_NONE || state == XG_ENGINE_FORKED)
+        return HUGE_VAL;
+    if (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE)
+        return 0.0;
+    return floor_mnk(policy, conf);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranks the rows of the kernel table for a shape by predicted time, and takes the least. */
+#include "decide/select.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "decide/tensor.h"
+#include "kernels/kabi.h"
+
+/*
+ * What fits bench/kernels on an H200 over some hundred products, rows and splits: cycles and bytes
+ * a cycle. A row's efficiency in the table belongs to these figures.
+ */
+static const double LAUNCH_CYCLES = 200.0;  /* until the first block runs, and after the last */
+static const double BLOCK_CYCLES = 2100.0;  /* a block's first loads and last stores */
+static const double LONE_CYCLES = 4200.0;   /* of which nothing hides, for one with an SM alone */
+static const double STEP_CYCLES = 50.0;     /* a step along k, whatever the SM has to do */
+static const double WARPS_FULL = 16.0;      /* warps of an SM that reach a kernel's full rate */
+static const double WARPS_HALF = 1.8;       /* how fast the rate comes: rate_share */
+static const double GROUP_CYCLES = 700.0;   /* the warps of a block add their sums */
+static const double CLUSTER_CYCLES = 800.0; /* blocks of a cluster meet */
+/* ... and add their sums: for each block more, of a tile of so many results. */
+static const double CLUSTER_TILE_CYCLES = 2000.0, CLUSTER_TILE = 128 * 128;
+static const double SCRATCH_CYCLES = 4800.0;     /* the second launch of a split by scratch */
+static const double SCRATCH_SLICE_CYCLES = 10.0; /* ... for each: runs of them are read in turns */
+static const double SCRATCH_BYTES_PER_CYCLE = 2200.0;
+static const double MEMORY_BYTES_PER_CYCLE = 2700.0; /* operands and C, once each */
+static const double CACHE_BYTES_PER_CYCLE = 4000.0;  /* operands, once a tile that needs them */
+static const double ROWS_CYCLES = 2000.0;            /* a block's stores to C of any alignment */
+static const double COPY_CYCLES = 3600.0;            /* the launch that repacks operands */
+static const double COPY_BYTES_PER_CYCLE = 1550.0;   /* read and written */
+
+/*
+ * Copies of 4 bytes instead of 16: cycles an element of an operand that is turned on its way (the
+ * table's efficiencies have those of A, not transposed), and the share of the rate that is left of
+ * rows for any alignment where nothing is aligned.
+ */
+static const double TURN_CYCLES = 0.04, UNALIGNED_SHARE = 0.9;
+
+/* Floats that a step of k of a few results beside each other costs, lines being read in part. */
+static const double LINE_FLOATS = 16.0;
+
+/* Warps that an SM holds when nothing else is said of a row. */
+enum { WARPS_RESIDENT = 32 };
+
+/*
+ * Blocks of a cluster that every device with clusters can run, and the share of the SMs that they
+ * reach: a cluster lies within a group of SMs and seldom fills it (H200: 120 of 132; 2 fit).
+ */
+enum { CLUSTER_MAX = 8 };
+static const double CLUSTER_SHARE = 120.0 / 132.0;
+
+/* share.cuh counts steps in 32 bits. */
+static const double SHARE_STEPS_END = 0x1p31;
+
+/* Slices whose sums a thread adds alone. */
+enum { SUM_FEW = 16 };
+
+/* Multiprocessors of the device that the figures above were measured on. */
+static const double REFERENCE_SMS = 132.0;
+
+/*
+ * The least depth at which pieces are worth looking at, and how much faster they must be predicted
+ * to be: of narrow products that are not deep the prediction is up to a half too short.
+ */
+enum { PIECES_DEPTH_MIN = 128 };
+static const double PIECES_MARGIN = 1.3;
+
+const struct xg_kernel *xg_select_find(const char *name)
+{
+    for (size_t i = 0; i < xg_kernel_count; i++)
+        if (!strcmp(xg_kernel_table[i].name, name))
+            return &xg_kernel_table[i];
+    return NULL;
+}
+
+size_t xg_select_copies_bytes(int copies, int64_t m, int64_t n, int64_t k)
+{
+    size_t columns = (copies & XG_COPY_A ? (size_t)XG_COPY_LD(m) : 0) +
+                     (copies & XG_COPY_B ? (size_t)XG_COPY_LD(n) : 0);
+    return sizeof(float) * (size_t)k * columns;
+}
+
+/* Whether the scratch holds copies of both operands. */
+static bool copies_admitted(const struct xg_device_facts *facts, int64_t m, int64_t n, int64_t k)
+{
+    double bytes = 4.0 * (double)k * ((double)XG_COPY_LD(m) + (double)XG_COPY_LD(n));
+    return bytes <= (double)facts->scratch_bytes;
+}
+
+/* floor and ceil without a call: selection asks for some hundreds. From 2^53 on x is whole. */
+static double whole(double x)
+{
+    return x < 0x1p53 ? (double)(int64_t)x : x;
+}
+
+static double ceil_ratio(double x, double y)
+{
+    double ratio = x / y, down = whole(ratio);
+    return down < ratio ? down + 1.0 : down;
+}
+
+/* Steps of k of all tiles. */
+static double all_steps(const struct xg_kernel *row, double m, double n, double k)
+{
+    return ceil_ratio(m, row->bm) * ceil_ratio(n, row->bn) * ceil_ratio(k, row->bk);
+}
+
+bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
+                      int64_t n, int64_t k)
+{
+    if (row->flags & XG_KERNEL_CUBLAS)
+        return facts->cublas && (facts->type == XG_TYPE_S || !(row->flags & XG_KERNEL_TF32));
+    if (row->type != (int)facts->type)
+        return false;
+    if (row->flags & XG_KERNEL_PIECES)
+        return facts->pieces && facts->images && k >= PIECES_DEPTH_MIN;
+    if (!facts->images || facts->sm < row->sm_min || facts->smem_block_bytes < row->smem_bytes)
+        return false;
+    if (row->flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES) ||
+        (facts->unaligned && row->flags & XG_KERNEL_VEC4))
+        return false;
+    if (row->flags & XG_KERNEL_REPACKED && !copies_admitted(facts, m, n, k))
+        return false;
+    if (row->flags & XG_KERNEL_ONE_STEP && k > row->bk)
+        return false;
+    if (row->flags & XG_KERNEL_SHARE &&
+        all_steps(row, (double)m, (double)n, (double)k) >= SHARE_STEPS_END)
+        return false;
+    if ((row->flags & XG_KERNEL_VECTOR) && !(row->bm == 1 ? m == 1 : n == 1))
+        return false;
+    return !(row->flags & XG_KERNEL_ONE_BLOCK) || (m <= row->bm && n <= row->bn && k <= row->bk);
+}
+
+/*
+ * The share of its full rate that an SM reaches with so many warps: 1 from WARPS_FULL on. Below it,
+ * latency shows: one warp alone reaches about 30 %, four 70 %.
+ */
+static double rate_share(double warps)
+{
+    double share = warps / (warps + WARPS_HALF) * (WARPS_FULL + WARPS_HALF) / WARPS_FULL;
+    return share < 1.0 ? share : 1.0;
+}
+
+static double larger(double x, double y)
+{
+    return x > y ? x : y;
+}
+
+static double smaller(double x, double y)
+{
+    return x < y ? x : y;
+}
+
+/* What a block's step along k takes more than with neither operand transposed. */
+static double turn_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts)
+{
+    if (!(row->flags & (XG_KERNEL_VEC4 | XG_KERNEL_SPLIT)) || row->flags & XG_KERNEL_SCALAR)
+        return 0.0;
+    double elems = (facts->transb ? row->bn : 0) - (facts->transa ? row->bm : 0);
+    return TURN_CYCLES * elems * row->bk;
+}
+
+/* Cycles that an SM takes for `count` blocks at once, `steps` steps of `depth` along k each. */
+static double round_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                           double count, double steps, double depth)
+{
+    double warps = count * row->threads_x * row->threads_y / 32;
+    double macs = count * row->bm * row->bn * depth;
+    double rate = XG_SELECT_MACS_PER_CYCLE * row->efficiency * rate_share(warps);
+    bool quads =
+        row->flags & XG_KERNEL_SPLIT && !(row->flags & (XG_KERNEL_VECTOR | XG_KERNEL_SCALAR));
+    if (facts->unaligned && quads)
+        rate *= UNALIGNED_SHARE;
+    double step = macs / rate + count * turn_cycles(row, facts);
+    double stores = row->flags & XG_KERNEL_REPACKED ? ROWS_CYCLES : 0.0;
+    return BLOCK_CYCLES + stores + steps * larger(step, STEP_CYCLES);
+}
+
+/* The fourth power makes one of two that is clearly longer hide the other. */
+static double overlap(double x, double y)
+{
+    return sqrt(sqrt(x * x * x * x + y * y * y * y));
+}
+
+/*
+ * Predicted cycles. The blocks are dealt to the SMs; the SM with the most, `deepest`, ends last. It
+ * runs as many at once as it holds, which decides how well it is filled, and computes whole tiles,
+ * inside C or not. Meanwhile operands come from memory, and again for each tile from L2. Coarse,
+ * but it orders what matters: a tile too large leaves SMs idle or computes beyond the edge, one too
+ * small multiplies at a lower rate and reads more; a slice too short does not pay for its merging.
+ */
+static double slices_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                            double m, double n, double k, struct xg_slices slices)
+{
+    double tiles = ceil_ratio(m, row->bm) * ceil_ratio(n, row->bn);
+    double steps = ceil_ratio(ceil_ratio(k, row->bk), slices.count);
+    double held = row->blocks;
+    if (row->blocks == 0)
+        held = larger(1.0, whole(WARPS_RESIDENT * 32.0 / (row->threads_x * row->threads_y)));
+    double reach = slices.scratch || slices.count <= 2 ? 1.0 : CLUSTER_SHARE;
+    double deepest = ceil_ratio(tiles * slices.count, reach * facts->sm_count);
+    double rounds = whole(deepest / held), rest = deepest - rounds * held;
+    double depth = row->flags & XG_KERNEL_ONE_STEP ? k : row->bk;
+    double busy = rounds * round_cycles(row, facts, held, steps, depth);
+    if (rest > 0.0)
+        busy += round_cycles(row, facts, rest, steps, depth);
+    if (held == 1.0 && deepest > 1.0)
+        busy += (deepest - 1.0) * LONE_CYCLES;
+
+    double share = facts->sm_count / REFERENCE_SMS; /* of the bandwidth, in lack of its figures */
+    double memory = 4.0 * (m * k + k * n + m * n) / (MEMORY_BYTES_PER_CYCLE * share);
+    double extent = row->bm + row->bn;
+    if (row->flags & XG_KERNEL_VECTOR)
+        extent = larger(extent, LINE_FLOATS);
+    double cache = 4.0 * tiles * extent * k / (CACHE_BYTES_PER_CYCLE * share);
+    double merge = row->groups > 1 ? GROUP_CYCLES : 0.0;
+    if (slices.scratch)
+        merge += SCRATCH_CYCLES + SCRATCH_SLICE_CYCLES * slices.count +
+                 8.0 * slices.count * m * n / (SCRATCH_BYTES_PER_CYCLE * share);
+    else if (slices.count > 1)
+        merge += CLUSTER_CYCLES +
+                 CLUSTER_TILE_CYCLES * (slices.count - 1) * row->bm * row->bn / CLUSTER_TILE;
+    return LAUNCH_CYCLES + overlap(busy, larger(memory, cache)) + merge;
+}
+
+size_t xg_select_slices_bytes(struct xg_slices slices, int64_t m, int64_t n)
+{
+    if (slices.results)
+        return 2 * sizeof(float) * (size_t)slices.count * (size_t)slices.results;
+    return slices.scratch
+               ? sizeof(float) * (size_t)slices.count * (size_t)m * (size_t)xg_round_up(n, 4)
+               : 0;
+}
+
+/* Whether the device and the scratch admit the split; more slices than steps would be empty. */
+static bool slices_admitted(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                            int64_t m, int64_t n, int64_t k, struct xg_slices slices)
+{
+    if (slices.count < 2 || slices.count > xg_ceil_div(k, row->bk))
+        return false;
+    if (!slices.scratch)
+        return facts->clusters && facts->sm >= 90 && slices.count <= CLUSTER_MAX;
+    double bytes = 4.0 * slices.count * (double)m * (double)xg_round_up(n, 4);
+    return bytes <= (double)facts->scratch_bytes;
+}
+
+/*
+ * Even shares of a row with XG_KERNEL_SHARE, a block for each that the device holds. Sets *cycles
+ * and returns the split where that is admitted and takes less than *cycles; else whole tiles.
+ */
+static struct xg_slices even_shares(const struct xg_kernel *row,
+                                    const struct xg_device_facts *facts, double m, double n,
+                                    double k, double *cycles)
+{
+    const struct xg_slices whole_tiles = {1, false, 0};
+    struct xg_slices even = {row->blocks * facts->sm_count, true, row->bm * row->bn};
+    double steps = all_steps(row, m, n, k);
+    size_t bytes = xg_select_slices_bytes(even, (int64_t)m, (int64_t)n);
+    if (bytes > facts->scratch_bytes || steps < even.count || steps >= SHARE_STEPS_END)
+        return whole_tiles;
+    double share = facts->sm_count / REFERENCE_SMS;
+    double busy = BLOCK_CYCLES +
+                  round_cycles(row, facts, row->blocks, ceil_ratio(steps, even.count), row->bk);
+    double memory = 4.0 * (m * k + k * n + m * n) / (MEMORY_BYTES_PER_CYCLE * share);
+    double merge = SCRATCH_CYCLES + 2.0 * (double)bytes / (SCRATCH_BYTES_PER_CYCLE * share);
+    double took = LAUNCH_CYCLES + overlap(busy, memory) + merge;
+    if (took >= *cycles)
+        return whole_tiles;
+    *cycles = took;
+    return even;
+}
+
+/* The best split of a row that serves the shape, and what it takes. */
+static struct xg_slices best_slices(const struct xg_kernel *row,
+                                    const struct xg_device_facts *facts, int64_t m, int64_t n,
+                                    int64_t k, double *cycles)
+{
+    struct xg_slices best = {1, false, 0};
+    *cycles = slices_cycles(row, facts, (double)m, (double)n, (double)k, best);
+    if (row->flags & XG_KERNEL_SHARE)
+        return even_shares(row, facts, (double)m, (double)n, (double)k, cycles);
+    double tiles = ceil_ratio((double)m, row->bm) * ceil_ratio((double)n, row->bn);
+    double room = row->blocks * (double)facts->sm_count;
+    if (!(row->flags & XG_KERNEL_SPLIT) || tiles > room)
+        return best;
+    /* Clusters; then as many slices as fill the device once and twice, or as it holds. */
+    double steps = ceil_ratio((double)k, row->bk);
+    int once = (int)smaller(facts->sm_count / tiles, steps);
+    int all = (int)smaller(room / tiles, steps);
+    const struct xg_slices candidates[] = {{2, false, 0},   {3, false, 0},       {4, false, 0},
+                                           {8, false, 0},   {4, true, 0},        {8, true, 0},
+                                           {once, true, 0}, {2 * once, true, 0}, {all, true, 0}};
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
+        struct xg_slices slices = candidates[i];
+        if (!slices_admitted(row, facts, m, n, k, slices))
+            continue;
+        double took = slices_cycles(row, facts, (double)m, (double)n, (double)k, slices);
+        if (took < *cycles) {
+            best = slices;
+            *cycles = took;
+        }
+    }
+    return best;
+}
+
+struct xg_slices xg_select_slices(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                                  int64_t m, int64_t n, int64_t k)
+{
+    double cycles;
+    return best_slices(row, facts, m, n, k, &cycles);
+}
+
+/* What the first step of a repacked row takes: nothing where both operands lie right. */
+static double copy_cycles(const struct xg_device_facts *facts, int64_t m, int64_t n, int64_t k)
+{
+    int copies = (facts->unaligned || !facts->transa || m % 4 ? XG_COPY_A : 0) |
+                 (facts->unaligned || facts->transb || n % 4 ? XG_COPY_B : 0);
+    double share = facts->sm_count / REFERENCE_SMS;
+    double bytes = 2.0 * (double)xg_select_copies_bytes(copies, m, n, k);
+    return copies ? COPY_CYCLES + bytes / (COPY_BYTES_PER_CYCLE * share) : 0.0;
+}
+
+static double library_cycles(const struct xg_device_facts *facts, double efficiency, double mnk)
+{
+    double macs = mnk * (xg_type_is_complex(facts->type) ? 4.0 : 1.0);
+    return LAUNCH_CYCLES +
+           macs / (xg_facts_macs_per_cycle(facts, facts->type) * efficiency * facts->sm_count);
+}
+
+double xg_select_library_cycles(const struct xg_device_facts *facts, int64_t m, int64_t n,
+                                int64_t k)
+{
+    static const double usual_efficiency = 0.8;
+    return library_cycles(facts, usual_efficiency, (double)m * (double)n * (double)k);
+}
+
+double xg_select_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
+                        int64_t n, int64_t k)
+{
+    double cycles;
+    if (row->flags & XG_KERNEL_CUBLAS)
+        return library_cycles(facts, row->efficiency, (double)m * (double)n * (double)k);
+    if (row->flags & XG_KERNEL_PIECES)
+        return xg_tensor_cycles(facts, m, n, k);
+    best_slices(row, facts, m, n, k, &cycles);
+    return row->flags & XG_KERNEL_REPACKED ? cycles + copy_cycles(facts, m, n, k) : cycles;
+}
+
+const struct xg_kernel *xg_select_sum(struct xg_slices slices)
+{
+    if (slices.results)
+        return xg_select_find("slices_share");
+    return xg_select_find(slices.count <= SUM_FEW ? "slices_few" : "slices");
+}
+
+const struct xg_kernel *xg_select_repack(void)
+{
+    return xg_select_find("repack");
+}
+
+/* Strict is IEEE single precision throughout; what is less exact than that must be asked for. */
+static bool admits(enum xg_math math, const struct xg_kernel *row)
+{
+    if (row->flags & XG_KERNEL_TF32)
+        return math == XG_MATH_TF32;
+    return math != XG_MATH_STRICT || !(row->flags & XG_KERNEL_PIECES);
+}
+
+const struct xg_kernel *xg_select(const struct xg_device_facts *facts, enum xg_math math,
+                                  const char *name, int64_t m, int64_t n, int64_t k)
+{
+    if (name) {
+        const struct xg_kernel *forced = xg_select_find(name);
+        if (!forced || (admits(math, forced) && xg_select_serves(forced, facts, m, n, k)))
+            return forced;
+    }
+    const struct xg_kernel *best = NULL, *library = NULL;
+    double best_cycles = 0.0;
+    for (size_t i = 0; i < xg_kernel_count; i++) {
+        const struct xg_kernel *row = &xg_kernel_table[i];
+        if (!admits(math, row) || !xg_select_serves(row, facts, m, n, k))
+            continue;
+        if (row->flags & XG_KERNEL_CUBLAS && !(row->flags & XG_KERNEL_TF32)) {
+            library = row;
+            continue;
+        }
+        double cycles = xg_select_cycles(row, facts, m, n, k);
+        if (row->flags & XG_KERNEL_PIECES)
+            cycles *= PIECES_MARGIN;
+        if (!best || cycles < best_cycles) {
+            best = row;
+            best_cycles = cycles;
+        }
+    }
+    return best ? best : library;
+}

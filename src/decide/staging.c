@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Chooses by the bytes that move, and which way. */
+#include "decide/staging.h"
+
+#include <math.h>
+
+/* What moves, or what is staged of it. */
+struct traffic {
+    double up_bytes, down_bytes;
+};
+
+static struct traffic traffic_of(const struct xg_problem *call)
+{
+    double bytes = (double)xg_problem_elem_bytes(call);
+    return (struct traffic){xg_problem_up_elems(call) * bytes, xg_problem_down_elems(call) * bytes};
+}
+
+static struct traffic staged_of(const struct xg_problem *call,
+                                const struct xg_staging_direct *direct)
+{
+    double m = direct->a ? 0 : (double)call->m, n = direct->b ? 0 : (double)call->n;
+    struct traffic all = traffic_of(call);
+    double share = (m + n) / ((double)call->m + (double)call->n);
+    return (struct traffic){share * all.up_bytes, direct->c ? 0 : all.down_bytes};
+}
+
+/*
+ * Small products move in smaller chunks, so that their first copy starts and their last ends early.
+ * Down they are larger than up beside what there is to move: the link wants 2 MiB at a time, and
+ * what comes down waits for no kernel.
+ */
+static const double LOADS = 16, STORES = 8, CHUNK_BYTES_MIN = 1 << 20;
+
+static size_t chunk_bytes(double bytes, size_t most)
+{
+    return (size_t)fmin(fmax(bytes, CHUNK_BYTES_MIN), (double)most);
+}
+
+/*
+ * Copiers that saturate the link upwards and downwards. Further ones only disturb: they share the
+ * memory's bandwidth with the link. Where both directions move, and packed rows are streamed to
+ * memory, the less busy one gets COPIERS_BESIDE of its own (100000 x 64 x 64: 0.76 ms instead of
+ * 0.87); rows that stay in the caches leave room for all, and rows that are combined with what C
+ * holds take longer (2048^3: 1.21 ms with as few as without beta, 1.03 with these). For little
+ * fewer do: w workers take a time proportional to w to begin and bytes / w to copy, the sum of
+ * which is least at a w that grows with the root of the bytes, COPIERS_AT_MB for a megabyte; but
+ * COPIERS_FEW begin as one, where each has COPIER_BYTES to copy (256^3: 66 us instead of 80).
+ */
+static const double COPIERS_UP = 8, COPIERS_DOWN = 5, COPIERS_COMBINE = 8, COPIERS_BESIDE = 0.3;
+static const double COPIERS_AT_MB = 2, COPIERS_FEW = 6, COPIER_BYTES = 256 << 10;
+
+static double choose_copiers(const struct traffic *traffic, bool combines, bool caches)
+{
+    double up = traffic->up_bytes, down = traffic->down_bytes, most = fmax(up, down);
+    if (most == 0)
+        return 0;
+    double for_up = COPIERS_UP * up / most;
+    double for_down = (combines ? COPIERS_COMBINE : COPIERS_DOWN) * down / most;
+    double beside = (caches || combines ? 1 : COPIERS_BESIDE) * fmin(for_up, for_down);
+    double saturate = fmax(for_up, for_down) + beside;
+    double begin = fmax(COPIERS_FEW, COPIERS_AT_MB * sqrt((up + down) / 1e6));
+    return fmin(fmin(saturate, begin), ceil((up + down) / COPIER_BYTES));
+}
+
+/*
+ * Blocks ahead of the link: as many as keep it busy, because workers who run further ahead take its
+ * share of the memory's bandwidth. More where the rows wait in the caches meanwhile, which pays
+ * where C comes down beside (8192^3: 12.4 ms instead of 14.5) and not where the operands alone move
+ * (128 x 128 x 100000: 2.5 instead of 2.2).
+ */
+enum { AHEAD = 4, AHEAD_CACHED = 8 };
+static const double CACHED_DOWN_SHARE = 0.25, CACHED_UP_BYTES = 64e6;
+
+/*
+ * Who populate a fresh C: half of the workers, before anything else, while the others begin to
+ * upload. Zeroing takes memory bandwidth from the upload, and all the cores zero 37 GB/s at most
+ * (measured, 256 MiB in 6.8 ms by twelve). Beside the upload, by copiers who had no piece, it took
+ * longer than before it by all: 8192^3 30 ms and 19.6, 4096^3 7.5 and 5.9, where an old C
+ * takes 12.8 and 3.3. A C of little is not worth waking threads for, nor to be looked at.
+ */
+static const double POPULATE_C_BYTES = 1 << 20;
+
+static int choose_populate(const struct xg_problem *call, const struct traffic *staged, int workers)
+{
+    return xg_problem_beta_zero(call) && call->uplo == XG_FULL &&
+                   staged->down_bytes >= POPULATE_C_BYTES
+               ? workers / 2
+               : 0;
+}
+
+void xg_staging_set_populate(struct xg_staging *staging, int populate, int workers)
+{
+    staging->populate = (int)xg_min_i64(populate, workers - 1);
+    staging->joining = (int)xg_min_i64(staging->populate, workers - staging->workers);
+}
+
+struct xg_staging xg_staging_choose(const struct xg_problem *call,
+                                    const struct xg_staging_direct *direct, int workers,
+                                    size_t block_bytes)
+{
+    struct traffic all = traffic_of(call), staged = staged_of(call, direct);
+    bool caches = staged.up_bytes >= CACHED_UP_BYTES &&
+                  staged.down_bytes >= CACHED_DOWN_SHARE * staged.up_bytes;
+    double copiers = choose_copiers(&staged, !xg_problem_beta_zero(call), caches);
+    struct xg_staging staging = {
+        .workers = (int)fmin(1 + copiers, workers),
+        .ahead = caches ? AHEAD_CACHED : AHEAD,
+        .caches = caches,
+        .load_bytes = chunk_bytes(all.up_bytes / LOADS, block_bytes),
+        .store_bytes = chunk_bytes(all.down_bytes / STORES, block_bytes),
+    };
+    xg_staging_set_populate(&staging, choose_populate(call, &staged, workers), workers);
+    return staging;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Predicts products on tensor cores from rounds of tiles; figures of an H200, see NOTES.md. */
+#include "decide/tensor.h"
+
+const int xg_tensor_widths[XG_TENSOR_WIDTHS] = {192, 176, 128};
+
+/* A column of a tile takes so many cycles a place of k, and so many to be stored; a tile's start
+ * and end cost as much as WIDTH_FIXED more columns. */
+static const double COLUMN_CYCLES = 0.22, STORE_CYCLES = 80.0;
+enum { WIDTH_FIXED = 16 };
+
+/* The split reads 4 bytes an element and writes as many; and what the launches take. */
+static const double SPLIT_BYTES = 8.0, SPLIT_BYTES_PER_CYCLE = 1400.0, LAUNCH_CYCLES = 60000.0;
+
+/* Tiles that a cluster computes one after the other, at most. */
+static int64_t rounds(const struct xg_device_facts *facts, int64_t m, int64_t n, int width)
+{
+    int64_t tiles = xg_ceil_div(m, XG_TENSOR_CLUSTER * XG_TENSOR_ROWS) * xg_ceil_div(n, width);
+    return xg_ceil_div(tiles, xg_max_i64(facts->sm_count / XG_TENSOR_CLUSTER, 1));
+}
+
+/* What all rounds take, in columns of a tile. */
+static int64_t columns(const struct xg_device_facts *facts, int64_t m, int64_t n, int i)
+{
+    return rounds(facts, m, n, xg_tensor_widths[i]) * (xg_tensor_widths[i] + WIDTH_FIXED);
+}
+
+int xg_tensor_width(const struct xg_device_facts *facts, int64_t m, int64_t n)
+{
+    int best = 0;
+    for (int i = 1; i < XG_TENSOR_WIDTHS; i++)
+        if (columns(facts, m, n, i) < columns(facts, m, n, best))
+            best = i;
+    return best;
+}
+
+double xg_tensor_cycles(const struct xg_device_facts *facts, int64_t m, int64_t n, int64_t k)
+{
+    double split = ((double)m + (double)n) * (double)k * SPLIT_BYTES / SPLIT_BYTES_PER_CYCLE;
+    int best = xg_tensor_width(facts, m, n), width = xg_tensor_widths[best];
+    return LAUNCH_CYCLES + split + (double)columns(facts, m, n, best) * (double)k * COLUMN_CYCLES +
+           (double)rounds(facts, m, n, width) * width * STORE_CYCLES;
+}

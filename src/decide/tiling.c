@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Chooses a cut by what binds the product, and panel sizes by its bytes. */
+#include "decide/tiling.h"
+
+#include <math.h>
+
+/*
+ * A pipeline of s stages idles for about 1/s of its time while it fills and drains. A line of
+ * panels costs a kernel each; a grid's kernels grow with its side, and too small ones leave
+ * multiprocessors idle.
+ */
+static const double STAGES_LINE = 32, STAGES_GRID = 24;
+
+/*
+ * The link wants pieces of a megabyte and more, and each stage takes tens of microseconds of driver
+ * calls; but little products want their first kernel early: what is cut into fewer stages than
+ * STAGES_FEW by that gets smaller panels (512^3: 0.15 ms instead of 0.17), though none so small.
+ */
+static const double PANEL_BYTES = 1536 << 10, PANEL_BYTES_MIN = 512 << 10,
+                    PANEL_BYTES_MAX = 24 << 20;
+static const double STAGES_FEW = 12;
+
+/* In a grid; DEPTH_MAX: its panels are no deeper where they can be wide instead. */
+enum { TILE_MIN = 256, TILE_STEP = 128, DEPTH_MAX = 4096 };
+
+/*
+ * A grid with this much depth is cut into two slices of it at least. While the first one arrives
+ * half of the arithmetic is done, so that less of it waits for the last panel; more slices would
+ * leave too little time for C to go back while the last one arrives.
+ */
+enum { SLICES = 2, SLICED_DEPTH_MIN = 2048 };
+
+/*
+ * Bytes that the link of an H200 brings a second, and what its FP32 kernels multiply and add. A
+ * product whose arithmetic takes less than LINE_SHARE of the time of the busier direction is bound
+ * by the link even if no kernel runs before half of it has arrived.
+ */
+static const double LINK_BYTES_PER_S = 50e9, MACS_PER_S = 24e12, LINE_SHARE = 0.6;
+
+/* C is small beside what arrives: this share of it at most. */
+static const double SLICES_C_SHARE = 1.0 / 16;
+
+/*
+ * A is cut, and rows of C stay whole, even if B is larger by this much. Where columns are cut, to
+ * so many at least: shorter rows of C and of an untransposed B are slow to copy on either side of
+ * the link (802 x 2413 x 6493: 2.5 ms; 4.2 in strips of 128 columns).
+ */
+static const double ROWS_SHARE = 0.4, COLUMNS_MIN = 512;
+
+static enum xg_tiling_kind choose_kind(const struct xg_problem *call, int64_t row_elems,
+                                       double macs_per_s)
+{
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    double up = k * (m + n), down = m * n, elem_bytes = (double)xg_problem_elem_bytes(call);
+    bool slices_are_rows = m > n ? call->transa : !call->transb; /* of the larger operand */
+    int64_t row = xg_max_i64(call->n, call->m);
+    if (slices_are_rows && down < SLICES_C_SHARE * up && row <= row_elems)
+        return XG_TILING_SLICES;
+    row = xg_max_i64(row, call->k);
+    double arithmetic_s = m * n * k / (macs_per_s > 0 ? macs_per_s : MACS_PER_S);
+    if (arithmetic_s > LINE_SHARE * fmax(up, down) * elem_bytes / LINK_BYTES_PER_S ||
+        row > row_elems)
+        return XG_TILING_GRID;
+    return m >= ROWS_SHARE * n ? XG_TILING_ROWS : XG_TILING_COLUMNS;
+}
+
+struct xg_tiling xg_tiling_choose(const struct xg_problem *call, int64_t row_elems,
+                                  double macs_per_s)
+{
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    struct xg_tiling tiling = {.kind = choose_kind(call, row_elems, macs_per_s)};
+    double stages = STAGES_LINE;
+    if (tiling.kind == XG_TILING_GRID)
+        stages = STAGES_GRID * (call->k >= SLICED_DEPTH_MIN ? SLICES : 1);
+    double elem_bytes = (double)xg_problem_elem_bytes(call);
+    double bytes = (m * k + k * n + m * n) * elem_bytes;
+    double least = fmax(PANEL_BYTES_MIN, fmin(PANEL_BYTES, bytes / STAGES_FEW));
+    tiling.panel_elems = fmin(fmax(bytes / stages, least), PANEL_BYTES_MAX) / elem_bytes;
+    return tiling;
+}
+
+/* `extent` in equal parts of at most `part`, in steps that kernels like. */
+static int64_t balance(int64_t extent, double part)
+{
+    if (part >= (double)extent)
+        return extent;
+    int64_t parts = xg_ceil_div(extent, xg_max_i64(1, (int64_t)part));
+    return xg_min_i64(extent, xg_round_up(xg_ceil_div(extent, parts), TILE_STEP));
+}
+
+static void cut_grid(const struct xg_tiling *tiling, const struct xg_problem *call,
+                     int64_t row_elems, int64_t *tm, int64_t *tn, int64_t *tk)
+{
+    double elems = tiling->panel_elems, m = (double)call->m, n = (double)call->n;
+    /* Deep slices for slim products (few runs), shallow ones where memory is short. */
+    double depth = fmax(elems / fmax(m, n), DEPTH_MAX);
+    depth = fmin(depth, fmax(elems / TILE_MIN, TILE_MIN));
+    if (call->k >= SLICED_DEPTH_MIN)
+        depth = fmin(depth, (double)xg_ceil_div(call->k, SLICES));
+    *tk = balance(call->k, fmin(depth, (double)row_elems));
+
+    double side = fmax(TILE_MIN, elems / (double)*tk), square = fmax(sqrt(elems), TILE_MIN);
+    double rows = fmin(m, side), columns = fmin(n, side);
+    if (rows * columns > square * square) {
+        /* The shorter side gives what it does not need to the longer one. */
+        double shorter = fmin(fmin(rows, columns), square);
+        double longer = square * square / shorter;
+        bool wide = rows <= columns;
+        rows = fmin(rows, wide ? shorter : longer);
+        columns = fmin(columns, wide ? longer : shorter);
+    }
+    *tm = balance(call->m, fmin(rows, (double)row_elems));
+    *tn = balance(call->n, fmin(columns, (double)row_elems));
+}
+
+void xg_tiling_panels(const struct xg_tiling *tiling, const struct xg_problem *call,
+                      int64_t row_elems, int64_t *tm, int64_t *tn, int64_t *tk)
+{
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    *tm = call->m;
+    *tn = call->n;
+    *tk = call->k;
+    switch (tiling->kind) {
+    case XG_TILING_SLICES:
+        *tk = balance(call->k, fmin(tiling->panel_elems / fmax(m, n), (double)row_elems));
+        break;
+    case XG_TILING_ROWS:
+        *tm = balance(call->m, tiling->panel_elems / fmax(n, k));
+        break;
+    case XG_TILING_COLUMNS:
+        *tn = balance(call->n, fmax(tiling->panel_elems / fmax(m, k), COLUMNS_MIN));
+        break;
+    case XG_TILING_GRID:
+        cut_grid(tiling, call, row_elems, tm, tn, tk);
+        break;
+    }
+    if (call->uplo != XG_FULL)
+        *tm = *tn = xg_min_i64(*tm, *tn);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The CUDA driver as a table of functions, dlopened. The only file that includes <cuda.h>. */
+#ifndef XG_DRV_H
+#define XG_DRV_H
+
+#include <cuda.h>
+
+#include "base/xg.h"
+
+/*
+ * The driver functions that the library, its tests and its benchmarks cannot do without. <cuda.h>
+ * maps each name to its versioned symbol (cuMemAlloc -> cuMemAlloc_v2), for the member, its type
+ * and the symbol looked up alike.
+ */
+#define XG_DRV_FUNCTIONS(X)                                                                        \
+    X(cuInit)                                                                                      \
+    X(cuDriverGetVersion)                                                                          \
+    X(cuGetErrorName)                                                                              \
+    X(cuDeviceGetCount)                                                                            \
+    X(cuDeviceGet)                                                                                 \
+    X(cuDeviceGetName)                                                                             \
+    X(cuDeviceGetAttribute)                                                                        \
+    X(cuDevicePrimaryCtxRetain)                                                                    \
+    X(cuDevicePrimaryCtxRelease)                                                                   \
+    X(cuCtxPushCurrent)                                                                            \
+    X(cuCtxPopCurrent)                                                                             \
+    X(cuMemGetInfo)                                                                                \
+    X(cuMemAlloc)                                                                                  \
+    X(cuMemFree)                                                                                   \
+    X(cuMemHostAlloc)                                                                              \
+    X(cuMemFreeHost)                                                                               \
+    X(cuMemcpyHtoDAsync)                                                                           \
+    X(cuMemcpyDtoHAsync)                                                                           \
+    X(cuMemcpy2DAsync)                                                                             \
+    X(cuMemsetD32Async)                                                                            \
+    X(cuStreamCreate)                                                                              \
+    X(cuStreamDestroy)                                                                             \
+    X(cuStreamSynchronize)                                                                         \
+    X(cuStreamWaitEvent)                                                                           \
+    X(cuEventCreate)                                                                               \
+    X(cuEventDestroy)                                                                              \
+    X(cuEventRecord)                                                                               \
+    X(cuEventQuery)                                                                                \
+    X(cuEventSynchronize)                                                                          \
+    X(cuModuleLoadData)                                                                            \
+    X(cuModuleUnload)                                                                              \
+    X(cuModuleGetFunction)                                                                         \
+    X(cuFuncSetAttribute)                                                                          \
+    X(cuFuncGetAttribute)                                                                          \
+    X(cuLaunchKernel)
+
+/* Those that a driver may lack: NULL then, and what needs them is done otherwise or not at all. */
+#define XG_DRV_OPTIONAL(X)                                                                         \
+    X(cuDevicePrimaryCtxGetState) /* CUDA 7.0: whether the program uses the device itself */       \
+    X(cuPointerGetAttributes)     /* CUDA 7.0: what the caller has page-locked */                  \
+    X(cuLaunchKernelEx)           /* CUDA 11.8: blocks in clusters */                              \
+    X(cuTensorMapEncodeTiled)     /* CUDA 12.0: products of pieces */                              \
+    X(cuThreadExchangeStreamCaptureMode) /* CUDA 10.1: calls while the program captures */
+
+struct xg_drv {
+    void *library;
+#define XG_DRV_MEMBER(function) __typeof__(&function) function;
+    XG_DRV_FUNCTIONS(XG_DRV_MEMBER)
+    XG_DRV_OPTIONAL(XG_DRV_MEMBER)
+#undef XG_DRV_MEMBER
+};
+
+/*
+ * Loads libcuda.so.1, fills the table and calls cuInit (0.1 to 0.3 s on a real driver).
+ * Returns XG_OK; XG_ERR_NOTFOUND where there is no driver, one of XG_DRV_FUNCTIONS is
+ * missing or no device is there (logged at XG_LOG_INFO: not having a GPU is no fault);
+ * XG_ERR_DRIVER where cuInit fails. On failure *drv is empty. Not from two threads at once.
+ */
+enum xg_status xg_drv_open(struct xg_drv *drv);
+
+/*
+ * Why the last xg_drv_open failed, and what may help; NULL where it did not fail. For the thread
+ * that called it.
+ */
+const char *xg_drv_start_failure(void);
+
+/*
+ * Exit handlers of the driver are registered when it is loaded and in cuInit, and must not run
+ * while a thread of ours is inside it: they crash. function is registered behind both, so that it
+ * runs before them, once or twice. Before xg_drv_open; from its thread.
+ */
+void xg_drv_at_exit(void (*function)(void));
+
+/* The same again, behind those of a library that was opened since (cuBLAS). */
+void xg_drv_register_exit(void);
+
+/* From here on no call is made any more: XG_DRV yields XG_ERR_LOST. From any thread. */
+void xg_drv_end(void);
+bool xg_drv_ended(void);
+
+/*
+ * While a thread of the program captures a stream into a graph, in the default mode, an allocation
+ * or an event query of any thread fails, and the graph is lost. Not those of a thread whose own
+ * mode is relaxed: our calls have nothing to do with the program's streams. So every thread is
+ * relaxed while it makes them. xg_drv_relax returns what xg_drv_unrelax takes, when the thread goes
+ * back. They nest, and cannot fail.
+ */
+int xg_drv_relax(const struct xg_drv *drv);
+void xg_drv_unrelax(const struct xg_drv *drv, int before);
+
+/* Whether that is why a call failed: the codes that xg_drv_status makes XG_ERR_CAPTURE. Pure. */
+bool xg_drv_capture_forbids(CUresult result);
+
+/* The library stays loaded (it does not survive being unloaded); only the table is emptied. */
+void xg_drv_close(struct xg_drv *drv);
+
+/*
+ * A driver result as a status. XG_OK for CUDA_SUCCESS, XG_ERR_NOMEM for out of memory, XG_ERR_LOST
+ * for errors after which the context is gone (illegal address, launch failure, ECC, deinitialized
+ * at exit, and the like), XG_ERR_CAPTURE for what a stream capture of the program forbids,
+ * XG_ERR_DRIVER otherwise. Logs what is not success, naming the call.
+ */
+enum xg_status xg_drv_status(const struct xg_drv *drv, CUresult result, const char *call);
+
+/* XG_DRV_CALL(drv, cuMemFree, ptr): calls through the table, until xg_drv_end; the result. */
+#define XG_DRV_CALL(drv, function, ...)                                                            \
+    (xg_drv_ended() ? CUDA_ERROR_DEINITIALIZED : (drv)->function(__VA_ARGS__))
+
+/* The same, yielding a status. */
+#define XG_DRV(drv, function, ...)                                                                 \
+    xg_drv_status((drv), XG_DRV_CALL(drv, function, __VA_ARGS__), #function)
+
+#endif

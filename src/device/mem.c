@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Device memory against a budget, and page-locked memory. */
+#include "device/mem.h"
+
+#include <stdatomic.h>
+
+/* Takes bytes from the budget, or nothing. */
+static bool budget_take(struct xg_dev *dev, size_t bytes)
+{
+    size_t used = atomic_load(&dev->used_bytes);
+    do {
+        if (bytes > dev->budget_bytes || used > dev->budget_bytes - bytes)
+            return false;
+    } while (!atomic_compare_exchange_weak(&dev->used_bytes, &used, used + bytes));
+    return true;
+}
+
+static enum xg_status allocate(struct xg_dev *dev, struct xg_mem_dev *mem, size_t bytes)
+{
+    if (!budget_take(dev, bytes))
+        return XG_ERR_NOMEM;
+    enum xg_status status = XG_DRV(&dev->drv, cuMemAlloc, &mem->ptr, bytes);
+    if (status != XG_OK) {
+        atomic_fetch_sub(&dev->used_bytes, bytes);
+        mem->ptr = 0;
+        return status;
+    }
+    mem->bytes = bytes;
+    return XG_OK;
+}
+
+enum xg_status xg_mem_dev_reserve(struct xg_dev *dev, struct xg_mem_dev *mem, size_t bytes)
+{
+    if (mem->bytes >= bytes)
+        return XG_OK;
+    size_t grown = mem->bytes + mem->bytes / 2;
+    xg_mem_dev_release(dev, mem);
+    if (grown > bytes) {
+        enum xg_status status = allocate(dev, mem, grown);
+        if (status != XG_ERR_NOMEM)
+            return status;
+    }
+    return allocate(dev, mem, bytes);
+}
+
+void xg_mem_dev_release(struct xg_dev *dev, struct xg_mem_dev *mem)
+{
+    if (!mem->bytes)
+        return;
+    XG_DRV(&dev->drv, cuMemFree, mem->ptr);
+    atomic_fetch_sub(&dev->used_bytes, mem->bytes);
+    *mem = (struct xg_mem_dev){0};
+}
+
+size_t xg_mem_dev_available(struct xg_dev *dev, const struct xg_mem_dev *mem)
+{
+    size_t used = atomic_load(&dev->used_bytes);
+    return (used < dev->budget_bytes ? dev->budget_bytes - used : 0) + mem->bytes;
+}
+
+enum xg_status xg_mem_pinned_alloc(struct xg_dev *dev, size_t bytes, void **out)
+{
+    void *ptr = NULL;
+    /* Portable: page-locked for every context, so that a second device can copy from it as well. */
+    enum xg_status status =
+        XG_DRV(&dev->drv, cuMemHostAlloc, &ptr, bytes, CU_MEMHOSTALLOC_PORTABLE);
+    if (status == XG_OK)
+        *out = ptr;
+    return status;
+}
+
+bool xg_mem_pinned(const struct xg_dev *dev, const void *begin, size_t bytes)
+{
+    if (!dev->drv.cuPointerGetAttributes)
+        return false;
+    CUmemorytype type = 0;
+    CUdeviceptr first = 0;
+    size_t size = 0;
+    unsigned managed = 1;
+    CUpointer_attribute names[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    void *values[] = {&type, &first, &size, &managed};
+    CUdeviceptr address = (uintptr_t)begin;
+    /* Of memory that CUDA does not know it says nothing, and succeeds. */
+    return XG_DRV_CALL(&dev->drv, cuPointerGetAttributes, 4, names, values, address) ==
+               CUDA_SUCCESS &&
+           type == CU_MEMORYTYPE_HOST && !managed && first <= address &&
+           bytes <= size - (address - first) && address - first <= size;
+}
+
+void xg_mem_pinned_free(struct xg_dev *dev, void *ptr)
+{
+    if (ptr)
+        XG_DRV(&dev->drv, cuMemFreeHost, ptr);
+}

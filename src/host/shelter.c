@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks a thread's signals and its cancellation, and puts both back. */
+#include "host/shelter.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+
+void xg_shelter_signals(sigset_t *blocked)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigfillset(blocked);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigdelset(blocked, faults[i]);
+}
+
+void xg_shelter_enter(struct xg_shelter *shelter)
+{
+    sigset_t ours;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &shelter->cancel_state);
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
+    xg_shelter_signals(&ours);
+    pthread_sigmask(SIG_BLOCK, &ours, &shelter->signals);
+}
+
+/*
+ * A cancellation that is pending acts by itself where the type is asynchronous, but glibc before
+ * 2.41 then forgets the thread's result: it would be joined with NULL. So it is asked for.
+ */
+static void allow_cancellation(const struct xg_shelter *shelter)
+{
+    pthread_setcancelstate(shelter->cancel_state, NULL);
+    if (shelter->cancel_type != PTHREAD_CANCEL_ASYNCHRONOUS)
+        return;
+    pthread_testcancel();
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+}
+
+/* Signals last: the handler of one may never return. */
+void xg_shelter_leave(const struct xg_shelter *shelter)
+{
+    int saved_errno = errno;
+    allow_cancellation(shelter);
+    errno = saved_errno;
+    pthread_sigmask(SIG_SETMASK, &shelter->signals, NULL);
+}
+
+void xg_shelter_wait(const struct xg_shelter *shelter)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    sigset_t through;
+    int count = 0;
+    sigemptyset(&through);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        struct sigaction action;
+        if (sigismember(&shelter->signals, ends[i]) || sigaction(ends[i], NULL, &action) != 0 ||
+            action.sa_handler != SIG_DFL)
+            continue;
+        sigaddset(&through, ends[i]);
+        count++;
+    }
+    if (count)
+        pthread_sigmask(SIG_UNBLOCK, &through, NULL);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A team of threads that sleep until there is work and then all run one function. */
+#ifndef XG_TEAM_H
+#define XG_TEAM_H
+
+#include "base/xg.h"
+
+struct xg_team;
+
+/*
+ * threads: workers in all, the caller of xg_team_run included; threads - 1 are created, with
+ * xg_shelter_signals blocked and on any core of xg_cores_mask.
+ * Fewer may be created where the system refuses more; xg_team_size tells. XG_OK or XG_ERR_NOMEM.
+ */
+enum xg_status xg_team_create(int threads, struct xg_team **out);
+
+/* Ends and joins the threads. */
+void xg_team_destroy(struct xg_team *team);
+
+int xg_team_size(const struct xg_team *team);
+
+/*
+ * Runs work(arg, worker) for each worker 0..workers-1 (1 to size of them) at once, 0 on this
+ * thread; returns when all have. The other members sleep on.
+ */
+void xg_team_run(struct xg_team *team, int workers, void (*work)(void *arg, int worker), void *arg);
+
+#endif

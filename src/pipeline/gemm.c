@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* One product from host to host: plans it, lets the team move it, and makes failures good. */
+#include "pipeline/gemm.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "compute/cublas.h"
+#include "pipeline/lane.h"
+#include "verify/verify.h"
+
+int xg_gemm_populate = -1;
+
+/* --- What is left over after a failure ----------------------------------------------------- */
+
+static void finish_rows(const struct xg_problem *call, const struct xg_plan_tile *tile, int64_t row,
+                        int64_t rows, const struct xg_cpu *cpu)
+{
+    struct xg_problem parts[XG_PROBLEM_PARTS];
+    int count = xg_problem_parts(call, tile->row + row, rows, tile->column, tile->columns, parts);
+    for (int i = 0; i < count; i++)
+        cpu->part(cpu->ctx, &parts[i]);
+}
+
+/* Computes on the CPU every row that is not in the caller's memory yet, in runs of rows. */
+static void finish_tile(const struct xg_pipe *pipe, int64_t item, const struct xg_cpu *cpu)
+{
+    const struct xg_plan_tile *tile = &pipe->plan->tiles[item];
+    const unsigned char *done = pipe->done + pipe->done_of_tile[item];
+    int64_t step = xg_pipe_rows_per_chunk(pipe, tile);
+    for (int64_t row = 0; row < tile->rows;) {
+        int64_t end = row;
+        while (end < tile->rows && !done[end / step])
+            end = xg_min_i64(end + step, tile->rows);
+        if (end > row)
+            finish_rows(pipe->call, tile, row, end - row, cpu);
+        row = end + step;
+    }
+}
+
+static int64_t count_done(const struct xg_pipe *pipe, bool *any)
+{
+    int64_t tiles = 0;
+    for (int64_t item = 0; item < pipe->plan->tile_count; item++) {
+        const struct xg_plan_tile *tile = &pipe->plan->tiles[item];
+        const unsigned char *done = pipe->done + pipe->done_of_tile[item];
+        int64_t chunks = xg_ceil_div(tile->rows, xg_pipe_rows_per_chunk(pipe, tile)), count = 0;
+        for (int64_t chunk = 0; chunk < chunks; chunk++)
+            count += done[chunk];
+        *any |= count > 0;
+        tiles += count == chunks;
+    }
+    return tiles;
+}
+
+/* --- The product --------------------------------------------------------------------------- */
+
+/*
+ * What computes the whole of it. cuBLAS is loaded when the first problem comes that nothing else
+ * computes: a program of SGEMM alone does without.
+ */
+static enum xg_status find_kernel(struct xg_lane *lane, struct xg_product *product,
+                                  struct xg_gemm_result *result)
+{
+    const struct xg_problem *call = product->call;
+    product->facts = lane->dev->facts;
+    product->facts.type = call->type;
+    if (call->type != XG_TYPE_S)
+        product->facts.cublas = xg_cublas_present(lane->dev);
+    product->whole = xg_choices_select(product->choices, &product->facts, product->math,
+                                       product->kernel_name, call->m, call->n, call->k, NULL);
+    result->unserved = !product->whole && call->type != XG_TYPE_S;
+    return result->unserved ? XG_DECLINED : XG_OK;
+}
+
+/* How fast the row multiplies and adds, at large sizes. */
+static double macs_per_s(const struct xg_dev *dev, const struct xg_product *product)
+{
+    const struct xg_kernel *row = product->whole;
+    double per_cycle = xg_facts_macs_per_cycle(&product->facts, product->facts.type);
+    if (xg_type_is_complex(product->facts.type))
+        per_cycle /= 4;
+    return (row ? row->efficiency : 1.0) * per_cycle * dev->facts.sm_count * xg_dev_clock_hz(dev);
+}
+
+/*
+ * Plans and reserves; where the device has less memory than its budget said, without pieces, and
+ * then in smaller tiles.
+ * Where the same call must give the same bits the plan depends on nothing that changes:
+ * dev->plan_bytes.
+ */
+static enum xg_status prepare(struct xg_lane *lane, const struct xg_product *product,
+                              struct xg_plan *plan, bool *splits)
+{
+    size_t fixed_bytes = lane->dev->plan_bytes;
+    struct xg_plan_limits limits = {
+        .device_bytes = fixed_bytes ? fixed_bytes : xg_mem_dev_available(lane->dev, &lane->memory),
+        .row_bytes = XG_QUEUE_BLOCK_BYTES,
+        .macs_per_s = macs_per_s(lane->dev, product),
+    };
+    bool pieces = true;
+    for (bool refused = false;; refused = true) {
+        enum xg_status status = xg_plan_init(plan, product->call, &limits);
+        if (status != XG_OK)
+            return refused && status == XG_DECLINED ? XG_ERR_NOMEM : status;
+        size_t bytes = plan->device_bytes, piece_bytes;
+        *splits = pieces && xg_product_splits(product, limits.device_bytes, &piece_bytes);
+        if (*splits)
+            bytes = piece_bytes;
+        status = xg_lane_reserve(lane, plan, bytes);
+        if (status == XG_OK)
+            return XG_OK;
+        bool room = lane->memory.bytes >= bytes; /* something else was refused */
+        if (!*splits)
+            limits.device_bytes = plan->device_bytes / 2;
+        pieces = false;
+        xg_plan_fini(plan);
+        if (status != XG_ERR_NOMEM || room || fixed_bytes)
+            return status;
+    }
+}
+
+/*
+ * Operands that the caller has page-locked need no staging. But rows of no multiple of 4 elements
+ * do, which kernels want padded with zeros; a C that is combined with what it holds; rows too far
+ * apart for the driver's copies; and short ones that do not follow each other, of which such copies
+ * move fewer a second.
+ */
+enum { DIRECT_ROW_MIN = 256 };
+
+static struct xg_staging_direct find_direct(const struct xg_dev *dev, const struct xg_problem *call)
+{
+    struct xg_staging_direct direct;
+    int64_t a_rows = call->transa ? call->k : call->m, a_columns = call->transa ? call->m : call->k;
+    int64_t b_rows = call->transb ? call->n : call->k, b_columns = call->transb ? call->k : call->n;
+    const struct {
+        const void *matrix;
+        int64_t rows, columns, ld;
+        bool *direct;
+    } operands[] = {{call->a, a_rows, a_columns, call->lda, &direct.a},
+                    {call->b, b_rows, b_columns, call->ldb, &direct.b},
+                    {call->c, call->m, call->n, call->ldc, &direct.c}};
+    for (int i = 0; i < 3; i++) {
+        int64_t columns = operands[i].columns;
+        bool follow = operands[i].ld == columns && columns % 4 == 0;
+        bool staged = i < 2 ? columns % 4 : !xg_problem_beta_zero(call) || call->uplo != XG_FULL;
+        staged |=
+            operands[i].ld > xg_plan_pitch_max(call->type) || (columns < DIRECT_ROW_MIN && !follow);
+        int64_t elems = (operands[i].rows - 1) * operands[i].ld + columns;
+        *operands[i].direct = !staged && xg_mem_pinned(dev, operands[i].matrix,
+                                                       (size_t)elems * xg_problem_elem_bytes(call));
+    }
+    return direct;
+}
+
+static void run_worker(void *arg, int worker)
+{
+    xg_queue_work(arg, worker);
+}
+
+/*
+ * Numbers of one kind come again: after a product that FP16's pieces did not serve the next ones
+ * get all kinds at once, which costs launches, instead of computing tiles twice.
+ */
+enum { WARY_PRODUCTS = 16 };
+
+static void learn_kinds(struct xg_lane *lane, const struct xg_pipe *pipe)
+{
+    if (pipe->refused || xg_product_needed_all(pipe->product))
+        lane->wary = WARY_PRODUCTS;
+    else if (pipe->product->split && lane->wary > 0)
+        lane->wary--;
+}
+
+/* Moves the product through the lane; what a failure left over is computed by the CPU. */
+static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
+                          const struct xg_staging *staging, const struct xg_cpu *cpu,
+                          struct xg_gemm_result *result)
+{
+    struct xg_queue queue;
+    int workers = xg_queue_init(&queue, pipe, lane->blocks, staging);
+    xg_team_run(lane->team, workers, run_worker, &queue);
+
+    bool any = false;
+    result->kernel = pipe->product->kernel ? pipe->product->kernel->name : NULL;
+    result->up_bytes = pipe->up_bytes;
+    result->down_bytes = pipe->down_bytes;
+    result->tiles_done = count_done(pipe, &any);
+    if (pipe->status == XG_OK) {
+        learn_kinds(lane, pipe);
+        return XG_OK;
+    }
+    /* Copies may still be under way, from and to blocks that the next product would use. Where that
+     * cannot be waited for there must be none. */
+    enum xg_status drained = pipe->status == XG_ERR_HUNG ? XG_ERR_HUNG : xg_lane_drain(lane);
+    if (drained != XG_OK)
+        pipe->status = drained == XG_ERR_HUNG ? XG_ERR_HUNG : XG_ERR_LOST;
+    if (!any)
+        cpu->whole(cpu->ctx);
+    for (int64_t item = 0; any && item < pipe->plan->tile_count; item++)
+        finish_tile(pipe, item, cpu);
+    return pipe->status;
+}
+
+enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_problem *call, enum xg_math math,
+                           const char *kernel_name, const struct xg_cpu *cpu,
+                           struct xg_gemm_result *result)
+{
+    int saved_errno = errno;
+    *result = (struct xg_gemm_result){0};
+    struct xg_plan plan = {0};
+    int capture_mode = xg_drv_relax(&lane->dev->drv);
+    enum xg_status status = xg_dev_enter(lane->dev);
+    bool entered = status == XG_OK;
+    struct xg_product product = {
+        .dev = lane->dev,
+        .call = call,
+        .plan = &plan,
+        .choices = &lane->choices,
+        .math = math,
+        .kernel_name = kernel_name,
+    };
+    bool splits = false;
+    if (entered)
+        status = find_kernel(lane, &product, result);
+    if (status == XG_OK)
+        status = prepare(lane, &product, &plan, &splits);
+    result->tiles = plan.tile_count;
+    result->sums = call->type != XG_TYPE_S ? XG_SUMS_FP32
+                   : splits                ? XG_SUMS_PIECES
+                   : math == XG_MATH_TF32  ? XG_SUMS_TF32
+                                           : XG_SUMS_FP32;
+    product.base = lane->memory.ptr; /* it may have moved */
+    product.refusals = lane->refusals;
+    if (lane->wary > 0)
+        xg_product_want_all(&product);
+    if (status == XG_OK)
+        status = xg_product_init(&product, splits);
+    struct xg_staging_direct direct = {false, false, false};
+    if (status == XG_OK)
+        direct = find_direct(lane->dev, call);
+    struct xg_staging staging =
+        xg_staging_choose(call, &direct, lane->workers, XG_QUEUE_BLOCK_BYTES);
+    if (xg_gemm_populate >= 0 && staging.populate)
+        xg_staging_set_populate(&staging, xg_gemm_populate, lane->workers);
+    struct xg_pipe pipe = {
+        .dev = lane->dev,
+        .call = call,
+        .plan = &plan,
+        .product = &product,
+        .streams = lane->streams,
+        .events = lane->events,
+        .base = lane->memory.ptr,
+        .load_bytes = staging.load_bytes,
+        .store_bytes = staging.store_bytes,
+        .block_bytes = XG_QUEUE_BLOCK_BYTES,
+        .direct = direct,
+    };
+    if (status == XG_OK)
+        status = xg_pipe_init(&pipe);
+    if (status == XG_OK) {
+        status = run(lane, &pipe, &staging, cpu, result);
+        xg_pipe_fini(&pipe);
+    } else if (status != XG_DECLINED) {
+        cpu->whole(cpu->ctx);
+    }
+    xg_product_fini(&product);
+    xg_plan_fini(&plan);
+    if (entered)
+        xg_dev_leave(lane->dev);
+    xg_drv_unrelax(&lane->dev->drv, capture_mode);
+    errno = saved_errno;
+    return status;
+}
+
+/* --- Verified ------------------------------------------------------------------------------ */
+
+static void tell_wrong(const struct xg_problem *call, const char *kernel,
+                       const struct xg_verify_report *report)
+{
+    static int told;
+    xg_log_once(&told,
+                "the GPU computed a wrong product (%lldx%lldx%lld %c%c, %s: row %lld, column %lld "
+                "is %.9g, not %.9g; at most %.2g off would be right): the CPU computed it again",
+                (long long)call->m, (long long)call->n, (long long)call->k,
+                call->transa ? 'T' : 'N', call->transb ? 'T' : 'N', kernel ? kernel : "-",
+                (long long)report->row, (long long)report->column, report->value, report->exact,
+                report->bound);
+}
+
+static enum xg_status accuracy(struct xg_verify *verify, const struct xg_problem *call,
+                               const struct xg_cpu *cpu, struct xg_gemm_result *result)
+{
+    struct xg_verify_report report;
+    xg_verify_check(verify, result->sums, &report);
+    result->verdict = report.wrong ? XG_VERDICT_WRONG : XG_VERDICT_RIGHT;
+    result->deviation = report.deviation;
+    result->rows_skipped = report.rows_skipped;
+    if (!report.wrong)
+        return XG_OK;
+    tell_wrong(call, result->kernel, &report);
+    xg_verify_restore(verify);
+    cpu->whole(cpu->ctx);
+    result->tiles_done = 0;
+    return XG_ERR_WRONG;
+}
+
+enum xg_status xg_gemm_run_verified(struct xg_lane *lane, const struct xg_problem *call,
+                                    enum xg_math math, const char *kernel_name,
+                                    const struct xg_cpu *cpu, uint64_t seed,
+                                    struct xg_gemm_result *result)
+{
+    int saved_errno = errno;
+    struct xg_verify *verify = NULL;
+    double begin = xg_clock_s();
+    bool able = xg_verify_create(call, seed, lane->team, lane->workers, &verify) == XG_OK;
+    double computing = xg_clock_s();
+    enum xg_status status = xg_gemm_run(lane, call, math, kernel_name, cpu, result);
+    double computed = xg_clock_s();
+    if (status == XG_OK && able)
+        status = accuracy(verify, call, cpu, result);
+    else if (status == XG_OK)
+        result->verdict = XG_VERDICT_UNABLE;
+    xg_verify_destroy(verify);
+    result->verify_s = computing - begin + xg_clock_s() - computed;
+    errno = saved_errno;
+    return status;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes, keeps and gives back a lane's resources. */
+#include "pipeline/lane.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+static enum xg_status create_streams(struct xg_lane *lane)
+{
+    enum xg_status status = XG_OK;
+    for (int i = 0; i < XG_PIPE_STREAMS && status == XG_OK; i++) {
+        CUstream stream = NULL;
+        status = XG_DRV(&lane->dev->drv, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+        if (status == XG_OK)
+            lane->streams[i] = stream;
+    }
+    return status;
+}
+
+static void destroy_streams(struct xg_lane *lane)
+{
+    for (int i = 0; i < XG_PIPE_STREAMS; i++)
+        if (lane->streams[i])
+            XG_DRV(&lane->dev->drv, cuStreamDestroy, lane->streams[i]);
+}
+
+enum xg_status xg_lane_create(struct xg_dev *dev, int threads, struct xg_lane **out)
+{
+    struct xg_lane *lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return XG_ERR_NOMEM;
+    lane->dev = dev;
+    enum xg_status status = xg_team_create(threads, &lane->team);
+    if (status != XG_OK)
+        goto free_lane;
+    lane->workers = xg_team_size(lane->team);
+    int capture_mode = xg_drv_relax(&dev->drv);
+    status = xg_dev_enter(dev);
+    bool entered = status == XG_OK;
+    if (entered) {
+        status = create_streams(lane);
+        xg_dev_leave(dev);
+    }
+    xg_drv_unrelax(&dev->drv, capture_mode);
+    if (!entered)
+        goto destroy_team;
+    if (status != XG_OK) {
+        xg_lane_destroy(lane);
+        return status;
+    }
+    *out = lane;
+    return XG_OK;
+
+destroy_team:
+    xg_team_destroy(lane->team);
+free_lane:
+    free(lane);
+    return status;
+}
+
+void xg_lane_limit(struct xg_lane *lane, int workers)
+{
+    lane->workers = (int)xg_max_i64(1, xg_min_i64(workers, xg_team_size(lane->team)));
+}
+
+static void destroy_event(struct xg_lane *lane, CUevent event)
+{
+    if (event)
+        XG_DRV(&lane->dev->drv, cuEventDestroy, event);
+}
+
+static void release_blocks(struct xg_lane *lane)
+{
+    for (int i = 0; i < XG_QUEUE_BLOCKS; i++) {
+        destroy_event(lane, lane->blocks[i].copied);
+        xg_mem_pinned_free(lane->dev, lane->blocks[i].host);
+    }
+    xg_mem_pinned_free(lane->dev, lane->refusals);
+}
+
+static void release_events(struct xg_lane *lane)
+{
+    for (int i = 0; i < lane->event_count; i++) {
+        destroy_event(lane, lane->events[i].ready);
+        destroy_event(lane, lane->events[i].spent);
+    }
+}
+
+void xg_lane_abandon(struct xg_lane *lane)
+{
+    xg_team_destroy(lane->team);
+}
+
+/* Its streams are idle: a product that failed was drained. */
+void xg_lane_destroy(struct xg_lane *lane)
+{
+    int capture_mode = xg_drv_relax(&lane->dev->drv);
+    if (xg_dev_enter(lane->dev) == XG_OK) {
+        for (int i = 0; i < XG_PIPE_STREAMS; i++)
+            if (lane->streams[i])
+                XG_DRV(&lane->dev->drv, cuStreamSynchronize, lane->streams[i]);
+        release_blocks(lane);
+        release_events(lane);
+        xg_mem_dev_release(lane->dev, &lane->memory);
+        destroy_streams(lane);
+        xg_dev_leave(lane->dev);
+    }
+    xg_drv_unrelax(&lane->dev->drv, capture_mode);
+    xg_team_destroy(lane->team);
+    free(lane->events);
+    free(lane);
+}
+
+static enum xg_status create_event(struct xg_lane *lane, CUevent *event)
+{
+    if (*event)
+        return XG_OK;
+    CUevent created = NULL;
+    enum xg_status status =
+        XG_DRV(&lane->dev->drv, cuEventCreate, &created, CU_EVENT_DISABLE_TIMING);
+    if (status == XG_OK)
+        *event = created;
+    return status;
+}
+
+static enum xg_status reserve_events(struct xg_lane *lane, int count)
+{
+    if (count > lane->event_count) {
+        struct xg_pipe_events *grown = realloc(lane->events, (size_t)count * sizeof *grown);
+        if (!grown)
+            return XG_ERR_NOMEM;
+        for (int i = lane->event_count; i < count; i++)
+            grown[i] = (struct xg_pipe_events){0};
+        lane->events = grown;
+        lane->event_count = count;
+    }
+    enum xg_status status = XG_OK;
+    for (int i = 0; i < count && status == XG_OK; i++) {
+        status = create_event(lane, &lane->events[i].ready);
+        if (status == XG_OK)
+            status = create_event(lane, &lane->events[i].spent);
+    }
+    return status;
+}
+
+static enum xg_status reserve_blocks(struct xg_lane *lane)
+{
+    enum xg_status status = XG_OK;
+    void *host;
+    for (int i = 0; i < XG_QUEUE_BLOCKS && status == XG_OK; i++) {
+        struct xg_queue_block *block = &lane->blocks[i];
+        status = create_event(lane, &block->copied);
+        if (status == XG_OK && !block->host) {
+            status = xg_mem_pinned_alloc(lane->dev, XG_QUEUE_BLOCK_BYTES, &host);
+            if (status == XG_OK)
+                block->host = host;
+        }
+    }
+    if (status == XG_OK && !lane->refusals) {
+        status =
+            xg_mem_pinned_alloc(lane->dev, XG_PRODUCT_REFUSALS * sizeof *lane->refusals, &host);
+        if (status == XG_OK)
+            lane->refusals = host;
+    }
+    return status;
+}
+
+enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
+                               size_t device_bytes)
+{
+    enum xg_status status = xg_mem_dev_reserve(lane->dev, &lane->memory, device_bytes);
+    if (status == XG_OK)
+        status = reserve_events(lane, plan->a_slots + plan->b_slots + plan->c_slots);
+    if (status == XG_OK)
+        status = reserve_blocks(lane);
+    return status;
+}
+
+/*
+ * The driver's own wait has no end where the device hangs. So: an event behind all that the stream
+ * has, looked at now and then. Time in which the process itself was stopped does not count. Where a
+ * stream capture of the program forbids looking, it is waited for as well.
+ */
+static enum xg_status drain_stream(struct xg_lane *lane, CUstream stream)
+{
+    static const struct timespec nap = {.tv_nsec = 100000};
+    static const double step_max_s = 0.01;
+    const struct xg_drv *drv = &lane->dev->drv;
+    CUevent event = lane->blocks[0].copied;
+    double waited_s = 0, last_s = xg_clock_s();
+    CUresult result =
+        event ? XG_DRV_CALL(drv, cuEventRecord, event, stream) : CUDA_ERROR_INVALID_HANDLE;
+    if (result == CUDA_SUCCESS)
+        while ((result = XG_DRV_CALL(drv, cuEventQuery, event)) == CUDA_ERROR_NOT_READY ||
+               xg_drv_capture_forbids(result)) {
+            nanosleep(&nap, NULL);
+            double now_s = xg_clock_s();
+            waited_s += fmin(now_s - last_s, step_max_s);
+            last_s = now_s;
+            if (waited_s > lane->dev->timeout_s)
+                return XG_ERR_HUNG;
+        }
+    return result == CUDA_SUCCESS ? XG_OK : XG_DRV(drv, cuStreamSynchronize, stream);
+}
+
+enum xg_status xg_lane_drain(struct xg_lane *lane)
+{
+    enum xg_status first = XG_OK;
+    for (int i = 0; i < XG_PIPE_STREAMS && first != XG_ERR_HUNG; i++) {
+        if (!lane->streams[i])
+            continue;
+        enum xg_status status = drain_stream(lane, lane->streams[i]);
+        if (first == XG_OK || status == XG_ERR_HUNG)
+            first = status;
+    }
+    return first;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/* Executes a plan: hands out chunks, launches kernels, keeps the order between streams. */
+#include "pipeline/pipe.h"
+
+#include <stdlib.h>
+
+/* --- Geometry: where slots, panels and tiles lie ------------------------------------------- */
+
+static CUdeviceptr address(const struct xg_pipe *pipe, CUdeviceptr base, size_t elems)
+{
+    return base + elems * (size_t)pipe->plan->elem_bytes;
+}
+
+static CUdeviceptr b_base(const struct xg_pipe *pipe)
+{
+    return address(pipe, pipe->base, pipe->plan->a_elems);
+}
+
+static CUdeviceptr tile_address(const struct xg_pipe *pipe, const struct xg_plan_tile *tile)
+{
+    const struct xg_plan *plan = pipe->plan;
+    return address(pipe, b_base(pipe), plan->b_elems + (size_t)tile->slot * plan->tile_elems);
+}
+
+static const struct xg_pipe_events *panel_events(const struct xg_pipe *pipe, bool b, int slot)
+{
+    return &pipe->events[b ? pipe->plan->a_slots + slot : slot];
+}
+
+static const struct xg_pipe_events *tile_events(const struct xg_pipe *pipe, int64_t tile)
+{
+    const struct xg_plan *plan = pipe->plan;
+    return &pipe->events[plan->a_slots + plan->b_slots + plan->tiles[tile].slot];
+}
+
+/* A load as one chunk of all its rows: the panel as it lies in host memory and on the device. */
+static struct xg_pipe_chunk whole_load(const struct xg_pipe *pipe, int64_t item)
+{
+    const struct xg_plan *plan = pipe->plan;
+    const struct xg_problem *call = pipe->call;
+    const struct xg_plan_load *load = &plan->loads[item];
+    bool b = load->b, trans = b ? call->transb : call->transa;
+    int64_t depth = xg_plan_depth(plan, call, load->l), depth_at = load->l * plan->tk;
+    int64_t extent =
+        b ? xg_plan_columns(plan, call, load->index) : xg_plan_rows(plan, call, load->index);
+    int64_t extent_at = load->index * (b ? plan->tn : plan->tm);
+    /* A is (m,k), or (k,m) transposed; B is (k,n), or (n,k) transposed. */
+    bool depth_is_rows = b != trans;
+    struct xg_pipe_chunk chunk = {
+        .item = item,
+        .rows = depth_is_rows ? depth : extent,
+        .width = depth_is_rows ? extent : depth,
+        .host_ld = b ? call->ldb : call->lda,
+        .device = address(pipe, b ? b_base(pipe) : pipe->base, load->offset_elems),
+        .device_ld = b ? plan->ldb : plan->lda,
+    };
+    int64_t row = depth_is_rows ? depth_at : extent_at,
+            column = depth_is_rows ? extent_at : depth_at;
+    const void *matrix = b ? call->b : call->a;
+    /* The cast is safe: loads are only read, see xg_pipe_chunk. */
+    chunk.host = (char *)(uintptr_t)xg_problem_at(call, matrix, row * chunk.host_ld + column);
+    /* A panel that is alone in its rows goes up in one piece, the rows' padding included. */
+    bool alone = !plan->resident || (depth_is_rows ? (b ? plan->nt : plan->mt) : plan->kt) == 1;
+    chunk.staged_ld = alone ? chunk.device_ld : xg_round_up(chunk.width, 4);
+    chunk.direct = b ? pipe->direct.b : pipe->direct.a;
+    return chunk;
+}
+
+static struct xg_pipe_chunk whole_tile(const struct xg_pipe *pipe, int64_t item)
+{
+    const struct xg_problem *call = pipe->call;
+    const struct xg_plan_tile *tile = &pipe->plan->tiles[item];
+    return (struct xg_pipe_chunk){
+        .item = item,
+        .rows = tile->rows,
+        .width = tile->columns,
+        .host = (char *)call->c + (tile->row * call->ldc + tile->column) * pipe->plan->elem_bytes,
+        .c_row = tile->row,
+        .c_column = tile->column,
+        .host_ld = call->ldc,
+        .device = tile_address(pipe, tile),
+        .device_ld = tile->ld,
+        .staged_ld = tile->ld,
+        .direct = pipe->direct.c,
+        .done = pipe->done + pipe->done_of_tile[item],
+    };
+}
+
+/*
+ * Rows of a chunk when `rows` of them go in chunks of about `bytes`: as equal as can be, because a
+ * rest of a few rows costs a copy, and its place in the order, like any other.
+ */
+static int64_t rows_per_chunk(const struct xg_pipe *pipe, size_t bytes, int64_t rows, int64_t ld)
+{
+    int64_t row_bytes = ld * pipe->plan->elem_bytes;
+    int64_t wanted = xg_max_i64(1, (int64_t)bytes / row_bytes);
+    int64_t most = xg_max_i64(1, (int64_t)pipe->block_bytes / row_bytes);
+    int64_t chunks = xg_max_i64((rows + wanted / 2) / wanted, xg_ceil_div(rows, most));
+    return xg_ceil_div(rows, xg_max_i64(1, chunks));
+}
+
+/* Of the last tile, in parts of the others': nothing hides its copy, but its own commits can. */
+enum { LAST_PARTS = 3 };
+
+int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe, const struct xg_plan_tile *tile)
+{
+    bool last = tile == &pipe->plan->tiles[pipe->plan->tile_count - 1];
+    size_t bytes = last ? pipe->store_bytes / LAST_PARTS : pipe->store_bytes;
+    return rows_per_chunk(pipe, bytes, tile->rows, tile->ld);
+}
+
+/* The rows of a whole load or tile from `row` on, `rows` of them at most. */
+static void narrow(const struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, int64_t row,
+                   int64_t rows)
+{
+    chunk->rows = xg_min_i64(rows, chunk->rows - row);
+    chunk->host += row * chunk->host_ld * pipe->plan->elem_bytes;
+    chunk->c_row += row;
+    chunk->device = address(pipe, chunk->device, (size_t)(row * chunk->device_ld));
+    if (chunk->done)
+        chunk->done += row / rows;
+}
+
+/* The first chunk of a product: small, so that the link starts early; each next one is half as
+ * large again until load_bytes: were it twice as large, the link would wait for it to be packed. */
+static const size_t RAMP_BYTES = 384 << 10;
+
+static size_t chunk_bytes(const struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk)
+{
+    return (size_t)(chunk->rows * chunk->staged_ld * pipe->plan->elem_bytes);
+}
+
+/* --- Life ---------------------------------------------------------------------------------- */
+
+/* Where each tile's flags begin in pipe->done. Returns how many there are. */
+static int64_t place_flags(struct xg_pipe *pipe)
+{
+    int64_t flags = 0;
+    for (int64_t item = 0; item < pipe->plan->tile_count; item++) {
+        const struct xg_plan_tile *tile = &pipe->plan->tiles[item];
+        pipe->done_of_tile[item] = flags;
+        flags += xg_ceil_div(tile->rows, xg_pipe_rows_per_chunk(pipe, tile));
+    }
+    return flags;
+}
+
+enum xg_status xg_pipe_init(struct xg_pipe *pipe)
+{
+    const struct xg_plan *plan = pipe->plan;
+    /* One stream where panels are replaced: its last reader is then behind all the others. */
+    pipe->run_streams = plan->resident ? XG_PIPE_RUN_STREAMS : 1;
+    pipe->load_ramp_bytes = RAMP_BYTES;
+    pipe->load_rows_left = malloc((size_t)plan->load_count * sizeof *pipe->load_rows_left);
+    pipe->done_of_tile = malloc((size_t)plan->tile_count * sizeof *pipe->done_of_tile);
+    pipe->done = pipe->done_of_tile ? calloc((size_t)place_flags(pipe), 1) : NULL;
+    if (!pipe->done || !pipe->load_rows_left) {
+        free(pipe->done);
+        free(pipe->done_of_tile);
+        free(pipe->load_rows_left);
+        return XG_ERR_NOMEM;
+    }
+    for (int64_t i = 0; i < plan->load_count; i++) {
+        struct xg_pipe_chunk whole = whole_load(pipe, i);
+        pipe->load_rows_left[i] = whole.rows;
+        pipe->load_bytes_left += chunk_bytes(pipe, &whole);
+    }
+    return XG_OK;
+}
+
+void xg_pipe_fini(struct xg_pipe *pipe)
+{
+    free(pipe->load_rows_left);
+    free(pipe->done_of_tile);
+    free(pipe->done);
+}
+
+void xg_pipe_fail(struct xg_pipe *pipe, enum xg_status status)
+{
+    if (pipe->status == XG_OK)
+        pipe->status = status;
+}
+
+/* --- Runs ---------------------------------------------------------------------------------- */
+
+static bool run_possible(const struct xg_pipe *pipe, const struct xg_plan_run *run)
+{
+    /* The slot's earlier tile must be on its way out, so that there is an event to wait for. */
+    return run->after_load < pipe->loads_ready &&
+           (!run->first || pipe->plan->tiles[run->tile].after_tile < pipe->tile_next);
+}
+
+/* Waits, on the stream, for the operands and for the tile's slot. */
+static enum xg_status wait_for_memory(const struct xg_pipe *pipe, const struct xg_plan_run *run,
+                                      CUstream stream)
+{
+    const struct xg_plan_load *load = &pipe->plan->loads[run->after_load];
+    const struct xg_pipe_events *events = panel_events(pipe, load->b, load->slot);
+    enum xg_status status = XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, stream, events->ready, 0);
+    if (status == XG_OK && run->first && pipe->plan->tiles[run->tile].after_tile >= 0)
+        status = XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, stream,
+                        tile_events(pipe, run->tile)->spent, 0);
+    return status;
+}
+
+static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *run)
+{
+    const struct xg_drv *drv = &pipe->dev->drv;
+    CUstream stream = pipe->streams[XG_PIPE_RUN + run->tile % pipe->run_streams];
+    enum xg_status status = wait_for_memory(pipe, run, stream);
+    if (status == XG_OK)
+        status = xg_product_run(pipe->product, run,
+                                tile_address(pipe, &pipe->plan->tiles[run->tile]), stream);
+    if (status == XG_OK && run->spends)
+        status = XG_DRV(drv, cuEventRecord, panel_events(pipe, false, run->a_slot)->spent, stream);
+    if (status == XG_OK && run->spends)
+        status = XG_DRV(drv, cuEventRecord,
+                        panel_events(pipe, !pipe->plan->b_is_a, run->b_slot)->spent, stream);
+    if (status == XG_OK && run->last)
+        status = XG_DRV(drv, cuEventRecord, tile_events(pipe, run->tile)->ready, stream);
+    return status;
+}
+
+/* Computed already, when those that were refused are computed again. */
+static bool is_settled(const struct xg_pipe *pipe, int64_t tile)
+{
+    return pipe->again && !xg_product_refused(pipe->product, tile);
+}
+
+/* Launches the next runs that have become possible, in order. */
+static void launch_runs(struct xg_pipe *pipe)
+{
+    const struct xg_plan *plan = pipe->plan;
+    while (pipe->status == XG_OK && pipe->run_next < plan->run_count) {
+        const struct xg_plan_run *run = &plan->runs[pipe->run_next];
+        if (!run_possible(pipe, run))
+            break;
+        if (!is_settled(pipe, run->tile))
+            xg_pipe_fail(pipe, issue_run(pipe, run));
+        pipe->run_next++;
+        if (run->last)
+            pipe->tiles_final++;
+    }
+}
+
+/* Launches every run that has become possible; a tile that is passed over makes others so. */
+static void advance(struct xg_pipe *pipe)
+{
+    launch_runs(pipe);
+    while (pipe->tile_next < pipe->tiles_final && is_settled(pipe, pipe->tile_next)) {
+        pipe->tile_next++;
+        launch_runs(pipe);
+    }
+}
+
+/* --- Loads --------------------------------------------------------------------------------- */
+
+bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
+{
+    const struct xg_plan *plan = pipe->plan;
+    if (pipe->status != XG_OK || pipe->load_next == plan->load_count)
+        return false;
+    const struct xg_plan_load *load = &plan->loads[pipe->load_next];
+    if (load->after_run >= pipe->run_next)
+        return false;
+    if (load->after_run >= 0 && pipe->load_row == 0) {
+        /* The slot's earlier panel must have been read before the first row of the new one arrives.
+         */
+        enum xg_status status =
+            XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, pipe->streams[XG_PIPE_UP],
+                   panel_events(pipe, load->b, load->slot)->spent, 0);
+        xg_pipe_fail(pipe, status);
+        if (status != XG_OK)
+            return false;
+    }
+    *chunk = whole_load(pipe, pipe->load_next);
+    int64_t rows = chunk->rows;
+    bool ramp = !chunk->direct && pipe->load_ramp_bytes < pipe->load_bytes;
+    narrow(pipe, chunk, pipe->load_row,
+           rows_per_chunk(pipe, ramp ? pipe->load_ramp_bytes : pipe->load_bytes,
+                          rows - pipe->load_row, chunk->staged_ld));
+    if (ramp)
+        pipe->load_ramp_bytes += pipe->load_ramp_bytes / 2;
+    pipe->load_bytes_left -= chunk_bytes(pipe, chunk);
+    pipe->load_row += chunk->rows;
+    if (pipe->load_row == rows) {
+        pipe->load_next++;
+        pipe->load_row = 0;
+    }
+    return true;
+}
+
+/*
+ * Enqueues the copy of a chunk's rows, up or down. On the host they lie in a block, or, where the
+ * chunk is direct, in the caller's matrix.
+ */
+static enum xg_status copy_rows(const struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk,
+                                char *staged, bool up)
+{
+    const struct xg_drv *drv = &pipe->dev->drv;
+    CUstream stream = pipe->streams[up ? XG_PIPE_UP : XG_PIPE_DOWN];
+    void *host = chunk->direct ? chunk->host : staged;
+    int64_t host_ld = chunk->direct ? chunk->host_ld : chunk->staged_ld;
+    int64_t width = chunk->direct ? chunk->width : chunk->staged_ld;
+    size_t host_pitch = (size_t)(host_ld * pipe->plan->elem_bytes);
+    size_t bytes = (size_t)(width * pipe->plan->elem_bytes);
+    size_t pitch = (size_t)(chunk->device_ld * pipe->plan->elem_bytes), rows = (size_t)chunk->rows;
+    if (host_pitch == pitch && bytes == pitch)
+        return up ? XG_DRV(drv, cuMemcpyHtoDAsync, chunk->device, host, bytes * rows, stream)
+                  : XG_DRV(drv, cuMemcpyDtoHAsync, host, chunk->device, bytes * rows, stream);
+    CUDA_MEMCPY2D copy = {
+        .srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+        .srcHost = up ? host : NULL,
+        .srcDevice = up ? 0 : chunk->device,
+        .srcPitch = up ? host_pitch : pitch,
+        .dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+        .dstHost = up ? NULL : host,
+        .dstDevice = up ? chunk->device : 0,
+        .dstPitch = up ? pitch : host_pitch,
+        .WidthInBytes = bytes,
+        .Height = rows,
+    };
+    return XG_DRV(drv, cuMemcpy2DAsync, &copy, stream);
+}
+
+/*
+ * Marks the loads that are enqueued whole, each behind all chunks enqueued before, the last of
+ * which `copied` stands for; and behind their splits where there are any.
+ */
+static enum xg_status mark_ready(struct xg_pipe *pipe, CUevent copied)
+{
+    const struct xg_drv *drv = &pipe->dev->drv;
+    const struct xg_plan *plan = pipe->plan;
+    bool splits = pipe->product->split;
+    CUstream stream = pipe->streams[splits ? XG_PIPE_SPLIT : XG_PIPE_UP];
+    enum xg_status status = XG_OK;
+    while (pipe->loads_ready < plan->load_count && !pipe->load_rows_left[pipe->loads_ready] &&
+           status == XG_OK) {
+        const struct xg_plan_load *load = &plan->loads[pipe->loads_ready++];
+        if (splits)
+            status = XG_DRV(drv, cuStreamWaitEvent, stream, copied, 0);
+        if (splits && status == XG_OK)
+            status = xg_product_arrived(pipe->product, load, stream);
+        if (status == XG_OK)
+            status =
+                XG_DRV(drv, cuEventRecord, panel_events(pipe, load->b, load->slot)->ready, stream);
+    }
+    return status;
+}
+
+void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, char *staged,
+                  CUevent copied)
+{
+    if (pipe->status != XG_OK)
+        return;
+    enum xg_status status = copy_rows(pipe, chunk, staged, true);
+    if (status == XG_OK)
+        status = XG_DRV(&pipe->dev->drv, cuEventRecord, copied, pipe->streams[XG_PIPE_UP]);
+    pipe->up_bytes += chunk_bytes(pipe, chunk);
+    pipe->load_rows_left[chunk->item] -= chunk->rows;
+    xg_pipe_fail(pipe, status == XG_OK ? mark_ready(pipe, copied) : status);
+    advance(pipe);
+}
+
+/* --- Write-backs --------------------------------------------------------------------------- */
+
+static enum xg_status enqueue_store(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk,
+                                    bool first, bool last, char *staged, CUevent copied)
+{
+    const struct xg_drv *drv = &pipe->dev->drv;
+    CUstream down = pipe->streams[XG_PIPE_DOWN];
+    const struct xg_pipe_events *events = tile_events(pipe, chunk->item);
+    enum xg_status status = XG_OK;
+    if (first)
+        status = XG_DRV(drv, cuStreamWaitEvent, down, events->ready, 0);
+    if (status == XG_OK)
+        status = copy_rows(pipe, chunk, staged, false);
+    if (status == XG_OK)
+        status = XG_DRV(drv, cuEventRecord, copied, down);
+    bool awaited =
+        chunk->item + pipe->plan->c_slots < pipe->plan->tile_count; /* by its slot's next */
+    if (status == XG_OK && last && awaited)
+        status = XG_DRV(drv, cuEventRecord, events->spent, down);
+    return status;
+}
+
+bool xg_pipe_has_store(const struct xg_pipe *pipe)
+{
+    return pipe->status == XG_OK && pipe->tile_next < pipe->tiles_final;
+}
+
+bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, char *staged,
+                        CUevent copied)
+{
+    if (!xg_pipe_has_store(pipe))
+        return false;
+    const struct xg_plan_tile *tile = &pipe->plan->tiles[pipe->tile_next];
+    *chunk = whole_tile(pipe, pipe->tile_next);
+    int64_t rows = chunk->rows, row = pipe->tile_row;
+    narrow(pipe, chunk, row, xg_pipe_rows_per_chunk(pipe, tile));
+    bool last = row + chunk->rows == rows;
+    xg_pipe_fail(pipe, enqueue_store(pipe, chunk, row == 0, last, staged, copied));
+    if (pipe->status != XG_OK)
+        return false;
+    pipe->down_bytes += chunk_bytes(pipe, chunk);
+    pipe->tile_row = last ? 0 : row + chunk->rows;
+    if (last) {
+        pipe->tile_next++;
+        advance(pipe); /* the slot may take its next tile */
+    }
+    return true;
+}
+
+bool xg_pipe_refused(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk)
+{
+    if (pipe->again || !xg_product_refused(pipe->product, chunk->item))
+        return false;
+    pipe->refused = true;
+    xg_product_want_all(pipe->product); /* the tiles to come will hardly be others */
+    return true;
+}
+
+bool xg_pipe_again(struct xg_pipe *pipe)
+{
+    if (!pipe->refused || pipe->again || pipe->status != XG_OK)
+        return false;
+    pipe->again = true;
+    pipe->run_next = pipe->tile_next = pipe->tile_row = pipe->tiles_final = 0;
+    advance(pipe);
+    return true;
+}
+
+bool xg_pipe_exhausted(const struct xg_pipe *pipe)
+{
+    return pipe->status != XG_OK ||
+           (pipe->load_next == pipe->plan->load_count && pipe->tile_next == pipe->plan->tile_count);
+}

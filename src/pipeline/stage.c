@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Row copies to and from staging buffers. */
+#include "pipeline/stage.h"
+
+#include <string.h>
+
+#include "pipeline/copy.h"
+
+/* Rows that follow each other on both sides are one: narrow ones are too short to be streamed. */
+static void join_rows(int64_t *rows, int64_t *width, int64_t ld, int64_t other_ld)
+{
+    if (ld == *width && other_ld == *width) {
+        *width *= *rows;
+        *rows = 1;
+    }
+}
+
+void xg_stage_pack(void *dst, int64_t ld, const void *src, int64_t src_ld, int64_t rows,
+                   int64_t width, size_t elem_bytes, bool cached)
+{
+    join_rows(&rows, &width, ld, src_ld);
+    size_t bytes = (size_t)width * elem_bytes;
+    size_t padding = (size_t)(xg_round_up(width, 4) - width) * elem_bytes;
+    xg_copy *copy = cached ? xg_copy_keep : xg_copy_stream;
+    for (int64_t row = 0; row < rows; row++) {
+        char *to = (char *)dst + (size_t)(row * ld) * elem_bytes;
+        copy(to, (const char *)src + (size_t)(row * src_ld) * elem_bytes, bytes);
+        memset(to + bytes, 0, padding);
+    }
+    xg_copy_fence();
+}
+
+/* --- c = from + beta c ----------------------------------------------------------------------- */
+
+/* C's numbers may have any alignment. */
+typedef double loose_double __attribute__((aligned(1)));
+typedef float loose_float __attribute__((aligned(1)));
+
+static void combine_s(void *c, const void *from, int64_t count, const struct xg_problem *p)
+{
+    xg_copy_combine(c, from, (size_t)count, (float)p->beta);
+}
+
+static void combine_d(void *c, const void *from, int64_t count, const struct xg_problem *p)
+{
+    loose_double *to = c;
+    const double *x = from;
+    for (int64_t i = 0; i < count; i++)
+        to[i] = x[i] + p->beta * to[i];
+}
+
+static void combine_c(void *c, const void *from, int64_t count, const struct xg_problem *p)
+{
+    loose_float *to = c;
+    const float *x = from;
+    const float re = (float)p->beta, im = (float)p->beta_im;
+    for (int64_t i = 0; i < 2 * count; i += 2) {
+        float real = to[i], imaginary = to[i + 1];
+        to[i] = x[i] + (re * real - im * imaginary);
+        to[i + 1] = x[i + 1] + (re * imaginary + im * real);
+    }
+}
+
+static void combine_z(void *c, const void *from, int64_t count, const struct xg_problem *p)
+{
+    loose_double *to = c;
+    const double *x = from;
+    const double re = p->beta, im = p->beta_im;
+    for (int64_t i = 0; i < 2 * count; i += 2) {
+        double real = to[i], imaginary = to[i + 1];
+        to[i] = x[i] + (re * real - im * imaginary);
+        to[i + 1] = x[i + 1] + (re * imaginary + im * real);
+    }
+}
+
+static void (*const combine[XG_TYPE_COUNT])(void *, const void *, int64_t,
+                                            const struct xg_problem *) = {
+    [XG_TYPE_S] = combine_s,
+    [XG_TYPE_D] = combine_d,
+    [XG_TYPE_C] = combine_c,
+    [XG_TYPE_Z] = combine_z,
+};
+
+static void commit_row(const struct xg_problem *p, void *c, const void *from, int64_t count)
+{
+    if (xg_problem_beta_zero(p))
+        xg_copy_drain(c, from, (size_t)count * xg_problem_elem_bytes(p));
+    else
+        combine[p->type](c, from, count, p);
+}
+
+void xg_stage_commit(const struct xg_problem *p, int64_t row, int64_t column,
+                     const struct xg_stage_rows *from)
+{
+    int64_t rows = from->rows, width = from->width;
+    if (p->uplo == XG_FULL)
+        join_rows(&rows, &width, p->ldc, from->ld);
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t begin = column, end = column + width;
+        if (p->uplo != XG_FULL)
+            xg_problem_row(p, row + i, column, column + width, &begin, &end);
+        char *c = (char *)(uintptr_t)xg_problem_at(p, p->c, (row + i) * p->ldc + begin);
+        commit_row(p, c, xg_problem_at(p, from->data, i * from->ld + begin - column), end - begin);
+    }
+    xg_copy_fence();
+}

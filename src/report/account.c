@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Adds up calls in tables of a fixed size, and prints them. */
+#include "report/account.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SHAPES_PRINTED = 20 };
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    memset(to, 0, size);
+    if (from)
+        memcpy(to, from, strnlen(from, size - 1));
+}
+
+static bool same_text(const char *kept, const char *text)
+{
+    return !strncmp(kept, text ? text : "", XG_ACCOUNT_TEXT - 1);
+}
+
+void xg_account_init(struct xg_account *account)
+{
+    memset(account, 0, sizeof *account);
+    memcpy(account->magic, XG_ACCOUNT_MAGIC, sizeof account->magic);
+    account->version = XG_ACCOUNT_VERSION;
+    account->bytes = sizeof *account;
+}
+
+/* --- Adding -------------------------------------------------------------------------------- */
+
+/* The row of these three; the last one where more differ than there are rows: nothing is lost from
+ * the sums. */
+static struct xg_account_row *find_row(struct xg_account *account, const char *symbol,
+                                       uint32_t place, uint32_t reason)
+{
+    struct xg_account_row *row = account->rows, *end = row + account->row_count;
+
+    while (row < end &&
+           (row->place != place || row->reason != reason || !same_text(row->symbol, symbol)))
+        row++;
+    if (row < end)
+        return row;
+    if (account->row_count == XG_ACCOUNT_ROWS)
+        return row - 1;
+    copy_text(row->symbol, sizeof row->symbol, symbol);
+    row->place = place;
+    row->reason = reason;
+    account->row_count++;
+    return row;
+}
+
+static bool is_shape(const struct xg_account_shape *a, const struct xg_account_shape *b)
+{
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->transa == b->transa &&
+           a->transb == b->transb && a->beta_zero == b->beta_zero && a->place == b->place &&
+           same_text(a->symbol, b->symbol) && same_text(a->kernel, b->kernel);
+}
+
+/* Adds the calls of *added to its shape's slot, which is returned; -1: the table is full. */
+static int add_shape(struct xg_account *account, const struct xg_account_shape *added)
+{
+    uint64_t hash =
+        (((uint64_t)added->m * 0x9e3779b97f4a7c15u + (uint64_t)added->n) * 0xbf58476d1ce4e5b9u +
+         (uint64_t)added->k) *
+        0x94d049bb133111ebu;
+    size_t slot = (size_t)(hash >> 40) % XG_ACCOUNT_SHAPES;
+    struct xg_account_shape *shapes = account->shapes;
+
+    while (shapes[slot].calls && !is_shape(&shapes[slot], added))
+        slot = (slot + 1) % XG_ACCOUNT_SHAPES;
+    if (!shapes[slot].calls) {
+        /* Kept a quarter empty, so that a search ends soon. */
+        if (account->shape_count >= XG_ACCOUNT_SHAPES / 4 * 3) {
+            account->shapes_dropped += added->calls;
+            return -1;
+        }
+        account->shape_count++;
+        shapes[slot] = *added;
+        return (int)slot;
+    }
+    shapes[slot].calls += added->calls;
+    shapes[slot].flops += added->flops;
+    shapes[slot].seconds += added->seconds;
+    return (int)slot;
+}
+
+static void add_verdict(struct xg_account *account, const struct xg_call_record *record)
+{
+    account->right += record->verdict == XG_VERDICT_RIGHT;
+    account->wrong += record->verdict == XG_VERDICT_WRONG;
+    account->unable += record->verdict == XG_VERDICT_UNABLE;
+    account->rows_skipped += record->rows_skipped;
+    if (record->verdict == XG_VERDICT_RIGHT)
+        account->deviation = fmax(account->deviation, record->deviation);
+}
+
+struct xg_account_change xg_account_add(struct xg_account *account,
+                                        const struct xg_call_record *record)
+{
+    const struct xg_problem *call = &record->call;
+    double flops = call->m > 0 && call->n > 0 && call->k > 0 ? xg_problem_flops(call) : 0.0;
+    struct xg_account_row *row =
+        find_row(account, record->symbol, (uint32_t)record->place, (uint32_t)record->reason);
+    row->calls++;
+    row->flops += flops;
+    row->bytes += (double)record->up_bytes + (double)record->down_bytes;
+    row->seconds += record->seconds;
+    row->waited_s += record->waited_s;
+    account->longest_spin_s = fmax(account->longest_spin_s, record->spin_s);
+    add_verdict(account, record);
+
+    struct xg_account_shape shape = {
+        .m = call->m,
+        .n = call->n,
+        .k = call->k,
+        .place = (uint32_t)record->place,
+        .transa = call->transa,
+        .transb = call->transb,
+        .beta_zero = xg_problem_beta_zero(call),
+        .calls = 1,
+        .flops = flops,
+        .seconds = record->seconds,
+    };
+    copy_text(shape.symbol, sizeof shape.symbol, record->symbol);
+    copy_text(shape.kernel, sizeof shape.kernel, record->kernel);
+    return (struct xg_account_change){(int)(row - account->rows), add_shape(account, &shape)};
+}
+
+void xg_account_merge(struct xg_account *into, const struct xg_account *from)
+{
+    for (int i = 0; i < from->row_count; i++) {
+        const struct xg_account_row *row = &from->rows[i];
+        struct xg_account_row *sum = find_row(into, row->symbol, row->place, row->reason);
+
+        sum->calls += row->calls;
+        sum->flops += row->flops;
+        sum->bytes += row->bytes;
+        sum->seconds += row->seconds;
+        sum->waited_s += row->waited_s;
+    }
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        if (from->shapes[i].calls)
+            add_shape(into, &from->shapes[i]);
+    into->shapes_dropped += from->shapes_dropped;
+    into->longest_spin_s = fmax(into->longest_spin_s, from->longest_spin_s);
+    into->right += from->right;
+    into->wrong += from->wrong;
+    into->unable += from->unable;
+    into->rows_skipped += from->rows_skipped;
+    into->deviation = fmax(into->deviation, from->deviation);
+}
+
+void xg_account_sum(const struct xg_account *account, struct xg_account_sums *sums)
+{
+    *sums = (struct xg_account_sums){0};
+    for (int i = 0; i < account->row_count; i++) {
+        const struct xg_account_row *row = &account->rows[i];
+        bool gpu = row->place != XG_PLACE_CPU;
+
+        sums->calls += row->calls;
+        sums->flops += row->flops;
+        sums->bytes += row->bytes;
+        sums->seconds += row->seconds;
+        sums->gpu_calls += gpu ? row->calls : 0;
+        sums->gpu_flops += gpu ? row->flops : 0.0;
+        sums->gpu_seconds += gpu ? row->seconds - row->waited_s : 0.0;
+    }
+}
+
+/* --- Reading ------------------------------------------------------------------------------- */
+
+static bool is_text(const char *text, size_t size)
+{
+    return memchr(text, '\0', size);
+}
+
+bool xg_account_is_valid(const struct xg_account *account)
+{
+    if (memcmp(account->magic, XG_ACCOUNT_MAGIC, sizeof account->magic) ||
+        account->version != XG_ACCOUNT_VERSION || account->bytes != sizeof *account ||
+        !is_text(account->program, sizeof account->program) || account->row_count < 0 ||
+        account->row_count > XG_ACCOUNT_ROWS || account->shape_count < 0 ||
+        account->shape_count > XG_ACCOUNT_SHAPES / 4 * 3)
+        return false;
+    for (int i = 0; i < account->row_count; i++) {
+        const struct xg_account_row *row = &account->rows[i];
+        if (!is_text(row->symbol, sizeof row->symbol) || row->place > XG_PLACE_BOTH ||
+            row->reason >= XG_REASON_COUNT || row->calls < 0)
+            return false;
+    }
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++) {
+        const struct xg_account_shape *shape = &account->shapes[i];
+        if (!is_text(shape->symbol, sizeof shape->symbol) ||
+            !is_text(shape->kernel, sizeof shape->kernel) || shape->place > XG_PLACE_BOTH ||
+            shape->calls < 0)
+            return false;
+    }
+    return true;
+}
+
+/* --- Printing ------------------------------------------------------------------------------ */
+
+static double gflops_per_s(double flops, double seconds)
+{
+    return seconds > 0.0 ? flops / seconds * 1e-9 : 0.0;
+}
+
+static void print_rows(const struct xg_account *account, FILE *out)
+{
+    struct xg_account_sums sums;
+
+    xg_account_sum(account, &sums);
+    fprintf(out, "xgemm: %lld products, %.3f GFLOP in %.3f s; %lld on the GPU, %lld on the CPU\n",
+            (long long)sums.calls, sums.flops * 1e-9, sums.seconds, (long long)sums.gpu_calls,
+            (long long)(sums.calls - sums.gpu_calls));
+    fprintf(out, "  %-5s %-28s %-22s %9s %12s %9s %10s %9s\n", "where", "why", "name", "calls",
+            "GFLOP", "GB moved", "seconds", "GFLOP/s");
+    for (int i = 0; i < account->row_count; i++) {
+        const struct xg_account_row *row = &account->rows[i];
+
+        fprintf(out, "  %-5s %-28s %-22s %9lld %12.3f %9.3f %10.4f %9.1f\n",
+                xg_place_text((enum xg_place)row->place),
+                xg_reason_text((enum xg_reason)row->reason), row->symbol, (long long)row->calls,
+                row->flops * 1e-9, row->bytes * 1e-9, row->seconds,
+                gflops_per_s(row->flops, row->seconds));
+    }
+}
+
+/* The used row that took longest of those not yet printed (marked in printed); NULL when none. */
+static const struct xg_account_shape *longest_shape(const struct xg_account *account,
+                                                    const bool *printed)
+{
+    const struct xg_account_shape *longest = NULL;
+
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++) {
+        const struct xg_account_shape *shape = &account->shapes[i];
+        if (shape->calls && !printed[i] && (!longest || shape->seconds > longest->seconds))
+            longest = shape;
+    }
+    return longest;
+}
+
+static void print_shapes(const struct xg_account *account, FILE *out)
+{
+    bool printed[XG_ACCOUNT_SHAPES] = {false};
+
+    fprintf(out, "  shapes that took longest, of %d (row-major)\n", account->shape_count);
+    fprintf(out, "  %-22s %7s %7s %7s %5s %4s  %-5s %-16s %9s %10s %9s\n", "name", "m", "n", "k",
+            "trans", "beta", "where", "kernel", "calls", "mean ms", "GFLOP/s");
+    for (int lines = 0; lines < SHAPES_PRINTED; lines++) {
+        const struct xg_account_shape *s = longest_shape(account, printed);
+
+        if (!s)
+            break;
+        printed[s - account->shapes] = true;
+        fprintf(out, "  %-22s %7lld %7lld %7lld    %c%c %4s  %-5s %-16s %9lld %10.4f %9.1f\n",
+                s->symbol, (long long)s->m, (long long)s->n, (long long)s->k, s->transa ? 'T' : 'N',
+                s->transb ? 'T' : 'N', s->beta_zero ? "0" : "any",
+                xg_place_text((enum xg_place)s->place), s->kernel[0] ? s->kernel : "-",
+                (long long)s->calls, 1e3 * s->seconds / (double)s->calls,
+                gflops_per_s(s->flops, s->seconds));
+    }
+    if (account->shapes_dropped)
+        fprintf(out, "  and %lld products of shapes that found the table full\n",
+                (long long)account->shapes_dropped);
+}
+
+static void print_verified(const struct xg_account *account, FILE *out)
+{
+    int64_t count = account->right + account->wrong;
+    if (count + account->unable == 0)
+        return;
+    fprintf(out,
+            "  verified: %lld products; wrong, and computed again by the CPU: %lld; could not be "
+            "verified: %lld;\n"
+            "  rows with NaN or infinities skipped: %lld; largest deviation: %.2g of where a row "
+            "is computed again\n",
+            (long long)count, (long long)account->wrong, (long long)account->unable,
+            (long long)account->rows_skipped, account->deviation);
+}
+
+/* What helps, where the CPU library's threads keep the cores for long. */
+static void print_spin(const struct xg_account *account, FILE *out)
+{
+    static const double long_s = 0.01;
+    if (account->longest_spin_s >= long_s)
+        fprintf(out,
+                "  OpenBLAS's threads spin for %.0f ms after a product and take the cores that "
+                "staging needs;\n  OPENBLAS_THREAD_TIMEOUT=20, which xgemm-run sets, lets them "
+                "sleep\n",
+                1e3 * account->longest_spin_s);
+}
+
+void xg_account_print(const struct xg_account *account, FILE *out)
+{
+    if (account->row_count == 0)
+        return;
+    print_rows(account, out);
+    print_shapes(account, out);
+    print_verified(account, out);
+    print_spin(account, out);
+}

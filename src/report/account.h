@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* The account of a process's products: sums by name, place and reason, and by shape. Pure. */
+/*
+ * The same struct is kept in memory and in files (mapping.h), so its layout is fixed: numbers are
+ * of the machine's byte order, texts end with a zero, and rows count only as far as row_count says.
+ * A change of the layout is a change of XG_ACCOUNT_VERSION.
+ */
+#ifndef XG_ACCOUNT_H
+#define XG_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/record.h"
+
+#define XG_ACCOUNT_MAGIC "xgacct\n"
+
+enum {
+    XG_ACCOUNT_VERSION = 1,
+    XG_ACCOUNT_ROWS = 64,
+    XG_ACCOUNT_SHAPES = 1024,
+    XG_ACCOUNT_TEXT = 32,
+    XG_ACCOUNT_PROGRAM = 64,
+};
+
+/* Calls of one name that ran in one place for one reason. */
+struct xg_account_row {
+    char symbol[XG_ACCOUNT_TEXT];
+    uint32_t place, reason; /* enum xg_place, enum xg_reason */
+    int64_t calls;
+    double flops, bytes; /* bytes: moved over the link */
+    double seconds;      /* wall time; of several threads at once the sum */
+    double waited_s;     /* of those: for a lane of the GPU */
+};
+
+/* Calls of one name and shape that ran in one place by one kernel. calls == 0: free. */
+struct xg_account_shape {
+    char symbol[XG_ACCOUNT_TEXT];
+    char kernel[XG_ACCOUNT_TEXT]; /* empty on the CPU */
+    int64_t m, n, k;
+    uint32_t place;
+    uint8_t transa, transb, beta_zero, unused;
+    int64_t calls;
+    double flops, seconds;
+};
+
+struct xg_account {
+    char magic[8];           /* XG_ACCOUNT_MAGIC */
+    uint32_t version, bytes; /* XG_ACCOUNT_VERSION, sizeof(struct xg_account) */
+    int64_t pid;             /* as the process sees it */
+    int64_t begun_ns;        /* of the first product counted, since 1970 */
+    char program[XG_ACCOUNT_PROGRAM];
+    int32_t row_count, shape_count;
+    int64_t shapes_dropped; /* calls whose shape found the table full */
+    double longest_spin_s;
+    int64_t right, wrong, unable, rows_skipped; /* of the products verified */
+    double deviation;                           /* the largest of those that were right */
+    struct xg_account_row rows[XG_ACCOUNT_ROWS];
+    struct xg_account_shape shapes[XG_ACCOUNT_SHAPES]; /* open addressing */
+};
+
+_Static_assert(sizeof(struct xg_account_row) == 80 && sizeof(struct xg_account_shape) == 120 &&
+                   sizeof(struct xg_account) ==
+                       160 + 80 * XG_ACCOUNT_ROWS + 120 * XG_ACCOUNT_SHAPES,
+               "the layout of version 1");
+
+/* Which parts a call has changed: the head always, and these; shape -1: none. */
+struct xg_account_change {
+    int row, shape;
+};
+
+/* Sums over an account; seconds on the GPU are without those that were waited for a lane. */
+struct xg_account_sums {
+    int64_t calls, gpu_calls; /* gpu_calls: those that were not the CPU's alone */
+    double flops, gpu_flops, bytes, seconds, gpu_seconds;
+};
+
+/* None of these takes a lock. */
+void xg_account_init(struct xg_account *account);
+struct xg_account_change xg_account_add(struct xg_account *account,
+                                        const struct xg_call_record *record);
+/* Adds what is in *from; identity and begin stay those of *into. */
+void xg_account_merge(struct xg_account *into, const struct xg_account *from);
+void xg_account_sum(const struct xg_account *account, struct xg_account_sums *sums);
+
+/* Whether *account, read from somewhere, is whole: of this version, counts and texts in bounds. */
+bool xg_account_is_valid(const struct xg_account *account);
+
+/* Writes it as XGEMM_STATS=1 does at exit; nothing when no call was added. */
+void xg_account_print(const struct xg_account *account, FILE *out);
+
+#endif

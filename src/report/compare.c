@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* The account of XGEMM_MODE=compare: a fixed table of shapes, printed as one table at exit. */
+#include "report/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SHAPES = 256 };
+
+struct shape {
+    struct xg_problem call; /* of the first one; its pointers are not followed */
+    const char *symbol, *kernel;
+    long calls;
+    double cpu_seconds, gpu_seconds;
+    double cpu_error, gpu_error; /* largest; NaN once any was NaN */
+};
+
+static struct shape shapes[SHAPES];
+static int shape_count;
+static long dropped; /* calls of shapes that found the table full */
+
+static bool shape_matches(const struct shape *shape, const struct xg_compare_record *record)
+{
+    const struct xg_problem *a = &shape->call, *b = &record->call;
+
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->transa == b->transa &&
+           a->transb == b->transb && xg_problem_beta_zero(a) == xg_problem_beta_zero(b) &&
+           !strcmp(shape->symbol, record->symbol);
+}
+
+/* fmax would lose a NaN, and a NaN is what the table must show. */
+static double larger_error(double a, double b)
+{
+    return isnan(a) || isnan(b) ? NAN : fmax(a, b);
+}
+
+void xg_compare_add(const struct xg_compare_record *record)
+{
+    struct shape *shape = shapes;
+
+    while (shape < shapes + shape_count && !shape_matches(shape, record))
+        shape++;
+    if (shape == shapes + SHAPES) {
+        dropped++;
+        return;
+    }
+    if (shape == shapes + shape_count) {
+        *shape = (struct shape){.call = record->call, .symbol = record->symbol};
+        shape_count++;
+    }
+    shape->kernel = record->kernel;
+    shape->calls++;
+    shape->cpu_seconds += record->cpu_seconds;
+    shape->gpu_seconds += record->gpu_seconds;
+    shape->cpu_error = larger_error(shape->cpu_error, record->cpu_error);
+    shape->gpu_error = larger_error(shape->gpu_error, record->gpu_error);
+}
+
+void xg_compare_clear(void)
+{
+    shape_count = 0;
+    dropped = 0;
+}
+
+void xg_compare_print(FILE *out)
+{
+    if (shape_count == 0)
+        return;
+    fprintf(out,
+            "xgemm: CPU and GPU compared; mean times; largest error of the elements sampled, in "
+            "units of 2^-24 (of double precision: 2^-53) of |alpha||A||B| + |beta||C|\n");
+    fprintf(out, "  %-20s %7s %7s %7s %5s %4s %6s %10s %10s %8s %9s %9s  %s\n", "name", "m", "n",
+            "k", "trans", "beta", "calls", "CPU ms", "GPU ms", "speed-up", "CPU error", "GPU error",
+            "kernel");
+    for (const struct shape *s = shapes; s < shapes + shape_count; s++) {
+        fprintf(out,
+                "  %-20s %7lld %7lld %7lld    %c%c %4s %6ld %10.3f %10.3f %8.2f %9.3g %9.3g  %s\n",
+                s->symbol, (long long)s->call.m, (long long)s->call.n, (long long)s->call.k,
+                s->call.transa ? 'T' : 'N', s->call.transb ? 'T' : 'N',
+                xg_problem_beta_zero(&s->call) ? "0" : "any", s->calls,
+                1e3 * s->cpu_seconds / (double)s->calls, 1e3 * s->gpu_seconds / (double)s->calls,
+                s->cpu_seconds / s->gpu_seconds, s->cpu_error, s->gpu_error,
+                s->kernel ? s->kernel : "-");
+    }
+    if (dropped)
+        fprintf(out, "  and %ld products of further shapes\n", dropped);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The account of XGEMM_MODE=compare: per shape, times of both sides and errors of each. */
+#ifndef XG_COMPARE_H
+#define XG_COMPARE_H
+
+#include <stdio.h>
+
+#include "base/xg.h"
+
+/* One call of XGEMM_MODE=compare: the same product on both, and the error of each. */
+struct xg_compare_record {
+    const char *symbol;
+    struct xg_problem call;
+    const char *kernel;
+    double cpu_seconds, gpu_seconds;
+    /* Largest componentwise error |x - exact| / (|alpha||A||B| + |beta||C|) over the sampled
+     * elements, in units of 2^-24; NaN when either result is NaN where the exact one is not. */
+    double cpu_error, gpu_error;
+};
+
+/* All three are called with the lock of stats.c held. */
+void xg_compare_add(const struct xg_compare_record *record);
+void xg_compare_clear(void);
+
+/* Writes the table; nothing when no call was added. */
+void xg_compare_print(FILE *out);
+
+#endif

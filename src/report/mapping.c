@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* Creates, fills and reads the files of accounts. */
+/*
+ * The process counts in memory of its own and copies what has changed. What somebody writes into
+ * the file cannot mislead it then.
+ *
+ * A file that has no space left when a page of the mapping is first touched ends the program with
+ * SIGBUS, so the space is taken before it is mapped; and never beyond the limit of file sizes, for
+ * that ends it too (SIGXFSZ).
+ */
+#include "report/mapping.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NAMES_MAX = 1000 };
+
+static void describe(struct xg_account *account)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    account->pid = getpid();
+    account->begun_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    memset(account->program, 0, sizeof account->program);
+    memcpy(account->program, program_invocation_short_name,
+           strnlen(program_invocation_short_name, sizeof account->program - 1));
+}
+
+/* Sets errno where it may not. */
+static bool may_be_written(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit))
+        return false;
+    errno = EFBIG;
+    return limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= sizeof(struct xg_account);
+}
+
+/* The file's first name that is free; -1, and errno. */
+static int create_file(const char *folder, char path[PATH_MAX])
+{
+    for (int i = 0; i < NAMES_MAX; i++) {
+        int size = snprintf(path, PATH_MAX, i ? "%s/%ld.%d" : "%s/%ld", folder, (long)getpid(), i);
+        errno = ENAMETOOLONG;
+        int fd = size < PATH_MAX
+                     ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600)
+                     : -1;
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* Takes the space on the disk and writes the account there; 0, or what errno would be. */
+static int fill_file(int fd, const struct xg_account *account)
+{
+    const char *content = (const char *)account;
+    size_t size = sizeof *account;
+    int error;
+
+    do
+        error = posix_fallocate(fd, 0, (off_t)size);
+    while (error == EINTR);
+    while (!error && size > 0) {
+        ssize_t written = write(fd, content, size);
+        if (written < 0 && errno != EINTR)
+            error = errno;
+        content += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return error;
+}
+
+enum xg_status xg_mapping_create(const char *folder, struct xg_account *account,
+                                 struct xg_account **out)
+{
+    static char path[PATH_MAX]; /* threads may have little stack */
+    void *at = MAP_FAILED;
+
+    if (!may_be_written())
+        return XG_ERR_SYSTEM;
+    int fd = create_file(folder, path);
+    if (fd < 0)
+        return XG_ERR_SYSTEM;
+    describe(account);
+    int error = fill_file(fd, account);
+    if (!error)
+        at = mmap(NULL, sizeof *account, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (!error && at == MAP_FAILED)
+        error = errno;
+    if (error)
+        unlink(path);
+    close(fd);
+    errno = error;
+    if (error)
+        return XG_ERR_SYSTEM;
+    /* Else a child of fork, whose products are its own, could write to its parent's. */
+    madvise(at, sizeof *account, MADV_DONTFORK);
+    *out = at;
+    return XG_OK;
+}
+
+/* The counts last: whoever reads them finds whole the rows that they speak of. */
+void xg_mapping_update(struct xg_account *mapping, const struct xg_account *account,
+                       const struct xg_account_change *change)
+{
+    const size_t head = offsetof(struct xg_account, shapes_dropped);
+
+    mapping->rows[change->row] = account->rows[change->row];
+    if (change->shape >= 0)
+        mapping->shapes[change->shape] = account->shapes[change->shape];
+    memcpy((char *)mapping + head, (const char *)account + head,
+           offsetof(struct xg_account, rows) - head);
+    __atomic_store_n(&mapping->shape_count, account->shape_count, __ATOMIC_RELEASE);
+    __atomic_store_n(&mapping->row_count, account->row_count, __ATOMIC_RELEASE);
+}
+
+enum xg_status xg_mapping_read(const char *path, struct xg_account *account)
+{
+    char *to = (char *)account;
+    size_t missing = sizeof *account;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+
+    if (fd < 0)
+        return XG_ERR_NOTFOUND;
+    while (missing > 0) {
+        ssize_t got = read(fd, to, missing);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        to += got;
+        missing -= (size_t)got;
+    }
+    close(fd);
+    return missing == 0 && xg_account_is_valid(account) ? XG_OK : XG_ERR_NOTFOUND;
+}

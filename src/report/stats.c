@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* The account of all calls, printed at exit by a handler registered at the first call. */
+/*
+ * Nothing is allocated while the program runs: the tables are static. atexit is called at the first
+ * call counted, never in a constructor, so that a program that multiplies nothing is left alone.
+ * Calls made by exit handlers and destructors that run after ours are computed but not counted.
+ */
+#include "report/stats.h"
+
+#include <errno.h>
+#include <fenv.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/conf.h"
+#include "base/log.h"
+#include "host/fork.h"
+#include "report/account.h"
+#include "report/compare.h"
+#include "report/mapping.h"
+
+static struct xg_account account;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all here */
+static pthread_once_t report_once = PTHREAD_ONCE_INIT;
+
+/* The file of XGEMM_ACCOUNT. */
+static struct {
+    char folder[PATH_MAX];      /* absolute; empty: none */
+    struct xg_account *mapping; /* NULL: not there, or not yet */
+    bool tried;
+} file;
+
+static void clear_in_child(void)
+{
+    xg_account_init(&account);
+    file.mapping = NULL; /* a child of fork does not inherit it */
+    file.tried = false;
+    xg_compare_clear();
+}
+
+/* Written to memory first, so that reports of several processes do not mix in one file. */
+static void report(void)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = xg_fork_unannounced() ? NULL : open_memstream(&text, &size);
+
+    if (!out)
+        return;
+    xg_stats_print(out);
+    if (fclose(out) == 0 && size > 0)
+        xg_log_text(text, size);
+    free(text);
+}
+
+/* The program may have enabled floating-point traps, which the report's figures must not meet. */
+static void report_at_exit(void)
+{
+    fenv_t env;
+
+    feholdexcept(&env);
+    report();
+    fesetenv(&env);
+}
+
+/* A relative folder is one from where the program was at its first product, wherever it goes later.
+ */
+static void find_folder(const char *name)
+{
+    size_t at = 0;
+
+    if (*name != '/' && getcwd(file.folder, sizeof file.folder - 1)) {
+        at = strlen(file.folder);
+        file.folder[at++] = '/';
+    }
+    if (strlen(name) < sizeof file.folder - at)
+        strcpy(file.folder + at, name);
+    else
+        file.folder[0] = '\0';
+}
+
+static void report_register(void)
+{
+    const char *folder = xg_conf_get()->account;
+
+    xg_account_init(&account);
+    /* A child starts from nothing; where it could not, nothing must be mapped. */
+    if (xg_fork_register(&lock, clear_in_child) && folder)
+        find_folder(folder);
+    atexit(report_at_exit);
+}
+
+/* --- Calls --------------------------------------------------------------------------------- */
+
+static void log_call(const struct xg_call_record *record)
+{
+    const struct xg_problem *call = &record->call;
+    static const char *const verdicts[] = {
+        [XG_VERDICT_NONE] = "",
+        [XG_VERDICT_RIGHT] = ", verified",
+        [XG_VERDICT_WRONG] = ", found wrong",
+        [XG_VERDICT_UNABLE] = ", not verified",
+    };
+    char predicted[96] = "";
+
+    if (record->predicted_cpu_s > 0.0 || record->predicted_gpu_s > 0.0)
+        snprintf(predicted, sizeof predicted, ", predicted CPU %.3g ms, GPU %.3g ms",
+                 1e3 * record->predicted_cpu_s, 1e3 * record->predicted_gpu_s);
+    double flops = call->m > 0 && call->n > 0 && call->k > 0 ? xg_problem_flops(call) : 0.0;
+
+    xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld %c%c beta=%g: %s%s%s, %.4g ms (%.4g GFLOP/s)%s%s: %s",
+           record->symbol, (long long)call->m, (long long)call->n, (long long)call->k,
+           call->transa ? 'T' : 'N', call->transb ? 'T' : 'N', call->beta,
+           xg_place_text(record->place), record->kernel ? " " : "",
+           record->kernel ? record->kernel : "", 1e3 * record->seconds,
+           record->seconds > 0.0 ? flops / record->seconds * 1e-9 : 0.0, predicted,
+           verdicts[record->verdict], xg_reason_text(record->reason));
+}
+
+/* The file comes with the first product: a process that multiplies nothing has none. */
+static void update_file_locked(const struct xg_account_change *change)
+{
+    static int told;
+
+    if (!file.folder[0])
+        return;
+    if (!file.tried && xg_mapping_create(file.folder, &account, &file.mapping) != XG_OK)
+        xg_log_once(&told, "XGEMM_ACCOUNT=%s: no account can be kept there (errno %d)", file.folder,
+                    errno);
+    file.tried = true;
+    if (file.mapping)
+        xg_mapping_update(file.mapping, &account, change);
+}
+
+void xg_stats_add(const struct xg_call_record *record)
+{
+    const struct xg_conf *conf = xg_conf_get();
+
+    if (xg_log_enabled(XG_LOG_CALL))
+        log_call(record);
+    if (!conf->stats && !conf->account)
+        return;
+    pthread_once(&report_once, report_register);
+    pthread_mutex_lock(&lock);
+    struct xg_account_change change = xg_account_add(&account, record);
+    update_file_locked(&change);
+    pthread_mutex_unlock(&lock);
+}
+
+void xg_stats_add_compare(const struct xg_compare_record *record)
+{
+    pthread_once(&report_once, report_register);
+    pthread_mutex_lock(&lock);
+    xg_compare_add(record);
+    pthread_mutex_unlock(&lock);
+}
+
+void xg_stats_print(FILE *out)
+{
+    pthread_mutex_lock(&lock);
+    if (xg_conf_get()->stats)
+        xg_account_print(&account, out);
+    xg_compare_print(out);
+    pthread_mutex_unlock(&lock);
+}

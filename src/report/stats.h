@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The process's account (account.h): under a lock, printed at exit, and kept in a file. */
+#ifndef XG_STATS_H
+#define XG_STATS_H
+
+#include <stdio.h>
+
+#include "report/record.h"
+
+/*
+ * Adds a call to the account when XGEMM_STATS=1 or XGEMM_ACCOUNT is set, to the file of that as
+ * well (mapping.h), and writes its line when XGEMM_VERBOSE >= 1. A file that cannot be had is told
+ * of once. From any thread; takes a short lock only when the account is kept. May change errno.
+ */
+void xg_stats_add(const struct xg_call_record *record);
+
+/* Adds a call of XGEMM_MODE=compare. From any thread. */
+struct xg_compare_record;
+void xg_stats_add_compare(const struct xg_compare_record *record);
+
+/* Writes the account so far (what the exit report prints) to out. */
+void xg_stats_print(FILE *out);
+
+#endif

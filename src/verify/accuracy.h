@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* How far a result is from the exact product, on a sample of its elements. */
+#ifndef XG_ACCURACY_H
+#define XG_ACCURACY_H
+
+#include "base/xg.h"
+#include "verify/cpu.h"
+
+enum { XG_ACCURACY_SAMPLES = 512 };
+
+/* The exact values of sampled elements of one product, taken before C is overwritten. */
+struct xg_accuracy {
+    int count;
+    int64_t row[XG_ACCURACY_SAMPLES], column[XG_ACCURACY_SAMPLES];
+    struct xg_cpu_exact exact[XG_ACCURACY_SAMPLES];
+    enum xg_type type;
+};
+
+/*
+ * Picks elements of C (the corners, and others spread evenly by a fixed sequence; of a triangle
+ * those that lie in it) and computes them with 64 bits; costs 512 dot products of length k at most.
+ * call->c must hold C as it is before the call.
+ */
+void xg_accuracy_init(struct xg_accuracy *accuracy, const struct xg_problem *call);
+
+/*
+ * The largest componentwise error |c - exact| / (|alpha||A||B| + |beta||C|) of a computed C (m,n)
+ * with leading dimension ldc, in units of the type's precision (2^-24 or 2^-53). NaN when an
+ * element is NaN and the exact one is not.
+ */
+double xg_accuracy_error(const struct xg_accuracy *accuracy, const void *c, int64_t ldc);
+
+#endif

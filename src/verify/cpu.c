@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* The built-in product on the CPU: a blocked plain loop, for when there is no BLAS at all. */
+#include "verify/cpu.h"
+
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+/* A block of op(B), (BLOCK_K, BLOCK_N) floats, stays in the second-level cache over all rows of A.
+ */
+enum { BLOCK_K = 128, BLOCK_N = 512 };
+
+/* Zero times infinity must not come of an imaginary part that is not there. */
+static void add_product(struct xg_cpu_exact *sum, long double xr, long double xi, long double yr,
+                        long double yi, bool is_complex)
+{
+    sum->re += xr * yr;
+    sum->magnitude += (fabsl(xr) + fabsl(xi)) * (fabsl(yr) + fabsl(yi));
+    if (!is_complex)
+        return;
+    sum->re -= xi * yi;
+    sum->im += xr * yi + xi * yr;
+}
+
+static void scale_exact(const struct xg_problem *p, struct xg_cpu_exact *sum)
+{
+    struct xg_cpu_exact scaled = {0, 0, 0};
+    if (xg_problem_alpha_zero(p))
+        return;
+    add_product(&scaled, p->alpha, p->alpha_im, sum->re, sum->im, xg_type_is_complex(p->type));
+    scaled.magnitude =
+        sum->magnitude * (fabsl((long double)p->alpha) + fabsl((long double)p->alpha_im));
+    *sum = scaled;
+}
+
+#define NUMBER float
+#define NAME(x) x##_s
+#define SCALAR(re, im) (float)(re)
+#define CONJ(x) (x)
+#define RE(x) (x)
+#define IM(x) 0
+#include "verify/cpu_loops.h"
+
+#define NUMBER double
+#define NAME(x) x##_d
+#define SCALAR(re, im) (re)
+#define CONJ(x) (x)
+#define RE(x) (x)
+#define IM(x) 0
+#include "verify/cpu_loops.h"
+
+#define NUMBER float _Complex
+#define NAME(x) x##_c
+#define SCALAR(re, im) CMPLXF((float)(re), (float)(im))
+#define CONJ(x) conjf(x)
+#define RE(x) crealf(x)
+#define IM(x) cimagf(x)
+#include "verify/cpu_loops.h"
+
+#define NUMBER double _Complex
+#define NAME(x) x##_z
+#define SCALAR(re, im) CMPLX(re, im)
+#define CONJ(x) conj(x)
+#define RE(x) creal(x)
+#define IM(x) cimag(x)
+#include "verify/cpu_loops.h"
+
+static const struct {
+    void (*compute)(const struct xg_problem *p);
+    void (*exact)(const struct xg_problem *p, int64_t i, int64_t j, const void *c0,
+                  struct xg_cpu_exact *sum);
+} loops[XG_TYPE_COUNT] = {
+    [XG_TYPE_S] = {compute_s, exact_s},
+    [XG_TYPE_D] = {compute_d, exact_d},
+    [XG_TYPE_C] = {compute_c, exact_c},
+    [XG_TYPE_Z] = {compute_z, exact_z},
+};
+
+void xg_cpu_compute(const struct xg_problem *p)
+{
+    loops[p->type].compute(p);
+}
+
+struct xg_cpu_exact xg_cpu_exact(const struct xg_problem *p, int64_t i, int64_t j, const void *c0)
+{
+    struct xg_cpu_exact sum = {0, 0, 0};
+    loops[p->type].exact(p, i, j, c0, &sum);
+    return sum;
+}
+
+double xg_cpu_element(const struct xg_problem *p, int64_t i, int64_t j, float c0, double *magnitude)
+{
+    struct xg_cpu_exact exact = xg_cpu_exact(p, i, j, &c0);
+    *magnitude = (double)exact.magnitude;
+    return (double)exact.re;
+}

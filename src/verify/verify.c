@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/* Freivalds' check of a product; and of the rows that it doubts, the elements. */
+#include "verify/verify.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide/overlap.h"
+#include "verify/matvec.h"
+
+_Static_assert((int)XG_VERIFY_VECTORS == (int)XG_MATVEC_VECTORS &&
+                   (int)XG_VERIFY_ROWS == (int)XG_MATVEC_VECTORS,
+               "a pass over a matrix has room for them");
+
+enum { VECTORS = XG_VERIFY_VECTORS, PLANES = XG_MATVEC_PLANES };
+
+/* Half a step of FP32 at 1, and of double precision. */
+static const double U = 0x1p-24, U_DOUBLE = 0x1p-53;
+
+/* In units of |op(A)||op(B)|: what ordinary numbers reach, and what none exceed. */
+struct errors {
+    double ordinary, bound;
+};
+
+struct xg_verify {
+    struct xg_problem call;
+    struct xg_team *team;
+    int workers;
+    uint64_t random;
+    enum xg_sums sums; /* set by xg_verify_check, and what follows from it */
+    struct errors errors;
+    float *before; /* C, its rows next to each other; NULL where beta is 0 */
+    double *memory;
+    double *signs;                   /* planes of n */
+    double *b_signs;                 /* of k: op(B) x, and the norm of each row of op(B) */
+    double *ab_signs;                /* of m: op(A) (op(B) x), and |op(A)| by those norms */
+    double *c_signs, *before_signs;  /* of m: C x, C0 x and the norm of each row of C0 */
+    double *row_a, *exact, *largest; /* rows computed again: op(A)'s, planes of k; sums, of n */
+};
+
+/* Operands may have any alignment. */
+typedef float unaligned __attribute__((aligned(1)));
+
+/* splitmix64 */
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static uint64_t draw(uint64_t *state)
+{
+    return mix(*state += 0x9e3779b97f4a7c15u);
+}
+
+bool xg_verify_samples(uint64_t number, double fraction)
+{
+    return (double)(mix((number + 1) * 0x9e3779b97f4a7c15u) >> 11) * 0x1p-53 < fraction;
+}
+
+/* --- Before the product -------------------------------------------------------------------- */
+
+static bool can_be_verified(const struct xg_problem *p)
+{
+    double bytes = (double)p->m * (double)p->n * sizeof(float);
+    return xg_problem_kind(p) == XG_KIND_SGEMM && isfinite(p->alpha) && isfinite(p->beta) &&
+           !xg_overlap_find(p) && (p->beta == 0 || bytes <= (double)XG_VERIFY_COPY_BYTES);
+}
+
+static bool allocate(struct xg_verify *verify)
+{
+    const struct xg_problem *call = &verify->call;
+    const struct {
+        double **plane;
+        int64_t extent;
+        int planes;
+    } parts[] = {{&verify->signs, call->n, VECTORS},   {&verify->b_signs, call->k, PLANES},
+                 {&verify->ab_signs, call->m, PLANES}, {&verify->c_signs, call->m, PLANES},
+                 {&verify->row_a, call->k, PLANES},    {&verify->exact, call->n, PLANES},
+                 {&verify->largest, call->n, PLANES},  {&verify->before_signs, call->m, PLANES}};
+    enum { PARTS = sizeof parts / sizeof parts[0] };
+    size_t count = 0, at = 0;
+    int used = call->beta != 0 ? PARTS : PARTS - 1;
+    for (int i = 0; i < used; i++)
+        count += (size_t)(parts[i].planes * parts[i].extent);
+    verify->memory = malloc(count * sizeof(double));
+    for (int i = 0; verify->memory && i < used; i++) {
+        *parts[i].plane = verify->memory + at;
+        at += (size_t)(parts[i].planes * parts[i].extent);
+    }
+    if (call->beta != 0)
+        verify->before = malloc((size_t)call->m * (size_t)call->n * sizeof(float));
+    return verify->memory && (call->beta == 0 || verify->before);
+}
+
+static void draw_signs(struct xg_verify *verify)
+{
+    int64_t count = VECTORS * verify->call.n;
+    for (int64_t i = 0; i < count; i += 64) {
+        uint64_t bits = draw(&verify->random);
+        for (int64_t j = i; j < xg_min_i64(i + 64, count); j++, bits >>= 1)
+            verify->signs[j] = bits & 1 ? 1.0 : -1.0;
+    }
+}
+
+static void multiply(const struct xg_verify *verify, const struct xg_matvec *job)
+{
+    xg_matvec_run(job, verify->team, verify->workers);
+}
+
+/* C as it is now by the signs; copy: NULL, or where it goes. */
+static void multiply_c(const struct xg_verify *verify, double *out, float *copy)
+{
+    const struct xg_problem *call = &verify->call;
+    multiply(verify, &(struct xg_matvec){.matrix = call->c,
+                                         .rows = call->m,
+                                         .columns = call->n,
+                                         .ld = call->ldc,
+                                         .form = XG_MATVEC_SQUARES,
+                                         .in = verify->signs,
+                                         .out = out,
+                                         .copy = copy});
+}
+
+enum xg_status xg_verify_create(const struct xg_problem *call, uint64_t seed, struct xg_team *team,
+                                int workers, struct xg_verify **out)
+{
+    if (!can_be_verified(call))
+        return XG_DECLINED;
+    struct xg_verify *verify = calloc(1, sizeof *verify);
+    if (!verify)
+        return XG_ERR_NOMEM;
+    verify->call = *call;
+    verify->team = team;
+    verify->workers = workers;
+    verify->random = seed;
+    if (!allocate(verify)) {
+        xg_verify_destroy(verify);
+        return XG_ERR_NOMEM;
+    }
+    fenv_t environment;
+    fegetenv(&environment);
+    draw_signs(verify);
+    if (verify->before)
+        multiply_c(verify, verify->before_signs, verify->before);
+    fesetenv(&environment); /* the clock that the team looks at leaves flags */
+    *out = verify;
+    return XG_OK;
+}
+
+void xg_verify_restore(const struct xg_verify *verify)
+{
+    const struct xg_problem *call = &verify->call;
+    for (int64_t i = 0; verify->before && i < call->m; i++)
+        memcpy((float *)call->c + i * call->ldc, verify->before + i * call->n,
+               (size_t)call->n * sizeof(float));
+}
+
+void xg_verify_destroy(struct xg_verify *verify)
+{
+    if (!verify)
+        return;
+    free(verify->before);
+    free(verify->memory);
+    free(verify);
+}
+
+/* --- How far a result may be off ------------------------------------------------------------ */
+
+static struct errors errors_of(enum xg_sums sums, int64_t depth)
+{
+    double k = (double)depth;
+    switch (sums) {
+    case XG_SUMS_PIECES:
+        return (struct errors){(sqrt(k) / 8 + 4) * U, 1.001 * (k / 16 + 140) * U};
+    case XG_SUMS_TF32:
+        return (struct errors){0x1p-10 + sqrt(k) * U, 0x1p-9 + 1.001 * (2 * k + 16) * U};
+    case XG_SUMS_FP32:
+        break;
+    }
+    return (struct errors){(sqrt(k) / 2 + 4) * U, 1.001 * (k + 12) * U};
+}
+
+/* TF32 cuts a number below 2^-126 no finer than that one. */
+static const double TF32_LEAST = 0x1p-126, TF32_CUT = 0x1p-136;
+
+/* Of beta C0 and its sum with the rest, in any rounding mode. */
+static const double COMBINED = 4 * 0x1p-24;
+
+/* The absolute part of an element's bound, but for what C0 adds. */
+static double least_of(const struct xg_problem *call)
+{
+    double beta = fabs((double)call->beta);
+    double steps = (double)(call->k + 4) * fmax(1.0, fabs((double)call->alpha)) * 0x1p-149;
+    return beta == 0 ? steps : steps + 0x1p-126 * (2 + beta);
+}
+
+/* --- The screen ----------------------------------------------------------------------------- */
+
+/* Rows to compute again: those that exceed their thresholds most, and some where r is no number. */
+struct doubts {
+    struct doubt {
+        int64_t row;
+        double deviation;
+    } rows[XG_VERIFY_ROWS];
+    int count;
+    int64_t odd[XG_VERIFY_ROWS];
+    int64_t odd_count; /* of all such rows */
+};
+
+/* The most that row i is off, in units of its threshold; NaN where that is no number. */
+static double deviation_of(const struct xg_verify *verify, int64_t i)
+{
+    const struct xg_problem *call = &verify->call;
+    double alpha = (double)call->alpha, beta = (double)call->beta, m_n = sqrt((double)call->n);
+    double spread = fmin(8.0, m_n), worst = 0;
+    double scale = fabs(alpha) * verify->ab_signs[VECTORS * call->m + i], old = 0;
+    if (verify->before)
+        old = (fabs(beta) + 0x1p-126) * sqrt(verify->before_signs[VECTORS * call->m + i]);
+    double own = (double)(2 * call->n + call->k + 8) * m_n * U_DOUBLE;
+    double threshold = spread * (scale * verify->errors.ordinary + old * COMBINED) +
+                       (scale + old) * own + spread * m_n * least_of(call);
+    for (int v = 0; v < VECTORS; v++) {
+        int64_t at = v * call->m + i;
+        double r = verify->c_signs[at] - alpha * verify->ab_signs[at];
+        if (verify->before)
+            r -= beta * verify->before_signs[at];
+        if (!isfinite(r))
+            return NAN;
+        worst = fmax(worst, fabs(r) / threshold);
+    }
+    return worst;
+}
+
+/* Keeps the list in order, the largest first. */
+static void doubt(struct doubts *doubts, int64_t row, double deviation)
+{
+    int at = doubts->count < XG_VERIFY_ROWS ? doubts->count++ : XG_VERIFY_ROWS - 1;
+    if (at == XG_VERIFY_ROWS - 1 && doubts->count == XG_VERIFY_ROWS &&
+        doubts->rows[at].deviation >= deviation)
+        return;
+    for (; at > 0 && doubts->rows[at - 1].deviation < deviation; at--)
+        doubts->rows[at] = doubts->rows[at - 1];
+    doubts->rows[at] = (struct doubt){row, deviation};
+}
+
+/* Any of them as likely as any other. */
+static void doubt_odd(struct doubts *doubts, int64_t row, uint64_t *random)
+{
+    int64_t at = doubts->odd_count++;
+    if (at >= XG_VERIFY_ROWS)
+        at = (int64_t)(draw(random) % (uint64_t)doubts->odd_count);
+    if (at < XG_VERIFY_ROWS)
+        doubts->odd[at] = row;
+}
+
+static void screen(struct xg_verify *verify, struct doubts *doubts, struct xg_verify_report *report)
+{
+    const struct xg_problem *call = &verify->call;
+    multiply(verify, &(struct xg_matvec){.matrix = call->b,
+                                         .rows = call->k,
+                                         .columns = call->n,
+                                         .ld = call->ldb,
+                                         .trans = call->transb,
+                                         .form = XG_MATVEC_SQUARES,
+                                         .in = verify->signs,
+                                         .out = verify->b_signs});
+    double *norms = verify->b_signs + VECTORS * call->k;
+    for (int64_t l = 0; l < call->k; l++)
+        norms[l] = sqrt(norms[l]);
+    multiply(verify, &(struct xg_matvec){.matrix = call->a,
+                                         .rows = call->m,
+                                         .columns = call->k,
+                                         .ld = call->lda,
+                                         .trans = call->transa,
+                                         .form = XG_MATVEC_WEIGHTED,
+                                         .in = verify->b_signs,
+                                         .out = verify->ab_signs});
+    multiply_c(verify, verify->c_signs, NULL);
+    for (int64_t i = 0; i < call->m; i++) {
+        double deviation = deviation_of(verify, i);
+        if (isnan(deviation)) {
+            doubt_odd(doubts, i, &verify->random);
+            continue;
+        }
+        report->deviation = fmax(report->deviation, deviation);
+        if (deviation > 1)
+            doubt(doubts, i, deviation);
+    }
+}
+
+/* --- Rows computed again -------------------------------------------------------------------- */
+
+/* What an element should be, and how far it may be off. */
+struct element {
+    double exact, bound;
+    double largest; /* what any sum on the way to it may reach */
+};
+
+static bool agrees(double value, const struct element *element, enum xg_sums sums)
+{
+    if (isnan(element->exact))
+        return isnan(value);
+    if (isinf(element->exact))
+        return isnan(value) || value == element->exact;
+    if (!isfinite(value))
+        return element->largest >= 0x1p127 || sums == XG_SUMS_TF32;
+    return fabs(value - element->exact) <= element->bound;
+}
+
+/* What cutting op(B)'s subnormal numbers may do to any element of the row. */
+static double lost_to_cuts(const struct xg_verify *verify, int plane)
+{
+    const struct xg_problem *call = &verify->call;
+    double sum = 0;
+    for (int64_t l = 0; verify->sums == XG_SUMS_TF32 && l < call->k; l++)
+        sum += verify->row_a[plane * call->k + l];
+    return fabs((double)call->alpha) * sum * TF32_CUT;
+}
+
+/* plane: of the row's sums; least: an absolute part of the bound. */
+static struct element element_of(const struct xg_verify *verify, int64_t i, int64_t j, int plane,
+                                 double least)
+{
+    const struct xg_problem *call = &verify->call;
+    double alpha = (double)call->alpha, sum = verify->exact[plane * call->n + j];
+    double largest = verify->largest[plane * call->n + j];
+    struct element element = {.exact = alpha * sum,
+                              .bound = fabs(alpha) * largest * verify->errors.bound + least,
+                              .largest = fmax(1.0, fabs(alpha)) * largest};
+    if (verify->before) {
+        double old = (double)verify->before[i * call->n + j];
+        double scaled = (fabs((double)call->beta) + 0x1p-126) * fabs(old);
+        element.exact += (double)call->beta * old;
+        element.bound += COMBINED * scaled + 0x1p-126 * fabs(old);
+        element.largest += scaled;
+    }
+    element.largest *= 1 + verify->errors.bound;
+    return element;
+}
+
+static void judge_row(const struct xg_verify *verify, int64_t i, int plane,
+                      struct xg_verify_report *report)
+{
+    const struct xg_problem *call = &verify->call;
+    double most = 0, least = least_of(call) + lost_to_cuts(verify, plane);
+    if (report->wrong)
+        most = fabs(report->value - report->exact) / report->bound;
+    for (int64_t j = 0; j < call->n; j++) {
+        struct element element = element_of(verify, i, j, plane, least);
+        double value = (double)((const unaligned *)call->c)[i * call->ldc + j];
+        if (agrees(value, &element, verify->sums))
+            continue;
+        double off = fabs(value - element.exact) / element.bound;
+        if (report->wrong && !(off > most))
+            continue;
+        most = off;
+        report->wrong = true;
+        report->row = i;
+        report->column = j;
+        report->value = value;
+        report->exact = element.exact;
+        report->bound = element.bound;
+    }
+}
+
+/* Up to XG_VERIFY_ROWS rows at once: B is read as often, whatever their number. */
+static void compute_rows(struct xg_verify *verify, const int64_t *rows, int count,
+                         struct xg_verify_report *report)
+{
+    const struct xg_problem *call = &verify->call;
+    const unaligned *a = call->a;
+    memset(verify->row_a, 0, (size_t)(PLANES * call->k) * sizeof(double));
+    for (int r = 0; r < count; r++)
+        for (int64_t l = 0; l < call->k; l++)
+            verify->row_a[r * call->k + l] =
+                (double)a[call->transa ? l * call->lda + rows[r] : rows[r] * call->lda + l];
+    struct xg_matvec job = {.matrix = call->b,
+                            .rows = call->n,
+                            .columns = call->k,
+                            .ld = call->ldb,
+                            .trans = !call->transb,
+                            .form = XG_MATVEC_SQUARES,
+                            .in = verify->row_a,
+                            .out = verify->exact};
+    multiply(verify, &job);
+    double least = verify->sums == XG_SUMS_TF32 ? TF32_LEAST : 0;
+    for (int64_t e = 0; e < PLANES * call->k; e++)
+        verify->row_a[e] = fmax(fabs(verify->row_a[e]), least);
+    job.form = XG_MATVEC_ABSOLUTE;
+    job.out = verify->largest;
+    multiply(verify, &job);
+    for (int r = 0; r < count; r++)
+        judge_row(verify, rows[r], r, report);
+    report->rows_computed += count;
+}
+
+void xg_verify_check(struct xg_verify *verify, enum xg_sums sums, struct xg_verify_report *report)
+{
+    struct doubts doubts = {.count = 0};
+    int64_t rows[XG_VERIFY_ROWS];
+    fenv_t environment;
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);
+    verify->sums = sums;
+    verify->errors = errors_of(sums, verify->call.k);
+    *report = (struct xg_verify_report){.rows = verify->call.m};
+    screen(verify, &doubts, report);
+    for (int i = 0; i < doubts.count; i++)
+        rows[i] = doubts.rows[i].row;
+    if (doubts.count)
+        compute_rows(verify, rows, doubts.count, report);
+    int odd = (int)xg_min_i64(doubts.odd_count, XG_VERIFY_ROWS);
+    if (odd)
+        compute_rows(verify, doubts.odd, odd, report);
+    report->rows_skipped = doubts.odd_count - odd;
+    fesetenv(&environment);
+}

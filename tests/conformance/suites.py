@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""The third-party test programs, a row each: what is run, and what of its output counts."""
+import dataclasses
+import glob
+import os
+
+LIBS = "/usr/lib/x86_64-linux-gnu"
+
+# What may differ from run to run, in every suite: times and residuals are numbers with a point.
+NUMBERS = ((r"[-+]?\d+\.\d*(?:[EeDd][-+]?\d+)?", "#"), (r"[ \t]+", " "), (r"\s+$", ""))
+
+# Which exceptions the processor's arithmetic has raised, told by gfortran's programs as they end: a
+# product elsewhere raises none.
+DROPPED = r"^Note: The following floating-point exceptions are signalling"
+
+
+@dataclasses.dataclass(frozen=True)
+class Suite:
+    """
+    name, group  what the table calls it
+    needs        files, each a pattern; the first match of each is there as {0}, {1}, ...
+    command      the program, with {0} and the other fields of the runner ({python}, {built})
+    passed       a line that says so: at least `least` of them, or the suite proves nothing
+    stdin        a file that it reads, likewise a pattern
+    launcher     what starts the program, without the library
+    files        patterns of what must lie in its working folder
+    library      the BLAS that is to come before the system's own
+    undefined    the program refers to variables that nothing defines: stand-ins are preloaded
+    edit         (pattern, replacement) for lines of stdin: less of what the file asks for
+    keeps        only lines that match this are compared; None: all
+    cpu_reasons  why a product may run on the CPU where all are forced through the engine
+    short        part of `make check`
+    limit_s      that one run may take on the fake driver; plain, a tenth of it
+    """
+    name: str
+    group: str
+    needs: tuple
+    command: tuple
+    passed: str
+    least: int = 1
+    stdin: str = ""
+    launcher: tuple = ()
+    files: tuple = ()
+    library: str = ""
+    undefined: bool = False
+    edit: tuple = ()
+    keeps: str = ""
+    environment: tuple = ()
+    cpu_reasons: tuple = ("nothing to multiply",)
+    short: bool = False
+    limit_s: int = 600
+
+
+def blas_rows():
+    """The reference BLAS project's testers of Level 3, as Debian ships them (libblas-test)."""
+    for name, folder, library in (
+            ("OpenBLAS", "blas", "openblas-pthread"), ("reference", "blas", "blas"),
+            ("BLIS", "blas", "blis-pthread"), ("OpenBLAS, ILP64", "blas64", "openblas64-pthread"),
+            ("reference, ILP64", "blas64", "blas64"), ("BLIS, ILP64", "blas64", "blis64-pthread")):
+        soname = "libblas64.so.3" if folder == "blas64" else "libblas.so.3"
+        library = f"{LIBS}/{library}/{soname}"
+        for letter, routines in (("s", 6), ("d", 6), ("c", 9), ("z", 9)):
+            for tester, data, least in ((f"xblat3{letter}", f"{letter}blat3.in", 2 * routines),
+                                        (f"x{letter}cblat3", f"{letter}in3", 3 * routines)):
+                yield Suite(f"{tester}, {name}", "blas", (f"{LIBS}/{folder}/{tester}", library),
+                            ("{0}",), r"PASSED THE", least, f"{LIBS}/{folder}/{data}",
+                            library=library, undefined="cblat3" in tester,
+                            short=letter == "s" or name in ("OpenBLAS", "reference, ILP64"))
+
+
+def built_rows():
+    """The same, rebuilt from Debian's source for dimensions beyond one tile of every kernel."""
+    for name, library in (("OpenBLAS", "openblas-pthread"), ("reference", "blas"),
+                          ("BLIS", "blis-pthread")):
+        library = f"{LIBS}/{library}/libblas.so.3"
+        for tester, least in (("xblat3s", 1), ("xscblat3", 2)):
+            yield Suite(f"{tester} to 289, {name}", "built", ("{built}/" + tester, library),
+                        ("{0}",), r"PASSED THE", least, "{built}/" + tester + ".in",
+                        library=library, limit_s=1800)
+
+
+def lapack_rows():
+    """LAPACK's testers of linear equations and eigenvalues (liblapack-test)."""
+    folder = f"{LIBS}/lapack"
+    passed = r"[Pp]assed|All tests"
+    # As shipped, a million and a half products. Fewer sizes make a quarter of a million; the
+    # largest still has more rows than LAPACK's blocks.
+    fewer = ((r"^0 1 2 3 5 10 50 ", "0 1 5 30 "), (r"^7 ( *Number of values of [MN])$", r"4 \1"))
+    rows = [("linear equations, fewer sizes", "xlintsts", "stest.in", 80, fewer, False),
+            ("linear equations", "xlintsts", "stest.in", 80, (), False),
+            ("linear equations, RFP", "xlintstrfs", "stest_rfp.in", 2, (), True),
+            ("linear equations, mixed", "xlintstds", "dstest.in", 1, (), True)]
+    for data, least in (("nep", 4), ("sep", 4), ("se2", 4), ("svd", 4), ("sec", 1), ("sed", 4),
+                        ("sgg", 2), ("sgd", 4), ("ssb", 1), ("ssg", 1), ("gqr", 1), ("gsv", 1),
+                        ("csd", 1), ("lse", 1)):  # what the others test multiplies no matrices
+        rows.append((f"eigenvalues, {data}", "xeigtsts", f"{data}.in", least, (),
+                     data in ("ssb", "sgg", "gqr", "csd", "lse")))
+    for name, tester, data, least, edit, short in rows:
+        # The reference LAPACK, for it calls BLAS by name; and OpenBLAS's own once.
+        yield Suite(name, "lapack", (f"{folder}/{tester}", f"{folder}/liblapack.so.3"), ("{0}",),
+                    passed, least, f"{folder}/{data}", edit=edit, short=short,
+                    library=f"{folder}/liblapack.so.3", limit_s=1800)
+    yield Suite("linear equations, fewer sizes, OpenBLAS's LAPACK", "lapack",
+                (f"{folder}/xlintsts", f"{LIBS}/openblas-pthread/liblapack.so.3"), ("{0}",), passed,
+                80, f"{folder}/stest.in", edit=fewer, limit_s=1800,
+                library=f"{LIBS}/openblas-pthread/liblapack.so.3")
+
+
+def pytest_row(name, group, python, files, *options, environment=(), limit_s=3600):
+    return Suite(name, group, files, (python, "-m", "pytest", "-v", "--tb=no", "--no-header", "-p",
+                                      "no:cacheprovider", "-p", "no:warnings", "-o",
+                                      "console_output_style=classic",
+                                      *("{%d}" % i for i in range(len(files))), *options),
+                 r" PASSED", 20, keeps=r"::.* (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)",
+                 environment=environment, limit_s=limit_s,
+                 cpu_reasons=("nothing to multiply", "forked child"))
+
+
+def python_rows():
+    """NumPy's, SciPy's and scikit-learn's own tests of what is made of products."""
+    debian = "/usr/lib/python3/dist-packages"
+    yield pytest_row("numpy.linalg, Debian", "numpy", "/usr/bin/python3",
+                     (f"{debian}/numpy/linalg/tests",))
+    yield pytest_row("numpy products, Debian", "numpy", "/usr/bin/python3",
+                     (f"{debian}/numpy/core/tests/test_multiarray.py",
+                      f"{debian}/numpy/core/tests/test_einsum.py"), "-k",
+                     "(Dot or MatMul or matmul or einsum or Inner) and not large and not huge")
+    yield pytest_row("numpy.linalg, PyPI", "numpy", "{python}", ("{packages}/numpy/linalg/tests",))
+    yield pytest_row("numpy products, PyPI", "numpy", "{python}",
+                     ("{packages}/numpy/_core/tests/test_multiarray.py",
+                      "{packages}/numpy/_core/tests/test_einsum.py"), "-k",
+                     "(Dot or MatMul or matmul or einsum or Inner) and not large and not huge")
+    # Not int_overflow: a matrix of more than 2^31 elements.
+    yield pytest_row("scipy.linalg, PyPI", "scipy", "{python}",
+                     tuple("{packages}/scipy/linalg/tests/test_%s.py" % part for part in (
+                         "basic", "blas", "decomp_cholesky", "decomp_lu", "decomp_polar",
+                         "solvers", "special_matrices")),
+                     "-m", "not slow", "-k", "not int_overflow", limit_s=10000)
+    # SKLEARN_RUN_FLOAT32_TESTS=1 repeats in single precision what does not say which. Not here:
+    # mixture and neighbors, which multiply in double precision alone.
+    single = ("SKLEARN_RUN_FLOAT32_TESTS=1",)
+    for part, tests in (("decomposition", ("decomposition/tests",)),
+                        ("cluster", ("cluster/tests/test_k_means.py",)),
+                        ("metrics", ("metrics/tests/test_pairwise.py",
+                                     "metrics/tests/test_pairwise_distances_reduction.py"))):
+        yield pytest_row(f"sklearn.{part}, PyPI", "sklearn", "{python}",
+                         tuple("{packages}/sklearn/" + test for test in tests), environment=single)
+
+
+def scalapack_rows():
+    """ScaLAPACK's testers on four processes (scalapack-mpi-test with Open MPI)."""
+    folder = f"{LIBS}/scalapack/openmpi-tests"
+    launcher = ("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "4", "--mca", "btl",
+                "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none")
+    for tester, data, least in (
+            ("PBLAS/spb3tst", "PBLAS/PSBLAS3TST.dat", 40), ("xslu", "LU.dat", 100),
+            ("xsllt", "LLT.dat", 40), ("xsqr", "QR.dat", 100), ("xsls", "LS.dat", 100),
+            ("xsinv", "INV.dat", 50), ("xssvd", "SVD.dat", 2), ("xssep", "SEP.dat", 20),
+            ("xssyevr", "SEPR.dat", 20), ("xsgsep", "SEP.dat", 20), ("xsbrd", "BRD.dat", 20),
+            ("xshrd", "HRD.dat", 20), ("xstrd", "TRD.dat", 20), ("xsnep", "NEP.dat", 10),
+            ("xshseqr", "EVC.dat", 1)):
+        yield Suite(f"ScaLAPACK, {os.path.basename(tester)}", "scalapack",
+                    ("/usr/bin/mpirun", f"{folder}/{tester}"), ("{1}",), r"(?i)passed", least,
+                    launcher=launcher, files=(f"{folder}/{data}",),
+                    short=tester in ("PBLAS/spb3tst", "xsinv"))
+
+
+SUITES = (*blas_rows(), *built_rows(), *lapack_rows(), *python_rows(), *scalapack_rows())
+GROUPS = tuple(dict.fromkeys(row.group for row in SUITES))
+
+
+def find(pattern):
+    """The first file of that name, or None."""
+    found = sorted(glob.glob(pattern))
+    return found[0] if found else None

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* The fake driver's stream captures: what they forbid other threads, and how they are lost. */
+#include "fake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The rules of cuThreadExchangeStreamCaptureMode. A call that may be unsafe fails on a thread of
+ * mode GLOBAL where any capture begun in that mode is under way, or one of its own that was not
+ * begun RELAXED; on one of mode THREAD_LOCAL for its own alone; on a RELAXED one never. The capture
+ * that forbade it is lost. Which calls those are, the driver's manual says by example; here they
+ * are all that allocate, free, load, or look at an event.
+ */
+static const char *const unsafe[] = {
+    "cuMemAlloc",       "cuMemFree",          "cuMemHostAlloc",      "cuMemFreeHost",
+    "cuEventQuery",     "cuEventSynchronize", "cuStreamSynchronize", "cuCtxSynchronize",
+    "cuModuleLoadData", "cuModuleUnload",
+};
+
+struct capture {
+    CUstream stream; /* NULL: the place is free */
+    pthread_t thread;
+    CUstreamCaptureMode mode;
+    bool lost;
+};
+enum { CAPTURES = 4 };
+
+static struct capture captures[CAPTURES];
+static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+static bool is_unsafe(const char *name)
+{
+    for (size_t i = 0; i < sizeof unsafe / sizeof unsafe[0]; i++)
+        if (!strcmp(unsafe[i], name))
+            return true;
+    return false;
+}
+
+static bool forbids(const struct capture *capture)
+{
+    bool own = pthread_equal(capture->thread, pthread_self());
+    if (!capture->stream || thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return false;
+    if (own && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+        return true;
+    return thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+           capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+bool fake_capture_forbids(const char *name)
+{
+    bool forbidden = false;
+    for (int i = 0; i < CAPTURES && is_unsafe(name); i++)
+        if (forbids(&captures[i]))
+            forbidden = captures[i].lost = true;
+    return forbidden;
+}
+
+CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    CUresult result = fake_enter("cuThreadExchangeStreamCaptureMode", FAKE_INIT);
+    if (result == CUDA_SUCCESS) {
+        CUstreamCaptureMode before = thread_mode;
+        thread_mode = *mode;
+        *mode = before;
+    }
+    return fake_leave(result);
+}
+
+CUresult CUDAAPI cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
+{
+    CUresult result = fake_enter("cuStreamBeginCapture", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        struct capture *capture = captures;
+        while (capture < captures + CAPTURES && capture->stream)
+            capture++;
+        if (capture == captures + CAPTURES)
+            fake_abort("more than %d captures", CAPTURES);
+        *capture = (struct capture){.stream = stream, .thread = pthread_self(), .mode = mode};
+    }
+    return fake_leave(result);
+}
+
+/* *graph: nothing that could be launched. */
+CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+    static char nothing;
+    CUresult result = fake_enter("cuStreamEndCapture", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        struct capture *capture = captures;
+        while (capture < captures + CAPTURES && capture->stream != stream)
+            capture++;
+        if (capture == captures + CAPTURES)
+            fake_abort("cuStreamEndCapture: nothing is captured");
+        result = capture->lost ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+        *graph = capture->lost ? NULL : (CUgraph)(void *)&nothing;
+        capture->stream = NULL;
+    }
+    return fake_leave(result);
+}

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+# Installed under a user's own prefix, not the configured one, the launcher finds the library without
+# LD_LIBRARY_PATH, also after the tree was moved; nothing there knows another place; all of it goes again.
+. "$srcdir/tests/install_lib"
+install_to "$tmp/own"
+stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
+compile -o "$tmp/program" "$srcdir/tests/install_program.c" "$tmp/libone.so" -Wl,-rpath,"$tmp"
+
+unseen "$tmp/program"
+seen "$tmp/own/bin/xgemm-run" "$tmp/program"
+mkdir "$tmp/away"
+mv "$tmp/own" "$tmp/away/moved"
+find_libdir "$tmp/away/moved"
+seen "$tmp/away/moved/bin/xgemm-run" "$tmp/program"
+
+# What other builds read. libtool's own file has the configured folder in it, and libtool says so.
+for file in "$libdir/pkgconfig/xgemm-shim.pc" "$libdir"/cmake/xgemm-shim/*.cmake; do
+    [ -s "$file" ] || fail "no $file"
+    ! grep -n "$tmp\|@\|=/" "$file" || fail "$file names a place, or is not filled in"
+done
+if command -v pkg-config >/dev/null; then
+    [ "$(readlink -f "$(flags --variable=libdir)")" = "$(readlink -f "$libdir")" ] ||
+        fail "pkg-config's libdir is $(flags --variable=libdir)"
+    [ "$(readlink -f "$(flags --variable=prefix)")" = "$(readlink -f "$tmp/away/moved")" ] ||
+        fail "pkg-config's prefix is $(flags --variable=prefix)"
+fi
+
+mv "$tmp/away/moved" "$tmp/own"
+$MAKE -C "$builddir" uninstall prefix="$tmp/own" >"$tmp/log" 2>&1 || fail "uninstall: $(cat "$tmp/log")"
+[ -z "$(find "$tmp/own" ! -type d)" ] || fail "left behind: $(find "$tmp/own" ! -type d)"
+exit $status

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+# A process that goes on by exec, spawns, leaves, ends or is ended while it multiplies does what it
+# does alone; and this library may be opened and closed.
+# Contract 8.2, 8.3, 8.4, 8.5, 8.7 (doc/contract.md).
+. "$srcdir/tests/preload_lib"
+needs_plain_library
+compile $XG_BLAS_CFLAGS -o "$tmp/process" "$srcdir/tests/preload_process.c" $XG_BLAS_LIBS -lm \
+    -ldl -pthread
+OPENBLAS_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS
+
+# ends WHAT STATUS COMMAND...: with that status, and silently but for the count of checks.
+ends() {
+    what=$1
+    wanted=$2
+    shift 2
+    "$@" >"$tmp/out" 2>"$tmp/err"
+    result=$?
+    # What else may be there is the shell's word on what became of the program.
+    grep -hv -e '^[1-9][0-9]* checks, 0 failed$' -e Aborted -e Terminated "$tmp/out" "$tmp/err" \
+        >"$tmp/said"
+    [ $result -eq "$wanted" ] && [ ! -s "$tmp/said" ] && return
+    head -20 "$tmp/said"
+    fail "$what: exit status $result, not $wanted, or messages"
+}
+
+# everywhere_ends STATUS ARGUMENT...
+everywhere_ends() {
+    wanted=$1
+    shift
+    set -- timeout -s KILL 20 "$tmp/process" "$@"
+    shown="$6 ${7-}"
+    ends "$shown, without the library" "$wanted" "$@"
+    ends "$shown, on the CPU" "$wanted" preloaded XGEMM_MODE=cpu "$@"
+    ends "$shown, as it comes" "$wanted" preloaded "$@"
+    has_engine || return 0
+    for turn in 1 2 3; do
+        ends "$shown, on the engine" "$wanted" on_engine "$@"
+    done
+}
+
+everywhere_ends 0 exec
+everywhere_ends 0 spawn
+everywhere_ends 0 main_leaves
+everywhere_ends 5 end quick_exit
+everywhere_ends 6 end _exit
+everywhere_ends 134 end abort
+everywhere_ends 143 end terminate
+
+ends "dlclose, on the CPU" 0 env XGEMM_MODE=cpu "$tmp/process" dlclose "$XG_SO"
+! has_engine || ends "dlclose, on the engine" 0 env XGEMM_MODE=gpu XGEMM_STAGE_THREADS=3 \
+    LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/process" dlclose "$XG_SO"
+exit $status

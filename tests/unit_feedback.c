@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* learn: corrections come to what is observed, doubt outliers, and stay with their kind. */
+#include <math.h>
+
+#include "src/decide/feedback.h"
+#include "xt.h"
+
+static struct xg_feedback feedback;
+
+static struct xg_problem shape(int64_t m, int64_t n, int64_t k)
+{
+    return (struct xg_problem){.m = m, .n = n, .k = k, .alpha = 1.0f};
+}
+
+static void begin(void)
+{
+    const struct xg_problem call = shape(100, 100, 100);
+    memset(&feedback, 0, sizeof feedback);
+    for (int side = 0; side < XG_SIDE_COUNT; side++) {
+        xg_feedback_observe(&feedback, side, &call, 1.0, 1000.0);
+        XT_CHECK(xg_feedback_scale(&feedback, side, &call) == 1.0, "the first one counted");
+    }
+}
+
+static void observe(enum xg_side side, struct xg_problem call, double ratio, int times)
+{
+    for (int i = 0; i < times; i++) {
+        xg_feedback_observe(&feedback, side, &call, 1e-3, ratio * 1e-3);
+        xg_feedback_account(&feedback, side, &call, ratio * 1e-3);
+    }
+}
+
+static double scale(enum xg_side side, struct xg_problem call)
+{
+    return xg_feedback_scale(&feedback, side, &call);
+}
+
+static void test_converges(void)
+{
+    static const double ratios[] = {0.01, 0.5, 1.0, 1.5, 3.0, 100.0};
+    const struct xg_problem call = shape(1000, 1000, 1000);
+    for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++) {
+        begin();
+        observe(XG_SIDE_CPU, call, ratios[i], 12);
+        double got = scale(XG_SIDE_CPU, call) / ratios[i];
+        XT_CHECK(got > 0.85 && got < 1.18, "%g: off by %g", ratios[i], got);
+        XT_CHECK(scale(XG_SIDE_GPU, call) == 1.0, "the other side moved");
+    }
+}
+
+static void test_outliers(void)
+{
+    const struct xg_problem call = shape(1000, 1000, 1000);
+    begin();
+    observe(XG_SIDE_CPU, call, 50.0, 1);
+    XT_CHECK(scale(XG_SIDE_CPU, call) == 1.0, "one outlier, never seen before: %g",
+             scale(XG_SIDE_CPU, call));
+    observe(XG_SIDE_CPU, call, 1.0, 10);
+    double before = scale(XG_SIDE_CPU, call);
+    for (int i = 0; i < 20; i++) {
+        observe(XG_SIDE_CPU, call, 50.0, 1);
+        observe(XG_SIDE_CPU, call, 1.0, 1);
+    }
+    XT_CHECK(fabs(scale(XG_SIDE_CPU, call) - before) < 0.01, "outliers: %g",
+             scale(XG_SIDE_CPU, call));
+    observe(XG_SIDE_CPU, call, 50.0, 2);
+    XT_CHECK(fabs(scale(XG_SIDE_CPU, call) - before) < 0.01, "two: %g", scale(XG_SIDE_CPU, call));
+    observe(XG_SIDE_CPU, call, 50.0, 6);
+    XT_CHECK(scale(XG_SIDE_CPU, call) > 10.0, "it stays so: %g", scale(XG_SIDE_CPU, call));
+}
+
+static void test_nonsense(void)
+{
+    static const double nonsense[] = {0.0, -1.0, NAN, INFINITY};
+    const struct xg_problem call = shape(1000, 1000, 1000);
+    begin();
+    observe(XG_SIDE_GPU, call, 1.3, 4);
+    double before = scale(XG_SIDE_GPU, call);
+    for (int i = 0; i < 4; i++)
+        observe(XG_SIDE_GPU, call, nonsense[i], 3);
+    XT_CHECK(scale(XG_SIDE_GPU, call) == before, "%g", scale(XG_SIDE_GPU, call));
+    observe(XG_SIDE_GPU, call, 1e300, 100);
+    XT_CHECK(isfinite(scale(XG_SIDE_GPU, call)), "%g", scale(XG_SIDE_GPU, call));
+}
+
+/* Products that wait for memory go badly for a long time: compute-bound ones hear nothing of it. */
+static void test_kinds(void)
+{
+    begin();
+    for (int64_t n = 4096; n < 6000; n += 64)
+        observe(XG_SIDE_CPU, shape(8, n, n), 10.0, 3);
+    XT_CHECK(scale(XG_SIDE_CPU, shape(8, 5000, 5000)) > 8.0, "not learnt");
+    XT_CHECK(scale(XG_SIDE_CPU, shape(8, 5500, 4800)) > 4.0, "not generalised");
+    for (int64_t n = 128; n <= 8192; n *= 2)
+        XT_CHECK(fabs(scale(XG_SIDE_CPU, shape(n, n, n)) - 1.0) < 0.01, "%ld: %g", (long)n,
+                 scale(XG_SIDE_CPU, shape(n, n, n)));
+    /* All kinds of one size do: those not seen yet are expected to. */
+    begin();
+    observe(XG_SIDE_CPU, shape(16, 2000, 2000), 10.0, 5);
+    observe(XG_SIDE_CPU, shape(400, 400, 400), 10.0, 5);
+    observe(XG_SIDE_CPU, shape(2000, 2000, 16), 10.0, 5);
+    XT_CHECK(scale(XG_SIDE_CPU, shape(2000, 16, 2000)) > 2.0, "%g",
+             scale(XG_SIDE_CPU, shape(2000, 16, 2000)));
+}
+
+static void test_dares(void)
+{
+    const struct xg_problem call = shape(300, 300, 300);
+    int calls = 0;
+    begin();
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 0.0), "before any call");
+    while (calls < 1000 && !xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3)) {
+        observe(XG_SIDE_CPU, call, 1.0, 1);
+        calls++;
+    }
+    /* A fiftieth of the time: one call in fifty that takes twice as long. */
+    XT_CHECK(calls >= 49 && calls <= 52, "%d calls", calls);
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3), "dared twice for one credit");
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_CPU, &call, 0.0), "on the side where it runs");
+    observe(XG_SIDE_GPU, call, 2.0, 1);
+    observe(XG_SIDE_CPU, call, 1.0, 1);
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3), "again at once");
+    observe(XG_SIDE_CPU, call, 1.0, 55);
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3), "as often as before");
+}
+
+/* More shapes than there is room for: nothing breaks, and recent ones are known. */
+static void test_many(void)
+{
+    begin();
+    for (int64_t m = 1; m < (int64_t)1 << 40; m = m * 3 / 2 + 1)
+        for (int64_t n = 1; n < (int64_t)1 << 40; n = n * 3 / 2 + 1)
+            for (int64_t k = 1; k < 1000; k += 333) {
+                observe(XG_SIDE_GPU, shape(m, n, k), 1.5, 2);
+                XT_CHECK(xg_feedback_weight(&feedback, XG_SIDE_GPU,
+                                            &(struct xg_problem){.m = m, .n = n, .k = k}) >= 1.0,
+                         "%ld,%ld,%ld is not known", (long)m, (long)n, (long)k);
+            }
+}
+
+int main(void)
+{
+    test_converges();
+    test_outliers();
+    test_nonsense();
+    test_kinds();
+    test_dares();
+    test_many();
+    return xt_done();
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Problems: what travels, and parts that together are the whole, element for element. */
+#include "xt.h"
+
+#include "src/base/problem.h"
+#include "src/verify/cpu.h"
+
+enum { N = 13, DEPTH = 5, LD = 17 };
+
+/* A C of which each element says how often a part has it, through A and B of ones. */
+static void check_parts(enum xg_uplo uplo, enum xg_trans transa, int64_t row, int64_t rows,
+                        int64_t column, int64_t columns)
+{
+    float a[LD * LD], c[LD * LD] = {0};
+    for (int i = 0; i < LD * LD; i++)
+        a[i] = 1;
+    const struct xg_problem p = {.op = uplo == XG_FULL ? XG_OP_GEMM : XG_OP_SYRK,
+                                 .uplo = uplo,
+                                 .transa = transa,
+                                 .transb = transa ? XG_NO_TRANS : XG_TRANS,
+                                 .m = N,
+                                 .n = N,
+                                 .k = DEPTH,
+                                 .alpha = 1,
+                                 .a = a,
+                                 .lda = LD,
+                                 .b = a,
+                                 .ldb = LD,
+                                 .beta = 1,
+                                 .c = c,
+                                 .ldc = LD};
+    struct xg_problem parts[XG_PROBLEM_PARTS];
+    int count = xg_problem_parts(&p, row, rows, column, columns, parts);
+    for (int i = 0; i < count; i++) {
+        bool diagonal = parts[i].uplo != XG_FULL;
+        XT_CHECK(parts[i].m > 0 && parts[i].n > 0, "an empty part");
+        XT_CHECK(diagonal == (parts[i].op == XG_OP_SYRK), "the operation of a part");
+        XT_CHECK(!diagonal || (parts[i].a == parts[i].b && parts[i].m == parts[i].n), "a square");
+        xg_cpu_compute(&parts[i]);
+    }
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < LD; j++) {
+            bool in = i >= row && i < row + rows && j >= column && j < column + columns &&
+                      (uplo == XG_FULL || (uplo == XG_UPPER ? j >= i : j <= i));
+            XT_CHECK(c[i * LD + j] == (in ? (float)DEPTH : 0.0f),
+                     "(%ld,%ld) of %ld+%ld, %ld+%ld, triangle %d: %g", (long)i, (long)j, (long)row,
+                     (long)rows, (long)column, (long)columns, (int)uplo, (double)c[i * LD + j]);
+        }
+}
+
+/* Parts read the rows of A and B that are theirs: each element has a value of its own. */
+static void test_operands(enum xg_type type)
+{
+    double memory[3][N * LD * 2], whole[N * LD * 2];
+    bool wide = xg_type_is_double(type);
+    uint64_t seed = 3;
+    for (int i = 0; i < N * LD * 2; i++)
+        for (int x = 0; x < 3; x++) {
+            double value = (double)(int)(9 * xt_random(&seed));
+            if (wide)
+                memory[x][i] = value;
+            else
+                ((float *)(void *)memory[x])[i] = (float)value;
+        }
+    memcpy(whole, memory[2], sizeof whole);
+    struct xg_problem p = {.type = type,
+                           .transb = XG_TRANS,
+                           .m = N,
+                           .n = N,
+                           .k = DEPTH,
+                           .alpha = 2,
+                           .a = memory[0],
+                           .lda = LD,
+                           .b = memory[1],
+                           .ldb = LD,
+                           .beta = -1,
+                           .c = memory[2],
+                           .ldc = LD};
+    struct xg_problem parts[XG_PROBLEM_PARTS];
+    for (int64_t row = 0; row < N; row += 4)
+        for (int64_t column = 0; column < N; column += 6) {
+            int64_t rows = row + 4 < N ? 4 : N - row, columns = column + 6 < N ? 6 : N - column;
+            int count = xg_problem_parts(&p, row, rows, column, columns, parts);
+            for (int i = 0; i < count; i++)
+                xg_cpu_compute(&parts[i]);
+        }
+    p.c = whole;
+    xg_cpu_compute(&p);
+    XT_CHECK(!memcmp(whole, memory[2], sizeof whole), "type %d", (int)type);
+}
+
+static void test_traits(void)
+{
+    const struct xg_problem gemm = {.type = XG_TYPE_Z, .m = 3, .n = 5, .k = 7};
+    const struct xg_problem syrk = {
+        .op = XG_OP_SYRK, .type = XG_TYPE_D, .uplo = XG_LOWER, .m = 4, .n = 4, .k = 6};
+    XT_CHECK(xg_problem_up_elems(&gemm) == 3 * 7 + 7 * 5 && xg_problem_down_elems(&gemm) == 15);
+    XT_CHECK(xg_problem_flops(&gemm) == 8.0 * 3 * 5 * 7);
+    XT_CHECK(xg_problem_up_elems(&syrk) == 24 && xg_problem_down_elems(&syrk) == 10);
+    XT_CHECK(xg_problem_flops(&syrk) == 2.0 * 10 * 6);
+    XT_CHECK(!strcmp(xg_kind_name(xg_problem_kind(&syrk)), "dsyrk"));
+    XT_CHECK(!strcmp(xg_kind_name(XG_KIND_SGEMM), "sgemm"));
+    XT_CHECK(xg_type_bytes(XG_TYPE_S) == 4 && xg_type_bytes(XG_TYPE_D) == 8);
+    XT_CHECK(xg_type_bytes(XG_TYPE_C) == 8 && xg_type_bytes(XG_TYPE_Z) == 16);
+}
+
+int main(void)
+{
+    for (int uplo = XG_FULL; uplo <= XG_LOWER; uplo++)
+        for (int64_t row = 0; row < N; row += 3)
+            for (int64_t column = 0; column < N; column += 2)
+                for (int64_t rows = 1; row + rows <= N; rows += 4)
+                    for (int64_t columns = 1; column + columns <= N; columns += 3)
+                        check_parts((enum xg_uplo)uplo, row % 2 ? XG_TRANS : XG_NO_TRANS, row, rows,
+                                    column, columns);
+    for (int type = 0; type < XG_TYPE_COUNT; type++)
+        test_operands((enum xg_type)type);
+    test_traits();
+    return xt_done();
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes and removes folders for accounts, and adds up what lies there. */
+#include "accounts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "src/report/mapping.h"
+
+/* Two thousand accounts. */
+#define ROOM_BYTES (2000.0 * sizeof(struct xg_account))
+
+static const char name[] = "xgemm-run.XXXXXX";
+
+/* The program may need that memory itself. */
+static bool has_room(const char *path)
+{
+    struct statvfs status;
+
+    return statvfs(path, &status) == 0 &&
+           (double)status.f_bavail * (double)status.f_frsize >= ROOM_BYTES;
+}
+
+bool accounts_folder_make(char path[PATH_MAX], bool in_memory)
+{
+    const char *given = getenv("TMPDIR"), *place = "/tmp";
+
+    if (given && *given)
+        place = given;
+    else if (in_memory && has_room("/dev/shm"))
+        place = "/dev/shm";
+    if (snprintf(path, PATH_MAX, "%s/%s", place, name) < PATH_MAX && mkdtemp(path))
+        return true;
+    fprintf(stderr, "xgemm-run: no folder for accounts in %s: %s\n", place, strerror(errno));
+    return false;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *at)
+{
+    (void)status, (void)type, (void)at;
+    remove(path);
+    return 0;
+}
+
+void accounts_folder_remove(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int accounts_read(const char *path, struct xg_account *sum)
+{
+    static struct xg_account one;
+    char file[PATH_MAX];
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    int processes = 0;
+
+    xg_account_init(sum);
+    while (folder && (entry = readdir(folder))) {
+        if (entry->d_name[0] == '.' ||
+            snprintf(file, sizeof file, "%s/%s", path, entry->d_name) >= PATH_MAX ||
+            xg_mapping_read(file, &one) != XG_OK)
+            continue;
+        xg_account_merge(sum, &one);
+        processes++;
+    }
+    if (folder)
+        closedir(folder);
+    return processes;
+}

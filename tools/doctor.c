@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* Says what stands between this machine, a program and the GPU; `xgemm-run doctor` runs it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor_blas.h"
+#include "doctor_calibration.h"
+#include "doctor_diagnosis.h"
+#include "doctor_gpu.h"
+#include "doctor_objects.h"
+#include "doctor_preload.h"
+#include "doctor_program.h"
+#include "doctor_report.h"
+#include "doctor_run.h"
+#include "doctor_settings.h"
+#include "doctor_system.h"
+
+enum { NOTHING_WRONG = 0, TO_MEND = 1, OWN_TROUBLE = 125 };
+
+static struct doctor_facts facts;
+static struct doctor_finding findings[DOCTOR_FINDINGS];
+
+static struct {
+    bool json;
+    const char *file; /* that the report goes to; NULL: a standard stream */
+    char **argv;      /* the program and its arguments; NULL: none */
+} options;
+
+static const char usage[] =
+    "usage: xgemm-run doctor [--json[=FILE]] [--] [PROGRAM [ARGUMENT...]]\n"
+    "\n"
+    "Says, with a remedy each, what keeps products from the GPU: driver, devices, kernels, link,\n"
+    "CPU library, calibration, settings. With PROGRAM it reads the program's files, runs it with "
+    "the\n"
+    "library preloaded, and says which of its calls could be seen and where its products ran. "
+    "Standard\n"
+    "input and output are the program's then; the report goes to standard error after it ends.\n"
+    "\n"
+    "  --json[=FILE]  the report as one JSON object, in FILE where it is given\n"
+    "  --list         prints every diagnosis that there is, with its remedy\n"
+    "  --help         prints this\n"
+    "\n"
+    "Exit status: 0 nothing wrong was found, 1 something is to be mended, 125 doctor could not do\n"
+    "its work.\n";
+
+static void list_row(const struct doctor_diagnosis *diagnosis, void *context)
+{
+    struct doctor_finding finding = {.diagnosis = diagnosis, .subject = "(...)"};
+    char text[2048];
+    (void)context;
+    printf("%s (%s)\n", diagnosis->id, diagnosis->level == DOCTOR_MEND ? "mend" : "note");
+    doctor_finding_text(&finding, diagnosis->words, text, sizeof text);
+    printf("  %s\n", text);
+    doctor_finding_text(&finding, diagnosis->remedy, text, sizeof text);
+    printf("  Remedy: %s\n", text);
+}
+
+/* The end of an option that only prints. */
+static void end_print(void)
+{
+    exit(fflush(stdout) == 0 ? NOTHING_WRONG : OWN_TROUBLE);
+}
+
+/* False: an option that there is not. */
+static bool read_options(char **argv)
+{
+    for (argv++; *argv && **argv == '-'; argv++) {
+        if (!strcmp(*argv, "--")) {
+            argv++;
+            break;
+        }
+        if (!strcmp(*argv, "--json") || (!strncmp(*argv, "--json=", 7) && (*argv)[7])) {
+            options.json = true;
+            options.file = (*argv)[6] ? *argv + 7 : NULL;
+        } else if (!strcmp(*argv, "--help") || !strcmp(*argv, "-h")) {
+            fputs(usage, stdout);
+            end_print();
+        } else if (!strcmp(*argv, "--list")) {
+            doctor_diagnosis_visit(list_row, NULL);
+            end_print();
+        } else {
+            fprintf(stderr, "xgemm-doctor: no option %s; see --help\n", *argv);
+            return false;
+        }
+    }
+    options.argv = *argv ? argv : NULL;
+    return true;
+}
+
+static void read_machine(void)
+{
+    doctor_settings_read(&facts.settings);
+    doctor_preload_read(&facts.preload);
+    doctor_system_read(&facts.system);
+    doctor_gpu_read(&facts.gpu);
+}
+
+static bool read_program(void)
+{
+    struct doctor_objects *objects = doctor_objects_create();
+    if (!objects)
+        return false;
+    doctor_program_read(&facts.program, options.argv ? options.argv[0] : NULL);
+    doctor_objects_list(objects, &facts.program);
+    /* What execvp cannot start it would give to a shell. */
+    if (facts.program.state == DOCTOR_PROGRAM_FOUND &&
+        !doctor_run_start(&facts.run, &facts.preload, options.argv, objects)) {
+        doctor_objects_destroy(objects);
+        return false;
+    }
+    doctor_objects_finish(objects, &facts);
+    doctor_objects_destroy(objects);
+    return true;
+}
+
+/* Without a program, or one that brings none, the library that would serve is described. */
+static void read_blas(void)
+{
+    const char *named = getenv("XGEMM_CPU_BLAS");
+    if (facts.blas_count == 0)
+        doctor_blas_read(&facts.blas[facts.blas_count++],
+                         named && *named && !facts.settings.cpu_blas ? named : XG_DEFAULT_CPU_BLAS);
+    doctor_calibration_read(&facts.calibration, facts.blas[0].loads ? facts.blas[0].path : NULL);
+}
+
+static bool write_report(int count)
+{
+    FILE *out = options.file ? fopen(options.file, "we") : options.argv ? stderr : stdout;
+    if (!out)
+        return false;
+    if (options.json)
+        doctor_json_write(out, &facts, findings, count);
+    else
+        doctor_report_write(out, &facts, findings, count);
+    bool written = !ferror(out) && fflush(out) == 0;
+    return options.file ? fclose(out) == 0 && written : written;
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    if (!read_options(argv))
+        return OWN_TROUBLE;
+    read_machine();
+    if (!read_program()) {
+        fprintf(stderr, "xgemm-doctor: the program could not be run: %s\n", strerror(errno));
+        return OWN_TROUBLE;
+    }
+    read_blas();
+    int count = doctor_diagnose(&facts, findings);
+    if (!write_report(count)) {
+        fprintf(stderr, "xgemm-doctor: the report could not be written: %s\n", strerror(errno));
+        return OWN_TROUBLE;
+    }
+    return doctor_findings_to_mend(findings, count) > 0 ? TO_MEND : NOTHING_WRONG;
+}

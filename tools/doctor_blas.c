@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks a BLAS library, in a child: its constructors are its own. */
+#include "doctor_blas.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "../shim/blas.h"
+#include "../shim/threads.h"
+#include "doctor_probe.h"
+#include "doctor_text.h"
+#include "src/host/spin.h"
+
+static const double LIMIT_S = 20;
+
+/* OpenBLAS's sentence, under any of its names. */
+static const char *ask_openblas(void *library)
+{
+    static const char *const names[] = {
+        "openblas_get_config",       "openblas_get_config64_",       "openblas_get_config_64",
+        "scipy_openblas_get_config", "scipy_openblas_get_config64_", "scipy_openblas_get_config_64",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *(*config)(void);
+        *(void **)&config = dlsym(library, names[i]);
+        if (config)
+            return config();
+    }
+    return NULL;
+}
+
+static void ask_version(void *library, char version[160])
+{
+    const char *(*blis)(void);
+    void (*mkl)(char *, int);
+    const char *text = ask_openblas(library);
+    *(void **)&blis = dlsym(library, "bli_info_get_version_str");
+    *(void **)&mkl = dlsym(library, "MKL_Get_Version_String");
+    if (text)
+        doctor_text_set(version, 160, "%s", text);
+    else if (blis)
+        doctor_text_set(version, 160, "%s", blis());
+    else if (mkl)
+        mkl(version, 159);
+    size_t length = strlen(version);
+    while (length > 0 && version[length - 1] == ' ')
+        version[--length] = '\0';
+}
+
+static void ask(void *answer, const void *file)
+{
+    struct doctor_blas *blas = answer;
+    struct shim_blas found = {0};
+    struct shim_threads threads;
+    struct link_map *map = NULL;
+    doctor_text_set(blas->path, sizeof blas->path, "%s", (const char *)file);
+    void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+    if (!library)
+        return;
+    blas->loads = true;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && *map->l_name)
+        doctor_text_set(blas->path, sizeof blas->path, "%s", map->l_name);
+    ask_version(library, blas->version);
+    blas->has_sgemm = shim_blas_search(library, &shim_symbols[SHIM_ID_cblas_sgemm], 4, SHIM_NOTHING,
+                                       &found) != SHIM_NOTHING;
+    blas->int_bytes = found.int_bytes;
+    shim_threads_find(library, NULL, &threads);
+    blas->threads = shim_threads_count(&threads, NULL);
+    blas->pool = threads.pool;
+    blas->spin_s = threads.count && blas->threads > 1 ? xg_spin_seconds(threads.pool) : 0;
+}
+
+void doctor_blas_read(struct doctor_blas *blas, const char *file)
+{
+    struct doctor_elf elf;
+    *blas = (struct doctor_blas){0};
+    doctor_text_set(blas->path, sizeof blas->path, "%s", file);
+    (void)doctor_probe(ask, blas, sizeof *blas, file, LIMIT_S);
+    if (doctor_elf_read(&elf, blas->path))
+        blas->vendor = elf.vendor;
+    /* Debian's libblas.so.3 of OpenBLAS has no name of its own: what it needs answers for it. */
+    if (blas->vendor == DOCTOR_VENDOR_OTHER && !strncmp(blas->version, "OpenBLAS", 8))
+        blas->vendor = DOCTOR_VENDOR_OPENBLAS;
+    doctor_elf_fini(&elf);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Goes through the tables of diagnoses. */
+#include "doctor_diagnosis.h"
+
+#include <string.h>
+
+#include "doctor_text.h"
+
+void doctor_diagnosis_visit(void (*visit)(const struct doctor_diagnosis *diagnosis, void *context),
+                            void *context)
+{
+    const struct doctor_diagnosis *const tables[] = {doctor_setting_diagnoses, doctor_gpu_diagnoses,
+                                                     doctor_program_diagnoses,
+                                                     doctor_run_diagnoses};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        for (const struct doctor_diagnosis *row = tables[i]; row->id; row++)
+            visit(row, context);
+}
+
+struct search {
+    const struct doctor_facts *facts;
+    struct doctor_finding *findings;
+    int count;
+};
+
+static void look_for(const struct doctor_diagnosis *diagnosis, void *context)
+{
+    struct search *search = context;
+    struct doctor_texts subjects = {.count = 0};
+    diagnosis->find(search->facts, diagnosis->detail, &subjects);
+    for (int i = 0; i < subjects.count && search->count < DOCTOR_FINDINGS; i++) {
+        struct doctor_finding *finding = &search->findings[search->count++];
+        finding->diagnosis = diagnosis;
+        memcpy(finding->subject, subjects.text[i], DOCTOR_TEXT_BYTES);
+    }
+}
+
+int doctor_diagnose(const struct doctor_facts *facts,
+                    struct doctor_finding findings[DOCTOR_FINDINGS])
+{
+    struct search search = {.facts = facts, .findings = findings};
+    doctor_diagnosis_visit(look_for, &search);
+    return search.count;
+}
+
+void doctor_finding_text(const struct doctor_finding *finding, const char *form, char *text,
+                         size_t size)
+{
+    const char *place = strstr(form, "%s");
+    if (place)
+        doctor_text_set(text, size, "%.*s%s%s", (int)(place - form), form, finding->subject,
+                        place + 2);
+    else
+        doctor_text_set(text, size, "%s", form);
+}

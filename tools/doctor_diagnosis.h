@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* The diagnoses as data, and the rules that find them in the facts. */
+#ifndef DOCTOR_DIAGNOSIS_H
+#define DOCTOR_DIAGNOSIS_H
+
+#include <stddef.h>
+
+#include "doctor_facts.h"
+
+enum doctor_level {
+    DOCTOR_NOTE, /* good to know: nothing is wrong */
+    DOCTOR_MEND, /* something to mend */
+};
+
+/*
+ * One diagnosis. find adds a subject for each case that it finds, which takes the place of "%s" in
+ * words and remedy ("" where they have none). detail is the rule's own.
+ */
+struct doctor_diagnosis {
+    const char *id; /* stable: what --json gives, and tests and manuals name */
+    enum doctor_level level;
+    void (*find)(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects);
+    int detail;
+    const char *words, *remedy;
+};
+
+/* Tables, by what they are about; an entry without an id ends each. */
+extern const struct doctor_diagnosis doctor_gpu_diagnoses[];
+extern const struct doctor_diagnosis doctor_setting_diagnoses[];
+extern const struct doctor_diagnosis doctor_program_diagnoses[];
+extern const struct doctor_diagnosis doctor_run_diagnoses[];
+
+struct doctor_finding {
+    const struct doctor_diagnosis *diagnosis;
+    char subject[DOCTOR_TEXT_BYTES];
+};
+
+enum { DOCTOR_FINDINGS = 128 };
+
+/* Fills `findings` in the order of the tables; their number. Pure. */
+int doctor_diagnose(const struct doctor_facts *facts,
+                    struct doctor_finding findings[DOCTOR_FINDINGS]);
+
+/* Calls visit for every row of the tables, in the order of the findings. */
+void doctor_diagnosis_visit(void (*visit)(const struct doctor_diagnosis *diagnosis, void *context),
+                            void *context);
+
+/* Writes words or remedy with the subject in its place. */
+void doctor_finding_text(const struct doctor_finding *finding, const char *form, char *text,
+                         size_t size);
+
+/* Whether no call of this object's can reach the library, and there are some: the rules of
+ * doctor_program_diagnoses that say why (doctor_rules_program.c). */
+bool doctor_object_is_lost(const struct doctor_facts *facts, const struct doctor_object *object);
+
+#endif

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads ELF files from disk. */
+/*
+ * shim/scope.c reads the same tables where the dynamic linker has mapped them and vouches for them.
+ * Here they come from a file that nobody has looked at: every offset is checked before it is used.
+ */
+#include "doctor_elf.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../shim/symbols.h"
+
+#if defined(__x86_64__)
+#define NATIVE_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_MACHINE EM_AARCH64
+#elif defined(__powerpc64__)
+#define NATIVE_MACHINE EM_PPC64
+#elif defined(__riscv)
+#define NATIVE_MACHINE EM_RISCV
+#else
+#define NATIVE_MACHINE EM_NONE
+#endif
+
+enum { NEEDED_MAX = 1024, MKL_SCAN_BYTES = 1 << 30 };
+
+struct image {
+    const unsigned char *bytes;
+    size_t size;
+    const ElfW(Ehdr) * head;
+};
+
+/* What PT_DYNAMIC leads to; addresses are the file's. */
+struct tables {
+    ElfW(Addr) symbols, strings, hash, gnu_hash, rela, jmprel;
+    size_t strings_bytes, rela_bytes, jmprel_bytes, soname;
+    size_t count; /* of symbols */
+};
+
+/* --- Places in the file -------------------------------------------------------------------- */
+
+/* `count` elements of `size` bytes at the offset; NULL where they are not all in the file. */
+static const void *at_offset(const struct image *image, size_t offset, size_t size, size_t count)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(size, count, &bytes) || offset > image->size ||
+        bytes > image->size - offset ||
+        offset % (size > 4   ? 8
+                  : size > 1 ? 4
+                             : 1))
+        return NULL;
+    return image->bytes + offset;
+}
+
+static const ElfW(Phdr) * program_headers(const struct image *image, int *count)
+{
+    *count = image->head->e_phnum;
+    if (image->head->e_phentsize != sizeof(ElfW(Phdr)))
+        return NULL;
+    return at_offset(image, image->head->e_phoff, sizeof(ElfW(Phdr)), (size_t)*count);
+}
+
+/* The same by the address at which it would be mapped. */
+static const void *at_address(const struct image *image, ElfW(Addr) address, size_t size,
+                              size_t count)
+{
+    int headers;
+    const ElfW(Phdr) *header = program_headers(image, &headers);
+    for (int i = 0; header && i < headers; i++)
+        if (header[i].p_type == PT_LOAD && address >= header[i].p_vaddr &&
+            address - header[i].p_vaddr < header[i].p_filesz)
+            return at_offset(image, header[i].p_offset + (address - header[i].p_vaddr), size,
+                             count);
+    return NULL;
+}
+
+/* A string that ends before its table does; NULL: none. */
+static const char *string_at(const char *strings, size_t strings_bytes, size_t offset)
+{
+    if (!strings || offset >= strings_bytes ||
+        !memchr(strings + offset, '\0', strings_bytes - offset))
+        return NULL;
+    return strings + offset;
+}
+
+/* --- Names --------------------------------------------------------------------------------- */
+
+static unsigned name_mask(const char *name)
+{
+    for (int i = 0; i < SHIM_SGEMM_COUNT; i++)
+        if (!strcmp(name, shim_symbols[i].name))
+            return 1u << i;
+    return 0;
+}
+
+/* Libraries by a function that no other has; prefixes and suffixes are PyPI's and those of 64-bit
+ * integers. */
+static const struct {
+    const char *part;
+    enum doctor_vendor vendor;
+} marks[] = {
+    {"openblas_get_config", DOCTOR_VENDOR_OPENBLAS},
+    {"mkl_get_version", DOCTOR_VENDOR_MKL},
+    {"MKL_Get_Version", DOCTOR_VENDOR_MKL},
+    {"bli_info_get_version_str", DOCTOR_VENDOR_BLIS},
+    {"ATL_buildinfo", DOCTOR_VENDOR_ATLAS},
+    {"flexiblas_get_version", DOCTOR_VENDOR_FLEXIBLAS},
+    {"lbt_get_config", DOCTOR_VENDOR_TRAMPOLINE},
+};
+
+static void take_definition(struct doctor_elf *elf, const char *name, int visibility)
+{
+    unsigned mask = name_mask(name);
+    elf->defines |= mask;
+    if (visibility == STV_PROTECTED)
+        elf->protects |= mask;
+    elf->kit |= strstr(name, "saxpy") != NULL || strstr(name, "dgemm") != NULL;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+        if (!strncmp(name + (strncmp(name, "scipy_", 6) ? 0 : 6), marks[i].part,
+                     strlen(marks[i].part)))
+            elf->vendor = marks[i].vendor;
+}
+
+static const char *basename_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void name_vendor(struct doctor_elf *elf, const char *path)
+{
+    const char *name = basename_of(path);
+    if (elf->vendor == DOCTOR_VENDOR_MKL && strncmp(name, "libmkl_", 7) != 0) {
+        elf->vendor = DOCTOR_VENDOR_NONE;
+        elf->mkl_inside = true;
+    } else if (!strncmp(name, "libnvblas", 9))
+        elf->vendor = DOCTOR_VENDOR_NVBLAS;
+    else if (!strncmp(name, "libgslcblas", 11))
+        elf->vendor = DOCTOR_VENDOR_GSL;
+    else if (!strncmp(name, "libmkl_", 7))
+        elf->vendor = DOCTOR_VENDOR_MKL;
+    else if (!elf->vendor && elf->defines && elf->kit)
+        elf->vendor = DOCTOR_VENDOR_OTHER;
+}
+
+const char *doctor_vendor_text(enum doctor_vendor vendor)
+{
+    static const char *const texts[] = {
+        [DOCTOR_VENDOR_NONE] = "no BLAS",
+        [DOCTOR_VENDOR_OPENBLAS] = "OpenBLAS",
+        [DOCTOR_VENDOR_MKL] = "MKL",
+        [DOCTOR_VENDOR_BLIS] = "BLIS",
+        [DOCTOR_VENDOR_ATLAS] = "ATLAS",
+        [DOCTOR_VENDOR_FLEXIBLAS] = "FlexiBLAS",
+        [DOCTOR_VENDOR_TRAMPOLINE] = "libblastrampoline",
+        [DOCTOR_VENDOR_NVBLAS] = "NVBLAS",
+        [DOCTOR_VENDOR_GSL] = "GSL's BLAS",
+        [DOCTOR_VENDOR_OTHER] = "BLAS that names no maker (reference BLAS, mostly)",
+    };
+    return texts[vendor];
+}
+
+/* --- The dynamic section ------------------------------------------------------------------- */
+
+static void take_entry(struct tables *tables, struct doctor_elf *elf, const ElfW(Dyn) * entry)
+{
+    switch (entry->d_tag) {
+    case DT_SYMTAB:
+        tables->symbols = entry->d_un.d_ptr;
+        break;
+    case DT_STRTAB:
+        tables->strings = entry->d_un.d_ptr;
+        break;
+    case DT_STRSZ:
+        tables->strings_bytes = entry->d_un.d_val;
+        break;
+    case DT_HASH:
+        tables->hash = entry->d_un.d_ptr;
+        break;
+    case DT_GNU_HASH:
+        tables->gnu_hash = entry->d_un.d_ptr;
+        break;
+    case DT_RELA:
+        tables->rela = entry->d_un.d_ptr;
+        break;
+    case DT_RELASZ:
+        tables->rela_bytes = entry->d_un.d_val;
+        break;
+    case DT_JMPREL:
+        tables->jmprel = entry->d_un.d_ptr;
+        break;
+    case DT_PLTRELSZ:
+        tables->jmprel_bytes = entry->d_un.d_val;
+        break;
+    case DT_SONAME:
+        tables->soname = entry->d_un.d_val;
+        break;
+    case DT_SYMBOLIC:
+        elf->symbolic = true;
+        break;
+    case DT_FLAGS:
+        elf->symbolic |= (entry->d_un.d_val & DF_SYMBOLIC) != 0;
+        break;
+    default:
+        break;
+    }
+}
+
+/* How far the hash tables reach: to the last symbol that is defined. */
+static size_t count_hashed(const struct image *image, const struct tables *tables)
+{
+    const uint32_t *hash = tables->hash ? at_address(image, tables->hash, 4, 2) : NULL;
+    if (hash)
+        return hash[1];
+    hash = tables->gnu_hash ? at_address(image, tables->gnu_hash, 4, 4) : NULL;
+    if (!hash)
+        return 0;
+    uint32_t buckets = hash[0], first = hash[1], words = hash[2], last = 0;
+    size_t ahead = 4 + (size_t)words * (sizeof(ElfW(Addr)) / 4);
+    const uint32_t *table = at_address(image, tables->gnu_hash, 4, ahead + buckets);
+    for (uint32_t i = 0; table && i < buckets; i++)
+        last = table[ahead + i] > last ? table[ahead + i] : last;
+    if (!table || last < first)
+        return first;
+    for (;; last++) {
+        size_t at = ahead + buckets + (last - first);
+        table = at_address(image, tables->gnu_hash, 4, at + 1);
+        if (!table)
+            return 0;
+        if (table[at] & 1)
+            return (size_t)last + 1;
+    }
+}
+
+/* How far relocations do, which name what is not defined too. */
+static size_t count_relocated(const struct image *image, ElfW(Addr) address, size_t bytes)
+{
+    size_t count = bytes / sizeof(ElfW(Rela)), last = 0;
+    const ElfW(Rela) *rela = address ? at_address(image, address, sizeof *rela, count) : NULL;
+    for (size_t i = 0; rela && i < count; i++)
+        last = rela[i].r_info >> 32 > last ? rela[i].r_info >> 32 : last;
+    return last + 1;
+}
+
+/* The file does not say how many symbols there are. */
+static size_t count_symbols(const struct image *image, const struct tables *tables)
+{
+    size_t counts[] = {count_hashed(image, tables),
+                       count_relocated(image, tables->rela, tables->rela_bytes),
+                       count_relocated(image, tables->jmprel, tables->jmprel_bytes)};
+    size_t most = counts[0] > counts[1] ? counts[0] : counts[1];
+    return most > counts[2] ? most : counts[2];
+}
+
+static void read_symbols(const struct image *image, const struct tables *tables,
+                         const char *strings, struct doctor_elf *elf)
+{
+    size_t count = tables->count;
+    const ElfW(Sym) *symbols = at_address(image, tables->symbols, sizeof *symbols, count);
+    for (size_t i = 0; symbols && i < count; i++) {
+        const char *name = string_at(strings, tables->strings_bytes, symbols[i].st_name);
+        if (!name || (symbols[i].st_info >> 4) == STB_LOCAL)
+            continue;
+        if (symbols[i].st_shndx == SHN_UNDEF)
+            elf->imports |= name_mask(name);
+        else
+            take_definition(elf, name, symbols[i].st_other & 3);
+    }
+}
+
+/* A name that it defines and has a relocation for: its own calls can be taken. */
+static void read_relocations(const struct image *image, const struct tables *tables,
+                             const char *strings, ElfW(Addr) address, size_t bytes,
+                             struct doctor_elf *elf)
+{
+    size_t count = bytes / sizeof(ElfW(Rela));
+    const ElfW(Rela) *rela = address ? at_address(image, address, sizeof *rela, count) : NULL;
+    const ElfW(Sym) *symbols = at_address(image, tables->symbols, sizeof *symbols, tables->count);
+    for (size_t i = 0; rela && symbols && i < count; i++) {
+        size_t which = rela[i].r_info >> 32;
+        if (which == 0 || which >= tables->count)
+            continue;
+        const char *name = string_at(strings, tables->strings_bytes, symbols[which].st_name);
+        if (name)
+            elf->interposes |= name_mask(name) & elf->defines;
+    }
+}
+
+static void add_needed(struct doctor_elf *elf, const char *name)
+{
+    if (!name || elf->needed_count == NEEDED_MAX)
+        return;
+    char **grown = realloc(elf->needed, (size_t)(elf->needed_count + 1) * sizeof *grown);
+    char *copy = grown ? strdup(name) : NULL;
+    if (grown)
+        elf->needed = grown;
+    if (copy)
+        elf->needed[elf->needed_count++] = copy;
+}
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    size_t length = from ? strnlen(from, size - 1) : 0;
+    memcpy(to, from ? from : "", length);
+    to[length] = '\0';
+}
+
+static void read_dynamic(const struct image *image, const ElfW(Phdr) * header,
+                         struct doctor_elf *elf)
+{
+    struct tables tables = {0};
+    size_t count = header->p_filesz / sizeof(ElfW(Dyn));
+    const ElfW(Dyn) *entry = at_offset(image, header->p_offset, sizeof *entry, count);
+    if (!entry)
+        return;
+    for (size_t i = 0; i < count && entry[i].d_tag != DT_NULL; i++)
+        take_entry(&tables, elf, &entry[i]);
+    const char *strings = at_address(image, tables.strings, 1, tables.strings_bytes);
+    if (!strings)
+        return;
+    for (size_t i = 0; i < count && entry[i].d_tag != DT_NULL; i++)
+        if (entry[i].d_tag == DT_NEEDED)
+            add_needed(elf, string_at(strings, tables.strings_bytes, entry[i].d_un.d_val));
+    if (tables.soname)
+        copy_text(elf->soname, sizeof elf->soname,
+                  string_at(strings, tables.strings_bytes, tables.soname));
+    tables.count = count_symbols(image, &tables);
+    read_symbols(image, &tables, strings, elf);
+    read_relocations(image, &tables, strings, tables.jmprel, tables.jmprel_bytes, elf);
+    read_relocations(image, &tables, strings, tables.rela, tables.rela_bytes, elf);
+}
+
+/* --- The file ------------------------------------------------------------------------------ */
+
+/* Functions in the table that strip removes. */
+static void read_symtab(const struct image *image, struct doctor_elf *elf)
+{
+    const ElfW(Shdr) *section = NULL;
+    size_t count = image->head->e_shnum;
+    if (image->head->e_shentsize == sizeof *section)
+        section = at_offset(image, image->head->e_shoff, sizeof *section, count);
+    for (size_t i = 0; section && i < count; i++) {
+        size_t symbol_count = section[i].sh_size / sizeof(ElfW(Sym));
+        if (section[i].sh_type != SHT_SYMTAB || section[i].sh_link >= count)
+            continue;
+        const ElfW(Shdr) *names = &section[section[i].sh_link];
+        const char *strings = at_offset(image, names->sh_offset, 1, names->sh_size);
+        const ElfW(Sym) *symbols =
+            at_offset(image, section[i].sh_offset, sizeof *symbols, symbol_count);
+        for (size_t j = 0; strings && symbols && j < symbol_count; j++) {
+            const char *name = string_at(strings, names->sh_size, symbols[j].st_name);
+            if (name && symbols[j].st_shndx != SHN_UNDEF && (symbols[j].st_info & 15) == STT_FUNC)
+                elf->inside |= name_mask(name);
+        }
+    }
+    elf->inside &= ~elf->defines;
+}
+
+static bool is_native(const ElfW(Ehdr) * head)
+{
+    const int order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+    return head->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
+           head->e_ident[EI_DATA] == order && head->e_machine == NATIVE_MACHINE;
+}
+
+static bool holds(const struct image *image, const char *text)
+{
+    return image->size <= MKL_SCAN_BYTES &&
+           memmem(image->bytes, image->size, text, strlen(text)) != NULL;
+}
+
+static void read_image(const struct image *image, const char *path, struct doctor_elf *elf)
+{
+    int count;
+    elf->elf = true;
+    elf->native = is_native(image->head);
+    if (!elf->native)
+        return;
+    const ElfW(Phdr) *header = program_headers(image, &count);
+    for (int i = 0; header && i < count; i++) {
+        if (header[i].p_type == PT_INTERP)
+            copy_text(elf->interpreter, sizeof elf->interpreter,
+                      string_at(at_offset(image, header[i].p_offset, 1, header[i].p_filesz),
+                                header[i].p_filesz, 0));
+        if (header[i].p_type == PT_DYNAMIC)
+            read_dynamic(image, &header[i], elf);
+    }
+    /* A static program that can be put anywhere has a dynamic section, and nobody to read it. */
+    elf->dynamic = elf->interpreter[0] != '\0';
+    elf->program = image->head->e_type == ET_EXEC || elf->dynamic || !elf->soname[0];
+    read_symtab(image, elf);
+    name_vendor(elf, path);
+    elf->mkl_inside |= !elf->imports && elf->vendor != DOCTOR_VENDOR_MKL &&
+                       (holds(image, "Intel(R) oneAPI Math Kernel Library Version") ||
+                        holds(image, "Intel(R) Math Kernel Library Version"));
+}
+
+bool doctor_elf_read(struct doctor_elf *elf, const char *path)
+{
+    struct stat status;
+    struct image image;
+    *elf = (struct doctor_elf){0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    void *bytes = MAP_FAILED;
+    bool regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    if (regular && status.st_size >= (off_t)sizeof(ElfW(Ehdr)))
+        bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (bytes == MAP_FAILED)
+        return regular;
+    image = (struct image){bytes, (size_t)status.st_size, bytes};
+    if (!memcmp(image.bytes, ELFMAG, SELFMAG))
+        read_image(&image, path, elf);
+    munmap(bytes, image.size);
+    return true;
+}
+
+void doctor_elf_fini(struct doctor_elf *elf)
+{
+    for (int i = 0; i < elf->needed_count; i++)
+        free(elf->needed[i]);
+    free(elf->needed);
+    *elf = (struct doctor_elf){0};
+}

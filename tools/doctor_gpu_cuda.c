@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks the driver what it has, loads every kernel once, and times copies over the link. */
+#include <dlfcn.h>
+#include <link.h>
+#include <math.h>
+#include <string.h>
+
+#include "doctor_gpu.h"
+#include "doctor_text.h"
+#include "src/base/clock.h"
+#include "src/compute/backend.h"
+#include "src/compute/cublas.h"
+#include "src/compute/image.h"
+#include "src/device/mem.h"
+
+#define STRING(text) #text
+#define STRING_OF(macro) STRING(macro)
+
+/* The file of a library; empty where the dynamic linker does not say. */
+static void name_file(void *library, char path[DOCTOR_PATH_BYTES])
+{
+    struct link_map *map = NULL;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map)
+        doctor_text_set(path, DOCTOR_PATH_BYTES, "%s", map->l_name);
+}
+
+static void ask_version(void *library, struct doctor_gpu *gpu)
+{
+    __typeof__(&cuDriverGetVersion) version;
+    *(void **)&version = dlsym(library, "cuDriverGetVersion");
+    if (version)
+        (void)version(&gpu->driver_version);
+}
+
+/* A function that the library lacks; NULL: none. */
+static const char *lacking(void *library)
+{
+#define LOOK_UP(function)                                                                          \
+    if (!dlsym(library, STRING_OF(function)))                                                      \
+        return STRING_OF(function);
+    XG_DRV_FUNCTIONS(LOOK_UP)
+#undef LOOK_UP
+    return NULL;
+}
+
+static bool open_driver(struct doctor_gpu *gpu, struct xg_drv *drv)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    gpu->driver = DOCTOR_DRIVER_ABSENT;
+    if (!library) {
+        doctor_text_set(gpu->failure, sizeof gpu->failure, "%s", dlerror());
+        return false;
+    }
+    name_file(library, gpu->driver_file);
+    ask_version(library, gpu);
+    const char *lacks = lacking(library);
+    gpu->driver = DOCTOR_DRIVER_LACKS;
+    if (lacks) {
+        doctor_text_set(gpu->failure, sizeof gpu->failure, "%s", lacks);
+        return false;
+    }
+    enum xg_status status = xg_drv_open(drv);
+    const char *failure = xg_drv_start_failure();
+    gpu->driver = status == XG_OK             ? DOCTOR_DRIVER_OPEN
+                  : status == XG_ERR_NOTFOUND ? DOCTOR_DRIVER_EMPTY
+                                              : DOCTOR_DRIVER_FAILED;
+    doctor_text_set(gpu->failure, sizeof gpu->failure, "%s", failure ? failure : "");
+    return status == XG_OK;
+}
+
+static int attribute(const struct xg_drv *drv, CUdevice_attribute which, CUdevice device)
+{
+    int value = 0;
+    return drv->cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
+}
+
+static void ask_devices(const struct xg_drv *drv, struct doctor_gpu *gpu)
+{
+    __typeof__(&cuDeviceTotalMem) total;
+    *(void **)&total = dlsym(drv->library, STRING_OF(cuDeviceTotalMem));
+    (void)drv->cuDeviceGetCount(&gpu->device_count);
+    for (int i = 0; i < gpu->device_count && i < DOCTOR_DEVICES; i++) {
+        struct doctor_device *device = &gpu->devices[i];
+        CUdevice handle;
+        size_t bytes = 0;
+        if (drv->cuDeviceGet(&handle, i) != CUDA_SUCCESS)
+            continue;
+        (void)drv->cuDeviceGetName(device->name, (int)sizeof device->name, handle);
+        device->sm = 10 * attribute(drv, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, handle) +
+                     attribute(drv, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, handle);
+        device->sm_count = attribute(drv, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, handle);
+        device->compute_mode = attribute(drv, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, handle);
+        if (total && total(&bytes, handle) == CUDA_SUCCESS)
+            device->memory_bytes = bytes;
+    }
+}
+
+/* The rate of the best of some copies; 0: one failed. */
+static double time_copies(struct xg_dev *dev, CUstream stream, bool up, void *host,
+                          CUdeviceptr device, size_t bytes)
+{
+    enum { COPIES = 4 };
+    double best_s = INFINITY;
+    for (int i = 0; i < COPIES; i++) {
+        double begin_s = xg_clock_s();
+        enum xg_status status =
+            up ? XG_DRV(&dev->drv, cuMemcpyHtoDAsync, device, host, bytes, stream)
+               : XG_DRV(&dev->drv, cuMemcpyDtoHAsync, host, device, bytes, stream);
+        if (status == XG_OK)
+            status = XG_DRV(&dev->drv, cuStreamSynchronize, stream);
+        if (status != XG_OK)
+            return 0;
+        best_s = fmin(best_s, xg_clock_s() - begin_s);
+    }
+    return (double)bytes / best_s;
+}
+
+static void time_link(struct xg_dev *dev, struct doctor_gpu *gpu)
+{
+    enum { LINK_BYTES = 32 << 20 };
+    struct xg_mem_dev device = {0};
+    CUstream stream = NULL;
+    void *host = NULL;
+    if (xg_dev_enter(dev) != XG_OK)
+        return;
+    if (xg_mem_dev_reserve(dev, &device, LINK_BYTES) == XG_OK &&
+        xg_mem_pinned_alloc(dev, LINK_BYTES, &host) == XG_OK &&
+        XG_DRV(&dev->drv, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING) == XG_OK) {
+        memset(host, 1, LINK_BYTES);
+        gpu->up_bytes_per_s = time_copies(dev, stream, true, host, device.ptr, LINK_BYTES);
+        gpu->down_bytes_per_s = time_copies(dev, stream, false, host, device.ptr, LINK_BYTES);
+        XG_DRV(&dev->drv, cuStreamDestroy, stream);
+    }
+    if (host)
+        xg_mem_pinned_free(dev, host);
+    xg_mem_dev_release(dev, &device);
+    xg_dev_leave(dev);
+}
+
+/* Opens the device as the engine does, without what computes on it. */
+static bool ask_context(const struct xg_conf *conf, struct doctor_gpu *gpu)
+{
+    struct xg_dev *dev;
+    size_t free_bytes = 0, total_bytes = 0;
+    gpu->context = xg_dev_create(conf, &dev);
+    if (gpu->context != XG_OK)
+        return false;
+    gpu->chosen = (int)dev->device;
+    if (xg_dev_enter(dev) == XG_OK) {
+        if (XG_DRV(&dev->drv, cuMemGetInfo, &free_bytes, &total_bytes) == XG_OK)
+            gpu->free_bytes = free_bytes;
+        xg_dev_leave(dev);
+    }
+    time_link(dev, gpu);
+    xg_dev_destroy(dev);
+    return true;
+}
+
+static bool loads(struct xg_dev *dev, const struct xg_kernel *row)
+{
+    CUfunction function;
+    if (row->flags & XG_KERNEL_PIECES)
+        return dev->facts.pieces && dev->facts.sm >= row->sm_min;
+    return dev->facts.sm >= row->sm_min &&
+           xg_image_function(dev, row, false, false, &function) == XG_OK;
+}
+
+static void ask_kernels(const struct xg_conf *conf, struct doctor_gpu *gpu)
+{
+    struct xg_dev *dev;
+    for (size_t i = 0; i < xg_image_count; i++)
+        gpu->images |= xg_image_table[i].begin != xg_image_table[i].end;
+    for (size_t i = 0; i < xg_kernel_count; i++)
+        gpu->kernels_all += !(xg_kernel_table[i].flags & XG_KERNEL_CUBLAS);
+    if (xg_backend_open(conf, &dev) != XG_OK)
+        return;
+    if (xg_dev_enter(dev) == XG_OK) {
+        for (size_t i = 0; i < xg_kernel_count; i++)
+            gpu->kernels +=
+                !(xg_kernel_table[i].flags & XG_KERNEL_CUBLAS) && loads(dev, &xg_kernel_table[i]);
+        xg_dev_leave(dev);
+    }
+    const struct xg_kernel *row =
+        xg_select(&dev->facts, conf->math, conf->kernel, 1024, 1024, 1024);
+    if (row)
+        doctor_text_set(gpu->kernel, sizeof gpu->kernel, "%s", row->name);
+    xg_backend_close(dev);
+}
+
+static void ask_cublas(struct doctor_gpu *gpu)
+{
+    void *library = xg_cublas_library();
+    int (*property)(int, int *), parts[3] = {0};
+    if (!library)
+        return;
+    name_file(library, gpu->cublas_file);
+    *(void **)&property = dlsym(library, "cublasGetProperty");
+    for (int i = 0; property && i < 3; i++)
+        if (property(i, &parts[i]) != 0)
+            return;
+    gpu->cublas_version = 10000 * parts[0] + 100 * parts[1] + parts[2];
+}
+
+void doctor_gpu_ask(void *answer, const void *nothing)
+{
+    struct doctor_gpu *gpu = answer;
+    struct xg_drv drv;
+    const struct xg_conf *conf = xg_conf_get();
+    (void)nothing;
+    gpu->chosen = -1;
+    ask_cublas(gpu);
+    if (!open_driver(gpu, &drv))
+        return;
+    ask_devices(&drv, gpu);
+    if (ask_context(conf, gpu))
+        ask_kernels(conf, gpu);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The library, and what else is preloaded beside it. */
+#ifndef DOCTOR_PRELOAD_H
+#define DOCTOR_PRELOAD_H
+
+#include "doctor_facts.h"
+
+/*
+ * Takes the library from XGEMM_SHIM_LIB, or from the build tree or the installation that this
+ * program lies in, and reads LD_PRELOAD and /etc/ld.so.preload.
+ */
+void doctor_preload_read(struct doctor_preload *preload);
+
+/* Writes the path of a file that lies beside this program, or in `folder` beside it; false: none
+ * does. */
+bool doctor_preload_beside(char *path, size_t size, const char *folder, const char *name);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the program's file and follows scripts to what interprets them. */
+#include "doctor_program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "doctor_text.h"
+
+enum { SCRIPTS_MAX = 4 }; /* that interpret each other, as the kernel allows */
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* As execvp does: a name with a slash is a path, others are looked for. False: there is none. */
+static bool find_file(const char *name, char path[DOCTOR_PATH_BYTES])
+{
+    const char *folders = getenv("PATH");
+    if (strchr(name, '/')) {
+        doctor_text_set(path, DOCTOR_PATH_BYTES, "%s", name);
+        return is_file(path);
+    }
+    char *list = strdup(folders ? folders : "/bin:/usr/bin"), *rest = list;
+    bool found = false;
+    for (char *folder; !found && (folder = strsep(&rest, ":"));) {
+        doctor_text_set(path, DOCTOR_PATH_BYTES, "%s/%s", *folder ? folder : ".", name);
+        found = is_file(path) && access(path, X_OK) == 0;
+    }
+    free(list);
+    return found;
+}
+
+/*
+ * The interpreter that the first line of a script names: what is behind #!, or of `env` the first
+ * word that is neither an option nor a variable. False: the file is no script.
+ */
+static bool read_script(const char *path, char interpreter[DOCTOR_PATH_BYTES])
+{
+    char line[DOCTOR_PATH_BYTES], *rest = line + 2, *word;
+    FILE *file = fopen(path, "re");
+    bool script = file && fgets(line, sizeof line, file) && !strncmp(line, "#!", 2);
+    if (file)
+        fclose(file);
+    if (!script)
+        return false;
+    interpreter[0] = '\0';
+    while ((word = strsep(&rest, " \t\r\n"))) {
+        bool env = !strcmp(doctor_text_basename(interpreter), "env");
+        if (!*word || (env && (*word == '-' || strchr(word, '='))))
+            continue;
+        if (interpreter[0] && !env)
+            break;
+        doctor_text_set(interpreter, DOCTOR_PATH_BYTES, "%s", word);
+    }
+    return true;
+}
+
+/* Whether it runs with rights that its caller has not: the dynamic linker then preloads nothing. */
+static bool is_privileged(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)))
+        return true;
+    return getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+static void read_elf(struct doctor_program *program, const struct doctor_elf *elf)
+{
+    const char *name = doctor_text_basename(program->path);
+    program->is_static = !elf->dynamic;
+    program->inside = elf->imports ? 0 : elf->inside | (elf->dynamic ? 0 : elf->defines);
+    program->musl = strstr(elf->interpreter, "ld-musl") != NULL;
+    program->python = !strncmp(name, "python", 6) || !strncmp(name, "pypy", 4);
+    program->set_user_id = is_privileged(program->path);
+    doctor_text_set(program->interpreter, sizeof program->interpreter, "%s", elf->interpreter);
+    if (elf->interpreter[0] && access(elf->interpreter, X_OK) != 0)
+        program->state = DOCTOR_PROGRAM_NO_INTERPRETER;
+}
+
+/* Follows scripts; true: path is the file that is none. */
+static bool follow_scripts(struct doctor_program *program)
+{
+    char interpreter[DOCTOR_PATH_BYTES];
+    for (int i = 0; i < SCRIPTS_MAX && read_script(program->path, interpreter); i++) {
+        if (!program->script[0])
+            doctor_text_set(program->script, sizeof program->script, "%s", program->path);
+        if (!find_file(interpreter, program->path) || access(program->path, X_OK) != 0) {
+            doctor_text_set(program->interpreter, sizeof program->interpreter, "%s", interpreter);
+            program->state = DOCTOR_PROGRAM_NO_INTERPRETER;
+            return false;
+        }
+    }
+    return true;
+}
+
+void doctor_program_read(struct doctor_program *program, const char *name)
+{
+    struct doctor_elf elf;
+    *program = (struct doctor_program){0};
+    if (!name)
+        return;
+    doctor_text_set(program->name, sizeof program->name, "%s", name);
+    program->state = DOCTOR_PROGRAM_MISSING;
+    if (!find_file(name, program->path))
+        return;
+    program->state = DOCTOR_PROGRAM_CLOSED;
+    if (access(program->path, X_OK) != 0)
+        return;
+    program->state = DOCTOR_PROGRAM_FOUND;
+    if (!follow_scripts(program))
+        return;
+    (void)doctor_elf_read(&elf, program->path);
+    if (!elf.elf || (elf.native && !elf.program))
+        program->state = DOCTOR_PROGRAM_UNKNOWN;
+    else if (!elf.native)
+        program->state = DOCTOR_PROGRAM_FOREIGN;
+    else
+        read_elf(program, &elf);
+    doctor_elf_fini(&elf);
+}

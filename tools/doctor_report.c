@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* The report for people. */
+#include "doctor_report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../shim/symbols.h"
+#include "doctor_text.h"
+
+enum { WIDTH = 96, TEXT_BYTES = 2048 };
+
+int doctor_findings_to_mend(const struct doctor_finding *findings, int count)
+{
+    int mend = 0;
+    for (int i = 0; i < count; i++)
+        mend += findings[i].diagnosis->level == DOCTOR_MEND;
+    return mend;
+}
+
+const char *doctor_pool_text(enum xg_pool pool)
+{
+    static const char *const texts[] = {
+        [XG_POOL_UNKNOWN] = "unknown",        [XG_POOL_NONE] = "none",
+        [XG_POOL_OPENBLAS] = "OpenBLAS",      [XG_POOL_GOMP] = "libgomp",
+        [XG_POOL_KMP] = "libiomp5 or libomp", [XG_POOL_MKL] = "MKL",
+    };
+    return texts[pool];
+}
+
+void doctor_names_text(unsigned mask, char *text, size_t size)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (int i = 0; i < SHIM_SGEMM_COUNT; i++)
+        if ((mask & 1u << i) && at < size) {
+            doctor_text_set(text + at, size - at, "%s%s", at ? ", " : "", shim_symbols[i].name);
+            at += strlen(text + at);
+        }
+}
+
+/* Text in lines of WIDTH columns, those after the first indented. */
+static void write_wrapped(FILE *out, const char *text, int column, int indent)
+{
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column + 1 + length > WIDTH && column > indent) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", length, text);
+        column += length;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+static void write_row(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "  %-12s ", name);
+    write_wrapped(out, text, 15, 15);
+}
+
+/* --- The GPU ------------------------------------------------------------------------------- */
+
+static void write_driver(FILE *out, const struct doctor_facts *facts)
+{
+    const struct doctor_gpu *gpu = &facts->gpu;
+    char text[TEXT_BYTES];
+    if (gpu->driver_file[0])
+        doctor_text_set(text, sizeof text, "%s, CUDA %d.%d%s%s", gpu->driver_file,
+                        gpu->driver_version / 1000, gpu->driver_version % 1000 / 10,
+                        facts->system.kernel_module[0] ? ", kernel module " : "",
+                        facts->system.kernel_module);
+    else
+        doctor_text_set(text, sizeof text, "%s",
+                        gpu->driver == DOCTOR_DRIVER_UNBUILT  ? "not looked for by this build"
+                        : gpu->driver == DOCTOR_DRIVER_ABSENT ? "none"
+                                                              : "no answer");
+    write_row(out, "driver", text);
+}
+
+static const char *mode_text(int mode)
+{
+    return mode == 0   ? "shared"
+           : mode == 2 ? "closed to all (prohibited)"
+           : mode == 3 ? "one process at a time (exclusive)"
+                       : "unknown compute mode";
+}
+
+static void write_devices(FILE *out, const struct doctor_gpu *gpu)
+{
+    char text[TEXT_BYTES], name[32];
+    for (int i = 0; i < gpu->device_count && i < DOCTOR_DEVICES; i++) {
+        const struct doctor_device *device = &gpu->devices[i];
+        doctor_text_set(name, sizeof name, "device %d", i);
+        doctor_text_set(text, sizeof text,
+                        "%s, compute capability %d.%d, %d multiprocessors, %.1f GB, %s%s",
+                        device->name, device->sm / 10, device->sm % 10, device->sm_count,
+                        1e-9 * (double)device->memory_bytes, mode_text(device->compute_mode),
+                        i == gpu->chosen ? ": used" : "");
+        write_row(out, name, text);
+    }
+    if (gpu->device_count == 0)
+        write_row(out, "devices", "none");
+    if (gpu->device_count == 0 || gpu->context != XG_OK)
+        return;
+    doctor_text_set(text, sizeof text, "%.1f GB free", 1e-9 * (double)gpu->free_bytes);
+    write_row(out, "memory", text);
+    doctor_text_set(text, sizeof text, "%d of %d of this build run there%s%s", gpu->kernels,
+                    gpu->kernels_all, gpu->kernel[0] ? "; 1024 x 1024 x 1024: " : "", gpu->kernel);
+    write_row(out, "kernels", text);
+}
+
+static void write_gpu(FILE *out, const struct doctor_facts *facts)
+{
+    const struct doctor_gpu *gpu = &facts->gpu;
+    char text[TEXT_BYTES];
+    fputs("GPU\n", out);
+    write_driver(out, facts);
+    write_devices(out, gpu);
+    if (gpu->up_bytes_per_s > 0 && gpu->down_bytes_per_s > 0)
+        doctor_text_set(text, sizeof text, "%.1f GB/s up, %.1f GB/s down, from page-locked memory",
+                        1e-9 * gpu->up_bytes_per_s, 1e-9 * gpu->down_bytes_per_s);
+    else
+        doctor_text_set(text, sizeof text, "not measured: no GPU could be used");
+    write_row(out, "link", text);
+    doctor_text_set(text, sizeof text, "%s", gpu->cublas_file[0] ? gpu->cublas_file : "none");
+    if (gpu->cublas_version > 0)
+        doctor_text_set(text, sizeof text, "%s, version %d.%d.%d", gpu->cublas_file,
+                        gpu->cublas_version / 10000, gpu->cublas_version / 100 % 100,
+                        gpu->cublas_version % 100);
+    write_row(out, "cuBLAS", text);
+}
+
+/* --- CPU library and program --------------------------------------------------------------- */
+
+static const char *calibration_text(enum doctor_calibration_state state)
+{
+    static const char *const texts[] = {
+        [DOCTOR_CALIBRATION_NONE] = "none",
+        [DOCTOR_CALIBRATION_OTHER] = "none that fits",
+        [DOCTOR_CALIBRATION_DAMAGED] = "damaged",
+        [DOCTOR_CALIBRATION_FITS] = "measured, and fits",
+    };
+    return texts[state];
+}
+
+static void write_cpu(FILE *out, const struct doctor_facts *facts)
+{
+    char text[TEXT_BYTES];
+    fputs("CPU\n", out);
+    doctor_text_set(text, sizeof text, "%d may be used", facts->system.cores);
+    write_row(out, "cores", text);
+    for (int i = 0; i < facts->blas_count; i++) {
+        const struct doctor_blas *blas = &facts->blas[i];
+        doctor_text_set(text, sizeof text, "%s: %s%s%s%s", blas->path,
+                        doctor_vendor_text(blas->vendor), blas->version[0] ? " (" : "",
+                        blas->version, blas->version[0] ? ")" : "");
+        write_row(out, "BLAS", text);
+        if (!blas->loads) {
+            write_row(out, "", "could not be asked: it does not load outside of the program");
+            continue;
+        }
+        doctor_text_set(text, sizeof text,
+                        "%d-bit integers; threads: %d (0: it does not say) of %s, ",
+                        8 * blas->int_bytes, blas->threads, doctor_pool_text(blas->pool));
+        size_t at = strlen(text);
+        if (isfinite(blas->spin_s))
+            doctor_text_set(text + at, sizeof text - at,
+                            "which wait in a loop for %.3g ms after a product", 1e3 * blas->spin_s);
+        else
+            doctor_text_set(text + at, sizeof text - at,
+                            "which wait in a loop without end after a product");
+        write_row(out, "", text);
+    }
+    doctor_text_set(text, sizeof text, "CPU: %s; GPU: %s",
+                    calibration_text(facts->calibration.cpu.state),
+                    calibration_text(facts->calibration.gpu.state));
+    write_row(out, "calibration", text);
+}
+
+static void write_object(FILE *out, const struct doctor_facts *facts,
+                         const struct doctor_object *object)
+{
+    char text[TEXT_BYTES], names[256];
+    unsigned imports = object->elf.imports;
+    if (imports) {
+        doctor_names_text(imports, names, sizeof names);
+        doctor_text_set(text, sizeof text, "%s calls %s", object->path, names);
+    } else {
+        unsigned defines = object->elf.defines | object->elf.inside;
+        doctor_names_text(defines, names, sizeof names);
+        doctor_text_set(text, sizeof text, "%s %s%s", object->path,
+                        defines ? "has " : "has no SGEMM for others", names);
+    }
+    size_t at = strlen(text);
+    if (doctor_object_is_lost(facts, object))
+        doctor_text_set(text + at, sizeof text - at, ": NOT SEEN, see below");
+    else if (object->taken)
+        doctor_text_set(text + at, sizeof text - at, ": goes through this library");
+    else if (imports)
+        doctor_text_set(text + at, sizeof text - at, ": can go through this library");
+    write_row(out, "module", text);
+}
+
+static void write_program(FILE *out, const struct doctor_facts *facts)
+{
+    const struct doctor_program *program = &facts->program;
+    char text[TEXT_BYTES];
+    if (program->state == DOCTOR_PROGRAM_NONE)
+        return;
+    fputs("Program\n", out);
+    doctor_text_set(
+        text, sizeof text, "%s%s%s", program->script[0] ? program->script : program->path,
+        program->script[0] ? ", interpreted by " : "", program->script[0] ? program->path : "");
+    write_row(out, "file", text);
+    for (int i = 0; i < facts->object_count; i++)
+        write_object(out, facts, &facts->objects[i]);
+}
+
+/* --- The run ------------------------------------------------------------------------------- */
+
+static void write_run(FILE *out, const struct doctor_facts *facts)
+{
+    const struct doctor_run *run = &facts->run;
+    char text[TEXT_BYTES];
+    if (!run->ran)
+        return;
+    fputs("Run\n", out);
+    if (run->signalled)
+        doctor_text_set(text, sizeof text, "ended by signal %d, %s", run->code,
+                        strsignal(run->code));
+    else
+        doctor_text_set(text, sizeof text, "ended with exit status %d", run->code);
+    write_row(out, "program", text);
+    doctor_text_set(text, sizeof text, "%s; %d process%s told at the end what had been loaded",
+                    run->preloaded ? "was in the program"
+                    : run->told    ? "was not in the program"
+                                   : "not known to have been in the program",
+                    run->processes, run->processes == 1 ? "" : "es");
+    write_row(out, "library", text);
+    if (run->row_count == 0)
+        write_row(out, "products", "none were seen");
+    for (int i = 0; i < run->row_count; i++) {
+        const struct doctor_row *row = &run->rows[i];
+        doctor_text_set(text, sizeof text, "%ld of %s on the %s (%s): %.3g GFLOP in %.3g s",
+                        row->calls, row->symbol,
+                        row->place == XG_PLACE_BOTH ? "GPU and CPU" : xg_place_text(row->place),
+                        xg_reason_text(row->reason), row->gflop, row->seconds);
+        write_row(out, i == 0 ? "products" : "", text);
+    }
+}
+
+static void write_finding(FILE *out, const struct doctor_finding *finding)
+{
+    char text[TEXT_BYTES];
+    fprintf(out, "  %s ", finding->diagnosis->level == DOCTOR_MEND ? "[mend]" : "[note]");
+    doctor_finding_text(finding, finding->diagnosis->words, text, sizeof text);
+    write_wrapped(out, text, 9, 9);
+    fputs("         ", out);
+    doctor_finding_text(finding, finding->diagnosis->remedy, text, sizeof text);
+    char remedy[TEXT_BYTES + 64];
+    doctor_text_set(remedy, sizeof remedy, "Remedy: %s (%s)", text, finding->diagnosis->id);
+    write_wrapped(out, remedy, 9, 9);
+}
+
+void doctor_report_write(FILE *out, const struct doctor_facts *facts,
+                         const struct doctor_finding *findings, int count)
+{
+    int mend = doctor_findings_to_mend(findings, count);
+    fprintf(out, "xgemm-doctor %s, library %s\n", PACKAGE_VERSION, facts->preload.library);
+    write_gpu(out, facts);
+    write_cpu(out, facts);
+    write_program(out, facts);
+    write_run(out, facts);
+    fputs("Findings\n", out);
+    for (int level = DOCTOR_MEND; level >= DOCTOR_NOTE; level--)
+        for (int i = 0; i < count; i++)
+            if ((int)findings[i].diagnosis->level == level)
+                write_finding(out, &findings[i]);
+    if (mend == 0)
+        fputs("  Nothing wrong was found.\n", out);
+    else
+        fprintf(out, "  %d to mend.\n", mend);
+}

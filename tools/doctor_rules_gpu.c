@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Diagnoses of driver, devices, kernels and link. */
+#include "doctor_diagnosis.h"
+#include "doctor_text.h"
+
+/* Below that a link is no PCIe 3.0 of 16 lanes, by far. */
+static const double LINK_SLOW_BYTES_PER_S = 6e9;
+static const uint64_t MEMORY_LEAST_BYTES = 512u << 20;
+
+enum { SM_LEAST = 75, MODE_PROHIBITED = 2, MODE_EXCLUSIVE = 3 };
+
+static void add_if(struct doctor_texts *subjects, bool holds, const char *subject)
+{
+    if (holds)
+        doctor_texts_add(subjects, "%s", subject);
+}
+
+static bool is_hidden(const struct doctor_facts *facts)
+{
+    const char *visible = facts->system.visible_devices;
+    return visible &&
+           (facts->gpu.driver == DOCTOR_DRIVER_EMPTY ||
+            (facts->gpu.driver != DOCTOR_DRIVER_OPEN && (*visible == '\0' || *visible == '-')));
+}
+
+static void find_hidden(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_if(subjects, is_hidden(facts),
+           facts->system.visible_devices && *facts->system.visible_devices
+               ? facts->system.visible_devices
+               : "(empty)");
+}
+
+/* Where libcuda.so.1 is not there, what else is tells why. */
+enum absence { IN_CONTAINER, WITHOUT_LIBRARY, WITHOUT_DRIVER, WITHOUT_GPU };
+
+static void find_absent(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    const struct doctor_system *system = &facts->system;
+    enum absence absence = system->container          ? IN_CONTAINER
+                           : system->kernel_module[0] ? WITHOUT_LIBRARY
+                           : system->pci_gpus > 0     ? WITHOUT_DRIVER
+                                                      : WITHOUT_GPU;
+    add_if(subjects, facts->gpu.driver == DOCTOR_DRIVER_ABSENT && (int)absence == detail,
+           detail == WITHOUT_LIBRARY ? system->kernel_module : facts->gpu.failure);
+}
+
+static void find_driver(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    add_if(subjects,
+           (int)facts->gpu.driver == detail &&
+               !(detail == DOCTOR_DRIVER_FAILED && facts->system.nodes_closed) &&
+               !(detail == DOCTOR_DRIVER_EMPTY && is_hidden(facts)),
+           facts->gpu.failure);
+}
+
+static void find_closed(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_if(subjects, facts->gpu.driver == DOCTOR_DRIVER_FAILED && facts->system.nodes_closed,
+           facts->gpu.failure);
+}
+
+/* The device that is used, or would be; NULL: there is none. */
+static const struct doctor_device *used_device(const struct doctor_facts *facts)
+{
+    const struct doctor_gpu *gpu = &facts->gpu;
+    int which = gpu->chosen > 0 ? gpu->chosen : 0;
+    if (gpu->driver != DOCTOR_DRIVER_OPEN || which >= gpu->device_count || which >= DOCTOR_DEVICES)
+        return NULL;
+    return &gpu->devices[which];
+}
+
+static bool is_open(const struct doctor_facts *facts)
+{
+    return used_device(facts) && facts->gpu.context == XG_OK;
+}
+
+static void find_ordinal(const struct doctor_facts *facts, int detail,
+                         struct doctor_texts *subjects)
+{
+    (void)detail;
+    if (used_device(facts) && facts->gpu.context == XG_ERR_NOTFOUND)
+        doctor_texts_add(subjects, "%d", facts->gpu.device_count);
+}
+
+static void find_context(const struct doctor_facts *facts, int detail,
+                         struct doctor_texts *subjects)
+{
+    const struct doctor_device *device = used_device(facts);
+    (void)detail;
+    if (device && facts->gpu.context != XG_OK && facts->gpu.context != XG_ERR_NOTFOUND &&
+        device->compute_mode == 0)
+        doctor_texts_add(subjects, "%s (%s)", device->name, xg_status_name(facts->gpu.context));
+}
+
+static void find_mode(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    const struct doctor_device *device = used_device(facts);
+    add_if(subjects, device && device->compute_mode == detail, device ? device->name : "");
+}
+
+/* In exclusive mode another process has it: this one could not open it. */
+static void find_taken(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    (void)detail;
+    if (facts->gpu.context != XG_OK && facts->gpu.context != XG_ERR_NOTFOUND)
+        find_mode(facts, MODE_EXCLUSIVE, subjects);
+}
+
+static void find_memory(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    (void)detail;
+    if (is_open(facts) && facts->gpu.free_bytes < MEMORY_LEAST_BYTES)
+        doctor_texts_add(subjects, "%.2f GB", 1e-9 * (double)facts->gpu.free_bytes);
+}
+
+static void find_no_images(const struct doctor_facts *facts, int detail,
+                           struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_if(subjects, is_open(facts) && !facts->gpu.images, "");
+}
+
+static void find_no_kernels(const struct doctor_facts *facts, int detail,
+                            struct doctor_texts *subjects)
+{
+    const struct doctor_device *device = used_device(facts);
+    (void)detail;
+    if (is_open(facts) && facts->gpu.images && facts->gpu.kernels == 0 && device->sm >= SM_LEAST)
+        doctor_texts_add(subjects, "%d.%d", device->sm / 10, device->sm % 10);
+}
+
+/* detail: whether cuBLAS is there. */
+static void find_old_device(const struct doctor_facts *facts, int detail,
+                            struct doctor_texts *subjects)
+{
+    const struct doctor_device *device = used_device(facts);
+    if (is_open(facts) && device->sm < SM_LEAST && (facts->gpu.cublas_file[0] != '\0') == detail)
+        doctor_texts_add(subjects, "%d.%d", device->sm / 10, device->sm % 10);
+}
+
+static void find_no_cublas(const struct doctor_facts *facts, int detail,
+                           struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_if(subjects,
+           is_open(facts) && facts->system.wants_cublas && facts->gpu.cublas_file[0] == '\0', "");
+}
+
+static void find_slow_link(const struct doctor_facts *facts, int detail,
+                           struct doctor_texts *subjects)
+{
+    double up = facts->gpu.up_bytes_per_s, down = facts->gpu.down_bytes_per_s;
+    (void)detail;
+    if (is_open(facts) && up > 0 && down > 0 &&
+        (up < LINK_SLOW_BYTES_PER_S || down < LINK_SLOW_BYTES_PER_S))
+        doctor_texts_add(subjects, "%.1f GB/s up and %.1f GB/s down", 1e-9 * up, 1e-9 * down);
+}
+
+static void find_no_link(const struct doctor_facts *facts, int detail,
+                         struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_if(subjects,
+           is_open(facts) && !(facts->gpu.up_bytes_per_s > 0 && facts->gpu.down_bytes_per_s > 0),
+           "");
+}
+
+static void find_few_cores(const struct doctor_facts *facts, int detail,
+                           struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_if(subjects, facts->system.cores == 1, "");
+}
+
+const struct doctor_diagnosis doctor_gpu_diagnoses[] = {
+    {"build.no-cuda", DOCTOR_MEND, find_driver, DOCTOR_DRIVER_UNBUILT,
+     "This build of the library knows no GPU: it was configured without CUDA.",
+     "Build it again without --without-cuda, or install a package that carries kernels."},
+    {"device.hidden", DOCTOR_MEND, find_hidden, 0,
+     "CUDA_VISIBLE_DEVICES=%s hides every GPU from programs.",
+     "Unset CUDA_VISIBLE_DEVICES, or name a device that nvidia-smi -L lists, such as 0."},
+    {"driver.container", DOCTOR_MEND, find_absent, IN_CONTAINER,
+     "This is a container without NVIDIA's driver (%s).",
+     "Start it with the GPU: docker run --gpus all, podman run --device nvidia.com/gpu=all; the "
+     "host needs the NVIDIA container toolkit."},
+    {"driver.no-library", DOCTOR_MEND, find_absent, WITHOUT_LIBRARY,
+     "NVIDIA's kernel module %s is loaded, but the dynamic linker finds no libcuda.so.1.",
+     "Install the driver's library of the same version (Debian: libcuda1, Ubuntu: "
+     "libnvidia-compute), or name its folder in LD_LIBRARY_PATH."},
+    {"driver.not-installed", DOCTOR_MEND, find_absent, WITHOUT_DRIVER,
+     "There is an NVIDIA GPU in this machine, but no driver for it (%s).",
+     "Install NVIDIA's driver (Debian: nvidia-driver, Ubuntu: ubuntu-drivers install) and "
+     "restart."},
+    {"driver.no-hardware", DOCTOR_MEND, find_absent, WITHOUT_GPU,
+     "No NVIDIA GPU and no driver were found (%s): every product runs on the CPU.",
+     "Run on a machine with an NVIDIA GPU. If there is one here, nvidia-smi must list it first."},
+    {"driver.lacks", DOCTOR_MEND, find_driver, DOCTOR_DRIVER_LACKS,
+     "The driver lacks the function %s: it is too old, or libcuda.so.1 is something else.",
+     "Install a newer driver, and take folders with a stub of libcuda out of LD_LIBRARY_PATH."},
+    {"driver.closed", DOCTOR_MEND, find_closed, 0,
+     "The driver's devices are closed to this user (%s).",
+     "Allow reading and writing of /dev/nvidia*, mostly by adding the user to the group video or "
+     "render."},
+    {"driver.failed", DOCTOR_MEND, find_driver, DOCTOR_DRIVER_FAILED,
+     "The driver does not start: %s.",
+     "Do what that says; nvidia-smi must work first. After an update of the driver, restart."},
+    {"driver.crashed", DOCTOR_MEND, find_driver, DOCTOR_DRIVER_CRASHED,
+     "The driver ended the process that asked it for its devices.",
+     "Run nvidia-smi, and look at what the kernel says (dmesg | grep -i nvrm)."},
+    {"driver.hung", DOCTOR_MEND, find_driver, DOCTOR_DRIVER_HUNG,
+     "The driver did not answer for a minute.",
+     "Run nvidia-smi, and look at what the kernel says (dmesg | grep -i nvrm); a restart may "
+     "help."},
+    {"device.none", DOCTOR_MEND, find_driver, DOCTOR_DRIVER_EMPTY,
+     "The driver works, but finds no device.",
+     "nvidia-smi -L must list one; in a container, pass the devices on."},
+    {"device.ordinal", DOCTOR_MEND, find_ordinal, 0,
+     "XGEMM_DEVICES names none of the %s devices that there are.",
+     "Unset XGEMM_DEVICES, or count from 0 as nvidia-smi -L does."},
+    {"device.prohibited", DOCTOR_MEND, find_mode, MODE_PROHIBITED,
+     "%s is in the compute mode Prohibited: no program may use it.",
+     "nvidia-smi -c DEFAULT (as root) opens it."},
+    {"device.taken", DOCTOR_MEND, find_taken, 0,
+     "%s is in exclusive mode, and another process has it.",
+     "End that process (nvidia-smi names it), or nvidia-smi -c DEFAULT (as root) lets several in."},
+    {"device.exclusive", DOCTOR_NOTE, find_mode, MODE_EXCLUSIVE,
+     "%s is in exclusive mode: one process at a time can use it, the others compute on the CPU.",
+     "nvidia-smi -c DEFAULT (as root) lets several in."},
+    {"device.context", DOCTOR_MEND, find_context, 0, "%s cannot be used.",
+     "See whether nvidia-smi shows it in order, and whether its memory is taken by others."},
+    {"device.memory", DOCTOR_MEND, find_memory, 0,
+     "Only %s of the GPU's memory are free: few products fit.",
+     "End the processes that nvidia-smi lists, or name another device in XGEMM_DEVICES."},
+    {"kernels.not-built", DOCTOR_MEND, find_no_images, 0, "This build carries no kernels.",
+     "Build it again with a CUDA toolkit, or install a package that carries kernels."},
+    {"kernels.architecture", DOCTOR_MEND, find_no_kernels, 0,
+     "No kernel of this build runs on a device of compute capability %s.",
+     "Build it again with --with-cuda-arch for that device, or without the option for all."},
+    {"device.old", DOCTOR_MEND, find_old_device, 0,
+     "The device's compute capability, %s, is below 7.5: cuBLAS would have to compute, and was not "
+     "found.",
+     "Install cuBLAS 11 or 12 (pip install nvidia-cublas-cu12, with its folder in "
+     "LD_LIBRARY_PATH)."},
+    {"device.cublas-only", DOCTOR_NOTE, find_old_device, 1,
+     "The device's compute capability, %s, is below 7.5: cuBLAS computes every product there.",
+     "Nothing needs to be done."},
+    {"cublas.missing", DOCTOR_MEND, find_no_cublas, 0,
+     "XGEMM_MATH or XGEMM_KERNEL ask for cuBLAS, which was not found.",
+     "Install cuBLAS, name its folder in LD_LIBRARY_PATH, or unset the variable."},
+    {"link.slow", DOCTOR_NOTE, find_slow_link, 0,
+     "The link to the GPU is slow: %s. Only products with much arithmetic gain.",
+     "See with nvidia-smi -q whether the link has all its lanes (PCIe link width), and whether the "
+     "device sits in a slot for 16."},
+    {"link.unmeasured", DOCTOR_NOTE, find_no_link, 0,
+     "The speed of the link could not be measured: a copy failed.",
+     "Look for memory that other processes hold (nvidia-smi)."},
+    {"cores.one", DOCTOR_NOTE, find_few_cores, 0,
+     "The process may use one core, which computes and copies operands: little of the link is "
+     "used.",
+     "Give it more cores (taskset, the container's limit, the batch system's request)."},
+    {0},
+};

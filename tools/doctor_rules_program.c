@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Diagnoses of the program and its libraries: which calls can be seen, and which not. */
+#include <math.h>
+#include <string.h>
+
+#include "../shim/symbols.h"
+#include "doctor_diagnosis.h"
+#include "doctor_text.h"
+
+/* From then on a pool's threads take cores from staging for long; and for ever. */
+static const double SPIN_LONG_S = 0.01, SPIN_ENDLESS_S = 1;
+
+static void add_if(struct doctor_texts *subjects, bool holds, const char *subject)
+{
+    if (holds)
+        doctor_texts_add(subjects, "%s", subject);
+}
+
+/* --- The file ------------------------------------------------------------------------------ */
+
+static void find_state(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    const struct doctor_program *program = &facts->program;
+    const char *subject = detail == DOCTOR_PROGRAM_NO_INTERPRETER ? program->interpreter
+                          : detail == DOCTOR_PROGRAM_MISSING      ? program->name
+                                                                  : program->path;
+    add_if(subjects, (int)program->state == detail, subject);
+}
+
+static bool is_found(const struct doctor_facts *facts)
+{
+    return facts->program.state == DOCTOR_PROGRAM_FOUND;
+}
+
+static void find_static(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_if(subjects, is_found(facts) && facts->program.is_static, facts->program.path);
+}
+
+static void find_inside_program(const struct doctor_facts *facts, int detail,
+                                struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_if(subjects, is_found(facts) && facts->program.inside && !facts->program.is_static,
+           facts->program.path);
+}
+
+static void find_set_user_id(const struct doctor_facts *facts, int detail,
+                             struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_if(subjects, is_found(facts) && facts->program.set_user_id, facts->program.path);
+}
+
+static void find_musl(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_if(subjects, is_found(facts) && facts->program.musl, facts->program.path);
+}
+
+static void find_missing_libraries(const struct doctor_facts *facts, int detail,
+                                   struct doctor_texts *subjects)
+{
+    (void)detail;
+    for (int i = 0; i < facts->program.missing_libraries.count; i++)
+        doctor_texts_add(subjects, "%s", facts->program.missing_libraries.text[i]);
+}
+
+/* --- Its libraries ------------------------------------------------------------------------- */
+
+/* Why no call of an object's can be seen, or only some; the first that holds. */
+enum loss { SEEN, APART, MKL_INSIDE, MKL_PARTLY, DEEPBIND, SYMBOLIC, BY_HANDLE, INSIDE };
+
+/* Whether it is a BLAS for others, and not something that was linked with one. */
+static bool is_library(const struct doctor_object *object)
+{
+    static const char *const parts[] = {"blas", "blis", "mkl", "atlas", "armpl", "lapack"};
+    const char *name = doctor_text_basename(object->path);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (object->elf.kit && !object->main && strstr(name, parts[i]))
+            return true;
+    return false;
+}
+
+/* Whether it may be the one that the library itself loads where a program brings none. */
+static bool is_fallback(const struct doctor_facts *facts, const struct doctor_object *object)
+{
+    return facts->run.row_count > 0 &&
+           !strcmp(object->elf.soname[0] ? object->elf.soname : doctor_text_basename(object->path),
+                   XG_DEFAULT_CPU_BLAS);
+}
+
+static enum loss loss_of(const struct doctor_facts *facts, const struct doctor_object *object)
+{
+    const struct doctor_elf *elf = &object->elf;
+    bool offers = elf->defines && !object->wanted;
+    if (object->apart)
+        return elf->imports || elf->defines ? APART : SEEN;
+    if (elf->mkl_inside)
+        return object->taken || elf->interposes ? MKL_PARTLY : MKL_INSIDE;
+    /* What a library's own calls are bound to says nothing of those that others make. */
+    if (offers && is_library(object) && !object->needed && !is_fallback(facts, object))
+        return BY_HANDLE;
+    if (object->taken)
+        return SEEN;
+    if (object->elsewhere & ~object->self)
+        return DEEPBIND;
+    if (offers && !is_library(object) && (object->self || elf->symbolic || elf->protects))
+        return SYMBOLIC;
+    if (elf->inside && !elf->imports && !elf->defines && !object->main)
+        return INSIDE;
+    return SEEN;
+}
+
+bool doctor_object_is_lost(const struct doctor_facts *facts, const struct doctor_object *object)
+{
+    enum loss loss = loss_of(facts, object);
+    return loss != SEEN && loss != MKL_PARTLY;
+}
+
+/* The first name of a mask. */
+static const char *name_of(unsigned mask)
+{
+    for (int i = 0; i < SHIM_SGEMM_COUNT; i++)
+        if (mask & 1u << i)
+            return shim_symbols[i].name;
+    return "SGEMM";
+}
+
+static void find_loss(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    for (int i = 0; i < facts->object_count; i++) {
+        const struct doctor_object *object = &facts->objects[i];
+        if ((int)loss_of(facts, object) != detail)
+            continue;
+        if (detail == DEEPBIND)
+            doctor_texts_add(subjects, "%s calls %s of %s", object->path,
+                             name_of(object->elsewhere), object->target);
+        else
+            doctor_texts_add(subjects, "%s", object->path);
+    }
+}
+
+/* A library whose makers nobody knows and that has no threads: the reference, or one like it. */
+static void find_slow(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    (void)detail;
+    for (int i = 0; i < facts->blas_count; i++) {
+        const struct doctor_blas *blas = &facts->blas[i];
+        add_if(subjects,
+               blas->has_sgemm && blas->threads == 0 &&
+                   (blas->vendor == DOCTOR_VENDOR_OTHER || blas->vendor == DOCTOR_VENDOR_GSL),
+               blas->path);
+    }
+}
+
+/* The library whose threads spin longest. detail: whether without end. */
+static void find_spin(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    const struct doctor_blas *longest = NULL;
+    for (int i = 0; i < facts->blas_count; i++)
+        if (!longest || facts->blas[i].spin_s > longest->spin_s)
+            longest = &facts->blas[i];
+    if (!longest || !(longest->spin_s >= SPIN_LONG_S) ||
+        (longest->spin_s >= SPIN_ENDLESS_S) != detail)
+        return;
+    const char *name = doctor_text_basename(longest->path);
+    if (isfinite(longest->spin_s))
+        doctor_texts_add(subjects, "%s wait in a loop for %.3g s", name, longest->spin_s);
+    else
+        doctor_texts_add(subjects, "%s wait in a loop without end", name);
+}
+
+const struct doctor_diagnosis doctor_program_diagnoses[] = {
+    {"program.missing", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_MISSING, "There is no program %s.",
+     "Give its path, or a name that is found through PATH."},
+    {"program.closed", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_CLOSED, "%s may not be executed.",
+     "chmod +x, or give what interprets it in front."},
+    {"program.interpreter", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_NO_INTERPRETER,
+     "What interprets or loads the program, %s, is not there.",
+     "Install it, or correct the first line of the script."},
+    {"program.unknown", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_UNKNOWN,
+     "%s is neither a program nor a script that begins with #!.",
+     "Give what interprets it in front."},
+    {"program.foreign", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_FOREIGN,
+     "%s is a program for another kind of processor, or for 32 bits: this library cannot be loaded "
+     "into it.",
+     "Use one that was built for this machine, with 64 bits."},
+    {"program.static", DOCTOR_MEND, find_static, 0,
+     "%s is linked statically: no dynamic linker has a part in it, and nothing can be preloaded.",
+     "Link it dynamically, at least to the BLAS and the C library (without -static)."},
+    {"program.set-user-id", DOCTOR_MEND, find_set_user_id, 0,
+     "%s runs with rights of its own (set-user-ID, set-group-ID or capabilities): the dynamic "
+     "linker ignores LD_PRELOAD then.",
+     "Use a copy without these rights."},
+    {"program.musl", DOCTOR_MEND, find_musl, 0,
+     "%s uses the C library musl, and this library glibc: it cannot be loaded into it.",
+     "Use a program that was built for glibc (Debian, Ubuntu, Fedora; not Alpine)."},
+    {"program.library-missing", DOCTOR_MEND, find_missing_libraries, 0,
+     "The program needs %s, which the dynamic linker does not find.",
+     "Install it, or name its folder in LD_LIBRARY_PATH."},
+    {"blas.in-program", DOCTOR_MEND, find_inside_program, 0,
+     "A BLAS is linked statically into %s: its calls are bound in the file, and none can be seen.",
+     "Link the shared library instead (-lopenblas without -static or libopenblas.a)."},
+    {"blas.mkl-inside", DOCTOR_MEND, find_loss, MKL_INSIDE,
+     "MKL is inside %s: it binds to itself, and its products cannot be seen.",
+     "Use a build that is linked to a shared BLAS (conda-forge's, or the distribution's)."},
+    {"blas.mkl-partly", DOCTOR_NOTE, find_loss, MKL_PARTLY,
+     "MKL is inside %s, as in PyTorch's packages from PyPI: what it multiplies by SGEMM (torch.mm, "
+     "torch.nn.Linear) can be seen; batches (torch.bmm), convolutions and linear algebra cannot, "
+     "for they never leave it.",
+     "PyTorch itself can use the GPU without this library."},
+    {"blas.deepbind", DOCTOR_MEND, find_loss, DEEPBIND,
+     "%s, past this library: it was opened with RTLD_DEEPBIND, or is bound in a way that puts its "
+     "own libraries first.",
+     "Open it without RTLD_DEEPBIND."},
+    {"blas.dlmopen", DOCTOR_MEND, find_loss, APART,
+     "%s was loaded into a namespace of its own (dlmopen), where nothing is preloaded.",
+     "Load it with dlopen."},
+    {"blas.symbolic", DOCTOR_MEND, find_loss, SYMBOLIC,
+     "%s has an SGEMM that its own calls are bound to (-Bsymbolic, or protected visibility): they "
+     "cannot be seen.",
+     "Link it without -Bsymbolic, and leave its names at default visibility."},
+    {"blas.dlsym", DOCTOR_MEND, find_loss, BY_HANDLE,
+     "%s is loaded, but nothing that is loaded imports its SGEMM: the program takes functions from "
+     "the library's handle (dlsym, Python's ctypes), and such calls cannot be seen.",
+     "Link to the library, or look the name up with RTLD_DEFAULT."},
+    {"blas.inside", DOCTOR_MEND, find_loss, INSIDE,
+     "%s has an SGEMM of its own inside, which nothing outside can take the place of.",
+     "Link it to a shared BLAS."},
+    {"blas.slow", DOCTOR_NOTE, find_slow, 0,
+     "%s computes with one thread and says nothing of its maker: what stays on the CPU is slow "
+     "there.",
+     "Use OpenBLAS or BLIS (Debian: update-alternatives --config libblas.so.3-x86_64-linux-gnu)."},
+    {"spin.endless", DOCTOR_MEND, find_spin, 1,
+     "After a product the threads of %s, and take the cores that copy operands to the GPU.",
+     "Unset OMP_WAIT_POLICY=active, GOMP_SPINCOUNT, KMP_BLOCKTIME."},
+    {"spin.long", DOCTOR_NOTE, find_spin, 0,
+     "After a product the threads of %s, and take the cores that copy operands to the GPU.",
+     "For OpenBLAS set OPENBLAS_THREAD_TIMEOUT=20, which xgemm-run does by itself; for OpenMP "
+     "OMP_WAIT_POLICY=passive, for MKL KMP_BLOCKTIME=1."},
+    {0},
+};

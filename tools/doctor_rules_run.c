@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Diagnoses of what happened when the program ran: why what stayed on the CPU stayed there. */
+#include <string.h>
+
+#include "doctor_diagnosis.h"
+#include "doctor_text.h"
+
+static void find_failed(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    (void)detail;
+    if (facts->run.failed && facts->program.state == DOCTOR_PROGRAM_FOUND)
+        doctor_texts_add(subjects, "%s: %s", facts->program.name, strerror(facts->run.failure));
+}
+
+/* Whether anything could have been preloaded. */
+static bool is_within_reach(const struct doctor_facts *facts)
+{
+    const struct doctor_program *program = &facts->program;
+    return facts->run.ran && facts->preload.library_usable && !facts->preload.library_path_bad &&
+           !program->is_static && !program->set_user_id && !program->musl;
+}
+
+static void find_unloaded(const struct doctor_facts *facts, int detail,
+                          struct doctor_texts *subjects)
+{
+    (void)detail;
+    if (is_within_reach(facts) && facts->run.told && !facts->run.preloaded)
+        doctor_texts_add(subjects, "%s", facts->program.name);
+}
+
+static void find_no_witness(const struct doctor_facts *facts, int detail,
+                            struct doctor_texts *subjects)
+{
+    (void)detail;
+    if (facts->run.ran && !facts->run.witness)
+        doctor_texts_add(subjects, "xgemm-witness.so");
+}
+
+static void find_untold(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    (void)detail;
+    if (!is_within_reach(facts) || facts->run.told || !facts->run.witness)
+        return;
+    if (facts->run.signalled)
+        doctor_texts_add(subjects, "signal %d, %s", facts->run.code, strsignal(facts->run.code));
+    else
+        doctor_texts_add(subjects,
+                         "_exit, or ran without LD_PRELOAD, which sudo and env can take away");
+}
+
+/* Nothing multiplied, and nothing that explains it. detail: whether something could have. */
+static void find_nothing(const struct doctor_facts *facts, int detail,
+                         struct doctor_texts *subjects)
+{
+    bool wants = false;
+    if (!is_within_reach(facts) || !facts->run.told || !facts->run.preloaded ||
+        facts->run.row_count > 0 || facts->program.inside)
+        return;
+    for (int i = 0; i < facts->object_count; i++) {
+        if (doctor_object_is_lost(facts, &facts->objects[i]))
+            return;
+        wants |= facts->objects[i].elf.imports != 0 || facts->objects[i].elf.mkl_inside;
+    }
+    if (wants == detail)
+        doctor_texts_add(subjects, "%s", facts->program.name);
+}
+
+/* Settings that are not understood are told of by each process. */
+static bool is_told_already(const struct doctor_facts *facts, const char *message)
+{
+    for (int i = 0; i < facts->settings.refused.count; i++)
+        if (!strcmp(facts->settings.refused.text[i], message))
+            return true;
+    return false;
+}
+
+static void find_messages(const struct doctor_facts *facts, int detail,
+                          struct doctor_texts *subjects)
+{
+    (void)detail;
+    for (int i = 0; i < facts->run.messages.count; i++)
+        if (!is_told_already(facts, facts->run.messages.text[i]))
+            doctor_texts_add(subjects, "%s", facts->run.messages.text[i]);
+}
+
+/* What did not run on the GPU alone, for the reason `detail`. */
+static void find_reason(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    long calls = 0;
+    double gflop = 0, seconds = 0;
+    bool usable = facts->gpu.driver == DOCTOR_DRIVER_OPEN && facts->gpu.context == XG_OK;
+    if (detail == XG_REASON_EARNING && !usable)
+        return; /* the library had not looked yet: there was nothing to earn */
+    for (int i = 0; i < facts->run.row_count; i++) {
+        const struct doctor_row *row = &facts->run.rows[i];
+        if (row->place == XG_PLACE_GPU || (int)row->reason != detail)
+            continue;
+        calls += row->calls;
+        gflop += row->gflop;
+        seconds += row->seconds;
+    }
+    if (calls > 0)
+        doctor_texts_add(subjects, "%ld product%s (%.3g GFLOP, %.3g s)", calls,
+                         calls == 1 ? "" : "s", gflop, seconds);
+}
+
+const struct doctor_diagnosis doctor_run_diagnoses[] = {
+    {"run.failed", DOCTOR_MEND, find_failed, 0, "The program could not be started: %s.",
+     "Start it by hand first."},
+    {"run.not-preloaded", DOCTOR_MEND, find_unloaded, 0,
+     "The dynamic linker did not load this library into %s.",
+     "See what it says on standard error, and whether something between (a shell, sudo, a batch "
+     "system) takes LD_PRELOAD away."},
+    {"run.no-witness", DOCTOR_MEND, find_no_witness, 0,
+     "%s, which writes down what a program loads, is not beside xgemm-doctor, or lies in a folder "
+     "with a blank or a colon in its name: of what the program loaded while it ran nothing is "
+     "known.",
+     "Install the package as a whole, in a folder without them."},
+    {"run.untold", DOCTOR_NOTE, find_untold, 0,
+     "The program ended by %s: it left no word of what it had loaded, and perhaps none of its "
+     "products.",
+     "Let it end by exit() or return from main, on less work if need be, and name the program "
+     "itself where another one starts it."},
+    {"run.no-calls", DOCTOR_NOTE, find_nothing, 1,
+     "%s loaded modules that import SGEMM, and none of its processes that ended by exit() called "
+     "it.",
+     "Give it work that multiplies single-precision matrices: double precision (DGEMM) stays as it "
+     "is. Processes that a signal ends, such as workers of Python's multiprocessing, are seen by "
+     "xgemm-run top."},
+    {"run.no-blas", DOCTOR_NOTE, find_nothing, 0,
+     "%s called no SGEMM and loaded nothing that could.",
+     "There is nothing here for this library to do."},
+    {"run.message", DOCTOR_NOTE, find_messages, 0, "The library said: %s.",
+     "xgemm-run --help and man libxgemm_shim explain the words."},
+    {"run.no-gpu", DOCTOR_MEND, find_reason, XG_REASON_NO_GPU,
+     "%s ran on the CPU because no GPU could be used.",
+     "See the findings about driver and device."},
+    {"run.failures", DOCTOR_MEND, find_reason, XG_REASON_FAILED,
+     "%s ended on the CPU because something failed on the GPU.",
+     "XGEMM_VERBOSE=2 says which call failed; look at nvidia-smi and dmesg."},
+    {"run.wrong", DOCTOR_MEND, find_reason, XG_REASON_WRONG,
+     "%s came out wrong on the GPU, and the CPU computed again.",
+     "The device may be defective: do not use it until it has been tested (dcgmi diag)."},
+    {"run.memory", DOCTOR_MEND, find_reason, XG_REASON_MEMORY,
+     "%s did not fit the memory that may be used on the GPU.",
+     "Raise or unset XGEMM_MEM_LIMIT, or end others that hold the GPU's memory (nvidia-smi)."},
+    {"run.stack", DOCTOR_MEND, find_reason, XG_REASON_STACK,
+     "%s came from threads with less than 256 KiB of stack left, too little for the driver.",
+     "Give those threads larger stacks (OMP_STACKSIZE, pthread_attr_setstacksize)."},
+    {"run.mode", DOCTOR_NOTE, find_reason, XG_REASON_MODE,
+     "%s ran where XGEMM_MODE says, which is not the GPU alone.", "Unset XGEMM_MODE."},
+    {"run.small", DOCTOR_NOTE, find_reason, XG_REASON_SMALL,
+     "%s stayed on the CPU: too small ever to gain from the GPU.",
+     "Where the program can, let it multiply in larger batches."},
+    {"run.model", DOCTOR_NOTE, find_reason, XG_REASON_MODEL,
+     "%s stayed on the CPU, which was expected to finish first: copies to the GPU take longer than "
+     "the arithmetic.",
+     "Larger products gain. xgemm-run calibrate makes the expectation exact; XGEMM_MODE=gpu "
+     "tries it out."},
+    {"run.earning", DOCTOR_NOTE, find_reason, XG_REASON_EARNING,
+     "%s stayed on the CPU: the GPU would have been faster, but in all not yet by what its start "
+     "costs.",
+     "Longer runs gain; XGEMM_MODE=gpu starts it at once."},
+    {"run.starting", DOCTOR_NOTE, find_reason, XG_REASON_STARTING,
+     "%s ran on the CPU while the GPU was starting.", "Longer runs gain."},
+    {"run.busy", DOCTOR_NOTE, find_reason, XG_REASON_BUSY,
+     "%s ran on the CPU because other threads' products had the GPU.",
+     "Let fewer threads multiply at once, or larger matrices."},
+    {"run.forked", DOCTOR_NOTE, find_reason, XG_REASON_FORKED,
+     "%s came from children that a process forked after it had used the GPU, which they cannot.",
+     "Fork before the first product, or start new processes (Python: the method spawn)."},
+    {"run.overlap", DOCTOR_NOTE, find_reason, XG_REASON_OVERLAP,
+     "%s stayed on the CPU: the result shares memory with an operand, which only the program's own "
+     "BLAS may decide about.",
+     "Give the result memory of its own."},
+    {"run.operation", DOCTOR_NOTE, find_reason, XG_REASON_OPERATION,
+     "%s stayed on the CPU: XGEMM_OPERATIONS does not name their operation.",
+     "Name it there, or all; what is not in the default has not been measured on a GPU yet."},
+    {"run.kernel", DOCTOR_MEND, find_reason, XG_REASON_KERNEL,
+     "%s stayed on the CPU: nothing on this GPU computes their operation.",
+     "Install cuBLAS of CUDA 11 or newer (libcublas), which has it."},
+    {"run.degenerate", DOCTOR_NOTE, find_reason, XG_REASON_DEGENERATE,
+     "%s had nothing to multiply: a dimension or alpha was 0.", "Nothing needs to be done."},
+    {0},
+};

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* Diagnoses of XGEMM_* settings, of what is preloaded, and of calibration. */
+#include <string.h>
+
+#include "doctor_diagnosis.h"
+#include "doctor_text.h"
+
+static void add_all(struct doctor_texts *subjects, const struct doctor_texts *from)
+{
+    for (int i = 0; i < from->count; i++)
+        doctor_texts_add(subjects, "%s", from->text[i]);
+}
+
+static void add_set(struct doctor_texts *subjects, const char *value)
+{
+    if (value)
+        doctor_texts_add(subjects, "%s", value);
+}
+
+static void find_refused(const struct doctor_facts *facts, int detail,
+                         struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_all(subjects, &facts->settings.refused);
+}
+
+static void find_unknown(const struct doctor_facts *facts, int detail,
+                         struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_all(subjects, &facts->settings.unknown);
+}
+
+static void find_mode_cpu(const struct doctor_facts *facts, int detail,
+                          struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_set(subjects, facts->settings.mode_cpu ? "" : NULL);
+}
+
+static void find_kernel(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_set(subjects, facts->settings.kernel);
+}
+
+static void find_cpu_blas(const struct doctor_facts *facts, int detail,
+                          struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_set(subjects, facts->settings.cpu_blas);
+}
+
+static void find_file(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    add_set(subjects, facts->settings.files[detail]);
+}
+
+static void find_library(const struct doctor_facts *facts, int detail,
+                         struct doctor_texts *subjects)
+{
+    (void)detail;
+    if (!facts->preload.library_usable)
+        add_set(subjects, facts->preload.library[0] ? facts->preload.library : "libxgemm_shim.so");
+}
+
+static void find_path(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_set(subjects, facts->preload.library_path_bad ? facts->preload.library : NULL);
+}
+
+static void find_missing(const struct doctor_facts *facts, int detail,
+                         struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_all(subjects, &facts->preload.missing);
+}
+
+/* detail: whether NVBLAS, which takes products to the GPU itself. */
+static void find_rivals(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    const struct doctor_texts *rivals = &facts->preload.rivals;
+    for (int i = 0; i < rivals->count; i++)
+        if ((strncmp(doctor_text_basename(rivals->text[i]), "libnvblas", 9) == 0) == detail)
+            doctor_texts_add(subjects, "%s", rivals->text[i]);
+}
+
+static void find_twice(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_set(subjects, facts->preload.twice ? "" : NULL);
+}
+
+/* Both sides in one finding where both are so; the GPU's only where there is one. */
+static void find_calibration(const struct doctor_facts *facts, int detail,
+                             struct doctor_texts *subjects)
+{
+    const struct doctor_calibration *calibration = &facts->calibration;
+    bool device = facts->gpu.driver == DOCTOR_DRIVER_OPEN && facts->gpu.context == XG_OK;
+    bool cpu = (int)calibration->cpu.state == detail;
+    bool gpu = (int)calibration->gpu.state == detail && device;
+    if (calibration->homeless || (!cpu && !gpu))
+        return;
+    if (detail == DOCTOR_CALIBRATION_DAMAGED) {
+        add_set(subjects, cpu ? calibration->cpu.path : NULL);
+        add_set(subjects, gpu ? calibration->gpu.path : NULL);
+    } else {
+        add_set(subjects, cpu && gpu ? "CPU and GPU" : cpu ? "CPU" : "GPU");
+    }
+}
+
+static void find_homeless(const struct doctor_facts *facts, int detail,
+                          struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_set(subjects, facts->calibration.homeless ? "" : NULL);
+}
+
+const struct doctor_diagnosis doctor_setting_diagnoses[] = {
+    {"preload.library", DOCTOR_MEND, find_library, 0,
+     "The library itself cannot be preloaded: %s is not there, or is none for this machine.",
+     "Build or install it, or name it in XGEMM_SHIM_LIB."},
+    {"preload.path", DOCTOR_MEND, find_path, 0,
+     "The path of the library has a blank or a colon in it, which LD_PRELOAD takes for an end: %s.",
+     "Put it into a folder without them."},
+    {"preload.missing", DOCTOR_MEND, find_missing, 0,
+     "LD_PRELOAD names %s, which is not there: the dynamic linker complains at every start.",
+     "Take it out of LD_PRELOAD (or /etc/ld.so.preload)."},
+    {"preload.nvblas", DOCTOR_MEND, find_rivals, 1,
+     "%s is preloaded too: NVBLAS takes the products that this library leaves to the CPU to the "
+     "GPU all the same, and with a plain preload in front of this library all of them.",
+     "Take it out of LD_PRELOAD."},
+    {"preload.rival", DOCTOR_NOTE, find_rivals, 0,
+     "%s is preloaded too and has an SGEMM of its own: what stays on the CPU goes there, and not "
+     "to the program's own BLAS. In front of this library it would take every call.",
+     "Nothing needs to be done where that is meant and xgemm-run starts the program; else take it "
+     "out of LD_PRELOAD."},
+    {"preload.twice", DOCTOR_NOTE, find_twice, 0, "LD_PRELOAD names this library already.",
+     "Nothing needs to be done: one of the two serves. xgemm-run needs no LD_PRELOAD."},
+    {"setting.refused", DOCTOR_MEND, find_refused, 0, "%s.",
+     "Write it as xgemm-run --help says, or unset it."},
+    {"setting.unknown", DOCTOR_MEND, find_unknown, 0,
+     "%s is no setting: the library reads no variable of that name.",
+     "Look up the name in xgemm-run --help, or unset it."},
+    {"setting.mode-cpu", DOCTOR_MEND, find_mode_cpu, 0,
+     "XGEMM_MODE=cpu keeps every product on the CPU.", "Unset XGEMM_MODE."},
+    {"setting.kernel", DOCTOR_MEND, find_kernel, 0,
+     "XGEMM_KERNEL=%s: there is no such kernel, so every product runs on the CPU.",
+     "Unset XGEMM_KERNEL."},
+    {"setting.cpu-blas", DOCTOR_MEND, find_cpu_blas, 0,
+     "XGEMM_CPU_BLAS=%s cannot be loaded or has no SGEMM.",
+     "Name a BLAS library by its path, or unset the variable: the program's own serves then."},
+    {"setting.log", DOCTOR_MEND, find_file, 0, "XGEMM_LOG=%s cannot be written.",
+     "Name a file in a folder that can be written to."},
+    {"setting.trace", DOCTOR_MEND, find_file, 1, "XGEMM_TRACE=%s cannot be written.",
+     "Name a file in a folder that can be written to."},
+    {"calibration.damaged", DOCTOR_MEND, find_calibration, DOCTOR_CALIBRATION_DAMAGED,
+     "The calibration in %s is damaged and is not used.", "Measure again: xgemm-run calibrate."},
+    {"calibration.other", DOCTOR_NOTE, find_calibration, DOCTOR_CALIBRATION_OTHER,
+     "The calibrations that are kept (%s) are of other processors, drivers, libraries or numbers "
+     "of threads: the library begins with estimates.",
+     "Measure this one: xgemm-run calibrate, with the program's library in XGEMM_CPU_BLAS."},
+    {"calibration.none", DOCTOR_NOTE, find_calibration, DOCTOR_CALIBRATION_NONE,
+     "This machine is not calibrated (%s): the library begins with estimates and learns.",
+     "Measure it once, some 20 s: xgemm-run calibrate."},
+    {"calibration.homeless", DOCTOR_NOTE, find_homeless, 0,
+     "No calibration can be kept: neither XDG_CACHE_HOME nor HOME is an absolute path.",
+     "Set HOME."},
+    {0},
+};

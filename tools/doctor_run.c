@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs the program and reads what its processes left. */
+#include "doctor_run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../shim/symbols.h"
+#include "doctor_account.h"
+#include "doctor_preload.h"
+#include "doctor_text.h"
+
+enum { PROCESSES_MAX = 256, ACCOUNT_BYTES_MAX = 1 << 26, LIST_BYTES = 8192 };
+
+struct place {
+    char folder[DOCTOR_PATH_BYTES - 32];
+    char log[DOCTOR_PATH_BYTES];
+    long log_bytes; /* of the log before the run */
+    bool own_log;
+};
+
+/* --- Start --------------------------------------------------------------------------------- */
+
+/* A FIFO, a terminal, /dev/null: nothing can be read back. What cannot be written is a finding. */
+static bool is_stream(const char *log)
+{
+    struct stat status;
+    return stat(log, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+static bool make_place(struct place *place)
+{
+    const char *log = getenv("XGEMM_LOG");
+    struct stat status;
+    const char *folder = getenv("TMPDIR");
+    *place = (struct place){.own_log = !log || !*log || is_stream(log)};
+    doctor_text_set(place->folder, sizeof place->folder, "%s/xgemm-doctor.XXXXXX",
+                    folder && *folder ? folder : "/tmp");
+    if (!mkdtemp(place->folder)) {
+        int error = errno;
+        fprintf(stderr, "xgemm-doctor: no folder can be made in %s: %s\n",
+                folder && *folder ? folder : "/tmp", strerror(error));
+        errno = error;
+        return false;
+    }
+    if (place->own_log)
+        doctor_text_set(place->log, sizeof place->log, "%s/log", place->folder);
+    else
+        doctor_text_set(place->log, sizeof place->log, "%s", log);
+    place->log_bytes = stat(place->log, &status) == 0 ? (long)status.st_size : 0;
+    return true;
+}
+
+static void remove_place(const struct place *place)
+{
+    char path[DOCTOR_PATH_BYTES];
+    DIR *files = opendir(place->folder);
+    for (struct dirent *entry; files && (entry = readdir(files));) {
+        doctor_text_set(path, sizeof path, "%s/%s", place->folder, entry->d_name);
+        if (entry->d_name[0] != '.')
+            unlink(path);
+    }
+    if (files)
+        closedir(files);
+    rmdir(place->folder);
+}
+
+/* False: it was not built or installed beside this program, or cannot be named in LD_PRELOAD. */
+static bool find_witness(char witness[DOCTOR_PATH_BYTES])
+{
+    return (doctor_preload_beside(witness, DOCTOR_PATH_BYTES, "", "xgemm-witness.so") ||
+            doctor_preload_beside(witness, DOCTOR_PATH_BYTES, ".libs/", "xgemm-witness.so")) &&
+           !strpbrk(witness, ": ");
+}
+
+/* In the child. What cannot be preloaded is left out: doctor has words for it. */
+static void set_environment(const struct doctor_preload *preload, const struct place *place)
+{
+    char list[LIST_BYTES], witness[DOCTOR_PATH_BYTES];
+    const char *others = getenv("LD_PRELOAD");
+    bool usable = preload->library_usable && !preload->library_path_bad;
+    bool seen = find_witness(witness);
+    doctor_text_set(list, sizeof list, "%s%s%s%s%s", usable ? preload->library : "",
+                    usable && seen ? ":" : "", seen ? witness : "",
+                    (usable || seen) && others && *others ? ":" : "", others ? others : "");
+    if (*list)
+        setenv("LD_PRELOAD", list, 1);
+    setenv("XGEMM_STATS", "1", 1);
+    setenv("XGEMM_DOCTOR_FOLDER", place->folder, 1);
+    if (place->own_log)
+        setenv("XGEMM_LOG", place->log, 1);
+}
+
+/* What would end us ends the program, and what was seen until then is told. */
+static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+enum { PASSED_ON = sizeof passed_on / sizeof passed_on[0] };
+
+static volatile sig_atomic_t passed_to; /* the program's process; 0: none */
+
+/* What a terminal sends the program has got too. */
+static void pass_on(int signal, siginfo_t *info, void *context)
+{
+    int error = errno;
+    (void)context;
+    if (passed_to > 0 && info->si_code <= 0)
+        kill((pid_t)passed_to, signal);
+    errno = error;
+}
+
+/* From here to restore_signals; what is ignored, as by nohup, stays so. */
+static void catch_signals(struct sigaction before[PASSED_ON])
+{
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    for (int i = 0; i < PASSED_ON; i++)
+        if (sigaction(passed_on[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+            sigaction(passed_on[i], &action, NULL);
+}
+
+static void restore_signals(const struct sigaction before[PASSED_ON])
+{
+    for (int i = 0; i < PASSED_ON; i++)
+        sigaction(passed_on[i], &before[i], NULL);
+}
+
+/* Starts it and waits for its end. */
+static bool run_program(struct doctor_run *run, const struct doctor_preload *preload,
+                        const struct place *place, char *const argv[], pid_t *pid)
+{
+    const struct sigaction standard = {.sa_handler = SIG_DFL};
+    struct sigaction before[PASSED_ON], child;
+    sigset_t all, mask;
+    int ends[2], status = 0, failure = 0;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    sigaction(SIGCHLD, &standard, &child); /* ignored, it would take the exit status with it */
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &mask); /* until it is known whom to pass them on to */
+    catch_signals(before);
+    passed_to = *pid = fork();
+    if (*pid == 0) {
+        restore_signals(before);
+        sigaction(SIGCHLD, &child, NULL);
+        sigprocmask(SIG_SETMASK, &mask, NULL);
+        set_environment(preload, place);
+        execvp(argv[0], argv);
+        failure = errno;
+        (void)!write(ends[1], &failure, sizeof failure);
+        _exit(127);
+    }
+    int error = errno;
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    close(ends[1]);
+    run->failed = *pid > 0 && read(ends[0], &failure, sizeof failure) == (ssize_t)sizeof failure;
+    run->failure = failure;
+    close(ends[0]);
+    while (*pid > 0 && waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    passed_to = 0;
+    restore_signals(before);
+    sigaction(SIGCHLD, &child, NULL);
+    errno = error;
+    run->ran = *pid > 0 && !run->failed;
+    run->signalled = WIFSIGNALED(status);
+    run->code = run->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
+    return *pid > 0;
+}
+
+/* --- What was left ------------------------------------------------------------------------- */
+
+/* A regular file from an offset on, to be freed; NULL: there is nothing. The user's log may be a
+ * FIFO, which is left to who reads it. */
+static char *read_file(const char *path, long offset)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool regular = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    long size = regular ? (long)status.st_size - offset : 0;
+    char *text = size > 0 && size <= ACCOUNT_BYTES_MAX ? malloc((size_t)size + 1) : NULL;
+    if (text) {
+        ssize_t got = pread(fd, text, (size_t)size, offset);
+        text[got > 0 ? got : 0] = '\0';
+    }
+    if (fd >= 0)
+        close(fd);
+    return text;
+}
+
+static int symbol_id(const char *name)
+{
+    for (int i = 0; i < SHIM_SGEMM_COUNT; i++)
+        if (!strcmp(name, shim_symbols[i].name))
+            return i;
+    return -1;
+}
+
+/* "binding NAME MODULE TARGET" with tabs between; TARGET "=": the module's own. */
+static void take_binding(struct doctor_objects *objects, char *text)
+{
+    char *name = strsep(&text, "\t"), *module = strsep(&text, "\t"), *target = text;
+    int id = name ? symbol_id(name) : -1;
+    struct doctor_object *object =
+        id >= 0 && module && target ? doctor_objects_add(objects, module) : NULL;
+    if (!object)
+        return;
+    unsigned mask = 1u << id;
+    if (!strcmp(target, "=")) {
+        object->self |= mask;
+    } else if (!strncmp(doctor_text_basename(target), "libxgemm_shim.", 14)) {
+        object->taken |= mask;
+    } else {
+        struct doctor_object *other = doctor_objects_add(objects, target);
+        if (other && (other->elf.defines & mask)) {
+            object->elsewhere |= mask;
+            doctor_text_set(object->target, sizeof object->target, "%s", target);
+        }
+    }
+}
+
+static void take_process(struct doctor_run *run, struct doctor_objects *objects, char *text,
+                         bool main)
+{
+    char *rest = text, *line;
+    run->processes++;
+    run->told |= main;
+    while ((line = strsep(&rest, "\n"))) {
+        char *value = strchr(line, '\t');
+        if (!value)
+            continue;
+        *value++ = '\0';
+        if (!strcmp(line, "object")) {
+            run->preloaded |= main && !strncmp(doctor_text_basename(value), "libxgemm_shim.", 14);
+            (void)doctor_objects_add(objects, value);
+        } else if (!strcmp(line, "apart")) {
+            struct doctor_object *object = doctor_objects_add(objects, value);
+            if (object)
+                object->apart = true;
+        } else if (!strcmp(line, "binding")) {
+            take_binding(objects, value);
+        }
+    }
+}
+
+static void take_processes(struct doctor_run *run, struct doctor_objects *objects,
+                           const struct place *place, pid_t pid)
+{
+    char path[DOCTOR_PATH_BYTES];
+    DIR *files = opendir(place->folder);
+    for (struct dirent *entry;
+         files && run->processes < PROCESSES_MAX && (entry = readdir(files));) {
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+            continue;
+        doctor_text_set(path, sizeof path, "%s/%s", place->folder, entry->d_name);
+        char *text = read_file(path, 0);
+        if (text)
+            take_process(run, objects, text, atol(entry->d_name) == (long)pid);
+        free(text);
+    }
+    if (files)
+        closedir(files);
+}
+
+/* With XGEMM_VERBOSE the user wants to read it all, where it would have been without doctor. */
+static void take_log(struct doctor_run *run, const struct place *place)
+{
+    const char *verbose = getenv("XGEMM_VERBOSE");
+    bool wanted = verbose && *verbose && strcmp(verbose, "0") != 0;
+    char *text = read_file(place->log, place->log_bytes);
+    if (text && wanted && place->own_log)
+        fputs(text, stderr);
+    if (text)
+        doctor_account_read(run, text);
+    if (wanted)
+        run->messages.count = 0;
+    free(text);
+}
+
+bool doctor_run_start(struct doctor_run *run, const struct doctor_preload *preload,
+                      char *const argv[], struct doctor_objects *objects)
+{
+    char witness[DOCTOR_PATH_BYTES];
+    struct place place;
+    pid_t pid = -1;
+    *run = (struct doctor_run){.witness = find_witness(witness)};
+    if (!make_place(&place))
+        return false;
+    bool started = run_program(run, preload, &place, argv, &pid);
+    int error = errno;
+    if (run->ran) {
+        take_processes(run, objects, &place, pid);
+        take_log(run, &place);
+    }
+    remove_place(&place);
+    errno = error;
+    return started;
+}

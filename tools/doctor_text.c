@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Text in arrays of fixed size. */
+#include "doctor_text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void doctor_text_set(char *to, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(to, size, format, arguments);
+    va_end(arguments);
+}
+
+void doctor_texts_add(struct doctor_texts *texts, const char *format, ...)
+{
+    va_list arguments;
+    if (texts->count == DOCTOR_TEXTS)
+        return;
+    va_start(arguments, format);
+    vsnprintf(texts->text[texts->count++], DOCTOR_TEXT_BYTES, format, arguments);
+    va_end(arguments);
+}
+
+const char *doctor_text_basename(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}

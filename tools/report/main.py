@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""The command: options, traces in, one page out."""
+import argparse
+import datetime
+import os
+import sys
+
+from . import page, run, trace, words
+
+
+def parse(arguments, version):
+    parser = argparse.ArgumentParser(
+        prog="xgemm-report",
+        description="Makes one HTML page from traces that libxgemm_shim wrote (XGEMM_TRACE): what "
+        "ran where, what that saved, what stayed on the CPU and why, and what would help.")
+    parser.add_argument("-o", "--output", metavar="OUT.html", default="xgemm-report.html",
+                        help="the page (default: %(default)s; -: standard output)")
+    parser.add_argument("--command", metavar="TEXT", help="the command that was run")
+    parser.add_argument("--status", metavar="N", type=int, help="its exit status")
+    parser.add_argument("--seconds", metavar="S", type=float, help="how long it ran")
+    parser.add_argument("--products", metavar="N", type=int,
+                        help="how many products it computed, those in no trace included")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
+    parser.add_argument("traces", metavar="DIR_OR_TRACE", nargs="+",
+                        help="traces, and folders of them (their files *.json)")
+    options = parser.parse_args(arguments)
+    if options.seconds is not None and not 0 < options.seconds < 1e12:
+        parser.error("--seconds is to be a number above 0")
+    return options
+
+
+def say(text):
+    """On standard error, which may be closed: the page counts, not what is said of it."""
+    try:
+        print(f"xgemm-report: {text}", file=sys.stderr, flush=True)
+    except OSError:
+        sys.stderr = None
+
+
+def main(arguments, version):
+    options = parse(arguments, version)
+    try:
+        paths = trace.paths_of(options.traces)
+    except trace.Unreadable as error:
+        say(f"{error}")
+        return 1
+    all_of_it = run.Run()
+    all_of_it.read(paths)
+    for one in all_of_it.traces:
+        if one.trouble:
+            say(f"{one.path}: {one.trouble}")
+    made = datetime.datetime.now().strftime("%Y-%m-%d %H:%M")
+    text = page.Page(all_of_it, options.command, options.status, options.seconds, made,
+                     options.products).html()
+    # A name may hold what UTF-8 cannot.
+    encoded = text.encode("utf-8", "replace")
+    try:
+        if options.output == "-":
+            sys.stdout.buffer.write(encoded)
+            sys.stdout.buffer.flush()
+        else:
+            with open(options.output, "wb") as file:
+                file.write(encoded)
+    except OSError as error:
+        say(f"{options.output}: {error.strerror}")
+        if options.output == "-":
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    if options.output != "-":
+        headline = " ".join(words.headline(all_of_it).split())
+        say(f"{options.output}: {headline}")
+    return 0

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""Reading traces (XGEMM_TRACE, src/report/trace.c): what is well formed becomes products of a run.
+
+A trace is a JSON array of events, a line each, that nobody closes: what a killed process leaves
+ends in the middle of a line. Whatever a file holds, it is data: names are cut and freed of
+characters that could hide or reorder text, numbers are finite and within bounds, and all else is
+counted as strange.
+"""
+import functools
+import json
+import os
+import re
+import stat
+import unicodedata
+
+PLACES = ("GPU", "CPU", "both")
+
+# The longest name that is shown, the longest line that is an event, the largest file that is read
+# as a whole because it does not have an event a line.
+NAME_CHARACTERS = 80
+LINE_BYTES = 1 << 20
+WHOLE_BYTES = 1 << 26
+
+TRACE_NAME = re.compile(r"\.json(\.\d+)?$")
+
+
+class Unreadable(Exception):
+    """A path that was asked for and is no trace; its text says why."""
+
+
+class Product:
+    """One product as the trace has it. Times are seconds; a prediction may be None."""
+    __slots__ = ("pid", "tid", "begin", "took", "symbol", "m", "n", "k", "trans", "beta_zero",
+                 "place", "reason", "kernel", "cpu", "gpu", "waited", "up", "down")
+
+    def flops(self):
+        return 2.0 * self.m * self.n * self.k
+
+
+@functools.lru_cache(1024)
+def clean(text, characters=NAME_CHARACTERS):
+    """Text that shows what it is: control and direction characters are replaced, the end is cut."""
+    text = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn") else c
+                   for c in text[:characters + 1])
+    return text if len(text) <= characters else text[:characters - 1] + "\u2026"
+
+
+def number(value, least=0.0, most=1e18):
+    """The value as a float, or None where it is no number within the bounds."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        value = float(value)
+    except OverflowError:
+        return None
+    return value if least <= value <= most else None
+
+
+def whole(value, most):
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        return None
+    return value
+
+
+def name(value):
+    return clean(value) if isinstance(value, str) else None
+
+
+def product_of(event):
+    """The product of an event; None where the event is none."""
+    args = event.get("args")
+    if not isinstance(args, dict):
+        return None
+    product = Product()
+    product.pid, product.tid = (whole(event.get(key), 1 << 62) for key in ("pid", "tid"))
+    begin, took = number(event.get("ts"), -1e18), number(event.get("dur"))
+    product.m, product.n, product.k = (whole(args.get(key), 1 << 40) for key in "mnk")
+    product.place = args.get("place")
+    if None in (product.pid, product.tid, begin, took, product.m, product.n, product.k) or \
+            product.place not in PLACES:
+        return None
+    product.begin, product.took = 1e-6 * begin, 1e-6 * took
+    product.symbol = name(args.get("symbol")) or "?"
+    product.trans = name(args.get("trans")) or "?"
+    product.reason = name(args.get("reason")) or "unknown"
+    product.kernel = name(args.get("kernel"))
+    product.beta_zero = args.get("beta") == 0
+    product.waited = 1e-6 * (number(args.get("waited_us")) or 0.0)
+    product.up, product.down = (number(args.get(key)) or 0.0 for key in ("up_bytes", "down_bytes"))
+    # 0: the policy was not asked.
+    product.cpu, product.gpu = (1e-6 * predicted if predicted else None for predicted in (
+        number(args.get("predicted_cpu_us")), number(args.get("predicted_gpu_us"))))
+    return product
+
+
+def machine_of(args):
+    """The figures of an xgemm_machine event: names, and numbers that are above 0; else None."""
+    machine = {key: name(args.get(key)) for key in ("mode", "math", "cpu_library", "device")}
+    for key in ("cores", "cpu_threads", "sm_count", "cpu_flops_per_s", "gpu_flops_per_s",
+                "gpu_fp32_flops_per_s", "up_bytes_per_s", "down_bytes_per_s", "gpu_start_us"):
+        machine[key] = number(args.get(key)) or None
+    # Without end is null, as JSON has no infinity; a trace that does not say has no such key.
+    spin = args.get("spin_us", 0.0)
+    machine["spin_s"] = float("inf") if spin is None else 1e-6 * (number(spin) or 0.0)
+    machine["calibrated"] = args.get("calibrated") is True
+    return machine
+
+
+class Trace:
+    """One file: its path, how many products it had, and lines that were cut or strange."""
+
+    def __init__(self, path):
+        self.path = path
+        self.products = 0
+        self.cut = 0
+        self.strange = 0
+        self.closed = False
+        self.trouble = None
+
+    def add(self, event, sink):
+        """Hands an event on to sink: add_product, add_name or add_machine."""
+        if not isinstance(event, dict):
+            self.strange += 1
+            return
+        if event.get("ph") == "M":
+            self.add_metadata(event, sink)
+            return
+        product = product_of(event) if event.get("ph") == "X" else None
+        if product is None:
+            self.strange += 1
+            return
+        self.products += 1
+        sink.add_product(self, product)
+
+    def add_metadata(self, event, sink):
+        args, pid = event.get("args"), whole(event.get("pid"), 1 << 62)
+        if pid is None or not isinstance(args, dict):
+            self.strange += 1
+        elif event.get("name") == "process_name" and isinstance(args.get("name"), str):
+            sink.add_name(self, pid, clean(args["name"]))
+        elif event.get("name") == "xgemm_machine":
+            sink.add_machine(self, pid, machine_of(args))
+
+    def read(self, sink):
+        try:
+            with open(self.path, encoding="utf-8", errors="replace") as file:
+                self.read_lines(file, sink)
+            if self.cut and not self.products and os.path.getsize(self.path) <= WHOLE_BYTES:
+                self.read_whole(sink)
+        except OSError as error:
+            self.trouble = error.strerror or "cannot be read"
+
+    def read_lines(self, file, sink):
+        while True:
+            line = file.readline(LINE_BYTES)
+            if not line:
+                return
+            text = line.strip().rstrip(",")
+            if text == "]":
+                self.closed = True
+            if text in ("", "[", "]"):
+                continue
+            if text.startswith("[") and not text.endswith("]"):
+                text = text[1:]
+            elif text.startswith("{") and text.endswith("]"):
+                text = text[:-1]
+            try:
+                event = json.loads(text)
+            except (ValueError, RecursionError):
+                self.cut += 1
+                continue
+            for one in event if isinstance(event, list) else (event,):
+                self.add(one, sink)
+
+    def read_whole(self, sink):
+        """JSON that is laid out in another way, as other tools write it."""
+        with open(self.path, encoding="utf-8", errors="replace") as file:
+            try:
+                events = json.load(file)
+            except (ValueError, RecursionError):
+                return
+        if isinstance(events, dict):
+            events = events.get("traceEvents")
+        if isinstance(events, list):
+            self.cut = self.strange = 0
+            for event in events:
+                self.add(event, sink)
+
+
+def paths_of(arguments):
+    """The files that are meant: those given, and the traces of the folders given, each once."""
+    paths = []
+    for argument in arguments:
+        try:
+            mode = os.stat(argument).st_mode
+            found = [argument]
+            if stat.S_ISDIR(mode):
+                found = [os.path.join(argument, entry) for entry in sorted(os.listdir(argument))
+                         if TRACE_NAME.search(entry)]
+                found = [path for path in found if os.path.isfile(path)]
+            elif not stat.S_ISREG(mode):
+                raise Unreadable(f"{argument}: not a file or a folder")
+        except (OSError, ValueError) as error:
+            raise Unreadable(f"{argument}: {getattr(error, 'strerror', None) or error}") from None
+        paths.extend(found)
+    return list(dict.fromkeys(paths))

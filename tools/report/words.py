@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""Numbers, places and reasons in plain words, and the sentences at the head of the page."""
+import signal
+
+REASONS = {
+    "XGEMM_MODE": "The setting XGEMM_MODE says where products run.",
+    "too small": "Products this small are over on the CPU before a call of the GPU has begun.",
+    "cost model": "The CPU was expected to finish first: the way to the GPU and back takes longer "
+                  "than the product.",
+    "GPU start-up not earned yet": "The GPU would be faster, but to start it costs time, and so "
+                                   "far the products had not lost that much on the CPU.",
+    "GPU starting": "The GPU was being started in the background; meanwhile the CPU computes.",
+    "GPU busy": "The GPU was computing products of other threads, and waiting would have taken "
+                "longer than the CPU.",
+    "does not fit device memory": "Not even a tile of it fitted the memory that was left on the "
+                                  "GPU.",
+    "forked child": "The process is a child, by fork, of one that had started the GPU; there the "
+                    "GPU cannot be used.",
+    "no usable GPU": "There is no GPU that can be used: no driver, no device, none of its kernels, "
+                     "or it was given up after failures.",
+    "GPU failed": "The GPU failed while it computed, and the CPU did what was left. The results "
+                  "are right.",
+    "thread has little stack": "The calling thread has less stack left than the driver needs.",
+    "GPU's result was wrong": "Verification found the GPU's result wrong, and the CPU computed it "
+                              "again. The result that the program got is right.",
+    "XGEMM_OPERATIONS": "The setting XGEMM_OPERATIONS does not name this operation: it stays on the "
+                        "CPU.",
+    "no kernel for it": "Nothing on this GPU computes this operation: no kernel of the library, "
+                        "and no cuBLAS was found.",
+    "nothing to multiply": "A dimension or the scalar is 0, so that there is nothing to multiply.",
+    "C overlaps A or B": "The result shares memory with an operand, which only the program's own "
+                         "library may judge.",
+}
+
+PLACES = {"GPU": "on the GPU", "CPU": "on the CPU", "both": "on both sides"}
+
+ON_GPU = {
+    "XGEMM_MODE": "The setting XGEMM_MODE sends products to the GPU.",
+    "cost model": "The GPU was expected to finish first.",
+}
+
+ON_BOTH = {
+    "XGEMM_MODE": "XGEMM_MODE=compare: both sides computed it, one after the other.",
+    "GPU failed": "The GPU failed in the middle, and the CPU did what was left. The results are "
+                  "right.",
+}
+
+
+LABELS = {
+    "cost model": "expected to finish first there (cost model)",
+    "XGEMM_MODE": "the setting XGEMM_MODE",
+    "too small": "too small for a GPU",
+    "XGEMM_OPERATIONS": "not named by the setting XGEMM_OPERATIONS",
+    "no kernel for it": "no kernel for it on this GPU",
+}
+
+
+def reason_label(reason):
+    return LABELS.get(reason, reason)
+
+
+def reason_text(place, reason):
+    own = {"GPU": ON_GPU, "both": ON_BOTH}.get(place, {})
+    return own.get(reason) or REASONS.get(reason) or "The trace gives no other word for it."
+
+
+def digits(value, figures=3):
+    """So many significant figures, without an exponent, thousands apart by a thin space that breaks
+    no line."""
+    if value == 0:
+        return "0"
+    text = f"{value:.{figures - 1}e}"
+    after = max(0, figures - 1 - int(text.split("e")[1]))
+    return f"{float(text):,.{after}f}".replace(",", "\u202f")
+
+
+def scaled(value, steps, figures=3):
+    """With the largest unit that leaves a figure in front of the point: steps are (size, unit)."""
+    for size, unit in steps:
+        if abs(value) >= 0.9995 * size:
+            return f"{digits(value / size, figures)}\u00a0{unit}"
+    size, unit = steps[-1]
+    return f"{digits(value / size, figures)}\u00a0{unit}"
+
+
+def seconds(value, figures=3):
+    if abs(value) < 5e-10:
+        return "0\u00a0s"
+    return scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "\u00b5s"), (1e-9, "ns")), figures)
+
+
+RATES = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
+
+
+def rate(flops_per_s):
+    return scaled(flops_per_s, RATES)
+
+
+def bytes_of(value):
+    return scaled(value, ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")))
+
+
+def count(value, noun="", plural=None):
+    text = f"{value:,}".replace(",", "\u202f")
+    if not noun:
+        return text
+    return f"{text} {noun if value == 1 else plural or noun + 's'}"
+
+
+def percent(part, whole):
+    if whole <= 0:
+        return "0\u00a0%"
+    share = 100.0 * part / whole
+    if 0 < share < 0.5:
+        return "less than 1\u00a0%"
+    if 99.5 <= share < 99.999:
+        return "more than 99\u00a0%"
+    return f"{share:.0f}\u00a0%"
+
+
+def shape(m, n, k):
+    return f"{m}\u2009\u00d7\u2009{n}\u2009\u00d7\u2009{k}"
+
+
+def status(value):
+    """How the program ended. A negative status, and one above 128, are a signal's."""
+    number = -value if value < 0 else value - 128
+    if value < 0 or value > 128:
+        try:
+            said = signal.Signals(number).name
+        except ValueError:
+            said = None
+        if said and value < 0:
+            return f"It was ended by {said}."
+        if said:
+            return f"Its exit status was {value}, as that of a program that {said} ends."
+    return "It ended well (exit status 0)." if value == 0 else f"Its exit status was {value}."
+
+
+# --- The head of the page ---
+
+def headline(run):
+    total, gpu, cpu, both = run.total(), run.at("GPU"), run.at("CPU"), run.at("both")
+    if not total.count:
+        return "No matrix product was seen"
+    if both.count and not gpu.count:
+        return f"{count(both.count, 'product')} ran on both sides, to be compared"
+    if not gpu.count:
+        if total.count == 1:
+            return "The one product ran on the CPU"
+        return f"All {count(total.count)} products ran on the CPU"
+    where = (f"All {count(total.count)} products ran on the GPU" if gpu.count == total.count > 1
+             else "The one product ran on the GPU" if total.count == 1
+             else f"{count(gpu.count)} of {count(total.count)} products ran on the GPU")
+    saving = run.saving()
+    if saving.unknown_count == gpu.count:
+        return where
+    if abs(saving.seconds) < 0.03 * max(gpu.seconds, saving.seconds + gpu.seconds):
+        return f"{where}, in about the time that the CPU would have taken"
+    # Of threads that computed at once the clock saw less.
+    at_once = len(run.threads()) > 1 and total.seconds > 1.05 * run.under_way()
+    of_all = f" in its {count(len(run.threads()))} threads together" if at_once else ""
+    if saving.seconds > 0:
+        return f"{where} and saved about {seconds(saving.seconds, 2)}{of_all}"
+    return f"{where} and lost about {seconds(-saving.seconds, 2)}{of_all}"
+
+
+def saving_text(run):
+    """What the saving rests on, in a sentence or two."""
+    saving = run.saving()
+    if not run.at("GPU").count:
+        return ""
+    if saving.unknown_count == run.at("GPU").count:
+        return "The trace does not say what the CPU would have taken for them."
+    said = []
+    if saving.measured_count:
+        rest = "" if saving.predicted_count else ", which is all of them"
+        said.append(f"For {count(saving.measured_count)} of the products on the GPU the CPU\u2019s "
+                    f"time is measured{rest}: the same shape ran on the CPU in this run as well. "
+                    + saved("They", saving.measured) + ".")
+    if saving.predicted_count:
+        which = "the others" if saving.measured_count else "the products on the GPU"
+        said.append(f"For {which} the CPU\u2019s time is the cost model\u2019s prediction, as too "
+                    "few of these shapes ran on the CPU in this run. "
+                    + saved("By that they", saving.predicted) + ".")
+        off = run.off("CPU")
+        if off:
+            said.append(f"Where the CPU did compute, products took {digits(off, 2)} times what was "
+                        "predicted for it.")
+        else:
+            said.append("Nothing in this run shows how far that prediction is off: "
+                        "XGEMM_MODE=compare or xgemm-run ab measures both sides.")
+    if saving.unknown_count:
+        said.append(f"Of {count(saving.unknown_count)} nothing is known.")
+    if saving.measured_count or saving.predicted_count:
+        said.append("What the start of the GPU takes from the rest of the program is not counted.")
+    if len(run.threads()) > 1:
+        said.append("Times are summed over threads: of those that computed at once the clock saw "
+                    "less.")
+    return " ".join(said)
+
+
+def saved(who, value):
+    return f"{who} saved {seconds(value)}" if value >= 0 else f"{who} lost {seconds(-value)}"
+
+
+def summary(run, whole_s):
+    """What ran where and for how long, in sentences."""
+    total, gpu = run.total(), run.at("GPU")
+    if not total.count:
+        return ("No SGEMM call of the program reached the library, or the program ended before it "
+                "could be written down.")
+    machine = run.machine() or {}
+    threads = run.threads()
+    processes = len({thread.process for thread in threads})
+    who = count(len(threads), "thread")
+    if processes > 1:
+        who = f"{count(processes)} processes with {who}"
+    said = [f"{who[0].upper()}{who[1:]} computed {count(total.count, 'product')}, "
+            f"{digits(total.flops * 1e-9)} GFLOP."]
+    under_way = run.under_way()
+    if whole_s:
+        said.append(f"Products were under way for {seconds(under_way)} of the {seconds(whole_s)} "
+                    f"({percent(under_way, whole_s)}) that the program took.")
+    else:
+        said.append(f"Products were under way for {seconds(under_way)} of the "
+                    f"{seconds(run.span())} from the beginning of the first to the end of the "
+                    "last.")
+    if gpu.count:
+        device = machine.get("device") or "The GPU"
+        said.append(f"{device} computed {percent(gpu.flops, total.flops)} of the arithmetic.")
+    return " ".join(said)

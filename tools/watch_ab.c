@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* xgemm-run ab: the program on its own CPU library and with the GPU, in turns, and what differs. */
+/*
+ * Which of the two goes first changes from turn to turn, so that a machine that gets slower or
+ * faster meanwhile favours neither. Every run counts, the first ones with cold caches too: their
+ * times are listed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "accounts.h"
+#include "rank.h"
+#include "watch.h"
+
+enum side { CPU, PRELOADED, SIDES };
+
+/* Below it a difference counts as real. */
+#define P_REAL 0.05
+
+/* What it takes to count a product that is too small to be looked at otherwise, in seconds;
+ * measured with products of 4 x 4 x 4. */
+#define COUNTING_S 1.3e-6
+
+static struct {
+    double seconds[SIDES][RANK_MAX];
+    int status[SIDES][RANK_MAX];
+    int count[SIDES];
+    enum side order[SIDES * RANK_MAX];    /* of the runs */
+    struct xg_account accounts[RANK_MAX]; /* of each preloaded run, all processes */
+    int processes[RANK_MAX];              /* that multiplied in it */
+    char folder[PATH_MAX];                /* of the accounts of the run under way */
+    int failure; /* exit status, as of waitpid, where the program could not be started; 0: it was */
+    int signal;  /* that ended the runs early; 0: none */
+} runs;
+
+/* Each run reads a file from its start; nothing where the input can be read only once. */
+static const char *choose_input(void)
+{
+    struct stat input;
+
+    if (fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode))
+        return "/proc/self/fd/0";
+    return isatty(STDIN_FILENO) ? NULL : "/dev/null";
+}
+
+/* False: no further runs. */
+static bool run(const struct watch *watch, enum side side)
+{
+    char *settings[WATCH_SETTINGS] = {NULL};
+    struct child_end end;
+    int at = runs.count[side];
+
+    if (side == PRELOADED) {
+        memcpy(settings, watch->preloaded, sizeof settings);
+        if (!accounts_folder_make(runs.folder, true))
+            exit(125);
+    }
+    char *added = side == CPU ? watch_set(settings, "XGEMM_MODE", "cpu")
+                              : watch_set(settings, "XGEMM_ACCOUNT", runs.folder);
+    const struct child child = {.argv = watch->argv, .settings = settings, .input = choose_input()};
+    child_settle();
+    bool started = child_run(&child, &end);
+    free(added);
+    if (side == PRELOADED) {
+        runs.processes[at] = accounts_read(runs.folder, &runs.accounts[at]);
+        accounts_folder_remove(runs.folder);
+    }
+    runs.failure = started ? 0 : end.status;
+    runs.signal = end.signal;
+    if (!started || runs.signal)
+        return false; /* a run that was interrupted does not count, and that is said */
+    runs.status[side][at] = end.status;
+    runs.seconds[side][at] = end.seconds;
+    runs.order[runs.count[CPU] + runs.count[PRELOADED]] = side;
+    runs.count[side]++;
+    return true;
+}
+
+static void run_all(const struct watch *watch)
+{
+    for (int turn = 0; turn < watch->turns; turn++)
+        for (int i = 0; i < SIDES; i++)
+            if (!run(watch, (enum side)((turn + i) % SIDES)))
+                return;
+}
+
+/* --- What they say ------------------------------------------------------------------------- */
+
+/* "3", or where runs differ "0 (4 of 5 runs), 139 (1 of 5 runs)". */
+static void write_statuses(enum side side)
+{
+    int count = runs.count[side];
+    bool written[RANK_MAX] = {false};
+
+    for (int i = 0; i < count; i++) {
+        int same = 0;
+        if (written[i])
+            continue;
+        for (int j = i; j < count; j++) {
+            if (runs.status[side][j] != runs.status[side][i])
+                continue;
+            written[j] = true;
+            same++;
+        }
+        fprintf(stderr, "%s%d", i ? ", " : "", child_exit_status(runs.status[side][i]));
+        if (same < count)
+            fprintf(stderr, " (%d of %d runs)", same, count);
+    }
+}
+
+static void write_side(const char *name, enum side side)
+{
+    const double *seconds = runs.seconds[side];
+    int count = runs.count[side];
+    double least = seconds[0], most = seconds[0];
+
+    for (int i = 1; i < count; i++) {
+        least = seconds[i] < least ? seconds[i] : least;
+        most = seconds[i] > most ? seconds[i] : most;
+    }
+    fprintf(stderr, "xgemm-run: %-12s %10.3f s", name, rank_median(seconds, count));
+    if (count > 1)
+        fprintf(stderr, " (median of %d runs, %.3f to %.3f)", count, least, most);
+    fputs(", exit status ", stderr);
+    write_statuses(side);
+    fputc('\n', stderr);
+}
+
+static void write_order(void)
+{
+    int next[SIDES] = {0};
+
+    fputs("xgemm-run: in order:", stderr);
+    for (int i = 0; i < runs.count[CPU] + runs.count[PRELOADED]; i++) {
+        enum side side = runs.order[i];
+        fprintf(stderr, "%s %s %.3f", i ? "," : "", side == CPU ? "CPU" : "preloaded",
+                runs.seconds[side][next[side]++]);
+    }
+    fputc('\n', stderr);
+}
+
+static void write_verdict(void)
+{
+    int cpu = runs.count[CPU], preloaded = runs.count[PRELOADED], few = 1;
+    int least = cpu < preloaded ? cpu : preloaded;
+
+    while (rank_p_least(few) > P_REAL)
+        few++;
+    if (least < few) {
+        fprintf(
+            stderr,
+            "xgemm-run: whether that is chance cannot be said: it takes %d runs of each (-n %d)\n",
+            few, few);
+        return;
+    }
+    double p = rank_p(runs.seconds[CPU], cpu, runs.seconds[PRELOADED], preloaded);
+    fprintf(
+        stderr,
+        "xgemm-run: the difference %s: p = %.2g (exact two-sided Mann-Whitney test; real where p "
+        "is at most %g)\n",
+        p <= P_REAL ? "is real" : "may be chance", p, P_REAL);
+}
+
+/* The preloaded run whose time is the median, or just below it. */
+static int median_run(void)
+{
+    const double *seconds = runs.seconds[PRELOADED];
+    int count = runs.count[PRELOADED], found = 0;
+
+    for (int i = 0; i < count; i++) {
+        int below = 0;
+        for (int j = 0; j < count; j++)
+            below += seconds[j] < seconds[i] || (seconds[j] == seconds[i] && j < i);
+        found = below == (count - 1) / 2 ? i : found;
+    }
+    return found;
+}
+
+static void write_spread_of_places(int run)
+{
+    int64_t least = INT64_MAX, most = 0;
+
+    for (int i = 0; i < runs.count[PRELOADED]; i++) {
+        struct xg_account_sums sums;
+        xg_account_sum(&runs.accounts[i], &sums);
+        least = sums.gpu_calls < least ? sums.gpu_calls : least;
+        most = sums.gpu_calls > most ? sums.gpu_calls : most;
+    }
+    fprintf(stderr, "xgemm-run: %d process%s multiplied", runs.processes[run],
+            runs.processes[run] == 1 ? "" : "es");
+    if (runs.count[PRELOADED] > 1)
+        fprintf(stderr, " in preloaded run %d, of median time, of which this is", run + 1);
+    if (most > least)
+        fprintf(stderr, " (on the GPU in all runs: %lld to %lld products)", (long long)least,
+                (long long)most);
+    fputs(runs.count[PRELOADED] > 1 ? ":\n" : "\n", stderr);
+}
+
+static void write_account(void)
+{
+    int run = median_run(), seen = 0;
+
+    for (int i = 0; i < runs.count[PRELOADED]; i++)
+        seen += runs.processes[i] > 0;
+    if (!seen) {
+        fputs(ACCOUNTS_NONE, stderr);
+        return;
+    }
+    write_spread_of_places(run);
+    xg_account_print(&runs.accounts[run], stderr);
+    struct xg_account_sums sums;
+    xg_account_sum(&runs.accounts[run], &sums);
+    double counting_s = COUNTING_S * (double)sums.calls;
+    if (counting_s > 0.01 * runs.seconds[PRELOADED][run])
+        fprintf(stderr,
+                "xgemm-run: to count so many products took up to %.3f s of it, which are not spent "
+                "without ab\n",
+                counting_s);
+}
+
+static void write_result(const struct watch *watch)
+{
+    if (runs.signal)
+        fprintf(stderr, "xgemm-run: interrupted in run %d of %d, which does not count\n",
+                runs.count[CPU] + runs.count[PRELOADED] + 1, SIDES * watch->turns);
+    if (!runs.count[CPU] || !runs.count[PRELOADED])
+        return;
+    double cpu_s = rank_median(runs.seconds[CPU], runs.count[CPU]);
+    double preloaded_s = rank_median(runs.seconds[PRELOADED], runs.count[PRELOADED]);
+    write_side("CPU library", CPU);
+    write_side("preloaded", PRELOADED);
+    if (preloaded_s > 0)
+        fprintf(stderr, "xgemm-run: %.3g times as fast\n", cpu_s / preloaded_s);
+    write_verdict();
+    if (runs.count[CPU] + runs.count[PRELOADED] > SIDES)
+        write_order();
+    if (watch->quiets)
+        fprintf(
+            stderr,
+            "xgemm-run: the preloaded runs had %s, which can be part of the gain (--keep-env)\n",
+            watch->quiets);
+    write_account();
+}
+
+/* That of the preloaded runs: of the first that did not succeed. */
+static int choose_status(void)
+{
+    if (runs.signal)
+        return runs.signal; /* as waitpid gives it */
+    for (int i = 0; i < runs.count[PRELOADED]; i++)
+        if (runs.status[PRELOADED][i])
+            return runs.status[PRELOADED][i];
+    return runs.failure;
+}
+
+void watch_ab(struct watch *watch)
+{
+    if (watch->turns < 1 || watch->turns > RANK_MAX)
+        exit(125);
+    run_all(watch);
+    write_result(watch);
+    child_leave(choose_status());
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* xgemm-run report: runs the program with a trace, and has a page written from it. */
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "accounts.h"
+#include "watch.h"
+
+static bool is_plain(const char *word)
+{
+    size_t plain = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=:,./@%");
+    return plain > 0 && !word[plain];
+}
+
+/* The command as one would type it: words that a shell would take apart stand in quotes. */
+static char *command_line(char *const *argv)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    for (int i = 0; out && argv[i]; i++) {
+        const char *quote = is_plain(argv[i]) ? "" : "'";
+        fprintf(out, "%s%s", i ? " " : "", quote);
+        for (const char *at = argv[i]; *at; at++)
+            fputs(*quote && *at == '\'' ? "'\\''" : (char[]){*at, '\0'}, out);
+        fputs(quote, out);
+    }
+    return out && fclose(out) == 0 ? text : strdup(argv[0]);
+}
+
+/* To find out after an hour that the page cannot be written helps nobody. */
+static void check_page(const char *page)
+{
+    char copy[PATH_MAX];
+    struct stat status;
+
+    snprintf(copy, sizeof copy, "%s", page);
+    bool there = stat(page, &status) == 0, folder = there && S_ISDIR(status.st_mode);
+    int refused = there ? access(page, W_OK) : access(dirname(copy), W_OK | X_OK);
+    if (folder)
+        errno = EISDIR;
+    if (folder || refused) {
+        fprintf(stderr, "xgemm-run: %s: %s\n", page, strerror(errno));
+        exit(125);
+    }
+}
+
+/* By the accounts of all processes, which lose nothing, however a process ends. */
+static long long count_products(const char *accounts)
+{
+    static struct xg_account sum;
+    struct xg_account_sums sums;
+
+    accounts_read(accounts, &sum);
+    xg_account_sum(&sum, &sums);
+    return (long long)sums.calls;
+}
+
+static bool write_page(const struct watch *watch, const char *folder, const struct child_end *end)
+{
+    static char *no_settings[] = {NULL};
+    char status[16], seconds[32], products[32], accounts[PATH_MAX + 16];
+    const char *argv[] = {
+        watch->writer, "-o",   watch->page, "--command", command_line(watch->argv),
+        "--status",    status, "--seconds", seconds,     "--products",
+        products,      folder, NULL};
+    const struct child child = {
+        .argv = (char *const *)argv, .settings = no_settings, .input = "/dev/null"};
+    struct child_end written;
+
+    snprintf(status, sizeof status, "%d", child_exit_status(end->status));
+    snprintf(seconds, sizeof seconds, "%.6f", end->seconds);
+    snprintf(accounts, sizeof accounts, "%s/account", folder);
+    snprintf(products, sizeof products, "%lld", count_products(accounts));
+    return child_run(&child, &written) && written.status == 0;
+}
+
+void watch_report(struct watch *watch)
+{
+    char folder[PATH_MAX], below[PATH_MAX + 16];
+    struct child_end end;
+
+    check_page(watch->page);
+    if (!accounts_folder_make(folder, false))
+        exit(125);
+    snprintf(below, sizeof below, "%s/account", folder);
+    if (mkdir(below, 0700) == 0)
+        watch_set(watch->preloaded, "XGEMM_ACCOUNT", below);
+    snprintf(below, sizeof below, "%s/%%p.json", folder);
+    watch_set(watch->preloaded, "XGEMM_TRACE", below);
+
+    const struct child child = {.argv = watch->argv, .settings = watch->preloaded};
+    bool told = true;
+    if (child_run(&child, &end)) {
+        told = write_page(watch, folder, &end);
+        fprintf(stderr, "xgemm-run: the report %s %s\n", told ? "is" : "could not be written to",
+                watch->page);
+    }
+    accounts_folder_remove(folder);
+    child_leave(told || end.status ? end.status : 125 << 8);
+}

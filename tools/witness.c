@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* Preloaded by xgemm-doctor: writes down, at a process's end, what it had loaded and bound. */
+/*
+ * From outside the memory of a process that has ended cannot be read, and LD_DEBUG writes to a
+ * descriptor that a program may close and take for its own file. So the process itself tells, once,
+ * in a destructor: one file named by its number, in the folder XGEMM_DOCTOR_FOLDER.
+ *
+ * Lines, with a tab behind each word:
+ *   object PATH                    loaded, in the program's own namespace
+ *   apart PATH                     mapped to be executed, but not among those: dlmopen
+ *   binding NAME PATH TARGET       the slot through which the object calls NAME holds a function of
+ *                                  TARGET ("=": its own definition); a slot that nobody has called
+ *                                  through yet is not told
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../shim/symbols.h"
+
+enum { OBJECTS_MAX = 4096, LINE_BYTES = 8192 };
+
+struct object {
+    uintptr_t begin, end;
+};
+
+static struct {
+    struct object objects[OBJECTS_MAX];
+    int count;
+    int fd;
+    char program[4096];
+} witness;
+
+static const char *path_of(const struct dl_phdr_info *info)
+{
+    return info->dlpi_name && *info->dlpi_name ? info->dlpi_name : witness.program;
+}
+
+static const void *table_at(const struct dl_phdr_info *info, const ElfW(Dyn) * entry)
+{
+    uintptr_t value = entry->d_un.d_ptr;
+    return (const void *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
+}
+
+struct tables {
+    const ElfW(Sym) * symbols;
+    const char *strings;
+    const ElfW(Rela) * rela, *jmprel;
+    size_t rela_bytes, jmprel_bytes;
+};
+
+static void read_tables(const struct dl_phdr_info *info, struct tables *out)
+{
+    const ElfW(Dyn) *entry = NULL;
+    *out = (struct tables){0};
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            entry = (const ElfW(Dyn) *)(info->dlpi_addr + (uintptr_t)info->dlpi_phdr[i].p_vaddr);
+    for (; entry && entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_SYMTAB)
+            out->symbols = table_at(info, entry);
+        else if (entry->d_tag == DT_STRTAB)
+            out->strings = table_at(info, entry);
+        else if (entry->d_tag == DT_RELA)
+            out->rela = table_at(info, entry);
+        else if (entry->d_tag == DT_RELASZ)
+            out->rela_bytes = entry->d_un.d_val;
+        else if (entry->d_tag == DT_JMPREL)
+            out->jmprel = table_at(info, entry);
+        else if (entry->d_tag == DT_PLTRELSZ)
+            out->jmprel_bytes = entry->d_un.d_val;
+    }
+}
+
+struct target {
+    uintptr_t address;
+    const char *path;
+};
+
+static int visit_target(struct dl_phdr_info *info, size_t size_bytes, void *context)
+{
+    struct target *target = context;
+    (void)size_bytes;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_LOAD &&
+            target->address - (info->dlpi_addr + header->p_vaddr) < header->p_memsz) {
+            target->path = path_of(info);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* One slot: an address in the object itself that is not its definition is the way to the dynamic
+ * linker, who has not been asked yet. */
+static void tell_slot(const struct dl_phdr_info *info, const ElfW(Sym) * symbol, const char *name,
+                      const ElfW(Rela) * slot)
+{
+    struct target target = {0};
+    memcpy(&target.address, (const void *)(info->dlpi_addr + slot->r_offset), sizeof(uintptr_t));
+    if (!target.address || !dl_iterate_phdr(visit_target, &target))
+        return;
+    bool own = symbol->st_shndx != SHN_UNDEF &&
+               target.address == info->dlpi_addr + (uintptr_t)symbol->st_value;
+    if (own || strcmp(target.path, path_of(info)) != 0)
+        dprintf(witness.fd, "binding\t%s\t%s\t%s\n", name, path_of(info), own ? "=" : target.path);
+}
+
+static void tell_bindings(const struct dl_phdr_info *info, const struct tables *tables,
+                          const ElfW(Rela) * slots, size_t bytes)
+{
+    for (size_t i = 0; slots && i < bytes / sizeof *slots; i++) {
+        size_t which = slots[i].r_info >> 32;
+        if (which == 0)
+            continue;
+        const ElfW(Sym) *symbol = &tables->symbols[which];
+        const char *name = tables->strings + symbol->st_name;
+        for (int j = 0; j < SHIM_SGEMM_COUNT; j++)
+            if (!strcmp(name, shim_symbols[j].name))
+                tell_slot(info, symbol, name, &slots[i]);
+    }
+}
+
+static int visit(struct dl_phdr_info *info, size_t size_bytes, void *context)
+{
+    struct tables tables;
+    (void)size_bytes;
+    (void)context;
+    for (int i = 0; i < info->dlpi_phnum && witness.count < OBJECTS_MAX; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_X))
+            witness.objects[witness.count++] = (struct object){begin, begin + header->p_memsz};
+    }
+    dprintf(witness.fd, "object\t%s\n", path_of(info));
+    read_tables(info, &tables);
+    if (tables.symbols && tables.strings) {
+        tell_bindings(info, &tables, tables.jmprel, tables.jmprel_bytes);
+        tell_bindings(info, &tables, tables.rela, tables.rela_bytes);
+    }
+    return 0;
+}
+
+static bool is_listed(uintptr_t begin, uintptr_t end)
+{
+    for (int i = 0; i < witness.count; i++)
+        if (begin < witness.objects[i].end && witness.objects[i].begin < end)
+            return true;
+    return false;
+}
+
+/* Files that are mapped to be executed and that dl_iterate_phdr has not named. */
+static void tell_apart(void)
+{
+    static char line[LINE_BYTES];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && fgets(line, sizeof line, maps)) {
+        unsigned long begin, end;
+        char rights[8];
+        char *path = strchr(line, '/');
+        line[strcspn(line, "\n")] = '\0';
+        if (path && sscanf(line, "%lx-%lx %7s", &begin, &end, rights) == 3 && rights[2] == 'x' &&
+            !is_listed(begin, end))
+            dprintf(witness.fd, "apart\t%s\n", path);
+    }
+    if (maps)
+        fclose(maps);
+}
+
+__attribute__((destructor)) static void tell(void)
+{
+    const char *folder = secure_getenv("XGEMM_DOCTOR_FOLDER");
+    char path[4096 + 32];
+    int error = errno;
+    if (!folder || strlen(folder) > 4000)
+        return;
+    ssize_t length = readlink("/proc/self/exe", witness.program, sizeof witness.program - 1);
+    witness.program[length > 0 ? length : 0] = '\0';
+    snprintf(path, sizeof path, "%s/%ld", folder, (long)getpid());
+    witness.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (witness.fd >= 0) {
+        dl_iterate_phdr(visit, NULL);
+        tell_apart();
+        close(witness.fd);
+    }
+    errno = error;
+}
