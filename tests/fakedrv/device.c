@@ -2,6 +2,7 @@
 /* The fake driver's devices and contexts. */
 #include "fake.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -25,13 +26,32 @@ void fake_context_lose(CUcontext context, CUresult code)
     pthread_cond_broadcast(&fake.changed);
 }
 
+static atomic_bool released;
+
+void fakecuda_release(void);
+void fakecuda_release(void)
+{
+    released = true;
+}
+
+/* What cuInit takes. */
+static void init_delay(void)
+{
+    const struct timespec delay = {fake.init_ms / 1000, fake.init_ms % 1000 * 1000000};
+    const struct timespec nap = {.tv_nsec = 1000000};
+    if (fake.init_ms >= 0)
+        nanosleep(&delay, NULL);
+    else
+        while (!released)
+            nanosleep(&nap, NULL);
+}
+
 CUresult CUDAAPI cuInit(unsigned int flags)
 {
     CUresult result = fake_enter("cuInit", FAKE_NOTHING);
     if (result == CUDA_SUCCESS) {
-        struct timespec delay = {fake.init_ms / 1000, fake.init_ms % 1000 * 1000000};
         pthread_mutex_unlock(&fake.lock);
-        nanosleep(&delay, NULL);
+        init_delay();
         pthread_mutex_lock(&fake.lock);
         if (fake.exiting)
             fake_abort("cuInit while the driver's exit handlers ran");

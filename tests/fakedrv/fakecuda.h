@@ -12,7 +12,7 @@
  *   FAKECUDA_SM_COUNT  multiprocessors (132)
  *   FAKECUDA_COMPUTE_MODE  as the driver counts them: 0 shared, 2 prohibited, 3 exclusive
  *   FAKECUDA_MEM       device memory in bytes (8 GiB, given out as it is asked for)
- *   FAKECUDA_INIT_MS   what cuInit takes
+ *   FAKECUDA_INIT_MS   what cuInit takes; -1: until fakecuda_release
  *   FAKECUDA_DELAY_US  what each queued operation takes
  *   FAKECUDA_SEED      of the order in which streams advance
  *   FAKECUDA_FAIL      name:nth[:code[:sticky|always]], several with commas; see fakecuda_fail
@@ -58,6 +58,8 @@ struct fakecuda {
     long (*copies)(const void *address);
     /* No faults, no counts, and what follows is ordered by this seed. Objects stay. */
     void (*reset)(unsigned long seed);
+    /* Lets a cuInit that waits for it go on, and every later one pass. Takes no lock. */
+    void (*release)(void);
 };
 
 /* Fills *fake from the libcuda.so.1 that dlopen finds; false where that is no fake. */
@@ -82,7 +84,8 @@ static inline bool fakecuda_load(struct fakecuda *fake)
            fakecuda_symbol(library, "fakecuda_forked_calls", &fake->forked_calls) &&
            fakecuda_symbol(library, "fakecuda_live", &fake->live) &&
            fakecuda_symbol(library, "fakecuda_copies", &fake->copies) &&
-           fakecuda_symbol(library, "fakecuda_reset", &fake->reset);
+           fakecuda_symbol(library, "fakecuda_reset", &fake->reset) &&
+           fakecuda_symbol(library, "fakecuda_release", &fake->release);
 }
 #endif
 
