@@ -179,7 +179,7 @@ static void settle(void)
     nanosleep(&while_s, NULL);
 }
 
-static void measure_row(struct row *row, const struct floor_rates *rates)
+static void measure_row(struct row *row, const struct link_rates *rates)
 {
     const struct shape *shape = &row->shape;
     struct operands operands;
@@ -346,8 +346,8 @@ int main(int argc, char **argv)
     }
     if (!sides_open())
         return EXIT_FAILURE;
-    struct floor_rates rates;
-    sides_measure_link(&rates);
+    struct link_rates rates;
+    sides_link(&rates);
     static const char *const kinds[] = {"", "; C fresh", "; C fresh, in small pages"};
     FILE *heads[] = {stdout, csv};
     for (int i = 0; i < 2 && heads[i]; i++)

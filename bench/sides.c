@@ -20,9 +20,9 @@ typedef struct cublasXtContext *cublasxt_handle;
 
 static struct {
     struct xg_dev *dev;
+    CUstream stream;
     CUresult (*copy_up)(CUdeviceptr, const void *, size_t);
     CUresult (*copy_down)(void *, CUdeviceptr, size_t);
-    CUresult (*elapsed)(float *, CUevent, CUevent);
     cublasxt_handle xt;
     int (*xt_sgemm)(cublasxt_handle, int, int, size_t, size_t, size_t, const float *, const float *,
                     size_t, const float *, size_t, const float *, float *, size_t);
@@ -131,7 +131,8 @@ const struct side side_table[SIDE_COUNT] = {
     [SIDE_AUTO] = {"auto", compute_auto},
 };
 
-/* --- Opening and the floor ----------------------------------------------------------------- */
+/* --- Opening, and the kernel alone
+ * ----------------------------------------------------------------- */
 
 static void open_cublasxt(void)
 {
@@ -158,12 +159,10 @@ bool sides_open(void)
     void *library = bench.dev->drv.library;
     *(void **)&bench.copy_up = dlsym(library, "cuMemcpyHtoD_v2");
     *(void **)&bench.copy_down = dlsym(library, "cuMemcpyDtoH_v2");
-    *(void **)&bench.elapsed = dlsym(library, "cuEventElapsedTime");
-    if (!bench.elapsed)
-        *(void **)&bench.elapsed = dlsym(library, "cuEventElapsedTime_v2");
     bench.dev->facts.cublas = xg_cublas_present(bench.dev);
+    bench.stream = device_stream(bench.dev);
     open_cublasxt();
-    return bench.copy_up && bench.copy_down && bench.elapsed;
+    return bench.copy_up && bench.copy_down;
 }
 
 struct xg_dev *sides_device(void)
@@ -171,61 +170,9 @@ struct xg_dev *sides_device(void)
     return bench.dev;
 }
 
-/* Seconds on the device between two events around work(), the best of three after a warm-up. */
-static double time_on_device(enum xg_status (*work)(void *arg), void *arg)
+void sides_link(struct link_rates *rates)
 {
-    const struct xg_drv *drv = &bench.dev->drv;
-    CUevent begin, end;
-    double best = INFINITY;
-    if (drv->cuEventCreate(&begin, 0) != CUDA_SUCCESS ||
-        drv->cuEventCreate(&end, 0) != CUDA_SUCCESS)
-        exit(EXIT_FAILURE);
-    for (int i = 0; i < 4; i++) {
-        float milliseconds = 0;
-        drv->cuEventRecord(begin, NULL);
-        enum xg_status status = work(arg);
-        drv->cuEventRecord(end, NULL);
-        if (status != XG_OK || drv->cuEventSynchronize(end) != CUDA_SUCCESS ||
-            bench.elapsed(&milliseconds, begin, end) != CUDA_SUCCESS)
-            exit(EXIT_FAILURE);
-        if (i > 0)
-            best = fmin(best, 1e-3 * (double)milliseconds);
-    }
-    drv->cuEventDestroy(begin);
-    drv->cuEventDestroy(end);
-    return best;
-}
-
-struct link_copy {
-    void *host;
-    CUdeviceptr device;
-    size_t bytes;
-};
-
-static enum xg_status copy_up_once(void *arg)
-{
-    struct link_copy *copy = arg;
-    return XG_DRV(&bench.dev->drv, cuMemcpyHtoDAsync, copy->device, copy->host, copy->bytes, NULL);
-}
-
-static enum xg_status copy_down_once(void *arg)
-{
-    struct link_copy *copy = arg;
-    return XG_DRV(&bench.dev->drv, cuMemcpyDtoHAsync, copy->host, copy->device, copy->bytes, NULL);
-}
-
-void sides_measure_link(struct floor_rates *rates)
-{
-    struct link_copy copy = {.bytes = (size_t)256 << 20};
-    struct xg_mem_dev mem = {0};
-    if (xg_mem_dev_reserve(bench.dev, &mem, copy.bytes) != XG_OK ||
-        xg_mem_pinned_alloc(bench.dev, copy.bytes, &copy.host) != XG_OK)
-        exit(EXIT_FAILURE);
-    copy.device = mem.ptr;
-    rates->up_bytes_per_s = (double)copy.bytes / time_on_device(copy_up_once, &copy);
-    rates->down_bytes_per_s = (double)copy.bytes / time_on_device(copy_down_once, &copy);
-    xg_mem_pinned_free(bench.dev, copy.host);
-    xg_mem_dev_release(bench.dev, &mem);
+    device_link(bench.dev, bench.stream, rates);
 }
 
 struct kernel_launch {
@@ -233,10 +180,10 @@ struct kernel_launch {
     struct xg_sgemm_args args;
 };
 
-static enum xg_status launch_once(void *arg)
+static enum xg_status launch_once(void *arg, CUstream stream)
 {
     struct kernel_launch *launch = arg;
-    return xg_launch_sgemm(bench.dev, launch->row, &launch->args, NULL);
+    return xg_launch_sgemm(bench.dev, launch->row, &launch->args, stream);
 }
 
 double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
@@ -266,10 +213,10 @@ double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
     launch.args.c = mem.ptr + a + b;
     /* Operands of 1.1f, not of zeros: a kernel draws less power on zeros and clocks higher. */
     const struct xg_drv *drv = &dev->drv;
-    drv->cuMemsetD32Async(mem.ptr, 0x3f8ccccd, (a + b) / sizeof(float), NULL);
+    drv->cuMemsetD32Async(mem.ptr, 0x3f8ccccd, (a + b) / sizeof(float), bench.stream);
     double seconds = 0;
     if (xg_launch_reserve(dev, launch.row, &scratch, &launch.args) == XG_OK)
-        seconds = time_on_device(launch_once, &launch);
+        seconds = device_seconds(dev, bench.stream, launch_once, &launch);
     xg_mem_dev_release(dev, &scratch);
     xg_mem_dev_release(dev, &mem);
     *kernel = launch.row->name;

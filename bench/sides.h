@@ -3,8 +3,8 @@
 #ifndef BENCH_SIDES_H
 #define BENCH_SIDES_H
 
+#include "device.h"
 #include "src/base/xg.h"
-#include "src/device/dev.h"
 
 /* Computes *call, host memory to host memory, and returns when C is there. False: it could not. */
 typedef bool side_compute(const struct xg_problem *call);
@@ -29,11 +29,8 @@ bool sides_open(void);
 /* The benchmark's own handle on the device, context current on this thread. */
 struct xg_dev *sides_device(void);
 
-/* What the device and the link do at best, for the floor. */
-struct floor_rates {
-    double up_bytes_per_s, down_bytes_per_s; /* page-locked memory, 256 MiB */
-};
-void sides_measure_link(struct floor_rates *rates);
+/* For the floor. */
+void sides_link(struct link_rates *rates);
 
 /* Seconds of the selected kernel on operands in device memory; 0 where they do not fit. */
 double sides_kernel_seconds(const struct xg_problem *call, const char **kernel);

@@ -116,9 +116,10 @@ static void slow_start(void)
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
     double first_s = xg_clock_s() - began_s;
     XT_CHECK(first_s >= 0.29, "waited for %g s", first_s);
-    conf.timeout_ms = FOREVER_MS;
+    struct xg_conf longer = conf;
+    longer.timeout_ms = FOREVER_MS;
     for (int i = 0; i < 50; i++) /* as many waits would outlast the watchdog */
-        XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
+        XT_CHECK(xg_engine_wait(&longer) == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
     XT_CHECK(run(true) == XG_DECLINED, "a starting engine computes");
     fake.release();
     while (xg_engine_state_get() == XG_ENGINE_STARTING)
