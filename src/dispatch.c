@@ -294,6 +294,7 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
     double end = xg_clock_s();
     if (later.wanted)
         compute_on_cpu(cpu, decision, shelter);
+    record->device = result.device;
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;
     record->down_bytes = result.down_bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process's one engine: a device, its lanes, and when they may be used. */
+/* The process's one engine: its devices, and when they may be used. */
 #include "engine.h"
 
 #include <errno.h>
@@ -9,12 +9,14 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "compute/backend.h"
 #include "device/teardown.h"
+#include "devices.h"
 #include "host/cores.h"
 #include "host/fork.h"
 #include "host/shelter.h"
@@ -23,17 +25,9 @@
 #include "pipeline/lane.h"
 #include "verify/verify.h"
 
-/*
- * Two calls at once hide each other's start and end; more only share the same link. Each lane keeps
- * its own memory and team.
- */
-enum { LANES_MAX = XG_POLICY_LANES };
-
 /* Of the cores at most so many sixteenths, and so many threads: src/pipeline/gemm.c says how many
  * work. */
 enum { STAGE_SIXTEENTHS = 13, STAGE_THREADS_MAX = 13 };
-
-enum { FAILURES_MAX = 3 };
 
 /* A start that a stream capture of the program forbade is made again, so often in all. */
 enum { STARTS_MAX = 3 };
@@ -46,22 +40,15 @@ static _Atomic int inside;   /* threads that may be in the driver: the start's, 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* the state, or a lane's being busy */
-    struct xg_dev *dev;
-    struct xg_model_device described; /* written before the state is READY, and then no more */
-    struct {
-        struct xg_lane *lane; /* NULL: not created yet */
-        bool busy;
-    } slots[LANES_MAX];
-    struct xg_lane *left[LANES_MAX]; /* to a device that hangs; and it itself */
-    struct xg_dev *left_dev;
-    long released;  /* times that a lane came free */
-    bool stuck;     /* somebody waited for that in vain, and it has not happened since */
-    bool hung;      /* what the device holds stays with it */
-    double ahead_s; /* what the calls that have a lane or wait for one are expected to take */
+    struct xg_devices devices;
+    /* The first one, whose kind all are; written before the state is READY, and then no more. */
+    struct xg_model_device described;
+    double timeout_s; /* likewise */
+    long released;    /* times that a lane came free */
+    bool stuck;       /* somebody waited for that in vain, and it has not happened since */
+    double ahead_s;   /* what the calls that have a lane or wait for one are expected to take */
     int stage_threads;
-    int failures; /* in a row */
     int starts;
-    int wrongs;      /* in a row, of the products that were verified */
     bool waited_out; /* the start took longer than anybody waits */
 } engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -211,38 +198,100 @@ static void tell_failed_start(const struct xg_conf *conf, enum xg_status status)
                why ? why : "no such device, or no kernel for it; XGEMM_VERBOSE=2 says more");
 }
 
+/* Only the device of that number, and a first lane of it. */
+static enum xg_status open_device(const struct xg_conf *conf, int ordinal, int threads,
+                                  struct xg_device *device)
+{
+    char text[16];
+    struct xg_conf alone = *conf;
+    snprintf(text, sizeof text, "%d", ordinal);
+    alone.devices = text;
+    *device = (struct xg_device){0};
+    enum xg_status status = xg_backend_open(&alone, &device->dev);
+    if (status == XG_OK)
+        status = xg_lane_create(device->dev, threads, &device->slots[0].lane);
+    if (status != XG_OK && device->dev)
+        xg_backend_close(device->dev);
+    return status;
+}
+
+/* The first of them that opens. *taken: how many were tried. Of several failures the one to tell.
+ */
+static enum xg_status open_first(const struct xg_conf *conf, const int *ordinals, int count,
+                                 int threads, struct xg_device *device, int *taken)
+{
+    enum xg_status worst = XG_ERR_NOTFOUND, status = XG_ERR_NOTFOUND;
+    for (*taken = 0; *taken < count && status != XG_OK && status != XG_ERR_CAPTURE;) {
+        status = open_device(conf, ordinals[(*taken)++], threads, device);
+        worst = status == XG_ERR_NOTFOUND ? worst : status;
+    }
+    return worst;
+}
+
+static bool same_kind(const struct xg_dev *dev)
+{
+    const struct xg_model_device *first = &engine.described;
+    return !strcmp(dev->name, first->name) && dev->facts.sm_count == first->facts.sm_count &&
+           dev->facts.cublas == first->facts.cublas && dev->facts.pieces == first->facts.pieces;
+}
+
+/*
+ * The others, while products run on the first: all of its kind, for what is known and learnt of one
+ * is then true of each. One that fails is done without.
+ */
+static void open_others(const struct xg_conf *conf, const int *ordinals, int count, int threads)
+{
+    for (int i = 0; i < count && xg_engine_state_get() == XG_ENGINE_READY; i++) {
+        struct xg_device device;
+        enum xg_status status = open_device(conf, ordinals[i], threads, &device);
+        if (status == XG_OK && !same_kind(device.dev)) {
+            device.lost = true;
+            xg_devices_clear(&device);
+            xg_log(XG_LOG_WARN, "device %d of XGEMM_DEVICES is no %s and is not used", ordinals[i],
+                   engine.described.name);
+        } else if (status == XG_OK) {
+            pthread_mutex_lock(&engine.lock);
+            engine.devices.at[engine.devices.count++] = device;
+            pthread_cond_broadcast(&engine.changed);
+            pthread_mutex_unlock(&engine.lock);
+        } else if (!atomic_load(&exiting)) {
+            xg_log(XG_LOG_WARN, "device %d of XGEMM_DEVICES is not used (%s)", ordinals[i],
+                   xg_status_name(status));
+        }
+    }
+}
+
 static void *start_main(void *arg)
 {
     const struct xg_conf *conf = arg;
-    struct xg_dev *dev = NULL;
-    struct xg_lane *lane = NULL;
+    int ordinals[XG_DEVICES_MAX], taken;
+    int count = xg_devices_ordinals(conf->devices, ordinals, XG_DEVICES_MAX);
     fesetenv(FE_DFL_ENV); /* the driver's start must not meet the program's floating-point traps */
     int threads = choose_stage_threads(conf);
     xg_teardown_prepare(conf); /* before the driver: the program may end at any time */
     xg_drv_at_exit(at_exit);
-    enum xg_status status = xg_backend_open(conf, &dev);
-    if (status == XG_OK)
-        status = xg_lane_create(dev, threads, &lane);
-    if (status != XG_OK && dev) {
-        xg_backend_close(dev);
-        dev = NULL;
-    }
+    struct xg_device first;
+    enum xg_status status = open_first(conf, ordinals, count, threads, &first, &taken);
     bool again = status == XG_ERR_CAPTURE && ++engine.starts < STARTS_MAX; /* one start at a time */
     if (status != XG_OK && !again)
         tell_failed_start(conf, status);
     pthread_mutex_lock(&engine.lock);
-    engine.dev = dev;
-    if (dev) {
+    if (status == XG_OK) {
+        const struct xg_dev *dev = first.dev;
+        engine.devices.at[0] = first;
+        engine.devices.count = 1;
+        engine.timeout_s = dev->timeout_s;
         engine.described = (struct xg_model_device){.facts = dev->facts,
                                                     .clock_hz = 1e3 * dev->clock_khz,
                                                     .link_bytes_per_s = dev->link_bytes_per_s};
         snprintf(engine.described.name, sizeof engine.described.name, "%s", dev->name);
     }
-    engine.slots[0].lane = lane;
     engine.stage_threads = threads;
     atomic_store(&engine_used, status == XG_OK);
     set_state_locked(status == XG_OK ? XG_ENGINE_READY : again ? XG_ENGINE_COLD : XG_ENGINE_NONE);
     pthread_mutex_unlock(&engine.lock);
+    if (status == XG_OK)
+        open_others(conf, ordinals + taken, count - taken, threads);
     atomic_fetch_sub(&inside, 1);
     return NULL;
 }
@@ -288,64 +337,33 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
 
 /* --- Lanes --------------------------------------------------------------------------------- */
 
-static int busy_locked(void)
+/* A device is given up; without any other so is the engine. */
+static void tell_lost_locked(enum xg_status status)
 {
-    int busy = 0;
-    for (int i = 0; i < LANES_MAX; i++)
-        busy += engine.slots[i].busy;
-    return busy;
-}
-
-/* Given up: what the engine holds goes back, once no call is in it. */
-static void tear_down_locked(void)
-{
-    for (int i = 0; i < LANES_MAX; i++) {
-        if (engine.slots[i].lane)
-            xg_lane_destroy(engine.slots[i].lane);
-        engine.slots[i].lane = NULL;
-    }
-    if (engine.dev)
-        xg_backend_close(engine.dev);
-    engine.dev = NULL;
-}
-
-/* The same where the device does not answer: only threads go. */
-static void abandon_locked(void)
-{
-    for (int i = 0; i < LANES_MAX; i++) {
-        if (engine.slots[i].lane)
-            xg_lane_abandon(engine.slots[i].lane);
-        engine.left[i] = engine.slots[i].lane;
-        engine.slots[i].lane = NULL;
-    }
-    engine.left_dev = engine.dev;
-    engine.dev = NULL;
-}
-
-static void count_failure_locked(enum xg_status status, enum xg_verdict verdict)
-{
-    if (verdict == XG_VERDICT_RIGHT)
-        engine.wrongs = 0;
-    if (status >= XG_OK || status == XG_ERR_CAPTURE) {
-        engine.failures = status == XG_OK ? 0 : engine.failures;
+    enum xg_log_level level = atomic_load(&exiting) ? XG_LOG_INFO : XG_LOG_WARN;
+    if (xg_engine_state_get() != XG_ENGINE_READY)
         return;
-    }
-    engine.failures++;
-    engine.wrongs += status == XG_ERR_WRONG;
-    engine.hung |= status == XG_ERR_HUNG;
-    bool give_up = status == XG_ERR_LOST || status == XG_ERR_HUNG ||
-                   engine.failures >= FAILURES_MAX || engine.wrongs >= FAILURES_MAX;
-    static int warned;
-    if (give_up && xg_engine_state_get() == XG_ENGINE_READY) {
-        xg_log(atomic_load(&exiting) ? XG_LOG_INFO : XG_LOG_WARN,
-               "the GPU failed (%s): products run on the CPU from here on; "
+    if (xg_devices_lanes(&engine.devices)) {
+        xg_log(level,
+               "one of the GPUs failed (%s): products run on the others from here on; "
                "results are complete",
                xg_status_name(status));
-        set_state_locked(XG_ENGINE_NONE);
-    } else if (!give_up && status != XG_ERR_WRONG && !atomic_load(&exiting)) {
+        return;
+    }
+    xg_log(level, "the GPU failed (%s): products run on the CPU from here on; results are complete",
+           xg_status_name(status));
+    set_state_locked(XG_ENGINE_NONE);
+}
+
+static void count_locked(struct xg_device *device, enum xg_status status, enum xg_verdict verdict)
+{
+    static int warned;
+    bool silent = status >= XG_OK || status == XG_ERR_CAPTURE || status == XG_ERR_WRONG;
+    if (xg_devices_count(device, status, verdict))
+        tell_lost_locked(status);
+    else if (!silent && !device->lost && !atomic_load(&exiting))
         xg_log_once(&warned, "a product failed on the GPU (%s): the CPU completed it",
                     xg_status_name(status));
-    }
 }
 
 static void leave_locked(double takes_s)
@@ -353,31 +371,24 @@ static void leave_locked(double takes_s)
     engine.ahead_s = fmax(0.0, engine.ahead_s - takes_s);
 }
 
-static void release_lane(int index, double takes_s, enum xg_status status, enum xg_verdict verdict)
+static void release_lane(const struct xg_devices_place *place, double takes_s,
+                         enum xg_status status, enum xg_verdict verdict)
 {
+    struct xg_device *device = &engine.devices.at[place->device];
     pthread_mutex_lock(&engine.lock);
-    engine.slots[index].busy = false;
+    device->slots[place->slot].busy = false;
     engine.released++;
     engine.stuck = false;
     leave_locked(takes_s);
-    count_failure_locked(status, verdict);
-    if (xg_engine_state_get() == XG_ENGINE_NONE && !busy_locked() && engine.dev &&
-        !atomic_load(&exiting))
-        (engine.hung ? abandon_locked : tear_down_locked)();
+    count_locked(device, status, verdict);
+    if (!atomic_load(&exiting))
+        xg_devices_clear(device);
     /* One lane serves one caller: to wake the others as well takes cores from those who copy. */
-    if (xg_engine_state_get() == XG_ENGINE_READY)
+    if (xg_engine_state_get() == XG_ENGINE_READY && !device->lost)
         pthread_cond_signal(&engine.changed);
     else
         pthread_cond_broadcast(&engine.changed);
     pthread_mutex_unlock(&engine.lock);
-}
-
-static int free_lane_locked(void)
-{
-    for (int i = 0; i < LANES_MAX; i++)
-        if (!engine.slots[i].busy)
-            return i;
-    return -1;
 }
 
 /* How many of a lane's threads work: of what all lanes have, and of the cores that are left. */
@@ -397,43 +408,46 @@ static bool wait_for_release_locked(void)
     enum { TIMEOUTS = 4 };
     struct timespec until;
     long released = engine.released;
-    deadline(&until, TIMEOUTS * engine.dev->timeout_s);
+    deadline(&until, TIMEOUTS * engine.timeout_s);
     int failed = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
     engine.stuck |= failed && released == engine.released;
     return !engine.stuck;
 }
 
 /*
- * *out: a lane for this thread alone, with its share of the threads among the lanes that are busy.
- * Lanes after the first are created when they are needed.
- * XG_DECLINED: none is free soon enough, or the engine is not ready; else what xg_lane_create
- * returned. patience: as for xg_engine_gemm.
+ * *place: a lane for this thread alone, with its share of the threads among the lanes that are
+ * busy. Lanes after the first are created when they are needed. XG_DECLINED: none is free soon
+ * enough, or the engine is not ready; else what xg_lane_create returned. patience: as for
+ * xg_engine_gemm.
  */
-static enum xg_status acquire_lane(const struct xg_patience *patience, int *out)
+static enum xg_status acquire_lane(const struct xg_patience *patience,
+                                   struct xg_devices_place *place)
 {
     double takes_s = patience ? patience->takes_s : 0.0;
+    bool found = false;
     pthread_mutex_lock(&engine.lock);
-    bool waits = !engine.stuck && (!patience || engine.ahead_s / LANES_MAX < patience->waits_s);
-    int found = -1;
+    double waits_s = engine.ahead_s / fmax(1, xg_devices_lanes(&engine.devices));
+    bool waits = !engine.stuck && (!patience || waits_s < patience->waits_s);
     engine.ahead_s += takes_s;
-    while (xg_engine_state_get() == XG_ENGINE_READY && (found = free_lane_locked()) < 0 && waits)
+    while (xg_engine_state_get() == XG_ENGINE_READY &&
+           !(found = xg_devices_pick(&engine.devices, place)) && waits)
         waits = wait_for_release_locked();
-    if (found >= 0)
-        engine.slots[found].busy = true;
+    struct xg_device *device = found ? &engine.devices.at[place->device] : NULL;
+    if (found)
+        device->slots[place->slot].busy = true;
     else
         leave_locked(takes_s);
-    int busy = busy_locked();
+    int busy = xg_devices_busy(&engine.devices);
     pthread_mutex_unlock(&engine.lock);
-    if (found < 0)
+    if (!found)
         return XG_DECLINED;
-    *out = found;
     /* The slot is busy: no other thread looks at its lane. */
-    struct xg_lane **lane = &engine.slots[found].lane;
-    enum xg_status status = *lane ? XG_OK : xg_lane_create(engine.dev, engine.stage_threads, lane);
+    struct xg_lane **lane = &device->slots[place->slot].lane;
+    enum xg_status status = *lane ? XG_OK : xg_lane_create(device->dev, engine.stage_threads, lane);
     if (status == XG_OK)
         xg_lane_limit(*lane, share_of(patience, busy));
     else
-        release_lane(found, takes_s, status, XG_VERDICT_NONE);
+        release_lane(place, takes_s, status, XG_VERDICT_NONE);
     return status;
 }
 
@@ -455,9 +469,9 @@ static enum xg_status run_on_lane(const struct xg_problem *call, const struct xg
                                   const struct xg_cpu *cpu, const struct xg_patience *patience,
                                   struct xg_gemm_result *result)
 {
-    int lane;
+    struct xg_devices_place place;
     double begin = xg_clock_s();
-    enum xg_status status = acquire_lane(patience, &lane);
+    enum xg_status status = acquire_lane(patience, &place);
     double waited_s = xg_clock_s() - begin;
     if (status == XG_DECLINED) {
         result->busy = true;
@@ -467,9 +481,11 @@ static enum xg_status run_on_lane(const struct xg_problem *call, const struct xg
         cpu->whole(cpu->ctx);
         return status;
     }
-    status = run_on(engine.slots[lane].lane, call, conf, cpu, result);
+    const struct xg_device *device = &engine.devices.at[place.device];
+    status = run_on(device->slots[place.slot].lane, call, conf, cpu, result);
     result->waited_s = waited_s;
-    release_lane(lane, patience ? patience->takes_s : 0.0, status, result->verdict);
+    result->device = place.device;
+    release_lane(&place, patience ? patience->takes_s : 0.0, status, result->verdict);
     return status;
 }
 

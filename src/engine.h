@@ -8,7 +8,8 @@
 #include "base/xg.h"
 #include "decide/policy.h"
 
-/* The device that the engine runs on; false unless it is READY. From any thread; a load. */
+/* The device that the engine runs on, the first where there are several, which are all of its kind;
+ * false unless it is READY. From any thread; a load. */
 bool xg_engine_device(struct xg_model_device *out);
 
 /* The state now (policy.h). From any thread; a load. */
@@ -42,9 +43,10 @@ struct xg_patience {
  * times XGEMM_TIMEOUT_MS in vain nobody waits until a lane comes free. A lane that comes free goes
  * to whoever asks first. result->waited_s is how long it waited. XG_DECLINED: not ready, or busy;
  * nothing touched. Otherwise as xg_gemm_run. Failures are counted, but for XG_ERR_CAPTURE, and
- * after three in a row, or a lost context, the engine's state is NONE for the rest of the process.
+ * after three in a row on a device, or a lost context, it gets no more products; without devices
+ * the engine's state is NONE for the rest of the process.
  * The share of products that XGEMM_VERIFY asks for, chosen by their number, is verified (but in
- * compare mode); after three wrong ones in a row, among those, it is NONE as well.
+ * compare mode); a device with three wrong ones in a row, among those, gets no more either.
  */
 enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
                               const struct xg_cpu *cpu, const struct xg_patience *patience,

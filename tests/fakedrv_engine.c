@@ -542,14 +542,6 @@ static void reproducible_cublas(void)
     XT_CHECK(fake.calls("cublasSetWorkspace") > 0, "no workspaces");
 }
 
-static void second_device(void)
-{
-    begin();
-    conf.devices = "7,1,0";
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
-    XT_CHECK(run(true) == XG_OK, "no product");
-}
-
 static const struct fx_scenario scenarios[] = {
     {"start_in_background", start_in_background, "FAKECUDA_INIT_MS=-1", NULL, NULL},
     {"no_device", no_engine, "FAKECUDA_DEVICES=0", NULL, NULL},
@@ -591,7 +583,6 @@ static const struct fx_scenario scenarios[] = {
     {"old_device", old_device, "FAKECUDA_SM=70", "the CPU completed it", NULL},
     {"forced_cublas", forced_cublas, "", NULL, NULL},
     {"reproducible_cublas", reproducible_cublas, "", "the CPU completed it", NULL},
-    {"second_device", second_device, "FAKECUDA_DEVICES=2", NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -68,14 +68,16 @@ static const struct setting settings[] = {
      .max = ORDINAL_MAX,
      .accepts = "number[,number...]",
      .default_text = "unset",
-     .help = "CUDA devices that may be used, as the driver counts them; unset: device 0."},
+     .help =
+         "CUDA devices that may be used, as the driver counts them: the first that can be had, and "
+         "of the others those of its kind, each product on one of them; unset: device 0."},
     {.name = "XGEMM_MEM_LIMIT",
      .kind = KIND_SIZE,
      .offset = FIELD(mem_limit_bytes),
      .max = INT64_MAX,
      .accepts = "bytes, or with a suffix K, M, G, T",
      .default_text = "0",
-     .help = "Device memory that may be held at most; 0: nine tenths of what is free."},
+     .help = "Memory that may be held at most of each device; 0: nine tenths of what is free."},
     {.name = "XGEMM_STAGE_THREADS",
      .kind = KIND_INT,
      .offset = FIELD(stage_threads),

@@ -147,6 +147,7 @@ enum xg_verdict {
 struct xg_gemm_result {
     const char *kernel;            /* the row that computed (the first one, where several did) */
     uint64_t up_bytes, down_bytes; /* moved over the link */
+    int device;                    /* which of those that serve, from 0 */
     bool busy;                     /* every lane was taken: nothing was tried */
     bool unserved;                 /* nothing on the device computes such a problem */
     double waited_s;               /* for a lane */

@@ -12,6 +12,7 @@ struct xg_call_record {
     struct xg_problem call; /* the pointers in it are not followed */
     enum xg_place place;
     enum xg_reason reason;
+    int device;         /* which of those that serve, from 0 */
     const char *kernel; /* the row's name, or NULL on the CPU; a static string */
     double seconds;     /* wall time, all of it */
     double predicted_cpu_s, predicted_gpu_s; /* what the policy thought; 0 when it was not asked */

@@ -104,17 +104,19 @@ static void log_call(const struct xg_call_record *record)
         [XG_VERDICT_WRONG] = ", found wrong",
         [XG_VERDICT_UNABLE] = ", not verified",
     };
-    char predicted[96] = "";
+    char predicted[96] = "", device[16] = "";
 
     if (record->predicted_cpu_s > 0.0 || record->predicted_gpu_s > 0.0)
         snprintf(predicted, sizeof predicted, ", predicted CPU %.3g ms, GPU %.3g ms",
                  1e3 * record->predicted_cpu_s, 1e3 * record->predicted_gpu_s);
+    if (record->device > 0)
+        snprintf(device, sizeof device, " %d", record->device);
     double flops = call->m > 0 && call->n > 0 && call->k > 0 ? xg_problem_flops(call) : 0.0;
 
-    xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld %c%c beta=%g: %s%s%s, %.4g ms (%.4g GFLOP/s)%s%s: %s",
+    xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld %c%c beta=%g: %s%s%s%s, %.4g ms (%.4g GFLOP/s)%s%s: %s",
            record->symbol, (long long)call->m, (long long)call->n, (long long)call->k,
            call->transa ? 'T' : 'N', call->transb ? 'T' : 'N', call->beta,
-           xg_place_text(record->place), record->kernel ? " " : "",
+           xg_place_text(record->place), device, record->kernel ? " " : "",
            record->kernel ? record->kernel : "", 1e3 * record->seconds,
            record->seconds > 0.0 ? flops / record->seconds * 1e-9 : 0.0, predicted,
            verdicts[record->verdict], xg_reason_text(record->reason));

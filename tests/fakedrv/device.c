@@ -138,7 +138,7 @@ CUresult CUDAAPI cuDeviceGetName(char *name, int length, CUdevice device)
         if (!device_valid(device) || length < 1)
             result = CUDA_ERROR_INVALID_VALUE;
         else
-            snprintf(name, (size_t)length, "Fake GPU %d", device);
+            snprintf(name, (size_t)length, "Fake GPU %d", fake.mixed ? device : 0);
     }
     return fake_leave(result);
 }

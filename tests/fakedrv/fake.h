@@ -32,7 +32,7 @@ struct CUctx_st {
 struct fake_state {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* work was queued or done, or a context was lost */
-    bool initialized, exiting, hung;
+    bool initialized, exiting, hung, mixed;
     _Atomic pid_t pid; /* of the process that called cuInit */
     int devices, sm, sm_count, compute_mode;
     size_t mem_bytes;

@@ -8,6 +8,7 @@
 /*
  * The environment, read when the library is loaded:
  *   FAKECUDA_DEVICES   number of devices (1; may be 0)
+ *   FAKECUDA_MIXED     1: each of another name
  *   FAKECUDA_SM        compute capability, 10 * major + minor (90)
  *   FAKECUDA_SM_COUNT  multiprocessors (132)
  *   FAKECUDA_COMPUTE_MODE  as the driver counts them: 0 shared, 2 prohibited, 3 exclusive

@@ -111,6 +111,7 @@ __attribute__((constructor)) static void start(void)
     fake.devices = (int)number("FAKECUDA_DEVICES", 1);
     if (fake.devices > FAKE_MAX_DEVICES)
         fake_abort("at most %d devices", FAKE_MAX_DEVICES);
+    fake.mixed = number("FAKECUDA_MIXED", 0);
     fake.sm = (int)number("FAKECUDA_SM", 90);
     fake.sm_count = (int)number("FAKECUDA_SM_COUNT", 132);
     fake.compute_mode = (int)number("FAKECUDA_COMPUTE_MODE", 0);

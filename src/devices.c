@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "devices.h"
+
+#include <stdlib.h>
+
+#include "compute/backend.h"
+
+enum { FAILURES_MAX = 3 };
+
+int xg_devices_ordinals(const char *text, int *ordinals, int max)
+{
+    int count = 0;
+    for (const char *at = text ? text : "0"; *at && count < max;) {
+        char *end;
+        long ordinal = strtol(at, &end, 10);
+        bool known = end == at || ordinal < 0;
+        for (int i = 0; i < count; i++)
+            known |= ordinals[i] == ordinal;
+        if (!known)
+            ordinals[count++] = (int)ordinal;
+        at = *end ? end + 1 : end;
+    }
+    return count;
+}
+
+static int busy_of(const struct xg_device *device)
+{
+    int busy = 0;
+    for (int i = 0; i < XG_DEVICES_LANES; i++)
+        busy += device->slots[i].busy;
+    return busy;
+}
+
+bool xg_devices_pick(const struct xg_devices *devices, struct xg_devices_place *place)
+{
+    int least = XG_DEVICES_LANES;
+    for (int d = 0; d < devices->count; d++) {
+        const struct xg_device *device = &devices->at[d];
+        int busy = busy_of(device);
+        if (device->lost || busy >= least)
+            continue;
+        least = busy;
+        place->device = d;
+        place->slot = 0;
+        while (device->slots[place->slot].busy)
+            place->slot++;
+    }
+    return least < XG_DEVICES_LANES;
+}
+
+int xg_devices_busy(const struct xg_devices *devices)
+{
+    int busy = 0;
+    for (int d = 0; d < devices->count; d++)
+        busy += devices->at[d].lost ? 0 : busy_of(&devices->at[d]);
+    return busy;
+}
+
+int xg_devices_lanes(const struct xg_devices *devices)
+{
+    int lanes = 0;
+    for (int d = 0; d < devices->count; d++)
+        lanes += devices->at[d].lost ? 0 : XG_DEVICES_LANES;
+    return lanes;
+}
+
+bool xg_devices_count(struct xg_device *device, enum xg_status status, enum xg_verdict verdict)
+{
+    if (verdict == XG_VERDICT_RIGHT)
+        device->wrongs = 0;
+    if (status >= XG_OK || status == XG_ERR_CAPTURE) {
+        device->failures = status == XG_OK ? 0 : device->failures;
+        return false;
+    }
+    device->failures++;
+    device->wrongs += status == XG_ERR_WRONG;
+    device->hung |= status == XG_ERR_HUNG;
+    bool lost =
+        !device->lost && (status == XG_ERR_LOST || status == XG_ERR_HUNG ||
+                          device->failures >= FAILURES_MAX || device->wrongs >= FAILURES_MAX);
+    device->lost |= lost;
+    return lost;
+}
+
+/* All of it goes back; where the device does not answer only threads go. */
+void xg_devices_clear(struct xg_device *device)
+{
+    if (!device->lost || !device->dev || busy_of(device))
+        return;
+    for (int i = 0; i < XG_DEVICES_LANES; i++) {
+        struct xg_lane *lane = device->slots[i].lane;
+        if (lane && device->hung)
+            xg_lane_abandon(lane);
+        else if (lane)
+            xg_lane_destroy(lane);
+        device->left[i] = device->hung ? lane : NULL;
+        device->slots[i].lane = NULL;
+    }
+    if (device->hung)
+        device->left_dev = device->dev;
+    else
+        xg_backend_close(device->dev);
+    device->dev = NULL;
+}
