@@ -124,6 +124,25 @@ static void process_spawn(const char *unused)
     process_stop();
 }
 
+/* A fork beside the first products of all, so many microseconds after they may begin: whatever is
+ * registered around fork may be there or not. */
+static void process_fork_first(const char *after_us)
+{
+    int status = -1;
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&process_thread[i], NULL, process_loop, NULL) != 0)
+            exit(XT_HARD);
+    usleep((useconds_t)atoi(after_us));
+    pid_t child = fork();
+    if (child == 0) {
+        bool right = process_right(cblas_sgemm) && process_right(cblas_sgemm);
+        _exit(right ? 0 : 1);
+    }
+    XT_CHECK(waitpid(child, &status, 0) == child && status == 0, "8.2: the child: status %#x",
+             (unsigned)status);
+    process_stop();
+}
+
 /* --- Ends ---------------------------------------------------------------------------------- */
 
 static void *process_last(void *unused)
@@ -195,9 +214,13 @@ static const struct {
     const char *name;
     void (*run)(const char *argument);
 } scenarios[] = {
-    {"exec", process_exec},   {"execed", process_execed},
-    {"spawn", process_spawn}, {"main_leaves", process_main_leaves},
-    {"end", process_end},     {"dlclose", process_dlclose},
+    {"exec", process_exec},
+    {"execed", process_execed},
+    {"spawn", process_spawn},
+    {"fork_first", process_fork_first},
+    {"main_leaves", process_main_leaves},
+    {"end", process_end},
+    {"dlclose", process_dlclose},
 };
 
 int main(int argc, char **argv)

@@ -28,7 +28,7 @@ ends() {
 everywhere_ends() {
     wanted=$1
     shift
-    set -- timeout -s KILL 20 "$tmp/process" "$@"
+    set -- timeout -s KILL 60 "$tmp/process" "$@"
     shown="$6 ${7-}"
     ends "$shown, without the library" "$wanted" "$@"
     ends "$shown, on the CPU" "$wanted" preloaded XGEMM_MODE=cpu "$@"
@@ -41,6 +41,9 @@ everywhere_ends() {
 
 everywhere_ends 0 exec
 everywhere_ends 0 spawn
+for after_us in 0 20 60 150 400 1000; do
+    everywhere_ends 0 fork_first $after_us
+done
 everywhere_ends 0 main_leaves
 everywhere_ends 5 end quick_exit
 everywhere_ends 6 end _exit
