@@ -12,7 +12,7 @@ static struct fakecuda fake;
 
 static void begin(void)
 {
-    fx_watchdog(60);
+    fx_watchdog(180);
     fake = fx_fake();
 }
 

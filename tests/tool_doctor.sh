@@ -129,7 +129,7 @@ for lost in static inside deepbind dlmopen dlsym symbolic mkl-inside; do
 done
 # The user's own log is read from where it was, and stays; a FIFO is left alone, and no less is known.
 echo kept >"$tmp/log"
-doctor $wrong XGEMM_LOG="$tmp/log" "$tmp/linked" own
+doctor $wrong XGEMM_LOG="$tmp/log" XGEMM_STATS=1 "$tmp/linked" own
 says '"name":"cblas_sgemm","where":"CPU"'
 [ "$(sed 1q "$tmp/log")" = kept ] && grep -q '1 products' "$tmp/log" || fail "the user's log"
 doctor $wrong XGEMM_VERBOSE=1 "$tmp/linked" own
@@ -168,6 +168,13 @@ finds blas.in-program "$tmp/inside"
 doctor $wrong "$tmp/main" abort
 finds run.untold 'signal 9'
 says '"exit_status":null,"signal":9'
+# What it multiplied until then is known.
+doctor $wrong "$tmp/linked" own abort
+finds run.untold 'signal 9'
+says '"name":"cblas_sgemm","where":"CPU"'
+doctor $wrong "$tmp/linked" own leave
+finds run.untold _exit
+says '"name":"cblas_sgemm","where":"CPU"'
 # A signal to doctor itself is passed on to the program, and nothing is left behind.
 mkdir "$tmp/folders"
 doctor any TMPDIR="$tmp/folders" sh -c 'kill -TERM $PPID; exec sleep 20'

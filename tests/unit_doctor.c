@@ -369,35 +369,31 @@ static void test_neighbours(void)
 
 static void test_account(void)
 {
-    char text[] =
-        "xgemm: something was said\n"
-        "xgemm: 12 products, 1.000 GFLOP in 0.5 s; 2 on the GPU, 10 on the CPU\n"
-        "  where why                          name                       calls        GFLOP\n"
-        "  CPU   GPU start-up not earned yet  cblas_sgemm                   10      0.250     "
-        "0.000 "
-        "    0.2000       1.2\n"
-        "  GPU   cost model                   sgemm_                         2      0.750     "
-        "0.001 "
-        "    0.3000       2.5\n"
-        "  shapes that took longest, of 1 (row-major)\n"
-        "  CPU   GPU start-up not earned yet  cblas_sgemm                    5      0.250     "
-        "0.000 "
-        "    0.1000       1.2\n"
-        "  CPU   no such reason               cblas_sgemm                    5      0.250     "
-        "0.000 "
-        "    0.1000       1.2\n"
-        "  CPU";
-    struct doctor_run run = {0};
-    doctor_account_read(&run, text);
+    static struct xg_account account;
+    static struct doctor_run run;
+    struct xg_call_record record = {
+        .symbol = "cblas_sgemm",
+        .call = {.m = 500, .n = 500, .k = 500},
+        .place = XG_PLACE_CPU,
+        .reason = XG_REASON_EARNING,
+        .seconds = 0.1,
+    };
+    xg_account_init(&account);
+    xg_account_add(&account, &record);
+    xg_account_add(&account, &record);
+    record.symbol = "sgemm_";
+    record.place = XG_PLACE_GPU;
+    record.reason = XG_REASON_MODEL;
+    xg_account_add(&account, &record);
+    run.row_count = 7;
+    doctor_account_take(&run, &account);
     XT_CHECK(run.row_count == 2, "%d rows", run.row_count);
-    XT_CHECK(run.rows[0].calls == 15 && run.rows[0].reason == XG_REASON_EARNING &&
+    XT_CHECK(run.rows[0].calls == 2 && run.rows[0].reason == XG_REASON_EARNING &&
                  run.rows[0].place == XG_PLACE_CPU && !strcmp(run.rows[0].symbol, "cblas_sgemm"),
              "%ld", run.rows[0].calls);
-    XT_CHECK(fabs(run.rows[0].gflop - 0.5) < 1e-9 && fabs(run.rows[0].seconds - 0.3) < 1e-9,
+    XT_CHECK(fabs(run.rows[0].gflop - 0.5) < 1e-9 && fabs(run.rows[0].seconds - 0.2) < 1e-9,
              "sums");
     XT_CHECK(run.rows[1].place == XG_PLACE_GPU && run.rows[1].reason == XG_REASON_MODEL, "GPU");
-    XT_CHECK(run.messages.count == 1 && !strcmp(run.messages.text[0], "something was said"),
-             "%d messages", run.messages.count);
 }
 
 /* --- The probe ----------------------------------------------------------------------------- */

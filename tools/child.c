@@ -139,9 +139,11 @@ bool child_run(const struct child *child, struct child_end *end)
 {
     int failures[2];
 
-    *end = (struct child_end){.status = 125 << 8};
+    *end = (struct child_end){.pid = -1, .status = 125 << 8};
     if (pipe2(failures, O_CLOEXEC)) {
-        perror("xgemm-run");
+        end->error = errno;
+        if (!child->quiet)
+            perror("xgemm-run");
         return false;
     }
     prepare();
@@ -152,16 +154,18 @@ bool child_run(const struct child *child, struct child_end *end)
         become(child, failures[1]);
     close(failures[1]);
     int error = pid < 0 ? errno : read_failure(failures[0]);
+    end->pid = pid;
+    end->error = error;
     close(failures[0]);
     if (pid > 0)
         wait_for(pid, child, end);
     end->seconds = xg_clock_s() - begin_s;
     while (fetch_signal(0, 0, end))
         ;
-    if (error) {
+    if (error && !child->quiet)
         fprintf(stderr, "xgemm-run: %s: %s\n", child->argv[0], strerror(error));
+    if (error)
         end->status = pid < 0 ? 125 << 8 : (error == ENOENT ? 127 : 126) << 8;
-    }
     return !error;
 }
 

@@ -4,6 +4,7 @@
 #define TOOLS_CHILD_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct child {
     char *const *argv;
@@ -11,9 +12,12 @@ struct child {
     const char *input;       /* opened as its standard input; NULL: it has ours */
     void (*tick)(void *ctx); /* called once a second while it runs; NULL: nothing is */
     void *ctx;
+    bool quiet; /* the caller has words of its own where it cannot be started */
 };
 
 struct child_end {
+    pid_t pid;      /* it was that; -1: there was no process to be had */
+    int error;      /* errno that kept it from being started; 0: it was */
     int status;     /* as waitpid gives it */
     int signal;     /* that we were to end by meanwhile (SIGINT, say); 0: none */
     double seconds; /* wall time */
@@ -22,8 +26,8 @@ struct child_end {
 /*
  * Runs it and waits for its end. What SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 tell us
  * is passed on, but for what a terminal has told the program as well. False: it could not be
- * started, which is said; *end has the exit status that a shell gives then, 126 or 127.
- * From one thread.
+ * started, which is said unless quiet; *end has the exit status that a shell gives then, 126 or
+ * 127. From one thread.
  */
 bool child_run(const struct child *child, struct child_end *end);
 

@@ -117,16 +117,13 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "known.",
      "Install the package as a whole, in a folder without them."},
     {"run.untold", DOCTOR_NOTE, find_untold, 0,
-     "The program ended by %s: it left no word of what it had loaded, and perhaps none of its "
-     "products.",
+     "The program ended by %s: it left no word of what it had loaded.",
      "Let it end by exit() or return from main, on less work if need be, and name the program "
      "itself where another one starts it."},
     {"run.no-calls", DOCTOR_NOTE, find_nothing, 1,
-     "%s loaded modules that import SGEMM, and none of its processes that ended by exit() called "
-     "it.",
+     "%s loaded modules that import SGEMM, and none of its processes called it.",
      "Give it work that multiplies single-precision matrices: double precision (DGEMM) stays as it "
-     "is. Processes that a signal ends, such as workers of Python's multiprocessing, are seen by "
-     "xgemm-run top."},
+     "is."},
     {"run.no-blas", DOCTOR_NOTE, find_nothing, 0,
      "%s called no SGEMM and loaded nothing that could.",
      "There is nothing here for this library to do."},

@@ -5,7 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +14,19 @@
 #include <unistd.h>
 
 #include "../shim/symbols.h"
+#include "accounts.h"
+#include "child.h"
 #include "doctor_account.h"
 #include "doctor_preload.h"
 #include "doctor_text.h"
 
 enum { PROCESSES_MAX = 256, ACCOUNT_BYTES_MAX = 1 << 26, LIST_BYTES = 8192 };
 
+enum { SETTINGS = 6 };
+
 struct place {
-    char folder[DOCTOR_PATH_BYTES - 32];
+    char folder[DOCTOR_PATH_BYTES - 32]; /* what the witness writes */
+    char accounts[PATH_MAX];
     char log[DOCTOR_PATH_BYTES];
     long log_bytes; /* of the log before the run */
     bool own_log;
@@ -56,21 +61,13 @@ static bool make_place(struct place *place)
     else
         doctor_text_set(place->log, sizeof place->log, "%s", log);
     place->log_bytes = stat(place->log, &status) == 0 ? (long)status.st_size : 0;
-    return true;
+    return accounts_folder_make(place->accounts, false);
 }
 
 static void remove_place(const struct place *place)
 {
-    char path[DOCTOR_PATH_BYTES];
-    DIR *files = opendir(place->folder);
-    for (struct dirent *entry; files && (entry = readdir(files));) {
-        doctor_text_set(path, sizeof path, "%s/%s", place->folder, entry->d_name);
-        if (entry->d_name[0] != '.')
-            unlink(path);
-    }
-    if (files)
-        closedir(files);
-    rmdir(place->folder);
+    accounts_folder_remove(place->folder);
+    accounts_folder_remove(place->accounts);
 }
 
 /* False: it was not built or installed beside this program, or cannot be named in LD_PRELOAD. */
@@ -81,96 +78,46 @@ static bool find_witness(char witness[DOCTOR_PATH_BYTES])
            !strpbrk(witness, ": ");
 }
 
-/* In the child. What cannot be preloaded is left out: doctor has words for it. */
-static void set_environment(const struct doctor_preload *preload, const struct place *place)
+/* What cannot be preloaded is left out: doctor has words for it. False: no memory. */
+static bool make_settings(const struct doctor_preload *preload, const struct place *place,
+                          char *settings[SETTINGS])
 {
     char list[LIST_BYTES], witness[DOCTOR_PATH_BYTES];
     const char *others = getenv("LD_PRELOAD");
     bool usable = preload->library_usable && !preload->library_path_bad;
     bool seen = find_witness(witness);
+    int count = 0, failed = 0;
     doctor_text_set(list, sizeof list, "%s%s%s%s%s", usable ? preload->library : "",
                     usable && seen ? ":" : "", seen ? witness : "",
                     (usable || seen) && others && *others ? ":" : "", others ? others : "");
+    memset(settings, 0, SETTINGS * sizeof *settings);
     if (*list)
-        setenv("LD_PRELOAD", list, 1);
-    setenv("XGEMM_STATS", "1", 1);
-    setenv("XGEMM_DOCTOR_FOLDER", place->folder, 1);
+        failed |= asprintf(&settings[count++], "LD_PRELOAD=%s", list) < 0;
+    failed |= asprintf(&settings[count++], "XGEMM_ACCOUNT=%s", place->accounts) < 0;
+    failed |= asprintf(&settings[count++], "XGEMM_DOCTOR_FOLDER=%s", place->folder) < 0;
     if (place->own_log)
-        setenv("XGEMM_LOG", place->log, 1);
+        failed |= asprintf(&settings[count], "XGEMM_LOG=%s", place->log) < 0;
+    return !failed;
 }
 
-/* What would end us ends the program, and what was seen until then is told. */
-static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-enum { PASSED_ON = sizeof passed_on / sizeof passed_on[0] };
-
-static volatile sig_atomic_t passed_to; /* the program's process; 0: none */
-
-/* What a terminal sends the program has got too. */
-static void pass_on(int signal, siginfo_t *info, void *context)
-{
-    int error = errno;
-    (void)context;
-    if (passed_to > 0 && info->si_code <= 0)
-        kill((pid_t)passed_to, signal);
-    errno = error;
-}
-
-/* From here to restore_signals; what is ignored, as by nohup, stays so. */
-static void catch_signals(struct sigaction before[PASSED_ON])
-{
-    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
-    for (int i = 0; i < PASSED_ON; i++)
-        if (sigaction(passed_on[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
-            sigaction(passed_on[i], &action, NULL);
-}
-
-static void restore_signals(const struct sigaction before[PASSED_ON])
-{
-    for (int i = 0; i < PASSED_ON; i++)
-        sigaction(passed_on[i], &before[i], NULL);
-}
-
-/* Starts it and waits for its end. */
 static bool run_program(struct doctor_run *run, const struct doctor_preload *preload,
                         const struct place *place, char *const argv[], pid_t *pid)
 {
-    const struct sigaction standard = {.sa_handler = SIG_DFL};
-    struct sigaction before[PASSED_ON], child;
-    sigset_t all, mask;
-    int ends[2], status = 0, failure = 0;
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    char *settings[SETTINGS];
+    const struct child child = {.argv = argv, .settings = settings, .quiet = true};
+    struct child_end end;
+    if (!make_settings(preload, place, settings))
         return false;
-    sigaction(SIGCHLD, &standard, &child); /* ignored, it would take the exit status with it */
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &mask); /* until it is known whom to pass them on to */
-    catch_signals(before);
-    passed_to = *pid = fork();
-    if (*pid == 0) {
-        restore_signals(before);
-        sigaction(SIGCHLD, &child, NULL);
-        sigprocmask(SIG_SETMASK, &mask, NULL);
-        set_environment(preload, place);
-        execvp(argv[0], argv);
-        failure = errno;
-        (void)!write(ends[1], &failure, sizeof failure);
-        _exit(127);
-    }
-    int error = errno;
-    sigprocmask(SIG_SETMASK, &mask, NULL);
-    close(ends[1]);
-    run->failed = *pid > 0 && read(ends[0], &failure, sizeof failure) == (ssize_t)sizeof failure;
-    run->failure = failure;
-    close(ends[0]);
-    while (*pid > 0 && waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    passed_to = 0;
-    restore_signals(before);
-    sigaction(SIGCHLD, &child, NULL);
-    errno = error;
-    run->ran = *pid > 0 && !run->failed;
-    run->signalled = WIFSIGNALED(status);
-    run->code = run->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
-    return *pid > 0;
+    run->ran = child_run(&child, &end);
+    for (int i = 0; i < SETTINGS; i++)
+        free(settings[i]);
+    *pid = end.pid;
+    run->failed = !run->ran && end.pid > 0;
+    run->failure = end.error;
+    run->signalled = WIFSIGNALED(end.status);
+    run->code = run->signalled ? WTERMSIG(end.status) : WEXITSTATUS(end.status);
+    errno = end.error;
+    return end.pid > 0;
 }
 
 /* --- What was left ------------------------------------------------------------------------- */
@@ -267,19 +214,30 @@ static void take_processes(struct doctor_run *run, struct doctor_objects *object
         closedir(files);
 }
 
-/* With XGEMM_VERBOSE the user wants to read it all, where it would have been without doctor. */
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value && strcmp(value, "0") != 0;
+}
+
+/* With XGEMM_VERBOSE or XGEMM_STATS the user wants to read it all, where it would have been. */
 static void take_log(struct doctor_run *run, const struct place *place)
 {
-    const char *verbose = getenv("XGEMM_VERBOSE");
-    bool wanted = verbose && *verbose && strcmp(verbose, "0") != 0;
+    bool wanted = is_set("XGEMM_VERBOSE") || is_set("XGEMM_STATS");
     char *text = read_file(place->log, place->log_bytes);
     if (text && wanted && place->own_log)
         fputs(text, stderr);
-    if (text)
-        doctor_account_read(run, text);
-    if (wanted)
-        run->messages.count = 0;
+    for (char *rest = text, *line; !wanted && (line = strsep(&rest, "\n"));)
+        if (!strncmp(line, "xgemm: ", 7))
+            doctor_texts_add(&run->messages, "%s", line + 7);
     free(text);
+}
+
+static void take_account(struct doctor_run *run, const struct place *place)
+{
+    static struct xg_account account;
+    accounts_read(place->accounts, &account);
+    doctor_account_take(run, &account);
 }
 
 bool doctor_run_start(struct doctor_run *run, const struct doctor_preload *preload,
@@ -296,6 +254,7 @@ bool doctor_run_start(struct doctor_run *run, const struct doctor_preload *prelo
     if (run->ran) {
         take_processes(run, objects, &place, pid);
         take_log(run, &place);
+        take_account(run, &place);
     }
     remove_place(&place);
     errno = error;

@@ -7,8 +7,9 @@
 
 /*
  * Runs argv in the environment of this process, with the library and the witness (witness.c)
- * preloaded and the account on (XGEMM_STATS=1); standard streams and signals are the program's.
- * Waits for it. The account goes to where XGEMM_LOG says, else to a file that is read and removed.
+ * preloaded and an account kept (XGEMM_ACCOUNT); standard streams and signals are the program's.
+ * Waits for it. What the library says goes to where XGEMM_LOG says, else to a file that is read and
+ * removed.
  * What its processes had loaded at their ends is added to *objects. False, with errno: nothing
  * could be run, for lack of a folder for the files or of a process.
  */
