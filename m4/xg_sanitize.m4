@@ -9,7 +9,7 @@ AC_DEFUN([XG_SANITIZE], [
     [address|thread|undefined], [
       XG_LINKS([-fsanitize=$xg_sanitizer], [whether $CC has the $xg_sanitizer sanitizer], [],
                [AC_MSG_ERROR([$CC does not link with -fsanitize=$xg_sanitizer])])
-      XG_SANITIZE_FLAGS="-fsanitize=$xg_sanitizer -fno-omit-frame-pointer -g"
+      XG_SANITIZE_FLAGS="-fsanitize=$xg_sanitizer -fno-omit-frame-pointer -g -DXG_SANITIZED=1"
       AS_IF([test $xg_sanitizer = undefined],
             [XG_SANITIZE_FLAGS="$XG_SANITIZE_FLAGS -fno-sanitize-recover=undefined"])
       XG_CFLAGS="$XG_CFLAGS $XG_SANITIZE_FLAGS"

@@ -22,7 +22,7 @@ enum { FX_GUARD = 16, FX_CODE_NOMEM = 2, FX_CODE_LAUNCH_FAILED = 719, FX_CODE_UN
 /* True in builds with a sanitizer and under XT_SHORT=1: smaller products, fewer of them. */
 static inline bool fx_short(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef XG_SANITIZED
     return true;
 #else
     const char *value = getenv("XT_SHORT");
