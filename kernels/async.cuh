@@ -18,7 +18,7 @@
 #endif
 
 /* 16 bytes, both sides 16-byte aligned. `to`: an address in shared memory. */
-static __device__ __forceinline__ void xg_async_copy16(unsigned to, const float *from, bool skip)
+static __device__ __forceinline__ void xg_async_copy16(unsigned to, const void *from, bool skip)
 {
     XG_ASYNC("{\n"
              "    .reg .pred skip;\n"

@@ -19,7 +19,7 @@ static __device__ __forceinline__ void xg_cluster_sync(void)
 }
 
 /* The address, for this block's loads, of the same place in the shared memory of block `rank`. */
-static __device__ __forceinline__ unsigned xg_cluster_address(const float *own, unsigned rank)
+static __device__ __forceinline__ unsigned xg_cluster_address(const void *own, unsigned rank)
 {
     unsigned address = (unsigned)__cvta_generic_to_shared(own);
 #if __CUDA_ARCH__ >= 900
@@ -46,6 +46,17 @@ static __device__ __forceinline__ float xg_cluster_load(unsigned address)
     float value = 0.0f;
 #if __CUDA_ARCH__ >= 900
     asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(value) : "r"(address));
+#else
+    asm volatile("trap;");
+#endif
+    return value;
+}
+
+static __device__ __forceinline__ double xg_cluster_load_double(unsigned address)
+{
+    double value = 0.0;
+#if __CUDA_ARCH__ >= 900
+    asm volatile("ld.shared::cluster.f64 %0, [%1];" : "=d"(value) : "r"(address));
 #else
     asm volatile("trap;");
 #endif

@@ -31,6 +31,7 @@
     X(sgemm_deep_scalar_sm80)                                                                      \
     X(sgemm_share_sm80)                                                                            \
     X(sgemm_share_scalar_sm80)                                                                     \
-    X(sgemm_skinny_sm80)
+    X(sgemm_skinny_sm80)                                                                           \
+    X(dgemm_dmma_sm80)
 
 #endif

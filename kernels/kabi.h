@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel ABI: the one parameter struct that host code (C11) and device code (CUDA) share. */
+/* The kernel ABI: the parameter structs that host code (C11) and device code (CUDA) share. */
 #ifndef XG_KABI_H
 #define XG_KABI_H
 
@@ -53,5 +53,19 @@ enum { XG_COPY_A = 1, XG_COPY_B = 2, XG_COPY_MULTIPLE = 32 };
 
 /* The leading dimension of an operand's copy. */
 #define XG_COPY_LD(extent) (((extent) + XG_COPY_MULTIPLE - 1) / XG_COPY_MULTIPLE * XG_COPY_MULTIPLE)
+
+/*
+ * The single parameter of every DGEMM kernel: the same product, of double. All their rows have
+ * XG_KERNEL_VEC4, with what is said above: 16-byte alignment, multiples of 4, zeros. k may be 0.
+ * Slices of k meet in a cluster, never in a scratch.
+ */
+struct xg_dgemm_args {
+    uint64_t a, b, c; /* device addresses of double */
+    int64_t lda, ldb, ldc;
+    int64_t m, n, k;
+    double alpha, beta;
+    int32_t transa, transb; /* which entry is launched */
+    int32_t split;          /* slices of k, >= 1, of a cluster; set by the launcher */
+};
 
 #endif

@@ -28,6 +28,9 @@ enum {
         1 << 13, /* operands are copied a float at a time, whatever their alignment */
 };
 
+/* Of xg_kernel.type. */
+enum { XG_KERNEL_TYPE_D = 1 };
+
 /* One embedded fatbin: what nvcc made of one .cu file for every architecture configured (images.S).
  */
 struct xg_image {
@@ -44,11 +47,12 @@ struct xg_kernel {
     int threads_x, threads_y;
     int smem_bytes; /* dynamic shared memory; above 48 KiB the launcher raises the limit */
     int blocks;     /* how many an SM holds at a time; 0: as its registers and warps allow */
-    int type;   /* enum xg_type of its numbers, XG_TYPE_S where nothing is said; cuBLAS has all */
+    int type; /* enum xg_type of its numbers: 0, which is S, or XG_KERNEL_TYPE_D; cuBLAS has all */
     int groups; /* of warps that share out k within a block; 0 or 1: none */
     unsigned flags;
-    /* Fraction of the device's FP32 FFMA peak that a full SM reaches on sm_90, as selection's model
-     * has it (src/decide/select.c), which adds what blocks, memory and slices cost. */
+    /* Fraction of the device's peak (of FP32's FFMA, of FP64's tensor cores) that a full SM reaches
+     * on sm_90, as selection's model has it (src/decide/select.c), which adds what blocks, memory
+     * and slices cost. 0: not measured; the row serves where it is named, and is never selected. */
     double efficiency;
 };
 

@@ -46,9 +46,8 @@ static __device__ __forceinline__ int xg_clip(int64_t left, int whole)
  *
  * The launcher admits at most 2^31 - 1 tiles, so unsigned arithmetic holds.
  */
-template <int BM, int BN, int GROUP>
-static __device__ __forceinline__ struct xg_tile xg_tile_find(const struct xg_sgemm_args &args,
-                                                              unsigned block)
+template <int BM, int BN, int GROUP, class ARGS>
+static __device__ __forceinline__ struct xg_tile xg_tile_find(const ARGS &args, unsigned block)
 {
     const unsigned tiles_m = (unsigned)((args.m + BM - 1) / BM);
     const unsigned tiles_n = (unsigned)((args.n + BN - 1) / BN);

@@ -6,10 +6,10 @@
 #include "compute/image.h"
 #include "compute/split.h"
 
-static bool vec4_aligned(const struct xg_sgemm_args *args)
+/* Of the three addresses and leading dimensions, or'd together: as XG_KERNEL_VEC4 asks. */
+static bool vec4_aligned(uint64_t addresses, int64_t lds)
 {
-    return ((args->a | args->b | args->c) & 15) == 0 &&
-           ((args->lda | args->ldb | args->ldc) & 3) == 0;
+    return (addresses & 15) == 0 && (lds & 3) == 0;
 }
 
 /*
@@ -50,12 +50,12 @@ static enum xg_status launch_pieces(struct xg_dev *dev, const struct xg_sgemm_ar
 }
 
 /*
- * attribute: NULL, or one of the launch: a cluster of so many blocks, next to each other in the
- * grid, or that it need not wait for the end of the launch before it.
+ * args: the kernel's parameter. attribute: NULL, or one of the launch: a cluster of so many blocks,
+ * next to each other in the grid, or that it need not wait for the end of the launch before it.
  */
 static enum xg_status launch_function(struct xg_dev *dev, const struct xg_kernel *row,
-                                      CUfunction function, struct xg_sgemm_args *args,
-                                      int64_t blocks, CUlaunchAttribute *attribute, CUstream stream)
+                                      CUfunction function, void *args, int64_t blocks,
+                                      CUlaunchAttribute *attribute, CUstream stream)
 {
     if (blocks > INT32_MAX)
         return XG_DECLINED;
@@ -75,6 +75,13 @@ static enum xg_status launch_function(struct xg_dev *dev, const struct xg_kernel
                              .attrs = attribute,
                              .numAttrs = 1};
     return XG_DRV(&dev->drv, cuLaunchKernelEx, &config, function, parameters, NULL);
+}
+
+/* So many blocks, next to each other in the grid. */
+static CUlaunchAttribute cluster_of(int blocks)
+{
+    return (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                               .value.clusterDim = {(unsigned)blocks, 1, 1}};
 }
 
 static enum xg_status launch_blocks(struct xg_dev *dev, const struct xg_kernel *row,
@@ -169,7 +176,8 @@ enum xg_status xg_launch_sgemm(struct xg_dev *dev, const struct xg_kernel *row,
         return launch_library(dev, row->flags & XG_KERNEL_TF32, args, stream);
     if (row->flags & XG_KERNEL_PIECES)
         return launch_pieces(dev, args, stream);
-    if ((row->flags & XG_KERNEL_VEC4) && !vec4_aligned(args))
+    if ((row->flags & XG_KERNEL_VEC4) &&
+        !vec4_aligned(args->a | args->b | args->c, args->lda | args->ldb | args->ldc))
         return XG_DECLINED;
     struct xg_slices slices = xg_select_slices(row, &dev->facts, args->m, args->n, args->k);
     if (slices.scratch && !args->scratch)
@@ -188,11 +196,48 @@ enum xg_status xg_launch_sgemm(struct xg_dev *dev, const struct xg_kernel *row,
         return XG_DECLINED;
     copy.split = row->flags & XG_KERNEL_SHARE ? (int32_t)blocks : slices.count;
     bool cluster = slices.count > 1 && !slices.scratch;
-    CUlaunchAttribute together = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-                                  .value.clusterDim = {(unsigned)slices.count, 1, 1}};
+    CUlaunchAttribute together = cluster_of(slices.count);
     enum xg_status status =
         launch_blocks(dev, row, &copy, blocks, cluster ? &together : NULL, stream);
     if (status == XG_OK && slices.scratch)
         status = launch_sum(dev, slices, &copy, stream);
     return status;
+}
+
+enum xg_status xg_launch_dgemm(struct xg_dev *dev, const struct xg_kernel *row,
+                               const struct xg_dgemm_args *args, CUstream stream)
+{
+    struct xg_device_facts facts = dev->facts;
+    facts.type = XG_TYPE_D;
+    if (!xg_select_serves(row, &facts, args->m, args->n, args->k))
+        return XG_DECLINED;
+    if (row->flags & XG_KERNEL_CUBLAS)
+        return xg_cublas_gemm(dev,
+                              &(struct xg_cublas_gemm){.type = XG_TYPE_D,
+                                                       .transa = args->transa,
+                                                       .transb = args->transb,
+                                                       .m = args->m,
+                                                       .n = args->n,
+                                                       .k = args->k,
+                                                       .alpha = args->alpha,
+                                                       .a = args->a,
+                                                       .lda = args->lda,
+                                                       .b = args->b,
+                                                       .ldb = args->ldb,
+                                                       .beta = args->beta,
+                                                       .c = args->c,
+                                                       .ldc = args->ldc},
+                              stream);
+    if (!vec4_aligned(args->a | args->b | args->c, args->lda | args->ldb | args->ldc))
+        return XG_DECLINED;
+    struct xg_slices slices = xg_select_slices(row, &facts, args->m, args->n, args->k);
+    struct xg_dgemm_args copy = *args;
+    copy.split = slices.count;
+    CUlaunchAttribute together = cluster_of(slices.count);
+    int64_t tiles = xg_ceil_div(args->m, row->bm) * xg_ceil_div(args->n, row->bn);
+    CUfunction function;
+    enum xg_status status = xg_image_function(dev, row, args->transa, args->transb, &function);
+    return status == XG_OK ? launch_function(dev, row, function, &copy, tiles * slices.count,
+                                             slices.count > 1 ? &together : NULL, stream)
+                           : status;
 }

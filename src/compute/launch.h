@@ -22,6 +22,12 @@ enum xg_status xg_launch_sgemm(struct xg_dev *dev, const struct xg_kernel *row,
                                const struct xg_sgemm_args *args, CUstream stream);
 
 /*
+ * The same for a row of double, which needs no scratch, or cuBLAS's. k may be 0.
+ */
+enum xg_status xg_launch_dgemm(struct xg_dev *dev, const struct xg_kernel *row,
+                               const struct xg_dgemm_args *args, CUstream stream);
+
+/*
  * Sees to the scratch that the row needs for these arguments: grows *memory where it is short, and
  * sets args->scratch. What is enqueued meanwhile must not use the memory. As xg_mem_dev_reserve.
  */

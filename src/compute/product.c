@@ -194,7 +194,7 @@ static const struct xg_kernel *select_run(struct xg_product *product, int64_t m,
                              NULL);
 }
 
-/* A run of another type than the kernels': cuBLAS's, which is the one row of the table for it. */
+/* A run of a type that only cuBLAS's row of the table serves. */
 static enum xg_status run_library(const struct xg_product *product, const struct xg_plan_run *run,
                                   CUdeviceptr c, CUstream stream)
 {
@@ -222,8 +222,8 @@ static enum xg_status run_library(const struct xg_product *product, const struct
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
-static enum xg_status run_kernel(struct xg_product *product, const struct xg_plan_run *run,
-                                 CUdeviceptr c, CUstream stream)
+static enum xg_status run_single(struct xg_product *product, const struct xg_plan_run *run,
+                                 const struct xg_kernel *kernel, CUdeviceptr c, CUstream stream)
 {
     const struct xg_plan *plan = product->plan;
     const struct xg_problem *call = product->call;
@@ -243,19 +243,54 @@ static enum xg_status run_kernel(struct xg_product *product, const struct xg_pla
         .transa = call->transa,
         .transb = call->transb,
     };
-    const struct xg_kernel *kernel = select_run(product, args.m, args.n, args.k);
+    return xg_launch_sgemm(product->dev, kernel, &args, stream);
+}
+
+static enum xg_status run_double(struct xg_product *product, const struct xg_plan_run *run,
+                                 const struct xg_kernel *kernel, CUdeviceptr c, CUstream stream)
+{
+    const struct xg_plan *plan = product->plan;
+    const struct xg_problem *call = product->call;
+    const struct xg_plan_tile *tile = &plan->tiles[run->tile];
+    const struct xg_dgemm_args args = {
+        .a = address(product, product->base, run->a_offset_elems),
+        .b = address(product, b_base(product), run->b_offset_elems),
+        .c = c,
+        .lda = plan->lda,
+        .ldb = plan->ldb,
+        .ldc = tile->ld,
+        .m = tile->rows,
+        .n = tile->columns,
+        .k = xg_plan_depth(plan, call, run->l),
+        .alpha = call->alpha,
+        .beta = run->first ? 0.0 : 1.0,
+        .transa = call->transa != XG_NO_TRANS,
+        .transb = call->transb != XG_NO_TRANS,
+    };
+    return xg_launch_dgemm(product->dev, kernel, &args, stream);
+}
+
+static enum xg_status run_kernel(struct xg_product *product, const struct xg_plan_run *run,
+                                 CUdeviceptr c, CUstream stream)
+{
+    const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
+    const struct xg_kernel *kernel = select_run(
+        product, tile->rows, tile->columns, xg_plan_depth(product->plan, product->call, run->l));
     if (!kernel)
         return XG_ERR_NOTFOUND;
     if (!product->kernel)
         product->kernel = kernel;
-    enum xg_status status = xg_launch_sgemm(product->dev, kernel, &args, stream);
+    enum xg_status status = product->call->type == XG_TYPE_S
+                                ? run_single(product, run, kernel, c, stream)
+                                : run_double(product, run, kernel, c, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
 enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_run *run,
                               CUdeviceptr c, CUstream stream)
 {
-    if (!product->split && product->call->type == XG_TYPE_S)
+    enum xg_type type = product->call->type;
+    if (!product->split && (type == XG_TYPE_S || type == XG_TYPE_D))
         return run_kernel(product, run, c, stream);
     product->kernel = product->whole;
     if (!product->split)

@@ -60,6 +60,10 @@ enum { SUM_FEW = 16 };
 /* Multiprocessors of the device that the figures above were measured on. */
 static const double REFERENCE_SMS = 132.0;
 
+/* What is expected of a row that nobody has measured, where it is named all the same. */
+static const double USUAL_EFFICIENCY = 0.8;
+_Static_assert(XG_KERNEL_TYPE_D == (int)XG_TYPE_D, "the table's word for the type");
+
 /*
  * The least depth at which pieces are worth looking at, and how much faster they must be predicted
  * to be: of narrow products that are not deep the prediction is up to a half too short.
@@ -133,6 +137,16 @@ bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts 
     return !(row->flags & XG_KERNEL_ONE_BLOCK) || (m <= row->bm && n <= row->bn && k <= row->bk);
 }
 
+double xg_select_efficiency(const struct xg_kernel *row)
+{
+    return row->efficiency > 0.0 ? row->efficiency : USUAL_EFFICIENCY;
+}
+
+static double elem_bytes(const struct xg_kernel *row)
+{
+    return (double)xg_type_bytes((enum xg_type)row->type);
+}
+
 /*
  * The share of its full rate that an SM reaches with so many warps: 1 from WARPS_FULL on. Below it,
  * latency shows: one warp alone reaches about 30 %, four 70 %.
@@ -156,7 +170,8 @@ static double smaller(double x, double y)
 /* What a block's step along k takes more than with neither operand transposed. */
 static double turn_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts)
 {
-    if (!(row->flags & (XG_KERNEL_VEC4 | XG_KERNEL_SPLIT)) || row->flags & XG_KERNEL_SCALAR)
+    if (!(row->flags & (XG_KERNEL_VEC4 | XG_KERNEL_SPLIT)) || row->flags & XG_KERNEL_SCALAR ||
+        row->type != (int)XG_TYPE_S)
         return 0.0;
     double elems = (facts->transb ? row->bn : 0) - (facts->transa ? row->bm : 0);
     return TURN_CYCLES * elems * row->bk;
@@ -168,7 +183,8 @@ static double round_cycles(const struct xg_kernel *row, const struct xg_device_f
 {
     double warps = count * row->threads_x * row->threads_y / 32;
     double macs = count * row->bm * row->bn * depth;
-    double rate = XG_SELECT_MACS_PER_CYCLE * row->efficiency * rate_share(warps);
+    double rate = xg_facts_macs_per_cycle(facts, (enum xg_type)row->type) *
+                  xg_select_efficiency(row) * rate_share(warps);
     bool quads =
         row->flags & XG_KERNEL_SPLIT && !(row->flags & (XG_KERNEL_VECTOR | XG_KERNEL_SCALAR));
     if (facts->unaligned && quads)
@@ -210,11 +226,11 @@ static double slices_cycles(const struct xg_kernel *row, const struct xg_device_
         busy += (deepest - 1.0) * LONE_CYCLES;
 
     double share = facts->sm_count / REFERENCE_SMS; /* of the bandwidth, in lack of its figures */
-    double memory = 4.0 * (m * k + k * n + m * n) / (MEMORY_BYTES_PER_CYCLE * share);
+    double memory = elem_bytes(row) * (m * k + k * n + m * n) / (MEMORY_BYTES_PER_CYCLE * share);
     double extent = row->bm + row->bn;
     if (row->flags & XG_KERNEL_VECTOR)
         extent = larger(extent, LINE_FLOATS);
-    double cache = 4.0 * tiles * extent * k / (CACHE_BYTES_PER_CYCLE * share);
+    double cache = elem_bytes(row) * tiles * extent * k / (CACHE_BYTES_PER_CYCLE * share);
     double merge = row->groups > 1 ? GROUP_CYCLES : 0.0;
     if (slices.scratch)
         merge += SCRATCH_CYCLES + SCRATCH_SLICE_CYCLES * slices.count +
@@ -242,6 +258,8 @@ static bool slices_admitted(const struct xg_kernel *row, const struct xg_device_
         return false;
     if (!slices.scratch)
         return facts->clusters && facts->sm >= 90 && slices.count <= CLUSTER_MAX;
+    if (row->type != (int)XG_TYPE_S) /* nothing adds them */
+        return false;
     double bytes = 4.0 * slices.count * (double)m * (double)xg_round_up(n, 4);
     return bytes <= (double)facts->scratch_bytes;
 }
@@ -332,8 +350,7 @@ static double library_cycles(const struct xg_device_facts *facts, double efficie
 double xg_select_library_cycles(const struct xg_device_facts *facts, int64_t m, int64_t n,
                                 int64_t k)
 {
-    static const double usual_efficiency = 0.8;
-    return library_cycles(facts, usual_efficiency, (double)m * (double)n * (double)k);
+    return library_cycles(facts, USUAL_EFFICIENCY, (double)m * (double)n * (double)k);
 }
 
 double xg_select_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
@@ -386,6 +403,8 @@ const struct xg_kernel *xg_select(const struct xg_device_facts *facts, enum xg_m
             library = row;
             continue;
         }
+        if (!(row->efficiency > 0.0)) /* ranked by what was measured */
+            continue;
         double cycles = xg_select_cycles(row, facts, m, n, k);
         if (row->flags & XG_KERNEL_PIECES)
             cycles *= PIECES_MARGIN;

@@ -14,12 +14,17 @@
  * whatever is named.
  * name: XGEMM_KERNEL, or NULL to choose.
  *
+ * A row whose efficiency was not measured is chosen by its name alone.
+ *
  * Deterministic. Returns NULL when no row of ours serves the device and cuBLAS is not there, or
  * when name is not in the table. A forced row that cannot serve the shape (single_block on a large
  * product) gives way to the chosen one: see xg_select_serves.
  */
 const struct xg_kernel *xg_select(const struct xg_device_facts *facts, enum xg_math math,
                                   const char *name, int64_t m, int64_t n, int64_t k);
+
+/* The row's efficiency (table.h), or where that is not measured what is usual. */
+double xg_select_efficiency(const struct xg_kernel *row);
 
 /*
  * Cycles that the row is predicted to take for m,n,k >= 1, operands on the device: what the ranking

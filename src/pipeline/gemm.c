@@ -82,7 +82,8 @@ static double macs_per_s(const struct xg_dev *dev, const struct xg_product *prod
     double per_cycle = xg_facts_macs_per_cycle(&product->facts, product->facts.type);
     if (xg_type_is_complex(product->facts.type))
         per_cycle /= 4;
-    return (row ? row->efficiency : 1.0) * per_cycle * dev->facts.sm_count * xg_dev_clock_hz(dev);
+    return (row ? xg_select_efficiency(row) : 1.0) * per_cycle * dev->facts.sm_count *
+           xg_dev_clock_hz(dev);
 }
 
 /*

@@ -172,11 +172,12 @@ CUresult fake_split_queue(const struct fake_split_kernel *kernel, const void *pa
 void fake_split_resolve(void *launched);
 struct fake_result fake_split_run(const void *launched);
 
-/* problem.c: a product of any type, for the fake cuBLAS: its addresses made the host's, and queued
- * and computed as above. */
-struct xg_problem fake_problem_resolve(const struct xg_problem *p);
-void fake_problem_run(const struct xg_problem *host);
+/* problem.c: a product of any type, for the fake cuBLAS and for kernels of double, which are
+ * padded: its addresses made the host's, and queued and computed as above. */
+struct xg_problem fake_problem_resolve(const struct xg_problem *p, bool padded);
+void fake_problem_run(const struct xg_problem *host, bool padded);
 CUresult fakecuda_problem(const struct xg_problem *p, CUstream stream);
+CUresult fake_dgemm_queue(const struct xg_dgemm_args *args, CUstream stream);
 
 /* Queues the product; for module.c, and for the fake cuBLAS, which is another library. */
 CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream stream);

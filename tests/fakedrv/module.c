@@ -13,6 +13,7 @@ struct CUfunc_st {
     char name[96];
     bool trans_named, transa, transb; /* the name ends in _nn, _nt, _tn or _tt */
     bool padded, split, share;
+    bool dgemm;  /* its parameter is struct xg_dgemm_args */
     bool sums;   /* adds slices: the fake product has none, so there is nothing to add */
     bool copies; /* repacks operands */
     const struct fake_split_kernel *pieces; /* NULL: none of those kernels */
@@ -33,14 +34,16 @@ static CUmodule modules;
 /* Methods whose grid has a block a tile and slice of k. */
 static bool is_split(const char *method)
 {
-    static const char *const methods[] = {"gemv_", "dot_", "skinny_", "splitk_", "deep_"};
+    static const char *const methods[] = {"gemv_",   "dot_",  "skinny_",
+                                          "splitk_", "deep_", "dmma_split_"};
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
         if (!strncmp(method, methods[i], strlen(methods[i])))
             return true;
     return false;
 }
 
-/* A kernel of pieces, or xg_sgemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>]; false: neither. */
+/* A kernel of pieces, or xg_[sd]gemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>]; false: neither.
+ */
 static bool parse_name(const char *name, struct CUfunc_st *function)
 {
     int sm, used = 0;
@@ -51,7 +54,9 @@ static bool parse_name(const char *name, struct CUfunc_st *function)
         return true;
     for (const char *at = name; (at = strstr(at, "_sm")); at++)
         tile = at;
-    if (strncmp(name, "xg_sgemm_", 9) || !tile || sscanf(tile, "_sm%d%n", &sm, &used) != 1)
+    function->dgemm = !strncmp(name, "xg_dgemm_", 9);
+    if ((!function->dgemm && strncmp(name, "xg_sgemm_", 9)) || !tile ||
+        sscanf(tile, "_sm%d%n", &sm, &used) != 1)
         return false;
     tile += used + strcspn(tile + used, "_"); /* the letter of sm_90a */
     used = 0;
@@ -194,6 +199,21 @@ CUresult CUDAAPI cuFuncGetAttribute(int *out, CUfunction_attribute which, CUfunc
     return fake_leave(result);
 }
 
+static CUresult launch_dgemm(const struct CUfunc_st *function, const void *parameter,
+                             const struct fake_launch *launch, CUstream stream)
+{
+    struct xg_dgemm_args args = *(const struct xg_dgemm_args *)parameter;
+    int64_t tiles =
+        (args.m + function->bm - 1) / function->bm * ((args.n + function->bn - 1) / function->bn);
+    if (args.split < 1 || (args.split > 1 && !function->split) ||
+        launch->blocks != tiles * args.split)
+        fake_abort("%s: a grid of %u for %lld tiles of %d slices", function->name, launch->blocks,
+                   (long long)tiles, args.split);
+    args.transa = function->transa;
+    args.transb = function->transb;
+    return fake_dgemm_queue(&args, stream);
+}
+
 /* The grid that the kernel wants. */
 static int64_t blocks_of(const struct CUfunc_st *function, const struct xg_sgemm_args *args,
                          int threads)
@@ -244,6 +264,8 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
             result = CUDA_ERROR_INVALID_VALUE;
         else if (function->pieces)
             result = fake_split_queue(function->pieces, parameters[0], &launch, stream);
+        else if (function->dgemm)
+            result = launch_dgemm(function, parameters[0], &launch, stream);
         else
             result = launch_sgemm(function, parameters[0], &launch, stream);
     }

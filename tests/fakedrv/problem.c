@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* What the fake cuBLAS computes in double precision and in complex numbers, by the built-in loop.
- */
+/* What the fake cuBLAS computes in double precision and in complex numbers, and kernels of double,
+ * by the built-in loop. */
 #include "fake.h"
 
 #include "src/verify/cpu.h"
 
+/* padded: as XG_KERNEL_VEC4 has it, `columns` of which lie in memory up to a multiple of 4. */
 static void *operand(const struct xg_problem *p, const void *data, int64_t rows, int64_t columns,
-                     int64_t ld, const char *name)
+                     int64_t ld, bool padded, const char *name)
 {
     size_t bytes = xg_problem_elem_bytes(p);
+    if (padded && ((uintptr_t)data % 16 || ld % 4))
+        fake_abort("%s: not aligned as its kernel needs it", name);
+    if (padded)
+        columns = (columns + 3) / 4 * 4;
     if (ld < columns)
         fake_abort("%s: %lld columns with a leading dimension of %lld", name, (long long)columns,
                    (long long)ld);
@@ -18,26 +23,70 @@ static void *operand(const struct xg_problem *p, const void *data, int64_t rows,
                         name);
 }
 
-struct xg_problem fake_problem_resolve(const struct xg_problem *p)
+struct xg_problem fake_problem_resolve(const struct xg_problem *p, bool padded)
 {
     struct xg_problem host = *p;
-    if (p->m < 1 || p->n < 1 || p->k < 1)
+    if (p->m < 1 || p->n < 1 || p->k < 0)
         fake_abort("a product of %lld,%lld,%lld", (long long)p->m, (long long)p->n,
                    (long long)p->k);
-    host.a = operand(p, p->a, p->transa ? p->k : p->m, p->transa ? p->m : p->k, p->lda, "A");
-    host.b = operand(p, p->b, p->transb ? p->n : p->k, p->transb ? p->k : p->n, p->ldb, "B");
-    host.c = operand(p, p->c, p->m, p->n, p->ldc, "C");
+    host.c = operand(p, p->c, p->m, p->n, p->ldc, false, "C");
+    if (padded && ((uintptr_t)p->c % 16 || p->ldc % 4))
+        fake_abort("C: not aligned as its kernel needs it");
+    if (p->k == 0)
+        return host;
+    int64_t a_rows = p->transa ? p->k : p->m, a_columns = p->transa ? p->m : p->k;
+    int64_t b_rows = p->transb ? p->n : p->k, b_columns = p->transb ? p->k : p->n;
+    host.a = operand(p, p->a, a_rows, a_columns, p->lda, padded, "A");
+    host.b = operand(p, p->b, b_rows, b_columns, p->ldb, padded, "B");
     return host;
+}
+
+/* Of double. */
+static void check_padding(const char *name, const double *x, int64_t rows, int64_t columns,
+                          int64_t ld)
+{
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t column = columns; column % 4; column++)
+            if (!(x[row * ld + column] == 0.0))
+                fake_abort("%s: the padding at row %lld, column %lld is %g, not 0", name,
+                           (long long)row, (long long)column, x[row * ld + column]);
 }
 
 CUresult fakecuda_problem(const struct xg_problem *p, CUstream stream)
 {
     struct fake_op op = {.kind = FAKE_OP_PROBLEM, .problem = *p};
-    fake_problem_resolve(p);
+    fake_problem_resolve(p, false);
     return fake_stream_push(stream, &op, false);
 }
 
-void fake_problem_run(const struct xg_problem *host)
+CUresult fake_dgemm_queue(const struct xg_dgemm_args *args, CUstream stream)
 {
+    struct fake_op op = {.kind = FAKE_OP_PROBLEM, .padded = true};
+    op.problem = (struct xg_problem){.type = XG_TYPE_D,
+                                     .transa = args->transa ? XG_TRANS : XG_NO_TRANS,
+                                     .transb = args->transb ? XG_TRANS : XG_NO_TRANS,
+                                     .m = args->m,
+                                     .n = args->n,
+                                     .k = args->k,
+                                     .alpha = args->alpha,
+                                     .a = (const void *)(uintptr_t)args->a,
+                                     .lda = args->lda,
+                                     .b = (const void *)(uintptr_t)args->b,
+                                     .ldb = args->ldb,
+                                     .beta = args->beta,
+                                     .c = (void *)(uintptr_t)args->c,
+                                     .ldc = args->ldc};
+    fake_problem_resolve(&op.problem, true);
+    return fake_stream_push(stream, &op, false);
+}
+
+void fake_problem_run(const struct xg_problem *host, bool padded)
+{
+    if (padded && host->k > 0) {
+        check_padding("A", host->a, host->transa ? host->k : host->m,
+                      host->transa ? host->m : host->k, host->lda);
+        check_padding("B", host->b, host->transb ? host->n : host->k,
+                      host->transb ? host->k : host->n, host->ldb);
+    }
     xg_cpu_compute(host);
 }

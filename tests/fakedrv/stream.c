@@ -120,7 +120,7 @@ static void execute(const struct fake_op *op)
     } else if (op->kind == FAKE_OP_SGEMM) {
         operands = fake_sgemm_check(&op->args, op->padded);
     } else if (op->kind == FAKE_OP_PROBLEM) {
-        problem = fake_problem_resolve(&op->problem);
+        problem = fake_problem_resolve(&op->problem, op->padded);
     } else if (op->kind == FAKE_OP_COPIES) {
         operands = fake_copies_check(&op->args);
     } else if (op->kind == FAKE_OP_PIECES) {
@@ -133,7 +133,7 @@ static void execute(const struct fake_op *op)
         fake_sgemm_run(&op->args, op->padded, &operands);
         result = (struct fake_result){operands.c, op->args.m, op->args.n, op->args.ldc};
     } else if (op->kind == FAKE_OP_PROBLEM)
-        fake_problem_run(&problem);
+        fake_problem_run(&problem, op->padded);
     else if (op->kind == FAKE_OP_COPIES)
         fake_copies_run(&op->args, &operands);
     else if (op->kind == FAKE_OP_PIECES)
