@@ -2,17 +2,19 @@
 /* The kernel table measured: operands on the device, rows beside cuBLAS; tables and CSV. */
 
 /*
- * usage: kernels [--rows A,B | --math strict,accurate,tf32|all] [--shapes FILE]
- *                [--trans nn|nt|tn|tt|all] [--ld padded|tight|all] [--budget SECONDS] [--seed N]
- *                [--csv FILE] [--commit TEXT]
+ * usage: kernels [--type s|d] [--rows A,B | --math strict,accurate,tf32|all]
+ *                [--shapes FILE | --sizes N,N] [--trans nn|nt|tn|tt|all] [--ld padded|tight|all]
+ *                [--budget SECONDS] [--seed N] [--csv FILE] [--commit TEXT]
  *
  * Every row of the table (or those named), a column a shape; with --math instead the row that
  * selection takes under each arithmetic beside cuBLAS, a line a shape, and a summary of the ratios.
  *
- * FILE: see shapes.h (of its columns all but beta, which is 0 here); without it the squares 512 to
- * 8192. --ld padded: leading dimensions are
- * multiples of 4, as the host pipeline has them; tight: rows without any space between, so that
- * most are not aligned; all: both, where they differ.
+ * --type d: rows of double precision, which take turns with each other and with cublasDgemm.
+ *
+ * FILE: see shapes.h (of its columns all but beta, which is 0 here); without it the squares of
+ * --sizes, or 512 to 8192. --csv -: to standard output, in place of the tables. --ld padded:
+ * leading dimensions are multiples of 4, as the host pipeline has them; tight: rows without any
+ * space between, so that most are not aligned; all: both, where they differ.
  *
  * Each cell is warmed up, timed with the device's own events in several batches within the budget
  * (0.5 s; at least one run), and reported as the median of the batches; what is compared takes
@@ -45,6 +47,7 @@ static const struct {
 } lds[] = {{"padded", PADDED, 4}, {"tight", TIGHT, 1}};
 
 static struct {
+    enum xg_type type;
     const char *rows, *csv, *commit;
     unsigned trans_mask, math_mask, ld_mask;
     double budget_s;
@@ -95,6 +98,17 @@ static double row_units(const struct xg_kernel *row)
     return row->flags & XG_KERNEL_TF32 ? maths[MATHS - 1].units : 0.0;
 }
 
+/* What errors are counted in. */
+static const char *unit_name(void)
+{
+    return options.type == XG_TYPE_D ? "2e-53" : "2e-24";
+}
+
+static bool csv_is_output(void)
+{
+    return options.csv && !strcmp(options.csv, "-");
+}
+
 /* The row of the table that is cuBLAS. */
 static size_t cublas_row(void)
 {
@@ -130,7 +144,7 @@ static void print_header(FILE *out, const char *mark)
 
 static FILE *open_csv(void)
 {
-    FILE *csv = options.csv ? fopen(options.csv, "w") : NULL;
+    FILE *csv = csv_is_output() ? stdout : options.csv ? fopen(options.csv, "w") : NULL;
     if (options.csv && !csv)
         die("cannot write the CSV file");
     if (csv)
@@ -140,7 +154,7 @@ static FILE *open_csv(void)
 
 static void close_csv(FILE *csv)
 {
-    if (csv && fclose(csv))
+    if (csv && (csv == stdout ? fflush(csv) : fclose(csv)))
         die("cannot write the CSV file");
 }
 
@@ -218,8 +232,10 @@ static void write_rows(void)
     FILE *out = open_csv();
     if (!out)
         return;
-    fprintf(out, "row,trans,m,n,k,tflops,percent_of_cublas,median_us,least_us,batches,"
-                 "runs_per_batch,max_error_2e-24,right\n");
+    fprintf(out,
+            "row,trans,m,n,k,tflops,percent_of_cublas,median_us,least_us,batches,"
+            "runs_per_batch,max_error_%s,right\n",
+            unit_name());
     for (int s = 0; s < options.shapes.count; s++)
         for (size_t r = 0; r < xg_kernel_count; r++) {
             const struct shape *shape = &options.shapes.at[s];
@@ -238,6 +254,30 @@ static void write_rows(void)
     close_csv(out);
 }
 
+/* All rows wanted, each into its cell; `together` take turns. False when a result is wrong. */
+static bool measure_shape(int s, const struct resident *operands, int together)
+{
+    const struct shape *shape = &options.shapes.at[s];
+    const struct xg_kernel *rows[RESIDENT_TOGETHER];
+    struct timing timings[RESIDENT_TOGETHER];
+    bool right = true;
+    int count = 0;
+    for (size_t r = 0; r < xg_kernel_count; r++) {
+        const struct xg_kernel *row = &xg_kernel_table[r];
+        if (row_wanted(row) && xg_select_serves(row, &dev->facts, shape->m, shape->n, shape->k))
+            rows[count++] = row;
+        if (count < (r + 1 < xg_kernel_count ? together : 1))
+            continue;
+        resident_measure(operands, rows, count, options.budget_s, timings);
+        for (int i = 0; i < count; i++) {
+            *cell((size_t)(rows[i] - xg_kernel_table), s) = timings[i];
+            right &= !timings[i].there || is_right(shape, &timings[i], row_units(rows[i]));
+        }
+        count = 0;
+    }
+    return right;
+}
+
 /* False when a result is wrong. */
 static bool measure_rows(void)
 {
@@ -250,21 +290,16 @@ static bool measure_rows(void)
         const struct shape *shape = &options.shapes.at[s];
         struct resident operands;
         seen |= 1u << shape->trans;
-        resident_create(&operands, shape, options.ld_mask & PADDED ? 4 : 1, &options.seed);
-        for (size_t r = 0; r < xg_kernel_count; r++) {
-            const struct xg_kernel *row = &xg_kernel_table[r];
-            if (!row_wanted(row) ||
-                !xg_select_serves(row, &dev->facts, shape->m, shape->n, shape->k))
-                continue;
-            resident_measure(&operands, &row, 1, options.budget_s, cell(r, s));
-            right &= !cell(r, s)->there || is_right(shape, cell(r, s), row_units(row));
-        }
+        resident_create(&operands, options.type, shape, options.ld_mask & PADDED ? 4 : 1,
+                        &options.seed);
+        right &= measure_shape(s, &operands, options.type == XG_TYPE_D ? RESIDENT_TOGETHER : 1);
         resident_destroy(&operands);
     }
-    for (int trans = 0; trans < 4; trans++)
+    for (int trans = 0; trans < 4 && !csv_is_output(); trans++)
         if (seen & 1u << trans) {
             print_table(trans);
-            print_selection(trans);
+            if (options.type == XG_TYPE_S)
+                print_selection(trans);
         }
     write_rows();
     free(cells);
@@ -321,7 +356,7 @@ static bool compare_shape(const struct shape *shape, int ld, FILE *csv)
     int rows_count = 1, place[MATHS] = {0};
     bool right = true;
     struct resident operands;
-    resident_create(&operands, shape, lds[ld].multiple, &options.seed);
+    resident_create(&operands, XG_TYPE_S, shape, lds[ld].multiple, &options.seed);
     for (int math = 0; math < MATHS; math++) {
         const struct xg_kernel *row =
             options.math_mask & 1u << math ? resident_row(&operands, maths[math].math) : NULL;
@@ -438,9 +473,23 @@ static unsigned parse_ld(const char *word)
                                     : 0;
 }
 
+/* The squares of a list with commas. */
+static void add_sizes(const char *list)
+{
+    for (const char *at = list; *at; at += *at == ',') {
+        char *end;
+        int64_t side = strtoll(at, &end, 10);
+        if (side < 1 || (*end && *end != ','))
+            die("a size that is none");
+        at = end;
+        shapes_add(&options.shapes, &(struct shape){.m = side, .n = side, .k = side},
+                   options.trans_mask);
+    }
+}
+
 static void parse(int argc, char **argv)
 {
-    const char *shapes = NULL;
+    const char *shapes = NULL, *sizes = "512,1024,2048,4096,8192", *type = "s";
     options.argc = argc;
     options.argv = argv;
     options.commit = "unknown";
@@ -451,9 +500,12 @@ static void parse(int argc, char **argv)
     for (int i = 1; i < argc; i += 2) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!value)
-            die("usage: kernels [--rows A,B | --math strict,accurate,tf32|all] [--shapes FILE]\n"
-                "               [--trans nn|nt|tn|tt|all] [--ld padded|tight|all]\n"
-                "               [--budget SECONDS] [--seed N] [--csv FILE] [--commit TEXT]");
+            die("usage: kernels [--type s|d] [--rows A,B | --math strict,accurate,tf32|all]\n"
+                "               [--shapes FILE | --sizes N,N] [--trans nn|nt|tn|tt|all]\n"
+                "               [--ld padded|tight|all] [--budget SECONDS] [--seed N]\n"
+                "               [--csv FILE] [--commit TEXT]");
+        else if (!strcmp(name, "--type"))
+            type = value;
         else if (!strcmp(name, "--rows"))
             options.rows = value;
         else if (!strcmp(name, "--math"))
@@ -464,6 +516,8 @@ static void parse(int argc, char **argv)
             options.ld_mask = parse_ld(value);
         else if (!strcmp(name, "--shapes"))
             shapes = value;
+        else if (!strcmp(name, "--sizes"))
+            sizes = value;
         else if (!strcmp(name, "--budget"))
             options.budget_s = strtod(value, NULL);
         else if (!strcmp(name, "--seed"))
@@ -478,11 +532,15 @@ static void parse(int argc, char **argv)
             !options.ld_mask)
             die("a value that is not known");
     }
+    if (strcmp(type, "s") && strcmp(type, "d"))
+        die("a type that is not known");
+    options.type = *type == 'd' ? XG_TYPE_D : XG_TYPE_S;
+    if (options.type == XG_TYPE_D && options.math_mask)
+        die("no arithmetic to choose in double precision");
     if (shapes && !shapes_read(&options.shapes, shapes, options.trans_mask))
         exit(2);
-    for (int64_t side = 512; !shapes && side <= 8192; side *= 2)
-        shapes_add(&options.shapes, &(struct shape){.m = side, .n = side, .k = side},
-                   options.trans_mask);
+    if (!shapes)
+        add_sizes(sizes);
     if (!options.shapes.count)
         die("no shapes");
 }
@@ -491,7 +549,9 @@ int main(int argc, char **argv)
 {
     parse(argc, argv);
     dev = resident_open();
-    print_header(stdout, "");
+    dev->facts.type = options.type;
+    if (!csv_is_output())
+        print_header(stdout, "");
     bool right = options.math_mask ? compare_shapes() : measure_rows();
     resident_close();
     shapes_free(&options.shapes);

@@ -70,16 +70,17 @@ void resident_close(void)
 /* --- Operands ------------------------------------------------------------------------------ */
 
 /* Zeros. */
-static float *allocate(size_t elems)
+static void *allocate(size_t elems, size_t elem_bytes)
 {
-    float *matrix = calloc(elems, sizeof *matrix);
+    void *matrix = calloc(elems, elem_bytes);
     if (!matrix)
         die("operands", "out of memory");
     return matrix;
 }
 
 struct drawing {
-    float *matrix;
+    void *matrix;
+    enum xg_type type;
     int64_t rows, cols, ld;
     uint64_t seed;
 };
@@ -95,17 +96,21 @@ static void draw_rows(void *arg, int worker)
             z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
             z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
             z ^= z >> 31;
-            d->matrix[i * d->ld + j] = ((float)(z >> 41) + 0.5f) * 0x1p-22f - 1.0f;
+            if (d->type == XG_TYPE_D)
+                ((double *)d->matrix)[i * d->ld + j] = ((double)(z >> 12) + 0.5) * 0x1p-51 - 1.0;
+            else
+                ((float *)d->matrix)[i * d->ld + j] = ((float)(z >> 41) + 0.5f) * 0x1p-22f - 1.0f;
         }
     }
 }
 
-static float *draw_matrix(int64_t rows, int64_t cols, int64_t ld, uint64_t *seed)
+static void *draw_matrix(enum xg_type type, int64_t rows, int64_t cols, int64_t ld, uint64_t *seed)
 {
-    struct drawing drawing = {allocate((size_t)(rows * ld)), rows, cols, ld, *seed};
+    void *matrix = allocate((size_t)(rows * ld), xg_type_bytes(type));
+    struct drawing drawing = {matrix, type, rows, cols, ld, *seed};
     *seed = *seed * 0x5851f42d4c957f2du + 0x14057b7ef767814fu;
     xg_team_run(team, xg_team_size(team), draw_rows, &drawing);
-    return drawing.matrix;
+    return matrix;
 }
 
 static size_t align_up(size_t bytes)
@@ -113,9 +118,9 @@ static size_t align_up(size_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
-static void copy_up(CUdeviceptr to, const float *from, size_t elems)
+static void copy_up(CUdeviceptr to, const void *from, size_t bytes)
 {
-    must(XG_DRV(&dev->drv, cuMemcpyHtoDAsync, to, from, elems * sizeof(float), stream), "copy");
+    must(XG_DRV(&dev->drv, cuMemcpyHtoDAsync, to, from, bytes, stream), "copy");
     must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy");
 }
 
@@ -138,14 +143,16 @@ static void copy_sets(const struct resident *r)
     must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy of a set");
 }
 
-void resident_create(struct resident *r, const struct shape *shape, int64_t ld_multiple,
-                     uint64_t *seed)
+void resident_create(struct resident *r, enum xg_type type, const struct shape *shape,
+                     int64_t ld_multiple, uint64_t *seed)
 {
     memset(r, 0, sizeof *r);
+    size_t bytes = xg_type_bytes(type);
     bool transa = shape->trans >> 1, transb = shape->trans & 1;
     int64_t a_rows = transa ? shape->k : shape->m, a_cols = transa ? shape->m : shape->k;
     int64_t b_rows = transb ? shape->n : shape->k, b_cols = transb ? shape->k : shape->n;
-    r->call = (struct xg_problem){.transa = transa,
+    r->call = (struct xg_problem){.type = type,
+                                  .transa = transa,
                                   .transb = transb,
                                   .m = shape->m,
                                   .n = shape->n,
@@ -157,20 +164,20 @@ void resident_create(struct resident *r, const struct shape *shape, int64_t ld_m
     r->a_elems = (size_t)(a_rows * r->call.lda);
     r->b_elems = (size_t)(b_rows * r->call.ldb);
     r->c_elems = (size_t)(shape->m * r->call.ldc);
-    r->call.a = r->a = draw_matrix(a_rows, a_cols, r->call.lda, seed);
-    r->call.b = r->b = draw_matrix(b_rows, b_cols, r->call.ldb, seed);
-    r->call.c = r->c = allocate(r->c_elems);
+    r->call.a = r->a = draw_matrix(type, a_rows, a_cols, r->call.lda, seed);
+    r->call.b = r->b = draw_matrix(type, b_rows, b_cols, r->call.ldb, seed);
+    r->call.c = r->c = allocate(r->c_elems, bytes);
     xg_accuracy_init(&r->accuracy, &r->call);
 
-    r->b_at = align_up(r->a_elems * sizeof(float));
-    r->c_at = r->b_at + align_up(r->b_elems * sizeof(float));
-    r->set_bytes = r->c_at + align_up(r->c_elems * sizeof(float));
+    r->b_at = align_up(r->a_elems * bytes);
+    r->c_at = r->b_at + align_up(r->b_elems * bytes);
+    r->set_bytes = r->c_at + align_up(r->c_elems * bytes);
     size_t sets = 1 + ROTATED_BYTES / r->set_bytes;
     r->sets = sets < SETS_MAX ? (int)sets : SETS_MAX;
     must(xg_mem_dev_reserve(dev, &r->dev, r->set_bytes * (size_t)r->sets), "device memory");
-    copy_up(r->dev.ptr, r->a, r->a_elems);
-    copy_up(r->dev.ptr + r->b_at, r->b, r->b_elems);
-    copy_up(r->dev.ptr + r->c_at, r->c, r->c_elems);
+    copy_up(r->dev.ptr, r->a, r->a_elems * bytes);
+    copy_up(r->dev.ptr + r->b_at, r->b, r->b_elems * bytes);
+    copy_up(r->dev.ptr + r->c_at, r->c, r->c_elems * bytes);
     copy_sets(r);
 }
 
@@ -184,12 +191,29 @@ void resident_destroy(struct resident *r)
 
 /* --- Launching ----------------------------------------------------------------------------- */
 
-/* XG_OK or XG_DECLINED. run: which set of the operands, modulo their number. */
 static struct xg_mem_dev scratch; /* of the products, which follow each other */
 
-static enum xg_status launch(const struct xg_kernel *row, const struct resident *r, int run)
+static enum xg_status launch_double(const struct xg_kernel *row, const struct resident *r,
+                                    CUdeviceptr set)
 {
-    CUdeviceptr set = r->dev.ptr + r->set_bytes * (size_t)(run % r->sets);
+    const struct xg_dgemm_args args = {.a = set,
+                                       .b = set + r->b_at,
+                                       .c = set + r->c_at,
+                                       .lda = r->call.lda,
+                                       .ldb = r->call.ldb,
+                                       .ldc = r->call.ldc,
+                                       .m = r->call.m,
+                                       .n = r->call.n,
+                                       .k = r->call.k,
+                                       .alpha = 1.0,
+                                       .transa = r->call.transa,
+                                       .transb = r->call.transb};
+    return xg_launch_dgemm(dev, row, &args, stream);
+}
+
+static enum xg_status launch_single(const struct xg_kernel *row, const struct resident *r,
+                                    CUdeviceptr set)
+{
     struct xg_sgemm_args args = {.a = set,
                                  .b = set + r->b_at,
                                  .c = set + r->c_at,
@@ -203,7 +227,15 @@ static enum xg_status launch(const struct xg_kernel *row, const struct resident 
                                  .transa = r->call.transa,
                                  .transb = r->call.transb};
     must(xg_launch_reserve(dev, row, &scratch, &args), "scratch");
-    enum xg_status status = xg_launch_sgemm(dev, row, &args, stream);
+    return xg_launch_sgemm(dev, row, &args, stream);
+}
+
+/* XG_OK or XG_DECLINED. run: which set of the operands, modulo their number. */
+static enum xg_status launch(const struct xg_kernel *row, const struct resident *r, int run)
+{
+    CUdeviceptr set = r->dev.ptr + r->set_bytes * (size_t)(run % r->sets);
+    enum xg_status status =
+        r->call.type == XG_TYPE_D ? launch_double(row, r, set) : launch_single(row, r, set);
     if (status != XG_DECLINED)
         must(status, row->name);
     return status;
@@ -236,13 +268,12 @@ static double time_runs(const struct xg_kernel *row, const struct resident *r, i
 /* One run on poisoned memory, judged; false where the row declines the operands. */
 static bool judge_row(const struct xg_kernel *row, const struct resident *r, struct timing *timing)
 {
-    must(XG_DRV(&dev->drv, cuMemsetD32Async, r->dev.ptr + r->c_at, 0x7fc00000, r->c_elems, stream),
+    size_t bytes = r->c_elems * xg_type_bytes(r->call.type);
+    must(XG_DRV(&dev->drv, cuMemsetD32Async, r->dev.ptr + r->c_at, 0x7fc00000, bytes / 4, stream),
          "poison");
     if (launch(row, r, 0) != XG_OK)
         return false;
-    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, r->c, r->dev.ptr + r->c_at,
-                r->c_elems * sizeof(float), stream),
-         "copy");
+    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, r->c, r->dev.ptr + r->c_at, bytes, stream), "copy");
     must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), row->name);
     timing->there = true;
     timing->error = xg_accuracy_error(&r->accuracy, r->c, r->call.ldc);

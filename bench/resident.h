@@ -15,7 +15,7 @@ void resident_close(void);
 /* One product's operands, on the host and in `sets` copies on the device. */
 struct resident {
     struct xg_problem call; /* host memory */
-    float *a, *b, *c;
+    void *a, *b, *c;
     size_t a_elems, b_elems, c_elems;
     int sets;
     struct xg_mem_dev dev; /* per set: A, B, C, each 256-byte aligned */
@@ -24,12 +24,12 @@ struct resident {
 };
 
 /*
- * Random operands. ld_multiple: leading dimensions are the least multiples of it that hold a row,
- * and shape->pad more; between the rows lie zeros. 4: what the host pipeline's staging gives; 1:
- * tight, and then nothing is aligned but the first element.
+ * Random operands, of XG_TYPE_S or XG_TYPE_D. ld_multiple: leading dimensions are the least
+ * multiples of it that hold a row, and shape->pad more; between the rows lie zeros. 4: what the
+ * host pipeline's staging gives; 1: tight, and then nothing is aligned but the first element.
  */
-void resident_create(struct resident *r, const struct shape *shape, int64_t ld_multiple,
-                     uint64_t *seed);
+void resident_create(struct resident *r, enum xg_type type, const struct shape *shape,
+                     int64_t ld_multiple, uint64_t *seed);
 void resident_destroy(struct resident *r);
 
 /* The row that selection takes under this arithmetic, for operands that are aligned or not. NULL:
@@ -41,10 +41,11 @@ struct timing {
     bool there;
     int batches, runs; /* runs a batch */
     double median_us, least_us;
-    double error; /* largest of the sampled elements, in 2^-24 of |A||B|; NaN where one is */
+    double
+        error; /* largest of the sampled elements, in 2^-24 (2^-53) of |A||B|; NaN where one is */
 };
 
-enum { RESIDENT_TOGETHER = 8 };
+enum { RESIDENT_TOGETHER = 16 };
 
 /*
  * Runs each of up to RESIDENT_TOGETHER rows once on poisoned memory and judges the result; then

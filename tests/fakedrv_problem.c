@@ -153,20 +153,28 @@ static const char *name_of(const struct shape *s)
     return text;
 }
 
-/* Runs it once; returns what the engine said. */
-static enum xg_status run(struct xg_lane *lane, const struct shape *s, uint64_t seed)
+/* Runs it once, by the kernel of that name or a chosen one; returns what the engine said. */
+static enum xg_status run_by(struct xg_lane *lane, const struct shape *s, const char *kernel,
+                             uint64_t seed)
 {
     struct operands o = create(s, seed);
     struct fx_cpu_count count = {.call = &o.p};
     struct xg_cpu cpu = fx_cpu(&count);
     struct xg_gemm_result result;
-    enum xg_status status = xg_gemm_run(lane, &o.p, XG_MATH_ACCURATE, NULL, &cpu, &result);
+    enum xg_status status = xg_gemm_run(lane, &o.p, XG_MATH_ACCURATE, kernel, &cpu, &result);
     if (status == XG_DECLINED)
         xg_cpu_compute(&o.p);
     check(&o, name_of(s));
     XT_CHECK(status != XG_OK || (!count.wholes && !count.parts), "%s: by the CPU", name_of(s));
+    XT_CHECK(status != XG_OK || !kernel || (result.kernel && !strcmp(result.kernel, kernel)),
+             "%s: by %s, not %s", name_of(s), result.kernel ? result.kernel : "nothing", kernel);
     destroy(&o);
     return status;
+}
+
+static enum xg_status run(struct xg_lane *lane, const struct shape *s, uint64_t seed)
+{
+    return run_by(lane, s, NULL, seed);
 }
 
 static void test_kinds(struct xg_lane *lane)
@@ -198,6 +206,40 @@ static void test_kinds(struct xg_lane *lane)
                 enum xg_status status = run(lane, &s, (uint64_t)form + 1);
                 XT_CHECK(status == XG_OK, "%s: %s", name_of(&s), xg_status_name(status));
             }
+}
+
+/* Rows of double in the place of cuBLAS where they are named, of both operations, in every form. */
+static void test_kernels(struct xg_lane *lane)
+{
+    static const int64_t sizes[][3] = {{1, 1, 1}, {5, 3, 7}, {131, 70, 257}, {300, 310, 40}};
+    int rows = 0;
+    for (size_t r = 0; r < xg_kernel_count; r++) {
+        const struct xg_kernel *row = &xg_kernel_table[r];
+        if (row->type != (int)XG_TYPE_D)
+            continue;
+        rows++;
+        for (int form = 0; form < 16; form++) {
+            const int64_t *size = sizes[(form + (int)r) % 4];
+            bool syrk = form & 8;
+            struct shape s = {.op = syrk ? XG_OP_SYRK : XG_OP_GEMM,
+                              .type = XG_TYPE_D,
+                              .uplo = !syrk      ? XG_FULL
+                                      : form & 1 ? XG_UPPER
+                                                 : XG_LOWER,
+                              .transa = form & 2 ? XG_TRANS : XG_NO_TRANS,
+                              .transb = form & 1 ? XG_TRANS : XG_NO_TRANS,
+                              .m = size[0],
+                              .n = syrk ? size[0] : size[1],
+                              .k = size[2],
+                              .pad = form % 3,
+                              .alpha = form & 4 ? 1 : -1.3,
+                              .beta = form & 4 ? 0 : 0.7};
+            enum xg_status status = run_by(lane, &s, row->name, (uint64_t)form + 1);
+            XT_CHECK(status == XG_OK, "%s by %s: %s", name_of(&s), row->name,
+                     xg_status_name(status));
+        }
+    }
+    XT_CHECK(rows > 0, "no row of double");
 }
 
 /* In so little memory that panels take turns; and a triangle of many tiles. */
@@ -275,6 +317,7 @@ int main(void)
     if (xt_failures)
         return xt_done();
     test_kinds(lane);
+    test_kernels(lane);
     xg_lane_destroy(lane);
     fake.live(&live);
     XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events, "something is left");

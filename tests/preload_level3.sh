@@ -54,6 +54,11 @@ if has_engine; then
         done
         grep 'GPU failed' "$tmp/out" && fail "a call failed on the engine"
     done
+    # A kernel of double that is named takes the place of cuBLAS.
+    on_engine XGEMM_OPERATIONS=all XGEMM_KERNEL=dmma_128x128x32 XGEMM_VERBOSE=3 "$tmp/level3" legal \
+        >"$tmp/out" 2>&1 || fail "answers of dmma_128x128x32 are wrong"
+    grep -q 'kernel xg_dgemm_dmma_sm80_128x128x32_.. loaded' "$tmp/out" ||
+        fail "no product by dmma_128x128x32"
 fi
 echo "judged:$judged"
 exit $status

@@ -37,7 +37,9 @@ static void test_table(void)
                  "%s", row->name);
         XT_CHECK(row->bm > 0 && row->bn > 0 && row->bk > 0 && row->sm_min >= 75, "%s", row->name);
         XT_CHECK(threads >= 32 && threads <= 1024 && threads % 32 == 0, "%s", row->name);
-        XT_CHECK(row->efficiency > 0.0 && (pieces || row->efficiency <= 1.0), "%s", row->name);
+        XT_CHECK(row->efficiency > 0.0 || row->type == (int)XG_TYPE_D, "%s", row->name);
+        XT_CHECK(pieces || row->efficiency <= 1.0, "%s", row->name);
+        XT_CHECK(row->type == (int)XG_TYPE_S || row->flags & XG_KERNEL_VEC4, "%s", row->name);
     }
 }
 
@@ -47,6 +49,7 @@ static void test_forced(void)
         const struct xg_kernel *row = &xg_kernel_table[i];
         struct xg_device_facts facts = H200;
         facts.cublas = facts.pieces = true;
+        facts.type = (enum xg_type)row->type;
         if (row->flags & XG_KERNEL_PIECES) {
             XT_CHECK(choose(&facts, row->name, 64, 64, 128) == row, "%s", row->name);
             XT_CHECK(choose(&facts, row->name, 64, 64, 127) != row, "%s", row->name);
@@ -291,6 +294,42 @@ static void test_no_clusters(void)
     XT_CHECK(clusters > 10, "only %d of the cases have clusters at all", clusters);
 }
 
+/* Double precision is cuBLAS's, but for a row that is named: none of ours has been measured. */
+static void test_double(void)
+{
+    static const int64_t sizes[] = {1, 63, 64, 1000, 1024, 4096, 20000};
+    struct xg_device_facts facts = H200, singles = H200;
+    int rows = 0, clusters = 0;
+    facts.type = XG_TYPE_D;
+    facts.fp64_ratio = 2;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        int64_t size = sizes[i];
+        facts.cublas = false;
+        XT_CHECK(!choose(&facts, NULL, size, size, size), "%ld, no cuBLAS", (long)size);
+        facts.cublas = true;
+        const struct xg_kernel *library = choose(&facts, NULL, size, size, size);
+        XT_CHECK(library && library->flags & XG_KERNEL_CUBLAS, "%ld", (long)size);
+        XT_CHECK(choose(&facts, "vectorized", size, size, size) == library, "a row of FP32");
+        for (size_t r = 0; r < xg_kernel_count; r++) {
+            const struct xg_kernel *row = &xg_kernel_table[r];
+            if (row->type != (int)XG_TYPE_D)
+                continue;
+            rows++;
+            XT_CHECK(choose(&facts, row->name, size, size, size) == row, "%s", row->name);
+            XT_CHECK(choose(&singles, row->name, size, size, size) ==
+                         choose(&singles, NULL, size, size, size),
+                     "%s for FP32", row->name);
+            double cycles = xg_select_cycles(row, &facts, size, size, size);
+            XT_CHECK(cycles > 0.0 && cycles < 1e12, "%s: %g cycles", row->name, cycles);
+            clusters += xg_select_slices(row, &facts, size, size, size).count > 1;
+        }
+    }
+    XT_CHECK(rows > 0 && clusters > 0, "%d rows, %d clusters", rows, clusters);
+    facts.sm = 75;
+    XT_CHECK(choose(&facts, "dmma_128x128x16", 64, 64, 64)->flags & XG_KERNEL_CUBLAS,
+             "sm_75 has no FP64 tensor cores");
+}
+
 static void test_no_kernel(void)
 {
     struct xg_device_facts volta = H200;
@@ -320,6 +359,7 @@ int main(void)
     test_no_clusters();
     test_copies();
     test_short_k();
+    test_double();
     test_no_kernel();
     return xt_done();
 }

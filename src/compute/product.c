@@ -194,7 +194,7 @@ static const struct xg_kernel *select_run(struct xg_product *product, int64_t m,
                              NULL);
 }
 
-/* A run of a type that only cuBLAS's row of the table serves. */
+/* A run of any type but FP32, whose row tells TF32 from it: cuBLAS's. */
 static enum xg_status run_library(const struct xg_product *product, const struct xg_plan_run *run,
                                   CUdeviceptr c, CUstream stream)
 {
@@ -218,8 +218,7 @@ static enum xg_status run_library(const struct xg_product *product, const struct
         .c = c,
         .ldc = tile->ld,
     };
-    enum xg_status status = xg_cublas_gemm(product->dev, &gemm, stream);
-    return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
+    return xg_cublas_gemm(product->dev, &gemm, stream);
 }
 
 static enum xg_status run_single(struct xg_product *product, const struct xg_plan_run *run,
@@ -280,20 +279,21 @@ static enum xg_status run_kernel(struct xg_product *product, const struct xg_pla
         return XG_ERR_NOTFOUND;
     if (!product->kernel)
         product->kernel = kernel;
-    enum xg_status status = product->call->type == XG_TYPE_S
-                                ? run_single(product, run, kernel, c, stream)
-                                : run_double(product, run, kernel, c, stream);
+    enum xg_status status;
+    if (product->call->type == XG_TYPE_S)
+        status = run_single(product, run, kernel, c, stream);
+    else if (kernel->flags & XG_KERNEL_CUBLAS)
+        status = run_library(product, run, c, stream);
+    else
+        status = run_double(product, run, kernel, c, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
 enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_run *run,
                               CUdeviceptr c, CUstream stream)
 {
-    enum xg_type type = product->call->type;
-    if (!product->split && (type == XG_TYPE_S || type == XG_TYPE_D))
+    if (!product->split)
         return run_kernel(product, run, c, stream);
     product->kernel = product->whole;
-    if (!product->split)
-        return run_library(product, run, c, stream);
     return run_pieces(product, run, c, stream);
 }
