@@ -269,7 +269,7 @@ static double time_runs(const struct xg_kernel *row, const struct resident *r, i
 static bool judge_row(const struct xg_kernel *row, const struct resident *r, struct timing *timing)
 {
     size_t bytes = r->c_elems * xg_type_bytes(r->call.type);
-    must(XG_DRV(&dev->drv, cuMemsetD32Async, r->dev.ptr + r->c_at, 0x7fc00000, bytes / 4, stream),
+    must(XG_DRV(&dev->drv, cuMemsetD32Async, r->dev.ptr + r->c_at, 0x7ff80000, bytes / 4, stream),
          "poison");
     if (launch(row, r, 0) != XG_OK)
         return false;

@@ -5,12 +5,13 @@
  */
 
 /*
- * usage: gpu_kernels [--short] [--row NAME] [--seed N] [--report FILE]
+ * usage: gpu_kernels [--short] [--type s|d] [--row NAME] [--seed N] [--report FILE]
  *
- * Each product is judged element by element: |C - exact| <= (k + 3) * 2^-24 * (|alpha||A||B| +
- * |beta||C|), which any order of k rounded multiplications and additions, and the three roundings
- * of alpha and beta, keep. What the kernel may not read is NaN (C too when beta is 0); what it may
- * not write is compared bit by bit. --short: few sizes, and not cuBLAS: for compute-sanitizer.
+ * Each product is judged element by element: |C - exact| <= (k + 3) * u * (|alpha||A||B| +
+ * |beta||C|), u being 2^-24, or 2^-53 of double, which any order of k rounded multiplications and
+ * additions, and the three roundings of alpha and beta, keep. What the kernel may not read is NaN
+ * (C too when beta is 0); what it may not write is compared bit by bit. --short: few sizes, and not
+ * cuBLAS: for compute-sanitizer.
  */
 #include <assert.h>
 #include <math.h>
@@ -19,32 +20,32 @@
 #include "gpu_util.h"
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
-#include "src/compute/launch.h"
 #include "src/device/mem.h"
 
-/* Floats of a buffer: the largest operand, its padding, a guard before and behind. */
+/* Numbers of a buffer: the largest operand, its padding, a guard before and behind. */
 enum { SIDE_MAX = 300, K_MAX = 1100, PAD_MAX = 8, GUARD = 64 };
 enum { BUFFER = 2 * GUARD + PAD_MAX + K_MAX * (SIDE_MAX + PAD_MAX + 4) };
 
-/* What lies in every place that a kernel must not touch: NaNs that are told apart by their bits. */
-static const uint32_t POISON = 0x7fc0dead;
+/* What lies in every place that a kernel must not touch: NaNs of either type, told apart by their
+ * bits. */
+static const uint32_t POISON = 0x7ffcdead;
 
-/* A float matrix with its surroundings, on the host, and as much memory on the device. */
+/* A matrix with its surroundings, on the host, and as much memory on the device. */
 struct buffer {
-    float *host;
+    char *host;
     struct xg_mem_dev dev;
     int64_t first; /* where the matrix begins: behind the guard, and behind an offset */
     int64_t ld;
-    int64_t used; /* floats in use, guards included */
+    int64_t used; /* numbers in use, guards included */
 };
 
 /* One product as the mathematics has it, whatever the storage: op(A), op(B), C and the exact sums.
  */
 struct product {
     int64_t m, n, k;
-    float *a, *b, *c;       /* (m,k), (k,n), (m,n) */
-    double *sum, *absolute; /* (m,n): op(A) op(B), |op(A)| |op(B)| */
-    double rounding;        /* of the factors, of |op(A)| |op(B)|: 0 but for TF32 */
+    double *a, *b, *c;           /* (m,k), (k,n), (m,n) */
+    long double *sum, *absolute; /* (m,n): op(A) op(B), |op(A)| |op(B)| */
+    double rounding;             /* of the factors, of |op(A)| |op(B)|: 0 but for TF32 */
 };
 
 struct tally {
@@ -55,16 +56,19 @@ struct tally {
 static struct xg_dev *dev;
 static CUstream stream;
 static struct buffer buffer_a, buffer_b, buffer_c;
-static float back[BUFFER], again[BUFFER]; /* what a first and a second run left in buffer_c */
-static struct tally tallies[64][4];
+/* What a first and a second run left in buffer_c. */
+static _Alignas(double) char back[BUFFER * sizeof(double)], again[BUFFER * sizeof(double)];
+static enum xg_type type; /* of the rows under test, and of what lies in the buffers */
+static struct tally tallies[128][4];
 static uint64_t random_state;
-static bool quick;       /* --short */
-static const char *only; /* --row */
+static bool quick;        /* --short */
+static const char *only;  /* --row */
+static const char *types; /* --type */
 
 static const struct {
-    float alpha, beta;
-} scalars[] = {{1.0f, 0.0f}, {1.0f, 1.0f},  {1.0f, 0.7f},  {0.5f, 0.0f}, {0.5f, 1.0f},
-               {0.5f, 0.7f}, {-1.3f, 0.0f}, {-1.3f, 1.0f}, {-1.3f, 0.7f}};
+    double alpha, beta;
+} scalars[] = {{1.0, 0.0}, {1.0, 1.0},  {1.0, 0.7},  {0.5, 0.0}, {0.5, 1.0},
+               {0.5, 0.7}, {-1.3, 0.0}, {-1.3, 1.0}, {-1.3, 0.7}};
 static const char *const trans_names[] = {"nn", "nt", "tn", "tt"};
 enum { SCALARS = sizeof scalars / sizeof scalars[0] };
 
@@ -74,29 +78,56 @@ static void die(const char *what)
     exit(XT_HARD);
 }
 
-static void enqueue(const struct xg_kernel *row, struct xg_sgemm_args *args)
+static size_t elem_bytes(void)
 {
-    static struct xg_mem_dev scratch; /* products follow each other */
-    must(xg_launch_reserve(dev, row, &scratch, args), "scratch");
-    must(xg_launch_sgemm(dev, row, args, stream), row->name);
+    return xg_type_bytes(type);
 }
 
-static float poison(void)
+/* As the type has it. */
+static double rounded(double x)
 {
-    float value;
-    memcpy(&value, &POISON, sizeof value);
-    return value;
+    return type == XG_TYPE_D ? x : (double)(float)x;
 }
 
-static bool same_bits(float x, float y)
+static double number(const char *memory, int64_t at)
 {
-    return !memcmp(&x, &y, sizeof x);
+    return type == XG_TYPE_D ? ((const double *)(const void *)memory)[at]
+                             : (double)((const float *)(const void *)memory)[at];
+}
+
+static void set_number(char *memory, int64_t at, double x)
+{
+    if (type == XG_TYPE_D)
+        ((double *)(void *)memory)[at] = x;
+    else
+        ((float *)(void *)memory)[at] = (float)x;
+}
+
+/* All its bits count. */
+static double draw(void)
+{
+    double x = (double)xt_random(&random_state);
+    return type == XG_TYPE_D ? x + (double)xt_random(&random_state) * 0x1p-24 : x;
 }
 
 /* The larger of two; NaN when either is. */
 static double worse(double x, double y)
 {
     return isnan(x) || x > y ? x : y;
+}
+
+static void product_sum(struct product *p)
+{
+    for (int64_t i = 0; i < p->m * p->n; i++)
+        p->sum[i] = p->absolute[i] = 0.0L;
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t l = 0; l < p->k; l++)
+            for (int64_t j = 0; j < p->n; j++) {
+                long double term =
+                    (long double)p->a[i * p->k + l] * (long double)p->b[l * p->n + j];
+                p->sum[i * p->n + j] += term;
+                p->absolute[i * p->n + j] += fabsl(term);
+            }
 }
 
 /* Fresh operands and their exact product. */
@@ -106,28 +137,20 @@ static void product_draw(struct product *p, int64_t m, int64_t n, int64_t k)
     p->n = n;
     p->k = k;
     for (int64_t i = 0; i < m * k; i++)
-        p->a[i] = xt_random(&random_state);
+        p->a[i] = draw();
     for (int64_t i = 0; i < k * n; i++)
-        p->b[i] = xt_random(&random_state);
-    for (int64_t i = 0; i < m * n; i++) {
-        p->c[i] = xt_random(&random_state);
-        p->sum[i] = p->absolute[i] = 0.0;
-    }
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t l = 0; l < k; l++)
-            for (int64_t j = 0; j < n; j++) {
-                double term = (double)p->a[i * k + l] * (double)p->b[l * n + j];
-                p->sum[i * n + j] += term;
-                p->absolute[i * n + j] += fabs(term);
-            }
+        p->b[i] = draw();
+    for (int64_t i = 0; i < m * n; i++)
+        p->c[i] = draw();
+    product_sum(p);
 }
 
 /*
  * Lays out (rows,cols) in the buffer and fills it from matrix (cols,rows when trans; NULL: poison),
- * with `pad` floats between rows. vec4: as XG_KERNEL_VEC4 asks for it; else nothing is aligned.
+ * with `pad` numbers between rows. vec4: as XG_KERNEL_VEC4 asks for it; else nothing is aligned.
  * zeros: behind each row, up to the next multiple of 4.
  */
-static void buffer_fill(struct buffer *buffer, const float *matrix, int64_t rows, int64_t cols,
+static void buffer_fill(struct buffer *buffer, const double *matrix, int64_t rows, int64_t cols,
                         bool trans, int pad, bool vec4, bool zeros)
 {
     int64_t padded = xg_round_up(cols, 4);
@@ -135,58 +158,69 @@ static void buffer_fill(struct buffer *buffer, const float *matrix, int64_t rows
     buffer->first = GUARD + (vec4 ? 0 : pad % 4);
     buffer->used = buffer->first + rows * buffer->ld + GUARD;
     assert(buffer->used <= BUFFER);
-    for (int64_t at = 0; at < buffer->used; at++)
-        buffer->host[at] = poison();
+    for (size_t at = 0; at < (size_t)buffer->used * elem_bytes(); at += sizeof POISON)
+        memcpy(buffer->host + at, &POISON, sizeof POISON);
     for (int64_t i = 0; i < rows; i++) {
-        float *row = buffer->host + buffer->first + i * buffer->ld;
+        int64_t row = buffer->first + i * buffer->ld;
         for (int64_t j = 0; matrix && j < cols; j++)
-            row[j] = matrix[trans ? j * rows + i : i * cols + j];
+            set_number(buffer->host, row + j, matrix[trans ? j * rows + i : i * cols + j]);
         for (int64_t j = cols; zeros && j < padded; j++)
-            row[j] = 0.0f;
+            set_number(buffer->host, row + j, 0.0);
     }
 }
 
 static void buffer_up(struct buffer *buffer)
 {
     must(XG_DRV(&dev->drv, cuMemcpyHtoDAsync, buffer->dev.ptr, buffer->host,
-                (size_t)buffer->used * sizeof(float), stream),
+                (size_t)buffer->used * elem_bytes(), stream),
          "copy to the device");
     must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy to the device");
 }
 
-static void buffer_down(float *to, const struct buffer *buffer)
+static void buffer_down(char *to, const struct buffer *buffer)
 {
     must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, to, buffer->dev.ptr,
-                (size_t)buffer->used * sizeof(float), stream),
+                (size_t)buffer->used * elem_bytes(), stream),
          "copy from the device");
     must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "kernel or copy from the device");
 }
 
 static uint64_t buffer_address(const struct buffer *buffer)
 {
-    return buffer->dev.ptr + (uint64_t)buffer->first * sizeof(float);
+    return buffer->dev.ptr + (uint64_t)buffer->first * elem_bytes();
+}
+
+/* |value - exact| / bound; where exact is no number, 0 if value is what it is, and else NaN. */
+static double error_of(double value, long double exact, long double bound)
+{
+    if (!isfinite(exact))
+        return (isnan(exact) ? isnan(value) : value == (double)exact) ? 0.0 : (double)NAN;
+    long double off = fabsl((long double)value - exact);
+    return off == 0 ? 0.0 : (double)(off / bound);
 }
 
 /*
  * Judges what came back against what went up (buffer_c.host). Returns the largest error / bound,
- * NaN when an element is NaN; *strays: elements changed outside C.
+ * NaN when an element is NaN and should not be; *strays: elements changed outside C.
  */
-static double accuracy(const struct product *p, const float *result, float alpha, float beta,
+static double accuracy(const struct product *p, const char *result, double alpha, double beta,
                        long *strays)
 {
-    double worst = 0.0, bound = (double)(p->k + 3) * 0x1p-24 + p->rounding;
+    double unit = type == XG_TYPE_D ? 0x1p-53 : 0x1p-24;
+    double worst = 0.0, bound = (double)(p->k + 3) * unit + p->rounding;
     *strays = 0;
     for (int64_t at = 0; at < buffer_c.used; at++) {
         int64_t i = (at - buffer_c.first) / buffer_c.ld, j = (at - buffer_c.first) % buffer_c.ld;
         if (at < buffer_c.first || i >= p->m || j >= p->n) {
-            *strays += !same_bits(result[at], buffer_c.host[at]);
+            size_t byte = (size_t)at * elem_bytes();
+            *strays += memcmp(result + byte, buffer_c.host + byte, elem_bytes()) != 0;
             continue;
         }
         int64_t e = i * p->n + j;
-        double c0 = beta == 0.0f ? 0.0 : (double)beta * (double)p->c[e];
-        double exact = (double)alpha * p->sum[e] + c0;
-        double scale = fabs((double)alpha) * p->absolute[e] + fabs(c0);
-        worst = worse(fabs((double)result[at] - exact) / (bound * scale), worst);
+        long double c0 = beta == 0.0 ? 0.0L : (long double)beta * (long double)p->c[e];
+        long double exact = (long double)alpha * p->sum[e] + c0;
+        long double scale = fabsl((long double)alpha) * p->absolute[e] + fabsl(c0);
+        worst = worse(error_of(number(result, at), exact, bound * scale), worst);
     }
     return worst;
 }
@@ -197,25 +231,32 @@ static void test_accuracy(struct product *p)
     long strays;
     product_draw(p, 9, 7, 5);
     buffer_fill(&buffer_c, NULL, p->m, p->n, false, 3, false, false);
-    memcpy(back, buffer_c.host, (size_t)buffer_c.used * sizeof(float));
+    memcpy(back, buffer_c.host, (size_t)buffer_c.used * elem_bytes());
     for (int64_t e = 1; e < p->m * p->n; e++)
-        back[buffer_c.first + e / p->n * buffer_c.ld + e % p->n] = (float)p->sum[e];
-    XT_CHECK(isnan(accuracy(p, back, 1.0f, 0.0f, &strays)), "an element not written passed");
-    back[buffer_c.first] = (float)p->sum[0];
-    XT_CHECK_LE(accuracy(p, back, 1.0f, 0.0f, &strays), 1.0, "the exact result did not pass");
+        set_number(back, buffer_c.first + e / p->n * buffer_c.ld + e % p->n, (double)p->sum[e]);
+    XT_CHECK(isnan(accuracy(p, back, 1.0, 0.0, &strays)), "an element not written passed");
+    set_number(back, buffer_c.first, (double)p->sum[0]);
+    XT_CHECK_LE(accuracy(p, back, 1.0, 0.0, &strays), 1.0, "the exact result did not pass");
     XT_CHECK(strays == 0, "%ld strays seen of 0", strays);
 
-    back[0] = back[buffer_c.first + p->n] = back[buffer_c.used - 1] = 0.0f;
-    float *last = &back[buffer_c.first + (p->m - 1) * buffer_c.ld + p->n - 1];
-    *last += (float)(p->absolute[p->m * p->n - 1] * 0x1p-20);
-    XT_CHECK(accuracy(p, back, 1.0f, 0.0f, &strays) > 1.0, "an element off by 16 units passed");
+    const int64_t outside[] = {0, buffer_c.first + p->n, buffer_c.used - 1};
+    for (int i = 0; i < 3; i++)
+        set_number(back, outside[i], 0.0);
+    int64_t last = buffer_c.first + (p->m - 1) * buffer_c.ld + p->n - 1;
+    double off = type == XG_TYPE_D ? 0x1p-49 : 0x1p-20;
+    set_number(back, last, number(back, last) + (double)p->absolute[p->m * p->n - 1] * off);
+    XT_CHECK(accuracy(p, back, 1.0, 0.0, &strays) > 1.0, "an element off by 16 units passed");
     XT_CHECK(strays == 3, "%ld strays seen of 3", strays);
+    p->sum[0] = INFINITY;
+    XT_CHECK(isnan(accuracy(p, back, 1.0, 0.0, &strays)), "a number passed for an infinity");
+    p->sum[0] = NAN;
+    XT_CHECK(isnan(accuracy(p, back, 1.0, 0.0, &strays)), "a number passed for NaN");
 }
 
 static void launch(const struct xg_kernel *row, const struct product *p, bool transa, bool transb,
-                   float alpha, float beta, float *result)
+                   double alpha, double beta, char *result)
 {
-    struct xg_sgemm_args args = {.a = buffer_address(&buffer_a),
+    struct xg_dgemm_args args = {.a = buffer_address(&buffer_a),
                                  .b = buffer_address(&buffer_b),
                                  .c = buffer_address(&buffer_c),
                                  .lda = buffer_a.ld,
@@ -229,7 +270,7 @@ static void launch(const struct xg_kernel *row, const struct product *p, bool tr
                                  .transa = transa,
                                  .transb = transb};
     buffer_up(&buffer_c);
-    enqueue(row, &args);
+    gpu_launch(dev, row, type, &args, stream);
     buffer_down(result, &buffer_c);
 }
 
@@ -250,23 +291,23 @@ static void test_row(const struct xg_kernel *row, struct product *p, int trans, 
     buffer_up(&buffer_a);
     buffer_up(&buffer_b);
     for (unsigned s = all_scalars ? 0 : turn % 3; s < SCALARS; s += all_scalars ? 1 : 3) {
-        float alpha = scalars[s].alpha, beta = scalars[s].beta;
-        buffer_fill(&buffer_c, beta == 0.0f ? NULL : p->c, p->m, p->n, false,
+        double alpha = rounded(scalars[s].alpha), beta = rounded(scalars[s].beta);
+        buffer_fill(&buffer_c, beta == 0.0 ? NULL : p->c, p->m, p->n, false,
                     pads[(turn + s) / 2 % 4], vec4, false);
         launch(row, p, transa, transb, alpha, beta, back);
         long strays;
         double worst = accuracy(p, back, alpha, beta, &strays);
         XT_CHECK_LE(worst, 1.0, "%s %s, %ld,%ld,%ld, alpha %g, beta %g: error %.3g of the bound",
-                    row->name, trans_names[trans], (long)p->m, (long)p->n, (long)p->k,
-                    (double)alpha, (double)beta, worst);
-        XT_CHECK(strays == 0, "%s %s, %ld,%ld,%ld: %ld floats changed outside C", row->name,
+                    row->name, trans_names[trans], (long)p->m, (long)p->n, (long)p->k, alpha, beta,
+                    worst);
+        XT_CHECK(strays == 0, "%s %s, %ld,%ld,%ld: %ld numbers changed outside C", row->name,
                  trans_names[trans], (long)p->m, (long)p->n, (long)p->k, strays);
         tally->cases++;
         tally->worst = worse(worst, tally->worst);
         if (s + 3 < SCALARS)
             continue;
         launch(row, p, transa, transb, alpha, beta, again);
-        XT_CHECK(!memcmp(back, again, (size_t)buffer_c.used * sizeof(float)),
+        XT_CHECK(!memcmp(back, again, (size_t)buffer_c.used * elem_bytes()),
                  "%s %s, %ld,%ld,%ld: other bits the second time", row->name, trans_names[trans],
                  (long)p->m, (long)p->n, (long)p->k);
     }
@@ -277,16 +318,46 @@ static bool asked(const struct xg_kernel *row)
     return only ? !strcmp(only, row->name) : !(quick && row->flags & XG_KERNEL_CUBLAS);
 }
 
-/* Every row that serves the shape (of those asked for), every transpose. */
-static void test_shape(struct product *p, int64_t m, int64_t n, int64_t k, bool all_scalars)
+/* Every row that serves the product (of those asked for), every transpose. */
+static void test_product(struct product *p, bool all_scalars)
 {
-    product_draw(p, m, n, k);
+    int64_t m = p->m, n = p->n, k = p->k;
     for (size_t r = 0; r < xg_kernel_count; r++) {
         const struct xg_kernel *row = &xg_kernel_table[r];
         if (!asked(row) || !xg_select_serves(row, &dev->facts, m, n, k))
             continue;
         for (int trans = 0; trans < 4; trans++)
             test_row(row, p, trans, all_scalars);
+    }
+}
+
+static void test_shape(struct product *p, int64_t m, int64_t n, int64_t k, bool all_scalars)
+{
+    product_draw(p, m, n, k);
+    test_product(p, all_scalars);
+}
+
+/*
+ * Of double: NaN and infinities go where they belong and nowhere else, 0 times infinity among them;
+ * and no steps of k at all (which cuBLAS's leading dimensions do not allow here).
+ */
+static void test_double(struct product *p)
+{
+    static const double odd[] = {NAN, INFINITY, -INFINITY, 0.0, 1e-310, 1e300};
+    for (int turn = 0; turn < 6; turn++) {
+        product_draw(p, 67, 131, 37);
+        for (int i = 0; i < 6; i++) {
+            p->a[(i * 11 + turn) * p->k + (i * 7 + turn) % p->k] = odd[i];
+            p->b[(i * 5 + 3 * turn) % p->k * p->n + i * 21 + turn] = odd[(i + turn) % 6];
+        }
+        product_sum(p);
+        test_product(p, true);
+    }
+    for (size_t r = 0; r < xg_kernel_count; r++) {
+        const struct xg_kernel *row = &xg_kernel_table[r];
+        product_draw(p, 65, 130, 0);
+        if (asked(row) && row->type == (int)type)
+            test_row(row, p, (int)r % 4, true);
     }
 }
 
@@ -297,6 +368,8 @@ static void test_shapes(struct product *p)
     static const int long_k[] = {1, 2, 9, 31, 257, 1000, 1024, 1097};
     static const int few[][3] = {{1, 1, 1}, {33, 31, 17}, {64, 60, 64}, {130, 257, 9}};
     enum { SIDES = sizeof sides / sizeof sides[0], LONG = sizeof long_k / sizeof long_k[0] };
+    if (type == XG_TYPE_D)
+        test_double(p);
     for (size_t i = 0; quick && i < sizeof few / sizeof few[0]; i++)
         test_shape(p, few[i][0], few[i][1], few[i][2], false);
     if (quick)
@@ -316,20 +389,20 @@ static void test_shapes(struct product *p)
 }
 
 /*
- * Offsets beyond 2^31 elements: a matrix of 3000 rows of 8 floats, 2^20 + 4 floats apart, as A, as
+ * Offsets beyond 2^31 elements: a matrix of 3000 rows of 8 numbers, 2^20 + 4 floats apart, as A, as
  * B or as C. What lies between the rows is poison.
  */
 enum { FAR_ROWS = 3000, FAR_COLS = 8, FAR_LD = (1 << 20) + 4 };
 
-static void copy_far(CUdeviceptr far, float *near, bool up)
+static void copy_far(CUdeviceptr far, char *near, bool up)
 {
-    CUDA_MEMCPY2D copy = {.WidthInBytes = FAR_COLS * sizeof(float), .Height = FAR_ROWS};
+    CUDA_MEMCPY2D copy = {.WidthInBytes = FAR_COLS * elem_bytes(), .Height = FAR_ROWS};
     copy.srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
     copy.dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
     copy.srcHost = copy.dstHost = near;
     copy.srcDevice = copy.dstDevice = far;
-    copy.srcPitch = up ? copy.WidthInBytes : FAR_LD * sizeof(float);
-    copy.dstPitch = up ? FAR_LD * sizeof(float) : copy.WidthInBytes;
+    copy.srcPitch = up ? copy.WidthInBytes : FAR_LD * elem_bytes();
+    copy.dstPitch = up ? FAR_LD * elem_bytes() : copy.WidthInBytes;
     must(XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, stream), "copy of far rows");
     must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "kernel or copy of far rows");
 }
@@ -345,13 +418,14 @@ static void test_far_row(const struct xg_kernel *row, struct product *p, CUdevic
     buffer_fill(&buffer_b, p->b, transb ? p->n : p->k, transb ? p->k : p->n, transb, 0, vec4, vec4);
     buffer_fill(&buffer_c, NULL, p->m, p->n, false, 0, vec4, false);
     struct buffer *moved = which == 'a' ? &buffer_a : which == 'b' ? &buffer_b : &buffer_c;
-    must(XG_DRV(&dev->drv, cuMemsetD32Async, far, POISON, (size_t)FAR_ROWS * FAR_LD, stream),
+    must(XG_DRV(&dev->drv, cuMemsetD32Async, far, POISON,
+                (size_t)FAR_ROWS * FAR_LD * elem_bytes() / sizeof POISON, stream),
          "poison of the far matrix");
-    copy_far(far, moved->host + moved->first, true);
+    copy_far(far, moved->host + (size_t)moved->first * elem_bytes(), true);
     buffer_up(&buffer_a);
     buffer_up(&buffer_b);
     buffer_up(&buffer_c);
-    struct xg_sgemm_args args = {.a = which == 'a' ? far : buffer_address(&buffer_a),
+    struct xg_dgemm_args args = {.a = which == 'a' ? far : buffer_address(&buffer_a),
                                  .b = which == 'b' ? far : buffer_address(&buffer_b),
                                  .c = which == 'c' ? far : buffer_address(&buffer_c),
                                  .lda = which == 'a' ? FAR_LD : buffer_a.ld,
@@ -360,18 +434,18 @@ static void test_far_row(const struct xg_kernel *row, struct product *p, CUdevic
                                  .m = p->m,
                                  .n = p->n,
                                  .k = p->k,
-                                 .alpha = 1.0f,
+                                 .alpha = 1.0,
                                  .transa = transa,
                                  .transb = transb};
-    enqueue(row, &args);
+    gpu_launch(dev, row, type, &args, stream);
     buffer_down(back, &buffer_c);
     if (which == 'c')
-        copy_far(far, back + buffer_c.first, false);
+        copy_far(far, back + (size_t)buffer_c.first * elem_bytes(), false);
     long strays;
-    double worst = accuracy(p, back, 1.0f, 0.0f, &strays);
+    double worst = accuracy(p, back, 1.0, 0.0, &strays);
     XT_CHECK_LE(worst, 1.0, "%s, rows of %c%s 2^20 + 4 apart: error %.3g of the bound", row->name,
                 which, trans ? " transposed" : "", worst);
-    XT_CHECK(strays == 0, "%s, far rows of %c: %ld floats changed outside C", row->name, which,
+    XT_CHECK(strays == 0, "%s, far rows of %c: %ld numbers changed outside C", row->name, which,
              strays);
     struct tally *tally = &tallies[row - xg_kernel_table][2 * transa + transb];
     tally->cases++;
@@ -396,7 +470,7 @@ static void test_far(struct product *p)
         printf("offsets beyond 2^31 elements: not tested, the device has less than 32 GiB free\n");
         return;
     }
-    must(xg_mem_dev_reserve(dev, &far, (size_t)FAR_ROWS * FAR_LD * sizeof(float)), "far matrix");
+    must(xg_mem_dev_reserve(dev, &far, (size_t)FAR_ROWS * FAR_LD * elem_bytes()), "far matrix");
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         product_draw(p, cases[c].m, cases[c].n, cases[c].k);
         for (size_t r = 0; r < xg_kernel_count; r++) {
@@ -412,7 +486,7 @@ static void print_report(FILE *out, unsigned long seed)
 {
     fprintf(out, "Kernels on %s (sm_%d, %d multiprocessors), seed %lu\n", dev->name, dev->facts.sm,
             dev->facts.sm_count, seed);
-    fprintf(out, "Largest componentwise error, as a fraction of (k + 3) * 2^-24\n\n");
+    fprintf(out, "Largest componentwise error, as a fraction of (k + 3) * 2^-24, 2^-53\n\n");
     fprintf(out, "%-20s %8s %8s %8s %8s %8s\n", "row", "cases", "nn", "nt", "tn", "tt");
     for (size_t r = 0; r < xg_kernel_count; r++) {
         long cases = 0;
@@ -445,8 +519,8 @@ static void open_device(void)
     dev->facts.scratch_bytes = 64 << 20; /* xg_launch_reserve sees to it */
     struct buffer *buffers[] = {&buffer_a, &buffer_b, &buffer_c};
     for (int i = 0; i < 3; i++) {
-        buffers[i]->host = allocate(BUFFER, sizeof(float));
-        must(xg_mem_dev_reserve(dev, &buffers[i]->dev, BUFFER * sizeof(float)), "device memory");
+        buffers[i]->host = allocate(BUFFER, sizeof(double));
+        must(xg_mem_dev_reserve(dev, &buffers[i]->dev, BUFFER * sizeof(double)), "device memory");
     }
 }
 
@@ -470,6 +544,8 @@ int main(int argc, char **argv)
         bool value = i + 1 < argc;
         if (!strcmp(argv[i], "--short"))
             quick = true;
+        else if (value && !strcmp(argv[i], "--type"))
+            types = argv[++i];
         else if (value && !strcmp(argv[i], "--row"))
             only = argv[++i];
         else if (value && !strcmp(argv[i], "--seed"))
@@ -477,8 +553,11 @@ int main(int argc, char **argv)
         else if (value && !strcmp(argv[i], "--report"))
             report = argv[++i];
         else
-            die("usage: gpu_kernels [--short] [--row NAME] [--seed N] [--report FILE]");
+            die("usage: gpu_kernels [--short] [--type s|d] [--row NAME] [--seed N] [--report "
+                "FILE]");
     }
+    if (types && strcmp(types, "s") && strcmp(types, "d"))
+        die("no such type");
     if (only && !xg_select_find(only))
         die("no such row");
     if (xg_kernel_count > sizeof tallies / sizeof tallies[0])
@@ -490,16 +569,21 @@ int main(int argc, char **argv)
 
     printf("%s, seed %lu\n", dev->name, seed);
     random_state = seed;
-    struct product product = {.a = allocate(BUFFER, sizeof(float)),
-                              .b = allocate(BUFFER, sizeof(float)),
-                              .c = allocate(BUFFER, sizeof(float)),
-                              .sum = allocate(BUFFER, sizeof(double)),
-                              .absolute = allocate(BUFFER, sizeof(double))};
+    struct product product = {.a = allocate(BUFFER, sizeof(double)),
+                              .b = allocate(BUFFER, sizeof(double)),
+                              .c = allocate(BUFFER, sizeof(double)),
+                              .sum = allocate(BUFFER, sizeof(long double)),
+                              .absolute = allocate(BUFFER, sizeof(long double))};
     open_device();
-    test_accuracy(&product);
-    test_shapes(&product);
-    if (!quick)
-        test_far(&product);
+    for (type = XG_TYPE_S; type <= XG_TYPE_D; type++) {
+        if (types && *types != (type == XG_TYPE_D ? 'd' : 's'))
+            continue;
+        dev->facts.type = type;
+        test_accuracy(&product);
+        test_shapes(&product);
+        if (!quick)
+            test_far(&product);
+    }
     print_report(stdout, seed);
     FILE *file = report ? fopen(report, "w") : NULL;
     if (file)

@@ -3,6 +3,7 @@
 #ifndef GPU_UTIL_H
 #define GPU_UTIL_H
 
+#include "src/compute/launch.h"
 #include "src/device/dev.h"
 #include "xt.h"
 
@@ -19,6 +20,32 @@ static inline bool gpu_is_fake(const struct xg_dev *dev)
 {
     const char *allow = getenv("XGEMM_TEST_ALLOW_FAKE");
     return strstr(dev->name, "Fake") && !(allow && !strcmp(allow, "1"));
+}
+
+/* Enqueues a product of single or double precision, whose arguments are *wide in either case. */
+static inline void gpu_launch(struct xg_dev *dev, const struct xg_kernel *row, enum xg_type type,
+                              const struct xg_dgemm_args *wide, CUstream stream)
+{
+    static struct xg_mem_dev scratch; /* products follow each other */
+    if (type == XG_TYPE_D) {
+        must(xg_launch_dgemm(dev, row, wide, stream), row->name);
+        return;
+    }
+    struct xg_sgemm_args args = {.a = wide->a,
+                                 .b = wide->b,
+                                 .c = wide->c,
+                                 .lda = wide->lda,
+                                 .ldb = wide->ldb,
+                                 .ldc = wide->ldc,
+                                 .m = wide->m,
+                                 .n = wide->n,
+                                 .k = wide->k,
+                                 .alpha = (float)wide->alpha,
+                                 .beta = (float)wide->beta,
+                                 .transa = wide->transa,
+                                 .transb = wide->transb};
+    must(xg_launch_reserve(dev, row, &scratch, &args), "scratch");
+    must(xg_launch_sgemm(dev, row, &args, stream), row->name);
 }
 
 #endif
