@@ -6,56 +6,9 @@
 #include "async.cuh"
 #include "cluster.cuh"
 #include "dmma_map.h"
+#include "dmma_ptx.cuh"
 #include "ptx.cuh"
 #include "tile.cuh"
-
-static __device__ __forceinline__ double xg_dmma_load(unsigned from)
-{
-    double x;
-    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(x) : "r"(from) : "memory");
-    return x;
-}
-
-/* The instructions; sm_90 has the tall ones, and others compute the same from the small one. */
-static __device__ __forceinline__ void xg_dmma_8x8x4(double *c, double a, double b)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-                 : "+d"(c[0]), "+d"(c[1])
-                 : "d"(a), "d"(b));
-#endif
-}
-
-/* a: [step of 4][h], b: [step of 4], c: [h][column]. DEPTH: of the instruction. */
-template <int DEPTH>
-static __device__ __forceinline__ void xg_dmma_16x8(double *c, const double *a, const double *b)
-{
-#if __CUDA_ARCH__ >= 900
-    if (DEPTH == 4)
-        asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
-                     "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-                     : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-                     : "d"(a[0]), "d"(a[1]), "d"(b[0]));
-    else if (DEPTH == 8)
-        asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
-                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                     : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-                     : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
-    else
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 "
-                     "{%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
-                     "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
-                     : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-                     : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]),
-                       "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
-#else
-#pragma unroll
-    for (int step = 0; step < DEPTH / 4; step++)
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-            xg_dmma_8x8x4(c + 2 * h, a[2 * step + h], b[step]);
-#endif
-}
 
 /* What a warp multiplies of a slice: SHAPE 4, 8 or 16 steps of k of a tall instruction; 0: small.
  */
@@ -111,9 +64,9 @@ struct xg_dmma_copier {
         at = (const char *)data + (line * ld + place + 2 * pair()) * 8;
         apart = ROWS * ld * 8;
         /* Kept in registers: the compiler would rather read ld and multiply again each time. */
-        asm volatile("mov.b64 %0, %0;" : "+l"(apart));
+        xg_dmma_hide(apart);
         back = BK * 8 - PIECES * apart;
-        asm volatile("mov.b64 %0, %0;" : "+l"(back));
+        xg_dmma_hide(back);
         to = tile + (ALONG_K ? xg_dmma_place(true, EXTENT, BK, row(), 2 * pair())
                              : xg_dmma_place(false, EXTENT, BK, 2 * pair(), row()));
         inside = ALONG_K ? extent - row() : 2 * pair() < extent;
@@ -125,7 +78,7 @@ struct xg_dmma_copier {
      */
     __device__ __forceinline__ void copy(int from, int until, unsigned stage, int depth)
     {
-        asm volatile("mov.b32 %0, %0;" : "+r"(inside)); /* comparisons are not worth keeping */
+        xg_dmma_hide(inside); /* comparisons are not worth keeping */
 #pragma unroll
         for (int i = from; i < until; i++) {
             const unsigned place = (to ^ xg_dmma_piece_within(ALONG_K, ROWS, i)) + stage +
@@ -133,7 +86,7 @@ struct xg_dmma_copier {
             const bool skip = ALONG_K ? i * ROWS >= inside || 2 * pair() >= depth
                                       : !inside || i * ROWS + row() >= depth;
             xg_async_copy16(place, at, skip);
-            asm volatile("add.s64 %0, %0, %1;" : "+l"(at) : "l"(apart));
+            at = xg_dmma_add(at, apart);
         }
         if (ALONG_K && until == PIECES)
             at += back;
@@ -163,7 +116,7 @@ struct xg_dmma_reader {
             unsigned from = home + stage;
             /* Not worth a register: the compiler would keep each of them. */
             if (within)
-                asm volatile("xor.b32 %0, %0, %1;" : "+r"(from) : "r"(within));
+                from = xg_dmma_xor(from, within);
             x[i] = xg_dmma_load(from + xg_dmma_beyond(ALONG_K, EXTENT, BK, index, depth));
         }
     }
@@ -269,8 +222,7 @@ static __device__ __forceinline__ void xg_dmma_sum(const struct xg_dgemm_args &a
     typedef xg_dmma_copier<L::BN, BK, L::THREADS, TRANSB> copier_b;
     enum { STAGE = copier_a::BYTES + copier_b::BYTES, STAGES_END = STAGES * STAGE };
     static_assert(SLICES % 2 == 0 && STEPS % 2 == 0, "two sets of registers take turns");
-    extern __shared__ __align__(1024) double xg_dmma_shared[];
-    const unsigned shared = (unsigned)__cvta_generic_to_shared(xg_dmma_shared);
+    const unsigned shared = xg_dmma_shared_address();
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
     copier_a a_copier;
@@ -354,8 +306,7 @@ static __device__ __forceinline__ void xg_dmma(const struct xg_dgemm_args &args)
     const int64_t col = home.col + warp % L::WARPS_N * L::WARP_N + xg_dmma_column(lane);
     if (SPLIT && args.split > 1) {
         static_assert(!SPLIT || STAGES * BK * (L::BM + L::BN) >= L::BM * L::BN, "room for sums");
-        extern __shared__ __align__(1024) double xg_dmma_shared[];
-        xg_dmma_store_slice<L>(args, sum, xg_dmma_shared, row, col);
+        xg_dmma_store_slice<L>(args, sum, xg_dmma_shared(), row, col);
     } else {
         xg_dmma_store<L>(args, sum, row, col);
     }

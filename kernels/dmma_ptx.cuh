@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* The instructions of the DGEMM kernels; tests/blocks.cpp has the same functions for a CPU. */
+#ifndef XG_DMMA_PTX_CUH
+#define XG_DMMA_PTX_CUH
+
+#include <stdint.h>
+
+/* The block's dynamic shared memory, which begins with a whole line, and its address there. */
+static __device__ __forceinline__ double *xg_dmma_shared(void)
+{
+    extern __shared__ __align__(1024) double xg_dmma_stages[];
+    return xg_dmma_stages;
+}
+
+static __device__ __forceinline__ unsigned xg_dmma_shared_address(void)
+{
+    return (unsigned)__cvta_generic_to_shared(xg_dmma_shared());
+}
+
+static __device__ __forceinline__ double xg_dmma_load(unsigned from)
+{
+    double x;
+    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(x) : "r"(from) : "memory");
+    return x;
+}
+
+/* What follows from these the compiler computes anew, in place of keeping it in registers. */
+static __device__ __forceinline__ void xg_dmma_hide(int64_t &x)
+{
+    asm volatile("mov.b64 %0, %0;" : "+l"(x));
+}
+
+static __device__ __forceinline__ void xg_dmma_hide(int &x)
+{
+    asm volatile("mov.b32 %0, %0;" : "+r"(x));
+}
+
+static __device__ __forceinline__ unsigned xg_dmma_xor(unsigned x, int y)
+{
+    asm volatile("xor.b32 %0, %0, %1;" : "+r"(x) : "r"(y));
+    return x;
+}
+
+static __device__ __forceinline__ const char *xg_dmma_add(const char *at, int64_t bytes)
+{
+    asm volatile("add.s64 %0, %0, %1;" : "+l"(at) : "l"(bytes));
+    return at;
+}
+
+/* The instructions; sm_90 has the tall ones, and others compute the same from the small one. */
+static __device__ __forceinline__ void xg_dmma_8x8x4(double *c, double a, double b)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                 : "+d"(c[0]), "+d"(c[1])
+                 : "d"(a), "d"(b));
+#endif
+}
+
+/* a: [step of 4][h], b: [step of 4], c: [h][column]. DEPTH: of the instruction. */
+template <int DEPTH>
+static __device__ __forceinline__ void xg_dmma_16x8(double *c, const double *a, const double *b)
+{
+#if __CUDA_ARCH__ >= 900
+    if (DEPTH == 4)
+        asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
+                     "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                     : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+                     : "d"(a[0]), "d"(a[1]), "d"(b[0]));
+    else if (DEPTH == 8)
+        asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+                     : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+    else
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 "
+                     "{%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
+                     "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
+                     : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+                     : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]),
+                       "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+#else
+#pragma unroll
+    for (int step = 0; step < DEPTH / 4; step++)
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+            xg_dmma_8x8x4(c + 2 * h, a[2 * step + h], b[step]);
+#endif
+}
+
+#endif

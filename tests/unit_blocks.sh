@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+# The DGEMM kernels compiled for the CPU and executed thread by thread (tests/blocks.cpp): every
+# entry; and the same with too short a wait, or copies to a stage in use, which must be found wrong.
+XG_BLOCKS=${TMPDIR:-/tmp}/unit_blocks.$$
+trap 'rm -rf "$XG_BLOCKS"' EXIT
+compiler=
+for name in ${CXX:-c++ g++ clang++}; do
+    command -v "$name" >/dev/null 2>&1 && compiler=$name && break
+done
+[ -n "$compiler" ] || { echo "skipped: no C++ compiler" >&2; exit 77; }
+mkdir -p "$XG_BLOCKS/kernels" || exit 99
+for suffix in cu cuh h; do
+    cp "$srcdir"/kernels/*.$suffix "$XG_BLOCKS/kernels" || exit 99
+done
+
+# build PROGRAM: of the kernels as they lie there. Their list is read from the .cu file.
+build() {
+    sed -n 's/^ENTRIES(\(.*\), \(.*\), \(.*\), .*, .*, \(.*\))$/ROWS(\1, \2, \3, \4, 0)/p
+        s/^SPLIT_ENTRIES(\(.*\), \(.*\), \(.*\), .*, .*, \(.*\))$/ROWS(\1, \2, \3, \4, 1)/p' \
+        "$XG_BLOCKS/kernels/dgemm_dmma_sm80.cu" >"$XG_BLOCKS/entries.h"
+    "$compiler" -std=c++17 -O1 -w -I"$XG_BLOCKS" -o "$1" "$srcdir/tests/blocks.cpp" \
+        "$builddir/.libs/libxgcore.a" || exit 99
+}
+
+status=0
+build "$XG_BLOCKS/blocks"
+"$XG_BLOCKS/blocks" || status=1
+
+# refuses EXPRESSION: the same of kernels that sed changed so.
+refuses() {
+    cp "$XG_BLOCKS/kernels/dmma.cuh" "$XG_BLOCKS/right.cuh"
+    sed "$1" "$XG_BLOCKS/right.cuh" >"$XG_BLOCKS/kernels/dmma.cuh"
+    if cmp -s "$XG_BLOCKS/right.cuh" "$XG_BLOCKS/kernels/dmma.cuh"; then
+        echo "$1 changes nothing" >&2
+        exit 99
+    fi
+    build "$XG_BLOCKS/wrong"
+    if "$XG_BLOCKS/wrong" >/dev/null 2>&1; then
+        echo "not seen: $1" >&2
+        status=1
+    fi
+    mv "$XG_BLOCKS/right.cuh" "$XG_BLOCKS/kernels/dmma.cuh"
+}
+
+refuses 's/xg_async_wait<STAGES - 2>/xg_async_wait<STAGES - 1>/'
+refuses 's/write = (STAGES - 1) \* STAGE/write = (STAGES - 2) * STAGE/'
+exit $status
