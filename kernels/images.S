@@ -4,18 +4,18 @@
 
 #define XG_STRING(text) #text
 #ifdef XG_CUDA
-#define XG_INCBIN(name) .incbin XG_STRING(kernels/name.fatbin)
+#define XG_INCBIN(folder, name) .incbin XG_STRING(kernels/folder/name.fatbin)
 #else
-#define XG_INCBIN(name)
+#define XG_INCBIN(folder, name)
 #endif
 
-#define XG_IMAGE(name)                                                                             \
+#define XG_IMAGE(folder, name)                                                                     \
     .balign 64;                                                                                    \
     .globl xg_image_##name;                                                                        \
     .hidden xg_image_##name;                                                                       \
     .type xg_image_##name, %object;                                                                \
     xg_image_##name:                                                                               \
-    XG_INCBIN(name);                                                                               \
+    XG_INCBIN(folder, name);                                                                       \
     .size xg_image_##name, . - xg_image_##name;                                                    \
     .globl xg_image_##name##_end;                                                                  \
     .hidden xg_image_##name##_end;                                                                 \

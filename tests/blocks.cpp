@@ -223,7 +223,7 @@ static void xg_dmma_16x8(double *c, const double *a, const double *b)
     multiply(16, DEPTH, c, a, b);
 }
 
-#include "kernels/dgemm_dmma_sm80.cu"
+#include "kernels/fp64/dgemm_dmma_sm80.cu"
 
 // The device. -------------------------------------------------------------------------------------
 

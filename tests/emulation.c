@@ -119,7 +119,7 @@ static float ffma_sum(const float *a, const float *b, int64_t k, int64_t depth)
     return sum;
 }
 
-/* Products of pieces, the smallest first, as kernels/split_product.cuh has them. */
+/* Products of pieces, the smallest first, as kernels/emulated/split_product.cuh has them. */
 struct order {
     int a, b;
 };

@@ -5,14 +5,15 @@
 
 #include <stdbool.h>
 
-#include "../kernels/split_verdict.h"
+#include "../kernels/emulated/split_verdict.h"
 
 /* How it is summed. */
 enum emulation {
-    EMULATION_FFMA_ONE,   /* one sum in order of k: `strict`, and most of cuBLAS */
-    EMULATION_FFMA,       /* sums of 16 places of k, which are added: kernels/split_ffma_sm90.cu */
-    EMULATION_FP16,       /* three products of pieces, 32 places of k at a time */
-    EMULATION_BF16,       /* six, likewise */
+    EMULATION_FFMA_ONE, /* one sum in order of k: `strict`, and most of cuBLAS */
+    EMULATION_FFMA, /* sums of 16 places of k, which are added: kernels/emulated/split_ffma_sm90.cu
+                     */
+    EMULATION_FP16, /* three products of pieces, 32 places of k at a time */
+    EMULATION_BF16, /* six, likewise */
     EMULATION_BF16_SIX,   /* six, the largest one on top of the sum of the others */
     EMULATION_BF16_EIGHT, /* eight, likewise */
     EMULATIONS

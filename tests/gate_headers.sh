@@ -13,7 +13,8 @@ check() {
 }
 
 count=0
-for header in "$srcdir"/src/*.h "$srcdir"/src/*/*.h "$srcdir"/shim/*.h "$srcdir"/kernels/*.h; do
+for header in "$srcdir"/src/*.h "$srcdir"/src/*/*.h "$srcdir"/shim/*.h "$srcdir"/kernels/*.h \
+    "$srcdir"/kernels/*/*.h; do
     [ -f "$header" ] || continue
     count=$((count + 1))
     passes "$header"

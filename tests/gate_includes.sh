@@ -28,16 +28,16 @@ rules() {
                 refuse("only src/device/drv.h includes <cuda.h>")
             if (!quoted)
                 next
-            if (name ~ /^kernels\/(kabi|split_kabi|table)\.h$/)
+            if (name ~ /^kernels\/(kabi|emulated\/split_kabi|table)\.h$/)
                 next
             split(name, to, "/")
             if (name ~ /^[a-z_]+\.h$/ ? depth > 2 : !(to[1] in rank))
-                refuse("src/ includes its own headers by layer, kernels/kabi.h, split_kabi.h and table.h")
+                refuse("src/ includes its own headers by layer, kernels/kabi.h, emulated/split_kabi.h and table.h")
             else if (depth > 2 && rank[to[1]] > rank[at[2]])
                 refuse(at[2] "/ knows nothing of " to[1] "/")
         } else if (room == "kernels") {
-            if (quoted && name ~ /\//)
-                refuse("kernels/ includes only kernels/")
+            if (quoted && name ~ /\// && (depth < 3 || name !~ /^\.\.\/(common\/)?[a-z_]+\.(h|cuh)$/))
+                refuse("a folder of kernels/ includes its own, common/ and what lies beside both")
             if (!quoted && name ~ /^(cblas|cublas)/)
                 refuse("kernels/ knows no BLAS")
         } else if (room == "shim") {
@@ -72,14 +72,14 @@ check() {
 counterfeit() {
     rm -rf "$gate_tmp/tree"
     mkdir -p "$gate_tmp/tree/src/base" "$gate_tmp/tree/src/decide" "$gate_tmp/tree/src/device" \
-        "$gate_tmp/tree/kernels" "$gate_tmp/tree/shim"
+        "$gate_tmp/tree/kernels/fp32" "$gate_tmp/tree/shim"
     echo '#include <cuda.h>' >"$gate_tmp/tree/src/device/drv.h"
     echo '#include "device/drv.h"' >"$gate_tmp/tree/src/device/dev.h"
     echo '#include "decide/facts.h"' >"$gate_tmp/tree/src/decide/select.h"
     echo '#include "kernels/table.h"' >"$gate_tmp/tree/src/decide/facts.h"
     echo '#include "decide/select.h"' >"$gate_tmp/tree/src/engine.h"
     echo '#include "src/decide/select.h"' >"$gate_tmp/tree/shim/gemm.c"
-    echo '#include "tile.cuh"' >"$gate_tmp/tree/kernels/a.cu"
+    echo '#include "../common/tile.cuh"' >"$gate_tmp/tree/kernels/fp32/a.cu"
     echo "$2" >>"$gate_tmp/tree/$1"
 }
 
@@ -104,7 +104,8 @@ src/base/conf.c #include "decide/select.h"
 src/device/dev.c #include "engine.h"
 src/decide/facts.c #include "decide/select.h"
 src/decide/facts.h #include "decide/select.h"
-kernels/a.cu #include "../src/base/xg.h"
+kernels/fp32/a.cu #include "../../src/base/xg.h"
+kernels/fp32/a.cu #include "../fp64/dmma.cuh"
 shim/gemm.c #include "../src/base/xg.h"
 shim/gemm.c #include "kernels/kabi.h"
 shim/gemm.c #include <cuda.h>

@@ -34,7 +34,7 @@ refuses "$gate_tmp/loads.log"
 refuses "$gate_tmp/empty.log"
 
 if [ "$XG_WITH_CUDA" = yes ]; then
-    for log in "$builddir"/kernels/*.log; do
+    for log in "$builddir"/kernels/*/*.log; do
         passes "$log"
     done
 fi

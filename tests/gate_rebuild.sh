@@ -24,8 +24,8 @@ if ! $MAKE -C "$builddir" -q all; then
 fi
 passes "$(known_as src/base/xg.h "$builddir"/src/*/.deps/*.Plo)"
 if [ "$XG_WITH_CUDA" = yes ] && [ -z "$XG_FATBINS" ]; then
-    for header in "$srcdir"/kernels/*.cuh; do
-        passes "$(known_as "kernels/${header##*/}" "$builddir"/kernels/*.d)"
+    for header in "$srcdir"/kernels/*/*.cuh; do
+        passes "$(known_as "${header#"$srcdir/kernels/"}" "$builddir"/kernels/*/*.d)"
     done
 fi
 refuses "$srcdir/LICENSE"

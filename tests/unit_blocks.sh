@@ -9,15 +9,15 @@ for name in ${CXX:-c++ g++ clang++}; do
 done
 [ -n "$compiler" ] || { echo "skipped: no C++ compiler" >&2; exit 77; }
 mkdir -p "$XG_BLOCKS/kernels" || exit 99
-for suffix in cu cuh h; do
-    cp "$srcdir"/kernels/*.$suffix "$XG_BLOCKS/kernels" || exit 99
-done
+cp -R "$srcdir"/kernels/*.h "$srcdir/kernels/common" "$srcdir/kernels/fp64" "$XG_BLOCKS/kernels" ||
+    exit 99
+chmod -R u+w "$XG_BLOCKS/kernels"
 
 # build PROGRAM: of the kernels as they lie there. Their list is read from the .cu file.
 build() {
     sed -n 's/^ENTRIES(\(.*\), \(.*\), \(.*\), .*, .*, \(.*\))$/ROWS(\1, \2, \3, \4, 0)/p
         s/^SPLIT_ENTRIES(\(.*\), \(.*\), \(.*\), .*, .*, \(.*\))$/ROWS(\1, \2, \3, \4, 1)/p' \
-        "$XG_BLOCKS/kernels/dgemm_dmma_sm80.cu" >"$XG_BLOCKS/entries.h"
+        "$XG_BLOCKS/kernels/fp64/dgemm_dmma_sm80.cu" >"$XG_BLOCKS/entries.h"
     "$compiler" -std=c++17 -O1 -w -I"$XG_BLOCKS" -o "$1" "$srcdir/tests/blocks.cpp" \
         "$builddir/.libs/libxgcore.a" || exit 99
 }
@@ -28,9 +28,9 @@ build "$XG_BLOCKS/blocks"
 
 # refuses EXPRESSION: the same of kernels that sed changed so.
 refuses() {
-    cp "$XG_BLOCKS/kernels/dmma.cuh" "$XG_BLOCKS/right.cuh"
-    sed "$1" "$XG_BLOCKS/right.cuh" >"$XG_BLOCKS/kernels/dmma.cuh"
-    if cmp -s "$XG_BLOCKS/right.cuh" "$XG_BLOCKS/kernels/dmma.cuh"; then
+    cp "$XG_BLOCKS/kernels/fp64/dmma.cuh" "$XG_BLOCKS/right.cuh"
+    sed "$1" "$XG_BLOCKS/right.cuh" >"$XG_BLOCKS/kernels/fp64/dmma.cuh"
+    if cmp -s "$XG_BLOCKS/right.cuh" "$XG_BLOCKS/kernels/fp64/dmma.cuh"; then
         echo "$1 changes nothing" >&2
         exit 99
     fi
@@ -39,7 +39,7 @@ refuses() {
         echo "not seen: $1" >&2
         status=1
     fi
-    mv "$XG_BLOCKS/right.cuh" "$XG_BLOCKS/kernels/dmma.cuh"
+    mv "$XG_BLOCKS/right.cuh" "$XG_BLOCKS/kernels/fp64/dmma.cuh"
 }
 
 refuses 's/xg_async_wait<STAGES - 2>/xg_async_wait<STAGES - 1>/'

@@ -4,7 +4,7 @@
 
 #include "compute/image.h"
 
-/* What kernels/split_product.cuh, split_ffma_sm90.cu and split_sm90.cu are made for. */
+/* What kernels/emulated/split_product.cuh, split_ffma_sm90.cu and split_sm90.cu are made for. */
 enum { PRODUCT_THREADS = 384, PRODUCT_SMEM_BYTES = 227 * 1024 };
 enum { BLOCK_M = XG_TENSOR_ROWS, CLUSTER = XG_TENSOR_CLUSTER };
 enum { FFMA_TILE = 64, FFMA_THREADS = 256, FFMA_BLOCKS_PER_SM = 2 };

@@ -5,17 +5,17 @@
 
 #include "decide/tensor.h"
 #include "device/dev.h"
+#include "kernels/emulated/split_kabi.h"
 #include "kernels/kabi.h"
-#include "kernels/split_kabi.h"
 
 /*
  * A product takes these steps on one device, all enqueued without waiting for any:
  *
  *   - every panel of an operand is scaled row by row and split into two FP16 pieces, and what the
- *     products must know of its numbers is counted (kernels/split_sm90.cu);
+ *     products must know of its numbers is counted (kernels/emulated/split_sm90.cu);
  *
- *   - where FP16 will not do (kernels/split_verdict.h says when), the panel is split into BF16
- *     pieces, three of them;
+ *   - where FP16 will not do (kernels/emulated/split_verdict.h says when), the panel is split into
+ * BF16 pieces, three of them;
  *
  *   - products: one kernel for each kind of pieces, and one in FP32; each reads the counts and
  *     returns at once unless it is the one that serves.

@@ -7,7 +7,7 @@
 #include "decide/facts.h"
 
 /* A block's tile of C is this high and, of these widths, as wide as suits the shape; blocks work in
- * clusters, one above the other. What kernels/split_product.cuh is made for. */
+ * clusters, one above the other. What kernels/emulated/split_product.cuh is made for. */
 enum { XG_TENSOR_ROWS = 128, XG_TENSOR_CLUSTER = 2, XG_TENSOR_WIDTHS = 3 };
 extern const int xg_tensor_widths[XG_TENSOR_WIDTHS];
 

@@ -160,7 +160,7 @@ struct fake_result {
     int64_t m, n, ldc;
 };
 void fake_result_flip(const struct fake_result *result);
-/* split.c: a kernel of pieces (kernels/split_kabi.h), or NULL where the name is none's. */
+/* split.c: a kernel of pieces (kernels/emulated/split_kabi.h), or NULL where the name is none's. */
 const struct fake_split_kernel *fake_split_find(const char *name);
 struct fake_launch {
     unsigned blocks, threads, smem_bytes;

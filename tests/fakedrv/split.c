@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kernels/split_verdict.h"
+#include "../../kernels/emulated/split_verdict.h"
 
 /*
  * An element's pieces take 4 bytes (FP16) or 6 (BF16): room for the number that they stand for. So
  * a row of pieces is here a row of scaled floats, padded with zeros, at the row's own place. What
- * the device decides is decided by the same rule (kernels/split_verdict.h) from the same counts
- * (kernels/split_sm90.cu); what it computes differs in bits from kind to kind, as there.
+ * the device decides is decided by the same rule (kernels/emulated/split_verdict.h) from the same
+ * counts (kernels/emulated/split_sm90.cu); what it computes differs in bits from kind to kind, as
+ * there.
  */
 enum { ROW_PLACES = 16, SPLIT_THREADS = 512, CLUSTER_SPLIT = 8, SEGMENT_STRIDE = 17 };
 enum { TILE_ROWS = 128, CLUSTER_PRODUCT = 2, FFMA_TILE = 64, FFMA_BLOCKS_PER_SM = 2 };

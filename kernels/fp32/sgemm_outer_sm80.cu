@@ -17,9 +17,9 @@
  * k, so 10 us of issue at 4096 x 4096 x 16 on an H200, where the stores take 18. What is missing
  * to the 33 measured is taken to be the wait for a block's copies, which nothing of it hides.
  */
-#include "async.cuh"
-#include "epilogue.cuh"
-#include "tile.cuh"
+#include "../common/async.cuh"
+#include "../common/epilogue.cuh"
+#include "../common/tile.cuh"
 
 enum { THREADS = 256, WARPS = THREADS / 32, LANES = 32 };
 

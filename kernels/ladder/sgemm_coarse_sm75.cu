@@ -22,8 +22,8 @@
  * 16 neighbouring floats of B, one bank each, and store 64 consecutive bytes of C.
  */
 
-#include "epilogue.cuh"
-#include "tile.cuh"
+#include "../common/epilogue.cuh"
+#include "../common/tile.cuh"
 
 /* Floats of padding a row: 4 rows of 8 steps of k, stored turned by one warp, hit 32 banks. */
 enum { PAD = 4 };

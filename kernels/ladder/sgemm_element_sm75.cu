@@ -29,8 +29,8 @@
  * of `coalesced` are not: run `bench/kernels --trans all` and look.
  */
 
-#include "epilogue.cuh"
-#include "tile.cuh"
+#include "../common/epilogue.cuh"
+#include "../common/tile.cuh"
 
 enum { BM = 32, BN = 32 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The product of operands that no 16-bit pieces can stand for, in FP32. */
 
-#include "epilogue.cuh"
+#include "../common/epilogue.cuh"
 #include "split.cuh"
-#include "tile.cuh"
+#include "../common/tile.cuh"
 
 /*
  * Why. Infinities and NaNs, and rows whose numbers lie further apart than BF16's exponents reach,

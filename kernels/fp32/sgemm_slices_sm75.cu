@@ -11,9 +11,9 @@
  * the first way, 10.8 in the second; 128 x 128 from 264 slices: 21 and 6.1. Started while the
  * product still runs (xg_ptx_wait_ahead), 1.8 us less.
  */
-#include "ptx.cuh"
-#include "target.cuh"
-#include "tile.cuh"
+#include "../common/ptx.cuh"
+#include "../common/target.cuh"
+#include "../common/tile.cuh"
 
 enum { RUNS = 8, RUN_THREADS = 32, RUN_BATCH = 16, FEW_BATCH = 8, FEW_THREADS = 128 };
 

@@ -9,8 +9,8 @@
  * reads 0.8 MB: 8 blocks at 64 bytes a cycle each would take 0.8 us.
  */
 
-#include "cluster.cuh"
-#include "target.cuh"
+#include "../common/cluster.cuh"
+#include "../common/target.cuh"
 
 enum {
     THREADS = 512,

@@ -10,8 +10,8 @@
  * sliced.cuh: in a cluster or through the scratch, in their order.
  */
 
-#include "cluster.cuh"
-#include "target.cuh"
+#include "../common/cluster.cuh"
+#include "../common/target.cuh"
 
 enum { THREADS = 256, WARPS = THREADS / 32, PASS = 4, UNROLL = 8, RANKS_MAX = 8 };
 

@@ -3,12 +3,12 @@
 #ifndef XG_DMMA_CUH
 #define XG_DMMA_CUH
 
-#include "async.cuh"
-#include "cluster.cuh"
+#include "../common/async.cuh"
+#include "../common/cluster.cuh"
 #include "dmma_map.h"
 #include "dmma_ptx.cuh"
-#include "ptx.cuh"
-#include "tile.cuh"
+#include "../common/ptx.cuh"
+#include "../common/tile.cuh"
 
 /* What a warp multiplies of a slice: SHAPE 4, 8 or 16 steps of k of a tall instruction; 0: small.
  */

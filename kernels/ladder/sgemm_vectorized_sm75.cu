@@ -42,9 +42,9 @@
  * they add nothing, and along m and n they end in results that are not stored.
  */
 
-#include "epilogue.cuh"
-#include "ptx.cuh"
-#include "tile.cuh"
+#include "../common/epilogue.cuh"
+#include "../common/ptx.cuh"
+#include "../common/tile.cuh"
 
 /* Floats of padding a row of a tile in shared memory; keeps 16-byte alignment. */
 enum { PAD = 4 };

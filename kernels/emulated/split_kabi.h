@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "kabi.h"
+#include "../kabi.h"
 
 #ifdef __cplusplus
 #define XG_SPLIT_ALIGN alignas(64)

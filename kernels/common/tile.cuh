@@ -3,7 +3,7 @@
 #ifndef XG_TILE_CUH
 #define XG_TILE_CUH
 
-#include "kabi.h"
+#include "../kabi.h"
 
 /* A tile of C: its first row and column, and how many of its rows and columns are inside C. */
 struct xg_tile {

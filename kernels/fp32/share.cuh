@@ -3,7 +3,7 @@
 #ifndef XG_SHARE_CUH
 #define XG_SHARE_CUH
 
-#include "kabi.h"
+#include "../kabi.h"
 
 /*
  * The steps lie in one row, tile after tile, and `split` blocks (kabi.h) take as many neighbours

@@ -3,7 +3,7 @@
 #ifndef XG_EPILOGUE_CUH
 #define XG_EPILOGUE_CUH
 
-#include "kabi.h"
+#include "../kabi.h"
 
 /* beta == 0 is a promise that C is not read: it may hold NaN, and 0 * NaN is NaN. */
 static __device__ __forceinline__ float xg_c_value(const struct xg_sgemm_args &args, float sum,

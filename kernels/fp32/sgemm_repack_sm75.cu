@@ -12,7 +12,7 @@
  * 8 bytes an element at the rate of memory, 3.1 TB/s on an H200. An operand that is contiguous
  * along k is turned in shared memory, in rows of 65 so that no two lanes meet in a bank.
  */
-#include "kabi.h"
+#include "../kabi.h"
 
 enum { SIDE = 64, THREADS = 256, APART = THREADS / SIDE, HELD = SIDE / APART };
 

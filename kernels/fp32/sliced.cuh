@@ -26,11 +26,11 @@
  * i ^ 2 their column of B: the fewest passes for 128-bit shared loads (sgemm_vectorized_sm75.cu).
  */
 
-#include "async.cuh"
-#include "cluster.cuh"
-#include "ptx.cuh"
-#include "target.cuh"
-#include "tile.cuh"
+#include "../common/async.cuh"
+#include "../common/cluster.cuh"
+#include "../common/ptx.cuh"
+#include "../common/target.cuh"
+#include "../common/tile.cuh"
 
 /* Floats behind each row of a tile in shared memory; keeps 16-byte alignment. */
 enum { SLICED_PAD = 4 };

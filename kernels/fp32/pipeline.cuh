@@ -3,13 +3,13 @@
 #ifndef XG_PIPELINE_CUH
 #define XG_PIPELINE_CUH
 
-#include "async.cuh"
-#include "cluster.cuh"
-#include "epilogue.cuh"
-#include "ptx.cuh"
+#include "../common/async.cuh"
+#include "../common/cluster.cuh"
+#include "../common/epilogue.cuh"
+#include "../common/ptx.cuh"
 #include "share.cuh"
-#include "target.cuh"
-#include "tile.cuh"
+#include "../common/target.cuh"
+#include "../common/tile.cuh"
 
 /*
  * One thread's share in copying an operand's (BK,EXTENT) tiles to shared memory, tile after tile.

@@ -17,8 +17,8 @@
  * a launch and a few microseconds.
  */
 
-#include "epilogue.cuh"
-#include "tile.cuh"
+#include "../common/epilogue.cuh"
+#include "../common/tile.cuh"
 
 enum { SIDE = 64, STRIDE = SIDE + 1, THREADS = 1024, TM = 2, TN = 2 };
 

@@ -26,8 +26,8 @@
  *              distance 33: 32 banks. The four transposes then run at one speed.
  */
 
-#include "epilogue.cuh"
-#include "tile.cuh"
+#include "../common/epilogue.cuh"
+#include "../common/tile.cuh"
 
 enum { SIDE = 32, STRIDE = SIDE + 1 };
 

@@ -3,7 +3,7 @@
 #ifndef XG_TARGET_CUH
 #define XG_TARGET_CUH
 
-#include "kabi.h"
+#include "../kabi.h"
 
 /* A matrix that results are written to: C, or a slice's part of the scratch. */
 struct xg_target {
