@@ -5,7 +5,8 @@
 #include "images.h"
 
 /* The symbols that images.S defines: one pair an image. */
-#define XG_DECLARE(folder, name) extern const unsigned char xg_image_##name[], xg_image_##name##_end[];
+#define XG_DECLARE(folder, name)                                                                   \
+    extern const unsigned char xg_image_##name[], xg_image_##name##_end[];
 XG_IMAGES(XG_DECLARE)
 
 #define XG_INDEX(folder, name) IMAGE_##name,

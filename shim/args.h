@@ -13,7 +13,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "an int64_t must begin with its low half");
 
-/* alpha or beta of the C interface, by the operation's type. */
+/* alpha or beta of the C interface, by its type: the operation's, or that of its parts. */
 union shim_scalar {
     float s;
     double d;
@@ -32,7 +32,7 @@ union shim_scalar {
     struct shim_##op##_fortran {                                                                   \
         SHIM_EACH(OP, SHIM_FORTRAN_FIELD) SHIM_EACH(OP, SHIM_LENGTH_FIELD)                         \
     };
-#define SHIM_CBLAS_FIELD(role, name) SHIM_CBLAS_##role(union shim_scalar) name;
+#define SHIM_CBLAS_FIELD(role, name) SHIM_CBLAS_##role(union shim_scalar, union shim_scalar) name;
 #define SHIM_FORTRAN_FIELD(role, name) SHIM_FORTRAN_##role name;
 #define SHIM_LENGTH_FIELD(role, name) SHIM_LENGTH_##role(size_t name##_length;)
 SHIM_OPERATIONS(SHIM_STRUCTS, )
@@ -96,7 +96,7 @@ struct shim_operation {
                   struct shim_call *call);
 };
 
-/* shim_gemm and so on, each in the file of its name. */
+/* shim_gemm and so on, each in the file of its name, or of that of which it has the arguments. */
 #define SHIM_DECLARE(op, OP, context) extern const struct shim_operation shim_##op;
 SHIM_OPERATIONS(SHIM_DECLARE, )
 #undef SHIM_DECLARE

@@ -15,10 +15,10 @@
         SHIM_EACH(OP, SHIM_PACK_##LETTER);                                                         \
         shim_intercept(&shim_symbols[SHIM_ID_##name], __builtin_return_address(0), &call);         \
     }
-#define SHIM_PACK_S(role, name) passed->name SHIM_SCALAR_##role(.s) = name;
-#define SHIM_PACK_D(role, name) passed->name SHIM_SCALAR_##role(.d) = name;
-#define SHIM_PACK_C(role, name) passed->name SHIM_SCALAR_##role(.c) = name;
-#define SHIM_PACK_Z(role, name) passed->name SHIM_SCALAR_##role(.z) = name;
+#define SHIM_PACK_S(role, name) passed->name SHIM_SCALAR_##role(.s, .s) = name;
+#define SHIM_PACK_D(role, name) passed->name SHIM_SCALAR_##role(.d, .d) = name;
+#define SHIM_PACK_C(role, name) passed->name SHIM_SCALAR_##role(.c, .s) = name;
+#define SHIM_PACK_Z(role, name) passed->name SHIM_SCALAR_##role(.z, .d) = name;
 
 #define SHIM_ENTRY_FORTRAN(name, LETTER, op, OP)                                                   \
     SHIM_EXPORT void name(SHIM_FORTRAN_PARAMETERS(OP));                                            \

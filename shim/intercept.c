@@ -189,7 +189,7 @@ void shim_intercept(const struct shim_symbol *symbol, const void *caller, struct
     call->symbol = symbol;
     shim_next_find(symbol, caller, &next);
     shim_args_size(call, next.int_bytes, &m, &n, &k);
-    bool ours = !nested && xg_dispatch_wants(shim_symbol_kind(symbol), m, n, k);
+    bool ours = !nested && xg_dispatch_wants(symbol->kind, m, n, k);
     bool accompanied = !ours && !nested && shim_end_wants(m, n, k);
     if (!ours && !accompanied && next.forwards) {
         shim_blas_forward(&next.blas, call);

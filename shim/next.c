@@ -146,7 +146,7 @@ static int shim_search_user(const struct shim_symbol *symbol, int int_bytes, str
         return SHIM_NOTHING;
     int best = shim_search_file(file, symbol, int_bytes, SHIM_NOTHING, blas);
     if (best == SHIM_NOTHING)
-        xg_log_once(&once[shim_symbol_kind(symbol)],
+        xg_log_once(&once[symbol->kind],
                     "XGEMM_CPU_BLAS=%s cannot be loaded or has no %s; not used", file,
                     shim_symbol_operation(symbol));
     return best;
@@ -237,7 +237,7 @@ static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
                8 * next->blas.int_bytes, shim_threads_count(&next->blas.threads, NULL));
     } else {
         xg_log_once(
-            &once[shim_symbol_kind(symbol)],
+            &once[symbol->kind],
             "no BLAS found behind %s, and no " XG_DEFAULT_CPU_BLAS
             ": a built-in loop computes what stays on the CPU (XGEMM_CPU_BLAS names a library)",
             symbol->name);

@@ -10,16 +10,24 @@
 /* X(name, NAME, context): BLAS's name without the type's letter; XG_OP_NAME is the engine's. */
 #define SHIM_OPERATIONS(X, context)                                                                \
     X(gemm, GEMM, context)                                                                         \
-    X(syrk, SYRK, context)
+    X(syrk, SYRK, context)                                                                         \
+    X(herk, HERK, context)                                                                         \
+    X(symm, SYMM, context)                                                                         \
+    X(hemm, HEMM, context)                                                                         \
+    X(syr2k, SYR2K, context)                                                                       \
+    X(her2k, HER2K, context)                                                                       \
+    X(trmm, TRMM, context)                                                                         \
+    X(trsm, TRSM, context)
 
 /*
  * SHIM_NAME_ARGUMENTS(FIRST, NEXT): role and name of each argument, in BLAS's order. The C
  * interface has the order of the matrices in front; Fortran compilers append the lengths of the
  * letters. Roles:
  *
- * - UPLO, TRANS: a letter; a number in the C interface.
+ * - SIDE, UPLO, TRANS, DIAG: a letter; a number in the C interface.
  * - INTEGER: by address in Fortran.
  * - SCALAR: of the operation's type; by address in Fortran, and in C where it is complex.
+ * - REAL: of the type of that one's parts; by address in Fortran.
  * - MATRIX: an operand that is read; RESULT: one that is written.
  */
 #define SHIM_GEMM_ARGUMENTS(FIRST, NEXT)                                                           \
@@ -49,12 +57,95 @@
     NEXT(RESULT, c)                                                                                \
     NEXT(INTEGER, ldc)
 
-/* X(letter, LETTER, op, OP, Y): the types, as the engine's XG_TYPE_LETTER. */
+/* SYRK's, so that what reads one of them reads the other. */
+#define SHIM_HERK_ARGUMENTS(FIRST, NEXT)                                                           \
+    FIRST(UPLO, uplo)                                                                              \
+    NEXT(TRANS, trans)                                                                             \
+    NEXT(INTEGER, n)                                                                               \
+    NEXT(INTEGER, k)                                                                               \
+    NEXT(REAL, alpha)                                                                              \
+    NEXT(MATRIX, a)                                                                                \
+    NEXT(INTEGER, lda)                                                                             \
+    NEXT(REAL, beta)                                                                               \
+    NEXT(RESULT, c)                                                                                \
+    NEXT(INTEGER, ldc)
+
+#define SHIM_SYMM_ARGUMENTS(FIRST, NEXT)                                                           \
+    FIRST(SIDE, side)                                                                              \
+    NEXT(UPLO, uplo)                                                                               \
+    NEXT(INTEGER, m)                                                                               \
+    NEXT(INTEGER, n)                                                                               \
+    NEXT(SCALAR, alpha)                                                                            \
+    NEXT(MATRIX, a)                                                                                \
+    NEXT(INTEGER, lda)                                                                             \
+    NEXT(MATRIX, b)                                                                                \
+    NEXT(INTEGER, ldb)                                                                             \
+    NEXT(SCALAR, beta)                                                                             \
+    NEXT(RESULT, c)                                                                                \
+    NEXT(INTEGER, ldc)
+#define SHIM_HEMM_ARGUMENTS SHIM_SYMM_ARGUMENTS
+
+#define SHIM_SYR2K_ARGUMENTS(FIRST, NEXT)                                                          \
+    FIRST(UPLO, uplo)                                                                              \
+    NEXT(TRANS, trans)                                                                             \
+    NEXT(INTEGER, n)                                                                               \
+    NEXT(INTEGER, k)                                                                               \
+    NEXT(SCALAR, alpha)                                                                            \
+    NEXT(MATRIX, a)                                                                                \
+    NEXT(INTEGER, lda)                                                                             \
+    NEXT(MATRIX, b)                                                                                \
+    NEXT(INTEGER, ldb)                                                                             \
+    NEXT(SCALAR, beta)                                                                             \
+    NEXT(RESULT, c)                                                                                \
+    NEXT(INTEGER, ldc)
+
+/* SYR2K's, likewise. */
+#define SHIM_HER2K_ARGUMENTS(FIRST, NEXT)                                                          \
+    FIRST(UPLO, uplo)                                                                              \
+    NEXT(TRANS, trans)                                                                             \
+    NEXT(INTEGER, n)                                                                               \
+    NEXT(INTEGER, k)                                                                               \
+    NEXT(SCALAR, alpha)                                                                            \
+    NEXT(MATRIX, a)                                                                                \
+    NEXT(INTEGER, lda)                                                                             \
+    NEXT(MATRIX, b)                                                                                \
+    NEXT(INTEGER, ldb)                                                                             \
+    NEXT(REAL, beta)                                                                               \
+    NEXT(RESULT, c)                                                                                \
+    NEXT(INTEGER, ldc)
+
+#define SHIM_TRMM_ARGUMENTS(FIRST, NEXT)                                                           \
+    FIRST(SIDE, side)                                                                              \
+    NEXT(UPLO, uplo)                                                                               \
+    NEXT(TRANS, trans)                                                                             \
+    NEXT(DIAG, diag)                                                                               \
+    NEXT(INTEGER, m)                                                                               \
+    NEXT(INTEGER, n)                                                                               \
+    NEXT(SCALAR, alpha)                                                                            \
+    NEXT(MATRIX, a)                                                                                \
+    NEXT(INTEGER, lda)                                                                             \
+    NEXT(RESULT, b)                                                                                \
+    NEXT(INTEGER, ldb)
+#define SHIM_TRSM_ARGUMENTS SHIM_TRMM_ARGUMENTS
+
+/* X(letter, LETTER, op, OP, Y): the types, as the engine's XG_TYPE_LETTER; SHIM_NAME_TYPES are
+ * those of an operation. */
 #define SHIM_TYPES(X, op, OP, Y)                                                                   \
     X(s, S, op, OP, Y)                                                                             \
     X(d, D, op, OP, Y)                                                                             \
+    SHIM_COMPLEX_TYPES(X, op, OP, Y)
+#define SHIM_COMPLEX_TYPES(X, op, OP, Y)                                                           \
     X(c, C, op, OP, Y)                                                                             \
     X(z, Z, op, OP, Y)
+#define SHIM_GEMM_TYPES SHIM_TYPES
+#define SHIM_SYRK_TYPES SHIM_TYPES
+#define SHIM_HERK_TYPES SHIM_COMPLEX_TYPES
+#define SHIM_SYMM_TYPES SHIM_TYPES
+#define SHIM_HEMM_TYPES SHIM_COMPLEX_TYPES
+#define SHIM_SYR2K_TYPES SHIM_TYPES
+#define SHIM_HER2K_TYPES SHIM_COMPLEX_TYPES
+#define SHIM_TRMM_TYPES SHIM_TYPES
+#define SHIM_TRSM_TYPES SHIM_TYPES
 
 /*
  * Y(prefix, suffix, interface, bytes of an integer, plain, letter, LETTER, op, OP): the spellings
@@ -74,7 +165,7 @@
 
 /* Y as above, for each name there is, in the order of the engine's kinds. */
 #define SHIM_NAMES(Y) SHIM_OPERATIONS(SHIM_NAMES_TYPES, Y)
-#define SHIM_NAMES_TYPES(op, OP, Y) SHIM_TYPES(SHIM_NAMES_SPELLINGS, op, OP, Y)
+#define SHIM_NAMES_TYPES(op, OP, Y) SHIM_##OP##_TYPES(SHIM_NAMES_SPELLINGS, op, OP, Y)
 #define SHIM_NAMES_SPELLINGS(letter, LETTER, op, OP, Y) SHIM_SPELLINGS(Y, letter, LETTER, op, OP)
 
 #endif

@@ -19,43 +19,55 @@ _Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as
 /* X(role, name) for each argument of an operation. */
 #define SHIM_EACH(OP, X) SHIM_##OP##_ARGUMENTS(X, X)
 
-/* C types of the roles; scalar: that of alpha. */
-#define SHIM_CBLAS_UPLO(scalar) int
-#define SHIM_CBLAS_TRANS(scalar) int
-#define SHIM_CBLAS_INTEGER(scalar) int64_t
-#define SHIM_CBLAS_SCALAR(scalar) scalar
-#define SHIM_CBLAS_MATRIX(scalar) const void *
-#define SHIM_CBLAS_RESULT(scalar) void *
+/* C types of the roles; scalar: that of the operation's own type, real: that of its parts. */
+#define SHIM_CBLAS_SIDE(scalar, real) int
+#define SHIM_CBLAS_UPLO(scalar, real) int
+#define SHIM_CBLAS_TRANS(scalar, real) int
+#define SHIM_CBLAS_DIAG(scalar, real) int
+#define SHIM_CBLAS_INTEGER(scalar, real) int64_t
+#define SHIM_CBLAS_SCALAR(scalar, real) scalar
+#define SHIM_CBLAS_REAL(scalar, real) real
+#define SHIM_CBLAS_MATRIX(scalar, real) const void *
+#define SHIM_CBLAS_RESULT(scalar, real) void *
 
+#define SHIM_FORTRAN_SIDE const char *
 #define SHIM_FORTRAN_UPLO const char *
 #define SHIM_FORTRAN_TRANS const char *
+#define SHIM_FORTRAN_DIAG const char *
 #define SHIM_FORTRAN_INTEGER const void *
 #define SHIM_FORTRAN_SCALAR const void *
+#define SHIM_FORTRAN_REAL const void *
 #define SHIM_FORTRAN_MATRIX const void *
 #define SHIM_FORTRAN_RESULT void *
 
-/* The member of union shim_scalar where the role is a scalar. */
-#define SHIM_SCALAR_UPLO(member)
-#define SHIM_SCALAR_TRANS(member)
-#define SHIM_SCALAR_INTEGER(member)
-#define SHIM_SCALAR_SCALAR(member) member
-#define SHIM_SCALAR_MATRIX(member)
-#define SHIM_SCALAR_RESULT(member)
+/* The member of union shim_scalar where the role is one, of either type. */
+#define SHIM_SCALAR_SIDE(scalar, real)
+#define SHIM_SCALAR_UPLO(scalar, real)
+#define SHIM_SCALAR_TRANS(scalar, real)
+#define SHIM_SCALAR_DIAG(scalar, real)
+#define SHIM_SCALAR_INTEGER(scalar, real)
+#define SHIM_SCALAR_SCALAR(scalar, real) scalar
+#define SHIM_SCALAR_REAL(scalar, real) real
+#define SHIM_SCALAR_MATRIX(scalar, real)
+#define SHIM_SCALAR_RESULT(scalar, real)
 
 /* text, of those roles that have a length in Fortran. */
+#define SHIM_LENGTH_SIDE(text) text
 #define SHIM_LENGTH_UPLO(text) text
 #define SHIM_LENGTH_TRANS(text) text
+#define SHIM_LENGTH_DIAG(text) text
 #define SHIM_LENGTH_INTEGER(text)
 #define SHIM_LENGTH_SCALAR(text)
+#define SHIM_LENGTH_REAL(text)
 #define SHIM_LENGTH_MATRIX(text)
 #define SHIM_LENGTH_RESULT(text)
 
 /* The parameters of the C interface of a type, and of Fortran's, which are the same for all. */
 #define SHIM_CBLAS_PARAMETERS(OP, LETTER) int order SHIM_EACH(OP, SHIM_PARAMETER_##LETTER)
-#define SHIM_PARAMETER_S(role, name) , SHIM_CBLAS_##role(float) name
-#define SHIM_PARAMETER_D(role, name) , SHIM_CBLAS_##role(double) name
-#define SHIM_PARAMETER_C(role, name) , SHIM_CBLAS_##role(const void *) name
-#define SHIM_PARAMETER_Z(role, name) , SHIM_CBLAS_##role(const void *) name
+#define SHIM_PARAMETER_S(role, name) , SHIM_CBLAS_##role(float, float) name
+#define SHIM_PARAMETER_D(role, name) , SHIM_CBLAS_##role(double, double) name
+#define SHIM_PARAMETER_C(role, name) , SHIM_CBLAS_##role(const void *, float) name
+#define SHIM_PARAMETER_Z(role, name) , SHIM_CBLAS_##role(const void *, double) name
 
 #define SHIM_FORTRAN_PARAMETERS(OP)                                                                \
     SHIM_##OP##_ARGUMENTS(SHIM_PARAMETER_FIRST, SHIM_PARAMETER_NEXT)                               \

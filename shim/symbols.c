@@ -4,17 +4,23 @@
 
 const struct shim_symbol shim_symbols[SHIM_ID_COUNT] = {
 #define SHIM_ROW(prefix, suffix, interface, int_bytes, plain, letter, LETTER, op, OP)              \
-    {#prefix #letter #op #suffix, XG_OP_##OP, XG_TYPE_##LETTER, SHIM_##interface, int_bytes, plain},
+    {#prefix #letter #op #suffix,                                                                  \
+     XG_OP_##OP,                                                                                   \
+     XG_TYPE_##LETTER,                                                                             \
+     XG_KIND_##OP + XG_TYPE_##LETTER,                                                              \
+     SHIM_##interface,                                                                             \
+     int_bytes,                                                                                    \
+     plain},
     SHIM_NAMES(SHIM_ROW)
 #undef SHIM_ROW
 };
 
 _Static_assert(SHIM_ID_COUNT == SHIM_SPELLING_COUNT * XG_KIND_COUNT,
-               "each operation of the engine has a row, in each type");
+               "each kind of the engine has a row");
 
 /* The rows stand in the order of the engine's kinds. */
 #define SHIM_ORDER(prefix, suffix, interface, int_bytes, plain, letter, LETTER, op, OP)            \
     _Static_assert(SHIM_ID_##prefix##letter##op##suffix / SHIM_SPELLING_COUNT ==                   \
-                       XG_OP_##OP * XG_TYPE_COUNT + XG_TYPE_##LETTER,                              \
+                       XG_KIND_##OP + XG_TYPE_##LETTER,                                            \
                    "order of the operations");
 SHIM_NAMES(SHIM_ORDER)

@@ -29,6 +29,7 @@ struct shim_symbol {
     const char *name;
     enum xg_op op;
     enum xg_type type;
+    int kind; /* its operation and type as problem.h counts them */
     enum shim_interface interface;
     int int_bytes; /* of a plain name: what it is taken for until its library says otherwise */
     bool plain;
@@ -36,12 +37,6 @@ struct shim_symbol {
 
 /* Indexed by enum shim_id: the spellings of a kind (problem.h) stand together. */
 extern const struct shim_symbol shim_symbols[SHIM_ID_COUNT];
-
-/* Its operation and type as problem.h counts them. */
-static inline int shim_symbol_kind(const struct shim_symbol *symbol)
-{
-    return xg_kind(symbol->op, symbol->type);
-}
 
 /* The first of the SHIM_SPELLING_COUNT spellings of a kind. */
 static inline const struct shim_symbol *shim_symbol_spellings(int kind)
@@ -59,7 +54,7 @@ static inline const struct shim_symbol *shim_symbol_sibling(const struct shim_sy
 /* "gemm" or "syrk" with the type's letter. */
 static inline const char *shim_symbol_operation(const struct shim_symbol *symbol)
 {
-    return xg_kind_name(shim_symbol_kind(symbol));
+    return xg_kind_name(symbol->kind);
 }
 
 #endif

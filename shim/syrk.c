@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* SYRK's arguments: checked in the standard's order, and turned to the engine's normal form. */
+/*
+ * SYRK's and HERK's arguments: checked in the standard's order, and turned to the engine's normal
+ * form. They lie alike in memory, and differ by the type of the scalars and by what transposes.
+ */
 #include "terms.h"
+
+_Static_assert(sizeof(struct shim_syrk_cblas) == sizeof(struct shim_herk_cblas) &&
+                   sizeof(struct shim_syrk_fortran) == sizeof(struct shim_herk_fortran),
+               "one may be read as the other");
 
 static void read_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
                       int64_t *k)
@@ -11,11 +18,11 @@ static void read_size(const struct shim_call *call, int int_bytes, int64_t *m, i
     *k = t.k;
 }
 
-/* Where C is complex its conjugate transpose is HERK's: SYRK does not know it. */
-static int meaning(const struct shim_syrk_terms *t, bool *extension)
+/* Of complex numbers HERK knows the conjugate transpose alone, and SYRK does not know it. */
+static int meaning(const struct shim_syrk_terms *t, bool hermitian, bool *extension)
 {
     int trans = shim_terms_meaning(t->type, t->trans, extension);
-    return trans == XG_CONJ_TRANS ? -1 : trans;
+    return trans == (hermitian ? XG_TRANS : XG_CONJ_TRANS) ? -1 : trans;
 }
 
 /* As in gemm.c. */
@@ -42,18 +49,25 @@ static void read_args(const struct shim_call *call, int int_bytes, struct shim_a
 {
     struct shim_syrk_terms t;
     shim_syrk_terms_read(call, int_bytes, &t);
-    int trans = meaning(&t, &args->extension);
+    bool hermitian = call->symbol->op == XG_OP_HERK;
+    if (hermitian && t.cblas) {
+        t.alpha = &call->herk_cblas.alpha;
+        t.beta = &call->herk_cblas.beta;
+    }
+    int trans = meaning(&t, hermitian, &args->extension);
     args->illegal = shim_terms_illegal(t.cblas, t.order, illegal(&t, trans));
     if (args->illegal)
         return;
     /* A matrix stored by columns is its transpose stored by rows, and so is its triangle. */
     bool row_major = t.order == 101, transposed = row_major == (trans > 0);
+    enum xg_trans other = hermitian ? XG_CONJ_TRANS : XG_TRANS;
+    enum xg_type scalar = hermitian ? xg_type_real(t.type) : t.type;
     struct xg_problem *p = &args->problem;
-    *p = (struct xg_problem){.op = XG_OP_SYRK,
+    *p = (struct xg_problem){.op = call->symbol->op,
                              .type = t.type,
                              .uplo = row_major == (t.uplo == 'U') ? XG_UPPER : XG_LOWER,
-                             .transa = transposed ? XG_TRANS : XG_NO_TRANS,
-                             .transb = transposed ? XG_NO_TRANS : XG_TRANS,
+                             .transa = transposed ? other : XG_NO_TRANS,
+                             .transb = transposed ? XG_NO_TRANS : other,
                              .m = t.n,
                              .n = t.n,
                              .k = t.k,
@@ -63,13 +77,14 @@ static void read_args(const struct shim_call *call, int int_bytes, struct shim_a
                              .ldb = t.lda,
                              .c = t.c,
                              .ldc = t.ldc};
-    shim_terms_scalar(t.type, t.alpha, &p->alpha, &p->alpha_im);
-    shim_terms_scalar(t.type, t.beta, &p->beta, &p->beta_im);
+    shim_terms_scalar(scalar, t.alpha, &p->alpha, &p->alpha_im);
+    shim_terms_scalar(scalar, t.beta, &p->beta, &p->beta_im);
 }
 
 static void write_call(const struct xg_problem *p, const struct shim_numbers *numbers,
                        struct shim_call *call)
 {
+    enum xg_type scalar = p->op == XG_OP_HERK ? xg_type_real(p->type) : p->type;
     if (call->symbol->interface == SHIM_CBLAS) {
         call->syrk_cblas =
             (struct shim_syrk_cblas){.order = 101,
@@ -77,10 +92,10 @@ static void write_call(const struct xg_problem *p, const struct shim_numbers *nu
                                      .trans = shim_terms_trans_number(p->transa),
                                      .n = p->n,
                                      .k = p->k,
-                                     .alpha = shim_terms_pass(p->type, &numbers->alpha),
+                                     .alpha = shim_terms_pass(scalar, &numbers->alpha),
                                      .a = p->a,
                                      .lda = p->lda,
-                                     .beta = shim_terms_pass(p->type, &numbers->beta),
+                                     .beta = shim_terms_pass(scalar, &numbers->beta),
                                      .c = p->c,
                                      .ldc = p->ldc};
     } else {
@@ -100,3 +115,4 @@ static void write_call(const struct xg_problem *p, const struct shim_numbers *nu
 }
 
 const struct shim_operation shim_syrk = {read_size, read_args, write_call};
+const struct shim_operation shim_herk = {read_size, read_args, write_call};

@@ -19,6 +19,16 @@ static inline char shim_terms_uplo(int number)
     return number == 121 ? 'U' : number == 122 ? 'L' : '\0';
 }
 
+static inline char shim_terms_side(int number)
+{
+    return number == 141 ? 'L' : number == 142 ? 'R' : '\0';
+}
+
+static inline char shim_terms_diag(int number)
+{
+    return number == 131 ? 'N' : number == 132 ? 'U' : '\0';
+}
+
 static inline char shim_terms_letter(const char *letter)
 {
     return *letter >= 'a' && *letter <= 'z' ? (char)(*letter - 'a' + 'A') : *letter;
@@ -63,26 +73,35 @@ static inline int64_t shim_terms_slot(int64_t value, int int_bytes)
     }
 
 #define SHIM_TERM(role, name) SHIM_TERM_##role name;
+#define SHIM_TERM_SIDE char
 #define SHIM_TERM_UPLO char
 #define SHIM_TERM_TRANS char
+#define SHIM_TERM_DIAG char
 #define SHIM_TERM_INTEGER int64_t
 #define SHIM_TERM_SCALAR const void *
+#define SHIM_TERM_REAL const void *
 #define SHIM_TERM_MATRIX const void *
 #define SHIM_TERM_RESULT void *
 
 #define SHIM_TERM_CBLAS(role, name) t->name = SHIM_FROM_CBLAS_##role(c->name);
+#define SHIM_FROM_CBLAS_SIDE(value) shim_terms_side(value)
 #define SHIM_FROM_CBLAS_UPLO(value) shim_terms_uplo(value)
 #define SHIM_FROM_CBLAS_TRANS(value) shim_terms_trans(value)
+#define SHIM_FROM_CBLAS_DIAG(value) shim_terms_diag(value)
 #define SHIM_FROM_CBLAS_INTEGER(value) shim_terms_slot(value, int_bytes)
 #define SHIM_FROM_CBLAS_SCALAR(value) xg_type_is_complex(t->type) ? value.c : &value
+#define SHIM_FROM_CBLAS_REAL(value) &value
 #define SHIM_FROM_CBLAS_MATRIX(value) value
 #define SHIM_FROM_CBLAS_RESULT(value) value
 
 #define SHIM_TERM_FORTRAN(role, name) t->name = SHIM_FROM_FORTRAN_##role(f->name);
+#define SHIM_FROM_FORTRAN_SIDE(value) shim_terms_letter(value)
 #define SHIM_FROM_FORTRAN_UPLO(value) shim_terms_letter(value)
 #define SHIM_FROM_FORTRAN_TRANS(value) shim_terms_letter(value)
+#define SHIM_FROM_FORTRAN_DIAG(value) shim_terms_letter(value)
 #define SHIM_FROM_FORTRAN_INTEGER(value) shim_terms_int(value, int_bytes)
 #define SHIM_FROM_FORTRAN_SCALAR(value) value
+#define SHIM_FROM_FORTRAN_REAL(value) value
 #define SHIM_FROM_FORTRAN_MATRIX(value) value
 #define SHIM_FROM_FORTRAN_RESULT(value) value
 

@@ -474,7 +474,9 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
     xg_spare_settle(cpu);
     xg_tally_add(XG_TALLY_PRODUCTS, 1);
     decide(call, conf, cpu, begin, &decision);
-    if (decision.place != XG_PLACE_CPU && xg_overlap_find(call)) {
+    bool twice = decision.place == XG_PLACE_BOTH; /* which what is done in place cannot be */
+    if (decision.place != XG_PLACE_CPU &&
+        (xg_overlap_find(call) || (twice && xg_problem_is_in_place(call)))) {
         decision.place = XG_PLACE_CPU;
         decision.reason = XG_REASON_OVERLAP;
     }

@@ -50,8 +50,13 @@ static void do_load(struct device *device, int64_t item)
 }
 
 /* Every panel that the run reads is there, by a load that it waits for, where it looks for it. */
+struct place {
+    int slot;
+    size_t offset_elems;
+};
+
 static void check_operand(const struct device *device, const struct xg_plan_run *run, bool b,
-                          int64_t first, int64_t count)
+                          struct place place, int64_t first, int64_t count)
 {
     const struct xg_plan *plan = device->plan;
     const int64_t *loads = b && !plan->b_is_a ? device->b_load : device->a_load;
@@ -59,9 +64,8 @@ static void check_operand(const struct device *device, const struct xg_plan_run 
         int64_t load = loads[index * plan->kt + run->l];
         XT_CHECK(load >= 0 && load <= run->after_load, "panel %ld is not there", (long)index);
         if (load >= 0 && index == first)
-            XT_CHECK((b ? run->b_offset_elems : run->a_offset_elems) ==
-                         plan->loads[load].offset_elems &&
-                     (b ? run->b_slot : run->a_slot) == plan->loads[load].slot);
+            XT_CHECK(place.offset_elems == plan->loads[load].offset_elems &&
+                     place.slot == plan->loads[load].slot);
     }
     XT_CHECK(plan->resident || count == 1);
 }
@@ -84,9 +88,18 @@ static void check_lists(struct device *device)
         XT_CHECK(run->after_load < loads, "run %ld waits for ever", (long)r);
         XT_CHECK(run->l == depth_done[run->tile]++);
         XT_CHECK(run->first == (run->l == 0) && run->last == (run->l == plan->kt - 1));
-        check_operand(device, run, false, tile->row / plan->tm, xg_ceil_div(tile->rows, plan->tm));
-        check_operand(device, run, true, tile->column / plan->tn,
-                      xg_ceil_div(tile->columns, plan->tn));
+        const int64_t i = tile->row / plan->tm, rows = xg_ceil_div(tile->rows, plan->tm);
+        const int64_t j = tile->column / plan->tn, columns = xg_ceil_div(tile->columns, plan->tn);
+        check_operand(device, run, false, (struct place){run->a_slot, run->a_offset_elems}, i,
+                      rows);
+        check_operand(device, run, true, (struct place){run->b_slot, run->b_offset_elems}, j,
+                      columns);
+        if (xg_problem_is_rank_2k(device->call)) {
+            check_operand(device, run, false,
+                          (struct place){run->a_other_slot, run->a_other_offset_elems}, j, columns);
+            check_operand(device, run, true,
+                          (struct place){run->b_other_slot, run->b_other_offset_elems}, i, rows);
+        }
         if (run->first) {
             int64_t before = device->c_slot[tile->slot];
             XT_CHECK(before == tile->after_tile);
@@ -164,7 +177,7 @@ static void check_sizes(const struct xg_plan *plan, const struct xg_problem *cal
            b_copies = whole ? 1 : (size_t)plan->b_slots;
     XT_CHECK(plan->lda % 4 == 0 && plan->lda >= (call->transa ? m : k));
     if (plan->b_is_a) {
-        XT_CHECK(call->op == XG_OP_SYRK && plan->resident);
+        XT_CHECK(xg_problem_b_is_a(call) && plan->resident);
         XT_CHECK(plan->ldb == plan->lda);
         XT_CHECK(!plan->b_elems && !plan->b_slots && plan->load_count == plan->mt * plan->kt);
         b_copies = 1;
@@ -221,17 +234,33 @@ static void check(int64_t m, int64_t n, int64_t k, int trans, size_t device_byte
 /* Of the other operations and types; a triangle's m and n are one. */
 static void check_kind(int kind, int64_t m, int64_t n, int64_t k, int trans, size_t device_bytes)
 {
-    struct xg_problem call = {.op = (enum xg_op)(kind / XG_TYPE_COUNT),
-                              .type = (enum xg_type)(kind % XG_TYPE_COUNT),
+    struct xg_problem call = {.op = xg_kind_op(kind),
+                              .type = xg_kind_type(kind),
                               .m = m,
                               .n = n,
                               .k = k,
                               .transa = trans & 1,
                               .transb = trans >> 1 & 1};
-    if (call.op == XG_OP_SYRK) {
+    if (call.op == XG_OP_SYRK || call.op == XG_OP_HERK || xg_problem_is_rank_2k(&call)) {
         call.n = m;
         call.uplo = trans & 2 ? XG_UPPER : XG_LOWER;
         call.transb = !call.transa;
+    } else if (call.op == XG_OP_SYMM || call.op == XG_OP_HEMM) {
+        call.structured = trans & 2 ? XG_OPERAND_A : XG_OPERAND_B;
+        call.k = trans & 2 ? m : n;
+        call.transa = call.transb = XG_NO_TRANS;
+    }
+    if (xg_problem_is_in_place(&call)) {
+        /* The triangle comes whole: one that has no room is not for the device. */
+        const int64_t most = 3000 << (device_bytes >= (size_t)1 << 30);
+        call.structured = trans & 2 ? XG_OPERAND_A : XG_OPERAND_B;
+        call.stored = XG_LOWER;
+        call.m = trans & 2 ? xg_min_i64(m, most) : m;
+        call.n = trans & 2 ? n : xg_min_i64(n, most);
+        call.k = trans & 2 ? call.m : call.n;
+        call.transa = trans & 2 ? trans & 1 : XG_NO_TRANS;
+        call.transb = trans & 2 ? XG_NO_TRANS : trans & 1;
+        device_bytes += (size_t)1 << 28;
     }
     check_problem(&call, device_bytes);
 }

@@ -2,8 +2,10 @@
 /* Problems: what travels, and parts that together are the whole, element for element. */
 #include "xt.h"
 
+#include "src/base/integers.h"
 #include "src/base/problem.h"
 #include "src/verify/cpu.h"
+#include "xt_level3.h"
 
 enum { N = 13, DEPTH = 5, LD = 17 };
 
@@ -89,6 +91,48 @@ static void test_operands(enum xg_type type)
     XT_CHECK(!memcmp(whole, memory[2], sizeof whole), "type %d", (int)type);
 }
 
+/* Parts of any operation, one after the other, are the whole. */
+static void test_parts(const struct xt_level3_shape *shape, int64_t step)
+{
+    struct xt_level3 o = xt_level3_create(shape, 9);
+    struct xg_problem parts[XG_PROBLEM_PARTS];
+    const struct xg_problem *p = &o.p;
+    /* In place a part has all columns, and of what is multiplied from the left all rows here. */
+    bool in_place = xg_problem_is_in_place(p), left = p->structured == XG_OPERAND_A;
+    int64_t rows_step = in_place && left ? p->m : step;
+    int64_t columns_step = in_place ? p->n : step + 1;
+    for (int64_t row = 0; row < p->m; row += rows_step)
+        for (int64_t column = 0; column < p->n; column += columns_step) {
+            int64_t rows = xg_min_i64(rows_step, p->m - row);
+            int64_t columns = xg_min_i64(columns_step, p->n - column);
+            int count = xg_problem_parts(p, row, rows, column, columns, parts);
+            XT_CHECK(count <= XG_PROBLEM_PARTS, "%d parts", count);
+            for (int i = 0; i < count; i++)
+                xg_cpu_compute(&parts[i]);
+        }
+    xt_level3_check(&o, xt_level3_name(shape));
+    xt_level3_destroy(&o);
+}
+
+static void test_kinds(void)
+{
+    for (int kind = 0; kind < XG_KIND_COUNT; kind++)
+        for (int form = 0; form < 16; form++) {
+            struct xt_level3_shape s = {.op = xg_kind_op(kind),
+                                        .type = xg_kind_type(kind),
+                                        .m = 13,
+                                        .n = 11,
+                                        .k = 5,
+                                        .pad = form % 3,
+                                        .alpha = 1.5,
+                                        .alpha_im = -1,
+                                        .beta = form % 4 ? 0.5 : 0,
+                                        .beta_im = form % 4 ? 2 : 0};
+            xt_level3_settle(&s, form);
+            test_parts(&s, 1 + form % 5);
+        }
+}
+
 static void test_traits(void)
 {
     const struct xg_problem gemm = {.type = XG_TYPE_Z, .m = 3, .n = 5, .k = 7};
@@ -100,6 +144,12 @@ static void test_traits(void)
     XT_CHECK(xg_problem_flops(&syrk) == 2.0 * 10 * 6);
     XT_CHECK(!strcmp(xg_kind_name(xg_problem_kind(&syrk)), "dsyrk"));
     XT_CHECK(!strcmp(xg_kind_name(XG_KIND_SGEMM), "sgemm"));
+    XT_CHECK(!strcmp(xg_kind_name(xg_kind(XG_OP_HERK, XG_TYPE_C)), "cherk"));
+    for (int kind = 0; kind < XG_KIND_COUNT; kind++) {
+        const char *name = xg_kind_name(kind);
+        XT_CHECK(xg_kind(xg_kind_op(kind), xg_kind_type(kind)) == kind, "kind %d", kind);
+        XT_CHECK(name[0] == "sdcz"[xg_kind_type(kind)], "kind %d is %s", kind, name);
+    }
     XT_CHECK(xg_type_bytes(XG_TYPE_S) == 4 && xg_type_bytes(XG_TYPE_D) == 8);
     XT_CHECK(xg_type_bytes(XG_TYPE_C) == 8 && xg_type_bytes(XG_TYPE_Z) == 16);
 }
@@ -115,6 +165,7 @@ int main(void)
                                     column, columns);
     for (int type = 0; type < XG_TYPE_COUNT; type++)
         test_operands((enum xg_type)type);
+    test_kinds();
     test_traits();
     return xt_done();
 }

@@ -4,11 +4,98 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/host/team.h"
 #include "src/pipeline/copy.h"
 #include "src/pipeline/stage.h"
+#include "src/pipeline/triangle.h"
+
+/* Pages of a matrix with nothing of its triangle in them: out of bounds. */
+static void protect_other(char *matrix, int64_t n, int64_t elem_bytes, enum xg_uplo stored)
+{
+    const int64_t page = sysconf(_SC_PAGESIZE), per_page = page / elem_bytes;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j + per_page <= n; j += per_page)
+            if (stored == XG_UPPER ? j + per_page <= i : j > i)
+                mprotect(matrix + (i * n + j) * elem_bytes, (size_t)page, PROT_NONE);
+}
+
+/* What an element's first number is; its imaginary part is that plus a half. */
+static double triangle_value(int64_t row, int64_t column)
+{
+    return (double)(row * 5 + column * 3 % 1000);
+}
+
+/*
+ * Rows of a structured operand are made whole from what is stored of it, and of the rest not even a
+ * page that is out of bounds is touched.
+ */
+static void check_triangle(enum xg_op op, enum xg_type type, enum xg_uplo stored, int64_t row,
+                           int64_t column)
+{
+    enum { N = 2048, ROWS = 9, WIDTH = 1001, LD = 1008 };
+    const int64_t bytes = (int64_t)xg_type_bytes(type), parts = xg_type_is_complex(type) ? 2 : 1;
+    const bool wide = xg_type_is_double(type);
+    const size_t all = (size_t)(N * N * bytes);
+    char *matrix = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *dst = malloc((size_t)(ROWS * LD * bytes));
+    if (matrix == MAP_FAILED || !dst)
+        exit(XT_HARD);
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = stored == XG_UPPER ? i : 0; j < (stored == XG_UPPER ? N : i + 1); j++)
+            for (int64_t part = 0; part < parts; part++) {
+                double value = triangle_value(i, j) + 0.5 * (double)part;
+                if (wide)
+                    ((double *)(void *)matrix)[(i * N + j) * parts + part] = value;
+                else
+                    ((float *)(void *)matrix)[(i * N + j) * parts + part] = (float)value;
+            }
+    protect_other(matrix, N, bytes, stored);
+    const struct xg_problem p = {.op = op,
+                                 .type = type,
+                                 .structured = XG_OPERAND_B,
+                                 .stored = stored,
+                                 .b = matrix,
+                                 .ldb = N};
+    xg_triangle_pack(&p, row, column, dst, &(struct xg_stage_rows){dst, LD, ROWS, WIDTH});
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t j = 0; j < xg_round_up(WIDTH, 4); j++)
+            for (int64_t part = 0; part < parts; part++) {
+                int64_t at = (i * LD + j) * parts + part, r = row + i, c = column + j;
+                double got =
+                    wide ? ((double *)(void *)dst)[at] : (double)((float *)(void *)dst)[at];
+                bool there = stored == XG_UPPER ? r <= c : r >= c;
+                double value = there ? triangle_value(r, c) : triangle_value(c, r);
+                double expected = part == 0 ? value : value + 0.5;
+                if (part == 1 && op == XG_OP_HEMM)
+                    expected = r == c ? 0 : there ? expected : -expected;
+                XT_CHECK(got == (j < WIDTH ? expected : 0), "(%ld,%ld), part %ld: %g", (long)r,
+                         (long)c, (long)part, got);
+            }
+    munmap(matrix, all);
+    free(dst);
+}
+
+static void check_triangles(void)
+{
+    static const struct {
+        enum xg_op op;
+        enum xg_type type;
+    } kinds[] = {{XG_OP_SYMM, XG_TYPE_S},
+                 {XG_OP_SYMM, XG_TYPE_D},
+                 {XG_OP_SYMM, XG_TYPE_Z},
+                 {XG_OP_HEMM, XG_TYPE_C},
+                 {XG_OP_HEMM, XG_TYPE_Z}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (int uplo = XG_UPPER; uplo <= XG_LOWER; uplo++) {
+            check_triangle(kinds[i].op, kinds[i].type, (enum xg_uplo)uplo, 1500, 1000);
+            check_triangle(kinds[i].op, kinds[i].type, (enum xg_uplo)uplo, 2000, 3);
+            check_triangle(kinds[i].op, kinds[i].type, (enum xg_uplo)uplo, 7, 1047);
+        }
+}
 
 static void fill(float *values, size_t count, uint64_t seed)
 {
@@ -141,6 +228,42 @@ static void check_commit_problem(enum xg_type type, enum xg_uplo uplo, int64_t r
         }
 }
 
+/*
+ * A Hermitian C: its diagonal's imaginary parts are written as 0 and not read, and the parts of the
+ * others meet a real beta one by one.
+ */
+static void check_commit_hermitian(enum xg_uplo uplo, double beta)
+{
+    enum { N = 5, LDC = 6, LD = 8 };
+    double block[N * LD * 2], c[N * LDC * 2];
+    const struct xg_problem p = {.op = XG_OP_HERK,
+                                 .type = XG_TYPE_Z,
+                                 .uplo = uplo,
+                                 .m = N,
+                                 .n = N,
+                                 .beta = beta,
+                                 .c = c,
+                                 .ldc = LDC};
+    for (int i = 0; i < N * LD * 2; i++)
+        block[i] = i % 7 - 3;
+    for (int i = 0; i < N * LDC; i++) {
+        c[2 * i] = i % 11;
+        c[2 * i + 1] = i / LDC == i % LDC ? NAN : INFINITY;
+    }
+    xg_stage_commit(&p, 0, 0, &(struct xg_stage_rows){(const char *)block, LD, N, N});
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < LDC; j++) {
+            const double *got = &c[2 * (i * LDC + j)], *from = &block[2 * (i * LD + j)];
+            bool in = j < N && (uplo == XG_UPPER ? j >= i : j <= i);
+            double old = (i * LDC + j) % 11;
+            XT_CHECK(got[0] == (in ? from[0] + beta * old : old), "(%d,%d): %g", i, j, got[0]);
+            if (in && i == j)
+                XT_CHECK(got[1] == 0, "(%d,%d): the diagonal is not real", i, j);
+            else
+                XT_CHECK(in && beta == 0 ? got[1] == from[1] : isinf(got[1]), "(%d,%d)", i, j);
+        }
+}
+
 static void check_commit_problems(void)
 {
     static const int64_t places[][2] = {{0, 0}, {5, 3}, {3, 5}, {12, 0}, {0, 12}, {14, 12}};
@@ -222,7 +345,12 @@ int main(void)
 {
     for (int64_t bytes = 4; bytes <= 16; bytes *= 2)
         check_pack_wide(bytes);
+    check_triangles();
     check_commit_problems();
+    for (int beta = 0; beta < 3; beta++) {
+        check_commit_hermitian(XG_UPPER, beta);
+        check_commit_hermitian(XG_LOWER, beta);
+    }
     static const int64_t widths[] = {1, 3, 4, 31, 255, 256, 257, 1030};
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         int64_t width = widths[i];

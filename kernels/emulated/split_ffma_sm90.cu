@@ -2,8 +2,8 @@
 /* The product of operands that no 16-bit pieces can stand for, in FP32. */
 
 #include "../common/epilogue.cuh"
-#include "split.cuh"
 #include "../common/tile.cuh"
+#include "split.cuh"
 
 /*
  * Why. Infinities and NaNs, and rows whose numbers lie further apart than BF16's exponents reach,

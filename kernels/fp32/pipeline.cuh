@@ -7,9 +7,9 @@
 #include "../common/cluster.cuh"
 #include "../common/epilogue.cuh"
 #include "../common/ptx.cuh"
-#include "share.cuh"
 #include "../common/target.cuh"
 #include "../common/tile.cuh"
+#include "share.cuh"
 
 /*
  * One thread's share in copying an operand's (BK,EXTENT) tiles to shared memory, tile after tile.

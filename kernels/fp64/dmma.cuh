@@ -5,10 +5,10 @@
 
 #include "../common/async.cuh"
 #include "../common/cluster.cuh"
-#include "dmma_map.h"
-#include "dmma_ptx.cuh"
 #include "../common/ptx.cuh"
 #include "../common/tile.cuh"
+#include "dmma_map.h"
+#include "dmma_ptx.cuh"
 
 /* What a warp multiplies of a slice: SHAPE 4, 8 or 16 steps of k of a tall instruction; 0: small.
  */

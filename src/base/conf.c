@@ -99,9 +99,10 @@ static const struct setting settings[] = {
      .offset = FIELD(operations),
      .accepts = "name[,name...]",
      .default_text = "sgemm",
-     .help = "Operations that may run on the GPU: sgemm, dgemm, cgemm, zgemm, ssyrk, dsyrk, csyrk, "
-             "zsyrk, or all; the program's own library computes the others. What is not in the "
-             "default has not been measured on a GPU yet; but sgemm and ssyrk all need cuBLAS."},
+     .help = "Operations that may run on the GPU, with commas between: gemm, syrk, symm, "
+             "syr2k, trmm, trsm with s, d, c or z in front, herk, hemm, her2k with c or z, or "
+             "all; the program's own library computes the others. What is not in the default "
+             "has not been measured on a GPU yet; but sgemm and ssyrk all need cuBLAS."},
     {.name = "XGEMM_VERBOSE",
      .kind = KIND_INT,
      .offset = FIELD(verbose),

@@ -5,17 +5,39 @@
 #include "base/integers.h"
 
 static const struct {
-    const char *names[XG_TYPE_COUNT];
-    bool b_is_a;   /* one operand travels for both */
+    const char *names[XG_TYPE_COUNT]; /* of its types */
+    enum xg_type first_type;          /* it has this one, and all behind it */
+    bool b_is_a;                      /* one operand travels for both */
     bool triangle; /* C has one triangle: half of the arithmetic, half of the way down */
 } traits[XG_OP_COUNT] = {
-    [XG_OP_GEMM] = {{"sgemm", "dgemm", "cgemm", "zgemm"}, false, false},
-    [XG_OP_SYRK] = {{"ssyrk", "dsyrk", "csyrk", "zsyrk"}, true, true},
+    [XG_OP_GEMM] = {{"sgemm", "dgemm", "cgemm", "zgemm"}, XG_TYPE_S, false, false},
+    [XG_OP_SYRK] = {{"ssyrk", "dsyrk", "csyrk", "zsyrk"}, XG_TYPE_S, true, true},
+    [XG_OP_HERK] = {{"cherk", "zherk"}, XG_TYPE_C, true, true},
+    [XG_OP_SYMM] = {{"ssymm", "dsymm", "csymm", "zsymm"}, XG_TYPE_S, false, false},
+    [XG_OP_HEMM] = {{"chemm", "zhemm"}, XG_TYPE_C, false, false},
+    [XG_OP_SYR2K] = {{"ssyr2k", "dsyr2k", "csyr2k", "zsyr2k"}, XG_TYPE_S, false, true},
+    [XG_OP_HER2K] = {{"cher2k", "zher2k"}, XG_TYPE_C, false, true},
+    [XG_OP_TRMM] = {{"strmm", "dtrmm", "ctrmm", "ztrmm"}, XG_TYPE_S, false, false},
+    [XG_OP_TRSM] = {{"strsm", "dtrsm", "ctrsm", "ztrsm"}, XG_TYPE_S, false, false},
 };
+
+enum xg_op xg_kind_op(int kind)
+{
+    int op = XG_OP_COUNT - 1;
+    while (kind < xg_kind((enum xg_op)op, traits[op].first_type))
+        op--;
+    return (enum xg_op)op;
+}
+
+enum xg_type xg_kind_type(int kind)
+{
+    return (enum xg_type)(kind - xg_kind(xg_kind_op(kind), XG_TYPE_S));
+}
 
 const char *xg_kind_name(int kind)
 {
-    return traits[kind / XG_TYPE_COUNT].names[kind % XG_TYPE_COUNT];
+    enum xg_op op = xg_kind_op(kind);
+    return traits[op].names[xg_kind_type(kind) - traits[op].first_type];
 }
 
 bool xg_problem_b_is_a(const struct xg_problem *p)
@@ -35,11 +57,16 @@ double xg_problem_down_elems(const struct xg_problem *p)
     return traits[p->op].triangle ? n * (n + 1) / 2 : m * n;
 }
 
+double xg_problem_products(const struct xg_problem *p)
+{
+    double sums = xg_problem_is_rank_2k(p) ? 2 : xg_problem_is_in_place(p) ? 0.5 : 1;
+    return sums * xg_problem_down_elems(p) * (double)p->k;
+}
+
 double xg_problem_flops(const struct xg_problem *p)
 {
     /* A multiplication of complex numbers is four of real ones and two additions. */
-    double pair = xg_type_is_complex(p->type) ? 8 : 2;
-    return pair * xg_problem_down_elems(p) * (double)p->k;
+    return (xg_type_is_complex(p->type) ? 8 : 2) * xg_problem_products(p);
 }
 
 /* Rows and columns of C. */
@@ -65,6 +92,86 @@ static void add_part(const struct xg_problem *p, struct rectangle r, bool diagon
     }
 }
 
+/* A GEMM of its own, or two. */
+static void add_rectangle(const struct xg_problem *p, struct rectangle r, struct xg_problem *parts,
+                          int *count)
+{
+    int before = *count;
+    add_part(p, r, false, parts, count);
+    if (*count == before || !xg_problem_is_rank_2k(p))
+        return;
+    struct xg_problem exchanged = xg_problem_exchanged(p);
+    exchanged.beta = 1;
+    exchanged.beta_im = 0;
+    add_part(&exchanged, r, false, parts, count);
+}
+
+/* Makes the part's operand elements [k0, k1) of the sum from what is stored of a symmetric one: at
+ * rows (or columns) [first, last) of C. */
+static void cut_symmetric(const struct xg_problem *p, int64_t first, int64_t last, int64_t k0,
+                          struct xg_problem *part)
+{
+    bool left = p->structured == XG_OPERAND_A, diagonal = k0 == first;
+    bool below = left ? k0 < first : k0 >= last;
+    bool stored = diagonal || below == (p->stored == XG_LOWER);
+    enum xg_trans mirrored = p->op == XG_OP_HEMM ? XG_CONJ_TRANS : XG_TRANS;
+    const void **matrix = left ? &part->a : &part->b;
+    int64_t ld = left ? p->lda : p->ldb;
+    *matrix =
+        xg_problem_at(p, left ? p->a : p->b, stored == left ? first * ld + k0 : k0 * ld + first);
+    if (diagonal)
+        return;
+    *(left ? &part->transa : &part->transb) = stored ? XG_NO_TRANS : mirrored;
+    part->op = XG_OP_GEMM;
+    part->structured = XG_NO_OPERAND;
+    part->stored = XG_FULL;
+}
+
+static void add_symmetric(const struct xg_problem *p, struct rectangle r, struct xg_problem *parts,
+                          int *count)
+{
+    bool left = p->structured == XG_OPERAND_A;
+    const int64_t first = left ? r.row : r.column, last = left ? r.row_end : r.column_end;
+    const int64_t ends[] = {0, first, last, p->k};
+    for (int i = 0; i < 3; i++) {
+        int before = *count;
+        if (ends[i] >= ends[i + 1])
+            continue;
+        add_part(p, r, true, parts, count);
+        if (*count == before)
+            return;
+        struct xg_problem *part = &parts[before];
+        part->k = ends[i + 1] - ends[i];
+        if (left)
+            part->b = xg_problem_at(p, p->b, ends[i] * p->ldb + r.column);
+        else
+            part->a = xg_problem_at(p, p->a, r.row * p->lda + ends[i]);
+        if (before > 0) {
+            part->beta = 1;
+            part->beta_im = 0;
+        }
+        cut_symmetric(p, first, last, ends[i], part);
+    }
+}
+
+/* Rows of C that depend on no others. */
+static void add_triangular(const struct xg_problem *p, struct rectangle r, struct xg_problem *parts,
+                           int *count)
+{
+    add_part(p, r, true, parts, count);
+    if (*count == 0)
+        return;
+    struct xg_problem *part = &parts[*count - 1];
+    if (p->structured == XG_OPERAND_A) {
+        part->a = xg_problem_at(p, p->a, r.row * (p->lda + 1));
+        part->k = part->m;
+        part->b = part->c;
+    } else {
+        part->b = p->b;
+        part->a = part->c;
+    }
+}
+
 int xg_problem_parts(const struct xg_problem *p, int64_t row, int64_t rows, int64_t column,
                      int64_t columns, struct xg_problem parts[XG_PROBLEM_PARTS])
 {
@@ -72,21 +179,25 @@ int xg_problem_parts(const struct xg_problem *p, int64_t row, int64_t rows, int6
     /* The square on the diagonal; where there is none, first lies behind last. */
     int64_t first = xg_max_i64(row, column), last = xg_min_i64(row_end, column_end);
     int count = 0;
-    if (p->uplo == XG_FULL) {
-        add_part(p, (struct rectangle){row, row_end, column, column_end}, false, parts, &count);
+    if (xg_problem_is_in_place(p)) {
+        add_triangular(p, (struct rectangle){row, row_end, column, column_end}, parts, &count);
+    } else if (p->structured != XG_NO_OPERAND) {
+        add_symmetric(p, (struct rectangle){row, row_end, column, column_end}, parts, &count);
+    } else if (p->uplo == XG_FULL) {
+        add_rectangle(p, (struct rectangle){row, row_end, column, column_end}, parts, &count);
     } else if (p->uplo == XG_LOWER) {
         int64_t below = xg_max_i64(row, column_end);
         if (first < last) {
-            add_part(p, (struct rectangle){first, last, column, first}, false, parts, &count);
+            add_rectangle(p, (struct rectangle){first, last, column, first}, parts, &count);
             add_part(p, (struct rectangle){first, last, first, last}, true, parts, &count);
         }
-        add_part(p, (struct rectangle){below, row_end, column, column_end}, false, parts, &count);
+        add_rectangle(p, (struct rectangle){below, row_end, column, column_end}, parts, &count);
     } else {
         int64_t above = xg_min_i64(row_end, column);
-        add_part(p, (struct rectangle){row, above, column, column_end}, false, parts, &count);
+        add_rectangle(p, (struct rectangle){row, above, column, column_end}, parts, &count);
         if (first < last) {
             add_part(p, (struct rectangle){first, last, first, last}, true, parts, &count);
-            add_part(p, (struct rectangle){first, last, last, column_end}, false, parts, &count);
+            add_rectangle(p, (struct rectangle){first, last, last, column_end}, parts, &count);
         }
     }
     return count;

@@ -12,6 +12,8 @@
  * headers is. */
 typedef struct cublasContext *cublas_handle;
 enum { CUBLAS_SUCCESS = 0, CUBLAS_ALLOC_FAILED = 3 };
+enum { CUBLAS_SIDE_LEFT = 0, CUBLAS_SIDE_RIGHT = 1 };
+enum { CUBLAS_FILL_LOWER = 0, CUBLAS_FILL_UPPER = 1 };
 enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2 };
 /* Pedantic: single precision throughout, whatever the environment says. */
 enum { CUBLAS_DEFAULT_MATH = 0, CUBLAS_PEDANTIC_MATH = 2, CUBLAS_TF32_TENSOR_OP_MATH = 3 };
@@ -44,6 +46,11 @@ struct xg_cublas {
     /* By type: alpha, a, lda, b, ldb, beta, c, ldc behind the dimensions. */
     int (*gemm[XG_TYPE_COUNT])(cublas_handle, int, int, int, int, int, const void *, const void *,
                                int, const void *, int, const void *, void *, int);
+    /* Side, triangle, transpose, diagonal, m, n, alpha, a, lda, b, ldb; and c, ldc of TRMM. */
+    int (*trmm[XG_TYPE_COUNT])(cublas_handle, int, int, int, int, int, int, const void *,
+                               const void *, int, const void *, int, void *, int);
+    int (*trsm[XG_TYPE_COUNT])(cublas_handle, int, int, int, int, int, int, const void *,
+                               const void *, int, void *, int);
 };
 
 static const char *const gemm_names[XG_TYPE_COUNT] = {
@@ -51,6 +58,20 @@ static const char *const gemm_names[XG_TYPE_COUNT] = {
     [XG_TYPE_D] = "cublasDgemm_v2",
     [XG_TYPE_C] = "cublasCgemm_v2",
     [XG_TYPE_Z] = "cublasZgemm_v2",
+};
+
+static const char *const trmm_names[XG_TYPE_COUNT] = {
+    [XG_TYPE_S] = "cublasStrmm_v2",
+    [XG_TYPE_D] = "cublasDtrmm_v2",
+    [XG_TYPE_C] = "cublasCtrmm_v2",
+    [XG_TYPE_Z] = "cublasZtrmm_v2",
+};
+
+static const char *const trsm_names[XG_TYPE_COUNT] = {
+    [XG_TYPE_S] = "cublasStrsm_v2",
+    [XG_TYPE_D] = "cublasDtrsm_v2",
+    [XG_TYPE_C] = "cublasCtrsm_v2",
+    [XG_TYPE_Z] = "cublasZtrsm_v2",
 };
 
 void *xg_cublas_library(void)
@@ -89,7 +110,15 @@ static enum xg_status find_functions(void *library, struct xg_cublas *cublas)
                    {gemm_names[XG_TYPE_S], &cublas->gemm[XG_TYPE_S]},
                    {gemm_names[XG_TYPE_D], &cublas->gemm[XG_TYPE_D]},
                    {gemm_names[XG_TYPE_C], &cublas->gemm[XG_TYPE_C]},
-                   {gemm_names[XG_TYPE_Z], &cublas->gemm[XG_TYPE_Z]}};
+                   {gemm_names[XG_TYPE_Z], &cublas->gemm[XG_TYPE_Z]},
+                   {trmm_names[XG_TYPE_S], &cublas->trmm[XG_TYPE_S]},
+                   {trmm_names[XG_TYPE_D], &cublas->trmm[XG_TYPE_D]},
+                   {trmm_names[XG_TYPE_C], &cublas->trmm[XG_TYPE_C]},
+                   {trmm_names[XG_TYPE_Z], &cublas->trmm[XG_TYPE_Z]},
+                   {trsm_names[XG_TYPE_S], &cublas->trsm[XG_TYPE_S]},
+                   {trsm_names[XG_TYPE_D], &cublas->trsm[XG_TYPE_D]},
+                   {trsm_names[XG_TYPE_C], &cublas->trsm[XG_TYPE_C]},
+                   {trsm_names[XG_TYPE_Z], &cublas->trsm[XG_TYPE_Z]}};
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
         if (!(*(void **)symbols[i].slot = dlsym(library, symbols[i].name))) {
             xg_log(XG_LOG_INFO, "cuBLAS lacks %s", symbols[i].name);
@@ -242,25 +271,73 @@ static int call_gemm(const struct xg_cublas *cublas, const struct xg_cublas_gemm
         (const void *)(uintptr_t)g->a, (int)g->lda, &beta, (void *)(uintptr_t)g->c, (int)g->ldc);
 }
 
-enum xg_status xg_cublas_gemm(struct xg_dev *dev, const struct xg_cublas_gemm *gemm,
-                              CUstream stream)
+/* By columns each matrix is its transpose: the triangle is the other, and on the other side. */
+static int call_triangular(const struct xg_cublas *cublas, const struct xg_cublas_triangular *t)
 {
-    const int64_t sizes[] = {gemm->m, gemm->n, gemm->k, gemm->lda, gemm->ldb, gemm->ldc};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (sizes[i] > INT32_MAX)
-            return XG_DECLINED;
+    union scalar alpha = scalar_of(t->type, t->alpha, t->alpha_im);
+    int side = t->structured == XG_OPERAND_A ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT;
+    int triangle = t->stored == XG_UPPER ? CUBLAS_FILL_LOWER : CUBLAS_FILL_UPPER;
+    int trans = operation_of(t->trans), m = (int)t->n, n = (int)t->m;
+    const void *a = (const void *)(uintptr_t)t->triangle, *b = (const void *)(uintptr_t)t->b;
+    void *c = (void *)(uintptr_t)t->c;
+    if (t->op == XG_OP_TRSM)
+        return cublas->trsm[t->type](cublas->handle, side, triangle, trans, t->unit, m, n, &alpha,
+                                     a, (int)t->ld, c, (int)t->ldc);
+    return cublas->trmm[t->type](cublas->handle, side, triangle, trans, t->unit, m, n, &alpha, a,
+                                 (int)t->ld, b, (int)t->ldb, c, (int)t->ldc);
+}
 
+static bool fit_int(const int64_t *sizes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sizes[i] > INT32_MAX)
+            return false;
+    return true;
+}
+
+/* XG_OK with dev->image_lock held, and the handle ready for the type on the stream. */
+static enum xg_status begin(struct xg_dev *dev, enum xg_type type, bool tf32, CUstream stream)
+{
     /* Pedantic math would keep double precision off the tensor cores, which are as exact. */
-    int math = gemm->tf32                      ? CUBLAS_TF32_TENSOR_OP_MATH
-               : xg_type_is_double(gemm->type) ? CUBLAS_DEFAULT_MATH
-                                               : CUBLAS_PEDANTIC_MATH;
+    int math = tf32                      ? CUBLAS_TF32_TENSOR_OP_MATH
+               : xg_type_is_double(type) ? CUBLAS_DEFAULT_MATH
+                                         : CUBLAS_PEDANTIC_MATH;
     enum xg_status status = xg_drv_ended() ? XG_ERR_LOST : open_library(dev);
     if (status != XG_OK)
         return status;
     pthread_mutex_lock(&dev->image_lock);
     status = xg_drv_ended() ? XG_ERR_LOST : set_handle(dev, math, stream);
-    if (status == XG_OK)
-        status = status_of(call_gemm(dev->cublas, gemm), gemm_names[gemm->type]);
+    if (status != XG_OK)
+        pthread_mutex_unlock(&dev->image_lock);
+    return status;
+}
+
+enum xg_status xg_cublas_gemm(struct xg_dev *dev, const struct xg_cublas_gemm *gemm,
+                              CUstream stream)
+{
+    const int64_t sizes[] = {gemm->m, gemm->n, gemm->k, gemm->lda, gemm->ldb, gemm->ldc};
+    if (!fit_int(sizes, sizeof sizes / sizeof sizes[0]))
+        return XG_DECLINED;
+    enum xg_status status = begin(dev, gemm->type, gemm->tf32, stream);
+    if (status != XG_OK)
+        return status;
+    status = status_of(call_gemm(dev->cublas, gemm), gemm_names[gemm->type]);
+    pthread_mutex_unlock(&dev->image_lock);
+    return status;
+}
+
+enum xg_status xg_cublas_triangular(struct xg_dev *dev,
+                                    const struct xg_cublas_triangular *triangular, CUstream stream)
+{
+    const struct xg_cublas_triangular *t = triangular;
+    const int64_t sizes[] = {t->m, t->n, t->ld, t->ldb, t->ldc};
+    if (!fit_int(sizes, sizeof sizes / sizeof sizes[0]))
+        return XG_DECLINED;
+    enum xg_status status = begin(dev, t->type, false, stream);
+    if (status != XG_OK)
+        return status;
+    status = status_of(call_triangular(dev->cublas, t),
+                       t->op == XG_OP_TRSM ? trsm_names[t->type] : trmm_names[t->type]);
     pthread_mutex_unlock(&dev->image_lock);
     return status;
 }

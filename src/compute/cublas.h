@@ -31,6 +31,28 @@ struct xg_cublas_gemm {
 enum xg_status xg_cublas_gemm(struct xg_dev *dev, const struct xg_cublas_gemm *gemm,
                               CUstream stream);
 
+/* B times or over a triangle, in device memory: row-major, as problem.h has TRMM and TRSM. */
+struct xg_cublas_triangular {
+    enum xg_op op;
+    enum xg_type type;
+    enum xg_operand structured;
+    enum xg_uplo stored;
+    enum xg_trans trans;
+    bool unit;
+    int64_t m, n; /* of C */
+    double alpha, alpha_im;
+    CUdeviceptr triangle;
+    int64_t ld;
+    CUdeviceptr b; /* TRMM: the other operand; TRSM solves in place */
+    int64_t ldb;
+    CUdeviceptr c;
+    int64_t ldc;
+};
+
+/* cublas?trmm or cublas?trsm, likewise. */
+enum xg_status xg_cublas_triangular(struct xg_dev *dev,
+                                    const struct xg_cublas_triangular *triangular, CUstream stream);
+
 /*
  * dlopens libcublas: the newest of versions 13 to 11, from the linker's folders or the toolkit's.
  * NULL, logged, where there is none. The handle is the caller's, and the library stays loaded.

@@ -65,7 +65,7 @@ bool xg_product_splits(const struct xg_product *product, size_t device_bytes, si
     const struct xg_plan *plan = product->plan;
     const struct xg_problem *call = product->call;
     const struct xg_kernel *row = product->whole;
-    if (!row || !(row->flags & XG_KERNEL_PIECES) || !plan->resident)
+    if (!row || !(row->flags & XG_KERNEL_PIECES) || !plan->resident || xg_problem_is_rank_2k(call))
         return false;
     if (!product->kernel_name && !arithmetic_binds(product))
         return false;
@@ -194,9 +194,40 @@ static const struct xg_kernel *select_run(struct xg_product *product, int64_t m,
                              NULL);
 }
 
+/* What a run multiplies: panels on the device, and scalars. */
+struct factors {
+    CUdeviceptr a, b;
+    int64_t lda, ldb;
+    double alpha, alpha_im, beta;
+};
+
+static struct factors factors_of(const struct xg_product *product, const struct xg_plan_run *run)
+{
+    return (struct factors){.a = address(product, product->base, run->a_offset_elems),
+                            .b = address(product, b_base(product), run->b_offset_elems),
+                            .lda = product->plan->lda,
+                            .ldb = product->plan->ldb,
+                            .alpha = product->call->alpha,
+                            .alpha_im = product->call->alpha_im,
+                            .beta = run->first ? 0 : 1};
+}
+
+/* SYR2K's second product, added to the first one. */
+static struct factors exchanged_of(const struct xg_product *product, const struct xg_plan_run *run)
+{
+    const struct xg_problem exchanged = xg_problem_exchanged(product->call);
+    return (struct factors){.a = address(product, b_base(product), run->b_other_offset_elems),
+                            .b = address(product, product->base, run->a_other_offset_elems),
+                            .lda = product->plan->ldb,
+                            .ldb = product->plan->lda,
+                            .alpha = exchanged.alpha,
+                            .alpha_im = exchanged.alpha_im,
+                            .beta = 1};
+}
+
 /* A run of any type but FP32, whose row tells TF32 from it: cuBLAS's. */
 static enum xg_status run_library(const struct xg_product *product, const struct xg_plan_run *run,
-                                  CUdeviceptr c, CUstream stream)
+                                  const struct factors *factors, CUdeviceptr c, CUstream stream)
 {
     const struct xg_plan *plan = product->plan;
     const struct xg_problem *call = product->call;
@@ -208,13 +239,13 @@ static enum xg_status run_library(const struct xg_product *product, const struct
         .m = tile->rows,
         .n = tile->columns,
         .k = xg_plan_depth(plan, call, run->l),
-        .alpha = call->alpha,
-        .alpha_im = call->alpha_im,
-        .a = address(product, product->base, run->a_offset_elems),
-        .lda = plan->lda,
-        .b = address(product, b_base(product), run->b_offset_elems),
-        .ldb = plan->ldb,
-        .beta = run->first ? 0 : 1,
+        .alpha = factors->alpha,
+        .alpha_im = factors->alpha_im,
+        .a = factors->a,
+        .lda = factors->lda,
+        .b = factors->b,
+        .ldb = factors->ldb,
+        .beta = factors->beta,
         .c = c,
         .ldc = tile->ld,
     };
@@ -222,23 +253,24 @@ static enum xg_status run_library(const struct xg_product *product, const struct
 }
 
 static enum xg_status run_single(struct xg_product *product, const struct xg_plan_run *run,
-                                 const struct xg_kernel *kernel, CUdeviceptr c, CUstream stream)
+                                 const struct factors *factors, const struct xg_kernel *kernel,
+                                 CUdeviceptr c, CUstream stream)
 {
     const struct xg_plan *plan = product->plan;
     const struct xg_problem *call = product->call;
     const struct xg_plan_tile *tile = &plan->tiles[run->tile];
     struct xg_sgemm_args args = {
-        .a = address(product, product->base, run->a_offset_elems),
-        .b = address(product, b_base(product), run->b_offset_elems),
+        .a = factors->a,
+        .b = factors->b,
         .c = c,
-        .lda = plan->lda,
-        .ldb = plan->ldb,
+        .lda = factors->lda,
+        .ldb = factors->ldb,
         .ldc = tile->ld,
         .m = tile->rows,
         .n = tile->columns,
         .k = xg_plan_depth(plan, call, run->l),
-        .alpha = (float)call->alpha,
-        .beta = run->first ? 0.0f : 1.0f,
+        .alpha = (float)factors->alpha,
+        .beta = (float)factors->beta,
         .transa = call->transa,
         .transb = call->transb,
     };
@@ -246,31 +278,32 @@ static enum xg_status run_single(struct xg_product *product, const struct xg_pla
 }
 
 static enum xg_status run_double(struct xg_product *product, const struct xg_plan_run *run,
-                                 const struct xg_kernel *kernel, CUdeviceptr c, CUstream stream)
+                                 const struct factors *factors, const struct xg_kernel *kernel,
+                                 CUdeviceptr c, CUstream stream)
 {
     const struct xg_plan *plan = product->plan;
     const struct xg_problem *call = product->call;
     const struct xg_plan_tile *tile = &plan->tiles[run->tile];
     const struct xg_dgemm_args args = {
-        .a = address(product, product->base, run->a_offset_elems),
-        .b = address(product, b_base(product), run->b_offset_elems),
+        .a = factors->a,
+        .b = factors->b,
         .c = c,
-        .lda = plan->lda,
-        .ldb = plan->ldb,
+        .lda = factors->lda,
+        .ldb = factors->ldb,
         .ldc = tile->ld,
         .m = tile->rows,
         .n = tile->columns,
         .k = xg_plan_depth(plan, call, run->l),
-        .alpha = call->alpha,
-        .beta = run->first ? 0.0 : 1.0,
+        .alpha = factors->alpha,
+        .beta = factors->beta,
         .transa = call->transa != XG_NO_TRANS,
         .transb = call->transb != XG_NO_TRANS,
     };
     return xg_launch_dgemm(product->dev, kernel, &args, stream);
 }
 
-static enum xg_status run_kernel(struct xg_product *product, const struct xg_plan_run *run,
-                                 CUdeviceptr c, CUstream stream)
+static enum xg_status run_factors(struct xg_product *product, const struct xg_plan_run *run,
+                                  const struct factors *factors, CUdeviceptr c, CUstream stream)
 {
     const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
     const struct xg_kernel *kernel = select_run(
@@ -281,19 +314,79 @@ static enum xg_status run_kernel(struct xg_product *product, const struct xg_pla
         product->kernel = kernel;
     enum xg_status status;
     if (product->call->type == XG_TYPE_S)
-        status = run_single(product, run, kernel, c, stream);
+        status = run_single(product, run, factors, kernel, c, stream);
     else if (kernel->flags & XG_KERNEL_CUBLAS)
-        status = run_library(product, run, c, stream);
+        status = run_library(product, run, factors, c, stream);
     else
-        status = run_double(product, run, kernel, c, stream);
+        status = run_double(product, run, factors, kernel, c, stream);
+    return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
+}
+
+/* TRSM is solved in place: its panel's copy in the tile. */
+static enum xg_status copy_panel(const struct xg_product *product, CUdeviceptr panel, int64_t ld,
+                                 const struct xg_plan_tile *tile, CUdeviceptr c, CUstream stream)
+{
+    const size_t bytes = (size_t)product->plan->elem_bytes;
+    const CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = panel,
+        .srcPitch = (size_t)ld * bytes,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = c,
+        .dstPitch = (size_t)tile->ld * bytes,
+        .WidthInBytes = (size_t)tile->columns * bytes,
+        .Height = (size_t)tile->rows,
+    };
+    return XG_DRV(&product->dev->drv, cuMemcpy2DAsync, &copy, stream);
+}
+
+static enum xg_status run_triangular(struct xg_product *product, const struct xg_plan_run *run,
+                                     CUdeviceptr c, CUstream stream)
+{
+    const struct xg_problem *call = product->call;
+    const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
+    const struct factors factors = factors_of(product, run);
+    bool a = call->structured == XG_OPERAND_A;
+    const struct xg_cublas_triangular triangular = {
+        .op = call->op,
+        .type = call->type,
+        .structured = call->structured,
+        .stored = call->stored,
+        .trans = a ? call->transa : call->transb,
+        .unit = call->unit,
+        .m = tile->rows,
+        .n = tile->columns,
+        .alpha = call->alpha,
+        .alpha_im = call->alpha_im,
+        .triangle = a ? factors.a : factors.b,
+        .ld = a ? factors.lda : factors.ldb,
+        .b = a ? factors.b : factors.a,
+        .ldb = a ? factors.ldb : factors.lda,
+        .c = c,
+        .ldc = tile->ld,
+    };
+    product->kernel = product->whole;
+    enum xg_status status = XG_OK;
+    if (call->op == XG_OP_TRSM)
+        status = copy_panel(product, triangular.b, triangular.ldb, tile, c, stream);
+    if (status == XG_OK)
+        status = xg_cublas_triangular(product->dev, &triangular, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
 enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_run *run,
                               CUdeviceptr c, CUstream stream)
 {
-    if (!product->split)
-        return run_kernel(product, run, c, stream);
-    product->kernel = product->whole;
-    return run_pieces(product, run, c, stream);
+    if (product->split) {
+        product->kernel = product->whole;
+        return run_pieces(product, run, c, stream);
+    }
+    if (xg_problem_is_in_place(product->call))
+        return run_triangular(product, run, c, stream);
+    struct factors factors = factors_of(product, run);
+    enum xg_status status = run_factors(product, run, &factors, c, stream);
+    if (status != XG_OK || !xg_problem_is_rank_2k(product->call))
+        return status;
+    factors = exchanged_of(product, run);
+    return run_factors(product, run, &factors, c, stream);
 }

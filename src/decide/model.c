@@ -170,7 +170,8 @@ double xg_model_gpu_seconds(const struct xg_model *model, enum xg_math math,
     double cycles;
     if (!xg_choices_select(model->choices, &facts, math, NULL, call->m, call->n, call->k, &cycles))
         cycles = xg_select_library_cycles(&facts, call->m, call->n, call->k);
-    double share = xg_problem_down_elems(call) / ((double)call->m * (double)call->n);
+    double whole = (double)call->m * (double)call->n * (double)call->k;
+    double share = xg_problem_products(call) / whole;
     double kernel = share * cycles / model->gpu_clock_hz;
     double up = operand_bytes(call) / model->up_bytes_per_s;
     double down = result_bytes(call) / model->down_bytes_per_s;

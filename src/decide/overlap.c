@@ -48,5 +48,7 @@ bool xg_overlap_find(const struct xg_problem *call)
         matrix_of(call->a, ta ? call->k : call->m, ta ? call->m : call->k, call->lda, bytes);
     const struct matrix b =
         matrix_of(call->b, tb ? call->n : call->k, tb ? call->k : call->n, call->ldb, bytes);
-    return meets(&a, &c) || meets(&b, &c);
+    bool a_is_c = xg_problem_is_in_place(call) && call->structured == XG_OPERAND_B;
+    bool b_is_c = xg_problem_is_in_place(call) && call->structured == XG_OPERAND_A;
+    return (!a_is_c && meets(&a, &c)) || (!b_is_c && meets(&b, &c));
 }

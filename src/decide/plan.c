@@ -173,8 +173,14 @@ static void set_group(struct xg_plan *plan, const struct xg_problem *call,
     place(plan, call, plan->tm, plan->tn, plan->tk);
     plan->resident = plan->b_is_a = false;
     plan->tile_elems = matrix_elems(plan->tm, leading_dimension(plan->tn));
-    plan->a_slots = (int)(2 * group->p);
-    plan->b_slots = (int)(2 * group->q);
+    int64_t both =
+        group->p + group->q; /* SYR2K's runs read panels of each operand for both sides */
+    plan->a_slots = (int)(2 * (xg_problem_is_rank_2k(call) ? both : group->p));
+    plan->b_slots = (int)(2 * (xg_problem_is_rank_2k(call) ? both : group->q));
+    if (xg_problem_is_in_place(call)) { /* its triangular operand is one panel */
+        plan->a_slots = (int)xg_min_i64(plan->a_slots, plan->mt);
+        plan->b_slots = (int)xg_min_i64(plan->b_slots, plan->nt);
+    }
     plan->a_elems *= (size_t)plan->a_slots;
     plan->b_elems *= (size_t)plan->b_slots;
     int64_t tiles = group->p * group->q;
@@ -300,9 +306,38 @@ static int64_t need_range(struct builder *builder, struct cache *cache, int64_t 
     return latest;
 }
 
+/*
+ * Has two panels of one operand at once, where they take turns in slots: loading one may put the
+ * other one out. Before the run that reads them, for a load that puts out a panel waits for the
+ * last run that read it.
+ */
+static void need_pair(struct builder *builder, struct cache *cache, int64_t index, int64_t other,
+                      int64_t l)
+{
+    need(builder, cache, index, l);
+    need(builder, cache, other, l);
+    need(builder, cache, index, l);
+}
+
+/* SYR2K: the panels of each operand for the tile's other side. Returns the latest load of them. */
+static int64_t need_others(struct builder *builder, const struct span *span,
+                           struct xg_plan_run *run)
+{
+    int64_t a = need_range(builder, &builder->a, span->j, span->columns, run->l, &run->a_other_slot,
+                           &run->a_other_offset_elems);
+    int64_t b = need_range(builder, &builder->b, span->i, span->rows, run->l, &run->b_other_slot,
+                           &run->b_other_offset_elems);
+    return xg_max_i64(a, b);
+}
+
 static void add_run(struct builder *builder, int64_t tile, const struct span *span, int64_t l)
 {
     struct xg_plan *plan = builder->plan;
+    bool both = xg_problem_is_rank_2k(builder->call);
+    if (both && !plan->resident) {
+        need_pair(builder, &builder->a, span->i, span->j, l);
+        need_pair(builder, &builder->b, span->j, span->i, l);
+    }
     struct xg_plan_run run = {.tile = tile, .l = l, .first = l == 0, .last = l == plan->kt - 1};
     int64_t a =
         need_range(builder, &builder->a, span->i, span->rows, l, &run.a_slot, &run.a_offset_elems);
@@ -310,6 +345,8 @@ static void add_run(struct builder *builder, int64_t tile, const struct span *sp
     int64_t b =
         need_range(builder, of_b, span->j, span->columns, l, &run.b_slot, &run.b_offset_elems);
     run.after_load = xg_max_i64(a, b);
+    if (both)
+        run.after_load = xg_max_i64(run.after_load, need_others(builder, span, &run));
     plan->runs[plan->run_count++] = run;
 }
 
@@ -391,7 +428,9 @@ static enum xg_status build_lists(struct xg_plan *plan, const struct xg_problem 
     struct span *spans = NULL;
     struct builder builder = {.plan = plan, .call = call};
     int64_t tiles = plan->mt * plan->nt, runs = tiles * plan->kt;
-    int64_t loads = plan->resident ? (plan->mt + plan->nt) * plan->kt : 2 * runs;
+    int64_t loads = plan->resident                ? (plan->mt + plan->nt) * plan->kt
+                    : xg_problem_is_rank_2k(call) ? 6 * runs /* need_pair's, of each operand */
+                                                  : 2 * runs;
     plan->loads = malloc((size_t)loads * sizeof *plan->loads);
     plan->runs = malloc((size_t)runs * sizeof *plan->runs);
     plan->tiles = malloc((size_t)tiles * sizeof *plan->tiles);
@@ -428,6 +467,9 @@ enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_problem *call,
     double bytes = (double)limits->device_bytes;
 
     /* A grid of smaller panels until they fit; the other cuts are for operands that fit whole. */
+    bool in_place = xg_problem_is_in_place(call);
+    if (in_place && call->k > row_elems)
+        return XG_DECLINED;
     struct xg_tiling tiling = xg_tiling_choose(call, row_elems, limits->macs_per_s);
     for (;; tiling.panel_elems /= 2) {
         set_panels(&draft, call, &tiling, row_elems);
@@ -435,9 +477,10 @@ enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_problem *call,
             return XG_DECLINED;
         if (fit_resident(&draft, call, bytes, row_elems))
             break;
-        if (tiling.kind == XG_TILING_GRID && fit_group(&draft, call, bytes, &group))
+        if ((in_place || tiling.kind == XG_TILING_GRID) && fit_group(&draft, call, bytes, &group))
             break;
-        tiling.kind = XG_TILING_GRID;
+        if (!in_place)
+            tiling.kind = XG_TILING_GRID;
         if (tiling.panel_elems < PANEL_ELEMS_MIN)
             return XG_DECLINED;
     }

@@ -46,6 +46,9 @@ struct xg_plan_run {
     int64_t after_load; /* it reads panels of the loads up to this one */
     int a_slot, b_slot; /* of its first panels */
     size_t a_offset_elems, b_offset_elems;
+    /* SYR2K: likewise of what it adds, B's panels of the tile's rows by A's of its columns. */
+    int a_other_slot, b_other_slot;
+    size_t a_other_offset_elems, b_other_offset_elems;
     bool first, last; /* first: the tile is overwritten, not added to; last: it is final */
     bool spends;      /* a slot that it reads is loaded again after it */
 };

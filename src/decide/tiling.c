@@ -43,13 +43,16 @@ static const double SLICES_C_SHARE = 1.0 / 16;
 /*
  * A is cut, and rows of C stay whole, even if B is larger by this much. Where columns are cut, to
  * so many at least: shorter rows of C and of an untransposed B are slow to copy on either side of
- * the link (802 x 2413 x 6493: 2.5 ms; 4.2 in strips of 128 columns).
+ * the link (802 x 2413 x 6493: 2.5 ms; 4.2 in strips of 128 columns). But in place they are all
+ * that can be cut.
  */
 static const double ROWS_SHARE = 0.4, COLUMNS_MIN = 512;
 
 static enum xg_tiling_kind choose_kind(const struct xg_problem *call, int64_t row_elems,
                                        double macs_per_s)
 {
+    if (xg_problem_is_in_place(call))
+        return call->structured == XG_OPERAND_A ? XG_TILING_COLUMNS : XG_TILING_ROWS;
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
     double up = k * (m + n), down = m * n, elem_bytes = (double)xg_problem_elem_bytes(call);
     bool slices_are_rows = m > n ? call->transa : !call->transb; /* of the larger operand */
@@ -116,7 +119,7 @@ static void cut_grid(const struct xg_tiling *tiling, const struct xg_problem *ca
 void xg_tiling_panels(const struct xg_tiling *tiling, const struct xg_problem *call,
                       int64_t row_elems, int64_t *tm, int64_t *tn, int64_t *tk)
 {
-    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k, least;
     *tm = call->m;
     *tn = call->n;
     *tk = call->k;
@@ -128,7 +131,9 @@ void xg_tiling_panels(const struct xg_tiling *tiling, const struct xg_problem *c
         *tm = balance(call->m, tiling->panel_elems / fmax(n, k));
         break;
     case XG_TILING_COLUMNS:
-        *tn = balance(call->n, fmax(tiling->panel_elems / fmax(m, k), COLUMNS_MIN));
+        least = xg_problem_is_in_place(call) ? TILE_STEP : COLUMNS_MIN;
+        *tn = balance(call->n,
+                      fmin(fmax(tiling->panel_elems / fmax(m, k), least), (double)row_elems));
         break;
     case XG_TILING_GRID:
         cut_grid(tiling, call, row_elems, tm, tn, tk);

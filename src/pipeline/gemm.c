@@ -67,8 +67,13 @@ static enum xg_status find_kernel(struct xg_lane *lane, struct xg_product *produ
     const struct xg_problem *call = product->call;
     product->facts = lane->dev->facts;
     product->facts.type = call->type;
-    if (call->type != XG_TYPE_S)
+    if (call->type != XG_TYPE_S || xg_problem_is_in_place(call))
         product->facts.cublas = xg_cublas_present(lane->dev);
+    if (xg_problem_is_in_place(call)) {
+        product->whole = product->facts.cublas ? xg_select_find("cublas") : NULL;
+        result->unserved = !product->whole;
+        return result->unserved ? XG_DECLINED : XG_OK;
+    }
     product->whole = xg_choices_select(product->choices, &product->facts, product->math,
                                        product->kernel_name, call->m, call->n, call->k, NULL);
     result->unserved = !product->whole && call->type != XG_TYPE_S;
@@ -125,9 +130,9 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_product *pro
 
 /*
  * Operands that the caller has page-locked need no staging. But rows of no multiple of 4 elements
- * do, which kernels want padded with zeros; a C that is combined with what it holds; rows too far
- * apart for the driver's copies; and short ones that do not follow each other, of which such copies
- * move fewer a second.
+ * do, which kernels want padded with zeros; a C that is combined with what it holds, or an operand,
+ * which after a failure must hold what it held; rows too far apart for the driver's copies; and
+ * short ones that do not follow each other, of which such copies move fewer a second.
  */
 enum { DIRECT_ROW_MIN = 256 };
 
@@ -146,7 +151,10 @@ static struct xg_staging_direct find_direct(const struct xg_dev *dev, const stru
     for (int i = 0; i < 3; i++) {
         int64_t columns = operands[i].columns;
         bool follow = operands[i].ld == columns && columns % 4 == 0;
-        bool staged = i < 2 ? columns % 4 : !xg_problem_beta_zero(call) || call->uplo != XG_FULL;
+        bool structured = call->structured == (i == 0 ? XG_OPERAND_A : XG_OPERAND_B) && i < 2;
+        bool staged = i < 2 ? structured || columns % 4
+                            : !xg_problem_beta_zero(call) || call->uplo != XG_FULL ||
+                                  xg_problem_is_in_place(call);
         staged |=
             operands[i].ld > xg_plan_pitch_max(call->type) || (columns < DIRECT_ROW_MIN && !follow);
         int64_t elems = (operands[i].rows - 1) * operands[i].ld + columns;

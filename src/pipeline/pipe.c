@@ -54,15 +54,17 @@ static struct xg_pipe_chunk whole_load(const struct xg_pipe *pipe, int64_t item)
         .device = address(pipe, b ? b_base(pipe) : pipe->base, load->offset_elems),
         .device_ld = b ? plan->ldb : plan->lda,
     };
-    int64_t row = depth_is_rows ? depth_at : extent_at,
-            column = depth_is_rows ? extent_at : depth_at;
+    chunk.row = depth_is_rows ? depth_at : extent_at;
+    chunk.column = depth_is_rows ? extent_at : depth_at;
     const void *matrix = b ? call->b : call->a;
     /* The cast is safe: loads are only read, see xg_pipe_chunk. */
-    chunk.host = (char *)(uintptr_t)xg_problem_at(call, matrix, row * chunk.host_ld + column);
+    chunk.host =
+        (char *)(uintptr_t)xg_problem_at(call, matrix, chunk.row * chunk.host_ld + chunk.column);
     /* A panel that is alone in its rows goes up in one piece, the rows' padding included. */
     bool alone = !plan->resident || (depth_is_rows ? (b ? plan->nt : plan->mt) : plan->kt) == 1;
     chunk.staged_ld = alone ? chunk.device_ld : xg_round_up(chunk.width, 4);
     chunk.direct = b ? pipe->direct.b : pipe->direct.a;
+    chunk.structured = call->structured == (b ? XG_OPERAND_B : XG_OPERAND_A);
     return chunk;
 }
 
@@ -75,8 +77,8 @@ static struct xg_pipe_chunk whole_tile(const struct xg_pipe *pipe, int64_t item)
         .rows = tile->rows,
         .width = tile->columns,
         .host = (char *)call->c + (tile->row * call->ldc + tile->column) * pipe->plan->elem_bytes,
-        .c_row = tile->row,
-        .c_column = tile->column,
+        .row = tile->row,
+        .column = tile->column,
         .host_ld = call->ldc,
         .device = tile_address(pipe, tile),
         .device_ld = tile->ld,
@@ -115,7 +117,7 @@ static void narrow(const struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, int6
 {
     chunk->rows = xg_min_i64(rows, chunk->rows - row);
     chunk->host += row * chunk->host_ld * pipe->plan->elem_bytes;
-    chunk->c_row += row;
+    chunk->row += row;
     chunk->device = address(pipe, chunk->device, (size_t)(row * chunk->device_ld));
     if (chunk->done)
         chunk->done += row / rows;
@@ -202,6 +204,19 @@ static enum xg_status wait_for_memory(const struct xg_pipe *pipe, const struct x
     return status;
 }
 
+/* SYR2K: the run has read these panels as well. */
+static enum xg_status record_others(const struct xg_pipe *pipe, const struct xg_plan_run *run,
+                                    CUstream stream)
+{
+    const struct xg_drv *drv = &pipe->dev->drv;
+    enum xg_status status =
+        XG_DRV(drv, cuEventRecord, panel_events(pipe, false, run->a_other_slot)->spent, stream);
+    if (status == XG_OK)
+        status =
+            XG_DRV(drv, cuEventRecord, panel_events(pipe, true, run->b_other_slot)->spent, stream);
+    return status;
+}
+
 static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *run)
 {
     const struct xg_drv *drv = &pipe->dev->drv;
@@ -215,6 +230,8 @@ static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *
     if (status == XG_OK && run->spends)
         status = XG_DRV(drv, cuEventRecord,
                         panel_events(pipe, !pipe->plan->b_is_a, run->b_slot)->spent, stream);
+    if (status == XG_OK && run->spends && xg_problem_is_rank_2k(pipe->call))
+        status = record_others(pipe, run, stream);
     if (status == XG_OK && run->last)
         status = XG_DRV(drv, cuEventRecord, tile_events(pipe, run->tile)->ready, stream);
     return status;
@@ -395,14 +412,16 @@ bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, char 
         return false;
     const struct xg_plan_tile *tile = &pipe->plan->tiles[pipe->tile_next];
     *chunk = whole_tile(pipe, pipe->tile_next);
-    int64_t rows = chunk->rows, row = pipe->tile_row;
-    narrow(pipe, chunk, row, xg_pipe_rows_per_chunk(pipe, tile));
-    bool last = row + chunk->rows == rows;
+    int64_t rows = chunk->rows, row = pipe->tile_row, step = xg_pipe_rows_per_chunk(pipe, tile);
+    bool last = row + step >= rows;
+    int64_t first =
+        xg_problem_ascends(pipe->call) ? (xg_ceil_div(rows, step) - 1) * step - row : row;
+    narrow(pipe, chunk, first, step);
     xg_pipe_fail(pipe, enqueue_store(pipe, chunk, row == 0, last, staged, copied));
     if (pipe->status != XG_OK)
         return false;
     pipe->down_bytes += chunk_bytes(pipe, chunk);
-    pipe->tile_row = last ? 0 : row + chunk->rows;
+    pipe->tile_row = last ? 0 : row + step;
     if (last) {
         pipe->tile_next++;
         advance(pipe); /* the slot may take its next tile */

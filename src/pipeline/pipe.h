@@ -36,10 +36,11 @@ struct xg_pipe_chunk {
     int64_t rows, width;
     char *host; /* the first element in the caller's matrix; loads only read it */
     int64_t host_ld;
-    int64_t c_row, c_column; /* of a tile: where in C */
-    CUdeviceptr device;      /* the first element on the device */
+    int64_t row, column; /* of the first element in its matrix, as that is stored */
+    CUdeviceptr device;  /* the first element on the device */
     int64_t device_ld;
     int64_t staged_ld;   /* in the block: device_ld where rows follow each other */
+    bool structured;     /* of the operand that has a structure: to be made whole (triangle.h) */
     bool direct;         /* host is page-locked: no block in between, rows move as they lie there */
     unsigned char *done; /* of a tile: to be set when the rows are in the caller's memory */
 };
@@ -68,7 +69,7 @@ struct xg_pipe {
     int64_t *load_rows_left;     /* of each load: rows not yet enqueued */
     int64_t loads_ready;         /* loads before this one are enqueued whole, events recorded */
     int64_t run_next;            /* the next run to launch */
-    int64_t tile_next, tile_row; /* the next chunk of write-backs to enqueue */
+    int64_t tile_next, tile_row; /* the next chunk of write-backs to enqueue, and rows before it */
     int64_t tiles_final;         /* tiles whose last run is launched */
     bool refused;                /* tiles arrived that are to be computed again */
     bool again;                  /* runs and tiles go through once more, for those */

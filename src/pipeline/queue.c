@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/stage.h"
+#include "pipeline/triangle.h"
 
 /* Blocks that write-backs may hold, so that loads are never without one. */
 enum { DOWN_MAX = XG_QUEUE_BLOCKS / 2 };
@@ -121,7 +122,9 @@ static void copy_stripe(struct xg_queue *queue, const struct stripe *stripe)
     char *host = chunk->host + stripe->row * chunk->host_ld * elem_bytes;
     const struct xg_stage_rows from = {staged, chunk->staged_ld, stripe->rows, chunk->width};
     if (block->commit)
-        xg_stage_commit(queue->call, chunk->c_row + stripe->row, chunk->c_column, &from);
+        xg_stage_commit(queue->call, chunk->row + stripe->row, chunk->column, &from);
+    else if (chunk->structured)
+        xg_triangle_pack(queue->call, chunk->row + stripe->row, chunk->column, staged, &from);
     else
         xg_stage_pack(staged, chunk->staged_ld, host, chunk->host_ld, stripe->rows, chunk->width,
                       (size_t)elem_bytes, block->cached);

@@ -85,8 +85,37 @@ static void commit_row(const struct xg_problem *p, void *c, const void *from, in
 {
     if (xg_problem_beta_zero(p))
         xg_copy_drain(c, from, (size_t)count * xg_problem_elem_bytes(p));
+    else if (xg_problem_is_hermitian(p)) /* a real beta times each part, for one may be infinite */
+        combine[xg_type_real(p->type)](c, from, 2 * count, p);
     else
         combine[p->type](c, from, count, p);
+}
+
+/* An element of a Hermitian C's diagonal: what its imaginary part holds is not read. */
+static void commit_diagonal(const struct xg_problem *p, void *c, const void *from)
+{
+    const size_t part = xg_problem_elem_bytes(p) / 2;
+    if (xg_problem_beta_zero(p))
+        memcpy(c, from, part);
+    else
+        combine[xg_type_real(p->type)](c, from, 1, p);
+    memset((char *)c + part, 0, part);
+}
+
+/* Row `row` of C between two columns; from: the first of them. */
+static void commit_columns(const struct xg_problem *p, int64_t row, int64_t begin, int64_t end,
+                           const char *from)
+{
+    const int64_t bytes = (int64_t)xg_problem_elem_bytes(p);
+    char *c = (char *)p->c + row * p->ldc * bytes;
+    int64_t diagonal = end;
+    if (xg_problem_is_hermitian(p) && row >= begin && row < end)
+        diagonal = row;
+    commit_row(p, c + begin * bytes, from, diagonal - begin);
+    if (diagonal == end)
+        return;
+    commit_diagonal(p, c + row * bytes, from + (row - begin) * bytes);
+    commit_row(p, c + (row + 1) * bytes, from + (row + 1 - begin) * bytes, end - row - 1);
 }
 
 void xg_stage_commit(const struct xg_problem *p, int64_t row, int64_t column,
@@ -99,8 +128,8 @@ void xg_stage_commit(const struct xg_problem *p, int64_t row, int64_t column,
         int64_t begin = column, end = column + width;
         if (p->uplo != XG_FULL)
             xg_problem_row(p, row + i, column, column + width, &begin, &end);
-        char *c = (char *)(uintptr_t)xg_problem_at(p, p->c, (row + i) * p->ldc + begin);
-        commit_row(p, c, xg_problem_at(p, from->data, i * from->ld + begin - column), end - begin);
+        commit_columns(p, row + i, begin, end,
+                       xg_problem_at(p, from->data, i * from->ld + begin - column));
     }
     xg_copy_fence();
 }

@@ -6,10 +6,26 @@
  */
 #ifdef NUMBER
 
+/* Of a Hermitian C, whose beta is real, and whose diagonal is. */
+static void NAME(scale_hermitian)(const struct xg_problem *p)
+{
+    for (int64_t i = 0; i < p->m; i++) {
+        NUMBER *row = (NUMBER *)p->c + i * p->ldc;
+        int64_t begin, end;
+        xg_problem_row(p, i, 0, p->n, &begin, &end);
+        for (int64_t j = begin; j < end; j++)
+            row[j] = SCALAR(RE(row[j]) * p->beta, j == i ? 0 : IM(row[j]) * p->beta);
+    }
+}
+
 /* C = beta * C. beta == 0 writes zeros without reading: C may hold NaN. */
 static void NAME(scale)(const struct xg_problem *p)
 {
     const NUMBER beta = SCALAR(p->beta, p->beta_im);
+    if (xg_problem_is_hermitian(p) && !xg_problem_beta_zero(p)) {
+        NAME(scale_hermitian)(p);
+        return;
+    }
     for (int64_t i = 0; i < p->m; i++) {
         NUMBER *row = (NUMBER *)p->c + i * p->ldc;
         int64_t begin, end;
@@ -22,17 +38,37 @@ static void NAME(scale)(const struct xg_problem *p)
     }
 }
 
+/* An element of the operand of which a triangle is stored. */
+static NUMBER NAME(structured)(const struct xg_problem *p, const NUMBER *x, int64_t ld, int64_t row,
+                               int64_t column)
+{
+    bool hermitian = p->op == XG_OP_HEMM;
+    if (p->unit && row == column)
+        return 1;
+    bool stored = p->stored == XG_UPPER ? row <= column : row >= column;
+    NUMBER value = stored ? x[row * ld + column] : x[column * ld + row];
+    if (hermitian && row == column)
+        return SCALAR(RE(value), 0);
+    return hermitian && !stored ? CONJ(value) : value;
+}
+
 static NUMBER NAME(a)(const struct xg_problem *p, int64_t i, int64_t l)
 {
     const NUMBER *a = p->a;
-    NUMBER x = p->transa ? a[l * p->lda + i] : a[i * p->lda + l];
+    NUMBER x = p->structured == XG_OPERAND_A
+                   ? NAME(structured)(p, a, p->lda, p->transa ? l : i, p->transa ? i : l)
+               : p->transa ? a[l * p->lda + i]
+                           : a[i * p->lda + l];
     return p->transa == XG_CONJ_TRANS ? CONJ(x) : x;
 }
 
 static NUMBER NAME(b)(const struct xg_problem *p, int64_t l, int64_t j)
 {
     const NUMBER *b = p->b;
-    NUMBER x = p->transb ? b[j * p->ldb + l] : b[l * p->ldb + j];
+    NUMBER x = p->structured == XG_OPERAND_B
+                   ? NAME(structured)(p, b, p->ldb, p->transb ? j : l, p->transb ? l : j)
+               : p->transb ? b[j * p->ldb + l]
+                           : b[l * p->ldb + j];
     return p->transb == XG_CONJ_TRANS ? CONJ(x) : x;
 }
 
@@ -66,18 +102,113 @@ static void NAME(dots)(const struct xg_problem *p, int64_t i, int64_t l0, int64_
     }
 }
 
-static void NAME(compute)(const struct xg_problem *p)
+/* What rounding has left in the imaginary parts of a Hermitian C's diagonal. */
+static void NAME(settle)(const struct xg_problem *p)
 {
-    NAME(scale)(p);
-    if (xg_problem_alpha_zero(p))
-        return;
+    for (int64_t i = 0; xg_problem_is_hermitian(p) && i < p->n; i++) {
+        NUMBER *c = (NUMBER *)p->c + i * p->ldc + i;
+        *c = SCALAR(RE(*c), 0);
+    }
+}
+
+/* The same where B is the operand of which a triangle is stored. */
+static void NAME(mirrored)(const struct xg_problem *p, int64_t i, int64_t l0, int64_t l1,
+                           int64_t j0, int64_t j1)
+{
+    const NUMBER alpha = SCALAR(p->alpha, p->alpha_im);
+    NUMBER *restrict c = (NUMBER *)p->c + i * p->ldc;
+    for (int64_t l = l0; l < l1; l++) {
+        NUMBER a = alpha * NAME(a)(p, i, l);
+        for (int64_t j = j0; j < j1; j++)
+            c[j] += a * NAME(b)(p, l, j);
+    }
+}
+
+/* C += alpha op(A) op(B). */
+static void NAME(accumulate)(const struct xg_problem *p)
+{
+    void (*add)(const struct xg_problem *, int64_t, int64_t, int64_t, int64_t, int64_t) =
+        p->structured == XG_OPERAND_B ? NAME(mirrored)
+        : p->transb                   ? NAME(dots)
+                                      : NAME(rows);
     for (int64_t l0 = 0; l0 < p->k; l0 += BLOCK_K)
         for (int64_t j0 = 0; j0 < p->n; j0 += BLOCK_N)
             for (int64_t i = 0; i < p->m; i++) {
                 int64_t begin, end, l1 = xg_min_i64(l0 + BLOCK_K, p->k);
                 xg_problem_row(p, i, j0, xg_min_i64(j0 + BLOCK_N, p->n), &begin, &end);
-                (p->transb ? NAME(dots) : NAME(rows))(p, i, l0, l1, begin, end);
+                add(p, i, l0, l1, begin, end);
             }
+}
+
+/* Row i of C, of n elements, by the rows [first, last) that it depends on: multiplied, or solved.
+ */
+static void NAME(triangular_row)(const struct xg_problem *p, int64_t i, int64_t first, int64_t last)
+{
+    const NUMBER alpha = SCALAR(p->alpha, p->alpha_im), diagonal = NAME(a)(p, i, i);
+    const bool solves = p->op == XG_OP_TRSM;
+    NUMBER *c = (NUMBER *)p->c;
+    for (int64_t j = 0; j < p->n; j++)
+        c[i * p->ldc + j] *= solves ? alpha : alpha * diagonal;
+    for (int64_t l = first; l < last; l++) {
+        NUMBER a = solves ? -NAME(a)(p, i, l) : alpha * NAME(a)(p, i, l);
+        for (int64_t j = 0; j < p->n; j++)
+            c[i * p->ldc + j] += a * c[l * p->ldc + j];
+    }
+    for (int64_t j = 0; j < p->n && solves && !p->unit; j++)
+        c[i * p->ldc + j] /= diagonal;
+}
+
+/* The same of column j. */
+static void NAME(triangular_column)(const struct xg_problem *p, int64_t j, int64_t first,
+                                    int64_t last)
+{
+    const NUMBER alpha = SCALAR(p->alpha, p->alpha_im), diagonal = NAME(b)(p, j, j);
+    const bool solves = p->op == XG_OP_TRSM;
+    NUMBER *c = (NUMBER *)p->c;
+    for (int64_t i = 0; i < p->m; i++)
+        c[i * p->ldc + j] *= solves ? alpha : alpha * diagonal;
+    for (int64_t l = first; l < last; l++) {
+        NUMBER b = solves ? -NAME(b)(p, l, j) : alpha * NAME(b)(p, l, j);
+        for (int64_t i = 0; i < p->m; i++)
+            c[i * p->ldc + j] += c[i * p->ldc + l] * b;
+    }
+    for (int64_t i = 0; i < p->m && solves && !p->unit; i++)
+        c[i * p->ldc + j] /= diagonal;
+}
+
+/*
+ * In place: rows (or columns) in such an order that those that one depends on still hold what they
+ * held, for a product, or are solved already.
+ */
+static void NAME(triangular)(const struct xg_problem *p)
+{
+    const bool rows = p->structured == XG_OPERAND_A;
+    const bool on_earlier = rows == xg_problem_is_lower(p);
+    const bool upwards = on_earlier == (p->op == XG_OP_TRSM);
+    for (int64_t step = 0; step < p->k; step++) {
+        int64_t at = upwards ? step : p->k - 1 - step;
+        (rows ? NAME(triangular_row) : NAME(triangular_column))(p, at, on_earlier ? 0 : at + 1,
+                                                                on_earlier ? at : p->k);
+    }
+}
+
+static void NAME(compute)(const struct xg_problem *p)
+{
+    if (xg_problem_is_in_place(p) && !xg_problem_alpha_zero(p)) {
+        NAME(triangular)(p);
+        return;
+    }
+    if (p->beta == 1 && p->beta_im == 0 && (xg_problem_alpha_zero(p) || p->k == 0))
+        return;
+    NAME(scale)(p);
+    if (xg_problem_alpha_zero(p))
+        return;
+    NAME(accumulate)(p);
+    if (xg_problem_is_rank_2k(p)) {
+        const struct xg_problem exchanged = xg_problem_exchanged(p);
+        NAME(accumulate)(&exchanged);
+    }
+    NAME(settle)(p);
 }
 
 /* Adds x * y to the sum, and its size. */
@@ -86,14 +217,32 @@ static void NAME(add)(struct xg_cpu_exact *sum, NUMBER x, NUMBER y)
     add_product(sum, RE(x), IM(x), RE(y), IM(y), sizeof(NUMBER) > sizeof RE(x));
 }
 
-static void NAME(exact)(const struct xg_problem *p, int64_t i, int64_t j, const void *c0,
-                        struct xg_cpu_exact *sum)
+static void NAME(exact_product)(const struct xg_problem *p, int64_t i, int64_t j,
+                                struct xg_cpu_exact *sum)
 {
     if (!xg_problem_alpha_zero(p))
         for (int64_t l = 0; l < p->k; l++)
             NAME(add)(sum, NAME(a)(p, i, l), NAME(b)(p, l, j));
     scale_exact(p, sum);
-    if (!xg_problem_beta_zero(p))
+}
+
+static void NAME(exact)(const struct xg_problem *p, int64_t i, int64_t j, const void *c0,
+                        struct xg_cpu_exact *sum)
+{
+    NAME(exact_product)(p, i, j, sum);
+    if (xg_problem_is_rank_2k(p)) {
+        const struct xg_problem exchanged = xg_problem_exchanged(p);
+        struct xg_cpu_exact other = {0, 0, 0};
+        NAME(exact_product)(&exchanged, i, j, &other);
+        sum->re += other.re;
+        sum->im += other.im;
+        sum->magnitude += other.magnitude;
+    }
+    if (xg_problem_is_hermitian(p) && i == j)
+        sum->im = 0;
+    if (!xg_problem_beta_zero(p) && xg_problem_is_hermitian(p) && i == j)
+        NAME(add)(sum, SCALAR(p->beta, 0), SCALAR(RE(*(const NUMBER *)c0), 0));
+    else if (!xg_problem_beta_zero(p))
         NAME(add)(sum, SCALAR(p->beta, p->beta_im), *(const NUMBER *)c0);
 }
 

@@ -152,3 +152,69 @@ static int queue_gemm(struct cublasContext *handle, const char *name, struct xg_
 FAKE_GEMM(D, XG_TYPE_D, double, NO_PART)
 FAKE_GEMM(C, XG_TYPE_C, float, PART)
 FAKE_GEMM(Z, XG_TYPE_Z, double, PART)
+
+/* TRMM and TRSM by columns: by rows all are their transposes, and the triangle is the other one. */
+static int queue_triangular(struct cublasContext *handle, const char *name, struct xg_problem p,
+                            int side, int uplo, int trans, const void *a, int lda, const void *b,
+                            int ldb)
+{
+    static const enum xg_trans transposes[] = {XG_NO_TRANS, XG_TRANS, XG_CONJ_TRANS};
+    CUresult result = fake_enter(name, FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        bool left = side == 1; /* on the right, by columns */
+        p.structured = left ? XG_OPERAND_A : XG_OPERAND_B;
+        p.stored = uplo == 1 ? XG_LOWER : XG_UPPER;
+        p.k = left ? p.m : p.n;
+        p.a = left ? a : b;
+        p.lda = left ? lda : ldb;
+        p.b = left ? b : a;
+        p.ldb = left ? ldb : lda;
+        *(left ? &p.transa : &p.transb) = transposes[trans];
+        result = fakecuda_problem(&p, handle->stream);
+    }
+    return status_of(fake_leave(result), EXECUTION_FAILED);
+}
+
+#define FAKE_TRIANGULAR(Letter, type_, number, im)                                                 \
+    int cublas##Letter##trmm_v2(struct cublasContext *handle, int side, int uplo, int trans,       \
+                                int diag, int m, int n, const number *alpha, const void *a,        \
+                                int lda, const void *b, int ldb, void *c, int ldc);                \
+    int cublas##Letter##trmm_v2(struct cublasContext *handle, int side, int uplo, int trans,       \
+                                int diag, int m, int n, const number *alpha, const void *a,        \
+                                int lda, const void *b, int ldb, void *c, int ldc)                 \
+    {                                                                                              \
+        struct xg_problem p = {.op = XG_OP_TRMM,                                                   \
+                               .type = type_,                                                      \
+                               .unit = diag,                                                       \
+                               .m = n,                                                             \
+                               .n = m,                                                             \
+                               .alpha = alpha[0],                                                  \
+                               .alpha_im = im(alpha),                                              \
+                               .c = c,                                                             \
+                               .ldc = ldc};                                                        \
+        return queue_triangular(handle, "cublas" #Letter "trmm", p, side, uplo, trans, a, lda, b,  \
+                                ldb);                                                              \
+    }                                                                                              \
+    int cublas##Letter##trsm_v2(struct cublasContext *handle, int side, int uplo, int trans,       \
+                                int diag, int m, int n, const number *alpha, const void *a,        \
+                                int lda, void *b, int ldb);                                        \
+    int cublas##Letter##trsm_v2(struct cublasContext *handle, int side, int uplo, int trans,       \
+                                int diag, int m, int n, const number *alpha, const void *a,        \
+                                int lda, void *b, int ldb)                                         \
+    {                                                                                              \
+        struct xg_problem p = {.op = XG_OP_TRSM,                                                   \
+                               .type = type_,                                                      \
+                               .unit = diag,                                                       \
+                               .m = n,                                                             \
+                               .n = m,                                                             \
+                               .alpha = alpha[0],                                                  \
+                               .alpha_im = im(alpha),                                              \
+                               .c = b,                                                             \
+                               .ldc = ldb};                                                        \
+        return queue_triangular(handle, "cublas" #Letter "trsm", p, side, uplo, trans, a, lda, b,  \
+                                ldb);                                                              \
+    }
+FAKE_TRIANGULAR(S, XG_TYPE_S, float, NO_PART)
+FAKE_TRIANGULAR(D, XG_TYPE_D, double, NO_PART)
+FAKE_TRIANGULAR(C, XG_TYPE_C, float, PART)
+FAKE_TRIANGULAR(Z, XG_TYPE_Z, double, PART)

@@ -3,6 +3,8 @@
  * by the built-in loop. */
 #include "fake.h"
 
+#include <string.h>
+
 #include "src/verify/cpu.h"
 
 /* padded: as XG_KERNEL_VEC4 has it, `columns` of which lie in memory up to a multiple of 4. */
@@ -80,13 +82,29 @@ CUresult fake_dgemm_queue(const struct xg_dgemm_args *args, CUstream stream)
     return fake_stream_push(stream, &op, false);
 }
 
+/* In place: what cuBLAS's TRMM reads elsewhere is copied first. */
+static void place(struct xg_problem *p)
+{
+    const void **other = p->structured == XG_OPERAND_A ? &p->b : &p->a;
+    int64_t *ld = p->structured == XG_OPERAND_A ? &p->ldb : &p->lda;
+    const size_t bytes = xg_problem_elem_bytes(p);
+    for (int64_t i = 0; i < p->m && *other != p->c; i++)
+        memcpy((char *)p->c + (size_t)(i * p->ldc) * bytes, xg_problem_at(p, *other, i * *ld),
+               (size_t)p->n * bytes);
+    *other = p->c;
+    *ld = p->ldc;
+}
+
 void fake_problem_run(const struct xg_problem *host, bool padded)
 {
+    struct xg_problem p = *host;
     if (padded && host->k > 0) {
         check_padding("A", host->a, host->transa ? host->k : host->m,
                       host->transa ? host->m : host->k, host->lda);
         check_padding("B", host->b, host->transb ? host->n : host->k,
                       host->transb ? host->k : host->n, host->ldb);
     }
-    xg_cpu_compute(host);
+    if (xg_problem_is_in_place(&p))
+        place(&p);
+    xg_cpu_compute(&p);
 }

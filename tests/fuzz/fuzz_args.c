@@ -5,109 +5,9 @@
  */
 #include "../../shim/args.h"
 #include "fuzz.h"
+#include "standard.h"
 
 long fuzz_reached;
-
-/* A call as the standard has it; order 101 or 102 of the C interface, 0: Fortran. Of a SYRK transa
- * is the transpose, and m is n. */
-struct standard {
-    enum xg_op op;
-    enum xg_type type;
-    int order, int_bytes;
-    int uplo, transa, transb; /* as they were passed: a number, or a letter */
-    int64_t m, n, k, lda, ldb, ldc;
-};
-
-/* 'N', 'T', 'C' (which of real numbers is a transpose), or 0: not a transpose. */
-static char standard_trans(const struct standard *call, int trans)
-{
-    static const char letters[] = "NnTtCcRr", real[] = "NNTTTTNN", complex[] = "NNTTCC";
-    if (call->order)
-        trans = trans == 111   ? 'N'
-                : trans == 112 ? 'T'
-                : trans == 113 ? 'C'
-                : trans == 114 ? 'R'
-                               : '\0';
-    const char *found = trans ? strchr(letters, trans) : NULL;
-    char meaning = !found                                               ? '\0'
-                   : call->type == XG_TYPE_S || call->type == XG_TYPE_D ? real[found - letters]
-                   : found - letters < 6                                ? complex[found - letters]
-                                                                        : '\0';
-    return meaning == 'C' && call->op == XG_OP_SYRK ? '\0' : meaning;
-}
-
-/* 'U', 'L', or 0. */
-static char standard_uplo(const struct standard *call)
-{
-    if (call->order)
-        return call->uplo == 121 ? 'U' : call->uplo == 122 ? 'L' : '\0';
-    return call->uplo == 'U' || call->uplo == 'u'   ? 'U'
-           : call->uplo == 'L' || call->uplo == 'l' ? 'L'
-                                                    : '\0';
-}
-
-/* Rows of a matrix as the caller stores it, (rows,cols) as the operation names them. */
-static bool standard_ld_legal(const struct standard *call, int64_t rows, int64_t cols, int64_t ld)
-{
-    int64_t stride = call->order == 101 ? cols : rows;
-    return ld >= stride && ld >= 1;
-}
-
-/* INFO of xSYRK's own text, one by one. */
-static int standard_info_syrk(const struct standard *call)
-{
-    char trans = standard_trans(call, call->transa);
-    int info = 0;
-    if (!standard_uplo(call))
-        info = 1;
-    else if (!trans)
-        info = 2;
-    else if (call->n < 0)
-        info = 3;
-    else if (call->k < 0)
-        info = 4;
-    else if (!standard_ld_legal(call, trans == 'N' ? call->n : call->k,
-                                trans == 'N' ? call->k : call->n, call->lda))
-        info = 7;
-    else if (!standard_ld_legal(call, call->n, call->n, call->ldc))
-        info = 10;
-    return info;
-}
-
-/* INFO of xGEMM's. */
-static int standard_info_gemm(const struct standard *call)
-{
-    char ta = standard_trans(call, call->transa), tb = standard_trans(call, call->transb);
-    int info = 0;
-    if (!ta)
-        info = 1;
-    else if (!tb)
-        info = 2;
-    else if (call->m < 0)
-        info = 3;
-    else if (call->n < 0)
-        info = 4;
-    else if (call->k < 0)
-        info = 5;
-    else if (!standard_ld_legal(call, ta == 'N' ? call->m : call->k, ta == 'N' ? call->k : call->m,
-                                call->lda))
-        info = 8;
-    else if (!standard_ld_legal(call, tb == 'N' ? call->k : call->n, tb == 'N' ? call->n : call->k,
-                                call->ldb))
-        info = 10;
-    else if (!standard_ld_legal(call, call->m, call->n, call->ldc))
-        info = 13;
-    return info;
-}
-
-/* The C interface counts the order as its first. */
-static int standard_info(const struct standard *call)
-{
-    if (call->order && call->order != 101 && call->order != 102)
-        return 1;
-    int info = call->op == XG_OP_SYRK ? standard_info_syrk(call) : standard_info_gemm(call);
-    return info && call->order ? info + 1 : info;
-}
 
 /* Elements from the first to (row,col) of a matrix that the caller stores so, transposed or not. */
 static uint64_t standard_offset(const struct standard *call, char trans, int64_t row, int64_t col,
@@ -153,22 +53,42 @@ static int take_uplo(struct fuzz_bytes *bytes, bool cblas)
     return byte < 230 ? "ULul"[byte % 4] : fuzz_byte(bytes);
 }
 
+static int take_side(struct fuzz_bytes *bytes, bool cblas)
+{
+    uint8_t byte = fuzz_byte(bytes);
+    if (cblas)
+        return byte < 230 ? 141 + byte % 2 : (int8_t)fuzz_byte(bytes);
+    return byte < 230 ? "LRlr"[byte % 4] : fuzz_byte(bytes);
+}
+
+static int take_diag(struct fuzz_bytes *bytes, bool cblas)
+{
+    uint8_t byte = fuzz_byte(bytes);
+    if (cblas)
+        return byte < 230 ? 131 + byte % 2 : (int8_t)fuzz_byte(bytes);
+    return byte < 230 ? "NUnu"[byte % 4] : fuzz_byte(bytes);
+}
+
 static struct standard take_call(struct fuzz_bytes *bytes)
 {
     uint8_t kind = fuzz_byte(bytes), what = fuzz_byte(bytes);
-    struct standard call = {.op = what & 4 ? XG_OP_SYRK : XG_OP_GEMM,
-                            .type = (enum xg_type)(what & 3),
-                            .int_bytes = kind & 1 ? 8 : 4};
+    int any = what % XG_KIND_COUNT;
+    struct standard call = {
+        .op = xg_kind_op(any), .type = xg_kind_type(any), .int_bytes = kind & 1 ? 8 : 4};
     if (kind & 2)
         call.order = kind < 240 ? 101 + (kind >> 2 & 1) : 99 + fuzz_byte(bytes) % 6;
+    call.side = take_side(bytes, call.order != 0);
+    call.diag = take_diag(bytes, call.order != 0);
     call.uplo = take_uplo(bytes, call.order != 0);
     call.transa = take_trans(bytes, call.order != 0);
     call.transb = take_trans(bytes, call.order != 0);
     int64_t *const numbers[] = {&call.m, &call.n, &call.k, &call.lda, &call.ldb, &call.ldc};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         *numbers[i] = take_int(bytes, call.int_bytes);
-    if (call.op == XG_OP_SYRK)
+    if (standard_has_triangle(&call))
         call.m = call.n;
+    if (standard_is_symm(&call) || standard_is_trmm(&call))
+        call.k = standard_side(&call) == 'L' ? call.m : call.n;
     return call;
 }
 
@@ -190,14 +110,34 @@ static union shim_scalar scalar_of(enum xg_type type, const float *single, const
     }
 }
 
+/* HERK's scalars are real, and HER2K's beta. */
+static enum xg_type standard_alpha(const struct standard *call)
+{
+    if (call->op == XG_OP_HERK)
+        return call->type == XG_TYPE_Z ? XG_TYPE_D : XG_TYPE_S;
+    return call->type;
+}
+
+static enum xg_type standard_beta(const struct standard *call)
+{
+    if (call->op == XG_OP_HER2K)
+        return call->type == XG_TYPE_Z ? XG_TYPE_D : XG_TYPE_S;
+    return standard_alpha(call);
+}
+
+static bool is_complex(enum xg_type type)
+{
+    return type == XG_TYPE_C || type == XG_TYPE_Z;
+}
+
 enum { M, N, K, LDA, LDB, LDC, NUMBERS };
 
 static void pass_cblas(const struct standard *call, float *operands[3],
                        const int64_t numbers[NUMBERS], struct shim_call *passed)
 {
-    union shim_scalar by = scalar_of(call->type, alpha_s, alpha);
-    union shim_scalar add = scalar_of(call->type, beta_s, beta);
-    if (call->op == XG_OP_SYRK)
+    union shim_scalar by = scalar_of(standard_alpha(call), alpha_s, alpha);
+    union shim_scalar add = scalar_of(standard_beta(call), beta_s, beta);
+    if (standard_has_one_operand(call))
         passed->syrk_cblas = (struct shim_syrk_cblas){.order = call->order,
                                                       .uplo = call->uplo,
                                                       .trans = call->transa,
@@ -206,6 +146,47 @@ static void pass_cblas(const struct standard *call, float *operands[3],
                                                       .alpha = by,
                                                       .a = operands[0],
                                                       .lda = numbers[LDA],
+                                                      .beta = add,
+                                                      .c = operands[2],
+                                                      .ldc = numbers[LDC]};
+    else if (standard_is_rank_2k(call))
+        passed->syr2k_cblas = (struct shim_syr2k_cblas){.order = call->order,
+                                                        .uplo = call->uplo,
+                                                        .trans = call->transa,
+                                                        .n = numbers[N],
+                                                        .k = numbers[K],
+                                                        .alpha = by,
+                                                        .a = operands[0],
+                                                        .lda = numbers[LDA],
+                                                        .b = operands[1],
+                                                        .ldb = numbers[LDB],
+                                                        .beta = add,
+                                                        .c = operands[2],
+                                                        .ldc = numbers[LDC]};
+    else if (standard_is_trmm(call))
+        passed->trmm_cblas = (struct shim_trmm_cblas){.order = call->order,
+                                                      .side = call->side,
+                                                      .uplo = call->uplo,
+                                                      .trans = call->transa,
+                                                      .diag = call->diag,
+                                                      .m = numbers[M],
+                                                      .n = numbers[N],
+                                                      .alpha = by,
+                                                      .a = operands[0],
+                                                      .lda = numbers[LDA],
+                                                      .b = operands[1],
+                                                      .ldb = numbers[LDB]};
+    else if (standard_is_symm(call))
+        passed->symm_cblas = (struct shim_symm_cblas){.order = call->order,
+                                                      .side = call->side,
+                                                      .uplo = call->uplo,
+                                                      .m = numbers[M],
+                                                      .n = numbers[N],
+                                                      .alpha = by,
+                                                      .a = operands[0],
+                                                      .lda = numbers[LDA],
+                                                      .b = operands[1],
+                                                      .ldb = numbers[LDB],
                                                       .beta = add,
                                                       .c = operands[2],
                                                       .ldc = numbers[LDC]};
@@ -227,13 +208,13 @@ static void pass_cblas(const struct standard *call, float *operands[3],
 }
 
 static void pass_fortran(const struct standard *call, float *operands[3],
-                         const int64_t numbers[NUMBERS], const char letters[3],
+                         const int64_t numbers[NUMBERS], const char letters[5],
                          struct shim_call *passed)
 {
     bool is_double = call->type == XG_TYPE_D || call->type == XG_TYPE_Z;
     const void *by = is_double ? (const void *)alpha : alpha_s;
     const void *add = is_double ? (const void *)beta : beta_s;
-    if (call->op == XG_OP_SYRK)
+    if (standard_has_one_operand(call))
         passed->syrk_fortran = (struct shim_syrk_fortran){.uplo = &letters[0],
                                                           .trans = &letters[1],
                                                           .n = &numbers[N],
@@ -241,6 +222,44 @@ static void pass_fortran(const struct standard *call, float *operands[3],
                                                           .alpha = by,
                                                           .a = operands[0],
                                                           .lda = &numbers[LDA],
+                                                          .beta = add,
+                                                          .c = operands[2],
+                                                          .ldc = &numbers[LDC]};
+    else if (standard_is_rank_2k(call))
+        passed->syr2k_fortran = (struct shim_syr2k_fortran){.uplo = &letters[0],
+                                                            .trans = &letters[1],
+                                                            .n = &numbers[N],
+                                                            .k = &numbers[K],
+                                                            .alpha = by,
+                                                            .a = operands[0],
+                                                            .lda = &numbers[LDA],
+                                                            .b = operands[1],
+                                                            .ldb = &numbers[LDB],
+                                                            .beta = add,
+                                                            .c = operands[2],
+                                                            .ldc = &numbers[LDC]};
+    else if (standard_is_trmm(call))
+        passed->trmm_fortran = (struct shim_trmm_fortran){.side = &letters[3],
+                                                          .uplo = &letters[0],
+                                                          .trans = &letters[1],
+                                                          .diag = &letters[4],
+                                                          .m = &numbers[M],
+                                                          .n = &numbers[N],
+                                                          .alpha = by,
+                                                          .a = operands[0],
+                                                          .lda = &numbers[LDA],
+                                                          .b = operands[1],
+                                                          .ldb = &numbers[LDB]};
+    else if (standard_is_symm(call))
+        passed->symm_fortran = (struct shim_symm_fortran){.side = &letters[3],
+                                                          .uplo = &letters[0],
+                                                          .m = &numbers[M],
+                                                          .n = &numbers[N],
+                                                          .alpha = by,
+                                                          .a = operands[0],
+                                                          .lda = &numbers[LDA],
+                                                          .b = operands[1],
+                                                          .ldb = &numbers[LDB],
                                                           .beta = add,
                                                           .c = operands[2],
                                                           .ldc = &numbers[LDC]};
@@ -260,13 +279,19 @@ static void pass_fortran(const struct standard *call, float *operands[3],
                                                           .ldc = &numbers[LDC]};
 }
 
+/* TRMM and TRSM have none. */
+static double standard_beta_value(const struct standard *call, int part)
+{
+    return standard_is_trmm(call) ? 0 : beta[part];
+}
+
 static void check_scalars(const struct standard *call, const struct xg_problem *p)
 {
-    bool is_complex = call->type == XG_TYPE_C || call->type == XG_TYPE_Z;
     FUZZ_CHECK(p->op == call->op && p->type == call->type, "which operation");
-    FUZZ_CHECK(p->alpha == alpha[0] && p->beta == beta[0], "scalars");
-    FUZZ_CHECK(p->alpha_im == (is_complex ? alpha[1] : 0) &&
-                   p->beta_im == (is_complex ? beta[1] : 0),
+    FUZZ_CHECK(p->alpha == alpha[0] && p->beta == standard_beta_value(call, 0), "scalars");
+    FUZZ_CHECK(p->alpha_im == (is_complex(standard_alpha(call)) ? alpha[1] : 0) &&
+                   p->beta_im ==
+                       (is_complex(standard_beta(call)) ? standard_beta_value(call, 1) : 0),
                "imaginary parts");
 }
 
@@ -275,7 +300,8 @@ static void read_call(const struct standard *call, float *operands[3], uint64_t 
                       struct shim_args *args)
 {
     int64_t numbers[NUMBERS] = {call->m, call->n, call->k, call->lda, call->ldb, call->ldc};
-    const char letters[] = {(char)call->uplo, (char)call->transa, (char)call->transb};
+    const char letters[] = {(char)call->uplo, (char)call->transa, (char)call->transb,
+                            (char)call->side, (char)call->diag};
     struct shim_call passed;
     passed.symbol = shim_symbol_spellings(xg_kind(call->op, call->type)) + (call->order ? 0 : 1);
     if (call->int_bytes == 4)
@@ -327,17 +353,85 @@ static void check_syrk(const struct standard *call, const struct xg_problem *p, 
     else {
         uint64_t c = standard_offset(call, 'N', i, j, call->ldc);
         int64_t row = swapped ? j : i, col = swapped ? i : j;
-        FUZZ_CHECK(p->a == operands[0] && p->b == operands[0], "operands");
+        bool one = standard_has_one_operand(call); /* a product's operands are swapped, too */
+        int64_t ld_a = one || !swapped ? call->lda : call->ldb;
+        int64_t ld_b = one || swapped ? call->lda : call->ldb;
+        FUZZ_CHECK(p->a == operands[!one && swapped] && p->b == operands[!one && !swapped],
+                   "operands");
         FUZZ_CHECK(problem_offset(p->transa, row, l, p->lda) ==
-                           standard_offset(call, trans, row, l, call->lda) &&
+                           standard_offset(call, trans, row, l, ld_a) &&
                        problem_offset(p->transb, l, col, p->ldb) ==
-                           standard_offset(call, trans, col, l, call->lda),
+                           standard_offset(call, trans, col, l, ld_b),
                    "the operand's elements");
-        FUZZ_CHECK(p->transa != XG_CONJ_TRANS && p->transb != XG_CONJ_TRANS, "a conjugate");
+        FUZZ_CHECK(
+            p->transa + p->transb ==
+                (call->op == XG_OP_HERK || call->op == XG_OP_HER2K ? XG_CONJ_TRANS : XG_TRANS),
+            "a conjugate");
         FUZZ_CHECK(p->c == operands[2] && problem_offset(false, row, col, p->ldc) == c, "C");
         FUZZ_CHECK(p->uplo == XG_UPPER ? row <= col : p->uplo == XG_LOWER && row >= col,
                    "the triangle");
     }
+}
+
+/* Element (i,l) of the symmetric operand and the other one's, whichever comes first, lie where the
+ * standard says: stored in the same triangle of the same memory. */
+static void check_symm(const struct standard *call, const struct xg_problem *p, float *operands[3],
+                       int64_t i, int64_t j, int64_t l)
+{
+    bool swapped = call->order != 101, left = standard_side(call) == 'L';
+    bool first = left != swapped; /* of the row-major product */
+    int64_t row = swapped ? j : i, col = swapped ? i : j;
+    int64_t r = left ? i : l, c = left ? l : j; /* of the symmetric one, as the standard has it */
+    bool upper = standard_uplo(call) == 'U';
+    if (upper ? r > c : r < c) { /* what is read is its mirror image */
+        int64_t swap = r;
+        r = c, c = swap;
+    }
+    int64_t pr = swapped ? c : r, pc = swapped ? r : c;
+    FUZZ_CHECK(p->structured == (first ? XG_OPERAND_A : XG_OPERAND_B), "which is structured");
+    FUZZ_CHECK((first ? p->a : p->b) == operands[0] && (first ? p->b : p->a) == operands[1],
+               "operands");
+    FUZZ_CHECK(p->stored == XG_UPPER ? pr <= pc : p->stored == XG_LOWER && pr >= pc, "stored");
+    FUZZ_CHECK(problem_offset(false, pr, pc, first ? p->lda : p->ldb) ==
+                   standard_offset(call, 'N', r, c, call->lda),
+               "the stored element");
+    FUZZ_CHECK(problem_offset(false, first ? l : row, first ? col : l, first ? p->ldb : p->lda) ==
+                   standard_offset(call, 'N', left ? l : i, left ? j : l, call->ldb),
+               "the other operand's");
+    FUZZ_CHECK(!p->transa && !p->transb && p->uplo == XG_FULL, "a transpose");
+    FUZZ_CHECK(p->c == operands[2] && problem_offset(false, row, col, p->ldc) ==
+                                          standard_offset(call, 'N', i, j, call->ldc),
+               "C");
+}
+
+/* Element (i,l) of op(A), or (l,j), and those of B, lie where the standard says. */
+static void check_trmm(const struct standard *call, const struct xg_problem *p, float *operands[3],
+                       int64_t i, int64_t j, int64_t l)
+{
+    char trans = standard_trans(call, call->transa);
+    bool swapped = call->order != 101, left = standard_side(call) == 'L';
+    bool first = left != swapped; /* of the row-major product */
+    int64_t row = swapped ? j : i, col = swapped ? i : j;
+    int64_t r = left ? i : l, c = left ? l : j;                   /* of op(A) */
+    int64_t ar = trans == 'N' ? r : c, ac = trans == 'N' ? c : r; /* of A as it is stored */
+    bool stored = standard_uplo(call) == 'U' ? ar <= ac : ar >= ac;
+    int64_t pr = swapped ? ac : ar, pc = swapped ? ar : ac;
+    FUZZ_CHECK(p->structured == (first ? XG_OPERAND_A : XG_OPERAND_B), "which is structured");
+    FUZZ_CHECK((first ? p->a : p->b) == operands[0] && (first ? p->b : p->a) == operands[1] &&
+                   p->c == operands[1] && (first ? p->ldb : p->lda) == p->ldc,
+               "operands");
+    FUZZ_CHECK(stored == (p->stored == XG_UPPER ? pr <= pc : pr >= pc), "stored");
+    FUZZ_CHECK(p->unit == (standard_diag(call) == 'U'), "the diagonal");
+    FUZZ_CHECK(problem_offset(first ? p->transa : p->transb, first ? row : l, first ? l : col,
+                              first ? p->lda : p->ldb) ==
+                   standard_offset(call, trans, r, c, call->lda),
+               "the triangle's element");
+    FUZZ_CHECK(((first ? p->transa : p->transb) == XG_CONJ_TRANS) == (trans == 'C') &&
+                   !(first ? p->transb : p->transa),
+               "transposes");
+    FUZZ_CHECK(problem_offset(false, row, col, p->ldc) ==
+                   standard_offset(call, 'N', i, j, call->ldb),
+               "B");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -355,8 +449,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool extension = call.order
                          ? call.transa == 114 || call.transb == 114
                          : strchr("Rr", call.transa) != NULL || strchr("Rr", call.transb) != NULL;
-    if (call.op == XG_OP_SYRK)
+    if (standard_has_triangle(&call) || standard_is_trmm(&call))
         extension = call.order ? call.transa == 114 : strchr("Rr", call.transa) != NULL;
+    if (standard_is_symm(&call))
+        extension = false;
     FUZZ_CHECK(args.extension == extension, "whether all libraries take it");
     bool swapped = call.order != 101;
     FUZZ_CHECK(args.problem.m == (swapped ? call.n : call.m) &&
@@ -367,8 +463,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         int64_t j = (int64_t)(fuzz_word(&bytes, 4) % call.n);
         int64_t l = (int64_t)(fuzz_word(&bytes, 4) % call.k);
         fuzz_reached++;
-        if (call.op == XG_OP_SYRK)
+        if (standard_has_triangle(&call))
             check_syrk(&call, &args.problem, operands, i, j, l);
+        else if (standard_is_trmm(&call))
+            check_trmm(&call, &args.problem, operands, i, j, l);
+        else if (standard_is_symm(&call))
+            check_symm(&call, &args.problem, operands, i, j, l);
         else
             check_gemm(&call, &args.problem, operands, i, j, l);
     }

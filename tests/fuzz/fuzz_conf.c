@@ -121,16 +121,20 @@ static void check_ordinals(const struct environment *env, int which, const char 
 /* Names with commas between, a bit each. */
 static void check_operations(const struct environment *env, int which, uint32_t value)
 {
-    static const char *const words[] = {"sgemm", "dgemm", "cgemm", "zgemm",
-                                        "ssyrk", "dsyrk", "csyrk", "zsyrk"};
+    static const char *const words[] = {"sgemm",  "dgemm",  "cgemm",  "zgemm",  "ssyrk",  "dsyrk",
+                                        "csyrk",  "zsyrk",  "cherk",  "zherk",  "ssymm",  "dsymm",
+                                        "csymm",  "zsymm",  "chemm",  "zhemm",  "ssyr2k", "dsyr2k",
+                                        "csyr2k", "zsyr2k", "cher2k", "zher2k", "strmm",  "dtrmm",
+                                        "ctrmm",  "ztrmm",  "strsm",  "dtrsm",  "ctrsm",  "ztrsm"};
+    enum { WORDS = sizeof words / sizeof words[0] };
     const char *text = value_of(env, which);
     bool good = text != NULL;
     uint32_t expected = 0;
     char copy[VALUE_BYTES], *rest = copy, *item;
     snprintf(copy, sizeof(copy), "%s", text ? text : "");
     while (good && (item = strsep(&rest, ","))) {
-        uint32_t bits = strcmp(item, "all") ? 0 : 0xff;
-        for (unsigned i = 0; i < 8; i++)
+        uint32_t bits = strcmp(item, "all") ? 0 : (1u << WORDS) - 1;
+        for (unsigned i = 0; i < WORDS; i++)
             bits |= (uint32_t)!strcmp(item, words[i]) << i;
         good = bits != 0;
         expected |= bits;

@@ -17,13 +17,36 @@ static bool misread(int trans)
     return defect_is("lowercase") && (trans == 't' || trans == 'c');
 }
 
+static enum xg_uplo other_triangle(enum xg_uplo uplo)
+{
+    return uplo == XG_UPPER ? XG_LOWER : uplo == XG_LOWER ? XG_UPPER : XG_FULL;
+}
+
+/* What the other operations have beyond GEMM, misread. */
+static void misread_problem(struct xg_problem *p)
+{
+    if (defect_is("triangle"))
+        p->uplo = other_triangle(p->uplo);
+    if (defect_is("hermitian") && p->op == XG_OP_HERK)
+        p->op = XG_OP_SYRK;
+    if (defect_is("exchanged") && xg_problem_is_rank_2k(p)) {
+        p->b = p->a;
+        p->ldb = p->lda;
+    }
+    if (defect_is("unit"))
+        p->unit = false;
+    if (defect_is("trsm") && xg_problem_is_in_place(p))
+        p->op = XG_OP_TRMM;
+    if (defect_is("stored"))
+        p->stored = other_triangle(p->stored);
+}
+
 void __wrap_shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args)
 {
     __real_shim_args_read(call, int_bytes, args);
     if (args->illegal)
         return;
-    if (defect_is("triangle") && args->problem.uplo != XG_FULL)
-        args->problem.uplo = args->problem.uplo == XG_UPPER ? XG_LOWER : XG_UPPER;
+    misread_problem(&args->problem);
     if (call->symbol->op != XG_OP_GEMM)
         return;
     bool cblas = call->symbol->interface == SHIM_CBLAS;

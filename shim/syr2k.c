@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SYR2K's and HER2K's arguments: checked in the standard's order, and turned to the engine's normal
+ * form. They lie alike in memory, and differ by beta's type and by what transposes.
+ */
+#include "terms.h"
+
+_Static_assert(sizeof(struct shim_syr2k_cblas) == sizeof(struct shim_her2k_cblas) &&
+                   sizeof(struct shim_syr2k_fortran) == sizeof(struct shim_her2k_fortran),
+               "one may be read as the other");
+
+static void read_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
+                      int64_t *k)
+{
+    struct shim_syr2k_terms t;
+    shim_syr2k_terms_read(call, int_bytes, &t);
+    *m = *n = t.n;
+    *k = t.k;
+}
+
+/* Of complex numbers HER2K knows the conjugate transpose alone, and SYR2K does not know it. */
+static int meaning(const struct shim_syr2k_terms *t, bool hermitian, bool *extension)
+{
+    int trans = shim_terms_meaning(t->type, t->trans, extension);
+    return trans == (hermitian ? XG_TRANS : XG_CONJ_TRANS) ? -1 : trans;
+}
+
+/* As in gemm.c. */
+static int illegal(const struct shim_syr2k_terms *t, int trans)
+{
+    bool row_major = t->order == 101;
+
+    if (t->uplo != 'U' && t->uplo != 'L')
+        return 1;
+    if (trans < 0)
+        return 2;
+    if (t->n < 0)
+        return 3;
+    if (t->k < 0)
+        return 4;
+    if (t->lda < xg_max_i64(1, row_major != (trans > 0) ? t->k : t->n))
+        return 7;
+    if (t->ldb < xg_max_i64(1, row_major != (trans > 0) ? t->k : t->n))
+        return 9;
+    if (t->ldc < xg_max_i64(1, t->n))
+        return 12;
+    return 0;
+}
+
+static void read_args(const struct shim_call *call, int int_bytes, struct shim_args *args)
+{
+    struct shim_syr2k_terms t;
+    shim_syr2k_terms_read(call, int_bytes, &t);
+    bool hermitian = call->symbol->op == XG_OP_HER2K;
+    if (hermitian && t.cblas)
+        t.beta = &call->her2k_cblas.beta;
+    int trans = meaning(&t, hermitian, &args->extension);
+    args->illegal = shim_terms_illegal(t.cblas, t.order, illegal(&t, trans));
+    if (args->illegal)
+        return;
+    /* Matrices stored by columns are their transposes stored by rows: the triangle is the other,
+     * and of each product the operands come in the other order, alpha as it is. */
+    bool row_major = t.order == 101, transposed = row_major == (trans > 0);
+    enum xg_trans other = hermitian ? XG_CONJ_TRANS : XG_TRANS;
+    enum xg_type scalar = hermitian ? xg_type_real(t.type) : t.type;
+    struct xg_problem *p = &args->problem;
+    *p = (struct xg_problem){.op = call->symbol->op,
+                             .type = t.type,
+                             .uplo = row_major == (t.uplo == 'U') ? XG_UPPER : XG_LOWER,
+                             .transa = transposed ? other : XG_NO_TRANS,
+                             .transb = transposed ? XG_NO_TRANS : other,
+                             .m = t.n,
+                             .n = t.n,
+                             .k = t.k,
+                             .a = row_major ? t.a : t.b,
+                             .lda = row_major ? t.lda : t.ldb,
+                             .b = row_major ? t.b : t.a,
+                             .ldb = row_major ? t.ldb : t.lda,
+                             .c = t.c,
+                             .ldc = t.ldc};
+    shim_terms_scalar(t.type, t.alpha, &p->alpha, &p->alpha_im);
+    shim_terms_scalar(scalar, t.beta, &p->beta, &p->beta_im);
+}
+
+static void write_call(const struct xg_problem *p, const struct shim_numbers *numbers,
+                       struct shim_call *call)
+{
+    enum xg_type scalar = p->op == XG_OP_HER2K ? xg_type_real(p->type) : p->type;
+    if (call->symbol->interface == SHIM_CBLAS) {
+        call->syr2k_cblas =
+            (struct shim_syr2k_cblas){.order = 101,
+                                      .uplo = p->uplo == XG_UPPER ? 121 : 122,
+                                      .trans = shim_terms_trans_number(p->transa),
+                                      .n = p->n,
+                                      .k = p->k,
+                                      .alpha = shim_terms_pass(p->type, &numbers->alpha),
+                                      .a = p->a,
+                                      .lda = p->lda,
+                                      .b = p->b,
+                                      .ldb = p->ldb,
+                                      .beta = shim_terms_pass(scalar, &numbers->beta),
+                                      .c = p->c,
+                                      .ldc = p->ldc};
+    } else {
+        call->syr2k_fortran =
+            (struct shim_syr2k_fortran){.uplo = p->uplo == XG_UPPER ? "L" : "U",
+                                        .trans = shim_terms_trans_letter(p->transb),
+                                        .n = &p->n,
+                                        .k = &p->k,
+                                        .alpha = &numbers->alpha,
+                                        .a = p->b,
+                                        .lda = &p->ldb,
+                                        .b = p->a,
+                                        .ldb = &p->lda,
+                                        .beta = &numbers->beta,
+                                        .c = p->c,
+                                        .ldc = &p->ldc,
+                                        .uplo_length = 1,
+                                        .trans_length = 1};
+    }
+}
+
+const struct shim_operation shim_syr2k = {read_size, read_args, write_call};
+const struct shim_operation shim_her2k = {read_size, read_args, write_call};

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* A call in the words of the BLAS standard, and the argument that it refuses: stated a second time.
+ */
+#ifndef FUZZ_STANDARD_H
+#define FUZZ_STANDARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "src/base/problem.h"
+
+/* A call as the standard has it; order 101 or 102 of the C interface, 0: Fortran. Of SYRK and HERK
+ * transa is the transpose, and m is n; of SYMM, HEMM, TRMM and TRSM k is what the side makes it,
+ * and of the latter C is B. */
+struct standard {
+    enum xg_op op;
+    enum xg_type type;
+    int order, int_bytes;
+    int side, uplo, transa, transb, diag; /* as they were passed: a number, or a letter */
+    int64_t m, n, k, lda, ldb, ldc;
+};
+
+static inline bool standard_has_one_operand(const struct standard *call)
+{
+    return call->op == XG_OP_SYRK || call->op == XG_OP_HERK;
+}
+
+static inline bool standard_is_rank_2k(const struct standard *call)
+{
+    return call->op == XG_OP_SYR2K || call->op == XG_OP_HER2K;
+}
+
+/* Of C. */
+static inline bool standard_has_triangle(const struct standard *call)
+{
+    return standard_has_one_operand(call) || standard_is_rank_2k(call);
+}
+
+/* 'N', 'T', 'C' (which of real numbers is a transpose), or 0: not a transpose. */
+static inline char standard_trans(const struct standard *call, int trans)
+{
+    static const char letters[] = "NnTtCcRr", real[] = "NNTTTTNN", complex[] = "NNTTCC";
+    if (call->order)
+        trans = trans == 111   ? 'N'
+                : trans == 112 ? 'T'
+                : trans == 113 ? 'C'
+                : trans == 114 ? 'R'
+                               : '\0';
+    const char *found = trans ? strchr(letters, trans) : NULL;
+    char meaning = !found                                               ? '\0'
+                   : call->type == XG_TYPE_S || call->type == XG_TYPE_D ? real[found - letters]
+                   : found - letters < 6                                ? complex[found - letters]
+                                                                        : '\0';
+    if (call->op == XG_OP_HERK || call->op == XG_OP_HER2K)
+        return meaning == 'T' ? '\0' : meaning;
+    bool symmetric = call->op == XG_OP_SYRK || call->op == XG_OP_SYR2K;
+    return meaning == 'C' && symmetric ? '\0' : meaning;
+}
+
+static inline bool standard_is_symm(const struct standard *call)
+{
+    return call->op == XG_OP_SYMM || call->op == XG_OP_HEMM;
+}
+
+static inline bool standard_is_trmm(const struct standard *call)
+{
+    return call->op == XG_OP_TRMM || call->op == XG_OP_TRSM;
+}
+
+/* 'U', 'N', or 0. */
+static inline char standard_diag(const struct standard *call)
+{
+    if (call->order)
+        return call->diag == 131 ? 'N' : call->diag == 132 ? 'U' : '\0';
+    return call->diag == 'N' || call->diag == 'n'   ? 'N'
+           : call->diag == 'U' || call->diag == 'u' ? 'U'
+                                                    : '\0';
+}
+
+/* 'L', 'R', or 0. */
+static inline char standard_side(const struct standard *call)
+{
+    if (call->order)
+        return call->side == 141 ? 'L' : call->side == 142 ? 'R' : '\0';
+    return call->side == 'L' || call->side == 'l'   ? 'L'
+           : call->side == 'R' || call->side == 'r' ? 'R'
+                                                    : '\0';
+}
+
+/* 'U', 'L', or 0. */
+static inline char standard_uplo(const struct standard *call)
+{
+    if (call->order)
+        return call->uplo == 121 ? 'U' : call->uplo == 122 ? 'L' : '\0';
+    return call->uplo == 'U' || call->uplo == 'u'   ? 'U'
+           : call->uplo == 'L' || call->uplo == 'l' ? 'L'
+                                                    : '\0';
+}
+
+/* Rows of a matrix as the caller stores it, (rows,cols) as the operation names them. */
+static inline bool standard_ld_legal(const struct standard *call, int64_t rows, int64_t cols,
+                                     int64_t ld)
+{
+    int64_t stride = call->order == 101 ? cols : rows;
+    return ld >= stride && ld >= 1;
+}
+
+/* INFO of xSYRK's own text, one by one; xSYR2K's has ldb before ldc. */
+static inline int standard_info_syrk(const struct standard *call)
+{
+    char trans = standard_trans(call, call->transa);
+    int info = 0;
+    if (!standard_uplo(call))
+        info = 1;
+    else if (!trans)
+        info = 2;
+    else if (call->n < 0)
+        info = 3;
+    else if (call->k < 0)
+        info = 4;
+    else if (!standard_ld_legal(call, trans == 'N' ? call->n : call->k,
+                                trans == 'N' ? call->k : call->n, call->lda))
+        info = 7;
+    else if (standard_is_rank_2k(call) &&
+             !standard_ld_legal(call, trans == 'N' ? call->n : call->k,
+                                trans == 'N' ? call->k : call->n, call->ldb))
+        info = 9;
+    else if (!standard_ld_legal(call, call->n, call->n, call->ldc))
+        info = standard_is_rank_2k(call) ? 12 : 10;
+    return info;
+}
+
+/* INFO of xSYMM's, and of xHEMM's. */
+static inline int standard_info_symm(const struct standard *call)
+{
+    int64_t na = standard_side(call) == 'L' ? call->m : call->n;
+    int info = 0;
+    if (!standard_side(call))
+        info = 1;
+    else if (!standard_uplo(call))
+        info = 2;
+    else if (call->m < 0)
+        info = 3;
+    else if (call->n < 0)
+        info = 4;
+    else if (!standard_ld_legal(call, na, na, call->lda))
+        info = 7;
+    else if (!standard_ld_legal(call, call->m, call->n, call->ldb))
+        info = 9;
+    else if (!standard_ld_legal(call, call->m, call->n, call->ldc))
+        info = 12;
+    return info;
+}
+
+/* INFO of xTRMM's, and of xTRSM's. */
+static inline int standard_info_trmm(const struct standard *call)
+{
+    int64_t na = standard_side(call) == 'L' ? call->m : call->n;
+    int info = 0;
+    if (!standard_side(call))
+        info = 1;
+    else if (!standard_uplo(call))
+        info = 2;
+    else if (!standard_trans(call, call->transa))
+        info = 3;
+    else if (!standard_diag(call))
+        info = 4;
+    else if (call->m < 0)
+        info = 5;
+    else if (call->n < 0)
+        info = 6;
+    else if (!standard_ld_legal(call, na, na, call->lda))
+        info = 9;
+    else if (!standard_ld_legal(call, call->m, call->n, call->ldb))
+        info = 11;
+    return info;
+}
+
+/* INFO of xGEMM's. */
+static inline int standard_info_gemm(const struct standard *call)
+{
+    char ta = standard_trans(call, call->transa), tb = standard_trans(call, call->transb);
+    int info = 0;
+    if (!ta)
+        info = 1;
+    else if (!tb)
+        info = 2;
+    else if (call->m < 0)
+        info = 3;
+    else if (call->n < 0)
+        info = 4;
+    else if (call->k < 0)
+        info = 5;
+    else if (!standard_ld_legal(call, ta == 'N' ? call->m : call->k, ta == 'N' ? call->k : call->m,
+                                call->lda))
+        info = 8;
+    else if (!standard_ld_legal(call, tb == 'N' ? call->k : call->n, tb == 'N' ? call->n : call->k,
+                                call->ldb))
+        info = 10;
+    else if (!standard_ld_legal(call, call->m, call->n, call->ldc))
+        info = 13;
+    return info;
+}
+
+/* The C interface counts the order as its first. */
+static inline int standard_info(const struct standard *call)
+{
+    if (call->order && call->order != 101 && call->order != 102)
+        return 1;
+    int info = standard_has_triangle(call) ? standard_info_syrk(call)
+               : standard_is_symm(call)    ? standard_info_symm(call)
+               : standard_is_trmm(call)    ? standard_info_trmm(call)
+                                           : standard_info_gemm(call);
+    return info && call->order ? info + 1 : info;
+}
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Level 3 problems of every operation and type, with memory of their own, and judged element by
+ * element by the operation's definition in long double. What may not be read is NaN: what lies
+ * between rows, the triangle that is not stored, a diagonal of ones, imaginary parts of a real one.
+ */
+#ifndef XT_LEVEL3_H
+#define XT_LEVEL3_H
+
+#include <complex.h>
+#include <math.h>
+
+#include "src/base/problem.h"
+#include "xt.h"
+
+/* Of operands that have a structure k is what it follows from; b is a where the operation says so.
+ */
+struct xt_level3_shape {
+    enum xg_op op;
+    enum xg_type type;
+    enum xg_uplo uplo;
+    enum xg_trans transa, transb;
+    int64_t m, n, k, pad;
+    double alpha, alpha_im, beta, beta_im;
+    enum xg_operand structured;
+    enum xg_uplo stored;
+    bool unit;
+};
+
+struct xt_level3 {
+    struct xg_problem p;
+    char *a, *b, *c; /* NULL: another's memory */
+    char *before;    /* C, as it was */
+    size_t c_bytes;
+};
+
+typedef long double _Complex xt_number;
+
+static inline bool xt_level3_is_rank_k(enum xg_op op)
+{
+    return op == XG_OP_SYRK || op == XG_OP_HERK;
+}
+
+static inline bool xt_level3_is_rank_2k(enum xg_op op)
+{
+    return op == XG_OP_SYR2K || op == XG_OP_HER2K;
+}
+
+static inline bool xt_level3_is_structured(enum xg_op op)
+{
+    return op == XG_OP_SYMM || op == XG_OP_HEMM || op == XG_OP_TRMM || op == XG_OP_TRSM;
+}
+
+static inline bool xt_level3_is_in_place(enum xg_op op)
+{
+    return op == XG_OP_TRMM || op == XG_OP_TRSM;
+}
+
+static inline bool xt_level3_is_hermitian(enum xg_op op)
+{
+    return op == XG_OP_HERK || op == XG_OP_HER2K;
+}
+
+/*
+ * Makes the shape one that its operation has. form: anything, of which triangles, sides and
+ * transposes are made.
+ */
+static inline void xt_level3_settle(struct xt_level3_shape *s, int form)
+{
+    if (xt_level3_is_rank_k(s->op) || xt_level3_is_rank_2k(s->op)) {
+        enum xg_trans other = xt_level3_is_hermitian(s->op) ? XG_CONJ_TRANS : XG_TRANS;
+        bool trans = form & 1;
+        s->uplo = form & 2 ? XG_UPPER : XG_LOWER;
+        s->n = s->m;
+        s->transa = trans ? other : XG_NO_TRANS;
+        s->transb = trans ? XG_NO_TRANS : other;
+    }
+    if (xt_level3_is_structured(s->op)) {
+        s->structured = form & 1 ? XG_OPERAND_B : XG_OPERAND_A;
+        s->stored = form & 2 ? XG_UPPER : XG_LOWER;
+        s->k = s->structured == XG_OPERAND_A ? s->m : s->n;
+        s->transa = s->transb = XG_NO_TRANS;
+    }
+    if (xt_level3_is_in_place(s->op)) {
+        enum xg_trans trans = (enum xg_trans)((form >> 2) % 3);
+        *(s->structured == XG_OPERAND_A ? &s->transa : &s->transb) = trans;
+        s->unit = (form >> 1) % 3 == 1;
+        s->beta = s->beta_im = 0;
+    }
+    if (!xg_type_is_complex(s->type))
+        s->alpha_im = s->beta_im = 0;
+    if (xt_level3_is_hermitian(s->op))
+        s->beta_im = 0;
+    if (s->op == XG_OP_HERK)
+        s->alpha_im = 0;
+}
+
+static inline void xt_level3_set(enum xg_type type, char *memory, int64_t at, double re, double im)
+{
+    int64_t first = xg_type_is_complex(type) ? 2 * at : at;
+    for (int part = 0; part <= xg_type_is_complex(type); part++)
+        if (xg_type_is_double(type))
+            ((double *)(void *)memory)[first + part] = part ? im : re;
+        else
+            ((float *)(void *)memory)[first + part] = (float)(part ? im : re);
+}
+
+static inline xt_number xt_level3_get(enum xg_type type, const void *memory, int64_t at)
+{
+    int64_t first = xg_type_is_complex(type) ? 2 * at : at;
+    long double parts[2] = {0, 0};
+    for (int part = 0; part <= xg_type_is_complex(type); part++)
+        parts[part] = xg_type_is_double(type) ? (long double)((const double *)memory)[first + part]
+                                              : (long double)((const float *)memory)[first + part];
+    return CMPLXL(parts[0], parts[1]);
+}
+
+/* What there is of a matrix beside its rows: stored, a triangle; is_real, unit, large: its
+ * diagonal.
+ */
+struct xt_level3_form {
+    enum xg_uplo stored;
+    bool is_real, unit;
+    double large;
+};
+
+static inline char *xt_level3_matrix(enum xg_type type, int64_t rows, int64_t columns, int64_t ld,
+                                     struct xt_level3_form form, uint64_t *seed)
+{
+    char *memory = malloc((size_t)(rows * ld) * xg_type_bytes(type));
+    if (!memory)
+        exit(XT_HARD);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < ld; j++) {
+            double re = (double)xt_random(seed), im = (double)xt_random(seed);
+            bool there = j < columns &&
+                         (form.stored == XG_FULL || (form.stored == XG_UPPER ? i <= j : i >= j));
+            re += i == j ? form.large : 0;
+            if (!there || (form.unit && i == j))
+                re = im = (double)NAN;
+            if (i == j && form.is_real)
+                im = (double)NAN;
+            xt_level3_set(type, memory, i * ld + j, re, im);
+        }
+    return memory;
+}
+
+static inline struct xt_level3 xt_level3_create(const struct xt_level3_shape *s, uint64_t seed)
+{
+    bool one = xt_level3_is_rank_k(s->op);
+    int64_t a_rows = s->transa ? s->k : s->m, a_columns = s->transa ? s->m : s->k;
+    int64_t b_rows = s->transb ? s->n : s->k, b_columns = s->transb ? s->k : s->n;
+    struct xt_level3 o = {.p = {.op = s->op,
+                                .type = s->type,
+                                .uplo = s->uplo,
+                                .structured = s->structured,
+                                .stored = s->stored,
+                                .unit = s->unit,
+                                .transa = s->transa,
+                                .transb = s->transb,
+                                .m = s->m,
+                                .n = s->n,
+                                .k = s->k,
+                                .alpha = s->alpha,
+                                .alpha_im = s->alpha_im,
+                                .lda = a_columns + s->pad,
+                                .ldb = one ? a_columns + s->pad : b_columns + s->pad,
+                                .beta = s->beta,
+                                .beta_im = s->beta_im,
+                                .ldc = s->n + s->pad}};
+    const bool in_place = xt_level3_is_in_place(s->op);
+    const struct xt_level3_form plain = {.stored = XG_FULL};
+    /* What is solved must not grow without bounds. */
+    const struct xt_level3_form structured = {.stored = s->stored,
+                                              .is_real = s->op == XG_OP_HEMM,
+                                              .unit = s->unit,
+                                              .large = in_place ? 4 + 0.5 * (double)s->k : 0};
+    const struct xt_level3_form of_c = {.stored = XG_FULL,
+                                        .is_real = xt_level3_is_hermitian(s->op)};
+    /* In place C is the operand that is not structured. */
+    if (!in_place || s->structured == XG_OPERAND_A)
+        o.a = xt_level3_matrix(s->type, a_rows, a_columns, o.p.lda,
+                               s->structured == XG_OPERAND_A ? structured : plain, &seed);
+    if (!one && (!in_place || s->structured == XG_OPERAND_B))
+        o.b = xt_level3_matrix(s->type, b_rows, b_columns, o.p.ldb,
+                               s->structured == XG_OPERAND_B ? structured : plain, &seed);
+    /* beta == 0: C holds nothing that may be read. */
+    bool reads = in_place || !xg_problem_beta_zero(&o.p);
+    o.c = xt_level3_matrix(s->type, s->m, reads ? s->n : 0, o.p.ldc, of_c, &seed);
+    o.p.a = o.a ? o.a : o.c;
+    o.p.b = one ? o.a : o.b ? o.b : o.c;
+    o.p.c = o.c;
+    o.c_bytes = (size_t)(s->m * o.p.ldc) * xg_type_bytes(s->type);
+    o.before = malloc(o.c_bytes);
+    if (!o.before)
+        exit(XT_HARD);
+    memcpy(o.before, o.p.c, o.c_bytes);
+    return o;
+}
+
+static inline void xt_level3_destroy(struct xt_level3 *o)
+{
+    free(o->a), free(o->b), free(o->c), free(o->before);
+}
+
+/* --- The definition -------------------------------------------------------------------------- */
+
+/* An element of the operand that has a structure, as it lies in memory. */
+static inline xt_number xt_level3_structured(const struct xt_level3 *o, const void *memory,
+                                             int64_t ld, int64_t row, int64_t column)
+{
+    const struct xg_problem *p = &o->p;
+    bool stored = p->stored == XG_UPPER ? row <= column : row >= column;
+    if (xt_level3_is_in_place(p->op) && (!stored || (p->unit && row == column)))
+        return stored ? 1 : 0;
+    xt_number x = stored ? xt_level3_get(p->type, memory, row * ld + column)
+                         : xt_level3_get(p->type, memory, column * ld + row);
+    if (p->op == XG_OP_HEMM && row == column)
+        return creall(x);
+    return p->op == XG_OP_HEMM && !stored ? conjl(x) : x;
+}
+
+/* Element (row, column) of op(A), or of op(B). */
+static inline xt_number xt_level3_factor(const struct xt_level3 *o, bool b, int64_t row,
+                                         int64_t column)
+{
+    const struct xg_problem *p = &o->p;
+    enum xg_trans trans = b ? p->transb : p->transa;
+    bool is_c = xt_level3_is_in_place(p->op) && p->structured != (b ? XG_OPERAND_B : XG_OPERAND_A);
+    /* C as it was; where it is solved for, as it is. */
+    const void *memory = is_c && p->op == XG_OP_TRMM ? o->before : b ? p->b : p->a;
+    int64_t ld = b ? p->ldb : p->lda, i = trans ? column : row, j = trans ? row : column;
+    bool structured = p->structured == (b ? XG_OPERAND_B : XG_OPERAND_A);
+    xt_number x = structured ? xt_level3_structured(o, memory, ld, i, j)
+                             : xt_level3_get(p->type, memory, i * ld + j);
+    return trans == XG_CONJ_TRANS ? conjl(x) : x;
+}
+
+static inline long double xt_level3_size(xt_number x)
+{
+    return fabsl(creall(x)) + fabsl(cimagl(x));
+}
+
+struct xt_level3_sum {
+    xt_number value;
+    long double size;
+};
+
+/* Without the rules for infinities, which take ten times as long. */
+static inline xt_number xt_level3_times(xt_number x, xt_number y)
+{
+    return CMPLXL(creall(x) * creall(y) - cimagl(x) * cimagl(y),
+                  creall(x) * cimagl(y) + cimagl(x) * creall(y));
+}
+
+static inline void xt_level3_add(struct xt_level3_sum *sum, xt_number x, xt_number y)
+{
+    sum->value += xt_level3_times(x, y);
+    sum->size += xt_level3_size(x) * xt_level3_size(y);
+}
+
+/* What C[i,j] is to be. */
+static inline struct xt_level3_sum xt_level3_exact(const struct xt_level3 *o, int64_t i, int64_t j)
+{
+    const struct xg_problem *p = &o->p;
+    const xt_number alpha = CMPLXL(p->alpha, p->alpha_im), beta = CMPLXL(p->beta, p->beta_im);
+    struct xt_level3_sum sum = {0, 0};
+    for (int64_t l = 0; l < p->k && !xg_problem_alpha_zero(p); l++)
+        xt_level3_add(&sum, xt_level3_times(alpha, xt_level3_factor(o, false, i, l)),
+                      xt_level3_factor(o, true, l, j));
+    /* The same element of the product's transpose: alpha, or its conjugate, times B A. */
+    for (int64_t l = 0; l < p->k && xt_level3_is_rank_2k(p->op); l++) {
+        xt_number x = xt_level3_times(alpha, xt_level3_factor(o, false, j, l));
+        xt_number y = xt_level3_factor(o, true, l, i);
+        bool conjugate = p->op == XG_OP_HER2K;
+        xt_level3_add(&sum, conjugate ? conjl(y) : y, conjugate ? conjl(x) : x);
+    }
+    if (!xg_problem_beta_zero(p)) {
+        xt_number old = xt_level3_get(p->type, o->before, i * p->ldc + j);
+        bool is_real = xt_level3_is_hermitian(p->op) && i == j;
+        xt_level3_add(&sum, beta, is_real ? creall(old) : old);
+    }
+    if (xt_level3_is_hermitian(p->op) && i == j)
+        sum.value = creall(sum.value);
+    return sum;
+}
+
+/* A solution is judged by what it solves: op(A) X, or X op(B), beside alpha times what C held. */
+static inline struct xt_level3_sum xt_level3_residual(const struct xt_level3 *o, int64_t i,
+                                                      int64_t j)
+{
+    const struct xg_problem *p = &o->p;
+    struct xt_level3_sum sum = {0, 0};
+    for (int64_t l = 0; l < p->k; l++)
+        xt_level3_add(&sum, xt_level3_factor(o, false, i, l), xt_level3_factor(o, true, l, j));
+    xt_level3_add(&sum, -CMPLXL(p->alpha, p->alpha_im),
+                  xt_level3_get(p->type, o->before, i * p->ldc + j));
+    return sum;
+}
+
+/* How far C[i,j] is off, in units of what as many roundings of the type may come to. */
+static inline double xt_level3_error(const struct xt_level3 *o, int64_t i, int64_t j)
+{
+    const struct xg_problem *p = &o->p;
+    const bool solves = p->op == XG_OP_TRSM;
+    struct xt_level3_sum exact = solves ? xt_level3_residual(o, i, j) : xt_level3_exact(o, i, j);
+    long double unit = xg_type_is_double(p->type) ? 0x1p-53L : 0x1p-24L;
+    xt_number off = exact.value;
+    if (!solves)
+        off -= xt_level3_get(p->type, p->c, i * p->ldc + j);
+    long double worst = fmaxl(fabsl(creall(off)), fabsl(cimagl(off)));
+    if (isnan(creall(off)) || isnan(cimagl(off)))
+        return (double)NAN;
+    if (xt_level3_is_hermitian(p->op) && i == j && cimagl(off) != 0)
+        return (double)INFINITY;
+    return worst == 0 ? 0 : (double)(worst / (exact.size * unit * (long double)(2 * p->k + 4)));
+}
+
+/* Of larger problems one element in so many is judged: every so many sums of that size. */
+enum { XT_LEVEL3_JUDGED = 1 << 19 };
+
+/* Every element that the operation has is right, and every other byte of C is as it was. */
+static inline void xt_level3_check(const struct xt_level3 *o, const char *what)
+{
+    const struct xg_problem *p = &o->p;
+    const size_t bytes = xg_problem_elem_bytes(p);
+    const int64_t step = p->m * p->n * p->k / XT_LEVEL3_JUDGED | 1;
+    for (int64_t i = 0; i < p->m; i++) {
+        int64_t begin, end;
+        xg_problem_row(p, i, 0, p->n, &begin, &end);
+        for (int64_t j = 0; j < p->ldc; j++) {
+            size_t at = (size_t)(i * p->ldc + j) * bytes;
+            if (j < begin || j >= end) {
+                XT_CHECK(!memcmp((char *)p->c + at, o->before + at, bytes),
+                         "%s: (%ld,%ld) was touched", what, (long)i, (long)j);
+                continue;
+            }
+            if ((i * p->n + j) % step)
+                continue;
+            double error = xt_level3_error(o, i, j);
+            XT_CHECK(error <= 1, "%s: (%ld,%ld) is %g units off", what, (long)i, (long)j, error);
+            if (!(error <= 1))
+                return;
+        }
+    }
+}
+
+/* A name for messages; valid until the next one. */
+static inline const char *xt_level3_name(const struct xt_level3_shape *s)
+{
+    static char text[192];
+    snprintf(text, sizeof text, "%s %d%d%d structured %d%d%d %ldx%ldx%ld+%ld, (%g,%g) (%g,%g)",
+             xg_kind_name(xg_kind(s->op, s->type)), (int)s->uplo, (int)s->transa, (int)s->transb,
+             (int)s->structured, (int)s->stored, (int)s->unit, (long)s->m, (long)s->n, (long)s->k,
+             (long)s->pad, s->alpha, s->alpha_im, s->beta, s->beta_im);
+    return text;
+}
+
+#endif
