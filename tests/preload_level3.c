@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "preload_numbers.h"
 #include "xt.h"
 
 /* t: the type's letter; scalar: how the C interface passes alpha. */
@@ -45,15 +46,6 @@ void xerbla_(const char *name, const CALL_INT *argument, size_t name_length)
 #endif
 
 enum { SIDE = 40, ELEMENTS = SIDE * SIDE };
-enum { TYPE_S, TYPE_D, TYPE_C, TYPE_Z, TYPES };
-
-static const size_t type_bytes[TYPES] = {4, 8, 8, 16};
-
-union number {
-    float s, c[2];
-    double d, z[2];
-};
-
 /* Elements of the type that is tested, from the beginning. */
 static double a_bytes[2 * ELEMENTS], b_bytes[2 * ELEMENTS], old_bytes[2 * ELEMENTS];
 static double *c_bytes; /* shared with child processes */
@@ -66,40 +58,6 @@ struct call {
     int m, n, k, lda, ldb, ldc;
     double complex alpha, beta;
 };
-
-static union number number_of(int type, double complex value)
-{
-    union number out;
-    memset(&out, 0, sizeof out);
-    if (type == TYPE_D || type == TYPE_Z)
-        out.z[0] = creal(value), out.z[1] = cimag(value);
-    else
-        out.c[0] = (float)creal(value), out.c[1] = (float)cimag(value);
-    return out;
-}
-
-static void set(int type, void *matrix, int at, double complex value)
-{
-    union number number = number_of(type, value);
-    memcpy((char *)matrix + (size_t)at * type_bytes[type], &number, type_bytes[type]);
-}
-
-static double complex get(int type, const void *matrix, int at)
-{
-    union number number;
-    memset(&number, 0, sizeof number);
-    memcpy(&number, (const char *)matrix + (size_t)at * type_bytes[type], type_bytes[type]);
-    switch (type) {
-    case TYPE_S:
-        return (double)number.s;
-    case TYPE_D:
-        return number.d;
-    case TYPE_C:
-        return CMPLX((double)number.c[0], (double)number.c[1]);
-    default:
-        return CMPLX(number.z[0], number.z[1]);
-    }
-}
 
 #define CALL_CBLAS(t, by, add)                                                                     \
     if (p->syrk)                                                                                   \

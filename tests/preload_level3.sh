@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# GEMM and SYRK of every type: legal calls are right and illegal ones are left to the caller's own
+# Every operation and type: legal calls are right and illegal ones are left to the caller's own
 # BLAS, for each BLAS there is, or for XT_ONLY alone. Contract 1.1, 3.1, 5.1, 6.3 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 OPENBLAS_NUM_THREADS=1
@@ -19,8 +19,19 @@ judge() {
     same_as_alone "$blas, the program's xerbla_" "$tmp/reports" illegal
     same_as_alone "$blas, illegal" "$tmp/level3" illegal
     grep -q untouched "$tmp/preloaded" || fail "$blas: no illegal call was seen"
+    compile -o "$tmp/structured" "$srcdir/tests/preload_structured.c" $library -lm -DCALL_INT=$3 \
+        -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
+    mv "$tmp/alone" "$tmp/illegal"
+    same_as_alone "$blas, structured" "$tmp/structured"
+    grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/preloaded" || fail "$blas: structured operands"
     if has_engine; then
-        mv "$tmp/alone" "$tmp/illegal"
+        on_engine XGEMM_OPERATIONS=all XGEMM_STATS=1 "$tmp/structured" >"$tmp/engine" 2>&1 || {
+            grep WRONG "$tmp/engine" | head -20
+            fail "$blas: structured operands on the engine"
+        }
+        for name in herk symm hemm syr2k her2k trmm trsm; do
+            grep -q "GPU *XGEMM_MODE *z${name}_" "$tmp/engine" || fail "$blas: z$name was elsewhere"
+        done
         on_engine XGEMM_OPERATIONS=all "$tmp/level3" legal >"$tmp/engine" 2>&1 || {
             grep -v ' right [0-9a-f]*$' "$tmp/engine"
             fail "$blas: answers are wrong on the engine"

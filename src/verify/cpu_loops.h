@@ -38,37 +38,37 @@ static void NAME(scale)(const struct xg_problem *p)
     }
 }
 
-/* An element of the operand of which a triangle is stored. */
-static NUMBER NAME(structured)(const struct xg_problem *p, const NUMBER *x, int64_t ld, int64_t row,
-                               int64_t column)
+/* An element of op() of the operand of which a triangle is stored. Apart, so that what reads the
+ * others' elements stays small enough to be inlined. */
+static __attribute__((noinline)) NUMBER NAME(structured)(const struct xg_problem *p,
+                                                         const NUMBER *x, int64_t ld,
+                                                         enum xg_trans trans, int64_t i, int64_t j)
 {
-    bool hermitian = p->op == XG_OP_HEMM;
+    const int64_t row = trans ? j : i, column = trans ? i : j;
     if (p->unit && row == column)
         return 1;
     bool stored = p->stored == XG_UPPER ? row <= column : row >= column;
     NUMBER value = stored ? x[row * ld + column] : x[column * ld + row];
-    if (hermitian && row == column)
+    if (p->op == XG_OP_HEMM && row == column)
         return SCALAR(RE(value), 0);
-    return hermitian && !stored ? CONJ(value) : value;
+    return trans == XG_CONJ_TRANS || (p->op == XG_OP_HEMM && !stored) ? CONJ(value) : value;
 }
 
-static NUMBER NAME(a)(const struct xg_problem *p, int64_t i, int64_t l)
+static inline NUMBER NAME(a)(const struct xg_problem *p, int64_t i, int64_t l)
 {
     const NUMBER *a = p->a;
-    NUMBER x = p->structured == XG_OPERAND_A
-                   ? NAME(structured)(p, a, p->lda, p->transa ? l : i, p->transa ? i : l)
-               : p->transa ? a[l * p->lda + i]
-                           : a[i * p->lda + l];
+    if (p->structured == XG_OPERAND_A)
+        return NAME(structured)(p, a, p->lda, p->transa, i, l);
+    NUMBER x = p->transa ? a[l * p->lda + i] : a[i * p->lda + l];
     return p->transa == XG_CONJ_TRANS ? CONJ(x) : x;
 }
 
-static NUMBER NAME(b)(const struct xg_problem *p, int64_t l, int64_t j)
+static inline NUMBER NAME(b)(const struct xg_problem *p, int64_t l, int64_t j)
 {
     const NUMBER *b = p->b;
-    NUMBER x = p->structured == XG_OPERAND_B
-                   ? NAME(structured)(p, b, p->ldb, p->transb ? j : l, p->transb ? l : j)
-               : p->transb ? b[j * p->ldb + l]
-                           : b[l * p->ldb + j];
+    if (p->structured == XG_OPERAND_B)
+        return NAME(structured)(p, b, p->ldb, p->transb, l, j);
+    NUMBER x = p->transb ? b[j * p->ldb + l] : b[l * p->ldb + j];
     return p->transb == XG_CONJ_TRANS ? CONJ(x) : x;
 }
 
