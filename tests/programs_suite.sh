@@ -5,6 +5,9 @@
 needs_plain_library
 has_engine || skip "built without CUDA"
 unset XGEMM_MODE XGEMM_VERBOSE XGEMM_TRACE
+# LAPACK, which programs call as well, multiplies triangles too.
+XGEMM_OPERATIONS=all
+export XGEMM_OPERATIONS
 python=
 for candidate in ${PYTHON:-python3} /usr/bin/python3; do
     [ -z "$python" ] && "$candidate" -c 'import numpy' 2>/dev/null && python=$candidate
