@@ -50,7 +50,7 @@ struct xg_dmma_copier {
     const char *at; /* of the tile's first piece, then of each next one */
     int64_t apart;  /* bytes from a piece to the next below it */
     int64_t back;   /* along k: from behind the last piece to the next tile */
-    unsigned to;    /* in the first stage, of the first piece as if it were not exchanged */
+    unsigned to;    /* in the first stage, of the first piece */
     int inside;     /* along k: pieces that exist; else whether they do */
 
     static __device__ __forceinline__ int pair(void) { return threadIdx.x % PAIRS; }
