@@ -9,7 +9,8 @@
  * Every row of the table (or those named), a column a shape; with --math instead the row that
  * selection takes under each arithmetic beside cuBLAS, a line a shape, and a summary of the ratios.
  *
- * --type d: rows of double precision, which take turns with each other and with cublasDgemm.
+ * --type d: rows of double precision, which take turns with each other and with cublasDgemm; their
+ * one arithmetic is strict.
  *
  * FILE: see shapes.h (of its columns all but beta, which is 0 here); without it the squares of
  * --sizes, or 512 to 8192. --csv -: to standard output, in place of the tables. --ld padded:
@@ -74,6 +75,8 @@ static struct timing *cell(size_t row, int shape)
 static bool row_wanted(const struct xg_kernel *row)
 {
     size_t length = strlen(row->name);
+    if (!(row->flags & XG_KERNEL_CUBLAS) && row->type != (int)options.type)
+        return false;
     for (const char *at = options.rows; at; at = strchr(at, ',')) {
         at += *at == ',';
         if (!strncmp(at, row->name, length) && (!at[length] || at[length] == ','))
@@ -356,7 +359,7 @@ static bool compare_shape(const struct shape *shape, int ld, FILE *csv)
     int rows_count = 1, place[MATHS] = {0};
     bool right = true;
     struct resident operands;
-    resident_create(&operands, XG_TYPE_S, shape, lds[ld].multiple, &options.seed);
+    resident_create(&operands, options.type, shape, lds[ld].multiple, &options.seed);
     for (int math = 0; math < MATHS; math++) {
         const struct xg_kernel *row =
             options.math_mask & 1u << math ? resident_row(&operands, maths[math].math) : NULL;
@@ -535,8 +538,8 @@ static void parse(int argc, char **argv)
     if (strcmp(type, "s") && strcmp(type, "d"))
         die("a type that is not known");
     options.type = *type == 'd' ? XG_TYPE_D : XG_TYPE_S;
-    if (options.type == XG_TYPE_D && options.math_mask)
-        die("no arithmetic to choose in double precision");
+    if (options.type == XG_TYPE_D && options.math_mask > 1u)
+        die("double precision has one arithmetic: strict");
     if (shapes && !shapes_read(&options.shapes, shapes, options.trans_mask))
         exit(2);
     if (!shapes)

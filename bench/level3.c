@@ -3,7 +3,7 @@
  * Host to host, any Level 3 routine: this library as a program meets it (preloaded) beside the CPU
  * library behind it, cuBLASXt and the floor.
  *
- *   XGEMM_OPERATIONS=all XGEMM_MODE=gpu LD_PRELOAD=libxgemm_shim.so bench/level3 dgemm:4096
+ *   XGEMM_MODE=gpu LD_PRELOAD=libxgemm_shim.so bench/level3 dgemm:4096
  */
 #include <dlfcn.h>
 #include <getopt.h>

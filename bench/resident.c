@@ -2,11 +2,11 @@
 /* Rows of the kernel table on operands in device memory. */
 #include "resident.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "device.h"
 #include "median.h"
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
@@ -23,8 +23,7 @@ static struct xg_dev *dev;
 static struct xg_team *team; /* draws operands */
 static CUstream stream;
 static CUevent start_event, stop_event;
-/* Not in drv.h's table, because the library needs no times: looked up here. */
-static CUresult (*elapsed_ms)(float *, CUevent, CUevent);
+static device_elapsed *elapsed_ms;
 
 static void die(const char *what, const char *why)
 {
@@ -42,9 +41,7 @@ struct xg_dev *resident_open(void)
 {
     if (xg_backend_open(xg_conf_get(), &dev) != XG_OK)
         die("device", "none that the kernels serve");
-    *(void **)&elapsed_ms = dlsym(dev->drv.library, "cuEventElapsedTime");
-    if (!elapsed_ms) /* what newer drivers call it */
-        *(void **)&elapsed_ms = dlsym(dev->drv.library, "cuEventElapsedTime_v2");
+    elapsed_ms = device_elapsed_function(dev);
     if (!elapsed_ms)
         die("cuEventElapsedTime", "the driver lacks it");
     must(xg_dev_enter(dev), "context");

@@ -68,13 +68,13 @@ const size_t xg_image_count = IMAGE_COUNT;
         .flags = XG_KERNEL_PER_TRANS | XG_KERNEL_ONE_STEP, .efficiency = fraction                  \
     }
 
-/* A row of FP64 tensor cores; no efficiency before it is measured. */
-#define DMMA(row, method, m, n, k, threads, stages, per_sm, flag_bits)                             \
+/* A row of FP64 tensor cores. */
+#define DMMA(row, method, m, n, k, threads, stages, per_sm, flag_bits, fraction)                   \
     {                                                                                              \
         .name = row, .entry = "xg_dgemm_" #method "_sm80_" #m "x" #n "x" #k,                       \
         .image = &xg_image_table[IMAGE_dgemm_dmma_sm80], .sm_min = 80, .bm = m, .bn = n, .bk = k,  \
         .threads_x = threads, .threads_y = 1, .blocks = per_sm, .type = XG_KERNEL_TYPE_D,          \
-        .smem_bytes = (stages) * (k) * ((m) + (n)) * 8, .flags = flag_bits                         \
+        .smem_bytes = (stages) * (k) * ((m) + (n)) * 8, .flags = flag_bits, .efficiency = fraction \
     }
 
 /* Products of pieces: the tile of a cluster. */
@@ -164,19 +164,10 @@ const struct xg_kernel xg_kernel_table[] = {
      .threads_y = 1,
      .flags = XG_KERNEL_SLICES,
      .efficiency = 0.01},
-    /*   name                     method     bm   bn  bk threads stages blocks flags */
-    DMMA("dmma_128x128x16", dmma, 128, 128, 16, 256, 4, 1, VEC4),
-    DMMA("dmma_128x128x32", dmma, 128, 128, 32, 256, 3, 1, VEC4),
-    DMMA("dmma_128x64x16", dmma, 128, 64, 16, 128, 4, 2, VEC4),
-    DMMA("dmma_64x128x16", dmma, 64, 128, 16, 128, 4, 2, VEC4),
-    DMMA("dmma_64x64x16", dmma, 64, 64, 16, 128, 4, 3, VEC4),
-    DMMA("dmma_k16_128x128x32", dmma_k16, 128, 128, 32, 256, 3, 1, VEC4),
-    DMMA("dmma_k16_64x64x32", dmma_k16, 64, 64, 32, 128, 3, 2, VEC4),
-    DMMA("dmma_k4_128x128x16", dmma_k4, 128, 128, 16, 256, 4, 1, VEC4),
-    DMMA("dmma_m8_128x128x16", dmma_m8, 128, 128, 16, 256, 4, 1, VEC4),
-    DMMA("dmma_w16_128x128x16", dmma_w16, 128, 128, 16, 512, 4, 1, VEC4),
-    DMMA("dmma_w8_64x128x16", dmma_w8, 64, 128, 16, 256, 4, 1, VEC4),
-    DMMA("dmma_split_128x128x16", dmma_split, 128, 128, 16, 256, 4, 1, DEEP),
+    /*   name                     method     bm   bn  bk threads stages blocks flags efficiency */
+    DMMA("dmma_128x128x16", dmma, 128, 128, 16, 256, 4, 1, VEC4, 1.056),
+    DMMA("dmma_split_128x128x16", dmma_split, 128, 128, 16, 256, 4, 1, DEEP, 1.01),
+    DMMA("dmma_split_64x64x16", dmma_split, 64, 64, 16, 128, 4, 3, DEEP, 1.13),
     {.name = "cublas", .flags = XG_KERNEL_CUBLAS, .efficiency = 0.76},
     {.name = "cublas_tf32", .flags = XG_KERNEL_CUBLAS | XG_KERNEL_TF32, .efficiency = 6.0},
     /* clang-format on */

@@ -52,7 +52,9 @@ struct xg_kernel {
     unsigned flags;
     /* Fraction of the device's peak (of FP32's FFMA, of FP64's tensor cores) that a full SM reaches
      * on sm_90, as selection's model has it (src/decide/select.c), which adds what blocks, memory
-     * and slices cost. 0: not measured; the row serves where it is named, and is never selected. */
+     * and slices cost, and what too few warps do: in excess for FP64's tensor cores, which 8 warps
+     * keep busy, so that it may be above 1. 0: not measured; the row serves where it is named, and
+     * is never selected. */
     double efficiency;
 };
 

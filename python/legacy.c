@@ -33,9 +33,11 @@ int fstat(int fd, struct stat *status)
 long old_strtol(const char *text, char **end, int base) __asm__("strtol");
 unsigned long long old_strtoull(const char *text, char **end, int base) __asm__("strtoull");
 int old_vfscanf(FILE *file, const char *format, va_list list) __asm__("__isoc99_vfscanf");
+int old_vsscanf(const char *text, const char *format, va_list list) __asm__("__isoc99_vsscanf");
 long __isoc23_strtol(const char *text, char **end, int base);
 unsigned long long __isoc23_strtoull(const char *text, char **end, int base);
 int __isoc23_fscanf(FILE *file, const char *format, ...);
+int __isoc23_sscanf(const char *text, const char *format, ...);
 
 long __isoc23_strtol(const char *text, char **end, int base)
 {
@@ -52,6 +54,15 @@ int __isoc23_fscanf(FILE *file, const char *format, ...)
     va_list list;
     va_start(list, format);
     int count = old_vfscanf(file, format, list);
+    va_end(list);
+    return count;
+}
+
+int __isoc23_sscanf(const char *text, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int count = old_vsscanf(text, format, list);
     va_end(list);
     return count;
 }

@@ -10,14 +10,15 @@ enum { FAILURES_MAX = 3 };
 int xg_devices_ordinals(const char *text, int *ordinals, int max)
 {
     int count = 0;
-    for (const char *at = text ? text : "0"; *at && count < max;) {
+    for (const char *at = text ? text : "0"; *at && count <= max;) {
         char *end;
         long ordinal = strtol(at, &end, 10);
         bool known = end == at || ordinal < 0;
         for (int i = 0; i < count; i++)
             known |= ordinals[i] == ordinal;
-        if (!known)
-            ordinals[count++] = (int)ordinal;
+        if (!known && count < max)
+            ordinals[count] = (int)ordinal;
+        count += !known;
         at = *end ? end + 1 : end;
     }
     return count;
@@ -82,23 +83,29 @@ bool xg_devices_count(struct xg_device *device, enum xg_status status, enum xg_v
     return lost;
 }
 
-/* All of it goes back; where the device does not answer only threads go. */
-void xg_devices_clear(struct xg_device *device)
+bool xg_devices_detach(struct xg_device *device, struct xg_device *held)
 {
     if (!device->lost || !device->dev || busy_of(device))
-        return;
+        return false;
+    *held = *device;
     for (int i = 0; i < XG_DEVICES_LANES; i++) {
-        struct xg_lane *lane = device->slots[i].lane;
-        if (lane && device->hung)
+        device->left[i] = device->hung ? device->slots[i].lane : NULL;
+        device->slots[i].lane = NULL;
+    }
+    device->left_dev = device->hung ? device->dev : NULL;
+    device->dev = NULL;
+    return true;
+}
+
+void xg_devices_close(const struct xg_device *held)
+{
+    for (int i = 0; i < XG_DEVICES_LANES; i++) {
+        struct xg_lane *lane = held->slots[i].lane;
+        if (lane && held->hung)
             xg_lane_abandon(lane);
         else if (lane)
             xg_lane_destroy(lane);
-        device->left[i] = device->hung ? lane : NULL;
-        device->slots[i].lane = NULL;
     }
-    if (device->hung)
-        device->left_dev = device->dev;
-    else
-        xg_backend_close(device->dev);
-    device->dev = NULL;
+    if (!held->hung)
+        xg_backend_close(held->dev);
 }

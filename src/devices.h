@@ -44,7 +44,8 @@ struct xg_devices_place {
     int device, slot;
 };
 
-/* The ordinals that XGEMM_DEVICES names (NULL: 0), each once, in its order; how many, at most. */
+/* The ordinals that XGEMM_DEVICES names (NULL: 0), each once, in its order; how many, max + 1 where
+ * there is no room for all. */
 int xg_devices_ordinals(const char *text, int *ordinals, int max);
 
 /* A lane that nobody has, of the device on which the fewest are taken, the first of several such.
@@ -61,7 +62,15 @@ int xg_devices_lanes(const struct xg_devices *devices);
  */
 bool xg_devices_count(struct xg_device *device, enum xg_status status, enum xg_verdict verdict);
 
-/* Gives back what a lost device holds, unless a lane of it is busy. */
-void xg_devices_clear(struct xg_device *device);
+/*
+ * Takes what a lost device holds out of it, into *held; what a device that hangs holds stays in
+ * left, for good. False, and nothing done: it is not lost, a lane of it is busy, or it was taken
+ * before.
+ */
+bool xg_devices_detach(struct xg_device *device, struct xg_device *held);
+
+/* Gives back what was detached, or a device that nobody uses; where it hangs only threads go. Waits
+ * for the driver: not for the engine's lock to be held meanwhile. */
+void xg_devices_close(const struct xg_device *held);
 
 #endif

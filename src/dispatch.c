@@ -435,6 +435,16 @@ static void await_engine(const struct xg_conf *conf, struct xg_call_record *reco
                                                    : XG_REASON_NO_GPU;
 }
 
+/* What cuBLAS alone computes stays on the CPU until that is there, but where the GPU was asked for.
+ */
+static bool awaits_cublas(const struct xg_problem *call, const struct xg_decision *decision)
+{
+    struct xg_model_device device;
+    return decision->place == XG_PLACE_GPU && !decision->wait && xg_engine_device(&device) &&
+           !device.facts.cublas && xg_select_needs_cublas(&device.facts, call) &&
+           !xg_engine_looked_for_cublas();
+}
+
 /* The figures that a report of the trace needs: once, and again when there is a device. */
 static void trace_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
 {
@@ -461,6 +471,21 @@ static void trace_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
     xg_trace_add_machine(&machine);
 }
 
+/* What its operands keep from the GPU, whatever was decided. */
+static void keep_on_cpu(const struct xg_problem *call, struct xg_decision *decision)
+{
+    bool twice = decision->place == XG_PLACE_BOTH;
+    if (decision->place == XG_PLACE_CPU)
+        return;
+    if (xg_overlap_find(call))
+        decision->reason = XG_REASON_OVERLAP;
+    else if (twice && xg_problem_is_in_place(call))
+        decision->reason = XG_REASON_IN_PLACE;
+    else
+        return;
+    decision->place = XG_PLACE_CPU;
+}
+
 static void compute(const char *symbol, const struct xg_problem *call, const struct xg_cpu *cpu,
                     struct xg_shelter *shelter)
 {
@@ -474,12 +499,7 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
     xg_spare_settle(cpu);
     xg_tally_add(XG_TALLY_PRODUCTS, 1);
     decide(call, conf, cpu, begin, &decision);
-    bool twice = decision.place == XG_PLACE_BOTH; /* which what is done in place cannot be */
-    if (decision.place != XG_PLACE_CPU &&
-        (xg_overlap_find(call) || (twice && xg_problem_is_in_place(call)))) {
-        decision.place = XG_PLACE_CPU;
-        decision.reason = XG_REASON_OVERLAP;
-    }
+    keep_on_cpu(call, &decision);
     struct xg_call_record record = {
         .symbol = symbol,
         .call = *call,
@@ -490,6 +510,10 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
     };
     if (decision.start)
         xg_engine_start(conf);
+    if (awaits_cublas(call, &decision)) {
+        record.place = XG_PLACE_CPU;
+        record.reason = XG_REASON_STARTING;
+    }
     if (record.place != XG_PLACE_CPU && !xg_stack_suffices()) {
         record.place = XG_PLACE_CPU;
         record.reason = XG_REASON_STACK;

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "compute/backend.h"
+#include "compute/cublas.h"
 #include "device/teardown.h"
 #include "devices.h"
 #include "host/cores.h"
@@ -29,18 +30,21 @@
  * work. */
 enum { STAGE_SIXTEENTHS = 13, STAGE_THREADS_MAX = 13 };
 
-/* A start that a stream capture of the program forbade is made again, so often in all. */
-enum { STARTS_MAX = 3 };
+/* A start that a stream capture of the program forbade is made again, so often in all: that of the
+ * first device when a later product wants it, that of another after a pause. */
+enum { STARTS_MAX = 3, START_PAUSE_MS = 100 };
 
 static _Atomic int engine_state = XG_ENGINE_COLD;
 static _Atomic bool engine_used;
-static _Atomic bool exiting; /* the driver may be gone, and nobody wants to hear of it */
-static _Atomic int inside;   /* threads that may be in the driver: the start's, those on a lane */
+static _Atomic bool exiting; /* the driver may be gone */
+/* Threads that may be in the driver: those with a product, and the start's. */
+static _Atomic int products_inside, starts_inside;
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* the state, or a lane's being busy */
     struct xg_devices devices;
+    bool coming; /* some may still be added to them */
     /* The first one, whose kind all are; written before the state is READY, and then no more. */
     struct xg_model_device described;
     double timeout_s; /* likewise */
@@ -87,7 +91,8 @@ static void set_state_locked(enum xg_engine_state state)
  */
 static void after_fork_in_child(void)
 {
-    atomic_store(&inside, 0);
+    atomic_store(&products_inside, 0);
+    atomic_store(&starts_inside, 0);
     if (atomic_load(&engine_state) != XG_ENGINE_COLD)
         atomic_store(&engine_state, XG_ENGINE_FORKED);
 }
@@ -131,21 +136,30 @@ static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
     return state;
 }
 
-/* Long enough for most products, and for each step of a start. */
-enum { EXIT_WAIT_MS = 500 };
+/* Long enough for most products, and for each step of a start but one: cuBLAS makes its handle by
+ * many calls of the driver, and reads its file meanwhile. */
+enum { EXIT_WAIT_MS = 500, EXIT_WAIT_CUBLAS_MS = 5000 };
 
-static void wait_until_outside(void)
+static bool is_inside(bool start_too)
+{
+    return atomic_load(&products_inside) + (start_too ? atomic_load(&starts_inside) : 0) > 0;
+}
+
+static void wait_until_outside(bool start_too)
 {
     static const struct timespec nap = {.tv_nsec = 200000};
-    int64_t end_ns = xg_clock_ns() + EXIT_WAIT_MS * INT64_C(1000000);
-    while (atomic_load(&inside) > 0 && xg_clock_ns() < end_ns)
+    int64_t begin_ns = xg_clock_ns(), ms = 0;
+    while (is_inside(start_too) &&
+           ms < (start_too && xg_cublas_opens() ? EXIT_WAIT_CUBLAS_MS : EXIT_WAIT_MS)) {
         nanosleep(&nap, NULL);
+        ms = (xg_clock_ns() - begin_ns) / INT64_C(1000000);
+    }
 }
 
 /*
  * The end of the process, before the driver's own exit handlers (drv.h). Products run on the CPU
- * from here on; those on a lane may end, a start goes no further, and nothing is given back: the
- * kernel does that. Without the lock, which the thread that calls exit() may hold, and without
+ * from here on; those on a lane may end, of a start the step under way, and nothing is given back:
+ * the kernel does that. Without the lock, which the thread that calls exit() may hold, and without
  * floating-point arithmetic, for which the program may have enabled traps.
  */
 static void at_exit(void)
@@ -154,11 +168,10 @@ static void at_exit(void)
         return; /* before anything is written: a child may share the memory */
     if (atomic_exchange(&exiting, true))
         return;
-    bool starting = atomic_exchange(&engine_state, XG_ENGINE_NONE) == XG_ENGINE_STARTING;
-    if (!starting)
-        wait_until_outside();
+    atomic_store(&engine_state, XG_ENGINE_NONE);
+    wait_until_outside(false);
     xg_drv_end();
-    wait_until_outside();
+    wait_until_outside(true);
     xg_teardown_leave(XG_TEARDOWN_FILES);
 }
 
@@ -184,10 +197,16 @@ static int choose_stage_threads(const struct xg_conf *conf)
     return threads < 1 ? 1 : threads > STAGE_THREADS_MAX ? STAGE_THREADS_MAX : threads;
 }
 
+/* At the end of the process nobody wants to hear that a device fails. */
+static enum xg_log_level loudness(void)
+{
+    return atomic_load(&exiting) ? XG_LOG_INFO : XG_LOG_WARN;
+}
+
 /* Not to have a GPU is no fault, and worth no word, but where the user has asked for one. */
 static void tell_failed_start(const struct xg_conf *conf, enum xg_status status)
 {
-    enum xg_log_level level = atomic_load(&exiting) ? XG_LOG_INFO : XG_LOG_WARN;
+    enum xg_log_level level = loudness();
     const char *why = xg_drv_start_failure();
     if (status != XG_ERR_NOTFOUND)
         xg_log(level, "the GPU could not be started (%s): products run on the CPU",
@@ -235,18 +254,48 @@ static bool same_kind(const struct xg_dev *dev)
            dev->facts.cublas == first->facts.cublas && dev->facts.pieces == first->facts.pieces;
 }
 
+/* Outside the driver: the end of the process waits for no pause. False: that has come meanwhile. */
+static bool pause_start(void)
+{
+    static const struct timespec pause = {.tv_nsec = START_PAUSE_MS * 1000000L};
+    atomic_fetch_sub(&starts_inside, 1);
+    nanosleep(&pause, NULL);
+    atomic_fetch_add(&starts_inside, 1); /* before the look, as in xg_engine_gemm */
+    return atomic_load(&engine_state) == XG_ENGINE_READY;
+}
+
+static enum xg_status open_other(const struct xg_conf *conf, int ordinal, int threads,
+                                 struct xg_device *device)
+{
+    enum xg_status status = open_device(conf, ordinal, threads, device);
+    for (int i = 1; i < STARTS_MAX && status == XG_ERR_CAPTURE && pause_start(); i++)
+        status = open_device(conf, ordinal, threads, device);
+    return status;
+}
+
+static void end_others(void)
+{
+    pthread_mutex_lock(&engine.lock);
+    engine.coming = false;
+    if (xg_engine_state_get() == XG_ENGINE_READY && !xg_devices_lanes(&engine.devices)) {
+        xg_log(loudness(), "no GPU is left: products run on the CPU from here on");
+        set_state_locked(XG_ENGINE_NONE);
+    }
+    pthread_mutex_unlock(&engine.lock);
+}
+
 /*
  * The others, while products run on the first: all of its kind, for what is known and learnt of one
- * is then true of each. One that fails is done without.
+ * is then true of each. One that fails is done without. Until all have been tried the engine is
+ * not given up, though the first be lost.
  */
 static void open_others(const struct xg_conf *conf, const int *ordinals, int count, int threads)
 {
     for (int i = 0; i < count && xg_engine_state_get() == XG_ENGINE_READY; i++) {
         struct xg_device device;
-        enum xg_status status = open_device(conf, ordinals[i], threads, &device);
+        enum xg_status status = open_other(conf, ordinals[i], threads, &device);
         if (status == XG_OK && !same_kind(device.dev)) {
-            device.lost = true;
-            xg_devices_clear(&device);
+            xg_devices_close(&device);
             xg_log(XG_LOG_WARN, "device %d of XGEMM_DEVICES is no %s and is not used", ordinals[i],
                    engine.described.name);
         } else if (status == XG_OK) {
@@ -259,13 +308,24 @@ static void open_others(const struct xg_conf *conf, const int *ordinals, int cou
                    xg_status_name(status));
         }
     }
+    end_others();
+}
+
+static int read_ordinals(const struct xg_conf *conf, int ordinals[XG_DEVICES_MAX])
+{
+    static int warned;
+    int count = xg_devices_ordinals(conf->devices, ordinals, XG_DEVICES_MAX);
+    if (count > XG_DEVICES_MAX)
+        xg_log_once(&warned, "XGEMM_DEVICES names more than %d devices: the first %d of them stand",
+                    XG_DEVICES_MAX, XG_DEVICES_MAX);
+    return (int)xg_min_i64(count, XG_DEVICES_MAX);
 }
 
 static void *start_main(void *arg)
 {
     const struct xg_conf *conf = arg;
     int ordinals[XG_DEVICES_MAX], taken;
-    int count = xg_devices_ordinals(conf->devices, ordinals, XG_DEVICES_MAX);
+    int count = read_ordinals(conf, ordinals);
     fesetenv(FE_DFL_ENV); /* the driver's start must not meet the program's floating-point traps */
     int threads = choose_stage_threads(conf);
     xg_teardown_prepare(conf); /* before the driver: the program may end at any time */
@@ -280,6 +340,7 @@ static void *start_main(void *arg)
         const struct xg_dev *dev = first.dev;
         engine.devices.at[0] = first;
         engine.devices.count = 1;
+        engine.coming = taken < count;
         engine.timeout_s = dev->timeout_s;
         engine.described = (struct xg_model_device){.facts = dev->facts,
                                                     .clock_hz = 1e3 * dev->clock_khz,
@@ -292,21 +353,22 @@ static void *start_main(void *arg)
     pthread_mutex_unlock(&engine.lock);
     if (status == XG_OK)
         open_others(conf, ordinals + taken, count - taken, threads);
-    atomic_fetch_sub(&inside, 1);
+    atomic_fetch_sub(&starts_inside, 1);
     return NULL;
 }
 
-static bool create_start_thread(const struct xg_conf *conf)
+/* A thread that starts something; the end of the process waits for its step under way. */
+static bool create_start_thread(void *(*main)(void *), const struct xg_conf *conf)
 {
     sigset_t blocked, before;
     pthread_t thread;
     xg_shelter_signals(&blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    atomic_fetch_add(&inside, 1);
-    int failed = pthread_create(&thread, NULL, start_main, (void *)(uintptr_t)conf);
+    atomic_fetch_add(&starts_inside, 1);
+    int failed = pthread_create(&thread, NULL, main, (void *)(uintptr_t)conf);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed)
-        atomic_fetch_sub(&inside, 1);
+        atomic_fetch_sub(&starts_inside, 1);
     else
         pthread_detach(thread);
     return !failed;
@@ -318,7 +380,7 @@ void xg_engine_start(const struct xg_conf *conf)
     pthread_once(&register_once, register_handlers);
     if (!atomic_compare_exchange_strong(&engine_state, &cold, XG_ENGINE_STARTING))
         return;
-    if (!fork_registered || !create_start_thread(conf)) {
+    if (!fork_registered || !create_start_thread(start_main, conf)) {
         xg_log(XG_LOG_WARN, "no memory or thread to start the GPU with: products run on the CPU");
         pthread_mutex_lock(&engine.lock);
         set_state_locked(XG_ENGINE_NONE);
@@ -337,20 +399,20 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
 
 /* --- Lanes --------------------------------------------------------------------------------- */
 
-/* A device is given up; without any other so is the engine. */
+/* A device is given up; without any other, now or later, so is the engine. */
 static void tell_lost_locked(enum xg_status status)
 {
-    enum xg_log_level level = atomic_load(&exiting) ? XG_LOG_INFO : XG_LOG_WARN;
+    bool others = xg_devices_lanes(&engine.devices);
     if (xg_engine_state_get() != XG_ENGINE_READY)
         return;
-    if (xg_devices_lanes(&engine.devices)) {
-        xg_log(level,
-               "one of the GPUs failed (%s): products run on the others from here on; "
-               "results are complete",
-               xg_status_name(status));
+    if (others || engine.coming) {
+        xg_log(loudness(), "one of the GPUs failed (%s): products run on %s; results are complete",
+               xg_status_name(status),
+               others ? "the others from here on" : "the CPU until another one is ready");
         return;
     }
-    xg_log(level, "the GPU failed (%s): products run on the CPU from here on; results are complete",
+    xg_log(loudness(),
+           "the GPU failed (%s): products run on the CPU from here on; results are complete",
            xg_status_name(status));
     set_state_locked(XG_ENGINE_NONE);
 }
@@ -374,21 +436,22 @@ static void leave_locked(double takes_s)
 static void release_lane(const struct xg_devices_place *place, double takes_s,
                          enum xg_status status, enum xg_verdict verdict)
 {
-    struct xg_device *device = &engine.devices.at[place->device];
+    struct xg_device *device = &engine.devices.at[place->device], held;
     pthread_mutex_lock(&engine.lock);
     device->slots[place->slot].busy = false;
     engine.released++;
     engine.stuck = false;
     leave_locked(takes_s);
     count_locked(device, status, verdict);
-    if (!atomic_load(&exiting))
-        xg_devices_clear(device);
+    bool detached = !atomic_load(&exiting) && xg_devices_detach(device, &held);
     /* One lane serves one caller: to wake the others as well takes cores from those who copy. */
     if (xg_engine_state_get() == XG_ENGINE_READY && !device->lost)
         pthread_cond_signal(&engine.changed);
     else
         pthread_cond_broadcast(&engine.changed);
     pthread_mutex_unlock(&engine.lock);
+    if (detached)
+        xg_devices_close(&held); /* takes long: products on other devices go on */
 }
 
 /* How many of a lane's threads work: of what all lanes have, and of the cores that are left. */
@@ -417,8 +480,8 @@ static bool wait_for_release_locked(void)
 /*
  * *place: a lane for this thread alone, with its share of the threads among the lanes that are
  * busy. Lanes after the first are created when they are needed. XG_DECLINED: none is free soon
- * enough, or the engine is not ready; else what xg_lane_create returned. patience: as for
- * xg_engine_gemm.
+ * enough, there is none at all, or the engine is not ready; else what xg_lane_create returned.
+ * patience: as for xg_engine_gemm.
  */
 static enum xg_status acquire_lane(const struct xg_patience *patience,
                                    struct xg_devices_place *place)
@@ -430,7 +493,8 @@ static enum xg_status acquire_lane(const struct xg_patience *patience,
     bool waits = !engine.stuck && (!patience || waits_s < patience->waits_s);
     engine.ahead_s += takes_s;
     while (xg_engine_state_get() == XG_ENGINE_READY &&
-           !(found = xg_devices_pick(&engine.devices, place)) && waits)
+           !(found = xg_devices_pick(&engine.devices, place)) && waits &&
+           xg_devices_lanes(&engine.devices) > 0)
         waits = wait_for_release_locked();
     struct xg_device *device = found ? &engine.devices.at[place->device] : NULL;
     if (found)
@@ -450,6 +514,53 @@ static enum xg_status acquire_lane(const struct xg_patience *patience,
         release_lane(place, takes_s, status, XG_VERDICT_NONE);
     return status;
 }
+
+/* --- cuBLAS -------------------------------------------------------------------------------- */
+
+static _Atomic int cublas_look; /* enum below */
+enum { LOOK_NOT_YET, LOOK_UNDER_WAY, LOOK_DONE };
+
+/* Takes the place of a lane, so that its device stays. */
+static bool hold_device(struct xg_devices_place *place)
+{
+    pthread_mutex_lock(&engine.lock);
+    bool held = xg_engine_state_get() == XG_ENGINE_READY && xg_devices_pick(&engine.devices, place);
+    if (held)
+        engine.devices.at[place->device].slots[place->slot].busy = true;
+    pthread_mutex_unlock(&engine.lock);
+    return held;
+}
+
+/* Where all lanes are taken a later call begins again. Another device's cuBLAS is loaded by the
+ * first product there that needs it: the file is in memory then. */
+static void *look_main(void *arg)
+{
+    struct xg_devices_place place;
+    (void)arg;
+    fesetenv(FE_DFL_ENV);
+    bool held = hold_device(&place);
+    if (held) {
+        xg_backend_look_for_cublas(engine.devices.at[place.device].dev);
+        release_lane(&place, 0.0, XG_DECLINED, XG_VERDICT_NONE);
+    }
+    atomic_store(&cublas_look, held ? LOOK_DONE : LOOK_NOT_YET);
+    atomic_fetch_sub(&starts_inside, 1);
+    return NULL;
+}
+
+bool xg_engine_looked_for_cublas(void)
+{
+    int saved_errno = errno, not_yet = LOOK_NOT_YET;
+    if (xg_engine_state_get() != XG_ENGINE_READY)
+        return false;
+    if (atomic_compare_exchange_strong(&cublas_look, &not_yet, LOOK_UNDER_WAY) &&
+        !create_start_thread(look_main, NULL))
+        atomic_store(&cublas_look, LOOK_DONE); /* a product does it */
+    errno = saved_errno;
+    return atomic_load(&cublas_look) == LOOK_DONE;
+}
+
+/* --- Products ------------------------------------------------------------------------------ */
 
 /* Runs the product, and verifies it where its number is one of those. */
 static enum xg_status run_on(struct xg_lane *lane, const struct xg_problem *call,
@@ -496,10 +607,11 @@ enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_con
     *result = (struct xg_gemm_result){0};
     if (xg_engine_state_get() != XG_ENGINE_READY)
         return XG_DECLINED;
-    atomic_fetch_add(&inside, 1); /* before the look that counts: at_exit sees it, or it at_exit */
+    /* Before the look that counts: at_exit sees it, or it at_exit. */
+    atomic_fetch_add(&products_inside, 1);
     enum xg_status status = atomic_load(&engine_state) == XG_ENGINE_READY
                                 ? run_on_lane(call, conf, cpu, patience, result)
                                 : XG_DECLINED;
-    atomic_fetch_sub(&inside, 1);
+    atomic_fetch_sub(&products_inside, 1);
     return status;
 }

@@ -29,6 +29,13 @@ void xg_engine_start(const struct xg_conf *conf);
  * holds what the start waits for), and at once when that has happened before. */
 enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 
+/*
+ * Whether cuBLAS has been loaded, or looked for in vain. Where that has yet to be done it begins,
+ * on a thread of its own: it takes 0.1 s, and seconds from a disk that has not read the library
+ * lately. From any thread; false unless the engine is READY.
+ */
+bool xg_engine_looked_for_cublas(void);
+
 /* Whether a call waits for a lane while all are busy. */
 struct xg_patience {
     double takes_s; /* what it is expected to take on a lane: those behind it count with that */
@@ -43,8 +50,8 @@ struct xg_patience {
  * times XGEMM_TIMEOUT_MS in vain nobody waits until a lane comes free. A lane that comes free goes
  * to whoever asks first. result->waited_s is how long it waited. XG_DECLINED: not ready, or busy;
  * nothing touched. Otherwise as xg_gemm_run. Failures are counted, but for XG_ERR_CAPTURE, and
- * after three in a row on a device, or a lost context, it gets no more products; without devices
- * the engine's state is NONE for the rest of the process.
+ * after three in a row on a device, or a lost context, it gets no more products; once none is left,
+ * and none is still being opened, the engine's state is NONE for the rest of the process.
  * The share of products that XGEMM_VERIFY asks for, chosen by their number, is verified (but in
  * compare mode); a device with three wrong ones in a row, among those, gets no more either.
  */

@@ -36,6 +36,11 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
     return XG_ENGINE_NONE;
 }
 
+bool xg_engine_looked_for_cublas(void)
+{
+    return false;
+}
+
 enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
                               const struct xg_cpu *cpu, const struct xg_patience *patience,
                               struct xg_gemm_result *result)

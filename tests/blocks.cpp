@@ -48,7 +48,6 @@ struct fiber {
     std::vector<struct copy> open;
     double *c; // of the instruction that it waits for
     const double *a, *b;
-    int rows, steps;
 };
 
 enum { SHARED_BYTES = 227 << 10, STACK_BYTES = 64 << 10, LANES = 32 };
@@ -202,47 +201,31 @@ static const char *xg_dmma_add(const char *at, int64_t bytes)
     return (const char *)((uintptr_t)at + (uintptr_t)bytes);
 }
 
-static void multiply(int rows, int steps, double *c, const double *a, const double *b)
+static void xg_dmma_16x8x8(double *c, const double *a, const double *b)
 {
-    running->rows = rows;
-    running->steps = steps;
     running->c = c;
     running->a = a;
     running->b = b;
     wait_for(MULTIPLIES);
 }
 
-static void xg_dmma_8x8x4(double *c, double a, double b)
-{
-    multiply(8, 4, c, &a, &b);
-}
-
-template <int DEPTH>
-static void xg_dmma_16x8(double *c, const double *a, const double *b)
-{
-    multiply(16, DEPTH, c, a, b);
-}
-
 #include "kernels/fp64/dgemm_dmma_sm80.cu"
 
 // The device. -------------------------------------------------------------------------------------
 
-// mma.sync by the tables of PTX's manual: element i of a lane's registers.
+// mma.sync m16n8k8 by the tables of PTX's manual: element i of a lane's registers.
 static void multiply_warp(struct fiber *warp)
 {
-    double a[16][16], b[16][8];
-    const int rows = warp->rows, steps = warp->steps, halves = rows / 8;
+    double a[16][8], b[8][8];
     for (int lane = 0; lane < LANES; lane++) {
-        if (warp[lane].rows != rows || warp[lane].steps != steps)
-            fail("lanes at different instructions");
-        for (int i = 0; i < halves * steps / 4; i++)
-            a[lane / 4 + 8 * (i % halves)][lane % 4 + 4 * (i / halves)] = warp[lane].a[i];
-        for (int i = 0; i < steps / 4; i++)
+        for (int i = 0; i < 4; i++)
+            a[lane / 4 + 8 * (i % 2)][lane % 4 + 4 * (i / 2)] = warp[lane].a[i];
+        for (int i = 0; i < 2; i++)
             b[lane % 4 + 4 * i][lane / 4] = warp[lane].b[i];
     }
     for (int lane = 0; lane < LANES; lane++) {
-        for (int i = 0; i < 2 * halves; i++)
-            for (int k = 0; k < steps; k++)
+        for (int i = 0; i < 4; i++)
+            for (int k = 0; k < 8; k++)
                 warp[lane].c[i] += a[lane / 4 + 8 * (i / 2)][k] * b[k][lane % 4 * 2 + i % 2];
         warp[lane].wait = READY;
     }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Several devices on the fake driver: which products each gets, and when one of them fails. */
+#include <errno.h>
 #include <pthread.h>
 #include <time.h>
 
 #include "fakedrv_scenario.h"
 #include "fakedrv_util.h"
+#include "src/device/drv.h"
 #include "src/engine.h"
 
 enum { DEVICES_MAX = 3, THREADS = 8, PRODUCTS = 10 };
@@ -144,10 +146,127 @@ static void devices_lost(void)
              "objects are left");
 }
 
+static const struct timespec while_s = {0, 1000000};
+
+/* Until a call of the driver's function waits for fake.release. */
+static void await_held(const char *name)
+{
+    while (!fake.faults(name))
+        nanosleep(&while_s, NULL);
+}
+
+static void *run_lost(void *unused)
+{
+    (void)unused;
+    return run_one() == XG_ERR_LOST ? &fake : NULL;
+}
+
+/* What a lost device held goes back while products run on the other. */
+static void slow_teardown(void)
+{
+    int on[DEVICES_MAX];
+    struct fakecuda_live live;
+    pthread_t thread;
+    void *lost = NULL;
+    start_devices("0,1");
+    await_devices(on, 2);
+    fake.fail("cuDevicePrimaryCtxRelease", 1, FAKECUDA_HANG, FAKECUDA_ONCE);
+    fake.fail("exec", 1, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
+    if (pthread_create(&thread, NULL, run_lost, NULL))
+        exit(XT_HARD);
+    await_held("cuDevicePrimaryCtxRelease");
+    run_on_devices(on);
+    XT_CHECK(!on[0] && on[1] == THREADS * PRODUCTS, "%d and %d products", on[0], on[1]);
+    fake.release();
+    pthread_join(thread, &lost);
+    XT_CHECK(lost, "the loss was not noticed");
+    fake.live(&live);
+    XT_CHECK(live.contexts == 1 && !live.reclaimed, "%zu contexts", live.contexts);
+}
+
+/* The first is lost while the second opens, and others wait for a lane of it: nobody waits for one
+ * that there is not, and the engine is not given up yet. */
+static void lose_first(void)
+{
+    int on[DEVICES_MAX];
+    start_devices("0,1");
+    await_held("cuInit");
+    fake.fail("exec", 50, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
+    run_on_devices(on);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run_one() == XG_DECLINED, "a product without a device");
+    fake.release();
+}
+
+static void second_serves(void)
+{
+    int on[DEVICES_MAX];
+    struct fakecuda_live live;
+    lose_first();
+    while (xg_engine_state_get() == XG_ENGINE_READY && run_one() == XG_DECLINED)
+        nanosleep(&while_s, NULL);
+    run_on_devices(on);
+    XT_CHECK(!on[0] && on[1] == THREADS * PRODUCTS, "%d and %d products", on[0], on[1]);
+    fake.live(&live);
+    XT_CHECK(live.contexts == 1 && !live.reclaimed, "%zu contexts", live.contexts);
+}
+
+static void none_serves(void)
+{
+    struct fakecuda_live live;
+    lose_first();
+    while (xg_engine_state_get() == XG_ENGINE_READY)
+        nanosleep(&while_s, NULL);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    XT_CHECK(run_one() == XG_DECLINED, "no device, but a product");
+    fake.live(&live);
+    XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events && !live.modules &&
+                 !live.contexts && !live.reclaimed,
+             "objects are left");
+}
+
+static pthread_t exiting; /* the thread that does, once exits is true */
+static _Atomic bool exits;
+static int naps_before, naps_after; /* its naps: before xg_drv_end, and after */
+
+/* The engine's naps are these as well. */
+int nanosleep(const struct timespec *duration, struct timespec *left)
+{
+    if (exits && pthread_equal(pthread_self(), exiting))
+        ++*(xg_drv_ended() ? &naps_after : &naps_before);
+    int error = clock_nanosleep(CLOCK_MONOTONIC, 0, duration, left);
+    errno = error ? error : errno;
+    return error ? -1 : 0;
+}
+
+static void check_naps(void)
+{
+    if (naps_before || !naps_after)
+        _exit(XT_FAIL);
+}
+
+/* The end waits for products, of which there are none, then for the step under way of the start,
+ * which goes no further: not for the second device to open. */
+static void exit_while_opening(void)
+{
+    atexit(check_naps); /* runs behind the engine's own handlers */
+    start_devices("0,1");
+    await_held("cuInit");
+    exiting = pthread_self();
+    exits = true;
+    exit(xt_failures ? XT_FAIL : XT_PASS);
+}
+
+/* More than there is room for. */
+static void many_ordinals(void)
+{
+    start_devices("0,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36");
+    XT_CHECK(run_one() == XG_OK);
+}
+
 /* What another kind of device would take is not known: it is not used. */
 static void mixed_devices(void)
 {
-    const struct timespec while_s = {0, 1000000};
     int on[DEVICES_MAX];
     struct fakecuda_live live;
     start_devices("1,0,2");
@@ -181,6 +300,24 @@ static const struct fx_scenario scenarios[] = {
     {"refused_device", refused_device,
      "FAKECUDA_DEVICES=3 FAKECUDA_DELAY_US=300 FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:2:2",
      "device 1 of XGEMM_DEVICES is not used", NULL},
+    /* A stream capture of the program's forbids it once, and as often as it is tried. */
+    {"several_devices", several_devices,
+     "FAKECUDA_DEVICES=2 FAKECUDA_DELAY_US=300 FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:2:906", NULL,
+     NULL},
+    {"refused_device", refused_device,
+     "FAKECUDA_DEVICES=3 FAKECUDA_DELAY_US=300 FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:2:906,"
+     "cuDevicePrimaryCtxRetain:3:906,cuDevicePrimaryCtxRetain:4:906",
+     "device 1 of XGEMM_DEVICES is not used", NULL},
+    {"slow_teardown", slow_teardown, "FAKECUDA_DEVICES=2 FAKECUDA_DELAY_US=300",
+     "one of the GPUs failed", NULL},
+    {"second_serves", second_serves, "FAKECUDA_DEVICES=2 FAKECUDA_FAIL=cuInit:2:-1",
+     "one of the GPUs failed", NULL},
+    {"none_serves", none_serves,
+     "FAKECUDA_DEVICES=2 FAKECUDA_FAIL=cuInit:2:-1,cuDevicePrimaryCtxRetain:2:2",
+     "device 1 of XGEMM_DEVICES is not used", "no GPU is left: products run on the CPU"},
+    {"exit_while_opening", exit_while_opening, "FAKECUDA_DEVICES=2 FAKECUDA_FAIL=cuInit:2:-1", NULL,
+     NULL},
+    {"many_ordinals", many_ordinals, "", "XGEMM_DEVICES names more than 16 devices", NULL},
 };
 
 int main(int argc, char **argv)

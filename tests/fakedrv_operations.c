@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Which operations go to a device: by XGEMM_OPERATIONS, and where the device has nothing for them.
- */
+/* Which operations go to a device: by XGEMM_OPERATIONS, and where the device has nothing for them;
+ * and that those that go there are right, out of core and where it fails. */
 #include <link.h>
 #include <pthread.h>
 
 #include "fakedrv_scenario.h"
 #include "fakedrv_util.h"
 #include "src/dispatch.h"
+#include "src/engine.h"
+#include "xt_level3.h"
 
 static struct fakecuda fake;
 
@@ -74,7 +76,7 @@ static long run_doubles(void)
     return doubles.wholes;
 }
 
-static void standard(void)
+static void left_out(void)
 {
     begin();
     XT_CHECK(run_doubles() == 3 && fake.calls(NULL) == 0, "%ld driver calls", fake.calls(NULL));
@@ -86,7 +88,7 @@ static void quiet(void)
     XT_CHECK(xg_dispatch_wants(XG_KIND_SGEMM, 64, 64, 64), "SGEMM is not wanted");
     XT_CHECK(xg_dispatch_wants(xg_kind(XG_OP_GEMM, XG_TYPE_D), 64, 64, 64),
              "mode gpu asks for all");
-    standard();
+    left_out();
 }
 
 static void automatic(void)
@@ -97,6 +99,14 @@ static void automatic(void)
 }
 
 static void named(void)
+{
+    begin();
+    XT_CHECK(run_doubles() == 0 && fake.calls("cublasCreate") == 0, "cuBLAS was loaded in vain");
+    run_single();
+}
+
+/* A device without FP64 tensor cores. */
+static void older(void)
 {
     begin();
     XT_CHECK(run_doubles() == 0 && fake.calls("cublasDgemm") == 3, "%ld calls of cuBLAS",
@@ -154,19 +164,155 @@ static void linker_locked(void)
     XT_CHECK(fake.calls("cublasDgemm") == 3, "%ld calls of cuBLAS", fake.calls("cublasDgemm"));
 }
 
+/* A library that takes 20 ms, whatever the product. */
+static void slow_whole(void *ctx)
+{
+    const struct timespec while_s = {0, 20000000};
+    ++*(long *)ctx;
+    nanosleep(&while_s, NULL);
+}
+
+static void no_part(void *ctx, const struct xg_problem *part)
+{
+    (void)ctx, (void)part;
+}
+
+/*
+ * What cuBLAS alone computes stays on the CPU while that is being loaded, which here lasts until
+ * the test lets it; then it goes to the GPU.
+ */
+static void awaited(void)
+{
+    enum { N = 100, MORE = 10, ENOUGH = 1000 };
+    static double a[N * N][2], b[N * N][2], c[N * N][2];
+    struct xg_problem p = {.type = XG_TYPE_Z,
+                           .m = N,
+                           .n = N,
+                           .k = N,
+                           .alpha = 1,
+                           .a = a,
+                           .lda = N,
+                           .b = b,
+                           .ldb = N,
+                           .c = c,
+                           .ldc = N};
+    long wholes = 0, products = 0;
+    const struct xg_cpu cpu = {.whole = slow_whole, .part = no_part, .ctx = &wholes};
+    for (int i = 0; i < N * N; i++) {
+        a[i][0] = i % 7;
+        a[i][1] = i % 5;
+        b[i][0] = i / N == i % N;
+    }
+    begin();
+    while (products < ENOUGH && fake.calls("cublasCreate") == 0) {
+        xg_dispatch_problem("test_zgemm", &p, &cpu);
+        products++;
+    }
+    for (int i = 0; i < MORE; i++, products++)
+        xg_dispatch_problem("test_zgemm", &p, &cpu);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(wholes == products && fake.calls("cublasCreate") == 1, "%ld of %ld on the CPU", wholes,
+             products);
+    fake.release();
+    for (; products < ENOUGH && wholes == products; products++)
+        xg_dispatch_problem("test_zgemm", &p, &cpu);
+    XT_CHECK(wholes == products - 1, "%ld of %ld on the CPU", wholes, products);
+    XT_CHECK(!memcmp(a, c, sizeof c), "A times one is not A");
+}
+
+/* --- Every operation and type ---------------------------------------------------------------- */
+
+static long cpu_wholes, cpu_parts, all_problems;
+
+/* What is done in place is larger than the memory that it gets below, in double complex numbers. */
+static void run_problem(int kind, int form, double alpha)
+{
+    const int64_t wide = xt_level3_is_in_place(xg_kind_op(kind)) ? 1500 : 260;
+    struct xt_level3_shape s = {.op = xg_kind_op(kind),
+                                .type = xg_kind_type(kind),
+                                .m = form & 1 ? wide : 120,
+                                .n = form & 1 ? 120 : wide,
+                                .k = 50,
+                                .pad = (form + kind) % 3,
+                                .alpha = alpha,
+                                .alpha_im = -alpha,
+                                .beta = form & 4 ? 0.5 : 0,
+                                .beta_im = form & 4 ? -1 : 0};
+    xt_level3_settle(&s, form);
+    struct xt_level3 o = xt_level3_create(&s, (uint64_t)form + 1);
+    struct fx_cpu_count count = {.call = &o.p};
+    struct xg_cpu cpu = fx_cpu(&count);
+    xg_dispatch_problem(xg_kind_name(kind), &o.p, &cpu);
+    xt_level3_check(&o, xt_level3_name(&s));
+    cpu_wholes += count.wholes;
+    cpu_parts += count.parts;
+    all_problems++;
+    xt_level3_destroy(&o);
+}
+
+/* Each operation of each type in some of its forms; together they are all forms. */
+static void run_all(double alpha)
+{
+    for (int kind = 0; kind < XG_KIND_COUNT; kind++)
+        for (int turn = 0; turn < 3; turn++)
+            run_problem(kind, (kind + 7 * turn) % XT_LEVEL3_FORMS, alpha);
+}
+
+static void every(void)
+{
+    begin();
+    run_all(2);
+    XT_CHECK(cpu_wholes == 0 && cpu_parts == 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
+}
+
+/* The device is lost in the first problem of the kind that is in place. */
+static void cut_off(void)
+{
+    begin();
+    for (int form = 0; form < XT_LEVEL3_FORMS; form++)
+        run_problem(xg_kind(form & 8 ? XG_OP_TRSM : XG_OP_TRMM, XG_TYPE_Z), form, 1);
+    XT_CHECK(fake.faults("exec") > 0, "the fault did not strike");
+    XT_CHECK(cpu_wholes < all_problems && cpu_wholes + cpu_parts > 0, "%ld of %ld by the CPU",
+             cpu_wholes, all_problems);
+    run_all(1);
+}
+
+/* With alpha 0 there is nothing to multiply, and no structured operand is read. */
+static void nothing(void)
+{
+    begin();
+    run_all(0);
+    XT_CHECK(cpu_wholes == all_problems && fake.calls("exec") == 0, "%ld of %ld by the CPU",
+             cpu_wholes, all_problems);
+}
+
 static const struct fx_scenario scenarios[] = {
-    {"standard", standard, "XGEMM_MODE=gpu XGEMM_STATS=1", "XGEMM_OPERATIONS",
-     "0 on the GPU, 3 on the CPU"},
-    {"quiet", quiet, "XGEMM_MODE=gpu", NULL, NULL},
-    {"automatic", automatic, "XGEMM_MODE=auto", NULL, NULL},
+    {"left_out", left_out, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm",
+     "XGEMM_OPERATIONS", "0 on the GPU, 3 on the CPU"},
+    {"quiet", quiet, "XGEMM_MODE=gpu XGEMM_OPERATIONS=sgemm", NULL, NULL},
+    {"automatic", automatic, "XGEMM_MODE=auto XGEMM_OPERATIONS=sgemm", NULL, NULL},
     {"named", named, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=dgemm,sgemm",
      "4 on the GPU, 0 on the CPU", "test_dgemm"},
+    {"older", older, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_SM=75", "4 on the GPU, 0 on the CPU",
+     "test_dgemm"},
     {"unserved", unserved,
-     "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=all FAKECUDA_FAIL=cublasCreate:1:999:always",
+     "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_SM=75 "
+     "FAKECUDA_FAIL=cublasCreate:1:999:always",
      "no kernel for it", "1 on the GPU, 3 on the CPU"},
-    {"verified", named, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=all XGEMM_VERIFY=1",
-     "could not be verified: 3", "verified: 1 products"},
-    {"linker_locked", linker_locked, "XGEMM_MODE=gpu XGEMM_OPERATIONS=all", NULL, NULL},
+    {"verified", named, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_VERIFY=1", "could not be verified: 3",
+     "verified: 1 products"},
+    {"linker_locked", linker_locked, "XGEMM_MODE=gpu FAKECUDA_SM=75", NULL, NULL},
+    {"awaited", awaited, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:-1",
+     "1 on the GPU", "test_zgemm"},
+    {"every", every, "XGEMM_MODE=gpu XGEMM_STATS=1", "90 on the GPU, 0 on the CPU", "ztrsm"},
+    {"out_of_core", every, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_MEM_LIMIT=3M",
+     "90 on the GPU, 0 on the CPU", "ztrsm"},
+    {"every_verified", every, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_VERIFY=1",
+     "90 on the GPU, 0 on the CPU", "verified: "},
+    {"cut_off", cut_off, "XGEMM_MODE=gpu XGEMM_MEM_LIMIT=3M FAKECUDA_FAIL=exec:120:719",
+     "the GPU failed (device lost)", NULL},
+    {"nothing", nothing, "XGEMM_MODE=gpu XGEMM_STATS=1", "nothing to multiply",
+     "0 on the GPU, 90 on the CPU"},
 };
 
 int main(int argc, char **argv)

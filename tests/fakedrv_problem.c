@@ -2,15 +2,21 @@
 /*
  * Every operation and type through the engine: right, in every triangle, transpose and scalar,
  * with padding, out of core, and whatever driver call fails; what is not of C is untouched.
+ * Contract 3.2, 9.1 (doc/contract.md).
  */
 #include "../kernels/table.h"
 #include "fakedrv_util.h"
 #include "src/compute/backend.h"
+#include "src/decide/plan.h"
 #include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"
+#include "src/pipeline/queue.h"
 #include "xt_level3.h"
 
 static struct fakecuda fake;
+
+/* What the CPU computed of the last problem, and in how many tiles the engine had it. */
+static long last_wholes, last_parts, last_tiles;
 
 /* Runs it once, by the kernel of that name or a chosen one; returns what the engine said. */
 static enum xg_status run_by(struct xg_lane *lane, const struct xt_level3_shape *s,
@@ -24,6 +30,7 @@ static enum xg_status run_by(struct xg_lane *lane, const struct xt_level3_shape 
     if (status == XG_DECLINED)
         xg_cpu_compute(&o.p);
     const char *name = xt_level3_name(s);
+    last_wholes = count.wholes, last_parts = count.parts, last_tiles = result.tiles;
     xt_level3_check(&o, name);
     XT_CHECK(status != XG_OK || (!count.wholes && !count.parts), "%s: by the CPU", name);
     XT_CHECK(status != XG_OK || !kernel || (result.kernel && !strcmp(result.kernel, kernel)),
@@ -64,8 +71,7 @@ static void test_kinds(struct xg_lane *lane)
             }
 }
 
-/* Rows of double in the place of cuBLAS where they are named, of every operation whose runs are
- * products, in several forms. */
+/* Each row of double, of every operation whose runs are products, in several forms. */
 static void test_kernels(struct xg_lane *lane)
 {
     static const enum xg_op ops[] = {XG_OP_GEMM, XG_OP_SYRK, XG_OP_SYMM, XG_OP_SYR2K};
@@ -182,19 +188,126 @@ static void test_faults(void)
         }
 }
 
+/* --- Every form, out of core, and cut off in the middle -------------------------------------- */
+
+/* Of device memory: hardly more than the problem must have. What is done in place then moves in
+ * panels that take turns. */
+static int64_t tight_bytes(const struct xt_level3_shape *s)
+{
+    struct xt_level3 o = xt_level3_create(s, 1);
+    struct xg_plan_limits limits = {.device_bytes = 64 << 20, .row_bytes = XG_QUEUE_BLOCK_BYTES};
+    struct xg_plan plan;
+    size_t fitting = 0;
+    bool resident = true;
+    while (xg_plan_init(&plan, &o.p, &limits) == XG_OK) {
+        resident = plan.resident;
+        fitting = limits.device_bytes;
+        limits.device_bytes -= limits.device_bytes / 16;
+        xg_plan_fini(&plan);
+    }
+    XT_CHECK(!resident || !xt_level3_is_in_place(s->op), "%s fits", xt_level3_name(s));
+    xt_level3_destroy(&o);
+    return (int64_t)fitting;
+}
+
+/* The problem on a device of its own, whose nth operation fails, and all that follow; 0: none. */
+static enum xg_status attempt(const struct xt_level3_shape *s, int64_t mem_limit_bytes, long nth)
+{
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *dev;
+    struct xg_lane *lane;
+    conf.mem_limit_bytes = mem_limit_bytes;
+    fake.reset((unsigned)nth + 1);
+    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
+    if (xt_failures)
+        exit(xt_done());
+    if (nth > 0)
+        fake.fail("exec", nth, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
+    enum xg_status status = run(lane, s, (uint64_t)nth + 3);
+    xg_lane_destroy(lane);
+    xg_backend_close(dev);
+    return status;
+}
+
+static void test_forms(void)
+{
+    static const double scalars[][4] = {{1, 0, 0, 0}, {-2, 1, 1, 0}, {0.5, -1, 2, 0.5}};
+    long partly[2] = {0, 0};
+    for (int i = 0; i < XG_KIND_COUNT * XT_LEVEL3_FORMS; i += fx_short() ? 7 : 1) {
+        const int form = i / XG_KIND_COUNT, kind = i % XG_KIND_COUNT;
+        const enum xg_op op = xg_kind_op(kind);
+        const double *scalar = scalars[(form + kind) % 3];
+        const bool in_place = xt_level3_is_in_place(op);
+        const int64_t wide = in_place ? 300 : 600, narrow = 130;
+        struct xt_level3_shape s = {.op = op,
+                                    .type = xg_kind_type(kind),
+                                    .m = form & 1 || !xt_level3_is_structured(op) ? wide : narrow,
+                                    .n = form & 1 ? narrow : wide,
+                                    .k = 70,
+                                    .pad = (form + kind) % 4,
+                                    .alpha = scalar[0],
+                                    .alpha_im = scalar[1],
+                                    .beta = scalar[2],
+                                    .beta_im = scalar[3]};
+        /* Others have no more forms; types take turns. */
+        if (in_place ? (form / 12 + kind) % 2 : form >= 4)
+            continue;
+        xt_level3_settle(&s, form);
+        const int64_t bytes = tight_bytes(&s);
+        enum xg_status status = attempt(&s, bytes, 0);
+        const long execs = fake.calls("exec");
+        XT_CHECK(status == XG_OK && (last_tiles > 1 || !in_place), "%s in %ld bytes: %s, %ld tiles",
+                 xt_level3_name(&s), (long)bytes, xg_status_name(status), last_tiles);
+        /* Timing moves the last ones about: those need not strike. */
+        status = attempt(&s, bytes, execs * (24 + (3 * form + kind) % 8) / 32);
+        XT_CHECK(status == XG_ERR_LOST || fake.faults("exec") == 0, "%s, one of %ld failed: %s",
+                 xt_level3_name(&s), execs, xg_status_name(status));
+        partly[in_place] += last_parts > 0 && last_wholes == 0;
+    }
+    printf("forms computed by both sides: %ld, and %ld in place\n", partly[0], partly[1]);
+    XT_CHECK(partly[0] > 0 && partly[1] > 0, "no failure came in the middle");
+}
+
+/* In place a tile's rows need one another: some of them are there, and the others' copies fail. */
+static void test_rows(void)
+{
+    enum { LAST = 5, WIDE = 6144 };
+    long partly = 0;
+    for (int form = 0; form < XT_LEVEL3_FORMS; form += fx_short() ? 10 : 2) {
+        struct xt_level3_shape s = {.op = form & 4 ? XG_OP_TRSM : XG_OP_TRMM,
+                                    .type = XG_TYPE_Z,
+                                    .m = 64,
+                                    .n = WIDE,
+                                    .alpha = 1.5};
+        xt_level3_settle(&s, form);
+        XT_CHECK(attempt(&s, 0, 0) == XG_OK, "%s", xt_level3_name(&s));
+        const long execs = fake.calls("exec");
+        for (long nth = execs - LAST; nth <= execs; nth++) {
+            enum xg_status status = attempt(&s, 0, nth);
+            XT_CHECK(status == XG_ERR_LOST || fake.faults("exec") == 0, "%s, %ld of %ld: %s",
+                     xt_level3_name(&s), nth, execs, xg_status_name(status));
+            partly += last_parts > 0 && last_wholes == 0;
+        }
+    }
+    printf("rows computed by both sides: %ld\n", partly);
+    XT_CHECK(partly > 0, "no failure came in the middle");
+}
+
 int main(void)
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
     struct xg_lane *lane;
     struct fakecuda_live live;
-    fx_watchdog(240);
+    fx_watchdog(600);
     fake = fx_fake();
     XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
     if (xt_failures)
         return xt_done();
     test_kinds(lane);
     test_kernels(lane);
+    XT_CHECK(fake.calls("cublasZgemm") > 0 && fake.calls("cublasDgemm") == 0,
+             "double has rows of ours: %ld calls of cuBLAS", fake.calls("cublasDgemm"));
     xg_lane_destroy(lane);
     fake.live(&live);
     XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events, "something is left");
@@ -202,5 +315,7 @@ int main(void)
     test_tiles(0);
     test_tiles(7 << 20);
     test_faults();
+    test_forms();
+    test_rows();
     return xt_done();
 }

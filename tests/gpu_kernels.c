@@ -229,6 +229,7 @@ static double accuracy(const struct product *p, const char *result, double alpha
 static void test_accuracy(struct product *p)
 {
     long strays;
+    p->rounding = 0.0;
     product_draw(p, 9, 7, 5);
     buffer_fill(&buffer_c, NULL, p->m, p->n, false, 3, false, false);
     memcpy(back, buffer_c.host, (size_t)buffer_c.used * elem_bytes());

@@ -70,6 +70,38 @@ reported 'dsyrk Fortran uplo X trans N' 1
 reported 'zgemm Fortran uplo U trans R' 1
 reported 'zgemm order 101 uplo 121 trans 114' 2
 
+# Of those with a side, a triangle or two operands, in every spelling: what they leave alone lies on
+# pages that nobody may touch.
+structured() {
+    what=$2
+    compile -DCALL_INT=$1 "-DCBLAS_NAME(name)=$2" "-DFORTRAN_NAME(name)=$3" -o "$tmp/structured" \
+        "$srcdir/tests/preload_structured.c" "$XG_SO" -Wl,-rpath,"${XG_SO%/*}" -lm
+    XGEMM_MODE=cpu "$tmp/structured" illegal >"$tmp/out" 2>&1 || fail "$what: exit status $?"
+    grep 'wait status [1-9]' "$tmp/out" && fail "$what: an illegal call ended the program"
+    told=$(grep -c '^xgemm: .* argument [1-9]' "$tmp/out")
+    [ "$told" -ge 500 ] || fail "$what: $told illegal calls are told of"
+    shift 3
+    for mode in empty "$@"; do
+        XGEMM_MODE=cpu "$tmp/structured" $mode >"$tmp/values" 2>"$tmp/err" ||
+            fail "$what, $mode: $(grep WRONG "$tmp/values" | head -3)"
+        grep -v '^xgemm: no BLAS' "$tmp/err" && fail "$what, $mode: says more"
+    done
+}
+
+structured int32_t 'cblas_##name' 'name##_' edges triangles
+at='trans 111 diag 131 size'
+reported 'ssyr2k order 0 side 141 uplo 123' 1
+reported "zher2k order 0 side 141 uplo 122 $at 5 5 6 ld 5 4 5" 9
+reported "cherk order 0 side 141 uplo 121 $at 5 5 6 ld -45 -45 -45" 7
+reported "dsymm order 102 side 142 uplo 121 $at 7 5 5 ld 5 7 6" 13
+reported "zhemm order 0 side 142 uplo 121 $at 7 5 5 ld 5 7 6" 12
+reported 'dtrmm order 102 side 142 uplo 121 trans 115' 4
+reported 'ctrsm order 102 side 142 uplo 122 trans 111 diag 133' 5
+structured int32_t 'scipy_cblas_##name' 'scipy_##name##_'
+structured int64_t 'cblas_##name##64_' 'name##_64_'
+structured int64_t 'cblas_##name##_64' 'name##_64_'
+structured int64_t 'scipy_cblas_##name##64_' 'scipy_##name##_64_' edges
+
 # A library with one spelling of one name.
 cat >"$tmp/part.c" <<'END'
 #include <stdio.h>

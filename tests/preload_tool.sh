@@ -100,8 +100,17 @@ grep -q 'runs had' "$tmp/err" && fail "ab --keep-env says that it set something"
 
 # Of too few runs nothing is claimed, nor of a program that multiplies nothing.
 "$run" ab -n3 true 2>"$tmp/err" || fail "ab true: exit status $?"
-says "ab true" 'it takes 4 runs of each' 'no SGEMM call was intercepted in any process' doctor
+says "ab true" 'it takes 4 runs of each' 'no call of Level 3 BLAS was intercepted in any process' doctor
 grep -q 'is real\|p = ' "$tmp/err" && fail "ab -n 3 claims what it cannot know"
+
+# An account of a library of another release is refused, said so once, and is not taken for none.
+for command in 'ab -n 2' top; do
+    "$run" $command sh -c '[ -z "${XGEMM_ACCOUNT-}" ] ||
+        printf "xgacct\n\000\001\000\000\000" | tee "$XGEMM_ACCOUNT/7" >"$XGEMM_ACCOUNT/8"
+        sleep 1.5' 2>"$tmp/err"
+    expect "$command: a foreign account" "$?:$(grep -c 'an account of version 1 is not read' "$tmp/err")" 0:1
+    grep -q 'no call of Level 3' "$tmp/err" && fail "$command: a foreign account is taken for none"
+done
 
 # What a run leaves behind does not run beside the next one.
 "$run" --ab sh -c 'echo "${XGEMM_MODE-gpu}" >>"$0"; { sleep 0.5; echo late >>"$0"; } &' "$tmp/late" 2>"$tmp/err"

@@ -47,10 +47,47 @@ judge() {
     judged="$judged $1"
 }
 
+# The operations with a side, a triangle or two operands: each operand between pages that nobody may
+# touch, such pages in its other triangle, and none at all where nothing is to be computed.
+# structured WHAT LIBRARY
+structured() {
+    compile -DCALL_INT=int32_t -o "$tmp/structured" "$srcdir/tests/preload_structured.c" "$2" -lm \
+        -Wl,-rpath,"${2%/*}" -Wl,--disable-new-dtags
+    for mode in edges triangles empty; do
+        "$tmp/structured" $mode >"$tmp/alone" 2>&1 || {
+            echo "$1: $mode fails without the library: nothing to compare with"
+            lacks="$lacks $1:$mode"
+            continue
+        }
+        same_as_alone "$1, $mode" "$tmp/structured" $mode
+        ! has_engine || untouched "$1 on the engine" $mode
+    done
+    has_engine && [ "$1" = openblas ] || return 0
+    untouched "$1, in tiles" triangles XGEMM_MEM_LIMIT=4M
+    for count in 200 300 500; do
+        untouched "$1, after fault $count" triangles FAKECUDA_FAIL=exec:$count:719 \
+            XGEMM_STAGE_THREADS=2
+        grep -q 'GPU failed' "$tmp/err" || fail "$1: fault $count did not strike"
+    done
+}
+
+# untouched WHAT MODE NAME=VALUE...: right answers, on the engine.
+untouched() {
+    untouched_what="$1, $2"
+    mode=$2
+    shift 2
+    on_engine XGEMM_STATS=1 "$@" "$tmp/structured" "$mode" >"$tmp/out" 2>"$tmp/err" || {
+        grep WRONG "$tmp/out" | head -5
+        fail "$untouched_what"
+    }
+    [ "$mode" = empty ] || grep -q '^  GPU' "$tmp/err" || fail "$untouched_what: by the CPU alone"
+}
+
 judged= lacks=
 for name in openblas:libopenblas.so.0 reference:blas/libblas.so.3; do
     library=$(real "${name#*:}")
     [ -z "$library" ] || judge "${name%%:*}" "$library"
+    [ -z "$library" ] || structured "${name%%:*}" "$library"
 done
 [ -n "$judged" ] || skip "neither OpenBLAS nor the reference BLAS is installed"
 

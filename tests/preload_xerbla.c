@@ -21,6 +21,12 @@ void cblas_dsyrk(int order, int uplo, int trans, CALL_INT n, CALL_INT k, double 
 void zsyrk_(const char *uplo, const char *trans, const CALL_INT *n, const CALL_INT *k,
             const void *alpha, const void *a, const CALL_INT *lda, const void *beta, void *c,
             const CALL_INT *ldc, size_t uplo_length, size_t trans_length);
+void cblas_dtrsm(int order, int side, int uplo, int trans, int diag, CALL_INT m, CALL_INT n,
+                 double alpha, const double *a, CALL_INT lda, double *b, CALL_INT ldb);
+void zher2k_(const char *uplo, const char *trans, const CALL_INT *n, const CALL_INT *k,
+             const void *alpha, const void *a, const CALL_INT *lda, const void *b,
+             const CALL_INT *ldb, const void *beta, void *c, const CALL_INT *ldc,
+             size_t uplo_length, size_t trans_length);
 int xerbla_(const char *name, const CALL_INT *info, size_t length);
 void cblas_xerbla(CALL_INT info, const char *name, const char *format, ...);
 
@@ -80,6 +86,21 @@ static void xerbla_call_syrk(int order, int uplo, const char *trans, CALL_INT n,
                1);
 }
 
+/* TRSM's, whose B is C, and HER2K's. */
+static void xerbla_call_others(int order, int side, const char *trans, CALL_INT n, CALL_INT ldb)
+{
+    const CALL_INT k = 5, ld = SIDE;
+    const double one[2] = {1.0, 0.0};
+    if (setjmp(xerbla_back))
+        return;
+    if (order)
+        cblas_dtrsm(order, side, 121, 111, 132, n, n, 1.0, (double *)xerbla_a, ld,
+                    (double *)xerbla_c, ldb);
+    else
+        zher2k_(side == 141 ? "L" : "X", trans, &n, &k, one, xerbla_a, &ld, xerbla_b, &ldb, one,
+                xerbla_c, &ld, 1, 1);
+}
+
 static void xerbla_untouched(const char *what)
 {
     int touched = 0;
@@ -118,6 +139,10 @@ int main(int argc, char **argv)
         xerbla_call_syrk(orders[o], 121, "C", 20, 4);
         xerbla_call_syrk(orders[o], 121, "N", 20, 4);
         xerbla_call_syrk(orders[o], 120, "N", 20, 20);
+        xerbla_call_others(orders[o], 141, "N", -1, SIDE);
+        xerbla_call_others(orders[o], 140, "N", 20, SIDE);
+        xerbla_call_others(orders[o], 141, "N", 20, 19);
+        xerbla_call_others(orders[o], orders[o] ? 140 : 141, "T", 20, SIDE);
         xerbla_untouched("illegal");
         xerbla_legal();
     }

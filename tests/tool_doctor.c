@@ -6,6 +6,7 @@
  *   DOCTOR_KIT    has cblas_saxpy too, as a BLAS has
  *   DOCTOR_OPENMP has four threads of libgomp's, as an OpenMP build of OpenBLAS says
  *   DOCTOR_MKL    has MKL's sentence in it
+ *   DOCTOR_REFUSE a mkdtemp that finds the disk full where a folder's name begins so: "xgemm-run."
  *   DOCTOR_RUN    a function that multiplies
  *   DOCTOR_MAIN   a program; each word or pair of its arguments is done in turn:
  *                   own, multiply N   multiplies with the function that is linked in
@@ -17,6 +18,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +78,17 @@ int omp_in_parallel(void)
 #ifdef DOCTOR_MKL
 extern const char doctor_mkl[];
 const char doctor_mkl[] = "Intel(R) oneAPI Math Kernel Library Version 2024.2-Product Build";
+#endif
+
+#ifdef DOCTOR_REFUSE
+char *mkdtemp(char *template)
+{
+    const char *name = strrchr(template, '/');
+    char *(*next)(char *);
+    *(void **)&next = dlsym(RTLD_NEXT, "mkdtemp");
+    errno = ENOSPC;
+    return name && !strncmp(name + 1, DOCTOR_REFUSE, strlen(DOCTOR_REFUSE)) ? NULL : next(template);
+}
 #endif
 
 #if defined(DOCTOR_RUN) || defined(DOCTOR_MAIN)

@@ -180,8 +180,34 @@ mkdir "$tmp/folders"
 doctor any TMPDIR="$tmp/folders" sh -c 'kill -TERM $PPID; exec sleep 20'
 says '"exit_status":null,"signal":15'
 [ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
+# Once the program has ended, signals are doctor's own again: here it waits for who reads the report.
+mkfifo "$tmp/report"
+masks="grep -E ^Sig(Blk|Ign):"
+env $masks /proc/self/status >"$tmp/before" & # which ignores what doctor there does
+wait $!
+env "$fake" TMPDIR="$tmp/folders" "$doctor" --json="$tmp/report" sh -c 'echo >"$0"' "$tmp/ended" \
+    >"$tmp/out" 2>"$tmp/err" </dev/null &
+pid=$!
+for turn in $(seq 600); do
+    [ -e "$tmp/ended" ] && $masks /proc/$pid/status >"$tmp/after" && cmp -s "$tmp/before" "$tmp/after" && break
+    sleep 0.1
+done
+if diff "$tmp/before" "$tmp/after"; then
+    kill -TERM $pid
+else
+    fail "doctor holds signals back behind the program's end"
+    cat "$tmp/report" >"$tmp/json"
+fi
+wait $pid
+[ $? -eq 143 ] || fail "doctor is not ended by a signal behind the program's end"
+[ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
 doctor 125 TMPDIR=/nonexistent true
 grep -q '/nonexistent' "$tmp/err" || fail "doctor, TMPDIR=/nonexistent: $(cat "$tmp/err")"
+# Where the second of its folders cannot be made the first one does not stay.
+build refusing.so $shared '-DDOCTOR_REFUSE="xgemm-run."'
+doctor 125 TMPDIR="$tmp/folders" LD_PRELOAD="$tmp/refusing.so" true
+grep -q 'could not be run: No space left' "$tmp/err" || fail "doctor, a disk that is full: $(cat "$tmp/err")"
+[ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
 doctor $wrong "$tmp/main" leave
 finds run.untold _exit
 says '"exit_status":4'
@@ -360,7 +386,7 @@ XGEMM_SHIM_LIB="$XG_SO" "$tmp/alone" --json="$tmp/json" "$tmp/linked" own >"$tmp
 what="without its witness"
 finds run.no-witness
 says '"name":"cblas_sgemm"'
-for left in "$tmp"/xgemm-doctor.*; do
+for left in "$tmp"/xgemm-doctor.* "$tmp"/xgemm-run.*; do
     [ ! -e "$left" ] || fail "$left is left"
 done
 exit $status

@@ -14,7 +14,7 @@ import tempfile
 
 import tool_report_browser
 from tool_report_pages import (REPORT, SRCDIR, check, event, failures, folder_of, judge, lines,
-                               machine, named, near, random_run, report, words)
+                               machine, named, near, of_zgemm, random_run, report, words)
 
 
 # --- Tests ------------------------------------------------------------------------------------
@@ -107,6 +107,45 @@ def test_hints():
     with folder_of({"a.json": [machine(spin_us=500.0, calibrated=True)] + HINTS[6][1]}) as folder:
         page, _ = report(folder)
         check("spin" not in page.island["hints"], "threads that sleep are said to spin")
+
+
+def test_operations():
+    """An operation's time on the CPU says nothing of another one's, and rates of floats nothing of
+    doubles."""
+    shape = {"m": 512, "n": 512, "k": 512}
+    events = ([event(dur=900.0, **shape) for _ in range(5)] +
+              [event(dur=100.0, place="GPU", kernel="cublas", **shape, **of_zgemm(**shape))] * 2)
+    for known in (False, True):
+        if known:
+            events += [event(dur=5000.0, **shape, **of_zgemm(**shape)) for _ in range(3)]
+        with folder_of({"a.json": [machine()] + events}) as folder:
+            page, _ = report(folder)
+            near(page.island["saved_measured_seconds"], 2 * 4900e-6 if known else 0.0, known)
+            check([row["data-operation"] for row in page.rows("data-shape")] ==
+                  (["zgemm", "sgemm", "zgemm"] if known else ["sgemm", "zgemm"]), "rows", known)
+            check("zgemm" in page.said, "the operation is not named")
+            check(f"{1 + known} shape" in page.said and "the rates are those of floats" in page.said,
+                  "what the roofline lacks")
+            drawn = [attributes["class"] for _, attributes in page.elements
+                     if "mark" in attributes.get("class", "").split()]
+            check(len(drawn) == 1, "marks", drawn)
+            check(re.findall(r'class="number"[^>]*>(\d+)<', page.source) == [str(1 + known)],
+                  "its number is not the table's")
+    with folder_of({"a.json": [machine()] + events[:5]}) as folder:
+        check("sgemm" not in report(folder)[0].said, "sgemm alone is named")
+
+
+def test_roofline():
+    """Of the lines of the roofline those are explained that are drawn."""
+    some = [event(place="GPU", kernel="f"), event(m=4096, n=4096, k=4096, place="GPU", kernel="f")]
+    for name, words, figures in (("fp32-roof", "dotted", {"gpu_fp32_flops_per_s": 2e14}),
+                                 ("cpu-roof", "dashed", {"cpu_flops_per_s": None})):
+        for drawn, changed in ((True, {}), (False, figures)):
+            with folder_of({"a.json": [machine(**changed)] + some}) as folder:
+                page, _ = report(folder)
+                lines = [one for tag, one in page.elements
+                         if tag == "line" and name in one.get("class", "")]
+                check(bool(lines) == drawn == (words in page.said), name, changed)
 
 
 def test_reasons():
@@ -375,6 +414,21 @@ def test_browser():
         for width, dark in ((360, False), (1200, False), (800, True)):
             browser.open(page, width, dark=dark)
             judge_shown(browser, [one for events in files.values() for one in events], width)
+        # On a phone a word of the command breaks only where it is wider than the page, and of the
+        # shapes it is seen without scrolling which they are and what they took.
+        browser.open(page, 360)
+        seen = browser.value("[...document.querySelectorAll('.dense thead th')].filter(x =>"
+                             " x.getBoundingClientRect().right <= innerWidth)"
+                             ".map(x => x.textContent)")
+        check("Time" in seen and len(seen) >= 3, "of the shapes a phone shows", seen)
+        command = "python3 train.py --hidden 512 --batch 512 --steps 8 --test-images 200 --more"
+        subprocess.run([sys.executable, REPORT, "-o", page, "--command", command, folder],
+                       stderr=subprocess.DEVNULL, check=True)
+        browser.open(page, 360)
+        words = browser.value("[...document.querySelectorAll('.what .word')].map(x =>"
+                              " [x.textContent, x.getBoundingClientRect().height])")
+        check([word for word, _ in words] == command.split(), "words of the command", words)
+        check(all(0 < high < 30 for _, high in words), "words that are broken", words)
         pdf = browser.printed()
         check(pdf.startswith(b"%PDF") and len(pdf) > 20000, "printed", len(pdf))
 

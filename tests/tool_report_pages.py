@@ -43,7 +43,7 @@ class Page(html.parser.HTMLParser):
         super().__init__(convert_charrefs=True)
         self.elements, self.open, self.text = [], [], []
         self.island, self.figures = None, {}
-        self.size = len(text)
+        self.source, self.size = text, len(text)
         self.feed(text)
         self.close()
         check(not self.open, "elements left open:", self.open)
@@ -135,6 +135,12 @@ def folder_of(files):
         yield folder
 
 
+def of_zgemm(m, n, k):
+    """What an event says of ZGEMM; one that says nothing is of SGEMM."""
+    return {"operation": "zgemm", "flops": 8 * m * n * k, "operand_bytes": 16 * k * (m + n),
+            "result_bytes": 16 * m * n}
+
+
 def random_run(processes, threads, products, seed=1):
     """Files, name: events."""
     chance = random.Random(seed)
@@ -157,7 +163,8 @@ def random_run(processes, threads, products, seed=1):
                     "fp16x3" if place == "GPU" else None, round(cpu, 3), round(gpu, 3),
                     waited_us=round(chance.uniform(0, 9), 3),
                     up_bytes=4 * k * (m + n) * (place == "GPU"),
-                    down_bytes=4 * m * n * (place == "GPU")))
+                    down_bytes=4 * m * n * (place == "GPU"),
+                    **chance.choice(({}, {"operation": "sgemm"}, of_zgemm(m, n, k)))))
                 ts += events[-1]["dur"] + chance.uniform(0, 2000)
         files[f"{pid}.json"] = events
     return files
@@ -183,7 +190,8 @@ def judge(page, events, what):
     near(island["under_way_seconds"],
          1e-6 * union([(one["ts"], one["ts"] + one["dur"]) for one in products]), what,
          "by the clock")
-    flops = [2.0 * one["args"]["m"] * one["args"]["n"] * one["args"]["k"] for one in products]
+    flops = [one["args"].get("flops") or
+             2.0 * one["args"]["m"] * one["args"]["n"] * one["args"]["k"] for one in products]
     near(island["flops"], sum(flops), what, "FLOPs")
     for key in ("up_bytes", "down_bytes"):
         near(island[key], sum(one["args"][key] for one in products), what, key)
@@ -213,13 +221,14 @@ def judge(page, events, what):
         near(float(rows[key]["data-seconds"]), reasons[key][1], what, key, "seconds")
 
     shapes = keyed(lambda args: (f"{args['m']}x{args['n']}x{args['k']}", args["trans"],
-                                 args["place"], args["kernel"]))
+                                 args["place"], args.get("operation", "sgemm"), args["kernel"]))
     check(island["shape_count"] == len(shapes), what, "shapes")
     rows = page.rows("data-shape")
     check(len(rows) == min(25, len(shapes)), what, "rows of shapes", len(rows))
     for row, (shape, (count, seconds)) in zip(
             rows, sorted(shapes.items(), key=lambda pair: -pair[1][1])):
-        check((row["data-shape"], row["data-trans"], row["data-place"]) == shape[:3] and
+        check((row["data-shape"], row["data-trans"], row["data-place"],
+               row["data-operation"]) == shape[:4] and
               int(row["data-count"]) == count, what, "shape", row, shape)
         near(float(row["data-seconds"]), seconds, what, shape)
     judge_saving(page, products, what)
@@ -230,11 +239,11 @@ def judge_saving(page, products, what):
     for one in products:
         args = one["args"]
         if args["place"] == "CPU" and not args["kernel"]:
-            on_cpu[args["m"], args["n"], args["k"], args["trans"]].append(one["dur"])
+            on_cpu[args["m"], args["n"], args["k"], args["trans"], args.get("operation", "sgemm")].append(one["dur"])
     measured = predicted = 0.0
     for one in products:
         args = one["args"]
-        took = on_cpu[args["m"], args["n"], args["k"], args["trans"]]
+        took = on_cpu[args["m"], args["n"], args["k"], args["trans"], args.get("operation", "sgemm")]
         if args["place"] != "GPU":
             continue
         if len(took) >= 3:

@@ -134,6 +134,13 @@ static void test_invalid(void)
     fill(&bad);
     memset(bad.rows[0].symbol, 'x', sizeof bad.rows[0].symbol);
     XT_CHECK(!xg_account_is_valid(&bad), "a text without end");
+    fill(&bad);
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        bad.shapes[i].transb = bad.shapes[i].calls ? XG_CONJ_TRANS : XG_NO_TRANS;
+    XT_CHECK(xg_account_is_valid(&bad), "conjugate transposes");
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        bad.shapes[i].transb *= 2;
+    XT_CHECK(!xg_account_is_valid(&bad), "a transpose that is none");
     memset(&bad, 0, sizeof bad);
     XT_CHECK(!xg_account_is_valid(&bad), "nothing");
 }
@@ -282,6 +289,18 @@ static void test_read(void)
     XT_CHECK(stat(path, &file) == 0 && (file.st_mode & 0777) == 0600, "mode %o", file.st_mode);
     XT_CHECK(file.st_size == sizeof(struct xg_account) && file.st_blocks * 512 >= file.st_size,
              "%ld blocks", (long)file.st_blocks);
+    const uint32_t before = XG_ACCOUNT_VERSION - 1;
+    int fd = open(path, O_WRONLY);
+    XT_CHECK(pwrite(fd, &before, sizeof before, offsetof(struct xg_account, version)) > 0, "fd %d",
+             fd);
+    close(fd);
+    XT_CHECK(xg_mapping_read(path, &read_back) == XG_DECLINED && read_back.version == before,
+             "another version");
+    XT_CHECK(truncate(path, 12) == 0 && xg_mapping_read(path, &read_back) == XG_DECLINED,
+             "another version, which is shorter");
+    XT_CHECK(truncate(path, 11) == 0 && products(pid, "") < 0, "a head that is cut off");
+    pid = run(ends_by_exit, &status);
+    snprintf(path, sizeof path, "%s", in_dir(pid, ""));
     XT_CHECK(truncate(path, file.st_size - 1) == 0 && products(pid, "") < 0, "cut off");
     XT_CHECK(xg_mapping_read(dir, &read_back) == XG_ERR_NOTFOUND, "a folder");
     XT_CHECK(symlink(path, in_dir(0, "")) == 0 && products(0, "") < 0, "a link");

@@ -182,8 +182,8 @@ static void test_operations(void)
     const uint32_t sgemm = 1u << XG_KIND_SGEMM, dgemm = 1u << xg_kind(XG_OP_GEMM, XG_TYPE_D);
     const uint32_t zsyrk = 1u << xg_kind(XG_OP_SYRK, XG_TYPE_Z);
     struct xg_conf standard = {0};
-    XT_CHECK(xg_conf_operates(&standard, XG_KIND_SGEMM), "the default");
-    XT_CHECK(!xg_conf_operates(&standard, xg_kind(XG_OP_GEMM, XG_TYPE_D)), "the default");
+    for (int kind = 0; kind < XG_KIND_COUNT; kind++)
+        XT_CHECK(xg_conf_operates(&standard, kind), "the default: %s", xg_kind_name(kind));
     CHECK_TAKEN("XGEMM_OPERATIONS", "sgemm", conf.operations == sgemm);
     CHECK_TAKEN("XGEMM_OPERATIONS", "zsyrk,dgemm", conf.operations == (zsyrk | dgemm));
     CHECK_TAKEN("XGEMM_OPERATIONS", "dgemm,dgemm", !xg_conf_operates(&conf, XG_KIND_SGEMM));
@@ -221,7 +221,7 @@ static void test_help(void)
         "XGEMM_MEM_LIMIT=",
         "XGEMM_STAGE_THREADS=0..256 (default: 0)",
         "XGEMM_CPU_BLAS=",
-        "XGEMM_OPERATIONS=name[,name...] (default: sgemm)",
+        "XGEMM_OPERATIONS=name[,name...] (default: all)",
         "XGEMM_VERBOSE=0..3 (default: 0)",
         "XGEMM_LOG=",
         "XGEMM_STATS=0|1 (default: 0)",

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The built-in product against double precision: transposes, sizes, scalars, padding, special
- * values. */
+ * values; of every operation and type, where BLAS reads nothing. Contract 2.3, 3.1
+ * (doc/contract.md). */
 #include <math.h>
 #include <sys/mman.h>
 
 #include "src/base/xg.h"
 #include "src/verify/cpu.h"
-#include "xt.h"
+#include "xt_level3.h"
 
 /* Every buffer has a band on both sides that nothing may touch, and rows are padded. */
 enum { GUARD = 64, PAD = 3 };
@@ -129,37 +130,85 @@ static void test_unread(void)
     XT_CHECK(xg_cpu_element(&call, 0, 0, 3.0f, &scale) == 6.0 && scale == 6.0, "element");
 }
 
-/* Where BLAS returns at once nothing is read or written: the operands lie where nobody may look. */
-static void test_returns(void)
+/* A small problem of the kind, form saying which triangle, side and transposes. */
+static struct xt_level3_shape shape_of(int kind, int form)
 {
-    enum { SIDE = 8, BYTES = 4096 };
-    float *nowhere = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct xt_level3_shape s = {.op = xg_kind_op(kind),
+                                .type = xg_kind_type(kind),
+                                .m = 9,
+                                .n = 7,
+                                .k = 8,
+                                .pad = 1,
+                                .alpha = 1.5,
+                                .alpha_im = -0.5,
+                                .beta = 0.5,
+                                .beta_im = 0.25};
+    xt_level3_settle(&s, form);
+    return s;
+}
+
+/* Where BLAS returns at once nothing is read or written: the operands lie where nobody may look. */
+static void check_returns(struct xg_problem p, void *nowhere, const char *what)
+{
+    p.a = p.b = p.c = nowhere;
+    xg_cpu_compute(&p);
+    XT_CHECK(true, "%s", what); /* a fault would have ended the test */
+}
+
+static void test_returns(void *nowhere, const struct xt_level3_shape *shape)
+{
+    struct xt_level3 o = xt_level3_create(shape, 1);
+    struct xg_problem no_rows = o.p, no_columns = o.p, no_depth = o.p, no_alpha = o.p;
+    no_rows.m = 0;
+    no_columns.n = 0;
+    if (shape->uplo != XG_FULL)
+        no_rows.n = no_columns.m = 0;
+    if (shape->structured == XG_OPERAND_A)
+        no_rows.k = 0;
+    if (shape->structured == XG_OPERAND_B)
+        no_columns.k = 0;
+    no_depth.k = 0;
+    no_alpha.alpha = no_alpha.alpha_im = 0;
+    no_depth.beta = no_alpha.beta = 1;
+    no_depth.beta_im = no_alpha.beta_im = 0;
+    check_returns(no_rows, nowhere, "no rows");
+    check_returns(no_columns, nowhere, "no columns");
+    if (!xt_level3_is_in_place(shape->op))
+        check_returns(no_alpha, nowhere, "alpha 0, beta 1");
+    if (shape->structured == XG_NO_OPERAND)
+        check_returns(no_depth, nowhere, "k 0, beta 1");
+    xt_level3_destroy(&o);
+}
+
+/* alpha == 0 or k == 0: C is scaled, or zero, and nothing else is read. */
+static void check_scaled(const struct xt_level3_shape *shape, void *nowhere)
+{
+    struct xt_level3 o = xt_level3_create(shape, 2);
+    struct xg_problem p = o.p;
+    p.a = p.a == p.c ? p.a : nowhere;
+    p.b = p.b == p.c ? p.b : nowhere;
+    xg_cpu_compute(&p);
+    xt_level3_check(&o, xt_level3_name(shape));
+    xt_level3_destroy(&o);
+}
+
+static void test_kinds(void)
+{
+    enum { FORMS = 12, BYTES = 4096 };
+    void *nowhere = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (nowhere == MAP_FAILED)
         exit(XT_HARD);
-    for (int t = 0; t < 4; t++) {
-        const struct xg_problem whole = {.transa = t & 1,
-                                         .transb = t >> 1,
-                                         .m = SIDE,
-                                         .n = SIDE,
-                                         .k = SIDE,
-                                         .alpha = 1,
-                                         .a = nowhere,
-                                         .lda = SIDE,
-                                         .b = nowhere,
-                                         .ldb = SIDE,
-                                         .c = nowhere,
-                                         .ldc = SIDE};
-        struct xg_problem no_rows = whole, no_columns = whole, no_depth = whole, no_alpha = whole;
-        no_rows.m = 0;
-        no_columns.n = 0;
-        no_depth.k = 0;
-        no_alpha.alpha = 0.0f;
-        no_depth.beta = no_alpha.beta = 1.0f;
-        xg_cpu_compute(&no_rows);
-        xg_cpu_compute(&no_columns);
-        xg_cpu_compute(&no_depth);
-        xg_cpu_compute(&no_alpha);
-        XT_CHECK(true, "t %d", t); /* a fault would have ended the test */
+    for (int i = 0; i < XG_KIND_COUNT * FORMS; i++) {
+        struct xt_level3_shape shape = shape_of(i / FORMS, i % FORMS), no_depth = shape;
+        test_returns(nowhere, &shape);
+        shape.alpha = shape.alpha_im = no_depth.k = 0;
+        check_scaled(&shape, nowhere);
+        if (shape.structured == XG_NO_OPERAND)
+            check_scaled(&no_depth, nowhere);
+        shape.beta = shape.beta_im = no_depth.beta = no_depth.beta_im = 0;
+        check_scaled(&shape, nowhere);
+        if (shape.structured == XG_NO_OPERAND)
+            check_scaled(&no_depth, nowhere);
     }
     munmap(nowhere, BYTES);
 }
@@ -218,7 +267,7 @@ int main(void)
 {
     test_products();
     test_unread();
-    test_returns();
+    test_kinds();
     test_special();
     test_element();
     return xt_done();

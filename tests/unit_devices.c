@@ -9,7 +9,8 @@ static void check_ordinals(const char *text, int count, const int *wanted)
 {
     int ordinals[4];
     int found = xg_devices_ordinals(text, ordinals, 4);
-    XT_CHECK(found == count && !memcmp(ordinals, wanted, (size_t)count * sizeof *wanted),
+    int stored = count < 4 ? count : 4;
+    XT_CHECK(found == count && !memcmp(ordinals, wanted, (size_t)stored * sizeof *wanted),
              "%s: %d ordinals", text ? text : "none", found);
 }
 
@@ -94,13 +95,38 @@ static void check_count(void)
                  "wrong %d", i);
 }
 
+/* What a device holds is taken out of it once, when it is lost and nobody has a lane of it. */
+static void check_detach(bool hung)
+{
+    static struct xg_dev dev;
+    static struct xg_lane lanes[2];
+    struct xg_device held,
+        device = {.dev = &dev, .slots = {{&lanes[0], true}, {&lanes[1], false}}, .hung = hung};
+    XT_CHECK(!xg_devices_detach(&device, &held), "a device that is not lost");
+    device.lost = true;
+    XT_CHECK(!xg_devices_detach(&device, &held), "a lane of it is busy");
+    XT_CHECK(device.dev == &dev && device.slots[1].lane == &lanes[1], "taken all the same");
+    device.slots[0].busy = false;
+    XT_CHECK(xg_devices_detach(&device, &held) && !device.dev, "not taken");
+    XT_CHECK(held.dev == &dev && held.hung == hung);
+    XT_CHECK(device.left_dev == (hung ? &dev : NULL));
+    for (int i = 0; i < XG_DEVICES_LANES; i++) {
+        XT_CHECK(held.slots[i].lane == &lanes[i] && !device.slots[i].lane, "lane %d", i);
+        XT_CHECK(device.left[i] == (hung ? &lanes[i] : NULL), "lane %d", i);
+    }
+    XT_CHECK(!xg_devices_detach(&device, &held), "taken twice");
+}
+
 int main(void)
 {
     check_ordinals(NULL, 1, (const int[]){0});
     check_ordinals("2", 1, (const int[]){2});
     check_ordinals("3,0,3,1,0", 3, (const int[]){3, 0, 1});
-    check_ordinals("0,1,2,3,4,5", 4, (const int[]){0, 1, 2, 3});
+    check_ordinals("0,1,2,3,1,0", 4, (const int[]){0, 1, 2, 3});
+    check_ordinals("0,1,2,3,4,5", 5, (const int[]){0, 1, 2, 3});
     check_pick();
     check_count();
+    check_detach(false);
+    check_detach(true);
     return xt_done();
 }

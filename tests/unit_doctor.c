@@ -181,6 +181,7 @@ CHANGE(row_starting, set_row(XG_REASON_STARTING);)
 CHANGE(row_busy, set_row(XG_REASON_BUSY);)
 CHANGE(row_forked, set_row(XG_REASON_FORKED);)
 CHANGE(row_overlap, set_row(XG_REASON_OVERLAP);)
+CHANGE(row_in_place, set_row(XG_REASON_IN_PLACE);)
 CHANGE(row_operation, set_row(XG_REASON_OPERATION);)
 CHANGE(row_kernel, set_row(XG_REASON_KERNEL);)
 CHANGE(row_degenerate, set_row(XG_REASON_DEGENERATE);)
@@ -273,6 +274,7 @@ static const struct {
     {"run.busy", DOCTOR_NOTE, row_busy},
     {"run.forked", DOCTOR_NOTE, row_forked},
     {"run.overlap", DOCTOR_NOTE, row_overlap},
+    {"run.in-place", DOCTOR_NOTE, row_in_place},
     {"run.operation", DOCTOR_NOTE, row_operation},
     {"run.kernel", DOCTOR_MEND, row_kernel},
     {"run.degenerate", DOCTOR_NOTE, row_degenerate},

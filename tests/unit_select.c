@@ -3,6 +3,8 @@
  * Selection: every shape gets a row that serves it, by name when forced, and always the same one.
  * Contract 1.2 (doc/contract.md).
  */
+#include <math.h>
+
 #include "../kernels/kabi.h"
 #include "src/decide/select.h"
 
@@ -37,8 +39,10 @@ static void test_table(void)
                  "%s", row->name);
         XT_CHECK(row->bm > 0 && row->bn > 0 && row->bk > 0 && row->sm_min >= 75, "%s", row->name);
         XT_CHECK(threads >= 32 && threads <= 1024 && threads % 32 == 0, "%s", row->name);
-        XT_CHECK(row->efficiency > 0.0 || row->type == (int)XG_TYPE_D, "%s", row->name);
-        XT_CHECK(pieces || row->efficiency <= 1.0, "%s", row->name);
+        XT_CHECK(row->efficiency > 0.0, "%s", row->name);
+        /* Few warps keep the tensor cores busy, and the model's share of them takes that back. */
+        double most = row->type == (int)XG_TYPE_S ? 1.0 : 1.2;
+        XT_CHECK(pieces || row->efficiency <= most, "%s", row->name);
         XT_CHECK(row->type == (int)XG_TYPE_S || row->flags & XG_KERNEL_VEC4, "%s", row->name);
     }
 }
@@ -294,22 +298,75 @@ static void test_no_clusters(void)
     XT_CHECK(clusters > 10, "only %d of the cases have clusters at all", clusters);
 }
 
-/* Double precision is cuBLAS's, but for a row that is named: none of ours has been measured. */
+/* An H200 as FP64 sees it. */
+static struct xg_device_facts doubles(void)
+{
+    struct xg_device_facts facts = H200;
+    facts.type = XG_TYPE_D;
+    facts.fp64_ratio = 2;
+    return facts;
+}
+
+/* Double precision gets the rows that were fastest when measured; cuBLAS changes nothing. */
+static void test_double_ranking(void)
+{
+    static const struct {
+        int64_t m, n, k;
+        const char *name;
+        int slices; /* at least */
+    } shapes[] = {{1024, 1024, 1024, "dmma_split_64x64x16", 1},
+                  {2048, 2048, 2048, "dmma_128x128x16", 1},
+                  {4096, 4096, 4096, "dmma_128x128x16", 1},
+                  {8192, 8192, 8192, "dmma_128x128x16", 1},
+                  {64, 64, 100000, "dmma_split_64x64x16", 8},
+                  {1000, 1000, 20000, "dmma_split_128x128x16", 2}};
+    for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
+        int64_t m = shapes[i / 2].m, n = shapes[i / 2].n, k = shapes[i / 2].k;
+        struct xg_device_facts facts = doubles();
+        facts.cublas = i % 2;
+        const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
+        XT_CHECK(row && !strcmp(row->name, shapes[i / 2].name), "%ld,%ld,%ld: %s", (long)m, (long)n,
+                 (long)k, row ? row->name : "none");
+        XT_CHECK(row && xg_select_slices(row, &facts, m, n, k).count >= shapes[i / 2].slices,
+                 "%ld,%ld,%ld: too few slices", (long)m, (long)n, (long)k);
+    }
+}
+
+/*
+ * The time that the model predicts for squares, beside the mean of what was measured on two H200
+ * (bench/results/h200/kernels_d.csv and kernels_d_2.csv: medians, of four transposes each).
+ */
+static void test_double_times(void)
+{
+    static const double clock_hz = 1.9e9; /* the model's, src/decide/model.c */
+    static const struct {
+        const char *name;
+        double us[4]; /* of 1024, 2048, 4096 and 8192 */
+    } rows[] = {{"dmma_128x128x16", {76.1, 312.9, 2485.8, 19753}},
+                {"dmma_split_128x128x16", {44.4, 314.6, 2458.3, 20422}},
+                {"dmma_split_64x64x16", {42.8, 356.5, 2565.6, 19914}}};
+    const struct xg_device_facts facts = doubles();
+    for (size_t i = 0; i < 4 * sizeof rows / sizeof rows[0]; i++) {
+        int64_t size = 1024 << i % 4;
+        const struct xg_kernel *row = xg_select_find(rows[i / 4].name);
+        double us = row ? 1e6 * xg_select_cycles(row, &facts, size, size, size) / clock_hz : NAN;
+        double ratio = us / rows[i / 4].us[i % 4];
+        XT_CHECK(fabs(ratio - 1.0) < 0.12, "%s at %ld: %g us", rows[i / 4].name, (long)size, us);
+    }
+}
+
+/* Every size gets a row of ours where one serves, and the row that is named. */
 static void test_double(void)
 {
     static const int64_t sizes[] = {1, 63, 64, 1000, 1024, 4096, 20000};
-    struct xg_device_facts facts = H200, singles = H200;
+    const struct xg_device_facts singles = H200;
+    struct xg_device_facts facts = doubles();
     int rows = 0, clusters = 0;
-    facts.type = XG_TYPE_D;
-    facts.fp64_ratio = 2;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         int64_t size = sizes[i];
-        facts.cublas = false;
-        XT_CHECK(!choose(&facts, NULL, size, size, size), "%ld, no cuBLAS", (long)size);
-        facts.cublas = true;
-        const struct xg_kernel *library = choose(&facts, NULL, size, size, size);
-        XT_CHECK(library && library->flags & XG_KERNEL_CUBLAS, "%ld", (long)size);
-        XT_CHECK(choose(&facts, "vectorized", size, size, size) == library, "a row of FP32");
+        const struct xg_kernel *best = choose(&facts, NULL, size, size, size);
+        XT_CHECK(best && best->type == (int)XG_TYPE_D && best->entry, "%ld", (long)size);
+        XT_CHECK(choose(&facts, "vectorized", size, size, size) == best, "a row of FP32");
         for (size_t r = 0; r < xg_kernel_count; r++) {
             const struct xg_kernel *row = &xg_kernel_table[r];
             if (row->type != (int)XG_TYPE_D)
@@ -325,9 +382,27 @@ static void test_double(void)
         }
     }
     XT_CHECK(rows > 0 && clusters > 0, "%d rows, %d clusters", rows, clusters);
-    facts.sm = 75;
-    XT_CHECK(choose(&facts, "dmma_128x128x16", 64, 64, 64)->flags & XG_KERNEL_CUBLAS,
-             "sm_75 has no FP64 tensor cores");
+    facts.sm = 86;
+    facts.smem_block_bytes = 99 << 10;
+    const struct xg_kernel *small = choose(&facts, NULL, 4096, 4096, 4096);
+    XT_CHECK(small && small->smem_bytes <= facts.smem_block_bytes, "99 KiB of shared memory");
+}
+
+/* cuBLAS is double's where none of ours serves: an older device, rows that are not aligned. */
+static void test_double_library(void)
+{
+    struct xg_device_facts older = doubles(), unaligned = doubles(), complexes = doubles();
+    older.sm = 75;
+    unaligned.unaligned = true;
+    complexes.type = XG_TYPE_Z;
+    struct xg_device_facts *devices[] = {&older, &unaligned, &complexes};
+    for (int i = 0; i < 3; i++) {
+        XT_CHECK(!choose(devices[i], NULL, 512, 512, 512), "device %d has a row of ours", i);
+        devices[i]->cublas = true;
+        const struct xg_kernel *row = choose(devices[i], NULL, 512, 512, 512);
+        XT_CHECK(row && row->flags & XG_KERNEL_CUBLAS, "device %d: not cuBLAS's", i);
+        XT_CHECK(choose(devices[i], "dmma_128x128x16", 512, 512, 512) == row, "device %d", i);
+    }
 }
 
 static void test_no_kernel(void)
@@ -360,6 +435,9 @@ int main(void)
     test_copies();
     test_short_k();
     test_double();
+    test_double_ranking();
+    test_double_times();
+    test_double_library();
     test_no_kernel();
     return xt_done();
 }

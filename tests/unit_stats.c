@@ -164,6 +164,32 @@ static void verified(void)
     logged();
 }
 
+static void conjugates(void)
+{
+    struct xg_call_record r = record("zgemm_", 100, XG_PLACE_GPU, XG_REASON_MODE, 0.012);
+
+    r.call.type = XG_TYPE_Z;
+    r.call.transa = XG_CONJ_TRANS;
+    xg_stats_add(&r);
+    r.call.transb = XG_CONJ_TRANS;
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "xgemm: zgemm_ 100x200x300 CT beta=0: ") &&
+                 strstr(text, "xgemm: zgemm_ 100x200x300 CC beta=0: "),
+             "%s", text);
+    struct xg_compare_record compared = {.symbol = "zgemm_", .call = r.call};
+    xg_stats_add_compare(&compared);
+}
+
+/* A conjugate transpose is another shape than a transpose, and is called by its own letter. */
+static void test_conjugates(void)
+{
+    const char *report = report_of(conjugates);
+
+    XT_CHECK(line_with(report, "zgemm_ ", " CT    0  GPU "), "%s", report);
+    XT_CHECK(line_with(report, "zgemm_ ", " CC    0  GPU "), "%s", report);
+    XT_CHECK(line_with(report, "zgemm_ ", " CC    0      1 "), "compared: %s", report);
+}
+
 static void nothing(void) {}
 
 static void sums(void)
@@ -335,6 +361,7 @@ int main(void)
     XT_CHECK(!*report_of(nothing), "a child that multiplied nothing reports nothing: %s", text);
     test_sums();
     test_verified();
+    test_conjugates();
     test_spin();
     test_many_shapes();
     XT_CHECK(strstr(report_of(threads), "xgemm: 2000 products"), "%s", text);

@@ -100,12 +100,19 @@ static void two(void)
     r.predicted_cpu_s = NAN;
     r.predicted_gpu_s = -0.5;
     xg_trace_add(&r, 17.5);
+    r.call.transa = XG_CONJ_TRANS;
+    xg_trace_add(&r, 18);
+    r.symbol = "zherk_";
+    r.call = (struct xg_problem){
+        .op = XG_OP_HERK, .type = XG_TYPE_Z, .uplo = XG_LOWER, .m = 3, .n = 3, .k = 5};
+    xg_trace_add(&r, 19);
 }
 
 /* The text that an event of record() begins and ends with, around times and threads. */
 static const char begins[] = "{\"name\":\"512x1024x96 NT\",\"cat\":\"GPU\",\"ph\":\"X\",\"ts\":";
 static const char ends[] =
-    ",\"args\":{\"symbol\":\"cblas_sgemm\",\"m\":512,\"n\":1024,\"k\":96,\"trans\":\"NT\","
+    ",\"args\":{\"symbol\":\"cblas_sgemm\",\"operation\":\"sgemm\",\"m\":512,\"n\":1024,\"k\":96,"
+    "\"flops\":100663296,\"operand_bytes\":589824,\"result_bytes\":2097152,\"trans\":\"NT\","
     "\"beta\":0.5,\"place\":\"GPU\",\"reason\":\"cost model\",\"kernel\":\"vectorized\","
     "\"predicted_cpu_us\":2500.000,\"predicted_gpu_us\":1.000,\"waited_us\":20.000,"
     "\"up_bytes\":600000000000,\"down_bytes\":2097152}},\n";
@@ -120,6 +127,12 @@ static void test_event(void)
              (long)child, ends);
     XT_CHECK(!strncmp(file_text, expected, strlen(expected)), "%s", file_text);
     XT_CHECK(strstr(file_text, "\"name\":\"512x1024x96 TT\",\"cat\":\"CPU\""), "%s", file_text);
+    XT_CHECK(strstr(file_text, "\"name\":\"512x1024x96 CT\"") &&
+                 strstr(file_text, "\"trans\":\"CT\","),
+             "%s", file_text);
+    XT_CHECK(strstr(file_text, "\"operation\":\"zherk\",\"m\":3,\"n\":3,\"k\":5,\"flops\":240,"
+                               "\"operand_bytes\":240,\"result_bytes\":96,"),
+             "%s", file_text);
     XT_CHECK(strstr(file_text, "\"beta\":null,") && strstr(file_text, "\"kernel\":null,"), "%s",
              file_text);
     XT_CHECK(strstr(file_text, "\"predicted_cpu_us\":null,\"predicted_gpu_us\":-500000.000,"), "%s",

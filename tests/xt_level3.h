@@ -61,10 +61,10 @@ static inline bool xt_level3_is_hermitian(enum xg_op op)
     return op == XG_OP_HERK || op == XG_OP_HER2K;
 }
 
-/*
- * Makes the shape one that its operation has. form: anything, of which triangles, sides and
- * transposes are made.
- */
+/* Sides, triangles, transposes and diagonals: so many forms are all that an operation has. */
+enum { XT_LEVEL3_FORMS = 24 };
+
+/* Makes the shape one that its operation has, of the form, which may be any number. */
 static inline void xt_level3_settle(struct xt_level3_shape *s, int form)
 {
     if (xt_level3_is_rank_k(s->op) || xt_level3_is_rank_2k(s->op)) {
@@ -84,7 +84,7 @@ static inline void xt_level3_settle(struct xt_level3_shape *s, int form)
     if (xt_level3_is_in_place(s->op)) {
         enum xg_trans trans = (enum xg_trans)((form >> 2) % 3);
         *(s->structured == XG_OPERAND_A ? &s->transa : &s->transb) = trans;
-        s->unit = (form >> 1) % 3 == 1;
+        s->unit = (form ^ form >> 2) & 1;
         s->beta = s->beta_im = 0;
     }
     if (!xg_type_is_complex(s->type))
@@ -135,6 +135,8 @@ static inline char *xt_level3_matrix(enum xg_type type, int64_t rows, int64_t co
             double re = (double)xt_random(seed), im = (double)xt_random(seed);
             bool there = j < columns &&
                          (form.stored == XG_FULL || (form.stored == XG_UPPER ? i <= j : i >= j));
+            if (form.unit)
+                re *= 64 / (64 + (double)columns), im *= 64 / (64 + (double)columns);
             re += i == j ? form.large : 0;
             if (!there || (form.unit && i == j))
                 re = im = (double)NAN;

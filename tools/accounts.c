@@ -37,7 +37,9 @@ bool accounts_folder_make(char path[PATH_MAX], bool in_memory)
         place = "/dev/shm";
     if (snprintf(path, PATH_MAX, "%s/%s", place, name) < PATH_MAX && mkdtemp(path))
         return true;
-    fprintf(stderr, "xgemm-run: no folder for accounts in %s: %s\n", place, strerror(errno));
+    int error = errno;
+    fprintf(stderr, "xgemm-run: no folder for accounts in %s: %s\n", place, strerror(error));
+    errno = error;
     return false;
 }
 
@@ -53,6 +55,19 @@ void accounts_folder_remove(const char *path)
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* One that a library of another release wrote. */
+static bool foreign;
+
+static void tell_foreign(uint32_t version)
+{
+    if (!foreign)
+        fprintf(stderr,
+                "xgemm-run: an account of version %u is not read, for this is version %u: the "
+                "program loaded a libxgemm_shim.so of another release\n",
+                (unsigned)version, (unsigned)XG_ACCOUNT_VERSION);
+    foreign = true;
+}
+
 int accounts_read(const char *path, struct xg_account *sum)
 {
     static struct xg_account one;
@@ -64,8 +79,12 @@ int accounts_read(const char *path, struct xg_account *sum)
     xg_account_init(sum);
     while (folder && (entry = readdir(folder))) {
         if (entry->d_name[0] == '.' ||
-            snprintf(file, sizeof file, "%s/%s", path, entry->d_name) >= PATH_MAX ||
-            xg_mapping_read(file, &one) != XG_OK)
+            snprintf(file, sizeof file, "%s/%s", path, entry->d_name) >= PATH_MAX)
+            continue;
+        enum xg_status status = xg_mapping_read(file, &one);
+        if (status == XG_DECLINED)
+            tell_foreign(one.version);
+        if (status != XG_OK)
             continue;
         xg_account_merge(sum, &one);
         processes++;
@@ -73,4 +92,12 @@ int accounts_read(const char *path, struct xg_account *sum)
     if (folder)
         closedir(folder);
     return processes;
+}
+
+void accounts_tell_none(void)
+{
+    if (!foreign)
+        fputs("xgemm-run: no call of Level 3 BLAS was intercepted in any process; xgemm-run doctor with the "
+              "program says why\n",
+              stderr);
 }

@@ -10,20 +10,19 @@
 
 /*
  * Makes a folder that this user alone may read, in TMPDIR; where that is not set, in memory
- * (/dev/shm) if in_memory is true and there is room, else in /tmp. False, said why: it cannot be
- * made.
+ * (/dev/shm) if in_memory is true and there is room, else in /tmp. False, said why, and in errno:
+ * it cannot be made.
  */
 bool accounts_folder_make(char path[PATH_MAX], bool in_memory);
 
 /* Removes it with all that is in it. Processes that still map a file there go on. */
 void accounts_folder_remove(const char *path);
 
-/* What is said where nothing is found. */
-#define ACCOUNTS_NONE                                                                              \
-    "xgemm-run: no SGEMM call was intercepted in any process; xgemm-run doctor with the program "  \
-    "says why\n"
-
-/* *sum: of all accounts in the folder. How many processes they are of. */
+/* *sum: of all accounts in the folder. How many processes they are of. Those of another version are
+ * left out, which is said the first time. */
 int accounts_read(const char *path, struct xg_account *sum);
+
+/* Says that no process has left an account, unless one was left out. */
+void accounts_tell_none(void);
 
 #endif

@@ -26,7 +26,7 @@ enum { PASSED_ON = sizeof passed_on / sizeof passed_on[0], ENDING = 4 /* the fir
 
 enum { SETTLE_S = 2 };
 
-/* Blocked from the first run on, until this process ends: what comes between runs is not lost. */
+/* Blocked from the first run on, until child_restore: what comes between runs is not lost. */
 static struct {
     bool done;
     sigset_t set, mask;          /* what we wait for; the mask that we got */
@@ -51,6 +51,16 @@ static void prepare(void)
     sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &prepared.chld);
     /* Where nobody reads any more what we say, the program still runs to its end. */
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &prepared.pipe);
+}
+
+void child_restore(void)
+{
+    if (!prepared.done)
+        return;
+    prepared.done = false;
+    sigaction(SIGCHLD, &prepared.chld, NULL);
+    sigaction(SIGPIPE, &prepared.pipe, NULL);
+    sigprocmask(SIG_SETMASK, &prepared.mask, NULL);
 }
 
 static _Noreturn void become(const struct child *child, int failures)

@@ -27,9 +27,16 @@ struct child_end {
  * Runs it and waits for its end. What SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 tell us
  * is passed on, but for what a terminal has told the program as well. False: it could not be
  * started, which is said unless quiet; *end has the exit status that a shell gives then, 126 or
- * 127. From one thread.
+ * 127. From one thread. Until child_restore those signals are held back and SIGPIPE is ignored, so
+ * that what was made for the run is removed and the program's status is passed on in any case.
  */
 bool child_run(const struct child *child, struct child_end *end);
+
+/*
+ * Signals are this process's own again, as it got them: for a tool that goes on to work of its own.
+ * One that came since the program ended is taken now.
+ */
+void child_restore(void);
 
 /*
  * From now on processes whose parents have ended are children of this one; and waits until none is

@@ -122,10 +122,9 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "itself where another one starts it."},
     {"run.no-calls", DOCTOR_NOTE, find_nothing, 1,
      "%s loaded modules that import SGEMM, and none of its processes called it.",
-     "Give it work that multiplies single-precision matrices: double precision (DGEMM) stays as it "
-     "is."},
+     "Give it work that multiplies matrices."},
     {"run.no-blas", DOCTOR_NOTE, find_nothing, 0,
-     "%s called no SGEMM and loaded nothing that could.",
+     "%s called nothing of Level 3 BLAS and loaded nothing that could call SGEMM.",
      "There is nothing here for this library to do."},
     {"run.message", DOCTOR_NOTE, find_messages, 0, "The library said: %s.",
      "xgemm-run --help and man libxgemm_shim explain the words."},
@@ -170,9 +169,13 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "%s stayed on the CPU: the result shares memory with an operand, which only the program's own "
      "BLAS may decide about.",
      "Give the result memory of its own."},
+    {"run.in-place", DOCTOR_NOTE, find_reason, XG_REASON_IN_PLACE,
+     "%s stayed on the CPU: XGEMM_MODE=compare computes a product twice, which cannot be done in "
+     "place (TRMM, TRSM).",
+     "XGEMM_MODE=gpu runs them on the GPU, and xgemm-run ab compares whole programs."},
     {"run.operation", DOCTOR_NOTE, find_reason, XG_REASON_OPERATION,
      "%s stayed on the CPU: XGEMM_OPERATIONS does not name their operation.",
-     "Name it there, or all; what is not in the default has not been measured on a GPU yet."},
+     "Name it there, or all, which is the default."},
     {"run.kernel", DOCTOR_MEND, find_reason, XG_REASON_KERNEL,
      "%s stayed on the CPU: nothing on this GPU computes their operation.",
      "Install cuBLAS of CUDA 11 or newer (libcublas), which has it."},

@@ -61,7 +61,12 @@ static bool make_place(struct place *place)
     else
         doctor_text_set(place->log, sizeof place->log, "%s", log);
     place->log_bytes = stat(place->log, &status) == 0 ? (long)status.st_size : 0;
-    return accounts_folder_make(place->accounts, false);
+    if (accounts_folder_make(place->accounts, false))
+        return true;
+    int error = errno;
+    accounts_folder_remove(place->folder);
+    errno = error;
+    return false;
 }
 
 static void remove_place(const struct place *place)
@@ -78,6 +83,19 @@ static bool find_witness(char witness[DOCTOR_PATH_BYTES])
            !strpbrk(witness, ": ");
 }
 
+/* "NAME=VALUE", to be freed; NULL: no memory. */
+static char *make_setting(const char *name, const char *value)
+{
+    char *setting;
+    return asprintf(&setting, "%s=%s", name, value) < 0 ? NULL : setting;
+}
+
+static void free_settings(char *settings[SETTINGS])
+{
+    for (int i = 0; i < SETTINGS; i++)
+        free(settings[i]);
+}
+
 /* What cannot be preloaded is left out: doctor has words for it. False: no memory. */
 static bool make_settings(const struct doctor_preload *preload, const struct place *place,
                           char *settings[SETTINGS])
@@ -86,18 +104,22 @@ static bool make_settings(const struct doctor_preload *preload, const struct pla
     const char *others = getenv("LD_PRELOAD");
     bool usable = preload->library_usable && !preload->library_path_bad;
     bool seen = find_witness(witness);
-    int count = 0, failed = 0;
+    int count = 0;
     doctor_text_set(list, sizeof list, "%s%s%s%s%s", usable ? preload->library : "",
                     usable && seen ? ":" : "", seen ? witness : "",
                     (usable || seen) && others && *others ? ":" : "", others ? others : "");
+    const char *const wanted[][2] = {{"XGEMM_ACCOUNT", place->accounts},
+                                     {"XGEMM_DOCTOR_FOLDER", place->folder},
+                                     {"LD_PRELOAD", *list ? list : NULL},
+                                     {"XGEMM_LOG", place->own_log ? place->log : NULL}};
     memset(settings, 0, SETTINGS * sizeof *settings);
-    if (*list)
-        failed |= asprintf(&settings[count++], "LD_PRELOAD=%s", list) < 0;
-    failed |= asprintf(&settings[count++], "XGEMM_ACCOUNT=%s", place->accounts) < 0;
-    failed |= asprintf(&settings[count++], "XGEMM_DOCTOR_FOLDER=%s", place->folder) < 0;
-    if (place->own_log)
-        failed |= asprintf(&settings[count], "XGEMM_LOG=%s", place->log) < 0;
-    return !failed;
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        if (wanted[i][1] && !(settings[count++] = make_setting(wanted[i][0], wanted[i][1]))) {
+            free_settings(settings);
+            errno = ENOMEM;
+            return false;
+        }
+    return true;
 }
 
 static bool run_program(struct doctor_run *run, const struct doctor_preload *preload,
@@ -109,8 +131,7 @@ static bool run_program(struct doctor_run *run, const struct doctor_preload *pre
     if (!make_settings(preload, place, settings))
         return false;
     run->ran = child_run(&child, &end);
-    for (int i = 0; i < SETTINGS; i++)
-        free(settings[i]);
+    free_settings(settings);
     *pid = end.pid;
     run->failed = !run->ran && end.pid > 0;
     run->failure = end.error;
@@ -257,6 +278,7 @@ bool doctor_run_start(struct doctor_run *run, const struct doctor_preload *prelo
         take_account(run, &place);
     }
     remove_place(&place);
+    child_restore();
     errno = error;
     return started;
 }

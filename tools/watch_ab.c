@@ -206,7 +206,7 @@ static void write_account(void)
     for (int i = 0; i < runs.count[PRELOADED]; i++)
         seen += runs.processes[i] > 0;
     if (!seen) {
-        fputs(ACCOUNTS_NONE, stderr);
+        accounts_tell_none();
         return;
     }
     write_spread_of_places(run);

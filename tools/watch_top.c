@@ -84,7 +84,7 @@ static void write_sums(const struct top *top, double seconds)
         processes == 1 ? "" : "es", (long long)all.gpu_calls, share(all.gpu_flops, all.flops),
         all.seconds, seconds);
     if (!processes)
-        fputs(ACCOUNTS_NONE, stderr);
+        accounts_tell_none();
 }
 
 void watch_top(struct watch *watch)

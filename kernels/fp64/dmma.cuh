@@ -10,22 +10,6 @@
 #include "dmma_map.h"
 #include "dmma_ptx.cuh"
 
-/* What a warp multiplies of a slice: SHAPE 4, 8 or 16 steps of k of a tall instruction; 0: small.
- */
-template <int SHAPE, int SLICE>
-static __device__ __forceinline__ void xg_dmma_slice(double *c, const double *a, const double *b)
-{
-#pragma unroll
-    for (int k = 0; k < SLICE / 4; k += SHAPE == 0 ? 1 : SHAPE / 4) {
-        if (SHAPE == 0) {
-            xg_dmma_8x8x4(c, a[2 * k], b[k]);
-            xg_dmma_8x8x4(c + 2, a[2 * k + 1], b[k]);
-        } else {
-            xg_dmma_16x8<SHAPE>(c, a + 2 * k, b + k);
-        }
-    }
-}
-
 /* Warps of a block along m and n, and of a warp blocks of 16 rows and of 8 columns. */
 template <int WARPS_M_, int WARPS_N_, int BLOCKS_M_, int BLOCKS_N_>
 struct xg_dmma_layout {
@@ -105,12 +89,12 @@ struct xg_dmma_reader {
                xg_dmma_place(ALONG_K, EXTENT, BK, index + xg_dmma_index(lane), xg_dmma_depth(lane));
     }
 
-    /* x[step of 4][half] of a block of HALVES * 8, SLICE steps of k from `k` on. */
-    template <int SLICE, int HALVES>
+    /* x[step of 4][half] of a block of HALVES * 8, a slice of k from `k` on. */
+    template <int HALVES>
     __device__ __forceinline__ void load_block(double *x, unsigned stage, int block, int k) const
     {
 #pragma unroll
-        for (int i = 0; i < SLICE / 4 * HALVES; i++) {
+        for (int i = 0; i < XG_DMMA_STEPS / 4 * HALVES; i++) {
             const int index = (block * HALVES + i % HALVES) * 8, depth = k + i / HALVES * 4;
             const int within = xg_dmma_within(ALONG_K, index, depth);
             unsigned from = home + stage;
@@ -202,22 +186,21 @@ static __device__ __forceinline__ void xg_dmma_store_slice(const struct xg_dgemm
 }
 
 /*
- * The sums of a tile of C over `depth` steps of k from `first_k` on. L: xg_dmma_layout. SHAPE: 4, 8
- * or 16 steps of k of a 16x8 instruction; 0: 8x8x4. STAGES tiles of both operands are in shared
- * memory (STAGES * BK * (BM + BN) * 8 bytes), of which STAGES - 1 are on their way while one is
- * multiplied.
+ * The sums of a tile of C over `depth` steps of k from `first_k` on. L: xg_dmma_layout. STAGES
+ * tiles of both operands are in shared memory (STAGES * BK * (BM + BN) * 8 bytes), of which STAGES
+ * - 1 are on their way while one is multiplied.
  *
- * A slice of k is what is loaded at a time, 8 steps or 16. Of it a warp loads a block of A while it
- * multiplies the one before, and B's while it multiplies the last of the slice before. The barrier
- * that hands a stage over stands before the last block of a tile, which is in registers then: what
- * follows it at once are multiplications.
+ * A slice of k is what is loaded at a time, the steps of an instruction. Of it a warp loads a block
+ * of A while it multiplies the one before, and B's while it multiplies the last of the slice
+ * before. The barrier that hands a stage over stands before the last block of a tile, which is in
+ * registers then: what follows it at once are multiplications.
  */
-template <class L, int BK, int SHAPE, int STAGES, bool TRANSA, bool TRANSB>
+template <class L, int BK, int STAGES, bool TRANSA, bool TRANSB>
 static __device__ __forceinline__ void xg_dmma_sum(const struct xg_dgemm_args &args,
                                                    const struct xg_tile &tile, int64_t first_k,
                                                    int64_t depth, double (*sum)[L::BLOCKS_N][4])
 {
-    enum { SLICE = SHAPE == 0 ? 4 : SHAPE, SLICES = BK / SLICE, STEPS = SLICES * L::BLOCKS_M };
+    enum { SLICE = XG_DMMA_STEPS, SLICES = BK / SLICE, STEPS = SLICES * L::BLOCKS_M };
     typedef xg_dmma_copier<L::BM, BK, L::THREADS, !TRANSA> copier_a;
     typedef xg_dmma_copier<L::BN, BK, L::THREADS, TRANSB> copier_b;
     enum { STAGE = copier_a::BYTES + copier_b::BYTES, STAGES_END = STAGES * STAGE };
@@ -246,10 +229,10 @@ static __device__ __forceinline__ void xg_dmma_sum(const struct xg_dgemm_args &a
 
     double a[2][SLICE / 2], b[2][L::BLOCKS_N][SLICE / 4];
     unsigned read = 0, write = (STAGES - 1) * STAGE;
-    a_reader.template load_block<SLICE, 2>(a[0], read, 0, 0);
+    a_reader.template load_block<2>(a[0], read, 0, 0);
 #pragma unroll
     for (int j = 0; j < L::BLOCKS_N; j++)
-        b_reader.template load_block<SLICE, 1>(b[0][j], read, j, 0);
+        b_reader.template load_block<1>(b[0][j], read, j, 0);
 
     for (; left > 0; left--, depth -= BK) {
         const int inside = xg_clip(depth, BK);
@@ -269,14 +252,14 @@ static __device__ __forceinline__ void xg_dmma_sum(const struct xg_dgemm_args &a
                 b_copier.copy(step * copier_b::PIECES / (STEPS - 1),
                               (step + 1) * copier_b::PIECES / (STEPS - 1), write, inside);
             }
-            a_reader.template load_block<SLICE, 2>(a[(step + 1) % 2], read,
-                                                   (step + 1) % L::BLOCKS_M, next);
+            a_reader.template load_block<2>(a[(step + 1) % 2], read, (step + 1) % L::BLOCKS_M,
+                                            next);
 #pragma unroll
             for (int j = 0; j < L::BLOCKS_N && i == L::BLOCKS_M - 1; j++)
-                b_reader.template load_block<SLICE, 1>(b[(slice + 1) % 2][j], read, j, next);
+                b_reader.template load_block<1>(b[(slice + 1) % 2][j], read, j, next);
 #pragma unroll
             for (int j = 0; j < L::BLOCKS_N; j++)
-                xg_dmma_slice<SHAPE, SLICE>(sum[i][j], a[step % 2], b[slice % 2][j]);
+                xg_dmma_16x8x8(sum[i][j], a[step % 2], b[slice % 2][j]);
         }
     }
 }
@@ -285,8 +268,7 @@ static __device__ __forceinline__ void xg_dmma_sum(const struct xg_dgemm_args &a
  * The block's tile of C, or with SPLIT its slice of k of one, of args.split in a cluster. Dynamic
  * shared memory: the stages (xg_dmma_sum), with SPLIT BM * BN * 8 bytes at least. GROUP: tile.cuh.
  */
-template <class L, int BK, int SHAPE, int STAGES, int GROUP, bool TRANSA, bool TRANSB,
-          bool SPLIT = false>
+template <class L, int BK, int STAGES, int GROUP, bool SPLIT, bool TRANSA, bool TRANSB>
 static __device__ __forceinline__ void xg_dmma(const struct xg_dgemm_args &args)
 {
 #if __CUDA_ARCH__ >= 800
@@ -294,7 +276,7 @@ static __device__ __forceinline__ void xg_dmma(const struct xg_dgemm_args &args)
     const int64_t tiles = (args.k + BK - 1) / BK;
     const int64_t first = tiles * slice / split * BK, end = tiles * (slice + 1) / split * BK;
     double sum[L::BLOCKS_M][L::BLOCKS_N][4] = {};
-    xg_dmma_sum<L, BK, SHAPE, STAGES, TRANSA, TRANSB>(
+    xg_dmma_sum<L, BK, STAGES, TRANSA, TRANSB>(
         args, xg_tile_find<L::BM, L::BN, GROUP>(args, blockIdx.x / split), first,
         (end < args.k ? end : args.k) - first, sum);
 

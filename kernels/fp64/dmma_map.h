@@ -11,15 +11,15 @@
 #endif
 
 /*
- * The instructions (PTX: mma.sync, .f64): m8n8k4, and m16n8k4, m16n8k8 and m16n8k16, which are as
- * many of the small one. With group = lane / 4 and place = lane % 4 a lane has, of each of these,
+ * The instructions (PTX: mma.sync, .f64): m16n8k8, and m8n8k4, four of which are the same. With
+ * group = lane / 4 and place = lane % 4 a lane has, of each of these four,
  *
  *   A(group, place), B(place, group), C(group, 2 place) and C(group, 2 place + 1).
  *
  * The two halves of 16 rows run faster than steps of 4 of k in A, and slower than C's columns. A
  * step of k in which A and B agree may be any: a slice of 8 is two steps of 4, 0..3 and 4..7.
  */
-enum { XG_DMMA_ROWS = 16, XG_DMMA_COLUMNS = 8 };
+enum { XG_DMMA_ROWS = 16, XG_DMMA_COLUMNS = 8, XG_DMMA_STEPS = 8 };
 
 /* A lane's row of A and column of B, of 8; its row of C. */
 XG_DMMA_MAP int xg_dmma_index(int lane)

@@ -47,44 +47,26 @@ static __device__ __forceinline__ const char *xg_dmma_add(const char *at, int64_
     return at;
 }
 
-/* The instructions; sm_90 has the tall ones, and others compute the same from the small one. */
-static __device__ __forceinline__ void xg_dmma_8x8x4(double *c, double a, double b)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-                 : "+d"(c[0]), "+d"(c[1])
-                 : "d"(a), "d"(b));
-#endif
-}
-
-/* a: [step of 4][h], b: [step of 4], c: [h][column]. DEPTH: of the instruction. */
-template <int DEPTH>
-static __device__ __forceinline__ void xg_dmma_16x8(double *c, const double *a, const double *b)
+/*
+ * 16x8x8. a: [step of 4][half], b: [step of 4], c: [half][column]. Before sm_90 there is 8x8x4
+ * alone, four of which are the same.
+ */
+static __device__ __forceinline__ void xg_dmma_16x8x8(double *c, const double *a, const double *b)
 {
 #if __CUDA_ARCH__ >= 900
-    if (DEPTH == 4)
-        asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
-                     "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-                     : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-                     : "d"(a[0]), "d"(a[1]), "d"(b[0]));
-    else if (DEPTH == 8)
-        asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
-                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                     : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-                     : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
-    else
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 "
-                     "{%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
-                     "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
-                     : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-                     : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]),
-                       "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
-#else
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+                 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#elif __CUDA_ARCH__ >= 800
 #pragma unroll
-    for (int step = 0; step < DEPTH / 4; step++)
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-            xg_dmma_8x8x4(c + 2 * h, a[2 * step + h], b[step]);
+    for (int i = 0; i < 4; i++) {
+        const int step = i / 2, half = i % 2;
+        asm volatile(
+            "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+            : "+d"(c[2 * half]), "+d"(c[2 * half + 1])
+            : "d"(a[2 * step + half]), "d"(b[step]));
+    }
 #endif
 }
 

@@ -44,9 +44,10 @@ static const struct setting settings[] = {
      .choices = {"auto", "cpu", "gpu", "compare"},
      .accepts = "auto|cpu|gpu|compare",
      .default_text = "auto",
-     .help = "Where products run: auto (where the cost model says that they finish first), cpu, "
-             "gpu (waits for the GPU to start), compare (both; times and errors are printed at "
-             "exit)."},
+     .help =
+         "Where products run: auto (where the cost model says that they finish first), cpu, "
+         "gpu (waits for the GPU to start), compare (both, but for trmm and trsm, which work in "
+         "place; times and errors are printed at exit)."},
     {.name = "XGEMM_MATH",
      .kind = KIND_CHOICE,
      .offset = FIELD(math),
@@ -69,8 +70,9 @@ static const struct setting settings[] = {
      .accepts = "number[,number...]",
      .default_text = "unset",
      .help =
-         "CUDA devices that may be used, as the driver counts them: the first that can be had, and "
-         "of the others those of its kind, each product on one of them; unset: device 0."},
+         "CUDA devices that may be used, 16 at most, as the driver counts them: the first that can "
+         "be had, and of the others those of its kind, each product on one of them; unset: device "
+         "0."},
     {.name = "XGEMM_MEM_LIMIT",
      .kind = KIND_SIZE,
      .offset = FIELD(mem_limit_bytes),
@@ -98,11 +100,12 @@ static const struct setting settings[] = {
      .kind = KIND_OPERATIONS,
      .offset = FIELD(operations),
      .accepts = "name[,name...]",
-     .default_text = "sgemm",
+     .default_text = "all",
      .help = "Operations that may run on the GPU, with commas between: gemm, syrk, symm, "
              "syr2k, trmm, trsm with s, d, c or z in front, herk, hemm, her2k with c or z, or "
-             "all; the program's own library computes the others. What is not in the default "
-             "has not been measured on a GPU yet; but sgemm and ssyrk all need cuBLAS."},
+             "all; the program's own library computes the others. gemm, syrk, symm and syr2k with "
+             "s run on this library's own kernels, and with d from compute capability 8.0 on; all "
+             "else needs cuBLAS."},
     {.name = "XGEMM_VERBOSE",
      .kind = KIND_INT,
      .offset = FIELD(verbose),
@@ -287,7 +290,7 @@ static bool parse_operations(const char *text, uint32_t *out)
 
 bool xg_conf_operates(const struct xg_conf *conf, int kind)
 {
-    uint32_t kinds = conf->operations ? conf->operations : (uint32_t)1 << XG_KIND_SGEMM;
+    uint32_t kinds = conf->operations ? conf->operations : XG_KINDS_ALL;
     return kinds >> kind & 1;
 }
 

@@ -28,6 +28,12 @@ enum xg_type { XG_TYPE_S, XG_TYPE_D, XG_TYPE_C, XG_TYPE_Z, XG_TYPE_COUNT };
 /* What op() does; the first two may be used as false and true. */
 enum xg_trans { XG_NO_TRANS, XG_TRANS, XG_CONJ_TRANS };
 
+/* BLAS's letter for it: N, T, C. */
+static inline char xg_trans_letter(enum xg_trans trans)
+{
+    return "NTC"[trans];
+}
+
 /* Which elements of a matrix there are: all, or those of one triangle with the diagonal. */
 enum xg_uplo { XG_FULL, XG_UPPER, XG_LOWER };
 

@@ -45,6 +45,7 @@ const char *xg_reason_text(enum xg_reason reason)
         [XG_REASON_STACK] = "thread has little stack",
         [XG_REASON_WRONG] = "GPU's result was wrong",
         [XG_REASON_DEGENERATE] = "nothing to multiply",
+        [XG_REASON_IN_PLACE] = "computed in place",
         [XG_REASON_OPERATION] = "XGEMM_OPERATIONS",
         [XG_REASON_KERNEL] = "no kernel for it",
         [XG_REASON_OVERLAP] = "C overlaps A or B",

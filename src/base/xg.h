@@ -111,6 +111,7 @@ enum xg_reason {
     XG_REASON_WRONG,      /* the GPU's result was found wrong: computed again by the CPU */
     XG_REASON_DEGENERATE, /* a dimension or scalar is 0: nothing to multiply */
     XG_REASON_OVERLAP,    /* C shares memory with an operand: the CPU library's own business */
+    XG_REASON_IN_PLACE,   /* mode compare: it overwrites its operand, so cannot be done twice */
     XG_REASON_OPERATION,  /* not one of XGEMM_OPERATIONS */
     XG_REASON_KERNEL,     /* nothing on this device computes it: no kernel, no cuBLAS */
     XG_REASON_COUNT

@@ -86,6 +86,16 @@ enum xg_status xg_backend_open(const struct xg_conf *conf, struct xg_dev **out)
     return XG_OK;
 }
 
+void xg_backend_look_for_cublas(struct xg_dev *dev)
+{
+    int capture_mode = xg_drv_relax(&dev->drv);
+    if (xg_dev_enter(dev) == XG_OK) {
+        xg_cublas_present(dev);
+        xg_dev_leave(dev);
+    }
+    xg_drv_unrelax(&dev->drv, capture_mode);
+}
+
 void xg_backend_close(struct xg_dev *dev)
 {
     int capture_mode = xg_drv_relax(&dev->drv);

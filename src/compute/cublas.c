@@ -3,6 +3,7 @@
 #include "compute/cublas.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -127,6 +128,23 @@ static enum xg_status find_functions(void *library, struct xg_cublas *cublas)
     return XG_OK;
 }
 
+static _Atomic int opening; /* threads in cublasCreate */
+
+bool xg_cublas_opens(void)
+{
+    return atomic_load(&opening) > 0;
+}
+
+/* Not begun once the driver has ended. */
+static enum xg_status create_handle(struct xg_cublas *cublas)
+{
+    atomic_fetch_add(&opening, 1); /* before the look: the end of the process sees it, or it that */
+    enum xg_status status =
+        xg_drv_ended() ? XG_ERR_LOST : status_of(cublas->create(&cublas->handle), "cublasCreate");
+    atomic_fetch_sub(&opening, 1);
+    return status;
+}
+
 static enum xg_status create(struct xg_cublas **out)
 {
     void *library = xg_cublas_library();
@@ -138,8 +156,7 @@ static enum xg_status create(struct xg_cublas **out)
     xg_drv_register_exit();
     enum xg_status status = find_functions(library, cublas);
     if (status == XG_OK)
-        status = xg_drv_ended() ? XG_ERR_LOST
-                                : status_of(cublas->create(&cublas->handle), "cublasCreate");
+        status = create_handle(cublas);
     if (status == XG_OK)
         *out = cublas;
     else
@@ -152,7 +169,7 @@ static enum xg_status create(struct xg_cublas **out)
  * linker's, which may be held by a thread whose constructor multiplies, and so waits for ours. Of
  * threads that come at once each makes one, and the first stays.
  */
-static enum xg_status open_library(struct xg_dev *dev)
+enum xg_status xg_cublas_open(struct xg_dev *dev)
 {
     pthread_mutex_lock(&dev->image_lock);
     bool there = dev->cublas, absent = dev->cublas_absent;
@@ -177,7 +194,7 @@ static enum xg_status open_library(struct xg_dev *dev)
 
 bool xg_cublas_present(struct xg_dev *dev)
 {
-    return open_library(dev) == XG_OK;
+    return xg_cublas_open(dev) == XG_OK;
 }
 
 /* --- With dev->image_lock held --------------------------------------------------------------- */
@@ -302,7 +319,7 @@ static enum xg_status begin(struct xg_dev *dev, enum xg_type type, bool tf32, CU
     int math = tf32                      ? CUBLAS_TF32_TENSOR_OP_MATH
                : xg_type_is_double(type) ? CUBLAS_DEFAULT_MATH
                                          : CUBLAS_PEDANTIC_MATH;
-    enum xg_status status = xg_drv_ended() ? XG_ERR_LOST : open_library(dev);
+    enum xg_status status = xg_drv_ended() ? XG_ERR_LOST : xg_cublas_open(dev);
     if (status != XG_OK)
         return status;
     pthread_mutex_lock(&dev->image_lock);

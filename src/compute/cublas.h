@@ -59,9 +59,18 @@ enum xg_status xg_cublas_triangular(struct xg_dev *dev,
  */
 void *xg_cublas_library(void);
 
-/* True when a libcublas can be loaded; loads it. That there is none is remembered. From any thread,
- * with the device's context current. */
+/*
+ * Loads a libcublas where that is yet to be done, and makes its handle. XG_OK; XG_ERR_NOTFOUND
+ * where there is none, which is remembered; XG_ERR_NOMEM, which may pass, XG_ERR_DRIVER,
+ * XG_ERR_LOST. From any thread, with the device's context current.
+ */
+enum xg_status xg_cublas_open(struct xg_dev *dev);
+
+/* Whether that is XG_OK. */
 bool xg_cublas_present(struct xg_dev *dev);
+
+/* Whether some thread is in the driver for it. A load. */
+bool xg_cublas_opens(void);
 
 void xg_cublas_fini(struct xg_dev *dev);
 

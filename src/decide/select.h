@@ -67,6 +67,9 @@ const struct xg_kernel *xg_select_sum(struct xg_slices slices);
 bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
                       int64_t n, int64_t k);
 
+/* True when no row but cuBLAS's can compute such a problem on the device, however large it is. */
+bool xg_select_needs_cublas(const struct xg_device_facts *facts, const struct xg_problem *call);
+
 /* The row of that name, or NULL. */
 const struct xg_kernel *xg_select_find(const char *name);
 

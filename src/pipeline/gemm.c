@@ -57,9 +57,20 @@ static int64_t count_done(const struct xg_pipe *pipe, bool *any)
 
 /* --- The product --------------------------------------------------------------------------- */
 
+/* The row for the whole of it, as things stand; what is in place is cuBLAS's. NULL: none. */
+static const struct xg_kernel *select_whole(const struct xg_product *product)
+{
+    const struct xg_problem *call = product->call;
+    if (xg_problem_is_in_place(call))
+        return product->facts.cublas ? xg_select_find("cublas") : NULL;
+    return xg_choices_select(product->choices, &product->facts, product->math, product->kernel_name,
+                             call->m, call->n, call->k, NULL);
+}
+
 /*
  * What computes the whole of it. cuBLAS is loaded when the first problem comes that nothing else
- * computes: a program of SGEMM alone does without.
+ * computes, where the dispatcher has not seen to that: a program of SGEMM and DGEMM alone does
+ * without.
  */
 static enum xg_status find_kernel(struct xg_lane *lane, struct xg_product *product,
                                   struct xg_gemm_result *result)
@@ -67,17 +78,16 @@ static enum xg_status find_kernel(struct xg_lane *lane, struct xg_product *produ
     const struct xg_problem *call = product->call;
     product->facts = lane->dev->facts;
     product->facts.type = call->type;
-    if (call->type != XG_TYPE_S || xg_problem_is_in_place(call))
-        product->facts.cublas = xg_cublas_present(lane->dev);
-    if (xg_problem_is_in_place(call)) {
-        product->whole = product->facts.cublas ? xg_select_find("cublas") : NULL;
-        result->unserved = !product->whole;
-        return result->unserved ? XG_DECLINED : XG_OK;
-    }
-    product->whole = xg_choices_select(product->choices, &product->facts, product->math,
-                                       product->kernel_name, call->m, call->n, call->k, NULL);
-    result->unserved = !product->whole && call->type != XG_TYPE_S;
-    return result->unserved ? XG_DECLINED : XG_OK;
+    product->whole = select_whole(product);
+    if (product->whole || (call->type == XG_TYPE_S && !xg_problem_is_in_place(call)))
+        return XG_OK;
+    enum xg_status status = xg_cublas_open(lane->dev);
+    if (status == XG_ERR_LOST)
+        return status;
+    product->facts.cublas = status == XG_OK;
+    product->whole = select_whole(product);
+    result->unserved = !product->whole && status != XG_ERR_NOMEM; /* which may pass */
+    return product->whole ? XG_OK : XG_DECLINED;
 }
 
 /* How fast the row multiplies and adds, at large sizes. */
@@ -294,7 +304,7 @@ static void tell_wrong(const struct xg_problem *call, const char *kernel,
                 "the GPU computed a wrong product (%lldx%lldx%lld %c%c, %s: row %lld, column %lld "
                 "is %.9g, not %.9g; at most %.2g off would be right): the CPU computed it again",
                 (long long)call->m, (long long)call->n, (long long)call->k,
-                call->transa ? 'T' : 'N', call->transb ? 'T' : 'N', kernel ? kernel : "-",
+                xg_trans_letter(call->transa), xg_trans_letter(call->transb), kernel ? kernel : "-",
                 (long long)report->row, (long long)report->column, report->value, report->exact,
                 report->bound);
 }

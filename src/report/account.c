@@ -193,7 +193,7 @@ bool xg_account_is_valid(const struct xg_account *account)
         const struct xg_account_shape *shape = &account->shapes[i];
         if (!is_text(shape->symbol, sizeof shape->symbol) ||
             !is_text(shape->kernel, sizeof shape->kernel) || shape->place > XG_PLACE_BOTH ||
-            shape->calls < 0)
+            shape->transa > XG_CONJ_TRANS || shape->transb > XG_CONJ_TRANS || shape->calls < 0)
             return false;
     }
     return true;
@@ -255,8 +255,9 @@ static void print_shapes(const struct xg_account *account, FILE *out)
             break;
         printed[s - account->shapes] = true;
         fprintf(out, "  %-22s %7lld %7lld %7lld    %c%c %4s  %-5s %-16s %9lld %10.4f %9.1f\n",
-                s->symbol, (long long)s->m, (long long)s->n, (long long)s->k, s->transa ? 'T' : 'N',
-                s->transb ? 'T' : 'N', s->beta_zero ? "0" : "any",
+                s->symbol, (long long)s->m, (long long)s->n, (long long)s->k,
+                xg_trans_letter((enum xg_trans)s->transa),
+                xg_trans_letter((enum xg_trans)s->transb), s->beta_zero ? "0" : "any",
                 xg_place_text((enum xg_place)s->place), s->kernel[0] ? s->kernel : "-",
                 (long long)s->calls, 1e3 * s->seconds / (double)s->calls,
                 gflops_per_s(s->flops, s->seconds));

@@ -3,7 +3,8 @@
 /*
  * The same struct is kept in memory and in files (mapping.h), so its layout is fixed: numbers are
  * of the machine's byte order, texts end with a zero, and rows count only as far as row_count says.
- * A change of the layout is a change of XG_ACCOUNT_VERSION.
+ * A change of the layout, or of what its numbers mean, is a change of XG_ACCOUNT_VERSION; magic and
+ * version lie where they are in all versions.
  */
 #ifndef XG_ACCOUNT_H
 #define XG_ACCOUNT_H
@@ -17,7 +18,7 @@
 #define XG_ACCOUNT_MAGIC "xgacct\n"
 
 enum {
-    XG_ACCOUNT_VERSION = 1,
+    XG_ACCOUNT_VERSION = 2, /* 1 had fewer rows, later as many, and fewer reasons */
     XG_ACCOUNT_ROWS = 256,
     XG_ACCOUNT_SHAPES = 1024,
     XG_ACCOUNT_TEXT = 32,
@@ -63,7 +64,7 @@ struct xg_account {
 _Static_assert(sizeof(struct xg_account_row) == 80 && sizeof(struct xg_account_shape) == 120 &&
                    sizeof(struct xg_account) ==
                        160 + 80 * XG_ACCOUNT_ROWS + 120 * XG_ACCOUNT_SHAPES,
-               "the layout of version 1");
+               "the layout of version 2");
 
 /* Which parts a call has changed: the head always, and these; shape -1: none. */
 struct xg_account_change {

@@ -76,7 +76,7 @@ void xg_compare_print(FILE *out)
         fprintf(out,
                 "  %-20s %7lld %7lld %7lld    %c%c %4s %6ld %10.3f %10.3f %8.2f %9.3g %9.3g  %s\n",
                 s->symbol, (long long)s->call.m, (long long)s->call.n, (long long)s->call.k,
-                s->call.transa ? 'T' : 'N', s->call.transb ? 'T' : 'N',
+                xg_trans_letter(s->call.transa), xg_trans_letter(s->call.transb),
                 xg_problem_beta_zero(&s->call) ? "0" : "any", s->calls,
                 1e3 * s->cpu_seconds / (double)s->calls, 1e3 * s->gpu_seconds / (double)s->calls,
                 s->cpu_seconds / s->gpu_seconds, s->cpu_error, s->gpu_error,

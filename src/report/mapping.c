@@ -126,23 +126,33 @@ void xg_mapping_update(struct xg_account *mapping, const struct xg_account *acco
     __atomic_store_n(&mapping->row_count, account->row_count, __ATOMIC_RELEASE);
 }
 
-enum xg_status xg_mapping_read(const char *path, struct xg_account *account)
+/* Bytes of the file that there are, size at most. */
+static size_t read_file(int fd, char *to, size_t size)
 {
-    char *to = (char *)account;
-    size_t missing = sizeof *account;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+    size_t done = 0;
 
-    if (fd < 0)
-        return XG_ERR_NOTFOUND;
-    while (missing > 0) {
-        ssize_t got = read(fd, to, missing);
+    while (done < size) {
+        ssize_t got = read(fd, to + done, size - done);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             break;
-        to += got;
-        missing -= (size_t)got;
+        done += (size_t)got;
     }
+    return done;
+}
+
+enum xg_status xg_mapping_read(const char *path, struct xg_account *account)
+{
+    const size_t head = offsetof(struct xg_account, version) + sizeof account->version;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+
+    if (fd < 0)
+        return XG_ERR_NOTFOUND;
+    size_t size = read_file(fd, (char *)account, sizeof *account);
     close(fd);
-    return missing == 0 && xg_account_is_valid(account) ? XG_OK : XG_ERR_NOTFOUND;
+    if (size >= head && !memcmp(account->magic, XG_ACCOUNT_MAGIC, sizeof account->magic) &&
+        account->version != XG_ACCOUNT_VERSION)
+        return XG_DECLINED;
+    return size == sizeof *account && xg_account_is_valid(account) ? XG_OK : XG_ERR_NOTFOUND;
 }

@@ -31,8 +31,11 @@ enum xg_status xg_mapping_create(const char *folder, struct xg_account *account,
 void xg_mapping_update(struct xg_account *mapping, const struct xg_account *account,
                        const struct xg_account_change *change);
 
-/* Reads such a file, which a process may be writing. XG_ERR_NOTFOUND: there is none, or it is not
- * an account of this version; *account is undefined then. */
+/*
+ * Reads such a file, which a process may be writing. XG_ERR_NOTFOUND: there is none, or it is no
+ * account. XG_DECLINED: it is an account of another version, which account->version tells, and
+ * nothing else does. *account is undefined then.
+ */
 enum xg_status xg_mapping_read(const char *path, struct xg_account *account);
 
 #endif

@@ -115,7 +115,7 @@ static void log_call(const struct xg_call_record *record)
 
     xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld %c%c beta=%g: %s%s%s%s, %.4g ms (%.4g GFLOP/s)%s%s: %s",
            record->symbol, (long long)call->m, (long long)call->n, (long long)call->k,
-           call->transa ? 'T' : 'N', call->transb ? 'T' : 'N', call->beta,
+           xg_trans_letter(call->transa), xg_trans_letter(call->transb), call->beta,
            xg_place_text(record->place), device, record->kernel ? " " : "",
            record->kernel ? record->kernel : "", 1e3 * record->seconds,
            record->seconds > 0.0 ? flops / record->seconds * 1e-9 : 0.0, predicted,

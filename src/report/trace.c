@@ -229,21 +229,28 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
     const struct xg_problem *call = &record->call;
     const char *place = xg_place_text(record->place);
     const char *quote = record->kernel ? "\"" : "";
-    char trans[3] = {call->transa ? 'T' : 'N', call->transb ? 'T' : 'N', '\0'};
+    char trans[3] = {xg_trans_letter(call->transa), xg_trans_letter(call->transb), '\0'};
+    bool some = call->m > 0 && call->n > 0 && call->k > 0;
+    double bytes = (double)xg_problem_elem_bytes(call);
     char ts[NUMBER_BYTES], dur[NUMBER_BYTES], beta[NUMBER_BYTES], waited[NUMBER_BYTES];
     char cpu[NUMBER_BYTES], gpu[NUMBER_BYTES];
+    char flops[NUMBER_BYTES], operands[NUMBER_BYTES], result[NUMBER_BYTES];
     int length = snprintf(
         line, EVENT_BYTES,
         "{\"name\":\"%lldx%lldx%lld %s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%s,\"dur\":%s,"
-        "\"pid\":%ld,\"tid\":%ld,\"args\":{\"symbol\":\"%s\",\"m\":%lld,\"n\":%lld,\"k\":%lld,"
+        "\"pid\":%ld,\"tid\":%ld,\"args\":{\"symbol\":\"%s\",\"operation\":\"%s\",\"m\":%lld,"
+        "\"n\":%lld,\"k\":%lld,\"flops\":%s,\"operand_bytes\":%s,\"result_bytes\":%s,"
         "\"trans\":\"%s\",\"beta\":%s,\"place\":\"%s\",\"reason\":\"%s\",\"kernel\":%s%s%s,"
         "\"predicted_cpu_us\":%s,\"predicted_gpu_us\":%s,\"waited_us\":%s,\"up_bytes\":%llu,"
         "\"down_bytes\":%llu}},\n",
         (long long)call->m, (long long)call->n, (long long)call->k, trans, place,
         microseconds(ts, begin_s), microseconds(dur, record->seconds), (long)getpid(),
-        (long)syscall(SYS_gettid), record->symbol, (long long)call->m, (long long)call->n,
-        (long long)call->k, trans, number(beta, call->beta), place, xg_reason_text(record->reason),
-        quote, record->kernel ? record->kernel : "null", quote,
+        (long)syscall(SYS_gettid), record->symbol, xg_kind_name(xg_problem_kind(call)),
+        (long long)call->m, (long long)call->n, (long long)call->k,
+        number(flops, some ? xg_problem_flops(call) : 0),
+        number(operands, bytes * xg_problem_up_elems(call)),
+        number(result, bytes * xg_problem_down_elems(call)), trans, number(beta, call->beta), place,
+        xg_reason_text(record->reason), quote, record->kernel ? record->kernel : "null", quote,
         microseconds(cpu, record->predicted_cpu_s), microseconds(gpu, record->predicted_gpu_s),
         microseconds(waited, record->waited_s), (unsigned long long)record->up_bytes,
         (unsigned long long)record->down_bytes);

@@ -12,8 +12,9 @@
  *
  * The file is a JSON array of events, a line each, that is never closed, as the format allows: what
  * a killed process leaves can be read. An event is complete ("X"): its name is the shape with the
- * transposes ("512x1024x1024 NT", row-major), its category the place, its times microseconds. The
- * file is appended to, so that several processes may share it; "%p" in its name stands for the
+ * transposes ("512x1024x1024 NT", row-major), its category the place, its times microseconds. Its
+ * FLOPs and the bytes of its operands and result are told, for readers need not know BLAS. The file
+ * is appended to, so that several processes may share it; "%p" in its name stands for the
  * process's id. A child of fork, of a process that had traced, writes to a file of its own, with
  * its id appended to the name where it has no "%p".
  *

@@ -192,8 +192,11 @@ static void NAME(triangular)(const struct xg_problem *p)
     }
 }
 
+/* Where nothing is to be computed BLAS looks at no operand: neither does this. */
 static void NAME(compute)(const struct xg_problem *p)
 {
+    if (p->m == 0 || p->n == 0)
+        return;
     if (xg_problem_is_in_place(p) && !xg_problem_alpha_zero(p)) {
         NAME(triangular)(p);
         return;

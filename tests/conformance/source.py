@@ -19,11 +19,17 @@ F
 %d
 %s
 2
-0.0 0.7
+%s
 3
-0.0 1.0 1.3
+%s
 %s
 """
+
+# Alpha and beta, and operations, of real types and of complex ones.
+SCALARS = {False: ("0.0 0.7", "0.0 1.0 1.3"),
+           True: ("(0.0,0.0) (0.7,-0.9)", "(0.0,0.0) (1.0,0.0) (1.3,-1.1)")}
+ROUTINES = {False: ("gemm", "symm", "trmm", "trsm", "syrk", "syr2k"),
+            True: ("gemm", "hemm", "symm", "trmm", "trsm", "herk", "syrk", "her2k", "syr2k")}
 
 
 class Missing(Exception):
@@ -83,33 +89,42 @@ def enlarge(source, target):
         file.write(text)
 
 
-def build(top, library, folder):
-    """Leaves xblat3s and xscblat3 in the folder, and what they read."""
+def input_of(letter, fortran):
+    """What a tester of the type reads."""
+    is_complex = letter in "cz"
+    names = [letter + routine for routine in ROUTINES[is_complex]]
+    if fortran:
+        names = [name.upper().ljust(6) for name in names]
+    else:
+        names = [("cblas_" + name).ljust(12) for name in names]
+    text = INPUT % ("" if fortran else "2\n", len(SIDES), " ".join(map(str, SIDES)),
+                    *SCALARS[is_complex], "\n".join(name + " T" for name in names))
+    # The Fortran tester has a summary file first.
+    return "'summary'\n6\n" + text if fortran else text
+
+
+def build(top, library, folder, letters):
+    """Leaves xblat3s, xscblat3 and those of the other letters in the folder, and what they read."""
     if not shutil.which("gfortran"):
         raise Missing("no gfortran")
     cc, testing = os.environ.get("CC", "cc"), os.path.join(top, "CBLAS/testing")
     at = lambda name: os.path.join(folder, name)
-    enlarge(os.path.join(top, "BLAS/TESTING/sblat3.f"), at("sblat3.f"))
-    enlarge(os.path.join(testing, "c_sblat3.f"), at("c_sblat3.f"))
     with open(at("missing.c"), "w") as file:
         file.write("int RowMajorStrg, CBLAS_CallFromC;\n")  # nothing of the tester defines them
-    parts = [os.path.join(testing, name) for name in ("c_sblas3.c", "c_s3chke.c", "auxiliary.c",
-                                                      "c_xerbla.c")] + [at("missing.c")]
-    objects = [at(os.path.basename(part)[:-2] + ".o") for part in parts]
     include = "-I" + os.path.join(top, "CBLAS/include")
-    compile_all([[*cc.split(), "-O1", "-w", "-fPIC", "-DADD_", include, "-c", part, "-o", result]
-                 for part, result in zip(parts, objects)])
-    compile_all([["gfortran", "-O2", "-w", at("c_sblat3.f"), *objects, library, "-o",
-                  at("xscblat3")],
-                 ["gfortran", "-O2", "-w", at("sblat3.f"), library, "-o", at("xblat3s")]])
-    sides = " ".join(map(str, SIDES))
-    for name, both, prefix, width in (("xblat3s", "", "S", 6), ("xscblat3", "2\n", "cblas_s", 12)):
-        routines = "\n".join((prefix + routine).ljust(width) + (" T" if routine.lower() == "gemm"
-                                                                else " F")
-                             for routine in ("gemm", "symm", "trmm", "trsm", "syrk", "syr2k"))
-        if not both:
-            routines = routines.upper()
-        with open(at(name + ".in"), "w") as file:
-            text = INPUT % (both, len(SIDES), sides, routines)
-            # The Fortran tester has a summary file first.
-            file.write(text if both else "'summary'\n6\n" + text)
+    for letter in letters:
+        enlarge(os.path.join(top, f"BLAS/TESTING/{letter}blat3.f"), at(f"{letter}blat3.f"))
+        enlarge(os.path.join(testing, f"c_{letter}blat3.f"), at(f"c_{letter}blat3.f"))
+        parts = [os.path.join(testing, name) for name in (
+            f"c_{letter}blas3.c", f"c_{letter}3chke.c", "auxiliary.c", "c_xerbla.c")]
+        parts.append(at("missing.c"))
+        objects = [at(os.path.basename(part)[:-2] + ".o") for part in parts]
+        compile_all([[*cc.split(), "-O1", "-w", "-fPIC", "-DADD_", include, "-c", part, "-o",
+                      result] for part, result in zip(parts, objects)])
+        compile_all([["gfortran", "-O2", "-w", at(f"c_{letter}blat3.f"), *objects, library, "-o",
+                      at(f"x{letter}cblat3")],
+                     ["gfortran", "-O2", "-w", at(f"{letter}blat3.f"), library, "-o",
+                      at(f"xblat3{letter}")]])
+        for name, fortran in ((f"xblat3{letter}", True), (f"x{letter}cblat3", False)):
+            with open(at(name + ".in"), "w") as file:
+                file.write(input_of(letter, fortran))

@@ -34,16 +34,21 @@ void fakecuda_release(void)
     released = true;
 }
 
+void fake_await_release(void)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+    while (!released)
+        nanosleep(&nap, NULL);
+}
+
 /* What cuInit takes. */
 static void init_delay(void)
 {
     const struct timespec delay = {fake.init_ms / 1000, fake.init_ms % 1000 * 1000000};
-    const struct timespec nap = {.tv_nsec = 1000000};
     if (fake.init_ms >= 0)
         nanosleep(&delay, NULL);
     else
-        while (!released)
-            nanosleep(&nap, NULL);
+        fake_await_release();
 }
 
 CUresult CUDAAPI cuInit(unsigned int flags)

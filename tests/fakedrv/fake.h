@@ -56,6 +56,9 @@ CUresult fake_leave(CUresult result);
 /* Functions that give something back do so even when they fail for the state of the context. */
 bool fake_releases(CUresult result);
 
+/* Returns once the test has called fakecuda_release. Without the lock. */
+void fake_await_release(void);
+
 /* The code with which the operation about to run fails; CUDA_SUCCESS: it does not. */
 CUresult fake_exec_fault(void);
 

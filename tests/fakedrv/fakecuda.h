@@ -18,6 +18,7 @@
  *   FAKECUDA_SEED      of the order in which streams advance
  *   FAKECUDA_FAIL      name:nth[:code[:sticky|always]], several with commas; see fakecuda_fail
  *                      exec:nth:-1 hangs: that operation and what is queued behind it never end
+ *                      name:nth:-1 of a function: that call waits until fakecuda_release
  *                      flip:nth:bit (1 to 31) inverts this bit of one element of C that the nth
  *                      kernel that multiplies has computed, and nobody is told
  *   FAKECUDA_REPORT    file to which one line of counts is appended at exit
@@ -30,7 +31,7 @@ enum fakecuda_after {
     FAKECUDA_ALWAYS, /* the calls after it fail too, but the context is not lost */
 };
 
-/* The code of a fault of "exec" that is a hang. */
+/* The code of a fault of "exec" that is a hang; of a function's, that the call waits. */
 enum { FAKECUDA_HANG = -1 };
 
 struct fakecuda_live {
@@ -59,7 +60,7 @@ struct fakecuda {
     long (*copies)(const void *address);
     /* No faults, no counts, and what follows is ordered by this seed. Objects stay. */
     void (*reset)(unsigned long seed);
-    /* Lets a cuInit that waits for it go on, and every later one pass. Takes no lock. */
+    /* Lets the calls that wait for it go on, and every later one pass. Takes no lock. */
     void (*release)(void);
 };
 

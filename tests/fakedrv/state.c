@@ -202,6 +202,14 @@ CUresult fake_enter(const char *name, enum fake_need need)
         fake_abort("%s after the driver's exit handlers", name);
     CUresult fault = find_fault(name, !polls(name), &after);
     CUcontext context = fake_context();
+    if ((int)fault == FAKECUDA_HANG) {
+        pthread_mutex_unlock(&fake.lock);
+        fake_await_release();
+        pthread_mutex_lock(&fake.lock);
+        if (fake.exiting)
+            fake_abort("%s while the driver's exit handlers ran", name);
+        fault = CUDA_SUCCESS;
+    }
     if (fault != CUDA_SUCCESS) {
         if (after == FAKECUDA_STICKY && context)
             fake_context_lose(context, fault);

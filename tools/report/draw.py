@@ -25,6 +25,9 @@ ROOF_HEIGHT = 360
 NUMBERED = 12
 POINTS_MOST = 200
 
+# Lines that are not in every roofline.
+FP32, CPU = "roof fp32-roof", "roof cpu-roof"
+
 # Marks nearer than this would hide each other's numbers; the plot's width is what a phone has.
 APART = 17.0
 NARROW = 300.0
@@ -233,7 +236,7 @@ def mark(shape, x, y, number, r):
     """The GPU's are round, the CPU's square, those of both diamonds."""
     kind = f'{shape.place.lower()} mark' + ("" if number else " minor")
     title = (f"<title>{words.shape(*shape.shape()[:3])} on {shape.place}: "
-             f"{words.rate(shape.flops() / shape.median())}, {words.count(shape.count, 'product')}"
+             f"{words.rate(shape.flops / shape.median())}, {words.count(shape.count, 'product')}"
              "</title>")
     if shape.place == "GPU":
         form = f'<circle class="{kind}" cx="{x:.2f}%" cy="{y:.1f}" r="{r}">{title}</circle>'
@@ -251,10 +254,10 @@ def mark(shape, x, y, number, r):
 
 
 def marks(shapes, places):
-    """The marks of shapes at places (percent, pixels); those that took most time have their number,
-    unless another number is too near."""
+    """The marks of (number, shape) at places (percent, pixels); those that took most time have their
+    number, unless another number is too near."""
     numbered, drawn = [], []
-    for number, (shape, (x, y)) in enumerate(zip(shapes, places), 1):
+    for (number, shape), (x, y) in zip(shapes, places):
         free = all(math.hypot((x - other_x) * NARROW / 100, y - other_y) >= APART
                    for other_x, other_y in numbered)
         if number <= NUMBERED and free:
@@ -281,13 +284,13 @@ def label(text, marked, candidates):
 def roofline(shapes, machine):
     """Shapes by arithmetic for each byte on the link (across) and rate (up), below what the link
     and the device's arithmetic allow. None where the floors or a shape's rate are not known."""
-    shapes = [shape for shape in shapes[:POINTS_MOST]
-              if shape.flops() > 0 and shape.median() > 0 and model.floors_of(shape, machine)]
+    shapes = [(number, shape) for number, shape in enumerate(shapes[:POINTS_MOST], 1)
+              if shape.flops > 0 and shape.median() > 0 and model.floors_of(shape, machine)]
     if not shapes:
         return None
     link, top = machine["up_bytes_per_s"], machine["gpu_flops_per_s"]
-    points = [(model.intensity_of(shape, machine), shape.flops() / shape.median())
-              for shape in shapes]
+    points = [(model.intensity_of(shape, machine), shape.flops / shape.median())
+              for _, shape in shapes]
     cpu = machine["cpu_flops_per_s"]
     across, up = [point[0] for point in points], [point[1] for point in points]
     knee = top / link
@@ -322,9 +325,9 @@ def roofline(shapes, machine):
     fp32 = machine["gpu_fp32_flops_per_s"] or top
     fp32_roof = fp32 < 0.9 * top and link * low_x < fp32 < link * high_x
     if fp32_roof:
-        out.append(line("roof fp32-roof", x, y, ((fp32 / link, fp32), (high_x, fp32))))
+        out.append(line(FP32, x, y, ((fp32 / link, fp32), (high_x, fp32))))
     if cpu:
-        out.append(line("roof cpu-roof", x, y, ((low_x, cpu), (high_x, cpu))))
+        out.append(line(CPU, x, y, ((low_x, cpu), (high_x, cpu))))
     places = [(x.at(fx), y.at(fy)) for fx, fy in points]
     out.extend(marks(shapes, places))
     if knee < high_x:

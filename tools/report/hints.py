@@ -116,7 +116,7 @@ def start(facts):
 def spin(facts):
     spins = facts.machine.get("spin_s") or 0.0
     # Those of products that one thread computes alone sleep on.
-    if not any(group.flops() > SMALL_FLOPS for group in facts.run.groups_at("CPU")):
+    if not any(group.flops > SMALL_FLOPS for group in facts.run.groups_at("CPU")):
         return
     # Among threads that sleep the GPU's products take what was predicted; the rest is what is lost.
     slow = 0.0
@@ -138,7 +138,7 @@ def spin(facts):
 
 def small(facts):
     few = [group for group in facts.run.groups.values()
-           if group.reason == "too small" or 0 < group.flops() <= SMALL_FLOPS]
+           if group.reason == "too small" or 0 < group.flops <= SMALL_FLOPS]
     some = Sum(few)
     if not some.count or not (facts.matters(some.seconds / 3) or
                               some.count >= max(100, MANY * facts.total.count)):

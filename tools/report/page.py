@@ -26,6 +26,12 @@ def data(name, value, said):
     return f'<data data-figure="{name}" value="{value:.9g}">{text_of(said)}</data>'
 
 
+def command_of(text):
+    """A command, whose words break only where they have no room: a path, never --an-option."""
+    parts = (f'<span class="word">{text_of(word)}</span>' for word in text.split(" "))
+    return f"<code>{' '.join(parts)}</code>"
+
+
 def scroller(label, table):
     return (f'<div class="scroll" role="region" tabindex="0" aria-label="{text_of(label)}">{table}'
             "</div>")
@@ -63,7 +69,7 @@ class Page:
                       key=lambda pair: -pair[1].seconds)
 
     def head(self):
-        what = (f"Matrix products of <code>{text_of(self.command)}</code>" if self.command
+        what = (f"Matrix products of {command_of(self.command)}" if self.command
                 else "Matrix products of a run")
         facts = [words.summary(self.run, self.whole_s)]
         if self.status is not None:
@@ -221,37 +227,41 @@ class Page:
 
     def table_of_shapes(self):
         times = self.run.times_on_cpu()
+        several = any(shape.operation != "sgemm" for shape in self.shapes)
         rows = []
         for number, shape in enumerate(self.shapes[:SHAPES_SHOWN], 1):
             median, floors = shape.median(), model.floors_of(shape, self.machine)
             floor = max(floors) if floors else 0.0
+            named = f"{text_of(shape.operation)} " if several else ""
             over = (f"{words.digits(median / floor, 2)}\u00a0\u00d7 "
                     f"{'link' if floors[0] >= floors[1] else 'arithmetic'}"
                     if shape.place == "GPU" and floor > 0 else "–")
             rows.append(
                 f'<tr data-shape="{shape.m}x{shape.n}x{shape.k}" '
                 f'data-trans="{text_of(shape.trans)}" data-place="{shape.place}" '
+                f'data-operation="{text_of(shape.operation)}" '
                 f'data-count="{shape.count}" data-seconds="{shape.seconds:.9g}">'
-                f'<td>{number}</td><th scope="row" class="left nowrap">'
-                f"{words.shape(shape.m, shape.n, shape.k)} {text_of(shape.trans)}</th>"
+                f'<td>{number}</td><th scope="row" class="left">{named}<span class="nowrap">'
+                f"{words.shape(shape.m, shape.n, shape.k)} {text_of(shape.trans)}</span></th>"
+                f'<td class="num">{words.seconds(shape.seconds)}</td>'
                 f'<td class="left">{shape.place}'
                 f"{' ' + text_of(shape.kernel) if shape.kernel else ''}</td>"
                 f"<td>{words.count(shape.count)}</td>"
-                f'<td class="num">{words.seconds(shape.seconds)}</td>'
                 f'<td class="num">{words.seconds(median)}</td>'
                 f'<td class="num">'
-                f"{words.digits(1e-9 * shape.flops() / median) if median else '–'}</td>"
+                f"{words.digits(1e-9 * shape.flops / median) if median else '–'}</td>"
                 f'<td class="num">{self.other_side(shape, times)}</td>'
                 f'<td class="num">{over}</td></tr>')
         rest = self.shapes[SHAPES_SHOWN:]
         if rest:
             rows.append(f"<tr><td></td><th scope=\"row\" class=\"left\">{words.count(len(rest))} "
-                        f"further</th><td></td><td>{words.count(sum(s.count for s in rest))}</td>"
+                        "further</th>"
                         f'<td class="num">{words.seconds(sum(s.seconds for s in rest))}</td>'
+                        f"<td></td><td>{words.count(sum(s.count for s in rest))}</td>"
                         "<td></td><td></td><td></td><td></td></tr>")
-        heads = ("No.", "m\u2009\u00d7\u2009n\u2009\u00d7\u2009k, transposes", "Where", "Products",
-                 "Time", "Median", "GFLOP/s", "The other side", "Over the floor")
-        head = "".join(f'<th scope="col"{" class=left" if i in (1, 2) else ""}>{text}</th>'
+        heads = ("No.", "m\u2009\u00d7\u2009n\u2009\u00d7\u2009k, transposes", "Time", "Where",
+                 "Products", "Median", "GFLOP/s", "The other side", "Over the floor")
+        head = "".join(f'<th scope="col"{" class=left" if i in (1, 3) else ""}>{text}</th>'
                        for i, text in enumerate(heads))
         return ("<p>As row-major matrices, those that took most time first. The other side is what "
                 "the CPU takes for one where the GPU computed, and the reverse. Over the floor: "
@@ -267,16 +277,21 @@ class Page:
         device = self.machine["device"]
         whose = (f"of {device}" if device else
                  "of the device that the cost model assumes, for none was opened")
+        level = " (dotted: that of kernels that multiply in FP32 alone)" if draw.FP32 in plot else ""
+        cpu = (" The dashed line is the CPU\u2019s arithmetic; where it is above the slope, no GPU "
+               "behind this link can win." if draw.CPU in plot else "")
         shapes = len(self.shapes)
         more = (f" Of {words.count(shapes)} shapes the first {draw.POINTS_MOST} are here."
                 if shapes > draw.POINTS_MOST else "")
+        others = sum(not shape.is_single() for shape in self.shapes)
+        if others:
+            more += (f" {words.count(others, 'shape')} of doubles or complex numbers "
+                     f"{'is' if others == 1 else 'are'} not here: the rates are those of floats.")
         return (
             "<h3 class=\"later\">Against the floors</h3>"
             "<p>By these rates no product on the GPU gets above the solid line: on its slope the "
-            "link is the limit, on its level part the arithmetic (dotted: that of kernels that "
-            "multiply in FP32 alone). The dashed line is the CPU\u2019s arithmetic; where it is "
-            "above the slope, no GPU behind this link can win. Round marks ran on the GPU, square "
-            "ones on the CPU; the numbers are those of the table.</p>"
+            f"link is the limit, on its level part the arithmetic{level}.{cpu} Round marks ran on "
+            "the GPU, square ones on the CPU; the numbers are those of the table.</p>"
             f'<figure><div class="plot wide">{plot}</div></figure>'
             f'<p class="note">The rates are the cost model\u2019s, {text_of(whose)}: up '
             f"{words.bytes_of(self.machine['up_bytes_per_s'])}/s, down "
@@ -284,7 +299,7 @@ class Page:
             "library\u2019s kernels reach on large products"
             + ("" if self.machine["calibrated"] else "; they are not measured on this machine "
                "(xgemm-run calibrate does that)")
-            + f".{more} Up the plot are FLOP/s (M, G, T).</p>")
+            + f".{more} The vertical axis is in FLOP/s (M, G, T).</p>")
 
     def shapes_section(self):
         return (f"<section><h2>The shapes that matter</h2>{self.table_of_shapes()}"
@@ -347,8 +362,9 @@ class Page:
             "reasons": [{"place": place, "reason": reason, "products": some.count,
                          "seconds": some.seconds}
                         for (place, reason), some in self.reasons()[:200]],
-            "shapes": [{"m": s.m, "n": s.n, "k": s.k, "trans": s.trans, "place": s.place,
-                        "kernel": s.kernel, "products": s.count, "seconds": s.seconds}
+            "shapes": [{"operation": s.operation, "m": s.m, "n": s.n, "k": s.k,
+                        "trans": s.trans, "place": s.place, "kernel": s.kernel,
+                        "products": s.count, "seconds": s.seconds}
                        for s in self.shapes[:200]],
             "shape_count": len(self.shapes),
             "processes": len(run.processes),

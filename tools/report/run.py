@@ -61,7 +61,9 @@ class Group:
     def __init__(self, product):
         self.m, self.n, self.k, self.trans = product.m, product.n, product.k, product.trans
         self.symbol, self.place, self.reason = product.symbol, product.place, product.reason
-        self.kernel = product.kernel
+        self.operation, self.kernel = product.operation, product.kernel
+        self.flops = product.flops  # of one product, as are the bytes
+        self.operand_bytes, self.result_bytes = product.operand_bytes, product.result_bytes
         self.took = array.array("d")
         self.seconds = self.waited = self.up = self.down = 0.0
         self.cpu = self.gpu = 0.0  # predicted, of those that have a prediction
@@ -87,12 +89,8 @@ class Group:
     def median(self):
         return statistics.median(self.took)
 
-    def flops(self):
-        """Of one product."""
-        return 2.0 * self.m * self.n * self.k
-
     def shape(self):
-        return (self.m, self.n, self.k, self.trans)
+        return (self.m, self.n, self.k, self.trans, self.operation)
 
 
 class Sum:
@@ -102,7 +100,7 @@ class Sum:
         groups = list(groups)
         self.count = sum(group.count for group in groups)
         self.seconds = sum(group.seconds for group in groups)
-        self.flops = sum(group.count * group.flops() for group in groups)
+        self.flops = sum(group.count * group.flops for group in groups)
         self.waited = sum(group.waited for group in groups)
         self.up = sum(group.up for group in groups)
         self.down = sum(group.down for group in groups)
@@ -176,8 +174,8 @@ class Run:
         if product.tid not in threads:
             threads[product.tid] = Thread(self.processes[source.path, product.pid], product.tid)
         threads[product.tid].add(product)
-        key = (product.m, product.n, product.k, product.trans, product.symbol, product.place,
-               product.reason, product.kernel)
+        key = (product.m, product.n, product.k, product.trans, product.operation, product.symbol,
+               product.place, product.reason, product.kernel)
         if key not in self.groups:
             self.groups[key] = Group(product)
         self.groups[key].add(product)
@@ -254,21 +252,22 @@ class Run:
         return took / predicted if predicted > 0 else None
 
 
-def floors_of(group, machine):
+def floors_of(shape, machine):
     """Seconds that a product needs at least on the device: (link, arithmetic), from the cost
-    model's rates; None where they are not known. Operands go up while results come down."""
-    if not machine:
+    model's rates; None where they are not known, as those of other numbers than floats are not.
+    Operands go up while results come down."""
+    if not machine or not shape.is_single():
         return None
     rates = [machine[key] for key in ("up_bytes_per_s", "down_bytes_per_s", "gpu_flops_per_s")]
     if None in rates:
         return None
-    link = max(4.0 * group.k * (group.m + group.n) / rates[0], 4.0 * group.m * group.n / rates[1])
-    return link, group.flops() / rates[2]
+    link = max(shape.operand_bytes / rates[0], shape.result_bytes / rates[1])
+    return (link, shape.flops / rates[2]) if link > 0 else None
 
 
-def intensity_of(group, machine):
+def intensity_of(shape, machine):
     """FLOPs for each byte on the link, in the direction that takes longer, at the rate upwards."""
-    return group.flops() / (floors_of(group, machine)[0] * machine["up_bytes_per_s"])
+    return shape.flops / (floors_of(shape, machine)[0] * machine["up_bytes_per_s"])
 
 
 class Shape:
@@ -277,16 +276,18 @@ class Shape:
     def __init__(self, groups):
         first = groups[0]
         self.groups = groups
-        self.m, self.n, self.k, self.trans = first.shape()
+        self.m, self.n, self.k, self.trans, self.operation = first.shape()
+        self.flops = first.flops  # of one product, as are the bytes
+        self.operand_bytes, self.result_bytes = first.operand_bytes, first.result_bytes
         self.place, self.kernel = first.place, first.kernel
         self.count = sum(group.count for group in groups)
         self.seconds = sum(group.seconds for group in groups)
 
     def shape(self):
-        return (self.m, self.n, self.k, self.trans)
+        return (self.m, self.n, self.k, self.trans, self.operation)
 
-    def flops(self):
-        return 2.0 * self.m * self.n * self.k
+    def is_single(self):
+        return self.operation.startswith("s")
 
     def median(self):
         took = array.array("d")

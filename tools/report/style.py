@@ -33,6 +33,7 @@ p{margin:.4rem 0;max-width:46rem}
 a{color:var(--link)}
 code{font-family:ui-monospace,"DejaVu Sans Mono",monospace;font-size:.92em}
 .what{color:var(--muted);margin:0}
+.word{display:inline-block;max-width:100%}
 .note{color:var(--muted);font-size:.9rem}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.6rem;
 margin:1rem 0;padding:0}
@@ -78,8 +79,9 @@ svg{display:block;max-width:100%}
 svg text{fill:var(--text);font-size:12px;font-family:inherit}
 svg .small{fill:var(--muted);font-size:11px}
 svg .number{fill:var(--on-mark);font-size:11px;font-weight:700;pointer-events:none}
-svg .halo{font-size:11px;paint-order:stroke;stroke:var(--back);stroke-width:4px;
+svg .halo,svg .lane-label{paint-order:stroke;stroke:var(--back);stroke-width:4px;
 stroke-linejoin:round}
+svg .halo{font-size:11px}
 .lane{fill:var(--panel)}
 .grid{stroke:var(--line);stroke-width:1}
 .gpu{fill:var(--gpu)}.cpu{fill:var(--cpu)}.both{fill:var(--both)}

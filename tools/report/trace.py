@@ -30,11 +30,9 @@ class Unreadable(Exception):
 
 class Product:
     """One product as the trace has it. Times are seconds; a prediction may be None."""
-    __slots__ = ("pid", "tid", "begin", "took", "symbol", "m", "n", "k", "trans", "beta_zero",
-                 "place", "reason", "kernel", "cpu", "gpu", "waited", "up", "down")
-
-    def flops(self):
-        return 2.0 * self.m * self.n * self.k
+    __slots__ = ("pid", "tid", "begin", "took", "symbol", "operation", "m", "n", "k", "flops",
+                 "operand_bytes", "result_bytes", "trans", "beta_zero", "place", "reason", "kernel",
+                 "cpu", "gpu", "waited", "up", "down")
 
 
 @functools.lru_cache(1024)
@@ -82,6 +80,13 @@ def product_of(event):
     product.begin, product.took = 1e-6 * begin, 1e-6 * took
     product.symbol = name(args.get("symbol")) or "?"
     product.trans = name(args.get("trans")) or "?"
+    # A trace that does not say is of a release that knew SGEMM alone.
+    product.operation = name(args.get("operation")) or "sgemm"
+    m, n, k = product.m, product.n, product.k
+    for key, of_sgemm in (("flops", 2.0 * m * n * k), ("operand_bytes", 4.0 * k * (m + n)),
+                          ("result_bytes", 4.0 * m * n)):
+        said = number(args.get(key), most=1e40)
+        setattr(product, key, of_sgemm if said is None else said)
     product.reason = name(args.get("reason")) or "unknown"
     product.kernel = name(args.get("kernel"))
     product.beta_zero = args.get("beta") == 0

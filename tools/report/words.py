@@ -28,6 +28,8 @@ REASONS = {
     "no kernel for it": "Nothing on this GPU computes this operation: no kernel of the library, "
                         "and no cuBLAS was found.",
     "nothing to multiply": "A dimension or the scalar is 0, so that there is nothing to multiply.",
+    "computed in place": "XGEMM_MODE=compare: the result overwrites an operand (TRMM, TRSM), so that "
+                         "it cannot be computed on both sides.",
     "C overlaps A or B": "The result shares memory with an operand, which only the program's own "
                          "library may judge.",
 }
@@ -208,7 +210,7 @@ def summary(run, whole_s):
     """What ran where and for how long, in sentences."""
     total, gpu = run.total(), run.at("GPU")
     if not total.count:
-        return ("No SGEMM call of the program reached the library, or the program ended before it "
+        return ("No call of the program reached the library, or the program ended before it "
                 "could be written down.")
     machine = run.machine() or {}
     threads = run.threads()
