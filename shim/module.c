@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "loaded.h"
+
 /* --- By address ---------------------------------------------------------------------------- */
 
 /*
@@ -73,7 +75,7 @@ static bool find(const void *address, struct search *search)
 {
     *search = (struct search){.address = (uintptr_t)address};
     if (!find_object)
-        return dl_iterate_phdr(look_into, search) == 1;
+        return shim_loaded_walk(look_into, search) == 1;
     struct found_object found;
     if (find_object((void *)(uintptr_t)address, &found) != 0)
         return false;

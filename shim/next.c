@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "answers.h"
+#include "loaded.h"
 #include "src/base/log.h"
 #include "src/dispatch.h"
 #include "src/host/shelter.h"
@@ -112,7 +113,7 @@ static int shim_search_loaded(const struct shim_symbol *symbol, int int_bytes,
     struct shim_objects objects = {0};
     int best = SHIM_NOTHING;
 
-    dl_iterate_phdr(shim_objects_add, &objects);
+    shim_loaded_walk(shim_objects_add, &objects);
     for (size_t i = 0; i < objects.count; i++) {
         void *handle = dlopen(objects.path[i], RTLD_LAZY | RTLD_NOLOAD);
         if (handle) {

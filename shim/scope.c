@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "loaded.h"
 #include "symbols.h"
 
 /* --- One object's tables ------------------------------------------------------------------- */
@@ -200,7 +201,7 @@ bool shim_scope_find(const char *name, const void *caller, struct shim_scope *ou
         .linker = getauxval(AT_BASE),
         .vdso = getauxval(AT_SYSINFO_EHDR),
     };
-    dl_iterate_phdr(visit, &walk);
+    shim_loaded_walk(visit, &walk);
     if (walk.doubt || !walk.self_at_start || !walk.past_linker)
         return false;
     if (walk.first.address) {
@@ -245,8 +246,8 @@ static int visit_needed(struct dl_phdr_info *info, size_t size_bytes, void *cont
 void *shim_scope_symbol(const void *address, const char *name)
 {
     struct lookup lookup = {.address = (uintptr_t)address, .name = name};
-    if (!dl_iterate_phdr(visit_owner, &lookup))
+    if (!shim_loaded_walk(visit_owner, &lookup))
         return NULL;
-    dl_iterate_phdr(visit_needed, &lookup);
+    shim_loaded_walk(visit_needed, &lookup);
     return lookup.found;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "devices.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "compute/backend.h"
@@ -95,6 +96,22 @@ bool xg_devices_detach(struct xg_device *device, struct xg_device *held)
     device->left_dev = device->hung ? device->dev : NULL;
     device->dev = NULL;
     return true;
+}
+
+enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int threads,
+                               struct xg_device *device)
+{
+    char text[16];
+    struct xg_conf alone = *conf;
+    snprintf(text, sizeof text, "%d", ordinal);
+    alone.devices = text;
+    *device = (struct xg_device){0};
+    enum xg_status status = xg_backend_open(&alone, &device->dev);
+    if (status == XG_OK)
+        status = xg_lane_create(device->dev, threads, &device->slots[0].lane);
+    if (status != XG_OK && device->dev)
+        xg_backend_close(device->dev);
+    return status;
 }
 
 void xg_devices_close(const struct xg_device *held)

@@ -9,6 +9,7 @@
 #ifndef XG_DEVICES_H
 #define XG_DEVICES_H
 
+#include "base/conf.h"
 #include "base/xg.h"
 #include "decide/policy.h"
 #include "device/dev.h"
@@ -55,6 +56,11 @@ bool xg_devices_pick(const struct xg_devices *devices, struct xg_devices_place *
 /* Lanes that somebody has, and lanes that there are, of the devices that are not lost. */
 int xg_devices_busy(const struct xg_devices *devices);
 int xg_devices_lanes(const struct xg_devices *devices);
+
+/* Only the device of that number, with a first lane for so many staging threads; XG_OK, or nothing
+ * is left of it. */
+enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int threads,
+                               struct xg_device *device);
 
 /*
  * How a product on the device ended, and whether it was verified. True: the device is lost by that,

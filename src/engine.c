@@ -217,23 +217,6 @@ static void tell_failed_start(const struct xg_conf *conf, enum xg_status status)
                why ? why : "no such device, or no kernel for it; XGEMM_VERBOSE=2 says more");
 }
 
-/* Only the device of that number, and a first lane of it. */
-static enum xg_status open_device(const struct xg_conf *conf, int ordinal, int threads,
-                                  struct xg_device *device)
-{
-    char text[16];
-    struct xg_conf alone = *conf;
-    snprintf(text, sizeof text, "%d", ordinal);
-    alone.devices = text;
-    *device = (struct xg_device){0};
-    enum xg_status status = xg_backend_open(&alone, &device->dev);
-    if (status == XG_OK)
-        status = xg_lane_create(device->dev, threads, &device->slots[0].lane);
-    if (status != XG_OK && device->dev)
-        xg_backend_close(device->dev);
-    return status;
-}
-
 /* The first of them that opens. *taken: how many were tried. Of several failures the one to tell.
  */
 static enum xg_status open_first(const struct xg_conf *conf, const int *ordinals, int count,
@@ -241,7 +224,7 @@ static enum xg_status open_first(const struct xg_conf *conf, const int *ordinals
 {
     enum xg_status worst = XG_ERR_NOTFOUND, status = XG_ERR_NOTFOUND;
     for (*taken = 0; *taken < count && status != XG_OK && status != XG_ERR_CAPTURE;) {
-        status = open_device(conf, ordinals[(*taken)++], threads, device);
+        status = xg_devices_open(conf, ordinals[(*taken)++], threads, device);
         worst = status == XG_ERR_NOTFOUND ? worst : status;
     }
     return worst;
@@ -267,9 +250,9 @@ static bool pause_start(void)
 static enum xg_status open_other(const struct xg_conf *conf, int ordinal, int threads,
                                  struct xg_device *device)
 {
-    enum xg_status status = open_device(conf, ordinal, threads, device);
+    enum xg_status status = xg_devices_open(conf, ordinal, threads, device);
     for (int i = 1; i < STARTS_MAX && status == XG_ERR_CAPTURE && pause_start(); i++)
-        status = open_device(conf, ordinal, threads, device);
+        status = xg_devices_open(conf, ordinal, threads, device);
     return status;
 }
 

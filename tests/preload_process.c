@@ -5,9 +5,11 @@
  * closed like any other. Compiled by the preload tests and linked to a BLAS with the C interface.
  * Labels are doc/contract.md's. usage: preload_process SCENARIO [ARGUMENT]
  */
+#define _GNU_SOURCE
 #include <cblas.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -143,6 +145,59 @@ static void process_fork_first(const char *after_us)
     process_stop();
 }
 
+/* Lingers in the middle, with the lock held that glibc's fork leaves to the child as it is. */
+static atomic_bool process_lingers, process_lingered;
+static int (*process_visit)(struct dl_phdr_info *, size_t, void *);
+
+static int process_linger(struct dl_phdr_info *info, size_t size_bytes, void *context)
+{
+    if (process_lingers && !atomic_exchange(&process_lingered, true))
+        usleep(200000);
+    return process_visit(info, size_bytes, context);
+}
+
+/* In the place of glibc's, which it calls. */
+int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), void *context)
+{
+    int (*next)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+    *(void **)&next = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+    if (!process_lingers || process_lingered)
+        return next(visit, context);
+    process_visit = visit;
+    return next(process_linger, context);
+}
+
+static int process_nothing(struct dl_phdr_info *info, size_t size_bytes, void *context)
+{
+    (void)info;
+    (void)size_bytes;
+    (void)context;
+    return 0;
+}
+
+/* A fork while the first product, here through this library alone, looks for its BLAS among the
+ * loaded objects. */
+static void process_fork_walk(const char *unused)
+{
+    int status = -1;
+    process_lingers = true;
+    if (pthread_create(&process_thread[0], NULL, process_loop, NULL) ||
+        pthread_create(&process_thread[1], NULL, process_loop, NULL))
+        exit(XT_HARD);
+    (void)unused;
+    while (!process_lingered)
+        usleep(100);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(10);
+        dl_iterate_phdr(process_nothing, NULL);
+        _exit(process_right(cblas_sgemm) ? 0 : 1);
+    }
+    XT_CHECK(waitpid(child, &status, 0) == child && status == 0, "8.2: the child: status %#x",
+             (unsigned)status);
+    process_stop();
+}
+
 /* --- Ends ---------------------------------------------------------------------------------- */
 
 static void *process_last(void *unused)
@@ -218,6 +273,7 @@ static const struct {
     {"execed", process_execed},
     {"spawn", process_spawn},
     {"fork_first", process_fork_first},
+    {"fork_walk", process_fork_walk},
     {"main_leaves", process_main_leaves},
     {"end", process_end},
     {"dlclose", process_dlclose},

@@ -4,7 +4,8 @@
 # Contract 8.2, 8.3, 8.4, 8.5, 8.7 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
-compile $XG_BLAS_CFLAGS -o "$tmp/process" "$srcdir/tests/preload_process.c" $XG_BLAS_LIBS -lm \
+# -rdynamic: its dl_iterate_phdr is the one that the library calls.
+compile $XG_BLAS_CFLAGS -rdynamic -o "$tmp/process" "$srcdir/tests/preload_process.c" $XG_BLAS_LIBS -lm \
     -ldl -pthread
 OPENBLAS_NUM_THREADS=1
 export OPENBLAS_NUM_THREADS
@@ -44,6 +45,9 @@ everywhere_ends 0 spawn
 for after_us in 0 20 60 150 400 1000; do
     everywhere_ends 0 fork_first $after_us
 done
+ends "fork_walk" 0 preloaded timeout -s KILL 60 "$tmp/process" fork_walk
+! has_engine || ends "fork_walk, on the engine" 0 on_engine timeout -s KILL 60 "$tmp/process" \
+    fork_walk
 everywhere_ends 0 main_leaves
 everywhere_ends 5 end quick_exit
 everywhere_ends 6 end _exit

@@ -97,7 +97,7 @@ int accounts_read(const char *path, struct xg_account *sum)
 void accounts_tell_none(void)
 {
     if (!foreign)
-        fputs("xgemm-run: no call of Level 3 BLAS was intercepted in any process; xgemm-run doctor with the "
-              "program says why\n",
+        fputs("xgemm-run: no call of Level 3 BLAS was intercepted in any process; xgemm-run doctor "
+              "with the program says why\n",
               stderr);
 }

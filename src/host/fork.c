@@ -8,9 +8,10 @@
 
 #include <stdatomic.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { WATCHED_MAX = 8 };
+enum { WATCHED_MAX = 8, WAIT_MS = 1000 };
 
 static struct {
     pthread_mutex_t lock; /* of what follows; itself held around fork */
@@ -18,6 +19,7 @@ static struct {
     struct {
         pthread_mutex_t *lock;
         void (*in_child)(void);
+        bool held;
     } watched[WATCHED_MAX];
     bool tried, handled; /* pthread_atfork was asked, and took the handlers */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -32,6 +34,18 @@ bool xg_fork_unannounced(void)
     return known && known != getpid();
 }
 
+/* In naps rather than by pthread_mutex_timedlock, whose clock may be set meanwhile. */
+static bool take(pthread_mutex_t *lock)
+{
+    const struct timespec nap = {.tv_nsec = 1000 * 1000};
+    for (int ms = 0; ms < WAIT_MS; ms++) {
+        if (pthread_mutex_trylock(lock) == 0)
+            return true;
+        nanosleep(&nap, NULL);
+    }
+    return false;
+}
+
 static void prepare(void)
 {
     if (xg_fork_unannounced()) {
@@ -41,14 +55,13 @@ static void prepare(void)
     pthread_mutex_lock(&registry.lock);
     announced = true;
     for (int i = 0; i < registry.count; i++)
-        if (registry.watched[i].lock)
-            pthread_mutex_lock(registry.watched[i].lock);
+        registry.watched[i].held = registry.watched[i].lock && take(registry.watched[i].lock);
 }
 
 static void let_go(void)
 {
     for (int i = registry.count; i-- > 0;)
-        if (registry.watched[i].lock)
+        if (registry.watched[i].held)
             pthread_mutex_unlock(registry.watched[i].lock);
     pthread_mutex_unlock(&registry.lock);
 }
@@ -86,6 +99,7 @@ bool xg_fork_register(pthread_mutex_t *lock, void (*child)(void))
     if (room) {
         registry.watched[registry.count].lock = lock;
         registry.watched[registry.count].in_child = child;
+        registry.watched[registry.count].held = false;
         registry.count++;
     }
     pthread_mutex_unlock(&registry.lock);

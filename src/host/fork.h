@@ -8,9 +8,10 @@
 
 /*
  * From now on *lock (NULL: none) is held while the process forks, so that the child finds whole
- * what it guards, and in_child is called in the child before it is let go. False: no memory, or too
- * many; then nothing of it happens. Both must stay there. From any thread, at most some times in a
- * process; locks that are held around fork must not be held inside each other.
+ * what it guards, and in_child is called in the child before it is let go. One that is not to be
+ * had within a second is gone without: its thread may be waiting for the one that forks. False: no
+ * memory, or too many; then nothing of it happens. Both must stay there. From any thread, at most
+ * some times in a process; locks that are held around fork must not be held inside each other.
  */
 bool xg_fork_register(pthread_mutex_t *lock, void (*in_child)(void));
 
