@@ -34,12 +34,16 @@ static bool others_inside(void)
 __attribute__((destructor)) static void end(void)
 {
     static const struct timespec nap = {.tv_nsec = 1000000};
+    int cancel_state;
     if (xg_fork_unannounced()) /* its parent's threads were inside, and are not there */
         return;
     ender = pthread_self();
     atomic_store(&ending, true);
+    /* A cancelled thread would leave exit() by the nap, and the process live on with the others. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     for (int ms = 0; ms < WAIT_MS && others_inside(); ms++)
         nanosleep(&nap, NULL);
+    pthread_setcancelstate(cancel_state, NULL);
 }
 
 /* Below it a product is over before a library's destructor has got anywhere. */

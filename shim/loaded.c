@@ -1,31 +1,108 @@
 /* SPDX-License-Identifier: MIT */
 /* Walks over the loaded objects, between one fork and the next. */
+/*
+ * Walks are counted, and do not keep each other out: the program's own dl_iterate_phdr may be where
+ * a walk begins, with the lock held that another walk waits for. For the same reason neither a walk
+ * nor a fork waits for the other for more than WAIT_MS.
+ */
 #define _GNU_SOURCE
 #include "loaded.h"
 
 #include <link.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
 
+#include "src/base/clock.h"
 #include "src/host/fork.h"
+#include "src/host/shelter.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+enum { WAIT_MS = 1000 };
 
-/* At load: a fork may come in the midst of the very first product. */
-__attribute__((constructor)) static void hold_around_fork(void)
+static _Atomic int walks;
+static int abandoned; /* walks that will not end: a handler or a cancellation left them */
+static _Atomic bool forking;
+static pthread_t forker; /* written before `forking` */
+
+static void before_fork(void)
 {
-    xg_fork_register(&lock, NULL);
+    static const struct timespec nap = {.tv_nsec = 100000};
+    int64_t until_ns = xg_clock_ns() + WAIT_MS * INT64_C(1000000);
+    forker = pthread_self();
+    atomic_store(&forking, true);
+    while (atomic_load(&walks) > abandoned && xg_clock_ns() < until_ns)
+        nanosleep(&nap, NULL);
+    abandoned = atomic_load(&walks);
+}
+
+static void after_fork(void)
+{
+    atomic_store(&forking, false);
+}
+
+static void after_fork_in_child(void)
+{
+    atomic_store(&walks, 0);
+    abandoned = 0;
+    after_fork();
+}
+
+static void watch_fork(void)
+{
+    xg_fork_register(&(struct xg_fork_watch){
+        .before = before_fork,
+        .in_parent = after_fork,
+        .in_child = after_fork_in_child,
+    });
+}
+
+/*
+ * Before the first walk: a program that never multiplies must not notice this library. glibc lets
+ * nothing be registered in the midst of a fork.
+ */
+static void watch(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static _Atomic bool watched;
+    struct xg_shelter shelter;
+    if (atomic_load_explicit(&watched, memory_order_acquire))
+        return;
+    xg_shelter_enter(&shelter);
+    pthread_once(&once, watch_fork);
+    atomic_store_explicit(&watched, true, memory_order_release);
+    xg_shelter_leave(&shelter);
+}
+
+/* A thread that forks may walk in another library's handler. */
+static bool keeps_out(void)
+{
+    return atomic_load(&forking) && !pthread_equal(pthread_self(), forker);
+}
+
+/* Counted before the look: either the fork sees the walk, or the walk the fork. */
+static void enter(void)
+{
+    int64_t until_ns = 0;
+    while (atomic_fetch_add(&walks, 1), keeps_out()) {
+        until_ns = until_ns ? until_ns : xg_clock_ns() + WAIT_MS * INT64_C(1000000);
+        if (xg_clock_ns() > until_ns)
+            return;
+        atomic_fetch_sub(&walks, 1);
+        sched_yield(); /* no nap: here a cancellation would act */
+    }
 }
 
 int shim_loaded_walk(int (*visit)(struct dl_phdr_info *info, size_t size_bytes, void *context),
                      void *context)
 {
-    if (xg_fork_unannounced()) {
-        if (pthread_mutex_trylock(&lock) != 0)
-            return 0;
-    } else {
-        pthread_mutex_lock(&lock);
-    }
+    if (xg_fork_unannounced() && atomic_load(&walks) > 0)
+        return 0;
+    watch();
+    enter();
     int result = dl_iterate_phdr(visit, context);
-    pthread_mutex_unlock(&lock);
+    atomic_fetch_sub(&walks, 1);
     return result;
 }

@@ -8,13 +8,11 @@
 struct dl_phdr_info; /* link.h, with _GNU_SOURCE */
 
 /*
- * dl_iterate_phdr, and never while the process forks: glibc leaves the lock that it takes to the
- * child as it was, so that a child made meanwhile could neither call it nor open a library any
- * more. 0 without a call of `visit` in a child that was made without the handlers of
- * pthread_atfork, while the lock here may be one of a thread that is not there.
- *
- * `visit` is called with both locks held: it must not fork, open a library or walk again. From any
- * thread.
+ * dl_iterate_phdr, but not while the process forks: glibc leaves the lock that it takes to the
+ * child as it was, and a child made meanwhile could neither call it nor open a library any more.
+ * 0 without a call of `visit` in a child that was made in the midst of a walk, without the handlers
+ * of pthread_atfork. As with dl_iterate_phdr, `visit` must not open a library, and may walk again.
+ * From any thread, signal handlers included.
  */
 int shim_loaded_walk(int (*visit)(struct dl_phdr_info *info, size_t size_bytes, void *context),
                      void *context);

@@ -79,50 +79,63 @@ static bool shim_find_bound(const struct shim_symbol *symbol, const void *caller
     return found;
 }
 
-/* Paths of the loaded objects. Copies: an object may be unloaded while the list is gone through. */
-struct shim_objects {
-    char **path;
-    size_t count, capacity;
+/*
+ * Paths of the loaded objects, one behind the other, "" behind the last. Copies: an object may be
+ * unloaded while the list is gone through. The walk only counts and copies: dlopen there would take
+ * the linker's locks in the wrong order, and an allocator may walk itself with a lock of its own.
+ */
+struct shim_paths {
+    char *text;
+    size_t room, bytes;
 };
 
-/* Only collects: dlopen inside the callback would take the linker's locks in the wrong order. */
-static int shim_objects_add(struct dl_phdr_info *info, size_t size_bytes, void *context)
+static int shim_paths_add(struct dl_phdr_info *info, size_t size_bytes, void *context)
 {
-    struct shim_objects *objects = context;
+    struct shim_paths *paths = context;
     (void)size_bytes;
     if (!info->dlpi_name || !info->dlpi_name[0])
         return 0; /* the program itself */
-    if (objects->count == objects->capacity) {
-        size_t capacity = objects->capacity ? 2 * objects->capacity : 64;
-        char **path = realloc(objects->path, capacity * sizeof *path);
-        if (!path)
-            return 1;
-        objects->path = path;
-        objects->capacity = capacity;
-    }
-    char *copy = strdup(info->dlpi_name);
-    if (!copy)
-        return 1;
-    objects->path[objects->count++] = copy;
+    size_t bytes = strlen(info->dlpi_name) + 1;
+    if (paths->bytes + bytes < paths->room)
+        memcpy(paths->text + paths->bytes, info->dlpi_name, bytes);
+    paths->bytes += bytes;
     return 0;
+}
+
+/* NULL: no memory, or the list grows faster than it can be copied. */
+static char *shim_paths_copy(void)
+{
+    struct shim_paths paths = {0};
+    for (int turn = 0; turn < 4; turn++) {
+        paths.bytes = 0;
+        shim_loaded_walk(shim_paths_add, &paths);
+        if (paths.bytes < paths.room) {
+            paths.text[paths.bytes] = '\0';
+            return paths.text;
+        }
+        free(paths.text);
+        paths.room = 2 * paths.bytes + 1;
+        paths.text = malloc(paths.room);
+        if (!paths.text)
+            break;
+    }
+    free(paths.text);
+    return NULL;
 }
 
 static int shim_search_loaded(const struct shim_symbol *symbol, int int_bytes,
                               struct shim_blas *blas)
 {
-    struct shim_objects objects = {0};
     int best = SHIM_NOTHING;
-
-    shim_loaded_walk(shim_objects_add, &objects);
-    for (size_t i = 0; i < objects.count; i++) {
-        void *handle = dlopen(objects.path[i], RTLD_LAZY | RTLD_NOLOAD);
+    char *paths = shim_paths_copy();
+    for (const char *path = paths; path && *path; path += strlen(path) + 1) {
+        void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
         if (handle) {
             best = shim_blas_search(handle, symbol, int_bytes, best, blas);
             dlclose(handle);
         }
-        free(objects.path[i]);
     }
-    free(objects.path);
+    free(paths);
     return best;
 }
 
@@ -222,6 +235,7 @@ static void shim_resolve_linker(const struct shim_symbol *symbol, const void *ca
     next->forwards = best < SHIM_FORWARDS;
     if (next->blas.function)
         shim_blas_keep(&next->blas);
+    (void)dlerror(); /* the program must not be told of what was not found */
 }
 
 static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
@@ -291,6 +305,7 @@ bool shim_next_bound(const struct shim_symbol *symbol, const void *caller, struc
     struct xg_shelter shelter;
     xg_shelter_enter(&shelter);
     bool found = shim_find_bound(symbol, caller, out);
+    (void)dlerror();
     errno = saved_errno;
     xg_shelter_leave(&shelter);
     return found;

@@ -65,7 +65,7 @@ static void unlock_learnt(void)
 /* fork() while another thread holds the lock would leave it locked in the child for ever. */
 static void init_learnt(void)
 {
-    xg_fork_register(&learnt.lock, NULL);
+    xg_fork_register(&(struct xg_fork_watch){.lock = &learnt.lock});
 }
 
 /*

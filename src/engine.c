@@ -104,19 +104,6 @@ static void after_fork_in_child(void)
  */
 enum { START_WAIT_S = 5 };
 
-/* On the clock of engine.changed, which nobody sets. */
-static void deadline(struct timespec *until, double seconds)
-{
-    clock_gettime(CLOCK_MONOTONIC, until);
-    double whole = floor(seconds);
-    until->tv_sec += (time_t)whole;
-    until->tv_nsec += (long)(1e9 * (seconds - whole));
-    if (until->tv_nsec >= 1000000000) {
-        until->tv_sec++;
-        until->tv_nsec -= 1000000000;
-    }
-}
-
 /* Waits for the start to end; the state then, or STARTING when it takes too long. That was found
  * out once is enough: nobody waits after that. */
 static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
@@ -124,8 +111,8 @@ static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
     enum xg_engine_state state;
     struct timespec until;
     int failed = 0;
-    deadline(&until,
-             conf->timeout_ms > 0 ? fmin(START_WAIT_S, 1e-3 * conf->timeout_ms) : START_WAIT_S);
+    xg_clock_deadline(&until, conf->timeout_ms > 0 ? fmin(START_WAIT_S, 1e-3 * conf->timeout_ms)
+                                                   : START_WAIT_S);
     pthread_mutex_lock(&engine.lock);
     while ((state = xg_engine_state_get()) == XG_ENGINE_STARTING && !failed && !engine.waited_out)
         failed = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
@@ -149,11 +136,15 @@ static void wait_until_outside(bool start_too)
 {
     static const struct timespec nap = {.tv_nsec = 200000};
     int64_t begin_ns = xg_clock_ns(), ms = 0;
+    int cancel_state;
+    /* A cancelled thread would leave exit() by the nap, and the process live on with the others. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     while (is_inside(start_too) &&
            ms < (start_too && xg_cublas_opens() ? EXIT_WAIT_CUBLAS_MS : EXIT_WAIT_MS)) {
         nanosleep(&nap, NULL);
         ms = (xg_clock_ns() - begin_ns) / INT64_C(1000000);
     }
+    pthread_setcancelstate(cancel_state, NULL);
 }
 
 /*
@@ -185,7 +176,7 @@ static void register_handlers(void)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&engine.changed, &monotonic); /* nobody waits before a start */
     pthread_condattr_destroy(&monotonic);
-    fork_registered = xg_fork_register(NULL, after_fork_in_child);
+    fork_registered = xg_fork_register(&(struct xg_fork_watch){.in_child = after_fork_in_child});
     atexit(at_exit);
 }
 
@@ -454,7 +445,7 @@ static bool wait_for_release_locked(void)
     enum { TIMEOUTS = 4 };
     struct timespec until;
     long released = engine.released;
-    deadline(&until, TIMEOUTS * engine.timeout_s);
+    xg_clock_deadline(&until, TIMEOUTS * engine.timeout_s);
     int failed = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
     engine.stuck |= failed && released == engine.released;
     return !engine.stuck;

@@ -198,6 +198,29 @@ static void process_fork_walk(const char *unused)
     process_stop();
 }
 
+static int process_multiply(struct dl_phdr_info *info, size_t size_bytes, void *context)
+{
+    (void)info;
+    (void)size_bytes;
+    if (pthread_create(&process_thread[0], NULL, process_loop, NULL) ||
+        pthread_create(&process_thread[1], NULL, process_loop, NULL))
+        exit(XT_HARD);
+    usleep(50000); /* until they wait for the lock that this thread has */
+    *(int *)context = process_right(cblas_sgemm);
+    return 1;
+}
+
+/* A first product from within the program's own walk, while other threads' want to walk. */
+static void process_walk(const char *unused)
+{
+    int right = 0;
+    (void)unused;
+    alarm(30);
+    dl_iterate_phdr(process_multiply, &right);
+    XT_CHECK(right, "contract 8.8: a product in a walk");
+    process_stop();
+}
+
 /* --- Ends ---------------------------------------------------------------------------------- */
 
 static void *process_last(void *unused)
@@ -274,6 +297,7 @@ static const struct {
     {"spawn", process_spawn},
     {"fork_first", process_fork_first},
     {"fork_walk", process_fork_walk},
+    {"walk", process_walk},
     {"main_leaves", process_main_leaves},
     {"end", process_end},
     {"dlclose", process_dlclose},

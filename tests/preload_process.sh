@@ -48,6 +48,7 @@ done
 ends "fork_walk" 0 preloaded timeout -s KILL 60 "$tmp/process" fork_walk
 ! has_engine || ends "fork_walk, on the engine" 0 on_engine timeout -s KILL 60 "$tmp/process" \
     fork_walk
+everywhere_ends 0 walk
 everywhere_ends 0 main_leaves
 everywhere_ends 5 end quick_exit
 everywhere_ends 6 end _exit

@@ -22,4 +22,12 @@ static inline int64_t xg_clock_ns(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
+/* So many seconds from now, for waits on conditions of CLOCK_MONOTONIC, which nobody sets. */
+static inline void xg_clock_deadline(struct timespec *until, double seconds)
+{
+    int64_t then_ns = xg_clock_ns() + (int64_t)(1e9 * seconds);
+    until->tv_sec = (time_t)(then_ns / 1000000000);
+    until->tv_nsec = (long)(then_ns % 1000000000);
+}
+
 #endif

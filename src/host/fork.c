@@ -8,19 +8,19 @@
 
 #include <stdatomic.h>
 #include <sys/types.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { WATCHED_MAX = 8, WAIT_MS = 1000 };
+#include "host/shelter.h"
+
+enum { WATCHED_MAX = 8 };
 
 static struct {
     pthread_mutex_t lock; /* of what follows; itself held around fork */
     int count;
-    struct {
-        pthread_mutex_t *lock;
-        void (*in_child)(void);
-        bool held;
-    } watched[WATCHED_MAX];
+    struct xg_fork_watch watched[WATCHED_MAX];
+    /* Of the thread that forks: a handler that forked meanwhile would wait for the lock for ever,
+     * and a cancelled thread would take it along. */
+    struct xg_shelter shelter;
     bool tried, handled; /* pthread_atfork was asked, and took the handlers */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -34,42 +34,43 @@ bool xg_fork_unannounced(void)
     return known && known != getpid();
 }
 
-/* In naps rather than by pthread_mutex_timedlock, whose clock may be set meanwhile. */
-static bool take(pthread_mutex_t *lock)
-{
-    const struct timespec nap = {.tv_nsec = 1000 * 1000};
-    for (int ms = 0; ms < WAIT_MS; ms++) {
-        if (pthread_mutex_trylock(lock) == 0)
-            return true;
-        nanosleep(&nap, NULL);
-    }
-    return false;
-}
-
 static void prepare(void)
 {
+    struct xg_shelter shelter;
     if (xg_fork_unannounced()) {
         announced = false; /* what may have been copied from a parent that was about to fork */
         return;
     }
+    xg_shelter_enter(&shelter);
     pthread_mutex_lock(&registry.lock);
+    registry.shelter = shelter;
     announced = true;
-    for (int i = 0; i < registry.count; i++)
-        registry.watched[i].held = registry.watched[i].lock && take(registry.watched[i].lock);
+    for (int i = 0; i < registry.count; i++) {
+        if (registry.watched[i].lock)
+            pthread_mutex_lock(registry.watched[i].lock);
+        if (registry.watched[i].before)
+            registry.watched[i].before();
+    }
 }
 
 static void let_go(void)
 {
+    const struct xg_shelter shelter = registry.shelter;
     for (int i = registry.count; i-- > 0;)
-        if (registry.watched[i].held)
+        if (registry.watched[i].lock)
             pthread_mutex_unlock(registry.watched[i].lock);
     pthread_mutex_unlock(&registry.lock);
+    xg_shelter_leave(&shelter);
 }
 
 static void in_parent(void)
 {
-    if (!xg_fork_unannounced())
-        let_go();
+    if (xg_fork_unannounced())
+        return;
+    for (int i = 0; i < registry.count; i++)
+        if (registry.watched[i].in_parent)
+            registry.watched[i].in_parent();
+    let_go();
 }
 
 static void in_child(void)
@@ -83,7 +84,7 @@ static void in_child(void)
     let_go();
 }
 
-bool xg_fork_register(pthread_mutex_t *lock, void (*child)(void))
+bool xg_fork_register(const struct xg_fork_watch *watch)
 {
     pid_t none = 0;
     if (xg_fork_unannounced())
@@ -96,12 +97,8 @@ bool xg_fork_register(pthread_mutex_t *lock, void (*child)(void))
     registry.tried = true;
     atomic_store(&process, getpid());
     bool room = registry.handled && registry.count < WATCHED_MAX;
-    if (room) {
-        registry.watched[registry.count].lock = lock;
-        registry.watched[registry.count].in_child = child;
-        registry.watched[registry.count].held = false;
-        registry.count++;
-    }
+    if (room)
+        registry.watched[registry.count++] = *watch;
     pthread_mutex_unlock(&registry.lock);
     return room;
 }

@@ -6,14 +6,21 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+/* What is done around fork; NULL: nothing of the kind. */
+struct xg_fork_watch {
+    pthread_mutex_t *lock;   /* held meanwhile, so that the child finds whole what it guards */
+    void (*before)(void);    /* once the lock is held; must end */
+    void (*in_parent)(void); /* and in_child: before the lock is let go */
+    void (*in_child)(void);
+};
+
 /*
- * From now on *lock (NULL: none) is held while the process forks, so that the child finds whole
- * what it guards, and in_child is called in the child before it is let go. One that is not to be
- * had within a second is gone without: its thread may be waiting for the one that forks. False: no
- * memory, or too many; then nothing of it happens. Both must stay there. From any thread, at most
- * some times in a process; locks that are held around fork must not be held inside each other.
+ * From now on that is done whenever the process forks, with the thread's signals and cancellation
+ * held back. False: no memory, or too many; then nothing of it happens. What it points to must stay
+ * there. From any thread, at most some times in a process; locks that are held around fork must not
+ * be held inside each other.
  */
-bool xg_fork_register(pthread_mutex_t *lock, void (*in_child)(void));
+bool xg_fork_register(const struct xg_fork_watch *watch);
 
 /*
  * Whether this process is a child made without the handlers of pthread_atfork (_Fork, clone) of one

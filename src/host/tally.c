@@ -35,7 +35,7 @@ static void forget(void *unused)
 
 static void init(void)
 {
-    xg_fork_register(NULL, count_in_child);
+    xg_fork_register(&(struct xg_fork_watch){.in_child = count_in_child});
     keyed = pthread_key_create(&key, forget) == 0;
 }
 

@@ -85,10 +85,11 @@ static void find_folder(const char *name)
 static void report_register(void)
 {
     const char *folder = xg_conf_get()->account;
+    const struct xg_fork_watch watch = {.lock = &lock, .in_child = clear_in_child};
 
     xg_account_init(&account);
     /* A child starts from nothing; where it could not, nothing must be mapped. */
-    if (xg_fork_register(&lock, clear_in_child) && folder)
+    if (xg_fork_register(&watch) && folder)
         find_folder(folder);
     atexit(report_at_exit);
 }

@@ -191,7 +191,7 @@ static void trace_init(void)
         strcat(trace.directory, "/");
     else
         trace.directory[0] = '\0';
-    xg_fork_register(&trace.lock, empty_in_child);
+    xg_fork_register(&(struct xg_fork_watch){.lock = &trace.lock, .in_child = empty_in_child});
     atexit(write_at_exit);
 }
 
