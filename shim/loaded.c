@@ -3,7 +3,7 @@
 /*
  * Walks are counted, and do not keep each other out: the program's own dl_iterate_phdr may be where
  * a walk begins, with the lock held that another walk waits for. For the same reason neither a walk
- * nor a fork waits for the other for more than WAIT_MS.
+ * nor a fork waits for the other without end.
  */
 #define _GNU_SOURCE
 #include "loaded.h"
@@ -20,22 +20,33 @@
 #include "src/host/fork.h"
 #include "src/host/shelter.h"
 
-enum { WAIT_MS = 1000 };
+enum { FORK_WAIT_MS = 1000, WALK_WAIT_MS = 4 * FORK_WAIT_MS };
 
 static _Atomic int walks;
-static int abandoned; /* walks that will not end: a handler or a cancellation left them */
+static _Thread_local int own_walks __attribute__((tls_model("initial-exec")));
+static _Atomic int abandoned; /* walks that outlasted a fork's wait, or were left by a handler */
 static _Atomic bool forking;
 static pthread_t forker; /* written before `forking` */
+
+static int64_t later_ns(int ms)
+{
+    return xg_clock_ns() + ms * INT64_C(1000000);
+}
+
+static int others_walks(void)
+{
+    return atomic_load(&walks) - own_walks;
+}
 
 static void before_fork(void)
 {
     static const struct timespec nap = {.tv_nsec = 100000};
-    int64_t until_ns = xg_clock_ns() + WAIT_MS * INT64_C(1000000);
+    int64_t until_ns = later_ns(FORK_WAIT_MS);
     forker = pthread_self();
     atomic_store(&forking, true);
-    while (atomic_load(&walks) > abandoned && xg_clock_ns() < until_ns)
+    while (others_walks() > atomic_load(&abandoned) && xg_clock_ns() < until_ns)
         nanosleep(&nap, NULL);
-    abandoned = atomic_load(&walks);
+    atomic_store(&abandoned, others_walks());
 }
 
 static void after_fork(void)
@@ -45,8 +56,8 @@ static void after_fork(void)
 
 static void after_fork_in_child(void)
 {
-    atomic_store(&walks, 0);
-    abandoned = 0;
+    atomic_store(&walks, own_walks);
+    atomic_store(&abandoned, 0);
     after_fork();
 }
 
@@ -82,27 +93,39 @@ static bool keeps_out(void)
     return atomic_load(&forking) && !pthread_equal(pthread_self(), forker);
 }
 
-/* Counted before the look: either the fork sees the walk, or the walk the fork. */
+/* A walk that waits is not counted; one that goes on is, before the look: either the fork sees the
+ * walk, or the walk the fork. */
 static void enter(void)
 {
     int64_t until_ns = 0;
-    while (atomic_fetch_add(&walks, 1), keeps_out()) {
-        until_ns = until_ns ? until_ns : xg_clock_ns() + WAIT_MS * INT64_C(1000000);
-        if (xg_clock_ns() > until_ns)
-            return;
+    bool late = false;
+    while (atomic_fetch_add(&walks, 1), keeps_out() && !late) {
         atomic_fetch_sub(&walks, 1);
-        sched_yield(); /* no nap: here a cancellation would act */
+        until_ns = until_ns ? until_ns : later_ns(WALK_WAIT_MS);
+        while (keeps_out() && !late) {
+            sched_yield(); /* no nap: here a cancellation would act */
+            late = xg_clock_ns() > until_ns;
+        }
     }
+    own_walks++;
+}
+
+static void leave(void)
+{
+    own_walks--;
+    int left = atomic_fetch_sub(&walks, 1) - 1, gone = atomic_load(&abandoned);
+    while (left < gone && !atomic_compare_exchange_weak(&abandoned, &gone, left))
+        ;
 }
 
 int shim_loaded_walk(int (*visit)(struct dl_phdr_info *info, size_t size_bytes, void *context),
                      void *context)
 {
-    if (xg_fork_unannounced() && atomic_load(&walks) > 0)
-        return 0;
+    if (xg_fork_unannounced())
+        return atomic_load(&walks) > 0 ? 0 : dl_iterate_phdr(visit, context);
     watch();
     enter();
     int result = dl_iterate_phdr(visit, context);
-    atomic_fetch_sub(&walks, 1);
+    leave();
     return result;
 }

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 # A process that goes on by exec, spawns, leaves, ends or is ended while it multiplies does what it
 # does alone; and this library may be opened and closed.
-# Contract 8.2, 8.3, 8.4, 8.5, 8.7 (doc/contract.md).
+# Contract 8.2, 8.3, 8.4, 8.5, 8.7, 8.8 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 # -rdynamic: its dl_iterate_phdr is the one that the library calls.
-compile $XG_BLAS_CFLAGS -rdynamic -o "$tmp/process" "$srcdir/tests/preload_process.c" $XG_BLAS_LIBS -lm \
-    -ldl -pthread
+compile $XG_BLAS_CFLAGS -rdynamic -o "$tmp/process" "$srcdir/tests/preload_process.c" $XG_BLAS_LIBS \
+    -lm -ldl -pthread
+stub "$tmp/libstub.so" stub -DSTUB_QUIET -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm
+compile $XG_BLAS_CFLAGS -rdynamic -o "$tmp/lockless" "$srcdir/tests/preload_process.c" \
+    "$tmp/libstub.so" -Wl,-rpath,"$tmp" -lm -ldl -pthread
 OPENBLAS_NUM_THREADS=1
 export OPENBLAS_NUM_THREADS
 
@@ -29,7 +32,7 @@ ends() {
 everywhere_ends() {
     wanted=$1
     shift
-    set -- timeout -s KILL 60 "$tmp/process" "$@"
+    set -- timeout -s KILL 60 "$tmp/$program" "$@"
     shown="$6 ${7-}"
     ends "$shown, without the library" "$wanted" "$@"
     ends "$shown, on the CPU" "$wanted" preloaded XGEMM_MODE=cpu "$@"
@@ -40,14 +43,19 @@ everywhere_ends() {
     done
 }
 
+program=process
 everywhere_ends 0 exec
 everywhere_ends 0 spawn
+# OpenBLAS leaves locks of its own to the child of a fork beside its first products (here one in 2000
+# hangs without this library), so the stand-in computes these.
+program=lockless
 for after_us in 0 20 60 150 400 1000; do
     everywhere_ends 0 fork_first $after_us
 done
-ends "fork_walk" 0 preloaded timeout -s KILL 60 "$tmp/process" fork_walk
-! has_engine || ends "fork_walk, on the engine" 0 on_engine timeout -s KILL 60 "$tmp/process" \
+ends "fork_walk" 0 preloaded timeout -s KILL 60 "$tmp/$program" fork_walk
+! has_engine || ends "fork_walk, on the engine" 0 on_engine timeout -s KILL 60 "$tmp/$program" \
     fork_walk
+program=process
 everywhere_ends 0 walk
 everywhere_ends 0 main_leaves
 everywhere_ends 5 end quick_exit

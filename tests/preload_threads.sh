@@ -9,9 +9,9 @@ sources="$srcdir/tests/preload_threads.c $srcdir/shim/threads.c $srcdir/shim/sco
     $srcdir/shim/loaded.c $srcdir/shim/module.c $srcdir/shim/symbols.c
     $srcdir/src/host/fork.c $srcdir/src/host/shelter.c"
 paths="-iquote $srcdir -iquote $srcdir/src"
-compile $paths -o "$tmp/threads" $sources -ldl
+compile $paths -o "$tmp/threads" $sources -ldl -pthread
 openmp=
-$CC $test_flags $paths -iquote "$srcdir/tests" -fopenmp -o "$tmp/threads_openmp" $sources -ldl \
+$CC $test_flags $paths -iquote "$srcdir/tests" -fopenmp -o "$tmp/threads_openmp" $sources -ldl -pthread \
     2>"$tmp/err" && openmp=yes
 asked=0
 

@@ -7,6 +7,7 @@
 #include "host/fork.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -26,7 +27,8 @@ static struct {
 
 /* The one that the handlers know; 0: nothing is registered yet. */
 static _Atomic pid_t process;
-static bool announced; /* whether the handlers were called in a process that they know */
+/* Whether this thread is in a fork that prepare() knows of: other libraries' handlers may fork. */
+static _Thread_local bool announced __attribute__((tls_model("initial-exec")));
 
 bool xg_fork_unannounced(void)
 {
@@ -37,10 +39,8 @@ bool xg_fork_unannounced(void)
 static void prepare(void)
 {
     struct xg_shelter shelter;
-    if (xg_fork_unannounced()) {
-        announced = false; /* what may have been copied from a parent that was about to fork */
+    if (xg_fork_unannounced())
         return;
-    }
     xg_shelter_enter(&shelter);
     pthread_mutex_lock(&registry.lock);
     registry.shelter = shelter;
@@ -56,6 +56,7 @@ static void prepare(void)
 static void let_go(void)
 {
     const struct xg_shelter shelter = registry.shelter;
+    announced = false;
     for (int i = registry.count; i-- > 0;)
         if (registry.watched[i].lock)
             pthread_mutex_unlock(registry.watched[i].lock);
@@ -65,7 +66,7 @@ static void let_go(void)
 
 static void in_parent(void)
 {
-    if (xg_fork_unannounced())
+    if (!announced || xg_fork_unannounced())
         return;
     for (int i = 0; i < registry.count; i++)
         if (registry.watched[i].in_parent)
@@ -96,9 +97,13 @@ bool xg_fork_register(const struct xg_fork_watch *watch)
         registry.handled = pthread_atfork(prepare, in_parent, in_child) == 0;
     registry.tried = true;
     atomic_store(&process, getpid());
+    bool there = false;
+    /* The child of a fork in the midst of a pthread_once does what was done there once more. */
+    for (int i = 0; i < registry.count && !there; i++)
+        there = !memcmp(&registry.watched[i], watch, sizeof *watch);
     bool room = registry.handled && registry.count < WATCHED_MAX;
-    if (room)
+    if (!there && room)
         registry.watched[registry.count++] = *watch;
     pthread_mutex_unlock(&registry.lock);
-    return room;
+    return there || room;
 }
