@@ -125,17 +125,10 @@ static void copy_up(CUdeviceptr to, const void *from, size_t bytes)
 static void copy_sets(const struct resident *r)
 {
     for (int done = 1; done < r->sets; done *= 2) {
-        CUDA_MEMCPY2D copy = {
-            .WidthInBytes = r->set_bytes,
-            .Height = (size_t)(2 * done < r->sets ? done : r->sets - done),
-            .srcMemoryType = CU_MEMORYTYPE_DEVICE,
-            .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-            .srcDevice = r->dev.ptr,
-            .dstDevice = r->dev.ptr + r->set_bytes * (size_t)done,
-            .srcPitch = r->set_bytes,
-            .dstPitch = r->set_bytes,
-        };
-        must(XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, stream), "copy of a set");
+        size_t sets = (size_t)(2 * done < r->sets ? done : r->sets - done);
+        must(xg_mem_dev_copy(dev, r->dev.ptr + r->set_bytes * (size_t)done, r->set_bytes,
+                             r->dev.ptr, r->set_bytes, r->set_bytes, sets, stream),
+             "copy of a set");
     }
     must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy of a set");
 }

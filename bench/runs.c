@@ -138,17 +138,9 @@ static void place(const struct resident *r, CUdeviceptr from, CUdeviceptr to, in
                   int64_t columns, int64_t ld)
 {
     size_t bytes = xg_problem_elem_bytes(&r->problem);
-    const CUDA_MEMCPY2D copy = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
-        .srcDevice = from,
-        .srcPitch = (size_t)columns * bytes,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-        .dstDevice = to,
-        .dstPitch = (size_t)ld * bytes,
-        .WidthInBytes = (size_t)columns * bytes,
-        .Height = (size_t)rows,
-    };
-    must(XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, streams[0]), "copy");
+    must(xg_mem_dev_copy(dev, to, (size_t)ld * bytes, from, (size_t)columns * bytes,
+                         (size_t)columns * bytes, (size_t)rows, streams[0]),
+         "copy");
     must(XG_DRV(&dev->drv, cuStreamSynchronize, streams[0]), "copy");
 }
 

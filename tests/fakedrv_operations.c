@@ -31,6 +31,22 @@ static void run_single(void)
     fx_product_destroy(&product);
 }
 
+/* C = A B, all (n,n). */
+static struct xg_problem square(enum xg_type type, int64_t n, const void *a, const void *b, void *c)
+{
+    return (struct xg_problem){.type = type,
+                               .m = n,
+                               .n = n,
+                               .k = n,
+                               .alpha = 1,
+                               .a = a,
+                               .lda = n,
+                               .b = b,
+                               .ldb = n,
+                               .c = c,
+                               .ldc = n};
+}
+
 /* Three products of doubles: how many were right, and how many the CPU computed whole. Counts no
  * check, which is one thread's to do. */
 struct doubles {
@@ -41,17 +57,7 @@ static struct doubles multiply_doubles(void)
 {
     enum { N = 40 };
     double a[N * N], b[N * N], c[N * N];
-    struct xg_problem p = {.type = XG_TYPE_D,
-                           .m = N,
-                           .n = N,
-                           .k = N,
-                           .alpha = 1,
-                           .a = a,
-                           .lda = N,
-                           .b = b,
-                           .ldb = N,
-                           .c = c,
-                           .ldc = N};
+    struct xg_problem p = square(XG_TYPE_D, N, a, b, c);
     struct fx_cpu_count count = {.call = &p};
     struct xg_cpu cpu = fx_cpu(&count);
     for (int i = 0; i < N * N; i++) {
@@ -185,17 +191,7 @@ static void awaited(void)
 {
     enum { N = 100, MORE = 10, ENOUGH = 1000 };
     static double a[N * N][2], b[N * N][2], c[N * N][2];
-    struct xg_problem p = {.type = XG_TYPE_Z,
-                           .m = N,
-                           .n = N,
-                           .k = N,
-                           .alpha = 1,
-                           .a = a,
-                           .lda = N,
-                           .b = b,
-                           .ldb = N,
-                           .c = c,
-                           .ldc = N};
+    struct xg_problem p = square(XG_TYPE_Z, N, a, b, c);
     long wholes = 0, products = 0;
     const struct xg_cpu cpu = {.whole = slow_whole, .part = no_part, .ctx = &wholes};
     for (int i = 0; i < N * N; i++) {

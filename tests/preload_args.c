@@ -2,7 +2,7 @@
 /*
  * Calls a BLAS with arguments of every kind, legal and not, and prints what came of each, so that a
  * run with the library preloaded can be compared with one without. Compiled by the preload tests,
- * with CALL_INT, CALL_NO_FORTRAN for a BLAS that has only the C interface, and ARGS_XERBLA for a
+ * with CALL_INT, CALL_NO_FORTRAN for a BLAS that has only the C interface, and OWN_XERBLA for a
  * program that has an error handler of its own.
  *   preload_args legal      checks every answer; with "bits" prints a hash of each, too
  *   preload_args illegal    what the BLAS says, how it leaves, and whether C was touched
@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "preload_handler.h"
 #include "xt.h"
 
 void cblas_sgemm(int order, int transa, int transb, CALL_INT m, CALL_INT n, CALL_INT k, float alpha,
@@ -22,16 +23,6 @@ void sgemm_(const char *transa, const char *transb, const CALL_INT *m, const CAL
             const CALL_INT *k, const float *alpha, const float *a, const CALL_INT *lda,
             const float *b, const CALL_INT *ldb, const float *beta, float *c, const CALL_INT *ldc,
             size_t transa_length, size_t transb_length);
-#endif
-
-#ifdef ARGS_XERBLA
-void xerbla_(const char *name, const CALL_INT *argument, size_t name_length);
-
-void xerbla_(const char *name, const CALL_INT *argument, size_t name_length)
-{
-    (void)name_length; /* which a BLAS written in C may leave out */
-    printf("the program's xerbla_: %.5s, argument %ld\n", name, (long)*argument);
-}
 #endif
 
 enum { SIDE = 48, ELEMENTS = SIDE * SIDE };

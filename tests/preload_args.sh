@@ -27,7 +27,7 @@ judge() {
     grep -q untouched "$tmp/preloaded" || fail "$blas: no illegal call was seen"
     same_as_alone "$blas, illegal, computed by a library of other integers" \
         env XGEMM_CPU_BLAS="$other" "$tmp/args" illegal
-    compile -rdynamic -DARGS_XERBLA -o "$tmp/reports" "$srcdir/tests/preload_args.c" "$@" \
+    compile -rdynamic -DOWN_XERBLA -o "$tmp/reports" "$srcdir/tests/preload_args.c" "$@" \
         "$library" -lm -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
     same_as_alone "$blas, the program's xerbla_" env XGEMM_CPU_BLAS="$other" "$tmp/reports" illegal
     "$tmp/args" illegal >"$tmp/illegal" 2>&1

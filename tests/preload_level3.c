@@ -3,7 +3,7 @@
  * Calls GEMM and SYRK of every type with arguments of every kind, legal and not, and prints what
  * came of each, so that a run with the library preloaded can be compared with one without.
  * (preload_args.c has SGEMM, in more combinations.) Compiled by the preload tests, with CALL_INT,
- * and LEVEL3_XERBLA for a program that has an error handler of its own.
+ * and OWN_XERBLA for a program that has an error handler of its own.
  *   preload_level3 legal      checks every answer, and prints a hash of each
  *   preload_level3 illegal    what the BLAS says, how it leaves, and whether C was touched
  */
@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "preload_handler.h"
 #include "preload_numbers.h"
 #include "xt.h"
 
@@ -34,16 +35,6 @@ LEVEL3_TYPE(s, float)
 LEVEL3_TYPE(d, double)
 LEVEL3_TYPE(c, const void *)
 LEVEL3_TYPE(z, const void *)
-
-#ifdef LEVEL3_XERBLA
-void xerbla_(const char *name, const CALL_INT *argument, size_t name_length);
-
-void xerbla_(const char *name, const CALL_INT *argument, size_t name_length)
-{
-    (void)name_length; /* which a BLAS written in C may leave out */
-    printf("the program's xerbla_: %.5s, argument %ld\n", name, (long)*argument);
-}
-#endif
 
 enum { SIDE = 40, ELEMENTS = SIDE * SIDE };
 /* Elements of the type that is tested, from the beginning. */

@@ -14,7 +14,7 @@ judge() {
     build="$srcdir/tests/preload_level3.c $library -lm -DCALL_INT=$3 -Wl,-rpath,${library%/*}"
     build="$build -Wl,--disable-new-dtags"
     compile -o "$tmp/level3" $build
-    compile -rdynamic -DLEVEL3_XERBLA -o "$tmp/reports" $build
+    compile -rdynamic -DOWN_XERBLA -o "$tmp/reports" $build
     same_as_alone "$blas, legal" "$tmp/level3" legal
     grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/preloaded" || fail "$blas: answers are wrong"
     same_as_alone "$blas, the program's xerbla_" "$tmp/reports" illegal
@@ -25,7 +25,7 @@ judge() {
     build="$srcdir/tests/preload_structured.c $library -lm -DCALL_INT=$3 -Wl,-rpath,${library%/*}"
     build="$build -Wl,--disable-new-dtags"
     compile -o "$structured" $build
-    compile -rdynamic -DSTRUCTURED_XERBLA -o "$structured-reports" $build
+    compile -rdynamic -DOWN_XERBLA -o "$structured-reports" $build
     same_as_alone "$blas, structured" "$structured" forms
     grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/preloaded" || fail "$blas: structured operands"
     for program in "$structured-reports" "$structured"; do

@@ -434,9 +434,11 @@ static int is_right(const struct call *p)
 
 static void print_call(const struct call *p)
 {
-    printf("%c%s order %d side %d uplo %d trans %d diag %d size %d %d %d ld %d %d %d",
-           "sdcz"[p->type], names[p->op], p -> order, p -> side, p -> uplo, p -> trans, p -> diag,
-           (int)p -> m, (int)p -> n, (int)p -> k, (int)p -> lda, (int)p -> ldb, (int)p -> ldc);
+    const char *name = names[p->op];
+    const char type = "sdcz"[p->type];
+    printf("%c%s order %d side %d uplo %d trans %d diag %d size %d %d %d ld %d %d %d", type, name,
+           p->order, p->side, p->uplo, p->trans, p->diag, (int)p->m, (int)p->n, (int)p->k,
+           (int)p->lda, (int)p->ldb, (int)p->ldc);
 }
 
 /* Judges what came of the call, and prints a hash of C. */

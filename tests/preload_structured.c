@@ -14,17 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "preload_handler.h"
 #include "preload_operations.h"
-
-#ifdef STRUCTURED_XERBLA
-void xerbla_(const char *name, const integer *argument, size_t name_length);
-
-void xerbla_(const char *name, const integer *argument, size_t name_length)
-{
-    (void)name_length; /* which a BLAS written in C may leave out */
-    printf("the program's xerbla_: %.6s, argument %ld\n", name, (long)*argument);
-}
-#endif
 
 enum { SIDE = 40, ELEMENTS = SIDE * SIDE, ROOM_BYTES = 10 << 20 };
 

@@ -8,6 +8,7 @@
 
 #include "compute/cublas.h"
 #include "compute/launch.h"
+#include "device/mem.h"
 
 static CUdeviceptr address(const struct xg_product *product, CUdeviceptr base, size_t elems)
 {
@@ -327,17 +328,8 @@ static enum xg_status copy_panel(const struct xg_product *product, CUdeviceptr p
                                  const struct xg_plan_tile *tile, CUdeviceptr c, CUstream stream)
 {
     const size_t bytes = (size_t)product->plan->elem_bytes;
-    const CUDA_MEMCPY2D copy = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
-        .srcDevice = panel,
-        .srcPitch = (size_t)ld * bytes,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-        .dstDevice = c,
-        .dstPitch = (size_t)tile->ld * bytes,
-        .WidthInBytes = (size_t)tile->columns * bytes,
-        .Height = (size_t)tile->rows,
-    };
-    return XG_DRV(&product->dev->drv, cuMemcpy2DAsync, &copy, stream);
+    return xg_mem_dev_copy(product->dev, c, (size_t)tile->ld * bytes, panel, (size_t)ld * bytes,
+                           (size_t)tile->columns * bytes, (size_t)tile->rows, stream);
 }
 
 static enum xg_status run_triangular(struct xg_product *product, const struct xg_plan_run *run,

@@ -58,6 +58,23 @@ size_t xg_mem_dev_available(struct xg_dev *dev, const struct xg_mem_dev *mem)
     return (used < dev->budget_bytes ? dev->budget_bytes - used : 0) + mem->bytes;
 }
 
+enum xg_status xg_mem_dev_copy(const struct xg_dev *dev, CUdeviceptr to, size_t to_pitch,
+                               CUdeviceptr from, size_t from_pitch, size_t bytes, size_t rows,
+                               CUstream stream)
+{
+    const CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = from,
+        .srcPitch = from_pitch,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = to,
+        .dstPitch = to_pitch,
+        .WidthInBytes = bytes,
+        .Height = rows,
+    };
+    return XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, stream);
+}
+
 enum xg_status xg_mem_pinned_alloc(struct xg_dev *dev, size_t bytes, void **out)
 {
     void *ptr = NULL;

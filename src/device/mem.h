@@ -24,6 +24,14 @@ void xg_mem_dev_release(struct xg_dev *dev, struct xg_mem_dev *mem);
 /* What xg_mem_dev_reserve could still allocate, counting what `mem` holds already. */
 size_t xg_mem_dev_available(struct xg_dev *dev, const struct xg_mem_dev *mem);
 
+/*
+ * Queues a copy of `rows` rows of so many bytes, a pitch apart, from device memory to device
+ * memory. XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
+ */
+enum xg_status xg_mem_dev_copy(const struct xg_dev *dev, CUdeviceptr to, size_t to_pitch,
+                               CUdeviceptr from, size_t from_pitch, size_t bytes, size_t rows,
+                               CUstream stream);
+
 /* Page-locked host memory. XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. *out set only on XG_OK.
  */
 enum xg_status xg_mem_pinned_alloc(struct xg_dev *dev, size_t bytes, void **out);
