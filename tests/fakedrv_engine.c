@@ -34,20 +34,26 @@ static const struct xg_patience *patience_of(bool wait)
     return wait ? NULL : &none;
 }
 
-/* Runs and judges one product; a declined one must be untouched. */
+/* Runs and judges the product; a declined one must be untouched. */
+static enum xg_status run_product(struct fx_product *product, bool wait)
+{
+    struct fx_cpu_count count = {.call = &product->call};
+    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_gemm_result result;
+    enum xg_status status = xg_engine_gemm(&product->call, &conf, &cpu, patience_of(wait), &result);
+    if (status == XG_DECLINED)
+        XT_CHECK(fx_untouched(product), "declined, but C is touched");
+    else
+        fx_product_check(product, 1, "engine");
+    XT_CHECK((status < 0) == (count.wholes || count.parts), "%s, and the CPU computed %ld and %ld",
+             xg_status_name(status), count.wholes, count.parts);
+    return status;
+}
+
 static enum xg_status run_shape(const struct fx_shape *of, bool wait, uint64_t seed)
 {
     struct fx_product product = fx_product_create(of, seed);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
-    struct xg_gemm_result result;
-    enum xg_status status = xg_engine_gemm(&product.call, &conf, &cpu, patience_of(wait), &result);
-    if (status == XG_DECLINED)
-        XT_CHECK(fx_untouched(&product), "declined, but C is touched");
-    else
-        fx_product_check(&product, 1, "engine");
-    XT_CHECK((status < 0) == (count.wholes || count.parts), "%s, and the CPU computed %ld and %ld",
-             xg_status_name(status), count.wholes, count.parts);
+    enum xg_status status = run_product(&product, wait);
     fx_product_destroy(&product);
     return status;
 }
@@ -379,21 +385,24 @@ static void lost_lanes(void)
     XT_CHECK(run(true) == XG_OK, "the lanes are back");
 }
 
-/* What a child must find: no engine, no call to the driver, and no wait. */
+/* What a child must find: no engine, no call to the driver, and no wait. It allocates nothing, for
+ * the thread sanitizer's allocator leaves its locks to a child as they are. */
 static void fork_and_check(void)
 {
     int status = 0;
+    struct fx_product product = fx_product_create(&shape, 1);
     pid_t pid = fork();
     if (pid == 0) {
         bool right = xg_engine_state_get() == XG_ENGINE_FORKED &&
-                     xg_engine_wait(&conf) == XG_ENGINE_FORKED && run(true) == XG_DECLINED &&
-                     fake.forked_calls() == 0;
+                     xg_engine_wait(&conf) == XG_ENGINE_FORKED &&
+                     run_product(&product, true) == XG_DECLINED && fake.forked_calls() == 0;
         xg_engine_start(&conf);
         right = right && xg_engine_state_get() == XG_ENGINE_FORKED && fake.forked_calls() == 0;
         _exit(right ? 0 : 1);
     }
     waitpid(pid, &status, 0);
     XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
+    fx_product_destroy(&product);
 }
 
 static void fork_children(void)
