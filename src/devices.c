@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "compute/backend.h"
 
 enum { FAILURES_MAX = 3 };
@@ -23,6 +24,16 @@ int xg_devices_ordinals(const char *text, int *ordinals, int max)
         at = *end ? end + 1 : end;
     }
     return count;
+}
+
+int xg_devices_read_ordinals(const char *text, int ordinals[XG_DEVICES_MAX])
+{
+    static int warned;
+    int count = xg_devices_ordinals(text, ordinals, XG_DEVICES_MAX);
+    if (count > XG_DEVICES_MAX)
+        xg_log_once(&warned, "XGEMM_DEVICES names more than %d devices: the first %d of them stand",
+                    XG_DEVICES_MAX, XG_DEVICES_MAX);
+    return (int)xg_min_i64(count, XG_DEVICES_MAX);
 }
 
 static int busy_of(const struct xg_device *device)

@@ -49,6 +49,9 @@ struct xg_devices_place {
  * there is no room for all. */
 int xg_devices_ordinals(const char *text, int *ordinals, int max);
 
+/* The same of at most XG_DEVICES_MAX, and one warning where there is no room for all. */
+int xg_devices_read_ordinals(const char *text, int ordinals[XG_DEVICES_MAX]);
+
 /* A lane that nobody has, of the device on which the fewest are taken, the first of several such.
  * False: there is none. */
 bool xg_devices_pick(const struct xg_devices *devices, struct xg_devices_place *place);

@@ -435,14 +435,17 @@ static void await_engine(const struct xg_conf *conf, struct xg_call_record *reco
                                                    : XG_REASON_NO_GPU;
 }
 
-/* What cuBLAS alone computes stays on the CPU until that is there, but where the GPU was asked for.
+/*
+ * What cuBLAS alone computes stays on the CPU until that has been loaded; where the GPU was asked
+ * for it waits. A product does not load it itself: the dynamic linker's lock may be held by a
+ * thread that waits for this one.
  */
-static bool awaits_cublas(const struct xg_problem *call, const struct xg_decision *decision)
+static bool lacks_cublas(const struct xg_problem *call, const struct xg_conf *conf, bool waits)
 {
     struct xg_model_device device;
-    return decision->place == XG_PLACE_GPU && !decision->wait && xg_engine_device(&device) &&
-           !device.facts.cublas && xg_select_needs_cublas(&device.facts, call) &&
-           !xg_engine_looked_for_cublas();
+    return xg_engine_device(&device) && !device.facts.cublas &&
+           xg_select_needs_cublas(&device.facts, call) &&
+           !(waits ? xg_engine_wait_for_cublas(conf) : xg_engine_looked_for_cublas());
 }
 
 /* The figures that a report of the trace needs: once, and again when there is a device. */
@@ -510,10 +513,6 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
     };
     if (decision.start)
         xg_engine_start(conf);
-    if (awaits_cublas(call, &decision)) {
-        record.place = XG_PLACE_CPU;
-        record.reason = XG_REASON_STARTING;
-    }
     if (record.place != XG_PLACE_CPU && !xg_stack_suffices()) {
         record.place = XG_PLACE_CPU;
         record.reason = XG_REASON_STACK;
@@ -522,6 +521,10 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
         xg_shelter_wait(shelter);
     if (record.place != XG_PLACE_CPU && decision.wait)
         await_engine(conf, &record);
+    if (record.place != XG_PLACE_CPU && lacks_cublas(call, conf, decision.wait)) {
+        record.place = XG_PLACE_CPU;
+        record.reason = XG_REASON_STARTING;
+    }
     if (record.place == XG_PLACE_BOTH)
         run_both(call, conf, cpu, shelter, &record);
     else if (record.place == XG_PLACE_CPU || !run_gpu(call, conf, cpu, &decision, shelter, &record))

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "compute/backend.h"
 #include "compute/cublas.h"
+#include "decide/staging.h"
 #include "device/teardown.h"
 #include "devices.h"
 #include "host/cores.h"
@@ -25,10 +26,6 @@
 #include "pipeline/gemm.h"
 #include "pipeline/lane.h"
 #include "verify/verify.h"
-
-/* Of the cores at most so many sixteenths, and so many threads: src/pipeline/gemm.c says how many
- * work. */
-enum { STAGE_SIXTEENTHS = 13, STAGE_THREADS_MAX = 13 };
 
 /* A start that a stream capture of the program forbade is made again, so often in all: that of the
  * first device when a later product wants it, that of another after a pause. */
@@ -43,6 +40,7 @@ static _Atomic int products_inside, starts_inside;
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* the state, or a lane's being busy */
+    pthread_cond_t looked;  /* cublas_look */
     struct xg_devices devices;
     bool coming; /* some may still be added to them */
     /* The first one, whose kind all are; written before the state is READY, and then no more. */
@@ -54,7 +52,9 @@ static struct {
     int stage_threads;
     int starts;
     bool waited_out; /* the start took longer than anybody waits */
-} engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+} engine = {.lock = PTHREAD_MUTEX_INITIALIZER,
+            .changed = PTHREAD_COND_INITIALIZER,
+            .looked = PTHREAD_COND_INITIALIZER};
 
 enum xg_engine_state xg_engine_state_get(void)
 {
@@ -104,6 +104,12 @@ static void after_fork_in_child(void)
  */
 enum { START_WAIT_S = 5 };
 
+static void set_start_deadline(struct timespec *until, const struct xg_conf *conf)
+{
+    xg_clock_deadline(until, conf->timeout_ms > 0 ? fmin(START_WAIT_S, 1e-3 * conf->timeout_ms)
+                                                  : START_WAIT_S);
+}
+
 /* Waits for the start to end; the state then, or STARTING when it takes too long. That was found
  * out once is enough: nobody waits after that. */
 static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
@@ -111,8 +117,7 @@ static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
     enum xg_engine_state state;
     struct timespec until;
     int failed = 0;
-    xg_clock_deadline(&until, conf->timeout_ms > 0 ? fmin(START_WAIT_S, 1e-3 * conf->timeout_ms)
-                                                   : START_WAIT_S);
+    set_start_deadline(&until, conf);
     pthread_mutex_lock(&engine.lock);
     while ((state = xg_engine_state_get()) == XG_ENGINE_STARTING && !failed && !engine.waited_out)
         failed = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
@@ -175,17 +180,10 @@ static void register_handlers(void)
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&engine.changed, &monotonic); /* nobody waits before a start */
+    pthread_cond_init(&engine.looked, &monotonic);
     pthread_condattr_destroy(&monotonic);
     fork_registered = xg_fork_register(&(struct xg_fork_watch){.in_child = after_fork_in_child});
     atexit(at_exit);
-}
-
-static int choose_stage_threads(const struct xg_conf *conf)
-{
-    if (conf->stage_threads > 0)
-        return conf->stage_threads;
-    int threads = xg_cores_count() * STAGE_SIXTEENTHS / 16;
-    return threads < 1 ? 1 : threads > STAGE_THREADS_MAX ? STAGE_THREADS_MAX : threads;
 }
 
 /* At the end of the process nobody wants to hear that a device fails. */
@@ -285,23 +283,13 @@ static void open_others(const struct xg_conf *conf, const int *ordinals, int cou
     end_others();
 }
 
-static int read_ordinals(const struct xg_conf *conf, int ordinals[XG_DEVICES_MAX])
-{
-    static int warned;
-    int count = xg_devices_ordinals(conf->devices, ordinals, XG_DEVICES_MAX);
-    if (count > XG_DEVICES_MAX)
-        xg_log_once(&warned, "XGEMM_DEVICES names more than %d devices: the first %d of them stand",
-                    XG_DEVICES_MAX, XG_DEVICES_MAX);
-    return (int)xg_min_i64(count, XG_DEVICES_MAX);
-}
-
 static void *start_main(void *arg)
 {
     const struct xg_conf *conf = arg;
     int ordinals[XG_DEVICES_MAX], taken;
-    int count = read_ordinals(conf, ordinals);
+    int count = xg_devices_read_ordinals(conf->devices, ordinals);
     fesetenv(FE_DFL_ENV); /* the driver's start must not meet the program's floating-point traps */
-    int threads = choose_stage_threads(conf);
+    int threads = xg_staging_threads(conf->stage_threads, xg_cores_count());
     xg_teardown_prepare(conf); /* before the driver: the program may end at any time */
     xg_drv_at_exit(at_exit);
     struct xg_device first;
@@ -505,8 +493,8 @@ static bool hold_device(struct xg_devices_place *place)
     return held;
 }
 
-/* Where all lanes are taken a later call begins again. Another device's cuBLAS is loaded by the
- * first product there that needs it: the file is in memory then. */
+/* Where all lanes are taken a later call begins again. On another device the first product there
+ * that needs it makes the handle: cuBLAS is loaded then, and the dynamic linker not asked. */
 static void *look_main(void *arg)
 {
     struct xg_devices_place place;
@@ -517,7 +505,10 @@ static void *look_main(void *arg)
         xg_backend_look_for_cublas(engine.devices.at[place.device].dev);
         release_lane(&place, 0.0, XG_DECLINED, XG_VERDICT_NONE);
     }
+    pthread_mutex_lock(&engine.lock);
     atomic_store(&cublas_look, held ? LOOK_DONE : LOOK_NOT_YET);
+    pthread_cond_broadcast(&engine.looked);
+    pthread_mutex_unlock(&engine.lock);
     atomic_fetch_sub(&starts_inside, 1);
     return NULL;
 }
@@ -529,8 +520,23 @@ bool xg_engine_looked_for_cublas(void)
         return false;
     if (atomic_compare_exchange_strong(&cublas_look, &not_yet, LOOK_UNDER_WAY) &&
         !create_start_thread(look_main, NULL))
-        atomic_store(&cublas_look, LOOK_DONE); /* a product does it */
+        atomic_store(&cublas_look, LOOK_NOT_YET);
     errno = saved_errno;
+    return atomic_load(&cublas_look) == LOOK_DONE;
+}
+
+bool xg_engine_wait_for_cublas(const struct xg_conf *conf)
+{
+    struct timespec until;
+    int failed = 0;
+    if (xg_engine_looked_for_cublas())
+        return true;
+    set_start_deadline(&until, conf);
+    pthread_mutex_lock(&engine.lock);
+    while (atomic_load(&cublas_look) == LOOK_UNDER_WAY && !failed && !engine.waited_out)
+        failed = pthread_cond_timedwait(&engine.looked, &engine.lock, &until);
+    engine.waited_out |= failed;
+    pthread_mutex_unlock(&engine.lock);
     return atomic_load(&cublas_look) == LOOK_DONE;
 }
 

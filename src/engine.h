@@ -36,6 +36,9 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
  */
 bool xg_engine_looked_for_cublas(void);
 
+/* The same once that has ended, or after the time that xg_engine_wait takes at most. */
+bool xg_engine_wait_for_cublas(const struct xg_conf *conf);
+
 /* Whether a call waits for a lane while all are busy. */
 struct xg_patience {
     double takes_s; /* what it is expected to take on a lane: those behind it count with that */

@@ -170,6 +170,31 @@ static void linker_locked(void)
     XT_CHECK(fake.calls("cublasDgemm") == 3, "%ld calls of cuBLAS", fake.calls("cublasDgemm"));
 }
 
+/* As a constructor that waits for a thread of its own. */
+static int joins_with_linker_locked(struct dl_phdr_info *info, size_t size, void *nothing)
+{
+    pthread_t thread;
+    (void)info, (void)size, (void)nothing;
+    XT_CHECK(!pthread_create(&thread, NULL, double_main, NULL), "no thread");
+    XT_CHECK(!pthread_join(thread, NULL), "no end");
+    return 1;
+}
+
+/* A product that needs cuBLAS is not held up by a lock of the linker's: the CPU computes it. */
+static void linker_joined(void)
+{
+    begin();
+    run_single();
+    dl_iterate_phdr(joins_with_linker_locked, NULL);
+    XT_CHECK(beside.right == 3 && beside.wholes == 3, "%ld right, %ld by the CPU", beside.right,
+             beside.wholes);
+    for (int i = 0; i < 1000 && fake.calls("cublasDgemm") == 0; i++) {
+        multiply_doubles();
+        usleep(1000);
+    }
+    XT_CHECK(fake.calls("cublasDgemm") > 0, "cuBLAS never came");
+}
+
 /* A library that takes 20 ms, whatever the product. */
 static void slow_whole(void *ctx)
 {
@@ -298,6 +323,8 @@ static const struct fx_scenario scenarios[] = {
     {"verified", named, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_VERIFY=1", "could not be verified: 3",
      "verified: 1 products"},
     {"linker_locked", linker_locked, "XGEMM_MODE=gpu FAKECUDA_SM=75", NULL, NULL},
+    {"linker_joined", linker_joined, "XGEMM_MODE=gpu FAKECUDA_SM=75 XGEMM_TIMEOUT_MS=500", NULL,
+     NULL},
     {"awaited", awaited, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:-1",
      "1 on the GPU", "test_zgemm"},
     {"every", every, "XGEMM_MODE=gpu XGEMM_STATS=1", "90 on the GPU, 0 on the CPU", "ztrsm"},

@@ -31,14 +31,7 @@ struct workspace {
     CUdeviceptr memory;
 };
 
-struct xg_cublas {
-    cublas_handle handle;
-    bool stream_set; /* false at first: cuBLAS has NULL, and its own workspace */
-    CUstream stream;
-    int math_mode; /* 0 at first, as cuBLAS has it */
-    /* Where the same call must give the same bits; outside the budget, as cuBLAS's own are. */
-    struct workspace *workspaces;
-    size_t workspace_count;
+struct functions {
     int (*create)(cublas_handle *);
     int (*destroy)(cublas_handle);
     int (*set_math_mode)(cublas_handle, int);
@@ -52,6 +45,21 @@ struct xg_cublas {
                                const void *, int, const void *, int, void *, int);
     int (*trsm[XG_TYPE_COUNT])(cublas_handle, int, int, int, int, int, int, const void *,
                                const void *, int, void *, int);
+};
+
+/* Those of the process, written once, under the lock, which is held for nothing else. */
+static struct functions functions;
+static _Atomic bool functions_found;
+static pthread_mutex_t functions_lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct xg_cublas {
+    cublas_handle handle;
+    bool stream_set; /* false at first: cuBLAS has NULL, and its own workspace */
+    CUstream stream;
+    int math_mode; /* 0 at first, as cuBLAS has it */
+    /* Where the same call must give the same bits; outside the budget, as cuBLAS's own are. */
+    struct workspace *workspaces;
+    size_t workspace_count;
 };
 
 static const char *const gemm_names[XG_TYPE_COUNT] = {
@@ -98,33 +106,54 @@ static enum xg_status status_of(int result, const char *call)
     return result == CUBLAS_ALLOC_FAILED ? XG_ERR_NOMEM : XG_ERR_DRIVER;
 }
 
-static enum xg_status find_functions(void *library, struct xg_cublas *cublas)
+static enum xg_status find_in(void *library, struct functions *found)
 {
     const struct {
         const char *name;
         void *slot;
-    } symbols[] = {{"cublasCreate_v2", &cublas->create},
-                   {"cublasDestroy_v2", &cublas->destroy},
-                   {"cublasSetMathMode", &cublas->set_math_mode},
-                   {"cublasSetStream_v2", &cublas->set_stream},
-                   {"cublasSetWorkspace_v2", &cublas->set_workspace},
-                   {gemm_names[XG_TYPE_S], &cublas->gemm[XG_TYPE_S]},
-                   {gemm_names[XG_TYPE_D], &cublas->gemm[XG_TYPE_D]},
-                   {gemm_names[XG_TYPE_C], &cublas->gemm[XG_TYPE_C]},
-                   {gemm_names[XG_TYPE_Z], &cublas->gemm[XG_TYPE_Z]},
-                   {trmm_names[XG_TYPE_S], &cublas->trmm[XG_TYPE_S]},
-                   {trmm_names[XG_TYPE_D], &cublas->trmm[XG_TYPE_D]},
-                   {trmm_names[XG_TYPE_C], &cublas->trmm[XG_TYPE_C]},
-                   {trmm_names[XG_TYPE_Z], &cublas->trmm[XG_TYPE_Z]},
-                   {trsm_names[XG_TYPE_S], &cublas->trsm[XG_TYPE_S]},
-                   {trsm_names[XG_TYPE_D], &cublas->trsm[XG_TYPE_D]},
-                   {trsm_names[XG_TYPE_C], &cublas->trsm[XG_TYPE_C]},
-                   {trsm_names[XG_TYPE_Z], &cublas->trsm[XG_TYPE_Z]}};
+    } symbols[] = {{"cublasCreate_v2", &found->create},
+                   {"cublasDestroy_v2", &found->destroy},
+                   {"cublasSetMathMode", &found->set_math_mode},
+                   {"cublasSetStream_v2", &found->set_stream},
+                   {"cublasSetWorkspace_v2", &found->set_workspace},
+                   {gemm_names[XG_TYPE_S], &found->gemm[XG_TYPE_S]},
+                   {gemm_names[XG_TYPE_D], &found->gemm[XG_TYPE_D]},
+                   {gemm_names[XG_TYPE_C], &found->gemm[XG_TYPE_C]},
+                   {gemm_names[XG_TYPE_Z], &found->gemm[XG_TYPE_Z]},
+                   {trmm_names[XG_TYPE_S], &found->trmm[XG_TYPE_S]},
+                   {trmm_names[XG_TYPE_D], &found->trmm[XG_TYPE_D]},
+                   {trmm_names[XG_TYPE_C], &found->trmm[XG_TYPE_C]},
+                   {trmm_names[XG_TYPE_Z], &found->trmm[XG_TYPE_Z]},
+                   {trsm_names[XG_TYPE_S], &found->trsm[XG_TYPE_S]},
+                   {trsm_names[XG_TYPE_D], &found->trsm[XG_TYPE_D]},
+                   {trsm_names[XG_TYPE_C], &found->trsm[XG_TYPE_C]},
+                   {trsm_names[XG_TYPE_Z], &found->trsm[XG_TYPE_Z]}};
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
         if (!(*(void **)symbols[i].slot = dlsym(library, symbols[i].name))) {
             xg_log(XG_LOG_INFO, "cuBLAS lacks %s", symbols[i].name);
             return XG_ERR_NOTFOUND;
         }
+    return XG_OK;
+}
+
+/*
+ * Without a lock of ours, for it takes the dynamic linker's, which may be held by a thread whose
+ * constructor multiplies, and so waits for ours. Of threads that come at once each finds them.
+ */
+static enum xg_status find_functions(void)
+{
+    if (atomic_load(&functions_found))
+        return XG_OK;
+    struct functions found;
+    void *library = xg_cublas_library();
+    enum xg_status status = library ? find_in(library, &found) : XG_ERR_NOTFOUND;
+    if (status != XG_OK)
+        return status;
+    pthread_mutex_lock(&functions_lock);
+    if (!atomic_load(&functions_found))
+        functions = found;
+    atomic_store(&functions_found, true);
+    pthread_mutex_unlock(&functions_lock);
     return XG_OK;
 }
 
@@ -140,23 +169,21 @@ static enum xg_status create_handle(struct xg_cublas *cublas)
 {
     atomic_fetch_add(&opening, 1); /* before the look: the end of the process sees it, or it that */
     enum xg_status status =
-        xg_drv_ended() ? XG_ERR_LOST : status_of(cublas->create(&cublas->handle), "cublasCreate");
+        xg_drv_ended() ? XG_ERR_LOST : status_of(functions.create(&cublas->handle), "cublasCreate");
     atomic_fetch_sub(&opening, 1);
     return status;
 }
 
 static enum xg_status create(struct xg_cublas **out)
 {
-    void *library = xg_cublas_library();
-    if (!library)
-        return XG_ERR_NOTFOUND;
+    enum xg_status status = find_functions();
+    if (status != XG_OK)
+        return status;
     struct xg_cublas *cublas = calloc(1, sizeof *cublas);
     if (!cublas)
         return XG_ERR_NOMEM;
     xg_drv_register_exit();
-    enum xg_status status = find_functions(library, cublas);
-    if (status == XG_OK)
-        status = create_handle(cublas);
+    status = create_handle(cublas);
     if (status == XG_OK)
         *out = cublas;
     else
@@ -164,10 +191,7 @@ static enum xg_status create(struct xg_cublas **out)
     return status;
 }
 
-/*
- * XG_OK: dev->cublas is there. It is made without a lock of ours, for that takes the dynamic
- * linker's, which may be held by a thread whose constructor multiplies, and so waits for ours. Of
- * threads that come at once each makes one, and the first stays.
+/* XG_OK: dev->cublas is there. Made without the lock, as the functions are found; the first stays.
  */
 enum xg_status xg_cublas_open(struct xg_dev *dev)
 {
@@ -179,14 +203,14 @@ enum xg_status xg_cublas_open(struct xg_dev *dev)
     struct xg_cublas *cublas = NULL;
     enum xg_status status = create(&cublas);
     pthread_mutex_lock(&dev->image_lock);
-    dev->cublas_absent |= status == XG_ERR_NOTFOUND;
+    dev->cublas_absent |= status == XG_ERR_NOTFOUND || status == XG_ERR_DRIVER;
     if (cublas && !dev->cublas) {
         dev->cublas = cublas;
         cublas = NULL;
     }
     pthread_mutex_unlock(&dev->image_lock);
     if (cublas) {
-        cublas->destroy(cublas->handle);
+        functions.destroy(cublas->handle);
         free(cublas);
     }
     return status;
@@ -228,13 +252,13 @@ static enum xg_status set_stream(const struct xg_dev *dev, CUstream stream)
 {
     struct xg_cublas *cublas = dev->cublas;
     enum xg_status status =
-        status_of(cublas->set_stream(cublas->handle, stream), "cublasSetStream");
+        status_of(functions.set_stream(cublas->handle, stream), "cublasSetStream");
     CUdeviceptr memory = 0;
     if (status == XG_OK && dev->plan_bytes)
         status = find_workspace(dev, stream, &memory);
     if (memory)
         status = status_of(
-            cublas->set_workspace(cublas->handle, (void *)(uintptr_t)memory, WORKSPACE_BYTES),
+            functions.set_workspace(cublas->handle, (void *)(uintptr_t)memory, WORKSPACE_BYTES),
             "cublasSetWorkspace");
     return status;
 }
@@ -249,7 +273,7 @@ static enum xg_status set_handle(const struct xg_dev *dev, int math_mode, CUstre
     cublas->stream_set = status == XG_OK;
     cublas->stream = stream;
     if (status == XG_OK && math_mode != cublas->math_mode)
-        status = status_of(cublas->set_math_mode(cublas->handle, math_mode), "cublasSetMathMode");
+        status = status_of(functions.set_math_mode(cublas->handle, math_mode), "cublasSetMathMode");
     cublas->math_mode = status == XG_OK ? math_mode : 0;
     return status;
 }
@@ -282,7 +306,7 @@ static int call_gemm(const struct xg_cublas *cublas, const struct xg_cublas_gemm
 {
     union scalar alpha = scalar_of(g->type, g->alpha, g->alpha_im);
     union scalar beta = scalar_of(g->type, g->beta, g->beta_im);
-    return cublas->gemm[g->type](
+    return functions.gemm[g->type](
         cublas->handle, operation_of(g->transb), operation_of(g->transa), (int)g->n, (int)g->m,
         (int)g->k, &alpha, (const void *)(uintptr_t)g->b, (int)g->ldb,
         (const void *)(uintptr_t)g->a, (int)g->lda, &beta, (void *)(uintptr_t)g->c, (int)g->ldc);
@@ -298,10 +322,10 @@ static int call_triangular(const struct xg_cublas *cublas, const struct xg_cubla
     const void *a = (const void *)(uintptr_t)t->triangle, *b = (const void *)(uintptr_t)t->b;
     void *c = (void *)(uintptr_t)t->c;
     if (t->op == XG_OP_TRSM)
-        return cublas->trsm[t->type](cublas->handle, side, triangle, trans, t->unit, m, n, &alpha,
-                                     a, (int)t->ld, c, (int)t->ldc);
-    return cublas->trmm[t->type](cublas->handle, side, triangle, trans, t->unit, m, n, &alpha, a,
-                                 (int)t->ld, b, (int)t->ldb, c, (int)t->ldc);
+        return functions.trsm[t->type](cublas->handle, side, triangle, trans, t->unit, m, n, &alpha,
+                                       a, (int)t->ld, c, (int)t->ldc);
+    return functions.trmm[t->type](cublas->handle, side, triangle, trans, t->unit, m, n, &alpha, a,
+                                   (int)t->ld, b, (int)t->ldb, c, (int)t->ldc);
 }
 
 static bool fit_int(const int64_t *sizes, size_t count)
@@ -363,7 +387,7 @@ void xg_cublas_fini(struct xg_dev *dev)
 {
     if (!dev->cublas)
         return;
-    dev->cublas->destroy(dev->cublas->handle);
+    functions.destroy(dev->cublas->handle);
     for (size_t i = 0; i < dev->cublas->workspace_count; i++)
         XG_DRV(&dev->drv, cuMemFree, dev->cublas->workspaces[i].memory);
     free(dev->cublas->workspaces);

@@ -60,9 +60,10 @@ enum xg_status xg_cublas_triangular(struct xg_dev *dev,
 void *xg_cublas_library(void);
 
 /*
- * Loads a libcublas where that is yet to be done, and makes its handle. XG_OK; XG_ERR_NOTFOUND
- * where there is none, which is remembered; XG_ERR_NOMEM, which may pass, XG_ERR_DRIVER,
- * XG_ERR_LOST. From any thread, with the device's context current.
+ * Loads a libcublas where the process has yet to do so, which takes the dynamic linker's lock, and
+ * makes the device's handle. XG_OK; XG_ERR_NOTFOUND where there is none, or XG_ERR_DRIVER, both of
+ * which are remembered as the first; XG_ERR_NOMEM, which may pass, XG_ERR_LOST. From any thread,
+ * with the device's context current.
  */
 enum xg_status xg_cublas_open(struct xg_dev *dev);
 

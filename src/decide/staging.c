@@ -4,6 +4,13 @@
 
 #include <math.h>
 
+int xg_staging_threads(int asked, int cores)
+{
+    enum { SIXTEENTHS = 13, MOST = 13 };
+    int threads = cores * SIXTEENTHS / 16;
+    return asked > 0 ? asked : threads < 1 ? 1 : threads > MOST ? MOST : threads;
+}
+
 /* What moves, or what is staged of it. */
 struct traffic {
     double up_bytes, down_bytes;

@@ -15,6 +15,10 @@ struct xg_staging {
     size_t load_bytes, store_bytes; /* of a chunk up and down, about */
 };
 
+/* How many threads a lane has: as many as were asked for (0: nobody asked), else most of the cores
+ * that there are, and no more than it takes to fill the link. */
+int xg_staging_threads(int asked, int cores);
+
 /* Operands that are copied from and to where they lie, which takes no worker. */
 struct xg_staging_direct {
     bool a, b, c;

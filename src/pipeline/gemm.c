@@ -68,9 +68,9 @@ static const struct xg_kernel *select_whole(const struct xg_product *product)
 }
 
 /*
- * What computes the whole of it. cuBLAS is loaded when the first problem comes that nothing else
- * computes, where the dispatcher has not seen to that: a program of SGEMM and DGEMM alone does
- * without.
+ * What computes the whole of it. The device's cuBLAS handle is made when the first problem comes
+ * that nothing else computes; the dispatcher has seen to it that the library is loaded by then,
+ * which a program of SGEMM and DGEMM alone does without.
  */
 static enum xg_status find_kernel(struct xg_lane *lane, struct xg_product *product,
                                   struct xg_gemm_result *result)
