@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "compute/backend.h"
+#include "host/tally.h"
 
 enum { FAILURES_MAX = 3 };
 
@@ -118,10 +119,14 @@ enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int thre
     alone.devices = text;
     *device = (struct xg_device){0};
     enum xg_status status = xg_backend_open(&alone, &device->dev);
-    if (status == XG_OK)
-        status = xg_lane_create(device->dev, threads, &device->slots[0].lane);
+    int lanes = xg_tally_all(XG_TALLY_PRODUCTS) > 1 ? XG_DEVICES_LANES : 1;
+    for (int i = 0; i < lanes && status == XG_OK; i++) {
+        status = xg_lane_create(device->dev, threads, &device->slots[i].lane);
+        if (status == XG_OK)
+            xg_lane_prepare(device->slots[i].lane);
+    }
     if (status != XG_OK && device->dev)
-        xg_backend_close(device->dev);
+        xg_devices_close(device);
     return status;
 }
 

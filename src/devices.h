@@ -60,8 +60,9 @@ bool xg_devices_pick(const struct xg_devices *devices, struct xg_devices_place *
 int xg_devices_busy(const struct xg_devices *devices);
 int xg_devices_lanes(const struct xg_devices *devices);
 
-/* Only the device of that number, with a first lane for so many staging threads; XG_OK, or nothing
- * is left of it. */
+/* Only the device of that number, with a lane for so many staging threads that is ready for its
+ * first product, or with all lanes where several threads multiply; XG_OK, or nothing is left of it.
+ */
 enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int threads,
                                struct xg_device *device);
 

@@ -288,7 +288,8 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
     struct xg_gemm_result result;
     struct xg_patience patience = {.takes_s = decision->gpu_s,
                                    .waits_s = decision->wait ? HUGE_VAL : decision->waits_s,
-                                   .threads = cores_left()};
+                                   .most_s = decision->wait ? 0.0 : decision->cpu_s,
+                                   .threads = decision->crowded ? 1 : cores_left()};
     double begin = xg_clock_s();
     enum xg_status status = xg_engine_gemm(call, conf, &fallback, &patience, &result);
     double end = xg_clock_s();
@@ -409,6 +410,7 @@ static void decide(const struct xg_problem *call, const struct xg_conf *conf,
             atomic_load_explicit(&kinds_off, memory_order_relaxed) >> xg_problem_kind(call) & 1,
         .cpu_threads = cpu->threads ? cpu->threads(cpu->ctx) : 0,
         .under_way = xg_tally_all(XG_TALLY_PRODUCTS),
+        .cores = learnt.cores,
         .cores_left = cores_left(),
         .spin_s = xg_spin_seconds(cpu->pool),
     };

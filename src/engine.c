@@ -424,19 +424,21 @@ static int share_of(const struct xg_patience *patience, int busy)
 }
 
 /*
- * Waits for a lane to come free, or for less. False: none did for so long that those who have them
+ * Waits for a lane to come free, or for less. False: the caller's patience is at its end, which is
+ * at end_s; or none came free for so long that those who have them
  * must be held up inside the driver, where no timeout of ours reaches them, or have left for good:
  * by siglongjmp from the handler of a fault, say. That one thread found it out is enough.
  */
-static bool wait_for_release_locked(void)
+static bool wait_for_release_locked(double end_s)
 {
     enum { TIMEOUTS = 4 };
     struct timespec until;
     long released = engine.released;
-    xg_clock_deadline(&until, TIMEOUTS * engine.timeout_s);
+    double left_s = end_s - xg_clock_s(), stuck_s = TIMEOUTS * engine.timeout_s;
+    xg_clock_deadline(&until, fmax(0.0, fmin(left_s, stuck_s)));
     int failed = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
-    engine.stuck |= failed && released == engine.released;
-    return !engine.stuck;
+    engine.stuck |= failed && left_s > stuck_s && released == engine.released;
+    return !engine.stuck && !(failed && left_s <= stuck_s);
 }
 
 /*
@@ -453,11 +455,12 @@ static enum xg_status acquire_lane(const struct xg_patience *patience,
     pthread_mutex_lock(&engine.lock);
     double waits_s = engine.ahead_s / fmax(1, xg_devices_lanes(&engine.devices));
     bool waits = !engine.stuck && (!patience || waits_s < patience->waits_s);
+    double end_s = patience && patience->most_s > 0.0 ? xg_clock_s() + patience->most_s : HUGE_VAL;
     engine.ahead_s += takes_s;
     while (xg_engine_state_get() == XG_ENGINE_READY &&
            !(found = xg_devices_pick(&engine.devices, place)) && waits &&
            xg_devices_lanes(&engine.devices) > 0)
-        waits = wait_for_release_locked();
+        waits = wait_for_release_locked(end_s);
     struct xg_device *device = found ? &engine.devices.at[place->device] : NULL;
     if (found)
         device->slots[place->slot].busy = true;

@@ -44,6 +44,7 @@ struct xg_patience {
     double takes_s; /* what it is expected to take on a lane: those behind it count with that */
     double waits_s; /* it waits where those ahead of it are expected to need less than this;
                        HUGE_VAL: in any case */
+    double most_s;  /* and for no longer than this, whatever was expected; 0: as long as it takes */
     int threads;    /* that may stage it, at least 1: the cores that are left */
 };
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Several devices on the fake driver: which products each gets, and when one of them fails. */
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <time.h>
 
 #include "fakedrv_scenario.h"
 #include "fakedrv_util.h"
+#include "src/base/clock.h"
 #include "src/device/drv.h"
 #include "src/engine.h"
 
@@ -287,7 +289,60 @@ static void refused_device(void)
     XT_CHECK(!on[2], "%d products on a third device", on[2]);
 }
 
+/* A start takes what every product needs: 64 MiB page-locked. */
+static void prepared(void)
+{
+    struct fakecuda_live live;
+    start_devices(NULL);
+    fake.live(&live);
+    XT_CHECK(live.pinned_bytes >= (size_t)64 << 20, "%zu bytes page-locked", live.pinned_bytes);
+    long taken = fake.calls("cuMemHostAlloc");
+    XT_CHECK(run_one() == XG_OK);
+    XT_CHECK(fake.calls("cuMemHostAlloc") == taken, "a product took more");
+}
+
+static void *work_once(void *worker)
+{
+    static const struct fx_shape shape = {150, 140, 60, false, true, 1, 0.5f, 1};
+    run_product(&shape, worker);
+    return NULL;
+}
+
+/* Both lanes are held up in the driver: who waits for one goes when its patience ends. */
+static void patience_ends(void)
+{
+    static const struct xg_patience little = {
+        .takes_s = 1e-3, .waits_s = HUGE_VAL, .most_s = 0.01, .threads = 1};
+    static const struct fx_shape shape = {150, 140, 60, false, true, 1, 0.5f, 1};
+    struct worker workers[2] = {{.seed = 1}, {.seed = 2}};
+    pthread_t threads[2];
+    start_devices(NULL);
+    for (int i = 0; i < 2; i++) {
+        fake.fail("cuStreamWaitEvent", 1 + i, -1, FAKECUDA_ONCE);
+        if (pthread_create(&threads[i], NULL, work_once, &workers[i]))
+            exit(XT_HARD);
+    }
+    while (fake.calls("cuStreamWaitEvent") < 2)
+        nanosleep(&while_s, NULL);
+    struct fx_product product = fx_product_create(&shape, 3);
+    struct fx_cpu_count count = {.call = &product.call};
+    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_gemm_result result;
+    double begin_s = xg_clock_s();
+    XT_CHECK(xg_engine_gemm(&product.call, &conf, &cpu, &little, &result) == XG_DECLINED);
+    XT_CHECK(result.busy && fx_untouched(&product), "a lane was free");
+    XT_CHECK_LE(xg_clock_s() - begin_s, 5.0, "it waited");
+    fake.release();
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+        XT_CHECK(workers[i].right == 1, "thread %d", i);
+    }
+    fx_product_destroy(&product);
+}
+
 static const struct fx_scenario scenarios[] = {
+    {"prepared", prepared, "", NULL, NULL},
+    {"patience_ends", patience_ends, "", NULL, NULL},
     {"one_device", one_device, "FAKECUDA_DEVICES=2", NULL, NULL},
     {"several_devices", several_devices, "FAKECUDA_DEVICES=2 FAKECUDA_DELAY_US=300", NULL, NULL},
     {"devices_lost", devices_lost, "FAKECUDA_DEVICES=2 FAKECUDA_DELAY_US=300",

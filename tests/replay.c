@@ -111,6 +111,7 @@ static bool ask(struct simulation *sim, enum question question, struct worker *w
         .cpu_threads = sim->fixture->cpu_threads,
         .spin_s = sim->fixture->spin_s,
         .under_way = under_way(sim) + 1,
+        .cores = sim->fixture->cores,
         .cores_left = (int)fmax(1, sim->fixture->cores - cpu_cores(sim)),
     };
     struct xg_problem call = {.alpha = 1.0f};

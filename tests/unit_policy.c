@@ -355,6 +355,65 @@ static void test_earning_at_once(void)
     XT_CHECK_LE(earned_s[1], earned_s[0] / 40.0, "%g of %g", earned_s[1], earned_s[0]);
 }
 
+static const struct xg_conf automatic = {.mode = XG_MODE_AUTO};
+
+/* A product of a thread of its own, among so many, on 16 cores. */
+static struct xg_decision decide_among(int under_way, double now_s, enum xg_engine_state state,
+                                       const struct xg_problem *call)
+{
+    const struct xg_situation now = {.now_s = now_s,
+                                     .state = state,
+                                     .cpu_threads = 1,
+                                     .under_way = under_way,
+                                     .cores = 16,
+                                     .cores_left = 16};
+    struct xg_decision decision;
+    xg_policy_decide(&policy, &automatic, call, &now, &decision);
+    return decision;
+}
+
+/* Threads that fill the cores wait for a start as long as it takes of one. */
+static void test_crowd_pays_for_start(void)
+{
+    const struct xg_problem call = shape(1024, 1024, 1024);
+    for (int crowd = 1; crowd <= 16; crowd += 15) {
+        begin(16);
+        xg_model_leave_exit(&policy.model);
+        policy.earned_s = policy.model.gpu_price_s;
+        decide_among(crowd, 1.0, XG_ENGINE_COLD, &call);
+        struct xg_decision now = decide_among(1, 1.01, XG_ENGINE_COLD, &call);
+        XT_CHECK(now.start == (crowd == 1), "%d threads a moment ago", crowd);
+        struct xg_decision late = decide_among(1, 9.0, XG_ENGINE_COLD, &call);
+        XT_CHECK(late.start, "%d threads some time ago", crowd);
+        policy.earned_s += 0.21;
+        XT_CHECK(decide_among(crowd, 10.0, XG_ENGINE_COLD, &call).start, "%d threads", crowd);
+    }
+}
+
+/* What GPU and CPU take is expected with the cores that a crowd leaves, which is none. */
+static void test_crowd_stages_alone(void)
+{
+    const struct xg_problem call = shape(1024, 1024, 256);
+    begin(16);
+    double few_s = decide_among(2, 1.0, XG_ENGINE_READY, &call).gpu_s;
+    double many_s = decide_among(16, 1.0, XG_ENGINE_READY, &call).gpu_s;
+    XT_CHECK(many_s > 2 * few_s, "%g s, and %g s among many", few_s, many_s);
+}
+
+/* A thread that can compute by itself does not queue for a lane behind more than one a lane. */
+static void test_queue(void)
+{
+    const struct xg_problem call = shape(1024, 1024, 1024);
+    begin(16);
+    struct xg_decision alone = decide_among(2, 1.0, XG_ENGINE_READY, &call);
+    XT_CHECK(alone.place == XG_PLACE_GPU && alone.cpu_s > 4 * alone.gpu_s, "%g, %g", alone.cpu_s,
+             alone.gpu_s);
+    XT_CHECK(alone.waits_s >= alone.gpu_s && alone.waits_s <= 2 * alone.gpu_s, "waits %g of %g s",
+             alone.waits_s, alone.gpu_s);
+    struct xg_decision all = decide_at(2.0, &automatic, XG_ENGINE_READY, 16, &call);
+    XT_CHECK(all.waits_s >= all.cpu_s - all.gpu_s, "waits %g s", all.waits_s);
+}
+
 static void check(const struct xg_conf *conf, enum xg_engine_state state, double earned_s,
                   struct xg_problem call, enum xg_place place, enum xg_reason reason, bool start,
                   bool wait)
@@ -477,6 +536,9 @@ int main(void)
     test_earning();
     test_price();
     test_earning_at_once();
+    test_crowd_pays_for_start();
+    test_crowd_stages_alone();
+    test_queue();
     test_auto();
     test_modes();
     test_unserved();

@@ -44,6 +44,24 @@
 /* Threads that spin for longer have been told to spin for ever: then the clock alone decides. */
 #define SPIN_MOST_S 1.0
 
+/*
+ * A thread that computes alone waits for a lane only where few do: those keep the lanes busy, and
+ * the others' cores compute meanwhile. Each would gain by waiting longer, and all would lose.
+ */
+#define QUEUE 2.0
+
+/* Most of the cores have a product, with a library of one thread: the program's own threads fill
+ * them. For so long a moment with more products than now is remembered. */
+#define CROWDED 0.75
+#define CROWD_S 0.5
+
+/*
+ * A start takes 0.2 s of a core. Threads that meet at the end of each of their loops wait for the
+ * one whose core that is, in a core's time each: a program that filled 16 cores lost 0.17 to 0.19
+ * s, at any priority of the start's thread (bench/results/h200/start.txt).
+ */
+#define START_CORE_S 0.2
+
 static double mnk(const struct xg_problem *call)
 {
     return (double)call->m * (double)call->n * (double)call->k;
@@ -63,6 +81,8 @@ static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
 {
     if (conf->reproducible)
         cores_left = INT_MAX;
+    else if (decision->crowded)
+        cores_left = 1;
     decision->model_s[XG_SIDE_CPU] = xg_model_cpu_seconds(&policy->model, call);
     decision->model_s[XG_SIDE_GPU] = gpu_model_s(policy, conf, call, cores_left);
     decision->cpu_s = decision->model_s[XG_SIDE_CPU];
@@ -71,6 +91,18 @@ static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
         return;
     decision->cpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, call);
     decision->gpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, call);
+}
+
+/* How many products there are at once: threads rest between theirs, so one moment tells little. */
+static void see_crowd(struct xg_policy *policy, const struct xg_situation *now,
+                      struct xg_decision *decision)
+{
+    double late = policy->crowd * exp((policy->crowd_s - now->now_s) / CROWD_S);
+    policy->crowd = fmax(fmax(1.0, now->under_way), late);
+    policy->crowd_s = now->now_s;
+    decision->crowd = policy->crowd;
+    decision->crowded =
+        decision->cpu_threads == 1 && now->cores > 1 && policy->crowd >= CROWDED * now->cores;
 }
 
 static void decide_place(struct xg_decision *decision, enum xg_place place, enum xg_reason reason)
@@ -141,6 +173,8 @@ static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
     decision->waits_s = decision->cpu_s - decision->gpu_s;
     if (decision->wakes)
         decision->waits_s += xg_phase_wake_s(&policy->phase);
+    else if (decision->cpu_threads == 1)
+        decision->waits_s = fmin(decision->waits_s, QUEUE * decision->gpu_s);
     if (side == XG_SIDE_CPU)
         decision->settled = is_settled(policy, conf, true, call, decision);
 }
@@ -151,9 +185,9 @@ static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
  */
 static double saved_s(double cpu_s, const struct xg_decision *decision)
 {
-    double under_way = fmax(1.0, decision->under_way);
-    double x = fmin(1.0, XG_POLICY_LANES / under_way) * fmax(0.0, cpu_s / decision->gpu_s - 1.0);
-    return cpu_s / under_way * x / (1.0 + x);
+    double crowd = fmax(1.0, decision->crowd);
+    double x = fmin(1.0, XG_POLICY_LANES / crowd) * fmax(0.0, cpu_s / decision->gpu_s - 1.0);
+    return cpu_s / crowd * x / (1.0 + x);
 }
 
 /*
@@ -163,9 +197,10 @@ static double saved_s(double cpu_s, const struct xg_decision *decision)
  */
 static double price_s(const struct xg_policy *policy, const struct xg_decision *decision)
 {
-    const double spins = 2.0, most_s = 0.2;
+    const double spins = 2.0;
     double spin_s = decision->wakes ? policy->phase.spin_s : 0.0;
-    return policy->model.gpu_price_s + fmin(spins * spin_s, most_s);
+    return policy->model.gpu_price_s +
+           (decision->crowded ? START_CORE_S : fmin(spins * spin_s, START_CORE_S));
 }
 
 /* Not started yet, or starting: would the GPU finish first, and has that earned a start? */
@@ -219,7 +254,6 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
         .place = XG_PLACE_CPU,
         .begin_s = now->now_s,
         .cpu_threads = threads_on_cpu(policy, call, now),
-        .under_way = now->under_way,
     };
     if (call->m < 1 || call->n < 1 || call->k < 1 || xg_problem_alpha_zero(call)) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_DEGENERATE);
@@ -236,6 +270,7 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
     decision->wakes = decision->cpu_threads > 1 && now->spin_s > 0.0;
     if (decision->wakes)
         policy->phase.spin_s = fmin(now->spin_s, SPIN_MOST_S);
+    see_crowd(policy, now, decision);
     predict(policy, conf, call, now->cores_left, decision);
 
     if (conf->mode == XG_MODE_CPU) {

@@ -16,6 +16,7 @@ struct xg_policy {
     struct xg_correction small;  /* of products below 64^3 on the CPU: see xg_policy_floor_mnk */
     struct xg_phase phase;       /* where products run that wake the CPU library's threads */
     double earned_s;             /* CPU time that the GPU would have saved, had it been ready */
+    double crowd, crowd_s;       /* products under way at once, at most, of late; and when */
 };
 
 /* Products that the engine runs at once (engine.c). */
@@ -29,6 +30,7 @@ struct xg_situation {
     double spin_s;   /* for how long they spin after it; INFINITY: without end */
     bool unserved;   /* nothing on the device computes such a problem */
     int under_way;   /* products of the process, this one included */
+    int cores;       /* that the process may use; 0: not known */
     int cores_left;  /* for staging, at least 1: products on the CPU use the others; INT_MAX: all */
 };
 
@@ -38,7 +40,8 @@ struct xg_decision {
     bool start;          /* start the engine in the background now */
     bool wait;           /* place is the GPU (or both): wait until the engine has started */
     int cpu_threads;     /* that it uses on the CPU, as far as is known */
-    int under_way;       /* as it was told */
+    double crowd;        /* products under way at once, this one and those of late */
+    bool crowded;        /* and each has a core of its own, so that there are none left */
     bool wakes;          /* on the CPU it leaves threads spinning (phase.h) */
     bool settled;        /* on the CPU, and so will be the next calls of shapes near it */
     double cpu_s, gpu_s; /* the predictions; 0 when not asked */

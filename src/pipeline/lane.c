@@ -168,6 +168,16 @@ static enum xg_status reserve_blocks(struct xg_lane *lane)
     return status;
 }
 
+void xg_lane_prepare(struct xg_lane *lane)
+{
+    int capture_mode = xg_drv_relax(&lane->dev->drv);
+    if (xg_dev_enter(lane->dev) == XG_OK) {
+        reserve_blocks(lane);
+        xg_dev_leave(lane->dev);
+    }
+    xg_drv_unrelax(&lane->dev->drv, capture_mode);
+}
+
 enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
                                size_t device_bytes)
 {

@@ -30,10 +30,16 @@ struct xg_lane {
 
 /*
  * threads: size of the staging team, the calling thread included; >= 1. *out set only on XG_OK.
- * XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_SYSTEM. Memory is taken at the first
- * product.
+ * XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_SYSTEM. Memory is taken by
+ * xg_lane_prepare, or at the first product.
  */
 enum xg_status xg_lane_create(struct xg_dev *dev, int threads, struct xg_lane **out);
+
+/*
+ * Takes what every product needs and takes long to get, as far as it is to be had: its page-locked
+ * blocks, 30 ms, and 80 among threads that spin. What is missing the first product takes.
+ */
+void xg_lane_prepare(struct xg_lane *lane);
 
 /*
  * At most so many of its threads, the caller included, stage the next products: >= 1. Lanes at work
