@@ -98,7 +98,7 @@ bool xg_devices_count(struct xg_device *device, enum xg_status status, enum xg_v
 
 bool xg_devices_detach(struct xg_device *device, struct xg_device *held)
 {
-    if (!device->lost || !device->dev || busy_of(device))
+    if (!device->lost || !device->dev || device->held || busy_of(device))
         return false;
     *held = *device;
     for (int i = 0; i < XG_DEVICES_LANES; i++) {
@@ -110,6 +110,14 @@ bool xg_devices_detach(struct xg_device *device, struct xg_device *held)
     return true;
 }
 
+static enum xg_status add_lane(struct xg_device *device, int slot, int threads)
+{
+    enum xg_status status = xg_lane_create(device->dev, threads, &device->slots[slot].lane);
+    if (status == XG_OK)
+        xg_lane_prepare(device->slots[slot].lane);
+    return status;
+}
+
 enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int threads,
                                struct xg_device *device)
 {
@@ -119,14 +127,14 @@ enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int thre
     alone.devices = text;
     *device = (struct xg_device){0};
     enum xg_status status = xg_backend_open(&alone, &device->dev);
-    int lanes = xg_tally_all(XG_TALLY_PRODUCTS) > 1 ? XG_DEVICES_LANES : 1;
-    for (int i = 0; i < lanes && status == XG_OK; i++) {
-        status = xg_lane_create(device->dev, threads, &device->slots[i].lane);
-        if (status == XG_OK)
-            xg_lane_prepare(device->slots[i].lane);
-    }
+    if (status == XG_OK)
+        status = add_lane(device, 0, threads);
     if (status != XG_OK && device->dev)
-        xg_devices_close(device);
+        xg_backend_close(device->dev);
+    /* One serves; the others are made by products where they cannot be had now. */
+    for (int i = 1; status == XG_OK && i < XG_DEVICES_LANES; i++)
+        if (xg_tally_all(XG_TALLY_PRODUCTS) > 1)
+            add_lane(device, i, threads);
     return status;
 }
 

@@ -31,6 +31,7 @@ struct xg_device {
     struct xg_dev *left_dev;
     int failures; /* in a row */
     int wrongs;   /* in a row, of the products that were verified */
+    int held;     /* by those who have no lane, and want it to stay */
     bool hung;    /* what the device holds stays with it */
     bool lost;    /* it gets no product any more */
 };
@@ -61,7 +62,8 @@ int xg_devices_busy(const struct xg_devices *devices);
 int xg_devices_lanes(const struct xg_devices *devices);
 
 /* Only the device of that number, with a lane for so many staging threads that is ready for its
- * first product, or with all lanes where several threads multiply; XG_OK, or nothing is left of it.
+ * first product, or with as many as can be had where several threads multiply; XG_OK, or nothing is
+ * left of it.
  */
 enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int threads,
                                struct xg_device *device);
@@ -74,8 +76,8 @@ bool xg_devices_count(struct xg_device *device, enum xg_status status, enum xg_v
 
 /*
  * Takes what a lost device holds out of it, into *held; what a device that hangs holds stays in
- * left, for good. False, and nothing done: it is not lost, a lane of it is busy, or it was taken
- * before.
+ * left, for good. False, and nothing done: it is not lost, a lane of it is busy, it is held, or it
+ * was taken before.
  */
 bool xg_devices_detach(struct xg_device *device, struct xg_device *held);
 

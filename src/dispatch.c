@@ -24,6 +24,7 @@
 #include "host/spin.h"
 #include "host/stack.h"
 #include "host/tally.h"
+#include "look.h"
 #include "report/compare.h"
 #include "report/stats.h"
 #include "report/trace.h"
@@ -289,7 +290,8 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
     struct xg_patience patience = {.takes_s = decision->gpu_s,
                                    .waits_s = decision->wait ? HUGE_VAL : decision->waits_s,
                                    .most_s = decision->wait ? 0.0 : decision->cpu_s,
-                                   .threads = decision->crowded ? 1 : cores_left()};
+                                   .threads =
+                                       decision->crowded && !decision->wait ? 1 : cores_left()};
     double begin = xg_clock_s();
     enum xg_status status = xg_engine_gemm(call, conf, &fallback, &patience, &result);
     double end = xg_clock_s();
@@ -447,7 +449,7 @@ static bool lacks_cublas(const struct xg_problem *call, const struct xg_conf *co
     struct xg_model_device device;
     return xg_engine_device(&device) && !device.facts.cublas &&
            xg_select_needs_cublas(&device.facts, call) &&
-           !(waits ? xg_engine_wait_for_cublas(conf) : xg_engine_looked_for_cublas());
+           !(waits ? xg_look_wait(conf) : xg_look_done(conf));
 }
 
 /* The figures that a report of the trace needs: once, and again when there is a device. */

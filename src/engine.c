@@ -40,21 +40,18 @@ static _Atomic int products_inside, starts_inside;
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* the state, or a lane's being busy */
-    pthread_cond_t looked;  /* cublas_look */
     struct xg_devices devices;
     bool coming; /* some may still be added to them */
     /* The first one, whose kind all are; written before the state is READY, and then no more. */
     struct xg_model_device described;
     double timeout_s; /* likewise */
-    long released;    /* times that a lane came free */
-    bool stuck;       /* somebody waited for that in vain, and it has not happened since */
+    double moved_s;   /* when a lane was last taken, or came free */
+    bool stuck;       /* none has for too long */
     double ahead_s;   /* what the calls that have a lane or wait for one are expected to take */
     int stage_threads;
     int starts;
     bool waited_out; /* the start took longer than anybody waits */
-} engine = {.lock = PTHREAD_MUTEX_INITIALIZER,
-            .changed = PTHREAD_COND_INITIALIZER,
-            .looked = PTHREAD_COND_INITIALIZER};
+} engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 enum xg_engine_state xg_engine_state_get(void)
 {
@@ -104,7 +101,7 @@ static void after_fork_in_child(void)
  */
 enum { START_WAIT_S = 5 };
 
-static void set_start_deadline(struct timespec *until, const struct xg_conf *conf)
+void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf)
 {
     xg_clock_deadline(until, conf->timeout_ms > 0 ? fmin(START_WAIT_S, 1e-3 * conf->timeout_ms)
                                                   : START_WAIT_S);
@@ -117,7 +114,7 @@ static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
     enum xg_engine_state state;
     struct timespec until;
     int failed = 0;
-    set_start_deadline(&until, conf);
+    xg_engine_start_deadline(&until, conf);
     pthread_mutex_lock(&engine.lock);
     while ((state = xg_engine_state_get()) == XG_ENGINE_STARTING && !failed && !engine.waited_out)
         failed = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
@@ -180,7 +177,6 @@ static void register_handlers(void)
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&engine.changed, &monotonic); /* nobody waits before a start */
-    pthread_cond_init(&engine.looked, &monotonic);
     pthread_condattr_destroy(&monotonic);
     fork_registered = xg_fork_register(&(struct xg_fork_watch){.in_child = after_fork_in_child});
     atexit(at_exit);
@@ -283,12 +279,10 @@ static void open_others(const struct xg_conf *conf, const int *ordinals, int cou
     end_others();
 }
 
-static void *start_main(void *arg)
+static void start(const struct xg_conf *conf)
 {
-    const struct xg_conf *conf = arg;
     int ordinals[XG_DEVICES_MAX], taken;
     int count = xg_devices_read_ordinals(conf->devices, ordinals);
-    fesetenv(FE_DFL_ENV); /* the driver's start must not meet the program's floating-point traps */
     int threads = xg_staging_threads(conf->stage_threads, xg_cores_count());
     xg_teardown_prepare(conf); /* before the driver: the program may end at any time */
     xg_drv_at_exit(at_exit);
@@ -315,24 +309,43 @@ static void *start_main(void *arg)
     pthread_mutex_unlock(&engine.lock);
     if (status == XG_OK)
         open_others(conf, ordinals + taken, count - taken, threads);
+}
+
+/* What runs on a thread of its own. */
+struct aside {
+    void (*run)(const struct xg_conf *conf);
+    const struct xg_conf *conf;
+};
+
+static void *aside_main(void *arg)
+{
+    struct aside aside = *(struct aside *)arg;
+    free(arg);
+    fesetenv(FE_DFL_ENV); /* the driver must not meet the program's floating-point traps */
+    aside.run(aside.conf);
     atomic_fetch_sub(&starts_inside, 1);
     return NULL;
 }
 
-/* A thread that starts something; the end of the process waits for its step under way. */
-static bool create_start_thread(void *(*main)(void *), const struct xg_conf *conf)
+bool xg_engine_aside(void (*run)(const struct xg_conf *), const struct xg_conf *conf)
 {
     sigset_t blocked, before;
     pthread_t thread;
+    struct aside *aside = malloc(sizeof *aside);
+    if (!aside)
+        return false;
+    *aside = (struct aside){.run = run, .conf = conf};
     xg_shelter_signals(&blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     atomic_fetch_add(&starts_inside, 1);
-    int failed = pthread_create(&thread, NULL, main, (void *)(uintptr_t)conf);
+    int failed = pthread_create(&thread, NULL, aside_main, aside);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed)
+    if (failed) {
         atomic_fetch_sub(&starts_inside, 1);
-    else
+        free(aside);
+    } else {
         pthread_detach(thread);
+    }
     return !failed;
 }
 
@@ -342,7 +355,7 @@ void xg_engine_start(const struct xg_conf *conf)
     pthread_once(&register_once, register_handlers);
     if (!atomic_compare_exchange_strong(&engine_state, &cold, XG_ENGINE_STARTING))
         return;
-    if (!fork_registered || !create_start_thread(start_main, conf)) {
+    if (!fork_registered || !xg_engine_aside(start, conf)) {
         xg_log(XG_LOG_WARN, "no memory or thread to start the GPU with: products run on the CPU");
         pthread_mutex_lock(&engine.lock);
         set_state_locked(XG_ENGINE_NONE);
@@ -395,17 +408,22 @@ static void leave_locked(double takes_s)
     engine.ahead_s = fmax(0.0, engine.ahead_s - takes_s);
 }
 
+static bool detach_locked(struct xg_device *device, struct xg_device *held)
+{
+    return !atomic_load(&exiting) && xg_devices_detach(device, held);
+}
+
 static void release_lane(const struct xg_devices_place *place, double takes_s,
                          enum xg_status status, enum xg_verdict verdict)
 {
     struct xg_device *device = &engine.devices.at[place->device], held;
     pthread_mutex_lock(&engine.lock);
     device->slots[place->slot].busy = false;
-    engine.released++;
+    engine.moved_s = xg_clock_s();
     engine.stuck = false;
     leave_locked(takes_s);
     count_locked(device, status, verdict);
-    bool detached = !atomic_load(&exiting) && xg_devices_detach(device, &held);
+    bool detached = detach_locked(device, &held);
     /* One lane serves one caller: to wake the others as well takes cores from those who copy. */
     if (xg_engine_state_get() == XG_ENGINE_READY && !device->lost)
         pthread_cond_signal(&engine.changed);
@@ -425,27 +443,26 @@ static int share_of(const struct xg_patience *patience, int busy)
 
 /*
  * Waits for a lane to come free, or for less. False: the caller's patience is at its end, which is
- * at end_s; or none came free for so long that those who have them
- * must be held up inside the driver, where no timeout of ours reaches them, or have left for good:
- * by siglongjmp from the handler of a fault, say. That one thread found it out is enough.
+ * at end_s; or none came free for so long that those who have them must be held up inside the
+ * driver, where no timeout of ours reaches them, or have left for good: by siglongjmp from the
+ * handler of a fault, say. That one thread found it out is enough.
  */
 static bool wait_for_release_locked(double end_s)
 {
     enum { TIMEOUTS = 4 };
     struct timespec until;
-    long released = engine.released;
     double left_s = end_s - xg_clock_s(), stuck_s = TIMEOUTS * engine.timeout_s;
     xg_clock_deadline(&until, fmax(0.0, fmin(left_s, stuck_s)));
     int failed = pthread_cond_timedwait(&engine.changed, &engine.lock, &until);
-    engine.stuck |= failed && left_s > stuck_s && released == engine.released;
+    engine.stuck |= failed && xg_clock_s() - engine.moved_s >= stuck_s;
     return !engine.stuck && !(failed && left_s <= stuck_s);
 }
 
 /*
  * *place: a lane for this thread alone, with its share of the threads among the lanes that are
- * busy. Lanes after the first are created when they are needed. XG_DECLINED: none is free soon
- * enough, there is none at all, or the engine is not ready; else what xg_lane_create returned.
- * patience: as for xg_engine_gemm.
+ * busy. Those that the start did not make are created when they are needed. XG_DECLINED: none is
+ * free soon enough, there is none at all, or the engine is not ready; else what xg_lane_create
+ * returned. patience: as for xg_engine_gemm.
  */
 static enum xg_status acquire_lane(const struct xg_patience *patience,
                                    struct xg_devices_place *place)
@@ -462,10 +479,12 @@ static enum xg_status acquire_lane(const struct xg_patience *patience,
            xg_devices_lanes(&engine.devices) > 0)
         waits = wait_for_release_locked(end_s);
     struct xg_device *device = found ? &engine.devices.at[place->device] : NULL;
-    if (found)
+    if (found) {
         device->slots[place->slot].busy = true;
-    else
+        engine.moved_s = xg_clock_s();
+    } else {
         leave_locked(takes_s);
+    }
     int busy = xg_devices_busy(&engine.devices);
     pthread_mutex_unlock(&engine.lock);
     if (!found)
@@ -480,67 +499,30 @@ static enum xg_status acquire_lane(const struct xg_patience *patience,
     return status;
 }
 
-/* --- cuBLAS -------------------------------------------------------------------------------- */
+/* --- For others ---------------------------------------------------------------------------- */
 
-static _Atomic int cublas_look; /* enum below */
-enum { LOOK_NOT_YET, LOOK_UNDER_WAY, LOOK_DONE };
-
-/* Takes the place of a lane, so that its device stays. */
-static bool hold_device(struct xg_devices_place *place)
+struct xg_dev *xg_engine_hold(int number)
 {
+    struct xg_dev *dev = NULL;
     pthread_mutex_lock(&engine.lock);
-    bool held = xg_engine_state_get() == XG_ENGINE_READY && xg_devices_pick(&engine.devices, place);
-    if (held)
-        engine.devices.at[place->device].slots[place->slot].busy = true;
-    pthread_mutex_unlock(&engine.lock);
-    return held;
-}
-
-/* Where all lanes are taken a later call begins again. On another device the first product there
- * that needs it makes the handle: cuBLAS is loaded then, and the dynamic linker not asked. */
-static void *look_main(void *arg)
-{
-    struct xg_devices_place place;
-    (void)arg;
-    fesetenv(FE_DFL_ENV);
-    bool held = hold_device(&place);
-    if (held) {
-        xg_backend_look_for_cublas(engine.devices.at[place.device].dev);
-        release_lane(&place, 0.0, XG_DECLINED, XG_VERDICT_NONE);
+    if (xg_engine_state_get() == XG_ENGINE_READY && number < engine.devices.count &&
+        !engine.devices.at[number].lost) {
+        engine.devices.at[number].held++;
+        dev = engine.devices.at[number].dev;
     }
-    pthread_mutex_lock(&engine.lock);
-    atomic_store(&cublas_look, held ? LOOK_DONE : LOOK_NOT_YET);
-    pthread_cond_broadcast(&engine.looked);
     pthread_mutex_unlock(&engine.lock);
-    atomic_fetch_sub(&starts_inside, 1);
-    return NULL;
+    return dev;
 }
 
-bool xg_engine_looked_for_cublas(void)
+void xg_engine_let_go(int number)
 {
-    int saved_errno = errno, not_yet = LOOK_NOT_YET;
-    if (xg_engine_state_get() != XG_ENGINE_READY)
-        return false;
-    if (atomic_compare_exchange_strong(&cublas_look, &not_yet, LOOK_UNDER_WAY) &&
-        !create_start_thread(look_main, NULL))
-        atomic_store(&cublas_look, LOOK_NOT_YET);
-    errno = saved_errno;
-    return atomic_load(&cublas_look) == LOOK_DONE;
-}
-
-bool xg_engine_wait_for_cublas(const struct xg_conf *conf)
-{
-    struct timespec until;
-    int failed = 0;
-    if (xg_engine_looked_for_cublas())
-        return true;
-    set_start_deadline(&until, conf);
+    struct xg_device held;
     pthread_mutex_lock(&engine.lock);
-    while (atomic_load(&cublas_look) == LOOK_UNDER_WAY && !failed && !engine.waited_out)
-        failed = pthread_cond_timedwait(&engine.looked, &engine.lock, &until);
-    engine.waited_out |= failed;
+    engine.devices.at[number].held--;
+    bool detached = detach_locked(&engine.devices.at[number], &held);
     pthread_mutex_unlock(&engine.lock);
-    return atomic_load(&cublas_look) == LOOK_DONE;
+    if (detached)
+        xg_devices_close(&held);
 }
 
 /* --- Products ------------------------------------------------------------------------------ */

@@ -4,6 +4,8 @@
 #ifndef XG_ENGINE_H
 #define XG_ENGINE_H
 
+#include <time.h>
+
 #include "base/conf.h"
 #include "base/xg.h"
 #include "decide/policy.h"
@@ -29,15 +31,17 @@ void xg_engine_start(const struct xg_conf *conf);
  * holds what the start waits for), and at once when that has happened before. */
 enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 
-/*
- * Whether cuBLAS has been loaded, or looked for in vain. Where that has yet to be done it begins,
- * on a thread of its own: it takes 0.1 s, and seconds from a disk that has not read the library
- * lately. From any thread; false unless the engine is READY.
- */
-bool xg_engine_looked_for_cublas(void);
+/* When who waits for a start, or for something like it, stops: after 5 s, or XGEMM_TIMEOUT_MS. */
+void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf);
 
-/* The same once that has ended, or after the time that xg_engine_wait takes at most. */
-bool xg_engine_wait_for_cublas(const struct xg_conf *conf);
+/* Runs it on a thread of its own, which takes no signals and has the default floating-point
+ * environment. The end of the process waits for what it is at. False: there is no thread. */
+bool xg_engine_aside(void (*run)(const struct xg_conf *), const struct xg_conf *conf);
+
+/* A device of the engine's, from 0, which stays until it is let go; NULL: there is none of that
+ * number, or it is lost. Products run on it meanwhile. */
+struct xg_dev *xg_engine_hold(int number);
+void xg_engine_let_go(int number);
 
 /* Whether a call waits for a lane while all are busy. */
 struct xg_patience {
@@ -50,14 +54,14 @@ struct xg_patience {
 
 /*
  * Runs *call on a free lane; where none is free and *patience says so, on the next one. NULL: waits
- * in any case, and nobody behind it knows for how long it will be there. Once one has waited four
- * times XGEMM_TIMEOUT_MS in vain nobody waits until a lane comes free. A lane that comes free goes
- * to whoever asks first. result->waited_s is how long it waited. XG_DECLINED: not ready, or busy;
- * nothing touched. Otherwise as xg_gemm_run. Failures are counted, but for XG_ERR_CAPTURE, and
- * after three in a row on a device, or a lost context, it gets no more products; once none is left,
- * and none is still being opened, the engine's state is NONE for the rest of the process.
- * The share of products that XGEMM_VERIFY asks for, chosen by their number, is verified (but in
- * compare mode); a device with three wrong ones in a row, among those, gets no more either.
+ * in any case, and nobody behind it knows for how long it will be there. Once no lane has been
+ * taken or come free for four times XGEMM_TIMEOUT_MS nobody waits until one does. A lane that comes
+ * free goes to whoever asks first. result->waited_s is how long it waited. XG_DECLINED: not ready,
+ * or busy; nothing touched. Otherwise as xg_gemm_run. Failures are counted, but for XG_ERR_CAPTURE,
+ * and after three in a row on a device, or a lost context, it gets no more products; once none is
+ * left, and none is still being opened, the engine's state is NONE for the rest of the process. The
+ * share of products that XGEMM_VERIFY asks for, chosen by their number, is verified (but in compare
+ * mode); a device with three wrong ones in a row, among those, gets no more either.
  */
 enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
                               const struct xg_cpu *cpu, const struct xg_patience *patience,

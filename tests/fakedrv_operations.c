@@ -125,7 +125,7 @@ static void unserved(void)
 {
     begin();
     XT_CHECK(run_doubles() == 3 && fake.calls("cublasDgemm") == 0, "computed by what?");
-    XT_CHECK(fake.calls("cublasCreate") == 1, "%ld looks", fake.calls("cublasCreate"));
+    XT_CHECK(fake.calls("cublasCreate") == 2, "%ld looks", fake.calls("cublasCreate"));
     run_single();
 }
 
@@ -143,7 +143,7 @@ static int with_linker_locked(struct dl_phdr_info *info, size_t size, void *thre
     enum { ARRIVES_US = 200000 };
     (void)info, (void)size;
     XT_CHECK(!pthread_create(thread, NULL, double_main, NULL), "no thread");
-    usleep(ARRIVES_US); /* until it waits for that lock, to load cuBLAS */
+    usleep(ARRIVES_US); /* until it waits for another one, which waits for that lock */
     run_single();
     return 1;
 }
@@ -156,7 +156,7 @@ static void *idle_main(void *arg)
     return arg;
 }
 
-/* Another thread that waits to load cuBLAS holds up no product of one that holds the linker up. */
+/* A thread that waits for cuBLAS holds up no product of one that holds the linker up. */
 static void linker_locked(void)
 {
     pthread_t thread, idle;
@@ -193,6 +193,36 @@ static void linker_joined(void)
         usleep(1000);
     }
     XT_CHECK(fake.calls("cublasDgemm") > 0, "cuBLAS never came");
+}
+
+static void *single_main(void *unused)
+{
+    run_single();
+    return unused;
+}
+
+/* cuBLAS is loaded though other products have all lanes, and a product that needs it waits for one.
+ */
+static void lanes_taken(void)
+{
+    pthread_t singles[XG_POLICY_LANES], thread;
+    begin();
+    xg_engine_wait(xg_conf_get());
+    for (int i = 0; i < XG_POLICY_LANES; i++) {
+        fake.fail("cuStreamWaitEvent", 1 + i, -1, FAKECUDA_ONCE);
+        XT_CHECK(!pthread_create(&singles[i], NULL, single_main, NULL), "no thread");
+    }
+    while (fake.calls("cuStreamWaitEvent") < XG_POLICY_LANES)
+        usleep(1000);
+    XT_CHECK(!pthread_create(&thread, NULL, double_main, NULL), "no thread");
+    while (fake.calls("cublasCreate") == 0)
+        usleep(1000);
+    fake.release();
+    pthread_join(thread, NULL);
+    for (int i = 0; i < XG_POLICY_LANES; i++)
+        pthread_join(singles[i], NULL);
+    XT_CHECK(beside.right == 3 && beside.wholes == 0, "%ld right, %ld by the CPU", beside.right,
+             beside.wholes);
 }
 
 /* A library that takes 20 ms, whatever the product. */
@@ -325,6 +355,7 @@ static const struct fx_scenario scenarios[] = {
     {"linker_locked", linker_locked, "XGEMM_MODE=gpu FAKECUDA_SM=75", NULL, NULL},
     {"linker_joined", linker_joined, "XGEMM_MODE=gpu FAKECUDA_SM=75 XGEMM_TIMEOUT_MS=500", NULL,
      NULL},
+    {"lanes_taken", lanes_taken, "XGEMM_MODE=gpu FAKECUDA_SM=75", NULL, NULL},
     {"awaited", awaited, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:-1",
      "1 on the GPU", "test_zgemm"},
     {"every", every, "XGEMM_MODE=gpu XGEMM_STATS=1", "90 on the GPU, 0 on the CPU", "ztrsm"},

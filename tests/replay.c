@@ -168,7 +168,7 @@ static void run_gpu(struct simulation *sim, struct worker *worker, double now_s)
     worker->at_s = now_s + spins_s + product->gpu_s * (1.0 - spins_s / product->gpu_busy_s);
 }
 
-/* As acquire_lane in src/engine.c. */
+/* As acquire_lane in src/engine.c, where patience has no end. */
 static void take_lane(struct simulation *sim, struct worker *worker, double now_s)
 {
     bool decided = sim->side == SIDE_POLICY;

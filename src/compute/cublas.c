@@ -49,8 +49,12 @@ struct functions {
 
 /* Those of the process, written once, under the lock, which is held for nothing else. */
 static struct functions functions;
-static _Atomic bool functions_found;
+static _Atomic int functions_are; /* enum below */
+enum { NOT_LOOKED_FOR, FOUND, ABSENT };
 static pthread_mutex_t functions_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A handle that could not be made so often is not asked for again; the cause may pass before. */
+enum { FAILURES_MAX = 3 };
 
 struct xg_cublas {
     cublas_handle handle;
@@ -140,21 +144,20 @@ static enum xg_status find_in(void *library, struct functions *found)
  * Without a lock of ours, for it takes the dynamic linker's, which may be held by a thread whose
  * constructor multiplies, and so waits for ours. Of threads that come at once each finds them.
  */
-static enum xg_status find_functions(void)
+void xg_cublas_load(void)
 {
-    if (atomic_load(&functions_found))
-        return XG_OK;
     struct functions found;
+    if (atomic_load(&functions_are) != NOT_LOOKED_FOR)
+        return;
     void *library = xg_cublas_library();
-    enum xg_status status = library ? find_in(library, &found) : XG_ERR_NOTFOUND;
-    if (status != XG_OK)
-        return status;
+    bool there = library && find_in(library, &found) == XG_OK;
     pthread_mutex_lock(&functions_lock);
-    if (!atomic_load(&functions_found))
-        functions = found;
-    atomic_store(&functions_found, true);
+    if (atomic_load(&functions_are) == NOT_LOOKED_FOR) {
+        if (there)
+            functions = found;
+        atomic_store(&functions_are, there ? FOUND : ABSENT);
+    }
     pthread_mutex_unlock(&functions_lock);
-    return XG_OK;
 }
 
 static _Atomic int opening; /* threads in cublasCreate */
@@ -176,14 +179,14 @@ static enum xg_status create_handle(struct xg_cublas *cublas)
 
 static enum xg_status create(struct xg_cublas **out)
 {
-    enum xg_status status = find_functions();
-    if (status != XG_OK)
-        return status;
+    xg_cublas_load();
+    if (atomic_load(&functions_are) != FOUND)
+        return XG_ERR_NOTFOUND;
     struct xg_cublas *cublas = calloc(1, sizeof *cublas);
     if (!cublas)
         return XG_ERR_NOMEM;
     xg_drv_register_exit();
-    status = create_handle(cublas);
+    enum xg_status status = create_handle(cublas);
     if (status == XG_OK)
         *out = cublas;
     else
@@ -203,7 +206,8 @@ enum xg_status xg_cublas_open(struct xg_dev *dev)
     struct xg_cublas *cublas = NULL;
     enum xg_status status = create(&cublas);
     pthread_mutex_lock(&dev->image_lock);
-    dev->cublas_absent |= status == XG_ERR_NOTFOUND || status == XG_ERR_DRIVER;
+    dev->cublas_failures += status == XG_ERR_DRIVER;
+    dev->cublas_absent |= status == XG_ERR_NOTFOUND || dev->cublas_failures == FAILURES_MAX;
     if (cublas && !dev->cublas) {
         dev->cublas = cublas;
         cublas = NULL;

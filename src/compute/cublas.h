@@ -59,11 +59,14 @@ enum xg_status xg_cublas_triangular(struct xg_dev *dev,
  */
 void *xg_cublas_library(void);
 
+/* Loads a libcublas and finds its functions where the process has yet to do so, which takes the
+ * dynamic linker's lock. From any thread. */
+void xg_cublas_load(void);
+
 /*
- * Loads a libcublas where the process has yet to do so, which takes the dynamic linker's lock, and
- * makes the device's handle. XG_OK; XG_ERR_NOTFOUND where there is none, or XG_ERR_DRIVER, both of
- * which are remembered as the first; XG_ERR_NOMEM, which may pass, XG_ERR_LOST. From any thread,
- * with the device's context current.
+ * Does that, and makes the device's handle. XG_OK; XG_ERR_NOTFOUND where there is no libcublas, or
+ * the handle could not be made three times; XG_ERR_NOMEM and XG_ERR_DRIVER, which may pass;
+ * XG_ERR_LOST. From any thread, with the device's context current.
  */
 enum xg_status xg_cublas_open(struct xg_dev *dev);
 

@@ -51,7 +51,7 @@
 #define QUEUE 2.0
 
 /* Most of the cores have a product, with a library of one thread: the program's own threads fill
- * them. For so long a moment with more products than now is remembered. */
+ * them. A moment with more products than now fades with this time constant. */
 #define CROWDED 0.75
 #define CROWD_S 0.5
 
@@ -97,9 +97,9 @@ static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
 static void see_crowd(struct xg_policy *policy, const struct xg_situation *now,
                       struct xg_decision *decision)
 {
-    double late = policy->crowd * exp((policy->crowd_s - now->now_s) / CROWD_S);
-    policy->crowd = fmax(fmax(1.0, now->under_way), late);
-    policy->crowd_s = now->now_s;
+    double since_s = fmax(0.0, now->now_s - policy->crowd_s); /* threads take turns out of order */
+    policy->crowd = fmax(fmax(1.0, now->under_way), policy->crowd * exp(-since_s / CROWD_S));
+    policy->crowd_s = fmax(policy->crowd_s, now->now_s);
     decision->crowd = policy->crowd;
     decision->crowded =
         decision->cpu_threads == 1 && now->cores > 1 && policy->crowd >= CROWDED * now->cores;

@@ -35,6 +35,7 @@ struct xg_dev {
     CUmodule *modules;          /* one an image of xg_image_table; NULL: not loaded yet */
     CUfunction *functions;      /* four a row of xg_kernel_table (nn, nt, tn, tt); NULL: not yet */
     bool cublas_absent;         /* it was looked for; under the same lock, as is cuBLAS itself */
+    int cublas_failures;        /* to make its handle */
     struct xg_cublas *cublas;   /* NULL until a cuBLAS row is launched */
     struct xg_split *split;     /* splits operands, multiplies pieces; NULL without facts.pieces */
 };
