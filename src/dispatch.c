@@ -46,7 +46,7 @@ static _Atomic double floor_mnk = -1;
 
 /* Kinds that are not ours, a bit each: by XGEMM_OPERATIONS, or because the device has nothing for
  * them. Read once the floor is known. */
-static _Atomic uint32_t kinds_off;
+static _Atomic uint64_t kinds_off;
 
 /* Shapes may be kept on the CPU: not in a phase on the GPU, where each would wake threads. */
 static _Atomic bool keeps;
@@ -102,7 +102,7 @@ static void turn_off_locked(const struct xg_conf *conf)
 {
     for (int kind = 0; kind < XG_KIND_COUNT; kind++)
         if (!xg_conf_operates(conf, kind))
-            atomic_fetch_or_explicit(&kinds_off, (uint32_t)1 << kind, memory_order_relaxed);
+            atomic_fetch_or_explicit(&kinds_off, xg_kind_bit(kind), memory_order_relaxed);
 }
 
 static void set_floor_locked(const struct xg_conf *conf)
@@ -185,7 +185,7 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k)
         return false;
     if (floor == 0)
         return true;
-    if (atomic_load_explicit(&kinds_off, memory_order_relaxed) >> kind & 1)
+    if (atomic_load_explicit(&kinds_off, memory_order_relaxed) & xg_kind_bit(kind))
         return false;
     return !atomic_load_explicit(&keeps, memory_order_relaxed) || !is_kept(kind, m, n, k);
 }
@@ -308,7 +308,7 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
     if (status == XG_DECLINED) {
         record->reason = reason_declined(&result);
         if (result.unserved)
-            atomic_fetch_or(&kinds_off, (uint32_t)1 << xg_problem_kind(call));
+            atomic_fetch_or(&kinds_off, xg_kind_bit(xg_problem_kind(call)));
         return false;
     }
     if (status != XG_OK) {
@@ -408,8 +408,8 @@ static void decide(const struct xg_problem *call, const struct xg_conf *conf,
     struct xg_situation now = {
         .now_s = begin,
         .state = state,
-        .unserved =
-            atomic_load_explicit(&kinds_off, memory_order_relaxed) >> xg_problem_kind(call) & 1,
+        .unserved = atomic_load_explicit(&kinds_off, memory_order_relaxed) &
+                    xg_kind_bit(xg_problem_kind(call)),
         .cpu_threads = cpu->threads ? cpu->threads(cpu->ctx) : 0,
         .under_way = xg_tally_all(XG_TALLY_PRODUCTS),
         .cores = learnt.cores,

@@ -179,8 +179,9 @@ static void test_strings(void)
 
 static void test_operations(void)
 {
-    const uint32_t sgemm = 1u << XG_KIND_SGEMM, dgemm = 1u << xg_kind(XG_OP_GEMM, XG_TYPE_D);
-    const uint32_t zsyrk = 1u << xg_kind(XG_OP_SYRK, XG_TYPE_Z);
+    const uint64_t sgemm = xg_kind_bit(XG_KIND_SGEMM);
+    const uint64_t dgemm = xg_kind_bit(xg_kind(XG_OP_GEMM, XG_TYPE_D));
+    const uint64_t zsyrk = xg_kind_bit(xg_kind(XG_OP_SYRK, XG_TYPE_Z));
     struct xg_conf standard = {0};
     for (int kind = 0; kind < XG_KIND_COUNT; kind++)
         XT_CHECK(xg_conf_operates(&standard, kind), "the default: %s", xg_kind_name(kind));

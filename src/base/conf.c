@@ -15,7 +15,7 @@ enum kind {
     KIND_CHOICE,     /* an enum: the index of a word in choices */
     KIND_INT,        /* int in [0, max] */
     KIND_FRACTION,   /* double in [0, 1] */
-    KIND_OPERATIONS, /* uint32_t, a bit a name: "sgemm,dgemm" */
+    KIND_OPERATIONS, /* uint64_t, a bit a name: "sgemm,dgemm" */
     KIND_SIZE,       /* int64_t bytes in [0, max], with a suffix K, M, G or T (1024-based) */
     KIND_STRING,     /* const char *, as it is */
     KIND_ORDINALS,   /* const char *, checked: "0" or "0,2,3" */
@@ -266,16 +266,16 @@ static bool check_ordinals(const struct setting *setting, const char *text)
 }
 
 /* A bit a name; "all" is every one. */
-static bool parse_operations(const char *text, uint32_t *out)
+static bool parse_operations(const char *text, uint64_t *out)
 {
-    uint32_t kinds = 0;
+    uint64_t kinds = 0;
     for (;;) {
         size_t length = strcspn(text, ",");
-        uint32_t found = length == 3 && !strncmp(text, "all", length) ? XG_KINDS_ALL : 0;
+        uint64_t found = length == 3 && !strncmp(text, "all", length) ? XG_KINDS_ALL : 0;
         for (int kind = 0; kind < XG_KIND_COUNT; kind++) {
             const char *name = xg_kind_name(kind);
             if (strlen(name) == length && !strncmp(text, name, length))
-                found = (uint32_t)1 << kind;
+                found = xg_kind_bit(kind);
         }
         if (!found)
             return false;
@@ -290,8 +290,8 @@ static bool parse_operations(const char *text, uint32_t *out)
 
 bool xg_conf_operates(const struct xg_conf *conf, int kind)
 {
-    uint32_t kinds = conf->operations ? conf->operations : XG_KINDS_ALL;
-    return kinds >> kind & 1;
+    uint64_t kinds = conf->operations ? conf->operations : XG_KINDS_ALL;
+    return kinds & xg_kind_bit(kind);
 }
 
 /* Stores a value that parses; false, and nothing stored, for one that does not. */
@@ -300,7 +300,7 @@ static bool setting_store(const struct setting *setting, const char *text, struc
     char *field = (char *)conf + setting->offset;
     int64_t number;
     double fraction;
-    uint32_t kinds;
+    uint64_t kinds;
     int word;
     char *copy;
 

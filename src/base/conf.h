@@ -18,7 +18,7 @@ struct xg_conf {
     const char *kernel;      /* XGEMM_KERNEL: a row of the kernel table; NULL: selection decides */
     const char *devices;     /* XGEMM_DEVICES: comma-separated device ordinals; NULL: 0 */
     int64_t mem_limit_bytes; /* XGEMM_MEM_LIMIT: device memory at most; 0: 0.9 of what is free */
-    uint32_t operations;     /* XGEMM_OPERATIONS: a bit a kind (problem.h); 0: the default */
+    uint64_t operations;     /* XGEMM_OPERATIONS: a bit a kind (problem.h); 0: the default */
     int stage_threads;       /* XGEMM_STAGE_THREADS; 0: from the cores the process may use */
     const char *cpu_blas;    /* XGEMM_CPU_BLAS: path or soname; NULL: the caller's own */
     int verbose;             /* XGEMM_VERBOSE=0..3: warnings, a line a call, start-up, trace */

@@ -107,8 +107,14 @@ enum {
     XG_KIND_COUNT = XG_KIND_TRSM + XG_TYPE_COUNT,
     XG_KIND_SGEMM = XG_KIND_GEMM + XG_TYPE_S
 };
-_Static_assert(XG_KIND_COUNT <= 32, "a bit each must fit a word");
-static const uint32_t XG_KINDS_ALL = (uint32_t)(((uint64_t)1 << XG_KIND_COUNT) - 1);
+_Static_assert(XG_KIND_COUNT < 64, "a bit each must fit a word");
+static const uint64_t XG_KINDS_ALL = ((uint64_t)1 << XG_KIND_COUNT) - 1;
+
+/* Where a set of kinds is a word. */
+static inline uint64_t xg_kind_bit(int kind)
+{
+    return (uint64_t)1 << kind;
+}
 
 static inline int xg_kind(enum xg_op op, enum xg_type type)
 {

@@ -119,7 +119,7 @@ static void check_ordinals(const struct environment *env, int which, const char 
 }
 
 /* Names with commas between, a bit each. */
-static void check_operations(const struct environment *env, int which, uint32_t value)
+static void check_operations(const struct environment *env, int which, uint64_t value)
 {
     static const char *const words[] = {"sgemm",  "dgemm",  "cgemm",  "zgemm",  "ssyrk",  "dsyrk",
                                         "csyrk",  "zsyrk",  "cherk",  "zherk",  "ssymm",  "dsymm",
@@ -129,18 +129,18 @@ static void check_operations(const struct environment *env, int which, uint32_t 
     enum { WORDS = sizeof words / sizeof words[0] };
     const char *text = value_of(env, which);
     bool good = text != NULL;
-    uint32_t expected = 0;
+    uint64_t expected = 0;
     char copy[VALUE_BYTES], *rest = copy, *item;
     snprintf(copy, sizeof(copy), "%s", text ? text : "");
     while (good && (item = strsep(&rest, ","))) {
-        uint32_t bits = strcmp(item, "all") ? 0 : (1u << WORDS) - 1;
+        uint64_t bits = strcmp(item, "all") ? 0 : ((uint64_t)1 << WORDS) - 1;
         for (unsigned i = 0; i < WORDS; i++)
-            bits |= (uint32_t)!strcmp(item, words[i]) << i;
+            bits |= (uint64_t)!strcmp(item, words[i]) << i;
         good = bits != 0;
         expected |= bits;
     }
-    FUZZ_CHECK(value == (good ? expected : 0), "%s=%s is %x", names[which], text ? text : "",
-               value);
+    FUZZ_CHECK(value == (good ? expected : 0), "%s=%s is %llx", names[which], text ? text : "",
+               (unsigned long long)value);
     FUZZ_CHECK(env->reported[which] == (text && !good), "%s=%s", names[which], text ? text : "");
     fuzz_reached += good;
 }
