@@ -17,7 +17,8 @@
     X(syr2k, SYR2K, context)                                                                       \
     X(her2k, HER2K, context)                                                                       \
     X(trmm, TRMM, context)                                                                         \
-    X(trsm, TRSM, context)
+    X(trsm, TRSM, context)                                                                         \
+    X(gemmt, GEMMT, context)
 
 /*
  * SHIM_NAME_ARGUMENTS(FIRST, NEXT): role and name of each argument, in BLAS's order. The C
@@ -128,6 +129,21 @@
     NEXT(INTEGER, ldb)
 #define SHIM_TRSM_ARGUMENTS SHIM_TRMM_ARGUMENTS
 
+#define SHIM_GEMMT_ARGUMENTS(FIRST, NEXT)                                                          \
+    FIRST(UPLO, uplo)                                                                              \
+    NEXT(TRANS, transa)                                                                            \
+    NEXT(TRANS, transb)                                                                            \
+    NEXT(INTEGER, n)                                                                               \
+    NEXT(INTEGER, k)                                                                               \
+    NEXT(SCALAR, alpha)                                                                            \
+    NEXT(MATRIX, a)                                                                                \
+    NEXT(INTEGER, lda)                                                                             \
+    NEXT(MATRIX, b)                                                                                \
+    NEXT(INTEGER, ldb)                                                                             \
+    NEXT(SCALAR, beta)                                                                             \
+    NEXT(RESULT, c)                                                                                \
+    NEXT(INTEGER, ldc)
+
 /* X(letter, LETTER, op, OP, Y): the types, as the engine's XG_TYPE_LETTER; SHIM_NAME_TYPES are
  * those of an operation. */
 #define SHIM_TYPES(X, op, OP, Y)                                                                   \
@@ -146,6 +162,7 @@
 #define SHIM_HER2K_TYPES SHIM_COMPLEX_TYPES
 #define SHIM_TRMM_TYPES SHIM_TYPES
 #define SHIM_TRSM_TYPES SHIM_TYPES
+#define SHIM_GEMMT_TYPES SHIM_TYPES
 
 /*
  * Y(prefix, suffix, interface, bytes of an integer, plain, letter, LETTER, op, OP): the spellings

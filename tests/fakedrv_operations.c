@@ -358,15 +358,15 @@ static const struct fx_scenario scenarios[] = {
     {"lanes_taken", lanes_taken, "XGEMM_MODE=gpu FAKECUDA_SM=75", NULL, NULL},
     {"awaited", awaited, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:-1",
      "1 on the GPU", "test_zgemm"},
-    {"every", every, "XGEMM_MODE=gpu XGEMM_STATS=1", "90 on the GPU, 0 on the CPU", "ztrsm"},
+    {"every", every, "XGEMM_MODE=gpu XGEMM_STATS=1", "102 on the GPU, 0 on the CPU", "zgemmt"},
     {"out_of_core", every, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_MEM_LIMIT=3M",
-     "90 on the GPU, 0 on the CPU", "ztrsm"},
+     "102 on the GPU, 0 on the CPU", "ztrsm"},
     {"every_verified", every, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_VERIFY=1",
-     "90 on the GPU, 0 on the CPU", "verified: "},
+     "102 on the GPU, 0 on the CPU", "verified: "},
     {"cut_off", cut_off, "XGEMM_MODE=gpu XGEMM_MEM_LIMIT=3M FAKECUDA_FAIL=exec:120:719",
      "the GPU failed (device lost)", NULL},
     {"nothing", nothing, "XGEMM_MODE=gpu XGEMM_STATS=1", "nothing to multiply",
-     "0 on the GPU, 90 on the CPU"},
+     "0 on the GPU, 102 on the CPU"},
 };
 
 int main(int argc, char **argv)

@@ -451,27 +451,31 @@ static void test_faults(void)
 }
 
 /*
- * A triangle from pieces: those of A serve as B's, and travel once. The other triangle is as it
- * was.
+ * A triangle from pieces: those of SYRK's A serve as B's, and travel once; GEMMT's B has its own.
+ * The other triangle is as it was.
  */
-static void run_triangle(const struct numbers *numbers, enum xg_uplo uplo, bool trans)
+static void run_triangle(enum xg_op op, const struct numbers *numbers, enum xg_uplo uplo,
+                         bool trans)
 {
     const struct fx_shape shape = {700, 700, 600, trans, !trans, 1.5f, uplo == XG_UPPER, 1};
     struct fx_product product = fx_product_create(&shape, 11);
     struct xg_problem *call = &product.call;
     struct xg_gemm_result result;
     struct xg_lane *lane;
-    call->op = XG_OP_SYRK;
+    const uint64_t operands = op == XG_OP_SYRK ? 1 : 2;
+    call->op = op;
     call->uplo = uplo;
-    call->b = call->a;
-    call->ldb = call->lda;
+    if (op == XG_OP_SYRK) {
+        call->b = call->a;
+        call->ldb = call->lda;
+    }
     change(&product, numbers);
     XT_CHECK(xg_lane_create(dev, 3, &lane) == XG_OK);
     poison(lane);
     for (int turn = 0; turn < 2; turn++) {
         run(lane, &product, numbers->name, &result);
         fx_product_check(&product, JUDGED_STEP, numbers->name);
-        uint64_t whole = (uint64_t)call->m * (uint64_t)call->k * sizeof(float);
+        uint64_t whole = operands * (uint64_t)call->m * (uint64_t)call->k * sizeof(float);
         XT_CHECK(result.up_bytes < whole + whole / 8, "A travelled twice: %llu bytes",
                  (unsigned long long)result.up_bytes);
         for (int64_t i = 0; i < call->m; i++) {
@@ -492,8 +496,10 @@ static void test_triangles(void)
 {
     static const int used[] = {EVEN, WIDE_ROWS, WIDEST_ROWS};
     for (int i = 0; i < 3; i++) {
-        run_triangle(&kinds[used[i]], XG_LOWER, i % 2);
-        run_triangle(&kinds[used[i]], XG_UPPER, i % 2 == 0);
+        run_triangle(XG_OP_SYRK, &kinds[used[i]], XG_LOWER, i % 2);
+        run_triangle(XG_OP_SYRK, &kinds[used[i]], XG_UPPER, i % 2 == 0);
+        run_triangle(XG_OP_GEMMT, &kinds[used[i]], XG_LOWER, i % 2 == 0);
+        run_triangle(XG_OP_GEMMT, &kinds[used[i]], XG_UPPER, i % 2);
     }
 }
 

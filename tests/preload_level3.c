@@ -3,7 +3,8 @@
  * Calls GEMM and SYRK of every type with arguments of every kind, legal and not, and prints what
  * came of each, so that a run with the library preloaded can be compared with one without.
  * (preload_args.c has SGEMM, in more combinations.) Compiled by the preload tests, with CALL_INT,
- * and OWN_XERBLA for a program that has an error handler of its own.
+ * and OWN_XERBLA for a program that has an error handler of its own. With WITH_GEMMT=1 the same of
+ * GEMMT alone, which not every BLAS has.
  *   preload_level3 legal      checks every answer, and prints a hash of each
  *   preload_level3 illegal    what the BLAS says, how it leaves, and whether C was touched
  */
@@ -16,6 +17,10 @@
 #include "preload_handler.h"
 #include "preload_numbers.h"
 #include "xt.h"
+
+#ifndef WITH_GEMMT
+#define WITH_GEMMT 0
+#endif
 
 /* t: the type's letter; scalar: how the C interface passes alpha. */
 #define LEVEL3_TYPE(t, scalar)                                                                     \
@@ -30,7 +35,15 @@
                          const void *a, CALL_INT lda, scalar beta, void *c, CALL_INT ldc);         \
     void t##syrk_(const char *uplo, const char *trans, const CALL_INT *n, const CALL_INT *k,       \
                   const void *alpha, const void *a, const CALL_INT *lda, const void *beta,         \
-                  void *c, const CALL_INT *ldc, size_t uplo_length, size_t trans_length);
+                  void *c, const CALL_INT *ldc, size_t uplo_length, size_t trans_length);          \
+    void cblas_##t##gemmt(int order, int uplo, int transa, int transb, CALL_INT n, CALL_INT k,     \
+                          scalar alpha, const void *a, CALL_INT lda, const void *b, CALL_INT ldb,  \
+                          scalar beta, void *c, CALL_INT ldc);                                     \
+    void t##gemmt_(const char *uplo, const char *transa, const char *transb, const CALL_INT *n,    \
+                   const CALL_INT *k, const void *alpha, const void *a, const CALL_INT *lda,       \
+                   const void *b, const CALL_INT *ldb, const void *beta, void *c,                  \
+                   const CALL_INT *ldc, size_t uplo_length, size_t transa_length,                  \
+                   size_t transb_length);
 LEVEL3_TYPE(s, float)
 LEVEL3_TYPE(d, double)
 LEVEL3_TYPE(c, const void *)
@@ -41,8 +54,12 @@ enum { SIDE = 40, ELEMENTS = SIDE * SIDE };
 static double a_bytes[2 * ELEMENTS], b_bytes[2 * ELEMENTS], old_bytes[2 * ELEMENTS];
 static double *c_bytes; /* shared with child processes */
 
+enum { GEMM, SYRK, GEMMT };
+
+static const char *const names[] = {"gemm", "syrk", "gemmt"};
+
 struct call {
-    int syrk, type;
+    int op, type;
     int order;                              /* 101, 102; 0: Fortran, column-major */
     int uplo, transa, transb;               /* as the C interface counts */
     const char *letter, *lettera, *letterb; /* uplo and the others as Fortran spells them */
@@ -51,7 +68,10 @@ struct call {
 };
 
 #define CALL_CBLAS(t, by, add)                                                                     \
-    if (p->syrk)                                                                                   \
+    if (WITH_GEMMT)                                                                                \
+        cblas_##t##gemmt(p->order, p->uplo, p->transa, p->transb, p->n, p->k, by, a_bytes, p->lda, \
+                         b_bytes, p->ldb, add, c_bytes, p->ldc);                                   \
+    else if (p->op == SYRK)                                                                        \
         cblas_##t##syrk(p->order, p->uplo, p->transa, p->n, p->k, by, a_bytes, p->lda, add,        \
                         c_bytes, p->ldc);                                                          \
     else                                                                                           \
@@ -59,7 +79,10 @@ struct call {
                         b_bytes, p->ldb, add, c_bytes, p->ldc)
 
 #define CALL_FORTRAN(t)                                                                            \
-    if (p->syrk)                                                                                   \
+    if (WITH_GEMMT)                                                                                \
+        t##gemmt_(p->letter, p->lettera, p->letterb, &n, &k, &alpha, a_bytes, &lda, b_bytes, &ldb, \
+                  &beta, c_bytes, &ldc, 1, 1, 1);                                                  \
+    else if (p->op == SYRK)                                                                        \
         t##syrk_(p->letter, p->lettera, &n, &k, &alpha, a_bytes, &lda, &beta, c_bytes, &ldc, 1,    \
                  1);                                                                               \
     else                                                                                           \
@@ -120,7 +143,7 @@ static unsigned hash(void)
 
 static void print(const struct call *p)
 {
-    printf("%c%s ", "sdcz"[p->type], p -> syrk ? "syrk" : "gemm");
+    printf("%c%s ", "sdcz"[p->type], names[p->op]);
     if (p->order)
         printf("order %d uplo %d trans %d %d", p->order, p->uplo, p->transa, p->transb);
     else
@@ -146,7 +169,7 @@ static int is_right(const struct call *p)
     for (int at = 0; at < ELEMENTS; at++) {
         int i = p->order == 101 ? at / p->ldc : at % p->ldc;
         int j = p->order == 101 ? at % p->ldc : at / p->ldc;
-        int outside = i >= p->m || j >= p->n || (p->syrk && (p->uplo == 121 ? i > j : i < j));
+        int outside = i >= p->m || j >= p->n || (p->op != GEMM && (p->uplo == 121 ? i > j : i < j));
         if (outside && memcmp((char *)c_bytes + (size_t)at * bytes,
                               (char *)old_bytes + (size_t)at * bytes, bytes))
             return 0;
@@ -156,8 +179,8 @@ static int is_right(const struct call *p)
         double scale = 0;
         for (int l = 0; l < p->k && p->alpha != 0; l++) {
             double complex x = element(p, a_bytes, p->transa, i, l, p->lda);
-            double complex y = p->syrk ? element(p, a_bytes, p->transa, j, l, p->lda)
-                                       : element(p, b_bytes, p->transb, l, j, p->ldb);
+            double complex y = p->op == SYRK ? element(p, a_bytes, p->transa, j, l, p->lda)
+                                             : element(p, b_bytes, p->transb, l, j, p->ldb);
             sum += p->alpha * x * y;
             scale += cabs(p->alpha * x * y);
         }
@@ -179,7 +202,7 @@ static void legal_one(const struct call *p, double c_value)
     print(p);
     printf(" alpha %g beta %g %s %08x\n", creal(p->alpha), creal(p->beta),
            right ? "right" : "WRONG", hash());
-    XT_CHECK(right, "%c%s", "sdcz"[p->type], p -> syrk ? "syrk" : "gemm");
+    XT_CHECK(right, "%c%s", "sdcz"[p->type], names[p->op]);
 }
 
 /* The least leading dimensions, and pad. */
@@ -201,7 +224,7 @@ static void legal_set(struct call p)
     for (size_t s = 0; s < sizeof size / sizeof size[0]; s++)
         for (size_t f = 0; f < sizeof scalar / sizeof scalar[0]; f++) {
             p.n = size[s][1], p.k = size[s][2];
-            p.m = p.syrk ? p.n : size[s][0];
+            p.m = p.op == GEMM ? size[s][0] : p.n;
             p.alpha = CMPLX(scalar[f][0], is_complex ? scalar[f][1] : 0);
             p.beta = CMPLX(scalar[f][2], is_complex ? scalar[f][3] : 0);
             set_lds(&p, f % 2 ? 5 : 0);
@@ -211,6 +234,15 @@ static void legal_set(struct call p)
 
 static const char *const upper_letters[] = {"U", "u"}, *const lower_letters[] = {"L", "l"};
 static const char *const trans_letters[][2] = {{"N", "n"}, {"T", "t"}, {"C", "c"}};
+
+/* GEMMT, whose triangle no transpose goes with. */
+static void each_triangle(struct call p, int cased, void (*run)(struct call p))
+{
+    p.op = GEMMT;
+    run(p);
+    p.uplo = 122, p.letter = lower_letters[cased];
+    run(p);
+}
 
 /* Each operation of each type, order, triangle and transpose, through run. */
 static void each(void (*run)(struct call p))
@@ -223,9 +255,13 @@ static void each(void (*run)(struct call p))
                 p.transa = 111 + ta, p.lettera = trans_letters[ta][cased];
                 p.transb = 111 + tb, p.letterb = trans_letters[tb][!cased];
                 p.uplo = 121, p.letter = upper_letters[cased];
+                if (WITH_GEMMT) {
+                    each_triangle(p, cased, run);
+                    continue;
+                }
                 if (type != TYPE_S)
                     run(p);
-                p.syrk = 1;
+                p.op = SYRK;
                 p.uplo = tb ? 122 : 121;
                 p.letter = tb ? lower_letters[cased] : upper_letters[cased];
                 if (tb < 2 && (ta < 2 || type < TYPE_C))
@@ -256,34 +292,40 @@ static void illegal_one(const struct call *p)
 static void illegal_set(struct call good)
 {
     static const struct {
-        int n, k, lda, ldc; /* added to what is right */
-    } wrong[] = {{-20, 0, 0, 0}, {0, -20, 0, 0}, {0, 0, -1, 0}, {0, 0, 0, -1}, {-9, -9, -99, -99}};
+        int n, k, lda, ldb, ldc; /* added to what is right */
+    } wrong[] = {{-20, 0, 0, 0, 0}, {0, -20, 0, 0, 0}, {0, 0, -1, 0, 0},
+                 {0, 0, 0, -1, 0},  {0, 0, 0, 0, -1},  {-9, -9, -99, -99, -99}};
     good.m = good.n = 7, good.k = 6;
     good.alpha = 1, good.beta = 0.5;
     set_lds(&good, 0);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct call p = good;
-        p.n += wrong[i].n, p.k += wrong[i].k, p.lda += wrong[i].lda, p.ldc += wrong[i].ldc;
+        p.n += wrong[i].n, p.k += wrong[i].k;
+        p.lda += wrong[i].lda, p.ldb += wrong[i].ldb, p.ldc += wrong[i].ldc;
         illegal_one(&p);
     }
     if (good.transa != 111 || good.transb != 111)
         return;
     static const int number[] = {110, 113, 114, 115, 121, 'N'};
     for (size_t i = 0; i < sizeof number / sizeof number[0] && good.order; i++) {
-        struct call p = good, q = good, r = good;
-        p.transa = q.uplo = r.order = number[i];
+        struct call p = good, q = good, r = good, s = good;
+        p.transa = q.uplo = r.order = s.transb = number[i];
         illegal_one(&p);
-        if (good.syrk)
+        if (good.op != GEMM)
             illegal_one(&q);
+        if (good.op != SYRK)
+            illegal_one(&s);
         illegal_one(&r);
     }
     static const char *const letter[] = {"X", "C", "R", "r", "u"};
     for (size_t i = 0; i < sizeof letter / sizeof letter[0] && !good.order; i++) {
-        struct call p = good, q = good;
-        p.lettera = q.letter = letter[i];
+        struct call p = good, q = good, s = good;
+        p.lettera = q.letter = s.letterb = letter[i];
         illegal_one(&p);
-        if (good.syrk)
+        if (good.op != GEMM)
             illegal_one(&q);
+        if (good.op != SYRK)
+            illegal_one(&s);
     }
 }
 

@@ -6,6 +6,45 @@
 OPENBLAS_NUM_THREADS=1
 export OPENBLAS_NUM_THREADS
 
+# Of GEMMT, which not every BLAS has: one that has it decides what is illegal, and where there is none
+# the built-in loop computes, and the program is told.
+judge_gemmt() {
+    build="-DWITH_GEMMT=1 -DCALL_INT=$3 -Wl,-rpath,${2%/*} -Wl,--disable-new-dtags"
+    build="$build $srcdir/tests/preload_level3.c $2 -lm"
+    gemmt=$tmp/gemmt
+    if $NM -D --defined-only "$2" | grep -q ' cblas_sgemmt$'; then
+        compile -o "$gemmt" $build
+        compile -rdynamic -DOWN_XERBLA -o "$gemmt-reports" $build
+        same_as_alone "$1, GEMMT" "$gemmt" legal
+        same_as_alone "$1, GEMMT, the program's xerbla_" "$gemmt-reports" illegal
+        same_as_alone "$1, GEMMT, illegal" "$gemmt" illegal
+        having_gemmt="$having_gemmt $1"
+    else
+        compile -o "$gemmt" $build "$XG_SO" -Wl,-rpath,"${XG_SO%/*}"
+        XGEMM_MODE=cpu "$gemmt" legal >"$tmp/preloaded" 2>&1 || fail "$1, GEMMT: no BLAS has it"
+        grep -q 'no BLAS found behind cblas_zgemmt\|no BLAS found behind zgemmt_' "$tmp/preloaded" ||
+            fail "$1, GEMMT: nobody is told that no BLAS has it"
+        XGEMM_MODE=cpu "$gemmt" illegal >"$tmp/alone" 2>&1
+        echo "exit status $?" >>"$tmp/alone"
+    fi
+    grep -q untouched "$tmp/alone" || fail "$1, GEMMT: no illegal call was seen"
+    has_engine || return 0
+    mv "$tmp/alone" "$gemmt-illegal"
+    on_engine XGEMM_STATS=1 "$gemmt" legal >"$tmp/engine" 2>&1 || {
+        grep WRONG "$tmp/engine" | head -20
+        fail "$1: GEMMT on the engine"
+    }
+    for name in sgemmt dgemmt cgemmt zgemmt; do
+        grep -q "GPU *XGEMM_MODE *${name}_" "$tmp/engine" || fail "$1: $name was elsewhere"
+    done
+    on_engine XGEMM_MODE=compare XGEMM_STATS=1 "$gemmt" legal >"$tmp/engine" 2>&1 ||
+        fail "$1: GEMMT, compared"
+    grep -q 'both *XGEMM_MODE *zgemmt_' "$tmp/engine" || fail "$1: GEMMT is not compared"
+    on_engine "$gemmt" illegal >"$tmp/engine" 2>&1
+    echo "exit status $?" >>"$tmp/engine"
+    diff "$gemmt-illegal" "$tmp/engine" || fail "$1: illegal calls of GEMMT on the engine"
+}
+
 # judge WHAT LIBRARY INT
 judge() {
     blas=$1
@@ -68,6 +107,7 @@ judge() {
                 fail "$blas: structured operands, illegal calls on the engine"
         done
     fi
+    judge_gemmt "$@"
     judged="$judged $blas"
 }
 
@@ -91,6 +131,7 @@ spelled() {
 }
 
 judged=
+having_gemmt=
 each_blas judge
 spelled blas/libblas.so.3 int32_t 'scipy_cblas_##name' 'scipy_##name##_'
 spelled blas64/libblas64.so.3 int64_t 'cblas_##name##64_' 'name##_64_'
@@ -125,12 +166,12 @@ fi
 # What the help of XGEMM_OPERATIONS says: without cuBLAS these are on the GPU, and no other.
 if has_engine && [ -x "$tmp/level3" ]; then
     : >"$tmp/out"
-    for program in "$tmp/level3 legal" "$tmp/structured forms"; do
+    for program in "$tmp/level3 legal" "$tmp/gemmt legal" "$tmp/structured forms"; do
         on_engine XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:999:always $program >>"$tmp/out" 2>&1 ||
             fail "without cuBLAS: $program"
     done
     found=$(sed -n 's/^ *GPU *XGEMM_MODE *\(cblas_\)\{0,1\}\([a-z0-9]*\).*/\2/p' "$tmp/out" | sort -u | tr '\n' ' ')
-    [ "$found" = "dgemm dsymm dsyr2k dsyrk ssymm ssyr2k ssyrk " ] || fail "without cuBLAS on the GPU: $found"
+    [ "$found" = "dgemm dgemmt dsymm dsyr2k dsyrk sgemmt ssymm ssyr2k ssyrk " ] || fail "without cuBLAS on the GPU: $found"
 fi
-echo "judged:$judged"
+echo "judged:$judged; with a GEMMT of their own:$having_gemmt"
 exit $status

@@ -70,6 +70,23 @@ reported 'dsyrk Fortran uplo X trans N' 1
 reported 'zgemm Fortran uplo U trans R' 1
 reported 'zgemm order 101 uplo 121 trans 114' 2
 
+compile -DWITH_GEMMT=1 -DCALL_INT=int32_t -o "$tmp/gemmt" "$srcdir/tests/preload_level3.c" "$XG_SO" \
+    -Wl,-rpath,"${XG_SO%/*}" -lm
+alone GEMMT 4 env XGEMM_MODE=cpu "$tmp/gemmt" legal
+! has_engine || alone "GEMMT on the engine" 4 on_engine XGEMM_OPERATIONS=all "$tmp/gemmt" legal
+XGEMM_MODE=cpu "$tmp/gemmt" illegal >"$tmp/out" 2>&1 || fail "GEMMT, illegal: exit status $?"
+grep 'wait status [1-9]' "$tmp/out" && fail "an illegal call ended the program"
+reported 'sgemmt order 101 uplo 115' 2
+reported 'dgemmt order 102 uplo 121 trans 115 111' 3
+reported 'zgemmt order 102 uplo 121 trans 111 114' 4
+reported 'cgemmt order 101 uplo 122 trans 112 113 size 7 -13 6' 5
+reported 'dgemmt order 102 uplo 122 trans 112 112 size 7 7 -14' 6
+reported 'sgemmt order 101 uplo 121 trans 112 111 size 7 7 6 ld 6 7 7' 9
+reported 'zgemmt order 101 uplo 121 trans 111 113 size 7 7 6 ld 6 5 7' 11
+reported 'zgemmt order 102 uplo 121 trans 111 111 size 7 7 6 ld 7 6 6' 14
+reported 'cgemmt Fortran uplo X trans N' 1
+reported 'dgemmt Fortran uplo U trans N n size 7 7 6 ld 7 6 6' 13
+
 # Of those with a side, a triangle or two operands, in every spelling: what they leave alone lies on
 # pages that nobody may touch.
 structured() {

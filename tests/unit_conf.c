@@ -182,11 +182,13 @@ static void test_operations(void)
     const uint64_t sgemm = xg_kind_bit(XG_KIND_SGEMM);
     const uint64_t dgemm = xg_kind_bit(xg_kind(XG_OP_GEMM, XG_TYPE_D));
     const uint64_t zsyrk = xg_kind_bit(xg_kind(XG_OP_SYRK, XG_TYPE_Z));
+    const uint64_t zgemmt = xg_kind_bit(xg_kind(XG_OP_GEMMT, XG_TYPE_Z)); /* the last one */
     struct xg_conf standard = {0};
     for (int kind = 0; kind < XG_KIND_COUNT; kind++)
         XT_CHECK(xg_conf_operates(&standard, kind), "the default: %s", xg_kind_name(kind));
     CHECK_TAKEN("XGEMM_OPERATIONS", "sgemm", conf.operations == sgemm);
     CHECK_TAKEN("XGEMM_OPERATIONS", "zsyrk,dgemm", conf.operations == (zsyrk | dgemm));
+    CHECK_TAKEN("XGEMM_OPERATIONS", "zgemmt", conf.operations == zgemmt);
     CHECK_TAKEN("XGEMM_OPERATIONS", "dgemm,dgemm", !xg_conf_operates(&conf, XG_KIND_SGEMM));
     CHECK_TAKEN("XGEMM_OPERATIONS", "all", conf.operations == XG_KINDS_ALL);
     check_refused("XGEMM_OPERATIONS", "gemm");

@@ -241,7 +241,10 @@ static void check_kind(int kind, int64_t m, int64_t n, int64_t k, int trans, siz
                               .k = k,
                               .transa = trans & 1,
                               .transb = trans >> 1 & 1};
-    if (call.op == XG_OP_SYRK || call.op == XG_OP_HERK || xg_problem_is_rank_2k(&call)) {
+    if (call.op == XG_OP_GEMMT) {
+        call.n = m;
+        call.uplo = trans & 2 ? XG_UPPER : XG_LOWER;
+    } else if (call.op == XG_OP_SYRK || call.op == XG_OP_HERK || xg_problem_is_rank_2k(&call)) {
         call.n = m;
         call.uplo = trans & 2 ? XG_UPPER : XG_LOWER;
         call.transb = !call.transa;

@@ -138,10 +138,14 @@ static void test_traits(void)
     const struct xg_problem gemm = {.type = XG_TYPE_Z, .m = 3, .n = 5, .k = 7};
     const struct xg_problem syrk = {
         .op = XG_OP_SYRK, .type = XG_TYPE_D, .uplo = XG_LOWER, .m = 4, .n = 4, .k = 6};
+    const struct xg_problem gemmt = {
+        .op = XG_OP_GEMMT, .type = XG_TYPE_C, .uplo = XG_UPPER, .m = 4, .n = 4, .k = 6};
     XT_CHECK(xg_problem_up_elems(&gemm) == 3 * 7 + 7 * 5 && xg_problem_down_elems(&gemm) == 15);
     XT_CHECK(xg_problem_flops(&gemm) == 8.0 * 3 * 5 * 7);
     XT_CHECK(xg_problem_up_elems(&syrk) == 24 && xg_problem_down_elems(&syrk) == 10);
     XT_CHECK(xg_problem_flops(&syrk) == 2.0 * 10 * 6);
+    XT_CHECK(xg_problem_up_elems(&gemmt) == 48 && xg_problem_down_elems(&gemmt) == 10);
+    XT_CHECK(xg_problem_flops(&gemmt) == 8.0 * 10 * 6);
     XT_CHECK(!strcmp(xg_kind_name(xg_problem_kind(&syrk)), "dsyrk"));
     XT_CHECK(!strcmp(xg_kind_name(XG_KIND_SGEMM), "sgemm"));
     XT_CHECK(!strcmp(xg_kind_name(xg_kind(XG_OP_HERK, XG_TYPE_C)), "cherk"));

@@ -75,6 +75,13 @@ static inline void xt_level3_settle(struct xt_level3_shape *s, int form)
         s->transa = trans ? other : XG_NO_TRANS;
         s->transb = trans ? XG_NO_TRANS : other;
     }
+    if (s->op == XG_OP_GEMMT) {
+        const int trans = form / 2 % 9;
+        s->uplo = form & 1 ? XG_UPPER : XG_LOWER;
+        s->n = s->m;
+        s->transa = (enum xg_trans)(trans % 3);
+        s->transb = (enum xg_trans)(trans / 3);
+    }
     if (xt_level3_is_structured(s->op)) {
         s->structured = form & 1 ? XG_OPERAND_B : XG_OPERAND_A;
         s->stored = form & 2 ? XG_UPPER : XG_LOWER;

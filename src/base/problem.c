@@ -19,6 +19,7 @@ static const struct {
     [XG_OP_HER2K] = {{"cher2k", "zher2k"}, XG_TYPE_C, false, true},
     [XG_OP_TRMM] = {{"strmm", "dtrmm", "ctrmm", "ztrmm"}, XG_TYPE_S, false, false},
     [XG_OP_TRSM] = {{"strsm", "dtrsm", "ctrsm", "ztrsm"}, XG_TYPE_S, false, false},
+    [XG_OP_GEMMT] = {{"sgemmt", "dgemmt", "cgemmt", "zgemmt"}, XG_TYPE_S, false, true},
 };
 
 enum xg_op xg_kind_op(int kind)

@@ -19,6 +19,7 @@ enum xg_op {
     XG_OP_HER2K, /* the same with the conjugate transpose, and its alpha's conjugate */
     XG_OP_TRMM,  /* C = alpha op(A) C or alpha C op(B), A or B triangular */
     XG_OP_TRSM,  /* op(A) X = alpha C or X op(B) = alpha C, solved into C */
+    XG_OP_GEMMT, /* GEMM's, of a square C one triangle */
     XG_OP_COUNT
 };
 
@@ -69,6 +70,8 @@ enum xg_operand { XG_NO_OPERAND, XG_OPERAND_A, XG_OPERAND_B };
  * SYMM and HEMM are the GEMM of which A (XG_OPERAND_A, k == m) or B (XG_OPERAND_B, k == n), not
  * transposed, is made whole from its triangle `stored`; the other one, and the imaginary parts of a
  * Hermitian diagonal, are not read.
+ *
+ * GEMMT is the GEMM of which C has a triangle, m == n, and no more: A and B are any two matrices.
  */
 struct xg_problem {
     enum xg_op op;
@@ -104,7 +107,8 @@ enum {
     XG_KIND_HER2K = XG_KIND_SYR2K + XG_TYPE_COUNT - XG_TYPE_C,
     XG_KIND_TRMM = XG_KIND_HER2K + XG_TYPE_COUNT,
     XG_KIND_TRSM = XG_KIND_TRMM + XG_TYPE_COUNT,
-    XG_KIND_COUNT = XG_KIND_TRSM + XG_TYPE_COUNT,
+    XG_KIND_GEMMT = XG_KIND_TRSM + XG_TYPE_COUNT,
+    XG_KIND_COUNT = XG_KIND_GEMMT + XG_TYPE_COUNT,
     XG_KIND_SGEMM = XG_KIND_GEMM + XG_TYPE_S
 };
 _Static_assert(XG_KIND_COUNT < 64, "a bit each must fit a word");
@@ -118,9 +122,9 @@ static inline uint64_t xg_kind_bit(int kind)
 
 static inline int xg_kind(enum xg_op op, enum xg_type type)
 {
-    static const signed char of_op[XG_OP_COUNT] = {XG_KIND_GEMM,  XG_KIND_SYRK, XG_KIND_HERK,
-                                                   XG_KIND_SYMM,  XG_KIND_HEMM, XG_KIND_SYR2K,
-                                                   XG_KIND_HER2K, XG_KIND_TRMM, XG_KIND_TRSM};
+    static const signed char of_op[XG_OP_COUNT] = {
+        XG_KIND_GEMM,  XG_KIND_SYRK,  XG_KIND_HERK, XG_KIND_SYMM, XG_KIND_HEMM,
+        XG_KIND_SYR2K, XG_KIND_HER2K, XG_KIND_TRMM, XG_KIND_TRSM, XG_KIND_GEMMT};
     return of_op[op] + (int)type;
 }
 

@@ -132,8 +132,9 @@ static bool is_complex(enum xg_type type)
 
 enum { M, N, K, LDA, LDB, LDC, NUMBERS };
 
-static void pass_cblas(const struct standard *call, float *operands[3],
-                       const int64_t numbers[NUMBERS], struct shim_call *passed)
+/* Those of which C has a triangle. */
+static void pass_cblas_triangle(const struct standard *call, float *operands[3],
+                                const int64_t numbers[NUMBERS], struct shim_call *passed)
 {
     union shim_scalar by = scalar_of(standard_alpha(call), alpha_s, alpha);
     union shim_scalar add = scalar_of(standard_beta(call), beta_s, beta);
@@ -163,6 +164,30 @@ static void pass_cblas(const struct standard *call, float *operands[3],
                                                         .beta = add,
                                                         .c = operands[2],
                                                         .ldc = numbers[LDC]};
+    else
+        passed->gemmt_cblas = (struct shim_gemmt_cblas){.order = call->order,
+                                                        .uplo = call->uplo,
+                                                        .transa = call->transa,
+                                                        .transb = call->transb,
+                                                        .n = numbers[N],
+                                                        .k = numbers[K],
+                                                        .alpha = by,
+                                                        .a = operands[0],
+                                                        .lda = numbers[LDA],
+                                                        .b = operands[1],
+                                                        .ldb = numbers[LDB],
+                                                        .beta = add,
+                                                        .c = operands[2],
+                                                        .ldc = numbers[LDC]};
+}
+
+static void pass_cblas(const struct standard *call, float *operands[3],
+                       const int64_t numbers[NUMBERS], struct shim_call *passed)
+{
+    union shim_scalar by = scalar_of(standard_alpha(call), alpha_s, alpha);
+    union shim_scalar add = scalar_of(standard_beta(call), beta_s, beta);
+    if (standard_has_triangle(call))
+        pass_cblas_triangle(call, operands, numbers, passed);
     else if (standard_is_trmm(call))
         passed->trmm_cblas = (struct shim_trmm_cblas){.order = call->order,
                                                       .side = call->side,
@@ -207,9 +232,9 @@ static void pass_cblas(const struct standard *call, float *operands[3],
                                                       .ldc = numbers[LDC]};
 }
 
-static void pass_fortran(const struct standard *call, float *operands[3],
-                         const int64_t numbers[NUMBERS], const char letters[5],
-                         struct shim_call *passed)
+static void pass_fortran_triangle(const struct standard *call, float *operands[3],
+                                  const int64_t numbers[NUMBERS], const char letters[5],
+                                  struct shim_call *passed)
 {
     bool is_double = call->type == XG_TYPE_D || call->type == XG_TYPE_Z;
     const void *by = is_double ? (const void *)alpha : alpha_s;
@@ -238,6 +263,31 @@ static void pass_fortran(const struct standard *call, float *operands[3],
                                                             .beta = add,
                                                             .c = operands[2],
                                                             .ldc = &numbers[LDC]};
+    else
+        passed->gemmt_fortran = (struct shim_gemmt_fortran){.uplo = &letters[0],
+                                                            .transa = &letters[1],
+                                                            .transb = &letters[2],
+                                                            .n = &numbers[N],
+                                                            .k = &numbers[K],
+                                                            .alpha = by,
+                                                            .a = operands[0],
+                                                            .lda = &numbers[LDA],
+                                                            .b = operands[1],
+                                                            .ldb = &numbers[LDB],
+                                                            .beta = add,
+                                                            .c = operands[2],
+                                                            .ldc = &numbers[LDC]};
+}
+
+static void pass_fortran(const struct standard *call, float *operands[3],
+                         const int64_t numbers[NUMBERS], const char letters[5],
+                         struct shim_call *passed)
+{
+    bool is_double = call->type == XG_TYPE_D || call->type == XG_TYPE_Z;
+    const void *by = is_double ? (const void *)alpha : alpha_s;
+    const void *add = is_double ? (const void *)beta : beta_s;
+    if (standard_has_triangle(call))
+        pass_fortran_triangle(call, operands, numbers, letters, passed);
     else if (standard_is_trmm(call))
         passed->trmm_fortran = (struct shim_trmm_fortran){.side = &letters[3],
                                                           .uplo = &letters[0],
@@ -333,13 +383,23 @@ static void check_gemm(const struct standard *call, const struct xg_problem *p, 
     int64_t row = swapped ? j : i, col = swapped ? i : j;
     uint64_t first = problem_offset(p->transa, row, l, p->lda);
     uint64_t second = problem_offset(p->transb, l, col, p->ldb);
-    FUZZ_CHECK(p->uplo == XG_FULL, "a triangle");
     FUZZ_CHECK(p->a == operands[swapped] && first == (swapped ? b : a), "the first operand");
     FUZZ_CHECK(p->b == operands[!swapped] && second == (swapped ? a : b), "the second operand");
     FUZZ_CHECK((p->transa == XG_CONJ_TRANS) == ((swapped ? tb : ta) == 'C') &&
                    (p->transb == XG_CONJ_TRANS) == ((swapped ? ta : tb) == 'C'),
                "conjugates");
     FUZZ_CHECK(p->c == operands[2] && problem_offset(false, row, col, p->ldc) == c, "C");
+}
+
+/* The same, and the triangle that the element is in. */
+static void check_gemmt(const struct standard *call, const struct xg_problem *p, float *operands[3],
+                        int64_t i, int64_t j, int64_t l)
+{
+    bool there = standard_uplo(call) == 'U' ? i <= j : i >= j;
+    int64_t row = call->order != 101 ? j : i, col = call->order != 101 ? i : j;
+    check_gemm(call, p, operands, i, j, l);
+    FUZZ_CHECK(there == (p->uplo == XG_UPPER ? row <= col : p->uplo == XG_LOWER && row >= col),
+               "the triangle");
 }
 
 /* The same of a triangle's element, which is at (j,i) where (i,j) is in the other one. */
@@ -449,7 +509,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool extension = call.order
                          ? call.transa == 114 || call.transb == 114
                          : strchr("Rr", call.transa) != NULL || strchr("Rr", call.transb) != NULL;
-    if (standard_has_triangle(&call) || standard_is_trmm(&call))
+    if ((standard_has_triangle(&call) && call.op != XG_OP_GEMMT) || standard_is_trmm(&call))
         extension = call.order ? call.transa == 114 : strchr("Rr", call.transa) != NULL;
     if (standard_is_symm(&call))
         extension = false;
@@ -463,14 +523,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         int64_t j = (int64_t)(fuzz_word(&bytes, 4) % call.n);
         int64_t l = (int64_t)(fuzz_word(&bytes, 4) % call.k);
         fuzz_reached++;
-        if (standard_has_triangle(&call))
+        if (call.op == XG_OP_GEMMT)
+            check_gemmt(&call, &args.problem, operands, i, j, l);
+        else if (standard_has_triangle(&call))
             check_syrk(&call, &args.problem, operands, i, j, l);
         else if (standard_is_trmm(&call))
             check_trmm(&call, &args.problem, operands, i, j, l);
         else if (standard_is_symm(&call))
             check_symm(&call, &args.problem, operands, i, j, l);
-        else
+        else {
+            FUZZ_CHECK(args.problem.uplo == XG_FULL, "a triangle");
             check_gemm(&call, &args.problem, operands, i, j, l);
+        }
     }
     return 0;
 }

@@ -121,11 +121,11 @@ static void check_ordinals(const struct environment *env, int which, const char 
 /* Names with commas between, a bit each. */
 static void check_operations(const struct environment *env, int which, uint64_t value)
 {
-    static const char *const words[] = {"sgemm",  "dgemm",  "cgemm",  "zgemm",  "ssyrk",  "dsyrk",
-                                        "csyrk",  "zsyrk",  "cherk",  "zherk",  "ssymm",  "dsymm",
-                                        "csymm",  "zsymm",  "chemm",  "zhemm",  "ssyr2k", "dsyr2k",
-                                        "csyr2k", "zsyr2k", "cher2k", "zher2k", "strmm",  "dtrmm",
-                                        "ctrmm",  "ztrmm",  "strsm",  "dtrsm",  "ctrsm",  "ztrsm"};
+    static const char *const words[] = {
+        "sgemm",  "dgemm",  "cgemm",  "zgemm",  "ssyrk",  "dsyrk",  "csyrk", "zsyrk",  "cherk",
+        "zherk",  "ssymm",  "dsymm",  "csymm",  "zsymm",  "chemm",  "zhemm", "ssyr2k", "dsyr2k",
+        "csyr2k", "zsyr2k", "cher2k", "zher2k", "strmm",  "dtrmm",  "ctrmm", "ztrmm",  "strsm",
+        "dtrsm",  "ctrsm",  "ztrsm",  "sgemmt", "dgemmt", "cgemmt", "zgemmt"};
     enum { WORDS = sizeof words / sizeof words[0] };
     const char *text = value_of(env, which);
     bool good = text != NULL;

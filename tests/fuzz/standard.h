@@ -11,8 +11,8 @@
 #include "src/base/problem.h"
 
 /* A call as the standard has it; order 101 or 102 of the C interface, 0: Fortran. Of SYRK and HERK
- * transa is the transpose, and m is n; of SYMM, HEMM, TRMM and TRSM k is what the side makes it,
- * and of the latter C is B. */
+ * transa is the transpose, and m is n, as GEMMT's is; of SYMM, HEMM, TRMM and TRSM k is what the
+ * side makes it, and of the latter C is B. */
 struct standard {
     enum xg_op op;
     enum xg_type type;
@@ -34,7 +34,7 @@ static inline bool standard_is_rank_2k(const struct standard *call)
 /* Of C. */
 static inline bool standard_has_triangle(const struct standard *call)
 {
-    return standard_has_one_operand(call) || standard_is_rank_2k(call);
+    return standard_has_one_operand(call) || standard_is_rank_2k(call) || call->op == XG_OP_GEMMT;
 }
 
 /* 'N', 'T', 'C' (which of real numbers is a transpose), or 0: not a transpose. */
@@ -203,15 +203,42 @@ static inline int standard_info_gemm(const struct standard *call)
     return info;
 }
 
+/* INFO of xGEMMTR's, as GEMMT is called there. */
+static inline int standard_info_gemmt(const struct standard *call)
+{
+    char ta = standard_trans(call, call->transa), tb = standard_trans(call, call->transb);
+    int info = 0;
+    if (!standard_uplo(call))
+        info = 1;
+    else if (!ta)
+        info = 2;
+    else if (!tb)
+        info = 3;
+    else if (call->n < 0)
+        info = 4;
+    else if (call->k < 0)
+        info = 5;
+    else if (!standard_ld_legal(call, ta == 'N' ? call->n : call->k, ta == 'N' ? call->k : call->n,
+                                call->lda))
+        info = 8;
+    else if (!standard_ld_legal(call, tb == 'N' ? call->k : call->n, tb == 'N' ? call->n : call->k,
+                                call->ldb))
+        info = 10;
+    else if (!standard_ld_legal(call, call->n, call->n, call->ldc))
+        info = 13;
+    return info;
+}
+
 /* The C interface counts the order as its first. */
 static inline int standard_info(const struct standard *call)
 {
     if (call->order && call->order != 101 && call->order != 102)
         return 1;
-    int info = standard_has_triangle(call) ? standard_info_syrk(call)
-               : standard_is_symm(call)    ? standard_info_symm(call)
-               : standard_is_trmm(call)    ? standard_info_trmm(call)
-                                           : standard_info_gemm(call);
+    int info = call->op == XG_OP_GEMMT       ? standard_info_gemmt(call)
+               : standard_has_triangle(call) ? standard_info_syrk(call)
+               : standard_is_symm(call)      ? standard_info_symm(call)
+               : standard_is_trmm(call)      ? standard_info_trmm(call)
+                                             : standard_info_gemm(call);
     return info && call->order ? info + 1 : info;
 }
 
