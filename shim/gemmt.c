@@ -69,22 +69,24 @@ static void read_args(const struct shim_call *call, int int_bytes, struct shim_a
     shim_terms_scalar(t.type, t.beta, &p->beta, &p->beta_im);
 }
 
+/* By columns in either interface: by rows some releases of OpenBLAS take the other triangle (its
+ * issue 4905). */
 static void write_call(const struct xg_problem *p, const struct shim_numbers *numbers,
                        struct shim_call *call)
 {
     if (call->symbol->interface == SHIM_CBLAS) {
         call->gemmt_cblas =
-            (struct shim_gemmt_cblas){.order = 101,
-                                      .uplo = p->uplo == XG_UPPER ? 121 : 122,
-                                      .transa = shim_terms_trans_number(p->transa),
-                                      .transb = shim_terms_trans_number(p->transb),
+            (struct shim_gemmt_cblas){.order = 102,
+                                      .uplo = p->uplo == XG_UPPER ? 122 : 121,
+                                      .transa = shim_terms_trans_number(p->transb),
+                                      .transb = shim_terms_trans_number(p->transa),
                                       .n = p->n,
                                       .k = p->k,
                                       .alpha = shim_terms_pass(p->type, &numbers->alpha),
-                                      .a = p->a,
-                                      .lda = p->lda,
-                                      .b = p->b,
-                                      .ldb = p->ldb,
+                                      .a = p->b,
+                                      .lda = p->ldb,
+                                      .b = p->a,
+                                      .ldb = p->lda,
                                       .beta = shim_terms_pass(p->type, &numbers->beta),
                                       .c = p->c,
                                       .ldc = p->ldc};

@@ -79,8 +79,27 @@ static void shim_leave(const char *outer)
     shim_frame = outer;
 }
 
+static void shim_part(const struct shim_pending *pending, const struct xg_problem *part);
+
+/* Not every library has GEMMT, and each has the GEMM that all of it is but its diagonal. */
+static void shim_rows(const struct shim_pending *pending)
+{
+    enum { ROWS = 128 };
+    const struct xg_problem *p = &pending->args->problem;
+    struct xg_problem parts[XG_PROBLEM_PARTS];
+    for (int64_t row = 0; row < p->m; row += ROWS) {
+        int count = xg_problem_parts(p, row, xg_min_i64(ROWS, p->m - row), 0, p->n, parts);
+        for (int i = 0; i < count; i++)
+            shim_part(pending, &parts[i]);
+    }
+}
+
 static void shim_whole(const struct shim_pending *pending)
 {
+    if (!pending->next->blas.function && pending->args->problem.op == XG_OP_GEMMT) {
+        shim_rows(pending);
+        return;
+    }
     if (!shim_end_enter()) {
         xg_cpu_compute(&pending->args->problem);
         return;

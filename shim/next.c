@@ -207,11 +207,32 @@ static bool shim_resolve_scope(const struct shim_symbol *symbol, const void *cal
     return true;
 }
 
+/*
+ * GEMMT that nothing was bound to is not looked for: libraries do not agree on its arguments
+ * (some releases of OpenBLAS have one more). The caller's integers
+ * are those of its GEMM.
+ */
+static void shim_resolve_unbound(const struct shim_symbol *symbol, const void *caller,
+                                 struct shim_next *next)
+{
+    struct shim_next other;
+    shim_next_find(shim_symbol_sibling(symbol, xg_kind(XG_OP_GEMM, xg_kind_type(symbol->kind))),
+                   caller, &other);
+    next->int_bytes = symbol->plain ? other.int_bytes : symbol->int_bytes;
+    next->blas.function = NULL;
+    next->forwards = false;
+}
+
 static void shim_resolve_linker(const struct shim_symbol *symbol, const void *caller,
                                 struct shim_next *next)
 {
     struct shim_blas bound;
     bool found = shim_find_bound(symbol, caller, &bound);
+    if (!found && symbol->op == XG_OP_GEMMT) {
+        shim_resolve_unbound(symbol, caller, next);
+        (void)dlerror();
+        return;
+    }
 
     /*
      * A plain name that nothing was bound to is taken for 32 bits: right for every such caller, and
@@ -250,7 +271,7 @@ static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
         xg_log(XG_LOG_INFO, "%s from %p: %s of %s, %d-bit integers, threads %d (0: unknown)",
                symbol->name, caller, next->blas.symbol->name, shim_blas_file(&next->blas),
                8 * next->blas.int_bytes, shim_threads_count(&next->blas.threads, NULL));
-    } else {
+    } else if (symbol->op != XG_OP_GEMMT) { /* which has asked for GEMM */
         xg_log_once(
             &once[symbol->kind],
             "no BLAS found behind %s, and no " XG_DEFAULT_CPU_BLAS

@@ -290,8 +290,7 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
     struct xg_patience patience = {.takes_s = decision->gpu_s,
                                    .waits_s = decision->wait ? HUGE_VAL : decision->waits_s,
                                    .most_s = decision->wait ? 0.0 : decision->cpu_s,
-                                   .threads =
-                                       decision->crowded && !decision->wait ? 1 : cores_left()};
+                                   .threads = decision->crowded ? 1 : cores_left()};
     double begin = xg_clock_s();
     enum xg_status status = xg_engine_gemm(call, conf, &fallback, &patience, &result);
     double end = xg_clock_s();

@@ -482,6 +482,7 @@ static enum xg_status acquire_lane(const struct xg_patience *patience,
     if (found) {
         device->slots[place->slot].busy = true;
         engine.moved_s = xg_clock_s();
+        engine.stuck = false;
     } else {
         leave_locked(takes_s);
     }
@@ -501,17 +502,17 @@ static enum xg_status acquire_lane(const struct xg_patience *patience,
 
 /* --- For others ---------------------------------------------------------------------------- */
 
-struct xg_dev *xg_engine_hold(int number)
+bool xg_engine_hold(int number, struct xg_dev **dev)
 {
-    struct xg_dev *dev = NULL;
+    *dev = NULL;
     pthread_mutex_lock(&engine.lock);
-    if (xg_engine_state_get() == XG_ENGINE_READY && number < engine.devices.count &&
-        !engine.devices.at[number].lost) {
+    bool there = xg_engine_state_get() == XG_ENGINE_READY && number < engine.devices.count;
+    if (there && !engine.devices.at[number].lost) {
         engine.devices.at[number].held++;
-        dev = engine.devices.at[number].dev;
+        *dev = engine.devices.at[number].dev;
     }
     pthread_mutex_unlock(&engine.lock);
-    return dev;
+    return there;
 }
 
 void xg_engine_let_go(int number)

@@ -38,9 +38,11 @@ void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf
  * environment. The end of the process waits for what it is at. False: there is no thread. */
 bool xg_engine_aside(void (*run)(const struct xg_conf *), const struct xg_conf *conf);
 
-/* A device of the engine's, from 0, which stays until it is let go; NULL: there is none of that
- * number, or it is lost. Products run on it meanwhile. */
-struct xg_dev *xg_engine_hold(int number);
+struct xg_dev;
+
+/* A device of the engine's, from 0, which stays until it is let go; *dev is NULL where it is lost,
+ * and there is nothing to let go. False: there is none of that number. Products run meanwhile. */
+bool xg_engine_hold(int number, struct xg_dev **dev);
 void xg_engine_let_go(int number);
 
 /* Whether a call waits for a lane while all are busy. */

@@ -38,17 +38,19 @@ static void end_look(int how)
     pthread_mutex_unlock(&waiting.lock);
 }
 
-/* The library, for the process, and its handle on each device that there is. On one that comes
- * later a product makes it, without a word to the dynamic linker. */
+/* The library, for the process, and its handle on the first device, which is what loads more; then
+ * on the others. On one that comes later a product makes it. */
 static void run_look(const struct xg_conf *conf)
 {
     struct xg_dev *dev;
     (void)conf;
     xg_backend_load_cublas();
-    for (int i = 0; (dev = xg_engine_hold(i)); i++) {
-        xg_backend_look_for_cublas(dev);
-        xg_engine_let_go(i);
-    }
+    for (int i = 0; xg_engine_hold(i, &dev); i++)
+        if (dev) {
+            xg_backend_look_for_cublas(dev);
+            xg_engine_let_go(i);
+            end_look(LOOK_DONE);
+        }
     end_look(LOOK_DONE);
 }
 

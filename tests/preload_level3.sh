@@ -22,8 +22,7 @@ judge_gemmt() {
     else
         compile -o "$gemmt" $build "$XG_SO" -Wl,-rpath,"${XG_SO%/*}"
         XGEMM_MODE=cpu "$gemmt" legal >"$tmp/preloaded" 2>&1 || fail "$1, GEMMT: no BLAS has it"
-        grep -q 'no BLAS found behind cblas_zgemmt\|no BLAS found behind zgemmt_' "$tmp/preloaded" ||
-            fail "$1, GEMMT: nobody is told that no BLAS has it"
+        grep 'no BLAS found' "$tmp/preloaded" && fail "$1, GEMMT: its GEMM was not found"
         XGEMM_MODE=cpu "$gemmt" illegal >"$tmp/alone" 2>&1
         echo "exit status $?" >>"$tmp/alone"
     fi

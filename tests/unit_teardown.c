@@ -116,9 +116,9 @@ static void run_program(int out)
     int device = open_file("device0"), other = open_file("device-uvm");
     XT_CHECK(device >= 0 && other >= 0 && open_file("data") >= 0, "no files");
     XT_CHECK(flock(device, LOCK_EX) == 0, "lock");
-    errno = 77;
     XT_CHECK(xg_teardown_leave(files) == 0, "it was not prepared");
-    xg_teardown_prepare(&leaves);
+    xg_teardown_prepare(&leaves); /* the start's thread does, whose errno nobody reads */
+    errno = 77;
     pid_t heir = xg_teardown_leave(files);
     XT_CHECK(errno == 77, "errno %d", errno);
     XT_CHECK(heir > 0 && is_there(heir), "no process");

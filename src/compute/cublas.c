@@ -206,11 +206,14 @@ enum xg_status xg_cublas_open(struct xg_dev *dev)
     struct xg_cublas *cublas = NULL;
     enum xg_status status = create(&cublas);
     pthread_mutex_lock(&dev->image_lock);
-    dev->cublas_failures += status == XG_ERR_DRIVER;
-    dev->cublas_absent |= status == XG_ERR_NOTFOUND || dev->cublas_failures == FAILURES_MAX;
-    if (cublas && !dev->cublas) {
+    if (dev->cublas) {
+        status = XG_OK; /* another thread's */
+    } else if (cublas) {
         dev->cublas = cublas;
         cublas = NULL;
+    } else {
+        dev->cublas_failures += status == XG_ERR_DRIVER;
+        dev->cublas_absent |= status == XG_ERR_NOTFOUND || dev->cublas_failures == FAILURES_MAX;
     }
     pthread_mutex_unlock(&dev->image_lock);
     if (cublas) {

@@ -94,15 +94,17 @@ static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
 }
 
 /* How many products there are at once: threads rest between theirs, so one moment tells little. */
-static void see_crowd(struct xg_policy *policy, const struct xg_situation *now,
-                      struct xg_decision *decision)
+static void see_crowd(struct xg_policy *policy, const struct xg_conf *conf,
+                      const struct xg_situation *now, struct xg_decision *decision)
 {
     double since_s = fmax(0.0, now->now_s - policy->crowd_s); /* threads take turns out of order */
     policy->crowd = fmax(fmax(1.0, now->under_way), policy->crowd * exp(-since_s / CROWD_S));
     policy->crowd_s = fmax(policy->crowd_s, now->now_s);
     decision->crowd = policy->crowd;
-    decision->crowded =
-        decision->cpu_threads == 1 && now->cores > 1 && policy->crowd >= CROWDED * now->cores;
+    /* Where all go to the GPU they wait there, and their cores are free. */
+    bool all_gpu = conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE;
+    decision->crowded = !all_gpu && decision->cpu_threads == 1 && now->cores > 1 &&
+                        policy->crowd >= CROWDED * now->cores;
 }
 
 static void decide_place(struct xg_decision *decision, enum xg_place place, enum xg_reason reason)
@@ -270,7 +272,7 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
     decision->wakes = decision->cpu_threads > 1 && now->spin_s > 0.0;
     if (decision->wakes)
         policy->phase.spin_s = fmin(now->spin_s, SPIN_MOST_S);
-    see_crowd(policy, now, decision);
+    see_crowd(policy, conf, now, decision);
     predict(policy, conf, call, now->cores_left, decision);
 
     if (conf->mode == XG_MODE_CPU) {

@@ -86,7 +86,8 @@ static enum xg_status find_kernel(struct xg_lane *lane, struct xg_product *produ
         return status;
     product->facts.cublas = status == XG_OK;
     product->whole = select_whole(product);
-    result->unserved = !product->whole && status != XG_ERR_NOMEM; /* which may pass */
+    bool passes = status == XG_ERR_NOMEM || status == XG_ERR_DRIVER;
+    result->unserved = !product->whole && !passes;
     return product->whole ? XG_OK : XG_DECLINED;
 }
 
