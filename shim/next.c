@@ -209,8 +209,7 @@ static bool shim_resolve_scope(const struct shim_symbol *symbol, const void *cal
 
 /*
  * GEMMT that nothing was bound to is not looked for: libraries do not agree on its arguments
- * (some releases of OpenBLAS have one more). The caller's integers
- * are those of its GEMM.
+ * (some releases of OpenBLAS have one more). The caller's integers are those of its GEMM.
  */
 static void shim_resolve_unbound(const struct shim_symbol *symbol, const void *caller,
                                  struct shim_next *next)

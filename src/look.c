@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "compute/backend.h"
+#include "compute/cublas.h"
 #include "engine.h"
 
 enum { LOOK_NOT_YET, LOOK_UNDER_WAY, LOOK_DONE };
@@ -44,7 +45,7 @@ static void run_look(const struct xg_conf *conf)
 {
     struct xg_dev *dev;
     (void)conf;
-    xg_backend_load_cublas();
+    xg_cublas_load();
     for (int i = 0; xg_engine_hold(i, &dev); i++)
         if (dev) {
             xg_backend_look_for_cublas(dev);

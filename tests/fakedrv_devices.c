@@ -51,11 +51,12 @@ static void *work(void *worker)
     return NULL;
 }
 
+static const struct fx_shape one = {150, 140, 60, false, true, 1, 0.5f, 1};
+
 static enum xg_status run_one(void)
 {
-    static const struct fx_shape shape = {150, 140, 60, false, true, 1, 0.5f, 1};
     struct worker worker = {.seed = 1};
-    enum xg_status status = run_product(&shape, &worker);
+    enum xg_status status = run_product(&one, &worker);
     XT_CHECK(worker.right == 1, "wrong");
     return status;
 }
@@ -307,18 +308,16 @@ static void prepared(void)
 
 static void *work_once(void *worker)
 {
-    static const struct fx_shape shape = {150, 140, 60, false, true, 1, 0.5f, 1};
-    run_product(&shape, worker);
+    run_product(&one, worker);
     return NULL;
 }
 
 /* It waits for a lane, in vain, for as long as this. */
 static void decline_after(double most_s)
 {
-    static const struct fx_shape shape = {150, 140, 60, false, true, 1, 0.5f, 1};
     const struct xg_patience patience = {
         .takes_s = 1e-3, .waits_s = HUGE_VAL, .most_s = most_s, .threads = 1};
-    struct fx_product product = fx_product_create(&shape, 3);
+    struct fx_product product = fx_product_create(&one, 3);
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = fx_cpu(&count);
     struct xg_gemm_result result;

@@ -18,14 +18,22 @@ static void begin(void)
     fake = fx_fake();
 }
 
-/* A product of floats, which the device must compute. */
+/* A product of floats; *count: what of it the CPU computed. */
+static void compute_single(struct fx_product *product, struct fx_cpu_count *count)
+{
+    static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
+    *product = fx_product_create(&shape, 3);
+    *count = (struct fx_cpu_count){.call = &product->call};
+    struct xg_cpu cpu = fx_cpu(count);
+    xg_dispatch_problem("test_sgemm", &product->call, &cpu);
+}
+
+/* The device must compute it. */
 static void run_single(void)
 {
-    const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
-    struct fx_product product = fx_product_create(&shape, 3);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
-    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    struct fx_product product;
+    struct fx_cpu_count count;
+    compute_single(&product, &count);
     fx_product_check(&product, 1, "of floats");
     XT_CHECK(count.wholes == 0 && count.parts == 0, "by the CPU");
     fx_product_destroy(&product);
@@ -198,11 +206,9 @@ static void linker_joined(void)
 /* What it computes is not looked at: checks are counted by one thread. */
 static void *single_main(void *unused)
 {
-    static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
-    struct fx_product product = fx_product_create(&shape, 3);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
-    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    struct fx_product product;
+    struct fx_cpu_count count;
+    compute_single(&product, &count);
     fx_product_destroy(&product);
     return unused;
 }

@@ -7,7 +7,7 @@ OPENBLAS_NUM_THREADS=1
 export OPENBLAS_NUM_THREADS
 
 # Of GEMMT, which not every BLAS has: one that has it decides what is illegal, and where there is none
-# the built-in loop computes, and the program is told.
+# the caller's GEMM computes all but the diagonal.
 judge_gemmt() {
     build="-DWITH_GEMMT=1 -DCALL_INT=$3 -Wl,-rpath,${2%/*} -Wl,--disable-new-dtags"
     build="$build $srcdir/tests/preload_level3.c $2 -lm"

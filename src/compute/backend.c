@@ -86,11 +86,6 @@ enum xg_status xg_backend_open(const struct xg_conf *conf, struct xg_dev **out)
     return XG_OK;
 }
 
-void xg_backend_load_cublas(void)
-{
-    xg_cublas_load();
-}
-
 void xg_backend_look_for_cublas(struct xg_dev *dev)
 {
     int capture_mode = xg_drv_relax(&dev->drv);

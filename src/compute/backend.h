@@ -13,9 +13,9 @@
  */
 enum xg_status xg_backend_open(const struct xg_conf *conf, struct xg_dev **out);
 
-/* Load cuBLAS, where there is one, and make the device ready for it, before a product needs it:
- * only the first asks the dynamic linker. From any thread. */
-void xg_backend_load_cublas(void);
+/* Makes the device ready for cuBLAS, where there is one, before a product needs it. From any
+ * thread.
+ */
 void xg_backend_look_for_cublas(struct xg_dev *dev);
 
 /* Unloads modules and cuBLAS, then xg_dev_destroy. */

@@ -187,7 +187,7 @@ static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
  */
 static double saved_s(double cpu_s, const struct xg_decision *decision)
 {
-    double crowd = fmax(1.0, decision->crowd);
+    double crowd = decision->crowd;
     double x = fmin(1.0, XG_POLICY_LANES / crowd) * fmax(0.0, cpu_s / decision->gpu_s - 1.0);
     return cpu_s / crowd * x / (1.0 + x);
 }
