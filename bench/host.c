@@ -124,7 +124,7 @@ static bool time_call(const struct side *side, const struct xg_problem *operands
     bool computed = side->compute(&call);
     *seconds = xg_clock_s() - start;
     if (computed && error)
-        *error = xg_accuracy_error(accuracy, call.c, call.ldc);
+        *error = xg_accuracy_error(accuracy, &call);
     if (fresh)
         fresh_unmap(call.c, bytes);
     return computed;

@@ -43,7 +43,7 @@ static void *call_on(void *arg)
     pthread_barrier_wait(&run.begin);
     for (caller->products = 0; !run.over; caller->products++)
         side_table[SIDE_AUTO].compute(&caller->call);
-    caller->error = xg_accuracy_error(&accuracy, caller->call.c, caller->call.ldc);
+    caller->error = xg_accuracy_error(&accuracy, &caller->call);
     return NULL;
 }
 

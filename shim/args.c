@@ -19,6 +19,16 @@ void shim_args_read(const struct shim_call *call, int int_bytes, struct shim_arg
     operations[call->symbol->op]->read(call, int_bytes, args);
 }
 
+bool shim_args_optional(enum xg_op op)
+{
+    return operations[op]->optional;
+}
+
+bool shim_args_writable(enum xg_op op)
+{
+    return operations[op]->write != NULL;
+}
+
 static void write_number(enum xg_type type, double re, double im, union shim_number *out)
 {
     if (xg_type_is_double(type))

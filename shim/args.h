@@ -49,7 +49,8 @@ struct shim_call {
 };
 
 struct shim_args {
-    struct xg_problem problem; /* valid when illegal == 0 */
+    struct xg_problem problem; /* valid when illegal == 0; of several groups the first */
+    struct xg_batch batch;     /* the problem's, where it has one */
     int illegal;    /* number of the first argument that the BLAS standard refuses, or 0 */
     bool extension; /* R or 114 (conjugate, not transposed): some libraries refuse it */
 };
@@ -80,6 +81,12 @@ void shim_args_write(const struct xg_problem *problem, const struct shim_symbol 
 typedef void shim_forward_function(void (*function)(void), const struct shim_call *call);
 extern shim_forward_function *const shim_forward[XG_OP_COUNT][XG_TYPE_COUNT + 1];
 
+/* Whether there are libraries without the operation: what is not bound is made of others. */
+bool shim_args_optional(enum xg_op op);
+
+/* Whether shim_args_write knows the operation. */
+bool shim_args_writable(enum xg_op op);
+
 /* Passes the call on, argument for argument, to a function of its symbol's signature. */
 static inline void shim_args_forward(void (*function)(void), const struct shim_call *call)
 {
@@ -93,7 +100,8 @@ struct shim_operation {
     void (*size)(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n, int64_t *k);
     void (*read)(const struct shim_call *call, int int_bytes, struct shim_args *args);
     void (*write)(const struct xg_problem *problem, const struct shim_numbers *numbers,
-                  struct shim_call *call);
+                  struct shim_call *call); /* NULL: its calls are passed on, or not made */
+    bool optional;
 };
 
 /* shim_gemm and so on, each in the file of its name, or of that of which it has the arguments. */

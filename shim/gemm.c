@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* GEMM's arguments: checked in the standard's order, and turned to the engine's normal form. */
-#include "terms.h"
+#include "gemm.h"
 
 static void read_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
                       int64_t *k)
@@ -13,12 +13,13 @@ static void read_size(const struct shim_call *call, int int_bytes, int64_t *m, i
 }
 
 /*
- * The number, without the order, of the first illegal argument; 0 when there is none. This is the
- * standard's rule. Some libraries let more pass (OpenBLAS takes lda = 0 for an empty matrix): what
- * is illegal here goes to the library all the same, and it decides.
+ * This is the standard's rule. Some libraries let more pass (OpenBLAS takes lda = 0 for an empty
+ * matrix): what is illegal here goes to the library all the same, and it decides.
  */
-static int illegal(const struct shim_gemm_terms *t, int transa, int transb)
+int shim_gemm_illegal(const struct shim_gemm_terms *t, bool *extension)
 {
+    int transa = shim_terms_meaning(t->type, t->transa, extension);
+    int transb = shim_terms_meaning(t->type, t->transb, extension);
     bool row_major = t->order == 101;
     int64_t a_extent = row_major != (transa > 0) ? t->k : t->m;
     int64_t b_extent = row_major != (transb > 0) ? t->n : t->k;
@@ -57,34 +58,37 @@ static void swap(struct xg_problem *p)
     p->ldb = q.lda;
 }
 
+void shim_gemm_problem(const struct shim_gemm_terms *t, struct xg_problem *p)
+{
+    bool extension;
+    *p = (struct xg_problem){
+        .op = XG_OP_GEMM,
+        .type = t->type,
+        .uplo = XG_FULL,
+        .transa = (enum xg_trans)shim_terms_meaning(t->type, t->transa, &extension),
+        .transb = (enum xg_trans)shim_terms_meaning(t->type, t->transb, &extension),
+        .m = t->m,
+        .n = t->n,
+        .k = t->k,
+        .a = t->a,
+        .lda = t->lda,
+        .b = t->b,
+        .ldb = t->ldb,
+        .c = t->c,
+        .ldc = t->ldc};
+    shim_terms_scalar(t->type, t->alpha, &p->alpha, &p->alpha_im);
+    shim_terms_scalar(t->type, t->beta, &p->beta, &p->beta_im);
+    if (t->order != 101)
+        swap(p);
+}
+
 static void read_args(const struct shim_call *call, int int_bytes, struct shim_args *args)
 {
     struct shim_gemm_terms t;
     shim_gemm_terms_read(call, int_bytes, &t);
-    int transa = shim_terms_meaning(t.type, t.transa, &args->extension);
-    int transb = shim_terms_meaning(t.type, t.transb, &args->extension);
-    args->illegal = shim_terms_illegal(t.cblas, t.order, illegal(&t, transa, transb));
-    if (args->illegal)
-        return;
-    struct xg_problem *p = &args->problem;
-    *p = (struct xg_problem){.op = XG_OP_GEMM,
-                             .type = t.type,
-                             .uplo = XG_FULL,
-                             .transa = (enum xg_trans)transa,
-                             .transb = (enum xg_trans)transb,
-                             .m = t.m,
-                             .n = t.n,
-                             .k = t.k,
-                             .a = t.a,
-                             .lda = t.lda,
-                             .b = t.b,
-                             .ldb = t.ldb,
-                             .c = t.c,
-                             .ldc = t.ldc};
-    shim_terms_scalar(t.type, t.alpha, &p->alpha, &p->alpha_im);
-    shim_terms_scalar(t.type, t.beta, &p->beta, &p->beta_im);
-    if (t.order != 101)
-        swap(p);
+    args->illegal = shim_terms_illegal(t.cblas, t.order, shim_gemm_illegal(&t, &args->extension));
+    if (!args->illegal)
+        shim_gemm_problem(&t, &args->problem);
 }
 
 static void write_call(const struct xg_problem *p, const struct shim_numbers *numbers,
@@ -127,4 +131,4 @@ static void write_call(const struct xg_problem *p, const struct shim_numbers *nu
     }
 }
 
-const struct shim_operation shim_gemm = {read_size, read_args, write_call};
+const struct shim_operation shim_gemm = {read_size, read_args, write_call, false};

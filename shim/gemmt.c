@@ -111,4 +111,4 @@ static void write_call(const struct xg_problem *p, const struct shim_numbers *nu
     }
 }
 
-const struct shim_operation shim_gemmt = {read_size, read_args, write_call};
+const struct shim_operation shim_gemmt = {read_size, read_args, write_call, true};

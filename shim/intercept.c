@@ -8,6 +8,7 @@
 #include <fenv.h>
 
 #include "end.h"
+#include "gemm_batch.h"
 #include "next.h"
 #include "src/base/log.h"
 #include "src/dispatch.h"
@@ -41,11 +42,12 @@ static bool shim_is_nested(const char *frame, const void *caller)
 
 struct shim_pending {
     const struct shim_call *call;
-    const struct shim_args *args;
+    struct shim_args *args;
     const struct shim_next *next;
     const char *frame;
     const void *caller;
-    fenv_t env; /* the program's floating-point environment, while ours is in place */
+    bool nested; /* part of the call under way */
+    fenv_t env;  /* the program's floating-point environment, while ours is in place */
 };
 
 /*
@@ -81,12 +83,20 @@ static void shim_leave(const char *outer)
 
 static void shim_part(const struct shim_pending *pending, const struct xg_problem *part);
 
-/* Not every library has GEMMT, and each has the GEMM that all of it is but its diagonal. */
-static void shim_rows(const struct shim_pending *pending)
+/* Not every library has GEMMT, and each has the GEMM that all of it is but its diagonal, or that a
+ * batch is many of. */
+static void shim_made(const struct shim_pending *pending)
 {
     enum { ROWS = 128 };
     const struct xg_problem *p = &pending->args->problem;
     struct xg_problem parts[XG_PROBLEM_PARTS];
+    if (p->batch) {
+        for (int64_t i = 0; i < p->batch->count; i++) {
+            parts[0] = xg_problem_instance(p, i);
+            shim_part(pending, &parts[0]);
+        }
+        return;
+    }
     for (int64_t row = 0; row < p->m; row += ROWS) {
         int count = xg_problem_parts(p, row, xg_min_i64(ROWS, p->m - row), 0, p->n, parts);
         for (int i = 0; i < count; i++)
@@ -94,14 +104,22 @@ static void shim_rows(const struct shim_pending *pending)
     }
 }
 
+static void shim_builtin(const struct xg_problem *p)
+{
+    for (int64_t i = 0; i < xg_problem_instances(p); i++) {
+        const struct xg_problem instance = xg_problem_instance(p, i);
+        xg_cpu_compute(&instance);
+    }
+}
+
 static void shim_whole(const struct shim_pending *pending)
 {
-    if (!pending->next->blas.function && pending->args->problem.op == XG_OP_GEMMT) {
-        shim_rows(pending);
+    if (!pending->next->blas.function && shim_args_optional(pending->args->problem.op)) {
+        shim_made(pending);
         return;
     }
     if (!shim_end_enter()) {
-        xg_cpu_compute(&pending->args->problem);
+        shim_builtin(&pending->args->problem);
         return;
     }
     const char *outer = shim_enter(pending);
@@ -191,50 +209,161 @@ static bool shim_refused(const struct shim_pending *pending)
     return true;
 }
 
+static void shim_read(struct shim_pending *pending)
+{
+    shim_env_hold(pending); /* a scalar may be a signalling NaN */
+    shim_args_read(pending->call, pending->next->int_bytes, pending->args);
+    shim_env_release(pending);
+}
+
+static void shim_dispatch(struct shim_pending *pending)
+{
+    const struct shim_next *next = pending->next;
+    shim_env_hold(pending);
+    xg_dispatch_problem(pending->call->symbol->name, &pending->args->problem,
+                        &(struct xg_cpu){.whole = shim_cpu_whole,
+                                         .part = shim_cpu_part,
+                                         .library = shim_cpu_library,
+                                         .threads = shim_cpu_threads,
+                                         .get_threads = next->blas.threads.count,
+                                         .set_threads = next->blas.threads.set,
+                                         .pool = shim_cpu_pool(next),
+                                         .ctx = pending});
+    shim_env_release(pending);
+}
+
 /*
  * What the engine does not want goes straight on, unread but for its size, and without a mark in
  * shim_frame: it may be illegal, and never return. A library that then calls itself by name comes
  * back with the same size, which is not wanted either; were it wanted, it would be one call all the
  * same.
  */
+static void shim_one(struct shim_pending *pending)
+{
+    const struct shim_call *call = pending->call;
+    const struct shim_next *next = pending->next;
+    int64_t m, n, k;
+    shim_args_size(call, next->int_bytes, &m, &n, &k);
+    bool ours = !pending->nested && xg_dispatch_wants(call->symbol->kind, m, n, k);
+    bool accompanied = !ours && !pending->nested && shim_end_wants(m, n, k);
+    if (!ours && !accompanied && next->forwards) {
+        shim_blas_forward(&next->blas, call);
+        return;
+    }
+
+    shim_read(pending);
+    if ((pending->args->illegal || pending->args->extension) && shim_refused(pending))
+        return;
+    if (ours)
+        shim_dispatch(pending);
+    else
+        shim_whole(pending);
+}
+
+/* --- Calls of several groups --------------------------------------------------------------- */
+
+/* From where on groups are not computed yet, and the first one from there that the engine wants. */
+struct shim_groups {
+    int64_t count;
+    int64_t first, products; /* products: of the groups before it */
+    int64_t wanted;          /* count: there is none */
+    bool accompanied;        /* one was seen that would be, were it a call */
+};
+
+static void shim_groups_seek(const struct shim_pending *pending, struct shim_groups *groups)
+{
+    const struct shim_call *call = pending->call;
+    int64_t m, n, k;
+    for (groups->wanted = groups->first; groups->wanted < groups->count; groups->wanted++) {
+        if (pending->nested)
+            continue;
+        shim_groups_size(call, pending->next->int_bytes, groups->wanted, &m, &n, &k);
+        if (xg_dispatch_wants(call->symbol->kind, m, n, k))
+            return;
+        groups->accompanied |= shim_end_wants(m, n, k);
+    }
+}
+
+/* The next groups as a call of their own, in *pending, whose arguments are of its first one. */
+static void shim_groups_take(const struct shim_pending *all, struct shim_groups *groups,
+                             int64_t count, struct shim_cut *cut, struct shim_pending *pending)
+{
+    const int int_bytes = all->next->int_bytes;
+    shim_groups_cut(all->call, int_bytes, groups->first, groups->products, count, cut);
+    for (int64_t i = 0; i < count; i++)
+        groups->products += shim_groups_products(all->call, int_bytes, groups->first++);
+    *pending = *all;
+    pending->call = &cut->call;
+    shim_read(pending);
+}
+
+/* Those that the engine does not want, together where the library takes them so. */
+static void shim_groups_pass(const struct shim_pending *all, struct shim_groups *groups,
+                             int64_t count)
+{
+    struct shim_cut cut;
+    struct shim_pending pending;
+    if (all->next->forwards && shim_end_enter()) {
+        shim_groups_take(all, groups, count, &cut, &pending);
+        const char *outer = shim_enter(&pending);
+        shim_blas_forward(&all->next->blas, &cut.call);
+        shim_leave(outer);
+        shim_end_leave();
+        return;
+    }
+    for (; count > 0; count--) {
+        shim_groups_take(all, groups, 1, &cut, &pending);
+        shim_whole(&pending);
+    }
+}
+
+/*
+ * Each group that the engine wants is a problem of its own, and those in between are passed on. All
+ * are looked at before anything is computed: what comes of a call that is illegal in one of them is
+ * the library's affair.
+ */
+static void shim_several(struct shim_pending *pending, int64_t count)
+{
+    struct shim_groups groups = {.count = count};
+    struct shim_cut cut;
+    struct shim_pending one;
+    shim_groups_seek(pending, &groups);
+    if (groups.wanted == count && !groups.accompanied && pending->next->forwards) {
+        shim_blas_forward(&pending->next->blas, pending->call);
+        return;
+    }
+
+    shim_read(pending);
+    if ((pending->args->illegal || pending->args->extension) && shim_refused(pending))
+        return;
+    for (;;) {
+        if (groups.wanted > groups.first)
+            shim_groups_pass(pending, &groups, groups.wanted - groups.first);
+        if (groups.first == count)
+            return;
+        shim_groups_take(pending, &groups, 1, &cut, &one);
+        shim_dispatch(&one);
+        shim_groups_seek(pending, &groups);
+    }
+}
+
 void shim_intercept(const struct shim_symbol *symbol, const void *caller, struct shim_call *call)
 {
     struct shim_next next;
     struct shim_args args;
-    int64_t m, n, k;
-
     const char *frame = __builtin_frame_address(0);
     bool nested = shim_is_nested(frame, caller);
     call->symbol = symbol;
     shim_next_find(symbol, caller, &next);
-    shim_args_size(call, next.int_bytes, &m, &n, &k);
-    bool ours = !nested && xg_dispatch_wants(symbol->kind, m, n, k);
-    bool accompanied = !ours && !nested && shim_end_wants(m, n, k);
-    if (!ours && !accompanied && next.forwards) {
-        shim_blas_forward(&next.blas, call);
-        return;
-    }
-
-    struct shim_pending pending = {
-        .call = call, .args = &args, .next = &next, .frame = frame, .caller = caller};
-    shim_env_hold(&pending); /* a scalar may be a signalling NaN */
-    shim_args_read(call, next.int_bytes, &args);
-    shim_env_release(&pending);
-    if ((args.illegal || args.extension) && shim_refused(&pending))
-        return;
-    if (ours) {
-        shim_env_hold(&pending);
-        xg_dispatch_problem(symbol->name, &args.problem,
-                            &(struct xg_cpu){.whole = shim_cpu_whole,
-                                             .part = shim_cpu_part,
-                                             .library = shim_cpu_library,
-                                             .threads = shim_cpu_threads,
-                                             .get_threads = next.blas.threads.count,
-                                             .set_threads = next.blas.threads.set,
-                                             .pool = shim_cpu_pool(&next),
-                                             .ctx = &pending});
-        shim_env_release(&pending);
-    } else {
-        shim_whole(&pending);
-    }
+    struct shim_pending pending = {.call = call,
+                                   .args = &args,
+                                   .next = &next,
+                                   .frame = frame,
+                                   .caller = caller,
+                                   .nested = nested};
+    int64_t groups = shim_groups_count(call, next.int_bytes);
+    if (groups > 1)
+        shim_several(&pending, groups);
+    else
+        shim_one(&pending);
 }

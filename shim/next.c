@@ -208,8 +208,9 @@ static bool shim_resolve_scope(const struct shim_symbol *symbol, const void *cal
 }
 
 /*
- * GEMMT that nothing was bound to is not looked for: libraries do not agree on its arguments
- * (some releases of OpenBLAS have one more). The caller's integers are those of its GEMM.
+ * What not every library has is not looked for where nothing was bound to it: libraries do not
+ * agree on its arguments (some releases of OpenBLAS have one more of GEMMT). The caller's integers
+ * are those of its GEMM, which computes it.
  */
 static void shim_resolve_unbound(const struct shim_symbol *symbol, const void *caller,
                                  struct shim_next *next)
@@ -227,7 +228,7 @@ static void shim_resolve_linker(const struct shim_symbol *symbol, const void *ca
 {
     struct shim_blas bound;
     bool found = shim_find_bound(symbol, caller, &bound);
-    if (!found && symbol->op == XG_OP_GEMMT) {
+    if (!found && shim_args_optional(symbol->op)) {
         shim_resolve_unbound(symbol, caller, next);
         (void)dlerror();
         return;
@@ -253,6 +254,8 @@ static void shim_resolve_linker(const struct shim_symbol *symbol, const void *ca
                 shim_search_file(XG_DEFAULT_CPU_BLAS, symbol, next->int_bytes, best, &next->blas);
     }
     next->forwards = best < SHIM_FORWARDS;
+    if (!next->forwards && !shim_args_writable(symbol->op))
+        next->blas.function = NULL;
     if (next->blas.function)
         shim_blas_keep(&next->blas);
     (void)dlerror(); /* the program must not be told of what was not found */
@@ -270,7 +273,7 @@ static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
         xg_log(XG_LOG_INFO, "%s from %p: %s of %s, %d-bit integers, threads %d (0: unknown)",
                symbol->name, caller, next->blas.symbol->name, shim_blas_file(&next->blas),
                8 * next->blas.int_bytes, shim_threads_count(&next->blas.threads, NULL));
-    } else if (symbol->op != XG_OP_GEMMT) { /* which has asked for GEMM */
+    } else if (!shim_args_optional(symbol->op)) { /* which has asked for GEMM */
         xg_log_once(
             &once[symbol->kind],
             "no BLAS found behind %s, and no " XG_DEFAULT_CPU_BLAS

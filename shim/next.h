@@ -9,7 +9,8 @@
 struct shim_next {
     struct shim_blas blas;
     int int_bytes; /* of the caller's integers */
-    bool forwards; /* the call can be passed on as it is; otherwise it is translated */
+    bool forwards; /* the call can be passed on as it is; otherwise it is translated, or, of an
+                    * optional operation without a function, made of others */
 };
 
 /*
@@ -17,7 +18,8 @@ struct shim_next {
  * remembered for the object that the address lies in, and for no longer than that is loaded: an
  * object's first call takes up to some milliseconds, the others some tens of nanoseconds, however
  * many places it calls from. Always succeeds: blas.function is NULL when no library of
- * the process has the operation, nor the configured one, which is said once in the log for each.
+ * the process has the operation, nor the configured one, which is said once in the log for each,
+ * and for an optional one (args.h) that the caller is not bound to.
  *
  * From any thread, keeps errno. A remembered call takes no lock and allocates nothing (glibc >=
  * 2.35; before, that of dl_iterate_phdr). A first one takes the dynamic linker's lock where

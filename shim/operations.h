@@ -18,7 +18,9 @@
     X(her2k, HER2K, context)                                                                       \
     X(trmm, TRMM, context)                                                                         \
     X(trsm, TRSM, context)                                                                         \
-    X(gemmt, GEMMT, context)
+    X(gemmt, GEMMT, context)                                                                       \
+    X(gemm_batch, GEMM_BATCH, context)                                                             \
+    X(gemm_batch_strided, GEMM_BATCH_STRIDED, context)
 
 /*
  * SHIM_NAME_ARGUMENTS(FIRST, NEXT): role and name of each argument, in BLAS's order. The C
@@ -30,6 +32,8 @@
  * - SCALAR: of the operation's type; by address in Fortran, and in C where it is complex.
  * - REAL: of the type of that one's parts; by address in Fortran.
  * - MATRIX: an operand that is read; RESULT: one that is written.
+ * - TRANSES, INTEGERS, SCALARS, MATRICES, RESULTS: arrays of these, of addresses the last two; the
+ *   same in either interface, but that letters of Fortran's are one character each.
  */
 #define SHIM_GEMM_ARGUMENTS(FIRST, NEXT)                                                           \
     FIRST(TRANS, transa)                                                                           \
@@ -144,6 +148,43 @@
     NEXT(RESULT, c)                                                                                \
     NEXT(INTEGER, ldc)
 
+/* A group has one of each but the matrices, of which it has as many as its size says. */
+#define SHIM_GEMM_BATCH_ARGUMENTS(FIRST, NEXT)                                                     \
+    FIRST(TRANSES, transa_array)                                                                   \
+    NEXT(TRANSES, transb_array)                                                                    \
+    NEXT(INTEGERS, m_array)                                                                        \
+    NEXT(INTEGERS, n_array)                                                                        \
+    NEXT(INTEGERS, k_array)                                                                        \
+    NEXT(SCALARS, alpha_array)                                                                     \
+    NEXT(MATRICES, a_array)                                                                        \
+    NEXT(INTEGERS, lda_array)                                                                      \
+    NEXT(MATRICES, b_array)                                                                        \
+    NEXT(INTEGERS, ldb_array)                                                                      \
+    NEXT(SCALARS, beta_array)                                                                      \
+    NEXT(RESULTS, c_array)                                                                         \
+    NEXT(INTEGERS, ldc_array)                                                                      \
+    NEXT(INTEGER, group_count)                                                                     \
+    NEXT(INTEGERS, group_size)
+
+#define SHIM_GEMM_BATCH_STRIDED_ARGUMENTS(FIRST, NEXT)                                             \
+    FIRST(TRANS, transa)                                                                           \
+    NEXT(TRANS, transb)                                                                            \
+    NEXT(INTEGER, m)                                                                               \
+    NEXT(INTEGER, n)                                                                               \
+    NEXT(INTEGER, k)                                                                               \
+    NEXT(SCALAR, alpha)                                                                            \
+    NEXT(MATRIX, a)                                                                                \
+    NEXT(INTEGER, lda)                                                                             \
+    NEXT(INTEGER, stridea)                                                                         \
+    NEXT(MATRIX, b)                                                                                \
+    NEXT(INTEGER, ldb)                                                                             \
+    NEXT(INTEGER, strideb)                                                                         \
+    NEXT(SCALAR, beta)                                                                             \
+    NEXT(RESULT, c)                                                                                \
+    NEXT(INTEGER, ldc)                                                                             \
+    NEXT(INTEGER, stridec)                                                                         \
+    NEXT(INTEGER, batch_size)
+
 /* X(letter, LETTER, op, OP, Y): the types, as the engine's XG_TYPE_LETTER; SHIM_NAME_TYPES are
  * those of an operation. */
 #define SHIM_TYPES(X, op, OP, Y)                                                                   \
@@ -163,6 +204,8 @@
 #define SHIM_TRMM_TYPES SHIM_TYPES
 #define SHIM_TRSM_TYPES SHIM_TYPES
 #define SHIM_GEMMT_TYPES SHIM_TYPES
+#define SHIM_GEMM_BATCH_TYPES SHIM_TYPES
+#define SHIM_GEMM_BATCH_STRIDED_TYPES SHIM_TYPES
 
 /*
  * Y(prefix, suffix, interface, bytes of an integer, plain, letter, LETTER, op, OP): the spellings

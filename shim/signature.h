@@ -29,6 +29,11 @@ _Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as
 #define SHIM_CBLAS_REAL(scalar, real) real
 #define SHIM_CBLAS_MATRIX(scalar, real) const void *
 #define SHIM_CBLAS_RESULT(scalar, real) void *
+#define SHIM_CBLAS_TRANSES(scalar, real) const int *
+#define SHIM_CBLAS_INTEGERS(scalar, real) const void *
+#define SHIM_CBLAS_SCALARS(scalar, real) const void *
+#define SHIM_CBLAS_MATRICES(scalar, real) const void *const *
+#define SHIM_CBLAS_RESULTS(scalar, real) void *const *
 
 #define SHIM_FORTRAN_SIDE const char *
 #define SHIM_FORTRAN_UPLO const char *
@@ -39,6 +44,11 @@ _Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as
 #define SHIM_FORTRAN_REAL const void *
 #define SHIM_FORTRAN_MATRIX const void *
 #define SHIM_FORTRAN_RESULT void *
+#define SHIM_FORTRAN_TRANSES const char *
+#define SHIM_FORTRAN_INTEGERS const void *
+#define SHIM_FORTRAN_SCALARS const void *
+#define SHIM_FORTRAN_MATRICES const void *const *
+#define SHIM_FORTRAN_RESULTS void *const *
 
 /* The member of union shim_scalar where the role is one, of either type. */
 #define SHIM_SCALAR_SIDE(scalar, real)
@@ -50,6 +60,11 @@ _Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as
 #define SHIM_SCALAR_REAL(scalar, real) real
 #define SHIM_SCALAR_MATRIX(scalar, real)
 #define SHIM_SCALAR_RESULT(scalar, real)
+#define SHIM_SCALAR_TRANSES(scalar, real)
+#define SHIM_SCALAR_INTEGERS(scalar, real)
+#define SHIM_SCALAR_SCALARS(scalar, real)
+#define SHIM_SCALAR_MATRICES(scalar, real)
+#define SHIM_SCALAR_RESULTS(scalar, real)
 
 /* text, of those roles that have a length in Fortran. */
 #define SHIM_LENGTH_SIDE(text) text
@@ -61,6 +76,11 @@ _Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as
 #define SHIM_LENGTH_REAL(text)
 #define SHIM_LENGTH_MATRIX(text)
 #define SHIM_LENGTH_RESULT(text)
+#define SHIM_LENGTH_TRANSES(text) text
+#define SHIM_LENGTH_INTEGERS(text)
+#define SHIM_LENGTH_SCALARS(text)
+#define SHIM_LENGTH_MATRICES(text)
+#define SHIM_LENGTH_RESULTS(text)
 
 /* The parameters of the C interface of a type, and of Fortran's, which are the same for all. */
 #define SHIM_CBLAS_PARAMETERS(OP, LETTER) int order SHIM_EACH(OP, SHIM_PARAMETER_##LETTER)

@@ -45,6 +45,18 @@ static inline int64_t shim_terms_slot(int64_t value, int int_bytes)
     return int_bytes == 8 ? value : (int32_t)value;
 }
 
+/* The same of one in an array: of letters, in the C interface of numbers, and of integers. */
+static inline char shim_terms_trans_at(const void *array, bool cblas, int64_t index)
+{
+    return cblas ? shim_terms_trans(((const int *)array)[index])
+                 : shim_terms_letter((const char *)array + index);
+}
+
+static inline int64_t shim_terms_int_at(const void *array, int int_bytes, int64_t index)
+{
+    return shim_terms_int((const char *)array + index * int_bytes, int_bytes);
+}
+
 /*
  * struct shim_gemm_terms and shim_gemm_terms_read, and so on for each operation. Inlined, so that
  * who wants three dimensions alone reads three integers.
@@ -82,6 +94,11 @@ static inline int64_t shim_terms_slot(int64_t value, int int_bytes)
 #define SHIM_TERM_REAL const void *
 #define SHIM_TERM_MATRIX const void *
 #define SHIM_TERM_RESULT void *
+#define SHIM_TERM_TRANSES const void *
+#define SHIM_TERM_INTEGERS const void *
+#define SHIM_TERM_SCALARS const void *
+#define SHIM_TERM_MATRICES const void *const *
+#define SHIM_TERM_RESULTS void *const *
 
 #define SHIM_TERM_CBLAS(role, name) t->name = SHIM_FROM_CBLAS_##role(c->name);
 #define SHIM_FROM_CBLAS_SIDE(value) shim_terms_side(value)
@@ -93,6 +110,11 @@ static inline int64_t shim_terms_slot(int64_t value, int int_bytes)
 #define SHIM_FROM_CBLAS_REAL(value) &value
 #define SHIM_FROM_CBLAS_MATRIX(value) value
 #define SHIM_FROM_CBLAS_RESULT(value) value
+#define SHIM_FROM_CBLAS_TRANSES(value) value
+#define SHIM_FROM_CBLAS_INTEGERS(value) value
+#define SHIM_FROM_CBLAS_SCALARS(value) value
+#define SHIM_FROM_CBLAS_MATRICES(value) value
+#define SHIM_FROM_CBLAS_RESULTS(value) value
 
 #define SHIM_TERM_FORTRAN(role, name) t->name = SHIM_FROM_FORTRAN_##role(f->name);
 #define SHIM_FROM_FORTRAN_SIDE(value) shim_terms_letter(value)
@@ -104,6 +126,11 @@ static inline int64_t shim_terms_slot(int64_t value, int int_bytes)
 #define SHIM_FROM_FORTRAN_REAL(value) value
 #define SHIM_FROM_FORTRAN_MATRIX(value) value
 #define SHIM_FROM_FORTRAN_RESULT(value) value
+#define SHIM_FROM_FORTRAN_TRANSES(value) value
+#define SHIM_FROM_FORTRAN_INTEGERS(value) value
+#define SHIM_FROM_FORTRAN_SCALARS(value) value
+#define SHIM_FROM_FORTRAN_MATRICES(value) value
+#define SHIM_FROM_FORTRAN_RESULTS(value) value
 
 SHIM_OPERATIONS(SHIM_TERMS, )
 

@@ -111,5 +111,5 @@ static void write_call(const struct xg_problem *p, const struct shim_numbers *nu
     }
 }
 
-const struct shim_operation shim_trmm = {read_size, read_args, write_call};
-const struct shim_operation shim_trsm = {read_size, read_args, write_call};
+const struct shim_operation shim_trmm = {read_size, read_args, write_call, false};
+const struct shim_operation shim_trsm = {read_size, read_args, write_call, false};

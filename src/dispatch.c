@@ -24,6 +24,7 @@
 #include "host/spin.h"
 #include "host/stack.h"
 #include "host/tally.h"
+#include "instances.h"
 #include "look.h"
 #include "report/compare.h"
 #include "report/stats.h"
@@ -325,8 +326,9 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
 
 /* --- Compare ------------------------------------------------------------------------------- */
 
-/* A copy of C without its padding, for the GPU to work on while the CPU has the caller's. Of a
- * triangle the rest is not read, and holds anything. NULL: no memory. */
+/* A copy of C without its padding, all instances of a batch one below the other, for the GPU to
+ * work on while the CPU has the caller's. Of a triangle the rest is not read, and holds anything.
+ * NULL: no memory. */
 static void *copy_of_c(const struct xg_problem *call)
 {
     size_t elem_bytes = xg_problem_elem_bytes(call);
@@ -334,8 +336,7 @@ static void *copy_of_c(const struct xg_problem *call)
     for (int64_t i = 0; copy && !xg_problem_beta_zero(call) && i < call->m; i++) {
         int64_t begin, end;
         xg_problem_row(call, i, 0, call->n, &begin, &end);
-        memcpy(copy + (size_t)(i * call->n + begin) * elem_bytes,
-               xg_problem_at(call, call->c, i * call->ldc + begin),
+        memcpy(copy + (size_t)(i * call->n + begin) * elem_bytes, xg_problem_c_at(call, i, begin),
                (size_t)(end - begin) * elem_bytes);
     }
     return copy;
@@ -360,8 +361,15 @@ static void run_both(const struct xg_problem *call, const struct xg_conf *conf,
     static const struct xg_cpu none = {.whole = no_cpu_whole, .part = no_cpu_part};
     struct xg_problem on_gpu = *call;
     struct xg_accuracy *accuracy = malloc(sizeof *accuracy);
+    struct xg_batch batch;
     on_gpu.c = copy_of_c(call);
     on_gpu.ldc = call->n;
+    if (call->batch) {
+        batch = *call->batch;
+        batch.c = NULL;
+        batch.stride_c = xg_problem_instance_rows(call) * call->n;
+        on_gpu.batch = &batch;
+    }
     enum xg_status status = XG_ERR_NOMEM;
     double gpu_seconds = 0;
     struct xg_gemm_result result = {0};
@@ -386,8 +394,8 @@ static void run_both(const struct xg_problem *call, const struct xg_conf *conf,
             .kernel = result.kernel,
             .cpu_seconds = cpu_seconds,
             .gpu_seconds = gpu_seconds,
-            .cpu_error = xg_accuracy_error(accuracy, call->c, call->ldc),
-            .gpu_error = xg_accuracy_error(accuracy, on_gpu.c, on_gpu.ldc),
+            .cpu_error = xg_accuracy_error(accuracy, call),
+            .gpu_error = xg_accuracy_error(accuracy, &on_gpu),
         };
         xg_stats_add_compare(&compared);
     } else {
@@ -548,6 +556,10 @@ void xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
 {
     int saved_errno = errno;
     struct xg_shelter shelter;
+    if (xg_instances_stand_alone(call)) {
+        xg_instances_dispatch(symbol, call, cpu);
+        return;
+    }
     if (xg_fork_unannounced()) {
         cpu->whole(cpu->ctx);
         return;

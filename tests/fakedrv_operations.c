@@ -345,8 +345,45 @@ static void nothing(void)
 {
     begin();
     run_all(0);
-    XT_CHECK(cpu_wholes == all_problems && fake.calls("exec") == 0, "%ld of %ld by the CPU",
-             cpu_wholes, all_problems);
+    /* Of a batch of one the CPU library's part is GEMM's. */
+    XT_CHECK(cpu_wholes + cpu_parts == all_problems && cpu_wholes > 9 * cpu_parts &&
+                 fake.calls("exec") == 0,
+             "%ld and %ld of %ld by the CPU", cpu_wholes, cpu_parts, all_problems);
+}
+
+/* A batch of products that keep the pipeline busy alone, and so are products of their own. */
+static void run_alone(enum xg_op op, enum xg_type type)
+{
+    const struct xt_level3_shape s = {.op = op,
+                                      .type = type,
+                                      .m = 3 * 2600,
+                                      .n = 2600,
+                                      .k = 3,
+                                      .alpha = 2,
+                                      .beta = 1,
+                                      .instances = 3};
+    begin();
+    struct xt_level3 o = xt_level3_create(&s, 1);
+    struct fx_cpu_count count = {.call = &o.p};
+    struct xg_cpu cpu = fx_cpu(&count);
+    xg_dispatch_problem("test_batch", &o.p, &cpu);
+    xt_level3_check(&o, xt_level3_name(&s));
+    cpu_wholes = count.wholes;
+    cpu_parts = count.parts;
+    xt_level3_destroy(&o);
+}
+
+static void alone(void)
+{
+    run_alone(XG_OP_GEMM_BATCH, XG_TYPE_S);
+    XT_CHECK(cpu_wholes == 0 && cpu_parts == 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
+}
+
+/* The device is lost in the first of them. */
+static void alone_lost(void)
+{
+    run_alone(XG_OP_GEMM_BATCH_STRIDED, XG_TYPE_D);
+    XT_CHECK(cpu_wholes == 0 && cpu_parts >= 3, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
 }
 
 static const struct fx_scenario scenarios[] = {
@@ -370,15 +407,20 @@ static const struct fx_scenario scenarios[] = {
     {"lanes_taken", lanes_taken, "XGEMM_MODE=gpu FAKECUDA_SM=75", NULL, NULL},
     {"awaited", awaited, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:-1",
      "1 on the GPU", "test_zgemm"},
-    {"every", every, "XGEMM_MODE=gpu XGEMM_STATS=1", "102 on the GPU, 0 on the CPU", "zgemmt"},
+    {"every", every, "XGEMM_MODE=gpu XGEMM_STATS=1", "126 on the GPU, 0 on the CPU",
+     "zgemm_batch_strided"},
     {"out_of_core", every, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_MEM_LIMIT=3M",
-     "102 on the GPU, 0 on the CPU", "ztrsm"},
+     "126 on the GPU, 0 on the CPU", "ztrsm"},
     {"every_verified", every, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_VERIFY=1",
-     "102 on the GPU, 0 on the CPU", "verified: "},
+     "126 on the GPU, 0 on the CPU", "verified: "},
     {"cut_off", cut_off, "XGEMM_MODE=gpu XGEMM_MEM_LIMIT=3M FAKECUDA_FAIL=exec:120:719",
      "the GPU failed (device lost)", NULL},
+    {"alone", alone, "XGEMM_MODE=gpu XGEMM_STATS=1", "3 on the GPU, 0 on the CPU",
+     "2600    2600       3"},
+    {"alone_lost", alone_lost, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=exec:5:719",
+     "the GPU failed (device lost)", "0 on the GPU, 3 on the CPU"},
     {"nothing", nothing, "XGEMM_MODE=gpu XGEMM_STATS=1", "nothing to multiply",
-     "0 on the GPU, 102 on the CPU"},
+     "0 on the GPU, 126 on the CPU"},
 };
 
 int main(int argc, char **argv)

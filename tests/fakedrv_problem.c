@@ -74,7 +74,8 @@ static void test_kinds(struct xg_lane *lane)
 /* Each row of double, of every operation whose runs are products, in several forms. */
 static void test_kernels(struct xg_lane *lane)
 {
-    static const enum xg_op ops[] = {XG_OP_GEMM, XG_OP_SYRK, XG_OP_SYMM, XG_OP_SYR2K, XG_OP_GEMMT};
+    static const enum xg_op ops[] = {XG_OP_GEMM,  XG_OP_SYRK,  XG_OP_SYMM,
+                                     XG_OP_SYR2K, XG_OP_GEMMT, XG_OP_GEMM_BATCH};
     static const int64_t sizes[][3] = {{1, 1, 1}, {5, 3, 7}, {131, 70, 257}, {300, 310, 40}};
     int rows = 0;
     for (size_t r = 0; r < xg_kernel_count; r++) {
@@ -84,7 +85,7 @@ static void test_kernels(struct xg_lane *lane)
         rows++;
         for (int form = 0; form < 16; form += fx_short() ? 3 : 1) {
             const int64_t *size = sizes[(form + (int)r) % 4];
-            struct xt_level3_shape s = {.op = ops[(form + form / 4) % 5],
+            struct xt_level3_shape s = {.op = ops[(form + form / 4) % 6],
                                         .type = XG_TYPE_D,
                                         .transa = form & 2 ? XG_TRANS : XG_NO_TRANS,
                                         .transb = form & 1 ? XG_TRANS : XG_NO_TRANS,
@@ -126,7 +127,7 @@ static void test_tiles(int64_t mem_limit_bytes)
                                         .pad = 1,
                                         .alpha = 1,
                                         .beta = form ? 1 : 0};
-            xt_level3_settle(&s, 3 * form);
+            xt_level3_settle(&s, 3 * form + 2 * xt_level3_is_batch(s.op));
             enum xg_status status = run(lane, &s, 7);
             XT_CHECK(status == XG_OK, "%s in %ld bytes: %s", xt_level3_name(&s),
                      (long)mem_limit_bytes, xg_status_name(status));
@@ -156,7 +157,9 @@ static void test_faults(void)
                  {XG_KIND_TRSM + XG_TYPE_C, 7, 300, 200, 0, 2, 0, 0},
                  {XG_KIND_HEMM + XG_TYPE_C, 1, 90, 140, 0, 1, 2, 1},
                  {XG_KIND_GEMMT + XG_TYPE_S, 3, 500, 500, 20, 2, 0, 1},
-                 {XG_KIND_GEMMT + XG_TYPE_Z, 10, 300, 300, 20, 1, 1, 0.5}};
+                 {XG_KIND_GEMMT + XG_TYPE_Z, 10, 300, 300, 20, 1, 1, 0.5},
+                 {XG_KIND_GEMM_BATCH + XG_TYPE_S, 11, 400, 190, 60, 2, 0, 1},
+                 {XG_KIND_GEMM_BATCH_STRIDED + XG_TYPE_Z, 7, 400, 90, 60, 1, 1, 0.5}};
     for (size_t which = 0; which < sizeof cases / sizeof cases[0]; which++)
         for (long nth = 1, step = fx_short() ? 11 : 3;; nth += step) {
             struct xg_conf conf = fx_conf();

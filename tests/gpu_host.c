@@ -42,7 +42,7 @@ static struct xg_gemm_result run_product(struct xg_lane *lane, struct fx_product
     struct xg_gemm_result result;
     xg_accuracy_init(&accuracy, &product.call);
     enum xg_status status = xg_gemm_run_verified(lane, &product.call, math, NULL, &cpu, 1, &result);
-    double error = xg_accuracy_error(&accuracy, product.call.c, product.call.ldc);
+    double error = xg_accuracy_error(&accuracy, &product.call);
     double bound = (double)shape->k + 3;
     XT_CHECK(status == XG_OK, "%s: %s", what, xg_status_name(status));
     XT_CHECK(count.wholes == 0 && count.parts == 0, "%s: the CPU computed", what);

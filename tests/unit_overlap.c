@@ -32,6 +32,58 @@ static struct place draw_place(uint64_t *seed, int64_t rows, int64_t columns)
     return p;
 }
 
+/* Batches: what shares memory is always found, and what lies in order and apart never is. */
+static void test_batches(void)
+{
+    enum { MOST = 4 };
+    uint64_t seed = 2;
+    int found = 0, apart = 0;
+    for (int turn = 0; turn < 200000; turn++) {
+        const int64_t count = draw(&seed, 1, MOST), each = draw(&seed, 1, 3);
+        const void *as[MOST], *bs[MOST];
+        void *cs[MOST];
+        struct xg_batch batch = {.count = count, .a = as, .b = bs, .c = cs};
+        struct xg_problem call = {
+            .op = XG_OP_GEMM_BATCH, .m = count * each, .n = draw(&seed, 1, 3), .batch = &batch};
+        call.k = draw(&seed, 1, 3), call.alpha = call.beta = 1;
+        call.transa = turn & 1, call.transb = turn >> 1 & 1;
+        call.lda = (call.transa ? each : call.k) + draw(&seed, 0, 6);
+        call.ldb = (call.transb ? call.k : call.n) + draw(&seed, 0, 6);
+        call.ldc = call.n + draw(&seed, 0, 6);
+        unsigned char in[SPACE] = {0}, out[SPACE] = {0};
+        bool shared = false, in_order = true;
+        int64_t end = -1;
+        const int64_t spread = turn % 4 ? 40 : 90, room = (each - 1) * call.ldc + call.n;
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t a = draw(&seed, 0, SPACE / 2), b = draw(&seed, 0, SPACE / 2);
+            const int64_t c =
+                turn % 8 ? 100 + i * spread + draw(&seed, 0, 12) : draw(&seed, 100, SPACE - 30);
+            unsigned char own[SPACE] = {0};
+            mark(in, a, call.transa ? call.k : each, call.transa ? each : call.k, call.lda);
+            mark(in, b, call.transb ? call.n : call.k, call.transb ? call.k : call.n, call.ldb);
+            mark(own, c, each, call.n, call.ldc);
+            for (int at = 0; at < SPACE; at++) {
+                shared |= own[at] && out[at];
+                out[at] |= own[at];
+            }
+            in_order &= c >= end;
+            end = c + room;
+            as[i] = space + a, bs[i] = space + b, cs[i] = space + c;
+        }
+        for (int at = 0; at < SPACE; at++)
+            shared |= in[at] && out[at];
+        call.a = as[0], call.b = bs[0], call.c = cs[0];
+        if (turn & 4)
+            xg_batch_settle(&batch, sizeof(float));
+        const bool said = xg_overlap_find(&call);
+        XT_CHECK(said || !shared, "contract 4.2: turn %d shares memory", turn);
+        XT_CHECK(!said || shared || !in_order, "contract 4.2: turn %d lies apart", turn);
+        found += shared;
+        apart += !said;
+    }
+    XT_CHECK(found > 10000 && apart > 10000, "%d share, %d do not", found, apart);
+}
+
 int main(void)
 {
     uint64_t seed = 1;
@@ -73,5 +125,6 @@ int main(void)
     XT_CHECK(xg_overlap_find(&call), "contract 4.2: one byte is shared");
     call.c = (float *)(void *)((char *)space + 16);
     XT_CHECK(!xg_overlap_find(&call), "contract 4.2: none is");
+    test_batches();
     return xt_done();
 }

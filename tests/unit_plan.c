@@ -89,7 +89,9 @@ static void check_lists(struct device *device)
         XT_CHECK(run->l == depth_done[run->tile]++);
         XT_CHECK(run->first == (run->l == 0) && run->last == (run->l == plan->kt - 1));
         const int64_t i = tile->row / plan->tm, rows = xg_ceil_div(tile->rows, plan->tm);
-        const int64_t j = tile->column / plan->tn, columns = xg_ceil_div(tile->columns, plan->tn);
+        const bool batch = device->call->batch;
+        const int64_t j = batch ? i : tile->column / plan->tn;
+        const int64_t columns = batch ? rows : xg_ceil_div(tile->columns, plan->tn);
         check_operand(device, run, false, (struct place){run->a_slot, run->a_offset_elems}, i,
                       rows);
         check_operand(device, run, true, (struct place){run->b_slot, run->b_offset_elems}, j,
@@ -123,7 +125,7 @@ static void execute(const struct xg_plan *plan, const struct xg_problem *call)
         .a_slot = filled(plan->a_slots),
         .b_slot = filled(plan->b_slots),
         .a_load = filled(plan->mt * plan->kt),
-        .b_load = filled(plan->nt * plan->kt),
+        .b_load = filled((call->batch ? plan->mt : plan->nt) * plan->kt),
         .c_slot = filled(plan->c_slots),
     };
     check_lists(&device);
@@ -202,6 +204,33 @@ static void check_sizes(const struct xg_plan *plan, const struct xg_problem *cal
         XT_CHECK((size_t)xg_round_up(widths[i], 4) * plan->elem_bytes <= limits->row_bytes);
 }
 
+/* Whole instances; each operand's rows all travel, once, and fit their slots. */
+static void check_batch(const struct xg_plan *plan, const struct xg_problem *call,
+                        const struct xg_plan_limits *limits)
+{
+    const int64_t count = call->batch->count, each = call->m / count;
+    const int64_t rows[] = {call->transa ? call->k : each, call->transb ? call->n : call->k};
+    const int64_t columns[] = {call->transa ? each : call->k, call->transb ? call->k : call->n};
+    const int64_t ld[] = {plan->lda, plan->ldb};
+    const size_t slot_elems[] = {plan->a_elems / (size_t)plan->a_slots,
+                                 plan->b_elems / (size_t)plan->b_slots};
+    int64_t seen[] = {0, 0};
+    size_t elems = plan->a_elems + plan->b_elems + (size_t)plan->c_slots * plan->tile_elems;
+    XT_CHECK(elems * plan->elem_bytes == plan->device_bytes);
+    XT_CHECK(plan->device_bytes <= limits->device_bytes);
+    XT_CHECK(plan->tm == plan->instances * each && plan->nt == 1 && plan->kt == 1);
+    for (int64_t i = 0; i < plan->load_count; i++) {
+        const struct xg_plan_panel panel = xg_plan_panel(plan, call, &plan->loads[i]);
+        const int b = plan->loads[i].b;
+        XT_CHECK(panel.row == seen[b] && panel.rows % rows[b] == 0 && panel.rows > 0);
+        XT_CHECK(panel.column == 0 && panel.columns == columns[b]);
+        XT_CHECK(ld[b] >= columns[b] && ld[b] % 4 == 0);
+        XT_CHECK((size_t)(panel.rows * ld[b]) <= slot_elems[b]);
+        seen[b] += panel.rows;
+    }
+    XT_CHECK(seen[0] == count * rows[0] && seen[1] == count * rows[1]);
+}
+
 static void check_problem(const struct xg_problem *p, size_t device_bytes)
 {
     const struct xg_problem call = *p;
@@ -216,7 +245,7 @@ static void check_problem(const struct xg_problem *p, size_t device_bytes)
     int before = xt_failures;
     execute(&plan, &call);
     check_cover(&plan, &call, &limits);
-    check_sizes(&plan, &call, &limits);
+    (call.batch ? check_batch : check_sizes)(&plan, &call, &limits);
     if (xt_failures > before)
         fprintf(stderr, "  in %s %ldx%ldx%ld trans %d %d, %zu bytes: tiles %ldx%ldx%ld\n",
                 xg_kind_name(xg_problem_kind(p)), (long)m, (long)n, (long)k, (int)p->transa,
@@ -241,7 +270,15 @@ static void check_kind(int kind, int64_t m, int64_t n, int64_t k, int trans, siz
                               .k = k,
                               .transa = trans & 1,
                               .transb = trans >> 1 & 1};
-    if (call.op == XG_OP_GEMMT) {
+    struct xg_batch batch = {.count = 1 + (m * n) % 300};
+    if (call.op == XG_OP_GEMM_BATCH || call.op == XG_OP_GEMM_BATCH_STRIDED) {
+        /* An instance has room for itself, twice. */
+        const int64_t most = device_bytes >= (size_t)1 << 30 ? 1500 : 300;
+        call.m = xg_min_i64(m, most) * batch.count;
+        call.n = xg_min_i64(n, most);
+        call.k = xg_min_i64(k, most);
+        call.batch = &batch;
+    } else if (call.op == XG_OP_GEMMT) {
         call.n = m;
         call.uplo = trans & 2 ? XG_UPPER : XG_LOWER;
     } else if (call.op == XG_OP_SYRK || call.op == XG_OP_HERK || xg_problem_is_rank_2k(&call)) {

@@ -91,12 +91,10 @@ static void test_operands(enum xg_type type)
     XT_CHECK(!memcmp(whole, memory[2], sizeof whole), "type %d", (int)type);
 }
 
-/* Parts of any operation, one after the other, are the whole. */
-static void test_parts(const struct xt_level3_shape *shape, int64_t step)
+/* Parts of it, one after the other. */
+static void compute_parts(const struct xg_problem *p, int64_t step)
 {
-    struct xt_level3 o = xt_level3_create(shape, 9);
     struct xg_problem parts[XG_PROBLEM_PARTS];
-    const struct xg_problem *p = &o.p;
     /* In place a part has all columns, and of what is multiplied from the left all rows here. */
     bool in_place = xg_problem_is_in_place(p), left = p->structured == XG_OPERAND_A;
     int64_t rows_step = in_place && left ? p->m : step;
@@ -110,6 +108,16 @@ static void test_parts(const struct xt_level3_shape *shape, int64_t step)
             for (int i = 0; i < count; i++)
                 xg_cpu_compute(&parts[i]);
         }
+}
+
+/* Parts of any operation, and of each instance of a batch, are the whole. */
+static void test_parts(const struct xt_level3_shape *shape, int64_t step)
+{
+    struct xt_level3 o = xt_level3_create(shape, 9);
+    for (int64_t i = 0; i < xg_problem_instances(&o.p); i++) {
+        const struct xg_problem instance = xg_problem_instance(&o.p, i);
+        compute_parts(&instance, step);
+    }
     xt_level3_check(&o, xt_level3_name(shape));
     xt_level3_destroy(&o);
 }
@@ -158,6 +166,53 @@ static void test_traits(void)
     XT_CHECK(xg_type_bytes(XG_TYPE_C) == 8 && xg_type_bytes(XG_TYPE_Z) == 16);
 }
 
+/* Arrays of matrices that lie evenly become strides, and what those mean is the same. */
+static void test_settle(void)
+{
+    enum { COUNT = 4, EACH = 10 };
+    static double space[COUNT * EACH];
+    static const int64_t strides[] = {EACH, -EACH, 0, 1};
+    for (size_t s = 0; s < sizeof strides / sizeof strides[0]; s++) {
+        const void *as[COUNT], *bs[COUNT];
+        void *cs[COUNT];
+        double *first = strides[s] < 0 ? space + (COUNT - 1) * EACH : space;
+        for (int i = 0; i < COUNT; i++) {
+            as[i] = cs[i] = first + i * strides[s];
+            bs[i] = i == 2 ? space : as[i];
+        }
+        bs[3] = (char *)space + 4; /* by half an element */
+        struct xg_batch batch = {.count = COUNT, .a = as, .b = bs, .c = cs};
+        struct xg_problem p = {.op = XG_OP_GEMM_BATCH,
+                               .type = XG_TYPE_D,
+                               .m = COUNT * 2,
+                               .n = 3,
+                               .k = 2,
+                               .a = as[0],
+                               .b = bs[0],
+                               .c = cs[0],
+                               .batch = &batch};
+        xg_batch_settle(&batch, sizeof(double));
+        XT_CHECK(!batch.a && batch.stride_a == strides[s] && !batch.c && batch.b,
+                 "stride %ld, not %ld", (long)batch.stride_a, (long)strides[s]);
+        for (int i = 0; i < COUNT; i++) {
+            const struct xg_problem one = xg_problem_instance(&p, i);
+            XT_CHECK(one.op == XG_OP_GEMM && one.m == 2 && !one.batch);
+            XT_CHECK(one.a == as[i] && one.b == bs[i] && one.c == cs[i], "instance %d", i);
+        }
+    }
+    /* C's rows follow each other where its instances do. */
+    struct xg_batch batch = {.count = 3, .stride_c = 20};
+    struct xg_problem p = {.m = 12, .n = 4, .ldc = 5, .c = space, .batch = &batch};
+    XT_CHECK(xg_problem_c_is_whole(&p));
+    XT_CHECK(xg_problem_c_at(&p, 7, 3) == (float *)(void *)space + 38);
+    batch.stride_c = 24;
+    XT_CHECK(!xg_problem_c_is_whole(&p));
+    XT_CHECK(xg_problem_c_at(&p, 7, 3) == (float *)(void *)space + 42);
+    p.k = 2;
+    XT_CHECK(xg_problem_up_elems(&p) == 24 + 24 && xg_problem_down_elems(&p) == 48);
+    XT_CHECK(xg_problem_flops(&p) == 2.0 * 48 * 2);
+}
+
 int main(void)
 {
     for (int uplo = XG_FULL; uplo <= XG_LOWER; uplo++)
@@ -170,6 +225,7 @@ int main(void)
     for (int type = 0; type < XG_TYPE_COUNT; type++)
         test_operands((enum xg_type)type);
     test_kinds();
+    test_settle();
     test_traits();
     return xt_done();
 }

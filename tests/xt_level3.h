@@ -25,6 +25,8 @@ struct xt_level3_shape {
     enum xg_operand structured;
     enum xg_uplo stored;
     bool unit;
+    int64_t instances; /* of a batch, whose m is a multiple of it */
+    bool shared;       /* one A serves all of them */
 };
 
 struct xt_level3 {
@@ -32,6 +34,7 @@ struct xt_level3 {
     char *a, *b, *c; /* NULL: another's memory */
     char *before;    /* C, as it was */
     size_t c_bytes;
+    struct xt_level3_batch *batch; /* NULL: it is none */
 };
 
 typedef long double _Complex xt_number;
@@ -61,6 +64,11 @@ static inline bool xt_level3_is_hermitian(enum xg_op op)
     return op == XG_OP_HERK || op == XG_OP_HER2K;
 }
 
+static inline bool xt_level3_is_batch(enum xg_op op)
+{
+    return op == XG_OP_GEMM_BATCH || op == XG_OP_GEMM_BATCH_STRIDED;
+}
+
 /* Sides, triangles, transposes and diagonals: so many forms are all that an operation has. */
 enum { XT_LEVEL3_FORMS = 24 };
 
@@ -81,6 +89,14 @@ static inline void xt_level3_settle(struct xt_level3_shape *s, int form)
         s->n = s->m;
         s->transa = (enum xg_trans)(trans % 3);
         s->transb = (enum xg_trans)(trans / 3);
+    }
+    if (xt_level3_is_batch(s->op)) {
+        static const int64_t counts[] = {1, 2, 3, 5, 8, 13};
+        s->transa = (enum xg_trans)(form % 3);
+        s->transb = (enum xg_trans)(form / 3 % 3);
+        s->instances = counts[form % 6];
+        s->m += (s->instances - s->m % s->instances) % s->instances;
+        s->shared = form % 4 == 3;
     }
     if (xt_level3_is_structured(s->op)) {
         s->structured = form & 1 ? XG_OPERAND_B : XG_OPERAND_A;
@@ -154,6 +170,96 @@ static inline char *xt_level3_matrix(enum xg_type type, int64_t rows, int64_t co
     return memory;
 }
 
+/* --- Batches --------------------------------------------------------------------------------- */
+
+/*
+ * An operand's instances lie some rows apart in one matrix: in order and evenly where they are
+ * strided; else A's and B's in another order, and C's with a gap in the middle. The rows between
+ * them are NaN.
+ */
+enum { XT_LEVEL3_APART = 2, XT_LEVEL3_INSTANCES = 13 };
+
+struct xt_level3_batch {
+    struct xg_batch p;
+    int64_t at[3][XT_LEVEL3_INSTANCES]; /* the first row of each, of A, B and C */
+    const void *matrices[2][XT_LEVEL3_INSTANCES];
+    void *results[XT_LEVEL3_INSTANCES];
+};
+
+/* Where instance i of operand o (A, B, C) lies, in places for an instance each. */
+static inline int64_t xt_level3_place(const struct xt_level3_shape *s, int o, int64_t i)
+{
+    const bool strided = s->op == XG_OP_GEMM_BATCH_STRIDED;
+    if (o == 0 && s->shared)
+        return 0;
+    if (strided)
+        return i;
+    return o == 2 ? i + (i > s->instances / 2) : s->instances - 1 - i + (i % 2 == o);
+}
+
+/* Makes o's a, b and c, of the shape, into a batch's. */
+static inline void xt_level3_make_batch(const struct xt_level3_shape *s, struct xt_level3 *o,
+                                        uint64_t *seed)
+{
+    struct xg_problem *p = &o->p;
+    const int64_t each = s->m / s->instances;
+    const int64_t rows[] = {s->transa ? s->k : each, s->transb ? s->n : s->k, each};
+    const int64_t columns[] = {s->transa ? each : s->k, s->transb ? s->k : s->n, s->n};
+    const int64_t lds[] = {columns[0] + s->pad, columns[1] + s->pad, columns[2] + s->pad};
+    const bool reads = !xg_problem_beta_zero(p);
+    char **const memories[] = {&o->a, &o->b, &o->c};
+    struct xt_level3_batch *batch = calloc(1, sizeof *batch);
+    if (!batch || s->instances > XT_LEVEL3_INSTANCES)
+        exit(XT_HARD);
+    batch->p.count = s->instances;
+    for (int i = 0; i < 3; i++) {
+        const int64_t apart = rows[i] + XT_LEVEL3_APART, all = (s->instances + 2) * apart;
+        const size_t row_bytes = (size_t)lds[i] * xg_type_bytes(s->type);
+        *memories[i] = xt_level3_matrix(s->type, all, i == 2 && !reads ? 0 : columns[i], lds[i],
+                                        (struct xt_level3_form){.stored = XG_FULL}, seed);
+        for (int64_t row = 0; row < all; row++)
+            for (int64_t j = 0; row % apart >= rows[i] && j < lds[i]; j++)
+                xt_level3_set(s->type, *memories[i], row * lds[i] + j, (double)NAN, (double)NAN);
+        for (int64_t at = 0; at < s->instances; at++) {
+            batch->at[i][at] = xt_level3_place(s, i, at) * apart;
+            char *matrix = *memories[i] + (size_t)batch->at[i][at] * row_bytes;
+            if (i < 2)
+                batch->matrices[i][at] = matrix;
+            else
+                batch->results[at] = matrix;
+        }
+        if (i == 2)
+            o->c_bytes = (size_t)all * row_bytes;
+    }
+    p->lda = lds[0], p->ldb = lds[1], p->ldc = lds[2];
+    p->a = batch->matrices[0][0], p->b = batch->matrices[1][0], p->c = batch->results[0];
+    if (s->op == XG_OP_GEMM_BATCH) {
+        batch->p.a = batch->matrices[0], batch->p.b = batch->matrices[1];
+        batch->p.c = batch->results;
+    }
+    batch->p.stride_a = s->shared ? 0 : (rows[0] + XT_LEVEL3_APART) * lds[0];
+    batch->p.stride_b = (rows[1] + XT_LEVEL3_APART) * lds[1];
+    batch->p.stride_c = (rows[2] + XT_LEVEL3_APART) * lds[2];
+    o->batch = batch;
+    p->batch = &batch->p;
+}
+
+/* One of a batch, as a problem of its own in the same memory. */
+static inline struct xt_level3 xt_level3_instance(const struct xt_level3 *o, int64_t i)
+{
+    struct xt_level3 one = *o;
+    const size_t bytes = xg_problem_elem_bytes(&o->p);
+    one.batch = NULL;
+    one.p.batch = NULL;
+    one.p.op = XG_OP_GEMM;
+    one.p.m = o->p.m / o->batch->p.count;
+    one.p.a = o->a + (size_t)(o->batch->at[0][i] * o->p.lda) * bytes;
+    one.p.b = o->b + (size_t)(o->batch->at[1][i] * o->p.ldb) * bytes;
+    one.p.c = o->c + (size_t)(o->batch->at[2][i] * o->p.ldc) * bytes;
+    one.before = o->before + (size_t)(o->batch->at[2][i] * o->p.ldc) * bytes;
+    return one;
+}
+
 static inline struct xt_level3 xt_level3_create(const struct xt_level3_shape *s, uint64_t seed)
 {
     bool one = xt_level3_is_rank_k(s->op);
@@ -186,6 +292,14 @@ static inline struct xt_level3 xt_level3_create(const struct xt_level3_shape *s,
                                               .large = in_place ? 4 + 0.5 * (double)s->k : 0};
     const struct xt_level3_form of_c = {.stored = XG_FULL,
                                         .is_real = xt_level3_is_hermitian(s->op)};
+    if (xt_level3_is_batch(s->op)) {
+        xt_level3_make_batch(s, &o, &seed);
+        o.before = malloc(o.c_bytes);
+        if (!o.before)
+            exit(XT_HARD);
+        memcpy(o.before, o.c, o.c_bytes);
+        return o;
+    }
     /* In place C is the operand that is not structured. */
     if (!in_place || s->structured == XG_OPERAND_A)
         o.a = xt_level3_matrix(s->type, a_rows, a_columns, o.p.lda,
@@ -209,7 +323,7 @@ static inline struct xt_level3 xt_level3_create(const struct xt_level3_shape *s,
 
 static inline void xt_level3_destroy(struct xt_level3 *o)
 {
-    free(o->a), free(o->b), free(o->c), free(o->before);
+    free(o->a), free(o->b), free(o->c), free(o->before), free(o->batch);
 }
 
 /* --- The definition -------------------------------------------------------------------------- */
@@ -328,10 +442,35 @@ static inline double xt_level3_error(const struct xt_level3 *o, int64_t i, int64
 /* Of larger problems one element in so many is judged: every so many sums of that size. */
 enum { XT_LEVEL3_JUDGED = 1 << 19 };
 
+static inline void xt_level3_check(const struct xt_level3 *o, const char *what);
+
+/* Its instances, and that the rows between them are as they were. */
+static inline void xt_level3_check_batch(const struct xt_level3 *o, const char *what)
+{
+    const struct xg_problem *p = &o->p;
+    const int64_t each = p->m / o->batch->p.count;
+    const size_t row_bytes = (size_t)p->ldc * xg_problem_elem_bytes(p);
+    size_t begin = 0;
+    for (int64_t i = 0; i <= o->batch->p.count; i++) {
+        size_t end = i < o->batch->p.count ? (size_t)o->batch->at[2][i] * row_bytes : o->c_bytes;
+        XT_CHECK(!memcmp(o->c + begin, o->before + begin, end - begin),
+                 "%s: something in front of instance %ld was touched", what, (long)i);
+        if (i == o->batch->p.count)
+            break;
+        const struct xt_level3 one = xt_level3_instance(o, i);
+        xt_level3_check(&one, what);
+        begin = end + (size_t)each * row_bytes;
+    }
+}
+
 /* Every element that the operation has is right, and every other byte of C is as it was. */
 static inline void xt_level3_check(const struct xt_level3 *o, const char *what)
 {
     const struct xg_problem *p = &o->p;
+    if (o->batch) {
+        xt_level3_check_batch(o, what);
+        return;
+    }
     const size_t bytes = xg_problem_elem_bytes(p);
     const int64_t step = p->m * p->n * p->k / XT_LEVEL3_JUDGED | 1;
     for (int64_t i = 0; i < p->m; i++) {

@@ -20,6 +20,15 @@ static const struct {
     [XG_OP_TRMM] = {{"strmm", "dtrmm", "ctrmm", "ztrmm"}, XG_TYPE_S, false, false},
     [XG_OP_TRSM] = {{"strsm", "dtrsm", "ctrsm", "ztrsm"}, XG_TYPE_S, false, false},
     [XG_OP_GEMMT] = {{"sgemmt", "dgemmt", "cgemmt", "zgemmt"}, XG_TYPE_S, false, true},
+    [XG_OP_GEMM_BATCH] = {{"sgemm_batch", "dgemm_batch", "cgemm_batch", "zgemm_batch"},
+                          XG_TYPE_S,
+                          false,
+                          false},
+    [XG_OP_GEMM_BATCH_STRIDED] = {{"sgemm_batch_strided", "dgemm_batch_strided",
+                                   "cgemm_batch_strided", "zgemm_batch_strided"},
+                                  XG_TYPE_S,
+                                  false,
+                                  false},
 };
 
 enum xg_op xg_kind_op(int kind)
@@ -46,9 +55,58 @@ bool xg_problem_b_is_a(const struct xg_problem *p)
     return traits[p->op].b_is_a;
 }
 
+static const void *operand_of(const struct xg_problem *p, const void *const *matrices,
+                              const void *first, int64_t stride, int64_t index)
+{
+    return matrices ? matrices[index] : xg_problem_at(p, first, index * stride);
+}
+
+struct xg_problem xg_problem_instance(const struct xg_problem *p, int64_t index)
+{
+    const struct xg_batch *batch = p->batch;
+    struct xg_problem q = *p;
+    if (!batch)
+        return q;
+    q.op = XG_OP_GEMM;
+    q.m = xg_problem_instance_rows(p);
+    q.a = operand_of(p, batch->a, p->a, batch->stride_a, index);
+    q.b = operand_of(p, batch->b, p->b, batch->stride_b, index);
+    q.c = batch->c ? batch->c[index]
+                   : (char *)p->c + index * batch->stride_c * (int64_t)xg_problem_elem_bytes(p);
+    q.batch = NULL;
+    return q;
+}
+
+/* Whether they lie evenly, and if so how many elements apart. Addresses, for they need not be of
+ * one object. */
+static bool is_even(const void *const *matrices, int64_t count, int64_t elem_bytes, int64_t *stride)
+{
+    const uintptr_t first = (uintptr_t)matrices[0];
+    const uintptr_t step = count > 1 ? (uintptr_t)matrices[1] - first : 0;
+    if ((int64_t)step % elem_bytes)
+        return false;
+    for (int64_t i = 2; i < count; i++)
+        if ((uintptr_t)matrices[i] - first != (uintptr_t)i * step)
+            return false;
+    *stride = (int64_t)step / elem_bytes;
+    return true;
+}
+
+void xg_batch_settle(struct xg_batch *batch, int64_t elem_bytes)
+{
+    if (batch->a && is_even(batch->a, batch->count, elem_bytes, &batch->stride_a))
+        batch->a = NULL;
+    if (batch->b && is_even(batch->b, batch->count, elem_bytes, &batch->stride_b))
+        batch->b = NULL;
+    if (batch->c &&
+        is_even((const void *const *)batch->c, batch->count, elem_bytes, &batch->stride_c))
+        batch->c = NULL;
+}
+
 double xg_problem_up_elems(const struct xg_problem *p)
 {
-    double a = (double)p->m * (double)p->k, b = (double)p->k * (double)p->n;
+    double a = (double)p->m * (double)p->k;
+    double b = (double)xg_problem_instances(p) * (double)p->k * (double)p->n;
     return xg_problem_b_is_a(p) ? a : a + b;
 }
 

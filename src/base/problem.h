@@ -20,6 +20,8 @@ enum xg_op {
     XG_OP_TRMM,  /* C = alpha op(A) C or alpha C op(B), A or B triangular */
     XG_OP_TRSM,  /* op(A) X = alpha C or X op(B) = alpha C, solved into C */
     XG_OP_GEMMT, /* GEMM's, of a square C one triangle */
+    XG_OP_GEMM_BATCH,         /* many GEMMs of one shape, their matrices anywhere */
+    XG_OP_GEMM_BATCH_STRIDED, /* the same, each matrix as far behind the one before */
     XG_OP_COUNT
 };
 
@@ -37,6 +39,17 @@ static inline char xg_trans_letter(enum xg_trans trans)
 
 /* Which elements of a matrix there are: all, or those of one triangle with the diagonal. */
 enum xg_uplo { XG_FULL, XG_UPPER, XG_LOWER };
+
+/*
+ * The instances of a batch. Where there is no array of addresses a matrix lies `stride` elements
+ * behind the one of the instance before, the first one where the problem says.
+ */
+struct xg_batch {
+    int64_t count; /* at least 1 */
+    const void *const *a, *const *b;
+    void *const *c;
+    int64_t stride_a, stride_b, stride_c;
+};
 
 /* Which operand has a structure, so that one triangle of it is all there is. */
 enum xg_operand { XG_NO_OPERAND, XG_OPERAND_A, XG_OPERAND_B };
@@ -72,6 +85,10 @@ enum xg_operand { XG_NO_OPERAND, XG_OPERAND_A, XG_OPERAND_B };
  * Hermitian diagonal, are not read.
  *
  * GEMMT is the GEMM of which C has a triangle, m == n, and no more: A and B are any two matrices.
+ *
+ * A batch is its instances' matrices, one below the other: m counts the rows of all C, each has
+ * m / batch->count of them, its own A and its own B of k by n. a, b and c are the first instance's;
+ * the leading dimensions and scalars are those of all (xg_problem_instance).
  */
 struct xg_problem {
     enum xg_op op;
@@ -90,6 +107,7 @@ struct xg_problem {
     double beta, beta_im;
     void *c;
     int64_t ldc;
+    const struct xg_batch *batch; /* NULL: there is one */
 };
 
 /*
@@ -108,7 +126,9 @@ enum {
     XG_KIND_TRMM = XG_KIND_HER2K + XG_TYPE_COUNT,
     XG_KIND_TRSM = XG_KIND_TRMM + XG_TYPE_COUNT,
     XG_KIND_GEMMT = XG_KIND_TRSM + XG_TYPE_COUNT,
-    XG_KIND_COUNT = XG_KIND_GEMMT + XG_TYPE_COUNT,
+    XG_KIND_GEMM_BATCH = XG_KIND_GEMMT + XG_TYPE_COUNT,
+    XG_KIND_GEMM_BATCH_STRIDED = XG_KIND_GEMM_BATCH + XG_TYPE_COUNT,
+    XG_KIND_COUNT = XG_KIND_GEMM_BATCH_STRIDED + XG_TYPE_COUNT,
     XG_KIND_SGEMM = XG_KIND_GEMM + XG_TYPE_S
 };
 _Static_assert(XG_KIND_COUNT < 64, "a bit each must fit a word");
@@ -123,8 +143,9 @@ static inline uint64_t xg_kind_bit(int kind)
 static inline int xg_kind(enum xg_op op, enum xg_type type)
 {
     static const signed char of_op[XG_OP_COUNT] = {
-        XG_KIND_GEMM,  XG_KIND_SYRK,  XG_KIND_HERK, XG_KIND_SYMM, XG_KIND_HEMM,
-        XG_KIND_SYR2K, XG_KIND_HER2K, XG_KIND_TRMM, XG_KIND_TRSM, XG_KIND_GEMMT};
+        XG_KIND_GEMM, XG_KIND_SYRK,  XG_KIND_HERK,       XG_KIND_SYMM,
+        XG_KIND_HEMM, XG_KIND_SYR2K, XG_KIND_HER2K,      XG_KIND_TRMM,
+        XG_KIND_TRSM, XG_KIND_GEMMT, XG_KIND_GEMM_BATCH, XG_KIND_GEMM_BATCH_STRIDED};
     return of_op[op] + (int)type;
 }
 
@@ -227,6 +248,30 @@ static inline struct xg_problem xg_problem_exchanged(const struct xg_problem *p)
     return q;
 }
 
+/* How many products a problem is, and how many rows of C each has. */
+static inline int64_t xg_problem_instances(const struct xg_problem *p)
+{
+    return p->batch ? p->batch->count : 1;
+}
+
+static inline int64_t xg_problem_instance_rows(const struct xg_problem *p)
+{
+    return p->batch ? p->m / p->batch->count : p->m;
+}
+
+/* One of them as a problem of its own: of a batch a GEMM. */
+struct xg_problem xg_problem_instance(const struct xg_problem *p, int64_t index);
+
+/* Puts strides in the place of arrays whose matrices lie evenly; of elements of elem_bytes. */
+void xg_batch_settle(struct xg_batch *batch, int64_t elem_bytes);
+
+/* Whether C's rows are a matrix of ldc in memory, too. */
+static inline bool xg_problem_c_is_whole(const struct xg_problem *p)
+{
+    const struct xg_batch *batch = p->batch;
+    return !batch || (!batch->c && batch->stride_c == xg_problem_instance_rows(p) * p->ldc);
+}
+
 /* What travels, in elements: A and B up (A alone where B is A), and C down. */
 double xg_problem_up_elems(const struct xg_problem *p);
 double xg_problem_down_elems(const struct xg_problem *p);
@@ -242,6 +287,17 @@ static inline const void *xg_problem_at(const struct xg_problem *p, const void *
                                         int64_t elems)
 {
     return (const char *)matrix + elems * (int64_t)xg_problem_elem_bytes(p);
+}
+
+/* C's element, wherever its instance lies. */
+static inline void *xg_problem_c_at(const struct xg_problem *p, int64_t row, int64_t column)
+{
+    if (p->batch) {
+        const struct xg_problem instance =
+            xg_problem_instance(p, row / xg_problem_instance_rows(p));
+        return xg_problem_c_at(&instance, row % instance.m, column);
+    }
+    return (char *)p->c + (row * p->ldc + column) * (int64_t)xg_problem_elem_bytes(p);
 }
 
 /* The columns [*begin, *end) of C's row that there are, of those in [first, last). Empty: *begin ==
@@ -264,7 +320,7 @@ static inline void xg_problem_row(const struct xg_problem *p, int64_t row, int64
  * GEMM for what is stored of the operand's rows or columns, SYMM for the square on its diagonal,
  * and a GEMM for what is there transposed. Of TRMM and TRSM all columns are to be asked for, and
  * where A is triangular the first rows or the last, which depend on no others: they are a problem
- * of the same kind. Returns how many there are.
+ * of the same kind. Not of a batch, whose instances are asked for. Returns how many there are.
  */
 enum { XG_PROBLEM_PARTS = 5 };
 int xg_problem_parts(const struct xg_problem *p, int64_t row, int64_t rows, int64_t column,

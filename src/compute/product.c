@@ -195,51 +195,60 @@ static const struct xg_kernel *select_run(struct xg_product *product, int64_t m,
                              NULL);
 }
 
-/* What a run multiplies: panels on the device, and scalars. */
+/* What a run multiplies, or an instance of it: matrices on the device, and scalars. */
 struct factors {
-    CUdeviceptr a, b;
-    int64_t lda, ldb;
+    CUdeviceptr a, b, c;
+    int64_t lda, ldb, ldc;
+    int64_t m, n, k;
     double alpha, alpha_im, beta;
 };
 
-static struct factors factors_of(const struct xg_product *product, const struct xg_plan_run *run)
+static struct factors factors_of(const struct xg_product *product, const struct xg_plan_run *run,
+                                 CUdeviceptr c)
 {
+    const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
     return (struct factors){.a = address(product, product->base, run->a_offset_elems),
                             .b = address(product, b_base(product), run->b_offset_elems),
+                            .c = c,
                             .lda = product->plan->lda,
                             .ldb = product->plan->ldb,
+                            .ldc = tile->ld,
+                            .m = tile->rows,
+                            .n = tile->columns,
+                            .k = xg_plan_depth(product->plan, product->call, run->l),
                             .alpha = product->call->alpha,
                             .alpha_im = product->call->alpha_im,
                             .beta = run->first ? 0 : 1};
 }
 
 /* SYR2K's second product, added to the first one. */
-static struct factors exchanged_of(const struct xg_product *product, const struct xg_plan_run *run)
+static struct factors exchanged_of(const struct xg_product *product, const struct xg_plan_run *run,
+                                   CUdeviceptr c)
 {
     const struct xg_problem exchanged = xg_problem_exchanged(product->call);
-    return (struct factors){.a = address(product, b_base(product), run->b_other_offset_elems),
-                            .b = address(product, product->base, run->a_other_offset_elems),
-                            .lda = product->plan->ldb,
-                            .ldb = product->plan->lda,
-                            .alpha = exchanged.alpha,
-                            .alpha_im = exchanged.alpha_im,
-                            .beta = 1};
+    struct factors factors = factors_of(product, run, c);
+    factors.a = address(product, b_base(product), run->b_other_offset_elems);
+    factors.b = address(product, product->base, run->a_other_offset_elems);
+    factors.lda = product->plan->ldb;
+    factors.ldb = product->plan->lda;
+    factors.alpha = exchanged.alpha;
+    factors.alpha_im = exchanged.alpha_im;
+    factors.beta = 1;
+    return factors;
 }
 
 /* A run of any type but FP32, whose row tells TF32 from it: cuBLAS's. */
-static enum xg_status run_library(const struct xg_product *product, const struct xg_plan_run *run,
-                                  const struct factors *factors, CUdeviceptr c, CUstream stream)
+static enum xg_status run_library(const struct xg_product *product, const struct factors *factors,
+                                  CUstream stream)
 {
-    const struct xg_plan *plan = product->plan;
     const struct xg_problem *call = product->call;
-    const struct xg_plan_tile *tile = &plan->tiles[run->tile];
     const struct xg_cublas_gemm gemm = {
         .type = call->type,
         .transa = call->transa,
         .transb = call->transb,
-        .m = tile->rows,
-        .n = tile->columns,
-        .k = xg_plan_depth(plan, call, run->l),
+        .m = factors->m,
+        .n = factors->n,
+        .k = factors->k,
         .alpha = factors->alpha,
         .alpha_im = factors->alpha_im,
         .a = factors->a,
@@ -247,80 +256,90 @@ static enum xg_status run_library(const struct xg_product *product, const struct
         .b = factors->b,
         .ldb = factors->ldb,
         .beta = factors->beta,
-        .c = c,
-        .ldc = tile->ld,
+        .c = factors->c,
+        .ldc = factors->ldc,
     };
     return xg_cublas_gemm(product->dev, &gemm, stream);
 }
 
-static enum xg_status run_single(struct xg_product *product, const struct xg_plan_run *run,
-                                 const struct factors *factors, const struct xg_kernel *kernel,
-                                 CUdeviceptr c, CUstream stream)
+static enum xg_status run_single(const struct xg_product *product, const struct factors *factors,
+                                 const struct xg_kernel *kernel, CUstream stream)
 {
-    const struct xg_plan *plan = product->plan;
-    const struct xg_problem *call = product->call;
-    const struct xg_plan_tile *tile = &plan->tiles[run->tile];
     struct xg_sgemm_args args = {
         .a = factors->a,
         .b = factors->b,
-        .c = c,
+        .c = factors->c,
         .lda = factors->lda,
         .ldb = factors->ldb,
-        .ldc = tile->ld,
-        .m = tile->rows,
-        .n = tile->columns,
-        .k = xg_plan_depth(plan, call, run->l),
+        .ldc = factors->ldc,
+        .m = factors->m,
+        .n = factors->n,
+        .k = factors->k,
         .alpha = (float)factors->alpha,
         .beta = (float)factors->beta,
-        .transa = call->transa,
-        .transb = call->transb,
+        .transa = product->call->transa,
+        .transb = product->call->transb,
     };
     return xg_launch_sgemm(product->dev, kernel, &args, stream);
 }
 
-static enum xg_status run_double(struct xg_product *product, const struct xg_plan_run *run,
-                                 const struct factors *factors, const struct xg_kernel *kernel,
-                                 CUdeviceptr c, CUstream stream)
+static enum xg_status run_double(const struct xg_product *product, const struct factors *factors,
+                                 const struct xg_kernel *kernel, CUstream stream)
 {
-    const struct xg_plan *plan = product->plan;
-    const struct xg_problem *call = product->call;
-    const struct xg_plan_tile *tile = &plan->tiles[run->tile];
     const struct xg_dgemm_args args = {
         .a = factors->a,
         .b = factors->b,
-        .c = c,
+        .c = factors->c,
         .lda = factors->lda,
         .ldb = factors->ldb,
-        .ldc = tile->ld,
-        .m = tile->rows,
-        .n = tile->columns,
-        .k = xg_plan_depth(plan, call, run->l),
+        .ldc = factors->ldc,
+        .m = factors->m,
+        .n = factors->n,
+        .k = factors->k,
         .alpha = factors->alpha,
         .beta = factors->beta,
-        .transa = call->transa != XG_NO_TRANS,
-        .transb = call->transb != XG_NO_TRANS,
+        .transa = product->call->transa != XG_NO_TRANS,
+        .transb = product->call->transb != XG_NO_TRANS,
     };
     return xg_launch_dgemm(product->dev, kernel, &args, stream);
 }
 
-static enum xg_status run_factors(struct xg_product *product, const struct xg_plan_run *run,
-                                  const struct factors *factors, CUdeviceptr c, CUstream stream)
+static enum xg_status run_factors(struct xg_product *product, const struct factors *factors,
+                                  CUstream stream)
 {
-    const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
-    const struct xg_kernel *kernel = select_run(
-        product, tile->rows, tile->columns, xg_plan_depth(product->plan, product->call, run->l));
+    const struct xg_kernel *kernel = select_run(product, factors->m, factors->n, factors->k);
     if (!kernel)
         return XG_ERR_NOTFOUND;
     if (!product->kernel)
         product->kernel = kernel;
     enum xg_status status;
     if (product->call->type == XG_TYPE_S)
-        status = run_single(product, run, factors, kernel, c, stream);
+        status = run_single(product, factors, kernel, stream);
     else if (kernel->flags & XG_KERNEL_CUBLAS)
-        status = run_library(product, run, factors, c, stream);
+        status = run_library(product, factors, stream);
     else
-        status = run_double(product, run, factors, kernel, c, stream);
+        status = run_double(product, factors, kernel, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
+}
+
+/* The tile's instances, one kernel each: those of other tiles run beside them on other streams. */
+static enum xg_status run_instances(struct xg_product *product, const struct xg_plan_run *run,
+                                    CUdeviceptr c, CUstream stream)
+{
+    const struct xg_problem *call = product->call;
+    struct factors factors = factors_of(product, run, c);
+    const int64_t m = xg_problem_instance_rows(call), count = factors.m / m;
+    const size_t a_elems = (size_t)((call->transa ? call->k : m) * factors.lda);
+    const size_t b_elems = (size_t)((call->transb ? call->n : call->k) * factors.ldb);
+    enum xg_status status = XG_OK;
+    factors.m = m;
+    for (int64_t i = 0; i < count && status == XG_OK; i++) {
+        status = run_factors(product, &factors, stream);
+        factors.a = address(product, factors.a, a_elems);
+        factors.b = address(product, factors.b, b_elems);
+        factors.c = address(product, factors.c, (size_t)(m * factors.ldc));
+    }
+    return status;
 }
 
 /* TRSM is solved in place: its panel's copy in the tile. */
@@ -337,7 +356,7 @@ static enum xg_status run_triangular(struct xg_product *product, const struct xg
 {
     const struct xg_problem *call = product->call;
     const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
-    const struct factors factors = factors_of(product, run);
+    const struct factors factors = factors_of(product, run, c);
     bool a = call->structured == XG_OPERAND_A;
     const struct xg_cublas_triangular triangular = {
         .op = call->op,
@@ -375,10 +394,12 @@ enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_r
     }
     if (xg_problem_is_in_place(product->call))
         return run_triangular(product, run, c, stream);
-    struct factors factors = factors_of(product, run);
-    enum xg_status status = run_factors(product, run, &factors, c, stream);
+    if (product->call->batch)
+        return run_instances(product, run, c, stream);
+    struct factors factors = factors_of(product, run, c);
+    enum xg_status status = run_factors(product, &factors, stream);
     if (status != XG_OK || !xg_problem_is_rank_2k(product->call))
         return status;
-    factors = exchanged_of(product, run);
-    return run_factors(product, run, &factors, c, stream);
+    factors = exchanged_of(product, run, c);
+    return run_factors(product, &factors, stream);
 }

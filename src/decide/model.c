@@ -21,8 +21,9 @@
  *
  *   t = call + longest + (up + down + kernel - longest) * min(1, sqrt(fill / longest))
  *
- * The kernel's time is what selection predicts for the row that it would take. beta != 0 moves
- * nothing more: the host combines. tests/unit_model.c holds both against measured times.
+ * The kernel's time is what selection predicts for the row that it would take; of a batch, whose
+ * instances fill the device together, for one product of all their rows. beta != 0 moves nothing
+ * more: the host combines. tests/unit_model.c holds both against measured times.
  */
 #include "decide/model.h"
 
@@ -46,6 +47,7 @@
 #define GPU_CALL_S 44e-6
 #define GPU_FILL_S 0.08e-3
 #define GPU_START_S 0.4
+#define GPU_LAUNCH_S 3e-6 /* of a batch's instance; not measured yet */
 /*
  * Measured on whole programs: exit takes 0.1 to 0.24 s longer where it waits for the kernel to
  * close the context. The start itself runs beside, on some of a core.
@@ -172,7 +174,8 @@ double xg_model_gpu_seconds(const struct xg_model *model, enum xg_math math,
         cycles = xg_select_library_cycles(&facts, call->m, call->n, call->k);
     double whole = (double)call->m * (double)call->n * (double)call->k;
     double share = xg_problem_products(call) / whole;
-    double kernel = share * cycles / model->gpu_clock_hz;
+    double launches = (double)(xg_problem_instances(call) - 1) * GPU_LAUNCH_S;
+    double kernel = fmax(share * cycles / model->gpu_clock_hz, launches);
     double up = operand_bytes(call) / model->up_bytes_per_s;
     double down = result_bytes(call) / model->down_bytes_per_s;
     double longest = fmax(fmax(up, down), kernel);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decide/plan_batch.h"
 #include "decide/tiling.h"
 
 /* A tile larger than this (and than one panel by one panel) would come back late. */
@@ -22,17 +23,6 @@ enum { PANEL_ELEMS_MIN = 16 * 1024, ROW_STEP = 128 };
 
 /* Runs that a plan may have at most: its lists must stay small beside the operands. */
 static const double RUNS_MAX = 4 << 20;
-
-static int64_t leading_dimension(int64_t width)
-{
-    /* Wide rows start on 128-byte lines; narrow ones (k = 5, say) would waste the link that way. */
-    return xg_round_up(width, width >= 512 ? 32 : 4);
-}
-
-static size_t matrix_elems(int64_t rows, int64_t ld)
-{
-    return (size_t)xg_round_up(rows * ld, 64);
-}
 
 static void set_panels(struct xg_plan *plan, const struct xg_problem *call,
                        const struct xg_tiling *tiling, int64_t row_elems)
@@ -56,10 +46,10 @@ static double total_bytes(const struct xg_plan *plan)
 static void place(struct xg_plan *plan, const struct xg_problem *call, int64_t m, int64_t n,
                   int64_t k)
 {
-    plan->lda = leading_dimension(call->transa ? m : k);
-    plan->ldb = leading_dimension(call->transb ? k : n);
-    plan->a_elems = matrix_elems(call->transa ? k : m, plan->lda);
-    plan->b_elems = matrix_elems(call->transb ? n : k, plan->ldb);
+    plan->lda = xg_plan_ld(call->transa ? m : k);
+    plan->ldb = xg_plan_ld(call->transb ? k : n);
+    plan->a_elems = xg_plan_matrix_elems(call->transa ? k : m, plan->lda);
+    plan->b_elems = xg_plan_matrix_elems(call->transb ? n : k, plan->ldb);
 }
 
 /* How many panels' columns (or rows) one tile of a resident plan may span. */
@@ -131,8 +121,8 @@ static bool fit_resident(struct xg_plan *plan, const struct xg_problem *call, do
     int64_t strip = strip_panels(plan, row_elems);
     int64_t rows = xg_min_i64(strip * plan->tm, call->m);
     int64_t columns = xg_min_i64(strip * plan->tn, call->n);
-    size_t tall = matrix_elems(rows, leading_dimension(plan->tn));
-    size_t wide = matrix_elems(plan->tm, leading_dimension(columns));
+    size_t tall = xg_plan_matrix_elems(rows, xg_plan_ld(plan->tn));
+    size_t wide = xg_plan_matrix_elems(plan->tm, xg_plan_ld(columns));
     place(plan, call, call->m, call->n, call->k);
     /* Its panels are copied with its leading dimension as pitch. */
     if (xg_max_i64(plan->lda, plan->ldb) > xg_plan_pitch_max(call->type))
@@ -172,7 +162,7 @@ static void set_group(struct xg_plan *plan, const struct xg_problem *call,
 {
     place(plan, call, plan->tm, plan->tn, plan->tk);
     plan->resident = plan->b_is_a = false;
-    plan->tile_elems = matrix_elems(plan->tm, leading_dimension(plan->tn));
+    plan->tile_elems = xg_plan_matrix_elems(plan->tm, xg_plan_ld(plan->tn));
     int64_t both =
         group->p + group->q; /* SYR2K's runs read panels of each operand for both sides */
     plan->a_slots = (int)(2 * (xg_problem_is_rank_2k(call) ? both : group->p));
@@ -362,7 +352,7 @@ static int64_t add_tile(struct builder *builder, const struct span *span)
         .rows = xg_min_i64(span->rows * plan->tm, call->m - row),
         .column = column,
         .columns = columns,
-        .ld = leading_dimension(columns),
+        .ld = xg_plan_ld(columns),
         .slot = (int)(tile % plan->c_slots),
         .after_tile = tile < plan->c_slots ? -1 : tile - plan->c_slots,
     };
@@ -462,6 +452,8 @@ enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_problem *call,
 {
     struct xg_plan draft = {.elem_bytes = (int64_t)xg_problem_elem_bytes(call)};
     struct group group = {0};
+    if (call->batch)
+        return xg_plan_batch(plan, call, limits);
     int64_t row_elems =
         (int64_t)(limits->row_bytes / xg_problem_elem_bytes(call)) & ~(int64_t)(ROW_STEP - 1);
     double bytes = (double)limits->device_bytes;
@@ -515,4 +507,23 @@ int64_t xg_plan_columns(const struct xg_plan *plan, const struct xg_problem *cal
 int64_t xg_plan_depth(const struct xg_plan *plan, const struct xg_problem *call, int64_t l)
 {
     return xg_min_i64(plan->tk, call->k - l * plan->tk);
+}
+
+struct xg_plan_panel xg_plan_panel(const struct xg_plan *plan, const struct xg_problem *call,
+                                   const struct xg_plan_load *load)
+{
+    bool b = load->b, trans = b ? call->transb : call->transa;
+    if (call->batch)
+        return xg_plan_batch_panel(plan, call, load);
+    const struct xg_plan_panel panel = {
+        .row = load->index * (b ? plan->tn : plan->tm),
+        .rows =
+            b ? xg_plan_columns(plan, call, load->index) : xg_plan_rows(plan, call, load->index),
+        .column = load->l * plan->tk,
+        .columns = xg_plan_depth(plan, call, load->l),
+    };
+    /* A is (m,k), or (k,m) transposed; B is (k,n), or (n,k) transposed. */
+    if (b == trans)
+        return panel;
+    return (struct xg_plan_panel){panel.column, panel.columns, panel.row, panel.rows};
 }

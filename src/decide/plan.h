@@ -5,6 +5,19 @@
 
 #include "base/xg.h"
 
+/* Elements from one row to the next on the device: wide rows start on 128-byte lines; narrow ones
+ * (k = 5, say) would waste the link that way. */
+static inline int64_t xg_plan_ld(int64_t width)
+{
+    return xg_round_up(width, width >= 512 ? 32 : 4);
+}
+
+/* What a matrix of so many rows takes there. */
+static inline size_t xg_plan_matrix_elems(int64_t rows, int64_t ld)
+{
+    return (size_t)xg_round_up(rows * ld, 64);
+}
+
 /* Elements from one row to the next that a copy by rows takes at most: the driver has no larger
  * CU_DEVICE_ATTRIBUTE_MAX_PITCH on any device. */
 static inline int64_t xg_plan_pitch_max(enum xg_type type)
@@ -24,6 +37,9 @@ static inline int64_t xg_plan_pitch_max(enum xg_type type)
  * A *tile* is the part of C that one kernel writes: some rows of panels by some columns of them, in
  * a slot of its own until it has been copied back. Where C is a triangle tm == tn, and there are
  * tiles of its panels alone, those on the diagonal whole.
+ *
+ * A batch is cut along m alone, between its instances: a panel of A, one of B and a tile are those
+ * of `instances` of them, one below the other, and take turns in slots.
  *
  * Everything happens in the order of three lists:
  *   loads: panels copied to the device, in this order;
@@ -66,6 +82,7 @@ struct xg_plan {
     bool sweeps; /* resident: all of C is, and each slice updates all of it before the next */
     int64_t tm, tn, tk;
     int64_t mt, nt, kt;
+    int64_t instances;                   /* of a batch: of a tile, at most */
     int64_t lda, ldb;                    /* on the device, in elements */
     size_t a_elems, b_elems, tile_elems; /* A's memory, B's, one tile's; multiples of 64 */
     int a_slots, b_slots, c_slots;
@@ -95,5 +112,13 @@ void xg_plan_fini(struct xg_plan *plan);
 int64_t xg_plan_rows(const struct xg_plan *plan, const struct xg_problem *call, int64_t i);
 int64_t xg_plan_columns(const struct xg_plan *plan, const struct xg_problem *call, int64_t j);
 int64_t xg_plan_depth(const struct xg_plan *plan, const struct xg_problem *call, int64_t l);
+
+/* A load's rows and columns of its operand, as that is stored; of a batch's, of all its instances
+ * one below the other. */
+struct xg_plan_panel {
+    int64_t row, rows, column, columns;
+};
+struct xg_plan_panel xg_plan_panel(const struct xg_plan *plan, const struct xg_problem *call,
+                                   const struct xg_plan_load *load);
 
 #endif

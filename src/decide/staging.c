@@ -90,7 +90,7 @@ static const double POPULATE_C_BYTES = 1 << 20;
 static int choose_populate(const struct xg_problem *call, const struct traffic *staged, int workers)
 {
     return xg_problem_beta_zero(call) && call->uplo == XG_FULL && !xg_problem_is_in_place(call) &&
-                   staged->down_bytes >= POPULATE_C_BYTES
+                   xg_problem_c_is_whole(call) && staged->down_bytes >= POPULATE_C_BYTES
                ? workers / 2
                : 0;
 }

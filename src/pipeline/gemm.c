@@ -15,13 +15,26 @@ int xg_gemm_populate = -1;
 
 /* --- What is left over after a failure ----------------------------------------------------- */
 
+/* Of one of its instances. */
+static void finish_instance(const struct xg_problem *call, int64_t row, int64_t rows,
+                            const struct xg_plan_tile *tile, const struct xg_cpu *cpu)
+{
+    struct xg_problem parts[XG_PROBLEM_PARTS];
+    int count = xg_problem_parts(call, row, rows, tile->column, tile->columns, parts);
+    for (int i = 0; i < count; i++)
+        cpu->part(cpu->ctx, &parts[i]);
+}
+
 static void finish_rows(const struct xg_problem *call, const struct xg_plan_tile *tile, int64_t row,
                         int64_t rows, const struct xg_cpu *cpu)
 {
-    struct xg_problem parts[XG_PROBLEM_PARTS];
-    int count = xg_problem_parts(call, tile->row + row, rows, tile->column, tile->columns, parts);
-    for (int i = 0; i < count; i++)
-        cpu->part(cpu->ctx, &parts[i]);
+    const int64_t each = xg_problem_instance_rows(call), end = tile->row + row + rows;
+    for (int64_t at = tile->row + row; at < end;) {
+        const struct xg_problem instance = xg_problem_instance(call, at / each);
+        const int64_t first = at % each, part = xg_min_i64(each - first, end - at);
+        finish_instance(&instance, first, part, tile, cpu);
+        at += part;
+    }
 }
 
 /* Computes on the CPU every row that is not in the caller's memory yet, in runs of rows. */
@@ -64,7 +77,7 @@ static const struct xg_kernel *select_whole(const struct xg_product *product)
     if (xg_problem_is_in_place(call))
         return product->facts.cublas ? xg_select_find("cublas") : NULL;
     return xg_choices_select(product->choices, &product->facts, product->math, product->kernel_name,
-                             call->m, call->n, call->k, NULL);
+                             xg_problem_instance_rows(call), call->n, call->k, NULL);
 }
 
 /*
@@ -142,14 +155,17 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_product *pro
 /*
  * Operands that the caller has page-locked need no staging. But rows of no multiple of 4 elements
  * do, which kernels want padded with zeros; a C that is combined with what it holds, or an operand,
- * which after a failure must hold what it held; rows too far apart for the driver's copies; and
- * short ones that do not follow each other, of which such copies move fewer a second.
+ * which after a failure must hold what it held; rows too far apart for the driver's copies; short
+ * ones that do not follow each other, of which such copies move fewer a second; and a batch, whose
+ * matrices each lie anywhere.
  */
 enum { DIRECT_ROW_MIN = 256 };
 
 static struct xg_staging_direct find_direct(const struct xg_dev *dev, const struct xg_problem *call)
 {
-    struct xg_staging_direct direct;
+    struct xg_staging_direct direct = {false, false, false};
+    if (call->batch)
+        return direct;
     int64_t a_rows = call->transa ? call->k : call->m, a_columns = call->transa ? call->m : call->k;
     int64_t b_rows = call->transb ? call->n : call->k, b_columns = call->transb ? call->k : call->n;
     const struct {

@@ -39,28 +39,25 @@ static struct xg_pipe_chunk whole_load(const struct xg_pipe *pipe, int64_t item)
     const struct xg_plan *plan = pipe->plan;
     const struct xg_problem *call = pipe->call;
     const struct xg_plan_load *load = &plan->loads[item];
+    const struct xg_plan_panel panel = xg_plan_panel(plan, call, load);
     bool b = load->b, trans = b ? call->transb : call->transa;
-    int64_t depth = xg_plan_depth(plan, call, load->l), depth_at = load->l * plan->tk;
-    int64_t extent =
-        b ? xg_plan_columns(plan, call, load->index) : xg_plan_rows(plan, call, load->index);
-    int64_t extent_at = load->index * (b ? plan->tn : plan->tm);
-    /* A is (m,k), or (k,m) transposed; B is (k,n), or (n,k) transposed. */
-    bool depth_is_rows = b != trans;
     struct xg_pipe_chunk chunk = {
         .item = item,
-        .rows = depth_is_rows ? depth : extent,
-        .width = depth_is_rows ? extent : depth,
+        .rows = panel.rows,
+        .width = panel.columns,
+        .row = panel.row,
+        .column = panel.column,
         .host_ld = b ? call->ldb : call->lda,
         .device = address(pipe, b ? b_base(pipe) : pipe->base, load->offset_elems),
         .device_ld = b ? plan->ldb : plan->lda,
+        .b = b,
     };
-    chunk.row = depth_is_rows ? depth_at : extent_at;
-    chunk.column = depth_is_rows ? extent_at : depth_at;
-    const void *matrix = b ? call->b : call->a;
     /* The cast is safe: loads are only read, see xg_pipe_chunk. */
-    chunk.host =
-        (char *)(uintptr_t)xg_problem_at(call, matrix, chunk.row * chunk.host_ld + chunk.column);
+    if (!call->batch)
+        chunk.host = (char *)(uintptr_t)xg_problem_at(call, b ? call->b : call->a,
+                                                      chunk.row * chunk.host_ld + chunk.column);
     /* A panel that is alone in its rows goes up in one piece, the rows' padding included. */
+    bool depth_is_rows = b != trans;
     bool alone = !plan->resident || (depth_is_rows ? (b ? plan->nt : plan->mt) : plan->kt) == 1;
     chunk.staged_ld = alone ? chunk.device_ld : xg_round_up(chunk.width, 4);
     chunk.direct = b ? pipe->direct.b : pipe->direct.a;
@@ -76,7 +73,10 @@ static struct xg_pipe_chunk whole_tile(const struct xg_pipe *pipe, int64_t item)
         .item = item,
         .rows = tile->rows,
         .width = tile->columns,
-        .host = (char *)call->c + (tile->row * call->ldc + tile->column) * pipe->plan->elem_bytes,
+        .host =
+            xg_problem_c_is_whole(call)
+                ? (char *)call->c + (tile->row * call->ldc + tile->column) * pipe->plan->elem_bytes
+                : NULL,
         .row = tile->row,
         .column = tile->column,
         .host_ld = call->ldc,
@@ -116,7 +116,8 @@ static void narrow(const struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, int6
                    int64_t rows)
 {
     chunk->rows = xg_min_i64(rows, chunk->rows - row);
-    chunk->host += row * chunk->host_ld * pipe->plan->elem_bytes;
+    if (chunk->host)
+        chunk->host += row * chunk->host_ld * pipe->plan->elem_bytes;
     chunk->row += row;
     chunk->device = address(pipe, chunk->device, (size_t)(row * chunk->device_ld));
     if (chunk->done)
@@ -149,8 +150,9 @@ static int64_t place_flags(struct xg_pipe *pipe)
 enum xg_status xg_pipe_init(struct xg_pipe *pipe)
 {
     const struct xg_plan *plan = pipe->plan;
-    /* One stream where panels are replaced: its last reader is then behind all the others. */
-    pipe->run_streams = plan->resident ? XG_PIPE_RUN_STREAMS : 1;
+    /* One stream where panels are replaced: the last reader is then behind all the others; of a
+     * batch's there is one. */
+    pipe->run_streams = plan->resident || pipe->call->batch ? XG_PIPE_RUN_STREAMS : 1;
     pipe->load_ramp_bytes = RAMP_BYTES;
     pipe->load_rows_left = malloc((size_t)plan->load_count * sizeof *pipe->load_rows_left);
     pipe->done_of_tile = malloc((size_t)plan->tile_count * sizeof *pipe->done_of_tile);

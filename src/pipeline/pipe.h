@@ -34,12 +34,14 @@ struct xg_pipe_events {
 struct xg_pipe_chunk {
     int64_t item; /* index into the plan's loads or tiles */
     int64_t rows, width;
-    char *host; /* the first element in the caller's matrix; loads only read it */
+    char *host; /* the first element in the caller's matrix; loads only read it; of a batch NULL,
+                   unless its C lies as one */
     int64_t host_ld;
     int64_t row, column; /* of the first element in its matrix, as that is stored */
     CUdeviceptr device;  /* the first element on the device */
     int64_t device_ld;
     int64_t staged_ld;   /* in the block: device_ld where rows follow each other */
+    bool b;              /* of a load: of B's panel */
     bool structured;     /* of the operand that has a structure: to be made whole (triangle.h) */
     bool direct;         /* host is page-locked: no block in between, rows move as they lie there */
     unsigned char *done; /* of a tile: to be set when the rows are in the caller's memory */

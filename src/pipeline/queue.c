@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/batch.h"
 #include "pipeline/stage.h"
 #include "pipeline/triangle.h"
 
@@ -119,15 +120,20 @@ static void copy_stripe(struct xg_queue *queue, const struct stripe *stripe)
     const struct xg_pipe_chunk *chunk = &block->chunk;
     const int64_t elem_bytes = queue->elem_bytes;
     char *staged = block->host + stripe->row * chunk->staged_ld * elem_bytes;
-    char *host = chunk->host + stripe->row * chunk->host_ld * elem_bytes;
+    const int64_t row = chunk->row + stripe->row;
     const struct xg_stage_rows from = {staged, chunk->staged_ld, stripe->rows, chunk->width};
-    if (block->commit)
-        xg_stage_commit(queue->call, chunk->row + stripe->row, chunk->column, &from);
+    if (queue->call->batch && block->commit)
+        xg_batch_commit(queue->call, row, &from);
+    else if (queue->call->batch)
+        xg_batch_pack(queue->call, chunk->b, row, staged, &from, block->cached);
+    else if (block->commit)
+        xg_stage_commit(queue->call, row, chunk->column, &from);
     else if (chunk->structured)
-        xg_triangle_pack(queue->call, chunk->row + stripe->row, chunk->column, staged, &from);
+        xg_triangle_pack(queue->call, row, chunk->column, staged, &from);
     else
-        xg_stage_pack(staged, chunk->staged_ld, host, chunk->host_ld, stripe->rows, chunk->width,
-                      (size_t)elem_bytes, block->cached);
+        xg_stage_pack(staged, chunk->staged_ld,
+                      chunk->host + stripe->row * chunk->host_ld * elem_bytes, chunk->host_ld,
+                      stripe->rows, chunk->width, (size_t)elem_bytes, block->cached);
     bool commit = block->commit;
     unsigned char *done = chunk->done;
     /* The last one's: after this the block is the submitter's, which may put it to use again. */
@@ -325,8 +331,10 @@ static bool over(const struct xg_queue *queue)
 static void populate_to(struct xg_queue *queue, const struct stripe *stripe)
 {
     const struct xg_pipe_chunk *chunk = &stripe->block->chunk;
+    if (!stripe->block->commit || !chunk->host)
+        return;
     const char *host = chunk->host + stripe->row * chunk->host_ld * queue->elem_bytes;
-    while (stripe->block->commit && xg_populate_awaits(&queue->populate, host)) {
+    while (xg_populate_awaits(&queue->populate, host)) {
         struct xg_populate_range part = {0, 0};
         while (xg_populate_step(&queue->populate, &part) && part.begin != part.end)
             ;

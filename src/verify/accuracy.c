@@ -33,8 +33,7 @@ void xg_accuracy_init(struct xg_accuracy *accuracy, const struct xg_problem *cal
         int at = accuracy->count++;
         accuracy->row[at] = i;
         accuracy->column[at] = j;
-        accuracy->exact[at] =
-            xg_cpu_exact(call, i, j, xg_problem_at(call, call->c, i * call->ldc + j));
+        accuracy->exact[at] = xg_cpu_exact(call, i, j, xg_problem_c_at(call, i, j));
     }
 }
 
@@ -50,17 +49,16 @@ static double error_of(enum xg_type type, long double value, long double exact,
     return (double)(fabsl(value - exact) / magnitude * (wide ? 0x1p53L : 0x1p24L));
 }
 
-double xg_accuracy_error(const struct xg_accuracy *accuracy, const void *c, int64_t ldc)
+double xg_accuracy_error(const struct xg_accuracy *accuracy, const struct xg_problem *call)
 {
     double worst = 0;
     for (int s = 0; s < accuracy->count; s++) {
-        int64_t at = accuracy->row[s] * ldc + accuracy->column[s];
+        const void *c = xg_problem_c_at(call, accuracy->row[s], accuracy->column[s]);
         const struct xg_cpu_exact *exact = &accuracy->exact[s];
         bool complex = xg_type_is_complex(accuracy->type);
         for (int part = 0; part <= complex; part++) {
-            int64_t index = complex ? 2 * at + part : at;
-            long double value = xg_type_is_double(accuracy->type) ? ((const double *)c)[index]
-                                                                  : ((const float *)c)[index];
+            long double value = xg_type_is_double(accuracy->type) ? ((const double *)c)[part]
+                                                                  : ((const float *)c)[part];
             double error =
                 error_of(accuracy->type, value, part ? exact->im : exact->re, exact->magnitude);
             if (isnan(error))

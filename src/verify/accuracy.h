@@ -24,10 +24,10 @@ struct xg_accuracy {
 void xg_accuracy_init(struct xg_accuracy *accuracy, const struct xg_problem *call);
 
 /*
- * The largest componentwise error |c - exact| / (|alpha||A||B| + |beta||C|) of a computed C (m,n)
- * with leading dimension ldc, in units of the type's precision (2^-24 or 2^-53). NaN when an
- * element is NaN and the exact one is not.
+ * The largest componentwise error |c - exact| / (|alpha||A||B| + |beta||C|) of the computed C,
+ * which is *call's, in units of the type's precision (2^-24 or 2^-53). NaN when an element is NaN
+ * and the exact one is not.
  */
-double xg_accuracy_error(const struct xg_accuracy *accuracy, const void *c, int64_t ldc);
+double xg_accuracy_error(const struct xg_accuracy *accuracy, const struct xg_problem *call);
 
 #endif

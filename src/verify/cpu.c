@@ -78,13 +78,18 @@ static const struct {
 
 void xg_cpu_compute(const struct xg_problem *p)
 {
-    loops[p->type].compute(p);
+    for (int64_t i = 0; i < xg_problem_instances(p); i++) {
+        const struct xg_problem instance = xg_problem_instance(p, i);
+        loops[p->type].compute(&instance);
+    }
 }
 
 struct xg_cpu_exact xg_cpu_exact(const struct xg_problem *p, int64_t i, int64_t j, const void *c0)
 {
+    const int64_t each = xg_problem_instance_rows(p);
+    const struct xg_problem instance = xg_problem_instance(p, i / each);
     struct xg_cpu_exact sum = {0, 0, 0};
-    loops[p->type].exact(p, i, j, c0, &sum);
+    loops[p->type].exact(&instance, i % each, j, c0, &sum);
     return sum;
 }
 

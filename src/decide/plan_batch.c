@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cuts a batch between its instances. Each tile needs a panel of either operand, which no other
+ * reads: load A's, load B's, compute, write back, and so on, some of them on their way at once.
+ */
+#include "decide/plan_batch.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/*
+ * What a tile and its panels take together: a part of all, for the link idles while the first ones
+ * arrive and the last one leaves, but no less than what makes copies worth their calls.
+ */
+static const double STAGES = 32, TILE_BYTES_MIN = 1 << 20, TILE_BYTES_MAX = 16 << 20;
+
+/* Tiles on the device at once: some arrive, some are computed beside each other, some leave. One
+ * alone does each in turn. */
+enum { SLOTS_WANTED = 8, SLOTS_MIN = 1 };
+
+/* Rows and columns of an instance's operand, as it is stored. */
+struct stored {
+    int64_t rows, columns;
+};
+
+static struct stored stored_of(const struct xg_problem *call, bool b)
+{
+    int64_t m = xg_problem_instance_rows(call);
+    if (b)
+        return call->transb ? (struct stored){call->n, call->k} : (struct stored){call->k, call->n};
+    return call->transa ? (struct stored){call->k, m} : (struct stored){m, call->k};
+}
+
+static double total_bytes(const struct xg_plan *plan)
+{
+    double elems = (double)plan->a_elems + (double)plan->b_elems +
+                   (double)plan->c_slots * (double)plan->tile_elems;
+    return elems * (double)plan->elem_bytes;
+}
+
+/* So many instances a tile, in so many slots. */
+static void place(struct xg_plan *plan, const struct xg_problem *call, int64_t instances, int slots)
+{
+    const struct stored a = stored_of(call, false), b = stored_of(call, true);
+    plan->instances = instances;
+    plan->tm = instances * xg_problem_instance_rows(call);
+    plan->mt = xg_ceil_div(xg_problem_instances(call), instances);
+    plan->lda = xg_plan_ld(a.columns);
+    plan->ldb = xg_plan_ld(b.columns);
+    plan->a_slots = plan->b_slots = plan->c_slots = (int)xg_min_i64(slots, plan->mt);
+    plan->a_elems = (size_t)plan->a_slots * xg_plan_matrix_elems(instances * a.rows, plan->lda);
+    plan->b_elems = (size_t)plan->b_slots * xg_plan_matrix_elems(instances * b.rows, plan->ldb);
+    plan->tile_elems = xg_plan_matrix_elems(plan->tm, xg_plan_ld(call->n));
+}
+
+static int64_t choose_instances(const struct xg_problem *call)
+{
+    double count = (double)xg_problem_instances(call);
+    double bytes = (xg_problem_up_elems(call) + xg_problem_down_elems(call)) *
+                   (double)xg_problem_elem_bytes(call);
+    double wanted = fmin(fmax(bytes / STAGES, TILE_BYTES_MIN), TILE_BYTES_MAX);
+    double tiles = fmax(1, ceil(bytes / wanted));
+    return (int64_t)fmax(1, ceil(count / tiles));
+}
+
+/* Fewer slots, and then smaller tiles, until they fit. */
+static bool fit(struct xg_plan *plan, const struct xg_problem *call, double bytes)
+{
+    for (int64_t instances = choose_instances(call);; instances /= 2)
+        for (int slots = SLOTS_WANTED; slots >= SLOTS_MIN; slots--) {
+            if (instances < 1)
+                return false;
+            place(plan, call, instances, slots);
+            if (total_bytes(plan) <= bytes)
+                return true;
+        }
+}
+
+static void add_load(struct xg_plan *plan, int64_t tile, bool b)
+{
+    const int slots = plan->c_slots;
+    const size_t slot_elems = (b ? plan->b_elems : plan->a_elems) / (size_t)slots;
+    plan->loads[plan->load_count++] = (struct xg_plan_load){
+        .b = b,
+        .index = tile,
+        .slot = (int)(tile % slots),
+        .offset_elems = (size_t)(tile % slots) * slot_elems,
+        .after_run = tile < slots ? -1 : tile - slots,
+    };
+}
+
+static void build_lists(struct xg_plan *plan, const struct xg_problem *call)
+{
+    const int slots = plan->c_slots;
+    for (int64_t tile = 0; tile < plan->mt; tile++) {
+        add_load(plan, tile, false);
+        add_load(plan, tile, true);
+        const struct xg_plan_load *loads = &plan->loads[plan->load_count - 2];
+        plan->runs[tile] = (struct xg_plan_run){
+            .tile = tile,
+            .after_load = plan->load_count - 1,
+            .a_slot = loads[0].slot,
+            .b_slot = loads[1].slot,
+            .a_offset_elems = loads[0].offset_elems,
+            .b_offset_elems = loads[1].offset_elems,
+            .first = true,
+            .last = true,
+            .spends = tile + slots < plan->mt,
+        };
+        plan->tiles[tile] = (struct xg_plan_tile){
+            .row = tile * plan->tm,
+            .rows = xg_plan_rows(plan, call, tile),
+            .columns = call->n,
+            .ld = xg_plan_ld(call->n),
+            .slot = (int)(tile % slots),
+            .after_tile = tile < slots ? -1 : tile - slots,
+        };
+    }
+    plan->run_count = plan->tile_count = plan->mt;
+}
+
+enum xg_status xg_plan_batch(struct xg_plan *plan, const struct xg_problem *call,
+                             const struct xg_plan_limits *limits)
+{
+    struct xg_plan draft = {.elem_bytes = (int64_t)xg_problem_elem_bytes(call),
+                            .tn = call->n,
+                            .tk = call->k,
+                            .nt = 1,
+                            .kt = 1};
+    int64_t widest = xg_max_i64(
+        call->n, xg_max_i64(stored_of(call, false).columns, stored_of(call, true).columns));
+    if (xg_plan_ld(widest) > (int64_t)limits->row_bytes / draft.elem_bytes ||
+        !fit(&draft, call, (double)limits->device_bytes))
+        return XG_DECLINED;
+    draft.device_bytes = (size_t)total_bytes(&draft);
+    draft.loads = malloc(2 * (size_t)draft.mt * sizeof *draft.loads);
+    draft.runs = malloc((size_t)draft.mt * sizeof *draft.runs);
+    draft.tiles = malloc((size_t)draft.mt * sizeof *draft.tiles);
+    if (!draft.loads || !draft.runs || !draft.tiles) {
+        xg_plan_fini(&draft);
+        return XG_ERR_NOMEM;
+    }
+    build_lists(&draft, call);
+    *plan = draft;
+    return XG_OK;
+}
+
+struct xg_plan_panel xg_plan_batch_panel(const struct xg_plan *plan, const struct xg_problem *call,
+                                         const struct xg_plan_load *load)
+{
+    const struct stored stored = stored_of(call, load->b);
+    const int64_t first = load->index * plan->instances;
+    const int64_t count = xg_min_i64(plan->instances, xg_problem_instances(call) - first);
+    return (struct xg_plan_panel){
+        .row = first * stored.rows, .rows = count * stored.rows, .columns = stored.columns};
+}

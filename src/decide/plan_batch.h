@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The plan of a batch (plan.h): instances that move and are computed some at a time. Pure. */
+#ifndef XG_PLAN_BATCH_H
+#define XG_PLAN_BATCH_H
+
+#include "decide/plan.h"
+
+/* xg_plan_init's and xg_plan_panel's of a problem that is a batch. */
+enum xg_status xg_plan_batch(struct xg_plan *plan, const struct xg_problem *call,
+                             const struct xg_plan_limits *limits);
+struct xg_plan_panel xg_plan_batch_panel(const struct xg_plan *plan, const struct xg_problem *call,
+                                         const struct xg_plan_load *load);
+
+#endif
