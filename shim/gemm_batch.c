@@ -33,12 +33,13 @@ static void make_batch(enum xg_op op, bool row_major, const struct xg_batch *bat
         return;
     args->batch = *batch;
     p->batch = &args->batch;
-    if (row_major)
-        return;
-    args->batch.a = batch->b;
-    args->batch.b = batch->a;
-    args->batch.stride_a = batch->stride_b;
-    args->batch.stride_b = batch->stride_a;
+    if (!row_major) {
+        args->batch.a = batch->b;
+        args->batch.b = batch->a;
+        args->batch.stride_a = batch->stride_b;
+        args->batch.stride_b = batch->stride_a;
+    }
+    xg_batch_settle(&args->batch, (int64_t)xg_problem_elem_bytes(p));
 }
 
 /* --- GEMM_BATCH_STRIDED -------------------------------------------------------------------- */

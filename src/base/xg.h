@@ -4,6 +4,7 @@
  * Glossary. Words of BLAS and CUDA have their meaning there; these are ours:
  *
  * - problem: one call as data (problem.h). A product is a problem that multiplies, as all do today.
+ * - instance: one product of a batch, which is one problem.
  * - kind: an operation of a type, such as DGEMM; tables are indexed by it.
  * - side: CPU or GPU, as predictions and observations have them; place: where a call ran.
  * - model: the first guess of what a problem takes on each side; feedback: its correction.
