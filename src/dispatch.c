@@ -29,6 +29,7 @@
 #include "report/compare.h"
 #include "report/stats.h"
 #include "report/trace.h"
+#include "rest.h"
 #include "verify/accuracy.h"
 
 /* What the process knows of its machine, and has learnt so far. */
@@ -259,25 +260,20 @@ static enum xg_reason reason_declined(const struct xg_gemm_result *result)
     return result->busy ? XG_REASON_BUSY : result->unserved ? XG_REASON_KERNEL : XG_REASON_MEMORY;
 }
 
-/*
- * What the engine leaves to the CPU library whole, after a failure or where the result was wrong,
- * is computed once the lane is given back, and outside the shelter like all that this library does:
- * its handlers may leave, and its threads must not begin with signals blocked.
- */
-struct later {
-    const struct xg_cpu *cpu;
-    bool wanted;
-};
-
-static void want_whole(void *ctx)
+/* What is left of the product. Its parts' order matters to what is in place. */
+static void compute_rest(struct xg_rest *rest, const struct xg_decision *decision,
+                         struct xg_shelter *shelter)
 {
-    ((struct later *)ctx)->wanted = true;
-}
-
-static void compute_part(void *ctx, const struct xg_problem *part)
-{
-    const struct xg_cpu *cpu = ((struct later *)ctx)->cpu;
-    cpu->part(cpu->ctx, part);
+    if (rest->whole)
+        compute_on_cpu(rest->cpu, decision, shelter);
+    if (rest->count == 0)
+        return;
+    xg_tally_add(XG_TALLY_CORES, decision->cpu_threads);
+    xg_shelter_leave(shelter);
+    for (int64_t i = 0; i < rest->count; i++)
+        rest->cpu->part(rest->cpu->ctx, &rest->parts[i]);
+    xg_shelter_enter(shelter);
+    xg_tally_take(XG_TALLY_CORES, decision->cpu_threads);
 }
 
 /* True when C is computed; false when the GPU declined and the CPU has yet to. */
@@ -285,8 +281,8 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
                     const struct xg_cpu *cpu, const struct xg_decision *decision,
                     struct xg_shelter *shelter, struct xg_call_record *record)
 {
-    struct later later = {.cpu = cpu};
-    const struct xg_cpu fallback = {.whole = want_whole, .part = compute_part, .ctx = &later};
+    struct xg_rest rest = {.cpu = cpu};
+    const struct xg_cpu fallback = xg_rest_cpu(&rest);
     struct xg_gemm_result result;
     struct xg_patience patience = {.takes_s = decision->gpu_s,
                                    .waits_s = decision->wait ? HUGE_VAL : decision->waits_s,
@@ -295,8 +291,9 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
     double begin = xg_clock_s();
     enum xg_status status = xg_engine_gemm(call, conf, &fallback, &patience, &result);
     double end = xg_clock_s();
-    if (later.wanted)
-        compute_on_cpu(cpu, decision, shelter);
+    compute_rest(&rest, decision, shelter);
+    bool some = !rest.whole;
+    xg_rest_fini(&rest);
     record->device = result.device;
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;
@@ -312,7 +309,7 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
         return false;
     }
     if (status != XG_OK) {
-        record->place = result.tiles_done ? XG_PLACE_BOTH : XG_PLACE_CPU;
+        record->place = some ? XG_PLACE_BOTH : XG_PLACE_CPU;
         record->reason = status == XG_ERR_WRONG ? XG_REASON_WRONG : XG_REASON_FAILED;
         return true;
     }

@@ -429,6 +429,46 @@ static void failure_unsheltered(void)
     fx_product_destroy(&product);
 }
 
+struct looked {
+    struct fx_cpu_count count;
+    long looks;
+};
+
+static void look_whole(void *ctx)
+{
+    struct looked *looked = ctx;
+    look_at_shelter(&looked->looks);
+    fx_cpu_whole(&looked->count);
+}
+
+static void look_part(void *ctx, const struct xg_problem *part)
+{
+    struct looked *looked = ctx;
+    look_at_shelter(&looked->looks);
+    fx_cpu_part(&looked->count, part);
+}
+
+/* Nor is it told apart where it computes what is left of a product: it may make its threads then,
+ * which have their signals from this one. */
+static void parts_unsheltered(void)
+{
+    static const struct fx_shape wide = {900, 1100, 20, false, false, 1, 1, 0};
+    long parts_seen = 0;
+    begin();
+    for (long nth = 1; nth < 40; nth += 2) {
+        struct fx_product product = fx_product_create(&wide, (uint64_t)nth);
+        struct looked looked = {.count = {.call = &product.call}};
+        const struct xg_cpu cpu = {.whole = look_whole, .part = look_part, .ctx = &looked};
+        fake.fail("cuMemcpy2DAsync", nth, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+        fake.fail("cuMemcpyDtoHAsync", nth, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        fx_product_check(&product, 1, "by both");
+        parts_seen += looked.count.parts > 0 && looked.looks > 0;
+        fx_product_destroy(&product);
+    }
+    XT_CHECK(parts_seen > 0, "no failure came in the middle");
+}
+
 static int sixteen(void *ctx)
 {
     (void)ctx;
@@ -543,6 +583,8 @@ static const struct fx_scenario scenarios[] = {
 #endif
     {"threads", threads, "XGEMM_MODE=gpu", NULL, NULL},
     {"failure_unsheltered", failure_unsheltered, "XGEMM_MODE=gpu", "the CPU completed it", NULL},
+    {"parts_unsheltered", parts_unsheltered, "XGEMM_MODE=gpu XGEMM_STATS=1", "both  ",
+     "the GPU failed"},
     {"rounding_mode", rounding_mode, "XGEMM_MODE=gpu", NULL, NULL},
 };
 

@@ -156,7 +156,7 @@ struct xg_gemm_result {
     int64_t tiles, tiles_done; /* of C; done: committed to the caller's memory by the GPU's side */
     enum xg_sums sums;
     enum xg_verdict verdict;
-    double verify_s;      /* what that took, and the CPU's product where it was wrong */
+    double verify_s;      /* what that took */
     double deviation;     /* see struct xg_verify_report */
     int64_t rows_skipped; /* likewise */
 };

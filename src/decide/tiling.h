@@ -10,8 +10,9 @@
  * caller's memory go over the link faster than parts of rows:
  *
  *   slices:  along k alone. C is small; every slice updates all of it.
- *   rows:    B whole and first, then A in rows of panels; each opens as many whole rows of C.
- *   columns: A whole and first, then B in columns of panels.
+ *   rows:    B whole, behind A's first panel; A in rows of panels; each opens as many whole rows
+ *            of C.
+ *   columns: A whole and first; B in columns of panels.
  *            Of TRMM and TRSM the triangular operand is always the one that comes whole.
  *   grid:    along m and n, and along k where it is deep: the first kernel starts when a small part
  *            of both has arrived. Where the arithmetic takes longer than the link, or memory is

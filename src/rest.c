@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* A list of parts, and the two functions that write into it. */
+#include "rest.h"
+
+#include <stdlib.h>
+
+static void add_whole(void *ctx)
+{
+    ((struct xg_rest *)ctx)->whole = true;
+}
+
+static bool make_room(struct xg_rest *rest)
+{
+    if (rest->count < rest->room)
+        return true;
+    int64_t room = 2 * rest->room + 16;
+    struct xg_problem *parts = realloc(rest->parts, (size_t)room * sizeof *parts);
+    if (!parts)
+        return false;
+    rest->parts = parts;
+    rest->room = room;
+    return true;
+}
+
+static void add_part(void *ctx, const struct xg_problem *part)
+{
+    struct xg_rest *rest = ctx;
+    if (make_room(rest)) {
+        rest->parts[rest->count++] = *part;
+        return;
+    }
+    for (int64_t i = 0; i < rest->count; i++)
+        rest->cpu->part(rest->cpu->ctx, &rest->parts[i]);
+    rest->count = 0;
+    rest->cpu->part(rest->cpu->ctx, part);
+}
+
+struct xg_cpu xg_rest_cpu(struct xg_rest *rest)
+{
+    return (struct xg_cpu){.whole = add_whole, .part = add_part, .ctx = rest};
+}
+
+void xg_rest_fini(struct xg_rest *rest)
+{
+    free(rest->parts);
+}
