@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The exported names: each packs its arguments as they came and leads to shim_intercept. */
+/* The exported names: each packs its arguments as they came and leads to shim_intercept.
+ * cblas_sgemm is SHIM_ENTRY_CBLAS of gemm and S; what reads its arguments is shim_gemm, in gemm.c.
+ */
 #include "intercept.h"
 
 #define SHIM_EXPORT __attribute__((visibility("default")))

@@ -326,8 +326,8 @@ static void tell_wrong(const struct xg_problem *call, const char *kernel,
                 report->bound);
 }
 
-static enum xg_status accuracy(struct xg_verify *verify, const struct xg_problem *call,
-                               const struct xg_cpu *cpu, struct xg_gemm_result *result)
+static enum xg_status judge(struct xg_verify *verify, const struct xg_problem *call,
+                            const struct xg_cpu *cpu, struct xg_gemm_result *result)
 {
     struct xg_verify_report report;
     xg_verify_check(verify, result->sums, &report);
@@ -356,7 +356,7 @@ enum xg_status xg_gemm_run_verified(struct xg_lane *lane, const struct xg_proble
     enum xg_status status = xg_gemm_run(lane, call, math, kernel_name, cpu, result);
     double computed = xg_clock_s();
     if (status == XG_OK && able)
-        status = accuracy(verify, call, cpu, result);
+        status = judge(verify, call, cpu, result);
     else if (status == XG_OK)
         result->verdict = XG_VERDICT_UNABLE;
     xg_verify_destroy(verify);

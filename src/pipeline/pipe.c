@@ -257,7 +257,7 @@ static void launch_runs(struct xg_pipe *pipe)
             xg_pipe_fail(pipe, issue_run(pipe, run));
         pipe->run_next++;
         if (run->last)
-            pipe->tiles_final++;
+            pipe->tiles_launched++;
     }
 }
 
@@ -265,7 +265,7 @@ static void launch_runs(struct xg_pipe *pipe)
 static void advance(struct xg_pipe *pipe)
 {
     launch_runs(pipe);
-    while (pipe->tile_next < pipe->tiles_final && is_settled(pipe, pipe->tile_next)) {
+    while (pipe->tile_next < pipe->tiles_launched && is_settled(pipe, pipe->tile_next)) {
         pipe->tile_next++;
         launch_runs(pipe);
     }
@@ -404,7 +404,7 @@ static enum xg_status enqueue_store(struct xg_pipe *pipe, const struct xg_pipe_c
 
 bool xg_pipe_has_store(const struct xg_pipe *pipe)
 {
-    return pipe->status == XG_OK && pipe->tile_next < pipe->tiles_final;
+    return pipe->status == XG_OK && pipe->tile_next < pipe->tiles_launched;
 }
 
 bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, char *staged,
@@ -445,7 +445,7 @@ bool xg_pipe_again(struct xg_pipe *pipe)
     if (!pipe->refused || pipe->again || pipe->status != XG_OK)
         return false;
     pipe->again = true;
-    pipe->run_next = pipe->tile_next = pipe->tile_row = pipe->tiles_final = 0;
+    pipe->run_next = pipe->tile_next = pipe->tile_row = pipe->tiles_launched = 0;
     advance(pipe);
     return true;
 }
