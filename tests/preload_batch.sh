@@ -52,7 +52,7 @@ judge() {
     has_engine || return 0
     on_engine XGEMM_MODE=auto BATCH_BLAS_LOG=1 "$tmp/batch" legal >"$tmp/out" 2>&1 ||
         fail "$1: $(grep -m 3 WRONG "$tmp/out")"
-    for count in 1 2 3 4; do
+    for count in 1 2 3; do
         grep -q "blas: cblas_dgemm_batch of $count$" "$tmp/out" || fail "$1: no call of $count groups"
     done
     engine "$1" "$tmp/batch"
