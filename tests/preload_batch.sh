@@ -29,6 +29,13 @@ engine() {
     on_engine XGEMM_MODE=compare XGEMM_STATS=1 "$@" legal >"$tmp/engine" 2>&1 ||
         fail "$what: compared"
     grep -q 'both *XGEMM_MODE *zgemm_batch_ ' "$tmp/engine" || fail "$what: is not compared"
+    # What the help of XGEMM_OPERATIONS says of batches, where there is no cuBLAS.
+    on_engine XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:999:always "$@" legal >"$tmp/engine" 2>&1 ||
+        fail "$what: without cuBLAS"
+    found=$(sed -n 's/^ *GPU *XGEMM_MODE *\(cblas_\)\{0,1\}\([a-z]*_batch\(_strided\)\{0,1\}\).*/\2/p' "$tmp/engine" |
+        sort -u | tr '\n' ' ')
+    [ "$found" = "dgemm_batch dgemm_batch_strided sgemm_batch sgemm_batch_strided " ] ||
+        fail "$what: without cuBLAS on the GPU: $found"
 }
 
 # judge WHAT INT FILE
@@ -55,7 +62,7 @@ judge() {
     for count in 1 2 3; do
         grep -q "blas: cblas_dgemm_batch of $count$" "$tmp/out" || fail "$1: no call of $count groups"
     done
-    engine "$1" "$tmp/batch"
+    [ "$2" = int64_t ] || engine "$1" "$tmp/batch"
     on_engine "$tmp/batch" illegal >"$tmp/out" 2>&1
     echo "exit status $?" >>"$tmp/out"
     diff "$tmp/alone" "$tmp/out" || fail "$1: illegal calls on the engine"

@@ -87,6 +87,11 @@ reported 'zgemmt order 102 uplo 121 trans 111 111 size 7 7 6 ld 7 6 6' 14
 reported 'cgemmt Fortran uplo X trans N' 1
 reported 'dgemmt Fortran uplo U trans N n size 7 7 6 ld 7 6 6' 13
 
+compile -DCALL_INT=int32_t -o "$tmp/batch" "$srcdir/tests/preload_batch.c" "$XG_SO" \
+    -Wl,-rpath,"${XG_SO%/*}" -lm
+alone batches 4 env XGEMM_MODE=cpu "$tmp/batch" legal
+! has_engine || alone "batches on the engine" 4 on_engine XGEMM_OPERATIONS=all "$tmp/batch" legal
+
 # Of those with a side, a triangle or two operands, in every spelling: what they leave alone lies on
 # pages that nobody may touch.
 structured() {

@@ -182,13 +182,15 @@ static void test_operations(void)
     const uint64_t sgemm = xg_kind_bit(XG_KIND_SGEMM);
     const uint64_t dgemm = xg_kind_bit(xg_kind(XG_OP_GEMM, XG_TYPE_D));
     const uint64_t zsyrk = xg_kind_bit(xg_kind(XG_OP_SYRK, XG_TYPE_Z));
-    const uint64_t zgemmt = xg_kind_bit(xg_kind(XG_OP_GEMMT, XG_TYPE_Z)); /* the last one */
+    const uint64_t last = xg_kind_bit(xg_kind(XG_OP_GEMM_BATCH_STRIDED, XG_TYPE_Z));
+    const uint64_t sbatch = xg_kind_bit(xg_kind(XG_OP_GEMM_BATCH, XG_TYPE_S));
     struct xg_conf standard = {0};
     for (int kind = 0; kind < XG_KIND_COUNT; kind++)
         XT_CHECK(xg_conf_operates(&standard, kind), "the default: %s", xg_kind_name(kind));
     CHECK_TAKEN("XGEMM_OPERATIONS", "sgemm", conf.operations == sgemm);
     CHECK_TAKEN("XGEMM_OPERATIONS", "zsyrk,dgemm", conf.operations == (zsyrk | dgemm));
-    CHECK_TAKEN("XGEMM_OPERATIONS", "zgemmt", conf.operations == zgemmt);
+    CHECK_TAKEN("XGEMM_OPERATIONS", "zgemm_batch_strided", conf.operations == last);
+    CHECK_TAKEN("XGEMM_OPERATIONS", "sgemm_batch", conf.operations == sbatch);
     CHECK_TAKEN("XGEMM_OPERATIONS", "dgemm,dgemm", !xg_conf_operates(&conf, XG_KIND_SGEMM));
     CHECK_TAKEN("XGEMM_OPERATIONS", "all", conf.operations == XG_KINDS_ALL);
     check_refused("XGEMM_OPERATIONS", "gemm");
@@ -197,6 +199,7 @@ static void test_operations(void)
     check_refused("XGEMM_OPERATIONS", "sgemm, dgemm");
     check_refused("XGEMM_OPERATIONS", "SGEMM");
     check_refused("XGEMM_OPERATIONS", "sgem");
+    check_refused("XGEMM_OPERATIONS", "sgemm_");
 }
 
 static void test_long_value(void)

@@ -121,11 +121,48 @@ static void check_ordinals(const struct environment *env, int which, const char 
 /* Names with commas between, a bit each. */
 static void check_operations(const struct environment *env, int which, uint64_t value)
 {
-    static const char *const words[] = {
-        "sgemm",  "dgemm",  "cgemm",  "zgemm",  "ssyrk",  "dsyrk",  "csyrk", "zsyrk",  "cherk",
-        "zherk",  "ssymm",  "dsymm",  "csymm",  "zsymm",  "chemm",  "zhemm", "ssyr2k", "dsyr2k",
-        "csyr2k", "zsyr2k", "cher2k", "zher2k", "strmm",  "dtrmm",  "ctrmm", "ztrmm",  "strsm",
-        "dtrsm",  "ctrsm",  "ztrsm",  "sgemmt", "dgemmt", "cgemmt", "zgemmt"};
+    static const char *const words[] = {"sgemm",
+                                        "dgemm",
+                                        "cgemm",
+                                        "zgemm",
+                                        "ssyrk",
+                                        "dsyrk",
+                                        "csyrk",
+                                        "zsyrk",
+                                        "cherk",
+                                        "zherk",
+                                        "ssymm",
+                                        "dsymm",
+                                        "csymm",
+                                        "zsymm",
+                                        "chemm",
+                                        "zhemm",
+                                        "ssyr2k",
+                                        "dsyr2k",
+                                        "csyr2k",
+                                        "zsyr2k",
+                                        "cher2k",
+                                        "zher2k",
+                                        "strmm",
+                                        "dtrmm",
+                                        "ctrmm",
+                                        "ztrmm",
+                                        "strsm",
+                                        "dtrsm",
+                                        "ctrsm",
+                                        "ztrsm",
+                                        "sgemmt",
+                                        "dgemmt",
+                                        "cgemmt",
+                                        "zgemmt",
+                                        "sgemm_batch",
+                                        "dgemm_batch",
+                                        "cgemm_batch",
+                                        "zgemm_batch",
+                                        "sgemm_batch_strided",
+                                        "dgemm_batch_strided",
+                                        "cgemm_batch_strided",
+                                        "zgemm_batch_strided"};
     enum { WORDS = sizeof words / sizeof words[0] };
     const char *text = value_of(env, which);
     bool good = text != NULL;
