@@ -229,6 +229,40 @@ static inline int standard_info_gemmt(const struct standard *call)
     return info;
 }
 
+/* INFO of a batch by strides is GEMM's, with a stride behind each leading dimension. m count rows
+ * of C, or n count columns by columns, must be a number. */
+static inline bool standard_rows_legal(const struct standard *call, int64_t count)
+{
+    int64_t rows = call->order == 101 ? call->m : call->n;
+    return count >= 0 && (!rows || count <= INT64_MAX / rows);
+}
+
+static inline int standard_info_strided(const struct standard *call, int64_t count)
+{
+    if (call->order && call->order != 101 && call->order != 102)
+        return 1;
+    int info = standard_info_gemm(call);
+    if (!info && !standard_rows_legal(call, count))
+        info = 17;
+    else if (info == 10)
+        info = 11;
+    else if (info == 13)
+        info = 15;
+    return info && call->order ? info + 1 : info;
+}
+
+/* Of a batch in groups, that of the first group that has one; *sum: of the sizes so far. */
+static inline int standard_info_group(const struct standard *call, int64_t size, uint64_t *sum)
+{
+    int info = standard_info_gemm(call);
+    if (info)
+        return info;
+    if (!standard_rows_legal(call, size))
+        return 15;
+    *sum += (uint64_t)size;
+    return *sum > INT64_MAX ? 15 : 0;
+}
+
 /* The C interface counts the order as its first. */
 static inline int standard_info(const struct standard *call)
 {
