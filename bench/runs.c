@@ -19,6 +19,7 @@
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
 #include "src/compute/product.h"
+#include "src/decide/planner.h"
 #include "src/device/mem.h"
 #include "src/pipeline/pipe.h"
 

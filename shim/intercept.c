@@ -104,14 +104,6 @@ static void shim_made(const struct shim_pending *pending)
     }
 }
 
-static void shim_builtin(const struct xg_problem *p)
-{
-    for (int64_t i = 0; i < xg_problem_instances(p); i++) {
-        const struct xg_problem instance = xg_problem_instance(p, i);
-        xg_cpu_compute(&instance);
-    }
-}
-
 static void shim_whole(const struct shim_pending *pending)
 {
     if (!pending->next->blas.function && shim_args_optional(pending->args->problem.op)) {
@@ -119,7 +111,7 @@ static void shim_whole(const struct shim_pending *pending)
         return;
     }
     if (!shim_end_enter()) {
-        shim_builtin(&pending->args->problem);
+        xg_cpu_compute(&pending->args->problem);
         return;
     }
     const char *outer = shim_enter(pending);
@@ -167,24 +159,31 @@ static void shim_cpu_part(void *context, const struct xg_problem *part)
     shim_env_hold(pending);
 }
 
+/* The library that computes it: its own, or, where that lacks the operation, the one whose GEMM
+ * makes it. */
+static struct shim_blas shim_cpu_blas(const struct shim_pending *pending)
+{
+    const struct shim_symbol *symbol = pending->call->symbol;
+    struct shim_next other;
+    if (pending->next->blas.function || !shim_args_optional(symbol->op))
+        return pending->next->blas;
+    shim_next_find(shim_symbol_sibling(symbol, xg_kind(XG_OP_GEMM, symbol->type)), pending->caller,
+                   &other);
+    return other.blas;
+}
+
 static const char *shim_cpu_library(void *context)
 {
-    const struct shim_pending *pending = context;
-    return pending->next->blas.function ? shim_blas_file(&pending->next->blas) : NULL;
+    const struct shim_blas blas = shim_cpu_blas(context);
+    return blas.function ? shim_blas_file(&blas) : NULL;
 }
 
 /* The built-in loop, where there is no library, has the caller's thread alone. */
 static int shim_cpu_threads(void *context)
 {
     const struct shim_pending *pending = context;
-    return pending->next->blas.function
-               ? shim_threads_count(&pending->next->blas.threads, &pending->args->problem)
-               : 1;
-}
-
-static enum xg_pool shim_cpu_pool(const struct shim_next *next)
-{
-    return next->blas.function ? next->blas.threads.pool : XG_POOL_NONE;
+    const struct shim_blas blas = shim_cpu_blas(pending);
+    return blas.function ? shim_threads_count(&blas.threads, &pending->args->problem) : 1;
 }
 
 /*
@@ -218,16 +217,16 @@ static void shim_read(struct shim_pending *pending)
 
 static void shim_dispatch(struct shim_pending *pending)
 {
-    const struct shim_next *next = pending->next;
+    const struct shim_blas blas = shim_cpu_blas(pending);
     shim_env_hold(pending);
     xg_dispatch_problem(pending->call->symbol->name, &pending->args->problem,
                         &(struct xg_cpu){.whole = shim_cpu_whole,
                                          .part = shim_cpu_part,
                                          .library = shim_cpu_library,
                                          .threads = shim_cpu_threads,
-                                         .get_threads = next->blas.threads.count,
-                                         .set_threads = next->blas.threads.set,
-                                         .pool = shim_cpu_pool(next),
+                                         .get_threads = blas.threads.count,
+                                         .set_threads = blas.threads.set,
+                                         .pool = blas.function ? blas.threads.pool : XG_POOL_NONE,
                                          .ctx = pending});
     shim_env_release(pending);
 }
@@ -278,7 +277,7 @@ static void shim_groups_seek(const struct shim_pending *pending, struct shim_gro
         if (pending->nested)
             continue;
         shim_groups_size(call, pending->next->int_bytes, groups->wanted, &m, &n, &k);
-        if (xg_dispatch_wants(call->symbol->kind, m, n, k))
+        if (xg_dispatch_wants_group(call->symbol->kind, m, n, k))
             return;
         groups->accompanied |= shim_end_wants(m, n, k);
     }

@@ -192,6 +192,18 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k)
     return !atomic_load_explicit(&keeps, memory_order_relaxed) || !is_kept(kind, m, n, k);
 }
 
+/*
+ * The CPU library computes the groups of a call beside each other. One that is taken out of them is
+ * no loss where it keeps all threads busy alone: one product after the other does from here on.
+ */
+static const double GROUP_MNK = 512.0 * 512 * 512;
+
+bool xg_dispatch_wants_group(int kind, int64_t m, int64_t n, int64_t k)
+{
+    return xg_dispatch_wants(kind, m, n, k) &&
+           ((double)m * (double)n * (double)k >= GROUP_MNK || xg_conf_get()->mode != XG_MODE_AUTO);
+}
+
 const char *xg_dispatch_cpu_blas(void)
 {
     return xg_conf_get()->cpu_blas;
@@ -554,7 +566,7 @@ void xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
     int saved_errno = errno;
     struct xg_shelter shelter;
     if (xg_instances_stand_alone(call)) {
-        xg_instances_dispatch(symbol, call, cpu);
+        xg_instances_each(symbol, call, cpu, xg_dispatch_problem);
         return;
     }
     if (xg_fork_unannounced()) {

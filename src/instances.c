@@ -2,8 +2,6 @@
 /* Passes a batch's instances on as products, with what the CPU library's side is of each. */
 #include "instances.h"
 
-#include "dispatch.h"
-
 static const double ALONE_BYTES = 24 << 20;
 
 bool xg_instances_stand_alone(const struct xg_problem *call)
@@ -44,10 +42,11 @@ static int alone_threads(void *ctx)
     return alone->cpu->threads ? alone->cpu->threads(alone->cpu->ctx) : 0;
 }
 
-void xg_instances_dispatch(const char *symbol, const struct xg_problem *call,
-                           const struct xg_cpu *cpu)
+void xg_instances_each(const char *symbol, const struct xg_problem *call, const struct xg_cpu *cpu,
+                       xg_instances_dispatch *dispatch)
 {
-    for (int64_t i = 0; i < xg_problem_instances(call); i++) {
+    const int64_t count = xg_problem_instances(call);
+    for (int64_t i = 0; i < count; i++) {
         const struct xg_problem instance = xg_problem_instance(call, i);
         struct alone alone = {cpu, &instance};
         struct xg_cpu apart = *cpu;
@@ -56,6 +55,6 @@ void xg_instances_dispatch(const char *symbol, const struct xg_problem *call,
         apart.library = alone_library;
         apart.threads = alone_threads;
         apart.ctx = &alone;
-        xg_dispatch_problem(symbol, &instance, &apart);
+        dispatch(symbol, &instance, count > 1 ? &apart : cpu);
     }
 }

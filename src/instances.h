@@ -9,8 +9,11 @@
  * computed from pieces: it keeps the pipeline busy alone, or is alone. */
 bool xg_instances_stand_alone(const struct xg_problem *call);
 
-/* xg_dispatch_problem of each, in their order. The CPU library gets them as GEMM. */
-void xg_instances_dispatch(const char *symbol, const struct xg_problem *call,
-                           const struct xg_cpu *cpu);
+/* Calls `dispatch` for each, in their order. The CPU library gets them as GEMM, but one that is
+ * alone as the caller's own call. */
+typedef void xg_instances_dispatch(const char *symbol, const struct xg_problem *instance,
+                                   const struct xg_cpu *cpu);
+void xg_instances_each(const char *symbol, const struct xg_problem *call, const struct xg_cpu *cpu,
+                       xg_instances_dispatch *dispatch);
 
 #endif

@@ -6,6 +6,7 @@
 #include "fakedrv_util.h"
 #include "src/compute/backend.h"
 #include "src/compute/split.h"
+#include "src/decide/planner.h"
 #include "src/decide/select.h"
 #include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"

@@ -7,7 +7,7 @@
 #include "../kernels/table.h"
 #include "fakedrv_util.h"
 #include "src/compute/backend.h"
-#include "src/decide/plan.h"
+#include "src/decide/planner.h"
 #include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"
 #include "src/pipeline/queue.h"

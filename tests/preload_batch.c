@@ -5,6 +5,7 @@
  * Compiled by the preload tests, with CALL_INT.
  *   preload_batch legal      checks every element by the definition, and prints a hash of all
  *   preload_batch illegal    what the BLAS says, and whether C was touched
+ *   preload_batch mixed      one call of a small group, a large one, and two small ones
  */
 #include <complex.h>
 #include <math.h>
@@ -396,9 +397,31 @@ static void illegal_groups(struct call p)
     illegal_one(q, &p.group[0], 0, p.order);
 }
 
+/* A is ones and B twos, so that C is twice k, whoever adds it up. */
+static void mixed(void)
+{
+    enum { LARGE = 512, MIXED = 4 };
+    static double a[LARGE * LARGE], b[LARGE * LARGE], c[MIXED][LARGE * LARGE];
+    const CALL_INT n[MIXED] = {5, LARGE, 17, 9}, one[MIXED] = {1, 1, 1, 1};
+    const int trans[MIXED] = {111, 111, 111, 111};
+    const double alpha[MIXED] = {1, 1, 1, 1}, beta[MIXED] = {0, 0, 0, 0};
+    const void *const as[MIXED] = {a, a, a, a}, *const bs[MIXED] = {b, b, b, b};
+    void *const cs[MIXED] = {c[0], c[1], c[2], c[3]};
+    for (int i = 0; i < LARGE * LARGE; i++)
+        a[i] = 1, b[i] = 2;
+    cblas_dgemm_batch(101, trans, trans, n, n, n, alpha, as, n, bs, n, beta, cs, n, MIXED, one);
+    for (int g = 0; g < MIXED; g++)
+        for (int i = 0; i < LARGE * LARGE; i++)
+            XT_CHECK(c[g][i] == (i < n[g] * n[g] ? 2 * (double)n[g] : 0), "group %d, %d", g, i);
+}
+
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc > 1 && !strcmp(argv[1], "mixed")) {
+        mixed();
+        return xt_done();
+    }
     int legal = argc > 1 && !strcmp(argv[1], "legal");
     for (int type = 0; type < TYPES; type++)
         for (int order = 100; order <= 102; order++) {

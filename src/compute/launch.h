@@ -30,6 +30,8 @@ enum xg_status xg_launch_dgemm(struct xg_dev *dev, const struct xg_kernel *row,
 /*
  * Sees to the scratch that the row needs for these arguments: grows *memory where it is short, and
  * sets args->scratch. What is enqueued meanwhile must not use the memory. As xg_mem_dev_reserve.
+ * Benchmarks and tests do so, whose operands are on the device: the engine's runs have none, and
+ * selection takes no row for them that needs some.
  */
 enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_kernel *row,
                                  struct xg_mem_dev *memory, struct xg_sgemm_args *args);

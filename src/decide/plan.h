@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How one product is cut into tiles, and in which order they move. Pure: a shape and limits in. */
+/* How one product is cut into tiles, and in which order they move; planner.h makes it. */
 #ifndef XG_PLAN_H
 #define XG_PLAN_H
 
@@ -100,12 +100,7 @@ struct xg_plan_limits {
     double macs_per_s;   /* of the kernels, at large sizes; 0: an H200's in FP32 */
 };
 
-/*
- * Plans *call (m, n, k >= 1). XG_OK; XG_DECLINED when it does not fit the limits even in the
- * smallest tiles; XG_ERR_NOMEM. *plan is set only on XG_OK and freed with xg_plan_fini.
- */
-enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_problem *call,
-                            const struct xg_plan_limits *limits);
+/* Frees what a plan holds. */
 void xg_plan_fini(struct xg_plan *plan);
 
 /* Extent of panel row i, panel column j, slice l: the last one may be shorter. */
@@ -120,5 +115,8 @@ struct xg_plan_panel {
 };
 struct xg_plan_panel xg_plan_panel(const struct xg_plan *plan, const struct xg_problem *call,
                                    const struct xg_plan_load *load);
+
+/* All of an operand as it is stored; of a batch's, of one instance. */
+struct xg_plan_panel xg_plan_stored(const struct xg_problem *call, bool b);
 
 #endif

@@ -18,19 +18,6 @@ static const double STAGES = 32, TILE_BYTES_MIN = 1 << 20, TILE_BYTES_MAX = 16 <
  * alone does each in turn. */
 enum { SLOTS_WANTED = 8, SLOTS_MIN = 1 };
 
-/* Rows and columns of an instance's operand, as it is stored. */
-struct stored {
-    int64_t rows, columns;
-};
-
-static struct stored stored_of(const struct xg_problem *call, bool b)
-{
-    int64_t m = xg_problem_instance_rows(call);
-    if (b)
-        return call->transb ? (struct stored){call->n, call->k} : (struct stored){call->k, call->n};
-    return call->transa ? (struct stored){call->k, m} : (struct stored){m, call->k};
-}
-
 static double total_bytes(const struct xg_plan *plan)
 {
     double elems = (double)plan->a_elems + (double)plan->b_elems +
@@ -41,7 +28,7 @@ static double total_bytes(const struct xg_plan *plan)
 /* So many instances a tile, in so many slots. */
 static void place(struct xg_plan *plan, const struct xg_problem *call, int64_t instances, int slots)
 {
-    const struct stored a = stored_of(call, false), b = stored_of(call, true);
+    const struct xg_plan_panel a = xg_plan_stored(call, false), b = xg_plan_stored(call, true);
     plan->instances = instances;
     plan->tm = instances * xg_problem_instance_rows(call);
     plan->mt = xg_ceil_div(xg_problem_instances(call), instances);
@@ -127,8 +114,8 @@ enum xg_status xg_plan_batch(struct xg_plan *plan, const struct xg_problem *call
                             .tk = call->k,
                             .nt = 1,
                             .kt = 1};
-    int64_t widest = xg_max_i64(
-        call->n, xg_max_i64(stored_of(call, false).columns, stored_of(call, true).columns));
+    int64_t widest = xg_max_i64(call->n, xg_max_i64(xg_plan_stored(call, false).columns,
+                                                    xg_plan_stored(call, true).columns));
     if (xg_plan_ld(widest) > (int64_t)limits->row_bytes / draft.elem_bytes ||
         !fit(&draft, call, (double)limits->device_bytes))
         return XG_DECLINED;
@@ -143,14 +130,4 @@ enum xg_status xg_plan_batch(struct xg_plan *plan, const struct xg_problem *call
     build_lists(&draft, call);
     *plan = draft;
     return XG_OK;
-}
-
-struct xg_plan_panel xg_plan_batch_panel(const struct xg_plan *plan, const struct xg_problem *call,
-                                         const struct xg_plan_load *load)
-{
-    const struct stored stored = stored_of(call, load->b);
-    const int64_t first = load->index * plan->instances;
-    const int64_t count = xg_min_i64(plan->instances, xg_problem_instances(call) - first);
-    return (struct xg_plan_panel){
-        .row = first * stored.rows, .rows = count * stored.rows, .columns = stored.columns};
 }

@@ -5,10 +5,8 @@
 
 #include "decide/plan.h"
 
-/* xg_plan_init's and xg_plan_panel's of a problem that is a batch. */
+/* xg_plan_init's of a problem that is a batch. */
 enum xg_status xg_plan_batch(struct xg_plan *plan, const struct xg_problem *call,
                              const struct xg_plan_limits *limits);
-struct xg_plan_panel xg_plan_batch_panel(const struct xg_plan *plan, const struct xg_problem *call,
-                                         const struct xg_plan_load *load);
 
 #endif

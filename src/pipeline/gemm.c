@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "compute/cublas.h"
+#include "decide/planner.h"
 #include "pipeline/lane.h"
 #include "verify/verify.h"
 

@@ -15,8 +15,9 @@ extern int xg_gemm_populate;
 /*
  * Computes *call (m, n, k >= 1, alpha != 0) on the lane's device. Each tile of C is written to the
  * caller's memory only when it is final, and marked; after a failure at any step the rows not yet
- * committed are asked of cpu->part, or, where none is, all of cpu->whole: once those have computed C
- * is right, whatever is returned (except XG_DECLINED: nothing was touched and the caller computes).
+ * committed are asked of cpu->part, or, where none is, all of cpu->whole: once those have computed
+ * C is right, whatever is returned (except XG_DECLINED: nothing was touched and the caller
+ * computes).
  *
  * kernel_name: XGEMM_KERNEL or NULL; math: see select.h.
  * Returns XG_OK; XG_DECLINED (it does not fit the memory that may be used, not even in tiles); or

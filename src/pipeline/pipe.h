@@ -72,7 +72,7 @@ struct xg_pipe {
     int64_t loads_ready;         /* loads before this one are enqueued whole, events recorded */
     int64_t run_next;            /* the next run to launch */
     int64_t tile_next, tile_row; /* the next chunk of write-backs to enqueue, and rows before it */
-    int64_t tiles_launched;         /* tiles whose last run is launched */
+    int64_t tiles_launched;      /* tiles whose last run is launched */
     bool refused;                /* tiles arrived that are to be computed again */
     bool again;                  /* runs and tiles go through once more, for those */
     uint64_t up_bytes, down_bytes;

@@ -214,12 +214,12 @@ static void print_rows(const struct xg_account *account, FILE *out)
     fprintf(out, "xgemm: %lld products, %.3f GFLOP in %.3f s; %lld on the GPU, %lld on the CPU\n",
             (long long)sums.calls, sums.flops * 1e-9, sums.seconds, (long long)sums.gpu_calls,
             (long long)(sums.calls - sums.gpu_calls));
-    fprintf(out, "  %-5s %-28s %-22s %9s %12s %9s %10s %9s\n", "where", "why", "name", "calls",
+    fprintf(out, "  %-5s %-28s %-26s %9s %12s %9s %10s %9s\n", "where", "why", "name", "calls",
             "GFLOP", "GB moved", "seconds", "GFLOP/s");
     for (int i = 0; i < account->row_count; i++) {
         const struct xg_account_row *row = &account->rows[i];
 
-        fprintf(out, "  %-5s %-28s %-22s %9lld %12.3f %9.3f %10.4f %9.1f\n",
+        fprintf(out, "  %-5s %-28s %-26s %9lld %12.3f %9.3f %10.4f %9.1f\n",
                 xg_place_text((enum xg_place)row->place),
                 xg_reason_text((enum xg_reason)row->reason), row->symbol, (long long)row->calls,
                 row->flops * 1e-9, row->bytes * 1e-9, row->seconds,
@@ -246,7 +246,7 @@ static void print_shapes(const struct xg_account *account, FILE *out)
     bool printed[XG_ACCOUNT_SHAPES] = {false};
 
     fprintf(out, "  shapes that took longest, of %d (row-major)\n", account->shape_count);
-    fprintf(out, "  %-22s %7s %7s %7s %5s %4s  %-5s %-16s %9s %10s %9s\n", "name", "m", "n", "k",
+    fprintf(out, "  %-26s %7s %7s %7s %5s %4s  %-5s %-16s %9s %10s %9s\n", "name", "m", "n", "k",
             "trans", "beta", "where", "kernel", "calls", "mean ms", "GFLOP/s");
     for (int lines = 0; lines < SHAPES_PRINTED; lines++) {
         const struct xg_account_shape *s = longest_shape(account, printed);
@@ -254,7 +254,7 @@ static void print_shapes(const struct xg_account *account, FILE *out)
         if (!s)
             break;
         printed[s - account->shapes] = true;
-        fprintf(out, "  %-22s %7lld %7lld %7lld    %c%c %4s  %-5s %-16s %9lld %10.4f %9.1f\n",
+        fprintf(out, "  %-26s %7lld %7lld %7lld    %c%c %4s  %-5s %-16s %9lld %10.4f %9.1f\n",
                 s->symbol, (long long)s->m, (long long)s->n, (long long)s->k,
                 xg_trans_letter((enum xg_trans)s->transa),
                 xg_trans_letter((enum xg_trans)s->transb), s->beta_zero ? "0" : "any",

@@ -18,10 +18,10 @@
 #define XG_ACCOUNT_MAGIC "xgacct\n"
 
 enum {
-    XG_ACCOUNT_VERSION = 2, /* 1 had fewer rows, later as many, and fewer reasons */
+    XG_ACCOUNT_VERSION = 3, /* 2 had shorter names, 1 fewer rows and reasons */
     XG_ACCOUNT_ROWS = 256,
     XG_ACCOUNT_SHAPES = 1024,
-    XG_ACCOUNT_TEXT = 32,
+    XG_ACCOUNT_TEXT = 40,
     XG_ACCOUNT_PROGRAM = 64,
 };
 
@@ -61,10 +61,10 @@ struct xg_account {
     struct xg_account_shape shapes[XG_ACCOUNT_SHAPES]; /* open addressing */
 };
 
-_Static_assert(sizeof(struct xg_account_row) == 80 && sizeof(struct xg_account_shape) == 120 &&
+_Static_assert(sizeof(struct xg_account_row) == 88 && sizeof(struct xg_account_shape) == 136 &&
                    sizeof(struct xg_account) ==
-                       160 + 80 * XG_ACCOUNT_ROWS + 120 * XG_ACCOUNT_SHAPES,
-               "the layout of version 2");
+                       160 + 88 * XG_ACCOUNT_ROWS + 136 * XG_ACCOUNT_SHAPES,
+               "the layout of version 3");
 
 /* Which parts a call has changed: the head always, and these; shape -1: none. */
 struct xg_account_change {

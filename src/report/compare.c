@@ -69,12 +69,12 @@ void xg_compare_print(FILE *out)
     fprintf(out,
             "xgemm: CPU and GPU compared; mean times; largest error of the elements sampled, in "
             "units of 2^-24 (of double precision: 2^-53) of |alpha||A||B| + |beta||C|\n");
-    fprintf(out, "  %-20s %7s %7s %7s %5s %4s %6s %10s %10s %8s %9s %9s  %s\n", "name", "m", "n",
+    fprintf(out, "  %-26s %7s %7s %7s %5s %4s %6s %10s %10s %8s %9s %9s  %s\n", "name", "m", "n",
             "k", "trans", "beta", "calls", "CPU ms", "GPU ms", "speed-up", "CPU error", "GPU error",
             "kernel");
     for (const struct shape *s = shapes; s < shapes + shape_count; s++) {
         fprintf(out,
-                "  %-20s %7lld %7lld %7lld    %c%c %4s %6ld %10.3f %10.3f %8.2f %9.3g %9.3g  %s\n",
+                "  %-26s %7lld %7lld %7lld    %c%c %4s %6ld %10.3f %10.3f %8.2f %9.3g %9.3g  %s\n",
                 s->symbol, (long long)s->call.m, (long long)s->call.n, (long long)s->call.k,
                 xg_trans_letter(s->call.transa), xg_trans_letter(s->call.transb),
                 xg_problem_beta_zero(&s->call) ? "0" : "any", s->calls,
