@@ -24,11 +24,15 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "answers.h"
 #include "loaded.h"
+#include "src/base/clock.h"
 #include "src/base/log.h"
 #include "src/dispatch.h"
 #include "src/host/shelter.h"
@@ -80,11 +84,13 @@ static bool shim_find_bound(const struct shim_symbol *symbol, const void *caller
 }
 
 /*
- * Paths of the loaded objects, one behind the other, "" behind the last. Copies: an object may be
- * unloaded while the list is gone through. The walk only counts and copies: dlopen there would take
- * the linker's locks in the wrong order, and an allocator may walk itself with a lock of its own.
+ * Paths of the loaded objects that may have one of the symbol's spellings, for the dynamic linker
+ * is asked of each: one behind the other, "" behind the last. Copies: an object may be unloaded
+ * while the list is gone through. The walk only counts and copies: dlopen there would take the
+ * linker's locks in the wrong order, and an allocator may walk itself with a lock of its own.
  */
 struct shim_paths {
+    const struct shim_symbol *symbol;
     char *text;
     size_t room, bytes;
 };
@@ -95,6 +101,8 @@ static int shim_paths_add(struct dl_phdr_info *info, size_t size_bytes, void *co
     (void)size_bytes;
     if (!info->dlpi_name || !info->dlpi_name[0])
         return 0; /* the program itself */
+    if (!shim_scope_may_define(info, shim_symbol_spellings(paths->symbol->kind)))
+        return 0;
     size_t bytes = strlen(info->dlpi_name) + 1;
     if (paths->bytes + bytes < paths->room)
         memcpy(paths->text + paths->bytes, info->dlpi_name, bytes);
@@ -103,9 +111,9 @@ static int shim_paths_add(struct dl_phdr_info *info, size_t size_bytes, void *co
 }
 
 /* NULL: no memory, or the list grows faster than it can be copied. */
-static char *shim_paths_copy(void)
+static char *shim_paths_copy(const struct shim_symbol *symbol)
 {
-    struct shim_paths paths = {0};
+    struct shim_paths paths = {.symbol = symbol};
     for (int turn = 0; turn < 4; turn++) {
         paths.bytes = 0;
         shim_loaded_walk(shim_paths_add, &paths);
@@ -127,7 +135,7 @@ static int shim_search_loaded(const struct shim_symbol *symbol, int int_bytes,
                               struct shim_blas *blas)
 {
     int best = SHIM_NOTHING;
-    char *paths = shim_paths_copy();
+    char *paths = shim_paths_copy(symbol);
     for (const char *path = paths; path && *path; path += strlen(path) + 1) {
         void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
         if (handle) {
@@ -300,13 +308,55 @@ static bool shim_answer_stands(const struct shim_answer *answer, const struct sh
     return shim_module_same(&answer->library, &library);
 }
 
+static bool shim_is_remembered(uint64_t key, const struct shim_module *caller,
+                               struct shim_answer *answer)
+{
+    return shim_answers_find(key, answer) && shim_answer_stands(answer, caller);
+}
+
+/*
+ * A program's threads often meet at an object's first call. Where scikit-learn's sixteen did, each
+ * looked for 2 ms while it held the lock of the loaded objects' list, and all waited for 35. So one
+ * looks, and those who find it at that wait for its answer; not for long, for it may have been left
+ * behind by a fork, and look for themselves then. Of several questions one has this place.
+ */
+static _Atomic uint64_t shim_asked;
+
+enum { SHIM_WAIT_MS = 50 };
+
+static uint64_t shim_question(uint64_t key)
+{
+    return key ^ (uint64_t)getpid() << 40;
+}
+
+static void shim_answered(uint64_t key)
+{
+    uint64_t question = shim_question(key);
+    atomic_compare_exchange_strong(&shim_asked, &question, 0);
+}
+
+/* True when another thread has answered meanwhile. */
+static bool shim_await(uint64_t key, const struct shim_module *caller, struct shim_answer *answer)
+{
+    static const struct timespec nap = {.tv_nsec = 50000};
+    const uint64_t question = shim_question(key);
+    const int64_t until_ns = xg_clock_ns() + SHIM_WAIT_MS * INT64_C(1000000);
+    bool others = atomic_exchange(&shim_asked, question) == question;
+    while (others && atomic_load(&shim_asked) == question && xg_clock_ns() < until_ns)
+        nanosleep(&nap, NULL);
+    bool known = shim_is_remembered(key, caller, answer);
+    if (known && !others)
+        shim_answered(key);
+    return known;
+}
+
 void shim_next_find(const struct shim_symbol *symbol, const void *caller, struct shim_next *out)
 {
     struct shim_answer answer;
     struct shim_module module;
     shim_module_find(caller, &module);
     uint64_t key = shim_key(symbol, &module);
-    if (shim_answers_find(key, &answer) && shim_answer_stands(&answer, &module)) {
+    if (shim_is_remembered(key, &module, &answer)) {
         *out = answer.next;
         return;
     }
@@ -314,9 +364,12 @@ void shim_next_find(const struct shim_symbol *symbol, const void *caller, struct
     int saved_errno = errno;
     struct xg_shelter shelter;
     xg_shelter_enter(&shelter);
-    answer = (struct shim_answer){.key = key, .caller = module};
-    shim_resolve(symbol, caller, &answer);
-    shim_answers_keep(&answer);
+    if (!shim_await(key, &module, &answer)) {
+        answer = (struct shim_answer){.key = key, .caller = module};
+        shim_resolve(symbol, caller, &answer);
+        shim_answers_keep(&answer);
+        shim_answered(key);
+    }
     *out = answer.next;
     errno = saved_errno;
     xg_shelter_leave(&shelter);

@@ -214,6 +214,17 @@ bool shim_scope_find(const char *name, const void *caller, struct shim_scope *ou
     return true;
 }
 
+bool shim_scope_may_define(struct dl_phdr_info *info, const struct shim_symbol *spellings)
+{
+    struct tables tables;
+    if (!read_tables(info, &tables))
+        return tables.dynamic != NULL;
+    for (int i = 0; i < SHIM_SPELLING_COUNT; i++)
+        if (look_up(&tables, spellings[i].name))
+            return true;
+    return false;
+}
+
 /* --- One object's functions ---------------------------------------------------------------- */
 
 struct lookup {

@@ -26,6 +26,12 @@ struct shim_scope {
  */
 bool shim_scope_find(const char *name, const void *caller, struct shim_scope *out);
 
+/* Whether an object that a walk has come to may have one of the SHIM_SPELLING_COUNT names.
+ * Allocates nothing, takes no lock. */
+struct dl_phdr_info;
+struct shim_symbol;
+bool shim_scope_may_define(struct dl_phdr_info *info, const struct shim_symbol *spellings);
+
 /*
  * The function in the object that the address lies in, or in one that it names among what it needs;
  * NULL: none has it. As above, from any thread and without the dynamic linker's lock.

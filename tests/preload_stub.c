@@ -11,10 +11,12 @@
  *   STUB_QUIET    says nothing
  *   STUB_COUNT    name of the function that says with how many threads it computes; they are 4, or
  *                 what stub_set_threads was told last
- *   STUB_PARALLEL name of the function that says how it was built: STUB_BUILT
+ *   STUB_PARALLEL name of the function that says how it was built: STUB_BUILT; with STUB_ASKED_MS
+ * it takes so long, and says that it was asked
  */
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 
 struct stub_product {
     int transa, transb;
@@ -135,6 +137,10 @@ int STUB_PARALLEL(void);
 
 int STUB_PARALLEL(void)
 {
+#ifdef STUB_ASKED_MS
+    usleep(1000 * STUB_ASKED_MS);
+    stub_report("asked", 0, 0, 0);
+#endif
     return STUB_BUILT;
 }
 #endif

@@ -96,5 +96,14 @@ grep -q 'openblas_get_num_threads.so, 32-bit integers, threads 4 ' "$tmp/out" ||
     cat "$tmp/out"
     fail "the library does not say how many threads there are"
 }
+
+# Threads that meet at a first product look for the library once, and not each.
+stub "$tmp/libslow.so" slow $lp64 -DSTUB_COUNT=openblas_get_num_threads \
+    -DSTUB_PARALLEL=openblas_get_parallel -DSTUB_BUILT=1 -DSTUB_ASKED_MS=10
+compile -pthread -o "$tmp/meeting" "$srcdir/tests/preload_meeting.c" -L"$tmp" -Wl,-rpath,"$tmp" -lslow
+preloaded XGEMM_MODE=cpu "$tmp/meeting" >"$tmp/out" 2>"$tmp/err" || fail "a product of a meeting is wrong"
+count=$(grep -c 'slow: asked' "$tmp/err")
+[ "$count" = 1 ] || fail "threads that meet asked $count times"
+[ "$(grep -c 'slow: C' "$tmp/err")" = 16 ] || fail "a product of a meeting was not the library's"
 echo "$asked libraries asked"
 exit $status
