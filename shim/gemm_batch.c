@@ -228,14 +228,16 @@ static void batch_read(const struct shim_call *call, int int_bytes, struct shim_
         return;
     struct shim_gemm_terms product = group_product(&t, int_bytes, 0);
     int64_t size = shim_terms_int_at(t.group_size, int_bytes, 0);
-    if (size) {
+    bool empty = size == 0 || product.m == 0 || product.n == 0; /* it may have no arrays */
+    if (!empty) {
         product.a = t.a_array[0];
         product.b = t.b_array[0];
         product.c = t.c_array[0];
     }
     shim_gemm_problem(&product, &args->problem);
     make_batch(XG_OP_GEMM_BATCH, t.order == 101,
-               &(struct xg_batch){.count = size, .a = t.a_array, .b = t.b_array, .c = t.c_array},
+               &(struct xg_batch){
+                   .count = empty ? 0 : size, .a = t.a_array, .b = t.b_array, .c = t.c_array},
                args);
 }
 

@@ -24,7 +24,6 @@
 #include "host/spin.h"
 #include "host/stack.h"
 #include "host/tally.h"
-#include "instances.h"
 #include "look.h"
 #include "report/compare.h"
 #include "report/stats.h"
@@ -200,8 +199,9 @@ static const double GROUP_MNK = 512.0 * 512 * 512;
 
 bool xg_dispatch_wants_group(int kind, int64_t m, int64_t n, int64_t k)
 {
-    return xg_dispatch_wants(kind, m, n, k) &&
-           ((double)m * (double)n * (double)k >= GROUP_MNK || xg_conf_get()->mode != XG_MODE_AUTO);
+    const struct xg_conf *conf = xg_dispatch_wants(kind, m, n, k) ? xg_conf_get() : NULL;
+    return conf && ((double)m * (double)n * (double)k >= GROUP_MNK || conf->mode != XG_MODE_AUTO ||
+                    conf->reproducible);
 }
 
 const char *xg_dispatch_cpu_blas(void)
@@ -280,6 +280,7 @@ static void compute_rest(struct xg_rest *rest, const struct xg_decision *decisio
         compute_on_cpu(rest->cpu, decision, shelter);
     if (rest->count == 0)
         return;
+    xg_rest_lend(rest);
     xg_tally_add(XG_TALLY_CORES, decision->cpu_threads);
     xg_shelter_leave(shelter);
     for (int64_t i = 0; i < rest->count; i++)
@@ -565,10 +566,6 @@ void xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
 {
     int saved_errno = errno;
     struct xg_shelter shelter;
-    if (xg_instances_stand_alone(call)) {
-        xg_instances_each(symbol, call, cpu, xg_dispatch_problem);
-        return;
-    }
     if (xg_fork_unannounced()) {
         cpu->whole(cpu->ctx);
         return;

@@ -26,7 +26,8 @@ void xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
 bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k);
 
 /* The same of one group of a call of several, which the CPU library computes beside each other: in
- * mode auto a small one is not taken out of them, nor told of. */
+ * mode auto a small one is not taken out of them, nor told of, unless its place must not depend on
+ * the others (XGEMM_REPRODUCIBLE). */
 bool xg_dispatch_wants_group(int kind, int64_t m, int64_t n, int64_t k);
 
 /* The configuration's XGEMM_CPU_BLAS, or NULL: the one setting that the shim itself needs. */

@@ -40,7 +40,17 @@ struct xg_cpu xg_rest_cpu(struct xg_rest *rest)
     return (struct xg_cpu){.whole = add_whole, .part = add_part, .ctx = rest};
 }
 
+static _Thread_local struct xg_problem *lent __attribute__((tls_model("initial-exec")));
+
+void xg_rest_lend(struct xg_rest *rest)
+{
+    free(lent);
+    lent = rest->parts;
+}
+
 void xg_rest_fini(struct xg_rest *rest)
 {
+    if (lent == rest->parts)
+        lent = NULL;
     free(rest->parts);
 }

@@ -23,4 +23,8 @@ struct xg_rest {
 struct xg_cpu xg_rest_cpu(struct xg_rest *rest);
 void xg_rest_fini(struct xg_rest *rest);
 
+/* Before the parts are computed, which a handler may leave: they are then freed when the thread's
+ * next ones are. */
+void xg_rest_lend(struct xg_rest *rest);
+
 #endif

@@ -377,11 +377,18 @@ static void alone(void)
     XT_CHECK(cpu_wholes == 0 && cpu_parts == 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
 }
 
-/* The device is lost in the first of them. */
+/* The device is lost before anything of the first one is there. */
 static void alone_lost(void)
 {
     run_alone(XG_OP_GEMM_BATCH_STRIDED, XG_TYPE_D);
-    XT_CHECK(cpu_wholes == 0 && cpu_parts >= 3, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
+    XT_CHECK(cpu_wholes == 1 && cpu_parts == 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
+}
+
+/* And when some of them are. */
+static void alone_partly(void)
+{
+    run_alone(XG_OP_GEMM_BATCH, XG_TYPE_D);
+    XT_CHECK(cpu_wholes == 0 && cpu_parts > 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
 }
 
 static const struct fx_scenario scenarios[] = {
@@ -413,10 +420,12 @@ static const struct fx_scenario scenarios[] = {
      "126 on the GPU, 0 on the CPU", "verified: "},
     {"cut_off", cut_off, "XGEMM_MODE=gpu XGEMM_MEM_LIMIT=3M FAKECUDA_FAIL=exec:120:719",
      "the GPU failed (device lost)", NULL},
-    {"alone", alone, "XGEMM_MODE=gpu XGEMM_STATS=1", "3 on the GPU, 0 on the CPU",
-     "2600    2600       3"},
+    {"alone", alone, "XGEMM_MODE=gpu XGEMM_STATS=1", "1 on the GPU, 0 on the CPU",
+     "7800    2600       3"},
     {"alone_lost", alone_lost, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=exec:5:719",
-     "the GPU failed (device lost)", "0 on the GPU, 3 on the CPU"},
+     "the GPU failed (device lost)", "0 on the GPU, 1 on the CPU"},
+    {"alone_partly", alone_partly, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=exec:150:719",
+     "the GPU failed (device lost)", "both "},
     {"nothing", nothing, "XGEMM_MODE=gpu XGEMM_STATS=1", "nothing to multiply",
      "0 on the GPU, 126 on the CPU"},
 };

@@ -127,11 +127,21 @@ static void test_tiles(int64_t mem_limit_bytes)
                                         .pad = 1,
                                         .alpha = 1,
                                         .beta = form ? 1 : 0};
-            xt_level3_settle(&s, 3 * form + 2 * xt_level3_is_batch(s.op));
+            xt_level3_settle(&s, 3 * form);
             enum xg_status status = run(lane, &s, 7);
             XT_CHECK(status == XG_OK, "%s in %ld bytes: %s", xt_level3_name(&s),
                      (long)mem_limit_bytes, xg_status_name(status));
         }
+    /* Instances of which not one fits as it is. */
+    struct xt_level3_shape large = {.op = XG_OP_GEMM_BATCH,
+                                    .m = 2 * 1200,
+                                    .n = 1200,
+                                    .k = 300,
+                                    .alpha = 1,
+                                    .beta = 1,
+                                    .instances = 2};
+    XT_CHECK(run(lane, &large, 8) == XG_OK, "%s in %ld bytes", xt_level3_name(&large),
+             (long)mem_limit_bytes);
     xg_lane_destroy(lane);
     xg_backend_close(dev);
 }

@@ -69,7 +69,8 @@ struct call {
     int stridea, strideb, stridec;
 };
 
-/* Matrices one behind the other with room between, of a batch by address in another order. */
+/* Matrices one behind the other with room between, of a batch by address in another order, C's too
+ * where A is not shared. */
 static void place(struct call *p)
 {
     int at_a = 3, at_b = 1, at_c = 2, product = 0;
@@ -82,7 +83,7 @@ static void place(struct call *p)
             int rows_b = (p->order == 101) == (s->transb == 111) ? s->k : s->n;
             p->a[to] = at_a;
             p->b[to] = at_b;
-            p->c[to] = at_c;
+            p->c[p->same_a ? product : to] = at_c;
             p->stridea = p->same_a ? 0 : rows_a * s->lda + 3;
             p->strideb = rows_b * s->ldb + 2;
             p->stridec = (p->order == 101 ? s->m : s->n) * s->ldc + 5;
@@ -105,6 +106,8 @@ struct arrays {
     const void *a[PRODUCTS], *b[PRODUCTS];
     void *c[PRODUCTS];
     CALL_INT stridea, strideb, stridec, groups;
+    const void *const *as, *const *bs; /* NULL where all matrices are empty */
+    void *const *cs;
 };
 
 static char letter_of(int trans)
@@ -129,6 +132,10 @@ static void fill_arrays(const struct call *p, struct arrays *v)
         v->b[i] = (char *)b_bytes + (size_t)p->b[i] * bytes;
         v->c[i] = (char *)c_bytes + (size_t)p->c[i] * bytes;
     }
+    int some = 0;
+    for (int g = 0; g < p->groups && g < GROUPS; g++)
+        some |= p->group[g].m && p->group[g].n && p->group[g].size;
+    v->as = some ? v->a : NULL, v->bs = some ? v->b : NULL, v->cs = some ? v->c : NULL;
     v->stridea = p->stridea, v->strideb = p->strideb, v->stridec = p->stridec;
     v->groups = p->groups;
 }
@@ -143,7 +150,7 @@ static void fill_arrays(const struct call *p, struct arrays *v)
                                &v.stridea, *v.b, v.ldb, &v.strideb, v.beta, *v.c, v.ldc,           \
                                &v.stridec, v.size, 1, 1);
 
-/* A call without groups has no arrays either. */
+/* A call without groups has no arrays either, and one of empty matrices need not have any. */
 #define CALL_BATCH(t)                                                                              \
     if (p->groups == 0 && p->order)                                                                \
         cblas_##t##gemm_batch(p->order, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,      \
@@ -152,11 +159,11 @@ static void fill_arrays(const struct call *p, struct arrays *v)
         t##gemm_batch_(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,     \
                        NULL, &v.groups, NULL, 1, 1);                                               \
     else if (p->order)                                                                             \
-        cblas_##t##gemm_batch(p->order, v.transa, v.transb, v.m, v.n, v.k, v.alpha, v.a, v.lda,    \
-                              v.b, v.ldb, v.beta, v.c, v.ldc, v.groups, v.size);                   \
+        cblas_##t##gemm_batch(p->order, v.transa, v.transb, v.m, v.n, v.k, v.alpha, v.as, v.lda,   \
+                              v.bs, v.ldb, v.beta, v.cs, v.ldc, v.groups, v.size);                 \
     else                                                                                           \
-        t##gemm_batch_(v.lettera, v.letterb, v.m, v.n, v.k, v.alpha, v.a, v.lda, v.b, v.ldb,       \
-                       v.beta, v.c, v.ldc, &v.groups, v.size, 1, 1);
+        t##gemm_batch_(v.lettera, v.letterb, v.m, v.n, v.k, v.alpha, v.as, v.lda, v.bs, v.ldb,     \
+                       v.beta, v.cs, v.ldc, &v.groups, v.size, 1, 1);
 
 static void call(const struct call *p)
 {
@@ -340,6 +347,8 @@ static void legal_batch(struct call p, int what)
         p.groups = 1;
         p.same_a = f == 1;
         p.group[0] = group_of(&p, what, 3, medium, f);
+        legal_one(p);
+        p.group[0] = group_of(&p, what, 2, without_m, f);
         legal_one(p);
         p.groups = 4;
         p.group[0] = group_of(&p, what + 1, 2, f % 2 ? tiny : large, f);

@@ -21,6 +21,7 @@ engine() {
         grep WRONG "$tmp/engine" | head -20
         fail "$what: on the engine"
     }
+    grep overlaps "$tmp/engine" && fail "$what: matrices that lie apart are said to overlap"
     for name in sgemm_batch dgemm_batch cgemm_batch zgemm_batch; do
         for each in ${name}_ cblas_$name ${name}_strided_ cblas_${name}_strided; do
             grep -q "GPU *XGEMM_MODE *$each " "$tmp/engine" || fail "$what: $each was elsewhere"

@@ -186,7 +186,7 @@ static void strided(const char *name, const struct product *p, const void *a, lo
         }                                                                                          \
         for (long at = 0; at < (groups); first += size[at], at++) {                                \
             const struct product p = PRODUCT(at, trans, T);                                        \
-            for (long i = first; i < first + size[at]; i++)                                        \
+            for (long i = first; p.m && p.n && i < first + size[at]; i++)                          \
                 multiply(&p, a[i], b[i], c[i]);                                                    \
         }                                                                                          \
     }

@@ -32,7 +32,7 @@ static struct place draw_place(uint64_t *seed, int64_t rows, int64_t columns)
     return p;
 }
 
-/* Batches: what shares memory is always found, and what lies in order and apart never is. */
+/* Batches, in any order, and in each other: as marking every element finds. */
 static void test_batches(void)
 {
     enum { MOST = 4 };
@@ -51,9 +51,8 @@ static void test_batches(void)
         call.ldb = (call.transb ? call.k : call.n) + draw(&seed, 0, 6);
         call.ldc = call.n + draw(&seed, 0, 6);
         unsigned char in[SPACE] = {0}, out[SPACE] = {0};
-        bool shared = false, in_order = true;
-        int64_t end = -1;
-        const int64_t spread = turn % 4 ? 40 : 90, room = (each - 1) * call.ldc + call.n;
+        bool shared = false;
+        const int64_t spread = turn % 4 ? 40 : 90;
         for (int64_t i = 0; i < count; i++) {
             const int64_t a = draw(&seed, 0, SPACE / 2), b = draw(&seed, 0, SPACE / 2);
             const int64_t c =
@@ -66,8 +65,6 @@ static void test_batches(void)
                 shared |= own[at] && out[at];
                 out[at] |= own[at];
             }
-            in_order &= c >= end;
-            end = c + room;
             as[i] = space + a, bs[i] = space + b, cs[i] = space + c;
         }
         for (int at = 0; at < SPACE; at++)
@@ -76,8 +73,7 @@ static void test_batches(void)
         if (turn & 4)
             xg_batch_settle(&batch, sizeof(float));
         const bool said = xg_overlap_find(&call);
-        XT_CHECK(said || !shared, "contract 4.2: turn %d shares memory", turn);
-        XT_CHECK(!said || shared || !in_order, "contract 4.2: turn %d lies apart", turn);
+        XT_CHECK(said == shared, "contract 4.2: turn %d: %d", turn, shared);
         found += shared;
         apart += !said;
     }

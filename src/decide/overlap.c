@@ -2,6 +2,8 @@
 /* Rows of two matrices, compared as ranges of addresses. */
 #include "decide/overlap.h"
 
+#include <stdlib.h>
+
 /* `rows` ranges of `width` bytes, `pitch` apart; a single one has a pitch, too. */
 struct matrix {
     int64_t begin, rows, width, pitch;
@@ -26,9 +28,19 @@ static bool meets_range(const struct matrix *x, int64_t begin, int64_t end)
     return before || (row + 1 < x->rows && end > x->begin + (row + 1) * x->pitch);
 }
 
+/* Rows as far apart in both, at columns that never meet: blocks of one matrix. */
+static bool lie_beside(const struct matrix *x, const struct matrix *y)
+{
+    if (x->pitch != y->pitch)
+        return false;
+    int64_t shift = (y->begin - x->begin) % x->pitch;
+    shift += shift < 0 ? x->pitch : 0;
+    return shift >= x->width && shift + y->width <= x->pitch;
+}
+
 static bool meets(const struct matrix *x, const struct matrix *y)
 {
-    if (end_of(x) <= y->begin || end_of(y) <= x->begin)
+    if (end_of(x) <= y->begin || end_of(y) <= x->begin || lie_beside(x, y))
         return false;
     const struct matrix *fewer = x->rows < y->rows ? x : y, *other = fewer == x ? y : x;
     for (int64_t row = 0; row < fewer->rows; row++) {
@@ -58,70 +70,108 @@ static struct matrix b_of(const struct xg_problem *p)
 
 /* --- Batches ---------------------------------------------------------------------------------- */
 
-/* The range of addresses that all C are in; false where one does not begin behind the one before.
+/*
+ * The C of all instances, in the order of their addresses: all are alike but for that. Ranges of
+ * addresses may lie in each other, and pairs of those are compared; where that is more than `looks`
+ * an overlap is assumed, for the time is the program's.
  */
-static bool find_c_range(const struct xg_problem *call, int64_t *begin, int64_t *end)
+struct results {
+    struct matrix c;
+    int64_t *begin;
+    int64_t count, at; /* at: where the last search ended, for operands mostly lie in order too */
+    int64_t looks;
+};
+
+static const int64_t LOOKS_EACH = 64, LOOKS_MOST = 1 << 20;
+
+static int by_address(const void *a, const void *b)
 {
-    for (int64_t i = 0; i < call->batch->count; i++) {
-        const struct xg_problem instance = xg_problem_instance(call, i);
-        const struct matrix c = c_of(&instance);
-        if (i == 0)
-            *begin = c.begin;
-        else if (c.begin < *end)
-            return false;
-        *end = end_of(&c);
-    }
-    return true;
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
 }
 
-/* The first instance whose C ends behind the address; their C lie in order. */
-static int64_t first_behind(const struct xg_problem *call, int64_t address)
+static bool init_results(const struct xg_problem *call, struct results *results)
 {
-    int64_t low = 0, high = call->batch->count;
+    const int64_t count = call->batch->count;
+    bool in_order = true;
+    const struct xg_problem first = xg_problem_instance(call, 0);
+    *results = (struct results){.c = c_of(&first),
+                                .begin = malloc((size_t)count * sizeof *results->begin),
+                                .count = count,
+                                .looks = xg_min_i64(LOOKS_EACH * count, LOOKS_MOST)};
+    for (int64_t i = 0; results->begin && i < count; i++) {
+        results->begin[i] = (int64_t)(uintptr_t)xg_problem_instance(call, i).c;
+        in_order &= i == 0 || results->begin[i] >= results->begin[i - 1];
+    }
+    if (results->begin && !in_order)
+        qsort(results->begin, (size_t)count, sizeof *results->begin, by_address);
+    return results->begin != NULL;
+}
+
+/* The first whose C ends behind the address. */
+static int64_t first_behind(struct results *results, int64_t address)
+{
+    const int64_t from = address - (end_of(&results->c) - results->c.begin);
+    int64_t low = 0, high = results->count, hint = results->at;
+    for (int64_t step = 1; hint < high; step *= 2) { /* mostly it is that one, or the next */
+        if (results->begin[hint] > from) {
+            high = hint;
+            break;
+        }
+        low = hint + 1;
+        hint += step;
+    }
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
-        const struct xg_problem instance = xg_problem_instance(call, middle);
-        const struct matrix c = c_of(&instance);
-        if (end_of(&c) <= address)
-            low = middle + 1;
-        else
+        if (results->begin[middle] > from)
             high = middle;
+        else
+            low = middle + 1;
     }
+    results->at = low;
     return low;
 }
 
-/* Whether x meets any C. Of those in whose range it reaches only so many are looked at. */
-static bool meets_any_c(const struct xg_problem *call, const struct matrix *x)
+/* Whether x meets any C from the one at `first` on. */
+static bool meets_any(struct results *results, const struct matrix *x, int64_t first)
 {
-    enum { LOOKED_AT = 64 };
-    const int64_t first = first_behind(call, x->begin);
-    for (int64_t i = first; i < call->batch->count; i++) {
-        const struct xg_problem instance = xg_problem_instance(call, i);
-        const struct matrix c = c_of(&instance);
-        if (c.begin >= end_of(x))
-            return false;
-        if (i - first >= LOOKED_AT || meets(x, &c))
+    for (int64_t i = first; i < results->count && results->begin[i] < end_of(x); i++) {
+        struct matrix c = results->c;
+        c.begin = results->begin[i];
+        if (results->looks-- <= 0 || meets(x, &c))
             return true;
     }
     return false;
 }
 
-/* C must lie in order, apart from each other, which nearly all do; the others are said to overlap.
- */
-static bool find_in_batch(const struct xg_problem *call)
+static bool find_in_results(const struct xg_problem *call, struct results *results)
 {
-    int64_t begin = 0, end = 0;
-    if (!find_c_range(call, &begin, &end))
-        return true;
-    for (int64_t i = 0; i < call->batch->count; i++) {
+    const int64_t least = results->begin[0];
+    const int64_t most =
+        results->begin[results->count - 1] + end_of(&results->c) - results->c.begin;
+    for (int64_t i = 0; i < results->count; i++) {
+        struct matrix c = results->c;
+        c.begin = results->begin[i];
+        if (meets_any(results, &c, i + 1))
+            return true;
+    }
+    for (int64_t i = 0; i < results->count; i++) {
         const struct xg_problem instance = xg_problem_instance(call, i);
         const struct matrix operands[] = {a_of(&instance), b_of(&instance)};
         for (int o = 0; o < 2; o++)
-            if (operands[o].begin < end && end_of(&operands[o]) > begin &&
-                meets_any_c(call, &operands[o]))
+            if (operands[o].begin < most && end_of(&operands[o]) > least &&
+                meets_any(results, &operands[o], first_behind(results, operands[o].begin)))
                 return true;
     }
     return false;
+}
+
+static bool find_in_batch(const struct xg_problem *call)
+{
+    struct results results;
+    bool found = !init_results(call, &results) || find_in_results(call, &results);
+    free(results.begin);
+    return found;
 }
 
 bool xg_overlap_find(const struct xg_problem *call)

@@ -9,8 +9,9 @@
  * True when an element of C lies on one of A or B. BLAS leaves open what C is then, and programs
  * exist that rely on what their CPU library makes of it, so that nobody else may compute it. Blocks
  * of one matrix whose rows lie beside each other (factorisations multiply such) share nothing.
- * m, n, k >= 1. A few nanoseconds where the operands lie apart; else some for each row of the
- * operand that has fewer.
+ * m, n, k >= 1. A few nanoseconds where the operands lie apart, and some tens for each instance of
+ * a batch; else some for each row of the operand that has fewer. Of a batch C must share nothing
+ * with another instance's, either.
  */
 bool xg_overlap_find(const struct xg_problem *call);
 

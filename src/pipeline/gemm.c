@@ -241,9 +241,10 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
     return pipe->status;
 }
 
-enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_problem *call, enum xg_math math,
-                           const char *kernel_name, const struct xg_cpu *cpu,
-                           struct xg_gemm_result *result)
+/* One problem, cut by its plan. */
+static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem *call,
+                                  enum xg_math math, const char *kernel_name,
+                                  const struct xg_cpu *cpu, struct xg_gemm_result *result)
 {
     int saved_errno = errno;
     *result = (struct xg_gemm_result){0};
@@ -309,6 +310,96 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_problem *call, 
         xg_dev_leave(lane->dev);
     xg_drv_unrelax(&lane->dev->drv, capture_mode);
     errno = saved_errno;
+    return status;
+}
+
+/* --- A batch, one product after the other ----------------------------------------------------- */
+
+/* An instance of so many bytes keeps the pipeline busy alone. As a product of its own it is cut,
+ * and may be computed from pieces. */
+static const double ALONE_BYTES = 24 << 20;
+
+static bool stands_alone(const struct xg_problem *call)
+{
+    if (!call->batch)
+        return false;
+    const struct xg_problem instance = xg_problem_instance(call, 0);
+    double elems = xg_problem_up_elems(&instance) + xg_problem_down_elems(&instance);
+    return call->batch->count == 1 || elems * (double)xg_problem_elem_bytes(call) >= ALONE_BYTES;
+}
+
+/* What the CPU's side is of an instance. */
+struct alone {
+    const struct xg_cpu *cpu;
+    const struct xg_problem *instance;
+    bool first, whole; /* whole: of the first one, so that all of the batch is the CPU's */
+};
+
+static void alone_whole(void *ctx)
+{
+    struct alone *alone = ctx;
+    alone->whole = alone->first;
+    if (!alone->first)
+        alone->cpu->part(alone->cpu->ctx, alone->instance);
+}
+
+static void alone_part(void *ctx, const struct xg_problem *part)
+{
+    const struct alone *alone = ctx;
+    alone->cpu->part(alone->cpu->ctx, part);
+}
+
+static void add_result(struct xg_gemm_result *sum, const struct xg_gemm_result *one)
+{
+    sum->kernel = sum->kernel ? sum->kernel : one->kernel;
+    sum->up_bytes += one->up_bytes;
+    sum->down_bytes += one->down_bytes;
+    sum->tiles += one->tiles;
+    sum->tiles_done += one->tiles_done;
+    sum->unserved |= one->unserved;
+    sum->sums = one->sums;
+}
+
+/* What is left after a failure is the CPU's. */
+static enum xg_status run_instances(struct xg_lane *lane, const struct xg_problem *call,
+                                    enum xg_math math, const char *kernel_name,
+                                    const struct xg_cpu *cpu, struct xg_gemm_result *result)
+{
+    enum xg_status status = XG_OK;
+    *result = (struct xg_gemm_result){0};
+    for (int64_t i = 0; i < call->batch->count; i++) {
+        const struct xg_problem instance = xg_problem_instance(call, i);
+        struct alone alone = {.cpu = cpu, .instance = &instance, .first = i == 0};
+        const struct xg_cpu one = {.whole = alone_whole, .part = alone_part, .ctx = &alone};
+        struct xg_gemm_result part = {0};
+        bool failed = status != XG_OK;
+        if (!failed)
+            status = run_problem(lane, &instance, math, kernel_name, &one, &part);
+        add_result(result, &part);
+        if (status == XG_DECLINED && i == 0)
+            return status;
+        if (alone.whole) {
+            cpu->whole(cpu->ctx);
+            return status;
+        }
+        if (failed || status == XG_DECLINED)
+            cpu->part(cpu->ctx, &instance);
+        if (status == XG_DECLINED)
+            status = XG_ERR_NOMEM;
+    }
+    return status;
+}
+
+enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_problem *call, enum xg_math math,
+                           const char *kernel_name, const struct xg_cpu *cpu,
+                           struct xg_gemm_result *result)
+{
+    if (stands_alone(call))
+        return run_instances(lane, call, math, kernel_name, cpu, result);
+    enum xg_status status = run_problem(lane, call, math, kernel_name, cpu, result);
+    /* Instances that do not fit one beside the other may fit in tiles. */
+    if (status == XG_DECLINED && call->batch && !result->unserved)
+        status = run_instances(lane, call, math, kernel_name, cpu, result);
     return status;
 }
 

@@ -19,6 +19,9 @@ extern int xg_gemm_populate;
  * C is right, whatever is returned (except XG_DECLINED: nothing was touched and the caller
  * computes).
  *
+ * A batch of large instances, or of those that do not fit beside each other, is run as one product
+ * after the other.
+ *
  * kernel_name: XGEMM_KERNEL or NULL; math: see select.h.
  * Returns XG_OK; XG_DECLINED (it does not fit the memory that may be used, not even in tiles); or
  * the failure that the CPU made good: XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_NOTFOUND;

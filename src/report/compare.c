@@ -46,6 +46,7 @@ void xg_compare_add(const struct xg_compare_record *record)
     }
     if (shape == shapes + shape_count) {
         *shape = (struct shape){.call = record->call, .symbol = record->symbol};
+        shape->call.batch = NULL; /* the caller's */
         shape_count++;
     }
     shape->kernel = record->kernel;

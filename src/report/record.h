@@ -9,7 +9,8 @@
 
 struct xg_call_record {
     const char *symbol;     /* the name that the program called: "cblas_sgemm"; a static string */
-    struct xg_problem call; /* the pointers in it are not followed */
+    struct xg_problem call; /* the pointers in it are not followed, but for the batch's while the
+                               call lasts */
     enum xg_place place;
     enum xg_reason reason;
     int device;         /* which of those that serve, from 0 */
