@@ -283,6 +283,34 @@ static void awaited(void)
     XT_CHECK(!memcmp(a, c, sizeof c), "A times one is not A");
 }
 
+/* Ends while cuBLAS is being loaded, which never comes to an end. */
+static void leave_while_looking(void)
+{
+    enum { N = 100, ENOUGH = 1000 };
+    static double a[N * N][2], b[N * N][2], c[N * N][2];
+    struct xg_problem p = square(XG_TYPE_Z, N, a, b, c);
+    long wholes = 0;
+    const struct xg_cpu cpu = {.whole = slow_whole, .part = no_part, .ctx = &wholes};
+    begin();
+    while (wholes < ENOUGH && fake.calls("cublasCreate") == 0)
+        xg_dispatch_problem("test_zgemm", &p, &cpu);
+    exit(wholes < ENOUGH ? XT_PASS : XT_FAIL);
+}
+
+static void exit_while_looking(void)
+{
+    enum { MOST_S = 20 }; /* of which the exit may wait for some */
+    int status = -1;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(MOST_S);
+        leave_while_looking();
+    }
+    waitpid(pid, &status, 0);
+    XT_CHECK(status == 0, "status %#x", (unsigned)status);
+}
+
 /* --- Every operation and type ---------------------------------------------------------------- */
 
 static long cpu_wholes, cpu_parts, all_problems;
@@ -412,6 +440,8 @@ static const struct fx_scenario scenarios[] = {
     {"lanes_taken", lanes_taken, "XGEMM_MODE=gpu FAKECUDA_SM=75", NULL, NULL},
     {"awaited", awaited, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:-1",
      "1 on the GPU", "test_zgemm"},
+    {"exit_while_looking", exit_while_looking, "XGEMM_MODE=auto FAKECUDA_FAIL=cublasCreate:1:-1",
+     NULL, NULL},
     {"every", every, "XGEMM_MODE=gpu XGEMM_STATS=1", "126 on the GPU, 0 on the CPU",
      "zgemm_batch_strided"},
     {"out_of_core", every, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_MEM_LIMIT=3M",
