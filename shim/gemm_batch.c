@@ -29,7 +29,7 @@ static void make_batch(enum xg_op op, bool row_major, const struct xg_batch *bat
     struct xg_problem *p = &args->problem;
     p->op = op;
     p->m *= batch->count;
-    if (!batch->count)
+    if (p->m == 0 || p->n == 0) /* it need have no arrays */
         return;
     args->batch = *batch;
     p->batch = &args->batch;
@@ -228,16 +228,14 @@ static void batch_read(const struct shim_call *call, int int_bytes, struct shim_
         return;
     struct shim_gemm_terms product = group_product(&t, int_bytes, 0);
     int64_t size = shim_terms_int_at(t.group_size, int_bytes, 0);
-    bool empty = size == 0 || product.m == 0 || product.n == 0; /* it may have no arrays */
-    if (!empty) {
+    if (size && product.m && product.n) {
         product.a = t.a_array[0];
         product.b = t.b_array[0];
         product.c = t.c_array[0];
     }
     shim_gemm_problem(&product, &args->problem);
     make_batch(XG_OP_GEMM_BATCH, t.order == 101,
-               &(struct xg_batch){
-                   .count = empty ? 0 : size, .a = t.a_array, .b = t.b_array, .c = t.c_array},
+               &(struct xg_batch){.count = size, .a = t.a_array, .b = t.b_array, .c = t.c_array},
                args);
 }
 

@@ -270,8 +270,9 @@ static void check_group(struct fuzz_bytes *bytes, const struct batch *batch, int
                    p->k == call->k,
                "the size");
     check_scalars(call, p, group);
-    FUZZ_CHECK(size ? p->batch && p->batch->count == size : !p->batch, "how many products");
-    if (!size || !call->m || !call->n || !call->k)
+    bool empty = !size || !call->m || !call->n; /* it need have no matrices */
+    FUZZ_CHECK(empty ? !p->batch : p->batch && p->batch->count == size, "how many products");
+    if (empty || !call->k)
         return;
     fuzz_reached++;
     int64_t product = (int64_t)fuzz_word(bytes, 2) % size;
