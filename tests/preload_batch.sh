@@ -72,6 +72,7 @@ judge() {
 }
 
 judge "32 bits" int32_t libbatch.so
+[ "${XT_SHORT-}" != 1 ] || exit $status # a deliberate defect shows in this already
 judge "64 bits" int64_t libbatch_blas64.so
 
 # Where a program's library has none: nothing is looked for elsewhere, and its GEMM computes.
