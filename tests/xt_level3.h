@@ -440,7 +440,7 @@ static inline double xt_level3_error(const struct xt_level3 *o, int64_t i, int64
 }
 
 /* Of larger problems one element in so many is judged: every so many sums of that size. */
-enum { XT_LEVEL3_JUDGED = 1 << 19 };
+enum { XT_LEVEL3_JUDGED = 1 << 18 };
 
 static inline void xt_level3_check(const struct xt_level3 *o, const char *what);
 
