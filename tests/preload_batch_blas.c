@@ -117,6 +117,11 @@ static void one(const char *name, const struct product *p, const void *a, const 
 #define ADDRESS_c(x) x
 #define ADDRESS_z(x) x
 
+/* The C interface's arguments. */
+#define PASSED(t, T)                                                                               \
+    {                                                                                              \
+        T, order, transa, transb, m, n, k, lda, ldb, ldc, ADDRESS_##t(alpha), ADDRESS_##t(beta)    \
+    }
 #define GEMM(t, T)                                                                                 \
     void cblas_##t##gemm(int order, int transa, int transb, CALL_INT m, CALL_INT n, CALL_INT k,    \
                          SCALAR_##t alpha, const void *a, CALL_INT lda, const void *b,             \
@@ -125,18 +130,7 @@ static void one(const char *name, const struct product *p, const void *a, const 
                          SCALAR_##t alpha, const void *a, CALL_INT lda, const void *b,             \
                          CALL_INT ldb, SCALAR_##t beta, void *c, CALL_INT ldc)                     \
     {                                                                                              \
-        const struct product p = {T,                                                               \
-                                  order,                                                           \
-                                  transa,                                                          \
-                                  transb,                                                          \
-                                  m,                                                               \
-                                  n,                                                               \
-                                  k,                                                               \
-                                  lda,                                                             \
-                                  ldb,                                                             \
-                                  ldc,                                                             \
-                                  ADDRESS_##t(alpha),                                              \
-                                  ADDRESS_##t(beta)};                                              \
+        const struct product p = PASSED(t, T);                                                     \
         one("cblas_" #t "gemm", &p, a, b, c);                                                      \
     }                                                                                              \
     void t##gemm_(FORTRAN_GEMM, const void *b, const CALL_INT *ldb, const void *beta, void *c,     \
@@ -222,18 +216,7 @@ static void strided(const char *name, const struct product *p, const void *a, lo
     void cblas_##t##gemm_batch_strided(CBLAS_STRIDED(t));                                          \
     void cblas_##t##gemm_batch_strided(CBLAS_STRIDED(t))                                           \
     {                                                                                              \
-        const struct product p = {T,                                                               \
-                                  order,                                                           \
-                                  transa,                                                          \
-                                  transb,                                                          \
-                                  m,                                                               \
-                                  n,                                                               \
-                                  k,                                                               \
-                                  lda,                                                             \
-                                  ldb,                                                             \
-                                  ldc,                                                             \
-                                  ADDRESS_##t(alpha),                                              \
-                                  ADDRESS_##t(beta)};                                              \
+        const struct product p = PASSED(t, T);                                                     \
         strided("cblas_" #t "gemm_batch_strided", &p, a, stridea, b, strideb, c, stridec, count);  \
     }                                                                                              \
     void t##gemm_batch_strided_(FORTRAN_STRIDED);                                                  \

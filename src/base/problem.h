@@ -259,6 +259,19 @@ static inline int64_t xg_problem_instance_rows(const struct xg_problem *p)
     return p->batch ? p->m / p->batch->count : p->m;
 }
 
+/* An operand as it is stored; of a batch, an instance's. */
+struct xg_extent {
+    int64_t rows, columns;
+};
+
+static inline struct xg_extent xg_problem_stored(const struct xg_problem *p, bool b)
+{
+    const int64_t m = xg_problem_instance_rows(p);
+    const int64_t rows = b ? p->k : m, columns = b ? p->n : p->k;
+    return (b ? p->transb : p->transa) ? (struct xg_extent){columns, rows}
+                                       : (struct xg_extent){rows, columns};
+}
+
 /* One of them as a problem of its own: of a batch a GEMM. */
 struct xg_problem xg_problem_instance(const struct xg_problem *p, int64_t index);
 

@@ -329,8 +329,8 @@ static enum xg_status run_instances(struct xg_product *product, const struct xg_
     const struct xg_problem *call = product->call;
     struct factors factors = factors_of(product, run, c);
     const int64_t m = xg_problem_instance_rows(call), count = factors.m / m;
-    const size_t a_elems = (size_t)(xg_plan_stored(call, false).rows * factors.lda);
-    const size_t b_elems = (size_t)(xg_plan_stored(call, true).rows * factors.ldb);
+    const size_t a_elems = (size_t)(xg_problem_stored(call, false).rows * factors.lda);
+    const size_t b_elems = (size_t)(xg_problem_stored(call, true).rows * factors.ldb);
     enum xg_status status = XG_OK;
     factors.m = m;
     for (int64_t i = 0; i < count && status == XG_OK; i++) {

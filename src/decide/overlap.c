@@ -9,10 +9,12 @@ struct matrix {
     int64_t begin, rows, width, pitch;
 };
 
-static struct matrix matrix_of(const void *data, int64_t rows, int64_t columns, int64_t ld,
-                               int64_t bytes)
+static struct matrix matrix_of(const struct xg_problem *p, const void *data,
+                               struct xg_extent extent, int64_t ld)
 {
-    return (struct matrix){(int64_t)(uintptr_t)data, rows, columns * bytes, ld * bytes};
+    const int64_t bytes = (int64_t)xg_problem_elem_bytes(p);
+    return (struct matrix){(int64_t)(uintptr_t)data, extent.rows, extent.columns * bytes,
+                           ld * bytes};
 }
 
 static int64_t end_of(const struct matrix *x)
@@ -53,19 +55,17 @@ static bool meets(const struct matrix *x, const struct matrix *y)
 
 static struct matrix c_of(const struct xg_problem *p)
 {
-    return matrix_of(p->c, p->m, p->n, p->ldc, (int64_t)xg_problem_elem_bytes(p));
+    return matrix_of(p, p->c, (struct xg_extent){p->m, p->n}, p->ldc);
 }
 
 static struct matrix a_of(const struct xg_problem *p)
 {
-    return matrix_of(p->a, p->transa ? p->k : p->m, p->transa ? p->m : p->k, p->lda,
-                     (int64_t)xg_problem_elem_bytes(p));
+    return matrix_of(p, p->a, xg_problem_stored(p, false), p->lda);
 }
 
 static struct matrix b_of(const struct xg_problem *p)
 {
-    return matrix_of(p->b, p->transb ? p->n : p->k, p->transb ? p->k : p->n, p->ldb,
-                     (int64_t)xg_problem_elem_bytes(p));
+    return matrix_of(p, p->b, xg_problem_stored(p, true), p->ldb);
 }
 
 /* --- Batches ---------------------------------------------------------------------------------- */

@@ -4,6 +4,13 @@
 
 #include <stdlib.h>
 
+double xg_plan_bytes(const struct xg_plan *plan)
+{
+    double elems = (double)plan->a_elems + (double)plan->b_elems +
+                   (double)plan->c_slots * (double)plan->tile_elems;
+    return elems * (double)plan->elem_bytes;
+}
+
 void xg_plan_fini(struct xg_plan *plan)
 {
     free(plan->loads);
@@ -32,7 +39,7 @@ struct xg_plan_panel xg_plan_panel(const struct xg_plan *plan, const struct xg_p
 {
     bool b = load->b, trans = b ? call->transb : call->transa;
     if (call->batch) {
-        const struct xg_plan_panel stored = xg_plan_stored(call, b);
+        const struct xg_extent stored = xg_problem_stored(call, b);
         const int64_t first = load->index * plan->instances;
         const int64_t count = xg_min_i64(plan->instances, xg_problem_instances(call) - first);
         return (struct xg_plan_panel){first * stored.rows, count * stored.rows, 0, stored.columns};
@@ -48,13 +55,4 @@ struct xg_plan_panel xg_plan_panel(const struct xg_plan *plan, const struct xg_p
     if (b == trans)
         return panel;
     return (struct xg_plan_panel){panel.column, panel.columns, panel.row, panel.rows};
-}
-
-struct xg_plan_panel xg_plan_stored(const struct xg_problem *call, bool b)
-{
-    const int64_t m = xg_problem_instance_rows(call);
-    const int64_t rows = b ? call->k : m, columns = b ? call->n : call->k;
-    bool trans = b ? call->transb : call->transa;
-    return trans ? (struct xg_plan_panel){.rows = columns, .columns = rows}
-                 : (struct xg_plan_panel){.rows = rows, .columns = columns};
 }

@@ -100,6 +100,9 @@ struct xg_plan_limits {
     double macs_per_s;   /* of the kernels, at large sizes; 0: an H200's in FP32 */
 };
 
+/* What its operands and tiles take on the device: device_bytes, once all of that is chosen. */
+double xg_plan_bytes(const struct xg_plan *plan);
+
 /* Frees what a plan holds. */
 void xg_plan_fini(struct xg_plan *plan);
 
@@ -115,8 +118,5 @@ struct xg_plan_panel {
 };
 struct xg_plan_panel xg_plan_panel(const struct xg_plan *plan, const struct xg_problem *call,
                                    const struct xg_plan_load *load);
-
-/* All of an operand as it is stored; of a batch's, of one instance. */
-struct xg_plan_panel xg_plan_stored(const struct xg_problem *call, bool b);
 
 #endif

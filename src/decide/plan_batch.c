@@ -18,17 +18,10 @@ static const double STAGES = 32, TILE_BYTES_MIN = 1 << 20, TILE_BYTES_MAX = 16 <
  * alone does each in turn. */
 enum { SLOTS_WANTED = 8, SLOTS_MIN = 1 };
 
-static double total_bytes(const struct xg_plan *plan)
-{
-    double elems = (double)plan->a_elems + (double)plan->b_elems +
-                   (double)plan->c_slots * (double)plan->tile_elems;
-    return elems * (double)plan->elem_bytes;
-}
-
 /* So many instances a tile, in so many slots. */
 static void place(struct xg_plan *plan, const struct xg_problem *call, int64_t instances, int slots)
 {
-    const struct xg_plan_panel a = xg_plan_stored(call, false), b = xg_plan_stored(call, true);
+    const struct xg_extent a = xg_problem_stored(call, false), b = xg_problem_stored(call, true);
     plan->instances = instances;
     plan->tm = instances * xg_problem_instance_rows(call);
     plan->mt = xg_ceil_div(xg_problem_instances(call), instances);
@@ -58,7 +51,7 @@ static bool fit(struct xg_plan *plan, const struct xg_problem *call, double byte
             if (instances < 1)
                 return false;
             place(plan, call, instances, slots);
-            if (total_bytes(plan) <= bytes)
+            if (xg_plan_bytes(plan) <= bytes)
                 return true;
         }
 }
@@ -114,12 +107,12 @@ enum xg_status xg_plan_batch(struct xg_plan *plan, const struct xg_problem *call
                             .tk = call->k,
                             .nt = 1,
                             .kt = 1};
-    int64_t widest = xg_max_i64(call->n, xg_max_i64(xg_plan_stored(call, false).columns,
-                                                    xg_plan_stored(call, true).columns));
+    int64_t widest = xg_max_i64(call->n, xg_max_i64(xg_problem_stored(call, false).columns,
+                                                    xg_problem_stored(call, true).columns));
     if (xg_plan_ld(widest) > (int64_t)limits->row_bytes / draft.elem_bytes ||
         !fit(&draft, call, (double)limits->device_bytes))
         return XG_DECLINED;
-    draft.device_bytes = (size_t)total_bytes(&draft);
+    draft.device_bytes = (size_t)xg_plan_bytes(&draft);
     draft.loads = malloc(2 * (size_t)draft.mt * sizeof *draft.loads);
     draft.runs = malloc((size_t)draft.mt * sizeof *draft.runs);
     draft.tiles = malloc((size_t)draft.mt * sizeof *draft.tiles);

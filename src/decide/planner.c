@@ -35,13 +35,6 @@ static void set_panels(struct xg_plan *plan, const struct xg_problem *call,
 
 /* --- Fitting memory ------------------------------------------------------------------------ */
 
-static double total_bytes(const struct xg_plan *plan)
-{
-    double elems = (double)plan->a_elems + (double)plan->b_elems +
-                   (double)plan->c_slots * (double)plan->tile_elems;
-    return elems * (double)plan->elem_bytes;
-}
-
 /* Places operands whose panels are (am,ak) and (bk,bn): whole matrices, or one slot's worth. */
 static void place(struct xg_plan *plan, const struct xg_problem *call, int64_t m, int64_t n,
                   int64_t k)
@@ -139,10 +132,10 @@ static bool fit_resident(struct xg_plan *plan, const struct xg_problem *call, do
     int64_t tiles = order_strips(plan, call->uplo, strip, NULL);
     plan->sweeps = plan->kt > 1 && tiles > 1 && tiles <= SWEEP_TILES_MAX;
     plan->c_slots = (int)tiles;
-    if (plan->sweeps && total_bytes(plan) <= bytes)
+    if (plan->sweeps && xg_plan_bytes(plan) <= bytes)
         return true;
     plan->sweeps = false;
-    for (plan->c_slots = (int)xg_min_i64(tiles, C_SLOTS_WANTED); total_bytes(plan) > bytes;)
+    for (plan->c_slots = (int)xg_min_i64(tiles, C_SLOTS_WANTED); xg_plan_bytes(plan) > bytes;)
         if (--plan->c_slots < (int)xg_min_i64(tiles, C_SLOTS_MIN))
             return false;
     return true;
@@ -182,7 +175,7 @@ static bool fit_group(struct xg_plan *plan, const struct xg_problem *call, doubl
 {
     *group = (struct group){1, 1};
     set_group(plan, call, group);
-    if (total_bytes(plan) > bytes)
+    if (xg_plan_bytes(plan) > bytes)
         return false;
     /* Grow towards a square of elements while memory allows: traffic falls as its side grows. */
     for (struct group next = *group;;) {
@@ -190,7 +183,7 @@ static bool fit_group(struct xg_plan *plan, const struct xg_problem *call, doubl
         next.p += rows && next.p < plan->mt;
         next.q += !rows && next.q < plan->nt;
         set_group(plan, call, &next);
-        if ((next.p == group->p && next.q == group->q) || total_bytes(plan) > bytes)
+        if ((next.p == group->p && next.q == group->q) || xg_plan_bytes(plan) > bytes)
             break;
         *group = next;
     }
@@ -476,7 +469,7 @@ enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_problem *call,
         if (tiling.panel_elems < PANEL_ELEMS_MIN)
             return XG_DECLINED;
     }
-    draft.device_bytes = (size_t)total_bytes(&draft);
+    draft.device_bytes = (size_t)xg_plan_bytes(&draft);
     enum xg_status status = build_lists(&draft, call, &group, row_elems);
     if (status != XG_OK) {
         xg_plan_fini(&draft);

@@ -2,8 +2,6 @@
 /* Cuts rows where instances end. */
 #include "pipeline/batch.h"
 
-#include "decide/plan.h"
-
 /* Rows of one instance. */
 struct part {
     int64_t instance, row, rows;
@@ -20,7 +18,7 @@ static struct part part_at(int64_t row, int64_t rows, int64_t each)
 void xg_batch_pack(const struct xg_problem *p, bool b, int64_t row, char *dst,
                    const struct xg_stage_rows *to, bool cached)
 {
-    const int64_t bytes = (int64_t)xg_problem_elem_bytes(p), each = xg_plan_stored(p, b).rows;
+    const int64_t bytes = (int64_t)xg_problem_elem_bytes(p), each = xg_problem_stored(p, b).rows;
     for (int64_t at = 0; at < to->rows;) {
         const struct part part = part_at(row + at, to->rows - at, each);
         const struct xg_problem q = xg_problem_instance(p, part.instance);

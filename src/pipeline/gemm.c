@@ -167,17 +167,16 @@ static struct xg_staging_direct find_direct(const struct xg_dev *dev, const stru
     struct xg_staging_direct direct = {false, false, false};
     if (call->batch)
         return direct;
-    int64_t a_rows = call->transa ? call->k : call->m, a_columns = call->transa ? call->m : call->k;
-    int64_t b_rows = call->transb ? call->n : call->k, b_columns = call->transb ? call->k : call->n;
     const struct {
         const void *matrix;
-        int64_t rows, columns, ld;
+        struct xg_extent extent;
+        int64_t ld;
         bool *direct;
-    } operands[] = {{call->a, a_rows, a_columns, call->lda, &direct.a},
-                    {call->b, b_rows, b_columns, call->ldb, &direct.b},
-                    {call->c, call->m, call->n, call->ldc, &direct.c}};
+    } operands[] = {{call->a, xg_problem_stored(call, false), call->lda, &direct.a},
+                    {call->b, xg_problem_stored(call, true), call->ldb, &direct.b},
+                    {call->c, {call->m, call->n}, call->ldc, &direct.c}};
     for (int i = 0; i < 3; i++) {
-        int64_t columns = operands[i].columns;
+        int64_t columns = operands[i].extent.columns;
         bool follow = operands[i].ld == columns && columns % 4 == 0;
         bool structured = call->structured == (i == 0 ? XG_OPERAND_A : XG_OPERAND_B) && i < 2;
         bool staged = i < 2 ? structured || columns % 4
@@ -185,7 +184,7 @@ static struct xg_staging_direct find_direct(const struct xg_dev *dev, const stru
                                   xg_problem_is_in_place(call);
         staged |=
             operands[i].ld > xg_plan_pitch_max(call->type) || (columns < DIRECT_ROW_MIN && !follow);
-        int64_t elems = (operands[i].rows - 1) * operands[i].ld + columns;
+        int64_t elems = (operands[i].extent.rows - 1) * operands[i].ld + columns;
         *operands[i].direct = !staged && xg_mem_pinned(dev, operands[i].matrix,
                                                        (size_t)elems * xg_problem_elem_bytes(call));
     }

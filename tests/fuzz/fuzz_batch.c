@@ -184,6 +184,17 @@ static void pass_strided(const struct batch *batch, struct passed *to)
                                                      .batch_size = &to->integers[SIZE]};
 }
 
+/* Those that are alike in both interfaces. */
+#define ARRAYS(none, to)                                                                           \
+    .m_array = (none) ? NULL : &(to)->integers[M], .n_array = (none) ? NULL : &(to)->integers[N],  \
+    .k_array = (none) ? NULL : &(to)->integers[K],                                                 \
+    .alpha_array = (none) ? NULL : &(to)->scalars[0], .a_array = (none) ? NULL : (to)->a,          \
+    .lda_array = (none) ? NULL : &(to)->integers[LDA], .b_array = (none) ? NULL : (to)->b,         \
+    .ldb_array = (none) ? NULL : &(to)->integers[LDB],                                             \
+    .beta_array = (none) ? NULL : &(to)->scalars[1], .c_array = (none) ? NULL : (to)->c,           \
+    .ldc_array = (none) ? NULL : &(to)->integers[LDC],                                             \
+    .group_size = (none) ? NULL : &(to)->integers[SIZE]
+
 static void pass_groups(const struct batch *batch, struct passed *to)
 {
     const struct standard *call = &batch->group[0];
@@ -193,36 +204,14 @@ static void pass_groups(const struct batch *batch, struct passed *to)
             (struct shim_gemm_batch_cblas){.order = call->order,
                                            .transa_array = none ? NULL : to->transes[0],
                                            .transb_array = none ? NULL : to->transes[1],
-                                           .m_array = none ? NULL : &to->integers[M],
-                                           .n_array = none ? NULL : &to->integers[N],
-                                           .k_array = none ? NULL : &to->integers[K],
-                                           .alpha_array = none ? NULL : &to->scalars[0],
-                                           .a_array = none ? NULL : to->a,
-                                           .lda_array = none ? NULL : &to->integers[LDA],
-                                           .b_array = none ? NULL : to->b,
-                                           .ldb_array = none ? NULL : &to->integers[LDB],
-                                           .beta_array = none ? NULL : &to->scalars[1],
-                                           .c_array = none ? NULL : to->c,
-                                           .ldc_array = none ? NULL : &to->integers[LDC],
                                            .group_count = slot(call, batch->groups),
-                                           .group_size = none ? NULL : &to->integers[SIZE]};
+                                           ARRAYS(none, to)};
     else
         to->call.gemm_batch_fortran =
             (struct shim_gemm_batch_fortran){.transa_array = none ? NULL : to->letters[0],
                                              .transb_array = none ? NULL : to->letters[1],
-                                             .m_array = none ? NULL : &to->integers[M],
-                                             .n_array = none ? NULL : &to->integers[N],
-                                             .k_array = none ? NULL : &to->integers[K],
-                                             .alpha_array = none ? NULL : &to->scalars[0],
-                                             .a_array = none ? NULL : to->a,
-                                             .lda_array = none ? NULL : &to->integers[LDA],
-                                             .b_array = none ? NULL : to->b,
-                                             .ldb_array = none ? NULL : &to->integers[LDB],
-                                             .beta_array = none ? NULL : &to->scalars[1],
-                                             .c_array = none ? NULL : to->c,
-                                             .ldc_array = none ? NULL : &to->integers[LDC],
                                              .group_count = &to->groups,
-                                             .group_size = none ? NULL : &to->integers[SIZE]};
+                                             ARRAYS(none, to)};
 }
 
 static void check_scalars(const struct standard *call, const struct xg_problem *p, int group)
