@@ -4,6 +4,8 @@
  * library behind it, cuBLASXt and the floor.
  *
  *   XGEMM_MODE=gpu LD_PRELOAD=libxgemm_shim.so bench/level3 dgemm:4096
+ *
+ * --own times this library alone: for the comparison of two builds of it.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -39,6 +41,7 @@ static struct {
     int turns;
     double budget_s; /* of timed calls a side and turn */
     const char *csv, *commit;
+    bool own; /* the CPU library once, for its result, and cuBLASXt not at all */
 } options = {.turns = 5, .budget_s = 0.2, .commit = "unknown"};
 
 static struct xg_dev *dev;
@@ -313,14 +316,17 @@ static void measure_row(struct row *row, const struct link_rates *rates)
     for (int side = 0; side < SIDE_COUNT; side++) {
         struct measured *measured = &row->side[side];
         measured->calls = 0;
+        if (options.own && side == SIDE_CUBLASXT)
+            continue;
         measured->able = time_call(call, &operands, side) >= 0; /* not timed: it warms up */
         measured->apart = measured->able ? distance(call, &operands, side) : NAN;
     }
+    settle();
     for (int turn = 0; turn < options.turns; turn++)
         for (int side = 0; side < SIDE_COUNT; side++) {
-            if (row->side[side].able)
+            if (row->side[side].able && (side == SIDE_XGEMM || !options.own))
                 measure_turn(call, &operands, side, &row->side[side]);
-            if (side == SIDE_CPU)
+            if (side == SIDE_CPU && !options.own)
                 settle();
         }
     row->resident_s = resident_seconds(call);
@@ -362,11 +368,9 @@ static void print_row(struct row *row, FILE *csv)
 
 static bool parse_options(int argc, char **argv)
 {
-    static const struct option names[] = {{"turns", 1, NULL, 't'},
-                                          {"budget", 1, NULL, 'b'},
-                                          {"csv", 1, NULL, 'c'},
-                                          {"commit", 1, NULL, 'i'},
-                                          {0}};
+    static const struct option names[] = {{"turns", 1, NULL, 't'}, {"budget", 1, NULL, 'b'},
+                                          {"csv", 1, NULL, 'c'},   {"commit", 1, NULL, 'i'},
+                                          {"own", 0, NULL, 'o'},   {0}};
     for (int which; (which = getopt_long(argc, argv, "", names, NULL)) != -1;)
         switch (which) {
         case 't':
@@ -380,6 +384,9 @@ static bool parse_options(int argc, char **argv)
             break;
         case 'i':
             options.commit = optarg;
+            break;
+        case 'o':
+            options.own = true;
             break;
         default:
             return false;
@@ -415,10 +422,11 @@ int main(int argc, char **argv)
             parsed = false;
         }
     if (!parsed) {
-        fprintf(stderr, "usage: level3 [--turns N] [--budget SECONDS] [--csv FILE] [--commit ID] "
-                        "[CALL...]\n"
-                        "A CALL: dgemm:4096, dgemm:100x200x300:tn, ssyrk:4096x64:un, "
-                        "dtrsm:500x700:llnn\n");
+        fprintf(stderr,
+                "usage: level3 [--own] [--turns N] [--budget SECONDS] [--csv FILE] [--commit ID] "
+                "[CALL...]\n"
+                "A CALL: dgemm:4096, dgemm:100x200x300:tn, ssyrk:4096x64:un, "
+                "dtrsm:500x700:llnn\n");
         return EXIT_FAILURE;
     }
     if (!open_all())

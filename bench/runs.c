@@ -4,6 +4,8 @@
  * the device, beside the one call of cuBLAS that a program with its matrices there would make.
  *
  *   bench/runs --math strict,accurate ssyrk:4096 dsyrk:4096 dgemm:4096
+ *
+ * --whole: one run in place of the plan's, which are cut for panels that arrive.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -32,6 +34,7 @@ static struct {
     int turns;
     unsigned math_mask; /* a bit an enum xg_math */
     const char *csv, *commit, *kernel;
+    bool whole; /* a plan of one run */
 } options = {
     .turns = 5, .math_mask = 1u << XG_MATH_STRICT | 1u << XG_MATH_ACCURATE, .commit = "unknown"};
 
@@ -163,6 +166,29 @@ static void place_operands(struct resident *r)
               p->transb ? p->k : p->n, plan->ldb);
 }
 
+/* All of C in one tile, as a program would that has its matrices on the device. */
+static void plan_whole(struct xg_plan *plan, const struct xg_problem *p)
+{
+    struct xg_plan whole = *plan;
+    whole.loads = calloc(2, sizeof *whole.loads);
+    whole.runs = calloc(1, sizeof *whole.runs);
+    whole.tiles = calloc(1, sizeof *whole.tiles);
+    if (!whole.loads || !whole.runs || !whole.tiles)
+        must(XG_ERR_NOMEM, "plan");
+    whole.tm = p->m, whole.tn = p->n, whole.tk = p->k;
+    whole.mt = whole.nt = whole.kt = 1;
+    whole.load_count = whole.b_is_a ? 1 : 2;
+    whole.run_count = whole.tile_count = 1;
+    whole.loads[1].b = true;
+    whole.runs[0].first = true;
+    whole.tiles[0] = (struct xg_plan_tile){.rows = p->m, .columns = p->n, .ld = xg_plan_ld(p->n)};
+    whole.c_slots = 1;
+    whole.tile_elems = xg_plan_matrix_elems(p->m, xg_plan_ld(p->n));
+    whole.device_bytes = (size_t)xg_plan_bytes(&whole);
+    xg_plan_fini(plan);
+    *plan = whole;
+}
+
 /* False where the plan does not keep the operands whole on the device. */
 static bool resident_create(struct resident *r, enum xg_math math)
 {
@@ -178,6 +204,8 @@ static bool resident_create(struct resident *r, enum xg_math math)
     must(xg_plan_init(&r->plan, &r->problem, &limits), "plan");
     if (!r->plan.resident)
         return false;
+    if (options.whole)
+        plan_whole(&r->plan, &r->problem);
     r->product = (struct xg_product){.dev = dev,
                                      .call = &r->problem,
                                      .plan = &r->plan,
@@ -239,7 +267,8 @@ static void wait_for_each(CUstream stream)
     }
 }
 
-/* Splits and runs, these on as many streams as the pipeline has. */
+/* Splits and runs, these on as many streams as the pipeline has; tiles that have a slot one after
+ * the other on one, for no copy down comes between them here. */
 static enum xg_status run_plan(void *arg, CUstream stream)
 {
     struct resident *r = arg;
@@ -250,7 +279,7 @@ static enum xg_status run_plan(void *arg, CUstream stream)
     for (int64_t i = 0; i < r->plan.run_count; i++) {
         const struct xg_plan_run *run = &r->plan.runs[i];
         must(xg_product_run(&r->product, run, tile_address(r, &r->plan.tiles[run->tile]),
-                            streams[1 + run->tile % XG_PIPE_RUN_STREAMS]),
+                            streams[1 + r->plan.tiles[run->tile].slot % XG_PIPE_RUN_STREAMS]),
              "run");
     }
     wait_for_each(stream);
@@ -342,9 +371,13 @@ static bool measure(const char *text, int math, FILE *csv)
 
 static bool parse_options(int argc, char **argv)
 {
-    static const struct option names[] = {{"turns", 1, NULL, 't'},  {"math", 1, NULL, 'm'},
-                                          {"kernel", 1, NULL, 'k'}, {"csv", 1, NULL, 'c'},
-                                          {"commit", 1, NULL, 'i'}, {0}};
+    static const struct option names[] = {{"turns", 1, NULL, 't'},
+                                          {"math", 1, NULL, 'm'},
+                                          {"kernel", 1, NULL, 'k'},
+                                          {"csv", 1, NULL, 'c'},
+                                          {"commit", 1, NULL, 'i'},
+                                          {"whole", 0, NULL, 'w'},
+                                          {0}};
     for (int which; (which = getopt_long(argc, argv, "", names, NULL)) != -1;)
         switch (which) {
         case 't':
@@ -358,6 +391,9 @@ static bool parse_options(int argc, char **argv)
             break;
         case 'k':
             options.kernel = optarg;
+            break;
+        case 'w':
+            options.whole = true;
             break;
         case 'c':
             options.csv = optarg;
@@ -383,7 +419,7 @@ int main(int argc, char **argv)
                 (call.routine->family == BLAS_GEMM || call.routine->family == BLAS_SYRK);
     if (!right) {
         fprintf(stderr,
-                "usage: runs [--math strict,accurate] [--kernel NAME] [--turns N] "
+                "usage: runs [--whole] [--math strict,accurate] [--kernel NAME] [--turns N] "
                 "[--csv FILE] [--commit ID] [CALL...]\nA CALL: ssyrk:4096, dsyrk:4096x512:lt, "
                 "dgemm:100x200x300:tn\n");
         return EXIT_FAILURE;

@@ -6,6 +6,26 @@
 #include <stdint.h>
 
 /*
+ * The elements of C that are wanted: all of them, or, where C is a tile of a matrix of which BLAS
+ * stores a triangle, those (i,j) of the tile with j - i >= diagonal (the upper one) or
+ * j - i <= diagonal (the lower one). The others may be computed too, or be left as they are: a
+ * block whose tile has none that are wanted may end at once.
+ */
+struct xg_triangle {
+    int64_t diagonal;
+    int32_t kind; /* XG_TRIANGLE_ALL and so on */
+};
+
+enum { XG_TRIANGLE_ALL, XG_TRIANGLE_UPPER, XG_TRIANGLE_LOWER };
+
+static inline int xg_triangle_wants(const struct xg_triangle *wanted, int64_t i, int64_t j)
+{
+    return wanted->kind == XG_TRIANGLE_ALL ||
+           (wanted->kind == XG_TRIANGLE_UPPER ? j - i >= wanted->diagonal
+                                              : j - i <= wanted->diagonal);
+}
+
+/*
  * The single parameter, passed by value, of every SGEMM kernel in the table (table.h).
  *
  * C = alpha * op(A) * op(B) + beta * C, row-major, all addresses in device memory:
@@ -44,9 +64,10 @@ struct xg_sgemm_args {
     int64_t m, n, k;
     float alpha, beta;
     int32_t transa, transb; /* kernels with one entry a transpose ignore these: the entry says it */
-    uint64_t scratch;       /* see above; 0: none */
-    int32_t split;          /* slices of k, >= 1; set by the launcher */
-    int32_t copies;         /* XG_COPY_A, XG_COPY_B: of the repacking kernel; set by the launcher */
+    struct xg_triangle wanted;
+    uint64_t scratch; /* see above; 0: none */
+    int32_t split;    /* slices of k, >= 1; set by the launcher */
+    int32_t copies;   /* XG_COPY_A, XG_COPY_B: of the repacking kernel; set by the launcher */
 };
 
 enum { XG_COPY_A = 1, XG_COPY_B = 2, XG_COPY_MULTIPLE = 32 };
@@ -64,6 +85,7 @@ struct xg_dgemm_args {
     int64_t lda, ldb, ldc;
     int64_t m, n, k;
     double alpha, beta;
+    struct xg_triangle wanted;
     int32_t transa, transb; /* which entry is launched */
     int32_t split;          /* slices of k, >= 1, of a cluster; set by the launcher */
 };

@@ -43,7 +43,8 @@ static inline void gpu_launch(struct xg_dev *dev, const struct xg_kernel *row, e
                                  .alpha = (float)wide->alpha,
                                  .beta = (float)wide->beta,
                                  .transa = wide->transa,
-                                 .transb = wide->transb};
+                                 .transb = wide->transb,
+                                 .wanted = wide->wanted};
     must(xg_launch_reserve(dev, row, &scratch, &args), "scratch");
     must(xg_launch_sgemm(dev, row, &args, stream), row->name);
 }

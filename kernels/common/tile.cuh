@@ -64,4 +64,15 @@ static __device__ __forceinline__ struct xg_tile xg_tile_find(const ARGS &args, 
     return tile;
 }
 
+/* Whether nothing is wanted of a tile of ROWS x COLS elements: the same for all threads of a block
+ * and for all blocks that share a tile. */
+template <int ROWS, int COLS>
+static __device__ __forceinline__ bool xg_tile_unwanted(const struct xg_triangle &wanted,
+                                                        int64_t row, int64_t col)
+{
+    if (wanted.kind == XG_TRIANGLE_UPPER)
+        return col + COLS - 1 - row < wanted.diagonal;
+    return wanted.kind == XG_TRIANGLE_LOWER && col - (row + ROWS - 1) > wanted.diagonal;
+}
+
 #endif

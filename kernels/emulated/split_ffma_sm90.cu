@@ -86,8 +86,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const bool one_sum = verdict.products == XG_SPLIT_FEW;
     const unsigned tiles =
         (unsigned)(((args.product.m + TILE - 1) / TILE) * ((args.product.n + TILE - 1) / TILE));
-    for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)
-        multiply_tile(args.product, xg_tile_find<TILE, TILE, GROUP>(args.product, tile), one_sum);
+    for (unsigned at = blockIdx.x; at < tiles; at += gridDim.x) {
+        const struct xg_tile tile = xg_tile_find<TILE, TILE, GROUP>(args.product, at);
+        if (!xg_tile_unwanted<TILE, TILE>(args.product.wanted, tile.row, tile.col))
+            multiply_tile(args.product, tile, one_sum);
+    }
 }
 
 #else

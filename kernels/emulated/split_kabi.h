@@ -74,6 +74,7 @@ struct xg_split_product_args {
     int64_t ldc;
     int64_t m, n, k;
     float alpha, beta;
+    struct xg_triangle wanted;
 };
 
 /* The one parameter of the FP32 product of the same operands, where no pieces serve. */

@@ -3,6 +3,7 @@
 #ifndef XG_SPLIT_PRODUCT_CUH
 #define XG_SPLIT_PRODUCT_CUH
 
+#include "../common/tile.cuh"
 #include "split.cuh"
 #include "wgmma.cuh"
 
@@ -107,16 +108,19 @@ struct ring_place {
     }
 };
 
-/* Row and column of this block's part of the tile of a cluster. */
+/* Row and column of this block's part of the tile of a cluster; false if nothing of that is wanted.
+ */
 template <int BLOCK_N>
-static __device__ __forceinline__ void tile_of(const struct xg_split_product_args &args,
+static __device__ __forceinline__ bool tile_of(const struct xg_split_product_args &args,
                                                unsigned tile, unsigned tiles_m, unsigned tiles_n,
                                                uint32_t rank, int *row, int *column)
 {
     const unsigned band = tile / (BAND * tiles_n), inside = tile % (BAND * tiles_n);
     const unsigned rows = min((unsigned)BAND, tiles_m - band * BAND);
-    *row = (int)(((band * BAND + inside % rows) * CLUSTER + rank) * BLOCK_M);
+    const int first = (int)((band * BAND + inside % rows) * CLUSTER * BLOCK_M);
+    *row = first + (int)rank * BLOCK_M;
     *column = (int)(inside / rows * BLOCK_N);
+    return !xg_tile_unwanted<CLUSTER * BLOCK_M, BLOCK_N>(args.wanted, first, *column);
 }
 
 /* Starts the copies of one stage, of so many boxes: this block's rows of A, its share of B for the
@@ -267,7 +271,8 @@ static __device__ __forceinline__ void produce(const struct xg_split_product_arg
     for (unsigned tile = blockIdx.x / CLUSTER; tile < tiles_m * tiles_n;
          tile += gridDim.x / CLUSTER) {
         int row, column;
-        tile_of<BLOCK_N>(args, tile, tiles_m, tiles_n, rank, &row, &column);
+        if (!tile_of<BLOCK_N>(args, tile, tiles_m, tiles_n, rank, &row, &column))
+            continue;
         produce_pass<BF16, BLOCK_N, form::BOXES>(args, room, barriers, row, column, blocks, rank,
                                                  &at);
         if (BF16 && apart)
@@ -332,7 +337,8 @@ consume(const struct xg_split_product_args &args, uint32_t room, uint32_t barrie
     for (unsigned tile = blockIdx.x / CLUSTER; tile < tiles_m * tiles_n;
          tile += gridDim.x / CLUSTER) {
         int row, column;
-        tile_of<BLOCK_N>(args, tile, tiles_m, tiles_n, rank, &row, &column);
+        if (!tile_of<BLOCK_N>(args, tile, tiles_m, tiles_n, rank, &row, &column))
+            continue;
         float total[BLOCK_N / 2] = {}, part[BLOCK_N / 2];
         consume_pass<BF16, BLOCK_N, FIRST, MODE == XG_SPLIT_MANY ? LAST : LAST - 1>(
             total, part, room, barriers, group, blocks, &at);

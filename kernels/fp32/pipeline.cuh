@@ -358,6 +358,8 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
         slice = xg_slice_find<BK>(args.k, blockIdx.x % split, split);
     }
     const struct xg_tile tile = xg_tile_find<L::BM, L::BN, GROUP>(args, index);
+    if (WORK != XG_WORK_SHARE && xg_tile_unwanted<L::BM, L::BN>(args.wanted, tile.row, tile.col))
+        return;
     const int tiles_k = slice.tiles, first_depth = slice.first_depth;
     copier_a a_copier;
     copier_b b_copier;

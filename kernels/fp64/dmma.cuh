@@ -275,10 +275,12 @@ static __device__ __forceinline__ void xg_dmma(const struct xg_dgemm_args &args)
     const unsigned split = SPLIT ? args.split : 1, slice = blockIdx.x % split;
     const int64_t tiles = (args.k + BK - 1) / BK;
     const int64_t first = tiles * slice / split * BK, end = tiles * (slice + 1) / split * BK;
+    const struct xg_tile tile = xg_tile_find<L::BM, L::BN, GROUP>(args, blockIdx.x / split);
+    if (xg_tile_unwanted<L::BM, L::BN>(args.wanted, tile.row, tile.col))
+        return;
     double sum[L::BLOCKS_M][L::BLOCKS_N][4] = {};
-    xg_dmma_sum<L, BK, STAGES, TRANSA, TRANSB>(
-        args, xg_tile_find<L::BM, L::BN, GROUP>(args, blockIdx.x / split), first,
-        (end < args.k ? end : args.k) - first, sum);
+    xg_dmma_sum<L, BK, STAGES, TRANSA, TRANSB>(args, tile, first,
+                                               (end < args.k ? end : args.k) - first, sum);
 
     /* Where the results go is worked out again: kept, it would take registers from the loop. */
     const int thread = xg_ptx_thread_x(), warp = thread / 32, lane = thread % 32;

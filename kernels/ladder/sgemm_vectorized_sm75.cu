@@ -202,6 +202,8 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
     __shared__ __align__(16) float shared[2 * STAGE_FLOATS];
 
     const struct xg_tile tile = xg_tile_find<BM, BN, GROUP>(args, blockIdx.x);
+    if (xg_tile_unwanted<BM, BN>(args.wanted, tile.row, tile.col))
+        return;
     operand_mover<BM, BK, THREADS, !TRANSA> a_mover;
     operand_mover<BN, BK, THREADS, TRANSB> b_mover;
     a_mover.init(shared, args.a, args.lda, tile.row, tile.rows);

@@ -163,6 +163,15 @@ enum xg_status xg_product_arrived(struct xg_product *product, const struct xg_pl
     return xg_split_panels(product->split, &panel, stream);
 }
 
+/* Of a tile of C, of which BLAS may store a triangle. */
+static struct xg_triangle wanted_of(const struct xg_problem *call, const struct xg_plan_tile *tile)
+{
+    static const int kinds[] = {[XG_FULL] = XG_TRIANGLE_ALL,
+                                [XG_UPPER] = XG_TRIANGLE_UPPER,
+                                [XG_LOWER] = XG_TRIANGLE_LOWER};
+    return (struct xg_triangle){.diagonal = tile->row - tile->column, .kind = kinds[call->uplo]};
+}
+
 static enum xg_status run_pieces(struct xg_product *product, const struct xg_plan_run *run,
                                  CUdeviceptr c, CUstream stream)
 {
@@ -174,7 +183,8 @@ static enum xg_status run_pieces(struct xg_product *product, const struct xg_pla
     struct xg_split_result result = {.c = c,
                                      .ldc = tile->ld,
                                      .alpha = (float)product->call->alpha,
-                                     .beta = run->first ? 0.0f : 1.0f};
+                                     .beta = run->first ? 0.0f : 1.0f,
+                                     .wanted = wanted_of(product->call, tile)};
     int64_t word =
         product->all_kinds ? XG_PRODUCT_REFUSED_ANY : XG_PRODUCT_REFUSED_TILES + run->tile;
     struct xg_split_kinds kinds = {.all = product->all_kinds, .refused = product->refusals + word};
@@ -201,6 +211,7 @@ struct factors {
     int64_t lda, ldb, ldc;
     int64_t m, n, k;
     double alpha, alpha_im, beta;
+    struct xg_triangle wanted;
 };
 
 static struct factors factors_of(const struct xg_product *product, const struct xg_plan_run *run,
@@ -218,7 +229,8 @@ static struct factors factors_of(const struct xg_product *product, const struct 
                             .k = xg_plan_depth(product->plan, product->call, run->l),
                             .alpha = product->call->alpha,
                             .alpha_im = product->call->alpha_im,
-                            .beta = run->first ? 0 : 1};
+                            .beta = run->first ? 0 : 1,
+                            .wanted = wanted_of(product->call, tile)};
 }
 
 /* SYR2K's second product, added to the first one. */
@@ -279,6 +291,7 @@ static enum xg_status run_single(const struct xg_product *product, const struct 
         .beta = (float)factors->beta,
         .transa = product->call->transa,
         .transb = product->call->transb,
+        .wanted = factors->wanted,
     };
     return xg_launch_sgemm(product->dev, kernel, &args, stream);
 }
@@ -300,6 +313,7 @@ static enum xg_status run_double(const struct xg_product *product, const struct 
         .beta = factors->beta,
         .transa = product->call->transa != XG_NO_TRANS,
         .transb = product->call->transb != XG_NO_TRANS,
+        .wanted = factors->wanted,
     };
     return xg_launch_dgemm(product->dev, kernel, &args, stream);
 }

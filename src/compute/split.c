@@ -277,7 +277,8 @@ static enum xg_status multiply_ffma(const struct xg_split *split, const struct x
                     .alpha = like->alpha,
                     .beta = like->beta,
                     .transa = !a->source.along_k,
-                    .transb = b->source.along_k},
+                    .transb = b->source.along_k,
+                    .wanted = like->wanted},
         .pair = like->pair,
     };
     int64_t tiles = xg_ceil_div(like->m, FFMA_TILE) * xg_ceil_div(like->n, FFMA_TILE);
@@ -306,6 +307,7 @@ enum xg_status xg_split_product(const struct xg_split *split, const struct xg_sp
         .k = a->operand->k,
         .alpha = result->alpha,
         .beta = result->beta,
+        .wanted = result->wanted,
     };
     enum xg_status status = multiply(split, &FP16, a, b, &args, stream);
     if (!kinds->all)
@@ -365,7 +367,8 @@ static enum xg_status multiply_slice(const struct xg_split *split, const struct 
                    .along_k = args->transb},
         .rows = args->n,
     };
-    struct xg_split_result c = {.c = args->c, .ldc = args->ldc, .alpha = args->alpha, .beta = beta};
+    struct xg_split_result c = {
+        .c = args->c, .ldc = args->ldc, .alpha = args->alpha, .beta = beta, .wanted = args->wanted};
     static const struct xg_split_kinds all = {.all = true};
     enum xg_status status = xg_split_panels(split, &a, stream);
     if (status == XG_OK)

@@ -97,6 +97,7 @@ struct xg_split_result {
     CUdeviceptr c;
     int64_t ldc;
     float alpha, beta;
+    struct xg_triangle wanted; /* kernels/kabi.h */
 };
 
 /* What is enqueued for a product, and who is told. */

@@ -140,7 +140,8 @@ CUresult fake_stream_push(CUstream stream, const struct fake_op *op, bool wait);
 /* module.c. */
 void fake_module_reclaim(CUcontext context);
 
-/* sgemm.c: the host addresses of a product's operands. */
+/* Kernels leave what is not wanted of C as it is.
+ * sgemm.c: the host addresses of a product's operands. */
 struct fake_operands {
     const float *a, *b;
     float *c;
@@ -178,7 +179,7 @@ struct fake_result fake_split_run(const void *launched);
 /* problem.c: a product of any type, for the fake cuBLAS and for kernels of double, which are
  * padded: its addresses made the host's, and queued and computed as above. */
 struct xg_problem fake_problem_resolve(const struct xg_problem *p, bool padded);
-void fake_problem_run(const struct xg_problem *host, bool padded);
+void fake_problem_run(const struct xg_problem *host, bool padded, const struct xg_triangle *wanted);
 CUresult fakecuda_problem(const struct xg_problem *p, CUstream stream);
 CUresult fake_dgemm_queue(const struct xg_dgemm_args *args, CUstream stream);
 

@@ -63,7 +63,7 @@ CUresult fakecuda_problem(const struct xg_problem *p, CUstream stream)
 
 CUresult fake_dgemm_queue(const struct xg_dgemm_args *args, CUstream stream)
 {
-    struct fake_op op = {.kind = FAKE_OP_PROBLEM, .padded = true};
+    struct fake_op op = {.kind = FAKE_OP_PROBLEM, .padded = true, .args.wanted = args->wanted};
     op.problem = (struct xg_problem){.type = XG_TYPE_D,
                                      .transa = args->transa ? XG_TRANS : XG_NO_TRANS,
                                      .transb = args->transb ? XG_TRANS : XG_NO_TRANS,
@@ -95,7 +95,27 @@ static void place(struct xg_problem *p)
     *ld = p->ldc;
 }
 
-void fake_problem_run(const struct xg_problem *host, bool padded)
+/* Of double: computes row by row what is wanted. */
+static void run_wanted(const struct xg_problem *p, const struct xg_triangle *wanted)
+{
+    for (int64_t i = 0; i < p->m; i++) {
+        int64_t first = 0, end = p->n;
+        while (first < end && !xg_triangle_wants(wanted, i, first))
+            first++;
+        while (end > first && !xg_triangle_wants(wanted, i, end - 1))
+            end--;
+        struct xg_problem row = *p;
+        row.m = 1;
+        row.n = end - first;
+        row.a = (const double *)p->a + (p->transa ? i : i * p->lda);
+        row.b = (const double *)p->b + (p->transb ? first * p->ldb : first);
+        row.c = (double *)p->c + i * p->ldc + first;
+        if (row.n > 0)
+            xg_cpu_compute(&row);
+    }
+}
+
+void fake_problem_run(const struct xg_problem *host, bool padded, const struct xg_triangle *wanted)
 {
     struct xg_problem p = *host;
     if (padded && host->k > 0) {
@@ -106,5 +126,8 @@ void fake_problem_run(const struct xg_problem *host, bool padded)
     }
     if (xg_problem_is_in_place(&p))
         place(&p);
-    xg_cpu_compute(&p);
+    if (wanted->kind == XG_TRIANGLE_ALL)
+        xg_cpu_compute(&p);
+    else
+        run_wanted(&p, wanted);
 }

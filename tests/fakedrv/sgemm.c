@@ -79,6 +79,8 @@ void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
             row_a[l] = (double)(args->transa ? a[l * args->lda + i] : a[i * args->lda + l]);
         sum_row(args, row_a, operands->b, sums);
         for (int64_t j = 0; j < args->n; j++) {
+            if (!xg_triangle_wants(&args->wanted, i, j))
+                continue;
             double old = args->beta == 0.0f ? 0.0 : (double)args->beta * (double)c[j];
             double sum = args->split > 1 ? (double)(float)sums[j] : sums[j]; /* met as floats */
             c[j] = (float)((double)args->alpha * sum + old);

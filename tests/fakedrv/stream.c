@@ -133,7 +133,7 @@ static void execute(const struct fake_op *op)
         fake_sgemm_run(&op->args, op->padded, &operands);
         result = (struct fake_result){operands.c, op->args.m, op->args.n, op->args.ldc};
     } else if (op->kind == FAKE_OP_PROBLEM)
-        fake_problem_run(&problem, op->padded);
+        fake_problem_run(&problem, op->padded, &op->args.wanted);
     else if (op->kind == FAKE_OP_COPIES)
         fake_copies_run(&op->args, &operands);
     else if (op->kind == FAKE_OP_PIECES)
