@@ -48,6 +48,23 @@ static void test_converges(void)
     }
 }
 
+/* As many rows in all, of which one batch has many small instances and the other a few large ones.
+ */
+static void test_batches(void)
+{
+    const struct xg_batch many = {.count = 16000}, few = {.count = 10};
+    struct xg_problem of_many = shape(64000, 200, 200), of_few = of_many;
+    of_many.op = of_few.op = XG_OP_GEMM_BATCH;
+    of_many.batch = &many;
+    of_few.batch = &few;
+    begin();
+    observe(XG_SIDE_GPU, of_many, 1.0, 4);
+    observe(XG_SIDE_GPU, of_few, 1.0, 4);
+    observe(XG_SIDE_GPU, of_many, 20.0, 30);
+    double apart = scale(XG_SIDE_GPU, of_many) / scale(XG_SIDE_GPU, of_few);
+    XT_CHECK(apart > 3.0, "what the one took is thought of the other: %g", apart);
+}
+
 static void test_outliers(void)
 {
     const struct xg_problem call = shape(1000, 1000, 1000);
@@ -141,6 +158,7 @@ static void test_many(void)
 int main(void)
 {
     test_converges();
+    test_batches();
     test_outliers();
     test_nonsense();
     test_kinds();
