@@ -5,7 +5,8 @@
  *
  *   XGEMM_MODE=gpu LD_PRELOAD=libxgemm_shim.so bench/level3 dgemm:4096
  *
- * --own times this library alone: for the comparison of two builds of it.
+ * --own leaves out cuBLASXt, and has the CPU library compute each result once, untimed: for the
+ * comparison of two builds.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -321,7 +322,8 @@ static void measure_row(struct row *row, const struct link_rates *rates)
         measured->able = time_call(call, &operands, side) >= 0; /* not timed: it warms up */
         measured->apart = measured->able ? distance(call, &operands, side) : NAN;
     }
-    settle();
+    if (options.own)
+        settle();
     for (int turn = 0; turn < options.turns; turn++)
         for (int side = 0; side < SIDE_COUNT; side++) {
             if (row->side[side].able && (side == SIDE_XGEMM || !options.own))

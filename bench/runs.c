@@ -175,12 +175,15 @@ static void plan_whole(struct xg_plan *plan, const struct xg_problem *p)
     whole.tiles = calloc(1, sizeof *whole.tiles);
     if (!whole.loads || !whole.runs || !whole.tiles)
         must(XG_ERR_NOMEM, "plan");
+    whole.sweeps = false;
     whole.tm = p->m, whole.tn = p->n, whole.tk = p->k;
     whole.mt = whole.nt = whole.kt = 1;
+    whole.a_slots = 1;
+    whole.b_slots = !whole.b_is_a;
     whole.load_count = whole.b_is_a ? 1 : 2;
     whole.run_count = whole.tile_count = 1;
     whole.loads[1].b = true;
-    whole.runs[0].first = true;
+    whole.runs[0].first = whole.runs[0].last = true;
     whole.tiles[0] = (struct xg_plan_tile){.rows = p->m, .columns = p->n, .ld = xg_plan_ld(p->n)};
     whole.c_slots = 1;
     whole.tile_elems = xg_plan_matrix_elems(p->m, xg_plan_ld(p->n));
@@ -202,10 +205,10 @@ static bool resident_create(struct resident *r, enum xg_math math)
     upload_random(r->operands.ptr, call, blas_a(call));
     upload_random(r->operands.ptr + a, call, blas_b(call));
     must(xg_plan_init(&r->plan, &r->problem, &limits), "plan");
-    if (!r->plan.resident)
-        return false;
-    if (options.whole)
+    if (r->plan.resident && options.whole)
         plan_whole(&r->plan, &r->problem);
+    if (!r->plan.resident || r->plan.device_bytes > limits.device_bytes)
+        return false;
     r->product = (struct xg_product){.dev = dev,
                                      .call = &r->problem,
                                      .plan = &r->plan,

@@ -8,8 +8,10 @@
 /*
  * The elements of C that are wanted: all of them, or, where C is a tile of a matrix of which BLAS
  * stores a triangle, those (i,j) of the tile with j - i >= diagonal (the upper one) or
- * j - i <= diagonal (the lower one). The others may be computed too, or be left as they are: a
- * block whose tile has none that are wanted may end at once.
+ * j - i <= diagonal (the lower one). Of a launch the others may be computed too, or be left as they
+ * are: a block whose tile has none that are wanted may end at once, and all of its cluster with it.
+ * So nobody may read them: one slice of k may have been added and another not, and where beta is
+ * not 0 it was added to whatever was there. All zeros: all of C.
  */
 struct xg_triangle {
     int64_t diagonal;
@@ -64,10 +66,10 @@ struct xg_sgemm_args {
     int64_t m, n, k;
     float alpha, beta;
     int32_t transa, transb; /* kernels with one entry a transpose ignore these: the entry says it */
-    struct xg_triangle wanted;
-    uint64_t scratch; /* see above; 0: none */
-    int32_t split;    /* slices of k, >= 1; set by the launcher */
-    int32_t copies;   /* XG_COPY_A, XG_COPY_B: of the repacking kernel; set by the launcher */
+    struct xg_triangle wanted; /* all where slices go to the scratch: set by the launcher */
+    uint64_t scratch;          /* see above; 0: none */
+    int32_t split;             /* slices of k, >= 1; set by the launcher */
+    int32_t copies; /* XG_COPY_A, XG_COPY_B: of the repacking kernel; set by the launcher */
 };
 
 enum { XG_COPY_A = 1, XG_COPY_B = 2, XG_COPY_MULTIPLE = 32 };

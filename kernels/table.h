@@ -62,7 +62,7 @@ struct xg_kernel {
  * Grid: one block a tile of C, gridDim.x = ceil(m / bm) * ceil(n / bn), times the slices
  * of k (XG_KERNEL_SPLIT), or as many blocks as share the work (XG_KERNEL_SHARE); y and z are 1; a
  * block finds its tile from blockIdx.x (tile row = blockIdx.x / tiles_n, or any order that the
- * kernel likes).
+ * kernel likes). Blocks whose tile holds nothing that is wanted (kabi.h) may end at once.
  */
 
 /* The rows, in the order of the ladder. Selection finds them by name or by constraint, never by

@@ -25,6 +25,11 @@ awk -F, -v calls="$(echo $calls | wc -w)" '
     NR > 2 { lines++; good += $3 > 0 && $5 > 0 && $6 > 0 && $10 + 0 == $10 && $10 < 1e-5 }
     END { exit !(lines == calls && good == calls) }' "$table" || fails "not what was asked for"
 
+# Without the others' times, but judged.
+level3 --own ssyrk:150 dsyrk:100 >"$table.out" && ! grep -q WRONG "$table.out" || fails "--own"
+awk -F, 'NR > 2 { good += $3 == "nan" && $4 == "nan" && $5 > 0 && $10 + 0 == $10 && $10 < 1e-5 }
+    END { exit good != 2 }' "$table" || fails "--own has other columns"
+
 for call in dgemm:0 dgemm:10x20 ssyrk:10x20x30 sherk:10 xgemm:10 dgemm:10:nx dtrsm:10:lun dgemm; do
     level3 $call >/dev/null && fails "$call is taken for a call"
     grep -q "^$call: no call" "$table.err" || fails "$call"

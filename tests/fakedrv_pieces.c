@@ -524,6 +524,7 @@ int main(void)
     test_not_finite();
     test_no_room();
     test_triangles();
+    XT_CHECK(fake.left(XG_TYPE_S) > 0, "kernels compute both triangles");
     test_captured_start();
     xg_backend_close(dev);
     test_faults();

@@ -321,6 +321,9 @@ int main(void)
         return xt_done();
     test_kinds(lane);
     test_kernels(lane);
+    XT_CHECK(fake.left(XG_TYPE_S) > 0 && fake.left(XG_TYPE_D) > 0,
+             "kernels compute both triangles: %ld floats are left, %ld doubles",
+             fake.left(XG_TYPE_S), fake.left(XG_TYPE_D));
     XT_CHECK(fake.calls("cublasZgemm") > 0 && fake.calls("cublasDgemm") == 0,
              "double has rows of ours: %ld calls of cuBLAS", fake.calls("cublasDgemm"));
     xg_lane_destroy(lane);

@@ -17,6 +17,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "gpu_product.h"
 #include "gpu_util.h"
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
@@ -39,16 +40,6 @@ struct buffer {
     int64_t used; /* numbers in use, guards included */
 };
 
-/* One product as the mathematics has it, whatever the storage: op(A), op(B), C and the exact sums.
- */
-struct product {
-    int64_t m, n, k;
-    double *a, *b, *c;           /* (m,k), (k,n), (m,n) */
-    long double *sum, *absolute; /* (m,n): op(A) op(B), |op(A)| |op(B)| */
-    double rounding;             /* of the factors, of |op(A)| |op(B)|: 0 but for TF32 */
-    struct xg_triangle wanted;   /* of C */
-};
-
 struct tally {
     long cases;
     double worst; /* of error / bound; a NaN stays */
@@ -61,7 +52,6 @@ static struct buffer buffer_a, buffer_b, buffer_c;
 static _Alignas(double) char back[BUFFER * sizeof(double)], again[BUFFER * sizeof(double)];
 static enum xg_type type; /* of the rows under test, and of what lies in the buffers */
 static struct tally tallies[128][4];
-static uint64_t random_state;
 static bool quick;        /* --short */
 static const char *only;  /* --row */
 static const char *types; /* --type */
@@ -104,46 +94,10 @@ static void set_number(char *memory, int64_t at, double x)
         ((float *)(void *)memory)[at] = (float)x;
 }
 
-/* All its bits count. */
-static double draw(void)
-{
-    double x = (double)xt_random(&random_state);
-    return type == XG_TYPE_D ? x + (double)xt_random(&random_state) * 0x1p-24 : x;
-}
-
 /* The larger of two; NaN when either is. */
 static double worse(double x, double y)
 {
     return isnan(x) || x > y ? x : y;
-}
-
-static void product_sum(struct product *p)
-{
-    for (int64_t i = 0; i < p->m * p->n; i++)
-        p->sum[i] = p->absolute[i] = 0.0L;
-    for (int64_t i = 0; i < p->m; i++)
-        for (int64_t l = 0; l < p->k; l++)
-            for (int64_t j = 0; j < p->n; j++) {
-                long double term =
-                    (long double)p->a[i * p->k + l] * (long double)p->b[l * p->n + j];
-                p->sum[i * p->n + j] += term;
-                p->absolute[i * p->n + j] += fabsl(term);
-            }
-}
-
-/* Fresh operands and their exact product. */
-static void product_draw(struct product *p, int64_t m, int64_t n, int64_t k)
-{
-    p->m = m;
-    p->n = n;
-    p->k = k;
-    for (int64_t i = 0; i < m * k; i++)
-        p->a[i] = draw();
-    for (int64_t i = 0; i < k * n; i++)
-        p->b[i] = draw();
-    for (int64_t i = 0; i < m * n; i++)
-        p->c[i] = draw();
-    product_sum(p);
 }
 
 /*
@@ -230,6 +184,24 @@ static double accuracy(const struct product *p, const char *result, double alpha
     return worst;
 }
 
+/* C(0,1), in a result that is right otherwise: left, wrong, and left where it is wanted. */
+static void test_unwanted(struct product *p)
+{
+    const int64_t at = buffer_c.first + 1;
+    const size_t byte = (size_t)at * elem_bytes();
+    long strays;
+    p->wanted = (struct xg_triangle){.kind = XG_TRIANGLE_LOWER, .diagonal = 0};
+    memcpy(back + byte, buffer_c.host + byte, elem_bytes());
+    XT_CHECK_LE(accuracy(p, back, 1.0, 0.0, &strays), 1.0, "what is not wanted may be left");
+    set_number(back, at, 1e6);
+    XT_CHECK(accuracy(p, back, 1.0, 0.0, &strays) > 1.0, "what is not wanted passed wrong");
+    p->wanted.kind = XG_TRIANGLE_UPPER;
+    memcpy(back + byte, buffer_c.host + byte, elem_bytes());
+    XT_CHECK(isnan(accuracy(p, back, 1.0, 0.0, &strays)), "what is wanted passed unwritten");
+    p->wanted.kind = XG_TRIANGLE_ALL;
+    set_number(back, at, (double)p->sum[1]);
+}
+
 /* A result in which something is wrong must not pass: the judge is judged first. */
 static void test_accuracy(struct product *p)
 {
@@ -254,6 +226,8 @@ static void test_accuracy(struct product *p)
     set_number(back, last, number(back, last) + (double)p->absolute[p->m * p->n - 1] * off);
     XT_CHECK(accuracy(p, back, 1.0, 0.0, &strays) > 1.0, "an element off by 16 units passed");
     XT_CHECK(strays == 3, "%ld strays seen of 3", strays);
+    set_number(back, last, (double)p->sum[p->m * p->n - 1]);
+    test_unwanted(p);
     p->sum[0] = INFINITY;
     XT_CHECK(isnan(accuracy(p, back, 1.0, 0.0, &strays)), "a number passed for an infinity");
     p->sum[0] = NAN;
@@ -282,6 +256,19 @@ static void launch(const struct xg_kernel *row, const struct product *p, bool tr
     buffer_down(result, &buffer_c);
 }
 
+/* All of C, or a triangle that ends at a corner of some tile, or one diagonal beside it. */
+static struct xg_triangle draw_wanted(const struct xg_kernel *row, const struct product *p,
+                                      unsigned number)
+{
+    struct xg_triangle wanted = {.kind = (int)(number % 3)};
+    const int64_t bm = xg_max_i64(row->bm, 1), bn = xg_max_i64(row->bn, 1); /* cuBLAS has none */
+    const int64_t i = number / 3 % 64 % xg_ceil_div(p->m, bm) * bm;
+    const int64_t j = number / 192 % 64 % xg_ceil_div(p->n, bn) * bn;
+    wanted.diagonal = (wanted.kind == XG_TRIANGLE_UPPER ? j + bn - 1 - i : j - i - bm + 1) +
+                      number / 12288 % 3 - 1;
+    return wanted;
+}
+
 /* One row, one pair of transposes: all alphas and betas, and the last of them twice. */
 static void test_row(const struct xg_kernel *row, struct product *p, int trans, bool all_scalars)
 {
@@ -292,8 +279,8 @@ static void test_row(const struct xg_kernel *row, struct product *p, int trans, 
     struct tally *tally = &tallies[row - xg_kernel_table][trans];
     draws = draws * 1664525u + 1013904223u; /* so that nothing goes in step with the transposes */
     unsigned turn = draws >> 16;
-    p->wanted = (struct xg_triangle){.kind = (int)(turn / 64 % 3),
-                                     .diagonal = turn / 256 % (p->m + p->n + 1) - p->m};
+    draws = draws * 1664525u + 1013904223u;
+    p->wanted = draw_wanted(row, p, draws >> 8);
     buffer_fill(&buffer_a, p->a, transa ? p->k : p->m, transa ? p->m : p->k, transa, pads[turn % 4],
                 vec4, vec4);
     buffer_fill(&buffer_b, p->b, transb ? p->n : p->k, transb ? p->k : p->n, transb,
@@ -579,17 +566,14 @@ int main(int argc, char **argv)
         return xt_skip("the fake driver computes with its own loop");
 
     printf("%s, seed %lu\n", dev->name, seed);
-    random_state = seed;
-    struct product product = {.a = allocate(BUFFER, sizeof(double)),
-                              .b = allocate(BUFFER, sizeof(double)),
-                              .c = allocate(BUFFER, sizeof(double)),
-                              .sum = allocate(BUFFER, sizeof(long double)),
-                              .absolute = allocate(BUFFER, sizeof(long double))};
+    struct product product = {.random_state = seed};
+    if (!product_allocate(&product, BUFFER))
+        die("out of memory");
     open_device();
     for (type = XG_TYPE_S; type <= XG_TYPE_D; type++) {
         if (types && *types != (type == XG_TYPE_D ? 'd' : 's'))
             continue;
-        dev->facts.type = type;
+        dev->facts.type = product.type = type;
         test_accuracy(&product);
         test_shapes(&product);
         if (!quick)
@@ -601,10 +585,6 @@ int main(int argc, char **argv)
         print_report(file, seed);
     XT_CHECK(!report || (file && !fclose(file)), "cannot write %s", report);
     close_device();
-    free(product.a);
-    free(product.b);
-    free(product.c);
-    free(product.sum);
-    free(product.absolute);
+    product_free(&product);
     return xt_done();
 }

@@ -212,6 +212,17 @@ static long strays(int64_t m, int64_t n, int64_t ld, int pad)
     return count;
 }
 
+/* All of C, or a triangle that ends at a corner of a tile, of pieces or of FFMA, or beside it. */
+static struct xg_triangle draw_wanted(int64_t m, int64_t n, int turn)
+{
+    const int64_t bm = turn % 2 ? 256 : 64, bn = turn % 2 ? 192 : 64;
+    const int64_t i = turn / 6 % xg_ceil_div(m, bm) * bm, j = turn / 2 % xg_ceil_div(n, bn) * bn;
+    struct xg_triangle drawn = {.kind = turn / 3 % 3};
+    drawn.diagonal =
+        (drawn.kind == XG_TRIANGLE_UPPER ? j + bn - 1 - i : j - i - bm + 1) + turn / 9 % 3 - 1;
+    return drawn;
+}
+
 static void run(int kind, int64_t m, int64_t n, int64_t k, int turn)
 {
     static const int pads[] = {0, 1, 4, 7};
@@ -220,7 +231,7 @@ static void run(int kind, int64_t m, int64_t n, int64_t k, int turn)
     } scalars[] = {{1.0f, 0.0f}, {1.0f, 1.0f}, {-0.5f, 0.7f}};
     float alpha = scalars[turn % 3].alpha, beta = scalars[turn % 3].beta;
     draw(kind, m, n, k);
-    wanted = (struct xg_triangle){.kind = turn / 3 % 3, .diagonal = (turn * 37) % (m + n) - m};
+    wanted = draw_wanted(m, n, turn);
     for (int trans = 0; trans < TRANSPOSES; trans++) {
         int pad_a = pads[(turn + trans) % 4], pad_b = pads[(turn / 4 + trans) % 4];
         int pad_c = pads[(turn + 3 * trans) % 4];

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The DGEMM kernels compiled for the CPU and executed thread by thread (tests/blocks.cpp): every
-# entry; and the same with too short a wait, or copies to a stage in use, which must be found wrong.
+# entry; and the same with too short a wait, copies to a stage in use, or a triangle that ends a
+# diagonal early or is not left out, which must be found wrong.
 XG_BLOCKS=${TMPDIR:-/tmp}/unit_blocks.$$
 trap 'rm -rf "$XG_BLOCKS"' EXIT
 compiler=
@@ -26,22 +27,26 @@ status=0
 build "$XG_BLOCKS/blocks"
 "$XG_BLOCKS/blocks" || status=1
 
-# refuses EXPRESSION: the same of kernels that sed changed so.
+# refuses FILE EXPRESSION: the same of kernels of which sed changed a file so.
 refuses() {
-    cp "$XG_BLOCKS/kernels/fp64/dmma.cuh" "$XG_BLOCKS/right.cuh"
-    sed "$1" "$XG_BLOCKS/right.cuh" >"$XG_BLOCKS/kernels/fp64/dmma.cuh"
-    if cmp -s "$XG_BLOCKS/right.cuh" "$XG_BLOCKS/kernels/fp64/dmma.cuh"; then
-        echo "$1 changes nothing" >&2
+    file=$XG_BLOCKS/kernels/$1
+    cp "$file" "$XG_BLOCKS/right.cuh"
+    sed "$2" "$XG_BLOCKS/right.cuh" >"$file"
+    if cmp -s "$XG_BLOCKS/right.cuh" "$file"; then
+        echo "$2 changes nothing" >&2
         exit 99
     fi
     build "$XG_BLOCKS/wrong"
     if "$XG_BLOCKS/wrong" >/dev/null 2>&1; then
-        echo "not seen: $1" >&2
+        echo "not seen: $2" >&2
         status=1
     fi
-    mv "$XG_BLOCKS/right.cuh" "$XG_BLOCKS/kernels/fp64/dmma.cuh"
+    mv "$XG_BLOCKS/right.cuh" "$file"
 }
 
-refuses 's/xg_async_wait<STAGES - 2>/xg_async_wait<STAGES - 1>/'
-refuses 's/write = (STAGES - 1) \* STAGE/write = (STAGES - 2) * STAGE/'
+refuses fp64/dmma.cuh 's/xg_async_wait<STAGES - 2>/xg_async_wait<STAGES - 1>/'
+refuses fp64/dmma.cuh 's/write = (STAGES - 1) \* STAGE/write = (STAGES - 2) * STAGE/'
+refuses common/tile.cuh 's/- row < wanted.diagonal/- row <= wanted.diagonal/'
+refuses common/tile.cuh 's/- 1) > wanted.diagonal/- 1) >= wanted.diagonal/'
+refuses common/tile.cuh 's/kind == XG_TRIANGLE_UPPER)/kind == 3)/'
 exit $status

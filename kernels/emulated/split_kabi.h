@@ -63,7 +63,8 @@ struct xg_tensor_map {
     XG_SPLIT_ALIGN uint64_t opaque[16];
 };
 
-/* The one parameter of the products: C = alpha * A * B + beta * C, C row-major (m,n). */
+/* The one parameter of the products: what is wanted of C = alpha * A * B + beta * C, C row-major
+ * (m,n). */
 struct xg_split_product_args {
     struct xg_tensor_map a, b;
     uint64_t c;

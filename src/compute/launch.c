@@ -190,7 +190,7 @@ enum xg_status xg_launch_sgemm(struct xg_dev *dev, const struct xg_kernel *row,
             return copied;
     }
     copy.scratch = slices.scratch ? args->scratch : 0;
-    if (slices.scratch) /* what a slice leaves out would be added all the same */
+    if (slices.scratch) /* the sum would take for results what a block has not written there */
         copy.wanted.kind = XG_TRIANGLE_ALL;
     int64_t tiles = xg_ceil_div(args->m, row->bm) * xg_ceil_div(args->n, row->bn);
     int64_t blocks = slices.results ? slices.count : tiles * slices.count;

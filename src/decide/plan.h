@@ -36,7 +36,7 @@ static inline int64_t xg_plan_pitch_max(enum xg_type type)
  *
  * A *tile* is the part of C that one kernel writes: some rows of panels by some columns of them, in
  * a slot of its own until it has been copied back. Where C is a triangle tm == tn, and there are
- * tiles of its panels alone, those on the diagonal whole.
+ * tiles of its panels alone, those on the diagonal whole, though kernels may leave out the rest.
  *
  * A batch is cut along m alone, between its instances: a panel of A, one of B and a tile are those
  * of `instances` of them, one below the other, and take turns in slots.

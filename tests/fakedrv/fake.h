@@ -128,7 +128,7 @@ struct fake_op {
     size_t width, height;
     void *owned; /* copy of a pageable source; of pieces, the launch */
     uint32_t value;
-    struct xg_sgemm_args args;
+    struct xg_sgemm_args args; /* of a problem in double: what is wanted of C */
     struct xg_problem problem; /* of addresses on the device */
     bool padded;
     struct fake_record *record;
@@ -140,8 +140,7 @@ CUresult fake_stream_push(CUstream stream, const struct fake_op *op, bool wait);
 /* module.c. */
 void fake_module_reclaim(CUcontext context);
 
-/* Kernels leave what is not wanted of C as it is.
- * sgemm.c: the host addresses of a product's operands. */
+/* sgemm.c: the host addresses of a product's operands. */
 struct fake_operands {
     const float *a, *b;
     float *c;
@@ -151,7 +150,9 @@ struct fake_operands {
  * rows that need alignment and zero padding. The lock is held.
  */
 struct fake_operands fake_sgemm_check(const struct xg_sgemm_args *args, bool padded);
-/* Computes. The lock need not be held. */
+/* Whether a kernel computes C(i,j); counts those that it leaves. Takes no lock. */
+bool fake_wants(const struct xg_triangle *wanted, enum xg_type type, int64_t i, int64_t j);
+/* Computes what is wanted of C. The lock need not be held. */
 void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
                     const struct fake_operands *operands);
 /* The same for the kernel that repacks operands; c is the scratch that it fills. */

@@ -58,6 +58,8 @@ struct fakecuda {
     void (*live)(struct fakecuda_live *live);
     /* Copies so far from and to the page-locked allocation in which the address lies. */
     long (*copies)(const void *address);
+    /* Elements of C so far, of an enum xg_type, that kernels left because they were not wanted. */
+    long (*left)(int type);
     /* No faults, no counts, and what follows is ordered by this seed. Objects stay. */
     void (*reset)(unsigned long seed);
     /* Lets the calls that wait for it go on, and every later one pass. Takes no lock. */
@@ -86,6 +88,7 @@ static inline bool fakecuda_load(struct fakecuda *fake)
            fakecuda_symbol(library, "fakecuda_forked_calls", &fake->forked_calls) &&
            fakecuda_symbol(library, "fakecuda_live", &fake->live) &&
            fakecuda_symbol(library, "fakecuda_copies", &fake->copies) &&
+           fakecuda_symbol(library, "fakecuda_left", &fake->left) &&
            fakecuda_symbol(library, "fakecuda_reset", &fake->reset) &&
            fakecuda_symbol(library, "fakecuda_release", &fake->release);
 }

@@ -100,9 +100,9 @@ static void run_wanted(const struct xg_problem *p, const struct xg_triangle *wan
 {
     for (int64_t i = 0; i < p->m; i++) {
         int64_t first = 0, end = p->n;
-        while (first < end && !xg_triangle_wants(wanted, i, first))
+        while (first < end && !fake_wants(wanted, XG_TYPE_D, i, first))
             first++;
-        while (end > first && !xg_triangle_wants(wanted, i, end - 1))
+        while (end > first && !fake_wants(wanted, XG_TYPE_D, i, end - 1))
             end--;
         struct xg_problem row = *p;
         row.m = 1;

@@ -44,6 +44,21 @@ static void check_padding(const char *name, const float *x, int64_t rows, int64_
                            (double)x[row * ld + col]);
 }
 
+static _Atomic long left_count[XG_TYPE_COUNT];
+
+bool fake_wants(const struct xg_triangle *wanted, enum xg_type type, int64_t i, int64_t j)
+{
+    const bool wants = xg_triangle_wants(wanted, i, j);
+    left_count[type] += !wants;
+    return wants;
+}
+
+long fakecuda_left(int type);
+long fakecuda_left(int type)
+{
+    return left_count[type];
+}
+
 /* One row of C, summed in double precision. row_a: (k); sums: (n). */
 static void sum_row(const struct xg_sgemm_args *args, const double *row_a, const float *b,
                     double *sums)
@@ -79,7 +94,7 @@ void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
             row_a[l] = (double)(args->transa ? a[l * args->lda + i] : a[i * args->lda + l]);
         sum_row(args, row_a, operands->b, sums);
         for (int64_t j = 0; j < args->n; j++) {
-            if (!xg_triangle_wants(&args->wanted, i, j))
+            if (!fake_wants(&args->wanted, XG_TYPE_S, i, j))
                 continue;
             double old = args->beta == 0.0f ? 0.0 : (double)args->beta * (double)c[j];
             double sum = args->split > 1 ? (double)(float)sums[j] : sums[j]; /* met as floats */
