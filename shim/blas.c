@@ -112,7 +112,7 @@ int shim_blas_distance(const struct shim_blas *blas, const struct shim_symbol *s
 int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_bytes, int best,
                      struct shim_blas *blas)
 {
-    const struct shim_symbol *spelling = shim_symbol_spellings(symbol->kind);
+    const struct shim_symbol *spelling = shim_symbol_spellings(shim_symbol_routine(symbol));
     for (int i = 0; i < SHIM_SPELLING_COUNT && best > 0; i++, spelling++) {
         struct shim_blas candidate;
         if (!shim_blas_accept(dlsym(handle, spelling->name), spelling, &candidate))

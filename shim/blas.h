@@ -38,14 +38,13 @@ bool shim_blas_accept(void *address, const struct shim_symbol *symbol, struct sh
 bool shim_blas_accept_scope(const struct shim_scope *scope, const struct shim_symbol *symbol,
                             struct shim_blas *blas);
 
-/* How far a function of the symbol's operation and type is from the symbol with integers of
- * int_bytes. */
+/* How far a function of the symbol's routine is from the symbol with integers of int_bytes. */
 int shim_blas_distance(const struct shim_blas *blas, const struct shim_symbol *symbol,
                        int int_bytes);
 
 /*
- * Looks in a dlopen handle for the spelling of the symbol's operation and type that is nearest to
- * it with integers of int_bytes, and takes it into *blas when it is nearer than `best`. Returns the
+ * Looks in a dlopen handle for the spelling of the symbol's routine that is nearest to it with
+ * integers of int_bytes, and takes it into *blas when it is nearer than `best`. Returns the
  * distance of what *blas now holds.
  */
 int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_bytes, int best,

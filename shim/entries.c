@@ -35,6 +35,6 @@
 #define SHIM_PACK(role, name) passed->name = name;
 #define SHIM_PACK_LENGTH(role, name) SHIM_LENGTH_##role(passed->name##_length = name##_length;)
 
-#define SHIM_ENTRY(prefix, suffix, interface, int_bytes, plain, letter, LETTER, op, OP)            \
-    SHIM_ENTRY_##interface(prefix##letter##op##suffix, LETTER, op, OP)
+#define SHIM_ENTRY(prefix, suffix, interface, int_bytes, plain, letter, LETTER, name, op, OP)      \
+    SHIM_ENTRY_##interface(prefix##letter##name##suffix, LETTER, op, OP)
 SHIM_NAMES(SHIM_ENTRY)

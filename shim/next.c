@@ -101,7 +101,7 @@ static int shim_paths_add(struct dl_phdr_info *info, size_t size_bytes, void *co
     (void)size_bytes;
     if (!info->dlpi_name || !info->dlpi_name[0])
         return 0; /* the program itself */
-    if (!shim_scope_may_define(info, shim_symbol_spellings(paths->symbol->kind)))
+    if (!shim_scope_may_define(info, shim_symbol_spellings(shim_symbol_routine(paths->symbol))))
         return 0;
     size_t bytes = strlen(info->dlpi_name) + 1;
     if (paths->bytes + bytes < paths->room)
@@ -162,15 +162,15 @@ static int shim_search_file(const char *file, const struct shim_symbol *symbol, 
 
 static int shim_search_user(const struct shim_symbol *symbol, int int_bytes, struct shim_blas *blas)
 {
-    static int once[XG_KIND_COUNT];
+    static int once[SHIM_ROUTINE_COUNT];
     const char *file = xg_dispatch_cpu_blas();
     if (!file)
         return SHIM_NOTHING;
     int best = shim_search_file(file, symbol, int_bytes, SHIM_NOTHING, blas);
     if (best == SHIM_NOTHING)
-        xg_log_once(&once[symbol->kind],
+        xg_log_once(&once[shim_symbol_routine(symbol)],
                     "XGEMM_CPU_BLAS=%s cannot be loaded or has no %s; not used", file,
-                    shim_symbol_operation(symbol));
+                    symbol->routine);
     return best;
 }
 

@@ -23,6 +23,14 @@
     X(gemm_batch_strided, GEMM_BATCH_STRIDED, context)
 
 /*
+ * X(name, op, OP, context): a second name of an operation, with the same arguments and checks. It
+ * is a routine of its own all the same: a library has one of the names, both or none, and a call is
+ * passed on under its own name alone. GEMMT is GEMMTR in the reference BLAS of LAPACK 3.12.1, and
+ * both in OpenBLAS 0.3.29.
+ */
+#define SHIM_SYNONYMS(X, context) X(gemmtr, gemmt, GEMMT, context)
+
+/*
  * SHIM_NAME_ARGUMENTS(FIRST, NEXT): role and name of each argument, in BLAS's order. The C
  * interface has the order of the matrices in front; Fortran compilers append the lengths of the
  * letters. Roles:
@@ -185,15 +193,15 @@
     NEXT(INTEGER, stridec)                                                                         \
     NEXT(INTEGER, batch_size)
 
-/* X(letter, LETTER, op, OP, Y): the types, as the engine's XG_TYPE_LETTER; SHIM_NAME_TYPES are
- * those of an operation. */
-#define SHIM_TYPES(X, op, OP, Y)                                                                   \
-    X(s, S, op, OP, Y)                                                                             \
-    X(d, D, op, OP, Y)                                                                             \
-    SHIM_COMPLEX_TYPES(X, op, OP, Y)
-#define SHIM_COMPLEX_TYPES(X, op, OP, Y)                                                           \
-    X(c, C, op, OP, Y)                                                                             \
-    X(z, Z, op, OP, Y)
+/* X(letter, LETTER, op, OP, context...): the types, as the engine's XG_TYPE_LETTER;
+ * SHIM_NAME_TYPES are those of an operation. */
+#define SHIM_TYPES(X, op, OP, ...)                                                                 \
+    X(s, S, op, OP, __VA_ARGS__)                                                                   \
+    X(d, D, op, OP, __VA_ARGS__)                                                                   \
+    SHIM_COMPLEX_TYPES(X, op, OP, __VA_ARGS__)
+#define SHIM_COMPLEX_TYPES(X, op, OP, ...)                                                         \
+    X(c, C, op, OP, __VA_ARGS__)                                                                   \
+    X(z, Z, op, OP, __VA_ARGS__)
 #define SHIM_GEMM_TYPES SHIM_TYPES
 #define SHIM_SYRK_TYPES SHIM_TYPES
 #define SHIM_HERK_TYPES SHIM_COMPLEX_TYPES
@@ -208,24 +216,29 @@
 #define SHIM_GEMM_BATCH_STRIDED_TYPES SHIM_TYPES
 
 /*
- * Y(prefix, suffix, interface, bytes of an integer, plain, letter, LETTER, op, OP): the spellings
- * of one name. A plain one says nothing of how wide its integers are: Debian's libopenblas64.so.0
- * and libblas64.so.3 have 64 bits under the same names.
+ * Y(prefix, suffix, interface, bytes of an integer, plain, letter, LETTER, name, op, OP): the
+ * spellings of one name, which is the operation's but for a synonym's. A plain one says nothing of
+ * how wide its integers are: Debian's libopenblas64.so.0 and libblas64.so.3 have 64 bits under the
+ * same names.
  */
-#define SHIM_SPELLINGS(Y, letter, LETTER, op, OP)                                                  \
-    Y(cblas_, , CBLAS, 4, true, letter, LETTER, op, OP)                                            \
-    Y(, _, FORTRAN, 4, true, letter, LETTER, op, OP)                                               \
-    Y(scipy_cblas_, , CBLAS, 4, false, letter, LETTER, op, OP)                                     \
-    Y(scipy_, _, FORTRAN, 4, false, letter, LETTER, op, OP)                                        \
-    Y(cblas_, 64_, CBLAS, 8, false, letter, LETTER, op, OP)                                        \
-    Y(, _64_, FORTRAN, 8, false, letter, LETTER, op, OP)                                           \
-    Y(cblas_, _64, CBLAS, 8, false, letter, LETTER, op, OP)                                        \
-    Y(scipy_cblas_, 64_, CBLAS, 8, false, letter, LETTER, op, OP)                                  \
-    Y(scipy_, _64_, FORTRAN, 8, false, letter, LETTER, op, OP)
+#define SHIM_SPELLINGS(Y, letter, LETTER, name, op, OP)                                            \
+    Y(cblas_, , CBLAS, 4, true, letter, LETTER, name, op, OP)                                      \
+    Y(, _, FORTRAN, 4, true, letter, LETTER, name, op, OP)                                         \
+    Y(scipy_cblas_, , CBLAS, 4, false, letter, LETTER, name, op, OP)                               \
+    Y(scipy_, _, FORTRAN, 4, false, letter, LETTER, name, op, OP)                                  \
+    Y(cblas_, 64_, CBLAS, 8, false, letter, LETTER, name, op, OP)                                  \
+    Y(, _64_, FORTRAN, 8, false, letter, LETTER, name, op, OP)                                     \
+    Y(cblas_, _64, CBLAS, 8, false, letter, LETTER, name, op, OP)                                  \
+    Y(scipy_cblas_, 64_, CBLAS, 8, false, letter, LETTER, name, op, OP)                            \
+    Y(scipy_, _64_, FORTRAN, 8, false, letter, LETTER, name, op, OP)
 
-/* Y as above, for each name there is, in the order of the engine's kinds. */
-#define SHIM_NAMES(Y) SHIM_OPERATIONS(SHIM_NAMES_TYPES, Y)
-#define SHIM_NAMES_TYPES(op, OP, Y) SHIM_##OP##_TYPES(SHIM_NAMES_SPELLINGS, op, OP, Y)
-#define SHIM_NAMES_SPELLINGS(letter, LETTER, op, OP, Y) SHIM_SPELLINGS(Y, letter, LETTER, op, OP)
+/* Y as above, for each name there is: the operations' in the order of the engine's kinds, and
+ * behind them the synonyms. */
+#define SHIM_NAMES(Y) SHIM_OPERATION_NAMES(Y) SHIM_SYNONYMS(SHIM_SYNONYM_TYPES, Y)
+#define SHIM_OPERATION_NAMES(Y) SHIM_OPERATIONS(SHIM_OPERATION_TYPES, Y)
+#define SHIM_OPERATION_TYPES(op, OP, Y) SHIM_##OP##_TYPES(SHIM_NAME_SPELLINGS, op, OP, op, Y)
+#define SHIM_SYNONYM_TYPES(name, op, OP, Y) SHIM_##OP##_TYPES(SHIM_NAME_SPELLINGS, op, OP, name, Y)
+#define SHIM_NAME_SPELLINGS(letter, LETTER, op, OP, name, Y)                                       \
+    SHIM_SPELLINGS(Y, letter, LETTER, name, op, OP)
 
 #endif

@@ -12,14 +12,17 @@
 enum shim_interface { SHIM_CBLAS, SHIM_FORTRAN };
 
 enum shim_id {
-#define SHIM_ID(prefix, suffix, interface, int_bytes, plain, letter, LETTER, op, OP)               \
-    SHIM_ID_##prefix##letter##op##suffix,
+#define SHIM_ID(prefix, suffix, interface, int_bytes, plain, letter, LETTER, name, op, OP)         \
+    SHIM_ID_##prefix##letter##name##suffix,
     SHIM_NAMES(SHIM_ID)
 #undef SHIM_ID
         SHIM_ID_COUNT
 };
 
-enum { SHIM_SPELLING_COUNT = SHIM_ID_COUNT / XG_KIND_COUNT };
+/* A routine is a name without its spelling. The first XG_KIND_COUNT of them are the kinds. */
+#define SHIM_ONE(...) +1
+enum { SHIM_SPELLING_COUNT = 0 SHIM_SPELLINGS(SHIM_ONE, , , , , ) };
+enum { SHIM_ROUTINE_COUNT = SHIM_ID_COUNT / SHIM_SPELLING_COUNT };
 
 /* SGEMM's come first; tools that know no other operation go by them. */
 enum { SHIM_SGEMM_COUNT = SHIM_SPELLING_COUNT };
@@ -27,6 +30,7 @@ _Static_assert(XG_KIND_SGEMM == 0, "SGEMM's names come first");
 
 struct shim_symbol {
     const char *name;
+    const char *routine; /* "ssyrk" */
     enum xg_op op;
     enum xg_type type;
     int kind; /* its operation and type as problem.h counts them */
@@ -35,13 +39,20 @@ struct shim_symbol {
     bool plain;
 };
 
-/* Indexed by enum shim_id: the spellings of a kind (problem.h) stand together. */
+/* Indexed by enum shim_id: the spellings of a routine stand together. */
 extern const struct shim_symbol shim_symbols[SHIM_ID_COUNT];
 
-/* The first of the SHIM_SPELLING_COUNT spellings of a kind. */
-static inline const struct shim_symbol *shim_symbol_spellings(int kind)
+/* The number of a name's routine: its kind (problem.h), unless it is a synonym. */
+static inline int shim_symbol_routine(const struct shim_symbol *symbol)
 {
-    return &shim_symbols[kind * SHIM_SPELLING_COUNT];
+    return (int)(symbol - shim_symbols) / SHIM_SPELLING_COUNT;
+}
+
+/* The first of the SHIM_SPELLING_COUNT spellings of a routine; of a kind, those of the engine's
+ * name for it. */
+static inline const struct shim_symbol *shim_symbol_spellings(int routine)
+{
+    return &shim_symbols[routine * SHIM_SPELLING_COUNT];
 }
 
 /* The name of another operation or type in the same spelling. */
@@ -49,12 +60,6 @@ static inline const struct shim_symbol *shim_symbol_sibling(const struct shim_sy
                                                             int kind)
 {
     return shim_symbol_spellings(kind) + (symbol - shim_symbols) % SHIM_SPELLING_COUNT;
-}
-
-/* "gemm" or "syrk" with the type's letter. */
-static inline const char *shim_symbol_operation(const struct shim_symbol *symbol)
-{
-    return xg_kind_name(symbol->kind);
 }
 
 #endif
