@@ -4,15 +4,6 @@
 # that are installed have batches. Contract 1.1, 3.1, 3.2, 5.1 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 
-# blas FILE INT [OPTION...]
-blas() {
-    blas_file=$1
-    blas_int=$2
-    shift 2
-    $CC -O1 -Wall -Werror -shared -fPIC -iquote "$srcdir/tests" -DCALL_INT="$blas_int" "$@" \
-        -Wl,-soname,"${blas_file##*/}" -o "$blas_file" "$srcdir/tests/preload_batch_blas.c" -lm || exit 99
-}
-
 # engine WHAT COMMAND...: with everything on the fake driver.
 engine() {
     what=$1
@@ -41,7 +32,7 @@ engine() {
 
 # judge WHAT INT FILE
 judge() {
-    blas "$tmp/$3" "$2"
+    plain_blas "$tmp/$3" "$2"
     compile -DCALL_INT="$2" -o "$tmp/batch" "$srcdir/tests/preload_batch.c" "$tmp/$3" -lm -Wl,-rpath,"$tmp"
     same_as_alone "$1, legal" env BATCH_BLAS_LOG=1 "$tmp/batch" legal
     grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/preloaded" || fail "$1: answers are wrong"
@@ -76,7 +67,7 @@ judge "32 bits" int32_t libbatch.so
 judge "64 bits" int64_t libbatch_blas64.so
 
 # Where a program's library has none: nothing is looked for elsewhere, and its GEMM computes.
-blas "$tmp/libplain.so" int32_t -DWITHOUT_BATCH
+plain_blas "$tmp/libplain.so" int32_t -DWITHOUT_BATCH
 compile -DCALL_INT=int32_t -o "$tmp/linked" "$srcdir/tests/preload_batch.c" "$XG_SO" \
     -Wl,--no-as-needed "$tmp/libplain.so" -lm \
     -Wl,-rpath,"${XG_SO%/*}" -Wl,-rpath,"$tmp"
@@ -106,7 +97,7 @@ grep -c 'is illegal; nothing is computed' "$tmp/illegal" | grep -qx '[1-9][0-9][
     fail "few illegal calls are told of"
 
 # A library that the user names has other integers: never passed on, never translated.
-blas "$tmp/libwide_blas64.so" int64_t
+plain_blas "$tmp/libwide_blas64.so" int64_t
 compile -DCALL_INT=int32_t -o "$tmp/batch" "$srcdir/tests/preload_batch.c" "$tmp/libbatch.so" -lm -Wl,-rpath,"$tmp"
 preloaded XGEMM_MODE=cpu BATCH_BLAS_LOG=1 XGEMM_CPU_BLAS="$tmp/libwide_blas64.so" "$tmp/batch" legal \
     >"$tmp/out" 2>&1 || fail "by a library of other integers: $(grep -m 3 WRONG "$tmp/out")"

@@ -2,7 +2,7 @@
 /*
  * A BLAS of plain loops that has GEMM and its batches, and says on standard output what it refuses
  * and, with BATCH_BLAS_LOG, what it is called for. Compiled by the preload tests, with CALL_INT;
- * with WITHOUT_BATCH it has GEMM alone.
+ * with WITHOUT_BATCH it has GEMM alone, with WITH_GEMMT or WITH_GEMMTR that routine too.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@ struct product {
     int type, order, transa, transb;
     long m, n, k, lda, ldb, ldc;
     const void *alpha, *beta;
+    int uplo; /* as the C interface counts; 0: all of C */
 };
 
 static void tell(const char *name, long count)
@@ -77,6 +78,8 @@ static void multiply(const struct product *p, const void *a, const void *b, void
     double complex alpha = get(p->type, p->alpha, 0), beta = get(p->type, p->beta, 0);
     for (long i = 0; i < p->m; i++)
         for (long j = 0; j < p->n; j++) {
+            if (p->uplo && (p->uplo == 121 ? i > j : i < j))
+                continue;
             int at = (int)(p->order == 101 ? i * p->ldc + j : j * p->ldc + i);
             double complex sum = 0;
             for (long l = 0; l < p->k && alpha != 0; l++)
@@ -101,7 +104,7 @@ static void one(const char *name, const struct product *p, const void *a, const 
         type, order, trans(transa, at), trans(transb, at), (long)m[at], (long)n[at], (long)k[at],  \
             (long)lda[at], (long)ldb[at], (long)ldc[at],                                           \
             (const char *)alpha + (size_t)(at)*type_bytes[type],                                   \
-            (const char *)beta + (size_t)(at)*type_bytes[type]                                     \
+            (const char *)beta + (size_t)(at)*type_bytes[type], 0                                  \
     }
 
 /* By value and by address. */
@@ -120,7 +123,7 @@ static void one(const char *name, const struct product *p, const void *a, const 
 /* The C interface's arguments. */
 #define PASSED(t, T)                                                                               \
     {                                                                                              \
-        T, order, transa, transb, m, n, k, lda, ldb, ldc, ADDRESS_##t(alpha), ADDRESS_##t(beta)    \
+        T, order, transa, transb, m, n, k, lda, ldb, ldc, ADDRESS_##t(alpha), ADDRESS_##t(beta), 0 \
     }
 #define GEMM(t, T)                                                                                 \
     void cblas_##t##gemm(int order, int transa, int transb, CALL_INT m, CALL_INT n, CALL_INT k,    \
@@ -230,4 +233,59 @@ BATCH(s, TYPE_S)
 BATCH(d, TYPE_D)
 BATCH(c, TYPE_C)
 BATCH(z, TYPE_Z)
+#endif
+
+#if defined WITH_GEMMT || defined WITH_GEMMTR
+/* GEMM's arguments with a triangle in front, and one size where it has two. */
+static void triangle(const char *name, int uplo, struct product p, const void *a, const void *b,
+                     void *c)
+{
+    int argument = refused(&p);
+    tell(name, 1);
+    if (argument >= 0 && uplo != 121 && uplo != 122)
+        argument = 1;
+    else if (argument > 0 && argument < 4)
+        argument++;
+    p.uplo = uplo;
+    if (!says(name, argument))
+        multiply(&p, a, b, c);
+}
+
+static int uplo_of_letter(char letter)
+{
+    return letter == 'U' || letter == 'u' ? 121 : letter == 'L' || letter == 'l' ? 122 : 0;
+}
+
+#define CBLAS_GEMMT(t)                                                                             \
+    int order, int uplo, int transa, int transb, CALL_INT n, CALL_INT k, SCALAR_##t alpha,         \
+        const void *a, CALL_INT lda, const void *b, CALL_INT ldb, SCALAR_##t beta, void *c,        \
+        CALL_INT ldc
+#define FORTRAN_GEMMT                                                                              \
+    const char *uplo, const char *transa, const char *transb, const CALL_INT *n,                   \
+        const CALL_INT *k, const void *alpha, const void *a, const CALL_INT *lda, const void *b,   \
+        const CALL_INT *ldb, const void *beta, void *c, const CALL_INT *ldc
+#define GEMMT(t, T, name)                                                                          \
+    void cblas_##t##name(CBLAS_GEMMT(t));                                                          \
+    void cblas_##t##name(CBLAS_GEMMT(t))                                                           \
+    {                                                                                              \
+        const CALL_INT m = n;                                                                      \
+        const struct product p = PASSED(t, T);                                                     \
+        triangle("cblas_" #t #name, uplo, p, a, b, c);                                             \
+    }                                                                                              \
+    void t##name##_(FORTRAN_GEMMT);                                                                \
+    void t##name##_(FORTRAN_GEMMT)                                                                 \
+    {                                                                                              \
+        const int order = 102;                                                                     \
+        const CALL_INT *const m = n;                                                               \
+        const struct product p = PRODUCT(0, NUMBER_OF, T);                                         \
+        triangle(#t #name "_", uplo_of_letter(*uplo), p, a, b, c);                                 \
+    }
+#define ALL_GEMMT(name)                                                                            \
+    GEMMT(s, TYPE_S, name) GEMMT(d, TYPE_D, name) GEMMT(c, TYPE_C, name) GEMMT(z, TYPE_Z, name)
+#ifdef WITH_GEMMT
+ALL_GEMMT(gemmt)
+#endif
+#ifdef WITH_GEMMTR
+ALL_GEMMT(gemmtr)
+#endif
 #endif

@@ -4,7 +4,7 @@
  * came of each, so that a run with the library preloaded can be compared with one without.
  * (preload_args.c has SGEMM, in more combinations.) Compiled by the preload tests, with CALL_INT,
  * and OWN_XERBLA for a program that has an error handler of its own. With WITH_GEMMT=1 the same of
- * GEMMT alone, which not every BLAS has.
+ * GEMMT alone, which not every BLAS has, with WITH_GEMMTR under that name.
  *   preload_level3 legal      checks every answer, and prints a hash of each
  *   preload_level3 illegal    what the BLAS says, how it leaves, and whether C was touched
  */
@@ -18,6 +18,20 @@
 #include "preload_numbers.h"
 #include "xt.h"
 
+#ifdef WITH_GEMMTR
+#define WITH_GEMMT 1
+#define GEMMT_NAME "gemmtr"
+#define cblas_sgemmt cblas_sgemmtr
+#define cblas_dgemmt cblas_dgemmtr
+#define cblas_cgemmt cblas_cgemmtr
+#define cblas_zgemmt cblas_zgemmtr
+#define sgemmt_ sgemmtr_
+#define dgemmt_ dgemmtr_
+#define cgemmt_ cgemmtr_
+#define zgemmt_ zgemmtr_
+#else
+#define GEMMT_NAME "gemmt"
+#endif
 #ifndef WITH_GEMMT
 #define WITH_GEMMT 0
 #endif
@@ -56,7 +70,7 @@ static double *c_bytes; /* shared with child processes */
 
 enum { GEMM, SYRK, GEMMT };
 
-static const char *const names[] = {"gemm", "syrk", "gemmt"};
+static const char *const names[] = {"gemm", "syrk", GEMMT_NAME};
 
 struct call {
     int op, type;

@@ -6,19 +6,19 @@
 OPENBLAS_NUM_THREADS=1
 export OPENBLAS_NUM_THREADS
 
-# Of GEMMT, which not every BLAS has: one that has it decides what is illegal, and where there is none
-# the caller's GEMM computes all but the diagonal.
+# judge_gemmt WHAT LIBRARY INT NAME OPTION: of GEMMT, which not every BLAS has, or GEMMTR, its other name:
+# one that has it decides what is illegal, and where there is none the caller's GEMM computes all but the diagonal.
 judge_gemmt() {
-    build="-DWITH_GEMMT=1 -DCALL_INT=$3 -Wl,-rpath,${2%/*} -Wl,--disable-new-dtags"
+    build="$5 -DCALL_INT=$3 -Wl,-rpath,${2%/*} -Wl,--disable-new-dtags"
     build="$build $srcdir/tests/preload_level3.c $2 -lm"
-    gemmt=$tmp/gemmt
-    if $NM -D --defined-only "$2" | grep -q ' cblas_sgemmt$'; then
+    gemmt=$tmp/$4
+    if $NM -D --defined-only "$2" | grep -q " cblas_s$4\$"; then
         compile -o "$gemmt" $build
         compile -rdynamic -DOWN_XERBLA -o "$gemmt-reports" $build
         same_as_alone "$1, GEMMT" "$gemmt" legal
         same_as_alone "$1, GEMMT, the program's xerbla_" "$gemmt-reports" illegal
         same_as_alone "$1, GEMMT, illegal" "$gemmt" illegal
-        having_gemmt="$having_gemmt $1"
+        having_gemmt="$having_gemmt $1:$4"
     else
         compile -o "$gemmt" $build "$XG_SO" -Wl,-rpath,"${XG_SO%/*}"
         XGEMM_MODE=cpu "$gemmt" legal >"$tmp/preloaded" 2>&1 || fail "$1, GEMMT: no BLAS has it"
@@ -33,12 +33,12 @@ judge_gemmt() {
         grep WRONG "$tmp/engine" | head -20
         fail "$1: GEMMT on the engine"
     }
-    for name in sgemmt dgemmt cgemmt zgemmt; do
-        grep -q "GPU *XGEMM_MODE *${name}_" "$tmp/engine" || fail "$1: $name was elsewhere"
+    for name in s$4_ d$4_ c$4_ z$4_; do
+        grep -q "GPU *XGEMM_MODE *$name " "$tmp/engine" || fail "$1: $name was elsewhere"
     done
     on_engine XGEMM_MODE=compare XGEMM_STATS=1 "$gemmt" legal >"$tmp/engine" 2>&1 ||
         fail "$1: GEMMT, compared"
-    grep -q 'both *XGEMM_MODE *zgemmt_' "$tmp/engine" || fail "$1: GEMMT is not compared"
+    grep -q "both *XGEMM_MODE *z$4_ " "$tmp/engine" || fail "$1: GEMMT is not compared"
     on_engine "$gemmt" illegal >"$tmp/engine" 2>&1
     echo "exit status $?" >>"$tmp/engine"
     diff "$gemmt-illegal" "$tmp/engine" || fail "$1: illegal calls of GEMMT on the engine"
@@ -106,7 +106,8 @@ judge() {
                 fail "$blas: structured operands, illegal calls on the engine"
         done
     fi
-    judge_gemmt "$@"
+    judge_gemmt "$@" gemmt -DWITH_GEMMT=1
+    ! $NM -D --defined-only "$library" | grep -q ' cblas_sgemmtr$' || judge_gemmt "$@" gemmtr -DWITH_GEMMTR
     judged="$judged $blas"
 }
 
