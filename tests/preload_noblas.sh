@@ -79,13 +79,13 @@ grep 'wait status [1-9]' "$tmp/out" && fail "an illegal call ended the program"
 reported 'sgemmt order 101 uplo 115' 2
 reported 'dgemmt order 102 uplo 121 trans 115 111' 3
 reported 'zgemmt order 102 uplo 121 trans 111 114' 4
-reported 'cgemmt order 101 uplo 122 trans 112 113 size 7 -13 6' 5
+reported 'cgemmt order 101 uplo 122 trans 113 111 size 7 -13 6' 5
 reported 'dgemmt order 102 uplo 122 trans 112 112 size 7 7 -14' 6
 reported 'sgemmt order 101 uplo 121 trans 112 111 size 7 7 6 ld 6 7 7' 9
-reported 'zgemmt order 101 uplo 121 trans 111 113 size 7 7 6 ld 6 5 7' 11
+reported 'zgemmt order 101 uplo 121 trans 113 113 size 7 7 6 ld 7 5 7' 11
 reported 'zgemmt order 102 uplo 121 trans 111 111 size 7 7 6 ld 7 6 6' 14
 reported 'cgemmt Fortran uplo X trans N' 1
-reported 'dgemmt Fortran uplo U trans N n size 7 7 6 ld 7 6 6' 13
+reported 'dgemmt Fortran uplo U trans T t size 7 7 6 ld 6 7 6' 13
 
 compile -DCALL_INT=int32_t -o "$tmp/batch" "$srcdir/tests/preload_batch.c" "$XG_SO" \
     -Wl,-rpath,"${XG_SO%/*}" -lm

@@ -4,6 +4,7 @@
 #define PRELOAD_NUMBERS_H
 
 #include <complex.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -48,6 +49,12 @@ static double complex get(int type, const void *matrix, int at)
     default:
         return CMPLX(number.z[0], number.z[1]);
     }
+}
+
+/* cabs without its care for overflow, which takes a third of a test's time. */
+static inline double magnitude(double complex x)
+{
+    return sqrt(creal(x) * creal(x) + cimag(x) * cimag(x));
 }
 
 #endif

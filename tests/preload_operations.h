@@ -362,7 +362,7 @@ struct sum {
 static void add(struct sum *sum, double complex x, double complex y)
 {
     sum->value += x * y;
-    sum->size += cabs(x) * cabs(y);
+    sum->size += magnitude(x) * magnitude(y);
 }
 
 static double complex conj_if(int yes, double complex x)
