@@ -419,6 +419,33 @@ static void alone_partly(void)
     XT_CHECK(cpu_wholes == 0 && cpu_parts > 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
 }
 
+/* A batch whose instances share B is one product, which says how many were launched. */
+static void stacked(void)
+{
+    enum { N = 20, COUNT = 30 };
+    static float a[COUNT * N * N], b[N * N], c[COUNT * N * N];
+    const struct xg_batch batch = {.count = COUNT, .stride_a = N * N, .stride_c = N * N};
+    struct xg_problem p = square(XG_TYPE_S, N, a, b, c);
+    p.op = XG_OP_GEMM_BATCH_STRIDED;
+    p.m = COUNT * N;
+    p.batch = &batch;
+    for (int i = 0; i < COUNT * N * N; i++)
+        a[i] = (float)(i % 13);
+    for (int i = 0; i < N; i++)
+        b[i * N + i] = 2;
+    begin();
+    struct fx_cpu_count count = {.call = &p};
+    struct xg_cpu cpu = fx_cpu(&count);
+    const long before = fake.calls("cuLaunchKernel") + fake.calls("cuLaunchKernelEx");
+    xg_dispatch_problem("test_batch", &p, &cpu);
+    const long kernels = fake.calls("cuLaunchKernel") + fake.calls("cuLaunchKernelEx") - before;
+    long wrong = 0;
+    for (int i = 0; i < COUNT * N * N; i++)
+        wrong += c[i] != 2 * a[i];
+    XT_CHECK(wrong == 0 && count.wholes == 0, "%ld elements are wrong", wrong);
+    XT_CHECK(kernels > 0 && kernels < COUNT, "%ld kernels for %d instances", kernels, COUNT);
+}
+
 static const struct fx_scenario scenarios[] = {
     {"left_out", left_out, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm",
      "XGEMM_OPERATIONS", "0 on the GPU, 3 on the CPU"},
@@ -452,6 +479,8 @@ static const struct fx_scenario scenarios[] = {
      "the GPU failed (device lost)", NULL},
     {"alone", alone, "XGEMM_MODE=gpu XGEMM_STATS=1", "1 on the GPU, 0 on the CPU",
      "7800    2600       3"},
+    {"stacked", stacked, "XGEMM_MODE=gpu XGEMM_STATS=1", "1 on the GPU, 0 on the CPU",
+     "600      20      20"},
     {"alone_lost", alone_lost, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=exec:5:719",
      "the GPU failed (device lost)", "0 on the GPU, 1 on the CPU"},
     {"alone_partly", alone_partly, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=exec:150:719",

@@ -208,7 +208,21 @@ static void test_settle(void)
     batch.stride_c = 24;
     XT_CHECK(!xg_problem_c_is_whole(&p));
     XT_CHECK(xg_problem_c_at(&p, 7, 3) == (float *)(void *)space + 42);
-    p.k = 2;
+    /* With all of A's rows behind each other and one B it is a GEMM. */
+    struct xg_problem gemm;
+    p.k = 2, p.lda = 3, p.a = p.b = space;
+    batch.stride_a = 12, batch.stride_c = 20;
+    XT_CHECK(xg_problem_is_stacked(&p, &gemm));
+    XT_CHECK(gemm.op == XG_OP_GEMM && gemm.m == 12 && !gemm.batch && gemm.a == p.a &&
+             gemm.b == p.b && gemm.c == p.c && gemm.lda == 3 && gemm.ldc == 5);
+    batch.stride_b = 8;
+    XT_CHECK(!xg_problem_is_stacked(&p, &gemm), "each has a B");
+    batch.stride_b = 0, batch.stride_a = 13;
+    XT_CHECK(!xg_problem_is_stacked(&p, &gemm), "A has gaps");
+    batch.stride_a = 12, p.transa = XG_TRANS;
+    XT_CHECK(!xg_problem_is_stacked(&p, &gemm), "A lies in columns");
+    p.transa = XG_NO_TRANS, batch.stride_c = 24;
+    XT_CHECK(!xg_problem_is_stacked(&p, &gemm), "C has gaps");
     XT_CHECK(xg_problem_up_elems(&p) == 24 + 24 && xg_problem_down_elems(&p) == 48);
     XT_CHECK(xg_problem_flops(&p) == 2.0 * 48 * 2);
 }

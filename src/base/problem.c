@@ -103,6 +103,17 @@ void xg_batch_settle(struct xg_batch *batch, int64_t elem_bytes)
         batch->c = NULL;
 }
 
+bool xg_problem_is_stacked(const struct xg_problem *p, struct xg_problem *gemm)
+{
+    const struct xg_batch *batch = p->batch;
+    if (!batch || batch->a || batch->b || batch->stride_b != 0 || p->transa != XG_NO_TRANS ||
+        batch->stride_a != xg_problem_instance_rows(p) * p->lda || !xg_problem_c_is_whole(p))
+        return false;
+    *gemm = xg_problem_instance(p, 0);
+    gemm->m = p->m;
+    return true;
+}
+
 double xg_problem_up_elems(const struct xg_problem *p)
 {
     double a = (double)p->m * (double)p->k;

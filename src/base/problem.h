@@ -285,6 +285,12 @@ static inline bool xg_problem_c_is_whole(const struct xg_problem *p)
     return !batch || (!batch->c && batch->stride_c == xg_problem_instance_rows(p) * p->ldc);
 }
 
+/*
+ * Whether a batch is one GEMM of all its rows: its instances share B, and the rows of A and of C
+ * follow each other from each to the next. Then *gemm is that.
+ */
+bool xg_problem_is_stacked(const struct xg_problem *p, struct xg_problem *gemm);
+
 /* What travels, in elements: A and B up (A alone where B is A), and C down. */
 double xg_problem_up_elems(const struct xg_problem *p);
 double xg_problem_down_elems(const struct xg_problem *p);
