@@ -272,7 +272,7 @@ static void shim_resolve_linker(const struct shim_symbol *symbol, const void *ca
 static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
                          struct shim_answer *answer)
 {
-    static int once[XG_KIND_COUNT];
+    static int once[SHIM_ROUTINE_COUNT];
     struct shim_next *next = &answer->next;
     shim_module_mark(&answer->caller);
     if (!shim_resolve_scope(symbol, caller, answer))
@@ -283,7 +283,7 @@ static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
                8 * next->blas.int_bytes, shim_threads_count(&next->blas.threads, NULL));
     } else if (!shim_args_optional(symbol->op)) { /* which has asked for GEMM */
         xg_log_once(
-            &once[symbol->kind],
+            &once[shim_symbol_routine(symbol)],
             "no BLAS found behind %s, and no " XG_DEFAULT_CPU_BLAS
             ": a built-in loop computes what stays on the CPU (XGEMM_CPU_BLAS names a library)",
             symbol->name);

@@ -27,15 +27,23 @@ preloaded XGEMM_MODE=cpu BATCH_BLAS_LOG=1 XGEMM_CPU_BLAS="$tmp/libgemmt.so" "$tm
 grep -q '^xgemm: XGEMM_CPU_BLAS=.* has no sgemmtr; not used' "$tmp/out" ||
     fail "nothing is said of a library of the other name"
 grep 'blas: .*gemmt\(_\| \)' "$tmp/out" | head -3 | grep . && fail "the other name was called"
+for called in sgemmtr_ cblas_zgemmtr; do
+    grep -q "blas: $called of 1" "$tmp/out" || fail "beside a library of the other name: no $called"
+done
 
 # linked NAME OTHER OPTION: a program that calls NAME, with a library that has OTHER and GEMM.
 linked() {
-    compile "$3" -DCALL_INT=int32_t -o "$tmp/linked-$1" "$source" "$XG_SO" \
+    compile "$3" -DCALL_INT=int32_t -DLEVEL3_SIDE=160 -o "$tmp/linked-$1" "$source" "$XG_SO" \
         -Wl,--no-as-needed "$tmp/lib$2.so" -lm -Wl,-rpath,"${XG_SO%/*}" -Wl,-rpath,"$tmp"
-    XGEMM_MODE=cpu BATCH_BLAS_LOG=1 "$tmp/linked-$1" legal >"$tmp/out" 2>&1 ||
-        fail "$1 by GEMM: $(grep -m 3 WRONG "$tmp/out")"
-    grep 'no BLAS found' "$tmp/out" && fail "$1: GEMM was not found"
-    grep "blas: .*$2" "$tmp/out" | head -3 | grep . && fail "$1: $2 was called"
+    for what in legal large; do
+        XGEMM_MODE=cpu BATCH_BLAS_LOG=1 "$tmp/linked-$1" $what >"$tmp/out" 2>&1 ||
+            fail "$1 by GEMM, $what: $(grep -m 3 WRONG "$tmp/out")"
+        grep 'no BLAS found' "$tmp/out" && fail "$1: GEMM was not found"
+        grep "blas: .*$2" "$tmp/out" | head -3 | grep . && fail "$1: $2 was called"
+    done
+    for called in sgemm_ dgemm_ cblas_cgemm cblas_zgemm; do
+        grep -q "blas: $called of 1" "$tmp/out" || fail "$1 is made without $called"
+    done
 }
 linked gemmt gemmtr -DWITH_GEMMT=1
 linked gemmtr gemmt -DWITH_GEMMTR

@@ -63,7 +63,10 @@ LEVEL3_TYPE(d, double)
 LEVEL3_TYPE(c, const void *)
 LEVEL3_TYPE(z, const void *)
 
-enum { SIDE = 40, ELEMENTS = SIDE * SIDE };
+#ifndef LEVEL3_SIDE
+#define LEVEL3_SIDE 40
+#endif
+enum { SIDE = LEVEL3_SIDE, ELEMENTS = SIDE * SIDE };
 /* Elements of the type that is tested, from the beginning. */
 static double a_bytes[2 * ELEMENTS], b_bytes[2 * ELEMENTS], old_bytes[2 * ELEMENTS];
 static double *c_bytes; /* shared with child processes */
@@ -246,6 +249,15 @@ static void legal_set(struct call p)
         }
 }
 
+/* A triangle of which parts are rectangles, where it is made of GEMM; of LEVEL3_SIDE 160. */
+static void large_set(struct call p)
+{
+    p.m = p.n = SIDE - 10, p.k = 5;
+    p.alpha = 2, p.beta = 0.5;
+    set_lds(&p, 3);
+    legal_one(&p, 0);
+}
+
 static const char *const upper_letters[] = {"U", "u"}, *const lower_letters[] = {"L", "l"};
 static const char *const trans_letters[][2] = {{"N", "n"}, {"T", "t"}, {"C", "c"}};
 
@@ -362,6 +374,8 @@ int main(int argc, char **argv)
         return XT_HARD;
     if (argc > 1 && !strcmp(argv[1], "legal"))
         each(legal_set);
+    else if (argc > 1 && !strcmp(argv[1], "large"))
+        each(large_set);
     else if (argc > 1 && !strcmp(argv[1], "illegal"))
         each(illegal_set);
     else
