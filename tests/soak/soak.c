@@ -146,8 +146,8 @@ static void inject(uint64_t *seed, double until, bool lose)
             struck += fake.faults(NULL);
             fake.reset((unsigned long)pick(seed, 1, 1 << 20));
         }
-        if (faked && lose)
-            fake.fail(NULL, 50, CODE_LOST, FAKECUDA_STICKY);
+        if (faked && lose) /* in a call that has a context to lose */
+            fake.fail("cuEventRecord", 20, CODE_LOST, FAKECUDA_STICKY);
         else if (faked)
             fake.fail(names[pick(seed, 0, 8)], pick(seed, 1, 300), codes[pick(seed, 0, 1)],
                       FAKECUDA_ONCE);
