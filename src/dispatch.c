@@ -516,9 +516,8 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
     const struct xg_conf *conf = xg_conf_get();
     bool told = conf->stats || conf->trace || conf->account || conf->verbose >= 1;
     struct xg_problem stacked;
-    /* One kernel computes it then, and B travels once. */
-    if (xg_conf_operates(conf, xg_problem_kind(call)) && xg_problem_is_stacked(call, &stacked))
-        call = &stacked;
+    if (xg_problem_is_stacked(call, &stacked) && xg_conf_operates(conf, xg_problem_kind(call)))
+        call = &stacked; /* B travels once, and one kernel computes it */
     pthread_once(&learnt_once, init_learnt);
     double begin = xg_clock_s();
 

@@ -419,7 +419,7 @@ static void alone_partly(void)
     XT_CHECK(cpu_wholes == 0 && cpu_parts > 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
 }
 
-/* A batch whose instances share B is one product, which says how many were launched. */
+/* A batch whose instances share B is one product: fewer kernels than instances. */
 static void stacked(void)
 {
     enum { N = 20, COUNT = 30 };

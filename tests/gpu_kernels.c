@@ -260,13 +260,10 @@ static void launch(const struct xg_kernel *row, const struct product *p, bool tr
 static struct xg_triangle draw_wanted(const struct xg_kernel *row, const struct product *p,
                                       unsigned number)
 {
-    struct xg_triangle wanted = {.kind = (int)(number % 3)};
     const int64_t bm = xg_max_i64(row->bm, 1), bn = xg_max_i64(row->bn, 1); /* cuBLAS has none */
     const int64_t i = number / 3 % 64 % xg_ceil_div(p->m, bm) * bm;
     const int64_t j = number / 192 % 64 % xg_ceil_div(p->n, bn) * bn;
-    wanted.diagonal = (wanted.kind == XG_TRIANGLE_UPPER ? j + bn - 1 - i : j - i - bm + 1) +
-                      number / 12288 % 3 - 1;
-    return wanted;
+    return gpu_triangle((int)(number % 3), i, j, bm, bn, number / 12288 % 3 - (int64_t)1);
 }
 
 /* One row, one pair of transposes: all alphas and betas, and the last of them twice. */

@@ -217,10 +217,7 @@ static struct xg_triangle draw_wanted(int64_t m, int64_t n, int turn)
 {
     const int64_t bm = turn % 2 ? 256 : 64, bn = turn % 2 ? 192 : 64;
     const int64_t i = turn / 6 % xg_ceil_div(m, bm) * bm, j = turn / 2 % xg_ceil_div(n, bn) * bn;
-    struct xg_triangle drawn = {.kind = turn / 3 % 3};
-    drawn.diagonal =
-        (drawn.kind == XG_TRIANGLE_UPPER ? j + bn - 1 - i : j - i - bm + 1) + turn / 9 % 3 - 1;
-    return drawn;
+    return gpu_triangle(turn / 3 % 3, i, j, bm, bn, turn / 9 % 3 - 1);
 }
 
 static void run(int kind, int64_t m, int64_t n, int64_t k, int turn)

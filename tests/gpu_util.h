@@ -22,6 +22,17 @@ static inline bool gpu_is_fake(const struct xg_dev *dev)
     return strstr(dev->name, "Fake") && !(allow && !strcmp(allow, "1"));
 }
 
+/*
+ * A triangle of that kind (kernels/kabi.h) that ends `beside` diagonals from a corner of the tile
+ * (bm,bn) at (i,j): the corner that it meets first.
+ */
+static inline struct xg_triangle gpu_triangle(int kind, int64_t i, int64_t j, int64_t bm,
+                                              int64_t bn, int64_t beside)
+{
+    const int64_t corner = kind == XG_TRIANGLE_UPPER ? j + bn - 1 - i : j - i - bm + 1;
+    return (struct xg_triangle){.diagonal = corner + beside, .kind = kind};
+}
+
 /* Enqueues a product of single or double precision, whose arguments are *wide in either case. */
 static inline void gpu_launch(struct xg_dev *dev, const struct xg_kernel *row, enum xg_type type,
                               const struct xg_dgemm_args *wide, CUstream stream)

@@ -101,14 +101,12 @@ static const struct setting settings[] = {
      .offset = FIELD(operations),
      .accepts = "name[,name...]",
      .default_text = "all",
-     .help =
-         "Operations that may run on the GPU, with commas between: gemm, gemmt (which is gemmtr's "
-         "too), gemm_batch, gemm_batch_strided, syrk, symm, syr2k, trmm, trsm with s, d, c or "
-         "z in front, herk, hemm, her2k with c or z, or all; the program's own library "
-         "computes the others. "
-         "gemm, gemmt, gemm_batch, gemm_batch_strided, syrk, symm and syr2k with s run on this "
-         "library's own kernels, and with d from compute capability 8.0 on; all else needs "
-         "cuBLAS."},
+     .help = "Operations that may run on the GPU, with commas between: gemm, gemmt (which is "
+             "gemmtr's too), gemm_batch, gemm_batch_strided, syrk, symm, syr2k, trmm, trsm with s, "
+             "d, c or z in front, herk, hemm, her2k with c or z, or all; the program's own library "
+             "computes the others. gemm, gemmt, gemm_batch, gemm_batch_strided, syrk, symm and "
+             "syr2k with s run on this library's own kernels, and with d from compute capability "
+             "8.0 on; all else needs cuBLAS."},
     {.name = "XGEMM_VERBOSE",
      .kind = KIND_INT,
      .offset = FIELD(verbose),

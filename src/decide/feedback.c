@@ -49,20 +49,23 @@ static uint32_t quarter(int64_t extent)
     return ((uint32_t)top << 2 | below) + 1;
 }
 
+static uint32_t fold(uint32_t key)
+{
+    key &= 0xffffffu;
+    return key ? key : 1;
+}
+
 uint32_t xg_feedback_key(int kind, int64_t m, int64_t n, int64_t k)
 {
     uint32_t shape = quarter(m) << 16 | quarter(n) << 8 | quarter(k);
-    uint32_t key = (shape + (uint32_t)kind * 0x9e3779u) & 0xffffffu;
-    return key ? key : 1;
+    return fold(shape + (uint32_t)kind * 0x9e3779u);
 }
 
 /* Batches of as many rows differ in how many instances these are. */
 static uint32_t key_of(const struct xg_problem *call)
 {
     uint32_t key = xg_feedback_key(xg_problem_kind(call), call->m, call->n, call->k);
-    if (call->batch && call->batch->count > 0)
-        key = (key + quarter(call->batch->count) * 0x85ebcau) & 0xffffffu;
-    return key ? key : 1;
+    return call->batch ? fold(key + quarter(call->batch->count) * 0x85ebcau) : key;
 }
 
 static size_t set_of(uint32_t key)
