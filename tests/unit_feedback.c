@@ -125,20 +125,38 @@ static void test_dares(void)
     const struct xg_problem call = shape(300, 300, 300);
     int calls = 0;
     begin();
-    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 0.0), "before any call");
-    while (calls < 1000 && !xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3)) {
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 0.0, 1), "before any call");
+    while (calls < 1000 && !xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3, 1)) {
         observe(XG_SIDE_CPU, call, 1.0, 1);
         calls++;
     }
     /* A fiftieth of the time: one call in fifty that takes twice as long. */
     XT_CHECK(calls >= 49 && calls <= 52, "%d calls", calls);
-    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3), "dared twice for one credit");
-    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_CPU, &call, 0.0), "on the side where it runs");
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3, 1),
+             "dared twice for one credit");
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_CPU, &call, 0.0, 1),
+             "on the side where it runs");
     observe(XG_SIDE_GPU, call, 2.0, 1);
     observe(XG_SIDE_CPU, call, 1.0, 1);
-    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3), "again at once");
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3, 1), "again at once");
     observe(XG_SIDE_CPU, call, 1.0, 55);
-    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3), "as often as before");
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3, 1), "as often as before");
+}
+
+/* A trial of three calls is paid for once, and ends when the shape is back on its side. */
+static void test_trial(void)
+{
+    const struct xg_problem call = shape(300, 300, 300);
+    for (int cut = 0; cut < 2; cut++) {
+        int calls = 0;
+        begin();
+        observe(XG_SIDE_GPU, call, 1.0, 100);
+        while (calls < 10 && xg_feedback_dares(&feedback, XG_SIDE_CPU, &call, 1e-3, 3)) {
+            observe(cut && calls == 1 ? XG_SIDE_GPU : XG_SIDE_CPU, call, 1.0, 1);
+            calls++;
+        }
+        XT_CHECK(calls == (cut ? 2 : 3), "%d calls", calls);
+    }
 }
 
 /* More shapes than there is room for: nothing breaks, and recent ones are known. */
@@ -163,6 +181,7 @@ int main(void)
     test_nonsense();
     test_kinds();
     test_dares();
+    test_trial();
     test_many();
     return xt_done();
 }

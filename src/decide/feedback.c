@@ -191,14 +191,21 @@ void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
 }
 
 bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
-                       const struct xg_problem *call, double extra_s)
+                       const struct xg_problem *call, double extra_s, int calls)
 {
     uint32_t key = key_of(call);
     struct xg_feedback_shape *set = feedback->shapes[set_of(key)];
     int way = way_of(set, key);
-    if (way < 0 || set[way].last == side || set[way].credit_s < extra_s)
+    if (way < 0)
         return false;
-    set[way].credit_s = 0.0;
+    struct xg_feedback_shape *shape = &set[way];
+    if (shape->last == side)
+        return shape->trial > 0 && shape->trial--;
+    shape->trial = 0;
+    if (shape->credit_s < extra_s)
+        return false;
+    shape->credit_s = 0.0;
+    shape->trial = calls - 1;
     return true;
 }
 

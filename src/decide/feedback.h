@@ -32,6 +32,7 @@ struct xg_feedback_shape {
     enum xg_side last; /* ran there */
     int turns;         /* how often it went from side to side */
     double credit_s;   /* what trying the other side may cost */
+    int trial;         /* calls that are left of a trial of the side where it ran last */
     struct xg_correction times[XG_SIDE_COUNT];
 };
 
@@ -73,10 +74,11 @@ void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
 /*
  * True when the shape has run on the other side for long enough to risk extra_s on this one, which
  * might be better than is thought; what it has saved for that is then spent. At most a fiftieth of
- * the time goes there, less with every answer.
+ * the time goes there, less with every answer. A trial is of so many calls: the next ones are
+ * granted without being paid for again.
  */
 bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
-                       const struct xg_problem *call, double extra_s);
+                       const struct xg_problem *call, double extra_s, int calls);
 
 /* True when the shape itself was observed there: otherwise others of its kind speak for it. */
 bool xg_feedback_knows(const struct xg_feedback *feedback, enum xg_side side,

@@ -8,10 +8,12 @@
 #define SHARE_MEMORY_S 0.3
 
 /*
- * A product that begins a phase stays on the GPU of the phase before unless the CPU is so much
- * better: to be wrong on the CPU wakes threads, to be wrong on the GPU costs one product.
+ * A product that begins a phase stays on the GPU of the phase before unless the CPU is by so much
+ * better: to be wrong on the CPU wakes threads, to be wrong on the GPU costs one product. Threads
+ * that spin for less than STAY_SPIN_S cost less.
  */
-#define STAY_FRACTION 1.33
+#define STAY_MOST 0.33
+#define STAY_SPIN_S 20e-3
 #define CHANGE_FRACTION 0.92
 
 /* What may be lost before a phase that has not paid yet is left; and by one that has. */
@@ -43,7 +45,7 @@ static void begin_phase(struct xg_phase *phase, enum xg_side side, double now_s,
     phase->lost_s = 0.0;
 }
 
-static bool paused(const struct xg_phase *phase, double now_s)
+bool xg_phase_paused(const struct xg_phase *phase, double now_s)
 {
     return now_s - phase->last_s >= phase->spin_s && xg_phase_spins_s(phase, now_s) == 0.0;
 }
@@ -55,8 +57,9 @@ static bool hopes(const struct xg_phase *phase, double now_s)
 
 enum xg_side xg_phase_choose(struct xg_phase *phase, double now_s, double cpu_s, double gpu_s)
 {
-    if (paused(phase, now_s)) {
-        double fraction = phase->side == XG_SIDE_GPU ? STAY_FRACTION : CHANGE_FRACTION;
+    if (xg_phase_paused(phase, now_s)) {
+        double stay = 1.0 + STAY_MOST * fmin(1.0, phase->spin_s / STAY_SPIN_S);
+        double fraction = phase->side == XG_SIDE_GPU ? stay : CHANGE_FRACTION;
         begin_phase(phase, gpu_s < fraction * cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU, now_s, false);
         phase->share = 1.0; /* until it is known */
         phase->last_s = now_s;

@@ -46,6 +46,9 @@ struct xg_phase {
 /* For how long from now the CPU library's threads may go on spinning; 0: they sleep. */
 double xg_phase_spins_s(const struct xg_phase *phase, double now_s);
 
+/* True where a product that begins now finds those threads asleep, wherever the last one ran. */
+bool xg_phase_paused(const struct xg_phase *phase, double now_s);
+
 /*
  * The side for a product that would wake the CPU library's threads there: cpu_s and gpu_s are what
  * it takes on each while nothing disturbs it.

@@ -29,8 +29,18 @@
 #define SETTLED_RATIO 3.0
 #define SETTLED_S 1e-3
 
-/* The CPU's first call after a while takes up to so much longer, for its threads sleep. */
+/*
+ * A product that finds the CPU library's threads asleep takes up to so much longer there, 0.15 to
+ * 0.25 ms for sixteen (bench/results/h200/spin.csv), whatever it is. How much here is learnt from
+ * short ones, and each product is charged with the part of them that does: one that is alone with
+ * all of it, those that follow each other with little. Such a call says little about the product
+ * itself, so that a trial of the CPU from the GPU's phase is of some calls.
+ */
 #define WAKE_S 0.3e-3
+#define WAKE_SHARE 0.2
+#define WAKE_SEEN_S 1e-3
+#define ALONE_SHARE 0.02
+#define TRIAL_CALLS 3
 
 /*
  * The model's guess of the CPU errs by as much, and to try the CPU wakes threads, where to try the
@@ -91,6 +101,8 @@ static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
         return;
     decision->cpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, call);
     decision->gpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, call);
+    if (decision->wakes)
+        decision->cpu_s += policy->alone * policy->wake_s;
 }
 
 /* How many products there are at once: threads rest between theirs, so one moment tells little. */
@@ -142,8 +154,11 @@ static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_pr
     double cpu_s = cpu_in_phase_s(policy, call, decision);
     if (xg_phase_choose(phase, now_s, cpu_s, decision->gpu_s) == XG_SIDE_CPU)
         return XG_SIDE_CPU;
-    double more_s = cpu_s + xg_phase_wake_s(phase) - decision->gpu_s;
-    return more_s < 0.0 || xg_feedback_dares(&policy->feedback, XG_SIDE_CPU, call, more_s)
+    double more_s = cpu_s - decision->gpu_s, wake_s = xg_phase_wake_s(phase);
+    if (more_s + wake_s < 0.0)
+        return XG_SIDE_CPU;
+    double trial_s = TRIAL_CALLS * fmax(0.0, more_s) + wake_s;
+    return xg_feedback_dares(&policy->feedback, XG_SIDE_CPU, call, trial_s, TRIAL_CALLS)
                ? XG_SIDE_CPU
                : XG_SIDE_GPU;
 }
@@ -156,7 +171,7 @@ static enum xg_side choose_alone(struct xg_policy *policy, const struct xg_probl
     bool gpu = saved_s > xg_phase_spins_s(&policy->phase, now_s) * policy->phase.share;
     double more_s = fabs(decision->cpu_s - decision->gpu_s);
     bool tries =
-        xg_feedback_dares(&policy->feedback, gpu ? XG_SIDE_CPU : XG_SIDE_GPU, call, more_s);
+        xg_feedback_dares(&policy->feedback, gpu ? XG_SIDE_CPU : XG_SIDE_GPU, call, more_s, 1);
     return gpu != tries ? XG_SIDE_GPU : XG_SIDE_CPU;
 }
 
@@ -270,8 +285,11 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
         return;
     }
     decision->wakes = decision->cpu_threads > 1 && now->spin_s > 0.0;
-    if (decision->wakes)
+    if (decision->wakes) {
         policy->phase.spin_s = fmin(now->spin_s, SPIN_MOST_S);
+        double asleep = xg_phase_paused(&policy->phase, now->now_s);
+        policy->alone += ALONE_SHARE * (asleep - policy->alone);
+    }
     see_crowd(policy, conf, now, decision);
     predict(policy, conf, call, now->cores_left, decision);
 
@@ -309,7 +327,10 @@ static void learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
     double predicted_s = decision->model_s[XG_SIDE_CPU];
     if (decision->wakes && xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0) {
         double expected_s = predicted_s * xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, call);
-        seconds = fmax(fmin(seconds, expected_s), seconds - WAKE_S);
+        double wake_s = fmax(0.0, fmin(seconds - expected_s, WAKE_S));
+        if (expected_s < WAKE_SEEN_S)
+            policy->wake_s += WAKE_SHARE * (wake_s - policy->wake_s);
+        seconds -= wake_s;
     }
     xg_feedback_observe(&policy->feedback, XG_SIDE_CPU, call, predicted_s, seconds);
     if (mnk(call) <= FLOOR_MNK)
