@@ -164,6 +164,7 @@ void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
     else
         shape->turns += shape->turns < TURNS_MAX;
     shape->last = side;
+    shape->trial -= shape->trial > 0;
 }
 
 void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
@@ -200,12 +201,12 @@ bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
         return false;
     struct xg_feedback_shape *shape = &set[way];
     if (shape->last == side)
-        return shape->trial > 0 && shape->trial--;
+        return shape->trial > 0;
     shape->trial = 0;
     if (shape->credit_s < extra_s)
         return false;
     shape->credit_s = 0.0;
-    shape->trial = calls - 1;
+    shape->trial = calls;
     return true;
 }
 
