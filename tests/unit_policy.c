@@ -19,9 +19,6 @@ static double clock_s;
 
 static double spin_s; /* of the CPU library's threads */
 
-/* What waking the CPU library's threads takes. */
-#define WAKE_S 0.2e-3
-
 static void begin(int cores)
 {
     spin_s = SPIN_S;
@@ -222,79 +219,6 @@ static void test_disturbed(void)
     }
     now_gpu_s = decide(&conf, XG_ENGINE_READY, &call).gpu_s;
     XT_CHECK_LE(3.0 * gpu_s, now_gpu_s, "%g, not %g: nobody disturbs it", now_gpu_s, 5.0 * gpu_s);
-}
-
-/* The CPU's first call after a while wakes threads: that is not its time, but no excuse for more.
- */
-static void test_wake(void)
-{
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
-    const struct xg_problem call = shape(512, 512, 512);
-    for (int slow = 0; slow < 2; slow++) {
-        begin(16);
-        double cpu_s = xg_model_cpu_seconds(&policy.model, &call);
-        for (int i = 0; i < 20; i++) {
-            struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &call);
-            observe(XG_SIDE_CPU, &call, &decision, slow ? 100.0 * cpu_s : cpu_s + WAKE_S);
-        }
-        double learnt = xg_feedback_scale(&policy.feedback, XG_SIDE_CPU, &call);
-        XT_CHECK(slow ? learnt > 50.0 : learnt < 1.1, "%s: %g", slow ? "slow" : "woken", learnt);
-        if (!slow)
-            XT_CHECK(fabs(policy.wake_s / WAKE_S - 1.0) < 0.1, "waking takes %g", policy.wake_s);
-    }
-}
-
-/*
- * A program of one product, each gap_s after the one before, whose threads take WAKE_S to wake: the
- * part of its second half that ran on the GPU.
- */
-static double share_on_gpu(const struct xg_problem *call, double cpu_s, double gpu_s, double gap_s)
-{
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
-    const double seconds = 2.0;
-    double now_s = clock_s + 10.0, begin_s = now_s, spins_until_s = 0.0, gpu = 0.0, all = 0.0;
-
-    while (now_s < begin_s + seconds) {
-        struct xg_decision decision = decide_at(now_s, &conf, XG_ENGINE_READY, 16, call);
-        bool on_gpu = decision.place == XG_PLACE_GPU;
-        double took_s = on_gpu ? gpu_s : cpu_s + (now_s > spins_until_s ? WAKE_S : 0.0);
-
-        if (!on_gpu)
-            spins_until_s = now_s + took_s + spin_s;
-        observe(on_gpu ? XG_SIDE_GPU : XG_SIDE_CPU, call, &decision, took_s);
-        all += now_s > begin_s + 0.5 * seconds;
-        gpu += on_gpu && now_s > begin_s + 0.5 * seconds;
-        now_s += took_s + gap_s;
-    }
-    clock_s = now_s;
-    return gpu / all;
-}
-
-/* The CPU is better than was thought: a trial sees it, though its first call wakes threads. */
-static void test_trial_of_cpu(void)
-{
-    const struct xg_problem call = shape(384, 384, 384);
-
-    begin(16);
-    spin_s = 0.5e-3;
-    double gpu_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, &call);
-    XT_CHECK(gpu_s < xg_model_cpu_seconds(&policy.model, &call), "the model's guess is the GPU");
-    double share = share_on_gpu(&call, 0.4 * gpu_s, gpu_s, 0.0);
-    XT_CHECK(share < 0.1, "%g on the GPU", share);
-}
-
-/* Alone between pauses a product wakes the CPU's threads each time, and is faster on the GPU. */
-static void test_alone(void)
-{
-    const struct xg_problem call = shape(256, 256, 256);
-
-    for (int alone = 0; alone < 2; alone++) {
-        begin(16);
-        spin_s = 2e-3;
-        double cpu_s = xg_model_cpu_seconds(&policy.model, &call);
-        double share = share_on_gpu(&call, cpu_s, cpu_s + 0.5 * WAKE_S, alone ? 5e-3 : 0.2e-3);
-        XT_CHECK(alone ? share > 0.9 : share < 0.1, "%g on the GPU, alone %d", share, alone);
-    }
 }
 
 /* In a phase on the GPU a small product goes there too, unless the CPU's threads do not spin. */
@@ -588,9 +512,6 @@ int main(void)
     test_settled();
     test_trial();
     test_disturbed();
-    test_wake();
-    test_trial_of_cpu();
-    test_alone();
     test_small_in_phase();
     test_endless_spin();
     test_earning();

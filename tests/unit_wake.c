@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* policy: the CPU library's threads sleep between products, and a product that finds them asleep
+ * takes longer there. */
+#include <math.h>
+
+#include "src/decide/policy.h"
+#include "xt.h"
+
+#define CORES 16
+#define WAKE_S 0.2e-3
+
+static const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+static struct xg_policy policy;
+
+static struct xg_problem cube(int64_t size)
+{
+    return (struct xg_problem){
+        .m = size, .n = size, .k = size, .lda = size, .ldb = size, .ldc = size, .alpha = 1.0f};
+}
+
+static void begin(void)
+{
+    memset(&policy, 0, sizeof policy);
+    xg_model_init(&policy.model, CORES);
+}
+
+static struct xg_decision decide(double now_s, double spin_s, const struct xg_problem *call)
+{
+    const struct xg_situation now = {.now_s = now_s,
+                                     .state = XG_ENGINE_READY,
+                                     .cpu_threads = CORES,
+                                     .spin_s = spin_s,
+                                     .cores_left = CORES};
+    struct xg_decision decision;
+    xg_policy_decide(&policy, &conf, call, &now, &decision);
+    return decision;
+}
+
+static void observe(enum xg_side side, const struct xg_problem *call,
+                    const struct xg_decision *decision, double seconds)
+{
+    xg_policy_observe(&policy, side, call, decision, seconds, decision->begin_s + seconds);
+}
+
+/* Waking is not the product's own time, but no excuse for more. */
+static void test_learnt(void)
+{
+    const struct xg_problem call = cube(512);
+    for (int slow = 0; slow < 2; slow++) {
+        begin();
+        double cpu_s = xg_model_cpu_seconds(&policy.model, &call);
+        for (int i = 1; i <= 20; i++) {
+            struct xg_decision decision = decide(i, 0.1, &call);
+            observe(XG_SIDE_CPU, &call, &decision, slow ? 100.0 * cpu_s : cpu_s + WAKE_S);
+        }
+        double learnt = xg_feedback_scale(&policy.feedback, XG_SIDE_CPU, &call);
+        XT_CHECK(slow ? learnt > 50.0 : learnt < 1.1, "%s: %g", slow ? "slow" : "woken", learnt);
+        if (!slow)
+            XT_CHECK(fabs(policy.wake_s / WAKE_S - 1.0) < 0.1, "waking takes %g", policy.wake_s);
+    }
+}
+
+struct program {
+    struct xg_problem call;
+    double cpu_s, gpu_s; /* what a product takes, threads awake */
+    double spin_s;       /* for how long they are awake after one */
+    double gap_s;        /* from one product to the next */
+};
+
+/* A program of two seconds: the part of its second half's products that ran on the GPU. */
+static double share_on_gpu(const struct program *program)
+{
+    const double begin_s = 10.0, half_s = 11.0, end_s = 12.0;
+    double awake_until_s = 0.0, gpu = 0.0, all = 0.0;
+
+    begin();
+    for (double now_s = begin_s; now_s < end_s;) {
+        struct xg_decision decision = decide(now_s, program->spin_s, &program->call);
+        bool on_gpu = decision.place == XG_PLACE_GPU;
+        double wake_s = now_s > awake_until_s ? WAKE_S : 0.0;
+        double took_s = on_gpu ? program->gpu_s : program->cpu_s + wake_s;
+
+        if (!on_gpu)
+            awake_until_s = now_s + took_s + program->spin_s;
+        observe(on_gpu ? XG_SIDE_GPU : XG_SIDE_CPU, &program->call, &decision, took_s);
+        all += now_s >= half_s;
+        gpu += on_gpu && now_s >= half_s;
+        now_s += took_s + program->gap_s;
+    }
+    return gpu / all;
+}
+
+/* The CPU is better than was thought: a trial sees it, though its first call wakes threads. */
+static void test_trial(void)
+{
+    struct program program = {.call = cube(384), .spin_s = 0.5e-3};
+
+    begin();
+    program.gpu_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, &program.call);
+    program.cpu_s = 0.4 * program.gpu_s;
+    XT_CHECK(program.gpu_s < xg_model_cpu_seconds(&policy.model, &program.call),
+             "the model's guess is the GPU");
+    double share = share_on_gpu(&program);
+    XT_CHECK(share < 0.1, "%g on the GPU", share);
+}
+
+/* Alone between pauses a product wakes the CPU's threads each time, and is faster on the GPU. */
+static void test_alone(void)
+{
+    for (int alone = 0; alone < 2; alone++) {
+        struct program program = {
+            .call = cube(256), .spin_s = 2e-3, .gap_s = alone ? 5e-3 : 0.2e-3};
+
+        begin();
+        program.cpu_s = xg_model_cpu_seconds(&policy.model, &program.call);
+        program.gpu_s = program.cpu_s + 0.5 * WAKE_S;
+        double share = share_on_gpu(&program);
+        XT_CHECK(alone ? share > 0.9 : share < 0.1, "%g on the GPU, alone %d", share, alone);
+    }
+}
+
+int main(void)
+{
+    test_learnt();
+    test_trial();
+    test_alone();
+    return xt_done();
+}
