@@ -24,16 +24,22 @@ static void begin(void)
     xg_model_init(&policy.model, CORES);
 }
 
-static struct xg_decision decide(double now_s, double spin_s, const struct xg_problem *call)
+static struct xg_decision decide_in(enum xg_engine_state state, double now_s, double spin_s,
+                                    const struct xg_problem *call)
 {
     const struct xg_situation now = {.now_s = now_s,
-                                     .state = XG_ENGINE_READY,
+                                     .state = state,
                                      .cpu_threads = CORES,
                                      .spin_s = spin_s,
                                      .cores_left = CORES};
     struct xg_decision decision;
     xg_policy_decide(&policy, &conf, call, &now, &decision);
     return decision;
+}
+
+static struct xg_decision decide(double now_s, double spin_s, const struct xg_problem *call)
+{
+    return decide_in(XG_ENGINE_READY, now_s, spin_s, call);
 }
 
 static void observe(enum xg_side side, const struct xg_problem *call,
@@ -119,10 +125,37 @@ static void test_alone(void)
     }
 }
 
+/* What waking costs is saved by the GPU too, and earns a start; in a row there is none to save. */
+static void test_earning(void)
+{
+    enum { PRODUCTS = 4000 };
+    const struct xg_problem call = cube(256);
+    const double spin_s = 2e-3;
+
+    for (int alone = 0; alone < 2; alone++) {
+        bool started = false;
+        double now_s = 10.0, gap_s = alone ? 5e-3 : 0.0;
+
+        begin();
+        double gpu_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, &call);
+        double cpu_s = 0.9 * gpu_s;
+        for (int i = 0; i < PRODUCTS && !started; i++) {
+            struct xg_decision decision = decide_in(XG_ENGINE_COLD, now_s, spin_s, &call);
+            double took_s = cpu_s + (alone ? WAKE_S : 0.0);
+
+            started = decision.start;
+            observe(XG_SIDE_CPU, &call, &decision, took_s);
+            now_s += took_s + gap_s;
+        }
+        XT_CHECK(started == alone, "alone %d, earned %g s", alone, policy.earned_s);
+    }
+}
+
 int main(void)
 {
     test_learnt();
     test_trial();
     test_alone();
+    test_earning();
     return xt_done();
 }

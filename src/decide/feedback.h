@@ -32,7 +32,7 @@ struct xg_feedback_shape {
     enum xg_side last; /* ran there */
     int turns;         /* how often it went from side to side */
     double credit_s;   /* what trying the other side may cost */
-    int trial;         /* calls that are left of a trial of the side where it ran last */
+    int trial;         /* calls that the trial under way still has */
     struct xg_correction times[XG_SIDE_COUNT];
 };
 

@@ -324,7 +324,7 @@ static bool teaches(const struct xg_problem *call, double seconds)
 static void learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
                       const struct xg_decision *decision, double seconds)
 {
-    double predicted_s = decision->model_s[XG_SIDE_CPU];
+    double predicted_s = decision->model_s[XG_SIDE_CPU], took_s = seconds;
     if (decision->wakes && xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0) {
         double expected_s = predicted_s * xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, call);
         double wake_s = fmax(0.0, fmin(seconds - expected_s, WAKE_S));
@@ -336,7 +336,7 @@ static void learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
     if (mnk(call) <= FLOOR_MNK)
         xg_correction_add(&policy->small, 0.0f, (float)log(seconds / predicted_s));
     if (decision->reason == XG_REASON_EARNING || decision->reason == XG_REASON_STARTING)
-        policy->earned_s += saved_s(fmin(seconds, decision->cpu_s), decision);
+        policy->earned_s += saved_s(fmin(took_s, decision->cpu_s), decision);
 }
 
 /* Among threads that spin a product takes longer, which says nothing about the GPU. */
