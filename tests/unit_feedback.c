@@ -120,43 +120,59 @@ static void test_kinds(void)
              scale(XG_SIDE_CPU, shape(2000, 16, 2000)));
 }
 
+static bool dares(enum xg_side side, struct xg_problem call, double extra_s, int calls)
+{
+    const struct xg_trial trial = {.calls = calls, .extra_s = extra_s, .call_most_s = 4e-3};
+    return xg_feedback_dares(&feedback, side, &call, &trial);
+}
+
 static void test_dares(void)
 {
     const struct xg_problem call = shape(300, 300, 300);
     int calls = 0;
     begin();
-    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 0.0, 1), "before any call");
-    while (calls < 1000 && !xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3, 1)) {
+    XT_CHECK(!dares(XG_SIDE_GPU, call, 0.0, 1), "before any call");
+    while (calls < 1000 && !dares(XG_SIDE_GPU, call, 1e-3, 1)) {
         observe(XG_SIDE_CPU, call, 1.0, 1);
         calls++;
     }
     /* A fiftieth of the time: one call in fifty that takes twice as long. */
     XT_CHECK(calls >= 49 && calls <= 52, "%d calls", calls);
-    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3, 1),
-             "dared twice for one credit");
-    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_CPU, &call, 0.0, 1),
-             "on the side where it runs");
+    XT_CHECK(!dares(XG_SIDE_GPU, call, 1e-3, 1), "dared twice for one credit");
+    XT_CHECK(!dares(XG_SIDE_CPU, call, 0.0, 1), "on the side where it runs");
     observe(XG_SIDE_GPU, call, 2.0, 1);
     observe(XG_SIDE_CPU, call, 1.0, 1);
-    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3, 1), "again at once");
+    XT_CHECK(!dares(XG_SIDE_GPU, call, 1e-3, 1), "again at once");
     observe(XG_SIDE_CPU, call, 1.0, 55);
-    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-3, 1), "as often as before");
+    XT_CHECK(!dares(XG_SIDE_GPU, call, 1e-3, 1), "as often as before");
 }
 
-/* A trial of three calls is paid for once, and ends when the shape is back on its side. */
+/* A trial of three calls is paid for once, whoever asks, and ends with one that takes too long. */
 static void test_trial(void)
 {
     const struct xg_problem call = shape(300, 300, 300);
-    for (int cut = 0; cut < 2; cut++) {
+    for (int slow = 0; slow < 2; slow++) {
         int calls = 0;
         begin();
         observe(XG_SIDE_GPU, call, 1.0, 100);
-        while (calls < 10 && xg_feedback_dares(&feedback, XG_SIDE_CPU, &call, 1e-3, 3)) {
-            observe(cut && calls == 1 ? XG_SIDE_GPU : XG_SIDE_CPU, call, 1.0, 1);
+        while (calls < 10 && dares(XG_SIDE_CPU, call, 1e-3, 3)) {
+            observe(XG_SIDE_CPU, call, slow ? 5.0 : 1.0, 1);
             calls++;
         }
-        XT_CHECK(calls == (cut ? 2 : 3), "%d calls", calls);
+        XT_CHECK(calls == (slow ? 1 : 3), "%d calls", calls);
     }
+    /* Two callers: both ask before either has run. */
+    begin();
+    observe(XG_SIDE_GPU, call, 1.0, 100);
+    XT_CHECK(dares(XG_SIDE_CPU, call, 1e-3, 3) && dares(XG_SIDE_CPU, call, 1e-3, 3), "one alone");
+    observe(XG_SIDE_CPU, call, 1.0, 2);
+    XT_CHECK(dares(XG_SIDE_CPU, call, 1e-3, 3) && !dares(XG_SIDE_CPU, call, 1e-3, 3), "three");
+    /* Not of the other side, and not after the shape is back where it was. */
+    begin();
+    observe(XG_SIDE_GPU, call, 1.0, 100);
+    XT_CHECK(dares(XG_SIDE_CPU, call, 1e-3, 3) && !dares(XG_SIDE_GPU, call, 1e-3, 3), "of a side");
+    observe(XG_SIDE_GPU, call, 1.0, 2);
+    XT_CHECK(!dares(XG_SIDE_CPU, call, 1e-3, 3), "late");
 }
 
 /* More shapes than there is room for: nothing breaks, and recent ones are known. */

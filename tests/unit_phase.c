@@ -171,6 +171,16 @@ static void test_pause(void)
     XT_CHECK(xg_phase_choose(&phase, program.now_s, 1.0e-3, 0.9e-3) == XG_SIDE_GPU, "better");
 }
 
+/* The same where threads hardly spin: to be wrong costs nothing on either side. */
+static void test_short_pause(void)
+{
+    for (int better = 0; better < 2; better++) {
+        phase = (struct xg_phase){.spin_s = 0.4e-3, .side = XG_SIDE_GPU, .last_s = 100.0};
+        enum xg_side side = xg_phase_choose(&phase, 101.0, 1.0e-3, better ? 0.99e-3 : 1.05e-3);
+        XT_CHECK(side == (better ? XG_SIDE_GPU : XG_SIDE_CPU), "better %d", better);
+    }
+}
+
 /* To wake threads costs what they spin for, times how much of the time products take. */
 static void test_wake(void)
 {
@@ -203,6 +213,7 @@ int main(void)
     test_decline();
     test_large();
     test_pause();
+    test_short_pause();
     test_wake();
     test_short_spin();
     return xt_done();

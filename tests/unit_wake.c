@@ -71,16 +71,21 @@ struct program {
     double cpu_s, gpu_s; /* what a product takes, threads awake */
     double spin_s;       /* for how long they are awake after one */
     double gap_s;        /* from one product to the next */
+    double seconds;      /* that it takes; 0: 2 */
 };
 
-/* A program of two seconds: the part of its second half's products that ran on the GPU. */
-static double share_on_gpu(const struct program *program)
+struct outcome {
+    double on_gpu; /* of the products of its second half, the part that ran there */
+    double cost;   /* time in all products over what they take on the GPU */
+};
+
+static struct outcome run(const struct program *program)
 {
-    const double begin_s = 10.0, half_s = 11.0, end_s = 12.0;
-    double awake_until_s = 0.0, gpu = 0.0, all = 0.0;
+    const double begin_s = 10.0, seconds = program->seconds > 0.0 ? program->seconds : 2.0;
+    double awake_until_s = 0.0, gpu = 0.0, all = 0.0, products_s = 0.0, calls = 0.0;
 
     begin();
-    for (double now_s = begin_s; now_s < end_s;) {
+    for (double now_s = begin_s; now_s < begin_s + seconds; calls++) {
         struct xg_decision decision = decide(now_s, program->spin_s, &program->call);
         bool on_gpu = decision.place == XG_PLACE_GPU;
         double wake_s = now_s > awake_until_s ? WAKE_S : 0.0;
@@ -89,11 +94,12 @@ static double share_on_gpu(const struct program *program)
         if (!on_gpu)
             awake_until_s = now_s + took_s + program->spin_s;
         observe(on_gpu ? XG_SIDE_GPU : XG_SIDE_CPU, &program->call, &decision, took_s);
-        all += now_s >= half_s;
-        gpu += on_gpu && now_s >= half_s;
+        all += now_s >= begin_s + 0.5 * seconds;
+        gpu += on_gpu && now_s >= begin_s + 0.5 * seconds;
+        products_s += took_s;
         now_s += took_s + program->gap_s;
     }
-    return gpu / all;
+    return (struct outcome){gpu / all, products_s / (calls * program->gpu_s)};
 }
 
 /* The CPU is better than was thought: a trial sees it, though its first call wakes threads. */
@@ -106,7 +112,7 @@ static void test_trial(void)
     program.cpu_s = 0.4 * program.gpu_s;
     XT_CHECK(program.gpu_s < xg_model_cpu_seconds(&policy.model, &program.call),
              "the model's guess is the GPU");
-    double share = share_on_gpu(&program);
+    double share = run(&program).on_gpu;
     XT_CHECK(share < 0.1, "%g on the GPU", share);
 }
 
@@ -120,8 +126,25 @@ static void test_alone(void)
         begin();
         program.cpu_s = xg_model_cpu_seconds(&policy.model, &program.call);
         program.gpu_s = program.cpu_s + 0.5 * WAKE_S;
-        double share = share_on_gpu(&program);
+        double share = run(&program).on_gpu;
         XT_CHECK(alone ? share > 0.9 : share < 0.1, "%g on the GPU, alone %d", share, alone);
+    }
+}
+
+/* The CPU is worse, and much worse than was thought: what its trials cost. */
+static void test_cost(void)
+{
+    static const double times[] = {1.2, 2.0, 100.0};
+    for (int i = 0; i < 6; i++) {
+        struct program program = {
+            .call = cube(1024), .spin_s = i < 3 ? 0.5e-3 : 0.1, .seconds = 30.0};
+
+        begin();
+        program.gpu_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, &program.call);
+        program.cpu_s =
+            times[i % 3] * fmax(program.gpu_s, xg_model_cpu_seconds(&policy.model, &program.call));
+        double cost = run(&program).cost;
+        XT_CHECK(cost < 1.03, "%g times: %g", times[i % 3], cost);
     }
 }
 
@@ -156,6 +179,7 @@ int main(void)
     test_learnt();
     test_trial();
     test_alone();
+    test_cost();
     test_earning();
     return xt_done();
 }

@@ -164,7 +164,10 @@ void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
     else
         shape->turns += shape->turns < TURNS_MAX;
     shape->last = side;
-    shape->trial -= shape->trial > 0;
+    if (side != shape->tried)
+        shape->calls_left -= shape->calls_left > 0; /* the phase has moved on */
+    else if (seconds > shape->call_most_s)
+        shape->calls_left = 0;
 }
 
 void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
@@ -192,7 +195,7 @@ void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
 }
 
 bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
-                       const struct xg_problem *call, double extra_s, int calls)
+                       const struct xg_problem *call, const struct xg_trial *trial)
 {
     uint32_t key = key_of(call);
     struct xg_feedback_shape *set = feedback->shapes[set_of(key)];
@@ -200,13 +203,16 @@ bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
     if (way < 0)
         return false;
     struct xg_feedback_shape *shape = &set[way];
-    if (shape->last == side)
-        return shape->trial > 0;
-    shape->trial = 0;
-    if (shape->credit_s < extra_s)
+    if (shape->calls_left > 0 && shape->tried == side) {
+        shape->calls_left--;
+        return true;
+    }
+    if (shape->last == side || shape->credit_s < trial->extra_s)
         return false;
     shape->credit_s = 0.0;
-    shape->trial = calls;
+    shape->tried = side;
+    shape->calls_left = trial->calls - 1;
+    shape->call_most_s = trial->call_most_s;
     return true;
 }
 

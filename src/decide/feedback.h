@@ -28,11 +28,13 @@ enum {
 
 /* Shapes whose dimensions agree to a quarter. A fifth one in a set displaces another. */
 struct xg_feedback_shape {
-    uint32_t key;      /* 0: free */
-    enum xg_side last; /* ran there */
-    int turns;         /* how often it went from side to side */
-    double credit_s;   /* what trying the other side may cost */
-    int trial;         /* calls that the trial under way still has */
+    uint32_t key;       /* 0: free */
+    enum xg_side last;  /* ran there */
+    int turns;          /* how often it went from side to side */
+    double credit_s;    /* what trying the other side may cost */
+    enum xg_side tried; /* by the trial under way, which has so many calls left: */
+    int calls_left;
+    double call_most_s; /* one that takes longer ends it */
     struct xg_correction times[XG_SIDE_COUNT];
 };
 
@@ -71,14 +73,21 @@ void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
 void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
                          const struct xg_problem *call, double seconds);
 
+/* Of a side on which a shape does not run. */
+struct xg_trial {
+    int calls;
+    double extra_s;     /* what they may cost */
+    double call_most_s; /* a call that takes longer is the last one */
+};
+
 /*
- * True when the shape has run on the other side for long enough to risk extra_s on this one, which
- * might be better than is thought; what it has saved for that is then spent. At most a fiftieth of
- * the time goes there, less with every answer. A trial is of so many calls: the next ones are
- * granted without being paid for again.
+ * True when the shape has run on the other side for long enough to risk the trial on this one,
+ * which might be better than is thought; what it has saved for that is then spent. At most a
+ * fiftieth of the time is meant to go there, less with every answer. Whoever asks next, until that
+ * many calls are granted, pays nothing.
  */
 bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
-                       const struct xg_problem *call, double extra_s, int calls);
+                       const struct xg_problem *call, const struct xg_trial *trial);
 
 /* True when the shape itself was observed there: otherwise others of its kind speak for it. */
 bool xg_feedback_knows(const struct xg_feedback *feedback, enum xg_side side,

@@ -46,7 +46,8 @@ struct xg_phase {
 /* For how long from now the CPU library's threads may go on spinning; 0: they sleep. */
 double xg_phase_spins_s(const struct xg_phase *phase, double now_s);
 
-/* True where a product that begins now finds those threads asleep, wherever the last one ran. */
+/* True where a product that begins now would find those threads asleep, had the last one run on the
+ * CPU. */
 bool xg_phase_paused(const struct xg_phase *phase, double now_s);
 
 /*

@@ -31,7 +31,7 @@
 
 /*
  * A product that finds the CPU library's threads asleep takes up to so much longer there, 0.15 to
- * 0.25 ms for sixteen (bench/results/h200/spin.csv), whatever it is. How much here is learnt from
+ * 0.3 ms for sixteen (bench/results/h200/spin.csv), whatever it is. How much here is learnt from
  * short ones, and each product is charged with the part of them that does: one that is alone with
  * all of it, those that follow each other with little. Such a call says little about the product
  * itself, so that a trial of the CPU from the GPU's phase is of some calls.
@@ -40,6 +40,7 @@
 #define WAKE_SHARE 0.2
 #define WAKE_SEEN_S 1e-3
 #define ALONE_SHARE 0.02
+#define CROWD_ONE 1.1
 #define TRIAL_CALLS 3
 
 /*
@@ -157,10 +158,12 @@ static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_pr
     double more_s = cpu_s - decision->gpu_s, wake_s = xg_phase_wake_s(phase);
     if (more_s + wake_s < 0.0)
         return XG_SIDE_CPU;
-    double trial_s = TRIAL_CALLS * fmax(0.0, more_s) + wake_s;
-    return xg_feedback_dares(&policy->feedback, XG_SIDE_CPU, call, trial_s, TRIAL_CALLS)
-               ? XG_SIDE_CPU
-               : XG_SIDE_GPU;
+    double extra_s = TRIAL_CALLS * fmax(0.0, more_s) + wake_s;
+    const struct xg_trial trial = {.calls = TRIAL_CALLS,
+                                   .extra_s = extra_s,
+                                   .call_most_s = extra_s + TRIAL_CALLS * decision->gpu_s + WAKE_S};
+    return xg_feedback_dares(&policy->feedback, XG_SIDE_CPU, call, &trial) ? XG_SIDE_CPU
+                                                                           : XG_SIDE_GPU;
 }
 
 /* It wakes none: where does it finish first, now? */
@@ -169,9 +172,9 @@ static enum xg_side choose_alone(struct xg_policy *policy, const struct xg_probl
 {
     double saved_s = GPU_FRACTION * decision->cpu_s - decision->gpu_s;
     bool gpu = saved_s > xg_phase_spins_s(&policy->phase, now_s) * policy->phase.share;
-    double more_s = fabs(decision->cpu_s - decision->gpu_s);
+    const struct xg_trial trial = {.calls = 1, .extra_s = fabs(decision->cpu_s - decision->gpu_s)};
     bool tries =
-        xg_feedback_dares(&policy->feedback, gpu ? XG_SIDE_CPU : XG_SIDE_GPU, call, more_s, 1);
+        xg_feedback_dares(&policy->feedback, gpu ? XG_SIDE_CPU : XG_SIDE_GPU, call, &trial);
     return gpu != tries ? XG_SIDE_GPU : XG_SIDE_CPU;
 }
 
@@ -328,7 +331,7 @@ static void learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
     if (decision->wakes && xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0) {
         double expected_s = predicted_s * xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, call);
         double wake_s = fmax(0.0, fmin(seconds - expected_s, WAKE_S));
-        if (expected_s < WAKE_SEEN_S)
+        if (expected_s < WAKE_SEEN_S && decision->crowd < CROWD_ONE) /* nobody else's product */
             policy->wake_s += WAKE_SHARE * (wake_s - policy->wake_s);
         seconds -= wake_s;
     }
@@ -375,8 +378,9 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
 void xg_policy_observe_kept(struct xg_policy *policy, double then_s)
 {
     struct xg_phase *phase = &policy->phase;
-    phase->spin_until_s = fmax(phase->spin_until_s, then_s + phase->spin_s);
-    phase->last_s = fmax(phase->last_s, then_s);
+    double end_s = then_s + SETTLED_S; /* at most: then it began */
+    phase->spin_until_s = fmax(phase->spin_until_s, end_s + phase->spin_s);
+    phase->last_s = fmax(phase->last_s, end_s);
 }
 
 double xg_policy_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,

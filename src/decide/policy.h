@@ -73,8 +73,8 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
 void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct xg_problem *call,
                        const struct xg_decision *decision, double seconds, double now_s);
 
-/* Products that were not asked about ran on the CPU until about then, and may have woken threads.
- */
+/* Products that were not asked about ran on the CPU, the last one from then on, and may have woken
+ * threads. */
 void xg_policy_observe_kept(struct xg_policy *policy, double then_s);
 
 /*
