@@ -182,14 +182,14 @@ static void test_short_pause(void)
 }
 
 /* To wake threads costs what they spin for, times how much of the time products take. */
-static void test_wake(void)
+static void test_disturbs(void)
 {
     struct program program = begin(1e-3, 0.25e-3, 1);
-    XT_CHECK(xg_phase_wake_s(&phase) == 0, "on the CPU: %g", xg_phase_wake_s(&phase));
+    XT_CHECK(xg_phase_disturbs_s(&phase) == 0, "on the CPU: %g", xg_phase_disturbs_s(&phase));
     run(&program, 104.0);
     double share = 0.25e-3 / (0.25e-3 + GAP_S);
-    XT_CHECK(fabs(xg_phase_wake_s(&phase) / (SPIN_S * share) - 1) < 0.1, "%g of %g",
-             xg_phase_wake_s(&phase), SPIN_S * share);
+    XT_CHECK(fabs(xg_phase_disturbs_s(&phase) / (SPIN_S * share) - 1) < 0.1, "%g of %g",
+             xg_phase_disturbs_s(&phase), SPIN_S * share);
 }
 
 /* Threads that hardly spin make changes cheap: it follows what is faster at once. */
@@ -214,7 +214,7 @@ int main(void)
     test_large();
     test_pause();
     test_short_pause();
-    test_wake();
+    test_disturbs();
     test_short_spin();
     return xt_done();
 }

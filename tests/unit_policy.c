@@ -496,7 +496,7 @@ static void test_reproducible(void)
         begin(16);
         const struct xg_decision none = model_of(&calls[0]);
         policy.earned_s = i / 9;
-        policy.alone = policy.wake_s = 1.0;
+        policy.paused = policy.wake_s = 1.0;
         for (int o = 0; o < 40; o++) {
             observe(XG_SIDE_CPU, &calls[0], &none, i / 9 == 1 ? 1e-6 : 10.0);
             observe(XG_SIDE_GPU, &calls[0], &none, i / 9 == 1 ? 10.0 : 1e-6);

@@ -116,18 +116,18 @@ static void test_trial(void)
     XT_CHECK(share < 0.1, "%g on the GPU", share);
 }
 
-/* Alone between pauses a product wakes the CPU's threads each time, and is faster on the GPU. */
-static void test_alone(void)
+/* After a pause a product wakes the CPU's threads each time, and is faster on the GPU. */
+static void test_paused(void)
 {
-    for (int alone = 0; alone < 2; alone++) {
+    for (int paused = 0; paused < 2; paused++) {
         struct program program = {
-            .call = cube(256), .spin_s = 2e-3, .gap_s = alone ? 5e-3 : 0.2e-3};
+            .call = cube(256), .spin_s = 2e-3, .gap_s = paused ? 5e-3 : 0.2e-3};
 
         begin();
         program.cpu_s = xg_model_cpu_seconds(&policy.model, &program.call);
         program.gpu_s = program.cpu_s + 0.5 * WAKE_S;
         double share = run(&program).on_gpu;
-        XT_CHECK(alone ? share > 0.9 : share < 0.1, "%g on the GPU, alone %d", share, alone);
+        XT_CHECK(paused ? share > 0.9 : share < 0.1, "%g on the GPU, paused %d", share, paused);
     }
 }
 
@@ -155,22 +155,22 @@ static void test_earning(void)
     const struct xg_problem call = cube(256);
     const double spin_s = 2e-3;
 
-    for (int alone = 0; alone < 2; alone++) {
+    for (int paused = 0; paused < 2; paused++) {
         bool started = false;
-        double now_s = 10.0, gap_s = alone ? 5e-3 : 0.0;
+        double now_s = 10.0, gap_s = paused ? 5e-3 : 0.0;
 
         begin();
         double gpu_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, &call);
         double cpu_s = 0.9 * gpu_s;
         for (int i = 0; i < PRODUCTS && !started; i++) {
             struct xg_decision decision = decide_in(XG_ENGINE_COLD, now_s, spin_s, &call);
-            double took_s = cpu_s + (alone ? WAKE_S : 0.0);
+            double took_s = cpu_s + (paused ? WAKE_S : 0.0);
 
             started = decision.start;
             observe(XG_SIDE_CPU, &call, &decision, took_s);
             now_s += took_s + gap_s;
         }
-        XT_CHECK(started == alone, "alone %d, earned %g s", alone, policy.earned_s);
+        XT_CHECK(started == paused, "paused %d, earned %g s", paused, policy.earned_s);
     }
 }
 
@@ -178,7 +178,7 @@ int main(void)
 {
     test_learnt();
     test_trial();
-    test_alone();
+    test_paused();
     test_cost();
     test_earning();
     return xt_done();

@@ -31,7 +31,7 @@ double xg_phase_spins_s(const struct xg_phase *phase, double now_s)
     return fmax(0.0, phase->spin_until_s - now_s);
 }
 
-double xg_phase_wake_s(const struct xg_phase *phase)
+double xg_phase_disturbs_s(const struct xg_phase *phase)
 {
     return phase->side == XG_SIDE_GPU ? phase->spin_s * phase->share : 0.0;
 }

@@ -57,7 +57,7 @@ bool xg_phase_paused(const struct xg_phase *phase, double now_s);
 enum xg_side xg_phase_choose(struct xg_phase *phase, double now_s, double cpu_s, double gpu_s);
 
 /* What a product on the CPU costs besides its own time: those behind it on the GPU. */
-double xg_phase_wake_s(const struct xg_phase *phase);
+double xg_phase_disturbs_s(const struct xg_phase *phase);
 
 /* A product that ended. */
 struct xg_phase_product {

@@ -32,14 +32,14 @@
 /*
  * A product that finds the CPU library's threads asleep takes up to so much longer there, 0.15 to
  * 0.3 ms for sixteen (bench/results/h200/spin.csv), whatever it is. How much here is learnt from
- * short ones, and each product is charged with the part of them that does: one that is alone with
- * all of it, those that follow each other with little. Such a call says little about the product
- * itself, so that a trial of the CPU from the GPU's phase is of some calls.
+ * short ones, and each product is charged with the part of them that does: all of it where each
+ * comes after a pause, next to nothing where they follow each other. Such a call says little about
+ * the product itself, so that a trial of the CPU from the GPU's phase is of some calls.
  */
 #define WAKE_S 0.3e-3
 #define WAKE_SHARE 0.2
 #define WAKE_SEEN_S 1e-3
-#define ALONE_SHARE 0.02
+#define PAUSED_SHARE 0.02
 #define CROWD_ONE 1.1
 #define TRIAL_CALLS 3
 
@@ -103,7 +103,7 @@ static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
     decision->cpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, call);
     decision->gpu_s *= xg_feedback_scale(&policy->feedback, XG_SIDE_GPU, call);
     if (decision->wakes)
-        decision->cpu_s += policy->alone * policy->wake_s;
+        decision->cpu_s += policy->paused * policy->wake_s;
 }
 
 /* How many products there are at once: threads rest between theirs, so one moment tells little. */
@@ -155,10 +155,10 @@ static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_pr
     double cpu_s = cpu_in_phase_s(policy, call, decision);
     if (xg_phase_choose(phase, now_s, cpu_s, decision->gpu_s) == XG_SIDE_CPU)
         return XG_SIDE_CPU;
-    double more_s = cpu_s - decision->gpu_s, wake_s = xg_phase_wake_s(phase);
-    if (more_s + wake_s < 0.0)
+    double more_s = cpu_s - decision->gpu_s, disturbs_s = xg_phase_disturbs_s(phase);
+    if (more_s + disturbs_s < 0.0)
         return XG_SIDE_CPU;
-    double extra_s = TRIAL_CALLS * fmax(0.0, more_s) + wake_s;
+    double extra_s = TRIAL_CALLS * fmax(0.0, more_s) + disturbs_s;
     const struct xg_trial trial = {.calls = TRIAL_CALLS,
                                    .extra_s = extra_s,
                                    .call_most_s = extra_s + TRIAL_CALLS * decision->gpu_s + WAKE_S};
@@ -192,7 +192,7 @@ static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
     decision->wait = conf->reproducible && side == XG_SIDE_GPU;
     decision->waits_s = decision->cpu_s - decision->gpu_s;
     if (decision->wakes)
-        decision->waits_s += xg_phase_wake_s(&policy->phase);
+        decision->waits_s += xg_phase_disturbs_s(&policy->phase);
     else if (decision->cpu_threads == 1)
         decision->waits_s = fmin(decision->waits_s, QUEUE * decision->gpu_s);
     if (side == XG_SIDE_CPU)
@@ -290,8 +290,8 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
     decision->wakes = decision->cpu_threads > 1 && now->spin_s > 0.0;
     if (decision->wakes) {
         policy->phase.spin_s = fmin(now->spin_s, SPIN_MOST_S);
-        double asleep = xg_phase_paused(&policy->phase, now->now_s);
-        policy->alone += ALONE_SHARE * (asleep - policy->alone);
+        double paused = xg_phase_paused(&policy->phase, now->now_s);
+        policy->paused += PAUSED_SHARE * (paused - policy->paused);
     }
     see_crowd(policy, conf, now, decision);
     predict(policy, conf, call, now->cores_left, decision);
