@@ -72,6 +72,7 @@ struct program {
     double spin_s;       /* for how long they are awake after one */
     double gap_s;        /* from one product to the next */
     double seconds;      /* that it takes; 0: 2 */
+    double cold; /* part by which the next products take longer, in caches that have nothing */
 };
 
 struct outcome {
@@ -82,17 +83,22 @@ struct outcome {
 static struct outcome run(const struct program *program)
 {
     const double begin_s = 10.0, seconds = program->seconds > 0.0 ? program->seconds : 2.0;
-    double awake_until_s = 0.0, gpu = 0.0, all = 0.0, products_s = 0.0, calls = 0.0;
+    const double warm_calls = 8.0; /* the caches fill within about so many */
+    double awake_until_s = 0.0, gpu = 0.0, all = 0.0, products_s = 0.0, calls = 0.0, awake = 0.0;
 
     begin();
     for (double now_s = begin_s; now_s < begin_s + seconds; calls++) {
         struct xg_decision decision = decide(now_s, program->spin_s, &program->call);
         bool on_gpu = decision.place == XG_PLACE_GPU;
         double wake_s = now_s > awake_until_s ? WAKE_S : 0.0;
-        double took_s = on_gpu ? program->gpu_s : program->cpu_s + wake_s;
+        awake = wake_s > 0.0 ? 0.0 : awake;
+        double cold = program->cold * exp(-awake / warm_calls);
+        double took_s = on_gpu ? program->gpu_s : (1.0 + cold) * program->cpu_s + wake_s;
 
-        if (!on_gpu)
+        if (!on_gpu) {
             awake_until_s = now_s + took_s + program->spin_s;
+            awake++;
+        }
         observe(on_gpu ? XG_SIDE_GPU : XG_SIDE_CPU, &program->call, &decision, took_s);
         all += now_s >= begin_s + 0.5 * seconds;
         gpu += on_gpu && now_s >= begin_s + 0.5 * seconds;
@@ -110,6 +116,20 @@ static void test_trial(void)
     begin();
     program.gpu_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, &program.call);
     program.cpu_s = 0.4 * program.gpu_s;
+    XT_CHECK(program.gpu_s < xg_model_cpu_seconds(&policy.model, &program.call),
+             "the model's guess is the GPU");
+    double share = run(&program).on_gpu;
+    XT_CHECK(share < 0.1, "%g on the GPU", share);
+}
+
+/* The calls after the one that wakes threads are slow too, and the CPU better nevertheless. */
+static void test_cold(void)
+{
+    struct program program = {.call = cube(256), .spin_s = 0.5e-3, .seconds = 0.12, .cold = 0.5};
+
+    begin();
+    program.gpu_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, &program.call);
+    program.cpu_s = 0.7 * program.gpu_s;
     XT_CHECK(program.gpu_s < xg_model_cpu_seconds(&policy.model, &program.call),
              "the model's guess is the GPU");
     double share = run(&program).on_gpu;
@@ -178,6 +198,7 @@ int main(void)
 {
     test_learnt();
     test_trial();
+    test_cold();
     test_paused();
     test_cost();
     test_earning();

@@ -164,10 +164,8 @@ void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
     else
         shape->turns += shape->turns < TURNS_MAX;
     shape->last = side;
-    if (side != shape->tried)
-        shape->calls_left -= shape->calls_left > 0; /* the phase has moved on */
-    else if (seconds > shape->call_most_s)
-        shape->calls_left = 0;
+    if (shape->left_s > 0.0) /* on the other side: the phase has moved on */
+        shape->left_s -= side == shape->tried ? seconds - shape->call_s : seconds;
 }
 
 void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
@@ -203,16 +201,16 @@ bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
     if (way < 0)
         return false;
     struct xg_feedback_shape *shape = &set[way];
-    if (shape->calls_left > 0 && shape->tried == side) {
-        shape->calls_left--;
+    if (shape->left_s > 0.0 && shape->tried == side) {
+        shape->left_s -= shape->call_s;
         return true;
     }
     if (shape->last == side || shape->credit_s < trial->extra_s)
         return false;
     shape->credit_s = 0.0;
     shape->tried = side;
-    shape->calls_left = trial->calls - 1;
-    shape->call_most_s = trial->call_most_s;
+    shape->call_s = trial->call_s;
+    shape->left_s = trial->all_s - trial->call_s;
     return true;
 }
 

@@ -32,9 +32,9 @@ struct xg_feedback_shape {
     enum xg_side last;  /* ran there */
     int turns;          /* how often it went from side to side */
     double credit_s;    /* what trying the other side may cost */
-    enum xg_side tried; /* by the trial under way, which has so many calls left: */
-    int calls_left;
-    double call_most_s; /* one that takes longer ends it */
+    enum xg_side tried; /* by the last trial */
+    double left_s;      /* that its calls may still take; 0 or less: it is over */
+    double call_s;      /* that each is expected to take */
     struct xg_correction times[XG_SIDE_COUNT];
 };
 
@@ -75,16 +75,16 @@ void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
 
 /* Of a side on which a shape does not run. */
 struct xg_trial {
-    int calls;
-    double extra_s;     /* what they may cost */
-    double call_most_s; /* a call that takes longer is the last one */
+    double extra_s; /* what it may cost */
+    double call_s;  /* what a call is expected to take */
+    double all_s;   /* what its calls may take together; less than one: that one alone */
 };
 
 /*
  * True when the shape has run on the other side for long enough to risk the trial on this one,
  * which might be better than is thought; what it has saved for that is then spent. At most a
- * fiftieth of the time is meant to go there, less with every answer. Whoever asks next, until that
- * many calls are granted, pays nothing.
+ * fiftieth of the time is meant to go there, less with every answer. Whoever asks next, while the
+ * trial has time left, pays nothing.
  */
 bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
                        const struct xg_problem *call, const struct xg_trial *trial);

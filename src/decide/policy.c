@@ -33,8 +33,11 @@
  * A product that finds the CPU library's threads asleep takes up to so much longer there, 0.15 to
  * 0.3 ms for sixteen (bench/results/h200/spin.csv), whatever it is. How much here is learnt from
  * short ones, and each product is charged with the part of them that does: all of it where each
- * comes after a pause, next to nothing where they follow each other. Such a call says little about
- * the product itself, so that a trial of the CPU from the GPU's phase is of some calls.
+ * comes after a pause, next to nothing where they follow each other.
+ *
+ * Such a call says little about the product itself, and the next ones find nothing in the cores'
+ * caches: 20 to 40 % more than after some ten of them. So a trial of the CPU from the GPU's phase
+ * is of three calls, and of as many more as two wakes take.
  */
 #define WAKE_S 0.3e-3
 #define WAKE_SHARE 0.2
@@ -42,6 +45,7 @@
 #define PAUSED_SHARE 0.02
 #define CROWD_ONE 1.1
 #define TRIAL_CALLS 3
+#define TRIAL_WAKES 2
 
 /*
  * The model's guess of the CPU errs by as much, and to try the CPU wakes threads, where to try the
@@ -158,10 +162,11 @@ static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_pr
     double more_s = cpu_s - decision->gpu_s, disturbs_s = xg_phase_disturbs_s(phase);
     if (more_s + disturbs_s < 0.0)
         return XG_SIDE_CPU;
-    double extra_s = TRIAL_CALLS * fmax(0.0, more_s) + disturbs_s;
-    const struct xg_trial trial = {.calls = TRIAL_CALLS,
-                                   .extra_s = extra_s,
-                                   .call_most_s = extra_s + TRIAL_CALLS * decision->gpu_s + WAKE_S};
+    const struct xg_trial trial = {
+        .extra_s = TRIAL_CALLS * fmax(0.0, more_s) + disturbs_s,
+        .call_s = cpu_s,
+        .all_s = TRIAL_CALLS * fmax(cpu_s, decision->gpu_s) + TRIAL_WAKES * WAKE_S,
+    };
     return xg_feedback_dares(&policy->feedback, XG_SIDE_CPU, call, &trial) ? XG_SIDE_CPU
                                                                            : XG_SIDE_GPU;
 }
@@ -172,7 +177,7 @@ static enum xg_side choose_alone(struct xg_policy *policy, const struct xg_probl
 {
     double saved_s = GPU_FRACTION * decision->cpu_s - decision->gpu_s;
     bool gpu = saved_s > xg_phase_spins_s(&policy->phase, now_s) * policy->phase.share;
-    const struct xg_trial trial = {.calls = 1, .extra_s = fabs(decision->cpu_s - decision->gpu_s)};
+    const struct xg_trial trial = {.extra_s = fabs(decision->cpu_s - decision->gpu_s)};
     bool tries =
         xg_feedback_dares(&policy->feedback, gpu ? XG_SIDE_CPU : XG_SIDE_GPU, call, &trial);
     return gpu != tries ? XG_SIDE_GPU : XG_SIDE_CPU;
