@@ -183,6 +183,13 @@ static void test_trial(void)
     XT_CHECK(!dares(XG_SIDE_GPU, call, 1e-3, all_s), "of a side");
     observe(XG_SIDE_GPU, call, 1.0, 2);
     XT_CHECK(!dares(XG_SIDE_CPU, call, 1e-3, all_s), "late");
+    /* Nor after it has run on the side of the trial, faster than was expected, for long. */
+    begin();
+    observe(XG_SIDE_GPU, call, 1.0, 100);
+    XT_CHECK(dares(XG_SIDE_CPU, call, 1e-3, all_s), "none");
+    observe(XG_SIDE_CPU, call, 0.5, 100);
+    observe(XG_SIDE_GPU, call, 1.0, 1);
+    XT_CHECK(!dares(XG_SIDE_CPU, call, 1e-3, all_s), "the trial's rest grew");
 }
 
 /* More shapes than there is room for: nothing breaks, and recent ones are known. */

@@ -164,8 +164,10 @@ void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
     else
         shape->turns += shape->turns < TURNS_MAX;
     shape->last = side;
-    if (shape->left_s > 0.0) /* on the other side: the phase has moved on */
-        shape->left_s -= side == shape->tried ? seconds - shape->call_s : seconds;
+    bool granted = side == shape->tried && shape->granted > 0;
+    shape->granted -= granted;
+    if (shape->left_s > 0.0) /* a call that is none of the trial's: the phase has moved on */
+        shape->left_s -= granted ? seconds - shape->call_s : seconds;
 }
 
 void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
@@ -203,6 +205,7 @@ bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
     struct xg_feedback_shape *shape = &set[way];
     if (shape->left_s > 0.0 && shape->tried == side) {
         shape->left_s -= shape->call_s;
+        shape->granted++;
         return true;
     }
     if (shape->last == side || shape->credit_s < trial->extra_s)
@@ -211,6 +214,7 @@ bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
     shape->tried = side;
     shape->call_s = trial->call_s;
     shape->left_s = trial->all_s - trial->call_s;
+    shape->granted = 1;
     return true;
 }
 

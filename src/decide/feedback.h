@@ -35,6 +35,7 @@ struct xg_feedback_shape {
     enum xg_side tried; /* by the last trial */
     double left_s;      /* that its calls may still take; 0 or less: it is over */
     double call_s;      /* that each is expected to take */
+    int granted;        /* of them, those that nobody has observed yet */
     struct xg_correction times[XG_SIDE_COUNT];
 };
 
