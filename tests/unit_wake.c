@@ -168,6 +168,18 @@ static void test_cost(void)
     }
 }
 
+/* Short products, which a trial has more of than are paid for: all trials of ten seconds. */
+static void test_cost_short(void)
+{
+    struct program program = {.call = cube(256), .spin_s = 0.5e-3, .seconds = 10.0, .cold = 0.4};
+
+    begin();
+    program.gpu_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, &program.call);
+    program.cpu_s = 2.0 * program.gpu_s;
+    double cost = run(&program).cost;
+    XT_CHECK(cost < 1.002, "%g", cost);
+}
+
 /* What waking costs is saved by the GPU too, and earns a start; in a row there is none to save. */
 static void test_earning(void)
 {
@@ -201,6 +213,7 @@ int main(void)
     test_cold();
     test_paused();
     test_cost();
+    test_cost_short();
     test_earning();
     return xt_done();
 }

@@ -70,13 +70,13 @@ double xg_feedback_scale(const struct xg_feedback *feedback, enum xg_side side,
 void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
                          const struct xg_problem *call, double predicted_s, double seconds);
 
-/* The shape ran on that side for so long, which earns a trial of the other one, or was one. */
+/* The shape ran on that side for so long, which earns a trial of the other one, or uses one up. */
 void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
                          const struct xg_problem *call, double seconds);
 
 /* Of a side on which a shape does not run. */
 struct xg_trial {
-    double extra_s; /* what it may cost */
+    double extra_s; /* what must have been saved for it */
     double call_s;  /* what a call is expected to take */
     double all_s;   /* what its calls may take together; less than one: that one alone */
 };

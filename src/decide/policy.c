@@ -36,8 +36,9 @@
  * comes after a pause, next to nothing where they follow each other.
  *
  * Such a call says little about the product itself, and the next ones find nothing in the cores'
- * caches: 20 to 40 % more than after some ten of them. So a trial of the CPU from the GPU's phase
- * is of three calls, and of as many more as two wakes take.
+ * caches: 20 to 40 % more than after some ten of them (bench/results/PROGRAMS.md). So a trial of
+ * the CPU from the GPU's phase takes the time of three calls, on the side that takes longer, and of
+ * two wakes. It is paid for as three calls: of ten seconds a shape's trials take a thousandth.
  */
 #define WAKE_S 0.3e-3
 #define WAKE_SHARE 0.2
