@@ -38,7 +38,8 @@
  * Such a call says little about the product itself, and the next ones find nothing in the cores'
  * caches: 20 to 40 % more than after some ten of them (bench/results/PROGRAMS.md). So a trial of
  * the CPU from the GPU's phase takes the time of three calls, on the side that takes longer, and of
- * two wakes. It is paid for as three calls: of ten seconds a shape's trials take a thousandth.
+ * six wakes, for on some hosts one takes as long as four do elsewhere. It is paid for as three
+ * calls: of ten seconds a shape's trials take a thousandth.
  */
 #define WAKE_S 0.3e-3
 #define WAKE_SHARE 0.2
@@ -46,7 +47,7 @@
 #define PAUSED_SHARE 0.02
 #define CROWD_ONE 1.1
 #define TRIAL_CALLS 3
-#define TRIAL_WAKES 2
+#define TRIAL_WAKES 6
 
 /*
  * The model's guess of the CPU errs by as much, and to try the CPU wakes threads, where to try the
