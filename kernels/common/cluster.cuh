@@ -8,6 +8,16 @@
  * architecture on a newer device) ends the launch: sums would be missing from C.
  */
 
+/* This block's number in the cluster. */
+static __device__ __forceinline__ unsigned xg_cluster_rank(void)
+{
+    unsigned rank = 0;
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+    return rank;
+}
+
 /* Every block of the cluster arrives; what each wrote to shared memory before, all may read. */
 static __device__ __forceinline__ void xg_cluster_sync(void)
 {

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "../common/cluster.cuh"
+
 static __device__ __forceinline__ uint32_t xg_shared_address(const void *shared)
 {
     return (uint32_t)__cvta_generic_to_shared(shared);
@@ -59,23 +61,6 @@ static __device__ __forceinline__ void xg_barrier_arrive(uint32_t barrier, uint3
                  "}" ::"r"(barrier),
                  "r"(rank)
                  : "memory");
-}
-
-/* --- Clusters -----------------------------------------------------------------------------------
- */
-
-static __device__ __forceinline__ uint32_t xg_cluster_rank(void)
-{
-    uint32_t rank;
-    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    return rank;
-}
-
-static __device__ __forceinline__ void xg_cluster_sync(void)
-{
-    asm volatile("barrier.cluster.arrive.release.aligned;\n"
-                 "barrier.cluster.wait.acquire.aligned;" ::
-                     : "memory");
 }
 
 /* --- Tensor copies: a box of a matrix, (row, column) of its first element, to shared memory
