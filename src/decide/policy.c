@@ -39,7 +39,7 @@
  * caches: 20 to 40 % more than after some ten of them (bench/results/PROGRAMS.md). So a trial of
  * the CPU from the GPU's phase takes the time of three calls, on the side that takes longer, and of
  * six wakes, for on some hosts one takes as long as four do elsewhere. It is paid for as three
- * calls: of ten seconds a shape's trials take a thousandth.
+ * calls: of ten seconds a shape's trials take less than two thousandths (tests/unit_wake.c).
  */
 #define WAKE_S 0.3e-3
 #define WAKE_SHARE 0.2
