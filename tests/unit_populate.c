@@ -88,9 +88,11 @@ static void check_extent(int64_t m, int64_t n, int64_t pad, size_t offset)
         uintptr_t byte = range.begin > (uintptr_t)call.c ? range.begin : (uintptr_t)call.c;
         if (extent.runs == 1) {
             populate.taken = p;
-            XT_CHECK(xg_populate_awaits(&populate, (void *)byte), "segment %ld", (long)p);
+            XT_CHECK(xg_populate_at(&populate, (void *)byte) == XG_POPULATE_AWAITED, "segment %ld",
+                     (long)p);
             populate.taken = p + 1;
-            XT_CHECK(!xg_populate_awaits(&populate, (void *)byte), "segment %ld", (long)p);
+            XT_CHECK(xg_populate_at(&populate, (void *)byte) != XG_POPULATE_AWAITED, "segment %ld",
+                     (long)p);
         }
     }
     XT_CHECK(!extent.runs || !memcmp(rows, segments, sizeof rows), "%ld,%ld pad %ld offset %zu",
@@ -239,7 +241,9 @@ static void check_refused(int protection)
     int made = steps(&populate);
     XT_CHECK(errno == ENOTTY, "errno %d", errno);
     XT_CHECK(made > 0 && made <= (int)(bytes / (256 << 10)), "%d steps", made);
-    XT_CHECK(steps(&populate) == 0 && !xg_populate_awaits(&populate, memory), "it goes on");
+    XT_CHECK(steps(&populate) == 0 &&
+                 xg_populate_at(&populate, memory + bytes - 1) == XG_POPULATE_DONE,
+             "it goes on");
     XT_CHECK(memory[0] == 7 && there(memory + at - PAGE - (256 << 10)));
     XT_CHECK(count_there(memory + at + length, bytes - at - length) == 0, "pages behind");
     if (protection >= 0) {
@@ -248,6 +252,31 @@ static void check_refused(int protection)
     }
     munmap(memory, bytes);
     check_populated(100, 20000, 0, true); /* of another C nothing was learnt */
+}
+
+/* A segment that somebody has taken is begun until its pages are there, one by one. */
+static void test_begun(void)
+{
+    size_t bytes = 8 << 20;
+    char *memory = map(bytes);
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    struct xg_problem call = product((uintptr_t)memory, 1024, 2048, 0);
+    struct xg_populate populate;
+    struct xg_populate_range part = {0, 0};
+    xg_populate_init(&populate, &call);
+    XT_CHECK(xg_populate_at(&populate, memory) == XG_POPULATE_AWAITED);
+    while (part.begin == part.end) /* to the first step of a segment with more than one */
+        XT_CHECK(xg_populate_step(&populate, &part));
+    const char *made = (const char *)part.begin - 1, *left = (const char *)part.end - 1;
+    errno = ENOTTY;
+    XT_CHECK(xg_populate_at(&populate, made) == XG_POPULATE_DONE);
+    XT_CHECK(xg_populate_at(&populate, left) == XG_POPULATE_BEGUN && errno == ENOTTY);
+    XT_CHECK(xg_populate_at(&populate, memory + bytes - 1) == XG_POPULATE_AWAITED);
+    while (xg_populate_step(&populate, &part))
+        ;
+    XT_CHECK(xg_populate_at(&populate, left) == XG_POPULATE_DONE);
+    XT_CHECK(xg_populate_at(&populate, memory + bytes - 1) == XG_POPULATE_DONE);
+    munmap(memory, bytes);
 }
 
 /* A C on a stack that has not grown so far yet: a write by its thread makes it grow, nobody else.
@@ -325,6 +354,7 @@ int main(int argc, char **argv)
     if (!huge_pages_always())
         check_populated(1024, 2048, 0, false);
     test_first_look();
+    test_begun();
     check_refused(PROT_READ);
     check_refused(PROT_NONE);
     check_refused(-1);

@@ -4,7 +4,7 @@
 
 #include "src/decide/staging.h"
 
-enum { THREADS = 13, BLOCK_BYTES = 4 << 20 };
+enum { THREADS = 15, BLOCK_BYTES = 4 << 20 };
 static const struct xg_staging_direct none;
 
 static struct xg_staging choose(int64_t m, int64_t n, int64_t k, float beta)
@@ -45,6 +45,7 @@ static void test_found(void)
     XT_CHECK(choose(100000, 64, 64, 0).workers == 10, "both ways, streamed: ten threads");
     XT_CHECK(choose(64, 8192, 8192, 0).workers == 9, "up alone: eight and the submitter");
     XT_CHECK(choose(8192, 4096, 64, 0).workers == 6, "down alone: five and the submitter");
+    XT_CHECK(choose(8192, 8192, 8192, 1).workers == 13, "more would disturb each other");
     XT_CHECK(choose(2048, 2048, 2048, 1).workers > choose(2048, 2048, 2048, 0).workers,
              "C that is combined takes more");
     XT_CHECK(choose(8192, 8192, 8192, 0).caches && !choose(2048, 2048, 2048, 0).caches);
@@ -56,10 +57,10 @@ static void test_found(void)
 static void test_populate(void)
 {
     struct xg_staging staging = choose(4096, 4096, 4096, 0);
-    XT_CHECK(staging.populate == 6 && staging.joining == 2, "%d, %d", staging.populate,
+    XT_CHECK(staging.populate == 6 && staging.joining == 4, "%d, %d", staging.populate,
              staging.joining);
     staging = choose(2048, 2048, 2048, 0);
-    XT_CHECK(staging.populate == 6 && staging.joining == 4, "%d, %d", staging.populate,
+    XT_CHECK(staging.populate == 6 && staging.joining == 6, "%d, %d", staging.populate,
              staging.joining);
     XT_CHECK(choose(4096, 4096, 4096, 1).populate == 0, "C is read");
     XT_CHECK(choose(256, 256, 256, 0).populate == 0, "too small to wake anybody for");

@@ -6,7 +6,7 @@
 
 int xg_staging_threads(int asked, int cores)
 {
-    enum { SIXTEENTHS = 13, MOST = 13 };
+    enum { SIXTEENTHS = 15, MOST = 15 };
     int threads = cores * SIXTEENTHS / 16;
     return asked > 0 ? asked : threads < 1 ? 1 : threads > MOST ? MOST : threads;
 }
@@ -53,6 +53,7 @@ static size_t chunk_bytes(double bytes, size_t most)
  * which is least at a w that grows with the root of the bytes, COPIERS_AT_MB for a megabyte; but
  * COPIERS_FEW begin as one, where each has COPIER_BYTES to copy (256^3: 66 us instead of 80).
  */
+enum { COPYING_MOST = 13 };
 static const double COPIERS_UP = 8, COPIERS_DOWN = 5, COPIERS_COMBINE = 8, COPIERS_BESIDE = 0.3;
 static const double COPIERS_AT_MB = 2, COPIERS_FEW = 6, COPIER_BYTES = 256 << 10;
 
@@ -79,11 +80,11 @@ enum { AHEAD = 4, AHEAD_CACHED = 8 };
 static const double CACHED_DOWN_SHARE = 0.25, CACHED_UP_BYTES = 64e6;
 
 /*
- * Who populate a fresh C: half of the workers, before anything else, while the others begin to
- * upload. Zeroing takes memory bandwidth from the upload, and all the cores zero 37 GB/s at most
- * (measured, 256 MiB in 6.8 ms by twelve). Beside the upload, by copiers who had no piece, it took
- * longer than before it by all: 8192^3 30 ms and 19.6, 4096^3 7.5 and 5.9, where an old C
- * takes 12.8 and 3.3. A C of little is not worth waking threads for, nor to be looked at.
+ * Who populate a fresh C: two fifths of the team, from the first moment on, while the others
+ * upload. Until C comes down seven copiers keep the link busy and the other cores have nothing to
+ * do; four populate 19 GB/s beside them, seven 30, but then the link gets half of what it could
+ * take (8192^3: 15.3 to 16.1 ms and 17.3). A C of little is not worth waking threads for, nor to be
+ * looked at.
  */
 static const double POPULATE_C_BYTES = 1 << 20;
 
@@ -91,7 +92,7 @@ static int choose_populate(const struct xg_problem *call, const struct traffic *
 {
     return xg_problem_beta_zero(call) && call->uplo == XG_FULL && !xg_problem_is_in_place(call) &&
                    xg_problem_c_is_whole(call) && staged->down_bytes >= POPULATE_C_BYTES
-               ? workers / 2
+               ? 2 * workers / 5
                : 0;
 }
 
@@ -110,7 +111,7 @@ struct xg_staging xg_staging_choose(const struct xg_problem *call,
                   staged.down_bytes >= CACHED_DOWN_SHARE * staged.up_bytes;
     double copiers = choose_copiers(&staged, !xg_problem_beta_zero(call), caches);
     struct xg_staging staging = {
-        .workers = (int)fmin(1 + copiers, workers),
+        .workers = (int)fmin(1 + copiers, xg_min_i64(workers, COPYING_MOST)),
         .ahead = caches ? AHEAD_CACHED : AHEAD,
         .caches = caches,
         .load_bytes = chunk_bytes(all.up_bytes / LOADS, block_bytes),

@@ -16,7 +16,7 @@ struct xg_staging {
 };
 
 /* How many threads a lane has: as many as were asked for (0: nobody asked), else most of the cores
- * that there are, and no more than it takes to fill the link. */
+ * that there are, and no more than it takes to fill the link and populate C. */
 int xg_staging_threads(int asked, int cores);
 
 /* Operands that are copied from and to where they lie, which takes no worker. */

@@ -214,16 +214,22 @@ bool xg_populate_step(struct xg_populate *populate, struct xg_populate_range *pa
     part->begin += bytes;
     if (!done) {
         /* Protected, guarded, out of memory: the program is to meet it as it is, in its order. */
+        atomic_store_explicit(&populate->refused, true, memory_order_relaxed);
         atomic_store_explicit(&populate->taken, populate->segments, memory_order_relaxed);
         part->begin = part->end;
     }
     return done;
 }
 
-bool xg_populate_awaits(const struct xg_populate *populate, const void *byte)
+enum xg_populate_state xg_populate_at(const struct xg_populate *populate, const void *byte)
 {
-    if (all_taken(populate))
-        return false;
-    return piece_of(&populate->extent, (uintptr_t)byte) >=
-           atomic_load_explicit(&populate->taken, memory_order_relaxed);
+    if (!populate->segments || atomic_load_explicit(&populate->refused, memory_order_relaxed))
+        return XG_POPULATE_DONE;
+    if (!all_taken(populate) && piece_of(&populate->extent, (uintptr_t)byte) >=
+                                    atomic_load_explicit(&populate->taken, memory_order_relaxed))
+        return XG_POPULATE_AWAITED;
+    int saved_errno = errno;
+    bool begun = missing((uintptr_t)byte, populate->extent.page_bytes);
+    errno = saved_errno;
+    return begun ? XG_POPULATE_BEGUN : XG_POPULATE_DONE;
 }

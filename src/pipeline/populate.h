@@ -56,6 +56,7 @@ struct xg_populate_range xg_populate_segment(const struct xg_populate_extent *ex
 struct xg_populate {
     struct xg_populate_extent extent;
     int64_t segments;                   /* 0: nothing is to be done */
+    atomic_bool refused;                /* by the system: nobody goes on */
     _Alignas(64) _Atomic int64_t taken; /* segments */
 };
 
@@ -74,7 +75,11 @@ void xg_populate_init(struct xg_populate *populate, const struct xg_problem *cal
  */
 bool xg_populate_step(struct xg_populate *populate, struct xg_populate_range *part);
 
-/* Whether nobody has yet taken the segment with that byte of C. */
-bool xg_populate_awaits(const struct xg_populate *populate, const void *byte);
+/* How far the segment with a byte of C is: nobody has taken it, somebody has but the byte's page is
+ * not there yet (so says the system, in a microsecond), or nothing is to be waited for. */
+enum xg_populate_state { XG_POPULATE_AWAITED, XG_POPULATE_BEGUN, XG_POPULATE_DONE };
+
+/* errno is kept. */
+enum xg_populate_state xg_populate_at(const struct xg_populate *populate, const void *byte);
 
 #endif

@@ -323,27 +323,57 @@ static bool over(const struct xg_queue *queue)
     return queue->failed || queue->ended;
 }
 
-/*
- * Whoever is to commit rows that nobody has begun to populate does so first, whole segments: were
- * each to begin with its own rows, all would zero the same huge page. Nobody waits for who has
- * begun.
- */
-static void populate_to(struct xg_queue *queue, const struct stripe *stripe)
+/* One segment that nobody has taken. False: there is none. */
+static bool populate_segment(struct xg_queue *queue)
 {
-    const struct xg_pipe_chunk *chunk = &stripe->block->chunk;
-    if (!stripe->block->commit || !chunk->host)
-        return;
-    const char *host = chunk->host + stripe->row * chunk->host_ld * queue->elem_bytes;
-    while (xg_populate_awaits(&queue->populate, host)) {
-        struct xg_populate_range part = {0, 0};
-        while (xg_populate_step(&queue->populate, &part) && part.begin != part.end)
-            ;
+    struct xg_populate_range part = {0, 0};
+    bool any = false;
+    while (xg_populate_step(&queue->populate, &part)) {
+        any = true;
+        if (part.begin == part.end)
+            break;
     }
+    return any;
 }
 
 /*
- * The last staging.populate of the workers do so before anything else, while the others begin to
- * upload; those beyond the copiers do nothing else.
+ * Until the page of a byte of C is there. While another populates it, the caller takes the next
+ * segments: were it to write, both would zero the same huge page. It waits little longer than that
+ * takes, for who has begun may have lost its core.
+ */
+static void populate_byte(struct xg_queue *queue, const char *byte)
+{
+    static const double WAIT_S = 1e-3;
+    double begin_s = 0;
+    for (;;) {
+        enum xg_populate_state state = xg_populate_at(&queue->populate, byte);
+        if (state == XG_POPULATE_DONE)
+            return;
+        if (state == XG_POPULATE_BEGUN && begin_s > 0 && xg_clock_s() - begin_s > WAIT_S)
+            return;
+        if (state == XG_POPULATE_BEGUN && begin_s == 0)
+            begin_s = xg_clock_s();
+        if (!populate_segment(queue))
+            pause_for(0);
+    }
+}
+
+/* Before its rows are committed. In a segment pages come in the order of addresses. */
+static void populate_to(struct xg_queue *queue, const struct stripe *stripe)
+{
+    const struct xg_pipe_chunk *chunk = &stripe->block->chunk;
+    if (!queue->populate.segments || !stripe->block->commit || !chunk->host || stripe->rows == 0)
+        return;
+    const char *first = chunk->host + stripe->row * chunk->host_ld * queue->elem_bytes;
+    populate_byte(queue, first);
+    populate_byte(queue,
+                  first + ((stripe->rows - 1) * chunk->host_ld + chunk->width) * queue->elem_bytes -
+                      1);
+}
+
+/*
+ * The last staging.populate of the workers do so before anything else, while the others upload;
+ * those beyond the copiers do nothing else.
  */
 static void populate_first(struct xg_queue *queue, int worker)
 {
