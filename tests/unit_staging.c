@@ -57,10 +57,10 @@ static void test_found(void)
 static void test_populate(void)
 {
     struct xg_staging staging = choose(4096, 4096, 4096, 0);
-    XT_CHECK(staging.populate == 5 && staging.joining == 4, "%d, %d", staging.populate,
+    XT_CHECK(staging.populate == 7 && staging.joining == 4, "%d, %d", staging.populate,
              staging.joining);
     staging = choose(2048, 2048, 2048, 0);
-    XT_CHECK(staging.populate == 5 && staging.joining == 5, "%d, %d", staging.populate,
+    XT_CHECK(staging.populate == 7 && staging.joining == 6, "%d, %d", staging.populate,
              staging.joining);
     XT_CHECK(choose(4096, 4096, 4096, 1).populate == 0, "C is read");
     XT_CHECK(choose(256, 256, 256, 0).populate == 0, "too small to wake anybody for");

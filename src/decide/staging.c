@@ -80,11 +80,10 @@ enum { AHEAD = 4, AHEAD_CACHED = 8 };
 static const double CACHED_DOWN_SHARE = 0.25, CACHED_UP_BYTES = 64e6;
 
 /*
- * Who populate a fresh C: a third of the team, from the first moment on, while the others upload.
- * Until C comes down seven copiers keep the link busy and the other cores have nothing to do. Four
- * populate 19 GB/s beside them; seven 30, but then the link gets half of what it could take
- * (8192^3: 15.3 to 16.1 ms and 17.3). A C of little is not worth waking threads for, nor to be
- * looked at.
+ * Who populate a fresh C: half of the team, from the first moment on, while the others upload and
+ * are helped where the link could run out of blocks (queue.c). Without that help seven left the
+ * link half of what it takes where memory is slow (8192^3: 18 ms instead of 14), and with it fewer
+ * or more were no better. A C of little is not worth waking threads for, nor to be looked at.
  */
 static const double POPULATE_C_BYTES = 1 << 20;
 
@@ -92,7 +91,7 @@ static int choose_populate(const struct xg_problem *call, const struct traffic *
 {
     return xg_problem_beta_zero(call) && call->uplo == XG_FULL && !xg_problem_is_in_place(call) &&
                    xg_problem_c_is_whole(call) && staged->down_bytes >= POPULATE_C_BYTES
-               ? workers / 3
+               ? workers / 2
                : 0;
 }
 

@@ -17,6 +17,13 @@ enum { DOWN_MAX = XG_QUEUE_BLOCKS / 2 };
 /* Blocks open for filling: one that is being finished, and others to go on with. */
 enum { FILLING_MAX = 3 };
 
+/*
+ * Blocks on their way up below which those who populate C pack instead. A thread that zeroes a huge
+ * page cannot be called away from it, for up to 0.4 ms where memory is busy; the link moves five
+ * blocks in that time.
+ */
+enum { UP_RESERVE = 5 };
+
 /* In a smaller team than this the submitter copies too; in a larger one the link would wait for it.
  */
 enum { SUBMITTER_ALONE_MIN = 4 };
@@ -289,6 +296,14 @@ static void count_stall(struct xg_queue *queue, struct stall *stall)
     }
 }
 
+/* Tells those who populate whether the link could run out of blocks. */
+static void watch_link(struct xg_queue *queue)
+{
+    bool scarce = queue->begun && count(&queue->up) < UP_RESERVE;
+    if (scarce != atomic_load_explicit(&queue->scarce, memory_order_relaxed))
+        atomic_store_explicit(&queue->scarce, scarce, memory_order_relaxed);
+}
+
 /*
  * Until the first block has gone up there is no driver call to be in time for, and the others may
  * still be waking: the submitter copies as well.
@@ -305,6 +320,7 @@ static void submit(struct xg_queue *queue)
             copy_stripe(queue, &stripe);
         else
             pause_for(turns);
+        watch_link(queue);
         if (turns == 0)
             stall.waited_s = 0;
         else if (turns > SPINNING_TURNS)
@@ -371,17 +387,31 @@ static void populate_to(struct xg_queue *queue, const struct stripe *stripe)
                       1);
 }
 
+/* Nobody packs between the pages of a segment that it has begun: others would wait for these. */
+static bool pack_instead(struct xg_queue *queue, const struct xg_populate_range *part)
+{
+    struct stripe stripe;
+    if (part->begin != part->end || !atomic_load_explicit(&queue->scarce, memory_order_relaxed) ||
+        !take_from(queue, &queue->to_pack, &stripe))
+        return false;
+    copy_stripe(queue, &stripe);
+    return true;
+}
+
 /*
- * The last staging.populate of the workers do so before anything else, while the others upload;
- * those beyond the copiers do nothing else.
+ * The last staging.populate of the workers do so while the others upload, and help these where the
+ * link could run out of blocks: both want memory's bandwidth, and the upload is what the product
+ * waits for. When all of C is taken those beyond the copiers leave.
  */
 static void populate_first(struct xg_queue *queue, int worker)
 {
     struct xg_populate_range part = {0, 0};
     int all = queue->staging.workers + queue->staging.joining;
-    if (worker >= all - queue->staging.populate)
-        while (!over(queue) && xg_populate_step(&queue->populate, &part))
-            ;
+    if (worker < all - queue->staging.populate)
+        return;
+    while (!over(queue) &&
+           (pack_instead(queue, &part) || xg_populate_step(&queue->populate, &part)))
+        ;
 }
 
 static void copy_stripes(struct xg_queue *queue)

@@ -83,6 +83,7 @@ struct xg_queue {
     /* Read by those who wait, and so away from what those write who do not. */
     _Alignas(64) _Atomic bool failed; /* only blocks that are being emptied are to be ended */
     _Atomic bool ended;               /* nothing is left to hand out or to arrive */
+    _Atomic bool scarce;              /* the link has little to move: who populates packs instead */
 };
 
 /*
