@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "fakedrv_util.h"
 #include "src/compute/backend.h"
@@ -27,13 +28,39 @@ static struct xg_lane *lane;
 static atomic_long populated;
 static _Atomic uintptr_t map_begin, map_end;
 
-/* In place of the C library's. */
+/* How often the system is asked for one page of C; whether it says that none is ever there. */
+static atomic_long asked;
+static atomic_bool absent;
+
+/* Pages that somebody populated, and how long a step takes meanwhile. */
+static unsigned char *advised;
+static long step_ns;
+static atomic_long stall_ns; /* of one step */
+
+/* These two in place of the C library's. */
+int mincore(void *address, size_t bytes, unsigned char *there)
+{
+    if (bytes == PAGE) {
+        asked++;
+        if ((uintptr_t)address < map_begin || (uintptr_t)address >= map_end)
+            abort();
+    }
+    int result = (int)syscall(SYS_mincore, address, bytes, there);
+    if (bytes == PAGE && absent)
+        *there = 0;
+    return result;
+}
+
 int madvise(void *address, size_t bytes, int advice)
 {
     if (advice == MADV_POPULATE_WRITE && bytes) {
         populated++;
         if ((uintptr_t)address < map_begin || (uintptr_t)address + bytes > map_end)
             abort();
+        long wait_ns = step_ns + atomic_exchange(&stall_ns, 0);
+        nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
+        if (advised)
+            memset(advised + ((uintptr_t)address - map_begin) / PAGE, 1, bytes / PAGE);
     }
     return (int)syscall(SYS_madvise, address, bytes, advice);
 }
@@ -174,6 +201,49 @@ static void test_protected(int protection)
     fresh_destroy(&fresh);
 }
 
+/*
+ * Pages that never come, because the system takes them away again or somebody has lost its core:
+ * they are waited for once, not by every stripe (which asked 400,000 times).
+ */
+static void test_absent(void)
+{
+    enum { ASKED_MOST = 60000 };
+    struct fresh fresh = fresh_create(&(struct fx_shape){2001, 4000, 9, false, false, 1, 0, 0});
+    struct fx_cpu_count count;
+    asked = 0;
+    absent = true;
+    stall_ns = 500000000; /* all is taken, and not finished */
+    XT_CHECK(compute(&fresh, &count) == XG_OK && !count.wholes && !count.parts);
+    absent = false;
+    XT_CHECK(asked > 3 && asked < ASKED_MOST, "asked %ld times", (long)asked);
+    fx_product_check(&fresh.product, 11, "absent");
+    fresh_destroy(&fresh);
+}
+
+/* However slowly they come, and when the product is over for the submitter: whoever has begun a
+ * segment finishes it, and no page of the rows is left out. */
+static void test_slow(void)
+{
+    struct fresh fresh = fresh_create(&(struct fx_shape){2001, 4000, 9, false, false, 1, 0, 0});
+    struct fx_cpu_count count;
+    const struct xg_problem *call = &fresh.product.call;
+    size_t first = ((uintptr_t)call->c - map_begin) / PAGE, left_out = 0;
+    size_t last = ((uintptr_t)((float *)call->c + call->m * call->ldc) - 1 - map_begin) / PAGE;
+    advised = calloc(fresh.bytes / PAGE, 1);
+    if (!advised)
+        exit(XT_HARD);
+    step_ns = 4000000;
+    XT_CHECK(compute(&fresh, &count) == XG_OK && !count.wholes && !count.parts);
+    step_ns = 0;
+    for (size_t page = first; page <= last; page++)
+        left_out += !advised[page];
+    XT_CHECK(left_out == 0, "%zu pages of %zu", left_out, last - first + 1);
+    free(advised);
+    advised = NULL;
+    fx_product_check(&fresh.product, 11, "slow");
+    fresh_destroy(&fresh);
+}
+
 /* Nobody populates who is not let. */
 static void test_limit(void)
 {
@@ -196,8 +266,12 @@ int main(void)
     if (xt_failures)
         return xt_done();
     test_shapes(known);
-    if (known)
+    if (known) {
         test_limit();
+        test_absent();
+        for (int i = 0; i < 3; i++)
+            test_slow();
+    }
     test_faults();
     test_protected(PROT_READ);
     test_protected(PROT_NONE);

@@ -276,6 +276,28 @@ static void test_begun(void)
         ;
     XT_CHECK(xg_populate_at(&populate, left) == XG_POPULATE_DONE);
     XT_CHECK(xg_populate_at(&populate, memory + bytes - 1) == XG_POPULATE_DONE);
+    madvise(memory, bytes, MADV_DONTNEED);
+    XT_CHECK(xg_populate_at(&populate, left) == XG_POPULATE_DONE, "asked when all is finished");
+    munmap(memory, bytes);
+}
+
+/* Where nobody waits any more, segments that nobody has are still to be taken. */
+static void test_wait_no_more(void)
+{
+    size_t bytes = 8 << 20;
+    char *memory = map(bytes);
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    struct xg_problem call = product((uintptr_t)memory, 1024, 2048, 0);
+    struct xg_populate populate;
+    struct xg_populate_range part = {0, 0};
+    xg_populate_init(&populate, &call);
+    while (part.begin == part.end)
+        XT_CHECK(xg_populate_step(&populate, &part));
+    const char *left = (const char *)part.end - 1;
+    XT_CHECK(xg_populate_at(&populate, left) == XG_POPULATE_BEGUN);
+    xg_populate_wait_no_more(&populate);
+    XT_CHECK(xg_populate_at(&populate, left) == XG_POPULATE_DONE);
+    XT_CHECK(xg_populate_at(&populate, memory + bytes - 1) == XG_POPULATE_AWAITED);
     munmap(memory, bytes);
 }
 
@@ -355,6 +377,7 @@ int main(int argc, char **argv)
         check_populated(1024, 2048, 0, false);
     test_first_look();
     test_begun();
+    test_wait_no_more();
     check_refused(PROT_READ);
     check_refused(PROT_NONE);
     check_refused(-1);

@@ -62,6 +62,9 @@ static void test_populate(void)
     staging = choose(2048, 2048, 2048, 0);
     XT_CHECK(staging.populate == 7 && staging.joining == 6, "%d, %d", staging.populate,
              staging.joining);
+    struct xg_problem call = {.m = 4096, .n = 4096, .k = 4096, .alpha = 1};
+    XT_CHECK(xg_staging_choose(&call, &none, 2, BLOCK_BYTES).populate == 1, "of two");
+    XT_CHECK(xg_staging_choose(&call, &none, 256, BLOCK_BYTES).populate == 7, "of many");
     XT_CHECK(choose(4096, 4096, 4096, 1).populate == 0, "C is read");
     XT_CHECK(choose(256, 256, 256, 0).populate == 0, "too small to wake anybody for");
     xg_staging_set_populate(&staging, 3, THREADS);

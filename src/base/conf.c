@@ -86,7 +86,8 @@ static const struct setting settings[] = {
      .max = 256,
      .accepts = "0..256",
      .default_text = "0",
-     .help = "Threads that copy operands to and from page-locked memory; 0: from the cores that "
+     .help = "Threads that copy operands to and from page-locked memory (13 of them at most) and "
+             "make the pages of a new C; 0: from the cores that "
              "the process may use."},
     {.name = "XGEMM_CPU_BLAS",
      .kind = KIND_STRING,

@@ -82,16 +82,17 @@ static const double CACHED_DOWN_SHARE = 0.25, CACHED_UP_BYTES = 64e6;
 /*
  * Who populate a fresh C: half of the team, from the first moment on, while the others upload and
  * are helped where the link could run out of blocks (queue.c). Without that help seven left the
- * link half of what it takes where memory is slow (8192^3: 18 ms instead of 14), and with it fewer
- * or more were no better. A C of little is not worth waking threads for, nor to be looked at.
+ * link half of what it takes where memory is slow (8192^3: 18 ms instead of 14), and with it eleven
+ * of fifteen were too many. A C of little is not worth waking threads for, nor to be looked at.
  */
+enum { POPULATING_MOST = 7 };
 static const double POPULATE_C_BYTES = 1 << 20;
 
 static int choose_populate(const struct xg_problem *call, const struct traffic *staged, int workers)
 {
     return xg_problem_beta_zero(call) && call->uplo == XG_FULL && !xg_problem_is_in_place(call) &&
                    xg_problem_c_is_whole(call) && staged->down_bytes >= POPULATE_C_BYTES
-               ? workers / 2
+               ? (int)xg_min_i64(workers / 2, POPULATING_MOST)
                : 0;
 }
 

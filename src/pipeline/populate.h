@@ -56,8 +56,9 @@ struct xg_populate_range xg_populate_segment(const struct xg_populate_extent *ex
 struct xg_populate {
     struct xg_populate_extent extent;
     int64_t segments;                   /* 0: nothing is to be done */
-    atomic_bool refused;                /* by the system: nobody goes on */
+    atomic_bool unawaited;              /* the system refused, or a page took too long */
     _Alignas(64) _Atomic int64_t taken; /* segments */
+    _Atomic int64_t finished;           /* of these, also those that were empty */
 };
 
 /*
@@ -81,5 +82,8 @@ enum xg_populate_state { XG_POPULATE_AWAITED, XG_POPULATE_BEGUN, XG_POPULATE_DON
 
 /* errno is kept. */
 enum xg_populate_state xg_populate_at(const struct xg_populate *populate, const void *byte);
+
+/* From now on nothing is to be waited for: who has begun may have lost its core. */
+void xg_populate_wait_no_more(struct xg_populate *populate);
 
 #endif

@@ -355,7 +355,7 @@ static bool populate_segment(struct xg_queue *queue)
 /*
  * Until the page of a byte of C is there. While another populates it, the caller takes the next
  * segments: were it to write, both would zero the same huge page. It waits little longer than that
- * takes, for who has begun may have lost its core.
+ * takes, for who has begun may have lost its core; then nobody waits any more for this product.
  */
 static void populate_byte(struct xg_queue *queue, const char *byte)
 {
@@ -366,7 +366,7 @@ static void populate_byte(struct xg_queue *queue, const char *byte)
         if (state == XG_POPULATE_DONE)
             return;
         if (state == XG_POPULATE_BEGUN && begin_s > 0 && xg_clock_s() - begin_s > WAIT_S)
-            return;
+            xg_populate_wait_no_more(&queue->populate);
         if (state == XG_POPULATE_BEGUN && begin_s == 0)
             begin_s = xg_clock_s();
         if (!populate_segment(queue))
@@ -374,7 +374,10 @@ static void populate_byte(struct xg_queue *queue, const char *byte)
     }
 }
 
-/* Before its rows are committed. In a segment pages come in the order of addresses. */
+/*
+ * Before its rows are committed. In a segment pages come in the order of addresses, and segments
+ * are taken in that order: with the last page most of those before it are there.
+ */
 static void populate_to(struct xg_queue *queue, const struct stripe *stripe)
 {
     const struct xg_pipe_chunk *chunk = &stripe->block->chunk;
@@ -399,6 +402,14 @@ static bool pack_instead(struct xg_queue *queue, const struct xg_populate_range 
 }
 
 /*
+ * The product may end for the submitter before a segment is finished that others wait for.
+ */
+static bool is_over_for(const struct xg_queue *queue, const struct xg_populate_range *part)
+{
+    return queue->failed || (queue->ended && part->begin == part->end);
+}
+
+/*
  * The last staging.populate of the workers do so while the others upload, and help these where the
  * link could run out of blocks: both want memory's bandwidth, and the upload is what the product
  * waits for. When all of C is taken those beyond the copiers leave.
@@ -409,7 +420,7 @@ static void populate_first(struct xg_queue *queue, int worker)
     int all = queue->staging.workers + queue->staging.joining;
     if (worker < all - queue->staging.populate)
         return;
-    while (!over(queue) &&
+    while (!is_over_for(queue, &part) &&
            (pack_instead(queue, &part) || xg_populate_step(&queue->populate, &part)))
         ;
 }
