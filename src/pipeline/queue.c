@@ -401,9 +401,7 @@ static bool pack_instead(struct xg_queue *queue, const struct xg_populate_range 
     return true;
 }
 
-/*
- * The product may end for the submitter before a segment is finished that others wait for.
- */
+/* The product may end for the submitter before a segment is finished that others wait for. */
 static bool is_over_for(const struct xg_queue *queue, const struct xg_populate_range *part)
 {
     return queue->failed || (queue->ended && part->begin == part->end);
