@@ -35,7 +35,15 @@ static atomic_bool absent;
 /* Pages that somebody populated, and how long a step takes meanwhile. */
 static unsigned char *advised;
 static long step_ns;
-static atomic_long stall_ns; /* of one step */
+static atomic_bool stalls; /* the next step does not end before others have asked for a while */
+
+static void stall(void)
+{
+    static const struct timespec a_while = {.tv_nsec = 500000000};
+    for (int whiles = 0; whiles < 40 && asked <= 3; whiles++)
+        nanosleep(&a_while, NULL);
+    nanosleep(&a_while, NULL);
+}
 
 /* These two in place of the C library's. */
 int mincore(void *address, size_t bytes, unsigned char *there)
@@ -57,8 +65,9 @@ int madvise(void *address, size_t bytes, int advice)
         populated++;
         if ((uintptr_t)address < map_begin || (uintptr_t)address + bytes > map_end)
             abort();
-        long wait_ns = step_ns + atomic_exchange(&stall_ns, 0);
-        nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = step_ns}, NULL);
+        if (atomic_exchange(&stalls, false))
+            stall();
         if (advised)
             memset(advised + ((uintptr_t)address - map_begin) / PAGE, 1, bytes / PAGE);
     }
@@ -212,7 +221,7 @@ static void test_absent(void)
     struct fx_cpu_count count;
     asked = 0;
     absent = true;
-    stall_ns = 500000000; /* all is taken, and not finished */
+    stalls = true; /* all is taken, and not finished */
     XT_CHECK(compute(&fresh, &count) == XG_OK && !count.wholes && !count.parts);
     absent = false;
     XT_CHECK(asked > 3 && asked < ASKED_MOST, "asked %ld times", (long)asked);
