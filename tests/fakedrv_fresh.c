@@ -229,8 +229,10 @@ static void test_absent(void)
     fresh_destroy(&fresh);
 }
 
-/* However slowly they come, and when the product is over for the submitter: whoever has begun a
- * segment finishes it, and no page of the rows is left out. */
+/*
+ * However slowly they come, and when the product is over for the submitter: whoever has begun a
+ * segment finishes it, and no page of the rows is left out.
+ */
 static void test_slow(void)
 {
     struct fresh fresh = fresh_create(&(struct fx_shape){2001, 4000, 9, false, false, 1, 0, 0});

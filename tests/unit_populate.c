@@ -254,51 +254,59 @@ static void check_refused(int protection)
     check_populated(100, 20000, 0, true); /* of another C nothing was learnt */
 }
 
+/* A C of pages of 4 KiB, of which a segment is begun: one step of several. */
+struct begun {
+    struct xg_problem call;
+    struct xg_populate populate;
+    struct xg_populate_range part; /* what is left of the segment */
+    char *memory;
+    size_t bytes;
+};
+
+static void begin(struct begun *begun)
+{
+    *begun = (struct begun){.bytes = 8 << 20};
+    begun->memory = map(begun->bytes);
+    madvise(begun->memory, begun->bytes, MADV_NOHUGEPAGE);
+    begun->call = product((uintptr_t)begun->memory, 1024, 2048, 0);
+    xg_populate_init(&begun->populate, &begun->call);
+    XT_CHECK(xg_populate_at(&begun->populate, begun->memory) == XG_POPULATE_AWAITED);
+    while (begun->part.begin == begun->part.end)
+        XT_CHECK(xg_populate_step(&begun->populate, &begun->part));
+}
+
 /* A segment that somebody has taken is begun until its pages are there, one by one. */
 static void test_begun(void)
 {
-    size_t bytes = 8 << 20;
-    char *memory = map(bytes);
-    madvise(memory, bytes, MADV_NOHUGEPAGE);
-    struct xg_problem call = product((uintptr_t)memory, 1024, 2048, 0);
-    struct xg_populate populate;
-    struct xg_populate_range part = {0, 0};
-    xg_populate_init(&populate, &call);
-    XT_CHECK(xg_populate_at(&populate, memory) == XG_POPULATE_AWAITED);
-    while (part.begin == part.end) /* to the first step of a segment with more than one */
-        XT_CHECK(xg_populate_step(&populate, &part));
-    const char *made = (const char *)part.begin - 1, *left = (const char *)part.end - 1;
+    struct begun begun;
+    begin(&begun);
+    struct xg_populate *populate = &begun.populate;
+    const char *made = (const char *)begun.part.begin - 1, *left = (const char *)begun.part.end - 1;
+    const char *last = begun.memory + begun.bytes - 1;
     errno = ENOTTY;
-    XT_CHECK(xg_populate_at(&populate, made) == XG_POPULATE_DONE);
-    XT_CHECK(xg_populate_at(&populate, left) == XG_POPULATE_BEGUN && errno == ENOTTY);
-    XT_CHECK(xg_populate_at(&populate, memory + bytes - 1) == XG_POPULATE_AWAITED);
-    while (xg_populate_step(&populate, &part))
+    XT_CHECK(xg_populate_at(populate, made) == XG_POPULATE_DONE);
+    XT_CHECK(xg_populate_at(populate, left) == XG_POPULATE_BEGUN && errno == ENOTTY);
+    XT_CHECK(xg_populate_at(populate, last) == XG_POPULATE_AWAITED);
+    while (xg_populate_step(populate, &begun.part))
         ;
-    XT_CHECK(xg_populate_at(&populate, left) == XG_POPULATE_DONE);
-    XT_CHECK(xg_populate_at(&populate, memory + bytes - 1) == XG_POPULATE_DONE);
-    madvise(memory, bytes, MADV_DONTNEED);
-    XT_CHECK(xg_populate_at(&populate, left) == XG_POPULATE_DONE, "asked when all is finished");
-    munmap(memory, bytes);
+    XT_CHECK(xg_populate_at(populate, left) == XG_POPULATE_DONE);
+    XT_CHECK(xg_populate_at(populate, last) == XG_POPULATE_DONE);
+    madvise(begun.memory, begun.bytes, MADV_DONTNEED);
+    XT_CHECK(xg_populate_at(populate, left) == XG_POPULATE_DONE, "asked when all is finished");
+    munmap(begun.memory, begun.bytes);
 }
 
 /* Where nobody waits any more, segments that nobody has are still to be taken. */
 static void test_wait_no_more(void)
 {
-    size_t bytes = 8 << 20;
-    char *memory = map(bytes);
-    madvise(memory, bytes, MADV_NOHUGEPAGE);
-    struct xg_problem call = product((uintptr_t)memory, 1024, 2048, 0);
-    struct xg_populate populate;
-    struct xg_populate_range part = {0, 0};
-    xg_populate_init(&populate, &call);
-    while (part.begin == part.end)
-        XT_CHECK(xg_populate_step(&populate, &part));
-    const char *left = (const char *)part.end - 1;
-    XT_CHECK(xg_populate_at(&populate, left) == XG_POPULATE_BEGUN);
-    xg_populate_wait_no_more(&populate);
-    XT_CHECK(xg_populate_at(&populate, left) == XG_POPULATE_DONE);
-    XT_CHECK(xg_populate_at(&populate, memory + bytes - 1) == XG_POPULATE_AWAITED);
-    munmap(memory, bytes);
+    struct begun begun;
+    begin(&begun);
+    const char *left = (const char *)begun.part.end - 1, *last = begun.memory + begun.bytes - 1;
+    XT_CHECK(xg_populate_at(&begun.populate, left) == XG_POPULATE_BEGUN);
+    xg_populate_wait_no_more(&begun.populate);
+    XT_CHECK(xg_populate_at(&begun.populate, left) == XG_POPULATE_DONE);
+    XT_CHECK(xg_populate_at(&begun.populate, last) == XG_POPULATE_AWAITED);
+    munmap(begun.memory, begun.bytes);
 }
 
 /* A C on a stack that has not grown so far yet: a write by its thread makes it grow, nobody else.

@@ -87,8 +87,7 @@ static const struct setting settings[] = {
      .accepts = "0..256",
      .default_text = "0",
      .help = "Threads that copy operands to and from page-locked memory (13 of them at most) and "
-             "make the pages of a new C; 0: from the cores that "
-             "the process may use."},
+             "make the pages of a new C; 0: from the cores that the process may use."},
     {.name = "XGEMM_CPU_BLAS",
      .kind = KIND_STRING,
      .offset = FIELD(cpu_blas),
