@@ -100,6 +100,53 @@ static void test_variables(void)
     }
 }
 
+/* Who is told to spin less: the words, the place that products run in, and whether there is a
+ * device. */
+static void test_short(void)
+{
+    static const struct {
+        enum xg_spinning spin;
+        enum xg_mode mode;
+        bool device, is_short;
+    } table[] = {
+        {XG_SPINNING_AUTO, XG_MODE_AUTO, true, true},
+        {XG_SPINNING_AUTO, XG_MODE_GPU, true, true},
+        {XG_SPINNING_AUTO, XG_MODE_COMPARE, true, true},
+        {XG_SPINNING_AUTO, XG_MODE_CPU, true, false},
+        {XG_SPINNING_AUTO, XG_MODE_AUTO, false, false},
+        {XG_SPINNING_AUTO, XG_MODE_GPU, false, false},
+        {XG_SPINNING_SHORT, XG_MODE_AUTO, false, true},
+        {XG_SPINNING_SHORT, XG_MODE_CPU, true, true},
+        {XG_SPINNING_KEEP, XG_MODE_AUTO, true, false},
+        {XG_SPINNING_KEEP, XG_MODE_GPU, true, false},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        const struct xg_conf conf = {.spin = table[i].spin, .mode = table[i].mode};
+        XT_CHECK(xg_spin_is_short(&conf, table[i].device) == table[i].is_short, "row %zu", i);
+    }
+}
+
+/* The answer, and that it counts from then on, whatever the first call found. */
+static void test_answer(void)
+{
+    setenv("XGEMM_SPIN", "keep", 1);
+    double kept_s = xg_spin_seconds(XG_POOL_OPENBLAS), other_s = xg_spin_seconds(XG_POOL_GOMP);
+    XT_CHECK(!xg_spin_answer(XG_SPIN_VARIABLE), "keep");
+    XT_CHECK(xg_spin_seconds(XG_POOL_OPENBLAS) == kept_s, "nothing was told");
+    setenv("XGEMM_SPIN", "short", 1);
+    XT_CHECK(!xg_spin_answer("OPENBLAS_NUM_THREADS") && !xg_spin_answer("XGEMM_SPIN"), "others");
+    XT_CHECK(xg_spin_seconds(XG_POOL_OPENBLAS) == kept_s, "nothing was told");
+    errno = ERANGE;
+    const char *told = xg_spin_answer(XG_SPIN_VARIABLE);
+    XT_CHECK(errno == ERANGE, "errno");
+    XT_CHECK(told && !strcmp(told, XG_SPIN_SHORT), "short");
+    double short_s = xg_spin_seconds(XG_POOL_OPENBLAS);
+    XT_CHECK(fabs(short_s / kept_s - 0x1p-4) <= 1e-3, "%g s after %g", short_s, kept_s);
+    XT_CHECK(xg_spin_seconds(XG_POOL_UNKNOWN) == short_s, "an unknown pool");
+    XT_CHECK(xg_spin_seconds(XG_POOL_GOMP) == other_s, "another pool");
+    unsetenv("XGEMM_SPIN");
+}
+
 static void sleep_ms(long ms)
 {
     nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
@@ -157,6 +204,8 @@ static void test_process(void)
 int main(void)
 {
     test_variables();
+    test_short();
     test_process();
+    test_answer();
     return xt_done();
 }

@@ -10,6 +10,7 @@
 
 enum xg_mode { XG_MODE_AUTO, XG_MODE_CPU, XG_MODE_GPU, XG_MODE_COMPARE };
 enum xg_exit { XG_EXIT_LEAVE, XG_EXIT_WAIT };
+enum xg_spinning { XG_SPINNING_AUTO, XG_SPINNING_SHORT, XG_SPINNING_KEEP };
 enum xg_math { XG_MATH_ACCURATE, XG_MATH_STRICT, XG_MATH_TF32 };
 
 struct xg_conf {
@@ -27,6 +28,7 @@ struct xg_conf {
     const char *trace;       /* XGEMM_TRACE: file that an event a call is written to; NULL: none */
     const char *account;     /* XGEMM_ACCOUNT: folder that accounts are kept in; NULL: none */
     int timeout_ms;          /* XGEMM_TIMEOUT_MS; 0: 30000 */
+    enum xg_spinning spin;   /* XGEMM_SPIN=auto|short|keep: of OpenBLAS's threads */
     enum xg_exit exit;       /* XGEMM_EXIT=leave|wait: for the GPU, at the end */
     double verify;           /* XGEMM_VERIFY: share of products that are verified, 0 to 1 */
     int reproducible;        /* XGEMM_REPRODUCIBLE=0|1: place and kernel by shape and device */

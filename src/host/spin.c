@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For how long the threads of a CPU library spin: its variables, and the rate of the clock. */
+/* For how long the threads of a CPU library spin: its variables, the rate of the clock, and what
+ * OpenBLAS is told. */
 #define _GNU_SOURCE
 #include "host/spin.h"
 
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -127,7 +129,7 @@ void xg_spin_read(struct xg_spin *spin, spin_lookup *lookup, void *ctx)
     const char *policy = lookup(ctx, "OMP_WAIT_POLICY");
     const char *layer = lookup(ctx, "MKL_THREADING_LAYER");
 
-    spin->openblas_ticks = read_openblas(lookup(ctx, "OPENBLAS_THREAD_TIMEOUT"));
+    spin->openblas_ticks = read_openblas(lookup(ctx, XG_SPIN_VARIABLE));
     spin->gomp_s = read_gomp(lookup(ctx, "GOMP_SPINCOUNT"), policy);
     spin->kmp_s = read_kmp(lookup(ctx, "KMP_BLOCKTIME"), policy);
     spin->mkl_s = spin->kmp_s;
@@ -161,6 +163,56 @@ static const char *lookup_environment(void *ctx, const char *name)
     (void)ctx;
     return secure_getenv(name);
 }
+
+/* --- What OpenBLAS is told ----------------------------------------------------------------- */
+
+static atomic_bool answered;
+
+bool xg_spin_is_short(const struct xg_conf *conf, bool device)
+{
+    if (conf->spin == XG_SPINNING_AUTO)
+        return device && conf->mode != XG_MODE_CPU;
+    return conf->spin == XG_SPINNING_SHORT;
+}
+
+/* By the files of the drivers for a card, for WSL and for Tegra: to ask the driver is to start it.
+ */
+static bool has_device(void)
+{
+    static const char *const files[] = {"/dev/nvidiactl", "/dev/dxg", "/dev/nvmap"};
+    const char *visible = secure_getenv("CUDA_VISIBLE_DEVICES");
+
+    if (visible && (!*visible || *visible == '-'))
+        return false;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (access(files[i], F_OK) == 0)
+            return true;
+    return false;
+}
+
+static void report_nothing(void *ctx, const char *text)
+{
+    (void)ctx;
+    (void)text;
+}
+
+const char *xg_spin_answer(const char *name)
+{
+    struct xg_conf conf;
+    int error = errno;
+
+    if (strcmp(name, XG_SPIN_VARIABLE) != 0)
+        return NULL;
+    xg_conf_parse(&conf, lookup_environment, report_nothing, NULL);
+    bool told = xg_spin_is_short(&conf, has_device());
+    xg_conf_fini(&conf);
+    if (told)
+        atomic_store(&answered, true);
+    errno = error;
+    return told ? XG_SPIN_SHORT : NULL;
+}
+
+/* --- This process -------------------------------------------------------------------------- */
 
 static struct xg_spin process_spin;
 static pthread_once_t process_spin_once = PTHREAD_ONCE_INIT;
@@ -259,5 +311,8 @@ static void process_spin_init(void)
 double xg_spin_seconds(enum xg_pool pool)
 {
     pthread_once(&process_spin_once, process_spin_init);
-    return xg_spin_of(&process_spin, pool, ticks_hz());
+    struct xg_spin spin = process_spin;
+    if (atomic_load_explicit(&answered, memory_order_relaxed))
+        spin.openblas_ticks = read_openblas(XG_SPIN_SHORT);
+    return xg_spin_of(&spin, pool, ticks_hz());
 }

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* What getenv and the environment say to a program, and to one of its libraries when it is loaded.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef ENVIRONMENT_LIBRARY /* linked to the program, so that its constructor runs before all       \
+                              others */
+
+const char *environment_told;
+bool environment_home;
+
+__attribute__((constructor)) static void ask(void)
+{
+    environment_told = getenv("OPENBLAS_THREAD_TIMEOUT");
+    environment_home = getenv("HOME") && !getenv("NO_SUCH_NAME");
+}
+
+#elif defined ENVIRONMENT_BEHIND /* preloaded behind the library: its answers go first */
+
+char *getenv(const char *name)
+{
+    static char answer[] = "behind";
+    return strcmp(name, "ONLY_BEHIND") ? NULL : answer;
+}
+
+#else
+
+extern const char *environment_told;
+extern bool environment_home;
+
+static bool right = true;
+
+static void check(bool holds, const char *what)
+{
+    if (!holds)
+        printf("wrong: %s\n", what);
+    right = right && holds;
+}
+
+/* getenv's answers are the environment's own strings, whoever changes it. */
+static void check_names(void)
+{
+    for (char **entry = environ; *entry; entry++) {
+        size_t length = strcspn(*entry, "=");
+        char name[256];
+        if (length >= sizeof name)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)length, *entry);
+        check(getenv(name) == *entry + length + 1, name);
+    }
+    static char put[] = "XT_PUT=1";
+    errno = ERANGE;
+    check(!getenv("XT_PUT") && !getenv("") && !getenv("OPENBLAS_THREAD_TIMEOU") &&
+              !getenv("OPENBLAS_THREAD_TIMEOUTS"),
+          "names that are not there");
+    check(errno == ERANGE, "errno");
+    check(putenv(put) == 0 && getenv("XT_PUT") == put + 7, "putenv");
+    check(setenv("XT_PUT", "2", 1) == 0 && !strcmp(getenv("XT_PUT"), "2"), "setenv");
+    check(unsetenv("XT_PUT") == 0 && !getenv("XT_PUT"), "unsetenv");
+}
+
+static void *ask_often(void *told)
+{
+    for (int i = 0; i < 10000; i++) {
+        const char *now = getenv("OPENBLAS_THREAD_TIMEOUT");
+        if (!now != !told || (now && strcmp(now, told)))
+            return told ? told : (void *)(uintptr_t) "told";
+    }
+    return NULL;
+}
+
+static void check_threads(const char *told)
+{
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, ask_often, (void *)(uintptr_t)told);
+    for (int i = 0; i < 4; i++) {
+        void *wrong;
+        pthread_join(threads[i], &wrong);
+        check(!wrong, "what one of several threads is told");
+    }
+}
+
+/* Nothing that a child, or who reads the environment itself, can see. */
+static void check_unset(void)
+{
+    for (char **entry = environ; *entry; entry++)
+        check(strncmp(*entry, "OPENBLAS_THREAD_TIMEOUT", 23) != 0, "the environment has changed");
+    check(system("test -z \"${OPENBLAS_THREAD_TIMEOUT+set}\"") == 0, "a child's has changed");
+}
+
+/* arguments: what is to be told, "-" for nothing; "set" where the environment holds it. */
+int main(int argc, char **argv)
+{
+    const char *wanted = argc > 1 && strcmp(argv[1], "-") ? argv[1] : NULL;
+    const char *told = getenv("OPENBLAS_THREAD_TIMEOUT");
+    check(wanted ? told && !strcmp(told, wanted) : !told, "what the program is told");
+    told = environment_told;
+    check(wanted ? told && !strcmp(told, wanted) : !told, "what a constructor is told");
+    check(environment_home, "HOME, in a constructor");
+    check_names();
+    check_threads(wanted);
+    if (argc < 3)
+        check_unset();
+    puts(right ? "right" : "wrong");
+    return !right;
+}
+
+#endif
