@@ -4,7 +4,7 @@
 needs_plain_library
 run=$builddir/tools/xgemm-run
 [ -x "$run" ] || skip "$run has not been built"
-unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT XGEMM_VERBOSE XGEMM_LOG
+unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT XGEMM_VERBOSE XGEMM_LOG XGEMM_SPIN
 export XGEMM_SHIM_LIB="$XG_SO"
 
 expect() {
@@ -36,6 +36,9 @@ expect "the user's spin" "$(env $timeout=26 "$run" printenv $timeout)" 26
 expect "an empty setting" "$(env $timeout= "$run" printenv $timeout; echo $?)" "$(printf '\n0')"
 expect "--keep-env" "$("$run" --keep-env -- printenv $timeout; echo $?)" 1
 expect "--keep-env, a value" "$(env $timeout=26 "$run" --keep-env printenv $timeout)" 26
+expect "--keep-env, the library's answer" "$("$run" --keep-env printenv XGEMM_SPIN)" keep
+expect "--keep-env, the user's answer" "$(XGEMM_SPIN=short "$run" --keep-env printenv XGEMM_SPIN)" short
+expect "no word on the library's answer" "$("$run" printenv XGEMM_SPIN)" ''
 expect "silence" "$("$run" true 2>&1)" ''
 expect "XGEMM_VERBOSE=0" "$(XGEMM_VERBOSE=0 "$run" true 2>&1)" ''
 said="xgemm-run: $timeout=20 is set for the program"

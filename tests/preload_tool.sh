@@ -76,7 +76,8 @@ END
 # --- env ---------------------------------------------------------------------------------------------
 
 expect "env" "$("$run" env)" "$(printf "export LD_PRELOAD='%s';\nexport OPENBLAS_THREAD_TIMEOUT='20';" "$library")"
-expect "env --keep-env" "$("$run" env --keep-env)" "export LD_PRELOAD='$library';"
+expect "env --keep-env" "$("$run" env --keep-env)" \
+    "$(printf "export LD_PRELOAD='%s';\nexport XGEMM_SPIN='keep';" "$library")"
 show='eval $("$1" env); eval $("$1" env); printenv LD_PRELOAD OPENBLAS_THREAD_TIMEOUT'
 expect "eval, twice" "$(sh -c "$show" sh "$run")" "$(printf '%s\n20' "$library")"
 expect "eval, quoted" "$(sh -c 'eval "$("$1" env)"; printenv LD_PRELOAD' sh "$run")" "$library"

@@ -46,7 +46,7 @@ static int conf_is_default(const struct xg_conf *c)
     return c->mode == defaults.mode && c->math == defaults.math && !c->kernel && !c->devices &&
            c->mem_limit_bytes == 0 && c->stage_threads == 0 && !c->cpu_blas && c->verbose == 0 &&
            !c->log && c->stats == 0 && !c->trace && !c->account && c->verify == 0 &&
-           c->reproducible == 0;
+           c->spin == XG_SPINNING_AUTO && c->reproducible == 0;
 }
 
 static void test_defaults(void)
@@ -91,6 +91,9 @@ static void test_choices(void)
     CHECK_TAKEN("XGEMM_MATH", "accurate", conf.math == XG_MATH_ACCURATE);
     CHECK_TAKEN("XGEMM_MATH", "strict", conf.math == XG_MATH_STRICT);
     CHECK_TAKEN("XGEMM_MATH", "tf32", conf.math == XG_MATH_TF32);
+    CHECK_TAKEN("XGEMM_SPIN", "auto", conf.spin == XG_SPINNING_AUTO);
+    CHECK_TAKEN("XGEMM_SPIN", "short", conf.spin == XG_SPINNING_SHORT);
+    CHECK_TAKEN("XGEMM_SPIN", "keep", conf.spin == XG_SPINNING_KEEP);
     CHECK_TAKEN("XGEMM_MODE", "", conf_is_default(&conf));
     check_refused("XGEMM_MODE", "GPU");
     check_refused("XGEMM_MODE", "gpux");

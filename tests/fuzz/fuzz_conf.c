@@ -7,13 +7,14 @@
 
 long fuzz_reached;
 
-enum { NAMES = 16, VALUE_BYTES = 48 };
+enum { NAMES = 17, VALUE_BYTES = 48 };
 
 static const char *const names[NAMES] = {
     "XGEMM_MODE",         "XGEMM_MATH",    "XGEMM_KERNEL",        "XGEMM_DEVICES",
     "XGEMM_MEM_LIMIT",    "XGEMM_VERBOSE", "XGEMM_STAGE_THREADS", "XGEMM_CPU_BLAS",
     "XGEMM_LOG",          "XGEMM_STATS",   "XGEMM_TRACE",         "XGEMM_TIMEOUT_MS",
     "XGEMM_REPRODUCIBLE", "XGEMM_EXIT",    "XGEMM_OPERATIONS",    "XGEMM_ACCOUNT",
+    "XGEMM_SPIN",
 };
 
 struct environment {
@@ -186,12 +187,13 @@ static void check_operations(const struct environment *env, int which, uint64_t 
 static void take_value(struct fuzz_bytes *bytes, char *value)
 {
     static const char *const near[] = {
-        "auto", "cpu", "gpu",         "compare",       "accurate",   "strict",       "tf32",
-        "0",    "1",   "0,2,3",       "1023",          "1024",       "256",          "257",
-        "3",    "4",   "1K",          "8388607T",      "8388608T",   "0,",           "00",
-        " 1",   "+1",  "1 ",          "9223372036854", "2147483648", "2147483647",   "-1",
-        "GPU",  "1k",  "1KK",         "0x10",          "1,,2",       "99999999999G", "leave",
-        "wait", "all", "sgemm,dgemm", "zsyrk",         "sgemm,,all", "csyrk,"};
+        "auto",  "cpu",   "gpu",   "compare",       "accurate",    "strict",       "tf32",
+        "0",     "1",     "0,2,3", "1023",          "1024",        "256",          "257",
+        "3",     "4",     "1K",    "8388607T",      "8388608T",    "0,",           "00",
+        " 1",    "+1",    "1 ",    "9223372036854", "2147483648",  "2147483647",   "-1",
+        "GPU",   "1k",    "1KK",   "0x10",          "1,,2",        "99999999999G", "leave",
+        "wait",  "short", "keep",  "all",           "sgemm,dgemm", "zsyrk",        "sgemm,,all",
+        "csyrk,"};
     uint8_t kind = fuzz_byte(bytes);
     if (kind < 128) {
         snprintf(value, VALUE_BYTES, "%s", near[kind % (sizeof(near) / sizeof(near[0]))]);
@@ -205,7 +207,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_bytes bytes = {data, size};
     struct environment env = {.reports = 0};
     struct xg_conf conf;
-    uint64_t set = fuzz_word(&bytes, 2);
+    uint64_t set = fuzz_word(&bytes, 3);
     for (int i = 0; i < NAMES; i++) {
         env.set[i] = set >> i & 1;
         if (env.set[i])
@@ -228,6 +230,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_choice(&env, 13, "leave\0wait\0", (int)conf.exit);
     check_operations(&env, 14, conf.operations);
     check_string(&env, 15, conf.account);
+    check_choice(&env, 16, "auto\0short\0keep\0", (int)conf.spin);
     int reported = 0;
     for (int i = 0; i < NAMES; i++)
         reported += env.reported[i];
