@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long threads spin: what the variables mean, and the clock of this machine. */
+/* How long threads spin: what the variables mean, the clock of this machine, and what OpenBLAS is
+ * told. Contract 7.7 (doc/contract.md). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
