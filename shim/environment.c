@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* getenv as CPU libraries find it: libc's answers, but for how long OpenBLAS's threads spin. */
 /*
- * The environment itself stays as it is, for the program and its children alike: the one who asks
- * by this function for a variable that is not set is told, and that is OpenBLAS, when it is loaded
+ * The environment itself stays as it is, for the program and its children alike: who asks by this
+ * function for that variable, and it is not set, is told, and that is OpenBLAS, when it is loaded
  * (src/host/spin.h says why).
  */
 #define _GNU_SOURCE
@@ -28,11 +28,18 @@ __attribute__((constructor)) static void find_at_load(void)
     atomic_store(&next, *(environment_getenv **)&found);
 }
 
+/*
+ * The dynamic linker relocates us behind the libraries of the program, and a resolver of one of
+ * their functions (STT_GNU_IFUNC) may ask by then. Nothing that is not on the stack can be reached:
+ * this pointer is NULL until it can. libc's own getenv finds no environment that early either.
+ */
+static char ***const volatile relocated = &environ;
+
 /* What libc does, for constructors that run before ours. */
 static char *scan(const char *name)
 {
     size_t length = strlen(name);
-    for (char **entry = environ; entry && *entry; entry++)
+    for (char **entry = length ? environ : NULL; entry && *entry; entry++)
         if (!strncmp(*entry, name, length) && (*entry)[length] == '=')
             return *entry + length + 1;
     return NULL;
@@ -41,8 +48,10 @@ static char *scan(const char *name)
 __attribute__((visibility("default"))) char *getenv(const char *name);
 char *getenv(const char *name)
 {
+    if (!relocated)
+        return NULL;
     environment_getenv *behind = atomic_load_explicit(&next, memory_order_acquire);
     char *value = behind ? behind(name) : scan(name);
     /* Nobody writes to what getenv returns: POSIX forbids it. */
-    return value ? value : (char *)(uintptr_t)xg_spin_answer(name);
+    return strcmp(name, XG_SPIN_VARIABLE) ? value : (char *)(uintptr_t)xg_spin_answer(value);
 }

@@ -21,8 +21,33 @@ bool environment_home;
 __attribute__((constructor)) static void ask(void)
 {
     environment_told = getenv("OPENBLAS_THREAD_TIMEOUT");
-    environment_home = getenv("HOME") && !getenv("NO_SUCH_NAME");
+    environment_home = getenv("HOME") && !getenv("HOM") && !getenv("HOMES") && !getenv("");
 }
+
+#elif defined                                                                                      \
+    ENVIRONMENT_CHOSEN /* asks while it is linked, when nothing of the library is there yet */
+
+static int one(void)
+{
+    return 1;
+}
+
+static int other(void)
+{
+    return 2;
+}
+
+static int (*choose(void))(void)
+{
+    return getenv("OPENBLAS_THREAD_TIMEOUT") ? other : one;
+}
+
+int environment_chosen(void) __attribute__((ifunc("choose")));
+
+#elif defined ENVIRONMENT_TABLE /* so that the address is asked for, not the function called */
+
+int environment_chosen(void);
+int (*const environment_table[])(void) = {environment_chosen};
 
 #elif defined ENVIRONMENT_BEHIND /* preloaded behind the library: its answers go first */
 

@@ -286,6 +286,19 @@ doctor $wrong GOMP_SPINCOUNT=20000000 "$tmp/spinning" own
 finds spin.long libspin
 doctor $wrong OMP_WAIT_POLICY=passive "$tmp/spinning" own
 silent spin.long
+# OpenBLAS is told a short spin in the program, and so it is here; also where the shell preloads the library.
+openblas=$(real libopenblas.so.0)
+if [ -n "$openblas" ] && [ "$(nproc)" -gt 1 ]; then
+    $CC -o "$tmp/openblas" -DDOCTOR_MAIN -DDOCTOR_RUN "$srcdir/tests/tool_doctor.c" "$openblas" -ldl || exit 99
+    for preloads in XGEMM_SPIN= LD_PRELOAD="$XG_SO"; do
+        doctor any $preloads XGEMM_SPIN=keep OPENBLAS_NUM_THREADS=2 "$tmp/openblas" own
+        finds spin.long openblas
+        doctor any $preloads XGEMM_SPIN=short OPENBLAS_NUM_THREADS=2 "$tmp/openblas" own
+        silent spin.long
+        doctor any $preloads XGEMM_SPIN=short OPENBLAS_THREAD_TIMEOUT=26 OPENBLAS_NUM_THREADS=2 "$tmp/openblas" own
+        finds spin.long openblas
+    done
+fi
 
 # --- Calibration ----------------------------------------------------------------------------------
 

@@ -69,8 +69,7 @@ static void ask(void *answer, const void *file)
     shim_threads_find(library, NULL, &threads);
     blas->threads = shim_threads_count(&threads, NULL);
     blas->pool = threads.pool;
-    if (!getenv(XG_SPIN_VARIABLE))
-        (void)xg_spin_answer(XG_SPIN_VARIABLE); /* as it is told in the program */
+    (void)xg_spin_answer(secure_getenv(XG_SPIN_VARIABLE)); /* what it is told in the program */
     blas->spin_s = threads.count && blas->threads > 1 ? xg_spin_seconds(threads.pool) : 0;
 }
 

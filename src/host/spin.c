@@ -166,29 +166,37 @@ static const char *lookup_environment(void *ctx, const char *name)
 
 /* --- What OpenBLAS is told ----------------------------------------------------------------- */
 
-static atomic_bool answered;
+static _Atomic double told_ticks; /* by the last answer; 0: nobody has asked */
 
-bool xg_spin_is_short(const struct xg_conf *conf, bool device)
+bool xg_spin_is_short(const struct xg_conf *conf, bool device, const char *visible)
 {
+    bool hidden = visible && (!*visible || *visible == '-');
+
     if (conf->spin == XG_SPINNING_AUTO)
-        return device && conf->mode != XG_MODE_CPU;
+        return device && !hidden && conf->mode != XG_MODE_CPU;
     return conf->spin == XG_SPINNING_SHORT;
 }
 
+#ifdef XG_CUDA
 /* By the files of the drivers for a card, for WSL and for Tegra: to ask the driver is to start it.
  */
 static bool has_device(void)
 {
-    static const char *const files[] = {"/dev/nvidiactl", "/dev/dxg", "/dev/nvmap"};
-    const char *visible = secure_getenv("CUDA_VISIBLE_DEVICES");
+    static const char *const files[] = {"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg",
+                                        "/dev/nvmap"};
 
-    if (visible && (!*visible || *visible == '-'))
-        return false;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (access(files[i], F_OK) == 0)
             return true;
     return false;
 }
+#else
+/* None that this build could use. */
+static bool has_device(void)
+{
+    return false;
+}
+#endif
 
 static void report_nothing(void *ctx, const char *text)
 {
@@ -196,20 +204,24 @@ static void report_nothing(void *ctx, const char *text)
     (void)text;
 }
 
-const char *xg_spin_answer(const char *name)
+static bool is_short(void)
 {
     struct xg_conf conf;
     int error = errno;
 
-    if (strcmp(name, XG_SPIN_VARIABLE) != 0)
-        return NULL;
     xg_conf_parse(&conf, lookup_environment, report_nothing, NULL);
-    bool told = xg_spin_is_short(&conf, has_device());
+    bool is = xg_spin_is_short(&conf, has_device(), secure_getenv("CUDA_VISIBLE_DEVICES"));
     xg_conf_fini(&conf);
-    if (told)
-        atomic_store(&answered, true);
     errno = error;
-    return told ? XG_SPIN_SHORT : NULL;
+    return is;
+}
+
+const char *xg_spin_answer(const char *value)
+{
+    if (!value && is_short())
+        value = XG_SPIN_SHORT;
+    atomic_store_explicit(&told_ticks, read_openblas(value), memory_order_relaxed);
+    return value;
 }
 
 /* --- This process -------------------------------------------------------------------------- */
@@ -312,7 +324,8 @@ double xg_spin_seconds(enum xg_pool pool)
 {
     pthread_once(&process_spin_once, process_spin_init);
     struct xg_spin spin = process_spin;
-    if (atomic_load_explicit(&answered, memory_order_relaxed))
-        spin.openblas_ticks = read_openblas(XG_SPIN_SHORT);
+    double told = atomic_load_explicit(&told_ticks, memory_order_relaxed);
+    if (told > 0)
+        spin.openblas_ticks = told;
     return xg_spin_of(&spin, pool, ticks_hz());
 }

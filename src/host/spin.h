@@ -40,23 +40,25 @@ struct xg_spin {
  * shorten the spin. Where the user has not set it, it is told a short one (shim/environment.c): its
  * threads would keep the cores from the staging threads of a product on the GPU (512 x 1024 x 1024
  * takes 3.5 ms there instead of 0.25), and from those of a second OpenBLAS in the process, as NumPy
- * and SciPy bring one each (PCA took 1.4 s instead of 0.23). 2^20 ticks are 0.5 ms. Not where
+ * and SciPy bring one each (PCA's work took 1.7 s instead of 0.4). 2^20 ticks are 0.5 ms. Not where
  * nothing is to run on a GPU: there a product after a pause of 0.5 ms to 0.1 s would pay 0.2 ms for
  * waking them, and get nothing for it.
  */
 #define XG_SPIN_VARIABLE "OPENBLAS_THREAD_TIMEOUT"
 #define XG_SPIN_SHORT "20"
 
-/* Whether it is told so. device: whether the machine has one that the program may use. Pure. */
-bool xg_spin_is_short(const struct xg_conf *conf, bool device);
+/* Whether it is told so. device: whether the machine has one; visible: CUDA_VISIBLE_DEVICES, or
+ * NULL. Pure. */
+bool xg_spin_is_short(const struct xg_conf *conf, bool device, const char *visible);
 
 /*
- * The answer for who asks for a variable that is not set; NULL: none. What has been answered counts
- * in xg_spin_seconds from then on. From any thread; reads the XGEMM_* variables that it needs by
- * itself, for it is asked before the first product, up to which the program may set them. errno is
- * kept.
+ * The answer for who asks for XG_SPIN_VARIABLE, whose value is as given, NULL where it is not set;
+ * NULL: none. The last one counts in xg_spin_seconds from then on, whatever becomes of the
+ * variable: that is what OpenBLAS goes by. From any thread; reads the XGEMM_* variables that it
+ * needs by itself, for it is asked before the first product, up to which the program may set them.
+ * errno is kept.
  */
-const char *xg_spin_answer(const char *name);
+const char *xg_spin_answer(const char *value);
 
 /* Ticks a second until the rate is known: 2^28 of them are 134 ms, the longest that was measured.
  */
