@@ -157,15 +157,15 @@ static bool missing(uintptr_t address, size_t page_bytes)
 }
 
 /*
- * Looks at five pages, those first that an allocator's bookkeeping leaves alone. A C of which only
- * others are missing has not been allocated for this product.
+ * Looks at a page in the middle and at the last one, which an allocator's bookkeeping leaves alone.
+ * A C of which only others are missing has not been allocated for this product. A look takes 1.4
+ * us, and the C of a product of 512^3, which takes 120, is looked at.
  */
 static bool any_missing(const struct xg_populate_extent *extent)
 {
-    static const int quarters[] = {2, 4, 1, 3, 0};
-    for (size_t i = 0; i < sizeof quarters / sizeof quarters[0]; i++) {
-        size_t run = (size_t)(extent->runs - 1) / 4 * (size_t)quarters[i];
-        size_t byte = (extent->run_bytes - 1) / 4 * (size_t)quarters[i];
+    for (size_t half = 1; half <= 2; half++) {
+        size_t run = (size_t)(extent->runs - 1) * half / 2;
+        size_t byte = (extent->run_bytes - 1) / 2 * half;
         if (missing(extent->begin + run * extent->ld_bytes + byte, extent->page_bytes))
             return true;
     }

@@ -62,7 +62,7 @@ struct xg_populate {
 };
 
 /*
- * Looks at a few pages of C (one to two microseconds) and readies *populate: segments stays 0 where
+ * Looks at two pages of C (three microseconds) and readies *populate: segments stays 0 where
  * all of them are there, where the system does not tell, or cannot populate. m, n >= 1. errno is
  * kept.
  */
