@@ -204,6 +204,26 @@ static void test_short_spin(void)
     XT_CHECK(program.moves == 1 && program.gpu_took_s > 0.06, "%g s", program.gpu_took_s);
 }
 
+/* After a pause the CPU is better, and its first product waits for threads to wake: what came with
+ * the pause does not speak against staying. What is more than that does. */
+static void test_waking(void)
+{
+    for (int waking = 0; waking < 2; waking++) {
+        const double cpu_s = 30e-6, gpu_s = 55e-6, wake_s = 2e-3, now_s = 100.0;
+        phase = (struct xg_phase){.spin_s = 0.5e-3};
+        XT_CHECK(xg_phase_choose(&phase, now_s, cpu_s, gpu_s) == XG_SIDE_CPU);
+        const struct xg_phase_product first = {.side = XG_SIDE_CPU,
+                                               .wakes = true,
+                                               .begin_s = now_s,
+                                               .end_s = now_s + wake_s + cpu_s,
+                                               .waking_s = waking ? wake_s : 0.0,
+                                               .other_s = gpu_s};
+        xg_phase_observe(&phase, &first);
+        enum xg_side side = xg_phase_choose(&phase, first.end_s + 0.45e-3, cpu_s, gpu_s);
+        XT_CHECK(side == (waking ? XG_SIDE_CPU : XG_SIDE_GPU), "waking %d", waking);
+    }
+}
+
 int main(void)
 {
     test_change();
@@ -216,5 +236,6 @@ int main(void)
     test_short_pause();
     test_disturbs();
     test_short_spin();
+    test_waking();
     return xt_done();
 }

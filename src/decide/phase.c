@@ -124,6 +124,7 @@ void xg_phase_observe(struct xg_phase *phase, const struct xg_phase_product *pro
         observe_on_gpu(phase, product, settled);
         return;
     }
+    seconds -= product->waking_s;
     double ledger_s = phase->ledger_s + seconds - product->other_s;
     double most_s = ldexp(phase->spin_s, phase->failures);
     phase->ledger_s = fmax(fmin(ledger_s, most_s), -LOSS_PAID_SHARE * phase->spin_s);

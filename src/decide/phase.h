@@ -64,8 +64,9 @@ struct xg_phase_product {
     enum xg_side side; /* ran there */
     bool wakes;        /* on the CPU: its threads spin from now on */
     double begin_s, end_s;
-    double other_s; /* what the other side was expected to take */
-    double best_s;  /* on the CPU: what the GPU may take where nothing ever disturbs it */
+    double waking_s; /* on the CPU: of that time, for which it waited for threads to wake */
+    double other_s;  /* what the other side was expected to take */
+    double best_s;   /* on the CPU: what the GPU may take where nothing ever disturbs it */
 };
 void xg_phase_observe(struct xg_phase *phase, const struct xg_phase_product *product);
 

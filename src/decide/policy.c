@@ -30,24 +30,29 @@
 #define SETTLED_S 1e-3
 
 /*
- * A product that finds the CPU library's threads asleep takes up to so much longer there, 0.15 to
- * 0.3 ms for sixteen (bench/results/h200/spin.csv), whatever it is. How much here is learnt from
- * short ones, and each product is charged with the part of them that does: all of it where each
- * comes after a pause, next to nothing where they follow each other.
+ * A product that finds the CPU library's threads asleep takes so much longer there, 0.15 to 0.3 ms
+ * for sixteen (bench/results/h200/spin.csv) and 2 ms on some hosts, whatever it is. How much here
+ * is learnt from short ones that the CPU has computed before, and each product is charged with the
+ * part of them that does: all of it where each comes after a pause, next to nothing where they
+ * follow each other. Nowhere else does it count: neither as the product's own time (up to twice
+ * what waking takes, for that varies), nor against a phase on the CPU, which its first product
+ * would end on such hosts, nor as the time of a trial, which would be over with its first call.
  *
- * Such a call says little about the product itself, and the next ones find nothing in the cores'
- * caches: 20 to 40 % more than after some ten of them (bench/results/PROGRAMS.md). So a trial of
- * the CPU from the GPU's phase takes the time of three calls, on the side that takes longer, and of
- * six wakes, for on some hosts one takes as long as four do elsewhere. It is paid for as three
- * calls: of ten seconds a shape's trials take less than two thousandths (tests/unit_wake.c).
+ * The calls after that one find nothing in the cores' caches: 20 to 40 % more than after some ten
+ * of them (bench/results/PROGRAMS.md). So a trial of the CPU from the GPU's phase takes the time of
+ * three calls, on the side that takes longer, and 1.8 ms more. It is paid for as three calls, and
+ * as what waking takes beyond WAKE_S: of ten seconds a shape's trials take less than two
+ * thousandths (tests/unit_wake.c).
  */
 #define WAKE_S 0.3e-3
+#define WAKE_MOST_S 5e-3
+#define WAKE_VARIES 2.0
 #define WAKE_SHARE 0.2
 #define WAKE_SEEN_S 1e-3
 #define PAUSED_SHARE 0.02
 #define CROWD_ONE 1.1
 #define TRIAL_CALLS 3
-#define TRIAL_WAKES 6
+#define TRIAL_S 1.8e-3
 
 /*
  * The model's guess of the CPU errs by as much, and to try the CPU wakes threads, where to try the
@@ -165,9 +170,10 @@ static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_pr
     if (more_s + disturbs_s < 0.0)
         return XG_SIDE_CPU;
     const struct xg_trial trial = {
-        .extra_s = TRIAL_CALLS * fmax(0.0, more_s) + disturbs_s,
+        .extra_s =
+            TRIAL_CALLS * fmax(0.0, more_s) + disturbs_s + fmax(0.0, policy->wake_s - WAKE_S),
         .call_s = cpu_s,
-        .all_s = TRIAL_CALLS * fmax(cpu_s, decision->gpu_s) + TRIAL_WAKES * WAKE_S,
+        .all_s = TRIAL_CALLS * fmax(cpu_s, decision->gpu_s) + TRIAL_S,
     };
     return xg_feedback_dares(&policy->feedback, XG_SIDE_CPU, call, &trial) ? XG_SIDE_CPU
                                                                            : XG_SIDE_GPU;
@@ -331,22 +337,27 @@ static bool teaches(const struct xg_problem *call, double seconds)
     return mnk(call) >= FLOOR_MNK_LEAST && seconds > 0.0 && isfinite(seconds);
 }
 
-static void learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
-                      const struct xg_decision *decision, double seconds)
+/* Returns for how long the product waited for threads to wake. */
+static double learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
+                        const struct xg_decision *decision, double seconds)
 {
-    double predicted_s = decision->model_s[XG_SIDE_CPU], took_s = seconds;
+    double predicted_s = decision->model_s[XG_SIDE_CPU], took_s = seconds, waking_s = 0.0;
     if (decision->wakes && xg_phase_spins_s(&policy->phase, decision->begin_s) == 0.0) {
+        bool known = xg_feedback_knows(&policy->feedback, XG_SIDE_CPU, call);
         double expected_s = predicted_s * xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, call);
-        double wake_s = fmax(0.0, fmin(seconds - expected_s, WAKE_S));
+        double more_s = fmax(0.0, seconds - expected_s);
+        double wake_s = fmin(more_s, known ? WAKE_MOST_S : WAKE_S);
         if (expected_s < WAKE_SEEN_S && decision->crowd < CROWD_ONE) /* nobody else's product */
             policy->wake_s += WAKE_SHARE * (wake_s - policy->wake_s);
-        seconds -= wake_s;
+        seconds -= fmin(wake_s, fmax(WAKE_S, WAKE_VARIES * policy->wake_s));
+        waking_s = fmin(more_s, WAKE_MOST_S);
     }
     xg_feedback_observe(&policy->feedback, XG_SIDE_CPU, call, predicted_s, seconds);
     if (mnk(call) <= FLOOR_MNK)
         xg_correction_add(&policy->small, 0.0f, (float)log(seconds / predicted_s));
     if (decision->reason == XG_REASON_EARNING || decision->reason == XG_REASON_STARTING)
         policy->earned_s += saved_s(fmin(took_s, decision->cpu_s), decision);
+    return waking_s;
 }
 
 /* Among threads that spin a product takes longer, which says nothing about the GPU. */
@@ -363,7 +374,7 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
                        const struct xg_decision *decision, double seconds, double now_s)
 {
     double best_s = fmin(decision->gpu_s, decision->model_s[XG_SIDE_GPU]);
-    const struct xg_phase_product product = {
+    struct xg_phase_product product = {
         .side = side,
         .wakes = decision->wakes,
         .begin_s = decision->begin_s,
@@ -373,10 +384,10 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
     };
     if (teaches(call, seconds) && decision->cpu_s > 0.0) {
         if (side == XG_SIDE_CPU)
-            learn_cpu(policy, call, decision, seconds);
+            product.waking_s = learn_cpu(policy, call, decision, seconds);
         else
             learn_gpu(policy, call, decision, seconds);
-        xg_feedback_account(&policy->feedback, side, call, seconds);
+        xg_feedback_account(&policy->feedback, side, call, seconds - product.waking_s);
     }
     if (decision->wakes)
         xg_phase_observe(&policy->phase, &product);
