@@ -26,7 +26,7 @@ static void observe(enum xg_side side, struct xg_problem call, double ratio, int
 {
     for (int i = 0; i < times; i++) {
         xg_feedback_observe(&feedback, side, &call, 1e-3, ratio * 1e-3);
-        xg_feedback_account(&feedback, side, &call, ratio * 1e-3);
+        xg_feedback_account(&feedback, side, &call, ratio * 1e-3, 0.0);
     }
 }
 

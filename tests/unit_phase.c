@@ -204,6 +204,30 @@ static void test_short_spin(void)
     XT_CHECK(program.moves == 1 && program.gpu_took_s > 0.06, "%g s", program.gpu_took_s);
 }
 
+/* A phase begun in hope that ends by a pause has had its chance, though it lost little. */
+static void test_hope_spent(void)
+{
+    const double cpu_s = 0.1e-3, gpu_s = 0.4e-3;
+    double now_s = 100.0;
+    phase = (struct xg_phase){
+        .spin_s = 0.5e-3, .share = 1.0, .last_s = now_s, .spin_until_s = now_s + 0.5e-3};
+    phase.hope_s = 1.0;
+    XT_CHECK(xg_phase_choose(&phase, now_s, cpu_s, gpu_s) == XG_SIDE_GPU, "no hope");
+    for (int burst = 0; burst < 3; burst++) {
+        now_s += 0.02;
+        XT_CHECK(xg_phase_choose(&phase, now_s, cpu_s, gpu_s) == XG_SIDE_CPU, "after a pause");
+        const struct xg_phase_product first = {.side = XG_SIDE_CPU,
+                                               .wakes = true,
+                                               .begin_s = now_s,
+                                               .end_s = now_s + cpu_s,
+                                               .other_s = gpu_s,
+                                               .best_s = cpu_s};
+        xg_phase_observe(&phase, &first);
+        now_s = first.end_s;
+        XT_CHECK(xg_phase_choose(&phase, now_s, cpu_s, gpu_s) == XG_SIDE_CPU, "hopes again");
+    }
+}
+
 /* After a pause the CPU is better, and its first product waits for threads to wake: what came with
  * the pause does not speak against staying. What is more than that does. */
 static void test_waking(void)
@@ -236,6 +260,7 @@ int main(void)
     test_short_pause();
     test_disturbs();
     test_short_spin();
+    test_hope_spent();
     test_waking();
     return xt_done();
 }

@@ -76,6 +76,24 @@ static void test_learnt(void)
     }
 }
 
+/* A neighbour that takes the cores for a while is not what waking takes; what comes again is. */
+static void test_outlier(void)
+{
+    const struct xg_problem call = cube(256);
+
+    begin();
+    double cpu_s = xg_model_cpu_seconds(&policy.model, &call);
+    for (int i = 1; i <= 60; i++) {
+        struct xg_decision decision = decide(i, 0.5e-3, &call);
+        bool outlier = i == 30 || i == 40 || i >= 50;
+        observe(XG_SIDE_CPU, &call, &decision, cpu_s + (outlier ? 5e-3 : WAKE_S));
+        if (i < 50)
+            XT_CHECK(policy.wake_s < 2.0 * WAKE_S, "waking takes %g after product %d",
+                     policy.wake_s, i);
+    }
+    XT_CHECK(policy.wake_s > 3e-3, "waking takes %g", policy.wake_s);
+}
+
 struct program {
     struct xg_problem call;
     double cpu_s, gpu_s; /* what a product takes, threads awake */
@@ -208,14 +226,18 @@ static void test_cost(void)
 static void test_cost_short(void)
 {
     static const struct {
-        double wake_s, cost;
-    } rows[] = {{WAKE_S, 1.002}, {10.0 * WAKE_S, 1.004}, {20.0 * WAKE_S, 1.006}};
+        double wake_s, gap_s, cost;
+    } rows[] = {{WAKE_S, 0.0, 1.002},
+                {10.0 * WAKE_S, 0.0, 1.004},
+                {20.0 * WAKE_S, 0.0, 1.006},
+                {1.5 * WAKE_S, 3e-3, 1.02}};
 
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         struct program program = {.call = cube(256),
                                   .spin_s = 0.5e-3,
                                   .seconds = 10.0,
                                   .wake_s = rows[r].wake_s,
+                                  .gap_s = rows[r].gap_s,
                                   .cold = 0.4};
         begin();
         program.gpu_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, &program.call);
@@ -254,6 +276,7 @@ static void test_earning(void)
 int main(void)
 {
     test_learnt();
+    test_outlier();
     test_trial();
     test_stays();
     test_paused();

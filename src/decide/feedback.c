@@ -155,9 +155,11 @@ static float common_of(const struct xg_correction *classes, int flops, float sma
 }
 
 void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_problem *call, double seconds)
+                         const struct xg_problem *call, double seconds, double waking_s)
 {
     struct xg_feedback_shape *shape = take_shape(feedback, side, call);
+    if (shape->last != side)
+        seconds -= waking_s;
     double rarer = 1.0 + 0.5 * shape->turns;
     if (shape->last == side)
         shape->credit_s += TRIAL_SHARE * seconds / (rarer * rarer);

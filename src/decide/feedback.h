@@ -70,9 +70,10 @@ double xg_feedback_scale(const struct xg_feedback *feedback, enum xg_side side,
 void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
                          const struct xg_problem *call, double predicted_s, double seconds);
 
-/* The shape ran on that side for so long, which earns a trial of the other one, or uses one up. */
+/* The shape ran on that side for so long, which earns a trial of the other one, or uses one up. Of
+ * the time waking_s went to waking threads, which in a trial's first product is not counted. */
 void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_problem *call, double seconds);
+                         const struct xg_problem *call, double seconds, double waking_s);
 
 /* Of a side on which a shape does not run. */
 struct xg_trial {

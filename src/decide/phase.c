@@ -66,8 +66,11 @@ enum xg_side xg_phase_choose(struct xg_phase *phase, double now_s, double cpu_s,
     } else if (phase->side == XG_SIDE_CPU) {
         double change_s = xg_phase_spins_s(phase, now_s) * phase->share;
         double saved_s = phase->ledger_s + cpu_s - gpu_s;
-        if (saved_s > ldexp(change_s, phase->failures) || hopes(phase, now_s))
+        bool hopeful = hopes(phase, now_s);
+        if (saved_s > ldexp(change_s, phase->failures) || hopeful)
             begin_phase(phase, XG_SIDE_GPU, now_s, true);
+        if (hopeful) /* spent: a pause may end that phase before it has lost enough to be left */
+            phase->hope_s = 0.0;
     }
     return phase->side;
 }

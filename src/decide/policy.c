@@ -36,7 +36,7 @@
  * part of them that does: all of it where each comes after a pause, next to nothing where they
  * follow each other. Nowhere else does it count: neither as the product's own time (up to twice
  * what waking takes, for that varies), nor against a phase on the CPU, which its first product
- * would end on such hosts, nor as the time of a trial, which would be over with its first call.
+ * would end on such hosts, nor as the time of a trial's first product, which would be all of it.
  *
  * The calls after that one find nothing in the cores' caches: 20 to 40 % more than after some ten
  * of them (bench/results/PROGRAMS.md). So a trial of the CPU from the GPU's phase takes the time of
@@ -337,6 +337,22 @@ static bool teaches(const struct xg_problem *call, double seconds)
     return mnk(call) >= FLOOR_MNK_LEAST && seconds > 0.0 && isfinite(seconds);
 }
 
+static double wake_most_s(const struct xg_policy *policy)
+{
+    return fmax(WAKE_S, WAKE_VARIES * policy->wake_s);
+}
+
+/* Much more than was known counts when it comes twice: a neighbour that wakes takes as long. */
+static void learn_wake(struct xg_policy *policy, double seconds)
+{
+    double most_s = wake_most_s(policy);
+    bool much = seconds > most_s;
+    if (!policy->wake_doubted)
+        seconds = fmin(seconds, most_s);
+    policy->wake_doubted = much;
+    policy->wake_s += WAKE_SHARE * (seconds - policy->wake_s);
+}
+
 /* Returns for how long the product waited for threads to wake. */
 static double learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
                         const struct xg_decision *decision, double seconds)
@@ -348,8 +364,8 @@ static double learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
         double more_s = fmax(0.0, seconds - expected_s);
         double wake_s = fmin(more_s, known ? WAKE_MOST_S : WAKE_S);
         if (expected_s < WAKE_SEEN_S && decision->crowd < CROWD_ONE) /* nobody else's product */
-            policy->wake_s += WAKE_SHARE * (wake_s - policy->wake_s);
-        seconds -= fmin(wake_s, fmax(WAKE_S, WAKE_VARIES * policy->wake_s));
+            learn_wake(policy, wake_s);
+        seconds -= fmin(wake_s, wake_most_s(policy));
         waking_s = fmin(more_s, WAKE_MOST_S);
     }
     xg_feedback_observe(&policy->feedback, XG_SIDE_CPU, call, predicted_s, seconds);
@@ -387,7 +403,7 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
             product.waking_s = learn_cpu(policy, call, decision, seconds);
         else
             learn_gpu(policy, call, decision, seconds);
-        xg_feedback_account(&policy->feedback, side, call, seconds - product.waking_s);
+        xg_feedback_account(&policy->feedback, side, call, seconds, product.waking_s);
     }
     if (decision->wakes)
         xg_phase_observe(&policy->phase, &product);

@@ -16,6 +16,7 @@ struct xg_policy {
     struct xg_correction small;  /* of products below 64^3 on the CPU: see xg_policy_floor_mnk */
     struct xg_phase phase;       /* where products run that wake the CPU library's threads */
     double wake_s;               /* what those threads add to a product that finds them asleep */
+    bool wake_doubted;           /* the last such product took much longer than that */
     double paused;               /* 0 to 1: of late, the part of the products that do */
     double earned_s;             /* CPU time that the GPU would have saved, had it been ready */
     double crowd, crowd_s;       /* products under way at once, at most, of late; and when */
