@@ -42,7 +42,7 @@
  * of them (bench/results/PROGRAMS.md). So a trial of the CPU from the GPU's phase takes the time of
  * three calls, on the side that takes longer, and 1.8 ms more. It is paid for as three calls, and
  * as what waking takes beyond WAKE_S: of ten seconds a shape's trials take less than two
- * thousandths (tests/unit_wake.c).
+ * thousandths, and six where waking takes 4 ms (tests/unit_wake.c).
  */
 #define WAKE_S 0.3e-3
 #define WAKE_MOST_S 5e-3
