@@ -432,6 +432,11 @@ static void report_nothing(void *ctx, const char *text)
     (void)text;
 }
 
+void xg_conf_read(struct xg_conf *conf)
+{
+    xg_conf_parse(conf, lookup_environment, report_nothing, NULL);
+}
+
 static void report_warning(void *ctx, const char *text)
 {
     (void)ctx;
@@ -447,7 +452,7 @@ static void process_conf_init(void)
     struct xg_conf again;
     int error = errno;
 
-    xg_conf_parse(&process_conf, lookup_environment, report_nothing, NULL);
+    xg_conf_read(&process_conf);
     xg_log_setup(process_conf.verbose, process_conf.log);
     xg_conf_parse(&again, lookup_environment, report_warning, NULL);
     xg_conf_fini(&again);

@@ -198,18 +198,12 @@ static bool has_device(void)
 }
 #endif
 
-static void report_nothing(void *ctx, const char *text)
-{
-    (void)ctx;
-    (void)text;
-}
-
 static bool is_short(void)
 {
     struct xg_conf conf;
     int error = errno;
 
-    xg_conf_parse(&conf, lookup_environment, report_nothing, NULL);
+    xg_conf_read(&conf);
     bool is = xg_spin_is_short(&conf, has_device(), secure_getenv("CUDA_VISIBLE_DEVICES"));
     xg_conf_fini(&conf);
     errno = error;

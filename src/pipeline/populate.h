@@ -62,9 +62,8 @@ struct xg_populate {
 };
 
 /*
- * Looks at two pages of C (three microseconds) and readies *populate: segments stays 0 where
- * all of them are there, where the system does not tell, or cannot populate. m, n >= 1. errno is
- * kept.
+ * Looks at two pages of C (three microseconds) and readies *populate: segments stays 0 where both
+ * are there, where the system does not tell, or cannot populate. m, n >= 1. errno is kept.
  */
 void xg_populate_init(struct xg_populate *populate, const struct xg_problem *call);
 
