@@ -15,6 +15,7 @@
 #include "sides.h"
 #include "src/base/clock.h"
 #include "src/device/mem.h"
+#include "src/host/spin.h"
 #include "src/pipeline/gemm.h"
 #include "src/verify/accuracy.h"
 
@@ -30,14 +31,20 @@ static const struct shape default_shapes[] = {
 };
 
 static struct {
-    double budget_s; /* of timed calls a side and shape */
+    double budget_s; /* of timed calls a side and shape, in all turns */
     double cpu_limit_s, rival_limit_s;
+    int turns; /* of each side, one after the other */
     int random;
     bool locked;                                      /* operands in page-locked memory */
     enum { FRESH_NO, FRESH_HUGE, FRESH_SMALL } fresh; /* C of every call, where beta is 0 */
     uint64_t seed;
     const char *shapes, *csv, *commit;
-} options = {.budget_s = 0.5, .cpu_limit_s = 3, .rival_limit_s = 3, .seed = 1, .commit = "unknown"};
+} options = {.budget_s = 0.5,
+             .cpu_limit_s = 3,
+             .rival_limit_s = 3,
+             .turns = 3,
+             .seed = 1,
+             .commit = "unknown"};
 
 /* --- Operands ------------------------------------------------------------------------------ */
 
@@ -130,31 +137,51 @@ static bool time_call(const struct side *side, const struct xg_problem *operands
     return computed;
 }
 
+enum { TURNS_MAX = 25 };
+
 struct measured {
-    double median_s; /* NAN: not measured */
-    double error;    /* 2^-24 of |A||B| + |C| */
+    double turn_s[TURNS_MAX]; /* a turn's median; sorted by summarise */
+    int turns;                /* done; 0: not measured */
+    double median_s, spread;  /* of the turns; (most - least) / median. NAN: not measured */
+    double error;             /* 2^-24 of |A||B| + |C| */
 };
 
-static struct measured measure(const struct side *side, struct operands *operands)
+/* A turn of a side. False: it could not. */
+static bool measure_turn(const struct side *side, const struct operands *operands,
+                         struct measured *measured)
 {
     /* As many as fill the budget: OpenBLAS's threads spin for longer than 200 small products take.
      */
-    enum { CALLS_MAX = 100001, CALLS_MIN = 3 };
+    enum { CALLS_MAX = 100001 };
     static double seconds[CALLS_MAX];
     static struct xg_accuracy accuracy;
-    struct measured measured = {.median_s = NAN, .error = NAN};
-    xg_accuracy_init(&accuracy, &operands->call[0]);
-    if (!time_call(side, &operands->call[0], seconds, &accuracy, &measured.error))
-        return measured;
-    int calls = 0;
-    double begin = xg_clock_s();
+    bool first = measured->turns == 0;
+    if (first)
+        xg_accuracy_init(&accuracy, &operands->call[0]);
+    if (!time_call(side, &operands->call[0], seconds, first ? &accuracy : NULL,
+                   first ? &measured->error : NULL))
+        return false;
+    int calls = 0, least = options.turns < 3 ? 3 : 1;
+    double begin = xg_clock_s(), budget_s = options.budget_s / options.turns;
     do {
         const struct xg_problem *call = &operands->call[(calls + 1) % operands->sets];
         time_call(side, call, &seconds[calls++], NULL, NULL);
-    } while (calls < CALLS_MAX && (calls < CALLS_MIN || xg_clock_s() - begin < options.budget_s) &&
+    } while (calls < CALLS_MAX && (calls < least || xg_clock_s() - begin < budget_s) &&
              xg_clock_s() - begin < 20);
-    measured.median_s = median_sort(seconds, calls);
-    return measured;
+    measured->turn_s[measured->turns++] = median_sort(seconds, calls);
+    return true;
+}
+
+static void summarise(struct measured *measured)
+{
+    measured->median_s = measured->spread = NAN;
+    if (!measured->turns) {
+        measured->error = NAN;
+        return;
+    }
+    measured->median_s = median_sort(measured->turn_s, measured->turns);
+    double most_s = measured->turn_s[measured->turns - 1];
+    measured->spread = (most_s - measured->turn_s[0]) / measured->median_s;
 }
 
 struct row {
@@ -170,13 +197,22 @@ static double cpu_guess_s(const struct shape *shape)
 }
 
 /*
- * OpenBLAS's threads spin for a while after a product, 2^28 clock ticks as built, and take the
- * cores from whoever comes next: that is no part of the next side's time.
+ * OpenBLAS's threads spin for a while after a product, and take the cores from whoever comes next:
+ * that is no part of the next side's time.
  */
 static void settle(void)
 {
-    const struct timespec while_s = {0, 250000000};
+    double spins_s = fmin(xg_spin_seconds(XG_POOL_OPENBLAS), 0.25);
+    const struct timespec while_s = {0, (long)(1e9 * 1.5 * spins_s) + 1000000};
     nanosleep(&while_s, NULL);
+}
+
+static bool is_wanted(int side, const struct shape *shape)
+{
+    bool rival = side == SIDE_CPU || side == SIDE_CUBLASXT || side == SIDE_PLAIN;
+    double limit_s = side == SIDE_CPU ? options.cpu_limit_s : options.rival_limit_s;
+    double share = side == SIDE_CPU ? 1 : 0.3;
+    return !rival || share * cpu_guess_s(shape) < limit_s;
 }
 
 static void measure_row(struct row *row, const struct link_rates *rates)
@@ -184,16 +220,16 @@ static void measure_row(struct row *row, const struct link_rates *rates)
     const struct shape *shape = &row->shape;
     struct operands operands;
     operands_create(&operands, shape);
-    for (int side = 0; side < SIDE_COUNT; side++) {
-        double limit_s = side == SIDE_CPU ? options.cpu_limit_s : options.rival_limit_s;
-        bool rival = side == SIDE_CPU || side == SIDE_CUBLASXT || side == SIDE_PLAIN;
-        double share = side == SIDE_CPU ? 1 : 0.3;
-        row->side[side] = (struct measured){NAN, NAN};
-        if (!rival || share * cpu_guess_s(shape) < limit_s)
-            row->side[side] = measure(&side_table[side], &operands);
-        if (side == SIDE_CPU)
-            settle();
-    }
+    memset(row->side, 0, sizeof row->side);
+    for (int turn = 0; turn < options.turns; turn++)
+        for (int side = 0; side < SIDE_COUNT; side++) {
+            if (is_wanted(side, shape))
+                measure_turn(&side_table[side], &operands, &row->side[side]);
+            if (side == SIDE_CPU)
+                settle();
+        }
+    for (int side = 0; side < SIDE_COUNT; side++)
+        summarise(&row->side[side]);
     double m = (double)shape->m, n = (double)shape->n, k = (double)shape->k;
     row->kernel = "none";
     row->kernel_s = sides_kernel_seconds(&operands.call[0], &row->kernel);
@@ -209,8 +245,10 @@ static void print_head(FILE *csv)
     printf("%-28s %9s %9s %9s %9s %9s %9s | %7s %7s %7s %7s | %s\n", "m,n,k", "cpu", "cublasxt",
            "plain", "gpu", "auto", "floor", "x floor", "x cpu", "x xt", "regret", "kernel");
     if (csv)
-        fprintf(csv, "m,n,k,transa,transb,pad,beta,cpu_ms,cublasxt_ms,plain_ms,gpu_ms,auto_ms,"
-                     "floor_ms,kernel_ms,kernel,cpu_error,gpu_error\n");
+        fprintf(
+            csv,
+            "m,n,k,transa,transb,pad,beta,cpu_ms,cublasxt_ms,plain_ms,gpu_ms,auto_ms,"
+            "floor_ms,kernel_ms,kernel,cpu_error,gpu_error,cpu_spread,gpu_spread,auto_spread\n");
 }
 
 static void print_row(const struct row *row, FILE *csv)
@@ -231,11 +269,15 @@ static void print_row(const struct row *row, FILE *csv)
            row->side[SIDE_GPU].error <= (double)shape->k + 3 ? "" : "WRONG");
     fflush(stdout);
     if (csv)
-        fprintf(csv, "%ld,%ld,%ld,%d,%d,%ld,%g,%.5f,%.5f,%.5f,%.5f,%.5f,%.5f,%.5f,%s,%.3f,%.3f\n",
+        fprintf(csv,
+                "%ld,%ld,%ld,%d,%d,%ld,%g,%.5f,%.5f,%.5f,%.5f,%.5f,%.5f,%.5f,%s,%.3f,%.3f,"
+                "%.2f,%.2f,%.2f\n",
                 (long)shape->m, (long)shape->n, (long)shape->k, shape->trans >> 1, shape->trans & 1,
                 (long)shape->pad, (double)shape->beta, ms[SIDE_CPU], ms[SIDE_CUBLASXT],
                 ms[SIDE_PLAIN], ms[SIDE_GPU], ms[SIDE_AUTO], floor_ms, 1e3 * row->kernel_s,
-                row->kernel, row->side[SIDE_CPU].error, row->side[SIDE_GPU].error);
+                row->kernel, row->side[SIDE_CPU].error, row->side[SIDE_GPU].error,
+                row->side[SIDE_CPU].spread, row->side[SIDE_GPU].spread,
+                row->side[SIDE_AUTO].spread);
 }
 
 /* --- Shapes -------------------------------------------------------------------------------- */
@@ -273,20 +315,31 @@ static void usage(FILE *out)
     fprintf(
         out,
         "usage: host [--shapes FILE | --random N [--seed S]] [--csv FILE] [--commit ID]\n"
-        "            [--budget SECONDS] [--cpu-limit SECONDS] [--rival-limit SECONDS]\n"
+        "            [--budget SECONDS] [--turns N]   (of a side: calls for so long, in so many "
+        "turns)\n"
+        "            [--cpu-limit SECONDS] [--rival-limit SECONDS]\n"
         "            [--locked]   (operands in page-locked memory)\n"
         "            [--fresh[=small] [--populate N]]   (every C just mapped; small: in pages of\n"
         "                         4 KiB; so many populate it at once instead of as chosen)\n"
-        "A line of FILE: m n k [nn|nt|tn|tt|all [pad [beta]]]. Times are medians in ms.\n");
+        "A line of FILE: m n k [nn|nt|tn|tt|all [pad [beta]]]. Times are medians of the turns' in "
+        "ms.\n");
 }
 
 static bool parse(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"shapes", 1, NULL, 's'},    {"random", 1, NULL, 'r'},      {"seed", 1, NULL, 'e'},
-        {"csv", 1, NULL, 'c'},       {"commit", 1, NULL, 'i'},      {"budget", 1, NULL, 'b'},
-        {"cpu-limit", 1, NULL, 'l'}, {"rival-limit", 1, NULL, 'x'}, {"locked", 0, NULL, 'p'},
-        {"fresh", 2, NULL, 'f'},     {"populate", 1, NULL, 'o'},    {0}};
+    static const struct option names[] = {{"shapes", 1, NULL, 's'},
+                                          {"random", 1, NULL, 'r'},
+                                          {"seed", 1, NULL, 'e'},
+                                          {"csv", 1, NULL, 'c'},
+                                          {"commit", 1, NULL, 'i'},
+                                          {"budget", 1, NULL, 'b'},
+                                          {"cpu-limit", 1, NULL, 'l'},
+                                          {"rival-limit", 1, NULL, 'x'},
+                                          {"locked", 0, NULL, 'p'},
+                                          {"fresh", 2, NULL, 'f'},
+                                          {"populate", 1, NULL, 'o'},
+                                          {"turns", 1, NULL, 't'},
+                                          {0}};
     for (int which; (which = getopt_long(argc, argv, "", names, NULL)) != -1;)
         switch (which) {
         case 's':
@@ -321,6 +374,11 @@ static bool parse(int argc, char **argv)
         case 'o':
             xg_gemm_populate = atoi(optarg);
             break;
+        case 't':
+            options.turns = atoi(optarg);
+            if (options.turns < 1 || options.turns > TURNS_MAX)
+                return false;
+            break;
         case 'x':
             options.rival_limit_s = atof(optarg);
             break;
@@ -351,9 +409,10 @@ int main(int argc, char **argv)
     static const char *const kinds[] = {"", "; C fresh", "; C fresh, in small pages"};
     FILE *heads[] = {stdout, csv};
     for (int i = 0; i < 2 && heads[i]; i++)
-        fprintf(heads[i], "# %s, commit %s; link %.1f GB/s up, %.1f GB/s down; medians in ms%s\n",
+        fprintf(heads[i],
+                "# %s, commit %s; link %.1f GB/s up, %.1f GB/s down; medians of %d turns in ms%s\n",
                 sides_device()->name, options.commit, rates.up_bytes_per_s / 1e9,
-                rates.down_bytes_per_s / 1e9, kinds[options.fresh]);
+                rates.down_bytes_per_s / 1e9, options.turns, kinds[options.fresh]);
     print_head(csv);
 
     struct row row;
