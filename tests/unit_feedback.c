@@ -86,6 +86,24 @@ static void test_outliers(void)
     XT_CHECK(scale(XG_SIDE_CPU, call) > 10.0, "it stays so: %g", scale(XG_SIDE_CPU, call));
 }
 
+/* One call in five takes a quarter of the time: the program's time is that of the others. */
+static void test_two_kinds(void)
+{
+    const struct xg_problem call = shape(920, 256, 8);
+    begin();
+    observe(XG_SIDE_CPU, call, 1.0, 10);
+    for (int i = 0; i < 20; i++) {
+        observe(XG_SIDE_CPU, call, 0.25, 1);
+        double low = scale(XG_SIDE_CPU, call);
+        XT_CHECK(low > 0.5, "a short one of %d: %g", i, low);
+        observe(XG_SIDE_CPU, call, 1.0, 4);
+        double high = scale(XG_SIDE_CPU, call);
+        XT_CHECK(high > 0.75 && high < 1.01, "the others after %d: %g", i, high);
+    }
+    observe(XG_SIDE_CPU, call, 0.25, 12);
+    XT_CHECK(scale(XG_SIDE_CPU, call) < 0.32, "it stays so: %g", scale(XG_SIDE_CPU, call));
+}
+
 static void test_nonsense(void)
 {
     static const double nonsense[] = {0.0, -1.0, NAN, INFINITY};
@@ -211,6 +229,7 @@ int main(void)
     test_converges();
     test_batches();
     test_outliers();
+    test_two_kinds();
     test_nonsense();
     test_kinds();
     test_dares();

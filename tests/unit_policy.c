@@ -155,6 +155,18 @@ static void test_settled(void)
     XT_CHECK(decide(&conf, XG_ENGINE_READY, &near).settled, "the GPU was tried");
     run_cpu(&slow, 1.0, 5);
     XT_CHECK(!decide(&conf, XG_ENGINE_READY, &slow).settled, "asking does not show");
+
+    /* One that wakes threads: no phase hopes for a GPU that at its best takes longer. */
+    const struct xg_problem twice = shape(122, 63, 95);
+    begin(16);
+    for (int i = 0; i < 40; i++) {
+        decision = decide(&conf, XG_ENGINE_READY, &twice);
+        XT_CHECK(decision.place == XG_PLACE_CPU && decision.wakes, "%d: %g", i, decision.gpu_s);
+        observe(XG_SIDE_CPU, &twice, &decision, decision.model_s[XG_SIDE_GPU] / 2.0);
+    }
+    decision = decide(&conf, XG_ENGINE_READY, &twice);
+    XT_CHECK(decision.settled && decision.gpu_s < 2.5 * decision.cpu_s, "twice: %g, %g",
+             decision.cpu_s, decision.gpu_s);
     XT_CHECK(!decide(&conf, XG_ENGINE_READY, &(struct xg_problem){0}).settled, "nothing");
 }
 

@@ -8,7 +8,8 @@
  * Times have outliers on one side only: a page fault, a kernel loaded, a neighbour that wakes. So a
  * time that is twice what was expected, or more, counts only when it comes again at once (twice
  * again, where much was seen before), and an estimate falls at least half the way to any time that
- * is lower.
+ * is lower. One that is sure falls no further than its share to less than half: some products take
+ * 0.04 ms now and then, and 0.14 otherwise (920 x 256 x 8 by OpenBLAS on sixteen cores).
  */
 #include "decide/feedback.h"
 
@@ -131,7 +132,8 @@ void xg_correction_add(struct xg_correction *correction, float above, float log_
     }
     correction->weight = fminf(correction->weight + 1.0f, WEIGHT_MAX);
     float change = log_ratio - correction->log_ratio, share = 1.0f / correction->weight;
-    if (change < 0.0f || surprising)
+    bool odd = change < -SURPRISE && correction->weight > SURE_WEIGHT;
+    if (surprising || (change < 0.0f && !odd))
         share = fmaxf(share, 0.5f);
     correction->log_ratio += share * change;
     correction->doubts = 0;
