@@ -76,6 +76,33 @@ static void test_change(void)
     XT_CHECK(program.moves == 0, "%ld moves", program.moves);
 }
 
+/* A trial has shown, in the middle of a phase that was free to choose, that the CPU is better. */
+static void test_shown(void)
+{
+    static const double spins_s[] = {0.5e-3, 2e-3, SPIN_S};
+    for (size_t i = 0; i < sizeof spins_s / sizeof spins_s[0]; i++) {
+        const double cpu_s = 65e-6, gpu_s = 107e-6, most_s = fmin(5e-3, 4 * spins_s[i]);
+        phase = (struct xg_phase){.spin_s = spins_s[i]};
+        double now_s = 100.0, lost_s = 0;
+        enum xg_side side = xg_phase_choose(&phase, now_s, 2 * gpu_s, gpu_s);
+        XT_CHECK(side == XG_SIDE_GPU, "it began on the CPU");
+        for (int n = 0; side == XG_SIDE_GPU && n < 1000; n++) {
+            const struct xg_phase_product product = {.side = side,
+                                                     .wakes = true,
+                                                     .begin_s = now_s,
+                                                     .end_s = now_s + gpu_s,
+                                                     .other_s = cpu_s};
+            xg_phase_observe(&phase, &product);
+            lost_s += gpu_s - cpu_s;
+            now_s += gpu_s;
+            side = xg_phase_choose(&phase, now_s, cpu_s, gpu_s);
+        }
+        XT_CHECK(side == XG_SIDE_CPU, "%g s: it stays", spins_s[i]);
+        XT_CHECK_LE(lost_s, most_s + gpu_s, "%g s: %g lost", spins_s[i], lost_s);
+        XT_CHECK_LE(0.9 * most_s, lost_s, "%g s: left at once, %g lost", spins_s[i], lost_s);
+    }
+}
+
 /* A GPU that loses is not tried at all, one that loses against its promise is left. */
 static void test_loss(void)
 {
@@ -251,6 +278,7 @@ static void test_waking(void)
 int main(void)
 {
     test_change();
+    test_shown();
     test_loss();
     test_woken_again();
     test_hope();

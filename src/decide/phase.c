@@ -16,8 +16,12 @@
 #define STAY_SPIN_S 20e-3
 #define CHANGE_FRACTION 0.92
 
-/* What may be lost before a phase that has not paid yet is left; and by one that has. */
+/*
+ * What may be lost before a phase that has not paid yet is left, and by one that has: one product
+ * may be delayed, and says nothing. Threads that soon sleep again make it cheap to come back.
+ */
 #define LOSS_UNPAID_S 5e-3
+#define LOSS_UNPAID_SPINS 4.0
 #define LOSS_PAID_SHARE 0.25
 
 /* A hopeful trial costs about spin_s: it must promise so many times that, and is so rare. */
@@ -107,8 +111,10 @@ static void observe_on_gpu(struct xg_phase *phase, const struct xg_phase_product
         phase->failures = 0;
     if (settled)
         phase->ledger_s = fmin(phase->ledger_s + saved_s, phase->spin_s);
-    double most_s = paid ? LOSS_PAID_SHARE * phase->spin_s * phase->share : 0.0;
-    if (phase->ledger_s < -fmax(most_s, LOSS_UNPAID_S) || phase->lost_s > XG_PHASE_LOSS_MOST_S)
+    double most_s = fmin(LOSS_UNPAID_S, LOSS_UNPAID_SPINS * phase->spin_s);
+    if (paid)
+        most_s = fmax(most_s, LOSS_PAID_SHARE * phase->spin_s * phase->share);
+    if (phase->ledger_s < -most_s || phase->lost_s > XG_PHASE_LOSS_MOST_S)
         leave_gpu(phase, product->end_s);
 }
 

@@ -16,8 +16,8 @@
  *   the time that products take, the GPU's phase begins.
  *   On the GPU, the ledger adds up what each product did save. It counts from when the threads
  *   sleep; when what it lost exceeds what coming back would cost, the phase ends. One that has
- *   not paid yet ends after 5 ms of that, and in any case when all that it lost, the threads'
- *   falling asleep included, exceeds XG_PHASE_LOSS_MOST_S.
+ *   not paid yet ends after four spins of that, 5 ms at most, and in any case when all that it
+ *   lost, the threads' falling asleep included, exceeds XG_PHASE_LOSS_MOST_S.
  *   A pause that lets the threads sleep ends a phase: the next product chooses freely.
  *
  * A phase on the GPU that lost makes the next one cost twice as much. What it taught is doubted
