@@ -42,7 +42,7 @@ static struct {
 } options = {.budget_s = 0.5,
              .cpu_limit_s = 3,
              .rival_limit_s = 3,
-             .turns = 3,
+             .turns = 1,
              .seed = 1,
              .commit = "unknown"};
 
@@ -202,8 +202,9 @@ static double cpu_guess_s(const struct shape *shape)
  */
 static void settle(void)
 {
-    double spins_s = fmin(xg_spin_seconds(XG_POOL_OPENBLAS), 0.25);
-    const struct timespec while_s = {0, (long)(1e9 * 1.5 * spins_s) + 1000000};
+    const double longest_s = 0.6; /* 2^30 ticks take 0.41 */
+    double spins_s = fmin(1.5 * xg_spin_seconds(XG_POOL_OPENBLAS), longest_s);
+    const struct timespec while_s = {0, (long)(1e9 * spins_s) + 1000000};
     nanosleep(&while_s, NULL);
 }
 
@@ -223,8 +224,10 @@ static void measure_row(struct row *row, const struct link_rates *rates)
     memset(row->side, 0, sizeof row->side);
     for (int turn = 0; turn < options.turns; turn++)
         for (int side = 0; side < SIDE_COUNT; side++) {
-            if (is_wanted(side, shape))
-                measure_turn(&side_table[side], &operands, &row->side[side]);
+            if (!is_wanted(side, shape))
+                continue;
+            if (!measure_turn(&side_table[side], &operands, &row->side[side]) && turn > 0)
+                fprintf(stderr, "%s: not in turn %d\n", side_table[side].name, turn + 1);
             if (side == SIDE_CPU)
                 settle();
         }

@@ -11,6 +11,8 @@ refuses() {
     grep -qF "$list$1" "$list.err" || { echo "no '$1':" >&2; cat "$list.err" >&2; exit 1; }
 }
 refuses ': No such file'
+"$builddir/bench/host" --turns 0 2>"$list.err" && { echo "no turn: accepted" >&2; exit 1; }
+grep -q usage "$list.err" || { cat "$list.err" >&2; exit 1; }
 printf '# nothing\n' >"$list"
 refuses ': no shapes'
 printf '64 64 64 nt 1 0.5\n64 64 64 nm\n' >"$list"

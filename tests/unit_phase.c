@@ -103,6 +103,34 @@ static void test_shown(void)
     }
 }
 
+/* One product is delayed; then all are. */
+static void test_delayed(void)
+{
+    const double cpu_s = 200e-6, gpu_s = 107e-6, delayed_s = 4e-3;
+    phase = (struct xg_phase){.spin_s = 0.5e-3};
+    double now_s = 100.0;
+    enum xg_side side = xg_phase_choose(&phase, now_s, cpu_s, gpu_s);
+    for (int n = 0; n < 300; n++) {
+        double expected_s = n < 250 ? gpu_s : delayed_s;
+        double seconds = n % 100 == 50 ? delayed_s : expected_s;
+        const struct xg_phase_product product = {.side = side,
+                                                 .wakes = true,
+                                                 .begin_s = now_s,
+                                                 .end_s = now_s + seconds,
+                                                 .other_s = cpu_s};
+        xg_phase_observe(&phase, &product);
+        now_s += seconds;
+        side = xg_phase_choose(&phase, now_s, cpu_s, expected_s);
+        if (n < 250)
+            XT_CHECK(side == XG_SIDE_GPU && phase.begun_s == 100.0, "left after product %d", n);
+        if (side == XG_SIDE_CPU) {
+            XT_CHECK_LE(n, 253, "left after %d", n);
+            return;
+        }
+    }
+    XT_CHECK(false, "never left");
+}
+
 /* A GPU that loses is not tried at all, one that loses against its promise is left. */
 static void test_loss(void)
 {
@@ -279,6 +307,7 @@ int main(void)
 {
     test_change();
     test_shown();
+    test_delayed();
     test_loss();
     test_woken_again();
     test_hope();

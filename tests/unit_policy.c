@@ -131,9 +131,25 @@ static void test_floor(void)
     XT_CHECK(xg_policy_floor_mnk(&policy, &conf, XG_ENGINE_COLD) == 0.0, "compare");
 }
 
+/* What is decided about the last of so many products in a row on the CPU, which is known. */
+static struct xg_decision run_row(const struct xg_problem *call, double seconds, int calls)
+{
+    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+    struct xg_decision decision = {.place = XG_PLACE_GPU};
+    run_cpu(call, seconds / xg_model_cpu_seconds(&policy.model, call), 5);
+    clock_s += 1.0;
+    for (int i = 0; i < calls; i++) {
+        decision = decide_at(clock_s, &conf, XG_ENGINE_READY, 0, call);
+        observe(XG_SIDE_CPU, call, &decision, seconds);
+        clock_s += seconds;
+    }
+    return decision;
+}
+
 /* A short product that is where it belongs is not looked at each time; another one is. */
 static void test_settled(void)
 {
+    enum { ROW = 40 };
     const struct xg_conf conf = {.mode = XG_MODE_AUTO};
     const struct xg_problem clear = shape(66, 66, 66), near = shape(256, 256, 256);
     const struct xg_problem slow = shape(1, 32768, 32768);
@@ -141,33 +157,43 @@ static void test_settled(void)
     begin(16);
     const struct xg_decision none = model_of(&near);
     XT_CHECK(!decide(&conf, XG_ENGINE_READY, &near).settled, "never seen");
-    run_cpu(&clear, 0.2, 5);
-    struct xg_decision decision = decide(&conf, XG_ENGINE_READY, &clear);
+    struct xg_decision decision = run_row(&clear, 0.2 * model_of(&clear).cpu_s, ROW);
     XT_CHECK(decision.place == XG_PLACE_CPU && decision.settled, "far from the GPU");
     decision = decide(&(struct xg_conf){.reproducible = 1}, XG_ENGINE_READY, &clear);
     XT_CHECK(decision.place == XG_PLACE_CPU && !decision.settled, "one shape decides for others");
-    run_cpu(&near, 0.6, 5);
-    XT_CHECK(!decide(&conf, XG_ENGINE_READY, &near).settled, "the GPU was never tried");
-    XT_CHECK(decide(&conf, XG_ENGINE_COLD, &near).settled, "there is no GPU to try");
+    decision = run_row(&near, 0.8 * none.gpu_s, ROW);
+    XT_CHECK(decision.place == XG_PLACE_CPU && !decision.settled, "the GPU was never tried");
+    decision = decide_at(clock_s, &conf, XG_ENGINE_COLD, 0, &near);
+    XT_CHECK(decision.settled, "there is no GPU to try");
     for (int i = 0; i < 4; i++)
-        observe(XG_SIDE_GPU, &near, &none, 2e-4);
-    run_cpu(&near, 0.6, 1);
-    XT_CHECK(decide(&conf, XG_ENGINE_READY, &near).settled, "the GPU was tried");
-    run_cpu(&slow, 1.0, 5);
-    XT_CHECK(!decide(&conf, XG_ENGINE_READY, &slow).settled, "asking does not show");
+        observe(XG_SIDE_GPU, &near, &none, 0.95 * none.gpu_s);
+    decision = run_row(&near, 0.8 * none.gpu_s, ROW);
+    XT_CHECK(decision.settled, "the GPU was tried");
+    decision = run_row(&slow, model_of(&slow).cpu_s, ROW);
+    XT_CHECK(decision.place == XG_PLACE_CPU && !decision.settled, "asking does not show");
+    XT_CHECK(!decide(&conf, XG_ENGINE_READY, &(struct xg_problem){0}).settled, "nothing");
+}
 
-    /* One that wakes threads: no phase hopes for a GPU that at its best takes longer. */
+/* In a row no phase hopes for a GPU that at its best takes longer. After pauses a product waits for
+ * threads as well, which those that are not asked about would not tell. */
+static void test_settled_row(void)
+{
     const struct xg_problem twice = shape(122, 63, 95);
+    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+
     begin(16);
+    double cpu_s = model_of(&twice).gpu_s / 2.0;
+    struct xg_decision decision = run_row(&twice, cpu_s, 40);
+    XT_CHECK(decision.wakes && decision.settled && decision.gpu_s < 2.5 * decision.cpu_s,
+             "twice as fast: %g, %g", decision.cpu_s, decision.gpu_s);
     for (int i = 0; i < 40; i++) {
         decision = decide(&conf, XG_ENGINE_READY, &twice);
-        XT_CHECK(decision.place == XG_PLACE_CPU && decision.wakes, "%d: %g", i, decision.gpu_s);
-        observe(XG_SIDE_CPU, &twice, &decision, decision.model_s[XG_SIDE_GPU] / 2.0);
+        XT_CHECK(!decision.settled, "after pause %d", i);
+        observe(XG_SIDE_CPU, &twice, &decision, cpu_s);
+        clock_s += cpu_s;
+        decision = run_row(&twice, cpu_s, 2);
+        XT_CHECK(!decision.settled, "three after pause %d", i);
     }
-    decision = decide(&conf, XG_ENGINE_READY, &twice);
-    XT_CHECK(decision.settled && decision.gpu_s < 2.5 * decision.cpu_s, "twice: %g, %g",
-             decision.cpu_s, decision.gpu_s);
-    XT_CHECK(!decide(&conf, XG_ENGINE_READY, &(struct xg_problem){0}).settled, "nothing");
 }
 
 /* Where no threads spin the slower side is tried now and then; what it takes decides from then on.
@@ -523,6 +549,7 @@ int main(void)
 {
     test_floor();
     test_settled();
+    test_settled_row();
     test_trial();
     test_disturbed();
     test_small_in_phase();

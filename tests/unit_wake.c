@@ -101,41 +101,75 @@ struct program {
     double gap_s;        /* from one product to the next */
     double seconds;      /* that it takes; 0: 2 */
     double wake_s;       /* what waking them takes; 0: WAKE_S */
-    double cold; /* part by which the next products take longer, in caches that have nothing */
+    double cold;  /* part by which the next products take longer, in caches that have nothing */
+    int burst;    /* gap_s is from one burst of so many products to the next; 0: 1 */
+    double row_s; /* for so long there are no gaps yet */
 };
 
 struct outcome {
     double on_gpu; /* of the products of its second half, the part that ran there */
+    double kept;   /* of all, the part that was not asked about */
     double cost;   /* time in all products over what they take on the GPU */
 };
+
+/* Where the program is in its run. */
+struct moment {
+    double now_s, awake_until_s, awake; /* awake: products on the CPU since threads woke */
+    int kept;            /* products that will not be asked about, as in dispatch.c */
+    double kept_begin_s; /* when the last of them began; 0: none since one was */
+};
+
+/* A product: where it ran, and what it took. */
+static double compute(const struct program *program, struct moment *at, bool *on_gpu)
+{
+    enum { KEPT_CALLS = 100 };
+    const double waking_s = program->wake_s > 0.0 ? program->wake_s : WAKE_S;
+    const double warm_calls = 8.0; /* the caches fill within about so many */
+    bool asks = at->kept == 0 || policy.phase.side == XG_SIDE_GPU;
+    struct xg_decision decision = {.place = XG_PLACE_CPU};
+    if (asks && at->kept_begin_s > 0.0)
+        xg_policy_observe_kept(&policy, at->kept_begin_s);
+    if (asks)
+        decision = decide(at->now_s, program->spin_s, &program->call);
+    at->kept_begin_s = asks ? 0.0 : at->now_s;
+    at->kept -= !asks;
+    *on_gpu = decision.place == XG_PLACE_GPU;
+    double wake_s = at->now_s > at->awake_until_s ? waking_s : 0.0;
+    at->awake = wake_s > 0.0 ? 0.0 : at->awake;
+    double cold = program->cold * exp(-at->awake / warm_calls);
+    double took_s = *on_gpu ? program->gpu_s : (1.0 + cold) * program->cpu_s + wake_s;
+    if (!*on_gpu) {
+        at->awake_until_s = at->now_s + took_s + program->spin_s;
+        at->awake++;
+    }
+    if (asks)
+        observe(*on_gpu ? XG_SIDE_GPU : XG_SIDE_CPU, &program->call, &decision, took_s);
+    if (decision.settled)
+        at->kept = KEPT_CALLS;
+    at->now_s += took_s;
+    return took_s;
+}
 
 static struct outcome run(const struct program *program)
 {
     const double begin_s = 10.0, seconds = program->seconds > 0.0 ? program->seconds : 2.0;
-    const double waking_s = program->wake_s > 0.0 ? program->wake_s : WAKE_S;
-    const double warm_calls = 8.0; /* the caches fill within about so many */
-    double awake_until_s = 0.0, gpu = 0.0, all = 0.0, products_s = 0.0, calls = 0.0, awake = 0.0;
+    const int burst = program->burst ? program->burst : 1;
+    struct moment at = {.now_s = begin_s};
+    double gpu = 0.0, all = 0.0, products_s = 0.0, kept = 0.0;
+    int calls = 0;
 
     begin();
-    for (double now_s = begin_s; now_s < begin_s + seconds; calls++) {
-        struct xg_decision decision = decide(now_s, program->spin_s, &program->call);
-        bool on_gpu = decision.place == XG_PLACE_GPU;
-        double wake_s = now_s > awake_until_s ? waking_s : 0.0;
-        awake = wake_s > 0.0 ? 0.0 : awake;
-        double cold = program->cold * exp(-awake / warm_calls);
-        double took_s = on_gpu ? program->gpu_s : (1.0 + cold) * program->cpu_s + wake_s;
-
-        if (!on_gpu) {
-            awake_until_s = now_s + took_s + program->spin_s;
-            awake++;
-        }
-        observe(on_gpu ? XG_SIDE_GPU : XG_SIDE_CPU, &program->call, &decision, took_s);
-        all += now_s >= begin_s + 0.5 * seconds;
-        gpu += on_gpu && now_s >= begin_s + 0.5 * seconds;
-        products_s += took_s;
-        now_s += took_s + program->gap_s;
+    while (at.now_s < begin_s + seconds) {
+        bool half = at.now_s >= begin_s + 0.5 * seconds, on_gpu;
+        products_s += compute(program, &at, &on_gpu);
+        all += half;
+        gpu += half && on_gpu;
+        kept += at.kept_begin_s > 0.0;
+        calls++;
+        if (calls % burst == 0 && at.now_s >= begin_s + program->row_s)
+            at.now_s += program->gap_s;
     }
-    return (struct outcome){gpu / all, products_s / (calls * program->gpu_s)};
+    return (struct outcome){gpu / all, kept / calls, products_s / (calls * program->gpu_s)};
 }
 
 /* The CPU is better than was thought: a trial sees it, though its first call wakes threads (on some
@@ -202,6 +236,40 @@ static void test_paused(void)
         program.gpu_s = program.cpu_s + 0.5 * WAKE_S;
         double share = run(&program).on_gpu;
         XT_CHECK(paused ? share > 0.9 : share < 0.1, "%g on the GPU, paused %d", share, paused);
+    }
+}
+
+/*
+ * In a row the CPU is twice as fast, and is not asked about. With pauses the GPU is better, which a
+ * program is found out about that has them from the start, or comes to have them.
+ */
+static void test_kept(void)
+{
+    static const struct {
+        int burst;
+        double gap_s, wake_s, row_s;
+    } rows[] = {{1, 0.0, WAKE_S, 0.0},         {3, 50e-3, WAKE_S, 0.0}, {3, 0.8e-3, WAKE_S, 0.0},
+                {5, 50e-3, 5.0 * WAKE_S, 0.0}, {1, 20e-3, WAKE_S, 0.5}, {3, 0.8e-3, WAKE_S, 0.5},
+                {2, 20e-3, 5.0 * WAKE_S, 0.5}};
+
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        struct program program = {.call = cube(160),
+                                  .spin_s = 0.5e-3,
+                                  .gap_s = rows[r].gap_s,
+                                  .wake_s = rows[r].wake_s,
+                                  .burst = rows[r].burst,
+                                  .row_s = rows[r].row_s,
+                                  .seconds = 20.0};
+        begin();
+        program.gpu_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, &program.call);
+        program.cpu_s = 0.5 * program.gpu_s;
+        struct outcome outcome = run(&program);
+        if (rows[r].gap_s == 0.0)
+            XT_CHECK(outcome.kept > 0.95 && outcome.on_gpu == 0.0, "%g kept, %g on the GPU",
+                     outcome.kept, outcome.on_gpu);
+        else
+            XT_CHECK(outcome.on_gpu > 0.9, "%d every %g s, a row for %g s: %g on the GPU",
+                     rows[r].burst, rows[r].gap_s, rows[r].row_s, outcome.on_gpu);
     }
 }
 
@@ -280,6 +348,7 @@ int main(void)
     test_trial();
     test_stays();
     test_paused();
+    test_kept();
     test_cost();
     test_cost_short();
     test_earning();

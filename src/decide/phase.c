@@ -17,12 +17,14 @@
 #define CHANGE_FRACTION 0.92
 
 /*
- * What may be lost before a phase that has not paid yet is left, and by one that has: one product
- * may be delayed, and says nothing. Threads that soon sleep again make it cheap to come back.
+ * What may be lost before a phase that has not paid yet is left, and by one that has. Threads that
+ * soon sleep again make it cheap to come back. One product may be delayed by anything, and counts
+ * for half of that at most.
  */
 #define LOSS_UNPAID_S 5e-3
 #define LOSS_UNPAID_SPINS 4.0
 #define LOSS_PAID_SHARE 0.25
+#define LOSS_ONE_SHARE 0.5
 
 /* A hopeful trial costs about spin_s: it must promise so many times that, and is so rare. */
 #define HOPE_SPINS 20.0
@@ -109,11 +111,12 @@ static void observe_on_gpu(struct xg_phase *phase, const struct xg_phase_product
     phase->lost_s -= saved_s;
     if (phase->lost_s < -RETRY_LOSSES * phase->spin_s)
         phase->failures = 0;
-    if (settled)
-        phase->ledger_s = fmin(phase->ledger_s + saved_s, phase->spin_s);
     double most_s = fmin(LOSS_UNPAID_S, LOSS_UNPAID_SPINS * phase->spin_s);
     if (paid)
         most_s = fmax(most_s, LOSS_PAID_SHARE * phase->spin_s * phase->share);
+    saved_s = fmax(saved_s, -LOSS_ONE_SHARE * most_s);
+    if (settled)
+        phase->ledger_s = fmin(phase->ledger_s + saved_s, phase->spin_s);
     if (phase->ledger_s < -most_s || phase->lost_s > XG_PHASE_LOSS_MOST_S)
         leave_gpu(phase, product->end_s);
 }

@@ -24,12 +24,15 @@
  * asking shows (2.5 us on the H200's host, of products that take 20: half of what 200 random shapes
  * lost), it was seen often enough there, and there is nothing to ask: no GPU yet, or one that was
  * seen often enough too, or is so far behind that it will not be tried: a phase hopes for
- * BEST_FRACTION at most, and trials of what wakes no threads cost little. Not in reproducible mode:
- * a shape decides for itself.
+ * BEST_FRACTION at most, and trials of what wakes no threads cost little. Where threads are woken
+ * that is known of a row only: who is not asked about tells nothing of pauses. Not in reproducible
+ * mode: a shape decides for itself.
  */
 #define SETTLED_WEIGHT 2.0
 #define SETTLED_RATIO 3.0
 #define SETTLED_S 1e-3
+#define KEPT_VARIES 1.5
+#define KEPT_FADES 0.9
 
 /*
  * A product that finds the CPU library's threads asleep takes so much longer there, 0.15 to 0.3 ms
@@ -145,10 +148,15 @@ static double gpu_best_s(const struct xg_decision *decision)
     return BEST_FRACTION * fmin(decision->gpu_s, decision->model_s[XG_SIDE_GPU]);
 }
 
-static bool is_far_behind(const struct xg_decision *decision)
+/* What waking may cost each product, for all that this row of them says. */
+static double pauses_s(const struct xg_policy *policy, const struct xg_decision *decision)
 {
-    return decision->wakes ? gpu_best_s(decision) > decision->cpu_s
-                           : decision->gpu_s > SETTLED_RATIO * decision->cpu_s;
+    return decision->wakes ? fmax(WAKE_S, policy->wake_s) / policy->row : 0.0;
+}
+
+static bool is_far_behind(const struct xg_decision *decision, double cpu_s)
+{
+    return decision->wakes ? gpu_best_s(decision) > cpu_s : decision->gpu_s > SETTLED_RATIO * cpu_s;
 }
 
 /* Stays on the CPU: are the next calls worth a question? */
@@ -156,11 +164,12 @@ static bool is_settled(const struct xg_policy *policy, const struct xg_conf *con
                        const struct xg_problem *call, const struct xg_decision *decision)
 {
     const struct xg_feedback *feedback = &policy->feedback;
+    double cpu_s = decision->cpu_s + pauses_s(policy, decision);
     return !conf->reproducible && decision->cpu_s < SETTLED_S &&
-           decision->gpu_s >= GPU_FRACTION * decision->cpu_s &&
+           decision->gpu_s >= GPU_FRACTION * cpu_s &&
            !(decision->wakes && policy->phase.side == XG_SIDE_GPU) &&
            xg_feedback_weight(feedback, XG_SIDE_CPU, call) >= SETTLED_WEIGHT &&
-           (!ready || is_far_behind(decision) ||
+           (!ready || is_far_behind(decision, cpu_s) ||
             xg_feedback_weight(feedback, XG_SIDE_GPU, call) >= SETTLED_WEIGHT);
 }
 
@@ -317,8 +326,9 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
     decision->wakes = decision->cpu_threads > 1 && now->spin_s > 0.0;
     if (decision->wakes) {
         policy->phase.spin_s = fmin(now->spin_s, SPIN_MOST_S);
-        double paused = xg_phase_paused(&policy->phase, now->now_s);
+        bool paused = xg_phase_paused(&policy->phase, now->now_s);
         policy->paused += PAUSED_SHARE * (paused - policy->paused);
+        policy->row = paused ? 1.0 : policy->row + 1.0;
     }
     see_crowd(policy, conf, now, decision);
     predict(policy, conf, call, now->cores_left, decision);
@@ -341,6 +351,8 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
     } else {
         decide_before(policy, conf, now->state, call, decision);
     }
+    if (decision->settled)
+        policy->kept_s = fmax(KEPT_FADES * policy->kept_s, KEPT_VARIES * decision->cpu_s);
 }
 
 /* --- Observations -------------------------------------------------------------------------- */
@@ -425,7 +437,7 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
 void xg_policy_observe_kept(struct xg_policy *policy, double then_s)
 {
     struct xg_phase *phase = &policy->phase;
-    double end_s = then_s + SETTLED_S; /* at most: then it began */
+    double end_s = then_s + policy->kept_s; /* at most: then it began */
     phase->spin_until_s = fmax(phase->spin_until_s, end_s + phase->spin_s);
     phase->last_s = fmax(phase->last_s, end_s);
 }

@@ -18,6 +18,8 @@ struct xg_policy {
     double wake_s;               /* what those threads add to a product that finds them asleep */
     bool wake_doubted;           /* the last such product took much longer than that */
     double paused;               /* 0 to 1: of late, the part of the products that do */
+    double row;                  /* products asked about since one did, that one included */
+    double kept_s;               /* a product that is not asked about takes so long at most */
     double earned_s;             /* CPU time that the GPU would have saved, had it been ready */
     double crowd, crowd_s;       /* products under way at once, at most, of late; and when */
 };
