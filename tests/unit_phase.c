@@ -76,6 +76,18 @@ static void test_change(void)
     XT_CHECK(program.moves == 0, "%ld moves", program.moves);
 }
 
+/* One product on the GPU that takes so long, where the CPU takes cpu_s. */
+static void run_on_gpu(double *now_s, double cpu_s, double seconds)
+{
+    const struct xg_phase_product product = {.side = XG_SIDE_GPU,
+                                             .wakes = true,
+                                             .begin_s = *now_s,
+                                             .end_s = *now_s + seconds,
+                                             .other_s = cpu_s};
+    xg_phase_observe(&phase, &product);
+    *now_s += seconds;
+}
+
 /* A trial has shown, in the middle of a phase that was free to choose, that the CPU is better. */
 static void test_shown(void)
 {
@@ -87,14 +99,8 @@ static void test_shown(void)
         enum xg_side side = xg_phase_choose(&phase, now_s, 2 * gpu_s, gpu_s);
         XT_CHECK(side == XG_SIDE_GPU, "it began on the CPU");
         for (int n = 0; side == XG_SIDE_GPU && n < 1000; n++) {
-            const struct xg_phase_product product = {.side = side,
-                                                     .wakes = true,
-                                                     .begin_s = now_s,
-                                                     .end_s = now_s + gpu_s,
-                                                     .other_s = cpu_s};
-            xg_phase_observe(&phase, &product);
+            run_on_gpu(&now_s, cpu_s, gpu_s);
             lost_s += gpu_s - cpu_s;
-            now_s += gpu_s;
             side = xg_phase_choose(&phase, now_s, cpu_s, gpu_s);
         }
         XT_CHECK(side == XG_SIDE_CPU, "%g s: it stays", spins_s[i]);
@@ -112,14 +118,7 @@ static void test_delayed(void)
     enum xg_side side = xg_phase_choose(&phase, now_s, cpu_s, gpu_s);
     for (int n = 0; n < 300; n++) {
         double expected_s = n < 250 ? gpu_s : delayed_s;
-        double seconds = n % 100 == 50 ? delayed_s : expected_s;
-        const struct xg_phase_product product = {.side = side,
-                                                 .wakes = true,
-                                                 .begin_s = now_s,
-                                                 .end_s = now_s + seconds,
-                                                 .other_s = cpu_s};
-        xg_phase_observe(&phase, &product);
-        now_s += seconds;
+        run_on_gpu(&now_s, cpu_s, n % 100 == 50 ? delayed_s : expected_s);
         side = xg_phase_choose(&phase, now_s, cpu_s, expected_s);
         if (n < 250)
             XT_CHECK(side == XG_SIDE_GPU && phase.begun_s == 100.0, "left after product %d", n);

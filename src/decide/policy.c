@@ -31,6 +31,9 @@
 #define SETTLED_WEIGHT 2.0
 #define SETTLED_RATIO 3.0
 #define SETTLED_S 1e-3
+
+/* What products that are not asked about take at most, for when threads fall asleep: so many times
+ * the longest that was expected of one, which fades as others settle. */
 #define KEPT_VARIES 1.5
 #define KEPT_FADES 0.9
 
