@@ -104,6 +104,28 @@ static void test_two_kinds(void)
     XT_CHECK(scale(XG_SIDE_CPU, call) < 0.32, "it stays so: %g", scale(XG_SIDE_CPU, call));
 }
 
+/* Short ones fooled it and go on to come, two in five: it finds back towards what most take. */
+static void test_finds_back(void)
+{
+    const struct xg_problem call = shape(920, 256, 8);
+    begin();
+    observe(XG_SIDE_CPU, call, 0.25, 10);
+    XT_CHECK(!xg_feedback_doubts(&feedback, XG_SIDE_CPU, &call), "as expected");
+    observe(XG_SIDE_CPU, call, 1.0, 1);
+    XT_CHECK(xg_feedback_doubts(&feedback, XG_SIDE_CPU, &call), "far longer");
+    observe(XG_SIDE_CPU, call, 0.25, 1);
+    XT_CHECK(!xg_feedback_doubts(&feedback, XG_SIDE_CPU, &call), "as expected again");
+    double sum = 0.0;
+    for (int i = 0; i < 40; i++) {
+        observe(XG_SIDE_CPU, call, 1.0, 2);
+        observe(XG_SIDE_CPU, call, 0.25, 1);
+        observe(XG_SIDE_CPU, call, 1.0, 1);
+        observe(XG_SIDE_CPU, call, 0.25, 1);
+        sum += scale(XG_SIDE_CPU, call);
+    }
+    XT_CHECK(sum / 40 > 0.4, "%g", sum / 40);
+}
+
 static void test_nonsense(void)
 {
     static const double nonsense[] = {0.0, -1.0, NAN, INFINITY};
@@ -230,6 +252,7 @@ int main(void)
     test_batches();
     test_outliers();
     test_two_kinds();
+    test_finds_back();
     test_nonsense();
     test_kinds();
     test_dares();

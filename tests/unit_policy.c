@@ -169,6 +169,10 @@ static void test_settled(void)
         observe(XG_SIDE_GPU, &near, &none, 0.95 * none.gpu_s);
     decision = run_row(&near, 0.8 * none.gpu_s, ROW);
     XT_CHECK(decision.settled, "the GPU was tried");
+    observe(XG_SIDE_CPU, &near, &decision, 3.0 * none.gpu_s);
+    XT_CHECK(!decide(&conf, XG_ENGINE_READY, &near).settled, "took far longer: is that chance?");
+    decision = run_row(&near, 0.8 * none.gpu_s, ROW);
+    XT_CHECK(decision.settled, "it was");
     decision = run_row(&slow, model_of(&slow).cpu_s, ROW);
     XT_CHECK(decision.place == XG_PLACE_CPU && !decision.settled, "asking does not show");
     XT_CHECK(!decide(&conf, XG_ENGINE_READY, &(struct xg_problem){0}).settled, "nothing");

@@ -6,10 +6,11 @@
  * its weight, so that a level speaks as loudly as it has evidence.
  *
  * Times have outliers on one side only: a page fault, a kernel loaded, a neighbour that wakes. So a
- * time that is twice what was expected, or more, counts only when it comes again at once (twice
- * again, where much was seen before), and an estimate falls at least half the way to any time that
- * is lower. One that is sure falls no further than its share to less than half: some products take
- * 0.04 ms now and then, and 0.14 otherwise (920 x 256 x 8 by OpenBLAS on sixteen cores).
+ * time that is twice what was expected, or more, counts only when it has come once more than times
+ * as expected have since (twice more, where much was seen before), and an estimate falls at least
+ * half the way to any time that is lower. One that is sure falls by its share only to what is lower
+ * by a quarter. For some products take 0.04 ms now and then, and 0.14 otherwise (920 x 256 x 8 by
+ * OpenBLAS on sixteen cores): such an estimate must find back up while short ones come between.
  */
 #include "decide/feedback.h"
 
@@ -19,6 +20,7 @@
 #define WEIGHT_MAX 5.0f
 #define SURE_WEIGHT 3.0f
 #define SURPRISE 0.693f   /* log 2 */
+#define ODD 0.288f        /* -log 3/4 */
 #define RATIO_MAX 6.908f  /* log 1000: beyond it the clock was wrong, or the process asleep */
 #define VOTE_CHANGE 0.01f /* less is not worth counting the votes again */
 #define TRIAL_SHARE 0.02
@@ -132,11 +134,14 @@ void xg_correction_add(struct xg_correction *correction, float above, float log_
     }
     correction->weight = fminf(correction->weight + 1.0f, WEIGHT_MAX);
     float change = log_ratio - correction->log_ratio, share = 1.0f / correction->weight;
-    bool odd = change < -SURPRISE && correction->weight > SURE_WEIGHT;
+    bool odd = change < -ODD && correction->weight > SURE_WEIGHT;
     if (surprising || (change < 0.0f && !odd))
         share = fmaxf(share, 0.5f);
     correction->log_ratio += share * change;
-    correction->doubts = 0;
+    if (surprising)
+        correction->doubts = 0;
+    else if (correction->doubts > 0)
+        correction->doubts--;
 }
 
 /* The median of what the classes of about this size say; smaller products have a few votes too. */
@@ -227,6 +232,13 @@ bool xg_feedback_knows(const struct xg_feedback *feedback, enum xg_side side,
 {
     const struct xg_feedback_shape *shape = find_shape(feedback, call);
     return shape && shape->times[side].weight > 0.0f;
+}
+
+bool xg_feedback_doubts(const struct xg_feedback *feedback, enum xg_side side,
+                        const struct xg_problem *call)
+{
+    const struct xg_feedback_shape *shape = find_shape(feedback, call);
+    return shape && shape->times[side].doubts > 0;
 }
 
 double xg_feedback_weight(const struct xg_feedback *feedback, enum xg_side side,

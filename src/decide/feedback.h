@@ -10,7 +10,7 @@ enum xg_side { XG_SIDE_CPU, XG_SIDE_GPU, XG_SIDE_COUNT };
 /* The logarithm of observed over predicted, and how many observations it stands for. */
 struct xg_correction {
     float log_ratio, weight;
-    int doubts; /* observations just now that took far longer than all before: may be chance */
+    int doubts; /* observations of late that took far longer than all before: may be chance */
 };
 
 /* One more observation; above: what is expected of it where nothing was observed yet. */
@@ -94,6 +94,10 @@ bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
 /* True when the shape itself was observed there: otherwise others of its kind speak for it. */
 bool xg_feedback_knows(const struct xg_feedback *feedback, enum xg_side side,
                        const struct xg_problem *call);
+
+/* True when the shape took far longer there, of late, than is expected: once more and it counts. */
+bool xg_feedback_doubts(const struct xg_feedback *feedback, enum xg_side side,
+                        const struct xg_problem *call);
 
 /* Observations of the shape, or where it is new those of its class, that count; at most 5. */
 double xg_feedback_weight(const struct xg_feedback *feedback, enum xg_side side,

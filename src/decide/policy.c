@@ -25,8 +25,9 @@
  * lost), it was seen often enough there, and there is nothing to ask: no GPU yet, or one that was
  * seen often enough too, or is so far behind that it will not be tried: a phase hopes for
  * BEST_FRACTION at most, and trials of what wakes no threads cost little. Where threads are woken
- * that is known of a row only: who is not asked about tells nothing of pauses. Not in reproducible
- * mode: a shape decides for itself.
+ * that is known of a row only: who is not asked about tells nothing of pauses. Nor is it where the
+ * shape took far longer of late: the next call tells whether that was chance, not the hundredth.
+ * Not in reproducible mode: a shape decides for itself.
  */
 #define SETTLED_WEIGHT 2.0
 #define SETTLED_RATIO 3.0
@@ -172,6 +173,7 @@ static bool is_settled(const struct xg_policy *policy, const struct xg_conf *con
            decision->gpu_s >= GPU_FRACTION * cpu_s &&
            !(decision->wakes && policy->phase.side == XG_SIDE_GPU) &&
            xg_feedback_weight(feedback, XG_SIDE_CPU, call) >= SETTLED_WEIGHT &&
+           !xg_feedback_doubts(feedback, XG_SIDE_CPU, call) &&
            (!ready || is_far_behind(decision, cpu_s) ||
             xg_feedback_weight(feedback, XG_SIDE_GPU, call) >= SETTLED_WEIGHT);
 }
