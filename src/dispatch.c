@@ -19,11 +19,13 @@
 #include "engine.h"
 #include "host/cores.h"
 #include "host/fork.h"
+#include "host/latch.h"
 #include "host/shelter.h"
 #include "host/spare.h"
 #include "host/spin.h"
 #include "host/stack.h"
 #include "host/tally.h"
+#include "kept.h"
 #include "look.h"
 #include "report/compare.h"
 #include "report/stats.h"
@@ -33,14 +35,14 @@
 
 /* What the process knows of its machine, and has learnt so far. */
 static struct {
-    pthread_mutex_t lock;
+    struct xg_latch latch;
     _Atomic bool opened;
     bool device_known;    /* the machine's device is the engine's, no longer the reference */
     char device_name[96]; /* empty: none is known */
     int cores;            /* that the process may use; written before opened */
     struct xg_policy policy;
-    struct xg_choices choices; /* of policy.machine, under the lock like it */
-} learnt = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct xg_choices choices; /* of policy.machine, under the latch like it */
+} learnt;
 
 /* Products below are not ours; negative: not known yet. */
 static _Atomic double floor_mnk = -1;
@@ -54,20 +56,23 @@ static _Atomic bool keeps;
 
 static pthread_once_t learnt_once = PTHREAD_ONCE_INIT;
 
-static void lock_learnt(void)
+/* Around fork, so that the child finds whole what it guards; 0: its holder would not let go. */
+static int64_t forks;
+
+static void take_before_fork(void)
 {
-    pthread_mutex_lock(&learnt.lock);
+    forks = xg_latch_take(&learnt.latch);
 }
 
-static void unlock_learnt(void)
+static void leave_after_fork(void)
 {
-    pthread_mutex_unlock(&learnt.lock);
+    xg_latch_leave(&learnt.latch, forks);
 }
 
-/* fork() while another thread holds the lock would leave it locked in the child for ever. */
 static void init_learnt(void)
 {
-    xg_fork_register(&(struct xg_fork_watch){.lock = &learnt.lock});
+    xg_fork_register(&(struct xg_fork_watch){
+        .before = take_before_fork, .in_parent = leave_after_fork, .in_child = leave_after_fork});
 }
 
 /*
@@ -79,8 +84,8 @@ static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
     if (atomic_load_explicit(&learnt.opened, memory_order_acquire))
         return;
     /*
-     * Without the lock: naming the library takes the dynamic linker's lock, which a thread whose
-     * constructor calls us may hold while it waits for ours. Two threads may both get here.
+     * Without the latch: naming the library takes the dynamic linker's lock, which a thread whose
+     * constructor calls us may hold while it waits for us. Two threads may both get here.
      */
     struct xg_model model;
     int cores = xg_cores_count();
@@ -89,14 +94,14 @@ static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
         xg_calibration_load(&model, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
     if (xg_teardown_apart(conf))
         xg_model_leave_exit(&model);
-    lock_learnt();
+    int64_t taken = xg_latch_wait(&learnt.latch);
     model.choices = &learnt.choices;
     if (!learnt.opened) {
         learnt.policy.model = model;
         learnt.cores = cores;
     }
     atomic_store_explicit(&learnt.opened, true, memory_order_release);
-    unlock_learnt();
+    xg_latch_leave(&learnt.latch, taken);
 }
 
 static void turn_off_locked(const struct xg_conf *conf)
@@ -127,42 +132,6 @@ static void take_device_locked(const struct xg_conf *conf)
 
 /* --- Is it ours? --------------------------------------------------------------------------- */
 
-/*
- * Shapes that stay on the CPU (xg_feedback_key, 24 bits), and how many calls more before they are
- * looked at again (8 bits). 0: free. Small, for initial-exec thread storage is scarce in programs
- * that open this library late.
- */
-enum { KEPT_SHAPES = 64, KEPT_CALLS = 100, KEPT_BITS = 8 };
-
-static _Thread_local uint32_t kept[KEPT_SHAPES] __attribute__((tls_model("initial-exec")));
-
-/* When one of them last ran on this thread that may have left threads spinning; 0: none since it
- * last asked. A whole number: such a call may not raise a floating-point exception. */
-static _Thread_local int64_t kept_ns __attribute__((tls_model("initial-exec")));
-
-static uint32_t *kept_place(uint32_t key)
-{
-    return &kept[(key * 0x9e3779b1u >> 16) % KEPT_SHAPES];
-}
-
-static void keep(const struct xg_problem *call)
-{
-    uint32_t key = xg_feedback_key(xg_problem_kind(call), call->m, call->n, call->k);
-    *kept_place(key) = key << KEPT_BITS | KEPT_CALLS;
-}
-
-/* Takes one call off the shape's allowance; false where there is none. */
-static bool is_kept(int kind, int64_t m, int64_t n, int64_t k)
-{
-    uint32_t key = xg_feedback_key(kind, m, n, k), *place = kept_place(key);
-    if (*place >> KEPT_BITS != key || *place == key << KEPT_BITS)
-        return false;
-    --*place;
-    if ((double)m * (double)n * (double)k > XG_MODEL_ALONE_MNK)
-        kept_ns = xg_clock_ns();
-    return true;
-}
-
 bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k)
 {
     double floor = atomic_load_explicit(&floor_mnk, memory_order_relaxed);
@@ -173,10 +142,10 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k)
         xg_shelter_enter(&shelter);
         const struct xg_conf *conf = xg_conf_get();
         pthread_once(&learnt_once, init_learnt);
-        lock_learnt();
+        int64_t taken = xg_latch_wait(&learnt.latch);
         turn_off_locked(conf);
         set_floor_locked(conf);
-        unlock_learnt();
+        xg_latch_leave(&learnt.latch, taken);
         if (xg_engine_state_get() == XG_ENGINE_NONE)
             xg_engine_start(conf); /* there is none to start, which may be worth a word */
         xg_shelter_leave(&shelter);
@@ -188,7 +157,7 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k)
         return true;
     if (atomic_load_explicit(&kinds_off, memory_order_relaxed) & xg_kind_bit(kind))
         return false;
-    return !atomic_load_explicit(&keeps, memory_order_relaxed) || !is_kept(kind, m, n, k);
+    return !atomic_load_explicit(&keeps, memory_order_relaxed) || !xg_kept_takes(kind, m, n, k);
 }
 
 /*
@@ -216,7 +185,7 @@ static void compute_whole(const struct xg_cpu *cpu, struct xg_shelter *shelter)
 {
     xg_shelter_leave(shelter);
     cpu->whole(cpu->ctx);
-    xg_shelter_enter(shelter);
+    xg_shelter_enter_again(shelter);
 }
 
 static void compute_on_cpu(const struct xg_cpu *cpu, const struct xg_decision *decision,
@@ -252,16 +221,18 @@ static void run_cpu(const struct xg_problem *call, const struct xg_conf *conf,
     compute_on_cpu(cpu, decision, shelter);
     double end = xg_clock_s();
     record->place = XG_PLACE_CPU;
-    lock_learnt();
-    xg_policy_observe(&learnt.policy, XG_SIDE_CPU, call, decision, end - begin, end);
-    set_floor_locked(conf);
+    int64_t taken = xg_latch_take(&learnt.latch);
+    if (taken) {
+        xg_policy_observe(&learnt.policy, XG_SIDE_CPU, call, decision, end - begin, end);
+        set_floor_locked(conf);
+    }
+    xg_latch_leave(&learnt.latch, taken);
     bool quiet = atomic_load_explicit(&floor_mnk, memory_order_relaxed) > 0;
-    unlock_learnt();
     if (decision->wakes && cpu->pool == XG_POOL_OPENBLAS &&
         xg_engine_state_get() == XG_ENGINE_READY)
         record->spin_s = xg_spin_seconds(cpu->pool);
     if (decision->settled && quiet)
-        keep(call);
+        xg_kept_add(call);
 }
 
 /* Why the engine did not compute it. */
@@ -285,7 +256,7 @@ static void compute_rest(struct xg_rest *rest, const struct xg_decision *decisio
     xg_shelter_leave(shelter);
     for (int64_t i = 0; i < rest->count; i++)
         rest->cpu->part(rest->cpu->ctx, &rest->parts[i]);
-    xg_shelter_enter(shelter);
+    xg_shelter_enter_again(shelter);
     xg_tally_take(XG_TALLY_CORES, decision->cpu_threads);
 }
 
@@ -327,10 +298,11 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
         return true;
     }
     record->place = XG_PLACE_GPU;
-    lock_learnt();
-    xg_policy_observe(&learnt.policy, XG_SIDE_GPU, call, decision,
-                      end - begin - result.waited_s - result.verify_s, end);
-    unlock_learnt();
+    int64_t taken = xg_latch_take(&learnt.latch);
+    if (taken)
+        xg_policy_observe(&learnt.policy, XG_SIDE_GPU, call, decision,
+                          end - begin - result.waited_s - result.verify_s, end);
+    xg_latch_leave(&learnt.latch, taken);
     return true;
 }
 
@@ -433,15 +405,25 @@ static void decide(const struct xg_problem *call, const struct xg_conf *conf,
         .cores_left = cores_left(),
         .spin_s = xg_spin_seconds(cpu->pool),
     };
-    lock_learnt();
+    /* In the other modes its place must not depend on who else computes, and signals are held. */
+    int64_t taken = conf->mode == XG_MODE_AUTO && !conf->reproducible
+                        ? xg_latch_take(&learnt.latch)
+                        : xg_latch_wait(&learnt.latch);
+    if (!taken) {
+        *decision = (struct xg_decision){.place = XG_PLACE_CPU,
+                                         .reason = XG_REASON_BUSY,
+                                         .begin_s = begin,
+                                         .cpu_threads = now.cpu_threads};
+        return;
+    }
     if (state == XG_ENGINE_READY && !learnt.device_known)
         take_device_locked(conf);
+    int64_t kept_ns = xg_kept_forget();
     if (kept_ns > 0 && now.cpu_threads != 1)
         xg_policy_observe_kept(&learnt.policy, 1e-9 * (double)kept_ns);
-    kept_ns = 0;
     xg_policy_decide(&learnt.policy, conf, call, &now, decision);
     atomic_store_explicit(&keeps, learnt.policy.phase.side == XG_SIDE_CPU, memory_order_relaxed);
-    unlock_learnt();
+    xg_latch_leave(&learnt.latch, taken);
 }
 
 /* Where the GPU is not ready after all the CPU computes. */
@@ -476,12 +458,12 @@ static void trace_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
     char device[sizeof learnt.device_name];
     if (!xg_trace_lacks_machine(true))
         return;
-    lock_learnt();
+    int64_t taken = xg_latch_wait(&learnt.latch);
     if (xg_engine_state_get() == XG_ENGINE_READY && !learnt.device_known)
         take_device_locked(conf);
     model = learnt.policy.model;
     memcpy(device, learnt.device_name, sizeof device);
-    unlock_learnt();
+    xg_latch_leave(&learnt.latch, taken);
     if (!xg_trace_lacks_machine(*device))
         return;
     const struct xg_trace_machine machine = {
@@ -510,11 +492,37 @@ static void keep_on_cpu(const struct xg_problem *call, struct xg_decision *decis
     decision->place = XG_PLACE_CPU;
 }
 
+/* Somebody is told of each product. */
+static bool tells(const struct xg_conf *conf)
+{
+    return conf->stats || conf->trace || conf->account || conf->verbose >= 1;
+}
+
+/*
+ * Signals stay open while the policy alone is asked. It takes no locks, and a product on the CPU
+ * then takes no system call of ours; the CPU library is told of another count of threads during a
+ * start, which it may take a lock for.
+ */
+static bool stays_open(void)
+{
+    if (!atomic_load_explicit(&learnt.opened, memory_order_acquire))
+        return false;
+    const struct xg_conf *conf = xg_conf_get();
+    return conf->mode == XG_MODE_AUTO && !conf->reproducible && !tells(conf) &&
+           xg_engine_state_get() != XG_ENGINE_STARTING;
+}
+
+/* Before what must not be left by a signal's handler. True in a child that was not announced. */
+static bool close_shelter(struct xg_shelter *shelter)
+{
+    xg_shelter_close(shelter);
+    return xg_fork_unannounced();
+}
+
 static void compute(const char *symbol, const struct xg_problem *call, const struct xg_cpu *cpu,
                     struct xg_shelter *shelter)
 {
     const struct xg_conf *conf = xg_conf_get();
-    bool told = conf->stats || conf->trace || conf->account || conf->verbose >= 1;
     struct xg_problem stacked;
     if (xg_problem_is_stacked(call, &stacked) && xg_conf_operates(conf, xg_problem_kind(call)))
         call = &stacked; /* B travels once, and one kernel computes it */
@@ -535,8 +543,12 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
         .predicted_cpu_s = decision.cpu_s,
         .predicted_gpu_s = decision.gpu_s,
     };
-    if (decision.start)
+    if ((decision.start || record.place != XG_PLACE_CPU) && close_shelter(shelter)) {
+        record.place = XG_PLACE_CPU;
+        record.reason = XG_REASON_FORKED;
+    } else if (decision.start) {
         xg_engine_start(conf);
+    }
     if (record.place != XG_PLACE_CPU && !xg_stack_suffices()) {
         record.place = XG_PLACE_CPU;
         record.reason = XG_REASON_STACK;
@@ -555,7 +567,7 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
         run_cpu(call, conf, cpu, &decision, shelter, &record);
     xg_tally_take(XG_TALLY_PRODUCTS, 1);
 
-    if (told) {
+    if (tells(conf)) {
         record.seconds = xg_clock_s() - begin;
         xg_stats_add(&record);
         if (conf->trace)
@@ -569,11 +581,15 @@ void xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
 {
     int saved_errno = errno;
     struct xg_shelter shelter;
-    if (xg_fork_unannounced()) {
+    bool open = stays_open();
+    if (!open && xg_fork_unannounced()) {
         cpu->whole(cpu->ctx);
         return;
     }
-    xg_shelter_enter(&shelter);
+    if (open)
+        xg_shelter_enter_open(&shelter);
+    else
+        xg_shelter_enter(&shelter);
     compute(symbol, call, cpu, &shelter);
     errno = saved_errno;
     xg_shelter_leave(&shelter);

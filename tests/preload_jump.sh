@@ -20,6 +20,8 @@ for what in jump cancel signal; do
             FAKECUDA_DELAY_US=100 timeout -s KILL 200 "$tmp/jump" $what 40
         grep '^xgemm' "$tmp/err" && fail "$what, on the engine, $threads threads: messages"
     done
+    # The policy is asked with signals open: whoever leaves it has its latch.
+    right "$what, where the policy chooses" on_engine XGEMM_MODE=auto timeout -s KILL 200 "$tmp/jump" $what 40
 done
 
 # A signal that nothing catches ends the program also while the device hangs.

@@ -14,13 +14,35 @@ void xg_shelter_signals(sigset_t *blocked)
         sigdelset(blocked, faults[i]);
 }
 
-void xg_shelter_enter(struct xg_shelter *shelter)
+void xg_shelter_enter_open(struct xg_shelter *shelter)
 {
-    sigset_t ours;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &shelter->cancel_state);
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
+    shelter->open = true;
+}
+
+void xg_shelter_close(struct xg_shelter *shelter)
+{
+    sigset_t ours;
+    if (!shelter->open)
+        return;
     xg_shelter_signals(&ours);
     pthread_sigmask(SIG_BLOCK, &ours, &shelter->signals);
+    shelter->open = false;
+}
+
+void xg_shelter_enter(struct xg_shelter *shelter)
+{
+    xg_shelter_enter_open(shelter);
+    xg_shelter_close(shelter);
+}
+
+void xg_shelter_enter_again(struct xg_shelter *shelter)
+{
+    bool open = shelter->open;
+    xg_shelter_enter_open(shelter);
+    if (!open)
+        xg_shelter_close(shelter);
 }
 
 /*
@@ -42,7 +64,8 @@ void xg_shelter_leave(const struct xg_shelter *shelter)
     int saved_errno = errno;
     allow_cancellation(shelter);
     errno = saved_errno;
-    pthread_sigmask(SIG_SETMASK, &shelter->signals, NULL);
+    if (!shelter->open)
+        pthread_sigmask(SIG_SETMASK, &shelter->signals, NULL);
 }
 
 void xg_shelter_wait(const struct xg_shelter *shelter)

@@ -5,18 +5,22 @@
  * anywhere. In the middle of a product on the GPU that would leave a lane lent for ever, workers at
  * a queue that lies on a stack which is gone, and locks taken: ours, and the driver's, which nobody
  * could ever free again. No bookkeeping makes that good, so it is kept from happening: signals and
- * cancellation that come meanwhile act when the thread leaves. That costs some system calls, which
- * is little beside what is sheltered; the CPU library is not, and is left as it is without us.
+ * cancellation that come meanwhile act when the thread leaves. That costs two system calls, which
+ * is little beside a product on the GPU; the CPU library is not sheltered, and is left as it is
+ * without us. What comes before and after a product there is sheltered from cancellation alone,
+ * which takes none, and must bear to be left by a handler (latch.h).
  */
 #ifndef XG_SHELTER_H
 #define XG_SHELTER_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 /* What the thread had before. */
 struct xg_shelter {
     sigset_t signals;
     int cancel_state, cancel_type;
+    bool open; /* signals are not held back */
 };
 
 /*
@@ -31,9 +35,19 @@ void xg_shelter_signals(sigset_t *blocked);
 void xg_shelter_enter(struct xg_shelter *shelter);
 void xg_shelter_leave(const struct xg_shelter *shelter);
 
+/* The same of cancellation alone. */
+void xg_shelter_enter_open(struct xg_shelter *shelter);
+
+/* Inside: holds signals back from now on, if it did not. */
+void xg_shelter_close(struct xg_shelter *shelter);
+
+/* After xg_shelter_leave: as it was before. */
+void xg_shelter_enter_again(struct xg_shelter *shelter);
+
 /*
- * Inside: what may take long. Signals with which people and schedulers end a program (SIGINT,
- * SIGTERM, SIGHUP, SIGQUIT) and that no handler catches are let through, for the device may hang.
+ * Inside one that is closed: what may take long. Signals with which people and schedulers end a
+ * program (SIGINT, SIGTERM, SIGHUP, SIGQUIT) and that no handler catches are let through, for the
+ * device may hang.
  */
 void xg_shelter_wait(const struct xg_shelter *shelter);
 

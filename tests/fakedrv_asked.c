@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* The policy is asked about a product that stays on the CPU: without a system call, and a handler
+ * may leave it in the middle. */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+#include "fakedrv_scenario.h"
+#include "fakedrv_util.h"
+#include "src/base/clock.h"
+#include "src/base/conf.h"
+#include "src/dispatch.h"
+#include "src/engine.h"
+
+enum { M = 122, N = 63, K = 95, BEFORE = 200, PRODUCTS = 1000, JUMPS = 400 };
+
+static volatile sig_atomic_t calls, number;
+
+static void count_call(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)context;
+    calls++;
+    number = info->si_syscall;
+}
+
+#define ALLOW(call)                                                                                \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/* From now on system calls of this thread are counted and not made, but for those of the clock,
+ * which some machines have no other way to read, and of the end. False: the system has no filters.
+ */
+static bool trap_calls(void)
+{
+    static struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(SYS_clock_gettime),
+        ALLOW(SYS_rt_sigreturn),
+        ALLOW(SYS_exit_group),
+        ALLOW(SYS_write),
+        ALLOW(SYS_fstat),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+    };
+    const struct sock_fprog filter = {sizeof rules / sizeof rules[0], rules};
+    struct sigaction action = {.sa_sigaction = count_call, .sa_flags = SA_SIGINFO};
+    return sigaction(SIGSYS, &action, NULL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+static atomic_long computed;
+
+static void whole(void *ctx)
+{
+    (void)ctx;
+    double begin = xg_clock_s();
+    computed++;
+    while (xg_clock_s() - begin < 20e-6)
+        ;
+}
+
+static void part(void *ctx, const struct xg_problem *of)
+{
+    (void)ctx, (void)of;
+}
+
+static int sixteen(void *ctx)
+{
+    (void)ctx;
+    return 16;
+}
+
+/* Asked about, each of them: none is kept. */
+static void multiply(void (*compute)(void *ctx), int times)
+{
+    static float a[M * K], b[K * N], c[M * N];
+    const struct xg_problem call = {.m = M,
+                                    .n = N,
+                                    .k = K,
+                                    .lda = K,
+                                    .ldb = N,
+                                    .ldc = N,
+                                    .a = a,
+                                    .b = b,
+                                    .c = c,
+                                    .alpha = 1.0f};
+    const struct xg_cpu cpu = {.whole = compute, .part = part, .threads = sixteen};
+    for (int i = 0; i < times; i++)
+        xg_dispatch_problem("test_sgemm", &call, &cpu);
+}
+
+static void count(void)
+{
+    XT_CHECK(xg_dispatch_wants(XG_KIND_SGEMM, M, N, K), "not wanted");
+    multiply(whole, BEFORE); /* the machine is looked at, and the library's threads */
+    computed = 0;
+    if (!trap_calls())
+        return;
+    multiply(whole, PRODUCTS);
+    XT_CHECK(calls == 0, "%d system calls, the last is number %d", (int)calls, (int)number);
+    XT_CHECK(computed == PRODUCTS, "%ld of %d on the CPU", computed, PRODUCTS);
+}
+
+static void cold(void)
+{
+    fx_watchdog(180);
+    count();
+}
+
+static void ready(void)
+{
+    fx_watchdog(180);
+    XT_CHECK(xg_engine_wait(xg_conf_get()) == XG_ENGINE_READY, "no engine");
+    count();
+}
+
+/* Other threads go on while handlers leave this one's products, most of them in the policy: what
+ * the CPU computes here takes no time. */
+static atomic_bool ended;
+
+static void at_once(void *ctx)
+{
+    (void)ctx;
+}
+
+static void *multiply_on(void *unused)
+{
+    while (!ended)
+        multiply(whole, 1);
+    return unused;
+}
+
+static sigjmp_buf out;
+
+static void leave(int signal)
+{
+    siglongjmp(out, signal);
+}
+
+static void left(void)
+{
+    const struct itimerval soon = {.it_value.tv_usec = 30}, never = {0};
+    sigset_t alarm_alone;
+    pthread_t other;
+    volatile int jumps = 0;
+    fx_watchdog(180);
+    XT_CHECK(xg_engine_wait(xg_conf_get()) == XG_ENGINE_READY, "no engine");
+    multiply(whole, BEFORE);
+    sigemptyset(&alarm_alone);
+    sigaddset(&alarm_alone, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm_alone, NULL);
+    XT_CHECK(pthread_create(&other, NULL, multiply_on, NULL) == 0, "no thread");
+    pthread_sigmask(SIG_UNBLOCK, &alarm_alone, NULL);
+    signal(SIGALRM, leave);
+    while (jumps < JUMPS) {
+        if (sigsetjmp(out, 1)) {
+            jumps++;
+            continue;
+        }
+        setitimer(ITIMER_REAL, &soon, NULL);
+        for (;;)
+            multiply(at_once, 1);
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    ended = true;
+    pthread_join(other, NULL);
+    computed = 0;
+    multiply(whole, PRODUCTS);
+    XT_CHECK(computed == PRODUCTS, "%ld of %d on the CPU", computed, PRODUCTS);
+}
+
+static const struct fx_scenario scenarios[] = {
+    {"cold", cold, "XGEMM_MODE=auto", NULL, NULL},
+    {"ready", ready, "XGEMM_MODE=auto", NULL, NULL},
+    {"left", left, "XGEMM_MODE=auto", NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
+}
