@@ -192,8 +192,10 @@ static void compute_on_cpu(const struct xg_cpu *cpu, const struct xg_decision *d
                            struct xg_shelter *shelter)
 {
     int cores = decision->cpu_threads;
-    bool spares =
-        xg_engine_state_get() == XG_ENGINE_STARTING && xg_spare_begin(cpu, cores, learnt.cores);
+    bool starting = xg_engine_state_get() == XG_ENGINE_STARTING;
+    if (starting)
+        xg_shelter_close(shelter); /* the library may take a lock for another count of threads */
+    bool spares = starting && xg_spare_begin(cpu, cores, learnt.cores);
     xg_tally_add(XG_TALLY_CORES, cores);
     compute_whole(cpu, shelter);
     xg_tally_take(XG_TALLY_CORES, cores);
@@ -498,18 +500,14 @@ static bool tells(const struct xg_conf *conf)
     return conf->stats || conf->trace || conf->account || conf->verbose >= 1;
 }
 
-/*
- * Signals stay open while the policy alone is asked. It takes no locks, and a product on the CPU
- * then takes no system call of ours; the CPU library is told of another count of threads during a
- * start, which it may take a lock for.
- */
+/* Signals stay open while the policy alone is asked: it takes no locks, and a product on the CPU
+ * then takes no system call of ours. */
 static bool stays_open(void)
 {
     if (!atomic_load_explicit(&learnt.opened, memory_order_acquire))
         return false;
     const struct xg_conf *conf = xg_conf_get();
-    return conf->mode == XG_MODE_AUTO && !conf->reproducible && !tells(conf) &&
-           xg_engine_state_get() != XG_ENGINE_STARTING;
+    return conf->mode == XG_MODE_AUTO && !conf->reproducible && !tells(conf);
 }
 
 /* Before what must not be left by a signal's handler. True in a child that was not announced. */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
+#include <time.h>
 
 #include "fakedrv_scenario.h"
 #include "fakedrv_util.h"
@@ -120,7 +120,7 @@ static void ready(void)
 
 /* Other threads go on while handlers leave this one's products, most of them in the policy: what
  * the CPU computes here takes no time. */
-static atomic_bool ended;
+static atomic_bool armed, ended;
 
 static void at_once(void *ctx)
 {
@@ -141,32 +141,35 @@ static void leave(int signal)
     siglongjmp(out, signal);
 }
 
+static void *disturb(void *thread)
+{
+    static const struct timespec nap = {.tv_nsec = 30000};
+    while (!ended) {
+        nanosleep(&nap, NULL);
+        if (armed)
+            pthread_kill(*(pthread_t *)thread, SIGUSR1);
+    }
+    return NULL;
+}
+
 static void left(void)
 {
-    const struct itimerval soon = {.it_value.tv_usec = 30}, never = {0};
-    sigset_t alarm_alone;
-    pthread_t other;
+    pthread_t self = pthread_self(), other, disturber;
     volatile int jumps = 0;
     fx_watchdog(180);
     XT_CHECK(xg_engine_wait(xg_conf_get()) == XG_ENGINE_READY, "no engine");
     multiply(whole, BEFORE);
-    sigemptyset(&alarm_alone);
-    sigaddset(&alarm_alone, SIGALRM);
-    pthread_sigmask(SIG_BLOCK, &alarm_alone, NULL);
+    signal(SIGUSR1, leave);
     XT_CHECK(pthread_create(&other, NULL, multiply_on, NULL) == 0, "no thread");
-    pthread_sigmask(SIG_UNBLOCK, &alarm_alone, NULL);
-    signal(SIGALRM, leave);
-    while (jumps < JUMPS) {
-        if (sigsetjmp(out, 1)) {
-            jumps++;
-            continue;
-        }
-        setitimer(ITIMER_REAL, &soon, NULL);
-        for (;;)
-            multiply(at_once, 1);
-    }
-    setitimer(ITIMER_REAL, &never, NULL);
+    XT_CHECK(pthread_create(&disturber, NULL, disturb, &self) == 0, "no thread");
+    if (sigsetjmp(out, 1))
+        jumps++;
+    armed = true;
+    while (jumps < JUMPS)
+        multiply(at_once, 1);
+    signal(SIGUSR1, SIG_IGN);
     ended = true;
+    pthread_join(disturber, NULL);
     pthread_join(other, NULL);
     computed = 0;
     multiply(whole, PRODUCTS);

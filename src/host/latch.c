@@ -2,6 +2,7 @@
 /* Takes a latch by the time at which it was taken, which tells holders apart. */
 #include "host/latch.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -17,8 +18,7 @@ static inline void relax(void)
 #endif
 }
 
-/* It was taken at since_ns, or by nobody if that is 0, and is ours now, unless somebody was first.
- */
+/* It was taken at since_ns (0: by nobody), and is ours now unless somebody was first. */
 static bool change_hands(struct xg_latch *latch, int64_t since_ns, int64_t now_ns)
 {
     if (!atomic_compare_exchange_strong(&latch->since_ns, &since_ns, now_ns))
@@ -53,9 +53,8 @@ int64_t xg_latch_take(struct xg_latch *latch)
 int64_t xg_latch_wait(struct xg_latch *latch)
 {
     int64_t taken;
-    do
-        taken = xg_latch_take(latch);
-    while (!taken);
+    while (!(taken = xg_latch_take(latch)))
+        sched_yield();
     return taken;
 }
 
