@@ -7,11 +7,11 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/conf.h"
+#include "both.h"
 #include "decide/calibration.h"
 #include "decide/overlap.h"
 #include "decide/policy.h"
@@ -27,19 +27,17 @@
 #include "host/tally.h"
 #include "kept.h"
 #include "look.h"
-#include "report/compare.h"
 #include "report/stats.h"
 #include "report/trace.h"
 #include "rest.h"
-#include "verify/accuracy.h"
 
 /* What the process knows of its machine, and has learnt so far. */
 static struct {
     struct xg_latch latch;
     _Atomic bool opened;
-    bool device_known;    /* the machine's device is the engine's, no longer the reference */
-    char device_name[96]; /* empty: none is known */
-    int cores;            /* that the process may use; written before opened */
+    _Atomic bool device_known; /* the machine's device is the engine's, no longer the reference */
+    char device_name[96];      /* empty: none is known */
+    int cores;                 /* that the process may use; written before opened */
     struct xg_policy policy;
     struct xg_choices choices; /* of policy.machine, under the latch like it */
 } learnt;
@@ -69,10 +67,15 @@ static void leave_after_fork(void)
     xg_latch_leave(&learnt.latch, forks);
 }
 
+static void reset_in_child(void)
+{
+    xg_latch_reset(&learnt.latch);
+}
+
 static void init_learnt(void)
 {
     xg_fork_register(&(struct xg_fork_watch){
-        .before = take_before_fork, .in_parent = leave_after_fork, .in_child = leave_after_fork});
+        .before = take_before_fork, .in_parent = leave_after_fork, .in_child = reset_in_child});
 }
 
 /*
@@ -94,6 +97,7 @@ static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
         xg_calibration_load(&model, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
     if (xg_teardown_apart(conf))
         xg_model_leave_exit(&model);
+    xg_spin_seconds(cpu->pool); /* is looked at once, with signals held back */
     int64_t taken = xg_latch_wait(&learnt.latch);
     model.choices = &learnt.choices;
     if (!learnt.opened) {
@@ -180,6 +184,13 @@ const char *xg_dispatch_cpu_blas(void)
 
 /* --- The two sides ------------------------------------------------------------------------- */
 
+/* Before what must not be left by a signal's handler. True in a child that was not announced. */
+static bool close_shelter(struct xg_shelter *shelter)
+{
+    xg_shelter_close(shelter);
+    return xg_fork_unannounced();
+}
+
 /* The CPU library's own time: signals and cancellation act as they would without us. */
 static void compute_whole(const struct xg_cpu *cpu, struct xg_shelter *shelter)
 {
@@ -192,10 +203,9 @@ static void compute_on_cpu(const struct xg_cpu *cpu, const struct xg_decision *d
                            struct xg_shelter *shelter)
 {
     int cores = decision->cpu_threads;
-    bool starting = xg_engine_state_get() == XG_ENGINE_STARTING;
-    if (starting)
-        xg_shelter_close(shelter); /* the library may take a lock for another count of threads */
-    bool spares = starting && xg_spare_begin(cpu, cores, learnt.cores);
+    /* The library may take a lock for another count of threads. */
+    bool spares = xg_engine_state_get() == XG_ENGINE_STARTING && !close_shelter(shelter) &&
+                  xg_spare_begin(cpu, cores, learnt.cores);
     xg_tally_add(XG_TALLY_CORES, cores);
     compute_whole(cpu, shelter);
     xg_tally_take(XG_TALLY_CORES, cores);
@@ -308,91 +318,42 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
     return true;
 }
 
-/* --- Compare ------------------------------------------------------------------------------- */
-
-/* A copy of C without its padding, all instances of a batch one below the other, for the GPU to
- * work on while the CPU has the caller's. Of a triangle the rest is not read, and holds anything.
- * NULL: no memory. */
-static void *copy_of_c(const struct xg_problem *call)
-{
-    size_t elem_bytes = xg_problem_elem_bytes(call);
-    char *copy = malloc((size_t)call->m * (size_t)call->n * elem_bytes);
-    for (int64_t i = 0; copy && !xg_problem_beta_zero(call) && i < call->m; i++) {
-        int64_t begin, end;
-        xg_problem_row(call, i, 0, call->n, &begin, &end);
-        memcpy(copy + (size_t)(i * call->n + begin) * elem_bytes, xg_problem_c_at(call, i, begin),
-               (size_t)(end - begin) * elem_bytes);
-    }
-    return copy;
-}
-
-static void no_cpu_whole(void *ctx)
-{
-    (void)ctx;
-}
-
-static void no_cpu_part(void *ctx, const struct xg_problem *part)
-{
-    (void)ctx, (void)part;
-}
-
-/* Both sides compute; the caller gets the CPU's C. */
 static void run_both(const struct xg_problem *call, const struct xg_conf *conf,
                      const struct xg_cpu *cpu, struct xg_shelter *shelter,
                      struct xg_call_record *record)
 {
-    /* The GPU's side must not be helped by the CPU here: a failure would be hidden. */
-    static const struct xg_cpu none = {.whole = no_cpu_whole, .part = no_cpu_part};
-    struct xg_problem on_gpu = *call;
-    struct xg_accuracy *accuracy = malloc(sizeof *accuracy);
-    struct xg_batch batch;
-    on_gpu.c = copy_of_c(call);
-    on_gpu.ldc = call->n;
-    if (call->batch) {
-        batch = *call->batch;
-        batch.c = NULL;
-        batch.stride_c = xg_problem_instance_rows(call) * call->n;
-        on_gpu.batch = &batch;
-    }
-    enum xg_status status = XG_ERR_NOMEM;
-    double gpu_seconds = 0;
-    struct xg_gemm_result result = {0};
-    if (accuracy && on_gpu.c) {
-        xg_accuracy_init(accuracy, call);
-        double begin = xg_clock_s();
-        status = xg_engine_gemm(&on_gpu, conf, &none, NULL, &result);
-        gpu_seconds = xg_clock_s() - begin;
-    }
-    double begin = xg_clock_s();
-    compute_whole(cpu, shelter);
-    double cpu_seconds = xg_clock_s() - begin;
+    struct xg_gemm_result result;
+    enum xg_status status = xg_both_compute(record->symbol, call, conf, cpu, shelter, &result);
     record->place = status == XG_OK ? XG_PLACE_BOTH : XG_PLACE_CPU;
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;
     record->down_bytes = result.down_bytes;
     record->waited_s = result.waited_s;
-    if (status == XG_OK) {
-        struct xg_compare_record compared = {
-            .symbol = record->symbol,
-            .call = *call,
-            .kernel = result.kernel,
-            .cpu_seconds = cpu_seconds,
-            .gpu_seconds = gpu_seconds,
-            .cpu_error = xg_accuracy_error(accuracy, call),
-            .gpu_error = xg_accuracy_error(accuracy, &on_gpu),
-        };
-        xg_stats_add_compare(&compared);
-    } else {
+    if (status != XG_OK)
         record->reason = status == XG_DECLINED ? reason_declined(&result) : XG_REASON_FAILED;
-    }
-    free(on_gpu.c);
-    free(accuracy);
 }
 
 /* --- One call ------------------------------------------------------------------------------ */
 
+static const double WAITS_MNK = 1024.0 * 1024 * 1024; /* some milliseconds on sixteen cores */
+
+/*
+ * 0: others have it for long, and the product goes to the CPU without a question. One that would
+ * take long there waits, as do all with signals held back, whose place somebody is told, or may not
+ * depend on who else computes.
+ */
+static int64_t take_latch(const struct xg_problem *call, struct xg_shelter *shelter)
+{
+    int64_t taken = xg_latch_take(&learnt.latch);
+    if (taken || (shelter->open && (double)call->m * (double)call->n * (double)call->k < WAITS_MNK))
+        return taken;
+    xg_shelter_close(shelter);
+    return xg_latch_wait(&learnt.latch);
+}
+
 static void decide(const struct xg_problem *call, const struct xg_conf *conf,
-                   const struct xg_cpu *cpu, double begin, struct xg_decision *decision)
+                   const struct xg_cpu *cpu, double begin, struct xg_shelter *shelter,
+                   struct xg_decision *decision)
 {
     open_machine(conf, cpu);
     enum xg_engine_state state = xg_engine_state_get();
@@ -407,18 +368,15 @@ static void decide(const struct xg_problem *call, const struct xg_conf *conf,
         .cores_left = cores_left(),
         .spin_s = xg_spin_seconds(cpu->pool),
     };
-    /* In the other modes its place must not depend on who else computes, and signals are held. */
-    int64_t taken = conf->mode == XG_MODE_AUTO && !conf->reproducible
-                        ? xg_latch_take(&learnt.latch)
-                        : xg_latch_wait(&learnt.latch);
+    int64_t taken = take_latch(call, shelter);
     if (!taken) {
         *decision = (struct xg_decision){.place = XG_PLACE_CPU,
-                                         .reason = XG_REASON_BUSY,
+                                         .reason = XG_REASON_BUSY, /* nobody is told */
                                          .begin_s = begin,
                                          .cpu_threads = now.cpu_threads};
         return;
     }
-    if (state == XG_ENGINE_READY && !learnt.device_known)
+    if (state == XG_ENGINE_READY && !learnt.device_known && !shelter->open)
         take_device_locked(conf);
     int64_t kept_ns = xg_kept_forget();
     if (kept_ns > 0 && now.cpu_threads != 1)
@@ -494,27 +452,19 @@ static void keep_on_cpu(const struct xg_problem *call, struct xg_decision *decis
     decision->place = XG_PLACE_CPU;
 }
 
-/* Somebody is told of each product. */
-static bool tells(const struct xg_conf *conf)
+/*
+ * Signals stay open while the policy alone is asked: it takes no locks, and a product on the CPU
+ * then takes no system call of ours. OpenBLAS says without a lock how many threads it has; others
+ * may begin with the question.
+ */
+static bool stays_open(const struct xg_cpu *cpu)
 {
-    return conf->stats || conf->trace || conf->account || conf->verbose >= 1;
-}
-
-/* Signals stay open while the policy alone is asked: it takes no locks, and a product on the CPU
- * then takes no system call of ours. */
-static bool stays_open(void)
-{
-    if (!atomic_load_explicit(&learnt.opened, memory_order_acquire))
+    if (!atomic_load_explicit(&learnt.opened, memory_order_acquire) || xg_spare_is_lowered() ||
+        cpu->pool != XG_POOL_OPENBLAS)
         return false;
     const struct xg_conf *conf = xg_conf_get();
-    return conf->mode == XG_MODE_AUTO && !conf->reproducible && !tells(conf);
-}
-
-/* Before what must not be left by a signal's handler. True in a child that was not announced. */
-static bool close_shelter(struct xg_shelter *shelter)
-{
-    xg_shelter_close(shelter);
-    return xg_fork_unannounced();
+    return conf->mode == XG_MODE_AUTO && !conf->reproducible && !xg_conf_tells(conf) &&
+           (learnt.device_known || xg_engine_state_get() != XG_ENGINE_READY);
 }
 
 static void compute(const char *symbol, const struct xg_problem *call, const struct xg_cpu *cpu,
@@ -531,7 +481,12 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
     xg_tally_forget();
     xg_spare_settle(cpu);
     xg_tally_add(XG_TALLY_PRODUCTS, 1);
-    decide(call, conf, cpu, begin, &decision);
+    decide(call, conf, cpu, begin, shelter, &decision);
+    if ((decision.start || decision.place != XG_PLACE_CPU) && close_shelter(shelter)) {
+        decision.place = XG_PLACE_CPU;
+        decision.reason = XG_REASON_FORKED;
+        decision.start = false;
+    }
     keep_on_cpu(call, &decision);
     struct xg_call_record record = {
         .symbol = symbol,
@@ -541,12 +496,8 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
         .predicted_cpu_s = decision.cpu_s,
         .predicted_gpu_s = decision.gpu_s,
     };
-    if ((decision.start || record.place != XG_PLACE_CPU) && close_shelter(shelter)) {
-        record.place = XG_PLACE_CPU;
-        record.reason = XG_REASON_FORKED;
-    } else if (decision.start) {
+    if (decision.start)
         xg_engine_start(conf);
-    }
     if (record.place != XG_PLACE_CPU && !xg_stack_suffices()) {
         record.place = XG_PLACE_CPU;
         record.reason = XG_REASON_STACK;
@@ -565,7 +516,7 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
         run_cpu(call, conf, cpu, &decision, shelter, &record);
     xg_tally_take(XG_TALLY_PRODUCTS, 1);
 
-    if (tells(conf)) {
+    if (xg_conf_tells(conf)) {
         record.seconds = xg_clock_s() - begin;
         xg_stats_add(&record);
         if (conf->trace)
@@ -579,7 +530,7 @@ void xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
 {
     int saved_errno = errno;
     struct xg_shelter shelter;
-    bool open = stays_open();
+    bool open = stays_open(cpu);
     if (!open && xg_fork_unannounced()) {
         cpu->whole(cpu->ctx);
         return;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* latch: one holder at a time, short waits, and holders that never let go. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
-#include "src/base/clock.h"
 #include "src/host/latch.h"
 #include "xt.h"
 
-enum { THREADS = 4, TIMES = 20000 };
+enum { THREADS = 4, TIMES = 20000, REFUSED = 15 /* one more, and it may change hands */ };
 
 static struct xg_latch latch;
 static int64_t count, inside, together;
+static atomic_int lost; /* a holder had no core for so long that the latch changed hands */
 
 static void *add(void *unused)
 {
@@ -19,7 +20,7 @@ static void *add(void *unused)
         together += inside++ != 0;
         count++;
         inside--;
-        xg_latch_leave(&latch, taken);
+        lost += !xg_latch_leave(&latch, taken);
     }
     return unused;
 }
@@ -31,7 +32,7 @@ static void test_one_at_a_time(void)
         XT_CHECK(pthread_create(&threads[i], NULL, add, NULL) == 0, "no thread %d", i);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    XT_CHECK(count == THREADS * TIMES && together == 0, "%lld counted, %lld not alone",
+    XT_CHECK(lost || (count == THREADS * TIMES && together == 0), "%lld counted, %lld not alone",
              (long long)count, (long long)together);
 }
 
@@ -40,13 +41,9 @@ static void test_refused(void)
 {
     int64_t taken = xg_latch_take(&latch);
     XT_CHECK(taken != 0, "it was free");
-    for (int i = 0; i < 100; i++) {
-        int64_t begin_ns = xg_clock_ns(), again = xg_latch_take(&latch);
-        double waited_s = 1e-9 * (double)(xg_clock_ns() - begin_ns);
-        XT_CHECK(again == 0 && waited_s < 0.1, "%d: taken %lld after %g s", i, (long long)again,
-                 waited_s);
-        xg_latch_leave(&latch, again);
-    }
+    for (int i = 0; i < REFUSED; i++)
+        XT_CHECK(xg_latch_take(&latch) == 0, "taken twice, at trial %d", i);
+    XT_CHECK(!xg_latch_leave(&latch, 0), "let go by one who was refused");
     xg_latch_leave(&latch, taken);
     taken = xg_latch_take(&latch);
     XT_CHECK(taken != 0, "it was let go");
@@ -56,17 +53,17 @@ static void test_refused(void)
 /* Its holder jumped away, or was stopped for long and goes on. */
 static void test_lost(void)
 {
-    int64_t lost = xg_latch_take(&latch);
+    int64_t gone = xg_latch_take(&latch);
     usleep(250000);
     XT_CHECK(xg_latch_take(&latch) == 0, "the process may have been stopped");
-    int64_t begin_ns = xg_clock_ns(), taken = xg_latch_wait(&latch);
-    double waited_s = 1e-9 * (double)(xg_clock_ns() - begin_ns);
-    XT_CHECK(taken != lost && waited_s < 0.5, "%g s", waited_s);
-    xg_latch_leave(&latch, lost);
-    XT_CHECK(xg_latch_take(&latch) == 0, "let go by one who had lost it");
-    xg_latch_leave(&latch, taken);
-    XT_CHECK((taken = xg_latch_take(&latch)) != 0, "let go");
-    xg_latch_leave(&latch, taken);
+    int64_t taken = xg_latch_wait(&latch);
+    XT_CHECK(!xg_latch_leave(&latch, gone) && xg_latch_take(&latch) == 0,
+             "let go by one who had lost it");
+    XT_CHECK(xg_latch_leave(&latch, taken), "lost again");
+    XT_CHECK(xg_latch_take(&latch) != 0, "let go");
+    xg_latch_reset(&latch);
+    XT_CHECK(xg_latch_take(&latch) != 0, "the holder is not in this process");
+    xg_latch_reset(&latch);
 }
 
 int main(void)

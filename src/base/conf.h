@@ -56,6 +56,12 @@ void xg_conf_read(struct xg_conf *conf);
 /* Whether problems of that kind may run on a device. */
 bool xg_conf_operates(const struct xg_conf *conf, int kind);
 
+/* Whether somebody is told of each problem, whatever its size. */
+static inline bool xg_conf_tells(const struct xg_conf *conf)
+{
+    return conf->stats || conf->trace || conf->account || conf->verbose >= 1;
+}
+
 /* Frees the strings that xg_conf_parse and xg_conf_read copied. */
 void xg_conf_fini(struct xg_conf *conf);
 

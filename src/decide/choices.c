@@ -43,8 +43,9 @@ const struct xg_kernel *xg_choices_select(struct xg_choices *choices,
     struct xg_choices_answer *answer = &choices->answers[place(math, facts, m, n, k)];
     if (answer->m != m || answer->n != n || answer->k != k || answer->math != math ||
         !same_facts(&answer->facts, facts)) {
-        *answer = (struct xg_choices_answer){.facts = *facts, .math = math, .m = m, .n = n, .k = k};
-        answer->row = ask(facts, math, NULL, m, n, k, &answer->cycles);
+        struct xg_choices_answer now = {.facts = *facts, .math = math, .m = m, .n = n, .k = k};
+        now.row = ask(facts, math, NULL, m, n, k, &now.cycles);
+        *answer = now; /* at once: a handler may leave the question (latch.h) */
     }
     if (cycles)
         *cycles = answer->cycles;

@@ -95,7 +95,7 @@ bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
 bool xg_feedback_knows(const struct xg_feedback *feedback, enum xg_side side,
                        const struct xg_problem *call);
 
-/* True when the shape took far longer there, of late, than is expected: once more and it counts. */
+/* True when the shape took far longer there, of late, than is expected: that may be chance. */
 bool xg_feedback_doubts(const struct xg_feedback *feedback, enum xg_side side,
                         const struct xg_problem *call);
 

@@ -450,7 +450,7 @@ void xg_policy_observe_kept(struct xg_policy *policy, double then_s)
 double xg_policy_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,
                            enum xg_engine_state state)
 {
-    if (conf->stats || conf->trace || conf->account || conf->verbose >= 1)
+    if (xg_conf_tells(conf))
         return 0.0;
     if (conf->mode == XG_MODE_CPU || state == XG_ENGINE_NONE || state == XG_ENGINE_FORKED)
         return HUGE_VAL;

@@ -4,7 +4,6 @@
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "base/clock.h"
 
@@ -58,8 +57,12 @@ int64_t xg_latch_wait(struct xg_latch *latch)
     return taken;
 }
 
-void xg_latch_leave(struct xg_latch *latch, int64_t taken)
+bool xg_latch_leave(struct xg_latch *latch, int64_t taken)
 {
-    if (taken)
-        atomic_compare_exchange_strong(&latch->since_ns, &taken, 0);
+    return taken && atomic_compare_exchange_strong(&latch->since_ns, &taken, 0);
+}
+
+void xg_latch_reset(struct xg_latch *latch)
+{
+    atomic_store(&latch->since_ns, 0);
 }

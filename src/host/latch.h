@@ -11,6 +11,7 @@
 #ifndef XG_LATCH_H
 #define XG_LATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* All zeros: nobody has it. */
@@ -22,15 +23,19 @@ struct xg_latch {
 /*
  * Returns what to let go with, or 0: another thread has had it for 50 us. Held for 0.2 s, and by
  * then refused 16 times (a process that was stopped wakes with its holder alive), it changes hands.
- * Cancellation must be disabled. No system call, no floating-point arithmetic; from any thread and
- * any signal handler.
+ * No cancellation may act while it is held. No system call, no floating-point arithmetic; from any
+ * thread and any signal handler.
  */
 int64_t xg_latch_take(struct xg_latch *latch);
 
 /* The same, for as long as it takes. Not where a handler may have interrupted the holder. */
 int64_t xg_latch_wait(struct xg_latch *latch);
 
-/* taken: what either returned; nothing happens where it was 0 or the latch changed hands. */
-void xg_latch_leave(struct xg_latch *latch, int64_t taken);
+/* taken: what either returned. False, and nothing happens, where it was 0 or the latch changed
+ * hands meanwhile. */
+bool xg_latch_leave(struct xg_latch *latch, int64_t taken);
+
+/* Nobody has it: in a forked child, whose other threads are not there. */
+void xg_latch_reset(struct xg_latch *latch);
 
 #endif

@@ -14,18 +14,11 @@ void xg_shelter_signals(sigset_t *blocked)
         sigdelset(blocked, faults[i]);
 }
 
-void xg_shelter_enter_open(struct xg_shelter *shelter)
-{
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &shelter->cancel_state);
-    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
-    shelter->open = true;
-}
-
-void xg_shelter_close(struct xg_shelter *shelter)
+/* The type is set by its owner already. */
+static void hold(struct xg_shelter *shelter)
 {
     sigset_t ours;
-    if (!shelter->open)
-        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &shelter->cancel_state);
     xg_shelter_signals(&ours);
     pthread_sigmask(SIG_BLOCK, &ours, &shelter->signals);
     shelter->open = false;
@@ -33,16 +26,31 @@ void xg_shelter_close(struct xg_shelter *shelter)
 
 void xg_shelter_enter(struct xg_shelter *shelter)
 {
-    xg_shelter_enter_open(shelter);
-    xg_shelter_close(shelter);
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
+    hold(shelter);
+}
+
+void xg_shelter_enter_open(struct xg_shelter *shelter)
+{
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
+    if (shelter->cancel_type == PTHREAD_CANCEL_DEFERRED)
+        shelter->open = true;
+    else
+        hold(shelter);
+}
+
+void xg_shelter_close(struct xg_shelter *shelter)
+{
+    if (shelter->open)
+        hold(shelter);
 }
 
 void xg_shelter_enter_again(struct xg_shelter *shelter)
 {
-    bool open = shelter->open;
-    xg_shelter_enter_open(shelter);
-    if (!open)
-        xg_shelter_close(shelter);
+    if (shelter->open)
+        xg_shelter_enter_open(shelter);
+    else
+        xg_shelter_enter(shelter);
 }
 
 /*
@@ -62,10 +70,11 @@ static void allow_cancellation(const struct xg_shelter *shelter)
 void xg_shelter_leave(const struct xg_shelter *shelter)
 {
     int saved_errno = errno;
+    if (shelter->open)
+        return;
     allow_cancellation(shelter);
     errno = saved_errno;
-    if (!shelter->open)
-        pthread_sigmask(SIG_SETMASK, &shelter->signals, NULL);
+    pthread_sigmask(SIG_SETMASK, &shelter->signals, NULL);
 }
 
 void xg_shelter_wait(const struct xg_shelter *shelter)

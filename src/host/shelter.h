@@ -7,8 +7,8 @@
  * could ever free again. No bookkeeping makes that good, so it is kept from happening: signals and
  * cancellation that come meanwhile act when the thread leaves. That costs two system calls, which
  * is little beside a product on the GPU; the CPU library is not sheltered, and is left as it is
- * without us. What comes before and after a product there is sheltered from cancellation alone,
- * which takes none, and must bear to be left by a handler (latch.h).
+ * without us. What comes before and after a product there is not either, and must bear to be left
+ * by a handler (latch.h), but for threads that may be cancelled anywhere.
  */
 #ifndef XG_SHELTER_H
 #define XG_SHELTER_H
@@ -20,7 +20,7 @@
 struct xg_shelter {
     sigset_t signals;
     int cancel_state, cancel_type;
-    bool open; /* signals are not held back */
+    bool open; /* nothing is held back */
 };
 
 /*
@@ -35,10 +35,11 @@ void xg_shelter_signals(sigset_t *blocked);
 void xg_shelter_enter(struct xg_shelter *shelter);
 void xg_shelter_leave(const struct xg_shelter *shelter);
 
-/* The same of cancellation alone. */
+/* Holds nothing back where a cancellation must wait for a cancellation point, of which there must
+ * be none inside; otherwise the same. No system call then. */
 void xg_shelter_enter_open(struct xg_shelter *shelter);
 
-/* Inside: holds signals back from now on, if it did not. */
+/* Inside: holds back from now on what it did not. */
 void xg_shelter_close(struct xg_shelter *shelter);
 
 /* After xg_shelter_leave: as it was before. */

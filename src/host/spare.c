@@ -67,3 +67,8 @@ void xg_spare_settle(const struct xg_cpu *cpu)
         put_back(cpu);
     xg_tally_take(XG_TALLY_LENT, 1);
 }
+
+bool xg_spare_is_lowered(void)
+{
+    return atomic_load(&lowered) != 0;
+}

@@ -30,4 +30,8 @@ void xg_spare_end(const struct xg_cpu *cpu);
  */
 void xg_spare_settle(const struct xg_cpu *cpu);
 
+/* Whether the count is lowered: xg_spare_settle may set it, for which the library may take a lock.
+ */
+bool xg_spare_is_lowered(void);
+
 #endif

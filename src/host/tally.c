@@ -8,71 +8,117 @@
 #include "host/fork.h"
 #include "host/shelter.h"
 
-static _Atomic int all[XG_TALLY_COUNT];
+/*
+ * A thread's counts are its own to write, each with one store: a handler that leaves in between, or
+ * multiplies, leaves no sum behind that is wrong for good. A line of the cache each. Threads beyond
+ * as many as this are not counted.
+ */
+enum { SLOTS = 4096 };
+
+static struct slot {
+    _Alignas(64) _Atomic int counts[XG_TALLY_COUNT];
+    atomic_flag taken;
+} slots[SLOTS];
+static _Atomic int used; /* slots from here on were never taken */
 
 /* Initial-exec: no allocation where a thread first comes by. */
-static _Thread_local struct {
-    int own[XG_TALLY_COUNT];
-    bool registered;
-} here __attribute__((tls_model("initial-exec")));
+static _Thread_local struct slot *here __attribute__((tls_model("initial-exec")));
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool keyed;
 
+static void clear(struct slot *slot)
+{
+    for (int which = 0; which < XG_TALLY_COUNT; which++)
+        atomic_store(&slot->counts[which], 0);
+}
+
 /* A forked child has the thread that forked, and no other. */
 static void count_in_child(void)
 {
-    for (int which = 0; which < XG_TALLY_COUNT; which++)
-        atomic_store(&all[which], here.own[which]);
+    for (int i = 0; i < atomic_load(&used); i++) {
+        if (&slots[i] == here)
+            continue;
+        clear(&slots[i]);
+        atomic_flag_clear(&slots[i].taken);
+    }
 }
 
-static void forget(void *unused)
+static void leave_slot(void *unused)
 {
+    struct slot *slot = here;
     (void)unused;
-    xg_tally_forget();
+    if (!slot)
+        return;
+    here = NULL;
+    clear(slot);
+    atomic_flag_clear(&slot->taken);
 }
 
 static void init(void)
 {
     xg_fork_register(&(struct xg_fork_watch){.in_child = count_in_child});
-    keyed = pthread_key_create(&key, forget) == 0;
+    keyed = pthread_key_create(&key, leave_slot) == 0;
+}
+
+static struct slot *take_slot(void)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        if (atomic_flag_test_and_set(&slots[i].taken))
+            continue;
+        for (int last = atomic_load(&used); last <= i;)
+            if (atomic_compare_exchange_weak(&used, &last, i + 1))
+                break;
+        return &slots[i];
+    }
+    return NULL;
+}
+
+static void register_thread(void)
+{
+    struct xg_shelter shelter; /* memory may be allocated */
+    xg_shelter_enter(&shelter);
+    pthread_once(&once, init);
+    struct slot *slot = take_slot();
+    if (slot && keyed && pthread_setspecific(key, slot) != 0) {
+        atomic_flag_clear(&slot->taken); /* nobody would, at its end */
+        slot = NULL;
+    }
+    here = slot;
+    xg_shelter_leave(&shelter);
 }
 
 void xg_tally_add(enum xg_tally which, int count)
 {
-    if (!here.registered) {
-        struct xg_shelter shelter; /* memory may be allocated */
-        xg_shelter_enter(&shelter);
-        pthread_once(&once, init);
-        here.registered = !keyed || pthread_setspecific(key, &here) == 0;
-        xg_shelter_leave(&shelter);
-    }
-    here.own[which] += count;
-    atomic_fetch_add(&all[which], count);
+    if (!here)
+        register_thread();
+    if (here)
+        atomic_store(&here->counts[which], atomic_load(&here->counts[which]) + count);
 }
 
 void xg_tally_take(enum xg_tally which, int count)
 {
-    if (count > here.own[which])
-        count = here.own[which];
-    here.own[which] -= count;
-    atomic_fetch_sub(&all[which], count);
+    int own = xg_tally_own(which);
+    if (own)
+        atomic_store(&here->counts[which], own > count ? own - count : 0);
 }
 
 int xg_tally_all(enum xg_tally which)
 {
-    return atomic_load(&all[which]);
+    int all = 0;
+    for (int i = 0; i < atomic_load_explicit(&used, memory_order_relaxed); i++)
+        all += atomic_load(&slots[i].counts[which]);
+    return all;
 }
 
 int xg_tally_own(enum xg_tally which)
 {
-    return here.own[which];
+    return here ? atomic_load(&here->counts[which]) : 0;
 }
 
 void xg_tally_forget(void)
 {
-    for (int which = 0; which < XG_TALLY_COUNT; which++)
-        if (here.own[which])
-            xg_tally_take((enum xg_tally)which, here.own[which]);
+    if (here)
+        clear(here);
 }
