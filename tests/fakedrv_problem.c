@@ -140,8 +140,9 @@ static void test_tiles(int64_t mem_limit_bytes)
                                     .alpha = 1,
                                     .beta = 1,
                                     .instances = 2};
-    XT_CHECK(run(lane, &large, 8) == XG_OK, "%s in %ld bytes", xt_level3_name(&large),
-             (long)mem_limit_bytes);
+    enum xg_status status = run(lane, &large, 8);
+    XT_CHECK(status == XG_OK, "%s in %ld bytes: %s", xt_level3_name(&large), (long)mem_limit_bytes,
+             xg_status_name(status));
     xg_lane_destroy(lane);
     xg_backend_close(dev);
 }
