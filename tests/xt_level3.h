@@ -10,6 +10,7 @@
 #include <complex.h>
 #include <math.h>
 
+#include "one_thread.h"
 #include "src/base/problem.h"
 #include "xt.h"
 
@@ -359,7 +360,68 @@ static inline xt_number xt_level3_factor(const struct xt_level3 *o, bool b, int6
     return trans == XG_CONJ_TRANS ? conjl(x) : x;
 }
 
-static inline long double xt_level3_size(xt_number x)
+/* Rows of op(A), multiplied by alpha unless it solves, and columns of op(B): of k elements each,
+ * and NULL until somebody asks. */
+struct xt_level3_factors {
+    const struct xt_level3 *o;
+    xt_number **rows, **columns;
+};
+
+static inline struct xt_level3_factors xt_level3_factors(const struct xt_level3 *o)
+{
+    struct xt_level3_factors factors = {.o = o,
+                                        .rows = calloc((size_t)o->p.m, sizeof(xt_number *)),
+                                        .columns = calloc((size_t)o->p.n, sizeof(xt_number *))};
+    if (!factors.rows || !factors.columns)
+        exit(XT_HARD);
+    return factors;
+}
+
+static inline void xt_level3_forget(struct xt_level3_factors *factors)
+{
+    for (int64_t i = 0; i < factors->o->p.m; i++)
+        free(factors->rows[i]);
+    for (int64_t j = 0; j < factors->o->p.n; j++)
+        free(factors->columns[j]);
+    free(factors->rows);
+    free(factors->columns);
+}
+
+/* Without the rules for infinities, which take ten times as long. */
+XT_ONE_THREAD static inline xt_number xt_level3_times(xt_number x, xt_number y)
+{
+    return CMPLXL(creall(x) * creall(y) - cimagl(x) * cimagl(y),
+                  creall(x) * cimagl(y) + cimagl(x) * creall(y));
+}
+
+static inline const xt_number *xt_level3_row(const struct xt_level3_factors *factors, int64_t i)
+{
+    const struct xg_problem *p = &factors->o->p;
+    const xt_number alpha = p->op == XG_OP_TRSM ? 1 : CMPLXL(p->alpha, p->alpha_im);
+    if (factors->rows[i])
+        return factors->rows[i];
+    factors->rows[i] = malloc((size_t)p->k * sizeof(xt_number));
+    if (!factors->rows[i])
+        exit(XT_HARD);
+    for (int64_t l = 0; l < p->k; l++)
+        factors->rows[i][l] = xt_level3_times(alpha, xt_level3_factor(factors->o, false, i, l));
+    return factors->rows[i];
+}
+
+static inline const xt_number *xt_level3_column(const struct xt_level3_factors *factors, int64_t j)
+{
+    const struct xg_problem *p = &factors->o->p;
+    if (factors->columns[j])
+        return factors->columns[j];
+    factors->columns[j] = malloc((size_t)p->k * sizeof(xt_number));
+    if (!factors->columns[j])
+        exit(XT_HARD);
+    for (int64_t l = 0; l < p->k; l++)
+        factors->columns[j][l] = xt_level3_factor(factors->o, true, l, j);
+    return factors->columns[j];
+}
+
+XT_ONE_THREAD static inline long double xt_level3_size(xt_number x)
 {
     return fabsl(creall(x)) + fabsl(cimagl(x));
 }
@@ -369,39 +431,38 @@ struct xt_level3_sum {
     long double size;
 };
 
-/* Without the rules for infinities, which take ten times as long. */
-static inline xt_number xt_level3_times(xt_number x, xt_number y)
-{
-    return CMPLXL(creall(x) * creall(y) - cimagl(x) * cimagl(y),
-                  creall(x) * cimagl(y) + cimagl(x) * creall(y));
-}
-
-static inline void xt_level3_add(struct xt_level3_sum *sum, xt_number x, xt_number y)
+XT_ONE_THREAD static inline void xt_level3_add(struct xt_level3_sum *sum, xt_number x, xt_number y)
 {
     sum->value += xt_level3_times(x, y);
     sum->size += xt_level3_size(x) * xt_level3_size(y);
 }
 
-/* What C[i,j] is to be. */
-static inline struct xt_level3_sum xt_level3_exact(const struct xt_level3 *o, int64_t i, int64_t j)
+/* x: (k), conjugated or not; y: (k). */
+XT_ONE_THREAD static inline void xt_level3_add_all(struct xt_level3_sum *sum, const xt_number *x,
+                                                   const xt_number *y, int64_t k, bool conjugate)
 {
+    for (int64_t l = 0; l < k; l++)
+        xt_level3_add(sum, conjugate ? conjl(x[l]) : x[l], conjugate ? conjl(y[l]) : y[l]);
+}
+
+/* What C[i,j] is to be. */
+static inline struct xt_level3_sum xt_level3_exact(const struct xt_level3_factors *factors,
+                                                   int64_t i, int64_t j)
+{
+    const struct xt_level3 *o = factors->o;
     const struct xg_problem *p = &o->p;
-    const xt_number alpha = CMPLXL(p->alpha, p->alpha_im), beta = CMPLXL(p->beta, p->beta_im);
     struct xt_level3_sum sum = {0, 0};
-    for (int64_t l = 0; l < p->k && !xg_problem_alpha_zero(p); l++)
-        xt_level3_add(&sum, xt_level3_times(alpha, xt_level3_factor(o, false, i, l)),
-                      xt_level3_factor(o, true, l, j));
+    if (!xg_problem_alpha_zero(p))
+        xt_level3_add_all(&sum, xt_level3_row(factors, i), xt_level3_column(factors, j), p->k,
+                          false);
     /* The same element of the product's transpose: alpha, or its conjugate, times B A. */
-    for (int64_t l = 0; l < p->k && xt_level3_is_rank_2k(p->op); l++) {
-        xt_number x = xt_level3_times(alpha, xt_level3_factor(o, false, j, l));
-        xt_number y = xt_level3_factor(o, true, l, i);
-        bool conjugate = p->op == XG_OP_HER2K;
-        xt_level3_add(&sum, conjugate ? conjl(y) : y, conjugate ? conjl(x) : x);
-    }
+    if (xt_level3_is_rank_2k(p->op))
+        xt_level3_add_all(&sum, xt_level3_row(factors, j), xt_level3_column(factors, i), p->k,
+                          p->op == XG_OP_HER2K);
     if (!xg_problem_beta_zero(p)) {
         xt_number old = xt_level3_get(p->type, o->before, i * p->ldc + j);
         bool is_real = xt_level3_is_hermitian(p->op) && i == j;
-        xt_level3_add(&sum, beta, is_real ? creall(old) : old);
+        xt_level3_add(&sum, CMPLXL(p->beta, p->beta_im), is_real ? creall(old) : old);
     }
     if (xt_level3_is_hermitian(p->op) && i == j)
         sum.value = creall(sum.value);
@@ -409,24 +470,25 @@ static inline struct xt_level3_sum xt_level3_exact(const struct xt_level3 *o, in
 }
 
 /* A solution is judged by what it solves: op(A) X, or X op(B), beside alpha times what C held. */
-static inline struct xt_level3_sum xt_level3_residual(const struct xt_level3 *o, int64_t i,
-                                                      int64_t j)
+static inline struct xt_level3_sum xt_level3_residual(const struct xt_level3_factors *factors,
+                                                      int64_t i, int64_t j)
 {
+    const struct xt_level3 *o = factors->o;
     const struct xg_problem *p = &o->p;
     struct xt_level3_sum sum = {0, 0};
-    for (int64_t l = 0; l < p->k; l++)
-        xt_level3_add(&sum, xt_level3_factor(o, false, i, l), xt_level3_factor(o, true, l, j));
+    xt_level3_add_all(&sum, xt_level3_row(factors, i), xt_level3_column(factors, j), p->k, false);
     xt_level3_add(&sum, -CMPLXL(p->alpha, p->alpha_im),
                   xt_level3_get(p->type, o->before, i * p->ldc + j));
     return sum;
 }
 
 /* How far C[i,j] is off, in units of what as many roundings of the type may come to. */
-static inline double xt_level3_error(const struct xt_level3 *o, int64_t i, int64_t j)
+static inline double xt_level3_error(const struct xt_level3_factors *factors, int64_t i, int64_t j)
 {
-    const struct xg_problem *p = &o->p;
+    const struct xg_problem *p = &factors->o->p;
     const bool solves = p->op == XG_OP_TRSM;
-    struct xt_level3_sum exact = solves ? xt_level3_residual(o, i, j) : xt_level3_exact(o, i, j);
+    struct xt_level3_sum exact =
+        solves ? xt_level3_residual(factors, i, j) : xt_level3_exact(factors, i, j);
     long double unit = xg_type_is_double(p->type) ? 0x1p-53L : 0x1p-24L;
     xt_number off = exact.value;
     if (!solves)
@@ -463,34 +525,46 @@ static inline void xt_level3_check_batch(const struct xt_level3 *o, const char *
     }
 }
 
+/* Those elements of row i that are judged are right, and all others as they were. False: enough is
+ * said. */
+static inline bool xt_level3_check_row(const struct xt_level3_factors *factors, int64_t i,
+                                       const char *what)
+{
+    const struct xt_level3 *o = factors->o;
+    const struct xg_problem *p = &o->p;
+    const size_t bytes = xg_problem_elem_bytes(p);
+    const int64_t step = p->m * p->n * p->k / XT_LEVEL3_JUDGED | 1;
+    int64_t begin, end;
+    xg_problem_row(p, i, 0, p->n, &begin, &end);
+    for (int64_t j = 0; j < p->ldc; j++) {
+        size_t at = (size_t)(i * p->ldc + j) * bytes;
+        if (j < begin || j >= end) {
+            XT_CHECK(!memcmp((char *)p->c + at, o->before + at, bytes), "%s: (%ld,%ld) was touched",
+                     what, (long)i, (long)j);
+            continue;
+        }
+        if ((i * p->n + j) % step)
+            continue;
+        double error = xt_level3_error(factors, i, j);
+        XT_CHECK(error <= 1, "%s: (%ld,%ld) is %g units off", what, (long)i, (long)j, error);
+        if (!(error <= 1))
+            return false;
+    }
+    return true;
+}
+
 /* Every element that the operation has is right, and every other byte of C is as it was. */
 static inline void xt_level3_check(const struct xt_level3 *o, const char *what)
 {
-    const struct xg_problem *p = &o->p;
     if (o->batch) {
         xt_level3_check_batch(o, what);
         return;
     }
-    const size_t bytes = xg_problem_elem_bytes(p);
-    const int64_t step = p->m * p->n * p->k / XT_LEVEL3_JUDGED | 1;
-    for (int64_t i = 0; i < p->m; i++) {
-        int64_t begin, end;
-        xg_problem_row(p, i, 0, p->n, &begin, &end);
-        for (int64_t j = 0; j < p->ldc; j++) {
-            size_t at = (size_t)(i * p->ldc + j) * bytes;
-            if (j < begin || j >= end) {
-                XT_CHECK(!memcmp((char *)p->c + at, o->before + at, bytes),
-                         "%s: (%ld,%ld) was touched", what, (long)i, (long)j);
-                continue;
-            }
-            if ((i * p->n + j) % step)
-                continue;
-            double error = xt_level3_error(o, i, j);
-            XT_CHECK(error <= 1, "%s: (%ld,%ld) is %g units off", what, (long)i, (long)j, error);
-            if (!(error <= 1))
-                return;
-        }
-    }
+    struct xt_level3_factors factors = xt_level3_factors(o);
+    for (int64_t i = 0; i < o->p.m; i++)
+        if (!xt_level3_check_row(&factors, i, what))
+            break;
+    xt_level3_forget(&factors);
 }
 
 /* A name for messages; valid until the next one. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/one_thread.h"
+
 static int64_t round_up4(int64_t x)
 {
     return (x + 3) / 4 * 4;
@@ -59,40 +61,47 @@ long fakecuda_left(int type)
     return left_count[type];
 }
 
-/* One row of C, summed in double precision. row_a: (k); sums: (n). */
-static void sum_row(const struct xg_sgemm_args *args, const double *row_a, const float *b,
-                    double *sums)
+/* op(B), (k, n), as doubles: read once, for all rows of C. */
+static void read_b(const struct xg_sgemm_args *args, const float *b, double *to)
 {
-    for (int64_t j = 0; j < args->n; j++) {
-        double sum = 0.0;
-        for (int64_t l = 0; args->transb && l < args->k; l++)
-            sum += row_a[l] * (double)b[j * args->ldb + l];
-        sums[j] = sum;
-    }
-    for (int64_t l = 0; !args->transb && l < args->k; l++)
+    for (int64_t l = 0; l < args->k; l++)
         for (int64_t j = 0; j < args->n; j++)
-            sums[j] += row_a[l] * (double)b[l * args->ldb + j];
+            to[l * args->n + j] =
+                (double)(args->transb ? b[j * args->ldb + l] : b[l * args->ldb + j]);
+}
+
+/* One row of C, summed in double precision. row_a: (k); b: (k, n); sums: (n). */
+XT_ONE_THREAD static void sum_row(const struct xg_sgemm_args *args, const double *row_a,
+                                  const double *b, double *sums)
+{
+    const int64_t n = args->n, k = args->k;
+    for (int64_t j = 0; j < n; j++)
+        sums[j] = 0.0;
+    for (int64_t l = 0; l < k; l++)
+        for (int64_t j = 0; j < n; j++)
+            sums[j] += row_a[l] * b[l * n + j];
 }
 
 void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
                     const struct fake_operands *operands)
 {
     const float *a = operands->a;
-    double *row_a = malloc((size_t)(args->k + args->n) * sizeof(double));
+    double *row_a = malloc((size_t)(args->k + args->n + args->k * args->n) * sizeof(double));
     if (!row_a)
-        fake_abort("no memory for a row");
-    double *sums = row_a + args->k;
+        fake_abort("no memory for a row, and B");
+    double *sums = row_a + args->k, *b = sums + args->n;
     if (padded) {
         check_padding("A", a, args->transa ? args->k : args->m, args->transa ? args->m : args->k,
                       args->lda);
         check_padding("B", operands->b, args->transb ? args->n : args->k,
                       args->transb ? args->k : args->n, args->ldb);
     }
+    read_b(args, operands->b, b);
     for (int64_t i = 0; i < args->m; i++) {
         float *c = operands->c + i * args->ldc;
         for (int64_t l = 0; l < args->k; l++)
             row_a[l] = (double)(args->transa ? a[l * args->lda + i] : a[i * args->lda + l]);
-        sum_row(args, row_a, operands->b, sums);
+        sum_row(args, row_a, b, sums);
         for (int64_t j = 0; j < args->n; j++) {
             if (!fake_wants(&args->wanted, XG_TYPE_S, i, j))
                 continue;
