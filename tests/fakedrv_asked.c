@@ -133,13 +133,13 @@ static void count(void)
 
 static void cold(void)
 {
-    fx_watchdog(180);
+    fx_watchdog();
     count();
 }
 
 static void ready(void)
 {
-    fx_watchdog(180);
+    fx_watchdog();
     XT_CHECK(xg_engine_wait(xg_conf_get()) == XG_ENGINE_READY, "no engine");
     count();
 }
@@ -214,7 +214,7 @@ static void *disturb(void *thread)
 static void left(void)
 {
     pthread_t self = pthread_self(), other, disturber;
-    fx_watchdog(180);
+    fx_watchdog();
     XT_CHECK(xg_engine_wait(xg_conf_get()) == XG_ENGINE_READY, "no engine");
     multiply(whole, BEFORE);
     signal(SIGUSR1, leave);

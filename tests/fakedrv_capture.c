@@ -24,7 +24,7 @@ static struct {
 
 static void begin(void)
 {
-    fx_watchdog(180);
+    fx_watchdog();
     fake = fx_fake();
     conf = fx_conf();
     conf.stage_threads = 2;

@@ -63,7 +63,7 @@ static enum xg_status run_one(void)
 
 static void start_devices(const char *ordinals)
 {
-    fx_watchdog(120);
+    fx_watchdog();
     fake = fx_fake();
     conf = fx_conf();
     conf.stage_threads = 2;

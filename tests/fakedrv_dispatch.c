@@ -22,7 +22,7 @@ static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
 
 static void begin(void)
 {
-    fx_watchdog(180);
+    fx_watchdog();
     fake = fx_fake();
 }
 

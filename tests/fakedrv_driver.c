@@ -228,7 +228,7 @@ static void misuse_padding(void)
 
 int main(void)
 {
-    fx_watchdog(180);
+    fx_watchdog();
     must_abort("a write behind the end", misuse_bounds);
     must_abort("a second free", misuse_freed);
     must_abort("a page-locked guard written", misuse_guard);

@@ -21,7 +21,7 @@ static const struct fx_shape shape = {150, 140, 60, false, true, 1, 0.5f, 1};
 
 static void begin(void)
 {
-    fx_watchdog(120);
+    fx_watchdog();
     fake = fx_fake();
     conf = fx_conf();
     conf.stage_threads = 2;

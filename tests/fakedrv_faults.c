@@ -168,7 +168,7 @@ static void sweep_memory(void)
 
 int main(void)
 {
-    fx_watchdog(240);
+    fx_watchdog();
     fake = fx_fake();
     for (int i = 0; i < SHAPES; i++)
         products[i] = fx_product_create(&shapes[i], (uint64_t)i + 1);

@@ -268,7 +268,7 @@ static void test_limit(void)
 int main(void)
 {
     struct xg_conf conf = fx_conf();
-    fx_watchdog(180);
+    fx_watchdog();
     fake = fx_fake();
     bool known = syscall(SYS_madvise, PAGE, 0, MADV_POPULATE_WRITE) == 0;
     if (sysconf(_SC_PAGESIZE) != PAGE)

@@ -276,7 +276,7 @@ int main(void)
     static const int teams[] = {1, 2, 5};
     struct xg_conf conf = fx_conf();
     struct fakecuda_live live;
-    fx_watchdog(120);
+    fx_watchdog();
     fake = fx_fake();
     XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK, "no device");
     if (xt_failures)

@@ -186,7 +186,7 @@ int main(void)
     struct xg_conf conf = fx_conf();
     struct xg_lane *lane;
     struct fakecuda_live live;
-    fx_watchdog(180);
+    fx_watchdog();
     fake = fx_fake();
     XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
     if (xt_failures)

