@@ -55,16 +55,16 @@ static _Atomic bool keeps;
 static pthread_once_t learnt_once = PTHREAD_ONCE_INIT;
 
 /* Around fork, so that the child finds whole what it guards; 0: its holder would not let go. */
-static int64_t forks;
+static int64_t taken_to_fork;
 
 static void take_before_fork(void)
 {
-    forks = xg_latch_take(&learnt.latch);
+    taken_to_fork = xg_latch_take(&learnt.latch);
 }
 
 static void leave_after_fork(void)
 {
-    xg_latch_leave(&learnt.latch, forks);
+    xg_latch_leave(&learnt.latch, taken_to_fork);
 }
 
 static void reset_in_child(void)
@@ -479,7 +479,8 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
 
     struct xg_decision decision;
     xg_tally_forget();
-    xg_spare_settle(cpu);
+    if (!shelter->open) /* the library may take a lock */
+        xg_spare_settle(cpu);
     xg_tally_add(XG_TALLY_PRODUCTS, 1);
     decide(call, conf, cpu, begin, shelter, &decision);
     if ((decision.start || decision.place != XG_PLACE_CPU) && close_shelter(shelter)) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* latch: one holder at a time, short waits, and holders that never let go. */
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -36,34 +38,86 @@ static void test_one_at_a_time(void)
              (long long)count, (long long)together);
 }
 
-/* As a handler would that multiplies, and as threads do while the holder waits for a core. */
+static void *try_in_vain(void *unused)
+{
+    for (int i = 0; i < REFUSED; i++)
+        XT_CHECK(xg_latch_take(&latch) == 0, "taken twice, at trial %d", i);
+    XT_CHECK(!xg_latch_leave(&latch, 0), "let go by one who was refused");
+    return unused;
+}
+
+static void *take(void *taken)
+{
+    *(int64_t *)taken = xg_latch_take(&latch);
+    return NULL;
+}
+
+static void on_thread(void *(*run)(void *), void *argument)
+{
+    pthread_t thread;
+    XT_CHECK(pthread_create(&thread, NULL, run, argument) == 0, "no thread");
+    pthread_join(thread, NULL);
+}
+
+/* While the holder waits for a core. */
 static void test_refused(void)
 {
     int64_t taken = xg_latch_take(&latch);
     XT_CHECK(taken != 0, "it was free");
-    for (int i = 0; i < REFUSED; i++)
-        XT_CHECK(xg_latch_take(&latch) == 0, "taken twice, at trial %d", i);
-    XT_CHECK(!xg_latch_leave(&latch, 0), "let go by one who was refused");
+    on_thread(try_in_vain, NULL);
     xg_latch_leave(&latch, taken);
-    taken = xg_latch_take(&latch);
+    on_thread(take, &taken);
     XT_CHECK(taken != 0, "it was let go");
     xg_latch_leave(&latch, taken);
 }
 
-/* Its holder jumped away, or was stopped for long and goes on. */
+/* Its holder, another thread, jumped away, or was stopped for long and goes on. */
 static void test_lost(void)
 {
-    int64_t gone = xg_latch_take(&latch);
+    int64_t gone, none;
+    on_thread(take, &gone);
     usleep(250000);
     XT_CHECK(xg_latch_take(&latch) == 0, "the process may have been stopped");
     int64_t taken = xg_latch_wait(&latch);
-    XT_CHECK(!xg_latch_leave(&latch, gone) && xg_latch_take(&latch) == 0,
-             "let go by one who had lost it");
+    on_thread(take, &none);
+    XT_CHECK(!xg_latch_leave(&latch, gone) && none == 0, "let go by one who had lost it");
     XT_CHECK(xg_latch_leave(&latch, taken), "lost again");
-    XT_CHECK(xg_latch_take(&latch) != 0, "let go");
+    on_thread(take, &taken);
+    XT_CHECK(taken != 0, "let go");
     xg_latch_reset(&latch);
     XT_CHECK(xg_latch_take(&latch) != 0, "the holder is not in this process");
     xg_latch_reset(&latch);
+}
+
+static sigjmp_buf out;
+static volatile int64_t in_handler;
+
+static void leave(int signal)
+{
+    siglongjmp(out, signal);
+}
+
+static void multiply(int signal)
+{
+    (void)signal;
+    in_handler = xg_latch_take(&latch) + xg_latch_wait(&latch);
+}
+
+/* A handler left what this thread did with it: nobody waits. One that returns gets nothing. */
+static void test_own(void)
+{
+    signal(SIGUSR1, leave);
+    if (!sigsetjmp(out, 1)) {
+        XT_CHECK(xg_latch_take(&latch) != 0, "it was free");
+        raise(SIGUSR1);
+    }
+    int64_t taken = xg_latch_take(&latch);
+    XT_CHECK(taken != 0, "its own thread waits for itself");
+    signal(SIGUSR1, multiply);
+    in_handler = -1;
+    raise(SIGUSR1);
+    XT_CHECK(in_handler == 0, "taken from what it interrupted");
+    XT_CHECK(xg_latch_leave(&latch, taken), "lost to a handler");
 }
 
 int main(void)
@@ -71,5 +125,6 @@ int main(void)
     test_one_at_a_time();
     test_refused();
     test_lost();
+    test_own();
     return xt_done();
 }

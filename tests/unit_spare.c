@@ -145,11 +145,60 @@ static void test_forked(void)
     XT_CHECK(count == 16, "%d", count);
 }
 
+enum { OTHERS = 4096, STACK_BYTES = 64 << 10 };
+
+static pthread_barrier_t counted, finished;
+
+static void *count_on(void *unused)
+{
+    xg_tally_add(XG_TALLY_PRODUCTS, 1);
+    pthread_barrier_wait(&counted);
+    pthread_barrier_wait(&finished);
+    return unused;
+}
+
+static void *lend_uncounted(void *unused)
+{
+    XT_CHECK(!xg_spare_begin(&cpu, 16, 16) && count == 16, "who is not counted lends: %d", count);
+    return unused;
+}
+
+/* Beside more threads than are counted nobody lends: the count could not be put back for sure. The
+ * thread sanitizer takes minutes to start so many. */
+static void test_many(void)
+{
+#ifdef __SANITIZE_THREAD__
+    return;
+#endif
+    static pthread_t threads[OTHERS], last;
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pthread_barrier_init(&counted, NULL, OTHERS + 1);
+    pthread_barrier_init(&finished, NULL, OTHERS + 1);
+    for (int i = 0; i < OTHERS; i++)
+        if (pthread_create(&threads[i], &attr, count_on, NULL)) {
+            printf("no more than %d threads here: not tested with more than are counted\n", i);
+            exit(xt_done()); /* which ends those that there are */
+        }
+    pthread_barrier_wait(&counted);
+    if (pthread_create(&last, &attr, lend_uncounted, NULL))
+        exit(XT_HARD);
+    pthread_join(last, NULL);
+    XT_CHECK(xg_tally_all(XG_TALLY_PRODUCTS) >= OTHERS - 1, "%d counted",
+             xg_tally_all(XG_TALLY_PRODUCTS));
+    pthread_barrier_wait(&finished);
+    for (int i = 0; i < OTHERS; i++)
+        pthread_join(threads[i], NULL);
+    pthread_attr_destroy(&attr);
+}
+
 int main(void)
 {
     test_one_product();
     test_left();
     test_cancelled();
     test_forked();
+    test_many();
     return xt_done();
 }

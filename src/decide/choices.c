@@ -2,6 +2,8 @@
 /* A table of selection's answers, a place a shape. */
 #include "decide/choices.h"
 
+#include <stdatomic.h>
+
 static bool same_facts(const struct xg_device_facts *x, const struct xg_device_facts *y)
 {
     return x->sm == y->sm && x->sm_count == y->sm_count &&
@@ -43,9 +45,13 @@ const struct xg_kernel *xg_choices_select(struct xg_choices *choices,
     struct xg_choices_answer *answer = &choices->answers[place(math, facts, m, n, k)];
     if (answer->m != m || answer->n != n || answer->k != k || answer->math != math ||
         !same_facts(&answer->facts, facts)) {
-        struct xg_choices_answer now = {.facts = *facts, .math = math, .m = m, .n = n, .k = k};
+        struct xg_choices_answer now = {.facts = *facts, .math = math, .n = n, .k = k};
         now.row = ask(facts, math, NULL, m, n, k, &now.cycles);
-        *answer = now; /* at once: a handler may leave the question (latch.h) */
+        answer->m = 0; /* no shape's, for as long as a handler may leave it half written */
+        atomic_signal_fence(memory_order_seq_cst);
+        *answer = now;
+        atomic_signal_fence(memory_order_seq_cst);
+        answer->m = m;
     }
     if (cycles)
         *cycles = answer->cycles;

@@ -15,6 +15,7 @@
 #include "decide/feedback.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define WEIGHT_MAX 5.0f
@@ -104,7 +105,9 @@ static struct xg_feedback_shape *take_shape(struct xg_feedback *feedback, enum x
     if (way >= 0)
         return &set[way];
     memmove(set + 1, set, (XG_FEEDBACK_WAYS - 1) * sizeof *set);
-    set[0] = (struct xg_feedback_shape){.key = key, .last = side};
+    set[0] = (struct xg_feedback_shape){.last = side};
+    atomic_signal_fence(memory_order_seq_cst); /* a handler may leave it half written (latch.h) */
+    set[0].key = key;
     return set;
 }
 

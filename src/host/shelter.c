@@ -14,35 +14,42 @@ void xg_shelter_signals(sigset_t *blocked)
         sigdelset(blocked, faults[i]);
 }
 
-/* The type is set by its owner already. */
-static void hold(struct xg_shelter *shelter)
+/* Signals first: a handler that leaves would leave the others changed for good. */
+void xg_shelter_enter(struct xg_shelter *shelter)
 {
     sigset_t ours;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &shelter->cancel_state);
     xg_shelter_signals(&ours);
     pthread_sigmask(SIG_BLOCK, &ours, &shelter->signals);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &shelter->cancel_state);
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
     shelter->open = false;
 }
 
-void xg_shelter_enter(struct xg_shelter *shelter)
+/*
+ * A cancellation that is pending acts by itself where the type is asynchronous, but glibc before
+ * 2.41 then forgets the thread's result: it would be joined with NULL. So it is asked for.
+ */
+static void set_asynchronous(void)
 {
-    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
-    hold(shelter);
+    pthread_testcancel();
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
 }
 
+/* The type cannot be read without being set. */
 void xg_shelter_enter_open(struct xg_shelter *shelter)
 {
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
-    if (shelter->cancel_type == PTHREAD_CANCEL_DEFERRED)
-        shelter->open = true;
-    else
-        hold(shelter);
+    shelter->open = shelter->cancel_type == PTHREAD_CANCEL_DEFERRED;
+    if (shelter->open)
+        return;
+    set_asynchronous();
+    xg_shelter_enter(shelter);
 }
 
 void xg_shelter_close(struct xg_shelter *shelter)
 {
     if (shelter->open)
-        hold(shelter);
+        xg_shelter_enter(shelter);
 }
 
 void xg_shelter_enter_again(struct xg_shelter *shelter)
@@ -53,17 +60,11 @@ void xg_shelter_enter_again(struct xg_shelter *shelter)
         xg_shelter_enter(shelter);
 }
 
-/*
- * A cancellation that is pending acts by itself where the type is asynchronous, but glibc before
- * 2.41 then forgets the thread's result: it would be joined with NULL. So it is asked for.
- */
 static void allow_cancellation(const struct xg_shelter *shelter)
 {
     pthread_setcancelstate(shelter->cancel_state, NULL);
-    if (shelter->cancel_type != PTHREAD_CANCEL_ASYNCHRONOUS)
-        return;
-    pthread_testcancel();
-    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+    if (shelter->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS)
+        set_asynchronous();
 }
 
 /* Signals last: the handler of one may never return. */

@@ -42,7 +42,7 @@ bool xg_spare_begin(const struct xg_cpu *cpu, int threads, int cores)
     if (!cpu->set_threads || !cpu->get_threads || threads < THREADS_LEAST || threads < cores)
         return false;
     xg_tally_add(XG_TALLY_LENT, 1); /* before the count is lowered: nobody takes it for left */
-    if (lower(cpu, threads))
+    if (xg_tally_own(XG_TALLY_LENT) && lower(cpu, threads))
         return true;
     xg_tally_take(XG_TALLY_LENT, 1);
     return false;

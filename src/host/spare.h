@@ -17,8 +17,8 @@
 
 /*
  * Lowers the count for a product that is about to run with `threads` threads on `cores` cores,
- * where it still is `threads`. True: it did, and xg_spare_end must follow. From any thread; takes
- * no lock.
+ * where it still is `threads`. True: it did, and xg_spare_end must follow. From any thread, with
+ * signals held back: the library may take a lock.
  */
 bool xg_spare_begin(const struct xg_cpu *cpu, int threads, int cores);
 void xg_spare_end(const struct xg_cpu *cpu);

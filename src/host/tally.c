@@ -79,6 +79,10 @@ static void register_thread(void)
 {
     struct xg_shelter shelter; /* memory may be allocated */
     xg_shelter_enter(&shelter);
+    if (here) { /* a handler multiplied meanwhile */
+        xg_shelter_leave(&shelter);
+        return;
+    }
     pthread_once(&once, init);
     struct slot *slot = take_slot();
     if (slot && keyed && pthread_setspecific(key, slot) != 0) {
@@ -107,7 +111,7 @@ void xg_tally_take(enum xg_tally which, int count)
 int xg_tally_all(enum xg_tally which)
 {
     int all = 0;
-    for (int i = 0; i < atomic_load_explicit(&used, memory_order_relaxed); i++)
+    for (int i = 0; i < atomic_load(&used); i++)
         all += atomic_load(&slots[i].counts[which]);
     return all;
 }

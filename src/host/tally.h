@@ -20,7 +20,8 @@ enum xg_tally {
 };
 
 /* Adds to what this thread has, and to all; takes back, at most what this thread has. From any
- * thread, without a lock; the first call registers for fork and the thread for its end. */
+ * thread, without a lock; the first call registers for fork and the thread for its end. A thread
+ * beside 4096 others that have called this is not counted. */
 void xg_tally_add(enum xg_tally which, int count);
 void xg_tally_take(enum xg_tally which, int count);
 
