@@ -394,31 +394,22 @@ XT_ONE_THREAD static inline xt_number xt_level3_times(xt_number x, xt_number y)
                   creall(x) * cimagl(y) + cimagl(x) * creall(y));
 }
 
-static inline const xt_number *xt_level3_row(const struct xt_level3_factors *factors, int64_t i)
+/* Row `at` of op(A), or column `at` of op(B): (k). */
+static inline const xt_number *xt_level3_line(const struct xt_level3_factors *factors, bool b,
+                                              int64_t at)
 {
     const struct xg_problem *p = &factors->o->p;
-    const xt_number alpha = p->op == XG_OP_TRSM ? 1 : CMPLXL(p->alpha, p->alpha_im);
-    if (factors->rows[i])
-        return factors->rows[i];
-    factors->rows[i] = malloc((size_t)p->k * sizeof(xt_number));
-    if (!factors->rows[i])
+    const xt_number scale = b || p->op == XG_OP_TRSM ? 1 : CMPLXL(p->alpha, p->alpha_im);
+    xt_number **line = (b ? factors->columns : factors->rows) + at;
+    if (*line)
+        return *line;
+    *line = malloc((size_t)p->k * sizeof **line);
+    if (!*line)
         exit(XT_HARD);
     for (int64_t l = 0; l < p->k; l++)
-        factors->rows[i][l] = xt_level3_times(alpha, xt_level3_factor(factors->o, false, i, l));
-    return factors->rows[i];
-}
-
-static inline const xt_number *xt_level3_column(const struct xt_level3_factors *factors, int64_t j)
-{
-    const struct xg_problem *p = &factors->o->p;
-    if (factors->columns[j])
-        return factors->columns[j];
-    factors->columns[j] = malloc((size_t)p->k * sizeof(xt_number));
-    if (!factors->columns[j])
-        exit(XT_HARD);
-    for (int64_t l = 0; l < p->k; l++)
-        factors->columns[j][l] = xt_level3_factor(factors->o, true, l, j);
-    return factors->columns[j];
+        (*line)[l] =
+            xt_level3_times(scale, xt_level3_factor(factors->o, b, b ? l : at, b ? at : l));
+    return *line;
 }
 
 XT_ONE_THREAD static inline long double xt_level3_size(xt_number x)
@@ -453,12 +444,12 @@ static inline struct xt_level3_sum xt_level3_exact(const struct xt_level3_factor
     const struct xg_problem *p = &o->p;
     struct xt_level3_sum sum = {0, 0};
     if (!xg_problem_alpha_zero(p))
-        xt_level3_add_all(&sum, xt_level3_row(factors, i), xt_level3_column(factors, j), p->k,
-                          false);
+        xt_level3_add_all(&sum, xt_level3_line(factors, false, i), xt_level3_line(factors, true, j),
+                          p->k, false);
     /* The same element of the product's transpose: alpha, or its conjugate, times B A. */
     if (xt_level3_is_rank_2k(p->op))
-        xt_level3_add_all(&sum, xt_level3_row(factors, j), xt_level3_column(factors, i), p->k,
-                          p->op == XG_OP_HER2K);
+        xt_level3_add_all(&sum, xt_level3_line(factors, false, j), xt_level3_line(factors, true, i),
+                          p->k, p->op == XG_OP_HER2K);
     if (!xg_problem_beta_zero(p)) {
         xt_number old = xt_level3_get(p->type, o->before, i * p->ldc + j);
         bool is_real = xt_level3_is_hermitian(p->op) && i == j;
@@ -476,7 +467,8 @@ static inline struct xt_level3_sum xt_level3_residual(const struct xt_level3_fac
     const struct xt_level3 *o = factors->o;
     const struct xg_problem *p = &o->p;
     struct xt_level3_sum sum = {0, 0};
-    xt_level3_add_all(&sum, xt_level3_row(factors, i), xt_level3_column(factors, j), p->k, false);
+    xt_level3_add_all(&sum, xt_level3_line(factors, false, i), xt_level3_line(factors, true, j),
+                      p->k, false);
     xt_level3_add(&sum, -CMPLXL(p->alpha, p->alpha_im),
                   xt_level3_get(p->type, o->before, i * p->ldc + j));
     return sum;
