@@ -3,15 +3,16 @@
 # the program, so a library built with one has undefined symbols by design).
 AC_DEFUN([XG_SANITIZE], [
   AC_ARG_ENABLE([sanitizer],
-    [AS_HELP_STRING([--enable-sanitizer=address|thread|undefined], [build with a sanitizer, for tests])],
+    [AS_HELP_STRING([--enable-sanitizer=LIST], [build with sanitizers, for tests: address, undefined, both
+                                                as address,undefined, or thread])],
     [xg_sanitizer=$enableval], [xg_sanitizer=no])
   AS_CASE([$xg_sanitizer],
-    [address|thread|undefined], [
+    [address|undefined|address,undefined|thread], [
       XG_LINKS([-fsanitize=$xg_sanitizer], [whether $CC has the $xg_sanitizer sanitizer], [],
                [AC_MSG_ERROR([$CC does not link with -fsanitize=$xg_sanitizer])])
       XG_SANITIZE_FLAGS="-fsanitize=$xg_sanitizer -fno-omit-frame-pointer -g -DXG_SANITIZED=1"
-      AS_IF([test $xg_sanitizer = undefined],
-            [XG_SANITIZE_FLAGS="$XG_SANITIZE_FLAGS -fno-sanitize-recover=undefined"])
+      AS_CASE([$xg_sanitizer],
+              [*undefined], [XG_SANITIZE_FLAGS="$XG_SANITIZE_FLAGS -fno-sanitize-recover=undefined"])
       XG_CFLAGS="$XG_CFLAGS $XG_SANITIZE_FLAGS"
       XG_LDFLAGS="$XG_LDFLAGS $XG_SANITIZE_FLAGS"
     ],
@@ -21,6 +22,7 @@ AC_DEFUN([XG_SANITIZE], [
       XG_LINKS([-Wl,--as-needed], [whether the linker takes --as-needed],
                [XG_LDFLAGS="$XG_LDFLAGS -Wl,--as-needed"])
     ],
-    [AC_MSG_ERROR([--enable-sanitizer takes address, thread or undefined, not $xg_sanitizer])])
+    [AC_MSG_ERROR([--enable-sanitizer does not take $xg_sanitizer])])
   AC_SUBST([XG_SANITIZER], [$xg_sanitizer])
+  AM_CONDITIONAL([XG_THREAD_SANITIZER], [test $xg_sanitizer = thread])
 ])

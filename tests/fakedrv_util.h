@@ -196,9 +196,9 @@ static inline double fx_error(const struct fx_product *p, int64_t stride)
     return worst;
 }
 
-/* Of the elements that are to be judged, one in so many is: the thread sanitizer makes the sums ten
- * times as long, and finds races without them. */
-#ifdef __SANITIZE_THREAD__
+/* Of the elements that are to be judged, one in so many is: a sanitizer makes the sums two to ten
+ * times as long, and finds what it is there to find without them. */
+#ifdef XG_SANITIZED
 enum { FX_JUDGED = 17 };
 #else
 enum { FX_JUDGED = 1 };

@@ -493,8 +493,13 @@ static inline double xt_level3_error(const struct xt_level3_factors *factors, in
     return worst == 0 ? 0 : (double)(worst / (exact.size * unit * (long double)(2 * p->k + 4)));
 }
 
-/* Of larger problems one element in so many is judged: every so many sums of that size. */
+/* Of larger problems one element in so many is judged: so many products in all. A sanitizer finds
+ * what it is there to find without them. */
+#ifdef XG_SANITIZED
+enum { XT_LEVEL3_JUDGED = 1 << 14 };
+#else
 enum { XT_LEVEL3_JUDGED = 1 << 18 };
+#endif
 
 static inline void xt_level3_check(const struct xt_level3 *o, const char *what);
 
@@ -517,26 +522,31 @@ static inline void xt_level3_check_batch(const struct xt_level3 *o, const char *
     }
 }
 
-/* Those elements of row i that are judged are right, and all others as they were. False: enough is
- * said. */
+/* The elements [from, to) of row i are as they were. */
+static inline void xt_level3_check_old(const struct xt_level3 *o, int64_t i, int64_t from,
+                                       int64_t to, const char *what)
+{
+    const size_t bytes = xg_problem_elem_bytes(&o->p);
+    const size_t at = (size_t)(i * o->p.ldc + from) * bytes;
+    XT_CHECK(!memcmp((char *)o->p.c + at, o->before + at, (size_t)(to - from) * bytes),
+             "%s: one of (%ld,%ld) to (%ld,%ld) was touched", what, (long)i, (long)from, (long)i,
+             (long)to - 1);
+}
+
+/* Those elements of row i that are judged are right, and those that are not C's as they were.
+ * False: enough is said. */
 static inline bool xt_level3_check_row(const struct xt_level3_factors *factors, int64_t i,
                                        const char *what)
 {
     const struct xt_level3 *o = factors->o;
     const struct xg_problem *p = &o->p;
-    const size_t bytes = xg_problem_elem_bytes(p);
     const int64_t step = p->m * p->n * p->k / XT_LEVEL3_JUDGED | 1;
     int64_t begin, end;
     xg_problem_row(p, i, 0, p->n, &begin, &end);
-    for (int64_t j = 0; j < p->ldc; j++) {
-        size_t at = (size_t)(i * p->ldc + j) * bytes;
-        if (j < begin || j >= end) {
-            XT_CHECK(!memcmp((char *)p->c + at, o->before + at, bytes), "%s: (%ld,%ld) was touched",
-                     what, (long)i, (long)j);
-            continue;
-        }
-        if ((i * p->n + j) % step)
-            continue;
+    xt_level3_check_old(o, i, 0, begin, what);
+    xt_level3_check_old(o, i, end, p->ldc, what);
+    const int64_t beyond = (i * p->n + begin) % step;
+    for (int64_t j = beyond ? begin + step - beyond : begin; j < end; j += step) {
         double error = xt_level3_error(factors, i, j);
         XT_CHECK(error <= 1, "%s: (%ld,%ld) is %g units off", what, (long)i, (long)j, error);
         if (!(error <= 1))

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/one_thread.h"
+
 enum { GUARD_BYTES = 256, ALIGN_BYTES = 512 };
 #define GUARD_BYTE 0x5c
 #define POISON 0x7fc5a5a5u /* a NaN: what was never written shows in the result */
@@ -27,6 +29,13 @@ struct block {
 static struct block *blocks;
 static CUdeviceptr next_address = FIRST_ADDRESS;
 
+/* Fills memory that nobody knows yet. */
+XT_ONE_THREAD static void poison(char *data, size_t bytes)
+{
+    for (size_t i = 0; i + 4 <= bytes; i += 4)
+        memcpy(data + i, &(uint32_t){POISON}, 4);
+}
+
 static struct block *block_create(CUcontext context, size_t bytes, bool pinned)
 {
     struct block *block = calloc(1, sizeof(*block));
@@ -43,8 +52,7 @@ static struct block *block_create(CUcontext context, size_t bytes, bool pinned)
     memset(base, GUARD_BYTE, GUARD_BYTES);
     memset(block->data + bytes, GUARD_BYTE, GUARD_BYTES);
     size_t poison_max = pinned ? POISON_PINNED_BYTES : POISON_MAX_BYTES;
-    for (size_t i = 0; i + 4 <= bytes && i < poison_max; i += 4)
-        memcpy(block->data + i, &(uint32_t){POISON}, 4);
+    poison(block->data, bytes < poison_max ? bytes : poison_max);
     if (!pinned) {
         block->address = next_address;
         next_address += (bytes + GUARD_BYTES + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;

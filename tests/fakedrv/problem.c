@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/verify/cpu.h"
+#include "tests/one_thread.h"
 
 /* padded: as XG_KERNEL_VEC4 has it, `columns` of which lie in memory up to a multiple of 4. */
 static void *operand(const struct xg_problem *p, const void *data, int64_t rows, int64_t columns,
@@ -82,16 +83,6 @@ CUresult fake_dgemm_queue(const struct xg_dgemm_args *args, CUstream stream)
     return fake_stream_push(stream, &op, false);
 }
 
-#ifdef __SANITIZE_THREAD__
-void __tsan_read_range(void *address, long bytes);
-void __tsan_write_range(void *address, long bytes);
-#define TELL_READ __tsan_read_range
-#define TELL_WRITE __tsan_write_range
-#else
-#define TELL_READ(address, bytes) ((void)(address), (void)(bytes))
-#define TELL_WRITE TELL_READ
-#endif
-
 /* xg_cpu_compute is not built for the thread sanitizer here, under which it takes ten times as
  * long: the sanitizer is told of whole rows instead. */
 static void tell_read(const struct xg_problem *p, const void *data, int64_t rows, int64_t columns,
@@ -99,7 +90,7 @@ static void tell_read(const struct xg_problem *p, const void *data, int64_t rows
 {
     const int64_t bytes = (int64_t)xg_problem_elem_bytes(p);
     for (int64_t i = 0; i < rows && data != p->c; i++)
-        TELL_READ((char *)xg_problem_at(p, data, i * ld), columns * bytes);
+        XT_TELL_READ(xg_problem_at(p, data, i * ld), columns * bytes);
 }
 
 static void compute(const struct xg_problem *p)
@@ -108,7 +99,7 @@ static void compute(const struct xg_problem *p)
     for (int64_t i = 0; i < p->m; i++) {
         int64_t begin, end;
         xg_problem_row(p, i, 0, p->n, &begin, &end);
-        TELL_WRITE((char *)xg_problem_at(p, p->c, i * p->ldc + begin), (end - begin) * bytes);
+        XT_TELL_WRITE(xg_problem_at(p, p->c, i * p->ldc + begin), (end - begin) * bytes);
     }
     xg_cpu_compute(p);
 }

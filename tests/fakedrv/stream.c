@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/one_thread.h"
+
 /*
  * A real device may be arbitrarily fast or slow beside the host, and code that forgets to wait may
  * still be right on most days. So each operation draws how it behaves: held until somebody waits or
@@ -88,13 +90,19 @@ static CUstream choose(void)
     return chosen;
 }
 
+XT_ONE_THREAD static void fill(char *to, uint32_t value, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(to + 4 * i, &value, 4);
+}
+
 /* Moves the bytes of a copy or fill; the lock is not held, so that the host goes on meanwhile. */
 static void move(const struct fake_op *op, char *to, const char *from)
 {
-    if (op->kind == FAKE_OP_FILL)
-        for (size_t i = 0; i < op->width; i++)
-            memcpy(to + 4 * i, &op->value, 4);
-    else
+    if (op->kind == FAKE_OP_FILL) {
+        XT_TELL_WRITE(to, 4 * op->width);
+        fill(to, op->value, op->width);
+    } else
         for (size_t y = 0; y < op->height; y++)
             memcpy(to + y * op->to.pitch, from + y * op->from.pitch, op->width);
 }
