@@ -224,8 +224,6 @@ static void shim_dispatch(struct shim_pending *pending)
                                          .part = shim_cpu_part,
                                          .library = shim_cpu_library,
                                          .threads = shim_cpu_threads,
-                                         .get_threads = blas.threads.count,
-                                         .set_threads = blas.threads.set,
                                          .pool = blas.function ? blas.threads.pool : XG_POOL_NONE,
                                          .ctx = pending});
     shim_env_release(pending);

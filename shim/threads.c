@@ -17,7 +17,6 @@
 struct shim_counter {
     const char *count;
     const char *parallel; /* OpenBLAS's: 0 one thread, 1 its own threads, 2 OpenMP */
-    const char *set;      /* OpenBLAS's: for all of the process, and cheap for fewer than before */
     enum xg_pool pool;    /* unless the library has OpenMP among what it depends on */
 };
 
@@ -27,21 +26,16 @@ struct shim_counter {
  * them.
  */
 static const struct shim_counter shim_counters[] = {
-    {"openblas_get_num_threads", "openblas_get_parallel", "openblas_set_num_threads",
-     XG_POOL_OPENBLAS},
-    {"openblas_get_num_threads64_", "openblas_get_parallel64_", "openblas_set_num_threads64_",
-     XG_POOL_OPENBLAS},
-    {"openblas_get_num_threads_64", "openblas_get_parallel_64", "openblas_set_num_threads_64",
-     XG_POOL_OPENBLAS},
-    {"scipy_openblas_get_num_threads", "scipy_openblas_get_parallel",
-     "scipy_openblas_set_num_threads", XG_POOL_OPENBLAS},
-    {"scipy_openblas_get_num_threads64_", "scipy_openblas_get_parallel64_",
-     "scipy_openblas_set_num_threads64_", XG_POOL_OPENBLAS},
-    {"MKL_Get_Max_Threads", NULL, NULL, XG_POOL_MKL},
-    {"mkl_get_max_threads", NULL, NULL, XG_POOL_MKL},
-    {"bli_thread_get_num_threads", NULL, NULL, XG_POOL_NONE},
-    {"flexiblas_get_num_threads", NULL, NULL, XG_POOL_UNKNOWN},
-    {"lbt_get_num_threads", NULL, NULL, XG_POOL_UNKNOWN},
+    {"openblas_get_num_threads", "openblas_get_parallel", XG_POOL_OPENBLAS},
+    {"openblas_get_num_threads64_", "openblas_get_parallel64_", XG_POOL_OPENBLAS},
+    {"openblas_get_num_threads_64", "openblas_get_parallel_64", XG_POOL_OPENBLAS},
+    {"scipy_openblas_get_num_threads", "scipy_openblas_get_parallel", XG_POOL_OPENBLAS},
+    {"scipy_openblas_get_num_threads64_", "scipy_openblas_get_parallel64_", XG_POOL_OPENBLAS},
+    {"MKL_Get_Max_Threads", NULL, XG_POOL_MKL},
+    {"mkl_get_max_threads", NULL, XG_POOL_MKL},
+    {"bli_thread_get_num_threads", NULL, XG_POOL_NONE},
+    {"flexiblas_get_num_threads", NULL, XG_POOL_UNKNOWN},
+    {"lbt_get_num_threads", NULL, XG_POOL_UNKNOWN},
 };
 
 /* m n k of a real GEMM up to which OpenBLAS computes on the caller's thread, and wakes nobody, and
@@ -52,7 +46,6 @@ static const struct shim_counter shim_counters[] = {
 enum { SHIM_COUNTERS = sizeof shim_counters / sizeof shim_counters[0] };
 
 typedef int shim_int_function(void);
-typedef void shim_set_function(int);
 
 /* Where functions are looked for: in what a handle of dlopen's means, or without the dynamic
  * linker's lock, from an address in the library (scope.h). */
@@ -134,8 +127,6 @@ void shim_threads_find(void *handle, const void *address, struct shim_threads *t
     int built = parallel ? parallel() : -1;
     if (built == 0)
         threads->pool = XG_POOL_NONE;
-    if (built == 1)
-        threads->set = (shim_set_function *)shim_look_up(&where, counter->set);
     if (built == 0 || built == 1 || !shim_find_openmp(&where, &max_threads, &in_parallel, &pool))
         return;
     /* An OpenMP build of OpenBLAS takes OpenMP's count for its own at each product. */

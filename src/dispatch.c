@@ -21,7 +21,6 @@
 #include "host/fork.h"
 #include "host/latch.h"
 #include "host/shelter.h"
-#include "host/spare.h"
 #include "host/spin.h"
 #include "host/stack.h"
 #include "host/tally.h"
@@ -202,15 +201,9 @@ static void compute_whole(const struct xg_cpu *cpu, struct xg_shelter *shelter)
 static void compute_on_cpu(const struct xg_cpu *cpu, const struct xg_decision *decision,
                            struct xg_shelter *shelter)
 {
-    int cores = decision->cpu_threads;
-    /* The library may take a lock for another count of threads. */
-    bool spares = xg_engine_state_get() == XG_ENGINE_STARTING && !close_shelter(shelter) &&
-                  xg_spare_begin(cpu, cores, learnt.cores);
-    xg_tally_add(XG_TALLY_CORES, cores);
+    xg_tally_add(XG_TALLY_CORES, decision->cpu_threads);
     compute_whole(cpu, shelter);
-    xg_tally_take(XG_TALLY_CORES, cores);
-    if (spares)
-        xg_spare_end(cpu);
+    xg_tally_take(XG_TALLY_CORES, decision->cpu_threads);
 }
 
 /*
@@ -459,7 +452,7 @@ static void keep_on_cpu(const struct xg_problem *call, struct xg_decision *decis
  */
 static bool stays_open(const struct xg_cpu *cpu)
 {
-    if (!atomic_load_explicit(&learnt.opened, memory_order_acquire) || xg_spare_is_lowered() ||
+    if (!atomic_load_explicit(&learnt.opened, memory_order_acquire) ||
         cpu->pool != XG_POOL_OPENBLAS)
         return false;
     const struct xg_conf *conf = xg_conf_get();
@@ -479,8 +472,6 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
 
     struct xg_decision decision;
     xg_tally_forget();
-    if (!shelter->open) /* the library may take a lock */
-        xg_spare_settle(cpu);
     xg_tally_add(XG_TALLY_PRODUCTS, 1);
     decide(call, conf, cpu, begin, shelter, &decision);
     if ((decision.start || decision.place != XG_PLACE_CPU) && close_shelter(shelter)) {

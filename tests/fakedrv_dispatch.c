@@ -339,68 +339,6 @@ __attribute__((unused)) static void forked_among_products(void)
         pthread_join(running[i], NULL);
 }
 
-/* A child that is forked while a product lends a thread to the start has all of them. */
-static _Atomic int lent_count = 16;
-
-static int get_lent(void)
-{
-    return lent_count;
-}
-
-static int lent_threads(void *ctx)
-{
-    (void)ctx;
-    return lent_count;
-}
-
-static void set_lent(int count)
-{
-    lent_count = count;
-}
-
-static void *run_lending(void *shape_of_it)
-{
-    struct fx_product product = fx_product_create(shape_of_it, 6);
-    const struct xg_cpu cpu = {.whole = sleep_whole,
-                               .part = slow_part,
-                               .threads = lent_threads,
-                               .get_threads = get_lent,
-                               .set_threads = set_lent};
-    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
-    fx_product_destroy(&product);
-    return NULL;
-}
-
-__attribute__((unused)) static void forked_while_lent(void)
-{
-    struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
-    struct fx_product product = fx_product_create(&medium, 6);
-    long wholes = 0;
-    const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
-    pthread_t lending;
-    int status = -1;
-    begin();
-    while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
-        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
-    if (pthread_create(&lending, NULL, run_lending, &medium))
-        exit(XT_HARD);
-    while (!asleep)
-        sched_yield();
-    XT_CHECK(lent_count == 15, "%d", lent_count);
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        run_lending(&medium);
-        XT_CHECK(lent_count == 16, "the child: %d", lent_count);
-        _exit(xt_failures ? XT_FAIL : XT_PASS);
-    }
-    waitpid(pid, &status, 0);
-    XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
-    pthread_join(lending, NULL);
-    XT_CHECK(lent_count == 16, "%d", lent_count);
-    fx_product_destroy(&product);
-}
-
 /* In the program's own library, whatever went before, signals and cancellation are the program's.
  */
 static void look_at_shelter(void *ctx)
@@ -579,7 +517,6 @@ static const struct fx_scenario scenarios[] = {
 #ifndef __SANITIZE_THREAD__ /* which allows no thread in the child of several */
     {"forked_among_products", forked_among_products,
      "XGEMM_MODE=auto XGEMM_EXIT=wait FAKECUDA_INIT_MS=30", NULL, NULL},
-    {"forked_while_lent", forked_while_lent, "XGEMM_MODE=auto FAKECUDA_INIT_MS=-1", NULL, NULL},
 #endif
     {"threads", threads, "XGEMM_MODE=gpu", NULL, NULL},
     {"failure_unsheltered", failure_unsheltered, "XGEMM_MODE=gpu", "the CPU completed it", NULL},

@@ -70,11 +70,6 @@ static bool check(const struct shim_threads *found, void *handle, int argc, char
         fprintf(stderr, "%s\n", dlerror());
         return false;
     }
-    XT_CHECK(!threads.set || threads.pool == XG_POOL_OPENBLAS, "set, of another pool");
-    if (threads.set) {
-        threads.set(2);
-        XT_CHECK(shim_threads_count(&threads, NULL) == 2, "set to 2");
-    }
     check_changes(&threads, (void (*)(int))set);
 #ifdef _OPENMP
     if (openmp)

@@ -105,5 +105,16 @@ preloaded XGEMM_MODE=cpu "$tmp/meeting" >"$tmp/out" 2>"$tmp/err" || fail "a prod
 count=$(grep -c 'slow: asked' "$tmp/err")
 [ "$count" = 1 ] || fail "threads that meet asked $count times"
 [ "$(grep -c 'slow: C' "$tmp/err")" = 16 ] || fail "a product of a meeting was not the library's"
+
+# The count is the program's: while the engine starts, and after, another thread reads it as it was set.
+openblas=$(real libopenblas.so.0)
+if [ -n "$openblas" ] && has_engine; then
+    compile -pthread -o "$tmp/count" "$srcdir/tests/preload_count.c" "$openblas"
+    for threads in 4 8; do
+        right "the count of $threads threads while the engine starts" \
+            env LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" LD_PRELOAD="$preload" XGEMM_MODE=auto XGEMM_OPERATIONS=sgemm \
+            FAKECUDA_INIT_MS=500 "$tmp/count" $threads
+    done
+fi
 echo "$asked libraries asked"
 exit $status

@@ -72,20 +72,16 @@ enum xg_pool {
  *   library: the file of that library, valid until the call ends; NULL where it is not known.
  *   threads: with how many threads, the caller's included, whole would compute now, at most; 0:
  *            not known. Takes a few nanoseconds.
- *   set_threads: the library's own function that makes it compute with so many from now on, for
- *            all of the process; get_threads says with how many. NULL where it has none.
  *   pool:    whose threads those are.
  *
  * The functions are called on the application's thread; whole and part may run for long, and cannot
- * fail. library, threads, get_threads and set_threads may be NULL.
+ * fail. library and threads may be NULL.
  */
 struct xg_cpu {
     void (*whole)(void *ctx);
     void (*part)(void *ctx, const struct xg_problem *part);
     const char *(*library)(void *ctx);
     int (*threads)(void *ctx);
-    int (*get_threads)(void);
-    void (*set_threads)(int count);
     enum xg_pool pool;
     void *ctx;
 };

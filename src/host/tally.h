@@ -15,7 +15,6 @@ enum xg_tally {
     XG_TALLY_PRODUCTS, /* under way, on either side */
     XG_TALLY_CORES,    /* that products on the CPU compute with */
     XG_TALLY_CALLS,    /* in a CPU library, once the GPU was started */
-    XG_TALLY_LENT,     /* products that compute with a thread less (spare.h) */
     XG_TALLY_COUNT,
 };
 
