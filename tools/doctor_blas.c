@@ -69,7 +69,9 @@ static void ask(void *answer, const void *file)
     shim_threads_find(library, NULL, &threads);
     blas->threads = shim_threads_count(&threads, NULL);
     blas->pool = threads.pool;
-    (void)xg_spin_answer(secure_getenv(XG_SPIN_VARIABLE)); /* what it is told in the program */
+    xg_spin_told = !secure_getenv(XG_SPIN_VARIABLE) && /* what it is told in the program */
+                   xg_spin_is_short(secure_getenv("XGEMM_SPIN"), secure_getenv("XGEMM_MODE"),
+                                    secure_getenv("CUDA_VISIBLE_DEVICES"), xg_spin_has_device());
     blas->spin_s = threads.count && blas->threads > 1 ? xg_spin_seconds(threads.pool) : 0;
 }
 

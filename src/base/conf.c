@@ -432,11 +432,6 @@ static void report_nothing(void *ctx, const char *text)
     (void)text;
 }
 
-void xg_conf_read(struct xg_conf *conf)
-{
-    xg_conf_parse(conf, lookup_environment, report_nothing, NULL);
-}
-
 static void report_warning(void *ctx, const char *text)
 {
     (void)ctx;
@@ -452,7 +447,7 @@ static void process_conf_init(void)
     struct xg_conf again;
     int error = errno;
 
-    xg_conf_read(&process_conf);
+    xg_conf_parse(&process_conf, lookup_environment, report_nothing, NULL);
     xg_log_setup(process_conf.verbose, process_conf.log);
     xg_conf_parse(&again, lookup_environment, report_warning, NULL);
     xg_conf_fini(&again);

@@ -49,10 +49,6 @@ const struct xg_conf *xg_conf_get(void);
 void xg_conf_parse(struct xg_conf *conf, const char *(*lookup)(void *ctx, const char *name),
                    void (*report)(void *ctx, const char *text), void *ctx);
 
-/* Parses into *conf from the environment as it is now, and says nothing of bad values: for who must
- * not settle the process's configuration yet. To be given to xg_conf_fini. From any thread. */
-void xg_conf_read(struct xg_conf *conf);
-
 /* Whether problems of that kind may run on a device. */
 bool xg_conf_operates(const struct xg_conf *conf, int kind);
 
@@ -62,7 +58,7 @@ static inline bool xg_conf_tells(const struct xg_conf *conf)
     return conf->stats || conf->trace || conf->account || conf->verbose >= 1;
 }
 
-/* Frees the strings that xg_conf_parse and xg_conf_read copied. */
+/* Frees the strings that xg_conf_parse copied. */
 void xg_conf_fini(struct xg_conf *conf);
 
 /* Writes the table of variables (name, values, default, help), as xgemm-run --help prints it. */

@@ -166,57 +166,30 @@ static const char *lookup_environment(void *ctx, const char *name)
 
 /* --- What OpenBLAS is told ----------------------------------------------------------------- */
 
-static _Atomic double told_ticks; /* by the last answer; 0: nobody has asked */
-
-bool xg_spin_is_short(const struct xg_conf *conf, bool device, const char *visible)
-{
-    bool hidden = visible && (!*visible || *visible == '-');
-
-    if (conf->spin == XG_SPINNING_AUTO)
-        return device && !hidden && conf->mode != XG_MODE_CPU;
-    return conf->spin == XG_SPINNING_SHORT;
-}
+_Atomic bool xg_spin_told;
 
 #ifdef XG_CUDA
 /* By the files of the drivers for a card, for WSL and for Tegra: to ask the driver is to start it.
  */
-static bool has_device(void)
+bool xg_spin_has_device(void)
 {
     static const char *const files[] = {"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg",
                                         "/dev/nvmap"};
+    int error = errno;
+    bool has = false;
 
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        if (access(files[i], F_OK) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < sizeof files / sizeof files[0] && !has; i++)
+        has = access(files[i], F_OK) == 0;
+    errno = error;
+    return has;
 }
 #else
 /* None that this build could use. */
-static bool has_device(void)
+bool xg_spin_has_device(void)
 {
     return false;
 }
 #endif
-
-static bool is_short(void)
-{
-    struct xg_conf conf;
-    int error = errno;
-
-    xg_conf_read(&conf);
-    bool is = xg_spin_is_short(&conf, has_device(), secure_getenv("CUDA_VISIBLE_DEVICES"));
-    xg_conf_fini(&conf);
-    errno = error;
-    return is;
-}
-
-const char *xg_spin_answer(const char *value)
-{
-    if (!value && is_short())
-        value = XG_SPIN_SHORT;
-    atomic_store_explicit(&told_ticks, read_openblas(value), memory_order_relaxed);
-    return value;
-}
 
 /* --- This process -------------------------------------------------------------------------- */
 
@@ -318,8 +291,7 @@ double xg_spin_seconds(enum xg_pool pool)
 {
     pthread_once(&process_spin_once, process_spin_init);
     struct xg_spin spin = process_spin;
-    double told = atomic_load_explicit(&told_ticks, memory_order_relaxed);
-    if (told > 0)
-        spin.openblas_ticks = told;
+    if (atomic_load_explicit(&xg_spin_told, memory_order_relaxed))
+        spin.openblas_ticks = read_openblas(XG_SPIN_SHORT);
     return xg_spin_of(&spin, pool, ticks_hz());
 }

@@ -26,7 +26,9 @@
 #ifndef XG_SPIN_H
 #define XG_SPIN_H
 
-#include "base/conf.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+
 #include "base/xg.h"
 
 /* What the environment says. INFINITY: until the process ends. */
@@ -47,18 +49,35 @@ struct xg_spin {
 #define XG_SPIN_VARIABLE "OPENBLAS_THREAD_TIMEOUT"
 #define XG_SPIN_SHORT "20"
 
-/* Whether it is told so. device: whether the machine has one; visible: CUDA_VISIBLE_DEVICES, or
- * NULL. Pure. */
-bool xg_spin_is_short(const struct xg_conf *conf, bool device, const char *visible);
+/* Set once OpenBLAS has been told: xg_spin_seconds goes by that from then on. */
+extern _Atomic bool xg_spin_told;
+
+/* Whether the machine has a device that this build could use. Some system calls; keeps errno. */
+bool xg_spin_has_device(void);
+
+/* Inline, and without a function of libc's, as the next one: getenv may call none. */
+static inline bool xg_spin_is_word(const char *text, const char *word)
+{
+    while (*word && *text == *word)
+        text++, word++;
+    return *text == *word;
+}
 
 /*
- * The answer for who asks for XG_SPIN_VARIABLE, whose value is as given, NULL where it is not set;
- * NULL: none. The last one counts in xg_spin_seconds from then on, whatever becomes of the
- * variable: that is what OpenBLAS goes by. From any thread; reads the XGEMM_* variables that it
- * needs by itself, for it is asked before the first product, up to which the program may set them.
- * errno is kept.
+ * Whether OpenBLAS is told XG_SPIN_SHORT, where the user has not set XG_SPIN_VARIABLE: by the
+ * values of XGEMM_SPIN, XGEMM_MODE and CUDA_VISIBLE_DEVICES as they are when it asks (NULL: unset),
+ * read as conf.c reads them, and by whether there is a device. Pure.
  */
-const char *xg_spin_answer(const char *value);
+static inline bool xg_spin_is_short(const char *spin, const char *mode, const char *visible,
+                                    bool device)
+{
+    if (spin && xg_spin_is_word(spin, "short"))
+        return true;
+    if (spin && xg_spin_is_word(spin, "keep"))
+        return false;
+    bool hidden = visible && (!*visible || *visible == '-');
+    return device && !hidden && !(mode && xg_spin_is_word(mode, "cpu"));
+}
 
 /* Ticks a second until the rate is known: 2^28 of them are 134 ms, the longest that was measured.
  */
