@@ -133,8 +133,7 @@ void shim_threads_find(void *handle, const void *address, struct shim_threads *t
     if (built == 2)
         threads->count = max_threads;
     threads->in_parallel = in_parallel;
-    if (threads->pool != XG_POOL_MKL)
-        threads->pool = pool;
+    threads->pool = pool;
 }
 
 static bool shim_is_single(const struct shim_threads *threads, const struct xg_problem *p)

@@ -176,6 +176,8 @@ CHANGE(row_stack, set_row(XG_REASON_STACK);)
 CHANGE(row_mode, set_row(XG_REASON_MODE);)
 CHANGE(row_small, set_row(XG_REASON_SMALL);)
 CHANGE(row_model, set_row(XG_REASON_MODEL);)
+CHANGE(row_phase, set_row(XG_REASON_PHASE);)
+CHANGE(row_trial, set_row(XG_REASON_TRIAL);)
 CHANGE(row_earning, set_row(XG_REASON_EARNING);)
 CHANGE(row_starting, set_row(XG_REASON_STARTING);)
 CHANGE(row_busy, set_row(XG_REASON_BUSY);)
@@ -269,6 +271,8 @@ static const struct {
     {"run.mode", DOCTOR_NOTE, row_mode},
     {"run.small", DOCTOR_NOTE, row_small},
     {"run.model", DOCTOR_NOTE, row_model},
+    {"run.phase", DOCTOR_NOTE, row_phase},
+    {"run.trial", DOCTOR_NOTE, row_trial},
     {"run.earning", DOCTOR_NOTE, row_earning},
     {"run.starting", DOCTOR_NOTE, row_starting},
     {"run.busy", DOCTOR_NOTE, row_busy},

@@ -153,6 +153,12 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "the arithmetic.",
      "Larger products gain. xgemm-run calibrate makes the expectation exact; XGEMM_MODE=gpu "
      "tries it out."},
+    {"run.phase", DOCTOR_NOTE, find_reason, XG_REASON_PHASE,
+     "%s stayed on the CPU with the products around them, though the GPU would have been faster: the "
+     "CPU library's threads spin between them.",
+     "Quiet threads gain: xgemm-run sets that."},
+    {"run.trial", DOCTOR_NOTE, find_reason, XG_REASON_TRIAL,
+     "%s ran on the CPU to see what it takes there.", "Nothing: a fiftieth of the time at most."},
     {"run.earning", DOCTOR_NOTE, find_reason, XG_REASON_EARNING,
      "%s stayed on the CPU: the GPU would have been faster, but in all not yet by what its start "
      "costs.",

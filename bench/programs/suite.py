@@ -32,18 +32,20 @@ PROGRAMS = (
     ("threads", "c", "threads"),
     ("factor", "c", "factor"),
     ("vectors", "faiss", "vectors.py"),
-    ("torch", "torch", "torch_network.py"),
+    ("torch_train", "torch", "torch_cpu.py train"),
+    ("torch_block", "torch", "torch_cpu.py block"),
+    ("torch_single", "torch", "torch_cpu.py single"),
+    ("torch_double", "torch", "torch_cpu.py double"),
     ("octave", "octave", "subspace.m"),
 )
 
-# What must be there, as a Python program that fails where it is not. PyTorch with MKL inside binds
-# to that: no preload reaches its products.
+# What must be there, as a Python program that fails where it is not.
 NEEDS = {
     "numpy": "import numpy",
     "scipy": "import scipy.linalg",
     "sklearn": "import sklearn",
     "faiss": "import faiss",
-    "torch": "import sys, torch; torch.backends.mkl.is_available() and sys.exit('MKL inside')",
+    "torch": "import torch",
 }
 
 VERSIONS = """

@@ -35,6 +35,8 @@ const char *xg_reason_text(enum xg_reason reason)
         [XG_REASON_MODE] = "XGEMM_MODE",
         [XG_REASON_SMALL] = "too small",
         [XG_REASON_MODEL] = "cost model",
+        [XG_REASON_PHASE] = "products around it",
+        [XG_REASON_TRIAL] = "trial",
         [XG_REASON_EARNING] = "GPU start-up not earned yet",
         [XG_REASON_STARTING] = "GPU starting",
         [XG_REASON_BUSY] = "GPU busy",

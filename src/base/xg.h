@@ -97,6 +97,8 @@ enum xg_reason {
     XG_REASON_MODE,       /* XGEMM_MODE says so */
     XG_REASON_SMALL,      /* below the size that could ever pay */
     XG_REASON_MODEL,      /* the cost model says that it finishes here first */
+    XG_REASON_PHASE,      /* the products around it run there: a change costs more than it saves */
+    XG_REASON_TRIAL,      /* a look at the side that is thought to be slower */
     XG_REASON_EARNING,    /* the GPU would be faster, but start-up is not earned yet */
     XG_REASON_STARTING,   /* the GPU is starting in the background */
     XG_REASON_BUSY,       /* the GPU is computing other threads' calls */

@@ -32,6 +32,10 @@
 
 enum { FAILURES_MAX = 10 };
 
+/* A product that takes so many times what the largest takes that lost is another kind of product.
+ */
+#define OTHER_KIND 4.0
+
 double xg_phase_spins_s(const struct xg_phase *phase, double now_s)
 {
     return fmax(0.0, phase->spin_until_s - now_s);
@@ -49,6 +53,7 @@ static void begin_phase(struct xg_phase *phase, enum xg_side side, double now_s,
     phase->paid_entry = paid_entry;
     phase->ledger_s = 0.0;
     phase->lost_s = 0.0;
+    phase->largest_s = 0.0;
 }
 
 bool xg_phase_paused(const struct xg_phase *phase, double now_s)
@@ -73,7 +78,8 @@ enum xg_side xg_phase_choose(struct xg_phase *phase, double now_s, double cpu_s,
         double change_s = xg_phase_spins_s(phase, now_s) * phase->share;
         double saved_s = phase->ledger_s + cpu_s - gpu_s;
         bool hopeful = hopes(phase, now_s);
-        if (saved_s > ldexp(change_s, phase->failures) || hopeful)
+        int failures = cpu_s > OTHER_KIND * phase->failed_s ? 0 : phase->failures;
+        if (saved_s > ldexp(change_s, failures) || hopeful)
             begin_phase(phase, XG_SIDE_GPU, now_s, true);
         if (hopeful) /* spent: a pause may end that phase before it has lost enough to be left */
             phase->hope_s = 0.0;
@@ -97,6 +103,7 @@ static void leave_gpu(struct xg_phase *phase, double now_s)
     if (phase->lost_s > 0.0 && phase->paid_entry) {
         double loss_s = fmax(phase->lost_s, phase->spin_s);
         phase->failures += phase->failures < FAILURES_MAX;
+        phase->failed_s = fmax(phase->failed_s, phase->largest_s);
         phase->retry_s = now_s + ldexp(RETRY_LOSSES * loss_s, phase->failures);
         phase->hope_s = 0.0;
     }
@@ -109,8 +116,11 @@ static void observe_on_gpu(struct xg_phase *phase, const struct xg_phase_product
     double saved_s = product->other_s - (product->end_s - product->begin_s);
     bool paid = phase->lost_s <= 0.0;
     phase->lost_s -= saved_s;
-    if (phase->lost_s < -RETRY_LOSSES * phase->spin_s)
+    phase->largest_s = fmax(phase->largest_s, product->other_s);
+    if (phase->lost_s < -RETRY_LOSSES * phase->spin_s) {
         phase->failures = 0;
+        phase->failed_s = 0.0;
+    }
     double most_s = fmin(LOSS_UNPAID_S, LOSS_UNPAID_SPINS * phase->spin_s);
     if (paid)
         most_s = fmax(most_s, LOSS_PAID_SHARE * phase->spin_s * phase->share);

@@ -20,7 +20,9 @@
  *   lost, the threads' falling asleep included, exceeds XG_PHASE_LOSS_MOST_S.
  *   A pause that lets the threads sleep ends a phase: the next product chooses freely.
  *
- * A phase on the GPU that lost makes the next one cost twice as much. What it taught is doubted
+ * A phase on the GPU that lost makes the next one cost twice as much, for products as large as those
+ * that lost: what small ones lose says nothing of one that takes much longer, which pays a change's
+ * own price. What it taught is doubted
  * where the GPU at its best would have saved many times what a trial costs, but not before fifty
  * times what the last one lost has gone by: trials take no more than 2 % of a program's time.
  *
@@ -41,6 +43,8 @@ struct xg_phase {
     double hope_s;       /* on the CPU: what the GPU would have saved at its best, since it lost */
     double retry_s;      /* the GPU is not tried in hope before */
     int failures;        /* phases on the GPU that lost, one after the other */
+    double failed_s;     /* what the largest product of those takes on the CPU */
+    double largest_s;    /* of this phase on the GPU, likewise */
 };
 
 /* For how long from now the CPU library's threads may go on spinning; 0: they sleep. */

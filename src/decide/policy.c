@@ -186,50 +186,65 @@ static double cpu_in_phase_s(const struct xg_policy *policy, const struct xg_pro
     return (known ? 1.0 : GUESS_FACTOR) * decision->cpu_s;
 }
 
+/* The side of a product's phase, and whether that or the two predictions decided. */
+static enum xg_side with_phase(enum xg_side side, const struct xg_decision *decision,
+                               enum xg_reason *reason)
+{
+    enum xg_side faster = decision->gpu_s < decision->cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU;
+    *reason = side == faster ? XG_REASON_MODEL : XG_REASON_PHASE;
+    return side;
+}
+
 /* It wakes threads: where does the phase run, and is the other side worth a look? */
 static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_problem *call,
-                                    double now_s, const struct xg_decision *decision)
+                                    double now_s, const struct xg_decision *decision,
+                                    enum xg_reason *reason)
 {
     struct xg_phase *phase = &policy->phase;
     double cpu_s = cpu_in_phase_s(policy, call, decision);
     if (xg_phase_choose(phase, now_s, cpu_s, decision->gpu_s) == XG_SIDE_CPU)
-        return XG_SIDE_CPU;
+        return with_phase(XG_SIDE_CPU, decision, reason);
     double more_s = cpu_s - decision->gpu_s, disturbs_s = xg_phase_disturbs_s(phase);
     if (more_s + disturbs_s < 0.0)
-        return XG_SIDE_CPU;
+        return with_phase(XG_SIDE_CPU, decision, reason);
     const struct xg_trial trial = {
         .extra_s =
             TRIAL_CALLS * fmax(0.0, more_s) + disturbs_s + fmax(0.0, policy->wake_s - WAKE_S),
         .call_s = cpu_s,
         .all_s = TRIAL_CALLS * fmax(cpu_s, decision->gpu_s) + TRIAL_S,
     };
-    return xg_feedback_dares(&policy->feedback, XG_SIDE_CPU, call, &trial) ? XG_SIDE_CPU
-                                                                           : XG_SIDE_GPU;
+    if (!xg_feedback_dares(&policy->feedback, XG_SIDE_CPU, call, &trial))
+        return with_phase(XG_SIDE_GPU, decision, reason);
+    *reason = XG_REASON_TRIAL;
+    return XG_SIDE_CPU;
 }
 
 /* It wakes none: where does it finish first, now? */
 static enum xg_side choose_alone(struct xg_policy *policy, const struct xg_problem *call,
-                                 double now_s, const struct xg_decision *decision)
+                                 double now_s, const struct xg_decision *decision,
+                                 enum xg_reason *reason)
 {
     double saved_s = GPU_FRACTION * decision->cpu_s - decision->gpu_s;
     bool gpu = saved_s > xg_phase_spins_s(&policy->phase, now_s) * policy->phase.share;
     const struct xg_trial trial = {.extra_s = fabs(decision->cpu_s - decision->gpu_s)};
     bool tries =
         xg_feedback_dares(&policy->feedback, gpu ? XG_SIDE_CPU : XG_SIDE_GPU, call, &trial);
+    *reason = tries ? XG_REASON_TRIAL : gpu || saved_s <= 0.0 ? XG_REASON_MODEL : XG_REASON_PHASE;
     return gpu != tries ? XG_SIDE_GPU : XG_SIDE_CPU;
 }
 
 static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
                          const struct xg_problem *call, double now_s, struct xg_decision *decision)
 {
+    enum xg_reason reason = XG_REASON_MODEL;
     enum xg_side side;
     if (conf->reproducible)
         side = decision->gpu_s < GPU_FRACTION * decision->cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU;
     else if (decision->wakes)
-        side = choose_in_phase(policy, call, now_s, decision);
+        side = choose_in_phase(policy, call, now_s, decision, &reason);
     else
-        side = choose_alone(policy, call, now_s, decision);
-    decide_place(decision, side == XG_SIDE_GPU ? XG_PLACE_GPU : XG_PLACE_CPU, XG_REASON_MODEL);
+        side = choose_alone(policy, call, now_s, decision, &reason);
+    decide_place(decision, side == XG_SIDE_GPU ? XG_PLACE_GPU : XG_PLACE_CPU, reason);
     decision->wait = conf->reproducible && side == XG_SIDE_GPU;
     decision->waits_s = decision->cpu_s - decision->gpu_s;
     if (decision->wakes)

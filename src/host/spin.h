@@ -10,12 +10,12 @@
  * 0.3.27; until then sched_yield, except on some AMD processors. The threads spin after their
  * creation too, which is when the library is loaded.
  *
- * libgomp's threads (OpenMP builds of OpenBLAS and BLIS) wait GOMP_SPINCOUNT rounds, without it
- * 300,000, which are 3 ms; with OMP_WAIT_POLICY passive none, active 30e9, which are minutes. Fewer
- * where threads outnumber cores.
+ * libgomp's threads (OpenMP builds of OpenBLAS and BLIS, and MKL inside PyTorch) wait
+ * GOMP_SPINCOUNT rounds, without it 300,000, which are 3 to 6 ms; with OMP_WAIT_POLICY passive
+ * none, active 30e9, which are minutes. Fewer where threads outnumber cores.
  *
- * Those of libiomp5 and LLVM's libomp (MKL, and what is linked with clang) wait KMP_BLOCKTIME, 200
- * ms.
+ * Those of libiomp5 and LLVM's libomp (MKL by itself, and what is linked with clang) wait
+ * KMP_BLOCKTIME, 200 ms.
  *
  * BLIS with POSIX threads creates and joins them for each product.
  *

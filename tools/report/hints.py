@@ -124,7 +124,7 @@ def spin(facts):
         if group.gpu_count == group.count:
             slow += max(0.0, group.count * group.median() - group.gpu)
     if spins < SPIN_S or not (facts.gpu.count or facts.on_cpu(
-            "cost model", "GPU starting", "GPU start-up not earned yet", "GPU busy").count):
+            "cost model", "products around it", "GPU starting", "GPU start-up not earned yet", "GPU busy").count):
         return
     how_long = "without end" if spins == float("inf") else f"for {words.seconds(spins, 2)}"
     slower = (f" In this run the products on the GPU took {words.seconds(slow)} more than "

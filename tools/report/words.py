@@ -7,6 +7,9 @@ REASONS = {
     "too small": "Products this small are over on the CPU before a call of the GPU has begun.",
     "cost model": "The CPU was expected to finish first: the way to the GPU and back takes longer "
                   "than the product.",
+    "products around it": "The GPU would have been faster for these, but the CPU library's threads "
+                          "spin between the products around them, and to change sides costs more.",
+    "trial": "The CPU was tried, to see what it takes there: a fiftieth of the time at most.",
     "GPU start-up not earned yet": "The GPU would be faster, but to start it costs time, and so "
                                    "far the products had not lost that much on the CPU.",
     "GPU starting": "The GPU was being started in the background; meanwhile the CPU computes.",
