@@ -66,6 +66,9 @@ if [ "$openmp" = yes ]; then
         -DSTUB_PARALLEL=openblas_get_parallel -DSTUB_BUILT=1 -fopenmp -Wl,--no-as-needed
     asks "$tmp/libomp1.so" openblas stub_set_threads
     mv "$tmp/threads_plain" "$tmp/threads"
+    # MKL that is linked to libgomp, as inside PyTorch, computes with libgomp's threads.
+    stub "$tmp/libmklgnu.so" mklgnu $lp64 -DSTUB_COUNT=MKL_Get_Max_Threads -fopenmp -Wl,--no-as-needed
+    asks "$tmp/libmklgnu.so" gomp stub_set_threads
     intel=$(real libiomp5.so)
     [ -z "$intel" ] || LD_PRELOAD=$intel asks "$tmp/libomp2.so" kmp omp_set_num_threads
 fi

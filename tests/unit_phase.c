@@ -210,6 +210,31 @@ static void test_large(void)
     XT_CHECK(xg_phase_choose(&phase, 100.001, 1.0, 0.5) == XG_SIDE_GPU, "a large product");
 }
 
+/* What small products lost on the GPU does not keep a much larger one from it, which pays the
+ * change by itself: PyTorch's products of 3000 (36 ms and 8) among threads of libgomp's, after
+ * training. One that loses as well is not tried at each of them. */
+static void test_other_kind(void)
+{
+    struct program program = begin(1e-3, 0.25e-3, 14);
+    phase.spin_s = 6e-3;
+    program.kept_awake = true;
+    run(&program, 160.0);
+    XT_CHECK(phase.side == XG_SIDE_CPU && phase.failures > 3, "%d failures", phase.failures);
+    double small_s = phase.failed_s;
+    program.cpu_s = 36e-3, program.gpu_s = program.guess_s = 8e-3, program.seen_s = 0;
+    program.slower = 23.0 / 8;
+    long before = program.gpu_products;
+    run(&program, 161.0);
+    XT_CHECK(program.gpu_products - before > 40, "%ld on the GPU", program.gpu_products - before);
+
+    program.slower = 8;
+    before = program.gpu_products;
+    run(&program, 181.0);
+    XT_CHECK(phase.failed_s > small_s, "its own loss is not remembered");
+    double lost_s = (double)(program.gpu_products - before) * (64e-3 - 36e-3);
+    XT_CHECK_LE(lost_s, 0.05 * 20.0, "%g s lost of 20", lost_s);
+}
+
 /* After a pause the first product chooses: the GPU unless the CPU is better by a third. */
 static void test_pause(void)
 {
@@ -312,6 +337,7 @@ int main(void)
     test_hope();
     test_decline();
     test_large();
+    test_other_kind();
     test_pause();
     test_short_pause();
     test_disturbs();

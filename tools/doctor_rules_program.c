@@ -238,7 +238,8 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
      "Unset OMP_WAIT_POLICY=active, GOMP_SPINCOUNT, KMP_BLOCKTIME."},
     {"spin.long", DOCTOR_NOTE, find_spin, 0,
      "After a product the threads of %s, and take the cores that copy operands to the GPU.",
-     "For OpenBLAS set OPENBLAS_THREAD_TIMEOUT=20, which xgemm-run does by itself; for OpenMP "
-     "OMP_WAIT_POLICY=passive, for MKL KMP_BLOCKTIME=1."},
+     "xgemm-run sets OPENBLAS_THREAD_TIMEOUT=20 and, for libgomp, GOMP_SPINCOUNT=10000; for LLVM's "
+     "and "
+     "Intel's OpenMP set KMP_BLOCKTIME=1."},
     {0},
 };

@@ -154,7 +154,8 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "Larger products gain. xgemm-run calibrate makes the expectation exact; XGEMM_MODE=gpu "
      "tries it out."},
     {"run.phase", DOCTOR_NOTE, find_reason, XG_REASON_PHASE,
-     "%s stayed on the CPU with the products around them, though the GPU would have been faster: the "
+     "%s stayed on the CPU with the products around them, though the GPU would have been faster: "
+     "the "
      "CPU library's threads spin between them.",
      "Quiet threads gain: xgemm-run sets that."},
     {"run.trial", DOCTOR_NOTE, find_reason, XG_REASON_TRIAL,

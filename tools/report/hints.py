@@ -132,8 +132,9 @@ def spin(facts):
     yield Hint("spin", slow, "The CPU library\u2019s threads keep the cores",
                f"After each product they wait for the next one in a loop, {how_long}, and "
                f"meanwhile the threads that copy operands to the GPU find no core.{slower}",
-               "Start the program with xgemm-run, which sets OPENBLAS_THREAD_TIMEOUT=20, or set "
-               "that yourself (OMP_WAIT_POLICY=passive for libraries that use OpenMP).")
+               "Start the program with xgemm-run, which sets OPENBLAS_THREAD_TIMEOUT=20 and "
+               "GOMP_SPINCOUNT=10000, or set them yourself (KMP_BLOCKTIME=1 for LLVM's and Intel's "
+               "OpenMP).")
 
 
 def small(facts):
