@@ -7,14 +7,16 @@
  * written. Nothing waits for anything: who finds a place being written does without it.
  *
  * A process that is forked meanwhile has the odd turn and not the thread. So the turn says whose it
- * is, and another process's is taken over. Handlers of pthread_atfork would not do: _Fork and clone
- * call none.
+ * is, and another process's is taken over; in a closed one, which may not ask for its number, it is
+ * 0. Handlers of pthread_atfork would not do: _Fork and clone call none.
  */
 #include "answers.h"
 
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "src/base/sandbox.h"
 
 enum {
     SLOT_BITS = 10, /* an object may call by a dozen names */
@@ -53,7 +55,7 @@ static uint64_t next_turn(uint64_t turn, uint64_t process)
 
 static void write_slot(struct slot *slot, const struct shim_answer *answer)
 {
-    uint64_t process = (uint64_t)getpid();
+    uint64_t process = xg_sandbox_closed() ? 0 : (uint64_t)getpid();
     uint64_t turn = atomic_load_explicit(&slot->turn, memory_order_relaxed);
     if (turn % 2 && turn >> 32 == process)
         return;

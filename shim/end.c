@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "src/base/sandbox.h"
 #include "src/engine.h"
 #include "src/host/fork.h"
 #include "src/host/tally.h"
@@ -35,8 +36,8 @@ __attribute__((destructor)) static void end(void)
 {
     static const struct timespec nap = {.tv_nsec = 1000000};
     int cancel_state;
-    if (xg_fork_unannounced()) /* its parent's threads were inside, and are not there */
-        return;
+    if (xg_sandbox_closed() || xg_fork_unannounced())
+        return; /* in a child its parent's threads were inside, and are not there */
     ender = pthread_self();
     atomic_store(&ending, true);
     /* A cancelled thread would leave exit() by the nap, and the process live on with the others. */
@@ -46,18 +47,24 @@ __attribute__((destructor)) static void end(void)
     pthread_setcancelstate(cancel_state, NULL);
 }
 
+/* Products of a closed process are not: all of them are its CPU library's, as without us. */
+static bool is_counted(void)
+{
+    return xg_engine_used() && !xg_sandbox_closed();
+}
+
 /* Below it a product is over before a library's destructor has got anywhere. */
 static const double COUNTED_MNK = 64.0 * 64 * 64;
 
 bool shim_end_wants(int64_t m, int64_t n, int64_t k)
 {
-    return xg_engine_used() && ((double)m * (double)n * (double)k >= COUNTED_MNK ||
-                                atomic_load_explicit(&ending, memory_order_relaxed));
+    return is_counted() && ((double)m * (double)n * (double)k >= COUNTED_MNK ||
+                            atomic_load_explicit(&ending, memory_order_relaxed));
 }
 
 bool shim_end_enter(void)
 {
-    if (!xg_engine_used())
+    if (!is_counted())
         return true;
     xg_tally_add(XG_TALLY_CALLS, 1); /* before the look: either this or `end` sees the other */
     if (!atomic_load(&ending) || pthread_equal(pthread_self(), ender))

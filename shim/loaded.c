@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "src/base/clock.h"
+#include "src/base/sandbox.h"
 #include "src/host/fork.h"
 #include "src/host/shelter.h"
 
@@ -121,6 +122,8 @@ static void leave(void)
 int shim_loaded_walk(int (*visit)(struct dl_phdr_info *info, size_t size_bytes, void *context),
                      void *context)
 {
+    if (xg_sandbox_closed())
+        return dl_iterate_phdr(visit, context);
     if (xg_fork_unannounced())
         return atomic_load(&walks) > 0 ? 0 : dl_iterate_phdr(visit, context);
     watch();

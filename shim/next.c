@@ -34,6 +34,7 @@
 #include "loaded.h"
 #include "src/base/clock.h"
 #include "src/base/log.h"
+#include "src/base/sandbox.h"
 #include "src/dispatch.h"
 #include "src/host/shelter.h"
 
@@ -160,10 +161,16 @@ static int shim_search_file(const char *file, const struct shim_symbol *symbol, 
     return distance;
 }
 
+/* What the user names; a closed process may not read its settings, nor open a file. */
+static const char *shim_named_blas(void)
+{
+    return xg_sandbox_closed() ? NULL : xg_dispatch_cpu_blas();
+}
+
 static int shim_search_user(const struct shim_symbol *symbol, int int_bytes, struct shim_blas *blas)
 {
     static int once[SHIM_ROUTINE_COUNT];
-    const char *file = xg_dispatch_cpu_blas();
+    const char *file = shim_named_blas();
     if (!file)
         return SHIM_NOTHING;
     int best = shim_search_file(file, symbol, int_bytes, SHIM_NOTHING, blas);
@@ -203,7 +210,7 @@ static bool shim_resolve_scope(const struct shim_symbol *symbol, const void *cal
 {
     struct shim_next *next = &answer->next;
     struct shim_scope scope;
-    if (xg_dispatch_cpu_blas() || !shim_scope_find(symbol->name, caller, &scope) ||
+    if (shim_named_blas() || !shim_scope_find(symbol->name, caller, &scope) ||
         !shim_blas_accept_scope(&scope, symbol, &next->blas))
         return false;
     next->int_bytes = next->blas.int_bytes;
@@ -335,9 +342,12 @@ static void shim_answered(uint64_t key)
     atomic_compare_exchange_strong(&shim_asked, &question, 0);
 }
 
-/* True when another thread has answered meanwhile. */
+/* True when another thread has answered meanwhile. Nothing waits in a closed process: that takes
+ * system calls. */
 static bool shim_await(uint64_t key, const struct shim_module *caller, struct shim_answer *answer)
 {
+    if (xg_sandbox_closed())
+        return false;
     static const struct timespec nap = {.tv_nsec = 50000};
     const uint64_t question = shim_question(key);
     const int64_t until_ns = xg_clock_ns() + SHIM_WAIT_MS * INT64_C(1000000);
@@ -363,12 +373,14 @@ void shim_next_find(const struct shim_symbol *symbol, const void *caller, struct
     /* What follows takes locks: the dynamic linker's, and malloc's. */
     int saved_errno = errno;
     struct xg_shelter shelter;
+    xg_sandbox_look();
     xg_shelter_enter(&shelter);
     if (!shim_await(key, &module, &answer)) {
         answer = (struct shim_answer){.key = key, .caller = module};
         shim_resolve(symbol, caller, &answer);
         shim_answers_keep(&answer);
-        shim_answered(key);
+        if (!xg_sandbox_closed())
+            shim_answered(key);
     }
     *out = answer.next;
     errno = saved_errno;

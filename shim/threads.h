@@ -9,8 +9,8 @@
 struct shim_threads {
     int (*count)(void); /* threads of a product that is not small; NULL: not known */
     int (*in_parallel)(
-        void);              /* where it is true, a product has one thread; NULL: that has no part */
-    double single_mnk;      /* m n k up to which a real GEMM has one thread; 0: none has */
+        void);         /* where it is true, a product has one thread; NULL: that has no part */
+    double single_mnk; /* m n k up to which a real GEMM has one thread; 0: none has */
     enum xg_pool pool;
 };
 

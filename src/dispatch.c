@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/conf.h"
+#include "base/sandbox.h"
 #include "both.h"
 #include "decide/calibration.h"
 #include "decide/overlap.h"
@@ -138,7 +139,7 @@ static void take_device_locked(const struct xg_conf *conf)
 bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k)
 {
     double floor = atomic_load_explicit(&floor_mnk, memory_order_relaxed);
-    if (floor < 0 && xg_fork_unannounced())
+    if (xg_sandbox_closed() || (floor < 0 && xg_fork_unannounced()))
         return false;
     if (floor < 0) {
         struct xg_shelter shelter;

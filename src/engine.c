@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/sandbox.h"
 #include "compute/backend.h"
 #include "compute/cublas.h"
 #include "decide/staging.h"
@@ -157,7 +158,8 @@ static void wait_until_outside(bool start_too)
  */
 static void at_exit(void)
 {
-    if (atomic_load(&engine_state) == XG_ENGINE_FORKED || xg_fork_unannounced())
+    if (xg_sandbox_closed() || atomic_load(&engine_state) == XG_ENGINE_FORKED ||
+        xg_fork_unannounced())
         return; /* before anything is written: a child may share the memory */
     if (atomic_exchange(&exiting, true))
         return;

@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sandbox.h"
+
 enum { LINE_BYTES = 1000 }; /* the line feed included */
 
 static int log_verbose;         /* atomic */
@@ -178,12 +180,15 @@ static void report_unopened(const char *format, ...)
     va_end(args);
 }
 
-/* The file of XGEMM_LOG, which is *opened, or standard error; -1: there is neither. O_NONBLOCK: a
- * FIFO without a reader is an error then, and one whose reader sleeps takes what it has room for.
+/* The file of XGEMM_LOG, which is *opened, or standard error; -1: there is neither, or the process
+ * is closed. O_NONBLOCK: a FIFO without a reader is an error then, and one whose reader sleeps
+ * takes what it has room for.
  */
 static int open_log(bool *opened)
 {
     *opened = false;
+    if (xg_sandbox_closed())
+        return -1;
     if (!log_path[0])
         return stderr_now();
     int fd =

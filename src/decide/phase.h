@@ -20,11 +20,11 @@
  *   lost, the threads' falling asleep included, exceeds XG_PHASE_LOSS_MOST_S.
  *   A pause that lets the threads sleep ends a phase: the next product chooses freely.
  *
- * A phase on the GPU that lost makes the next one cost twice as much, for products as large as those
- * that lost: what small ones lose says nothing of one that takes much longer, which pays a change's
- * own price. What it taught is doubted
- * where the GPU at its best would have saved many times what a trial costs, but not before fifty
- * times what the last one lost has gone by: trials take no more than 2 % of a program's time.
+ * A phase on the GPU that lost makes the next one cost twice as much, for products as large as
+ * those that lost: what small ones lose says nothing of one that takes much longer, which pays a
+ * change's own price. What it taught is doubted where the GPU at its best would have saved many
+ * times what a trial costs, but not before fifty times what the last one lost has gone by: trials
+ * take no more than 2 % of a program's time.
  *
  * All zeros: a program that begins, on the CPU, threads asleep.
  */

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/sandbox.h"
 #include "host/shelter.h"
 
 enum { WATCHED_MAX = 8 };
@@ -33,13 +34,13 @@ static _Thread_local bool announced __attribute__((tls_model("initial-exec")));
 bool xg_fork_unannounced(void)
 {
     pid_t known = atomic_load_explicit(&process, memory_order_relaxed);
-    return known && known != getpid();
+    return known && !xg_sandbox_closed() && known != getpid();
 }
 
 static void prepare(void)
 {
     struct xg_shelter shelter;
-    if (xg_fork_unannounced())
+    if (xg_sandbox_closed() || xg_fork_unannounced())
         return;
     xg_shelter_enter(&shelter);
     pthread_mutex_lock(&registry.lock);
@@ -88,7 +89,7 @@ static void in_child(void)
 bool xg_fork_register(const struct xg_fork_watch *watch)
 {
     pid_t none = 0;
-    if (xg_fork_unannounced())
+    if (xg_sandbox_closed() || xg_fork_unannounced())
         return false;
     /* First: the child of a fork that comes before the handlers are there finds the lock taken. */
     atomic_compare_exchange_strong(&process, &none, getpid());

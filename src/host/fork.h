@@ -26,7 +26,8 @@ bool xg_fork_register(const struct xg_fork_watch *watch);
  * Whether this process is a child made without the handlers of pthread_atfork (_Fork, clone) of one
  * in which something was registered. In it locks may be held by threads that are not there, so none
  * of ours may be taken: the CPU library alone computes. Its own children are the same, however they
- * are made. One system call, no lock; from any thread.
+ * are made. One system call, no lock; from any thread. In a closed process (base/sandbox.h) nothing
+ * of ours is taken anyway: false there, without a system call.
  */
 bool xg_fork_unannounced(void);
 

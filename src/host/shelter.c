@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <stddef.h>
 
+#include "base/sandbox.h"
+
 void xg_shelter_signals(sigset_t *blocked)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
@@ -18,11 +20,13 @@ void xg_shelter_signals(sigset_t *blocked)
 void xg_shelter_enter(struct xg_shelter *shelter)
 {
     sigset_t ours;
+    shelter->open = xg_sandbox_closed();
+    if (shelter->open)
+        return;
     xg_shelter_signals(&ours);
     pthread_sigmask(SIG_BLOCK, &ours, &shelter->signals);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &shelter->cancel_state);
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
-    shelter->open = false;
 }
 
 /*

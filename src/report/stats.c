@@ -17,6 +17,7 @@
 
 #include "base/conf.h"
 #include "base/log.h"
+#include "base/sandbox.h"
 #include "host/fork.h"
 #include "report/account.h"
 #include "report/compare.h"
@@ -46,7 +47,8 @@ static void report(void)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = xg_fork_unannounced() ? NULL : open_memstream(&text, &size);
+    bool silent = xg_sandbox_closed() || xg_fork_unannounced();
+    FILE *out = silent ? NULL : open_memstream(&text, &size);
 
     if (!out)
         return;

@@ -25,6 +25,7 @@
 
 #include "base/conf.h"
 #include "base/log.h"
+#include "base/sandbox.h"
 #include "decide/choices.h"
 #include "host/fork.h"
 
@@ -161,7 +162,7 @@ static void write_at_exit(void)
 {
     int error = errno;
     struct timespec until;
-    if (xg_fork_unannounced())
+    if (xg_sandbox_closed() || xg_fork_unannounced())
         return;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += LOCK_WAIT_S;

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* prctl and syscall as the program finds them: libc's, and what closes a process is noted. */
+/*
+ * seccomp is set by prctl or, as libc has no function for it, through syscall (libseccomp does so).
+ * Both functions of libc's take words in registers and return one, whatever they are called with;
+ * so do these, under the names' own symbols, as a definition with `...` could not. What is not
+ * looked at leaves by a jump, as if this library were not there.
+ */
+#define _GNU_SOURCE
+#include "src/base/sandbox.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__) || defined(__aarch64__)
+
+typedef unsigned long sandbox_word;
+typedef int sandbox_prctl(int option, sandbox_word a, sandbox_word b, sandbox_word c,
+                          sandbox_word d);
+typedef long sandbox_syscall(long number, sandbox_word a, sandbox_word b, sandbox_word c,
+                             sandbox_word d, sandbox_word e, sandbox_word f);
+
+/* Those behind us; NULL before the constructor has run. */
+static _Atomic(sandbox_prctl *) next_prctl;
+static _Atomic(sandbox_syscall *) next_syscall;
+
+__attribute__((constructor)) static void find_next(void)
+{
+    void *found_prctl = dlsym(RTLD_NEXT, "prctl"), *found_syscall = dlsym(RTLD_NEXT, "syscall");
+    if (!found_prctl || !found_syscall)
+        (void)dlerror(); /* the program must not be told of it */
+    atomic_store_explicit(&next_prctl, *(sandbox_prctl **)&found_prctl, memory_order_relaxed);
+    atomic_store_explicit(&next_syscall, *(sandbox_syscall **)&found_syscall, memory_order_relaxed);
+}
+
+/* Before the constructor: another library's, or a resolver of one of its functions, may call. */
+static long call_kernel(long number, sandbox_word a, sandbox_word b, sandbox_word c, sandbox_word d,
+                        sandbox_word e, sandbox_word f)
+{
+#if defined(__x86_64__)
+    long result;
+    register sandbox_word in_d __asm__("r10") = d;
+    register sandbox_word in_e __asm__("r8") = e;
+    register sandbox_word in_f __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(in_d), "r"(in_e), "r"(in_f)
+                     : "rcx", "r11", "memory");
+#else
+    register long in_number __asm__("x8") = number;
+    register sandbox_word in_a __asm__("x0") = a, in_b __asm__("x1") = b, in_c __asm__("x2") = c;
+    register sandbox_word in_d __asm__("x3") = d, in_e __asm__("x4") = e, in_f __asm__("x5") = f;
+    __asm__ volatile("svc 0"
+                     : "+r"(in_a)
+                     : "r"(in_number), "r"(in_b), "r"(in_c), "r"(in_d), "r"(in_e), "r"(in_f)
+                     : "memory");
+    long result = (long)in_a;
+#endif
+    if (result < 0 && result > -4096) {
+        errno = (int)-result;
+        return -1;
+    }
+    return result;
+}
+
+/* --- What closes a process ------------------------------------------------------------------ */
+
+static bool prctl_closes(int option, sandbox_word a)
+{
+    return option == PR_SET_SECCOMP || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV);
+}
+
+static bool syscall_closes(long number, sandbox_word a, sandbox_word b)
+{
+    if (number == SYS_prctl)
+        return prctl_closes((int)a, b);
+    return number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER);
+}
+
+/* A positive result of seccomp is a descriptor where one was asked for, and else a thread that the
+ * filter could not be set for. */
+static bool has_closed(long result, long number, sandbox_word flags)
+{
+    return result == 0 ||
+           (result > 0 && number == SYS_seccomp && (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER));
+}
+
+static int pass_prctl(int option, sandbox_word a, sandbox_word b, sandbox_word c, sandbox_word d)
+{
+    sandbox_prctl *next = atomic_load_explicit(&next_prctl, memory_order_relaxed);
+    return next ? next(option, a, b, c, d)
+                : (int)call_kernel(SYS_prctl, (sandbox_word)option, a, b, c, d, 0);
+}
+
+static long pass_syscall(long number, sandbox_word a, sandbox_word b, sandbox_word c,
+                         sandbox_word d, sandbox_word e, sandbox_word f)
+{
+    sandbox_syscall *next = atomic_load_explicit(&next_syscall, memory_order_relaxed);
+    return next ? next(number, a, b, c, d, e, f) : call_kernel(number, a, b, c, d, e, f);
+}
+
+/* Apart, so that what passes saves no registers. */
+__attribute__((noinline)) static int close_by_prctl(int option, sandbox_word a, sandbox_word b,
+                                                    sandbox_word c, sandbox_word d)
+{
+    xg_sandbox_enter();
+    int result = pass_prctl(option, a, b, c, d);
+    xg_sandbox_leave(result == 0);
+    return result;
+}
+
+__attribute__((noinline)) static long close_by_syscall(long number, sandbox_word a, sandbox_word b,
+                                                       sandbox_word c, sandbox_word d,
+                                                       sandbox_word e, sandbox_word f)
+{
+    xg_sandbox_enter();
+    long result = pass_syscall(number, a, b, c, d, e, f);
+    xg_sandbox_leave(has_closed(result, number, b));
+    return result;
+}
+
+int sandbox_enter_prctl(int option, sandbox_word a, sandbox_word b, sandbox_word c,
+                        sandbox_word d) __asm__("prctl") __attribute__((visibility("default")));
+int sandbox_enter_prctl(int option, sandbox_word a, sandbox_word b, sandbox_word c, sandbox_word d)
+{
+    return prctl_closes(option, a) ? close_by_prctl(option, a, b, c, d)
+                                   : pass_prctl(option, a, b, c, d);
+}
+
+long sandbox_enter_syscall(long number, sandbox_word a, sandbox_word b, sandbox_word c,
+                           sandbox_word d, sandbox_word e, sandbox_word f) __asm__("syscall")
+    __attribute__((visibility("default")));
+long sandbox_enter_syscall(long number, sandbox_word a, sandbox_word b, sandbox_word c,
+                           sandbox_word d, sandbox_word e, sandbox_word f)
+{
+    return syscall_closes(number, a, b) ? close_by_syscall(number, a, b, c, d, e, f)
+                                        : pass_syscall(number, a, b, c, d, e, f);
+}
+
+#endif
