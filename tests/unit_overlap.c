@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* overlap: what it finds is what marking every byte finds. Contract 4.2 (doc/contract.md). */
+/* overlap: what it finds is what marking every byte finds. Contract 3.3, 4.2 (doc/contract.md). */
 #include "src/decide/overlap.h"
 #include "xt.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Problems: what travels, and parts that together are the whole, element for element. */
+/* Problems: what travels, parts that together are the whole, element for element, and leading
+ * dimensions that separate no rows. Contract 3.3 (doc/contract.md). */
 #include "xt.h"
 
 #include "src/base/integers.h"
