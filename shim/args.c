@@ -17,6 +17,8 @@ void shim_args_read(const struct shim_call *call, int int_bytes, struct shim_arg
 {
     args->extension = false;
     operations[call->symbol->op]->read(call, int_bytes, args);
+    if (!args->illegal)
+        xg_problem_settle(&args->problem);
 }
 
 bool shim_args_optional(enum xg_op op)

@@ -33,6 +33,7 @@
 #include "answers.h"
 #include "loaded.h"
 #include "src/base/clock.h"
+#include "src/base/file.h"
 #include "src/base/log.h"
 #include "src/base/sandbox.h"
 #include "src/dispatch.h"
@@ -169,10 +170,14 @@ static const char *shim_named_blas(void)
 
 static int shim_search_user(const struct shim_symbol *symbol, int int_bytes, struct shim_blas *blas)
 {
-    static int once[SHIM_ROUTINE_COUNT];
+    static int once[SHIM_ROUTINE_COUNT], irregular;
     const char *file = shim_named_blas();
     if (!file)
         return SHIM_NOTHING;
+    if (!xg_file_may_load(file)) {
+        xg_log_once(&irregular, "XGEMM_CPU_BLAS=%s is no regular file and is not used", file);
+        return SHIM_NOTHING;
+    }
     int best = shim_search_file(file, symbol, int_bytes, SHIM_NOTHING, blas);
     if (best == SHIM_NOTHING)
         xg_log_once(&once[shim_symbol_routine(symbol)],
@@ -370,11 +375,13 @@ void shim_next_find(const struct shim_symbol *symbol, const void *caller, struct
         *out = answer.next;
         return;
     }
-    /* What follows takes locks: the dynamic linker's, and malloc's. */
+    /* What follows takes locks: the dynamic linker's, and malloc's. It may load a library, of which
+     * nobody knows where the file lies and what its constructors do. */
     int saved_errno = errno;
     struct xg_shelter shelter;
     xg_sandbox_look();
     xg_shelter_enter(&shelter);
+    xg_shelter_wait(&shelter);
     if (!shim_await(key, &module, &answer)) {
         answer = (struct shim_answer){.key = key, .caller = module};
         shim_resolve(symbol, caller, &answer);
@@ -392,6 +399,7 @@ bool shim_next_bound(const struct shim_symbol *symbol, const void *caller, struc
     int saved_errno = errno;
     struct xg_shelter shelter;
     xg_shelter_enter(&shelter);
+    xg_shelter_wait(&shelter);
     bool found = shim_find_bound(symbol, caller, out);
     (void)dlerror();
     errno = saved_errno;

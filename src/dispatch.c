@@ -82,10 +82,12 @@ static void init_learnt(void)
  * The machine is looked at when the first product comes that is ours, and what is on file for it is
  * not taken where the choice must not depend on measurements.
  */
-static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
+static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
+                         const struct xg_shelter *shelter)
 {
     if (atomic_load_explicit(&learnt.opened, memory_order_acquire))
         return;
+    xg_shelter_wait(shelter); /* files are read, in folders that may not answer */
     /*
      * Without the latch: naming the library takes the dynamic linker's lock, which a thread whose
      * constructor calls us may hold while it waits for us. Two threads may both get here.
@@ -349,7 +351,7 @@ static void decide(const struct xg_problem *call, const struct xg_conf *conf,
                    const struct xg_cpu *cpu, double begin, struct xg_shelter *shelter,
                    struct xg_decision *decision)
 {
-    open_machine(conf, cpu);
+    open_machine(conf, cpu, shelter);
     enum xg_engine_state state = xg_engine_state_get();
     struct xg_situation now = {
         .now_s = begin,

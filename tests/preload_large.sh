@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Operands that span more than 2^31 elements, with 32-bit and 64-bit integers (contract 3.3).
+# Operands that span more than 2^31 elements, and leading dimensions that are far beyond any memory where they
+# separate no rows, with 32-bit and 64-bit integers (contract 3.3, 4.2).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 OPENBLAS_NUM_THREADS=1
@@ -17,6 +18,17 @@ large() {
     fail "$what: exit status $result, or messages"
 }
 
+# rows WHAT COMMAND...: all checks pass, and a C that overlaps becomes what it is alone.
+rows() {
+    what=$1
+    shift
+    "$@" "$tmp/row" all >"$tmp/out" 2>&1 || fail "$what: one row: exit status $?"
+    grep -qx "$(grep overlaps "$tmp/alone")" "$tmp/out" && grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/out" || {
+        head -20 "$tmp/out"
+        fail "$what: one row"
+    }
+}
+
 # OpenBLAS 0.3.21 itself faults, or is wrong: its kernels for small products gather with offsets of
 # 32 bits. What does not pass alone is no standard; what runs on the GPU must be right all the same.
 judged= lacks=
@@ -31,7 +43,17 @@ for name in openblas:libopenblas.so.0:int32_t:2147483647 \
     [ -n "$library" ] || continue
     compile -DCALL_INT="$int" -o "$tmp/large" "$srcdir/tests/preload_large.c" "$library" -lm \
         -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
+    compile -DCALL_INT="$int" -o "$tmp/row" "$srcdir/tests/preload_row.c" "$library" -lm -ldl \
+        -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
     judged="$judged $what"
+    "$tmp/row" >"$tmp/alone" || fail "$what: one row, alone"
+    rows "$what, on the CPU" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_TRACE="$tmp"
+    if has_engine; then
+        rows "$what, on the engine" on_engine XGEMM_VERIFY=1
+        rows "$what, compared" on_engine XGEMM_MODE=compare
+        rows "$what, with everything told" on_engine XGEMM_STATS=1 XGEMM_TRACE="$tmp"
+        grep -q 'GPU *XGEMM_MODE *cblas_zgemm_batch_strided ' "$tmp/out" || fail "$what: one row: not on the GPU"
+    fi
     alone=yes
     "$tmp/large" $apart >"$tmp/out" 2>&1 || alone=no
     [ $alone = yes ] || lacks="$lacks $what"

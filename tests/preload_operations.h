@@ -432,7 +432,7 @@ static int is_right(const struct call *p)
     return 1;
 }
 
-static void print_call(const struct call *p)
+static inline void print_call(const struct call *p)
 {
     const char *name = names[p->op];
     const char type = "sdcz"[p->type];
@@ -442,7 +442,7 @@ static void print_call(const struct call *p)
 }
 
 /* Judges what came of the call, and prints a hash of C. */
-static void judge_call(const struct call *p)
+static inline void judge_call(const struct call *p)
 {
     unsigned hash = 2166136261u;
     int right = is_right(p);

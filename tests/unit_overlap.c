@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* overlap: what it finds is what marking every byte finds. Contract 4.2 (doc/contract.md). */
+/* overlap: what it finds is what marking every byte finds. Contract 3.3, 4.2 (doc/contract.md). */
 #include "src/decide/overlap.h"
 #include "xt.h"
 
@@ -80,6 +80,76 @@ static void test_batches(void)
     XT_CHECK(found > 10000 && apart > 10000, "%d share, %d do not", found, apart);
 }
 
+static const int64_t far[] = {INT64_C(1) << 59,         INT64_C(1) << 60, INT64_C(1) << 61,
+                              (INT64_C(1) << 61) + 100, INT64_C(1) << 62, INT64_MAX};
+enum { FAR = sizeof far / sizeof far[0] };
+
+static void set_place(struct xg_problem *call, int which, struct place place)
+{
+    const void **const operands[] = {&call->a, &call->b};
+    int64_t *const lds[] = {&call->lda, &call->ldb, &call->ldc};
+    if (which < 2)
+        *operands[which] = space + place.at;
+    else
+        call->c = space + place.at;
+    *lds[which] = place.ld;
+}
+
+/*
+ * Matrices of one row, whose leading dimension is as large as may be: by their elements alone.
+ * With such a one between rows that are there the matrix cannot exist, and nothing is known.
+ */
+static void test_far(enum xg_type type)
+{
+    const int64_t floats = (int64_t)xg_type_bytes(type) / 4; /* an element */
+    uint64_t seed = 3 + (uint64_t)type;
+    int found = 0, apart = 0;
+    for (int turn = 0; turn < 20000; turn++) {
+        struct xg_problem call = {.type = type, .alpha = 1, .beta = 1};
+        struct xg_batch batch = {.count = 1, .stride_a = far[turn % FAR], .stride_c = INT64_MAX};
+        unsigned char in[SPACE] = {0}, out[SPACE] = {0};
+        const bool impossible = turn % 16 == 15;
+        bool expected = false;
+        call.transa = turn & 1, call.transb = turn >> 1 & 1;
+        call.m = turn >> 2 & 1 ? 1 : draw(&seed, 1, 3);
+        call.n = turn >> 3 & 1 ? 1 : draw(&seed, 1, 3);
+        call.k = draw(&seed, 1, 3);
+        const struct xg_extent stored[] = {
+            xg_problem_stored(&call, false), xg_problem_stored(&call, true), {call.m, call.n}};
+        for (int i = 0; i < 3; i++) {
+            struct place place = {stored[i].rows, stored[i].columns, 5, draw(&seed, 0, 300)};
+            place.at -= turn & 1 ? place.at % floats : 0;
+            mark(i < 2 ? in : out, place.at, place.rows, place.columns * floats, 5 * floats);
+            if (impossible || place.rows == 1)
+                place.ld = far[draw(&seed, 0, FAR - 1)];
+            expected |= impossible && place.rows > 1;
+            set_place(&call, i, place);
+        }
+        for (int i = 0; i < SPACE; i++)
+            expected |= in[i] && out[i];
+        call.batch = turn % 3 ? NULL : &batch;
+        XT_CHECK(xg_overlap_find(&call) == expected, "contract 4.2: far, turn %d: %d", turn,
+                 expected);
+        xg_problem_settle(&call);
+        XT_CHECK(xg_overlap_find(&call) == expected, "contract 4.2: far, settled, turn %d: %d",
+                 turn, expected);
+        found += expected;
+        apart += !expected;
+    }
+    XT_CHECK(found > 1000 && apart > 1000, "%d share, %d do not", found, apart);
+
+    /* Strides that wrap around, between instances that are there. */
+    struct xg_batch batch = {.count = 3, .stride_a = 4, .stride_b = 4, .stride_c = 4};
+    struct xg_problem call = {.type = type, .m = 3, .n = 2, .k = 2, .alpha = 1, .batch = &batch};
+    call.lda = call.ldb = call.ldc = 2;
+    call.a = space, call.b = space + 100, call.c = space + 200;
+    XT_CHECK(!xg_overlap_find(&call), "contract 4.2: three products");
+    batch.stride_c = INT64_MIN / (int64_t)xg_type_bytes(type) * 2; /* all have one C */
+    XT_CHECK(xg_overlap_find(&call), "contract 4.2: strides of C that wrap around");
+    batch.stride_c = 4, batch.stride_b = INT64_MAX / (int64_t)xg_type_bytes(type);
+    XT_CHECK(xg_overlap_find(&call), "contract 4.2: strides of B that wrap around");
+}
+
 int main(void)
 {
     uint64_t seed = 1;
@@ -122,5 +192,7 @@ int main(void)
     call.c = (float *)(void *)((char *)space + 16);
     XT_CHECK(!xg_overlap_find(&call), "contract 4.2: none is");
     test_batches();
+    for (int type = 0; type < XG_TYPE_COUNT; type++)
+        test_far((enum xg_type)type);
     return xt_done();
 }

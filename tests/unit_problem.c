@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Problems: what travels, and parts that together are the whole, element for element. */
+/* Problems: what travels, parts that together are the whole, element for element, and leading
+ * dimensions that separate no rows. Contract 3.3 (doc/contract.md). */
 #include "xt.h"
 
 #include "src/base/integers.h"
@@ -227,6 +228,61 @@ static void test_settle(void)
     XT_CHECK(xg_problem_flops(&p) == 2.0 * 48 * 2);
 }
 
+/* Leading dimensions that separate no rows become the length of one, and others are kept. */
+static void test_leading(void)
+{
+    const int64_t far = INT64_C(1) << 61;
+    double at[4];
+    struct xg_problem p = {.type = XG_TYPE_D, .m = 1, .n = 5, .k = 3, .alpha = 1};
+    p.lda = p.ldb = p.ldc = far;
+    xg_problem_settle(&p);
+    XT_CHECK(p.lda == 3 && p.ldb == far && p.ldc == 5, "A and C have one row");
+    p.m = 2, p.transa = p.transb = XG_TRANS, p.k = 1, p.lda = p.ldb = p.ldc = far;
+    xg_problem_settle(&p);
+    XT_CHECK(p.lda == 2 && p.ldb == far && p.ldc == far, "A's column has one row");
+    p.alpha = 0;
+    xg_problem_settle(&p);
+    XT_CHECK(p.lda == 2 && p.ldb == 1 && p.ldc == far, "alpha is 0: C alone counts");
+    p.alpha = 1, p.k = 0, p.ldb = far;
+    xg_problem_settle(&p);
+    XT_CHECK(p.lda == 2 && p.ldb == 1 && p.ldc == far, "k is 0");
+    p.alpha_im = 1, p.n = 0;
+    xg_problem_settle(&p);
+    XT_CHECK(p.ldb == 1 && p.ldc == 1, "n is 0");
+    for (int side = XG_OPERAND_A; side <= XG_OPERAND_B; side++)
+        for (int zero = 0; zero < 2; zero++) {
+            const bool left = side == XG_OPERAND_A;
+            struct xg_problem q = {.op = XG_OP_TRMM, .structured = (enum xg_operand)side};
+            q.m = q.n = 2, q.k = 2, q.alpha = !zero;
+            q.a = left ? at + 1 : at, q.b = left ? at : at + 1, q.c = at;
+            q.lda = left ? 7 : 9, q.ldb = left ? 9 : 7, q.ldc = 9;
+            xg_problem_settle(&q);
+            XT_CHECK(q.ldc == 9 && (left ? q.ldb : q.lda) == 9, "in place an operand is C");
+            XT_CHECK((left ? q.lda : q.ldb) == (zero ? 2 : 7), "the other is read, or not");
+        }
+    /* Of a batch of rows the stride is the distance between rows; of one product it is nothing. */
+    struct xg_batch batch = {.count = 4, .stride_a = 11, .stride_c = 13};
+    struct xg_problem rows = {.type = XG_TYPE_D, .m = 4, .n = 5, .k = 3, .alpha = 1, .a = at};
+    rows.batch = &batch, rows.b = at, rows.c = at;
+    rows.lda = rows.ldc = far, rows.ldb = 5;
+    xg_problem_settle(&rows);
+    struct xg_problem gemm;
+    XT_CHECK(rows.lda == 11 && rows.ldc == 13 && rows.ldb == 5, "rows of a batch");
+    XT_CHECK(xg_problem_is_stacked(&rows, &gemm) && gemm.lda == 11 && gemm.ldc == 13);
+    batch = (struct xg_batch){.count = 1, .stride_a = far, .stride_b = far, .stride_c = far};
+    rows.m = 1, rows.lda = rows.ldc = far;
+    xg_problem_settle(&rows);
+    XT_CHECK(rows.lda == 3 && rows.ldc == 5, "a batch of one");
+    /* Products of a leading dimension that do not fit are no stride. */
+    batch = (struct xg_batch){.count = 2, .stride_c = 0};
+    rows.m = 16, rows.lda = rows.ldc = far;
+    xg_problem_settle(&rows);
+    XT_CHECK(rows.ldc == far && !xg_problem_c_is_whole(&rows));
+    XT_CHECK(!xg_problem_is_stacked(&rows, &gemm), "2^64 is not 0");
+    batch.stride_a = far;
+    XT_CHECK((uintptr_t)xg_problem_instance(&rows, 8).a == (uintptr_t)at, "addresses wrap around");
+}
+
 int main(void)
 {
     for (int uplo = XG_FULL; uplo <= XG_LOWER; uplo++)
@@ -240,6 +296,7 @@ int main(void)
         test_operands((enum xg_type)type);
     test_kinds();
     test_settle();
+    test_leading();
     test_traits();
     return xt_done();
 }

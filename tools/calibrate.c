@@ -17,6 +17,7 @@
 #include "bench/median.h"
 #include "fit.h"
 #include "src/base/clock.h"
+#include "src/base/file.h"
 #include "src/decide/calibration.h"
 #include "src/engine.h"
 #include "src/host/cores.h"
@@ -85,7 +86,7 @@ static bool open_blas(void)
     const char *file = xg_conf_get()->cpu_blas;
     if (!file)
         file = XG_DEFAULT_CPU_BLAS;
-    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void *library = xg_file_may_load(file) ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (library && shim_blas_search(library, &shim_symbols[SHIM_ID_cblas_sgemm], 4, SHIM_NOTHING,
                                     &run.blas) != SHIM_NOTHING)
         return true;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Says what stands between this machine, a program and the GPU; `xgemm-run doctor` runs it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "doctor_blas.h"
 #include "doctor_calibration.h"
@@ -15,6 +18,7 @@
 #include "doctor_run.h"
 #include "doctor_settings.h"
 #include "doctor_system.h"
+#include "src/base/file.h"
 
 enum { NOTHING_WRONG = 0, TO_MEND = 1, OWN_TROUBLE = 125 };
 
@@ -124,9 +128,21 @@ static void read_blas(void)
     doctor_calibration_read(&facts.calibration, facts.blas[0].loads ? facts.blas[0].path : NULL);
 }
 
+/* The file of -o, emptied; a FIFO waits for its reader. */
+static FILE *open_report(void)
+{
+    struct stat status;
+    int fd = xg_file_open(options.file, O_WRONLY | O_CREAT, 0666);
+    bool regular = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *out = fd >= 0 && (!regular || ftruncate(fd, 0) == 0) ? fdopen(fd, "w") : NULL;
+    if (!out && fd >= 0)
+        close(fd);
+    return out;
+}
+
 static bool write_report(int count)
 {
-    FILE *out = options.file ? fopen(options.file, "we") : options.argv ? stderr : stdout;
+    FILE *out = options.file ? open_report() : options.argv ? stderr : stdout;
     if (!out)
         return false;
     if (options.json)

@@ -11,6 +11,7 @@
 #include "../shim/threads.h"
 #include "doctor_probe.h"
 #include "doctor_text.h"
+#include "src/base/file.h"
 #include "src/host/spin.h"
 
 static const double LIMIT_S = 20;
@@ -56,7 +57,7 @@ static void ask(void *answer, const void *file)
     struct shim_threads threads;
     struct link_map *map = NULL;
     doctor_text_set(blas->path, sizeof blas->path, "%s", (const char *)file);
-    void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+    void *library = xg_file_may_load(file) ? dlopen(file, RTLD_LAZY | RTLD_LOCAL) : NULL;
     if (!library)
         return;
     blas->loads = true;

@@ -2,6 +2,7 @@
 /* Checks the XGEMM_* variables. */
 #include "doctor_settings.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "doctor_blas.h"
 #include "doctor_text.h"
 #include "src/base/conf.h"
+#include "src/base/file.h"
 #include "src/decide/select.h"
 
 enum { NAMES_MAX = 64 };
@@ -53,9 +55,11 @@ static bool is_known(const struct reading *reading, const char *variable, size_t
 static bool is_writable(const char *path)
 {
     char folder[DOCTOR_PATH_BYTES];
-    struct stat status;
-    if (stat(path, &status) == 0)
-        return !S_ISDIR(status.st_mode) && access(path, W_OK) == 0;
+    int fd = xg_file_open(path, O_WRONLY | O_APPEND | O_NONBLOCK, 0);
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 || errno != ENOENT)
+        return fd >= 0 || errno == ENXIO; /* a FIFO that nobody reads yet */
     doctor_text_set(folder, sizeof folder, "%s", path);
     char *slash = strrchr(folder, '/');
     if (slash)

@@ -13,6 +13,11 @@ static inline int64_t xg_max_i64(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
+/* Modulo 2^64, as addresses are. */
+static inline int64_t xg_wrapped_mul(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
 static inline int64_t xg_ceil_div(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;

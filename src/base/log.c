@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/sandbox.h"
 
 enum { LINE_BYTES = 1000 }; /* the line feed included */
@@ -191,8 +192,7 @@ static int open_log(bool *opened)
         return -1;
     if (!log_path[0])
         return stderr_now();
-    int fd =
-        open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    int fd = xg_file_open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0666);
     *opened = fd >= 0;
     if (*opened)
         return fd;

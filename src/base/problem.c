@@ -55,10 +55,35 @@ bool xg_problem_b_is_a(const struct xg_problem *p)
     return traits[p->op].b_is_a;
 }
 
+/* Of `stored`, an instance's, of which the next one begins `stride` elements behind it (0: there is
+ * no other, or it lies anywhere). */
+static int64_t settled_ld(int64_t ld, bool matters, struct xg_extent stored, int64_t stride)
+{
+    const int64_t least = xg_max_i64(1, stored.columns);
+    if (matters && stored.rows > 1)
+        return ld;
+    return matters && stride > least ? stride : least;
+}
+
+void xg_problem_settle(struct xg_problem *p)
+{
+    const struct xg_batch none = {.count = 1}, *batch = p->batch ? p->batch : &none;
+    const bool several = batch->count > 1;
+    const bool reads = p->m > 0 && p->n > 0 && p->k > 0 && !xg_problem_alpha_zero(p);
+    const struct xg_extent c = {xg_problem_instance_rows(p), p->n};
+    p->lda = settled_ld(p->lda, reads, xg_problem_stored(p, false),
+                        several && !batch->a ? batch->stride_a : 0);
+    p->ldb = settled_ld(p->ldb, reads, xg_problem_stored(p, true),
+                        several && !batch->b ? batch->stride_b : 0);
+    p->ldc = settled_ld(p->ldc, p->n > 0, c, several && !batch->c ? batch->stride_c : 0);
+    if (xg_problem_is_in_place(p))
+        *(p->structured == XG_OPERAND_A ? &p->ldb : &p->lda) = p->ldc;
+}
+
 static const void *operand_of(const struct xg_problem *p, const void *const *matrices,
                               const void *first, int64_t stride, int64_t index)
 {
-    return matrices ? matrices[index] : xg_problem_at(p, first, index * stride);
+    return matrices ? matrices[index] : xg_problem_at(p, first, xg_wrapped_mul(index, stride));
 }
 
 struct xg_problem xg_problem_instance(const struct xg_problem *p, int64_t index)
@@ -71,8 +96,8 @@ struct xg_problem xg_problem_instance(const struct xg_problem *p, int64_t index)
     q.m = xg_problem_instance_rows(p);
     q.a = operand_of(p, batch->a, p->a, batch->stride_a, index);
     q.b = operand_of(p, batch->b, p->b, batch->stride_b, index);
-    q.c = batch->c ? batch->c[index]
-                   : (char *)p->c + index * batch->stride_c * (int64_t)xg_problem_elem_bytes(p);
+    q.c = (void *)(uintptr_t)operand_of(p, (const void *const *)batch->c, p->c, batch->stride_c,
+                                        index);
     q.batch = NULL;
     return q;
 }
@@ -107,7 +132,7 @@ bool xg_problem_is_stacked(const struct xg_problem *p, struct xg_problem *gemm)
 {
     const struct xg_batch *batch = p->batch;
     if (!batch || batch->a || batch->b || batch->stride_b != 0 || p->transa != XG_NO_TRANS ||
-        batch->stride_a != xg_problem_instance_rows(p) * p->lda || !xg_problem_c_is_whole(p))
+        !xg_problem_follow(p, p->lda, batch->stride_a) || !xg_problem_c_is_whole(p))
         return false;
     *gemm = xg_problem_instance(p, 0);
     gemm->m = p->m;

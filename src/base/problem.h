@@ -278,11 +278,26 @@ struct xg_problem xg_problem_instance(const struct xg_problem *p, int64_t index)
 /* Puts strides in the place of arrays whose matrices lie evenly; of elements of elem_bytes. */
 void xg_batch_settle(struct xg_batch *batch, int64_t elem_bytes);
 
+/*
+ * Leading dimensions that separate no two rows become the length of a row: those of matrices that
+ * have one row or are not read, where the standard lets them be any number, however large. Those of
+ * one-row matrices that a batch has `stride` elements apart become that stride: one below the other
+ * they are the rows of a matrix.
+ */
+void xg_problem_settle(struct xg_problem *p);
+
+/* Whether a batch's matrices of ld, each with as many rows as its C, are one matrix in memory. */
+static inline bool xg_problem_follow(const struct xg_problem *p, int64_t ld, int64_t stride)
+{
+    int64_t elems;
+    return !__builtin_mul_overflow(xg_problem_instance_rows(p), ld, &elems) && stride == elems;
+}
+
 /* Whether C's rows are a matrix of ldc in memory, too. */
 static inline bool xg_problem_c_is_whole(const struct xg_problem *p)
 {
     const struct xg_batch *batch = p->batch;
-    return !batch || (!batch->c && batch->stride_c == xg_problem_instance_rows(p) * p->ldc);
+    return !batch || (!batch->c && xg_problem_follow(p, p->ldc, batch->stride_c));
 }
 
 /*
@@ -301,11 +316,12 @@ double xg_problem_products(const struct xg_problem *p);
 /* Multiplications and additions of real numbers. */
 double xg_problem_flops(const struct xg_problem *p);
 
-/* The element at `elems` of a matrix of p's type. */
+/* The element at `elems` of a matrix of p's type. As addresses, which may wrap around: the strides
+ * of a call are the program's. */
 static inline const void *xg_problem_at(const struct xg_problem *p, const void *matrix,
                                         int64_t elems)
 {
-    return (const char *)matrix + elems * (int64_t)xg_problem_elem_bytes(p);
+    return (const void *)((uintptr_t)matrix + (uintptr_t)elems * xg_problem_elem_bytes(p));
 }
 
 /* C's element, wherever its instance lies. */

@@ -4,22 +4,46 @@
 
 #include <stdlib.h>
 
-/* `rows` ranges of `width` bytes, `pitch` apart; a single one has a pitch, too. */
+/*
+ * `rows` ranges of `width` bytes, `pitch` apart, `span` bytes in all. The pitch of a single row is
+ * its width, whatever the leading dimension is. span < 0: the matrix is larger than any memory.
+ */
 struct matrix {
-    int64_t begin, rows, width, pitch;
+    int64_t begin, rows, width, pitch, span;
 };
+
+/* No address and no span is larger. Sums of two of them do not overflow. */
+static const int64_t MEMORY_MOST = INT64_MAX / 4;
 
 static struct matrix matrix_of(const struct xg_problem *p, const void *data,
                                struct xg_extent extent, int64_t ld)
 {
     const int64_t bytes = (int64_t)xg_problem_elem_bytes(p);
-    return (struct matrix){(int64_t)(uintptr_t)data, extent.rows, extent.columns * bytes,
-                           ld * bytes};
+    struct matrix x = {.begin = (int64_t)(uintptr_t)data, .rows = extent.rows, .span = -1};
+    int64_t span;
+    if (__builtin_mul_overflow(extent.columns, bytes, &x.width))
+        return x;
+    x.pitch = x.width;
+    if (x.rows > 1 && __builtin_mul_overflow(ld, bytes, &x.pitch))
+        return x;
+    if (!__builtin_mul_overflow(x.rows - 1, x.pitch, &span) &&
+        !__builtin_add_overflow(span, x.width, &span) && span <= MEMORY_MOST)
+        x.span = span;
+    return x;
+}
+
+/*
+ * Whether no memory holds the matrix. The addresses of its rows then wrap around, and rows that
+ * seem to lie apart may be one and the same.
+ */
+static bool is_nowhere(const struct matrix *x)
+{
+    return x->span < 0 || x->begin < 0 || x->begin > MEMORY_MOST;
 }
 
 static int64_t end_of(const struct matrix *x)
 {
-    return x->begin + (x->rows - 1) * x->pitch + x->width;
+    return x->begin + x->span;
 }
 
 /* Whether a row of x holds a byte of [begin, end): the row that begins before it, or the next. */
@@ -111,7 +135,7 @@ static bool init_results(const struct xg_problem *call, struct results *results)
 /* The first whose C ends behind the address. */
 static int64_t first_behind(struct results *results, int64_t address)
 {
-    const int64_t from = address - (end_of(&results->c) - results->c.begin);
+    const int64_t from = address - results->c.span;
     int64_t low = 0, high = results->count, hint = results->at;
     for (int64_t step = 1; hint < high; step *= 2) { /* mostly it is that one, or the next */
         if (results->begin[hint] > from) {
@@ -146,9 +170,11 @@ static bool meets_any(struct results *results, const struct matrix *x, int64_t f
 
 static bool find_in_results(const struct xg_problem *call, struct results *results)
 {
-    const int64_t least = results->begin[0];
-    const int64_t most =
-        results->begin[results->count - 1] + end_of(&results->c) - results->c.begin;
+    struct matrix first = results->c, last = results->c;
+    first.begin = results->begin[0];
+    last.begin = results->begin[results->count - 1];
+    if (is_nowhere(&first) || is_nowhere(&last))
+        return true;
     for (int64_t i = 0; i < results->count; i++) {
         struct matrix c = results->c;
         c.begin = results->begin[i];
@@ -159,8 +185,9 @@ static bool find_in_results(const struct xg_problem *call, struct results *resul
         const struct xg_problem instance = xg_problem_instance(call, i);
         const struct matrix operands[] = {a_of(&instance), b_of(&instance)};
         for (int o = 0; o < 2; o++)
-            if (operands[o].begin < most && end_of(&operands[o]) > least &&
-                meets_any(results, &operands[o], first_behind(results, operands[o].begin)))
+            if (is_nowhere(&operands[o]) ||
+                (operands[o].begin < end_of(&last) && end_of(&operands[o]) > first.begin &&
+                 meets_any(results, &operands[o], first_behind(results, operands[o].begin))))
                 return true;
     }
     return false;
@@ -179,6 +206,8 @@ bool xg_overlap_find(const struct xg_problem *call)
     if (call->batch)
         return find_in_batch(call);
     const struct matrix a = a_of(call), b = b_of(call), c = c_of(call);
+    if (is_nowhere(&a) || is_nowhere(&b) || is_nowhere(&c))
+        return true;
     bool a_is_c = xg_problem_is_in_place(call) && call->structured == XG_OPERAND_B;
     bool b_is_c = xg_problem_is_in_place(call) && call->structured == XG_OPERAND_A;
     return (!a_is_c && meets(&a, &c)) || (!b_is_c && meets(&b, &c));

@@ -6,6 +6,7 @@
  */
 #include "host/fork.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/types.h>
@@ -23,7 +24,7 @@ static struct {
     /* Of the thread that forks: a handler that forked meanwhile would wait for the lock for ever,
      * and a cancelled thread would take it along. */
     struct xg_shelter shelter;
-    bool tried, handled; /* pthread_atfork was asked, and took the handlers */
+    bool tried, handled; /* the C library was asked, and took the handlers */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The one that the handlers know; 0: nothing is registered yet. */
@@ -86,6 +87,23 @@ static void in_child(void)
     let_go();
 }
 
+/*
+ * glibc's pthread_atfork is linked into each object and calls the first of these, which musl does
+ * not have; musl's is a function like others. A program of musl that inherits LD_PRELOAD loads this
+ * library too, and would end at once for a name that it cannot bind.
+ */
+#pragma weak __register_atfork
+#pragma weak pthread_atfork
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *);
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+static int register_handlers(void)
+{
+    if (__register_atfork)
+        return __register_atfork(prepare, in_parent, in_child, __dso_handle);
+    return pthread_atfork ? pthread_atfork(prepare, in_parent, in_child) : ENOSYS;
+}
+
 bool xg_fork_register(const struct xg_fork_watch *watch)
 {
     pid_t none = 0;
@@ -95,7 +113,7 @@ bool xg_fork_register(const struct xg_fork_watch *watch)
     atomic_compare_exchange_strong(&process, &none, getpid());
     pthread_mutex_lock(&registry.lock);
     if (!registry.tried)
-        registry.handled = pthread_atfork(prepare, in_parent, in_child) == 0;
+        registry.handled = register_handlers() == 0;
     registry.tried = true;
     atomic_store(&process, getpid());
     bool there = false;

@@ -87,6 +87,8 @@ void xg_shelter_wait(const struct xg_shelter *shelter)
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     sigset_t through;
     int count = 0;
+    if (shelter->open)
+        return;
     sigemptyset(&through);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         struct sigaction action;

@@ -46,9 +46,9 @@ void xg_shelter_close(struct xg_shelter *shelter);
 void xg_shelter_enter_again(struct xg_shelter *shelter);
 
 /*
- * Inside one that is closed: what may take long. Signals with which people and schedulers end a
+ * Inside one that is not open: what may take long. Signals with which people and schedulers end a
  * program (SIGINT, SIGTERM, SIGHUP, SIGQUIT) and that no handler catches are let through, for the
- * device may hang.
+ * device may hang, and so may a file system or a library's constructor.
  */
 void xg_shelter_wait(const struct xg_shelter *shelter);
 

@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 enum { NAMES_MAX = 1000 };
 
 static void describe(struct xg_account *account)
@@ -53,9 +55,7 @@ static int create_file(const char *folder, char path[PATH_MAX])
     for (int i = 0; i < NAMES_MAX; i++) {
         int size = snprintf(path, PATH_MAX, i ? "%s/%ld.%d" : "%s/%ld", folder, (long)getpid(), i);
         errno = ENAMETOOLONG;
-        int fd = size < PATH_MAX
-                     ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600)
-                     : -1;
+        int fd = size < PATH_MAX ? xg_file_open(path, O_RDWR | O_CREAT | O_EXCL, 0600) : -1;
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/conf.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/sandbox.h"
 #include "decide/choices.h"
@@ -128,7 +129,7 @@ static bool append_to_file(const char *path, const char *text, size_t size)
     static const char opening[] = "[\n";
     const size_t opening_bytes = sizeof opening - 1;
     int flags = O_NONBLOCK;
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, 0666);
+    int fd = xg_file_open(path, O_WRONLY | O_CREAT | flags, 0666);
     if (fd < 0)
         return false;
     bool empty = false;

@@ -2,7 +2,9 @@
 """The command: options, traces in, one page out."""
 import argparse
 import datetime
+import errno
 import os
+import stat
 import sys
 
 from . import page, run, trace, words
@@ -37,6 +39,26 @@ def say(text):
         sys.stderr = None
 
 
+def open_output(path):
+    """A file to write, emptied, which no other user chooses (src/base/file.h): in a folder that others
+    may write to, links and files that they made are refused."""
+    trusted = (os.geteuid(), 0, os.stat("/").st_uid)
+    for _ in range(16):
+        folder = os.stat(os.path.dirname(path) or ".")
+        shared = folder.st_uid not in trusted or folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if not shared or not os.path.islink(path) or os.lstat(path).st_uid not in trusted:
+            break
+        path = os.path.join(os.path.dirname(path), os.readlink(path))
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_NOFOLLOW if shared else 0), 0o666)
+    status = os.fstat(descriptor)
+    if shared and (status.st_uid not in trusted or status.st_nlink != 1):
+        os.close(descriptor)
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+    if stat.S_ISREG(status.st_mode):
+        os.truncate(descriptor, 0)
+    return open(descriptor, "wb")
+
+
 def main(arguments, version):
     options = parse(arguments, version)
     try:
@@ -59,7 +81,7 @@ def main(arguments, version):
             sys.stdout.buffer.write(encoded)
             sys.stdout.buffer.flush()
         else:
-            with open(options.output, "wb") as file:
+            with open_output(options.output) as file:
                 file.write(encoded)
     except OSError as error:
         say(f"{options.output}: {error.strerror}")

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opens files component by component. Each component is looked up in a folder that is open, so that
+ * what is judged is what is opened, whatever is renamed meanwhile.
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINKS_MOST = 16, FOLDER = O_PATH | O_DIRECTORY | O_CLOEXEC };
+
+static int walk(int from, const char *path, int flags, mode_t mode, int links);
+
+/* Whether the owner is our user, or may rename everything: root, or the owner of /, which a user
+ * namespace that does not know root shows in its place. */
+static bool is_trusted(const struct stat *file)
+{
+    struct stat root;
+    return file->st_uid == geteuid() || file->st_uid == 0 ||
+           (stat("/", &root) == 0 && file->st_uid == root.st_uid);
+}
+
+/* True also where that cannot be told. */
+static bool is_shared(int folder)
+{
+    struct stat status;
+    return fstat(folder, &status) != 0 || !is_trusted(&status) ||
+           (status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static void close_keeping_errno(int fd)
+{
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+}
+
+/* What lies in a shared folder and could not be opened as it is: a link is followed where it is
+ * trusted. Apart, for it takes much stack, of which the program's thread may have little. */
+static __attribute__((noinline)) int follow(int folder, const char *name, int flags, mode_t mode,
+                                            int links)
+{
+    char target[PATH_MAX];
+    struct stat status;
+    int error = errno, fd = -1, link = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    bool trusted = link >= 0 && fstat(link, &status) == 0 && S_ISLNK(status.st_mode) &&
+                   is_trusted(&status) && links < LINKS_MOST;
+    ssize_t size = trusted ? readlinkat(link, "", target, sizeof target - 1) : -1;
+    errno = error;
+    if (size >= 0) {
+        target[size] = '\0';
+        fd = walk(folder, target, flags, mode, links + 1);
+    }
+    close_keeping_errno(link);
+    return fd;
+}
+
+/* One component of a path. */
+static int open_component(int folder, const char *name, int flags, mode_t mode, int links)
+{
+    struct stat status;
+    const bool shared = is_shared(folder), is_folder = flags & O_DIRECTORY;
+    int fd = openat(folder, name, flags | (shared ? O_NOFOLLOW : 0), mode);
+    if (!shared)
+        return fd;
+    if (fd < 0 && (errno == ELOOP || (errno == ENOTDIR && is_folder)))
+        return follow(folder, name, flags, mode, links);
+    if (fd < 0 || is_folder ||
+        (fstat(fd, &status) == 0 && is_trusted(&status) && status.st_nlink == 1))
+        return fd;
+    close(fd);
+    errno = EPERM;
+    return -1;
+}
+
+/* The path from the folder `from` on. */
+static int walk(int from, const char *path, int flags, mode_t mode, int links)
+{
+    int folder = openat(from, *path == '/' ? "/" : ".", FOLDER);
+    for (const char *at = path + strspn(path, "/"); folder >= 0;) {
+        char name[NAME_MAX + 1];
+        const size_t length = strcspn(at, "/"), gap = strspn(at + length, "/");
+        const bool last = at[length] == '\0';
+        int next = -1;
+        errno = length ? ENAMETOOLONG : ENOENT;
+        if (length && length < sizeof name) {
+            memcpy(name, at, length);
+            name[length] = '\0';
+            next = open_component(folder, name, last ? flags : FOLDER, last ? mode : 0, links);
+        }
+        close_keeping_errno(folder);
+        if (last)
+            return next;
+        folder = next;
+        at += length + gap;
+    }
+    return -1;
+}
+
+int xg_file_open(const char *path, int flags, mode_t mode)
+{
+    return walk(AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY, mode, 0);
+}
+
+bool xg_file_may_load(const char *name)
+{
+    struct stat status;
+    return !strchr(name, '/') || stat(name, &status) != 0 || S_ISREG(status.st_mode);
+}
