@@ -84,6 +84,37 @@ expect "eval, quoted" "$(sh -c 'eval "$("$1" env)"; printenv LD_PRELOAD' sh "$ru
 expect "eval, an older LD_PRELOAD" "$(LD_PRELOAD='libm.so.6 libdl.so.2' sh -c "$show" sh "$run")" \
     "$(printf '%s:libm.so.6 libdl.so.2\n20' "$library")"
 
+# No value runs a word of its own, in either form of eval, and each stays what it is: also among files
+# that its words would match as patterns. Only what eval would change is refused, and then nothing is set.
+mkdir "$tmp/hostile" && cd "$tmp/hostile" || exit 99
+touch "XGEMM_SPIN='a*b';" "XGEMM_SPIN='a'\\*'b';" "XGEMM_SPIN=a*b;" "XGEMM_SPIN='axb';" "XGEMM_SPIN=axb;"
+set -- short 'a b' 'a  b' ' a ' 'x; touch BAD' 'keep touch=BAD A$(touch${IFS}BAD)=1' '$(touch BAD)' \
+    '`touch BAD`' "'; touch BAD; '" "it's" 'a*b' '*' '?' '[a-z]*' 'a\b' '\' 'a"b' '#a' '~' '$HOME' '{a,b}' \
+    '!a' '-n' '%s' '&' '|' '>BAD'
+for shell in sh dash bash busybox\ sh zsh; do
+    command -v "${shell% *}" >/dev/null || continue
+    for form in 'eval $("$1" env --keep-env)' 'eval "$("$1" env --keep-env)"'; do
+        for value; do
+            expect "$shell, $form" "$(XGEMM_SPIN=$value LD_PRELOAD="libm.so.6 libdl.so.2" \
+                $shell -c "$form"'; printf "%s\n" "$XGEMM_SPIN." "$LD_PRELOAD"; env' sh "$run" |
+                grep -v '^\(PWD\|OLDPWD\|SHLVL\|_\)=' >"$tmp/evaluated"; sed -n 1,2p "$tmp/evaluated")" \
+                "$(printf '%s\n' "$value." "$library:libm.so.6 libdl.so.2")"
+            grep -q '^\(touch\|A\)=' "$tmp/evaluated" && fail "$shell, $form: a name of '$value' is set"
+        done
+    done
+done
+[ ! -e BAD ] || fail "env: a word of XGEMM_SPIN was run"
+for value in "$(printf 'a\nb')" "$(printf 'a\tb')"; do
+    XGEMM_SPIN=$value "$run" env --keep-env >"$tmp/out" 2>"$tmp/err"
+    expect "env, a control character" "$?:$(cat "$tmp/out")" 125:
+    says "env, a control character" 'XGEMM_SPIN holds a control character'
+done
+mkdir "it's" && cp "$XG_SO" "it's/lib\$(x)*.so"
+expect "env, a library with a strange name" "$(XGEMM_SHIM_LIB="$PWD/it's/lib\$(x)*.so" \
+    sh -c 'eval $("$1" env); printenv LD_PRELOAD' sh "$run")" "$(pwd -P)/it's/lib\$(x)*.so"
+expect "env, nowhere to print" "$("$run" env >/dev/full 2>/dev/null; echo $?)" 125
+cd "$OLDPWD" || exit 99
+
 # --- ab ----------------------------------------------------------------------------------------------
 
 # Runs in turns, the first of which is now the one, now the other; every process is counted.
