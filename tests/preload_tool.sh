@@ -245,6 +245,47 @@ expect "report: no Python" "$?:$(cat "$tmp/out")" 125:
 expect "report: no such folder" "$?:$(cat "$tmp/out")" 125:
 "$run" report -o "$tmp" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
 expect "report: a folder" "$?:$(cat "$tmp/out")" 125:
+# Whatever keeps the page or the accounts from being written is said before the program runs.
+ln -s "$tmp/no/page" "$tmp/nowhere-page"
+for page in "$tmp/none-yet/" "$tmp/few/sh/page" "$tmp/nowhere-page" "$tmp/$(printf %0300d 0)"; do
+    "$run" report -o "$page" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+    expect "report: $page" "$?:$(cat "$tmp/out"):$(grep -c '^xgemm-run: ' "$tmp/err")" 125::1
+done
+expect "report: what is tried is not left" "$(ls "$tmp" | grep -c '^none-yet\|^0000')" 0
+mkdir "$tmp/a%pb"
+while read -r command folder; do
+    TMPDIR=$tmp/$folder "$run" $command sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+    expect "$command: TMPDIR=$folder" "$?:$(cat "$tmp/out"):$(grep -c '^xgemm-run: ' "$tmp/err")" 125::1
+done <<'END'
+ab nowhere
+ab turns
+top nowhere
+top turns
+report nowhere
+report turns
+report a%pb
+END
+expect "report: a folder that was tried is not left" "$(ls "$tmp/a%pb")" ''
+mkdir "$tmp/old-python" && printf '#!/bin/sh\nexit 1\n' >"$tmp/old-python/python3"
+chmod 755 "$tmp/old-python/python3"
+PATH=$tmp/old-python:$PATH "$run" report -o "$tmp/page" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+expect "report: an older Python" "$?:$(cat "$tmp/out"):$(grep -c 'Python 3.8' "$tmp/err")" 125::1
+
+# A page or a program whose name begins as an option does, and a folder named from where the program was.
+printf '#!/bin/sh\nexec "%s" exit\n' "$tmp/tool" >"$tmp/bin/-odd"
+chmod 755 "$tmp/bin/-odd"
+for page in -x.html --help -o; do
+    (cd "$tmp" && rm -f ./"$page" && "$run" report -o "$page" -- -odd 2>"$tmp/err")
+    expect "report -o $page" "$?:$(grep -c "the report is $page\$" "$tmp/err")" 3:1
+    expect "report -o $page: its words" "$(sed -n 1p "$tmp/$page" | sed 's/ --status.*//')" \
+        "-o ./$page --command '-odd'"
+done
+mkdir "$tmp/relative"
+(cd "$tmp" && TMPDIR=relative "$run" report -o page sh -c 'cd / && exec "$0" exit' "$tmp/tool" 2>"$tmp/err")
+expect "report: TMPDIR from where it was" "$?:$(tail -n 2 "$tmp/page" | tr -d ' ' | tr '\n' ' ')" '3:1 1 '
+(cd "$tmp" && TMPDIR=relative "$run" top sh -c 'cd / && exec "$0" exit' "$tmp/tool" 2>"$tmp/err")
+expect "top: TMPDIR from where it was" "$?:$(grep -c '1 products in 1 process' "$tmp/err")" 3:1
+expect "folders named from where it was" "$(ls "$tmp/relative")" ''
 printf '#!/bin/sh\nexit 1\n' >"$moved/xgemm-report"
 "$run" report -o "$tmp/page" sh -c 'exit 0' 2>"$tmp/err"
 expect "report: not written" $? 125

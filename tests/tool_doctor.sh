@@ -94,6 +94,10 @@ build inside -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"'
 
 "$doctor" --nonsense >"$tmp/out" 2>&1
 [ $? -eq 125 ] || fail "an option that there is not: exit status"
+# Before the program runs.
+"$doctor" --json=/nonexistent/file sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+[ "$?:$(cat "$tmp/out")" = 125: ] && grep -q '/nonexistent/file: No such' "$tmp/err" ||
+    fail "a report that cannot be written: the program is run"
 "$doctor" --json=/nonexistent/file >"$tmp/out" 2>&1
 [ $? -eq 125 ] || fail "a report that cannot be written: exit status"
 "$doctor" --help | grep -q '^usage: xgemm-run doctor' || fail "--help"

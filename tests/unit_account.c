@@ -147,7 +147,8 @@ static void test_invalid(void)
     XT_CHECK(!xg_account_is_valid(&bad), "nothing");
 }
 
-/* What somebody else writes into the folder: counts stay at the largest number, and are printed so. */
+/* What somebody else writes into the folder: counts stay at the largest number, and are printed so.
+ */
 static void test_largest(void)
 {
     struct xg_account_sums sums;
@@ -214,7 +215,7 @@ static void test_figures(void)
     double *const figures[] = {&bad.rows[0].flops,    &bad.rows[0].bytes, &bad.rows[1].seconds,
                                &bad.rows[1].waited_s, &shape->flops,      &shape->seconds,
                                &bad.deviation};
-    int64_t *const counts[] = {&bad.rows[0].calls, &bad.shapes_dropped, &bad.right,  &bad.wrong,
+    int64_t *const counts[] = {&bad.rows[0].calls, &bad.shapes_dropped, &bad.right,   &bad.wrong,
                                &bad.unable,        &bad.rows_skipped,   &shape->calls};
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         for (size_t j = 0; j < sizeof none / sizeof none[0]; j++) {

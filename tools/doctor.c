@@ -15,6 +15,7 @@
 #include "doctor_run.h"
 #include "doctor_settings.h"
 #include "doctor_system.h"
+#include "output.h"
 
 enum { NOTHING_WRONG = 0, TO_MEND = 1, OWN_TROUBLE = 125 };
 
@@ -142,6 +143,10 @@ int main(int argc, char **argv)
     (void)argc;
     if (!read_options(argv))
         return OWN_TROUBLE;
+    if (options.file && !output_is_writable(options.file)) {
+        fprintf(stderr, "xgemm-doctor: %s: %s\n", options.file, strerror(errno));
+        return OWN_TROUBLE;
+    }
     read_machine();
     if (!read_program()) {
         fprintf(stderr, "xgemm-doctor: the program could not be run: %s\n", strerror(errno));
