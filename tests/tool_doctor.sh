@@ -183,6 +183,11 @@ says '"name":"cblas_sgemm","where":"CPU"'
 mkdir "$tmp/folders"
 doctor any TMPDIR="$tmp/folders" sh -c 'kill -TERM $PPID; exec sleep 20'
 says '"exit_status":null,"signal":15'
+cd "$tmp" || exit 99
+doctor any TMPDIR=folders sh -c 'cd / && exec "$0" own' "$tmp/linked"
+says '"preloaded":true'
+says '"calls":[1-9]'
+cd "$OLDPWD" || exit 99
 [ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
 # Once the program has ended, signals are doctor's own again: here it waits for who reads the report.
 mkfifo "$tmp/report"
