@@ -8,6 +8,10 @@ run=$builddir/tools/xgemm-run
 export XDG_CACHE_HOME="$tmp/cache" OPENBLAS_NUM_THREADS=1
 unset LD_PRELOAD XGEMM_CPU_BLAS
 
+# Where nothing can be kept nothing is measured.
+HOME=relative XDG_CACHE_HOME= "$run" --calibrate >"$tmp/out" 2>"$tmp/err" && fail "--calibrate: kept nowhere"
+grep -q 'measured ms' "$tmp/out" && fail "--calibrate: measures what it cannot keep"
+
 # No GPU: the CPU side is measured, and that is said.
 FAKECUDA_DEVICES=0 LD_LIBRARY_PATH=$XG_FAKEDRV_DIR "$run" --calibrate >"$tmp/out" 2>"$tmp/err" || {
     cat "$tmp/out" "$tmp/err"

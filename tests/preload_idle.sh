@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A program that never multiplies does not notice the library, nor one whose products are small.
-# Contract 8.1 (doc/contract.md).
+# Where no GPU is used none of its threads stays. Contract 8.1, 8.11 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 
@@ -16,6 +16,8 @@ if strace -o /dev/null true 2>/dev/null; then
     strace -f -o "$tmp/alone" true
     strace -f -E LD_PRELOAD="$XG_SO" -o "$tmp/preloaded" true
     grep -q libxgemm_shim "$tmp/preloaded" || fail "the library is not preloaded"
+    # What getenv answers (contract 7.7) depends on whether there is a device, which is asked of names alone.
+    sed -i '/access("\/\(dev\/\(nvidiactl\|dxg\|nvmap\)\|proc\/driver\/nvidia\/version\)", F_OK)/d' "$tmp/preloaded"
     grep -E 'clone|fork|write\(|libcuda|/dev/|/proc|pthread|libcublas' "$tmp/preloaded" &&
         fail "the library does something when it is loaded"
     # All that it may do is to be mapped, and to look at what standard error is: the other calls
@@ -38,6 +40,32 @@ LD_DEBUG=files preloaded "$tmp/small" own 9 >"$tmp/out" 2>"$tmp/files" ||
 grep -q 'own right' "$tmp/out" || fail "small: answers"
 grep -q libxgemm_shim "$tmp/files" || fail "small: the library is not preloaded"
 grep -E 'libcu|libnv' "$tmp/files" && fail "small: a driver is looked for"
+
+# Threads: none of ours without a driver, a device or a product that is worth a start; the team that copies
+# for the GPU, and the driver's own, with them.
+compile -o "$tmp/threads" "$srcdir/tests/preload_idle.c" "$tmp/libone.so" -Wl,-rpath,"$tmp"
+# alone WHAT COMMAND...: the program's own thread is the only one.
+alone() {
+    alone_what=$1
+    shift
+    "$@" >"$tmp/out" 2>/dev/null || fail "threads, $alone_what: exit status $?"
+    [ "$(cat "$tmp/out")" = threads ] || fail "threads, $alone_what: $(cat "$tmp/out")"
+}
+alone "without the library" "$tmp/threads" 500
+alone "on the CPU" preloaded XGEMM_MODE=cpu "$tmp/threads" 500
+alone "as it comes" preloaded "$tmp/threads" 200
+if [ -z "$(ldconfig -p 2>/dev/null | grep libcuda.so.1)" ]; then
+    alone "no driver" preloaded XGEMM_MODE=gpu "$tmp/threads" 500
+fi
+if has_engine; then
+    alone "no device" on_engine FAKECUDA_DEVICES=0 "$tmp/threads" 500
+    alone "small, a driver" on_engine XGEMM_MODE=auto "$tmp/threads" 200
+    on_engine XGEMM_STAGE_THREADS=3 "$tmp/threads" 500 >"$tmp/out" 2>&1 || fail "threads: exit status $?"
+    # The one that has the program's name is the fake driver's.
+    [ "$(sort "$tmp/out" | uniq -c | tr -s ' \n' ' ')" = \
+        ' 1 no user namespace of its own 2 threads 2 xgemm-stage ' ] ||
+        fail "threads with the GPU: $(cat "$tmp/out")"
+fi
 
 # Printed, not judged: the difference is far below what a shared machine scatters.
 milliseconds() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A program of another C library that inherits LD_PRELOAD, from a shell here say, runs as without the library.
-# Contract 8.11 (doc/contract.md).
+# Contract 8.13 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 musl=$(command -v musl-gcc) || skip "no musl-gcc here"

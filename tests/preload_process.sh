@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # A process that goes on by exec, spawns, leaves, ends or is ended while it multiplies does what it
 # does alone; and this library may be opened and closed.
-# Contract 8.2, 8.3, 8.4, 8.5, 8.7, 8.8 (doc/contract.md).
+# Contract 8.2, 8.3, 8.4, 8.5, 8.7, 8.8, 8.12 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 # -rdynamic: its dl_iterate_phdr is the one that the library calls.
@@ -62,6 +62,34 @@ everywhere_ends 5 end quick_exit
 everywhere_ends 6 end _exit
 everywhere_ends 134 end abort
 everywhere_ends 143 end terminate
+
+# A program with AddressSanitizer, whose run-time insists on being first unless it is told not to. In
+# front of this library it is also in every child, the shell for one, whose leaks are not ours.
+asan=$($CC -print-file-name=libasan.so)
+if [ "$asan" != libasan.so ] && $CC -fsanitize=address $test_flags $XG_BLAS_CFLAGS -iquote "$srcdir/tests" \
+    -o "$tmp/asan" "$srcdir/tests/preload_process.c" $XG_BLAS_LIBS -lm -ldl -pthread 2>"$tmp/err" &&
+    "$tmp/asan" spawn >"$tmp/out" 2>&1; then
+    preloaded "$tmp/asan" spawn >"$tmp/out" 2>&1 && fail "ASan does not mind what is in front of it"
+    grep -q 'ASan runtime does not come first' "$tmp/out" || fail "ASan: $(head -3 "$tmp/out")"
+    compile -fsanitize=address -static-libasan $XG_BLAS_CFLAGS -o "$tmp/asan_static" \
+        "$srcdir/tests/preload_process.c" $XG_BLAS_LIBS -lm -ldl -pthread
+    for runs in preloaded on_engine; do
+        [ $runs = preloaded ] || has_engine || continue
+        for scenario in spawn "end _exit"; do
+            wanted=$([ "$scenario" = spawn ] && echo 0 || echo 6)
+            shown="$scenario, $runs"
+            preload=$asan:$XG_SO
+            ends "ASan before this library, $shown" $wanted $runs ASAN_OPTIONS=detect_leaks=0 \
+                "$tmp/asan" $scenario
+            preload=$XG_SO
+            ends "ASan that does not look, $shown" $wanted $runs \
+                ASAN_OPTIONS=verify_asan_link_order=0 "$tmp/asan" $scenario
+            ends "ASan in the program, $shown" $wanted $runs "$tmp/asan_static" $scenario
+        done
+    done
+else
+    echo "no program with AddressSanitizer can be run here"
+fi
 
 ends "dlclose, on the CPU" 0 env XGEMM_MODE=cpu "$tmp/process" dlclose "$XG_SO"
 ! has_engine || ends "dlclose, on the engine" 0 env XGEMM_MODE=gpu XGEMM_STAGE_THREADS=3 \

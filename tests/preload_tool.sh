@@ -84,6 +84,37 @@ expect "eval, quoted" "$(sh -c 'eval "$("$1" env)"; printenv LD_PRELOAD' sh "$ru
 expect "eval, an older LD_PRELOAD" "$(LD_PRELOAD='libm.so.6 libdl.so.2' sh -c "$show" sh "$run")" \
     "$(printf '%s:libm.so.6 libdl.so.2\n20' "$library")"
 
+# No value runs a word of its own, in either form of eval, and each stays what it is: also among files
+# that its words would match as patterns. Only what eval would change is refused, and then nothing is set.
+mkdir "$tmp/hostile" && cd "$tmp/hostile" || exit 99
+touch "XGEMM_SPIN='a*b';" "XGEMM_SPIN='a'\\*'b';" "XGEMM_SPIN=a*b;" "XGEMM_SPIN='axb';" "XGEMM_SPIN=axb;"
+set -- short 'a b' 'a  b' ' a ' 'x; touch BAD' 'keep touch=BAD A$(touch${IFS}BAD)=1' '$(touch BAD)' \
+    '`touch BAD`' "'; touch BAD; '" "it's" 'a*b' '*' '?' '[a-z]*' 'a\b' '\' 'a"b' '#a' '~' '$HOME' '{a,b}' \
+    '!a' '-n' '%s' '&' '|' '>BAD'
+for shell in sh dash bash busybox\ sh zsh; do
+    command -v "${shell% *}" >/dev/null || continue
+    for form in 'eval $("$1" env --keep-env)' 'eval "$("$1" env --keep-env)"'; do
+        for value; do
+            expect "$shell, $form" "$(XGEMM_SPIN=$value LD_PRELOAD="libm.so.6 libdl.so.2" \
+                $shell -c "$form"'; printf "%s\n" "$XGEMM_SPIN." "$LD_PRELOAD"; env' sh "$run" |
+                grep -v '^\(PWD\|OLDPWD\|SHLVL\|_\)=' >"$tmp/evaluated"; sed -n 1,2p "$tmp/evaluated")" \
+                "$(printf '%s\n' "$value." "$library:libm.so.6 libdl.so.2")"
+            grep -q '^\(touch\|A\)=' "$tmp/evaluated" && fail "$shell, $form: a name of '$value' is set"
+        done
+    done
+done
+[ ! -e BAD ] || fail "env: a word of XGEMM_SPIN was run"
+for value in "$(printf 'a\nb')" "$(printf 'a\tb')"; do
+    XGEMM_SPIN=$value "$run" env --keep-env >"$tmp/out" 2>"$tmp/err"
+    expect "env, a control character" "$?:$(cat "$tmp/out")" 125:
+    says "env, a control character" 'XGEMM_SPIN holds a control character'
+done
+mkdir "it's" && cp "$XG_SO" "it's/lib\$(x)*.so"
+expect "env, a library with a strange name" "$(XGEMM_SHIM_LIB="$PWD/it's/lib\$(x)*.so" \
+    sh -c 'eval $("$1" env); printenv LD_PRELOAD' sh "$run")" "$(pwd -P)/it's/lib\$(x)*.so"
+expect "env, nowhere to print" "$("$run" env >/dev/full 2>/dev/null; echo $?)" 125
+cd "$OLDPWD" || exit 99
+
 # --- ab ----------------------------------------------------------------------------------------------
 
 # Runs in turns, the first of which is now the one, now the other; every process is counted.
@@ -214,6 +245,47 @@ expect "report: no Python" "$?:$(cat "$tmp/out")" 125:
 expect "report: no such folder" "$?:$(cat "$tmp/out")" 125:
 "$run" report -o "$tmp" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
 expect "report: a folder" "$?:$(cat "$tmp/out")" 125:
+# Whatever keeps the page or the accounts from being written is said before the program runs.
+ln -s "$tmp/no/page" "$tmp/nowhere-page"
+for page in "$tmp/none-yet/" "$tmp/few/sh/page" "$tmp/nowhere-page" "$tmp/$(printf %0300d 0)"; do
+    "$run" report -o "$page" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+    expect "report: $page" "$?:$(cat "$tmp/out"):$(grep -c '^xgemm-run: ' "$tmp/err")" 125::1
+done
+expect "report: what is tried is not left" "$(ls "$tmp" | grep -c '^none-yet\|^0000')" 0
+mkdir "$tmp/a%pb"
+while read -r command folder; do
+    TMPDIR=$tmp/$folder "$run" $command sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+    expect "$command: TMPDIR=$folder" "$?:$(cat "$tmp/out"):$(grep -c '^xgemm-run: ' "$tmp/err")" 125::1
+done <<'END'
+ab nowhere
+ab turns
+top nowhere
+top turns
+report nowhere
+report turns
+report a%pb
+END
+expect "report: a folder that was tried is not left" "$(ls "$tmp/a%pb")" ''
+mkdir "$tmp/old-python" && printf '#!/bin/sh\nexit 1\n' >"$tmp/old-python/python3"
+chmod 755 "$tmp/old-python/python3"
+PATH=$tmp/old-python:$PATH "$run" report -o "$tmp/page" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+expect "report: an older Python" "$?:$(cat "$tmp/out"):$(grep -c 'Python 3.8' "$tmp/err")" 125::1
+
+# A page or a program whose name begins as an option does, and a folder named from where the program was.
+printf '#!/bin/sh\nexec "%s" exit\n' "$tmp/tool" >"$tmp/bin/-odd"
+chmod 755 "$tmp/bin/-odd"
+for page in -x.html --help -o; do
+    (cd "$tmp" && rm -f ./"$page" && "$run" report -o "$page" -- -odd 2>"$tmp/err")
+    expect "report -o $page" "$?:$(grep -c "the report is $page\$" "$tmp/err")" 3:1
+    expect "report -o $page: its words" "$(sed -n 1p "$tmp/$page" | sed 's/ --status.*//')" \
+        "-o ./$page --command '-odd'"
+done
+mkdir "$tmp/relative"
+(cd "$tmp" && TMPDIR=relative "$run" report -o page sh -c 'cd / && exec "$0" exit' "$tmp/tool" 2>"$tmp/err")
+expect "report: TMPDIR from where it was" "$?:$(tail -n 2 "$tmp/page" | tr -d ' ' | tr '\n' ' ')" '3:1 1 '
+(cd "$tmp" && TMPDIR=relative "$run" top sh -c 'cd / && exec "$0" exit' "$tmp/tool" 2>"$tmp/err")
+expect "top: TMPDIR from where it was" "$?:$(grep -c '1 products in 1 process' "$tmp/err")" 3:1
+expect "folders named from where it was" "$(ls "$tmp/relative")" ''
 printf '#!/bin/sh\nexit 1\n' >"$moved/xgemm-report"
 "$run" report -o "$tmp/page" sh -c 'exit 0' 2>"$tmp/err"
 expect "report: not written" $? 125

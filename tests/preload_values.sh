@@ -47,6 +47,23 @@ judge() {
     judged="$judged $1"
 }
 
+# With alpha 0 or k 0 the BLAS's own answer stands, be it a fault.
+# unread WHAT LIBRARY
+unread() {
+    compile $XG_BLAS_CFLAGS -o "$tmp/unread" "$srcdir/tests/preload_unread.c" "$2" \
+        -Wl,-rpath,"${2%/*}" -Wl,--disable-new-dtags
+    # OpenBLAS 0.3.21's kernels for AVX-512 read what they need not.
+    for core in -uOPENBLAS_CORETYPE OPENBLAS_CORETYPE=SkylakeX; do
+        [ "${core#*=}" != SkylakeX ] || grep -q avx512dq /proc/cpuinfo || continue
+        same_as_alone "$1, $core: contract 2.3" env "$core" "$tmp/unread"
+        [ "$(grep -c 'wait status' "$tmp/alone")" = 16 ] || fail "$1: contract 2.3 is not tried"
+        ! grep 'alpha 0.*status [1-9]' "$tmp/alone" || echo "$1, $core: A and B are read"
+        has_engine || continue
+        on_engine env "$core" "$tmp/unread" >"$tmp/out" 2>&1
+        sed '$d' "$tmp/alone" | diff - "$tmp/out" || fail "$1 on the engine, $core: contract 2.3"
+    done
+}
+
 # The operations with a side, a triangle or two operands: each operand between pages that nobody may
 # touch, such pages in its other triangle, and none at all where nothing is to be computed.
 # structured WHAT LIBRARY
@@ -88,6 +105,7 @@ for name in openblas:libopenblas.so.0 reference:blas/libblas.so.3; do
     library=$(real "${name#*:}")
     [ -z "$library" ] || judge "${name%%:*}" "$library"
     [ -z "$library" ] || structured "${name%%:*}" "$library"
+    [ -z "$library" ] || unread "${name%%:*}" "$library"
 done
 [ -n "$judged" ] || skip "neither OpenBLAS nor the reference BLAS is installed"
 

@@ -94,6 +94,10 @@ build inside -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"'
 
 "$doctor" --nonsense >"$tmp/out" 2>&1
 [ $? -eq 125 ] || fail "an option that there is not: exit status"
+# Before the program runs.
+"$doctor" --json=/nonexistent/file sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+[ "$?:$(cat "$tmp/out")" = 125: ] && grep -q '/nonexistent/file: No such' "$tmp/err" ||
+    fail "a report that cannot be written: the program is run"
 "$doctor" --json=/nonexistent/file >"$tmp/out" 2>&1
 [ $? -eq 125 ] || fail "a report that cannot be written: exit status"
 "$doctor" --help | grep -q '^usage: xgemm-run doctor' || fail "--help"
@@ -179,6 +183,11 @@ says '"name":"cblas_sgemm","where":"CPU"'
 mkdir "$tmp/folders"
 doctor any TMPDIR="$tmp/folders" sh -c 'kill -TERM $PPID; exec sleep 20'
 says '"exit_status":null,"signal":15'
+cd "$tmp" || exit 99
+doctor any TMPDIR=folders sh -c 'cd / && exec "$0" own' "$tmp/linked"
+says '"preloaded":true'
+says '"calls":[1-9]'
+cd "$OLDPWD" || exit 99
 [ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
 # Once the program has ended, signals are doctor's own again: here it waits for who reads the report.
 mkfifo "$tmp/report"

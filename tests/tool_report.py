@@ -285,8 +285,33 @@ def test_numbers():
     for one in odd:
         with folder_of({"a.json": [machine(), one]}) as folder:
             report("--seconds", "1e-9", folder)
+            check("inf" not in report("--seconds", "5e-324", folder)[0].said, "a share without end")
     with folder_of({"a.json": "[" * 100000, "b.json": [event()]}) as folder:
         check(report(folder)[0].island["products"] == 1, "brackets without end")
+
+
+def test_extremes():
+    """Each figure at the edges of a double, where a quotient overflows and a logarithm has no value:
+    a page comes out, and its words and drawings have no figure that is none."""
+    edges = (5e-324, 1e-310, 2.3e-308, 1e-300, 1e-30, 1e-12, 0.0, -0.0, -5e-324, -1e308, 1e18, 1e40, 1e308,
+             math.nan, math.inf, "1", None, [], {})
+    figures = ("flops", "operand_bytes", "result_bytes", "predicted_cpu_us", "predicted_gpu_us",
+               "waited_us", "up_bytes", "down_bytes", "m", "n", "k")
+    of_machine = [key for key, value in machine()["args"].items() if isinstance(value, (int, float))]
+    for edge in edges:
+        cases = [[machine(), {**event(place="GPU", kernel="f", cpu=9.0, gpu=9.0), key: edge}]
+                 for key in ("ts", "dur")]
+        cases += [[machine(), event(place="GPU", kernel="f", **{key: edge})] for key in figures]
+        cases += [[machine(**{key: edge}), event(place="GPU", kernel="f")] for key in of_machine]
+        cases += [[machine(), *({**event(place=place), "dur": edge, "ts": ts} for ts in (0.0, edge))]
+                  for place in ("GPU", "CPU", "both")]
+        for events in cases:
+            with folder_of({"a.json": events + [event(reason="GPU busy")]}) as folder:
+                page, _ = report(folder)
+                check(page.island["products"] >= 1, edge, "products")
+                drawn = page.source[page.source.index("<main"):page.source.index("<script")]
+                found = re.search(r"[^a-z](nan|inf)[^a-z]|\d{60}", drawn, re.IGNORECASE)
+                check(not found, edge, "a figure that is none", found and found.group(), events)
 
 
 def test_size():

@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -143,6 +145,95 @@ static void test_invalid(void)
     XT_CHECK(!xg_account_is_valid(&bad), "a transpose that is none");
     memset(&bad, 0, sizeof bad);
     XT_CHECK(!xg_account_is_valid(&bad), "nothing");
+}
+
+/* What somebody else writes into the folder: counts stay at the largest number, and are printed so.
+ */
+static void test_largest(void)
+{
+    struct xg_account_sums sums;
+    char *text = NULL;
+    size_t size;
+
+    fill(&read_back);
+    for (int i = 0; i < read_back.row_count; i++)
+        read_back.rows[i].calls = INT64_MAX;
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        read_back.shapes[i].calls = read_back.shapes[i].calls ? INT64_MAX : 0;
+    read_back.shapes_dropped = read_back.right = read_back.wrong = INT64_MAX;
+    read_back.unable = read_back.rows_skipped = INT64_MAX;
+    XT_CHECK(xg_account_is_valid(&read_back), "the largest counts");
+    fill(&sum);
+    xg_account_merge(&sum, &read_back);
+    xg_account_merge(&sum, &read_back);
+    XT_CHECK(xg_account_is_valid(&sum), "their sum");
+    for (int i = 0; i < sum.row_count; i++)
+        XT_CHECK(sum.rows[i].calls == INT64_MAX, "row %d: %lld", i, (long long)sum.rows[i].calls);
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        XT_CHECK(!sum.shapes[i].calls || sum.shapes[i].calls == INT64_MAX, "shape %d: %lld", i,
+                 (long long)sum.shapes[i].calls);
+    XT_CHECK(sum.shapes_dropped == INT64_MAX && sum.right == INT64_MAX && sum.wrong == INT64_MAX &&
+                 sum.unable == INT64_MAX && sum.rows_skipped == INT64_MAX,
+             "the head's");
+    xg_account_sum(&sum, &sums);
+    XT_CHECK(sums.calls == INT64_MAX && sums.gpu_calls == INT64_MAX, "%lld, %lld",
+             (long long)sums.calls, (long long)sums.gpu_calls);
+    FILE *out = open_memstream(&text, &size);
+    xg_account_print(&sum, out);
+    XT_CHECK(fclose(out) == 0 && !strstr(text, " -9") && strstr(text, " 9223372036854775807"), "%s",
+             text);
+    free(text);
+}
+
+/* The shapes of a full table, again and again, and those dropped without end. */
+static void test_largest_dropped(void)
+{
+    xg_account_init(&sum);
+    for (int i = 0; i < 800; i++) {
+        struct xg_call_record r = record(1 + i, XG_PLACE_CPU, XG_REASON_SMALL);
+        xg_account_add(&sum, &r);
+    }
+    fill(&read_back);
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        if (read_back.shapes[i].calls) {
+            read_back.shapes[i].calls = INT64_MAX;
+            read_back.shapes[i].m = INT64_MIN;
+        }
+    xg_account_merge(&sum, &read_back);
+    XT_CHECK(sum.shapes_dropped == INT64_MAX, "%lld dropped", (long long)sum.shapes_dropped);
+}
+
+/* Figures that no process has are none of an account. */
+static void test_figures(void)
+{
+    static const double none[] = {-1.0, NAN, INFINITY, -INFINITY, DBL_MAX};
+    static struct xg_account bad;
+    fill(&bad);
+    struct xg_account_shape *shape = bad.shapes;
+    while (!shape->calls)
+        shape++;
+    double *const figures[] = {&bad.rows[0].flops,    &bad.rows[0].bytes, &bad.rows[1].seconds,
+                               &bad.rows[1].waited_s, &shape->flops,      &shape->seconds,
+                               &bad.deviation};
+    int64_t *const counts[] = {&bad.rows[0].calls, &bad.shapes_dropped, &bad.right,   &bad.wrong,
+                               &bad.unable,        &bad.rows_skipped,   &shape->calls};
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        for (size_t j = 0; j < sizeof none / sizeof none[0]; j++) {
+            double was = *figures[i];
+            *figures[i] = none[j];
+            XT_CHECK(!xg_account_is_valid(&bad), "figure %zu: %g", i, none[j]);
+            *figures[i] = was;
+        }
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        int64_t was = *counts[i];
+        *counts[i] = -1;
+        XT_CHECK(!xg_account_is_valid(&bad), "count %zu", i);
+        *counts[i] = was;
+    }
+    bad.longest_spin_s = INFINITY;
+    XT_CHECK(xg_account_is_valid(&bad), "threads that spin without end");
+    bad.rows[0].symbol[0] = '\033';
+    XT_CHECK(!xg_account_is_valid(&bad), "a name that steers a terminal");
 }
 
 /* --- Its file ------------------------------------------------------------------------------ */
@@ -326,6 +417,9 @@ int main(void)
     test_sums();
     test_full();
     test_invalid();
+    test_largest();
+    test_largest_dropped();
+    test_figures();
     test_ends();
     test_fork();
     test_names();

@@ -35,9 +35,16 @@ bool accounts_folder_make(char path[PATH_MAX], bool in_memory)
         place = given;
     else if (in_memory && has_room("/dev/shm"))
         place = "/dev/shm";
-    if (snprintf(path, PATH_MAX, "%s/%s", place, name) < PATH_MAX && mkdtemp(path))
-        return true;
+    /* From its root, for the program may change its folder. */
+    char *root = realpath(place, NULL);
+    bool fits = root && snprintf(path, PATH_MAX, "%s/%s", root, name) < PATH_MAX;
+    if (root && !fits)
+        errno = ENAMETOOLONG;
+    bool made = fits && mkdtemp(path);
     int error = errno;
+    free(root);
+    if (made)
+        return true;
     fprintf(stderr, "xgemm-run: no folder for accounts in %s: %s\n", place, strerror(error));
     errno = error;
     return false;

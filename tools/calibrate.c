@@ -195,6 +195,10 @@ static bool calibrate(struct xg_model *model, const struct xg_calibration_key *k
     const char *name = side == XG_SIDE_CPU ? "CPU" : "GPU";
     struct fit_sample samples[SHAPES];
     char path[4096];
+    if (!xg_calibration_path(path, sizeof path, key, side)) {
+        fprintf(stderr, "xgemm-calibrate: neither XDG_CACHE_HOME nor HOME is an absolute path\n");
+        return false;
+    }
     int count = measure_side(side, samples);
     if (count < SAMPLES_MIN) {
         fprintf(stderr, "xgemm-calibrate: %s: only %d products could be measured\n", name, count);
@@ -217,10 +221,6 @@ static bool calibrate(struct xg_model *model, const struct xg_calibration_key *k
                model->up_bytes_per_s / 1e9, model->down_bytes_per_s / 1e9,
                model->gpu_clock_hz / 1e9, model->gpu_call_s * 1e6, model->gpu_fill_s * 1e6,
                100 * error);
-    if (!xg_calibration_path(path, sizeof path, key, side)) {
-        fprintf(stderr, "xgemm-calibrate: neither XDG_CACHE_HOME nor HOME is an absolute path\n");
-        return false;
-    }
     if (xg_calibration_store(path, key, side, model) != XG_OK) {
         fprintf(stderr, "xgemm-calibrate: %s: %s\n", path, strerror(errno));
         return false;

@@ -18,6 +18,7 @@
 #include "doctor_run.h"
 #include "doctor_settings.h"
 #include "doctor_system.h"
+#include "output.h"
 #include "src/base/file.h"
 
 enum { NOTHING_WRONG = 0, TO_MEND = 1, OWN_TROUBLE = 125 };
@@ -158,6 +159,10 @@ int main(int argc, char **argv)
     (void)argc;
     if (!read_options(argv))
         return OWN_TROUBLE;
+    if (options.file && !output_is_writable(options.file)) {
+        fprintf(stderr, "xgemm-doctor: %s: %s\n", options.file, strerror(errno));
+        return OWN_TROUBLE;
+    }
     read_machine();
     if (!read_program()) {
         fprintf(stderr, "xgemm-doctor: the program could not be run: %s\n", strerror(errno));

@@ -73,10 +73,10 @@ static void put_int(struct json *json, const char *name, long long value)
     fprintf(json->out, "%lld", value);
 }
 
-/* A count of units; null where it has no end. */
+/* A count of units; null where it has no end, or none that the number could be. */
 static void put_units(struct json *json, const char *name, double value, double unit)
 {
-    if (isfinite(value)) {
+    if (fabs(value / unit) < 9e18) {
         put_int(json, name, llround(value / unit));
     } else {
         begin_value(json, name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Diagnoses of what happened when the program ran: why what stayed on the CPU stayed there. */
+#include <limits.h>
 #include <string.h>
 
 #include "doctor_diagnosis.h"
@@ -95,7 +96,8 @@ static void find_reason(const struct doctor_facts *facts, int detail, struct doc
         const struct doctor_row *row = &facts->run.rows[i];
         if (row->place == XG_PLACE_GPU || (int)row->reason != detail)
             continue;
-        calls += row->calls;
+        if (__builtin_add_overflow(calls, row->calls, &calls))
+            calls = LONG_MAX;
         gflop += row->gflop;
         seconds += row->seconds;
     }

@@ -45,14 +45,15 @@ static bool make_place(struct place *place)
 {
     const char *log = getenv("XGEMM_LOG");
     struct stat status;
-    const char *folder = getenv("TMPDIR");
+    const char *given = getenv("TMPDIR"), *folder = given && *given ? given : "/tmp";
+    char *root = realpath(folder, NULL); /* the program may change its folder */
     *place = (struct place){.own_log = !log || !*log || is_stream(log)};
     doctor_text_set(place->folder, sizeof place->folder, "%s/xgemm-doctor.XXXXXX",
-                    folder && *folder ? folder : "/tmp");
+                    root ? root : folder);
+    free(root);
     if (!mkdtemp(place->folder)) {
         int error = errno;
-        fprintf(stderr, "xgemm-doctor: no folder can be made in %s: %s\n",
-                folder && *folder ? folder : "/tmp", strerror(error));
+        fprintf(stderr, "xgemm-doctor: no folder can be made in %s: %s\n", folder, strerror(error));
         errno = error;
         return false;
     }

@@ -81,6 +81,10 @@ static bool run(const struct watch *watch, enum side side)
 
 static void run_all(const struct watch *watch)
 {
+    /* What keeps the accounts from being kept is said before the first run, which needs none. */
+    if (!accounts_folder_make(runs.folder, true))
+        exit(125);
+    accounts_folder_remove(runs.folder);
     for (int turn = 0; turn < watch->turns; turn++)
         for (int i = 0; i < SIDES; i++)
             if (!run(watch, (enum side)((turn + i) % SIDES)))

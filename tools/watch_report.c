@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* xgemm-run report: runs the program with a trace, and has a page written from it. */
 #include <errno.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "accounts.h"
+#include "output.h"
 #include "watch.h"
 
 static bool is_plain(const char *word)
@@ -18,7 +17,8 @@ static bool is_plain(const char *word)
     return plain > 0 && !word[plain];
 }
 
-/* The command as one would type it: words that a shell would take apart stand in quotes. */
+/* The command as one would type it: words that a shell would take apart stand in quotes, and a
+ * first one that the writer would take for an option. */
 static char *command_line(char *const *argv)
 {
     char *text = NULL;
@@ -26,7 +26,7 @@ static char *command_line(char *const *argv)
     FILE *out = open_memstream(&text, &size);
 
     for (int i = 0; out && argv[i]; i++) {
-        const char *quote = is_plain(argv[i]) ? "" : "'";
+        const char *quote = is_plain(argv[i]) && (i || *argv[i] != '-') ? "" : "'";
         fprintf(out, "%s%s", i ? " " : "", quote);
         for (const char *at = argv[i]; *at; at++)
             fputs(*quote && *at == '\'' ? "'\\''" : (char[]){*at, '\0'}, out);
@@ -35,21 +35,23 @@ static char *command_line(char *const *argv)
     return out && fclose(out) == 0 ? text : strdup(argv[0]);
 }
 
-/* To find out after an hour that the page cannot be written helps nobody. */
-static void check_page(const char *page)
+static _Noreturn void refuse(const char *what)
 {
-    char copy[PATH_MAX];
-    struct stat status;
+    fprintf(stderr, "xgemm-run: %s: %s\n", what, strerror(errno));
+    exit(125);
+}
 
-    snprintf(copy, sizeof copy, "%s", page);
-    bool there = stat(page, &status) == 0, folder = there && S_ISDIR(status.st_mode);
-    int refused = there ? access(page, W_OK) : access(dirname(copy), W_OK | X_OK);
-    if (folder)
-        errno = EISDIR;
-    if (folder || refused) {
-        fprintf(stderr, "xgemm-run: %s: %s\n", page, strerror(errno));
-        exit(125);
-    }
+/* The page's name, malloc's, as the writer takes it: "-" is standard output, any other that begins
+ * so would be an option. */
+static char *check_page(const char *page)
+{
+    char *name = NULL;
+
+    if (strcmp(page, "-") && !output_is_writable(page))
+        refuse(page);
+    if (asprintf(&name, "%s%s", page[0] == '-' && page[1] ? "./" : "", page) < 0)
+        refuse(page);
+    return name;
 }
 
 /* By the accounts of all processes, which lose nothing, however a process ends. */
@@ -63,12 +65,13 @@ static long long count_products(const char *accounts)
     return (long long)sums.calls;
 }
 
-static bool write_page(const struct watch *watch, const char *folder, const struct child_end *end)
+static bool write_page(const struct watch *watch, const char *page, const char *folder,
+                       const struct child_end *end)
 {
     static char *no_settings[] = {NULL};
     char status[16], seconds[32], products[32], accounts[PATH_MAX + 16];
     const char *argv[] = {
-        watch->writer, "-o",   watch->page, "--command", command_line(watch->argv),
+        watch->writer, "-o",   page,        "--command", command_line(watch->argv),
         "--status",    status, "--seconds", seconds,     "--products",
         products,      folder, NULL};
     const struct child child = {
@@ -87,22 +90,30 @@ void watch_report(struct watch *watch)
     char folder[PATH_MAX], below[PATH_MAX + 16];
     struct child_end end;
 
-    check_page(watch->page);
+    char *page = check_page(watch->page);
     if (!accounts_folder_make(folder, false))
         exit(125);
     snprintf(below, sizeof below, "%s/account", folder);
-    if (mkdir(below, 0700) == 0)
-        watch_set(watch->preloaded, "XGEMM_ACCOUNT", below);
+    errno = EINVAL;
+    /* XGEMM_TRACE has the process's id there, and no other word for a percent sign. */
+    if (strstr(folder, "%p") || mkdir(below, 0700)) {
+        int error = errno;
+        accounts_folder_remove(folder);
+        errno = error;
+        refuse(folder);
+    }
+    watch_set(watch->preloaded, "XGEMM_ACCOUNT", below);
     snprintf(below, sizeof below, "%s/%%p.json", folder);
     watch_set(watch->preloaded, "XGEMM_TRACE", below);
 
     const struct child child = {.argv = watch->argv, .settings = watch->preloaded};
     bool told = true;
     if (child_run(&child, &end)) {
-        told = write_page(watch, folder, &end);
+        told = write_page(watch, page, folder, &end);
         fprintf(stderr, "xgemm-run: the report %s %s\n", told ? "is" : "could not be written to",
                 watch->page);
     }
     accounts_folder_remove(folder);
+    free(page);
     child_leave(told || end.status ? end.status : 125 << 8);
 }

@@ -29,6 +29,13 @@ void xg_account_init(struct xg_account *account)
 
 /* --- Adding -------------------------------------------------------------------------------- */
 
+/* Adds a count, which stays at the largest number where a sum of files would be beyond it. */
+static void add_count(int64_t *sum, int64_t count)
+{
+    if (__builtin_add_overflow(*sum, count, sum))
+        *sum = INT64_MAX;
+}
+
 /* The row of these three; the last one where more differ than there are rows: nothing is lost from
  * the sums. */
 static struct xg_account_row *find_row(struct xg_account *account, const char *symbol,
@@ -72,14 +79,14 @@ static int add_shape(struct xg_account *account, const struct xg_account_shape *
     if (!shapes[slot].calls) {
         /* Kept a quarter empty, so that a search ends soon. */
         if (account->shape_count >= XG_ACCOUNT_SHAPES / 4 * 3) {
-            account->shapes_dropped += added->calls;
+            add_count(&account->shapes_dropped, added->calls);
             return -1;
         }
         account->shape_count++;
         shapes[slot] = *added;
         return (int)slot;
     }
-    shapes[slot].calls += added->calls;
+    add_count(&shapes[slot].calls, added->calls);
     shapes[slot].flops += added->flops;
     shapes[slot].seconds += added->seconds;
     return (int)slot;
@@ -133,7 +140,7 @@ void xg_account_merge(struct xg_account *into, const struct xg_account *from)
         const struct xg_account_row *row = &from->rows[i];
         struct xg_account_row *sum = find_row(into, row->symbol, row->place, row->reason);
 
-        sum->calls += row->calls;
+        add_count(&sum->calls, row->calls);
         sum->flops += row->flops;
         sum->bytes += row->bytes;
         sum->seconds += row->seconds;
@@ -142,12 +149,12 @@ void xg_account_merge(struct xg_account *into, const struct xg_account *from)
     for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
         if (from->shapes[i].calls)
             add_shape(into, &from->shapes[i]);
-    into->shapes_dropped += from->shapes_dropped;
+    add_count(&into->shapes_dropped, from->shapes_dropped);
     into->longest_spin_s = fmax(into->longest_spin_s, from->longest_spin_s);
-    into->right += from->right;
-    into->wrong += from->wrong;
-    into->unable += from->unable;
-    into->rows_skipped += from->rows_skipped;
+    add_count(&into->right, from->right);
+    add_count(&into->wrong, from->wrong);
+    add_count(&into->unable, from->unable);
+    add_count(&into->rows_skipped, from->rows_skipped);
     into->deviation = fmax(into->deviation, from->deviation);
 }
 
@@ -158,11 +165,11 @@ void xg_account_sum(const struct xg_account *account, struct xg_account_sums *su
         const struct xg_account_row *row = &account->rows[i];
         bool gpu = row->place != XG_PLACE_CPU;
 
-        sums->calls += row->calls;
+        add_count(&sums->calls, row->calls);
         sums->flops += row->flops;
         sums->bytes += row->bytes;
         sums->seconds += row->seconds;
-        sums->gpu_calls += gpu ? row->calls : 0;
+        add_count(&sums->gpu_calls, gpu ? row->calls : 0);
         sums->gpu_flops += gpu ? row->flops : 0.0;
         sums->gpu_seconds += gpu ? row->seconds - row->waited_s : 0.0;
     }
@@ -170,9 +177,32 @@ void xg_account_sum(const struct xg_account *account, struct xg_account_sums *su
 
 /* --- Reading ------------------------------------------------------------------------------- */
 
+/* More of anything than a process could have, and far from what sums of it could not hold. */
+#define FIGURE_MOST 1e40
+
 static bool is_text(const char *text, size_t size)
 {
     return memchr(text, '\0', size);
+}
+
+/* A name that steers no terminal that it is printed on. */
+static bool is_name(const char *text, size_t size)
+{
+    while (size > 0 && *text >= ' ' && *text <= '~')
+        text++, size--;
+    return size > 0 && !*text;
+}
+
+static bool is_figure(double value)
+{
+    return value >= 0.0 && value <= FIGURE_MOST;
+}
+
+static bool are_verdicts_valid(const struct xg_account *account)
+{
+    return account->shapes_dropped >= 0 && account->right >= 0 && account->wrong >= 0 &&
+           account->unable >= 0 && account->rows_skipped >= 0 && is_figure(account->deviation) &&
+           account->longest_spin_s >= 0.0; /* without end where threads never sleep */
 }
 
 bool xg_account_is_valid(const struct xg_account *account)
@@ -181,19 +211,21 @@ bool xg_account_is_valid(const struct xg_account *account)
         account->version != XG_ACCOUNT_VERSION || account->bytes != sizeof *account ||
         !is_text(account->program, sizeof account->program) || account->row_count < 0 ||
         account->row_count > XG_ACCOUNT_ROWS || account->shape_count < 0 ||
-        account->shape_count > XG_ACCOUNT_SHAPES / 4 * 3)
+        account->shape_count > XG_ACCOUNT_SHAPES / 4 * 3 || !are_verdicts_valid(account))
         return false;
     for (int i = 0; i < account->row_count; i++) {
         const struct xg_account_row *row = &account->rows[i];
-        if (!is_text(row->symbol, sizeof row->symbol) || row->place > XG_PLACE_BOTH ||
-            row->reason >= XG_REASON_COUNT || row->calls < 0)
+        if (!is_name(row->symbol, sizeof row->symbol) || row->place > XG_PLACE_BOTH ||
+            row->reason >= XG_REASON_COUNT || row->calls < 0 || !is_figure(row->flops) ||
+            !is_figure(row->bytes) || !is_figure(row->seconds) || !is_figure(row->waited_s))
             return false;
     }
     for (int i = 0; i < XG_ACCOUNT_SHAPES; i++) {
         const struct xg_account_shape *shape = &account->shapes[i];
-        if (!is_text(shape->symbol, sizeof shape->symbol) ||
-            !is_text(shape->kernel, sizeof shape->kernel) || shape->place > XG_PLACE_BOTH ||
-            shape->transa > XG_CONJ_TRANS || shape->transb > XG_CONJ_TRANS || shape->calls < 0)
+        if (!is_name(shape->symbol, sizeof shape->symbol) ||
+            !is_name(shape->kernel, sizeof shape->kernel) || shape->place > XG_PLACE_BOTH ||
+            shape->transa > XG_CONJ_TRANS || shape->transb > XG_CONJ_TRANS || shape->calls < 0 ||
+            !is_figure(shape->flops) || !is_figure(shape->seconds))
             return false;
     }
     return true;
@@ -269,8 +301,9 @@ static void print_shapes(const struct xg_account *account, FILE *out)
 
 static void print_verified(const struct xg_account *account, FILE *out)
 {
-    int64_t count = account->right + account->wrong;
-    if (count + account->unable == 0)
+    int64_t count = account->right;
+    add_count(&count, account->wrong);
+    if (count == 0 && account->unable == 0)
         return;
     fprintf(out,
             "  verified: %lld products; wrong, and computed again by the CPU: %lld; could not be "

@@ -81,11 +81,13 @@ struct xg_account_sums {
 void xg_account_init(struct xg_account *account);
 struct xg_account_change xg_account_add(struct xg_account *account,
                                         const struct xg_call_record *record);
-/* Adds what is in *from; identity and begin stay those of *into. */
+/* Adds what is in *from; identity and begin stay those of *into. Counts end at INT64_MAX, as those
+ * of xg_account_sum do. */
 void xg_account_merge(struct xg_account *into, const struct xg_account *from);
 void xg_account_sum(const struct xg_account *account, struct xg_account_sums *sums);
 
-/* Whether *account, read from somewhere, is whole: of this version, counts and texts in bounds. */
+/* Whether *account, read from somewhere, is whole: of this version; counts, figures and texts in
+ * bounds. */
 bool xg_account_is_valid(const struct xg_account *account);
 
 /* Writes it as XGEMM_STATS=1 does at exit; nothing when no call was added. */

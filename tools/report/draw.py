@@ -39,7 +39,7 @@ def text_of(value):
 
 def ticks(most, wanted=5):
     """Round numbers from 0 to most, about so many."""
-    if not most > 0:
+    if not trace.LEAST <= most < math.inf:
         return [0.0]
     step = 10.0 ** math.floor(math.log10(most / wanted))
     step *= next((factor for factor in (1, 2, 5) if most / (factor * step) <= wanted), 10)

@@ -26,8 +26,10 @@ def parse(arguments, version):
     parser.add_argument("traces", metavar="DIR_OR_TRACE", nargs="+",
                         help="traces, and folders of them (their files *.json)")
     options = parser.parse_args(arguments)
-    if options.seconds is not None and not 0 < options.seconds < 1e12:
-        parser.error("--seconds is to be a number above 0")
+    if options.seconds is not None:
+        if not 0 < options.seconds < 1e12:
+            parser.error("--seconds is to be a number above 0")
+        options.seconds = max(options.seconds, trace.LEAST)
     return options
 
 

@@ -21,6 +21,10 @@ NAME_CHARACTERS = 80
 LINE_BYTES = 1 << 20
 WHOLE_BYTES = 1 << 26
 
+# Anything nearer to 0 counts as 0: no figure of a trace is so small, and of those that remain no
+# quotient overflows.
+LEAST = 1e-12
+
 TRACE_NAME = re.compile(r"\.json(\.\d+)?$")
 
 
@@ -44,14 +48,17 @@ def clean(text, characters=NAME_CHARACTERS):
 
 
 def number(value, least=0.0, most=1e18):
-    """The value as a float, or None where it is no number within the bounds."""
+    """The value as a float, which is 0 or not too near it; None where it is no number within the
+    bounds."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
         value = float(value)
     except OverflowError:
         return None
-    return value if least <= value <= most else None
+    if not least <= value <= most:
+        return None
+    return value if abs(value) >= LEAST else 0.0
 
 
 def whole(value, most):
