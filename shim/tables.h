@@ -3,10 +3,12 @@
 #ifndef SHIM_TABLES_H
 #define SHIM_TABLES_H
 
-#include <link.h> /* with _GNU_SOURCE */
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct dl_phdr_info; /* link.h, with _GNU_SOURCE */
 
 struct shim_tables {
     const ElfW(Sym) * symbols;

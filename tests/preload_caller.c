@@ -6,6 +6,9 @@
  *   CALL_INT                    its integers: int32_t or int64_t
  *   CALL_NAMELESS               it refers to no SGEMM and can only be given one
  *   CALL_SMALL                  no number beyond 32 bits
+ *   CALL_BESIDE                 another name that it refers to
+ *   CALL_DIRECT                 it calls by the name, whatever it is given
+ *   CALL_TABLE                  it calls what it is given through a table on the heap
  *   CALL_JOINS                  its constructor and destructor wait for a thread that multiplies
  */
 #include <math.h>
@@ -32,6 +35,12 @@ typedef caller_fortran caller_function;
 extern caller_function CALL_NAME;
 #endif
 
+#ifdef CALL_BESIDE
+void CALL_BESIDE(void);
+extern void (*const volatile caller_beside)(void);
+void (*const volatile caller_beside)(void) = CALL_BESIDE;
+#endif
+
 int caller_run_with(caller_function *function, int size);
 int caller_run(int size);
 caller_function *caller_function_get(void);
@@ -41,6 +50,17 @@ static int caller_product(caller_function *function, CALL_INT m, CALL_INT n, CAL
                           CALL_INT lda)
 {
     uint64_t seed = (uint64_t)(m + n + k);
+#ifdef CALL_DIRECT
+    (void)function;
+#define function CALL_NAME
+#elif defined(CALL_TABLE)
+    struct table {
+        void *before[3];
+        caller_function *function;
+    } *volatile table = malloc(sizeof *table);
+    table->function = function;
+#define function table->function
+#endif
     float *a = malloc((size_t)(m * k) * sizeof *a), *b = malloc((size_t)(k * n) * sizeof *b);
     float *c = malloc((size_t)(m * n) * sizeof *c), *old = malloc((size_t)(m * n) * sizeof *old);
     int right = 1;
@@ -57,6 +77,10 @@ static int caller_product(caller_function *function, CALL_INT m, CALL_INT n, CAL
     float alpha = 2.0f, beta = -1.0f;
     function("N", "N", &n, &m, &k, &alpha, b, &n, a, &lda, &beta, c, &n, 1, 1);
 #endif
+#ifdef CALL_TABLE
+    free(table);
+#endif
+#undef function
     for (CALL_INT i = 0; i < m; i++) {
         for (CALL_INT j = 0; j < n; j++) {
             double sum = -(double)old[i * n + j], scale = fabs(sum);

@@ -9,11 +9,14 @@
  *   pointer FILE FILE2 SIZE   a plug-in that is given the function that another one calls
  *   given FILE SIZE           the module that is linked in (with MAIN_GIVEN), given the function
  *                             that a plug-in calls
+ *   beside FILE FILE2 SIZE    the module that is linked in (with MAIN_GIVEN), given the functions of
+ *                             two plug-ins in turns, in several threads
  *   load FILE                 a library that is loaded with RTLD_GLOBAL and stays unused
  *   hold FILE                 the same, with RTLD_LOCAL
  *   as NAME                   goes on as a program that was started under that name
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "xt.h"
@@ -68,6 +71,41 @@ static void main_turns(const char *file, const char *file2, int size)
     }
 }
 
+#ifdef MAIN_GIVEN
+static void *main_given(const char *file)
+{
+    return ((main_function_get *)main_symbol(file, RTLD_NOW, "caller_function_get"))();
+}
+
+struct main_pair {
+    void *functions[2];
+    int size;
+};
+
+static void *main_in_turns(void *context)
+{
+    const struct main_pair *pair = context;
+    intptr_t right = 1;
+    for (int i = 0; i < 50; i++)
+        right &= caller_run_with(pair->functions[i % 2], pair->size);
+    return (void *)right;
+}
+
+static void main_beside(const char *file, const char *file2, int size)
+{
+    struct main_pair pair = {{main_given(file), main_given(file2)}, size};
+    pthread_t threads[8];
+    for (int i = 0; i < 8; i++)
+        if (pthread_create(&threads[i], NULL, main_in_turns, &pair) != 0)
+            exit(XT_HARD);
+    for (int i = 0; i < 8; i++) {
+        void *right = NULL;
+        pthread_join(threads[i], &right);
+        main_report("beside", right != NULL, right != NULL);
+    }
+}
+#endif
+
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IONBF, 0);
@@ -96,11 +134,13 @@ int main(int argc, char **argv)
             return XT_HARD;
 #ifdef MAIN_GIVEN
         } else if (!strcmp(argv[i], "given") && i + 2 < argc) {
-            main_function_get *get =
-                (main_function_get *)main_symbol(argv[i + 1], RTLD_NOW, "caller_function_get");
-            int size = atoi(argv[i + 2]), first = caller_run_with(get(), size);
-            main_report("given", first, caller_run_with(get(), size));
+            void *given = main_given(argv[i + 1]);
+            int size = atoi(argv[i + 2]), first = caller_run_with(given, size);
+            main_report("given", first, caller_run_with(given, size));
             i += 3;
+        } else if (!strcmp(argv[i], "beside") && i + 3 < argc) {
+            main_beside(argv[i + 1], argv[i + 2], atoi(argv[i + 3]));
+            i += 4;
 #endif
 #ifdef MAIN_OWN
         } else if (!strcmp(argv[i], "own") && i + 1 < argc) {
