@@ -252,9 +252,44 @@ static uintptr_t follow(uintptr_t returns, const struct shim_module *module)
     return owner;
 }
 
+static uint64_t bytes_at(uintptr_t address)
+{
+    uint64_t bytes;
+    memcpy(&bytes, (const void *)address, sizeof bytes);
+    return bytes;
+}
+
+/*
+ * The usual call, of the name, without a loop: through the object's linkage table, or through the
+ * address that it keeps. False: it is to be looked at closely.
+ */
+static bool is_plain(uintptr_t returns, const struct shim_module *module)
+{
+    enum { ENDBR64 = 0xfa1e0ff3, CALL = 0xe8, CALL_KEPT = 0x15ff, JUMP_KEPT = 0x25ff };
+    if (returns % PAGE < sizeof(uint64_t))
+        return false;
+    uint64_t bytes = bytes_at(returns - sizeof bytes);
+    uintptr_t at = returns + (uintptr_t)((int64_t)bytes >> 32);
+    if (!holds(module, at))
+        return false;
+    if ((bytes >> 16 & 0xffff) == CALL_KEPT)
+        return is_ours(word_at(at));
+    if ((bytes >> 24 & 0xff) != CALL || at % PAGE > PAGE - 16)
+        return false;
+    bytes = bytes_at(at);
+    if ((uint32_t)bytes == ENDBR64) {
+        at += 4;
+        bytes = bytes_at(at);
+    }
+    return (bytes & 0xffff) == JUMP_KEPT &&
+           is_ours(word_at(at + 6 + (uintptr_t)(intptr_t)(int32_t)(bytes >> 16)));
+}
+
 const void *shim_whose(const void *returns, struct shim_module *module)
 {
     shim_module_find(returns, module);
+    if (is_plain((uintptr_t)returns, module))
+        return returns;
     uintptr_t owner = follow((uintptr_t)returns, module);
     if (!holds(module, owner))
         shim_module_find((const void *)owner, module);
