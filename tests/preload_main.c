@@ -13,6 +13,9 @@
  *                             two plug-ins in turns, in several threads
  *   load FILE                 a library that is loaded with RTLD_GLOBAL and stays unused
  *   hold FILE                 the same, with RTLD_LOCAL
+ *   error HOW                 from here on prints what dlerror says behind each run: before it a
+ *                             library was not found (pending), that was told as well (told; the
+ *                             text is printed behind the run), or nothing was wrong (none)
  *   as NAME                   goes on as a program that was started under that name
  */
 #include <dlfcn.h>
@@ -43,6 +46,37 @@ static void *main_symbol(const char *file, int flags, const char *name)
     return symbol;
 }
 
+/* --- What dlerror says around a run -------------------------------------------------------- */
+
+static const char *main_error; /* how; NULL: nothing is printed */
+static const char *main_text;  /* what dlerror told before the run */
+
+static void main_before(void)
+{
+    main_text = NULL;
+    if (!main_error)
+        return;
+    (void)dlerror();
+    if (strcmp(main_error, "none") != 0 && dlopen("/nowhere/libnone.so", RTLD_NOW))
+        exit(XT_HARD);
+    if (!strcmp(main_error, "told"))
+        main_text = dlerror();
+}
+
+static int main_after(int right)
+{
+    if (!main_error)
+        return right;
+    if (main_text)
+        printf("told %s\n", main_text);
+    main_text = dlerror();
+    printf("dlerror %s\n", main_text ? main_text : "says nothing");
+    return right;
+}
+
+/* The value of an expression that multiplies. */
+#define MAIN_RUN(run) (main_before(), main_after(run))
+
 static void main_report(const char *what, int first, int second)
 {
     XT_CHECK(first && second, "%s", what);
@@ -54,8 +88,8 @@ static void *main_turn(const char *file, int size)
 {
     void *handle = main_symbol(file, RTLD_NOW, NULL);
     void *run = dlsym(handle, "caller_run");
-    int first = ((main_run *)run)(size);
-    main_report("turn", first, ((main_run *)run)(size));
+    int first = MAIN_RUN(((main_run *)run)(size));
+    main_report("turn", first, MAIN_RUN(((main_run *)run)(size)));
     dlclose(handle);
     return run;
 }
@@ -115,8 +149,8 @@ int main(int argc, char **argv)
             i += 2;
         } else if (!strcmp(argv[i], "plugin") && i + 2 < argc) {
             main_run *run = (main_run *)main_symbol(argv[i + 1], RTLD_NOW, "caller_run");
-            int size = atoi(argv[i + 2]), first = run(size);
-            main_report("plugin", first, run(size));
+            int size = atoi(argv[i + 2]), first = MAIN_RUN(run(size));
+            main_report("plugin", first, MAIN_RUN(run(size)));
             i += 3;
         } else if (!strcmp(argv[i], "turns") && i + 3 < argc) {
             main_turns(argv[i + 1], argv[i + 2], atoi(argv[i + 3]));
@@ -126,17 +160,20 @@ int main(int argc, char **argv)
                 (main_function_get *)main_symbol(argv[i + 1], RTLD_NOW, "caller_function_get");
             main_run_with *run =
                 (main_run_with *)main_symbol(argv[i + 2], RTLD_NOW, "caller_run_with");
-            int size = atoi(argv[i + 3]), first = run(get(), size);
-            main_report("pointer", first, run(get(), size));
+            int size = atoi(argv[i + 3]), first = MAIN_RUN(run(get(), size));
+            main_report("pointer", first, MAIN_RUN(run(get(), size)));
             i += 4;
+        } else if (!strcmp(argv[i], "error") && i + 1 < argc) {
+            main_error = argv[i + 1];
+            i += 2;
         } else if (!strcmp(argv[i], "as") && i + 1 < argc) {
             execv("/proc/self/exe", argv + i + 1);
             return XT_HARD;
 #ifdef MAIN_GIVEN
         } else if (!strcmp(argv[i], "given") && i + 2 < argc) {
             void *given = main_given(argv[i + 1]);
-            int size = atoi(argv[i + 2]), first = caller_run_with(given, size);
-            main_report("given", first, caller_run_with(given, size));
+            int size = atoi(argv[i + 2]), first = MAIN_RUN(caller_run_with(given, size));
+            main_report("given", first, MAIN_RUN(caller_run_with(given, size)));
             i += 3;
         } else if (!strcmp(argv[i], "beside") && i + 3 < argc) {
             main_beside(argv[i + 1], argv[i + 2], atoi(argv[i + 3]));
@@ -144,8 +181,8 @@ int main(int argc, char **argv)
 #endif
 #ifdef MAIN_OWN
         } else if (!strcmp(argv[i], "own") && i + 1 < argc) {
-            int size = atoi(argv[i + 1]), first = caller_run(size);
-            main_report("own", first, caller_run(size));
+            int size = atoi(argv[i + 1]), first = MAIN_RUN(caller_run(size));
+            main_report("own", first, MAIN_RUN(caller_run(size)));
             i += 2;
 #endif
         } else {
