@@ -151,8 +151,8 @@ static void state_dlerror(void)
     snprintf(looked, sizeof looked, "%s", dlsym(RTLD_DEFAULT, "state_none") ? "" : dlerror());
     for (int i = 0; i < 18; i++) {
         const char *pending = i % 3 ? opened : looked, *held = NULL;
-        void *found = i % 3 ? dlopen("/nowhere/libnone.so", RTLD_NOW)
-                            : dlsym(RTLD_DEFAULT, "state_none");
+        void *found =
+            i % 3 ? dlopen("/nowhere/libnone.so", RTLD_NOW) : dlsym(RTLD_DEFAULT, "state_none");
         if (i % 3 == 2)
             held = dlerror();
         state_multiply_named(i / 3 + i % 3); /* not always the same way */

@@ -16,8 +16,8 @@
 
 #ifdef WRAP_C
 #define WRAP_PARAMETERS                                                                            \
-    const char *transa, const char *transb, const void *m, const void *n, const void *k,          \
-        const void *alpha, const void *a, const void *lda, const void *b, const void *ldb,        \
+    const char *transa, const char *transb, const void *m, const void *n, const void *k,           \
+        const void *alpha, const void *a, const void *lda, const void *b, const void *ldb,         \
         const void *beta, void *c, const void *ldc, size_t transa_length, size_t transb_length
 void WRAP_TARGET(WRAP_PARAMETERS);
 void WRAP_NAME(WRAP_PARAMETERS);
@@ -30,24 +30,29 @@ void WRAP_NAME(WRAP_PARAMETERS)
 #else
 void WRAP_NAME(void);
 
-__asm__(".globl " WRAP_TEXT(WRAP_NAME) "\n"
-        ".type " WRAP_TEXT(WRAP_NAME) ", @function\n" WRAP_TEXT(WRAP_NAME) ":\n"
+__asm__(".globl " WRAP_TEXT(
+    WRAP_NAME) "\n"
+               ".type " WRAP_TEXT(WRAP_NAME) ", @function\n" WRAP_TEXT(
+                   WRAP_NAME) ":\n"
 #ifdef WRAP_BODY
-        "testq %rdi, %rdi\n"
-        "je 1f\n"
+                              "testq %rdi, %rdi\n"
+                              "je 1f\n"
 #endif
 #ifdef WRAP_MIXED
-        "xorl %eax, %eax\n"
-        "leaq 64(%rsp), %r10\n"
-        "movq %rdi, %r11\n"
+                              "xorl %eax, %eax\n"
+                              "leaq 64(%rsp), %r10\n"
+                              "movq %rdi, %r11\n"
 #endif
 #ifdef WRAP_GOT
-        "jmp *" WRAP_TEXT(WRAP_TARGET) "@GOTPCREL(%rip)\n"
+                              "jmp *" WRAP_TEXT(
+                                  WRAP_TARGET) "@GOTPCREL(%rip)\n"
 #else
-        "jmp " WRAP_TEXT(WRAP_TARGET) "@plt\n"
+                              "jmp " WRAP_TEXT(
+                                  WRAP_TARGET) "@plt\n"
 #endif
-        "1: ret\n"
-        ".size " WRAP_TEXT(WRAP_NAME) ", . - " WRAP_TEXT(WRAP_NAME) "\n");
+                                               "1: ret\n"
+                                               ".size " WRAP_TEXT(WRAP_NAME) ", . - " WRAP_TEXT(
+                                                   WRAP_NAME) "\n");
 #endif
 
 void *caller_function_get(void);
