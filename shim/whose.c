@@ -41,7 +41,7 @@ static bool holds(const struct shim_module *module, uintptr_t address)
 
 /* --- Memory -------------------------------------------------------------------------------- */
 
-/* Of the program's: a sanitizer has its own idea of what may be read of another function's stack.
+/* A sanitizer has its own idea of what may be read of another function's stack.
  */
 __attribute__((no_sanitize("address", "thread"))) static uintptr_t word_at(uintptr_t address)
 {

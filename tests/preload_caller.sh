@@ -179,7 +179,7 @@ done
 # by its name, and by one that leads on to it from a third library.
 wrapper "$tmp/libjumpone.so" multiply_one sgemm_ $link -lone
 wrapper "$tmp/libchain.so" multiply_chain multiply_one $link -ljumpone
-wrapper "$tmp/libbody.so" multiply_body sgemm_ -DWRAP_BODY -DWRAP_MIXED $link -lone
+wrapper "$tmp/libbody.so" multiply_body sgemm_ -DWRAP_MIXED $link -lone
 plugin "$tmp/own_two.so" $call_f $link -ltwo
 everywhere "a wrapper's pointer in an object with a BLAS" "$tmp/main" \
     pointer "$tmp/libjumpone.so" "$tmp/own_two.so" 5 plugin "$tmp/own_two.so" 6 \

@@ -9,12 +9,13 @@
  *   pointer FILE FILE2 SIZE   a plug-in that is given the function that another one calls
  *   given FILE SIZE           the module that is linked in (with MAIN_GIVEN), given the function
  *                             that a plug-in calls
- *   beside FILE FILE2 SIZE    the module that is linked in (with MAIN_GIVEN), given the functions
- * of two plug-ins in turns, in several threads load FILE                 a library that is loaded
- * with RTLD_GLOBAL and stays unused hold FILE                 the same, with RTLD_LOCAL error HOW
- * from here on prints what dlerror says behind each run: before it a library was not found
- * (pending), that was told as well (told; the text is printed behind the run), or nothing was wrong
- * (none) as NAME                   goes on as a program that was started under that name
+ *   beside FILE FILE2 SIZE    the same, given the functions of two plug-ins in turns, in threads
+ *   load FILE                 a library that is loaded with RTLD_GLOBAL and stays unused
+ *   hold FILE                 the same, with RTLD_LOCAL
+ *   error HOW                 prints from here on what dlerror says behind each run; before it a
+ *                             library was not found (pending), dlerror has told so (told), or all
+ *                             was well (none)
+ *   as NAME                   goes on as a program that was started under that name
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -30,29 +30,22 @@ void WRAP_NAME(WRAP_PARAMETERS)
 #else
 void WRAP_NAME(void);
 
-__asm__(".globl " WRAP_TEXT(
-    WRAP_NAME) "\n"
-               ".type " WRAP_TEXT(WRAP_NAME) ", @function\n" WRAP_TEXT(
-                   WRAP_NAME) ":\n"
+#define WRAP_LABEL WRAP_TEXT(WRAP_NAME)
 #ifdef WRAP_BODY
-                              "testq %rdi, %rdi\n"
-                              "je 1f\n"
-#endif
-#ifdef WRAP_MIXED
-                              "xorl %eax, %eax\n"
-                              "leaq 64(%rsp), %r10\n"
-                              "movq %rdi, %r11\n"
+#define WRAP_FIRST "testq %rdi, %rdi; je 1f;"
+#elif defined(WRAP_MIXED)
+#define WRAP_FIRST "xorl %eax, %eax; leaq 64(%rsp), %r10; movq %rdi, %r11;"
+#else
+#define WRAP_FIRST
 #endif
 #ifdef WRAP_GOT
-                              "jmp *" WRAP_TEXT(
-                                  WRAP_TARGET) "@GOTPCREL(%rip)\n"
+#define WRAP_JUMP "jmp *" WRAP_TEXT(WRAP_TARGET) "@GOTPCREL(%rip);"
 #else
-                              "jmp " WRAP_TEXT(
-                                  WRAP_TARGET) "@plt\n"
+#define WRAP_JUMP "jmp " WRAP_TEXT(WRAP_TARGET) "@plt;"
 #endif
-                                               "1: ret\n"
-                                               ".size " WRAP_TEXT(WRAP_NAME) ", . - " WRAP_TEXT(
-                                                   WRAP_NAME) "\n");
+
+__asm__(".globl " WRAP_LABEL "\n.type " WRAP_LABEL ", @function\n" WRAP_LABEL
+        ":\n" WRAP_FIRST WRAP_JUMP "\n1: ret\n.size " WRAP_LABEL ", . - " WRAP_LABEL "\n");
 #endif
 
 void *caller_function_get(void);
