@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include "importers.h"
 
-#include <sys/auxv.h>
-
 #include "loaded.h"
 #include "module.h"
 #include "symbols.h"
@@ -12,29 +10,18 @@
 
 struct search {
     const char *name;
-    uintptr_t caller, headers; /* headers: the program's */
-    struct shim_module self, program;
-    bool forwards; /* the program has not got the name, but may have an address for it */
+    uintptr_t caller;
+    struct shim_module self;
     struct shim_tables caller_tables; /* strings NULL: the caller is in no object */
     int needed;                       /* of those found, the ones that the caller is linked to */
     struct shim_importers *out;
 };
 
-static bool is_in(const struct shim_module *module, uintptr_t address)
-{
-    return address - module->begin < module->end - module->begin;
-}
-
-/*
- * A reference that is bound to this library: directly, or, where it is kept as data, by the address
- * that a program at a fixed address gives to a function of ours which it points to.
- */
+/* A reference of the object's that is bound to this library. */
 static const uintptr_t *find_bound(const struct search *search, const struct shim_tables *tables)
 {
     const uintptr_t *slot = shim_tables_import(tables, search->name, NULL);
-    while (slot && !is_in(&search->self, *slot) &&
-           !(search->forwards && is_in(&search->program, *slot) &&
-             !is_in(&search->program, (uintptr_t)slot)))
+    while (slot && *slot - search->self.begin >= search->self.end - search->self.begin)
         slot = shim_tables_import(tables, search->name, slot);
     return slot;
 }
@@ -42,13 +29,11 @@ static const uintptr_t *find_bound(const struct search *search, const struct shi
 static int visit_caller(struct dl_phdr_info *info, size_t size_bytes, void *context)
 {
     struct search *search = context;
-    struct shim_tables tables;
     (void)size_bytes;
-    if (shim_tables_hold(info, search->headers) && shim_tables_read(info, &tables))
-        search->forwards = !shim_tables_find(&tables, search->name);
-    if (shim_tables_hold(info, search->caller))
-        shim_tables_read(info, &search->caller_tables);
-    return 0;
+    if (!shim_tables_hold(info, search->caller))
+        return 0;
+    shim_tables_read(info, &search->caller_tables);
+    return 1;
 }
 
 static int visit(struct dl_phdr_info *info, size_t size_bytes, void *context)
@@ -72,11 +57,9 @@ static int visit(struct dl_phdr_info *info, size_t size_bytes, void *context)
 
 void shim_importers_find(const char *name, const void *caller, struct shim_importers *out)
 {
-    struct search search = {
-        .name = name, .caller = (uintptr_t)caller, .headers = getauxval(AT_PHDR), .out = out};
+    struct search search = {.name = name, .caller = (uintptr_t)caller, .out = out};
     *out = (struct shim_importers){0};
     shim_module_find(shim_symbols, &search.self);
-    shim_module_find((const void *)search.headers, &search.program);
     shim_loaded_walk(visit_caller, &search);
     if (search.caller_tables.strings) {
         out->itself = find_bound(&search, &search.caller_tables);

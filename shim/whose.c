@@ -41,8 +41,7 @@ static bool holds(const struct shim_module *module, uintptr_t address)
 
 /* --- Memory -------------------------------------------------------------------------------- */
 
-/* A sanitizer has its own idea of what may be read of another function's stack.
- */
+/* A sanitizer has its own idea of what may be read of another function's stack. */
 __attribute__((no_sanitize("address", "thread"))) static uintptr_t word_at(uintptr_t address)
 {
     uintptr_t word;
@@ -77,14 +76,6 @@ static bool read_header(const struct shim_module *module, ElfW(Ehdr) * out)
     memcpy(out, (const void *)module->begin, sizeof *out);
     return !memcmp(out->e_ident, ELFMAG, SELFMAG) && out->e_phentsize == sizeof(ElfW(Phdr)) &&
            out->e_phoff + out->e_phnum * sizeof(ElfW(Phdr)) <= PAGE;
-}
-
-static bool is_fixed(uintptr_t address)
-{
-    struct shim_module module;
-    ElfW(Ehdr) head;
-    shim_module_find((const void *)address, &module);
-    return read_header(&module, &head) && head.e_type == ET_EXEC;
 }
 
 /* Whether it lies in the code of an object. */
@@ -185,16 +176,12 @@ static uintptr_t through_memory(const struct bytes *bytes)
     return 0;
 }
 
-/*
- * The function that the call before the return address called; 0: it cannot be told. `direct`: by
- * its address, not by one that was kept somewhere.
- */
-static uintptr_t called_before(uintptr_t returns, const struct shim_module *module, bool *direct)
+/* The function that the call before the return address called; 0: it cannot be told. */
+static uintptr_t called_before(uintptr_t returns, const struct shim_module *module)
 {
     const struct bytes bytes = read_back(returns);
     uintptr_t operand = returns + (uintptr_t)(intptr_t)offset_at((uintptr_t)bytes.at + 4);
-    *direct = back(&bytes, 5) == 0xe8 && holds(module, operand);
-    if (*direct)
+    if (back(&bytes, 5) == 0xe8 && holds(module, operand))
         return operand;
     if (back(&bytes, 6) == 0xff && back(&bytes, 5) == 0x15 && holds(module, operand))
         return word_at(operand);
@@ -212,11 +199,10 @@ static bool begins(uintptr_t at, const char *bytes, size_t count)
     return true;
 }
 
-/* Where the code there does nothing but jump on to; 0: it does something else. `kept`: it jumps to
- * an address that is kept in memory, as an entry of a procedure linkage table does. */
-static uintptr_t jump_from(uintptr_t at, bool *kept)
+/* Where the code there does nothing but jump on to, directly or, as an entry of a procedure linkage
+ * table does, to an address that is kept in memory; 0: it does something else. */
+static uintptr_t jump_from(uintptr_t at)
 {
-    *kept = false;
     if (begins(at, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
         at += 4;
     if (begins(at, "\x41\xbb", 2)) /* mov $number,%r11d: of mold's linkage tables */
@@ -227,29 +213,22 @@ static uintptr_t jump_from(uintptr_t at, bool *kept)
         return at + 5 + (uintptr_t)(intptr_t)offset_at(at + 1);
     if (begins(at, "\xeb", 1))
         return at + 2 + (uintptr_t)(intptr_t)((const int8_t *)at)[1];
-    *kept = begins(at, "\xff\x25", 2);
-    return *kept ? word_at(at + 6 + (uintptr_t)(intptr_t)offset_at(at + 2)) : 0;
+    if (begins(at, "\xff\x25", 2))
+        return word_at(at + 6 + (uintptr_t)(intptr_t)offset_at(at + 2));
+    return 0;
 }
 
-/*
- * A program at a fixed address gives its own linkage table's entry for the address of a function
- * that it takes: whoever gets here by an address that was kept, and by that entry, called us.
- */
 static uintptr_t follow(uintptr_t returns, const struct shim_module *module)
 {
-    bool direct, kept;
-    uintptr_t owner = returns, at = called_before(returns, module, &direct);
+    uintptr_t owner = returns, at = called_before(returns, module);
     for (int hops = 0; at && hops < HOPS; hops++) {
         if (is_ours(at))
             return owner;
-        uintptr_t next = jump_from(at, &kept);
+        uintptr_t next = jump_from(at);
         if (!next)
             return at;
-        if (!direct && kept && is_ours(next) && is_fixed(at))
-            return owner;
         owner = at;
         at = next;
-        direct = !kept;
     }
     return owner;
 }
