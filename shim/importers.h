@@ -15,8 +15,8 @@ struct shim_importers {
 };
 
 /*
- * Who may have called `name` where the call seems to come from the object that `caller` lies in: an
- * object that does not refer to the name cannot have. Among the others are those only whose
+ * Which objects may have called `name` where the call seems to come from the one that `caller` lies
+ * in: an object that does not refer to the name cannot have. Among the others are those only whose
  * reference has been bound to this library, which a call sees to (one that never called is not
  * bound where binding is lazy); and where there are such among the libraries that the seeming
  * caller is linked to, those alone. From any thread; takes the lock of dl_iterate_phdr alone,

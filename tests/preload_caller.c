@@ -10,6 +10,7 @@
  *   CALL_DIRECT                 it calls by the name, whatever it is given
  *   CALL_TABLE                  it calls what it is given through a table on the heap
  *   CALL_JOINS                  its constructor and destructor wait for a thread that multiplies
+ *   CALL_ITSELF                 they multiply
  */
 #include <math.h>
 
@@ -143,6 +144,14 @@ static void caller_join(int size)
         pthread_join(thread, NULL);
 }
 
+#elif defined(CALL_ITSELF)
+static void caller_join(int size)
+{
+    printf("itself %s\n", caller_run(size) ? "right" : "WRONG");
+}
+#endif
+
+#if defined(CALL_JOINS) || defined(CALL_ITSELF)
 __attribute__((constructor)) static void caller_begin(void)
 {
     caller_join(3);

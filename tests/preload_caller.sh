@@ -120,6 +120,14 @@ for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
         plugin "$tmp/joins.so" 5
 done
 
+# One that multiplies itself where the dynamic linker must be asked: its lock is this thread's own,
+# and whatever else asks would wait for it.
+for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
+    plugin "$tmp/itself.so" -DCALL_INT=int32_t -DCALL_$call -DCALL_ITSELF $link -lone
+    same_as_alone "a constructor beside two libraries, $call" timeout -s KILL 20 "$tmp/main" \
+        hold "$tmp/libone.so" hold "$tmp/libtwo.so" turns "$tmp/itself.so" "$tmp/itself.so" 5
+done
+
 # --- Wrappers that end in a jump, and pointers: the return address lies in another object ----
 
 # wrapper FILE NAME TARGET [OPTION...]: a plug-in whose function NAME jumps to TARGET.
@@ -142,6 +150,8 @@ for how in plain table O2; do
     compile -DMAIN_GIVEN $call_given $options -o "$tmp/given_$how" "$srcdir/tests/preload_main.c" \
         "$srcdir/tests/preload_caller.c" -lm -ldl -pthread
 done
+compile -DMAIN_GIVEN -DCALL_NAMELESS $call_c -o "$tmp/given_c" "$srcdir/tests/preload_main.c" \
+    "$srcdir/tests/preload_caller.c" -lm -ldl -pthread
 plugin "$tmp/given_f.so" $call_given
 plugin "$tmp/given_wide.so" -DCALL_INT=int64_t -DCALL_FORTRAN=sgemm_ -DCALL_NAMELESS
 wide_link="-L$tmp/wide -Wl,-rpath,$tmp/wide -lmystery"
@@ -162,6 +172,12 @@ for bound in lazy now; do
             pointer "$tmp/jumps_wide.so" "$tmp/given_wide.so" 5 \
             pointer "$tmp/jumps_one.so" "$tmp/given_f.so" 6 \
             pointer "$tmp/jumps_wide.so" "$tmp/given_wide.so" 7
+        [ $kind = C ] && continue # of sgemm_'s kind alone
+        for name in one two; do
+            wrapper "$tmp/jumps_c$name.so" jumps cblas_sgemm -DWRAP_$kind -Wl,-z,$bound $link -l$name
+        done
+        everywhere "wrappers of the C interface, $bound, $kind" "$tmp/given_c" \
+            given "$tmp/jumps_cone.so" 5 given "$tmp/jumps_ctwo.so" 6 given "$tmp/jumps_cone.so" 7
     done
 done
 
