@@ -22,6 +22,8 @@
             "movq shim_entered@gottpoff(%rip), %r11\n"                                             \
             "movq %rax, %fs:0*8(%r11)\n"                                                           \
             "movq %rbx, %fs:3*8(%r11)\n"                                                           \
+            "movq -16(%rsp), %rax\n"                                                               \
+            "movq %rax, %fs:1*8(%r11)\n"                                                           \
             "leaq 8(%rsp), %rax\n" /* as it was before the call */                                 \
             "movq %rax, %fs:4*8(%r11)\n"                                                           \
             "movq %rbp, %fs:5*8(%r11)\n"                                                           \

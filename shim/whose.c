@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <link.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ _Thread_local uintptr_t shim_entered[16] __attribute__((tls_model("initial-exec"
 #ifdef __x86_64__
 
 enum { PAGE = 4096, LONGEST_CALL = 8, HOPS = 16 };
-enum { RAX = 0, RBX = 3, RSP = 4, RBP = 5, R10 = 10 }; /* and those after it */
+enum { RAX = 0, BELOW = 1, RBX = 3, RSP = 4, RBP = 5, R10 = 10, R11 = 11 }; /* to R15 */
 enum { NOTED = 1 << RAX | 1 << RBX | 1 << RSP | 1 << RBP | 0x3f << R10 };
 
 /* The linker's names for where this library begins and ends. */
@@ -233,6 +234,21 @@ static uintptr_t follow(uintptr_t returns, const struct shim_module *module)
     return owner;
 }
 
+/*
+ * Lazy binding: the linkage table's first entry pushes its object's link map, the second word on
+ * the stack, and the dynamic linker jumps here through %r11 when it is done. What it pushed lies
+ * below the stack still, for nothing has run since. That it is a link map is seen by the object's
+ * tables, which lie in an object of that map. 0: it is none.
+ */
+static uintptr_t bound_now(void)
+{
+    uintptr_t map = shim_entered[BELOW], tables = map + offsetof(struct link_map, l_ld);
+    if (!is_ours(shim_entered[R11]) || !is_readable(tables))
+        return 0;
+    tables = word_at(tables);
+    return map && shim_module_map((const void *)tables) == (const void *)map ? tables : 0;
+}
+
 static uint64_t bytes_at(uintptr_t address)
 {
     uint64_t bytes;
@@ -271,7 +287,9 @@ const void *shim_whose(const void *returns, struct shim_module *module)
     shim_module_find(returns, module);
     if (is_plain((uintptr_t)returns, module))
         return returns;
-    uintptr_t owner = follow((uintptr_t)returns, module);
+    uintptr_t owner = bound_now();
+    if (!owner)
+        owner = follow((uintptr_t)returns, module);
     if (!holds(module, owner))
         shim_module_find((const void *)owner, module);
     return (const void *)owner;

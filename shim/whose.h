@@ -8,9 +8,10 @@
 #include "module.h"
 
 /*
- * The registers with which this thread entered last, by their numbers in the machine's code; 0:
- * not noted. Written by the entries (entries.c), of x86-64 alone, before the compiler's code has
- * used them: those that a call may go through when all that pass arguments are taken.
+ * The registers with which this thread entered last, by their numbers in the machine's code.
+ * Written by the entries (entries.c), of x86-64 alone, before the compiler's code has used them:
+ * those that a call may go through when all that pass arguments are taken. In the place of %rcx is
+ * what lay in the second word below the stack.
  */
 extern _Thread_local uintptr_t shim_entered[16] __attribute__((tls_model("initial-exec")));
 
@@ -22,7 +23,8 @@ extern _Thread_local uintptr_t shim_entered[16] __attribute__((tls_model("initia
  * instruction before the return address is read: which function did it call? From there jumps are
  * followed, for as long as there is nothing else: the last one, which leads here, is the caller's.
  * Where they end in other code, that is taken for the caller's; where it cannot be told what was
- * called, or that was us, the return address.
+ * called, or that was us, the return address. A call for which the dynamic linker has just bound
+ * the reference tells itself whose that is.
  *
  * For the thread that was just entered. Takes no lock; makes a system call where the function was
  * called through memory that another register than the instruction pointer points to. On other

@@ -8,6 +8,7 @@
  *   CALL_SMALL                  no number beyond 32 bits
  *   CALL_BESIDE                 another name that it refers to
  *   CALL_DIRECT                 it calls by the name, whatever it is given
+ *   CALL_R11                    it calls what it is given through that register
  *   CALL_TABLE                  it calls what it is given through a table on the heap
  *   CALL_JOINS                  its constructor and destructor wait for a thread that multiplies
  *   CALL_ITSELF                 they multiply
@@ -76,6 +77,11 @@ static int caller_product(caller_function *function, CALL_INT m, CALL_INT n, CAL
     function(101, 111, 111, m, n, k, 2.0f, a, lda, b, n, -1.0f, c, n);
 #else
     float alpha = 2.0f, beta = -1.0f;
+#ifdef CALL_R11
+    register caller_function *r11 __asm__("r11") = function;
+    __asm__ volatile("" : "+r"(r11));
+#define function r11
+#endif
     function("N", "N", &n, &m, &k, &alpha, b, &n, a, &lda, &beta, c, &n, 1, 1);
 #endif
 #ifdef CALL_TABLE

@@ -145,8 +145,13 @@ x86_64*) ;;
 *) exit $status ;; # elsewhere the return address is all there is
 esac
 call_given='-DCALL_INT=int32_t -DCALL_FORTRAN=sgemm_ -DCALL_NAMELESS'
-for how in plain table O2; do
-    case $how in plain) options= ;; table) options='-O2 -DCALL_TABLE' ;; *) options=-$how ;; esac
+for how in plain table r11 O2; do
+    case $how in
+    plain) options= ;;
+    table) options='-O2 -DCALL_TABLE' ;;
+    r11) options='-O2 -DCALL_R11' ;; # which lazy binding overwrites
+    *) options=-$how ;;
+    esac
     compile -DMAIN_GIVEN $call_given $options -o "$tmp/given_$how" "$srcdir/tests/preload_main.c" \
         "$srcdir/tests/preload_caller.c" -lm -ldl -pthread
 done
@@ -164,7 +169,7 @@ for bound in lazy now; do
         wrapper "$tmp/jumps_wide.so" jumps sgemm_ -DWRAP_$kind -Wl,-z,$bound $wide_link
         objdump -d "$tmp/jumps_one.so" | sed -n '/<jumps>:/,/^$/p' | grep -q 'jmp' ||
             fail "$kind: the wrapper does not end in a jump"
-        for how in plain table O2; do
+        for how in plain table r11 O2; do
             everywhere "wrappers, $bound, $kind, $how" "$tmp/given_$how" given "$tmp/jumps_one.so" 5 \
                 given "$tmp/jumps_two.so" 6 given "$tmp/jumps_one.so" 7 given "$tmp/jumps_two.so" 8
         done

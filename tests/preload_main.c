@@ -107,7 +107,7 @@ static void main_turns(const char *file, const char *file2, int size)
 #ifdef MAIN_GIVEN
 static void *main_given(const char *file)
 {
-    return ((main_function_get *)main_symbol(file, RTLD_NOW, "caller_function_get"))();
+    return ((main_function_get *)main_symbol(file, RTLD_LAZY, "caller_function_get"))();
 }
 
 struct main_pair {
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
             i += 4;
         } else if (!strcmp(argv[i], "pointer") && i + 3 < argc) {
             main_function_get *get =
-                (main_function_get *)main_symbol(argv[i + 1], RTLD_NOW, "caller_function_get");
+                (main_function_get *)main_symbol(argv[i + 1], RTLD_LAZY, "caller_function_get");
             main_run_with *run =
                 (main_run_with *)main_symbol(argv[i + 2], RTLD_NOW, "caller_run_with");
             int size = atoi(argv[i + 3]), first = MAIN_RUN(run(get(), size));
