@@ -57,15 +57,22 @@ static int32_t offset_at(uintptr_t address)
     return offset;
 }
 
-/* The kernel reads the set before it refuses what it is asked to do with it. */
+/* The kernel reads the set before it refuses what it is asked to do with it. The last page that
+ * was there is taken to be there still. */
 static bool is_readable(uintptr_t address)
 {
     enum { NOTHING = -1, SET_BYTES = 8 };
+    static _Thread_local uintptr_t page __attribute__((tls_model("initial-exec")));
+    if (address % sizeof(uintptr_t))
+        return false;
+    if (page && address / PAGE == page)
+        return true;
     int saved_errno = errno;
-    bool readable = !(address % sizeof(uintptr_t)) &&
-                    syscall(SYS_rt_sigprocmask, NOTHING, address, NULL, SET_BYTES) != 0 &&
-                    errno == EINVAL;
+    bool readable =
+        syscall(SYS_rt_sigprocmask, NOTHING, address, NULL, SET_BYTES) != 0 && errno == EINVAL;
     errno = saved_errno;
+    if (readable)
+        page = address / PAGE;
     return readable;
 }
 
@@ -108,10 +115,13 @@ static uint8_t back(const struct bytes *bytes, int count)
     return bytes->at[LONGEST_CALL - count];
 }
 
-static struct bytes read_back(uintptr_t returns)
+/* Outside of all objects is code made at run time, or what a program has made up for a stack. */
+static struct bytes read_back(uintptr_t returns, bool in_object)
 {
     struct bytes bytes = {{0}};
     size_t count = returns % PAGE < LONGEST_CALL ? returns % PAGE : LONGEST_CALL;
+    if (!in_object && count && !is_readable((returns - 1) & ~(uintptr_t)7))
+        return bytes;
     memcpy(bytes.at + LONGEST_CALL - count, (const void *)(returns - count), count);
     return bytes;
 }
@@ -180,7 +190,7 @@ static uintptr_t through_memory(const struct bytes *bytes)
 /* The function that the call before the return address called; 0: it cannot be told. */
 static uintptr_t called_before(uintptr_t returns, const struct shim_module *module)
 {
-    const struct bytes bytes = read_back(returns);
+    const struct bytes bytes = read_back(returns, module->begin);
     uintptr_t operand = returns + (uintptr_t)(intptr_t)offset_at((uintptr_t)bytes.at + 4);
     if (back(&bytes, 5) == 0xe8 && holds(module, operand))
         return operand;
@@ -219,6 +229,7 @@ static uintptr_t jump_from(uintptr_t at)
     return 0;
 }
 
+/* The last place from which there was a jump, or the code at which jumps ended. */
 static uintptr_t follow(uintptr_t returns, const struct shim_module *module)
 {
     uintptr_t owner = returns, at = called_before(returns, module);
@@ -263,7 +274,7 @@ static uint64_t bytes_at(uintptr_t address)
 static bool is_plain(uintptr_t returns, const struct shim_module *module)
 {
     enum { ENDBR64 = 0xfa1e0ff3, CALL = 0xe8, CALL_KEPT = 0x15ff, JUMP_KEPT = 0x25ff };
-    if (returns % PAGE < sizeof(uint64_t))
+    if (!module->begin || returns % PAGE < sizeof(uint64_t))
         return false;
     uint64_t bytes = bytes_at(returns - sizeof bytes);
     uintptr_t at = returns + (uintptr_t)((int64_t)bytes >> 32);
