@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Remembers, by the caller's object: however many call sites it has, they are all bound alike.
+ * Remembers, by the caller's object: however many call sites it has, they are all bound alike. Only
+ * where that object is known by the place of the call alone it is by the place (next.c).
  *
  * A place in the table is written over where its object is gone or where there are too many, so
  * that readers copy it, and look whether it was written meanwhile: `turn` is odd while it is being

@@ -5,10 +5,11 @@
 
 #include "next.h"
 
-/* All of it dies with the caller's object, or with the library's. */
+/* All of it dies with one of these objects. */
 struct shim_answer {
-    uint64_t key; /* of the caller and the name; not 0 */
-    struct shim_module caller;
+    uint64_t key;               /* of the caller and the name; not 0 */
+    struct shim_module caller;  /* what the call seems to come from */
+    struct shim_module owner;   /* what it does come from; begin 0: the same */
     struct shim_module library; /* begin 0: it stays loaded */
     struct shim_next next;
 };

@@ -4,12 +4,50 @@
  */
 #include "intercept.h"
 
-#define SHIM_EXPORT __attribute__((visibility("default")))
+/*
+ * On x86-64 the exported name notes the registers (whose.h) before it goes on to the function that
+ * the compiler makes. It may use what lies below the stack pointer, %rax and %r11, in which nothing
+ * is passed.
+ */
+#ifdef __x86_64__
+#define SHIM_FUNCTION(name) shim_entry_##name
+#define SHIM_EXPORT(name)                                                                          \
+    __asm__(".pushsection .text\n"                                                                 \
+            ".p2align 4\n"                                                                         \
+            ".globl " #name "\n"                                                                   \
+            ".type " #name ", @function\n" #name ":\n"                                             \
+            ".cfi_startproc\n"                                                                     \
+            "endbr64\n"                                                                            \
+            "movq %r11, -8(%rsp)\n"                                                                \
+            "movq shim_entered@gottpoff(%rip), %r11\n"                                             \
+            "movq %rax, %fs:0*8(%r11)\n"                                                           \
+            "movq %rbx, %fs:3*8(%r11)\n"                                                           \
+            "movq -16(%rsp), %rax\n"                                                               \
+            "movq %rax, %fs:1*8(%r11)\n"                                                           \
+            "leaq 8(%rsp), %rax\n" /* as it was before the call */                                 \
+            "movq %rax, %fs:4*8(%r11)\n"                                                           \
+            "movq %rbp, %fs:5*8(%r11)\n"                                                           \
+            "movq %r10, %fs:10*8(%r11)\n"                                                          \
+            "movq -8(%rsp), %rax\n"                                                                \
+            "movq %rax, %fs:11*8(%r11)\n"                                                          \
+            "movq %r12, %fs:12*8(%r11)\n"                                                          \
+            "movq %r13, %fs:13*8(%r11)\n"                                                          \
+            "movq %r14, %fs:14*8(%r11)\n"                                                          \
+            "movq %r15, %fs:15*8(%r11)\n"                                                          \
+            "jmp shim_entry_" #name "\n"                                                           \
+            ".cfi_endproc\n"                                                                       \
+            ".size " #name ", . - " #name "\n"                                                     \
+            ".popsection")
+#else
+#define SHIM_FUNCTION(name) name
+#define SHIM_EXPORT(name) __attribute__((visibility("default"))) extern __typeof__(name) name
+#endif
 
 /* Assigned, not initialised: that would clear the part of the union that is not used. */
 #define SHIM_ENTRY_CBLAS(name, LETTER, op, OP)                                                     \
-    SHIM_EXPORT void name(SHIM_CBLAS_PARAMETERS(OP, LETTER));                                      \
-    void name(SHIM_CBLAS_PARAMETERS(OP, LETTER))                                                   \
+    void SHIM_FUNCTION(name)(SHIM_CBLAS_PARAMETERS(OP, LETTER));                                   \
+    SHIM_EXPORT(name);                                                                             \
+    void SHIM_FUNCTION(name)(SHIM_CBLAS_PARAMETERS(OP, LETTER))                                    \
     {                                                                                              \
         struct shim_call call;                                                                     \
         struct shim_##op##_cblas *passed = &call.op##_cblas;                                       \
@@ -23,8 +61,9 @@
 #define SHIM_PACK_Z(role, name) passed->name SHIM_SCALAR_##role(.z, .d) = name;
 
 #define SHIM_ENTRY_FORTRAN(name, LETTER, op, OP)                                                   \
-    SHIM_EXPORT void name(SHIM_FORTRAN_PARAMETERS(OP));                                            \
-    void name(SHIM_FORTRAN_PARAMETERS(OP))                                                         \
+    void SHIM_FUNCTION(name)(SHIM_FORTRAN_PARAMETERS(OP));                                         \
+    SHIM_EXPORT(name);                                                                             \
+    void SHIM_FUNCTION(name)(SHIM_FORTRAN_PARAMETERS(OP))                                          \
     {                                                                                              \
         struct shim_call call;                                                                     \
         struct shim_##op##_fortran *passed = &call.op##_fortran;                                   \

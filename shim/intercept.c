@@ -14,6 +14,7 @@
 #include "src/dispatch.h"
 #include "src/host/tally.h"
 #include "src/verify/cpu.h"
+#include "whose.h"
 
 /*
  * This thread's call that is in a CPU library: its frame (NULL: there is none), and where it came
@@ -135,7 +136,7 @@ static void shim_part(const struct shim_pending *pending, const struct xg_proble
     }
     const char *outer = shim_enter(pending);
     if (part->op != symbol->op) {
-        shim_next_find(shim_symbol_sibling(symbol, xg_problem_kind(part)), pending->caller, &other);
+        shim_next_sibling(pending->next, symbol, xg_problem_kind(part), &other);
         blas = &other.blas;
     }
     shim_blas_compute(blas, part);
@@ -167,8 +168,7 @@ static struct shim_blas shim_cpu_blas(const struct shim_pending *pending)
     struct shim_next other;
     if (pending->next->blas.function || !shim_args_optional(symbol->op))
         return pending->next->blas;
-    shim_next_find(shim_symbol_sibling(symbol, xg_kind(XG_OP_GEMM, symbol->type)), pending->caller,
-                   &other);
+    shim_next_sibling(pending->next, symbol, xg_kind(XG_OP_GEMM, symbol->type), &other);
     return other.blas;
 }
 
@@ -198,7 +198,7 @@ static bool shim_refused(const struct shim_pending *pending)
     struct shim_blas bound;
     if (pending->next->forwards)
         shim_blas_forward(&pending->next->blas, pending->call);
-    else if (shim_next_bound(pending->call->symbol, pending->caller, &bound))
+    else if (shim_next_bound(pending->next, pending->call->symbol, &bound))
         shim_blas_forward(&bound, pending->call);
     else if (pending->args->illegal)
         xg_log(XG_LOG_WARN, "%s: argument %d is illegal; nothing is computed",
@@ -344,14 +344,16 @@ static void shim_several(struct shim_pending *pending, int64_t count)
     }
 }
 
-void shim_intercept(const struct shim_symbol *symbol, const void *caller, struct shim_call *call)
+void shim_intercept(const struct shim_symbol *symbol, const void *returns, struct shim_call *call)
 {
+    struct shim_module module;
     struct shim_next next;
     struct shim_args args;
     const char *frame = __builtin_frame_address(0);
+    const void *caller = shim_whose(returns, &module);
     bool nested = shim_is_nested(frame, caller);
     call->symbol = symbol;
-    shim_next_find(symbol, caller, &next);
+    shim_next_find(symbol, caller, &module, &next);
     struct shim_pending pending = {.call = call,
                                    .args = &args,
                                    .next = &next,

@@ -6,11 +6,11 @@
 #include "args.h"
 
 /*
- * Computes the call of `symbol` that returns to the address `caller`; *call has its arguments as
+ * Computes the call of `symbol` that returns to the address `returns`; *call has its arguments as
  * they came, and gets its symbol here. C is right when this returns, unless the call was illegal.
  * From any thread; keeps errno and the floating-point environment as the caller's own BLAS would.
  * Need not return where the BLAS, or the program's handler of illegal arguments, does not.
  */
-void shim_intercept(const struct shim_symbol *symbol, const void *caller, struct shim_call *call);
+void shim_intercept(const struct shim_symbol *symbol, const void *returns, struct shim_call *call);
 
 #endif

@@ -101,6 +101,14 @@ void shim_module_find(const void *address, struct shim_module *out)
     }
 }
 
+const void *shim_module_map(const void *address)
+{
+    struct found_object found;
+    if (!find_object || find_object((void *)(uintptr_t)address, &found) != 0)
+        return NULL;
+    return found.map;
+}
+
 bool shim_module_holds(const void *address, const void *other)
 {
     struct shim_module module;

@@ -31,6 +31,10 @@ const char *shim_module_name(const void *address);
  */
 void shim_module_find(const void *address, struct shim_module *out);
 
+/* The dynamic linker's struct link_map of the object that the address lies in; NULL: none, or a
+ * glibc before 2.35. As above. */
+const void *shim_module_map(const void *address);
+
 /* Whether both addresses lie in one object; as above. */
 bool shim_module_holds(const void *address, const void *other);
 

@@ -31,6 +31,8 @@
 #include <unistd.h>
 
 #include "answers.h"
+#include "aside.h"
+#include "importers.h"
 #include "loaded.h"
 #include "src/base/clock.h"
 #include "src/base/file.h"
@@ -210,12 +212,11 @@ static int shim_search_own(const struct shim_symbol *symbol, const void *caller,
 }
 
 /* Without the dynamic linker's lock, where that will do. */
-static bool shim_resolve_scope(const struct shim_symbol *symbol, const void *caller,
-                               struct shim_answer *answer)
+static bool shim_resolve_scope(const struct shim_symbol *symbol, struct shim_answer *answer)
 {
     struct shim_next *next = &answer->next;
     struct shim_scope scope;
-    if (shim_named_blas() || !shim_scope_find(symbol->name, caller, &scope) ||
+    if (shim_named_blas() || !shim_scope_find(symbol->name, next->owner, &scope) ||
         !shim_blas_accept_scope(&scope, symbol, &next->blas))
         return false;
     next->int_bytes = next->blas.int_bytes;
@@ -232,25 +233,22 @@ static bool shim_resolve_scope(const struct shim_symbol *symbol, const void *cal
  * agree on its arguments (some releases of OpenBLAS have one more of GEMMT). The caller's integers
  * are those of its GEMM, which computes it.
  */
-static void shim_resolve_unbound(const struct shim_symbol *symbol, const void *caller,
-                                 struct shim_next *next)
+static void shim_resolve_unbound(const struct shim_symbol *symbol, struct shim_next *next)
 {
     struct shim_next other;
-    shim_next_find(shim_symbol_sibling(symbol, xg_kind(XG_OP_GEMM, xg_kind_type(symbol->kind))),
-                   caller, &other);
+    shim_next_sibling(next, symbol, xg_kind(XG_OP_GEMM, xg_kind_type(symbol->kind)), &other);
     next->int_bytes = symbol->plain ? other.int_bytes : symbol->int_bytes;
     next->blas.function = NULL;
     next->forwards = false;
 }
 
-static void shim_resolve_linker(const struct shim_symbol *symbol, const void *caller,
-                                struct shim_next *next)
+static void shim_resolve_linker(const struct shim_symbol *symbol, struct shim_next *next)
 {
+    const void *caller = next->owner;
     struct shim_blas bound;
     bool found = shim_find_bound(symbol, caller, &bound);
     if (!found && shim_args_optional(symbol->op)) {
-        shim_resolve_unbound(symbol, caller, next);
-        (void)dlerror();
+        shim_resolve_unbound(symbol, next);
         return;
     }
 
@@ -278,17 +276,74 @@ static void shim_resolve_linker(const struct shim_symbol *symbol, const void *ca
         next->blas.function = NULL;
     if (next->blas.function)
         shim_blas_keep(&next->blas);
-    (void)dlerror(); /* the program must not be told of what was not found */
 }
 
-static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
-                         struct shim_answer *answer)
+/*
+ * Which of several objects called, where the call itself does not tell. It does not matter where
+ * all of them are bound alike. Where they are not, it is the library that the dynamic linker gives
+ * to the object that the call seems to come from; else one with 32-bit integers, for numbers below
+ * 2^31 are read right with 32 bits whatever the caller meant, but not the other way round.
+ */
+static const void *shim_choose(const struct shim_symbol *symbol, const void *caller,
+                               const struct shim_importers *others)
+{
+    const void *narrow = NULL;
+    void (*function)(void) = NULL;
+    bool alike = true;
+    struct shim_blas blas;
+    for (int i = 0; i < others->count; i++) {
+        bool found = shim_find_bound(symbol, others->at[i], &blas);
+        alike = alike && found && (i == 0 || blas.function == function);
+        function = found ? blas.function : NULL;
+        if (!narrow && found && blas.int_bytes == 4)
+            narrow = others->at[i];
+    }
+    if (alike)
+        return others->at[0];
+    if (shim_find_bound(symbol, caller, &blas))
+        return caller;
+    return narrow ? narrow : others->at[0];
+}
+
+/* What is asked of the dynamic linker, on a thread that has nothing of the program's. */
+struct shim_question {
+    const struct shim_symbol *symbol;
+    const struct shim_importers *others; /* NULL: the owner is known */
+    struct shim_next *next;
+};
+
+static void shim_ask(void *context)
+{
+    const struct shim_question *question = context;
+    const struct shim_importers *others = question->others;
+    struct shim_next *next = question->next;
+    struct shim_blas blas;
+    if (others && !(others->asks && shim_find_in_caller(question->symbol, next->owner, &blas)))
+        next->owner = shim_choose(question->symbol, next->owner, others);
+    shim_resolve_linker(question->symbol, next);
+}
+
+/* `owner` as of shim_look. True: the answer is right for all calls that come from the object. */
+static bool shim_resolve(const struct shim_symbol *symbol, bool owner, struct shim_answer *answer)
 {
     static int once[SHIM_ROUTINE_COUNT];
     struct shim_next *next = &answer->next;
+    const void *caller = next->owner;
+    struct shim_importers others = {.itself = true};
     shim_module_mark(&answer->caller);
-    if (!shim_resolve_scope(symbol, caller, answer))
-        shim_resolve_linker(symbol, caller, next);
+    if (!shim_resolve_scope(symbol, answer)) {
+        if (!owner)
+            shim_importers_find(symbol->name, caller, &others);
+        bool several = !others.itself && (others.count > 1 || others.asks);
+        if (!others.itself && !several)
+            next->owner = others.at[0];
+        if (several || next->owner == caller || !shim_resolve_scope(symbol, answer))
+            shim_aside(shim_ask, &(struct shim_question){symbol, several ? &others : NULL, next});
+    }
+    if (next->owner != caller) {
+        shim_module_find(next->owner, &answer->owner);
+        shim_module_mark(&answer->owner);
+    }
     if (next->blas.function) {
         xg_log(XG_LOG_INFO, "%s from %p: %s of %s, %d-bit integers, threads %d (0: unknown)",
                symbol->name, caller, next->blas.symbol->name, shim_blas_file(&next->blas),
@@ -300,30 +355,56 @@ static void shim_resolve(const struct shim_symbol *symbol, const void *caller,
             ": a built-in loop computes what stays on the CPU (XGEMM_CPU_BLAS names a library)",
             symbol->name);
     }
+    return others.itself;
 }
 
-/* Objects begin at a page, and a page has room for the names. */
-static uint64_t shim_key(const struct shim_symbol *symbol, const struct shim_module *caller)
+/*
+ * The keys under which the answer to a call may be found: that of the object which it seems to come
+ * from, where that is the one that calls, and that of the very place, where it is another.
+ */
+struct shim_keys {
+    uint64_t object, place; /* place 0: the owner is known */
+};
+
+static struct shim_keys shim_keys(const struct shim_symbol *symbol, const void *caller,
+                                  const struct shim_module *module, bool owner)
 {
-    return caller->begin + (uint64_t)(symbol - shim_symbols) + 1;
+    /* Objects begin at a page, and a page has room for the names. User addresses have 47 bits, or
+     * 56; none has the highest. */
+    enum { NAME_BITS = 10 };
+    _Static_assert(SHIM_ID_COUNT < 1 << NAME_BITS, "a place's key has room for the names");
+    uint64_t name = (uint64_t)(symbol - shim_symbols);
+    bool place = !owner && module->begin;
+    return (struct shim_keys){
+        .object = module->begin + name + 1,
+        .place = place ? UINT64_C(1) << 63 | (uint64_t)(uintptr_t)caller << NAME_BITS | name : 0,
+    };
+}
+
+/* Whether an object is the one that was marked, or none was. */
+static bool shim_is_still(const struct shim_module *marked, const void *address)
+{
+    struct shim_module now;
+    if (!marked->begin)
+        return true;
+    shim_module_find(address, &now);
+    return shim_module_same(marked, &now);
 }
 
 /* Whether what was remembered is still so: its objects are those that were there then. */
 static bool shim_answer_stands(const struct shim_answer *answer, const struct shim_module *caller)
 {
-    struct shim_module library;
-    if (!shim_module_same(&answer->caller, caller))
-        return false;
-    if (!answer->library.begin)
-        return true;
-    shim_module_find((void *)answer->next.blas.function, &library);
-    return shim_module_same(&answer->library, &library);
+    return shim_module_same(&answer->caller, caller) &&
+           shim_is_still(&answer->owner, answer->next.owner) &&
+           shim_is_still(&answer->library, (const void *)answer->next.blas.function);
 }
 
-static bool shim_is_remembered(uint64_t key, const struct shim_module *caller,
+static bool shim_is_remembered(const struct shim_keys *keys, const struct shim_module *caller,
                                struct shim_answer *answer)
 {
-    return shim_answers_find(key, answer) && shim_answer_stands(answer, caller);
+    return (shim_answers_find(keys->object, answer) && shim_answer_stands(answer, caller)) ||
+           (keys->place && shim_answers_find(keys->place, answer) &&
+            shim_answer_stands(answer, caller));
 }
 
 /*
@@ -349,29 +430,30 @@ static void shim_answered(uint64_t key)
 
 /* True when another thread has answered meanwhile. Nothing waits in a closed process: that takes
  * system calls. */
-static bool shim_await(uint64_t key, const struct shim_module *caller, struct shim_answer *answer)
+static bool shim_await(const struct shim_keys *keys, const struct shim_module *caller,
+                       struct shim_answer *answer)
 {
     if (xg_sandbox_closed())
         return false;
     static const struct timespec nap = {.tv_nsec = 50000};
-    const uint64_t question = shim_question(key);
+    const uint64_t question = shim_question(keys->object);
     const int64_t until_ns = xg_clock_ns() + SHIM_WAIT_MS * INT64_C(1000000);
     bool others = atomic_exchange(&shim_asked, question) == question;
     while (others && atomic_load(&shim_asked) == question && xg_clock_ns() < until_ns)
         nanosleep(&nap, NULL);
-    bool known = shim_is_remembered(key, caller, answer);
+    bool known = shim_is_remembered(keys, caller, answer);
     if (known && !others)
-        shim_answered(key);
+        shim_answered(keys->object);
     return known;
 }
 
-void shim_next_find(const struct shim_symbol *symbol, const void *caller, struct shim_next *out)
+/* `owner`: the object that the address lies in is known to be the caller's. */
+static void shim_look(const struct shim_symbol *symbol, const void *caller,
+                      const struct shim_module *module, bool owner, struct shim_next *out)
 {
     struct shim_answer answer;
-    struct shim_module module;
-    shim_module_find(caller, &module);
-    uint64_t key = shim_key(symbol, &module);
-    if (shim_is_remembered(key, &module, &answer)) {
+    const struct shim_keys keys = shim_keys(symbol, caller, module, owner);
+    if (shim_is_remembered(&keys, module, &answer)) {
         *out = answer.next;
         return;
     }
@@ -382,27 +464,60 @@ void shim_next_find(const struct shim_symbol *symbol, const void *caller, struct
     xg_sandbox_look();
     xg_shelter_enter(&shelter);
     xg_shelter_wait(&shelter);
-    if (!shim_await(key, &module, &answer)) {
-        answer = (struct shim_answer){.key = key, .caller = module};
-        shim_resolve(symbol, caller, &answer);
+    if (!shim_await(&keys, module, &answer)) {
+        answer = (struct shim_answer){.key = keys.object, .caller = *module, .next.owner = caller};
+        if (!shim_resolve(symbol, owner, &answer) && keys.place)
+            answer.key = keys.place;
         shim_answers_keep(&answer);
         if (!xg_sandbox_closed())
-            shim_answered(key);
+            shim_answered(keys.object);
     }
     *out = answer.next;
     errno = saved_errno;
     xg_shelter_leave(&shelter);
 }
 
-bool shim_next_bound(const struct shim_symbol *symbol, const void *caller, struct shim_blas *out)
+void shim_next_find(const struct shim_symbol *symbol, const void *caller,
+                    const struct shim_module *module, struct shim_next *out)
 {
+    shim_look(symbol, caller, module, false, out);
+}
+
+void shim_next_sibling(const struct shim_next *next, const struct shim_symbol *symbol, int kind,
+                       struct shim_next *out)
+{
+    struct shim_module module;
+    const void *owner = next->owner;
+    shim_module_find(owner, &module);
+    shim_look(shim_symbol_sibling(symbol, kind), owner, &module, true, out);
+}
+
+/* What shim_next_bound asks of the dynamic linker. */
+struct shim_bound {
+    const struct shim_symbol *symbol;
+    const void *owner;
+    struct shim_blas blas;
+    bool found;
+};
+
+static void shim_ask_bound(void *context)
+{
+    struct shim_bound *bound = context;
+    bound->found = shim_find_bound(bound->symbol, bound->owner, &bound->blas);
+}
+
+bool shim_next_bound(const struct shim_next *next, const struct shim_symbol *symbol,
+                     struct shim_blas *out)
+{
+    struct shim_bound bound = {.symbol = symbol, .owner = next->owner};
     int saved_errno = errno;
     struct xg_shelter shelter;
     xg_shelter_enter(&shelter);
     xg_shelter_wait(&shelter);
-    bool found = shim_find_bound(symbol, caller, out);
-    (void)dlerror();
+    shim_aside(shim_ask_bound, &bound);
     errno = saved_errno;
     xg_shelter_leave(&shelter);
-    return found;
+    if (bound.found)
+        *out = bound.blas;
+    return bound.found;
 }

@@ -33,7 +33,7 @@ for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
     uses one "$tmp/front" own 5
 
     # A plug-in that brings both, in a program that has neither.
-    compile -o "$tmp/main" "$srcdir/tests/preload_main.c" -ldl
+    compile -o "$tmp/main" "$srcdir/tests/preload_main.c" -ldl -pthread
     plugin "$tmp/front.so" -DCALL_INT=int32_t -DCALL_$call $here $one
     uses one "$tmp/main" plugin "$tmp/front.so" 5
 

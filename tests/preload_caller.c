@@ -6,7 +6,12 @@
  *   CALL_INT                    its integers: int32_t or int64_t
  *   CALL_NAMELESS               it refers to no SGEMM and can only be given one
  *   CALL_SMALL                  no number beyond 32 bits
+ *   CALL_BESIDE                 another name that it refers to
+ *   CALL_DIRECT                 it calls by the name, whatever it is given
+ *   CALL_R11                    it calls what it is given through that register
+ *   CALL_TABLE                  it calls what it is given through a table on the heap
  *   CALL_JOINS                  its constructor and destructor wait for a thread that multiplies
+ *   CALL_ITSELF                 they multiply
  */
 #include <math.h>
 
@@ -32,6 +37,12 @@ typedef caller_fortran caller_function;
 extern caller_function CALL_NAME;
 #endif
 
+#ifdef CALL_BESIDE
+void CALL_BESIDE(void);
+extern void (*const volatile caller_beside)(void);
+void (*const volatile caller_beside)(void) = CALL_BESIDE;
+#endif
+
 int caller_run_with(caller_function *function, int size);
 int caller_run(int size);
 caller_function *caller_function_get(void);
@@ -41,6 +52,17 @@ static int caller_product(caller_function *function, CALL_INT m, CALL_INT n, CAL
                           CALL_INT lda)
 {
     uint64_t seed = (uint64_t)(m + n + k);
+#ifdef CALL_DIRECT
+    (void)function;
+#define function CALL_NAME
+#elif defined(CALL_TABLE)
+    struct table {
+        void *before[3];
+        caller_function *function;
+    } *volatile table = malloc(sizeof *table);
+    table->function = function;
+#define function table->function
+#endif
     float *a = malloc((size_t)(m * k) * sizeof *a), *b = malloc((size_t)(k * n) * sizeof *b);
     float *c = malloc((size_t)(m * n) * sizeof *c), *old = malloc((size_t)(m * n) * sizeof *old);
     int right = 1;
@@ -55,8 +77,17 @@ static int caller_product(caller_function *function, CALL_INT m, CALL_INT n, CAL
     function(101, 111, 111, m, n, k, 2.0f, a, lda, b, n, -1.0f, c, n);
 #else
     float alpha = 2.0f, beta = -1.0f;
+#ifdef CALL_R11
+    register caller_function *r11 __asm__("r11") = function;
+    __asm__ volatile("" : "+r"(r11));
+#define function r11
+#endif
     function("N", "N", &n, &m, &k, &alpha, b, &n, a, &lda, &beta, c, &n, 1, 1);
 #endif
+#ifdef CALL_TABLE
+    free(table);
+#endif
+#undef function
     for (CALL_INT i = 0; i < m; i++) {
         for (CALL_INT j = 0; j < n; j++) {
             double sum = -(double)old[i * n + j], scale = fabs(sum);
@@ -119,6 +150,14 @@ static void caller_join(int size)
         pthread_join(thread, NULL);
 }
 
+#elif defined(CALL_ITSELF)
+static void caller_join(int size)
+{
+    printf("itself %s\n", caller_run(size) ? "right" : "WRONG");
+}
+#endif
+
+#if defined(CALL_JOINS) || defined(CALL_ITSELF)
 __attribute__((constructor)) static void caller_begin(void)
 {
     caller_join(3);

@@ -23,7 +23,7 @@ for kind in pie no-pie; do
 done
 
 # Plug-ins that bring a BLAS each, where RTLD_NEXT finds nothing.
-compile -o "$tmp/main" "$srcdir/tests/preload_main.c" -ldl
+compile -o "$tmp/main" "$srcdir/tests/preload_main.c" -ldl -pthread
 plugin "$tmp/one.so" $call_c $link -lone
 plugin "$tmp/two.so" $call_f $link -ltwo
 everywhere "two plug-ins" "$tmp/main" plugin "$tmp/one.so" 5 plugin "$tmp/two.so" 6 \
@@ -104,7 +104,7 @@ done
 # A program that was started under a name which is a FIFO's, and a FIFO for a log.
 mkfifo "$tmp/fifo"
 compile -DMAIN_GIVEN -DCALL_NAMELESS $call_c -o "$tmp/named" "$srcdir/tests/preload_main.c" \
-    "$srcdir/tests/preload_caller.c" -lm -ldl
+    "$srcdir/tests/preload_caller.c" -lm -ldl -pthread
 everywhere "named like a FIFO" timeout -s KILL 20 "$tmp/named" as "$tmp/fifo" given "$tmp/one.so" 5
 preloaded XGEMM_LOG="$tmp/fifo" XGEMM_VERBOSE=2 XGEMM_MODE=cpu timeout -s KILL 20 "$tmp/c" own 5 \
     >"$tmp/out" 2>&1 || fail "a FIFO for a log: exit status $?"
@@ -118,5 +118,135 @@ for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
     program "$tmp/first" $call_c $link -lone
     same_as_alone "the same beside a linked library, $call" timeout -s KILL 20 "$tmp/first" \
         plugin "$tmp/joins.so" 5
+done
+
+# One that multiplies itself where the dynamic linker must be asked: its lock is this thread's own,
+# and whatever else asks would wait for it.
+for call in CBLAS=cblas_sgemm FORTRAN=sgemm_; do
+    plugin "$tmp/itself.so" -DCALL_INT=int32_t -DCALL_$call -DCALL_ITSELF $link -lone
+    same_as_alone "a constructor beside two libraries, $call" timeout -s KILL 20 "$tmp/main" \
+        hold "$tmp/libone.so" hold "$tmp/libtwo.so" turns "$tmp/itself.so" "$tmp/itself.so" 5
+done
+
+# --- Wrappers that end in a jump, and pointers: the return address lies in another object ----
+
+# wrapper FILE NAME TARGET [OPTION...]: a plug-in whose function NAME jumps to TARGET.
+wrapper() {
+    wrapper_file=$1
+    wrapper_name=$2
+    wrapper_target=$3
+    shift 3
+    $CC -O2 -Wall -Werror -shared -fPIC -DWRAP_NAME=$wrapper_name -DWRAP_TARGET=$wrapper_target \
+        -o "$wrapper_file" "$srcdir/tests/preload_wrapper.c" "$@" || exit 99
+}
+
+case $($CC -dumpmachine) in
+x86_64*) ;;
+*) exit $status ;; # elsewhere the return address is all there is
+esac
+call_given='-DCALL_INT=int32_t -DCALL_FORTRAN=sgemm_ -DCALL_NAMELESS'
+for how in plain table r11 O2; do
+    case $how in
+    plain) options= ;;
+    table) options='-O2 -DCALL_TABLE' ;;
+    r11) options='-O2 -DCALL_R11' ;; # which lazy binding overwrites
+    *) options=-$how ;;
+    esac
+    compile -DMAIN_GIVEN $call_given $options -o "$tmp/given_$how" "$srcdir/tests/preload_main.c" \
+        "$srcdir/tests/preload_caller.c" -lm -ldl -pthread
+done
+compile -DMAIN_GIVEN -DCALL_NAMELESS $call_c -o "$tmp/given_c" "$srcdir/tests/preload_main.c" \
+    "$srcdir/tests/preload_caller.c" -lm -ldl -pthread
+plugin "$tmp/given_f.so" $call_given
+plugin "$tmp/given_wide.so" -DCALL_INT=int64_t -DCALL_FORTRAN=sgemm_ -DCALL_NAMELESS
+wide_link="-L$tmp/wide -Wl,-rpath,$tmp/wide -lmystery"
+
+# One place in a program without a BLAS calls both plug-ins, in turns.
+for bound in lazy now; do
+    for kind in PLT GOT C BODY; do
+        wrapper "$tmp/jumps_one.so" jumps sgemm_ -DWRAP_$kind -Wl,-z,$bound $link -lone
+        wrapper "$tmp/jumps_two.so" jumps sgemm_ -DWRAP_$kind -Wl,-z,$bound $link -ltwo
+        wrapper "$tmp/jumps_wide.so" jumps sgemm_ -DWRAP_$kind -Wl,-z,$bound $wide_link
+        objdump -d "$tmp/jumps_one.so" | sed -n '/<jumps>:/,/^$/p' | grep -q 'jmp' ||
+            fail "$kind: the wrapper does not end in a jump"
+        for how in plain table r11 O2; do
+            everywhere "wrappers, $bound, $kind, $how" "$tmp/given_$how" given "$tmp/jumps_one.so" 5 \
+                given "$tmp/jumps_two.so" 6 given "$tmp/jumps_one.so" 7 given "$tmp/jumps_two.so" 8
+        done
+        everywhere "wrappers of both widths, $bound, $kind" "$tmp/main" \
+            pointer "$tmp/jumps_wide.so" "$tmp/given_wide.so" 5 \
+            pointer "$tmp/jumps_one.so" "$tmp/given_f.so" 6 \
+            pointer "$tmp/jumps_wide.so" "$tmp/given_wide.so" 7
+        [ $kind = C ] && continue # of sgemm_'s kind alone
+        for name in one two; do
+            wrapper "$tmp/jumps_c$name.so" jumps cblas_sgemm -DWRAP_$kind -Wl,-z,$bound $link -l$name
+        done
+        everywhere "wrappers of the C interface, $bound, $kind" "$tmp/given_c" \
+            given "$tmp/jumps_cone.so" 5 given "$tmp/jumps_ctwo.so" 6 given "$tmp/jumps_cone.so" 7
+    done
+done
+
+# What a register does not tell is known where one plug-in alone refers to the name, and where
+# binding is lazy before the second one has called. The program is linked to no BLAS.
+for bound in lazy now; do
+    wrapper "$tmp/mixed.so" jumps sgemm_ -DWRAP_MIXED -Wl,-z,$bound $wide_link
+    plugin "$tmp/beside.so" -DCALL_INT=int32_t -DCALL_FORTRAN=other -DCALL_NAMELESS \
+        -DCALL_BESIDE=cblas_sgemm $link -ltwo
+    everywhere "registers overwritten, $bound" "$tmp/main" hold "$tmp/beside.so" \
+        hold "$tmp/libone.so" pointer "$tmp/mixed.so" "$tmp/given_wide.so" 5
+done
+
+# A library that has a BLAS of its own, and refers to the same name, calls a wrapper: by a pointer,
+# by its name, and by one that leads on to it from a third library.
+wrapper "$tmp/libjumpone.so" multiply_one sgemm_ $link -lone
+wrapper "$tmp/libchain.so" multiply_chain multiply_one $link -ljumpone
+wrapper "$tmp/libbody.so" multiply_body sgemm_ -DWRAP_MIXED $link -lone
+plugin "$tmp/own_two.so" $call_f $link -ltwo
+everywhere "a wrapper's pointer in an object with a BLAS" "$tmp/main" \
+    pointer "$tmp/libjumpone.so" "$tmp/own_two.so" 5 plugin "$tmp/own_two.so" 6 \
+    pointer "$tmp/libchain.so" "$tmp/own_two.so" 7 plugin "$tmp/own_two.so" 8
+for kind in jumpone:multiply_one chain:multiply_chain body:multiply_body; do
+    for plt in plt no-plt; do
+        plugin "$tmp/by_name.so" -f$plt -DCALL_DIRECT -DCALL_INT=int32_t -DCALL_FORTRAN=${kind#*:} \
+            -DCALL_BESIDE=sgemm_ $link -l${kind%:*} -ltwo
+        plugin "$tmp/by_name_alone.so" -f$plt -DCALL_DIRECT -DCALL_INT=int32_t -DCALL_FORTRAN=${kind#*:} \
+            $link -l${kind%:*}
+        # Both libraries are in the first one's scope, and the wrapper's own is the second there.
+        everywhere "a wrapper by its name, ${kind#*:}, $plt" "$tmp/main" hold "$tmp/own_two.so" \
+            plugin "$tmp/own_two.so" 4 plugin "$tmp/by_name_alone.so" 5 plugin "$tmp/own_two.so" 6
+        everywhere "the same beside a BLAS, ${kind#*:}, $plt" "$tmp/main" \
+            hold "$tmp/libjumpone.so" hold "$tmp/libbody.so" plugin "$tmp/by_name.so" 5 \
+            plugin "$tmp/own_two.so" 6
+    done
+done
+
+# A pointer to the BLAS's function itself, taken in one plug-in and called in another one, which has
+# a BLAS but does not refer to the name.
+everywhere "a pointer beside another BLAS" "$tmp/main" plugin "$tmp/two.so" 4 \
+    pointer "$tmp/one.so" "$tmp/given.so" 5
+plugin "$tmp/own_f.so" $call_f $link -lone
+plugin "$tmp/beside_two.so" $call_given -DCALL_BESIDE=cblas_sgemm $link -ltwo
+everywhere "a pointer in an object that has a BLAS" "$tmp/main" hold "$tmp/beside_two.so" \
+    pointer "$tmp/own_f.so" "$tmp/beside_two.so" 5
+plugin "$tmp/own_wide.so" -DCALL_INT=int64_t -DCALL_FORTRAN=sgemm_ $wide_link
+plugin "$tmp/beside_wide.so" -DCALL_INT=int64_t -DCALL_FORTRAN=sgemm_ -DCALL_NAMELESS \
+    -DCALL_BESIDE=cblas_sgemm $link -ltwo
+everywhere "a pointer with wide integers" "$tmp/main" hold "$tmp/libone.so" \
+    pointer "$tmp/own_wide.so" "$tmp/beside_wide.so" 5
+
+# The program has a BLAS of its own: it comes first for all, as without the library.
+program "$tmp/three" -DMAIN_GIVEN $call_f $link -lplt -pthread
+everywhere "wrappers beside the program's own" "$tmp/three" own 4 given "$tmp/jumps_one.so" 5 \
+    given "$tmp/jumps_two.so" 6
+
+# Threads: as many calls reach each library as without this one.
+for how in plain table; do
+    for run in alone preloaded; do
+        case $run in alone) with= ;; *) with='preloaded XGEMM_MODE=cpu' ;; esac
+        $with "$tmp/given_$how" beside "$tmp/jumps_one.so" "$tmp/jumps_two.so" 5 2>&1 |
+            LC_ALL=C sort | uniq -c >"$tmp/$run"
+    done
+    diff "$tmp/alone" "$tmp/preloaded" || fail "threads, $how"
+    [ "$(grep -c ' 200 ' "$tmp/alone")" -eq 2 ] || fail "threads, $how: the test itself"
 done
 exit $status

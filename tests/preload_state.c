@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <cblas.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fenv.h>
 #include <locale.h>
@@ -109,6 +110,59 @@ static void state_errno(void)
         XT_CHECK(errno == values[i % 5], "contract 7.1: %d for %d", errno, values[i % 5]);
         free(p.a);
     }
+}
+
+/* Each of them is another name, which is looked for at its first call. */
+static void state_multiply_named(int name)
+{
+    enum { SIZE = 40 };
+    static double a[2 * SIZE * SIZE], b[2 * SIZE * SIZE], c[2 * SIZE * SIZE];
+    static const double one[2] = {1, 0};
+    switch (name) {
+    case 0:
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIZE, SIZE, SIZE, 1, a, SIZE, b,
+                    SIZE, 0, c, SIZE);
+        break;
+    case 1:
+        cblas_zgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIZE, SIZE, SIZE, one, a, SIZE, b,
+                    SIZE, one, c, SIZE);
+        break;
+    case 2:
+        cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, SIZE, SIZE, 1, a, SIZE, 0, c, SIZE);
+        break;
+    case 3:
+        cblas_dsymm(CblasRowMajor, CblasLeft, CblasUpper, SIZE, SIZE, 1, a, SIZE, b, SIZE, 0, c,
+                    SIZE);
+        break;
+    case 4:
+        cblas_dtrmm(CblasRowMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasUnit, SIZE, SIZE, 1, a,
+                    SIZE, c, SIZE);
+        break;
+    default:
+        state_turns(1);
+    }
+}
+
+/* What the dynamic linker has to tell, or has told, is the program's own. */
+static void state_dlerror(void)
+{
+    char opened[256], looked[256];
+    snprintf(opened, sizeof opened, "%s", dlopen("/nowhere/libnone.so", RTLD_NOW) ? "" : dlerror());
+    snprintf(looked, sizeof looked, "%s", dlsym(RTLD_DEFAULT, "state_none") ? "" : dlerror());
+    for (int i = 0; i < 18; i++) {
+        const char *pending = i % 3 ? opened : looked, *held = NULL;
+        void *found =
+            i % 3 ? dlopen("/nowhere/libnone.so", RTLD_NOW) : dlsym(RTLD_DEFAULT, "state_none");
+        if (i % 3 == 2)
+            held = dlerror();
+        state_multiply_named(i / 3 + i % 3); /* not always the same way */
+        const char *after = held ? held : dlerror();
+        XT_CHECK(!found && after && !strcmp(after, pending), "contract 7.8: %s",
+                 after ? after : "nothing");
+        XT_CHECK(!dlerror(), "contract 7.8: more than there was");
+    }
+    state_turns(20);
+    XT_CHECK(!dlerror(), "contract 7.8: an error that is not the program's");
 }
 
 static void state_rounding(void)
@@ -385,9 +439,10 @@ static const struct {
     const char *name;
     void (*run)(void);
 } scenarios[] = {
-    {"errno", state_errno}, {"rounding", state_rounding}, {"flags", state_flags},
-    {"traps", state_traps}, {"flush", state_flush},       {"signals", state_signals},
-    {"storm", state_storm}, {"held", state_held},         {"process", state_process},
+    {"errno", state_errno},     {"rounding", state_rounding}, {"flags", state_flags},
+    {"traps", state_traps},     {"flush", state_flush},       {"signals", state_signals},
+    {"storm", state_storm},     {"held", state_held},         {"process", state_process},
+    {"dlerror", state_dlerror},
 };
 
 int main(int argc, char **argv)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # A process is the same after its products as before, holds no more, and leaves nothing behind but
 # what it was told to write.
-# Contract 1.1, 7.1, 7.2, 7.3, 7.5, 7.6, 8.6, 10.1, 10.2, 10.4 (doc/contract.md).
+# Contract 1.1, 7.1, 7.2, 7.3, 7.5, 7.6, 7.8, 8.6, 10.1, 10.2, 10.4 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 compile $XG_BLAS_CFLAGS -frounding-math -o "$tmp/state" "$srcdir/tests/preload_state.c" \
-    $XG_BLAS_LIBS -lm -pthread
+    $XG_BLAS_LIBS -lm -ldl -pthread
 OPENBLAS_NUM_THREADS=1
 export OPENBLAS_NUM_THREADS
 
@@ -28,7 +28,7 @@ HOME=$tmp/home TMPDIR=$tmp/temporary
 export HOME TMPDIR
 unset XDG_CACHE_HOME
 lacks=
-for scenario in errno rounding flags traps flush signals storm process held; do
+for scenario in errno dlerror rounding flags traps flush signals storm process held; do
     (cd "$tmp/folder" && "$tmp/state" $scenario) >"$tmp/out" 2>&1 || {
         head -5 "$tmp/out"
         lacks="$lacks $scenario" # a CPU library that does not keep it itself is no standard
@@ -47,7 +47,70 @@ done
 left=$(find "$tmp/folder" "$tmp/home" "$tmp/temporary" -mindepth 1)
 [ -z "$left" ] || fail "contract 10.4: files appeared: $left"
 case $lacks in
-*errno*|*signals*|*held*) fail "the test itself fails without the library:$lacks" ;;
+*errno*|*dlerror*|*signals*|*held*) fail "the test itself fails without the library:$lacks" ;;
 esac
+
+# What dlerror says, whichever way the caller's library is found: preload_main.c prints it behind
+# each run, as it does without the library.
+lp64='-DSTUB_INT=int32_t -DSTUB_QUIET'
+call_c='-DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm'
+link="-L$tmp -Wl,-rpath,$tmp"
+stub "$tmp/libone.so" one $lp64 -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_ -DSTUB_ISAMAX \
+    -DSTUB_COUNT=openblas_get_num_threads -DSTUB_PARALLEL=openblas_get_parallel -DSTUB_BUILT=2
+stub "$tmp/libtwo.so" two $lp64 -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_
+stub "$tmp/libhalf.so" half $lp64 -DSTUB_FORTRAN=sgemm_
+stub "$tmp/libwide.so" wide -DSTUB_INT=int64_t -DSTUB_QUIET -DSTUB_CBLAS=cblas_sgemm \
+    -DSTUB_FORTRAN=sgemm_ -DSTUB_ISAMAX
+compile -o "$tmp/main" "$srcdir/tests/preload_main.c" -ldl -pthread
+program "$tmp/linked" $call_c $link -lone -pthread
+for name in one two; do
+    plugin "$tmp/$name.so" $call_c $link -l$name
+done
+plugin "$tmp/given.so" $call_c -DCALL_NAMELESS
+
+# told_right HOW FILE: what the runs of preload_main.c found.
+told_right() {
+    awk -v how="$1" '
+        $1 == "told" || $1 == "dlerror" {
+            wants = $1 == "told" || how == "pending" ? "^/nowhere/libnone.so: " : "^says nothing$"
+            seen[$1]++
+            wrong += substr($0, length($1) + 2) !~ wants
+        }
+        END { exit wrong || seen["dlerror"] < 2 || (how == "told" && seen["told"] != seen["dlerror"]) }
+    ' "$2"
+}
+
+# says WHAT PROGRAM ARGUMENT...: with the library as without it; $with is its environment.
+says() {
+    what=$1 prog=$2
+    shift 2
+    for how in pending told none; do
+        for run in alone cpu engine nodriver; do
+            case $run in
+            alone) set_up= ;;
+            cpu) set_up='preloaded XGEMM_MODE=cpu' ;;
+            engine) has_engine && set_up=on_engine || continue ;;
+            nodriver) set_up='preloaded XGEMM_MODE=gpu' ;;
+            esac
+            $set_up env $with "$prog" error $how "$@" >"$tmp/out" 2>"$tmp/err" &&
+                told_right $how "$tmp/out" && continue
+            cat "$tmp/out" "$tmp/err"
+            fail "dlerror, $what, $how, $run (contract 7.8)"
+        done
+    done
+}
+
+with=
+says "a linked library" "$tmp/linked" own 5
+says "a plug-in" "$tmp/main" plugin "$tmp/one.so" 5
+says "two plug-ins" "$tmp/main" hold "$tmp/libtwo.so" plugin "$tmp/one.so" 5 plugin "$tmp/two.so" 6
+says "a global library" "$tmp/main" load "$tmp/libtwo.so" plugin "$tmp/one.so" 5
+says "a closed plug-in" "$tmp/main" turns "$tmp/one.so" "$tmp/one.so" 5
+says "a pointer" "$tmp/main" hold "$tmp/libtwo.so" pointer "$tmp/one.so" "$tmp/given.so" 5
+for library in libtwo.so libhalf.so libwide.so libnowhere.so; do
+    with=XGEMM_CPU_BLAS=$tmp/$library
+    says "XGEMM_CPU_BLAS, $library" "$tmp/linked" own 5
+done
+with=
 echo "not kept without the library:${lacks:- none}"
 exit $status

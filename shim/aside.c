@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The other thread takes the dynamic linker's lock and lets it go before it says that it begins:
+ * one that cannot have it may be waiting for the thread that waits for it, and is left to itself.
+ * So what both share is on the heap, and the last one frees it.
+ */
+#define _GNU_SOURCE
+#include "aside.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "src/base/clock.h"
+#include "src/base/sandbox.h"
+#include "src/host/fork.h"
+
+enum { ASIDE_MADE, ASIDE_AWAKE, ASIDE_RUNS, ASIDE_LEFT };
+
+/* For a machine that is busy, and for a lock that is held for moments. */
+enum { WAKE_MS = 1000, LOCK_MS = 20 };
+
+struct aside {
+    void (*run)(void *context);
+    void *context;
+    _Atomic int state;
+    _Atomic int holders;
+};
+
+static void let_go(struct aside *aside)
+{
+    if (atomic_fetch_sub(&aside->holders, 1) == 1)
+        free(aside);
+}
+
+static bool change(struct aside *aside, int from, int to)
+{
+    return atomic_compare_exchange_strong(&aside->state, &from, to);
+}
+
+static void *aside_main(void *arg)
+{
+    struct aside *aside = arg;
+    Dl_info info;
+    change(aside, ASIDE_MADE, ASIDE_AWAKE);
+    (void)dladdr((void *)aside_main, &info);
+    if (change(aside, ASIDE_AWAKE, ASIDE_RUNS))
+        aside->run(aside->context);
+    let_go(aside);
+    return NULL;
+}
+
+/* Whether it goes from that state to another in time. */
+static bool leaves(struct aside *aside, int state, int ms)
+{
+    static const struct timespec nap = {.tv_nsec = 20000};
+    int64_t until_ns = xg_clock_ns() + ms * INT64_C(1000000);
+    while (atomic_load(&aside->state) == state && xg_clock_ns() < until_ns)
+        nanosleep(&nap, NULL);
+    return atomic_load(&aside->state) != state;
+}
+
+static bool run_aside(void (*run)(void *context), void *context)
+{
+    pthread_t thread;
+    bool alone = xg_sandbox_closed() || xg_fork_unannounced();
+    struct aside *aside = alone ? NULL : malloc(sizeof *aside);
+    if (!aside)
+        return false;
+    *aside = (struct aside){.run = run, .context = context, .holders = 2};
+    if (pthread_create(&thread, NULL, aside_main, aside) != 0) {
+        free(aside);
+        return false;
+    }
+    leaves(aside, ASIDE_MADE, WAKE_MS);
+    leaves(aside, ASIDE_AWAKE, LOCK_MS);
+    bool runs = !change(aside, ASIDE_MADE, ASIDE_LEFT) && !change(aside, ASIDE_AWAKE, ASIDE_LEFT);
+    if (runs)
+        pthread_join(thread, NULL);
+    else
+        pthread_detach(thread);
+    let_go(aside);
+    return runs;
+}
+
+void shim_aside(void (*run)(void *context), void *context)
+{
+    if (run_aside(run, context))
+        return;
+    run(context);
+    (void)dlerror(); /* the program must not be told of what was not found */
+}

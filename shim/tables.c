@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads one loaded object's dynamic tables. */
+#define _GNU_SOURCE
+#include "tables.h"
+
+#include <string.h>
+
+/* The dynamic linker makes these addresses absolute, but not where it cannot write to the table. */
+static const void *table_at(const struct dl_phdr_info *info, const ElfW(Dyn) * entry)
+{
+    uintptr_t value = entry->d_un.d_ptr;
+    return (const void *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
+}
+
+static void read_entry(const struct dl_phdr_info *info, const ElfW(Dyn) * entry,
+                       struct shim_tables *out)
+{
+    struct shim_relocations *data = &out->relocations[0], *jumps = &out->relocations[1];
+    switch (entry->d_tag) {
+    case DT_SYMTAB:
+        out->symbols = table_at(info, entry);
+        break;
+    case DT_STRTAB:
+        out->strings = table_at(info, entry);
+        break;
+    case DT_GNU_HASH:
+        out->hash = table_at(info, entry);
+        break;
+    case DT_RELA:
+        data->first = table_at(info, entry);
+        break;
+    case DT_RELASZ:
+        data->count = entry->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+    case DT_JMPREL:
+        jumps->first = table_at(info, entry);
+        break;
+    case DT_PLTRELSZ:
+        jumps->count = entry->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+    }
+}
+
+bool shim_tables_read(const struct dl_phdr_info *info, struct shim_tables *out)
+{
+    *out = (struct shim_tables){.base = info->dlpi_addr};
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            out->dynamic =
+                (const ElfW(Dyn) *)(info->dlpi_addr + (uintptr_t)info->dlpi_phdr[i].p_vaddr);
+    size_t soname = 0;
+    for (const ElfW(Dyn) *entry = out->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
+        read_entry(info, entry, out);
+        if (entry->d_tag == DT_SONAME)
+            soname = entry->d_un.d_val;
+    }
+    if (!out->symbols || !out->strings || !out->hash)
+        return false;
+    out->soname = soname ? out->strings + soname : NULL;
+    return true;
+}
+
+bool shim_tables_hold(const struct dl_phdr_info *info, uintptr_t address)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_LOAD &&
+            address - (info->dlpi_addr + header->p_vaddr) < header->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* --- Definitions --------------------------------------------------------------------------- */
+
+static uint32_t gnu_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+const ElfW(Sym) * shim_tables_find(const struct shim_tables *tables, const char *name)
+{
+    /* The header, a Bloom filter, the buckets, and a chain of hashes as long as the symbols. */
+    uint32_t buckets = tables->hash[0], first = tables->hash[1], words = tables->hash[2];
+    const uint32_t *bucket = tables->hash + 4 + words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+    const uint32_t *chain = bucket + buckets;
+    uint32_t hash = gnu_hash(name), i = buckets ? bucket[hash % buckets] : 0;
+    if (i < first)
+        return NULL;
+    for (;; i++) {
+        const ElfW(Sym) *symbol = &tables->symbols[i];
+        if ((chain[i - first] | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF &&
+            symbol->st_value && !strcmp(tables->strings + symbol->st_name, name))
+            return symbol;
+        if (chain[i - first] & 1)
+            return NULL;
+    }
+}
+
+/* --- Dependencies -------------------------------------------------------------------------- */
+
+static const char *basename_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool shim_tables_need(const struct shim_tables *object, const struct shim_tables *other,
+                      const char *other_file)
+{
+    if (!object->strings)
+        return false;
+    if (object->base == other->base)
+        return true;
+    const char *name = other->soname ? other->soname : basename_of(other_file);
+    for (const ElfW(Dyn) *entry = object->dynamic; entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == DT_NEEDED &&
+            !strcmp(basename_of(object->strings + entry->d_un.d_val), name))
+            return true;
+    return false;
+}
+
+/* --- Imports ------------------------------------------------------------------------------- */
+
+/*
+ * By the relocations, for the hash table has only definitions, and nothing says how many symbols
+ * there are. A program at a fixed address that takes a function's address has a value for it, and
+ * no section.
+ */
+const uintptr_t *shim_tables_import(const struct shim_tables *tables, const char *name,
+                                    const uintptr_t *after)
+{
+    bool reached = !after;
+    for (int kind = 0; kind < 2; kind++) {
+        const struct shim_relocations *all = &tables->relocations[kind];
+        for (size_t i = 0; all->first && i < all->count; i++) {
+            const ElfW(Rela) *entry = &all->first[i];
+            const ElfW(Sym) *symbol = &tables->symbols[entry->r_info >> 32];
+            if (!(entry->r_info >> 32) || symbol->st_shndx != SHN_UNDEF ||
+                strcmp(tables->strings + symbol->st_name, name) != 0)
+                continue;
+            const uintptr_t *slot = (const uintptr_t *)(tables->base + (uintptr_t)entry->r_offset);
+            if (reached)
+                return slot;
+            reached = slot == after;
+        }
+    }
+    return NULL;
+}
