@@ -4,7 +4,7 @@
 needs_plain_library
 run=$builddir/tools/xgemm-run
 [ -x "$run" ] || skip "$run has not been built"
-unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT XGEMM_VERBOSE XGEMM_LOG XGEMM_SPIN
+unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT XGEMM_VERBOSE XGEMM_LOG XGEMM_SPIN GOMP_SPINCOUNT OMP_WAIT_POLICY
 export XGEMM_SHIM_LIB="$XG_SO"
 
 expect() {
@@ -39,12 +39,19 @@ expect "--keep-env, a value" "$(env $timeout=26 "$run" --keep-env printenv $time
 expect "--keep-env, the library's answer" "$("$run" --keep-env printenv XGEMM_SPIN)" keep
 expect "--keep-env, the user's answer" "$(XGEMM_SPIN=short "$run" --keep-env printenv XGEMM_SPIN)" short
 expect "no word on the library's answer" "$("$run" printenv XGEMM_SPIN)" ''
+rounds=GOMP_SPINCOUNT
+expect "libgomp's short spin" "$("$run" printenv $rounds)" 10000
+expect "the user's rounds" "$(env $rounds=7 "$run" printenv $rounds)" 7
+expect "the user's policy" "$(OMP_WAIT_POLICY=active "$run" printenv $rounds; echo $?)" 1
+expect "an empty policy" "$(OMP_WAIT_POLICY= "$run" printenv $rounds; echo $?)" 1
+expect "the user's policy, OpenBLAS" "$(OMP_WAIT_POLICY=active "$run" printenv $timeout)" 20
+expect "--keep-env, libgomp" "$("$run" --keep-env printenv $rounds; echo $?)" 1
 expect "silence" "$("$run" true 2>&1)" ''
 expect "XGEMM_VERBOSE=0" "$(XGEMM_VERBOSE=0 "$run" true 2>&1)" ''
-said="xgemm-run: $timeout=20 is set for the program"
+said="xgemm-run: set for the program: $timeout=20 $rounds=10000"
 expect "XGEMM_VERBOSE=1" "$(XGEMM_VERBOSE=1 "$run" sh -c : 2>&1 | grep -c "^$said")" 1
 expect "XGEMM_VERBOSE=1, kept" "$(XGEMM_VERBOSE=1 "$run" --keep-env true 2>&1)" ''
-expect "XGEMM_VERBOSE=1, the user's" "$(env $timeout=26 XGEMM_VERBOSE=1 "$run" true 2>&1)" ''
+expect "XGEMM_VERBOSE=1, the user's" "$(env $timeout=26 $rounds=7 XGEMM_VERBOSE=1 "$run" true 2>&1)" ''
 expect "XGEMM_LOG" "$(XGEMM_VERBOSE=3 XGEMM_LOG=$tmp/said "$run" true 2>&1)" ''
 expect "XGEMM_LOG's text" "$(grep -c "^$said" "$tmp/said")" 1
 expect "an XGEMM_LOG that cannot be" \
@@ -59,7 +66,7 @@ for name in $(sed -n 's/.*; *\/\* \(XGEMM_[A-Z_]*\)[=: ].*/\1/p' "$srcdir/src/ba
     explained=yes
 done
 [ "${explained-}" = yes ] || fail "no variable found in src/base/conf.h"
-grep -q "^ *$timeout=20" "$tmp/help" || fail "--help does not say what is set"
+grep -q "^ *$timeout=20" "$tmp/help" && grep -q "^ *$rounds=10000" "$tmp/help" || fail "--help does not say what is set"
 grep '@' "$run" | grep -v '"\$@"' && fail "something is left of the template"
 
 # Installed, the library is found beside the launcher, wherever the tree has been moved.
@@ -95,10 +102,10 @@ grep -q 'no call of Level 3' "$tmp/err" || fail "--ab true: $(cat "$tmp/err")"
 
 # The first run is the program as it is, the other the program as xgemm-run runs it, and that is said.
 show='echo "${OPENBLAS_THREAD_TIMEOUT-unset}"'
-said="the preloaded runs had $timeout=20"
+said="the preloaded runs had $timeout=20 $rounds=10000"
 expect "--ab: what is set" "$("$run" --ab sh -c "$show" 2>"$tmp/err")" "$(printf 'unset\n20')"
 grep -q "$said" "$tmp/err" || fail "--ab does not say what it set: $(cat "$tmp/err")"
-expect "--ab: the user's" "$(env $timeout=26 "$run" --ab sh -c "$show" 2>"$tmp/err")" \
+expect "--ab: the user's" "$(env $timeout=26 $rounds=7 "$run" --ab sh -c "$show" 2>"$tmp/err")" \
     "$(printf '26\n26')"
 grep -q "the preloaded runs had" "$tmp/err" && fail "--ab says that it set what it did not"
 expect "--ab --keep-env" "$("$run" --ab --keep-env sh -c "$show" 2>"$tmp/err")" \

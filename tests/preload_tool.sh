@@ -4,7 +4,7 @@
 needs_plain_library
 run=$builddir/tools/xgemm-run
 [ -x "$run" ] && [ -x "$builddir/tools/xgemm-watch" ] || skip "$run has not been built"
-unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT XGEMM_VERBOSE XGEMM_LOG XGEMM_STATS XGEMM_MODE XGEMM_ACCOUNT
+unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT OMP_WAIT_POLICY XGEMM_VERBOSE XGEMM_LOG XGEMM_STATS XGEMM_MODE XGEMM_ACCOUNT
 export XGEMM_SHIM_LIB="$XG_SO" TMPDIR="$tmp/folders"
 mkdir "$TMPDIR" "$tmp/bin"
 library=$(readlink -f "$XG_SO")
@@ -75,7 +75,7 @@ END
 
 # --- env ---------------------------------------------------------------------------------------------
 
-expect "env" "$("$run" env)" "$(printf "export LD_PRELOAD='%s';\nexport OPENBLAS_THREAD_TIMEOUT='20';" "$library")"
+expect "env" "$("$run" env)" "$(printf "export LD_PRELOAD='%s';\nexport OPENBLAS_THREAD_TIMEOUT='20';\nexport GOMP_SPINCOUNT='10000';" "$library")"
 expect "env --keep-env" "$("$run" env --keep-env)" \
     "$(printf "export LD_PRELOAD='%s';\nexport XGEMM_SPIN='keep';" "$library")"
 show='eval $("$1" env); eval $("$1" env); printenv LD_PRELOAD OPENBLAS_THREAD_TIMEOUT'
