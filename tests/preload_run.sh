@@ -102,7 +102,7 @@ grep -q 'no call of Level 3' "$tmp/err" || fail "--ab true: $(cat "$tmp/err")"
 
 # The first run is the program as it is, the other the program as xgemm-run runs it, and that is said.
 show='echo "${OPENBLAS_THREAD_TIMEOUT-unset}"'
-said="the preloaded runs had $timeout=20 $rounds=10000"
+said="the preloaded runs had $rounds=10000 $timeout=20"
 expect "--ab: what is set" "$("$run" --ab sh -c "$show" 2>"$tmp/err")" "$(printf 'unset\n20')"
 grep -q "$said" "$tmp/err" || fail "--ab does not say what it set: $(cat "$tmp/err")"
 expect "--ab: the user's" "$(env $timeout=26 $rounds=7 "$run" --ab sh -c "$show" 2>"$tmp/err")" \
