@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The tables of variables in the manual page and README.md say what src/base/conf.c says, the launcher's
+# The tables of variables in the manual page and doc/reference/settings.md say what src/base/conf.c says, the launcher's
 # page and completions name its subcommands and options, each of which has its --help, and doctor's page
 # its options and diagnoses.
 . "$srcdir/tests/gate_lib"
@@ -10,7 +10,7 @@ for program in "$help" "$run" "$doctor"; do
     [ -x "$program" ] || skip "$program has not been built"
 done
 
-# entries FORM: the table as src/base/conf.c has it, written for the manual page or for README.md.
+# entries FORM: the table as src/base/conf.c has it, written for the manual page or for settings.md.
 entries() {
     "$help" | awk -v form="$1" '
     function flush() {
@@ -58,11 +58,11 @@ words() {
     } | sort -u
 }
 
-# check FILE: a manual page, a file of completion or README.md.
+# check FILE: a manual page, a file of completion or settings.md.
 check() {
     case $1 in
     *.md)
-        entries readme >"$gate_tmp/said_by_conf"
+        entries settings >"$gate_tmp/said_by_conf"
         grep '^| `XGEMM_' "$1" >"$gate_tmp/said_here"
         ;;
     *.7)
@@ -101,10 +101,10 @@ check() {
 }
 
 for page in "$srcdir/man/libxgemm_shim.7" "$srcdir/man/xgemm-run.1" "$srcdir/man/xgemm-doctor.1" \
-    "$srcdir/README.md" "$srcdir/tools/completion/xgemm-run" "$srcdir/tools/completion/_xgemm-run"; do
+    "$srcdir/doc/reference/settings.md" "$srcdir/tools/completion/xgemm-run" "$srcdir/tools/completion/_xgemm-run"; do
     passes "$page"
 done
-for page in man/libxgemm_shim.7 README.md; do
+for page in man/libxgemm_shim.7 doc/reference/settings.md; do
     sed 's/XGEMM_STATS/XGEMM_STATISTICS/' "$srcdir/$page" >"$gate_tmp/renamed.${page##*.}"
     refuses "$gate_tmp/renamed.${page##*.}"
     sed '/XGEMM_MODE/s/auto)/cpu)/; /XGEMM_MODE/s/| auto |/| cpu |/' "$srcdir/$page" \

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # pkg-config's flags keep the library, in front of a BLAS that comes behind them, whatever the linker
-# drops; behind a BLAS they are without effect, as README.md says.
+# drops; behind a BLAS they are without effect, as doc/howto/c-cmake-meson.md says.
 . "$srcdir/tests/install_lib"
 needs_tool pkg-config
 install_to "$tmp/own"
 flags --exists || skip "pkg-config does not find the BLAS that was configured"
 pc=$(flags --cflags --libs)
-# A program finds the library by its own path, as README.md has it.
+# A program finds the library by its own path, as that page has it.
 ours="-Wl,-rpath,$(flags --variable=libdir)"
 
 stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
@@ -20,7 +20,7 @@ for linker in bfd gold lld; do
     for drops in --as-needed --no-as-needed; do
         link="-fuse-ld=$linker -Wl,$drops"
 
-        # README's line: in place of a BLAS; and in front of another one.
+        # The page's line: in place of a BLAS; and in front of another one.
         compile $link -o "$tmp/alone" "$source" $pc $ours
         in_front "$tmp/alone"
         [ -z "$XG_BLAS_LIBS" ] || seen "$tmp/alone"
