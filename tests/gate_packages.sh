@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The files of Debian's and conda's packages say of the library what the build says: its version, its
-# soname, its names.
+# The files of Debian's and conda's packages, and CITATION.cff, say of the library what the build says: its
+# version, its soname, its names.
 . "$srcdir/tests/gate_lib"
 
 # check FOLDER: a source tree.
@@ -10,6 +10,8 @@ check() {
     debian=$(sed -n '1s/^xgemm-shim (\([^-)]*\).*/\1/p' "$1/debian/changelog")
     conda=$(sed -n 's/^  version: "\(.*\)"$/\1/p' "$1/packaging/conda/recipe.yaml")
     [ "$debian" = "$version" ] || { echo "debian/changelog: $debian, not $version"; return 1; }
+    cited=$(sed -n 's/^version: //p' "$1/CITATION.cff")
+    [ "$cited" = "$version" ] || { echo "CITATION.cff: $cited, not $version"; return 1; }
     [ "$conda" = "$version" ] || { echo "recipe.yaml: $conda, not $version"; return 1; }
 
     interface=$(sed -n 's/.*-version-info \([0-9]*\):[0-9]*:\([0-9]*\).*/\1 \2/p' "$1/shim/Makefile.inc")
@@ -26,7 +28,7 @@ check() {
 # counterfeit FILE EXPRESSION: a tree whose FILE sed has changed.
 counterfeit() {
     rm -rf "$gate_tmp/tree"
-    for file in configure.ac debian/changelog debian/libxgemm-shim0.symbols packaging/Makefile.inc \
+    for file in CITATION.cff configure.ac debian/changelog debian/libxgemm-shim0.symbols packaging/Makefile.inc \
         packaging/conda/recipe.yaml shim/Makefile.inc src/base/problem.c; do
         mkdir -p "$gate_tmp/tree/$(dirname "$file")"
         cat "$srcdir/$file" >"$gate_tmp/tree/$file"
@@ -38,6 +40,7 @@ counterfeit() {
 
 passes "$srcdir"
 counterfeit configure.ac 's/^\(AC_INIT.*\[\)[0-9][^]]*/\199.0/'
+counterfeit CITATION.cff 's/^version: /&9/'
 counterfeit packaging/conda/recipe.yaml 's/version: "/&9/'
 counterfeit shim/Makefile.inc 's/-version-info 0/-version-info 7/'
 counterfeit src/base/problem.c 's/"dsyrk"/"dsyr2k"/'
