@@ -71,7 +71,12 @@ __attribute__((constructor)) static void begin(void)
 }
 END
 $CC -shared -fPIC -o "$tmp/slow.so" "$tmp/slow.c" || exit 99
-for signal in TERM HUP; do
+# A run by nohup ignores SIGHUP, and so do its children.
+case $(sed -n 's/^SigIgn:.*\(.\)$/\1/p' /proc/self/status) in
+[13579bdf]) signals=TERM ;;
+*) signals='TERM HUP' ;;
+esac
+for signal in $signals; do
     preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$tmp/slow.so" "$tmp/c" own 5 >"$tmp/out" 2>"$tmp/err" &
     pid=$!
     for turn in $(seq 200); do
