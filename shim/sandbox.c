@@ -69,16 +69,19 @@ static long call_kernel(long number, sandbox_word a, sandbox_word b, sandbox_wor
 
 /* --- What closes a process ------------------------------------------------------------------ */
 
+/* The kernel reads the lower half of what is an int, and a caller may have left anything above. */
 static bool prctl_closes(int option, sandbox_word a)
 {
-    return option == PR_SET_SECCOMP || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV);
+    return option == PR_SET_SECCOMP || (option == PR_SET_TSC && (unsigned)a == PR_TSC_SIGSEGV);
 }
 
 static bool syscall_closes(long number, sandbox_word a, sandbox_word b)
 {
     if (number == SYS_prctl)
         return prctl_closes((int)a, b);
-    return number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER);
+    const unsigned operation = (unsigned)a;
+    return number == SYS_seccomp &&
+           (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER);
 }
 
 /* A positive result of seccomp is a descriptor where one was asked for, and else a thread that the
