@@ -77,9 +77,13 @@ long sandbox_call_kernel(long number, sandbox_word a, sandbox_word b, sandbox_wo
 
 /* --- What closes a process ------------------------------------------------------------------ */
 
+/* Linux 5.11, and for headers older than that. 0 switches it off. */
+enum { SET_SYSCALL_USER_DISPATCH = 59 };
+
 static bool prctl_closes(int option, sandbox_word a)
 {
-    return option == PR_SET_SECCOMP || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV);
+    return option == PR_SET_SECCOMP || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV) ||
+           (option == SET_SYSCALL_USER_DISPATCH && a != 0);
 }
 
 static bool syscall_closes(long number, sandbox_word a, sandbox_word b)

@@ -32,7 +32,7 @@ each_mode() {
 }
 
 for count in 0 1 8; do
-    for how in strict tsc; do
+    for how in strict tsc dispatch; do
         each_mode "plain loops," "$program-plain" $how $count 0
     done
     [ -n "$blas" ] || continue
