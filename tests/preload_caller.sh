@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Each caller's products go to the BLAS that it would have reached without the library.
-# Contract 8.7, 8.8, 11.1 (doc/contract.md).
+# Contract 8.7, 8.8, 8.14, 11.1 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 
 lp64='-DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_'

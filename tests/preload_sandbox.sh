@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A process that filters its system calls, or forbids the clock, lives on, and its products are right.
-# Contract 7.8 (doc/contract.md).
+# Contract 8.14 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 
