@@ -9,10 +9,13 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/base/clock.h"
 #include "src/base/sandbox.h"
@@ -28,6 +31,7 @@ struct aside {
     void *context;
     _Atomic int state;
     _Atomic int holders;
+    pid_t thread; /* written before the join */
 };
 
 static void let_go(struct aside *aside)
@@ -45,6 +49,7 @@ static void *aside_main(void *arg)
 {
     struct aside *aside = arg;
     Dl_info info;
+    aside->thread = (pid_t)syscall(SYS_gettid);
     change(aside, ASIDE_MADE, ASIDE_AWAKE);
     (void)dladdr((void *)aside_main, &info);
     if (change(aside, ASIDE_AWAKE, ASIDE_RUNS))
@@ -63,6 +68,17 @@ static bool leaves(struct aside *aside, int state, int ms)
     return atomic_load(&aside->state) != state;
 }
 
+/*
+ * A thread that has been joined is on its way out of the kernel, and the program is of two threads
+ * until it is: unshare(CLONE_NEWUSER) is refused, and /proc/self/task has both.
+ */
+static void await_gone(pid_t thread)
+{
+    int64_t until_ns = xg_clock_ns() + WAKE_MS * INT64_C(1000000);
+    while (syscall(SYS_tgkill, getpid(), thread, 0) == 0 && xg_clock_ns() < until_ns)
+        sched_yield();
+}
+
 static bool run_aside(void (*run)(void *context), void *context)
 {
     pthread_t thread;
@@ -78,10 +94,12 @@ static bool run_aside(void (*run)(void *context), void *context)
     leaves(aside, ASIDE_MADE, WAKE_MS);
     leaves(aside, ASIDE_AWAKE, LOCK_MS);
     bool runs = !change(aside, ASIDE_MADE, ASIDE_LEFT) && !change(aside, ASIDE_AWAKE, ASIDE_LEFT);
-    if (runs)
+    if (runs) {
         pthread_join(thread, NULL);
-    else
+        await_gone(aside->thread);
+    } else {
         pthread_detach(thread);
+    }
     let_go(aside);
     return runs;
 }

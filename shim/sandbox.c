@@ -5,6 +5,10 @@
  * Both functions of libc's take words in registers and return one, whatever they are called with;
  * so do these, under the names' own symbols, as a definition with `...` could not. What is not
  * looked at leaves by a jump, as if this library were not there.
+ *
+ * On x86-64 the seventh word of syscall lies on the stack, and where the call passes fewer that
+ * place is a variable of the caller's, which another thread may write to. A compiler copies the
+ * word onto itself before it jumps; so that entry is written here, and writes nothing.
  */
 #define _GNU_SOURCE
 #include "src/base/sandbox.h"
@@ -26,7 +30,7 @@ typedef long sandbox_syscall(long number, sandbox_word a, sandbox_word b, sandbo
 
 /* Those behind us; NULL before the constructor has run. */
 static _Atomic(sandbox_prctl *) next_prctl;
-static _Atomic(sandbox_syscall *) next_syscall;
+_Atomic(sandbox_syscall *) sandbox_next_syscall __attribute__((used, visibility("hidden")));
 
 __attribute__((constructor)) static void find_next(void)
 {
@@ -34,12 +38,16 @@ __attribute__((constructor)) static void find_next(void)
     if (!found_prctl || !found_syscall)
         (void)dlerror(); /* the program must not be told of it */
     atomic_store_explicit(&next_prctl, *(sandbox_prctl **)&found_prctl, memory_order_relaxed);
-    atomic_store_explicit(&next_syscall, *(sandbox_syscall **)&found_syscall, memory_order_relaxed);
+    atomic_store_explicit(&sandbox_next_syscall, *(sandbox_syscall **)&found_syscall,
+                          memory_order_relaxed);
 }
 
 /* Before the constructor: another library's, or a resolver of one of its functions, may call. */
-static long call_kernel(long number, sandbox_word a, sandbox_word b, sandbox_word c, sandbox_word d,
-                        sandbox_word e, sandbox_word f)
+long sandbox_call_kernel(long number, sandbox_word a, sandbox_word b, sandbox_word c,
+                         sandbox_word d, sandbox_word e, sandbox_word f)
+    __attribute__((used, visibility("hidden")));
+long sandbox_call_kernel(long number, sandbox_word a, sandbox_word b, sandbox_word c,
+                         sandbox_word d, sandbox_word e, sandbox_word f)
 {
 #if defined(__x86_64__)
     long result;
@@ -69,10 +77,14 @@ static long call_kernel(long number, sandbox_word a, sandbox_word b, sandbox_wor
 
 /* --- What closes a process ------------------------------------------------------------------ */
 
+/* Linux 5.11, and for headers older than that. 0 switches it off. */
+enum { SET_SYSCALL_USER_DISPATCH = 59 };
+
 /* The kernel reads the lower half of what is an int, and a caller may have left anything above. */
 static bool prctl_closes(int option, sandbox_word a)
 {
-    return option == PR_SET_SECCOMP || (option == PR_SET_TSC && (unsigned)a == PR_TSC_SIGSEGV);
+    return option == PR_SET_SECCOMP || (option == PR_SET_TSC && (unsigned)a == PR_TSC_SIGSEGV) ||
+           (option == SET_SYSCALL_USER_DISPATCH && a != 0);
 }
 
 static bool syscall_closes(long number, sandbox_word a, sandbox_word b)
@@ -96,14 +108,7 @@ static int pass_prctl(int option, sandbox_word a, sandbox_word b, sandbox_word c
 {
     sandbox_prctl *next = atomic_load_explicit(&next_prctl, memory_order_relaxed);
     return next ? next(option, a, b, c, d)
-                : (int)call_kernel(SYS_prctl, (sandbox_word)option, a, b, c, d, 0);
-}
-
-static long pass_syscall(long number, sandbox_word a, sandbox_word b, sandbox_word c,
-                         sandbox_word d, sandbox_word e, sandbox_word f)
-{
-    sandbox_syscall *next = atomic_load_explicit(&next_syscall, memory_order_relaxed);
-    return next ? next(number, a, b, c, d, e, f) : call_kernel(number, a, b, c, d, e, f);
+                : (int)sandbox_call_kernel(SYS_prctl, (sandbox_word)option, a, b, c, d, 0);
 }
 
 /* Apart, so that what passes saves no registers. */
@@ -116,16 +121,6 @@ __attribute__((noinline)) static int close_by_prctl(int option, sandbox_word a, 
     return result;
 }
 
-__attribute__((noinline)) static long close_by_syscall(long number, sandbox_word a, sandbox_word b,
-                                                       sandbox_word c, sandbox_word d,
-                                                       sandbox_word e, sandbox_word f)
-{
-    xg_sandbox_enter();
-    long result = pass_syscall(number, a, b, c, d, e, f);
-    xg_sandbox_leave(has_closed(result, number, b));
-    return result;
-}
-
 int sandbox_enter_prctl(int option, sandbox_word a, sandbox_word b, sandbox_word c,
                         sandbox_word d) __asm__("prctl") __attribute__((visibility("default")));
 int sandbox_enter_prctl(int option, sandbox_word a, sandbox_word b, sandbox_word c, sandbox_word d)
@@ -134,14 +129,58 @@ int sandbox_enter_prctl(int option, sandbox_word a, sandbox_word b, sandbox_word
                                    : pass_prctl(option, a, b, c, d);
 }
 
+/* What may close has six words at most. A seventh parameter here would be written to its place. */
+long sandbox_look_syscall(long number, sandbox_word a, sandbox_word b, sandbox_word c,
+                          sandbox_word d, sandbox_word e)
+    __attribute__((used, visibility("hidden")));
+long sandbox_look_syscall(long number, sandbox_word a, sandbox_word b, sandbox_word c,
+                          sandbox_word d, sandbox_word e)
+{
+    sandbox_syscall *next = atomic_load_explicit(&sandbox_next_syscall, memory_order_relaxed);
+    bool closes = syscall_closes(number, a, b);
+    next = next ? next : sandbox_call_kernel;
+    if (closes)
+        xg_sandbox_enter();
+    long result = next(number, a, b, c, d, e, 0);
+    if (closes)
+        xg_sandbox_leave(has_closed(result, number, b));
+    return result;
+}
+
+#if defined(__x86_64__)
+_Static_assert(SYS_seccomp == 317 && SYS_prctl == 157, "as written below");
+__asm__(".pushsection .text\n"
+        ".p2align 4\n"
+        ".globl syscall\n"
+        ".type syscall, @function\n"
+        "syscall:\n"
+        ".cfi_startproc\n"
+        "endbr64\n"
+        "cmpq $317, %rdi\n"
+        "je 1f\n"
+        "cmpq $157, %rdi\n"
+        "je 1f\n"
+        "movq sandbox_next_syscall(%rip), %rax\n"
+        "testq %rax, %rax\n"
+        "je 2f\n"
+        "jmp *%rax\n"
+        "1: jmp sandbox_look_syscall\n"
+        "2: jmp sandbox_call_kernel\n"
+        ".cfi_endproc\n"
+        ".size syscall, . - syscall\n"
+        ".popsection\n");
+#else
 long sandbox_enter_syscall(long number, sandbox_word a, sandbox_word b, sandbox_word c,
                            sandbox_word d, sandbox_word e, sandbox_word f) __asm__("syscall")
     __attribute__((visibility("default")));
 long sandbox_enter_syscall(long number, sandbox_word a, sandbox_word b, sandbox_word c,
                            sandbox_word d, sandbox_word e, sandbox_word f)
 {
-    return syscall_closes(number, a, b) ? close_by_syscall(number, a, b, c, d, e, f)
-                                        : pass_syscall(number, a, b, c, d, e, f);
+    if (number == SYS_prctl || number == SYS_seccomp)
+        return sandbox_look_syscall(number, a, b, c, d, e);
+    sandbox_syscall *next = atomic_load_explicit(&sandbox_next_syscall, memory_order_relaxed);
+    return next ? next(number, a, b, c, d, e, f) : sandbox_call_kernel(number, a, b, c, d, e, f);
 }
+#endif
 
 #endif

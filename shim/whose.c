@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -59,24 +60,36 @@ static int32_t offset_at(uintptr_t address)
     return offset;
 }
 
-/* The kernel reads the set before it refuses what it is asked to do with it. The last page that
- * was there is taken to be there still. */
+/* The kernel reads the set before it refuses what it is asked to do with it. */
 static bool is_readable(uintptr_t address)
 {
     enum { NOTHING = -1, SET_BYTES = 8 };
-    static _Thread_local uintptr_t page __attribute__((tls_model("initial-exec")));
-    if (address % sizeof(uintptr_t))
-        return false;
-    if (page && address / PAGE == page)
-        return true;
-    if (xg_sandbox_closed())
+    if (address % sizeof(uintptr_t) || xg_sandbox_closed())
         return false;
     int saved_errno = errno;
     bool readable =
         syscall(SYS_rt_sigprocmask, NOTHING, address, NULL, SET_BYTES) != 0 && errno == EINVAL;
     errno = saved_errno;
+    return readable;
+}
+
+/*
+ * Where a call read the address that it went to, as far as can be told: a page that was there is
+ * taken to be there still, in a closed process too, in which the kernel cannot be asked.
+ */
+static bool was_readable(uintptr_t address)
+{
+    enum { PAGES = 64 };
+    static _Atomic uintptr_t pages[PAGES];
+    uintptr_t page = address / PAGE;
+    _Atomic uintptr_t *known = &pages[page % PAGES];
+    if (address % sizeof(uintptr_t))
+        return false;
+    if (page && atomic_load_explicit(known, memory_order_relaxed) == page)
+        return true;
+    bool readable = is_readable(address);
     if (readable)
-        page = address / PAGE;
+        atomic_store_explicit(known, page, memory_order_relaxed);
     return readable;
 }
 
@@ -172,7 +185,7 @@ static uintptr_t through_operand(const struct bytes *bytes, int count, int prefi
         memcpy(&offset, bytes->at + LONGEST_CALL - 4, sizeof offset);
         address += (uintptr_t)(intptr_t)offset;
     }
-    return is_readable(address) ? checked(word_at(address)) : 0;
+    return was_readable(address) ? checked(word_at(address)) : 0;
 }
 
 /* call *memory: the opcode is 2 to 7 bytes before the end, as the operand's first byte says. */
@@ -253,7 +266,8 @@ static uintptr_t follow(uintptr_t returns, const struct shim_module *module)
  * Lazy binding: the linkage table's first entry pushes its object's link map, the second word on
  * the stack, and the dynamic linker jumps here through %r11 when it is done. What it pushed lies
  * below the stack still, for nothing has run since. That it is a link map is seen by the object's
- * tables, which lie in an object of that map. 0: it is none.
+ * tables, which lie in an object of that map. 0: it is none. A compiler's call may use %r11 too
+ * (retpolines do): then the word is what earlier calls have left there, of memory long gone maybe.
  */
 static uintptr_t bound_now(void)
 {
@@ -302,9 +316,10 @@ const void *shim_whose(const void *returns, struct shim_module *module)
     shim_module_find(returns, module);
     if (is_plain((uintptr_t)returns, module))
         return returns;
-    uintptr_t owner = bound_now();
-    if (!owner)
-        owner = follow((uintptr_t)returns, module);
+    uintptr_t owner = follow((uintptr_t)returns, module); /* in any case: it notes what it reads */
+    uintptr_t bound = bound_now();
+    if (bound)
+        owner = bound;
     if (!holds(module, owner))
         shim_module_find((const void *)owner, module);
     return (const void *)owner;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Each caller's products go to the BLAS that it would have reached without the library.
-# Contract 8.7, 8.8, 11.1 (doc/contract.md).
+# Contract 7.9, 8.7, 8.8, 11.1 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 
 lp64='-DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_FORTRAN=sgemm_'
@@ -249,4 +249,115 @@ for how in plain table; do
     diff "$tmp/alone" "$tmp/preloaded" || fail "threads, $how"
     [ "$(grep -c ' 200 ' "$tmp/alone")" -eq 2 ] || fail "threads, $how: the test itself"
 done
+
+# A call through %r11 that is no lazy binding, above a pointer that an earlier call left: to memory that was there
+# at the first product, and is gone at the second one.
+cat >"$tmp/left.s" <<'END'
+    .globl left_call
+    .type left_call, @function
+left_call:
+    pushq %rbx
+    pushq %r12
+    movq %rsp, %rbx
+    movq %rdi, %r12
+    movq %rsi, %rax
+    subq $256, %rsp
+    andq $-16, %rsp
+    subq $8, %rsp
+    pushq 96(%r12)
+    pushq 88(%r12)
+    pushq 80(%r12)
+    pushq 72(%r12)
+    pushq 64(%r12)
+    pushq 56(%r12)
+    pushq 48(%r12)
+    movq 0(%r12), %rdi
+    movq 8(%r12), %rsi
+    movq 16(%r12), %rdx
+    movq 24(%r12), %rcx
+    movq 32(%r12), %r8
+    movq 40(%r12), %r9
+    movq %rax, -24(%rsp)
+    movq sgemm_@GOTPCREL(%rip), %r11
+    call *%r11
+    movq %rbx, %rsp
+    popq %r12
+    popq %rbx
+    ret
+    .section .note.GNU-stack,"",@progbits
+END
+cat >"$tmp/left.c" <<'END'
+#include <stdio.h>
+#include <sys/mman.h>
+void left_call(void **words, void *left);
+int main(void)
+{
+    static float a[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, c[9], one = 1, zero = 0;
+    static int n = 3;
+    void *words[] = {"N", "N", &n, &n, &n, &one, a, &n, a, &n, &zero, c, &n};
+    void *page = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    left_call(words, page);
+    munmap(page, 1 << 20);
+    left_call(words, page);
+    return printf("%s\n", c[8] == 3 ? "right" : "WRONG") < 0;
+}
+END
+if [ "$XG_SANITIZER" = no ]; then
+    compile -o "$tmp/left" "$tmp/left.c" "$tmp/left.s" $link -lone
+    same_as_alone "memory that is gone" "$tmp/left"
+fi
+
+# Wrappers called through tables on the heap, before and after the process has closed itself (base/sandbox.h).
+cat >"$tmp/closed.c" <<'END'
+#include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+typedef void closed_function(const char *, const char *, const void *, const void *, const void *, const void *,
+                             const void *, const void *, const void *, const void *, const void *, void *,
+                             const void *, size_t, size_t);
+struct table {
+    void *before[600];
+    closed_function *function;
+};
+__attribute__((noinline)) static int right(struct table *volatile *at)
+{
+    static float a[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, c[9], one = 1, zero = 0;
+    static long n = 3;
+    struct table *table = *at;
+    memset(c, 0xff, sizeof c);
+    table->function("N", "N", &n, &n, &n, &one, a, &n, a, &n, &zero, c, &n, 1, 1);
+    return c[8] == 3;
+}
+int main(int argc, char **argv)
+{
+    struct table *volatile tables[8];
+    struct sock_filter code = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog filter = {1, &code};
+    int count = argc - 2 < 8 ? argc - 2 : 8;
+    for (int i = 0; i < count; i++) {
+        void *handle = dlopen(argv[i + 2], RTLD_LAZY);
+        tables[i] = malloc(sizeof *tables[i]);
+        *(void **)&tables[i]->function = handle ? dlsym(handle, "jumps") : NULL;
+    }
+    for (int turn = 0; turn < atoi(argv[1]) + 3; turn++) {
+        if (turn == atoi(argv[1]) &&
+            (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0)))
+            return 77;
+        for (int i = 0; i < count; i++)
+            printf("%s\n", right(&tables[i]) ? "right" : "WRONG");
+    }
+    return 0;
+}
+END
+if [ "$XG_SANITIZER" = no ]; then
+    compile -O2 -o "$tmp/closed" "$tmp/closed.c" -ldl
+    for count in 1 2 8; do
+        same_as_alone "wrappers in a closed process, after $count" "$tmp/closed" $count "$tmp/jumps_one.so" \
+            "$tmp/jumps_two.so" "$tmp/jumps_wide.so"
+    done
+fi
 exit $status

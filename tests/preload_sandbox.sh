@@ -32,7 +32,7 @@ each_mode() {
 }
 
 for count in 0 1 8; do
-    for how in strict tsc; do
+    for how in strict tsc dispatch; do
         each_mode "plain loops," "$program-plain" $how $count 0
     done
     [ -n "$blas" ] || continue
@@ -91,4 +91,47 @@ int main(void)
 END
 compile -o "$tmp/passes" "$tmp/passes.c"
 preloaded "$tmp/passes" || fail "what passes: $?"
+
+# What lies where a seventh word would be is the caller's, and another thread's to write to.
+cat >"$tmp/word.c" <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+enum { COUNT = 2000000 };
+static long *where;
+static int done;
+static void *add(void *unused)
+{
+    long *word;
+    while (!(word = __atomic_load_n(&where, __ATOMIC_ACQUIRE)))
+        ;
+    for (long i = 0; i < COUNT; i++)
+        __atomic_fetch_add(word, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&done, 1, __ATOMIC_RELEASE);
+    return unused;
+}
+/* No more than this on its stack: the first word lies where the call begins. */
+__attribute__((noinline)) static long ask(long number)
+{
+    long words[2] = {0, 0};
+    __atomic_store_n(&where, words, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
+        syscall(number);
+    return __atomic_load_n(&words[0], __ATOMIC_RELAXED);
+}
+int main(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, add, NULL))
+        return 77;
+    long count = ask(SYS_getppid);
+    pthread_join(thread, NULL);
+    return count != COUNT;
+}
+END
+compile -O2 -o "$tmp/word" "$tmp/word.c" -pthread
+for run in 1 2 3 4 5; do
+    preloaded "$tmp/word" || fail "syscall writes to its caller's stack"
+done
 exit $status

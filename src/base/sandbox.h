@@ -7,7 +7,9 @@
  * the caller's own BLAS, and this library makes no system call, reads no clock and writes no report
  * there any more. It stays closed, and so do the children that it forks.
  *
- * The same holds where PR_SET_TSC makes the clock a fault, which PR_GET_TSC tells. Filters are
+ * The same holds where PR_SET_SYSCALL_USER_DISPATCH makes each a signal of the program's, which
+ * ends the process where signals are held back, and where PR_SET_TSC makes the clock a fault, which
+ * PR_GET_TSC tells. Filters are
  * not asked for, since to ask takes a system call that a filter may kill: what sets them is
  * intercepted (shim/sandbox.c). So a filter that was there before the program (a container's) does
  * not close it, and one that is set without libc is not seen.
