@@ -78,7 +78,12 @@ def _loaded() -> List[str]:
 
 
 def _is_alive(pid: str) -> bool:
-    return os.path.exists("/proc/" + pid)
+    """False for a zombie, which has ended and which nothing has waited for yet."""
+    try:
+        with open("/proc/%s/stat" % pid, "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except OSError:
+        return False
 
 
 def _remove_accounts(folder: str, owner: int) -> None:
@@ -189,8 +194,11 @@ def stats() -> Stats:
     result = _account.read()
     if not result.pid and not enabled():
         raise RuntimeError("xgemm_shim is not enabled: call xgemm_shim.enable() before NumPy is imported")
-    if not result.pid and not os.environ.get("XGEMM_ACCOUNT"):
+    folder = os.environ.get("XGEMM_ACCOUNT")
+    if not result.pid and not folder:
         raise RuntimeError("no account is kept: call xgemm_shim.enable() before the first product")
+    if not result.pid and not os.path.isdir(folder or ""):
+        raise RuntimeError("no account is kept: there is no folder %s (XGEMM_ACCOUNT)" % folder)
     return result
 
 
