@@ -250,6 +250,24 @@ a @ b
 print(xgemm_shim.stats().calls)""", ON_CPU).stdout
         self.assertEqual(out, "1 1\n3\n")
 
+    def test_children_that_leave_their_account(self):
+        """As the workers of multiprocessing do; the last process removes it."""
+        out = python("import multiprocessing, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+def calls(n):
+    a @ b
+    return xgemm_shim.stats().calls
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(max(pool.map(calls, range(8), 1)) >= 4)
+print(xgemm_shim.stats().calls)""", ON_CPU).stdout
+        self.assertEqual(out, "True\n0\n")
+
+    def test_folder_that_goes(self):
+        done = python("import os, shutil, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+shutil.rmtree(os.environ["XGEMM_ACCOUNT"])
+a @ b
+xgemm_shim.stats()""", ON_CPU, 1)
+        self.assertRegex(done.stderr, "RuntimeError: no account is kept: there is no folder .*xgemm-python-")
+
     def test_child_that_ends_first_by_exit(self):
         """The folder stays for the parent, which has no account in it yet."""
         out = python("import os, sys, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
