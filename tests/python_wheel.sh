@@ -71,6 +71,15 @@ if has_engine; then
     grep 'GPU failed' "$tmp/log" && fail "a product failed on the engine"
 fi
 
+# From inside, without a launcher.
+rm -f "$tmp/log"
+XGEMM_MODE=cpu "$python" -c 'import xgemm_shim; print(xgemm_shim.enable()); import numpy
+a = numpy.ones((256, 256), "f"); a @ (a + 1); print(xgemm_shim.stats().calls)' >"$tmp/out" 2>&1
+expect "enable()" "$(tr '\n' ' ' <"$tmp/out")" "True 1 "
+[ -f "$(dirname "$library")/../py.typed" ] || fail "no py.typed"
+echo 'import sys; print(sys.argv[1:])' >"$tmp/p.py"
+expect "python -m xgemm_shim p.py" "$("$python" -m xgemm_shim "$tmp/p.py" a)" "['a']"
+
 # The program takes the launcher's place, and finds what it would have found: its parent, its exit
 # status, signals that end it, its environment.
 here=$$

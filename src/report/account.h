@@ -4,7 +4,7 @@
  * The same struct is kept in memory and in files (mapping.h), so its layout is fixed: numbers are
  * of the machine's byte order, texts end with a zero, and rows count only as far as row_count says.
  * A change of the layout, or of what its numbers mean, is a change of XG_ACCOUNT_VERSION; magic and
- * version lie where they are in all versions.
+ * version lie where they are in all versions. python/xgemm_shim/_account.py reads it too.
  */
 #ifndef XG_ACCOUNT_H
 #define XG_ACCOUNT_H

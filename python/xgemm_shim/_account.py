@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: MIT
+"""Reads the account that the library keeps of this process's products (XGEMM_ACCOUNT).
+
+The layout is that of struct xg_account (src/report/account.h), whose magic and version are checked.
+"""
+import dataclasses
+import os
+import re
+import struct
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, TypeVar
+
+_MAGIC = b"xgacct\n\0"
+_VERSION = 3
+_HEAD = struct.Struct("=8sIIqq64siiqdqqqqd")
+_ROW = struct.Struct("=40sIIqdddd")
+_SHAPE = struct.Struct("=40s40sqqqIBBBBqdd")
+_ROWS = 256
+_SHAPES = 1024
+_BYTES = _HEAD.size + _ROWS * _ROW.size + _SHAPES * _SHAPE.size
+
+# enum xg_place, enum xg_reason and enum xg_trans, by number (src/base/xg.c).
+_PLACES = ("CPU", "GPU", "both")
+_REASONS = (
+    "XGEMM_MODE",
+    "too small",
+    "cost model",
+    "products around it",
+    "trial",
+    "GPU start-up not earned yet",
+    "GPU starting",
+    "GPU busy",
+    "does not fit device memory",
+    "forked child",
+    "no usable GPU",
+    "GPU failed",
+    "thread has little stack",
+    "GPU's result was wrong",
+    "nothing to multiply",
+    "C overlaps A or B",
+    "computed in place",
+    "XGEMM_OPERATIONS",
+    "no kernel for it",
+)
+_TRANS = "NTC"
+
+_SHAPES_PRINTED = 20
+
+
+class Row(NamedTuple):
+    """Calls of one function that ran in one place for one reason."""
+
+    where: str  #: "CPU", "GPU", or "both": compared, or finished by the CPU
+    why: str  #: the reason, in the words of XGEMM_STATS=1: "cost model"
+    name: str  #: the function that was called: "cblas_sgemm"
+    calls: int
+    flops: float  #: floating-point operations
+    bytes: float  #: bytes copied to and from the GPU
+    seconds: float  #: wall time in seconds, summed over threads
+    waited: float  #: seconds of these that threads waited for their turn on the GPU
+
+
+class Shape(NamedTuple):
+    """Calls of one function and shape that ran in one place by one kernel."""
+
+    name: str  #: the function that was called: "cblas_sgemm"
+    m: int  #: rows of C, in row-major order
+    n: int  #: columns of C
+    k: int  #: the dimension that is summed over
+    transa: str  #: "N", "T" or "C"
+    transb: str
+    beta_zero: bool  #: whether C was only written
+    where: str  #: "CPU", "GPU" or "both"
+    kernel: str  #: the kernel on the GPU; empty on the CPU
+    calls: int
+    flops: float  #: floating-point operations
+    seconds: float  #: wall time in seconds, summed over threads
+
+
+_Sums = TypeVar("_Sums", Row, Shape)
+
+
+def _difference(after: Iterable[_Sums], before: Iterable[_Sums], sums: Tuple[str, ...]) -> List[_Sums]:
+    """Entries of `after` with more calls than in `before`, the named sums less those of `before`."""
+
+    def key(entry: _Sums) -> Tuple[Any, ...]:
+        return tuple(value for field, value in zip(entry._fields, entry) if field not in sums)
+
+    known = {key(entry): entry for entry in before}
+    result = []
+    for entry in after:
+        old = known.get(key(entry))
+        if old is not None:
+            entry = entry._replace(**{field: getattr(entry, field) - getattr(old, field) for field in sums})
+        if entry.calls > 0:
+            result.append(entry)
+    return result
+
+
+def _rate(flops: float, seconds: float) -> float:
+    return flops / seconds * 1e-9 if seconds > 0 else 0.0
+
+
+@dataclasses.dataclass
+class Stats:
+    """What was multiplied, where and why. `str()` of it is a table; of two, the later less the earlier
+    is what was multiplied between them.
+
+    >>> early = Stats([Row("CPU", "too small", "cblas_sgemm", 2, 4e6, 0.0, 0.25, 0.0)])
+    >>> late = Stats([Row("CPU", "too small", "cblas_sgemm", 3, 6e6, 0.0, 0.75, 0.0),
+    ...               Row("GPU", "cost model", "cblas_dgemm", 1, 2e9, 1e6, 0.5, 0.0)])
+    >>> between = late - early
+    >>> between.calls, between.gpu_calls, between.seconds
+    (2, 1, 1.0)
+    >>> [(row.where, row.why, row.calls) for row in between.rows]
+    [('CPU', 'too small', 1), ('GPU', 'cost model', 1)]
+    """
+
+    rows: List[Row] = dataclasses.field(default_factory=list)
+    shapes: List[Shape] = dataclasses.field(default_factory=list)
+    shapes_dropped: int = 0  #: calls that are in `rows`, and in `shapes` for want of space are not
+    verified: int = 0  #: products verified (XGEMM_VERIFY)
+    wrong: int = 0  #: of those: wrong, and computed again by the CPU
+    unverified: int = 0  #: products that could not be verified
+    pid: int = 0  #: the process; 0: no product yet
+
+    @property
+    def calls(self) -> int:
+        """All calls."""
+        return sum(row.calls for row in self.rows)
+
+    @property
+    def gpu_calls(self) -> int:
+        """Calls that the GPU had a part in."""
+        return sum(row.calls for row in self.rows if row.where != "CPU")
+
+    @property
+    def cpu_calls(self) -> int:
+        """Calls that were the CPU's alone."""
+        return self.calls - self.gpu_calls
+
+    @property
+    def flops(self) -> float:
+        """Floating-point operations."""
+        return sum(row.flops for row in self.rows)
+
+    @property
+    def bytes(self) -> float:
+        """Bytes copied to and from the GPU."""
+        return sum(row.bytes for row in self.rows)
+
+    @property
+    def seconds(self) -> float:
+        """Wall time in seconds, summed over threads."""
+        return sum(row.seconds for row in self.rows)
+
+    def as_dict(self) -> Dict[str, Any]:
+        """All of it in dicts, lists, strings and numbers, as json.dump takes them; units as above.
+
+        >>> Stats([Row("CPU", "too small", "cblas_sgemm", 2, 4e6, 0.0, 0.25, 0.0)]).as_dict()["rows"][0]["why"]
+        'too small'
+        """
+        result = dict(vars(self))
+        for name in ("calls", "gpu_calls", "cpu_calls", "flops", "bytes", "seconds"):
+            result[name] = getattr(self, name)
+        result["rows"] = [row._asdict() for row in self.rows]
+        result["shapes"] = [shape._asdict() for shape in self.shapes]
+        return result
+
+    def __sub__(self, before: "Stats") -> "Stats":
+        # A child of fork begins anew.
+        if self.pid != before.pid:
+            before = Stats()
+        return Stats(
+            _difference(self.rows, before.rows, ("calls", "flops", "bytes", "seconds", "waited")),
+            _difference(self.shapes, before.shapes, ("calls", "flops", "seconds")),
+            self.shapes_dropped - before.shapes_dropped,
+            self.verified - before.verified,
+            self.wrong - before.wrong,
+            self.unverified - before.unverified,
+            self.pid,
+        )
+
+    def __str__(self) -> str:
+        """The table of XGEMM_STATS=1 (src/report/account.c)."""
+        if not self.rows:
+            return "xgemm: no products"
+        lines = [
+            "xgemm: %d products, %.3f GFLOP in %.3f s; %d on the GPU, %d on the CPU"
+            % (self.calls, self.flops * 1e-9, self.seconds, self.gpu_calls, self.cpu_calls),
+            "  %-5s %-28s %-26s %9s %12s %9s %10s %9s"
+            % ("where", "why", "name", "calls", "GFLOP", "GB moved", "seconds", "GFLOP/s"),
+        ]
+        for row in self.rows:
+            lines.append(
+                "  %-5s %-28s %-26s %9d %12.3f %9.3f %10.4f %9.1f"
+                % (row.where, row.why, row.name, row.calls, row.flops * 1e-9, row.bytes * 1e-9, row.seconds,
+                   _rate(row.flops, row.seconds))
+            )
+        lines += self._shape_lines()
+        if self.verified or self.unverified:
+            lines.append(
+                "  verified: %d products; wrong, and computed again by the CPU: %d; could not be verified: %d"
+                % (self.verified, self.wrong, self.unverified)
+            )
+        return "\n".join(lines)
+
+    def _shape_lines(self) -> List[str]:
+        lines = [
+            "  shapes that took longest, of %d (row-major)" % len(self.shapes),
+            "  %-26s %7s %7s %7s %5s %4s  %-5s %-16s %9s %10s %9s"
+            % ("name", "m", "n", "k", "trans", "beta", "where", "kernel", "calls", "mean ms", "GFLOP/s"),
+        ]
+        for shape in sorted(self.shapes, key=lambda shape: -shape.seconds)[:_SHAPES_PRINTED]:
+            lines.append(
+                "  %-26s %7d %7d %7d    %s%s %4s  %-5s %-16s %9d %10.4f %9.1f"
+                % (shape.name, shape.m, shape.n, shape.k, shape.transa, shape.transb,
+                   "0" if shape.beta_zero else "any", shape.where, shape.kernel or "-", shape.calls,
+                   1e3 * shape.seconds / shape.calls, _rate(shape.flops, shape.seconds))
+            )
+        if self.shapes_dropped:
+            lines.append("  and %d products of shapes that found the table full" % self.shapes_dropped)
+        return lines
+
+
+def _text(field: bytes) -> str:
+    return field.split(b"\0", 1)[0].decode("ascii", "replace")
+
+
+def _word(words: Iterable[str], number: int) -> str:
+    known = tuple(words)
+    return known[number] if number < len(known) else "unknown"
+
+
+def parse(content: bytes) -> Stats:
+    """The account in the bytes of its file. ValueError: they hold none of this package's version."""
+    if len(content) < 12 or not content.startswith(_MAGIC):
+        raise ValueError("this is no account of libxgemm_shim")
+    version = struct.unpack_from("=I", content, 8)[0]
+    if version != _VERSION:
+        raise ValueError(
+            "an account of version %d is not read, for this is version %d: the package xgemm_shim and "
+            "libxgemm_shim.so are of different releases" % (version, _VERSION)
+        )
+    if len(content) != _BYTES:
+        raise ValueError("an account has %d bytes, and this has %d" % (_BYTES, len(content)))
+    head = _HEAD.unpack_from(content)
+    _, _, size, pid, _, _, row_count, _, dropped, _, right, wrong, unable, _, _ = head
+    if size != _BYTES or not 0 <= row_count <= _ROWS:
+        raise ValueError("the account is damaged")
+
+    stats = Stats(pid=pid, shapes_dropped=dropped, verified=right + wrong, wrong=wrong, unverified=unable)
+    rows = content[_HEAD.size : _HEAD.size + row_count * _ROW.size]
+    for name, place, reason, *sums in _ROW.iter_unpack(rows):
+        stats.rows.append(Row(_word(_PLACES, place), _word(_REASONS, reason), _text(name), *sums))
+    shapes = content[_HEAD.size + _ROWS * _ROW.size :]
+    for name, kernel, m, n, k, place, transa, transb, beta_zero, _, *sums in _SHAPE.iter_unpack(shapes):
+        if sums[0]:
+            stats.shapes.append(
+                Shape(_text(name), m, n, k, _word(_TRANS, transa), _word(_TRANS, transb), bool(beta_zero),
+                      _word(_PLACES, place), _text(kernel), *sums)
+            )
+    return stats
+
+
+def _find() -> Optional[str]:
+    """The file of this process's account; None: no product yet.
+
+    It is mapped where it is in use, which a file of another process with the same id is not; a child of
+    fork does not inherit the mapping.
+    """
+    name = re.compile(r"\S+ rw-s \S+ \S+ \S+ +(/.*/%d(\.\d+)?)$" % os.getpid())
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+        for line in maps:
+            match = name.match(line)
+            if match:
+                return match.group(1).replace("\\012", "\n")
+    return None
+
+
+def read() -> Stats:
+    """The account of this process as it is now; an empty one before its first product."""
+    path = _find()
+    if path is None:
+        return Stats()
+    with open(path, "rb") as file:
+        return parse(file.read())

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""%load_ext xgemm_shim, and the cell magic %%xgemm."""
+import ast
+import warnings
+from typing import Any
+
+from ._enable import enable, enabled, profile
+
+
+def _execute(shell: Any, cell: str) -> Any:
+    """Runs the cell in the user's names; the value of a last expression, as IPython would show it."""
+    source = shell.transform_cell(cell)
+    name = shell.compile.cache(source)
+    tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(shell.compile(tree, name, "exec"), shell.user_ns)
+    if last is None:
+        return None
+    return eval(shell.compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """%load_ext xgemm_shim: `enable()`, with a warning where that comes too late, and %%xgemm."""
+
+    def xgemm(line: str, cell: str) -> Any:
+        """%%xgemm: runs the cell, and prints what it multiplied where and why."""
+        if line.strip():
+            raise ValueError("%%xgemm takes no argument: " + line.strip())
+        if not enabled():
+            print("xgemm: not enabled; restart the kernel, and begin with %load_ext xgemm_shim")
+            return _execute(ipython, cell)
+        block = None
+        try:
+            with profile() as block:
+                return _execute(ipython, cell)
+        finally:
+            print(block)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        enable(strict=False)
+    ipython.register_magic_function(xgemm, "cell", "xgemm")
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """%unload_ext xgemm_shim: removes %%xgemm. The library stays."""
+    ipython.magics_manager.magics["cell"].pop("xgemm", None)
