@@ -11,6 +11,7 @@
 
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
+#include "src/compute/libcublas.h"
 #include "src/compute/launch.h"
 #include "src/device/mem.h"
 #include "src/dispatch.h"
@@ -136,7 +137,7 @@ const struct side side_table[SIDE_COUNT] = {
 
 static void open_cublasxt(void)
 {
-    void *library = xg_cublas_library();
+    void *library = xg_libcublas_open();
     int (*create)(cublasxt_handle *);
     int (*select)(cublasxt_handle, int, int[]);
     int ordinal = 0;

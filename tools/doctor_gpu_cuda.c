@@ -9,7 +9,7 @@
 #include "doctor_text.h"
 #include "src/base/clock.h"
 #include "src/compute/backend.h"
-#include "src/compute/cublas.h"
+#include "src/compute/libcublas.h"
 #include "src/compute/image.h"
 #include "src/device/mem.h"
 
@@ -189,7 +189,7 @@ static void ask_kernels(const struct xg_conf *conf, struct doctor_gpu *gpu)
 
 static void ask_cublas(struct doctor_gpu *gpu)
 {
-    void *library = xg_cublas_library();
+    void *library = xg_libcublas_open();
     int (*property)(int, int *), parts[3] = {0};
     if (!library)
         return;

@@ -113,3 +113,31 @@ bool xg_file_may_load(const char *name)
     struct stat status;
     return !strchr(name, '/') || stat(name, &status) != 0 || S_ISREG(status.st_mode);
 }
+
+static bool is_open_to_others(const struct stat *file)
+{
+    return (file->st_mode & S_IWOTH) || ((file->st_mode & S_IWGRP) && file->st_gid != file->st_uid);
+}
+
+bool xg_file_is_ours(const char *path)
+{
+    char way[PATH_MAX] = "/";
+    struct stat status;
+    const size_t length = strlen(path);
+    if (*path != '/' || length >= sizeof way || lstat(way, &status) != 0)
+        return false;
+    for (size_t at = 1; at <= length; at++) {
+        const size_t end = at + strcspn(path + at, "/");
+        /* Into a folder with the sticky bit others may put a second name of our files. */
+        const bool sticky = (status.st_mode & S_ISVTX) && end < length;
+        if (!S_ISDIR(status.st_mode) || !is_trusted(&status) ||
+            (is_open_to_others(&status) && !sticky))
+            return false;
+        memcpy(way, path, end);
+        way[end] = '\0';
+        if (lstat(way, &status) != 0)
+            return false;
+        at = end;
+    }
+    return S_ISREG(status.st_mode) && is_trusted(&status) && !is_open_to_others(&status);
+}

@@ -24,4 +24,12 @@ int xg_file_open(const char *path, int flags, mode_t mode);
  */
 bool xg_file_may_load(const char *name);
 
+/*
+ * Whether path, absolute and free of symbolic links, is a regular file that only the process's user
+ * or root can change, or put another file in place of: no folder on the way to it is anybody
+ * else's, or open to others' writing, but for one with the sticky bit that is not the file's own. A
+ * group with the owner's number counts as the owner: systems give each user a group so.
+ */
+bool xg_file_is_ours(const char *path);
+
 #endif

@@ -4,10 +4,10 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "compute/libcublas.h"
 
 /* Of cuBLAS's interface (cublas_api.h) only this is needed; declared here so that none of its
  * headers is. */
@@ -87,21 +87,6 @@ static const char *const trsm_names[XG_TYPE_COUNT] = {
     [XG_TYPE_Z] = "cublasZtrsm_v2",
 };
 
-void *xg_cublas_library(void)
-{
-    static const char *const folders[] = {"", "/usr/local/cuda/lib64/"};
-    for (int version = 13; version >= 11; version--)
-        for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-            char path[64];
-            snprintf(path, sizeof path, "%slibcublas.so.%d", folders[i], version);
-            void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-            if (library)
-                return library;
-        }
-    xg_log(XG_LOG_INFO, "no cuBLAS: %s", dlerror());
-    return NULL;
-}
-
 static enum xg_status status_of(int result, const char *call)
 {
     if (result == CUBLAS_SUCCESS)
@@ -149,7 +134,7 @@ void xg_cublas_load(void)
     struct functions found;
     if (atomic_load(&functions_are) != NOT_LOOKED_FOR)
         return;
-    void *library = xg_cublas_library();
+    void *library = xg_libcublas_open();
     bool there = library && find_in(library, &found) == XG_OK;
     pthread_mutex_lock(&functions_lock);
     if (atomic_load(&functions_are) == NOT_LOOKED_FOR) {

@@ -53,12 +53,6 @@ struct xg_cublas_triangular {
 enum xg_status xg_cublas_triangular(struct xg_dev *dev,
                                     const struct xg_cublas_triangular *triangular, CUstream stream);
 
-/*
- * dlopens libcublas: the newest of versions 13 to 11, from the linker's folders or the toolkit's.
- * NULL, logged, where there is none. The handle is the caller's, and the library stays loaded.
- */
-void *xg_cublas_library(void);
-
 /* Loads a libcublas and finds its functions where the process has yet to do so, which takes the
  * dynamic linker's lock. From any thread. */
 void xg_cublas_load(void);
