@@ -16,11 +16,17 @@
 #endif
 
 int __xstat(int version, const char *path, struct stat *status);
+int __lxstat(int version, const char *path, struct stat *status);
 int __fxstat(int version, int fd, struct stat *status);
 
 int stat(const char *path, struct stat *status)
 {
     return __xstat(STAT_VERSION, path, status);
+}
+
+int lstat(const char *path, struct stat *status)
+{
+    return __lxstat(STAT_VERSION, path, status);
 }
 
 int fstat(int fd, struct stat *status)

@@ -166,6 +166,7 @@ struct doctor_run {
     int processes;  /* that told at their end what they had loaded */
     bool told;      /* the program itself did */
     bool preloaded; /* this library was in it */
+    char cublas_file[DOCTOR_PATH_BYTES]; /* that one of its processes had loaded; empty: none */
     struct doctor_row rows[DOCTOR_ROWS];
     int row_count;
     struct doctor_texts messages; /* that the library wrote, the account apart */

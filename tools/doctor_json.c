@@ -221,6 +221,7 @@ static void put_run(struct json *json, const struct doctor_run *run)
         fputs("null", json->out);
     put_int(json, "processes", run->processes);
     put_bool(json, "preloaded", run->preloaded);
+    put_text(json, "cublas_file", run->cublas_file);
     open_value(json, "products", '[');
     for (int i = 0; i < run->row_count; i++) {
         const struct doctor_row *row = &run->rows[i];

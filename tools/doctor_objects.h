@@ -27,8 +27,8 @@ struct doctor_object *doctor_objects_add(struct doctor_objects *objects, const c
  */
 void doctor_objects_list(struct doctor_objects *objects, struct doctor_program *program);
 
-/* Fills facts->objects with those that import, define or hold a SGEMM, or are a BLAS, and
- * facts->blas with what the libraries among them say of themselves. */
+/* Fills facts->objects with those that import, define or hold a SGEMM, or are a BLAS, facts->blas
+ * with what the libraries among them say of themselves, and facts->run.cublas_file. */
 void doctor_objects_finish(const struct doctor_objects *objects, struct doctor_facts *facts);
 
 #endif

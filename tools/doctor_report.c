@@ -244,6 +244,8 @@ static void write_run(FILE *out, const struct doctor_facts *facts)
                                    : "not known to have been in the program",
                     run->processes, run->processes == 1 ? "" : "es");
     write_row(out, "library", text);
+    if (run->cublas_file[0])
+        write_row(out, "cuBLAS", run->cublas_file);
     if (run->row_count == 0)
         write_row(out, "products", "none were seen");
     for (int i = 0; i < run->row_count; i++) {

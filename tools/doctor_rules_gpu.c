@@ -132,12 +132,18 @@ static void find_no_kernels(const struct doctor_facts *facts, int detail,
         doctor_texts_add(subjects, "%d.%d", device->sm / 10, device->sm % 10);
 }
 
+/* A program brings packages that no other one sees. */
+static bool has_cublas(const struct doctor_facts *facts)
+{
+    return facts->gpu.cublas_file[0] != '\0' || facts->run.cublas_file[0] != '\0';
+}
+
 /* detail: whether cuBLAS is there. */
 static void find_old_device(const struct doctor_facts *facts, int detail,
                             struct doctor_texts *subjects)
 {
     const struct doctor_device *device = used_device(facts);
-    if (is_open(facts) && device->sm < SM_LEAST && (facts->gpu.cublas_file[0] != '\0') == detail)
+    if (is_open(facts) && device->sm < SM_LEAST && has_cublas(facts) == (detail != 0))
         doctor_texts_add(subjects, "%d.%d", device->sm / 10, device->sm % 10);
 }
 
@@ -145,8 +151,7 @@ static void find_no_cublas(const struct doctor_facts *facts, int detail,
                            struct doctor_texts *subjects)
 {
     (void)detail;
-    add_if(subjects,
-           is_open(facts) && facts->system.wants_cublas && facts->gpu.cublas_file[0] == '\0', "");
+    add_if(subjects, is_open(facts) && facts->system.wants_cublas && !has_cublas(facts), "");
 }
 
 static void find_slow_link(const struct doctor_facts *facts, int detail,
@@ -242,14 +247,15 @@ const struct doctor_diagnosis doctor_gpu_diagnoses[] = {
     {"device.old", DOCTOR_MEND, find_old_device, 0,
      "The device's compute capability, %s, is below 7.5: cuBLAS would have to compute, and was not "
      "found.",
-     "Install cuBLAS 11 or 12 (pip install nvidia-cublas-cu12, with its folder in "
-     "LD_LIBRARY_PATH)."},
+     "Install cuBLAS 11 or 12 (pip install nvidia-cublas-cu12 in the program's environment), or "
+     "name its folder in LD_LIBRARY_PATH."},
     {"device.cublas-only", DOCTOR_NOTE, find_old_device, 1,
      "The device's compute capability, %s, is below 7.5: cuBLAS computes every product there.",
      "Nothing needs to be done."},
     {"cublas.missing", DOCTOR_MEND, find_no_cublas, 0,
      "XGEMM_MATH or XGEMM_KERNEL ask for cuBLAS, which was not found.",
-     "Install cuBLAS, name its folder in LD_LIBRARY_PATH, or unset the variable."},
+     "Install cuBLAS (pip install nvidia-cublas, or nvidia-cublas-cu12 for drivers older than 580), "
+     "name its folder in LD_LIBRARY_PATH, or unset the variable."},
     {"link.slow", DOCTOR_NOTE, find_slow_link, 0,
      "The link to the GPU is slow: %s. Only products with much arithmetic gain.",
      "See with nvidia-smi -q whether the link has all its lanes (PCIe link width), and whether the "

@@ -187,7 +187,8 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "Name it there, or all, which is the default."},
     {"run.kernel", DOCTOR_MEND, find_reason, XG_REASON_KERNEL,
      "%s stayed on the CPU: nothing on this GPU computes their operation.",
-     "Install cuBLAS of CUDA 11 or newer (libcublas), which has it."},
+     "Install cuBLAS of CUDA 11 or newer (pip install nvidia-cublas, or nvidia-cublas-cu12 for "
+     "drivers older than 580), which has it."},
     {"run.degenerate", DOCTOR_NOTE, find_reason, XG_REASON_DEGENERATE,
      "%s had nothing to multiply: a dimension or alpha was 0.", "Nothing needs to be done."},
     {0},

@@ -115,11 +115,16 @@ static int add_packages_root(struct dl_phdr_info *object, size_t size, void *roo
     return 0;
 }
 
-/* False, and told, for what is there and must not be loaded. */
-static bool may_load(const char *file)
+static bool is_there(const char *file)
 {
     struct stat status;
-    bool may = lstat(file, &status) == 0 && xg_file_is_ours(file);
+    return lstat(file, &status) == 0;
+}
+
+/* False, and told, for what must not be loaded. */
+static bool may_load(const char *file)
+{
+    bool may = xg_file_is_ours(file);
     if (!may)
         xg_log(XG_LOG_INFO,
                "cuBLAS: %s is not used: it is no regular file, or another user can change it",
@@ -138,12 +143,10 @@ static bool put_name(char path[PATH_MAX], const char *folder, const char *name, 
 static void *open_with_other_half(const char *folder, int version)
 {
     char file[PATH_MAX], other[PATH_MAX];
-    struct stat status;
     if (!put_name(file, folder, "libcublas", version) ||
-        !put_name(other, folder, "libcublasLt", version) || lstat(file, &status) != 0 ||
-        !may_load(file))
+        !put_name(other, folder, "libcublasLt", version) || !is_there(file) || !may_load(file))
         return NULL;
-    bool halves = lstat(other, &status) == 0;
+    bool halves = is_there(other);
     if (halves && !may_load(other))
         return NULL;
     void *half = halves ? dlopen(other, RTLD_NOW | RTLD_LOCAL) : NULL;
