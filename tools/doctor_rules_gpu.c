@@ -254,7 +254,8 @@ const struct doctor_diagnosis doctor_gpu_diagnoses[] = {
      "Nothing needs to be done."},
     {"cublas.missing", DOCTOR_MEND, find_no_cublas, 0,
      "XGEMM_MATH or XGEMM_KERNEL ask for cuBLAS, which was not found.",
-     "Install cuBLAS (pip install nvidia-cublas, or nvidia-cublas-cu12 for drivers older than 580), "
+     "Install cuBLAS (pip install nvidia-cublas, or nvidia-cublas-cu12 for drivers older than "
+     "580), "
      "name its folder in LD_LIBRARY_PATH, or unset the variable."},
     {"link.slow", DOCTOR_NOTE, find_slow_link, 0,
      "The link to the GPU is slow: %s. Only products with much arithmetic gain.",

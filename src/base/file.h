@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files whose names come from the environment. */
+/* Files whose names come from the environment, or from where other files lie. */
 #ifndef XG_FILE_H
 #define XG_FILE_H
 
