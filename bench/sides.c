@@ -11,8 +11,8 @@
 
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
-#include "src/compute/libcublas.h"
 #include "src/compute/launch.h"
+#include "src/compute/libcublas.h"
 #include "src/device/mem.h"
 #include "src/dispatch.h"
 #include "src/engine.h"

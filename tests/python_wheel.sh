@@ -46,8 +46,9 @@ library=$("$python" -c 'import xgemm_shim; print(xgemm_shim.library())')
 expect "xgemm-run's library" "$(xgemm-run printenv LD_PRELOAD)" "$(readlink -f "$library")"
 expect "python -m's library" "$("$python" -m xgemm_shim printenv LD_PRELOAD)" "$(readlink -f "$library")"
 expect "__version__" "$("$python" -c 'import xgemm_shim; print(xgemm_shim.__version__)')" "$version"
+# As Pythons of all versions spell it.
 expect "no dependency but extras'" "$("$python" -c 'import importlib.metadata as m
-for each in sorted(m.requires("xgemm-shim")): print(each.replace(" ", "").replace(chr(39), chr(34)))' | tr '\n' ' ')" \
+for each in m.requires("xgemm-shim"): print(each)' | tr -d ' ()' | tr "'" '"' | sort | tr '\n' ' ')" \
     'nvidia-cublas-cu12;extra=="cuda12" nvidia-cublas<14,>=13;extra=="cuda13" '
 
 # NumPy: without the library, with it on the CPU, and on the engine.

@@ -9,8 +9,8 @@
 #include "doctor_text.h"
 #include "src/base/clock.h"
 #include "src/compute/backend.h"
-#include "src/compute/libcublas.h"
 #include "src/compute/image.h"
+#include "src/compute/libcublas.h"
 #include "src/device/mem.h"
 
 #define STRING(text) #text

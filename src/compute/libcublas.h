@@ -8,8 +8,8 @@
  * the linker's folders and the toolkit's, else the newest that pip has installed (nvidia-cublas,
  * nvidia-cublas-cu12) beside this library's wheel or in a site-packages folder that the process has
  * loaded an object from. There only a regular file is taken that no other user can change or
- * replace. NULL where there is none; the answer is logged. Takes the dynamic linker's lock and reads
- * folders: not for a thread that multiplies. The handle is the caller's.
+ * replace. NULL where there is none; the answer is logged. Takes the dynamic linker's lock and
+ * reads folders: not for a thread that multiplies. The handle is the caller's.
  */
 void *xg_libcublas_open(void);
 
