@@ -224,6 +224,7 @@ static void write_account(void)
         return;
     }
     write_spread_of_places(run);
+    accounts_explain(&runs.accounts[run]);
     xg_account_print(&runs.accounts[run], stderr);
     struct xg_account_sums sums;
     xg_account_sum(&runs.accounts[run], &sums);

@@ -175,6 +175,52 @@ void xg_account_sum(const struct xg_account *account, struct xg_account_sums *su
     }
 }
 
+/* --- No GPU -------------------------------------------------------------------------------- */
+
+enum xg_reason xg_account_absence(const struct xg_account *account)
+{
+    int64_t calls[XG_REASON_COUNT] = {0}, most = 0;
+    enum xg_reason found = XG_REASON_COUNT;
+    bool met = false;
+
+    for (int i = 0; i < account->row_count; i++) {
+        const struct xg_account_row *row = &account->rows[i];
+        add_count(&calls[row->reason], row->calls);
+        met |= row->place != XG_PLACE_CPU || row->reason == XG_REASON_STARTING;
+    }
+    for (int reason = 0; reason < XG_REASON_COUNT; reason++)
+        if (xg_reason_is_absence((enum xg_reason)reason) && calls[reason] > most) {
+            most = calls[reason];
+            found = (enum xg_reason)reason;
+        }
+    if (found == XG_REASON_COUNT && !met && calls[XG_REASON_EARNING] > 0)
+        found = XG_REASON_EARNING;
+    return found;
+}
+
+void xg_account_explain(struct xg_account *account, enum xg_reason reason)
+{
+    for (int i = 0; i < account->row_count; i++)
+        if (account->rows[i].reason == XG_REASON_EARNING)
+            account->rows[i].reason = reason;
+}
+
+void xg_account_print_absence(const struct xg_account *account, const char *head, FILE *out)
+{
+    enum xg_reason reason = xg_account_absence(account);
+    const char *why = reason == XG_REASON_NO_DRIVER   ? "no GPU here: the CUDA driver "
+                                                        "(libcuda.so.1) is not found"
+                      : reason == XG_REASON_NO_DEVICE ? "no GPU here: the CUDA driver finds no "
+                                                        "device"
+                      : reason == XG_REASON_DENIED    ? "no GPU here: its device files "
+                                                        "(/dev/nvidia*) may not be opened, by "
+                                                        "this user or in this container"
+                      : reason == XG_REASON_NO_GPU    ? "no GPU here that can be used"
+                                                      : NULL;
+    if (why)
+        fprintf(out, "%s%s; xgemm-run doctor says more\n", head, why);
+}
+
 /* --- Reading ------------------------------------------------------------------------------- */
 
 /* More of anything than a process could have, and far from what sums of it could not hold. */
@@ -334,4 +380,5 @@ void xg_account_print(const struct xg_account *account, FILE *out)
     print_shapes(account, out);
     print_verified(account, out);
     print_spin(account, out);
+    xg_account_print_absence(account, "  ", out);
 }

@@ -18,6 +18,7 @@
 #include "base/conf.h"
 #include "base/log.h"
 #include "base/sandbox.h"
+#include "device/absence.h"
 #include "host/fork.h"
 #include "report/account.h"
 #include "report/compare.h"
@@ -166,8 +167,12 @@ void xg_stats_add_compare(const struct xg_compare_record *record)
 void xg_stats_print(FILE *out)
 {
     pthread_mutex_lock(&lock);
-    if (xg_conf_get()->stats)
+    if (xg_conf_get()->stats) {
+        /* The program has ended: the driver may be asked now whether there is a device. */
+        if (xg_account_absence(&account) == XG_REASON_EARNING)
+            xg_account_explain(&account, xg_absence_find(XG_ABSENCE_DRIVER));
         xg_account_print(&account, out);
+    }
     xg_compare_print(out);
     pthread_mutex_unlock(&lock);
 }
