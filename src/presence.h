@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether there can be a GPU, while the engine has not been started: for the reasons of products. */
+/* Whether there can be a GPU before the engine is started: for the reasons of products. */
 #ifndef XG_PRESENCE_H
 #define XG_PRESENCE_H
 

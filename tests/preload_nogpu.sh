@@ -88,7 +88,8 @@ reasons() {
     reasons_why=$1
     reasons_text=$2
     shift 2
-    for way in stats verbose ab top; do
+    for way in stats verbose ab top doctor report; do
+        [ $way != report ] || command -v python3 >/dev/null || continue
         case $way in
         stats) set -- "$@" XGEMM_STATS=1 ;;
         verbose) set -- "$@" XGEMM_STATS=0 XGEMM_VERBOSE=1 ;;
@@ -98,10 +99,20 @@ reasons() {
         stats | verbose) env "$@" LD_PRELOAD="$tmp/refuse.so:$XG_SO" "$tmp/main" own 512 ;;
         ab) env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/refuse.so" "$run" ab -n 1 "$tmp/main" own 512 ;;
         top) env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/refuse.so" "$run" top "$tmp/main" own 512 ;;
-        esac >"$tmp/out" 2>"$tmp/err" || fail "$way, $*: exit status $?"
-        [ $way = verbose ] || grep -q "no GPU here: $reasons_text.*; xgemm-run doctor" "$tmp/err" || {
+        report) env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/refuse.so" "$run" report -o "$tmp/err" "$tmp/main" own 512 ;;
+        doctor) ! env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/refuse.so" "$run" doctor "$tmp/main" own 512 ;;
+        esac >"$tmp/out" 2>"$tmp/err.$way" || fail "$way, $*: exit status $?"
+        [ $way = report ] || mv "$tmp/err.$way" "$tmp/err"
+        case $way in
+        stats | ab | top) said="no GPU here: $reasons_text.*; xgemm-run doctor" ;;
+        report) said="There is no GPU here: $reasons_text.*xgemm-run doctor" ;;
+        doctor) said='No GPU here: .* ran on the CPU' ;;
+        verbose) said=$reasons_why ;;
+        esac
+        # Of a driver without a device a product does not know: it is asked when the program ends.
+        [ "$way:$reasons_why" = 'verbose:no usable GPU: no device' ] || tr '\n' ' ' <"$tmp/err" | grep -q "$said" || {
             cat "$tmp/err"
-            fail "$way, $*: not: no GPU here: $reasons_text"
+            fail "$way, $*: not: $said"
         }
         [ $way = top ] || [ "$way:$reasons_why" = 'verbose:no usable GPU: no device' ] ||
             grep -q "$reasons_why" "$tmp/err" || {

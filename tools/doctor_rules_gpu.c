@@ -57,8 +57,7 @@ static bool is_closed(const struct doctor_facts *facts)
 static void find_driver(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     add_if(subjects,
-           (int)facts->gpu.driver == detail &&
-               !is_closed(facts) &&
+           (int)facts->gpu.driver == detail && !is_closed(facts) &&
                !(detail == DOCTOR_DRIVER_EMPTY && is_hidden(facts)),
            facts->gpu.failure);
 }

@@ -57,7 +57,7 @@ static char *check_page(const char *page)
 /* What the accounts of all processes say, which lose nothing, however a process ends. */
 struct sum {
     long long products;
-    const char *no_gpu; /* why there is no GPU, where the traces do not know it; else empty */
+    const char *absence; /* why there is no GPU, where the traces do not know it; else NULL */
 };
 
 static struct sum read_sum(const char *accounts)
@@ -71,7 +71,7 @@ static struct sum read_sum(const char *accounts)
     accounts_explain(&account);
     enum xg_reason reason = xg_account_absence(&account);
     return (struct sum){(long long)sums.calls,
-                        open && xg_reason_is_absence(reason) ? xg_reason_text(reason) : ""};
+                        open && xg_reason_is_absence(reason) ? xg_reason_text(reason) : NULL};
 }
 
 static bool write_page(const struct watch *watch, const char *page, const char *folder,
@@ -84,7 +84,9 @@ static bool write_page(const struct watch *watch, const char *page, const char *
     const char *argv[] = {
         watch->writer, "-o",   page,        "--command", command_line(watch->argv),
         "--status",    status, "--seconds", seconds,     "--products",
-        products,      "--no-gpu", sum.no_gpu, folder, NULL};
+        products,      folder, NULL,        NULL,        NULL};
+    if (sum.absence)
+        memcpy(argv + 11, (const char *[]){"--absence", sum.absence, folder}, 3 * sizeof *argv);
     const struct child child = {
         .argv = (char *const *)argv, .settings = no_settings, .input = "/dev/null"};
     struct child_end written;

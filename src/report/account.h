@@ -91,9 +91,9 @@ void xg_account_sum(const struct xg_account *account, struct xg_account_sums *su
 bool xg_account_is_valid(const struct xg_account *account);
 
 /*
- * The reason why there was no GPU for some of the products (xg_reason_is_absence), of which the most
- * had it; XG_REASON_EARNING: none of them met a GPU, or tried to, and some are said to wait until
- * its start is earned, so that nothing is known; XG_REASON_COUNT: none of that.
+ * The reason why there was no GPU for some products (xg_reason_is_absence), which most of them had;
+ * XG_REASON_EARNING: none met a GPU, or its start, and some are said to wait until that is earned,
+ * so that nothing is known; XG_REASON_COUNT: none of that.
  */
 enum xg_reason xg_account_absence(const struct xg_account *account);
 
