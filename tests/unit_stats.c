@@ -131,6 +131,16 @@ static void verdict_lines(void)
 {
     struct xg_call_record r = record("sgemm_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.012);
 
+    r.seconds = 6.29e-7; /* no rate has an exponent */
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "(19.08 TFLOP/s)"), "%s", text);
+    r.seconds = 1.2001e-5;
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "(999.9 GFLOP/s)"), "%s", text);
+    r.seconds = 1.2e-5;
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "(1 TFLOP/s)"), "%s", text);
+    r.seconds = 0.012;
     r.verdict = XG_VERDICT_RIGHT;
     xg_stats_add(&r);
     XT_CHECK(strstr(logged(), "GFLOP/s), verified: cost model\n"), "%s", text);

@@ -12,8 +12,8 @@ struct json {
     bool first;
 };
 
-/* The bytes of the character of UTF-8 that text begins with; 0: it begins with none, as RFC 3629 has
- * them: no longer form than needed, no surrogate, none beyond U+10FFFF. */
+/* The bytes of the character of UTF-8 that text begins with; 0: it begins with none, as RFC 3629
+ * has them: no longer form than needed, no surrogate, none beyond U+10FFFF. */
 static int utf8_bytes(const unsigned char *text)
 {
     int bytes = text[0] < 0x80   ? 1

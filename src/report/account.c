@@ -284,6 +284,19 @@ static double gflops_per_s(double flops, double seconds)
     return seconds > 0.0 ? flops / seconds * 1e-9 : 0.0;
 }
 
+/* By the name of XGEMM_OPERATIONS that is the longest in the symbol; "-": none is. */
+static const char *operation_of(const char *symbol)
+{
+    const char *found = "-";
+
+    for (int kind = 0; kind < XG_KIND_COUNT; kind++) {
+        const char *name = xg_kind_name(kind);
+        if (strstr(symbol, name) && strlen(name) > strlen(found))
+            found = name;
+    }
+    return found;
+}
+
 static void print_rows(const struct xg_account *account, FILE *out)
 {
     struct xg_account_sums sums;
@@ -292,15 +305,15 @@ static void print_rows(const struct xg_account *account, FILE *out)
     fprintf(out, "xgemm: %lld products, %.3f GFLOP in %.3f s; %lld on the GPU, %lld on the CPU\n",
             (long long)sums.calls, sums.flops * 1e-9, sums.seconds, (long long)sums.gpu_calls,
             (long long)(sums.calls - sums.gpu_calls));
-    fprintf(out, "  %-5s %-28s %-26s %9s %12s %9s %10s %9s\n", "where", "why", "name", "calls",
-            "GFLOP", "GB moved", "seconds", "GFLOP/s");
+    fprintf(out, "  %-5s %-28s %-26s %-19s %9s %12s %9s %10s %9s\n", "where", "why", "name",
+            "operation", "calls", "GFLOP", "GB moved", "seconds", "GFLOP/s");
     for (int i = 0; i < account->row_count; i++) {
         const struct xg_account_row *row = &account->rows[i];
 
-        fprintf(out, "  %-5s %-28s %-26s %9lld %12.3f %9.3f %10.4f %9.1f\n",
+        fprintf(out, "  %-5s %-28s %-26s %-19s %9lld %12.3f %9.3f %10.4f %9.1f\n",
                 xg_place_text((enum xg_place)row->place),
-                xg_reason_text((enum xg_reason)row->reason), row->symbol, (long long)row->calls,
-                row->flops * 1e-9, row->bytes * 1e-9, row->seconds,
+                xg_reason_text((enum xg_reason)row->reason), row->symbol, operation_of(row->symbol),
+                (long long)row->calls, row->flops * 1e-9, row->bytes * 1e-9, row->seconds,
                 gflops_per_s(row->flops, row->seconds));
     }
 }

@@ -116,13 +116,15 @@ static void log_call(const struct xg_call_record *record)
     if (record->device > 0)
         snprintf(device, sizeof device, " %d", record->device);
     double flops = call->m > 0 && call->n > 0 && call->k > 0 ? xg_problem_flops(call) : 0.0;
+    double rate = record->seconds > 0.0 ? flops / record->seconds : 0.0;
+    bool tera = rate >= 0.99995e12; /* what would be 1000 GFLOP/s, in four digits */
 
-    xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld %c%c beta=%g: %s%s%s%s, %.4g ms (%.4g GFLOP/s)%s%s: %s",
+    xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld %c%c beta=%g: %s%s%s%s, %.4g ms (%.4g %s)%s%s: %s",
            record->symbol, (long long)call->m, (long long)call->n, (long long)call->k,
            xg_trans_letter(call->transa), xg_trans_letter(call->transb), call->beta,
            xg_place_text(record->place), device, record->kernel ? " " : "",
            record->kernel ? record->kernel : "", 1e3 * record->seconds,
-           record->seconds > 0.0 ? flops / record->seconds * 1e-9 : 0.0, predicted,
+           rate * (tera ? 1e-12 : 1e-9), tera ? "TFLOP/s" : "GFLOP/s", predicted,
            verdicts[record->verdict], xg_reason_text(record->reason));
 }
 
