@@ -27,6 +27,7 @@
 #include "host/tally.h"
 #include "kept.h"
 #include "look.h"
+#include "presence.h"
 #include "report/stats.h"
 #include "report/trace.h"
 #include "rest.h"
@@ -352,10 +353,12 @@ static void decide(const struct xg_problem *call, const struct xg_conf *conf,
                    struct xg_decision *decision)
 {
     open_machine(conf, cpu, shelter);
+    enum xg_reason absence = xg_presence_look(conf);
     enum xg_engine_state state = xg_engine_state_get();
     struct xg_situation now = {
         .now_s = begin,
         .state = state,
+        .absence = absence,
         .unserved = atomic_load_explicit(&kinds_off, memory_order_relaxed) &
                     xg_kind_bit(xg_problem_kind(call)),
         .cpu_threads = cpu->threads ? cpu->threads(cpu->ctx) : 0,

@@ -2,6 +2,7 @@
 /* The engine of a build without CUDA: there is none, and every product runs on the CPU. */
 #include "engine.h"
 #include "look.h"
+#include "presence.h"
 
 #include "base/log.h"
 
@@ -47,6 +48,12 @@ bool xg_look_wait(const struct xg_conf *conf)
 {
     (void)conf;
     return false;
+}
+
+enum xg_reason xg_presence_look(const struct xg_conf *conf)
+{
+    (void)conf;
+    return XG_REASON_NO_GPU;
 }
 
 enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,

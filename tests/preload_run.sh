@@ -21,6 +21,12 @@ expect "standard input" "$(echo text | "$run" cat)" text
 expect "exit status" $? 9
 "$run" "$tmp/no such program" 2>/dev/null
 expect "no such program" $? 127
+# Nothing of the launcher's own lines is in what it says of a program that cannot be run.
+echo text >"$tmp/text"
+for wrong in 'nonexist:127:not found' "$tmp/no such file:127:not found" "$tmp/text:126:Permission denied" "$tmp:126:Permission denied"; do
+    "$run" "${wrong%%:*}" 2>"$tmp/err"
+    expect "what is no program" "$?:$(cat "$tmp/err")" "$(echo "$wrong" | cut -d: -f2):xgemm-run: exec: ${wrong%%:*}: ${wrong##*:}"
+done
 for wrong in '' --no-such-option; do
     "$run" $wrong >/dev/null 2>"$tmp/err"
     expect "misuse" "$?:$(grep -c help "$tmp/err")" 125:1

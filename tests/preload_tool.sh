@@ -126,12 +126,17 @@ says "ab" 'CPU library .* s (median of 5 runs, .* to .*), exit status 3$' \
     'preloaded .* s (median of 5 runs, .* to .*), exit status 3$' 'times as fast$' \
     'the difference is real: p = 0.0' 'in order: CPU .*, preloaded .*, preloaded .*, CPU ' \
     '5 processes multiplied in preloaded run [1-5], of median time' '^xgemm: 5 products, '
+sed -n '$p' "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as slow with the library, and .* GPU.*\.$' ||
+    sed -n '$p' "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as fast with the library, and .* GPU.*\.$' ||
+    fail "ab: the last line is no verdict: $(sed -n '$p' "$tmp/err")"
 "$run" ab --keep-env "$tmp/tool" exit 2>"$tmp/err"
 says "ab: the default" 'preloaded .* s (median of 5 runs' ': p = [01]'
 grep -q 'runs had' "$tmp/err" && fail "ab --keep-env says that it set something"
 
 # Of too few runs nothing is claimed, nor of a program that multiplies nothing.
 "$run" ab -n3 true 2>"$tmp/err" || fail "ab true: exit status $?"
+expect "ab true: verdict" "$(sed -n '$p' "$tmp/err")" \
+    'xgemm-run: verdict: too few runs to say whether the library makes a difference, and no product was counted.'
 says "ab true" 'it takes 4 runs of each' 'no call of Level 3 BLAS was intercepted in any process' doctor
 grep -q 'is real\|p = ' "$tmp/err" && fail "ab -n 3 claims what it cannot know"
 

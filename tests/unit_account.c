@@ -95,6 +95,54 @@ static void test_sums(void)
     XT_CHECK(xg_account_is_valid(&sum), "valid");
 }
 
+/* Beside a symbol stands its operation, by the name that XGEMM_OPERATIONS knows. */
+static void test_operations(void)
+{
+    static const char *const names[][2] = {
+        {"cblas_sgemm", " sgemm "}, {"scipy_cblas_zgemm64_", " zgemm "},
+        {"dgemmtr_", " dgemmt "},   {"cblas_zgemm_batch_strided", " zgemm_batch_strided "},
+        {"CSYR2K", " - "},          {"cher2k_64_", " cher2k "},
+        {"dtrsm_", " dtrsm "},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct xg_call_record r = record(10, XG_PLACE_CPU, XG_REASON_SMALL);
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+        r.symbol = names[i][0];
+        xg_account_init(&sum);
+        xg_account_add(&sum, &r);
+        xg_account_print(&sum, out);
+        fclose(out);
+        const char *row = strstr(text, "too small");
+        XT_CHECK(row && strstr(row, names[i][0]) && strstr(row, names[i][1]), "%s", text);
+        free(text);
+    }
+}
+
+/* Why there was no GPU, and that it is said; a start that is waited for may get that reason. */
+static void test_absence(void)
+{
+    struct xg_call_record r = record(10, XG_PLACE_CPU, XG_REASON_EARNING);
+    char text[512] = "";
+    xg_account_init(&sum);
+    XT_CHECK(xg_account_absence(&sum) == XG_REASON_COUNT, "an empty account");
+    xg_account_add(&sum, &r);
+    XT_CHECK(xg_account_absence(&sum) == XG_REASON_EARNING, "to be found out");
+    xg_account_explain(&sum, XG_REASON_NO_DEVICE);
+    XT_CHECK(xg_account_absence(&sum) == XG_REASON_NO_DEVICE, "explained");
+    FILE *out = fmemopen(text, sizeof text, "w");
+    xg_account_print_absence(&sum, "head: ", out);
+    fclose(out);
+    XT_CHECK(strstr(text, "head: no GPU here: ") && strstr(text, "xgemm-run doctor"), "%s", text);
+    xg_account_init(&sum);
+    xg_account_add(&sum, &r);
+    r.place = XG_PLACE_GPU;
+    r.reason = XG_REASON_MODEL;
+    xg_account_add(&sum, &r);
+    XT_CHECK(xg_account_absence(&sum) == XG_REASON_COUNT, "there is one");
+}
+
 /* What is beyond the tables stays in the sums. */
 static void test_full(void)
 {
@@ -415,6 +463,8 @@ int main(void)
     unsetenv("XGEMM_LOG");
     xg_conf_get();
     test_sums();
+    test_operations();
+    test_absence();
     test_full();
     test_invalid();
     test_largest();

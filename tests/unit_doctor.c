@@ -508,7 +508,9 @@ static void test_reports(void)
     char *text = NULL;
     size_t size = 0;
     make_healthy();
-    doctor_texts_add(&facts.settings.refused, "XGEMM_MODE=\"\\\n\xff is not understood");
+    doctor_texts_add(&facts.settings.refused,
+                     "XGEMM_MODE=\"\\\n\xff is not understood, nor H\u00fclle "
+                     "\u00a0\u20ac \U0001f600 \xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80\xe2\x82.");
     facts.blas[0].spin_s = INFINITY;
     int count = doctor_diagnose(&facts, findings);
     XT_CHECK(count == 2 && doctor_findings_to_mend(findings, count) == 2, "%d", count);
@@ -517,6 +519,13 @@ static void test_reports(void)
     fclose(out);
     XT_CHECK(is_closed(text), "%s", text);
     XT_CHECK(strstr(text, "XGEMM_MODE=\\\"\\\\\\u000a\\ufffd is not"), "%s", text);
+    /* Characters of UTF-8 stay; of bytes that are none each is marked: forms longer than needed,
+     * surrogates, what is beyond the last character, one that is cut. */
+    XT_CHECK(
+        strstr(text,
+               "nor H\u00fclle \u00a0\u20ac \U0001f600 \\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd"
+               "\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd."),
+        "%s", text);
     XT_CHECK(strstr(text, "\"spin_us\":null") && strstr(text, "\"to_mend\":2,"), "%s", text);
     free(text);
     out = open_memstream(&text, &size);

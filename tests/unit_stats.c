@@ -127,10 +127,42 @@ static const char *report_of(void (*body)(void))
     return logged();
 }
 
+/* The first of them has a line, the others are counted in one: behind it, and at the end. */
+static void repeated_lines(void)
+{
+    struct xg_call_record r = record("sgemm_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.25);
+
+    for (int i = 0; i < 42; i++)
+        xg_stats_add(&r);
+    logged();
+    XT_CHECK(strstr(text, "xgemm: sgemm_ 100x200x300") == text &&
+                 strchr(text, '\n') == text + strlen(text) - 1,
+             "%s", text);
+    r.reason = XG_REASON_PHASE;
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "xgemm: the same 41 times more, 250 ms each\nxgemm: sgemm_ 100x") ==
+                 text,
+             "%s", text);
+    xg_stats_add(&r);
+    XT_CHECK(!*logged(), "%s", text);
+}
+
 static void verdict_lines(void)
 {
     struct xg_call_record r = record("sgemm_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.012);
 
+    r.seconds = 6.29e-7; /* no rate has an exponent */
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "(19.08 TFLOP/s)"), "%s", text);
+    r.seconds = 1.2001e-5;
+    r.call.beta = 1;
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "(999.9 GFLOP/s)"), "%s", text);
+    r.seconds = 1.2e-5;
+    r.call.beta = 2;
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "(1 TFLOP/s)"), "%s", text);
+    r.seconds = 0.012;
     r.verdict = XG_VERDICT_RIGHT;
     xg_stats_add(&r);
     XT_CHECK(strstr(logged(), "GFLOP/s), verified: cost model\n"), "%s", text);
@@ -206,6 +238,9 @@ static void test_verified(void)
     const char *report;
 
     report_of(verdict_lines);
+    XT_CHECK(strstr(report_of(repeated_lines), "xgemm: the same 1 time more, 250 ms each\n") ==
+                 text,
+             "%s", text);
     report = report_of(verified);
 
     XT_CHECK(strstr(report, "verified: 3 products; wrong, and computed again by the CPU: 1; could "

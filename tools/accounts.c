@@ -11,6 +11,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "doctor_probe.h"
+#include "src/device/absence.h"
 #include "src/report/mapping.h"
 
 /* Two thousand accounts. */
@@ -99,6 +101,22 @@ int accounts_read(const char *path, struct xg_account *sum)
     if (folder)
         closedir(folder);
     return processes;
+}
+
+static void ask_absence(void *answer, const void *nothing)
+{
+    (void)nothing;
+    *(enum xg_reason *)answer = xg_absence_find(XG_ABSENCE_DRIVER);
+}
+
+void accounts_explain(struct xg_account *sum)
+{
+    static const double limit_s = 10;
+    enum xg_reason reason;
+
+    if (xg_account_absence(sum) == XG_REASON_EARNING &&
+        doctor_probe(ask_absence, &reason, sizeof reason, NULL, limit_s) == DOCTOR_PROBE_ANSWERED)
+        xg_account_explain(sum, reason);
 }
 
 void accounts_tell_none(void)

@@ -22,6 +22,11 @@ void accounts_folder_remove(const char *path);
  * left out, which is said the first time. */
 int accounts_read(const char *path, struct xg_account *sum);
 
+/* Finds out why products of *sum are said to wait for a start of the GPU, where none of them met
+ * one: where there is no GPU here, that is their reason from then on. The driver may be asked, in a
+ * process of its own. */
+void accounts_explain(struct xg_account *sum);
+
 /* Says that no process has left an account, unless one was left out. */
 void accounts_tell_none(void);
 

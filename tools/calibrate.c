@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../shim/blas.h"
 #include "bench/median.h"
@@ -48,6 +49,13 @@ enum {
 };
 
 static const double shape_s = 0.12, side_s = 8, call_s = 0.4; /* at most, about */
+
+/* A larger typical error says that something else ran meanwhile. Of a GPU it may also say that the
+ * model does not fit the device, whose own figures still are better than those of the reference:
+ * there others must have been seen to use more than this part of the cores. */
+static const double error_most = 0.30, others_most = 0.6;
+
+_Static_assert((int)SHAPES <= (int)FIT_SAMPLES_MAX, "a sample a shape");
 
 static struct {
     struct shim_blas blas;
@@ -189,6 +197,24 @@ static int measure_side(enum xg_side side, struct fit_sample *samples)
     return count;
 }
 
+/* The time that other processes have had of all cores, in seconds since some moment; 0: not known.
+ */
+static double others_s(void)
+{
+    unsigned long long user = 0, nice = 0, system = 0;
+    FILE *file = fopen("/proc/stat", "re");
+    bool read = file && fscanf(file, "cpu %llu %llu %llu", &user, &nice, &system) == 3;
+    if (file)
+        fclose(file);
+    double own = (double)clock() / (double)CLOCKS_PER_SEC;
+    return read ? (double)(user + nice + system) / (double)sysconf(_SC_CLK_TCK) - own : 0;
+}
+
+static bool is_disturbed(enum xg_side side, double error, double others)
+{
+    return error > error_most && (side == XG_SIDE_CPU || others > others_most);
+}
+
 static bool calibrate(struct xg_model *model, const struct xg_calibration_key *key,
                       enum xg_side side)
 {
@@ -199,7 +225,9 @@ static bool calibrate(struct xg_model *model, const struct xg_calibration_key *k
         fprintf(stderr, "xgemm-calibrate: neither XDG_CACHE_HOME nor HOME is an absolute path\n");
         return false;
     }
+    double begin = xg_clock_s(), others_begin = others_s();
     int count = measure_side(side, samples);
+    double others = (others_s() - others_begin) / (xg_clock_s() - begin) / xg_cores_count();
     if (count < SAMPLES_MIN) {
         fprintf(stderr, "xgemm-calibrate: %s: only %d products could be measured\n", name, count);
         return false;
@@ -221,6 +249,14 @@ static bool calibrate(struct xg_model *model, const struct xg_calibration_key *k
                model->up_bytes_per_s / 1e9, model->down_bytes_per_s / 1e9,
                model->gpu_clock_hz / 1e9, model->gpu_call_s * 1e6, model->gpu_fill_s * 1e6,
                100 * error);
+    if (is_disturbed(side, error, others)) {
+        fprintf(stderr,
+                "xgemm-calibrate: %s: not kept, for the typical error is above %.0f %%: other "
+                "programs ran meanwhile, or the machine's clocks changed; measure again when it is "
+                "idle\n",
+                name, 100 * error_most);
+        return false;
+    }
     if (xg_calibration_store(path, key, side, model) != XG_OK) {
         fprintf(stderr, "xgemm-calibrate: %s: %s\n", path, strerror(errno));
         return false;

@@ -154,6 +154,24 @@ static bool write_report(int count)
     return options.file ? fclose(out) == 0 && written : written;
 }
 
+/* Why no product can run on the GPU. */
+static enum xg_reason find_absence(void)
+{
+    if (facts.system.nodes_closed)
+        return XG_REASON_DENIED;
+    return facts.gpu.driver == DOCTOR_DRIVER_ABSENT  ? XG_REASON_NO_DRIVER
+           : facts.gpu.driver == DOCTOR_DRIVER_EMPTY ? XG_REASON_NO_DEVICE
+                                                     : XG_REASON_NO_GPU;
+}
+
+/* The library asks no driver before a start is earned; the answer is known here. */
+static void explain_rows(void)
+{
+    for (int i = 0; i < facts.run.row_count && !doctor_gpu_usable(&facts); i++)
+        if (facts.run.rows[i].reason == XG_REASON_EARNING)
+            facts.run.rows[i].reason = find_absence();
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -168,6 +186,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "xgemm-doctor: the program could not be run: %s\n", strerror(errno));
         return OWN_TROUBLE;
     }
+    explain_rows();
     read_blas();
     int count = doctor_diagnose(&facts, findings);
     if (!write_report(count)) {

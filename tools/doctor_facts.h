@@ -68,7 +68,8 @@ struct doctor_system {
     char kernel_module[64]; /* version of NVIDIA's; empty: not loaded */
     int pci_gpus;           /* NVIDIA's on the bus */
     bool container;
-    bool nodes, nodes_closed;    /* /dev/nvidiactl is there; but not for this user */
+    bool nodes;                  /* /dev/nvidiactl is there */
+    bool nodes_closed;           /* device files are there, none of which may be opened */
     const char *visible_devices; /* CUDA_VISIBLE_DEVICES; NULL: unset */
     int cores;                   /* that the process may use */
     bool wants_cublas;           /* XGEMM_MATH or XGEMM_KERNEL ask for it */
@@ -202,5 +203,11 @@ struct doctor_facts {
     struct doctor_run run;
     struct doctor_calibration calibration;
 };
+
+/* Whether products could run there. */
+static inline bool doctor_gpu_usable(const struct doctor_facts *facts)
+{
+    return facts->gpu.driver == DOCTOR_DRIVER_OPEN && facts->gpu.context == XG_OK;
+}
 
 #endif

@@ -12,17 +12,38 @@ struct json {
     bool first;
 };
 
+/* The bytes of the character of UTF-8 that text begins with; 0: it begins with none, as RFC 3629
+ * has them: no longer form than needed, no surrogate, none beyond U+10FFFF. */
+static int utf8_bytes(const unsigned char *text)
+{
+    int bytes = text[0] < 0x80   ? 1
+                : text[0] < 0xc2 ? 0
+                : text[0] < 0xe0 ? 2
+                : text[0] < 0xf0 ? 3
+                : text[0] < 0xf5 ? 4
+                                 : 0;
+    for (int i = 1; i < bytes; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    bool refused = (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
+                   (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f);
+    return refused ? 0 : bytes;
+}
+
+/* A byte of no character becomes U+FFFD. */
 static void write_string(FILE *out, const char *text)
 {
     fputc('"', out);
-    for (; *text; text++) {
+    while (*text) {
         unsigned char c = (unsigned char)*text;
+        int bytes = utf8_bytes((const unsigned char *)text);
         if (c == '"' || c == '\\')
             fprintf(out, "\\%c", c);
-        else if (c < 0x20 || c >= 0x7f)
-            fprintf(out, "\\u%04x", c < 0x80 ? c : 0xfffdu);
+        else if (c < 0x20 || c == 0x7f || !bytes)
+            fprintf(out, "\\u%04x", bytes ? c : 0xfffdu);
         else
-            fputc(c, out);
+            fwrite(text, 1, (size_t)bytes, out);
+        text += bytes ? bytes : 1;
     }
     fputc('"', out);
 }

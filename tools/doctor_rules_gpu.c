@@ -46,11 +46,18 @@ static void find_absent(const struct doctor_facts *facts, int detail, struct doc
            detail == WITHOUT_LIBRARY ? system->kernel_module : facts->gpu.failure);
 }
 
+/* A driver whose device files may not be opened fails, or finds no device. */
+static bool is_closed(const struct doctor_facts *facts)
+{
+    return (facts->gpu.driver == DOCTOR_DRIVER_FAILED ||
+            (facts->gpu.driver == DOCTOR_DRIVER_EMPTY && !is_hidden(facts))) &&
+           facts->system.nodes_closed;
+}
+
 static void find_driver(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     add_if(subjects,
-           (int)facts->gpu.driver == detail &&
-               !(detail == DOCTOR_DRIVER_FAILED && facts->system.nodes_closed) &&
+           (int)facts->gpu.driver == detail && !is_closed(facts) &&
                !(detail == DOCTOR_DRIVER_EMPTY && is_hidden(facts)),
            facts->gpu.failure);
 }
@@ -58,8 +65,7 @@ static void find_driver(const struct doctor_facts *facts, int detail, struct doc
 static void find_closed(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     (void)detail;
-    add_if(subjects, facts->gpu.driver == DOCTOR_DRIVER_FAILED && facts->system.nodes_closed,
-           facts->gpu.failure);
+    add_if(subjects, is_closed(facts), facts->gpu.failure);
 }
 
 /* The device that is used, or would be; NULL: there is none. */
@@ -206,9 +212,9 @@ const struct doctor_diagnosis doctor_gpu_diagnoses[] = {
      "The driver lacks the function %s: it is too old, or libcuda.so.1 is something else.",
      "Install a newer driver, and take folders with a stub of libcuda out of LD_LIBRARY_PATH."},
     {"driver.closed", DOCTOR_MEND, find_closed, 0,
-     "The driver's devices are closed to this user (%s).",
+     "The driver's devices are closed to this user, or not allowed in this container (%s).",
      "Allow reading and writing of /dev/nvidia*, mostly by adding the user to the group video or "
-     "render."},
+     "render; start a container with the GPU (docker run --gpus all)."},
     {"driver.failed", DOCTOR_MEND, find_driver, DOCTOR_DRIVER_FAILED,
      "The driver does not start: %s.",
      "Do what that says; nvidia-smi must work first. After an update of the driver, restart."},

@@ -84,17 +84,22 @@ static void find_messages(const struct doctor_facts *facts, int detail,
             doctor_texts_add(subjects, "%s", facts->run.messages.text[i]);
 }
 
+/* Those that say that there is no GPU are one. */
+static int reason_of(const struct doctor_row *row)
+{
+    return xg_reason_is_absence(row->reason) ? XG_REASON_NO_GPU : (int)row->reason;
+}
+
 /* What did not run on the GPU alone, for the reason `detail`. */
 static void find_reason(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     long calls = 0;
     double gflop = 0, seconds = 0;
-    bool usable = facts->gpu.driver == DOCTOR_DRIVER_OPEN && facts->gpu.context == XG_OK;
-    if (detail == XG_REASON_EARNING && !usable)
+    if (detail == XG_REASON_EARNING && !doctor_gpu_usable(facts))
         return; /* the library had not looked yet: there was nothing to earn */
     for (int i = 0; i < facts->run.row_count; i++) {
         const struct doctor_row *row = &facts->run.rows[i];
-        if (row->place == XG_PLACE_GPU || (int)row->reason != detail)
+        if (row->place == XG_PLACE_GPU || reason_of(row) != detail)
             continue;
         if (__builtin_add_overflow(calls, row->calls, &calls))
             calls = LONG_MAX;
@@ -131,7 +136,7 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
     {"run.message", DOCTOR_NOTE, find_messages, 0, "The library said: %s.",
      "xgemm-run --help and man libxgemm_shim explain the words."},
     {"run.no-gpu", DOCTOR_MEND, find_reason, XG_REASON_NO_GPU,
-     "%s ran on the CPU because no GPU could be used.",
+     "No GPU here: %s ran on the CPU because none could be used.",
      "See the findings about driver and device."},
     {"run.failures", DOCTOR_MEND, find_reason, XG_REASON_FAILED,
      "%s ended on the CPU because something failed on the GPU.",

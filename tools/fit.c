@@ -3,6 +3,7 @@
 #include "fit.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "src/decide/calibration.h"
 
@@ -21,6 +22,25 @@ static double misfit(const struct xg_model *model, enum xg_side side,
         sum += pow(fabs(log(ratio)), power);
     }
     return pow(sum / count, 1 / power);
+}
+
+static int compare(const void *a, const void *b)
+{
+    double difference = *(const double *)a - *(const double *)b;
+    return (difference > 0) - (difference < 0);
+}
+
+/* The lower one of two in the middle is not taken: a fit is not called better than it is. */
+static double median_error(const struct xg_model *model, enum xg_side side,
+                           const struct fit_sample *samples, int count)
+{
+    double errors[FIT_SAMPLES_MAX];
+    for (int i = 0; i < count; i++) {
+        double ratio = fit_predict(model, side, &samples[i].call) / samples[i].seconds;
+        errors[i] = fmax(ratio, 1 / ratio) - 1;
+    }
+    qsort(errors, (size_t)count, sizeof *errors, compare);
+    return errors[count / 2];
 }
 
 double fit_machine(struct xg_model *model, enum xg_side side, const struct fit_sample *samples,
@@ -46,5 +66,5 @@ double fit_machine(struct xg_model *model, enum xg_side side, const struct fit_s
         if (!moved)
             step = sqrt(step);
     }
-    return misfit(model, side, samples, count, 2.0);
+    return median_error(model, side, samples, count);
 }

@@ -6,6 +6,8 @@
 #include "src/decide/feedback.h"
 #include "src/decide/model.h"
 
+enum { FIT_SAMPLES_MAX = 64 };
+
 struct fit_sample {
     struct xg_problem call;
     double seconds;
@@ -17,8 +19,9 @@ double fit_predict(const struct xg_model *model, enum xg_side side, const struct
 /*
  * Moves the figures of one side, within their bounds, to where the predictions of the samples are
  * nearest: |log(predicted / measured)| counts with the power 1.5, between the mean, which outliers
- * do not rule, and the mean square, which leads there without corners. Returns the root of the mean
- * square of that logarithm.
+ * do not rule, and the mean square, which leads there without corners. At most FIT_SAMPLES_MAX
+ * samples. Returns the typical error, the median over the samples of what the prediction is too
+ * large or too small by: 0.5 for half as long again, or two thirds.
  */
 double fit_machine(struct xg_model *model, enum xg_side side, const struct fit_sample *samples,
                    int count);

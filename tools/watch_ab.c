@@ -224,6 +224,7 @@ static void write_account(void)
         return;
     }
     write_spread_of_places(run);
+    accounts_explain(&runs.accounts[run]);
     xg_account_print(&runs.accounts[run], stderr);
     struct xg_account_sums sums;
     xg_account_sum(&runs.accounts[run], &sums);
@@ -233,6 +234,55 @@ static void write_account(void)
                 "xgemm-run: to count so many products took up to %.3f s of it, which are not spent "
                 "without ab\n",
                 counting_s);
+}
+
+/* The preloaded runs together: what was seen, and what ran on the GPU. */
+static void count_products(long long *seen, long long *on_gpu)
+{
+    *seen = *on_gpu = 0;
+    for (int i = 0; i < runs.count[PRELOADED]; i++) {
+        struct xg_account_sums sums;
+        xg_account_sum(&runs.accounts[i], &sums);
+        *seen += sums.calls > 0;
+        *on_gpu += sums.gpu_calls > 0;
+    }
+}
+
+/* What either side took, in words. */
+static void write_ratio(double cpu_s, double preloaded_s)
+{
+    if (preloaded_s < cpu_s)
+        fprintf(stderr, "%.3g times as fast with the library", cpu_s / preloaded_s);
+    else
+        fprintf(stderr, "%.3g times as slow with the library", preloaded_s / cpu_s);
+}
+
+/* One sentence, the last line, behind write_account, which finds out whether there is a GPU. */
+static void write_sentence(double cpu_s, double preloaded_s)
+{
+    int cpu = runs.count[CPU], preloaded = runs.count[PRELOADED];
+    int least = cpu < preloaded ? cpu : preloaded;
+    bool enough = rank_p_least(least) <= P_REAL;
+    bool real =
+        enough && rank_p(runs.seconds[CPU], cpu, runs.seconds[PRELOADED], preloaded) <= P_REAL;
+    long long seen, on_gpu;
+
+    count_products(&seen, &on_gpu);
+    fputs("xgemm-run: verdict: ", stderr);
+    if (!end_alike())
+        fputs("the runs did not end alike, so neither side can be called faster", stderr);
+    else if (!enough || !(cpu_s > 0 && preloaded_s > 0))
+        fputs("too few runs to say whether the library makes a difference", stderr);
+    else if (!real)
+        fputs("no difference beyond chance", stderr);
+    else
+        write_ratio(cpu_s, preloaded_s);
+    bool absent = xg_reason_is_absence(xg_account_absence(&runs.accounts[median_run()]));
+    fputs(!seen        ? ", and no product was counted.\n"
+          : on_gpu > 0 ? ".\n"
+          : absent     ? ", and there is no GPU here.\n"
+                       : ", and no product ran on the GPU.\n",
+          stderr);
 }
 
 static void write_result(const struct watch *watch)
@@ -261,6 +311,7 @@ static void write_result(const struct watch *watch)
             "xgemm-run: the preloaded runs had %s, which can be part of the gain (--keep-env)\n",
             watch->quiets);
     write_account();
+    write_sentence(cpu_s, preloaded_s);
 }
 
 /* That of the preloaded runs: of the first that did not succeed. */

@@ -54,15 +54,24 @@ static char *check_page(const char *page)
     return name;
 }
 
-/* By the accounts of all processes, which lose nothing, however a process ends. */
-static long long count_products(const char *accounts)
+/* What the accounts of all processes say, which lose nothing, however a process ends. */
+struct sum {
+    long long products;
+    const char *absence; /* why there is no GPU, where the traces do not know it; else NULL */
+};
+
+static struct sum read_sum(const char *accounts)
 {
-    static struct xg_account sum;
+    static struct xg_account account;
     struct xg_account_sums sums;
 
-    accounts_read(accounts, &sum);
-    xg_account_sum(&sum, &sums);
-    return (long long)sums.calls;
+    accounts_read(accounts, &account);
+    xg_account_sum(&account, &sums);
+    bool open = xg_account_absence(&account) == XG_REASON_EARNING;
+    accounts_explain(&account);
+    enum xg_reason reason = xg_account_absence(&account);
+    return (struct sum){(long long)sums.calls,
+                        open && xg_reason_is_absence(reason) ? xg_reason_text(reason) : NULL};
 }
 
 static bool write_page(const struct watch *watch, const char *page, const char *folder,
@@ -70,18 +79,21 @@ static bool write_page(const struct watch *watch, const char *page, const char *
 {
     static char *no_settings[] = {NULL};
     char status[16], seconds[32], products[32], accounts[PATH_MAX + 16];
+    snprintf(accounts, sizeof accounts, "%s/account", folder);
+    const struct sum sum = read_sum(accounts);
     const char *argv[] = {
         watch->writer, "-o",   page,        "--command", command_line(watch->argv),
         "--status",    status, "--seconds", seconds,     "--products",
-        products,      folder, NULL};
+        products,      folder, NULL,        NULL,        NULL};
+    if (sum.absence)
+        memcpy(argv + 11, (const char *[]){"--absence", sum.absence, folder}, 3 * sizeof *argv);
     const struct child child = {
         .argv = (char *const *)argv, .settings = no_settings, .input = "/dev/null"};
     struct child_end written;
 
     snprintf(status, sizeof status, "%d", child_exit_status(end->status));
     snprintf(seconds, sizeof seconds, "%.6f", end->seconds);
-    snprintf(accounts, sizeof accounts, "%s/account", folder);
-    snprintf(products, sizeof products, "%lld", count_products(accounts));
+    snprintf(products, sizeof products, "%lld", sum.products);
     return child_run(&child, &written) && written.status == 0;
 }
 

@@ -85,6 +85,8 @@ static void write_sums(const struct top *top, double seconds)
         all.seconds, seconds);
     if (!processes)
         accounts_tell_none();
+    accounts_explain(&sum);
+    xg_account_print_absence(&sum, "xgemm-run: ", stderr);
 }
 
 void watch_top(struct watch *watch)

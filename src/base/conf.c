@@ -114,8 +114,8 @@ static const struct setting settings[] = {
      .accepts = "0..3",
      .default_text = "0",
      .help =
-         "What is told: 0 warnings only, 1 one line a product (where it ran and why), 2 start-up "
-         "too, 3 every step."},
+         "What is told: 0 warnings only, 1 one line a product (where it ran and why; repeats in "
+         "one), 2 start-up too, 3 every step."},
     {.name = "XGEMM_LOG",
      .kind = KIND_STRING,
      .offset = FIELD(log),

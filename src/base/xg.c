@@ -50,6 +50,9 @@ const char *xg_reason_text(enum xg_reason reason)
         [XG_REASON_IN_PLACE] = "computed in place",
         [XG_REASON_OPERATION] = "XGEMM_OPERATIONS",
         [XG_REASON_KERNEL] = "no kernel for it",
+        [XG_REASON_NO_DRIVER] = "no usable GPU: no driver",
+        [XG_REASON_NO_DEVICE] = "no usable GPU: no device",
+        [XG_REASON_DENIED] = "no usable GPU: not allowed",
         [XG_REASON_OVERLAP] = "C overlaps A or B",
     };
 

@@ -104,7 +104,7 @@ enum xg_reason {
     XG_REASON_BUSY,       /* the GPU is computing other threads' calls */
     XG_REASON_MEMORY,     /* it does not fit the device memory, not even in tiles */
     XG_REASON_FORKED,     /* child of a process that used the GPU */
-    XG_REASON_NO_GPU,     /* no driver, no device, or no kernel for the device */
+    XG_REASON_NO_GPU,     /* no kernel for the device, or given up; or why is not known */
     XG_REASON_FAILED,     /* a failure on the GPU: finished by the CPU */
     XG_REASON_STACK,      /* the calling thread has too little for the driver */
     XG_REASON_WRONG,      /* the GPU's result was found wrong: computed again by the CPU */
@@ -113,11 +113,21 @@ enum xg_reason {
     XG_REASON_IN_PLACE,   /* mode compare: it overwrites its operand, so cannot be done twice */
     XG_REASON_OPERATION,  /* not one of XGEMM_OPERATIONS */
     XG_REASON_KERNEL,     /* nothing on this device computes it: no kernel, no cuBLAS */
+    XG_REASON_NO_DRIVER,  /* no GPU here: the driver's library is not found, nor a device file */
+    XG_REASON_NO_DEVICE,  /* no GPU here: the driver finds no device */
+    XG_REASON_DENIED,     /* no GPU here: its device files may not be opened */
     XG_REASON_COUNT
 };
 
 /* Never NULL. */
 const char *xg_reason_text(enum xg_reason reason);
+
+/* Whether it says that there is no GPU. */
+static inline bool xg_reason_is_absence(enum xg_reason reason)
+{
+    return reason == XG_REASON_NO_GPU || reason == XG_REASON_NO_DRIVER ||
+           reason == XG_REASON_NO_DEVICE || reason == XG_REASON_DENIED;
+}
 
 /* The state of the engine as the others see it. */
 enum xg_engine_state {

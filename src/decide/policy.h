@@ -31,6 +31,7 @@ struct xg_policy {
 struct xg_situation {
     double now_s; /* any clock that runs evenly, the same one throughout */
     enum xg_engine_state state;
+    enum xg_reason absence; /* of a GPU (xg_reason_is_absence); any other: there may be one */
     int cpu_threads; /* that the CPU library would use for a large product now; 0: not known */
     double spin_s;   /* for how long they spin after it; INFINITY: without end */
     bool unserved;   /* nothing on the device computes such a problem */

@@ -175,6 +175,52 @@ void xg_account_sum(const struct xg_account *account, struct xg_account_sums *su
     }
 }
 
+/* --- No GPU -------------------------------------------------------------------------------- */
+
+enum xg_reason xg_account_absence(const struct xg_account *account)
+{
+    int64_t calls[XG_REASON_COUNT] = {0}, most = 0;
+    enum xg_reason found = XG_REASON_COUNT;
+    bool met = false;
+
+    for (int i = 0; i < account->row_count; i++) {
+        const struct xg_account_row *row = &account->rows[i];
+        add_count(&calls[row->reason], row->calls);
+        met |= row->place != XG_PLACE_CPU || row->reason == XG_REASON_STARTING;
+    }
+    for (int reason = 0; reason < XG_REASON_COUNT; reason++)
+        if (xg_reason_is_absence((enum xg_reason)reason) && calls[reason] > most) {
+            most = calls[reason];
+            found = (enum xg_reason)reason;
+        }
+    if (found == XG_REASON_COUNT && !met && calls[XG_REASON_EARNING] > 0)
+        found = XG_REASON_EARNING;
+    return found;
+}
+
+void xg_account_explain(struct xg_account *account, enum xg_reason reason)
+{
+    for (int i = 0; i < account->row_count; i++)
+        if (account->rows[i].reason == XG_REASON_EARNING)
+            account->rows[i].reason = reason;
+}
+
+void xg_account_print_absence(const struct xg_account *account, const char *head, FILE *out)
+{
+    enum xg_reason reason = xg_account_absence(account);
+    const char *why = reason == XG_REASON_NO_DRIVER   ? "no GPU here: the CUDA driver "
+                                                        "(libcuda.so.1) is not found"
+                      : reason == XG_REASON_NO_DEVICE ? "no GPU here: the CUDA driver finds no "
+                                                        "device"
+                      : reason == XG_REASON_DENIED    ? "no GPU here: its device files "
+                                                        "(/dev/nvidia*) may not be opened, by "
+                                                        "this user or in this container"
+                      : reason == XG_REASON_NO_GPU    ? "no GPU here that can be used"
+                                                      : NULL;
+    if (why)
+        fprintf(out, "%s%s; xgemm-run doctor says more\n", head, why);
+}
+
 /* --- Reading ------------------------------------------------------------------------------- */
 
 /* More of anything than a process could have, and far from what sums of it could not hold. */
@@ -238,6 +284,19 @@ static double gflops_per_s(double flops, double seconds)
     return seconds > 0.0 ? flops / seconds * 1e-9 : 0.0;
 }
 
+/* By the name of XGEMM_OPERATIONS that is the longest in the symbol; "-": none is. */
+static const char *operation_of(const char *symbol)
+{
+    const char *found = "-";
+
+    for (int kind = 0; kind < XG_KIND_COUNT; kind++) {
+        const char *name = xg_kind_name(kind);
+        if (strstr(symbol, name) && strlen(name) > strlen(found))
+            found = name;
+    }
+    return found;
+}
+
 static void print_rows(const struct xg_account *account, FILE *out)
 {
     struct xg_account_sums sums;
@@ -246,15 +305,15 @@ static void print_rows(const struct xg_account *account, FILE *out)
     fprintf(out, "xgemm: %lld products, %.3f GFLOP in %.3f s; %lld on the GPU, %lld on the CPU\n",
             (long long)sums.calls, sums.flops * 1e-9, sums.seconds, (long long)sums.gpu_calls,
             (long long)(sums.calls - sums.gpu_calls));
-    fprintf(out, "  %-5s %-28s %-26s %9s %12s %9s %10s %9s\n", "where", "why", "name", "calls",
-            "GFLOP", "GB moved", "seconds", "GFLOP/s");
+    fprintf(out, "  %-5s %-28s %-26s %-19s %9s %12s %9s %10s %9s\n", "where", "why", "name",
+            "operation", "calls", "GFLOP", "GB moved", "seconds", "GFLOP/s");
     for (int i = 0; i < account->row_count; i++) {
         const struct xg_account_row *row = &account->rows[i];
 
-        fprintf(out, "  %-5s %-28s %-26s %9lld %12.3f %9.3f %10.4f %9.1f\n",
+        fprintf(out, "  %-5s %-28s %-26s %-19s %9lld %12.3f %9.3f %10.4f %9.1f\n",
                 xg_place_text((enum xg_place)row->place),
-                xg_reason_text((enum xg_reason)row->reason), row->symbol, (long long)row->calls,
-                row->flops * 1e-9, row->bytes * 1e-9, row->seconds,
+                xg_reason_text((enum xg_reason)row->reason), row->symbol, operation_of(row->symbol),
+                (long long)row->calls, row->flops * 1e-9, row->bytes * 1e-9, row->seconds,
                 gflops_per_s(row->flops, row->seconds));
     }
 }
@@ -334,4 +393,5 @@ void xg_account_print(const struct xg_account *account, FILE *out)
     print_shapes(account, out);
     print_verified(account, out);
     print_spin(account, out);
+    xg_account_print_absence(account, "  ", out);
 }

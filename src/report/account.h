@@ -90,6 +90,20 @@ void xg_account_sum(const struct xg_account *account, struct xg_account_sums *su
  * bounds. */
 bool xg_account_is_valid(const struct xg_account *account);
 
+/*
+ * The reason why there was no GPU for some products (xg_reason_is_absence), which most of them had;
+ * XG_REASON_EARNING: none met a GPU, or its start, and some are said to wait until that is earned,
+ * so that nothing is known; XG_REASON_COUNT: none of that.
+ */
+enum xg_reason xg_account_absence(const struct xg_account *account);
+
+/* Gives the products that are said to wait for a start this reason instead. */
+void xg_account_explain(struct xg_account *account, enum xg_reason reason);
+
+/* Writes a line, after `head`, that says why there was no GPU, and who says more; nothing where
+ * there may have been one. */
+void xg_account_print_absence(const struct xg_account *account, const char *head, FILE *out);
+
 /* Writes it as XGEMM_STATS=1 does at exit; nothing when no call was added. */
 void xg_account_print(const struct xg_account *account, FILE *out);
 

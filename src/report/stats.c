@@ -15,9 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/conf.h"
 #include "base/log.h"
 #include "base/sandbox.h"
+#include "device/absence.h"
 #include "host/fork.h"
 #include "report/account.h"
 #include "report/compare.h"
@@ -34,11 +36,27 @@ static struct {
     bool tried;
 } file;
 
+/*
+ * Of products that repeat the one before in all but their times the first has a line, and a line
+ * tells how many followed, once another product comes, a second has gone by or the process ends.
+ * Of what an end without exit handlers leaves untold there is a second at most. XGEMM_VERBOSE=2 has
+ * a line for each.
+ */
+static struct {
+    struct xg_call_record record; /* symbol NULL: none; its pointers to memory mean nothing */
+    long long count;              /* repeats that nothing was said of */
+    double seconds, told_s;
+} repeats; /* under the lock */
+
+static void log_last(void);
+
 static void clear_in_child(void)
 {
     xg_account_init(&account);
     file.mapping = NULL; /* a child of fork does not inherit it */
     file.tried = false;
+    repeats.record.symbol = NULL;
+    repeats.count = 0;
     xg_compare_clear();
 }
 
@@ -50,6 +68,8 @@ static void report(void)
     bool silent = xg_sandbox_closed() || xg_fork_unannounced();
     FILE *out = silent ? NULL : open_memstream(&text, &size);
 
+    if (!silent)
+        log_last();
     if (!out)
         return;
     xg_stats_print(out);
@@ -115,14 +135,84 @@ static void log_call(const struct xg_call_record *record)
     if (record->device > 0)
         snprintf(device, sizeof device, " %d", record->device);
     double flops = call->m > 0 && call->n > 0 && call->k > 0 ? xg_problem_flops(call) : 0.0;
+    double rate = record->seconds > 0.0 ? flops / record->seconds : 0.0;
+    bool tera = rate >= 0.99995e12; /* what would be 1000 GFLOP/s, in four digits */
 
-    xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld %c%c beta=%g: %s%s%s%s, %.4g ms (%.4g GFLOP/s)%s%s: %s",
+    xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld %c%c beta=%g: %s%s%s%s, %.4g ms (%.4g %s)%s%s: %s",
            record->symbol, (long long)call->m, (long long)call->n, (long long)call->k,
            xg_trans_letter(call->transa), xg_trans_letter(call->transb), call->beta,
            xg_place_text(record->place), device, record->kernel ? " " : "",
            record->kernel ? record->kernel : "", 1e3 * record->seconds,
-           record->seconds > 0.0 ? flops / record->seconds * 1e-9 : 0.0, predicted,
+           rate * (tera ? 1e-12 : 1e-9), tera ? "TFLOP/s" : "GFLOP/s", predicted,
            verdicts[record->verdict], xg_reason_text(record->reason));
+}
+
+struct untold {
+    long long count;
+    double seconds;
+};
+
+static const double repeats_told_s = 1;
+
+static bool is_repeat(const struct xg_call_record *a, const struct xg_call_record *b)
+{
+    return a->symbol && !strcmp(a->symbol, b->symbol) && a->call.m == b->call.m &&
+           a->call.n == b->call.n && a->call.k == b->call.k && a->call.transa == b->call.transa &&
+           a->call.transb == b->call.transb && a->call.beta == b->call.beta &&
+           a->place == b->place && a->reason == b->reason && a->device == b->device &&
+           a->kernel == b->kernel && a->verdict == b->verdict;
+}
+
+/* Also takes what is untold of the product before: count 0, none is to be told now. */
+static bool has_line_locked(const struct xg_call_record *record, struct untold *untold)
+{
+    bool same = is_repeat(&repeats.record, record);
+    double now_s = xg_clock_s();
+
+    if (same) {
+        repeats.count++;
+        repeats.seconds += record->seconds;
+    }
+    *untold = (struct untold){repeats.count, repeats.seconds};
+    if (same && now_s - repeats.told_s < repeats_told_s) {
+        untold->count = 0;
+        return false;
+    }
+    repeats.record = *record;
+    repeats.count = 0;
+    repeats.seconds = 0;
+    repeats.told_s = now_s;
+    return !same;
+}
+
+static void log_untold(const struct untold *untold)
+{
+    if (untold->count > 0)
+        xg_log(XG_LOG_CALL, "the same %lld time%s more, %.4g ms each", untold->count,
+               untold->count == 1 ? "" : "s", 1e3 * untold->seconds / (double)untold->count);
+}
+
+/* At the end of the process. */
+static void log_last(void)
+{
+    pthread_mutex_lock(&lock);
+    const struct untold untold = {repeats.count, repeats.seconds};
+    repeats.count = 0;
+    pthread_mutex_unlock(&lock);
+    log_untold(&untold);
+}
+
+static void log_unless_repeated(const struct xg_call_record *record)
+{
+    struct untold untold;
+
+    pthread_once(&report_once, report_register);
+    pthread_mutex_lock(&lock);
+    bool line = has_line_locked(record, &untold);
+    pthread_mutex_unlock(&lock);
+    log_untold(&untold); /* without the lock: who reads may be slow */
+    if (line)
+        log_call(record);
 }
 
 /* The file comes with the first product: a process that multiplies nothing has none. */
@@ -144,8 +234,10 @@ void xg_stats_add(const struct xg_call_record *record)
 {
     const struct xg_conf *conf = xg_conf_get();
 
-    if (xg_log_enabled(XG_LOG_CALL))
+    if (xg_log_enabled(XG_LOG_INFO))
         log_call(record);
+    else if (xg_log_enabled(XG_LOG_CALL))
+        log_unless_repeated(record);
     if (!conf->stats && !conf->account)
         return;
     pthread_once(&report_once, report_register);
@@ -166,8 +258,12 @@ void xg_stats_add_compare(const struct xg_compare_record *record)
 void xg_stats_print(FILE *out)
 {
     pthread_mutex_lock(&lock);
-    if (xg_conf_get()->stats)
+    if (xg_conf_get()->stats) {
+        /* The program has ended: the driver may be asked now whether there is a device. */
+        if (xg_account_absence(&account) == XG_REASON_EARNING)
+            xg_account_explain(&account, xg_absence_find(XG_ABSENCE_DRIVER));
         xg_account_print(&account, out);
+    }
     xg_compare_print(out);
     pthread_mutex_unlock(&lock);
 }

@@ -51,10 +51,12 @@ def about(facts, some):
 
 
 def no_gpu(facts):
-    some = facts.on_cpu("no usable GPU")
+    some = facts.on_cpu(*words.NO_GPU)
     if some.count:
-        yield Hint("no-gpu", some.seconds, "No GPU could be used",
-                   f"{about(facts, some)} ran on the CPU because there was no usable GPU.",
+        known = [words.REASONS[reason] for reason in words.NO_GPU[1:] if facts.on_cpu(reason).count]
+        yield Hint("no-gpu", some.seconds, "No GPU here" if known else "No GPU could be used",
+                   " ".join([f"{about(facts, some)} ran on the CPU because there was no usable GPU.",
+                             *known]),
                    "xgemm-run doctor says what is missing: the driver, a device, permission, or a "
                    "container that does not pass the GPU on. XGEMM_VERBOSE=2 prints what the start "
                    "met.")

@@ -22,6 +22,8 @@ def parse(arguments, version):
     parser.add_argument("--seconds", metavar="S", type=float, help="how long it ran")
     parser.add_argument("--products", metavar="N", type=int,
                         help="how many products it computed, those in no trace included")
+    parser.add_argument("--absence", metavar="REASON", default="", choices=("", *words.NO_GPU),
+                        help="why there is no GPU, for products that wait for its start")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
     parser.add_argument("traces", metavar="DIR_OR_TRACE", nargs="+",
                         help="traces, and folders of them (their files *.json)")
@@ -68,7 +70,7 @@ def main(arguments, version):
     except trace.Unreadable as error:
         say(f"{error}")
         return 1
-    all_of_it = run.Run()
+    all_of_it = run.Run(options.absence)
     all_of_it.read(paths)
     for one in all_of_it.traces:
         if one.trouble:

@@ -142,7 +142,8 @@ class Saving:
 class Run:
     """All products of all traces. It is the sink of trace.Trace.read."""
 
-    def __init__(self):
+    def __init__(self, absence=""):
+        self.absence = absence  # the true reason of products that wait for a start of the GPU
         self.processes = {}  # by file and process id, for ids come again
         self.groups = {}
         self.traces = []
@@ -170,6 +171,8 @@ class Run:
             process.machine = machine
 
     def add_product(self, source, product):
+        if self.absence and product.reason == "GPU start-up not earned yet":
+            product.reason = self.absence
         threads = self.process(source, product.pid).threads
         if product.tid not in threads:
             threads[product.tid] = Thread(self.processes[source.path, product.pid], product.tid)

@@ -21,6 +21,10 @@ REASONS = {
                     "GPU cannot be used.",
     "no usable GPU": "There is no GPU that can be used: no driver, no device, none of its kernels, "
                      "or it was given up after failures.",
+    "no usable GPU: no driver": "There is no GPU here: the CUDA driver (libcuda.so.1) is not found.",
+    "no usable GPU: no device": "There is no GPU here: the CUDA driver finds no device.",
+    "no usable GPU: not allowed": "There is no GPU here: its device files (/dev/nvidia*) may not be "
+                                  "opened, by this user or in this container.",
     "GPU failed": "The GPU failed while it computed, and the CPU did what was left. The results "
                   "are right.",
     "thread has little stack": "The calling thread has less stack left than the driver needs.",
@@ -36,6 +40,9 @@ REASONS = {
     "C overlaps A or B": "The result shares memory with an operand, which only the program's own "
                          "library may judge.",
 }
+
+# Those that say that there is no GPU.
+NO_GPU = tuple(reason for reason in REASONS if reason.startswith("no usable GPU"))
 
 PLACES = {"GPU": "on the GPU", "CPU": "on the CPU", "both": "on both sides"}
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "presence.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "device/absence.h"
+#include "engine.h"
+
+/* For a machine that is busy: a thread that holds the dynamic linker's lock may wait for this one.
+ */
+enum { WAIT_MS = 1000 };
+
+enum { LOOK_NOT_YET, LOOK_UNDER_WAY, LOOK_DONE };
+
+static _Atomic int look;
+static _Atomic int found = XG_REASON_EARNING; /* written before the look is done */
+
+static void find_driver(const struct xg_conf *conf)
+{
+    (void)conf;
+    enum xg_reason reason = xg_absence_find(XG_ABSENCE_LIBRARY);
+    if (reason != XG_REASON_NO_GPU) /* a driver without device files may make them */
+        atomic_store(&found, (int)reason);
+    atomic_store(&look, LOOK_DONE);
+}
+
+/* Device files first: where there are some nothing is loaded. */
+static void begin_look(const struct xg_conf *conf)
+{
+    enum xg_reason reason = xg_absence_find(XG_ABSENCE_FILES);
+    if (reason == XG_REASON_NO_GPU && xg_engine_aside(find_driver, conf))
+        return;
+    if (reason != XG_REASON_NO_GPU)
+        atomic_store(&found, (int)reason);
+    atomic_store(&look, LOOK_DONE);
+}
+
+static void wait_for_look(void)
+{
+    static const struct timespec nap = {.tv_nsec = 20000};
+    int64_t until_ns = xg_clock_ns() + WAIT_MS * INT64_C(1000000);
+    while (atomic_load(&look) == LOOK_UNDER_WAY && xg_clock_ns() < until_ns)
+        nanosleep(&nap, NULL);
+    atomic_store(&look, LOOK_DONE); /* that it was waited for in vain once is enough */
+}
+
+enum xg_reason xg_presence_look(const struct xg_conf *conf)
+{
+    int error = errno, not_yet = LOOK_NOT_YET;
+    if (conf->mode != XG_MODE_AUTO || !xg_conf_tells(conf))
+        return XG_REASON_EARNING;
+    if (atomic_compare_exchange_strong(&look, &not_yet, LOOK_UNDER_WAY))
+        begin_look(conf);
+    if (atomic_load(&look) == LOOK_UNDER_WAY)
+        wait_for_look();
+    errno = error;
+    return (enum xg_reason)atomic_load(&found);
+}
