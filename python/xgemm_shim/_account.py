@@ -40,8 +40,13 @@ _REASONS = (
     "computed in place",
     "XGEMM_OPERATIONS",
     "no kernel for it",
+    "no usable GPU: no driver",
+    "no usable GPU: no device",
+    "no usable GPU: not allowed",
 )
 _TRANS = "NTC"
+
+_OPERATION = re.compile(r"[sdcz](?:ge|sy|he|tr)(?:mmt?|r2k|rk|sm)(?:_batch(?:_strided)?)?")
 
 _SHAPES_PRINTED = 20
 
@@ -57,6 +62,16 @@ class Row(NamedTuple):
     bytes: float  #: bytes copied to and from the GPU
     seconds: float  #: wall time in seconds, summed over threads
     waited: float  #: seconds of these that threads waited for their turn on the GPU
+
+    @property
+    def operation(self) -> str:
+        """The operation, in the words of XGEMM_OPERATIONS.
+
+        >>> Row("CPU", "too small", "scipy_cblas_dsyrk64_", 1, 1.0, 0.0, 1.0, 0.0).operation
+        'dsyrk'
+        """
+        found = _OPERATION.search(self.name)
+        return found.group() if found else "-"
 
 
 class Shape(NamedTuple):
@@ -187,14 +202,14 @@ class Stats:
         lines = [
             "xgemm: %d products, %.3f GFLOP in %.3f s; %d on the GPU, %d on the CPU"
             % (self.calls, self.flops * 1e-9, self.seconds, self.gpu_calls, self.cpu_calls),
-            "  %-5s %-28s %-26s %9s %12s %9s %10s %9s"
-            % ("where", "why", "name", "calls", "GFLOP", "GB moved", "seconds", "GFLOP/s"),
+            "  %-5s %-28s %-26s %-19s %9s %12s %9s %10s %9s"
+            % ("where", "why", "name", "operation", "calls", "GFLOP", "GB moved", "seconds", "GFLOP/s"),
         ]
         for row in self.rows:
             lines.append(
-                "  %-5s %-28s %-26s %9d %12.3f %9.3f %10.4f %9.1f"
-                % (row.where, row.why, row.name, row.calls, row.flops * 1e-9, row.bytes * 1e-9, row.seconds,
-                   _rate(row.flops, row.seconds))
+                "  %-5s %-28s %-26s %-19s %9d %12.3f %9.3f %10.4f %9.1f"
+                % (row.where, row.why, row.name, row.operation, row.calls, row.flops * 1e-9, row.bytes * 1e-9,
+                   row.seconds, _rate(row.flops, row.seconds))
             )
         lines += self._shape_lines()
         if self.verified or self.unverified:
