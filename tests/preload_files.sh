@@ -77,7 +77,9 @@ case $(sed -n 's/^SigIgn:.*\(.\)$/\1/p' /proc/self/status) in
 *) signals='TERM HUP' ;;
 esac
 for signal in $signals; do
-    preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$tmp/slow.so" "$tmp/c" own 5 >"$tmp/out" 2>"$tmp/err" &
+    # No function: the signal is to meet the program, not a shell that would run this one's trap.
+    env LD_PRELOAD="$preload" XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$tmp/slow.so" "$tmp/c" own 5 \
+        >"$tmp/out" 2>"$tmp/err" &
     pid=$!
     for turn in $(seq 200); do
         grep -q loading "$tmp/out" && break
