@@ -21,7 +21,7 @@ struct search {
 static const uintptr_t *find_bound(const struct search *search, const struct shim_tables *tables)
 {
     const uintptr_t *slot = shim_tables_import(tables, search->name, NULL);
-    while (slot && *slot - search->self.begin >= search->self.end - search->self.begin)
+    while (slot && !shim_module_contains(&search->self, *slot))
         slot = shim_tables_import(tables, search->name, slot);
     return slot;
 }

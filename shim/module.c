@@ -113,7 +113,7 @@ bool shim_module_holds(const void *address, const void *other)
 {
     struct shim_module module;
     shim_module_find(address, &module);
-    return (uintptr_t)other - module.begin < module.end - module.begin;
+    return shim_module_contains(&module, (uintptr_t)other);
 }
 
 /* --- By contents --------------------------------------------------------------------------- */

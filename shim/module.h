@@ -35,7 +35,13 @@ void shim_module_find(const void *address, struct shim_module *out);
  * glibc before 2.35. As above. */
 const void *shim_module_map(const void *address);
 
-/* Whether both addresses lie in one object; as above. */
+/* Whether the address lies in what is mapped of the object. */
+static inline bool shim_module_contains(const struct shim_module *module, uintptr_t address)
+{
+    return address - module->begin < module->end - module->begin;
+}
+
+/* Whether both addresses lie in one object; as shim_module_find. */
 bool shim_module_holds(const void *address, const void *other);
 
 /* Takes the mark of a module that shim_module_find gave, while it cannot be unloaded. */

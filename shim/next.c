@@ -41,18 +41,13 @@
 #include "src/dispatch.h"
 #include "src/host/shelter.h"
 
-static bool shim_is_inside(const void *address, const struct shim_module *module)
-{
-    return (uintptr_t)address - module->begin < module->end - module->begin;
-}
-
 /* Whether a look-up from the program itself, in the global scope, can end in this library. */
 static bool shim_is_global(void *program)
 {
     struct shim_module self;
     shim_module_find(shim_symbols, &self);
     for (int i = 0; i < SHIM_ID_COUNT; i++)
-        if (shim_is_inside(dlsym(program, shim_symbols[i].name), &self))
+        if (shim_module_contains(&self, (uintptr_t)dlsym(program, shim_symbols[i].name)))
             return true;
     return false;
 }

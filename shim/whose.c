@@ -38,11 +38,6 @@ static bool is_ours(uintptr_t address)
     return address - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start;
 }
 
-static bool holds(const struct shim_module *module, uintptr_t address)
-{
-    return address - module->begin < module->end - module->begin;
-}
-
 /* --- Memory -------------------------------------------------------------------------------- */
 
 /* A sanitizer has its own idea of what may be read of another function's stack. */
@@ -209,9 +204,9 @@ static uintptr_t called_before(uintptr_t returns, const struct shim_module *modu
 {
     const struct bytes bytes = read_back(returns, module->begin);
     uintptr_t operand = returns + (uintptr_t)(intptr_t)offset_at((uintptr_t)bytes.at + 4);
-    if (back(&bytes, 5) == 0xe8 && holds(module, operand))
+    if (back(&bytes, 5) == 0xe8 && shim_module_contains(module, operand))
         return operand;
-    if (back(&bytes, 6) == 0xff && back(&bytes, 5) == 0x15 && holds(module, operand))
+    if (back(&bytes, 6) == 0xff && back(&bytes, 5) == 0x15 && shim_module_contains(module, operand))
         return word_at(operand);
     uintptr_t called = through_register(&bytes);
     return called ? called : through_memory(&bytes);
@@ -296,7 +291,7 @@ static bool is_plain(uintptr_t returns, const struct shim_module *module)
         return false;
     uint64_t bytes = bytes_at(returns - sizeof bytes);
     uintptr_t at = returns + (uintptr_t)((int64_t)bytes >> 32);
-    if (!holds(module, at))
+    if (!shim_module_contains(module, at))
         return false;
     if ((bytes >> 16 & 0xffff) == CALL_KEPT)
         return is_ours(word_at(at));
@@ -320,7 +315,7 @@ const void *shim_whose(const void *returns, struct shim_module *module)
     uintptr_t bound = bound_now();
     if (bound)
         owner = bound;
-    if (!holds(module, owner))
+    if (!shim_module_contains(module, owner))
         shim_module_find((const void *)owner, module);
     return (const void *)owner;
 }
