@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The policy is asked about a product that stays on the CPU: without a system call, and a handler
  * may leave it in the middle. */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "fakedrv_scenario.h"
 #include "fakedrv_util.h"
+#include "filter.h"
 #include "src/base/clock.h"
 #include "src/base/conf.h"
 #include "src/dispatch.h"
@@ -31,9 +29,6 @@ static void count_call(int signal, siginfo_t *info, void *context)
     number = info->si_syscall;
 }
 
-#define ALLOW(call)                                                                                \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-
 /* From now on system calls of this thread are counted and not made, but for those of the clock,
  * which some machines have no other way to read, and those with which it waits for the end of the
  * process. False: the system has no filters, or a sanitizer is here, which makes calls of its own.
@@ -44,11 +39,11 @@ static bool trap_calls(void)
     return false;
 #endif
     static struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        ALLOW(SYS_clock_gettime),
-        ALLOW(SYS_rt_sigreturn),
-        ALLOW(SYS_pause),
-        ALLOW(SYS_futex),
+        FILTER_NUMBER,
+        FILTER_ALLOW(SYS_clock_gettime),
+        FILTER_ALLOW(SYS_rt_sigreturn),
+        FILTER_ALLOW(SYS_pause),
+        FILTER_ALLOW(SYS_futex),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
     };
     const struct sock_fprog filter = {sizeof rules / sizeof rules[0], rules};

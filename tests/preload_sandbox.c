@@ -11,10 +11,7 @@
  * SECONDS of the first thread and of a second one; "fork" is "prctl" with a child that multiplies
  * too. Where there is no clock thirty come, of the first thread. "right": all of them are.
  */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +20,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "filter.h"
 
 void cblas_sgemm(int, int, int, int, int, int, float, const float *, int, const float *, int, float,
                  float *, int);
@@ -42,28 +41,24 @@ static int product(int n, float *c)
 
 /* --- The sandbox ---------------------------------------------------------------------------- */
 
-#define ALLOW(number)                                                                              \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##number, 0, 1),                                       \
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-
 /* What libc's threads and fork, and OpenBLAS, call; nothing that asks for the process, a mask of
  * signals, a file or the time. */
 static struct sock_filter code[] = {
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-    ALLOW(write),
-    ALLOW(exit),
-    ALLOW(exit_group),
-    ALLOW(futex),
-    ALLOW(sched_yield),
-    ALLOW(mmap),
-    ALLOW(munmap),
-    ALLOW(mprotect),
-    ALLOW(madvise),
-    ALLOW(mbind),
-    ALLOW(brk),
-    ALLOW(clone),
-    ALLOW(wait4),
-    ALLOW(set_robust_list),
+    FILTER_NUMBER,
+    FILTER_ALLOW(SYS_write),
+    FILTER_ALLOW(SYS_exit),
+    FILTER_ALLOW(SYS_exit_group),
+    FILTER_ALLOW(SYS_futex),
+    FILTER_ALLOW(SYS_sched_yield),
+    FILTER_ALLOW(SYS_mmap),
+    FILTER_ALLOW(SYS_munmap),
+    FILTER_ALLOW(SYS_mprotect),
+    FILTER_ALLOW(SYS_madvise),
+    FILTER_ALLOW(SYS_mbind),
+    FILTER_ALLOW(SYS_brk),
+    FILTER_ALLOW(SYS_clone),
+    FILTER_ALLOW(SYS_wait4),
+    FILTER_ALLOW(SYS_set_robust_list),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 static struct sock_fprog filter = {sizeof code / sizeof code[0], code};
