@@ -366,6 +366,7 @@ static void decide(const struct xg_problem *call, const struct xg_conf *conf,
         .cores = learnt.cores,
         .cores_left = cores_left(),
         .spin_s = xg_spin_seconds(cpu->pool),
+        .pool_is_shared = cpu->pool == XG_POOL_GOMP || cpu->pool == XG_POOL_KMP,
     };
     int64_t taken = take_latch(call, shelter);
     if (!taken) {

@@ -32,12 +32,13 @@ struct xg_situation {
     double now_s; /* any clock that runs evenly, the same one throughout */
     enum xg_engine_state state;
     enum xg_reason absence; /* of a GPU (xg_reason_is_absence); any other: there may be one */
-    int cpu_threads; /* that the CPU library would use for a large product now; 0: not known */
-    double spin_s;   /* for how long they spin after it; INFINITY: without end */
-    bool unserved;   /* nothing on the device computes such a problem */
-    int under_way;   /* products of the process, this one included */
-    int cores;       /* that the process may use; 0: not known */
-    int cores_left;  /* for staging, at least 1: products on the CPU use the others; INT_MAX: all */
+    int cpu_threads;     /* that the CPU library would use for a large product now; 0: not known */
+    double spin_s;       /* for how long they spin after it; INFINITY: without end */
+    bool pool_is_shared; /* the program's own loops use these threads too: an OpenMP run-time's */
+    bool unserved;       /* nothing on the device computes such a problem */
+    int under_way;       /* products of the process, this one included */
+    int cores;           /* that the process may use; 0: not known */
+    int cores_left; /* for staging, at least 1: products on the CPU use the others; INT_MAX: all */
 };
 
 struct xg_decision {
