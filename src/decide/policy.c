@@ -214,9 +214,16 @@ static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_pr
 {
     struct xg_phase *phase = &policy->phase;
     double cpu_s = cpu_in_phase_s(policy, call, decision);
-    if (xg_phase_choose(phase, now_s, cpu_s, decision->gpu_s) == XG_SIDE_CPU)
-        return with_phase(XG_SIDE_CPU, decision, reason);
-    double more_s = cpu_s - decision->gpu_s, disturbs_s = xg_phase_disturbs_s(phase);
+    double more_s = cpu_s - decision->gpu_s;
+    bool asleep = xg_phase_paused(phase, now_s);
+    if (xg_phase_choose(phase, now_s, cpu_s, decision->gpu_s) == XG_SIDE_CPU) {
+        const struct xg_trial trial = {.extra_s = fabs(more_s)};
+        if (!asleep || !xg_feedback_dares(&policy->feedback, XG_SIDE_GPU, call, &trial))
+            return with_phase(XG_SIDE_CPU, decision, reason);
+        *reason = XG_REASON_TRIAL;
+        return XG_SIDE_GPU;
+    }
+    double disturbs_s = xg_phase_disturbs_s(phase);
     if (more_s + disturbs_s < 0.0)
         return with_phase(XG_SIDE_CPU, decision, reason);
     const struct xg_trial trial = {
