@@ -19,6 +19,10 @@ struct xg_staging {
  * that there are, and no more than it takes to fill the link and populate C. */
 int xg_staging_threads(int asked, int cores);
 
+/* How many of a lane's threads work while so many lanes of so many devices do, all >= 1: each
+ * device has a link to fill, and all share the cores. */
+int xg_staging_share(int asked, int cores, int devices, int lanes);
+
 /* Operands that are copied from and to where they lie, which takes no worker. */
 struct xg_staging_direct {
     bool a, b, c;
