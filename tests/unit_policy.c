@@ -354,73 +354,6 @@ static void test_price(void)
     }
 }
 
-/*
- * PyTorch's training: products of 1.5 ms whose threads the program's other loops keep spinning. A
- * GPU among those gains nothing, so nothing is started; nor is a large product held back.
- */
-static void test_shared_pool(void)
-{
-    static const struct {
-        int64_t n;
-        bool shared;
-        double spin_s, took_s;
-        bool starts;
-    } rows[] = {
-        {1000, true, 6e-3, 1.5e-3, false},
-        {1000, false, 6e-3, 1.5e-3, true},
-        {1000, true, 0.2e-3, 1.5e-3, true}, /* quiet, as xgemm-run has them */
-        {3000, true, 6e-3, 44e-3, true},    /* takes longer than they spin */
-    };
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
-
-    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
-        const struct xg_problem call = shape(rows[row].n, rows[row].n, rows[row].n);
-        struct xg_situation now = {.state = XG_ENGINE_COLD,
-                                   .cpu_threads = 16,
-                                   .spin_s = rows[row].spin_s,
-                                   .pool_is_shared = rows[row].shared,
-                                   .cores_left = 16};
-        bool started = false;
-        begin(16);
-        for (int i = 0; i < 2000 && !started; i++) {
-            struct xg_decision decision;
-            now.now_s = clock_s += 2.0 * rows[row].took_s;
-            xg_policy_decide(&policy, &conf, &call, &now, &decision);
-            started = decision.start;
-            observe(XG_SIDE_CPU, &call, &decision, rows[row].took_s);
-        }
-        XT_CHECK(started == rows[row].starts, "row %d: %s", (int)row,
-                 started ? "started" : "not started");
-    }
-}
-
-/*
- * The GPU was slow at first, while the program's threads filled the cores, and is not any more. The
- * CPU's threads are asleep when each product begins, so a trial costs that product alone.
- */
-static void test_slow_at_first(void)
-{
-    enum { CALLS = 3000, SLOW = 6, LAST = 500 };
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
-    const struct xg_problem call = shape(1000, 1000, 1000);
-    struct xg_situation now = {
-        .state = XG_ENGINE_READY, .cpu_threads = 16, .spin_s = 0.2e-3, .cores_left = 16};
-    int on_gpu = 0, last_on_gpu = 0;
-
-    begin(16);
-    for (int i = 0; i < CALLS; i++) {
-        struct xg_decision decision;
-        now.now_s = clock_s += 5e-3;
-        xg_policy_decide(&policy, &conf, &call, &now, &decision);
-        bool gpu = decision.place == XG_PLACE_GPU;
-        on_gpu += gpu;
-        last_on_gpu += gpu && i >= CALLS - LAST;
-        double gpu_s = on_gpu <= SLOW ? 3e-3 : 0.4e-3;
-        observe(gpu ? XG_SIDE_GPU : XG_SIDE_CPU, &call, &decision, gpu ? gpu_s : 1e-3);
-    }
-    XT_CHECK(last_on_gpu > LAST * 9 / 10, "%d of the last %d", last_on_gpu, (int)LAST);
-}
-
 /* Sixteen threads at once, each with a thread of the library: two lanes save little of that. */
 static void test_earning_at_once(void)
 {
@@ -627,8 +560,6 @@ int main(void)
     test_endless_spin();
     test_earning();
     test_price();
-    test_shared_pool();
-    test_slow_at_first();
     test_earning_at_once();
     test_crowd_pays_for_start();
     test_crowd_stages_alone();

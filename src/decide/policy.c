@@ -48,9 +48,9 @@
  * would end on such hosts, nor as the time of a trial's first product, which would be all of it.
  *
  * The calls after that one find nothing in the cores' caches: 20 to 40 % more than after some ten
- * of them (bench/results/PROGRAMS.md). So a trial of the CPU from the GPU's phase takes the time of
- * three calls, on the side that takes longer, and 1.8 ms more. It is paid for as three calls, and
- * as what waking takes beyond WAKE_S: of ten seconds a shape's trials take less than two
+ * of them (doc/explanation/lessons.md). So a trial of the CPU from the GPU's phase takes the time
+ * of three calls, on the side that takes longer, and 1.8 ms more. It is paid for as three calls,
+ * and as what waking takes beyond WAKE_S: of ten seconds a shape's trials take less than two
  * thousandths, and six where waking takes 4 ms (tests/unit_wake.c).
  */
 #define WAKE_S 0.3e-3

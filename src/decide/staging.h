@@ -31,7 +31,7 @@ struct xg_staging_direct {
 /*
  * For a product of m, n, k >= 1 whose panels move about once. workers: at most so many, >= 1.
  * block_bytes: of a block, which no chunk exceeds. The figures are those of one host
- * (bench/results), and PIPELINE.md there says how they were found.
+ * (doc/explanation/lessons.md says how they were found).
  */
 struct xg_staging xg_staging_choose(const struct xg_problem *call,
                                     const struct xg_staging_direct *direct, int workers,
