@@ -54,7 +54,7 @@ static void test_bounds(void)
             }
 }
 
-/* What the tables of HACKING.md say. */
+/* What was found to be best (doc/explanation/lessons.md). */
 static void test_found(void)
 {
     XT_CHECK(choose(256, 256, 256, 0).workers == 4, "%d", choose(256, 256, 256, 0).workers);
