@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Embeds the fatbins of images.h; without CUDA every image is empty. Assembled in the build folder. */
+/*
+ * Embeds the fatbins of images.h; without CUDA every image is empty. Assembled in the build folder.
+ *
+ * They have a section of their own, which begins with an index, so that programs beside the library
+ * read them in its file (tools/images.c) and need no copy: the version, then for each image its
+ * name, where it begins, counted from the section's beginning, and its bytes.
+ */
 #include "images.h"
 
 #define XG_STRING(text) #text
@@ -8,6 +14,12 @@
 #else
 #define XG_INCBIN(folder, name)
 #endif
+
+#define XG_ENTRY(folder, name)                                                                     \
+    1: .asciz XG_STRING(name);                                                                     \
+    .org 1b + XG_IMAGES_NAME_BYTES;                                                                \
+    .quad xg_image_##name - xg_images_begin;                                                       \
+    .quad xg_image_##name##_end - xg_image_##name;
 
 #define XG_IMAGE(folder, name)                                                                     \
     .balign 64;                                                                                    \
@@ -23,7 +35,12 @@
     xg_image_##name##_end:                                                                         \
     .byte 0;
 
-    .section .rodata.xg_images, "a", %progbits
+    .section xg_images, "a", %progbits
+    .balign 64
+xg_images_begin:
+    .asciz PACKAGE_VERSION
+    .org xg_images_begin + XG_IMAGES_NAME_BYTES
+XG_IMAGES(XG_ENTRY)
 XG_IMAGES(XG_IMAGE)
 
     .section .note.GNU-stack, "", %progbits

@@ -3,10 +3,13 @@
 #ifndef XG_IMAGES_H
 #define XG_IMAGES_H
 
+#define XG_IMAGES_NAME_BYTES 48 /* of a name in the index of images.S */
+
 /*
  * X(folder, name): kernels/folder/name.cu, compiled to folder/name.fatbin and embedded by images.S
  * between the symbols xg_image_name and xg_image_name_end. To add a .cu file, add its line here:
- * the Makefile reads the names from this list (one X(...) a line), images.S and table.c expand it.
+ * the Makefile reads the names from this list (one X(...) a line); images.S, embedded.c and table.c
+ * expand it.
  */
 #define XG_IMAGES(X)                                                                               \
     X(ladder, sgemm_element_sm75)                                                                  \

@@ -4,15 +4,10 @@
 
 #include "images.h"
 
-/* The symbols that images.S defines: one pair an image. */
-#define XG_DECLARE(folder, name)                                                                   \
-    extern const unsigned char xg_image_##name[], xg_image_##name##_end[];
-XG_IMAGES(XG_DECLARE)
-
 #define XG_INDEX(folder, name) IMAGE_##name,
 enum { XG_IMAGES(XG_INDEX) IMAGE_COUNT };
 
-#define XG_ROW(folder, name) {#name, xg_image_##name, xg_image_##name##_end},
+#define XG_ROW(folder, name) {#name},
 const struct xg_image xg_image_table[] = {XG_IMAGES(XG_ROW)};
 const size_t xg_image_count = IMAGE_COUNT;
 

@@ -31,11 +31,15 @@ enum {
 /* Of xg_kernel.type. */
 enum { XG_KERNEL_TYPE_D = 1 };
 
-/* One embedded fatbin: what nvcc made of one .cu file for every architecture configured (images.S).
- */
+/* What nvcc made of one .cu file, by the file's name without its suffix: "sgemm_tiled_sm75". */
 struct xg_image {
-    const char *name;                 /* file name without its suffix: "sgemm_ladder" */
-    const unsigned char *begin, *end; /* begin == end in a build without CUDA */
+    const char *name;
+};
+
+/* A fatbin in memory, for every architecture configured, for as long as the process lives. */
+struct xg_fatbin {
+    const void *begin;
+    size_t bytes; /* 0: a build without CUDA, or of a program, no library beside it */
 };
 
 struct xg_kernel {
@@ -74,5 +78,9 @@ extern const size_t xg_kernel_count;
  */
 extern const struct xg_image xg_image_table[];
 extern const size_t xg_image_count;
+
+/* That of xg_image_table: embedded (embedded.c), or the library's, of the programs that stand
+ * beside it (tools/images.c). */
+struct xg_fatbin xg_image_fatbin(const struct xg_image *image);
 
 #endif

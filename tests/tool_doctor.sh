@@ -340,6 +340,19 @@ says '"driver":"open"'
 says '"compute_capability":90,"multiprocessors":132'
 grep -q '"up_mb_per_s":0,' "$tmp/json" && fail "the link was not measured"
 says '"kernels":[1-9]'
+# They are read in the library's file, which may be anything.
+$READELF -SW "$doctor" | grep -q xg_images && fail "the kernels are in the program too"
+reads_none() {
+    doctor 1 XGEMM_SHIM_LIB="$tmp/libxgemm_shim.so"
+    says '"driver":"open"'
+    says '"kernels":0,'
+}
+for bytes in 10 1000 100000 $(($(wc -c <"$XG_SO") - 1)); do
+    head -c "$bytes" "$XG_SO" >"$tmp/libxgemm_shim.so"
+    reads_none
+done
+LC_ALL=C sed 's/xg_images/xg_imagez/g' "$XG_SO" >"$tmp/libxgemm_shim.so"
+reads_none
 doctor 1 CUDA_VISIBLE_DEVICES= FAKECUDA_DEVICES=0
 finds device.hidden '(empty)'
 silent device.none

@@ -169,7 +169,7 @@ static void ask_kernels(const struct xg_conf *conf, struct doctor_gpu *gpu)
 {
     struct xg_dev *dev;
     for (size_t i = 0; i < xg_image_count; i++)
-        gpu->images |= xg_image_table[i].begin != xg_image_table[i].end;
+        gpu->images |= xg_image_fatbin(&xg_image_table[i]).bytes > 0;
     for (size_t i = 0; i < xg_kernel_count; i++)
         gpu->kernels_all += !(xg_kernel_table[i].flags & XG_KERNEL_CUBLAS);
     if (xg_backend_open(conf, &dev) != XG_OK)

@@ -9,43 +9,9 @@
 #include <unistd.h>
 
 #include "doctor_text.h"
+#include "library.h"
 
 static const char library_name[] = "libxgemm_shim.";
-
-bool doctor_preload_beside(char *path, size_t size, const char *folder, const char *name)
-{
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length <= 0)
-        return false;
-    self[length] = '\0';
-    char *slash = strrchr(self, '/');
-    *slash = '\0';
-    doctor_text_set(path, size, "%s/%s%s", self, folder, name);
-    return access(path, R_OK) == 0;
-}
-
-/* In a build tree; installed under <prefix>/libexec/<package>, and <prefix>/lib or what
- * configure was told. */
-static void find_library(struct doctor_preload *preload)
-{
-    static const char *const folders[] = {"../.libs/", "../../lib/", "../../lib64/"};
-    const char *named = getenv("XGEMM_SHIM_LIB");
-    if (named && *named) {
-        doctor_text_set(preload->library, sizeof preload->library, "%s", named);
-        return;
-    }
-    /* A package for programs that run has no name for the linker. */
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
-        if (doctor_preload_beside(preload->library, sizeof preload->library, folders[i],
-                                  "libxgemm_shim.so") ||
-            doctor_preload_beside(preload->library, sizeof preload->library, folders[i],
-                                  "libxgemm_shim.so.0"))
-            return;
-    doctor_text_set(preload->library, sizeof preload->library, "%s",
-                    access(XG_LIBDIR "/libxgemm_shim.so", R_OK) == 0 ? XG_LIBDIR "/libxgemm_shim.so"
-                                                                     : "");
-}
 
 /* A name without a slash is looked for as a library; what is found so is not opened here. */
 static void read_entry(struct doctor_preload *preload, const char *entry)
@@ -84,7 +50,7 @@ void doctor_preload_read(struct doctor_preload *preload)
     FILE *file = fopen("/etc/ld.so.preload", "re");
     char line[4096];
     *preload = (struct doctor_preload){0};
-    find_library(preload);
+    library_find(preload->library, sizeof preload->library);
     preload->library_path_bad = strpbrk(preload->library, ": ") != NULL;
     preload->library_usable = doctor_elf_read(&elf, preload->library) && elf.native && elf.defines;
     doctor_elf_fini(&elf);

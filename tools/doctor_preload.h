@@ -11,8 +11,4 @@
  */
 void doctor_preload_read(struct doctor_preload *preload);
 
-/* Writes the path of a file that lies beside this program, or in `folder` beside it; false: none
- * does. */
-bool doctor_preload_beside(char *path, size_t size, const char *folder, const char *name);
-
 #endif

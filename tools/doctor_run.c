@@ -17,8 +17,8 @@
 #include "accounts.h"
 #include "child.h"
 #include "doctor_account.h"
-#include "doctor_preload.h"
 #include "doctor_text.h"
+#include "library.h"
 
 enum { PROCESSES_MAX = 256, ACCOUNT_BYTES_MAX = 1 << 26, LIST_BYTES = 8192 };
 
@@ -79,8 +79,8 @@ static void remove_place(const struct place *place)
 /* False: it was not built or installed beside this program, or cannot be named in LD_PRELOAD. */
 static bool find_witness(char witness[DOCTOR_PATH_BYTES])
 {
-    return (doctor_preload_beside(witness, DOCTOR_PATH_BYTES, "", "xgemm-witness.so") ||
-            doctor_preload_beside(witness, DOCTOR_PATH_BYTES, ".libs/", "xgemm-witness.so")) &&
+    return (library_beside(witness, DOCTOR_PATH_BYTES, "", "xgemm-witness.so") ||
+            library_beside(witness, DOCTOR_PATH_BYTES, ".libs/", "xgemm-witness.so")) &&
            !strpbrk(witness, ": ");
 }
 

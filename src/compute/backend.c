@@ -37,7 +37,7 @@ static enum xg_status open_kernels(struct xg_dev *dev, const struct xg_conf *con
     if (!dev->modules || !dev->functions)
         return XG_ERR_NOMEM;
     for (size_t i = 0; i < xg_image_count; i++)
-        dev->facts.images |= xg_image_table[i].begin != xg_image_table[i].end;
+        dev->facts.images |= xg_image_fatbin(&xg_image_table[i]).bytes > 0;
     int capture_mode = xg_drv_relax(&dev->drv);
     enum xg_status status = xg_dev_enter(dev);
     if (status == XG_OK) {

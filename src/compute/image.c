@@ -14,10 +14,11 @@ static enum xg_status load_module(struct xg_dev *dev, const struct xg_image *ima
 {
     CUmodule *slot = &dev->modules[image - xg_image_table];
     if (!*slot) {
-        if (image->begin == image->end)
+        struct xg_fatbin fatbin = xg_image_fatbin(image);
+        if (fatbin.bytes == 0)
             return XG_ERR_NOTFOUND;
         CUmodule module = NULL;
-        enum xg_status status = XG_DRV(&dev->drv, cuModuleLoadData, &module, image->begin);
+        enum xg_status status = XG_DRV(&dev->drv, cuModuleLoadData, &module, fatbin.begin);
         if (status != XG_OK)
             return status;
         *slot = module;
