@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Configuration files: which one counts, what is told of a wrong one, and that none holds a program up or is
 # opened where nothing is multiplied. The launcher and doctor read them as the library does.
-# Contract 7.9, 8.1, 10.8 (doc/contract.md).
+# Contract 10.8 (doc/contract.md).
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 run=$builddir/tools/xgemm-run

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* conf_file, setting and conf: lines, names that are meant, which file gives what, what is told. */
+/* conf_file, setting and conf: lines, names that are meant, which file gives what, what is told.
+ * Contract 10.8 (doc/contract.md). */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>

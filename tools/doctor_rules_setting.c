@@ -156,7 +156,7 @@ const struct doctor_diagnosis doctor_setting_diagnoses[] = {
      "Unset XGEMM_MODE, or set it to auto where a configuration file sets it."},
     {"setting.kernel", DOCTOR_MEND, find_kernel, 0,
      "XGEMM_KERNEL=%s: there is no such kernel, so every product runs on the CPU.",
-     "Unset XGEMM_KERNEL."},
+     "Unset XGEMM_KERNEL, or set it to nothing where a configuration file sets it."},
     {"setting.cpu-blas", DOCTOR_MEND, find_cpu_blas, 0,
      "XGEMM_CPU_BLAS=%s cannot be loaded or has no SGEMM.",
      "Name a BLAS library by its path, or unset the variable: the program's own serves then."},
