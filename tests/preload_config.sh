@@ -170,6 +170,23 @@ ln -s "$tmp/another" "$tmp/wrong"
 gives "a link to a file" "$on_cpu" preloaded XGEMM_CONFIG="$tmp/wrong"
 rm "$tmp/wrong"
 
+# In a home that other users may write to their files do not count.
+mkdir -m 1777 "$tmp/shared"
+mkdir -p "$tmp/shared/.config/xgemm"
+config "$tmp/shared/.config/xgemm/xgemm.conf" 'XGEMM_MODE = cpu' 'XGEMM_STATS = 1'
+chmod 1777 "$tmp/shared"
+gives "the user's file in a shared home" "$on_cpu" preloaded HOME="$tmp/shared"
+if [ "$(id -u)" = 0 ] && chown -R 65534 "$tmp/shared/.config" 2>"$tmp/err"; then
+    gives "another user's file" '' preloaded HOME="$tmp/shared"
+    gives "another user's file" "shared/.config/xgemm/xgemm.conf cannot be opened" preloaded HOME="$tmp/shared" \
+        XGEMM_VERBOSE=1
+    mv "$tmp/shared/.config/xgemm/xgemm.conf" "$tmp/shared/file"
+    chown -R "$(id -u)" "$tmp/shared/.config"
+    ln -s ../../file "$tmp/shared/.config/xgemm/xgemm.conf"
+    chmod 1777 "$tmp/shared/.config/xgemm"
+    gives "a link to another user's file" '' preloaded HOME="$tmp/shared"
+fi
+
 # Variables.
 export XGEMM_CONFIG=
 meant='^xgemm: XGEMM_MOED is not a setting; did you mean XGEMM_MODE?$'
@@ -195,7 +212,7 @@ if strace -o /dev/null true 2>/dev/null; then
     grep -q libxgemm_shim "$tmp/calls" || fail "the library is not preloaded"
     grep 'xgemm\.conf' "$tmp/calls" && fail "a program that multiplies nothing looks for the file"
     strace -f -E LD_PRELOAD="$XG_SO" -o "$tmp/calls" "$tmp/c" own 5 own 6 >"$tmp/out"
-    expect "how often it is opened" "$(grep -c 'open.*xgemm/xgemm\.conf' "$tmp/calls")" 1
+    expect "how often it is opened" "$(grep -c 'open.*"xgemm\.conf"' "$tmp/calls")" 1
 fi
 
 # A process that has closed itself opens no file, which would end it; one that closes itself later goes on by
@@ -204,7 +221,8 @@ compile -o "$tmp/sandbox" "$srcdir/tests/preload_sandbox.c" "$tmp/libone.so" -Wl
 for count in 0 1; do
     for how in strict prctl syscall; do
         "$tmp/sandbox" $how $count 0.1 >"$tmp/out" 2>&1 || continue
-        preloaded "$tmp/sandbox" $how $count 0.1 >"$tmp/out" 2>&1 || fail "$how after $count products: $(cat "$tmp/out")"
+        preloaded "$tmp/sandbox" $how $count 0.1 >"$tmp/out" 2>&1 ||
+            fail "$how after $count products: $(cat "$tmp/out")"
     done
 done
 
@@ -234,7 +252,8 @@ if [ -x "$builddir/tools/xgemm-doctor" ]; then
     expect "doctor: exit status" $? 1
     [ ! -s "$tmp/err" ] || fail "doctor says something beside its report"
     for words in '"settings_of_files":\[{"name":"XGEMM_MODE","value":"cpu","file":"'"$user"'","line":1}' \
-        '"id":"setting.mode-cpu"' '"id":"setting.cpu-blas"' "$user:2: XGEMM_TRAEC is not a setting; did you mean XGEMM_TRACE?" \
+        '"id":"setting.mode-cpu"' '"id":"setting.cpu-blas"' \
+        "$user:2: XGEMM_TRAEC is not a setting; did you mean XGEMM_TRACE?" \
         'XGEMM_MOED is not a setting; did you mean XGEMM_MODE?'; do
         grep -q -e "$words" "$tmp/json" || { cat "$tmp/json"; fail "doctor: does not say $words"; }
     done

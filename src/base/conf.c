@@ -260,15 +260,15 @@ void xg_conf_files_read(struct xg_conf_files *files, const char *system_path)
     if (named) {
         snprintf(files->user.path, sizeof files->user.path, "%s", named);
         if (*named)
-            xg_conf_file_read(&files->user, true);
+            xg_conf_file_read(&files->user, XG_CONF_FILE_NAMED);
         return;
     }
     if (find_user_file(files->user.path))
-        xg_conf_file_read(&files->user, false);
+        xg_conf_file_read(&files->user, XG_CONF_FILE_FOUND);
     snprintf(files->system.path, sizeof files->system.path, "%s", system_path);
     /* With the rights of another user a program goes by what that user or root alone can write. */
     if (!getauxval(AT_SECURE) || xg_file_is_ours(system_path))
-        xg_conf_file_read(&files->system, false);
+        xg_conf_file_read(&files->system, XG_CONF_FILE_INSTALLED);
 }
 
 /* Whether the line gives a setting a value; an empty one is the default. */

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 /* --- Lines --------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
@@ -127,18 +129,24 @@ static void read_opened(struct xg_conf_file *file, int fd)
         xg_conf_file_parse(file, bytes);
 }
 
-void xg_conf_file_read(struct xg_conf_file *file, bool wanted)
+static int open_file(const char *path, enum xg_conf_file_choice choice)
+{
+    const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    return choice == XG_CONF_FILE_FOUND ? xg_file_open(path, flags, 0) : open(path, flags);
+}
+
+void xg_conf_file_read(struct xg_conf_file *file, enum xg_conf_file_choice choice)
 {
     struct stat status;
     int error = errno, fd = -1;
     file->count = 0;
     /* Before it is opened: a device may do something then. */
     if (stat(file->path, &status) != 0) {
-        if (wanted)
+        if (choice == XG_CONF_FILE_NAMED)
             set_fault(file, "is not there");
     } else if (!S_ISREG(status.st_mode)) {
         set_fault(file, "is no regular file");
-    } else if ((fd = open(file->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) < 0) {
+    } else if ((fd = open_file(file->path, choice)) < 0) {
         set_fault(file, "cannot be opened");
     } else {
         read_opened(file, fd);

@@ -34,12 +34,19 @@ struct xg_conf_file {
  * it. Where the array is full a fault takes the last place. Pure. */
 void xg_conf_file_parse(struct xg_conf_file *file, size_t bytes);
 
+/* How a file was chosen. */
+enum xg_conf_file_choice {
+    XG_CONF_FILE_NAMED,     /* by the user, for this very file: it must be there */
+    XG_CONF_FILE_INSTALLED, /* with the library: the owner of the tree may write it */
+    XG_CONF_FILE_FOUND,     /* below the user's home: it must be no other user's (xg_file_open) */
+};
+
 /*
  * Reads the file of file->path, which must be a regular one of XG_CONF_FILE_BYTES at most, and
- * waits for nothing: a FIFO is not opened. Who owns it does not matter: the owner of an installed
- * tree may write its file. One that is not there, or whose folder is closed, has no lines, but a
- * fault where it is wanted; so has one that cannot be read. Some system calls; keeps errno.
+ * waits for nothing: a FIFO is not opened. One that is not there, or whose folder is closed, has no
+ * lines, but a fault where it was named; so has one that cannot be read. Some system calls; keeps
+ * errno.
  */
-void xg_conf_file_read(struct xg_conf_file *file, bool wanted);
+void xg_conf_file_read(struct xg_conf_file *file, enum xg_conf_file_choice choice);
 
 #endif
