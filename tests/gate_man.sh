@@ -3,16 +3,16 @@
 # page and completions name its subcommands and options, each of which has its --help, and doctor's page
 # its options and diagnoses.
 . "$srcdir/tests/gate_lib"
-help=$builddir/tools/xgemm-help
+settings=$builddir/tools/xgemm-settings
 run=$builddir/tools/xgemm-run
 doctor=$builddir/tools/xgemm-doctor
-for program in "$help" "$run" "$doctor"; do
+for program in "$settings" "$run" "$doctor"; do
     [ -x "$program" ] || skip "$program has not been built"
 done
 
 # entries FORM: the table as src/base/conf.c has it, written for the manual page or for settings.md.
 entries() {
-    "$help" | awk -v form="$1" '
+    "$settings" --help | awk -v form="$1" '
     function flush() {
         if (name == "")
             return

@@ -96,7 +96,7 @@ print("XGEMM_ACCOUNT" in xgemm_shim._enable.os.environ)""")
     def test_sets_what_the_launcher_sets(self):
         for env, keep in (({}, False), ({}, True), ({"OMP_WAIT_POLICY": "passive"}, False),
                           ({"OPENBLAS_THREAD_TIMEOUT": "22"}, False), ({"GOMP_SPINCOUNT": "5"}, False),
-                          ({"XGEMM_SPIN": "auto"}, True)):
+                          ({"XGEMM_SPIN": "auto"}, True), ({"XGEMM_SPIN": "keep"}, False)):
             with self.subTest(env=env, keep=keep):
                 told = run([launcher(), "env"] + (["--keep-env"] if keep else []), env).stdout
                 expected = dict(re.findall(r"^export (\w+)='(.*)';$", told, re.M))

@@ -9,7 +9,7 @@ for name in $(env | sed -n 's/^\(XGEMM_[A-Z_]*\)=.*/\1/p') LD_PRELOAD CUDA_VISIB
     OMP_WAIT_POLICY OPENBLAS_THREAD_TIMEOUT OPENBLAS_NUM_THREADS; do
     unset "$name"
 done
-export TMPDIR="$tmp" HOME="$tmp" XDG_CACHE_HOME="$tmp/cache" XGEMM_SHIM_LIB="$XG_SO"
+export TMPDIR="$tmp" HOME="$tmp" XDG_CACHE_HOME="$tmp/cache" XGEMM_SHIM_LIB="$XG_SO" XGEMM_CONFIG=
 mkdir "$tmp/cache"
 fake=LD_LIBRARY_PATH=$tmp
 if has_engine; then
@@ -263,7 +263,7 @@ finds program.library-missing libgone.so
 doctor 1 XGEMM_MODE=fast XGEMM_MOD=gpu XGEMM_KERNEL=none XGEMM_CPU_BLAS=libm.so.6 \
     XGEMM_LOG=/nonexistent/log XGEMM_TRACE="$tmp" "$tmp/linked" own
 finds setting.refused XGEMM_MODE=fast
-finds setting.unknown '"XGEMM_MOD"'
+finds setting.unknown 'XGEMM_MOD is not a setting; did you mean XGEMM_MODE?'
 finds setting.kernel none
 finds setting.cpu-blas libm.so.6
 finds setting.log /nonexistent/log

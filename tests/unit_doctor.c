@@ -126,6 +126,7 @@ CHANGE(nvblas, doctor_texts_add(&facts.preload.rivals, "/lib/libnvblas.so.13");)
 CHANGE(twice, facts.preload.twice = true;)
 CHANGE(refused, doctor_texts_add(&facts.settings.refused, "a");)
 CHANGE(unknown, doctor_texts_add(&facts.settings.unknown, "a");)
+CHANGE(ignored, doctor_texts_add(&facts.settings.ignored, "a");)
 CHANGE(mode_cpu, facts.settings.mode_cpu = true;)
 CHANGE(kernel, facts.settings.kernel = "a";)
 CHANGE(cpu_blas, facts.settings.cpu_blas = "a";)
@@ -227,6 +228,7 @@ static const struct {
     {"preload.twice", DOCTOR_NOTE, twice},
     {"setting.refused", DOCTOR_MEND, refused},
     {"setting.unknown", DOCTOR_MEND, unknown},
+    {"setting.file", DOCTOR_MEND, ignored},
     {"setting.mode-cpu", DOCTOR_MEND, mode_cpu},
     {"setting.kernel", DOCTOR_MEND, kernel},
     {"setting.cpu-blas", DOCTOR_MEND, cpu_blas},

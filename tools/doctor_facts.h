@@ -14,6 +14,7 @@ enum {
     DOCTOR_OBJECTS = 128,
     DOCTOR_BLAS = 16,
     DOCTOR_TEXTS = 16,
+    DOCTOR_GIVEN = 32,
     DOCTOR_ROWS = 256,
     DOCTOR_PATH_BYTES = 512,
     DOCTOR_TEXT_BYTES = 400
@@ -77,9 +78,18 @@ struct doctor_system {
 
 /* --- Settings ------------------------------------------------------------------------------ */
 
+/* A setting that a configuration file gives. */
+struct doctor_given {
+    char name[64], value[256], file[DOCTOR_PATH_BYTES];
+    int line;
+};
+
 struct doctor_settings {
+    struct doctor_given given[DOCTOR_GIVEN];
+    int given_count;
     struct doctor_texts refused; /* what is not understood, as the library says it */
-    struct doctor_texts unknown; /* names that nobody reads */
+    struct doctor_texts unknown; /* variables that nobody reads, as the library says it */
+    struct doctor_texts ignored; /* lines of configuration files, as the library says it */
     bool mode_cpu;
     const char *kernel;   /* XGEMM_KERNEL where there is no such kernel; else NULL */
     const char *cpu_blas; /* XGEMM_CPU_BLAS where it cannot be loaded or has no SGEMM; else NULL */

@@ -189,6 +189,21 @@ static void put_cpu(struct json *json, const struct doctor_facts *facts)
     close_value(json, '}');
 }
 
+static void put_settings(struct json *json, const struct doctor_settings *settings)
+{
+    open_value(json, "settings_of_files", '[');
+    for (int i = 0; i < settings->given_count; i++) {
+        const struct doctor_given *given = &settings->given[i];
+        open_value(json, NULL, '{');
+        put_text(json, "name", given->name);
+        put_text(json, "value", given->value);
+        put_text(json, "file", given->file);
+        put_int(json, "line", given->line);
+        close_value(json, '}');
+    }
+    close_value(json, ']');
+}
+
 static void put_program(struct json *json, const struct doctor_facts *facts)
 {
     static const char *const states[] = {
@@ -289,6 +304,7 @@ void doctor_json_write(FILE *out, const struct doctor_facts *facts,
     put_int(&json, "to_mend", doctor_findings_to_mend(findings, count));
     put_gpu(&json, facts);
     put_cpu(&json, facts);
+    put_settings(&json, &facts->settings);
     put_program(&json, facts);
     put_run(&json, &facts->run);
     put_findings(&json, findings, count);

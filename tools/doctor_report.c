@@ -184,6 +184,19 @@ static void write_cpu(FILE *out, const struct doctor_facts *facts)
     write_row(out, "calibration", text);
 }
 
+static void write_settings(FILE *out, const struct doctor_settings *settings)
+{
+    char text[TEXT_BYTES];
+    if (settings->given_count > 0)
+        fputs("Settings\n", out);
+    for (int i = 0; i < settings->given_count; i++) {
+        const struct doctor_given *given = &settings->given[i];
+        doctor_text_set(text, sizeof text, "%s=%s, line %d of %s", given->name, given->value,
+                        given->line, given->file);
+        write_row(out, "file", text);
+    }
+}
+
 static void write_object(FILE *out, const struct doctor_facts *facts,
                          const struct doctor_object *object)
 {
@@ -278,6 +291,7 @@ void doctor_report_write(FILE *out, const struct doctor_facts *facts,
     fprintf(out, "xgemm-doctor %s, library %s\n", PACKAGE_VERSION, facts->preload.library);
     write_gpu(out, facts);
     write_cpu(out, facts);
+    write_settings(out, &facts->settings);
     write_program(out, facts);
     write_run(out, facts);
     fputs("Findings\n", out);

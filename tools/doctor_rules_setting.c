@@ -31,6 +31,13 @@ static void find_unknown(const struct doctor_facts *facts, int detail,
     add_all(subjects, &facts->settings.unknown);
 }
 
+static void find_ignored(const struct doctor_facts *facts, int detail,
+                         struct doctor_texts *subjects)
+{
+    (void)detail;
+    add_all(subjects, &facts->settings.ignored);
+}
+
 static void find_mode_cpu(const struct doctor_facts *facts, int detail,
                           struct doctor_texts *subjects)
 {
@@ -140,14 +147,16 @@ const struct doctor_diagnosis doctor_setting_diagnoses[] = {
      "Nothing needs to be done: one of the two serves. xgemm-run needs no LD_PRELOAD."},
     {"setting.refused", DOCTOR_MEND, find_refused, 0, "%s.",
      "Write it as xgemm-run --help says, or unset it."},
-    {"setting.unknown", DOCTOR_MEND, find_unknown, 0,
-     "%s is no setting: the library reads no variable of that name.",
+    {"setting.unknown", DOCTOR_MEND, find_unknown, 0, "%s.",
      "Look up the name in xgemm-run --help, or unset it."},
+    {"setting.file", DOCTOR_MEND, find_ignored, 0, "%s.",
+     "Mend the file: its lines are NAME = value, with names and values of xgemm-run --help."},
     {"setting.mode-cpu", DOCTOR_MEND, find_mode_cpu, 0,
-     "XGEMM_MODE=cpu keeps every product on the CPU.", "Unset XGEMM_MODE."},
+     "XGEMM_MODE=cpu keeps every product on the CPU.",
+     "Unset XGEMM_MODE, or set it to auto where a configuration file sets it."},
     {"setting.kernel", DOCTOR_MEND, find_kernel, 0,
      "XGEMM_KERNEL=%s: there is no such kernel, so every product runs on the CPU.",
-     "Unset XGEMM_KERNEL."},
+     "Unset XGEMM_KERNEL, or set it to nothing where a configuration file sets it."},
     {"setting.cpu-blas", DOCTOR_MEND, find_cpu_blas, 0,
      "XGEMM_CPU_BLAS=%s cannot be loaded or has no SGEMM.",
      "Name a BLAS library by its path, or unset the variable: the program's own serves then."},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks the XGEMM_* variables. */
+/* Checks the XGEMM_* variables and the configuration files. */
 #include "doctor_settings.h"
 
 #include <errno.h>
@@ -15,39 +15,53 @@
 #include "src/base/file.h"
 #include "src/decide/select.h"
 
-enum { NAMES_MAX = 64 };
+static struct xg_conf_files files;
 
-struct reading {
-    struct doctor_settings *settings;
-    const char *names[NAMES_MAX]; /* that the library asks for */
-    int count;
-};
-
-/* What the library asks for is what it knows: no second list of names. */
 static const char *look_up(void *context, const char *name)
 {
-    struct reading *reading = context;
-    if (reading->count < NAMES_MAX)
-        reading->names[reading->count++] = name;
+    (void)context;
     return getenv(name);
 }
 
 static void refuse(void *context, const char *text)
 {
-    struct reading *reading = context;
-    doctor_texts_add(&reading->settings->refused, "%s", text);
+    struct doctor_settings *settings = context;
+    doctor_texts_add(&settings->refused, "%s", text);
 }
 
-static bool is_known(const struct reading *reading, const char *variable, size_t length)
+static void add_unknown(void *context, const char *text)
 {
-    static const char *const others[] = {"XGEMM_SHIM_LIB", "XGEMM_DOCTOR_FOLDER"};
-    for (int i = 0; i < reading->count; i++)
-        if (strlen(reading->names[i]) == length && !strncmp(variable, reading->names[i], length))
-            return true;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (strlen(others[i]) == length && !strncmp(variable, others[i], length))
-            return true;
-    return !strncmp(variable, "XGEMM_TEST_", strlen("XGEMM_TEST_"));
+    struct doctor_settings *settings = context;
+    doctor_texts_add(&settings->unknown, "%s", text);
+}
+
+static void add_ignored(void *context, const char *text)
+{
+    struct doctor_settings *settings = context;
+    doctor_texts_add(&settings->ignored, "%s", text);
+}
+
+/* The rest of doctor, and the program that it runs, find it in the environment, as under xgemm-run.
+ */
+static void take_given(void *context, const char *name, const char *value, const char *path,
+                       int line)
+{
+    struct doctor_settings *settings = context;
+    setenv(name, value, 1);
+    if (settings->given_count == DOCTOR_GIVEN)
+        return;
+    struct doctor_given *given = &settings->given[settings->given_count++];
+    doctor_text_set(given->name, sizeof given->name, "%s", name);
+    doctor_text_set(given->value, sizeof given->value, "%s", value);
+    doctor_text_set(given->file, sizeof given->file, "%s", path);
+    given->line = line;
+}
+
+static void read_files(struct doctor_settings *settings)
+{
+    xg_conf_files_read(&files, XG_CONF_SYSTEM_FILE);
+    xg_conf_files_report(&files, add_ignored, settings);
+    xg_conf_files_visit(&files, take_given, settings);
 }
 
 /* Whether something can be appended to the file; it is not made. A name with %p is one for each
@@ -69,15 +83,11 @@ static bool is_writable(const char *path)
 
 void doctor_settings_read(struct doctor_settings *settings)
 {
-    struct reading reading = {.settings = settings};
     struct xg_conf conf;
     *settings = (struct doctor_settings){0};
-    xg_conf_parse(&conf, look_up, refuse, &reading);
-    for (char **entry = environ; *entry; entry++) {
-        size_t length = strcspn(*entry, "=");
-        if (!strncmp(*entry, "XGEMM_", strlen("XGEMM_")) && !is_known(&reading, *entry, length))
-            doctor_texts_add(&settings->unknown, "%.*s", (int)length, *entry);
-    }
+    read_files(settings);
+    xg_conf_environment_report(add_unknown, settings);
+    xg_conf_parse(&conf, look_up, refuse, settings);
     settings->mode_cpu = conf.mode == XG_MODE_CPU;
     if (conf.kernel && !xg_select_find(conf.kernel))
         settings->kernel = getenv("XGEMM_KERNEL");

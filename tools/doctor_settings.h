@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Which XGEMM_* variables are not understood, and which cannot do what they ask for. */
+/* Which settings are not understood, which cannot do what they ask for, and what files give. */
 #ifndef DOCTOR_SETTINGS_H
 #define DOCTOR_SETTINGS_H
 
 #include "doctor_facts.h"
 
-/* Reads the environment, as the library does, and looks whether files and libraries are there. */
+/* Reads environment and configuration files, as the library does, and looks whether the files and
+ * libraries that they name are there. What configuration files give is in the environment then. */
 void doctor_settings_read(struct doctor_settings *settings);
 
 #endif

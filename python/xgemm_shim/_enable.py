@@ -134,8 +134,12 @@ def _set_environment(keep_env: bool) -> None:
     if keep_env:
         os.environ.setdefault("XGEMM_SPIN", "keep")
         return
+    kept = {
+        "OPENBLAS_THREAD_TIMEOUT": os.environ.get("XGEMM_SPIN") == "keep",
+        "GOMP_SPINCOUNT": "OMP_WAIT_POLICY" in os.environ,
+    }
     for name, value in _SHORT_SPINS.items():
-        if name != "GOMP_SPINCOUNT" or "OMP_WAIT_POLICY" not in os.environ:
+        if not kept[name]:
             os.environ.setdefault(name, value)
 
 
@@ -164,9 +168,9 @@ def enable(*, strict: bool = True, keep_env: bool = False) -> bool:
     yet. True: it is in front. Calling it again does nothing.
 
     It sets in `os.environ` what xgemm-run sets, where it is not set: OPENBLAS_THREAD_TIMEOUT=20 and
-    GOMP_SPINCOUNT=10000, which let the threads of the CPU library sleep about 0.5 ms after a product; and
-    XGEMM_ACCOUNT, a temporary folder for `stats()`. The library's own settings (XGEMM_MODE and so on) are
-    read at the first product. Processes that this one starts, but for forks, are not enabled by it.
+    GOMP_SPINCOUNT=10000, which let the threads of the CPU library sleep about 0.5 ms after a product (the first
+    not with XGEMM_SPIN=keep); and XGEMM_ACCOUNT, a temporary folder for `stats()`. The library's own settings
+    (XGEMM_MODE and so on) are read at the first product, from the environment and configuration files. Processes that this one starts, but for forks, are not enabled by it.
 
     strict: raise RuntimeError where it is too late; False: warn (RuntimeWarning), load nothing, and return
     False.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment (XGEMM_*), read once into one struct. Knows no driver. */
+/* The settings: environment (XGEMM_*) and configuration files, read once. Knows no driver. */
 #ifndef XG_CONF_H
 #define XG_CONF_H
 
@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "base/conf_file.h"
 
 enum xg_mode { XG_MODE_AUTO, XG_MODE_CPU, XG_MODE_GPU, XG_MODE_COMPARE };
 enum xg_exit { XG_EXIT_LEAVE, XG_EXIT_WAIT };
@@ -35,10 +37,13 @@ struct xg_conf {
 };
 
 /*
- * The process's configuration. Parsed from the environment at the first call, by whichever thread
- * comes first (safe from any number at once), and constant from then on. Strings are copies owned
- * by the configuration. A value that cannot be parsed or is out of bounds is reported once through
- * log.h, naming variable, value and what is accepted, and the default stands.
+ * The process's configuration. Read at the first call, by whichever thread comes first (safe from
+ * any number at once), and constant from then on: from the environment, where a variable is not
+ * set from the user's file, then from the system's, else the default. Strings are copies owned by
+ * the configuration. A variable's value that cannot be parsed or is out of bounds is reported once
+ * through log.h, naming variable, value and what is accepted, and the default stands; with
+ * XGEMM_VERBOSE above 0 so is each line of a file that is ignored, and each variable XGEMM_* that
+ * is no setting. A closed process (sandbox.h) reads no file.
  */
 const struct xg_conf *xg_conf_get(void);
 
@@ -61,7 +66,35 @@ static inline bool xg_conf_tells(const struct xg_conf *conf)
 /* Frees the strings that xg_conf_parse copied. */
 void xg_conf_fini(struct xg_conf *conf);
 
-/* Writes the table of variables (name, values, default, help), as xgemm-run --help prints it. */
+/* The configuration files of a process, the user's before the system's. Large: not for a stack. */
+struct xg_conf_files {
+    struct xg_conf_file user, system;
+};
+
+/* Where the system's lies. */
+#define XG_CONF_SYSTEM_FILE XG_SYSCONFDIR "/xgemm.conf"
+
+/*
+ * Reads the file that XGEMM_CONFIG names, or, where that is not set, the user's
+ * ($XDG_CONFIG_HOME/xgemm/xgemm.conf, ~/.config/xgemm/xgemm.conf) and the system's. A set-user-ID
+ * program reads the system's alone, and only where no other user can change it.
+ */
+void xg_conf_files_read(struct xg_conf_files *files, const char *system_path);
+
+/* Calls given for each setting that a file sets and the environment does not; an empty value is the
+ * default. */
+typedef void xg_conf_given(void *ctx, const char *name, const char *value, const char *path,
+                           int line);
+void xg_conf_files_visit(const struct xg_conf_files *files, xg_conf_given *given, void *ctx);
+
+/* Call report with a text for each line that is ignored, by file and number; and for each variable
+ * XGEMM_* of the environment that is no setting, with the one that is meant. One thread at a time.
+ */
+typedef void xg_conf_report(void *ctx, const char *text);
+void xg_conf_files_report(const struct xg_conf_files *files, xg_conf_report *report, void *ctx);
+void xg_conf_environment_report(xg_conf_report *report, void *ctx);
+
+/* Writes the table of settings (name, values, default, help), as xgemm-run --help prints it. */
 void xg_conf_print_help(FILE *out);
 
 #endif

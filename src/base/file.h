@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 /*
- * open(path, flags, mode) of a file to write, close-on-exec and never the controlling terminal,
+ * open(path, flags, mode), close-on-exec and never the controlling terminal,
  * which lets no other user choose the file. In a folder that other users may write to, a symbolic
  * link is followed only where the process's user or root made it, on the way to the file too, and
  * the file must belong to one of them and have no second name. Elsewhere links are followed as

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* What the launcher asks of settings: their table, and what configuration files say. */
+/*
+ * Without an argument: commands of a shell that export each setting which a configuration file
+ * gives and the environment does not, and add its name to the variable `configured`; on standard
+ * error a line for each misspelt setting and each line of a file that is ignored. With --help: the
+ * table, which the launcher's own --help carries.
+ */
+#include <string.h>
+
+#include "src/base/conf.h"
+#include "src/base/log.h"
+
+/* In single quotes; one inside stands between two quoted parts. */
+static void print_quoted(const char *text)
+{
+    putchar('\'');
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*text);
+    putchar('\'');
+}
+
+static void print_given(void *context, const char *name, const char *value, const char *path,
+                        int line)
+{
+    (void)context, (void)path, (void)line;
+    printf("export %s=", name);
+    print_quoted(value);
+    printf("\nconfigured=\"$configured %s\"\n", name);
+}
+
+static void print_fault(void *context, const char *text)
+{
+    (void)context;
+    xg_log(XG_LOG_WARN, "%s", text);
+}
+
+int main(int argc, char **argv)
+{
+    static struct xg_conf_files files;
+    if (argc > 1 && !strcmp(argv[1], "--help")) {
+        xg_conf_print_help(stdout);
+    } else {
+        xg_conf_files_read(&files, XG_CONF_SYSTEM_FILE);
+        xg_conf_files_report(&files, print_fault, NULL);
+        xg_conf_environment_report(print_fault, NULL);
+        xg_conf_files_visit(&files, print_given, NULL);
+    }
+    return fflush(stdout) != 0;
+}
