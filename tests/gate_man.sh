@@ -12,7 +12,7 @@ done
 
 # entries FORM: the table as src/base/conf.c has it, written for the manual page or for settings.md.
 entries() {
-    "$settings" --help | awk -v form="$1" '
+    "$settings" --all | awk -v form="$1" '
     function flush() {
         if (name == "")
             return

@@ -67,8 +67,9 @@ mkfifo "$tmp/fifo" && expect "a FIFO that nobody reads" \
 
 # Every variable that the library reads is explained, and nothing is left of the template.
 "$run" --help >"$tmp/help" || fail "--help: exit status $?"
+"$builddir/tools/xgemm-settings" --all >"$tmp/settings" || fail "--all: exit status $?"
 for name in $(sed -n 's/.*; *\/\* \(XGEMM_[A-Z_]*\)[=: ].*/\1/p' "$srcdir/src/base/conf.h"); do
-    grep -q "^ *$name=" "$tmp/help" || fail "--help does not explain $name"
+    grep -q "^ *$name=" "$tmp/settings" || fail "nothing explains $name"
     explained=yes
 done
 [ "${explained-}" = yes ] || fail "no variable found in src/base/conf.h"

@@ -343,4 +343,24 @@ fi
 if zsh --version >/dev/null 2>&1; then
     zsh -n "$srcdir/tools/completion/_xgemm-run" || fail "completion: zsh does not understand it"
 fi
+# --- What is for eyes alone ---------------------------------------------------------------------------
+
+# on_terminal NAME=VALUE: what ab writes to a terminal, with that setting.
+on_terminal() {
+    env TERM=xterm "$1" script -qec "'$run' ab -n 2 true" /dev/null >"$tmp/err" </dev/null
+}
+escape=$(printf '\033')
+if command -v script >/dev/null; then
+    on_terminal NO_COLOR=
+    says "a terminal" 'run 1 of 4, CPU library' 'run 4 of 4, CPU library, about 1 s left' "verdict: $escape"
+    on_terminal NO_COLOR=1
+    says "NO_COLOR" 'run 4 of 4'
+    grep -q "$escape" "$tmp/err" && fail "NO_COLOR: there are colours"
+    on_terminal TERM=dumb
+    says "a dumb terminal" 'verdict: '
+    grep -q "$escape\|run 1 of" "$tmp/err" && fail "a dumb terminal: more than messages"
+fi
+"$run" ab -n 1 true 2>"$tmp/err"
+grep -q "$escape\|run 1 of" "$tmp/err" && fail "a file: more than messages"
+
 exit $status

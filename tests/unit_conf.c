@@ -242,14 +242,23 @@ static void test_help(void)
     size_t size = 0, width = 0;
     FILE *out = open_memstream(&text, &size);
 
-    xg_conf_print_help(out);
+    xg_conf_print_help(out, false);
     fclose(out);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         XT_CHECK(strstr(text, names[i]), "%s", names[i]);
     for (const char *line = text; *line; line += width + 1) {
         width = strcspn(line, "\n");
-        XT_CHECK(width > 0 && width <= 100, "%.*s", (int)width, line);
+        XT_CHECK(width > 0 && width <= 80, "%.*s", (int)width, line);
     }
+    free(text);
+
+    int common = 0;
+    out = open_memstream(&text, &size);
+    xg_conf_print_help(out, true);
+    fclose(out);
+    for (const char *at = text; (at = strstr(at, "  XGEMM_")); at++)
+        common++;
+    XT_CHECK(common == 8 && strstr(text, "XGEMM_MODE="), "%d settings for users", common);
     free(text);
 }
 

@@ -333,6 +333,28 @@ static void test_tables(void)
     XT_CHECK(rows == PROVOKED, "%d rows, %d provoked", rows, PROVOKED);
 }
 
+/* What is to be mended comes first, then what cost most; what concerns less than 1 % is left out.
+ */
+static void test_order(void)
+{
+    static const struct doctor_row rows[] = {
+        {XG_PLACE_CPU, XG_REASON_SMALL, "sgemm_", 9000, 0.1, 0.008},
+        {XG_PLACE_CPU, XG_REASON_STARTING, "sgemm_", 10, 1.0, 0.05},
+        {XG_PLACE_CPU, XG_REASON_MODEL, "sgemm_", 10, 1.0, 0.4},
+        {XG_PLACE_CPU, XG_REASON_STACK, "sgemm_", 1, 0.1, 0.001},
+        {XG_PLACE_GPU, XG_REASON_MODEL, "sgemm_", 10, 1.0, 0.5},
+    };
+    static const char *const ids[] = {"run.stack", "run.model", "run.starting"};
+    make_healthy();
+    memcpy(facts.run.rows, rows, sizeof rows);
+    facts.run.row_count = sizeof rows / sizeof rows[0];
+    int count = doctor_diagnose(&facts, findings);
+    XT_CHECK(count == 3, "%d findings", count);
+    for (int i = 0; i < 3 && i < count; i++)
+        XT_CHECK(!strcmp(findings[i].diagnosis->id, ids[i]), "finding %d: %s", i,
+                 findings[i].diagnosis->id);
+}
+
 /* What must not be taken for another thing. */
 static void test_neighbours(void)
 {
@@ -340,6 +362,10 @@ static void test_neighbours(void)
     set_driver(DOCTOR_DRIVER_ABSENT);
     facts.system.visible_devices = "";
     XT_CHECK(doctor_diagnose(&facts, findings) == 2, "no driver, and hidden");
+    make_healthy();
+    spinning();
+    facts.blas[0].spin_mended = true;
+    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "threads that xgemm-run has wait for less");
     make_healthy();
     facts.system.visible_devices = "0";
     XT_CHECK(doctor_diagnose(&facts, findings) == 0, "a device that is named and there");
@@ -542,6 +568,7 @@ int main(void)
 {
     test_rules();
     test_tables();
+    test_order();
     test_neighbours();
     test_account();
     test_probe();

@@ -14,6 +14,7 @@
 #include "doctor_probe.h"
 #include "src/device/absence.h"
 #include "src/report/mapping.h"
+#include "terminal.h"
 
 /* Two thousand accounts. */
 #define ROOM_BYTES (2000.0 * sizeof(struct xg_account))
@@ -122,7 +123,6 @@ void accounts_explain(struct xg_account *sum)
 void accounts_tell_none(void)
 {
     if (!foreign)
-        fputs("xgemm-run: no call of Level 3 BLAS was intercepted in any process; xgemm-run doctor "
-              "with the program says why\n",
-              stderr);
+        terminal_say(stderr, "no call of Level 3 BLAS was intercepted in any process; xgemm-run "
+                             "doctor with the program says why");
 }

@@ -22,6 +22,7 @@
 #include "src/decide/calibration.h"
 #include "src/engine.h"
 #include "src/host/cores.h"
+#include "terminal.h"
 #ifdef XG_CUDA
 #include "src/compute/backend.h"
 #endif
@@ -179,6 +180,18 @@ static double measure(bool (*compute)(const struct xg_problem *), const int64_t 
     return median_sort(seconds, calls);
 }
 
+/* On a terminal: what is measured and how long at most it still takes, one line written over. */
+static void tell_progress(enum xg_side side, const int64_t shape[3], double left_s)
+{
+    char text[16];
+    if (!terminal_is(stderr))
+        return;
+    terminal_duration(text, left_s);
+    fprintf(stderr, "\r\033[Kxgemm-calibrate: %s, %lld x %lld x %lld; at most %s left",
+            side == XG_SIDE_CPU ? "CPU" : "GPU", (long long)shape[0], (long long)shape[1],
+            (long long)shape[2], text);
+}
+
 static int measure_side(enum xg_side side, struct fit_sample *samples)
 {
     bool (*compute)(const struct xg_problem *) = side == XG_SIDE_CPU ? compute_cpu : compute_gpu;
@@ -188,7 +201,10 @@ static int measure_side(enum xg_side side, struct fit_sample *samples)
         struct xg_problem call = {.m = shapes[i][0], .n = shapes[i][1], .k = shapes[i][2]};
         if (s_per_flop * xg_problem_flops(&call) > call_s)
             continue;
+        tell_progress(side, shapes[i], side_s - (xg_clock_s() - begin));
         double seconds = measure(compute, shapes[i]);
+        if (terminal_is(stderr))
+            fputs("\r\033[K", stderr);
         if (seconds <= 0)
             return 0;
         s_per_flop = seconds / xg_problem_flops(&call);

@@ -50,6 +50,15 @@ static void ask_version(void *library, char version[160])
         version[--length] = '\0';
 }
 
+/* As short_spins of xgemm-run.in has it. */
+static bool is_mended(enum xg_pool pool)
+{
+    const char *spin = getenv("XGEMM_SPIN");
+    if (pool == XG_POOL_OPENBLAS)
+        return !getenv(XG_SPIN_VARIABLE) && !(spin && !strcmp(spin, "keep"));
+    return pool == XG_POOL_GOMP && !getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY");
+}
+
 static void ask(void *answer, const void *file)
 {
     struct doctor_blas *blas = answer;
@@ -73,6 +82,7 @@ static void ask(void *answer, const void *file)
     xg_spin_told = !secure_getenv(XG_SPIN_VARIABLE) && /* what it is told in the program */
                    xg_spin_is_short(secure_getenv("XGEMM_SPIN"), secure_getenv("XGEMM_MODE"),
                                     secure_getenv("CUDA_VISIBLE_DEVICES"), xg_spin_has_device());
+    blas->spin_mended = is_mended(threads.pool);
     blas->spin_s = threads.count && blas->threads > 1 ? xg_spin_seconds(threads.pool) : 0;
 }
 

@@ -31,7 +31,26 @@ static void look_for(const struct doctor_diagnosis *diagnosis, void *context)
     for (int i = 0; i < subjects.count && search->count < DOCTOR_FINDINGS; i++) {
         struct doctor_finding *finding = &search->findings[search->count++];
         finding->diagnosis = diagnosis;
+        finding->cost_s = subjects.cost_s;
         memcpy(finding->subject, subjects.text[i], DOCTOR_TEXT_BYTES);
+    }
+}
+
+static bool comes_before(const struct doctor_finding *a, const struct doctor_finding *b)
+{
+    return a->diagnosis->level != b->diagnosis->level ? a->diagnosis->level > b->diagnosis->level
+                                                      : a->cost_s > b->cost_s;
+}
+
+/* By insertion, which leaves those that are alike in their order. */
+static void sort(struct doctor_finding *findings, int count)
+{
+    for (int i = 1; i < count; i++) {
+        struct doctor_finding finding = findings[i];
+        int at = i;
+        for (; at > 0 && comes_before(&finding, &findings[at - 1]); at--)
+            findings[at] = findings[at - 1];
+        findings[at] = finding;
     }
 }
 
@@ -40,6 +59,7 @@ int doctor_diagnose(const struct doctor_facts *facts,
 {
     struct search search = {.facts = facts, .findings = findings};
     doctor_diagnosis_visit(look_for, &search);
+    sort(findings, search.count);
     return search.count;
 }
 

@@ -32,12 +32,14 @@ extern const struct doctor_diagnosis doctor_run_diagnoses[];
 
 struct doctor_finding {
     const struct doctor_diagnosis *diagnosis;
+    double cost_s; /* that products took by it in the run; 0: not known */
     char subject[DOCTOR_TEXT_BYTES];
 };
 
 enum { DOCTOR_FINDINGS = 128 };
 
-/* Fills `findings` in the order of the tables; their number. Pure. */
+/* Fills `findings`: what is to be mended first, of a level what cost most first, else in the order
+ * of the tables; their number. Pure. */
 int doctor_diagnose(const struct doctor_facts *facts,
                     struct doctor_finding findings[DOCTOR_FINDINGS]);
 

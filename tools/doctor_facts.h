@@ -24,6 +24,7 @@ enum {
 struct doctor_texts {
     char text[DOCTOR_TEXTS][DOCTOR_TEXT_BYTES];
     int count;
+    double cost_s; /* of subjects of a rule: seconds of the run that they concern; 0: not known */
 };
 
 /* --- The GPU ------------------------------------------------------------------------------- */
@@ -153,7 +154,8 @@ struct doctor_blas {
     int int_bytes;
     int threads; /* 0: unknown */
     enum xg_pool pool;
-    double spin_s; /* for which its threads wait in a loop after a product */
+    double spin_s;    /* for which its threads wait in a loop after a product */
+    bool spin_mended; /* not under xgemm-run, which shortens that */
 };
 
 /* --- The run ------------------------------------------------------------------------------- */

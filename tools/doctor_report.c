@@ -7,8 +7,9 @@
 
 #include "../shim/symbols.h"
 #include "doctor_text.h"
+#include "terminal.h"
 
-enum { WIDTH = 96, TEXT_BYTES = 2048 };
+enum { TEXT_BYTES = 2048 };
 
 int doctor_findings_to_mend(const struct doctor_finding *findings, int count)
 {
@@ -39,30 +40,10 @@ void doctor_names_text(unsigned mask, char *text, size_t size)
         }
 }
 
-/* Text in lines of WIDTH columns, those after the first indented. */
-static void write_wrapped(FILE *out, const char *text, int column, int indent)
-{
-    while (*text) {
-        int length = (int)strcspn(text, " ");
-        if (column + 1 + length > WIDTH && column > indent) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        } else if (column > indent) {
-            fputc(' ', out);
-            column++;
-        }
-        fprintf(out, "%.*s", length, text);
-        column += length;
-        text += length;
-        text += strspn(text, " ");
-    }
-    fputc('\n', out);
-}
-
 static void write_row(FILE *out, const char *name, const char *text)
 {
     fprintf(out, "  %-12s ", name);
-    write_wrapped(out, text, 15, 15);
+    terminal_wrap(out, text, 15, 15);
 }
 
 /* --- The GPU ------------------------------------------------------------------------------- */
@@ -213,7 +194,7 @@ static void write_object(FILE *out, const struct doctor_facts *facts,
     }
     size_t at = strlen(text);
     if (doctor_object_is_lost(facts, object))
-        doctor_text_set(text + at, sizeof text - at, ": NOT SEEN, see below");
+        doctor_text_set(text + at, sizeof text - at, ": NOT SEEN, see above");
     else if (object->taken)
         doctor_text_set(text + at, sizeof text - at, ": goes through this library");
     else if (imports)
@@ -274,14 +255,16 @@ static void write_run(FILE *out, const struct doctor_facts *facts)
 static void write_finding(FILE *out, const struct doctor_finding *finding)
 {
     char text[TEXT_BYTES];
-    fprintf(out, "  %s ", finding->diagnosis->level == DOCTOR_MEND ? "[mend]" : "[note]");
+    bool mend = finding->diagnosis->level == DOCTOR_MEND;
+    fprintf(out, "  %s%s%s ", mend ? terminal_colour(out, TERMINAL_RED) : "",
+            mend ? "[mend]" : "[note]", mend ? terminal_colour(out, TERMINAL_PLAIN) : "");
     doctor_finding_text(finding, finding->diagnosis->words, text, sizeof text);
-    write_wrapped(out, text, 9, 9);
+    terminal_wrap(out, text, 9, 9);
     fputs("         ", out);
     doctor_finding_text(finding, finding->diagnosis->remedy, text, sizeof text);
     char remedy[TEXT_BYTES + 64];
     doctor_text_set(remedy, sizeof remedy, "Remedy: %s (%s)", text, finding->diagnosis->id);
-    write_wrapped(out, remedy, 9, 9);
+    terminal_wrap(out, remedy, 9, 9);
 }
 
 void doctor_report_write(FILE *out, const struct doctor_facts *facts,
@@ -289,18 +272,17 @@ void doctor_report_write(FILE *out, const struct doctor_facts *facts,
 {
     int mend = doctor_findings_to_mend(findings, count);
     fprintf(out, "xgemm-doctor %s, library %s\n", PACKAGE_VERSION, facts->preload.library);
-    write_gpu(out, facts);
-    write_cpu(out, facts);
-    write_settings(out, &facts->settings);
-    write_program(out, facts);
-    write_run(out, facts);
-    fputs("Findings\n", out);
-    for (int level = DOCTOR_MEND; level >= DOCTOR_NOTE; level--)
-        for (int i = 0; i < count; i++)
-            if ((int)findings[i].diagnosis->level == level)
-                write_finding(out, &findings[i]);
+    fprintf(out, "%sFindings%s\n", terminal_colour(out, TERMINAL_BOLD),
+            terminal_colour(out, TERMINAL_PLAIN));
+    for (int i = 0; i < count; i++)
+        write_finding(out, &findings[i]);
     if (mend == 0)
         fputs("  Nothing wrong was found.\n", out);
     else
         fprintf(out, "  %d to mend.\n", mend);
+    write_run(out, facts);
+    write_program(out, facts);
+    write_settings(out, &facts->settings);
+    write_cpu(out, facts);
+    write_gpu(out, facts);
 }

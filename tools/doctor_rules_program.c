@@ -155,12 +155,13 @@ static void find_slow(const struct doctor_facts *facts, int detail, struct docto
     }
 }
 
-/* The library whose threads spin longest. detail: whether without end. */
+/* The library whose threads spin longest, of those that xgemm-run leaves so. detail: whether
+ * without end. */
 static void find_spin(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     const struct doctor_blas *longest = NULL;
     for (int i = 0; i < facts->blas_count; i++)
-        if (!longest || facts->blas[i].spin_s > longest->spin_s)
+        if (!facts->blas[i].spin_mended && (!longest || facts->blas[i].spin_s > longest->spin_s))
             longest = &facts->blas[i];
     if (!longest || !(longest->spin_s >= SPIN_LONG_S) ||
         (longest->spin_s >= SPIN_ENDLESS_S) != detail)
@@ -238,8 +239,7 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
      "Unset OMP_WAIT_POLICY=active, GOMP_SPINCOUNT, KMP_BLOCKTIME."},
     {"spin.long", DOCTOR_NOTE, find_spin, 0,
      "After a product the threads of %s, and take the cores that copy operands to the GPU.",
-     "xgemm-run sets OPENBLAS_THREAD_TIMEOUT=20 and, for libgomp, GOMP_SPINCOUNT=10000; for LLVM's "
-     "and "
-     "Intel's OpenMP set KMP_BLOCKTIME=1."},
+     "Unset OPENBLAS_THREAD_TIMEOUT, GOMP_SPINCOUNT, OMP_WAIT_POLICY and XGEMM_SPIN, so that "
+     "xgemm-run can set short waits; for LLVM's and Intel's OpenMP set KMP_BLOCKTIME=1."},
     {0},
 };

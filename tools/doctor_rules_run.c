@@ -90,15 +90,30 @@ static int reason_of(const struct doctor_row *row)
     return xg_reason_is_absence(row->reason) ? XG_REASON_NO_GPU : (int)row->reason;
 }
 
+/* Something is wrong there, however little it concerns. */
+static bool is_fault(int reason)
+{
+    static const int faults[] = {XG_REASON_NO_GPU, XG_REASON_FAILED, XG_REASON_WRONG,
+                                 XG_REASON_MEMORY, XG_REASON_STACK,  XG_REASON_KERNEL};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        if (faults[i] == reason)
+            return true;
+    return false;
+}
+
+/* Of the time of all products: less is not worth a word. */
+#define SHARE_LEAST 0.01
+
 /* What did not run on the GPU alone, for the reason `detail`. */
 static void find_reason(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     long calls = 0;
-    double gflop = 0, seconds = 0;
+    double gflop = 0, seconds = 0, all_s = 0;
     if (detail == XG_REASON_EARNING && !doctor_gpu_usable(facts))
         return; /* the library had not looked yet: there was nothing to earn */
     for (int i = 0; i < facts->run.row_count; i++) {
         const struct doctor_row *row = &facts->run.rows[i];
+        all_s += row->seconds;
         if (row->place == XG_PLACE_GPU || reason_of(row) != detail)
             continue;
         if (__builtin_add_overflow(calls, row->calls, &calls))
@@ -106,9 +121,11 @@ static void find_reason(const struct doctor_facts *facts, int detail, struct doc
         gflop += row->gflop;
         seconds += row->seconds;
     }
-    if (calls > 0)
-        doctor_texts_add(subjects, "%ld product%s (%.3g GFLOP, %.3g s)", calls,
-                         calls == 1 ? "" : "s", gflop, seconds);
+    if (calls == 0 || (seconds < SHARE_LEAST * all_s && !is_fault(detail)))
+        return;
+    subjects->cost_s = seconds;
+    doctor_texts_add(subjects, "%ld product%s (%.3g GFLOP, %.3g s)", calls, calls == 1 ? "" : "s",
+                     gflop, seconds);
 }
 
 const struct doctor_diagnosis doctor_run_diagnoses[] = {
@@ -134,7 +151,7 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "%s called nothing of Level 3 BLAS and loaded nothing that could call SGEMM.",
      "There is nothing here for this library to do."},
     {"run.message", DOCTOR_NOTE, find_messages, 0, "The library said: %s.",
-     "xgemm-run --help and man libxgemm_shim explain the words."},
+     "man libxgemm_shim explains the words."},
     {"run.no-gpu", DOCTOR_MEND, find_reason, XG_REASON_NO_GPU,
      "No GPU here: %s ran on the CPU because none could be used.",
      "See the findings about driver and device."},
@@ -162,8 +179,7 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "tries it out."},
     {"run.phase", DOCTOR_NOTE, find_reason, XG_REASON_PHASE,
      "%s stayed on the CPU with the products around them, though the GPU would have been faster: "
-     "the "
-     "CPU library's threads spin between them.",
+     "the CPU library's threads spin between them.",
      "Quiet threads gain: xgemm-run sets that."},
     {"run.trial", DOCTOR_NOTE, find_reason, XG_REASON_TRIAL,
      "%s ran on the CPU to see what it takes there.", "Nothing: a fiftieth of the time at most."},

@@ -3,8 +3,8 @@
 /*
  * Without an argument: commands of a shell that export each setting which a configuration file
  * gives and the environment does not, and add its name to the variable `configured`; on standard
- * error a line for each misspelt setting and each line of a file that is ignored. With --help: the
- * table, which the launcher's own --help carries.
+ * error a line for each misspelt setting and each line of a file that is ignored. With --all: the
+ * table; with --help: of it what the launcher's own --help carries.
  */
 #include <string.h>
 
@@ -41,8 +41,8 @@ static void print_fault(void *context, const char *text)
 int main(int argc, char **argv)
 {
     static struct xg_conf_files files;
-    if (argc > 1 && !strcmp(argv[1], "--help")) {
-        xg_conf_print_help(stdout);
+    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "--all"))) {
+        xg_conf_print_help(stdout, !strcmp(argv[1], "--help"));
     } else {
         xg_conf_files_read(&files, XG_CONF_SYSTEM_FILE);
         xg_conf_files_report(&files, print_fault, NULL);

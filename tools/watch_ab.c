@@ -13,6 +13,7 @@
 
 #include "accounts.h"
 #include "rank.h"
+#include "terminal.h"
 #include "watch.h"
 
 enum side { CPU, PRELOADED, SIDES };
@@ -79,6 +80,26 @@ static bool run(const struct watch *watch, enum side side)
     return true;
 }
 
+/* On a terminal: which run begins, and what the runs that are left will take, by those before. A
+ * line of its own, for the program writes to the terminal too. */
+static void tell_progress(enum side side, int turns)
+{
+    int done = runs.count[CPU] + runs.count[PRELOADED];
+    double left_s = 0;
+    char text[16];
+    if (!terminal_is(stderr))
+        return;
+    fprintf(stderr, "xgemm-run: run %d of %d, %s", done + 1, SIDES * turns,
+            side == CPU ? "CPU library" : "preloaded");
+    if (runs.count[CPU] && runs.count[PRELOADED]) {
+        for (int i = 0; i < SIDES; i++)
+            left_s += rank_median(runs.seconds[i], runs.count[i]) * (turns - runs.count[i]);
+        terminal_duration(text, left_s);
+        fprintf(stderr, ", about %s left", text);
+    }
+    fputc('\n', stderr);
+}
+
 static void run_all(const struct watch *watch)
 {
     /* What keeps the accounts from being kept is said before the first run, which needs none. */
@@ -86,9 +107,12 @@ static void run_all(const struct watch *watch)
         exit(125);
     accounts_folder_remove(runs.folder);
     for (int turn = 0; turn < watch->turns; turn++)
-        for (int i = 0; i < SIDES; i++)
-            if (!run(watch, (enum side)((turn + i) % SIDES)))
+        for (int i = 0; i < SIDES; i++) {
+            enum side side = (enum side)((turn + i) % SIDES);
+            tell_progress(side, watch->turns);
+            if (!run(watch, side))
                 return;
+        }
 }
 
 /* --- What they say ------------------------------------------------------------------------- */
@@ -145,15 +169,17 @@ static void write_side(const char *name, enum side side)
 
 static void write_order(void)
 {
+    char text[SIDES * RANK_MAX * 24] = "in order:";
+    size_t at = strlen(text);
     int next[SIDES] = {0};
 
-    fputs("xgemm-run: in order:", stderr);
     for (int i = 0; i < runs.count[CPU] + runs.count[PRELOADED]; i++) {
         enum side side = runs.order[i];
-        fprintf(stderr, "%s %s %.3f", i ? "," : "", side == CPU ? "CPU" : "preloaded",
-                runs.seconds[side][next[side]++]);
+        int written = snprintf(text + at, sizeof text - at, "%s %s %.3f", i ? "," : "",
+                               side == CPU ? "CPU" : "preloaded", runs.seconds[side][next[side]++]);
+        at += (size_t)written < sizeof text - at ? (size_t)written : 0;
     }
-    fputc('\n', stderr);
+    terminal_say(stderr, "%s", text);
 }
 
 static void write_verdict(void)
@@ -164,17 +190,16 @@ static void write_verdict(void)
     while (rank_p_least(few) > P_REAL)
         few++;
     if (least < few) {
-        fprintf(
-            stderr,
-            "xgemm-run: whether that is chance cannot be said: it takes %d runs of each (-n %d)\n",
-            few, few);
+        terminal_say(stderr,
+                     "whether that is chance cannot be said: it takes %d runs of each (-n %d)", few,
+                     few);
         return;
     }
     double p = rank_p(runs.seconds[CPU], cpu, runs.seconds[PRELOADED], preloaded);
-    fprintf(
+    terminal_say(
         stderr,
-        "xgemm-run: the difference %s: p = %.2g (exact two-sided Mann-Whitney test; real where p "
-        "is at most %g)\n",
+        "the difference %s: p = %.2g (exact two-sided Mann-Whitney test; real where p is at most "
+        "%g)",
         p <= P_REAL ? "is real" : "may be chance", p, P_REAL);
 }
 
@@ -230,10 +255,10 @@ static void write_account(void)
     xg_account_sum(&runs.accounts[run], &sums);
     double counting_s = COUNTING_S * (double)sums.calls;
     if (counting_s > 0.01 * runs.seconds[PRELOADED][run])
-        fprintf(stderr,
-                "xgemm-run: to count so many products took up to %.3f s of it, which are not spent "
-                "without ab\n",
-                counting_s);
+        terminal_say(stderr,
+                     "to count so many products took up to %.3f s of it, which are not spent "
+                     "without ab",
+                     counting_s);
 }
 
 /* The preloaded runs together: what was seen, and what ran on the GPU. */
@@ -268,7 +293,10 @@ static void write_sentence(double cpu_s, double preloaded_s)
     long long seen, on_gpu;
 
     count_products(&seen, &on_gpu);
-    fputs("xgemm-run: verdict: ", stderr);
+    enum terminal_colour colour = !real || !end_alike() ? TERMINAL_BOLD
+                                  : preloaded_s < cpu_s ? TERMINAL_GREEN
+                                                        : TERMINAL_RED;
+    fprintf(stderr, "xgemm-run: verdict: %s", terminal_colour(stderr, colour));
     if (!end_alike())
         fputs("the runs did not end alike, so neither side can be called faster", stderr);
     else if (!enough || !(cpu_s > 0 && preloaded_s > 0))
@@ -278,11 +306,12 @@ static void write_sentence(double cpu_s, double preloaded_s)
     else
         write_ratio(cpu_s, preloaded_s);
     bool absent = xg_reason_is_absence(xg_account_absence(&runs.accounts[median_run()]));
-    fputs(!seen        ? ", and no product was counted.\n"
-          : on_gpu > 0 ? ".\n"
-          : absent     ? ", and there is no GPU here.\n"
-                       : ", and no product ran on the GPU.\n",
+    fputs(!seen        ? ", and no product was counted."
+          : on_gpu > 0 ? "."
+          : absent     ? ", and there is no GPU here."
+                       : ", and no product ran on the GPU.",
           stderr);
+    fprintf(stderr, "%s\n", terminal_colour(stderr, TERMINAL_PLAIN));
 }
 
 static void write_result(const struct watch *watch)
@@ -306,10 +335,9 @@ static void write_result(const struct watch *watch)
     if (runs.count[CPU] + runs.count[PRELOADED] > SIDES)
         write_order();
     if (watch->quiets)
-        fprintf(
-            stderr,
-            "xgemm-run: the preloaded runs had %s, which can be part of the gain (--keep-env)\n",
-            watch->quiets);
+        terminal_say(stderr,
+                     "the preloaded runs had %s, which can be part of the gain (--keep-env)",
+                     watch->quiets);
     write_account();
     write_sentence(cpu_s, preloaded_s);
 }

@@ -29,6 +29,7 @@ static const struct xg_setting settings[] = {
      .help = "Configuration file that is read in place of the system's and the user's; empty: "
              "none; unset: those two."},
     {.name = "XGEMM_MODE",
+     .common = true,
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(mode),
      .choices = {"auto", "cpu", "gpu", "compare"},
@@ -39,6 +40,7 @@ static const struct xg_setting settings[] = {
          "gpu (waits for the GPU to start), compare (both, but for trmm and trsm, which work in "
          "place; times and errors are printed at exit)."},
     {.name = "XGEMM_MATH",
+     .common = true,
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(math),
      .choices = {"accurate", "strict", "tf32"},
@@ -54,6 +56,7 @@ static const struct xg_setting settings[] = {
      .help = "Kernel that computes every product on the GPU, where it can serve it; unset: chosen "
              "by shape and device."},
     {.name = "XGEMM_DEVICES",
+     .common = true,
      .kind = XG_SETTING_ORDINALS,
      .offset = FIELD(devices),
      .max = ORDINAL_MAX,
@@ -64,6 +67,7 @@ static const struct xg_setting settings[] = {
          "be had, and of the others those of its kind, each product on one of them; unset: device "
          "0."},
     {.name = "XGEMM_MEM_LIMIT",
+     .common = true,
      .kind = XG_SETTING_SIZE,
      .offset = FIELD(mem_limit_bytes),
      .max = INT64_MAX,
@@ -98,6 +102,7 @@ static const struct xg_setting settings[] = {
              "syr2k with s run on this library's own kernels, and with d from compute capability "
              "8.0 on; all else needs cuBLAS."},
     {.name = "XGEMM_VERBOSE",
+     .common = true,
      .kind = XG_SETTING_INT,
      .offset = FIELD(verbose),
      .max = 3,
@@ -107,12 +112,14 @@ static const struct xg_setting settings[] = {
          "What is told: 0 warnings only, 1 one line a product (where it ran and why; repeats in "
          "one), 2 start-up too, 3 every step."},
     {.name = "XGEMM_LOG",
+     .common = true,
      .kind = XG_SETTING_STRING,
      .offset = FIELD(log),
      .accepts = "path",
      .default_text = "unset",
      .help = "File that messages and reports are appended to; unset: standard error."},
     {.name = "XGEMM_STATS",
+     .common = true,
      .kind = XG_SETTING_INT,
      .offset = FIELD(stats),
      .max = 1,
@@ -126,7 +133,8 @@ static const struct xg_setting settings[] = {
      .accepts = "path",
      .default_text = "unset",
      .help = "File that an event a product is appended to, in the JSON array format of Chrome "
-             "traces; %p in it stands for the process's id; unset: none."},
+             "traces, which ends without a bracket (json.load wants its last comma replaced by ]); "
+             "%p in it stands for the process's id; unset: none."},
     {.name = "XGEMM_ACCOUNT",
      .kind = XG_SETTING_STRING,
      .offset = FIELD(account),
@@ -164,6 +172,7 @@ static const struct xg_setting settings[] = {
      .help = "Whether the end of the program waits while the kernel closes what the GPU used: "
              "leave (a second process, xgemm-exit, does), wait."},
     {.name = "XGEMM_VERIFY",
+     .common = true,
      .kind = XG_SETTING_FRACTION,
      .offset = FIELD(verify),
      .accepts = "0..1",
@@ -227,9 +236,9 @@ void xg_conf_fini(struct xg_conf *conf)
         xg_setting_clear(&settings[i], conf);
 }
 
-void xg_conf_print_help(FILE *out)
+void xg_conf_print_help(FILE *out, bool common)
 {
-    xg_setting_print(settings, SETTINGS, out);
+    xg_setting_print(settings, SETTINGS, common, out);
 }
 
 /* --- Configuration files ------------------------------------------------------------------- */

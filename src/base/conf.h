@@ -94,7 +94,8 @@ typedef void xg_conf_report(void *ctx, const char *text);
 void xg_conf_files_report(const struct xg_conf_files *files, xg_conf_report *report, void *ctx);
 void xg_conf_environment_report(xg_conf_report *report, void *ctx);
 
-/* Writes the table of settings (name, values, default, help), as xgemm-run --help prints it. */
-void xg_conf_print_help(FILE *out);
+/* Writes the table of settings (name, values, default, help), or those that most users need, as
+ * xgemm-run --help prints them. */
+void xg_conf_print_help(FILE *out, bool common);
 
 #endif

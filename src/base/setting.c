@@ -288,13 +288,13 @@ static void print_wrapped(FILE *out, const char *text, int indent, int width)
     fputc('\n', out);
 }
 
-void xg_setting_print(const struct xg_setting *table, int count, FILE *out)
+void xg_setting_print(const struct xg_setting *table, int count, bool common, FILE *out)
 {
     for (int i = 0; i < count; i++) {
-        if (!table[i].help)
+        if (!table[i].help || (common && !table[i].common))
             continue;
         fprintf(out, "  %s=%s (default: %s)\n", table[i].name, table[i].accepts,
                 table[i].default_text);
-        print_wrapped(out, table[i].help, 6, 96);
+        print_wrapped(out, table[i].help, 6, 80);
     }
 }

@@ -31,6 +31,7 @@ struct xg_setting {
     const char *accepts;                         /* as help and messages say it */
     const char *default_text;
     const char *help; /* NULL: no user sets it */
+    bool common;      /* most users need no other ones */
 };
 
 /* Whether the text is a value of the setting. Pure. */
@@ -55,7 +56,8 @@ const struct xg_setting *xg_setting_find(const struct xg_setting *table, int cou
 const struct xg_setting *xg_setting_nearest(const struct xg_setting *table, int count,
                                             const char *name);
 
-/* Writes name, values, default and help of each that has help, as xgemm-run --help prints them. */
-void xg_setting_print(const struct xg_setting *table, int count, FILE *out);
+/* Writes name, values, default and help of each that has help, or of the common ones alone, as
+ * xgemm-run --help prints these. */
+void xg_setting_print(const struct xg_setting *table, int count, bool common, FILE *out);
 
 #endif
