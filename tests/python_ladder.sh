@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The notebook of the ladder (kernels/ladder/ladder.ipynb) is stripped, and runs on the fake driver and without a driver.
+# The notebook of the ladder is stripped, and runs on the fake driver and without a driver.
 . "$srcdir/tests/preload_lib"
 needs_plain_library
 notebook=$srcdir/kernels/ladder/ladder.ipynb
@@ -23,8 +23,9 @@ sed 's/"outputs": \[\]/"outputs": [1]/' "$notebook" >"$tmp/printed.ipynb"
 # runs WHAT DEVICE FOLDER: as a reader has it, in FOLDER/kernels/ladder; a GPU of this machine is hidden.
 runs() {
     mkdir -p "$3/kernels/ladder"
-    (cd "$3/kernels/ladder" && env CUDA_VISIBLE_DEVICES=-1 PATH="$(dirname "$XG_SO")/../tools:$PATH" MPLCONFIGDIR="$tmp" HOME="$tmp" \
-        OPENBLAS_NUM_THREADS=2 PYTHONDONTWRITEBYTECODE=1 "$python" "$judge" "$notebook" "$2") >"$tmp/out" 2>&1 || {
+    (cd "$3/kernels/ladder" && env CUDA_VISIBLE_DEVICES=-1 PATH="$(dirname "$XG_SO")/../tools:$PATH" \
+        MPLCONFIGDIR="$tmp" HOME="$tmp" OPENBLAS_NUM_THREADS=2 PYTHONDONTWRITEBYTECODE=1 \
+        "$python" "$judge" "$notebook" "$2") >"$tmp/out" 2>&1 || {
         cat "$tmp/out"
         fail "$1"
     }
