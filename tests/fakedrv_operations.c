@@ -128,8 +128,8 @@ static void older(void)
     run_single();
 }
 
-/* Nothing computes doubles there: found out at the third try, and SGEMM goes on. The first two are told
- * as failures: memory has nothing to do with them. */
+/* Nothing computes doubles there: found out at the third try, and SGEMM goes on. The first two are
+ * told as failures: memory has nothing to do with them. */
 static void unserved(void)
 {
     begin();
