@@ -12,7 +12,9 @@ A developer's tool: it needs matplotlib, and neither the build nor the tests nee
 """
 import argparse
 import csv
+import io
 import math
+import re
 import sys
 
 import matplotlib
@@ -74,8 +76,14 @@ def subtitle(comments):
 
 
 def save(figure, path):
-    figure.savefig(path, format="svg", facecolor="white", metadata={"Date": None})
+    """As SVG, a line for each group of the drawing."""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", facecolor="white", metadata={"Date": None})
     plt.close(figure)
+    compact = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text.getvalue(), flags=re.S)
+    compact = re.sub(r"\s+", " ", compact).replace("> <", "><")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(compact.replace("<g ", "\n<g ") + "\n")
 
 
 # --- Host to host ---

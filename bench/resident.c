@@ -183,49 +183,25 @@ void resident_destroy(struct resident *r)
 
 static struct xg_mem_dev scratch; /* of the products, which follow each other */
 
-static enum xg_status launch_double(const struct xg_kernel *row, const struct resident *r,
-                                    CUdeviceptr set)
-{
-    const struct xg_dgemm_args args = {.a = set,
-                                       .b = set + r->b_at,
-                                       .c = set + r->c_at,
-                                       .lda = r->call.lda,
-                                       .ldb = r->call.ldb,
-                                       .ldc = r->call.ldc,
-                                       .m = r->call.m,
-                                       .n = r->call.n,
-                                       .k = r->call.k,
-                                       .alpha = 1.0,
-                                       .transa = r->call.transa,
-                                       .transb = r->call.transb};
-    return xg_launch_dgemm(dev, row, &args, stream);
-}
-
-static enum xg_status launch_single(const struct xg_kernel *row, const struct resident *r,
-                                    CUdeviceptr set)
-{
-    struct xg_sgemm_args args = {.a = set,
-                                 .b = set + r->b_at,
-                                 .c = set + r->c_at,
-                                 .lda = r->call.lda,
-                                 .ldb = r->call.ldb,
-                                 .ldc = r->call.ldc,
-                                 .m = r->call.m,
-                                 .n = r->call.n,
-                                 .k = r->call.k,
-                                 .alpha = 1.0f,
-                                 .transa = r->call.transa,
-                                 .transb = r->call.transb};
-    must(xg_launch_reserve(dev, row, &scratch, &args), "scratch");
-    return xg_launch_sgemm(dev, row, &args, stream);
-}
-
 /* XG_OK or XG_DECLINED. run: which set of the operands, modulo their number. */
 static enum xg_status launch(const struct xg_kernel *row, const struct resident *r, int run)
 {
     CUdeviceptr set = r->dev.ptr + r->set_bytes * (size_t)(run % r->sets);
-    enum xg_status status =
-        r->call.type == XG_TYPE_D ? launch_double(row, r, set) : launch_single(row, r, set);
+    struct xg_gemm_args gemm = {.type = r->call.type,
+                                .transa = r->call.transa,
+                                .transb = r->call.transb,
+                                .m = r->call.m,
+                                .n = r->call.n,
+                                .k = r->call.k,
+                                .alpha = 1.0,
+                                .a = set,
+                                .lda = r->call.lda,
+                                .b = set + r->b_at,
+                                .ldb = r->call.ldb,
+                                .c = set + r->c_at,
+                                .ldc = r->call.ldc};
+    must(xg_launch_reserve(dev, row, &scratch, &gemm), "scratch");
+    enum xg_status status = xg_launch_gemm(dev, row, &gemm, stream);
     if (status != XG_DECLINED)
         must(status, row->name);
     return status;

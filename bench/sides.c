@@ -85,21 +85,21 @@ static bool compute_plain(const struct xg_problem *p)
               bench.copy_up(a, p->a, a_bytes) == CUDA_SUCCESS &&
               bench.copy_up(b, p->b, b_bytes) == CUDA_SUCCESS &&
               (p->beta == 0 || bench.copy_up(c, p->c, c_bytes) == CUDA_SUCCESS);
-    const struct xg_cublas_gemm gemm = {.type = p->type,
-                                        .transa = p->transa,
-                                        .transb = p->transb,
-                                        .m = p->m,
-                                        .n = p->n,
-                                        .k = p->k,
-                                        .alpha = p->alpha,
-                                        .a = a,
-                                        .lda = p->lda,
-                                        .b = b,
-                                        .ldb = p->ldb,
-                                        .beta = p->beta,
-                                        .c = c,
-                                        .ldc = p->ldc};
-    ok = ok && xg_cublas_gemm(bench.dev, &gemm, NULL) == XG_OK &&
+    const struct xg_gemm_args gemm = {.type = p->type,
+                                      .transa = p->transa,
+                                      .transb = p->transb,
+                                      .m = p->m,
+                                      .n = p->n,
+                                      .k = p->k,
+                                      .alpha = p->alpha,
+                                      .a = a,
+                                      .lda = p->lda,
+                                      .b = b,
+                                      .ldb = p->ldb,
+                                      .beta = p->beta,
+                                      .c = c,
+                                      .ldc = p->ldc};
+    ok = ok && xg_cublas_gemm(bench.dev, &gemm, false, NULL) == XG_OK &&
          bench.copy_down(p->c, c, c_bytes) == CUDA_SUCCESS;
     drv->cuMemFree(a);
     drv->cuMemFree(b);
@@ -178,13 +178,13 @@ void sides_link(struct link_rates *rates)
 
 struct kernel_launch {
     const struct xg_kernel *row;
-    struct xg_sgemm_args args;
+    struct xg_gemm_args args;
 };
 
 static enum xg_status launch_once(void *arg, CUstream stream)
 {
     struct kernel_launch *launch = arg;
-    return xg_launch_sgemm(bench.dev, launch->row, &launch->args, stream);
+    return xg_launch_gemm(bench.dev, launch->row, &launch->args, stream);
 }
 
 double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)

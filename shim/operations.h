@@ -2,7 +2,7 @@
 /*
  * What is intercepted, as data: operations with their arguments, types and spellings, of which all
  * names, signatures, entries and calls are made. An operation is added by a row here, its argument
- * list, and <name>.c, which reads it (HACKING.md, "Adding an operation").
+ * list, and <name>.c, which reads it (doc/developer/operation.md).
  */
 #ifndef SHIM_OPERATIONS_H
 #define SHIM_OPERATIONS_H

@@ -45,11 +45,12 @@ static struct {
     bool coming; /* some may still be added to them */
     /* The first one, whose kind all are; written before the state is READY, and then no more. */
     struct xg_model_device described;
-    double timeout_s; /* likewise */
-    double moved_s;   /* when a lane was last taken, or came free */
-    bool stuck;       /* none has for too long */
-    double ahead_s;   /* what the calls that have a lane or wait for one are expected to take */
-    int stage_threads;
+    double timeout_s;  /* likewise */
+    double moved_s;    /* when a lane was last taken, or came free */
+    bool stuck;        /* none has for too long */
+    double ahead_s;    /* what the calls that have a lane or wait for one are expected to take */
+    int cores;         /* that the process may use */
+    int asked_threads; /* XGEMM_STAGE_THREADS */
     int starts;
     bool waited_out; /* the start took longer than anybody waits */
 } engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -285,7 +286,7 @@ static void start(const struct xg_conf *conf)
 {
     int ordinals[XG_DEVICES_MAX], taken;
     int count = xg_devices_read_ordinals(conf->devices, ordinals);
-    int threads = xg_staging_threads(conf->stage_threads, xg_cores_count());
+    int cores = xg_cores_count(), threads = xg_staging_threads(conf->stage_threads, cores);
     xg_teardown_prepare(conf); /* before the driver: the program may end at any time */
     xg_drv_at_exit(at_exit);
     struct xg_device first;
@@ -305,7 +306,8 @@ static void start(const struct xg_conf *conf)
                                                     .link_bytes_per_s = dev->link_bytes_per_s};
         snprintf(engine.described.name, sizeof engine.described.name, "%s", dev->name);
     }
-    engine.stage_threads = threads;
+    engine.cores = cores;
+    engine.asked_threads = conf->stage_threads;
     atomic_store(&engine_used, status == XG_OK);
     set_state_locked(status == XG_OK ? XG_ENGINE_READY : again ? XG_ENGINE_COLD : XG_ENGINE_NONE);
     pthread_mutex_unlock(&engine.lock);
@@ -437,10 +439,15 @@ static void release_lane(const struct xg_devices_place *place, double takes_s,
 }
 
 /* How many of a lane's threads work: of what all lanes have, and of the cores that are left. */
-static int share_of(const struct xg_patience *patience, int busy)
+static int share_of(const struct xg_patience *patience, int devices, int busy)
 {
-    int64_t share = xg_ceil_div(engine.stage_threads, busy);
-    return (int)(patience ? xg_min_i64(share, patience->threads) : share);
+    int share = xg_staging_share(engine.asked_threads, engine.cores, devices, busy);
+    return patience && patience->threads < share ? patience->threads : share;
+}
+
+static enum xg_status create_lane(struct xg_dev *dev, struct xg_lane **lane)
+{
+    return xg_lane_create(dev, xg_staging_threads(engine.asked_threads, engine.cores), lane);
 }
 
 /*
@@ -489,14 +496,15 @@ static enum xg_status acquire_lane(const struct xg_patience *patience,
         leave_locked(takes_s);
     }
     int busy = xg_devices_busy(&engine.devices);
+    int devices = xg_devices_lanes(&engine.devices) / XG_DEVICES_LANES;
     pthread_mutex_unlock(&engine.lock);
     if (!found)
         return XG_DECLINED;
     /* The slot is busy: no other thread looks at its lane. */
     struct xg_lane **lane = &device->slots[place->slot].lane;
-    enum xg_status status = *lane ? XG_OK : xg_lane_create(device->dev, engine.stage_threads, lane);
+    enum xg_status status = *lane ? XG_OK : create_lane(device->dev, lane);
     if (status == XG_OK)
-        xg_lane_limit(*lane, share_of(patience, busy));
+        xg_lane_limit(*lane, share_of(patience, devices, busy));
     else
         release_lane(place, takes_s, status, XG_VERDICT_NONE);
     return status;

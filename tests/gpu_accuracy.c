@@ -143,31 +143,31 @@ static const struct xg_kernel *row_of(enum side side)
     return xg_select(&dev->facts, maths[side], NULL, call.m, call.n, call.k);
 }
 
-static struct xg_sgemm_args args_of(void)
+static struct xg_gemm_args args_of(void)
 {
-    return (struct xg_sgemm_args){.a = dev_a.ptr,
-                                  .b = dev_b.ptr,
-                                  .c = dev_c.ptr,
-                                  .lda = call.lda,
-                                  .ldb = call.ldb,
-                                  .ldc = call.ldc,
-                                  .m = call.m,
-                                  .n = call.n,
-                                  .k = call.k,
-                                  .alpha = call.alpha,
-                                  .beta = call.beta,
-                                  .transa = call.transa,
-                                  .transb = call.transb};
+    return (struct xg_gemm_args){.a = dev_a.ptr,
+                                 .b = dev_b.ptr,
+                                 .c = dev_c.ptr,
+                                 .lda = call.lda,
+                                 .ldb = call.ldb,
+                                 .ldc = call.ldc,
+                                 .m = call.m,
+                                 .n = call.n,
+                                 .k = call.k,
+                                 .alpha = call.alpha,
+                                 .beta = call.beta,
+                                 .transa = call.transa,
+                                 .transb = call.transb};
 }
 
 /* XG_OK or XG_DECLINED. */
-static enum xg_status launch(const struct xg_kernel *row, const struct xg_sgemm_args *args,
+static enum xg_status launch(const struct xg_kernel *row, const struct xg_gemm_args *args,
                              CUstream stream)
 {
     static struct xg_mem_dev scratch; /* products follow each other */
-    struct xg_sgemm_args copy = *args;
+    struct xg_gemm_args copy = *args;
     must(xg_launch_reserve(dev, row, &scratch, &copy), "scratch");
-    enum xg_status status = xg_launch_sgemm(dev, row, &copy, stream);
+    enum xg_status status = xg_launch_gemm(dev, row, &copy, stream);
     if (status != XG_DECLINED)
         must(status, row->name);
     return status;
@@ -212,7 +212,7 @@ static bool compute(enum side side, const float *c0)
     for (int r = 0; c0 && r < REFERENCE_ROWS; r++)
         copy_up(dev_c.ptr + (uint64_t)(reference.row[r] * call.ldc) * sizeof(float),
                 c0 + r * call.n, 1, call.n, call.n);
-    struct xg_sgemm_args args = args_of();
+    struct xg_gemm_args args = args_of();
     must(launch(row, &args, streams[0]), row->name);
     copy_sampled(sampled[side]);
     return true;
@@ -394,8 +394,8 @@ static void test_scaling(int64_t k)
 
 /* C after one launch on a poisoned C, tight; false where the row declines the leading dimensions.
  */
-static bool run_whole(const struct xg_kernel *row, const struct xg_sgemm_args *args,
-                      CUstream stream, float *to)
+static bool run_whole(const struct xg_kernel *row, const struct xg_gemm_args *args, CUstream stream,
+                      float *to)
 {
     poison_c((size_t)(args->m * args->ldc));
     if (launch(row, args, stream) != XG_OK)
@@ -423,7 +423,7 @@ static void test_bits_of(enum side side, int trans, float *first, float *again)
     const struct xg_kernel *row = row_of(side);
     size_t bytes = (size_t)(call.m * call.n) * sizeof(float);
     int other_runs = 0, other_lds = 0, declined = 0;
-    struct xg_sgemm_args args = args_of();
+    struct xg_gemm_args args = args_of();
     run_whole(row, &args, streams[0], first);
     for (int run = 1; run < RUNS; run++) {
         run_whole(row, &args, streams[run % 2], again);

@@ -237,22 +237,23 @@ static void test_accuracy(struct product *p)
 static void launch(const struct xg_kernel *row, const struct product *p, bool transa, bool transb,
                    double alpha, double beta, char *result)
 {
-    struct xg_dgemm_args args = {.a = buffer_address(&buffer_a),
-                                 .b = buffer_address(&buffer_b),
-                                 .c = buffer_address(&buffer_c),
-                                 .lda = buffer_a.ld,
-                                 .ldb = buffer_b.ld,
-                                 .ldc = buffer_c.ld,
-                                 .m = p->m,
-                                 .n = p->n,
-                                 .k = p->k,
-                                 .alpha = alpha,
-                                 .beta = beta,
-                                 .transa = transa,
-                                 .transb = transb,
-                                 .wanted = p->wanted};
+    struct xg_gemm_args args = {.type = type,
+                                .a = buffer_address(&buffer_a),
+                                .b = buffer_address(&buffer_b),
+                                .c = buffer_address(&buffer_c),
+                                .lda = buffer_a.ld,
+                                .ldb = buffer_b.ld,
+                                .ldc = buffer_c.ld,
+                                .m = p->m,
+                                .n = p->n,
+                                .k = p->k,
+                                .alpha = alpha,
+                                .beta = beta,
+                                .transa = transa,
+                                .transb = transb,
+                                .wanted = p->wanted};
     buffer_up(&buffer_c);
-    gpu_launch(dev, row, type, &args, stream);
+    gpu_launch(dev, row, &args, stream);
     buffer_down(result, &buffer_c);
 }
 
@@ -420,19 +421,20 @@ static void test_far_row(const struct xg_kernel *row, struct product *p, CUdevic
     buffer_up(&buffer_a);
     buffer_up(&buffer_b);
     buffer_up(&buffer_c);
-    struct xg_dgemm_args args = {.a = which == 'a' ? far : buffer_address(&buffer_a),
-                                 .b = which == 'b' ? far : buffer_address(&buffer_b),
-                                 .c = which == 'c' ? far : buffer_address(&buffer_c),
-                                 .lda = which == 'a' ? FAR_LD : buffer_a.ld,
-                                 .ldb = which == 'b' ? FAR_LD : buffer_b.ld,
-                                 .ldc = which == 'c' ? FAR_LD : buffer_c.ld,
-                                 .m = p->m,
-                                 .n = p->n,
-                                 .k = p->k,
-                                 .alpha = 1.0,
-                                 .transa = transa,
-                                 .transb = transb};
-    gpu_launch(dev, row, type, &args, stream);
+    struct xg_gemm_args args = {.type = type,
+                                .a = which == 'a' ? far : buffer_address(&buffer_a),
+                                .b = which == 'b' ? far : buffer_address(&buffer_b),
+                                .c = which == 'c' ? far : buffer_address(&buffer_c),
+                                .lda = which == 'a' ? FAR_LD : buffer_a.ld,
+                                .ldb = which == 'b' ? FAR_LD : buffer_b.ld,
+                                .ldc = which == 'c' ? FAR_LD : buffer_c.ld,
+                                .m = p->m,
+                                .n = p->n,
+                                .k = p->k,
+                                .alpha = 1.0,
+                                .transa = transa,
+                                .transb = transb};
+    gpu_launch(dev, row, &args, stream);
     buffer_down(back, &buffer_c);
     if (which == 'c')
         copy_far(far, back + (size_t)buffer_c.first * elem_bytes(), false);

@@ -33,31 +33,14 @@ static inline struct xg_triangle gpu_triangle(int kind, int64_t i, int64_t j, in
     return (struct xg_triangle){.diagonal = corner + beside, .kind = kind};
 }
 
-/* Enqueues a product of single or double precision, whose arguments are *wide in either case. */
-static inline void gpu_launch(struct xg_dev *dev, const struct xg_kernel *row, enum xg_type type,
-                              const struct xg_dgemm_args *wide, CUstream stream)
+/* Enqueues a product, with the scratch that the row needs. */
+static inline void gpu_launch(struct xg_dev *dev, const struct xg_kernel *row,
+                              const struct xg_gemm_args *gemm, CUstream stream)
 {
     static struct xg_mem_dev scratch; /* products follow each other */
-    if (type == XG_TYPE_D) {
-        must(xg_launch_dgemm(dev, row, wide, stream), row->name);
-        return;
-    }
-    struct xg_sgemm_args args = {.a = wide->a,
-                                 .b = wide->b,
-                                 .c = wide->c,
-                                 .lda = wide->lda,
-                                 .ldb = wide->ldb,
-                                 .ldc = wide->ldc,
-                                 .m = wide->m,
-                                 .n = wide->n,
-                                 .k = wide->k,
-                                 .alpha = (float)wide->alpha,
-                                 .beta = (float)wide->beta,
-                                 .transa = wide->transa,
-                                 .transb = wide->transb,
-                                 .wanted = wide->wanted};
+    struct xg_gemm_args args = *gemm;
     must(xg_launch_reserve(dev, row, &scratch, &args), "scratch");
-    must(xg_launch_sgemm(dev, row, &args, stream), row->name);
+    must(xg_launch_gemm(dev, row, &args, stream), row->name);
 }
 
 #endif

@@ -354,46 +354,6 @@ static void test_price(void)
     }
 }
 
-/*
- * PyTorch's training: products of 1.5 ms whose threads the program's other loops keep spinning. A
- * GPU among those gains nothing, so nothing is started; nor is a large product held back.
- */
-static void test_shared_pool(void)
-{
-    static const struct {
-        int64_t n;
-        bool shared;
-        double spin_s, took_s;
-        bool starts;
-    } rows[] = {
-        {1000, true, 6e-3, 1.5e-3, false},
-        {1000, false, 6e-3, 1.5e-3, true},
-        {1000, true, 0.2e-3, 1.5e-3, true}, /* quiet, as xgemm-run has them */
-        {3000, true, 6e-3, 44e-3, true},    /* takes longer than they spin */
-    };
-    const struct xg_conf conf = {.mode = XG_MODE_AUTO};
-
-    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
-        const struct xg_problem call = shape(rows[row].n, rows[row].n, rows[row].n);
-        struct xg_situation now = {.state = XG_ENGINE_COLD,
-                                   .cpu_threads = 16,
-                                   .spin_s = rows[row].spin_s,
-                                   .pool_is_shared = rows[row].shared,
-                                   .cores_left = 16};
-        bool started = false;
-        begin(16);
-        for (int i = 0; i < 2000 && !started; i++) {
-            struct xg_decision decision;
-            now.now_s = clock_s += 2.0 * rows[row].took_s;
-            xg_policy_decide(&policy, &conf, &call, &now, &decision);
-            started = decision.start;
-            observe(XG_SIDE_CPU, &call, &decision, rows[row].took_s);
-        }
-        XT_CHECK(started == rows[row].starts, "row %d: %s", (int)row,
-                 started ? "started" : "not started");
-    }
-}
-
 /* Sixteen threads at once, each with a thread of the library: two lanes save little of that. */
 static void test_earning_at_once(void)
 {
@@ -600,7 +560,6 @@ int main(void)
     test_endless_spin();
     test_earning();
     test_price();
-    test_shared_pool();
     test_earning_at_once();
     test_crowd_pays_for_start();
     test_crowd_stages_alone();

@@ -334,7 +334,7 @@ static void test_double_ranking(void)
 
 /*
  * The time that the model predicts for squares, beside the mean of what was measured on two H200
- * (bench/results/h200/kernels_d.csv and kernels_d_2.csv: medians, of four transposes each).
+ * (bench/kernels --type d: medians, of four transposes each).
  */
 static void test_double_times(void)
 {

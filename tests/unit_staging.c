@@ -13,6 +13,22 @@ static struct xg_staging choose(int64_t m, int64_t n, int64_t k, float beta)
     return xg_staging_choose(&call, &none, THREADS, BLOCK_BYTES);
 }
 
+/* Two devices have two links to fill; the cores bound all of them together. */
+static void test_share(void)
+{
+    static const struct {
+        int asked, cores, devices, lanes, share;
+    } rows[] = {
+        {0, 16, 1, 1, 15}, {0, 16, 1, 2, 8},  {0, 32, 1, 1, 15}, {0, 32, 1, 2, 8},
+        {0, 32, 2, 1, 15}, {0, 32, 2, 2, 15}, {0, 32, 2, 4, 8},  {0, 16, 2, 4, 4},
+        {0, 1, 2, 4, 1},   {6, 32, 2, 4, 2},  {6, 32, 2, 1, 6},  {0, 128, 4, 8, 8},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int share = xg_staging_share(rows[i].asked, rows[i].cores, rows[i].devices, rows[i].lanes);
+        XT_CHECK(share == rows[i].share, "row %d: %d", (int)i, share);
+    }
+}
+
 static void test_bounds(void)
 {
     static const int64_t extents[] = {1, 7, 64, 1000, 8192, 100000, (int64_t)1 << 40};
@@ -38,7 +54,7 @@ static void test_bounds(void)
             }
 }
 
-/* What the tables of HACKING.md say. */
+/* What was found to be best (doc/explanation/lessons.md). */
 static void test_found(void)
 {
     XT_CHECK(choose(256, 256, 256, 0).workers == 4, "%d", choose(256, 256, 256, 0).workers);
@@ -76,6 +92,7 @@ static void test_populate(void)
 
 int main(void)
 {
+    test_share();
     test_bounds();
     test_found();
     test_populate();

@@ -294,10 +294,10 @@ static union scalar scalar_of(enum xg_type type, double re, double im)
     return scalar;
 }
 
-static int call_gemm(const struct xg_cublas *cublas, const struct xg_cublas_gemm *g)
+static int call_gemm(const struct xg_cublas *cublas, const struct xg_gemm_args *g)
 {
     union scalar alpha = scalar_of(g->type, g->alpha, g->alpha_im);
-    union scalar beta = scalar_of(g->type, g->beta, g->beta_im);
+    union scalar beta = scalar_of(g->type, g->beta, 0);
     return functions.gemm[g->type](
         cublas->handle, operation_of(g->transb), operation_of(g->transa), (int)g->n, (int)g->m,
         (int)g->k, &alpha, (const void *)(uintptr_t)g->b, (int)g->ldb,
@@ -345,13 +345,13 @@ static enum xg_status begin(struct xg_dev *dev, enum xg_type type, bool tf32, CU
     return status;
 }
 
-enum xg_status xg_cublas_gemm(struct xg_dev *dev, const struct xg_cublas_gemm *gemm,
+enum xg_status xg_cublas_gemm(struct xg_dev *dev, const struct xg_gemm_args *gemm, bool tf32,
                               CUstream stream)
 {
     const int64_t sizes[] = {gemm->m, gemm->n, gemm->k, gemm->lda, gemm->ldb, gemm->ldc};
     if (!fit_int(sizes, sizeof sizes / sizeof sizes[0]))
         return XG_DECLINED;
-    enum xg_status status = begin(dev, gemm->type, gemm->tf32, stream);
+    enum xg_status status = begin(dev, gemm->type, tf32, stream);
     if (status != XG_OK)
         return status;
     status = status_of(call_gemm(dev->cublas, gemm), gemm_names[gemm->type]);

@@ -3,32 +3,18 @@
 #ifndef XG_CUBLAS_H
 #define XG_CUBLAS_H
 
+#include "compute/gemm_args.h"
 #include "device/dev.h"
 
-/* A product of matrices in device memory: row-major, as problem.h has it. */
-struct xg_cublas_gemm {
-    enum xg_type type;
-    bool tf32; /* XG_TYPE_S: the factors may be rounded to TF32 */
-    enum xg_trans transa, transb;
-    int64_t m, n, k;
-    double alpha, alpha_im;
-    CUdeviceptr a;
-    int64_t lda;
-    CUdeviceptr b;
-    int64_t ldb;
-    double beta, beta_im;
-    CUdeviceptr c;
-    int64_t ldc;
-};
-
 /*
- * cublas?gemm (as the column-major transpose), on the stream. The library is
- * loaded and its handle created at the first call. XG_OK; XG_DECLINED for sizes beyond 2^31 - 1;
- * XG_ERR_NOTFOUND where there is no cuBLAS; XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. The device's
- * context must be current; from any thread (calls take turns). With XGEMM_REPRODUCIBLE the same
- * call gives the same bits, whatever runs on other streams.
+ * cublas?gemm (as the column-major transpose) of all of C, on the stream. tf32: XG_TYPE_S factors
+ * may be rounded to TF32. The library is loaded and its handle created at the first call. XG_OK;
+ * XG_DECLINED for sizes beyond 2^31 - 1; XG_ERR_NOTFOUND where there is no cuBLAS; XG_ERR_NOMEM,
+ * XG_ERR_DRIVER, XG_ERR_LOST. The device's context must be current; from any thread (calls take
+ * turns). With XGEMM_REPRODUCIBLE the same call gives the same bits, whatever runs on other
+ * streams.
  */
-enum xg_status xg_cublas_gemm(struct xg_dev *dev, const struct xg_cublas_gemm *gemm,
+enum xg_status xg_cublas_gemm(struct xg_dev *dev, const struct xg_gemm_args *gemm, bool tf32,
                               CUstream stream);
 
 /* B times or over a triangle, in device memory: row-major, as problem.h has TRMM and TRSM. */

@@ -34,12 +34,50 @@ static size_t scratch_bytes(const struct xg_dev *dev, const struct xg_kernel *ro
     return xg_select_slices_bytes(slices, args->m, args->n);
 }
 
-enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_kernel *row,
-                                 struct xg_mem_dev *memory, struct xg_sgemm_args *args)
+static struct xg_sgemm_args single_of(const struct xg_gemm_args *gemm)
 {
-    size_t bytes = scratch_bytes(dev, row, args);
+    return (struct xg_sgemm_args){.a = gemm->a,
+                                  .b = gemm->b,
+                                  .c = gemm->c,
+                                  .lda = gemm->lda,
+                                  .ldb = gemm->ldb,
+                                  .ldc = gemm->ldc,
+                                  .m = gemm->m,
+                                  .n = gemm->n,
+                                  .k = gemm->k,
+                                  .alpha = (float)gemm->alpha,
+                                  .beta = (float)gemm->beta,
+                                  .transa = gemm->transa != XG_NO_TRANS,
+                                  .transb = gemm->transb != XG_NO_TRANS,
+                                  .wanted = gemm->wanted,
+                                  .scratch = gemm->scratch};
+}
+
+static struct xg_dgemm_args double_of(const struct xg_gemm_args *gemm)
+{
+    return (struct xg_dgemm_args){.a = gemm->a,
+                                  .b = gemm->b,
+                                  .c = gemm->c,
+                                  .lda = gemm->lda,
+                                  .ldb = gemm->ldb,
+                                  .ldc = gemm->ldc,
+                                  .m = gemm->m,
+                                  .n = gemm->n,
+                                  .k = gemm->k,
+                                  .alpha = gemm->alpha,
+                                  .beta = gemm->beta,
+                                  .transa = gemm->transa != XG_NO_TRANS,
+                                  .transb = gemm->transb != XG_NO_TRANS,
+                                  .wanted = gemm->wanted};
+}
+
+enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_kernel *row,
+                                 struct xg_mem_dev *memory, struct xg_gemm_args *gemm)
+{
+    const struct xg_sgemm_args args = single_of(gemm);
+    size_t bytes = gemm->type == XG_TYPE_S ? scratch_bytes(dev, row, &args) : 0;
     enum xg_status status = bytes ? xg_mem_dev_reserve(dev, memory, bytes) : XG_OK;
-    args->scratch = bytes && status == XG_OK ? memory->ptr : 0;
+    gemm->scratch = bytes && status == XG_OK ? memory->ptr : 0;
     return status;
 }
 
@@ -147,99 +185,70 @@ static enum xg_status launch_copies(struct xg_dev *dev, struct xg_sgemm_args *ar
     return status;
 }
 
-static enum xg_status launch_library(struct xg_dev *dev, bool tf32,
-                                     const struct xg_sgemm_args *args, CUstream stream)
+/* A row's tiles of C, and blocks for their slices of k. */
+static int64_t blocks_of(const struct xg_kernel *row, const struct xg_gemm_args *gemm,
+                         struct xg_slices slices)
 {
-    const struct xg_cublas_gemm gemm = {.tf32 = tf32,
-                                        .transa = args->transa,
-                                        .transb = args->transb,
-                                        .m = args->m,
-                                        .n = args->n,
-                                        .k = args->k,
-                                        .alpha = args->alpha,
-                                        .a = args->a,
-                                        .lda = args->lda,
-                                        .b = args->b,
-                                        .ldb = args->ldb,
-                                        .beta = args->beta,
-                                        .c = args->c,
-                                        .ldc = args->ldc};
-    return xg_cublas_gemm(dev, &gemm, stream);
+    int64_t tiles = xg_ceil_div(gemm->m, row->bm) * xg_ceil_div(gemm->n, row->bn);
+    return slices.results ? slices.count : tiles * slices.count;
 }
 
-enum xg_status xg_launch_sgemm(struct xg_dev *dev, const struct xg_kernel *row,
-                               const struct xg_sgemm_args *args, CUstream stream)
+static enum xg_status launch_single(struct xg_dev *dev, const struct xg_kernel *row,
+                                    const struct xg_gemm_args *gemm, struct xg_slices slices,
+                                    CUlaunchAttribute *cluster, CUstream stream)
 {
-    if (!xg_select_serves(row, &dev->facts, args->m, args->n, args->k))
-        return XG_DECLINED;
-    if (row->flags & XG_KERNEL_CUBLAS)
-        return launch_library(dev, row->flags & XG_KERNEL_TF32, args, stream);
-    if (row->flags & XG_KERNEL_PIECES)
-        return launch_pieces(dev, args, stream);
-    if ((row->flags & XG_KERNEL_VEC4) &&
-        !vec4_aligned(args->a | args->b | args->c, args->lda | args->ldb | args->ldc))
-        return XG_DECLINED;
-    struct xg_slices slices = xg_select_slices(row, &dev->facts, args->m, args->n, args->k);
-    if (slices.scratch && !args->scratch)
-        return XG_DECLINED;
-
-    struct xg_sgemm_args copy = *args;
+    struct xg_sgemm_args args = single_of(gemm);
     if (row->flags & XG_KERNEL_REPACKED) {
-        enum xg_status copied = launch_copies(dev, &copy, stream);
+        enum xg_status copied = launch_copies(dev, &args, stream);
         if (copied != XG_OK)
             return copied;
     }
-    copy.scratch = slices.scratch ? args->scratch : 0;
-    if (slices.scratch) /* the sum would take for results what a block has not written there */
-        copy.wanted.kind = XG_TRIANGLE_ALL;
-    int64_t tiles = xg_ceil_div(args->m, row->bm) * xg_ceil_div(args->n, row->bn);
-    int64_t blocks = slices.results ? slices.count : tiles * slices.count;
-    if (blocks > INT32_MAX)
-        return XG_DECLINED;
-    copy.split = row->flags & XG_KERNEL_SHARE ? (int32_t)blocks : slices.count;
-    bool cluster = slices.count > 1 && !slices.scratch;
-    CUlaunchAttribute together = cluster_of(slices.count);
-    enum xg_status status =
-        launch_blocks(dev, row, &copy, blocks, cluster ? &together : NULL, stream);
+    if (!slices.scratch)
+        args.scratch = 0;
+    else /* the sum would take for results what a block has not written there */
+        args.wanted.kind = XG_TRIANGLE_ALL;
+    int64_t blocks = blocks_of(row, gemm, slices);
+    args.split = row->flags & XG_KERNEL_SHARE ? (int32_t)blocks : slices.count;
+    enum xg_status status = launch_blocks(dev, row, &args, blocks, cluster, stream);
     if (status == XG_OK && slices.scratch)
-        status = launch_sum(dev, slices, &copy, stream);
+        status = launch_sum(dev, slices, &args, stream);
     return status;
 }
 
-enum xg_status xg_launch_dgemm(struct xg_dev *dev, const struct xg_kernel *row,
-                               const struct xg_dgemm_args *args, CUstream stream)
+static enum xg_status launch_double(struct xg_dev *dev, const struct xg_kernel *row,
+                                    const struct xg_gemm_args *gemm, struct xg_slices slices,
+                                    CUlaunchAttribute *cluster, CUstream stream)
 {
-    struct xg_device_facts facts = dev->facts;
-    facts.type = XG_TYPE_D;
-    if (!xg_select_serves(row, &facts, args->m, args->n, args->k))
-        return XG_DECLINED;
-    if (row->flags & XG_KERNEL_CUBLAS)
-        return xg_cublas_gemm(dev,
-                              &(struct xg_cublas_gemm){.type = XG_TYPE_D,
-                                                       .transa = args->transa,
-                                                       .transb = args->transb,
-                                                       .m = args->m,
-                                                       .n = args->n,
-                                                       .k = args->k,
-                                                       .alpha = args->alpha,
-                                                       .a = args->a,
-                                                       .lda = args->lda,
-                                                       .b = args->b,
-                                                       .ldb = args->ldb,
-                                                       .beta = args->beta,
-                                                       .c = args->c,
-                                                       .ldc = args->ldc},
-                              stream);
-    if (!vec4_aligned(args->a | args->b | args->c, args->lda | args->ldb | args->ldc))
-        return XG_DECLINED;
-    struct xg_slices slices = xg_select_slices(row, &facts, args->m, args->n, args->k);
-    struct xg_dgemm_args copy = *args;
-    copy.split = slices.count;
-    CUlaunchAttribute together = cluster_of(slices.count);
-    int64_t tiles = xg_ceil_div(args->m, row->bm) * xg_ceil_div(args->n, row->bn);
+    struct xg_dgemm_args args = double_of(gemm);
+    args.split = slices.count;
     CUfunction function;
-    enum xg_status status = xg_image_function(dev, row, args->transa, args->transb, &function);
-    return status == XG_OK ? launch_function(dev, row, function, &copy, tiles * slices.count,
-                                             slices.count > 1 ? &together : NULL, stream)
+    enum xg_status status = xg_image_function(dev, row, args.transa, args.transb, &function);
+    return status == XG_OK ? launch_function(dev, row, function, &args,
+                                             blocks_of(row, gemm, slices), cluster, stream)
                            : status;
+}
+
+enum xg_status xg_launch_gemm(struct xg_dev *dev, const struct xg_kernel *row,
+                              const struct xg_gemm_args *gemm, CUstream stream)
+{
+    if (row->flags & XG_KERNEL_CUBLAS)
+        return xg_cublas_gemm(dev, gemm, row->flags & XG_KERNEL_TF32, stream);
+    struct xg_device_facts facts = dev->facts;
+    facts.type = gemm->type;
+    if (!xg_select_serves(row, &facts, gemm->m, gemm->n, gemm->k))
+        return XG_DECLINED;
+    if (row->flags & XG_KERNEL_PIECES) {
+        const struct xg_sgemm_args args = single_of(gemm);
+        return launch_pieces(dev, &args, stream);
+    }
+    if ((row->flags & XG_KERNEL_VEC4) &&
+        !vec4_aligned(gemm->a | gemm->b | gemm->c, gemm->lda | gemm->ldb | gemm->ldc))
+        return XG_DECLINED;
+    struct xg_slices slices = xg_select_slices(row, &facts, gemm->m, gemm->n, gemm->k);
+    if ((slices.scratch && !gemm->scratch) || blocks_of(row, gemm, slices) > INT32_MAX)
+        return XG_DECLINED;
+    bool together = slices.count > 1 && !slices.scratch;
+    CUlaunchAttribute cluster = cluster_of(slices.count);
+    return (gemm->type == XG_TYPE_D ? launch_double : launch_single)(
+        dev, row, gemm, slices, together ? &cluster : NULL, stream);
 }

@@ -205,134 +205,55 @@ static const struct xg_kernel *select_run(struct xg_product *product, int64_t m,
                              NULL);
 }
 
-/* What a run multiplies, or an instance of it: matrices on the device, and scalars. */
-struct factors {
-    CUdeviceptr a, b, c;
-    int64_t lda, ldb, ldc;
-    int64_t m, n, k;
-    double alpha, alpha_im, beta;
-    struct xg_triangle wanted;
-};
-
-static struct factors factors_of(const struct xg_product *product, const struct xg_plan_run *run,
-                                 CUdeviceptr c)
+/* What a run multiplies: matrices on the device, and scalars. */
+static struct xg_gemm_args args_of(const struct xg_product *product, const struct xg_plan_run *run,
+                                   CUdeviceptr c)
 {
+    const struct xg_problem *call = product->call;
     const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
-    return (struct factors){.a = address(product, product->base, run->a_offset_elems),
-                            .b = address(product, b_base(product), run->b_offset_elems),
-                            .c = c,
-                            .lda = product->plan->lda,
-                            .ldb = product->plan->ldb,
-                            .ldc = tile->ld,
-                            .m = tile->rows,
-                            .n = tile->columns,
-                            .k = xg_plan_depth(product->plan, product->call, run->l),
-                            .alpha = product->call->alpha,
-                            .alpha_im = product->call->alpha_im,
-                            .beta = run->first ? 0 : 1,
-                            .wanted = wanted_of(product->call, tile)};
+    return (struct xg_gemm_args){.type = call->type,
+                                 .transa = call->transa,
+                                 .transb = call->transb,
+                                 .m = tile->rows,
+                                 .n = tile->columns,
+                                 .k = xg_plan_depth(product->plan, call, run->l),
+                                 .alpha = call->alpha,
+                                 .alpha_im = call->alpha_im,
+                                 .beta = run->first ? 0 : 1,
+                                 .a = address(product, product->base, run->a_offset_elems),
+                                 .lda = product->plan->lda,
+                                 .b = address(product, b_base(product), run->b_offset_elems),
+                                 .ldb = product->plan->ldb,
+                                 .c = c,
+                                 .ldc = tile->ld,
+                                 .wanted = wanted_of(call, tile)};
 }
 
 /* SYR2K's second product, added to the first one. */
-static struct factors exchanged_of(const struct xg_product *product, const struct xg_plan_run *run,
-                                   CUdeviceptr c)
+static struct xg_gemm_args exchanged_of(const struct xg_product *product,
+                                        const struct xg_plan_run *run, CUdeviceptr c)
 {
     const struct xg_problem exchanged = xg_problem_exchanged(product->call);
-    struct factors factors = factors_of(product, run, c);
-    factors.a = address(product, b_base(product), run->b_other_offset_elems);
-    factors.b = address(product, product->base, run->a_other_offset_elems);
-    factors.lda = product->plan->ldb;
-    factors.ldb = product->plan->lda;
-    factors.alpha = exchanged.alpha;
-    factors.alpha_im = exchanged.alpha_im;
-    factors.beta = 1;
-    return factors;
+    struct xg_gemm_args gemm = args_of(product, run, c);
+    gemm.a = address(product, b_base(product), run->b_other_offset_elems);
+    gemm.b = address(product, product->base, run->a_other_offset_elems);
+    gemm.lda = product->plan->ldb;
+    gemm.ldb = product->plan->lda;
+    gemm.alpha = exchanged.alpha;
+    gemm.alpha_im = exchanged.alpha_im;
+    gemm.beta = 1;
+    return gemm;
 }
 
-/* A run of any type but FP32, whose row tells TF32 from it: cuBLAS's. */
-static enum xg_status run_library(const struct xg_product *product, const struct factors *factors,
-                                  CUstream stream)
+static enum xg_status launch(struct xg_product *product, const struct xg_gemm_args *gemm,
+                             CUstream stream)
 {
-    const struct xg_problem *call = product->call;
-    const struct xg_cublas_gemm gemm = {
-        .type = call->type,
-        .transa = call->transa,
-        .transb = call->transb,
-        .m = factors->m,
-        .n = factors->n,
-        .k = factors->k,
-        .alpha = factors->alpha,
-        .alpha_im = factors->alpha_im,
-        .a = factors->a,
-        .lda = factors->lda,
-        .b = factors->b,
-        .ldb = factors->ldb,
-        .beta = factors->beta,
-        .c = factors->c,
-        .ldc = factors->ldc,
-    };
-    return xg_cublas_gemm(product->dev, &gemm, stream);
-}
-
-static enum xg_status run_single(const struct xg_product *product, const struct factors *factors,
-                                 const struct xg_kernel *kernel, CUstream stream)
-{
-    struct xg_sgemm_args args = {
-        .a = factors->a,
-        .b = factors->b,
-        .c = factors->c,
-        .lda = factors->lda,
-        .ldb = factors->ldb,
-        .ldc = factors->ldc,
-        .m = factors->m,
-        .n = factors->n,
-        .k = factors->k,
-        .alpha = (float)factors->alpha,
-        .beta = (float)factors->beta,
-        .transa = product->call->transa,
-        .transb = product->call->transb,
-        .wanted = factors->wanted,
-    };
-    return xg_launch_sgemm(product->dev, kernel, &args, stream);
-}
-
-static enum xg_status run_double(const struct xg_product *product, const struct factors *factors,
-                                 const struct xg_kernel *kernel, CUstream stream)
-{
-    const struct xg_dgemm_args args = {
-        .a = factors->a,
-        .b = factors->b,
-        .c = factors->c,
-        .lda = factors->lda,
-        .ldb = factors->ldb,
-        .ldc = factors->ldc,
-        .m = factors->m,
-        .n = factors->n,
-        .k = factors->k,
-        .alpha = factors->alpha,
-        .beta = factors->beta,
-        .transa = product->call->transa != XG_NO_TRANS,
-        .transb = product->call->transb != XG_NO_TRANS,
-        .wanted = factors->wanted,
-    };
-    return xg_launch_dgemm(product->dev, kernel, &args, stream);
-}
-
-static enum xg_status run_factors(struct xg_product *product, const struct factors *factors,
-                                  CUstream stream)
-{
-    const struct xg_kernel *kernel = select_run(product, factors->m, factors->n, factors->k);
+    const struct xg_kernel *kernel = select_run(product, gemm->m, gemm->n, gemm->k);
     if (!kernel)
         return XG_ERR_NOTFOUND;
     if (!product->kernel)
         product->kernel = kernel;
-    enum xg_status status;
-    if (product->call->type == XG_TYPE_S)
-        status = run_single(product, factors, kernel, stream);
-    else if (kernel->flags & XG_KERNEL_CUBLAS)
-        status = run_library(product, factors, stream);
-    else
-        status = run_double(product, factors, kernel, stream);
+    enum xg_status status = xg_launch_gemm(product->dev, kernel, gemm, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
@@ -341,17 +262,17 @@ static enum xg_status run_instances(struct xg_product *product, const struct xg_
                                     CUdeviceptr c, CUstream stream)
 {
     const struct xg_problem *call = product->call;
-    struct factors factors = factors_of(product, run, c);
-    const int64_t m = xg_problem_instance_rows(call), count = factors.m / m;
-    const size_t a_elems = (size_t)(xg_problem_stored(call, false).rows * factors.lda);
-    const size_t b_elems = (size_t)(xg_problem_stored(call, true).rows * factors.ldb);
+    struct xg_gemm_args gemm = args_of(product, run, c);
+    const int64_t m = xg_problem_instance_rows(call), count = gemm.m / m;
+    const size_t a_elems = (size_t)(xg_problem_stored(call, false).rows * gemm.lda);
+    const size_t b_elems = (size_t)(xg_problem_stored(call, true).rows * gemm.ldb);
     enum xg_status status = XG_OK;
-    factors.m = m;
+    gemm.m = m;
     for (int64_t i = 0; i < count && status == XG_OK; i++) {
-        status = run_factors(product, &factors, stream);
-        factors.a = address(product, factors.a, a_elems);
-        factors.b = address(product, factors.b, b_elems);
-        factors.c = address(product, factors.c, (size_t)(m * factors.ldc));
+        status = launch(product, &gemm, stream);
+        gemm.a = address(product, gemm.a, a_elems);
+        gemm.b = address(product, gemm.b, b_elems);
+        gemm.c = address(product, gemm.c, (size_t)(m * gemm.ldc));
     }
     return status;
 }
@@ -370,7 +291,7 @@ static enum xg_status run_triangular(struct xg_product *product, const struct xg
 {
     const struct xg_problem *call = product->call;
     const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
-    const struct factors factors = factors_of(product, run, c);
+    const struct xg_gemm_args gemm = args_of(product, run, c);
     bool a = call->structured == XG_OPERAND_A;
     const struct xg_cublas_triangular triangular = {
         .op = call->op,
@@ -383,10 +304,10 @@ static enum xg_status run_triangular(struct xg_product *product, const struct xg
         .n = tile->columns,
         .alpha = call->alpha,
         .alpha_im = call->alpha_im,
-        .triangle = a ? factors.a : factors.b,
-        .ld = a ? factors.lda : factors.ldb,
-        .b = a ? factors.b : factors.a,
-        .ldb = a ? factors.ldb : factors.lda,
+        .triangle = a ? gemm.a : gemm.b,
+        .ld = a ? gemm.lda : gemm.ldb,
+        .b = a ? gemm.b : gemm.a,
+        .ldb = a ? gemm.ldb : gemm.lda,
         .c = c,
         .ldc = tile->ld,
     };
@@ -410,10 +331,10 @@ enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_r
         return run_triangular(product, run, c, stream);
     if (product->call->batch)
         return run_instances(product, run, c, stream);
-    struct factors factors = factors_of(product, run, c);
-    enum xg_status status = run_factors(product, &factors, stream);
+    struct xg_gemm_args gemm = args_of(product, run, c);
+    enum xg_status status = launch(product, &gemm, stream);
     if (status != XG_OK || !xg_problem_is_rank_2k(product->call))
         return status;
-    factors = exchanged_of(product, run, c);
-    return run_factors(product, &factors, stream);
+    gemm = exchanged_of(product, run, c);
+    return launch(product, &gemm, stream);
 }

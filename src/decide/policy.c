@@ -48,9 +48,9 @@
  * would end on such hosts, nor as the time of a trial's first product, which would be all of it.
  *
  * The calls after that one find nothing in the cores' caches: 20 to 40 % more than after some ten
- * of them (bench/results/PROGRAMS.md). So a trial of the CPU from the GPU's phase takes the time of
- * three calls, on the side that takes longer, and 1.8 ms more. It is paid for as three calls, and
- * as what waking takes beyond WAKE_S: of ten seconds a shape's trials take less than two
+ * of them (doc/explanation/lessons.md). So a trial of the CPU from the GPU's phase takes the time
+ * of three calls, on the side that takes longer, and 1.8 ms more. It is paid for as three calls,
+ * and as what waking takes beyond WAKE_S: of ten seconds a shape's trials take less than two
  * thousandths, and six where waking takes 4 ms (tests/unit_wake.c).
  */
 #define WAKE_S 0.3e-3
@@ -214,9 +214,16 @@ static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_pr
 {
     struct xg_phase *phase = &policy->phase;
     double cpu_s = cpu_in_phase_s(policy, call, decision);
-    if (xg_phase_choose(phase, now_s, cpu_s, decision->gpu_s) == XG_SIDE_CPU)
-        return with_phase(XG_SIDE_CPU, decision, reason);
-    double more_s = cpu_s - decision->gpu_s, disturbs_s = xg_phase_disturbs_s(phase);
+    double more_s = cpu_s - decision->gpu_s;
+    bool asleep = xg_phase_paused(phase, now_s);
+    if (xg_phase_choose(phase, now_s, cpu_s, decision->gpu_s) == XG_SIDE_CPU) {
+        const struct xg_trial trial = {.extra_s = fabs(more_s)};
+        if (!asleep || !xg_feedback_dares(&policy->feedback, XG_SIDE_GPU, call, &trial))
+            return with_phase(XG_SIDE_CPU, decision, reason);
+        *reason = XG_REASON_TRIAL;
+        return XG_SIDE_GPU;
+    }
+    double disturbs_s = xg_phase_disturbs_s(phase);
     if (more_s + disturbs_s < 0.0)
         return with_phase(XG_SIDE_CPU, decision, reason);
     const struct xg_trial trial = {

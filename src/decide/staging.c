@@ -4,11 +4,23 @@
 
 #include <math.h>
 
+/* As many fill a device's link and populate C; the rest of the cores is the program's. */
+enum { DEVICE_MOST = 15, SIXTEENTHS = 15 };
+
+static int clamp(int threads, int most)
+{
+    return threads < 1 ? 1 : threads > most ? most : threads;
+}
+
 int xg_staging_threads(int asked, int cores)
 {
-    enum { SIXTEENTHS = 15, MOST = 15 };
-    int threads = cores * SIXTEENTHS / 16;
-    return asked > 0 ? asked : threads < 1 ? 1 : threads > MOST ? MOST : threads;
+    return asked > 0 ? asked : clamp(cores * SIXTEENTHS / 16, DEVICE_MOST);
+}
+
+int xg_staging_share(int asked, int cores, int devices, int lanes)
+{
+    int all = asked > 0 ? asked : clamp(cores * SIXTEENTHS / 16, devices * DEVICE_MOST);
+    return (int)xg_min_i64(xg_ceil_div(all, lanes), xg_staging_threads(asked, cores));
 }
 
 /* What moves, or what is staged of it. */

@@ -19,6 +19,10 @@ struct xg_staging {
  * that there are, and no more than it takes to fill the link and populate C. */
 int xg_staging_threads(int asked, int cores);
 
+/* How many of a lane's threads work while so many lanes of so many devices do, all >= 1: each
+ * device has a link to fill, and all share the cores. */
+int xg_staging_share(int asked, int cores, int devices, int lanes);
+
 /* Operands that are copied from and to where they lie, which takes no worker. */
 struct xg_staging_direct {
     bool a, b, c;
@@ -27,7 +31,7 @@ struct xg_staging_direct {
 /*
  * For a product of m, n, k >= 1 whose panels move about once. workers: at most so many, >= 1.
  * block_bytes: of a block, which no chunk exceeds. The figures are those of one host
- * (bench/results), and PIPELINE.md there says how they were found.
+ * (doc/explanation/lessons.md says how they were found).
  */
 struct xg_staging xg_staging_choose(const struct xg_problem *call,
                                     const struct xg_staging_direct *direct, int workers,

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* A product of matrices in device memory, of any type: what a kernel of the table or cuBLAS gets.
+ */
+#ifndef XG_GEMM_ARGS_H
+#define XG_GEMM_ARGS_H
+
+#include "base/xg.h"
+#include "device/drv.h"
+#include "kernels/kabi.h"
+
+/*
+ * C = alpha * op(A) * op(B) + beta * C, row-major; leading dimensions in elements of the type.
+ * wanted: of C, all zeros for all of it (kernels/kabi.h). scratch: 0, or what xg_launch_reserve
+ * set.
+ */
+struct xg_gemm_args {
+    enum xg_type type;
+    enum xg_trans transa, transb;
+    int64_t m, n, k;
+    double alpha, alpha_im, beta;
+    CUdeviceptr a;
+    int64_t lda;
+    CUdeviceptr b;
+    int64_t ldb;
+    CUdeviceptr c;
+    int64_t ldc;
+    struct xg_triangle wanted;
+    CUdeviceptr scratch;
+};
+
+#endif
