@@ -249,7 +249,11 @@ static enum xg_reason reason_declined(const struct xg_gemm_result *result)
 {
     if (xg_engine_state_get() != XG_ENGINE_READY)
         return XG_REASON_NO_GPU;
-    return result->busy ? XG_REASON_BUSY : result->unserved ? XG_REASON_KERNEL : XG_REASON_MEMORY;
+    if (result->busy)
+        return XG_REASON_BUSY;
+    if (result->failed)
+        return XG_REASON_FAILED;
+    return result->unserved ? XG_REASON_KERNEL : XG_REASON_MEMORY;
 }
 
 /* What is left of the product. Its parts' order matters to what is in place. */

@@ -197,6 +197,23 @@ xgemm_shim.report()""", dict(env, XGEMM_STATS="1", XGEMM_LOG=log)).stdout
         json.dumps(more.as_dict())
 
 
+class PyTorch(unittest.TestCase):
+    def setUp(self):
+        if run([sys.executable, "-c", "import torch"]).returncode:
+            self.skipTest("no PyTorch")
+
+    def test_products(self):
+        out = python("""
+import xgemm_shim; xgemm_shim.enable()
+import torch
+a, layer = torch.ones(512, 512), torch.nn.Linear(512, 96)
+with xgemm_shim.profile() as block:
+    c, d, e = a @ a, layer(a), torch.mm(a.double(), a.double())
+assert (c == 512).all() and (e == 512).all()
+print(sorted((row.name, row.calls) for row in block.rows))""", ON_CPU).stdout
+        self.assertEqual(out, "[('dgemm_', 1), ('sgemm_', 2)]\n")
+
+
 class Blocks(unittest.TestCase):
     def test_profile(self):
         out = python("import xgemm_shim, threading; xgemm_shim.enable()" + MULTIPLY + """

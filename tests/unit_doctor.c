@@ -187,6 +187,9 @@ CHANGE(row_overlap, set_row(XG_REASON_OVERLAP);)
 CHANGE(row_in_place, set_row(XG_REASON_IN_PLACE);)
 CHANGE(row_operation, set_row(XG_REASON_OPERATION);)
 CHANGE(row_kernel, set_row(XG_REASON_KERNEL);)
+CHANGE(row_cublas, set_row(XG_REASON_KERNEL);
+       doctor_text_set(facts.run.cublas_file, sizeof facts.run.cublas_file,
+                       "/lib/libcublas.so.13");)
 CHANGE(row_degenerate, set_row(XG_REASON_DEGENERATE);)
 
 static const struct {
@@ -283,6 +286,7 @@ static const struct {
     {"run.in-place", DOCTOR_NOTE, row_in_place},
     {"run.operation", DOCTOR_NOTE, row_operation},
     {"run.kernel", DOCTOR_MEND, row_kernel},
+    {"run.cublas", DOCTOR_MEND, row_cublas},
     {"run.degenerate", DOCTOR_NOTE, row_degenerate},
 };
 

@@ -128,6 +128,14 @@ static void find_reason(const struct doctor_facts *facts, int detail, struct doc
                      gflop, seconds);
 }
 
+/* What nothing on the GPU computes. detail: whether the program had loaded a cuBLAS. */
+static void find_unserved(const struct doctor_facts *facts, int detail,
+                          struct doctor_texts *subjects)
+{
+    if ((facts->run.cublas_file[0] != '\0') == detail)
+        find_reason(facts, XG_REASON_KERNEL, subjects);
+}
+
 const struct doctor_diagnosis doctor_run_diagnoses[] = {
     {"run.failed", DOCTOR_MEND, find_failed, 0, "The program could not be started: %s.",
      "Start it by hand first."},
@@ -206,10 +214,16 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
     {"run.operation", DOCTOR_NOTE, find_reason, XG_REASON_OPERATION,
      "%s stayed on the CPU: XGEMM_OPERATIONS does not name their operation.",
      "Name it there, or all, which is the default."},
-    {"run.kernel", DOCTOR_MEND, find_reason, XG_REASON_KERNEL,
+    {"run.kernel", DOCTOR_MEND, find_unserved, false,
      "%s stayed on the CPU: nothing on this GPU computes their operation.",
      "Install cuBLAS of CUDA 11 or newer (pip install nvidia-cublas, or nvidia-cublas-cu12 for "
      "drivers older than 580), which has it."},
+    {"run.cublas", DOCTOR_MEND, find_unserved, true,
+     "%s stayed on the CPU: nothing but cuBLAS computes their operation, and the cuBLAS that the "
+     "program had loaded could not be opened.",
+     "XGEMM_VERBOSE=2 says what cublasCreate answered. It may need a newer driver: those older "
+     "than "
+     "580 need cuBLAS of CUDA 12 (pip install nvidia-cublas-cu12)."},
     {"run.degenerate", DOCTOR_NOTE, find_reason, XG_REASON_DEGENERATE,
      "%s had nothing to multiply: a dimension or alpha was 0.", "Nothing needs to be done."},
     {0},

@@ -160,6 +160,7 @@ struct xg_gemm_result {
     int device;                    /* which of those that serve, from 0 */
     bool busy;                     /* every lane was taken: nothing was tried */
     bool unserved;                 /* nothing on the device computes such a problem */
+    bool failed;                   /* what would compute it could not be opened, this time */
     double waited_s;               /* for a lane */
     int64_t tiles, tiles_done; /* of C; done: committed to the caller's memory by the GPU's side */
     enum xg_sums sums;

@@ -100,8 +100,8 @@ static enum xg_status find_kernel(struct xg_lane *lane, struct xg_product *produ
         return status;
     product->facts.cublas = status == XG_OK;
     product->whole = select_whole(product);
-    bool passes = status == XG_ERR_NOMEM || status == XG_ERR_DRIVER;
-    result->unserved = !product->whole && !passes;
+    result->failed = !product->whole && status == XG_ERR_DRIVER;
+    result->unserved = !product->whole && !result->failed && status != XG_ERR_NOMEM;
     return product->whole ? XG_OK : XG_DECLINED;
 }
 
@@ -356,6 +356,7 @@ static void add_result(struct xg_gemm_result *sum, const struct xg_gemm_result *
     sum->tiles += one->tiles;
     sum->tiles_done += one->tiles_done;
     sum->unserved |= one->unserved;
+    sum->failed |= one->failed;
     sum->sums = one->sums;
 }
 

@@ -186,6 +186,10 @@ static int attribute(CUdevice_attribute which)
         return 2;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
         return 1980000;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+        return 2619000;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+        return 5120;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
         return 60 << 20;
     case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
