@@ -13,7 +13,11 @@ enum { FAILURES_MAX = 3 };
 int xg_devices_ordinals(const char *text, int *ordinals, int max)
 {
     int count = 0;
-    for (const char *at = text ? text : "0"; *at && count <= max;) {
+    if (!text) {
+        ordinals[0] = XG_DEVICES_ANY;
+        return 1;
+    }
+    for (const char *at = text; *at && count <= max;) {
         char *end;
         long ordinal = strtol(at, &end, 10);
         bool known = end == at || ordinal < 0;
@@ -124,7 +128,7 @@ enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int thre
     char text[16];
     struct xg_conf alone = *conf;
     snprintf(text, sizeof text, "%d", ordinal);
-    alone.devices = text;
+    alone.devices = ordinal == XG_DEVICES_ANY ? NULL : text;
     *device = (struct xg_device){0};
     enum xg_status status = xg_backend_open(&alone, &device->dev);
     if (status == XG_OK)

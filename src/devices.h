@@ -46,8 +46,11 @@ struct xg_devices_place {
     int device, slot;
 };
 
-/* The ordinals that XGEMM_DEVICES names (NULL: 0), each once, in its order; how many, max + 1 where
- * there is no room for all. */
+/* In place of an ordinal: the device that xg_dev_create takes by itself. */
+enum { XG_DEVICES_ANY = -1 };
+
+/* The ordinals that XGEMM_DEVICES names (NULL: XG_DEVICES_ANY), each once, in its order; how many,
+ * max + 1 where there is no room for all. */
 int xg_devices_ordinals(const char *text, int *ordinals, int max);
 
 /* The same of at most XG_DEVICES_MAX, and one warning where there is no room for all. */
@@ -61,9 +64,9 @@ bool xg_devices_pick(const struct xg_devices *devices, struct xg_devices_place *
 int xg_devices_busy(const struct xg_devices *devices);
 int xg_devices_lanes(const struct xg_devices *devices);
 
-/* Only the device of that number, with a lane for so many staging threads that is ready for its
- * first product, or with as many as can be had where several threads multiply; XG_OK, or nothing is
- * left of it.
+/* Only the device of that number, or XG_DEVICES_ANY, with a lane for so many staging threads that
+ * is ready for its first product, or with as many as can be had where several threads multiply;
+ * XG_OK, or nothing is left of it.
  */
 enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int threads,
                                struct xg_device *device);

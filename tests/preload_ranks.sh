@@ -50,6 +50,27 @@ if [ "$mpi" != as_ranks ]; then
     fi
 fi
 
+# Without being told the ranks take the node's devices in turn, and share their memory.
+FAKECUDA_DEVICES=2 XGEMM_VERBOSE=2 XGEMM_LOG=$tmp/devices $mpi "$run" "$tmp/solver" >"$tmp/out" 2>"$tmp/err" ||
+    fail "on two devices: exit status $?"
+for rank in 0 1 2 3; do
+    grep -q "device $((rank % 2)) of 2, by [A-Z_]*=$rank; 2 ranks of this node" "$tmp/devices" || {
+        cat "$tmp/devices"
+        fail "on two devices: rank $rank"
+    }
+done
+whole=$(env FAKECUDA_DEVICES=2 XGEMM_VERBOSE=2 "$run" "$tmp/solver" 2>&1 | sed -n 's/.*multiprocessors, \(.*\) GB to use$/\1/p')
+shared=$(sed -n 's/.*multiprocessors, \(.*\) GB to use$/\1/p' "$tmp/devices" | sort -u)
+[ "$(awk "BEGIN { print ($shared - $whole / 2 < 0.06 && $whole / 2 - $shared < 0.06) }")" = 1 ] ||
+    fail "on two devices: $shared GB of $whole GB for two ranks a device"
+# XGEMM_DEVICES wins, and a device that hides the others is each rank's.
+rm -f "$tmp/devices"
+FAKECUDA_DEVICES=2 XGEMM_DEVICES=1 XGEMM_VERBOSE=2 XGEMM_LOG=$tmp/devices $mpi "$run" "$tmp/solver" >"$tmp/out" 2>&1
+grep -q "of 2, by" "$tmp/devices" && fail "XGEMM_DEVICES: the rank counts all the same"
+rm -f "$tmp/devices"
+CUDA_VISIBLE_DEVICES=0 XGEMM_VERBOSE=2 XGEMM_LOG=$tmp/devices $mpi "$run" "$tmp/solver" >"$tmp/out" 2>&1
+[ "$(grep -c 'device 0 of 1, by .*; 1 rank of' "$tmp/devices")" = $ranks ] || fail "one visible device: it is shared"
+
 # The jobs of Slurm: an srun that starts as many tasks as the job asks for.
 mkdir "$tmp/bin" "$tmp/job"
 ln -s "$(cd "$builddir" && pwd)/tools/xgemm-run" "$tmp/bin/xgemm-run"

@@ -119,7 +119,7 @@ static void check_detach(bool hung)
 
 int main(void)
 {
-    check_ordinals(NULL, 1, (const int[]){0});
+    check_ordinals(NULL, 1, (const int[]){XG_DEVICES_ANY});
     check_ordinals("2", 1, (const int[]){2});
     check_ordinals("3,0,3,1,0", 3, (const int[]){3, 0, 1});
     check_ordinals("0,1,2,3,1,0", 4, (const int[]){0, 1, 2, 3});

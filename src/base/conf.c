@@ -65,7 +65,7 @@ static const struct xg_setting settings[] = {
      .help =
          "CUDA devices that may be used, 16 at most, as the driver counts them: the first that can "
          "be had, and of the others those of its kind, each product on one of them; unset: device "
-         "0."},
+         "0, or that of the rank on the node."},
     {.name = "XGEMM_MEM_LIMIT",
      .common = true,
      .kind = XG_SETTING_SIZE,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a device: driver, primary context, facts, memory budget. */
+#define _GNU_SOURCE
 #include "device/dev.h"
 
 #include <stdio.h>
@@ -8,6 +9,7 @@
 
 #include "base/log.h"
 #include "device/teardown.h"
+#include "host/local_rank.h"
 
 static enum xg_status attribute(const struct xg_dev *dev, CUdevice_attribute which, int *out)
 {
@@ -92,6 +94,32 @@ static bool is_awaited(struct xg_dev *dev)
     return mode != CU_COMPUTEMODE_DEFAULT || active;
 }
 
+/* secure_getenv: a set-user-ID program must not be steered by its caller. */
+static const char *lookup_environment(void *ctx, const char *name)
+{
+    (void)ctx;
+    return secure_getenv(name);
+}
+
+/*
+ * Where XGEMM_DEVICES does not say: device 0, or that of the rank on the node. Where the variable
+ * that hides devices leaves one, nothing tells whether each rank has another one: the memory is not
+ * shared out then.
+ */
+static enum xg_status choose_by_rank(struct xg_dev *dev, int count)
+{
+    struct xg_local_rank local;
+    int ordinal = 0;
+    if (count > 0 && xg_local_rank_read(&local, lookup_environment, NULL)) {
+        ordinal = xg_local_rank_device(&local, count);
+        if (count > 1 || !secure_getenv("CUDA_VISIBLE_DEVICES"))
+            dev->sharers = xg_local_rank_sharers(&local, count);
+        xg_log(XG_LOG_INFO, "device %d of %d, by %s=%d; %d rank%s of this node may use it", ordinal,
+               count, local.variable, local.rank, dev->sharers, dev->sharers == 1 ? "" : "s");
+    }
+    return count > 0 ? XG_DRV(&dev->drv, cuDeviceGet, &dev->device, ordinal) : XG_ERR_NOTFOUND;
+}
+
 /* The first ordinal of XGEMM_DEVICES that names a device. */
 static enum xg_status choose_device(struct xg_dev *dev, const char *ordinals)
 {
@@ -99,7 +127,9 @@ static enum xg_status choose_device(struct xg_dev *dev, const char *ordinals)
     enum xg_status status = XG_DRV(&dev->drv, cuDeviceGetCount, &count);
     if (status != XG_OK)
         return status;
-    const char *at = ordinals ? ordinals : "0";
+    if (!ordinals)
+        return choose_by_rank(dev, count);
+    const char *at = ordinals;
     while (*at) {
         char *end;
         long ordinal = strtol(at, &end, 10);
@@ -107,7 +137,7 @@ static enum xg_status choose_device(struct xg_dev *dev, const char *ordinals)
             return XG_DRV(&dev->drv, cuDeviceGet, &dev->device, (int)ordinal);
         at = *end ? end + 1 : end;
     }
-    xg_log(XG_LOG_INFO, "no device of \"%s\" among the %d there", ordinals ? ordinals : "0", count);
+    xg_log(XG_LOG_INFO, "no device of \"%s\" among the %d there", ordinals, count);
     return XG_ERR_NOTFOUND;
 }
 
@@ -116,8 +146,11 @@ static enum xg_status set_budget(struct xg_dev *dev, const struct xg_conf *conf)
     int64_t limit_bytes = conf->mem_limit_bytes;
     size_t free_bytes = 0, total_bytes = 0;
     enum xg_status status = XG_DRV(&dev->drv, cuMemGetInfo, &free_bytes, &total_bytes);
-    /* A tenth stays for others: the program's own CUDA code, a second process on the device. */
+    /* A tenth stays for others: the program's own CUDA code, a second process on the device. Ranks
+     * that share the device have a share each. */
     dev->budget_bytes = free_bytes / 10 * 9;
+    if (dev->sharers > 1 && total_bytes / 10 * 9 / (size_t)dev->sharers < dev->budget_bytes)
+        dev->budget_bytes = total_bytes / 10 * 9 / (size_t)dev->sharers;
     if (limit_bytes > 0 && (size_t)limit_bytes < dev->budget_bytes)
         dev->budget_bytes = (size_t)limit_bytes;
     /* A quarter of all memory or half of the limit: two products at once find it, in every run. */
@@ -157,6 +190,7 @@ enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)
     struct xg_dev *dev = calloc(1, sizeof *dev);
     if (!dev)
         return XG_ERR_NOMEM;
+    dev->sharers = 1;
     dev->timeout_s = conf->timeout_ms > 0 ? 1e-3 * conf->timeout_ms : TIMEOUT_S;
     enum xg_status status = xg_drv_open(&dev->drv);
     if (status != XG_OK)

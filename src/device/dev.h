@@ -24,6 +24,7 @@ struct xg_dev {
     int copy_engines;
     /* Device memory that the library may hold: XGEMM_MEM_LIMIT, or nine tenths of what was free. */
     size_t budget_bytes;
+    int sharers; /* ranks of this node that have the device too, this one included; 1: not known */
     /* XGEMM_REPRODUCIBLE: what a product is planned with, from the device alone; 0: what is free.
      */
     size_t plan_bytes;

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* The launchers' variables, as a table. */
+#include "host/local_rank.h"
+
+#include <stddef.h>
+
+/* Open MPI; Hydra (MPICH, Intel MPI); MVAPICH2; PALS (Cray); Flux; Slurm, whose srun starts other
+ * launchers too, and so comes after them; torchrun. */
+static const struct {
+    const char *rank, *size;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    {"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},
+    {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
+    {"FLUX_TASK_LOCAL_ID", ""},
+    {"SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"},
+    {"LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+};
+
+/* -1: no number, or a longer one. */
+static int read_number(const char *text)
+{
+    enum { DIGITS = 6 };
+    int value = 0, digits = 0;
+    for (; text && text[digits] >= '0' && text[digits] <= '9' && digits < DIGITS; digits++)
+        value = 10 * value + (text[digits] - '0');
+    return digits > 0 && !text[digits] ? value : -1;
+}
+
+bool xg_local_rank_read(struct xg_local_rank *local, const char *(*lookup)(void *, const char *),
+                        void *ctx)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
+        int rank = read_number(lookup(ctx, launchers[i].rank));
+        int size = read_number(lookup(ctx, launchers[i].size));
+        if (rank < 0)
+            continue;
+        *local = (struct xg_local_rank){rank, size > rank ? size : 0, launchers[i].rank};
+        return true;
+    }
+    return false;
+}
+
+int xg_local_rank_device(const struct xg_local_rank *local, int count)
+{
+    return local->rank % count;
+}
+
+int xg_local_rank_sharers(const struct xg_local_rank *local, int count)
+{
+    return local->size > count ? (local->size + count - 1) / count : 1;
+}
