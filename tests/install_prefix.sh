@@ -13,6 +13,12 @@ mv "$tmp/own" "$tmp/away/moved"
 find_libdir "$tmp/away/moved"
 seen "$tmp/away/moved/bin/xgemm-run" "$tmp/program"
 
+# The pages, and nothing that no one can use.
+for page in README.md NEWS tutorial.md contract.md; do
+    [ -s "$tmp/away/moved/share/doc/libxgemm_shim/$page" ] || fail "$page is not installed"
+done
+[ -z "$(find "$tmp/away/moved" -name 'xgemm-witness.la')" ] || fail "the witness's .la is installed"
+
 # What other builds read. libtool's own file has the configured folder in it, and libtool says so.
 for file in "$libdir/pkgconfig/xgemm-shim.pc" "$libdir"/cmake/xgemm-shim/*.cmake; do
     [ -s "$file" ] || fail "no $file"
