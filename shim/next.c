@@ -172,13 +172,13 @@ static int shim_search_user(const struct shim_symbol *symbol, int int_bytes, str
     if (!file)
         return SHIM_NOTHING;
     if (!xg_file_may_load(file)) {
-        xg_log_once(&irregular, "XGEMM_CPU_BLAS=%s is no regular file and is not used", file);
+        xg_log_once(&irregular, "ignoring XGEMM_CPU_BLAS=%s: not a regular file", file);
         return SHIM_NOTHING;
     }
     int best = shim_search_file(file, symbol, int_bytes, SHIM_NOTHING, blas);
     if (best == SHIM_NOTHING)
         xg_log_once(&once[shim_symbol_routine(symbol)],
-                    "XGEMM_CPU_BLAS=%s cannot be loaded or has no %s; not used", file,
+                    "ignoring XGEMM_CPU_BLAS=%s: it cannot be loaded or has no %s", file,
                     symbol->routine);
     return best;
 }

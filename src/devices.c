@@ -36,7 +36,7 @@ int xg_devices_read_ordinals(const char *text, int ordinals[XG_DEVICES_MAX])
     static int warned;
     int count = xg_devices_ordinals(text, ordinals, XG_DEVICES_MAX);
     if (count > XG_DEVICES_MAX)
-        xg_log_once(&warned, "XGEMM_DEVICES names more than %d devices: the first %d of them stand",
+        xg_log_once(&warned, "XGEMM_DEVICES names more than %d devices: using the first %d",
                     XG_DEVICES_MAX, XG_DEVICES_MAX);
     return (int)xg_min_i64(count, XG_DEVICES_MAX);
 }

@@ -13,6 +13,7 @@
 #include "base/conf.h"
 #include "base/sandbox.h"
 #include "both.h"
+#include "cublas_start.h"
 #include "decide/calibration.h"
 #include "decide/overlap.h"
 #include "decide/policy.h"
@@ -26,7 +27,6 @@
 #include "host/stack.h"
 #include "host/tally.h"
 #include "kept.h"
-#include "look.h"
 #include "presence.h"
 #include "report/stats.h"
 #include "report/trace.h"
@@ -412,7 +412,7 @@ static bool lacks_cublas(const struct xg_problem *call, const struct xg_conf *co
     struct xg_model_device device;
     return xg_engine_device(&device) && !device.facts.cublas &&
            xg_select_needs_cublas(&device.facts, call) &&
-           !(waits ? xg_look_wait(conf) : xg_look_done(conf));
+           !(waits ? xg_cublas_start_wait(conf) : xg_cublas_start_done(conf));
 }
 
 /* The figures that a report of the trace needs: once, and again when there is a device. */

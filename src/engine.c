@@ -123,7 +123,7 @@ static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
     engine.waited_out |= failed && state == XG_ENGINE_STARTING;
     pthread_mutex_unlock(&engine.lock);
     if (failed && state == XG_ENGINE_STARTING)
-        xg_log(XG_LOG_INFO, "the GPU takes long to start: products run on the CPU until it has");
+        xg_log(XG_LOG_INFO, "the GPU starts slowly: products run on the CPU until it is ready");
     return state;
 }
 
@@ -267,15 +267,15 @@ static void open_others(const struct xg_conf *conf, const int *ordinals, int cou
         enum xg_status status = open_other(conf, ordinals[i], threads, &device);
         if (status == XG_OK && !same_kind(device.dev)) {
             xg_devices_close(&device);
-            xg_log(XG_LOG_WARN, "device %d of XGEMM_DEVICES is no %s and is not used", ordinals[i],
-                   engine.described.name);
+            xg_log(XG_LOG_WARN, "ignoring device %d of XGEMM_DEVICES: not a %s like the first",
+                   ordinals[i], engine.described.name);
         } else if (status == XG_OK) {
             pthread_mutex_lock(&engine.lock);
             engine.devices.at[engine.devices.count++] = device;
             pthread_cond_broadcast(&engine.changed);
             pthread_mutex_unlock(&engine.lock);
         } else if (!atomic_load(&exiting)) {
-            xg_log(XG_LOG_WARN, "device %d of XGEMM_DEVICES is not used (%s)", ordinals[i],
+            xg_log(XG_LOG_WARN, "ignoring device %d of XGEMM_DEVICES: %s", ordinals[i],
                    xg_status_name(status));
         }
     }

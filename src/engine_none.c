@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine of a build without CUDA: there is none, and every product runs on the CPU. */
+#include "cublas_start.h"
 #include "engine.h"
-#include "look.h"
 #include "presence.h"
 
 #include "base/log.h"
@@ -38,13 +38,13 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
     return XG_ENGINE_NONE;
 }
 
-bool xg_look_done(const struct xg_conf *conf)
+bool xg_cublas_start_done(const struct xg_conf *conf)
 {
     (void)conf;
     return false;
 }
 
-bool xg_look_wait(const struct xg_conf *conf)
+bool xg_cublas_start_wait(const struct xg_conf *conf)
 {
     (void)conf;
     return false;

@@ -22,7 +22,7 @@ computes() {
 # refused WHAT NAME: as XGEMM_CPU_BLAS, with a message, once.
 refused() {
     computes "XGEMM_CPU_BLAS names $1" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$2"
-    grep -c "XGEMM_CPU_BLAS=$2 is no regular file and is not used" "$tmp/err" | grep -qx 1 || {
+    grep -c "ignoring XGEMM_CPU_BLAS=$2: not a regular file" "$tmp/err" | grep -qx 1 || {
         cat "$tmp/err"
         fail "XGEMM_CPU_BLAS names $1: not told"
     }
@@ -45,7 +45,7 @@ for name in "$tmp/libtwo.so" "$tmp/named" libtwo.so; do
     grep -q '^two: ' "$tmp/err" || fail "$name: not used"
 done
 computes "no such file" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$tmp/none"
-grep -q "XGEMM_CPU_BLAS=$tmp/none cannot be loaded" "$tmp/err" || fail "no such file: not told"
+grep -q "ignoring XGEMM_CPU_BLAS=$tmp/none: it cannot be loaded" "$tmp/err" || fail "no such file: not told"
 
 # What is opened to write is a FIFO that nobody reads, or a device.
 for name in "$tmp/fifo" "$tmp/folder" /dev/full /dev/null; do

@@ -24,7 +24,7 @@ right "a team of 4" XGEMM_STAGE_THREADS=4
 mkdir "$tmp/accounts"
 right "told" XGEMM_STATS=1 XGEMM_VERBOSE=3 XGEMM_LOG="$tmp/log" XGEMM_TRACE="$tmp/trace" \
     XGEMM_ACCOUNT="$tmp/accounts"
-grep -q 'XGEMM_ACCOUNT=.*: no account can be kept there (errno 28)' "$tmp/log" ||
+grep -q 'XGEMM_ACCOUNT=.*: cannot write an account there (errno 28)' "$tmp/log" ||
     fail "an account without space is not told of"
 right "compared" XGEMM_MODE=compare XGEMM_STATS=1 XGEMM_LOG="$tmp/log"
 exit $status

@@ -86,7 +86,7 @@ enum xg_status xg_backend_open(const struct xg_conf *conf, struct xg_dev **out)
     return XG_OK;
 }
 
-void xg_backend_look_for_cublas(struct xg_dev *dev)
+void xg_backend_open_cublas(struct xg_dev *dev)
 {
     int capture_mode = xg_drv_relax(&dev->drv);
     if (xg_dev_enter(dev) == XG_OK) {

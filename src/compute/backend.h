@@ -16,7 +16,7 @@ enum xg_status xg_backend_open(const struct xg_conf *conf, struct xg_dev **out);
 /* Makes the device ready for cuBLAS, where there is one, before a product needs it. From any
  * thread.
  */
-void xg_backend_look_for_cublas(struct xg_dev *dev);
+void xg_backend_open_cublas(struct xg_dev *dev);
 
 /* Unloads modules and cuBLAS, then xg_dev_destroy. */
 void xg_backend_close(struct xg_dev *dev);

@@ -127,8 +127,7 @@ static bool may_load(const char *file)
     bool may = xg_file_is_ours(file);
     if (!may)
         xg_log(XG_LOG_INFO,
-               "cuBLAS: %s is not used: it is no regular file, or another user can change it",
-               file);
+               "ignoring cuBLAS in %s: not a regular file, or another user can change it", file);
     return may;
 }
 

@@ -331,8 +331,8 @@ static void load_side(struct file *file, struct xg_model *model,
         xg_log(XG_LOG_INFO, "calibrated by %s", file->path);
     else
         xg_log_once(&once,
-                    "%s is no calibration of this machine and is not used; "
-                    "xgemm-run calibrate makes one",
+                    "ignoring %s: it was made on another machine, or is damaged; run "
+                    "xgemm-run calibrate",
                     file->path);
 }
 

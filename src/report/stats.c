@@ -223,8 +223,8 @@ static void update_file_locked(const struct xg_account_change *change)
     if (!file.folder[0])
         return;
     if (!file.tried && xg_mapping_create(file.folder, &account, &file.mapping) != XG_OK)
-        xg_log_once(&told, "XGEMM_ACCOUNT=%s: no account can be kept there (errno %d)", file.folder,
-                    errno);
+        xg_log_once(&told, "XGEMM_ACCOUNT=%s: cannot write an account there (errno %d)",
+                    file.folder, errno);
     file.tried = true;
     if (file.mapping)
         xg_mapping_update(file.mapping, &account, change);

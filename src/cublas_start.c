@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "look.h"
+#include "cublas_start.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,14 +10,14 @@
 #include "compute/cublas.h"
 #include "engine.h"
 
-enum { LOOK_NOT_YET, LOOK_UNDER_WAY, LOOK_DONE };
+enum { LOAD_NOT_BEGUN, LOAD_UNDER_WAY, LOAD_DONE };
 
-static _Atomic int look;
+static _Atomic int load;
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t ended;
-    bool waited_out; /* it took longer than anybody waits */
+    bool waited_out; /* a thread has waited until the deadline */
 } waiting = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -31,54 +31,54 @@ static void init_waiting(void)
     pthread_condattr_destroy(&monotonic);
 }
 
-static void end_look(int how)
+static void end_load(int how)
 {
     pthread_mutex_lock(&waiting.lock);
-    atomic_store(&look, how);
+    atomic_store(&load, how);
     pthread_cond_broadcast(&waiting.ended);
     pthread_mutex_unlock(&waiting.lock);
 }
 
-/* The library, for the process, and its handle on the first device, which is what loads more; then
- * on the others. On one that comes later a product makes it. */
-static void run_look(const struct xg_conf *conf)
+/* Loads the library, then makes its handle on each device, which loads more. On a device that opens
+ * later the first product that needs the handle makes it. */
+static void run_load(const struct xg_conf *conf)
 {
     struct xg_dev *dev;
     (void)conf;
     xg_cublas_load();
     for (int i = 0; xg_engine_hold(i, &dev); i++)
         if (dev) {
-            xg_backend_look_for_cublas(dev);
+            xg_backend_open_cublas(dev);
             xg_engine_let_go(i);
-            end_look(LOOK_DONE);
+            end_load(LOAD_DONE);
         }
-    end_look(LOOK_DONE);
+    end_load(LOAD_DONE);
 }
 
-bool xg_look_done(const struct xg_conf *conf)
+bool xg_cublas_start_done(const struct xg_conf *conf)
 {
-    int saved_errno = errno, not_yet = LOOK_NOT_YET;
+    int saved_errno = errno, not_yet = LOAD_NOT_BEGUN;
     if (xg_engine_state_get() != XG_ENGINE_READY)
         return false;
     pthread_once(&once, init_waiting);
-    if (atomic_compare_exchange_strong(&look, &not_yet, LOOK_UNDER_WAY) &&
-        !xg_engine_aside(run_look, conf))
-        end_look(LOOK_NOT_YET);
+    if (atomic_compare_exchange_strong(&load, &not_yet, LOAD_UNDER_WAY) &&
+        !xg_engine_aside(run_load, conf))
+        end_load(LOAD_NOT_BEGUN);
     errno = saved_errno;
-    return atomic_load(&look) == LOOK_DONE;
+    return atomic_load(&load) == LOAD_DONE;
 }
 
-bool xg_look_wait(const struct xg_conf *conf)
+bool xg_cublas_start_wait(const struct xg_conf *conf)
 {
     struct timespec until;
     int failed = 0;
-    if (xg_look_done(conf))
+    if (xg_cublas_start_done(conf))
         return true;
     xg_engine_start_deadline(&until, conf);
     pthread_mutex_lock(&waiting.lock);
-    while (atomic_load(&look) == LOOK_UNDER_WAY && !failed && !waiting.waited_out)
+    while (atomic_load(&load) == LOAD_UNDER_WAY && !failed && !waiting.waited_out)
         failed = pthread_cond_timedwait(&waiting.ended, &waiting.lock, &until);
-    waiting.waited_out |= failed && atomic_load(&look) == LOOK_UNDER_WAY;
+    waiting.waited_out |= failed && atomic_load(&load) == LOAD_UNDER_WAY;
     pthread_mutex_unlock(&waiting.lock);
-    return atomic_load(&look) == LOOK_DONE;
+    return atomic_load(&load) == LOAD_DONE;
 }
