@@ -2,6 +2,7 @@
 # Each deliberate defect is caught by two tests of this build; XG_MUTATION=all tries them all.
 . "$srcdir/tests/preload_lib"
 needs_plain_library
+[ -z "${XG_SHORT-}" ] || skip "left to ./quickstart check --all"
 has_engine || skip "built without CUDA"
 python=$(command -v "${PYTHON:-python3}") || skip "no Python"
 nm -D "$XG_SO" | grep -i defect && fail "the library that ships knows of defects"
