@@ -46,7 +46,11 @@ for name in openblas:libopenblas.so.0:int32_t:2147483647 \
     compile -DCALL_INT="$int" -o "$tmp/row" "$srcdir/tests/preload_row.c" "$library" -lm -ldl \
         -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
     judged="$judged $what"
-    "$tmp/row" >"$tmp/alone" || fail "$what: one row, alone"
+    # Its kernels for AVX-512 fault there too: then those for AVX2 are the standard.
+    "$tmp/row" >"$tmp/alone" 2>&1 || {
+        export OPENBLAS_CORETYPE=Haswell
+        "$tmp/row" >"$tmp/alone" 2>&1 || fail "$what: one row, alone"
+    }
     rows "$what, on the CPU" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_TRACE="$tmp"
     if has_engine; then
         rows "$what, on the engine" on_engine XGEMM_VERIFY=1
@@ -54,6 +58,7 @@ for name in openblas:libopenblas.so.0:int32_t:2147483647 \
         rows "$what, with everything told" on_engine XGEMM_STATS=1 XGEMM_TRACE="$tmp"
         grep -q 'GPU *XGEMM_MODE *cblas_zgemm_batch_strided ' "$tmp/out" || fail "$what: one row: not on the GPU"
     fi
+    unset OPENBLAS_CORETYPE
     alone=yes
     "$tmp/large" $apart >"$tmp/out" 2>&1 || alone=no
     [ $alone = yes ] || lacks="$lacks $what"
