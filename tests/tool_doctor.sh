@@ -286,6 +286,11 @@ mkdir "$tmp/a:b" && cp "$XG_SO" "$tmp/a:b/libxgemm_shim.so"
 doctor 1 XGEMM_SHIM_LIB="$tmp/a:b/libxgemm_shim.so" "$tmp/main"
 finds preload.path
 
+if $CC -fsanitize=address -o "$tmp/sanitized" -DDOCTOR_MAIN "$srcdir/tests/tool_doctor.c" -ldl 2>/dev/null; then
+    doctor any "$tmp/sanitized"
+    finds program.sanitizer AddressSanitizer
+fi
+
 # --- The CPU library's threads --------------------------------------------------------------------
 
 doctor 1 OMP_WAIT_POLICY=active "$tmp/spinning" own

@@ -160,6 +160,7 @@ CHANGE(by_handle, struct doctor_object *o = add_object(); o->elf.defines = NAME;
 CHANGE(inside, struct doctor_object *o = add_object(); o->elf.inside = NAME;)
 CHANGE(slow, facts.blas[0].vendor = DOCTOR_VENDOR_OTHER; facts.blas[0].threads = 0;)
 CHANGE(endless, facts.blas[0].spin_s = INFINITY;)
+CHANGE(sanitized, facts.program.sanitizer = "AddressSanitizer";)
 CHANGE(spinning, facts.blas[0].spin_s = 0.13;)
 
 CHANGE(not_started, facts.run = (struct doctor_run){.failed = true};)
@@ -248,6 +249,7 @@ static const struct {
     {"program.foreign", DOCTOR_MEND, foreign},
     {"program.static", DOCTOR_MEND, is_static},
     {"program.set-user-id", DOCTOR_MEND, set_user_id},
+    {"program.sanitizer", DOCTOR_MEND, sanitized},
     {"program.musl", DOCTOR_MEND, musl},
     {"program.library-missing", DOCTOR_MEND, library_missing},
     {"blas.in-program", DOCTOR_MEND, in_program},

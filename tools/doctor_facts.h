@@ -127,7 +127,8 @@ struct doctor_program {
     char interpreter[DOCTOR_PATH_BYTES]; /* the dynamic linker; or what is missing */
     bool set_user_id;                    /* or group, or it has capabilities of its own */
     bool musl, is_static, python;
-    unsigned inside; /* names of ours that are linked in */
+    const char *sanitizer; /* whose run-time it needs, that wants to be loaded first; NULL: none */
+    unsigned inside;       /* names of ours that are linked in */
     struct doctor_texts missing_libraries;
 };
 

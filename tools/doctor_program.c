@@ -71,6 +71,21 @@ static bool is_privileged(const char *path)
     return getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
+/* Those that look whether they come first among what is loaded, and end the program where not. */
+static const char *find_sanitizer(const struct doctor_elf *elf)
+{
+    static const char *const libraries[][2] = {
+        {"libasan.so", "AddressSanitizer"},
+        {"libhwasan.so", "HWAddressSanitizer"},
+        {"libclang_rt.asan", "AddressSanitizer"},
+    };
+    for (int i = 0; i < elf->needed_count; i++)
+        for (size_t j = 0; j < sizeof libraries / sizeof libraries[0]; j++)
+            if (!strncmp(elf->needed[i], libraries[j][0], strlen(libraries[j][0])))
+                return libraries[j][1];
+    return NULL;
+}
+
 static void read_elf(struct doctor_program *program, const struct doctor_elf *elf)
 {
     const char *name = doctor_text_basename(program->path);
@@ -78,6 +93,7 @@ static void read_elf(struct doctor_program *program, const struct doctor_elf *el
     program->inside = elf->imports ? 0 : elf->inside | (elf->dynamic ? 0 : elf->defines);
     program->musl = strstr(elf->interpreter, "ld-musl") != NULL;
     program->python = !strncmp(name, "python", 6) || !strncmp(name, "pypy", 4);
+    program->sanitizer = find_sanitizer(elf);
     program->set_user_id = is_privileged(program->path);
     doctor_text_set(program->interpreter, sizeof program->interpreter, "%s", elf->interpreter);
     if (elf->interpreter[0] && access(elf->interpreter, X_OK) != 0)

@@ -53,6 +53,14 @@ static void find_set_user_id(const struct doctor_facts *facts, int detail,
     add_if(subjects, is_found(facts) && facts->program.set_user_id, facts->program.path);
 }
 
+static void find_sanitizer(const struct doctor_facts *facts, int detail,
+                           struct doctor_texts *subjects)
+{
+    (void)detail;
+    if (is_found(facts) && facts->program.sanitizer)
+        doctor_texts_add(subjects, "%s", facts->program.sanitizer);
+}
+
 static void find_musl(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     (void)detail;
@@ -195,6 +203,13 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
      "%s runs with rights of its own (set-user-ID, set-group-ID or capabilities): the dynamic "
      "linker ignores LD_PRELOAD then.",
      "Use a copy without these rights."},
+    {"program.sanitizer", DOCTOR_MEND, find_sanitizer, 0,
+     "The program is built with %s, whose run-time must be loaded first: with this library in "
+     "front "
+     "of it the program ends at once.",
+     "Name both, the run-time first: LD_PRELOAD=$(gcc "
+     "-print-file-name=libasan.so):libxgemm_shim.so "
+     "(libhwasan.so likewise), without xgemm-run."},
     {"program.musl", DOCTOR_MEND, find_musl, 0,
      "%s uses the C library musl, and this library glibc: it cannot be loaded into it.",
      "Use a program that was built for glibc (Debian, Ubuntu, Fedora; not Alpine)."},
