@@ -41,6 +41,7 @@ for name in openblas:libopenblas.so.0:int32_t:2147483647 \
     int=${file##*:} file=${file%:*}
     library=$(real "$file")
     [ -n "$library" ] || continue
+    case ${XG_SHORT:+short}:$what in short:openblas | short:reference64 | :*) ;; *) continue ;; esac
     compile -DCALL_INT="$int" -o "$tmp/large" "$srcdir/tests/preload_large.c" "$library" -lm \
         -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
     compile -DCALL_INT="$int" -o "$tmp/row" "$srcdir/tests/preload_row.c" "$library" -lm -ldl \

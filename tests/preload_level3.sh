@@ -53,8 +53,6 @@ judge() {
     blas=$1
     library=$2
     [ "${XT_ONLY:-$blas}" = "$blas" ] || return 0
-    # One of each width of integers, and of each make.
-    case ${XG_SHORT:+short}:$blas in short:openblas | short:reference64 | :*) ;; *) return 0 ;; esac
     build="$srcdir/tests/preload_level3.c $library -lm -DCALL_INT=$3 -Wl,-rpath,${library%/*}"
     build="$build -Wl,--disable-new-dtags"
     compile -o "$tmp/level3" $build

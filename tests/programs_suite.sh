@@ -3,6 +3,7 @@
 # every variant, answers are equal, and the tables come out; what is wrong does not pass as right.
 . "$srcdir/tests/preload_lib"
 needs_plain_library
+[ -z "${XG_SHORT-}" ] || skip "left to ./quickstart check --all"
 has_engine || skip "built without CUDA"
 unset XGEMM_MODE XGEMM_VERBOSE XGEMM_TRACE
 # LAPACK, which programs call as well, multiplies triangles too.
