@@ -199,17 +199,25 @@ static void print_table(int trans)
     putchar('\n');
 }
 
+static struct xg_shape shape_of(const struct shape *shape, int trans)
+{
+    return (struct xg_shape){.m = shape->m,
+                             .n = shape->n,
+                             .k = shape->k,
+                             .type = options.type,
+                             .transa = trans >> 1,
+                             .transb = trans & 1};
+}
+
 /* What selection takes, beside the best of our rows: how much the ranking leaves on the table. */
 static void print_selection(int trans)
 {
     printf("\nselected for %s:\n", shapes_trans_names[trans]);
     for (int s = 0; s < options.shapes.count; s++) {
         const struct shape *shape = &options.shapes.at[s];
-        struct xg_device_facts facts = dev->facts;
-        facts.transa = trans >> 1;
-        facts.transb = trans & 1;
+        const struct xg_shape wanted = shape_of(shape, trans);
         const struct xg_kernel *chosen =
-            xg_select(&facts, XG_MATH_ACCURATE, NULL, shape->m, shape->n, shape->k);
+            xg_select(&dev->facts, XG_MATH_ACCURATE, NULL, &wanted).row;
         const struct timing *best = NULL, *taken = NULL;
         const char *best_name = "";
         for (size_t r = 0; r < xg_kernel_count; r++) {
@@ -261,13 +269,14 @@ static void write_rows(void)
 static bool measure_shape(int s, const struct resident *operands, int together)
 {
     const struct shape *shape = &options.shapes.at[s];
+    const struct xg_shape wanted = shape_of(shape, shape->trans);
     const struct xg_kernel *rows[RESIDENT_TOGETHER];
     struct timing timings[RESIDENT_TOGETHER];
     bool right = true;
     int count = 0;
     for (size_t r = 0; r < xg_kernel_count; r++) {
         const struct xg_kernel *row = &xg_kernel_table[r];
-        if (row_wanted(row) && xg_select_serves(row, &dev->facts, shape->m, shape->n, shape->k))
+        if (row_wanted(row) && xg_select_row(row, &dev->facts, &wanted).row)
             rows[count++] = row;
         if (count < (r + 1 < xg_kernel_count ? together : 1))
             continue;
@@ -552,7 +561,6 @@ int main(int argc, char **argv)
 {
     parse(argc, argv);
     dev = resident_open();
-    dev->facts.type = options.type;
     if (!csv_is_output())
         print_header(stdout, "");
     bool right = options.math_mask ? compare_shapes() : measure_rows();

@@ -200,8 +200,10 @@ static enum xg_status launch(const struct xg_kernel *row, const struct resident 
                                 .ldb = r->call.ldb,
                                 .c = set + r->c_at,
                                 .ldc = r->call.ldc};
-    must(xg_launch_reserve(dev, row, &scratch, &gemm), "scratch");
-    enum xg_status status = xg_launch_gemm(dev, row, &gemm, stream);
+    const struct xg_shape shape = xg_gemm_shape(&gemm);
+    struct xg_choice choice = xg_select_row(row, &dev->facts, &shape);
+    must(xg_launch_reserve(dev, &choice, &scratch, &gemm), "scratch");
+    enum xg_status status = xg_launch_gemm(dev, &choice, &gemm, stream);
     if (status != XG_DECLINED)
         must(status, row->name);
     return status;
@@ -209,11 +211,15 @@ static enum xg_status launch(const struct xg_kernel *row, const struct resident 
 
 const struct xg_kernel *resident_row(const struct resident *r, enum xg_math math)
 {
-    struct xg_device_facts facts = dev->facts;
-    facts.transa = r->call.transa;
-    facts.transb = r->call.transb;
-    facts.unaligned = r->call.lda % 4 || r->call.ldb % 4 || r->call.ldc % 4;
-    return xg_select(&facts, math, NULL, r->call.m, r->call.n, r->call.k);
+    const struct xg_shape shape = {.m = r->call.m,
+                                   .n = r->call.n,
+                                   .k = r->call.k,
+                                   .type = r->call.type,
+                                   .transa = r->call.transa,
+                                   .transb = r->call.transb,
+                                   .unaligned =
+                                       r->call.lda % 4 || r->call.ldb % 4 || r->call.ldc % 4};
+    return xg_select(&dev->facts, math, NULL, &shape).row;
 }
 
 /* Seconds of `runs` launches in a row, by the device's clock. */

@@ -110,6 +110,7 @@ struct resident {
     struct blas_call call;
     struct xg_problem problem;
     struct xg_plan plan;
+    struct xg_route route;
     struct xg_product product;
     struct xg_mem_dev operands, memory;
     void *refusals;
@@ -210,18 +211,14 @@ static bool resident_create(struct resident *r, enum xg_math math)
         plan_whole(&r->plan, &r->problem);
     if (!r->plan.resident || r->plan.device_bytes > limits.device_bytes)
         return false;
-    r->product = (struct xg_product){.dev = dev,
-                                     .call = &r->problem,
-                                     .plan = &r->plan,
-                                     .facts = dev->facts,
-                                     .math = math,
-                                     .kernel_name = options.kernel};
-    r->product.facts.type = r->problem.type;
-    r->product.facts.cublas = xg_cublas_present(dev);
-    r->product.whole = xg_select(&r->product.facts, math, options.kernel, r->problem.m,
-                                 r->problem.n, r->problem.k);
-    size_t bytes = r->plan.device_bytes, of_pieces = 0;
-    bool splits = xg_product_splits(&r->product, limits.device_bytes, &of_pieces);
+    struct xg_device_facts facts = dev->facts;
+    facts.cublas = xg_cublas_present(dev);
+    xg_route_decide(&r->route, NULL, &facts, math, options.kernel, &r->problem);
+    r->product =
+        (struct xg_product){.dev = dev, .call = &r->problem, .plan = &r->plan, .route = &r->route};
+    size_t bytes = r->plan.device_bytes;
+    size_t of_pieces = r->route.pieces ? xg_product_pieces_bytes(&r->plan, &r->problem) : 0;
+    bool splits = r->route.pieces && of_pieces <= limits.device_bytes;
     must(xg_mem_dev_reserve(dev, &r->memory, splits ? of_pieces : bytes), "memory");
     must(xg_mem_pinned_alloc(dev, XG_PRODUCT_REFUSALS * sizeof(uint32_t), &r->refusals), "memory");
     r->product.base = r->memory.ptr;

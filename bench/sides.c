@@ -177,14 +177,14 @@ void sides_link(struct link_rates *rates)
 }
 
 struct kernel_launch {
-    const struct xg_kernel *row;
+    struct xg_choice choice;
     struct xg_gemm_args args;
 };
 
 static enum xg_status launch_once(void *arg, CUstream stream)
 {
     struct kernel_launch *launch = arg;
-    return xg_launch_gemm(bench.dev, launch->row, &launch->args, stream);
+    return xg_launch_gemm(bench.dev, &launch->choice, &launch->args, stream);
 }
 
 double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
@@ -192,7 +192,6 @@ double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
     const struct xg_conf *conf = xg_conf_get();
     struct xg_dev *dev = bench.dev;
     struct kernel_launch launch = {
-        .row = xg_select(&dev->facts, conf->math, conf->kernel, p->m, p->n, p->k),
         .args = {.lda = xg_round_up(p->transa ? p->m : p->k, 32),
                  .ldb = xg_round_up(p->transb ? p->k : p->n, 32),
                  .ldc = xg_round_up(p->n, 32),
@@ -207,7 +206,9 @@ double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
     size_t b = matrix_bytes(p->transb ? p->n : p->k, launch.args.ldb);
     size_t c = matrix_bytes(p->m, launch.args.ldc);
     struct xg_mem_dev mem = {0}, scratch = {0};
-    if (!launch.row || xg_mem_dev_reserve(dev, &mem, a + b + c) != XG_OK)
+    const struct xg_shape shape = xg_gemm_shape(&launch.args);
+    launch.choice = xg_select(&dev->facts, conf->math, conf->kernel, &shape);
+    if (!launch.choice.row || xg_mem_dev_reserve(dev, &mem, a + b + c) != XG_OK)
         return 0;
     launch.args.a = mem.ptr;
     launch.args.b = mem.ptr + a;
@@ -216,10 +217,10 @@ double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
     const struct xg_drv *drv = &dev->drv;
     drv->cuMemsetD32Async(mem.ptr, 0x3f8ccccd, (a + b) / sizeof(float), bench.stream);
     double seconds = 0;
-    if (xg_launch_reserve(dev, launch.row, &scratch, &launch.args) == XG_OK)
+    if (xg_launch_reserve(dev, &launch.choice, &scratch, &launch.args) == XG_OK)
         seconds = device_seconds(dev, bench.stream, launch_once, &launch);
     xg_mem_dev_release(dev, &scratch);
     xg_mem_dev_release(dev, &mem);
-    *kernel = launch.row->name;
+    *kernel = launch.choice.row->name;
     return seconds;
 }

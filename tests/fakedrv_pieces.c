@@ -103,11 +103,12 @@ struct form {
 static struct form form_of(const struct xg_problem *call)
 {
     struct xg_plan plan;
+    struct xg_route route;
+    xg_route_decide(&route, NULL, &dev->facts, XG_MATH_ACCURATE, row_name, call);
     const struct xg_plan_limits limits = {
         .device_bytes = dev->budget_bytes,
         .row_bytes = XG_QUEUE_BLOCK_BYTES,
-        .macs_per_s = xg_select_find(row_name)->efficiency * XG_SELECT_MACS_PER_CYCLE *
-                      dev->facts.sm_count * xg_dev_clock_hz(dev),
+        .macs_per_byte = route.macs_per_byte,
     };
     XT_CHECK(xg_plan_init(&plan, call, &limits) == XG_OK);
     struct form form = {plan.tile_count,

@@ -134,13 +134,14 @@ static void draw_with_reference(const struct distribution *distribution, int64_t
 
 /* --- The sides ----------------------------------------------------------------------------- */
 
-/* The row of the table; NULL where the side is not there. */
-static const struct xg_kernel *row_of(enum side side)
+/* Its row is NULL where the side is not there. */
+static struct xg_choice choice_of(enum side side)
 {
     static const enum xg_math maths[] = {[STRICT] = XG_MATH_STRICT, [ACCURATE] = XG_MATH_ACCURATE};
+    const struct xg_shape shape = {.m = call.m, .n = call.n, .k = call.k, .type = call.type};
     if (side == CUBLAS)
-        return xg_select_find("cublas");
-    return xg_select(&dev->facts, maths[side], NULL, call.m, call.n, call.k);
+        return xg_select_row(xg_select_find("cublas"), &dev->facts, &shape);
+    return xg_select(&dev->facts, maths[side], NULL, &shape);
 }
 
 static struct xg_gemm_args args_of(void)
@@ -161,15 +162,15 @@ static struct xg_gemm_args args_of(void)
 }
 
 /* XG_OK or XG_DECLINED. */
-static enum xg_status launch(const struct xg_kernel *row, const struct xg_gemm_args *args,
+static enum xg_status launch(const struct xg_choice *choice, const struct xg_gemm_args *args,
                              CUstream stream)
 {
     static struct xg_mem_dev scratch; /* products follow each other */
     struct xg_gemm_args copy = *args;
-    must(xg_launch_reserve(dev, row, &scratch, &copy), "scratch");
-    enum xg_status status = xg_launch_gemm(dev, row, &copy, stream);
+    must(xg_launch_reserve(dev, choice, &scratch, &copy), "scratch");
+    enum xg_status status = xg_launch_gemm(dev, choice, &copy, stream);
     if (status != XG_DECLINED)
-        must(status, row->name);
+        must(status, choice->row->name);
     return status;
 }
 
@@ -205,15 +206,15 @@ static bool compute(enum side side, const float *c0)
                  call.beta, sampled[side], (int)call.n);
         return true;
     }
-    const struct xg_kernel *row = row_of(side);
-    if (!row || !xg_select_serves(row, &dev->facts, call.m, call.n, call.k))
+    const struct xg_choice choice = choice_of(side);
+    if (!choice.row)
         return false;
     poison_c((size_t)(call.m * call.ldc));
     for (int r = 0; c0 && r < REFERENCE_ROWS; r++)
         copy_up(dev_c.ptr + (uint64_t)(reference.row[r] * call.ldc) * sizeof(float),
                 c0 + r * call.n, 1, call.n, call.n);
     struct xg_gemm_args args = args_of();
-    must(launch(row, &args, streams[0]), row->name);
+    must(launch(&choice, &args, streams[0]), choice.row->name);
     copy_sampled(sampled[side]);
     return true;
 }
@@ -245,7 +246,7 @@ static void say_scores(const char *name, const struct score *scores, const bool 
             printf(" | %8.4g %8.4g %8.1e", scores[side].max, scores[side].rms, scores[side].mean);
         else
             printf(" | %8s %8s %8s", "-", "-", "-");
-    printf(" | %s, %s\n", row_of(STRICT)->name, row_of(ACCURATE)->name);
+    printf(" | %s, %s\n", choice_of(STRICT).row->name, choice_of(ACCURATE).row->name);
 }
 
 /* One line: all sides on the operands that lie ready, judged by the rule. */
@@ -259,7 +260,7 @@ static void accuracy(const char *name, enum distribution_rule rule, const float 
             scores[side] = reference_score(&reference, sampled[side], call.alpha, call.beta, c0);
     }
     say_scores(name, scores, there);
-    bool own_row = row_of(ACCURATE) != row_of(STRICT);
+    bool own_row = choice_of(ACCURATE).row != choice_of(STRICT).row;
     own_rows += own_row;
     for (int side = STRICT; side <= ACCURATE; side++) {
         const struct score *ours = &scores[side], *cublas = &scores[CUBLAS];
@@ -394,11 +395,11 @@ static void test_scaling(int64_t k)
 
 /* C after one launch on a poisoned C, tight; false where the row declines the leading dimensions.
  */
-static bool run_whole(const struct xg_kernel *row, const struct xg_gemm_args *args, CUstream stream,
-                      float *to)
+static bool run_whole(const struct xg_choice *choice, const struct xg_gemm_args *args,
+                      CUstream stream, float *to)
 {
     poison_c((size_t)(args->m * args->ldc));
-    if (launch(row, args, stream) != XG_OK)
+    if (launch(choice, args, stream) != XG_OK)
         return false;
     CUDA_MEMCPY2D copy = {.WidthInBytes = (size_t)args->n * sizeof(float),
                           .Height = (size_t)args->m,
@@ -409,7 +410,7 @@ static bool run_whole(const struct xg_kernel *row, const struct xg_gemm_args *ar
                           .srcPitch = (size_t)args->ldc * sizeof(float),
                           .dstPitch = (size_t)args->n * sizeof(float)};
     must(XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, stream), "copy down");
-    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), row->name);
+    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), choice->row->name);
     return true;
 }
 
@@ -420,13 +421,13 @@ static void test_bits_of(enum side side, int trans, float *first, float *again)
         {4, 8, PAD_MAX}, {PAD_MAX, 4, 12}, {0, 0, 4}, {1, 3, 2}, {5, 1, 7}};
     enum { PADS = sizeof pads / sizeof pads[0] };
     draw(&distribution_table[0], xg_min_i64(K_SPECIAL, options.k_max), trans, options.seed);
-    const struct xg_kernel *row = row_of(side);
+    const struct xg_choice choice = choice_of(side);
     size_t bytes = (size_t)(call.m * call.n) * sizeof(float);
     int other_runs = 0, other_lds = 0, declined = 0;
     struct xg_gemm_args args = args_of();
-    run_whole(row, &args, streams[0], first);
+    run_whole(&choice, &args, streams[0], first);
     for (int run = 1; run < RUNS; run++) {
-        run_whole(row, &args, streams[run % 2], again);
+        run_whole(&choice, &args, streams[run % 2], again);
         other_runs += memcmp(first, again, bytes) != 0;
     }
     for (int p = 0; p < PADS; p++) {
@@ -435,14 +436,14 @@ static void test_bits_of(enum side side, int trans, float *first, float *again)
         args.ldc = call.ldc + pads[p][2];
         copy_up(dev_a.ptr, operand_a, rows_of('a'), call.lda, args.lda);
         copy_up(dev_b.ptr, operand_b, rows_of('b'), call.ldb, args.ldb);
-        if (run_whole(row, &args, streams[0], again))
+        if (run_whole(&choice, &args, streams[0], again))
             other_lds += memcmp(first, again, bytes) != 0;
         else
             declined++;
     }
     printf("%-9s %s: %s, other bits in %d of %d runs on two streams, under %d of %d leading "
            "dimensions\n",
-           side_names[side], trans_name(), row->name, other_runs, RUNS - 1, other_lds,
+           side_names[side], trans_name(), choice.row->name, other_runs, RUNS - 1, other_lds,
            PADS - declined);
     XT_CHECK(other_runs == 0 && other_lds == 0 && declined < PADS, "%s: not the same bits",
              side_names[side]);

@@ -313,13 +313,18 @@ static bool asked(const struct xg_kernel *row)
     return only ? !strcmp(only, row->name) : !(quick && row->flags & XG_KERNEL_CUBLAS);
 }
 
+static bool serves(const struct xg_kernel *row, const struct product *p)
+{
+    const struct xg_shape shape = {.m = p->m, .n = p->n, .k = p->k, .type = p->type};
+    return xg_select_row(row, &dev->facts, &shape).row;
+}
+
 /* Every row that serves the product (of those asked for), every transpose. */
 static void test_product(struct product *p, bool all_scalars)
 {
-    int64_t m = p->m, n = p->n, k = p->k;
     for (size_t r = 0; r < xg_kernel_count; r++) {
         const struct xg_kernel *row = &xg_kernel_table[r];
-        if (!asked(row) || !xg_select_serves(row, &dev->facts, m, n, k))
+        if (!asked(row) || !serves(row, p))
             continue;
         for (int trans = 0; trans < 4; trans++)
             test_row(row, p, trans, all_scalars);
@@ -472,7 +477,7 @@ static void test_far(struct product *p)
         product_draw(p, cases[c].m, cases[c].n, cases[c].k);
         for (size_t r = 0; r < xg_kernel_count; r++) {
             const struct xg_kernel *row = &xg_kernel_table[r];
-            if (asked(row) && xg_select_serves(row, &dev->facts, p->m, p->n, p->k))
+            if (asked(row) && serves(row, p))
                 test_far_row(row, p, far.ptr, cases[c].which, cases[c].trans);
         }
     }
@@ -572,7 +577,7 @@ int main(int argc, char **argv)
     for (type = XG_TYPE_S; type <= XG_TYPE_D; type++) {
         if (types && *types != (type == XG_TYPE_D ? 'd' : 's'))
             continue;
-        dev->facts.type = product.type = type;
+        product.type = type;
         test_accuracy(&product);
         test_shapes(&product);
         if (!quick)

@@ -39,8 +39,10 @@ static inline void gpu_launch(struct xg_dev *dev, const struct xg_kernel *row,
 {
     static struct xg_mem_dev scratch; /* products follow each other */
     struct xg_gemm_args args = *gemm;
-    must(xg_launch_reserve(dev, row, &scratch, &args), "scratch");
-    must(xg_launch_gemm(dev, row, &args, stream), row->name);
+    const struct xg_shape shape = xg_gemm_shape(gemm);
+    struct xg_choice choice = xg_select_row(row, &dev->facts, &shape);
+    must(xg_launch_reserve(dev, &choice, &scratch, &args), "scratch");
+    must(xg_launch_gemm(dev, &choice, &args, stream), row->name);
 }
 
 #endif

@@ -52,9 +52,8 @@ static void test_gpu_floor(void)
     xg_model_init(&model, 16);
     for (int64_t size = 1; size <= 16384; size *= 2) {
         struct xg_problem call = shape(size, size, size);
-        const struct xg_kernel *row =
-            xg_select(&model.device, XG_MATH_ACCURATE, NULL, size, size, size);
-        double kernel = xg_select_cycles(row, &model.device, size, size, size);
+        const struct xg_shape square = {.m = size, .n = size, .k = size, .type = XG_TYPE_S};
+        double kernel = xg_select(&model.device, XG_MATH_ACCURATE, NULL, &square).cycles;
         double floor =
             fmax(8.0 * (double)(size * size) / model.up_bytes_per_s, kernel / model.gpu_clock_hz);
         double predicted = xg_model_gpu_seconds(&model, XG_MATH_ACCURATE, &call);

@@ -13,10 +13,29 @@
 static const struct xg_device_facts H200 = {
     .sm = 90, .sm_count = 132, .smem_block_bytes = 232448, .clusters = true, .images = true};
 
+/* Type and alignment of the products; a test that changes them puts them back. */
+static struct xg_shape like;
+
+static const struct xg_kernel *choose_by(enum xg_math math, const struct xg_device_facts *facts,
+                                         const char *name, int64_t m, int64_t n, int64_t k)
+{
+    struct xg_shape shape = {.m = m, .n = n, .k = k, .type = like.type};
+    shape.unaligned = like.unaligned;
+    return xg_select(facts, math, name, &shape).row;
+}
+
 static const struct xg_kernel *choose(const struct xg_device_facts *facts, const char *name,
                                       int64_t m, int64_t n, int64_t k)
 {
-    return xg_select(facts, XG_MATH_ACCURATE, name, m, n, k);
+    return choose_by(XG_MATH_ACCURATE, facts, name, m, n, k);
+}
+
+static struct xg_choice by_row(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                               int64_t m, int64_t n, int64_t k)
+{
+    struct xg_shape shape = {.m = m, .n = n, .k = k, .type = like.type};
+    shape.unaligned = like.unaligned;
+    return xg_select_row(row, facts, &shape);
 }
 
 /* The table names each row once, and each row of ours says all that a launch needs. */
@@ -53,17 +72,17 @@ static void test_forced(void)
         const struct xg_kernel *row = &xg_kernel_table[i];
         struct xg_device_facts facts = H200;
         facts.cublas = facts.pieces = true;
-        facts.type = (enum xg_type)row->type;
+        like.type = (enum xg_type)row->type;
         if (row->flags & XG_KERNEL_PIECES) {
             XT_CHECK(choose(&facts, row->name, 64, 64, 128) == row, "%s", row->name);
             XT_CHECK(choose(&facts, row->name, 64, 64, 127) != row, "%s", row->name);
-            XT_CHECK(xg_select(&facts, XG_MATH_STRICT, row->name, 64, 64, 128) != row, "%s",
+            XT_CHECK(choose_by(XG_MATH_STRICT, &facts, row->name, 64, 64, 128) != row, "%s",
                      row->name);
             continue;
         }
         if (row->flags & XG_KERNEL_TF32) {
             XT_CHECK(choose(&facts, row->name, 64, 64, 64) != row, "%s", row->name);
-            XT_CHECK(xg_select(&facts, XG_MATH_TF32, NULL, 4096, 4096, 4096) == row, "%s",
+            XT_CHECK(choose_by(XG_MATH_TF32, &facts, NULL, 4096, 4096, 4096) == row, "%s",
                      row->name);
             continue;
         }
@@ -84,6 +103,7 @@ static void test_forced(void)
         if (!(row->flags & XG_KERNEL_ONE_BLOCK))
             XT_CHECK(choose(&facts, row->name, m, n, 1) == row, "%s", row->name);
     }
+    like.type = XG_TYPE_S;
     XT_CHECK(!choose(&H200, "vectorised", 64, 64, 64), "an unknown name was taken for a row");
     XT_CHECK(!choose(&H200, "", 64, 64, 64), "an empty name was taken for a row");
 
@@ -116,7 +136,7 @@ static void test_coverage(void)
             int64_t k = sizes[i % SIZES];
             facts.cublas = false;
             const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
-            XT_CHECK(row && xg_select_serves(row, &facts, m, n, k), "sm_%d: %ld,%ld,%ld", facts.sm,
+            XT_CHECK(row && by_row(row, &facts, m, n, k).row, "sm_%d: %ld,%ld,%ld", facts.sm,
                      (long)m, (long)n, (long)k);
             facts.cublas = true;
             XT_CHECK(choose(&facts, NULL, m, n, k) == row, "sm_%d: %ld,%ld,%ld", facts.sm, (long)m,
@@ -145,14 +165,15 @@ static void test_unaligned(void)
 {
     static const enum xg_math maths[] = {XG_MATH_STRICT, XG_MATH_ACCURATE, XG_MATH_TF32};
     struct xg_device_facts facts = H200;
-    facts.unaligned = facts.pieces = true;
+    facts.pieces = like.unaligned = true;
     for (int64_t size = 1; size <= 16384; size *= 2)
         for (int i = 0; i < 3; i++) {
-            const struct xg_kernel *row = xg_select(&facts, maths[i], NULL, size, size, size);
+            const struct xg_kernel *row = choose_by(maths[i], &facts, NULL, size, size, size);
             XT_CHECK(row && !(row->flags & XG_KERNEL_VEC4), "%ld", (long)size);
             XT_CHECK(i > 0 || !(row->flags & XG_KERNEL_PIECES), "%ld: %s is not strict", (long)size,
                      row->name);
         }
+    like.unaligned = false;
 }
 
 /* Copies are made where the scratch holds those of both operands, and pay from some size on. */
@@ -162,10 +183,10 @@ static void test_copies(void)
     facts.scratch_bytes = 256 << 20;
     for (int unaligned = 0; unaligned < 2; unaligned++)
         for (int64_t size = 1; size <= 16384; size = size * 3 / 2 + 1) {
-            facts.unaligned = unaligned;
+            like.unaligned = unaligned;
             size_t bytes = xg_select_copies_bytes(XG_COPY_A | XG_COPY_B, size, size, size);
             XT_CHECK(bytes >= 2 * sizeof(float) * (size_t)(size * size), "%ld", (long)size);
-            const struct xg_kernel *row = xg_select(&facts, XG_MATH_STRICT, NULL, size, size, size);
+            const struct xg_kernel *row = choose_by(XG_MATH_STRICT, &facts, NULL, size, size, size);
             XT_CHECK(!(row->flags & XG_KERNEL_REPACKED) ||
                          (size >= 256 && bytes <= facts.scratch_bytes),
                      "%ld: %s", (long)size, row->name);
@@ -173,11 +194,12 @@ static void test_copies(void)
                          row->flags & (XG_KERNEL_REPACKED | XG_KERNEL_SHARE),
                      "%ld: %s", (long)size, row->name);
         }
+    like.unaligned = false;
     XT_CHECK(xg_select_copies_bytes(0, 100, 100, 100) == 0, "no copies take no bytes");
     facts.scratch_bytes = 0;
     for (const struct xg_kernel *row = xg_kernel_table; row < xg_kernel_table + xg_kernel_count;
          row++)
-        XT_CHECK(!(row->flags & XG_KERNEL_REPACKED) || !xg_select_serves(row, &facts, 64, 64, 64),
+        XT_CHECK(!(row->flags & XG_KERNEL_REPACKED) || !by_row(row, &facts, 64, 64, 64).row,
                  "%s has nowhere to copy to", row->name);
 }
 
@@ -188,12 +210,13 @@ static void test_short_k(void)
     struct xg_device_facts facts = H200;
     facts.scratch_bytes = 256 << 20;
     for (int i = 0; i < 6; i++) {
-        facts.unaligned = i % 2;
+        like.unaligned = i % 2;
         const int64_t *shape = shapes[i / 2];
         const struct xg_kernel *row = choose(&facts, NULL, shape[0], shape[1], shape[2]);
         XT_CHECK(row->flags & XG_KERNEL_ONE_STEP, "%ld,%ld,%ld: %s", (long)shape[0], (long)shape[1],
                  (long)shape[2], row->name);
     }
+    like.unaligned = false;
 }
 
 /* What the launcher relies on: slices that exist, a scratch that is large enough, and no cluster
@@ -212,10 +235,10 @@ static void test_slices(void)
         int64_t k = sizes[shape % SIZES];
         for (const struct xg_kernel *row = xg_kernel_table; row < xg_kernel_table + xg_kernel_count;
              row++) {
-            if (!xg_select_serves(row, &facts, m, n, k))
+            if (!by_row(row, &facts, m, n, k).row)
                 continue;
-            struct xg_slices slices = xg_select_slices(row, &facts, m, n, k);
-            struct xg_slices again = xg_select_slices(row, &facts, m, n, k);
+            struct xg_slices slices = by_row(row, &facts, m, n, k).slices;
+            struct xg_slices again = by_row(row, &facts, m, n, k).slices;
             XT_CHECK(slices.count == again.count && slices.scratch == again.scratch, "%s",
                      row->name);
             int64_t steps = xg_ceil_div(k, row->bk);
@@ -237,25 +260,25 @@ static void test_slices(void)
     struct xg_device_facts facts = H200;
     facts.scratch_bytes = 32 << 20;
     const struct xg_kernel *deep = choose(&facts, NULL, 128, 128, 100000);
-    XT_CHECK(xg_select_slices(deep, &facts, 128, 128, 100000).count > 16,
+    XT_CHECK(by_row(deep, &facts, 128, 128, 100000).slices.count > 16,
              "128,128,100000: %s leaves the device idle", deep->name);
     static const int64_t deep_shapes[][3] = {
         {512, 512, 8192},   {64, 8192, 8192},  {8192, 64, 8192},  {128, 4096, 4096},
         {1024, 1024, 1024}, {256, 256, 16384}, {100000, 32, 256}, {1000, 1000, 20000}};
     for (size_t i = 0; i < sizeof deep_shapes / sizeof deep_shapes[0]; i++) {
         int64_t m = deep_shapes[i][0], n = deep_shapes[i][1], k = deep_shapes[i][2];
-        facts.unaligned = false;
+        like.unaligned = false;
         const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
         XT_CHECK(!strncmp(row->name, "deep", 4), "%ld,%ld,%ld: %s", (long)m, (long)n, (long)k,
                  row->name);
-        facts.unaligned = true;
+        like.unaligned = true;
         row = choose(&facts, NULL, m, n, k);
         XT_CHECK(!(row->flags & XG_KERNEL_VEC4), "%ld,%ld,%ld, not aligned: %s", (long)m, (long)n,
                  (long)k, row->name);
     }
-    facts.unaligned = false;
+    like.unaligned = false;
     const struct xg_kernel *even = choose(&facts, NULL, 1536, 1536, 1536);
-    XT_CHECK(xg_select_slices(even, &facts, 1536, 1536, 1536).results,
+    XT_CHECK(by_row(even, &facts, 1536, 1536, 1536).slices.results,
              "1536: %s has 144 tiles for 132 multiprocessors", even->name);
     const struct xg_slices ways[] = {{4, true, 0}, {100, true, 0}, {132, true, 128 * 128}};
     for (int i = 0; i < 3; i++)
@@ -285,13 +308,13 @@ static void test_no_clusters(void)
             int64_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
             const struct xg_kernel *row = &xg_kernel_table[r];
             facts.clusters = true;
-            if (!xg_select_serves(row, &facts, m, n, k))
+            if (!by_row(row, &facts, m, n, k).row)
                 continue;
-            struct xg_slices slices = xg_select_slices(row, &facts, m, n, k);
+            struct xg_slices slices = by_row(row, &facts, m, n, k).slices;
             clusters += slices.count > 1 && !slices.scratch;
             facts.clusters = false;
-            XT_CHECK(xg_select_serves(row, &facts, m, n, k), "%s needs no cluster", row->name);
-            slices = xg_select_slices(row, &facts, m, n, k);
+            XT_CHECK(by_row(row, &facts, m, n, k).row, "%s needs no cluster", row->name);
+            slices = by_row(row, &facts, m, n, k).slices;
             XT_CHECK(slices.count == 1 || slices.scratch, "%s: a cluster of %d", row->name,
                      slices.count);
         }
@@ -302,7 +325,6 @@ static void test_no_clusters(void)
 static struct xg_device_facts doubles(void)
 {
     struct xg_device_facts facts = H200;
-    facts.type = XG_TYPE_D;
     facts.fp64_ratio = 2;
     return facts;
 }
@@ -327,7 +349,7 @@ static void test_double_ranking(void)
         const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
         XT_CHECK(row && !strcmp(row->name, shapes[i / 2].name), "%ld,%ld,%ld: %s", (long)m, (long)n,
                  (long)k, row ? row->name : "none");
-        XT_CHECK(row && xg_select_slices(row, &facts, m, n, k).count >= shapes[i / 2].slices,
+        XT_CHECK(row && by_row(row, &facts, m, n, k).slices.count >= shapes[i / 2].slices,
                  "%ld,%ld,%ld: too few slices", (long)m, (long)n, (long)k);
     }
 }
@@ -349,7 +371,7 @@ static void test_double_times(void)
     for (size_t i = 0; i < 4 * sizeof rows / sizeof rows[0]; i++) {
         int64_t size = 1024 << i % 4;
         const struct xg_kernel *row = xg_select_find(rows[i / 4].name);
-        double us = row ? 1e6 * xg_select_cycles(row, &facts, size, size, size) / clock_hz : NAN;
+        double us = row ? 1e6 * by_row(row, &facts, size, size, size).cycles / clock_hz : NAN;
         double ratio = us / rows[i / 4].us[i % 4];
         XT_CHECK(fabs(ratio - 1.0) < 0.12, "%s at %ld: %g us", rows[i / 4].name, (long)size, us);
     }
@@ -359,7 +381,6 @@ static void test_double_times(void)
 static void test_double(void)
 {
     static const int64_t sizes[] = {1, 63, 64, 1000, 1024, 4096, 20000};
-    const struct xg_device_facts singles = H200;
     struct xg_device_facts facts = doubles();
     int rows = 0, clusters = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -373,12 +394,14 @@ static void test_double(void)
                 continue;
             rows++;
             XT_CHECK(choose(&facts, row->name, size, size, size) == row, "%s", row->name);
-            XT_CHECK(choose(&singles, row->name, size, size, size) ==
-                         choose(&singles, NULL, size, size, size),
+            like.type = XG_TYPE_S;
+            XT_CHECK(choose(&facts, row->name, size, size, size) ==
+                         choose(&facts, NULL, size, size, size),
                      "%s for FP32", row->name);
-            double cycles = xg_select_cycles(row, &facts, size, size, size);
+            like.type = XG_TYPE_D;
+            double cycles = by_row(row, &facts, size, size, size).cycles;
             XT_CHECK(cycles > 0.0 && cycles < 1e12, "%s: %g cycles", row->name, cycles);
-            clusters += xg_select_slices(row, &facts, size, size, size).count > 1;
+            clusters += by_row(row, &facts, size, size, size).slices.count > 1;
         }
     }
     XT_CHECK(rows > 0 && clusters > 0, "%d rows, %d clusters", rows, clusters);
@@ -391,18 +414,23 @@ static void test_double(void)
 /* cuBLAS is double's where none of ours serves: an older device, rows that are not aligned. */
 static void test_double_library(void)
 {
-    struct xg_device_facts older = doubles(), unaligned = doubles(), complexes = doubles();
-    older.sm = 75;
-    unaligned.unaligned = true;
-    complexes.type = XG_TYPE_Z;
-    struct xg_device_facts *devices[] = {&older, &unaligned, &complexes};
+    static const struct {
+        int sm;
+        enum xg_type type;
+        bool unaligned;
+    } cases[] = {{75, XG_TYPE_D, false}, {90, XG_TYPE_D, true}, {90, XG_TYPE_Z, false}};
     for (int i = 0; i < 3; i++) {
-        XT_CHECK(!choose(devices[i], NULL, 512, 512, 512), "device %d has a row of ours", i);
-        devices[i]->cublas = true;
-        const struct xg_kernel *row = choose(devices[i], NULL, 512, 512, 512);
-        XT_CHECK(row && row->flags & XG_KERNEL_CUBLAS, "device %d: not cuBLAS's", i);
-        XT_CHECK(choose(devices[i], "dmma_128x128x16", 512, 512, 512) == row, "device %d", i);
+        struct xg_device_facts facts = doubles();
+        facts.sm = cases[i].sm;
+        like.type = cases[i].type;
+        like.unaligned = cases[i].unaligned;
+        XT_CHECK(!choose(&facts, NULL, 512, 512, 512), "case %d has a row of ours", i);
+        facts.cublas = true;
+        const struct xg_kernel *row = choose(&facts, NULL, 512, 512, 512);
+        XT_CHECK(row && row->flags & XG_KERNEL_CUBLAS, "case %d: not cuBLAS's", i);
+        XT_CHECK(choose(&facts, "dmma_128x128x16", 512, 512, 512) == row, "case %d", i);
     }
+    like.unaligned = false;
 }
 
 static void test_no_kernel(void)
@@ -434,10 +462,12 @@ int main(void)
     test_no_clusters();
     test_copies();
     test_short_k();
+    like.type = XG_TYPE_D;
     test_double();
     test_double_ranking();
     test_double_times();
     test_double_library();
+    like.type = XG_TYPE_S;
     test_no_kernel();
     return xt_done();
 }

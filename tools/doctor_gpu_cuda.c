@@ -180,10 +180,10 @@ static void ask_kernels(const struct xg_conf *conf, struct doctor_gpu *gpu)
                 !(xg_kernel_table[i].flags & XG_KERNEL_CUBLAS) && loads(dev, &xg_kernel_table[i]);
         xg_dev_leave(dev);
     }
-    const struct xg_kernel *row =
-        xg_select(&dev->facts, conf->math, conf->kernel, 1024, 1024, 1024);
-    if (row)
-        doctor_text_set(gpu->kernel, sizeof gpu->kernel, "%s", row->name);
+    const struct xg_shape shape = {.m = 1024, .n = 1024, .k = 1024, .type = XG_TYPE_S};
+    const struct xg_choice choice = xg_select(&dev->facts, conf->math, conf->kernel, &shape);
+    if (choice.row)
+        doctor_text_set(gpu->kernel, sizeof gpu->kernel, "%s", choice.row->name);
     xg_backend_close(dev);
 }
 

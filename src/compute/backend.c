@@ -60,7 +60,8 @@ static enum xg_status check_served(const struct xg_dev *dev, const struct xg_con
                conf->kernel);
         return XG_ERR_NOTFOUND;
     }
-    if (!xg_select(&dev->facts, conf->math, NULL, 1024, 1024, 1024)) {
+    const struct xg_shape usual = {.m = 1024, .n = 1024, .k = 1024, .type = XG_TYPE_S};
+    if (!xg_select(&dev->facts, conf->math, NULL, &usual).row) {
         xg_log(XG_LOG_INFO, "no kernel serves %s (compute capability %d)", dev->name,
                dev->facts.sm);
         return XG_ERR_NOTFOUND;

@@ -5,6 +5,7 @@
 #define XG_GEMM_ARGS_H
 
 #include "base/xg.h"
+#include "decide/shape.h"
 #include "device/drv.h"
 #include "kernels/kabi.h"
 
@@ -27,5 +28,20 @@ struct xg_gemm_args {
     struct xg_triangle wanted;
     CUdeviceptr scratch;
 };
+
+/* As selection sees it. */
+static inline struct xg_shape xg_gemm_shape(const struct xg_gemm_args *gemm)
+{
+    return (struct xg_shape){
+        .m = gemm->m,
+        .n = gemm->n,
+        .k = gemm->k,
+        .type = gemm->type,
+        .transa = gemm->transa != XG_NO_TRANS,
+        .transb = gemm->transb != XG_NO_TRANS,
+        .unaligned = ((gemm->a | gemm->b | gemm->c) & 15) != 0 ||
+                     ((gemm->lda | gemm->ldb | gemm->ldc) & 3) != 0,
+    };
+}
 
 #endif

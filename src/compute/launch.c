@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* From a row of the kernel table and arguments to a launch. */
+/* From a choice of selection and arguments to a launch. */
 #include "compute/launch.h"
 
 #include "compute/cublas.h"
 #include "compute/image.h"
 #include "compute/split.h"
-
-/* Of the three addresses and leading dimensions, or'd together: as XG_KERNEL_VEC4 asks. */
-static bool vec4_aligned(uint64_t addresses, int64_t lds)
-{
-    return (addresses & 15) == 0 && (lds & 3) == 0;
-}
 
 /*
  * The operands that a repacked row must copy. One whose rows are no whole quads is: their ends need
@@ -23,15 +17,13 @@ static int32_t copies(const struct xg_sgemm_args *args)
     return (a ? 0 : XG_COPY_A) | (b ? 0 : XG_COPY_B);
 }
 
-static size_t scratch_bytes(const struct xg_dev *dev, const struct xg_kernel *row,
-                            const struct xg_sgemm_args *args)
+static size_t scratch_bytes(const struct xg_choice *choice, const struct xg_sgemm_args *args)
 {
-    if (row->flags & XG_KERNEL_PIECES)
+    if (choice->row->flags & XG_KERNEL_PIECES)
         return xg_split_sgemm_bytes(args->m, args->n, args->k);
-    if (row->flags & XG_KERNEL_REPACKED)
+    if (choice->row->flags & XG_KERNEL_REPACKED)
         return xg_select_copies_bytes(copies(args), args->m, args->n, args->k);
-    struct xg_slices slices = xg_select_slices(row, &dev->facts, args->m, args->n, args->k);
-    return xg_select_slices_bytes(slices, args->m, args->n);
+    return xg_select_slices_bytes(choice->slices, args->m, args->n);
 }
 
 static struct xg_sgemm_args single_of(const struct xg_gemm_args *gemm)
@@ -71,11 +63,11 @@ static struct xg_dgemm_args double_of(const struct xg_gemm_args *gemm)
                                   .wanted = gemm->wanted};
 }
 
-enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_kernel *row,
+enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_choice *choice,
                                  struct xg_mem_dev *memory, struct xg_gemm_args *gemm)
 {
     const struct xg_sgemm_args args = single_of(gemm);
-    size_t bytes = gemm->type == XG_TYPE_S ? scratch_bytes(dev, row, &args) : 0;
+    size_t bytes = choice->row && gemm->type == XG_TYPE_S ? scratch_bytes(choice, &args) : 0;
     enum xg_status status = bytes ? xg_mem_dev_reserve(dev, memory, bytes) : XG_OK;
     gemm->scratch = bytes && status == XG_OK ? memory->ptr : 0;
     return status;
@@ -193,10 +185,12 @@ static int64_t blocks_of(const struct xg_kernel *row, const struct xg_gemm_args 
     return slices.results ? slices.count : tiles * slices.count;
 }
 
-static enum xg_status launch_single(struct xg_dev *dev, const struct xg_kernel *row,
-                                    const struct xg_gemm_args *gemm, struct xg_slices slices,
-                                    CUlaunchAttribute *cluster, CUstream stream)
+static enum xg_status launch_single(struct xg_dev *dev, const struct xg_choice *choice,
+                                    const struct xg_gemm_args *gemm, CUlaunchAttribute *cluster,
+                                    CUstream stream)
 {
+    const struct xg_kernel *row = choice->row;
+    const struct xg_slices slices = choice->slices;
     struct xg_sgemm_args args = single_of(gemm);
     if (row->flags & XG_KERNEL_REPACKED) {
         enum xg_status copied = launch_copies(dev, &args, stream);
@@ -215,40 +209,39 @@ static enum xg_status launch_single(struct xg_dev *dev, const struct xg_kernel *
     return status;
 }
 
-static enum xg_status launch_double(struct xg_dev *dev, const struct xg_kernel *row,
-                                    const struct xg_gemm_args *gemm, struct xg_slices slices,
-                                    CUlaunchAttribute *cluster, CUstream stream)
+static enum xg_status launch_double(struct xg_dev *dev, const struct xg_choice *choice,
+                                    const struct xg_gemm_args *gemm, CUlaunchAttribute *cluster,
+                                    CUstream stream)
 {
+    const struct xg_kernel *row = choice->row;
     struct xg_dgemm_args args = double_of(gemm);
-    args.split = slices.count;
+    args.split = choice->slices.count;
     CUfunction function;
     enum xg_status status = xg_image_function(dev, row, args.transa, args.transb, &function);
     return status == XG_OK ? launch_function(dev, row, function, &args,
-                                             blocks_of(row, gemm, slices), cluster, stream)
+                                             blocks_of(row, gemm, choice->slices), cluster, stream)
                            : status;
 }
 
-enum xg_status xg_launch_gemm(struct xg_dev *dev, const struct xg_kernel *row,
+enum xg_status xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice,
                               const struct xg_gemm_args *gemm, CUstream stream)
 {
+    const struct xg_kernel *row = choice->row;
+    const struct xg_slices slices = choice->slices;
+    if (!row)
+        return XG_DECLINED;
     if (row->flags & XG_KERNEL_CUBLAS)
         return xg_cublas_gemm(dev, gemm, row->flags & XG_KERNEL_TF32, stream);
-    struct xg_device_facts facts = dev->facts;
-    facts.type = gemm->type;
-    if (!xg_select_serves(row, &facts, gemm->m, gemm->n, gemm->k))
-        return XG_DECLINED;
     if (row->flags & XG_KERNEL_PIECES) {
         const struct xg_sgemm_args args = single_of(gemm);
         return launch_pieces(dev, &args, stream);
     }
-    if ((row->flags & XG_KERNEL_VEC4) &&
-        !vec4_aligned(gemm->a | gemm->b | gemm->c, gemm->lda | gemm->ldb | gemm->ldc))
+    if (row->flags & XG_KERNEL_VEC4 && xg_gemm_shape(gemm).unaligned)
         return XG_DECLINED;
-    struct xg_slices slices = xg_select_slices(row, &facts, gemm->m, gemm->n, gemm->k);
     if ((slices.scratch && !gemm->scratch) || blocks_of(row, gemm, slices) > INT32_MAX)
         return XG_DECLINED;
     bool together = slices.count > 1 && !slices.scratch;
     CUlaunchAttribute cluster = cluster_of(slices.count);
     return (gemm->type == XG_TYPE_D ? launch_double : launch_single)(
-        dev, row, gemm, slices, together ? &cluster : NULL, stream);
+        dev, choice, gemm, together ? &cluster : NULL, stream);
 }

@@ -38,43 +38,13 @@ static size_t operand_bytes(const struct xg_plan *plan, const struct xg_problem 
                                   b ? plan->tn : plan->tm);
 }
 
-/*
- * Pieces pay where FP32 arithmetic would take longer than this share of the busier direction of the
- * link and a time that stands for their launches: they take several a run, which a product bound by
- * the link would wait for (1536^3: 0.67 ms instead of 0.60; 2048^3: 0.99 instead of 1.04).
- */
-static const double LINK_SHARE = 0.4, LAUNCHES_S = 1e-4, LINK_BYTES_PER_S = 63e9;
-
-/* Where the same call must give the same bits (plan_bytes), by figures that no container hides. */
-static bool arithmetic_binds(const struct xg_product *product)
+size_t xg_product_pieces_bytes(const struct xg_plan *plan, const struct xg_problem *call)
 {
-    const struct xg_dev *dev = product->dev;
-    const struct xg_problem *call = product->call;
-    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    bool known = dev->plan_bytes == 0 && dev->link_bytes_per_s > 0;
-    double link = known ? dev->link_bytes_per_s : LINK_BYTES_PER_S;
-    double cycles;
-    if (!xg_choices_select(product->choices, &product->facts, XG_MATH_STRICT, NULL, call->m,
-                           call->n, call->k, &cycles))
-        return true;
-    return cycles / xg_dev_clock_hz(dev) >
-           LAUNCHES_S + LINK_SHARE * fmax(k * (m + n), m * n) * xg_problem_elem_bytes(call) / link;
-}
-
-bool xg_product_splits(const struct xg_product *product, size_t device_bytes, size_t *bytes)
-{
-    const struct xg_plan *plan = product->plan;
-    const struct xg_problem *call = product->call;
-    const struct xg_kernel *row = product->whole;
-    if (!row || !(row->flags & XG_KERNEL_PIECES) || !plan->resident || xg_problem_is_rank_2k(call))
-        return false;
-    if (!product->kernel_name && !arithmetic_binds(product))
-        return false;
-    *bytes = pieces_begin(plan);
+    size_t bytes = pieces_begin(plan);
     for (int64_t l = 0; l < plan->kt; l++)
         for (int b = 0; b <= !plan->b_is_a; b++)
-            *bytes += operand_bytes(plan, call, l, b);
-    return *bytes <= device_bytes;
+            bytes += operand_bytes(plan, call, l, b);
+    return bytes;
 }
 
 static enum xg_status place_pieces(struct xg_product *product)
@@ -193,18 +163,6 @@ static enum xg_status run_pieces(struct xg_product *product, const struct xg_pla
 
 /* --- A kernel of the table ------------------------------------------------------------------ */
 
-/* The row for a run: panels are split all together or not at all, so it is none of pieces. */
-static const struct xg_kernel *select_run(struct xg_product *product, int64_t m, int64_t n,
-                                          int64_t k)
-{
-    struct xg_device_facts facts = product->facts;
-    facts.pieces = false;
-    facts.transa = product->call->transa;
-    facts.transb = product->call->transb;
-    return xg_choices_select(product->choices, &facts, product->math, product->kernel_name, m, n, k,
-                             NULL);
-}
-
 /* What a run multiplies: matrices on the device, and scalars. */
 static struct xg_gemm_args args_of(const struct xg_product *product, const struct xg_plan_run *run,
                                    CUdeviceptr c)
@@ -248,12 +206,11 @@ static struct xg_gemm_args exchanged_of(const struct xg_product *product,
 static enum xg_status launch(struct xg_product *product, const struct xg_gemm_args *gemm,
                              CUstream stream)
 {
-    const struct xg_kernel *kernel = select_run(product, gemm->m, gemm->n, gemm->k);
-    if (!kernel)
-        return XG_ERR_NOTFOUND;
+    struct xg_choice choice =
+        xg_route_run(product->route, product->call, gemm->m, gemm->n, gemm->k);
     if (!product->kernel)
-        product->kernel = kernel;
-    enum xg_status status = xg_launch_gemm(product->dev, kernel, gemm, stream);
+        product->kernel = choice.row;
+    enum xg_status status = xg_launch_gemm(product->dev, &choice, gemm, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
@@ -311,7 +268,7 @@ static enum xg_status run_triangular(struct xg_product *product, const struct xg
         .c = c,
         .ldc = tile->ld,
     };
-    product->kernel = product->whole;
+    product->kernel = product->route->whole.row;
     enum xg_status status = XG_OK;
     if (call->op == XG_OP_TRSM)
         status = copy_panel(product, triangular.b, triangular.ldb, tile, c, stream);
@@ -324,7 +281,7 @@ enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_r
                               CUdeviceptr c, CUstream stream)
 {
     if (product->split) {
-        product->kernel = product->whole;
+        product->kernel = product->route->whole.row;
         return run_pieces(product, run, c, stream);
     }
     if (xg_problem_is_in_place(product->call))

@@ -4,8 +4,8 @@
 #define XG_PRODUCT_H
 
 #include "compute/split.h"
-#include "decide/choices.h"
 #include "decide/plan.h"
+#include "decide/route.h"
 #include "device/dev.h"
 
 struct xg_product {
@@ -13,14 +13,10 @@ struct xg_product {
     struct xg_dev *dev;
     const struct xg_problem *call;
     const struct xg_plan *plan;
-    struct xg_device_facts facts; /* the device's, and those of the problem */
-    struct xg_choices *choices;   /* the link would wait for a submitter who waits for selection */
-    enum xg_math math;
-    const char *kernel_name;       /* XGEMM_KERNEL or NULL */
-    const struct xg_kernel *whole; /* the row that selection takes for all of *call; NULL: none */
-    CUdeviceptr base;              /* of the plan's memory, and behind it that of the pieces */
-    uint32_t *refusals;            /* page-locked, zeros: what FP16's pieces did not serve */
-    bool all_kinds;                /* of pieces, for whatever the numbers may need; may change */
+    const struct xg_route *route;
+    CUdeviceptr base;   /* of the plan's memory, and behind it that of the pieces */
+    uint32_t *refusals; /* page-locked, zeros: what FP16's pieces did not serve */
+    bool all_kinds;     /* of pieces, for whatever the numbers may need; may change */
 
     const struct xg_split *split;    /* NULL: each run is one kernel of the table */
     struct xg_split_operand *pieces; /* of each slice: A's, then B's */
@@ -44,18 +40,14 @@ bool xg_product_refused(const struct xg_product *product, int64_t tile);
 /* Whether a run with all kinds needed them. Known when all tiles are in host memory. */
 bool xg_product_needed_all(const struct xg_product *product);
 
-/*
- * Whether the product (dev, call, plan, kernel_name and whole are set) should be computed from
- * pieces, given device_bytes for the plan and the pieces. If so *bytes is what both take. Pure,
- * but for the choices.
- */
-bool xg_product_splits(const struct xg_product *product, size_t device_bytes, size_t *bytes);
+/* Device memory of the plan and, behind it, of the pieces of its operands. Pure. */
+size_t xg_product_pieces_bytes(const struct xg_plan *plan, const struct xg_problem *call);
 
 /* Runs from now on get all kinds of pieces. */
 void xg_product_want_all(struct xg_product *product);
 
 /*
- * Readies *product; splits: what xg_product_splits said. A product of more tiles than
+ * Readies *product; splits: each run is computed from pieces. A product of more tiles than
  * XG_PRODUCT_TILES_MAX gets all kinds. XG_OK, XG_ERR_NOMEM. xg_product_fini frees what it took.
  */
 enum xg_status xg_product_init(struct xg_product *product, bool splits);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What selection answered lately: it is asked the same again and again, and takes microseconds. */
+/* Selection's recent answers: programs ask for the same shapes, and an answer takes microseconds.
+ */
 #ifndef XG_CHOICES_H
 #define XG_CHOICES_H
 
@@ -13,9 +14,8 @@ enum { XG_CHOICES_ANSWERS = 256 };
 struct xg_choices_answer {
     struct xg_device_facts facts;
     enum xg_math math;
-    int64_t m, n, k; /* m 0: nothing yet */
-    const struct xg_kernel *row;
-    double cycles;
+    struct xg_shape shape; /* m 0: nothing yet */
+    struct xg_choice choice;
 };
 
 /* Zero-initialised: empty. For one thread at a time. */
@@ -23,13 +23,9 @@ struct xg_choices {
     struct xg_choices_answer answers[XG_CHOICES_ANSWERS];
 };
 
-/*
- * What xg_select answers; *cycles, unless NULL, becomes what xg_select_cycles says of the row (0
- * where it is NULL). Where a row is named it is asked anew. choices may be NULL.
- */
-const struct xg_kernel *xg_choices_select(struct xg_choices *choices,
-                                          const struct xg_device_facts *facts, enum xg_math math,
-                                          const char *name, int64_t m, int64_t n, int64_t k,
-                                          double *cycles);
+/* What xg_select answers. A named row is selected anew each time. choices may be NULL. */
+struct xg_choice xg_choices_select(struct xg_choices *choices, const struct xg_device_facts *facts,
+                                   enum xg_math math, const char *name,
+                                   const struct xg_shape *shape);
 
 #endif

@@ -13,3 +13,13 @@ double xg_facts_macs_per_cycle(const struct xg_device_facts *facts, enum xg_type
     bool tensor = ratio <= 2 && facts->sm >= 80;
     return XG_SELECT_MACS_PER_CYCLE * (tensor ? 2.0 : 1.0) / ratio;
 }
+
+double xg_facts_clock_hz(const struct xg_device_facts *facts)
+{
+    return facts->clock_hz > 0 ? facts->clock_hz : XG_REFERENCE_CLOCK_HZ;
+}
+
+double xg_facts_link_bytes_per_s(const struct xg_device_facts *facts)
+{
+    return facts->link_bytes_per_s > 0 ? facts->link_bytes_per_s : XG_REFERENCE_LINK_BYTES_PER_S;
+}

@@ -40,10 +40,8 @@
 #define CPU_STEP_EXTENT 64.0
 
 #define COPY_BYTES_CORE 8e9 /* one staging thread */
-#define LINK_BYTES 48e9
-#define LINK_SHARE (LINK_BYTES / 63e9) /* of what PCIe 5.0 x16 is wired for */
-#define GPU_CLOCK_HZ 1.9e9
-#define GPU_CLOCK_SHARE (GPU_CLOCK_HZ / 1.98e9) /* of the most that the device says */
+#define LINK_BYTES (XG_LINK_STAGED_SHARE * XG_REFERENCE_LINK_BYTES_PER_S)
+#define GPU_CLOCK_SHARE (XG_REFERENCE_CLOCK_HZ / 1.98e9) /* of the most that the device says */
 #define GPU_CALL_S 44e-6
 #define GPU_FILL_S 0.08e-3
 #define GPU_START_S 0.4
@@ -70,7 +68,7 @@ void xg_model_init(struct xg_model *model, int cores)
     *model = (struct xg_model){
         .up_bytes_per_s = fmin(cores * COPY_BYTES_CORE, LINK_BYTES),
         .down_bytes_per_s = fmin(cores * COPY_BYTES_CORE, LINK_BYTES),
-        .gpu_clock_hz = GPU_CLOCK_HZ,
+        .gpu_clock_hz = XG_REFERENCE_CLOCK_HZ,
         .gpu_call_s = GPU_CALL_S,
         .gpu_fill_s = GPU_FILL_S,
         .gpu_start_s = GPU_START_S,
@@ -109,9 +107,10 @@ void xg_model_set_device(struct xg_model *model, const struct xg_model_device *d
     if (measured)
         return;
     model->gpu_measured = false;
-    model->gpu_clock_hz = device->clock_hz > 0 ? GPU_CLOCK_SHARE * device->clock_hz : GPU_CLOCK_HZ;
+    model->gpu_clock_hz =
+        device->clock_hz > 0 ? GPU_CLOCK_SHARE * device->clock_hz : XG_REFERENCE_CLOCK_HZ;
     if (device->link_bytes_per_s > 0) {
-        double link = LINK_SHARE * device->link_bytes_per_s;
+        double link = XG_LINK_STAGED_SHARE * device->link_bytes_per_s;
         model->up_bytes_per_s = fmin(model->up_bytes_per_s, link);
         model->down_bytes_per_s = fmin(model->down_bytes_per_s, link);
     }
@@ -167,11 +166,9 @@ double xg_model_cpu_seconds(const struct xg_model *model, const struct xg_proble
 double xg_model_gpu_seconds(const struct xg_model *model, enum xg_math math,
                             const struct xg_problem *call)
 {
-    struct xg_device_facts facts = model->device;
-    facts.type = call->type;
-    double cycles;
-    if (!xg_choices_select(model->choices, &facts, math, NULL, call->m, call->n, call->k, &cycles))
-        cycles = xg_select_library_cycles(&facts, call->m, call->n, call->k);
+    struct xg_shape shape = {.m = call->m, .n = call->n, .k = call->k, .type = call->type};
+    struct xg_choice choice = xg_choices_select(model->choices, &model->device, math, NULL, &shape);
+    double cycles = choice.row ? choice.cycles : xg_select_library_cycles(&model->device, &shape);
     double whole = (double)call->m * (double)call->n * (double)call->k;
     double share = xg_problem_products(call) / whole;
     double launches = (double)(xg_problem_instances(call) - 1) * GPU_LAUNCH_S;

@@ -95,9 +95,9 @@ struct xg_plan {
 };
 
 struct xg_plan_limits {
-    size_t device_bytes; /* of device memory at most */
-    size_t row_bytes;    /* no row of a panel or tile may be wider: it must fit a staging buffer */
-    double macs_per_s;   /* of the kernels, at large sizes; 0: an H200's in FP32 */
+    size_t device_bytes;  /* of device memory at most */
+    size_t row_bytes;     /* no row of a panel or tile may be wider: it must fit a staging buffer */
+    double macs_per_byte; /* of the kernels, at large sizes (tiling.h) */
 };
 
 /* What its operands and tiles take on the device: device_bytes, once all of that is chosen. */

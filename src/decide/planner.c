@@ -455,7 +455,7 @@ enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_problem *call,
     bool in_place = xg_problem_is_in_place(call);
     if (in_place && call->k > row_elems)
         return XG_DECLINED;
-    struct xg_tiling tiling = xg_tiling_choose(call, row_elems, limits->macs_per_s);
+    struct xg_tiling tiling = xg_tiling_choose(call, row_elems, limits->macs_per_byte);
     for (;; tiling.panel_elems /= 2) {
         set_panels(&draft, call, &tiling, row_elems);
         if ((double)draft.mt * (double)draft.nt * (double)draft.kt > RUNS_MAX)

@@ -87,9 +87,10 @@ size_t xg_select_copies_bytes(int copies, int64_t m, int64_t n, int64_t k)
 }
 
 /* Whether the scratch holds copies of both operands. */
-static bool copies_admitted(const struct xg_device_facts *facts, int64_t m, int64_t n, int64_t k)
+static bool copies_admitted(const struct xg_device_facts *facts, const struct xg_shape *shape)
 {
-    double bytes = 4.0 * (double)k * ((double)XG_COPY_LD(m) + (double)XG_COPY_LD(n));
+    double bytes =
+        4.0 * (double)shape->k * ((double)XG_COPY_LD(shape->m) + (double)XG_COPY_LD(shape->n));
     return bytes <= (double)facts->scratch_bytes;
 }
 
@@ -105,36 +106,42 @@ static double ceil_ratio(double x, double y)
     return down < ratio ? down + 1.0 : down;
 }
 
-/* Steps of k of all tiles. */
-static double all_steps(const struct xg_kernel *row, double m, double n, double k)
+static double tiles_of(const struct xg_kernel *row, const struct xg_shape *shape)
 {
-    return ceil_ratio(m, row->bm) * ceil_ratio(n, row->bn) * ceil_ratio(k, row->bk);
+    return ceil_ratio((double)shape->m, row->bm) * ceil_ratio((double)shape->n, row->bn);
 }
 
-bool xg_select_serves(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
-                      int64_t n, int64_t k)
+/* Steps of k of all tiles. */
+static double all_steps(const struct xg_kernel *row, const struct xg_shape *shape)
+{
+    return tiles_of(row, shape) * ceil_ratio((double)shape->k, row->bk);
+}
+
+/* Whether the row can compute the shape on the device. */
+static bool serves(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                   const struct xg_shape *shape)
 {
     if (row->flags & XG_KERNEL_CUBLAS)
-        return facts->cublas && (facts->type == XG_TYPE_S || !(row->flags & XG_KERNEL_TF32));
-    if (row->type != (int)facts->type)
+        return facts->cublas && (shape->type == XG_TYPE_S || !(row->flags & XG_KERNEL_TF32));
+    if (row->type != (int)shape->type)
         return false;
     if (row->flags & XG_KERNEL_PIECES)
-        return facts->pieces && facts->images && k >= PIECES_DEPTH_MIN;
+        return facts->pieces && facts->images && shape->k >= PIECES_DEPTH_MIN;
     if (!facts->images || facts->sm < row->sm_min || facts->smem_block_bytes < row->smem_bytes)
         return false;
     if (row->flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES) ||
-        (facts->unaligned && row->flags & XG_KERNEL_VEC4))
+        (shape->unaligned && row->flags & XG_KERNEL_VEC4))
         return false;
-    if (row->flags & XG_KERNEL_REPACKED && !copies_admitted(facts, m, n, k))
+    if (row->flags & XG_KERNEL_REPACKED && !copies_admitted(facts, shape))
         return false;
-    if (row->flags & XG_KERNEL_ONE_STEP && k > row->bk)
+    if (row->flags & XG_KERNEL_ONE_STEP && shape->k > row->bk)
         return false;
-    if (row->flags & XG_KERNEL_SHARE &&
-        all_steps(row, (double)m, (double)n, (double)k) >= SHARE_STEPS_END)
+    if (row->flags & XG_KERNEL_SHARE && all_steps(row, shape) >= SHARE_STEPS_END)
         return false;
-    if ((row->flags & XG_KERNEL_VECTOR) && !(row->bm == 1 ? m == 1 : n == 1))
+    if ((row->flags & XG_KERNEL_VECTOR) && !(row->bm == 1 ? shape->m == 1 : shape->n == 1))
         return false;
-    return !(row->flags & XG_KERNEL_ONE_BLOCK) || (m <= row->bm && n <= row->bn && k <= row->bk);
+    return !(row->flags & XG_KERNEL_ONE_BLOCK) ||
+           (shape->m <= row->bm && shape->n <= row->bn && shape->k <= row->bk);
 }
 
 bool xg_select_needs_cublas(const struct xg_device_facts *facts, const struct xg_problem *call)
@@ -185,18 +192,18 @@ static double smaller(double x, double y)
 }
 
 /* What a block's step along k takes more than with neither operand transposed. */
-static double turn_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts)
+static double turn_cycles(const struct xg_kernel *row, const struct xg_shape *shape)
 {
     if (!(row->flags & (XG_KERNEL_VEC4 | XG_KERNEL_SPLIT)) || row->flags & XG_KERNEL_SCALAR ||
         row->type != (int)XG_TYPE_S)
         return 0.0;
-    double elems = (facts->transb ? row->bn : 0) - (facts->transa ? row->bm : 0);
+    double elems = (shape->transb ? row->bn : 0) - (shape->transa ? row->bm : 0);
     return TURN_CYCLES * elems * row->bk;
 }
 
 /* Cycles that an SM takes for `count` blocks at once, `steps` steps of `depth` along k each. */
 static double round_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
-                           double count, double steps, double depth)
+                           const struct xg_shape *shape, double count, double steps, double depth)
 {
     double warps = count * row->threads_x * row->threads_y / 32;
     double macs = count * row->bm * row->bn * depth;
@@ -204,9 +211,9 @@ static double round_cycles(const struct xg_kernel *row, const struct xg_device_f
                   xg_select_efficiency(row) * rate_share(warps);
     bool quads =
         row->flags & XG_KERNEL_SPLIT && !(row->flags & (XG_KERNEL_VECTOR | XG_KERNEL_SCALAR));
-    if (facts->unaligned && quads)
+    if (shape->unaligned && quads)
         rate *= UNALIGNED_SHARE;
-    double step = macs / rate + count * turn_cycles(row, facts);
+    double step = macs / rate + count * turn_cycles(row, shape);
     double stores = row->flags & XG_KERNEL_REPACKED ? ROWS_CYCLES : 0.0;
     return BLOCK_CYCLES * elem_floats(row) + stores + steps * larger(step, STEP_CYCLES);
 }
@@ -225,9 +232,10 @@ static double overlap(double x, double y)
  * small multiplies at a lower rate and reads more; a slice too short does not pay for its merging.
  */
 static double slices_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
-                            double m, double n, double k, struct xg_slices slices)
+                            const struct xg_shape *shape, struct xg_slices slices)
 {
-    double tiles = ceil_ratio(m, row->bm) * ceil_ratio(n, row->bn);
+    double m = (double)shape->m, n = (double)shape->n, k = (double)shape->k;
+    double tiles = tiles_of(row, shape);
     double steps = ceil_ratio(ceil_ratio(k, row->bk), slices.count);
     double held = row->blocks;
     if (row->blocks == 0)
@@ -236,9 +244,9 @@ static double slices_cycles(const struct xg_kernel *row, const struct xg_device_
     double deepest = ceil_ratio(tiles * slices.count, reach * facts->sm_count);
     double rounds = whole(deepest / held), rest = deepest - rounds * held;
     double depth = row->flags & XG_KERNEL_ONE_STEP ? k : row->bk;
-    double busy = rounds * round_cycles(row, facts, held, steps, depth);
+    double busy = rounds * round_cycles(row, facts, shape, held, steps, depth);
     if (rest > 0.0)
-        busy += round_cycles(row, facts, rest, steps, depth);
+        busy += round_cycles(row, facts, shape, rest, steps, depth);
     if (held == 1.0 && deepest > 1.0)
         busy += (deepest - 1.0) * LONE_CYCLES;
 
@@ -269,59 +277,61 @@ size_t xg_select_slices_bytes(struct xg_slices slices, int64_t m, int64_t n)
 
 /* Whether the device and the scratch admit the split; more slices than steps would be empty. */
 static bool slices_admitted(const struct xg_kernel *row, const struct xg_device_facts *facts,
-                            int64_t m, int64_t n, int64_t k, struct xg_slices slices)
+                            const struct xg_shape *shape, struct xg_slices slices)
 {
-    if (slices.count < 2 || slices.count > xg_ceil_div(k, row->bk))
+    if (slices.count < 2 || slices.count > xg_ceil_div(shape->k, row->bk))
         return false;
     if (!slices.scratch)
         return facts->clusters && facts->sm >= 90 && slices.count <= CLUSTER_MAX;
     if (row->type != (int)XG_TYPE_S) /* nothing adds them */
         return false;
-    double bytes = 4.0 * slices.count * (double)m * (double)xg_round_up(n, 4);
+    double bytes = 4.0 * slices.count * (double)shape->m * (double)xg_round_up(shape->n, 4);
     return bytes <= (double)facts->scratch_bytes;
 }
+
+static const struct xg_slices WHOLE_TILES = {1, false, 0};
 
 /*
  * Even shares of a row with XG_KERNEL_SHARE, a block for each that the device holds. Sets *cycles
  * and returns the split where that is admitted and takes less than *cycles; else whole tiles.
  */
 static struct xg_slices even_shares(const struct xg_kernel *row,
-                                    const struct xg_device_facts *facts, double m, double n,
-                                    double k, double *cycles)
+                                    const struct xg_device_facts *facts,
+                                    const struct xg_shape *shape, double *cycles)
 {
-    const struct xg_slices whole_tiles = {1, false, 0};
     struct xg_slices even = {row->blocks * facts->sm_count, true, row->bm * row->bn};
-    double steps = all_steps(row, m, n, k);
-    size_t bytes = xg_select_slices_bytes(even, (int64_t)m, (int64_t)n);
+    double m = (double)shape->m, n = (double)shape->n, k = (double)shape->k;
+    double steps = all_steps(row, shape);
+    size_t bytes = xg_select_slices_bytes(even, shape->m, shape->n);
     if (bytes > facts->scratch_bytes || steps < even.count || steps >= SHARE_STEPS_END)
-        return whole_tiles;
+        return WHOLE_TILES;
     double share = facts->sm_count / REFERENCE_SMS;
-    double busy = BLOCK_CYCLES +
-                  round_cycles(row, facts, row->blocks, ceil_ratio(steps, even.count), row->bk);
+    double busy = BLOCK_CYCLES + round_cycles(row, facts, shape, row->blocks,
+                                              ceil_ratio(steps, even.count), row->bk);
     double memory = 4.0 * (m * k + k * n + m * n) / (MEMORY_BYTES_PER_CYCLE * share);
     double merge = SCRATCH_CYCLES + 2.0 * (double)bytes / (SCRATCH_BYTES_PER_CYCLE * share);
     double took = LAUNCH_CYCLES + overlap(busy, memory) + merge;
     if (took >= *cycles)
-        return whole_tiles;
+        return WHOLE_TILES;
     *cycles = took;
     return even;
 }
 
 /* The best split of a row that serves the shape, and what it takes. */
 static struct xg_slices best_slices(const struct xg_kernel *row,
-                                    const struct xg_device_facts *facts, int64_t m, int64_t n,
-                                    int64_t k, double *cycles)
+                                    const struct xg_device_facts *facts,
+                                    const struct xg_shape *shape, double *cycles)
 {
-    struct xg_slices best = {1, false, 0};
-    *cycles = slices_cycles(row, facts, (double)m, (double)n, (double)k, best);
+    struct xg_slices best = WHOLE_TILES;
+    *cycles = slices_cycles(row, facts, shape, best);
     if (row->flags & XG_KERNEL_SHARE)
-        return even_shares(row, facts, (double)m, (double)n, (double)k, cycles);
-    double tiles = ceil_ratio((double)m, row->bm) * ceil_ratio((double)n, row->bn);
+        return even_shares(row, facts, shape, cycles);
+    double tiles = tiles_of(row, shape);
     double room = row->blocks * (double)facts->sm_count;
     if (!(row->flags & XG_KERNEL_SPLIT) || tiles > room)
         return best;
     /* Clusters; then as many slices as fill the device once and twice, or as it holds. */
-    double steps = ceil_ratio((double)k, row->bk);
+    double steps = ceil_ratio((double)shape->k, row->bk);
     int once = (int)smaller(facts->sm_count / tiles, steps);
     int all = (int)smaller(room / tiles, steps);
     const struct xg_slices candidates[] = {{2, false, 0},   {3, false, 0},       {4, false, 0},
@@ -329,9 +339,9 @@ static struct xg_slices best_slices(const struct xg_kernel *row,
                                            {once, true, 0}, {2 * once, true, 0}, {all, true, 0}};
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
         struct xg_slices slices = candidates[i];
-        if (!slices_admitted(row, facts, m, n, k, slices))
+        if (!slices_admitted(row, facts, shape, slices))
             continue;
-        double took = slices_cycles(row, facts, (double)m, (double)n, (double)k, slices);
+        double took = slices_cycles(row, facts, shape, slices);
         if (took < *cycles) {
             best = slices;
             *cycles = took;
@@ -340,46 +350,45 @@ static struct xg_slices best_slices(const struct xg_kernel *row,
     return best;
 }
 
-struct xg_slices xg_select_slices(const struct xg_kernel *row, const struct xg_device_facts *facts,
-                                  int64_t m, int64_t n, int64_t k)
-{
-    double cycles;
-    return best_slices(row, facts, m, n, k, &cycles);
-}
-
 /* What the first step of a repacked row takes: nothing where both operands lie right. */
-static double copy_cycles(const struct xg_device_facts *facts, int64_t m, int64_t n, int64_t k)
+static double copy_cycles(const struct xg_device_facts *facts, const struct xg_shape *shape)
 {
-    int copies = (facts->unaligned || !facts->transa || m % 4 ? XG_COPY_A : 0) |
-                 (facts->unaligned || facts->transb || n % 4 ? XG_COPY_B : 0);
+    int copies = (shape->unaligned || !shape->transa || shape->m % 4 ? XG_COPY_A : 0) |
+                 (shape->unaligned || shape->transb || shape->n % 4 ? XG_COPY_B : 0);
     double share = facts->sm_count / REFERENCE_SMS;
-    double bytes = 2.0 * (double)xg_select_copies_bytes(copies, m, n, k);
+    double bytes = 2.0 * (double)xg_select_copies_bytes(copies, shape->m, shape->n, shape->k);
     return copies ? COPY_CYCLES + bytes / (COPY_BYTES_PER_CYCLE * share) : 0.0;
 }
 
-static double library_cycles(const struct xg_device_facts *facts, double efficiency, double mnk)
+static double library_cycles(const struct xg_device_facts *facts, double efficiency,
+                             const struct xg_shape *shape)
 {
-    double macs = mnk * (xg_type_is_complex(facts->type) ? 4.0 : 1.0);
+    double macs = (double)shape->m * (double)shape->n * (double)shape->k *
+                  (xg_type_is_complex(shape->type) ? 4.0 : 1.0);
     return LAUNCH_CYCLES +
-           macs / (xg_facts_macs_per_cycle(facts, facts->type) * efficiency * facts->sm_count);
+           macs / (xg_facts_macs_per_cycle(facts, shape->type) * efficiency * facts->sm_count);
 }
 
-double xg_select_library_cycles(const struct xg_device_facts *facts, int64_t m, int64_t n,
-                                int64_t k)
+double xg_select_library_cycles(const struct xg_device_facts *facts, const struct xg_shape *shape)
 {
-    return library_cycles(facts, USUAL_EFFICIENCY, (double)m * (double)n * (double)k);
+    return library_cycles(facts, USUAL_EFFICIENCY, shape);
 }
 
-double xg_select_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts, int64_t m,
-                        int64_t n, int64_t k)
+struct xg_choice xg_select_row(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                               const struct xg_shape *shape)
 {
-    double cycles;
+    struct xg_choice choice = {.row = row, .slices = WHOLE_TILES};
+    if (!serves(row, facts, shape))
+        return (struct xg_choice){0};
     if (row->flags & XG_KERNEL_CUBLAS)
-        return library_cycles(facts, row->efficiency, (double)m * (double)n * (double)k);
-    if (row->flags & XG_KERNEL_PIECES)
-        return xg_tensor_cycles(facts, m, n, k);
-    best_slices(row, facts, m, n, k, &cycles);
-    return row->flags & XG_KERNEL_REPACKED ? cycles + copy_cycles(facts, m, n, k) : cycles;
+        choice.cycles = library_cycles(facts, row->efficiency, shape);
+    else if (row->flags & XG_KERNEL_PIECES)
+        choice.cycles = xg_tensor_cycles(facts, shape->m, shape->n, shape->k);
+    else
+        choice.slices = best_slices(row, facts, shape, &choice.cycles);
+    if (row->flags & XG_KERNEL_REPACKED)
+        choice.cycles += copy_cycles(facts, shape);
+    return choice;
 }
 
 const struct xg_kernel *xg_select_sum(struct xg_slices slices)
@@ -402,35 +411,37 @@ static bool admits(enum xg_math math, const struct xg_kernel *row)
     return math != XG_MATH_STRICT || !(row->flags & XG_KERNEL_PIECES);
 }
 
-const struct xg_kernel *xg_select(const struct xg_device_facts *facts, enum xg_math math,
-                                  const char *name, int64_t m, int64_t n, int64_t k)
+/* Its time in the ranking. Only rows whose efficiency was measured take part. */
+static double ranked_cycles(const struct xg_choice *choice)
 {
+    bool pieces = choice->row->flags & XG_KERNEL_PIECES;
+    return choice->cycles * (pieces ? PIECES_MARGIN : 1.0);
+}
+
+struct xg_choice xg_select(const struct xg_device_facts *facts, enum xg_math math, const char *name,
+                           const struct xg_shape *shape)
+{
+    struct xg_choice best = {0}, library = {0};
     if (name) {
         const struct xg_kernel *forced = xg_select_find(name);
-        if (!forced || (admits(math, forced) && xg_select_serves(forced, facts, m, n, k)))
-            return forced;
+        if (!forced)
+            return best;
+        best = admits(math, forced) ? xg_select_row(forced, facts, shape) : best;
+        if (best.row)
+            return best;
     }
-    const struct xg_kernel *best = NULL, *library = NULL;
-    double best_cycles = 0.0;
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
-        if (!admits(math, row) || !xg_select_serves(row, facts, m, n, k))
-            continue;
         /* Where none of ours serves, in double too: from 1024 up those reached 0.91 to 1.09 of its
          * rate on an H200, and there is no library to load. */
-        if (row->flags & XG_KERNEL_CUBLAS && !(row->flags & XG_KERNEL_TF32)) {
-            library = row;
+        bool last = row->flags & XG_KERNEL_CUBLAS && !(row->flags & XG_KERNEL_TF32);
+        if (!admits(math, row) || (!last && !(row->efficiency > 0.0)))
             continue;
-        }
-        if (!(row->efficiency > 0.0)) /* ranked by what was measured */
-            continue;
-        double cycles = xg_select_cycles(row, facts, m, n, k);
-        if (row->flags & XG_KERNEL_PIECES)
-            cycles *= PIECES_MARGIN;
-        if (!best || cycles < best_cycles) {
-            best = row;
-            best_cycles = cycles;
-        }
+        struct xg_choice choice = xg_select_row(row, facts, shape);
+        if (choice.row && last)
+            library = choice;
+        else if (choice.row && (!best.row || ranked_cycles(&choice) < ranked_cycles(&best)))
+            best = choice;
     }
-    return best ? best : library;
+    return best.row ? best : library;
 }

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "decide/plan.h"
+
 /* As many fill a device's link and populate C; the rest of the cores is the program's. */
 enum { DEVICE_MOST = 15, SIXTEENTHS = 15 };
 
@@ -21,6 +23,33 @@ int xg_staging_share(int asked, int cores, int devices, int lanes)
 {
     int all = asked > 0 ? asked : clamp(cores * SIXTEENTHS / 16, devices * DEVICE_MOST);
     return (int)xg_min_i64(xg_ceil_div(all, lanes), xg_staging_threads(asked, cores));
+}
+
+/*
+ * A direct operand needs no worker. But rows of no multiple of 4 elements are staged, since kernels
+ * want them padded with zeros; a C that is combined with what it holds, or an operand, since after
+ * a failure it must hold what it held; rows too far apart for the driver's copies; short ones that
+ * do not follow each other, since such copies move fewer bytes a second; and a batch, whose
+ * matrices may lie anywhere.
+ */
+enum { DIRECT_ROW_MIN = 256 };
+
+static bool admits_direct(const struct xg_problem *call, int64_t columns, int64_t ld)
+{
+    bool follow = ld == columns && columns % 4 == 0;
+    return !call->batch && ld <= xg_plan_pitch_max(call->type) &&
+           (columns >= DIRECT_ROW_MIN || follow);
+}
+
+struct xg_staging_direct xg_staging_admit_direct(const struct xg_problem *call)
+{
+    int64_t a = xg_problem_stored(call, false).columns, b = xg_problem_stored(call, true).columns;
+    bool c_is_written =
+        xg_problem_beta_zero(call) && call->uplo == XG_FULL && !xg_problem_is_in_place(call);
+    return (struct xg_staging_direct){
+        .a = a % 4 == 0 && call->structured != XG_OPERAND_A && admits_direct(call, a, call->lda),
+        .b = b % 4 == 0 && call->structured != XG_OPERAND_B && admits_direct(call, b, call->ldb),
+        .c = c_is_written && admits_direct(call, call->n, call->ldc)};
 }
 
 /* What moves, or what is staged of it. */

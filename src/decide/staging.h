@@ -28,6 +28,9 @@ struct xg_staging_direct {
     bool a, b, c;
 };
 
+/* Which of them may be, where the caller has page-locked them. */
+struct xg_staging_direct xg_staging_admit_direct(const struct xg_problem *call);
+
 /*
  * For a product of m, n, k >= 1 whose panels move about once. workers: at most so many, >= 1.
  * block_bytes: of a block, which no chunk exceeds. The figures are those of one host

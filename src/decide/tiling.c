@@ -31,11 +31,11 @@ enum { TILE_MIN = 256, TILE_STEP = 128, DEPTH_MAX = 4096 };
 enum { SLICES = 2, SLICED_DEPTH_MIN = 2048 };
 
 /*
- * Bytes that the link of an H200 brings a second, and what its FP32 kernels multiply and add. A
- * product whose arithmetic takes less than LINE_SHARE of the time of the busier direction is bound
- * by the link even if no kernel runs before half of it has arrived.
+ * A product whose arithmetic takes less than LINE_SHARE of the time of the busier direction is
+ * bound by the link even if no kernel runs before half of it has arrived. MACS_PER_BYTE: an H200's
+ * kernels in FP32, 24e12 a second, beside its link, 48e9 bytes a second.
  */
-static const double LINK_BYTES_PER_S = 50e9, MACS_PER_S = 24e12, LINE_SHARE = 0.6;
+static const double MACS_PER_BYTE = 500, LINE_SHARE = 0.576;
 
 /* C is small beside what arrives: this share of it at most. */
 static const double SLICES_C_SHARE = 1.0 / 16;
@@ -49,7 +49,7 @@ static const double SLICES_C_SHARE = 1.0 / 16;
 static const double ROWS_SHARE = 0.4, COLUMNS_MIN = 512;
 
 static enum xg_tiling_kind choose_kind(const struct xg_problem *call, int64_t row_elems,
-                                       double macs_per_s)
+                                       double macs_per_byte)
 {
     if (xg_problem_is_in_place(call))
         return call->structured == XG_OPERAND_A ? XG_TILING_COLUMNS : XG_TILING_ROWS;
@@ -60,18 +60,17 @@ static enum xg_tiling_kind choose_kind(const struct xg_problem *call, int64_t ro
     if (slices_are_rows && down < SLICES_C_SHARE * up && row <= row_elems)
         return XG_TILING_SLICES;
     row = xg_max_i64(row, call->k);
-    double arithmetic_s = m * n * k / (macs_per_s > 0 ? macs_per_s : MACS_PER_S);
-    if (arithmetic_s > LINE_SHARE * fmax(up, down) * elem_bytes / LINK_BYTES_PER_S ||
-        row > row_elems)
+    double bytes = m * n * k / (macs_per_byte > 0 ? macs_per_byte : MACS_PER_BYTE);
+    if (bytes > LINE_SHARE * fmax(up, down) * elem_bytes || row > row_elems)
         return XG_TILING_GRID;
     return m >= ROWS_SHARE * n ? XG_TILING_ROWS : XG_TILING_COLUMNS;
 }
 
 struct xg_tiling xg_tiling_choose(const struct xg_problem *call, int64_t row_elems,
-                                  double macs_per_s)
+                                  double macs_per_byte)
 {
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    struct xg_tiling tiling = {.kind = choose_kind(call, row_elems, macs_per_s)};
+    struct xg_tiling tiling = {.kind = choose_kind(call, row_elems, macs_per_byte)};
     double stages = STAGES_LINE;
     if (tiling.kind == XG_TILING_GRID)
         stages = STAGES_GRID * (call->k >= SLICED_DEPTH_MIN ? SLICES : 1);

@@ -27,10 +27,10 @@ struct xg_tiling {
 
 /*
  * The cut that suits *call (m, n, k >= 1), of rows of at most row_elems elements, where kernels
- * multiply and add at that rate (0: an H200's in FP32).
+ * multiply and add so many numbers while the link brings a byte (0: an H200 in FP32).
  */
 struct xg_tiling xg_tiling_choose(const struct xg_problem *call, int64_t row_elems,
-                                  double macs_per_s);
+                                  double macs_per_byte);
 
 /* Panels by that cut: at most *tm rows of A, *tn columns of B, *tk deep; each at least 1. *tm ==
  * *tn where C is a triangle. */

@@ -53,9 +53,6 @@ enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out);
 /* Releases the context. Errors are ignored: the process may be exiting. */
 void xg_dev_destroy(struct xg_dev *dev);
 
-/* Cycles a second; where the same call must give the same bits, a figure that nobody can change. */
-double xg_dev_clock_hz(const struct xg_dev *dev);
-
 /* Makes the context current on this thread, keeping the caller's below it; and the reverse. */
 enum xg_status xg_dev_enter(struct xg_dev *dev);
 void xg_dev_leave(struct xg_dev *dev);

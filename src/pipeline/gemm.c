@@ -3,7 +3,6 @@
 #include "pipeline/gemm.h"
 
 #include <errno.h>
-#include <math.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -71,49 +70,28 @@ static int64_t count_done(const struct xg_pipe *pipe, bool *any)
 
 /* --- The product --------------------------------------------------------------------------- */
 
-/* The row for the whole of it, as things stand; what is in place is cuBLAS's. NULL: none. */
-static const struct xg_kernel *select_whole(const struct xg_product *product)
-{
-    const struct xg_problem *call = product->call;
-    if (xg_problem_is_in_place(call))
-        return product->facts.cublas ? xg_select_find("cublas") : NULL;
-    return xg_choices_select(product->choices, &product->facts, product->math, product->kernel_name,
-                             xg_problem_instance_rows(call), call->n, call->k, NULL);
-}
-
 /*
- * What computes the whole of it. The device's cuBLAS handle is made when the first problem comes
- * that nothing else computes; the dispatcher has seen to it that the library is loaded by then,
- * which a program of SGEMM and DGEMM alone does without.
+ * Decides how the device computes it. The device's cuBLAS handle is made when the first problem
+ * comes that nothing else computes; the dispatcher has seen to it that the library is loaded by
+ * then, which a program of SGEMM and DGEMM alone does without.
  */
-static enum xg_status find_kernel(struct xg_lane *lane, struct xg_product *product,
-                                  struct xg_gemm_result *result)
+static enum xg_status find_route(struct xg_lane *lane, const struct xg_problem *call,
+                                 enum xg_math math, const char *kernel_name, struct xg_route *route,
+                                 struct xg_gemm_result *result)
 {
-    const struct xg_problem *call = product->call;
-    product->facts = lane->dev->facts;
-    product->facts.type = call->type;
-    product->whole = select_whole(product);
-    if (product->whole || (call->type == XG_TYPE_S && !xg_problem_is_in_place(call)))
+    struct xg_device_facts facts = lane->dev->facts;
+    xg_route_decide(route, &lane->choices, &facts, math, kernel_name, call);
+    if (route->whole.row || (call->type == XG_TYPE_S && !xg_problem_is_in_place(call)))
         return XG_OK;
     enum xg_status status = xg_cublas_open(lane->dev);
     if (status == XG_ERR_LOST)
         return status;
-    product->facts.cublas = status == XG_OK;
-    product->whole = select_whole(product);
-    result->failed = !product->whole && status == XG_ERR_DRIVER;
-    result->unserved = !product->whole && !result->failed && status != XG_ERR_NOMEM;
-    return product->whole ? XG_OK : XG_DECLINED;
-}
-
-/* How fast the row multiplies and adds, at large sizes. */
-static double macs_per_s(const struct xg_dev *dev, const struct xg_product *product)
-{
-    const struct xg_kernel *row = product->whole;
-    double per_cycle = xg_facts_macs_per_cycle(&product->facts, product->facts.type);
-    if (xg_type_is_complex(product->facts.type))
-        per_cycle /= 4;
-    return (row ? xg_select_efficiency(row) : 1.0) * per_cycle * dev->facts.sm_count *
-           xg_dev_clock_hz(dev);
+    facts.cublas = status == XG_OK;
+    xg_route_decide(route, &lane->choices, &facts, math, kernel_name, call);
+    bool none = !route->whole.row;
+    result->failed = none && status == XG_ERR_DRIVER;
+    result->unserved = none && !result->failed && status != XG_ERR_NOMEM;
+    return none ? XG_DECLINED : XG_OK;
 }
 
 /*
@@ -122,24 +100,26 @@ static double macs_per_s(const struct xg_dev *dev, const struct xg_product *prod
  * Where the same call must give the same bits the plan depends on nothing that changes:
  * dev->plan_bytes.
  */
-static enum xg_status prepare(struct xg_lane *lane, const struct xg_product *product,
-                              struct xg_plan *plan, bool *splits)
+static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *call,
+                              const struct xg_route *route, struct xg_plan *plan, bool *splits)
 {
     size_t fixed_bytes = lane->dev->plan_bytes;
     struct xg_plan_limits limits = {
         .device_bytes = fixed_bytes ? fixed_bytes : xg_mem_dev_available(lane->dev, &lane->memory),
         .row_bytes = XG_QUEUE_BLOCK_BYTES,
-        .macs_per_s = macs_per_s(lane->dev, product),
+        .macs_per_byte = route->macs_per_byte,
     };
-    bool pieces = true;
+    bool pieces = route->pieces;
     for (bool refused = false;; refused = true) {
-        enum xg_status status = xg_plan_init(plan, product->call, &limits);
+        enum xg_status status = xg_plan_init(plan, call, &limits);
         if (status != XG_OK)
             return refused && status == XG_DECLINED ? XG_ERR_NOMEM : status;
-        size_t bytes = plan->device_bytes, piece_bytes;
-        *splits = pieces && xg_product_splits(product, limits.device_bytes, &piece_bytes);
-        if (*splits)
-            bytes = piece_bytes;
+        size_t bytes = plan->device_bytes;
+        if (pieces && plan->resident)
+            bytes = xg_product_pieces_bytes(plan, call);
+        *splits = pieces && plan->resident && bytes <= limits.device_bytes;
+        if (!*splits)
+            bytes = plan->device_bytes;
         status = xg_lane_reserve(lane, plan, bytes);
         if (status == XG_OK)
             return XG_OK;
@@ -153,41 +133,23 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_product *pro
     }
 }
 
-/*
- * Operands that the caller has page-locked need no staging. But rows of no multiple of 4 elements
- * do, which kernels want padded with zeros; a C that is combined with what it holds, or an operand,
- * which after a failure must hold what it held; rows too far apart for the driver's copies; short
- * ones that do not follow each other, of which such copies move fewer a second; and a batch, whose
- * matrices each lie anywhere.
- */
-enum { DIRECT_ROW_MIN = 256 };
+/* Whether an operand whose rows are so far apart lies in page-locked memory as a whole. */
+static bool is_pinned(const struct xg_dev *dev, const struct xg_problem *call, const void *matrix,
+                      struct xg_extent extent, int64_t ld)
+{
+    int64_t elems = (extent.rows - 1) * ld + extent.columns;
+    return xg_mem_pinned(dev, matrix, (size_t)elems * xg_problem_elem_bytes(call));
+}
 
+/* Operands that the caller has page-locked need no staging, where their layout allows that. */
 static struct xg_staging_direct find_direct(const struct xg_dev *dev, const struct xg_problem *call)
 {
-    struct xg_staging_direct direct = {false, false, false};
-    if (call->batch)
-        return direct;
-    const struct {
-        const void *matrix;
-        struct xg_extent extent;
-        int64_t ld;
-        bool *direct;
-    } operands[] = {{call->a, xg_problem_stored(call, false), call->lda, &direct.a},
-                    {call->b, xg_problem_stored(call, true), call->ldb, &direct.b},
-                    {call->c, {call->m, call->n}, call->ldc, &direct.c}};
-    for (int i = 0; i < 3; i++) {
-        int64_t columns = operands[i].extent.columns;
-        bool follow = operands[i].ld == columns && columns % 4 == 0;
-        bool structured = call->structured == (i == 0 ? XG_OPERAND_A : XG_OPERAND_B) && i < 2;
-        bool staged = i < 2 ? structured || columns % 4
-                            : !xg_problem_beta_zero(call) || call->uplo != XG_FULL ||
-                                  xg_problem_is_in_place(call);
-        staged |=
-            operands[i].ld > xg_plan_pitch_max(call->type) || (columns < DIRECT_ROW_MIN && !follow);
-        int64_t elems = (operands[i].extent.rows - 1) * operands[i].ld + columns;
-        *operands[i].direct = !staged && xg_mem_pinned(dev, operands[i].matrix,
-                                                       (size_t)elems * xg_problem_elem_bytes(call));
-    }
+    const struct xg_extent a = xg_problem_stored(call, false), b = xg_problem_stored(call, true);
+    const struct xg_extent c = {call->m, call->n};
+    struct xg_staging_direct direct = xg_staging_admit_direct(call);
+    direct.a = direct.a && is_pinned(dev, call, call->a, a, call->lda);
+    direct.b = direct.b && is_pinned(dev, call, call->b, b, call->ldb);
+    direct.c = direct.c && is_pinned(dev, call, call->c, c, call->ldc);
     return direct;
 }
 
@@ -251,28 +213,23 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
     int capture_mode = xg_drv_relax(&lane->dev->drv);
     enum xg_status status = xg_dev_enter(lane->dev);
     bool entered = status == XG_OK;
+    struct xg_route route = {0};
+    bool splits = false;
+    if (entered)
+        status = find_route(lane, call, math, kernel_name, &route, result);
+    if (status == XG_OK)
+        status = prepare(lane, call, &route, &plan, &splits);
+    result->tiles = plan.tile_count;
+    result->sums = xg_route_sums(&route, call, splits);
     struct xg_product product = {
         .dev = lane->dev,
         .call = call,
         .plan = &plan,
-        .choices = &lane->choices,
-        .math = math,
-        .kernel_name = kernel_name,
+        .route = &route,
+        .base = lane->memory.ptr,
+        .refusals = lane->refusals,
+        .all_kinds = lane->wary > 0,
     };
-    bool splits = false;
-    if (entered)
-        status = find_kernel(lane, &product, result);
-    if (status == XG_OK)
-        status = prepare(lane, &product, &plan, &splits);
-    result->tiles = plan.tile_count;
-    result->sums = call->type != XG_TYPE_S ? XG_SUMS_FP32
-                   : splits                ? XG_SUMS_PIECES
-                   : math == XG_MATH_TF32  ? XG_SUMS_TF32
-                                           : XG_SUMS_FP32;
-    product.base = lane->memory.ptr; /* it may have moved */
-    product.refusals = lane->refusals;
-    if (lane->wary > 0)
-        xg_product_want_all(&product);
     if (status == XG_OK)
         status = xg_product_init(&product, splits);
     struct xg_staging_direct direct = {false, false, false};
@@ -313,19 +270,6 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
 }
 
 /* --- A batch, one product after the other ----------------------------------------------------- */
-
-/* An instance of so many bytes keeps the pipeline busy alone. As a product of its own it is cut,
- * and may be computed from pieces. */
-static const double ALONE_BYTES = 24 << 20;
-
-static bool stands_alone(const struct xg_problem *call)
-{
-    if (!call->batch)
-        return false;
-    const struct xg_problem instance = xg_problem_instance(call, 0);
-    double elems = xg_problem_up_elems(&instance) + xg_problem_down_elems(&instance);
-    return call->batch->count == 1 || elems * (double)xg_problem_elem_bytes(call) >= ALONE_BYTES;
-}
 
 /* What the CPU's side is of an instance. */
 struct alone {
@@ -394,7 +338,7 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_problem *call, 
                            const char *kernel_name, const struct xg_cpu *cpu,
                            struct xg_gemm_result *result)
 {
-    if (stands_alone(call))
+    if (xg_route_is_one_by_one(call))
         return run_instances(lane, call, math, kernel_name, cpu, result);
     enum xg_status status = run_problem(lane, call, math, kernel_name, cpu, result);
     /* Instances that do not fit one beside the other may fit in tiles. */

@@ -292,10 +292,11 @@ void xg_trace_add(const struct xg_call_record *record, double begin_s)
 static double kernel_flops_per_s(const struct xg_model *model, enum xg_math math)
 {
     const int64_t n = 8192;
-    double cycles = 0.0;
-    if (!xg_choices_select(NULL, &model->device, math, NULL, n, n, n, &cycles) || !(cycles > 0.0))
-        return 0.0;
-    return 2.0 * (double)n * (double)n * (double)n * model->gpu_clock_hz / cycles;
+    const struct xg_shape shape = {.m = n, .n = n, .k = n, .type = XG_TYPE_S};
+    struct xg_choice choice = xg_select(&model->device, math, NULL, &shape);
+    return choice.row
+               ? 2.0 * (double)n * (double)n * (double)n * model->gpu_clock_hz / choice.cycles
+               : 0.0;
 }
 
 /* A name of others, in quotes, for JSON; what is not ASCII is a question mark; null for NULL. */

@@ -24,9 +24,9 @@ void __real_xg_dispatch_problem(const char *symbol, const struct xg_problem *cal
 void __wrap_xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
                                 const struct xg_cpu *cpu);
 
-enum xg_status __real_xg_launch_gemm(struct xg_dev *dev, const struct xg_kernel *row,
+enum xg_status __real_xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice,
                                      const struct xg_gemm_args *args, CUstream stream);
-enum xg_status __wrap_xg_launch_gemm(struct xg_dev *dev, const struct xg_kernel *row,
+enum xg_status __wrap_xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice,
                                      const struct xg_gemm_args *args, CUstream stream);
 
 /* Rows and columns of an operand as it lies in memory; op: transposed. */
@@ -165,13 +165,13 @@ static struct xg_problem falsify(const struct xg_problem *call, float *copies[2]
     return p;
 }
 
-enum xg_status __wrap_xg_launch_gemm(struct xg_dev *dev, const struct xg_kernel *row,
+enum xg_status __wrap_xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice,
                                      const struct xg_gemm_args *args, CUstream stream)
 {
     struct xg_gemm_args changed = *args;
     if (defect_is("diagonal"))
         changed.wanted.diagonal += changed.wanted.kind == XG_TRIANGLE_UPPER ? 1 : -1;
-    return __real_xg_launch_gemm(dev, row, &changed, stream);
+    return __real_xg_launch_gemm(dev, choice, &changed, stream);
 }
 
 enum xg_status __wrap_xg_gemm_run(struct xg_lane *lane, const struct xg_problem *call,

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Selects the kernel for the whole problem, and compares the link with the arithmetic. */
+#include "decide/route.h"
+
+#include <math.h>
+
+#include "kernels/table.h"
+
+/*
+ * Pieces pay where FP32 arithmetic would take longer than this share of the busier direction of the
+ * link and a time that stands for their launches: they take several a run, which a product bound by
+ * the link would wait for (1536^3: 0.67 ms instead of 0.60; 2048^3: 0.99 instead of 1.04).
+ */
+static const double PIECES_LINK_SHARE = 0.4, PIECES_LAUNCHES_S = 1e-4;
+
+/* An instance of a batch with so many bytes to move keeps the pipeline busy alone. */
+static const double ALONE_BYTES = 24 << 20;
+
+static struct xg_choice select_whole(const struct xg_route *route, enum xg_math math,
+                                     const struct xg_problem *call)
+{
+    struct xg_shape shape = {
+        .m = xg_problem_instance_rows(call), .n = call->n, .k = call->k, .type = call->type};
+    if (xg_problem_is_in_place(call))
+        return xg_select_row(xg_select_find("cublas"), &route->facts, &shape);
+    return xg_choices_select(route->choices, &route->facts, math, route->kernel_name, &shape);
+}
+
+/* Whether the kernels in FP32 would take long beside the link. */
+static bool arithmetic_binds(const struct xg_route *route, const struct xg_problem *call)
+{
+    double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    struct xg_choice single = select_whole(route, XG_MATH_STRICT, call);
+    if (!single.row)
+        return true;
+    double bytes = fmax(k * (m + n), m * n) * (double)xg_problem_elem_bytes(call);
+    return single.cycles / xg_facts_clock_hz(&route->facts) >
+           PIECES_LAUNCHES_S + PIECES_LINK_SHARE * bytes / xg_facts_link_bytes_per_s(&route->facts);
+}
+
+static bool wants_pieces(const struct xg_route *route, const struct xg_problem *call)
+{
+    const struct xg_kernel *row = route->whole.row;
+    return row && row->flags & XG_KERNEL_PIECES && !xg_problem_is_rank_2k(call) &&
+           (route->kernel_name || arithmetic_binds(route, call));
+}
+
+/* The kernel's rate at large sizes, beside the link's with copies that are staged. */
+static double macs_per_byte(const struct xg_route *route, enum xg_type type)
+{
+    const struct xg_kernel *row = route->whole.row;
+    double per_cycle = xg_facts_macs_per_cycle(&route->facts, type);
+    if (xg_type_is_complex(type))
+        per_cycle /= 4;
+    return (row ? xg_select_efficiency(row) : 1.0) * per_cycle * route->facts.sm_count *
+           xg_facts_clock_hz(&route->facts) /
+           (XG_LINK_STAGED_SHARE * xg_facts_link_bytes_per_s(&route->facts));
+}
+
+void xg_route_decide(struct xg_route *route, struct xg_choices *choices,
+                     const struct xg_device_facts *facts, enum xg_math math,
+                     const char *kernel_name, const struct xg_problem *call)
+{
+    *route = (struct xg_route){
+        .facts = *facts, .choices = choices, .math = math, .kernel_name = kernel_name};
+    route->whole = select_whole(route, math, call);
+    route->pieces = wants_pieces(route, call);
+    route->macs_per_byte = macs_per_byte(route, call->type);
+}
+
+struct xg_choice xg_route_run(const struct xg_route *route, const struct xg_problem *call,
+                              int64_t m, int64_t n, int64_t k)
+{
+    const struct xg_shape shape = {.m = m,
+                                   .n = n,
+                                   .k = k,
+                                   .type = call->type,
+                                   .transa = call->transa != XG_NO_TRANS,
+                                   .transb = call->transb != XG_NO_TRANS};
+    struct xg_device_facts facts = route->facts;
+    facts.pieces = false; /* panels are split all together or not at all */
+    return xg_choices_select(route->choices, &facts, route->math, route->kernel_name, &shape);
+}
+
+enum xg_sums xg_route_sums(const struct xg_route *route, const struct xg_problem *call, bool pieces)
+{
+    if (pieces)
+        return XG_SUMS_PIECES;
+    return call->type == XG_TYPE_S && route->math == XG_MATH_TF32 ? XG_SUMS_TF32 : XG_SUMS_FP32;
+}
+
+bool xg_route_is_one_by_one(const struct xg_problem *call)
+{
+    if (!call->batch)
+        return false;
+    const struct xg_problem instance = xg_problem_instance(call, 0);
+    double elems = xg_problem_up_elems(&instance) + xg_problem_down_elems(&instance);
+    return call->batch->count == 1 || elems * (double)xg_problem_elem_bytes(call) >= ALONE_BYTES;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* How a device computes a problem: decided once a call; pipeline and compute obey. Pure. */
+#ifndef XG_ROUTE_H
+#define XG_ROUTE_H
+
+#include "decide/choices.h"
+
+struct xg_route {
+    struct xg_device_facts facts;
+    struct xg_choices *choices; /* for the runs; NULL: selected anew each time */
+    enum xg_math math;
+    const char *kernel_name; /* XGEMM_KERNEL or NULL */
+    struct xg_choice whole;  /* of the whole problem, of a batch of one instance; no row: nothing
+                                on the device computes it */
+    bool pieces;          /* split the operands into pieces, if they fit whole and beside those */
+    double macs_per_byte; /* multiplications while the link brings a byte (tiling.h) */
+};
+
+/*
+ * Decides for *call (m, n, k >= 1) on the device. math, kernel_name: see select.h. Problems that
+ * are computed in place (TRMM, TRSM) are cuBLAS's alone. kernel_name is kept, not copied.
+ */
+void xg_route_decide(struct xg_route *route, struct xg_choices *choices,
+                     const struct xg_device_facts *facts, enum xg_math math,
+                     const char *kernel_name, const struct xg_problem *call);
+
+/* The choice for one run of its plan, without pieces: a tile (m,n) of one slice of depth k. */
+struct xg_choice xg_route_run(const struct xg_route *route, const struct xg_problem *call,
+                              int64_t m, int64_t n, int64_t k);
+
+/* How the sums of *call are made, with pieces or without: what bounds their errors (verify.h). */
+enum xg_sums xg_route_sums(const struct xg_route *route, const struct xg_problem *call,
+                           bool pieces);
+
+/* Whether the instances of a batch are large enough to run as one problem after the other. As a
+ * problem of its own an instance is cut into tiles, and may be computed from pieces. */
+bool xg_route_is_one_by_one(const struct xg_problem *call);
+
+#endif
