@@ -30,6 +30,7 @@
 #include <time.h>
 
 #include "resident.h"
+#include "src/decide/route.h"
 
 enum { MATHS = 3, PADDED = 1, TIGHT = 2 };
 
@@ -217,7 +218,7 @@ static void print_selection(int trans)
         const struct shape *shape = &options.shapes.at[s];
         const struct xg_shape wanted = shape_of(shape, trans);
         const struct xg_kernel *chosen =
-            xg_select(&dev->facts, XG_MATH_ACCURATE, NULL, &wanted).row;
+            xg_route_resident(&dev->facts, XG_MATH_ACCURATE, NULL, &wanted).row;
         const struct timing *best = NULL, *taken = NULL;
         const char *best_name = "";
         for (size_t r = 0; r < xg_kernel_count; r++) {

@@ -11,6 +11,7 @@
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
 #include "src/compute/launch.h"
+#include "src/decide/route.h"
 #include "src/host/cores.h"
 #include "src/host/team.h"
 
@@ -219,7 +220,7 @@ const struct xg_kernel *resident_row(const struct resident *r, enum xg_math math
                                    .transb = r->call.transb,
                                    .unaligned =
                                        r->call.lda % 4 || r->call.ldb % 4 || r->call.ldc % 4};
-    return xg_select(&dev->facts, math, NULL, &shape).row;
+    return xg_route_resident(&dev->facts, math, NULL, &shape).row;
 }
 
 /* Seconds of `runs` launches in a row, by the device's clock. */

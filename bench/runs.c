@@ -213,7 +213,7 @@ static bool resident_create(struct resident *r, enum xg_math math)
         return false;
     struct xg_device_facts facts = dev->facts;
     facts.cublas = xg_cublas_present(dev);
-    xg_route_decide(&r->route, NULL, &facts, math, options.kernel, &r->problem);
+    xg_route_decide(&r->route, &facts, math, options.kernel, &r->problem);
     r->product =
         (struct xg_product){.dev = dev, .call = &r->problem, .plan = &r->plan, .route = &r->route};
     size_t bytes = r->plan.device_bytes;

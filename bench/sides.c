@@ -13,6 +13,7 @@
 #include "src/compute/cublas.h"
 #include "src/compute/launch.h"
 #include "src/compute/libcublas.h"
+#include "src/decide/route.h"
 #include "src/device/mem.h"
 #include "src/dispatch.h"
 #include "src/engine.h"
@@ -207,7 +208,7 @@ double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
     size_t c = matrix_bytes(p->m, launch.args.ldc);
     struct xg_mem_dev mem = {0}, scratch = {0};
     const struct xg_shape shape = xg_gemm_shape(&launch.args);
-    launch.choice = xg_select(&dev->facts, conf->math, conf->kernel, &shape);
+    launch.choice = xg_route_resident(&dev->facts, conf->math, conf->kernel, &shape);
     if (!launch.choice.row || xg_mem_dev_reserve(dev, &mem, a + b + c) != XG_OK)
         return 0;
     launch.args.a = mem.ptr;

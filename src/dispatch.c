@@ -40,7 +40,6 @@ static struct {
     char device_name[96];      /* empty: none is known */
     int cores;                 /* that the process may use; written before opened */
     struct xg_policy policy;
-    struct xg_choices choices; /* of policy.machine, under the latch like it */
 } learnt;
 
 /* Products below are not ours; negative: not known yet. */
@@ -102,7 +101,6 @@ static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
         xg_model_leave_exit(&model);
     xg_spin_seconds(cpu->pool); /* is looked at once, with signals held back */
     int64_t taken = xg_latch_wait(&learnt.latch);
-    model.choices = &learnt.choices;
     if (!learnt.opened) {
         learnt.policy.model = model;
         learnt.cores = cores;

@@ -7,7 +7,7 @@
 #include "src/compute/backend.h"
 #include "src/compute/split.h"
 #include "src/decide/planner.h"
-#include "src/decide/select.h"
+#include "src/decide/route.h"
 #include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"
 
@@ -104,7 +104,7 @@ static struct form form_of(const struct xg_problem *call)
 {
     struct xg_plan plan;
     struct xg_route route;
-    xg_route_decide(&route, NULL, &dev->facts, XG_MATH_ACCURATE, row_name, call);
+    xg_route_decide(&route, &dev->facts, XG_MATH_ACCURATE, row_name, call);
     const struct xg_plan_limits limits = {
         .device_bytes = dev->budget_bytes,
         .row_bytes = XG_QUEUE_BLOCK_BYTES,

@@ -30,6 +30,7 @@
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
 #include "src/compute/launch.h"
+#include "src/decide/route.h"
 #include "src/device/mem.h"
 #include "src/host/cores.h"
 
@@ -141,7 +142,7 @@ static struct xg_choice choice_of(enum side side)
     const struct xg_shape shape = {.m = call.m, .n = call.n, .k = call.k, .type = call.type};
     if (side == CUBLAS)
         return xg_select_row(xg_select_find("cublas"), &dev->facts, &shape);
-    return xg_select(&dev->facts, maths[side], NULL, &shape);
+    return xg_route_resident(&dev->facts, maths[side], NULL, &shape);
 }
 
 static struct xg_gemm_args args_of(void)

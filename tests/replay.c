@@ -49,7 +49,6 @@ struct simulation {
     double ahead_s; /* as in src/engine.c */
     long turns;
     struct xg_policy policy;
-    struct xg_choices choices;
     /* A product each: when it began, how long its caller waited for it, and its place. */
     double *began_s, *took_s;
     bool *on_gpu;
@@ -125,7 +124,6 @@ static bool ask(struct simulation *sim, enum question question, struct worker *w
         xg_model_init(&sim->policy.model, sim->fixture->cores);
         if (sim->fixture->cpu_threads_set)
             xg_model_set_threads(&sim->policy.model, sim->fixture->cpu_threads_set);
-        sim->policy.model.choices = &sim->choices;
         return true;
     case QUESTION_DECIDE:
         if ((double)call.m * (double)call.n * (double)call.k <

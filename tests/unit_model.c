@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "src/decide/model.h"
+#include "src/decide/route.h"
 #include "xt.h"
 
 static struct xg_problem shape(int64_t m, int64_t n, int64_t k)
@@ -53,7 +54,7 @@ static void test_gpu_floor(void)
     for (int64_t size = 1; size <= 16384; size *= 2) {
         struct xg_problem call = shape(size, size, size);
         const struct xg_shape square = {.m = size, .n = size, .k = size, .type = XG_TYPE_S};
-        double kernel = xg_select(&model.device, XG_MATH_ACCURATE, NULL, &square).cycles;
+        double kernel = xg_route_resident(&model.device, XG_MATH_ACCURATE, NULL, &square).cycles;
         double floor =
             fmax(8.0 * (double)(size * size) / model.up_bytes_per_s, kernel / model.gpu_clock_hz);
         double predicted = xg_model_gpu_seconds(&model, XG_MATH_ACCURATE, &call);

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "../kernels/kabi.h"
-#include "src/decide/select.h"
+#include "src/decide/route.h"
 
 #include "xt.h"
 
@@ -21,7 +21,7 @@ static const struct xg_kernel *choose_by(enum xg_math math, const struct xg_devi
 {
     struct xg_shape shape = {.m = m, .n = n, .k = k, .type = like.type};
     shape.unaligned = like.unaligned;
-    return xg_select(facts, math, name, &shape).row;
+    return xg_route_resident(facts, math, name, &shape).row;
 }
 
 static const struct xg_kernel *choose(const struct xg_device_facts *facts, const char *name,

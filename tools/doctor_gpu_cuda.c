@@ -11,6 +11,7 @@
 #include "src/compute/backend.h"
 #include "src/compute/image.h"
 #include "src/compute/libcublas.h"
+#include "src/decide/route.h"
 #include "src/device/mem.h"
 
 #define STRING(text) #text
@@ -181,7 +182,8 @@ static void ask_kernels(const struct xg_conf *conf, struct doctor_gpu *gpu)
         xg_dev_leave(dev);
     }
     const struct xg_shape shape = {.m = 1024, .n = 1024, .k = 1024, .type = XG_TYPE_S};
-    const struct xg_choice choice = xg_select(&dev->facts, conf->math, conf->kernel, &shape);
+    const struct xg_choice choice =
+        xg_route_resident(&dev->facts, conf->math, conf->kernel, &shape);
     if (choice.row)
         doctor_text_set(gpu->kernel, sizeof gpu->kernel, "%s", choice.row->name);
     xg_backend_close(dev);

@@ -8,6 +8,7 @@
 #include "compute/cublas.h"
 #include "compute/image.h"
 #include "compute/split.h"
+#include "decide/route.h"
 
 /* Loading cuBLAS takes time and memory: only where nothing else serves, or the user asks for it. */
 static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
@@ -61,7 +62,7 @@ static enum xg_status check_served(const struct xg_dev *dev, const struct xg_con
         return XG_ERR_NOTFOUND;
     }
     const struct xg_shape usual = {.m = 1024, .n = 1024, .k = 1024, .type = XG_TYPE_S};
-    if (!xg_select(&dev->facts, conf->math, NULL, &usual).row) {
+    if (!xg_route_resident(&dev->facts, conf->math, NULL, &usual).row) {
         xg_log(XG_LOG_INFO, "no kernel serves %s (compute capability %d)", dev->name,
                dev->facts.sm);
         return XG_ERR_NOTFOUND;

@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of selection's answers, a place a shape. */
+/* A table of selection's answers, a place a shape; nobody waits for it. */
 #include "decide/choices.h"
 
 #include <stdatomic.h>
+
+/* Answers for as many shapes; one that falls on another's place replaces it. */
+enum { ANSWERS = 512 };
+
+struct answer {
+    struct xg_device_facts facts;
+    enum xg_math math;
+    struct xg_shape shape; /* m 0: nothing yet */
+    struct xg_choice choice;
+};
+
+static struct answer answers[ANSWERS];
+static atomic_flag taken = ATOMIC_FLAG_INIT;
 
 static bool same_facts(const struct xg_device_facts *x, const struct xg_device_facts *y)
 {
@@ -18,34 +31,50 @@ static bool same_shape(const struct xg_shape *x, const struct xg_shape *y)
            x->transa == y->transa && x->transb == y->transb && x->unaligned == y->unaligned;
 }
 
-static size_t place(enum xg_math math, const struct xg_device_facts *facts,
-                    const struct xg_shape *shape)
+static size_t place_of(enum xg_math math, const struct xg_device_facts *facts,
+                       const struct xg_shape *shape)
 {
     uint64_t mixed = (uint64_t)shape->m * 0x9e3779b97f4a7c15u;
     mixed = (mixed ^ (uint64_t)shape->n) * 0xbf58476d1ce4e5b9u;
     mixed = (mixed ^ (uint64_t)shape->k) * 0x94d049bb133111ebu;
-    mixed = (mixed ^ (uint64_t)shape->type << 8 ^ (uint64_t)math << 1 ^ facts->pieces) *
+    mixed = (mixed ^ (uint64_t)shape->type << 8 ^ (uint64_t)math << 4 ^
+             (uint64_t)facts->cublas << 2 ^ (uint64_t)shape->transa << 1 ^ shape->transb) *
             0x9e3779b97f4a7c15u;
-    return (size_t)(mixed >> 32) % XG_CHOICES_ANSWERS;
+    return (size_t)(mixed >> 32) % ANSWERS;
 }
 
-struct xg_choice xg_choices_select(struct xg_choices *choices, const struct xg_device_facts *facts,
-                                   enum xg_math math, const char *name,
-                                   const struct xg_shape *shape)
+/* Whether the table has the answer, which *choice then is. */
+static bool find(const struct answer *place, const struct xg_device_facts *facts, enum xg_math math,
+                 const struct xg_shape *shape, struct xg_choice *choice)
 {
-    if (!choices || name)
+    if (atomic_flag_test_and_set_explicit(&taken, memory_order_acquire))
+        return false;
+    bool found =
+        place->math == math && same_shape(&place->shape, shape) && same_facts(&place->facts, facts);
+    if (found)
+        *choice = place->choice;
+    atomic_flag_clear_explicit(&taken, memory_order_release);
+    return found;
+}
+
+static void keep(struct answer *place, const struct answer *answer)
+{
+    if (atomic_flag_test_and_set_explicit(&taken, memory_order_acquire))
+        return;
+    *place = *answer;
+    atomic_flag_clear_explicit(&taken, memory_order_release);
+}
+
+struct xg_choice xg_choices_select(const struct xg_device_facts *facts, enum xg_math math,
+                                   const char *name, const struct xg_shape *shape)
+{
+    if (name)
         return xg_select(facts, math, name, shape);
-    struct xg_choices_answer *answer = &choices->answers[place(math, facts, shape)];
-    if (answer->math != math || !same_shape(&answer->shape, shape) ||
-        !same_facts(&answer->facts, facts)) {
-        struct xg_choices_answer now = {.facts = *facts, .math = math, .shape = *shape};
-        now.choice = xg_select(facts, math, NULL, shape);
-        now.shape.m = 0;
-        answer->shape.m = 0; /* no shape's, for as long as a handler may leave it half written */
-        atomic_signal_fence(memory_order_seq_cst);
-        *answer = now;
-        atomic_signal_fence(memory_order_seq_cst);
-        answer->shape.m = shape->m;
+    struct answer answer = {.facts = *facts, .math = math, .shape = *shape};
+    struct answer *place = &answers[place_of(math, facts, shape)];
+    if (!find(place, facts, math, shape, &answer.choice)) {
+        answer.choice = xg_select(facts, math, NULL, shape);
+        keep(place, &answer);
     }
-    return answer->choice;
+    return answer.choice;
 }

@@ -29,6 +29,8 @@
 
 #include <math.h>
 
+#include "decide/route.h"
+
 #define CPU_FLOPS_ALONE 140e9 /* one core, when the others rest */
 #define CPU_FLOPS_CORE 60e9   /* what each further one adds */
 #define CPU_ALONE_CALL_S 0.5e-6
@@ -166,8 +168,13 @@ double xg_model_cpu_seconds(const struct xg_model *model, const struct xg_proble
 double xg_model_gpu_seconds(const struct xg_model *model, enum xg_math math,
                             const struct xg_problem *call)
 {
-    struct xg_shape shape = {.m = call->m, .n = call->n, .k = call->k, .type = call->type};
-    struct xg_choice choice = xg_choices_select(model->choices, &model->device, math, NULL, &shape);
+    struct xg_shape shape = {.m = call->m,
+                             .n = call->n,
+                             .k = call->k,
+                             .type = call->type,
+                             .transa = call->transa != XG_NO_TRANS,
+                             .transb = call->transb != XG_NO_TRANS};
+    struct xg_choice choice = xg_route_resident(&model->device, math, NULL, &shape);
     double cycles = choice.row ? choice.cycles : xg_select_library_cycles(&model->device, &shape);
     double whole = (double)call->m * (double)call->n * (double)call->k;
     double share = xg_problem_products(call) / whole;

@@ -5,7 +5,6 @@
 
 #include "base/conf.h"
 #include "base/xg.h"
-#include "decide/choices.h"
 #include "decide/select.h"
 
 /* OpenBLAS computes products of m*n*k up to this, 64^3, on the calling thread. */
@@ -25,8 +24,6 @@ struct xg_model {
     double gpu_start_s;  /* driver, context, memory: until the first product can run there */
     double gpu_price_s;  /* what a start costs the program, which goes on meanwhile */
     struct xg_device_facts device;
-    struct xg_choices
-        *choices;      /* for selection, or NULL; whoever sets it looks after its threads */
     int cpu_threads;   /* that the CPU library uses */
     bool gpu_measured; /* the GPU's figures are a calibration's, of that device */
 };

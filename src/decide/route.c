@@ -13,36 +13,88 @@
  */
 static const double PIECES_LINK_SHARE = 0.4, PIECES_LAUNCHES_S = 1e-4;
 
+/* How much faster pieces must be predicted to be: of narrow products that are not deep the
+ * prediction is up to a half too short. */
+static const double PIECES_MARGIN = 1.3;
+
 /* An instance of a batch with so many bytes to move keeps the pipeline busy alone. */
 static const double ALONE_BYTES = 24 << 20;
 
-static struct xg_choice select_whole(const struct xg_route *route, enum xg_math math,
-                                     const struct xg_problem *call)
+static bool is_of_pieces(const struct xg_kernel *row)
 {
-    struct xg_shape shape = {
-        .m = xg_problem_instance_rows(call), .n = call->n, .k = call->k, .type = call->type};
-    if (xg_problem_is_in_place(call))
-        return xg_select_row(xg_select_find("cublas"), &route->facts, &shape);
-    return xg_choices_select(route->choices, &route->facts, math, route->kernel_name, &shape);
+    return row && row->flags & XG_KERNEL_PIECES;
 }
 
-/* Whether the kernels in FP32 would take long beside the link. */
-static bool arithmetic_binds(const struct xg_route *route, const struct xg_problem *call)
+/* The row of that name works on pieces: what has none is computed by the kernel that is chosen. */
+static bool names_pieces(const char *name)
+{
+    return name && is_of_pieces(xg_select_find(name));
+}
+
+/* The fastest row that works on pieces. */
+static struct xg_choice select_pieces(const struct xg_device_facts *facts, enum xg_math math,
+                                      const struct xg_shape *shape)
+{
+    struct xg_choice best = {0};
+    for (size_t i = 0; i < xg_kernel_count && math != XG_MATH_STRICT; i++) {
+        if (!is_of_pieces(&xg_kernel_table[i]))
+            continue;
+        struct xg_choice choice = xg_select_row(&xg_kernel_table[i], facts, shape);
+        if (choice.row && (!best.row || choice.cycles < best.cycles))
+            best = choice;
+    }
+    return best;
+}
+
+struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_math math,
+                                   const char *kernel_name, const struct xg_shape *shape)
+{
+    bool named = names_pieces(kernel_name);
+    struct xg_choice pieces = {0}, kernel;
+    if (named && math != XG_MATH_STRICT)
+        pieces = xg_select_row(xg_select_find(kernel_name), facts, shape);
+    else if (!kernel_name)
+        pieces = select_pieces(facts, math, shape);
+    kernel = xg_choices_select(facts, math, named ? NULL : kernel_name, shape);
+    bool wins = named || !kernel.row || PIECES_MARGIN * pieces.cycles < kernel.cycles;
+    return pieces.row && wins ? pieces : kernel;
+}
+
+/* Whether a kernel in FP32 takes long beside the link. */
+static bool arithmetic_binds(const struct xg_device_facts *facts, struct xg_choice kernel,
+                             const struct xg_problem *call)
 {
     double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    struct xg_choice single = select_whole(route, XG_MATH_STRICT, call);
-    if (!single.row)
-        return true;
     double bytes = fmax(k * (m + n), m * n) * (double)xg_problem_elem_bytes(call);
-    return single.cycles / xg_facts_clock_hz(&route->facts) >
-           PIECES_LAUNCHES_S + PIECES_LINK_SHARE * bytes / xg_facts_link_bytes_per_s(&route->facts);
+    return kernel.cycles / xg_facts_clock_hz(facts) >
+           PIECES_LAUNCHES_S + PIECES_LINK_SHARE * bytes / xg_facts_link_bytes_per_s(facts);
 }
 
-static bool wants_pieces(const struct xg_route *route, const struct xg_problem *call)
+static void choose_whole(struct xg_route *route, const struct xg_problem *call)
 {
-    const struct xg_kernel *row = route->whole.row;
-    return row && row->flags & XG_KERNEL_PIECES && !xg_problem_is_rank_2k(call) &&
-           (route->kernel_name || arithmetic_binds(route, call));
+    const bool named = names_pieces(route->kernel_name);
+    const char *wanted = route->kernel_name;
+    struct xg_shape shape = {.m = xg_problem_instance_rows(call),
+                             .n = call->n,
+                             .k = call->k,
+                             .type = call->type,
+                             .transa = call->transa != XG_NO_TRANS,
+                             .transb = call->transb != XG_NO_TRANS};
+    if (xg_problem_is_in_place(call)) {
+        route->whole = xg_select_row(xg_select_find("cublas"), &route->facts, &shape);
+        return;
+    }
+    if (named)
+        route->kernel_name = NULL;
+    route->whole = xg_route_resident(&route->facts, route->math, wanted, &shape);
+    if (!is_of_pieces(route->whole.row))
+        return;
+    struct xg_choice kernel =
+        xg_choices_select(&route->facts, route->math, route->kernel_name, &shape);
+    route->pieces = !xg_problem_is_rank_2k(call) &&
+                    (named || !kernel.row || arithmetic_binds(&route->facts, kernel, call));
+    if (!route->pieces)
+        route->whole = kernel;
 }
 
 /* The kernel's rate at large sizes, beside the link's with copies that are staged. */
@@ -57,14 +109,11 @@ static double macs_per_byte(const struct xg_route *route, enum xg_type type)
            (XG_LINK_STAGED_SHARE * xg_facts_link_bytes_per_s(&route->facts));
 }
 
-void xg_route_decide(struct xg_route *route, struct xg_choices *choices,
-                     const struct xg_device_facts *facts, enum xg_math math,
+void xg_route_decide(struct xg_route *route, const struct xg_device_facts *facts, enum xg_math math,
                      const char *kernel_name, const struct xg_problem *call)
 {
-    *route = (struct xg_route){
-        .facts = *facts, .choices = choices, .math = math, .kernel_name = kernel_name};
-    route->whole = select_whole(route, math, call);
-    route->pieces = wants_pieces(route, call);
+    *route = (struct xg_route){.facts = *facts, .math = math, .kernel_name = kernel_name};
+    choose_whole(route, call);
     route->macs_per_byte = macs_per_byte(route, call->type);
 }
 
@@ -77,9 +126,7 @@ struct xg_choice xg_route_run(const struct xg_route *route, const struct xg_prob
                                    .type = call->type,
                                    .transa = call->transa != XG_NO_TRANS,
                                    .transb = call->transb != XG_NO_TRANS};
-    struct xg_device_facts facts = route->facts;
-    facts.pieces = false; /* panels are split all together or not at all */
-    return xg_choices_select(route->choices, &facts, route->math, route->kernel_name, &shape);
+    return xg_choices_select(&route->facts, route->math, route->kernel_name, &shape);
 }
 
 enum xg_sums xg_route_sums(const struct xg_route *route, const struct xg_problem *call, bool pieces)

@@ -7,9 +7,8 @@
 
 struct xg_route {
     struct xg_device_facts facts;
-    struct xg_choices *choices; /* for the runs; NULL: selected anew each time */
     enum xg_math math;
-    const char *kernel_name; /* XGEMM_KERNEL or NULL */
+    const char *kernel_name; /* of the runs: XGEMM_KERNEL, or NULL to choose */
     struct xg_choice whole;  /* of the whole problem, of a batch of one instance; no row: nothing
                                 on the device computes it */
     bool pieces;          /* split the operands into pieces, if they fit whole and beside those */
@@ -20,8 +19,7 @@ struct xg_route {
  * Decides for *call (m, n, k >= 1) on the device. math, kernel_name: see select.h. Problems that
  * are computed in place (TRMM, TRSM) are cuBLAS's alone. kernel_name is kept, not copied.
  */
-void xg_route_decide(struct xg_route *route, struct xg_choices *choices,
-                     const struct xg_device_facts *facts, enum xg_math math,
+void xg_route_decide(struct xg_route *route, const struct xg_device_facts *facts, enum xg_math math,
                      const char *kernel_name, const struct xg_problem *call);
 
 /* The choice for one run of its plan, without pieces: a tile (m,n) of one slice of depth k. */
@@ -31,6 +29,11 @@ struct xg_choice xg_route_run(const struct xg_route *route, const struct xg_prob
 /* How the sums of *call are made, with pieces or without: what bounds their errors (verify.h). */
 enum xg_sums xg_route_sums(const struct xg_route *route, const struct xg_problem *call,
                            bool pieces);
+
+/* The choice for a product whose operands are on the device: a kernel of the table, or a row that
+ * works on pieces, where that is named or expected to be clearly faster. */
+struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_math math,
+                                   const char *kernel_name, const struct xg_shape *shape);
 
 /* Whether the instances of a batch are large enough to run as one problem after the other. As a
  * problem of its own an instance is cut into tiles, and may be computed from pieces. */

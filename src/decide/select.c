@@ -64,12 +64,8 @@ static const double REFERENCE_SMS = 132.0;
 static const double USUAL_EFFICIENCY = 0.8;
 _Static_assert(XG_KERNEL_TYPE_D == (int)XG_TYPE_D, "the table's word for the type");
 
-/*
- * The least depth at which pieces are worth looking at, and how much faster they must be predicted
- * to be: of narrow products that are not deep the prediction is up to a half too short.
- */
+/* The least depth at which pieces are worth looking at. */
 enum { PIECES_DEPTH_MIN = 128 };
-static const double PIECES_MARGIN = 1.3;
 
 const struct xg_kernel *xg_select_find(const char *name)
 {
@@ -411,36 +407,29 @@ static bool admits(enum xg_math math, const struct xg_kernel *row)
     return math != XG_MATH_STRICT || !(row->flags & XG_KERNEL_PIECES);
 }
 
-/* Its time in the ranking. Only rows whose efficiency was measured take part. */
-static double ranked_cycles(const struct xg_choice *choice)
-{
-    bool pieces = choice->row->flags & XG_KERNEL_PIECES;
-    return choice->cycles * (pieces ? PIECES_MARGIN : 1.0);
-}
-
 struct xg_choice xg_select(const struct xg_device_facts *facts, enum xg_math math, const char *name,
                            const struct xg_shape *shape)
 {
+    const struct xg_kernel *named = name ? xg_select_find(name) : NULL;
     struct xg_choice best = {0}, library = {0};
-    if (name) {
-        const struct xg_kernel *forced = xg_select_find(name);
-        if (!forced)
-            return best;
-        best = admits(math, forced) ? xg_select_row(forced, facts, shape) : best;
-        if (best.row)
-            return best;
-    }
+    if (name && !named)
+        return best;
+    if (named && admits(math, named))
+        best = xg_select_row(named, facts, shape);
+    if (best.row)
+        return best;
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
         /* Where none of ours serves, in double too: from 1024 up those reached 0.91 to 1.09 of its
          * rate on an H200, and there is no library to load. */
         bool last = row->flags & XG_KERNEL_CUBLAS && !(row->flags & XG_KERNEL_TF32);
-        if (!admits(math, row) || (!last && !(row->efficiency > 0.0)))
+        bool ranked = row->efficiency > 0.0 && !(row->flags & XG_KERNEL_PIECES);
+        if (!admits(math, row) || !(last || ranked))
             continue;
         struct xg_choice choice = xg_select_row(row, facts, shape);
         if (choice.row && last)
             library = choice;
-        else if (choice.row && (!best.row || ranked_cycles(&choice) < ranked_cycles(&best)))
+        else if (choice.row && (!best.row || choice.cycles < best.cycles))
             best = choice;
     }
     return best.row ? best : library;

@@ -32,13 +32,12 @@ struct xg_choice {
  * The choice for one tile product.
  * math: XG_MATH_STRICT leaves out rows that work on pieces, and all but XG_MATH_TF32 those of TF32,
  * whatever is named.
- * name: XGEMM_KERNEL, or NULL to choose.
+ * name: XGEMM_KERNEL, or NULL to choose. Rows that work on pieces (route.h decides on those) and
+ * rows whose efficiency was not measured are chosen by name alone.
  *
- * A row whose efficiency was not measured is chosen by its name alone.
- *
- * Deterministic. The row is NULL when none of ours serves the device and cuBLAS is not there, or
- * when name is not in the table. A forced row that cannot serve the shape (single_block on a large
- * product) gives way to the chosen one.
+ * Deterministic; takes microseconds (choices.h). The row is NULL when none of ours serves the
+ * device and cuBLAS is not there, or when name is not in the table. A forced row that cannot serve
+ * the shape (single_block on a large product) gives way to the chosen one.
  */
 struct xg_choice xg_select(const struct xg_device_facts *facts, enum xg_math math, const char *name,
                            const struct xg_shape *shape);

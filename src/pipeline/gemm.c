@@ -80,14 +80,14 @@ static enum xg_status find_route(struct xg_lane *lane, const struct xg_problem *
                                  struct xg_gemm_result *result)
 {
     struct xg_device_facts facts = lane->dev->facts;
-    xg_route_decide(route, &lane->choices, &facts, math, kernel_name, call);
+    xg_route_decide(route, &facts, math, kernel_name, call);
     if (route->whole.row || (call->type == XG_TYPE_S && !xg_problem_is_in_place(call)))
         return XG_OK;
     enum xg_status status = xg_cublas_open(lane->dev);
     if (status == XG_ERR_LOST)
         return status;
     facts.cublas = status == XG_OK;
-    xg_route_decide(route, &lane->choices, &facts, math, kernel_name, call);
+    xg_route_decide(route, &facts, math, kernel_name, call);
     bool none = !route->whole.row;
     result->failed = none && status == XG_ERR_DRIVER;
     result->unserved = none && !result->failed && status != XG_ERR_NOMEM;

@@ -3,7 +3,6 @@
 #ifndef XG_LANE_H
 #define XG_LANE_H
 
-#include "decide/choices.h"
 #include "device/dev.h"
 #include "device/mem.h"
 #include "host/team.h"
@@ -23,7 +22,6 @@ struct xg_lane {
     struct xg_mem_dev memory; /* of the plan: operands and tiles */
     struct xg_pipe_events *events;
     int event_count;
-    struct xg_choices choices;
     uint32_t *refusals; /* XG_PRODUCT_REFUSALS, page-locked */
     int wary;           /* so many products that are split get all kinds of pieces */
 };

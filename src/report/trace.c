@@ -27,7 +27,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/sandbox.h"
-#include "decide/choices.h"
+#include "decide/route.h"
 #include "host/fork.h"
 
 enum { BUFFER_BYTES = 1 << 18, EVENT_BYTES = 1024, NUMBER_BYTES = 32, LOCK_WAIT_S = 1 };
@@ -293,7 +293,7 @@ static double kernel_flops_per_s(const struct xg_model *model, enum xg_math math
 {
     const int64_t n = 8192;
     const struct xg_shape shape = {.m = n, .n = n, .k = n, .type = XG_TYPE_S};
-    struct xg_choice choice = xg_select(&model->device, math, NULL, &shape);
+    struct xg_choice choice = xg_route_resident(&model->device, math, NULL, &shape);
     return choice.row
                ? 2.0 * (double)n * (double)n * (double)n * model->gpu_clock_hz / choice.cycles
                : 0.0;
