@@ -17,16 +17,22 @@
  *                   spawn FILE, vfork FILE, list FILE, env FILE
  *                                     starts it with "multiply 400", by posix_spawn, vfork and
  *                                     execv, execlp, execle without an environment
+ *                   filter            forbids itself all system calls but the one that ends it
  *                   abort, leave      ends by a signal, by _exit
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,6 +150,19 @@ static void doctor_open(const char *how, const char *file)
         ((int (*)(int))doctor_symbol(handle, "doctor_run"))(SIZE);
 }
 
+static void doctor_filter(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program))
+        exit(BROKEN);
+}
+
 /* False: `how` is none of these. */
 static int doctor_start(const char *how, const char *file)
 {
@@ -176,6 +195,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "abort"))
             raise(SIGKILL);
+        else if (!strcmp(argv[i], "filter"))
+            doctor_filter();
         else if (!strcmp(argv[i], "leave"))
             _exit(4);
 #ifdef DOCTOR_RUN

@@ -220,6 +220,13 @@ grep -q 'could not be run: No space left' "$tmp/err" || fail "doctor, a disk tha
 doctor $wrong "$tmp/main" leave
 finds run.untold _exit
 says '"exit_status":4'
+# One that filters its system calls lives on.
+if "$tmp/main" filter; then
+    doctor $wrong "$tmp/main" filter
+    says '"exit_status":0'
+    doctor $wrong "$tmp/main" filter leave
+    says '"exit_status":4'
+fi
 
 if $CC -static -O1 -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' -o "$tmp/static" \
     "$srcdir/tests/tool_doctor.c" 2>/dev/null; then

@@ -9,7 +9,8 @@
  *   end MICROSECONDS               a process ends by itself, after that time on cores
  *
  * A child of vfork runs this in its parent's memory: everything behind the constructor is safe in a
- * signal handler, allocates nothing, is no point of cancellation, and keeps errno.
+ * signal handler, allocates nothing, is no point of cancellation, and keeps errno. A process that
+ * filters its system calls (src/base/sandbox.h) makes none here.
  */
 #include <alloca.h>
 #include <dlfcn.h>
@@ -25,6 +26,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "src/base/sandbox.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -107,7 +110,7 @@ static void tell_end(void)
     struct timespec spent = {0};
     char digits[24];
     int error = errno;
-    if (!*witness.journal)
+    if (!*witness.journal || xg_sandbox_closed())
         return;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
     put(&line, "end\t");
@@ -136,7 +139,7 @@ static void tell_open(long fd, char *const env[])
     struct line line = {.length = 0};
     char digits[24], link[48] = "/proc/self/fd/";
     int error = errno;
-    if (!*witness.journal)
+    if (!*witness.journal || xg_sandbox_closed())
         return;
     put(&line, keeps_library(env) ? "start\t1\t" : "start\t0\t");
     put(&line, witness.starter);
@@ -153,6 +156,8 @@ static bool tell_file(int folder, const char *path, char *const env[])
 {
     struct stat status;
     int error = errno;
+    if (xg_sandbox_closed())
+        return false;
     long fd = faccessat(folder, path, X_OK, 0) == 0
                   ? syscall(SYS_openat, folder, path, O_PATH | O_CLOEXEC)
                   : -1;
