@@ -14,15 +14,26 @@
  *                   deep FILE         the same with RTLD_DEEPBIND
  *                   apart FILE        the same with dlmopen
  *                   handle FILE       with the function from the library's handle
+ *                   spawn FILE, vfork FILE, list FILE, env FILE
+ *                                     starts it with "multiply 400", by posix_spawn, vfork and
+ *                                     execv, execlp, execle without an environment
+ *                   filter            forbids itself all system calls but the one that ends it
  *                   abort, leave      ends by a signal, by _exit
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 typedef void doctor_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
@@ -139,11 +150,53 @@ static void doctor_open(const char *how, const char *file)
         ((int (*)(int))doctor_symbol(handle, "doctor_run"))(SIZE);
 }
 
+static void doctor_filter(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program))
+        exit(BROKEN);
+}
+
+/* False: `how` is none of these. */
+static int doctor_start(const char *how, const char *file)
+{
+    char *argv[] = {(char *)file, "multiply", "400", NULL}, *none[] = {NULL};
+    pid_t pid = -1;
+    if (!strcmp(how, "spawn"))
+        posix_spawn(&pid, file, NULL, NULL, argv, environ);
+    else if (!strcmp(how, "vfork")) {
+        pid = vfork();
+        if (pid == 0) {
+            execv(file, argv);
+            _exit(127);
+        }
+    } else if (!strcmp(how, "list") || !strcmp(how, "env")) {
+        pid = fork();
+        if (pid == 0 && *how == 'l')
+            execlp(file, argv[0], argv[1], argv[2], (char *)NULL);
+        if (pid == 0)
+            execle(file, argv[0], argv[1], argv[2], (char *)NULL, none);
+    } else
+        return 0;
+    int status;
+    if (pid <= 0 || waitpid(pid, &status, 0) != pid || status != 0)
+        exit(BROKEN);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "abort"))
             raise(SIGKILL);
+        else if (!strcmp(argv[i], "filter"))
+            doctor_filter();
         else if (!strcmp(argv[i], "leave"))
             _exit(4);
 #ifdef DOCTOR_RUN
@@ -153,7 +206,8 @@ int main(int argc, char **argv)
             doctor_run(atoi(argv[++i]));
 #endif
         else if (i + 1 < argc) {
-            doctor_open(argv[i], argv[i + 1]);
+            if (!doctor_start(argv[i], argv[i + 1]))
+                doctor_open(argv[i], argv[i + 1]);
             i++;
         }
     }

@@ -220,6 +220,13 @@ grep -q 'could not be run: No space left' "$tmp/err" || fail "doctor, a disk tha
 doctor $wrong "$tmp/main" leave
 finds run.untold _exit
 says '"exit_status":4'
+# One that filters its system calls lives on.
+if "$tmp/main" filter; then
+    doctor $wrong "$tmp/main" filter
+    says '"exit_status":0'
+    doctor $wrong "$tmp/main" filter leave
+    says '"exit_status":4'
+fi
 
 if $CC -static -O1 -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' -o "$tmp/static" \
     "$srcdir/tests/tool_doctor.c" 2>/dev/null; then
@@ -227,6 +234,64 @@ if $CC -static -O1 -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' -o "$tmp
     finds program.static
     silent run.untold
 fi
+
+# Programs that the program starts, which is told of whatever way it takes. What is reached, and tools that
+# take little beside, are no findings.
+children() {
+    doctor $wrong "$@"
+    silent program.static
+    silent program.environment
+}
+children bash -c '"$0" own' "$tmp/linked"
+says '"name":"cblas_sgemm","where":"CPU"'
+children "$tmp/main" vfork "$tmp/linked"
+says '"calls":1'
+if [ -x "$tmp/static" ]; then
+    starts() {
+        starter=$1
+        shift
+        doctor 1 "$@"
+        finds program.static "/static (started by $starter"
+        silent run.untold
+        silent run.no-blas
+    }
+    starts bash bash -c '"$0" own' "$tmp/static"
+    starts sh sh -c '"$0" own; exit 0' "$tmp/static"
+    starts env env -i "$tmp/static" own
+    starts timeout env PATH="$tmp:$PATH" timeout 60 static own
+    for way in spawn vfork list env; do
+        starts main "$tmp/main" $way "$tmp/static"
+    done
+    starts python3 python3 -c 'import subprocess, sys; subprocess.run(sys.argv[1:], check=True)' \
+        "$tmp/static" multiply 400
+    printf '#!%s own\n' "$tmp/static" >"$tmp/script" && chmod +x "$tmp/script"
+    starts bash bash -c '"$0"; :' "$tmp/script"
+    cp "$tmp/static" "$tmp/again"
+    starts sh sh -c '"$1" own; "$2" own; "$1" own' sh "$tmp/static" "$tmp/again"
+    finds program.static 'static (started by sh; likewise again) is'
+    [ "$(grep -o '"id":"program.static"' "$tmp/json" | wc -l)" = 1 ] || fail "$what: not one finding"
+    $CC -static -O1 -DDOCTOR_MAIN -o "$tmp/tool" "$srcdir/tests/tool_doctor.c" 2>/dev/null || exit 99
+    children sh -c '"$0"; "$1"; "$2" own' "$tmp/tool" /nonexistent "$tmp/linked"
+    children sh -c '"$0"; exec "$1" multiply 400' "$tmp/tool" "$tmp/linked"
+fi
+for way in "env -i" "$tmp/main env"; do
+    doctor 1 $way "$tmp/linked" own
+    finds program.environment '/linked (started by '
+    silent run.untold
+done
+# The process that was started is the caller's to judge: errno and a missing file are as without.
+sh -c 'exec "$0"' /nonexistent 2>"$tmp/without"
+doctor $wrong sh -c 'exec "$0"' /nonexistent
+cmp -s "$tmp/err" "$tmp/without" || fail "a child that is not there: $(cat "$tmp/err")"
+says '"exit_status":127'
+musl=$(command -v musl-gcc)
+printf '#include <time.h>\nint main(void) { while (clock() < CLOCKS_PER_SEC / 20) ; return 0; }\n' >"$tmp/musl.c"
+if [ -n "$musl" ] && "$musl" -O1 -o "$tmp/of_musl" "$tmp/musl.c" && "$tmp/of_musl" 2>/dev/null; then
+    doctor 1 bash -c "$tmp/of_musl"
+    finds program.musl '/of_musl (started by bash)'
+    silent run.no-blas
+fi
+
 cp "$tmp/main" "$tmp/privileged" && chmod u+s "$tmp/privileged"
 doctor 1 "$tmp/privileged"
 finds program.set-user-id
@@ -288,7 +353,9 @@ finds preload.path
 
 if $CC -fsanitize=address -o "$tmp/sanitized" -DDOCTOR_MAIN "$srcdir/tests/tool_doctor.c" -ldl 2>/dev/null; then
     doctor any "$tmp/sanitized"
-    finds program.sanitizer AddressSanitizer
+    finds program.sanitizer "$tmp/sanitized is built with AddressSanitizer"
+    doctor any sh -c '"$0"; :' "$tmp/sanitized"
+    finds program.sanitizer 'sanitized (started by sh)'
 fi
 
 # --- The CPU library's threads --------------------------------------------------------------------

@@ -2,7 +2,7 @@
 /*
  * xgemm-doctor's rules, fed with facts: a healthy machine and program give no finding, each change
  * gives the one that it should, and every diagnosis that there is has such a change. Then the
- * reader of accounts, the probe, the ELF reader on damaged files, and the JSON.
+ * reader of accounts, the ELF reader on damaged files, and the JSON.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -12,7 +12,6 @@
 #include "../shim/symbols.h"
 #include "tools/doctor_account.h"
 #include "tools/doctor_diagnosis.h"
-#include "tools/doctor_probe.h"
 #include "tools/doctor_report.h"
 #include "tools/doctor_text.h"
 #include "xt.h"
@@ -90,6 +89,15 @@ static struct doctor_object *add_object(void)
     return object;
 }
 
+/* A program that the run started, and that took all of its time. */
+static struct doctor_child *add_child(enum doctor_reach reach)
+{
+    struct doctor_child *child = &facts.run.children[facts.run.child_count++];
+    child->reach = reach;
+    facts.run.cores_s = facts.run.untold_s = 1;
+    return child;
+}
+
 CHANGE(unbuilt, set_driver(DOCTOR_DRIVER_UNBUILT);)
 CHANGE(in_container, set_driver(DOCTOR_DRIVER_ABSENT); facts.system.container = true;)
 CHANGE(without_library, set_driver(DOCTOR_DRIVER_ABSENT);
@@ -141,10 +149,12 @@ CHANGE(missing, facts.program.state = DOCTOR_PROGRAM_MISSING;)
 CHANGE(not_executable, facts.program.state = DOCTOR_PROGRAM_CLOSED;)
 CHANGE(no_interpreter, facts.program.state = DOCTOR_PROGRAM_NO_INTERPRETER;)
 CHANGE(unknown_file, facts.program.state = DOCTOR_PROGRAM_UNKNOWN;)
-CHANGE(foreign, facts.program.state = DOCTOR_PROGRAM_FOREIGN;)
-CHANGE(is_static, facts.program.is_static = true;)
-CHANGE(set_user_id, facts.program.set_user_id = true;)
-CHANGE(musl, facts.program.musl = true;)
+CHANGE(foreign, facts.program.state = DOCTOR_PROGRAM_FOREIGN;
+       facts.program.reach = DOCTOR_REACH_FOREIGN;)
+CHANGE(is_static, facts.program.reach = DOCTOR_REACH_STATIC;)
+CHANGE(set_user_id, facts.program.reach = DOCTOR_REACH_SET_USER_ID;)
+CHANGE(musl, facts.program.reach = DOCTOR_REACH_MUSL;)
+CHANGE(environment, add_child(DOCTOR_REACH_ENVIRONMENT);)
 CHANGE(library_missing, doctor_texts_add(&facts.program.missing_libraries, "a");)
 CHANGE(in_program, facts.program.inside = NAME;)
 CHANGE(mkl, struct doctor_object *o = add_object(); o->elf.mkl_inside = true; o->elf.inside = NAME;)
@@ -160,7 +170,7 @@ CHANGE(by_handle, struct doctor_object *o = add_object(); o->elf.defines = NAME;
 CHANGE(inside, struct doctor_object *o = add_object(); o->elf.inside = NAME;)
 CHANGE(slow, facts.blas[0].vendor = DOCTOR_VENDOR_OTHER; facts.blas[0].threads = 0;)
 CHANGE(endless, facts.blas[0].spin_s = INFINITY;)
-CHANGE(sanitized, facts.program.sanitizer = "AddressSanitizer";)
+CHANGE(sanitized, facts.program.reach = DOCTOR_REACH_SANITIZER;)
 CHANGE(spinning, facts.blas[0].spin_s = 0.13;)
 
 CHANGE(not_started, facts.run = (struct doctor_run){.failed = true};)
@@ -251,6 +261,7 @@ static const struct {
     {"program.set-user-id", DOCTOR_MEND, set_user_id},
     {"program.sanitizer", DOCTOR_MEND, sanitized},
     {"program.musl", DOCTOR_MEND, musl},
+    {"program.environment", DOCTOR_MEND, environment},
     {"program.library-missing", DOCTOR_MEND, library_missing},
     {"blas.in-program", DOCTOR_MEND, in_program},
     {"blas.mkl-inside", DOCTOR_MEND, mkl},
@@ -405,6 +416,42 @@ static void test_neighbours(void)
     XT_CHECK(doctor_diagnose(&facts, findings) == 1, "told once");
 }
 
+/* Which programs that the run started are told of; share: of the run, where no word was left. */
+static int count_children(double cores_s, double share, bool sgemm, bool products)
+{
+    make_healthy();
+    add_child(DOCTOR_REACH_STATIC)->sgemm = sgemm;
+    facts.run.cores_s = cores_s;
+    facts.run.untold_s = share * cores_s;
+    if (!products)
+        facts.run.row_count = 0;
+    int count = doctor_diagnose(&facts, findings), found = 0;
+    for (int i = 0; i < count; i++)
+        found += !strcmp(findings[i].diagnosis->id, "program.static");
+    XT_CHECK(products || count == 1, "a child is told of, or that nothing was multiplied");
+    return found;
+}
+
+static void test_children(void)
+{
+    XT_CHECK(count_children(10, 0.02, false, false) == 1, "a child, no products");
+    XT_CHECK(count_children(10, 0.005, false, false) == 0, "below a hundredth of the run");
+    XT_CHECK(count_children(0.1, 0.05, false, false) == 0, "below 10 ms");
+    XT_CHECK(count_children(0.1, 0.05, true, false) == 1, "below 10 ms, with an SGEMM");
+    XT_CHECK(count_children(10, 0.3, false, true) == 0, "a tool beside products");
+    XT_CHECK(count_children(10, 0.6, false, true) == 1, "most of the run, beside products");
+    XT_CHECK(count_children(10, 0.3, true, true) == 1, "an SGEMM beside products");
+    make_healthy();
+    for (int i = 0; i < DOCTOR_CHILDREN; i++)
+        doctor_text_set(add_child(DOCTOR_REACH_STATIC)->path, DOCTOR_PATH_BYTES, "/bin/tool%d", i);
+    facts.run.told = false;
+    XT_CHECK(doctor_diagnose(&facts, findings) == 1, "many children, one finding");
+    XT_CHECK(strstr(findings[0].subject, "/bin/tool0 (") && strstr(findings[0].subject, "tool2,"),
+             "many children: %s", findings[0].subject);
+    facts.preload.library_usable = false;
+    XT_CHECK(doctor_diagnose(&facts, findings) == 1, "the library itself comes first");
+}
+
 /* --- The account --------------------------------------------------------------------------- */
 
 static void test_account(void)
@@ -434,49 +481,6 @@ static void test_account(void)
     XT_CHECK(fabs(run.rows[0].gflop - 0.5) < 1e-9 && fabs(run.rows[0].seconds - 0.2) < 1e-9,
              "sums");
     XT_CHECK(run.rows[1].place == XG_PLACE_GPU && run.rows[1].reason == XG_REASON_MODEL, "GPU");
-}
-
-/* --- The probe ----------------------------------------------------------------------------- */
-
-static void ask_sum(void *answer, const void *question)
-{
-    *(int *)answer += *(const int *)question;
-}
-
-static void ask_end(void *answer, const void *question)
-{
-    (void)answer;
-    _exit(*(const int *)question);
-}
-
-static void ask_sleep(void *answer, const void *question)
-{
-    (void)answer, (void)question;
-    sleep(600);
-}
-
-static void prepare(void)
-{
-    setenv("DOCTOR_WORD", "word", 1);
-}
-
-static void test_probe(void)
-{
-    int answer = 7, question = 3;
-    XT_CHECK(doctor_probe(ask_sum, &answer, sizeof answer, &question, 60) == DOCTOR_PROBE_ANSWERED,
-             "answered");
-    XT_CHECK(answer == 3, "the child begins with zeros: %d", answer);
-    XT_CHECK(doctor_probe(ask_end, &answer, sizeof answer, &question, 60) == DOCTOR_PROBE_CRASHED,
-             "crashed");
-    XT_CHECK(doctor_probe(ask_sleep, &answer, sizeof answer, &question, 0.1) == DOCTOR_PROBE_HUNG,
-             "hung");
-    XT_CHECK(answer == 3, "untouched");
-    char shell[] = "/bin/sh", option[] = "-c", command[] = "echo $DOCTOR_WORD";
-    char *argv[] = {shell, option, command, NULL};
-    char *text = doctor_probe_output(argv, prepare, 60);
-    XT_CHECK(text && !strcmp(text, "word\n"), "%s", text ? text : "nothing");
-    free(text);
-    XT_CHECK(!getenv("DOCTOR_WORD"), "the environment is the child's");
 }
 
 /* --- Files --------------------------------------------------------------------------------- */
@@ -576,8 +580,8 @@ int main(void)
     test_tables();
     test_order();
     test_neighbours();
+    test_children();
     test_account();
-    test_probe();
     test_damaged_files();
     test_reports();
     return xt_done();

@@ -217,8 +217,8 @@ static void test_conjugates(void)
 {
     const char *report = report_of(conjugates);
 
-    XT_CHECK(line_with(report, "zgemm_ ", " CT    0  GPU "), "%s", report);
-    XT_CHECK(line_with(report, "zgemm_ ", " CC    0  GPU "), "%s", report);
+    XT_CHECK(line_with(report, "zgemm_ ", " CT    0 GPU "), "%s", report);
+    XT_CHECK(line_with(report, "zgemm_ ", " CC    0 GPU "), "%s", report);
     XT_CHECK(line_with(report, "zgemm_ ", " CC    0      1 "), "compared: %s", report);
 }
 
@@ -258,11 +258,27 @@ static void test_sums(void)
         strstr(report, "xgemm: 5 products, 0.060 GFLOP in 0.033 s; 4 on the GPU, 1 on the CPU\n"),
         "%s", report);
     XT_CHECK(count(report, "cost model") == 2, "one line a name: %s", report);
-    XT_CHECK(line_with(report, "cost model", "4.500     0.0180       2.0\n"), "%s", report);
-    XT_CHECK(line_with(report, "GPU busy", "0.000     0.0120       1.0\n"), "%s", report);
+    XT_CHECK(line_with(report, "cost model", " 4.500  0.0180     2.0\n"), "%s", report);
+    XT_CHECK(line_with(report, "GPU busy", " 0.000  0.0120     1.0\n"), "%s", report);
     XT_CHECK(line_with(report, "shapes that took longest", "of 3 "), "%s", report);
-    XT_CHECK(line_with(report, "    NT    0  GPU   tiled ", " 3     6.0000       2.0\n"), "%s",
-             report);
+    XT_CHECK(line_with(report, "    NT    0 GPU   tiled ", " 3  6.0000     2.0\n"), "%s", report);
+}
+
+static void words_of_numpy(void)
+{
+    add("scipy_cblas_sgemm64_", 1000, XG_PLACE_CPU, XG_REASON_NO_DRIVER, 9.9999);
+    add("cblas_sgemm", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.0001);
+    logged();
+}
+
+/* Columns are as wide as what stands in them. */
+static void test_widths(void)
+{
+    const char *head = strstr(report_of(words_of_numpy), "  where ");
+    size_t width = head ? strcspn(head, "\n") : 0;
+    XT_CHECK(width > 0 && width <= 100, "%s", text);
+    XT_CHECK(head && strcspn(head + width + 1, "\n") == width, "%s", text);
+    XT_CHECK(head && strcspn(head + 2 * (width + 1), "\n") == width, "%s", text);
 }
 
 static void many_shapes(void)
@@ -308,8 +324,8 @@ static void test_many_shapes(void)
 
     XT_CHECK(strstr(report, "xgemm: 2000 products"), "%s", report);
     XT_CHECK(count(report, " NT ") == 20, "%d: %s", count(report, " NT "), report);
-    XT_CHECK(line_with(report, "     700    1400    2100 ", " 700.0000 "), "%s", report);
-    XT_CHECK(line_with(report, "     681    1362    2043 ", " 681.0000 "), "%s", report);
+    XT_CHECK(line_with(report, " 700 1400 2100 ", " 700.0000 "), "%s", report);
+    XT_CHECK(line_with(report, " 681 1362 2043 ", " 681.0000 "), "%s", report);
     XT_CHECK(!strstr(report, "     680    1360    2040 "), "%s", report);
     XT_CHECK(strstr(report, "and 1232 products of shapes that found the table full"), "%s", report);
 }
@@ -395,6 +411,7 @@ int main(void)
              text);
     XT_CHECK(!*report_of(nothing), "a child that multiplied nothing reports nothing: %s", text);
     test_sums();
+    test_widths();
     test_verified();
     test_conjugates();
     test_spin();

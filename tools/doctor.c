@@ -129,7 +129,8 @@ static void read_blas(void)
     doctor_calibration_read(&facts.calibration, facts.blas[0].loads ? facts.blas[0].path : NULL);
 }
 
-/* The file of -o, emptied; a FIFO waits for its reader. */
+/* The file of --json, emptied; a FIFO waits for its reader. The report's page is opened likewise
+ * (tools/report/main.py). */
 static FILE *open_report(void)
 {
     struct stat status;

@@ -55,4 +55,7 @@ void doctor_finding_text(const struct doctor_finding *finding, const char *form,
  * doctor_program_diagnoses that say why (doctor_rules_program.c). */
 bool doctor_object_is_lost(const struct doctor_facts *facts, const struct doctor_object *object);
 
+/* Whether there is a finding about a program that the run started (doctor_rules_program.c). */
+bool doctor_children_are_lost(const struct doctor_facts *facts);
+
 #endif

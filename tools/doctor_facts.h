@@ -13,6 +13,7 @@ enum {
     DOCTOR_DEVICES = 16,
     DOCTOR_OBJECTS = 128,
     DOCTOR_BLAS = 16,
+    DOCTOR_CHILDREN = 64,
     DOCTOR_TEXTS = 16,
     DOCTOR_GIVEN = 32,
     DOCTOR_ROWS = 256,
@@ -119,16 +120,27 @@ enum doctor_program_state {
     DOCTOR_PROGRAM_FOUND,
 };
 
+/* What keeps this library from a program. */
+enum doctor_reach {
+    DOCTOR_REACHED, /* nothing does */
+    DOCTOR_REACH_FOREIGN,
+    DOCTOR_REACH_STATIC,
+    DOCTOR_REACH_MUSL,
+    DOCTOR_REACH_SET_USER_ID, /* or group, or it has capabilities of its own */
+    DOCTOR_REACH_SANITIZER,   /* its run-time wants to be loaded first */
+    DOCTOR_REACH_ENVIRONMENT, /* a child that is run without LD_PRELOAD */
+};
+
 struct doctor_program {
     enum doctor_program_state state;
-    char name[DOCTOR_PATH_BYTES];        /* as it was given */
-    char path[DOCTOR_PATH_BYTES];        /* the file; of a script: what interprets it, at last */
-    char script[DOCTOR_PATH_BYTES];      /* empty: it is none */
+    enum doctor_reach reach;        /* the first that holds; where the state is FOUND or FOREIGN */
+    char name[DOCTOR_PATH_BYTES];   /* as it was given */
+    char path[DOCTOR_PATH_BYTES];   /* the file; of a script: what interprets it, at last */
+    char script[DOCTOR_PATH_BYTES]; /* empty: it is none */
     char interpreter[DOCTOR_PATH_BYTES]; /* the dynamic linker; or what is missing */
-    bool set_user_id;                    /* or group, or it has capabilities of its own */
-    bool musl, is_static, python;
-    const char *sanitizer; /* whose run-time it needs, that wants to be loaded first; NULL: none */
-    unsigned inside;       /* names of ours that are linked in */
+    bool python;
+    bool sgemm;      /* it imports, offers or holds an SGEMM */
+    unsigned inside; /* names of ours that are linked in */
     struct doctor_texts missing_libraries;
 };
 
@@ -170,6 +182,14 @@ struct doctor_row {
     double gflop, seconds;
 };
 
+/* A program that a process of the run started, and that this library is kept from. */
+struct doctor_child {
+    enum doctor_reach reach;
+    char path[DOCTOR_PATH_BYTES]; /* of a script: what interprets it */
+    char starter[64];             /* the name of the process that started it */
+    bool sgemm;                   /* as of struct doctor_program */
+};
+
 struct doctor_run {
     bool ran;
     bool failed; /* could not be started; failure is errno */
@@ -183,6 +203,10 @@ struct doctor_run {
     char cublas_file[DOCTOR_PATH_BYTES]; /* that one of its processes had loaded; empty: none */
     struct doctor_row rows[DOCTOR_ROWS];
     int row_count;
+    struct doctor_child children[DOCTOR_CHILDREN];
+    int child_count;
+    double cores_s;               /* time on cores of all processes */
+    double untold_s;              /* of that: of processes that left no word of theirs */
     struct doctor_texts messages; /* that the library wrote, the account apart */
 };
 

@@ -222,7 +222,7 @@ static void put_program(struct json *json, const struct doctor_facts *facts)
     put_text(json, "file", program->path);
     put_text(json, "script", program->script);
     put_text(json, "interpreter", program->interpreter);
-    put_bool(json, "static", program->is_static);
+    put_bool(json, "static", program->reach == DOCTOR_REACH_STATIC);
     put_bool(json, "python", program->python);
     close_value(json, '}');
     open_value(json, "modules", '[');

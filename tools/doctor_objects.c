@@ -113,7 +113,7 @@ void doctor_objects_list(struct doctor_objects *objects, struct doctor_program *
     struct doctor_object *main = doctor_objects_add(objects, program->path);
     if (main)
         main->main = true;
-    if (program->is_static || !is_glibc(program->interpreter))
+    if (program->reach == DOCTOR_REACH_STATIC || !is_glibc(program->interpreter))
         return;
     char *text = doctor_probe_output(argv, prepare_list, LIST_LIMIT_S), *rest = text, *line;
     while (rest && (line = strsep(&rest, "\n")))

@@ -71,33 +71,39 @@ static bool is_privileged(const char *path)
     return getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-/* Those that look whether they come first among what is loaded, and end the program where not. */
-static const char *find_sanitizer(const struct doctor_elf *elf)
+/* By run-times that end the program where they do not come first among what is loaded. */
+static bool is_sanitized(const struct doctor_elf *elf)
 {
-    static const char *const libraries[][2] = {
-        {"libasan.so", "AddressSanitizer"},
-        {"libhwasan.so", "HWAddressSanitizer"},
-        {"libclang_rt.asan", "AddressSanitizer"},
-    };
+    static const char *const libraries[] = {"libasan.so", "libhwasan.so", "libclang_rt.asan"};
     for (int i = 0; i < elf->needed_count; i++)
         for (size_t j = 0; j < sizeof libraries / sizeof libraries[0]; j++)
-            if (!strncmp(elf->needed[i], libraries[j][0], strlen(libraries[j][0])))
-                return libraries[j][1];
-    return NULL;
+            if (!strncmp(elf->needed[i], libraries[j], strlen(libraries[j])))
+                return true;
+    return false;
+}
+
+static enum doctor_reach find_reach(const struct doctor_program *program,
+                                    const struct doctor_elf *elf)
+{
+    return !elf->dynamic                         ? DOCTOR_REACH_STATIC
+           : strstr(elf->interpreter, "ld-musl") ? DOCTOR_REACH_MUSL
+           : is_privileged(program->path)        ? DOCTOR_REACH_SET_USER_ID
+           : is_sanitized(elf)                   ? DOCTOR_REACH_SANITIZER
+                                                 : DOCTOR_REACHED;
 }
 
 static void read_elf(struct doctor_program *program, const struct doctor_elf *elf)
 {
     const char *name = doctor_text_basename(program->path);
-    program->is_static = !elf->dynamic;
     program->inside = elf->imports ? 0 : elf->inside | (elf->dynamic ? 0 : elf->defines);
-    program->musl = strstr(elf->interpreter, "ld-musl") != NULL;
+    program->sgemm = (elf->imports | elf->defines | elf->inside) != 0 || elf->mkl_inside;
+    program->sgemm = elf->imports || elf->defines || elf->inside || elf->mkl_inside;
     program->python = !strncmp(name, "python", 6) || !strncmp(name, "pypy", 4);
-    program->sanitizer = find_sanitizer(elf);
-    program->set_user_id = is_privileged(program->path);
     doctor_text_set(program->interpreter, sizeof program->interpreter, "%s", elf->interpreter);
     if (elf->interpreter[0] && access(elf->interpreter, X_OK) != 0)
         program->state = DOCTOR_PROGRAM_NO_INTERPRETER;
+    else
+        program->reach = find_reach(program, elf);
 }
 
 /* Follows scripts; true: path is the file that is none. */
@@ -135,9 +141,11 @@ void doctor_program_read(struct doctor_program *program, const char *name)
     (void)doctor_elf_read(&elf, program->path);
     if (!elf.elf || (elf.native && !elf.program))
         program->state = DOCTOR_PROGRAM_UNKNOWN;
-    else if (!elf.native)
-        program->state = DOCTOR_PROGRAM_FOREIGN;
-    else
+    else if (elf.native)
         read_elf(program, &elf);
+    else {
+        program->state = DOCTOR_PROGRAM_FOREIGN;
+        program->reach = DOCTOR_REACH_FOREIGN;
+    }
     doctor_elf_fini(&elf);
 }

@@ -32,39 +32,13 @@ static bool is_found(const struct doctor_facts *facts)
     return facts->program.state == DOCTOR_PROGRAM_FOUND;
 }
 
-static void find_static(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
-{
-    (void)detail;
-    add_if(subjects, is_found(facts) && facts->program.is_static, facts->program.path);
-}
-
 static void find_inside_program(const struct doctor_facts *facts, int detail,
                                 struct doctor_texts *subjects)
 {
     (void)detail;
-    add_if(subjects, is_found(facts) && facts->program.inside && !facts->program.is_static,
+    add_if(subjects,
+           is_found(facts) && facts->program.inside && facts->program.reach != DOCTOR_REACH_STATIC,
            facts->program.path);
-}
-
-static void find_set_user_id(const struct doctor_facts *facts, int detail,
-                             struct doctor_texts *subjects)
-{
-    (void)detail;
-    add_if(subjects, is_found(facts) && facts->program.set_user_id, facts->program.path);
-}
-
-static void find_sanitizer(const struct doctor_facts *facts, int detail,
-                           struct doctor_texts *subjects)
-{
-    (void)detail;
-    if (is_found(facts) && facts->program.sanitizer)
-        doctor_texts_add(subjects, "%s", facts->program.sanitizer);
-}
-
-static void find_musl(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
-{
-    (void)detail;
-    add_if(subjects, is_found(facts) && facts->program.musl, facts->program.path);
 }
 
 static void find_missing_libraries(const struct doctor_facts *facts, int detail,
@@ -73,6 +47,69 @@ static void find_missing_libraries(const struct doctor_facts *facts, int detail,
     (void)detail;
     for (int i = 0; i < facts->program.missing_libraries.count; i++)
         doctor_texts_add(subjects, "%s", facts->program.missing_libraries.text[i]);
+}
+
+/* --- The programs that it starts ----------------------------------------------------------- */
+
+/*
+ * Scripts start tools that are static or privileged, and nobody sees from outside what a program
+ * multiplies. So children are told of where processes that left no word took at least a hundredth
+ * of the run's time on cores. A child without an SGEMM in its file counts as a tool where that time
+ * is less than 10 ms, and where products were seen, where it is less than half of the run's. A
+ * sanitizer ends a child at once, however little time it takes.
+ */
+static const double SHARE_LEAST = 0.01, TOOL_S = 0.01, TOOL_SHARE = 0.5;
+
+static bool is_tool(const struct doctor_run *run, const struct doctor_child *child)
+{
+    return !child->sgemm && child->reach != DOCTOR_REACH_SANITIZER &&
+           (run->untold_s < TOOL_S ||
+            (run->row_count > 0 && run->untold_s < TOOL_SHARE * run->cores_s));
+}
+
+static bool is_child_lost(const struct doctor_facts *facts, const struct doctor_child *child)
+{
+    return facts->preload.library_usable && !facts->preload.library_path_bad &&
+           facts->run.untold_s >= SHARE_LEAST * facts->run.cores_s && !is_tool(&facts->run, child);
+}
+
+bool doctor_children_are_lost(const struct doctor_facts *facts)
+{
+    for (int i = 0; i < facts->run.child_count; i++)
+        if (is_child_lost(facts, &facts->run.children[i]))
+            return true;
+    return false;
+}
+
+/* The children that the same thing keeps from this library, in one subject. */
+static void add_children(struct doctor_texts *subjects, const struct doctor_facts *facts,
+                         enum doctor_reach reach)
+{
+    const struct doctor_child *first = NULL;
+    char others[DOCTOR_TEXT_BYTES / 2] = "";
+    for (int i = 0; i < facts->run.child_count; i++) {
+        const struct doctor_child *child = &facts->run.children[i];
+        size_t at = strlen(others);
+        if (child->reach != reach || !is_child_lost(facts, child))
+            continue;
+        if (first)
+            doctor_text_set(others + at, sizeof others - at, "%s %s", at ? "," : "; likewise",
+                            doctor_text_basename(child->path));
+        else
+            first = child;
+    }
+    if (!first)
+        return;
+    subjects->cost_s = facts->run.untold_s;
+    doctor_texts_add(subjects, "%s (started by %s%s)", first->path, first->starter, others);
+}
+
+/* What keeps this library from the program, or from those that it starts. */
+static void find_unreached(const struct doctor_facts *facts, int detail,
+                           struct doctor_texts *subjects)
+{
+    add_if(subjects, (int)facts->program.reach == detail, facts->program.path);
+    add_children(subjects, facts, (enum doctor_reach)detail);
 }
 
 /* --- Its libraries ------------------------------------------------------------------------- */
@@ -192,27 +229,30 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
     {"program.unknown", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_UNKNOWN,
      "%s is neither a program nor a script that begins with #!.",
      "Give what interprets it in front."},
-    {"program.foreign", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_FOREIGN,
+    {"program.foreign", DOCTOR_MEND, find_unreached, DOCTOR_REACH_FOREIGN,
      "%s is a program for another kind of processor, or for 32 bits: this library cannot be loaded "
      "into it.",
      "Use one that was built for this machine, with 64 bits."},
-    {"program.static", DOCTOR_MEND, find_static, 0,
+    {"program.static", DOCTOR_MEND, find_unreached, DOCTOR_REACH_STATIC,
      "%s is linked statically: no dynamic linker has a part in it, and nothing can be preloaded.",
      "Link it dynamically, at least to the BLAS and the C library (without -static)."},
-    {"program.set-user-id", DOCTOR_MEND, find_set_user_id, 0,
+    {"program.set-user-id", DOCTOR_MEND, find_unreached, DOCTOR_REACH_SET_USER_ID,
      "%s runs with rights of its own (set-user-ID, set-group-ID or capabilities): the dynamic "
      "linker ignores LD_PRELOAD then.",
      "Use a copy without these rights."},
-    {"program.sanitizer", DOCTOR_MEND, find_sanitizer, 0,
-     "The program is built with %s, whose run-time must be loaded first: with this library in "
-     "front "
-     "of it the program ends at once.",
+    {"program.sanitizer", DOCTOR_MEND, find_unreached, DOCTOR_REACH_SANITIZER,
+     "%s is built with AddressSanitizer or HWAddressSanitizer, whose run-time must be loaded "
+     "first: with this library in front of it a program ends at once.",
      "Name both, the run-time first: LD_PRELOAD=$(gcc "
      "-print-file-name=libasan.so):libxgemm_shim.so "
      "(libhwasan.so likewise), without xgemm-run."},
-    {"program.musl", DOCTOR_MEND, find_musl, 0,
+    {"program.musl", DOCTOR_MEND, find_unreached, DOCTOR_REACH_MUSL,
      "%s uses the C library musl, and this library glibc: it cannot be loaded into it.",
      "Use a program that was built for glibc (Debian, Ubuntu, Fedora; not Alpine)."},
+    {"program.environment", DOCTOR_MEND, find_unreached, DOCTOR_REACH_ENVIRONMENT,
+     "%s is run without LD_PRELOAD, which env -i or subprocess.run(env=...) take away: this "
+     "library is not loaded into it.",
+     "Pass LD_PRELOAD on, or start it with xgemm-run."},
     {"program.library-missing", DOCTOR_MEND, find_missing_libraries, 0,
      "The program needs %s, which the dynamic linker does not find.",
      "Install it, or name its folder in LD_LIBRARY_PATH."},

@@ -16,9 +16,8 @@ static void find_failed(const struct doctor_facts *facts, int detail, struct doc
 /* Whether anything could have been preloaded. */
 static bool is_within_reach(const struct doctor_facts *facts)
 {
-    const struct doctor_program *program = &facts->program;
     return facts->run.ran && facts->preload.library_usable && !facts->preload.library_path_bad &&
-           !program->is_static && !program->set_user_id && !program->musl;
+           facts->program.reach == DOCTOR_REACHED;
 }
 
 static void find_unloaded(const struct doctor_facts *facts, int detail,
@@ -40,7 +39,8 @@ static void find_no_witness(const struct doctor_facts *facts, int detail,
 static void find_untold(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     (void)detail;
-    if (!is_within_reach(facts) || facts->run.told || !facts->run.witness)
+    if (!is_within_reach(facts) || facts->run.told || !facts->run.witness ||
+        (doctor_children_are_lost(facts) && !facts->run.signalled))
         return;
     if (facts->run.signalled)
         doctor_texts_add(subjects, "signal %d, %s", facts->run.code, strsignal(facts->run.code));
@@ -55,7 +55,7 @@ static void find_nothing(const struct doctor_facts *facts, int detail,
 {
     bool wants = false;
     if (!is_within_reach(facts) || !facts->run.told || !facts->run.preloaded ||
-        facts->run.row_count > 0 || facts->program.inside)
+        facts->run.row_count > 0 || facts->program.inside || doctor_children_are_lost(facts))
         return;
     for (int i = 0; i < facts->object_count; i++) {
         if (doctor_object_is_lost(facts, &facts->objects[i]))

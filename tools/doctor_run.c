@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "accounts.h"
 #include "child.h"
 #include "doctor_account.h"
+#include "doctor_children.h"
 #include "doctor_text.h"
 #include "library.h"
 
@@ -123,6 +125,15 @@ static bool make_settings(const struct doctor_preload *preload, const struct pla
     return true;
 }
 
+/* Of children that have ended, theirs included. */
+static double spent_s(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
 static bool run_program(struct doctor_run *run, const struct doctor_preload *preload,
                         const struct place *place, char *const argv[], pid_t *pid)
 {
@@ -131,7 +142,9 @@ static bool run_program(struct doctor_run *run, const struct doctor_preload *pre
     struct child_end end;
     if (!make_settings(preload, place, settings))
         return false;
+    double before_s = spent_s();
     run->ran = child_run(&child, &end);
+    run->cores_s = spent_s() - before_s;
     free_settings(settings);
     *pid = end.pid;
     run->failed = !run->ran && end.pid > 0;
@@ -236,6 +249,16 @@ static void take_processes(struct doctor_run *run, struct doctor_objects *object
         closedir(files);
 }
 
+static void take_journal(struct doctor_run *run, const struct place *place)
+{
+    char path[DOCTOR_PATH_BYTES];
+    doctor_text_set(path, sizeof path, "%s/journal", place->folder);
+    char *text = read_file(path, 0);
+    if (text)
+        doctor_children_take(run, text);
+    free(text);
+}
+
 static bool is_set(const char *name)
 {
     const char *value = getenv(name);
@@ -275,6 +298,7 @@ bool doctor_run_start(struct doctor_run *run, const struct doctor_preload *prelo
     int error = errno;
     if (run->ran) {
         take_processes(run, objects, &place, pid);
+        take_journal(run, &place);
         take_log(run, &place);
         take_account(run, &place);
     }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "../shim/symbols.h"
+#include "src/base/sandbox.h"
 
 enum { OBJECTS_MAX = 4096, LINE_BYTES = 8192 };
 
@@ -178,7 +179,7 @@ __attribute__((destructor)) static void tell(void)
     const char *folder = secure_getenv("XGEMM_DOCTOR_FOLDER");
     char path[4096 + 32];
     int error = errno;
-    if (!folder || strlen(folder) > 4000)
+    if (!folder || strlen(folder) > 4000 || xg_sandbox_closed())
         return;
     ssize_t length = readlink("/proc/self/exe", witness.program, sizeof witness.program - 1);
     witness.program[length > 0 ? length : 0] = '\0';

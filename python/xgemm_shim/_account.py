@@ -115,6 +115,18 @@ def _rate(flops: float, seconds: float) -> float:
     return flops / seconds * 1e-9 if seconds > 0 else 0.0
 
 
+def _table(head: Tuple[str, ...], left: Tuple[str, ...], rows: List[Tuple[str, ...]]) -> List[str]:
+    """Lines whose columns are as wide as their longest cells; those in `left` are words, the others numbers."""
+    widths = [max(map(len, column)) for column in zip(head, *rows)]
+    return [
+        "  " + " ".join(
+            cell.ljust(width) if name in left else cell.rjust(width)
+            for name, cell, width in zip(head, row, widths)
+        )
+        for row in (head, *rows)
+    ]
+
+
 @dataclasses.dataclass
 class Stats:
     """What was multiplied, where and why. `str()` of it is a table; of two, the later less the earlier
@@ -202,15 +214,16 @@ class Stats:
         lines = [
             "xgemm: %d products, %.3f GFLOP in %.3f s; %d on the GPU, %d on the CPU"
             % (self.calls, self.flops * 1e-9, self.seconds, self.gpu_calls, self.cpu_calls),
-            "  %-5s %-28s %-26s %-19s %9s %12s %9s %10s %9s"
-            % ("where", "why", "name", "operation", "calls", "GFLOP", "GB moved", "seconds", "GFLOP/s"),
         ]
-        for row in self.rows:
-            lines.append(
-                "  %-5s %-28s %-26s %-19s %9d %12.3f %9.3f %10.4f %9.1f"
-                % (row.where, row.why, row.name, row.operation, row.calls, row.flops * 1e-9, row.bytes * 1e-9,
-                   row.seconds, _rate(row.flops, row.seconds))
-            )
+        lines += _table(
+            ("where", "why", "name", "operation", "calls", "GFLOP", "GB", "seconds", "GFLOP/s"),
+            ("where", "why", "name", "operation"),
+            [
+                (row.where, row.why, row.name, row.operation, str(row.calls), "%.3f" % (row.flops * 1e-9),
+                 "%.3f" % (row.bytes * 1e-9), "%.4f" % row.seconds, "%.1f" % _rate(row.flops, row.seconds))
+                for row in self.rows
+            ],
+        )
         lines += self._shape_lines()
         if self.verified or self.unverified:
             lines.append(
@@ -220,18 +233,18 @@ class Stats:
         return "\n".join(lines)
 
     def _shape_lines(self) -> List[str]:
-        lines = [
-            "  shapes that took longest, of %d (row-major)" % len(self.shapes),
-            "  %-26s %7s %7s %7s %5s %4s  %-5s %-16s %9s %10s %9s"
-            % ("name", "m", "n", "k", "trans", "beta", "where", "kernel", "calls", "mean ms", "GFLOP/s"),
-        ]
-        for shape in sorted(self.shapes, key=lambda shape: -shape.seconds)[:_SHAPES_PRINTED]:
-            lines.append(
-                "  %-26s %7d %7d %7d    %s%s %4s  %-5s %-16s %9d %10.4f %9.1f"
-                % (shape.name, shape.m, shape.n, shape.k, shape.transa, shape.transb,
-                   "0" if shape.beta_zero else "any", shape.where, shape.kernel or "-", shape.calls,
-                   1e3 * shape.seconds / shape.calls, _rate(shape.flops, shape.seconds))
-            )
+        longest = sorted(self.shapes, key=lambda shape: -shape.seconds)[:_SHAPES_PRINTED]
+        lines = ["  shapes that took longest, of %d (row-major)" % len(self.shapes)]
+        lines += _table(
+            ("name", "m", "n", "k", "trans", "beta", "where", "kernel", "calls", "mean ms", "GFLOP/s"),
+            ("name", "where", "kernel"),
+            [
+                (shape.name, str(shape.m), str(shape.n), str(shape.k), shape.transa + shape.transb,
+                 "0" if shape.beta_zero else "any", shape.where, shape.kernel or "-", str(shape.calls),
+                 "%.4f" % (1e3 * shape.seconds / shape.calls), "%.1f" % _rate(shape.flops, shape.seconds))
+                for shape in longest
+            ],
+        )
         if self.shapes_dropped:
             lines.append("  and %d products of shapes that found the table full" % self.shapes_dropped)
         return lines

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/table.h"
+
 enum { SHAPES_PRINTED = 20 };
 
 static void copy_text(char *to, size_t size, const char *from)
@@ -297,6 +299,21 @@ static const char *operation_of(const char *symbol)
     return found;
 }
 
+static void fill_row(xg_table_cells cells, int index, const void *context)
+{
+    const struct xg_account_row *row = &((const struct xg_account *)context)->rows[index];
+
+    snprintf(cells[0], XG_TABLE_CELL, "%s", xg_place_text((enum xg_place)row->place));
+    snprintf(cells[1], XG_TABLE_CELL, "%s", xg_reason_text((enum xg_reason)row->reason));
+    snprintf(cells[2], XG_TABLE_CELL, "%s", row->symbol);
+    snprintf(cells[3], XG_TABLE_CELL, "%s", operation_of(row->symbol));
+    snprintf(cells[4], XG_TABLE_CELL, "%lld", (long long)row->calls);
+    snprintf(cells[5], XG_TABLE_CELL, "%.3f", row->flops * 1e-9);
+    snprintf(cells[6], XG_TABLE_CELL, "%.3f", row->bytes * 1e-9);
+    snprintf(cells[7], XG_TABLE_CELL, "%.4f", row->seconds);
+    snprintf(cells[8], XG_TABLE_CELL, "%.1f", gflops_per_s(row->flops, row->seconds));
+}
+
 static void print_rows(const struct xg_account *account, FILE *out)
 {
     struct xg_account_sums sums;
@@ -305,54 +322,65 @@ static void print_rows(const struct xg_account *account, FILE *out)
     fprintf(out, "xgemm: %lld products, %.3f GFLOP in %.3f s; %lld on the GPU, %lld on the CPU\n",
             (long long)sums.calls, sums.flops * 1e-9, sums.seconds, (long long)sums.gpu_calls,
             (long long)(sums.calls - sums.gpu_calls));
-    fprintf(out, "  %-5s %-28s %-26s %-19s %9s %12s %9s %10s %9s\n", "where", "why", "name",
-            "operation", "calls", "GFLOP", "GB moved", "seconds", "GFLOP/s");
-    for (int i = 0; i < account->row_count; i++) {
-        const struct xg_account_row *row = &account->rows[i];
-
-        fprintf(out, "  %-5s %-28s %-26s %-19s %9lld %12.3f %9.3f %10.4f %9.1f\n",
-                xg_place_text((enum xg_place)row->place),
-                xg_reason_text((enum xg_reason)row->reason), row->symbol, operation_of(row->symbol),
-                (long long)row->calls, row->flops * 1e-9, row->bytes * 1e-9, row->seconds,
-                gflops_per_s(row->flops, row->seconds));
-    }
+    const struct xg_table table = {
+        .columns = 9,
+        .head = {"where", "why", "name", "operation", "calls", "GFLOP", "GB", "seconds", "GFLOP/s"},
+        .left = 0xf,
+        .rows = account->row_count,
+        .fill = fill_row,
+        .context = account};
+    xg_table_print(&table, out);
 }
 
-/* The used row that took longest of those not yet printed (marked in printed); NULL when none. */
+/* The used row that took longest of those not yet taken; NULL when none. */
 static const struct xg_account_shape *longest_shape(const struct xg_account *account,
-                                                    const bool *printed)
+                                                    const bool *taken)
 {
     const struct xg_account_shape *longest = NULL;
 
     for (int i = 0; i < XG_ACCOUNT_SHAPES; i++) {
         const struct xg_account_shape *shape = &account->shapes[i];
-        if (shape->calls && !printed[i] && (!longest || shape->seconds > longest->seconds))
+        if (shape->calls && !taken[i] && (!longest || shape->seconds > longest->seconds))
             longest = shape;
     }
     return longest;
 }
 
+static void fill_shape(xg_table_cells cells, int index, const void *context)
+{
+    const struct xg_account_shape *shape = ((const struct xg_account_shape *const *)context)[index];
+
+    snprintf(cells[0], XG_TABLE_CELL, "%s", shape->symbol);
+    snprintf(cells[1], XG_TABLE_CELL, "%lld", (long long)shape->m);
+    snprintf(cells[2], XG_TABLE_CELL, "%lld", (long long)shape->n);
+    snprintf(cells[3], XG_TABLE_CELL, "%lld", (long long)shape->k);
+    snprintf(cells[4], XG_TABLE_CELL, "%c%c", xg_trans_letter((enum xg_trans)shape->transa),
+             xg_trans_letter((enum xg_trans)shape->transb));
+    snprintf(cells[5], XG_TABLE_CELL, "%s", shape->beta_zero ? "0" : "any");
+    snprintf(cells[6], XG_TABLE_CELL, "%s", xg_place_text((enum xg_place)shape->place));
+    snprintf(cells[7], XG_TABLE_CELL, "%s", shape->kernel[0] ? shape->kernel : "-");
+    snprintf(cells[8], XG_TABLE_CELL, "%lld", (long long)shape->calls);
+    snprintf(cells[9], XG_TABLE_CELL, "%.4f", 1e3 * shape->seconds / (double)shape->calls);
+    snprintf(cells[10], XG_TABLE_CELL, "%.1f", gflops_per_s(shape->flops, shape->seconds));
+}
+
 static void print_shapes(const struct xg_account *account, FILE *out)
 {
-    bool printed[XG_ACCOUNT_SHAPES] = {false};
+    const struct xg_account_shape *longest[SHAPES_PRINTED];
+    bool taken[XG_ACCOUNT_SHAPES] = {false};
+    int count = 0;
 
+    while (count < SHAPES_PRINTED && (longest[count] = longest_shape(account, taken)))
+        taken[longest[count++] - account->shapes] = true;
     fprintf(out, "  shapes that took longest, of %d (row-major)\n", account->shape_count);
-    fprintf(out, "  %-26s %7s %7s %7s %5s %4s  %-5s %-16s %9s %10s %9s\n", "name", "m", "n", "k",
-            "trans", "beta", "where", "kernel", "calls", "mean ms", "GFLOP/s");
-    for (int lines = 0; lines < SHAPES_PRINTED; lines++) {
-        const struct xg_account_shape *s = longest_shape(account, printed);
-
-        if (!s)
-            break;
-        printed[s - account->shapes] = true;
-        fprintf(out, "  %-26s %7lld %7lld %7lld    %c%c %4s  %-5s %-16s %9lld %10.4f %9.1f\n",
-                s->symbol, (long long)s->m, (long long)s->n, (long long)s->k,
-                xg_trans_letter((enum xg_trans)s->transa),
-                xg_trans_letter((enum xg_trans)s->transb), s->beta_zero ? "0" : "any",
-                xg_place_text((enum xg_place)s->place), s->kernel[0] ? s->kernel : "-",
-                (long long)s->calls, 1e3 * s->seconds / (double)s->calls,
-                gflops_per_s(s->flops, s->seconds));
-    }
+    const struct xg_table table = {.columns = 11,
+                                   .head = {"name", "m", "n", "k", "trans", "beta", "where",
+                                            "kernel", "calls", "mean ms", "GFLOP/s"},
+                                   .left = 1u << 0 | 1u << 6 | 1u << 7,
+                                   .rows = count,
+                                   .fill = fill_shape,
+                                   .context = longest};
+    xg_table_print(&table, out);
     if (account->shapes_dropped)
         fprintf(out, "  and %lld products of shapes that found the table full\n",
                 (long long)account->shapes_dropped);
