@@ -3,6 +3,7 @@
 #include "table.h"
 
 #include "images.h"
+#include "tiles.h"
 
 #define XG_INDEX(folder, name) IMAGE_##name,
 enum { XG_IMAGES(XG_INDEX) IMAGE_COUNT };
@@ -11,65 +12,74 @@ enum { XG_IMAGES(XG_INDEX) IMAGE_COUNT };
 const struct xg_image xg_image_table[] = {XG_IMAGES(XG_ROW)};
 const size_t xg_image_count = IMAGE_COUNT;
 
-/* A row of ours; the tile is in the entry's name. file: sgemm_<file>_sm75.cu, see images.h. */
+/* What every row of ours has; file: the .cu file without its suffix, see images.h. */
+#define ENTRY(row, prefix, method, file, sm, m, n, k)                                              \
+    .name = row, .entry = prefix #method "_sm" #sm "_" #m "x" #n "x" #k,                           \
+    .image = &xg_image_table[IMAGE_##file##_sm##sm], .sm_min = sm, .bm = m, .bn = n, .bk = k
+
+/* Likewise, of a tile in tiles.h. */
+#define LISTED(row, prefix, method, file, sm, m, n, k)                                             \
+    ENTRY(row, prefix, method, file, sm, m, n, k),                                                 \
+        .threads_y = 1, .threads_x = XG_TILES_NAME(method, m, n, k, THREADS)
+#define STAGES(method, m, n, k) XG_TILES_NAME(method, m, n, k, STAGES)
+#define GROUPS(method, m, n, k) XG_TILES_NAME(method, m, n, k, GROUPS)
+
+/* A rung of the ladder with one tile; file: sgemm_<file>_sm75.cu. */
 #define ROW(row, method, file, m, n, k, x, y, per_sm, flag_bits, fraction)                         \
     {                                                                                              \
-        .name = row, .entry = "xg_sgemm_" #method "_sm75_" #m "x" #n "x" #k,                       \
-        .image = &xg_image_table[IMAGE_sgemm_##file##_sm75], .sm_min = 75, .bm = m, .bn = n,       \
-        .bk = k, .threads_x = x, .threads_y = y, .blocks = per_sm, .flags = flag_bits,             \
-        .efficiency = fraction                                                                     \
+        ENTRY(row, "xg_sgemm_", method, sgemm_##file, 75, m, n, k),                                \
+            .threads_x = x, .threads_y = y, .blocks = per_sm, .flags = flag_bits,                  \
+            .efficiency = fraction                                                                 \
+    }
+
+/* Operands pass through registers: static shared memory. */
+#define VECTORIZED(row, m, n, k, per_sm, fraction)                                                 \
+    {                                                                                              \
+        LISTED(row, "xg_sgemm_", vectorized, sgemm_vectorized, 75, m, n, k),                       \
+            .blocks = per_sm, .flags = VEC4, .efficiency = fraction                                \
     }
 
 /* A row for a vector: outputs a block; its entry is shared by all transposes. */
-#define VECTOR(row, method, m, n, k, threads, per_sm, fraction)                                    \
+#define VECTOR(row, method, m, n, k, per_sm, fraction)                                             \
     {                                                                                              \
-        .name = row, .entry = "xg_sgemm_" #method "_sm75_" #m "x" #n "x" #k,                       \
-        .image = &xg_image_table[IMAGE_sgemm_##method##_sm75], .sm_min = 75, .bm = m, .bn = n,     \
-        .bk = k, .threads_x = threads, .threads_y = 1, .blocks = per_sm,                           \
-        .flags = XG_KERNEL_VECTOR | XG_KERNEL_SPLIT, .efficiency = fraction                        \
+        LISTED(row, "xg_sgemm_", method, sgemm_##method, 75, m, n, k),                             \
+            .blocks = per_sm, .flags = XG_KERNEL_VECTOR | XG_KERNEL_SPLIT, .efficiency = fraction  \
     }
-
-/* The larger of the stages of both operands' tiles and the sums of the warp groups: sliced.cuh. */
-#define SLICED_MAX(x, y) ((x) > (y) ? (x) : (y))
-#define SLICED_BYTES(m, n, k, stages, groups)                                                      \
-    (4 * SLICED_MAX((stages) * (k) * ((m) + (n) + 8), (groups) * (m) * ((n) + 4)))
 
 /* A row of ours over sliced.cuh; file: sgemm_<method>_sm80.cu. */
-#define SLICED(row, method, m, n, k, threads, stages, warp_groups, per_sm, fraction)               \
+#define SLICED(row, method, m, n, k, per_sm, fraction)                                             \
     {                                                                                              \
-        .name = row, .entry = "xg_sgemm_" #method "_sm80_" #m "x" #n "x" #k,                       \
-        .image = &xg_image_table[IMAGE_sgemm_##method##_sm80], .sm_min = 80, .bm = m, .bn = n,     \
-        .bk = k, .threads_x = threads, .threads_y = 1, .blocks = per_sm,                           \
-        .smem_bytes = SLICED_BYTES(m, n, k, stages, warp_groups), .groups = warp_groups,           \
-        .flags = XG_KERNEL_PER_TRANS | XG_KERNEL_SPLIT, .efficiency = fraction                     \
+        LISTED(row, "xg_sgemm_", method, sgemm_##method, 80, m, n, k),                             \
+            .blocks = per_sm, .groups = GROUPS(method, m, n, k),                                   \
+            .smem_bytes =                                                                          \
+                XG_TILES_SLICED_BYTES(m, n, k, STAGES(method, m, n, k), GROUPS(method, m, n, k)),  \
+            .flags = XG_KERNEL_PER_TRANS | XG_KERNEL_SPLIT, .efficiency = fraction                 \
     }
 
-/* A row with asynchronous copies: `stages` tiles of both operands, padded, in shared memory. */
-#define ASYNC(row, method, m, n, k, threads, stages, per_sm, flag_bits, fraction)                  \
+/* A row over pipeline.cuh; file: sgemm_<method>_sm80.cu. */
+#define ASYNC(row, method, m, n, k, per_sm, flag_bits, fraction)                                   \
     {                                                                                              \
-        .name = row, .entry = "xg_sgemm_" #method "_sm80_" #m "x" #n "x" #k,                       \
-        .image = &xg_image_table[IMAGE_sgemm_##method##_sm80], .sm_min = 80, .bm = m, .bn = n,     \
-        .bk = k, .threads_x = threads, .threads_y = 1, .blocks = per_sm,                           \
-        .smem_bytes = (stages) * (k) * ((m) + (n) + 8) * 4, .flags = flag_bits,                    \
-        .efficiency = fraction                                                                     \
+        LISTED(row, "xg_sgemm_", method, sgemm_##method, 80, m, n, k),                             \
+            .blocks = per_sm,                                                                      \
+            .smem_bytes = XG_TILES_PIPELINE_BYTES(m, n, k, STAGES(method, m, n, k)),               \
+            .flags = flag_bits, .efficiency = fraction                                             \
     }
 
 /* A row for a short k. */
 #define OUTER(row, m, n, k, per_sm, fraction)                                                      \
     {                                                                                              \
-        .name = row, .entry = "xg_sgemm_outer_sm80_" #m "x" #n "x" #k,                             \
-        .image = &xg_image_table[IMAGE_sgemm_outer_sm80], .sm_min = 80, .bm = m, .bn = n, .bk = k, \
-        .threads_x = 256, .threads_y = 1, .blocks = per_sm,                                        \
-        .flags = XG_KERNEL_PER_TRANS | XG_KERNEL_ONE_STEP, .efficiency = fraction                  \
+        LISTED(row, "xg_sgemm_", outer, sgemm_outer, 80, m, n, k),                                 \
+            .blocks = per_sm, .flags = XG_KERNEL_PER_TRANS | XG_KERNEL_ONE_STEP,                   \
+            .efficiency = fraction                                                                 \
     }
 
 /* A row of FP64 tensor cores. */
-#define DMMA(row, method, m, n, k, threads, stages, per_sm, flag_bits, fraction)                   \
+#define DMMA(row, method, m, n, k, per_sm, flag_bits, fraction)                                    \
     {                                                                                              \
-        .name = row, .entry = "xg_dgemm_" #method "_sm80_" #m "x" #n "x" #k,                       \
-        .image = &xg_image_table[IMAGE_dgemm_dmma_sm80], .sm_min = 80, .bm = m, .bn = n, .bk = k,  \
-        .threads_x = threads, .threads_y = 1, .blocks = per_sm, .type = XG_KERNEL_TYPE_D,          \
-        .smem_bytes = (stages) * (k) * ((m) + (n)) * 8, .flags = flag_bits, .efficiency = fraction \
+        LISTED(row, "xg_dgemm_", method, dgemm_dmma, 80, m, n, k),                                 \
+            .blocks = per_sm, .type = XG_KERNEL_TYPE_D,                                            \
+            .smem_bytes = XG_TILES_DMMA_BYTES(m, n, k, STAGES(method, m, n, k)),                   \
+            .flags = flag_bits, .efficiency = fraction                                             \
     }
 
 /* Products of pieces: the tile of a cluster. */
@@ -99,70 +109,61 @@ const struct xg_kernel xg_kernel_table[] = {
     ROW("corner_turn", corner_turn, tiled, 32, 32, 32, 32, 32, 0, 0, 0.096),
     ROW("coarse_1d", coarse_1d, coarse, 64, 64, 8, 512, 1, 0, 0, 0.19),
     ROW("coarse_2d", coarse_2d, coarse, 128, 128, 8, 256, 1, 0, 0, 0.45),
-    ROW("vectorized", vectorized, vectorized, 128, 128, 8, 256, 1, 2, VEC4, 0.76),
-    ROW("vectorized_64x64", vectorized, vectorized, 64, 64, 16, 128, 1, 4, VEC4, 0.655),
-    ROW("vectorized_32x32", vectorized, vectorized, 32, 32, 16, 64, 1, 8, VEC4, 0.37),
-    /*    name               method     bm   bn  bk threads stages blocks flags efficiency */
-    ASYNC("pipelined", pipelined, 128, 128, 16, 128, 4, 2, VEC4, 0.88),
-    ASYNC("pipelined_64x128", pipelined, 64, 128, 16, 128, 3, 3, VEC4, 0.80),
-    ASYNC("pipelined_64x64", pipelined, 64, 64, 16, 128, 4, 4, VEC4, 0.66),
-    ASYNC("pipelined_scalar", pipelined_scalar, 128, 128, 16, 256, 3, 2, SCALAR, 0.73),
-    ASYNC("pipelined_scalar_64x64", pipelined_scalar, 64, 64, 16, 128, 4, 4, SCALAR, 0.60),
-    ASYNC("repacked", repacked, 128, 128, 16, 128, 4, 2, REPACKED, 0.90),
-    ASYNC("repacked_64x128", repacked, 64, 128, 16, 128, 3, 4, REPACKED, 0.81),
-    ASYNC("repacked_64x64", repacked, 64, 64, 16, 64, 3, 8, REPACKED, 0.745),
-    ASYNC("repacked_64x64x8", repacked, 64, 64, 8, 128, 6, 5, REPACKED, 0.73),
+    VECTORIZED("vectorized", 128, 128, 8, 2, 0.76),
+    VECTORIZED("vectorized_64x64", 64, 64, 16, 4, 0.655),
+    VECTORIZED("vectorized_32x32", 32, 32, 16, 8, 0.37),
+    /*    name               method     bm   bn  bk blocks flags efficiency */
+    ASYNC("pipelined", pipelined, 128, 128, 16, 2, VEC4, 0.88),
+    ASYNC("pipelined_64x128", pipelined, 64, 128, 16, 3, VEC4, 0.80),
+    ASYNC("pipelined_64x64", pipelined, 64, 64, 16, 4, VEC4, 0.66),
+    ASYNC("pipelined_scalar", pipelined_scalar, 128, 128, 16, 2, SCALAR, 0.73),
+    ASYNC("pipelined_scalar_64x64", pipelined_scalar, 64, 64, 16, 4, SCALAR, 0.60),
+    ASYNC("repacked", repacked, 128, 128, 16, 2, REPACKED, 0.90),
+    ASYNC("repacked_64x128", repacked, 64, 128, 16, 4, REPACKED, 0.81),
+    ASYNC("repacked_64x64", repacked, 64, 64, 16, 8, REPACKED, 0.745),
+    ASYNC("repacked_64x64x8", repacked, 64, 64, 8, 5, REPACKED, 0.73),
     OUTER("outer", 128, 128, 16, 4, 0.9),
     OUTER("outer_64x128", 64, 128, 16, 3, 0.9),
     PIECES("fp16x3", 3.2),
-    /*     name        method bm  bn  bk threads blocks efficiency */
-    VECTOR("gemv_1x128", gemv, 1, 128, 4, 256, 3, 0.035),
-    VECTOR("gemv_1x32", gemv, 1, 32, 4, 256, 4, 0.043),
-    VECTOR("gemv_128x1", gemv, 128, 1, 4, 256, 3, 0.035),
-    VECTOR("gemv_32x1", gemv, 32, 1, 4, 256, 4, 0.043),
-    VECTOR("dot_4x1", dot, 4, 1, 2048, 512, 1, 0.05),
-    VECTOR("dot_1x4", dot, 1, 4, 2048, 512, 1, 0.05),
-    /*     name              method   bm   bn  bk threads stages groups blocks efficiency */
-    SLICED("skinny_8x128", skinny, 8, 128, 32, 128, 3, 4, 4, 0.26),
-    SLICED("skinny_128x8", skinny, 128, 8, 32, 128, 3, 4, 4, 0.26),
-    SLICED("skinny_16x128", skinny, 16, 128, 32, 128, 3, 4, 3, 0.41),
-    SLICED("skinny_128x16", skinny, 128, 16, 32, 128, 3, 4, 3, 0.38),
-    SLICED("splitk_32x32", splitk, 32, 32, 32, 128, 3, 4, 5, 0.44),
-    SLICED("splitk_32x64", splitk, 32, 64, 32, 128, 3, 4, 4, 0.51),
-    SLICED("splitk_64x32", splitk, 64, 32, 32, 128, 3, 4, 4, 0.49),
-    SLICED("splitk_32x64x64", splitk, 32, 64, 64, 256, 3, 8, 2, 0.44),
-    SLICED("splitk_64x64", splitk, 64, 64, 16, 128, 3, 2, 4, 0.555),
-    SLICED("splitk_64x64x32", splitk, 64, 64, 32, 256, 3, 4, 2, 0.525),
-    SLICED("splitk_64x128", splitk, 64, 128, 16, 128, 3, 1, 4, 0.62),
-    SLICED("splitk_128x64", splitk, 128, 64, 16, 128, 3, 1, 4, 0.62),
-    SLICED("splitk", splitk, 128, 128, 16, 256, 3, 1, 2, 0.685),
-    /*    name        method  bm   bn  bk threads stages blocks flags efficiency */
-    ASYNC("deep", deep, 128, 128, 16, 256, 4, 1, DEEP, 0.81),
-    ASYNC("deep_256x64", deep, 256, 64, 16, 256, 4, 1, DEEP, 0.81),
-    ASYNC("deep_64x256", deep, 64, 256, 16, 256, 4, 1, DEEP, 0.81),
-    ASYNC("deep_256x32", deep, 256, 32, 16, 128, 3, 3, DEEP, 0.53),
-    ASYNC("deep_32x256", deep, 32, 256, 16, 128, 3, 3, DEEP, 0.53),
-    ASYNC("deep_scalar", deep_scalar, 128, 128, 16, 256, 4, 1, SCALAR | XG_KERNEL_SPLIT, 0.71),
-    ASYNC("share", share, 128, 128, 16, 256, 4, 1, SHARE, 0.79),
-    ASYNC("share_scalar", share_scalar, 128, 128, 16, 256, 4, 1, SCALAR | XG_KERNEL_SHARE, 0.76),
+    /*     name        method bm  bn  bk blocks efficiency */
+    VECTOR("gemv_1x128", gemv, 1, 128, 4, 3, 0.035),
+    VECTOR("gemv_1x32", gemv, 1, 32, 4, 4, 0.043),
+    VECTOR("gemv_128x1", gemv, 128, 1, 4, 3, 0.035),
+    VECTOR("gemv_32x1", gemv, 32, 1, 4, 4, 0.043),
+    VECTOR("dot_4x1", dot, 4, 1, 2048, 1, 0.05),
+    VECTOR("dot_1x4", dot, 1, 4, 2048, 1, 0.05),
+    /*     name              method   bm   bn  bk blocks efficiency */
+    SLICED("skinny_8x128", skinny, 8, 128, 32, 4, 0.26),
+    SLICED("skinny_128x8", skinny, 128, 8, 32, 4, 0.26),
+    SLICED("skinny_16x128", skinny, 16, 128, 32, 3, 0.41),
+    SLICED("skinny_128x16", skinny, 128, 16, 32, 3, 0.38),
+    SLICED("splitk_32x32", splitk, 32, 32, 32, 5, 0.44),
+    SLICED("splitk_32x64", splitk, 32, 64, 32, 4, 0.51),
+    SLICED("splitk_64x32", splitk, 64, 32, 32, 4, 0.49),
+    SLICED("splitk_32x64x64", splitk, 32, 64, 64, 2, 0.44),
+    SLICED("splitk_64x64", splitk, 64, 64, 16, 4, 0.555),
+    SLICED("splitk_64x64x32", splitk, 64, 64, 32, 2, 0.525),
+    SLICED("splitk_64x128", splitk, 64, 128, 16, 4, 0.62),
+    SLICED("splitk_128x64", splitk, 128, 64, 16, 4, 0.62),
+    SLICED("splitk", splitk, 128, 128, 16, 2, 0.685),
+    /*    name        method  bm   bn  bk blocks flags efficiency */
+    ASYNC("deep", deep, 128, 128, 16, 1, DEEP, 0.81),
+    ASYNC("deep_256x64", deep, 256, 64, 16, 1, DEEP, 0.81),
+    ASYNC("deep_64x256", deep, 64, 256, 16, 1, DEEP, 0.81),
+    ASYNC("deep_256x32", deep, 256, 32, 16, 3, DEEP, 0.53),
+    ASYNC("deep_32x256", deep, 32, 256, 16, 3, DEEP, 0.53),
+    ASYNC("deep_scalar", deep_scalar, 128, 128, 16, 1, SCALAR | XG_KERNEL_SPLIT, 0.71),
+    ASYNC("share", share, 128, 128, 16, 1, SHARE, 0.79),
+    ASYNC("share_scalar", share_scalar, 128, 128, 16, 1, SCALAR | XG_KERNEL_SHARE, 0.76),
     ROW("repack", repack, repack, 64, 64, 1, 256, 1, 0, XG_KERNEL_COPIES, 0.01),
     ROW("slices", slices, slices, 1, 128, 1, 256, 1, 0, XG_KERNEL_SLICES, 0.01),
     ROW("slices_few", slices, slices, 1, 512, 1, 128, 1, 0, XG_KERNEL_SLICES, 0.01),
-    {.name = "slices_share",
-     .entry = "xg_sgemm_slices_share_sm80_128x128x16",
-     .image = &xg_image_table[IMAGE_sgemm_share_sm80],
-     .sm_min = 80,
-     .bm = 128,
-     .bn = 128,
-     .bk = 16,
-     .threads_x = 256,
-     .threads_y = 1,
-     .flags = XG_KERNEL_SLICES,
-     .efficiency = 0.01},
-    /*   name                     method     bm   bn  bk threads stages blocks flags efficiency */
-    DMMA("dmma_128x128x16", dmma, 128, 128, 16, 256, 4, 1, VEC4, 1.056),
-    DMMA("dmma_split_128x128x16", dmma_split, 128, 128, 16, 256, 4, 1, DEEP, 1.01),
-    DMMA("dmma_split_64x64x16", dmma_split, 64, 64, 16, 128, 4, 3, DEEP, 1.13),
+    {ENTRY("slices_share", "xg_sgemm_", slices_share, sgemm_share, 80, 128, 128, 16),
+     .threads_x = 256, .threads_y = 1, .flags = XG_KERNEL_SLICES, .efficiency = 0.01},
+    /*   name                     method     bm   bn  bk blocks flags efficiency */
+    DMMA("dmma_128x128x16", dmma, 128, 128, 16, 1, VEC4, 1.056),
+    DMMA("dmma_split_128x128x16", dmma_split, 128, 128, 16, 1, DEEP, 1.01),
+    DMMA("dmma_split_64x64x16", dmma_split, 64, 64, 16, 3, DEEP, 1.13),
     {.name = "cublas", .flags = XG_KERNEL_CUBLAS, .efficiency = 0.76},
     {.name = "cublas_tf32", .flags = XG_KERNEL_CUBLAS | XG_KERNEL_TF32, .efficiency = 6.0},
     /* clang-format on */

@@ -458,14 +458,15 @@ static bool is_listed(const struct entry *entry)
     return false;
 }
 
-#define ROW(entry, suffix, layout, bk, stages, split)                                              \
+#define ROW(method, tile, suffix, layout, split)                                                   \
     {                                                                                              \
-        "xg_dgemm_" #entry "_" #suffix, xg_dgemm_##entry##_##suffix, layout::THREADS, layout::BM,  \
-            layout::BN, bk, stages, split                                                          \
+        "xg_dgemm_" #method "_sm80_" #tile "_" #suffix,                                            \
+            xg_dgemm_##method##_sm80_##tile##_##suffix, layout::THREADS, layout::BM, layout::BN,   \
+            xg_tile_##method##_##tile::BK, xg_tile_##method##_##tile::STAGES, split                \
     }
-#define ROWS(entry, layout, bk, stages, split)                                                     \
-    ROW(entry, nn, layout, bk, stages, split), ROW(entry, nt, layout, bk, stages, split),          \
-        ROW(entry, tn, layout, bk, stages, split), ROW(entry, tt, layout, bk, stages, split),
+#define ROWS(method, tile, layout, blocks, split)                                                  \
+    ROW(method, tile, nn, layout, split), ROW(method, tile, nt, layout, split),                    \
+        ROW(method, tile, tn, layout, split), ROW(method, tile, tt, layout, split),
 
 static const struct entry entries[] = {
 #include "entries.h"

@@ -16,9 +16,7 @@ chmod -R u+w "$XG_BLOCKS/kernels"
 
 # build PROGRAM: of the kernels as they lie there. Their list is read from the .cu file.
 build() {
-    sed -n 's/^ENTRIES(\(.*\), \(.*\), \(.*\), .*, \(.*\))$/ROWS(\1, \2, \3, \4, 0)/p
-        s/^SPLIT_ENTRIES(\(.*\), \(.*\), \(.*\), .*, \(.*\))$/ROWS(\1, \2, \3, \4, 1)/p' \
-        "$XG_BLOCKS/kernels/fp64/dgemm_dmma_sm80.cu" >"$XG_BLOCKS/entries.h"
+    sed -n 's/^ENTRIES(/ROWS(/p' "$XG_BLOCKS/kernels/fp64/dgemm_dmma_sm80.cu" >"$XG_BLOCKS/entries.h"
     "$compiler" -std=c++17 -O1 -w -I"$XG_BLOCKS" -o "$1" "$srcdir/tests/blocks.cpp" \
         "$builddir/.libs/libxgcore.a" || exit 99
 }

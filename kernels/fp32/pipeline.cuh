@@ -9,6 +9,7 @@
 #include "../common/ptx.cuh"
 #include "../common/target.cuh"
 #include "../common/tile.cuh"
+#include "../tiles.h"
 #include "share.cuh"
 
 /*
@@ -344,6 +345,7 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
     typedef xg_copier<L::BN, BK, L::THREADS, TRANSB, VEC> copier_b;
     constexpr int A_ROW = copier_a::STRIDE * 4, B_ROW = copier_b::STRIDE * 4;
     constexpr unsigned STAGE = BK * (A_ROW + B_ROW), STAGES_END = STAGES * STAGE;
+    static_assert(STAGES_END <= XG_TILES_PIPELINE_BYTES(L::BM, L::BN, BK, STAGES), "shared memory");
     extern __shared__ __align__(128) float shared[];
     const unsigned base = (unsigned)__cvta_generic_to_shared(shared);
 

@@ -26,34 +26,36 @@ typedef xg_layout<2, 4, 2, 2, 4, 4> layout_64x256;
 typedef xg_layout<4, 1, 2, 2, 8, 4> layout_256x32;
 typedef xg_layout<1, 4, 2, 2, 4, 4> layout_32x256;
 
-#define ENTRY(tile, suffix, layout, blocks, stages, transa, transb)                                \
+#define ENTRY(tile, suffix, layout, blocks, transa, transb)                                        \
     extern "C" __global__ void __launch_bounds__(layout::THREADS, blocks)                          \
         xg_sgemm_deep_sm80_##tile##_##suffix(const __grid_constant__ struct xg_sgemm_args args)    \
     {                                                                                              \
-        xg_pipeline<layout, 16, 16, stages, 16, transa, transb, true, true, XG_WORK_SLICE>(args);  \
+        XG_TILES_ASSERT_LAYOUT(deep, tile, layout);                                                \
+        xg_pipeline<layout, listed::BK, 16, listed::STAGES, 16, transa, transb, true, true,        \
+                    XG_WORK_SLICE>(args);                                                          \
     }
 
 /*
- * Tile, transposes, layout, blocks an SM, stages. 0 blocks: ptxas is not told, and finds registers
+ * Tile, transposes, layout, blocks an SM. 0 blocks: ptxas is not told, and finds registers
  * with fewer bank conflicts; where it does not, it is.
  */
-ENTRY(128x128x16, nn, layout_128x128, 0, 4, false, false)
-ENTRY(128x128x16, nt, layout_128x128, 0, 4, false, true)
-ENTRY(128x128x16, tn, layout_128x128, 0, 4, true, false)
-ENTRY(128x128x16, tt, layout_128x128, 0, 4, true, true)
-ENTRY(256x64x16, nn, layout_256x64, 1, 4, false, false)
-ENTRY(256x64x16, nt, layout_256x64, 1, 4, false, true)
-ENTRY(256x64x16, tn, layout_256x64, 1, 4, true, false)
-ENTRY(256x64x16, tt, layout_256x64, 1, 4, true, true)
-ENTRY(64x256x16, nn, layout_64x256, 1, 4, false, false)
-ENTRY(64x256x16, nt, layout_64x256, 1, 4, false, true)
-ENTRY(64x256x16, tn, layout_64x256, 1, 4, true, false)
-ENTRY(64x256x16, tt, layout_64x256, 1, 4, true, true)
-ENTRY(256x32x16, nn, layout_256x32, 3, 3, false, false)
-ENTRY(256x32x16, nt, layout_256x32, 3, 3, false, true)
-ENTRY(256x32x16, tn, layout_256x32, 0, 3, true, false)
-ENTRY(256x32x16, tt, layout_256x32, 0, 3, true, true)
-ENTRY(32x256x16, nn, layout_32x256, 0, 3, false, false)
-ENTRY(32x256x16, nt, layout_32x256, 3, 3, false, true)
-ENTRY(32x256x16, tn, layout_32x256, 0, 3, true, false)
-ENTRY(32x256x16, tt, layout_32x256, 3, 3, true, true)
+ENTRY(128x128x16, nn, layout_128x128, 0, false, false)
+ENTRY(128x128x16, nt, layout_128x128, 0, false, true)
+ENTRY(128x128x16, tn, layout_128x128, 0, true, false)
+ENTRY(128x128x16, tt, layout_128x128, 0, true, true)
+ENTRY(256x64x16, nn, layout_256x64, 1, false, false)
+ENTRY(256x64x16, nt, layout_256x64, 1, false, true)
+ENTRY(256x64x16, tn, layout_256x64, 1, true, false)
+ENTRY(256x64x16, tt, layout_256x64, 1, true, true)
+ENTRY(64x256x16, nn, layout_64x256, 1, false, false)
+ENTRY(64x256x16, nt, layout_64x256, 1, false, true)
+ENTRY(64x256x16, tn, layout_64x256, 1, true, false)
+ENTRY(64x256x16, tt, layout_64x256, 1, true, true)
+ENTRY(256x32x16, nn, layout_256x32, 3, false, false)
+ENTRY(256x32x16, nt, layout_256x32, 3, false, true)
+ENTRY(256x32x16, tn, layout_256x32, 0, true, false)
+ENTRY(256x32x16, tt, layout_256x32, 0, true, true)
+ENTRY(32x256x16, nn, layout_32x256, 0, false, false)
+ENTRY(32x256x16, nt, layout_32x256, 3, false, true)
+ENTRY(32x256x16, tn, layout_32x256, 0, true, false)
+ENTRY(32x256x16, tt, layout_32x256, 3, true, true)

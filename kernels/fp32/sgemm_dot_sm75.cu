@@ -11,6 +11,7 @@
 
 #include "../common/cluster.cuh"
 #include "../common/target.cuh"
+#include "../tiles.h"
 
 enum {
     THREADS = 512,
@@ -208,6 +209,7 @@ static __device__ __forceinline__ void multiply_few(const struct xg_sgemm_args &
     extern "C" __global__ void __launch_bounds__(THREADS, 1)                                       \
         xg_sgemm_dot_sm75_##tile(const __grid_constant__ struct xg_sgemm_args args)                \
     {                                                                                              \
+        XG_TILES_ASSERT(dot, tile, row ? 1 : int(OUTPUTS), row ? int(OUTPUTS) : 1, int(THREADS));  \
         multiply_few<row>(args);                                                                   \
     }
 

@@ -12,6 +12,7 @@
 
 #include "../common/cluster.cuh"
 #include "../common/target.cuh"
+#include "../tiles.h"
 
 enum { THREADS = 256, WARPS = THREADS / 32, PASS = 4, UNROLL = 8, RANKS_MAX = 8 };
 
@@ -202,6 +203,7 @@ static __device__ __forceinline__ void multiply_vector(const struct xg_sgemm_arg
     extern "C" __global__ void __launch_bounds__(THREADS, 2)                                       \
         xg_sgemm_gemv_sm75_##tile(const __grid_constant__ struct xg_sgemm_args args)               \
     {                                                                                              \
+        XG_TILES_ASSERT(gemv, tile, row ? 1 : outputs, row ? outputs : 1, THREADS);                \
         multiply_vector<outputs, row>(args);                                                       \
     }
 

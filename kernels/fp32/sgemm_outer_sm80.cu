@@ -20,6 +20,7 @@
 #include "../common/async.cuh"
 #include "../common/epilogue.cuh"
 #include "../common/tile.cuh"
+#include "../tiles.h"
 
 enum { THREADS = 256, WARPS = THREADS / 32, LANES = 32 };
 
@@ -125,6 +126,8 @@ static __device__ __forceinline__ void outer(const struct xg_sgemm_args &args)
     extern "C" __global__ void __launch_bounds__(THREADS, blocks)                                  \
         xg_sgemm_outer_sm80_##tile##_##suffix(const __grid_constant__ struct xg_sgemm_args args)   \
     {                                                                                              \
+        XG_TILES_ASSERT(outer, tile, int(shape::BM), int(shape::BN), THREADS);                     \
+        static_assert(int(shape::BK) == int(listed::BK), "kernels/tiles.h has another depth");     \
         outer<shape, transa, transb>(args);                                                        \
     }
 #define ENTRIES(tile, blocks, ...)                                                                 \

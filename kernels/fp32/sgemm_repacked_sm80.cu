@@ -19,11 +19,13 @@ typedef xg_layout<2, 2, 2, 2, 4, 4> layout_64x128;
 typedef xg_layout<2, 1, 2, 2, 4, 4> layout_64x64;
 typedef xg_layout<2, 2, 2, 1, 4, 4> layout_64x64_warps4;
 
-#define ENTRY(tile, layout, blocks, bk, stages)                                                    \
+#define ENTRY(tile, layout, blocks)                                                                \
     extern "C" __global__ void __launch_bounds__(layout::THREADS, blocks)                          \
         xg_sgemm_repacked_sm80_##tile(const __grid_constant__ struct xg_sgemm_args args)           \
     {                                                                                              \
-        xg_pipeline<layout, bk, bk, stages, 16, true, false, true, false>(args);                   \
+        XG_TILES_ASSERT_LAYOUT(repacked, tile, layout);                                            \
+        xg_pipeline<layout, listed::BK, listed::BK, listed::STAGES, 16, true, false, true, false>( \
+            args);                                                                                 \
     }
 
 /* From sm_100 on, ptxas spills where four blocks of 64x128 leave it 128 registers. */
@@ -33,8 +35,8 @@ typedef xg_layout<2, 2, 2, 1, 4, 4> layout_64x64_warps4;
 #define BLOCKS_64x128 4
 #endif
 
-/* Tile, layout, blocks an SM, step along k, stages. */
-ENTRY(128x128x16, layout_128x128, 2, 16, 4)
-ENTRY(64x128x16, layout_64x128, BLOCKS_64x128, 16, 3)
-ENTRY(64x64x16, layout_64x64, 8, 16, 3)
-ENTRY(64x64x8, layout_64x64_warps4, 5, 8, 6)
+/* Tile, layout, blocks an SM. */
+ENTRY(128x128x16, layout_128x128, 2)
+ENTRY(64x128x16, layout_64x128, BLOCKS_64x128)
+ENTRY(64x64x16, layout_64x64, 8)
+ENTRY(64x64x8, layout_64x64_warps4, 5)

@@ -11,7 +11,9 @@
 
 #include "pipeline.cuh"
 
-enum { BM = 128, BN = 128, BK = 16, GROUP = 16, SUM_THREADS = 256, BATCH = 4 };
+typedef xg_tile_share_128x128x16 shared_tile;
+enum { BM = shared_tile::BM, BN = shared_tile::BN, BK = shared_tile::BK };
+enum { GROUP = 16, SUM_THREADS = 256, BATCH = 4 };
 enum { ROW_QUADS = BN / 4, CHUNKS = BM * ROW_QUADS / SUM_THREADS };
 
 /* Warps along m, n; quads a thread along m, n; lanes along m; width of a band. */
@@ -21,7 +23,9 @@ typedef xg_layout<4, 2, 2, 2, 4, 4> layout_128x128;
     extern "C" __global__ void __launch_bounds__(layout_128x128::THREADS, blocks)                  \
         xg_sgemm_share_sm80_128x128x16_##suffix(const __grid_constant__ struct xg_sgemm_args args) \
     {                                                                                              \
-        xg_pipeline_share<layout_128x128, BK, 16, 4, GROUP, transa, transb, true>(args);           \
+        XG_TILES_ASSERT_LAYOUT(share, 128x128x16, layout_128x128);                                 \
+        xg_pipeline_share<layout_128x128, BK, 16, listed::STAGES, GROUP, transa, transb, true>(    \
+            args);                                                                                 \
     }
 
 /* 0 blocks: see sgemm_deep_sm80.cu. */

@@ -31,6 +31,7 @@
 #include "../common/ptx.cuh"
 #include "../common/target.cuh"
 #include "../common/tile.cuh"
+#include "../tiles.h"
 
 /* Floats behind each row of a tile in shared memory; keeps 16-byte alignment. */
 enum { SLICED_PAD = 4 };
@@ -63,6 +64,9 @@ struct sliced_shape {
         DEPTH = BK / WARPS_K, /* steps of k that a group of warps takes of a stage */
     };
     static_assert(LANES_M * LANES_N == 32 && BK % 8 == 0 && BK % WARPS_K == 0, "whole warps");
+    static_assert(STAGES * STAGE * 4 == XG_TILES_PIPELINE_BYTES(BM, BN, BK, STAGES) &&
+                      WARPS_K * BM * STRIDE_B * 4 == XG_TILES_SUMS_BYTES(BM, BN, WARPS_K),
+                  "shared memory");
 };
 
 /*
@@ -346,6 +350,11 @@ extern __shared__ __align__(16) float sliced_shared[];
         xg_sgemm_##method##_sm80_##tile##_##suffix(                                                \
             const __grid_constant__ struct xg_sgemm_args args)                                     \
     {                                                                                              \
+        XG_TILES_ASSERT_LAYOUT(method, tile, shape);                                               \
+        static_assert(int(shape::BK) == int(listed::BK) &&                                         \
+                          int(shape::STAGES) == int(listed::STAGES) &&                             \
+                          int(shape::WARPS_K) == int(listed::GROUPS),                              \
+                      "kernels/tiles.h has another step, stage or group");                         \
         multiply_slice<shape, transa, transb>(args, sliced_shared);                                \
     }
 #define SLICED_ENTRIES(method, tile, blocks, ...)                                                  \

@@ -30,23 +30,21 @@ typedef xg_dmma_layout<2, 2, 2, 4> layout_64x64;
  */
 enum { GROUP = 16 };
 
-#define ENTRY(name, suffix, layout, bk, blocks, stages, split, transa, transb)                     \
+#define ENTRY(method, tile, suffix, layout, blocks, split, transa, transb)                         \
     extern "C" __global__ void __launch_bounds__(layout::THREADS, blocks)                          \
-        xg_dgemm_##name##_##suffix(const __grid_constant__ struct xg_dgemm_args args)              \
+        xg_dgemm_##method##_sm80_##tile##_##suffix(                                                \
+            const __grid_constant__ struct xg_dgemm_args args)                                     \
     {                                                                                              \
-        xg_dmma<layout, bk, stages, GROUP, split, transa, transb>(args);                           \
+        XG_TILES_ASSERT_LAYOUT(method, tile, layout);                                              \
+        xg_dmma<layout, listed::BK, listed::STAGES, GROUP, split, transa, transb>(args);           \
     }
-#define ENTRIES_OF(name, layout, bk, blocks, stages, split)                                        \
-    ENTRY(name, nn, layout, bk, blocks, stages, split, false, false)                               \
-    ENTRY(name, nt, layout, bk, blocks, stages, split, false, true)                                \
-    ENTRY(name, tn, layout, bk, blocks, stages, split, true, false)                                \
-    ENTRY(name, tt, layout, bk, blocks, stages, split, true, true)
-#define ENTRIES(name, layout, bk, blocks, stages)                                                  \
-    ENTRIES_OF(name, layout, bk, blocks, stages, false)
-#define SPLIT_ENTRIES(name, layout, bk, blocks, stages)                                            \
-    ENTRIES_OF(name, layout, bk, blocks, stages, true)
+#define ENTRIES(method, tile, layout, blocks, split)                                               \
+    ENTRY(method, tile, nn, layout, blocks, split, false, false)                                   \
+    ENTRY(method, tile, nt, layout, blocks, split, false, true)                                    \
+    ENTRY(method, tile, tn, layout, blocks, split, true, false)                                    \
+    ENTRY(method, tile, tt, layout, blocks, split, true, true)
 
-/* Tile, layout, step along k, blocks an SM, stages. */
-ENTRIES(dmma_sm80_128x128x16, layout_128x128, 16, 1, 4)
-SPLIT_ENTRIES(dmma_split_sm80_128x128x16, layout_128x128, 16, 1, 4)
-SPLIT_ENTRIES(dmma_split_sm80_64x64x16, layout_64x64, 16, 3, 4)
+/* Method, tile, layout, blocks an SM, whether k may be split. */
+ENTRIES(dmma, 128x128x16, layout_128x128, 1, false)
+ENTRIES(dmma_split, 128x128x16, layout_128x128, 1, true)
+ENTRIES(dmma_split, 64x64x16, layout_64x64, 3, true)

@@ -7,6 +7,7 @@
 #include "../common/cluster.cuh"
 #include "../common/ptx.cuh"
 #include "../common/tile.cuh"
+#include "../tiles.h"
 #include "dmma_map.h"
 #include "dmma_ptx.cuh"
 
@@ -204,6 +205,7 @@ static __device__ __forceinline__ void xg_dmma_sum(const struct xg_dgemm_args &a
     typedef xg_dmma_copier<L::BM, BK, L::THREADS, !TRANSA> copier_a;
     typedef xg_dmma_copier<L::BN, BK, L::THREADS, TRANSB> copier_b;
     enum { STAGE = copier_a::BYTES + copier_b::BYTES, STAGES_END = STAGES * STAGE };
+    static_assert(STAGES_END == XG_TILES_DMMA_BYTES(L::BM, L::BN, BK, STAGES), "shared memory");
     static_assert(SLICES % 2 == 0 && STEPS % 2 == 0, "two sets of registers take turns");
     const unsigned shared = xg_dmma_shared_address();
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -45,6 +45,7 @@
 #include "../common/epilogue.cuh"
 #include "../common/ptx.cuh"
 #include "../common/tile.cuh"
+#include "../tiles.h"
 
 /* Floats of padding a row of a tile in shared memory; keeps 16-byte alignment. */
 enum { PAD = 4 };
@@ -268,20 +269,22 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
 }
 
 /* One entry: BLOCKS is how many blocks must fit an SM, which bounds the registers. */
-#define ENTRY(tile, suffix, blocks, wm, wn, qm, qn, bk, transa, transb)                            \
+#define ENTRY(tile, suffix, blocks, wm, wn, qm, qn, transa, transb)                                \
     extern "C" __global__ void __launch_bounds__(wm *wn * 32, blocks)                              \
         xg_sgemm_vectorized_sm75_##tile##_##suffix(                                                \
             const __grid_constant__ struct xg_sgemm_args args)                                     \
     {                                                                                              \
-        multiply<wm, wn, qm, qn, bk, transa, transb>(args);                                        \
+        XG_TILES_ASSERT(vectorized, tile, wm *qm *LANES_M * 4, wn * qn * LANES_N * 4,              \
+                        wm * wn * 32);                                                             \
+        multiply<wm, wn, qm, qn, listed::BK, transa, transb>(args);                                \
     }
-#define ENTRIES(tile, blocks, wm, wn, qm, qn, bk)                                                  \
-    ENTRY(tile, nn, blocks, wm, wn, qm, qn, bk, false, false)                                      \
-    ENTRY(tile, nt, blocks, wm, wn, qm, qn, bk, false, true)                                       \
-    ENTRY(tile, tn, blocks, wm, wn, qm, qn, bk, true, false)                                       \
-    ENTRY(tile, tt, blocks, wm, wn, qm, qn, bk, true, true)
+#define ENTRIES(tile, blocks, wm, wn, qm, qn)                                                      \
+    ENTRY(tile, nn, blocks, wm, wn, qm, qn, false, false)                                          \
+    ENTRY(tile, nt, blocks, wm, wn, qm, qn, false, true)                                           \
+    ENTRY(tile, tn, blocks, wm, wn, qm, qn, true, false)                                           \
+    ENTRY(tile, tt, blocks, wm, wn, qm, qn, true, true)
 
-/* Tile; blocks an SM; warps along m, n; quads along m, n; step along k. */
-ENTRIES(128x128x8, 2, 4, 2, 2, 2, 8)
-ENTRIES(64x64x16, 4, 2, 2, 2, 1, 16)
-ENTRIES(32x32x16, 8, 2, 1, 1, 1, 16)
+/* Tile; blocks an SM; warps along m, n; quads along m, n. */
+ENTRIES(128x128x8, 2, 4, 2, 2, 2)
+ENTRIES(64x64x16, 4, 2, 2, 2, 1)
+ENTRIES(32x32x16, 8, 2, 1, 1, 1)
