@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Corrections of the first guess by what is observed, level by level. */
+/* Corrects the first guess by observations, level by level. */
 /*
- * A prediction errs in three ways: the machine is slower or faster than was thought, the model
- * misjudges a kind of product, or one shape is special. Each level is blended into the one above by
- * its weight, so that a level speaks as loudly as it has evidence.
+ * A prediction errs in three ways: the machine is slower or faster than the model assumes, the
+ * model misjudges a kind of product, or one shape is special. Each level is blended into the one
+ * above in proportion to its weight.
  *
- * Times have outliers on one side only: a page fault, a kernel loaded, a neighbour that wakes. So a
- * time that is twice what was expected, or more, counts only when it has come once more than times
- * as expected have since (twice more, where much was seen before), and an estimate falls at least
- * half the way to any time that is lower. One that is sure falls by its share only to what is lower
- * by a quarter. For some products take 0.04 ms now and then, and 0.14 otherwise (920 x 256 x 8 by
- * OpenBLAS on sixteen cores): such an estimate must find back up while short ones come between.
+ * Times have outliers on one side only: page faults, loading of kernels, other processes. So a time
+ * of twice the expectation or more counts only after such times outnumber expected ones by one (by
+ * two, for an estimate with much weight). An estimate moves at least half the way down to any lower
+ * time. An estimate with much weight moves by its ordinary share to a time that is lower by a
+ * quarter, because some products are short now and then: 920 x 256 x 8 by OpenBLAS on sixteen cores
+ * takes 0.14 ms, and sometimes 0.04. Such an estimate must rise again although short times come
+ * between.
  */
 #include "decide/feedback.h"
 
@@ -22,8 +23,8 @@
 #define SURE_WEIGHT 3.0f
 #define SURPRISE 0.693f   /* log 2 */
 #define ODD 0.288f        /* -log 3/4 */
-#define RATIO_MAX 6.908f  /* log 1000: beyond it the clock was wrong, or the process asleep */
-#define VOTE_CHANGE 0.01f /* less is not worth counting the votes again */
+#define RATIO_MAX 6.908f  /* log 1000: beyond it the clock jumped or the process was stopped */
+#define VOTE_CHANGE 0.01f /* a smaller change does not need a new count of votes */
 #define TRIAL_SHARE 0.02
 
 enum { PRIOR_VOTES = 2, TURNS_MAX = 20 };
@@ -45,7 +46,7 @@ static int class_of(const struct xg_problem *call)
     return (flops * XG_FEEDBACK_INTENSITY + intensity) * XG_FEEDBACK_LEAST + least;
 }
 
-/* A dimension, to the two bits behind its leading one; 1 is 1. */
+/* A dimension, rounded down to its three leading bits. */
 static uint32_t quarter(int64_t extent)
 {
     int top = 63 - __builtin_clzll((unsigned long long)extent);
@@ -65,7 +66,7 @@ uint32_t xg_feedback_key(int kind, int64_t m, int64_t n, int64_t k)
     return fold(shape + (uint32_t)kind * 0x9e3779u);
 }
 
-/* Batches of as many rows differ in how many instances these are. */
+/* Batches with equal rows differ in their number of instances. */
 static uint32_t key_of(const struct xg_problem *call)
 {
     uint32_t key = xg_feedback_key(xg_problem_kind(call), call->m, call->n, call->k);
@@ -77,7 +78,7 @@ static size_t set_of(uint32_t key)
     return (key * 0x9e3779b1u >> 16) % XG_FEEDBACK_SETS;
 }
 
-/* Where the shape is in its set; -1: it is not known. */
+/* The shape's index in its set; -1: it is unknown. */
 static int way_of(const struct xg_feedback_shape *set, uint32_t key)
 {
     for (int way = 0; way < XG_FEEDBACK_WAYS; way++)
@@ -95,7 +96,7 @@ static const struct xg_feedback_shape *find_shape(const struct xg_feedback *feed
     return way < 0 ? NULL : &set[way];
 }
 
-/* The shape's place; a new one comes first in its set, and the last that was new leaves. */
+/* The shape's entry. A new shape becomes the first of its set, and the oldest one is dropped. */
 static struct xg_feedback_shape *take_shape(struct xg_feedback *feedback, enum xg_side side,
                                             const struct xg_problem *call)
 {
@@ -106,7 +107,7 @@ static struct xg_feedback_shape *take_shape(struct xg_feedback *feedback, enum x
         return &set[way];
     memmove(set + 1, set, (XG_FEEDBACK_WAYS - 1) * sizeof *set);
     set[0] = (struct xg_feedback_shape){.last = side};
-    atomic_signal_fence(memory_order_seq_cst); /* a handler may leave it half written (latch.h) */
+    atomic_signal_fence(memory_order_seq_cst); /* a signal handler may interrupt here (latch.h) */
     set[0].key = key;
     return set;
 }
@@ -147,7 +148,7 @@ void xg_correction_add(struct xg_correction *correction, float above, float log_
         correction->doubts--;
 }
 
-/* The median of what the classes of about this size say; smaller products have a few votes too. */
+/* The median over the classes of about this size; smaller products have PRIOR_VOTES votes. */
 static float common_of(const struct xg_correction *classes, int flops, float smaller)
 {
     float votes[3 * XG_FEEDBACK_FORMS + PRIOR_VOTES] = {smaller, smaller};
@@ -178,7 +179,7 @@ void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
     shape->last = side;
     bool granted = side == shape->tried && shape->granted > 0;
     shape->granted -= granted;
-    if (shape->left_s > 0.0) /* a call that is none of the trial's: the phase has moved on */
+    if (shape->left_s > 0.0) /* a call outside the trial: the phase has changed */
         shape->left_s -= granted ? seconds - shape->call_s : seconds;
 }
 

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger of a phase: what staying costs, against what changing would. */
+/* The ledger of a phase: the cost of staying against the cost of changing. */
 #include "decide/phase.h"
 
 #include <math.h>
 
-/* The share is that of about so long. */
+/* The share averages over about this long. */
 #define SHARE_MEMORY_S 0.3
 
 /*
- * A product that begins a phase stays on the GPU of the phase before unless the CPU is by so much
- * better: to be wrong on the CPU wakes threads, to be wrong on the GPU costs one product. Threads
- * that spin for less than STAY_SPIN_S cost less.
+ * The first product of a phase stays on the GPU of the phase before unless the CPU is better by
+ * this much: a wrong choice of the CPU wakes threads, a wrong choice of the GPU costs one product.
+ * The margin shrinks for threads that spin for less than STAY_SPIN_S.
  */
 #define STAY_MOST 0.33
 #define STAY_SPIN_S 20e-3
 #define CHANGE_FRACTION 0.92
 
 /*
- * What may be lost before a phase that has not paid yet is left, and by one that has. Threads that
- * soon sleep again make it cheap to come back. One product may be delayed by anything, and counts
- * for half of that at most.
+ * The loss that ends a phase, before and after it has paid. Coming back is cheap if the threads
+ * soon sleep again. Anything may delay one product, so one product counts for at most half of the
+ * allowed loss.
  */
 #define LOSS_UNPAID_S 5e-3
 #define LOSS_UNPAID_SPINS 4.0
 #define LOSS_PAID_SHARE 0.25
 #define LOSS_ONE_SHARE 0.5
 
-/* A hopeful trial costs about spin_s: it must promise so many times that, and is so rare. */
+/* A hopeful trial costs about spin_s. It must promise HOPE_SPINS times that, and comes no sooner
+ * than after RETRY_LOSSES times the last loss. */
 #define HOPE_SPINS 20.0
 #define RETRY_LOSSES 50.0
 
 enum { FAILURES_MAX = 10 };
 
-/* A product that takes so many times what the largest takes that lost is another kind of product.
- */
+/* A product this many times as long as the largest one that lost is of another kind. */
 #define OTHER_KIND 4.0
 
 double xg_phase_spins_s(const struct xg_phase *phase, double now_s)
@@ -72,7 +72,7 @@ enum xg_side xg_phase_choose(struct xg_phase *phase, double now_s, double cpu_s,
         double stay = 1.0 + STAY_MOST * fmin(1.0, phase->spin_s / STAY_SPIN_S);
         double fraction = phase->side == XG_SIDE_GPU ? stay : CHANGE_FRACTION;
         begin_phase(phase, gpu_s < fraction * cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU, now_s, false);
-        phase->share = 1.0; /* until it is known */
+        phase->share = 1.0; /* not known yet */
         phase->last_s = now_s;
     } else if (phase->side == XG_SIDE_CPU) {
         double change_s = xg_phase_spins_s(phase, now_s) * phase->share;
@@ -81,7 +81,7 @@ enum xg_side xg_phase_choose(struct xg_phase *phase, double now_s, double cpu_s,
         int failures = cpu_s > OTHER_KIND * phase->failed_s ? 0 : phase->failures;
         if (saved_s > ldexp(change_s, failures) || hopeful)
             begin_phase(phase, XG_SIDE_GPU, now_s, true);
-        if (hopeful) /* spent: a pause may end that phase before it has lost enough to be left */
+        if (hopeful) /* spent now: a pause may end the phase before its loss does */
             phase->hope_s = 0.0;
     }
     return phase->side;
@@ -91,7 +91,7 @@ static void remember_share(struct xg_phase *phase, double begin_s, double end_s)
 {
     double since_s = end_s - phase->last_s;
     if (since_s <= 0.0)
-        return; /* one of several at once: another one has counted that time */
+        return; /* a concurrent product has counted that time */
     double kept = exp(-since_s / SHARE_MEMORY_S);
     double busy = fmin(1.0, (end_s - begin_s) / since_s);
     phase->share = kept * phase->share + (1.0 - kept) * busy;
@@ -134,7 +134,8 @@ static void observe_on_gpu(struct xg_phase *phase, const struct xg_phase_product
 void xg_phase_observe(struct xg_phase *phase, const struct xg_phase_product *product)
 {
     double seconds = product->end_s - product->begin_s;
-    /* Threads that do not sleep after all that time will not: what is seen is what there is. */
+    /* Threads that are still awake after that time stay awake: the observed time is the real one.
+     */
     bool settled = product->begin_s >= phase->spin_until_s ||
                    product->begin_s >= phase->begun_s + 2.0 * phase->spin_s;
     if (product->side == XG_SIDE_CPU && product->wakes)
