@@ -1,57 +1,59 @@
 /* SPDX-License-Identifier: MIT */
-/* The decision: two corrected predictions, the phase, the engine's state, what start-up earned. */
+/* The decision, from two corrected predictions, the phase, the engine's state and the earned time.
+ */
 #include "decide/policy.h"
 
 #include <limits.h>
 #include <math.h>
 
 /*
- * A product that wakes no threads moves to the GPU when it is predicted to take less than this
- * fraction of its time on the CPU: staging takes memory bandwidth from the rest of the process.
+ * A product that wakes no threads moves to the GPU if its predicted time there is below this
+ * fraction of its CPU time: staging takes memory bandwidth from the rest of the process.
  */
 #define GPU_FRACTION 0.92
 
 /*
- * Products below 64^3 are over in OpenBLAS (4 us) before a GPU call (55 us) has begun; a plain loop
- * (2 GFLOP/s) needs as long for 38^3. What this process has is seen from a few of them.
+ * OpenBLAS computes 64^3 in 4 us, less than an empty GPU call (55 us); a plain loop (2 GFLOP/s)
+ * takes that long for 38^3. A few small products show which kind of library this process has.
  */
 #define FLOOR_MNK 262144.0
 #define FLOOR_MNK_LEAST 32768.0
 #define SMALL_WEIGHT 3.0f
 
 /*
- * A shape, and those near it, stay on the CPU for a while unasked when the call is so short that
- * asking shows (2.5 us on the H200's host, of products that take 20: half of what 200 random shapes
- * lost), it was seen often enough there, and there is nothing to ask: no GPU yet, or one that was
- * seen often enough too, or is so far behind that it will not be tried: a phase hopes for
- * BEST_FRACTION at most, and trials of what wakes no threads cost little. Where threads are woken
- * that is known of a row only: who is not asked about tells nothing of pauses. Nor is it where the
- * shape took far longer of late: the next call tells whether that was chance, not the hundredth.
- * Not in reproducible mode: a shape decides for itself.
+ * A shape and those near it are settled: they stay on the CPU for a while without a decision. The
+ * decision itself takes time that shows in short calls. The conditions are:
+ * - the call is short, and its CPU time is known from enough observations without doubts;
+ * - the GPU would not be tried anyway: it is not ready, or it is known from enough observations, or
+ *   it is too far behind (a phase hopes for BEST_FRACTION at most; a product that wakes no threads
+ *   is tried up to SETTLED_RATIO);
+ * - for products that wake threads, the phase is the CPU's and the pauses do not change that: calls
+ *   without a decision tell us nothing about pauses;
+ * - the mode is not reproducible, in which every call decides for itself.
  */
 #define SETTLED_WEIGHT 2.0
 #define SETTLED_RATIO 3.0
 #define SETTLED_S 1e-3
 
-/* What products that are not asked about take at most, for when threads fall asleep: so many times
- * the longest that was expected of one, which fades as others settle. */
+/* The longest time of a product without a decision, as this multiple of the longest expected time;
+ * it fades as other shapes settle. It bounds when the threads fall asleep. */
 #define KEPT_VARIES 1.5
 #define KEPT_FADES 0.9
 
 /*
- * A product that finds the CPU library's threads asleep takes so much longer there, 0.15 to 0.3 ms
- * for sixteen (bench/results/h200/spin.csv) and 2 ms on some hosts, whatever it is. How much here
- * is learnt from short ones that the CPU has computed before, and each product is charged with the
- * part of them that does: all of it where each comes after a pause, next to nothing where they
- * follow each other. Nowhere else does it count: neither as the product's own time (up to twice
- * what waking takes, for that varies), nor against a phase on the CPU, which its first product
- * would end on such hosts, nor as the time of a trial's first product, which would be all of it.
+ * Waking the CPU library's threads adds a time to a product that does not depend on the product:
+ * 0.15 to 0.3 ms for sixteen threads (bench/results/h200/spin.csv), 2 ms on some hosts. The policy
+ * learns it from short products that the CPU has computed before. Each product is charged with the
+ * share of products that wake threads: an isolated product pays the full cost, back-to-back
+ * products pay almost none. The cost counts nowhere else: not as the product's own time (up to
+ * twice the learnt cost, which varies), not against a phase on the CPU, and not in a trial's first
+ * product.
  *
- * The calls after that one find nothing in the cores' caches: 20 to 40 % more than after some ten
- * of them (doc/explanation/lessons.md). So a trial of the CPU from the GPU's phase takes the time
- * of three calls, on the side that takes longer, and 1.8 ms more. It is paid for as three calls,
- * and as what waking takes beyond WAKE_S: of ten seconds a shape's trials take less than two
- * thousandths, and six where waking takes 4 ms (tests/unit_wake.c).
+ * The calls after a waking one find cold caches and take 20 to 40 % longer than after about ten
+ * calls (doc/explanation/lessons.md). So a trial of the CPU during a GPU phase runs for three
+ * calls, at the slower side's time, plus 1.8 ms. Its price is three calls plus the waking cost
+ * beyond WAKE_S. In ten seconds the trials of a shape take less than two thousandths of the time,
+ * and six where waking takes 4 ms (tests/unit_wake.c).
  */
 #define WAKE_S 0.3e-3
 #define WAKE_MOST_S 5e-3
@@ -64,40 +66,41 @@
 #define TRIAL_S 1.8e-3
 
 /*
- * The model's guess of the CPU errs by as much, and to try the CPU wakes threads, where to try the
- * GPU costs a call: a shape that the CPU has not computed yet must promise so much more there.
+ * A shape that the CPU has not computed yet must promise this much more there: the model's CPU time
+ * errs by as much, and a trial of the CPU wakes threads, while a trial of the GPU costs one call.
  */
 #define GUESS_FACTOR 1.1
 
-/* The GPU at its best may take this much of what it is thought to: worth a trial (phase.h). */
+/* The best case of the GPU, as a fraction of its predicted time (phase.h). */
 #define BEST_FRACTION 0.75
 
-/* Threads that spin for longer have been told to spin for ever: then the clock alone decides. */
+/* Threads that spin for longer spin forever; the phase then counts this time. */
 #define SPIN_MOST_S 1.0
 
 /*
- * A thread that computes alone waits for a lane only where few do: those keep the lanes busy, and
- * the others' cores compute meanwhile. Each would gain by waiting longer, and all would lose.
+ * A single-threaded product waits for a lane at most this multiple of its GPU time. A few waiting
+ * threads keep the lanes busy, and the cores of the others compute meanwhile. Each thread would
+ * gain by waiting longer, but all of them together would lose.
  */
 #define QUEUE 2.0
 
-/* Most of the cores have a product, with a library of one thread: the program's own threads fill
- * them. A moment with more products than now fades with this time constant. */
+/* The program's own threads fill the cores if this share of them has a single-threaded product. The
+ * recent maximum of concurrent products fades with the time constant CROWD_S. */
 #define CROWDED 0.75
 #define CROWD_S 0.5
 
 /*
- * A start takes 0.2 s of a core. Threads that meet at the end of each of their loops wait for the
- * one whose core that is, in a core's time each: a program that filled 16 cores lost 0.17 to 0.19
- * s, at any priority of the start's thread (bench/results/h200/start.txt).
+ * A start takes 0.2 s of a core. In a program that fills its cores, threads that meet at the end of
+ * each loop wait for the thread that shares its core with the start: a program on 16 cores lost
+ * 0.17 to 0.19 s, at any priority of the start's thread (bench/results/h200/start.txt).
  */
 #define START_CORE_S 0.2
 
 /*
- * An OpenMP pool serves the program's other loops too, and they wake its threads again. Staging
- * threads then wait for cores: a time slice of the system's, or until those threads sleep. Products
- * of 0.25 ms took 3.5 to 4 ms on 16 cores (bench/results/h100/torch.txt, training forced to the
- * GPU). After the start the measured times count instead.
+ * The program's other loops wake the threads of an OpenMP pool again. Staging threads then wait for
+ * a core until those threads sleep, or for a time slice of the scheduler. GPU products of 0.25 ms
+ * took 3.5 to 4 ms on 16 cores (bench/results/h100/torch.txt, training forced to the GPU). After
+ * the start the observed times count instead.
  */
 #define SLICE_S 3e-3
 
@@ -106,7 +109,7 @@ static double mnk(const struct xg_problem *call)
     return (double)call->m * (double)call->n * (double)call->k;
 }
 
-/* Staging has the cores that products on the CPU leave. */
+/* The model's GPU time with this many cores for staging. */
 static double gpu_model_s(const struct xg_policy *policy, const struct xg_conf *conf,
                           const struct xg_problem *call, int cores_left)
 {
@@ -138,15 +141,16 @@ static void predict(const struct xg_policy *policy, const struct xg_conf *conf,
         decision->gpu_s += fmin(policy->phase.spin_s, SLICE_S);
 }
 
-/* How many products there are at once: threads rest between theirs, so one moment tells little. */
+/* Updates the recent maximum of concurrent products; threads pause between products, so one moment
+ * is not enough. */
 static void see_crowd(struct xg_policy *policy, const struct xg_conf *conf,
                       const struct xg_situation *now, struct xg_decision *decision)
 {
-    double since_s = fmax(0.0, now->now_s - policy->crowd_s); /* threads take turns out of order */
+    double since_s = fmax(0.0, now->now_s - policy->crowd_s); /* threads may come out of order */
     policy->crowd = fmax(fmax(1.0, now->under_way), policy->crowd * exp(-since_s / CROWD_S));
     policy->crowd_s = fmax(policy->crowd_s, now->now_s);
     decision->crowd = policy->crowd;
-    /* Where all go to the GPU they wait there, and their cores are free. */
+    /* If all products go to the GPU, threads wait there and leave their cores free. */
     bool all_gpu = conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE;
     decision->crowded = !all_gpu && decision->cpu_threads == 1 && now->cores > 1 &&
                         policy->crowd >= CROWDED * now->cores;
@@ -158,13 +162,13 @@ static void decide_place(struct xg_decision *decision, enum xg_place place, enum
     decision->reason = reason;
 }
 
-/* What the GPU takes where nothing ever disturbs it. */
+/* The time on a GPU that nothing disturbs. */
 static double gpu_best_s(const struct xg_decision *decision)
 {
     return BEST_FRACTION * fmin(decision->gpu_s, decision->model_s[XG_SIDE_GPU]);
 }
 
-/* What waking may cost each product, for all that this row of them says. */
+/* The largest cost of waking per product that the current row of products admits. */
 static double pauses_s(const struct xg_policy *policy, const struct xg_decision *decision)
 {
     return decision->wakes ? fmax(WAKE_S, policy->wake_s) / policy->row : 0.0;
@@ -175,7 +179,7 @@ static bool is_far_behind(const struct xg_decision *decision, double cpu_s)
     return decision->wakes ? gpu_best_s(decision) > cpu_s : decision->gpu_s > SETTLED_RATIO * cpu_s;
 }
 
-/* Stays on the CPU: are the next calls worth a question? */
+/* Whether the next calls of a shape that stays on the CPU need no decision. */
 static bool is_settled(const struct xg_policy *policy, const struct xg_conf *conf, bool ready,
                        const struct xg_problem *call, const struct xg_decision *decision)
 {
@@ -190,7 +194,7 @@ static bool is_settled(const struct xg_policy *policy, const struct xg_conf *con
             xg_feedback_weight(feedback, XG_SIDE_GPU, call) >= SETTLED_WEIGHT);
 }
 
-/* What the CPU takes, to a phase. */
+/* The CPU time that a phase counts with. */
 static double cpu_in_phase_s(const struct xg_policy *policy, const struct xg_problem *call,
                              const struct xg_decision *decision)
 {
@@ -198,7 +202,7 @@ static double cpu_in_phase_s(const struct xg_policy *policy, const struct xg_pro
     return (known ? 1.0 : GUESS_FACTOR) * decision->cpu_s;
 }
 
-/* The side of a product's phase, and whether that or the two predictions decided. */
+/* Returns the side; *reason says whether the phase or the predictions decided. */
 static enum xg_side with_phase(enum xg_side side, const struct xg_decision *decision,
                                enum xg_reason *reason)
 {
@@ -207,7 +211,7 @@ static enum xg_side with_phase(enum xg_side side, const struct xg_decision *deci
     return side;
 }
 
-/* It wakes threads: where does the phase run, and is the other side worth a look? */
+/* The side of a product that wakes threads: its phase's, or a trial of the other one. */
 static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_problem *call,
                                     double now_s, const struct xg_decision *decision,
                                     enum xg_reason *reason)
@@ -238,7 +242,7 @@ static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_pr
     return XG_SIDE_CPU;
 }
 
-/* It wakes none: where does it finish first, now? */
+/* The side of a product that wakes no threads: where it finishes first, or a trial. */
 static enum xg_side choose_alone(struct xg_policy *policy, const struct xg_problem *call,
                                  double now_s, const struct xg_decision *decision,
                                  enum xg_reason *reason)
@@ -275,8 +279,8 @@ static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
 }
 
 /*
- * What the GPU would have saved of the program's time: of products under way at once as many run
- * there as there are lanes, and the others go on. x: how much faster all get by that.
+ * The program's time that the GPU would have saved. Of concurrent products as many run there as
+ * there are lanes; the others go on. x: the speed-up of all of them, less 1.
  */
 static double saved_s(double cpu_s, const struct xg_decision *decision)
 {
@@ -286,9 +290,9 @@ static double saved_s(double cpu_s, const struct xg_decision *decision)
 }
 
 /*
- * What a start costs the program now. Where threads spin after a product they and the start's hold
- * each other up, and then the first products there: scikit-learn's LogisticRegression, which ends
- * in the start, lost 0.05 to 0.7 s to it, 0.2 in the median, and nothing where they do not spin.
+ * What a start costs the program now. Spinning threads slow down the start's thread and the first
+ * GPU products, and the reverse: scikit-learn's LogisticRegression, which ends during the start,
+ * lost 0.05 to 0.7 s (median 0.2), and nothing without spinning.
  */
 static double price_s(const struct xg_policy *policy, const struct xg_decision *decision)
 {
@@ -298,7 +302,7 @@ static double price_s(const struct xg_policy *policy, const struct xg_decision *
            (decision->crowded ? START_CORE_S : fmin(spins * spin_s, START_CORE_S));
 }
 
-/* Not started yet, or starting: would the GPU finish first, and has that earned a start? */
+/* Before the engine is ready: would the GPU finish first, and is a start earned? */
 static void decide_before(const struct xg_policy *policy, const struct xg_conf *conf,
                           enum xg_engine_state state, const struct xg_problem *call,
                           struct xg_decision *decision)
@@ -322,7 +326,7 @@ static void decide_before(const struct xg_policy *policy, const struct xg_conf *
     }
 }
 
-/* In mode auto; xg_policy_floor_mnk says what it is. */
+/* xg_policy_floor_mnk in mode auto. */
 static double floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf)
 {
     if (conf->reproducible)
@@ -398,7 +402,7 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
 
 /* --- Observations -------------------------------------------------------------------------- */
 
-/* Tiny products teach nothing: their time is overhead, and nothing is decided about them. */
+/* Tiny products are not learnt from: their time is overhead, and they need no decision. */
 static bool teaches(const struct xg_problem *call, double seconds)
 {
     return mnk(call) >= FLOOR_MNK_LEAST && seconds > 0.0 && isfinite(seconds);
@@ -409,7 +413,7 @@ static double wake_most_s(const struct xg_policy *policy)
     return fmax(WAKE_S, WAKE_VARIES * policy->wake_s);
 }
 
-/* Much more than was known counts when it comes twice: a neighbour that wakes takes as long. */
+/* A much longer time counts only if it comes twice: another process may cause as much. */
 static void learn_wake(struct xg_policy *policy, double seconds)
 {
     double most_s = wake_most_s(policy);
@@ -420,7 +424,7 @@ static void learn_wake(struct xg_policy *policy, double seconds)
     policy->wake_s += WAKE_SHARE * (seconds - policy->wake_s);
 }
 
-/* Returns for how long the product waited for threads to wake. */
+/* Returns how long the product waited for threads to wake. */
 static double learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
                         const struct xg_decision *decision, double seconds)
 {
@@ -430,7 +434,7 @@ static double learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
         double expected_s = predicted_s * xg_feedback_scale(&policy->feedback, XG_SIDE_CPU, call);
         double more_s = fmax(0.0, seconds - expected_s);
         double wake_s = fmin(more_s, known ? WAKE_MOST_S : WAKE_S);
-        if (expected_s < WAKE_SEEN_S && decision->crowd < CROWD_ONE) /* nobody else's product */
+        if (expected_s < WAKE_SEEN_S && decision->crowd < CROWD_ONE) /* no concurrent product */
             learn_wake(policy, wake_s);
         seconds -= fmin(wake_s, wake_most_s(policy));
         waking_s = fmin(more_s, WAKE_MOST_S);
@@ -443,7 +447,7 @@ static double learn_cpu(struct xg_policy *policy, const struct xg_problem *call,
     return waking_s;
 }
 
-/* Among threads that spin a product takes longer, which says nothing about the GPU. */
+/* A longer time among spinning threads says nothing about the GPU. */
 static void learn_gpu(struct xg_policy *policy, const struct xg_problem *call,
                       const struct xg_decision *decision, double seconds)
 {
@@ -478,7 +482,7 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
 void xg_policy_observe_kept(struct xg_policy *policy, double then_s)
 {
     struct xg_phase *phase = &policy->phase;
-    double end_s = then_s + policy->kept_s; /* at most: then it began */
+    double end_s = then_s + policy->kept_s; /* an upper bound: it began at then_s */
     phase->spin_until_s = fmax(phase->spin_until_s, end_s + phase->spin_s);
     phase->last_s = fmax(phase->last_s, end_s);
 }
