@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of both sides, from a shape and a machine's figures. */
+/* The cost model of both sides: a shape and a machine's figures give two times. */
 /*
- * CPU. A threaded BLAS packs A and B, computes, and writes C; its threads meet at every step along
- * k. Each costs time in proportion to a size, so the time of a product is a sum:
+ * CPU. A threaded BLAS packs A and B, computes, and writes C; its threads synchronize at every step
+ * along k. The time of each part is proportional to a size, so the time of a product is a sum:
  *
  *   t = call + 2mnk / flops + 4(3.4 mn + mk + kn) / bytes + k * step * min(1, min(m, n) / 64)
  *
- * A product that is narrow keeps few threads busy, which have less to meet for, and no product
- * takes longer than on one core. The figures below were fitted to 200 products of 8 to 8192 in each
- * dimension in OpenBLAS 0.3.26 on two hosts of 16 cores, Xeons with AVX-512; what they err by has a
- * standard deviation of a factor of 1.35 where CPU and GPU are near each other, 1.4 in all, and one
- * run took 1.3 times as long as another.
- * OpenBLAS uses one thread up to 64^3.
+ * A narrow product keeps few threads busy, which synchronize less, and no product takes longer than
+ * on one core. The figures below were fitted to 200 products of 8 to 8192 in each dimension in
+ * OpenBLAS 0.3.26 on two hosts with 16 cores (Xeons with AVX-512). The standard deviation of the
+ * error is a factor of 1.35 where CPU and GPU are close, and 1.4 over all; runs of one product
+ * differ by 1.3. OpenBLAS uses one thread up to 64^3.
  *
- * GPU. Operands go up, kernels run and C comes back in overlapping pieces: the longest of the three
- * stages counts whole, and of the others what fills and drains the pipeline. C is a grid of tiles;
- * its first row and column of pieces hide nothing, and the more pieces there are the less they
- * weigh: the part not hidden falls with the square root of the length. One figure, gpu_fill_s, says
- * where that begins.
+ * GPU. Operands go up, kernels run and C comes back in overlapping pieces. The longest of the three
+ * stages counts whole; of the others only the part that fills and drains the pipeline counts. That
+ * part is the first row and column of a grid of pieces, so it falls with the square root of the
+ * length. The figure gpu_fill_s says where the fall begins.
  *
  *   t = call + longest + (up + down + kernel - longest) * min(1, sqrt(fill / longest))
  *
- * The kernel's time is what selection predicts for the row that it would take; of a batch, whose
- * instances fill the device together, for one product of all their rows. beta != 0 moves nothing
- * more: the host combines. tests/unit_model.c holds both against measured times.
+ * The kernel's time is selection's prediction for its choice. For a batch it is that of one product
+ * with the rows of all instances, which fill the device together. beta != 0 moves no more bytes:
+ * the host combines. tests/unit_model.c compares both sides with measured times.
  */
 #include "decide/model.h"
 
@@ -49,8 +47,8 @@
 #define GPU_START_S 0.4
 #define GPU_LAUNCH_S 5.5e-6 /* of a batch's instance: 1000 of 64^3 take 6.3 ms */
 /*
- * Measured on whole programs: exit takes 0.1 to 0.24 s longer where it waits for the kernel to
- * close the context. The start itself runs beside, on some of a core.
+ * Measured on whole programs: exit takes 0.1 to 0.24 s longer if it waits for the kernel to close
+ * the context. The start itself runs beside the program and takes part of a core.
  */
 #define GPU_PRICE_S 0.22
 #define GPU_PRICE_APART_S 0.05
@@ -145,7 +143,7 @@ double xg_model_even_mnk(const struct xg_model *model, double scale)
     return fmax(0.0, model->gpu_call_s / scale - CPU_ALONE_CALL_S) * flops_alone(model) / 2.0;
 }
 
-/* FLOPs of single precision that take as long: vectors hold half as many doubles. */
+/* FLOPs of single precision that take as long; a vector register holds half as many doubles. */
 static double cpu_flops_of(const struct xg_problem *call)
 {
     return xg_problem_flops(call) * (xg_type_is_double(call->type) ? 2.0 : 1.0);

@@ -6,7 +6,7 @@
 
 #include "decide/plan.h"
 
-/* As many fill a device's link and populate C; the rest of the cores is the program's. */
+/* This many threads fill a device's link and populate C; the program has the other cores. */
 enum { DEVICE_MOST = 15, SIXTEENTHS = 15 };
 
 static int clamp(int threads, int most)
@@ -52,7 +52,7 @@ struct xg_staging_direct xg_staging_admit_direct(const struct xg_problem *call)
         .c = c_is_written && admits_direct(call, call->n, call->ldc)};
 }
 
-/* What moves, or what is staged of it. */
+/* Bytes that move over the link, or the staged part of them. */
 struct traffic {
     double up_bytes, down_bytes;
 };
@@ -73,9 +73,9 @@ static struct traffic staged_of(const struct xg_problem *call,
 }
 
 /*
- * Small products move in smaller chunks, so that their first copy starts and their last ends early.
- * Down they are larger than up beside what there is to move: the link wants 2 MiB at a time, and
- * what comes down waits for no kernel.
+ * Small products move in smaller chunks, so that the first copy starts early and the last one ends
+ * early. Chunks down are larger in proportion than chunks up: the link needs 2 MiB at a time, and
+ * no kernel waits for results.
  */
 static const double LOADS = 16, STORES = 8, CHUNK_BYTES_MIN = 1 << 20;
 
@@ -85,14 +85,14 @@ static size_t chunk_bytes(double bytes, size_t most)
 }
 
 /*
- * Copiers that saturate the link upwards and downwards. Further ones only disturb: they share the
- * memory's bandwidth with the link. Where both directions move, and packed rows are streamed to
- * memory, the less busy one gets COPIERS_BESIDE of its own (100000 x 64 x 64: 0.76 ms instead of
- * 0.87); rows that stay in the caches leave room for all, and rows that are combined with what C
- * holds take longer (2048^3: 1.21 ms with as few as without beta, 1.03 with these). For little
- * fewer do: w workers take a time proportional to w to begin and bytes / w to copy, the sum of
- * which is least at a w that grows with the root of the bytes, COPIERS_AT_MB for a megabyte; but
- * COPIERS_FEW begin as one, where each has COPIER_BYTES to copy (256^3: 66 us instead of 80).
+ * COPIERS_UP and COPIERS_DOWN copiers saturate one direction of the link. More of them take memory
+ * bandwidth from the link. If both directions move and packed rows are streamed to memory, the less
+ * busy direction gets COPIERS_BESIDE of its own number (100000 x 64 x 64: 0.76 ms instead of 0.87).
+ * Rows that stay in the caches need no such limit. Rows that are combined with C take longer and
+ * get COPIERS_COMBINE (2048^3 with beta: 1.03 ms instead of 1.21). Few bytes need fewer copiers: w
+ * workers take a time proportional to w to start and bytes / w to copy. The sum is least at a w
+ * proportional to the root of the bytes, COPIERS_AT_MB for a megabyte. COPIERS_FEW start as fast as
+ * one, if each has COPIER_BYTES to copy (256^3: 66 us instead of 80).
  */
 enum { COPYING_MOST = 13 };
 static const double COPIERS_UP = 8, COPIERS_DOWN = 5, COPIERS_COMBINE = 8, COPIERS_BESIDE = 0.3;
@@ -112,19 +112,19 @@ static double choose_copiers(const struct traffic *traffic, bool combines, bool 
 }
 
 /*
- * Blocks ahead of the link: as many as keep it busy, because workers who run further ahead take its
- * share of the memory's bandwidth. More where the rows wait in the caches meanwhile, which pays
- * where C comes down beside (8192^3: 12.4 ms instead of 14.5) and not where the operands alone move
- * (128 x 128 x 100000: 2.5 instead of 2.2).
+ * Filled blocks ahead of the link: enough to keep it busy. Workers that run further ahead take
+ * memory bandwidth from the link. Rows that wait in the caches may run further ahead. That pays if
+ * C comes down at the same time (8192^3: 12.4 ms instead of 14.5), and not if only operands move
+ * (128 x 128 x 100000: 2.5 ms instead of 2.2).
  */
 enum { AHEAD = 4, AHEAD_CACHED = 8 };
 static const double CACHED_DOWN_SHARE = 0.25, CACHED_UP_BYTES = 64e6;
 
 /*
- * Who populate a fresh C: half of the team, from the first moment on, while the others upload and
- * are helped where the link could run out of blocks (queue.c). Without that help seven left the
- * link half of what it takes where memory is slow (8192^3: 18 ms instead of 14), and with it eleven
- * of fifteen were too many. A C of little is not worth waking threads for, nor to be looked at.
+ * Half of the team populates a fresh C from the start, while the others upload; the populating
+ * workers help when the link could run out of blocks (queue.c). Without that help seven of them
+ * left the link half of its rate on a host with slow memory (8192^3: 18 ms instead of 14). With it
+ * eleven of fifteen were too many. A C below POPULATE_C_BYTES is not populated.
  */
 enum { POPULATING_MOST = 7 };
 static const double POPULATE_C_BYTES = 1 << 20;
