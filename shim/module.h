@@ -20,10 +20,8 @@ struct shim_module {
     uint16_t mark_at, mark_words;
 };
 
-/*
- * The path of the object that contains the address, while a call is in it; "" for the program.
- * NULL: no object does. A string of the dynamic linker. No lock on glibc >= 2.35; from any thread.
- */
+/* The path of the object that contains the address, while a call is in it; "" for the program, NULL
+ * for no object. A string of the dynamic linker. No lock on glibc >= 2.35; from any thread. */
 const char *shim_module_name(const void *address);
 
 /*
