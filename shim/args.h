@@ -77,7 +77,7 @@ void shim_args_write(const struct xg_problem *problem, const struct shim_symbol 
 typedef void shim_forward_function(void (*function)(void), const struct shim_call *call);
 extern shim_forward_function *const shim_forward[XG_OP_COUNT][XG_TYPE_COUNT + 1];
 
-/* Whether some libraries lack the operation. For a caller not bound to it, others compute it. */
+/* Whether some libraries lack the operation; others then replace it for unbound callers. */
 bool shim_args_optional(enum xg_op op);
 
 /* Whether shim_args_write knows the operation. */

@@ -37,7 +37,7 @@ __attribute__((destructor)) static void end(void)
     static const struct timespec nap = {.tv_nsec = 1000000};
     int cancel_state;
     if (xg_sandbox_closed() || xg_fork_unannounced())
-        return; /* the parent's threads that were inside do not exist in this child */
+        return; /* the parent's threads that were inside do not exist in the child */
     ender = pthread_self();
     atomic_store(&ending, true);
     /* A cancelled thread would leave exit() in nanosleep; the other threads would live on. */

@@ -69,8 +69,8 @@ static void read_args(const struct shim_call *call, int int_bytes, struct shim_a
     shim_terms_scalar(t.type, t.beta, &p->beta, &p->beta_im);
 }
 
-/* Column-major in either interface: given rows, some releases of OpenBLAS take the other triangle
- * (OpenBLAS issue 4905). */
+/* Column-major in either interface: for row-major calls some releases of OpenBLAS take the other
+ * triangle (OpenBLAS issue 4905). */
 static void write_call(const struct xg_problem *p, const struct shim_numbers *numbers,
                        struct shim_call *call)
 {

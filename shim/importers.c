@@ -17,7 +17,7 @@ struct search {
     struct shim_importers *out;
 };
 
-/* The next reference in the object that is bound to this library. */
+/* The object's first reference that is bound to this library. */
 static const uintptr_t *find_bound(const struct search *search, const struct shim_tables *tables)
 {
     const uintptr_t *slot = shim_tables_import(tables, search->name, NULL);

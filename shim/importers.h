@@ -8,7 +8,7 @@
 enum { SHIM_IMPORTERS = 16 };
 
 struct shim_importers {
-    bool itself; /* the caller refers to the name, or no object does */
+    bool itself; /* the caller is such an object, or no object is */
     bool asks;   /* the caller refers to dlsym and may have found the name by it */
     int count;   /* number of other objects that may be the real caller, SHIM_IMPORTERS at most */
     const void *at[SHIM_IMPORTERS]; /* an address in each */

@@ -139,7 +139,7 @@ static void wait_for(pid_t pid, const struct child *child, struct child_end *end
         }
         if (child->tick)
             child->tick(child->ctx);
-        next_s = xg_clock_s() + 1; /* not a second after the last tick: we may have been stopped */
+        next_s = xg_clock_s() + 1; /* from now, not from the last tick: we may have been stopped */
     }
 }
 
