@@ -202,7 +202,7 @@ void child_leave(int status)
         const struct rlimit none = {0, 0};
         sigset_t one;
 
-        setrlimit(RLIMIT_CORE, &none); /* the program has left its own core file */
+        setrlimit(RLIMIT_CORE, &none); /* the program has left its own core */
         signal(WTERMSIG(status), SIG_DFL);
         sigemptyset(&one);
         sigaddset(&one, WTERMSIG(status));

@@ -19,7 +19,7 @@ struct child_end {
     pid_t pid;      /* the program's; -1: no process could be made */
     int error;      /* errno of a failed start; 0: it started */
     int status;     /* as from waitpid */
-    int signal;     /* that tells us to end (for example SIGINT); 0: none */
+    int signal;     /* a signal that told us to end (for example SIGINT); 0: none */
     double seconds; /* wall time */
 };
 

@@ -22,8 +22,7 @@ enum doctor_vendor {
 struct doctor_elf {
     bool elf;     /* an ELF file at all; if not, nothing else is set */
     bool native;  /* of this machine's class, byte order and processor */
-    bool program; /* can be started: fixed address, interpreter, or position-independent and static
-                   */
+    bool program; /* can be started: fixed address, interpreter, or static position-independent */
     bool dynamic; /* the dynamic linker loads it */
     char interpreter[256]; /* empty: none */
     char soname[256];      /* empty: none */

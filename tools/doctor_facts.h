@@ -114,8 +114,7 @@ enum doctor_program_state {
     DOCTOR_PROGRAM_NONE, /* no program was given */
     DOCTOR_PROGRAM_MISSING,
     DOCTOR_PROGRAM_CLOSED,         /* the user may not execute it */
-    DOCTOR_PROGRAM_NO_INTERPRETER, /* of a script, or the dynamic linker that it names, is missing
-                                    */
+    DOCTOR_PROGRAM_NO_INTERPRETER, /* the script's, or the dynamic linker it names, is missing */
     DOCTOR_PROGRAM_UNKNOWN,        /* neither ELF nor a script */
     DOCTOR_PROGRAM_FOREIGN,        /* for another kind of machine, including 32-bit ones */
     DOCTOR_PROGRAM_FOUND,
