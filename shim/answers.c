@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Remembers, by the caller's object: however many call sites it has, they are all bound alike. Only
- * where that object is known by the place of the call alone it is by the place (next.c).
+ * Answers are kept by the caller's object: all its call sites are bound alike. Only an object that
+ * is known by the place of the call alone has its answer kept by that place (next.c).
  *
- * A place in the table is written over where its object is gone or where there are too many, so
- * that readers copy it, and look whether it was written meanwhile: `turn` is odd while it is being
- * written. Nothing waits for anything: who finds a place being written does without it.
+ * A slot is overwritten when its object is gone or when there are too many answers. So readers copy
+ * a slot and check that it was not written meanwhile: `turn` is odd while a thread writes it. No
+ * thread waits: a reader that finds a slot being written goes on without it.
  *
- * A process that is forked meanwhile has the odd turn and not the thread. So the turn says whose it
- * is, and another process's is taken over; in a closed one, which may not ask for its number, it is
- * 0. Handlers of pthread_atfork would not do: _Fork and clone call none.
+ * A process that is forked during a write inherits the odd turn but not the writing thread. So the
+ * turn names its process, and another process takes it over. A closed process may not ask for its
+ * number and uses 0. Handlers of pthread_atfork would not suffice: _Fork and clone call none.
  */
 #include "answers.h"
 
@@ -28,7 +28,7 @@ enum {
 _Static_assert(sizeof(struct shim_answer) % sizeof(uint64_t) == 0, "copied word by word");
 
 static struct slot {
-    _Atomic uint64_t turn; /* the process that wrote last in the upper half; odd: it still does */
+    _Atomic uint64_t turn; /* upper half: the process that wrote last; odd: a thread is writing */
     _Atomic uint64_t key;  /* 0: free */
     _Atomic uint64_t word[WORDS];
 } table[SLOTS];
@@ -48,7 +48,7 @@ static bool read_slot(struct slot *slot, struct shim_answer *out)
     return turn % 2 == 0 && atomic_load_explicit(&slot->turn, memory_order_relaxed) == turn;
 }
 
-/* The turn after this one, of this process: odd after an even one. */
+/* The turn after `turn`, written by `process`: odd after an even one. */
 static uint64_t next_turn(uint64_t turn, uint64_t process)
 {
     return process << 32 | ((turn + 1) & 0xffffffff);
@@ -85,7 +85,7 @@ bool shim_answers_find(uint64_t key, struct shim_answer *out)
     return false;
 }
 
-/* Where the object has a place, or the first free one; else the first one at all. */
+/* Uses the slot of this key or the first free one, else the key's first slot. */
 void shim_answers_keep(const struct shim_answer *answer)
 {
     uint64_t key = answer->key;

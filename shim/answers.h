@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* What is remembered of the objects that call: which BLAS each of them is bound to. */
+/* Remembers the BLAS that each calling object is bound to. */
 #ifndef SHIM_ANSWERS_H
 #define SHIM_ANSWERS_H
 
 #include "next.h"
 
-/* All of it dies with one of these objects. */
+/* An answer is invalid once one of these objects is unloaded. */
 struct shim_answer {
     uint64_t key;               /* of the caller and the name; not 0 */
-    struct shim_module caller;  /* what the call seems to come from */
-    struct shim_module owner;   /* what it does come from; begin 0: the same */
-    struct shim_module library; /* begin 0: it stays loaded */
+    struct shim_module caller;  /* the object that the call seems to come from */
+    struct shim_module owner;   /* the object that called; begin 0: the same as caller */
+    struct shim_module library; /* the library found; begin 0: it stays loaded */
     struct shim_next next;
 };
 
 /*
- * The answer that was kept for the key. False, with *out undefined: there is none, or it is being
- * written. Whether its objects are still those that were there then is the caller's to find out.
- * From any thread; takes no lock, makes no system call.
+ * Gets the answer kept for the key. Returns false, with *out undefined, if there is none or a
+ * thread is writing it. The caller must check that its objects are still the same. Callable from
+ * any thread; takes no lock and makes no system call.
  */
 bool shim_answers_find(uint64_t key, struct shim_answer *out);
 
 /*
- * Keeps an answer, in place of one with the same key or of another one where there are too many.
- * Nothing is kept where another thread writes to the same place. From any thread; takes no lock,
- * and what a thread began to write that is not there in a forked child, however that was made,
- * holds up nobody in it.
+ * Keeps an answer. It replaces one with the same key, or another one if there are too many. Keeps
+ * nothing if another thread writes to the same slot. Callable from any thread; takes no lock. In a
+ * forked child, however it was made, an unfinished write of a thread of the parent blocks no
+ * thread.
  */
 void shim_answers_keep(const struct shim_answer *answer);
 

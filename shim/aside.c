@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other thread takes the dynamic linker's lock and lets it go before it says that it begins:
- * one that cannot have it may be waiting for the thread that waits for it, and is left to itself.
- * So what both share is on the heap, and the last one frees it.
+ * Before the new thread reports that it begins, it takes and releases the dynamic linker's lock. If
+ * it cannot get the lock, the lock's holder may be the thread that waits here, so the new thread is
+ * abandoned. Therefore the state that both threads share is on the heap, and the last one frees it.
  */
 #define _GNU_SOURCE
 #include "aside.h"
@@ -23,7 +23,7 @@
 
 enum { ASIDE_MADE, ASIDE_AWAKE, ASIDE_RUNS, ASIDE_LEFT };
 
-/* For a machine that is busy, and for a lock that is held for moments. */
+/* WAKE_MS allows for a busy machine, LOCK_MS for a lock that is held briefly. */
 enum { WAKE_MS = 1000, LOCK_MS = 20 };
 
 struct aside {
@@ -58,7 +58,7 @@ static void *aside_main(void *arg)
     return NULL;
 }
 
-/* Whether it goes from that state to another in time. */
+/* Whether the state changes from `state` to another one in time. */
 static bool leaves(struct aside *aside, int state, int ms)
 {
     static const struct timespec nap = {.tv_nsec = 20000};
@@ -68,10 +68,8 @@ static bool leaves(struct aside *aside, int state, int ms)
     return atomic_load(&aside->state) != state;
 }
 
-/*
- * A thread that has been joined is on its way out of the kernel, and the program is of two threads
- * until it is: unshare(CLONE_NEWUSER) is refused, and /proc/self/task has both.
- */
+/* A joined thread is still leaving the kernel, and until it is gone the program has two threads:
+ * unshare(CLONE_NEWUSER) fails, and /proc/self/task lists both. */
 static void await_gone(pid_t thread)
 {
     int64_t until_ns = xg_clock_ns() + WAKE_MS * INT64_C(1000000);
@@ -109,5 +107,5 @@ void shim_aside(void (*run)(void *context), void *context)
     if (run_aside(run, context))
         return;
     run(context);
-    (void)dlerror(); /* the program must not be told of what was not found */
+    (void)dlerror(); /* The program must not see an error about a name that we looked for. */
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs what asks the dynamic linker where the program does not notice. */
+/* Runs a function that asks the dynamic linker, so that the program does not notice. */
 #ifndef SHIM_ASIDE_H
 #define SHIM_ASIDE_H
 
 /*
- * Calls run(context) on a thread of its own, and returns when it is done. dlopen, dlsym and dlclose
- * begin by forgetting the calling thread's last error, even where they succeed: on the program's
- * thread they would take away what its next dlerror shall tell, or the text that its last one gave.
+ * Calls run(context) on a new thread and returns when it is done. dlopen, dlsym and dlclose start
+ * by clearing the calling thread's last error, even if they succeed. On the program's thread they
+ * would discard the error that its next dlerror should report, or the text that its last one
+ * returned.
  *
- * On the calling thread where no other one can be made, and where it may be the calling thread
- * itself that holds the dynamic linker's lock: in a constructor, say, which dlopen runs, and before
- * which that has forgotten the last error anyhow.
+ * Uses the calling thread if no other can be created, or if it may itself hold the dynamic linker's
+ * lock: for example in a constructor, before which dlopen has cleared the last error anyway.
  *
- * With signals and cancellation held back (shelter.h). Keeps no errno.
+ * Call it with signals and cancellation held back (shelter.h). It does not preserve errno.
  */
 void shim_aside(void (*run)(void *context), void *context);
 

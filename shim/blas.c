@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges what a look-up found, tells the width of its integers, and calls it. */
+/* Judges a function that a look-up found, finds the width of its integers, and calls it. */
 #define _GNU_SOURCE
 #include "blas.h"
 
@@ -16,10 +16,8 @@ static const char *shim_basename(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/*
- * This library, or another copy (one linked, one preloaded, whatever its name): calling it would
- * come back for ever.
- */
+/* Whether it is this library or another copy of it (one linked, one preloaded, under any name).
+ * Calling it would recurse forever. */
 static bool shim_is_shim(const char *file, const struct shim_module *module)
 {
     struct shim_module self, other = *module;
@@ -31,8 +29,8 @@ static bool shim_is_shim(const char *file, const struct shim_module *module)
     return self.mark_words == other.mark_words && self.mark == other.mark;
 }
 
-/* A handle of a loaded object by its link map's name, which is found without opening a file. The
- * program's name there is empty; the one that it was started with may be any file's. */
+/* Opens a loaded object by the name in its link map, which needs no file. The program's name there
+ * is empty; the name that it was started with may belong to any file. */
 static void *shim_open_loaded(const char *file)
 {
     return *file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : dlopen(NULL, RTLD_LAZY);
@@ -50,10 +48,10 @@ static void *shim_find_isamax(const char *file, const struct shim_module *module
 }
 
 /*
- * Whether a library whose names say nothing has 64-bit integers. It is asked for the largest of 3
- * elements, with a count whose low half is 3 and which is negative as a whole: only a library that
- * looks at all 64 bits answers 0, BLAS's answer for an empty vector. A library without isamax_ is
- * judged by its file name.
+ * Whether a library whose names say nothing has 64-bit integers. It calls isamax_ on 3 elements,
+ * with a count whose low half is 3 and which is negative as a whole. Only a library that reads all
+ * 64 bits returns 0, the BLAS result for an empty vector. A library without isamax_ is judged by
+ * its file name.
  */
 static bool shim_library_is_wide(const char *file, void *isamax)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exit() while another thread multiplies on the GPU. The driver ends first, the product fails, and
- * the CPU library would complete it while its own destructor frees what it works with: 25 of 30
- * such ends were a SIGSEGV (without this library, where the product must be met in the middle, 7).
+ * Handles exit() while another thread multiplies on the GPU. The driver ends first, the product
+ * fails, and the CPU library would complete it while its own destructor frees its memory: 25 of 30
+ * such exits were a SIGSEGV (without this library, where exit must hit the middle of a product, 7).
  *
  * Exit handlers and static destructors, which may wait for threads that multiply, run before the
- * libraries' destructors, of which this library's is among the first: it was loaded before the CPU
- * library. From then on products are computed by the built-in loop, which needs nothing that could
- * be gone; those under way are waited for. The result does not matter where the process dies before
- * it is there; where something still waits for the thread, it is right.
+ * libraries' destructors. This library's is among the first of those, because it was loaded before
+ * the CPU library. From then on the built-in loop computes products, as it needs nothing that could
+ * be gone; the destructor waits for those under way. The result does not matter if the process dies
+ * before it is there; if a thread still waits for it, it is right.
  */
 #include "end.h"
 
@@ -21,7 +21,7 @@
 #include "src/host/fork.h"
 #include "src/host/tally.h"
 
-/* Longer than a product takes that was cut short, in most cases; the end must not wait for ever. */
+/* Longer than most interrupted products take; the exit must not wait forever. */
 enum { WAIT_MS = 2000 };
 
 static _Atomic bool ending;
@@ -37,23 +37,23 @@ __attribute__((destructor)) static void end(void)
     static const struct timespec nap = {.tv_nsec = 1000000};
     int cancel_state;
     if (xg_sandbox_closed() || xg_fork_unannounced())
-        return; /* in a child its parent's threads were inside, and are not there */
+        return; /* the parent's threads that were inside do not exist in the child */
     ender = pthread_self();
     atomic_store(&ending, true);
-    /* A cancelled thread would leave exit() by the nap, and the process live on with the others. */
+    /* A cancelled thread would leave exit() in nanosleep; the other threads would live on. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     for (int ms = 0; ms < WAIT_MS && others_inside(); ms++)
         nanosleep(&nap, NULL);
     pthread_setcancelstate(cancel_state, NULL);
 }
 
-/* Products of a closed process are not: all of them are its CPU library's, as without us. */
+/* A closed process's calls are not counted: its CPU library computes them, as without us. */
 static bool is_counted(void)
 {
     return xg_engine_used() && !xg_sandbox_closed();
 }
 
-/* Below it a product is over before a library's destructor has got anywhere. */
+/* A smaller product ends before a library's destructor gets anywhere. */
 static const double COUNTED_MNK = 64.0 * 64 * 64;
 
 bool shim_end_wants(int64_t m, int64_t n, int64_t k)
@@ -66,7 +66,7 @@ bool shim_end_enter(void)
 {
     if (!is_counted())
         return true;
-    xg_tally_add(XG_TALLY_CALLS, 1); /* before the look: either this or `end` sees the other */
+    xg_tally_add(XG_TALLY_CALLS, 1); /* before the check: either this or `end` sees the other */
     if (!atomic_load(&ending) || pthread_equal(pthread_self(), ender))
         return true;
     xg_tally_take(XG_TALLY_CALLS, 1);
@@ -75,5 +75,5 @@ bool shim_end_enter(void)
 
 void shim_end_leave(void)
 {
-    xg_tally_take(XG_TALLY_CALLS, 1); /* nothing where it entered before the GPU was started */
+    xg_tally_take(XG_TALLY_CALLS, 1); /* nothing if it entered before the GPU was started */
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The exported names: each packs its arguments as they came and leads to shim_intercept.
- * cblas_sgemm is SHIM_ENTRY_CBLAS of gemm and S; what reads its arguments is shim_gemm, in gemm.c.
- */
+/* The exported names. Each packs its arguments as passed and calls shim_intercept. cblas_sgemm is
+ * SHIM_ENTRY_CBLAS of gemm and S; shim_gemm in gemm.c reads its arguments. */
 #include "intercept.h"
 
 /*
- * On x86-64 the exported name notes the registers (whose.h) before it goes on to the function that
- * the compiler makes. It may use what lies below the stack pointer, %rax and %r11, in which nothing
- * is passed.
+ * On x86-64 the exported name records the registers (whose.h) before it jumps to the function that
+ * the compiler makes. It may use the memory below the stack pointer, %rax and %r11, which hold no
+ * arguments.
  */
 #ifdef __x86_64__
 #define SHIM_FUNCTION(name) shim_entry_##name
@@ -24,7 +23,7 @@
             "movq %rbx, %fs:3*8(%r11)\n"                                                           \
             "movq -16(%rsp), %rax\n"                                                               \
             "movq %rax, %fs:1*8(%r11)\n"                                                           \
-            "leaq 8(%rsp), %rax\n" /* as it was before the call */                                 \
+            "leaq 8(%rsp), %rax\n" /* as before the call */                                        \
             "movq %rax, %fs:4*8(%r11)\n"                                                           \
             "movq %rbp, %fs:5*8(%r11)\n"                                                           \
             "movq %r10, %fs:10*8(%r11)\n"                                                          \
@@ -43,7 +42,7 @@
 #define SHIM_EXPORT(name) __attribute__((visibility("default"))) extern __typeof__(name) name
 #endif
 
-/* Assigned, not initialised: that would clear the part of the union that is not used. */
+/* Assigned, not initialised: an initialiser would clear the unused part of the union. */
 #define SHIM_ENTRY_CBLAS(name, LETTER, op, OP)                                                     \
     void SHIM_FUNCTION(name)(SHIM_CBLAS_PARAMETERS(OP, LETTER));                                   \
     SHIM_EXPORT(name);                                                                             \

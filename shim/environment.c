@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* getenv as CPU libraries find it: the next one's answers, but for how long OpenBLAS's threads
- * spin. */
+/* Replaces getenv: passes every query on, but answers OPENBLAS_THREAD_TIMEOUT if it is not set. */
 /*
- * The environment itself stays as it is, for the program and its children alike. A library that
- * asks by this function for OPENBLAS_THREAD_TIMEOUT, which is not set, gets a short time: that is
- * OpenBLAS, when it is loaded (src/host/spin.h says why).
+ * The environment itself stays unchanged, for the program and for its children. If a library asks
+ * this function for OPENBLAS_THREAD_TIMEOUT and the variable is not set, it gets a short time. That
+ * library is OpenBLAS while it is loaded (src/host/spin.h gives the reason).
  *
- * Every function of the process may ask, at any moment: one that the dynamic linker calls before it
- * has bound our own names, a strcmp that a profiler put in front of libc's, a thread that holds the
- * lock of another library's getenv. So getenv here calls the next getenv and nothing else: no
- * function by name, no system call, no lock. tests/preload_environment.sh reads that from the
- * object.
+ * Any function of the process may call getenv at any moment: one that the dynamic linker calls
+ * before it has bound our own names, a strcmp that a profiler put in front of libc's, or a thread
+ * that holds the lock of another library's getenv. So getenv here calls only the next getenv: it
+ * calls no other function by name, makes no system call and takes no lock.
+ * tests/preload_environment.sh checks that in the object file.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,38 +23,38 @@
 
 typedef char *environment_getenv(const char *name);
 
-/* The one behind us: libc's, or that of another library that was preloaded. NULL before the
- * constructor has run. */
+/* The next getenv: libc's, or that of another preloaded library. NULL until the constructor has
+ * run. */
 static _Atomic(environment_getenv *) next;
 
-/* Written by the constructor, before `next`. */
+/* The constructor writes these before `next`. */
 static bool has_device;
-static bool is_secure; /* a set-user-ID program: its caller's settings count for nothing */
+static bool is_secure; /* a set-user-ID program: settings of its caller are ignored */
 
 /*
- * The library is linked with -z initfirst, so that this runs before the constructors of all others,
- * of an OpenBLAS that the program is linked to among them. dlsym here takes the dynamic linker's
- * lock, which getenv must not, and whether there is a device is a system call.
+ * The library is linked with -z initfirst, so this runs before the constructors of all other
+ * libraries, including an OpenBLAS that the program is linked to. dlsym takes the dynamic linker's
+ * lock here, which getenv must not take, and the device check makes system calls.
  */
 __attribute__((constructor)) static void look_at_load(void)
 {
     void *found = dlsym(RTLD_NEXT, "getenv");
     if (!found)
-        (void)dlerror(); /* the program must not be told of it */
+        (void)dlerror(); /* The program must not see this error. */
     has_device = xg_spin_has_device();
     is_secure = getauxval(AT_SECURE) != 0;
     atomic_store_explicit(&next, *(environment_getenv **)&found, memory_order_release);
 }
 
 /*
- * The dynamic linker relocates us behind the libraries of the program, and a resolver of one of
- * their functions (STT_GNU_IFUNC) may ask by then, or while our own names are being bound. Only
- * what is on the stack and this pointer can be reached: it is NULL until it can be followed. libc's
- * own getenv finds no environment that early either.
+ * The dynamic linker relocates this library after the libraries of the program. A resolver of one
+ * of their functions (STT_GNU_IFUNC) may call getenv before that or while our own names are being
+ * bound. Until then only the stack and this pointer can be reached; the pointer is NULL until it
+ * can be followed. libc's own getenv finds no environment that early either.
  */
 static char ***const volatile environment = &environ;
 
-/* As libc does it. */
+/* Searches as libc does. */
 static char *scan(const char *name)
 {
     char ***at_environ = environment;
@@ -86,6 +85,6 @@ char *getenv(const char *name)
                           setting("CUDA_VISIBLE_DEVICES"), has_device))
         return value;
     atomic_store_explicit(&xg_spin_told, true, memory_order_relaxed);
-    /* The program does not write to what getenv returns: POSIX forbids it. */
+    /* POSIX forbids the program to write to what getenv returns. */
     return (char *)(uintptr_t)XG_SPIN_SHORT;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Passes a call on, argument for argument: for each operation one function, of its signatures. */
+/* Passes a call on, argument for argument: one function for each signature of each operation. */
 #include "args.h"
 
 #define SHIM_CBLAS_TYPE(op, LETTER) shim_##op##_cblas_##LETTER##_function
@@ -12,7 +12,7 @@
                       OP, ) typedef void SHIM_FORTRAN_TYPE(op)(SHIM_FORTRAN_PARAMETERS(OP));
 SHIM_OPERATIONS(SHIM_FUNCTION_TYPES, )
 
-/* The arguments behind the first one, from *c of the C interface or *f of Fortran's. */
+/* The arguments after the first one, from *c of the C interface or *f of Fortran's. */
 #define SHIM_CBLAS_VALUES(OP, LETTER) SHIM_EACH(OP, SHIM_VALUE_##LETTER)
 #define SHIM_VALUE_S(role, name) , c->name SHIM_SCALAR_##role(.s, .s)
 #define SHIM_VALUE_D(role, name) , c->name SHIM_SCALAR_##role(.d, .d)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GEMM's arguments: checked in the standard's order, and turned to the engine's normal form. */
+/* Checks GEMM's arguments in the standard's order and turns them to the engine's normal form. */
 #include "gemm.h"
 
 static void read_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
@@ -12,10 +12,8 @@ static void read_size(const struct shim_call *call, int int_bytes, int64_t *m, i
     *k = t.k;
 }
 
-/*
- * This is the standard's rule. Some libraries let more pass (OpenBLAS takes lda = 0 for an empty
- * matrix): what is illegal here goes to the library all the same, and it decides.
- */
+/* This is the standard's rule. Some libraries accept more (OpenBLAS takes lda = 0 for an empty
+ * matrix), so a call that is illegal here still goes to the library, which decides. */
 int shim_gemm_illegal(const struct shim_gemm_terms *t, bool *extension)
 {
     int transa = shim_terms_meaning(t->type, t->transa, extension);
@@ -44,7 +42,7 @@ int shim_gemm_illegal(const struct shim_gemm_terms *t, bool *extension)
     return 0;
 }
 
-/* A column-major product is the row-major one of the transposes: C' = op(B)' op(A)'. */
+/* A column-major product is the row-major product of the transposes: C' = op(B)' op(A)'. */
 static void swap(struct xg_problem *p)
 {
     struct xg_problem q = *p;
@@ -111,7 +109,7 @@ static void write_call(const struct xg_problem *p, const struct shim_numbers *nu
                                      .c = p->c,
                                      .ldc = p->ldc};
     } else {
-        /* Fortran knows column-major only: the product of the transposes. */
+        /* Fortran knows only column-major storage, so this is the product of the transposes. */
         call->gemm_fortran =
             (struct shim_gemm_fortran){.transa = shim_terms_trans_letter(p->transb),
                                        .transb = shim_terms_trans_letter(p->transa),

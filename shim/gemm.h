@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What GEMM's arguments mean, for it and for its batches. */
+/* Interprets GEMM's arguments, for GEMM and for its batches. */
 #ifndef SHIM_GEMM_H
 #define SHIM_GEMM_H
 
 #include "terms.h"
 
-/* The number, without the order, of the first illegal argument; 0 when there is none. *extension
- * is set to true for R, and left alone otherwise. */
+/* The number of the first illegal argument, not counting the order; 0 if there is none. Sets
+ * *extension to true for R and leaves it alone otherwise. */
 int shim_gemm_illegal(const struct shim_gemm_terms *t, bool *extension);
 
-/* The normal form of legal ones. */
+/* The normal form of legal arguments. */
 void shim_gemm_problem(const struct shim_gemm_terms *t, struct xg_problem *p);
 
 #endif

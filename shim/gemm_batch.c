@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arguments of GEMM_BATCH and GEMM_BATCH_STRIDED: checked as GEMM's are, group by group, and
- * turned to the engine's normal form: the products of one group, one below the other.
+ * Checks the arguments of GEMM_BATCH and GEMM_BATCH_STRIDED like GEMM's, group by group, and turns
+ * them to the engine's normal form: the products of one group, one below the other.
  */
 #include "gemm_batch.h"
 
 #include "gemm.h"
 
-/* False: more rows than can be counted, which are nobody's. */
+/* False: more rows than an int64_t can count; no memory holds them. */
 static bool count_rows(int64_t count, int64_t m, int64_t *rows)
 {
     return !__builtin_mul_overflow(count, m, rows);
 }
 
-/* The size of the normal form, or one that nobody wants where there is no product. */
+/* The size of the normal form; if there is no product, a size that the engine never wants. */
 static void size_of(bool row_major, int64_t count, int64_t m, int64_t n, int64_t *rows,
                     int64_t *columns)
 {
@@ -22,14 +22,14 @@ static void size_of(bool row_major, int64_t count, int64_t m, int64_t n, int64_t
         *rows = -1, *columns = 1;
 }
 
-/* Makes a batch of the first product: *batch is in the order of the call. */
+/* Makes a batch of the first product. *batch is in the order of the call. */
 static void make_batch(enum xg_op op, bool row_major, const struct xg_batch *batch,
                        struct shim_args *args)
 {
     struct xg_problem *p = &args->problem;
     p->op = op;
     p->m *= batch->count;
-    if (p->m == 0 || p->n == 0) /* it need have no arrays */
+    if (p->m == 0 || p->n == 0) /* it may have no arrays */
         return;
     args->batch = *batch;
     p->batch = &args->batch;
@@ -73,7 +73,7 @@ static void strided_size(const struct shim_call *call, int int_bytes, int64_t *m
     *k = *m < 0 ? 1 : t.k;
 }
 
-/* GEMM's number, as the arguments between make it. */
+/* GEMM's argument number, moved by the strides between GEMM's arguments. */
 static int strided_illegal(const struct shim_gemm_batch_strided_terms *t,
                            const struct shim_gemm_terms *product, bool *extension)
 {
@@ -145,7 +145,7 @@ static const void *scalar_at(enum xg_type type, const void *array, int64_t index
     return (const char *)array + index * (int64_t)xg_type_bytes(type);
 }
 
-/* X(role, name) for each array, of either interface's arguments *at. */
+/* X(role, name) for each array in the arguments *at of either interface. */
 #define CUT(role, name) CUT_##role(name)
 #define CUT_TRANSES(name) at->name += groups;
 #define CUT_INTEGERS(name) at->name = integer_at(at->name, int_bytes, groups);
@@ -170,7 +170,7 @@ void shim_groups_cut(const struct shim_call *call, int int_bytes, int64_t groups
     }
 }
 
-/* A group's arguments but for its matrices. */
+/* A group's arguments without its matrices. */
 static struct shim_gemm_terms group_product(const struct shim_gemm_batch_terms *t, int int_bytes,
                                             int64_t group)
 {
@@ -189,7 +189,7 @@ static struct shim_gemm_terms group_product(const struct shim_gemm_batch_terms *
                                     .ldc = shim_terms_int_at(t->ldc_array, int_bytes, group)};
 }
 
-/* Of the first group that has one. All products are counted: their addresses must be somewhere. */
+/* The first group's illegal argument. All products are counted, as arrays hold their addresses. */
 static int batch_illegal(const struct shim_gemm_batch_terms *t, int int_bytes, bool *extension)
 {
     int64_t products = 0, rows;

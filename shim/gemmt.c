@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GEMMT's arguments: checked in the order of GEMM's, which they are but for a triangle in front and
- * one size less, and turned to the engine's normal form.
+ * Checks GEMMT's arguments in the order of GEMM's, with a triangle in front and one size less, and
+ * turns them to the engine's normal form.
  */
 #include "terms.h"
 
@@ -14,7 +14,7 @@ static void read_size(const struct shim_call *call, int int_bytes, int64_t *m, i
     *k = t.k;
 }
 
-/* As in gemm.c. The standard has it as xGEMMTR, which numbers its arguments so. */
+/* The rule of gemm.c. The standard's name is xGEMMTR, which numbers its arguments this way. */
 static int illegal(const struct shim_gemmt_terms *t, int transa, int transb)
 {
     bool row_major = t->order == 101;
@@ -47,8 +47,8 @@ static void read_args(const struct shim_call *call, int int_bytes, struct shim_a
     args->illegal = shim_terms_illegal(t.cblas, t.order, illegal(&t, transa, transb));
     if (args->illegal)
         return;
-    /* Matrices stored by columns are their transposes stored by rows: the triangle is the other,
-     * and the operands come in the other order. */
+    /* Matrices stored by columns are their transposes stored by rows: the triangle is the other one
+     * and the operands are swapped. */
     bool row_major = t.order == 101;
     struct xg_problem *p = &args->problem;
     *p = (struct xg_problem){.op = XG_OP_GEMMT,
@@ -69,8 +69,8 @@ static void read_args(const struct shim_call *call, int int_bytes, struct shim_a
     shim_terms_scalar(t.type, t.beta, &p->beta, &p->beta_im);
 }
 
-/* By columns in either interface: by rows some releases of OpenBLAS take the other triangle (its
- * issue 4905). */
+/* Column-major in either interface: for row-major calls some releases of OpenBLAS take the other
+ * triangle (OpenBLAS issue 4905). */
 static void write_call(const struct xg_problem *p, const struct shim_numbers *numbers,
                        struct shim_call *call)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the objects that refer to a name, by their relocations. */
+/* Finds the objects that refer to a name by reading their relocations. */
 #define _GNU_SOURCE
 #include "importers.h"
 
@@ -13,11 +13,11 @@ struct search {
     uintptr_t caller;
     struct shim_module self;
     struct shim_tables caller_tables; /* strings NULL: the caller is in no object */
-    int needed;                       /* of those found, the ones that the caller is linked to */
+    int needed;                       /* how many of those found the caller is linked to */
     struct shim_importers *out;
 };
 
-/* A reference of the object's that is bound to this library. */
+/* The object's first reference that is bound to this library. */
 static const uintptr_t *find_bound(const struct search *search, const struct shim_tables *tables)
 {
     const uintptr_t *slot = shim_tables_import(tables, search->name, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The door: every intercepted name leads to shim_intercept, which computes the call through the
- * engine or passes it on to the caller's own BLAS.
+ * Every intercepted name leads to shim_intercept, which computes the call through the engine or
+ * passes it on to the caller's own BLAS.
  */
 #include "intercept.h"
 
@@ -17,18 +17,18 @@
 #include "whose.h"
 
 /*
- * This thread's call that is in a CPU library: its frame (NULL: there is none), and where it came
- * from. Reference BLAS and BLIS call sgemm_ from their cblas_sgemm through the PLT, and so come
- * back here: such a call belongs to the one under way, and is passed on uncounted. Initial-exec:
- * plain offsets, which need no allocation in a signal handler or at exit.
+ * The frame of this thread's call that is inside a CPU library (NULL: none), and where that call
+ * came from. Reference BLAS and BLIS call sgemm_ from their cblas_sgemm through the PLT and so come
+ * back here: such a nested call is part of the outer call and is passed on uncounted. Initial-exec
+ * variables are plain offsets, which need no allocation in a signal handler or at exit.
  */
 static _Thread_local const char *shim_frame __attribute__((tls_model("initial-exec")));
 static _Thread_local const void *shim_caller __attribute__((tls_model("initial-exec")));
 
 /*
- * Whether a call comes from inside the one under way. It does not where its frame is no deeper, or
- * where it comes from the same object: then the one under way was left, by siglongjmp from a
- * signal's handler, say.
+ * Whether a call comes from inside the outer call. It does not if its frame is no deeper, or if it
+ * comes from the same object: then the thread left the outer call, for example by siglongjmp from a
+ * signal handler.
  */
 static bool shim_is_nested(const char *frame, const void *caller)
 {
@@ -47,14 +47,14 @@ struct shim_pending {
     const struct shim_next *next;
     const char *frame;
     const void *caller;
-    bool nested; /* part of the call under way */
-    fenv_t env;  /* the program's floating-point environment, while ours is in place */
+    bool nested; /* part of the outer call */
+    fenv_t env;  /* the program's floating-point environment while ours is active */
 };
 
 /*
- * The engine decides with floating-point arithmetic, whose flags the program must not find, nor its
- * traps: it runs with both put aside, in the program's rounding mode. The program's own library
- * computes in the program's environment, and leaves in it what it leaves.
+ * The engine decides with floating-point arithmetic. It runs with the program's flags saved and its
+ * traps off, in the program's rounding mode, so that the program sees none of its flags or traps.
+ * The program's own library computes in the program's environment and may change it.
  */
 static void shim_env_hold(struct shim_pending *pending)
 {
@@ -66,7 +66,7 @@ static void shim_env_release(const struct shim_pending *pending)
     fesetenv(&pending->env);
 }
 
-/* Around calls into the CPU library. */
+/* Enclose calls into the CPU library. */
 static const char *shim_enter(const struct shim_pending *pending)
 {
     const char *outer = shim_frame;
@@ -84,8 +84,8 @@ static void shim_leave(const char *outer)
 
 static void shim_part(const struct shim_pending *pending, const struct xg_problem *part);
 
-/* Not every library has GEMMT, and each has the GEMM that all of it is but its diagonal, or that a
- * batch is many of. */
+/* Computes an operation that the caller's library lacks. A batch is a series of GEMM products;
+ * GEMMT is GEMM except on its diagonal, and every library has GEMM. */
 static void shim_made(const struct shim_pending *pending)
 {
     enum { ROWS = 128 };
@@ -124,7 +124,7 @@ static void shim_whole(const struct shim_pending *pending)
     shim_end_leave();
 }
 
-/* What is left of a triangle may be rectangles: GEMM's, which the caller has a library for too. */
+/* A part of a triangle may be a rectangle: a GEMM product, for which the caller has a library. */
 static void shim_part(const struct shim_pending *pending, const struct xg_problem *part)
 {
     const struct shim_symbol *symbol = pending->call->symbol;
@@ -160,8 +160,8 @@ static void shim_cpu_part(void *context, const struct xg_problem *part)
     shim_env_hold(pending);
 }
 
-/* The library that computes it: its own, or, where that lacks the operation, the one whose GEMM
- * makes it. */
+/* The library that computes the call: the caller's own, or, if that lacks the operation, the one
+ * whose GEMM replaces it. */
 static struct shim_blas shim_cpu_blas(const struct shim_pending *pending)
 {
     const struct shim_symbol *symbol = pending->call->symbol;
@@ -178,7 +178,7 @@ static const char *shim_cpu_library(void *context)
     return blas.function ? shim_blas_file(&blas) : NULL;
 }
 
-/* The built-in loop, where there is no library, has the caller's thread alone. */
+/* If there is no library, the built-in loop computes on the caller's thread alone. */
 static int shim_cpu_threads(void *context)
 {
     const struct shim_pending *pending = context;
@@ -187,11 +187,11 @@ static int shim_cpu_threads(void *context)
 }
 
 /*
- * A call that the BLAS standard refuses, or that some libraries accept. The caller's library
- * decides what it means: it may accept it, report it under its own number, or never return (stop,
- * exit, longjmp, throw), which is why shim_frame is left alone. Where the library that computes has
- * other integers it is the one that the caller would have reached without us. False: there is none
- * to ask, and the call is legal but for what libraries disagree about.
+ * Handles a call that the BLAS standard forbids, or that only some libraries accept. The caller's
+ * library decides: it may accept the call, report it under its own number, or never return (stop,
+ * exit, longjmp, throw), so shim_frame is not set. If the library that computes has other integers,
+ * the call goes to the library that the caller would reach without us. Returns false if there is
+ * none and the call is legal except in points on which libraries disagree.
  */
 static bool shim_refused(const struct shim_pending *pending)
 {
@@ -230,10 +230,10 @@ static void shim_dispatch(struct shim_pending *pending)
 }
 
 /*
- * What the engine does not want goes straight on, unread but for its size, and without a mark in
- * shim_frame: it may be illegal, and never return. A library that then calls itself by name comes
- * back with the same size, which is not wanted either; were it wanted, it would be one call all the
- * same.
+ * A call that the engine does not want is forwarded at once. Only its size is read, and shim_frame
+ * is not set: the call may be illegal and never return. If the library then calls itself by name,
+ * that call has the same size, so the engine does not want it either; if it did, it would still be
+ * a single call.
  */
 static void shim_one(struct shim_pending *pending)
 {
@@ -259,12 +259,12 @@ static void shim_one(struct shim_pending *pending)
 
 /* --- Calls of several groups --------------------------------------------------------------- */
 
-/* From where on groups are not computed yet, and the first one from there that the engine wants. */
+/* Groups from `first` on are not computed yet; `wanted` is the first that the engine wants. */
 struct shim_groups {
     int64_t count;
-    int64_t first, products; /* products: of the groups before it */
-    int64_t wanted;          /* count: there is none */
-    bool accompanied;        /* one was seen that would be, were it a call */
+    int64_t first, products; /* products: in the groups before it */
+    int64_t wanted;          /* count: the engine wants none of them */
+    bool accompanied;        /* one of the groups needs shim_end_enter as a single call would */
 };
 
 static void shim_groups_seek(const struct shim_pending *pending, struct shim_groups *groups)
@@ -281,7 +281,7 @@ static void shim_groups_seek(const struct shim_pending *pending, struct shim_gro
     }
 }
 
-/* The next groups as a call of their own, in *pending, whose arguments are of its first one. */
+/* Makes a separate call of the next groups in *pending, with the arguments of the first of them. */
 static void shim_groups_take(const struct shim_pending *all, struct shim_groups *groups,
                              int64_t count, struct shim_cut *cut, struct shim_pending *pending)
 {
@@ -294,7 +294,7 @@ static void shim_groups_take(const struct shim_pending *all, struct shim_groups 
     shim_read(pending);
 }
 
-/* Those that the engine does not want, together where the library takes them so. */
+/* Passes on groups that the engine does not want, in one call if the library takes it unchanged. */
 static void shim_groups_pass(const struct shim_pending *all, struct shim_groups *groups,
                              int64_t count)
 {
@@ -315,9 +315,9 @@ static void shim_groups_pass(const struct shim_pending *all, struct shim_groups 
 }
 
 /*
- * Each group that the engine wants is a problem of its own, and those in between are passed on. All
- * are looked at before anything is computed: what comes of a call that is illegal in one of them is
- * the library's affair.
+ * Each group that the engine wants becomes a problem of its own; the groups in between are passed
+ * on. All sizes are read before anything is computed, because the caller's library decides what an
+ * illegal group does to the whole call.
  */
 static void shim_several(struct shim_pending *pending, int64_t count)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks over the loaded objects, between one fork and the next. */
+/* Walks over the loaded objects, but not during a fork. */
 /*
- * Walks are counted, and do not keep each other out: the program's own dl_iterate_phdr may be where
- * a walk begins, with the lock held that another walk waits for. For the same reason neither a walk
- * nor a fork waits for the other without end.
+ * Walks are counted and do not exclude each other. A walk may begin inside the program's own
+ * dl_iterate_phdr, which holds the lock that another walk waits for. For the same reason a walk and
+ * a fork wait for each other only for a limited time.
  */
 #define _GNU_SOURCE
 #include "loaded.h"
@@ -25,7 +25,7 @@ enum { FORK_WAIT_MS = 1000, WALK_WAIT_MS = 4 * FORK_WAIT_MS };
 
 static _Atomic int walks;
 static _Thread_local int own_walks __attribute__((tls_model("initial-exec")));
-static _Atomic int abandoned; /* walks that outlasted a fork's wait, or were left by a handler */
+static _Atomic int abandoned; /* walks that outlasted a fork's wait, or that a handler left */
 static _Atomic bool forking;
 static pthread_t forker; /* written before `forking` */
 
@@ -71,10 +71,8 @@ static void watch_fork(void)
     });
 }
 
-/*
- * Before the first walk: a program that never multiplies must not notice this library. glibc lets
- * nothing be registered in the midst of a fork.
- */
+/* Runs before the first walk, not at load: a program that never multiplies must not notice this
+ * library. glibc registers nothing during a fork. */
 static void watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -88,14 +86,14 @@ static void watch(void)
     xg_shelter_leave(&shelter);
 }
 
-/* A thread that forks may walk in another library's handler. */
+/* The forking thread may walk in another library's fork handler. */
 static bool keeps_out(void)
 {
     return atomic_load(&forking) && !pthread_equal(pthread_self(), forker);
 }
 
-/* A walk that waits is not counted; one that goes on is, before the look: either the fork sees the
- * walk, or the walk the fork. */
+/* A waiting walk is not counted. Others are counted before the check, so that either the fork sees
+ * the walk or the walk sees the fork. */
 static void enter(void)
 {
     int64_t until_ns = 0;
@@ -104,7 +102,7 @@ static void enter(void)
         atomic_fetch_sub(&walks, 1);
         until_ns = until_ns ? until_ns : later_ns(WALK_WAIT_MS);
         while (keeps_out() && !late) {
-            sched_yield(); /* no nap: here a cancellation would act */
+            sched_yield(); /* no nap, which would be a cancellation point */
             late = xg_clock_ns() > until_ns;
         }
     }

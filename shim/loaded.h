@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The loaded objects, one after the other. */
+/* Visits the loaded objects one after the other. */
 #ifndef SHIM_LOADED_H
 #define SHIM_LOADED_H
 
@@ -8,11 +8,11 @@
 struct dl_phdr_info; /* link.h, with _GNU_SOURCE */
 
 /*
- * dl_iterate_phdr, but not while the process forks: glibc leaves the lock that it takes to the
- * child as it was, and a child made meanwhile could neither call it nor open a library any more.
- * 0 without a call of `visit` in a child that was made in the midst of a walk, without the handlers
- * of pthread_atfork. As with dl_iterate_phdr, `visit` must not open a library, and may walk again.
- * From any thread, signal handlers included.
+ * Does what dl_iterate_phdr does, but not while the process forks. glibc leaves the lock that it
+ * takes in the same state in the child; a child made during a walk could neither call it nor open a
+ * library. Returns 0 without a call of `visit` in a child that was made during a walk without the
+ * handlers of pthread_atfork. As with dl_iterate_phdr, `visit` must not open a library but may walk
+ * again. Callable from any thread, also in signal handlers.
  */
 int shim_loaded_walk(int (*visit)(struct dl_phdr_info *info, size_t size_bytes, void *context),
                      void *context);

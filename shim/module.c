@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds loaded objects by address, and tells them apart by their first page. */
+/* Finds loaded objects by address and distinguishes them by their first page. */
 #define _GNU_SOURCE
 #include "module.h"
 
@@ -13,8 +13,9 @@
 /* --- By address ---------------------------------------------------------------------------- */
 
 /*
- * glibc's struct dl_find_object, whose layout is fixed, with room behind it: older headers lack it,
- * and a library that names _dl_find_object needs the dynamic linker by name and a glibc of 2.35.
+ * glibc's struct dl_find_object, which has a fixed layout, with spare room after it. Older headers
+ * lack it, and a library that refers to _dl_find_object depends on the dynamic linker by name and
+ * on glibc 2.35.
  */
 struct found_object {
     unsigned long long flags;
@@ -31,15 +32,13 @@ _Static_assert(offsetof(struct found_object, map) ==
 
 static int (*find_object)(void *address, struct found_object *out);
 
-/*
- * At load, because dlsym takes the dynamic linker's lock. Calls that come before go the other way,
- * and those of a process whose glibc has no such function.
- */
+/* Runs at load, because dlsym takes the dynamic linker's lock. Earlier calls walk over the objects
+ * instead, as do all calls if glibc has no such function. */
 __attribute__((constructor)) static void find_at_load(void)
 {
     *(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
     if (!find_object)
-        (void)dlerror(); /* the program must not be told of it */
+        (void)dlerror(); /* The program must not see this error. */
 }
 
 struct search {
@@ -118,7 +117,7 @@ bool shim_module_holds(const void *address, const void *other)
 
 /* --- By contents --------------------------------------------------------------------------- */
 
-/* What is read: it lies in the first page, which is mapped whole wherever an object is. */
+/* The bytes read lie in the first page, which is mapped whole in every object. */
 enum { PAGE_BYTES = 4096, HEAD_WORDS = 128, ID_WORDS = 4 };
 
 typedef uint64_t pair __attribute__((vector_size(16)));
@@ -129,7 +128,7 @@ static uint64_t mix(uint64_t hash, pair words)
     return (hash ^ hash >> 29 ^ words[1]) * 0xbf58476d1ce4e5b9u;
 }
 
-/* Sums, and sums of sums: two additions for two words. A kilobyte takes some 20 ns. */
+/* Computes sums and sums of sums: two additions for two words. A kilobyte takes some 20 ns. */
 static uint64_t hash_words(uintptr_t at, int words)
 {
     pair sum = {0}, sums = {0}, sum2 = {0}, sums2 = {0}, word, word2;
@@ -144,7 +143,7 @@ static uint64_t hash_words(uintptr_t at, int words)
     return mix(mix(mix(mix((uint64_t)words, sum), sum2), sums), sums2);
 }
 
-/* Where in the first page the build id lies; 0: it has none there. */
+/* Where the build id lies in the first page; 0: it has none there. */
 static size_t find_build_id(const char *page, const ElfW(Phdr) * note)
 {
     size_t at = note->p_offset, end = at + note->p_filesz;

@@ -2,21 +2,20 @@
 /*
  * Finds the caller's own BLAS.
  *
- * There is no single "next" BLAS in a process: NumPy and SciPy each bring a library behind an
- * RTLD_LOCAL dlopen, where RTLD_NEXT sees nothing and RTLD_DEFAULT sees only this library. So the
- * question is asked for each object that calls, in the order in which the dynamic linker would have
- * answered it:
+ * A process has no single "next" BLAS: NumPy and SciPy each bring a library behind an RTLD_LOCAL
+ * dlopen, where RTLD_NEXT sees nothing and RTLD_DEFAULT sees only this library. So each calling
+ * object gets its own look-up, in the order in which the dynamic linker would have searched:
  *
- *   1. the global scope behind this library, when this library is part of it (preloaded, or linked
- *      by the program): it comes before a caller's own dependencies, with us or without;
- *   2. the caller's own scope: itself and what it depends on;
- *   3. whatever comes behind this library in the scope that loaded it.
+ *   1. the global scope after this library, if this library is part of it (preloaded, or linked by
+ *      the program): it precedes a caller's own dependencies, with us or without;
+ *   2. the caller's own scope: the caller and its dependencies;
+ *   3. the objects after this library in the scope that loaded it.
  *
- * That also tells the width of the caller's integers where its names do not. XGEMM_CPU_BLAS, when
- * the user sets it, then takes the place of what was found. A caller whose library lacks the name
- * gets another spelling of it there. Callers that nothing leads on from (a function pointer without
- * a BLAS of its own; a program linked with this library alone) get the nearest spelling of any
- * loaded object, and then of the library that configure found.
+ * The result also tells the width of the caller's integers if its names do not. If the user sets
+ * XGEMM_CPU_BLAS, that library then replaces the result. If the caller's library lacks the name,
+ * another spelling of it there is used. A caller without any result (a function pointer without a
+ * BLAS of its own; a program linked with this library alone) gets the nearest spelling in any
+ * loaded object, and then in the library that configure found.
  */
 #define _GNU_SOURCE
 #include "next.h"
@@ -41,7 +40,7 @@
 #include "src/dispatch.h"
 #include "src/host/shelter.h"
 
-/* Whether a look-up from the program itself, in the global scope, can end in this library. */
+/* Whether a look-up by the program itself, in the global scope, can end in this library. */
 static bool shim_is_global(void *program)
 {
     struct shim_module self;
@@ -53,9 +52,9 @@ static bool shim_is_global(void *program)
 }
 
 /*
- * Looks in the caller's own scope. The program itself is left out: its scope is the global one, and
- * in a program at a fixed address the look-up of a function whose address it takes gives its own
- * jump to us. Its name would be what it was started with, which may be any file's, or a FIFO's.
+ * Looks in the caller's own scope. The program itself is left out. Its scope is the global one, and
+ * if a program at a fixed address takes a function's address, the look-up returns the program's own
+ * jump to us. Its name is the one it was started with and may belong to any file, even a FIFO.
  */
 static bool shim_find_in_caller(const struct shim_symbol *symbol, const void *caller,
                                 struct shim_blas *blas)
@@ -68,7 +67,7 @@ static bool shim_find_in_caller(const struct shim_symbol *symbol, const void *ca
     return found;
 }
 
-/* What the dynamic linker would have bound the caller to (1 to 3 above). */
+/* The function to which the dynamic linker would have bound the caller (1 to 3 above). */
 static bool shim_find_bound(const struct shim_symbol *symbol, const void *caller,
                             struct shim_blas *blas)
 {
@@ -83,10 +82,11 @@ static bool shim_find_bound(const struct shim_symbol *symbol, const void *caller
 }
 
 /*
- * Paths of the loaded objects that may have one of the symbol's spellings, for the dynamic linker
- * is asked of each: one behind the other, "" behind the last. Copies: an object may be unloaded
- * while the list is gone through. The walk only counts and copies: dlopen there would take the
- * linker's locks in the wrong order, and an allocator may walk itself with a lock of its own.
+ * Paths of the loaded objects that may have one of the symbol's spellings; the dynamic linker is
+ * then asked about each. They are stored one after another, with "" at the end. They are copies,
+ * because an object may be unloaded during the search. The walk only counts and copies: dlopen
+ * inside it would take the linker's locks in the wrong order, and an allocator may itself walk
+ * while it holds a lock.
  */
 struct shim_paths {
     const struct shim_symbol *symbol;
@@ -146,7 +146,7 @@ static int shim_search_loaded(const struct shim_symbol *symbol, int int_bytes,
     return best;
 }
 
-/* Loads a library and searches it. It stays loaded when it is better than what there was. */
+/* Loads a library and searches it. It stays loaded if it is better than the best so far. */
 static int shim_search_file(const char *file, const struct shim_symbol *symbol, int int_bytes,
                             int best, struct shim_blas *blas)
 {
@@ -159,7 +159,7 @@ static int shim_search_file(const char *file, const struct shim_symbol *symbol, 
     return distance;
 }
 
-/* What the user names; a closed process may not read its settings, nor open a file. */
+/* The library that the user names. A closed process may not read settings nor open a file. */
 static const char *shim_named_blas(void)
 {
     return xg_sandbox_closed() ? NULL : xg_dispatch_cpu_blas();
@@ -183,10 +183,8 @@ static int shim_search_user(const struct shim_symbol *symbol, int int_bytes, str
     return best;
 }
 
-/*
- * Another spelling in the caller's own scope, which has not got this one. Where neither says how
- * wide its integers are, they are as wide as that library's.
- */
+/* Searches another spelling in the caller's own scope, which lacks this one. If neither name tells
+ * the integer width, the width is that of the library found. */
 static int shim_search_own(const struct shim_symbol *symbol, const void *caller, int *int_bytes,
                            struct shim_blas *blas)
 {
@@ -206,7 +204,7 @@ static int shim_search_own(const struct shim_symbol *symbol, const void *caller,
     return best;
 }
 
-/* Without the dynamic linker's lock, where that will do. */
+/* Tries to resolve without the dynamic linker's lock. */
 static bool shim_resolve_scope(const struct shim_symbol *symbol, struct shim_answer *answer)
 {
     struct shim_next *next = &answer->next;
@@ -224,9 +222,9 @@ static bool shim_resolve_scope(const struct shim_symbol *symbol, struct shim_ans
 }
 
 /*
- * What not every library has is not looked for where nothing was bound to it: libraries do not
- * agree on its arguments (some releases of OpenBLAS have one more of GEMMT). The caller's integers
- * are those of its GEMM, which computes it.
+ * An operation that not every library has is not searched if the caller is not bound to it, because
+ * libraries disagree on its arguments (some releases of OpenBLAS have one more for GEMMT). The
+ * caller's integers are then those of its GEMM, which computes the operation.
  */
 static void shim_resolve_unbound(const struct shim_symbol *symbol, struct shim_next *next)
 {
@@ -247,10 +245,8 @@ static void shim_resolve_linker(const struct shim_symbol *symbol, struct shim_ne
         return;
     }
 
-    /*
-     * A plain name that nothing was bound to is taken for 32 bits: right for every such caller, and
-     * on small values right for one with 64 bits too.
-     */
+    /* A plain name that is bound to nothing counts as 32-bit. That is right for every 32-bit
+     * caller, and for small values of a 64-bit caller too. */
     next->int_bytes = found ? bound.int_bytes : symbol->int_bytes;
     next->blas.function = NULL;
     int best = shim_search_user(symbol, next->int_bytes, &next->blas);
@@ -274,10 +270,10 @@ static void shim_resolve_linker(const struct shim_symbol *symbol, struct shim_ne
 }
 
 /*
- * Which of several objects called, where the call itself does not tell. It does not matter where
- * all of them are bound alike. Where they are not, it is the library that the dynamic linker gives
- * to the object that the call seems to come from; else one with 32-bit integers, for numbers below
- * 2^31 are read right with 32 bits whatever the caller meant, but not the other way round.
+ * Chooses the caller among several objects if the call itself does not tell. If all are bound
+ * alike, any of them will do. Otherwise it is the object that the call seems to come from, if the
+ * dynamic linker gives it a library; else one with 32-bit integers. 32-bit reads of numbers below
+ * 2^31 are right for any caller, but 64-bit reads are not.
  */
 static const void *shim_choose(const struct shim_symbol *symbol, const void *caller,
                                const struct shim_importers *others)
@@ -300,7 +296,7 @@ static const void *shim_choose(const struct shim_symbol *symbol, const void *cal
     return narrow ? narrow : others->at[0];
 }
 
-/* What is asked of the dynamic linker, on a thread that has nothing of the program's. */
+/* A question to the dynamic linker, asked on a thread that holds nothing of the program's. */
 struct shim_question {
     const struct shim_symbol *symbol;
     const struct shim_importers *others; /* NULL: the owner is known */
@@ -318,7 +314,7 @@ static void shim_ask(void *context)
     shim_resolve_linker(question->symbol, next);
 }
 
-/* `owner` as of shim_look. True: the answer is right for all calls that come from the object. */
+/* `owner`: see shim_look. True: the answer is right for all calls that come from the object. */
 static bool shim_resolve(const struct shim_symbol *symbol, bool owner, struct shim_answer *answer)
 {
     static int once[SHIM_ROUTINE_COUNT];
@@ -343,7 +339,7 @@ static bool shim_resolve(const struct shim_symbol *symbol, bool owner, struct sh
         xg_log(XG_LOG_INFO, "%s from %p: %s of %s, %d-bit integers, threads %d (0: unknown)",
                symbol->name, caller, next->blas.symbol->name, shim_blas_file(&next->blas),
                8 * next->blas.int_bytes, shim_threads_count(&next->blas.threads, NULL));
-    } else if (!shim_args_optional(symbol->op)) { /* which has asked for GEMM */
+    } else if (!shim_args_optional(symbol->op)) { /* an optional operation has asked for GEMM */
         xg_log_once(
             &once[shim_symbol_routine(symbol)],
             "no BLAS found behind %s, and no " XG_DEFAULT_CPU_BLAS
@@ -353,10 +349,8 @@ static bool shim_resolve(const struct shim_symbol *symbol, bool owner, struct sh
     return others.itself;
 }
 
-/*
- * The keys under which the answer to a call may be found: that of the object which it seems to come
- * from, where that is the one that calls, and that of the very place, where it is another.
- */
+/* The keys under which the answer to a call may be kept: `object` if the object that the call seems
+ * to come from is the caller, `place` (the call's own address) if another object is the caller. */
 struct shim_keys {
     uint64_t object, place; /* place 0: the owner is known */
 };
@@ -364,8 +358,8 @@ struct shim_keys {
 static struct shim_keys shim_keys(const struct shim_symbol *symbol, const void *caller,
                                   const struct shim_module *module, bool owner)
 {
-    /* Objects begin at a page, and a page has room for the names. User addresses have 47 bits, or
-     * 56; none has the highest. */
+    /* Objects begin at a page boundary, and a page has more addresses than there are names. User
+     * addresses have 47 or 56 bits; none has the highest bit. */
     enum { NAME_BITS = 10 };
     _Static_assert(SHIM_ID_COUNT < 1 << NAME_BITS, "a place's key has room for the names");
     uint64_t name = (uint64_t)(symbol - shim_symbols);
@@ -376,7 +370,7 @@ static struct shim_keys shim_keys(const struct shim_symbol *symbol, const void *
     };
 }
 
-/* Whether an object is the one that was marked, or none was. */
+/* Whether the object at the address is the marked one, or none was marked. */
 static bool shim_is_still(const struct shim_module *marked, const void *address)
 {
     struct shim_module now;
@@ -386,7 +380,7 @@ static bool shim_is_still(const struct shim_module *marked, const void *address)
     return shim_module_same(marked, &now);
 }
 
-/* Whether what was remembered is still so: its objects are those that were there then. */
+/* Whether a remembered answer is still valid: its objects are the same as then. */
 static bool shim_answer_stands(const struct shim_answer *answer, const struct shim_module *caller)
 {
     return shim_module_same(&answer->caller, caller) &&
@@ -403,10 +397,11 @@ static bool shim_is_remembered(const struct shim_keys *keys, const struct shim_m
 }
 
 /*
- * A program's threads often meet at an object's first call. Where scikit-learn's sixteen did, each
- * looked for 2 ms while it held the lock of the loaded objects' list, and all waited for 35. So one
- * looks, and those who find it at that wait for its answer; not for long, for it may have been left
- * behind by a fork, and look for themselves then. Of several questions one has this place.
+ * A program's threads often meet at an object's first call. When sixteen threads of scikit-learn
+ * did, each searched for 2 ms while it held the lock of the list of loaded objects, and all waited
+ * 35 ms. So one thread searches and the others wait for its answer, for SHIM_WAIT_MS at most,
+ * because a fork may have left the question behind; then they search themselves. This variable
+ * holds the latest question only.
  */
 static _Atomic uint64_t shim_asked;
 
@@ -423,8 +418,8 @@ static void shim_answered(uint64_t key)
     atomic_compare_exchange_strong(&shim_asked, &question, 0);
 }
 
-/* True when another thread has answered meanwhile. Nothing waits in a closed process: that takes
- * system calls. */
+/* True if another thread has answered meanwhile. A closed process does not wait, because waiting
+ * takes system calls. */
 static bool shim_await(const struct shim_keys *keys, const struct shim_module *caller,
                        struct shim_answer *answer)
 {
@@ -442,7 +437,7 @@ static bool shim_await(const struct shim_keys *keys, const struct shim_module *c
     return known;
 }
 
-/* `owner`: the object that the address lies in is known to be the caller's. */
+/* `owner`: the object that contains the address is known to be the caller. */
 static void shim_look(const struct shim_symbol *symbol, const void *caller,
                       const struct shim_module *module, bool owner, struct shim_next *out)
 {
@@ -452,8 +447,8 @@ static void shim_look(const struct shim_symbol *symbol, const void *caller,
         *out = answer.next;
         return;
     }
-    /* What follows takes locks: the dynamic linker's, and malloc's. It may load a library, of which
-     * nobody knows where the file lies and what its constructors do. */
+    /* The code below takes locks: the dynamic linker's and malloc's. It may load a library whose
+     * file may lie anywhere and whose constructors may do anything. */
     int saved_errno = errno;
     struct xg_shelter shelter;
     xg_sandbox_look();
@@ -487,7 +482,7 @@ void shim_next_sibling(const struct shim_next *next, const struct shim_symbol *s
     shim_look(shim_symbol_sibling(symbol, kind), owner, &module, true, out);
 }
 
-/* What shim_next_bound asks of the dynamic linker. */
+/* The question of shim_next_bound to the dynamic linker. */
 struct shim_bound {
     const struct shim_symbol *symbol;
     const void *owner;

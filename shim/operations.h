@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is intercepted, as data: operations with their arguments, types and spellings, of which all
- * names, signatures, entries and calls are made. An operation is added by a row here, its argument
- * list, and <name>.c, which reads it (doc/developer/operation.md).
+ * The intercepted operations as data: their arguments, types and spellings. All names, signatures,
+ * entries and calls are made from them. A new operation needs a row here, its argument list, and
+ * <name>.c, which reads it (doc/developer/operation.md).
  */
 #ifndef SHIM_OPERATIONS_H
 #define SHIM_OPERATIONS_H
 
-/* X(name, NAME, context): BLAS's name without the type's letter; XG_OP_NAME is the engine's. */
+/* X(name, NAME, context): BLAS's name without the type's letter; the engine's is XG_OP_NAME. */
 #define SHIM_OPERATIONS(X, context)                                                                \
     X(gemm, GEMM, context)                                                                         \
     X(syrk, SYRK, context)                                                                         \
@@ -24,9 +24,9 @@
 
 /*
  * X(name, op, OP, context): a second name of an operation, with the same arguments and checks. It
- * is a routine of its own all the same: a library has one of the names, both or none, and a call is
- * passed on under its own name alone. GEMMT is GEMMTR in the reference BLAS of LAPACK 3.12.1, and
- * both in OpenBLAS 0.3.29.
+ * is still a routine of its own: a library may have one of the names, both or none, and a call is
+ * passed on only under its own name. GEMMT is called GEMMTR in the reference BLAS of LAPACK 3.12.1;
+ * OpenBLAS 0.3.29 has both names.
  */
 #define SHIM_SYNONYMS(X, context) X(gemmtr, gemmt, GEMMT, context)
 
@@ -37,11 +37,11 @@
  *
  * - SIDE, UPLO, TRANS, DIAG: a letter; a number in the C interface.
  * - INTEGER: by address in Fortran.
- * - SCALAR: of the operation's type; by address in Fortran, and in C where it is complex.
- * - REAL: of the type of that one's parts; by address in Fortran.
- * - MATRIX: an operand that is read; RESULT: one that is written.
- * - TRANSES, INTEGERS, SCALARS, MATRICES, RESULTS: arrays of these, of addresses the last two; the
- *   same in either interface, but that letters of Fortran's are one character each.
+ * - SCALAR: of the operation's type; by address in Fortran, and in C if it is complex.
+ * - REAL: of the type of the operation's real part; by address in Fortran.
+ * - MATRIX: an operand that is read; RESULT: an operand that is written.
+ * - TRANSES, INTEGERS, SCALARS, MATRICES, RESULTS: arrays of these; the last two hold addresses.
+ *   Both interfaces pass them alike, except that Fortran's letters are one character each.
  */
 #define SHIM_GEMM_ARGUMENTS(FIRST, NEXT)                                                           \
     FIRST(TRANS, transa)                                                                           \
@@ -70,7 +70,7 @@
     NEXT(RESULT, c)                                                                                \
     NEXT(INTEGER, ldc)
 
-/* SYRK's, so that what reads one of them reads the other. */
+/* The same as SYRK's, so that code that reads one reads the other. */
 #define SHIM_HERK_ARGUMENTS(FIRST, NEXT)                                                           \
     FIRST(UPLO, uplo)                                                                              \
     NEXT(TRANS, trans)                                                                             \
@@ -112,7 +112,7 @@
     NEXT(RESULT, c)                                                                                \
     NEXT(INTEGER, ldc)
 
-/* SYR2K's, likewise. */
+/* The same as SYR2K's, for the same reason. */
 #define SHIM_HER2K_ARGUMENTS(FIRST, NEXT)                                                          \
     FIRST(UPLO, uplo)                                                                              \
     NEXT(TRANS, trans)                                                                             \
@@ -156,7 +156,7 @@
     NEXT(RESULT, c)                                                                                \
     NEXT(INTEGER, ldc)
 
-/* A group has one of each but the matrices, of which it has as many as its size says. */
+/* A group has one of each except the matrices; it has as many of those as its size. */
 #define SHIM_GEMM_BATCH_ARGUMENTS(FIRST, NEXT)                                                     \
     FIRST(TRANSES, transa_array)                                                                   \
     NEXT(TRANSES, transb_array)                                                                    \
@@ -193,7 +193,7 @@
     NEXT(INTEGER, stridec)                                                                         \
     NEXT(INTEGER, batch_size)
 
-/* X(letter, LETTER, op, OP, context...): the types, as the engine's XG_TYPE_LETTER;
+/* X(letter, LETTER, op, OP, context...): the types, named as in the engine's XG_TYPE_LETTER;
  * SHIM_NAME_TYPES are those of an operation. */
 #define SHIM_TYPES(X, op, OP, ...)                                                                 \
     X(s, S, op, OP, __VA_ARGS__)                                                                   \
@@ -217,9 +217,9 @@
 
 /*
  * Y(prefix, suffix, interface, bytes of an integer, plain, letter, LETTER, name, op, OP): the
- * spellings of one name, which is the operation's but for a synonym's. A plain one says nothing of
- * how wide its integers are: Debian's libopenblas64.so.0 and libblas64.so.3 have 64 bits under the
- * same names.
+ * spellings of one name, which is the operation's except for a synonym. A plain spelling does not
+ * tell the width of its integers: Debian's libopenblas64.so.0 and libblas64.so.3 have 64 bits under
+ * the same names.
  */
 #define SHIM_SPELLINGS(Y, letter, LETTER, name, op, OP)                                            \
     Y(cblas_, , CBLAS, 4, true, letter, LETTER, name, op, OP)                                      \
@@ -232,8 +232,7 @@
     Y(scipy_cblas_, 64_, CBLAS, 8, false, letter, LETTER, name, op, OP)                            \
     Y(scipy_, _64_, FORTRAN, 8, false, letter, LETTER, name, op, OP)
 
-/* Y as above, for each name there is: the operations' in the order of the engine's kinds, and
- * behind them the synonyms. */
+/* Y for each name: the operations' names in the order of the engine's kinds, then the synonyms. */
 #define SHIM_NAMES(Y) SHIM_OPERATION_NAMES(Y) SHIM_SYNONYMS(SHIM_SYNONYM_TYPES, Y)
 #define SHIM_OPERATION_NAMES(Y) SHIM_OPERATIONS(SHIM_OPERATION_TYPES, Y)
 #define SHIM_OPERATION_TYPES(op, OP, Y) SHIM_##OP##_TYPES(SHIM_NAME_SPELLINGS, op, OP, op, Y)

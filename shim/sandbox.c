@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* prctl and syscall as the program finds them: libc's, and what closes a process is noted. */
+/* Replaces prctl and syscall: passes calls on to libc and records those that close the process. */
 /*
- * seccomp is set by prctl or, as libc has no function for it, through syscall (libseccomp does so).
- * Both functions of libc's take words in registers and return one, whatever they are called with;
- * so do these, under the names' own symbols, as a definition with `...` could not. What is not
- * looked at leaves by a jump, as if this library were not there.
+ * A program sets seccomp by prctl or, as libc has no function for it, through syscall (libseccomp
+ * does so). Both functions of libc take words in registers and return one, whatever the arguments
+ * are. The functions here do the same under the names' own symbols; a definition with `...` could
+ * not. Calls that are not examined leave by a jump, as if this library were not there.
  *
- * On x86-64 the seventh word of syscall lies on the stack, and where the call passes fewer that
- * place is a variable of the caller's, which another thread may write to. A compiler copies the
- * word onto itself before it jumps; so that entry is written here, and writes nothing.
+ * On x86-64 the seventh word of syscall lies on the stack. If a call passes fewer words, that place
+ * is a variable of the caller, which another thread may write. A compiler would copy the word onto
+ * itself before the jump, so that entry is written in assembly and writes nothing.
  */
 #define _GNU_SOURCE
 #include "src/base/sandbox.h"
@@ -28,7 +28,7 @@ typedef int sandbox_prctl(int option, sandbox_word a, sandbox_word b, sandbox_wo
 typedef long sandbox_syscall(long number, sandbox_word a, sandbox_word b, sandbox_word c,
                              sandbox_word d, sandbox_word e, sandbox_word f);
 
-/* Those behind us; NULL before the constructor has run. */
+/* The next functions of these names; NULL until the constructor has run. */
 static _Atomic(sandbox_prctl *) next_prctl;
 _Atomic(sandbox_syscall *) sandbox_next_syscall __attribute__((used, visibility("hidden")));
 
@@ -36,13 +36,13 @@ __attribute__((constructor)) static void find_next(void)
 {
     void *found_prctl = dlsym(RTLD_NEXT, "prctl"), *found_syscall = dlsym(RTLD_NEXT, "syscall");
     if (!found_prctl || !found_syscall)
-        (void)dlerror(); /* the program must not be told of it */
+        (void)dlerror(); /* The program must not see this error. */
     atomic_store_explicit(&next_prctl, *(sandbox_prctl **)&found_prctl, memory_order_relaxed);
     atomic_store_explicit(&sandbox_next_syscall, *(sandbox_syscall **)&found_syscall,
                           memory_order_relaxed);
 }
 
-/* Before the constructor: another library's, or a resolver of one of its functions, may call. */
+/* Serves calls that another library's constructor or resolver makes before our constructor. */
 long sandbox_call_kernel(long number, sandbox_word a, sandbox_word b, sandbox_word c,
                          sandbox_word d, sandbox_word e, sandbox_word f)
     __attribute__((used, visibility("hidden")));
@@ -77,10 +77,10 @@ long sandbox_call_kernel(long number, sandbox_word a, sandbox_word b, sandbox_wo
 
 /* --- What closes a process ------------------------------------------------------------------ */
 
-/* Linux 5.11, and for headers older than that. 0 switches it off. */
+/* Since Linux 5.11; older headers lack it. 0 switches it off. */
 enum { SET_SYSCALL_USER_DISPATCH = 59 };
 
-/* The kernel reads the lower half of what is an int, and a caller may have left anything above. */
+/* The kernel reads the lower half of an int argument; a caller may leave any bits above it. */
 static bool prctl_closes(int option, sandbox_word a)
 {
     return option == PR_SET_SECCOMP || (option == PR_SET_TSC && (unsigned)a == PR_TSC_SIGSEGV) ||
@@ -96,8 +96,8 @@ static bool syscall_closes(long number, sandbox_word a, sandbox_word b)
            (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER);
 }
 
-/* A positive result of seccomp is a descriptor where one was asked for, and else a thread that the
- * filter could not be set for. */
+/* A positive result of seccomp is a descriptor if the call asked for one; otherwise it is a thread
+ * for which the filter could not be set. */
 static bool has_closed(long result, long number, sandbox_word flags)
 {
     return result == 0 ||
@@ -111,7 +111,7 @@ static int pass_prctl(int option, sandbox_word a, sandbox_word b, sandbox_word c
                 : (int)sandbox_call_kernel(SYS_prctl, (sandbox_word)option, a, b, c, d, 0);
 }
 
-/* Apart, so that what passes saves no registers. */
+/* A separate function, so that calls that are passed on save no registers. */
 __attribute__((noinline)) static int close_by_prctl(int option, sandbox_word a, sandbox_word b,
                                                     sandbox_word c, sandbox_word d)
 {
@@ -129,7 +129,7 @@ int sandbox_enter_prctl(int option, sandbox_word a, sandbox_word b, sandbox_word
                                    : pass_prctl(option, a, b, c, d);
 }
 
-/* What may close has six words at most. A seventh parameter here would be written to its place. */
+/* A call that may close has six words at most; a seventh one would be written to the stack. */
 long sandbox_look_syscall(long number, sandbox_word a, sandbox_word b, sandbox_word c,
                           sandbox_word d, sandbox_word e)
     __attribute__((used, visibility("hidden")));

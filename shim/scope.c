@@ -4,13 +4,13 @@
  *
  * dlsym, dlopen and dladdr take the dynamic linker's lock. dlopen and dlclose hold it while they
  * run constructors and destructors, and one of those may start a thread that multiplies and wait
- * for it: that thread must find its library without the lock, or both wait for ever.
+ * for that thread. The thread must find its library without the lock, or both wait forever.
  *
- * The order of objects is that of the dynamic linker's list: the program, what is preloaded, what
- * the program is linked to, breadth first, and then what was opened later. The dynamic linker
- * itself is among the first lot, behind all that the program names: what stands before it was there
- * at the start, and is in the global scope in this order. Of what stands behind it, it is not known
- * who sees it.
+ * Objects come in the order of the dynamic linker's list: the program, the preloaded libraries, the
+ * libraries that the program is linked to, breadth first, and then those that were opened later.
+ * The dynamic linker itself comes after all objects that the program names at its start. Objects
+ * before it were loaded at the start and are in the global scope in this order. For objects after
+ * it, the tables do not tell which callers see them.
  */
 #define _GNU_SOURCE
 #include "scope.h"
@@ -28,12 +28,12 @@
 struct walk {
     const char *name;
     uintptr_t caller, linker, vdso;
-    bool self, past_linker;    /* this library, or the dynamic linker, has come */
-    bool self_at_start, doubt; /* something that the tables do not tell */
-    struct shim_scope first;   /* behind this library, of those at the start; address NULL: none */
-    struct shim_scope any;     /* the last one of `count` */
+    bool self, past_linker;    /* the walk has passed this library, or the dynamic linker */
+    bool self_at_start, doubt; /* `doubt`: the tables do not tell something */
+    struct shim_scope first;   /* after this library, of those at the start; address NULL: none */
+    struct shim_scope any;     /* the last of `count` objects */
     struct shim_tables any_tables,
-        caller_tables; /* caller_tables.strings NULL: the program, or none */
+        caller_tables; /* caller_tables.strings NULL: the caller is the program, or none */
     int count;
 };
 
@@ -42,7 +42,7 @@ static void add_definition(struct walk *walk, const struct dl_phdr_info *info,
 {
     const ElfW(Sym) *isamax = shim_tables_find(tables, "isamax_");
     int type = shim_tables_type(symbol);
-    if (type != STT_FUNC && type != STT_NOTYPE) /* an indirect function has yet to be chosen */
+    if (type != STT_FUNC && type != STT_NOTYPE) /* an indirect function is not chosen yet */
         walk->doubt = true;
     walk->any = (struct shim_scope){
         .address = shim_tables_address(tables, symbol),

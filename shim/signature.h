@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The signatures of an operation's functions, made of its list of arguments (operations.h). */
+/* The signatures of an operation's functions, made from its list of arguments (operations.h). */
 #ifndef SHIM_SIGNATURE_H
 #define SHIM_SIGNATURE_H
 
@@ -9,17 +9,17 @@
 #include "operations.h"
 
 /*
- * Every integer of a C call is taken as 64 bits, whatever the caller passed: in the 64-bit Linux
- * ABIs an int argument fills a whole register or stack slot, so that these values, passed on
- * unchanged, are right for a library of either width. Bits above an int are undefined: look at them
- * only through shim_args_read.
+ * Every integer of a C call is taken as 64 bits, whatever the caller passed. In the 64-bit Linux
+ * ABIs an int argument fills a whole register or stack slot, so these values are right for a
+ * library of either width when passed on unchanged. Bits above an int are undefined: read these
+ * values only through shim_args_read.
  */
 _Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as int64_t");
 
 /* X(role, name) for each argument of an operation. */
 #define SHIM_EACH(OP, X) SHIM_##OP##_ARGUMENTS(X, X)
 
-/* C types of the roles; scalar: that of the operation's own type, real: that of its parts. */
+/* C types of the roles; scalar: the operation's own type, real: the type of its real part. */
 #define SHIM_CBLAS_SIDE(scalar, real) int
 #define SHIM_CBLAS_UPLO(scalar, real) int
 #define SHIM_CBLAS_TRANS(scalar, real) int
@@ -50,7 +50,7 @@ _Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as
 #define SHIM_FORTRAN_MATRICES const void *const *
 #define SHIM_FORTRAN_RESULTS void *const *
 
-/* The member of union shim_scalar where the role is one, of either type. */
+/* The member of union shim_scalar if the role is a scalar: `scalar` or `real`. */
 #define SHIM_SCALAR_SIDE(scalar, real)
 #define SHIM_SCALAR_UPLO(scalar, real)
 #define SHIM_SCALAR_TRANS(scalar, real)
@@ -66,7 +66,7 @@ _Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as
 #define SHIM_SCALAR_MATRICES(scalar, real)
 #define SHIM_SCALAR_RESULTS(scalar, real)
 
-/* text, of those roles that have a length in Fortran. */
+/* Expands to text for the roles that have a length in Fortran. */
 #define SHIM_LENGTH_SIDE(text) text
 #define SHIM_LENGTH_UPLO(text) text
 #define SHIM_LENGTH_TRANS(text) text
@@ -82,7 +82,7 @@ _Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as
 #define SHIM_LENGTH_MATRICES(text)
 #define SHIM_LENGTH_RESULTS(text)
 
-/* The parameters of the C interface of a type, and of Fortran's, which are the same for all. */
+/* The parameters of a type's C interface, and of Fortran's, which are the same for all types. */
 #define SHIM_CBLAS_PARAMETERS(OP, LETTER) int order SHIM_EACH(OP, SHIM_PARAMETER_##LETTER)
 #define SHIM_PARAMETER_S(role, name) , SHIM_CBLAS_##role(float, float) name
 #define SHIM_PARAMETER_D(role, name) , SHIM_CBLAS_##role(double, double) name

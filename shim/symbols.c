@@ -13,7 +13,7 @@ const struct shim_symbol shim_symbols[SHIM_ID_COUNT] = {
 _Static_assert((0 SHIM_OPERATION_NAMES(SHIM_ONE)) == SHIM_SPELLING_COUNT * XG_KIND_COUNT,
                "each kind of the engine has a row");
 
-/* The operations' rows stand in the order of the engine's kinds. */
+/* The operations' rows are in the order of the engine's kinds. */
 #define SHIM_ORDER(prefix, suffix, interface, int_bytes, plain, letter, LETTER, name, op, OP)      \
     _Static_assert(SHIM_ID_##prefix##letter##name##suffix / SHIM_SPELLING_COUNT ==                 \
                        XG_KIND_##OP + XG_TYPE_##LETTER,                                            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The intercepted names: a row each, made of the tables in operations.h. */
+/* The intercepted names, one row each, made from the tables in operations.h. */
 #ifndef SHIM_SYMBOLS_H
 #define SHIM_SYMBOLS_H
 
@@ -19,12 +19,12 @@ enum shim_id {
         SHIM_ID_COUNT
 };
 
-/* A routine is a name without its spelling. The first XG_KIND_COUNT of them are the kinds. */
+/* A routine is a name without its spelling. The first XG_KIND_COUNT routines are the kinds. */
 #define SHIM_ONE(...) +1
 enum { SHIM_SPELLING_COUNT = 0 SHIM_SPELLINGS(SHIM_ONE, , , , , ) };
 enum { SHIM_ROUTINE_COUNT = SHIM_ID_COUNT / SHIM_SPELLING_COUNT };
 
-/* SGEMM's come first; tools that know no other operation go by them. */
+/* SGEMM's names come first; tools that know no other operation rely on that. */
 enum { SHIM_SGEMM_COUNT = SHIM_SPELLING_COUNT };
 _Static_assert(XG_KIND_SGEMM == 0, "SGEMM's names come first");
 
@@ -33,13 +33,13 @@ struct shim_symbol {
     const char *routine; /* "ssyrk" */
     enum xg_op op;
     enum xg_type type;
-    int kind; /* its operation and type as problem.h counts them */
+    int kind; /* its operation and type, numbered as in problem.h */
     enum shim_interface interface;
-    int int_bytes; /* of a plain name: what it is taken for until its library says otherwise */
+    int int_bytes; /* of a plain name: the assumed width until its library is known */
     bool plain;
 };
 
-/* Indexed by enum shim_id: the spellings of a routine stand together. */
+/* Indexed by enum shim_id. The spellings of a routine are adjacent. */
 extern const struct shim_symbol shim_symbols[SHIM_ID_COUNT];
 
 /* The number of a name's routine: its kind (problem.h), unless it is a synonym. */
@@ -48,7 +48,7 @@ static inline int shim_symbol_routine(const struct shim_symbol *symbol)
     return (int)(symbol - shim_symbols) / SHIM_SPELLING_COUNT;
 }
 
-/* The first of the SHIM_SPELLING_COUNT spellings of a routine; of a kind, those of the engine's
+/* The first of the SHIM_SPELLING_COUNT spellings of a routine; for a kind, those of the engine's
  * name for it. */
 static inline const struct shim_symbol *shim_symbol_spellings(int routine)
 {

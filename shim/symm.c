@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SYMM's and HEMM's arguments, which are alike: checked in the standard's order, and turned to the
- * engine's normal form.
+ * Checks SYMM's and HEMM's arguments, which are alike, in the standard's order, and turns them to
+ * the engine's normal form.
  */
 #include "terms.h"
 
@@ -19,7 +19,7 @@ static void read_size(const struct shim_call *call, int int_bytes, int64_t *m, i
     *k = t.side == 'L' ? t.m : t.n;
 }
 
-/* As in gemm.c. */
+/* The rule of gemm.c. */
 static int illegal(const struct shim_symm_terms *t)
 {
     int64_t row = t->order == 101 ? t->n : t->m;
@@ -48,8 +48,8 @@ static void read_args(const struct shim_call *call, int int_bytes, struct shim_a
     args->illegal = shim_terms_illegal(t.cblas, t.order, illegal(&t));
     if (args->illegal)
         return;
-    /* Stored by columns all are their transposes: a product has them in the other order, and of a
-     * Hermitian one the stored triangle is the other, of its transpose. */
+    /* Matrices stored by columns are their transposes stored by rows: the operands are swapped, and
+     * the stored triangle is the other one, also that of a Hermitian matrix. */
     bool row_major = t.order == 101, left = row_major == (t.side == 'L');
     struct xg_problem *p = &args->problem;
     *p = (struct xg_problem){.op = call->symbol->op,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SYRK's and HERK's arguments: checked in the standard's order, and turned to the engine's normal
- * form. They lie alike in memory, and differ by the type of the scalars and by what transposes.
+ * Checks SYRK's and HERK's arguments in the standard's order and turns them to the engine's normal
+ * form. Their structs have the same layout; the scalars' type and the allowed transposes differ.
  */
 #include "terms.h"
 
@@ -18,14 +18,14 @@ static void read_size(const struct shim_call *call, int int_bytes, int64_t *m, i
     *k = t.k;
 }
 
-/* Of complex numbers HERK knows the conjugate transpose alone, and SYRK does not know it. */
+/* For complex numbers HERK allows only the conjugate transpose, and SYRK does not allow it. */
 static int meaning(const struct shim_syrk_terms *t, bool hermitian, bool *extension)
 {
     int trans = shim_terms_meaning(t->type, t->trans, extension);
     return trans == (hermitian ? XG_TRANS : XG_CONJ_TRANS) ? -1 : trans;
 }
 
-/* As in gemm.c. */
+/* The rule of gemm.c. */
 static int illegal(const struct shim_syrk_terms *t, int trans)
 {
     bool row_major = t->order == 101;
@@ -58,7 +58,7 @@ static void read_args(const struct shim_call *call, int int_bytes, struct shim_a
     args->illegal = shim_terms_illegal(t.cblas, t.order, illegal(&t, trans));
     if (args->illegal)
         return;
-    /* A matrix stored by columns is its transpose stored by rows, and so is its triangle. */
+    /* A matrix stored by columns is its transpose stored by rows, with the other triangle. */
     bool row_major = t.order == 101, transposed = row_major == (trans > 0);
     enum xg_trans other = hermitian ? XG_CONJ_TRANS : XG_TRANS;
     enum xg_type scalar = hermitian ? xg_type_real(t.type) : t.type;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The dynamic linker makes these addresses absolute, but not where it cannot write to the table. */
+/* The dynamic linker makes these addresses absolute, except in a table that it cannot write. */
 static const void *table_at(const struct dl_phdr_info *info, const ElfW(Dyn) * entry)
 {
     uintptr_t value = entry->d_un.d_ptr;
@@ -83,7 +83,7 @@ static uint32_t gnu_hash(const char *name)
 
 const ElfW(Sym) * shim_tables_find(const struct shim_tables *tables, const char *name)
 {
-    /* The header, a Bloom filter, the buckets, and a chain of hashes as long as the symbols. */
+    /* A header, a Bloom filter, the buckets, and a chain of hashes as long as the symbols. */
     uint32_t buckets = tables->hash[0], first = tables->hash[1], words = tables->hash[2];
     const uint32_t *bucket = tables->hash + 4 + words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
     const uint32_t *chain = bucket + buckets;
@@ -126,9 +126,9 @@ bool shim_tables_need(const struct shim_tables *object, const struct shim_tables
 /* --- Imports ------------------------------------------------------------------------------- */
 
 /*
- * By the relocations, for the hash table has only definitions, and nothing says how many symbols
- * there are. A program at a fixed address that takes a function's address has a value for it, and
- * no section.
+ * Reads the relocations, because the hash table holds only definitions and the number of symbols is
+ * not stored. If a program at a fixed address takes a function's address, its symbol has a value
+ * but no section.
  */
 const uintptr_t *shim_tables_import(const struct shim_tables *tables, const char *name,
                                     const uintptr_t *after)

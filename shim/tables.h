@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One loaded object's dynamic tables: what it defines, what it needs, and what it imports. */
+/* One loaded object's dynamic tables: its definitions, its dependencies, and its imports. */
 #ifndef SHIM_TABLES_H
 #define SHIM_TABLES_H
 
@@ -20,14 +20,14 @@ struct shim_tables {
     struct shim_relocations {
         const ElfW(Rela) * first;
         size_t count;
-    } relocations[2]; /* those of data, and those of jumps */
+    } relocations[2]; /* those of data and those of jumps */
 };
 
-/* False where the object has no such tables: then it is unknown what it defines. The tables belong
- * to the dynamic linker, and are gone when the object is unloaded. */
+/* False if the object has no such tables; then its definitions are unknown. The tables belong to
+ * the dynamic linker and are gone when the object is unloaded. */
 bool shim_tables_read(const struct dl_phdr_info *info, struct shim_tables *out);
 
-/* Whether the address lies in what the object has loaded. */
+/* Whether the address lies in a loaded segment of the object. */
 bool shim_tables_hold(const struct dl_phdr_info *info, uintptr_t address);
 
 /* The object's definition of the name, or NULL. */
@@ -43,14 +43,14 @@ static inline int shim_tables_type(const ElfW(Sym) * symbol)
     return symbol->st_info & 15;
 }
 
-/* Whether the object is the other one, of that file, or names it among what it needs. */
+/* Whether the object is `other`, whose file is `other_file`, or is linked to it. */
 bool shim_tables_need(const struct shim_tables *object, const struct shim_tables *other,
                       const char *other_file);
 
 /*
- * A place in which the dynamic linker keeps, for the object, the address of a name that the object
- * refers to and does not define. `after` NULL: the first one; else the next one after it. NULL:
- * there is none (any more).
+ * A slot in which the dynamic linker keeps, for this object, the address of a name that the object
+ * refers to but does not define. `after` NULL: the first slot; otherwise the next one after it.
+ * NULL: there is no further slot.
  */
 const uintptr_t *shim_tables_import(const struct shim_tables *tables, const char *name,
                                     const uintptr_t *after);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A call in the terms of the BLAS standard, whichever interface it came through: letters are
- * letters, integers are numbers, scalars lie at an address. Nothing is checked here.
+ * A call in the terms of the BLAS standard, for both interfaces: letters are letters, integers are
+ * numbers, and scalars lie at an address. Checks nothing.
  */
 #ifndef SHIM_TERMS_H
 #define SHIM_TERMS_H
 
 #include "args.h"
 
-/* Upper case; '\0' for a number of the C interface that means nothing. */
+/* Upper case; '\0' for a number of the C interface without a meaning. */
 static inline char shim_terms_trans(int number)
 {
     return number >= 111 && number <= 114 ? "NTCR"[number - 111] : '\0';
@@ -34,7 +34,7 @@ static inline char shim_terms_letter(const char *letter)
     return *letter >= 'a' && *letter <= 'z' ? (char)(*letter - 'a' + 'A') : *letter;
 }
 
-/* An integer of a Fortran call, by address, and of a C call, in its slot. */
+/* An integer of a Fortran call at its address, and of a C call in its slot. */
 static inline int64_t shim_terms_int(const void *value, int int_bytes)
 {
     return int_bytes == 8 ? *(const int64_t *)value : *(const int32_t *)value;
@@ -45,7 +45,7 @@ static inline int64_t shim_terms_slot(int64_t value, int int_bytes)
     return int_bytes == 8 ? value : (int32_t)value;
 }
 
-/* The same of one in an array: of letters, in the C interface of numbers, and of integers. */
+/* Element of an array of letters (numbers in the C interface), and of an array of integers. */
 static inline char shim_terms_trans_at(const void *array, bool cblas, int64_t index)
 {
     return cblas ? shim_terms_trans(((const int *)array)[index])
@@ -57,14 +57,12 @@ static inline int64_t shim_terms_int_at(const void *array, int int_bytes, int64_
     return shim_terms_int((const char *)array + index * int_bytes, int_bytes);
 }
 
-/*
- * struct shim_gemm_terms and shim_gemm_terms_read, and so on for each operation. Inlined, so that
- * who wants three dimensions alone reads three integers.
- */
+/* struct shim_gemm_terms and shim_gemm_terms_read, and so on for each operation. The functions are
+ * inlined, so that a caller that needs only three dimensions reads only three integers. */
 #define SHIM_TERMS(op, OP, context)                                                                \
     struct shim_##op##_terms {                                                                     \
         enum xg_type type;                                                                         \
-        bool cblas; /* order is what it says, and is counted as the first argument */              \
+        bool cblas; /* order was passed, and counts as the first argument */                       \
         int order;                                                                                 \
         SHIM_EACH(OP, SHIM_TERM)                                                                   \
     };                                                                                             \
@@ -134,7 +132,7 @@ static inline int64_t shim_terms_int_at(const void *array, int int_bytes, int64_
 
 SHIM_OPERATIONS(SHIM_TERMS, )
 
-/* The number of the first illegal argument, from that without the order. */
+/* The number of the first illegal argument, from its number without the order. */
 static inline int shim_terms_illegal(bool cblas, int order, int illegal)
 {
     if (cblas && order != 101 && order != 102)
@@ -142,7 +140,7 @@ static inline int shim_terms_illegal(bool cblas, int order, int illegal)
     return illegal ? illegal + cblas : 0;
 }
 
-/* A scalar at an address. */
+/* Reads a scalar at an address. */
 static inline void shim_terms_scalar(enum xg_type type, const void *at, double *re, double *im)
 {
     const float *single = at;
@@ -152,10 +150,8 @@ static inline void shim_terms_scalar(enum xg_type type, const void *at, double *
     *im = !is_complex ? 0 : is_double ? twice[1] : (double)single[1];
 }
 
-/*
- * What a letter makes of a matrix: an enum xg_trans; -1: nothing. Where numbers are real a
- * conjugate is the matrix itself, and some libraries take R, a conjugate that is not transposed.
- */
+/* The meaning of a letter as an enum xg_trans; -1: it has none. For real numbers a conjugate is the
+ * matrix itself. Some libraries accept R, a conjugate that is not transposed. */
 static inline int shim_terms_meaning(enum xg_type type, char letter, bool *extension)
 {
     bool is_complex = xg_type_is_complex(type);
@@ -174,7 +170,7 @@ static inline int shim_terms_meaning(enum xg_type type, char letter, bool *exten
     }
 }
 
-/* A number as the C interface takes it: by value where it is real. */
+/* A number as the C interface takes it: by value if it is real. */
 static inline union shim_scalar shim_terms_pass(enum xg_type type, const union shim_number *number)
 {
     switch (type) {
@@ -187,7 +183,7 @@ static inline union shim_scalar shim_terms_pass(enum xg_type type, const union s
     }
 }
 
-/* The letter, and the C interface's number, that mean a transpose. */
+/* The letter, and the number of the C interface, for a transpose. */
 static inline const char *shim_terms_trans_letter(enum xg_trans trans)
 {
     return trans == XG_NO_TRANS ? "N" : trans == XG_TRANS ? "T" : "C";

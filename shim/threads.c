@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * With how many threads a CPU library would compute, asked of the library itself.
+ * Asks a CPU library with how many threads it would compute.
  *
- * The environment says with how many it begins; programs change it while they run (threadpoolctl,
+ * The environment gives the number at the start. Programs change it while they run (threadpoolctl,
  * openblas_set_num_threads, OpenMP's own functions), so the library is asked for each product.
  */
 #define _GNU_SOURCE
@@ -13,16 +13,16 @@
 #include "module.h"
 #include "scope.h"
 
-/* A library by the function that it counts its threads with, and one that says how it was built. */
+/* The function by which a library counts its threads, and one that tells how it was built. */
 struct shim_counter {
     const char *count;
-    const char *parallel; /* OpenBLAS's: 0 one thread, 1 its own threads, 2 OpenMP */
-    enum xg_pool pool;    /* unless the library has OpenMP among what it depends on */
+    const char *parallel; /* OpenBLAS: 0 one thread, 1 its own threads, 2 OpenMP */
+    enum xg_pool pool;    /* unless the library depends on OpenMP */
 };
 
 /*
  * The prefixes and suffixes are those of symbols.h. bli_thread_get_num_threads returns a 64-bit
- * integer, of which the low half is read; libblastrampoline and FlexiBLAS ask the library behind
+ * integer, of which the low half is read. libblastrampoline and FlexiBLAS ask the library behind
  * them.
  */
 static const struct shim_counter shim_counters[] = {
@@ -38,8 +38,8 @@ static const struct shim_counter shim_counters[] = {
     {"lbt_get_num_threads", NULL, XG_POOL_UNKNOWN},
 };
 
-/* m n k of a real GEMM up to which OpenBLAS computes on the caller's thread, and wakes nobody, and
- * of a complex one (interface/gemm.c). Of a SYRK it wakes as many as it has (interface/syrk.c). */
+/* m n k of a real GEMM up to which OpenBLAS computes on the caller's thread alone, and the factor
+ * for a complex GEMM (interface/gemm.c). SYRK wakes all its threads (interface/syrk.c). */
 #define SHIM_OPENBLAS_SINGLE (64.0 * 64.0 * 64.0)
 #define SHIM_OPENBLAS_COMPLEX (1.0 / 8)
 
@@ -47,8 +47,8 @@ enum { SHIM_COUNTERS = sizeof shim_counters / sizeof shim_counters[0] };
 
 typedef int shim_int_function(void);
 
-/* Where functions are looked for: in what a handle of dlopen's means, or without the dynamic
- * linker's lock, from an address in the library (scope.h). */
+/* Where functions are searched: in a dlopen handle, or from an address in the library without the
+ * dynamic linker's lock (scope.h). */
 struct shim_where {
     void *handle;
     const void *address;
@@ -66,7 +66,7 @@ static shim_int_function *shim_function(const struct shim_where *where, const ch
     return (shim_int_function *)shim_look_up(where, name);
 }
 
-/* Holds a reference for good to the library that a function of the global scope lies in. */
+/* Keeps forever a reference to the library that contains a function of the global scope. */
 static void shim_hold(shim_int_function *function)
 {
     Dl_info info;
@@ -75,10 +75,10 @@ static void shim_hold(shim_int_function *function)
 }
 
 /*
- * The OpenMP run-time that a library calls. One in the global scope (the program's own, or a
- * preloaded one) comes before the library's, as it does for the dynamic linker; but a library that
- * depends on none calls none. Without the linker's lock the library's own is taken, which it is
- * nearly always. pool: libgomp's, or that of LLVM and Intel, by what the same file has.
+ * Finds the OpenMP run-time that a library calls. One in the global scope (the program's or a
+ * preloaded one) precedes the library's own, as for the dynamic linker; but a library that depends
+ * on none calls none. Without the linker's lock the library's own is taken, which is almost always
+ * right. pool: libgomp's, or that of LLVM and Intel, by the functions in the same file.
  */
 static bool shim_find_openmp(const struct shim_where *where, shim_int_function **max_threads,
                              shim_int_function **in_parallel, enum xg_pool *pool)
@@ -129,7 +129,7 @@ void shim_threads_find(void *handle, const void *address, struct shim_threads *t
         threads->pool = XG_POOL_NONE;
     if (built == 0 || built == 1 || !shim_find_openmp(&where, &max_threads, &in_parallel, &pool))
         return;
-    /* An OpenMP build of OpenBLAS takes OpenMP's count for its own at each product. */
+    /* An OpenMP build of OpenBLAS uses OpenMP's count at each product. */
     if (built == 2)
         threads->count = max_threads;
     threads->in_parallel = in_parallel;
@@ -151,7 +151,7 @@ int shim_threads_count(const struct shim_threads *threads, const struct xg_probl
         return 1;
     if (threads->in_parallel && threads->in_parallel())
         return 1;
-    /* BLIS that was told nothing says -1, and computes with one thread. */
+    /* BLIS returns -1 if no number was set, and computes with one thread. */
     int count = threads->count();
     return count > 1 ? count : 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TRMM's and TRSM's arguments, which are alike: checked in the standard's order, and turned to the
- * engine's normal form, whose C is the standard's B.
+ * Checks TRMM's and TRSM's arguments, which are alike, in the standard's order, and turns them to
+ * the engine's normal form, whose C is the standard's B.
  */
 #include "terms.h"
 
@@ -19,7 +19,7 @@ static void read_size(const struct shim_call *call, int int_bytes, int64_t *m, i
     *k = t.side == 'L' ? t.m : t.n;
 }
 
-/* As in gemm.c. */
+/* The rule of gemm.c. */
 static int illegal(const struct shim_trmm_terms *t, int trans)
 {
     if (t->side != 'L' && t->side != 'R')
@@ -49,8 +49,8 @@ static void read_args(const struct shim_call *call, int int_bytes, struct shim_a
     args->illegal = shim_terms_illegal(t.cblas, t.order, illegal(&t, trans));
     if (args->illegal)
         return;
-    /* Stored by columns all are their transposes: the triangle is the other, on the other side, and
-     * the transpose of op(A) is op() of A's transpose. */
+    /* Matrices stored by columns are their transposes stored by rows: the triangle is the other
+     * one, on the other side, and the transpose of op(A) is op() of A's transpose. */
     bool row_major = t.order == 101, left = row_major == (t.side == 'L');
     struct xg_problem *p = &args->problem;
     *p = (struct xg_problem){.op = call->symbol->op,

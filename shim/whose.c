@@ -2,10 +2,10 @@
 /*
  * Reads backwards from a return address, and forwards from the function that was called.
  *
- * Everything read here was executed a moment ago, if it was understood right; but an instruction
- * cannot be told for certain by its last bytes. So what would be a wild guess is checked before it
- * is followed: a direct call stays in its object, a function lies in an object's code, and memory
- * that a register points to is read after the kernel has said that it is there.
+ * All bytes read here were executed a moment ago, if they are understood right; but the last bytes
+ * of an instruction do not identify it for certain. So every guess is checked before it is
+ * followed: a direct call stays in its object, a function lies in an object's code, and memory that
+ * a register points to is read only after the kernel has confirmed that it is mapped.
  */
 #define _GNU_SOURCE
 #include "whose.h"
@@ -26,10 +26,10 @@ _Thread_local uintptr_t shim_entered[16] __attribute__((tls_model("initial-exec"
 #ifdef __x86_64__
 
 enum { PAGE = 4096, LONGEST_CALL = 8, HOPS = 16 };
-enum { RAX = 0, BELOW = 1, RBX = 3, RSP = 4, RBP = 5, R10 = 10, R11 = 11 }; /* to R15 */
+enum { RAX = 0, BELOW = 1, RBX = 3, RSP = 4, RBP = 5, R10 = 10, R11 = 11 }; /* up to R15 */
 enum { NOTED = 1 << RAX | 1 << RBX | 1 << RSP | 1 << RBP | 0x3f << R10 };
 
-/* The linker's names for where this library begins and ends. */
+/* The linker's names for the begin and end of this library. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
@@ -40,7 +40,7 @@ static bool is_ours(uintptr_t address)
 
 /* --- Memory -------------------------------------------------------------------------------- */
 
-/* A sanitizer has its own idea of what may be read of another function's stack. */
+/* A sanitizer would report reads of another function's stack. */
 __attribute__((no_sanitize("address", "thread"))) static uintptr_t word_at(uintptr_t address)
 {
     uintptr_t word;
@@ -55,7 +55,7 @@ static int32_t offset_at(uintptr_t address)
     return offset;
 }
 
-/* The kernel reads the set before it refuses what it is asked to do with it. */
+/* The kernel reads the set before it rejects the operation. */
 static bool is_readable(uintptr_t address)
 {
     enum { NOTHING = -1, SET_BYTES = 8 };
@@ -68,10 +68,8 @@ static bool is_readable(uintptr_t address)
     return readable;
 }
 
-/*
- * Where a call read the address that it went to, as far as can be told: a page that was there is
- * taken to be there still, in a closed process too, in which the kernel cannot be asked.
- */
+/* Tells as far as possible whether a call read its target from this address. A page that was mapped
+ * once counts as mapped, also in a closed process, which cannot ask the kernel. */
 static bool was_readable(uintptr_t address)
 {
     enum { PAGES = 64 };
@@ -88,7 +86,7 @@ static bool was_readable(uintptr_t address)
     return readable;
 }
 
-/* Headers lie at an object's beginning, in its first page. */
+/* Headers lie in the first page of an object. */
 static bool read_header(const struct shim_module *module, ElfW(Ehdr) * out)
 {
     if (!module->begin)
@@ -98,7 +96,7 @@ static bool read_header(const struct shim_module *module, ElfW(Ehdr) * out)
            out->e_phoff + out->e_phnum * sizeof(ElfW(Phdr)) <= PAGE;
 }
 
-/* Whether it lies in the code of an object. */
+/* Whether the address lies in the code of an object. */
 static bool is_code(uintptr_t address)
 {
     struct shim_module module;
@@ -127,7 +125,7 @@ static uint8_t back(const struct bytes *bytes, int count)
     return bytes->at[LONGEST_CALL - count];
 }
 
-/* Outside of all objects is code made at run time, or what a program has made up for a stack. */
+/* An address outside all objects is code made at run time, or an invented return address. */
 static struct bytes read_back(uintptr_t returns, bool in_object)
 {
     struct bytes bytes = {{0}};
@@ -143,7 +141,7 @@ static uintptr_t checked(uintptr_t address)
     return is_ours(address) || is_code(address) ? address : 0;
 }
 
-/* call *%register. The byte before may be its prefix, or belong to what comes before. */
+/* call *%register. The byte before it may be its prefix, or belong to the previous instruction. */
 static uintptr_t through_register(const struct bytes *bytes)
 {
     if (back(bytes, 2) != 0xff || (back(bytes, 1) & 0xf8) != 0xd0)
@@ -153,12 +151,12 @@ static uintptr_t through_register(const struct bytes *bytes)
     return called ? called : checked(shim_entered[number]);
 }
 
-/* call *memory, whose operand begins `count` bytes before the end, with these bits of a prefix. */
+/* call *memory, whose operand begins `count` bytes before the end, with these prefix bits. */
 static uintptr_t through_operand(const struct bytes *bytes, int count, int prefix)
 {
     int mode = back(bytes, count) >> 6, base = back(bytes, count) & 7, scale = 0;
     uintptr_t address = 0;
-    if (base == RSP) { /* another byte follows, with base and index */
+    if (base == RSP) { /* another byte follows with base and index */
         uint8_t more = back(bytes, --count);
         int index = (more >> 3 & 7) | (prefix & 2) << 2;
         base = more & 7;
@@ -183,7 +181,7 @@ static uintptr_t through_operand(const struct bytes *bytes, int count, int prefi
     return was_readable(address) ? checked(word_at(address)) : 0;
 }
 
-/* call *memory: the opcode is 2 to 7 bytes before the end, as the operand's first byte says. */
+/* call *memory: the opcode is 2 to 7 bytes before the end; the operand's first byte tells. */
 static uintptr_t through_memory(const struct bytes *bytes)
 {
     static const int offset_bytes[] = {0, 1, 4};
@@ -199,7 +197,7 @@ static uintptr_t through_memory(const struct bytes *bytes)
     return 0;
 }
 
-/* The function that the call before the return address called; 0: it cannot be told. */
+/* The function that the call before the return address called; 0: unknown. */
 static uintptr_t called_before(uintptr_t returns, const struct shim_module *module)
 {
     const struct bytes bytes = read_back(returns, module->begin);
@@ -222,13 +220,13 @@ static bool begins(uintptr_t at, const char *bytes, size_t count)
     return true;
 }
 
-/* Where the code there does nothing but jump on to, directly or, as an entry of a procedure linkage
- * table does, to an address that is kept in memory; 0: it does something else. */
+/* The target of code that only jumps: directly or, like an entry of a procedure linkage table,
+ * through an address kept in memory. 0: the code does something else. */
 static uintptr_t jump_from(uintptr_t at)
 {
     if (begins(at, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
         at += 4;
-    if (begins(at, "\x41\xbb", 2)) /* mov $number,%r11d: of mold's linkage tables */
+    if (begins(at, "\x41\xbb", 2)) /* mov $number,%r11d: in mold's linkage tables */
         at += 6;
     if (begins(at, "\xf2", 1)) /* bnd */
         at += 1;
@@ -241,7 +239,7 @@ static uintptr_t jump_from(uintptr_t at)
     return 0;
 }
 
-/* The last place from which there was a jump, or the code at which jumps ended. */
+/* The place of the last jump, or the code at which the jumps ended. */
 static uintptr_t follow(uintptr_t returns, const struct shim_module *module)
 {
     uintptr_t owner = returns, at = called_before(returns, module);
@@ -258,11 +256,12 @@ static uintptr_t follow(uintptr_t returns, const struct shim_module *module)
 }
 
 /*
- * Lazy binding: the linkage table's first entry pushes its object's link map, the second word on
- * the stack, and the dynamic linker jumps here through %r11 when it is done. What it pushed lies
- * below the stack still, for nothing has run since. That it is a link map is seen by the object's
- * tables, which lie in an object of that map. 0: it is none. A compiler's call may use %r11 too
- * (retpolines do): then the word is what earlier calls have left there, of memory long gone maybe.
+ * Handles lazy binding. The first entry of the linkage table pushes its object's link map, the
+ * second word on the stack, and the dynamic linker jumps here through %r11 when it is done. The
+ * pushed words still lie below the stack, because nothing has run since. The word is a link map if
+ * the object's tables lie in an object with that map; 0 means that it is none. A compiler's call
+ * may use %r11 too (retpolines do). Then the word is a leftover of earlier calls and may point to
+ * freed memory.
  */
 static uintptr_t bound_now(void)
 {
@@ -280,10 +279,8 @@ static uint64_t bytes_at(uintptr_t address)
     return bytes;
 }
 
-/*
- * The usual call, of the name, without a loop: through the object's linkage table, or through the
- * address that it keeps. False: it is to be looked at closely.
- */
+/* Recognises without a loop the usual call by name, through the object's linkage table or through
+ * the address that it keeps. False: the call needs the full analysis. */
 static bool is_plain(uintptr_t returns, const struct shim_module *module)
 {
     enum { ENDBR64 = 0xfa1e0ff3, CALL = 0xe8, CALL_KEPT = 0x15ff, JUMP_KEPT = 0x25ff };
@@ -311,7 +308,7 @@ const void *shim_whose(const void *returns, struct shim_module *module)
     shim_module_find(returns, module);
     if (is_plain((uintptr_t)returns, module))
         return returns;
-    uintptr_t owner = follow((uintptr_t)returns, module); /* in any case: it notes what it reads */
+    uintptr_t owner = follow((uintptr_t)returns, module); /* runs always, to note readable pages */
     uintptr_t bound = bound_now();
     if (bound)
         owner = bound;

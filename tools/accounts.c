@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes and removes folders for accounts, and adds up what lies there. */
+/* Makes and removes folders for accounts, and adds up the accounts in them. */
 #include "accounts.h"
 
 #include <dirent.h>
@@ -16,12 +16,12 @@
 #include "src/report/mapping.h"
 #include "terminal.h"
 
-/* Two thousand accounts. */
+/* Room for two thousand accounts. */
 #define ROOM_BYTES (2000.0 * sizeof(struct xg_account))
 
 static const char name[] = "xgemm-run.XXXXXX";
 
-/* The program may need that memory itself. */
+/* The program may need the rest of that memory. */
 static bool has_room(const char *path)
 {
     struct statvfs status;
@@ -38,7 +38,7 @@ bool accounts_folder_make(char path[PATH_MAX], bool in_memory)
         place = given;
     else if (in_memory && has_room("/dev/shm"))
         place = "/dev/shm";
-    /* From its root, for the program may change its folder. */
+    /* An absolute path, because the program may change its folder. */
     char *root = realpath(place, NULL);
     bool fits = root && snprintf(path, PATH_MAX, "%s/%s", root, name) < PATH_MAX;
     if (root && !fits)
@@ -65,7 +65,7 @@ void accounts_folder_remove(const char *path)
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* One that a library of another release wrote. */
+/* A library of another release wrote an account. */
 static bool foreign;
 
 static void tell_foreign(uint32_t version)

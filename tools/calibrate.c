@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures this machine for the cost model and keeps the result; `xgemm-run calibrate` runs it.
- */
+/* Measures this machine for the cost model and keeps the result; `xgemm-run calibrate` runs it. */
 /*
- * Both sides compute the same list of products from host to host, operands cold, as a program sees
- * them: the CPU through the library that XGEMM_CPU_BLAS names or that was configured, the GPU
- * through the engine. The model's figures are then fitted to the medians.
+ * Both sides compute the same list of products from host to host with cold operands, as programs
+ * do: the CPU through the library that XGEMM_CPU_BLAS names or that was configured, the GPU through
+ * the engine. The model's figures are then fitted to the medians.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,9 +27,9 @@
 #endif
 
 /*
- * In the order of their FLOPs: what one took tells whether the next one takes too long. The first
- * is for the GPU only, whose calls it tells apart from work; the CPU's model of it has no figure to
- * fit.
+ * Sorted by FLOPs, so that the time of one shape tells whether the next one takes too long. The
+ * first is for the GPU only, where it separates the cost of a call from that of work; the CPU's
+ * model has no figure to fit to it.
  */
 static const int64_t shapes[][3] = {
     {64, 64, 64},      {96, 96, 96},       {128, 128, 128},    {1, 4096, 512},
@@ -43,17 +42,19 @@ static const int64_t shapes[][3] = {
 
 enum {
     SHAPES = sizeof shapes / sizeof shapes[0],
-    POOL_ELEMS = 20 << 20, /* of each operand; more than any cache holds */
+    POOL_ELEMS = 20 << 20, /* of each operand; larger than any cache */
     CALLS_MIN = 3,
     CALLS_MAX = 101,
     SAMPLES_MIN = 8
 };
 
-static const double shape_s = 0.12, side_s = 8, call_s = 0.4; /* at most, about */
+static const double shape_s = 0.12, side_s = 8, call_s = 0.4; /* upper bounds, approximate */
 
-/* A larger typical error says that something else ran meanwhile. Of a GPU it may also say that the
- * model does not fit the device, whose own figures still are better than those of the reference:
- * there others must have been seen to use more than this part of the cores. */
+/*
+ * A larger typical error means that something else ran meanwhile. For a GPU it may also mean that
+ * the model does not fit the device, whose own figures still beat the reference's; so for a GPU
+ * other processes must have used more than this part of the cores.
+ */
 static const double error_most = 0.30, others_most = 0.6;
 
 _Static_assert((int)SHAPES <= (int)FIT_SAMPLES_MAX, "a sample a shape");
@@ -126,7 +127,7 @@ static bool open_gpu(struct xg_model *model)
 
 /* --- Measuring ----------------------------------------------------------------------------- */
 
-/* Uniform in (-1, 1): a kernel draws less power on zeros, and clocks higher. */
+/* Uniform in (-1, 1): on zeros a kernel draws less power and clocks higher. */
 static float *random_pool(void)
 {
     float *pool = malloc(POOL_ELEMS * sizeof *pool);
@@ -138,7 +139,7 @@ static float *random_pool(void)
     return pool;
 }
 
-/* Somewhere else in the pool each time, a multiple of 64 bytes from its beginning. */
+/* A different place in the pool each time, a multiple of 64 bytes from its beginning. */
 static float *place(float *pool, int64_t elems)
 {
     size_t room = (size_t)(POOL_ELEMS - elems);
@@ -161,7 +162,7 @@ static struct xg_problem next_call(const int64_t shape[3])
                                .ldc = n};
 }
 
-/* The median of some calls after one that warms up; 0 where a call fails. */
+/* The median of some calls after a warm-up call; 0 if a call fails. */
 static double measure(bool (*compute)(const struct xg_problem *), const int64_t shape[3])
 {
     double seconds[CALLS_MAX], begin = 0;
@@ -180,7 +181,7 @@ static double measure(bool (*compute)(const struct xg_problem *), const int64_t 
     return median_sort(seconds, calls);
 }
 
-/* On a terminal: what is measured and how long at most it still takes, one line written over. */
+/* On a terminal, shows what is measured and the longest time left, in a line that is rewritten. */
 static void tell_progress(enum xg_side side, const int64_t shape[3], double left_s)
 {
     char text[16];
@@ -213,8 +214,7 @@ static int measure_side(enum xg_side side, struct fit_sample *samples)
     return count;
 }
 
-/* The time that other processes have had of all cores, in seconds since some moment; 0: not known.
- */
+/* The time that other processes used on all cores, in seconds from an unknown start; 0: unknown. */
 static double others_s(void)
 {
     unsigned long long user = 0, nice = 0, system = 0;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Starts the user's program, passes signals on to it, and ends as it ended. */
-/*
- * All signals that matter are blocked here and fetched with sigtimedwait: there is no handler, and
- * so no race between one and the wait. The program gets mask and dispositions as we got them.
- */
+/* All signals that matter are blocked and fetched with sigtimedwait. So there is no handler and no
+ * race between a handler and the wait. The program gets the mask and dispositions that we got. */
 #include "child.h"
 
 #include <errno.h>
@@ -26,10 +24,10 @@ enum { PASSED_ON = sizeof passed_on / sizeof passed_on[0], ENDING = 4 /* the fir
 
 enum { SETTLE_S = 2 };
 
-/* Blocked from the first run on, until child_restore: what comes between runs is not lost. */
+/* Blocked from the first run until child_restore, so that signals between runs are not lost. */
 static struct {
     bool done;
-    sigset_t set, mask;          /* what we wait for; the mask that we got */
+    sigset_t set, mask;          /* the signals that we wait for; the mask that we got */
     struct sigaction chld, pipe; /* the dispositions of SIGCHLD and SIGPIPE that we got */
 } prepared;
 
@@ -42,14 +40,14 @@ static void prepare(void)
     sigaddset(&prepared.set, SIGCHLD);
     for (int i = 0; i < PASSED_ON; i++) {
         struct sigaction action;
-        /* Those that we got ignored, as by nohup, stay so for both. */
+        /* Signals that we got ignored, as by nohup, stay ignored for both. */
         if (sigaction(passed_on[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             sigaddset(&prepared.set, passed_on[i]);
     }
     sigprocmask(SIG_BLOCK, &prepared.set, &prepared.mask);
-    /* Where it is ignored nobody could wait for a child. */
+    /* If SIGCHLD were ignored, a child could not be waited for. */
     sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &prepared.chld);
-    /* Where nobody reads any more what we say, the program still runs to its end. */
+    /* If our output has no reader any more, the program still runs to its end. */
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &prepared.pipe);
 }
 
@@ -82,7 +80,7 @@ static _Noreturn void become(const struct child *child, int failures)
     _exit(written == sizeof error ? 127 : 126);
 }
 
-/* What kept the program from being started; 0: nothing did. */
+/* The error that kept the program from starting; 0: none. */
 static int read_failure(int failures)
 {
     int error = 0;
@@ -94,8 +92,8 @@ static int read_failure(int failures)
     return got == sizeof error ? error : 0;
 }
 
-/* Fetches a signal and passes it on to the program, if that is there; false: none in that time. A
- * signal of the terminal comes from the kernel, and has reached the program too. */
+/* Fetches a signal and passes it on to the program if that exists; false: none came in time. The
+ * kernel sends a terminal's signals to the program too. */
 static bool fetch_signal(pid_t pid, double wait_s, struct child_end *end)
 {
     const struct timespec wait = {.tv_sec = (time_t)wait_s,
@@ -113,7 +111,7 @@ static bool fetch_signal(pid_t pid, double wait_s, struct child_end *end)
     return true;
 }
 
-/* Reaps what has ended, orphans too; true: the program is among them. */
+/* Reaps ended processes, orphans too; true: the program is among them. */
 static bool reap(pid_t pid, struct child_end *end)
 {
     bool found = false;
@@ -141,7 +139,7 @@ static void wait_for(pid_t pid, const struct child *child, struct child_end *end
         }
         if (child->tick)
             child->tick(child->ctx);
-        next_s = xg_clock_s() + 1; /* and not of the one before: we may have been stopped */
+        next_s = xg_clock_s() + 1; /* from now, not from the last tick: we may have been stopped */
     }
 }
 
@@ -204,7 +202,7 @@ void child_leave(int status)
         const struct rlimit none = {0, 0};
         sigset_t one;
 
-        setrlimit(RLIMIT_CORE, &none); /* the program has left its own */
+        setrlimit(RLIMIT_CORE, &none); /* the program has left its own core */
         signal(WTERMSIG(status), SIG_DFL);
         sigemptyset(&one);
         sigaddset(&one, WTERMSIG(status));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One run of the user's program: its environment, its input, its signals and its end. */
+/* Runs the user's program once: its environment, its input, its signals and its end. */
 #ifndef TOOLS_CHILD_H
 #define TOOLS_CHILD_H
 
@@ -8,47 +8,45 @@
 
 struct child {
     char *const *argv;
-    char *const *settings;   /* "NAME=VALUE", set in its environment; ends with NULL */
-    const char *input;       /* opened as its standard input; NULL: it has ours */
-    void (*tick)(void *ctx); /* called once a second while it runs; NULL: nothing is */
+    char *const *settings;   /* "NAME=VALUE", set in its environment; NULL ends the list */
+    const char *input;       /* opened as its standard input; NULL: it gets ours */
+    void (*tick)(void *ctx); /* called once a second while it runs; may be NULL */
     void *ctx;
-    bool quiet; /* the caller has words of its own where it cannot be started */
+    bool quiet; /* the caller reports a failed start itself */
 };
 
 struct child_end {
-    pid_t pid;      /* it was that; -1: there was no process to be had */
-    int error;      /* errno that kept it from being started; 0: it was */
-    int status;     /* as waitpid gives it */
-    int signal;     /* that we were to end by meanwhile (SIGINT, say); 0: none */
+    pid_t pid;      /* the program's; -1: no process could be made */
+    int error;      /* errno of a failed start; 0: it started */
+    int status;     /* as from waitpid */
+    int signal;     /* a signal that told us to end (for example SIGINT); 0: none */
     double seconds; /* wall time */
 };
 
 /*
- * Runs it and waits for its end. What SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 tell us
- * is passed on, but for what a terminal has told the program as well. False: it could not be
- * started, which is said unless quiet; *end has the exit status that a shell gives then, 126 or
- * 127. From one thread. Until child_restore those signals are held back and SIGPIPE is ignored, so
- * that what was made for the run is removed and the program's status is passed on in any case.
+ * Runs the program and waits for its end. Passes on SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and
+ * SIGUSR2, except those that a terminal has sent to the program as well. Returns false if it could
+ * not be started and, unless quiet, prints that; *end then has a shell's exit status, 126 or 127.
+ * Call it from one thread. Until child_restore those signals are held back and SIGPIPE is ignored,
+ * so that files made for the run are always removed and the program's status is always passed on.
  */
 bool child_run(const struct child *child, struct child_end *end);
 
-/*
- * Signals are this process's own again, as it got them: for a tool that goes on to work of its own.
- * One that came since the program ended is taken now.
- */
+/* Restores this process's signals as it got them, for a tool that goes on to work of its own. A
+ * signal that came since the program ended is delivered now. */
 void child_restore(void);
 
 /*
- * From now on processes whose parents have ended are children of this one; and waits until none is
- * left, 2 s at most. What a run leaves behind, such as a process that closes what the GPU used,
- * does not take from the next one then.
+ * From now on processes whose parents have ended become children of this process. Waits until none
+ * is left, for 2 s at most, so that leftovers of a run, such as a process that closes what the GPU
+ * used, do not slow down the next run.
  */
 void child_settle(void);
 
-/* The exit status of a shell for it: 128 and more where a signal ended it. */
+/* The exit status that a shell reports for it: 128 and more if a signal ended it. */
 int child_exit_status(int status);
 
-/* Ends this process as the program ended: by its status, or by the signal. */
+/* Ends this process as the program ended: with its status or by its signal. */
 _Noreturn void child_leave(int status);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Says what stands between this machine, a program and the GPU; `xgemm-run doctor` runs it. */
+/* Reports what keeps a program on this machine from the GPU; `xgemm-run doctor` runs it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static struct doctor_finding findings[DOCTOR_FINDINGS];
 
 static struct {
     bool json;
-    const char *file; /* that the report goes to; NULL: a standard stream */
+    const char *file; /* the report's file; NULL: a standard stream */
     char **argv;      /* the program and its arguments; NULL: none */
 } options;
 
@@ -61,13 +61,13 @@ static void list_row(const struct doctor_diagnosis *diagnosis, void *context)
     printf("  Remedy: %s\n", text);
 }
 
-/* The end of an option that only prints. */
+/* Ends after an option that only prints. */
 static void end_print(void)
 {
     exit(fflush(stdout) == 0 ? NOTHING_WRONG : OWN_TROUBLE);
 }
 
-/* False: an option that there is not. */
+/* False: unknown option. */
 static bool read_options(char **argv)
 {
     for (argv++; *argv && **argv == '-'; argv++) {
@@ -108,7 +108,7 @@ static bool read_program(void)
         return false;
     doctor_program_read(&facts.program, options.argv ? options.argv[0] : NULL);
     doctor_objects_list(objects, &facts.program);
-    /* What execvp cannot start it would give to a shell. */
+    /* execvp would give a file that it cannot start to a shell. */
     if (facts.program.state == DOCTOR_PROGRAM_FOUND &&
         !doctor_run_start(&facts.run, &facts.preload, options.argv, objects)) {
         doctor_objects_destroy(objects);
@@ -119,7 +119,7 @@ static bool read_program(void)
     return true;
 }
 
-/* Without a program, or one that brings none, the library that would serve is described. */
+/* If there is no program, or it brings no library, the library that would serve is described. */
 static void read_blas(void)
 {
     const char *named = getenv("XGEMM_CPU_BLAS");
@@ -129,8 +129,8 @@ static void read_blas(void)
     doctor_calibration_read(&facts.calibration, facts.blas[0].loads ? facts.blas[0].path : NULL);
 }
 
-/* The file of --json, emptied; a FIFO waits for its reader. The report's page is opened likewise
- * (tools/report/main.py). */
+/* Opens and empties the file of --json; a FIFO waits for its reader. tools/report/main.py opens its
+ * page the same way. */
 static FILE *open_report(void)
 {
     struct stat status;
@@ -155,7 +155,7 @@ static bool write_report(int count)
     return options.file ? fclose(out) == 0 && written : written;
 }
 
-/* Why no product can run on the GPU. */
+/* The reason why no product can run on the GPU. */
 static enum xg_reason find_absence(void)
 {
     if (facts.system.nodes_closed)
@@ -165,7 +165,7 @@ static enum xg_reason find_absence(void)
                                                      : XG_REASON_NO_GPU;
 }
 
-/* The library asks no driver before a start is earned; the answer is known here. */
+/* The library asks no driver before a start is earned; doctor knows the answer. */
 static void explain_rows(void)
 {
     for (int i = 0; i < facts.run.row_count && !doctor_gpu_usable(&facts); i++)

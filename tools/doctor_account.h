@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What doctor keeps of the account of products. */
+/* Copies the part of the account of products that doctor keeps. */
 #ifndef DOCTOR_ACCOUNT_H
 #define DOCTOR_ACCOUNT_H
 
 #include "doctor_facts.h"
 #include "src/report/account.h"
 
-/* Sets run->rows to those of the account, as many as there is room for. Pure. */
+/* Sets run->rows to the account's rows, as many as fit. Pure. */
 void doctor_account_take(struct doctor_run *run, const struct xg_account *account);
 
 #endif

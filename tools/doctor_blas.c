@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks a BLAS library, in a child: its constructors are its own. */
+/* Asks a BLAS library in a child process, because its constructors may do anything. */
 #include "doctor_blas.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 
 static const double LIMIT_S = 20;
 
-/* OpenBLAS's sentence, under any of its names. */
+/* OpenBLAS's configuration text, under any of its names. */
 static const char *ask_openblas(void *library)
 {
     static const char *const names[] = {
@@ -50,7 +50,7 @@ static void ask_version(void *library, char version[160])
         version[--length] = '\0';
 }
 
-/* As short_spins of xgemm-run.in has it. */
+/* The same as short_spins of xgemm-run.in. */
 static bool is_mended(enum xg_pool pool)
 {
     const char *spin = getenv("XGEMM_SPIN");
@@ -79,7 +79,7 @@ static void ask(void *answer, const void *file)
     shim_threads_find(library, NULL, &threads);
     blas->threads = shim_threads_count(&threads, NULL);
     blas->pool = threads.pool;
-    xg_spin_told = !secure_getenv(XG_SPIN_VARIABLE) && /* what it is told in the program */
+    xg_spin_told = !secure_getenv(XG_SPIN_VARIABLE) && /* its answer in the program */
                    xg_spin_is_short(secure_getenv("XGEMM_SPIN"), secure_getenv("XGEMM_MODE"),
                                     secure_getenv("CUDA_VISIBLE_DEVICES"), xg_spin_has_device());
     blas->spin_mended = is_mended(threads.pool);
@@ -94,7 +94,7 @@ void doctor_blas_read(struct doctor_blas *blas, const char *file)
     (void)doctor_probe(ask, blas, sizeof *blas, file, LIMIT_S);
     if (doctor_elf_read(&elf, blas->path))
         blas->vendor = elf.vendor;
-    /* Debian's libblas.so.3 of OpenBLAS has no name of its own: what it needs answers for it. */
+    /* Debian's libblas.so.3 of OpenBLAS has no mark of its own; a library that it needs answers. */
     if (blas->vendor == DOCTOR_VENDOR_OTHER && !strncmp(blas->version, "OpenBLAS", 8))
         blas->vendor = DOCTOR_VENDOR_OPENBLAS;
     doctor_elf_fini(&elf);

@@ -12,7 +12,7 @@
 #include "src/decide/calibration.h"
 #include "src/host/cores.h"
 
-/* Whether the folder that the file would be in holds others of its side. */
+/* Whether the file's folder holds other files of its side. */
 static bool has_others(const char *path)
 {
     char folder[DOCTOR_PATH_BYTES];

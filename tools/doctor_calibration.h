@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a calibration is kept for this machine, and whether it fits. */
+/* Finds whether a calibration is kept for this machine, and whether it fits. */
 #ifndef DOCTOR_CALIBRATION_H
 #define DOCTOR_CALIBRATION_H
 

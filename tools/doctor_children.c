@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads each file once that was executed, as the named program's is read. */
+/* Reads each executed file once, in the same way as the named program. */
 #include "doctor_children.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { STARTS_MAX = 4096 }; /* of different files, environments and starters */
 
-/* What a process takes behind its word, to give its memory back. */
+/* The time that a process takes after its last line, to free its memory. */
 static const double LEAVING_S = 1e-3;
 
 static bool is_child(const struct doctor_run *run, const char *path)
@@ -21,7 +21,7 @@ static bool is_child(const struct doctor_run *run, const char *path)
     return false;
 }
 
-/* "KEPT STARTER PATH" with tabs between. */
+/* "KEPT STARTER PATH", separated by tabs. */
 static void take_start(struct doctor_run *run, char *text)
 {
     struct doctor_program program;
@@ -41,7 +41,7 @@ static void take_start(struct doctor_run *run, char *text)
     doctor_text_set(child->starter, sizeof child->starter, "%s", starter);
 }
 
-/* A script may start the same one a thousand times. */
+/* A script may start the same file a thousand times. */
 static bool is_seen(const char *seen[STARTS_MAX], int *count, const char *text)
 {
     for (int i = 0; i < *count; i++)

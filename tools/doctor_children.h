@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that the run's processes execute, and whether the library gets into them. */
+/* The files that the run's processes execute, and whether the library is loaded into them. */
 #ifndef DOCTOR_CHILDREN_H
 #define DOCTOR_CHILDREN_H
 
 #include "doctor_facts.h"
 
-/* Takes the journal of tools/witness_exec.c, which it changes, into the children and the time that
- * is not told of the run; cores_s is known. */
+/* Reads the journal of tools/witness_exec.c, which it changes, and sets the run's children and
+ * untold_s. run->cores_s must be set. */
 void doctor_children_take(struct doctor_run *run, char *journal);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Goes through the tables of diagnoses. */
+/* Applies the tables of diagnoses. */
 #include "doctor_diagnosis.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static bool comes_before(const struct doctor_finding *a, const struct doctor_fin
                                                       : a->cost_s > b->cost_s;
 }
 
-/* By insertion, which leaves those that are alike in their order. */
+/* Sorts by insertion, which keeps the order of equal findings. */
 static void sort(struct doctor_finding *findings, int count)
 {
     for (int i = 1; i < count; i++) {

@@ -8,23 +8,21 @@
 #include "doctor_facts.h"
 
 enum doctor_level {
-    DOCTOR_NOTE, /* good to know: nothing is wrong */
+    DOCTOR_NOTE, /* for information: nothing is wrong */
     DOCTOR_MEND, /* something to mend */
 };
 
-/*
- * One diagnosis. find adds a subject for each case that it finds, which takes the place of "%s" in
- * words and remedy ("" where they have none). detail is the rule's own.
- */
+/* One diagnosis. find adds a subject for each case that it finds; the subject replaces "%s" in
+ * words and remedy ("" if they have none). detail is an argument of the rule. */
 struct doctor_diagnosis {
-    const char *id; /* stable: what --json gives, and tests and manuals name */
+    const char *id; /* stable: --json prints it, tests and manuals name it */
     enum doctor_level level;
     void (*find)(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects);
     int detail;
     const char *words, *remedy;
 };
 
-/* Tables, by what they are about; an entry without an id ends each. */
+/* Tables by topic; an entry without an id ends each. */
 extern const struct doctor_diagnosis doctor_gpu_diagnoses[];
 extern const struct doctor_diagnosis doctor_setting_diagnoses[];
 extern const struct doctor_diagnosis doctor_program_diagnoses[];
@@ -32,14 +30,14 @@ extern const struct doctor_diagnosis doctor_run_diagnoses[];
 
 struct doctor_finding {
     const struct doctor_diagnosis *diagnosis;
-    double cost_s; /* that products took by it in the run; 0: not known */
+    double cost_s; /* seconds of products in the run that it affects; 0: unknown */
     char subject[DOCTOR_TEXT_BYTES];
 };
 
 enum { DOCTOR_FINDINGS = 128 };
 
-/* Fills `findings`: what is to be mended first, of a level what cost most first, else in the order
- * of the tables; their number. Pure. */
+/* Fills `findings` and returns their number: first those to mend, within a level the most expensive
+ * ones, else in the order of the tables. Pure. */
 int doctor_diagnose(const struct doctor_facts *facts,
                     struct doctor_finding findings[DOCTOR_FINDINGS]);
 
@@ -47,12 +45,12 @@ int doctor_diagnose(const struct doctor_facts *facts,
 void doctor_diagnosis_visit(void (*visit)(const struct doctor_diagnosis *diagnosis, void *context),
                             void *context);
 
-/* Writes words or remedy with the subject in its place. */
+/* Writes words or remedy, with the subject inserted. */
 void doctor_finding_text(const struct doctor_finding *finding, const char *form, char *text,
                          size_t size);
 
-/* Whether no call of this object's can reach the library, and there are some: the rules of
- * doctor_program_diagnoses that say why (doctor_rules_program.c). */
+/* Whether no call of this object can reach the library although it has some: the rules of
+ * doctor_program_diagnoses that give the reason (doctor_rules_program.c). */
 bool doctor_object_is_lost(const struct doctor_facts *facts, const struct doctor_object *object);
 
 /* Whether there is a finding about a program that the run started (doctor_rules_program.c). */

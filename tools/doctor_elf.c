@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads ELF files from disk. */
-/*
- * shim/scope.c reads the same tables where the dynamic linker has mapped them and vouches for them.
- * Here they come from a file that nobody has looked at: every offset is checked before it is used.
- */
+/* shim/scope.c reads the same tables as mapped by the dynamic linker, which vouches for them. Here
+ * they come from an unchecked file, so every offset is checked before it is used. */
 #include "doctor_elf.h"
 
 #include <elf.h>
@@ -38,16 +36,16 @@ struct image {
     const ElfW(Ehdr) * head;
 };
 
-/* What PT_DYNAMIC leads to; addresses are the file's. */
+/* The tables that PT_DYNAMIC lists; addresses are the file's. */
 struct tables {
     ElfW(Addr) symbols, strings, hash, gnu_hash, rela, jmprel;
     size_t strings_bytes, rela_bytes, jmprel_bytes, soname;
-    size_t count; /* of symbols */
+    size_t count; /* number of symbols */
 };
 
 /* --- Places in the file -------------------------------------------------------------------- */
 
-/* `count` elements of `size` bytes at the offset; NULL where they are not all in the file. */
+/* `count` elements of `size` bytes at the offset; NULL if some of them lie outside the file. */
 static const void *at_offset(const struct image *image, size_t offset, size_t size, size_t count)
 {
     size_t bytes;
@@ -68,7 +66,7 @@ static const ElfW(Phdr) * program_headers(const struct image *image, int *count)
     return at_offset(image, image->head->e_phoff, sizeof(ElfW(Phdr)), (size_t)*count);
 }
 
-/* The same by the address at which it would be mapped. */
+/* The same for the address at which the file would map them. */
 static const void *at_address(const struct image *image, ElfW(Addr) address, size_t size,
                               size_t count)
 {
@@ -82,7 +80,7 @@ static const void *at_address(const struct image *image, ElfW(Addr) address, siz
     return NULL;
 }
 
-/* A string that ends before its table does; NULL: none. */
+/* A string that ends inside its table; NULL: none. */
 static const char *string_at(const char *strings, size_t strings_bytes, size_t offset)
 {
     if (!strings || offset >= strings_bytes ||
@@ -101,8 +99,8 @@ static unsigned name_mask(const char *name)
     return 0;
 }
 
-/* Libraries by a function that no other has; prefixes and suffixes are PyPI's and those of 64-bit
- * integers. */
+/* Recognises libraries by a function that no other library has. Prefixes and suffixes are those of
+ * PyPI and of 64-bit integers. */
 static const struct {
     const char *part;
     enum doctor_vendor vendor;
@@ -214,7 +212,7 @@ static void take_entry(struct tables *tables, struct doctor_elf *elf, const ElfW
     }
 }
 
-/* How far the hash tables reach: to the last symbol that is defined. */
+/* The number of symbols in the hash tables: up to the last defined symbol. */
 static size_t count_hashed(const struct image *image, const struct tables *tables)
 {
     const uint32_t *hash = tables->hash ? at_address(image, tables->hash, 4, 2) : NULL;
@@ -240,7 +238,7 @@ static size_t count_hashed(const struct image *image, const struct tables *table
     }
 }
 
-/* How far relocations do, which name what is not defined too. */
+/* The number of symbols in relocations, which also name undefined symbols. */
 static size_t count_relocated(const struct image *image, ElfW(Addr) address, size_t bytes)
 {
     size_t count = bytes / sizeof(ElfW(Rela)), last = 0;
@@ -250,7 +248,7 @@ static size_t count_relocated(const struct image *image, ElfW(Addr) address, siz
     return last + 1;
 }
 
-/* The file does not say how many symbols there are. */
+/* The file does not store the number of symbols. */
 static size_t count_symbols(const struct image *image, const struct tables *tables)
 {
     size_t counts[] = {count_hashed(image, tables),
@@ -276,7 +274,7 @@ static void read_symbols(const struct image *image, const struct tables *tables,
     }
 }
 
-/* A name that it defines and has a relocation for: its own calls can be taken. */
+/* Finds names that it defines and has a relocation for: its own calls can be intercepted. */
 static void read_relocations(const struct image *image, const struct tables *tables,
                              const char *strings, ElfW(Addr) address, size_t bytes,
                              struct doctor_elf *elf)
@@ -340,7 +338,7 @@ static void read_dynamic(const struct image *image, const ElfW(Phdr) * header,
 
 /* --- The file ------------------------------------------------------------------------------ */
 
-/* Functions in the table that strip removes. */
+/* Reads functions in the table that strip removes. */
 static void read_symtab(const struct image *image, struct doctor_elf *elf)
 {
     const ElfW(Shdr) *section = NULL;
@@ -393,7 +391,7 @@ static void read_image(const struct image *image, const char *path, struct docto
         if (header[i].p_type == PT_DYNAMIC)
             read_dynamic(image, &header[i], elf);
     }
-    /* A static program that can be put anywhere has a dynamic section, and nobody to read it. */
+    /* A static position-independent program has a dynamic section that no dynamic linker reads. */
     elf->dynamic = elf->interpreter[0] != '\0';
     elf->program = image->head->e_type == ET_EXEC || elf->dynamic || !elf->soname[0];
     read_symtab(image, elf);

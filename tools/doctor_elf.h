@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One ELF file as it lies on disk: what it is, what it needs, which SGEMM names are in it. */
+/* One ELF file on disk: its kind, its dependencies, and the SGEMM names in it. */
 #ifndef DOCTOR_ELF_H
 #define DOCTOR_ELF_H
 
@@ -15,35 +15,32 @@ enum doctor_vendor {
     DOCTOR_VENDOR_TRAMPOLINE, /* libblastrampoline */
     DOCTOR_VENDOR_NVBLAS,
     DOCTOR_VENDOR_GSL,
-    DOCTOR_VENDOR_OTHER, /* has the names, and nothing that says whose they are */
+    DOCTOR_VENDOR_OTHER, /* has the names, but nothing that tells the vendor */
 };
 
-/* Masks have a bit for each name of SGEMM, the first of enum shim_id (shim/symbols.h). */
+/* Masks have a bit for each name of SGEMM, which come first in enum shim_id (shim/symbols.h). */
 struct doctor_elf {
-    bool elf;     /* an ELF file at all; nothing else is set where it is not */
+    bool elf;     /* an ELF file at all; if not, nothing else is set */
     bool native;  /* of this machine's class, byte order and processor */
-    bool program; /* can be started: fixed address, or an interpreter, or a position-independent one
-                     that is static */
-    bool dynamic; /* the dynamic linker has a part in it */
+    bool program; /* can be started: fixed address, interpreter, or static position-independent */
+    bool dynamic; /* the dynamic linker loads it */
     char interpreter[256]; /* empty: none */
     char soname[256];      /* empty: none */
-    bool symbolic;         /* linked with -Bsymbolic: looks into itself first */
-    unsigned imports;      /* names that it wants from others */
-    unsigned defines;      /* names that it offers */
-    unsigned protects;     /* of those: protected, so that its own calls cannot be taken */
-    unsigned interposes;   /* of those: its own calls go through the dynamic linker all the same */
-    unsigned inside;       /* names that are in it, but not for the dynamic linker */
-    bool kit;              /* offers more of BLAS than SGEMM */
-    bool mkl_inside;       /* MKL is in it, and it is no library of MKL's */
+    bool symbolic;         /* linked with -Bsymbolic: binds to itself first */
+    unsigned imports;      /* names that it imports */
+    unsigned defines;      /* names that it exports */
+    unsigned protects;     /* those of `defines`: protected, so its own calls cannot be taken */
+    unsigned interposes; /* those of `defines`: its own calls still go through the dynamic linker */
+    unsigned inside;     /* names inside it that the dynamic linker does not see */
+    bool kit;            /* exports more of BLAS than SGEMM */
+    bool mkl_inside;     /* contains MKL but is not a library of MKL */
     enum doctor_vendor vendor;
-    char **needed; /* what it names among what it needs */
+    char **needed; /* the libraries that it needs by name */
     int needed_count;
 };
 
-/*
- * Reads a file, which may be damaged in any way. False where it cannot be opened; *elf is zeroed
- * then. What it holds is freed with doctor_elf_fini.
- */
+/* Reads a file, which may be damaged in any way. Returns false, with *elf zeroed, if the file
+ * cannot be opened. doctor_elf_fini frees what *elf holds. */
 bool doctor_elf_read(struct doctor_elf *elf, const char *path);
 void doctor_elf_fini(struct doctor_elf *elf);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks about the GPU in a child: a driver may crash, hang, or end the process. */
+/* Asks about the GPU in a child process: a driver may crash, hang, or end the process. */
 #include "doctor_gpu.h"
 
 #include "doctor_probe.h"

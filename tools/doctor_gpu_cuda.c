@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the driver what it has, loads every kernel once, and times copies over the link. */
+/* Queries the driver, loads every kernel once, and times copies over the link. */
 #include <dlfcn.h>
 #include <link.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 #define STRING(text) #text
 #define STRING_OF(macro) STRING(macro)
 
-/* The file of a library; empty where the dynamic linker does not say. */
+/* Gets the file of a library; empty if the dynamic linker does not tell. */
 static void name_file(void *library, char path[DOCTOR_PATH_BYTES])
 {
     struct link_map *map = NULL;
@@ -33,7 +33,7 @@ static void ask_version(void *library, struct doctor_gpu *gpu)
         (void)version(&gpu->driver_version);
 }
 
-/* A function that the library lacks; NULL: none. */
+/* The first function that the library lacks; NULL: none. */
 static const char *lacking(void *library)
 {
 #define LOOK_UP(function)                                                                          \
@@ -96,7 +96,7 @@ static void ask_devices(const struct xg_drv *drv, struct doctor_gpu *gpu)
     }
 }
 
-/* The rate of the best of some copies; 0: one failed. */
+/* The rate of the fastest of some copies; 0: one failed. */
 static double time_copies(struct xg_dev *dev, CUstream stream, bool up, void *host,
                           CUdeviceptr device, size_t bytes)
 {
@@ -138,7 +138,7 @@ static void time_link(struct xg_dev *dev, struct doctor_gpu *gpu)
     xg_dev_leave(dev);
 }
 
-/* Opens the device as the engine does, without what computes on it. */
+/* Opens the device as the engine does, without the parts that compute on it. */
 static bool ask_context(const struct xg_conf *conf, struct doctor_gpu *gpu)
 {
     struct xg_dev *dev;

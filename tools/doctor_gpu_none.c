@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a build without CUDA says of the GPU. */
+/* The GPU's facts in a build without CUDA. */
 #include "doctor_gpu.h"
 
 void doctor_gpu_ask(void *gpu, const void *nothing)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The report as one JSON object. */
+/* Writes the report as one JSON object. */
 #include <math.h>
 #include <string.h>
 
 #include "../shim/symbols.h"
 #include "doctor_report.h"
 
-/* A value behind a name, or in an array without one; a comma in front of all but the first. */
+/* Writes a value after its name, or in an array without one; a comma precedes all but the first. */
 struct json {
     FILE *out;
     bool first;
 };
 
-/* The bytes of the character of UTF-8 that text begins with; 0: it begins with none, as RFC 3629
- * has them: no longer form than needed, no surrogate, none beyond U+10FFFF. */
+/* The length in bytes of the UTF-8 character at the start of text; 0: it is not valid by RFC 3629,
+ * which allows no overlong form, no surrogate, and nothing beyond U+10FFFF. */
 static int utf8_bytes(const unsigned char *text)
 {
     int bytes = text[0] < 0x80   ? 1
@@ -30,7 +30,7 @@ static int utf8_bytes(const unsigned char *text)
     return refused ? 0 : bytes;
 }
 
-/* A byte of no character becomes U+FFFD. */
+/* A byte that belongs to no character becomes U+FFFD. */
 static void write_string(FILE *out, const char *text)
 {
     fputc('"', out);
@@ -87,14 +87,14 @@ static void put_bool(struct json *json, const char *name, bool value)
     fputs(value ? "true" : "false", json->out);
 }
 
-/* Whole numbers alone, which no locale writes differently. */
+/* Only whole numbers, which are the same in all locales. */
 static void put_int(struct json *json, const char *name, long long value)
 {
     begin_value(json, name);
     fprintf(json->out, "%lld", value);
 }
 
-/* A count of units; null where it has no end, or none that the number could be. */
+/* Writes a count of units; null if it is infinite or too large for a long long. */
 static void put_units(struct json *json, const char *name, double value, double unit)
 {
     if (fabs(value / unit) < 9e18) {

@@ -15,7 +15,7 @@ enum { FILES_MAX = 4096 };
 static const double LIST_LIMIT_S = 20;
 
 struct file {
-    char *path; /* as the system has it, without symbolic links */
+    char *path; /* the system's path, without symbolic links */
     char **needed;
     int needed_count;
     struct doctor_object object;
@@ -90,14 +90,14 @@ static void take_line(struct doctor_objects *objects, struct doctor_program *pro
     (void)doctor_objects_add(objects, path);
 }
 
-/* As ldd does. --list, the newer way, gives up at the first library that is missing. */
+/* Asks as ldd does. The newer --list gives up at the first missing library. */
 static void prepare_list(void)
 {
     unsetenv("LD_PRELOAD");
     setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
 }
 
-/* Others would run the program. */
+/* Other dynamic linkers would run the program. */
 static bool is_glibc(const char *interpreter)
 {
     const char *name = doctor_text_basename(interpreter);
@@ -135,7 +135,7 @@ static bool matters(const struct doctor_object *object)
                                 (elf->vendor && elf->kit));
 }
 
-/* What others have to do with it. */
+/* Finds whether other files need or import from the object. */
 static void relate(const struct doctor_objects *objects, struct doctor_object *object)
 {
     const char *name =

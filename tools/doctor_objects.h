@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that a program is made of, and what each has to do with SGEMM. */
+/* The files that make up a program, and the SGEMM names in each. */
 #ifndef DOCTOR_OBJECTS_H
 #define DOCTOR_OBJECTS_H
 
 #include "doctor_facts.h"
 
 /*
- * A set of files, each read once. They are added with doctor_objects_add as they are heard of, by
- * doctor_objects_list or from what the run told (doctor_run.h); doctor_objects_finish then keeps
- * those that matter. One thread.
+ * A set of files, each read once. doctor_objects_add adds them when doctor_objects_list or the
+ * run's reports (doctor_run.h) name them; doctor_objects_finish then keeps those that matter. For
+ * one thread.
  */
 struct doctor_objects;
 
@@ -16,19 +16,19 @@ struct doctor_objects;
 struct doctor_objects *doctor_objects_create(void);
 void doctor_objects_destroy(struct doctor_objects *objects);
 
-/* The entry of the file, added where it was not there; NULL: it is no ELF file, or the set is full.
- * It stays where it is until the set is destroyed. */
+/* The entry of the file, added if it is missing; NULL: it is not an ELF file, or the set is full.
+ * The entry stays in place until the set is destroyed. */
 struct doctor_object *doctor_objects_add(struct doctor_objects *objects, const char *path);
 
 /*
- * Adds the program and what it depends on, as its own dynamic linker says when asked as ldd asks
- * it, for that alone knows its rules; glibc's alone is asked. Nothing of the program runs.
- * Libraries that are not there are noted in *program.
+ * Adds the program and its dependencies, as its own dynamic linker lists them when asked as by ldd,
+ * because only that linker knows its rules; only glibc's is asked. Runs nothing of the program.
+ * Adds missing libraries to *program.
  */
 void doctor_objects_list(struct doctor_objects *objects, struct doctor_program *program);
 
-/* Fills facts->objects with those that import, define or hold a SGEMM, or are a BLAS, facts->blas
- * with what the libraries among them say of themselves, and facts->run.cublas_file. */
+/* Sets facts->objects to those that import, define or contain an SGEMM or are a BLAS, facts->blas
+ * to what the libraries among them report, and facts->run.cublas_file. */
 void doctor_objects_finish(const struct doctor_objects *objects, struct doctor_facts *facts);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads what is preloaded. */
+/* Reads the preloaded libraries. */
 #include "doctor_preload.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@
 
 static const char library_name[] = "libxgemm_shim.";
 
-/* A name without a slash is looked for as a library; what is found so is not opened here. */
+/* A name without a slash is searched as a library; its file is not opened here. */
 static void read_entry(struct doctor_preload *preload, const char *entry)
 {
     struct doctor_elf elf;

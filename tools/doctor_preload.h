@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The library, and what else is preloaded beside it. */
+/* The library, and the other preloaded libraries. */
 #ifndef DOCTOR_PRELOAD_H
 #define DOCTOR_PRELOAD_H
 

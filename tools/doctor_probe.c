@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Children that answer one question through a pipe. */
+/* Runs child processes that answer one question through a pipe. */
 #include "doctor_probe.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct probe {
     double until_s;
 };
 
-/* The child's standard streams: nothing goes in or comes out but the answer. */
+/* Sets the child's standard streams: the answer is its only output, and its input is empty. */
 static void close_streams(int output)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -28,7 +28,7 @@ static void close_streams(int output)
     (void)dup2(null, STDERR_FILENO);
 }
 
-/* In the child: 0, and *fd is what it writes to; in the parent: its number; -1: neither. */
+/* Returns in the child 0, with *fd to write to; in the parent the child's number; -1: no child. */
 static pid_t start(struct probe *probe, int *fd, double limit_s)
 {
     int ends[2];
@@ -48,7 +48,7 @@ static pid_t start(struct probe *probe, int *fd, double limit_s)
     return probe->pid;
 }
 
-/* Bytes that came, 0 at the end; -1: none in time. */
+/* The number of bytes received, 0 at the end; -1: none in time. */
 static ssize_t receive(const struct probe *probe, void *to, size_t size)
 {
     for (;;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the program's file and follows scripts to what interprets them. */
+/* Finds the program's file and follows scripts to their interpreters. */
 #include "doctor_program.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "doctor_text.h"
 
-enum { SCRIPTS_MAX = 4 }; /* that interpret each other, as the kernel allows */
+enum { SCRIPTS_MAX = 4 }; /* scripts that interpret each other; the kernel allows as many */
 
 static bool is_file(const char *path)
 {
@@ -19,7 +19,7 @@ static bool is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* As execvp does: a name with a slash is a path, others are looked for. False: there is none. */
+/* Searches as execvp does: a name with a slash is a path, others are searched in PATH. */
 static bool find_file(const char *name, char path[DOCTOR_PATH_BYTES])
 {
     const char *folders = getenv("PATH");
@@ -37,10 +37,8 @@ static bool find_file(const char *name, char path[DOCTOR_PATH_BYTES])
     return found;
 }
 
-/*
- * The interpreter that the first line of a script names: what is behind #!, or of `env` the first
- * word that is neither an option nor a variable. False: the file is no script.
- */
+/* The interpreter that the first line of a script names: the word after #! or, after `env`, the
+ * first word that is neither an option nor a variable. False: the file is not a script. */
 static bool read_script(const char *path, char interpreter[DOCTOR_PATH_BYTES])
 {
     char line[DOCTOR_PATH_BYTES], *rest = line + 2, *word;
@@ -62,7 +60,7 @@ static bool read_script(const char *path, char interpreter[DOCTOR_PATH_BYTES])
     return true;
 }
 
-/* Whether it runs with rights that its caller has not: the dynamic linker then preloads nothing. */
+/* Whether it runs with more rights than its caller: the dynamic linker then preloads nothing. */
 static bool is_privileged(const char *path)
 {
     struct stat status;
@@ -71,7 +69,7 @@ static bool is_privileged(const char *path)
     return getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-/* By run-times that end the program where they do not come first among what is loaded. */
+/* Whether it uses run-times that end the program unless they are loaded first. */
 static bool is_sanitized(const struct doctor_elf *elf)
 {
     static const char *const libraries[] = {"libasan.so", "libhwasan.so", "libclang_rt.asan"};
@@ -106,7 +104,7 @@ static void read_elf(struct doctor_program *program, const struct doctor_elf *el
         program->reach = find_reach(program, elf);
 }
 
-/* Follows scripts; true: path is the file that is none. */
+/* Follows scripts; true: path is now a file that is not a script. */
 static bool follow_scripts(struct doctor_program *program)
 {
     char interpreter[DOCTOR_PATH_BYTES];

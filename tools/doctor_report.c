@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report for people. */
+/* Writes the report for people. */
 #include "doctor_report.h"
 
 #include <math.h>

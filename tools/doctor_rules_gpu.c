@@ -3,7 +3,7 @@
 #include "doctor_diagnosis.h"
 #include "doctor_text.h"
 
-/* Below that a link is no PCIe 3.0 of 16 lanes, by far. */
+/* A slower link is far below PCIe 3.0 with 16 lanes. */
 static const double LINK_SLOW_BYTES_PER_S = 6e9;
 static const uint64_t MEMORY_LEAST_BYTES = 512u << 20;
 
@@ -32,7 +32,7 @@ static void find_hidden(const struct doctor_facts *facts, int detail, struct doc
                : "(empty)");
 }
 
-/* Where libcuda.so.1 is not there, what else is tells why. */
+/* If libcuda.so.1 is missing, other facts tell the reason. */
 enum absence { IN_CONTAINER, WITHOUT_LIBRARY, WITHOUT_DRIVER, WITHOUT_GPU };
 
 static void find_absent(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
@@ -46,7 +46,7 @@ static void find_absent(const struct doctor_facts *facts, int detail, struct doc
            detail == WITHOUT_LIBRARY ? system->kernel_module : facts->gpu.failure);
 }
 
-/* A driver whose device files may not be opened fails, or finds no device. */
+/* A driver whose device files may not be opened fails or finds no device. */
 static bool is_closed(const struct doctor_facts *facts)
 {
     return (facts->gpu.driver == DOCTOR_DRIVER_FAILED ||
@@ -68,7 +68,7 @@ static void find_closed(const struct doctor_facts *facts, int detail, struct doc
     add_if(subjects, is_closed(facts), facts->gpu.failure);
 }
 
-/* The device that is used, or would be; NULL: there is none. */
+/* The device that is used or would be used; NULL: there is none. */
 static const struct doctor_device *used_device(const struct doctor_facts *facts)
 {
     const struct doctor_gpu *gpu = &facts->gpu;
@@ -107,7 +107,7 @@ static void find_mode(const struct doctor_facts *facts, int detail, struct docto
     add_if(subjects, device && device->compute_mode == detail, device ? device->name : "");
 }
 
-/* In exclusive mode another process has it: this one could not open it. */
+/* In exclusive mode another process has the device, so this process could not open it. */
 static void find_taken(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     (void)detail;
@@ -138,13 +138,13 @@ static void find_no_kernels(const struct doctor_facts *facts, int detail,
         doctor_texts_add(subjects, "%d.%d", device->sm / 10, device->sm % 10);
 }
 
-/* A program brings packages that no other one sees. */
+/* A program may bring a cuBLAS that only it sees. */
 static bool has_cublas(const struct doctor_facts *facts)
 {
     return facts->gpu.cublas_file[0] != '\0' || facts->run.cublas_file[0] != '\0';
 }
 
-/* detail: whether cuBLAS is there. */
+/* detail: whether cuBLAS exists. */
 static void find_old_device(const struct doctor_facts *facts, int detail,
                             struct doctor_texts *subjects)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Diagnoses of the program and its libraries: which calls can be seen, and which not. */
+/* Diagnoses of the program and its libraries: which calls can be seen and which cannot. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "doctor_diagnosis.h"
 #include "doctor_text.h"
 
-/* From then on a pool's threads take cores from staging for long; and for ever. */
+/* Threads that spin this long take cores from staging for a long time, or forever. */
 static const double SPIN_LONG_S = 0.01, SPIN_ENDLESS_S = 1;
 
 static void add_if(struct doctor_texts *subjects, bool holds, const char *subject)
@@ -52,11 +52,11 @@ static void find_missing_libraries(const struct doctor_facts *facts, int detail,
 /* --- The programs that it starts ----------------------------------------------------------- */
 
 /*
- * Scripts start tools that are static or privileged, and nobody sees from outside what a program
- * multiplies. So children are told of where processes that left no word took at least a hundredth
- * of the run's time on cores. A child without an SGEMM in its file counts as a tool where that time
- * is less than 10 ms, and where products were seen, where it is less than half of the run's. A
- * sanitizer ends a child at once, however little time it takes.
+ * Scripts start tools that are static or privileged, and their products cannot be seen from
+ * outside. So children are reported if the processes that reported nothing used at least a
+ * hundredth of the run's CPU time. A child without an SGEMM in its file counts as a tool if that
+ * time is less than 10 ms or, when products were seen, less than half of the run's. A sanitizer
+ * ends a child at once, however little CPU time the child uses.
  */
 static const double SHARE_LEAST = 0.01, TOOL_S = 0.01, TOOL_SHARE = 0.5;
 
@@ -81,7 +81,7 @@ bool doctor_children_are_lost(const struct doctor_facts *facts)
     return false;
 }
 
-/* The children that the same thing keeps from this library, in one subject. */
+/* Adds one subject for all children that the same reason keeps from this library. */
 static void add_children(struct doctor_texts *subjects, const struct doctor_facts *facts,
                          enum doctor_reach reach)
 {
@@ -104,7 +104,7 @@ static void add_children(struct doctor_texts *subjects, const struct doctor_fact
     doctor_texts_add(subjects, "%s (started by %s%s)", first->path, first->starter, others);
 }
 
-/* What keeps this library from the program, or from those that it starts. */
+/* The reason that keeps this library from the program, or from the programs that it starts. */
 static void find_unreached(const struct doctor_facts *facts, int detail,
                            struct doctor_texts *subjects)
 {
@@ -114,10 +114,10 @@ static void find_unreached(const struct doctor_facts *facts, int detail,
 
 /* --- Its libraries ------------------------------------------------------------------------- */
 
-/* Why no call of an object's can be seen, or only some; the first that holds. */
+/* The reason why no call, or only some calls, of an object can be seen; the first that holds. */
 enum loss { SEEN, APART, MKL_INSIDE, MKL_PARTLY, DEEPBIND, SYMBOLIC, BY_HANDLE, INSIDE };
 
-/* Whether it is a BLAS for others, and not something that was linked with one. */
+/* Whether it is a BLAS for other objects, and not an object that was linked with a BLAS. */
 static bool is_library(const struct doctor_object *object)
 {
     static const char *const parts[] = {"blas", "blis", "mkl", "atlas", "armpl", "lapack"};
@@ -128,7 +128,7 @@ static bool is_library(const struct doctor_object *object)
     return false;
 }
 
-/* Whether it may be the one that the library itself loads where a program brings none. */
+/* Whether it may be the library that this library itself loads if a program brings none. */
 static bool is_fallback(const struct doctor_facts *facts, const struct doctor_object *object)
 {
     return facts->run.row_count > 0 &&
@@ -144,7 +144,7 @@ static enum loss loss_of(const struct doctor_facts *facts, const struct doctor_o
         return elf->imports || elf->defines ? APART : SEEN;
     if (elf->mkl_inside)
         return object->taken || elf->interposes ? MKL_PARTLY : MKL_INSIDE;
-    /* What a library's own calls are bound to says nothing of those that others make. */
+    /* The bindings of a library's own calls tell nothing about the calls that others make. */
     if (offers && is_library(object) && !object->needed && !is_fallback(facts, object))
         return BY_HANDLE;
     if (object->taken)
@@ -187,7 +187,7 @@ static void find_loss(const struct doctor_facts *facts, int detail, struct docto
     }
 }
 
-/* A library whose makers nobody knows and that has no threads: the reference, or one like it. */
+/* A GSL or unnamed BLAS without a known thread count: the reference BLAS, or one like it. */
 static void find_slow(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     (void)detail;
@@ -200,8 +200,8 @@ static void find_slow(const struct doctor_facts *facts, int detail, struct docto
     }
 }
 
-/* The library whose threads spin longest, of those that xgemm-run leaves so. detail: whether
- * without end. */
+/* The library whose threads spin longest, without those that xgemm-run shortens. detail: whether
+ * they spin endlessly. */
 static void find_spin(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     const struct doctor_blas *longest = NULL;

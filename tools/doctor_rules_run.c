@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Diagnoses of what happened when the program ran: why what stayed on the CPU stayed there. */
+/* Diagnoses of the run: failures, and why products stayed on the CPU. */
 #include <limits.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static void find_failed(const struct doctor_facts *facts, int detail, struct doc
         doctor_texts_add(subjects, "%s: %s", facts->program.name, strerror(facts->run.failure));
 }
 
-/* Whether anything could have been preloaded. */
+/* Whether the library could have been preloaded. */
 static bool is_within_reach(const struct doctor_facts *facts)
 {
     return facts->run.ran && facts->preload.library_usable && !facts->preload.library_path_bad &&
@@ -49,7 +49,7 @@ static void find_untold(const struct doctor_facts *facts, int detail, struct doc
                          "_exit, or ran without LD_PRELOAD, which sudo and env can take away");
 }
 
-/* Nothing multiplied, and nothing that explains it. detail: whether something could have. */
+/* No product was seen and no finding explains it. detail: whether an object could multiply. */
 static void find_nothing(const struct doctor_facts *facts, int detail,
                          struct doctor_texts *subjects)
 {
@@ -66,7 +66,7 @@ static void find_nothing(const struct doctor_facts *facts, int detail,
         doctor_texts_add(subjects, "%s", facts->program.name);
 }
 
-/* Settings that are not understood are told of by each process. */
+/* Each process repeats the messages about settings that are not understood. */
 static bool is_told_already(const struct doctor_facts *facts, const char *message)
 {
     for (int i = 0; i < facts->settings.refused.count; i++)
@@ -84,13 +84,13 @@ static void find_messages(const struct doctor_facts *facts, int detail,
             doctor_texts_add(subjects, "%s", facts->run.messages.text[i]);
 }
 
-/* Those that say that there is no GPU are one. */
+/* All reasons that mean "no GPU" count as one. */
 static int reason_of(const struct doctor_row *row)
 {
     return xg_reason_is_absence(row->reason) ? XG_REASON_NO_GPU : (int)row->reason;
 }
 
-/* Something is wrong there, however little it concerns. */
+/* These reasons are faults, however few products they concern. */
 static bool is_fault(int reason)
 {
     static const int faults[] = {XG_REASON_NO_GPU, XG_REASON_FAILED, XG_REASON_WRONG,
@@ -101,16 +101,16 @@ static bool is_fault(int reason)
     return false;
 }
 
-/* Of the time of all products: less is not worth a word. */
+/* Share of the time of all products; a smaller share is not reported. */
 #define SHARE_LEAST 0.01
 
-/* What did not run on the GPU alone, for the reason `detail`. */
+/* Finds products that did not run on the GPU alone, for the reason `detail`. */
 static void find_reason(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     long calls = 0;
     double gflop = 0, seconds = 0, all_s = 0;
     if (detail == XG_REASON_EARNING && !doctor_gpu_usable(facts))
-        return; /* the library had not looked yet: there was nothing to earn */
+        return; /* the library had not looked for a GPU yet, so no start could be earned */
     for (int i = 0; i < facts->run.row_count; i++) {
         const struct doctor_row *row = &facts->run.rows[i];
         all_s += row->seconds;
@@ -128,7 +128,7 @@ static void find_reason(const struct doctor_facts *facts, int detail, struct doc
                      gflop, seconds);
 }
 
-/* What nothing on the GPU computes. detail: whether the program had loaded a cuBLAS. */
+/* Finds products that nothing on the GPU computes. detail: whether a cuBLAS was loaded. */
 static void find_unserved(const struct doctor_facts *facts, int detail,
                           struct doctor_texts *subjects)
 {

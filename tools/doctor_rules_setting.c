@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Diagnoses of XGEMM_* settings, of what is preloaded, and of calibration. */
+/* Diagnoses of XGEMM_* settings, preloaded libraries, and calibration. */
 #include <string.h>
 
 #include "doctor_diagnosis.h"
@@ -84,7 +84,7 @@ static void find_missing(const struct doctor_facts *facts, int detail,
     add_all(subjects, &facts->preload.missing);
 }
 
-/* detail: whether NVBLAS, which takes products to the GPU itself. */
+/* detail: whether to find NVBLAS, which takes products to the GPU itself. */
 static void find_rivals(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     const struct doctor_texts *rivals = &facts->preload.rivals;
@@ -99,7 +99,7 @@ static void find_twice(const struct doctor_facts *facts, int detail, struct doct
     add_set(subjects, facts->preload.twice ? "" : NULL);
 }
 
-/* Both sides in one finding where both are so; the GPU's only where there is one. */
+/* Reports both sides in one finding if both have this state; the GPU's only if there is a GPU. */
 static void find_calibration(const struct doctor_facts *facts, int detail,
                              struct doctor_texts *subjects)
 {

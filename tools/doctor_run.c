@@ -27,16 +27,16 @@ enum { PROCESSES_MAX = 256, ACCOUNT_BYTES_MAX = 1 << 26, LIST_BYTES = 8192 };
 enum { SETTINGS = 6 };
 
 struct place {
-    char folder[DOCTOR_PATH_BYTES - 32]; /* what the witness writes */
+    char folder[DOCTOR_PATH_BYTES - 32]; /* for the files of the witness */
     char accounts[PATH_MAX];
     char log[DOCTOR_PATH_BYTES];
-    long log_bytes; /* of the log before the run */
+    long log_bytes; /* size of the log before the run */
     bool own_log;
 };
 
 /* --- Start --------------------------------------------------------------------------------- */
 
-/* A FIFO, a terminal, /dev/null: nothing can be read back. What cannot be written is a finding. */
+/* A FIFO, a terminal or /dev/null cannot be read back. An unwritable file is a finding. */
 static bool is_stream(const char *log)
 {
     struct stat status;
@@ -78,7 +78,7 @@ static void remove_place(const struct place *place)
     accounts_folder_remove(place->accounts);
 }
 
-/* False: it was not built or installed beside this program, or cannot be named in LD_PRELOAD. */
+/* False: it is not built or installed beside this program, or LD_PRELOAD cannot hold its path. */
 static bool find_witness(char witness[DOCTOR_PATH_BYTES])
 {
     return (library_beside(witness, DOCTOR_PATH_BYTES, "", "xgemm-witness.so") ||
@@ -99,7 +99,7 @@ static void free_settings(char *settings[SETTINGS])
         free(settings[i]);
 }
 
-/* What cannot be preloaded is left out: doctor has words for it. False: no memory. */
+/* Leaves out libraries that cannot be preloaded; doctor reports them. False: no memory. */
 static bool make_settings(const struct doctor_preload *preload, const struct place *place,
                           char *settings[SETTINGS])
 {
@@ -125,7 +125,7 @@ static bool make_settings(const struct doctor_preload *preload, const struct pla
     return true;
 }
 
-/* Of children that have ended, theirs included. */
+/* CPU time of ended children, with that of their own children. */
 static double spent_s(void)
 {
     struct rusage usage;
@@ -157,8 +157,8 @@ static bool run_program(struct doctor_run *run, const struct doctor_preload *pre
 
 /* --- What was left ------------------------------------------------------------------------- */
 
-/* A regular file from an offset on, to be freed; NULL: there is nothing. The user's log may be a
- * FIFO, which is left to who reads it. */
+/* Reads a regular file from an offset on, to be freed; NULL: there is nothing to read. The user's
+ * log may be a FIFO; its content is left to its reader. */
 static char *read_file(const char *path, long offset)
 {
     struct stat status;
@@ -183,7 +183,7 @@ static int symbol_id(const char *name)
     return -1;
 }
 
-/* "binding NAME MODULE TARGET" with tabs between; TARGET "=": the module's own. */
+/* "binding NAME MODULE TARGET", separated by tabs; TARGET "=": the module's own definition. */
 static void take_binding(struct doctor_objects *objects, char *text)
 {
     char *name = strsep(&text, "\t"), *module = strsep(&text, "\t"), *target = text;
@@ -265,7 +265,7 @@ static bool is_set(const char *name)
     return value && *value && strcmp(value, "0") != 0;
 }
 
-/* With XGEMM_VERBOSE or XGEMM_STATS the user wants to read it all, where it would have been. */
+/* With XGEMM_VERBOSE or XGEMM_STATS the user wants to read the whole log in its usual place. */
 static void take_log(struct doctor_run *run, const struct place *place)
 {
     bool wanted = is_set("XGEMM_VERBOSE") || is_set("XGEMM_STATS");

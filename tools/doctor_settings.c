@@ -41,8 +41,8 @@ static void add_ignored(void *context, const char *text)
     doctor_texts_add(&settings->ignored, "%s", text);
 }
 
-/* The rest of doctor, and the program that it runs, find it in the environment, as under xgemm-run.
- */
+/* Puts the setting in the environment, for the rest of doctor and the program, as xgemm-run
+ * does. */
 static void take_given(void *context, const char *name, const char *value, const char *path,
                        int line)
 {
@@ -64,8 +64,8 @@ static void read_files(struct doctor_settings *settings)
     xg_conf_files_visit(&files, take_given, settings);
 }
 
-/* Whether something can be appended to the file; it is not made. A name with %p is one for each
- * process, of which the folder is looked at. */
+/* Whether the file can be appended to; it is not created. A name with %p means one file for each
+ * process; then its folder is checked. */
 static bool is_writable(const char *path)
 {
     char folder[DOCTOR_PATH_BYTES];
@@ -73,7 +73,7 @@ static bool is_writable(const char *path)
     if (fd >= 0)
         close(fd);
     if (fd >= 0 || errno != ENOENT)
-        return fd >= 0 || errno == ENXIO; /* a FIFO that nobody reads yet */
+        return fd >= 0 || errno == ENXIO; /* a FIFO without a reader yet */
     doctor_text_set(folder, sizeof folder, "%s", path);
     char *slash = strrchr(folder, '/');
     if (slash)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Which settings are not understood, which cannot do what they ask for, and what files give. */
+/* The settings that are not understood or cannot take effect, and those from files. */
 #ifndef DOCTOR_SETTINGS_H
 #define DOCTOR_SETTINGS_H
 
 #include "doctor_facts.h"
 
-/* Reads environment and configuration files, as the library does, and looks whether the files and
- * libraries that they name are there. What configuration files give is in the environment then. */
+/* Reads environment and configuration files as the library does, checks that the files and
+ * libraries they name exist, and puts the configuration files' settings in the environment. */
 void doctor_settings_read(struct doctor_settings *settings);
 
 #endif

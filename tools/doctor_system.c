@@ -25,7 +25,7 @@ static void read_line(const char *path, char *line, size_t size)
         fclose(file);
 }
 
-/* NVIDIA's, and of the class of displays or 3D controllers. */
+/* Whether it is NVIDIA's and in the class of displays or 3D controllers. */
 static bool is_gpu(const char *device)
 {
     char path[DOCTOR_PATH_BYTES], vendor[32], class[32];
@@ -47,7 +47,7 @@ static int count_gpus(void)
     return count;
 }
 
-/* The files that Docker and Podman leave, and the variable that others set. */
+/* Checks the files that Docker and Podman create and the variable that other tools set. */
 static bool is_container(void)
 {
     const char *named = getenv("container");

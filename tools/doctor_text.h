@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text in arrays of fixed size: what does not fit is cut. */
+/* Text in arrays of fixed size; text that does not fit is cut. */
 #ifndef DOCTOR_TEXT_H
 #define DOCTOR_TEXT_H
 
@@ -7,15 +7,15 @@
 
 #include "doctor_facts.h"
 
-/* Like snprintf, with nothing returned. */
+/* Like snprintf, but returns nothing. */
 void doctor_text_set(char *to, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Adds a line; dropped where there is no room. */
+/* Adds a line; drops it if there is no room. */
 void doctor_texts_add(struct doctor_texts *texts, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The part behind the last slash. */
+/* The part after the last slash. */
 const char *doctor_text_basename(const char *path);
 
 #endif

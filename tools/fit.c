@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A search along one figure after the other, in steps that shrink. */
+/* Searches along one figure after the other, in steps that shrink. */
 #include "fit.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static int compare(const void *a, const void *b)
     return (difference > 0) - (difference < 0);
 }
 
-/* The lower one of two in the middle is not taken: a fit is not called better than it is. */
+/* Takes the upper of two middle values, so that a fit is not called better than it is. */
 static double median_error(const struct xg_model *model, enum xg_side side,
                            const struct fit_sample *samples, int count)
 {
@@ -48,7 +48,7 @@ double fit_machine(struct xg_model *model, enum xg_side side, const struct fit_s
 {
     const double power = 1.5;
     double best = misfit(model, side, samples, count, power);
-    /* 1.0005 is finer than any clock; a figure of no weight may go far, hence the many rounds. */
+    /* 1.0005 is finer than any clock. Figures of little weight may move far, hence many rounds. */
     for (double step = 2.0; step > 1.0005;) {
         bool moved = false;
         double least, most, *figure;

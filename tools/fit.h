@@ -13,15 +13,15 @@ struct fit_sample {
     double seconds;
 };
 
-/* What the machine is predicted to take, in seconds. */
+/* The predicted time of the machine, in seconds. */
 double fit_predict(const struct xg_model *model, enum xg_side side, const struct xg_problem *call);
 
 /*
- * Moves the figures of one side, within their bounds, to where the predictions of the samples are
- * nearest: |log(predicted / measured)| counts with the power 1.5, between the mean, which outliers
- * do not rule, and the mean square, which leads there without corners. At most FIT_SAMPLES_MAX
- * samples. Returns the typical error, the median over the samples of what the prediction is too
- * large or too small by: 0.5 for half as long again, or two thirds.
+ * Moves the figures of one side, within their bounds, to the best predictions of the samples. The
+ * misfit is the mean of |log(predicted / measured)| to the power 1.5: between the mean, which
+ * outliers do not dominate, and the mean square, which has no corners on the way. At most
+ * FIT_SAMPLES_MAX samples. Returns the typical error, the median over the samples of the factor by
+ * which a prediction is too large or too small, minus 1: 0.5 for half as long again, or two thirds.
  */
 double fit_machine(struct xg_model *model, enum xg_side side, const struct fit_sample *samples,
                    int count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fatbins of the library that these programs stand beside, read in its file: so an installation
- * has them once. kernels/images.S says how they lie there.
+ * Reads the fatbins from the file of the library beside these programs, so that an installation has
+ * them once. kernels/images.S describes their layout.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ struct entry {
     uint64_t begin, bytes;
 };
 
-/* The section, mapped for as long as the process lives; bytes 0: there is none of this version. */
+/* The section, mapped until the process ends; bytes 0: there is none of this version. */
 static struct {
     const unsigned char *begin;
     size_t bytes;
@@ -32,7 +32,7 @@ static bool lies_in(uint64_t begin, uint64_t bytes, uint64_t all)
     return begin <= all && bytes <= all - begin;
 }
 
-/* A name's header in the file, which may be anything; NULL: none. */
+/* The header of a named section in the file, which may be any file; NULL: none. */
 static const Elf64_Shdr *find_header(const unsigned char *file, size_t size, const char *name)
 {
     Elf64_Ehdr elf;

@@ -23,7 +23,7 @@ bool library_beside(char *path, size_t size, const char *folder, const char *nam
 bool library_find(char *path, size_t size)
 {
     static const char *const folders[] = {"../.libs/", "../../lib/", "../../lib64/"};
-    /* A package for programs that run has no name for the linker. */
+    /* A run-time package lacks the link that the linker uses. */
     static const char *const names[] = {"libxgemm_shim.so", "libxgemm_shim.so.0"};
     const char *named = getenv("XGEMM_SHIM_LIB");
     if (named && *named) {

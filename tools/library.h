@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the library is that these programs stand beside. */
+/* Finds the library that these programs belong to. */
 #ifndef LIBRARY_H
 #define LIBRARY_H
 
@@ -7,14 +7,13 @@
 #include <stddef.h>
 
 /*
- * Writes the path of the library: what XGEMM_SHIM_LIB names, there or not; else the one of the
- * build tree, or of the installation (<prefix>/libexec/<package> beside <prefix>/lib), that this
- * program lies in; else the one that was configured. False, and an empty path: there is none.
+ * Writes the path of the library: the value of XGEMM_SHIM_LIB, whether that exists or not; else the
+ * library of the build tree or installation that contains this program (<prefix>/libexec/<package>
+ * beside <prefix>/lib); else the configured one. False, with an empty path: there is none.
  */
 bool library_find(char *path, size_t size);
 
-/* Writes the path of a file that lies beside this program, or in `folder` beside it; false: none
- * does. */
+/* Writes the path of a file beside this program, or in `folder` beside it; false: there is none. */
 bool library_beside(char *path, size_t size, const char *folder, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tries whether a file can be written. */
+/* Tests whether a file can be written. */
 #include "output.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ bool output_is_writable(const char *path)
         errno = EISDIR;
         return false;
     }
-    /* To open a FIFO would wait for its reader. */
+    /* Opening a FIFO would wait for its reader. */
     if (there)
         return access(path, W_OK) == 0;
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
@@ -28,7 +28,7 @@ bool output_is_writable(const char *path)
     }
     if (errno != EEXIST)
         return false;
-    /* A link to a file that is not there: what it names is made, and removed by that name. */
+    /* The path is a link to a missing file: that file is made, and removed by its own name. */
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
     if (fd < 0)
         return false;

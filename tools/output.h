@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The file that a tool writes when the program has ended. */
+/* The file that a tool writes after the program has ended. */
 #ifndef TOOLS_OUTPUT_H
 #define TOOLS_OUTPUT_H
 
 #include <stdbool.h>
 
 /*
- * Whether the file can be written, which is tried: to find out after an hour that it cannot helps
- * nobody. What is there keeps its content; where nothing is, nothing is left. False: errno says
- * why.
+ * Tests whether the file can be written, so that an error appears before the run and not an hour
+ * later. An existing file keeps its content; no new file is left behind. False: errno gives the
+ * reason.
  */
 bool output_is_writable(const char *path);
 

@@ -21,7 +21,7 @@ double rank_median(const double *values, int count)
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-/* Twice the rank, which is whole: equal values share the mean of theirs. */
+/* Twice the rank, which is a whole number: equal values share the mean of their ranks. */
 static int rank_twice(const double *values, int count, double value)
 {
     int below = 0, equal = 0;
@@ -33,8 +33,8 @@ static int rank_twice(const double *values, int count, double value)
     return 2 * below + equal + 1;
 }
 
-/* ways[j * sums + s]: in how many ways j of the ranks seen so far add up to s. They are at most
- * 10^59 (100 of 200), of which a double has 16 digits. */
+/* ways[j * sums + s]: the number of ways in which j of the ranks seen so far add up to s. It is at
+ * most 10^59 (100 of 200), of which a double keeps 16 digits. */
 static void count_ways(double *ways, int most, int sums, const int *ranks, int count)
 {
     ways[0] = 1;

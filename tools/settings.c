@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What the launcher asks of settings: their table, and what configuration files say. */
+/* Prints settings for the launcher: their table, and those of configuration files. */
 /*
- * Without an argument: commands of a shell that export each setting which a configuration file
- * gives and the environment does not, and add its name to the variable `configured`; on standard
- * error a line for each misspelt setting and each line of a file that is ignored. With --all: the
- * table; with --help: of it what the launcher's own --help carries.
+ * Without an argument, prints shell commands that export each setting that a configuration file
+ * gives and the environment does not, and add its name to the variable `configured`. Prints on
+ * standard error a line for each misspelt setting and each ignored line of a file. With --all,
+ * prints the table; with --help, the part of it that the launcher's own --help contains.
  */
 #include <string.h>
 
 #include "src/base/conf.h"
 #include "src/base/log.h"
 
-/* In single quotes; one inside stands between two quoted parts. */
+/* Prints text in single quotes; a quote inside it goes between two quoted parts. */
 static void print_quoted(const char *text)
 {
     putchar('\'');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the terminal and the environment. */
+/* Queries the terminal and the environment. */
 #include "terminal.h"
 
 #include <stdarg.h>

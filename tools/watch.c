@@ -3,8 +3,8 @@
 /*
  * usage: xgemm-watch ab|top|report [-n TURNS] [-p LD_PRELOAD] [-s NAME=VALUE] [-o FILE] [-w WRITER]
  *        PROGRAM [ARGUMENT...]
- * Only xgemm-run starts it, which has checked what the user wrote. -p is LD_PRELOAD for a run with
- * the library, -s what else that run has set, -w the program that writes a report into FILE.
+ * Only xgemm-run starts it, with arguments that it has checked. -p is LD_PRELOAD for a run with the
+ * library, -s another setting of that run, -w the program that writes a report into FILE.
  */
 #include "watch.h"
 
@@ -30,7 +30,7 @@ char *watch_set(char *settings[WATCH_SETTINGS], const char *name, const char *va
     return settings[last] = setting;
 }
 
-/* "NAME=VALUE", for the CPU library's threads. */
+/* Takes "NAME=VALUE", a setting for the CPU library's threads. */
 static void set_quiet(struct watch *watch, const char *setting)
 {
     char *before = watch->quiets;
@@ -50,8 +50,8 @@ static const struct {
     void (*run)(struct watch *watch);
 } commands[] = {{"ab", watch_ab}, {"top", watch_top}, {"report", watch_report}};
 
-/* What is closed of the standard descriptors must not become a file of ours; the program gets it
- * closed. */
+/* A file of ours must not get the number of a closed standard descriptor; the program gets that
+ * descriptor closed. */
 static void reserve_standard(void)
 {
     int fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What xgemm-run's ab, top and report share: the program, and how it is to be run. */
+/* Shared by xgemm-run's ab, top and report: the program, and how to run it. */
 #ifndef TOOLS_WATCH_H
 #define TOOLS_WATCH_H
 
@@ -9,17 +9,17 @@ enum { WATCH_SETTINGS = 16 };
 
 struct watch {
     char **argv;
-    char *preloaded[WATCH_SETTINGS]; /* settings of a run with the library; ends with NULL */
-    char *quiets; /* of those, what is set for the CPU library's threads; NULL: nothing is */
+    char *preloaded[WATCH_SETTINGS]; /* settings of a run with the library; NULL ends the list */
+    char *quiets;                    /* those of them for the CPU library's threads; NULL: none */
     int turns;
     const char *page;   /* the file that report writes */
     const char *writer; /* the program that writes it */
 };
 
-/* Adds NAME and VALUE to a list of settings as "NAME=VALUE", which it returns; malloc's. */
+/* Adds "NAME=VALUE" to a list of settings and returns it; allocated by malloc. */
 char *watch_set(char *settings[WATCH_SETTINGS], const char *name, const char *value);
 
-/* These do all of a subcommand and leave the process as the program did (child_leave). */
+/* Each runs its whole subcommand and ends this process as the program ended (child_leave). */
 _Noreturn void watch_ab(struct watch *watch);
 _Noreturn void watch_top(struct watch *watch);
 _Noreturn void watch_report(struct watch *watch);

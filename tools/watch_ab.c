@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* xgemm-run ab: the program on its own CPU library and with the GPU, in turns, and what differs. */
+/* xgemm-run ab: compares runs on the program's own CPU library with runs on the GPU, in turns. */
 /*
- * Which of the two goes first changes from turn to turn, so that a machine that gets slower or
- * faster meanwhile favours neither. Every run counts, the first ones with cold caches too: their
- * times are listed.
+ * The first side changes from turn to turn, so that a machine that gets slower or faster meanwhile
+ * favours neither. Every run counts, including the first ones with cold caches; their times are
+ * listed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +18,11 @@
 
 enum side { CPU, PRELOADED, SIDES };
 
-/* Below it a difference counts as real. */
+/* A difference with a smaller p counts as real. */
 #define P_REAL 0.05
 
-/* What it takes to count a product that is too small to be looked at otherwise, in seconds;
- * measured with products of 4 x 4 x 4. */
+/* Seconds that it takes to count a product that is otherwise too small to be looked at; measured
+ * with products of 4 x 4 x 4. */
 #define COUNTING_S 1.3e-6
 
 static struct {
@@ -30,14 +30,14 @@ static struct {
     int status[SIDES][RANK_MAX];
     int count[SIDES];
     enum side order[SIDES * RANK_MAX];    /* of the runs */
-    struct xg_account accounts[RANK_MAX]; /* of each preloaded run, all processes */
-    int processes[RANK_MAX];              /* that multiplied in it */
-    char folder[PATH_MAX];                /* of the accounts of the run under way */
-    int failure; /* exit status, as of waitpid, where the program could not be started; 0: it was */
+    struct xg_account accounts[RANK_MAX]; /* of each preloaded run, over all processes */
+    int processes[RANK_MAX];              /* processes that multiplied in it */
+    char folder[PATH_MAX];                /* for the accounts of the current run */
+    int failure; /* exit status, as of waitpid, if the program could not be started; else 0 */
     int signal;  /* that ended the runs early; 0: none */
 } runs;
 
-/* Each run reads a file from its start; nothing where the input can be read only once. */
+/* Each run reads a file from its start. The program gets no input that can be read only once. */
 static const char *choose_input(void)
 {
     struct stat input;
@@ -72,7 +72,7 @@ static bool run(const struct watch *watch, enum side side)
     runs.failure = started ? 0 : end.status;
     runs.signal = end.signal;
     if (!started || runs.signal)
-        return false; /* a run that was interrupted does not count, and that is said */
+        return false; /* an interrupted run does not count; write_result says so */
     runs.status[side][at] = end.status;
     runs.seconds[side][at] = end.seconds;
     runs.order[runs.count[CPU] + runs.count[PRELOADED]] = side;
@@ -80,8 +80,8 @@ static bool run(const struct watch *watch, enum side side)
     return true;
 }
 
-/* On a terminal: which run begins, and what the runs that are left will take, by those before. A
- * line of its own, for the program writes to the terminal too. */
+/* On a terminal, prints which run begins and the time left, estimated from earlier runs. It uses a
+ * line of its own, because the program writes to the terminal too. */
 static void tell_progress(enum side side, int turns)
 {
     int done = runs.count[CPU] + runs.count[PRELOADED];
@@ -102,7 +102,7 @@ static void tell_progress(enum side side, int turns)
 
 static void run_all(const struct watch *watch)
 {
-    /* What keeps the accounts from being kept is said before the first run, which needs none. */
+    /* Reports a folder that cannot be made before the first run, which needs no folder. */
     if (!accounts_folder_make(runs.folder, true))
         exit(125);
     accounts_folder_remove(runs.folder);
@@ -115,9 +115,9 @@ static void run_all(const struct watch *watch)
         }
 }
 
-/* --- What they say ------------------------------------------------------------------------- */
+/* --- Results ------------------------------------------------------------------------------- */
 
-/* "3", or where runs differ "0 (4 of 5 runs), 139 (1 of 5 runs)". */
+/* "3" or, if runs differ, "0 (4 of 5 runs), 139 (1 of 5 runs)". */
 static void write_statuses(enum side side)
 {
     int count = runs.count[side];
@@ -139,7 +139,7 @@ static void write_statuses(enum side side)
     }
 }
 
-/* A program that always fails the same way takes its time all the same. */
+/* Times of a program that always fails the same way are still compared. */
 static bool end_alike(void)
 {
     for (int side = 0; side < SIDES; side++)
@@ -203,7 +203,7 @@ static void write_verdict(void)
         p <= P_REAL ? "is real" : "may be chance", p, P_REAL);
 }
 
-/* The preloaded run whose time is the median, or just below it. */
+/* The preloaded run whose time is the median, or the next shorter one. */
 static int median_run(void)
 {
     const double *seconds = runs.seconds[PRELOADED];
@@ -261,7 +261,7 @@ static void write_account(void)
                      counting_s);
 }
 
-/* The preloaded runs together: what was seen, and what ran on the GPU. */
+/* Over the preloaded runs: how many saw products, and how many had products on the GPU. */
 static void count_products(long long *seen, long long *on_gpu)
 {
     *seen = *on_gpu = 0;
@@ -273,7 +273,7 @@ static void count_products(long long *seen, long long *on_gpu)
     }
 }
 
-/* What either side took, in words. */
+/* Writes in words how the two sides compare. */
 static void write_ratio(double cpu_s, double preloaded_s)
 {
     if (preloaded_s < cpu_s)
@@ -282,7 +282,7 @@ static void write_ratio(double cpu_s, double preloaded_s)
         fprintf(stderr, "%.3g times as slow with the library", preloaded_s / cpu_s);
 }
 
-/* One sentence, the last line, behind write_account, which finds out whether there is a GPU. */
+/* Writes one sentence, the last line, after write_account has found out whether there is a GPU. */
 static void write_sentence(double cpu_s, double preloaded_s)
 {
     int cpu = runs.count[CPU], preloaded = runs.count[PRELOADED];
@@ -342,11 +342,11 @@ static void write_result(const struct watch *watch)
     write_sentence(cpu_s, preloaded_s);
 }
 
-/* That of the preloaded runs: of the first that did not succeed. */
+/* The status of the first preloaded run that did not succeed. */
 static int choose_status(void)
 {
     if (runs.signal)
-        return runs.signal; /* as waitpid gives it */
+        return runs.signal; /* in waitpid's form */
     for (int i = 0; i < runs.count[PRELOADED]; i++)
         if (runs.status[PRELOADED][i])
             return runs.status[PRELOADED][i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* xgemm-run report: runs the program with a trace, and has a page written from it. */
+/* xgemm-run report: runs the program with a trace and has a page written from that. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ static bool is_plain(const char *word)
     return plain > 0 && !word[plain];
 }
 
-/* The command as one would type it: words that a shell would take apart stand in quotes, and a
- * first one that the writer would take for an option. */
+/* The command as a user would type it. Quotes enclose words that a shell would split, and a first
+ * word that the writer would take for an option. */
 static char *command_line(char *const *argv)
 {
     char *text = NULL;
@@ -41,8 +41,8 @@ static _Noreturn void refuse(const char *what)
     exit(125);
 }
 
-/* The page's name, malloc's, as the writer takes it: "-" is standard output, any other that begins
- * so would be an option. */
+/* The page's name for the writer, allocated by malloc. "-" is standard output; "./" precedes any
+ * other name that begins with "-", because the writer would take it for an option. */
 static char *check_page(const char *page)
 {
     char *name = NULL;
@@ -54,10 +54,10 @@ static char *check_page(const char *page)
     return name;
 }
 
-/* What the accounts of all processes say, which lose nothing, however a process ends. */
+/* Sums of the accounts of all processes, which lose nothing, however a process ends. */
 struct sum {
     long long products;
-    const char *absence; /* why there is no GPU, where the traces do not know it; else NULL */
+    const char *absence; /* the reason why there is no GPU, if the traces lack it; else NULL */
 };
 
 static struct sum read_sum(const char *accounts)
@@ -107,7 +107,7 @@ void watch_report(struct watch *watch)
         exit(125);
     snprintf(below, sizeof below, "%s/account", folder);
     errno = EINVAL;
-    /* XGEMM_TRACE has the process's id there, and no other word for a percent sign. */
+    /* XGEMM_TRACE replaces %p by the process's id and has no way to write a percent sign. */
     if (strstr(folder, "%p") || mkdir(below, 0700)) {
         int error = errno;
         accounts_folder_remove(folder);

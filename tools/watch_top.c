@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* xgemm-run top: a line a second on what all processes of the program multiply. */
+/* xgemm-run top: prints a line each second about the products of all the program's processes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -13,8 +13,8 @@ enum { LINE_BYTES = 256 };
 
 struct top {
     char folder[PATH_MAX];
-    bool rewrites; /* a terminal: each line takes the place of the one before */
-    double seen_s; /* when the accounts were read last */
+    bool rewrites; /* a terminal: each line replaces the one before */
+    double seen_s; /* time of the last reading of the accounts */
     struct xg_account_sums seen;
 };
 
@@ -25,7 +25,7 @@ static double share(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* A line that goes on below could not be taken back. */
+/* A wrapped line could not be overwritten. */
 static int columns(void)
 {
     struct winsize size;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded by xgemm-doctor: writes down, at a process's end, what it had loaded and bound. */
+/* Preloaded by xgemm-doctor: records at a process's end what it had loaded and bound. */
 /*
- * From outside the memory of a process that has ended cannot be read, and LD_DEBUG writes to a
- * descriptor that a program may close and take for its own file. So the process itself tells, once,
- * in a destructor: one file named by its number, in the folder XGEMM_DOCTOR_FOLDER.
+ * The memory of an ended process cannot be read from outside, and LD_DEBUG writes to a descriptor
+ * that a program may close and reuse for its own file. So the process itself reports once, in a
+ * destructor, to a file named by its number in the folder XGEMM_DOCTOR_FOLDER.
  *
- * Lines, with a tab behind each word:
+ * Lines, with a tab after each word:
  *   object PATH                    loaded, in the program's own namespace
- *   apart PATH                     mapped to be executed, but not among those: dlmopen
+ *   apart PATH                     mapped executable, but not among those: dlmopen
  *   binding NAME PATH TARGET       the slot through which the object calls NAME holds a function of
- *                                  TARGET ("=": its own definition); a slot that nobody has called
- *                                  through yet is not told
+ *                                  TARGET ("=": its own definition); a slot without a call so far
+ * is not reported
  */
 #include <elf.h>
 #include <errno.h>
@@ -98,8 +98,8 @@ static int visit_target(struct dl_phdr_info *info, size_t size_bytes, void *cont
     return 0;
 }
 
-/* One slot: an address in the object itself that is not its definition is the way to the dynamic
- * linker, who has not been asked yet. */
+/* Reports one slot. An address in the object itself that is not its definition leads to the dynamic
+ * linker, which has not been asked yet. */
 static void tell_slot(const struct dl_phdr_info *info, const ElfW(Sym) * symbol, const char *name,
                       const ElfW(Rela) * slot)
 {
@@ -156,7 +156,7 @@ static bool is_listed(uintptr_t begin, uintptr_t end)
     return false;
 }
 
-/* Files that are mapped to be executed and that dl_iterate_phdr has not named. */
+/* Reports files that are mapped executable and that dl_iterate_phdr did not list. */
 static void tell_apart(void)
 {
     static char line[LINE_BYTES];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded by xgemm-doctor: writes down which files a process executes, and its time on cores. */
+/* Preloaded by xgemm-doctor: records which files a process executes, and its CPU time. */
 /*
- * A program into which nothing can be preloaded tells nothing, so the one that starts it does. All
- * processes append to one file, "journal" in the folder XGEMM_DOCTOR_FOLDER. Lines, with a tab
- * behind each word:
- *   start KEPT STARTER PATH        the process STARTER executes PATH; KEPT is 1 where the
- *                                  environment that it passes on preloads the library
- *   end MICROSECONDS               a process ends by itself, after that time on cores
+ * A program into which nothing can be preloaded reports nothing, so the process that starts it
+ * does. All processes append to one file, "journal" in the folder XGEMM_DOCTOR_FOLDER. Lines, with
+ * a tab after each word:
+ *   start KEPT STARTER PATH        the process STARTER executes PATH; KEPT is 1 if the environment
+ *                                  that it passes on preloads the library
+ *   end MICROSECONDS               a process ends by itself, after that CPU time
  *
- * A child of vfork runs this in its parent's memory: everything behind the constructor is safe in a
- * signal handler, allocates nothing, is no point of cancellation, and keeps errno. A process that
- * filters its system calls (src/base/sandbox.h) makes none here.
+ * A child of vfork runs this code in its parent's memory. So everything after the constructor is
+ * safe in a signal handler, allocates nothing, is no cancellation point, and keeps errno. A process
+ * that filters its system calls (src/base/sandbox.h) makes none here.
  */
 #include <alloca.h>
 #include <dlfcn.h>
@@ -36,14 +36,14 @@ typedef int spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t
                   const posix_spawnattr_t *attributes, char *const argv[], char *const env[]);
 
 static struct witness {
-    char journal[PATH_MAX]; /* empty: nothing is told */
+    char journal[PATH_MAX]; /* empty: nothing is reported */
     char starter[64];
-    execute *execve, *execvpe; /* these and the others are the functions behind ours */
+    execute *execve, *execvpe; /* this one and the others are the next functions of these names */
     int (*fexecve)(int fd, char *const argv[], char *const env[]);
     spawn *spawn, *spawnp;
 } witness;
 
-/* At a call it is too late: env -i has no environment of its own any more. */
+/* At the first call it is too late: env -i has emptied its environment by then. */
 __attribute__((constructor)) static void prepare(void)
 {
     const char *folder = secure_getenv("XGEMM_DOCTOR_FOLDER");
@@ -53,13 +53,13 @@ __attribute__((constructor)) static void prepare(void)
     *(void **)&witness.spawn = dlsym(RTLD_NEXT, "posix_spawn");
     *(void **)&witness.spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
     strncpy(witness.starter, program_invocation_short_name, sizeof witness.starter - 1);
-    /* A program of musl loads this too, and counts as one that is not reached. */
+    /* A musl program loads this too, but counts as one without the library. */
     if (dlsym(RTLD_DEFAULT, "gnu_get_libc_version") && folder && strlen(folder) < PATH_MAX - 16)
         strcat(strcpy(witness.journal, folder), "/journal");
     (void)dlerror();
 }
 
-/* A library's constructor may start programs before ours has run. */
+/* A library's constructor may start programs before our constructor has run. */
 static const struct witness *behind(void)
 {
     if (!witness.execve)
@@ -81,7 +81,7 @@ static void put(struct line *line, const char *text)
     line->length += length;
 }
 
-/* Where the digits begin, in the end of `text`. */
+/* Returns the first digit; the number ends at the end of `text`. */
 static char *write_number(char text[24], unsigned long long number)
 {
     char *at = text + 23;
@@ -92,7 +92,7 @@ static char *write_number(char text[24], unsigned long long number)
     return at;
 }
 
-/* One write, so that lines of several processes do not mix. */
+/* Writes once, so that lines of several processes do not mix. */
 static void append(struct line *line)
 {
     put(line, "\n");
@@ -133,7 +133,7 @@ static bool keeps_library(char *const env[])
     return false;
 }
 
-/* A file that is open, by its name without symbolic links. */
+/* Reports an open file by its name without symbolic links. */
 static void tell_open(long fd, char *const env[])
 {
     struct line line = {.length = 0};
@@ -151,7 +151,7 @@ static void tell_open(long fd, char *const env[])
     errno = error;
 }
 
-/* False: it is no file that could be executed. */
+/* False: it is not a file that could be executed. */
 static bool tell_file(int folder, const char *path, char *const env[])
 {
     struct stat status;
@@ -170,7 +170,7 @@ static bool tell_file(int folder, const char *path, char *const env[])
     return regular;
 }
 
-/* The first of that name in the folders of PATH, as execvp takes it. */
+/* Reports the first file of that name in the folders of PATH, as execvp finds it. */
 static void tell_named(const char *name, char *const env[])
 {
     char path[PATH_MAX];
@@ -194,7 +194,7 @@ static void tell_named(const char *name, char *const env[])
     }
 }
 
-/* --- In place of libc's -------------------------------------------------------------------- */
+/* --- Replacements of libc's functions ------------------------------------------------------ */
 
 EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
@@ -218,8 +218,8 @@ EXPORT int execvp(const char *name, char *const argv[])
     return execvpe(name, argv, environ);
 }
 
-/* With the arguments `first` and those of `list` up to a null pointer; behind it is the environment
- * where that is passed. */
+/* Passes the arguments `first` and those of `list` up to a null pointer. If `passed`, the
+ * environment follows in `list`. */
 static int execute_list(execute *function, const char *path, const char *first, va_list list,
                         bool passed)
 {
@@ -269,7 +269,7 @@ EXPORT int fexecve(int fd, char *const argv[], char *const env[])
     return behind()->fexecve(fd, argv, env);
 }
 
-/* glibc has it since 2.34; programs of before call the system. */
+/* glibc has it since 2.34; older programs make the system call. */
 EXPORT int execveat(int folder, const char *path, char *const argv[], char *const env[], int flags)
 {
     if (!*path && (flags & AT_EMPTY_PATH))
@@ -293,7 +293,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_act
     return behind()->spawnp(pid, name, actions, attributes, argv, env);
 }
 
-/* Shells' and Python's children end so, without destructors. */
+/* Children of shells and of Python end by _exit, without destructors. */
 EXPORT void _exit(int code)
 {
     tell_end();
