@@ -6,9 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/*
- * A block of op(B), (BLOCK_K, BLOCK_N) floats, stays in the second-level cache over all rows of A.
- */
+/* A block of op(B), (BLOCK_K, BLOCK_N) floats, stays in the L2 cache over all rows of A. */
 enum { BLOCK_K = 128, BLOCK_N = 512 };
 
 /* Real products skip the imaginary parts: zero times infinity would be NaN. */

@@ -38,10 +38,12 @@
  *           FP16x3: numbers keep 22 bits, and a product of second pieces is left out: 3 times 2^-22
  *             is 12 u; small numbers 1 u (kernels/emulated/split.cuh). A tensor core's step of 16
  *             cuts 17 numbers 25 bits below the largest, and the sum to 24 bits: 10.5 u of what it
- *             has summed, six times in sums of 32 (kernels/NOTES.md): 63 u. These are added in
- * FP32: k / 32 u. BF16x6: products left out 2 u, twelve steps 126 u, k / 32 u. FFMA, sums of 16:
- * (16 + k / 16) u. TF32    2^-9 + (2 k + 16) u: both factors are cut to 11 bits, sums are cut and
- * not rounded. A factor below 2^-126 is cut at the place where 2^-126 is.
+ *             has summed, six times in sums of 32 (kernels/NOTES.md): 63 u. FP32 adds these sums:
+ *             k / 32 u.
+ *           BF16x6: products left out 2 u, twelve steps 126 u, k / 32 u.
+ *           FFMA, sums of 16: (16 + k / 16) u.
+ *   TF32    2^-9 + (2 k + 16) u: both factors are cut to 11 bits, sums are cut and not rounded. A
+ *           factor below 2^-126 is cut where 2^-126 is.
  *
  * An absolute part is added for numbers below the normal ones: k + 4 steps of the least subnormal,
  * times |alpha| where that is more than 1. Where beta is not 0 the CPU combines, maybe with the
