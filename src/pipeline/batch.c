@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cuts rows where instances end. */
+/* Cuts runs of rows at the ends of a batch's instances. */
 #include "pipeline/batch.h"
 
 /* Rows of one instance. */
@@ -7,7 +7,7 @@ struct part {
     int64_t instance, row, rows;
 };
 
-/* The part that begins at `row`, of `rows` at most, where each instance has so many. */
+/* The first part of `rows` rows from `row` on; each instance has `each` rows. */
 static struct part part_at(int64_t row, int64_t rows, int64_t each)
 {
     struct part part = {.instance = row / each, .row = row % each};

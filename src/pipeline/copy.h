@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies between ordinary memory and page-locked blocks, each past the caches that it can do
- * without.
- */
+/* Copies between ordinary memory and page-locked blocks. Each copy bypasses the caches that it does
+ * not need. */
 #ifndef XG_COPY_H
 #define XG_COPY_H
 
 #include <stddef.h>
 
 /*
- * memcpy, for regions that do not overlap. Where the processor can (x86-64 with AVX2, decided at
- * run time) stores may be visible to other threads and to the device only after xg_copy_fence.
+ * memcpy, for regions that do not overlap. On x86-64 with AVX2 (decided at run time) other threads
+ * and the device may see the stores only after xg_copy_fence.
  */
 typedef void xg_copy(void *dst, const void *src, size_t bytes);
 
 /*
- * From memory past the cache: an ordinary store first reads the line that it is about to overwrite;
- * for data that this core will not read again that is a third of the memory traffic for nothing.
+ * From memory, with stores that bypass the caches. An ordinary store first reads the line that it
+ * overwrites; for data that this core will not read again that wastes a third of the memory
+ * traffic.
  */
 xg_copy xg_copy_stream;
 
-/* The same from a block that the device has just written and will write again: it is not kept in
- * the caches either, where its lines would be in the device's way. */
+/* The same from a block that the device has just written and will write again. The block's lines
+ * are not kept in the caches either, where they would delay the device's writes. */
 xg_copy xg_copy_drain;
 
-/* From memory into the caches, whence the device reads it. */
+/* From memory into the caches, from which the device reads. */
 xg_copy xg_copy_keep;
 
 /*
- * c = block + beta * c for so many numbers, each product and sum rounded by itself as in plain C,
- * whatever the processor; the block's lines are not kept.
+ * Computes c = block + beta * c for `count` numbers. Each product and each sum is rounded by
+ * itself, as in plain C, on every processor. The block's lines are not kept in the caches.
  */
 void xg_copy_combine(float *c, const float *block, size_t count, float beta);
 
-/* Orders all streamed stores of this thread before what follows. */
+/* Orders all streamed stores of this thread before its later stores. */
 void xg_copy_fence(void);
 
 #endif

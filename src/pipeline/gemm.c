@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One product from host to host: plans it, lets the team move it, and makes failures good. */
+/* Plans one product, has the team move it, and has the CPU finish it after a failure. */
 #include "pipeline/gemm.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ int xg_gemm_populate = -1;
 
 /* --- What is left over after a failure ----------------------------------------------------- */
 
-/* Of one of its instances. */
+/* The rows belong to one instance. */
 static void finish_instance(const struct xg_problem *call, int64_t row, int64_t rows,
                             const struct xg_plan_tile *tile, const struct xg_cpu *cpu)
 {
@@ -37,7 +37,7 @@ static void finish_rows(const struct xg_problem *call, const struct xg_plan_tile
     }
 }
 
-/* Computes on the CPU every row that is not in the caller's memory yet, in runs of rows. */
+/* Has the CPU compute every row that is not in the caller's memory yet, in runs of rows. */
 static void finish_tile(const struct xg_pipe *pipe, int64_t item, const struct xg_cpu *cpu)
 {
     const struct xg_plan_tile *tile = &pipe->plan->tiles[item];
@@ -71,9 +71,9 @@ static int64_t count_done(const struct xg_pipe *pipe, bool *any)
 /* --- The product --------------------------------------------------------------------------- */
 
 /*
- * Decides how the device computes it. The device's cuBLAS handle is made when the first problem
- * comes that nothing else computes; the dispatcher has seen to it that the library is loaded by
- * then, which a program of SGEMM and DGEMM alone does without.
+ * Decides how the device computes the problem. The first problem that only cuBLAS computes creates
+ * the device's cuBLAS handle. The dispatcher has loaded the library by then; a program of SGEMM and
+ * DGEMM alone never loads it.
  */
 static enum xg_status find_route(struct xg_lane *lane, const struct xg_problem *call,
                                  enum xg_math math, const char *kernel_name, struct xg_route *route,
@@ -95,10 +95,9 @@ static enum xg_status find_route(struct xg_lane *lane, const struct xg_problem *
 }
 
 /*
- * Plans and reserves; where the device has less memory than its budget said, without pieces, and
- * then in smaller tiles.
- * Where the same call must give the same bits the plan depends on nothing that changes:
- * dev->plan_bytes.
+ * Plans the product and reserves what the plan needs. Where the device refuses memory that its
+ * budget promised, this function gives up pieces first and then plans smaller tiles. Where the same
+ * call must give the same bits, the plan depends on a constant alone: dev->plan_bytes.
  */
 static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *call,
                               const struct xg_route *route, struct xg_plan *plan, bool *splits)
@@ -123,7 +122,7 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *cal
         status = xg_lane_reserve(lane, plan, bytes);
         if (status == XG_OK)
             return XG_OK;
-        bool room = lane->memory.bytes >= bytes; /* something else was refused */
+        bool room = lane->memory.bytes >= bytes; /* the device memory was there */
         if (!*splits)
             limits.device_bytes = plan->device_bytes / 2;
         pieces = false;
@@ -133,7 +132,7 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *cal
     }
 }
 
-/* Whether an operand whose rows are so far apart lies in page-locked memory as a whole. */
+/* Whether an operand with leading dimension ld lies in page-locked memory as a whole. */
 static bool is_pinned(const struct xg_dev *dev, const struct xg_problem *call, const void *matrix,
                       struct xg_extent extent, int64_t ld)
 {
@@ -141,7 +140,7 @@ static bool is_pinned(const struct xg_dev *dev, const struct xg_problem *call, c
     return xg_mem_pinned(dev, matrix, (size_t)elems * xg_problem_elem_bytes(call));
 }
 
-/* Operands that the caller has page-locked need no staging, where their layout allows that. */
+/* Page-locked operands of the caller need no staging where their layout allows direct copies. */
 static struct xg_staging_direct find_direct(const struct xg_dev *dev, const struct xg_problem *call)
 {
     const struct xg_extent a = xg_problem_stored(call, false), b = xg_problem_stored(call, true);
@@ -159,8 +158,8 @@ static void run_worker(void *arg, int worker)
 }
 
 /*
- * Numbers of one kind come again: after a product that FP16's pieces did not serve the next ones
- * get all kinds at once, which costs launches, instead of computing tiles twice.
+ * Consecutive products have similar numbers. After a product that FP16's pieces did not serve, the
+ * next ones get all kinds of pieces at once: that costs launches, but no tile is computed twice.
  */
 enum { WARY_PRODUCTS = 16 };
 
@@ -172,7 +171,7 @@ static void learn_kinds(struct xg_lane *lane, const struct xg_pipe *pipe)
         lane->wary--;
 }
 
-/* Moves the product through the lane; what a failure left over is computed by the CPU. */
+/* Moves the product through the lane. After a failure the CPU computes the rest. */
 static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
                           const struct xg_staging *staging, const struct xg_cpu *cpu,
                           struct xg_gemm_result *result)
@@ -190,8 +189,8 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
         learn_kinds(lane, pipe);
         return XG_OK;
     }
-    /* Copies may still be under way, from and to blocks that the next product would use. Where that
-     * cannot be waited for there must be none. */
+    /* Copies from and to blocks that the next product would use may still be running. Where they
+     * cannot be waited for, the status says that the lane takes no next product. */
     enum xg_status drained = pipe->status == XG_ERR_HUNG ? XG_ERR_HUNG : xg_lane_drain(lane);
     if (drained != XG_OK)
         pipe->status = drained == XG_ERR_HUNG ? XG_ERR_HUNG : XG_ERR_LOST;
@@ -202,7 +201,7 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
     return pipe->status;
 }
 
-/* One problem, cut by its plan. */
+/* Runs one problem by one plan. */
 static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem *call,
                                   enum xg_math math, const char *kernel_name,
                                   const struct xg_cpu *cpu, struct xg_gemm_result *result)
@@ -271,11 +270,11 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
 
 /* --- A batch, one product after the other ----------------------------------------------------- */
 
-/* What the CPU's side is of an instance. */
+/* The CPU's side of one instance. */
 struct alone {
     const struct xg_cpu *cpu;
     const struct xg_problem *instance;
-    bool first, whole; /* whole: of the first one, so that all of the batch is the CPU's */
+    bool first, whole; /* whole: of the first one: the CPU computes all of the batch */
 };
 
 static void alone_whole(void *ctx)
@@ -304,7 +303,7 @@ static void add_result(struct xg_gemm_result *sum, const struct xg_gemm_result *
     sum->sums = one->sums;
 }
 
-/* What is left after a failure is the CPU's. */
+/* After a failure the CPU computes the remaining instances. */
 static enum xg_status run_instances(struct xg_lane *lane, const struct xg_problem *call,
                                     enum xg_math math, const char *kernel_name,
                                     const struct xg_cpu *cpu, struct xg_gemm_result *result)
@@ -341,7 +340,7 @@ enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_problem *call, 
     if (xg_route_is_one_by_one(call))
         return run_instances(lane, call, math, kernel_name, cpu, result);
     enum xg_status status = run_problem(lane, call, math, kernel_name, cpu, result);
-    /* Instances that do not fit one beside the other may fit in tiles. */
+    /* Instances that do not fit beside each other may fit one by one, in tiles. */
     if (status == XG_DECLINED && call->batch && !result->unserved)
         status = run_instances(lane, call, math, kernel_name, cpu, result);
     return status;

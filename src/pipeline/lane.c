@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes, keeps and gives back a lane's resources. */
+/* Allocates, keeps and frees a lane's resources. */
 #include "pipeline/lane.h"
 
 #include <math.h>
@@ -94,7 +94,7 @@ void xg_lane_abandon(struct xg_lane *lane)
     xg_team_destroy(lane->team);
 }
 
-/* Its streams are idle: a product that failed was drained. */
+/* The lane's streams are idle here: a failed product has drained them. */
 void xg_lane_destroy(struct xg_lane *lane)
 {
     int capture_mode = xg_drv_relax(&lane->dev->drv);
@@ -190,9 +190,9 @@ enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
 }
 
 /*
- * The driver's own wait has no end where the device hangs. So: an event behind all that the stream
- * has, looked at now and then. Time in which the process itself was stopped does not count. Where a
- * stream capture of the program forbids looking, it is waited for as well.
+ * The driver's own wait never ends where the device hangs. So this function records an event behind
+ * all work of the stream and polls it. Time in which the process itself was stopped does not count.
+ * Where a stream capture of the program forbids the query, the wait goes on as well.
  */
 static enum xg_status drain_stream(struct xg_lane *lane, CUstream stream)
 {

@@ -33,7 +33,7 @@ static const struct xg_pipe_events *tile_events(const struct xg_pipe *pipe, int6
     return &pipe->events[plan->a_slots + plan->b_slots + plan->tiles[tile].slot];
 }
 
-/* A load as one chunk of all its rows: the panel as it lies in host memory and on the device. */
+/* A load as one chunk of all its rows: the panel in host memory and on the device. */
 static struct xg_pipe_chunk whole_load(const struct xg_pipe *pipe, int64_t item)
 {
     const struct xg_plan *plan = pipe->plan;
@@ -52,11 +52,12 @@ static struct xg_pipe_chunk whole_load(const struct xg_pipe *pipe, int64_t item)
         .device_ld = b ? plan->ldb : plan->lda,
         .b = b,
     };
-    /* The cast is safe: loads are only read, see xg_pipe_chunk. */
+    /* The cast is safe, because loads are only read; see xg_pipe_chunk. */
     if (!call->batch)
         chunk.host = (char *)(uintptr_t)xg_problem_at(call, b ? call->b : call->a,
                                                       chunk.row * chunk.host_ld + chunk.column);
-    /* A panel that is alone in its rows goes up in one piece, the rows' padding included. */
+    /* A panel that fills its rows on the device goes up as one copy, which includes the rows'
+     * padding. */
     bool depth_is_rows = b != trans;
     bool alone = !plan->resident || (depth_is_rows ? (b ? plan->nt : plan->mt) : plan->kt) == 1;
     chunk.staged_ld = alone ? chunk.device_ld : xg_round_up(chunk.width, 4);
@@ -89,8 +90,8 @@ static struct xg_pipe_chunk whole_tile(const struct xg_pipe *pipe, int64_t item)
 }
 
 /*
- * Rows of a chunk when `rows` of them go in chunks of about `bytes`: as equal as can be, because a
- * rest of a few rows costs a copy, and its place in the order, like any other.
+ * Rows of a chunk when `rows` rows go in chunks of about `bytes`. Chunks are as equal as possible,
+ * because a rest of a few rows costs a copy, and its place in the order, like any other chunk.
  */
 static int64_t rows_per_chunk(const struct xg_pipe *pipe, size_t bytes, int64_t rows, int64_t ld)
 {
@@ -101,7 +102,7 @@ static int64_t rows_per_chunk(const struct xg_pipe *pipe, size_t bytes, int64_t 
     return xg_ceil_div(rows, xg_max_i64(1, chunks));
 }
 
-/* Of the last tile, in parts of the others': nothing hides its copy, but its own commits can. */
+/* The last tile's chunks are smaller by this factor: only its own commits can hide its copy. */
 enum { LAST_PARTS = 3 };
 
 int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe, const struct xg_plan_tile *tile)
@@ -111,7 +112,7 @@ int64_t xg_pipe_rows_per_chunk(const struct xg_pipe *pipe, const struct xg_plan_
     return rows_per_chunk(pipe, bytes, tile->rows, tile->ld);
 }
 
-/* The rows of a whole load or tile from `row` on, `rows` of them at most. */
+/* Narrows a whole load or tile to at most `rows` rows from `row` on. */
 static void narrow(const struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, int64_t row,
                    int64_t rows)
 {
@@ -124,8 +125,8 @@ static void narrow(const struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, int6
         chunk->done += row / rows;
 }
 
-/* The first chunk of a product: small, so that the link starts early; each next one is half as
- * large again until load_bytes: were it twice as large, the link would wait for it to be packed. */
+/* The first chunk of a product is small, so that the link starts early. Each next chunk is half as
+ * large again, up to load_bytes; if chunks doubled, the link would wait for them to be packed. */
 static const size_t RAMP_BYTES = 384 << 10;
 
 static size_t chunk_bytes(const struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk)
@@ -135,7 +136,7 @@ static size_t chunk_bytes(const struct xg_pipe *pipe, const struct xg_pipe_chunk
 
 /* --- Life ---------------------------------------------------------------------------------- */
 
-/* Where each tile's flags begin in pipe->done. Returns how many there are. */
+/* Places each tile's flags in pipe->done and returns the number of flags. */
 static int64_t place_flags(struct xg_pipe *pipe)
 {
     int64_t flags = 0;
@@ -150,8 +151,8 @@ static int64_t place_flags(struct xg_pipe *pipe)
 enum xg_status xg_pipe_init(struct xg_pipe *pipe)
 {
     const struct xg_plan *plan = pipe->plan;
-    /* One stream where panels are replaced: the last reader is then behind all the others; of a
-     * batch's there is one. */
+    /* Where panels are replaced there is one stream, so that a panel's last reader runs behind all
+     * its other readers. A batch's panel has a single reader. */
     pipe->run_streams = plan->resident || pipe->call->batch ? XG_PIPE_RUN_STREAMS : 1;
     pipe->load_ramp_bytes = RAMP_BYTES;
     pipe->load_rows_left = malloc((size_t)plan->load_count * sizeof *pipe->load_rows_left);
@@ -188,12 +189,12 @@ void xg_pipe_fail(struct xg_pipe *pipe, enum xg_status status)
 
 static bool run_possible(const struct xg_pipe *pipe, const struct xg_plan_run *run)
 {
-    /* The slot's earlier tile must be on its way out, so that there is an event to wait for. */
+    /* The write-back of the slot's earlier tile must be enqueued: its event is waited for. */
     return run->after_load < pipe->loads_ready &&
            (!run->first || pipe->plan->tiles[run->tile].after_tile < pipe->tile_next);
 }
 
-/* Waits, on the stream, for the operands and for the tile's slot. */
+/* Makes the stream wait for the operands and for the tile's slot. */
 static enum xg_status wait_for_memory(const struct xg_pipe *pipe, const struct xg_plan_run *run,
                                       CUstream stream)
 {
@@ -239,7 +240,7 @@ static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *
     return status;
 }
 
-/* Computed already, when those that were refused are computed again. */
+/* Whether the tile is computed already while the refused tiles are computed again. */
 static bool is_settled(const struct xg_pipe *pipe, int64_t tile)
 {
     return pipe->again && !xg_product_refused(pipe->product, tile);
@@ -261,7 +262,7 @@ static void launch_runs(struct xg_pipe *pipe)
     }
 }
 
-/* Launches every run that has become possible; a tile that is passed over makes others so. */
+/* Launches every run that has become possible. Skipping a settled tile makes more runs possible. */
 static void advance(struct xg_pipe *pipe)
 {
     launch_runs(pipe);
@@ -282,8 +283,7 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
     if (load->after_run >= pipe->run_next)
         return false;
     if (load->after_run >= 0 && pipe->load_row == 0) {
-        /* The slot's earlier panel must have been read before the first row of the new one arrives.
-         */
+        /* The slot's earlier panel must have been read before the new one's first row arrives. */
         enum xg_status status =
             XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, pipe->streams[XG_PIPE_UP],
                    panel_events(pipe, load->b, load->slot)->spent, 0);
@@ -309,8 +309,8 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
 }
 
 /*
- * Enqueues the copy of a chunk's rows, up or down. On the host they lie in a block, or, where the
- * chunk is direct, in the caller's matrix.
+ * Enqueues the copy of a chunk's rows, up or down. On the host the rows lie in a block or, where
+ * the chunk is direct, in the caller's matrix.
  */
 static enum xg_status copy_rows(const struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk,
                                 char *staged, bool up)
@@ -342,8 +342,9 @@ static enum xg_status copy_rows(const struct xg_pipe *pipe, const struct xg_pipe
 }
 
 /*
- * Marks the loads that are enqueued whole, each behind all chunks enqueued before, the last of
- * which `copied` stands for; and behind their splits where there are any.
+ * Records `ready` for each load whose chunks are all enqueued. `copied` is the event behind the
+ * last chunk enqueued, and so behind all of them. Where panels are split, `ready` follows the
+ * split.
  */
 static enum xg_status mark_ready(struct xg_pipe *pipe, CUevent copied)
 {
@@ -396,7 +397,7 @@ static enum xg_status enqueue_store(struct xg_pipe *pipe, const struct xg_pipe_c
     if (status == XG_OK)
         status = XG_DRV(drv, cuEventRecord, copied, down);
     bool awaited =
-        chunk->item + pipe->plan->c_slots < pipe->plan->tile_count; /* by its slot's next */
+        chunk->item + pipe->plan->c_slots < pipe->plan->tile_count; /* by the slot's next tile */
     if (status == XG_OK && last && awaited)
         status = XG_DRV(drv, cuEventRecord, events->spent, down);
     return status;
@@ -426,7 +427,7 @@ bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, char 
     pipe->tile_row = last ? 0 : row + step;
     if (last) {
         pipe->tile_next++;
-        advance(pipe); /* the slot may take its next tile */
+        advance(pipe); /* the slot's next tile may now be possible */
     }
     return true;
 }
@@ -436,7 +437,7 @@ bool xg_pipe_refused(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk)
     if (pipe->again || !xg_product_refused(pipe->product, chunk->item))
         return false;
     pipe->refused = true;
-    xg_product_want_all(pipe->product); /* the tiles to come will hardly be others */
+    xg_product_want_all(pipe->product); /* the next tiles hold similar numbers */
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the kernel which pages of C are there, and for those that are not. */
+/* Asks the kernel which pages of C are missing, and has it populate them. */
 #define _GNU_SOURCE
 #include "pipeline/populate.h"
 
@@ -12,11 +12,11 @@
 #endif
 
 /*
- * A block is a huge page, and less in a C that has few of them, which an allocator hardly backs
- * with any. A step, and a segment of what lies before and behind the blocks, takes one thread
- * 50 us in pages of 4 KiB, after which it sees whether the product has failed; a huge page takes
- * 150 to 400 us whatever is asked for. Meanwhile other threads of the program can fault, but not
- * map memory.
+ * A block is a huge page. In a small C, which an allocator hardly ever backs with huge pages, a
+ * block is smaller. A step, or a segment before or behind the blocks, takes one thread 50 us in
+ * pages of 4 KiB; after each the thread checks whether the product has failed. A huge page takes
+ * 150 to 400 us, however few bytes are asked for. Meanwhile other threads of the program can fault,
+ * but not map memory.
  */
 static const size_t BLOCK_BYTES = 2 << 20, STEP_BYTES = 256 << 10, SMALL_C_BYTES = 4 << 20;
 
@@ -39,7 +39,7 @@ struct xg_populate_extent xg_populate_extent_of(const struct xg_problem *call, s
         .block_bytes = all_bytes < SMALL_C_BYTES ? STEP_BYTES : BLOCK_BYTES,
         .part_bytes = STEP_BYTES,
     };
-    /* Less padding than a page holds no whole one. */
+    /* Padding of less than a page holds no whole page. */
     if (call->m > 1 && ld_bytes - row_bytes >= page_bytes) {
         extent.runs = row_bytes >= RUN_BYTES_MIN ? call->m : 0;
         extent.run_bytes = row_bytes;
@@ -49,7 +49,7 @@ struct xg_populate_extent xg_populate_extent_of(const struct xg_problem *call, s
     return extent;
 }
 
-/* A run's bytes; those from body to tail are whole blocks. */
+/* A run's bytes; the bytes from body to tail are whole blocks. */
 struct run {
     uintptr_t begin, body, tail, end;
 };
@@ -135,12 +135,12 @@ static int64_t piece_of(const struct xg_populate_extent *extent, uintptr_t byte)
 /* --- Asking the kernel --------------------------------------------------------------------- */
 
 /*
- * EINVAL is also what a page says that cannot be written to, so an older kernel is told by asking
- * for nothing: where it knows the advice there is no error.
+ * EINVAL is also the answer for a page that cannot be written to. So this function asks for 0
+ * bytes: a kernel that knows the advice then returns no error.
  */
 static bool supported(size_t page_bytes)
 {
-    static _Atomic int known; /* 0: not asked, 1: yes, -1: no; who asks first does not matter */
+    static _Atomic int known; /* 0: not asked, 1: yes, -1: no; any thread may ask first */
     int answer = atomic_load_explicit(&known, memory_order_relaxed);
     if (!answer) {
         answer = madvise((void *)page_bytes, 0, MADV_POPULATE_WRITE) == 0 ? 1 : -1;
@@ -149,7 +149,7 @@ static bool supported(size_t page_bytes)
     return answer > 0;
 }
 
-/* True where the system says that the page is not there. */
+/* True where the system reports the page as missing. */
 static bool missing(uintptr_t address, size_t page_bytes)
 {
     unsigned char there;
@@ -157,9 +157,9 @@ static bool missing(uintptr_t address, size_t page_bytes)
 }
 
 /*
- * Looks at a page in the middle and at the last one, which an allocator's bookkeeping leaves alone.
- * A C of which only others are missing has not been allocated for this product. A look takes 1.4
- * us, and the C of a product of 512^3, which takes 120, is looked at.
+ * Looks at a page in the middle and at the last page, which an allocator's bookkeeping does not
+ * touch. A C that lacks only other pages has not been allocated for this product. A look takes 1.4
+ * us; 512^3, which takes 120 us, is the smallest cube with a look.
  */
 static bool any_missing(const struct xg_populate_extent *extent)
 {
@@ -223,7 +223,8 @@ bool xg_populate_step(struct xg_populate *populate, struct xg_populate_range *pa
     if (part->begin == part->end)
         finish(populate);
     if (!done) {
-        /* Protected, guarded, out of memory: the program is to meet it as it is, in its order. */
+        /* The page is protected or guarded, or memory has run out: the program's own write meets
+         * that. */
         xg_populate_wait_no_more(populate);
         atomic_store_explicit(&populate->taken, populate->segments, memory_order_relaxed);
         part->begin = part->end;

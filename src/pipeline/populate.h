@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages of C that are not there yet, made present by several threads before rows are committed. */
+/* Several threads populate the missing pages of C before rows are committed. */
 #ifndef XG_POPULATE_H
 #define XG_POPULATE_H
 
@@ -8,15 +8,15 @@
 #include "base/xg.h"
 
 /*
- * A C that was just allocated has no pages: whoever commits rows to it takes a page fault every 4
- * KiB, or has a whole huge page zeroed first, which every thread that arrives meanwhile does too
- * (4096^3 took 8.0 ms into a C from NumPy's allocator, 3.2 into an old one). MADV_POPULATE_WRITE
- * does what those writes would do, at twice the speed, and segments at multiples of a huge page
- * keep two threads from zeroing the same one.
+ * A C that was just allocated has no pages. A thread that commits rows to it takes a page fault
+ * every 4 KiB, or first zeroes a whole huge page, as does every other thread that faults on that
+ * page meanwhile (4096^3 took 8.0 ms into a C from NumPy's allocator, 3.2 into an old one).
+ * MADV_POPULATE_WRITE does what those writes would do, at twice the speed, and segments at
+ * multiples of a huge page keep two threads from zeroing the same one.
  *
- * Only pages that the product writes to are populated: with the same protection, memory policy and
- * charge as if they were written to, only earlier. Where that is refused nothing is lost: the write
- * then meets what it would have met.
+ * Only pages that the product writes to are populated, with the same protection, memory policy and
+ * charge as by a write, only earlier. Where the kernel refuses, nothing is lost: the write then has
+ * the outcome that it would have had.
  */
 
 /* --- Which pages, pure ----------------------------------------------------------------------- */
@@ -27,27 +27,27 @@ struct xg_populate_range {
 };
 
 /*
- * C as runs of bytes whose every page is written to: one run, or one a row where the padding
- * between rows may hold whole pages. Runs are cut into segments: blocks, which begin and end at
- * multiples of block_bytes, and their ends before and behind these, which no huge page backs where
- * C is mapped alone, into parts of part_bytes.
+ * C as runs of bytes; the product writes to every page of a run. There is one run, or one for each
+ * row where the padding between rows may hold whole pages. Runs are cut into segments: blocks,
+ * which begin and end at multiples of block_bytes, and parts of part_bytes before and behind the
+ * blocks. Where C is mapped alone, no huge page backs those parts.
  */
 struct xg_populate_extent {
     uintptr_t begin; /* of the first run */
     int64_t runs;
-    size_t run_bytes, ld_bytes; /* of a run; from one to the next */
+    size_t run_bytes, ld_bytes; /* of a run; from one run to the next */
     size_t page_bytes, block_bytes, part_bytes;
-    int64_t run_blocks, end_parts; /* of a run, and of each of its ends, at most */
+    int64_t run_blocks, end_parts; /* at most: blocks of a run, and parts of each of its ends */
 };
 
-/* For a product with m, n >= 1. Without runs where they are too short to gain anything. */
+/* For a product with m, n >= 1. There are no runs where they are too short to gain anything. */
 struct xg_populate_extent xg_populate_extent_of(const struct xg_problem *call, size_t page_bytes);
 
-/* How many segments there are, those that turn out to be empty included. */
+/* The number of segments, including those that turn out to be empty. */
 int64_t xg_populate_count(const struct xg_populate_extent *extent);
 
-/* Piece 0..count - 1, in the order of addresses, which is the order in which rows are
- * finished; may be empty. Together they hold all pages of all runs. */
+/* Segment 0..count - 1, in the order of addresses, which is the order in which rows are finished.
+ * It may be empty. All segments together hold all pages of all runs. */
 struct xg_populate_range xg_populate_segment(const struct xg_populate_extent *extent,
                                              int64_t segment);
 
@@ -55,34 +55,35 @@ struct xg_populate_range xg_populate_segment(const struct xg_populate_extent *ex
 
 struct xg_populate {
     struct xg_populate_extent extent;
-    int64_t segments;                   /* 0: nothing is to be done */
+    int64_t segments;                   /* 0: there is nothing to do */
     atomic_bool unawaited;              /* the system refused, or a page took too long */
-    _Alignas(64) _Atomic int64_t taken; /* segments */
-    _Atomic int64_t finished;           /* of these, also those that were empty */
+    _Alignas(64) _Atomic int64_t taken; /* segments taken */
+    _Atomic int64_t finished;           /* segments finished, empty ones included */
 };
 
 /*
- * Looks at two pages of C (three microseconds) and readies *populate: segments stays 0 where both
- * are there, where the system does not tell, or cannot populate. m, n >= 1. errno is kept.
+ * Looks at two pages of C (three microseconds) and initializes *populate. segments stays 0 where
+ * both pages are there, or where the system does not tell or cannot populate. m, n >= 1. errno is
+ * kept.
  */
 void xg_populate_init(struct xg_populate *populate, const struct xg_problem *call);
 
 /*
- * Populates the next pages of *part, some 256 KiB (or the huge page that they are on), after taking
- * the next segment where it is empty, as it is at first. False when nothing is left to take, which
- * it is also after a failure. From any number of threads, each with a part of its own. errno is
+ * Populates the next pages of *part, some 256 KiB (or the huge page that holds them). Where *part
+ * is empty, as it is at first, the function first takes the next segment. False when no segment is
+ * left, and after a failure. Any number of threads may call it, each with its own part. errno is
  * kept.
  */
 bool xg_populate_step(struct xg_populate *populate, struct xg_populate_range *part);
 
-/* How far the segment with a byte of C is: nobody has taken it, somebody has but the byte's page is
- * not there yet (so says the system, in a microsecond), or nothing is to be waited for. */
+/* State of the segment with a byte of C. AWAITED: no thread has taken it; BEGUN: a thread has, but
+ * the byte's page is still missing (the system tells that in a microsecond); DONE: do not wait. */
 enum xg_populate_state { XG_POPULATE_AWAITED, XG_POPULATE_BEGUN, XG_POPULATE_DONE };
 
 /* errno is kept. */
 enum xg_populate_state xg_populate_at(const struct xg_populate *populate, const void *byte);
 
-/* From now on nothing is to be waited for: who has begun may have lost its core. */
+/* No thread waits from now on: the thread that has begun a page may have lost its core. */
 void xg_populate_wait_no_more(struct xg_populate *populate);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Workers take stripes of blocks: filling them for the device, or emptying them into C. */
+/* Workers take stripes of blocks and fill them for the device, or empty them into C. */
 #include "pipeline/queue.h"
 
 #include <math.h>
@@ -11,29 +11,28 @@
 #include "pipeline/stage.h"
 #include "pipeline/triangle.h"
 
-/* Blocks that write-backs may hold, so that loads are never without one. */
+/* Most blocks that write-backs may hold, so that loads always find one. */
 enum { DOWN_MAX = XG_QUEUE_BLOCKS / 2 };
 
-/* Blocks open for filling: one that is being finished, and others to go on with. */
+/* Most blocks open for filling: the one that is being finished, and the next ones. */
 enum { FILLING_MAX = 3 };
 
 /*
- * Blocks on their way up below which those who populate C pack instead. A thread that zeroes a huge
- * page cannot be called away from it, for up to 0.4 ms where memory is busy; the link moves five
- * blocks in that time.
+ * While fewer blocks are on their way up, threads that populate C pack instead. A thread cannot
+ * interrupt the zeroing of a huge page, which takes up to 0.4 ms where memory is busy; the link
+ * moves five blocks in that time.
  */
 enum { UP_RESERVE = 5 };
 
-/* In a smaller team than this the submitter copies too; in a larger one the link would wait for it.
- */
+/* In a smaller team the submitter copies too. In a larger team the link would wait for it. */
 enum { SUBMITTER_ALONE_MIN = 4 };
 
 /*
- * Rows packed into the caches cost memory one transfer, streamed ones three: the rows are read,
- * written, and read again by the device. But the device reads slowly (28 GB/s) what still lies in a
- * core's own cache, so that it pays only where enough is packed ahead to have gone from there to
- * the shared cache, and not at the very end, where nothing follows that would push it out (4096^3:
- * 3.15 ms; 3.39 when the last 48 MiB were streamed).
+ * Rows that are packed into the caches cost memory one transfer, streamed rows three: they are
+ * read, written, and read again by the device. But the device reads slowly (28 GB/s) what still
+ * lies in a core's own cache. So packing into the caches pays only where enough rows are packed
+ * ahead that the oldest have moved to the shared cache, and not at the very end, where no later
+ * rows push them out (4096^3: 3.15 ms; 3.39 when the last 48 MiB were streamed).
  */
 static const size_t CACHED_AHEAD_BYTES = 12 << 20, CACHED_LEFT_BYTES = 6 << 20;
 
@@ -66,10 +65,10 @@ static struct xg_queue_block *first(const struct xg_queue *queue, const struct x
 }
 
 /*
- * Free blocks to move rows down, or up. Those that the device writes stay apart from those that it
- * reads, whose rows were streamed to memory past caches that need not hold them (2048^3 and 100000
- * x 64 x 64: 5 % less). Rows that are to stay in the caches take turns in as many blocks as there
- * are, which gives them time to leave a core's own.
+ * Free blocks for write-backs (down), or for loads. Blocks that the device writes stay apart from
+ * blocks that it reads, whose rows were streamed to memory past caches that need not hold them
+ * (2048^3 and 100000 x 64 x 64: 5 % less). Where packed rows stay in the caches, both kinds share
+ * all blocks, which gives a row time to leave a core's own cache.
  */
 static struct xg_queue_list *free_blocks(struct xg_queue *queue, bool down)
 {
@@ -102,7 +101,7 @@ static bool take_from(struct xg_queue *queue, struct xg_queue_work *work, struct
         if (at >= atomic_load_explicit(&work->given, memory_order_acquire))
             return false;
     } while (!atomic_compare_exchange_weak(&work->taken, &at, at + 1));
-    /* Until this stripe is done the block is not put to use again, nor is its place in the list. */
+    /* Neither the block nor its place in the list is reused until this stripe is done. */
     struct xg_queue_block *block =
         &queue->blocks[work->block[at / XG_QUEUE_STRIPES % XG_QUEUE_BLOCKS]];
     int64_t part = at % XG_QUEUE_STRIPES, rows = block->chunk.rows;
@@ -112,8 +111,8 @@ static bool take_from(struct xg_queue *queue, struct xg_queue_work *work, struct
 }
 
 /*
- * What has arrived goes before what is to leave. After a failure only what has begun is ended: with
- * beta, rows of C must be all old or all new.
+ * Rows that have arrived go before rows to pack. After a failure only commits that have begun are
+ * finished: with beta, each row of C must be all old or all new.
  */
 static bool take_stripe(struct xg_queue *queue, struct stripe *stripe)
 {
@@ -143,16 +142,16 @@ static void copy_stripe(struct xg_queue *queue, const struct stripe *stripe)
                       stripe->rows, chunk->width, (size_t)elem_bytes, block->cached);
     bool commit = block->commit;
     unsigned char *done = chunk->done;
-    /* The last one's: after this the block is the submitter's, which may put it to use again. */
+    /* The last stripe sets the flag. After this the submitter may reuse the block. */
     if (atomic_fetch_sub(&block->stripes_left, 1) == 1 && commit)
         *done = 1;
 }
 
 /*
- * Waits a little. The driver's own sleeping wait comes back a tenth of a millisecond late, which
- * tripled the time of a 1024^3 product; its spinning one holds a core for as long as a large
- * product computes. So: spin for 0.15 ms, longer than a block takes on its way, then sleep in short
- * steps. A submitter who sleeps between two blocks leaves the link without work for as long.
+ * Waits a little. The driver's sleeping wait returns a tenth of a millisecond late, which tripled
+ * the time of a 1024^3 product; its spinning wait holds a core for as long as a large product
+ * computes. So this function spins for 0.15 ms, longer than a block is on its way, and then sleeps
+ * in short steps. While the submitter sleeps between two blocks, the link has no work.
  */
 enum { SPINNING_TURNS = 1000 };
 
@@ -201,7 +200,7 @@ static void reclaim(struct xg_queue *queue)
         push(free_blocks(queue, false), pop(&queue->up));
 }
 
-/* The next block to fill, with its rows; NULL when there is none, or enough are ahead of it. */
+/* The next block to fill, with its rows; NULL when no block is free, or enough are ahead. */
 static struct xg_queue_block *next_load(struct xg_queue *queue)
 {
     struct xg_pipe *pipe = queue->pipe;
@@ -216,14 +215,14 @@ static struct xg_queue_block *next_load(struct xg_queue *queue)
     return block;
 }
 
-/* The copy of the block's rows begins. */
+/* Starts the copy of the block's rows to the device. */
 static void send(struct xg_queue *queue, struct xg_queue_block *block)
 {
     xg_pipe_load(queue->pipe, &block->chunk, block->host, block->copied);
     queue->begun = true;
 }
 
-/* The block's rows have come down. */
+/* Handles a block whose rows have arrived from the device. */
 static void receive(struct xg_queue *queue, struct xg_queue_block *block)
 {
     int index = pop(&queue->down);
@@ -237,7 +236,7 @@ static void receive(struct xg_queue *queue, struct xg_queue_block *block)
     push(free_blocks(queue, true), index);
 }
 
-/* Lets blocks change sides. True when one did. */
+/* Moves blocks from list to list. True when one moved. */
 static bool pump(struct xg_queue *queue)
 {
     struct xg_pipe *pipe = queue->pipe;
@@ -273,10 +272,10 @@ static bool pump(struct xg_queue *queue)
 }
 
 /*
- * Gives the device up that has got nothing done for too long. Only where nobody else is waited for:
- * workers may take any time to read the caller's memory; and not while rows come down to where the
- * caller has them, from where they could not be kept later. Each look counts for little, so that a
- * process that was stopped in between finds no time gone by.
+ * Fails the product when the device makes no progress for too long. Time counts only while nothing
+ * but the device is awaited, because workers may take any time to read the caller's memory, and not
+ * while rows come down into a page-locked C, because nothing could stop those rows from arriving
+ * later. Each look counts step_max_s at most, so that a stopped process finds no time gone by.
  */
 struct stall {
     double last_s, waited_s;
@@ -296,7 +295,7 @@ static void count_stall(struct xg_queue *queue, struct stall *stall)
     }
 }
 
-/* Tells those who populate whether the link could run out of blocks. */
+/* Tells the threads that populate whether the link could run out of blocks. */
 static void watch_link(struct xg_queue *queue)
 {
     bool scarce = queue->begun && count(&queue->up) < UP_RESERVE;
@@ -305,8 +304,8 @@ static void watch_link(struct xg_queue *queue)
 }
 
 /*
- * Until the first block has gone up there is no driver call to be in time for, and the others may
- * still be waking: the submitter copies as well.
+ * The submitter copies as well until the first block has gone up: no driver call is due before
+ * that, and the other workers may still be waking.
  */
 static void submit(struct xg_queue *queue)
 {
@@ -339,7 +338,7 @@ static bool over(const struct xg_queue *queue)
     return queue->failed || queue->ended;
 }
 
-/* One segment that nobody has taken. False: there is none. */
+/* Populates one segment that no thread has taken. False: there is none. */
 static bool populate_segment(struct xg_queue *queue)
 {
     struct xg_populate_range part = {0, 0};
@@ -353,9 +352,10 @@ static bool populate_segment(struct xg_queue *queue)
 }
 
 /*
- * Until the page of a byte of C is there. While another populates it, the caller takes the next
- * segments: were it to write, both would zero the same huge page. It waits little longer than that
- * takes, for who has begun may have lost its core; then nobody waits any more for this product.
+ * Returns when the page of a byte of C is there. While another thread populates it, the caller
+ * populates the next segments: if the caller wrote, both threads would zero the same huge page. It
+ * waits little longer than zeroing takes, because the other thread may have lost its core; after
+ * that no thread waits for pages of this product any more.
  */
 static void populate_byte(struct xg_queue *queue, const char *byte)
 {
@@ -375,8 +375,8 @@ static void populate_byte(struct xg_queue *queue, const char *byte)
 }
 
 /*
- * Before its rows are committed. In a segment pages come in the order of addresses, and segments
- * are taken in that order: with the last page most of those before it are there.
+ * Called before the stripe's rows are committed. Segments are taken in the order of addresses, and
+ * their pages are populated in that order: once the last page is there, most pages before it are.
  */
 static void populate_to(struct xg_queue *queue, const struct stripe *stripe)
 {
@@ -390,7 +390,7 @@ static void populate_to(struct xg_queue *queue, const struct stripe *stripe)
                       1);
 }
 
-/* Nobody packs between the pages of a segment that it has begun: others would wait for these. */
+/* A thread that has begun a segment packs nothing before its end: others wait for its pages. */
 static bool pack_instead(struct xg_queue *queue, const struct xg_populate_range *part)
 {
     struct stripe stripe;
@@ -401,16 +401,16 @@ static bool pack_instead(struct xg_queue *queue, const struct xg_populate_range 
     return true;
 }
 
-/* The product may end for the submitter before a segment is finished that others wait for. */
+/* The submitter may end the product before a segment is finished that other threads wait for. */
 static bool is_over_for(const struct xg_queue *queue, const struct xg_populate_range *part)
 {
     return queue->failed || (queue->ended && part->begin == part->end);
 }
 
 /*
- * The last staging.populate of the workers do so while the others upload, and help these where the
- * link could run out of blocks: both want memory's bandwidth, and the upload is what the product
- * waits for. When all of C is taken those beyond the copiers leave.
+ * The last staging.populate workers populate C while the others upload. They pack instead where the
+ * link could run out of blocks: both kinds of work need memory bandwidth, and the product waits for
+ * the upload. When all of C is taken, the workers beyond staging.workers leave.
  */
 static void populate_first(struct xg_queue *queue, int worker)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The staging queue: page-locked blocks between the caller's memory and the device, and its
- * workers.
- */
+/* The staging queue: page-locked blocks between the caller's memory and the device, and workers. */
 #ifndef XG_QUEUE_H
 #define XG_QUEUE_H
 
@@ -13,10 +11,10 @@
 #include "pipeline/populate.h"
 
 /*
- * A block is what one copy over the link moves; several workers fill it, or empty it, a stripe
- * each. Large copies (PCIe reaches its rate at some megabytes) and small stripes (the first copy
- * starts early, the last block is emptied by all) go together that way; and as blocks are filled in
- * order, panels arrive in order.
+ * One copy over the link moves one block; several workers fill or empty a block, a stripe each. So
+ * copies are large (PCIe reaches its rate at some megabytes) and stripes small (the first copy
+ * starts early, and all workers empty the last block). Blocks are filled in order, so panels arrive
+ * in order.
  */
 enum { XG_QUEUE_BLOCKS = 16, XG_QUEUE_BLOCK_BYTES = 4 << 20 };
 
@@ -24,22 +22,22 @@ struct xg_queue_block {
     char *host; /* page-locked, XG_QUEUE_BLOCK_BYTES; the lane's */
     CUevent copied;
     struct xg_pipe_chunk chunk;
-    bool commit;              /* its rows go to the caller; else they come from there */
+    bool commit;              /* its rows go to the caller, else they come from the caller */
     bool cached;              /* the rows packed into it stay in the caches */
-    _Atomic int stripes_left; /* stripes that are not done */
+    _Atomic int stripes_left; /* stripes that are not done yet */
 };
 
-/* Blocks in the order in which they came; every block is in one list at most, or free. */
+/* Blocks in order of arrival; each block is in one list at most, or free. */
 struct xg_queue_list {
     unsigned char block[XG_QUEUE_BLOCKS];
-    unsigned head, tail; /* head == tail: empty; taken modulo XG_QUEUE_BLOCKS */
+    unsigned head, tail; /* modulo XG_QUEUE_BLOCKS; head == tail: empty */
 };
 
 /*
- * Blocks shared out among the workers, in stripes of equal numbers of rows: stripe p is stripe p %
- * XG_QUEUE_STRIPES of the block that the submitter gave as number p / XG_QUEUE_STRIPES. A worker
- * takes the next one by counting `taken` up. With a lock instead, ten workers who tried for it kept
- * it from the one who held it: 1.5 us a stripe, and the last began 25 us after the first.
+ * Blocks shared out among the workers in stripes of equal numbers of rows. Stripe p is stripe p %
+ * XG_QUEUE_STRIPES of the submitter's block number p / XG_QUEUE_STRIPES. A worker takes the next
+ * stripe by incrementing `taken`. With a lock instead, ten workers that tried to take it delayed
+ * the worker that held it: 1.5 us a stripe, and the last worker began 25 us after the first.
  */
 enum { XG_QUEUE_STRIPES = 16 };
 
@@ -51,17 +49,16 @@ struct xg_queue_work {
 
 /*
  * One worker is the submitter: it alone calls the driver and touches the pipe. Driver calls take
- * microseconds, and several threads' calls wait for each other inside the driver; with every worker
- * making its own, a 1024^3 product spent more time there than copying.
+ * microseconds, and calls of several threads wait for each other inside the driver. When every
+ * worker made its own calls, a 1024^3 product spent more time there than copying.
  *
- * A block goes round: free, filling (workers pack the caller's rows into it), up (on its way to the
- * device), free; or free, down, emptying (workers commit its rows to the caller), free. Blocks of
- * one kind move on in the order in which they came, which is the submitter's to know. Where the
- * caller's memory is page-locked (chunk.direct) a block only stands for a copy: it is neither
- * filled nor emptied. What the workers
- * share with it is two lists of stripes to take, and each block's count of stripes left: a worker
- * that looked through all blocks for a stripe spent microseconds on fetching what the others had
- * written there.
+ * A block cycles through free, filling (workers pack the caller's rows into it), up (on its way to
+ * the device), free; or through free, down, emptying (workers commit its rows to the caller), free.
+ * Blocks of one kind keep their order of arrival, which only the submitter knows. Where the
+ * caller's memory is page-locked (chunk.direct) a block only stands for a copy and is neither
+ * filled nor emptied. The submitter shares with the workers two lists of stripes to take and each
+ * block's count of stripes left: a worker that searched all blocks for a stripe spent microseconds
+ * on fetching the cache lines that other workers had written.
  */
 struct xg_queue {
     struct xg_pipe *pipe; /* the submitter's */
@@ -69,34 +66,34 @@ struct xg_queue {
     const struct xg_problem *call;
     int64_t elem_bytes;
     struct xg_staging staging;
-    fenv_t env;                    /* the caller's: every row of C is combined under it */
-    struct xg_queue_block *blocks; /* XG_QUEUE_BLOCKS, all free at first */
+    fenv_t env;                    /* the caller's; every row of C is combined under it */
+    struct xg_queue_block *blocks; /* XG_QUEUE_BLOCKS blocks, all free at first */
 
-    /* The submitter's. */
+    /* Used by the submitter alone. */
     struct xg_queue_list free_up, free_down, filling, up, down, emptying;
     bool begun; /* a block has gone up */
 
     struct xg_queue_work to_pack, to_commit;
 
-    struct xg_populate populate; /* C's pages, where they are not there yet */
+    struct xg_populate populate; /* the missing pages of C */
 
-    /* Read by those who wait, and so away from what those write who do not. */
-    _Alignas(64) _Atomic bool failed; /* only blocks that are being emptied are to be ended */
-    _Atomic bool ended;               /* nothing is left to hand out or to arrive */
-    _Atomic bool scarce;              /* the link has little to move: who populates packs instead */
+    /* Waiting workers read these, so they lie apart from what working threads write. */
+    _Alignas(64) _Atomic bool failed; /* only blocks that are being emptied are finished */
+    _Atomic bool ended;               /* nothing is left to hand out, and nothing to arrive */
+    _Atomic bool scarce; /* the link has little to move: populating threads pack instead */
 };
 
 /*
- * Readies a queue for one product. It holds nothing that is to be freed. Returns how many workers
- * it wants: staging.workers, and staging.joining more where C is to be populated.
+ * Initializes a queue for one product; it holds nothing to free. Returns the number of workers:
+ * staging.workers, plus staging.joining where C must be populated.
  */
 int xg_queue_init(struct xg_queue *queue, struct xg_pipe *pipe, struct xg_queue_block *blocks,
                   const struct xg_staging *staging);
 
 /*
- * The share of each of those workers, from 0, all at once on a thread each, until nothing is left
- * to do or something has failed (pipe->status). Worker 0 is the submitter: the device's context is
- * current on its thread; the others need none.
+ * The share of one worker. Each worker, numbered from 0, runs it on a thread of its own at the same
+ * time, until nothing is left to do or something has failed (pipe->status). Worker 0 is the
+ * submitter, on whose thread the device's context is current; the other workers need no context.
  */
 void xg_queue_work(struct xg_queue *queue, int worker);
 

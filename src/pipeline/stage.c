@@ -6,7 +6,7 @@
 
 #include "pipeline/copy.h"
 
-/* Rows that follow each other on both sides are one: narrow ones are too short to be streamed. */
+/* Joins rows that are contiguous on both sides: narrow rows are too short for streaming. */
 static void join_rows(int64_t *rows, int64_t *width, int64_t ld, int64_t other_ld)
 {
     if (ld == *width && other_ld == *width) {
@@ -85,13 +85,13 @@ static void commit_row(const struct xg_problem *p, void *c, const void *from, in
 {
     if (xg_problem_beta_zero(p))
         xg_copy_drain(c, from, (size_t)count * xg_problem_elem_bytes(p));
-    else if (xg_problem_is_hermitian(p)) /* a real beta times each part, for one may be infinite */
+    else if (xg_problem_is_hermitian(p)) /* the real beta scales each part, which may be infinite */
         combine[xg_type_real(p->type)](c, from, 2 * count, p);
     else
         combine[p->type](c, from, count, p);
 }
 
-/* An element of a Hermitian C's diagonal: what its imaginary part holds is not read. */
+/* Commits an element of a Hermitian C's diagonal, whose old imaginary part is not read. */
 static void commit_diagonal(const struct xg_problem *p, void *c, const void *from)
 {
     const size_t part = xg_problem_elem_bytes(p) / 2;
@@ -102,7 +102,7 @@ static void commit_diagonal(const struct xg_problem *p, void *c, const void *fro
     memset((char *)c + part, 0, part);
 }
 
-/* Row `row` of C between two columns; from: the first of them. */
+/* Commits row `row` of C between two columns; from: the first of them. */
 static void commit_columns(const struct xg_problem *p, int64_t row, int64_t begin, int64_t end,
                            const char *from)
 {

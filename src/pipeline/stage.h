@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies between the caller's matrices and page-locked staging buffers, row by row. */
+/* Copies rows between the caller's matrices and page-locked staging buffers. */
 #ifndef XG_STAGE_H
 #define XG_STAGE_H
 
@@ -8,8 +8,8 @@
 /*
  * Gathers rows of a matrix in ordinary memory into a staging buffer, past the caches unless
  * `cached`. src: (rows, width), leading dimension src_ld >= width elements of elem_bytes. dst:
- * (rows, ld), ld >= width rounded up to 4; elements from width up to that multiple are set to 0,
- * those beyond it are left as they are.
+ * (rows, ld), ld >= width rounded up to 4. Elements from width up to that multiple are set to 0;
+ * elements beyond it are unchanged.
  */
 void xg_stage_pack(void *dst, int64_t ld, const void *src, int64_t src_ld, int64_t rows,
                    int64_t width, size_t elem_bytes, bool cached);
@@ -22,8 +22,8 @@ struct xg_stage_rows {
 
 /*
  * Commits finished rows, which hold alpha * op(A) * op(B): C = from + beta * C for the rows of C
- * from `row` on and the columns from `column` on. Nothing but the elements of p's C is touched;
- * with beta == 0 they are only written.
+ * from `row` on and the columns from `column` on. Only elements of p's C are touched; with beta ==
+ * 0 they are written and not read.
  */
 void xg_stage_commit(const struct xg_problem *p, int64_t row, int64_t column,
                      const struct xg_stage_rows *from);

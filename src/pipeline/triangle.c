@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Packs rows of a triangular matrix in storage: copies, and mirror images. */
+/* Packs rows of a triangular matrix: copies of stored elements, and mirror images of them. */
 #include "pipeline/triangle.h"
 
 #include <string.h>
 
 #include "pipeline/copy.h"
 
-/* A matrix of which a triangle is stored, and a block of it in a staging buffer. */
+/* A matrix with one stored triangle, and a block of it in a staging buffer. */
 struct block {
     const char *matrix;
     int64_t ld; /* in elements */
@@ -23,9 +23,9 @@ static char *dst_at(const struct block *block, int64_t row, int64_t column)
 }
 
 /*
- * Mirror images in the block's rows and columns [begin, end), which hold nothing that is stored:
- * each source row has a column of them. As rows of a stripe are few, what is read follows each
- * other and what is written stays in the nearest cache.
+ * Writes mirror images into the block's columns [begin, end), to the elements that are not stored:
+ * each source row becomes a column of them. A stripe has few rows, so the reads are contiguous and
+ * the writes stay in the nearest cache.
  */
 #define MIRROR(bytes)                                                                              \
     static void mirror_##bytes(const struct block *block, int64_t begin, int64_t end, bool upper)  \
@@ -54,7 +54,7 @@ static void mirror(const struct block *block, int64_t begin, int64_t end, bool u
         mirror_16(block, begin, end, upper);
 }
 
-/* The imaginary parts of what was mirrored change their sign; those of the diagonal are 0. */
+/* Negates imaginary parts: the conjugate of mirrored elements. */
 static void conjugate(enum xg_type type, char *numbers, int64_t count)
 {
     double *wide = (double *)(void *)numbers;
@@ -66,7 +66,7 @@ static void conjugate(enum xg_type type, char *numbers, int64_t count)
             single[2 * i + 1] = -single[2 * i + 1];
 }
 
-/* The columns of a row that are stored, of the block's: without a diagonal of ones. */
+/* The block's columns of a row that are stored; a unit diagonal is not. */
 static void stored_columns(const struct xg_problem *p, const struct block *block, int64_t row,
                            int64_t *begin, int64_t *end)
 {

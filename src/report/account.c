@@ -31,15 +31,15 @@ void xg_account_init(struct xg_account *account)
 
 /* --- Adding -------------------------------------------------------------------------------- */
 
-/* Adds a count, which stays at the largest number where a sum of files would be beyond it. */
+/* Adds a count. A sum of files that would overflow stays at the largest number. */
 static void add_count(int64_t *sum, int64_t count)
 {
     if (__builtin_add_overflow(*sum, count, sum))
         *sum = INT64_MAX;
 }
 
-/* The row of these three; the last one where more differ than there are rows: nothing is lost from
- * the sums. */
+/* The row of this symbol, place and reason. A full table returns its last row, so that the sums
+ * lose nothing. */
 static struct xg_account_row *find_row(struct xg_account *account, const char *symbol,
                                        uint32_t place, uint32_t reason)
 {
@@ -66,7 +66,7 @@ static bool is_shape(const struct xg_account_shape *a, const struct xg_account_s
            same_text(a->symbol, b->symbol) && same_text(a->kernel, b->kernel);
 }
 
-/* Adds the calls of *added to its shape's slot, which is returned; -1: the table is full. */
+/* Adds the calls of *added to its shape's slot and returns the slot; -1: the table is full. */
 static int add_shape(struct xg_account *account, const struct xg_account_shape *added)
 {
     uint64_t hash =
@@ -79,7 +79,7 @@ static int add_shape(struct xg_account *account, const struct xg_account_shape *
     while (shapes[slot].calls && !is_shape(&shapes[slot], added))
         slot = (slot + 1) % XG_ACCOUNT_SHAPES;
     if (!shapes[slot].calls) {
-        /* Kept a quarter empty, so that a search ends soon. */
+        /* A quarter stays empty, so that a search ends soon. */
         if (account->shape_count >= XG_ACCOUNT_SHAPES / 4 * 3) {
             add_count(&account->shapes_dropped, added->calls);
             return -1;
@@ -225,7 +225,7 @@ void xg_account_print_absence(const struct xg_account *account, const char *head
 
 /* --- Reading ------------------------------------------------------------------------------- */
 
-/* More of anything than a process could have, and far from what sums of it could not hold. */
+/* No process can have more of anything, and sums of figures up to it do not overflow. */
 #define FIGURE_MOST 1e40
 
 static bool is_text(const char *text, size_t size)
@@ -233,7 +233,7 @@ static bool is_text(const char *text, size_t size)
     return memchr(text, '\0', size);
 }
 
-/* A name that steers no terminal that it is printed on. */
+/* A name without control characters, which is safe to print on a terminal. */
 static bool is_name(const char *text, size_t size)
 {
     while (size > 0 && *text >= ' ' && *text <= '~')
@@ -250,7 +250,7 @@ static bool are_verdicts_valid(const struct xg_account *account)
 {
     return account->shapes_dropped >= 0 && account->right >= 0 && account->wrong >= 0 &&
            account->unable >= 0 && account->rows_skipped >= 0 && is_figure(account->deviation) &&
-           account->longest_spin_s >= 0.0; /* without end where threads never sleep */
+           account->longest_spin_s >= 0.0; /* infinite where threads never sleep */
 }
 
 bool xg_account_is_valid(const struct xg_account *account)
@@ -286,7 +286,7 @@ static double gflops_per_s(double flops, double seconds)
     return seconds > 0.0 ? flops / seconds * 1e-9 : 0.0;
 }
 
-/* By the name of XGEMM_OPERATIONS that is the longest in the symbol; "-": none is. */
+/* The longest name of XGEMM_OPERATIONS that is part of the symbol; "-": none is. */
 static const char *operation_of(const char *symbol)
 {
     const char *found = "-";
@@ -332,7 +332,7 @@ static void print_rows(const struct xg_account *account, FILE *out)
     xg_table_print(&table, out);
 }
 
-/* The used row that took longest of those not yet taken; NULL when none. */
+/* The used slot with the longest time among those not yet taken; NULL when none is left. */
 static const struct xg_account_shape *longest_shape(const struct xg_account *account,
                                                     const bool *taken)
 {
@@ -401,7 +401,7 @@ static void print_verified(const struct xg_account *account, FILE *out)
             (long long)account->rows_skipped, account->deviation);
 }
 
-/* What helps, where the CPU library's threads keep the cores for long. */
+/* Prints what helps where the CPU library's threads keep the cores for long. */
 static void print_spin(const struct xg_account *account, FILE *out)
 {
     static const double long_s = 0.01;

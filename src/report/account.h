@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The account of a process's products: sums by name, place and reason, and by shape. Pure. */
 /*
- * The same struct is kept in memory and in files (mapping.h), so its layout is fixed: numbers are
- * of the machine's byte order, texts end with a zero, and rows count only as far as row_count says.
- * A change of the layout, or of what its numbers mean, is a change of XG_ACCOUNT_VERSION; magic and
- * version lie where they are in all versions. python/xgemm_shim/_account.py reads it too.
+ * Memory and files (mapping.h) hold the same struct, so its layout is fixed: numbers have the
+ * machine's byte order, texts end with a zero, and only the first row_count rows count. A change of
+ * the layout, or of what its numbers mean, is a change of XG_ACCOUNT_VERSION; magic and version
+ * have the same place in all versions. python/xgemm_shim/_account.py reads the struct too.
  */
 #ifndef XG_ACCOUNT_H
 #define XG_ACCOUNT_H
@@ -30,9 +30,9 @@ struct xg_account_row {
     char symbol[XG_ACCOUNT_TEXT];
     uint32_t place, reason; /* enum xg_place, enum xg_reason */
     int64_t calls;
-    double flops, bytes; /* bytes: moved over the link */
-    double seconds;      /* wall time; of several threads at once the sum */
-    double waited_s;     /* of those: for a lane of the GPU */
+    double flops, bytes; /* bytes moved over the link */
+    double seconds;      /* wall time; the sum where several threads call at once */
+    double waited_s;     /* of these: spent waiting for a lane of the GPU */
 };
 
 /* Calls of one name and shape that ran in one place by one kernel. calls == 0: free. */
@@ -50,13 +50,13 @@ struct xg_account {
     char magic[8];           /* XG_ACCOUNT_MAGIC */
     uint32_t version, bytes; /* XG_ACCOUNT_VERSION, sizeof(struct xg_account) */
     int64_t pid;             /* as the process sees it */
-    int64_t begun_ns;        /* of the first product counted, since 1970 */
+    int64_t begun_ns;        /* time of the first product counted, since 1970 */
     char program[XG_ACCOUNT_PROGRAM];
     int32_t row_count, shape_count;
     int64_t shapes_dropped; /* calls whose shape found the table full */
     double longest_spin_s;
-    int64_t right, wrong, unable, rows_skipped; /* of the products verified */
-    double deviation;                           /* the largest of those that were right */
+    int64_t right, wrong, unable, rows_skipped; /* counts of the products verified */
+    double deviation;                           /* largest of the right products */
     struct xg_account_row rows[XG_ACCOUNT_ROWS];
     struct xg_account_shape shapes[XG_ACCOUNT_SHAPES]; /* open addressing */
 };
@@ -66,14 +66,14 @@ _Static_assert(sizeof(struct xg_account_row) == 88 && sizeof(struct xg_account_s
                        160 + 88 * XG_ACCOUNT_ROWS + 136 * XG_ACCOUNT_SHAPES,
                "the layout of version 3");
 
-/* Which parts a call has changed: the head always, and these; shape -1: none. */
+/* The parts that a call has changed: always the head, and these; shape -1: no shape. */
 struct xg_account_change {
     int row, shape;
 };
 
-/* Sums over an account; seconds on the GPU are without those that were waited for a lane. */
+/* Sums over an account. Seconds on the GPU do not include waits for a lane. */
 struct xg_account_sums {
-    int64_t calls, gpu_calls; /* gpu_calls: those that were not the CPU's alone */
+    int64_t calls, gpu_calls; /* gpu_calls: calls that the GPU computed or shared */
     double flops, gpu_flops, bytes, seconds, gpu_seconds;
 };
 
@@ -81,30 +81,30 @@ struct xg_account_sums {
 void xg_account_init(struct xg_account *account);
 struct xg_account_change xg_account_add(struct xg_account *account,
                                         const struct xg_call_record *record);
-/* Adds what is in *from; identity and begin stay those of *into. Counts end at INT64_MAX, as those
+/* Adds the counts of *from; *into keeps its identity and begin. Counts stop at INT64_MAX, as those
  * of xg_account_sum do. */
 void xg_account_merge(struct xg_account *into, const struct xg_account *from);
 void xg_account_sum(const struct xg_account *account, struct xg_account_sums *sums);
 
-/* Whether *account, read from somewhere, is whole: of this version; counts, figures and texts in
- * bounds. */
+/* Whether *account, read from somewhere, is whole: of this version, with counts, figures and texts
+ * in bounds. */
 bool xg_account_is_valid(const struct xg_account *account);
 
 /*
- * The reason why there was no GPU for some products (xg_reason_is_absence), which most of them had;
- * XG_REASON_EARNING: none met a GPU, or its start, and some are said to wait until that is earned,
- * so that nothing is known; XG_REASON_COUNT: none of that.
+ * The reason why some products had no GPU (xg_reason_is_absence); where there are several, the most
+ * frequent. XG_REASON_EARNING: no product met a GPU or its start, and some waited until a start was
+ * earned, so nothing is known. XG_REASON_COUNT: neither.
  */
 enum xg_reason xg_account_absence(const struct xg_account *account);
 
-/* Gives the products that are said to wait for a start this reason instead. */
+/* Gives this reason to the products that waited until a start was earned. */
 void xg_account_explain(struct xg_account *account, enum xg_reason reason);
 
-/* Writes a line, after `head`, that says why there was no GPU, and who says more; nothing where
- * there may have been one. */
+/* Writes a line, after `head`, that says why there was no GPU and which command says more. Writes
+ * nothing where there may have been a GPU. */
 void xg_account_print_absence(const struct xg_account *account, const char *head, FILE *out);
 
-/* Writes it as XGEMM_STATS=1 does at exit; nothing when no call was added. */
+/* Writes the account as XGEMM_STATS=1 does at exit; nothing when no call was added. */
 void xg_account_print(const struct xg_account *account, FILE *out);
 
 #endif

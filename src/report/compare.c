@@ -8,7 +8,7 @@
 enum { SHAPES = 256 };
 
 struct shape {
-    struct xg_problem call; /* of the first one; its pointers are not followed */
+    struct xg_problem call; /* the first call; its pointers are not followed */
     const char *symbol, *kernel;
     long calls;
     double cpu_seconds, gpu_seconds;
@@ -28,7 +28,7 @@ static bool shape_matches(const struct shape *shape, const struct xg_compare_rec
            !strcmp(shape->symbol, record->symbol);
 }
 
-/* fmax would lose a NaN, and a NaN is what the table must show. */
+/* fmax would lose a NaN, which the table must show. */
 static double larger_error(double a, double b)
 {
     return isnan(a) || isnan(b) ? NAN : fmax(a, b);
@@ -46,7 +46,7 @@ void xg_compare_add(const struct xg_compare_record *record)
     }
     if (shape == shapes + shape_count) {
         *shape = (struct shape){.call = record->call, .symbol = record->symbol};
-        shape->call.batch = NULL; /* the caller's */
+        shape->call.batch = NULL; /* points to the caller's memory */
         shape_count++;
     }
     shape->kernel = record->kernel;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The account of XGEMM_MODE=compare: per shape, times of both sides and errors of each. */
+/* The account of XGEMM_MODE=compare: for each shape, times and errors of both sides. */
 #ifndef XG_COMPARE_H
 #define XG_COMPARE_H
 
@@ -18,7 +18,7 @@ struct xg_compare_record {
     double cpu_error, gpu_error;
 };
 
-/* All three are called with the lock of stats.c held. */
+/* The caller of any of these holds the lock of stats.c. */
 void xg_compare_add(const struct xg_compare_record *record);
 void xg_compare_clear(void);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Creates, fills and reads the files of accounts. */
 /*
- * The process counts in memory of its own and copies what has changed. What somebody writes into
- * the file cannot mislead it then.
+ * The process counts in its own memory and copies the changes into the file. So nothing that
+ * another process writes into the file can mislead it.
  *
- * A file that has no space left when a page of the mapping is first touched ends the program with
- * SIGBUS, so the space is taken before it is mapped; and never beyond the limit of file sizes, for
- * that ends it too (SIGXFSZ).
+ * If the disk were full when a page of the mapping is first touched, SIGBUS would end the program.
+ * So the space is allocated before the file is mapped. The file never exceeds the limit of file
+ * sizes, because that would end the program too (SIGXFSZ).
  */
 #include "report/mapping.h"
 
@@ -38,7 +38,7 @@ static void describe(struct xg_account *account)
            strnlen(program_invocation_short_name, sizeof account->program - 1));
 }
 
-/* Sets errno where it may not. */
+/* Whether the limit of file sizes allows an account; sets errno where it does not. */
 static bool may_be_written(void)
 {
     struct rlimit limit;
@@ -49,7 +49,7 @@ static bool may_be_written(void)
     return limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= sizeof(struct xg_account);
 }
 
-/* The file's first name that is free; -1, and errno. */
+/* Creates the file under its first free name; -1, and errno. */
 static int create_file(const char *folder, char path[PATH_MAX])
 {
     for (int i = 0; i < NAMES_MAX; i++) {
@@ -62,7 +62,7 @@ static int create_file(const char *folder, char path[PATH_MAX])
     return -1;
 }
 
-/* Takes the space on the disk and writes the account there; 0, or what errno would be. */
+/* Allocates the space on the disk and writes the account there; 0, or an errno. */
 static int fill_file(int fd, const struct xg_account *account)
 {
     const char *content = (const char *)account;
@@ -105,13 +105,13 @@ enum xg_status xg_mapping_create(const char *folder, struct xg_account *account,
     errno = error;
     if (error)
         return XG_ERR_SYSTEM;
-    /* Else a child of fork, whose products are its own, could write to its parent's. */
+    /* Otherwise a child of fork, which counts its own products, could write to this file. */
     madvise(at, sizeof *account, MADV_DONTFORK);
     *out = at;
     return XG_OK;
 }
 
-/* The counts last: whoever reads them finds whole the rows that they speak of. */
+/* The counts are stored last, so that a reader finds complete rows for every count. */
 void xg_mapping_update(struct xg_account *mapping, const struct xg_account *account,
                        const struct xg_account_change *change)
 {
@@ -126,7 +126,7 @@ void xg_mapping_update(struct xg_account *mapping, const struct xg_account *acco
     __atomic_store_n(&mapping->row_count, account->row_count, __ATOMIC_RELEASE);
 }
 
-/* Bytes of the file that there are, size at most. */
+/* Reads at most `size` bytes of the file; returns how many it read. */
 static size_t read_file(int fd, char *to, size_t size)
 {
     size_t done = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One finished call, as the account and the trace are told of it. */
+/* One finished call, as the account and the trace receive it. */
 #ifndef XG_RECORD_H
 #define XG_RECORD_H
 
@@ -9,21 +9,21 @@
 
 struct xg_call_record {
     const char *symbol;     /* the name that the program called: "cblas_sgemm"; a static string */
-    struct xg_problem call; /* the pointers in it are not followed, but for the batch's while the
+    struct xg_problem call; /* the pointers in it are not followed, except the batch's while the
                                call lasts */
     enum xg_place place;
     enum xg_reason reason;
-    int device;         /* which of those that serve, from 0 */
-    const char *kernel; /* the row's name, or NULL on the CPU; a static string */
-    double seconds;     /* wall time, all of it */
-    double predicted_cpu_s, predicted_gpu_s; /* what the policy thought; 0 when it was not asked */
-    double waited_s;                         /* of the wall time: for a lane of the GPU */
+    int device;         /* index among the devices in use, from 0 */
+    const char *kernel; /* the kernel's name in the table, or NULL on the CPU; a static string */
+    double seconds;     /* wall time of the whole call */
+    double predicted_cpu_s, predicted_gpu_s; /* the policy's predictions; 0 when it was not asked */
+    double waited_s;                         /* wait for a lane of the GPU, part of seconds */
     uint64_t up_bytes, down_bytes;           /* moved over the link */
-    double spin_s; /* OpenBLAS's threads spin for so long after it; 0: they do not, or it did not
+    double spin_s; /* how long OpenBLAS's threads spin after the call; 0: they do not, or it did not
                       run on the CPU beside a GPU that is ready */
     enum xg_verdict verdict;
-    double deviation;     /* where it was verified: see verify.h */
-    int64_t rows_skipped; /* likewise */
+    double deviation;     /* of a verified product: see verify.h */
+    int64_t rows_skipped; /* of a verified product */
 };
 
 #endif

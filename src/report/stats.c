@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The account of all calls, printed at exit by a handler registered at the first call. */
 /*
- * Nothing is allocated while the program runs: the tables are static. atexit is called at the first
- * call counted, never in a constructor, so that a program that multiplies nothing is left alone.
- * Calls made by exit handlers and destructors that run after ours are computed but not counted.
+ * The tables are static, so that counting allocates nothing while the program runs. atexit is
+ * called at the first call counted, never in a constructor, so that nothing changes for a program
+ * that multiplies nothing. Calls made by exit handlers and destructors that run after ours are
+ * computed but not counted.
  */
 #include "report/stats.h"
 
@@ -26,25 +27,25 @@
 #include "report/mapping.h"
 
 static struct xg_account account;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all here */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of everything here */
 static pthread_once_t report_once = PTHREAD_ONCE_INIT;
 
 /* The file of XGEMM_ACCOUNT. */
 static struct {
     char folder[PATH_MAX];      /* absolute; empty: none */
-    struct xg_account *mapping; /* NULL: not there, or not yet */
+    struct xg_account *mapping; /* NULL: no file, or not yet */
     bool tried;
 } file;
 
 /*
- * Of products that repeat the one before in all but their times the first has a line, and a line
- * tells how many followed, once another product comes, a second has gone by or the process ends.
- * Of what an end without exit handlers leaves untold there is a second at most. XGEMM_VERBOSE=2 has
- * a line for each.
+ * A product that differs from the product before only in its times is a repeat. Repeats have no
+ * line each: one line tells how many there were, when another product comes, when a second has
+ * passed, or when the process ends. An end without exit handlers leaves untold the repeats of a
+ * second at most. With XGEMM_VERBOSE=2 each product has a line.
  */
 static struct {
     struct xg_call_record record; /* symbol NULL: none; its pointers to memory mean nothing */
-    long long count;              /* repeats that nothing was said of */
+    long long count;              /* repeats that no line has told */
     double seconds, told_s;
 } repeats; /* under the lock */
 
@@ -60,7 +61,7 @@ static void clear_in_child(void)
     xg_compare_clear();
 }
 
-/* Written to memory first, so that reports of several processes do not mix in one file. */
+/* The report is formatted in memory, so that reports of processes do not mix in one file. */
 static void report(void)
 {
     char *text = NULL;
@@ -78,7 +79,7 @@ static void report(void)
     free(text);
 }
 
-/* The program may have enabled floating-point traps, which the report's figures must not meet. */
+/* The program may have enabled floating-point traps; the report must not trigger them. */
 static void report_at_exit(void)
 {
     fenv_t env;
@@ -88,8 +89,7 @@ static void report_at_exit(void)
     fesetenv(&env);
 }
 
-/* A relative folder is one from where the program was at its first product, wherever it goes later.
- */
+/* A relative folder starts from the working directory of the program's first product. */
 static void find_folder(const char *name)
 {
     size_t at = 0;
@@ -110,7 +110,7 @@ static void report_register(void)
     const struct xg_fork_watch watch = {.lock = &lock, .in_child = clear_in_child};
 
     xg_account_init(&account);
-    /* A child starts from nothing; where it could not, nothing must be mapped. */
+    /* The child starts with an empty account. Without the fork handler no file may be mapped. */
     if (xg_fork_register(&watch) && folder)
         find_folder(folder);
     atexit(report_at_exit);
@@ -136,7 +136,7 @@ static void log_call(const struct xg_call_record *record)
         snprintf(device, sizeof device, " %d", record->device);
     double flops = call->m > 0 && call->n > 0 && call->k > 0 ? xg_problem_flops(call) : 0.0;
     double rate = record->seconds > 0.0 ? flops / record->seconds : 0.0;
-    bool tera = rate >= 0.99995e12; /* what would be 1000 GFLOP/s, in four digits */
+    bool tera = rate >= 0.99995e12; /* 1000 GFLOP/s in four digits */
 
     xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld %c%c beta=%g: %s%s%s%s, %.4g ms (%.4g %s)%s%s: %s",
            record->symbol, (long long)call->m, (long long)call->n, (long long)call->k,
@@ -163,7 +163,7 @@ static bool is_repeat(const struct xg_call_record *a, const struct xg_call_recor
            a->kernel == b->kernel && a->verdict == b->verdict;
 }
 
-/* Also takes what is untold of the product before: count 0, none is to be told now. */
+/* Also takes the untold repeats of the product before. Count 0: there is nothing to tell now. */
 static bool has_line_locked(const struct xg_call_record *record, struct untold *untold)
 {
     bool same = is_repeat(&repeats.record, record);
@@ -192,7 +192,7 @@ static void log_untold(const struct untold *untold)
                untold->count == 1 ? "" : "s", 1e3 * untold->seconds / (double)untold->count);
 }
 
-/* At the end of the process. */
+/* Called at the end of the process. */
 static void log_last(void)
 {
     pthread_mutex_lock(&lock);
@@ -210,12 +210,12 @@ static void log_unless_repeated(const struct xg_call_record *record)
     pthread_mutex_lock(&lock);
     bool line = has_line_locked(record, &untold);
     pthread_mutex_unlock(&lock);
-    log_untold(&untold); /* without the lock: who reads may be slow */
+    log_untold(&untold); /* without the lock: the reader of the log may be slow */
     if (line)
         log_call(record);
 }
 
-/* The file comes with the first product: a process that multiplies nothing has none. */
+/* The first product creates the file: a process that multiplies nothing has none. */
 static void update_file_locked(const struct xg_account_change *change)
 {
     static int told;
@@ -259,7 +259,7 @@ void xg_stats_print(FILE *out)
 {
     pthread_mutex_lock(&lock);
     if (xg_conf_get()->stats) {
-        /* The program has ended: the driver may be asked now whether there is a device. */
+        /* The program has ended, so the driver may be asked now whether there is a device. */
         if (xg_account_absence(&account) == XG_REASON_EARNING)
             xg_account_explain(&account, xg_absence_find(XG_ABSENCE_DRIVER));
         xg_account_print(&account, out);

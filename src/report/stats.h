@@ -8,13 +8,14 @@
 #include "report/record.h"
 
 /*
- * Adds a call to the account when XGEMM_STATS=1 or XGEMM_ACCOUNT is set, to the file of that as
- * well (mapping.h), and writes its line when XGEMM_VERBOSE >= 1. A file that cannot be had is told
- * of once. From any thread; takes a short lock only when the account is kept. May change errno.
+ * Adds a call to the account when XGEMM_STATS=1 or XGEMM_ACCOUNT is set, and to the latter's file
+ * (mapping.h). Writes the call's line when XGEMM_VERBOSE >= 1. A file that cannot be created is
+ * reported once. Any thread may call it; it takes a short lock when the account is kept or the line
+ * may be a repeat. May change errno.
  */
 void xg_stats_add(const struct xg_call_record *record);
 
-/* Adds a call of XGEMM_MODE=compare. From any thread. */
+/* Adds a call of XGEMM_MODE=compare. Any thread may call it. */
 struct xg_compare_record;
 void xg_stats_add_compare(const struct xg_compare_record *record);
 

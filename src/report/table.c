@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills every row twice: to measure it, and to print it. */
+/* Fills every row twice: first to measure it, then to print it. */
 #include "report/table.h"
 
 #include <string.h>

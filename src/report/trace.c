@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The trace of products: events formatted on the stack, collected, appended with one write(2). */
 /*
- * As in log.c the file is opened and closed for each write: a descriptor kept open in a stranger's
- * process may be closed by it and come back as one of its own files.
+ * As in log.c, the file is opened and closed for each write. The program could close a descriptor
+ * that we keep open, and its number would then name one of the program's own files.
  *
- * Only regular files are written, for others can block, and never beyond the limit of file sizes,
- * for that ends the process (SIGXFSZ).
+ * Only regular files are written, because others can block. The file never exceeds the limit of
+ * file sizes, because that would end the process (SIGXFSZ).
  */
 #include "report/trace.h"
 
@@ -32,25 +32,25 @@
 
 enum { BUFFER_BYTES = 1 << 18, EVENT_BYTES = 1024, NUMBER_BYTES = 32, LOCK_WAIT_S = 1 };
 
-/* A name of others, as JSON, in which a character may take six bytes; what is longer is cut. */
+/* A name from outside as JSON, in which a character may take six bytes. Longer names are cut. */
 enum { NAME_BYTES = 128, ESCAPE_BYTES = 6 };
 
-/* What a killed process may lose: it is not more often that a file is opened and written. */
+/* Seconds of events that a killed process may lose: files are written no more often. */
 #define PAUSE_S 0.1
 
 static char buffer[BUFFER_BYTES];
 
 static struct {
     pthread_mutex_t lock;
-    char directory[PATH_MAX]; /* that a relative name is in; empty: none */
-    size_t size;              /* of the buffer that is used */
-    double written_s;         /* when the last event ended that is in the file; 0: none */
-    bool forked;              /* a child of the process that opened the trace */
+    char directory[PATH_MAX]; /* of a relative name; empty: none */
+    size_t size;              /* bytes of the buffer in use */
+    double written_s;         /* end of the last event that is in the file; 0: none */
+    bool forked;              /* this is a child of the process that opened the trace */
     bool over;                /* a write failed */
-    bool unbuffered;          /* exit handlers are running: nobody writes the rest later */
+    bool unbuffered;          /* exit handlers are running: nothing writes the rest later */
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What this process's trace says of the machine. */
+/* What this process's trace has told of the machine. */
 enum { TOLD_NOTHING, TOLD_MODEL, TOLD_DEVICE };
 static _Atomic int told;
 
@@ -58,7 +58,7 @@ static pthread_once_t trace_once = PTHREAD_ONCE_INIT;
 
 /* --- The file ------------------------------------------------------------------------------ */
 
-/* Appends size bytes of text to path[at]; the new end. Stays below PATH_MAX, which no file has. */
+/* Appends `size` bytes of text to path[at] and returns the new end, which stays below PATH_MAX. */
 static size_t append(char path[PATH_MAX], size_t at, const char *text, size_t size)
 {
     if (size >= PATH_MAX - at)
@@ -103,7 +103,7 @@ static bool write_all(int fd, const char *text, size_t size)
     return true;
 }
 
-/* Whether fd may be written, size bytes more; sets errno where it may not. */
+/* Whether fd may grow by `size` bytes; sets errno where it may not. */
 static bool may_grow(int fd, size_t size, bool *empty)
 {
     struct stat file;
@@ -121,8 +121,8 @@ static bool may_grow(int fd, size_t size, bool *empty)
 }
 
 /*
- * The bracket that opens the array is written where it belongs before the file is made one that is
- * appended to: of several processes that find it empty each writes the same byte to the same place.
+ * The opening bracket is written at offset 0 before the descriptor is switched to appending.
+ * Several processes that find the file empty all write the same byte there.
  */
 static bool append_to_file(const char *path, const char *text, size_t size)
 {
@@ -158,7 +158,7 @@ static void write_locked(void)
 
 /* --- The process --------------------------------------------------------------------------- */
 
-/* A signal handler that calls exit may have interrupted the thread that has the lock. */
+/* A signal handler that calls exit may have interrupted the thread that holds the lock. */
 static void write_at_exit(void)
 {
     int error = errno;
@@ -175,7 +175,7 @@ static void write_at_exit(void)
     errno = error;
 }
 
-/* What is in the buffer is the parent's. */
+/* The buffer's content belongs to the parent. */
 static void empty_in_child(void)
 {
     trace.size = 0;
@@ -184,8 +184,7 @@ static void empty_in_child(void)
     atomic_store(&told, TOLD_NOTHING);
 }
 
-/* A relative name is one from where the program was at its first product, wherever it goes later.
- */
+/* A relative name starts from the working directory of the program's first product. */
 static void trace_init(void)
 {
     bool relative = *xg_conf_get()->trace != '/';
@@ -199,7 +198,7 @@ static void trace_init(void)
 
 /* --- One event ----------------------------------------------------------------------------- */
 
-/* Microseconds with three decimals. Not by %f: a program's locale may write 1,5. */
+/* Microseconds with three decimals. %f would use the program's locale, which may write 1,5. */
 static const char *microseconds(char text[NUMBER_BYTES], double seconds)
 {
     if (!(fabs(seconds) < 1e9))
@@ -209,7 +208,7 @@ static const char *microseconds(char text[NUMBER_BYTES], double seconds)
     return text;
 }
 
-/* What stands between the digits is the locale's, and JSON's is a point. */
+/* Replaces the locale's decimal separator by the point that JSON wants. */
 static const char *number(char text[NUMBER_BYTES], double value)
 {
     if (!isfinite(value))
@@ -225,7 +224,7 @@ static const char *number(char text[NUMBER_BYTES], double value)
     return text;
 }
 
-/* The event's line; its length. What is text in it are names of ours, which need no escape. */
+/* Formats the event's line and returns its length. Texts are our own names and need no escapes. */
 static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record, double begin_s)
 {
     const struct xg_problem *call = &record->call;
@@ -259,7 +258,7 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
     return length > 0 && length < EVENT_BYTES ? (size_t)length : 0;
 }
 
-/* end_s: when what the line tells ended; 0: it can wait for the next one that says. */
+/* end_s: when the event ended; 0: the line may wait for the next line with a time. */
 static void add_locked(const char *line, size_t size, double end_s)
 {
     if (trace.size + size > BUFFER_BYTES)
@@ -288,7 +287,7 @@ void xg_trace_add(const struct xg_call_record *record, double begin_s)
 
 /* --- The machine --------------------------------------------------------------------------- */
 
-/* FLOP/s of the kernels on a product that keeps all of the device busy; 0: no kernel serves it. */
+/* FLOP/s of the kernels on a product that fills the device; 0: no kernel computes it. */
 static double kernel_flops_per_s(const struct xg_model *model, enum xg_math math)
 {
     const int64_t n = 8192;
@@ -299,7 +298,7 @@ static double kernel_flops_per_s(const struct xg_model *model, enum xg_math math
                : 0.0;
 }
 
-/* A name of others, in quotes, for JSON; what is not ASCII is a question mark; null for NULL. */
+/* A name from outside as a JSON string, "?" for what is not ASCII; null for NULL. */
 static const char *quoted(char text[NAME_BYTES], const char *name)
 {
     static const char hex[] = "0123456789abcdef";
@@ -378,7 +377,7 @@ bool xg_trace_lacks_machine(bool device)
 
 void xg_trace_add_machine(const struct xg_trace_machine *machine)
 {
-    static char line[EVENT_BYTES]; /* under the lock: stacks may be small */
+    static char line[EVENT_BYTES]; /* used under the lock: stacks may be small */
     if (!xg_conf_get()->trace)
         return;
     pthread_once(&trace_once, trace_init);

@@ -37,8 +37,8 @@ void xg_accuracy_init(struct xg_accuracy *accuracy, const struct xg_problem *cal
     }
 }
 
-/* Of one part of a number, in units of the precision; 0 where it is what the exact one rounds to,
- * which judges infinities and subnormal magnitudes. */
+/* The error of one part of a number, in units of the precision. It is 0 where the value is the
+ * exact one rounded, which also judges infinities and subnormal magnitudes. */
 static double error_of(enum xg_type type, long double value, long double exact,
                        long double magnitude)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How far a result is from the exact product, on a sample of its elements. */
+/* Measures the error of a result against the exact product, on a sample of its elements. */
 #ifndef XG_ACCURACY_H
 #define XG_ACCURACY_H
 
@@ -18,15 +18,15 @@ struct xg_accuracy {
 
 /*
  * Picks elements of C (the corners, and others spread evenly by a fixed sequence; of a triangle
- * those that lie in it) and computes them with 64 bits; costs 512 dot products of length k at most.
+ * only those inside it) and computes them with 64 bits. Costs at most 512 dot products of length k.
  * call->c must hold C as it is before the call.
  */
 void xg_accuracy_init(struct xg_accuracy *accuracy, const struct xg_problem *call);
 
 /*
- * The largest componentwise error |c - exact| / (|alpha||A||B| + |beta||C|) of the computed C,
- * which is *call's, in units of the type's precision (2^-24 or 2^-53). NaN when an element is NaN
- * and the exact one is not.
+ * The largest componentwise error |c - exact| / (|alpha||A||B| + |beta||C|) of *call's computed C,
+ * in units of the type's precision (2^-24 or 2^-53). NaN when an element is NaN and its exact value
+ * is not.
  */
 double xg_accuracy_error(const struct xg_accuracy *accuracy, const struct xg_problem *call);
 

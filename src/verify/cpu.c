@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The built-in product on the CPU: a blocked plain loop, for when there is no BLAS at all. */
+/* The built-in product on the CPU: a blocked plain loop, used where no BLAS is found. */
 #include "verify/cpu.h"
 
 #include <complex.h>
 #include <math.h>
 #include <string.h>
 
-/* A block of op(B), (BLOCK_K, BLOCK_N) floats, stays in the second-level cache over all rows of A.
- */
+/* A block of op(B), (BLOCK_K, BLOCK_N) floats, stays in the L2 cache over all rows of A. */
 enum { BLOCK_K = 128, BLOCK_N = 512 };
 
-/* Zero times infinity must not come of an imaginary part that is not there. */
+/* Real products skip the imaginary parts: zero times infinity would be NaN. */
 static void add_product(struct xg_cpu_exact *sum, long double xr, long double xi, long double yr,
                         long double yi, bool is_complex)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The built-in product on the CPU: a plain loop, for when there is no BLAS, and for tests. */
+/* The built-in product on the CPU: a plain loop, used where no BLAS is found, and by tests. */
 #ifndef XG_CPU_H
 #define XG_CPU_H
 
 #include "base/xg.h"
 
-/* Computes *p as problem.h defines it. Any dimensions >= 0. Touches nothing else; from any thread.
- */
+/* Computes *p as problem.h defines it. Any dimensions >= 0. Touches no other memory. Any thread may
+ * call it. */
 void xg_cpu_compute(const struct xg_problem *p);
 
 /*
- * The value of one element of C, for judging results: the sum in long double (64 bits) of alpha *
- * op(A)[i,:] . op(B)[:,j] + beta * c0, and the componentwise scale |alpha| |op(A)[i,:]| .
+ * The exact value of one element of C, for judging results: the sum in long double (64 bits) of
+ * alpha * op(A)[i,:] . op(B)[:,j] + beta * c0, and the componentwise scale |alpha| |op(A)[i,:]| .
  * |op(B)[:,j]| + |beta| |c0|, where |x| of a complex number is |re| + |im|.
  */
 struct xg_cpu_exact {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loops of cpu.c for one type, which includes this file once a type. Before: NUMBER, the type
- * of an element; NAME(x), x with the type's letter; SCALAR(re, im), a NUMBER; CONJ(x), RE(x),
- * IM(x).
+ * The loops of cpu.c for one type. cpu.c includes this file once for each type, and first defines
+ * NUMBER, the type of an element; NAME(x), x with the type's letter; SCALAR(re, im), a NUMBER;
+ * CONJ(x), RE(x), IM(x).
  */
 #ifdef NUMBER
 
-/* Of a Hermitian C, whose beta is real, and whose diagonal is. */
+/* Scales a Hermitian C, whose beta and diagonal are real. */
 static void NAME(scale_hermitian)(const struct xg_problem *p)
 {
     for (int64_t i = 0; i < p->m; i++) {
@@ -38,8 +38,8 @@ static void NAME(scale)(const struct xg_problem *p)
     }
 }
 
-/* An element of op() of the operand of which a triangle is stored. Apart, so that what reads the
- * others' elements stays small enough to be inlined. */
+/* An element of op() of the operand with one stored triangle. It is a function of its own, so that
+ * the functions that read other operands' elements stay small enough to be inlined. */
 static __attribute__((noinline)) NUMBER NAME(structured)(const struct xg_problem *p,
                                                          const NUMBER *x, int64_t ld,
                                                          enum xg_trans trans, int64_t i, int64_t j)
@@ -102,7 +102,7 @@ static void NAME(dots)(const struct xg_problem *p, int64_t i, int64_t l0, int64_
     }
 }
 
-/* What rounding has left in the imaginary parts of a Hermitian C's diagonal. */
+/* Clears what rounding has left in the imaginary parts of a Hermitian C's diagonal. */
 static void NAME(settle)(const struct xg_problem *p)
 {
     for (int64_t i = 0; xg_problem_is_hermitian(p) && i < p->n; i++) {
@@ -111,7 +111,7 @@ static void NAME(settle)(const struct xg_problem *p)
     }
 }
 
-/* The same where B is the operand of which a triangle is stored. */
+/* The same for a B with one stored triangle. */
 static void NAME(mirrored)(const struct xg_problem *p, int64_t i, int64_t l0, int64_t l1,
                            int64_t j0, int64_t j1)
 {
@@ -140,8 +140,7 @@ static void NAME(accumulate)(const struct xg_problem *p)
             }
 }
 
-/* Row i of C, of n elements, by the rows [first, last) that it depends on: multiplied, or solved.
- */
+/* Multiplies or solves row i of C, of n elements, by the rows [first, last) that it depends on. */
 static void NAME(triangular_row)(const struct xg_problem *p, int64_t i, int64_t first, int64_t last)
 {
     const NUMBER alpha = SCALAR(p->alpha, p->alpha_im), diagonal = NAME(a)(p, i, i);
@@ -158,7 +157,7 @@ static void NAME(triangular_row)(const struct xg_problem *p, int64_t i, int64_t 
         c[i * p->ldc + j] /= diagonal;
 }
 
-/* The same of column j. */
+/* The same for column j. */
 static void NAME(triangular_column)(const struct xg_problem *p, int64_t j, int64_t first,
                                     int64_t last)
 {
@@ -177,8 +176,8 @@ static void NAME(triangular_column)(const struct xg_problem *p, int64_t j, int64
 }
 
 /*
- * In place: rows (or columns) in such an order that those that one depends on still hold what they
- * held, for a product, or are solved already.
+ * Computes in place. The order of rows (or columns) is such that, for a product, the rows that a
+ * row depends on still hold their old values, and for a solve they are solved already.
  */
 static void NAME(triangular)(const struct xg_problem *p)
 {
@@ -192,7 +191,7 @@ static void NAME(triangular)(const struct xg_problem *p)
     }
 }
 
-/* Where nothing is to be computed BLAS looks at no operand: neither does this. */
+/* Like BLAS, this function reads no operand where there is nothing to compute. */
 static void NAME(compute)(const struct xg_problem *p)
 {
     if (p->m == 0 || p->n == 0)
@@ -214,13 +213,13 @@ static void NAME(compute)(const struct xg_problem *p)
     NAME(settle)(p);
 }
 
-/* Adds x * y to the sum, and its size. */
+/* Adds x * y to the sum, and its magnitude to the sum of magnitudes. */
 static void NAME(add)(struct xg_cpu_exact *sum, NUMBER x, NUMBER y)
 {
     add_product(sum, RE(x), IM(x), RE(y), IM(y), sizeof(NUMBER) > sizeof RE(x));
 }
 
-/* By value: kept in registers it takes a third of the time. */
+/* Returns the sum by value, which keeps it in registers: a third of the time. */
 static struct xg_cpu_exact NAME(dot)(const struct xg_problem *p, int64_t i, int64_t j)
 {
     struct xg_cpu_exact sum = {0, 0, 0};

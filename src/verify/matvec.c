@@ -7,11 +7,11 @@
 #include <string.h>
 
 /*
- * Four numbers along a row of M are widened at once and multiply four of each vector. Ten sums stay
- * in registers where rows of M are summed up (two rows share what is read of the vectors), and
- * where columns are, four rows share each reading of the sums. The vectors are read by tiles that
- * stay in a core's own cache; tiles of 512 are too short for the prefetchers (11.5 ms for three
- * matrices of 2048 x 2048 on one core, and 7.5 with 2048: 0.6 ns a number).
+ * Four numbers along a row of M are widened at once and multiply four numbers of each vector. Sums
+ * along rows of M stay in ten registers, and two rows share each reading of the vectors. For sums
+ * along columns, four rows share each reading of the sums. The vectors are read in tiles that stay
+ * in a core's own cache. Tiles of 512 are too short for the prefetchers (11.5 ms for three matrices
+ * of 2048 x 2048 on one core, and 7.5 with 2048: 0.6 ns a number).
  */
 enum { LANES = 4, ROWS_SHARED = 2, GROUP = 4, TILE = 2048 };
 
@@ -19,18 +19,18 @@ enum { LANES = 4, ROWS_SHARED = 2, GROUP = 4, TILE = 2048 };
 enum { CHUNK_MIN = 16, CHUNK_ROWS = 64, CHUNK_COLUMNS = 512, CHUNKS_A_WORKER = 4 };
 enum { VECTORS = XG_MATVEC_VECTORS, PLANES = XG_MATVEC_PLANES };
 
-/* Operands may have any alignment, and so the compiler must not take a float's for granted. */
+/* Operands may have any alignment, so the compiler must not assume that of a float. */
 typedef float narrow __attribute__((vector_size(LANES * sizeof(float)), aligned(1), may_alias));
 typedef float loose __attribute__((aligned(1), may_alias));
 typedef double wide __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 typedef int64_t words __attribute__((vector_size(LANES * sizeof(int64_t))));
 
-/* Else the sums lie in memory. */
+/* Without unrolling the sums would lie in memory. */
 #define UNROLL _Pragma("GCC unroll 8")
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Everything of a job that its inner loops need; planes and rows at the tile's beginning. */
+/* The part of a job that its inner loops need; matrix, in and out begin at the tile. */
 struct tile {
     const loose *matrix;
     int64_t ld, count; /* along a row of M */
@@ -41,7 +41,7 @@ struct tile {
 
 INLINE double magnitude(double a)
 {
-    return a < 0 ? -a : a; /* NaN stays one */
+    return a < 0 ? -a : a; /* a NaN stays NaN */
 }
 
 /* out[r] += M[r] . in, for `rows` neighbouring rows (1 or 2) of M. */
@@ -127,7 +127,7 @@ INLINE void sum_columns(const struct tile *tile, int rows, enum xg_matvec_form f
     }
 }
 
-/* Rows begin to end - 1 of op(M), M stored as it is: each is a row of M. */
+/* Computes rows begin to end - 1 of op(M) where M is not transposed: each is a row of M. */
 INLINE void chunk_of_rows(const struct xg_matvec *job, int64_t begin, int64_t end,
                           enum xg_matvec_form form)
 {
@@ -149,7 +149,7 @@ INLINE void chunk_of_rows(const struct xg_matvec *job, int64_t begin, int64_t en
     }
 }
 
-/* The same, M stored transposed: each is a column of M. */
+/* The same where M is stored transposed: each row is a column of M. */
 INLINE void chunk_of_columns(const struct xg_matvec *job, int64_t begin, int64_t end,
                              enum xg_matvec_form form)
 {
@@ -220,7 +220,7 @@ static bool has_avx2(void)
 struct shares {
     const struct xg_matvec *job;
     int64_t chunk;
-    _Atomic int64_t next; /* row of op(M) that nobody has begun */
+    _Atomic int64_t next; /* first row of op(M) that no worker has begun */
 };
 
 static void copy_rows(const struct xg_matvec *job, int64_t begin, int64_t end)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Freivalds' check of a product; and of the rows that it doubts, the elements. */
+/* Freivalds' check of a product, and of single elements in the rows that it doubts. */
 #include "verify/verify.h"
 
 #include <fenv.h>
@@ -19,7 +19,7 @@ enum { VECTORS = XG_VERIFY_VECTORS, PLANES = XG_MATVEC_PLANES };
 /* Half a step of FP32 at 1, and of double precision. */
 static const double U = 0x1p-24, U_DOUBLE = 0x1p-53;
 
-/* In units of |op(A)||op(B)|: what ordinary numbers reach, and what none exceed. */
+/* In units of |op(A)||op(B)|: what ordinary numbers reach, and what no numbers exceed. */
 struct errors {
     double ordinary, bound;
 };
@@ -29,9 +29,9 @@ struct xg_verify {
     struct xg_team *team;
     int workers;
     uint64_t random;
-    enum xg_sums sums; /* set by xg_verify_check, and what follows from it */
+    enum xg_sums sums; /* xg_verify_check sets this and the errors */
     struct errors errors;
-    float *before; /* C, its rows next to each other; NULL where beta is 0 */
+    float *before; /* C, its rows contiguous; NULL where beta is 0 */
     double *memory;
     double *signs;                   /* planes of n */
     double *b_signs;                 /* of k: op(B) x, and the norm of each row of op(B) */
@@ -111,7 +111,7 @@ static void multiply(const struct xg_verify *verify, const struct xg_matvec *job
     xg_matvec_run(job, verify->team, verify->workers);
 }
 
-/* C as it is now by the signs; copy: NULL, or where it goes. */
+/* Multiplies the present C by the signs; copy: NULL, or where C is copied to. */
 static void multiply_c(const struct xg_verify *verify, double *out, float *copy)
 {
     const struct xg_problem *call = &verify->call;
@@ -146,7 +146,7 @@ enum xg_status xg_verify_create(const struct xg_problem *call, uint64_t seed, st
     draw_signs(verify);
     if (verify->before)
         multiply_c(verify, verify->before_signs, verify->before);
-    fesetenv(&environment); /* the clock that the team looks at leaves flags */
+    fesetenv(&environment); /* the team reads a clock, which leaves flags */
     *out = verify;
     return XG_OK;
 }
@@ -184,13 +184,13 @@ static struct errors errors_of(enum xg_sums sums, int64_t depth)
     return (struct errors){(sqrt(k) / 2 + 4) * U, 1.001 * (k + 12) * U};
 }
 
-/* TF32 cuts a number below 2^-126 no finer than that one. */
+/* TF32 cuts a number below 2^-126 at the same place as 2^-126 itself. */
 static const double TF32_LEAST = 0x1p-126, TF32_CUT = 0x1p-136;
 
-/* Of beta C0 and its sum with the rest, in any rounding mode. */
+/* The error of beta C0 and of its sum with the rest, in any rounding mode. */
 static const double COMBINED = 4 * 0x1p-24;
 
-/* The absolute part of an element's bound, but for what C0 adds. */
+/* The absolute part of an element's bound, without the part that C0 adds. */
 static double least_of(const struct xg_problem *call)
 {
     double beta = fabs((double)call->beta);
@@ -200,7 +200,7 @@ static double least_of(const struct xg_problem *call)
 
 /* --- The screen ----------------------------------------------------------------------------- */
 
-/* Rows to compute again: those that exceed their thresholds most, and some where r is no number. */
+/* Rows to compute again: the rows most above their thresholds, and some whose r is not finite. */
 struct doubts {
     struct doubt {
         int64_t row;
@@ -208,10 +208,10 @@ struct doubts {
     } rows[XG_VERIFY_ROWS];
     int count;
     int64_t odd[XG_VERIFY_ROWS];
-    int64_t odd_count; /* of all such rows */
+    int64_t odd_count; /* number of all such rows */
 };
 
-/* The most that row i is off, in units of its threshold; NaN where that is no number. */
+/* The largest error of row i in units of its threshold; NaN where it is not finite. */
 static double deviation_of(const struct xg_verify *verify, int64_t i)
 {
     const struct xg_problem *call = &verify->call;
@@ -235,7 +235,7 @@ static double deviation_of(const struct xg_verify *verify, int64_t i)
     return worst;
 }
 
-/* Keeps the list in order, the largest first. */
+/* Keeps the list in order, the largest deviation first. */
 static void doubt(struct doubts *doubts, int64_t row, double deviation)
 {
     int at = doubts->count < XG_VERIFY_ROWS ? doubts->count++ : XG_VERIFY_ROWS - 1;
@@ -247,7 +247,7 @@ static void doubt(struct doubts *doubts, int64_t row, double deviation)
     doubts->rows[at] = (struct doubt){row, deviation};
 }
 
-/* Any of them as likely as any other. */
+/* Keeps a random sample of the rows: each row is as likely as any other. */
 static void doubt_odd(struct doubts *doubts, int64_t row, uint64_t *random)
 {
     int64_t at = doubts->odd_count++;
@@ -294,10 +294,10 @@ static void screen(struct xg_verify *verify, struct doubts *doubts, struct xg_ve
 
 /* --- Rows computed again -------------------------------------------------------------------- */
 
-/* What an element should be, and how far it may be off. */
+/* The exact value of an element, and how far a result may be off. */
 struct element {
     double exact, bound;
-    double largest; /* what any sum on the way to it may reach */
+    double largest; /* the most that a partial sum may reach */
 };
 
 static bool agrees(double value, const struct element *element, enum xg_sums sums)
@@ -311,7 +311,7 @@ static bool agrees(double value, const struct element *element, enum xg_sums sum
     return fabs(value - element->exact) <= element->bound;
 }
 
-/* What cutting op(B)'s subnormal numbers may do to any element of the row. */
+/* What cutting op(B)'s subnormal numbers may change in any element of the row. */
 static double lost_to_cuts(const struct xg_verify *verify, int plane)
 {
     const struct xg_problem *call = &verify->call;
@@ -321,7 +321,7 @@ static double lost_to_cuts(const struct xg_verify *verify, int plane)
     return fabs((double)call->alpha) * sum * TF32_CUT;
 }
 
-/* plane: of the row's sums; least: an absolute part of the bound. */
+/* plane: plane of the row's sums; least: an absolute part of the bound. */
 static struct element element_of(const struct xg_verify *verify, int64_t i, int64_t j, int plane,
                                  double least)
 {
@@ -367,7 +367,7 @@ static void judge_row(const struct xg_verify *verify, int64_t i, int plane,
     }
 }
 
-/* Up to XG_VERIFY_ROWS rows at once: B is read as often, whatever their number. */
+/* Computes up to XG_VERIFY_ROWS rows at once: B is read as often for one row as for all. */
 static void compute_rows(struct xg_verify *verify, const int64_t *rows, int count,
                          struct xg_verify_report *report)
 {
