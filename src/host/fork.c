@@ -109,7 +109,7 @@ bool xg_fork_register(const struct xg_fork_watch *watch)
     pid_t none = 0;
     if (xg_sandbox_closed() || xg_fork_unannounced())
         return false;
-    /* This comes first: the child of a fork before registration finds the lock taken. */
+    /* Set first: a child of a fork before the handlers exist finds the lock taken. */
     atomic_compare_exchange_strong(&process, &none, getpid());
     pthread_mutex_lock(&registry.lock);
     if (!registry.tried)

@@ -16,9 +16,8 @@ struct xg_fork_watch {
 
 /*
  * Does that work at every fork from now on, with the thread's signals and cancellation blocked.
- * False: no memory, or too many registrations; then none of it happens. *watch's pointers must stay
- * valid. From any thread, a few times per process; locks that are held around fork must not be
- * nested.
+ * False: no memory, or too many; then none of it happens. *watch's pointers must stay valid. From
+ * any thread, a few times per process; locks that are held around fork must not be nested.
  */
 bool xg_fork_register(const struct xg_fork_watch *watch);
 
