@@ -52,10 +52,9 @@ void xg_engine_let_go(int number);
 
 /* How long a call waits for a lane while all are busy. */
 struct xg_patience {
-    double takes_s; /* the expected time of the call on a lane; calls behind it add that time up */
-    double waits_s; /* the call waits if those ahead are expected to need less than this; HUGE_VAL:
-                     * in any case */
-    double most_s;  /* the longest wait, whatever was expected; 0: no limit */
+    double takes_s; /* expected time on a lane, which calls behind it add up */
+    double waits_s; /* it waits if those ahead need less than this; HUGE_VAL: always */
+    double most_s;  /* longest wait, whatever was expected; 0: no limit */
     int threads;    /* threads that may stage it, at least 1: the remaining cores */
 };
 
@@ -66,9 +65,8 @@ struct xg_patience {
  * first caller that asks. result->waited_s is the wait. XG_DECLINED: not ready or busy; nothing is
  * touched. Otherwise as xg_gemm_run. After three failures in a row (except XG_ERR_CAPTURE) or a
  * lost context a device gets no more products; once none is left or being opened, the state is NONE
- * for the rest of the process. The share of products that XGEMM_VERIFY asks for, chosen by number,
- * is verified (not in compare mode); after three wrong ones in a row among those a device gets no
- * more either.
+ * for good. The share of products that XGEMM_VERIFY asks for, chosen by number, is verified (not in
+ * compare mode); a device with three wrong ones in a row among those gets no more either.
  */
 enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
                               const struct xg_cpu *cpu, const struct xg_patience *patience,

@@ -22,8 +22,7 @@ struct xg_dev {
     int clock_khz;           /* maximum; 0: not known */
     double link_bytes_per_s; /* one direction, as the bus is wired; 0: not known */
     int copy_engines;
-    /* Device memory that the library may use: XGEMM_MEM_LIMIT, or nine tenths of the free
-     * memory. */
+    /* Budget: the least of 0.9 of the free memory, this rank's share, and XGEMM_MEM_LIMIT. */
     size_t budget_bytes;
     int sharers; /* ranks of this node on this device, including this one; 1: not known */
     /* XGEMM_REPRODUCIBLE: memory that a product plans with, from the device alone; 0: free

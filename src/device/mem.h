@@ -13,10 +13,9 @@ struct xg_mem_dev {
 
 /*
  * Makes *mem at least `bytes` large; its contents are undefined afterwards. Grows geometrically, so
- * that a sequence of rising sizes allocates few times. Returns XG_ERR_NOMEM if the device's budget
- * or the device itself does not allow it: *mem is then unchanged, or empty if it had to be freed
- * first. Also XG_ERR_DRIVER, XG_ERR_LOST. The device's context must be current; one thread at a
- * time per *mem.
+ * that a sequence of rising sizes allocates few times. XG_ERR_NOMEM if the device's budget or the
+ * device itself does not allow it: *mem is then unchanged, or empty if it had to be freed first.
+ * Also XG_ERR_DRIVER, XG_ERR_LOST. The device's context must be current; one thread per *mem.
  */
 enum xg_status xg_mem_dev_reserve(struct xg_dev *dev, struct xg_mem_dev *mem, size_t bytes);
 void xg_mem_dev_release(struct xg_dev *dev, struct xg_mem_dev *mem);
