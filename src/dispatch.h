@@ -21,8 +21,8 @@ void xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
 /*
  * True if the caller must hand a problem of this kind (problem.h) and size to xg_dispatch_problem.
  * False if it may forward the call to its BLAS: too small ever to pay, or not able to run on a
- * device, and no report is requested. Always true if XGEMM_MODE is gpu or compare. Takes a few
- * nanoseconds: two loads and two multiplications once the configuration has been read.
+ * device, and not reported. Always true if XGEMM_MODE is gpu or compare. A few nanoseconds: two
+ * loads and two multiplications once the configuration has been read.
  */
 bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k);
 

@@ -85,8 +85,8 @@ static void set_state_locked(enum xg_engine_state state)
 
 /*
  * A context does not survive fork, the child has no other threads, and one of them may hold the
- * lock: the child only records that it must not use any of this. If the engine was COLD, it may
- * start.
+ * lock: the child only records that it must not use any of this. If the engine was COLD, the child
+ * may start it.
  */
 static void after_fork_in_child(void)
 {
@@ -127,8 +127,8 @@ static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
     return state;
 }
 
-/* Long enough for most products and for each step of a start except one: creating the cuBLAS handle
- * makes many driver calls and reads the library's file meanwhile. */
+/* Long enough for most products and each step of a start but one: creating the cuBLAS handle makes
+ * many driver calls and reads the library's file meanwhile. */
 enum { EXIT_WAIT_MS = 500, EXIT_WAIT_CUBLAS_MS = 5000 };
 
 static bool is_inside(bool start_too)
@@ -205,7 +205,8 @@ static void tell_failed_start(const struct xg_conf *conf, enum xg_status status)
                why ? why : "no such device, or no kernel for it; XGEMM_VERBOSE=2 says more");
 }
 
-/* Opens the first device that works. *taken: devices tried. Of several failures, the worst. */
+/* Opens the first device that works. *taken: the number of devices tried. If none works, returns
+ * the last failure that is not XG_ERR_NOTFOUND, if there is one. */
 static enum xg_status open_first(const struct xg_conf *conf, const int *ordinals, int count,
                                  int threads, struct xg_device *device, int *taken)
 {
@@ -290,8 +291,7 @@ static void start(const struct xg_conf *conf)
     xg_drv_at_exit(at_exit);
     struct xg_device first;
     enum xg_status status = open_first(conf, ordinals, count, threads, &first, &taken);
-    bool again = status == XG_ERR_CAPTURE && ++engine.starts < STARTS_MAX; /* only one start runs at
-                                                                            * a time */
+    bool again = status == XG_ERR_CAPTURE && ++engine.starts < STARTS_MAX; /* one start at a time */
     if (status != XG_OK && !again)
         tell_failed_start(conf, status);
     pthread_mutex_lock(&engine.lock);
@@ -583,8 +583,7 @@ enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_con
     *result = (struct xg_gemm_result){0};
     if (xg_engine_state_get() != XG_ENGINE_READY)
         return XG_DECLINED;
-    /* Counts before it checks the state, so that at_exit sees the count or this check sees
-     * at_exit. */
+    /* Counted before the check: at_exit sees the count, or the check sees at_exit. */
     atomic_fetch_add(&products_inside, 1);
     enum xg_status status = atomic_load(&engine_state) == XG_ENGINE_READY
                                 ? run_on_lane(call, conf, cpu, patience, result)

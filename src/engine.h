@@ -21,9 +21,9 @@ bool xg_engine_used(void);
 
 /*
  * Starts the engine once, on a separate thread; does nothing if the state is past COLD. If a stream
- * capture of the program forbids the start, the state is COLD again, at most twice. With
- * XGEMM_MODE=gpu and compare one warning says that there is no usable GPU, once that is known, and
- * in a build without CUDA at once; with auto there is none.
+ * capture of the program forbids it, the state is COLD again, at most twice. With XGEMM_MODE=gpu
+ * and compare one warning says that there is no usable GPU, once that is known, and in a build
+ * without CUDA at once; with auto there is none.
  */
 void xg_engine_start(const struct xg_conf *conf);
 
@@ -34,8 +34,7 @@ void xg_engine_start(const struct xg_conf *conf);
  */
 enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 
-/* The time at which callers stop waiting for a start or a similar step: 5 s, or
- * XGEMM_TIMEOUT_MS. */
+/* When callers stop waiting for a start or a similar step: after 5 s, or XGEMM_TIMEOUT_MS. */
 void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf);
 
 /* Runs run on a separate thread, which takes no signals and has the default floating-point
@@ -44,9 +43,8 @@ bool xg_engine_aside(void (*run)(const struct xg_conf *), const struct xg_conf *
 
 struct xg_dev;
 
-/* Keeps one of the engine's devices (numbered from 0) open until xg_engine_let_go. If the device is
- * lost, *dev is NULL; do not let it go. False: no device has that number. Products run
- * meanwhile. */
+/* Keeps one of the engine's devices (numbered from 0) open until xg_engine_let_go; products still
+ * run. If it is lost, *dev is NULL; do not let it go then. False: no device has that number. */
 bool xg_engine_hold(int number, struct xg_dev **dev);
 void xg_engine_let_go(int number);
 

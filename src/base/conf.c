@@ -417,8 +417,8 @@ static struct xg_conf process_conf;
 static struct xg_conf_files process_files; /* empty: not read */
 static pthread_once_t process_conf_once = PTHREAD_ONCE_INIT;
 
-/* Parses twice, because bad values can only be reported to XGEMM_LOG after XGEMM_LOG itself was
- * read. A closed process may open no file. */
+/* Parses twice: bad values go to XGEMM_LOG, which must be read first. A closed process may open no
+ * file. */
 static void process_conf_init(void)
 {
     struct xg_conf again;

@@ -19,7 +19,7 @@ struct xg_conf {
     enum xg_mode mode;       /* XGEMM_MODE=auto|cpu|gpu|compare */
     enum xg_math math;       /* XGEMM_MATH=accurate|strict|tf32 */
     const char *kernel;      /* XGEMM_KERNEL: a row of the kernel table; NULL: selection decides */
-    const char *devices;     /* XGEMM_DEVICES: ordinals; NULL: by rank, else 0 */
+    const char *devices;     /* XGEMM_DEVICES: comma-separated ordinals; NULL: by rank, else 0 */
     int64_t mem_limit_bytes; /* XGEMM_MEM_LIMIT: most device memory; 0: 0.9 of the free memory */
     uint64_t operations;     /* XGEMM_OPERATIONS: one bit per kind (problem.h); 0: the default */
     int stage_threads;       /* XGEMM_STAGE_THREADS; 0: from the cores the process may use */

@@ -206,7 +206,7 @@ const struct xg_setting *xg_setting_find(const struct xg_setting *table, int cou
 
 static const char PREFIX[] = "XGEMM_";
 
-/* Reads the name without the prefix, in capitals; returns its length, 0 if it is too long. */
+/* Reads the name in capitals, without the prefix; returns its length, 0 if it is too long. */
 static int read_name(const char *name, char letters[XG_SETTING_NAME_BYTES])
 {
     int length = 0;
@@ -227,9 +227,8 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Counts the edits between two texts: letters changed, added, removed, or exchanged with a
- * neighbour (optimal string alignment). row[i % 3][j] is the count for the first i and j
- * letters. */
+/* Counts the edits between two texts: letters changed, added, removed, or swapped with a neighbour
+ * (optimal string alignment). row[i % 3][j] is the count for the first i and j letters. */
 static int count_edits(const char *a, int a_length, const char *b, int b_length)
 {
     int row[3][XG_SETTING_NAME_BYTES + 1];

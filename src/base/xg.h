@@ -47,8 +47,8 @@ enum xg_status {
     XG_ERR_NOTFOUND = -4, /* a library, symbol, kernel or device does not exist */
     XG_ERR_SYSTEM = -5,   /* a system call failed (threads, locks) */
     XG_ERR_HUNG = -6,     /* the device makes no progress: nothing that it holds may be freed */
-    XG_ERR_CAPTURE = -7,  /* the program captures a stream: retry later; functions that may return
-                           * XG_ERR_LOST may return it too, undocumented */
+    XG_ERR_CAPTURE = -7,  /* the program captures a stream: retry later; functions that return
+                           * XG_ERR_LOST may return this and need not document it */
     XG_ERR_WRONG = -8,    /* verification found a wrong result of the device */
 };
 
@@ -92,8 +92,7 @@ enum xg_place { XG_PLACE_CPU, XG_PLACE_GPU, XG_PLACE_BOTH /* compare, or finishe
 /* "CPU", "GPU" or "both". */
 const char *xg_place_text(enum xg_place place);
 
-/* The reason for the place. xg_reason_text gives the words that XGEMM_VERBOSE and the statistics
- * print. */
+/* The reason for a place; xg_reason_text gives the words of XGEMM_VERBOSE and the statistics. */
 enum xg_reason {
     XG_REASON_MODE,       /* XGEMM_MODE says so */
     XG_REASON_SMALL,      /* below the size that could ever pay */
@@ -160,8 +159,8 @@ struct xg_gemm_result {
     uint64_t up_bytes, down_bytes; /* moved over the link */
     int device;                    /* index among the devices in use, from 0 */
     bool busy;                     /* every lane was busy: nothing was tried */
-    bool unserved;                 /* no kernel on the device computes such a problem */
-    bool failed;                   /* the code for it could not be loaded this time */
+    bool unserved;                 /* nothing on the device computes such a problem */
+    bool failed;                   /* the code for it could not be opened this time */
     double waited_s;               /* time spent waiting for a lane */
     int64_t tiles, tiles_done; /* of C; done: committed to the caller's memory by the GPU's side */
     enum xg_sums sums;

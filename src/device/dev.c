@@ -82,7 +82,8 @@ static void read_rates(struct xg_dev *dev)
 }
 
 /* True if others wait for the end of this process: a process that wants the device for itself, or
- * all the memory that the program's own CUDA code holds. Before the context is retained. */
+ * one that wants all the memory that the program's own CUDA code holds. Before the context is
+ * retained. */
 static bool is_awaited(struct xg_dev *dev)
 {
     int mode = CU_COMPUTEMODE_DEFAULT, active = 0;

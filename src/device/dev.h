@@ -25,8 +25,7 @@ struct xg_dev {
     /* Budget: the least of 0.9 of the free memory, this rank's share, and XGEMM_MEM_LIMIT. */
     size_t budget_bytes;
     int sharers; /* ranks of this node on this device, including this one; 1: not known */
-    /* XGEMM_REPRODUCIBLE: memory that a product plans with, from the device alone; 0: free
-     * memory. */
+    /* XGEMM_REPRODUCIBLE: memory to plan with, from the device alone; 0: free memory. */
     size_t plan_bytes;
     double timeout_s;          /* how long to wait for a device that makes no progress */
     _Atomic size_t used_bytes; /* mem.c's count against the budget */
@@ -36,7 +35,8 @@ struct xg_dev {
     CUmodule *modules;          /* one per image of xg_image_table; NULL: not loaded yet */
     CUfunction *functions;      /* four per row of xg_kernel_table (nn, nt, tn, tt); NULL: not
                                  * yet */
-    bool cublas_absent;         /* it was not found; under the same lock, as is cuBLAS itself */
+    bool cublas_absent;         /* looked for and not found; under the same lock, as is cuBLAS
+                                 * itself */
     int cublas_failures;        /* failures to make its handle */
     struct xg_cublas *cublas;   /* NULL until a cuBLAS row is launched */
     struct xg_split *split;     /* splits operands, multiplies pieces; NULL without facts.pieces */

@@ -49,8 +49,7 @@
     X(cuFuncGetAttribute)                                                                          \
     X(cuLaunchKernel)
 
-/* Functions that a driver may lack: the member is then NULL, and its users do without or do
- * nothing. */
+/* Functions that a driver may lack (NULL): their users find another way or do nothing. */
 #define XG_DRV_OPTIONAL(X)                                                                         \
     X(cuDevicePrimaryCtxGetState) /* CUDA 7.0: whether the program uses the device itself */       \
     X(cuPointerGetAttributes)     /* CUDA 7.0: the caller's page-locked memory */                  \

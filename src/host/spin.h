@@ -44,8 +44,8 @@ struct xg_spin {
  * (shim/environment.c). Otherwise its threads keep the cores from the staging threads of a product
  * on the GPU (512 x 1024 x 1024 takes 3.5 ms there instead of 0.25), and from those of a second
  * OpenBLAS in the process, as NumPy and SciPy bring one each (PCA's work took 1.7 s instead of
- * 0.4). 2^20 ticks are 0.5 ms. The shim does not if no product is to run on a GPU: there a product
- * after a pause of 0.5 ms to 0.1 s would pay 0.2 ms for waking the threads and gain nothing.
+ * 0.4). 2^20 ticks are 0.5 ms. If no product is to run on a GPU, the shim does not: a product after
+ * a pause of 0.5 ms to 0.1 s would pay 0.2 ms for waking the threads and gain nothing.
  */
 #define XG_SPIN_VARIABLE "OPENBLAS_THREAD_TIMEOUT"
 #define XG_SPIN_SHORT "20"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts the products, cores and calls of the program's threads; counts of lost calls do not
- * stay. */
+/* Counts the work of the program's threads, including threads that leave a product by a jump. */
 /*
  * While the CPU library computes, the thread is as it would be without us: a handler may leave by
  * siglongjmp, and a cancellation may end it. The thread's counts then stay until it comes back with
