@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes twice, and judges both. */
+/* Computes a product on the CPU and on the GPU and compares both results. */
 #include "both.h"
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "report/stats.h"
 #include "verify/accuracy.h"
 
-/* A copy of C without its padding, all instances of a batch one below the other, for the GPU to
- * work on while the CPU has the caller's. Of a triangle the rest is not read, and holds anything.
- * NULL: no memory. */
+/* Copies C without its padding, the instances of a batch one below the other. The GPU works on the
+ * copy while the CPU has the caller's C. Only the referenced triangle of a triangular C is copied;
+ * the rest is undefined. NULL: no memory. */
 static void *copy_of_c(const struct xg_problem *call)
 {
     size_t elem_bytes = xg_problem_elem_bytes(call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One product on both sides, which are compared (XGEMM_MODE=compare). */
+/* Computes one product on both sides and compares them (XGEMM_MODE=compare). */
 #ifndef XG_BOTH_H
 #define XG_BOTH_H
 
@@ -8,10 +8,10 @@
 #include "host/shelter.h"
 
 /*
- * The caller gets the CPU's C, always; the GPU works on a copy of what C held before, and nothing
- * helps it out, for a failure would be hidden. Where it succeeds (XG_OK) the statistics get both
- * times and both errors. XG_ERR_NOMEM, with *result all zeros, where the copy had no room. symbol:
- * a static string. *shelter is entered; the CPU computes outside.
+ * The caller always gets the CPU's C. The GPU works on a copy of the previous C, and no CPU
+ * fallback helps it, because that would hide a failure. If the GPU succeeds (XG_OK), the statistics
+ * get both times and both errors. Returns XG_ERR_NOMEM, with *result all zeros, if there was no
+ * memory for the copy. symbol: a static string. *shelter is entered; the CPU computes outside it.
  */
 enum xg_status xg_both_compute(const char *symbol, const struct xg_problem *call,
                                const struct xg_conf *conf, const struct xg_cpu *cpu,

@@ -40,7 +40,7 @@ static void end_load(int how)
 }
 
 /* Loads the library, then makes its handle on each device, which loads more. On a device that opens
- * later the first product that needs the handle makes it. */
+ * later, the first product that needs the handle makes it. */
 static void run_load(const struct xg_conf *conf)
 {
     struct xg_dev *dev;

@@ -135,7 +135,7 @@ enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int thre
         status = add_lane(device, 0, threads);
     if (status != XG_OK && device->dev)
         xg_backend_close(device->dev);
-    /* One serves; the others are made by products where they cannot be had now. */
+    /* One lane is enough; products create the other lanes if they cannot be created now. */
     for (int i = 1; status == XG_OK && i < XG_DEVICES_LANES; i++)
         if (xg_tally_all(XG_TALLY_PRODUCTS) > 1)
             add_lane(device, i, threads);

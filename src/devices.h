@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The engine's devices, and who has which lane of them. Nothing here locks: the engine does.
+ * The engine's devices and their lanes. These functions take no lock; the engine locks.
  *
- * A product is given whole to one device, the least busy one. One product over several devices
- * would begin here, in what xg_devices_pick returns, and in who submits: today that is the caller's
- * own thread (pipe.c).
+ * A product runs whole on the least busy device. To split one product over several devices, change
+ * the result of xg_devices_pick and the submitting thread, which today is the caller's own
+ * (pipe.c).
  */
 #ifndef XG_DEVICES_H
 #define XG_DEVICES_H
@@ -16,24 +16,24 @@
 #include "pipeline/lane.h"
 
 /*
- * Two products at once hide each other's start and end; more only share the same link. Each lane
- * keeps its own memory and team.
+ * Two products at once hide each other's start and end; further ones only share the same link. Each
+ * lane keeps its own memory and team.
  */
 enum { XG_DEVICES_LANES = XG_POLICY_LANES, XG_DEVICES_MAX = 16 };
 
 struct xg_device {
-    struct xg_dev *dev; /* NULL once it has been given up and nothing of it is left */
+    struct xg_dev *dev; /* NULL once the device has been given up and nothing of it is left */
     struct {
         struct xg_lane *lane; /* NULL: not created yet */
         bool busy;
     } slots[XG_DEVICES_LANES];
-    struct xg_lane *left[XG_DEVICES_LANES]; /* to a device that hangs; and it itself */
+    struct xg_lane *left[XG_DEVICES_LANES]; /* a hung device's lanes; left_dev: that device */
     struct xg_dev *left_dev;
     int failures; /* in a row */
-    int wrongs;   /* in a row, of the products that were verified */
-    int held;     /* by those who have no lane, and want it to stay */
-    bool hung;    /* what the device holds stays with it */
-    bool lost;    /* it gets no product any more */
+    int wrongs;   /* in a row, of the verified products */
+    int held;     /* callers that keep the device open without a lane */
+    bool hung;    /* the device hangs and keeps its resources */
+    bool lost;    /* it gets no more products */
 };
 
 struct xg_devices {
@@ -41,51 +41,50 @@ struct xg_devices {
     int count;
 };
 
-/* A lane: of at[device], slots[slot]. */
+/* A lane: slots[slot] of at[device]. */
 struct xg_devices_place {
     int device, slot;
 };
 
-/* In place of an ordinal: the device that xg_dev_create takes by itself. */
+/* Instead of an ordinal: the device that xg_dev_create chooses by itself. */
 enum { XG_DEVICES_ANY = -1 };
 
-/* The ordinals that XGEMM_DEVICES names (NULL: XG_DEVICES_ANY), each once, in its order; how many,
- * max + 1 where there is no room for all. */
+/* Reads the ordinals in XGEMM_DEVICES (NULL: XG_DEVICES_ANY), each once, in their order. Returns
+ * their number, or max + 1 if there are more than max. */
 int xg_devices_ordinals(const char *text, int *ordinals, int max);
 
-/* The same of at most XG_DEVICES_MAX, and one warning where there is no room for all. */
+/* The same for at most XG_DEVICES_MAX ordinals; warns once if there are more. */
 int xg_devices_read_ordinals(const char *text, int ordinals[XG_DEVICES_MAX]);
 
-/* A lane that nobody has, of the device on which the fewest are taken, the first of several such.
- * False: there is none. */
+/* Finds a free lane on the device with the fewest busy lanes, the first such device. Returns false
+ * if no lane is free. */
 bool xg_devices_pick(const struct xg_devices *devices, struct xg_devices_place *place);
 
-/* Lanes that somebody has, and lanes that there are, of the devices that are not lost. */
+/* The number of busy lanes, and of all lanes, on the devices that are not lost. */
 int xg_devices_busy(const struct xg_devices *devices);
 int xg_devices_lanes(const struct xg_devices *devices);
 
-/* Only the device of that number, or XG_DEVICES_ANY, with a lane for so many staging threads that
- * is ready for its first product, or with as many as can be had where several threads multiply;
- * XG_OK, or nothing is left of it.
- */
+/* Opens only the device with that ordinal, or XG_DEVICES_ANY, and creates a lane for so many
+ * staging threads, ready for its first product. If several threads multiply, it creates as many
+ * lanes as it can. Unless it returns XG_OK, nothing of the device is left. */
 enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int threads,
                                struct xg_device *device);
 
 /*
- * How a product on the device ended, and whether it was verified. True: the device is lost by that,
- * after a failure that it does not survive, three in a row, or three wrong results in a row.
+ * Counts how a product on the device ended, and whether it was verified. Returns true if the device
+ * is lost now: after a fatal failure, three failures in a row, or three wrong results in a row.
  */
 bool xg_devices_count(struct xg_device *device, enum xg_status status, enum xg_verdict verdict);
 
 /*
- * Takes what a lost device holds out of it, into *held; what a device that hangs holds stays in
- * left, for good. False, and nothing done: it is not lost, a lane of it is busy, it is held, or it
- * was taken before.
+ * Moves the resources of a lost device to *held; those of a device that hangs stay in left for
+ * good. Returns false and does nothing if the device is not lost, has a busy lane, is held, or was
+ * detached before.
  */
 bool xg_devices_detach(struct xg_device *device, struct xg_device *held);
 
-/* Gives back what was detached, or a device that nobody uses; where it hangs only threads go. Waits
- * for the driver: not for the engine's lock to be held meanwhile. */
+/* Closes a detached device, or one that is not in use; of a device that hangs it ends only the
+ * threads. Waits for the driver: do not hold the engine's lock meanwhile. */
 void xg_devices_close(const struct xg_device *held);
 
 #endif

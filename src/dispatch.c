@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends each call where the policy says, learns from what it cost, and reports it. */
+/* Sends each call to the side that the policy chooses, learns from its time, and reports it. */
 #include "dispatch.h"
 
 #include <errno.h>
@@ -32,29 +32,29 @@
 #include "report/trace.h"
 #include "rest.h"
 
-/* What the process knows of its machine, and has learnt so far. */
+/* What the process knows about its machine and has learnt so far. */
 static struct {
     struct xg_latch latch;
     _Atomic bool opened;
-    _Atomic bool device_known; /* the machine's device is the engine's, no longer the reference */
-    char device_name[96];      /* empty: none is known */
+    _Atomic bool device_known; /* learnt.policy's device is the engine's, no longer the reference */
+    char device_name[96];      /* empty: no device is known */
     int cores;                 /* that the process may use; written before opened */
     struct xg_policy policy;
 } learnt;
 
-/* Products below are not ours; negative: not known yet. */
+/* Products below this m*n*k are forwarded; negative: not known yet. */
 static _Atomic double floor_mnk = -1;
 
-/* Kinds that are not ours, a bit each: by XGEMM_OPERATIONS, or because the device has nothing for
- * them. Read once the floor is known. */
+/* Kinds that are forwarded, one bit each: XGEMM_OPERATIONS excludes them, or the device has no
+ * kernel for them. Read after the floor is known. */
 static _Atomic uint64_t kinds_off;
 
-/* Shapes may be kept on the CPU: not in a phase on the GPU, where each would wake threads. */
+/* Shapes may be kept on the CPU; not in a phase on the GPU, where each would wake threads. */
 static _Atomic bool keeps;
 
 static pthread_once_t learnt_once = PTHREAD_ONCE_INIT;
 
-/* Around fork, so that the child finds whole what it guards; 0: its holder would not let go. */
+/* Held around fork, so that the child's data is complete; 0: its holder did not let go. */
 static int64_t taken_to_fork;
 
 static void take_before_fork(void)
@@ -79,18 +79,18 @@ static void init_learnt(void)
 }
 
 /*
- * The machine is looked at when the first product comes that is ours, and what is on file for it is
- * not taken where the choice must not depend on measurements.
+ * Examines the machine at the first product that is handed over. The calibration file is not used
+ * if the choice must not depend on measurements.
  */
 static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
                          const struct xg_shelter *shelter)
 {
     if (atomic_load_explicit(&learnt.opened, memory_order_acquire))
         return;
-    xg_shelter_wait(shelter); /* files are read, in folders that may not answer */
+    xg_shelter_wait(shelter); /* reads files, in folders that may not answer */
     /*
-     * Without the latch: naming the library takes the dynamic linker's lock, which a thread whose
-     * constructor calls us may hold while it waits for us. Two threads may both get here.
+     * The latch is not held: naming the library takes the dynamic linker's lock, which a thread
+     * whose constructor calls us may hold while it waits for us. Two threads may both get here.
      */
     struct xg_model model;
     int cores = xg_cores_count();
@@ -99,7 +99,7 @@ static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
         xg_calibration_load(&model, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
     if (xg_teardown_apart(conf))
         xg_model_leave_exit(&model);
-    xg_spin_seconds(cpu->pool); /* is looked at once, with signals held back */
+    xg_spin_seconds(cpu->pool); /* examines the pool once, with signals blocked */
     int64_t taken = xg_latch_wait(&learnt.latch);
     if (!learnt.opened) {
         learnt.policy.model = model;
@@ -123,7 +123,7 @@ static void set_floor_locked(const struct xg_conf *conf)
                           memory_order_relaxed);
 }
 
-/* In reproducible mode shapes are placed before the device is open, and so by the reference. */
+/* In reproducible mode shapes are placed before the device is open, so by the reference device. */
 static void take_device_locked(const struct xg_conf *conf)
 {
     struct xg_model_device device;
@@ -152,7 +152,7 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k)
         set_floor_locked(conf);
         xg_latch_leave(&learnt.latch, taken);
         if (xg_engine_state_get() == XG_ENGINE_NONE)
-            xg_engine_start(conf); /* there is none to start, which may be worth a word */
+            xg_engine_start(conf); /* warns that there is no GPU, if the mode asks for one */
         xg_shelter_leave(&shelter);
         floor = atomic_load_explicit(&floor_mnk, memory_order_relaxed);
     }
@@ -166,8 +166,8 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k)
 }
 
 /*
- * The CPU library computes the groups of a call beside each other. One that is taken out of them is
- * no loss where it keeps all threads busy alone: one product after the other does from here on.
+ * The CPU library computes the groups of a call in parallel. A group that keeps all threads busy on
+ * its own loses nothing if it is taken out; after that, products run one after the other.
  */
 static const double GROUP_MNK = 512.0 * 512 * 512;
 
@@ -185,14 +185,14 @@ const char *xg_dispatch_cpu_blas(void)
 
 /* --- The two sides ------------------------------------------------------------------------- */
 
-/* Before what must not be left by a signal's handler. True in a child that was not announced. */
+/* Blocks signals before work that no handler may leave. True in a child made without handlers. */
 static bool close_shelter(struct xg_shelter *shelter)
 {
     xg_shelter_close(shelter);
     return xg_fork_unannounced();
 }
 
-/* The CPU library's own time: signals and cancellation act as they would without us. */
+/* Leaves the shelter, so that signals and cancellation act as without this library. */
 static void compute_whole(const struct xg_cpu *cpu, struct xg_shelter *shelter)
 {
     xg_shelter_leave(shelter);
@@ -209,8 +209,8 @@ static void compute_on_cpu(const struct xg_cpu *cpu, const struct xg_decision *d
 }
 
 /*
- * For staging: what products on the CPU do not use. As many as there are where none computes: what
- * was measured of staging then holds.
+ * The cores that products on the CPU leave for staging. If no product runs on the CPU, the number
+ * is unlimited, so that the measured staging figures hold.
  */
 static int cores_left(void)
 {
@@ -242,7 +242,7 @@ static void run_cpu(const struct xg_problem *call, const struct xg_conf *conf,
         xg_kept_add(call);
 }
 
-/* Why the engine did not compute it. */
+/* Returns the reason why the engine did not compute the product. */
 static enum xg_reason reason_declined(const struct xg_gemm_result *result)
 {
     if (xg_engine_state_get() != XG_ENGINE_READY)
@@ -254,7 +254,7 @@ static enum xg_reason reason_declined(const struct xg_gemm_result *result)
     return result->unserved ? XG_REASON_KERNEL : XG_REASON_MEMORY;
 }
 
-/* What is left of the product. Its parts' order matters to what is in place. */
+/* Computes the rest of the product. The order of the parts matters to in-place operations. */
 static void compute_rest(struct xg_rest *rest, const struct xg_decision *decision,
                          struct xg_shelter *shelter)
 {
@@ -271,7 +271,7 @@ static void compute_rest(struct xg_rest *rest, const struct xg_decision *decisio
     xg_tally_take(XG_TALLY_CORES, decision->cpu_threads);
 }
 
-/* True when C is computed; false when the GPU declined and the CPU has yet to. */
+/* Returns true if C is computed; false if the GPU declined and the CPU must compute it. */
 static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
                     const struct xg_cpu *cpu, const struct xg_decision *decision,
                     struct xg_shelter *shelter, struct xg_call_record *record)
@@ -337,9 +337,9 @@ static void run_both(const struct xg_problem *call, const struct xg_conf *conf,
 static const double WAITS_MNK = 1024.0 * 1024 * 1024; /* some milliseconds on sixteen cores */
 
 /*
- * 0: others have it for long, and the product goes to the CPU without a question. One that would
- * take long there waits, as do all with signals held back, whose place somebody is told, or may not
- * depend on who else computes.
+ * Returns 0 if other threads hold the latch for long; the product then goes to the CPU without
+ * asking the policy. A call waits for the latch if it would take long on the CPU, if it runs with
+ * signals blocked, if its place is reported, or if its place may not depend on other threads.
  */
 static int64_t take_latch(const struct xg_problem *call, struct xg_shelter *shelter)
 {
@@ -373,7 +373,7 @@ static void decide(const struct xg_problem *call, const struct xg_conf *conf,
     int64_t taken = take_latch(call, shelter);
     if (!taken) {
         *decision = (struct xg_decision){.place = XG_PLACE_CPU,
-                                         .reason = XG_REASON_BUSY, /* nobody is told */
+                                         .reason = XG_REASON_BUSY, /* never reported */
                                          .begin_s = begin,
                                          .cpu_threads = now.cpu_threads};
         return;
@@ -388,7 +388,7 @@ static void decide(const struct xg_problem *call, const struct xg_conf *conf,
     xg_latch_leave(&learnt.latch, taken);
 }
 
-/* Where the GPU is not ready after all the CPU computes. */
+/* Places the product on the CPU if the GPU is not ready after the wait. */
 static void await_engine(const struct xg_conf *conf, struct xg_call_record *record)
 {
     enum xg_engine_state state = xg_engine_wait(conf);
@@ -401,9 +401,9 @@ static void await_engine(const struct xg_conf *conf, struct xg_call_record *reco
 }
 
 /*
- * What cuBLAS alone computes stays on the CPU until that has been loaded; where the GPU was asked
- * for it waits. A product does not load it itself: the dynamic linker's lock may be held by a
- * thread that waits for this one.
+ * A product that only cuBLAS computes stays on the CPU until cuBLAS has been loaded; if the user
+ * asked for the GPU, it waits. A product does not load cuBLAS itself, because the dynamic linker's
+ * lock may be held by a thread that waits for this one.
  */
 static bool lacks_cublas(const struct xg_problem *call, const struct xg_conf *conf, bool waits)
 {
@@ -413,7 +413,7 @@ static bool lacks_cublas(const struct xg_problem *call, const struct xg_conf *co
            !(waits ? xg_cublas_start_wait(conf) : xg_cublas_start_done(conf));
 }
 
-/* The figures that a report of the trace needs: once, and again when there is a device. */
+/* Adds the figures that a trace report needs: once, and again when there is a device. */
 static void trace_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
 {
     struct xg_model model;
@@ -439,7 +439,7 @@ static void trace_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
     xg_trace_add_machine(&machine);
 }
 
-/* What its operands keep from the GPU, whatever was decided. */
+/* Places the product on the CPU, whatever was decided, if its operands do not allow the GPU. */
 static void keep_on_cpu(const struct xg_problem *call, struct xg_decision *decision)
 {
     bool twice = decision->place == XG_PLACE_BOTH;
@@ -455,9 +455,9 @@ static void keep_on_cpu(const struct xg_problem *call, struct xg_decision *decis
 }
 
 /*
- * Signals stay open while the policy alone is asked: it takes no locks, and a product on the CPU
- * then takes no system call of ours. OpenBLAS says without a lock how many threads it has; others
- * may begin with the question.
+ * Signals stay open if only the policy is asked: it takes no locks, and a product on the CPU then
+ * makes no system call of ours. OpenBLAS returns its number of threads without a lock; other
+ * libraries may take one for that.
  */
 static bool stays_open(const struct xg_cpu *cpu)
 {
@@ -475,7 +475,7 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
     const struct xg_conf *conf = xg_conf_get();
     struct xg_problem stacked;
     if (xg_problem_is_stacked(call, &stacked) && xg_conf_operates(conf, xg_problem_kind(call)))
-        call = &stacked; /* B travels once, and one kernel computes it */
+        call = &stacked; /* B is uploaded once, and one kernel computes the product */
     pthread_once(&learnt_once, init_learnt);
     double begin = xg_clock_s();
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process's one engine: its devices, and when they may be used. */
+/* The process's only engine: its devices, and when they may be used. */
 #include "engine.h"
 
 #include <errno.h>
@@ -28,31 +28,31 @@
 #include "pipeline/lane.h"
 #include "verify/verify.h"
 
-/* A start that a stream capture of the program forbade is made again, so often in all: that of the
- * first device when a later product wants it, that of another after a pause. */
+/* The number of attempts for a start that a stream capture of the program forbids. The first device
+ * is tried again when a later product wants it, another device after a pause. */
 enum { STARTS_MAX = 3, START_PAUSE_MS = 100 };
 
 static _Atomic int engine_state = XG_ENGINE_COLD;
 static _Atomic bool engine_used;
 static _Atomic bool exiting; /* the driver may be gone */
-/* Threads that may be in the driver: those with a product, and the start's. */
+/* Threads that may be in the driver: those with a product, and the start's threads. */
 static _Atomic int products_inside, starts_inside;
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* the state, or a lane's being busy */
+    pthread_cond_t changed; /* the state changed, or a lane became free */
     struct xg_devices devices;
-    bool coming; /* some may still be added to them */
-    /* The first one, whose kind all are; written before the state is READY, and then no more. */
+    bool coming; /* devices may still be added */
+    /* The first device; all others are of its kind. Written only before the state is READY. */
     struct xg_model_device described;
     double timeout_s;  /* likewise */
-    double moved_s;    /* when a lane was last taken, or came free */
-    bool stuck;        /* none has for too long */
-    double ahead_s;    /* what the calls that have a lane or wait for one are expected to take */
-    int cores;         /* that the process may use */
+    double moved_s;    /* when a lane was last taken or freed */
+    bool stuck;        /* no lane was taken or freed for too long */
+    double ahead_s;    /* expected time of all calls that have a lane or wait for one */
+    int cores;         /* cores that the process may use */
     int asked_threads; /* XGEMM_STAGE_THREADS */
     int starts;
-    bool waited_out; /* the start took longer than anybody waits */
+    bool waited_out; /* the start took longer than callers wait */
 } engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 enum xg_engine_state xg_engine_state_get(void)
@@ -75,7 +75,7 @@ bool xg_engine_device(struct xg_model_device *out)
 
 static void set_state_locked(enum xg_engine_state state)
 {
-    /* A forked child stays one, and the end the end. */
+    /* The states FORKED and, at the end of the process, NONE are final. */
     if (atomic_load(&engine_state) != XG_ENGINE_FORKED && !atomic_load(&exiting))
         atomic_store_explicit(&engine_state, state, memory_order_release);
     pthread_cond_broadcast(&engine.changed);
@@ -84,9 +84,9 @@ static void set_state_locked(enum xg_engine_state state)
 /* --- Start --------------------------------------------------------------------------------- */
 
 /*
- * A context does not survive fork, the threads are not there, and the lock may be held by one of
- * them: the child only learns that it must leave all this alone. A child of a process that had not
- * begun may begin.
+ * A context does not survive fork, the child has no other threads, and one of them may hold the
+ * lock: the child only records that it must not use any of this. If the engine was COLD, the child
+ * may start it.
  */
 static void after_fork_in_child(void)
 {
@@ -98,8 +98,8 @@ static void after_fork_in_child(void)
 
 /*
  * Longer than any start takes. The wait must end: the dynamic linker holds its lock while it runs a
- * library's constructor, and a constructor that calls us would wait here for a start that waits, in
- * its dlopen, for that lock.
+ * library's constructor. A constructor that calls us would wait here for a start that waits for
+ * that lock in its dlopen.
  */
 enum { START_WAIT_S = 5 };
 
@@ -109,8 +109,8 @@ void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf
                                                   : START_WAIT_S);
 }
 
-/* Waits for the start to end; the state then, or STARTING when it takes too long. That was found
- * out once is enough: nobody waits after that. */
+/* Waits for the start to end. Returns the state then, or STARTING if it takes too long. After one
+ * such timeout no call waits. */
 static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
 {
     enum xg_engine_state state;
@@ -127,8 +127,8 @@ static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
     return state;
 }
 
-/* Long enough for most products, and for each step of a start but one: cuBLAS makes its handle by
- * many calls of the driver, and reads its file meanwhile. */
+/* Long enough for most products and each step of a start but one: creating the cuBLAS handle makes
+ * many driver calls and reads the library's file meanwhile. */
 enum { EXIT_WAIT_MS = 500, EXIT_WAIT_CUBLAS_MS = 5000 };
 
 static bool is_inside(bool start_too)
@@ -141,7 +141,7 @@ static void wait_until_outside(bool start_too)
     static const struct timespec nap = {.tv_nsec = 200000};
     int64_t begin_ns = xg_clock_ns(), ms = 0;
     int cancel_state;
-    /* A cancelled thread would leave exit() by the nap, and the process live on with the others. */
+    /* A cancelled thread would leave exit() by the nap, and the process would live on. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     while (is_inside(start_too) &&
            ms < (start_too && xg_cublas_opens() ? EXIT_WAIT_CUBLAS_MS : EXIT_WAIT_MS)) {
@@ -152,16 +152,16 @@ static void wait_until_outside(bool start_too)
 }
 
 /*
- * The end of the process, before the driver's own exit handlers (drv.h). Products run on the CPU
- * from here on; those on a lane may end, of a start the step under way, and nothing is given back:
- * the kernel does that. Without the lock, which the thread that calls exit() may hold, and without
- * floating-point arithmetic, for which the program may have enabled traps.
+ * Runs at the end of the process, before the driver's own exit handlers (drv.h). From here on,
+ * products run on the CPU. Products on a lane, and the current step of a start, may end. Nothing is
+ * given back; the kernel does that. Takes no lock, because the thread that calls exit() may hold
+ * it, and uses no floating-point arithmetic, because the program may have enabled traps.
  */
 static void at_exit(void)
 {
     if (xg_sandbox_closed() || atomic_load(&engine_state) == XG_ENGINE_FORKED ||
         xg_fork_unannounced())
-        return; /* before anything is written: a child may share the memory */
+        return; /* before any write: a child may share the memory */
     if (atomic_exchange(&exiting, true))
         return;
     atomic_store(&engine_state, XG_ENGINE_NONE);
@@ -179,19 +179,19 @@ static void register_handlers(void)
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&engine.changed, &monotonic); /* nobody waits before a start */
+    pthread_cond_init(&engine.changed, &monotonic); /* no thread waits before a start */
     pthread_condattr_destroy(&monotonic);
     fork_registered = xg_fork_register(&(struct xg_fork_watch){.in_child = after_fork_in_child});
     atexit(at_exit);
 }
 
-/* At the end of the process nobody wants to hear that a device fails. */
+/* Failures of a device at the end of the process are not warnings. */
 static enum xg_log_level loudness(void)
 {
     return atomic_load(&exiting) ? XG_LOG_INFO : XG_LOG_WARN;
 }
 
-/* Not to have a GPU is no fault, and worth no word, but where the user has asked for one. */
+/* A machine without a GPU is no error; it is reported only if the user asked for a GPU. */
 static void tell_failed_start(const struct xg_conf *conf, enum xg_status status)
 {
     enum xg_log_level level = loudness();
@@ -205,8 +205,8 @@ static void tell_failed_start(const struct xg_conf *conf, enum xg_status status)
                why ? why : "no such device, or no kernel for it; XGEMM_VERBOSE=2 says more");
 }
 
-/* The first of them that opens. *taken: how many were tried. Of several failures the one to tell.
- */
+/* Opens the first device that works. *taken: the number of devices tried. If none works, returns
+ * the last failure that is not XG_ERR_NOTFOUND, if there is one. */
 static enum xg_status open_first(const struct xg_conf *conf, const int *ordinals, int count,
                                  int threads, struct xg_device *device, int *taken)
 {
@@ -225,13 +225,13 @@ static bool same_kind(const struct xg_dev *dev)
            dev->facts.cublas == first->facts.cublas && dev->facts.pieces == first->facts.pieces;
 }
 
-/* Outside the driver: the end of the process waits for no pause. False: that has come meanwhile. */
+/* Pauses outside the driver: the process's end need not wait for it. False: the end has begun. */
 static bool pause_start(void)
 {
     static const struct timespec pause = {.tv_nsec = START_PAUSE_MS * 1000000L};
     atomic_fetch_sub(&starts_inside, 1);
     nanosleep(&pause, NULL);
-    atomic_fetch_add(&starts_inside, 1); /* before the look, as in xg_engine_gemm */
+    atomic_fetch_add(&starts_inside, 1); /* before the check, as in xg_engine_gemm */
     return atomic_load(&engine_state) == XG_ENGINE_READY;
 }
 
@@ -256,9 +256,9 @@ static void end_others(void)
 }
 
 /*
- * The others, while products run on the first: all of its kind, for what is known and learnt of one
- * is then true of each. One that fails is done without. Until all have been tried the engine is
- * not given up, though the first be lost.
+ * Opens the other devices while products run on the first. All must be of its kind, so that all
+ * figures hold for each; a device that fails is skipped. The engine stays READY until all were
+ * tried.
  */
 static void open_others(const struct xg_conf *conf, const int *ordinals, int count, int threads)
 {
@@ -287,7 +287,7 @@ static void start(const struct xg_conf *conf)
     int ordinals[XG_DEVICES_MAX], taken;
     int count = xg_devices_read_ordinals(conf->devices, ordinals);
     int cores = xg_cores_count(), threads = xg_staging_threads(conf->stage_threads, cores);
-    xg_teardown_prepare(conf); /* before the driver: the program may end at any time */
+    xg_teardown_prepare(conf); /* before the driver starts: the program may end at any time */
     xg_drv_at_exit(at_exit);
     struct xg_device first;
     enum xg_status status = open_first(conf, ordinals, count, threads, &first, &taken);
@@ -315,7 +315,7 @@ static void start(const struct xg_conf *conf)
         open_others(conf, ordinals + taken, count - taken, threads);
 }
 
-/* What runs on a thread of its own. */
+/* Arguments of aside_main. */
 struct aside {
     void (*run)(const struct xg_conf *conf);
     const struct xg_conf *conf;
@@ -325,7 +325,7 @@ static void *aside_main(void *arg)
 {
     struct aside aside = *(struct aside *)arg;
     free(arg);
-    fesetenv(FE_DFL_ENV); /* the driver must not meet the program's floating-point traps */
+    fesetenv(FE_DFL_ENV); /* the program's floating-point traps must not reach the driver */
     aside.run(aside.conf);
     atomic_fetch_sub(&starts_inside, 1);
     return NULL;
@@ -378,7 +378,7 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
 
 /* --- Lanes --------------------------------------------------------------------------------- */
 
-/* A device is given up; without any other, now or later, so is the engine. */
+/* Reports a lost device. If no other device exists or is still coming, the engine ends too. */
 static void tell_lost_locked(enum xg_status status)
 {
     bool others = xg_devices_lanes(&engine.devices);
@@ -428,17 +428,17 @@ static void release_lane(const struct xg_devices_place *place, double takes_s,
     leave_locked(takes_s);
     count_locked(device, status, verdict);
     bool detached = detach_locked(device, &held);
-    /* One lane serves one caller: to wake the others as well takes cores from those who copy. */
+    /* One lane serves one caller: waking the others too takes cores from the copying threads. */
     if (xg_engine_state_get() == XG_ENGINE_READY && !device->lost)
         pthread_cond_signal(&engine.changed);
     else
         pthread_cond_broadcast(&engine.changed);
     pthread_mutex_unlock(&engine.lock);
     if (detached)
-        xg_devices_close(&held); /* takes long: products on other devices go on */
+        xg_devices_close(&held); /* takes long; products on other devices go on */
 }
 
-/* How many of a lane's threads work: of what all lanes have, and of the cores that are left. */
+/* The threads of a lane that work: its share of all lanes' threads, and no more than cores left. */
 static int share_of(const struct xg_patience *patience, int devices, int busy)
 {
     int share = xg_staging_share(engine.asked_threads, engine.cores, devices, busy);
@@ -451,10 +451,10 @@ static enum xg_status create_lane(struct xg_dev *dev, struct xg_lane **lane)
 }
 
 /*
- * Waits for a lane to come free, or for less. False: the caller's patience is at its end, which is
- * at end_s; or none came free for so long that those who have them must be held up inside the
- * driver, where no timeout of ours reaches them, or have left for good: by siglongjmp from the
- * handler of a fault, say. That one thread found it out is enough.
+ * Waits until a lane is freed or the state changes. False: the caller's patience ends (end_s), or
+ * no lane was freed for so long that the holders must be stuck inside the driver, beyond our
+ * timeouts, or have left for good, for example by siglongjmp from a fault's handler. After one such
+ * timeout no thread waits.
  */
 static bool wait_for_release_locked(double end_s)
 {
@@ -468,10 +468,10 @@ static bool wait_for_release_locked(double end_s)
 }
 
 /*
- * *place: a lane for this thread alone, with its share of the threads among the lanes that are
- * busy. Those that the start did not make are created when they are needed. XG_DECLINED: none is
- * free soon enough, there is none at all, or the engine is not ready; else what xg_lane_create
- * returned. patience: as for xg_engine_gemm.
+ * Takes a lane for this thread alone, with its share of the threads among the busy lanes. Lanes
+ * that the start did not create are created on demand. Returns XG_DECLINED if no lane is free soon
+ * enough, there is none at all, or the engine is not ready; otherwise the result of xg_lane_create.
+ * patience: as for xg_engine_gemm.
  */
 static enum xg_status acquire_lane(const struct xg_patience *patience,
                                    struct xg_devices_place *place)
@@ -500,7 +500,7 @@ static enum xg_status acquire_lane(const struct xg_patience *patience,
     pthread_mutex_unlock(&engine.lock);
     if (!found)
         return XG_DECLINED;
-    /* The slot is busy: no other thread looks at its lane. */
+    /* The slot is busy, so no other thread reads its lane. */
     struct xg_lane **lane = &device->slots[place->slot].lane;
     enum xg_status status = *lane ? XG_OK : create_lane(device->dev, lane);
     if (status == XG_OK)
@@ -538,7 +538,7 @@ void xg_engine_let_go(int number)
 
 /* --- Products ------------------------------------------------------------------------------ */
 
-/* Runs the product, and verifies it where its number is one of those. */
+/* Runs the product and verifies it if its number is one of the sample. */
 static enum xg_status run_on(struct xg_lane *lane, const struct xg_problem *call,
                              const struct xg_conf *conf, const struct xg_cpu *cpu,
                              struct xg_gemm_result *result)
@@ -583,7 +583,7 @@ enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_con
     *result = (struct xg_gemm_result){0};
     if (xg_engine_state_get() != XG_ENGINE_READY)
         return XG_DECLINED;
-    /* Before the look that counts: at_exit sees it, or it at_exit. */
+    /* Counted before the check: at_exit sees the count, or the check sees at_exit. */
     atomic_fetch_add(&products_inside, 1);
     enum xg_status status = atomic_load(&engine_state) == XG_ENGINE_READY
                                 ? run_on_lane(call, conf, cpu, patience, result)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process's engine: started in the background when earned, shared by all threads, gone in a
- * fork. */
+/* The process's engine: starts in the background once it should pay; lost in a forked child. */
 #ifndef XG_ENGINE_H
 #define XG_ENGINE_H
 
@@ -10,60 +9,62 @@
 #include "base/xg.h"
 #include "decide/policy.h"
 
-/* The device that the engine runs on, the first where there are several, which are all of its kind;
- * false unless it is READY. From any thread; a load. */
+/* Describes the engine's device, the first one if there are several (all are of one kind). Returns
+ * false unless the engine is READY. From any thread; a load. */
 bool xg_engine_device(struct xg_model_device *out);
 
-/* The state now (policy.h). From any thread; a load. */
+/* The current state (policy.h). From any thread; a load. */
 enum xg_engine_state xg_engine_state_get(void);
 
-/* Whether it was ever READY. From any thread; a load. */
+/* True if the engine was ever READY. From any thread; a load. */
 bool xg_engine_used(void);
 
-/* Begins to start the engine on a thread of its own, once; does nothing when it is past COLD. Where
- * a stream capture of the program forbids the start it is COLD again after it, twice at most. With
- * XGEMM_MODE=gpu and compare one warning says that there is no usable GPU, once that is known, and
- * in a build without CUDA at once; with auto nothing does. */
+/*
+ * Starts the engine once, on a separate thread; does nothing if the state is past COLD. If a stream
+ * capture of the program forbids it, the state is COLD again, at most twice. With XGEMM_MODE=gpu
+ * and compare one warning says that there is no usable GPU, once that is known, and in a build
+ * without CUDA at once; with auto there is none.
+ */
 void xg_engine_start(const struct xg_conf *conf);
 
-/* Starts it if need be and waits until it is READY or NONE (or FORKED, or COLD again); returns that
- * state, or STARTING where it takes more than 5 s, or XGEMM_TIMEOUT_MS (a caller inside dlopen
- * holds what the start waits for), and at once when that has happened before. */
+/*
+ * Starts the engine if it is COLD and waits until it is READY or NONE (or FORKED, or COLD again).
+ * Returns that state, or STARTING after 5 s or XGEMM_TIMEOUT_MS (a caller inside dlopen holds the
+ * lock that the start waits for). After one such timeout it returns at once.
+ */
 enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 
-/* When who waits for a start, or for something like it, stops: after 5 s, or XGEMM_TIMEOUT_MS. */
+/* When callers stop waiting for a start or a similar step: after 5 s, or XGEMM_TIMEOUT_MS. */
 void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf);
 
-/* Runs it on a thread of its own, which takes no signals and has the default floating-point
- * environment. The end of the process waits for what it is at. False: there is no thread. */
+/* Runs run on a separate thread, which takes no signals and has the default floating-point
+ * environment. The end of the process waits for its current step. False: no thread was created. */
 bool xg_engine_aside(void (*run)(const struct xg_conf *), const struct xg_conf *conf);
 
 struct xg_dev;
 
-/* A device of the engine's, from 0, which stays until it is let go; *dev is NULL where it is lost,
- * and there is nothing to let go. False: there is none of that number. Products run meanwhile. */
+/* Keeps one of the engine's devices (numbered from 0) open until xg_engine_let_go; products still
+ * run. If it is lost, *dev is NULL; do not let it go then. False: no device has that number. */
 bool xg_engine_hold(int number, struct xg_dev **dev);
 void xg_engine_let_go(int number);
 
-/* Whether a call waits for a lane while all are busy. */
+/* How long a call waits for a lane while all are busy. */
 struct xg_patience {
-    double takes_s; /* what it is expected to take on a lane: those behind it count with that */
-    double waits_s; /* it waits where those ahead of it are expected to need less than this;
-                       HUGE_VAL: in any case */
-    double most_s;  /* and for no longer than this, whatever was expected; 0: as long as it takes */
-    int threads;    /* that may stage it, at least 1: the cores that are left */
+    double takes_s; /* expected time on a lane, which calls behind it add up */
+    double waits_s; /* it waits if those ahead need less than this; HUGE_VAL: always */
+    double most_s;  /* longest wait, whatever was expected; 0: no limit */
+    int threads;    /* threads that may stage it, at least 1: the remaining cores */
 };
 
 /*
- * Runs *call on a free lane; where none is free and *patience says so, on the next one. NULL: waits
- * in any case, and nobody behind it knows for how long it will be there. Once no lane has been
- * taken or come free for four times XGEMM_TIMEOUT_MS nobody waits until one does. A lane that comes
- * free goes to whoever asks first. result->waited_s is how long it waited. XG_DECLINED: not ready,
- * or busy; nothing touched. Otherwise as xg_gemm_run. Failures are counted, but for XG_ERR_CAPTURE,
- * and after three in a row on a device, or a lost context, it gets no more products; once none is
- * left, and none is still being opened, the engine's state is NONE for the rest of the process. The
- * share of products that XGEMM_VERIFY asks for, chosen by their number, is verified (but in compare
- * mode); a device with three wrong ones in a row, among those, gets no more either.
+ * Runs *call on a free lane, or, if none is free and *patience allows it, on the next one. NULL: it
+ * always waits, and calls behind it do not know how long it will take. Once no lane has been taken
+ * or freed for four times XGEMM_TIMEOUT_MS, no call waits until one is. A freed lane goes to the
+ * first caller that asks. result->waited_s is the wait. XG_DECLINED: not ready or busy; nothing is
+ * touched. Otherwise as xg_gemm_run. After three failures in a row (except XG_ERR_CAPTURE) or a
+ * lost context a device gets no more products; once none is left or being opened, the state is NONE
+ * for good. The share of products that XGEMM_VERIFY asks for, chosen by number, is verified (not in
+ * compare mode); a device with three wrong ones in a row among those gets no more either.
  */
 enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
                               const struct xg_cpu *cpu, const struct xg_patience *patience,

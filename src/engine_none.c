@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine of a build without CUDA: there is none, and every product runs on the CPU. */
+/* The engine of a build without CUDA: it never starts, and every product runs on the CPU. */
 #include "cublas_start.h"
 #include "engine.h"
 #include "presence.h"

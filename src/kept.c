@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts down, shape by shape. */
+/* Counts the remaining calls of each shape. */
 #include "kept.h"
 
 #include "base/clock.h"
@@ -7,14 +7,14 @@
 #include "decide/model.h"
 
 /*
- * xg_feedback_key, 24 bits, and how many calls more, 8 bits. 0: free. Small, for initial-exec
- * thread storage is scarce in programs that open this library late.
+ * xg_feedback_key (24 bits) and the number of remaining calls (8 bits). 0: free. The table is small
+ * because initial-exec thread storage is scarce in programs that open this library late.
  */
 enum { SHAPES = 64, CALLS = 100, BITS = 8 };
 
 static _Thread_local uint32_t kept[SHAPES] __attribute__((tls_model("initial-exec")));
 
-/* A whole number: such a call may not raise a floating-point exception. */
+/* An integer, because such a call may not raise a floating-point exception. */
 static _Thread_local int64_t last_ns __attribute__((tls_model("initial-exec")));
 
 static uint32_t *place_of(uint32_t key)

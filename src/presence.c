@@ -10,8 +10,8 @@
 #include "device/absence.h"
 #include "engine.h"
 
-/* For a machine that is busy: a thread that holds the dynamic linker's lock may wait for this one.
- */
+/* The limit, long enough for a busy machine: a thread that holds the dynamic linker's lock may wait
+ * for this one. */
 enum { WAIT_MS = 1000 };
 
 enum { LOOK_NOT_YET, LOOK_UNDER_WAY, LOOK_DONE };
@@ -28,7 +28,7 @@ static void find_driver(const struct xg_conf *conf)
     atomic_store(&look, LOOK_DONE);
 }
 
-/* Device files first: where there are some nothing is loaded. */
+/* Looks for device files first; if there are some, it loads nothing. */
 static void begin_look(const struct xg_conf *conf)
 {
     enum xg_reason reason = xg_absence_find(XG_ABSENCE_FILES);
@@ -45,7 +45,7 @@ static void wait_for_look(void)
     int64_t until_ns = xg_clock_ns() + WAIT_MS * INT64_C(1000000);
     while (atomic_load(&look) == LOOK_UNDER_WAY && xg_clock_ns() < until_ns)
         nanosleep(&nap, NULL);
-    atomic_store(&look, LOOK_DONE); /* that it was waited for in vain once is enough */
+    atomic_store(&look, LOOK_DONE); /* after one timeout no other thread waits */
 }
 
 enum xg_reason xg_presence_look(const struct xg_conf *conf)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether there can be a GPU before the engine is started: for the reasons of products. */
+/* Finds out whether there can be a GPU before the engine starts, for the reasons of products. */
 #ifndef XG_PRESENCE_H
 #define XG_PRESENCE_H
 
@@ -7,11 +7,11 @@
 #include "base/xg.h"
 
 /*
- * The reason why there is no GPU here (device/absence.h), or XG_REASON_EARNING where there may be
- * one. Looks once in the process, without a call of the driver; where there is no device file the
- * dynamic linker is asked for the driver on a thread of its own, which is waited for for a second
- * at most. Only where the reason of a product is read (xg_conf_tells), and XGEMM_MODE=auto has
- * products wait for a start: XG_REASON_EARNING without a look otherwise. From any thread.
+ * Returns the reason why there is no GPU here (device/absence.h), or XG_REASON_EARNING if there may
+ * be one. Looks once per process, without calling the driver. If there is no device file, a
+ * separate thread asks the dynamic linker for the driver; the call waits for it for at most 1 s.
+ * Returns XG_REASON_EARNING without a look unless reasons are read (xg_conf_tells) and XGEMM_MODE
+ * is auto, where products wait for a start. From any thread.
  */
 enum xg_reason xg_presence_look(const struct xg_conf *conf);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of parts, and the two functions that write into it. */
+/* A list of parts and the two functions that append to it. */
 #include "rest.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Seconds since some moment; runs evenly. */
+/* Seconds since an arbitrary moment, on a monotonic clock. */
 static inline double xg_clock_s(void)
 {
     struct timespec time;
@@ -22,7 +22,7 @@ static inline int64_t xg_clock_ns(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* So many seconds from now, for waits on conditions of CLOCK_MONOTONIC, which nobody sets. */
+/* The time so many seconds from now, for waits on CLOCK_MONOTONIC, which cannot be set. */
 static inline void xg_clock_deadline(struct timespec *until, double seconds)
 {
     int64_t then_ns = xg_clock_ns() + (int64_t)(1e9 * seconds);

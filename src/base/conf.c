@@ -195,7 +195,8 @@ static const struct xg_setting settings[] = {
      .default_text = "unset",
      .help = "Library that xgemm-run and the Python package put in front of the program's; unset: "
              "the one that was built or installed with them."},
-    {.name = "XGEMM_DOCTOR_FOLDER", .kind = XG_SETTING_ELSEWHERE}, /* from doctor to its witness */
+    {.name = "XGEMM_DOCTOR_FOLDER", .kind = XG_SETTING_ELSEWHERE}, /* set by doctor for its
+                                                                    * witness */
 };
 
 enum { SETTINGS = sizeof settings / sizeof settings[0] };
@@ -243,14 +244,14 @@ void xg_conf_print_help(FILE *out, bool common)
 
 /* --- Configuration files ------------------------------------------------------------------- */
 
-/* secure_getenv: a set-user-ID program must not be steered, nor write a log, by its caller. */
+/* secure_getenv: the caller of a set-user-ID program must not steer it or its log. */
 static const char *lookup_environment(void *ctx, const char *name)
 {
     (void)ctx;
     return secure_getenv(name);
 }
 
-/* The user's; false: there is no place for it. A set-user-ID program sees neither variable. */
+/* Finds the user's file; false: it has no place. A set-user-ID program sees neither variable. */
 static bool find_user_file(char path[PATH_MAX])
 {
     const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
@@ -275,12 +276,12 @@ void xg_conf_files_read(struct xg_conf_files *files, const char *system_path)
     if (find_user_file(files->user.path))
         xg_conf_file_read(&files->user, XG_CONF_FILE_FOUND);
     snprintf(files->system.path, sizeof files->system.path, "%s", system_path);
-    /* With the rights of another user a program goes by what that user or root alone can write. */
+    /* With another user's rights, the program reads only a file that that user or root controls. */
     if (!getauxval(AT_SECURE) || xg_file_is_ours(system_path))
         xg_conf_file_read(&files->system, XG_CONF_FILE_INSTALLED);
 }
 
-/* Whether the line gives a setting a value; an empty one is the default. */
+/* True if the line gives a setting a value; an empty value is the default. */
 static bool is_usable(const struct xg_conf_line *line)
 {
     const struct xg_setting *setting =
@@ -297,7 +298,7 @@ static const struct xg_conf_line *find_line(const struct xg_conf_file *file, con
     return NULL;
 }
 
-/* The line that gives the setting its value, and its file; NULL: none does. */
+/* Finds the line that gives the setting its value, and its file; NULL: no line does. */
 static const struct xg_conf_line *find_given(const struct xg_conf_files *files, const char *name,
                                              const struct xg_conf_file **file)
 {
@@ -309,7 +310,7 @@ static const struct xg_conf_line *find_given(const struct xg_conf_files *files, 
     return find_line(*file, name);
 }
 
-/* A variable that is set hides the files', whatever its value. */
+/* A variable that is set overrides the files, whatever its value. */
 static const char *lookup_all(void *ctx, const char *name)
 {
     const char *value = lookup_environment(NULL, name);
@@ -330,7 +331,7 @@ void xg_conf_files_visit(const struct xg_conf_files *files, xg_conf_given *given
 
 /* --- What is wrong with a configuration ---------------------------------------------------- */
 
-/* "NAME is not a setting", and which may be meant. */
+/* Writes "NAME is not a setting" and the setting that may be meant. */
 static void describe_unknown(char *text, size_t size, const char *name)
 {
     const struct xg_setting *nearest = xg_setting_nearest(settings, SETTINGS, name);
@@ -416,8 +417,8 @@ static struct xg_conf process_conf;
 static struct xg_conf_files process_files; /* empty: not read */
 static pthread_once_t process_conf_once = PTHREAD_ONCE_INIT;
 
-/* Parses twice: bad values can only be reported where XGEMM_LOG says once that has been read. A
- * closed process may open no file. */
+/* Parses twice: bad values go to XGEMM_LOG, which must be read first. A closed process may open no
+ * file. */
 static void process_conf_init(void)
 {
     struct xg_conf again;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads a configuration file whole, and takes it apart where it lies. */
+/* Reads a configuration file whole and parses it in place. */
 #include "base/conf_file.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Without blanks at both ends; *end is the end of the text, which is terminated there. */
+/* Removes blanks at both ends and terminates the text at its new *end. */
 static char *trim(char *text, char *end)
 {
     while (end > text && is_blank(end[-1]))
@@ -26,7 +26,7 @@ static char *trim(char *text, char *end)
     return text + strspn(text, " \t");
 }
 
-/* What a line holds that no text does: a message, a terminal or a shell would be steered by it. */
+/* True if a line has a control character, which could steer a message, a terminal or a shell. */
 static bool has_control(const char *text, const char *end)
 {
     for (; text < end; text++)
@@ -43,7 +43,7 @@ static char *find_comment(char *text, char *end)
     return end;
 }
 
-/* False: the line says nothing. */
+/* False: the line is empty or a comment. */
 static bool parse_line(struct xg_conf_line *line, char *text, char *end)
 {
     end = find_comment(text, end);
@@ -114,7 +114,7 @@ static bool read_whole(int fd, char *text, size_t room, size_t *bytes)
     }
 }
 
-/* One byte more than there may be is read, which tells that there are too many. */
+/* Reads one byte more than allowed, which shows whether the file is too large. */
 static void read_opened(struct xg_conf_file *file, int fd)
 {
     struct stat status;
@@ -140,7 +140,7 @@ void xg_conf_file_read(struct xg_conf_file *file, enum xg_conf_file_choice choic
     struct stat status;
     int error = errno, fd = -1;
     file->count = 0;
-    /* Before it is opened: a device may do something then. */
+    /* Checked before opening: opening a device may have effects. */
     if (stat(file->path, &status) != 0) {
         if (choice == XG_CONF_FILE_NAMED)
             set_fault(file, "is not there");

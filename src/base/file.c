@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens files component by component. Each component is looked up in a folder that is open, so that
- * what is judged is what is opened, whatever is renamed meanwhile.
+ * Opens files component by component. Each component is looked up in an open folder, so that the
+ * checked file is the opened one, whatever is renamed meanwhile.
  */
 #include "base/file.h"
 
@@ -16,8 +16,8 @@ enum { LINKS_MOST = 16, FOLDER = O_PATH | O_DIRECTORY | O_CLOEXEC };
 
 static int walk(int from, const char *path, int flags, mode_t mode, int links);
 
-/* Whether the owner is our user, or may rename everything: root, or the owner of /, which a user
- * namespace that does not know root shows in its place. */
+/* True if the owner is our user, or may rename everything: root, or the owner of /, which a user
+ * namespace without root shows instead. */
 static bool is_trusted(const struct stat *file)
 {
     struct stat root;
@@ -25,7 +25,7 @@ static bool is_trusted(const struct stat *file)
            (stat("/", &root) == 0 && file->st_uid == root.st_uid);
 }
 
-/* True also where that cannot be told. */
+/* True also if that is unknown. */
 static bool is_shared(int folder)
 {
     struct stat status;
@@ -41,8 +41,8 @@ static void close_keeping_errno(int fd)
     errno = error;
 }
 
-/* What lies in a shared folder and could not be opened as it is: a link is followed where it is
- * trusted. Apart, for it takes much stack, of which the program's thread may have little. */
+/* Follows a trusted link in a shared folder, after a plain open failed. A separate function,
+ * because it needs much stack, and the program's thread may have little. */
 static __attribute__((noinline)) int follow(int folder, const char *name, int flags, mode_t mode,
                                             int links)
 {
@@ -61,7 +61,7 @@ static __attribute__((noinline)) int follow(int folder, const char *name, int fl
     return fd;
 }
 
-/* One component of a path. */
+/* Opens one component of a path. */
 static int open_component(int folder, const char *name, int flags, mode_t mode, int links)
 {
     struct stat status;
@@ -79,7 +79,7 @@ static int open_component(int folder, const char *name, int flags, mode_t mode, 
     return -1;
 }
 
-/* The path from the folder `from` on. */
+/* Opens the path, starting in the folder `from`. */
 static int walk(int from, const char *path, int flags, mode_t mode, int links)
 {
     int folder = openat(from, *path == '/' ? "/" : ".", FOLDER);
@@ -128,7 +128,7 @@ bool xg_file_is_ours(const char *path)
         return false;
     for (size_t at = 1; at <= length; at++) {
         const size_t end = at + strcspn(path + at, "/");
-        /* Into a folder with the sticky bit others may put a second name of our files. */
+        /* In a folder with the sticky bit others may create a second name of our files. */
         const bool sticky = (status.st_mode & S_ISVTX) && end < length;
         if (!S_ISDIR(status.st_mode) || !is_trusted(&status) ||
             (is_open_to_others(&status) && !sticky))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Dimensions and sizes are int64_t: what the whole engine does with them. */
+/* Arithmetic on dimensions and sizes, which are int64_t. */
 #ifndef XG_INTEGERS_H
 #define XG_INTEGERS_H
 
@@ -13,7 +13,7 @@ static inline int64_t xg_max_i64(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
-/* Modulo 2^64, as addresses are. */
+/* Modulo 2^64, like addresses. */
 static inline int64_t xg_wrapped_mul(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a * (uint64_t)b);

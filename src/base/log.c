@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages to standard error or XGEMM_LOG: formatted on the stack, written with one write(2). */
 /*
- * Knows nothing of conf.c, which reports bad settings through here while it reads the environment:
- * the two values that matter are handed over by xg_log_setup.
+ * Does not use conf.c, which reports bad settings through this file while it reads the environment;
+ * xg_log_setup passes the two values that matter.
  *
- * XGEMM_LOG is opened and closed for each message. A descriptor kept open in a stranger's process
- * may be closed by it and come back as one of its own files, into which we would then write. For
- * the same reason what standard error is is noted at load, and nothing is written to it once it is
- * something else.
+ * XGEMM_LOG is opened and closed for each message. The program may close a descriptor that we keep
+ * open and get the same number for one of its own files, into which we would then write. For the
+ * same reason the identity of standard error is recorded at load, and nothing is written to it once
+ * it is another file.
  *
- * A message must not end the program, nor hold it up: SIGPIPE and SIGXFSZ that a write raises are
- * taken back, and a FIFO that nobody reads is not waited for.
+ * A message must not end the program or delay it: SIGPIPE and SIGXFSZ that a write raises are taken
+ * back, and a FIFO without a reader is not waited for.
  */
 #include "base/log.h"
 
@@ -35,7 +35,7 @@ enum { LINE_BYTES = 1000 }; /* the line feed included */
 static int log_verbose;         /* atomic */
 static char log_path[PATH_MAX]; /* empty: standard error; constant once log_verbose is set */
 
-/* A relative path is one from where the program started, wherever it goes later. */
+/* A relative path starts where the program started, wherever it goes later. */
 void xg_log_setup(int verbose, const char *path)
 {
     size_t at = 0;
@@ -58,7 +58,7 @@ int xg_log_enabled(enum xg_log_level level)
 
 /* --- Where to ------------------------------------------------------------------------------- */
 
-/* What standard error was when the library was loaded. */
+/* The identity of standard error when the library was loaded. */
 static struct {
     bool noted, open;
     dev_t device;
@@ -69,7 +69,7 @@ __attribute__((constructor)) static void note_stderr(void)
 {
     struct stat now;
 
-    if (stderr_then.noted) /* by a message of another library's constructor */
+    if (stderr_then.noted) /* a message of another library's constructor did it */
         return;
     stderr_then.open = fstat(STDERR_FILENO, &now) == 0;
     stderr_then.device = stderr_then.open ? now.st_dev : 0;
@@ -77,7 +77,7 @@ __attribute__((constructor)) static void note_stderr(void)
     stderr_then.noted = true;
 }
 
-/* Standard error, or -1 where the program has given that descriptor to something else. */
+/* Returns standard error, or -1 if the program uses that descriptor for another file. */
 static int stderr_now(void)
 {
     struct stat now;
@@ -98,16 +98,15 @@ static void write_all(int fd, const char *text, size_t size)
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return; /* nobody is listening; there is nowhere to say so */
+            return; /* no reader; there is no place to report it */
         text += written;
         size -= (size_t)written;
     }
 }
 
 /*
- * With the signals blocked that a write may raise, which are sent to the thread that writes. Those
- * that are there afterwards and were not before are ours, and are taken back before the mask is as
- * it was.
+ * Blocks the signals that a write may raise, which go to the writing thread. Signals that are
+ * pending afterwards and were not before are ours; they are taken back before the mask is restored.
  */
 static void write_unsignalled(int fd, const char *text, size_t size)
 {
@@ -136,8 +135,8 @@ static void write_unsignalled(int fd, const char *text, size_t size)
 }
 
 /*
- * What the environment, a file name or a driver puts into a line must not end it, nor steer a
- * terminal: controls become question marks, those of Latin-1 in UTF-8 (C2 80 to C2 9F) among them.
+ * Text from the environment, a file name or a driver must not end a line or steer a terminal.
+ * Control characters become question marks, including those of Latin-1 in UTF-8 (C2 80 to C2 9F).
  */
 static void disarm(char *text, size_t size)
 {
@@ -181,10 +180,9 @@ static void report_unopened(const char *format, ...)
     va_end(args);
 }
 
-/* The file of XGEMM_LOG, which is *opened, or standard error; -1: there is neither, or the process
- * is closed. O_NONBLOCK: a FIFO without a reader is an error then, and one whose reader sleeps
- * takes what it has room for.
- */
+/* Opens XGEMM_LOG and sets *opened, or returns standard error. -1: there is neither, or the process
+ * is closed. O_NONBLOCK: opening a FIFO without a reader then fails, and one whose reader sleeps
+ * takes as much as it has room for. */
 static int open_log(bool *opened)
 {
     *opened = false;

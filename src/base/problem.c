@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The operations' traits, and what follows from them. */
+/* The operations' traits and the functions that follow from them. */
 #include "base/problem.h"
 
 #include "base/integers.h"
 
 static const struct {
-    const char *names[XG_TYPE_COUNT]; /* of its types */
-    enum xg_type first_type;          /* it has this one, and all behind it */
-    bool b_is_a;                      /* one operand travels for both */
-    bool triangle; /* C has one triangle: half of the arithmetic, half of the way down */
+    const char *names[XG_TYPE_COUNT]; /* one name per type */
+    enum xg_type first_type;          /* the first type that it has; it has all later ones too */
+    bool b_is_a;                      /* one operand is uploaded for both */
+    bool triangle; /* C has one triangle: half of the arithmetic and of the download */
 } traits[XG_OP_COUNT] = {
     [XG_OP_GEMM] = {{"sgemm", "dgemm", "cgemm", "zgemm"}, XG_TYPE_S, false, false},
     [XG_OP_SYRK] = {{"ssyrk", "dsyrk", "csyrk", "zsyrk"}, XG_TYPE_S, true, true},
@@ -55,8 +55,8 @@ bool xg_problem_b_is_a(const struct xg_problem *p)
     return traits[p->op].b_is_a;
 }
 
-/* Of `stored`, an instance's, of which the next one begins `stride` elements behind it (0: there is
- * no other, or it lies anywhere). */
+/* The settled leading dimension of an instance's matrix `stored`. The next instance's matrix starts
+ * `stride` elements after it (0: there is none, or it lies anywhere). */
 static int64_t settled_ld(int64_t ld, bool matters, struct xg_extent stored, int64_t stride)
 {
     const int64_t least = xg_max_i64(1, stored.columns);
@@ -102,8 +102,8 @@ struct xg_problem xg_problem_instance(const struct xg_problem *p, int64_t index)
     return q;
 }
 
-/* Whether they lie evenly, and if so how many elements apart. Addresses, for they need not be of
- * one object. */
+/* True if the matrices are evenly spaced, *stride elements apart. Uses addresses, because they need
+ * not belong to one object. */
 static bool is_even(const void *const *matrices, int64_t count, int64_t elem_bytes, int64_t *stride)
 {
     const uintptr_t first = (uintptr_t)matrices[0];
@@ -160,11 +160,11 @@ double xg_problem_products(const struct xg_problem *p)
 
 double xg_problem_flops(const struct xg_problem *p)
 {
-    /* A multiplication of complex numbers is four of real ones and two additions. */
+    /* A complex multiplication is four real ones and two additions. */
     return (xg_type_is_complex(p->type) ? 8 : 2) * xg_problem_products(p);
 }
 
-/* Rows and columns of C. */
+/* A rectangle of C: its rows and columns. */
 struct rectangle {
     int64_t row, row_end, column, column_end;
 };
@@ -187,7 +187,7 @@ static void add_part(const struct xg_problem *p, struct rectangle r, bool diagon
     }
 }
 
-/* A GEMM of its own, or two. */
+/* Adds one GEMM, or two. */
 static void add_rectangle(const struct xg_problem *p, struct rectangle r, struct xg_problem *parts,
                           int *count)
 {
@@ -201,8 +201,8 @@ static void add_rectangle(const struct xg_problem *p, struct rectangle r, struct
     add_part(&exchanged, r, false, parts, count);
 }
 
-/* Makes the part's operand elements [k0, k1) of the sum from what is stored of a symmetric one: at
- * rows (or columns) [first, last) of C. */
+/* Sets the part's operand elements [k0, k1) of the sum from the stored part of a symmetric operand,
+ * at rows (or columns) [first, last) of C. */
 static void cut_symmetric(const struct xg_problem *p, int64_t first, int64_t last, int64_t k0,
                           struct xg_problem *part)
 {
@@ -249,7 +249,7 @@ static void add_symmetric(const struct xg_problem *p, struct rectangle r, struct
     }
 }
 
-/* Rows of C that depend on no others. */
+/* Adds rows of C that depend on no others. */
 static void add_triangular(const struct xg_problem *p, struct rectangle r, struct xg_problem *parts,
                            int *count)
 {
@@ -271,7 +271,7 @@ int xg_problem_parts(const struct xg_problem *p, int64_t row, int64_t rows, int6
                      int64_t columns, struct xg_problem parts[XG_PROBLEM_PARTS])
 {
     const int64_t row_end = row + rows, column_end = column + columns;
-    /* The square on the diagonal; where there is none, first lies behind last. */
+    /* The square on the diagonal; if there is none, first is greater than last. */
     int64_t first = xg_max_i64(row, column), last = xg_min_i64(row_end, column_end);
     int count = 0;
     if (xg_problem_is_in_place(p)) {

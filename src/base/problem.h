@@ -7,42 +7,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The operations of Level 3 BLAS that the engine computes; problem.c has a row of traits for each.
- */
+/* The operations of Level 3 BLAS that the engine computes; problem.c has a row of traits for
+ * each. */
 enum xg_op {
     XG_OP_GEMM,  /* C = alpha op(A) op(B) + beta C */
-    XG_OP_SYRK,  /* C = alpha op(A) op(A)ᵀ + beta C, of a symmetric C one triangle */
-    XG_OP_HERK,  /* C = alpha op(A) op(A)ᴴ + beta C, of a Hermitian C one triangle */
-    XG_OP_SYMM,  /* GEMM's, A or B symmetric, and one triangle of it stored */
+    XG_OP_SYRK,  /* C = alpha op(A) op(A)ᵀ + beta C, one triangle of a symmetric C */
+    XG_OP_HERK,  /* C = alpha op(A) op(A)ᴴ + beta C, one triangle of a Hermitian C */
+    XG_OP_SYMM,  /* like GEMM, A or B symmetric and stored as one triangle */
     XG_OP_HEMM,  /* the same, Hermitian */
     XG_OP_SYR2K, /* C = alpha op(A) op(B) + alpha (op(A) op(B))ᵀ + beta C, one triangle of it */
     XG_OP_HER2K, /* the same with the conjugate transpose, and its alpha's conjugate */
     XG_OP_TRMM,  /* C = alpha op(A) C or alpha C op(B), A or B triangular */
     XG_OP_TRSM,  /* op(A) X = alpha C or X op(B) = alpha C, solved into C */
-    XG_OP_GEMMT, /* GEMM's, of a square C one triangle */
-    XG_OP_GEMM_BATCH,         /* many GEMMs of one shape, their matrices anywhere */
-    XG_OP_GEMM_BATCH_STRIDED, /* the same, each matrix as far behind the one before */
+    XG_OP_GEMMT, /* like GEMM, one triangle of a square C */
+    XG_OP_GEMM_BATCH,         /* many GEMMs of one shape, with matrices anywhere */
+    XG_OP_GEMM_BATCH_STRIDED, /* the same, with matrices at a constant distance */
     XG_OP_COUNT
 };
 
 /* BLAS's four types, in its order: float, double, and complex numbers of them. */
 enum xg_type { XG_TYPE_S, XG_TYPE_D, XG_TYPE_C, XG_TYPE_Z, XG_TYPE_COUNT };
 
-/* What op() does; the first two may be used as false and true. */
+/* The effect of op(); the first two may be used as false and true. */
 enum xg_trans { XG_NO_TRANS, XG_TRANS, XG_CONJ_TRANS };
 
-/* BLAS's letter for it: N, T, C. */
+/* BLAS's letter for op(): N, T, C. */
 static inline char xg_trans_letter(enum xg_trans trans)
 {
     return "NTC"[trans];
 }
 
-/* Which elements of a matrix there are: all, or those of one triangle with the diagonal. */
+/* The stored elements of a matrix: all, or those of one triangle with the diagonal. */
 enum xg_uplo { XG_FULL, XG_UPPER, XG_LOWER };
 
 /*
- * The instances of a batch. Where there is no array of addresses a matrix lies `stride` elements
- * behind the one of the instance before, the first one where the problem says.
+ * The instances of a batch. If there is no array of addresses, an instance's matrix lies `stride`
+ * elements after the previous one; the problem has the first one's address.
  */
 struct xg_batch {
     int64_t count; /* at least 1 */
@@ -51,7 +51,7 @@ struct xg_batch {
     int64_t stride_a, stride_b, stride_c;
 };
 
-/* Which operand has a structure, so that one triangle of it is all there is. */
+/* The structured operand, of which only one triangle is stored. */
 enum xg_operand { XG_NO_OPERAND, XG_OPERAND_A, XG_OPERAND_B };
 
 /*
@@ -64,39 +64,39 @@ enum xg_operand { XG_NO_OPERAND, XG_OPERAND_A, XG_OPERAND_B };
  *
  * Leading dimensions are in elements. A column-major problem arrives here as its transpose
  * (Cᵀ = op(B)ᵀ op(A)ᵀ): the shim swaps operands and triangles. beta == 0: c is never read. alpha ==
- * 0 or k == 0: a and b are never read. Dimensions are >= 0 and the arguments already checked as the
- * BLAS standard says. The imaginary parts of the scalars are 0 for real types; for S and C all
- * parts are numbers of single precision.
+ * 0 or k == 0: a and b are never read. Dimensions are >= 0, and the arguments have been checked as
+ * the BLAS standard requires. The imaginary parts of the scalars are 0 for real types; for S and C
+ * all parts are numbers of single precision.
  *
- * SYRK is the GEMM whose B is A: b == a, ldb == lda and transb is what transa is not, so that
- * whoever knows GEMM can compute any part of it. So is HERK, with conjugate transposes; its scalars
- * are real, and so is C's diagonal, whose imaginary parts are not read, and written as 0.
+ * SYRK is the GEMM whose B is A: b == a, ldb == lda, and transb is the opposite of transa. Code for
+ * GEMM can therefore compute any part of it. HERK is the same with conjugate transposes. Its
+ * scalars and C's diagonal are real; the diagonal's imaginary parts are not read, and written as 0.
  *
- * SYR2K and HER2K add to the GEMM's product, of which transb is what transa is not, that of its
- * operands exchanged (xg_problem_exchanged). HER2K's beta is real, and C's diagonal is as HERK's.
+ * SYR2K and HER2K add to the GEMM's product, in which transb is the opposite of transa, the product
+ * of the exchanged operands (xg_problem_exchanged). HER2K's beta and C's diagonal are as HERK's.
  *
  * TRMM and TRSM have one operand of their own, which is structured: op(A), m == k, or op(B), n ==
- * k, is triangular; of A or B as it lies in memory the triangle `stored` is read, without its
- * diagonal where that is ones (unit). The other operand is C itself (b == c and ldb == ldc, or a ==
- * c and lda == ldc), and beta is 0.
+ * k, is triangular. Only the triangle `stored` of A or B in memory is read, without its diagonal if
+ * that is ones (unit). The other operand is C itself (b == c and ldb == ldc, or a == c and lda ==
+ * ldc), and beta is 0.
  *
- * SYMM and HEMM are the GEMM of which A (XG_OPERAND_A, k == m) or B (XG_OPERAND_B, k == n), not
- * transposed, is made whole from its triangle `stored`; the other one, and the imaginary parts of a
- * Hermitian diagonal, are not read.
+ * SYMM and HEMM are the GEMM in which A (XG_OPERAND_A, k == m) or B (XG_OPERAND_B, k == n), not
+ * transposed, is completed from its triangle `stored`; the other triangle, and the imaginary parts
+ * of a Hermitian diagonal, are not read.
  *
- * GEMMT is the GEMM of which C has a triangle, m == n, and no more: A and B are any two matrices.
+ * GEMMT is a GEMM that writes only one triangle of C, m == n: A and B are any two matrices.
  *
- * A batch is its instances' matrices, one below the other: m counts the rows of all C, each has
- * m / batch->count of them, its own A and its own B of k by n. a, b and c are the first instance's;
- * the leading dimensions and scalars are those of all (xg_problem_instance).
+ * A batch consists of its instances' matrices, one below the other: m counts the rows of all C, and
+ * each instance has m / batch->count of them, its own A and its own B of k by n. a, b and c are the
+ * first instance's; the leading dimensions and scalars apply to all (xg_problem_instance).
  */
 struct xg_problem {
     enum xg_op op;
     enum xg_type type;
     enum xg_uplo uplo;
     enum xg_operand structured;
-    enum xg_uplo stored; /* of that operand */
-    bool unit;           /* its diagonal is ones, whatever lies there */
+    enum xg_uplo stored; /* the stored triangle of that operand */
+    bool unit;           /* its diagonal is ones, whatever is stored there */
     enum xg_trans transa, transb;
     int64_t m, n, k;
     double alpha, alpha_im;
@@ -107,13 +107,13 @@ struct xg_problem {
     double beta, beta_im;
     void *c;
     int64_t ldc;
-    const struct xg_batch *batch; /* NULL: there is one */
+    const struct xg_batch *batch; /* NULL: no batch */
 };
 
 /*
- * One operation of one type, as a number below XG_KIND_COUNT: what tables are indexed by. To an
- * operation's own number here its type is added. Those that a conjugate alone tells from another
- * are there in complex types only, and count no others.
+ * One operation of one type, as a number below XG_KIND_COUNT that indexes tables: an operation's
+ * number here plus its type. Operations that differ from another only by a conjugate exist in
+ * complex types only, and have no other numbers.
  */
 enum {
     XG_KIND_GEMM = 0,
@@ -134,7 +134,7 @@ enum {
 _Static_assert(XG_KIND_COUNT < 64, "a bit each must fit a word");
 static const uint64_t XG_KINDS_ALL = ((uint64_t)1 << XG_KIND_COUNT) - 1;
 
-/* Where a set of kinds is a word. */
+/* The bit of a kind in a word that holds a set of kinds. */
 static inline uint64_t xg_kind_bit(int kind)
 {
     return (uint64_t)1 << kind;
@@ -154,14 +154,14 @@ static inline int xg_problem_kind(const struct xg_problem *p)
     return xg_kind(p->op, p->type);
 }
 
-/* What a kind is made of. */
+/* The operation and the type of a kind. */
 enum xg_op xg_kind_op(int kind);
 enum xg_type xg_kind_type(int kind);
 
-/* BLAS's name without its interface's marks: "sgemm"; a static string. */
+/* BLAS's name without the interface's prefix or suffix, such as "sgemm"; a static string. */
 const char *xg_kind_name(int kind);
 
-/* Of an element. */
+/* Bytes of an element. */
 static inline size_t xg_type_bytes(enum xg_type type)
 {
     return type == XG_TYPE_S ? 4 : type == XG_TYPE_Z ? 16 : 8;
@@ -172,13 +172,13 @@ static inline bool xg_type_is_complex(enum xg_type type)
     return type == XG_TYPE_C || type == XG_TYPE_Z;
 }
 
-/* Whether its numbers, or their parts, are of double precision. */
+/* True if its numbers, or their parts, have double precision. */
 static inline bool xg_type_is_double(enum xg_type type)
 {
     return type == XG_TYPE_D || type == XG_TYPE_Z;
 }
 
-/* Of its numbers' parts. */
+/* The type of its numbers' parts. */
 static inline enum xg_type xg_type_real(enum xg_type type)
 {
     return xg_type_is_double(type) ? XG_TYPE_D : XG_TYPE_S;
@@ -199,22 +199,22 @@ static inline bool xg_problem_beta_zero(const struct xg_problem *p)
     return p->beta == 0 && p->beta_im == 0;
 }
 
-/* Whether one operand travels for both. */
+/* True if one operand is uploaded for both. */
 bool xg_problem_b_is_a(const struct xg_problem *p);
 
-/* Whether C is Hermitian: its diagonal is real, and so is beta. */
+/* True if C is Hermitian: its diagonal is real, and so is beta. */
 static inline bool xg_problem_is_hermitian(const struct xg_problem *p)
 {
     return p->op == XG_OP_HERK || p->op == XG_OP_HER2K;
 }
 
-/* Whether C is an operand as well. */
+/* True if C is also an operand. */
 static inline bool xg_problem_is_in_place(const struct xg_problem *p)
 {
     return p->op == XG_OP_TRMM || p->op == XG_OP_TRSM;
 }
 
-/* In place: whether op() of the triangular operand is lower triangular. */
+/* In place: true if op() of the triangular operand is lower triangular. */
 static inline bool xg_problem_is_lower(const struct xg_problem *p)
 {
     bool trans = p->structured == XG_OPERAND_A ? p->transa : p->transb;
@@ -222,21 +222,21 @@ static inline bool xg_problem_is_lower(const struct xg_problem *p)
 }
 
 /*
- * In place: whether rows of C need rows above them, so that they are written from the last one up:
- * what is not written yet can then be computed from itself alone, whenever the others fail to come.
+ * In place: true if rows of C need rows above them, so that they are written from the last one up.
+ * The rows not yet written can then be computed from themselves alone if the device fails.
  */
 static inline bool xg_problem_ascends(const struct xg_problem *p)
 {
     return xg_problem_is_in_place(p) && p->structured == XG_OPERAND_A && xg_problem_is_lower(p);
 }
 
-/* Whether two products are added up, the second one with the operands exchanged. */
+/* True if two products are added, the second one with exchanged operands. */
 static inline bool xg_problem_is_rank_2k(const struct xg_problem *p)
 {
     return p->op == XG_OP_SYR2K || p->op == XG_OP_HER2K;
 }
 
-/* That second one: as the operands are stored alike, with the same transposes. */
+/* That second product: the operands are stored alike, so the transposes are the same. */
 static inline struct xg_problem xg_problem_exchanged(const struct xg_problem *p)
 {
     struct xg_problem q = *p;
@@ -248,7 +248,7 @@ static inline struct xg_problem xg_problem_exchanged(const struct xg_problem *p)
     return q;
 }
 
-/* How many products a problem is, and how many rows of C each has. */
+/* The number of products in a problem, and the rows of C in each. */
 static inline int64_t xg_problem_instances(const struct xg_problem *p)
 {
     return p->batch ? p->batch->count : 1;
@@ -259,7 +259,7 @@ static inline int64_t xg_problem_instance_rows(const struct xg_problem *p)
     return p->batch ? p->m / p->batch->count : p->m;
 }
 
-/* An operand as it is stored; of a batch, an instance's. */
+/* The stored size of an operand; in a batch, of one instance. */
 struct xg_extent {
     int64_t rows, columns;
 };
@@ -272,28 +272,28 @@ static inline struct xg_extent xg_problem_stored(const struct xg_problem *p, boo
                                        : (struct xg_extent){rows, columns};
 }
 
-/* One of them as a problem of its own: of a batch a GEMM. */
+/* One instance as a separate problem; for a batch a GEMM. */
 struct xg_problem xg_problem_instance(const struct xg_problem *p, int64_t index);
 
-/* Puts strides in the place of arrays whose matrices lie evenly; of elements of elem_bytes. */
+/* Replaces arrays of evenly spaced matrices by strides; elements have elem_bytes. */
 void xg_batch_settle(struct xg_batch *batch, int64_t elem_bytes);
 
 /*
  * Leading dimensions that separate no two rows become the length of a row: those of matrices that
- * have one row or are not read, where the standard lets them be any number, however large. Those of
- * one-row matrices that a batch has `stride` elements apart become that stride: one below the other
- * they are the rows of a matrix.
+ * have one row or are not read, for which the standard allows any number, however large. For
+ * one-row matrices of a batch, `stride` elements apart, they become that stride: the matrices are
+ * then the rows of one matrix.
  */
 void xg_problem_settle(struct xg_problem *p);
 
-/* Whether a batch's matrices of ld, each with as many rows as its C, are one matrix in memory. */
+/* True if a batch's matrices of ld, each with as many rows as its C, form one matrix in memory. */
 static inline bool xg_problem_follow(const struct xg_problem *p, int64_t ld, int64_t stride)
 {
     int64_t elems;
     return !__builtin_mul_overflow(xg_problem_instance_rows(p), ld, &elems) && stride == elems;
 }
 
-/* Whether C's rows are a matrix of ldc in memory, too. */
+/* True if C's rows, too, are one matrix of ldc in memory. */
 static inline bool xg_problem_c_is_whole(const struct xg_problem *p)
 {
     const struct xg_batch *batch = p->batch;
@@ -301,12 +301,12 @@ static inline bool xg_problem_c_is_whole(const struct xg_problem *p)
 }
 
 /*
- * Whether a batch is one GEMM of all its rows: its instances share B, and the rows of A and of C
- * follow each other from each to the next. Then *gemm is that.
+ * True if a batch is one GEMM of all its rows: its instances share B, and the rows of A and of C
+ * continue from one instance to the next. Then *gemm is that GEMM.
  */
 bool xg_problem_is_stacked(const struct xg_problem *p, struct xg_problem *gemm);
 
-/* What travels, in elements: A and B up (A alone where B is A), and C down. */
+/* The elements that move over the link: A and B up (only A if B is A), and C down. */
 double xg_problem_up_elems(const struct xg_problem *p);
 double xg_problem_down_elems(const struct xg_problem *p);
 
@@ -316,15 +316,15 @@ double xg_problem_products(const struct xg_problem *p);
 /* Multiplications and additions of real numbers. */
 double xg_problem_flops(const struct xg_problem *p);
 
-/* The element at `elems` of a matrix of p's type. As addresses, which may wrap around: the strides
- * of a call are the program's. */
+/* The address of element `elems` of a matrix of p's type. Computed on integers that may wrap
+ * around, because the program chooses the strides of a call. */
 static inline const void *xg_problem_at(const struct xg_problem *p, const void *matrix,
                                         int64_t elems)
 {
     return (const void *)((uintptr_t)matrix + (uintptr_t)elems * xg_problem_elem_bytes(p));
 }
 
-/* C's element, wherever its instance lies. */
+/* The address of C's element, in whichever instance it lies. */
 static inline void *xg_problem_c_at(const struct xg_problem *p, int64_t row, int64_t column)
 {
     if (p->batch) {
@@ -335,8 +335,7 @@ static inline void *xg_problem_c_at(const struct xg_problem *p, int64_t row, int
     return (char *)p->c + (row * p->ldc + column) * (int64_t)xg_problem_elem_bytes(p);
 }
 
-/* The columns [*begin, *end) of C's row that there are, of those in [first, last). Empty: *begin ==
- * *end. */
+/* The stored columns [*begin, *end) of C's row, out of [first, last). Empty: *begin == *end. */
 static inline void xg_problem_row(const struct xg_problem *p, int64_t row, int64_t first,
                                   int64_t last, int64_t *begin, int64_t *end)
 {
@@ -349,13 +348,13 @@ static inline void xg_problem_row(const struct xg_problem *p, int64_t row, int64
 }
 
 /*
- * What there is of C's rows [row, row + rows) and columns [column, column + columns), as problems
- * of their own, to be computed in this order: a GEMM, or of a triangle a square on the diagonal,
- * which is p's operation, and a GEMM beside and above or below it (of SYR2K two each); of SYMM a
- * GEMM for what is stored of the operand's rows or columns, SYMM for the square on its diagonal,
- * and a GEMM for what is there transposed. Of TRMM and TRSM all columns are to be asked for, and
- * where A is triangular the first rows or the last, which depend on no others: they are a problem
- * of the same kind. Not of a batch, whose instances are asked for. Returns how many there are.
+ * Splits the stored part of C's rows [row, row + rows) and columns [column, column + columns) into
+ * separate problems, to be computed in this order. That is a GEMM, or, for a triangle, a square on
+ * the diagonal, which has p's operation, and a GEMM beside and one above or below it (two each for
+ * SYR2K). For SYMM it is a GEMM for the stored part of the operand's rows or columns, SYMM for the
+ * square on its diagonal, and a GEMM for the transposed part. For TRMM and TRSM, pass all columns,
+ * and if A is triangular the first or the last rows, which depend on no others: they are a problem
+ * of the same kind. Do not pass a batch, but its instances. Returns the number of parts.
  */
 enum { XG_PROBLEM_PARTS = 5 };
 int xg_problem_parts(const struct xg_problem *p, int64_t row, int64_t rows, int64_t column,

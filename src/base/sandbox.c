@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a process that filters itself. */
+/* Keeps the state of a process that filters itself. */
 #include "base/sandbox.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
 
-/* CLOSED, and TRYING as often as calls that may close are under way. */
+/* CLOSED, plus TRYING for each call under way that may close. */
 enum { CLOSED = 1, TRYING = 2 };
 
 _Atomic unsigned xg_sandbox_state;
@@ -22,7 +22,7 @@ void xg_sandbox_leave(bool closed)
     atomic_fetch_sub(&xg_sandbox_state, TRYING);
 }
 
-/* Other architectures have no such switch, and refuse. */
+/* Other architectures lack this switch, and prctl fails there. */
 void xg_sandbox_look(void)
 {
     static _Atomic bool looked;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of settings, parsed strictly, and the setting that a misspelt name means. */
+/* Parses values of settings strictly; finds the setting that a misspelt name means. */
 #include "base/setting.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool parse_choice(const struct xg_setting *setting, const char *text, int
     return false;
 }
 
-/* The digits at the front of text, and *end behind them; no sign, no blank, no overflow. */
+/* Parses digits, without sign, blank or overflow; *end is the first character after them. */
 static bool parse_digits(const char *text, const char **end, int64_t *out)
 {
     int64_t value = 0;
@@ -59,7 +59,7 @@ static bool parse_number(const struct xg_setting *setting, const char *text, boo
     return true;
 }
 
-/* Digits with a point or without, in any locale. */
+/* Parses digits with or without a point, in any locale. */
 static bool parse_fraction(const char *text, double *out)
 {
     double value = 0, place = 1;
@@ -90,7 +90,7 @@ static bool check_ordinals(const struct xg_setting *setting, const char *text)
     }
 }
 
-/* A bit a name; "all" is every one. */
+/* Sets one bit per name; "all" sets every bit. */
 static bool parse_operations(const char *text, uint64_t *out)
 {
     uint64_t kinds = 0;
@@ -206,7 +206,7 @@ const struct xg_setting *xg_setting_find(const struct xg_setting *table, int cou
 
 static const char PREFIX[] = "XGEMM_";
 
-/* The name without the prefix in capitals; its length, 0 for one that is too long. */
+/* Reads the name in capitals, without the prefix; returns its length, 0 if it is too long. */
 static int read_name(const char *name, char letters[XG_SETTING_NAME_BYTES])
 {
     int length = 0;
@@ -227,8 +227,8 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* The edits between two texts: letters changed, added, left out, and neighbours that have changed
- * places (optimal string alignment). row[i % 3][j] is that of the first i and j letters. */
+/* Counts the edits between two texts: letters changed, added, removed, or swapped with a neighbour
+ * (optimal string alignment). row[i % 3][j] is the count for the first i and j letters. */
 static int count_edits(const char *a, int a_length, const char *b, int b_length)
 {
     int row[3][XG_SETTING_NAME_BYTES + 1];

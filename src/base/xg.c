@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The words for statuses, places and reasons. */
+/* Names for statuses, places and reasons. */
 #include "base/xg.h"
 
 const char *xg_status_name(enum xg_status status)

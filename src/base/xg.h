@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The vocabulary of the engine: what every room of src/ may say to another. */
+/* The vocabulary of the engine: the types that all modules of src/ share. */
 /*
- * Glossary. Words of BLAS and CUDA have their meaning there; these are ours:
+ * Glossary. Words of BLAS and CUDA have their usual meaning; these are ours:
  *
  * - problem: one call as data (problem.h). A product is a problem that multiplies, as all do today.
  * - instance: one product of a batch, which is one problem.
- * - kind: an operation of a type, such as DGEMM; tables are indexed by it.
- * - side: CPU or GPU, as predictions and observations have them; place: where a call ran.
- * - model: the first guess of what a problem takes on each side; feedback: its correction.
+ * - kind: an operation with a type, such as DGEMM; tables are indexed by it.
+ * - side: CPU or GPU, in predictions and observations; place: where a call ran.
+ * - model: predicts the time of a problem on each side; feedback: corrects that prediction.
  * - phase: a stretch of the program's products that run on one side together.
  * - plan: a problem cut into panels and tiles, and the order of their loads and runs.
  * - panel: an operand's share in one row or column of tiles; slice: a range of k.
  * - tile: the part of C that one kernel writes; run: that kernel, in a plan.
- * - staging: copying between the caller's memory and page-locked memory, and by how many threads.
+ * - staging: copying between the caller's memory and page-locked memory, by a number of threads.
  * - chunk: rows of a panel or tile that one copy over the link moves. It lies in a block of
  *   page-locked memory; a stripe of that is what one worker copies at a time.
  * - submitter: the one worker of a product that calls the driver.
  * - lane: an execution context: streams, memory, blocks and team of one call at a time.
- * - row: of the kernel table: a kernel, its tile and its constraints.
- * - pieces: 16-bit numbers whose sum is a float, which tensor cores multiply in its stead; an
- *   operand is split into them.
- * - floor: the size below which products go straight on; in bench/, the time that link and
- *   arithmetic need at least.
+ * - row: an entry of the kernel table: a kernel, its tile and its constraints.
+ * - pieces: 16-bit numbers whose sum is a float; tensor cores multiply them instead of the float.
+ *   An operand is split into them.
+ * - floor: the size below which products are forwarded at once; in bench/, the least time that link
+ *   and arithmetic need.
  */
 #ifndef XG_H
 #define XG_H
@@ -34,9 +34,9 @@
 #include "base/problem.h"
 
 /*
- * What a function can return. XG_DECLINED is policy, not an error: the work belongs on the CPU and
- * nothing was touched. Failures are negative. The function that decides a failure logs it once
- * (log.h); its callers only propagate.
+ * The values that a function can return. XG_DECLINED is policy, not an error: the work belongs on
+ * the CPU and nothing was touched. Failures are negative. The function that decides a failure logs
+ * it once (log.h); its callers only propagate it.
  */
 enum xg_status {
     XG_OK = 0,
@@ -44,38 +44,38 @@ enum xg_status {
     XG_ERR_NOMEM = -1,    /* host, page-locked or device memory, or XGEMM_MEM_LIMIT */
     XG_ERR_DRIVER = -2,   /* a driver call failed; the context still works */
     XG_ERR_LOST = -3,     /* the context is unusable: no GPU for the rest of the process */
-    XG_ERR_NOTFOUND = -4, /* a library, symbol, kernel or device is not there */
+    XG_ERR_NOTFOUND = -4, /* a library, symbol, kernel or device does not exist */
     XG_ERR_SYSTEM = -5,   /* a system call failed (threads, locks) */
-    XG_ERR_HUNG = -6,     /* the device gets nothing done: nothing that it holds may be freed */
-    XG_ERR_CAPTURE = -7,  /* the program captures a stream meanwhile: not now, but later; whatever
-                             may return XG_ERR_LOST may return this, and need not say so */
-    XG_ERR_WRONG = -8,    /* the device computed a wrong result: found by verification */
+    XG_ERR_HUNG = -6,     /* the device makes no progress: nothing that it holds may be freed */
+    XG_ERR_CAPTURE = -7,  /* the program captures a stream: retry later; functions that return
+                           * XG_ERR_LOST may return this and need not document it */
+    XG_ERR_WRONG = -8,    /* verification found a wrong result of the device */
 };
 
 /* One word for a status, for logs; never NULL. */
 const char *xg_status_name(enum xg_status status);
 
-/* Whose threads a CPU library computes with: what they do after a product (spin.h). */
+/* The owner of a CPU library's threads, which decides what they do after a product (spin.h). */
 enum xg_pool {
     XG_POOL_UNKNOWN = 0,
     XG_POOL_NONE,     /* none, or threads that end with the product */
     XG_POOL_OPENBLAS, /* OpenBLAS's own */
     XG_POOL_GOMP,     /* libgomp's */
     XG_POOL_KMP,      /* libiomp5's and LLVM's libomp's */
-    XG_POOL_MKL,      /* MKL's: those of the threading layer that the user has chosen */
+    XG_POOL_MKL,      /* MKL's: those of the user's threading layer */
 };
 
 /*
  * The CPU side of one intercepted call, given by the shim (or by a test).
  *   whole:   repeats the caller's own call, argument for argument, in the caller's own BLAS.
  *   part:    computes any normalised product (a tile of the call) in the same library.
- *   library: the file of that library, valid until the call ends; NULL where it is not known.
- *   threads: with how many threads, the caller's included, whole would compute now, at most; 0:
+ *   library: the file of that library, valid until the call ends; NULL if it is not known.
+ *   threads: the largest number of threads, including the caller's, that whole would use now; 0:
  *            not known. Takes a few nanoseconds.
- *   pool:    whose threads those are.
+ *   pool:    the owner of those threads.
  *
- * The functions are called on the application's thread; whole and part may run for long, and cannot
- * fail. library and threads may be NULL.
+ * The functions run on the application's thread; whole and part may run for long, and cannot fail.
+ * library and threads may be NULL.
  */
 struct xg_cpu {
     void (*whole)(void *ctx);
@@ -92,28 +92,28 @@ enum xg_place { XG_PLACE_CPU, XG_PLACE_GPU, XG_PLACE_BOTH /* compare, or finishe
 /* "CPU", "GPU" or "both". */
 const char *xg_place_text(enum xg_place place);
 
-/* Why it ran there. xg_reason_text gives the words that XGEMM_VERBOSE and the statistics print. */
+/* The reason for a place; xg_reason_text gives the words of XGEMM_VERBOSE and the statistics. */
 enum xg_reason {
     XG_REASON_MODE,       /* XGEMM_MODE says so */
     XG_REASON_SMALL,      /* below the size that could ever pay */
-    XG_REASON_MODEL,      /* the cost model says that it finishes here first */
+    XG_REASON_MODEL,      /* the cost model predicts that it finishes here first */
     XG_REASON_PHASE,      /* the products around it run there: a change costs more than it saves */
-    XG_REASON_TRIAL,      /* a look at the side that is thought to be slower */
-    XG_REASON_EARNING,    /* the GPU would be faster, but start-up is not earned yet */
+    XG_REASON_TRIAL,      /* a trial of the side with the longer prediction */
+    XG_REASON_EARNING,    /* the GPU would be faster, but its start does not pay yet */
     XG_REASON_STARTING,   /* the GPU is starting in the background */
     XG_REASON_BUSY,       /* the GPU is computing other threads' calls */
     XG_REASON_MEMORY,     /* it does not fit the device memory, not even in tiles */
     XG_REASON_FORKED,     /* child of a process that used the GPU */
-    XG_REASON_NO_GPU,     /* no kernel for the device, or given up; or why is not known */
+    XG_REASON_NO_GPU,     /* no kernel for the device, or given up, or the cause is not known */
     XG_REASON_FAILED,     /* a failure on the GPU: finished by the CPU */
-    XG_REASON_STACK,      /* the calling thread has too little for the driver */
-    XG_REASON_WRONG,      /* the GPU's result was found wrong: computed again by the CPU */
+    XG_REASON_STACK,      /* the calling thread has too little stack for the driver */
+    XG_REASON_WRONG,      /* the GPU's result was wrong: the CPU computed it again */
     XG_REASON_DEGENERATE, /* a dimension or scalar is 0: nothing to multiply */
-    XG_REASON_OVERLAP,    /* C shares memory with an operand: the CPU library's own business */
-    XG_REASON_IN_PLACE,   /* mode compare: it overwrites its operand, so cannot be done twice */
+    XG_REASON_OVERLAP,    /* C shares memory with an operand: left to the CPU library */
+    XG_REASON_IN_PLACE,   /* mode compare: it overwrites its operand and cannot be done twice */
     XG_REASON_OPERATION,  /* not one of XGEMM_OPERATIONS */
     XG_REASON_KERNEL,     /* nothing on this device computes it: no kernel, no cuBLAS */
-    XG_REASON_NO_DRIVER,  /* no GPU here: the driver's library is not found, nor a device file */
+    XG_REASON_NO_DRIVER,  /* no GPU here: neither the driver's library nor a device file exists */
     XG_REASON_NO_DEVICE,  /* no GPU here: the driver finds no device */
     XG_REASON_DENIED,     /* no GPU here: its device files may not be opened */
     XG_REASON_COUNT
@@ -122,50 +122,50 @@ enum xg_reason {
 /* Never NULL. */
 const char *xg_reason_text(enum xg_reason reason);
 
-/* Whether it says that there is no GPU. */
+/* True if the reason is that there is no GPU. */
 static inline bool xg_reason_is_absence(enum xg_reason reason)
 {
     return reason == XG_REASON_NO_GPU || reason == XG_REASON_NO_DRIVER ||
            reason == XG_REASON_NO_DEVICE || reason == XG_REASON_DENIED;
 }
 
-/* The state of the engine as the others see it. */
+/* The state of the engine as other modules see it. */
 enum xg_engine_state {
     XG_ENGINE_COLD,     /* not started */
     XG_ENGINE_STARTING, /* starting in the background */
     XG_ENGINE_READY,
     XG_ENGINE_NONE,   /* no driver, device or kernel; or failed too often */
-    XG_ENGINE_FORKED, /* this process is a child of one that had started */
+    XG_ENGINE_FORKED, /* the parent had started the engine */
 };
 
-/* What a device rounds when it adds up a product: how far from exact a right result may be. */
+/* How a device rounds the sums of a product: how far from exact a right result may be. */
 enum xg_sums {
     XG_SUMS_FP32,   /* FP32 multiply-add in some order */
-    XG_SUMS_PIECES, /* products of 16-bit pieces, or FP32 where no pieces serve */
+    XG_SUMS_PIECES, /* products of 16-bit pieces, or FP32 if pieces cannot be used */
     XG_SUMS_TF32,   /* factors cut to 11 bits */
 };
 
-/* What verification (XGEMM_VERIFY) said about a product. */
+/* The result of verification (XGEMM_VERIFY) for a product. */
 enum xg_verdict {
-    XG_VERDICT_NONE = 0, /* it was not asked */
+    XG_VERDICT_NONE = 0, /* not verified */
     XG_VERDICT_RIGHT,
     XG_VERDICT_WRONG,  /* the CPU computed it again */
-    XG_VERDICT_UNABLE, /* not of those that can be verified, or no memory to do it with */
+    XG_VERDICT_UNABLE, /* the product cannot be verified, or no memory for it */
 };
 
-/* What happened to a product on its way through a device. */
+/* The record of a product that went through a device. */
 struct xg_gemm_result {
-    const char *kernel;            /* the row that computed (the first one, where several did) */
+    const char *kernel;            /* the kernel row that computed (the first of several) */
     uint64_t up_bytes, down_bytes; /* moved over the link */
-    int device;                    /* which of those that serve, from 0 */
-    bool busy;                     /* every lane was taken: nothing was tried */
+    int device;                    /* index among the devices in use, from 0 */
+    bool busy;                     /* every lane was busy: nothing was tried */
     bool unserved;                 /* nothing on the device computes such a problem */
-    bool failed;                   /* what would compute it could not be opened, this time */
-    double waited_s;               /* for a lane */
+    bool failed;                   /* the code for it could not be opened this time */
+    double waited_s;               /* time spent waiting for a lane */
     int64_t tiles, tiles_done; /* of C; done: committed to the caller's memory by the GPU's side */
     enum xg_sums sums;
     enum xg_verdict verdict;
-    double verify_s;      /* what that took */
+    double verify_s;      /* time of the verification */
     double deviation;     /* see struct xg_verify_report */
     int64_t rows_skipped; /* likewise */
 };

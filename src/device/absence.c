@@ -20,7 +20,7 @@ static bool has_library(void)
 {
     if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL))
         return true;
-    (void)dlerror(); /* the program must not be told of it */
+    (void)dlerror(); /* the program must not see the error */
     return false;
 }
 

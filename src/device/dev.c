@@ -41,7 +41,7 @@ static enum xg_status read_facts(struct xg_dev *dev)
     return XG_DRV(&dev->drv, cuDeviceGetName, dev->name, (int)sizeof dev->name, dev->device);
 }
 
-/* A number at the front of a file of the system's; 0 where there is none. */
+/* Reads a number at the start of a system file; 0 if there is none. */
 static double read_number(const char *folder, const char *name)
 {
     char path[128];
@@ -56,9 +56,9 @@ static double read_number(const char *folder, const char *name)
 }
 
 /*
- * What the cost model begins with, where it can be had: a device without it works as well. The most
- * that the link can do, for an idle one is clocked down. Virtual machines may name nonsense: less
- * than four lanes of PCIe 3.0 is none.
+ * Reads the rates that the cost model starts with, if they are available: a device without them
+ * works too. For the link it reads the maximum, because an idle link is clocked down. Virtual
+ * machines may report nonsense: less than four lanes of PCIe 3.0 counts as unknown.
  */
 static void read_rates(struct xg_dev *dev)
 {
@@ -81,8 +81,9 @@ static void read_rates(struct xg_dev *dev)
     dev->link_bytes_per_s = link >= least_bytes_per_s ? link : 0;
 }
 
-/* Whether others wait for the end of this process: one that wants a device to itself, or all of the
- * memory that the program's own CUDA code holds. Before the context is retained. */
+/* True if others wait for the end of this process: a process that wants the device for itself, or
+ * one that wants all the memory that the program's own CUDA code holds. Before the context is
+ * retained. */
 static bool is_awaited(struct xg_dev *dev)
 {
     int mode = CU_COMPUTEMODE_DEFAULT, active = 0;
@@ -94,7 +95,7 @@ static bool is_awaited(struct xg_dev *dev)
     return mode != CU_COMPUTEMODE_DEFAULT || active;
 }
 
-/* secure_getenv: a set-user-ID program must not be steered by its caller. */
+/* secure_getenv: the caller of a set-user-ID program must not steer it. */
 static const char *lookup_environment(void *ctx, const char *name)
 {
     (void)ctx;
@@ -102,9 +103,9 @@ static const char *lookup_environment(void *ctx, const char *name)
 }
 
 /*
- * Where XGEMM_DEVICES does not say: device 0, or that of the rank on the node. Where the variable
- * that hides devices leaves one, nothing tells whether each rank has another one: the memory is not
- * shared out then.
+ * Without XGEMM_DEVICES: device 0, or the device of the rank on the node. If CUDA_VISIBLE_DEVICES
+ * leaves one device, nothing tells whether each rank has a different one, so the memory is not
+ * divided.
  */
 static enum xg_status choose_by_rank(struct xg_dev *dev, int count)
 {
@@ -120,7 +121,7 @@ static enum xg_status choose_by_rank(struct xg_dev *dev, int count)
     return count > 0 ? XG_DRV(&dev->drv, cuDeviceGet, &dev->device, ordinal) : XG_ERR_NOTFOUND;
 }
 
-/* The first ordinal of XGEMM_DEVICES that names a device. */
+/* Takes the first ordinal of XGEMM_DEVICES that names a device. */
 static enum xg_status choose_device(struct xg_dev *dev, const char *ordinals)
 {
     int count = 0;
@@ -146,23 +147,23 @@ static enum xg_status set_budget(struct xg_dev *dev, const struct xg_conf *conf)
     int64_t limit_bytes = conf->mem_limit_bytes;
     size_t free_bytes = 0, total_bytes = 0;
     enum xg_status status = XG_DRV(&dev->drv, cuMemGetInfo, &free_bytes, &total_bytes);
-    /* A tenth stays for others: the program's own CUDA code, a second process on the device. Ranks
-     * that share the device have a share each. */
+    /* A tenth stays free for others: the program's own CUDA code, a second process on the device.
+     * Ranks that share the device get equal shares. */
     dev->budget_bytes = free_bytes / 10 * 9;
     if (dev->sharers > 1 && total_bytes / 10 * 9 / (size_t)dev->sharers < dev->budget_bytes)
         dev->budget_bytes = total_bytes / 10 * 9 / (size_t)dev->sharers;
     if (limit_bytes > 0 && (size_t)limit_bytes < dev->budget_bytes)
         dev->budget_bytes = (size_t)limit_bytes;
-    /* A quarter of all memory or half of the limit: two products at once find it, in every run. */
+    /* A quarter of all memory or half of the limit: two products at once get it in every run. */
     if (conf->reproducible)
         dev->plan_bytes = limit_bytes > 0 ? (size_t)limit_bytes / 2 : total_bytes / 4;
     return status;
 }
 
-/* Longer than any kernel takes, on the slowest device that is worth it. */
+/* Longer than any kernel takes on the slowest useful device. */
 static const double TIMEOUT_S = 30;
 
-/* The device's context, and what it says of itself there. What was taken is xg_dev_destroy's. */
+/* Opens the device's context and reads its facts. xg_dev_destroy releases everything taken. */
 static enum xg_status open_context(struct xg_dev *dev, const struct xg_conf *conf)
 {
     enum xg_status status = choose_device(dev, conf->devices);
@@ -171,7 +172,7 @@ static enum xg_status open_context(struct xg_dev *dev, const struct xg_conf *con
     if (status != XG_OK)
         return status;
     read_rates(dev);
-    if (!conf->reproducible) { /* containers hide what others show */
+    if (!conf->reproducible) { /* containers may hide these figures */
         dev->facts.clock_hz = 1e3 * dev->clock_khz;
         dev->facts.link_bytes_per_s = dev->link_bytes_per_s;
     }

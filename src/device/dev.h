@@ -19,41 +19,42 @@ struct xg_dev {
     CUcontext context; /* the primary context, retained */
     char name[96];
     struct xg_device_facts facts;
-    int clock_khz;           /* at most; 0: the driver does not say */
-    double link_bytes_per_s; /* one direction, as the bus is wired; 0: the system does not say */
+    int clock_khz;           /* maximum; 0: not known */
+    double link_bytes_per_s; /* one direction, as the bus is wired; 0: not known */
     int copy_engines;
-    /* Device memory that the library may hold: XGEMM_MEM_LIMIT, or nine tenths of what was free. */
+    /* Budget: the least of 0.9 of the free memory, this rank's share, and XGEMM_MEM_LIMIT. */
     size_t budget_bytes;
-    int sharers; /* ranks of this node that have the device too, this one included; 1: not known */
-    /* XGEMM_REPRODUCIBLE: what a product is planned with, from the device alone; 0: what is free.
-     */
+    int sharers; /* ranks of this node on this device, including this one; 1: not known */
+    /* XGEMM_REPRODUCIBLE: memory to plan with, from the device alone; 0: free memory. */
     size_t plan_bytes;
-    double timeout_s;          /* that a device which gets nothing done is waited for */
-    _Atomic size_t used_bytes; /* mem.c's account against the budget */
+    double timeout_s;          /* how long to wait for a device that makes no progress */
+    _Atomic size_t used_bytes; /* mem.c's count against the budget */
 
-    /* What computes on it: backend.c's to open and to close, NULL before. */
+    /* The code that computes on it: backend.c opens and closes it, NULL before. */
     pthread_mutex_t image_lock; /* guards the loading of modules and functions (image.c) */
-    CUmodule *modules;          /* one an image of xg_image_table; NULL: not loaded yet */
-    CUfunction *functions;      /* four a row of xg_kernel_table (nn, nt, tn, tt); NULL: not yet */
-    bool cublas_absent;         /* it was looked for; under the same lock, as is cuBLAS itself */
-    int cublas_failures;        /* to make its handle */
+    CUmodule *modules;          /* one per image of xg_image_table; NULL: not loaded yet */
+    CUfunction *functions;      /* four per row of xg_kernel_table (nn, nt, tn, tt); NULL: not
+                                 * yet */
+    bool cublas_absent;         /* looked for and not found; under the same lock, as is cuBLAS
+                                 * itself */
+    int cublas_failures;        /* failures to make its handle */
     struct xg_cublas *cublas;   /* NULL until a cuBLAS row is launched */
     struct xg_split *split;     /* splits operands, multiplies pieces; NULL without facts.pieces */
 };
 
 /*
  * Opens the driver and the first device that conf allows, retains its primary context and reads its
- * facts, those apart that say what computes on it (backend.h). The caller's current context is as
- * before. *out is set only on XG_OK; it is freed with
- * xg_dev_destroy. Returns XG_OK, XG_ERR_NOTFOUND (no driver or device),
- * XG_ERR_DRIVER, XG_ERR_NOMEM, XG_ERR_LOST.
+ * facts, except those about the code that computes on it (backend.h). The caller's current context
+ * is as before. Sets *out only on XG_OK; free it with xg_dev_destroy. Returns XG_OK,
+ * XG_ERR_NOTFOUND (no driver or device), XG_ERR_DRIVER, XG_ERR_NOMEM, XG_ERR_LOST.
  */
 enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out);
 
 /* Releases the context. Errors are ignored: the process may be exiting. */
 void xg_dev_destroy(struct xg_dev *dev);
 
-/* Makes the context current on this thread, keeping the caller's below it; and the reverse. */
+/* Makes the context current on this thread and keeps the caller's below it; xg_dev_leave undoes
+ * it. */
 enum xg_status xg_dev_enter(struct xg_dev *dev);
 void xg_dev_leave(struct xg_dev *dev);
 

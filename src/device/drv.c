@@ -17,7 +17,7 @@ static char start_failure[256]; /* empty: none */
 
 static enum xg_status fill_table(struct xg_drv *drv)
 {
-/* Pointers to objects and functions differ in ISO C; POSIX says what dlsym's result is. */
+/* Pointers to objects and functions differ in ISO C; POSIX allows this use of dlsym's result. */
 #define XG_DRV_LOOK_UP(function)                                                                   \
     *(void **)&drv->function = dlsym(drv->library, XG_STRING_OF(function));
 #define XG_DRV_LOAD(function)                                                                      \
@@ -197,9 +197,9 @@ enum xg_status xg_drv_status(const struct xg_drv *drv, CUresult result, const ch
         return XG_ERR_DRIVER;
     default:
         /*
-         * Illegal address, launch failure, ECC, NVLink, deinitialized at exit, and whatever newer
-         * drivers add: after these no call on the context works again, so nothing is risked by
-         * giving it up.
+         * Illegal address, launch failure, ECC, NVLink, deinitialized at exit, and errors that
+         * newer drivers add: after these no call on the context works again, so giving it up loses
+         * nothing.
          */
         return XG_ERR_LOST;
     }

@@ -8,9 +8,9 @@
 #include "base/xg.h"
 
 /*
- * The driver functions that the library, its tests and its benchmarks cannot do without. <cuda.h>
- * maps each name to its versioned symbol (cuMemAlloc -> cuMemAlloc_v2), for the member, its type
- * and the symbol looked up alike.
+ * The driver functions that the library, its tests and its benchmarks require. <cuda.h> maps each
+ * name to its versioned symbol (cuMemAlloc -> cuMemAlloc_v2), alike for the member, its type and
+ * the symbol looked up.
  */
 #define XG_DRV_FUNCTIONS(X)                                                                        \
     X(cuInit)                                                                                      \
@@ -49,10 +49,10 @@
     X(cuFuncGetAttribute)                                                                          \
     X(cuLaunchKernel)
 
-/* Those that a driver may lack: NULL then, and what needs them is done otherwise or not at all. */
+/* Functions that a driver may lack (NULL): their users find another way or do nothing. */
 #define XG_DRV_OPTIONAL(X)                                                                         \
     X(cuDevicePrimaryCtxGetState) /* CUDA 7.0: whether the program uses the device itself */       \
-    X(cuPointerGetAttributes)     /* CUDA 7.0: what the caller has page-locked */                  \
+    X(cuPointerGetAttributes)     /* CUDA 7.0: the caller's page-locked memory */                  \
     X(cuLaunchKernelEx)           /* CUDA 11.8: blocks in clusters */                              \
     X(cuTensorMapEncodeTiled)     /* CUDA 12.0: products of pieces */                              \
     X(cuThreadExchangeStreamCaptureMode) /* CUDA 10.1: calls while the program captures */
@@ -66,58 +66,58 @@ struct xg_drv {
 };
 
 /*
- * Loads libcuda.so.1, fills the table and calls cuInit (0.1 to 0.3 s on a real driver).
- * Returns XG_OK; XG_ERR_NOTFOUND where there is no driver, one of XG_DRV_FUNCTIONS is
- * missing or no device is there (logged at XG_LOG_INFO: not having a GPU is no fault);
- * XG_ERR_DRIVER where cuInit fails. On failure *drv is empty. Not from two threads at once.
+ * Loads libcuda.so.1, fills the table and calls cuInit (0.1 to 0.3 s on a real driver). Returns
+ * XG_OK; XG_ERR_NOTFOUND if there is no driver, one of XG_DRV_FUNCTIONS is missing or there is no
+ * device (logged at XG_LOG_INFO: a missing GPU is no error); XG_ERR_DRIVER if cuInit fails. On
+ * failure *drv is empty. Not from two threads at once.
  */
 enum xg_status xg_drv_open(struct xg_drv *drv);
 
 /*
- * Why the last xg_drv_open failed, and what may help; NULL where it did not fail. For the thread
- * that called it.
+ * The reason why the last xg_drv_open failed, and advice; NULL if it did not fail. Only for the
+ * thread that called it.
  */
 const char *xg_drv_start_failure(void);
 
 /*
- * Exit handlers of the driver are registered when it is loaded and in cuInit, and must not run
- * while a thread of ours is inside it: they crash. function is registered behind both, so that it
- * runs before them, once or twice. Before xg_drv_open; from its thread.
+ * The driver registers exit handlers when it is loaded and in cuInit. They crash if they run while
+ * a thread of ours is inside the driver. function is registered after both, so that it runs before
+ * them, once or twice. Call it before xg_drv_open, from the same thread.
  */
 void xg_drv_at_exit(void (*function)(void));
 
-/* The same again, behind those of a library that was opened since (cuBLAS). */
+/* Registers function again, after the handlers of a library that was opened since (cuBLAS). */
 void xg_drv_register_exit(void);
 
-/* From here on no call is made any more: XG_DRV yields XG_ERR_LOST. From any thread. */
+/* From here on no call is made: XG_DRV yields XG_ERR_LOST. From any thread. */
 void xg_drv_end(void);
 bool xg_drv_ended(void);
 
 /*
- * While a thread of the program captures a stream into a graph, in the default mode, an allocation
- * or an event query of any thread fails, and the graph is lost. Not those of a thread whose own
- * mode is relaxed: our calls have nothing to do with the program's streams. So every thread is
- * relaxed while it makes them. xg_drv_relax returns what xg_drv_unrelax takes, when the thread goes
- * back. They nest, and cannot fail.
+ * While a thread of the program captures a stream into a graph in the default mode, an allocation
+ * or an event query of any thread fails, and the graph is lost. Calls of a thread whose own mode is
+ * relaxed do no harm, and ours have nothing to do with the program's streams. So every thread is
+ * relaxed while it makes our calls. xg_drv_relax returns the argument of xg_drv_unrelax, which ends
+ * it. The pairs nest and cannot fail.
  */
 int xg_drv_relax(const struct xg_drv *drv);
 void xg_drv_unrelax(const struct xg_drv *drv, int before);
 
-/* Whether that is why a call failed: the codes that xg_drv_status makes XG_ERR_CAPTURE. Pure. */
+/* True if a capture made a call fail: the codes that xg_drv_status maps to XG_ERR_CAPTURE. Pure. */
 bool xg_drv_capture_forbids(CUresult result);
 
-/* The library stays loaded (it does not survive being unloaded); only the table is emptied. */
+/* Empties the table. The library stays loaded, because it does not survive being unloaded. */
 void xg_drv_close(struct xg_drv *drv);
 
 /*
- * A driver result as a status. XG_OK for CUDA_SUCCESS, XG_ERR_NOMEM for out of memory, XG_ERR_LOST
- * for errors after which the context is gone (illegal address, launch failure, ECC, deinitialized
- * at exit, and the like), XG_ERR_CAPTURE for what a stream capture of the program forbids,
- * XG_ERR_DRIVER otherwise. Logs what is not success, naming the call.
+ * Maps a driver result to a status: XG_OK for CUDA_SUCCESS, XG_ERR_NOMEM for out of memory,
+ * XG_ERR_LOST for errors after which the context is gone (illegal address, launch failure, ECC,
+ * deinitialized at exit, and the like), XG_ERR_CAPTURE if a stream capture of the program forbids
+ * the call, XG_ERR_DRIVER otherwise. Logs failures with the name of the call.
  */
 enum xg_status xg_drv_status(const struct xg_drv *drv, CUresult result, const char *call);
 
-/* XG_DRV_CALL(drv, cuMemFree, ptr): calls through the table, until xg_drv_end; the result. */
+/* XG_DRV_CALL(drv, cuMemFree, ptr): calls through the table until xg_drv_end; yields the result. */
 #define XG_DRV_CALL(drv, function, ...)                                                            \
     (xg_drv_ended() ? CUDA_ERROR_DEINITIALIZED : (drv)->function(__VA_ARGS__))
 

@@ -78,7 +78,7 @@ enum xg_status xg_mem_dev_copy(const struct xg_dev *dev, CUdeviceptr to, size_t 
 enum xg_status xg_mem_pinned_alloc(struct xg_dev *dev, size_t bytes, void **out)
 {
     void *ptr = NULL;
-    /* Portable: page-locked for every context, so that a second device can copy from it as well. */
+    /* Portable: page-locked for every context, so that a second device can copy from it too. */
     enum xg_status status =
         XG_DRV(&dev->drv, cuMemHostAlloc, &ptr, bytes, CU_MEMHOSTALLOC_PORTABLE);
     if (status == XG_OK)
@@ -99,7 +99,7 @@ bool xg_mem_pinned(const struct xg_dev *dev, const void *begin, size_t bytes)
         CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
     void *values[] = {&type, &first, &size, &managed};
     CUdeviceptr address = (uintptr_t)begin;
-    /* Of memory that CUDA does not know it says nothing, and succeeds. */
+    /* For memory that CUDA does not know, the call succeeds and sets nothing. */
     return XG_DRV_CALL(&dev->drv, cuPointerGetAttributes, 4, names, values, address) ==
                CUDA_SUCCESS &&
            type == CU_MEMORYTYPE_HOST && !managed && first <= address &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Device and page-locked memory that is kept between calls, grows to need and is bounded. */
+/* Device and page-locked memory that is kept between calls, grows on demand and is bounded. */
 #ifndef XG_MEM_H
 #define XG_MEM_H
 
@@ -13,15 +13,15 @@ struct xg_mem_dev {
 
 /*
  * Makes *mem at least `bytes` large; its contents are undefined afterwards. Grows geometrically, so
- * that a sequence of rising sizes allocates few times. XG_ERR_NOMEM when the device's budget or the
- * device itself does not allow it: *mem then keeps what it had, or is empty where it had to be
- * given back first. Also XG_ERR_DRIVER, XG_ERR_LOST. The device's context must be current; one
- * thread at a time per *mem.
+ * that a sequence of rising sizes allocates few times. XG_ERR_NOMEM if the device's budget or the
+ * device itself does not allow it: *mem is then unchanged, or empty if it had to be freed first.
+ * Also XG_ERR_DRIVER, XG_ERR_LOST. The device's context must be current; one thread per *mem.
  */
 enum xg_status xg_mem_dev_reserve(struct xg_dev *dev, struct xg_mem_dev *mem, size_t bytes);
 void xg_mem_dev_release(struct xg_dev *dev, struct xg_mem_dev *mem);
 
-/* What xg_mem_dev_reserve could still allocate, counting what `mem` holds already. */
+/* The bytes that xg_mem_dev_reserve could still allocate, including those that `mem` holds
+ * already. */
 size_t xg_mem_dev_available(struct xg_dev *dev, const struct xg_mem_dev *mem);
 
 /*
@@ -38,9 +38,9 @@ enum xg_status xg_mem_pinned_alloc(struct xg_dev *dev, size_t bytes, void **out)
 void xg_mem_pinned_free(struct xg_dev *dev, void *ptr);
 
 /*
- * Whether all these bytes lie in one range of host memory that somebody has page-locked through
- * CUDA, so that the device may copy from and to them. False where the driver does not say. The
- * context must be current. About a microsecond.
+ * True if all these bytes lie in one range of host memory that was page-locked through CUDA, so
+ * that the device may copy from and to it. False if the driver cannot tell. The context must be
+ * current. About a microsecond.
  */
 bool xg_mem_pinned(const struct xg_dev *dev, const void *begin, size_t bytes);
 

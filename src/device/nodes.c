@@ -14,7 +14,7 @@ static bool is_denied(int error)
     return error == EACCES || error == EPERM;
 }
 
-/* The control file tells of a container's rules, which access() does not know. */
+/* Opening the control file shows a container's rules, which access() does not know. */
 static enum xg_nodes look_at_control(void)
 {
     int file = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
@@ -24,7 +24,7 @@ static enum xg_nodes look_at_control(void)
     return XG_NODES_THERE;
 }
 
-/* By their permissions. A container may have any of a machine's devices. */
+/* Checks the permissions of the device files. A container may have any of a machine's devices. */
 static enum xg_nodes look_at_devices(void)
 {
     enum xg_nodes found = XG_NODES_NONE;

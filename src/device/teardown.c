@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that outlives the program by what the kernel needs to close a CUDA context. */
+/* Creates a process that outlives the program until the kernel has closed a CUDA context. */
 #define _GNU_SOURCE
 #include "device/teardown.h"
 
@@ -25,13 +25,13 @@
 
 #include "base/log.h"
 
-/* As /proc names it. */
+/* The process's name in /proc. */
 static const char name[] = "xgemm-exit";
 
-/* A program whose exit handlers take longer has its teardown as without us. */
+/* If a program's exit handlers take longer, its end waits for the teardown as without us. */
 enum { LIFE_S = 10 };
 
-/* The wait for it to have closed the program's files: whoever reads from a pipe waits for that. */
+/* How long to wait until it has closed the program's files: readers of its pipes wait for that. */
 enum { READY_MS = 20 };
 
 /* The kernel's numbers are the same on all architectures since 5.1. */
@@ -42,9 +42,9 @@ enum { FILES_MAX = 256 };
 
 static pthread_once_t look_once = PTHREAD_ONCE_INIT;
 static bool possible;          /* written once */
-static _Atomic pid_t prepared; /* the process that is to be outlived; 0: none */
+static _Atomic pid_t prepared; /* the process to outlive; 0: none */
 
-/* What the second process needs; it shares the memory. */
+/* The data of the second process, which shares the memory. */
 static struct {
     pid_t program;
     int files[FILES_MAX]; /* in order */
@@ -53,7 +53,7 @@ static struct {
     _Alignas(64) char stack[16 << 10];
 } heir;
 
-/* --- May it be? ---------------------------------------------------------------------------- */
+/* --- Is it possible? ----------------------------------------------------------------------- */
 
 static bool kernel_has_it(void)
 {
@@ -65,8 +65,8 @@ static bool kernel_has_it(void)
 }
 
 /*
- * The number behind `field` in /proc/self/status, 0 where it is not there. Without malloc, as
- * all that xg_teardown_leave calls: the handler of a signal may have called exit().
+ * The number after `field` in /proc/self/status; 0 if it is not there. No malloc here, nor in any
+ * function that xg_teardown_leave calls, because a signal handler may have called exit().
  */
 static long read_status(const char *field)
 {
@@ -81,7 +81,7 @@ static long read_status(const char *field)
 }
 
 /*
- * A filter that a container run time sets refuses what it does not know; one that a program sets
+ * A container run time's filter refuses calls that it does not know. A filter that a program sets
  * on itself, which needs NoNewPrivs, may kill.
  */
 static bool filters_itself(void)
@@ -90,15 +90,15 @@ static bool filters_itself(void)
     return read_status("\nSeccomp:") == FILTER && read_status("\nNoNewPrivs:");
 }
 
-/* Of more memory the kernel takes longer to free it than to close the context, and the next program
- * may need it: the end waits for both. */
+/* Freeing more memory takes the kernel longer than closing the context, and the next program may
+ * need that memory: the end waits for both. */
 static bool is_large(void)
 {
     enum { MOST_KIB = 4 << 20 };
     return read_status("\nVmRSS:") > MOST_KIB;
 }
 
-/* It ends where a program creates a process of a kind that it does not know. */
+/* Valgrind ends if a program creates a kind of process that it does not know. */
 static bool is_valgrind(void)
 {
     const char *preloaded = getenv("LD_PRELOAD");
@@ -120,7 +120,7 @@ bool xg_teardown_apart(const struct xg_conf *conf)
     return possible;
 }
 
-/* Whether a process of that number is one of ours that ended and that nobody reaped. */
+/* True if that process is one of ours that ended and was not reaped. */
 static bool is_unreaped(const char *number)
 {
     char path[64], found[32] = "", state = '\0';
@@ -163,7 +163,7 @@ void xg_teardown_refuse(void)
 
 /* --- The second process -------------------------------------------------------------------- */
 
-/* The functions of the second process: a sanitizer keeps its state in the thread's storage. */
+/* For the functions of the second process: a sanitizer keeps its state in the thread's storage. */
 #define UNCHECKED __attribute__((no_sanitize("thread", "address", "undefined")))
 
 UNCHECKED static void close_other_files(void)
@@ -185,8 +185,8 @@ UNCHECKED static void tell_ready(void)
 }
 
 /*
- * It shares the memory of a thread that waits until `ready`, its thread storage (errno) included:
- * from there on it makes one call, whose result it does not need.
+ * The second process shares the memory of a thread that waits until `ready`, including its thread
+ * storage (errno). After `ready` it makes one call, and does not need the result.
  */
 UNCHECKED static int outlive(void *unused)
 {
@@ -213,7 +213,7 @@ struct entry { /* linux_dirent64 */
     char name[];
 };
 
-/* In order of their numbers. */
+/* Keeps the files in the order of their numbers. */
 static void add_file(int file)
 {
     int at = heir.count++;
@@ -260,7 +260,7 @@ pid_t xg_teardown_leave(const char *files)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    /* No SIGCHLD for the program, whose own wait() does not see it either. */
+    /* The program gets no SIGCHLD, and its own wait() does not see the process either. */
     pid_t created = heir.count ? clone(outlive, heir.stack + sizeof heir.stack, CLONE_VM, NULL) : 0;
     if (created > 0)
         wait_until_ready();

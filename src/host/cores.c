@@ -52,7 +52,7 @@ static double read_quota(const char *root, const char *folder)
     return quota > 0 && period > 0 ? quota / period : INFINITY;
 }
 
-/* Whether the list, words between commas, names the controller. */
+/* True if the comma-separated list contains the cpu controller. */
 static bool names_cpu(const char *controllers)
 {
     for (const char *at = controllers; at; at = strchr(at, ',')) {
@@ -92,7 +92,7 @@ int xg_cores_count(void)
     cpu_set_t mask;
     xg_cores_mask(&mask);
     int count = CPU_COUNT(&mask);
-    if (!count) /* more processors than cpu_set_t has room for */
+    if (!count) /* more processors than cpu_set_t can hold */
         count = (int)sysconf(_SC_NPROCESSORS_ONLN);
     double quota = xg_cores_quota("/proc/self/cgroup", "/sys/fs/cgroup");
     if (quota < count)

@@ -8,17 +8,17 @@
 /*
  * The union of the affinity masks of the process's threads. One thread's own mask is not enough:
  * OpenMP run times pin the threads that call us to single cores, while `taskset` and batch systems
- * give every thread the same mask, which the union keeps. Empty where it cannot be read (more than
+ * give every thread the same mask, which the union keeps. Empty if it cannot be read (more than
  * 1024 processors).
  */
 void xg_cores_mask(cpu_set_t *mask);
 
-/* Cores in that mask, at most what the cgroup's CPU quota (v2 or v1) allows; at least 1. */
+/* The number of cores in that mask, limited by the cgroup's CPU quota (v2 or v1); at least 1. */
 int xg_cores_count(void);
 
 /*
- * The tightest CPU quota on the way from the cgroup that cgroup_file (as /proc/self/cgroup) names
- * to the top, in cores; INFINITY: none. root: where cgroups are mounted, "/sys/fs/cgroup".
+ * The tightest CPU quota, in cores, from the cgroup that cgroup_file (such as /proc/self/cgroup)
+ * names up to the top; INFINITY: none. root: where cgroups are mounted, "/sys/fs/cgroup".
  */
 double xg_cores_quota(const char *cgroup_file, const char *root);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Holds what is registered around fork, and knows the process by its number. */
+/* Holds the registered locks around fork and identifies the process by its number. */
 /*
- * One set of handlers for the whole library: each of its rooms would otherwise have three, all of
+ * One set of handlers serves the whole library. Otherwise each module would have three, all of
  * which must do nothing in a child that was made without them.
  */
 #include "host/fork.h"
@@ -18,18 +18,18 @@
 enum { WATCHED_MAX = 8 };
 
 static struct {
-    pthread_mutex_t lock; /* of what follows; itself held around fork */
+    pthread_mutex_t lock; /* guards the fields below; itself held around fork */
     int count;
     struct xg_fork_watch watched[WATCHED_MAX];
-    /* Of the thread that forks: a handler that forked meanwhile would wait for the lock for ever,
-     * and a cancelled thread would take it along. */
+    /* The forking thread's: a handler that forked meanwhile would wait for the lock for ever, and a
+     * cancelled thread would never release it. */
     struct xg_shelter shelter;
-    bool tried, handled; /* the C library was asked, and took the handlers */
+    bool tried, handled; /* the C library was asked; it accepted the handlers */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The one that the handlers know; 0: nothing is registered yet. */
+/* The process that the handlers know; 0: nothing is registered yet. */
 static _Atomic pid_t process;
-/* Whether this thread is in a fork that prepare() knows of: other libraries' handlers may fork. */
+/* True while this thread is in a fork that prepare() saw: other libraries' handlers may fork. */
 static _Thread_local bool announced __attribute__((tls_model("initial-exec")));
 
 bool xg_fork_unannounced(void)
@@ -88,9 +88,9 @@ static void in_child(void)
 }
 
 /*
- * glibc's pthread_atfork is linked into each object and calls the first of these, which musl does
- * not have; musl's is a function like others. A program of musl that inherits LD_PRELOAD loads this
- * library too, and would end at once for a name that it cannot bind.
+ * glibc links pthread_atfork into each object, and it calls __register_atfork, which musl does not
+ * have; in musl pthread_atfork is an ordinary function. A musl program that inherits LD_PRELOAD
+ * loads this library too, and would end at once for a name that it cannot bind.
  */
 #pragma weak __register_atfork
 #pragma weak pthread_atfork
@@ -109,7 +109,7 @@ bool xg_fork_register(const struct xg_fork_watch *watch)
     pid_t none = 0;
     if (xg_sandbox_closed() || xg_fork_unannounced())
         return false;
-    /* First: the child of a fork that comes before the handlers are there finds the lock taken. */
+    /* Set first: a child of a fork before the handlers exist finds the lock taken. */
     atomic_compare_exchange_strong(&process, &none, getpid());
     pthread_mutex_lock(&registry.lock);
     if (!registry.tried)
@@ -117,7 +117,7 @@ bool xg_fork_register(const struct xg_fork_watch *watch)
     registry.tried = true;
     atomic_store(&process, getpid());
     bool there = false;
-    /* The child of a fork in the midst of a pthread_once does what was done there once more. */
+    /* A child forked during a pthread_once runs that initialization again. */
     for (int i = 0; i < registry.count && !there; i++)
         there = !memcmp(&registry.watched[i], watch, sizeof *watch);
     bool room = registry.handled && registry.count < WATCHED_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes a latch by the time at which it was taken, which tells holders apart. */
+/* Identifies the holder of a latch by the time at which it was taken. */
 #include "host/latch.h"
 
 #include <sched.h>
@@ -11,11 +11,11 @@ static const int64_t WAIT_NS = 50000, LOST_NS = 200000000;
 enum { REFUSED_MOST = 16 };
 
 /*
- * What this thread has taken and not let go, and where its stack was then. Who asks from a frame
- * that does not lie below that one is no handler over the holder, which therefore is gone. (On
- * another stack, sigaltstack's, a handler may lie anywhere, and may take over what it interrupted,
- * as one may who finds it held for long.) From below, both are possible: then it is left to the
- * next one who asks from above, or after long.
+ * The time at which this thread took the latch that it holds, and its stack frame then. A caller
+ * whose frame is not below that one is not a handler that interrupted the holder, so the holder is
+ * gone. (A handler on another stack, sigaltstack's, may have any address. It may take the latch
+ * over from the code that it interrupted, like a caller that finds it held for long.) If the frame
+ * is below, both are possible: the next caller from above, or one after a long time, takes it over.
  */
 static _Thread_local struct {
     int64_t since_ns;
@@ -29,12 +29,12 @@ static inline void relax(void)
 #endif
 }
 
-/* It was taken at since_ns (0: by nobody), and is ours now unless somebody was first. */
+/* Takes a latch that was taken at since_ns (0: free), unless another thread is first. */
 static bool change_hands(struct xg_latch *latch, int64_t since_ns, int64_t now_ns, uintptr_t frame)
 {
     if (!atomic_compare_exchange_strong(&latch->since_ns, &since_ns, now_ns))
         return false;
-    mine.frame = frame; /* not before: another thread may have been first at the same time */
+    mine.frame = frame; /* only now: another thread may have been first */
     mine.since_ns = now_ns;
     atomic_store_explicit(&latch->refused, 0, memory_order_relaxed);
     return true;
@@ -46,7 +46,7 @@ static bool is_lost(struct xg_latch *latch, int64_t since_ns, int64_t now_ns)
            atomic_load_explicit(&latch->refused, memory_order_relaxed) >= REFUSED_MOST;
 }
 
-/* *interrupted: this is a handler's, over the holder. */
+/* *interrupted: the caller is a handler that interrupted the holder. */
 static int64_t take(struct xg_latch *latch, bool *interrupted)
 {
     const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The launchers' variables, as a table. */
+/* A table of the launchers' variables. */
 #include "host/local_rank.h"
 
 #include <stddef.h>
 
-/* Open MPI; Hydra (MPICH, Intel MPI); MVAPICH2; PALS (Cray); Flux; Slurm, whose srun starts other
- * launchers too, and so comes after them; torchrun. */
+/* Open MPI; Hydra (MPICH, Intel MPI); MVAPICH2; PALS (Cray); Flux; Slurm, which comes after them
+ * because srun starts other launchers too; torchrun. */
 static const struct {
     const char *rank, *size;
 } launchers[] = {
@@ -18,7 +18,7 @@ static const struct {
     {"LOCAL_RANK", "LOCAL_WORLD_SIZE"},
 };
 
-/* -1: no number, or a longer one. */
+/* -1: not a number, or more than six digits. */
 static int read_number(const char *text)
 {
     enum { DIGITS = 6 };

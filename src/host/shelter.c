@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks a thread's signals and its cancellation, and puts both back. */
+/* Blocks a thread's signals and cancellation, and restores both. */
 #include "host/shelter.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ void xg_shelter_signals(sigset_t *blocked)
         sigdelset(blocked, faults[i]);
 }
 
-/* Signals first: a handler that leaves would leave the others changed for good. */
+/* Signals come first: a handler that leaves by a jump would leave the other settings changed. */
 void xg_shelter_enter(struct xg_shelter *shelter)
 {
     sigset_t ours;
@@ -30,8 +30,8 @@ void xg_shelter_enter(struct xg_shelter *shelter)
 }
 
 /*
- * A cancellation that is pending acts by itself where the type is asynchronous, but glibc before
- * 2.41 then forgets the thread's result: it would be joined with NULL. So it is asked for.
+ * A pending cancellation acts by itself if the type is asynchronous, but glibc before 2.41 then
+ * loses the thread's result: pthread_join returns NULL. So pthread_testcancel makes it act first.
  */
 static void set_asynchronous(void)
 {
@@ -39,7 +39,7 @@ static void set_asynchronous(void)
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
 }
 
-/* The type cannot be read without being set. */
+/* The type cannot be read without setting it. */
 void xg_shelter_enter_open(struct xg_shelter *shelter)
 {
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
@@ -71,7 +71,7 @@ static void allow_cancellation(const struct xg_shelter *shelter)
         set_asynchronous();
 }
 
-/* Signals last: the handler of one may never return. */
+/* Signals come last, because a handler may never return. */
 void xg_shelter_leave(const struct xg_shelter *shelter)
 {
     int saved_errno = errno;

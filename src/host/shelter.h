@@ -2,13 +2,13 @@
 /* Keeps signals and cancellation away from a thread of the program while it is in our code. */
 /*
  * A handler may leave by siglongjmp, and a thread with PTHREAD_CANCEL_ASYNCHRONOUS may end
- * anywhere. In the middle of a product on the GPU that would leave a lane lent for ever, workers at
- * a queue that lies on a stack which is gone, and locks taken: ours, and the driver's, which nobody
- * could ever free again. No bookkeeping makes that good, so it is kept from happening: signals and
+ * anywhere. In the middle of a product on the GPU that would leave a lane taken for ever, workers
+ * at a queue on a stack that is gone, and locks taken: ours, and the driver's, which no thread
+ * could release. No bookkeeping can repair that, so the shelter prevents it: signals and
  * cancellation that come meanwhile act when the thread leaves. That costs two system calls, which
- * is little beside a product on the GPU; the CPU library is not sheltered, and is left as it is
- * without us. What comes before and after a product there is not either, and must bear to be left
- * by a handler (latch.h), but for threads that may be cancelled anywhere.
+ * is little beside a product on the GPU. The CPU library is not sheltered and runs as without us.
+ * Our code before and after a product on the CPU is not sheltered either, and must tolerate a
+ * handler that leaves it (latch.h), except on threads that may be cancelled anywhere.
  */
 #ifndef XG_SHELTER_H
 #define XG_SHELTER_H
@@ -16,39 +16,39 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* What the thread had before. */
+/* The thread's state before the shelter. */
 struct xg_shelter {
     sigset_t signals;
     int cancel_state, cancel_type;
-    bool open; /* nothing is held back */
+    bool open; /* nothing is blocked */
 };
 
 /*
- * All signals but those that a fault of the thread itself raises. The program's handlers run on its
- * own threads; but a program that fills its pages from a SIGSEGV or SIGBUS handler must get to do
- * so when a worker of ours reads them, and a blocked fault is death.
+ * All signals except those that a fault of the thread itself raises. The program's handlers run on
+ * its own threads. But a program that fills its pages in a SIGSEGV or SIGBUS handler must be able
+ * to do so when a worker of ours reads them, and a blocked fault ends the process.
  */
 void xg_shelter_signals(sigset_t *blocked);
 
-/* In pairs, on one thread; one inside another does no harm. errno is kept. What has come meanwhile
- * acts before the outer xg_shelter_leave returns, and may keep it from returning. */
+/* Call them in pairs, on one thread; nesting is harmless. errno is kept. Signals that came
+ * meanwhile act before the outer xg_shelter_leave returns, and may keep it from returning. */
 void xg_shelter_enter(struct xg_shelter *shelter);
 void xg_shelter_leave(const struct xg_shelter *shelter);
 
-/* Holds nothing back where a cancellation must wait for a cancellation point, of which there must
- * be none inside; otherwise the same. No system call then. */
+/* Blocks nothing, and makes no system call, if cancellation waits for a cancellation point, of
+ * which there must be none inside; otherwise the same as xg_shelter_enter. */
 void xg_shelter_enter_open(struct xg_shelter *shelter);
 
-/* Inside: holds back from now on what it did not. */
+/* Call it inside: blocks everything from now on if the shelter is open. */
 void xg_shelter_close(struct xg_shelter *shelter);
 
-/* After xg_shelter_leave: as it was before. */
+/* Call it after xg_shelter_leave: restores the shelter as it was before. */
 void xg_shelter_enter_again(struct xg_shelter *shelter);
 
 /*
- * Inside one that is not open: what may take long. Signals with which people and schedulers end a
- * program (SIGINT, SIGTERM, SIGHUP, SIGQUIT) and that no handler catches are let through, for the
- * device may hang, and so may a file system or a library's constructor.
+ * Call it before long work inside a shelter that is not open. It lets through the signals with
+ * which people and schedulers end a program (SIGINT, SIGTERM, SIGHUP, SIGQUIT), if no handler
+ * catches them, because the device may hang, and so may a file system or a library's constructor.
  */
 void xg_shelter_wait(const struct xg_shelter *shelter);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For how long the threads of a CPU library spin: its variables, the rate of the clock, and what
- * OpenBLAS is told. */
+/* How long the threads of a CPU library spin: its variables, the rate of the clock, and the setting
+ * that OpenBLAS gets. */
 #define _GNU_SOURCE
 #include "host/spin.h"
 
@@ -33,7 +33,7 @@ static const char *skip_blanks(const char *text)
     return text;
 }
 
-/* Whether text is one word, in any case, blanks around it or not. */
+/* True if text is that one word, in any case, with or without blanks around it. */
 static bool is_word(const char *text, const char *word)
 {
     size_t length = strlen(word);
@@ -42,7 +42,7 @@ static bool is_word(const char *text, const char *word)
     return !strncasecmp(text, word, length) && !*skip_blanks(text + length);
 }
 
-/* atoi and its bounds, as OpenBLAS has them. */
+/* Parses like OpenBLAS: atoi and its bounds. */
 static double read_openblas(const char *text)
 {
     int power = text ? (int)strtol(text, NULL, 10) : 0;
@@ -56,7 +56,7 @@ static double read_openblas(const char *text)
     return ldexp(1.0, power);
 }
 
-/* A number that is not negative, and where it ends; false for anything else. */
+/* Reads a number >= 0 and finds its end; false for anything else. */
 static bool read_number(const char *text, double *value, const char **end)
 {
     char *stop;
@@ -69,7 +69,7 @@ static bool read_number(const char *text, double *value, const char **end)
     return true;
 }
 
-/* GOMP_SPINCOUNT: rounds, with a decimal suffix or not, or a word for no end. */
+/* GOMP_SPINCOUNT: rounds, with an optional decimal suffix, or a word for infinity. */
 static bool read_rounds(const char *text, double *rounds)
 {
     static const char suffixes[] = "kmgt";
@@ -105,7 +105,7 @@ static double read_gomp(const char *rounds_text, const char *policy)
     return rounds * GOMP_ROUND_S;
 }
 
-/* KMP_BLOCKTIME: milliseconds, another unit behind it or not, or a word for no end. */
+/* KMP_BLOCKTIME: milliseconds, or a number with another unit, or a word for infinity. */
 static double read_kmp(const char *time_text, const char *policy)
 {
     double value;
@@ -114,7 +114,7 @@ static double read_kmp(const char *time_text, const char *policy)
     if (time_text && is_word(time_text, "infinite"))
         return INFINITY;
     if (time_text && read_number(time_text, &value, &unit)) {
-        /* The run-time keeps it as an int, and the largest means no end. */
+        /* The run-time stores an int, and the largest means infinity. */
         if (value >= (double)INT_MAX)
             return INFINITY;
         return value * (is_word(unit, "us") ? 1e-6 : is_word(unit, "s") ? 1.0 : 1e-3);
@@ -157,20 +157,19 @@ double xg_spin_of(const struct xg_spin *spin, enum xg_pool pool, double ticks_hz
     return spin->openblas_ticks / ticks_hz;
 }
 
-/* secure_getenv: a set-user-ID program must not be steered by its caller. */
+/* secure_getenv: the caller of a set-user-ID program must not steer it. */
 static const char *lookup_environment(void *ctx, const char *name)
 {
     (void)ctx;
     return secure_getenv(name);
 }
 
-/* --- What OpenBLAS is told ----------------------------------------------------------------- */
+/* --- The setting for OpenBLAS --------------------------------------------------------------- */
 
 _Atomic bool xg_spin_told;
 
 #ifdef XG_CUDA
-/* By the files of the drivers for a card, for WSL and for Tegra: to ask the driver is to start it.
- */
+/* Looks for the driver files of a card, of WSL and of Tegra: asking the driver would start it. */
 bool xg_spin_has_device(void)
 {
     static const char *const files[] = {"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg",
@@ -184,7 +183,7 @@ bool xg_spin_has_device(void)
     return has;
 }
 #else
-/* None that this build could use. */
+/* This build can use no device. */
 bool xg_spin_has_device(void)
 {
     return false;
@@ -198,14 +197,14 @@ static pthread_once_t process_spin_once = PTHREAD_ONCE_INIT;
 
 #if defined(__x86_64__)
 
-/* One moment on both clocks. */
+/* One moment, read on both clocks. */
 struct moment {
     uint64_t ticks;
-    double clock_s; /* 0: could not be taken */
+    double clock_s; /* 0: could not be read */
 };
 
 enum { MOMENT_TRIES = 4 };
-#define MOMENT_S 20e-6 /* clocks that are read further apart than that are read again */
+#define MOMENT_S 20e-6 /* two readings further apart than this are repeated */
 #define BASELINE_S 0.02
 
 static struct moment first_moment;      /* constant once the environment has been read */
@@ -229,7 +228,7 @@ static void start_ticks(void)
     first_moment = take_moment();
 }
 
-/* Threads that find the rate at the same time find the same, within 1 / 1000. */
+/* Threads that measure the rate at the same time get the same value, within 1 / 1000. */
 static double ticks_hz(void)
 {
     uint64_t known = atomic_load_explicit(&ticks_a_second, memory_order_relaxed);
@@ -242,7 +241,7 @@ static double ticks_hz(void)
     if (now.clock_s == 0 || now.ticks <= first_moment.ticks)
         return XG_SPIN_TICKS_HZ;
     double hz = (double)(now.ticks - first_moment.ticks) / (now.clock_s - first_moment.clock_s);
-    if (!(hz >= 1e8 && hz <= 1e10)) /* a clock that was set */
+    if (!(hz >= 1e8 && hz <= 1e10)) /* the clock was set meanwhile */
         hz = XG_SPIN_TICKS_HZ;
     atomic_store_explicit(&ticks_a_second, (uint64_t)hz, memory_order_relaxed);
     return hz;
@@ -264,7 +263,7 @@ static void start_ticks(void) {}
 
 #else
 
-/* OpenBLAS's clock where it has none of the processor's own: nanoseconds. */
+/* On other processors OpenBLAS counts nanoseconds. */
 static double ticks_hz(void)
 {
     return 1e9;

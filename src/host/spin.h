@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* For how long the threads of a CPU library spin after a product, and who is told to spin less. */
+/* How long the threads of a CPU library spin after a product, and when OpenBLAS is told to spin
+ * less. */
 /*
  * Threads that wait for the next product in a loop keep the cores that staging needs.
  *
- * OpenBLAS's own threads wait 2^28 ticks of the clock that the processor counts, or 2^v where
- * OPENBLAS_THREAD_TIMEOUT is v >= 1, taken as 4 to 30; 0 and what is no number mean the default
- * (driver/others/blas_server.c and openblas_env.c, the same from 0.2.16 to 0.3.31; the 26 of
- * Makefile.rule holds for builds with -DTHREAD_TIMEOUT=26). In the loop are nops, on x86-64 since
- * 0.3.27; until then sched_yield, except on some AMD processors. The threads spin after their
- * creation too, which is when the library is loaded.
+ * OpenBLAS's own threads wait 2^28 ticks of the processor's clock, or 2^v if
+ * OPENBLAS_THREAD_TIMEOUT is v >= 1, limited to 4 to 30; 0 and text that is no number mean the
+ * default (driver/others/blas_server.c and openblas_env.c, the same from 0.2.16 to 0.3.31; the 26
+ * of Makefile.rule holds for builds with -DTHREAD_TIMEOUT=26). The loop contains nops, on x86-64
+ * since 0.3.27; before that sched_yield, except on some AMD processors. The threads also spin after
+ * their creation, which is when the library is loaded.
  *
  * libgomp's threads (OpenMP builds of OpenBLAS and BLIS, and MKL inside PyTorch) wait
- * GOMP_SPINCOUNT rounds, without it 300,000, which are 3 to 6 ms; with OMP_WAIT_POLICY passive
- * none, active 30e9, which are minutes. Fewer where threads outnumber cores.
+ * GOMP_SPINCOUNT rounds, by default 300,000, which take 3 to 6 ms; with OMP_WAIT_POLICY passive
+ * none, active 30e9, which take minutes. They wait fewer rounds if threads outnumber cores.
  *
- * Those of libiomp5 and LLVM's libomp (MKL by itself, and what is linked with clang) wait
+ * The threads of libiomp5 and LLVM's libomp (MKL by itself, and programs linked with clang) wait
  * KMP_BLOCKTIME, 200 ms.
  *
  * BLIS with POSIX threads creates and joins them for each product.
@@ -31,7 +32,7 @@
 
 #include "base/xg.h"
 
-/* What the environment says. INFINITY: until the process ends. */
+/* The settings from the environment. INFINITY: until the process ends. */
 struct xg_spin {
     double openblas_ticks;
     double gomp_s, kmp_s, mkl_s;
@@ -39,23 +40,23 @@ struct xg_spin {
 
 /*
  * OpenBLAS reads its variable through getenv once, when it is loaded, and offers no other way to
- * shorten the spin. Where the user has not set it, it is told a short one (shim/environment.c): its
- * threads would keep the cores from the staging threads of a product on the GPU (512 x 1024 x 1024
- * takes 3.5 ms there instead of 0.25), and from those of a second OpenBLAS in the process, as NumPy
- * and SciPy bring one each (PCA's work took 1.7 s instead of 0.4). 2^20 ticks are 0.5 ms. Not where
- * nothing is to run on a GPU: there a product after a pause of 0.5 ms to 0.1 s would pay 0.2 ms for
- * waking them, and get nothing for it.
+ * shorten the spin. If the user has not set it, the shim gives OpenBLAS a short one
+ * (shim/environment.c). Otherwise its threads keep the cores from the staging threads of a product
+ * on the GPU (512 x 1024 x 1024 takes 3.5 ms there instead of 0.25), and from those of a second
+ * OpenBLAS in the process, as NumPy and SciPy bring one each (PCA's work took 1.7 s instead of
+ * 0.4). 2^20 ticks are 0.5 ms. If no product is to run on a GPU, the shim does not: a product after
+ * a pause of 0.5 ms to 0.1 s would pay 0.2 ms for waking the threads and gain nothing.
  */
 #define XG_SPIN_VARIABLE "OPENBLAS_THREAD_TIMEOUT"
 #define XG_SPIN_SHORT "20"
 
-/* Set once OpenBLAS has been told: xg_spin_seconds goes by that from then on. */
+/* Set once OpenBLAS was told to spin less; from then on xg_spin_seconds uses that value. */
 extern _Atomic bool xg_spin_told;
 
-/* Whether the machine has a device that this build could use. Some system calls; keeps errno. */
+/* True if the machine has a device that this build could use. Some system calls; keeps errno. */
 bool xg_spin_has_device(void);
 
-/* Inline, and without a function of libc's, as the next one: getenv may call none. */
+/* Inline, without libc functions, like the next function: getenv may call none. */
 static inline bool xg_spin_is_word(const char *text, const char *word)
 {
     while (*word && *text == *word)
@@ -64,9 +65,9 @@ static inline bool xg_spin_is_word(const char *text, const char *word)
 }
 
 /*
- * Whether OpenBLAS is told XG_SPIN_SHORT, where the user has not set XG_SPIN_VARIABLE: by the
- * values of XGEMM_SPIN, XGEMM_MODE and CUDA_VISIBLE_DEVICES as they are when it asks (NULL: unset),
- * read as conf.c reads them, and by whether there is a device. Pure.
+ * True if OpenBLAS is told XG_SPIN_SHORT when the user has not set XG_SPIN_VARIABLE. That depends
+ * on XGEMM_SPIN, XGEMM_MODE and CUDA_VISIBLE_DEVICES as they are when OpenBLAS asks (NULL: unset),
+ * read as conf.c reads them, and on whether there is a device. Pure.
  */
 static inline bool xg_spin_is_short(const char *spin, const char *mode, const char *visible,
                                     bool device)
@@ -79,24 +80,23 @@ static inline bool xg_spin_is_short(const char *spin, const char *mode, const ch
     return device && !hidden && !(mode && xg_spin_is_word(mode, "cpu"));
 }
 
-/* Ticks a second until the rate is known: 2^28 of them are 134 ms, the longest that was measured.
- */
+/* Ticks a second until the rate is known: 2^28 of them are 134 ms, the longest measured. */
 #define XG_SPIN_TICKS_HZ 2e9
 
-/* Reads the variables through lookup(ctx, name) (getenv-like; NULL: unset). Pure but for that. */
+/* Reads the variables through lookup(ctx, name) (getenv-like; NULL: unset). Pure otherwise. */
 void xg_spin_read(struct xg_spin *spin, const char *(*lookup)(void *ctx, const char *name),
                   void *ctx);
 
 /*
- * Seconds for which the threads of such a pool spin, with a clock of ticks_hz; an upper bound, 0
- * for a pool that does not spin. An unknown pool is taken for OpenBLAS's. Pure.
+ * The seconds for which the threads of such a pool spin, with a clock of ticks_hz: an upper bound,
+ * 0 for a pool that does not spin. An unknown pool counts as OpenBLAS's. Pure.
  */
 double xg_spin_of(const struct xg_spin *spin, enum xg_pool pool, double ticks_hz);
 
 /*
- * The same for this process: the environment as the first call finds it, and the clock's own rate,
- * which is measured between the first call and one that comes at least 20 ms later; until then, and
- * where it cannot be read, XG_SPIN_TICKS_HZ or what the architecture says. From any thread, a few
+ * The same for this process, with the environment of the first call and the clock's own rate. That
+ * rate is measured between the first call and one at least 20 ms later; until then, and if it
+ * cannot be read, it is XG_SPIN_TICKS_HZ or the architecture's figure. From any thread, a few
  * nanoseconds once the rate is known, blocks nothing, keeps errno.
  */
 double xg_spin_seconds(enum xg_pool pool);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks once a thread where its stack ends. */
+/* Asks once per thread where its stack ends. */
 #include "host/stack.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 /* 80 KiB were too little for a first product on the GPU, which loads a module. */
 enum { LEAST_BYTES = 256 << 10 };
 
-/* Where it begins, from above, and its lowest byte; both 1: not known. 0: not asked yet. */
+/* The stack's upper end and its lowest byte; both 1: not known. 0: not asked yet. */
 static _Thread_local uintptr_t highest __attribute__((tls_model("initial-exec")));
 static _Thread_local uintptr_t lowest __attribute__((tls_model("initial-exec")));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums over threads, each of which knows its own part. */
+/* Sums over threads; each thread has its own counts. */
 #include "host/tally.h"
 
 #include <pthread.h>
@@ -9,9 +9,9 @@
 #include "host/shelter.h"
 
 /*
- * A thread's counts are its own to write, each with one store: a handler that leaves in between, or
- * multiplies, leaves no sum behind that is wrong for good. A line of the cache each. Threads beyond
- * as many as this are not counted.
+ * Only the thread itself writes its counts, each with one store: a handler that leaves in between,
+ * or multiplies, leaves no permanently wrong sum. Each thread has its own cache line. Further
+ * threads than this are not counted.
  */
 enum { SLOTS = 4096 };
 
@@ -19,9 +19,9 @@ static struct slot {
     _Alignas(64) _Atomic int counts[XG_TALLY_COUNT];
     atomic_flag taken;
 } slots[SLOTS];
-static _Atomic int used; /* slots from here on were never taken */
+static _Atomic int used; /* slots from here on were never used */
 
-/* Initial-exec: no allocation where a thread first comes by. */
+/* Initial-exec: a thread's first access allocates nothing. */
 static _Thread_local struct slot *here __attribute__((tls_model("initial-exec")));
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -34,7 +34,7 @@ static void clear(struct slot *slot)
         atomic_store(&slot->counts[which], 0);
 }
 
-/* A forked child has the thread that forked, and no other. */
+/* A forked child has only the thread that forked. */
 static void count_in_child(void)
 {
     for (int i = 0; i < atomic_load(&used); i++) {
@@ -86,7 +86,7 @@ static void register_thread(void)
     pthread_once(&once, init);
     struct slot *slot = take_slot();
     if (slot && keyed && pthread_setspecific(key, slot) != 0) {
-        atomic_flag_clear(&slot->taken); /* nobody would, at its end */
+        atomic_flag_clear(&slot->taken); /* the thread's end would not release it */
         slot = NULL;
     }
     here = slot;

@@ -15,8 +15,8 @@
 #include "host/shelter.h"
 
 /*
- * Members sleep on a futex rather than a condition variable: woken by a broadcast, they would pass
- * one by one through its mutex, and the last of eight would begin 0.2 ms after the first.
+ * Members sleep on a futex rather than a condition variable: after a broadcast they would take its
+ * mutex one by one, and the last of eight would start 0.2 ms after the first.
  */
 struct member {
     struct xg_team *team;
@@ -25,8 +25,8 @@ struct member {
 };
 
 struct xg_team {
-    _Atomic uint64_t call; /* the number of the last xg_team_run, and how many members it wants */
-    _Atomic unsigned generation; /* that number, for members to sleep on; stored after `call` */
+    _Atomic uint64_t call;       /* number of the last xg_team_run, and how many members it wants */
+    _Atomic unsigned generation; /* that number; members sleep on it; stored after `call` */
     _Atomic unsigned running;    /* members still at work; the caller sleeps on it */
     bool ending;                 /* written before the last call begins */
     void (*work)(void *arg, int worker);
@@ -35,16 +35,16 @@ struct xg_team {
     struct member members[]; /* member i is worker i + 1 */
 };
 
-/* In `call`, below the number: members 1 to that many have work. */
+/* The low bits of `call`: members 1 to that many have work. */
 enum { WANTED_BITS = 8, WANTED_MAX = (1 << WANTED_BITS) - 1 };
 
 /*
- * Members who had work look for the next call for a while before they sleep, and the caller for the
- * end of the last member: waking a thread takes 20 to 40 us, a tenth of a 1024^3 product.
+ * Members that had work look for the next call for a while before they sleep; likewise the caller
+ * waits for the last member's end. Waking a thread takes 20 to 40 us, a tenth of a 1024^3 product.
  */
 static const double SPIN_S = 50e-6, SPIN_END_S = 200e-6;
 
-/* Whether the word has changed meanwhile. */
+/* Returns true if the word has changed meanwhile. */
 static bool spin_while(const _Atomic unsigned *word, unsigned value, double seconds)
 {
     enum { LOOKS = 50 };
@@ -68,14 +68,14 @@ static void wake(void *word, unsigned bits)
     syscall(SYS_futex, word, FUTEX_WAKE_BITSET_PRIVATE, 0x7fffffff, NULL, NULL, bits);
 }
 
-/* Each member has a bit of its own, or shares one with few. */
+/* Each member has its own bit, or shares one with a few others. */
 static unsigned member_bit(int worker)
 {
     return 1u << (worker - 1) % 32;
 }
 
-/* The call after `last`, slept for; the number of those meanwhile that did not want the member is
- * of no interest to it. */
+/* Sleeps until the call after `last` and returns it. Calls meanwhile that did not want this member
+ * may be skipped. */
 static uint64_t next_call(struct member *member, uint64_t last, bool spins)
 {
     struct xg_team *team = member->team;
@@ -97,7 +97,7 @@ static void *member_main(void *self)
         worked = member->worker <= (int)(call & WANTED_MAX);
         if (!worked)
             continue;
-        if (team->ending) /* which wants all: who is not wanted may be late, and must not look */
+        if (team->ending) /* the last call wants all; others may be late and must not read it */
             return NULL;
         team->work(team->arg, member->worker);
         if (atomic_fetch_sub_explicit(&team->running, 1, memory_order_acq_rel) == 1)
@@ -117,7 +117,7 @@ static void start_members(struct xg_team *team, int count)
         *member = (struct member){.team = team, .worker = i + 1};
         if (pthread_create(&member->thread, NULL, member_main, member) != 0)
             break;
-        /* Both are niceties: without them the team works, only less well placed or named. */
+        /* Both are optional: without them the team works with worse placement or no name. */
         if (CPU_COUNT(&cores))
             pthread_setaffinity_np(member->thread, sizeof cores, &cores);
         pthread_setname_np(member->thread, "xgemm-stage");

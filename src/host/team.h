@@ -8,9 +8,9 @@
 struct xg_team;
 
 /*
- * threads: workers in all, the caller of xg_team_run included; threads - 1 are created, with
- * xg_shelter_signals blocked and on any core of xg_cores_mask.
- * Fewer may be created where the system refuses more; xg_team_size tells. XG_OK or XG_ERR_NOMEM.
+ * threads: number of workers, including the caller of xg_team_run. threads - 1 are created, with
+ * xg_shelter_signals blocked and on any core of xg_cores_mask. Fewer are created if the system
+ * refuses more; xg_team_size returns the number. XG_OK or XG_ERR_NOMEM.
  */
 enum xg_status xg_team_create(int threads, struct xg_team **out);
 
@@ -20,8 +20,8 @@ void xg_team_destroy(struct xg_team *team);
 int xg_team_size(const struct xg_team *team);
 
 /*
- * Runs work(arg, worker) for each worker 0..workers-1 (1 to size of them) at once, 0 on this
- * thread; returns when all have. The other members sleep on.
+ * Runs work(arg, worker) for all workers 0..workers-1 (1 to size of them) at the same time, worker
+ * 0 on this thread; returns when all have ended. The other members sleep on.
  */
 void xg_team_run(struct xg_team *team, int workers, void (*work)(void *arg, int worker), void *arg);
 
