@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles one intercepted call: asks the policy, runs the call on the GPU or the CPU, and records
- * it. */
+/* Handles one intercepted call: asks the policy, runs it on the GPU or the CPU, records it. */
 #ifndef XG_DISPATCH_H
 #define XG_DISPATCH_H
 

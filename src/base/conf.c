@@ -195,8 +195,7 @@ static const struct xg_setting settings[] = {
      .default_text = "unset",
      .help = "Library that xgemm-run and the Python package put in front of the program's; unset: "
              "the one that was built or installed with them."},
-    {.name = "XGEMM_DOCTOR_FOLDER", .kind = XG_SETTING_ELSEWHERE}, /* set by doctor for its
-                                                                    * witness */
+    {.name = "XGEMM_DOCTOR_FOLDER", .kind = XG_SETTING_ELSEWHERE}, /* doctor's, for its witness */
 };
 
 enum { SETTINGS = sizeof settings / sizeof settings[0] };

@@ -35,7 +35,7 @@ enum { LINE_BYTES = 1000 }; /* the line feed included */
 static int log_verbose;         /* atomic */
 static char log_path[PATH_MAX]; /* empty: standard error; constant once log_verbose is set */
 
-/* A relative path starts where the program started, wherever it goes later. */
+/* A relative path is relative to the folder in which the program started. */
 void xg_log_setup(int verbose, const char *path)
 {
     size_t at = 0;

@@ -53,8 +53,7 @@ enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out);
 /* Releases the context. Errors are ignored: the process may be exiting. */
 void xg_dev_destroy(struct xg_dev *dev);
 
-/* Makes the context current on this thread and keeps the caller's below it; xg_dev_leave undoes
- * it. */
+/* Makes the context current on this thread, above the caller's; xg_dev_leave undoes that. */
 enum xg_status xg_dev_enter(struct xg_dev *dev);
 void xg_dev_leave(struct xg_dev *dev);
 

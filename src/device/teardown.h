@@ -15,10 +15,10 @@
  * second process waits for the end of the program and ends then; a parent that waits for the
  * program does not wait for that work.
  *
- * The second process runs none of the program's code, blocks all signals, holds only the device
+ * The second process runs none of the program's code, blocks all signals, keeps only the device
  * files of the program's files, has / as its folder, and ends with the program (after 10 s in any
  * case). The process that reaps orphans reaps it. Its name is xgemm-exit. The program's memory is
- * freed, and its mappings are released, when it ends.
+ * freed, and its mappings are released, when the second process ends.
  */
 
 /* The device files' names start with this. */
@@ -45,9 +45,9 @@ void xg_teardown_refuse(void);
 /*
  * Leaves the teardown to a second process. Call it at the end of the program, when only its last
  * exit handlers remain. files: the start of the names of the files that the second process keeps
- * open (XG_TEARDOWN_FILES). Returns its number. Returns 0 and changes nothing if it is not
- * prepared, holds more than 4 GiB, filters its system calls by now, or could not create the
- * process. Async-signal-safe.
+ * open (XG_TEARDOWN_FILES). Returns its number; 0, with nothing changed, if the program is not
+ * prepared, holds more than 4 GiB or filters its system calls by now, or if the process could not
+ * be created. Async-signal-safe.
  */
 pid_t xg_teardown_leave(const char *files);
 

@@ -164,7 +164,7 @@ static const char *lookup_environment(void *ctx, const char *name)
     return secure_getenv(name);
 }
 
-/* --- The setting for OpenBLAS --------------------------------------------------------------- */
+/* --- The setting for OpenBLAS -------------------------------------------------------------- */
 
 _Atomic bool xg_spin_told;
 
