@@ -499,4 +499,11 @@ static __device__ __forceinline__ void xg_pipeline_share(const struct xg_sgemm_a
     }
 }
 
+/* One entry a transpose, by the ENTRY of the file. */
+#define XG_PIPELINE_ENTRIES(tile, layout, blocks)                                                  \
+    ENTRY(tile, nn, layout, blocks, false, false)                                                  \
+    ENTRY(tile, nt, layout, blocks, false, true)                                                   \
+    ENTRY(tile, tn, layout, blocks, true, false)                                                   \
+    ENTRY(tile, tt, layout, blocks, true, true)
+
 #endif

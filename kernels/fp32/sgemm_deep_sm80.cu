@@ -39,18 +39,9 @@ typedef xg_layout<1, 4, 2, 2, 4, 4> layout_32x256;
  * Tile, transposes, layout, blocks an SM. 0 blocks: ptxas is not told, and finds registers
  * with fewer bank conflicts; where it does not, it is.
  */
-ENTRY(128x128x16, nn, layout_128x128, 0, false, false)
-ENTRY(128x128x16, nt, layout_128x128, 0, false, true)
-ENTRY(128x128x16, tn, layout_128x128, 0, true, false)
-ENTRY(128x128x16, tt, layout_128x128, 0, true, true)
-ENTRY(256x64x16, nn, layout_256x64, 1, false, false)
-ENTRY(256x64x16, nt, layout_256x64, 1, false, true)
-ENTRY(256x64x16, tn, layout_256x64, 1, true, false)
-ENTRY(256x64x16, tt, layout_256x64, 1, true, true)
-ENTRY(64x256x16, nn, layout_64x256, 1, false, false)
-ENTRY(64x256x16, nt, layout_64x256, 1, false, true)
-ENTRY(64x256x16, tn, layout_64x256, 1, true, false)
-ENTRY(64x256x16, tt, layout_64x256, 1, true, true)
+XG_PIPELINE_ENTRIES(128x128x16, layout_128x128, 0)
+XG_PIPELINE_ENTRIES(256x64x16, layout_256x64, 1)
+XG_PIPELINE_ENTRIES(64x256x16, layout_64x256, 1)
 ENTRY(256x32x16, nn, layout_256x32, 3, false, false)
 ENTRY(256x32x16, nt, layout_256x32, 3, false, true)
 ENTRY(256x32x16, tn, layout_256x32, 0, true, false)

@@ -25,12 +25,7 @@ typedef xg_layout<2, 2, 2, 1, 4, 4> layout_64x64;
         XG_TILES_ASSERT_LAYOUT(pipelined_scalar, tile, layout);                                    \
         xg_pipeline<layout, listed::BK, 16, listed::STAGES, 16, transa, transb, false>(args);      \
     }
-#define ENTRIES(tile, layout, blocks)                                                              \
-    ENTRY(tile, nn, layout, blocks, false, false)                                                  \
-    ENTRY(tile, nt, layout, blocks, false, true)                                                   \
-    ENTRY(tile, tn, layout, blocks, true, false)                                                   \
-    ENTRY(tile, tt, layout, blocks, true, true)
 
 /* Tile, layout, blocks an SM. */
-ENTRIES(128x128x16, layout_128x128, 2)
-ENTRIES(64x64x16, layout_64x64, 4)
+XG_PIPELINE_ENTRIES(128x128x16, layout_128x128, 2)
+XG_PIPELINE_ENTRIES(64x64x16, layout_64x64, 4)

@@ -45,18 +45,13 @@ typedef xg_layout<2, 2, 2, 1, 4, 4> layout_64x64;
         XG_TILES_ASSERT_LAYOUT(pipelined, tile, layout);                                           \
         xg_pipeline<layout, listed::BK, 16, listed::STAGES, 16, transa, transb, true>(args);       \
     }
-#define ENTRIES(tile, layout, blocks)                                                              \
-    ENTRY(tile, nn, layout, blocks, false, false)                                                  \
-    ENTRY(tile, nt, layout, blocks, false, true)                                                   \
-    ENTRY(tile, tn, layout, blocks, true, false)                                                   \
-    ENTRY(tile, tt, layout, blocks, true, true)
 
 /* Tile, layout, blocks an SM. */
-ENTRIES(128x128x16, layout_128x128, 2)
+XG_PIPELINE_ENTRIES(128x128x16, layout_128x128, 2)
 /* Four blocks leave no registers for the pointers that turned operands need: six FFMA in ten
  * would meet a bank conflict. */
 ENTRY(64x128x16, nn, layout_64x128, 4, false, false)
 ENTRY(64x128x16, nt, layout_64x128, 3, false, true)
 ENTRY(64x128x16, tn, layout_64x128, 4, true, false)
 ENTRY(64x128x16, tt, layout_64x128, 3, true, true)
-ENTRIES(64x64x16, layout_64x64, 4)
+XG_PIPELINE_ENTRIES(64x64x16, layout_64x64, 4)

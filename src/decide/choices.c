@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of selection's answers, a place a shape; nobody waits for it. */
+/* A table of selection's answers, with one place per shape. A thread that finds it taken selects
+ * anew, and never waits. */
 #include "decide/choices.h"
 
 #include <stdatomic.h>

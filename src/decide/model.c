@@ -166,12 +166,7 @@ double xg_model_cpu_seconds(const struct xg_model *model, const struct xg_proble
 double xg_model_gpu_seconds(const struct xg_model *model, enum xg_math math,
                             const struct xg_problem *call)
 {
-    struct xg_shape shape = {.m = call->m,
-                             .n = call->n,
-                             .k = call->k,
-                             .type = call->type,
-                             .transa = call->transa != XG_NO_TRANS,
-                             .transb = call->transb != XG_NO_TRANS};
+    const struct xg_shape shape = xg_shape_of(call, call->m, call->n, call->k);
     struct xg_choice choice = xg_route_resident(&model->device, math, NULL, &shape);
     double cycles = choice.row ? choice.cycles : xg_select_library_cycles(&model->device, &shape);
     double whole = (double)call->m * (double)call->n * (double)call->k;

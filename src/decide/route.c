@@ -7,17 +7,17 @@
 #include "kernels/table.h"
 
 /*
- * Pieces pay where FP32 arithmetic would take longer than this share of the busier direction of the
- * link and a time that stands for their launches: they take several a run, which a product bound by
- * the link would wait for (1536^3: 0.67 ms instead of 0.60; 2048^3: 0.99 instead of 1.04).
+ * Pieces pay if FP32 arithmetic takes longer than this share of the busier direction of the link
+ * plus PIECES_LAUNCHES_S. A run of pieces needs several launches, and a product that is bound by
+ * the link would wait for them (1536^3: 0.67 ms instead of 0.60; 2048^3: 0.99 instead of 1.04).
  */
 static const double PIECES_LINK_SHARE = 0.4, PIECES_LAUNCHES_S = 1e-4;
 
-/* How much faster pieces must be predicted to be: of narrow products that are not deep the
- * prediction is up to a half too short. */
+/* Pieces must be predicted faster by this factor: for narrow products with a small k the predicted
+ * time is up to a half too short. */
 static const double PIECES_MARGIN = 1.3;
 
-/* An instance of a batch with so many bytes to move keeps the pipeline busy alone. */
+/* One instance of a batch that moves so many bytes keeps the pipeline busy by itself. */
 static const double ALONE_BYTES = 24 << 20;
 
 static bool is_of_pieces(const struct xg_kernel *row)
@@ -25,7 +25,7 @@ static bool is_of_pieces(const struct xg_kernel *row)
     return row && row->flags & XG_KERNEL_PIECES;
 }
 
-/* The row of that name works on pieces: what has none is computed by the kernel that is chosen. */
+/* Whether the row of that name works on pieces. Runs without pieces then get the chosen kernel. */
 static bool names_pieces(const char *name)
 {
     return name && is_of_pieces(xg_select_find(name));
@@ -74,12 +74,8 @@ static void choose_whole(struct xg_route *route, const struct xg_problem *call)
 {
     const bool named = names_pieces(route->kernel_name);
     const char *wanted = route->kernel_name;
-    struct xg_shape shape = {.m = xg_problem_instance_rows(call),
-                             .n = call->n,
-                             .k = call->k,
-                             .type = call->type,
-                             .transa = call->transa != XG_NO_TRANS,
-                             .transb = call->transb != XG_NO_TRANS};
+    const struct xg_shape shape =
+        xg_shape_of(call, xg_problem_instance_rows(call), call->n, call->k);
     if (xg_problem_is_in_place(call)) {
         route->whole = xg_select_row(xg_select_find("cublas"), &route->facts, &shape);
         return;
@@ -97,7 +93,7 @@ static void choose_whole(struct xg_route *route, const struct xg_problem *call)
         route->whole = kernel;
 }
 
-/* The kernel's rate at large sizes, beside the link's with copies that are staged. */
+/* The kernel's rate at large sizes, divided by the link's rate with staged copies. */
 static double macs_per_byte(const struct xg_route *route, enum xg_type type)
 {
     const struct xg_kernel *row = route->whole.row;
@@ -120,12 +116,7 @@ void xg_route_decide(struct xg_route *route, const struct xg_device_facts *facts
 struct xg_choice xg_route_run(const struct xg_route *route, const struct xg_problem *call,
                               int64_t m, int64_t n, int64_t k)
 {
-    const struct xg_shape shape = {.m = m,
-                                   .n = n,
-                                   .k = k,
-                                   .type = call->type,
-                                   .transa = call->transa != XG_NO_TRANS,
-                                   .transb = call->transb != XG_NO_TRANS};
+    const struct xg_shape shape = xg_shape_of(call, m, n, k);
     return xg_choices_select(&route->facts, route->math, route->kernel_name, &shape);
 }
 

@@ -35,9 +35,10 @@ struct xg_choice {
  * name: XGEMM_KERNEL, or NULL to choose. Rows that work on pieces (route.h decides on those) and
  * rows whose efficiency was not measured are chosen by name alone.
  *
- * Deterministic; takes microseconds (choices.h). The row is NULL when none of ours serves the
- * device and cuBLAS is not there, or when name is not in the table. A forced row that cannot serve
- * the shape (single_block on a large product) gives way to the chosen one.
+ * The choice is deterministic, and takes microseconds (choices.h keeps recent ones). The row is
+ * NULL when none of ours serves the device and cuBLAS is not there, or when name is not in the
+ * table. A forced row that cannot serve the shape (single_block on a large product) gives way to
+ * the chosen one.
  */
 struct xg_choice xg_select(const struct xg_device_facts *facts, enum xg_math math, const char *name,
                            const struct xg_shape *shape);

@@ -3,7 +3,7 @@
 #ifndef XG_SHAPE_H
 #define XG_SHAPE_H
 
-#include "base/xg.h"
+#include "base/problem.h"
 
 /* op(A) is (m,k), op(B) (k,n), C (m,n); all three extents are at least 1. */
 struct xg_shape {
@@ -12,5 +12,17 @@ struct xg_shape {
     bool transa, transb;
     bool unaligned; /* not aligned as XG_KERNEL_VEC4 asks; the pipeline's operands always are */
 };
+
+/* A part of *call, or all of it, with its type and transposes. */
+static inline struct xg_shape xg_shape_of(const struct xg_problem *call, int64_t m, int64_t n,
+                                          int64_t k)
+{
+    return (struct xg_shape){.m = m,
+                             .n = n,
+                             .k = k,
+                             .type = call->type,
+                             .transa = call->transa != XG_NO_TRANS,
+                             .transb = call->transb != XG_NO_TRANS};
+}
 
 #endif
