@@ -222,6 +222,7 @@ static void test_file(void)
     XT_CHECK(same(&model, &plain) && errno == ENOTTY, "taken from nowhere");
     for (int side = 0; side < XG_SIDE_COUNT; side++) {
         XT_CHECK(xg_calibration_path(path[side], sizeof path[side], &own, side), "no path");
+        XT_CHECK(xg_calibration_prepare(path[side]) == XG_OK, "%s: not prepared", path[side]);
         for (int i = 0; i < 2; i++)
             XT_CHECK(xg_calibration_store(path[side], &own, side, &odd) == XG_OK, "%s: %s",
                      path[side], strerror(errno));
@@ -247,6 +248,7 @@ static void test_file(void)
     XT_CHECK(model.cpu_flops == plain.cpu_flops, "a pipe was read");
     unlink(path[0]);
     unlink(path[1]);
+    XT_CHECK(xg_calibration_prepare("/proc/xgemm/cpu") == XG_ERR_SYSTEM, "prepared in /proc");
     XT_CHECK(xg_calibration_store("/proc/xgemm/cpu", &own, XG_SIDE_CPU, &odd) == XG_ERR_SYSTEM,
              "stored in /proc");
     *strrchr(path[0], '/') = '\0';

@@ -241,6 +241,10 @@ static bool calibrate(struct xg_model *model, const struct xg_calibration_key *k
         fprintf(stderr, "xgemm-calibrate: neither XDG_CACHE_HOME nor HOME is an absolute path\n");
         return false;
     }
+    if (xg_calibration_prepare(path) != XG_OK) {
+        fprintf(stderr, "xgemm-calibrate: %s: %s\n", path, strerror(errno));
+        return false;
+    }
     double begin = xg_clock_s(), others_begin = others_s();
     int count = measure_side(side, samples);
     double others = (others_s() - others_begin) / (xg_clock_s() - begin) / xg_cores_count();

@@ -351,14 +351,14 @@ void xg_calibration_load(struct xg_model *model, int cores, const char *blas_fil
     errno = saved_errno;
 }
 
-/* What is there already stays; what cannot be made shows when the file is. */
-static void make_folders(const char *path)
+enum xg_status xg_calibration_prepare(const char *path)
 {
-    char folder[4096];
+    char folder[4096] = "/";
     for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
         (void)mkdir(folder, 0700);
     }
+    return access(folder, W_OK | X_OK) == 0 ? XG_OK : XG_ERR_SYSTEM;
 }
 
 enum xg_status xg_calibration_store(const char *path, const struct xg_calibration_key *key,
@@ -366,7 +366,6 @@ enum xg_status xg_calibration_store(const char *path, const struct xg_calibratio
 {
     char text[XG_CALIBRATION_TEXT_BYTES], temporary[4096];
     size_t length = xg_calibration_print(text, key, side, model);
-    make_folders(path);
     snprintf(temporary, sizeof temporary, "%.4000s.XXXXXX", path);
     int fd = mkstemp(temporary);
     if (fd < 0)

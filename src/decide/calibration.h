@@ -56,8 +56,11 @@ bool xg_calibration_path(char *path, size_t path_bytes, const struct xg_calibrat
  */
 void xg_calibration_load(struct xg_model *model, int cores, const char *blas_file);
 
-/* Writes the file of one side whole or not at all, making the folders. XG_OK; XG_ERR_SYSTEM, with
- * errno. path: as above. */
+/* Makes the folders of a path. XG_OK: a file can be made there; XG_ERR_SYSTEM, with errno. */
+enum xg_status xg_calibration_prepare(const char *path);
+
+/* Writes the file of one side whole or not at all. XG_OK; XG_ERR_SYSTEM, with errno. path: one that
+ * has been prepared. */
 enum xg_status xg_calibration_store(const char *path, const struct xg_calibration_key *key,
                                     enum xg_side side, const struct xg_model *model);
 
