@@ -5,8 +5,7 @@
 needs_plain_library
 [ -z "${XG_SHORT-}" ] || skip "left to ./quickstart check --all"
 python=$(command -v "${PYTHON:-python3}") || skip "no Python"
-PYTHONDONTWRITEBYTECODE=1
-export PYTHONDONTWRITEBYTECODE
+export PYTHONDONTWRITEBYTECODE=1
 
 "$python" "$srcdir/tests/conformance/run" --self-test || fail "the comparison misses something"
 "$python" "$srcdir/tests/conformance/run" --build "$builddir" --short --show 40

@@ -6,11 +6,9 @@
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 [ -n "$XG_BLAS_LIBS" ] || skip "no BLAS with a C interface"
-OPENBLAS_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS
+export OPENBLAS_NUM_THREADS=1
 for name in large process state values; do
-    compile $XG_BLAS_CFLAGS -DCALL_INT=int32_t -frounding-math -o "$tmp/$name" \
-        "$srcdir/tests/preload/$name.c" $XG_BLAS_LIBS -lm -ldl -pthread
+    blas_program $name -DCALL_INT=int32_t -frounding-math
 done
 
 on_gpu() {

@@ -4,7 +4,7 @@
 . "$srcdir/tests/install/lib"
 needs_tool cmake
 install_to "$tmp/own"
-stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
+quiet_stub "$tmp/libone.so"
 compile -shared -fPIC -DPROGRAM_LIBRARY -o "$tmp/libmiddle.so" "$srcdir/tests/install/program.c" \
     -L"$tmp" -Wl,-rpath,"$tmp" -lone
 version=$(sed -n 's/^Version: //p' "$libdir/pkgconfig/xgemm-shim.pc")

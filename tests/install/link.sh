@@ -9,7 +9,7 @@ pc=$(flags --cflags --libs)
 # A program finds the library by its own path, as that page has it.
 ours="-Wl,-rpath,$(flags --variable=libdir)"
 
-stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
+quiet_stub "$tmp/libone.so"
 one="-L$tmp -Wl,-rpath,$tmp -lone"
 source=$srcdir/tests/install/program.c
 compile -shared -fPIC -DPROGRAM_LIBRARY -o "$tmp/libmiddle.so" "$source" $one

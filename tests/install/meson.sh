@@ -7,7 +7,7 @@ needs_tool ninja
 needs_tool pkg-config
 install_to "$tmp/own"
 flags --exists || skip "pkg-config does not find the BLAS that was configured"
-stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
+quiet_stub "$tmp/libone.so"
 compile -shared -fPIC -DPROGRAM_LIBRARY -o "$tmp/libmiddle.so" "$srcdir/tests/install/program.c" \
     -L"$tmp" -Wl,-rpath,"$tmp" -lone
 

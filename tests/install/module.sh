@@ -35,7 +35,7 @@ lmod=${LMOD_CMD:-/usr/share/lmod/lmod/libexec/lmod}
 module() {
     eval "$("$lmod" sh "$@" 2>"$tmp/err")" || fail "module $*: $(cat "$tmp/err")"
 }
-stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
+quiet_stub "$tmp/libone.so"
 compile -o "$tmp/program" "$srcdir/tests/install/program.c" "$tmp/libone.so" -Wl,-rpath,"$tmp"
 module use "$tmp/own/share/modulefiles"
 module load xgemm

@@ -3,7 +3,7 @@
 # LD_LIBRARY_PATH, also after the tree was moved; nothing there knows another place; all of it goes again.
 . "$srcdir/tests/install/lib"
 install_to "$tmp/own"
-stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
+quiet_stub "$tmp/libone.so"
 compile -o "$tmp/program" "$srcdir/tests/install/program.c" "$tmp/libone.so" -Wl,-rpath,"$tmp"
 
 unseen "$tmp/program"

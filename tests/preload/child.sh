@@ -3,7 +3,7 @@
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 
-stub "$tmp/libquiet.so" quiet -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
+quiet_stub "$tmp/libquiet.so"
 compile -o "$tmp/child" "$srcdir/tests/preload/child.c" "$tmp/libquiet.so" -Wl,-rpath,"$tmp" \
     -pthread
 mkdir "$tmp/accounts"

@@ -16,7 +16,7 @@ system=$("$run" --help | sed -n "s/.*goes before the system's, \(.*\)\.\$/\1/p")
 mkdir -p "${user%/*}"
 [ ! -e "$system" ] || skip "this machine has $system"
 
-stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
+quiet_stub "$tmp/libone.so"
 program "$tmp/c" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm -L"$tmp" -Wl,-rpath,"$tmp" -lone
 
 # config FILE LINE...

@@ -5,7 +5,7 @@
 needs_plain_library
 has_engine || skip "built without CUDA"
 unset XGEMM_DEVICES XGEMM_SHIM_LIB
-stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
+quiet_stub "$tmp/libone.so"
 program "$tmp/c" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm -L"$tmp" -Wl,-rpath,"$tmp" -lone
 
 # The machine's own cuBLAS is not there, but for what $XT_SEEN names, a folder.

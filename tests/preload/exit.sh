@@ -4,10 +4,8 @@
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 has_engine || skip "built without CUDA"
-compile $XG_BLAS_CFLAGS -o "$tmp/exit" "$srcdir/tests/preload/exit.c" $XG_BLAS_LIBS -lm -pthread ||
-    exit 99
-OPENBLAS_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS
+blas_program exit
+export OPENBLAS_NUM_THREADS=1
 
 # ends WHAT ARGUMENT...: ten times, after different times.
 ends() {

@@ -3,7 +3,7 @@
 # is written to. Contract 10.6 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 
-stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
+quiet_stub "$tmp/libone.so"
 stub "$tmp/libtwo.so" two -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm
 program "$tmp/c" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm -L"$tmp" -Wl,-rpath,"$tmp" -lone
 "$tmp/c" own 5 >"$tmp/alone" || fail "alone: exit status $?"

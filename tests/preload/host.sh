@@ -9,10 +9,8 @@ OPENBLAS_NUM_THREADS=1
 LD_LIBRARY_PATH=$XG_FAKEDRV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export OPENBLAS_NUM_THREADS LD_LIBRARY_PATH
 
-host="$srcdir/tests/preload/host.c"
-compile $XG_BLAS_CFLAGS -shared -fPIC -DHOST_PLUGIN -o "$tmp/plugin.so" "$host" $XG_BLAS_LIBS
-compile $XG_BLAS_CFLAGS -frounding-math -rdynamic -o "$tmp/host" "$host" $XG_BLAS_LIBS -lm -ldl \
-    -pthread
+compile $XG_BLAS_CFLAGS -shared -fPIC -DHOST_PLUGIN -o "$tmp/plugin.so" "$srcdir/tests/preload/host.c" $XG_BLAS_LIBS
+blas_program host -frounding-math -rdynamic
 
 # hosted WHAT MODE [NAME=VALUE...] -- ARGUMENT...: it ends, and prints what it does alone.
 hosted() {

@@ -3,8 +3,7 @@
 # separate no rows, with 32-bit and 64-bit integers (contract 3.3, 4.2).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
-OPENBLAS_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS
+export OPENBLAS_NUM_THREADS=1
 
 # large WHAT COMMAND...: right, with rows $apart elements apart.
 large() {

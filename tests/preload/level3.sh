@@ -4,8 +4,7 @@
 # Contract 1.1, 3.1, 5.1, 6.3 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 test_flags="$test_flags -O2" # much of the time goes into what answers are held against
-OPENBLAS_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS
+export OPENBLAS_NUM_THREADS=1
 
 # judge_gemmt WHAT LIBRARY INT NAME OPTION: of GEMMT, which not every BLAS has, or GEMMTR, its other name:
 # one that has it decides what is illegal, and where there is none the caller's GEMM computes all but the diagonal.

@@ -3,7 +3,7 @@
 # Contract 9.3 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
-stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
+quiet_stub "$tmp/libone.so"
 program "$tmp/main" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm "$tmp/libone.so" -Wl,-rpath,"$tmp"
 unset XGEMM_MODE XGEMM_LOG XGEMM_VERBOSE XGEMM_STATS
 

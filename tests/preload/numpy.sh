@@ -3,11 +3,7 @@
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 # The first of the machine's Pythons that has it: the one in front may be a bare one.
-python=
-for candidate in ${PYTHON:-python3} /usr/bin/python3; do
-    [ -z "$python" ] && "$candidate" -c 'import numpy' 2>/dev/null && python=$candidate
-done
-[ -n "$python" ] || skip "no Python here has NumPy"
+find_python 'import numpy' || skip "no Python here has NumPy"
 unset XGEMM_MODE XGEMM_VERBOSE
 
 # run WHAT COMMAND...: all answers right, and the account counts products of a BLAS's own name.

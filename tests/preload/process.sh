@@ -5,13 +5,11 @@
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 # -rdynamic: its dl_iterate_phdr is the one that the library calls.
-compile $XG_BLAS_CFLAGS -rdynamic -o "$tmp/process" "$srcdir/tests/preload/process.c" $XG_BLAS_LIBS \
-    -lm -ldl -pthread
+blas_program process -rdynamic
 stub "$tmp/libstub.so" stub -DSTUB_QUIET -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm
 compile $XG_BLAS_CFLAGS -rdynamic -o "$tmp/lockless" "$srcdir/tests/preload/process.c" \
     "$tmp/libstub.so" -Wl,-rpath,"$tmp" -lm -ldl -pthread
-OPENBLAS_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS
+export OPENBLAS_NUM_THREADS=1
 
 # ends WHAT STATUS COMMAND...: with that status, and silently but for the count of checks.
 ends() {

@@ -4,10 +4,8 @@
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 has_engine || skip "built without CUDA"
-compile $XG_BLAS_CFLAGS -fno-builtin -rdynamic -o "$tmp/refused" "$srcdir/tests/preload/refused.c" \
-    $XG_BLAS_LIBS -lm -ldl -pthread
-OPENBLAS_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS
+blas_program refused -fno-builtin -rdynamic
+export OPENBLAS_NUM_THREADS=1
 
 # right WHAT [NAME=VALUE...]
 right() {

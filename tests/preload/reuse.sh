@@ -4,8 +4,7 @@
 library=$(real libblas.so.3)
 [ -n "$library" ] || library=$(real libopenblas.so.0)
 [ -n "$library" ] || skip "no BLAS is installed"
-OPENBLAS_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS
+export OPENBLAS_NUM_THREADS=1
 compile -o "$tmp/reuse" "$srcdir/tests/preload/reuse.c" "$library" -pthread
 everywhere "one thread" "$tmp/reuse" 1
 everywhere "twelve threads" "$tmp/reuse" 12

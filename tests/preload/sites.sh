@@ -3,9 +3,8 @@
 # Contract 11.1 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
-compile $XG_BLAS_CFLAGS -o "$tmp/sites" "$srcdir/tests/preload/sites.c" $XG_BLAS_LIBS -lm || exit 99
-OPENBLAS_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS
+blas_program sites
+export OPENBLAS_NUM_THREADS=1
 
 for mode in cpu auto; do
     preloaded XGEMM_MODE=$mode "$tmp/sites" >"$tmp/out" 2>"$tmp/err" || fail "$mode: exit status $?"

@@ -4,10 +4,8 @@
 # Contract 1.1, 7.1, 7.2, 7.3, 7.5, 7.6, 7.8, 8.6, 10.1, 10.2, 10.4 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
-compile $XG_BLAS_CFLAGS -frounding-math -o "$tmp/state" "$srcdir/tests/preload/state.c" \
-    $XG_BLAS_LIBS -lm -ldl -pthread
-OPENBLAS_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS
+blas_program state -frounding-math
+export OPENBLAS_NUM_THREADS=1
 
 # kept WHAT SCENARIO COMMAND...: the program finds all as it was; messages: none.
 kept() {

@@ -8,7 +8,7 @@ unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT OMP_WAIT_POLICY XGEMM_VE
 export XGEMM_SHIM_LIB="$XG_SO" TMPDIR="$tmp/folders"
 mkdir "$TMPDIR" "$tmp/bin"
 library=$(readlink -f "$XG_SO")
-stub "$tmp/libone.so" one -DSTUB_INT=int32_t -DSTUB_CBLAS=cblas_sgemm -DSTUB_QUIET
+quiet_stub "$tmp/libone.so"
 compile -o "$tmp/tool" "$srcdir/tests/preload/tool.c" "$tmp/libone.so" -Wl,-rpath,"$tmp"
 
 expect() {

@@ -3,8 +3,7 @@
 # whom, and may leave by longjmp (contract 5.1, 5.2).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
-OPENBLAS_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS
+export OPENBLAS_NUM_THREADS=1
 
 judged=
 for name in openblas:libopenblas.so.0:int32_t reference:blas/libblas.so.3:int32_t \

@@ -4,11 +4,7 @@
 needs_plain_library
 notebook=$srcdir/kernels/ladder/ladder.ipynb
 judge=$srcdir/tests/python/ladder.py
-python=
-for candidate in ${PYTHON:-python3} /usr/bin/python3; do
-    [ -z "$python" ] && "$candidate" -c 'import matplotlib, numpy, sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null &&
-        python=$candidate
-done
+find_python 'import matplotlib, numpy, sys; sys.exit(sys.version_info < (3, 8))' || python=
 unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT
 for variable in $(env | sed -n 's/^\(XGEMM_[A-Z_]*\)=.*/\1/p'); do
     unset "$variable"

@@ -3,12 +3,8 @@
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 # The first of the machine's Pythons that has NumPy: the one in front may be a bare one.
-python=
-for candidate in ${PYTHON:-python3} /usr/bin/python3; do
-    [ -z "$python" ] && "$candidate" -c 'import numpy, sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null &&
-        python=$candidate
-done
-[ -n "$python" ] || skip "no Python from 3.8 on has NumPy here"
+find_python 'import numpy, sys; sys.exit(sys.version_info < (3, 8))' ||
+    skip "no Python from 3.8 on has NumPy here"
 for variable in $(env | sed -n 's/^\(XGEMM_[A-Z_]*\)=.*/\1/p'); do
     unset "$variable"
 done

@@ -5,13 +5,9 @@ needs_plain_library
 [ "$XG_WITH_WHEEL" = yes ] || skip "this build makes no wheel"
 # The first of the machine's Pythons that has what is needed: the one in front may be a bare one. What an
 # environment of its own has is not seen in one made from it.
-python=
-for candidate in ${PYTHON:-python3} /usr/bin/python3; do
-    [ -z "$python" ] && "$candidate" -c 'import setuptools, numpy, pip, sys, venv, wheel
-sys.exit(sys.prefix != sys.base_prefix or int(setuptools.__version__.split(".")[0]) < 61)' \
-        2>/dev/null && python=$candidate
-done
-[ -n "$python" ] || skip "no Python here has NumPy, pip, setuptools 61 and wheel"
+find_python 'import setuptools, numpy, pip, sys, venv, wheel
+sys.exit(sys.prefix != sys.base_prefix or int(setuptools.__version__.split(".")[0]) < 61)' ||
+    skip "no Python here has NumPy, pip, setuptools 61 and wheel"
 unset MAKEFLAGS MFLAGS MAKELEVEL LD_PRELOAD PYTHONPATH XGEMM_SHIM_LIB XGEMM_MODE XGEMM_VERBOSE
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INDEX=1 PIP_ROOT_USER_ACTION=ignore
 

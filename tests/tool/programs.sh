@@ -9,13 +9,8 @@ unset XGEMM_MODE XGEMM_VERBOSE XGEMM_TRACE
 # LAPACK, which programs call as well, multiplies triangles too.
 XGEMM_OPERATIONS=all
 export XGEMM_OPERATIONS
-python=
-for candidate in ${PYTHON:-python3} /usr/bin/python3; do
-    [ -z "$python" ] && "$candidate" -c 'import numpy' 2>/dev/null && python=$candidate
-done
-[ -n "$python" ] || skip "no Python here has NumPy"
-PYTHONDONTWRITEBYTECODE=1
-export PYTHONDONTWRITEBYTECODE
+find_python 'import numpy' || skip "no Python here has NumPy"
+export PYTHONDONTWRITEBYTECODE=1
 LD_LIBRARY_PATH=$XG_FAKEDRV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 
