@@ -11,7 +11,7 @@ sources="$srcdir/tests/preload/threads.c $srcdir/shim/threads.c $srcdir/shim/sco
 paths="-iquote $srcdir -iquote $srcdir/src"
 compile $paths -o "$tmp/threads" $sources -ldl -pthread
 openmp=
-$CC $test_flags $paths -iquote "$srcdir" -fopenmp -o "$tmp/threads_openmp" $sources -ldl -pthread \
+$CC $test_flags $paths -fopenmp -o "$tmp/threads_openmp" $sources -ldl -pthread \
     2>"$tmp/err" && openmp=yes
 asked=0
 
