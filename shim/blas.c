@@ -152,12 +152,12 @@ static bool shim_problem_fits(const struct xg_problem *p)
 
 void shim_blas_compute(const struct shim_blas *blas, const struct xg_problem *p)
 {
-    struct shim_numbers numbers;
+    struct shim_written written;
     struct shim_call call;
     if (!blas->function || (blas->int_bytes == 4 && !shim_problem_fits(p))) {
         xg_cpu_compute(p);
         return;
     }
-    shim_args_write(p, blas->symbol, &numbers, &call);
+    shim_args_write(p, blas->symbol, &written, &call);
     shim_args_forward(blas->function, &call);
 }
