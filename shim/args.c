@@ -12,33 +12,29 @@ enum dimension { SIDE, M, N, K };
 /* The position of an argument's term, which names the argument. */
 #define SHIM_AT(name) offsetof(struct shim_terms, name)
 #define SHIM_ARGUMENT(role, name) SHIM_AT(name),
-#define SHIM_ARGUMENTS(OP)                                                                         \
-    {                                                                                              \
-        SHIM_EACH(OP, SHIM_ARGUMENT)                                                               \
-    }
+#define SHIM_ROW(OP, ...) [XG_OP_##OP] = {{SHIM_EACH(OP, SHIM_ARGUMENT)}, __VA_ARGS__}
 
 static const struct operation {
+    unsigned short arguments[20]; /* in the order of the signature; 0 behind the last one */
     struct {
         enum dimension rows, columns;
     } a, b, c;              /* op(A), op(B) and C; a triangle or a symmetric matrix is whole */
     const char *transposes; /* those that it allows of complex matrices */
     char opposite; /* op(B) where the list has one transpose, and op(A) is not transposed */
     bool optional; /* some libraries lack it */
-    unsigned short arguments[20]; /* in the order of the signature; 0 behind the last one */
 } operations[XG_OP_COUNT] = {
-    [XG_OP_GEMM] = {{M, K}, {K, N}, {M, N}, "NTC", 0, false, SHIM_ARGUMENTS(GEMM)},
-    [XG_OP_SYRK] = {{N, K}, {K, N}, {N, N}, "NT", 'T', false, SHIM_ARGUMENTS(SYRK)},
-    [XG_OP_HERK] = {{N, K}, {K, N}, {N, N}, "NC", 'C', false, SHIM_ARGUMENTS(HERK)},
-    [XG_OP_SYMM] = {{SIDE, SIDE}, {M, N}, {M, N}, "", 0, false, SHIM_ARGUMENTS(SYMM)},
-    [XG_OP_HEMM] = {{SIDE, SIDE}, {M, N}, {M, N}, "", 0, false, SHIM_ARGUMENTS(HEMM)},
-    [XG_OP_SYR2K] = {{N, K}, {K, N}, {N, N}, "NT", 'T', false, SHIM_ARGUMENTS(SYR2K)},
-    [XG_OP_HER2K] = {{N, K}, {K, N}, {N, N}, "NC", 'C', false, SHIM_ARGUMENTS(HER2K)},
-    [XG_OP_TRMM] = {{SIDE, SIDE}, {M, N}, {M, N}, "NTC", 0, false, SHIM_ARGUMENTS(TRMM)},
-    [XG_OP_TRSM] = {{SIDE, SIDE}, {M, N}, {M, N}, "NTC", 0, false, SHIM_ARGUMENTS(TRSM)},
-    [XG_OP_GEMMT] = {{N, K}, {K, N}, {N, N}, "NTC", 0, true, SHIM_ARGUMENTS(GEMMT)},
-    [XG_OP_GEMM_BATCH] = {{M, K}, {K, N}, {M, N}, "NTC", 0, true, SHIM_ARGUMENTS(GEMM_BATCH)},
-    [XG_OP_GEMM_BATCH_STRIDED] =
-        {{M, K}, {K, N}, {M, N}, "NTC", 0, true, SHIM_ARGUMENTS(GEMM_BATCH_STRIDED)},
+    SHIM_ROW(GEMM, {M, K}, {K, N}, {M, N}, "NTC", 0, false),
+    SHIM_ROW(SYRK, {N, K}, {K, N}, {N, N}, "NT", 'T', false),
+    SHIM_ROW(HERK, {N, K}, {K, N}, {N, N}, "NC", 'C', false),
+    SHIM_ROW(SYMM, {SIDE, SIDE}, {M, N}, {M, N}, "", 0, false),
+    SHIM_ROW(HEMM, {SIDE, SIDE}, {M, N}, {M, N}, "", 0, false),
+    SHIM_ROW(SYR2K, {N, K}, {K, N}, {N, N}, "NT", 'T', false),
+    SHIM_ROW(HER2K, {N, K}, {K, N}, {N, N}, "NC", 'C', false),
+    SHIM_ROW(TRMM, {SIDE, SIDE}, {M, N}, {M, N}, "NTC", 0, false),
+    SHIM_ROW(TRSM, {SIDE, SIDE}, {M, N}, {M, N}, "NTC", 0, false),
+    SHIM_ROW(GEMMT, {N, K}, {K, N}, {N, N}, "NTC", 0, true),
+    SHIM_ROW(GEMM_BATCH, {M, K}, {K, N}, {M, N}, "NTC", 0, true),
+    SHIM_ROW(GEMM_BATCH_STRIDED, {M, K}, {K, N}, {M, N}, "NTC", 0, true),
 };
 
 static inline int64_t length(const struct shim_terms *t, enum dimension dimension)
@@ -86,11 +82,11 @@ static bool is_legal(const struct operation *op, const struct shim_terms *t, uns
 {
     switch (argument) {
     case SHIM_AT(side):
-        return t->side;
+        return t->side == 'L' || t->side == 'R';
     case SHIM_AT(uplo):
-        return t->uplo;
+        return t->uplo == 'U' || t->uplo == 'L';
     case SHIM_AT(diag):
-        return t->diag;
+        return t->diag == 'U' || t->diag == 'N';
     case SHIM_AT(transa):
     case SHIM_AT(transa_array):
         return is_allowed(op, t, t->transa);

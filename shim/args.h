@@ -66,9 +66,9 @@ struct shim_scalar_at {
     enum xg_type type;
 };
 
-/* The arguments of any call in the terms of the BLAS standard, by the names of their lists:
- * letters in upper case, integers as numbers. What the operation lacks, and a letter without a
- * meaning, is 0. */
+/* The arguments of any call in the terms of the BLAS standard, by their names and unchecked:
+ * letters in upper case, integers as numbers. What the operation lacks, and a number that stands
+ * for no letter, is 0. */
 struct shim_terms {
     enum xg_op op;
     enum xg_type type;

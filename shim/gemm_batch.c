@@ -134,7 +134,7 @@ void shim_groups_cut(const struct shim_call *call, int int_bytes, int64_t groups
 static char trans_at(const struct shim_terms *t, const void *array, int64_t index)
 {
     return t->cblas ? shim_terms_numbered(((const int *)array)[index], SHIM_LETTERS_TRANS)
-                    : shim_terms_letter(((const char *)array)[index], SHIM_LETTERS_TRANS);
+                    : shim_terms_letter((const char *)array + index);
 }
 
 /* The terms of one group, without its matrices. */

@@ -16,19 +16,16 @@
 #define SHIM_LETTERS_DIAG 131, "NU"
 #define SHIM_LETTERS_SIDE 141, "LR"
 
-/* Upper case; '\0' for a number or a letter without a meaning. */
+/* Upper case; '\0' for a number without a meaning. */
 static inline char shim_terms_numbered(int number, int first, const char *letters)
 {
     const unsigned index = (unsigned)number - (unsigned)first;
     return index < strlen(letters) ? letters[index] : '\0';
 }
 
-static inline char shim_terms_letter(char letter, int first, const char *letters)
+static inline char shim_terms_letter(const char *letter)
 {
-    (void)first;
-    if (letter >= 'a' && letter <= 'z')
-        letter = (char)(letter - 'a' + 'A');
-    return letter && strchr(letters, letter) ? letter : '\0';
+    return *letter >= 'a' && *letter <= 'z' ? (char)(*letter - 'a' + 'A') : *letter;
 }
 
 /* The number of a letter that has one. */
@@ -86,10 +83,10 @@ static inline int64_t shim_terms_slot(int64_t value, int int_bytes)
 #define SHIM_FROM_CBLAS_RESULTS(value) value
 
 #define SHIM_TERM_FORTRAN(role, name) t->name = SHIM_FROM_FORTRAN_##role(f->name);
-#define SHIM_FROM_FORTRAN_SIDE(value) shim_terms_letter(*value, SHIM_LETTERS_SIDE)
-#define SHIM_FROM_FORTRAN_UPLO(value) shim_terms_letter(*value, SHIM_LETTERS_UPLO)
-#define SHIM_FROM_FORTRAN_TRANS(value) shim_terms_letter(*value, SHIM_LETTERS_TRANS)
-#define SHIM_FROM_FORTRAN_DIAG(value) shim_terms_letter(*value, SHIM_LETTERS_DIAG)
+#define SHIM_FROM_FORTRAN_SIDE(value) shim_terms_letter(value)
+#define SHIM_FROM_FORTRAN_UPLO(value) shim_terms_letter(value)
+#define SHIM_FROM_FORTRAN_TRANS(value) shim_terms_letter(value)
+#define SHIM_FROM_FORTRAN_DIAG(value) shim_terms_letter(value)
 #define SHIM_FROM_FORTRAN_INTEGER(value) shim_terms_int(value, int_bytes)
 #define SHIM_FROM_FORTRAN_SCALAR(value) ((struct shim_scalar_at){value, t->type})
 #define SHIM_FROM_FORTRAN_REAL(value) ((struct shim_scalar_at){value, xg_type_real(t->type)})
