@@ -119,7 +119,7 @@ static bool is_legal(const struct operation *op, const struct shim_terms *t, uns
     }
 }
 
-int shim_terms_number(const struct shim_terms *t, size_t argument)
+int shim_terms_position(const struct shim_terms *t, size_t argument)
 {
     const unsigned short *arguments = operations[t->op].arguments;
     int number = t->cblas ? 2 : 1;
@@ -135,7 +135,7 @@ int shim_terms_illegal(const struct shim_terms *t)
         return 1;
     for (const unsigned short *argument = op->arguments; *argument; argument++)
         if (!is_legal(op, t, *argument))
-            return shim_terms_number(t, *argument);
+            return shim_terms_position(t, *argument);
     return 0;
 }
 
@@ -307,10 +307,10 @@ static union shim_scalar pass(enum xg_type type, const void *at)
     }
 
 #define SHIM_WRITE_CBLAS(role, name) c->name = SHIM_TO_CBLAS_##role(name);
-#define SHIM_TO_CBLAS_SIDE(name) shim_terms_to_number(t->name, SHIM_LETTERS_SIDE)
-#define SHIM_TO_CBLAS_UPLO(name) shim_terms_to_number(t->name, SHIM_LETTERS_UPLO)
-#define SHIM_TO_CBLAS_TRANS(name) shim_terms_to_number(t->name, SHIM_LETTERS_TRANS)
-#define SHIM_TO_CBLAS_DIAG(name) shim_terms_to_number(t->name, SHIM_LETTERS_DIAG)
+#define SHIM_TO_CBLAS_SIDE(name) shim_terms_number_of(t->name, SHIM_LETTERS_SIDE)
+#define SHIM_TO_CBLAS_UPLO(name) shim_terms_number_of(t->name, SHIM_LETTERS_UPLO)
+#define SHIM_TO_CBLAS_TRANS(name) shim_terms_number_of(t->name, SHIM_LETTERS_TRANS)
+#define SHIM_TO_CBLAS_DIAG(name) shim_terms_number_of(t->name, SHIM_LETTERS_DIAG)
 #define SHIM_TO_CBLAS_INTEGER(name) t->name
 #define SHIM_TO_CBLAS_SCALAR(name) pass(t->type, t->name.at)
 #define SHIM_TO_CBLAS_REAL(name) pass(xg_type_real(t->type), t->name.at)

@@ -8,12 +8,14 @@
 #include "terms.h"
 
 /* The size of the normal form; if there is no product, a size that the engine never wants. */
-static void size_of(bool row_major, int64_t count, int64_t m, int64_t n, int64_t *rows,
-                    int64_t *columns)
+static void size_of(const struct shim_terms *product, int64_t *m, int64_t *n, int64_t *k)
 {
-    *columns = row_major ? n : m;
-    if (count <= 0 || __builtin_mul_overflow(count, row_major ? m : n, rows))
-        *rows = -1, *columns = 1;
+    const bool by_rows = product->order == 101;
+    *n = by_rows ? product->n : product->m;
+    if (product->batch_size <= 0 ||
+        __builtin_mul_overflow(product->batch_size, by_rows ? product->m : product->n, m))
+        *m = -1, *n = 1;
+    *k = *m < 0 ? 1 : product->k;
 }
 
 /* Makes a batch of the first product. *batch is in the order of the call. */
@@ -43,8 +45,7 @@ void shim_strided_size(const struct shim_call *call, int int_bytes, int64_t *m, 
 {
     struct shim_terms t;
     shim_gemm_batch_strided_terms_read(call, int_bytes, &t);
-    size_of(t.order == 101, t.batch_size, t.m, t.n, m, n);
-    *k = *m < 0 ? 1 : t.k;
+    size_of(&t, m, n, k);
 }
 
 void shim_strided_read(const struct shim_call *call, int int_bytes, struct shim_args *args)
@@ -74,71 +75,21 @@ static int64_t integer_at(const void *array, int int_bytes, int64_t index)
     return shim_terms_int(skip_integers(array, int_bytes, index), int_bytes);
 }
 
-int64_t shim_groups_count(const struct shim_call *call, int int_bytes)
-{
-    struct shim_terms t;
-    if (call->symbol->op != XG_OP_GEMM_BATCH)
-        return 1;
-    shim_gemm_batch_terms_read(call, int_bytes, &t);
-    return t.group_count;
-}
-
-void shim_groups_size(const struct shim_call *call, int int_bytes, int64_t group, int64_t *m,
-                      int64_t *n, int64_t *k)
-{
-    struct shim_terms t;
-    shim_gemm_batch_terms_read(call, int_bytes, &t);
-    size_of(t.order == 101, integer_at(t.group_size, int_bytes, group),
-            integer_at(t.m_array, int_bytes, group), integer_at(t.n_array, int_bytes, group), m, n);
-    *k = *m < 0 ? 1 : integer_at(t.k_array, int_bytes, group);
-}
-
-int64_t shim_groups_products(const struct shim_call *call, int int_bytes, int64_t group)
-{
-    struct shim_terms t;
-    shim_gemm_batch_terms_read(call, int_bytes, &t);
-    return integer_at(t.group_size, int_bytes, group);
-}
-
 static const void *scalar_at(enum xg_type type, const void *array, int64_t index)
 {
     return (const char *)array + index * (int64_t)xg_type_bytes(type);
 }
 
-/* X(role, name) for each array in the arguments *at of either interface. */
-#define CUT(role, name) CUT_##role(name)
-#define CUT_TRANSES(name) at->name += groups;
-#define CUT_INTEGERS(name) at->name = skip_integers(at->name, int_bytes, groups);
-#define CUT_SCALARS(name) at->name = scalar_at(call->symbol->type, at->name, groups);
-#define CUT_MATRICES(name) at->name += products;
-#define CUT_RESULTS(name) at->name += products;
-#define CUT_INTEGER(name)
-
-void shim_groups_cut(const struct shim_call *call, int int_bytes, int64_t groups, int64_t products,
-                     int64_t count, struct shim_cut *cut)
-{
-    cut->call = *call;
-    cut->count = count;
-    if (call->symbol->interface == SHIM_CBLAS) {
-        struct shim_gemm_batch_cblas *at = &cut->call.gemm_batch_cblas;
-        SHIM_EACH(GEMM_BATCH, CUT)
-        at->group_count = count;
-    } else {
-        struct shim_gemm_batch_fortran *at = &cut->call.gemm_batch_fortran;
-        SHIM_EACH(GEMM_BATCH, CUT)
-        at->group_count = &cut->count;
-    }
-}
-
 /* Letters are one character each in Fortran, and numbers in the C interface. */
 static char trans_at(const struct shim_terms *t, const void *array, int64_t index)
 {
-    return t->cblas ? shim_terms_numbered(((const int *)array)[index], SHIM_LETTERS_TRANS)
+    return t->cblas ? shim_terms_letter_of(((const int *)array)[index], SHIM_LETTERS_TRANS)
                     : shim_terms_letter((const char *)array + index);
 }
 
-/* The terms of one group, without its matrices. */
-static struct shim_terms group_terms(const struct shim_terms *t, int int_bytes, int64_t group)
+/* The terms of one group, without its matrices. Inlined like shim_gemm_batch_terms_read. */
+static inline __attribute__((always_inline)) struct shim_terms
+group_terms(const struct shim_terms *t, int int_bytes, int64_t group)
 {
     struct shim_terms product = *t;
     product.transa = trans_at(t, t->transa_array, group);
@@ -162,7 +113,7 @@ static int batch_illegal(const struct shim_terms *t, int int_bytes, bool *extens
     if (!shim_terms_order_legal(t))
         return 1;
     if (t->group_count < 0)
-        return shim_terms_number(t, offsetof(struct shim_terms, group_count));
+        return shim_terms_position(t, offsetof(struct shim_terms, group_count));
     for (int64_t group = 0; group < t->group_count; group++) {
         const struct shim_terms product = group_terms(t, int_bytes, group);
         int illegal = shim_terms_illegal(&product);
@@ -170,7 +121,7 @@ static int batch_illegal(const struct shim_terms *t, int int_bytes, bool *extens
         if (illegal)
             return illegal;
         if (__builtin_add_overflow(products, product.batch_size, &products))
-            return shim_terms_number(t, offsetof(struct shim_terms, group_size));
+            return shim_terms_position(t, offsetof(struct shim_terms, group_size));
     }
     return 0;
 }
@@ -178,10 +129,11 @@ static int batch_illegal(const struct shim_terms *t, int int_bytes, bool *extens
 void shim_batch_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
                      int64_t *k)
 {
-    if (shim_groups_count(call, int_bytes) > 0)
-        shim_groups_size(call, int_bytes, 0, m, n, k);
-    else
-        *m = -1, *n = *k = 1;
+    struct shim_terms t, product = {.batch_size = 0};
+    shim_gemm_batch_terms_read(call, int_bytes, &t);
+    if (t.group_count > 0)
+        product = group_terms(&t, int_bytes, 0);
+    size_of(&product, m, n, k);
 }
 
 void shim_batch_read(const struct shim_call *call, int int_bytes, struct shim_args *args)
@@ -202,4 +154,57 @@ void shim_batch_read(const struct shim_call *call, int int_bytes, struct shim_ar
                &(struct xg_batch){
                    .count = product.batch_size, .a = t.a_array, .b = t.b_array, .c = t.c_array},
                args);
+}
+
+/* --- The groups of a call ------------------------------------------------------------------ */
+
+void shim_groups_init(const struct shim_call *call, int int_bytes, struct shim_groups *groups)
+{
+    struct shim_terms t;
+    *groups = (struct shim_groups){.call = call, .int_bytes = int_bytes, .count = 1};
+    if (call->symbol->op == XG_OP_GEMM_BATCH) {
+        shim_gemm_batch_terms_read(call, int_bytes, &t);
+        groups->count = t.group_count;
+    }
+}
+
+void shim_groups_seek(struct shim_groups *groups, shim_groups_wants *wants, void *context)
+{
+    int64_t m, n, k;
+    struct shim_terms t;
+    shim_gemm_batch_terms_read(groups->call, groups->int_bytes, &t);
+    for (groups->wanted = groups->first; groups->wanted < groups->count; groups->wanted++) {
+        const struct shim_terms product = group_terms(&t, groups->int_bytes, groups->wanted);
+        size_of(&product, &m, &n, &k);
+        if (wants(context, m, n, k))
+            return;
+    }
+}
+
+/* X(role, name) for each array in the arguments *at of either interface: its rest. */
+#define CUT(role, name) CUT_##role(name)
+#define CUT_TRANSES(name) at->name += groups->first;
+#define CUT_INTEGERS(name) at->name = skip_integers(at->name, groups->int_bytes, groups->first);
+#define CUT_SCALARS(name) at->name = scalar_at(t.type, at->name, groups->first);
+#define CUT_MATRICES(name) at->name += groups->products;
+#define CUT_RESULTS(name) at->name += groups->products;
+#define CUT_INTEGER(name)
+
+void shim_groups_take(struct shim_groups *groups, int64_t count, struct shim_cut *cut)
+{
+    struct shim_terms t;
+    shim_gemm_batch_terms_read(groups->call, groups->int_bytes, &t);
+    cut->call = *groups->call;
+    cut->count = count;
+    if (t.cblas) {
+        struct shim_gemm_batch_cblas *at = &cut->call.gemm_batch_cblas;
+        SHIM_EACH(GEMM_BATCH, CUT)
+        at->group_count = count;
+    } else {
+        struct shim_gemm_batch_fortran *at = &cut->call.gemm_batch_fortran;
+        SHIM_EACH(GEMM_BATCH, CUT)
+        at->group_count = &cut->count;
+    }
+    for (; count > 0; count--)
+        groups->products += integer_at(t.group_size, groups->int_bytes, groups->first++);
 }

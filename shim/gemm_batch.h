@@ -13,23 +13,29 @@ void shim_batch_size(const struct shim_call *call, int int_bytes, int64_t *m, in
                      int64_t *k);
 void shim_batch_read(const struct shim_call *call, int int_bytes, struct shim_args *args);
 
-/* 1 for an operation without groups; the number as passed, which may be negative. */
-int64_t shim_groups_count(const struct shim_call *call, int int_bytes);
+/* The groups of a call that are not computed yet. */
+struct shim_groups {
+    const struct shim_call *call;
+    int int_bytes;
+    int64_t count;           /* of all; as passed, it may be negative */
+    int64_t first, products; /* the first of them, and the products in the groups before it */
+    int64_t wanted;          /* set by shim_groups_seek */
+};
 
-/* shim_args_size of one group. The group must exist. */
-void shim_groups_size(const struct shim_call *call, int int_bytes, int64_t group, int64_t *m,
-                      int64_t *n, int64_t *k);
+/* All groups of a call; of an operation without groups one. The call must outlive *groups. */
+void shim_groups_init(const struct shim_call *call, int int_bytes, struct shim_groups *groups);
 
-/* The number of products in a group. */
-int64_t shim_groups_products(const struct shim_call *call, int int_bytes, int64_t group);
+/* Sets groups->wanted to the first group that `wants` accepts by the size of its normal form, or to
+ * count. Asks once of each group on the way. */
+typedef bool shim_groups_wants(void *context, int64_t m, int64_t n, int64_t k);
+void shim_groups_seek(struct shim_groups *groups, shim_groups_wants *wants, void *context);
 
 struct shim_cut {
     struct shim_call call;
     int64_t count; /* a Fortran call points to it */
 };
 
-/* Cuts the call to `count` groups; `groups` groups and `products` products come before them. */
-void shim_groups_cut(const struct shim_call *call, int int_bytes, int64_t groups, int64_t products,
-                     int64_t count, struct shim_cut *cut);
+/* Makes a call of the next `count` groups, which must exist, and removes them from *groups. */
+void shim_groups_take(struct shim_groups *groups, int64_t count, struct shim_cut *cut);
 
 #endif

@@ -17,7 +17,7 @@
 #define SHIM_LETTERS_SIDE 141, "LR"
 
 /* Upper case; '\0' for a number without a meaning. */
-static inline char shim_terms_numbered(int number, int first, const char *letters)
+static inline char shim_terms_letter_of(int number, int first, const char *letters)
 {
     const unsigned index = (unsigned)number - (unsigned)first;
     return index < strlen(letters) ? letters[index] : '\0';
@@ -29,7 +29,7 @@ static inline char shim_terms_letter(const char *letter)
 }
 
 /* The number of a letter that has one. */
-static inline int shim_terms_to_number(char letter, int first, const char *letters)
+static inline int shim_terms_number_of(char letter, int first, const char *letters)
 {
     return first + (int)(strchr(letters, letter) - letters);
 }
@@ -66,10 +66,10 @@ static inline int64_t shim_terms_slot(int64_t value, int int_bytes)
     }
 
 #define SHIM_TERM_CBLAS(role, name) t->name = SHIM_FROM_CBLAS_##role(c->name);
-#define SHIM_FROM_CBLAS_SIDE(value) shim_terms_numbered(value, SHIM_LETTERS_SIDE)
-#define SHIM_FROM_CBLAS_UPLO(value) shim_terms_numbered(value, SHIM_LETTERS_UPLO)
-#define SHIM_FROM_CBLAS_TRANS(value) shim_terms_numbered(value, SHIM_LETTERS_TRANS)
-#define SHIM_FROM_CBLAS_DIAG(value) shim_terms_numbered(value, SHIM_LETTERS_DIAG)
+#define SHIM_FROM_CBLAS_SIDE(value) shim_terms_letter_of(value, SHIM_LETTERS_SIDE)
+#define SHIM_FROM_CBLAS_UPLO(value) shim_terms_letter_of(value, SHIM_LETTERS_UPLO)
+#define SHIM_FROM_CBLAS_TRANS(value) shim_terms_letter_of(value, SHIM_LETTERS_TRANS)
+#define SHIM_FROM_CBLAS_DIAG(value) shim_terms_letter_of(value, SHIM_LETTERS_DIAG)
 #define SHIM_FROM_CBLAS_INTEGER(value) shim_terms_slot(value, int_bytes)
 #define SHIM_FROM_CBLAS_SCALAR(value)                                                              \
     ((struct shim_scalar_at){xg_type_is_complex(t->type) ? value.c : &value, t->type})
@@ -125,7 +125,7 @@ static inline bool shim_terms_extended(const struct shim_terms *t)
 int shim_terms_illegal(const struct shim_terms *t);
 
 /* The number of an argument of the operation, from the offset of its term. */
-int shim_terms_number(const struct shim_terms *t, size_t argument);
+int shim_terms_position(const struct shim_terms *t, size_t argument);
 
 /* The normal form of legal arguments; of a batch, that of its first product. */
 void shim_terms_problem(const struct shim_terms *t, struct xg_problem *problem);
