@@ -19,7 +19,7 @@ struct shim_groups {
     int int_bytes;
     int64_t count;           /* of all; as passed, it may be negative */
     int64_t first, products; /* the first of them, and the products in the groups before it */
-    int64_t wanted;          /* set by shim_groups_seek */
+    int64_t wanted;          /* the first that the engine wants; count: none */
 };
 
 /* All groups of a call; of an operation without groups one. The call must outlive *groups. */

@@ -264,8 +264,6 @@ static void shim_one(struct shim_pending *pending)
 static bool shim_wants_group(void *context, int64_t m, int64_t n, int64_t k)
 {
     struct shim_pending *pending = context;
-    if (pending->nested)
-        return false;
     if (xg_dispatch_wants_group(pending->call->symbol->kind, m, n, k))
         return true;
     pending->accompanied |= shim_end_wants(m, n, k);
@@ -310,7 +308,10 @@ static void shim_several(struct shim_pending *pending, struct shim_groups *group
 {
     struct shim_cut cut;
     struct shim_pending one;
-    shim_groups_seek(groups, shim_wants_group, pending);
+    if (pending->nested)
+        groups->wanted = groups->count;
+    else
+        shim_groups_seek(groups, shim_wants_group, pending);
     if (groups->wanted == groups->count && !pending->accompanied && pending->next->forwards) {
         shim_blas_forward(&pending->next->blas, pending->call);
         return;
