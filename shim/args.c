@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads, checks and writes the arguments of a call. One table has what an operation is besides its
- * list of arguments (operations.h); the functions are the same for all operations.
+ * Reads, checks and writes the arguments of a call. The lists of arguments (operations.h) say which
+ * letters, scalars and operands an operation has, and how they are numbered; the table here has the
+ * extents of its operands. The functions are the same for all operations.
  */
 #include "gemm_batch.h"
 #include "terms.h"
 
-/* A dimension by its argument. SIDE: m or n, the order of the square operand at that side. */
+/* A dimension by its argument. SIDE is the order of the square operand: m on the left, n on the
+ * right. */
 enum dimension { SIDE, M, N, K };
 
-/* The position of an argument's term, which names the argument. */
+/* An argument is named by the offset of its term. */
 #define SHIM_AT(name) offsetof(struct shim_terms, name)
 #define SHIM_ARGUMENT(role, name) SHIM_AT(name),
 #define SHIM_ROW(OP, ...) [XG_OP_##OP] = {{SHIM_EACH(OP, SHIM_ARGUMENT)}, __VA_ARGS__}
 
 static const struct operation {
-    unsigned short arguments[20]; /* in the order of the signature; 0 behind the last one */
+    unsigned short arguments[20]; /* in the signature's order, ended by 0 */
     struct {
         enum dimension rows, columns;
-    } a, b, c;              /* op(A), op(B) and C; a triangle or a symmetric matrix is whole */
-    const char *transposes; /* those that it allows of complex matrices */
-    char opposite; /* op(B) where the list has one transpose, and op(A) is not transposed */
+    } a, b, c;              /* extents of op(A), op(B) and C; triangles count as whole matrices */
+    const char *transposes; /* allowed for complex matrices; real ones may have all */
+    char opposite; /* op(B) if one letter serves both operands and op(A) is not transposed */
     bool optional; /* some libraries lack it */
 } operations[XG_OP_COUNT] = {
     SHIM_ROW(GEMM, {M, K}, {K, N}, {M, N}, "NTC", 0, false),
@@ -58,7 +60,7 @@ static bool is_transposed(char letter)
     return letter == 'T' || letter == 'C';
 }
 
-/* The standard's word for op(B), also where it follows from op(A). */
+/* The letter of op(B), which may follow from that of op(A). */
 static char transb_of(const struct operation *op, const struct shim_terms *t)
 {
     return !op->opposite ? t->transb : is_transposed(t->trans) ? 'N' : op->opposite;
@@ -70,7 +72,8 @@ static bool is_allowed(const struct operation *op, const struct shim_terms *t, c
     return letter && strchr(xg_type_is_complex(t->type) ? op->transposes : "NTCR", letter);
 }
 
-/* Whether a leading dimension holds a row, by columns a column, of a matrix stored as op() says. */
+/* True if ld covers a row of the stored matrix (in column-major order a column), of which op() has
+ * these extents. */
 static bool is_enough(const struct shim_terms *t, int64_t ld, enum dimension rows,
                       enum dimension columns, char trans)
 {
@@ -349,8 +352,8 @@ static void write_number(enum xg_type type, double re, double im, union shim_num
         out->c[0] = (float)re, out->c[1] = (float)im;
 }
 
-/* By columns in either interface: for row-major calls some releases of OpenBLAS take the other
- * triangle of GEMMT (OpenBLAS issue 4905). */
+/* The call is column-major in either interface: in row-major calls of GEMMT some releases of
+ * OpenBLAS take the other triangle (OpenBLAS issue 4905). */
 void shim_args_write(const struct xg_problem *problem, const struct shim_symbol *symbol,
                      struct shim_written *written, struct shim_call *call)
 {

@@ -60,20 +60,20 @@ void shim_args_size(const struct shim_call *call, int int_bytes, int64_t *m, int
 /* Reads the call with integers of int_bytes (4 or 8) into *args. Follows no matrix pointer. */
 void shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args);
 
-/* A scalar and its type: the operation's, or that of its real part. */
+/* A scalar and its type, which is the operation's or that of its real part. */
 struct shim_scalar_at {
     const void *at;
     enum xg_type type;
 };
 
-/* The arguments of any call in the terms of the BLAS standard, by their names and unchecked:
- * letters in upper case, integers as numbers. What the operation lacks, and a number that stands
- * for no letter, is 0. */
+/* The arguments of any call in the terms of the BLAS standard, unchecked. Letters are in upper
+ * case. A field is 0 if the operation lacks the argument, or if a number of the C interface stands
+ * for no letter. */
 struct shim_terms {
     enum xg_op op;
     enum xg_type type;
     bool cblas; /* order was passed, and counts as the first argument */
-    int order;  /* 101 or 102; of Fortran 102 */
+    int order;  /* as passed; 102 for Fortran */
     char side, uplo, diag;
     union {
         char transa, trans;
@@ -82,8 +82,8 @@ struct shim_terms {
     int64_t m, n, k, lda, ldb, ldc, stridea, strideb, stridec, batch_size;
     struct shim_scalar_at alpha, beta;
     const void *a, *b, *c;
-    void *result; /* that of a, b and c which is written */
-    /* GEMM_BATCH's arrays as passed, letters as numbers in the C interface. */
+    void *result; /* the written one of a, b and c */
+    /* GEMM_BATCH's arrays as passed: the C interface has numbers for letters. */
     const void *transa_array, *transb_array, *m_array, *n_array, *k_array;
     const void *lda_array, *ldb_array, *ldc_array, *alpha_array, *beta_array, *group_size;
     const void *const *a_array, *const *b_array;
@@ -91,7 +91,7 @@ struct shim_terms {
     int64_t group_count;
 };
 
-/* What a call that shim_args_write makes points to. */
+/* The memory to which a call of shim_args_write points. */
 struct shim_written {
     struct shim_terms terms;
     union shim_number {

@@ -181,7 +181,7 @@ void shim_groups_seek(struct shim_groups *groups, shim_groups_wants *wants, void
     }
 }
 
-/* X(role, name) for each array in the arguments *at of either interface: its rest. */
+/* Moves each array in the arguments *at, of either interface, to the first group that is left. */
 #define CUT(role, name) CUT_##role(name)
 #define CUT_TRANSES(name) at->name += groups->first;
 #define CUT_INTEGERS(name) at->name = skip_integers(at->name, groups->int_bytes, groups->first);

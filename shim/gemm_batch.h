@@ -13,16 +13,17 @@ void shim_batch_size(const struct shim_call *call, int int_bytes, int64_t *m, in
                      int64_t *k);
 void shim_batch_read(const struct shim_call *call, int int_bytes, struct shim_args *args);
 
-/* The groups of a call that are not computed yet. */
+/* The groups of a call, of which the first ones may have been taken. */
 struct shim_groups {
     const struct shim_call *call;
     int int_bytes;
-    int64_t count;           /* of all; as passed, it may be negative */
-    int64_t first, products; /* the first of them, and the products in the groups before it */
+    int64_t count;           /* all groups, as passed: may be negative */
+    int64_t first, products; /* the first group left, and the products before it */
     int64_t wanted;          /* the first that the engine wants; count: none */
 };
 
-/* All groups of a call; of an operation without groups one. The call must outlive *groups. */
+/* All groups of a call are left. An operation without groups counts as one. The call must outlive
+ * *groups. */
 void shim_groups_init(const struct shim_call *call, int int_bytes, struct shim_groups *groups);
 
 /* Sets groups->wanted to the first group that `wants` accepts by the size of its normal form, or to

@@ -270,7 +270,7 @@ static bool shim_wants_group(void *context, int64_t m, int64_t n, int64_t k)
     return false;
 }
 
-/* Makes a call of the next `count` groups, and of that a pending one. */
+/* A pending call of the next `count` groups, with the arguments of the first of them. */
 static struct shim_pending shim_take(const struct shim_pending *all, struct shim_groups *groups,
                                      int64_t count, struct shim_cut *cut)
 {

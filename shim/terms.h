@@ -105,13 +105,13 @@ static inline bool shim_terms_order_legal(const struct shim_terms *t)
     return !t->cblas || t->order == 101 || t->order == 102;
 }
 
-/* Whether count instances of m rows have a number of rows; no memory holds more. */
+/* True if an int64_t can count the rows of `count` instances of m rows; no memory holds more. */
 static inline bool shim_terms_count_legal(int64_t count, int64_t m)
 {
     return count >= 0 && !__builtin_mul_overflow(count, m, &m);
 }
 
-/* True for R, which only some libraries accept. */
+/* True if a transpose is R, which only some libraries accept. */
 static inline bool shim_terms_extended(const struct shim_terms *t)
 {
     return !xg_type_is_complex(t->type) && (t->transa == 'R' || t->transb == 'R');
@@ -120,14 +120,14 @@ static inline bool shim_terms_extended(const struct shim_terms *t)
 /*
  * The number of the first argument that the standard forbids, or 0. Some libraries accept more
  * (OpenBLAS takes lda = 0 for an empty matrix), so a call that is illegal here still goes to the
- * library, which decides. Of several groups *t has the arguments of one.
+ * library, which decides. For a call of several groups, *t holds the arguments of one.
  */
 int shim_terms_illegal(const struct shim_terms *t);
 
-/* The number of an argument of the operation, from the offset of its term. */
+/* The number of the argument that has this offset in the terms. */
 int shim_terms_position(const struct shim_terms *t, size_t argument);
 
-/* The normal form of legal arguments; of a batch, that of its first product. */
+/* The normal form of legal arguments; for a batch, that of its first product. */
 void shim_terms_problem(const struct shim_terms *t, struct xg_problem *problem);
 
 #endif
