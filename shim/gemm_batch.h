@@ -27,7 +27,7 @@ struct shim_groups {
 void shim_groups_init(const struct shim_call *call, int int_bytes, struct shim_groups *groups);
 
 /* Sets groups->wanted to the first group that `wants` accepts by the size of its normal form, or to
- * count. Asks once of each group on the way. */
+ * count. Calls it once for each group on the way. */
 typedef bool shim_groups_wants(void *context, int64_t m, int64_t n, int64_t k);
 void shim_groups_seek(struct shim_groups *groups, shim_groups_wants *wants, void *context);
 
