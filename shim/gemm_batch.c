@@ -161,11 +161,8 @@ void shim_batch_read(const struct shim_call *call, int int_bytes, struct shim_ar
 void shim_groups_init(const struct shim_call *call, int int_bytes, struct shim_groups *groups)
 {
     struct shim_terms t;
-    *groups = (struct shim_groups){.call = call, .int_bytes = int_bytes, .count = 1};
-    if (call->symbol->op == XG_OP_GEMM_BATCH) {
-        shim_gemm_batch_terms_read(call, int_bytes, &t);
-        groups->count = t.group_count;
-    }
+    shim_gemm_batch_terms_read(call, int_bytes, &t);
+    *groups = (struct shim_groups){.call = call, .int_bytes = int_bytes, .count = t.group_count};
 }
 
 void shim_groups_seek(struct shim_groups *groups, shim_groups_wants *wants, void *context)

@@ -22,8 +22,7 @@ struct shim_groups {
     int64_t wanted;          /* the first that the engine wants; count: none */
 };
 
-/* All groups of a call are left. An operation without groups counts as one. The call must outlive
- * *groups. */
+/* All groups of a call of GEMM_BATCH are left. The call must outlive *groups. */
 void shim_groups_init(const struct shim_call *call, int int_bytes, struct shim_groups *groups);
 
 /* Sets groups->wanted to the first group that `wants` accepts by the size of its normal form, or to

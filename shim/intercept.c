@@ -304,15 +304,21 @@ static void shim_pass(const struct shim_pending *all, struct shim_groups *groups
  * on. All groups are read before anything is computed, because the caller's library decides what an
  * illegal group does to the whole call.
  */
-static void shim_several(struct shim_pending *pending, struct shim_groups *groups)
+static void shim_several(struct shim_pending *pending)
 {
+    struct shim_groups groups;
     struct shim_cut cut;
     struct shim_pending one;
+    shim_groups_init(pending->call, pending->next->int_bytes, &groups);
+    if (groups.count <= 1) {
+        shim_one(pending);
+        return;
+    }
     if (pending->nested)
-        groups->wanted = groups->count;
+        groups.wanted = groups.count;
     else
-        shim_groups_seek(groups, shim_wants_group, pending);
-    if (groups->wanted == groups->count && !pending->accompanied && pending->next->forwards) {
+        shim_groups_seek(&groups, shim_wants_group, pending);
+    if (groups.wanted == groups.count && !pending->accompanied && pending->next->forwards) {
         shim_blas_forward(&pending->next->blas, pending->call);
         return;
     }
@@ -321,13 +327,13 @@ static void shim_several(struct shim_pending *pending, struct shim_groups *group
     if ((pending->args->illegal || pending->args->extension) && shim_refused(pending))
         return;
     for (;;) {
-        if (groups->first < groups->wanted)
-            shim_pass(pending, groups);
-        if (groups->first == groups->count)
+        if (groups.first < groups.wanted)
+            shim_pass(pending, &groups);
+        if (groups.first == groups.count)
             return;
-        one = shim_take(pending, groups, 1, &cut);
+        one = shim_take(pending, &groups, 1, &cut);
         shim_dispatch(&one);
-        shim_groups_seek(groups, shim_wants_group, pending);
+        shim_groups_seek(&groups, shim_wants_group, pending);
     }
 }
 
@@ -336,7 +342,6 @@ void shim_intercept(const struct shim_symbol *symbol, const void *returns, struc
     struct shim_module module;
     struct shim_next next;
     struct shim_args args;
-    struct shim_groups groups;
     const char *frame = __builtin_frame_address(0);
     const void *caller = shim_whose(returns, &module);
     bool nested = shim_is_nested(frame, caller);
@@ -348,9 +353,8 @@ void shim_intercept(const struct shim_symbol *symbol, const void *returns, struc
                                    .frame = frame,
                                    .caller = caller,
                                    .nested = nested};
-    shim_groups_init(call, next.int_bytes, &groups);
-    if (groups.count > 1)
-        shim_several(&pending, &groups);
+    if (symbol->op == XG_OP_GEMM_BATCH)
+        shim_several(&pending);
     else
         shim_one(&pending);
 }
