@@ -357,34 +357,34 @@ static void write_number(enum xg_type type, double re, double im, union shim_num
 void shim_args_write(const struct xg_problem *problem, const struct shim_symbol *symbol,
                      struct shim_written *written, struct shim_call *call)
 {
-    struct xg_problem by_columns = *problem, *from = &by_columns;
-    transpose(from);
-    const bool right = from->structured == XG_OPERAND_B;
+    struct xg_problem from = *problem;
+    transpose(&from);
+    const bool right = from.structured == XG_OPERAND_B;
     if (right)
-        exchange(from);
-    write_number(from->type, from->alpha, from->alpha_im, &written->alpha);
-    write_number(from->type, from->beta, from->beta_im, &written->beta);
+        exchange(&from);
+    write_number(from.type, from.alpha, from.alpha_im, &written->alpha);
+    write_number(from.type, from.beta, from.beta_im, &written->beta);
     written->terms = (struct shim_terms){
-        .op = from->op,
-        .type = from->type,
+        .op = from.op,
+        .type = from.type,
         .cblas = symbol->interface == SHIM_CBLAS,
         .order = 102,
         .side = right ? 'R' : 'L',
-        .uplo = (from->structured ? from->stored : from->uplo) == XG_UPPER ? 'U' : 'L',
-        .diag = from->unit ? 'U' : 'N',
-        .transa = xg_trans_letter(from->transa),
-        .transb = xg_trans_letter(from->transb),
-        .m = from->m,
-        .n = from->n,
-        .k = from->k,
-        .lda = from->lda,
-        .ldb = xg_problem_is_in_place(from) ? from->ldc : from->ldb,
-        .ldc = from->ldc,
-        .alpha = {&written->alpha, from->type},
-        .beta = {&written->beta, from->type},
-        .a = from->a,
-        .b = from->b,
-        .result = from->c};
+        .uplo = (from.structured ? from.stored : from.uplo) == XG_UPPER ? 'U' : 'L',
+        .diag = from.unit ? 'U' : 'N',
+        .transa = xg_trans_letter(from.transa),
+        .transb = xg_trans_letter(from.transb),
+        .m = from.m,
+        .n = from.n,
+        .k = from.k,
+        .lda = from.lda,
+        .ldb = xg_problem_is_in_place(&from) ? from.ldc : from.ldb,
+        .ldc = from.ldc,
+        .alpha = {&written->alpha, from.type},
+        .beta = {&written->beta, from.type},
+        .a = from.a,
+        .b = from.b,
+        .result = from.c};
     call->symbol = symbol;
-    writes[from->op](&written->terms, call);
+    writes[from.op](&written->terms, call);
 }
