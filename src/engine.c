@@ -26,6 +26,7 @@
 #include "host/team.h"
 #include "pipeline/gemm.h"
 #include "pipeline/lane.h"
+#include "pipeline/routine.h"
 #include "verify/verify.h"
 
 /* The number of attempts for a start that a stream capture of the program forbids. The first device
@@ -538,22 +539,30 @@ void xg_engine_let_go(int number)
 
 /* --- Products ------------------------------------------------------------------------------ */
 
-/* Runs the product and verifies it if its number is one of the sample. */
-static enum xg_status run_on(struct xg_lane *lane, const struct xg_problem *call,
-                             const struct xg_conf *conf, const struct xg_cpu *cpu,
-                             struct xg_gemm_result *result)
+/* A problem with its CPU side, or a routine. */
+struct task {
+    const struct xg_problem *call;
+    const struct xg_cpu *cpu;
+    const struct xg_routine *routine; /* NULL: a problem */
+    const struct xg_conf *conf;
+};
+
+/* Runs the problem and verifies it if its number is one of the sample. */
+static enum xg_status run_problem(struct xg_lane *lane, const struct task *task,
+                                  struct xg_gemm_result *result)
 {
     static _Atomic uint64_t products;
+    const struct xg_conf *conf = task->conf;
     if (conf->verify > 0 && conf->mode != XG_MODE_COMPARE) {
         uint64_t number = atomic_fetch_add_explicit(&products, 1, memory_order_relaxed);
         if (xg_verify_samples(number, conf->verify))
-            return xg_gemm_run_verified(lane, call, conf->math, conf->kernel, cpu, number, result);
+            return xg_gemm_run_verified(lane, task->call, conf->math, conf->kernel, task->cpu,
+                                        number, result);
     }
-    return xg_gemm_run(lane, call, conf->math, conf->kernel, cpu, result);
+    return xg_gemm_run(lane, task->call, conf->math, conf->kernel, task->cpu, result);
 }
 
-static enum xg_status run_on_lane(const struct xg_problem *call, const struct xg_conf *conf,
-                                  const struct xg_cpu *cpu, const struct xg_patience *patience,
+static enum xg_status run_on_lane(const struct task *task, const struct xg_patience *patience,
                                   struct xg_gemm_result *result)
 {
     struct xg_devices_place place;
@@ -565,20 +574,21 @@ static enum xg_status run_on_lane(const struct xg_problem *call, const struct xg
         return status;
     }
     if (status != XG_OK) {
-        cpu->whole(cpu->ctx);
+        if (!task->routine)
+            task->cpu->whole(task->cpu->ctx);
         return status;
     }
-    const struct xg_device *device = &engine.devices.at[place.device];
-    status = run_on(device->slots[place.slot].lane, call, conf, cpu, result);
+    struct xg_lane *lane = engine.devices.at[place.device].slots[place.slot].lane;
+    status = task->routine ? xg_routine_run(lane, task->routine, result)
+                           : run_problem(lane, task, result);
     result->waited_s = waited_s;
     result->device = place.device;
     release_lane(&place, patience ? patience->takes_s : 0.0, status, result->verdict);
     return status;
 }
 
-enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
-                              const struct xg_cpu *cpu, const struct xg_patience *patience,
-                              struct xg_gemm_result *result)
+static enum xg_status run_task(const struct task *task, const struct xg_patience *patience,
+                               struct xg_gemm_result *result)
 {
     *result = (struct xg_gemm_result){0};
     if (xg_engine_state_get() != XG_ENGINE_READY)
@@ -586,8 +596,21 @@ enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_con
     /* Counted before the check: at_exit sees the count, or the check sees at_exit. */
     atomic_fetch_add(&products_inside, 1);
     enum xg_status status = atomic_load(&engine_state) == XG_ENGINE_READY
-                                ? run_on_lane(call, conf, cpu, patience, result)
+                                ? run_on_lane(task, patience, result)
                                 : XG_DECLINED;
     atomic_fetch_sub(&products_inside, 1);
     return status;
+}
+
+enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
+                              const struct xg_cpu *cpu, const struct xg_patience *patience,
+                              struct xg_gemm_result *result)
+{
+    return run_task(&(struct task){.call = call, .cpu = cpu, .conf = conf}, patience, result);
+}
+
+enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
+                                 const struct xg_patience *patience, struct xg_gemm_result *result)
+{
+    return run_task(&(struct task){.routine = routine, .conf = conf}, patience, result);
 }

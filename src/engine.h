@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/conf.h"
+#include "base/routine.h"
 #include "base/xg.h"
 #include "decide/policy.h"
 
@@ -69,5 +70,10 @@ struct xg_patience {
 enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
                               const struct xg_cpu *cpu, const struct xg_patience *patience,
                               struct xg_gemm_result *result);
+
+/* The same for a routine of LAPACK. Unless it returns XG_OK, the caller has the CPU compute it, as
+ * after xg_routine_run. It is not verified. */
+enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
+                                 const struct xg_patience *patience, struct xg_gemm_result *result);
 
 #endif

@@ -64,3 +64,11 @@ enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_con
     *result = (struct xg_gemm_result){0};
     return XG_DECLINED;
 }
+
+enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
+                                 const struct xg_patience *patience, struct xg_gemm_result *result)
+{
+    (void)routine, (void)conf, (void)patience;
+    *result = (struct xg_gemm_result){0};
+    return XG_DECLINED;
+}
