@@ -100,7 +100,7 @@ static int shim_paths_add(struct dl_phdr_info *info, size_t size_bytes, void *co
     (void)size_bytes;
     if (!info->dlpi_name || !info->dlpi_name[0])
         return 0; /* the program itself */
-    if (!shim_scope_may_define(info, shim_symbol_spellings(shim_symbol_routine(paths->symbol))))
+    if (!shim_scope_may_define(info, paths->symbol))
         return 0;
     size_t bytes = strlen(info->dlpi_name) + 1;
     if (paths->bytes + bytes < paths->room)

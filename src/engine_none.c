@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine of a build without CUDA: it never starts, and every product runs on the CPU. */
-#include "cublas_start.h"
 #include "engine.h"
+#include "library_start.h"
 #include "presence.h"
 
 #include "base/log.h"
@@ -38,15 +38,26 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
     return XG_ENGINE_NONE;
 }
 
-bool xg_cublas_start_done(const struct xg_conf *conf)
+bool xg_library_start_is_done(enum xg_toolkit library)
 {
-    (void)conf;
+    (void)library;
     return false;
 }
 
-bool xg_cublas_start_wait(const struct xg_conf *conf)
+bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf)
 {
-    (void)conf;
+    (void)library, (void)conf;
+    return false;
+}
+
+bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf)
+{
+    (void)library, (void)conf;
+    return false;
+}
+
+bool xg_solver_load(void)
+{
     return false;
 }
 

@@ -101,6 +101,15 @@ static const struct xg_setting settings[] = {
              "computes the others. gemm, gemmt, gemm_batch, gemm_batch_strided, syrk, symm and "
              "syr2k with s run on this library's own kernels, and with d from compute capability "
              "8.0 on; all else needs cuBLAS."},
+    {.name = "XGEMM_LAPACK",
+     .kind = XG_SETTING_INT,
+     .offset = FIELD(lapack),
+     .max = 1,
+     .accepts = "0|1",
+     .default_text = "0",
+     .help = "1: LAPACK's factorizations, solvers, eigenvalues and singular values (getrf, gesv, "
+             "potrf, geqrf, syevd, gesdd and their kin) may run on the GPU too, by cuSOLVER; 0: "
+             "they are passed on."},
     {.name = "XGEMM_VERBOSE",
      .common = true,
      .kind = XG_SETTING_INT,

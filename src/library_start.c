@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cublas_start.h"
+#include "library_start.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,11 +8,13 @@
 
 #include "compute/backend.h"
 #include "compute/cublas.h"
+#include "compute/solver.h"
 #include "engine.h"
 
 enum { LOAD_NOT_BEGUN, LOAD_UNDER_WAY, LOAD_DONE };
 
-static _Atomic int load;
+/* By library. */
+static _Atomic int loads[XG_TOOLKIT_COUNT];
 
 static struct {
     pthread_mutex_t lock;
@@ -31,17 +33,17 @@ static void init_waiting(void)
     pthread_condattr_destroy(&monotonic);
 }
 
-static void end_load(int how)
+static void end_load(enum xg_toolkit library, int how)
 {
     pthread_mutex_lock(&waiting.lock);
-    atomic_store(&load, how);
+    atomic_store(&loads[library], how);
     pthread_cond_broadcast(&waiting.ended);
     pthread_mutex_unlock(&waiting.lock);
 }
 
 /* Loads the library, then makes its handle on each device, which loads more. On a device that opens
  * later, the first product that needs the handle makes it. */
-static void run_load(const struct xg_conf *conf)
+static void load_cublas(const struct xg_conf *conf)
 {
     struct xg_dev *dev;
     (void)conf;
@@ -50,35 +52,50 @@ static void run_load(const struct xg_conf *conf)
         if (dev) {
             xg_backend_open_cublas(dev);
             xg_engine_let_go(i);
-            end_load(LOAD_DONE);
+            end_load(XG_TOOLKIT_CUBLAS, LOAD_DONE);
         }
-    end_load(LOAD_DONE);
+    end_load(XG_TOOLKIT_CUBLAS, LOAD_DONE);
 }
 
-bool xg_cublas_start_done(const struct xg_conf *conf)
+/* Each lane makes a handle of its own at its first routine. */
+static void load_cusolver(const struct xg_conf *conf)
 {
+    (void)conf;
+    xg_solver_load();
+    end_load(XG_TOOLKIT_CUSOLVER, LOAD_DONE);
+}
+
+bool xg_library_start_is_done(enum xg_toolkit library)
+{
+    return atomic_load(&loads[library]) == LOAD_DONE;
+}
+
+bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf)
+{
+    static void (*const functions[XG_TOOLKIT_COUNT])(const struct xg_conf *) = {
+        [XG_TOOLKIT_CUBLAS] = load_cublas, [XG_TOOLKIT_CUSOLVER] = load_cusolver};
     int saved_errno = errno, not_yet = LOAD_NOT_BEGUN;
     if (xg_engine_state_get() != XG_ENGINE_READY)
         return false;
     pthread_once(&once, init_waiting);
-    if (atomic_compare_exchange_strong(&load, &not_yet, LOAD_UNDER_WAY) &&
-        !xg_engine_aside(run_load, conf))
-        end_load(LOAD_NOT_BEGUN);
+    if (atomic_compare_exchange_strong(&loads[library], &not_yet, LOAD_UNDER_WAY) &&
+        !xg_engine_aside(functions[library], conf))
+        end_load(library, LOAD_NOT_BEGUN);
     errno = saved_errno;
-    return atomic_load(&load) == LOAD_DONE;
+    return atomic_load(&loads[library]) == LOAD_DONE;
 }
 
-bool xg_cublas_start_wait(const struct xg_conf *conf)
+bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf)
 {
     struct timespec until;
     int failed = 0;
-    if (xg_cublas_start_done(conf))
+    if (xg_library_start_done(library, conf))
         return true;
     xg_engine_start_deadline(&until, conf);
     pthread_mutex_lock(&waiting.lock);
-    while (atomic_load(&load) == LOAD_UNDER_WAY && !failed && !waiting.waited_out)
+    while (atomic_load(&loads[library]) == LOAD_UNDER_WAY && !failed && !waiting.waited_out)
         failed = pthread_cond_timedwait(&waiting.ended, &waiting.lock, &until);
-    waiting.waited_out |= failed && atomic_load(&load) == LOAD_UNDER_WAY;
+    waiting.waited_out |= failed && atomic_load(&loads[library]) == LOAD_UNDER_WAY;
     pthread_mutex_unlock(&waiting.lock);
-    return atomic_load(&load) == LOAD_DONE;
+    return atomic_load(&loads[library]) == LOAD_DONE;
 }
