@@ -1,34 +1,347 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads and writes the arguments of a call by its operation; the scalars are the same for all. */
-#include "args.h"
+/*
+ * Reads, checks and writes the arguments of a call. The lists of arguments (operations.h) say which
+ * letters, scalars and operands an operation has, and how they are numbered; the table here has the
+ * extents of its operands. The functions are the same for all operations.
+ */
+#include "gemm_batch.h"
+#include "terms.h"
 
-static const struct shim_operation *const operations[XG_OP_COUNT] = {
-#define SHIM_ROW(op, OP, context) [XG_OP_##OP] = &shim_##op,
-    SHIM_OPERATIONS(SHIM_ROW, )
-#undef SHIM_ROW
+/* A dimension by its argument. SIDE is the order of the square operand: m on the left, n on the
+ * right. */
+enum dimension { SIDE, M, N, K };
+
+/* An argument is named by the offset of its term. */
+#define SHIM_AT(name) offsetof(struct shim_terms, name)
+#define SHIM_ARGUMENT(role, name) SHIM_AT(name),
+#define SHIM_ROW(OP, ...) [XG_OP_##OP] = {{SHIM_EACH(OP, SHIM_ARGUMENT)}, __VA_ARGS__}
+
+static const struct operation {
+    unsigned short arguments[20]; /* in the signature's order, ended by 0 */
+    struct {
+        enum dimension rows, columns;
+    } a, b, c;              /* extents of op(A), op(B) and C; triangles count as whole matrices */
+    const char *transposes; /* allowed for complex matrices; real ones may have all */
+    char opposite; /* op(B) if one letter serves both operands and op(A) is not transposed */
+    bool optional; /* some libraries lack it */
+} operations[XG_OP_COUNT] = {
+    SHIM_ROW(GEMM, {M, K}, {K, N}, {M, N}, "NTC", 0, false),
+    SHIM_ROW(SYRK, {N, K}, {K, N}, {N, N}, "NT", 'T', false),
+    SHIM_ROW(HERK, {N, K}, {K, N}, {N, N}, "NC", 'C', false),
+    SHIM_ROW(SYMM, {SIDE, SIDE}, {M, N}, {M, N}, "", 0, false),
+    SHIM_ROW(HEMM, {SIDE, SIDE}, {M, N}, {M, N}, "", 0, false),
+    SHIM_ROW(SYR2K, {N, K}, {K, N}, {N, N}, "NT", 'T', false),
+    SHIM_ROW(HER2K, {N, K}, {K, N}, {N, N}, "NC", 'C', false),
+    SHIM_ROW(TRMM, {SIDE, SIDE}, {M, N}, {M, N}, "NTC", 0, false),
+    SHIM_ROW(TRSM, {SIDE, SIDE}, {M, N}, {M, N}, "NTC", 0, false),
+    SHIM_ROW(GEMMT, {N, K}, {K, N}, {N, N}, "NTC", 0, true),
+    SHIM_ROW(GEMM_BATCH, {M, K}, {K, N}, {M, N}, "NTC", 0, true),
+    SHIM_ROW(GEMM_BATCH_STRIDED, {M, K}, {K, N}, {M, N}, "NTC", 0, true),
 };
+
+static inline int64_t length(const struct shim_terms *t, enum dimension dimension)
+{
+    switch (dimension) {
+    case M:
+        return t->m;
+    case N:
+        return t->n;
+    case K:
+        return t->k;
+    default:
+        return t->side == 'L' ? t->m : t->n;
+    }
+}
+
+/* --- The check ----------------------------------------------------------------------------- */
+
+static bool is_transposed(char letter)
+{
+    return letter == 'T' || letter == 'C';
+}
+
+/* The letter of op(B), which may follow from that of op(A). */
+static char transb_of(const struct operation *op, const struct shim_terms *t)
+{
+    return !op->opposite ? t->transb : is_transposed(t->trans) ? 'N' : op->opposite;
+}
+
+/* For real numbers a conjugate is the matrix itself. */
+static bool is_allowed(const struct operation *op, const struct shim_terms *t, char letter)
+{
+    return letter && strchr(xg_type_is_complex(t->type) ? op->transposes : "NTCR", letter);
+}
+
+/* True if ld covers a row of the stored matrix (in column-major order a column), of which op() has
+ * these extents. */
+static bool is_enough(const struct shim_terms *t, int64_t ld, enum dimension rows,
+                      enum dimension columns, char trans)
+{
+    bool by_rows = t->order == 101;
+    return ld >= xg_max_i64(1, length(t, by_rows != is_transposed(trans) ? columns : rows));
+}
+
+static bool is_legal(const struct operation *op, const struct shim_terms *t, unsigned argument)
+{
+    switch (argument) {
+    case SHIM_AT(side):
+        return t->side == 'L' || t->side == 'R';
+    case SHIM_AT(uplo):
+        return t->uplo == 'U' || t->uplo == 'L';
+    case SHIM_AT(diag):
+        return t->diag == 'U' || t->diag == 'N';
+    case SHIM_AT(transa):
+    case SHIM_AT(transa_array):
+        return is_allowed(op, t, t->transa);
+    case SHIM_AT(transb):
+    case SHIM_AT(transb_array):
+        return is_allowed(op, t, t->transb);
+    case SHIM_AT(m):
+    case SHIM_AT(m_array):
+        return t->m >= 0;
+    case SHIM_AT(n):
+    case SHIM_AT(n_array):
+        return t->n >= 0;
+    case SHIM_AT(k):
+    case SHIM_AT(k_array):
+        return t->k >= 0;
+    case SHIM_AT(lda):
+    case SHIM_AT(lda_array):
+        return is_enough(t, t->lda, op->a.rows, op->a.columns, t->transa);
+    case SHIM_AT(ldb):
+    case SHIM_AT(ldb_array):
+        return is_enough(t, t->ldb, op->b.rows, op->b.columns, transb_of(op, t));
+    case SHIM_AT(ldc):
+    case SHIM_AT(ldc_array):
+        return is_enough(t, t->ldc, op->c.rows, op->c.columns, 'N');
+    case SHIM_AT(batch_size):
+    case SHIM_AT(group_size):
+        return shim_terms_count_legal(t->batch_size, t->order == 101 ? t->m : t->n);
+    default:
+        return true;
+    }
+}
+
+int shim_terms_position(const struct shim_terms *t, size_t argument)
+{
+    const unsigned short *arguments = operations[t->op].arguments;
+    int number = t->cblas ? 2 : 1;
+    while (*arguments++ != argument)
+        number++;
+    return number;
+}
+
+int shim_terms_illegal(const struct shim_terms *t)
+{
+    const struct operation *op = &operations[t->op];
+    if (!shim_terms_order_legal(t))
+        return 1;
+    for (const unsigned short *argument = op->arguments; *argument; argument++)
+        if (!is_legal(op, t, *argument))
+            return shim_terms_position(t, *argument);
+    return 0;
+}
+
+/* --- The normal form ----------------------------------------------------------------------- */
+
+/* Exchanges the operands of the product, each with its transpose. */
+static void exchange(struct xg_problem *problem)
+{
+    static const enum xg_operand other[] = {XG_NO_OPERAND, XG_OPERAND_B, XG_OPERAND_A};
+    struct xg_problem from = *problem;
+    problem->structured = other[from.structured];
+    problem->transa = from.transb;
+    problem->transb = from.transa;
+    problem->a = from.b;
+    problem->lda = from.ldb;
+    problem->b = from.a;
+    problem->ldb = from.lda;
+}
+
+/* Matrices stored by columns are their transposes stored by rows: C' = op(B)' op(A)', and a
+ * triangle is the other one, also that of a Hermitian matrix. Alpha stays. */
+static void transpose(struct xg_problem *problem)
+{
+    static const enum xg_uplo other[] = {XG_FULL, XG_LOWER, XG_UPPER};
+    int64_t m = problem->m;
+    exchange(problem);
+    problem->m = problem->n;
+    problem->n = m;
+    problem->uplo = other[problem->uplo];
+    problem->stored = other[problem->stored];
+}
+
+static enum xg_trans trans_of(const struct shim_terms *t, char letter)
+{
+    return !is_transposed(letter)                         ? XG_NO_TRANS
+           : letter == 'C' && xg_type_is_complex(t->type) ? XG_CONJ_TRANS
+                                                          : XG_TRANS;
+}
+
+static void read_scalar(const struct shim_scalar_at *scalar, double *re, double *im)
+{
+    const float *single = scalar->at;
+    const double *twice = scalar->at;
+    bool is_double = xg_type_is_double(scalar->type), is_complex = xg_type_is_complex(scalar->type);
+    *re = is_double ? twice[0] : (double)single[0];
+    *im = !is_complex ? 0 : is_double ? twice[1] : (double)single[1];
+}
+
+void shim_terms_problem(const struct shim_terms *t, struct xg_problem *problem)
+{
+    const struct operation *op = &operations[t->op];
+    const enum xg_uplo uplo = t->uplo == 'U' ? XG_UPPER : t->uplo == 'L' ? XG_LOWER : XG_FULL;
+    *problem = (struct xg_problem){.op = t->op,
+                                   .type = t->type,
+                                   .uplo = t->side ? XG_FULL : uplo,
+                                   .structured = t->side ? XG_OPERAND_A : XG_NO_OPERAND,
+                                   .stored = t->side ? uplo : XG_FULL,
+                                   .unit = t->diag == 'U',
+                                   .transa = trans_of(t, t->transa),
+                                   .transb = trans_of(t, transb_of(op, t)),
+                                   .m = length(t, op->c.rows),
+                                   .n = length(t, op->c.columns),
+                                   .k = length(t, op->a.columns),
+                                   .a = t->a,
+                                   .lda = t->lda,
+                                   .b = t->b,
+                                   .ldb = t->ldb,
+                                   .c = t->result,
+                                   .ldc = t->ldc};
+    if (xg_problem_b_is_a(problem)) {
+        problem->b = t->a;
+        problem->ldb = t->lda;
+    }
+    read_scalar(&t->alpha, &problem->alpha, &problem->alpha_im);
+    if (xg_problem_is_in_place(problem))
+        problem->ldc = t->ldb;
+    else
+        read_scalar(&t->beta, &problem->beta, &problem->beta_im);
+    if (t->side == 'R')
+        exchange(problem);
+    if (t->order != 101)
+        transpose(problem);
+}
+
+/* --- Reading ------------------------------------------------------------------------------- */
+
+/* gemm_size, gemm_read and so on: each reads the terms that it needs. */
+#define SHIM_READ(op, OP, context)                                                                 \
+    static void op##_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,     \
+                          int64_t *k)                                                              \
+    {                                                                                              \
+        const struct operation *row = &operations[XG_OP_##OP];                                     \
+        struct shim_terms t;                                                                       \
+        shim_##op##_terms_read(call, int_bytes, &t);                                               \
+        *m = length(&t, t.order == 101 ? row->c.rows : row->c.columns);                            \
+        *n = length(&t, t.order == 101 ? row->c.columns : row->c.rows);                            \
+        *k = length(&t, row->a.columns);                                                           \
+    }                                                                                              \
+    static void op##_read(const struct shim_call *call, int int_bytes, struct shim_args *args)     \
+    {                                                                                              \
+        struct shim_terms t;                                                                       \
+        shim_##op##_terms_read(call, int_bytes, &t);                                               \
+        read_terms(&t, args);                                                                      \
+    }
+
+static void read_terms(const struct shim_terms *t, struct shim_args *args)
+{
+    args->extension = shim_terms_extended(t);
+    args->illegal = shim_terms_illegal(t);
+    if (!args->illegal)
+        shim_terms_problem(t, &args->problem);
+}
+
+SHIM_SINGLE(SHIM_READ, )
 
 void shim_args_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n, int64_t *k)
 {
-    operations[call->symbol->op]->size(call, int_bytes, m, n, k);
+    static void (*const sizes[XG_OP_COUNT])(const struct shim_call *, int, int64_t *, int64_t *,
+                                            int64_t *) = {
+#define SHIM_SIZE_ROW(op, OP, context) [XG_OP_##OP] = op##_size,
+        SHIM_SINGLE(SHIM_SIZE_ROW, )[XG_OP_GEMM_BATCH] = shim_batch_size,
+        [XG_OP_GEMM_BATCH_STRIDED] = shim_strided_size};
+    sizes[call->symbol->op](call, int_bytes, m, n, k);
 }
 
 void shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args)
 {
+    static void (*const reads[XG_OP_COUNT])(const struct shim_call *, int, struct shim_args *) = {
+#define SHIM_READ_ROW(op, OP, context) [XG_OP_##OP] = op##_read,
+        SHIM_SINGLE(SHIM_READ_ROW, )[XG_OP_GEMM_BATCH] = shim_batch_read,
+        [XG_OP_GEMM_BATCH_STRIDED] = shim_strided_read};
     args->extension = false;
-    operations[call->symbol->op]->read(call, int_bytes, args);
+    reads[call->symbol->op](call, int_bytes, args);
     if (!args->illegal)
         xg_problem_settle(&args->problem);
 }
 
 bool shim_args_optional(enum xg_op op)
 {
-    return operations[op]->optional;
+    return operations[op].optional;
 }
+
+/* --- Writing ------------------------------------------------------------------------------- */
+
+/* A scalar as the C interface takes it: by value if it is real. */
+static union shim_scalar pass(enum xg_type type, const void *at)
+{
+    switch (type) {
+    case XG_TYPE_S:
+        return (union shim_scalar){.s = *(const float *)at};
+    case XG_TYPE_D:
+        return (union shim_scalar){.d = *(const double *)at};
+    default:
+        return (union shim_scalar){.c = at};
+    }
+}
+
+#define SHIM_WRITE(op, OP, context)                                                                \
+    static void op##_write(const struct shim_terms *t, struct shim_call *call)                     \
+    {                                                                                              \
+        if (t->cblas) {                                                                            \
+            struct shim_##op##_cblas *c = &call->op##_cblas;                                       \
+            c->order = t->order;                                                                   \
+            SHIM_EACH(OP, SHIM_WRITE_CBLAS)                                                        \
+        } else {                                                                                   \
+            struct shim_##op##_fortran *f = &call->op##_fortran;                                   \
+            SHIM_EACH(OP, SHIM_WRITE_FORTRAN)                                                      \
+        }                                                                                          \
+    }
+
+#define SHIM_WRITE_CBLAS(role, name) c->name = SHIM_TO_CBLAS_##role(name);
+#define SHIM_TO_CBLAS_SIDE(name) shim_terms_number_of(t->name, SHIM_LETTERS_SIDE)
+#define SHIM_TO_CBLAS_UPLO(name) shim_terms_number_of(t->name, SHIM_LETTERS_UPLO)
+#define SHIM_TO_CBLAS_TRANS(name) shim_terms_number_of(t->name, SHIM_LETTERS_TRANS)
+#define SHIM_TO_CBLAS_DIAG(name) shim_terms_number_of(t->name, SHIM_LETTERS_DIAG)
+#define SHIM_TO_CBLAS_INTEGER(name) t->name
+#define SHIM_TO_CBLAS_SCALAR(name) pass(t->type, t->name.at)
+#define SHIM_TO_CBLAS_REAL(name) pass(xg_type_real(t->type), t->name.at)
+#define SHIM_TO_CBLAS_MATRIX(name) t->name
+#define SHIM_TO_CBLAS_RESULT(name) t->result
+
+#define SHIM_WRITE_FORTRAN(role, name)                                                             \
+    f->name = SHIM_TO_FORTRAN_##role(name);                                                        \
+    SHIM_LENGTH_##role(f->name##_length = 1;)
+#define SHIM_TO_FORTRAN_SIDE(name) &t->name
+#define SHIM_TO_FORTRAN_UPLO(name) &t->name
+#define SHIM_TO_FORTRAN_TRANS(name) &t->name
+#define SHIM_TO_FORTRAN_DIAG(name) &t->name
+#define SHIM_TO_FORTRAN_INTEGER(name) &t->name
+#define SHIM_TO_FORTRAN_SCALAR(name) t->name.at
+#define SHIM_TO_FORTRAN_REAL(name) t->name.at
+#define SHIM_TO_FORTRAN_MATRIX(name) t->name
+#define SHIM_TO_FORTRAN_RESULT(name) t->result
+
+SHIM_SINGLE(SHIM_WRITE, )
+
+static void (*const writes[XG_OP_COUNT])(const struct shim_terms *, struct shim_call *) = {
+#define SHIM_WRITE_ROW(op, OP, context) [XG_OP_##OP] = op##_write,
+    SHIM_SINGLE(SHIM_WRITE_ROW, )};
 
 bool shim_args_writable(enum xg_op op)
 {
-    return operations[op]->write != NULL;
+    return writes[op] != NULL;
 }
 
 static void write_number(enum xg_type type, double re, double im, union shim_number *out)
@@ -39,11 +352,39 @@ static void write_number(enum xg_type type, double re, double im, union shim_num
         out->c[0] = (float)re, out->c[1] = (float)im;
 }
 
+/* The call is column-major in either interface: in row-major calls of GEMMT some releases of
+ * OpenBLAS take the other triangle (OpenBLAS issue 4905). */
 void shim_args_write(const struct xg_problem *problem, const struct shim_symbol *symbol,
-                     struct shim_numbers *numbers, struct shim_call *call)
+                     struct shim_written *written, struct shim_call *call)
 {
-    write_number(problem->type, problem->alpha, problem->alpha_im, &numbers->alpha);
-    write_number(problem->type, problem->beta, problem->beta_im, &numbers->beta);
+    struct xg_problem by_columns = *problem, *from = &by_columns;
+    transpose(from);
+    const bool right = from->structured == XG_OPERAND_B;
+    if (right)
+        exchange(from);
+    write_number(from->type, from->alpha, from->alpha_im, &written->alpha);
+    write_number(from->type, from->beta, from->beta_im, &written->beta);
+    written->terms = (struct shim_terms){
+        .op = from->op,
+        .type = from->type,
+        .cblas = symbol->interface == SHIM_CBLAS,
+        .order = 102,
+        .side = right ? 'R' : 'L',
+        .uplo = (from->structured ? from->stored : from->uplo) == XG_UPPER ? 'U' : 'L',
+        .diag = from->unit ? 'U' : 'N',
+        .transa = xg_trans_letter(from->transa),
+        .transb = xg_trans_letter(from->transb),
+        .m = from->m,
+        .n = from->n,
+        .k = from->k,
+        .lda = from->lda,
+        .ldb = xg_problem_is_in_place(from) ? from->ldc : from->ldb,
+        .ldc = from->ldc,
+        .alpha = {&written->alpha, from->type},
+        .beta = {&written->beta, from->type},
+        .a = from->a,
+        .b = from->b,
+        .result = from->c};
     call->symbol = symbol;
-    operations[problem->op]->write(problem, numbers, call);
+    writes[from->op](&written->terms, call);
 }

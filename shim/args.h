@@ -60,18 +60,50 @@ void shim_args_size(const struct shim_call *call, int int_bytes, int64_t *m, int
 /* Reads the call with integers of int_bytes (4 or 8) into *args. Follows no matrix pointer. */
 void shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args);
 
-/* A problem's scalars in its own type, as both interfaces accept them. */
-struct shim_numbers {
-    union shim_number {
-        float s, c[2];
-        double d, z[2];
-    } alpha, beta;
+/* A scalar and its type, which is the operation's or that of its real part. */
+struct shim_scalar_at {
+    const void *at;
+    enum xg_type type;
 };
 
-/* Writes the call of `symbol` that computes the problem; `symbol` has the problem's operation and
- * type. Fills *numbers; the call points into *problem and *numbers. */
+/* The arguments of any call in the terms of the BLAS standard, unchecked. Letters are in upper
+ * case. A field is 0 if the operation lacks the argument, or if a number of the C interface stands
+ * for no letter. */
+struct shim_terms {
+    enum xg_op op;
+    enum xg_type type;
+    bool cblas; /* order was passed, and counts as the first argument */
+    int order;  /* as passed; 102 for Fortran */
+    char side, uplo, diag;
+    union {
+        char transa, trans;
+    };
+    char transb;
+    int64_t m, n, k, lda, ldb, ldc, stridea, strideb, stridec, batch_size;
+    struct shim_scalar_at alpha, beta;
+    const void *a, *b, *c;
+    void *result; /* the written one of a, b and c */
+    /* GEMM_BATCH's arrays as passed: the C interface has numbers for letters. */
+    const void *transa_array, *transb_array, *m_array, *n_array, *k_array;
+    const void *lda_array, *ldb_array, *ldc_array, *alpha_array, *beta_array, *group_size;
+    const void *const *a_array, *const *b_array;
+    void *const *c_array;
+    int64_t group_count;
+};
+
+/* The memory to which a call of shim_args_write points. */
+struct shim_written {
+    struct shim_terms terms;
+    union shim_number {
+        float c[2];
+        double z[2];
+    } alpha, beta; /* in the operation's type, as both interfaces accept them */
+};
+
+/* Writes the call of `symbol` that computes the problem, stored by columns; `symbol` has the
+ * problem's operation and type. Fills *written, which must live as long as the call. */
 void shim_args_write(const struct xg_problem *problem, const struct shim_symbol *symbol,
-                     struct shim_numbers *numbers, struct shim_call *call);
+                     struct shim_written *written, struct shim_call *call);
 
 /* Indexed by operation and type of the C interface; the last entry is Fortran's for all types. */
 typedef void shim_forward_function(void (*function)(void), const struct shim_call *call);
@@ -90,19 +122,5 @@ static inline void shim_args_forward(void (*function)(void), const struct shim_c
     int way = symbol->interface == SHIM_FORTRAN ? XG_TYPE_COUNT : (int)symbol->type;
     shim_forward[symbol->op][way](function, call);
 }
-
-/* The functions of one operation: those above for it alone, with *numbers already written. */
-struct shim_operation {
-    void (*size)(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n, int64_t *k);
-    void (*read)(const struct shim_call *call, int int_bytes, struct shim_args *args);
-    void (*write)(const struct xg_problem *problem, const struct shim_numbers *numbers,
-                  struct shim_call *call); /* NULL: its calls are only passed on, or not made */
-    bool optional;
-};
-
-/* shim_gemm and so on, each in the file of its name or of the operation with the same arguments. */
-#define SHIM_DECLARE(op, OP, context) extern const struct shim_operation shim_##op;
-SHIM_OPERATIONS(SHIM_DECLARE, )
-#undef SHIM_DECLARE
 
 #endif

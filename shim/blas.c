@@ -144,21 +144,21 @@ void shim_blas_forward(const struct shim_blas *blas, const struct shim_call *cal
     shim_args_forward(blas->function, call);
 }
 
-static bool shim_problem_fits(const struct xg_problem *p)
+static bool shim_problem_fits(const struct xg_problem *problem)
 {
-    int64_t dimension = xg_max_i64(p->m, xg_max_i64(p->n, p->k));
-    int64_t stride = xg_max_i64(p->lda, xg_max_i64(p->ldb, p->ldc));
+    int64_t dimension = xg_max_i64(problem->m, xg_max_i64(problem->n, problem->k));
+    int64_t stride = xg_max_i64(problem->lda, xg_max_i64(problem->ldb, problem->ldc));
     return xg_max_i64(dimension, stride) <= INT32_MAX;
 }
 
-void shim_blas_compute(const struct shim_blas *blas, const struct xg_problem *p)
+void shim_blas_compute(const struct shim_blas *blas, const struct xg_problem *problem)
 {
-    struct shim_numbers numbers;
+    struct shim_written written;
     struct shim_call call;
-    if (!blas->function || (blas->int_bytes == 4 && !shim_problem_fits(p))) {
-        xg_cpu_compute(p);
+    if (!blas->function || (blas->int_bytes == 4 && !shim_problem_fits(problem))) {
+        xg_cpu_compute(problem);
         return;
     }
-    shim_args_write(p, blas->symbol, &numbers, &call);
+    shim_args_write(problem, blas->symbol, &written, &call);
     shim_args_forward(blas->function, &call);
 }

@@ -60,6 +60,6 @@ void shim_blas_forward(const struct shim_blas *blas, const struct shim_call *cal
 
 /* Computes any normalised problem of the function's operation and type. Uses the built-in loop if
  * there is no function, or if the problem's integers do not fit its integers. */
-void shim_blas_compute(const struct shim_blas *blas, const struct xg_problem *p);
+void shim_blas_compute(const struct shim_blas *blas, const struct xg_problem *problem);
 
 #endif

@@ -5,139 +5,74 @@
  */
 #include "gemm_batch.h"
 
-#include "gemm.h"
-
-/* False: more rows than an int64_t can count; no memory holds them. */
-static bool count_rows(int64_t count, int64_t m, int64_t *rows)
-{
-    return !__builtin_mul_overflow(count, m, rows);
-}
+#include "terms.h"
 
 /* The size of the normal form; if there is no product, a size that the engine never wants. */
-static void size_of(bool row_major, int64_t count, int64_t m, int64_t n, int64_t *rows,
-                    int64_t *columns)
+static void size_of(const struct shim_terms *product, int64_t *m, int64_t *n, int64_t *k)
 {
-    *columns = row_major ? n : m;
-    if (count <= 0 || !count_rows(count, row_major ? m : n, rows))
-        *rows = -1, *columns = 1;
+    const bool by_rows = product->order == 101;
+    *n = by_rows ? product->n : product->m;
+    if (product->batch_size <= 0 ||
+        __builtin_mul_overflow(product->batch_size, by_rows ? product->m : product->n, m))
+        *m = -1, *n = 1;
+    *k = *m < 0 ? 1 : product->k;
 }
 
 /* Makes a batch of the first product. *batch is in the order of the call. */
-static void make_batch(enum xg_op op, bool row_major, const struct xg_batch *batch,
+static void make_batch(const struct shim_terms *product, const struct xg_batch *batch,
                        struct shim_args *args)
 {
-    struct xg_problem *p = &args->problem;
-    p->op = op;
-    p->m *= batch->count;
-    if (p->m == 0 || p->n == 0) /* it may have no arrays */
+    struct xg_problem *problem = &args->problem;
+    shim_terms_problem(product, problem);
+    problem->m *= batch->count;
+    if (problem->m == 0 || problem->n == 0) /* it may have no arrays */
         return;
     args->batch = *batch;
-    p->batch = &args->batch;
-    if (!row_major) {
+    problem->batch = &args->batch;
+    if (product->order != 101) {
         args->batch.a = batch->b;
         args->batch.b = batch->a;
         args->batch.stride_a = batch->stride_b;
         args->batch.stride_b = batch->stride_a;
     }
-    xg_batch_settle(&args->batch, (int64_t)xg_problem_elem_bytes(p));
+    xg_batch_settle(&args->batch, (int64_t)xg_problem_elem_bytes(problem));
 }
 
 /* --- GEMM_BATCH_STRIDED -------------------------------------------------------------------- */
 
-static struct shim_gemm_terms strided_product(const struct shim_gemm_batch_strided_terms *t)
+void shim_strided_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
+                       int64_t *k)
 {
-    return (struct shim_gemm_terms){.type = t->type,
-                                    .cblas = t->cblas,
-                                    .order = t->order,
-                                    .transa = t->transa,
-                                    .transb = t->transb,
-                                    .m = t->m,
-                                    .n = t->n,
-                                    .k = t->k,
-                                    .alpha = t->alpha,
-                                    .a = t->a,
-                                    .lda = t->lda,
-                                    .b = t->b,
-                                    .ldb = t->ldb,
-                                    .beta = t->beta,
-                                    .c = t->c,
-                                    .ldc = t->ldc};
-}
-
-static void strided_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
-                         int64_t *k)
-{
-    struct shim_gemm_batch_strided_terms t;
+    struct shim_terms t;
     shim_gemm_batch_strided_terms_read(call, int_bytes, &t);
-    size_of(t.order == 101, t.batch_size, t.m, t.n, m, n);
-    *k = *m < 0 ? 1 : t.k;
+    size_of(&t, m, n, k);
 }
 
-/* GEMM's argument number, moved by the strides between GEMM's arguments. */
-static int strided_illegal(const struct shim_gemm_batch_strided_terms *t,
-                           const struct shim_gemm_terms *product, bool *extension)
+void shim_strided_read(const struct shim_call *call, int int_bytes, struct shim_args *args)
 {
-    int64_t rows;
-    int illegal = shim_gemm_illegal(product, extension);
-    if (illegal)
-        return illegal + (illegal > 8) + (illegal > 10);
-    return t->batch_size < 0 || !count_rows(t->batch_size, t->order == 101 ? t->m : t->n, &rows)
-               ? 17
-               : 0;
-}
-
-static void strided_read(const struct shim_call *call, int int_bytes, struct shim_args *args)
-{
-    struct shim_gemm_batch_strided_terms t;
+    struct shim_terms t;
     shim_gemm_batch_strided_terms_read(call, int_bytes, &t);
-    const struct shim_gemm_terms product = strided_product(&t);
-    args->illegal =
-        shim_terms_illegal(t.cblas, t.order, strided_illegal(&t, &product, &args->extension));
-    if (args->illegal)
-        return;
-    shim_gemm_problem(&product, &args->problem);
-    make_batch(XG_OP_GEMM_BATCH_STRIDED, t.order == 101,
-               &(struct xg_batch){.count = t.batch_size,
-                                  .stride_a = t.stridea,
-                                  .stride_b = t.strideb,
-                                  .stride_c = t.stridec},
-               args);
+    args->extension = shim_terms_extended(&t);
+    args->illegal = shim_terms_illegal(&t);
+    if (!args->illegal)
+        make_batch(&t,
+                   &(struct xg_batch){.count = t.batch_size,
+                                      .stride_a = t.stridea,
+                                      .stride_b = t.strideb,
+                                      .stride_c = t.stridec},
+                   args);
 }
-
-const struct shim_operation shim_gemm_batch_strided = {strided_size, strided_read, NULL, true};
 
 /* --- GEMM_BATCH ---------------------------------------------------------------------------- */
 
-int64_t shim_groups_count(const struct shim_call *call, int int_bytes)
+static const void *skip_integers(const void *array, int int_bytes, int64_t count)
 {
-    struct shim_gemm_batch_terms t;
-    if (call->symbol->op != XG_OP_GEMM_BATCH)
-        return 1;
-    shim_gemm_batch_terms_read(call, int_bytes, &t);
-    return t.group_count;
+    return (const char *)array + count * int_bytes;
 }
 
-void shim_groups_size(const struct shim_call *call, int int_bytes, int64_t group, int64_t *m,
-                      int64_t *n, int64_t *k)
+static int64_t integer_at(const void *array, int int_bytes, int64_t index)
 {
-    struct shim_gemm_batch_terms t;
-    shim_gemm_batch_terms_read(call, int_bytes, &t);
-    size_of(t.order == 101, shim_terms_int_at(t.group_size, int_bytes, group),
-            shim_terms_int_at(t.m_array, int_bytes, group),
-            shim_terms_int_at(t.n_array, int_bytes, group), m, n);
-    *k = *m < 0 ? 1 : shim_terms_int_at(t.k_array, int_bytes, group);
-}
-
-int64_t shim_groups_products(const struct shim_call *call, int int_bytes, int64_t group)
-{
-    struct shim_gemm_batch_terms t;
-    shim_gemm_batch_terms_read(call, int_bytes, &t);
-    return shim_terms_int_at(t.group_size, int_bytes, group);
-}
-
-static const void *integer_at(const void *array, int int_bytes, int64_t index)
-{
-    return (const char *)array + index * int_bytes;
+    return shim_terms_int(skip_integers(array, int_bytes, index), int_bytes);
 }
 
 static const void *scalar_at(enum xg_type type, const void *array, int64_t index)
@@ -145,21 +80,120 @@ static const void *scalar_at(enum xg_type type, const void *array, int64_t index
     return (const char *)array + index * (int64_t)xg_type_bytes(type);
 }
 
-/* X(role, name) for each array in the arguments *at of either interface. */
+/* Letters are one character each in Fortran, and numbers in the C interface. */
+static char trans_at(const struct shim_terms *t, const void *array, int64_t index)
+{
+    return t->cblas ? shim_terms_letter_of(((const int *)array)[index], SHIM_LETTERS_TRANS)
+                    : shim_terms_letter((const char *)array + index);
+}
+
+/* The terms of one group, without its matrices. Inlined like shim_gemm_batch_terms_read. */
+static inline __attribute__((always_inline)) struct shim_terms
+group_terms(const struct shim_terms *t, int int_bytes, int64_t group)
+{
+    struct shim_terms product = *t;
+    product.transa = trans_at(t, t->transa_array, group);
+    product.transb = trans_at(t, t->transb_array, group);
+    product.m = integer_at(t->m_array, int_bytes, group);
+    product.n = integer_at(t->n_array, int_bytes, group);
+    product.k = integer_at(t->k_array, int_bytes, group);
+    product.lda = integer_at(t->lda_array, int_bytes, group);
+    product.ldb = integer_at(t->ldb_array, int_bytes, group);
+    product.ldc = integer_at(t->ldc_array, int_bytes, group);
+    product.alpha = (struct shim_scalar_at){scalar_at(t->type, t->alpha_array, group), t->type};
+    product.beta = (struct shim_scalar_at){scalar_at(t->type, t->beta_array, group), t->type};
+    product.batch_size = integer_at(t->group_size, int_bytes, group);
+    return product;
+}
+
+/* The first group's illegal argument. All products are counted, as arrays hold their addresses. */
+static int batch_illegal(const struct shim_terms *t, int int_bytes, bool *extension)
+{
+    int64_t products = 0;
+    if (!shim_terms_order_legal(t))
+        return 1;
+    if (t->group_count < 0)
+        return shim_terms_position(t, offsetof(struct shim_terms, group_count));
+    for (int64_t group = 0; group < t->group_count; group++) {
+        const struct shim_terms product = group_terms(t, int_bytes, group);
+        int illegal = shim_terms_illegal(&product);
+        *extension |= shim_terms_extended(&product);
+        if (illegal)
+            return illegal;
+        if (__builtin_add_overflow(products, product.batch_size, &products))
+            return shim_terms_position(t, offsetof(struct shim_terms, group_size));
+    }
+    return 0;
+}
+
+void shim_batch_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
+                     int64_t *k)
+{
+    struct shim_terms t, product = {.batch_size = 0};
+    shim_gemm_batch_terms_read(call, int_bytes, &t);
+    if (t.group_count > 0)
+        product = group_terms(&t, int_bytes, 0);
+    size_of(&product, m, n, k);
+}
+
+void shim_batch_read(const struct shim_call *call, int int_bytes, struct shim_args *args)
+{
+    struct shim_terms t;
+    shim_gemm_batch_terms_read(call, int_bytes, &t);
+    args->illegal = batch_illegal(&t, int_bytes, &args->extension);
+    args->problem = (struct xg_problem){.op = XG_OP_GEMM_BATCH, .type = t.type};
+    if (args->illegal || !t.group_count)
+        return;
+    struct shim_terms product = group_terms(&t, int_bytes, 0);
+    if (product.batch_size && product.m && product.n) {
+        product.a = t.a_array[0];
+        product.b = t.b_array[0];
+        product.result = t.c_array[0];
+    }
+    make_batch(&product,
+               &(struct xg_batch){
+                   .count = product.batch_size, .a = t.a_array, .b = t.b_array, .c = t.c_array},
+               args);
+}
+
+/* --- The groups of a call ------------------------------------------------------------------ */
+
+void shim_groups_init(const struct shim_call *call, int int_bytes, struct shim_groups *groups)
+{
+    struct shim_terms t;
+    shim_gemm_batch_terms_read(call, int_bytes, &t);
+    *groups = (struct shim_groups){.call = call, .int_bytes = int_bytes, .count = t.group_count};
+}
+
+void shim_groups_seek(struct shim_groups *groups, shim_groups_wants *wants, void *context)
+{
+    int64_t m, n, k;
+    struct shim_terms t;
+    shim_gemm_batch_terms_read(groups->call, groups->int_bytes, &t);
+    for (groups->wanted = groups->first; groups->wanted < groups->count; groups->wanted++) {
+        const struct shim_terms product = group_terms(&t, groups->int_bytes, groups->wanted);
+        size_of(&product, &m, &n, &k);
+        if (wants(context, m, n, k))
+            return;
+    }
+}
+
+/* Moves each array in the arguments *at, of either interface, to the first group that is left. */
 #define CUT(role, name) CUT_##role(name)
-#define CUT_TRANSES(name) at->name += groups;
-#define CUT_INTEGERS(name) at->name = integer_at(at->name, int_bytes, groups);
-#define CUT_SCALARS(name) at->name = scalar_at(call->symbol->type, at->name, groups);
-#define CUT_MATRICES(name) at->name += products;
-#define CUT_RESULTS(name) at->name += products;
+#define CUT_TRANSES(name) at->name += groups->first;
+#define CUT_INTEGERS(name) at->name = skip_integers(at->name, groups->int_bytes, groups->first);
+#define CUT_SCALARS(name) at->name = scalar_at(t.type, at->name, groups->first);
+#define CUT_MATRICES(name) at->name += groups->products;
+#define CUT_RESULTS(name) at->name += groups->products;
 #define CUT_INTEGER(name)
 
-void shim_groups_cut(const struct shim_call *call, int int_bytes, int64_t groups, int64_t products,
-                     int64_t count, struct shim_cut *cut)
+void shim_groups_take(struct shim_groups *groups, int64_t count, struct shim_cut *cut)
 {
-    cut->call = *call;
+    struct shim_terms t;
+    shim_gemm_batch_terms_read(groups->call, groups->int_bytes, &t);
+    cut->call = *groups->call;
     cut->count = count;
-    if (call->symbol->interface == SHIM_CBLAS) {
+    if (t.cblas) {
         struct shim_gemm_batch_cblas *at = &cut->call.gemm_batch_cblas;
         SHIM_EACH(GEMM_BATCH, CUT)
         at->group_count = count;
@@ -168,75 +202,6 @@ void shim_groups_cut(const struct shim_call *call, int int_bytes, int64_t groups
         SHIM_EACH(GEMM_BATCH, CUT)
         at->group_count = &cut->count;
     }
+    for (; count > 0; count--)
+        groups->products += integer_at(t.group_size, groups->int_bytes, groups->first++);
 }
-
-/* A group's arguments without its matrices. */
-static struct shim_gemm_terms group_product(const struct shim_gemm_batch_terms *t, int int_bytes,
-                                            int64_t group)
-{
-    return (struct shim_gemm_terms){.type = t->type,
-                                    .cblas = t->cblas,
-                                    .order = t->order,
-                                    .transa = shim_terms_trans_at(t->transa_array, t->cblas, group),
-                                    .transb = shim_terms_trans_at(t->transb_array, t->cblas, group),
-                                    .m = shim_terms_int_at(t->m_array, int_bytes, group),
-                                    .n = shim_terms_int_at(t->n_array, int_bytes, group),
-                                    .k = shim_terms_int_at(t->k_array, int_bytes, group),
-                                    .alpha = scalar_at(t->type, t->alpha_array, group),
-                                    .lda = shim_terms_int_at(t->lda_array, int_bytes, group),
-                                    .ldb = shim_terms_int_at(t->ldb_array, int_bytes, group),
-                                    .beta = scalar_at(t->type, t->beta_array, group),
-                                    .ldc = shim_terms_int_at(t->ldc_array, int_bytes, group)};
-}
-
-/* The first group's illegal argument. All products are counted, as arrays hold their addresses. */
-static int batch_illegal(const struct shim_gemm_batch_terms *t, int int_bytes, bool *extension)
-{
-    int64_t products = 0, rows;
-    if (t->group_count < 0)
-        return 14;
-    for (int64_t group = 0; group < t->group_count; group++) {
-        const struct shim_gemm_terms product = group_product(t, int_bytes, group);
-        int64_t size = shim_terms_int_at(t->group_size, int_bytes, group);
-        int illegal = shim_gemm_illegal(&product, extension);
-        if (illegal)
-            return illegal;
-        if (size < 0 || __builtin_add_overflow(products, size, &products) ||
-            !count_rows(size, t->order == 101 ? product.m : product.n, &rows))
-            return 15;
-    }
-    return 0;
-}
-
-static void batch_size(const struct shim_call *call, int int_bytes, int64_t *m, int64_t *n,
-                       int64_t *k)
-{
-    if (shim_groups_count(call, int_bytes) > 0)
-        shim_groups_size(call, int_bytes, 0, m, n, k);
-    else
-        *m = -1, *n = *k = 1;
-}
-
-static void batch_read(const struct shim_call *call, int int_bytes, struct shim_args *args)
-{
-    struct shim_gemm_batch_terms t;
-    shim_gemm_batch_terms_read(call, int_bytes, &t);
-    args->illegal =
-        shim_terms_illegal(t.cblas, t.order, batch_illegal(&t, int_bytes, &args->extension));
-    args->problem = (struct xg_problem){.op = XG_OP_GEMM_BATCH, .type = t.type};
-    if (args->illegal || !t.group_count)
-        return;
-    struct shim_gemm_terms product = group_product(&t, int_bytes, 0);
-    int64_t size = shim_terms_int_at(t.group_size, int_bytes, 0);
-    if (size && product.m && product.n) {
-        product.a = t.a_array[0];
-        product.b = t.b_array[0];
-        product.c = t.c_array[0];
-    }
-    shim_gemm_problem(&product, &args->problem);
-    make_batch(XG_OP_GEMM_BATCH, t.order == 101,
-               &(struct xg_batch){.count = size, .a = t.a_array, .b = t.b_array, .c = t.c_array},
-               args);
-}
-
-const struct shim_operation shim_gemm_batch = {batch_size, batch_read, NULL, true};

@@ -47,8 +47,9 @@ struct shim_pending {
     const struct shim_next *next;
     const char *frame;
     const void *caller;
-    bool nested; /* part of the outer call */
-    fenv_t env;  /* the program's floating-point environment while ours is active */
+    bool nested;      /* part of the outer call */
+    bool accompanied; /* a group on the CPU needs shim_end_enter as a single call would */
+    fenv_t env;       /* the program's floating-point environment while ours is active */
 };
 
 /*
@@ -89,17 +90,18 @@ static void shim_part(const struct shim_pending *pending, const struct xg_proble
 static void shim_made(const struct shim_pending *pending)
 {
     enum { ROWS = 128 };
-    const struct xg_problem *p = &pending->args->problem;
+    const struct xg_problem *problem = &pending->args->problem;
     struct xg_problem parts[XG_PROBLEM_PARTS];
-    if (p->batch) {
-        for (int64_t i = 0; i < p->batch->count; i++) {
-            parts[0] = xg_problem_instance(p, i);
+    if (problem->batch) {
+        for (int64_t i = 0; i < problem->batch->count; i++) {
+            parts[0] = xg_problem_instance(problem, i);
             shim_part(pending, &parts[0]);
         }
         return;
     }
-    for (int64_t row = 0; row < p->m; row += ROWS) {
-        int count = xg_problem_parts(p, row, xg_min_i64(ROWS, p->m - row), 0, p->n, parts);
+    for (int64_t row = 0; row < problem->m; row += ROWS) {
+        int count = xg_problem_parts(problem, row, xg_min_i64(ROWS, problem->m - row), 0,
+                                     problem->n, parts);
         for (int i = 0; i < count; i++)
             shim_part(pending, &parts[i]);
     }
@@ -259,73 +261,64 @@ static void shim_one(struct shim_pending *pending)
 
 /* --- Calls of several groups --------------------------------------------------------------- */
 
-/* Groups from `first` on are not computed yet; `wanted` is the first that the engine wants. */
-struct shim_groups {
-    int64_t count;
-    int64_t first, products; /* products: in the groups before it */
-    int64_t wanted;          /* count: the engine wants none of them */
-    bool accompanied;        /* one of the groups needs shim_end_enter as a single call would */
-};
-
-static void shim_groups_seek(const struct shim_pending *pending, struct shim_groups *groups)
+static bool shim_wants_group(void *context, int64_t m, int64_t n, int64_t k)
 {
-    const struct shim_call *call = pending->call;
-    int64_t m, n, k;
-    for (groups->wanted = groups->first; groups->wanted < groups->count; groups->wanted++) {
-        if (pending->nested)
-            continue;
-        shim_groups_size(call, pending->next->int_bytes, groups->wanted, &m, &n, &k);
-        if (xg_dispatch_wants_group(call->symbol->kind, m, n, k))
-            return;
-        groups->accompanied |= shim_end_wants(m, n, k);
-    }
+    struct shim_pending *pending = context;
+    if (xg_dispatch_wants_group(pending->call->symbol->kind, m, n, k))
+        return true;
+    pending->accompanied |= shim_end_wants(m, n, k);
+    return false;
 }
 
-/* Makes a separate call of the next groups in *pending, with the arguments of the first of them. */
-static void shim_groups_take(const struct shim_pending *all, struct shim_groups *groups,
-                             int64_t count, struct shim_cut *cut, struct shim_pending *pending)
+/* A pending call of the next `count` groups, with the arguments of the first of them. */
+static struct shim_pending shim_take(const struct shim_pending *all, struct shim_groups *groups,
+                                     int64_t count, struct shim_cut *cut)
 {
-    const int int_bytes = all->next->int_bytes;
-    shim_groups_cut(all->call, int_bytes, groups->first, groups->products, count, cut);
-    for (int64_t i = 0; i < count; i++)
-        groups->products += shim_groups_products(all->call, int_bytes, groups->first++);
-    *pending = *all;
-    pending->call = &cut->call;
-    shim_read(pending);
+    struct shim_pending pending = *all;
+    shim_groups_take(groups, count, cut);
+    pending.call = &cut->call;
+    shim_read(&pending);
+    return pending;
 }
 
 /* Passes on groups that the engine does not want, in one call if the library takes it unchanged. */
-static void shim_groups_pass(const struct shim_pending *all, struct shim_groups *groups,
-                             int64_t count)
+static void shim_pass(const struct shim_pending *all, struct shim_groups *groups)
 {
     struct shim_cut cut;
     struct shim_pending pending;
     if (all->next->forwards && shim_end_enter()) {
-        shim_groups_take(all, groups, count, &cut, &pending);
+        pending = shim_take(all, groups, groups->wanted - groups->first, &cut);
         const char *outer = shim_enter(&pending);
-        shim_blas_forward(&all->next->blas, &cut.call);
+        shim_blas_forward(&all->next->blas, pending.call);
         shim_leave(outer);
         shim_end_leave();
-        return;
     }
-    for (; count > 0; count--) {
-        shim_groups_take(all, groups, 1, &cut, &pending);
+    while (groups->first < groups->wanted) {
+        pending = shim_take(all, groups, 1, &cut);
         shim_whole(&pending);
     }
 }
 
 /*
  * Each group that the engine wants becomes a problem of its own; the groups in between are passed
- * on. All sizes are read before anything is computed, because the caller's library decides what an
+ * on. All groups are read before anything is computed, because the caller's library decides what an
  * illegal group does to the whole call.
  */
-static void shim_several(struct shim_pending *pending, int64_t count)
+static void shim_several(struct shim_pending *pending)
 {
-    struct shim_groups groups = {.count = count};
+    struct shim_groups groups;
     struct shim_cut cut;
     struct shim_pending one;
-    shim_groups_seek(pending, &groups);
-    if (groups.wanted == count && !groups.accompanied && pending->next->forwards) {
+    shim_groups_init(pending->call, pending->next->int_bytes, &groups);
+    if (groups.count <= 1) {
+        shim_one(pending);
+        return;
+    }
+    if (pending->nested)
+        groups.wanted = groups.count;
+    else
+        shim_groups_seek(&groups, shim_wants_group, pending);
+    if (groups.wanted == groups.count && !pending->accompanied && pending->next->forwards) {
         shim_blas_forward(&pending->next->blas, pending->call);
         return;
     }
@@ -334,13 +327,13 @@ static void shim_several(struct shim_pending *pending, int64_t count)
     if ((pending->args->illegal || pending->args->extension) && shim_refused(pending))
         return;
     for (;;) {
-        if (groups.wanted > groups.first)
-            shim_groups_pass(pending, &groups, groups.wanted - groups.first);
-        if (groups.first == count)
+        if (groups.first < groups.wanted)
+            shim_pass(pending, &groups);
+        if (groups.first == groups.count)
             return;
-        shim_groups_take(pending, &groups, 1, &cut, &one);
+        one = shim_take(pending, &groups, 1, &cut);
         shim_dispatch(&one);
-        shim_groups_seek(pending, &groups);
+        shim_groups_seek(&groups, shim_wants_group, pending);
     }
 }
 
@@ -360,9 +353,8 @@ void shim_intercept(const struct shim_symbol *symbol, const void *returns, struc
                                    .frame = frame,
                                    .caller = caller,
                                    .nested = nested};
-    int64_t groups = shim_groups_count(call, next.int_bytes);
-    if (groups > 1)
-        shim_several(&pending, groups);
+    if (symbol->op == XG_OP_GEMM_BATCH)
+        shim_several(&pending);
     else
         shim_one(&pending);
 }

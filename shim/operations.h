@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The intercepted operations as data: their arguments, types and spellings. All names, signatures,
- * entries and calls are made from them. A new operation needs a row here, its argument list, and
- * <name>.c, which reads it (doc/developer/operation.md).
+ * entries and calls are made from them. A new operation needs a row here, its argument list, and a
+ * row of args.c, which has the extents of its operands (doc/developer/operation.md).
  */
 #ifndef SHIM_OPERATIONS_H
 #define SHIM_OPERATIONS_H
 
-/* X(name, NAME, context): BLAS's name without the type's letter; the engine's is XG_OP_NAME. */
-#define SHIM_OPERATIONS(X, context)                                                                \
+/* X(name, NAME, context): BLAS's name without the type's letter; the engine's is XG_OP_NAME. A call
+ * of a single operation is one problem, and the shim can write the call of a problem. */
+#define SHIM_OPERATIONS(X, context) SHIM_SINGLE(X, context) SHIM_BATCHES(X, context)
+#define SHIM_SINGLE(X, context)                                                                    \
     X(gemm, GEMM, context)                                                                         \
     X(syrk, SYRK, context)                                                                         \
     X(herk, HERK, context)                                                                         \
@@ -18,7 +20,8 @@
     X(her2k, HER2K, context)                                                                       \
     X(trmm, TRMM, context)                                                                         \
     X(trsm, TRSM, context)                                                                         \
-    X(gemmt, GEMMT, context)                                                                       \
+    X(gemmt, GEMMT, context)
+#define SHIM_BATCHES(X, context)                                                                   \
     X(gemm_batch, GEMM_BATCH, context)                                                             \
     X(gemm_batch_strided, GEMM_BATCH_STRIDED, context)
 
@@ -70,7 +73,6 @@
     NEXT(RESULT, c)                                                                                \
     NEXT(INTEGER, ldc)
 
-/* The same as SYRK's, so that code that reads one reads the other. */
 #define SHIM_HERK_ARGUMENTS(FIRST, NEXT)                                                           \
     FIRST(UPLO, uplo)                                                                              \
     NEXT(TRANS, trans)                                                                             \
@@ -112,7 +114,6 @@
     NEXT(RESULT, c)                                                                                \
     NEXT(INTEGER, ldc)
 
-/* The same as SYR2K's, for the same reason. */
 #define SHIM_HER2K_ARGUMENTS(FIRST, NEXT)                                                          \
     FIRST(UPLO, uplo)                                                                              \
     NEXT(TRANS, trans)                                                                             \

@@ -136,18 +136,19 @@ void shim_threads_find(void *handle, const void *address, struct shim_threads *t
     threads->pool = pool;
 }
 
-static bool shim_is_single(const struct shim_threads *threads, const struct xg_problem *p)
+static bool shim_is_single(const struct shim_threads *threads, const struct xg_problem *problem)
 {
-    double share = xg_type_is_complex(p->type) ? SHIM_OPENBLAS_COMPLEX : 1;
-    return p->op == XG_OP_GEMM &&
-           (double)p->m * (double)p->n * (double)p->k <= share * threads->single_mnk;
+    double share = xg_type_is_complex(problem->type) ? SHIM_OPENBLAS_COMPLEX : 1;
+    return problem->op == XG_OP_GEMM &&
+           (double)problem->m * (double)problem->n * (double)problem->k <=
+               share * threads->single_mnk;
 }
 
-int shim_threads_count(const struct shim_threads *threads, const struct xg_problem *product)
+int shim_threads_count(const struct shim_threads *threads, const struct xg_problem *problem)
 {
     if (!threads->count)
         return 0;
-    if (product && shim_is_single(threads, product))
+    if (problem && shim_is_single(threads, problem))
         return 1;
     if (threads->in_parallel && threads->in_parallel())
         return 1;

@@ -23,10 +23,10 @@ struct shim_threads {
 void shim_threads_find(void *handle, const void *address, struct shim_threads *threads);
 
 /*
- * The number of threads, at least 1, with which the library would now compute this product on the
- * calling thread, as an upper bound. product NULL: one that is not small. 0: unknown. Takes a few
+ * The number of threads, at least 1, with which the library would now compute this problem on the
+ * calling thread, as an upper bound. problem NULL: one that is not small. 0: unknown. Takes a few
  * nanoseconds and no lock.
  */
-int shim_threads_count(const struct shim_threads *threads, const struct xg_problem *product);
+int shim_threads_count(const struct shim_threads *threads, const struct xg_problem *problem);
 
 #endif

@@ -457,6 +457,29 @@ static void check_trmm(const struct standard *call, const struct xg_problem *p, 
                "B");
 }
 
+static bool is_same(const struct xg_problem *p, const struct xg_problem *q)
+{
+    return p->op == q->op && p->type == q->type && p->uplo == q->uplo &&
+           p->structured == q->structured && p->stored == q->stored && p->unit == q->unit &&
+           p->transa == q->transa && p->transb == q->transb && p->m == q->m && p->n == q->n &&
+           p->k == q->k && p->a == q->a && p->lda == q->lda && p->b == q->b && p->ldb == q->ldb &&
+           p->c == q->c && p->ldc == q->ldc && p->alpha == q->alpha && p->alpha_im == q->alpha_im &&
+           p->beta == q->beta && p->beta_im == q->beta_im && p->batch == q->batch;
+}
+
+/* The call that is written of a problem, in either interface, is that problem. */
+static void check_written(const struct xg_problem *p)
+{
+    for (int interface = 0; interface < 2; interface++) {
+        struct shim_written written;
+        struct shim_call call;
+        struct shim_args args;
+        shim_args_write(p, shim_symbol_spellings(xg_problem_kind(p)) + interface, &written, &call);
+        shim_args_read(&call, 8, &args);
+        FUZZ_CHECK(!args.illegal && is_same(&args.problem, p), "the call of a problem is another");
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static float memory[3];
@@ -481,6 +504,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(args.problem.m == (swapped ? call.n : call.m) &&
                    args.problem.n == (swapped ? call.m : call.n) && args.problem.k == call.k,
                "the size");
+    check_written(&args.problem);
     if (call.m && call.n && call.k) {
         int64_t i = (int64_t)(fuzz_word(&bytes, 4) % call.m);
         int64_t j = (int64_t)(fuzz_word(&bytes, 4) % call.n);

@@ -278,31 +278,42 @@ static void check_group(struct fuzz_bytes *bytes, const struct batch *batch, int
     check_product(call, &instance, operands, at);
 }
 
+static bool take_size(void *context, int64_t m, int64_t n, int64_t k)
+{
+    memcpy(context, (const int64_t[]){m, n, k}, 3 * sizeof(int64_t));
+    return true;
+}
+
 /* Each group alone, as the call cut down to it. */
 static void check_cuts(struct fuzz_bytes *bytes, const struct batch *batch,
                        const struct passed *passed)
 {
     const int int_bytes = batch->group[0].int_bytes;
-    int64_t first = 0, m, n, k;
-    FUZZ_CHECK(shim_groups_count(&passed->call, int_bytes) == batch->groups, "how many groups");
+    int64_t first = 0, sought[3], size[3];
+    struct shim_groups groups, alone;
+    shim_groups_init(&passed->call, int_bytes, &groups);
+    FUZZ_CHECK(groups.count == batch->groups, "how many groups");
     for (int g = 0; g < batch->groups; first += batch->size[g++]) {
         struct shim_cut cut;
         struct shim_args args;
         if (first + (batch->size[g] > PRODUCTS ? 0 : batch->size[g]) > ALL ||
             batch->size[g] > PRODUCTS)
             return; /* its addresses are nowhere */
-        shim_groups_cut(&passed->call, int_bytes, g, first, 1, &cut);
-        FUZZ_CHECK(shim_groups_count(&cut.call, int_bytes) == 1, "a group alone");
+        FUZZ_CHECK(groups.products == first, "how many products");
+        shim_groups_seek(&groups, take_size, sought);
+        FUZZ_CHECK(groups.wanted == g, "which group is next");
+        shim_groups_take(&groups, 1, &cut);
+        shim_groups_init(&cut.call, int_bytes, &alone);
+        FUZZ_CHECK(alone.count == 1, "a group alone");
         shim_args_read(&cut.call, int_bytes, &args);
         FUZZ_CHECK(!args.illegal, "argument %d of a legal group", args.illegal);
         check_group(bytes, batch, g, first, &args.problem);
-        shim_groups_size(&passed->call, int_bytes, g, &m, &n, &k);
-        FUZZ_CHECK(batch->size[g]
-                       ? m == args.problem.m && n == args.problem.n && k == args.problem.k
-                       : m < 0 && n > 0 && k > 0,
+        shim_args_size(&cut.call, int_bytes, &size[0], &size[1], &size[2]);
+        FUZZ_CHECK(!memcmp(sought, size, sizeof size), "the size of a group");
+        FUZZ_CHECK(batch->size[g] ? size[0] == args.problem.m && size[1] == args.problem.n &&
+                                        size[2] == args.problem.k
+                                  : size[0] < 0 && size[1] > 0 && size[2] > 0,
                    "the size alone is another");
-        FUZZ_CHECK(shim_groups_products(&passed->call, int_bytes, g) == batch->size[g],
-                   "how many products");
     }
 }
 
