@@ -120,6 +120,13 @@ struct shim_complex_gesvd {
     X(gesvd, 16)                                                                                   \
     X(complex_gesvd, 17)
 
+enum shim_list {
+#define SHIM_LIST(list, words) SHIM_LIST_##list,
+    SHIM_LISTS(SHIM_LIST)
+#undef SHIM_LIST
+        SHIM_LIST_COUNT
+};
+
 /*
  * Y(context, letter, LETTER, name, ROUTINE, list, words): each routine of each type, and the
  * engine's XG_ROUTINE_ROUTINE that computes it.

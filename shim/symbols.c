@@ -11,7 +11,7 @@ const struct shim_symbol shim_symbols[SHIM_ID_COUNT] = {
 #define SHIM_ROW(prefix, suffix, int_bytes, plain, letter, LETTER, name, ROUTINE, list, words)     \
     {#prefix #letter #name #suffix, #letter #name, XG_OP_COUNT, XG_TYPE_##LETTER,                  \
      XG_ROUTINE_##ROUTINE,          SHIM_FORTRAN,  int_bytes,   plain},
-    SHIM_ROUTINE_NAMES(SHIM_ROW)
+        SHIM_ROUTINE_NAMES(SHIM_ROW)
 #undef SHIM_ROW
 };
 

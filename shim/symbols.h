@@ -27,8 +27,8 @@ enum shim_id {
         SHIM_ID_COUNT
 };
 
-/* A routine is a name without its spelling. The first XG_KIND_COUNT routines are the kinds; those of
- * LAPACK follow BLAS's, and have fewer spellings. */
+/* A routine is a name without its spelling. The first XG_KIND_COUNT routines are the kinds; those
+ * of LAPACK follow BLAS's, and have fewer spellings. */
 #define SHIM_ONE(...) +1
 enum { SHIM_SPELLING_COUNT = 0 SHIM_SPELLINGS(SHIM_ONE, , , , , ) };
 enum { SHIM_ROUTINE_SPELLING_COUNT = 4 };
@@ -82,8 +82,7 @@ static inline void shim_symbol_range(const struct shim_symbol *symbol,
                                      const struct shim_symbol **begin,
                                      const struct shim_symbol **end)
 {
-    int count =
-        shim_symbol_is_lapack(symbol) ? SHIM_ROUTINE_SPELLING_COUNT : SHIM_SPELLING_COUNT;
+    int count = shim_symbol_is_lapack(symbol) ? SHIM_ROUTINE_SPELLING_COUNT : SHIM_SPELLING_COUNT;
     int first = shim_symbol_is_lapack(symbol) ? SHIM_BLAS_COUNT : 0;
     int at = (int)(symbol - shim_symbols) - first;
     *begin = symbol - at % count;

@@ -423,7 +423,7 @@ static bool lacks_cublas(const struct xg_problem *call, const struct xg_conf *co
     return xg_engine_device(&device) && !device.facts.cublas &&
            xg_select_needs_cublas(&device.facts, call) &&
            !(waits ? xg_library_start_wait(XG_TOOLKIT_CUBLAS, conf)
- : xg_library_start_done(XG_TOOLKIT_CUBLAS, conf));
+                   : xg_library_start_done(XG_TOOLKIT_CUBLAS, conf));
 }
 
 /* Adds the figures that a trace report needs: once, and again when there is a device. */

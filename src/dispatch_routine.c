@@ -92,8 +92,7 @@ static void decide(const struct xg_routine *routine, const struct xg_conf *conf,
 {
     struct xg_routine_situation now = {.state = xg_engine_state_get(),
                                        .absence = xg_presence_look(conf)};
-    now.loaded = now.state == XG_ENGINE_READY &&
-                 xg_library_start_is_done(XG_TOOLKIT_CUSOLVER);
+    now.loaded = now.state == XG_ENGINE_READY && xg_library_start_is_done(XG_TOOLKIT_CUSOLVER);
     now.missing = now.loaded && !xg_solver_load();
     int64_t taken = xg_latch_wait(&learnt.latch);
     xg_routine_decide(&learnt.book, model, conf, routine, &now, decision);
@@ -151,8 +150,7 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
 {
     struct xg_gemm_result result;
     const struct xg_patience patience = {.takes_s = decision->gpu_s,
-                                         .waits_s =
-                                             decision->wait ? HUGE_VAL : decision->cpu_s,
+                                         .waits_s = decision->wait ? HUGE_VAL : decision->cpu_s,
                                          .most_s = decision->wait ? 0.0 : decision->cpu_s,
                                          .threads = INT32_MAX};
     double begin = xg_clock_s();
@@ -206,8 +204,8 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
     if (record.place != XG_PLACE_CPU)
         xg_shelter_wait(shelter);
     make_ready(conf, &decision, &record);
-    bool computed = record.place != XG_PLACE_CPU &&
-                    run_gpu(routine, conf, &model, &decision, &record);
+    bool computed =
+        record.place != XG_PLACE_CPU && run_gpu(routine, conf, &model, &decision, &record);
     if (!computed)
         run_cpu(routine, &model, cpu, shelter);
     if (xg_conf_tells(conf)) {

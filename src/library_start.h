@@ -17,8 +17,8 @@ bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf);
 /* Whether it has been loaded or was not found. A load. */
 bool xg_library_start_is_done(enum xg_toolkit library);
 
-/* The same as the first, but waits for the end of loading, at most until xg_engine_start_deadline. After one
- * thread has waited that long, no other thread waits. */
+/* The same as the first, but waits for the end of loading, at most until xg_engine_start_deadline.
+ * After one thread has waited that long, no other thread waits. */
 bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf);
 
 #endif

@@ -83,3 +83,11 @@ size_t xg_routine_slot_bytes(const struct xg_routine *call, enum xg_slot slot)
     return slot == XG_SLOT_PIVOTS ? sizeof(int64_t)
                                   : xg_type_bytes(xg_routine_slot_type(call, slot));
 }
+
+size_t xg_routine_span_bytes(const struct xg_routine *call, enum xg_slot slot)
+{
+    const struct xg_matrix *matrix = &call->operand[slot];
+    size_t elem_bytes =
+        slot == XG_SLOT_PIVOTS ? (size_t)call->pivot_bytes : xg_routine_slot_bytes(call, slot);
+    return (size_t)((matrix->columns - 1) * matrix->ld + matrix->rows) * elem_bytes;
+}

@@ -86,6 +86,9 @@ const char *xg_routine_text(enum xg_routine_name name, enum xg_type type);
 enum xg_type xg_routine_slot_type(const struct xg_routine *call, enum xg_slot slot);
 size_t xg_routine_slot_bytes(const struct xg_routine *call, enum xg_slot slot);
 
+/* The bytes of memory between an operand's first and last element. */
+size_t xg_routine_span_bytes(const struct xg_routine *call, enum xg_slot slot);
+
 /* The stored rows [*begin, *end) of a column. */
 static inline void xg_matrix_column(const struct xg_matrix *matrix, enum xg_uplo part,
                                     int64_t column, int64_t *begin, int64_t *end)

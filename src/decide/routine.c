@@ -222,22 +222,21 @@ static void decide_start(struct xg_routine_book *book, const struct xg_model *mo
                          const struct xg_routine_situation *now,
                          struct xg_routine_decision *decision)
 {
-    double start_s = (now->state == XG_ENGINE_READY ? 0 : model->gpu_start_s) +
-                     (now->loaded ? 0 : LOAD_S);
+    double start_s =
+        (now->state == XG_ENGINE_READY ? 0 : model->gpu_start_s) + (now->loaded ? 0 : LOAD_S);
     if (decision->cpu_s >= WAITS * (start_s + decision->gpu_s)) {
         go(decision, XG_REASON_MODEL, true);
         return;
     }
     book->earned_s += decision->cpu_s - decision->gpu_s;
     decision->start = book->earned_s >= start_s;
-    stay(decision, now->state == XG_ENGINE_COLD && !decision->start ? XG_REASON_EARNING
-                                                                    : XG_REASON_STARTING);
+    stay(decision,
+         now->state == XG_ENGINE_COLD && !decision->start ? XG_REASON_EARNING : XG_REASON_STARTING);
 }
 
 void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *model,
                        const struct xg_conf *conf, const struct xg_routine *routine,
-                       const struct xg_routine_situation *now,
-                       struct xg_routine_decision *decision)
+                       const struct xg_routine_situation *now, struct xg_routine_decision *decision)
 {
     const bool forced = conf->mode == XG_MODE_GPU;
     *decision = (struct xg_routine_decision){.cpu_s = xg_routine_cpu_seconds(model, routine),

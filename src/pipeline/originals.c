@@ -9,25 +9,16 @@
 /* A thread takes this many columns at a time: some hundred kilobytes of a large matrix. */
 enum { COLUMNS = 16 };
 
-/* The bytes of memory between a matrix's first and last element. */
-static size_t span_bytes(const struct xg_matrix *matrix, size_t elem_bytes)
-{
-    return (size_t)((matrix->columns - 1) * matrix->ld + matrix->rows) * elem_bytes;
-}
-
 /* True if an operand is also read: as itself, or because it lies where one lies that is. */
 static bool is_read(const struct xg_routine *routine, enum xg_slot slot)
 {
-    const struct xg_matrix *matrix = &routine->operand[slot];
-    uintptr_t begin = (uintptr_t)matrix->at;
-    uintptr_t end = begin + span_bytes(matrix, xg_routine_slot_bytes(routine, slot));
+    uintptr_t begin = (uintptr_t)routine->operand[slot].at;
+    uintptr_t end = begin + xg_routine_span_bytes(routine, slot);
     for (int i = 0; i < XG_SLOT_COUNT; i++) {
-        const struct xg_matrix *other = &routine->operand[i];
-        uintptr_t at = (uintptr_t)other->at;
-        if (!other->at || !xg_routine_use(routine->name, (enum xg_slot)i)->in)
-            continue;
-        if (at < end &&
-            begin < at + span_bytes(other, xg_routine_slot_bytes(routine, (enum xg_slot)i)))
+        const enum xg_slot other = (enum xg_slot)i;
+        uintptr_t at = (uintptr_t)routine->operand[other].at;
+        if (at && xg_routine_use(routine->name, other)->in && at < end &&
+            begin < at + xg_routine_span_bytes(routine, other))
             return true;
     }
     return false;
