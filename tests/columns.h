@@ -229,4 +229,21 @@ static inline struct columns columns_triangle(const struct columns *a, bool lowe
     return t;
 }
 
+/* With 5 in the other triangle, which a routine is to leave alone. */
+static inline struct columns columns_hidden(const struct columns *a, bool lower)
+{
+    struct columns hidden = columns_copy(a);
+    for (int j = 0; j < a->n; j++)
+        for (int i = 0; i < a->m; i++)
+            if (lower ? i < j : i > j)
+                AT(&hidden, i, j) = 5.0;
+    return hidden;
+}
+
+static inline bool columns_is_hidden(const struct columns *a, bool lower)
+{
+    struct columns hidden = columns_hidden(a, lower);
+    return columns_ratio(&hidden, a, 1.0) == 0.0;
+}
+
 #endif

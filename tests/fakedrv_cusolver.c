@@ -22,30 +22,12 @@ static struct columns random_hermitian(int n, double diagonal)
     return a;
 }
 
-/* The Hermitian matrix of which the device has one triangle, and 5 in the other, which is to stay.
- */
-static struct columns hide_triangle(const struct columns *a, int uplo)
-{
-    struct columns hidden = columns_copy(a);
-    for (int j = 0; j < a->n; j++)
-        for (int i = 0; i < a->m; i++)
-            if (uplo == LOWER ? i < j : i > j)
-                AT(&hidden, i, j) = 5.0;
-    return hidden;
-}
-
-static bool triangle_hidden(const struct columns *a, int uplo)
-{
-    struct columns hidden = hide_triangle(a, uplo);
-    return columns_ratio(&hidden, a, 1.0) == 0.0;
-}
-
 /* --- Cholesky -------------------------------------------------------------------------------- */
 
 static void test_cholesky(int n, int uplo)
 {
     struct columns a = random_hermitian(n, 2.0 * n), b = random_matrix(n, 3);
-    struct columns l = hide_triangle(&a, uplo), x = columns_copy(&b);
+    struct columns l = columns_hidden(&a, uplo == LOWER), x = columns_copy(&b);
     columns_up(&l);
     columns_up(&x);
     ASK(Xpotrf, uplo, n, cuda_type, ON(l.dev), l.ld);
@@ -54,7 +36,7 @@ static void test_cholesky(int n, int uplo)
          ON(work.info));
     columns_down(&l);
     columns_down(&x);
-    XT_CHECK(info() == 0 && triangle_hidden(&l, uplo), "n %d", n);
+    XT_CHECK(info() == 0 && columns_is_hidden(&l, uplo == LOWER), "n %d", n);
     struct columns factor = columns_triangle(&l, uplo == LOWER, false),
                    other = columns_adjoint(&factor);
     JUDGE(columns_residual(uplo == LOWER ? &factor : &other, uplo == LOWER ? &other : &factor, &a,
@@ -65,7 +47,7 @@ static void test_cholesky(int n, int uplo)
     ASK_TYPED(potri, uplo, n, ON(l.dev), (int)l.ld);
     CALL_TYPED(potri, handle, uplo, n, ON(l.dev), (int)l.ld, TYPED_WORK);
     columns_down(&l);
-    XT_CHECK(info() == 0 && triangle_hidden(&l, uplo), "n %d", n);
+    XT_CHECK(info() == 0 && columns_is_hidden(&l, uplo == LOWER), "n %d", n);
     struct columns inverse = columns_copy(&l), unit = columns_unit(type, n);
     for (int j = 0; j < n; j++)
         for (int i = 0; i < n; i++)
@@ -76,7 +58,7 @@ static void test_cholesky(int n, int uplo)
 
     /* Not positive definite from its last row on. */
     AT(&a, n - 1, n - 1) = -1.0;
-    l = hide_triangle(&a, uplo);
+    l = columns_hidden(&a, uplo == LOWER);
     columns_up(&l);
     ASK(Xpotrf, uplo, n, cuda_type, ON(l.dev), l.ld);
     CALL(Xpotrf, handle, params, uplo, n, cuda_type, ON(l.dev), l.ld, WORK);
@@ -218,7 +200,7 @@ static bool ascend(const struct columns *w)
 
 static void test_hermitian(int n, int uplo)
 {
-    struct columns a = random_hermitian(n, 0.0), v = hide_triangle(&a, uplo),
+    struct columns a = random_hermitian(n, 0.0), v = columns_hidden(&a, uplo == LOWER),
                    w = columns_zero(xg_type_real(type), n, 1);
     columns_up(&v);
     columns_up(&w);
@@ -233,7 +215,7 @@ static void test_hermitian(int n, int uplo)
     JUDGE(columns_orthogonality(&v), "syevd's vectors %d", n);
 
     struct columns values = columns_copy(&w);
-    v = hide_triangle(&a, uplo);
+    v = columns_hidden(&a, uplo == LOWER);
     columns_up(&v);
     ASK(Xsyevd, NO_VECTORS, uplo, n, cuda_type, ON(v.dev), v.ld, real_type, ON(w.dev));
     CALL(Xsyevd, handle, params, NO_VECTORS, uplo, n, cuda_type, ON(v.dev), v.ld, real_type,
@@ -245,7 +227,7 @@ static void test_hermitian(int n, int uplo)
 static void test_generalized(int n, int itype)
 {
     struct columns a = random_hermitian(n, 0.0), b = random_hermitian(n, 2.0 * n),
-                   v = hide_triangle(&a, UPPER), factor = hide_triangle(&b, UPPER),
+                   v = columns_hidden(&a, false), factor = columns_hidden(&b, false),
                    w = columns_zero(xg_type_real(type), n, 1);
     columns_up(&v);
     columns_up(&factor);
@@ -429,7 +411,7 @@ static void test_triangle(int n, int uplo, int diag)
         AT(&a, i, i) += 2.0;
     for (int64_t i = 0; i < (int64_t)n * n && diag; i++)
         a.x[i] /= n;
-    struct columns f = hide_triangle(&a, uplo);
+    struct columns f = columns_hidden(&a, uplo == LOWER);
     columns_up(&f);
     CALL(Xtrtri_bufferSize, handle, uplo, diag, n, cuda_type, ON(f.dev), f.ld, &work.device_bytes,
          &work.host_bytes);
@@ -439,7 +421,7 @@ static void test_triangle(int n, int uplo, int diag)
     columns_down(&f);
     struct columns before = columns_triangle(&a, uplo == LOWER, diag),
                    after = columns_triangle(&f, uplo == LOWER, diag), unit = columns_unit(type, n);
-    XT_CHECK(info() == 0 && triangle_hidden(&f, uplo));
+    XT_CHECK(info() == 0 && columns_is_hidden(&f, uplo == LOWER));
     JUDGE(columns_residual(&before, &after, &unit, columns_norm(&before) * columns_norm(&after)),
           "trtri %d, %d, %d", n, uplo, diag);
 }

@@ -22,10 +22,27 @@ enum { NO_VECTORS, VECTORS };
 #define ANY_FUNCTIONS(X)                                                                           \
     X(Create)                                                                                      \
     X(Destroy)                                                                                     \
-    X(SetStream) X(CreateParams) X(DestroyParams) X(Xpotrf_bufferSize) X(Xpotrf) X(Xpotrs)         \
-        X(Xgetrf_bufferSize) X(Xgetrf) X(Xgetrs) X(Xgeqrf_bufferSize) X(Xgeqrf)                    \
-            X(Xsyevd_bufferSize) X(Xsyevd) X(Xgesvd_bufferSize) X(Xgesvd) X(Xgesvdp_bufferSize)    \
-                X(Xgesvdp) X(Xgeev_bufferSize) X(Xgeev) X(Xtrtri_bufferSize) X(Xtrtri)
+    X(SetStream)                                                                                   \
+    X(CreateParams)                                                                                \
+    X(DestroyParams)                                                                               \
+    X(Xpotrf_bufferSize)                                                                           \
+    X(Xpotrf)                                                                                      \
+    X(Xpotrs)                                                                                      \
+    X(Xgetrf_bufferSize)                                                                           \
+    X(Xgetrf)                                                                                      \
+    X(Xgetrs)                                                                                      \
+    X(Xgeqrf_bufferSize)                                                                           \
+    X(Xgeqrf)                                                                                      \
+    X(Xsyevd_bufferSize)                                                                           \
+    X(Xsyevd)                                                                                      \
+    X(Xgesvd_bufferSize)                                                                           \
+    X(Xgesvd)                                                                                      \
+    X(Xgesvdp_bufferSize)                                                                          \
+    X(Xgesvdp)                                                                                     \
+    X(Xgeev_bufferSize)                                                                            \
+    X(Xgeev)                                                                                       \
+    X(Xtrtri_bufferSize)                                                                           \
+    X(Xtrtri)
 
 static struct {
 #define MEMBER(function) __typeof__(&cusolverDn##function) function;
@@ -35,7 +52,13 @@ static struct {
 /* The functions of each type, by the names of real ones. */
 #define TYPED_FUNCTIONS(X)                                                                         \
     X(potri_bufferSize)                                                                            \
-    X(potri) X(orgqr_bufferSize) X(orgqr) X(ormqr_bufferSize) X(ormqr) X(sygvd_bufferSize) X(sygvd)
+    X(potri)                                                                                       \
+    X(orgqr_bufferSize)                                                                            \
+    X(orgqr)                                                                                       \
+    X(ormqr_bufferSize)                                                                            \
+    X(ormqr)                                                                                       \
+    X(sygvd_bufferSize)                                                                            \
+    X(sygvd)
 
 static struct {
 #define TYPED_MEMBER(function) __typeof__(&cusolverDnS##function) function;
