@@ -11,7 +11,7 @@
 #include "fakedrv_util.h"
 #include "src/device/dev.h"
 
-/* LAPACK's own testers allow 30; what an inverse multiplies is as exact as its condition allows. */
+/* LAPACK's own testers allow 30 of the units of columns_ratio. */
 enum { GOOD = 30 };
 
 enum { LOWER, UPPER };
