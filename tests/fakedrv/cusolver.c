@@ -292,7 +292,7 @@ static char job_letter(signed char job)
     return job && strchr("ASON", job) ? (char)job : (char)SOLVER_ILLEGAL;
 }
 
-/* S, U, and VT or V, which has v_rows and v_columns. */
+/* S, U, and VT or V; without columns, or rows, the caller does not want it. */
 static void put_vectors(struct solver_call *call, const void *s, const void *u, int64_t u_columns,
                         int64_t ldu, struct solver_operand v)
 {

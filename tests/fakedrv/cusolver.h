@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of cuSOLVER that the fake has, as NVIDIA's cusolverDn.h declares them: there enums
- * are int here, and pointers to elements are to void. For the fake and for what tests it.
+ * The functions of cuSOLVER that the fake has. NVIDIA's cusolverDn.h declares the same with enums
+ * in place of int and with typed pointers to elements. The fake and its test include this.
  */
 #ifndef CUSOLVER_H
 #define CUSOLVER_H

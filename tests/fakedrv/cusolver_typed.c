@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake cuSOLVER's functions of one type, which count in int: each a call as data, as above. */
+/* The fake cuSOLVER's functions of one type, which count in int: each makes a call as data. */
 #include "cusolver.h"
 #include "solver.h"
 

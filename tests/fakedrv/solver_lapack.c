@@ -40,15 +40,25 @@ enum { OWN_NAMES = RTLD_DEEPBIND };
 
 static solver_function functions[SOLVER_ROUTINES][XG_TYPE_COUNT];
 
-/* A second instance of an object that the program has loaded, and whose names are bound already.
- * The file that has its name stays open. */
-static void *open_again(void *loaded)
+/* One thread computes: a fork finds no others in the middle of it, and a sanitizer, which does not
+ * see how they wait for each other, has nothing to report. */
+static void keep_to_one_thread(void *library)
+{
+    void (*set_threads)(int) = NULL;
+    void *address = dlsym(library, "openblas_set_num_threads");
+    memcpy(&set_threads, &address, sizeof(address));
+    if (set_threads)
+        set_threads(1);
+}
+
+/* The object's file again, under a name that lasts as long as the process: the program may have the
+ * same object, and has bound its names and counts its threads as it wants them. */
+static void *open_copy(const char *file_name)
 {
     char path[32];
     struct stat status;
-    struct link_map *map;
-    void *again = NULL;
-    int file = dlinfo(loaded, RTLD_DI_LINKMAP, &map) ? -1 : open(map->l_name, O_RDONLY | O_CLOEXEC);
+    void *library = NULL;
+    int file = open(file_name, O_RDONLY | O_CLOEXEC);
     int copy = memfd_create("lapack", MFD_CLOEXEC);
     if (file >= 0 && copy >= 0 && fstat(file, &status) == 0) {
         off_t left = status.st_size;
@@ -56,23 +66,24 @@ static void *open_again(void *loaded)
         for (; left > 0 && sent > 0; left -= sent)
             sent = sendfile(copy, file, NULL, (size_t)left);
         snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
-        again = left ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL | OWN_NAMES);
+        library = left ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL | OWN_NAMES);
     }
     if (file >= 0)
         close(file);
-    if (copy >= 0 && !again)
+    if (copy >= 0 && !library)
         close(copy);
-    return again;
+    return library;
 }
 
+/* The first instance says where the file is, and stays. */
 static void *open_named(const char *name)
 {
-    void *loaded = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    if (!loaded || !OWN_NAMES)
-        return dlopen(name, RTLD_NOW | RTLD_LOCAL | OWN_NAMES);
-    void *again = open_again(loaded);
-    dlclose(loaded);
-    return again;
+    struct link_map *map;
+    void *first = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    void *library = first && !dlinfo(first, RTLD_DI_LINKMAP, &map) ? open_copy(map->l_name) : NULL;
+    if (library)
+        keep_to_one_thread(library);
+    return library;
 }
 
 static bool find_functions(void *library)
