@@ -5,20 +5,14 @@
  */
 #include "compute/solver.h"
 
-#include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "compute/toolkit.h"
+#include "compute/solver_library.h"
 #include "device/mem.h"
 
-/* Of cuSOLVER's interface (cusolverDn.h) only this is needed; declared here so that none of its
- * headers is. */
-typedef struct cusolverDnContext *handle_type;
-typedef struct cusolverDnParams *params_type;
+/* The values of cuSOLVER's enumerations. */
 enum { SUCCESS = 0, ALLOC_FAILED = 2, INVALID_VALUE = 3, NOT_SUPPORTED = 9 };
 enum { FILL_LOWER = 0, FILL_UPPER = 1 };
 enum { SIDE_LEFT = 0, SIDE_RIGHT = 1 };
@@ -29,126 +23,11 @@ enum { NO_VECTORS = 0, VECTORS = 1 };
 static const int data_types[XG_TYPE_COUNT] = {
     [XG_TYPE_S] = 0, [XG_TYPE_D] = 1, [XG_TYPE_C] = 4, [XG_TYPE_Z] = 5};
 
-typedef const void *in;
-typedef void *inout;
-
-static struct functions {
-    int (*create)(handle_type *);
-    int (*destroy)(handle_type);
-    int (*set_stream)(handle_type, CUstream);
-    int (*create_params)(params_type *);
-    int (*destroy_params)(params_type);
-
-    /* The generic interface: a function for all types. Sizes are bytes on the device and host. */
-    int (*potrf_size)(handle_type, params_type, int, int64_t, int, in, int64_t, int, size_t *,
-                      size_t *);
-    int (*potrf)(handle_type, params_type, int, int64_t, int, inout, int64_t, int, inout, size_t,
-                 inout, size_t, inout);
-    int (*potrs)(handle_type, params_type, int, int64_t, int64_t, int, in, int64_t, int, inout,
-                 int64_t, inout);
-    int (*getrf_size)(handle_type, params_type, int64_t, int64_t, int, in, int64_t, int, size_t *,
-                      size_t *);
-    int (*getrf)(handle_type, params_type, int64_t, int64_t, int, inout, int64_t, inout, int, inout,
-                 size_t, inout, size_t, inout);
-    int (*getrs)(handle_type, params_type, int, int64_t, int64_t, int, in, int64_t, in, int, inout,
-                 int64_t, inout);
-    int (*geqrf_size)(handle_type, params_type, int64_t, int64_t, int, in, int64_t, int, in, int,
-                      size_t *, size_t *);
-    int (*geqrf)(handle_type, params_type, int64_t, int64_t, int, inout, int64_t, int, inout, int,
-                 inout, size_t, inout, size_t, inout);
-    int (*syevd_size)(handle_type, params_type, int, int, int64_t, int, in, int64_t, int, in, int,
-                      size_t *, size_t *);
-    int (*syevd)(handle_type, params_type, int, int, int64_t, int, inout, int64_t, int, inout, int,
-                 inout, size_t, inout, size_t, inout);
-    int (*gesvd_size)(handle_type, params_type, signed char, signed char, int64_t, int64_t, int, in,
-                      int64_t, int, in, int, in, int64_t, int, in, int64_t, int, size_t *,
-                      size_t *);
-    int (*gesvd)(handle_type, params_type, signed char, signed char, int64_t, int64_t, int, inout,
-                 int64_t, int, inout, int, inout, int64_t, int, inout, int64_t, int, inout, size_t,
-                 inout, size_t, inout);
-    int (*gesvdp_size)(handle_type, params_type, int, int, int64_t, int64_t, int, in, int64_t, int,
-                       in, int, in, int64_t, int, in, int64_t, int, size_t *, size_t *);
-    int (*gesvdp)(handle_type, params_type, int, int, int64_t, int64_t, int, inout, int64_t, int,
-                  inout, int, inout, int64_t, int, inout, int64_t, int, inout, size_t, inout,
-                  size_t, inout, double *);
-
-    /* The older interface: a function a type. Sizes are elements. */
-    int (*potri_size[XG_TYPE_COUNT])(handle_type, int, int, in, int, int *);
-    int (*potri[XG_TYPE_COUNT])(handle_type, int, int, inout, int, inout, int, inout);
-    int (*orgqr_size[XG_TYPE_COUNT])(handle_type, int, int, int, in, int, in, int *);
-    int (*orgqr[XG_TYPE_COUNT])(handle_type, int, int, int, inout, int, in, inout, int, inout);
-    int (*ormqr_size[XG_TYPE_COUNT])(handle_type, int, int, int, int, int, in, int, in, in, int,
-                                     int *);
-    int (*ormqr[XG_TYPE_COUNT])(handle_type, int, int, int, int, int, in, int, in, inout, int,
-                                inout, int, inout);
-    int (*sygvd_size[XG_TYPE_COUNT])(handle_type, int, int, int, int, in, int, in, int, in, int *);
-    int (*sygvd[XG_TYPE_COUNT])(handle_type, int, int, int, int, inout, int, inout, int, inout,
-                                inout, int, inout);
-} functions;
-
 struct xg_solver {
-    handle_type handle;
-    params_type params;
+    xg_solver_handle handle;
+    xg_solver_params params;
     CUstream stream;
 };
-
-/* --- Loading --------------------------------------------------------------------------------- */
-
-static pthread_once_t load_once = PTHREAD_ONCE_INIT;
-static bool loaded;
-
-#define ONE(member, name)                                                                          \
-    {                                                                                              \
-        "cusolverDn" name, &functions.member                                                       \
-    }
-#define SIZED(member, name) ONE(member##_size, name "_bufferSize"), ONE(member, name)
-#define TYPED(member, real, complex)                                                               \
-    SIZED_AT(member, XG_TYPE_S, "S" real), SIZED_AT(member, XG_TYPE_D, "D" real),                  \
-        SIZED_AT(member, XG_TYPE_C, "C" complex), SIZED_AT(member, XG_TYPE_Z, "Z" complex)
-#define SIZED_AT(member, type, name)                                                               \
-    ONE(member##_size[type], name "_bufferSize"), ONE(member[type], name)
-
-static const struct {
-    const char *name;
-    void *slot;
-} symbols[] = {
-    ONE(create, "Create"),
-    ONE(destroy, "Destroy"),
-    ONE(set_stream, "SetStream"),
-    ONE(create_params, "CreateParams"),
-    ONE(destroy_params, "DestroyParams"),
-    SIZED(potrf, "Xpotrf"),
-    ONE(potrs, "Xpotrs"),
-    SIZED(getrf, "Xgetrf"),
-    ONE(getrs, "Xgetrs"),
-    SIZED(geqrf, "Xgeqrf"),
-    SIZED(syevd, "Xsyevd"),
-    SIZED(gesvd, "Xgesvd"),
-    SIZED(gesvdp, "Xgesvdp"),
-    TYPED(potri, "potri", "potri"),
-    TYPED(orgqr, "orgqr", "ungqr"),
-    TYPED(ormqr, "ormqr", "unmqr"),
-    TYPED(sygvd, "sygvd", "hegvd"),
-};
-
-static void load(void)
-{
-    void *library = xg_toolkit_open(XG_TOOLKIT_CUSOLVER);
-    if (!library)
-        return;
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
-        if (!(*(void **)symbols[i].slot = dlsym(library, symbols[i].name))) {
-            xg_log(XG_LOG_INFO, "cuSOLVER lacks %s", symbols[i].name);
-            return;
-        }
-    loaded = true;
-}
-
-bool xg_solver_load(void)
-{
-    pthread_once(&load_once, load);
-    return loaded;
-}
 
 static enum xg_status status_of(int result, const char *call)
 {
@@ -174,19 +53,21 @@ enum xg_status xg_solver_create(CUstream stream, struct xg_solver **out)
     xg_drv_register_exit();
     if (xg_drv_ended())
         goto free_solver;
-    status = status_of(functions.create(&solver->handle), "cusolverDnCreate");
+    status = status_of(xg_solver_functions.create(&solver->handle), "cusolverDnCreate");
     if (status != XG_OK)
         goto free_solver;
-    status = status_of(functions.set_stream(solver->handle, stream), "cusolverDnSetStream");
+    status =
+        status_of(xg_solver_functions.set_stream(solver->handle, stream), "cusolverDnSetStream");
     if (status == XG_OK)
-        status = status_of(functions.create_params(&solver->params), "cusolverDnCreateParams");
+        status =
+            status_of(xg_solver_functions.create_params(&solver->params), "cusolverDnCreateParams");
     if (status != XG_OK)
         goto destroy_handle;
     *out = solver;
     return XG_OK;
 
 destroy_handle:
-    functions.destroy(solver->handle);
+    xg_solver_functions.destroy(solver->handle);
 free_solver:
     free(solver);
     return status == XG_DECLINED ? XG_ERR_DRIVER : status;
@@ -197,8 +78,8 @@ void xg_solver_destroy(struct xg_solver *solver)
     if (!solver)
         return;
     if (!xg_drv_ended()) {
-        functions.destroy_params(solver->params);
-        functions.destroy(solver->handle);
+        xg_solver_functions.destroy_params(solver->params);
+        xg_solver_functions.destroy(solver->handle);
     }
     free(solver);
 }
@@ -266,12 +147,12 @@ static int potrf(const struct step *s)
     const struct xg_solver *v = s->solver;
     int type = data_type(s);
     if (s->device_bytes)
-        return functions.potrf_size(v->handle, v->params, fill(s), s->call->n, type,
-                                    at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type, s->device_bytes,
-                                    s->host_bytes);
-    return functions.potrf(v->handle, v->params, fill(s), s->call->n, type, at(s, XG_SLOT_A),
-                           ld(s, XG_SLOT_A), type, work(s), s->call->work_bytes, s->call->host_work,
-                           s->call->host_bytes, s->info);
+        return xg_solver_functions.potrf_size(v->handle, v->params, fill(s), s->call->n, type,
+                                              at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type,
+                                              s->device_bytes, s->host_bytes);
+    return xg_solver_functions.potrf(
+        v->handle, v->params, fill(s), s->call->n, type, at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type,
+        work(s), s->call->work_bytes, s->call->host_work, s->call->host_bytes, s->info);
 }
 
 static int potrs(const struct step *s)
@@ -280,22 +161,23 @@ static int potrs(const struct step *s)
     int type = data_type(s);
     if (s->device_bytes)
         return SUCCESS;
-    return functions.potrs(v->handle, v->params, fill(s), s->call->n, s->call->routine->k, type,
-                           at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type, at(s, XG_SLOT_B),
-                           ld(s, XG_SLOT_B), s->info);
+    return xg_solver_functions.potrs(v->handle, v->params, fill(s), s->call->n, s->call->routine->k,
+                                     type, at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type,
+                                     at(s, XG_SLOT_B), ld(s, XG_SLOT_B), s->info);
 }
 
 static int potri(const struct step *s)
 {
-    handle_type handle = s->solver->handle;
+    xg_solver_handle handle = s->solver->handle;
     enum xg_type type = s->call->routine->type;
     int n = (int)s->call->n, lda = (int)ld(s, XG_SLOT_A), elems = 0;
     if (s->device_bytes) {
-        int result = functions.potri_size[type](handle, fill(s), n, at(s, XG_SLOT_A), lda, &elems);
+        int result =
+            xg_solver_functions.potri_size[type](handle, fill(s), n, at(s, XG_SLOT_A), lda, &elems);
         return take_elems(s, result, elems);
     }
-    return functions.potri[type](handle, fill(s), n, at(s, XG_SLOT_A), lda, work(s), work_elems(s),
-                                 s->info);
+    return xg_solver_functions.potri[type](handle, fill(s), n, at(s, XG_SLOT_A), lda, work(s),
+                                           work_elems(s), s->info);
 }
 
 static int getrf(const struct step *s)
@@ -303,12 +185,13 @@ static int getrf(const struct step *s)
     const struct xg_solver *v = s->solver;
     int type = data_type(s);
     if (s->device_bytes)
-        return functions.getrf_size(v->handle, v->params, s->call->m, s->call->n, type,
-                                    at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type, s->device_bytes,
-                                    s->host_bytes);
-    return functions.getrf(v->handle, v->params, s->call->m, s->call->n, type, at(s, XG_SLOT_A),
-                           ld(s, XG_SLOT_A), at(s, XG_SLOT_PIVOTS), type, work(s),
-                           s->call->work_bytes, s->call->host_work, s->call->host_bytes, s->info);
+        return xg_solver_functions.getrf_size(v->handle, v->params, s->call->m, s->call->n, type,
+                                              at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type,
+                                              s->device_bytes, s->host_bytes);
+    return xg_solver_functions.getrf(v->handle, v->params, s->call->m, s->call->n, type,
+                                     at(s, XG_SLOT_A), ld(s, XG_SLOT_A), at(s, XG_SLOT_PIVOTS),
+                                     type, work(s), s->call->work_bytes, s->call->host_work,
+                                     s->call->host_bytes, s->info);
 }
 
 static int operation_of(enum xg_trans trans)
@@ -322,10 +205,10 @@ static int getrs(const struct step *s)
     int type = data_type(s);
     if (s->device_bytes)
         return SUCCESS;
-    return functions.getrs(v->handle, v->params, operation_of(s->call->routine->trans), s->call->n,
-                           s->call->routine->k, type, at(s, XG_SLOT_A), ld(s, XG_SLOT_A),
-                           at(s, XG_SLOT_PIVOTS), type, at(s, XG_SLOT_B), ld(s, XG_SLOT_B),
-                           s->info);
+    return xg_solver_functions.getrs(v->handle, v->params, operation_of(s->call->routine->trans),
+                                     s->call->n, s->call->routine->k, type, at(s, XG_SLOT_A),
+                                     ld(s, XG_SLOT_A), at(s, XG_SLOT_PIVOTS), type,
+                                     at(s, XG_SLOT_B), ld(s, XG_SLOT_B), s->info);
 }
 
 /* Solves A X = 1, which prepare has put into spare. */
@@ -336,9 +219,9 @@ static int getri(const struct step *s)
     int type = data_type(s);
     if (s->device_bytes)
         return SUCCESS;
-    int result = functions.getrs(v->handle, v->params, OP_N, call->n, call->n, type,
-                                 at(s, XG_SLOT_A), ld(s, XG_SLOT_A), at(s, XG_SLOT_PIVOTS), type,
-                                 (void *)(uintptr_t)call->spare, ld(s, XG_SLOT_A), s->info);
+    int result = xg_solver_functions.getrs(
+        v->handle, v->params, OP_N, call->n, call->n, type, at(s, XG_SLOT_A), ld(s, XG_SLOT_A),
+        at(s, XG_SLOT_PIVOTS), type, (void *)(uintptr_t)call->spare, ld(s, XG_SLOT_A), s->info);
     CUdeviceptr factors = call->operand[XG_SLOT_A].at;
     call->operand[XG_SLOT_A].at = call->spare;
     call->spare = factors;
@@ -350,45 +233,47 @@ static int geqrf(const struct step *s)
     const struct xg_solver *v = s->solver;
     int type = data_type(s);
     if (s->device_bytes)
-        return functions.geqrf_size(v->handle, v->params, s->call->m, s->call->n, type,
-                                    at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type, at(s, XG_SLOT_TAU),
-                                    type, s->device_bytes, s->host_bytes);
-    return functions.geqrf(v->handle, v->params, s->call->m, s->call->n, type, at(s, XG_SLOT_A),
-                           ld(s, XG_SLOT_A), type, at(s, XG_SLOT_TAU), type, work(s),
-                           s->call->work_bytes, s->call->host_work, s->call->host_bytes, s->info);
+        return xg_solver_functions.geqrf_size(
+            v->handle, v->params, s->call->m, s->call->n, type, at(s, XG_SLOT_A), ld(s, XG_SLOT_A),
+            type, at(s, XG_SLOT_TAU), type, s->device_bytes, s->host_bytes);
+    return xg_solver_functions.geqrf(v->handle, v->params, s->call->m, s->call->n, type,
+                                     at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type, at(s, XG_SLOT_TAU),
+                                     type, work(s), s->call->work_bytes, s->call->host_work,
+                                     s->call->host_bytes, s->info);
 }
 
 static int orgqr(const struct step *s)
 {
-    handle_type handle = s->solver->handle;
+    xg_solver_handle handle = s->solver->handle;
     enum xg_type type = s->call->routine->type;
     int m = (int)s->call->m, n = (int)s->call->n, k = (int)s->call->routine->k, elems = 0;
     int lda = (int)ld(s, XG_SLOT_A);
     if (s->device_bytes) {
-        int result = functions.orgqr_size[type](handle, m, n, k, at(s, XG_SLOT_A), lda,
-                                                at(s, XG_SLOT_TAU), &elems);
+        int result = xg_solver_functions.orgqr_size[type](handle, m, n, k, at(s, XG_SLOT_A), lda,
+                                                          at(s, XG_SLOT_TAU), &elems);
         return take_elems(s, result, elems);
     }
-    return functions.orgqr[type](handle, m, n, k, at(s, XG_SLOT_A), lda, at(s, XG_SLOT_TAU),
-                                 work(s), work_elems(s), s->info);
+    return xg_solver_functions.orgqr[type](handle, m, n, k, at(s, XG_SLOT_A), lda,
+                                           at(s, XG_SLOT_TAU), work(s), work_elems(s), s->info);
 }
 
 static int ormqr(const struct step *s)
 {
-    handle_type handle = s->solver->handle;
+    xg_solver_handle handle = s->solver->handle;
     const struct xg_routine *routine = s->call->routine;
     enum xg_type type = routine->type;
     int side = routine->right ? SIDE_RIGHT : SIDE_LEFT, trans = operation_of(routine->trans);
     int m = (int)s->call->m, n = (int)s->call->n, k = (int)routine->k, elems = 0;
     int lda = (int)ld(s, XG_SLOT_A), ldb = (int)ld(s, XG_SLOT_B);
     if (s->device_bytes) {
-        int result = functions.ormqr_size[type](handle, side, trans, m, n, k, at(s, XG_SLOT_A), lda,
-                                                at(s, XG_SLOT_TAU), at(s, XG_SLOT_B), ldb, &elems);
+        int result = xg_solver_functions.ormqr_size[type](handle, side, trans, m, n, k,
+                                                          at(s, XG_SLOT_A), lda, at(s, XG_SLOT_TAU),
+                                                          at(s, XG_SLOT_B), ldb, &elems);
         return take_elems(s, result, elems);
     }
-    return functions.ormqr[type](handle, side, trans, m, n, k, at(s, XG_SLOT_A), lda,
-                                 at(s, XG_SLOT_TAU), at(s, XG_SLOT_B), ldb, work(s), work_elems(s),
-                                 s->info);
+    return xg_solver_functions.ormqr[type](handle, side, trans, m, n, k, at(s, XG_SLOT_A), lda,
+                                           at(s, XG_SLOT_TAU), at(s, XG_SLOT_B), ldb, work(s),
+                                           work_elems(s), s->info);
 }
 
 static int syevd(const struct step *s)
@@ -396,30 +281,30 @@ static int syevd(const struct step *s)
     const struct xg_solver *v = s->solver;
     int type = data_type(s), real = real_type(s);
     if (s->device_bytes)
-        return functions.syevd_size(v->handle, v->params, mode(s), fill(s), s->call->n, type,
-                                    at(s, XG_SLOT_A), ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W),
-                                    type, s->device_bytes, s->host_bytes);
-    return functions.syevd(v->handle, v->params, mode(s), fill(s), s->call->n, type,
-                           at(s, XG_SLOT_A), ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W), type,
-                           work(s), s->call->work_bytes, s->call->host_work, s->call->host_bytes,
-                           s->info);
+        return xg_solver_functions.syevd_size(
+            v->handle, v->params, mode(s), fill(s), s->call->n, type, at(s, XG_SLOT_A),
+            ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W), type, s->device_bytes, s->host_bytes);
+    return xg_solver_functions.syevd(v->handle, v->params, mode(s), fill(s), s->call->n, type,
+                                     at(s, XG_SLOT_A), ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W),
+                                     type, work(s), s->call->work_bytes, s->call->host_work,
+                                     s->call->host_bytes, s->info);
 }
 
 static int sygvd(const struct step *s)
 {
-    handle_type handle = s->solver->handle;
+    xg_solver_handle handle = s->solver->handle;
     const struct xg_routine *routine = s->call->routine;
     enum xg_type type = routine->type;
     int n = (int)s->call->n, lda = (int)ld(s, XG_SLOT_A), ldb = (int)ld(s, XG_SLOT_B), elems = 0;
     if (s->device_bytes) {
-        int result = functions.sygvd_size[type](handle, routine->itype, mode(s), fill(s), n,
-                                                at(s, XG_SLOT_A), lda, at(s, XG_SLOT_B), ldb,
-                                                at(s, XG_SLOT_W), &elems);
+        int result = xg_solver_functions.sygvd_size[type](
+            handle, routine->itype, mode(s), fill(s), n, at(s, XG_SLOT_A), lda, at(s, XG_SLOT_B),
+            ldb, at(s, XG_SLOT_W), &elems);
         return take_elems(s, result, elems);
     }
-    return functions.sygvd[type](handle, routine->itype, mode(s), fill(s), n, at(s, XG_SLOT_A), lda,
-                                 at(s, XG_SLOT_B), ldb, at(s, XG_SLOT_W), work(s), work_elems(s),
-                                 s->info);
+    return xg_solver_functions.sygvd[type](handle, routine->itype, mode(s), fill(s), n,
+                                           at(s, XG_SLOT_A), lda, at(s, XG_SLOT_B), ldb,
+                                           at(s, XG_SLOT_W), work(s), work_elems(s), s->info);
 }
 
 /* --- Singular values ------------------------------------------------------------------------- */
@@ -435,15 +320,15 @@ static int gesvdp(const struct step *s, double *perturbation)
     int type = data_type(s), real = real_type(s);
     int thin = call->routine->vectors != XG_VECTORS_ALL;
     if (s->device_bytes)
-        return functions.gesvdp_size(
+        return xg_solver_functions.gesvdp_size(
             v->handle, v->params, mode(s), thin, call->m, call->n, type, at(s, XG_SLOT_A),
             ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W), type, at(s, XG_SLOT_U), ld(s, XG_SLOT_U),
             type, at(s, XG_SLOT_V), ld(s, XG_SLOT_V), type, s->device_bytes, s->host_bytes);
-    return functions.gesvdp(v->handle, v->params, mode(s), thin, call->m, call->n, type,
-                            at(s, XG_SLOT_A), ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W), type,
-                            at(s, XG_SLOT_U), ld(s, XG_SLOT_U), type, at(s, XG_SLOT_V),
-                            ld(s, XG_SLOT_V), type, work(s), call->work_bytes, call->host_work,
-                            call->host_bytes, s->info, perturbation);
+    return xg_solver_functions.gesvdp(
+        v->handle, v->params, mode(s), thin, call->m, call->n, type, at(s, XG_SLOT_A),
+        ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W), type, at(s, XG_SLOT_U), ld(s, XG_SLOT_U), type,
+        at(s, XG_SLOT_V), ld(s, XG_SLOT_V), type, work(s), call->work_bytes, call->host_work,
+        call->host_bytes, s->info, perturbation);
 }
 
 static int gesvd(const struct step *s)
@@ -453,14 +338,15 @@ static int gesvd(const struct step *s)
     int type = data_type(s), real = real_type(s);
     signed char job = (signed char)"NSA"[call->routine->vectors];
     if (s->device_bytes)
-        return functions.gesvd_size(
+        return xg_solver_functions.gesvd_size(
             v->handle, v->params, job, job, call->m, call->n, type, at(s, XG_SLOT_A),
             ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W), type, at(s, XG_SLOT_U), ld(s, XG_SLOT_U),
             type, at(s, XG_SLOT_V), ld(s, XG_SLOT_V), type, s->device_bytes, s->host_bytes);
-    return functions.gesvd(v->handle, v->params, job, job, call->m, call->n, type, at(s, XG_SLOT_A),
-                           ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W), type, at(s, XG_SLOT_U),
-                           ld(s, XG_SLOT_U), type, at(s, XG_SLOT_V), ld(s, XG_SLOT_V), type,
-                           work(s), call->work_bytes, call->host_work, call->host_bytes, s->info);
+    return xg_solver_functions.gesvd(v->handle, v->params, job, job, call->m, call->n, type,
+                                     at(s, XG_SLOT_A), ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W),
+                                     type, at(s, XG_SLOT_U), ld(s, XG_SLOT_U), type,
+                                     at(s, XG_SLOT_V), ld(s, XG_SLOT_V), type, work(s),
+                                     call->work_bytes, call->host_work, call->host_bytes, s->info);
 }
 
 static int gesdd_by_polar(const struct step *s)
