@@ -107,9 +107,10 @@ static const struct xg_setting settings[] = {
      .max = 1,
      .accepts = "0|1",
      .default_text = "0",
-     .help = "1: LAPACK's factorizations, solvers, eigenvalues and singular values (getrf, gesv, "
-             "potrf, geqrf, syevd, gesdd and their kin) may run on the GPU too, by cuSOLVER; 0: "
-             "they are passed on."},
+     .help = "1: LAPACK's factorizations (getrf, potrf, geqrf), solvers (gesv, posv, getrs, "
+             "potrs), inverses, eigenvalues (syev, syevd, syevr, sygvd) and singular values "
+             "(gesdd, gesvd) may run on the GPU, by cuSOLVER; 0: the program's own library "
+             "computes them. The default is 0 as long as their speed has not been measured."},
     {.name = "XGEMM_VERBOSE",
      .common = true,
      .kind = XG_SETTING_INT,
