@@ -10,8 +10,8 @@ import io
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests"))
-import tool_report_browser  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "tool"))
+import report_browser  # noqa: E402
 
 SECTIONS = ("When products ran", "Where the time went")
 WIDTH, SCALE, COLOURS = 900, 0.8, 32
@@ -22,7 +22,7 @@ LEAVE = """document.querySelectorAll("section").forEach(function (section) {
 
 def main():
     page, path = sys.argv[1:]
-    with tool_report_browser.Browser() as browser:
+    with report_browser.Browser() as browser:
         browser.open(page, WIDTH)
         browser.value(LEAVE)
         png = browser.screenshot(SCALE)

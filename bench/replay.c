@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/replay.h"
+#include "tests/support/replay.h"
 
 static int replay(const char *path, FILE *products)
 {

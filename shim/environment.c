@@ -9,7 +9,7 @@
  * before it has bound our own names, a strcmp that a profiler put in front of libc's, or a thread
  * that holds the lock of another library's getenv. So getenv here calls only the next getenv: it
  * calls no other function by name, makes no system call and takes no lock.
- * tests/preload_environment.sh checks that in the object file.
+ * tests/preload/environment.sh checks that in the object file.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

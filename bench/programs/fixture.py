@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Merges three traces (XGEMM_TRACE) of one program into a fixture that tests/replay.h describes.
+"""Merges three traces (XGEMM_TRACE) of one program into a fixture that tests/support/replay.h describes.
 
 usage: fixture.py --cpu TRACE --gpu TRACE --busy TRACE --threads N --spin SECONDS -o FIXTURE ...
 

@@ -23,7 +23,7 @@ struct xg_split_verdict {
 };
 
 /*
- * What few products make a difference to. tests/unit_emulation.c computes it, in units of 2^-24 of
+ * What few products make a difference to. tests/unit/emulation.c computes it, in units of 2^-24 of
  * |A||B|, beside one FFMA sum in order of k, which is what cuBLAS does.
  *
  * FP16's pieces keep 22 to 23 of 24 bits, and the tensor cores cut their sums where FFMA rounds its

@@ -21,7 +21,7 @@
  *
  * The kernel's time is selection's prediction for its choice. For a batch it is that of one product
  * with the rows of all instances, which fill the device together. beta != 0 moves no more bytes:
- * the host combines. tests/unit_model.c compares both sides with measured times.
+ * the host combines. tests/unit/model.c compares both sides with measured times.
  */
 #include "decide/model.h"
 

@@ -53,7 +53,7 @@
  * calls (doc/explanation/lessons.md). So a trial of the CPU during a GPU phase runs for three
  * calls, at the slower side's time, plus 1.8 ms. Its price is three calls plus the waking cost
  * beyond WAKE_S. In ten seconds the trials of a shape take less than two thousandths of the time,
- * and six where waking takes 4 ms (tests/unit_wake.c).
+ * and six where waking takes 4 ms (tests/unit/wake.c).
  */
 #define WAKE_S 0.3e-3
 #define WAKE_MOST_S 5e-3

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../../kernels/kabi.h"
 #include "fakecuda.h"
+#include "kernels/kabi.h"
 #include "src/base/problem.h"
 
 enum { FAKE_MAX_DEVICES = 8 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/one_thread.h"
+#include "tests/support/one_thread.h"
 
 enum { GUARD_BYTES = 256, ALIGN_BYTES = 512 };
 #define GUARD_BYTE 0x5c

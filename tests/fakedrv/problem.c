@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/verify/cpu.h"
-#include "tests/one_thread.h"
+#include "tests/support/one_thread.h"
 
 /* padded: as XG_KERNEL_VEC4 has it, `columns` of which lie in memory up to a multiple of 4. */
 static void *operand(const struct xg_problem *p, const void *data, int64_t rows, int64_t columns,

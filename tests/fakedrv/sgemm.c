@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/one_thread.h"
+#include "tests/support/one_thread.h"
 
 static int64_t round_up4(int64_t x)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "solver.h"
-#include "tests/one_thread.h"
+#include "tests/support/one_thread.h"
 
 /* A call in LAPACK's terms; real: of real numbers, whose routines have fewer parameters. */
 struct lapack {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kernels/emulated/split_verdict.h"
+#include "kernels/emulated/split_verdict.h"
 
 /*
  * An element's pieces take 4 bytes (FP16) or 6 (BF16): room for the number that they stand for. So

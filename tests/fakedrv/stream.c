@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/one_thread.h"
+#include "tests/support/one_thread.h"
 
 /*
  * A real device may be arbitrarily fast or slow beside the host, and code that forgets to wait may

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Deliberate defects of the door, in front of its own functions as tests/mutation/engine.c says. */
-#include "../../shim/args.h"
-#include "../../shim/blas.h"
 #include "defect.h"
+#include "shim/args.h"
+#include "shim/blas.h"
 
 void __real_shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args);
 void __wrap_shim_args_read(const struct shim_call *call, int int_bytes, struct shim_args *args);

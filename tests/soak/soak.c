@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #define FAKECUDA_WANT_LOAD
-#include "../fakedrv/fakecuda.h"
-#include "../xt.h"
+#include "tests/fakedrv/fakecuda.h"
+#include "tests/support/xt.h"
 
 void sgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
             const float *alpha, const float *a, const int *lda, const float *b, const int *ldb,

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* The policy is asked about a product that stays on the CPU: without a system call, and a handler
+ * may leave it in the middle. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "scenario.h"
+#include "src/base/clock.h"
+#include "src/base/conf.h"
+#include "src/dispatch.h"
+#include "src/engine.h"
+#include "src/host/tally.h"
+#include "tests/support/filter.h"
+#include "tests/support/guarded.h"
+
+enum { M = 122, N = 63, K = 95, BEFORE = 200, PRODUCTS = 300, SLOW = 2000, JUMPS = 4000 };
+
+static volatile sig_atomic_t calls, number;
+
+static void count_call(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)context;
+    calls++;
+    number = info->si_syscall;
+}
+
+/* From now on system calls of this thread are counted and not made, but for those of the clock,
+ * which some machines have no other way to read, and those with which it waits for the end of the
+ * process. False: the system has no filters, or a sanitizer is here, which makes calls of its own.
+ */
+static bool trap_calls(void)
+{
+#ifdef XG_SANITIZED
+    return false;
+#endif
+    static struct sock_filter rules[] = {
+        FILTER_NUMBER,
+        FILTER_ALLOW(SYS_clock_gettime),
+        FILTER_ALLOW(SYS_rt_sigreturn),
+        FILTER_ALLOW(SYS_pause),
+        FILTER_ALLOW(SYS_futex),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+    };
+    const struct sock_fprog filter = {sizeof rules / sizeof rules[0], rules};
+    struct sigaction action = {.sa_sigaction = count_call, .sa_flags = SA_SIGINFO};
+    return sigaction(SIGSYS, &action, NULL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+static atomic_long computed;
+
+static void whole(void *ctx)
+{
+    (void)ctx;
+    double begin = xg_clock_s();
+    computed++;
+    while (xg_clock_s() - begin < 20e-6)
+        ;
+}
+
+static void at_once(void *ctx)
+{
+    (void)ctx;
+    computed++;
+}
+
+static void part(void *ctx, const struct xg_problem *of)
+{
+    (void)ctx, (void)of;
+}
+
+static int sixteen(void *ctx)
+{
+    (void)ctx;
+    return 16;
+}
+
+/* Asked about, each of them: none is kept. */
+static void multiply(void (*compute)(void *ctx), int times)
+{
+    static float a[M * K], b[K * N];
+    static _Thread_local float c[M * N];
+    const struct xg_problem call = {.m = M,
+                                    .n = N,
+                                    .k = K,
+                                    .lda = K,
+                                    .ldb = N,
+                                    .ldc = N,
+                                    .a = a,
+                                    .b = b,
+                                    .c = c,
+                                    .alpha = 1.0f};
+    const struct xg_cpu cpu = {
+        .whole = compute, .part = part, .threads = sixteen, .pool = XG_POOL_OPENBLAS};
+    for (int i = 0; i < times; i++)
+        xg_dispatch_problem("test_sgemm", &call, &cpu);
+}
+
+static sem_t counted;
+static bool trapped;
+
+/* Never ends: what the end of a thread, or of a process, asks of the system is trapped too. */
+static void *count_on(void *unused)
+{
+    multiply(whole, BEFORE); /* the machine is looked at, and the library's threads */
+    computed = 0;
+    trapped = trap_calls();
+    multiply(at_once, PRODUCTS);
+    sem_post(&counted);
+    for (;;)
+        pause();
+    return unused;
+}
+
+static void count(void)
+{
+    pthread_t thread;
+    XT_CHECK(xg_dispatch_wants(XG_KIND_SGEMM, M, N, K), "not wanted");
+    sem_init(&counted, 0, 0);
+    XT_CHECK(pthread_create(&thread, NULL, count_on, NULL) == 0, "no thread");
+    while (sem_wait(&counted))
+        ;
+    XT_CHECK(calls == 0, "%d system calls, the last is number %d", (int)calls, (int)number);
+    XT_CHECK(computed == PRODUCTS, "%ld of %d on the CPU", computed, PRODUCTS);
+    if (!trapped)
+        fputs("no filters of system calls here, or a sanitizer: none was counted\n", stdout);
+}
+
+static void cold(void)
+{
+    fx_watchdog();
+    count();
+}
+
+static void ready(void)
+{
+    fx_watchdog();
+    XT_CHECK(xg_engine_wait(xg_conf_get()) == XG_ENGINE_READY, "no engine");
+    count();
+}
+
+/* Other threads go on while handlers leave this one's products, most of them in the policy: what
+ * the CPU computes here takes no time. */
+static atomic_bool armed, ended;
+
+static void *multiply_on(void *unused)
+{
+    while (!ended)
+        multiply(whole, 1);
+    return unused;
+}
+
+static sigjmp_buf out;
+static _Atomic long jumps, nested;
+
+/* Every other one multiplies there, and returns. */
+static void leave(int signal)
+{
+    if (jumps++ % 2)
+        siglongjmp(out, signal);
+    nested++;
+    multiply(at_once, 1);
+}
+
+static void slowly(void *ctx)
+{
+    const double takes_s = 2e-3, begin_s = xg_clock_s();
+    whole(ctx);
+    while (xg_clock_s() - begin_s < takes_s)
+        ;
+}
+
+/* What is asked about is still learnt from, and decided: products that the GPU computes sooner go
+ * there, if not the first. Under a sanitizer the fake's GPU takes longer than that. */
+static void check_decides(void)
+{
+    if (fx_short())
+        return;
+    computed = 0;
+    int products = 0;
+    while (products == computed && products < SLOW) {
+        multiply(slowly, 1);
+        products++;
+    }
+    XT_CHECK(products > computed, "all %d on the CPU", products);
+}
+
+static bool may_be_cancelled(void)
+{
+    int state, type;
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    return state == PTHREAD_CANCEL_ENABLE && type == PTHREAD_CANCEL_DEFERRED;
+}
+
+static void check_left_nothing(void)
+{
+    XT_CHECK(may_be_cancelled(), "no cancellation");
+    for (int which = 0; which < XG_TALLY_COUNT; which++)
+        XT_CHECK(xg_tally_all((enum xg_tally)which) == 0, "%d: %d are under way", which,
+                 xg_tally_all((enum xg_tally)which));
+}
+
+static void *disturb(void *thread)
+{
+    static const struct timespec nap = {.tv_nsec = 30000};
+    while (!ended) {
+        nanosleep(&nap, NULL);
+        if (armed)
+            pthread_kill(*(pthread_t *)thread, SIGUSR1);
+    }
+    return NULL;
+}
+
+static volatile long immortal; /* jumps after which no cancellation would act */
+
+static void left(void)
+{
+    pthread_t self = pthread_self(), other, disturber;
+    fx_watchdog();
+    XT_CHECK(xg_engine_wait(xg_conf_get()) == XG_ENGINE_READY, "no engine");
+    multiply(whole, BEFORE);
+    signal(SIGUSR1, leave);
+    XT_CHECK(pthread_create(&other, NULL, multiply_on, NULL) == 0, "no thread");
+    XT_CHECK(pthread_create(&disturber, NULL, disturb, &self) == 0, "no thread");
+    if (sigsetjmp(out, 1))
+        immortal += !may_be_cancelled();
+    armed = true;
+    while (jumps < JUMPS)
+        multiply(at_once, 1);
+    signal(SIGUSR1, SIG_IGN);
+    ended = true;
+    pthread_join(disturber, NULL);
+    pthread_join(other, NULL);
+    XT_CHECK(nested >= JUMPS / 4, "%ld multiplied", nested);
+    XT_CHECK(immortal == 0, "no cancellation after %ld of %ld", immortal, (long)jumps);
+    multiply(at_once, 1);
+    check_left_nothing();
+    check_decides();
+}
+
+/* A product in a handler may allocate memory, the driver's first call on a thread for one: legal or
+ * not, programs have such handlers. */
+const char *__tsan_default_options(void) __attribute__((visibility("default")));
+const char *__tsan_default_options(void)
+{
+    return "report_signal_unsafe=0";
+}
+
+static const struct fx_scenario scenarios[] = {
+    {"cold", cold, "XGEMM_MODE=auto", NULL, NULL},
+    {"ready", ready, "XGEMM_MODE=auto", NULL, NULL},
+    {"left", left, "XGEMM_MODE=auto", NULL, NULL},
+    {"left_told", left, "XGEMM_MODE=auto XGEMM_STATS=1", "products", NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
+}

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process's one engine on the fake driver: start, sharing, failures, fork, exit. Contract 7.3,
+ * 7.4, 8.2, 8.4, 8.5, 9.2, 9.3, 10.1 (doc/contract.md).
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <time.h>
+
+#include "scenario.h"
+#include "src/device/drv.h"
+#include "src/engine.h"
+#include "src/pipeline/gemm.h"
+#include "tests/support/guarded.h"
+
+static struct fakecuda fake;
+static struct xg_conf conf;
+static const struct fx_shape shape = {150, 140, 60, false, true, 1, 0.5f, 1};
+
+static void begin(void)
+{
+    fx_watchdog();
+    fake = fx_fake();
+    conf = fx_conf();
+    conf.stage_threads = 2;
+}
+
+static const struct xg_patience none = {.takes_s = 1, .waits_s = 0, .threads = 8};
+
+static const struct xg_patience *patience_of(bool wait)
+{
+    return wait ? NULL : &none;
+}
+
+/* Runs and judges the product; a declined one must be untouched. */
+static enum xg_status run_product(struct fx_product *product, bool wait)
+{
+    struct fx_cpu_count count = {.call = &product->call};
+    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_gemm_result result;
+    enum xg_status status = xg_engine_gemm(&product->call, &conf, &cpu, patience_of(wait), &result);
+    if (status == XG_DECLINED)
+        XT_CHECK(fx_untouched(product), "declined, but C is touched");
+    else
+        fx_product_check(product, 1, "engine");
+    XT_CHECK((status < 0) == (count.wholes || count.parts), "%s, and the CPU computed %ld and %ld",
+             xg_status_name(status), count.wholes, count.parts);
+    return status;
+}
+
+static enum xg_status run_shape(const struct fx_shape *of, bool wait, uint64_t seed)
+{
+    struct fx_product product = fx_product_create(of, seed);
+    enum xg_status status = run_product(&product, wait);
+    fx_product_destroy(&product);
+    return status;
+}
+
+static enum xg_status run(bool wait)
+{
+    return run_shape(&shape, wait, 1);
+}
+
+static void check_nothing_alive(void)
+{
+    struct fakecuda_live live;
+    fake.live(&live);
+    XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events && !live.modules &&
+                 !live.contexts && !live.reclaimed,
+             "objects are left");
+}
+
+static void *release_main(void *unused)
+{
+    const struct timespec while_s = {0, 200000000};
+    nanosleep(&while_s, NULL);
+    fake.release();
+    return unused;
+}
+
+/* The start goes on while this thread waits for it. */
+static void release_later(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, release_main, NULL) || pthread_detach(thread))
+        exit(XT_HARD);
+}
+
+static void start_in_background(void)
+{
+    begin();
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_COLD, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "a cold engine computes");
+    XT_CHECK(fake.calls("cuInit") == 0, "a cold engine is started by a product");
+    errno = ENOTTY;
+    xg_engine_start(&conf);
+    XT_CHECK(errno == ENOTTY, "errno %d", errno);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_STARTING, "the start is waited for: state %d",
+             xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "a starting engine computes");
+    xg_engine_start(&conf);
+    release_later();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "the start was not waited for: state %d",
+             xg_engine_state_get());
+    XT_CHECK(run(true) == XG_OK, "no product");
+    XT_CHECK(run(false) == XG_OK, "no product");
+    XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
+}
+
+/* Longer than the watchdog lets a scenario live. */
+enum { FOREVER_MS = 1000000 };
+
+/* One product waits for a start that hangs; no other one does, and what comes late still serves. */
+static void slow_start(void)
+{
+    const struct timespec while_s = {0, 1000000};
+    begin();
+    conf.timeout_ms = 300;
+    double began_s = xg_clock_s();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
+    double first_s = xg_clock_s() - began_s;
+    XT_CHECK(first_s >= 0.29, "waited for %g s", first_s);
+    struct xg_conf longer = conf;
+    longer.timeout_ms = FOREVER_MS;
+    for (int i = 0; i < 50; i++) /* as many waits would outlast the watchdog */
+        XT_CHECK(xg_engine_wait(&longer) == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "a starting engine computes");
+    fake.release();
+    while (xg_engine_state_get() == XG_ENGINE_STARTING)
+        nanosleep(&while_s, NULL);
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_OK, "no product");
+}
+
+static void no_engine(void)
+{
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "no engine, but a product");
+    XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
+    check_nothing_alive();
+}
+
+static void three_failures(void)
+{
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    /* Not in a row: no reason to give up. */
+    for (int i = 0; i < 5; i++) {
+        fake.fail("cuLaunchKernel", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+        XT_CHECK(run(true) == XG_ERR_DRIVER, "failure %d", i);
+        XT_CHECK(run(true) == XG_OK, "after failure %d", i);
+    }
+    fake.fail("cuMemcpyHtoDAsync", 1, FX_CODE_UNKNOWN, FAKECUDA_ALWAYS);
+    for (int i = 0; i < 3; i++) {
+        XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "given up after %d", i);
+        XT_CHECK(run(true) == XG_ERR_DRIVER, "failure %d", i);
+    }
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "given up, but a product");
+    check_nothing_alive();
+}
+
+static void lost_context(void)
+{
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    fake.fail("exec", 5, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
+    XT_CHECK(run(true) == XG_ERR_LOST, "the loss was not noticed");
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "lost, but a product");
+    check_nothing_alive();
+}
+
+/* Longer than an operation takes on a busy machine, so that no other one passes for a hang. */
+enum { HANG_MS = 3000 };
+
+/* A device that gets nothing done from some operation on (HANG_AT): the CPU completes the product,
+ * and nothing more is asked of the device. */
+static void hung_device(void)
+{
+    static const struct fx_shape large = {700, 600, 100, false, false, 1, 0.5f, 1};
+    begin();
+    conf.timeout_ms = HANG_MS;
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run_shape(&large, true, 1) == XG_OK, "no product");
+    fake.fail("exec", atol(getenv("HANG_AT")), FAKECUDA_HANG, FAKECUDA_ONCE);
+    double began_s = xg_clock_s();
+    XT_CHECK(run_shape(&large, true, 2) == XG_ERR_HUNG, "the hang was not noticed");
+    double seconds = xg_clock_s() - began_s;
+    XT_CHECK(seconds >= 1e-3 * HANG_MS, "noticed after %g s", seconds);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_DECLINED, "hung, but a product");
+}
+
+/* A failure that is followed by a hang: what is under way is not waited for without end. */
+static void hung_failure(void)
+{
+    begin();
+    conf.timeout_ms = HANG_MS;
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    fake.fail("exec", 2, FAKECUDA_HANG, FAKECUDA_ONCE);
+    fake.fail("cuMemcpyDtoHAsync", 1, FX_CODE_UNKNOWN, FAKECUDA_ALWAYS);
+    fake.fail("cuMemcpy2DAsync", 1, FX_CODE_UNKNOWN, FAKECUDA_ALWAYS);
+    XT_CHECK(run(true) == XG_ERR_HUNG, "the hang was not noticed");
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+}
+
+struct worker {
+    int products, right, declined;
+    const struct xg_patience *patience;
+    uint64_t seed;
+};
+
+static void *work(void *arg)
+{
+    struct worker *worker = arg;
+    for (int i = 0; i < worker->products; i++) {
+        const struct fx_shape of = {30 + 17 * i, 120 - 9 * (i % 10), 40 + i, i & 1, i & 2, 1, 1,
+                                    i % 3};
+        struct fx_product product = fx_product_create(&of, worker->seed + (uint64_t)i);
+        struct fx_cpu_count count = {.call = &product.call};
+        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_gemm_result result;
+        enum xg_status status =
+            xg_engine_gemm(&product.call, &conf, &cpu, worker->patience, &result);
+        if (status == XG_DECLINED)
+            worker->declined += fx_untouched(&product);
+        else
+            worker->right += fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);
+        fx_product_destroy(&product);
+    }
+    return NULL;
+}
+
+enum { THREADS = 8, PRODUCTS = 10 };
+
+static void run_threads(struct worker *workers, const struct xg_patience *patience)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] =
+            (struct worker){.products = PRODUCTS, .patience = patience, .seed = 100 * (uint64_t)i};
+        if (pthread_create(&threads[i], NULL, work, &workers[i]))
+            exit(XT_HARD);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* Two lanes' blocks, and little beside them. */
+static const size_t PINNED_MAX_BYTES = 129 << 20;
+
+static void many_threads(void)
+{
+    struct worker workers[THREADS];
+    struct fakecuda_live live;
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    run_threads(workers, NULL);
+    for (int i = 0; i < THREADS; i++)
+        XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
+                 workers[i].right, workers[i].declined);
+    fake.live(&live);
+    XT_CHECK(live.pinned_bytes > 0 && live.pinned_bytes < PINNED_MAX_BYTES,
+             "contract 10.1: %zu bytes are page-locked", live.pinned_bytes);
+}
+
+static void busy_declines(void)
+{
+    struct worker workers[THREADS];
+    int right = 0, declined = 0;
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    run_threads(workers, &none);
+    for (int i = 0; i < THREADS; i++) {
+        right += workers[i].right;
+        declined += workers[i].declined;
+        XT_CHECK(workers[i].right + workers[i].declined == PRODUCTS, "thread %d: %d, %d", i,
+                 workers[i].right, workers[i].declined);
+    }
+    XT_CHECK(right && declined, "%d right, %d declined", right, declined);
+}
+
+/*
+ * Eight threads on two lanes: seven others are ahead at most, and each lane has half of them to do.
+ * With patience for all of them none is declined, with patience for one and a half some are.
+ */
+static void patience_counts(void)
+{
+    static const struct xg_patience for_all = {.takes_s = 1, .waits_s = 4, .threads = 8};
+    static const struct xg_patience for_some = {.takes_s = 1, .waits_s = 1.5, .threads = 8};
+    struct worker workers[THREADS];
+    int declined = 0;
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    run_threads(workers, &for_all);
+    for (int i = 0; i < THREADS; i++)
+        XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
+                 workers[i].right, workers[i].declined);
+    /* Waiting in any case is counted as well by those behind. */
+    static const struct xg_patience always = {.takes_s = 1, .waits_s = HUGE_VAL, .threads = 8};
+    run_threads(workers, &always);
+    for (int i = 0; i < THREADS; i++)
+        XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
+                 workers[i].right, workers[i].declined);
+    run_threads(workers, &for_some);
+    for (int i = 0; i < THREADS; i++)
+        declined += workers[i].declined;
+    XT_CHECK(declined > 0 && declined < THREADS * PRODUCTS, "%d declined", declined);
+}
+
+/* Failures in the middle of others' products. */
+static void threads_lose(void)
+{
+    struct worker workers[THREADS];
+    int computed = 0;
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    fake.fail("exec", 200, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
+    run_threads(workers, NULL);
+    for (int i = 0; i < THREADS; i++) {
+        XT_CHECK(workers[i].right + workers[i].declined == PRODUCTS, "thread %d: %d, %d", i,
+                 workers[i].right, workers[i].declined);
+        computed += workers[i].right;
+    }
+    XT_CHECK(computed > 0 && computed < THREADS * PRODUCTS, "%d computed", computed);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    check_nothing_alive();
+}
+
+static sem_t kept, give_back;
+static atomic_int kept_right;
+
+static void keep_lane(void *ctx)
+{
+    sem_post(&kept);
+    sem_wait(&give_back);
+    fx_cpu_whole(ctx);
+}
+
+static void *fail_and_keep_lane(void *shape_of_it)
+{
+    struct fx_product product = fx_product_create(shape_of_it, 1);
+    struct fx_cpu_count count = {.call = &product.call};
+    struct xg_cpu cpu = {.whole = keep_lane, .part = fx_cpu_part, .ctx = &count};
+    struct xg_gemm_result result;
+    enum xg_status status = xg_engine_gemm(&product.call, &conf, &cpu, NULL, &result);
+    kept_right += status == XG_ERR_DRIVER && fx_error(&product, 1) <= 1.0;
+    fx_product_destroy(&product);
+    return NULL;
+}
+
+enum { LANE_MS = 700 }; /* a lane is waited for four times as long */
+
+/* Lanes that do not come back: one product waits for them, and no other one until one does. */
+static void lost_lanes(void)
+{
+    static struct fx_shape small = {70, 60, 50, false, false, 1, 0, 0};
+    pthread_t threads[XG_POLICY_LANES];
+    begin();
+    conf.timeout_ms = LANE_MS;
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    fake.fail("cuLaunchKernel", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+    fake.fail("cuLaunchKernel", 2, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+    for (int i = 0; i < XG_POLICY_LANES; i++)
+        if (pthread_create(&threads[i], NULL, fail_and_keep_lane, &small))
+            exit(XT_HARD);
+    for (int i = 0; i < XG_POLICY_LANES; i++)
+        sem_wait(&kept);
+    double began_s = xg_clock_s();
+    XT_CHECK(run(true) == XG_DECLINED, "a product without a lane");
+    double first_s = xg_clock_s() - began_s;
+    XT_CHECK(first_s >= 4e-3 * LANE_MS, "waited for %g s", first_s);
+    for (int i = 0; i < 50; i++) /* as many waits would outlast the watchdog */
+        XT_CHECK(run(true) == XG_DECLINED, "a product without a lane");
+    for (int i = 0; i < XG_POLICY_LANES; i++)
+        sem_post(&give_back);
+    for (int i = 0; i < XG_POLICY_LANES; i++)
+        pthread_join(threads[i], NULL);
+    XT_CHECK(kept_right == XG_POLICY_LANES, "%d right", kept_right);
+    XT_CHECK(run(true) == XG_OK, "the lanes are back");
+}
+
+/* What a child must find: no engine, no call to the driver, and no wait. It allocates nothing, for
+ * the thread sanitizer's allocator leaves its locks to a child as they are. */
+static void fork_and_check(void)
+{
+    int status = 0;
+    struct fx_product product = fx_product_create(&shape, 1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool right = xg_engine_state_get() == XG_ENGINE_FORKED &&
+                     xg_engine_wait(&conf) == XG_ENGINE_FORKED &&
+                     run_product(&product, true) == XG_DECLINED && fake.forked_calls() == 0;
+        xg_engine_start(&conf);
+        right = right && xg_engine_state_get() == XG_ENGINE_FORKED && fake.forked_calls() == 0;
+        _exit(right ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
+    fx_product_destroy(&product);
+}
+
+static void fork_children(void)
+{
+    struct worker worker = {.products = 40};
+    pthread_t thread;
+    begin();
+    xg_engine_start(&conf);
+    fork_and_check(); /* while it starts */
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_OK, "before the fork");
+    if (pthread_create(&thread, NULL, work, &worker))
+        exit(XT_HARD);
+    for (int i = 0; i < 10; i++)
+        fork_and_check(); /* while another thread is in the engine */
+    pthread_join(thread, NULL);
+    XT_CHECK(worker.right == 40, "%d right", worker.right);
+    XT_CHECK(run(true) == XG_OK, "after the fork");
+}
+
+/* A child of a process that never started the engine may start one. */
+static void fork_before_start(void)
+{
+    int status = 0;
+    begin();
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(xg_engine_wait(&conf) == XG_ENGINE_READY && run(true) == XG_OK ? 0 : 1);
+    waitpid(pid, &status, 0);
+    XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
+}
+
+static void callers_context(void)
+{
+    struct xg_drv drv;
+    CUcontext own = NULL, current = NULL;
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    CUresult (*get_current)(CUcontext *) = NULL;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    XT_CHECK(library && fakecuda_symbol(library, "cuCtxGetCurrent", &get_current), "no symbol");
+    XT_CHECK(xg_drv_open(&drv) == XG_OK, "no driver");
+    XT_CHECK(run(true) == XG_OK, "no context");
+    XT_CHECK(get_current(&current) == CUDA_SUCCESS && !current, "a context was left behind");
+    XT_CHECK(drv.cuDevicePrimaryCtxRetain(&own, 1) == CUDA_SUCCESS, "no second device");
+    XT_CHECK(drv.cuCtxPushCurrent(own) == CUDA_SUCCESS, "no context");
+    XT_CHECK(run(true) == XG_OK, "with the program's context");
+    fake.fail("cuLaunchKernel", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+    XT_CHECK(run(true) == XG_ERR_DRIVER, "with the program's context, failing");
+    XT_CHECK(get_current(&current) == CUDA_SUCCESS && current == own, "not the program's context");
+}
+
+static volatile sig_atomic_t signals;
+
+static void on_signal(int number)
+{
+    (void)number;
+    signals++;
+}
+
+/* The engine's threads take no signal: with the program's own thread blocking it, nobody does. */
+static void signals_stay(void)
+{
+    const struct timespec while_s = {0, 50000000};
+    sigset_t set, before, after;
+    begin();
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    signal(SIGUSR1, on_signal);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_OK, "no product");
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    for (int i = 1; i < SIGRTMAX; i++)
+        XT_CHECK(sigismember(&before, i) == sigismember(&after, i), "signal %d", i);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    kill(getpid(), SIGUSR1);
+    nanosleep(&while_s, NULL);
+    XT_CHECK(signals == 0, "another thread took the signal");
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    XT_CHECK(signals == 1, "%d signals", (int)signals);
+}
+
+static void exit_while_starting(void)
+{
+    begin();
+    xg_engine_start(&conf);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
+    exit(xt_failures ? XT_FAIL : XT_PASS);
+}
+
+static void product_at_exit(void)
+{
+    /* Registered before the engine's own handlers, so it runs after them. */
+    enum xg_status status = run(true);
+    if (xt_failures || (status != XG_OK && status != XG_DECLINED && status >= 0))
+        _exit(XT_FAIL);
+}
+
+static void exit_while_computing(void)
+{
+    static struct worker worker = {.products = 10000};
+    const struct timespec while_s = {0, 100000000};
+    pthread_t thread;
+    begin();
+    atexit(product_at_exit);
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    if (pthread_create(&thread, NULL, work, &worker))
+        exit(XT_HARD);
+    nanosleep(&while_s, NULL);
+    exit(xt_failures ? XT_FAIL : XT_PASS);
+}
+
+static void old_device(void)
+{
+    begin();
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_OK, "no product");
+    XT_CHECK(fake.calls("cublasSgemm") > 0, "not by cuBLAS");
+    fake.fail("cublasSgemm", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+    XT_CHECK(run(true) < 0, "cuBLAS failed, and it was not noticed");
+}
+
+static void forced_cublas(void)
+{
+    begin();
+    conf.kernel = "cublas";
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(run(true) == XG_OK, "no product");
+    XT_CHECK(fake.calls("cublasSgemm") > 0, "not by cuBLAS");
+}
+
+/* A workspace for each stream, which may be refused: what was not set is set again. */
+static void reproducible_cublas(void)
+{
+    static const char *const refusing[] = {"cublasSetWorkspace", "cublasSetStream"};
+    begin();
+    conf.kernel = "cublas";
+    conf.reproducible = true;
+    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    for (size_t i = 0; i < sizeof(refusing) / sizeof(refusing[0]); i++) {
+        fake.fail(refusing[i], 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+        XT_CHECK(run(true) < 0, "%s failed, and it was not noticed", refusing[i]);
+    }
+    XT_CHECK(run(true) == XG_OK, "no product afterwards");
+    XT_CHECK(fake.calls("cublasSetWorkspace") > 0, "no workspaces");
+}
+
+static const struct fx_scenario scenarios[] = {
+    {"start_in_background", start_in_background, "FAKECUDA_INIT_MS=-1", NULL, NULL},
+    {"no_device", no_engine, "FAKECUDA_DEVICES=0", NULL, NULL},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:999", "could not be started",
+     "999: nvidia-smi"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:3", "NOT_INITIALIZED, 3: ", "kernel module"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:34", "34: ", "stub library"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:46", "46: ", "another process"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:101", "101: ", "CUDA_VISIBLE_DEVICES"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:802", "802: ", "nvidia-fabricmanager"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:803", "803: ", "different versions"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:804", "804: ", "compatibility"},
+    {"no_start", no_engine, "FAKECUDA_FAIL=cuInit:1:1000", "unknown error, 1000)", "on the CPU"},
+    {"no_context", no_engine, "FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:1:2", "could not be started",
+     NULL},
+    {"no_memory_info", no_engine, "FAKECUDA_FAIL=cuMemGetInfo:1:719:sticky", "could not be started",
+     NULL},
+    {"no_streams", no_engine, "FAKECUDA_FAIL=cuStreamCreate:3:2", "could not be started", NULL},
+    {"three_failures", three_failures, "", "the CPU completed it", "on the CPU from here on"},
+    {"lost_context", lost_context, "", "on the CPU from here on", NULL},
+    {"slow_start", slow_start, "FAKECUDA_INIT_MS=-1", NULL, NULL},
+    {"hung_device", hung_device, "HANG_AT=1", "does not answer", "on the CPU from here on"},
+    {"hung_device", hung_device, "HANG_AT=8", "does not answer", "on the CPU from here on"},
+    {"hung_device", hung_device, "HANG_AT=15", "does not answer", "on the CPU from here on"},
+    {"hung_device", hung_device, "HANG_AT=8 FAKECUDA_SEED=5", "does not answer",
+     "on the CPU from here on"},
+    {"hung_failure", hung_failure, "", "does not answer", "on the CPU from here on"},
+    {"many_threads", many_threads, "", NULL, NULL},
+    {"patience_counts", patience_counts, "FAKECUDA_DELAY_US=300", NULL, NULL},
+    {"busy_declines", busy_declines, "FAKECUDA_DELAY_US=300", NULL, NULL},
+    {"threads_lose", threads_lose, "", "on the CPU from here on", NULL},
+    {"lost_lanes", lost_lanes, "", "the CPU completed it", NULL},
+    {"fork_children", fork_children, "FAKECUDA_INIT_MS=100", NULL, NULL},
+    {"fork_before_start", fork_before_start, "", NULL, NULL},
+    {"callers_context", callers_context, "FAKECUDA_DEVICES=2", "the CPU completed it", NULL},
+    {"signals_stay", signals_stay, "", NULL, NULL},
+    {"exit_while_starting", exit_while_starting, "FAKECUDA_INIT_MS=300", NULL, NULL},
+    {"exit_while_computing", exit_while_computing, "", "", NULL},
+    {"old_device", old_device, "FAKECUDA_SM=70", "the CPU completed it", NULL},
+    {"forced_cublas", forced_cublas, "", NULL, NULL},
+    {"reproducible_cublas", reproducible_cublas, "", "the CPU completed it", NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Products into a C without pages: right, populated, and no page more than its rows are on.
+ * Contract 3.2 (doc/contract.md).
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "src/compute/backend.h"
+#include "src/pipeline/gemm.h"
+#include "src/pipeline/lane.h"
+#include "tests/support/guarded.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { PAGE = 4096, WORKERS = 6 };
+
+static struct fakecuda fake;
+static struct xg_dev *dev;
+static struct xg_lane *lane;
+
+/* What is populated, and what there is of it. */
+static atomic_long populated;
+static _Atomic uintptr_t map_begin, map_end;
+
+/* How often the system is asked for one page of C; whether it says that none is ever there. */
+static atomic_long asked;
+static atomic_bool absent;
+
+/* Pages that somebody populated, and how long a step takes meanwhile. */
+static unsigned char *advised;
+static long step_ns;
+static atomic_bool stalls; /* the next step does not end before others have asked for a while */
+
+static void stall(void)
+{
+    static const struct timespec a_while = {.tv_nsec = 500000000};
+    for (int whiles = 0; whiles < 40 && asked <= 3; whiles++)
+        nanosleep(&a_while, NULL);
+    nanosleep(&a_while, NULL);
+}
+
+/* These two in place of the C library's. */
+int mincore(void *address, size_t bytes, unsigned char *there)
+{
+    if (bytes == PAGE) {
+        asked++;
+        if ((uintptr_t)address < map_begin || (uintptr_t)address >= map_end)
+            abort();
+    }
+    int result = (int)syscall(SYS_mincore, address, bytes, there);
+    if (bytes == PAGE && absent)
+        *there = 0;
+    return result;
+}
+
+int madvise(void *address, size_t bytes, int advice)
+{
+    if (advice == MADV_POPULATE_WRITE && bytes) {
+        populated++;
+        if ((uintptr_t)address < map_begin || (uintptr_t)address + bytes > map_end)
+            abort();
+        nanosleep(&(struct timespec){.tv_nsec = step_ns}, NULL);
+        if (atomic_exchange(&stalls, false))
+            stall();
+        if (advised)
+            memset(advised + ((uintptr_t)address - map_begin) / PAGE, 1, bytes / PAGE);
+    }
+    return (int)syscall(SYS_madvise, address, bytes, advice);
+}
+
+/* A product whose C is mapped: no page of it is there, and its guards and padding are zeros. */
+struct fresh {
+    struct fx_product product;
+    size_t bytes;
+};
+
+static struct fresh fresh_create(const struct fx_shape *shape)
+{
+    struct fresh fresh = {.product = fx_product_create(shape, 3)};
+    struct fx_product *p = &fresh.product;
+    fresh.bytes = (p->c_elems * sizeof(float) + PAGE) / PAGE * PAGE;
+    free(p->c_all);
+    p->c_all = mmap(NULL, fresh.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p->c_all == MAP_FAILED)
+        exit(XT_HARD);
+    madvise(p->c_all, fresh.bytes, MADV_NOHUGEPAGE);
+    memset(p->c_before, 0, p->c_elems * sizeof(float));
+    p->call.c = p->c_all + FX_GUARD;
+    map_begin = (uintptr_t)p->c_all;
+    map_end = map_begin + fresh.bytes;
+    populated = 0;
+    return fresh;
+}
+
+static void fresh_destroy(struct fresh *fresh)
+{
+    munmap(fresh->product.c_all, fresh->bytes);
+    fresh->product.c_all = NULL;
+    fx_product_destroy(&fresh->product);
+}
+
+/* Pages that are there and hold no element of C. */
+static int pages_beyond(const struct fresh *fresh)
+{
+    const struct xg_problem *call = &fresh->product.call;
+    size_t pages = fresh->bytes / PAGE;
+    unsigned char *there = malloc(pages), *rows = calloc(pages, 1);
+    if (!there || !rows || mincore(fresh->product.c_all, fresh->bytes, there))
+        exit(XT_HARD);
+    for (int64_t i = 0; i < call->m; i++) {
+        uintptr_t first = (uintptr_t)((float *)call->c + i * call->ldc) - map_begin;
+        for (size_t page = first / PAGE;
+             page <= (first + (size_t)call->n * sizeof(float) - 1) / PAGE; page++)
+            rows[page] = 1;
+    }
+    int beyond = 0;
+    for (size_t page = 0; page < pages; page++)
+        beyond += (there[page] & 1) && !rows[page];
+    free(there);
+    free(rows);
+    return beyond;
+}
+
+static enum xg_status compute(struct fresh *fresh, struct fx_cpu_count *count)
+{
+    struct xg_gemm_result result;
+    *count = (struct fx_cpu_count){.call = &fresh->product.call};
+    struct xg_cpu cpu = fx_cpu(count);
+    return xg_gemm_run(lane, &fresh->product.call, XG_MATH_STRICT, NULL, &cpu, &result);
+}
+
+/* populates: by anybody; an old kernel's may not. */
+static void check(const struct fx_shape *shape, bool populates)
+{
+    struct fresh fresh = fresh_create(shape);
+    struct fx_cpu_count count;
+    XT_CHECK(compute(&fresh, &count) == XG_OK && !count.wholes && !count.parts);
+    XT_CHECK((populated > 0) == populates, "%ld,%ld pad %ld: %ld populated", (long)shape->m,
+             (long)shape->n, (long)shape->pad, (long)populated);
+    int beyond = pages_beyond(&fresh);
+    XT_CHECK(beyond == 0, "%d pages beyond the rows of C", beyond);
+    fx_product_check(&fresh.product, 11, "fresh");
+    populated = 0;
+    XT_CHECK(compute(&fresh, &count) == XG_OK && populated == 0, "an old C is populated");
+    if (shape->beta == 0)
+        fx_product_check(&fresh.product, 101, "old");
+    fresh_destroy(&fresh);
+}
+
+static void test_shapes(bool known)
+{
+    check(&(struct fx_shape){700, 900, 30, false, false, 1, 0, 0}, known);
+    check(&(struct fx_shape){2001, 1027, 17, true, true, 1.5f, 0, 3}, known);
+    check(&(struct fx_shape){20, 20000, 9, false, true, 1, 0, 5000}, known);
+    check(&(struct fx_shape){500, 1000, 9, false, false, 1, 0, 2000}, false); /* short rows */
+    check(&(struct fx_shape){100, 900, 30, false, false, 1, 0, 0}, false);    /* little */
+    check(&(struct fx_shape){700, 900, 30, false, false, 1, 0.5f, 0}, false); /* C is read */
+}
+
+/* C is populated whatever fails; what the CPU then computes is right. */
+static void test_faults(void)
+{
+    struct fx_shape shape = {1100, 1000, 40, false, false, 1, 0, 0};
+    for (int nth = 1; nth <= 40; nth += fx_short() ? 7 : 2) {
+        struct fresh fresh = fresh_create(&shape);
+        struct fx_cpu_count count;
+        fake.reset((unsigned long)nth);
+        fake.fail(NULL, nth, FX_CODE_NOMEM, FAKECUDA_ONCE);
+        compute(&fresh, &count);
+        fake.reset((unsigned long)nth);
+        XT_CHECK(pages_beyond(&fresh) == 0);
+        fx_product_check(&fresh.product, 11, "faults");
+        fresh_destroy(&fresh);
+    }
+}
+
+/* A program that keeps its pages protected until they are written to. */
+static atomic_long faults;
+
+static void unprotect(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)context;
+    uintptr_t address = (uintptr_t)info->si_addr;
+    if (address < map_begin || address >= map_end)
+        _exit(XT_FAIL);
+    faults++;
+    mprotect((void *)(address - address % PAGE), PAGE, PROT_READ | PROT_WRITE);
+}
+
+static void test_protected(int protection)
+{
+    struct fresh fresh = fresh_create(&(struct fx_shape){700, 900, 30, false, false, 1, 0, 0});
+    struct sigaction action = {.sa_sigaction = unprotect, .sa_flags = SA_SIGINFO}, before;
+    struct fx_cpu_count count;
+    sigaction(SIGSEGV, &action, &before);
+    mprotect(fresh.product.c_all, fresh.bytes, protection);
+    faults = 0;
+    XT_CHECK(compute(&fresh, &count) == XG_OK);
+    XT_CHECK(faults >= 700 * 900 * 4 / PAGE, "%ld faults", (long)faults);
+    sigaction(SIGSEGV, &before, NULL);
+    mprotect(fresh.product.c_all, fresh.bytes, PROT_READ | PROT_WRITE);
+    fx_product_check(&fresh.product, 11, "protected");
+    fresh_destroy(&fresh);
+}
+
+/*
+ * Pages that never come, because the system takes them away again or somebody has lost its core:
+ * they are waited for once, not by every stripe (which asked 400,000 times).
+ */
+static void test_absent(void)
+{
+    enum { ASKED_MOST = 60000 };
+    struct fresh fresh = fresh_create(&(struct fx_shape){2001, 4000, 9, false, false, 1, 0, 0});
+    struct fx_cpu_count count;
+    asked = 0;
+    absent = true;
+    stalls = true; /* all is taken, and not finished */
+    XT_CHECK(compute(&fresh, &count) == XG_OK && !count.wholes && !count.parts);
+    absent = false;
+    XT_CHECK(asked > 3 && asked < ASKED_MOST, "asked %ld times", (long)asked);
+    fx_product_check(&fresh.product, 11, "absent");
+    fresh_destroy(&fresh);
+}
+
+/*
+ * However slowly they come, and when the product is over for the submitter: whoever has begun a
+ * segment finishes it, and no page of the rows is left out.
+ */
+static void test_slow(void)
+{
+    struct fresh fresh = fresh_create(&(struct fx_shape){2001, 4000, 9, false, false, 1, 0, 0});
+    struct fx_cpu_count count;
+    const struct xg_problem *call = &fresh.product.call;
+    size_t first = ((uintptr_t)call->c - map_begin) / PAGE, left_out = 0;
+    size_t last = ((uintptr_t)((float *)call->c + call->m * call->ldc) - 1 - map_begin) / PAGE;
+    advised = calloc(fresh.bytes / PAGE, 1);
+    if (!advised)
+        exit(XT_HARD);
+    step_ns = 4000000;
+    XT_CHECK(compute(&fresh, &count) == XG_OK && !count.wholes && !count.parts);
+    step_ns = 0;
+    for (size_t page = first; page <= last; page++)
+        left_out += !advised[page];
+    XT_CHECK(left_out == 0, "%zu pages of %zu", left_out, last - first + 1);
+    free(advised);
+    advised = NULL;
+    fx_product_check(&fresh.product, 11, "slow");
+    fresh_destroy(&fresh);
+}
+
+/* Nobody populates who is not let. */
+static void test_limit(void)
+{
+    for (int members = 0; members <= WORKERS; members += 3) {
+        xg_gemm_populate = members;
+        check(&(struct fx_shape){700, 900, 30, false, false, 1, 0, 0}, members > 0);
+    }
+    xg_gemm_populate = -1;
+}
+
+int main(void)
+{
+    struct xg_conf conf = fx_conf();
+    fx_watchdog();
+    fake = fx_fake();
+    bool known = syscall(SYS_madvise, PAGE, 0, MADV_POPULATE_WRITE) == 0;
+    if (sysconf(_SC_PAGESIZE) != PAGE)
+        return xt_skip("pages are not of 4 KiB");
+    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, WORKERS, &lane) == XG_OK);
+    if (xt_failures)
+        return xt_done();
+    test_shapes(known);
+    if (known) {
+        test_limit();
+        test_absent();
+        for (int i = 0; i < 3; i++)
+            test_slow();
+    }
+    test_faults();
+    test_protected(PROT_READ);
+    test_protected(PROT_NONE);
+    xg_lane_destroy(lane);
+    xg_backend_close(dev);
+    xg_conf_fini(&conf);
+    return xt_done();
+}

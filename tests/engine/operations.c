@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+/* Which operations go to a device: by XGEMM_OPERATIONS, and where the device has nothing for them;
+ * and that those that go there are right, out of core and where it fails. */
+#include <link.h>
+#include <pthread.h>
+
+#include "scenario.h"
+#include "src/dispatch.h"
+#include "src/engine.h"
+#include "tests/support/guarded.h"
+#include "tests/support/xt_level3.h"
+
+static struct fakecuda fake;
+
+static void begin(void)
+{
+    fx_watchdog();
+    fake = fx_fake();
+}
+
+/* A product of floats; *count: what of it the CPU computed. */
+static void compute_single(struct fx_product *product, struct fx_cpu_count *count)
+{
+    static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
+    *product = fx_product_create(&shape, 3);
+    *count = (struct fx_cpu_count){.call = &product->call};
+    struct xg_cpu cpu = fx_cpu(count);
+    xg_dispatch_problem("test_sgemm", &product->call, &cpu);
+}
+
+/* The device must compute it. */
+static void run_single(void)
+{
+    struct fx_product product;
+    struct fx_cpu_count count;
+    compute_single(&product, &count);
+    fx_product_check(&product, 1, "of floats");
+    XT_CHECK(count.wholes == 0 && count.parts == 0, "by the CPU");
+    fx_product_destroy(&product);
+}
+
+/* C = A B, all (n,n). */
+static struct xg_problem square(enum xg_type type, int64_t n, const void *a, const void *b, void *c)
+{
+    return (struct xg_problem){.type = type,
+                               .m = n,
+                               .n = n,
+                               .k = n,
+                               .alpha = 1,
+                               .a = a,
+                               .lda = n,
+                               .b = b,
+                               .ldb = n,
+                               .c = c,
+                               .ldc = n};
+}
+
+/* Three products of doubles: how many were right, and how many the CPU computed whole. Counts no
+ * check, which is one thread's to do. */
+struct doubles {
+    long right, wholes;
+};
+
+static struct doubles multiply_doubles(void)
+{
+    enum { N = 40 };
+    double a[N * N], b[N * N], c[N * N];
+    struct xg_problem p = square(XG_TYPE_D, N, a, b, c);
+    struct fx_cpu_count count = {.call = &p};
+    struct xg_cpu cpu = fx_cpu(&count);
+    for (int i = 0; i < N * N; i++) {
+        a[i] = i % 7;
+        b[i] = i / N == i % N;
+    }
+    struct doubles doubles = {0, 0};
+    for (int turn = 0; turn < 3; turn++) {
+        memset(c, 0xff, sizeof c);
+        xg_dispatch_problem("test_dgemm", &p, &cpu);
+        doubles.right += !memcmp(a, c, sizeof c);
+    }
+    doubles.wholes = count.wholes;
+    return doubles;
+}
+
+/* Three products, which are right; how many the CPU computed whole. */
+static long run_doubles(void)
+{
+    struct doubles doubles = multiply_doubles();
+    XT_CHECK(doubles.right == 3, "A times one is not A");
+    return doubles.wholes;
+}
+
+static void left_out(void)
+{
+    begin();
+    XT_CHECK(run_doubles() == 3 && fake.calls(NULL) == 0, "%ld driver calls", fake.calls(NULL));
+}
+
+static void quiet(void)
+{
+    begin();
+    XT_CHECK(xg_dispatch_wants(XG_KIND_SGEMM, 64, 64, 64), "SGEMM is not wanted");
+    XT_CHECK(xg_dispatch_wants(xg_kind(XG_OP_GEMM, XG_TYPE_D), 64, 64, 64),
+             "mode gpu asks for all");
+    left_out();
+}
+
+static void automatic(void)
+{
+    begin();
+    XT_CHECK(xg_dispatch_wants(XG_KIND_SGEMM, 640, 640, 640), "SGEMM is not wanted");
+    XT_CHECK(!xg_dispatch_wants(xg_kind(XG_OP_GEMM, XG_TYPE_D), 640, 640, 640), "wanted in vain");
+}
+
+static void named(void)
+{
+    begin();
+    XT_CHECK(run_doubles() == 0 && fake.calls("cublasCreate") == 0, "cuBLAS was loaded in vain");
+    run_single();
+}
+
+/* A device without FP64 tensor cores. */
+static void older(void)
+{
+    begin();
+    XT_CHECK(run_doubles() == 0 && fake.calls("cublasDgemm") == 3, "%ld calls of cuBLAS",
+             fake.calls("cublasDgemm"));
+    run_single();
+}
+
+/* Nothing computes doubles there: found out at the third try, and SGEMM goes on. The first two are
+ * told as failures: memory has nothing to do with them. */
+static void unserved(void)
+{
+    begin();
+    XT_CHECK(run_doubles() == 3 && fake.calls("cublasDgemm") == 0, "computed by what?");
+    XT_CHECK(fake.calls("cublasCreate") == 3, "%ld looks", fake.calls("cublasCreate"));
+    run_single();
+}
+
+static struct doubles beside; /* of the other thread, once it has ended */
+
+static void *double_main(void *arg)
+{
+    beside = multiply_doubles();
+    return arg;
+}
+
+/* Called with a lock of the dynamic linker held, as constructors of libraries are. */
+static int with_linker_locked(struct dl_phdr_info *info, size_t size, void *thread)
+{
+    enum { ARRIVES_US = 200000 };
+    (void)info, (void)size;
+    XT_CHECK(!pthread_create(thread, NULL, double_main, NULL), "no thread");
+    usleep(ARRIVES_US); /* until it waits for another one, which waits for that lock */
+    run_single();
+    return 1;
+}
+
+/* Products hold signals back: the watchdog's meets this thread. */
+static void *idle_main(void *arg)
+{
+    for (;;)
+        pause();
+    return arg;
+}
+
+/* A thread that waits for cuBLAS holds up no product of one that holds the linker up. */
+static void linker_locked(void)
+{
+    pthread_t thread, idle;
+    begin();
+    XT_CHECK(!pthread_create(&idle, NULL, idle_main, NULL), "no thread");
+    run_single();
+    dl_iterate_phdr(with_linker_locked, &thread);
+    pthread_join(thread, NULL);
+    XT_CHECK(beside.right == 3 && beside.wholes == 0, "%ld right, %ld by the CPU", beside.right,
+             beside.wholes);
+    XT_CHECK(fake.calls("cublasDgemm") == 3, "%ld calls of cuBLAS", fake.calls("cublasDgemm"));
+}
+
+/* As a constructor that waits for a thread of its own. */
+static int joins_with_linker_locked(struct dl_phdr_info *info, size_t size, void *nothing)
+{
+    pthread_t thread;
+    (void)info, (void)size, (void)nothing;
+    XT_CHECK(!pthread_create(&thread, NULL, double_main, NULL), "no thread");
+    XT_CHECK(!pthread_join(thread, NULL), "no end");
+    return 1;
+}
+
+/* A product that needs cuBLAS is not held up by a lock of the linker's: the CPU computes it. */
+static void linker_joined(void)
+{
+    begin();
+    run_single();
+    dl_iterate_phdr(joins_with_linker_locked, NULL);
+    XT_CHECK(beside.right == 3 && beside.wholes == 3, "%ld right, %ld by the CPU", beside.right,
+             beside.wholes);
+    for (int i = 0; i < 1000 && fake.calls("cublasDgemm") == 0; i++) {
+        multiply_doubles();
+        usleep(1000);
+    }
+    XT_CHECK(fake.calls("cublasDgemm") > 0, "cuBLAS never came");
+}
+
+/* What it computes is not looked at: checks are counted by one thread. */
+static void *single_main(void *unused)
+{
+    struct fx_product product;
+    struct fx_cpu_count count;
+    compute_single(&product, &count);
+    fx_product_destroy(&product);
+    return unused;
+}
+
+/* cuBLAS is loaded though other products have all lanes, and a product that needs it waits for one.
+ */
+static void lanes_taken(void)
+{
+    pthread_t singles[XG_POLICY_LANES], thread;
+    begin();
+    xg_engine_wait(xg_conf_get());
+    for (int i = 0; i < XG_POLICY_LANES; i++) {
+        fake.fail("cuStreamWaitEvent", 1 + i, -1, FAKECUDA_ONCE);
+        XT_CHECK(!pthread_create(&singles[i], NULL, single_main, NULL), "no thread");
+    }
+    while (fake.calls("cuStreamWaitEvent") < XG_POLICY_LANES)
+        usleep(1000);
+    XT_CHECK(!pthread_create(&thread, NULL, double_main, NULL), "no thread");
+    while (fake.calls("cublasCreate") == 0)
+        usleep(1000);
+    fake.release();
+    pthread_join(thread, NULL);
+    for (int i = 0; i < XG_POLICY_LANES; i++)
+        pthread_join(singles[i], NULL);
+    XT_CHECK(beside.right == 3 && beside.wholes == 0, "%ld right, %ld by the CPU", beside.right,
+             beside.wholes);
+}
+
+/* A library that takes 20 ms, whatever the product. */
+static void slow_whole(void *ctx)
+{
+    const struct timespec while_s = {0, 20000000};
+    ++*(long *)ctx;
+    nanosleep(&while_s, NULL);
+}
+
+static void no_part(void *ctx, const struct xg_problem *part)
+{
+    (void)ctx, (void)part;
+}
+
+/*
+ * What cuBLAS alone computes stays on the CPU while that is being loaded, which here lasts until
+ * the test lets it; then it goes to the GPU.
+ */
+static void awaited(void)
+{
+    enum { N = 100, MORE = 10, ENOUGH = 1000 };
+    static double a[N * N][2], b[N * N][2], c[N * N][2];
+    struct xg_problem p = square(XG_TYPE_Z, N, a, b, c);
+    long wholes = 0, products = 0;
+    const struct xg_cpu cpu = {.whole = slow_whole, .part = no_part, .ctx = &wholes};
+    for (int i = 0; i < N * N; i++) {
+        a[i][0] = i % 7;
+        a[i][1] = i % 5;
+        b[i][0] = i / N == i % N;
+    }
+    begin();
+    while (products < ENOUGH && fake.calls("cublasCreate") == 0) {
+        xg_dispatch_problem("test_zgemm", &p, &cpu);
+        products++;
+    }
+    for (int i = 0; i < MORE; i++, products++)
+        xg_dispatch_problem("test_zgemm", &p, &cpu);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    XT_CHECK(wholes == products && fake.calls("cublasCreate") == 1, "%ld of %ld on the CPU", wholes,
+             products);
+    fake.release();
+    for (; products < ENOUGH && wholes == products; products++)
+        xg_dispatch_problem("test_zgemm", &p, &cpu);
+    XT_CHECK(wholes == products - 1, "%ld of %ld on the CPU", wholes, products);
+    XT_CHECK(!memcmp(a, c, sizeof c), "A times one is not A");
+}
+
+/* Ends while cuBLAS is being loaded, which never comes to an end. */
+static void leave_while_looking(void)
+{
+    enum { N = 100, ENOUGH = 1000 };
+    static double a[N * N][2], b[N * N][2], c[N * N][2];
+    struct xg_problem p = square(XG_TYPE_Z, N, a, b, c);
+    long wholes = 0;
+    const struct xg_cpu cpu = {.whole = slow_whole, .part = no_part, .ctx = &wholes};
+    begin();
+    while (wholes < ENOUGH && fake.calls("cublasCreate") == 0)
+        xg_dispatch_problem("test_zgemm", &p, &cpu);
+    exit(wholes < ENOUGH ? XT_PASS : XT_FAIL);
+}
+
+static void exit_while_looking(void)
+{
+    enum { MOST_S = 20 }; /* of which the exit may wait for some */
+    int status = -1;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(MOST_S);
+        leave_while_looking();
+    }
+    waitpid(pid, &status, 0);
+    XT_CHECK(status == 0, "status %#x", (unsigned)status);
+}
+
+/* --- Every operation and type ---------------------------------------------------------------- */
+
+static long cpu_wholes, cpu_parts, all_problems;
+
+/* What is done in place is larger than the memory that it gets below, in double complex numbers. */
+static void run_problem(int kind, int form, double alpha)
+{
+    const int64_t wide = xt_level3_is_in_place(xg_kind_op(kind)) ? 1500 : 260;
+    struct xt_level3_shape s = {.op = xg_kind_op(kind),
+                                .type = xg_kind_type(kind),
+                                .m = form & 1 ? wide : 120,
+                                .n = form & 1 ? 120 : wide,
+                                .k = 50,
+                                .pad = (form + kind) % 3,
+                                .alpha = alpha,
+                                .alpha_im = -alpha,
+                                .beta = form & 4 ? 0.5 : 0,
+                                .beta_im = form & 4 ? -1 : 0};
+    xt_level3_settle(&s, form);
+    struct xt_level3 o = xt_level3_create(&s, (uint64_t)form + 1);
+    struct fx_cpu_count count = {.call = &o.p};
+    struct xg_cpu cpu = fx_cpu(&count);
+    xg_dispatch_problem(xg_kind_name(kind), &o.p, &cpu);
+    xt_level3_check(&o, xt_level3_name(&s));
+    cpu_wholes += count.wholes;
+    cpu_parts += count.parts;
+    all_problems++;
+    xt_level3_destroy(&o);
+}
+
+/* Each operation of each type in some of its forms; together they are all forms. */
+static void run_all(double alpha)
+{
+    for (int kind = 0; kind < XG_KIND_COUNT; kind++)
+        for (int turn = 0; turn < 3; turn++)
+            run_problem(kind, (kind + 7 * turn) % XT_LEVEL3_FORMS, alpha);
+}
+
+static void every(void)
+{
+    begin();
+    run_all(2);
+    XT_CHECK(cpu_wholes == 0 && cpu_parts == 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
+}
+
+/* The device is lost in the first problem of the kind that is in place. */
+static void cut_off(void)
+{
+    begin();
+    for (int form = 0; form < XT_LEVEL3_FORMS; form++)
+        run_problem(xg_kind(form & 8 ? XG_OP_TRSM : XG_OP_TRMM, XG_TYPE_Z), form, 1);
+    XT_CHECK(fake.faults("exec") > 0, "the fault did not strike");
+    XT_CHECK(cpu_wholes < all_problems && cpu_wholes + cpu_parts > 0, "%ld of %ld by the CPU",
+             cpu_wholes, all_problems);
+    run_all(1);
+}
+
+/* With alpha 0 there is nothing to multiply, and no structured operand is read. */
+static void nothing(void)
+{
+    begin();
+    run_all(0);
+    XT_CHECK(cpu_wholes == all_problems && fake.calls("exec") == 0, "%ld of %ld by the CPU",
+             cpu_wholes, all_problems);
+}
+
+/* A batch of products that keep the pipeline busy alone, and so are products of their own. */
+static void run_alone(enum xg_op op, enum xg_type type)
+{
+    const struct xt_level3_shape s = {.op = op,
+                                      .type = type,
+                                      .m = 3 * 2600,
+                                      .n = 2600,
+                                      .k = 3,
+                                      .alpha = 2,
+                                      .beta = 1,
+                                      .instances = 3};
+    begin();
+    struct xt_level3 o = xt_level3_create(&s, 1);
+    struct fx_cpu_count count = {.call = &o.p};
+    struct xg_cpu cpu = fx_cpu(&count);
+    xg_dispatch_problem("test_batch", &o.p, &cpu);
+    xt_level3_check(&o, xt_level3_name(&s));
+    cpu_wholes = count.wholes;
+    cpu_parts = count.parts;
+    xt_level3_destroy(&o);
+}
+
+static void alone(void)
+{
+    run_alone(XG_OP_GEMM_BATCH, XG_TYPE_S);
+    XT_CHECK(cpu_wholes == 0 && cpu_parts == 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
+}
+
+/* The device is lost before anything of the first one is there. */
+static void alone_lost(void)
+{
+    run_alone(XG_OP_GEMM_BATCH_STRIDED, XG_TYPE_D);
+    XT_CHECK(cpu_wholes == 1 && cpu_parts == 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
+}
+
+/* And when some of them are. */
+static void alone_partly(void)
+{
+    run_alone(XG_OP_GEMM_BATCH, XG_TYPE_D);
+    XT_CHECK(cpu_wholes == 0 && cpu_parts > 0, "%ld and %ld by the CPU", cpu_wholes, cpu_parts);
+}
+
+/* A batch whose instances share B is one product: fewer kernels than instances. */
+static void stacked(void)
+{
+    enum { N = 20, COUNT = 30 };
+    static float a[COUNT * N * N], b[N * N], c[COUNT * N * N];
+    const struct xg_batch batch = {.count = COUNT, .stride_a = N * N, .stride_c = N * N};
+    struct xg_problem p = square(XG_TYPE_S, N, a, b, c);
+    p.op = XG_OP_GEMM_BATCH_STRIDED;
+    p.m = COUNT * N;
+    p.batch = &batch;
+    for (int i = 0; i < COUNT * N * N; i++)
+        a[i] = (float)(i % 13);
+    for (int i = 0; i < N; i++)
+        b[i * N + i] = 2;
+    begin();
+    struct fx_cpu_count count = {.call = &p};
+    struct xg_cpu cpu = fx_cpu(&count);
+    const long before = fake.calls("cuLaunchKernel") + fake.calls("cuLaunchKernelEx");
+    xg_dispatch_problem("test_batch", &p, &cpu);
+    const long kernels = fake.calls("cuLaunchKernel") + fake.calls("cuLaunchKernelEx") - before;
+    long wrong = 0;
+    for (int i = 0; i < COUNT * N * N; i++)
+        wrong += c[i] != 2 * a[i];
+    XT_CHECK(wrong == 0 && count.wholes == 0, "%ld elements are wrong", wrong);
+    XT_CHECK(kernels > 0 && kernels < COUNT, "%ld kernels for %d instances", kernels, COUNT);
+}
+
+static const struct fx_scenario scenarios[] = {
+    {"left_out", left_out, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm",
+     "XGEMM_OPERATIONS", "0 on the GPU, 3 on the CPU"},
+    {"quiet", quiet, "XGEMM_MODE=gpu XGEMM_OPERATIONS=sgemm", NULL, NULL},
+    {"automatic", automatic, "XGEMM_MODE=auto XGEMM_OPERATIONS=sgemm", NULL, NULL},
+    {"named", named, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=dgemm,sgemm",
+     "4 on the GPU, 0 on the CPU", "test_dgemm"},
+    {"older", older, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_SM=75", "4 on the GPU, 0 on the CPU",
+     "test_dgemm"},
+    {"unserved", unserved,
+     "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_SM=75 "
+     "FAKECUDA_FAIL=cublasCreate:1:999:always",
+     "no kernel for it", "GPU failed"},
+    {"verified", named, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_VERIFY=1", "could not be verified: 3",
+     "verified: 1 products"},
+    {"linker_locked", linker_locked, "XGEMM_MODE=gpu FAKECUDA_SM=75", NULL, NULL},
+    {"linker_joined", linker_joined, "XGEMM_MODE=gpu FAKECUDA_SM=75 XGEMM_TIMEOUT_MS=500", NULL,
+     NULL},
+    {"lanes_taken", lanes_taken, "XGEMM_MODE=gpu FAKECUDA_SM=75", NULL, NULL},
+    {"awaited", awaited, "XGEMM_MODE=auto XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:-1",
+     "1 on the GPU", "test_zgemm"},
+    {"exit_while_looking", exit_while_looking, "XGEMM_MODE=auto FAKECUDA_FAIL=cublasCreate:1:-1",
+     NULL, NULL},
+    {"every", every, "XGEMM_MODE=gpu XGEMM_STATS=1", "126 on the GPU, 0 on the CPU",
+     "zgemm_batch_strided"},
+    {"out_of_core", every, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_MEM_LIMIT=3M",
+     "126 on the GPU, 0 on the CPU", "ztrsm"},
+    {"every_verified", every, "XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_VERIFY=1",
+     "126 on the GPU, 0 on the CPU", "verified: "},
+    {"cut_off", cut_off, "XGEMM_MODE=gpu XGEMM_MEM_LIMIT=3M FAKECUDA_FAIL=exec:120:719",
+     "the GPU failed (device lost)", NULL},
+    {"alone", alone, "XGEMM_MODE=gpu XGEMM_STATS=1", "1 on the GPU, 0 on the CPU",
+     "test_batch 7800 2600 3 "},
+    {"stacked", stacked, "XGEMM_MODE=gpu XGEMM_STATS=1", "1 on the GPU, 0 on the CPU",
+     "test_batch 600 20 20 "},
+    {"alone_lost", alone_lost, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=exec:5:719",
+     "the GPU failed (device lost)", "0 on the GPU, 1 on the CPU"},
+    {"alone_partly", alone_partly, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=exec:150:719",
+     "the GPU failed (device lost)", "both "},
+    {"nothing", nothing, "XGEMM_MODE=gpu XGEMM_STATS=1", "nothing to multiply",
+     "0 on the GPU, 126 on the CPU"},
+};
+
+int main(int argc, char **argv)
+{
+    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every operation and type through the engine: right, in every triangle, transpose and scalar,
+ * with padding, out of core, and whatever driver call fails; what is not of C is untouched.
+ * Contract 3.2, 9.1 (doc/contract.md).
+ */
+#include "kernels/table.h"
+#include "src/compute/backend.h"
+#include "src/decide/planner.h"
+#include "src/pipeline/gemm.h"
+#include "src/pipeline/lane.h"
+#include "src/pipeline/queue.h"
+#include "tests/support/guarded.h"
+#include "tests/support/xt_level3.h"
+
+static struct fakecuda fake;
+
+/* What the CPU computed of the last problem, and in how many tiles the engine had it. */
+static long last_wholes, last_parts, last_tiles;
+
+/* Runs it once, by the kernel of that name or a chosen one; returns what the engine said. */
+static enum xg_status run_by(struct xg_lane *lane, const struct xt_level3_shape *s,
+                             const char *kernel, uint64_t seed)
+{
+    struct xt_level3 o = xt_level3_create(s, seed);
+    struct fx_cpu_count count = {.call = &o.p};
+    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_gemm_result result;
+    enum xg_status status = xg_gemm_run(lane, &o.p, XG_MATH_ACCURATE, kernel, &cpu, &result);
+    if (status == XG_DECLINED)
+        xg_cpu_compute(&o.p);
+    const char *name = xt_level3_name(s);
+    last_wholes = count.wholes, last_parts = count.parts, last_tiles = result.tiles;
+    xt_level3_check(&o, name);
+    XT_CHECK(status != XG_OK || (!count.wholes && !count.parts), "%s: by the CPU", name);
+    XT_CHECK(status != XG_OK || !kernel || (result.kernel && !strcmp(result.kernel, kernel)),
+             "%s: by %s, not %s", name, result.kernel ? result.kernel : "nothing", kernel);
+    xt_level3_destroy(&o);
+    return status;
+}
+
+static enum xg_status run(struct xg_lane *lane, const struct xt_level3_shape *s, uint64_t seed)
+{
+    return run_by(lane, s, NULL, seed);
+}
+
+static void test_kinds(struct xg_lane *lane)
+{
+    static const int64_t sizes[][3] = {{1, 1, 1},      {5, 3, 7},      {64, 96, 33},
+                                       {131, 70, 257}, {270, 280, 40}, {40, 33, 900}};
+    static const double scalars[][4] = {{1, 0, 0, 0}, {-2, 1, 1, 0}, {0.5, -1, 2, 0.5}};
+    for (int kind = 0; kind < XG_KIND_COUNT; kind++)
+        for (size_t size = 0; size < sizeof sizes / sizeof sizes[0]; size++)
+            for (int form = 0; form < 9; form += fx_short() ? 4 : 1) {
+                const double *scalar = scalars[(form + (int)size) % 3];
+                struct xt_level3_shape s = {.op = xg_kind_op(kind),
+                                            .type = xg_kind_type(kind),
+                                            .transa = (enum xg_trans)(form % 3),
+                                            .transb = (enum xg_trans)(form / 3),
+                                            .m = sizes[size][0],
+                                            .n = sizes[size][1],
+                                            .k = sizes[size][2],
+                                            .pad = form % 2 * 3,
+                                            .alpha = scalar[0],
+                                            .alpha_im = scalar[1],
+                                            .beta = scalar[2],
+                                            .beta_im = scalar[3]};
+                xt_level3_settle(&s, form + (int)size);
+                enum xg_status status = run(lane, &s, (uint64_t)form + 1);
+                XT_CHECK(status == XG_OK, "%s: %s", xt_level3_name(&s), xg_status_name(status));
+            }
+}
+
+/* Each row of double, of every operation whose runs are products, in several forms. */
+static void test_kernels(struct xg_lane *lane)
+{
+    static const enum xg_op ops[] = {XG_OP_GEMM,  XG_OP_SYRK,  XG_OP_SYMM,
+                                     XG_OP_SYR2K, XG_OP_GEMMT, XG_OP_GEMM_BATCH};
+    static const int64_t sizes[][3] = {{1, 1, 1}, {5, 3, 7}, {131, 70, 257}, {300, 310, 40}};
+    int rows = 0;
+    for (size_t r = 0; r < xg_kernel_count; r++) {
+        const struct xg_kernel *row = &xg_kernel_table[r];
+        if (row->type != (int)XG_TYPE_D)
+            continue;
+        rows++;
+        for (int form = 0; form < 16; form += fx_short() ? 3 : 1) {
+            const int64_t *size = sizes[(form + (int)r) % 4];
+            struct xt_level3_shape s = {.op = ops[(form + form / 4) % 6],
+                                        .type = XG_TYPE_D,
+                                        .transa = form & 2 ? XG_TRANS : XG_NO_TRANS,
+                                        .transb = form & 1 ? XG_TRANS : XG_NO_TRANS,
+                                        .m = size[0],
+                                        .n = size[1],
+                                        .k = size[2],
+                                        .pad = form % 3,
+                                        .alpha = form & 4 ? 1 : -1.3,
+                                        .beta = form & 4 ? 0 : 0.7};
+            xt_level3_settle(&s, form);
+            enum xg_status status = run_by(lane, &s, row->name, (uint64_t)form + 1);
+            XT_CHECK(status == XG_OK, "%s by %s: %s", xt_level3_name(&s), row->name,
+                     xg_status_name(status));
+        }
+    }
+    XT_CHECK(rows > 0, "no row of double");
+}
+
+/* In so little memory that panels take turns; and a triangle of many tiles. */
+static void test_tiles(int64_t mem_limit_bytes)
+{
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *dev;
+    struct xg_lane *lane;
+    conf.mem_limit_bytes = mem_limit_bytes;
+    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
+    if (xt_failures)
+        exit(xt_done());
+    for (int kind = 0; kind < XG_KIND_COUNT; kind++)
+        for (int form = 0; form < 2; form++) {
+            /* A structured operand makes a product deep. */
+            int64_t n = fx_short() || xt_level3_is_structured(xg_kind_op(kind)) ? 450 : 900;
+            struct xt_level3_shape s = {.op = xg_kind_op(kind),
+                                        .type = xg_kind_type(kind),
+                                        .transa = form ? XG_TRANS : XG_NO_TRANS,
+                                        .m = n,
+                                        .n = n - 100,
+                                        .k = 65,
+                                        .pad = 1,
+                                        .alpha = 1,
+                                        .beta = form ? 1 : 0};
+            xt_level3_settle(&s, 3 * form);
+            enum xg_status status = run(lane, &s, 7);
+            XT_CHECK(status == XG_OK, "%s in %ld bytes: %s", xt_level3_name(&s),
+                     (long)mem_limit_bytes, xg_status_name(status));
+        }
+    /* Instances of which not one fits as it is. */
+    struct xt_level3_shape large = {.op = XG_OP_GEMM_BATCH,
+                                    .m = 2 * 1200,
+                                    .n = 1200,
+                                    .k = 300,
+                                    .alpha = 1,
+                                    .beta = 1,
+                                    .instances = 2};
+    enum xg_status status = run(lane, &large, 8);
+    XT_CHECK(status == XG_OK, "%s in %ld bytes: %s", xt_level3_name(&large), (long)mem_limit_bytes,
+             xg_status_name(status));
+    xg_lane_destroy(lane);
+    xg_backend_close(dev);
+}
+
+/* Each driver call of a problem fails once: whatever is left is computed by the CPU, and right. */
+static void test_faults(void)
+{
+    static const struct {
+        int kind, form;
+        int64_t m, n, k;
+        double alpha, alpha_im, beta;
+    } cases[] = {{XG_KIND_GEMM + XG_TYPE_D, 1, 200, 190, 30, 1, 0, 1},
+                 {XG_KIND_SYRK + XG_TYPE_S, 0, 500, 500, 20, 2, 0, -1},
+                 {XG_KIND_SYRK + XG_TYPE_Z, 3, 300, 300, 20, 1, 1, 0.5},
+                 {XG_KIND_HERK + XG_TYPE_C, 2, 300, 300, 20, 1, 0, 2},
+                 {XG_KIND_SYMM + XG_TYPE_D, 2, 150, 110, 0, -1, 0, 0.5},
+                 {XG_KIND_SYR2K + XG_TYPE_S, 2, 300, 300, 20, 2, 0, 1},
+                 {XG_KIND_HER2K + XG_TYPE_Z, 1, 300, 300, 20, 1, 1, -1},
+                 {XG_KIND_TRMM + XG_TYPE_D, 0, 300, 200, 0, 2, 0, 0},
+                 {XG_KIND_TRMM + XG_TYPE_S, 6, 300, 200, 0, 2, 0, 0},
+                 {XG_KIND_TRSM + XG_TYPE_Z, 0, 220, 300, 0, 2, 1, 0},
+                 {XG_KIND_TRSM + XG_TYPE_D, 2, 300, 200, 0, 2, 0, 0},
+                 {XG_KIND_TRSM + XG_TYPE_C, 7, 300, 200, 0, 2, 0, 0},
+                 {XG_KIND_HEMM + XG_TYPE_C, 1, 90, 140, 0, 1, 2, 1},
+                 {XG_KIND_GEMMT + XG_TYPE_S, 3, 500, 500, 20, 2, 0, 1},
+                 {XG_KIND_GEMMT + XG_TYPE_Z, 10, 300, 300, 20, 1, 1, 0.5},
+                 {XG_KIND_GEMM_BATCH + XG_TYPE_S, 11, 400, 190, 60, 2, 0, 1},
+                 {XG_KIND_GEMM_BATCH_STRIDED + XG_TYPE_Z, 7, 400, 90, 60, 1, 1, 0.5}};
+    for (size_t which = 0; which < sizeof cases / sizeof cases[0]; which++)
+        for (long nth = 1, step = fx_short() ? 11 : 3;; nth += step) {
+            struct xg_conf conf = fx_conf();
+            struct xg_dev *dev;
+            struct xg_lane *lane;
+            conf.mem_limit_bytes = 3 << 20;
+            fake.reset((unsigned long)nth);
+            XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK &&
+                     xg_lane_create(dev, 2, &lane) == XG_OK);
+            fake.fail(NULL, nth, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+            struct xt_level3_shape s = {.op = xg_kind_op(cases[which].kind),
+                                        .type = xg_kind_type(cases[which].kind),
+                                        .transa = XG_TRANS,
+                                        .m = cases[which].m,
+                                        .n = cases[which].n,
+                                        .k = cases[which].k,
+                                        .pad = (int64_t)which % 3,
+                                        .alpha = cases[which].alpha,
+                                        .alpha_im = cases[which].alpha_im,
+                                        .beta = cases[which].beta};
+            xt_level3_settle(&s, cases[which].form);
+            enum xg_status status = run(lane, &s, 5);
+            bool struck = fake.faults(NULL) > 0;
+            XT_CHECK(status == XG_OK || struck, "%s: %s without a fault", xt_level3_name(&s),
+                     xg_status_name(status));
+            fake.reset(1);
+            xg_lane_destroy(lane);
+            xg_backend_close(dev);
+            if (!struck)
+                break;
+        }
+}
+
+/* --- Every form, out of core, and cut off in the middle -------------------------------------- */
+
+/* Of device memory: hardly more than the problem must have. What is done in place then moves in
+ * panels that take turns. */
+static int64_t tight_bytes(const struct xt_level3_shape *s)
+{
+    struct xt_level3 o = xt_level3_create(s, 1);
+    struct xg_plan_limits limits = {.device_bytes = 64 << 20, .row_bytes = XG_QUEUE_BLOCK_BYTES};
+    struct xg_plan plan;
+    size_t fitting = 0;
+    bool resident = true;
+    while (xg_plan_init(&plan, &o.p, &limits) == XG_OK) {
+        resident = plan.resident;
+        fitting = limits.device_bytes;
+        limits.device_bytes -= limits.device_bytes / 16;
+        xg_plan_fini(&plan);
+    }
+    XT_CHECK(!resident || !xt_level3_is_in_place(s->op), "%s fits", xt_level3_name(s));
+    xt_level3_destroy(&o);
+    return (int64_t)fitting;
+}
+
+/* The problem on a device of its own, whose nth operation fails, and all that follow; 0: none. */
+static enum xg_status attempt(const struct xt_level3_shape *s, int64_t mem_limit_bytes, long nth)
+{
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *dev;
+    struct xg_lane *lane;
+    conf.mem_limit_bytes = mem_limit_bytes;
+    fake.reset((unsigned)nth + 1);
+    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
+    if (xt_failures)
+        exit(xt_done());
+    if (nth > 0)
+        fake.fail("exec", nth, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
+    enum xg_status status = run(lane, s, (uint64_t)nth + 3);
+    xg_lane_destroy(lane);
+    xg_backend_close(dev);
+    return status;
+}
+
+static void test_forms(void)
+{
+    static const double scalars[][4] = {{1, 0, 0, 0}, {-2, 1, 1, 0}, {0.5, -1, 2, 0.5}};
+    long partly[2] = {0, 0};
+    for (int i = 0; i < XG_KIND_COUNT * XT_LEVEL3_FORMS; i += fx_short() ? 7 : 1) {
+        const int form = i / XG_KIND_COUNT, kind = i % XG_KIND_COUNT;
+        const enum xg_op op = xg_kind_op(kind);
+        const double *scalar = scalars[(form + kind) % 3];
+        const bool in_place = xt_level3_is_in_place(op);
+        const int64_t wide = in_place ? 300 : 600, narrow = 130;
+        struct xt_level3_shape s = {.op = op,
+                                    .type = xg_kind_type(kind),
+                                    .m = form & 1 || !xt_level3_is_structured(op) ? wide : narrow,
+                                    .n = form & 1 ? narrow : wide,
+                                    .k = 70,
+                                    .pad = (form + kind) % 4,
+                                    .alpha = scalar[0],
+                                    .alpha_im = scalar[1],
+                                    .beta = scalar[2],
+                                    .beta_im = scalar[3]};
+        /* Others have no more forms; types take turns. */
+        if (in_place ? (form / 12 + kind) % 2 : form >= (op == XG_OP_GEMMT ? 18 : 4))
+            continue;
+        xt_level3_settle(&s, form);
+        const int64_t bytes = tight_bytes(&s);
+        enum xg_status status = attempt(&s, bytes, 0);
+        const long execs = fake.calls("exec");
+        XT_CHECK(status == XG_OK && (last_tiles > 1 || !in_place), "%s in %ld bytes: %s, %ld tiles",
+                 xt_level3_name(&s), (long)bytes, xg_status_name(status), last_tiles);
+        /* Timing moves the last ones about: those need not strike. */
+        status = attempt(&s, bytes, execs * (24 + (3 * form + kind) % 8) / 32);
+        XT_CHECK(status == XG_ERR_LOST || fake.faults("exec") == 0, "%s, one of %ld failed: %s",
+                 xt_level3_name(&s), execs, xg_status_name(status));
+        partly[in_place] += last_parts > 0 && last_wholes == 0;
+    }
+    printf("forms computed by both sides: %ld, and %ld in place\n", partly[0], partly[1]);
+    XT_CHECK(partly[0] > 0 && partly[1] > 0, "no failure came in the middle");
+}
+
+/* In place a tile's rows need one another: some of them are there, and the others' copies fail. */
+static void test_rows(void)
+{
+    enum { LAST = 5, WIDE = 6144 };
+    long partly = 0;
+    for (int form = 0; form < XT_LEVEL3_FORMS; form += fx_short() ? 10 : 2) {
+        struct xt_level3_shape s = {.op = form & 4 ? XG_OP_TRSM : XG_OP_TRMM,
+                                    .type = XG_TYPE_Z,
+                                    .m = 64,
+                                    .n = WIDE,
+                                    .alpha = 1.5};
+        xt_level3_settle(&s, form);
+        XT_CHECK(attempt(&s, 0, 0) == XG_OK, "%s", xt_level3_name(&s));
+        const long execs = fake.calls("exec");
+        for (long nth = execs - LAST; nth <= execs; nth++) {
+            enum xg_status status = attempt(&s, 0, nth);
+            XT_CHECK(status == XG_ERR_LOST || fake.faults("exec") == 0, "%s, %ld of %ld: %s",
+                     xt_level3_name(&s), nth, execs, xg_status_name(status));
+            partly += last_parts > 0 && last_wholes == 0;
+        }
+    }
+    printf("rows computed by both sides: %ld\n", partly);
+    XT_CHECK(partly > 0, "no failure came in the middle");
+}
+
+int main(void)
+{
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *dev;
+    struct xg_lane *lane;
+    struct fakecuda_live live;
+    fx_watchdog();
+    fake = fx_fake();
+    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
+    if (xt_failures)
+        return xt_done();
+    test_kinds(lane);
+    test_kernels(lane);
+    XT_CHECK(fake.left(XG_TYPE_S) > 0 && fake.left(XG_TYPE_D) > 0,
+             "kernels compute both triangles: %ld floats are left, %ld doubles",
+             fake.left(XG_TYPE_S), fake.left(XG_TYPE_D));
+    XT_CHECK(fake.calls("cublasZgemm") > 0 && fake.calls("cublasDgemm") == 0,
+             "double has rows of ours: %ld calls of cuBLAS", fake.calls("cublasDgemm"));
+    xg_lane_destroy(lane);
+    fake.live(&live);
+    XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events, "something is left");
+    xg_backend_close(dev);
+    test_tiles(0);
+    test_tiles(7 << 20);
+    test_faults();
+    test_forms();
+    test_rows();
+    return xt_done();
+}

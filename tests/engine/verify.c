@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* A device that computes wrong results and says nothing: XGEMM_VERIFY finds them and makes good.
+ * Contract 9.6. */
+#include <pthread.h>
+
+#include "scenario.h"
+#include "src/dispatch.h"
+#include "src/engine.h"
+#include "src/verify/verify.h"
+#include "tests/support/guarded.h"
+
+static struct fakecuda fake;
+static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
+
+static void begin(void)
+{
+    fx_watchdog();
+    fake = fx_fake();
+}
+
+/* Runs the product; what the program gets must be right. Returns whether its own library computed
+ * it, all of it. */
+static bool run(const struct fx_shape *of, uint64_t seed)
+{
+    static pthread_mutex_t checks = PTHREAD_MUTEX_INITIALIZER; /* which are counted */
+    struct fx_product product = fx_product_create(of, seed);
+    struct fx_cpu_count count = {.call = &product.call};
+    struct xg_cpu cpu = fx_cpu(&count);
+    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    pthread_mutex_lock(&checks);
+    fx_product_check(&product, 1, "verified");
+    XT_CHECK(count.parts == 0 && count.wholes <= 1, "%ld wholes, %ld parts", count.wholes,
+             count.parts);
+    pthread_mutex_unlock(&checks);
+    bool by_cpu = count.wholes;
+    fx_product_destroy(&product);
+    return by_cpu;
+}
+
+static void flip(long nth, int bit)
+{
+    fake.fail("flip", nth, bit, FAKECUDA_ONCE);
+}
+
+/* Without verification nobody notices: what the other scenarios are about. */
+static void unnoticed(void)
+{
+    struct fx_product product = fx_product_create(&shape, 3);
+    struct fx_cpu_count count = {.call = &product.call};
+    struct xg_cpu cpu = fx_cpu(&count);
+    begin();
+    flip(1, 30);
+    xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+    XT_CHECK(!(fx_error(&product, 1) <= 1.0) && fx_padding_intact(&product), "no bit was flipped");
+    XT_CHECK(count.wholes == 0 && fake.faults("flip") == 1, "%ld by the CPU", count.wholes);
+    fx_product_destroy(&product);
+}
+
+/* Sign, exponent and the upper bits of the fraction; all transposes, with and without C. */
+static void found(void)
+{
+    static const int bits[] = {31, 30, 29, 26, 23};
+    begin();
+    for (int i = 0; i < 40; i++) {
+        struct fx_shape of = shape;
+        of.transa = i & 1;
+        of.transb = i >> 1 & 1;
+        of.beta = i & 4 ? 0.5f : 0;
+        of.pad = i % 3;
+        flip(1, bits[i % 5]);
+        XT_CHECK(run(&of, (uint64_t)i), "bit %d: not found", bits[i % 5]);
+        XT_CHECK(!run(&of, (uint64_t)i), "computed again though right");
+    }
+    XT_CHECK(fake.faults("flip") == 40, "%ld faults", fake.faults("flip"));
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "given up");
+}
+
+/* Two in a row are not three, with products between them that are not verified or not. */
+static void twice(void)
+{
+    begin();
+    for (int i = 0; i < 12; i++) {
+        if (i % 3 < 2)
+            flip(1, 30);
+        XT_CHECK(run(&shape, (uint64_t)i) == (i % 3 < 2), "product %d", i);
+    }
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "given up");
+}
+
+static void given_up(void)
+{
+    begin();
+    for (int i = 0; i < 6; i++)
+        XT_CHECK(run(&shape, (uint64_t)i), "product %d", i);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    XT_CHECK(fake.faults("flip") == 3, "%ld faults", fake.faults("flip"));
+}
+
+/* Every product is wrong and some are looked at: these count, and the others between them do not
+ * undo it. */
+static void sampled(void)
+{
+    enum { PRODUCTS = 60 };
+    int wrong = 0, verified = 0;
+    begin();
+    for (uint64_t number = 0; number < PRODUCTS && wrong < 3; number++) {
+        struct fx_product product = fx_product_create(&shape, number);
+        struct fx_cpu_count count = {.call = &product.call};
+        struct xg_cpu cpu = fx_cpu(&count);
+        bool looked_at = xg_verify_samples(number, 0.25);
+        xg_dispatch_problem("test_sgemm", &product.call, &cpu);
+        XT_CHECK(count.wholes == looked_at, "product %ld", (long)number);
+        wrong += count.wholes > 0;
+        verified += looked_at;
+        fx_product_destroy(&product);
+    }
+    XT_CHECK(wrong == 3 && verified == 3, "%d wrong of %d", wrong, verified);
+    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+}
+
+/* Numbers from products of pieces; and an element of a tile that is one of several. */
+static void shapes(void)
+{
+    static const struct fx_shape of[] = {
+        {1, 1, 1, false, false, 1, 0, 0},       {300, 1, 200, true, true, 1, 0, 0},
+        {1, 300, 200, false, true, 2, 1, 0},    {5, 9, 3000, false, false, 1, 0, 2},
+        {500, 450, 400, false, true, 1, 0, 0},  {257, 31, 65, true, false, -1, 0.25f, 3},
+        {64, 64, 64, false, false, 1e-3f, 0, 0}};
+    begin();
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+        XT_CHECK(!run(&of[i], i), "shape %zu: computed again though right", i);
+        flip(1, 30);
+        XT_CHECK(run(&of[i], i), "shape %zu: not found", i);
+        XT_CHECK(!run(&of[i], i), "shape %zu: computed again though right", i);
+    }
+}
+
+static void *run_some(void *seed)
+{
+    for (uint64_t i = 0; i < 10; i++)
+        run(&shape, *(uint64_t *)seed + i);
+    return NULL;
+}
+
+/* Faults among the products of several threads: all get what is right. */
+static void threads(void)
+{
+    enum { THREADS = 4 };
+    pthread_t running[THREADS];
+    uint64_t seeds[THREADS];
+    begin();
+    /* Which product each strikes is chance: of a number near 0 any lower bit may pass for rounding.
+     */
+    for (long nth = 3; nth < 40; nth += 4)
+        flip(nth, 30);
+    for (uint64_t i = 0; i < THREADS; i++) {
+        seeds[i] = 100 * i;
+        if (pthread_create(&running[i], NULL, run_some, &seeds[i]))
+            exit(XT_HARD);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(running[i], NULL);
+    XT_CHECK(fake.faults("flip") == 10, "%ld faults", fake.faults("flip"));
+}
+
+static const char again[] = "by the CPU: 7; could not be verified: 0;";
+static const struct fx_scenario scenarios[] = {
+    {"unnoticed", unnoticed, "XGEMM_MODE=gpu", NULL, NULL},
+    {"found", found, "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1",
+     "verified: 80 products; wrong, and computed again by the CPU: 40;", "GPU's result was wrong"},
+    {"found_told", found, "XGEMM_MODE=gpu XGEMM_VERIFY=1.0", "computed a wrong product (120x150x70",
+     NULL},
+    {"twice", twice, "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1",
+     "verified: 12 products; wrong, and computed again by the CPU: 8;", NULL},
+    {"given_up", given_up,
+     "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 FAKECUDA_FAIL=flip:1:30:always",
+     "(wrong result): products run on the CPU from here on", "by the CPU: 3;"},
+    {"sampled", sampled,
+     "XGEMM_MODE=gpu XGEMM_VERIFY=0.25 XGEMM_STATS=1 FAKECUDA_FAIL=flip:1:30:always",
+     "from here on", "verified: 3 products;"},
+    {"shapes", shapes, "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1", again, NULL},
+    {"shapes_strict", shapes, "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_MATH=strict",
+     again, NULL},
+    {"shapes_limited", shapes, "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_MEM_LIMIT=2M",
+     again, NULL},
+    {"threads", threads, "XGEMM_MODE=gpu XGEMM_VERIFY=1", "computed a wrong product", NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
+}

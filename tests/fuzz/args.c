@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Arguments of a call against a second statement of the rules: the BLAS standard's own words for
+ * what is illegal, and where each element of A, B and C lies.
+ */
+#include "shim/args.h"
+#include "call.h"
+
+long fuzz_reached;
+
+static int take_uplo(struct fuzz_bytes *bytes, bool cblas)
+{
+    uint8_t byte = fuzz_byte(bytes);
+    if (cblas)
+        return byte < 230 ? 121 + byte % 2 : (int8_t)fuzz_byte(bytes);
+    return byte < 230 ? "ULul"[byte % 4] : fuzz_byte(bytes);
+}
+
+static int take_side(struct fuzz_bytes *bytes, bool cblas)
+{
+    uint8_t byte = fuzz_byte(bytes);
+    if (cblas)
+        return byte < 230 ? 141 + byte % 2 : (int8_t)fuzz_byte(bytes);
+    return byte < 230 ? "LRlr"[byte % 4] : fuzz_byte(bytes);
+}
+
+static int take_diag(struct fuzz_bytes *bytes, bool cblas)
+{
+    uint8_t byte = fuzz_byte(bytes);
+    if (cblas)
+        return byte < 230 ? 131 + byte % 2 : (int8_t)fuzz_byte(bytes);
+    return byte < 230 ? "NUnu"[byte % 4] : fuzz_byte(bytes);
+}
+
+static struct standard take_call(struct fuzz_bytes *bytes)
+{
+    uint8_t kind = fuzz_byte(bytes), what = fuzz_byte(bytes);
+    int any = what % XG_KIND_GEMM_BATCH; /* from there on: batch.c */
+    struct standard call = {
+        .op = xg_kind_op(any), .type = xg_kind_type(any), .int_bytes = kind & 1 ? 8 : 4};
+    if (kind & 2)
+        call.order = kind < 240 ? 101 + (kind >> 2 & 1) : 99 + fuzz_byte(bytes) % 6;
+    call.side = take_side(bytes, call.order != 0);
+    call.diag = take_diag(bytes, call.order != 0);
+    call.uplo = take_uplo(bytes, call.order != 0);
+    call.transa = take_trans(bytes, call.order != 0);
+    call.transb = take_trans(bytes, call.order != 0);
+    int64_t *const numbers[] = {&call.m, &call.n, &call.k, &call.lda, &call.ldb, &call.ldc};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        *numbers[i] = take_int(bytes, call.int_bytes);
+    if (standard_has_triangle(&call))
+        call.m = call.n;
+    if (standard_is_symm(&call) || standard_is_trmm(&call))
+        call.k = standard_side(&call) == 'L' ? call.m : call.n;
+    return call;
+}
+
+static const double alpha[2] = {1.5, 0.25}, beta[2] = {-2.0, 3.0};
+static const float alpha_s[2] = {1.5f, 0.25f}, beta_s[2] = {-2.0f, 3.0f};
+
+/* A scalar as the C interface takes it. */
+static union shim_scalar scalar_of(enum xg_type type, const float *single, const double *twice)
+{
+    switch (type) {
+    case XG_TYPE_S:
+        return (union shim_scalar){.s = *single};
+    case XG_TYPE_D:
+        return (union shim_scalar){.d = *twice};
+    case XG_TYPE_C:
+        return (union shim_scalar){.c = single};
+    default:
+        return (union shim_scalar){.z = twice};
+    }
+}
+
+/* HERK's scalars are real, and HER2K's beta. */
+static enum xg_type standard_alpha(const struct standard *call)
+{
+    if (call->op == XG_OP_HERK)
+        return call->type == XG_TYPE_Z ? XG_TYPE_D : XG_TYPE_S;
+    return call->type;
+}
+
+static enum xg_type standard_beta(const struct standard *call)
+{
+    if (call->op == XG_OP_HER2K)
+        return call->type == XG_TYPE_Z ? XG_TYPE_D : XG_TYPE_S;
+    return standard_alpha(call);
+}
+
+static bool is_complex(enum xg_type type)
+{
+    return type == XG_TYPE_C || type == XG_TYPE_Z;
+}
+
+enum { M, N, K, LDA, LDB, LDC, NUMBERS };
+
+/* Those of which C has a triangle. */
+static void pass_cblas_triangle(const struct standard *call, float *operands[3],
+                                const int64_t numbers[NUMBERS], struct shim_call *passed)
+{
+    union shim_scalar by = scalar_of(standard_alpha(call), alpha_s, alpha);
+    union shim_scalar add = scalar_of(standard_beta(call), beta_s, beta);
+    if (standard_has_one_operand(call))
+        passed->syrk_cblas = (struct shim_syrk_cblas){.order = call->order,
+                                                      .uplo = call->uplo,
+                                                      .trans = call->transa,
+                                                      .n = numbers[N],
+                                                      .k = numbers[K],
+                                                      .alpha = by,
+                                                      .a = operands[0],
+                                                      .lda = numbers[LDA],
+                                                      .beta = add,
+                                                      .c = operands[2],
+                                                      .ldc = numbers[LDC]};
+    else if (standard_is_rank_2k(call))
+        passed->syr2k_cblas = (struct shim_syr2k_cblas){.order = call->order,
+                                                        .uplo = call->uplo,
+                                                        .trans = call->transa,
+                                                        .n = numbers[N],
+                                                        .k = numbers[K],
+                                                        .alpha = by,
+                                                        .a = operands[0],
+                                                        .lda = numbers[LDA],
+                                                        .b = operands[1],
+                                                        .ldb = numbers[LDB],
+                                                        .beta = add,
+                                                        .c = operands[2],
+                                                        .ldc = numbers[LDC]};
+    else
+        passed->gemmt_cblas = (struct shim_gemmt_cblas){.order = call->order,
+                                                        .uplo = call->uplo,
+                                                        .transa = call->transa,
+                                                        .transb = call->transb,
+                                                        .n = numbers[N],
+                                                        .k = numbers[K],
+                                                        .alpha = by,
+                                                        .a = operands[0],
+                                                        .lda = numbers[LDA],
+                                                        .b = operands[1],
+                                                        .ldb = numbers[LDB],
+                                                        .beta = add,
+                                                        .c = operands[2],
+                                                        .ldc = numbers[LDC]};
+}
+
+static void pass_cblas(const struct standard *call, float *operands[3],
+                       const int64_t numbers[NUMBERS], struct shim_call *passed)
+{
+    union shim_scalar by = scalar_of(standard_alpha(call), alpha_s, alpha);
+    union shim_scalar add = scalar_of(standard_beta(call), beta_s, beta);
+    if (standard_has_triangle(call))
+        pass_cblas_triangle(call, operands, numbers, passed);
+    else if (standard_is_trmm(call))
+        passed->trmm_cblas = (struct shim_trmm_cblas){.order = call->order,
+                                                      .side = call->side,
+                                                      .uplo = call->uplo,
+                                                      .trans = call->transa,
+                                                      .diag = call->diag,
+                                                      .m = numbers[M],
+                                                      .n = numbers[N],
+                                                      .alpha = by,
+                                                      .a = operands[0],
+                                                      .lda = numbers[LDA],
+                                                      .b = operands[1],
+                                                      .ldb = numbers[LDB]};
+    else if (standard_is_symm(call))
+        passed->symm_cblas = (struct shim_symm_cblas){.order = call->order,
+                                                      .side = call->side,
+                                                      .uplo = call->uplo,
+                                                      .m = numbers[M],
+                                                      .n = numbers[N],
+                                                      .alpha = by,
+                                                      .a = operands[0],
+                                                      .lda = numbers[LDA],
+                                                      .b = operands[1],
+                                                      .ldb = numbers[LDB],
+                                                      .beta = add,
+                                                      .c = operands[2],
+                                                      .ldc = numbers[LDC]};
+    else
+        passed->gemm_cblas = (struct shim_gemm_cblas){.order = call->order,
+                                                      .transa = call->transa,
+                                                      .transb = call->transb,
+                                                      .m = numbers[M],
+                                                      .n = numbers[N],
+                                                      .k = numbers[K],
+                                                      .alpha = by,
+                                                      .a = operands[0],
+                                                      .lda = numbers[LDA],
+                                                      .b = operands[1],
+                                                      .ldb = numbers[LDB],
+                                                      .beta = add,
+                                                      .c = operands[2],
+                                                      .ldc = numbers[LDC]};
+}
+
+static void pass_fortran_triangle(const struct standard *call, float *operands[3],
+                                  const int64_t numbers[NUMBERS], const char letters[5],
+                                  struct shim_call *passed)
+{
+    bool is_double = call->type == XG_TYPE_D || call->type == XG_TYPE_Z;
+    const void *by = is_double ? (const void *)alpha : alpha_s;
+    const void *add = is_double ? (const void *)beta : beta_s;
+    if (standard_has_one_operand(call))
+        passed->syrk_fortran = (struct shim_syrk_fortran){.uplo = &letters[0],
+                                                          .trans = &letters[1],
+                                                          .n = &numbers[N],
+                                                          .k = &numbers[K],
+                                                          .alpha = by,
+                                                          .a = operands[0],
+                                                          .lda = &numbers[LDA],
+                                                          .beta = add,
+                                                          .c = operands[2],
+                                                          .ldc = &numbers[LDC]};
+    else if (standard_is_rank_2k(call))
+        passed->syr2k_fortran = (struct shim_syr2k_fortran){.uplo = &letters[0],
+                                                            .trans = &letters[1],
+                                                            .n = &numbers[N],
+                                                            .k = &numbers[K],
+                                                            .alpha = by,
+                                                            .a = operands[0],
+                                                            .lda = &numbers[LDA],
+                                                            .b = operands[1],
+                                                            .ldb = &numbers[LDB],
+                                                            .beta = add,
+                                                            .c = operands[2],
+                                                            .ldc = &numbers[LDC]};
+    else
+        passed->gemmt_fortran = (struct shim_gemmt_fortran){.uplo = &letters[0],
+                                                            .transa = &letters[1],
+                                                            .transb = &letters[2],
+                                                            .n = &numbers[N],
+                                                            .k = &numbers[K],
+                                                            .alpha = by,
+                                                            .a = operands[0],
+                                                            .lda = &numbers[LDA],
+                                                            .b = operands[1],
+                                                            .ldb = &numbers[LDB],
+                                                            .beta = add,
+                                                            .c = operands[2],
+                                                            .ldc = &numbers[LDC]};
+}
+
+static void pass_fortran(const struct standard *call, float *operands[3],
+                         const int64_t numbers[NUMBERS], const char letters[5],
+                         struct shim_call *passed)
+{
+    bool is_double = call->type == XG_TYPE_D || call->type == XG_TYPE_Z;
+    const void *by = is_double ? (const void *)alpha : alpha_s;
+    const void *add = is_double ? (const void *)beta : beta_s;
+    if (standard_has_triangle(call))
+        pass_fortran_triangle(call, operands, numbers, letters, passed);
+    else if (standard_is_trmm(call))
+        passed->trmm_fortran = (struct shim_trmm_fortran){.side = &letters[3],
+                                                          .uplo = &letters[0],
+                                                          .trans = &letters[1],
+                                                          .diag = &letters[4],
+                                                          .m = &numbers[M],
+                                                          .n = &numbers[N],
+                                                          .alpha = by,
+                                                          .a = operands[0],
+                                                          .lda = &numbers[LDA],
+                                                          .b = operands[1],
+                                                          .ldb = &numbers[LDB]};
+    else if (standard_is_symm(call))
+        passed->symm_fortran = (struct shim_symm_fortran){.side = &letters[3],
+                                                          .uplo = &letters[0],
+                                                          .m = &numbers[M],
+                                                          .n = &numbers[N],
+                                                          .alpha = by,
+                                                          .a = operands[0],
+                                                          .lda = &numbers[LDA],
+                                                          .b = operands[1],
+                                                          .ldb = &numbers[LDB],
+                                                          .beta = add,
+                                                          .c = operands[2],
+                                                          .ldc = &numbers[LDC]};
+    else
+        passed->gemm_fortran = (struct shim_gemm_fortran){.transa = &letters[1],
+                                                          .transb = &letters[2],
+                                                          .m = &numbers[M],
+                                                          .n = &numbers[N],
+                                                          .k = &numbers[K],
+                                                          .alpha = by,
+                                                          .a = operands[0],
+                                                          .lda = &numbers[LDA],
+                                                          .b = operands[1],
+                                                          .ldb = &numbers[LDB],
+                                                          .beta = add,
+                                                          .c = operands[2],
+                                                          .ldc = &numbers[LDC]};
+}
+
+/* TRMM and TRSM have none. */
+static double standard_beta_value(const struct standard *call, int part)
+{
+    return standard_is_trmm(call) ? 0 : beta[part];
+}
+
+static void check_scalars(const struct standard *call, const struct xg_problem *p)
+{
+    FUZZ_CHECK(p->op == call->op && p->type == call->type, "which operation");
+    FUZZ_CHECK(p->alpha == alpha[0] && p->beta == standard_beta_value(call, 0), "scalars");
+    FUZZ_CHECK(p->alpha_im == (is_complex(standard_alpha(call)) ? alpha[1] : 0) &&
+                   p->beta_im ==
+                       (is_complex(standard_beta(call)) ? standard_beta_value(call, 1) : 0),
+               "imaginary parts");
+}
+
+/* The call as a program passes it; above an int of the C interface there may be anything. */
+static void read_call(const struct standard *call, float *operands[3], uint64_t garbage,
+                      struct shim_args *args)
+{
+    int64_t numbers[NUMBERS] = {call->m, call->n, call->k, call->lda, call->ldb, call->ldc};
+    const char letters[] = {(char)call->uplo, (char)call->transa, (char)call->transb,
+                            (char)call->side, (char)call->diag};
+    struct shim_call passed;
+    passed.symbol = shim_symbol_spellings(xg_kind(call->op, call->type)) + (call->order ? 0 : 1);
+    if (call->int_bytes == 4)
+        for (size_t i = 0; i < NUMBERS; i++)
+            numbers[i] = (int64_t)((uint64_t)(uint32_t)numbers[i] | garbage << 32);
+    if (call->order)
+        pass_cblas(call, operands, numbers, &passed);
+    else
+        pass_fortran(call, operands, numbers, letters, &passed);
+    shim_args_read(&passed, call->int_bytes, args);
+    if (args->illegal)
+        return;
+    check_scalars(call, &args->problem);
+    int64_t m, n, k;
+    shim_args_size(&passed, call->int_bytes, &m, &n, &k);
+    FUZZ_CHECK(m == args->problem.m && n == args->problem.n && k == args->problem.k,
+               "the size alone is another");
+}
+
+/* Element (i,j) of C and l of the sum lie where the standard says. */
+static void check_gemm(const struct standard *call, const struct xg_problem *p, float *operands[3],
+                       int64_t i, int64_t j, int64_t l)
+{
+    char ta = standard_trans(call, call->transa), tb = standard_trans(call, call->transb);
+    uint64_t a = standard_offset(call, ta, i, l, call->lda);
+    uint64_t b = standard_offset(call, tb, l, j, call->ldb);
+    uint64_t c = standard_offset(call, 'N', i, j, call->ldc);
+    bool swapped = call->order != 101;
+    int64_t row = swapped ? j : i, col = swapped ? i : j;
+    uint64_t first = problem_offset(p->transa, row, l, p->lda);
+    uint64_t second = problem_offset(p->transb, l, col, p->ldb);
+    FUZZ_CHECK(p->a == operands[swapped] && first == (swapped ? b : a), "the first operand");
+    FUZZ_CHECK(p->b == operands[!swapped] && second == (swapped ? a : b), "the second operand");
+    FUZZ_CHECK((p->transa == XG_CONJ_TRANS) == ((swapped ? tb : ta) == 'C') &&
+                   (p->transb == XG_CONJ_TRANS) == ((swapped ? ta : tb) == 'C'),
+               "conjugates");
+    FUZZ_CHECK(p->c == operands[2] && problem_offset(false, row, col, p->ldc) == c, "C");
+}
+
+/* The same, and the triangle that the element is in. */
+static void check_gemmt(const struct standard *call, const struct xg_problem *p, float *operands[3],
+                        int64_t i, int64_t j, int64_t l)
+{
+    bool there = standard_uplo(call) == 'U' ? i <= j : i >= j;
+    int64_t row = call->order != 101 ? j : i, col = call->order != 101 ? i : j;
+    check_gemm(call, p, operands, i, j, l);
+    FUZZ_CHECK(there == (p->uplo == XG_UPPER ? row <= col : p->uplo == XG_LOWER && row >= col),
+               "the triangle");
+}
+
+/* The same of a triangle's element, which is at (j,i) where (i,j) is in the other one. */
+static void check_syrk(const struct standard *call, const struct xg_problem *p, float *operands[3],
+                       int64_t i, int64_t j, int64_t l)
+{
+    char trans = standard_trans(call, call->transa);
+    bool upper = standard_uplo(call) == 'U', swapped = call->order != 101;
+    if (upper ? i > j : i < j)
+        check_syrk(call, p, operands, j, i, l);
+    else {
+        uint64_t c = standard_offset(call, 'N', i, j, call->ldc);
+        int64_t row = swapped ? j : i, col = swapped ? i : j;
+        bool one = standard_has_one_operand(call); /* a product's operands are swapped, too */
+        int64_t ld_a = one || !swapped ? call->lda : call->ldb;
+        int64_t ld_b = one || swapped ? call->lda : call->ldb;
+        FUZZ_CHECK(p->a == operands[!one && swapped] && p->b == operands[!one && !swapped],
+                   "operands");
+        FUZZ_CHECK(problem_offset(p->transa, row, l, p->lda) ==
+                           standard_offset(call, trans, row, l, ld_a) &&
+                       problem_offset(p->transb, l, col, p->ldb) ==
+                           standard_offset(call, trans, col, l, ld_b),
+                   "the operand's elements");
+        FUZZ_CHECK(
+            p->transa + p->transb ==
+                (call->op == XG_OP_HERK || call->op == XG_OP_HER2K ? XG_CONJ_TRANS : XG_TRANS),
+            "a conjugate");
+        FUZZ_CHECK(p->c == operands[2] && problem_offset(false, row, col, p->ldc) == c, "C");
+        FUZZ_CHECK(p->uplo == XG_UPPER ? row <= col : p->uplo == XG_LOWER && row >= col,
+                   "the triangle");
+    }
+}
+
+/* Element (i,l) of the symmetric operand and the other one's, whichever comes first, lie where the
+ * standard says: stored in the same triangle of the same memory. */
+static void check_symm(const struct standard *call, const struct xg_problem *p, float *operands[3],
+                       int64_t i, int64_t j, int64_t l)
+{
+    bool swapped = call->order != 101, left = standard_side(call) == 'L';
+    bool first = left != swapped; /* of the row-major product */
+    int64_t row = swapped ? j : i, col = swapped ? i : j;
+    int64_t r = left ? i : l, c = left ? l : j; /* of the symmetric one, as the standard has it */
+    bool upper = standard_uplo(call) == 'U';
+    if (upper ? r > c : r < c) { /* what is read is its mirror image */
+        int64_t swap = r;
+        r = c, c = swap;
+    }
+    int64_t pr = swapped ? c : r, pc = swapped ? r : c;
+    FUZZ_CHECK(p->structured == (first ? XG_OPERAND_A : XG_OPERAND_B), "which is structured");
+    FUZZ_CHECK((first ? p->a : p->b) == operands[0] && (first ? p->b : p->a) == operands[1],
+               "operands");
+    FUZZ_CHECK(p->stored == XG_UPPER ? pr <= pc : p->stored == XG_LOWER && pr >= pc, "stored");
+    FUZZ_CHECK(problem_offset(false, pr, pc, first ? p->lda : p->ldb) ==
+                   standard_offset(call, 'N', r, c, call->lda),
+               "the stored element");
+    FUZZ_CHECK(problem_offset(false, first ? l : row, first ? col : l, first ? p->ldb : p->lda) ==
+                   standard_offset(call, 'N', left ? l : i, left ? j : l, call->ldb),
+               "the other operand's");
+    FUZZ_CHECK(!p->transa && !p->transb && p->uplo == XG_FULL, "a transpose");
+    FUZZ_CHECK(p->c == operands[2] && problem_offset(false, row, col, p->ldc) ==
+                                          standard_offset(call, 'N', i, j, call->ldc),
+               "C");
+}
+
+/* Element (i,l) of op(A), or (l,j), and those of B, lie where the standard says. */
+static void check_trmm(const struct standard *call, const struct xg_problem *p, float *operands[3],
+                       int64_t i, int64_t j, int64_t l)
+{
+    char trans = standard_trans(call, call->transa);
+    bool swapped = call->order != 101, left = standard_side(call) == 'L';
+    bool first = left != swapped; /* of the row-major product */
+    int64_t row = swapped ? j : i, col = swapped ? i : j;
+    int64_t r = left ? i : l, c = left ? l : j;                   /* of op(A) */
+    int64_t ar = trans == 'N' ? r : c, ac = trans == 'N' ? c : r; /* of A as it is stored */
+    bool stored = standard_uplo(call) == 'U' ? ar <= ac : ar >= ac;
+    int64_t pr = swapped ? ac : ar, pc = swapped ? ar : ac;
+    FUZZ_CHECK(p->structured == (first ? XG_OPERAND_A : XG_OPERAND_B), "which is structured");
+    FUZZ_CHECK((first ? p->a : p->b) == operands[0] && (first ? p->b : p->a) == operands[1] &&
+                   p->c == operands[1] && (first ? p->ldb : p->lda) == p->ldc,
+               "operands");
+    FUZZ_CHECK(stored == (p->stored == XG_UPPER ? pr <= pc : pr >= pc), "stored");
+    FUZZ_CHECK(p->unit == (standard_diag(call) == 'U'), "the diagonal");
+    FUZZ_CHECK(problem_offset(first ? p->transa : p->transb, first ? row : l, first ? l : col,
+                              first ? p->lda : p->ldb) ==
+                   standard_offset(call, trans, r, c, call->lda),
+               "the triangle's element");
+    FUZZ_CHECK(((first ? p->transa : p->transb) == XG_CONJ_TRANS) == (trans == 'C') &&
+                   !(first ? p->transb : p->transa),
+               "transposes");
+    FUZZ_CHECK(problem_offset(false, row, col, p->ldc) ==
+                   standard_offset(call, 'N', i, j, call->ldb),
+               "B");
+}
+
+static bool is_same(const struct xg_problem *p, const struct xg_problem *q)
+{
+    return p->op == q->op && p->type == q->type && p->uplo == q->uplo &&
+           p->structured == q->structured && p->stored == q->stored && p->unit == q->unit &&
+           p->transa == q->transa && p->transb == q->transb && p->m == q->m && p->n == q->n &&
+           p->k == q->k && p->a == q->a && p->lda == q->lda && p->b == q->b && p->ldb == q->ldb &&
+           p->c == q->c && p->ldc == q->ldc && p->alpha == q->alpha && p->alpha_im == q->alpha_im &&
+           p->beta == q->beta && p->beta_im == q->beta_im && p->batch == q->batch;
+}
+
+/* The call that is written of a problem, in either interface, is that problem. */
+static void check_written(const struct xg_problem *p)
+{
+    for (int interface = 0; interface < 2; interface++) {
+        struct shim_written written;
+        struct shim_call call;
+        struct shim_args args;
+        shim_args_write(p, shim_symbol_spellings(xg_problem_kind(p)) + interface, &written, &call);
+        shim_args_read(&call, 8, &args);
+        FUZZ_CHECK(!args.illegal && is_same(&args.problem, p), "the call of a problem is another");
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static float memory[3];
+    float *operands[3] = {&memory[0], &memory[1], &memory[2]};
+    struct fuzz_bytes bytes = {data, size};
+    struct standard call = take_call(&bytes);
+    struct shim_args args;
+    read_call(&call, operands, fuzz_word(&bytes, 4), &args);
+    int info = standard_info(&call);
+    FUZZ_CHECK(args.illegal == info, "argument %d, and by the standard %d", args.illegal, info);
+    if (info)
+        return 0;
+    bool extension = call.order
+                         ? call.transa == 114 || call.transb == 114
+                         : strchr("Rr", call.transa) != NULL || strchr("Rr", call.transb) != NULL;
+    if ((standard_has_triangle(&call) && call.op != XG_OP_GEMMT) || standard_is_trmm(&call))
+        extension = call.order ? call.transa == 114 : strchr("Rr", call.transa) != NULL;
+    if (standard_is_symm(&call))
+        extension = false;
+    FUZZ_CHECK(args.extension == extension, "whether all libraries take it");
+    bool swapped = call.order != 101;
+    FUZZ_CHECK(args.problem.m == (swapped ? call.n : call.m) &&
+                   args.problem.n == (swapped ? call.m : call.n) && args.problem.k == call.k,
+               "the size");
+    check_written(&args.problem);
+    if (call.m && call.n && call.k) {
+        int64_t i = (int64_t)(fuzz_word(&bytes, 4) % call.m);
+        int64_t j = (int64_t)(fuzz_word(&bytes, 4) % call.n);
+        int64_t l = (int64_t)(fuzz_word(&bytes, 4) % call.k);
+        fuzz_reached++;
+        if (call.op == XG_OP_GEMMT)
+            check_gemmt(&call, &args.problem, operands, i, j, l);
+        else if (standard_has_triangle(&call))
+            check_syrk(&call, &args.problem, operands, i, j, l);
+        else if (standard_is_trmm(&call))
+            check_trmm(&call, &args.problem, operands, i, j, l);
+        else if (standard_is_symm(&call))
+            check_symm(&call, &args.problem, operands, i, j, l);
+        else {
+            FUZZ_CHECK(args.problem.uplo == XG_FULL, "a triangle");
+            check_gemm(&call, &args.problem, operands, i, j, l);
+        }
+    }
+    return 0;
+}

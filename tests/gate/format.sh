@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+# C files are laid out as .clang-format says. Versions differ; 14 is the one that decides.
+. "$srcdir/tests/gate/lib"
+clang_format=
+for name in clang-format-14 clang-format; do
+    case $($name --version 2>/dev/null) in
+    *'version 14.'*) clang_format=$name; break ;;
+    esac
+done
+[ -n "$clang_format" ] || skip "no clang-format 14"
+
+# check FILE
+check() {
+    $clang_format --dry-run -Werror --style="file:$srcdir/.clang-format" "$1"
+}
+
+for file in $(find "$srcdir/src" "$srcdir/shim" "$srcdir/kernels" "$srcdir/tests" "$srcdir/bench" "$srcdir/tools" \
+    "$srcdir/examples" "$srcdir/python" -name '*.[ch]'); do
+    passes "$file"
+done
+printf 'int  xg_count( void ) ;\n' >"$gate_tmp/loose.c"
+refuses "$gate_tmp/loose.c"
+exit $status

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests on a device share: steps that a working device takes, and which device is none. */
+#ifndef GPU_UTIL_H
+#define GPU_UTIL_H
+
+#include "src/compute/launch.h"
+#include "src/device/dev.h"
+#include "tests/support/xt.h"
+
+static inline void must(enum xg_status status, const char *what)
+{
+    if (status != XG_OK) {
+        fprintf(stderr, "%s: %s\n", what, xg_status_name(status));
+        exit(XT_FAIL);
+    }
+}
+
+/* The fake driver, which tests nothing here unless XGEMM_TEST_ALLOW_FAKE=1 asks for it. */
+static inline bool gpu_is_fake(const struct xg_dev *dev)
+{
+    const char *allow = getenv("XGEMM_TEST_ALLOW_FAKE");
+    return strstr(dev->name, "Fake") && !(allow && !strcmp(allow, "1"));
+}
+
+/*
+ * A triangle of that kind (kernels/kabi.h) that ends `beside` diagonals from a corner of the tile
+ * (bm,bn) at (i,j): the corner that it meets first.
+ */
+static inline struct xg_triangle gpu_triangle(int kind, int64_t i, int64_t j, int64_t bm,
+                                              int64_t bn, int64_t beside)
+{
+    const int64_t corner = kind == XG_TRIANGLE_UPPER ? j + bn - 1 - i : j - i - bm + 1;
+    return (struct xg_triangle){.diagonal = corner + beside, .kind = kind};
+}
+
+/* Enqueues a product, with the scratch that the row needs. */
+static inline void gpu_launch(struct xg_dev *dev, const struct xg_kernel *row,
+                              const struct xg_gemm_args *gemm, CUstream stream)
+{
+    static struct xg_mem_dev scratch; /* products follow each other */
+    struct xg_gemm_args args = *gemm;
+    const struct xg_shape shape = xg_gemm_shape(gemm);
+    struct xg_choice choice = xg_select_row(row, &dev->facts, &shape);
+    must(xg_launch_reserve(dev, &choice, &scratch, &args), "scratch");
+    must(xg_launch_gemm(dev, &choice, &args, stream), row->name);
+}
+
+#endif

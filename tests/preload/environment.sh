@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: MIT
+# getenv answers what the environment holds; OpenBLAS alone is told to let its threads sleep soon,
+# where the user has not said how long they spin.
+# Contract 7.6, 7.7 (doc/contract.md).
+. "$srcdir/tests/preload/lib"
+unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT XGEMM_SPIN XGEMM_MODE CUDA_VISIBLE_DEVICES
+export HOME="${HOME:-/}"
+compile -shared -fPIC -DENVIRONMENT_LIBRARY -Wl,-soname,libasks.so -o "$tmp/libasks.so" \
+    "$srcdir/tests/preload/environment.c"
+compile -o "$tmp/environment" "$srcdir/tests/preload/environment.c" "$tmp/libasks.so" \
+    -Wl,-rpath,"$tmp" -pthread
+
+# told WANTED WHAT NAME=VALUE...
+told() {
+    told_wanted=$1
+    told_what=$2
+    shift 2
+    right "$told_what" preloaded "$@" "$tmp/environment" $told_wanted
+}
+
+# By itself it depends on the machine; a device that is hidden from the program is none.
+auto=-
+for file in /dev/nvidiactl /proc/driver/nvidia/version /dev/dxg /dev/nvmap; do
+    [ "$XG_WITH_CUDA" != yes ] || [ ! -e $file ] || auto=20
+done
+told $auto "auto"
+told $auto "a word that is none" XGEMM_SPIN=long
+told - "auto, on the CPU" XGEMM_MODE=cpu
+told - "auto, devices hidden" CUDA_VISIBLE_DEVICES=
+told - "auto, devices hidden by a number" CUDA_VISIBLE_DEVICES=-1
+told 20 "short" XGEMM_SPIN=short
+told 20 "short, on the CPU" XGEMM_SPIN=short XGEMM_MODE=cpu
+told - "keep" XGEMM_SPIN=keep
+told "26 set" "the user's" XGEMM_SPIN=short OPENBLAS_THREAD_TIMEOUT=26
+for setting in short keep; do
+    said=$(preloaded XGEMM_SPIN=$setting OPENBLAS_THREAD_TIMEOUT= "$tmp/environment" 2>&1)
+    [ "$said" = "$(env OPENBLAS_THREAD_TIMEOUT= "$tmp/environment" 2>&1)" ] ||
+        fail "an empty setting, $setting: $said"
+done
+
+# Another library's getenv behind ours is asked first, and ours adds its answer.
+if [ "$XG_SANITIZER" = no ]; then
+    compile -shared -fPIC -DENVIRONMENT_BEHIND -o "$tmp/libbehind.so" "$srcdir/tests/preload/environment.c"
+    cat >"$tmp/chain.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static const char *said(const char *name) { const char *value = getenv(name); return value ? value : "-"; }
+int main(void) { return printf("%s %s %s\n", said("ONLY_BEHIND"), said("HOME"), said("OPENBLAS_THREAD_TIMEOUT")) < 0; }
+END
+    compile -o "$tmp/chain" "$tmp/chain.c"
+    said=$(XGEMM_SPIN=short LD_PRELOAD="$XG_SO:$tmp/libbehind.so" "$tmp/chain")
+    [ "$said" = "behind - 20" ] || fail "another getenv behind: $said"
+fi
+
+# A function that is chosen while the program is linked, by a resolver that asks: as without the library.
+if [ "$XG_SANITIZER" = no ]; then
+    compile -shared -fPIC -DENVIRONMENT_CHOSEN -Wl,-soname,libchosen.so -o "$tmp/libchosen.so" \
+        "$srcdir/tests/preload/environment.c"
+    compile -shared -fPIC -DENVIRONMENT_TABLE -Wl,-soname,libtable.so -o "$tmp/libtable.so" \
+        "$srcdir/tests/preload/environment.c" "$tmp/libchosen.so" -Wl,-rpath,"$tmp"
+    cat >"$tmp/linked.c" <<'END'
+#include <stdio.h>
+extern int (*const environment_table[])(void);
+int main(void) { return printf("chosen %d\n", environment_table[0]()) < 0; }
+END
+    compile -o "$tmp/linked" "$tmp/linked.c" "$tmp/libtable.so" "$tmp/libchosen.so" -Wl,-rpath,"$tmp"
+    for how in LD_BIND_NOW=1 XGEMM_SPIN=keep XGEMM_SPIN=short; do
+        alone=$(env $how "$tmp/linked" 2>&1)
+        said=$(preloaded $how "$tmp/linked" 2>&1)
+        [ "$alone" = "chosen 1" ] && [ "$said" = "$alone" ] || fail "a resolver, $how: $alone; preloaded $said"
+    done
+fi
+
+# Functions of the process that ask while getenv runs. Each would recurse or wait for ever, or be called before
+# its name is bound, were getenv to call anything but the next getenv: so it does not.
+if [ "$XG_SANITIZER" = no ]; then
+    # A program's own string functions that ask once, as profilers and debug allocators have them.
+    cat >"$tmp/strings.c" <<'END'
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int on = -1;
+static void look(void) { if (on < 0) on = getenv("XT_TRACE_STRINGS") != NULL; }
+int strcmp(const char *a, const char *b) { look(); while (*a && *a == *b) a++, b++; return (unsigned char)*a - (unsigned char)*b; }
+int strncmp(const char *a, const char *b, size_t n) { look(); for (; n; n--, a++, b++) if (*a != *b || !*a) return (unsigned char)*a - (unsigned char)*b; return 0; }
+size_t strlen(const char *a) { look(); size_t n = 0; while (a[n]) n++; return n; }
+void *memset(void *to, int c, size_t n) { look(); for (size_t i = 0; i < n; i++) ((volatile char *)to)[i] = (char)c; return to; }
+int access(const char *path, int mode) { look(); return path && mode < 0; }
+char *getauxval_name(void) { return getenv("OPENBLAS_THREAD_TIMEOUT"); }
+int main(void) { return printf("%s\n", getauxval_name() ? getauxval_name() : "-") < 0; }
+END
+    openblas=$(real libopenblas.so.0)
+    compile -fno-builtin -rdynamic -o "$tmp/strings" "$tmp/strings.c"
+    [ -z "$openblas" ] || compile -fno-builtin -rdynamic -o "$tmp/strings_blas" "$tmp/strings.c" -Wl,--no-as-needed "$openblas"
+    sed 's/^int main.*//' "$tmp/strings.c" >"$tmp/strings_library.c"
+    compile -fno-builtin -shared -fPIC -o "$tmp/libstrings.so" "$tmp/strings_library.c"
+    for program in "$tmp/strings" "$tmp/strings_blas"; do
+        [ -x "$program" ] || continue
+        said=$(preloaded XGEMM_SPIN=short "$program" 2>&1) && [ "$said" = 20 ] || fail "string functions that ask, ${program##*/}: $said"
+    done
+    for order in "$tmp/libstrings.so:$XG_SO" "$XG_SO:$tmp/libstrings.so"; do
+        env LD_PRELOAD="$order" /bin/ls / >"$tmp/out" 2>&1 || fail "ls with string functions that ask, $order: $(cat "$tmp/out")"
+    done
+
+    # Resolvers that ask for each function that this library itself may use, bound lazily or at once.
+    cat >"$tmp/resolver.c" <<'END'
+#include <stdlib.h>
+static int one(void) { return 1; }
+static int other(void) { return 2; }
+static int (*choose(void))(void) { return getenv("OPENBLAS_THREAD_TIMEOUT") || getenv("XT_NONE") || getenv("") ? other : one; }
+int environment_chosen(void) __attribute__((ifunc("choose")));
+END
+    for link in -Wl,-z,lazy -Wl,-z,now; do
+        compile -shared -fPIC $link -Wl,-soname,libchosen.so -o "$tmp/libchosen.so" "$tmp/resolver.c"
+        for how in LD_BIND_NOW= LD_BIND_NOW=1; do
+            said=$(preloaded $how XGEMM_SPIN=short "$tmp/linked" 2>&1)
+            [ "$said" = "chosen 1" ] || fail "a resolver in a library linked with $link, $how: $said"
+        done
+    done
+
+    # The same in functions that this library itself is bound to, where the dynamic linker is at that.
+    cat >"$tmp/resolvers.c" <<'END'
+#include <stddef.h>
+#include <stdlib.h>
+static int compare(const char *a, const char *b) { while (*a && *a == *b) a++, b++; return (unsigned char)*a - (unsigned char)*b; }
+static size_t length(const char *a) { size_t n = 0; while (a[n]) n++; return n; }
+static void *fill(void *to, int c, size_t n) { for (size_t i = 0; i < n; i++) ((volatile char *)to)[i] = (char)c; return to; }
+static int slowly(void) { return getenv("OPENBLAS_THREAD_TIMEOUT") || getenv("XT_NONE") || getenv(""); }
+static int (*choose_compare(void))(const char *, const char *) { return slowly() ? NULL : compare; }
+static size_t (*choose_length(void))(const char *) { return slowly() ? NULL : length; }
+static void *(*choose_fill(void))(void *, int, size_t) { return slowly() ? NULL : fill; }
+int strcmp(const char *, const char *) __attribute__((ifunc("choose_compare")));
+size_t strlen(const char *) __attribute__((ifunc("choose_length")));
+void *memset(void *, int, size_t) __attribute__((ifunc("choose_fill")));
+END
+    # In front, with all bound at once, any library that uses them meets the resolvers before they are relocated.
+    printf '#include <string.h>\nint any(char *a) { return strcmp(memset(a, 1, strlen(a)), a); }\n' >"$tmp/any.c"
+    compile -fno-builtin -shared -fPIC -o "$tmp/libany.so" "$tmp/any.c"
+    for link in -Wl,-z,lazy -Wl,-z,now; do
+        compile -fno-builtin -shared -fPIC $link -o "$tmp/libresolvers.so" "$tmp/resolvers.c"
+        for order in "$tmp/libresolvers.so:@" "@:$tmp/libresolvers.so"; do
+            for how in LD_BIND_NOW= LD_BIND_NOW=1; do
+                env LD_PRELOAD="${order%@*}$tmp/libany.so${order#*@}" $how "$tmp/chain" >"$tmp/alone" 2>/dev/null || continue
+                env LD_PRELOAD="${order%@*}$XG_SO${order#*@}" $how XGEMM_SPIN=keep "$tmp/chain" >"$tmp/out" 2>&1 &&
+                    cmp "$tmp/alone" "$tmp/out" ||
+                    fail "resolvers of string functions that ask, $link, $how, $order: $(cat "$tmp/out")"
+            done
+        done
+    done
+
+    # Another preload in front, whose getenv and secure_getenv hold one lock around the next one's.
+    cat >"$tmp/locks.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char *ask(const char *function, const char *name)
+{
+    char *(*next)(const char *);
+    *(void **)&next = dlsym(RTLD_NEXT, function);
+    pthread_mutex_lock(&lock);
+    char *value = next(name);
+    pthread_mutex_unlock(&lock);
+    return value;
+}
+char *getenv(const char *name) { return ask("getenv", name); }
+char *secure_getenv(const char *name) { return ask("secure_getenv", name); }
+END
+    compile -shared -fPIC -o "$tmp/liblocks.so" "$tmp/locks.c" -ldl -pthread
+    for how in XGEMM_MODE=auto XGEMM_MODE=cpu XGEMM_SPIN=short; do
+        env $how LD_PRELOAD="$tmp/liblocks.so:$XG_SO" timeout -s KILL 20 "$tmp/chain" >"$tmp/out" 2>&1 ||
+            fail "a getenv in front that holds a lock, $how: exit status $?"
+    done
+
+    # A process that may not call access, nor any other system call that it has not made already.
+    cat >"$tmp/filtered.c" <<'END'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+int main(void)
+{
+    struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                 ALLOW(SYS_write), ALLOW(SYS_exit_group),
+                                 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+    struct sock_fprog filter = {sizeof code / sizeof code[0], code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+        return 77;
+    char said[] = "-\n";
+    const char *told = getenv("OPENBLAS_THREAD_TIMEOUT");
+    said[0] = told ? told[0] : '-';
+    (void)!write(1, said, 2);
+    _exit(0);
+}
+END
+    if $CC -o "$tmp/filtered" "$tmp/filtered.c" 2>"$tmp/err"; then
+        for how in XGEMM_SPIN=short:2 XGEMM_SPIN=keep:- XGEMM_MODE=cpu:-; do
+            said=$(preloaded "${how%:*}" "$tmp/filtered" 2>&1)
+            [ $? = 77 ] || [ "$said" = "${how#*:}" ] || fail "a process that filtered itself asks, $how: $said"
+        done
+    fi
+fi
+
+# OpenBLAS itself. 30 ms after a product its thread sleeps where the spin is short, and else is awake for 30 ms
+# more at least (2^28 ticks of a clock of 4.4 GHz). Where all cores are busy a thread may have had no core to fall
+# asleep on, and the look may come late, so the best of several products counts.
+openblas=$(real libopenblas.so.0)
+[ -n "$openblas" ] || { echo "no OpenBLAS here: what it does was not seen"; exit $status; }
+[ "$(nproc)" -gt 1 ] || { echo "one core: OpenBLAS has one thread"; exit $status; }
+cat >"$tmp/spins.c" <<'END'
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+void cblas_sgemm(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
+
+/* Threads of the process but this one that run, or wait for a core. */
+static int awake(void)
+{
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; (task = readdir(tasks));) {
+        char name[300], state = 'S';
+        snprintf(name, sizeof name, "/proc/self/task/%s/stat", task->d_name);
+        FILE *file = atoi(task->d_name) && atoi(task->d_name) != getpid() ? fopen(name, "r") : NULL;
+        if (file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1)
+            count += state == 'R';
+        if (file)
+            fclose(file);
+    }
+    closedir(tasks);
+    return count;
+}
+
+int main(void)
+{
+    enum { N = 400, TRIES = 20 };
+    static float a[N * N], c[N * N];
+    int asleep = 0;
+    for (int i = 0; i < TRIES; i++) {
+        cblas_sgemm(101, 111, 111, N, N, N, 1, a, N, a, N, 0, c, N);
+        nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
+        asleep += awake() == 0;
+    }
+    return printf("%d %d\n", asleep, TRIES - asleep) < 0;
+}
+END
+compile -o "$tmp/spins" "$tmp/spins.c" "$openblas"
+short=$(preloaded OPENBLAS_NUM_THREADS=2 XGEMM_SPIN=short "$tmp/spins")
+keep=$(preloaded OPENBLAS_NUM_THREADS=2 XGEMM_SPIN=keep "$tmp/spins")
+echo "after so many products OpenBLAS's thread was asleep, awake: $short; where it is kept: $keep"
+[ "${short% *}" -gt 0 ] || fail "the thread does not fall asleep where the spin is short"
+[ "${keep#* }" -gt 0 ] || fail "the thread falls asleep where its spin is kept: this test sees nothing"
+[ "${short% *}" -gt "${keep% *}" ] || fail "no difference"
+exit $status

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program that multiplies matrices of small whole numbers, through both interfaces and from
+ * threads: every sum is exact, so that whoever computes it, what it prints is the same.
+ * usage: fake EXIT-STATUS [THREADS]
+ */
+#include <cblas.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void sgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
+            const float *alpha, const float *a, const int *lda, const float *b, const int *ldb,
+            const float *beta, float *c, const int *ldc);
+
+enum { PAD = 3 };
+
+static const int sizes[][3] = {{200, 310, 150}, {1, 1, 1},     {33, 65, 17},  {256, 256, 256},
+                               {5, 700, 90},    {401, 3, 210}, {129, 130, 1}, {900, 700, 40}};
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+/* Whole numbers from -4 to 4. */
+static float *whole_numbers(size_t count, uint32_t seed)
+{
+    float *x = malloc(count * sizeof(*x));
+    if (!x)
+        exit(99);
+    for (size_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (float)((int)(seed >> 24) % 9 - 4);
+    }
+    return x;
+}
+
+/* FNV-1a over the bits of C, its padding included. */
+static uint64_t hash(const float *x, size_t count)
+{
+    const unsigned char *bytes = (const unsigned char *)x;
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < count * sizeof(*x); i++)
+        h = (h ^ bytes[i]) * 0x100000001b3u;
+    return h;
+}
+
+/* One product; which: the shape, transposes, order and interface follow from it. */
+static uint64_t multiply(unsigned which)
+{
+    const int m = sizes[which % SIZES][0], n = sizes[which % SIZES][1], k = sizes[which % SIZES][2];
+    const int transa = which & 1, transb = which >> 1 & 1, row = which >> 2 & 1;
+    const float alpha = which % 3 ? 1.0f : 2.0f, beta = (float)(which % 4) - 1.0f;
+    const int side = (m > n ? m : n) > k ? (m > n ? m : n) : k, ld = side + PAD;
+    const size_t count = (size_t)ld * (size_t)side;
+    float *a = whole_numbers(count, which), *b = whole_numbers(count, which + 1);
+    float *c = whole_numbers(count, which + 2);
+    if (which % 5 == 4)
+        sgemm_(transa ? "T" : "N", transb ? "t" : "n", &m, &n, &k, &alpha, a, &ld, b, &ld, &beta, c,
+               &ld);
+    else
+        cblas_sgemm(row ? CblasRowMajor : CblasColMajor, transa ? CblasTrans : CblasNoTrans,
+                    transb ? CblasTrans : CblasNoTrans, m, n, k, alpha, a, ld, b, ld, beta, c, ld);
+    uint64_t h = hash(c, count);
+    free(a);
+    free(b);
+    free(c);
+    return h;
+}
+
+enum { PRODUCTS = 24, THREADS_MAX = 8 };
+
+static void *run(void *hashes)
+{
+    for (unsigned which = 0; which < PRODUCTS; which++)
+        ((uint64_t *)hashes)[which] = multiply(which);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static uint64_t hashes[THREADS_MAX][PRODUCTS];
+    pthread_t threads[THREADS_MAX];
+    int count = argc > 2 ? atoi(argv[2]) : 1;
+    for (int i = 0; i < count; i++)
+        if (pthread_create(&threads[i], NULL, run, hashes[i]))
+            return 99;
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < count; i++)
+        for (int which = 0; which < PRODUCTS; which++)
+            printf("%d %d %016llx\n", i, which, (unsigned long long)hashes[i][which]);
+    return argc > 1 ? atoi(argv[1]) : 0;
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+# What a program does around its products: constructors of what it loads, cancelled threads, faults
+# on operands, rounding modes; and a device short of memory. It prints what it always prints.
+# Contract 4.5, 6.1, 7.2, 8.5, 8.8, 9.1 (doc/contract.md).
+. "$srcdir/tests/preload/lib"
+needs_plain_library
+has_engine || skip "built without CUDA"
+OPENBLAS_NUM_THREADS=1
+LD_LIBRARY_PATH=$XG_FAKEDRV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export OPENBLAS_NUM_THREADS LD_LIBRARY_PATH
+
+compile $XG_BLAS_CFLAGS -shared -fPIC -DHOST_PLUGIN -o "$tmp/plugin.so" "$srcdir/tests/preload/host.c" $XG_BLAS_LIBS
+blas_program host -frounding-math -rdynamic
+
+# hosted WHAT MODE [NAME=VALUE...] -- ARGUMENT...: it ends, and prints what it does alone.
+hosted() {
+    what=$1
+    settings="XGEMM_MODE=$2"
+    shift 2
+    while [ "$1" != -- ]; do
+        settings="$settings $1"
+        shift
+    done
+    shift
+    timeout 60 "$tmp/host" "$@" >"$tmp/alone" 2>&1 && grep -q '^end$' "$tmp/alone" || {
+        cat "$tmp/alone"
+        echo "$what: fails without the library"
+        exit 99
+    }
+    preloaded $settings timeout 20 "$tmp/host" "$@" >"$tmp/out" 2>"$tmp/err"
+    result=$?
+    [ $result -eq 0 ] || fail "$what: exit status $result (124: it hangs)"
+    diff "$tmp/alone" "$tmp/out" || fail "$what: not what it prints without the library"
+}
+
+# silent WHAT: the run said nothing.
+silent() {
+    [ ! -s "$tmp/err" ] || {
+        cat "$tmp/err"
+        fail "$1: messages"
+    }
+}
+
+for mode in gpu auto; do
+    what="a product in a constructor, mode $mode"
+    hosted "$what" $mode -- constructor "$tmp/plugin.so"
+    silent "$what"
+    what="a constructor beside a thread, mode $mode"
+    hosted "$what" $mode -- inversion "$tmp/plugin.so"
+    silent "$what"
+done
+
+# More threads than this machine may have cores for: the work must reach them.
+for threads in 1 4; do
+    for scenario in cancel fault rounding; do
+        hosted "$scenario, $threads threads" gpu XGEMM_STAGE_THREADS=$threads -- $scenario
+        silent "$scenario, $threads threads"
+    done
+done
+
+# Little device memory: two products at once must not share it out as they come.
+for mode in gpu auto; do
+    what="reproducible, mode $mode"
+    hosted "$what" $mode XGEMM_REPRODUCIBLE=1 XGEMM_MEM_LIMIT=1M -- bits
+    silent "$what"
+done
+
+# A device that never has memory: said at the first failure and when it is given up, and not asked
+# for ever.
+for count in 10 20; do
+    hosted "out of memory" gpu FAKECUDA_FAIL=cuMemAlloc:1:2:always \
+        FAKECUDA_REPORT="$tmp/report.$count" -- repeat $count
+    [ "$(grep -c '^xgemm: a product failed' "$tmp/err")" -eq 1 ] &&
+        [ "$(grep -c '^xgemm: the GPU failed' "$tmp/err")" -eq 1 ] &&
+        [ "$(wc -l <"$tmp/err")" -eq 2 ] || {
+        cat "$tmp/err"
+        fail "out of memory, $count products: not a warning and an end"
+    }
+    sed -n 's/.* faults=//p' "$tmp/report.$count" >"$tmp/faults.$count"
+done
+grep -q '[1-9]' "$tmp/faults.10" || fail "out of memory: the fault did not strike"
+cmp -s "$tmp/faults.10" "$tmp/faults.20" ||
+    fail "out of memory: 10 products ask $(cat "$tmp/faults.10") times, 20 $(cat "$tmp/faults.20")"
+exit $status

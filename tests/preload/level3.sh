@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+# Every operation and type: legal calls are right and illegal ones are left to the caller's own
+# BLAS, for each BLAS there is, or for XT_ONLY alone ("spelled": other spellings).
+# Contract 1.1, 3.1, 5.1, 6.3 (doc/contract.md).
+. "$srcdir/tests/preload/lib"
+test_flags="$test_flags -O2" # much of the time goes into what answers are held against
+export OPENBLAS_NUM_THREADS=1
+
+# judge_gemmt WHAT LIBRARY INT NAME OPTION: of GEMMT, which not every BLAS has, or GEMMTR, its other name:
+# one that has it decides what is illegal, and where there is none the caller's GEMM computes all but the diagonal.
+judge_gemmt() {
+    build="$5 -DCALL_INT=$3 -Wl,-rpath,${2%/*} -Wl,--disable-new-dtags"
+    build="$build $srcdir/tests/preload/level3.c $2 -lm"
+    gemmt=$tmp/$4
+    if $NM -D --defined-only "$2" | grep -q " cblas_s$4\$"; then
+        compile -o "$gemmt" $build
+        compile -rdynamic -DOWN_XERBLA -o "$gemmt-reports" $build
+        same_as_alone "$1, GEMMT" "$gemmt" legal
+        same_as_alone "$1, GEMMT, the program's xerbla_" "$gemmt-reports" illegal
+        same_as_alone "$1, GEMMT, illegal" "$gemmt" illegal
+        having_gemmt="$having_gemmt $1:$4"
+    else
+        compile -o "$gemmt" $build "$XG_SO" -Wl,-rpath,"${XG_SO%/*}"
+        XGEMM_MODE=cpu "$gemmt" legal >"$tmp/preloaded" 2>&1 || fail "$1, GEMMT: no BLAS has it"
+        grep 'no BLAS found' "$tmp/preloaded" && fail "$1, GEMMT: its GEMM was not found"
+        # The rest is this library's alone, and the same for each BLAS of these integers.
+        case $without_gemmt in *$3*) return 0 ;; esac
+        without_gemmt="$without_gemmt $3"
+        XGEMM_MODE=cpu "$gemmt" illegal >"$tmp/alone" 2>&1
+        echo "exit status $?" >>"$tmp/alone"
+    fi
+    grep -q untouched "$tmp/alone" || fail "$1, GEMMT: no illegal call was seen"
+    has_engine || return 0
+    mv "$tmp/alone" "$gemmt-illegal"
+    on_engine XGEMM_STATS=1 "$gemmt" legal >"$tmp/engine" 2>&1 || {
+        grep WRONG "$tmp/engine" | head -20
+        fail "$1: GEMMT on the engine"
+    }
+    for name in s$4_ d$4_ c$4_ z$4_; do
+        grep -q "GPU *XGEMM_MODE *$name " "$tmp/engine" || fail "$1: $name was elsewhere"
+    done
+    on_engine XGEMM_MODE=compare XGEMM_STATS=1 "$gemmt" legal >"$tmp/engine" 2>&1 ||
+        fail "$1: GEMMT, compared"
+    grep -q "both *XGEMM_MODE *z$4_ " "$tmp/engine" || fail "$1: GEMMT is not compared"
+    on_engine "$gemmt" illegal >"$tmp/engine" 2>&1
+    echo "exit status $?" >>"$tmp/engine"
+    diff "$gemmt-illegal" "$tmp/engine" || fail "$1: illegal calls of GEMMT on the engine"
+}
+
+# judge WHAT LIBRARY INT
+judge() {
+    blas=$1
+    library=$2
+    [ "${XT_ONLY:-$blas}" = "$blas" ] || return 0
+    build="$srcdir/tests/preload/level3.c $library -lm -DCALL_INT=$3 -Wl,-rpath,${library%/*}"
+    build="$build -Wl,--disable-new-dtags"
+    compile -o "$tmp/level3" $build
+    compile -rdynamic -DOWN_XERBLA -o "$tmp/reports" $build
+    same_as_alone "$blas, legal" "$tmp/level3" legal
+    grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/preloaded" || fail "$blas: answers are wrong"
+    same_as_alone "$blas, the program's xerbla_" "$tmp/reports" illegal
+    same_as_alone "$blas, illegal" "$tmp/level3" illegal
+    grep -q untouched "$tmp/preloaded" || fail "$blas: no illegal call was seen"
+    mv "$tmp/alone" "$tmp/illegal"
+    structured=$tmp/structured
+    build="$srcdir/tests/preload/structured.c $library -lm -DCALL_INT=$3 -Wl,-rpath,${library%/*}"
+    build="$build -Wl,--disable-new-dtags"
+    compile -o "$structured" $build
+    compile -rdynamic -DOWN_XERBLA -o "$structured-reports" $build
+    same_as_alone "$blas, structured" "$structured" forms
+    grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/preloaded" || fail "$blas: structured operands"
+    for program in "$structured-reports" "$structured"; do
+        same_as_alone "$blas, structured, illegal" "$program" illegal
+        mv "$tmp/alone" "$program-illegal"
+        grep -q untouched "$program-illegal" || fail "$blas: no illegal call was seen"
+    done
+    grep -q "the program's xerbla_" "$structured-reports-illegal" ||
+        [ $blas = blis ] || fail "$blas: no handler was called"
+    if has_engine; then
+        on_engine XGEMM_STATS=1 "$structured" forms >"$tmp/engine" 2>&1 || {
+            grep WRONG "$tmp/engine" | head -20
+            fail "$blas: structured operands on the engine"
+        }
+        for name in herk symm hemm syr2k her2k trmm trsm; do
+            grep -q "GPU *XGEMM_MODE *z${name}_" "$tmp/engine" || fail "$blas: z$name was elsewhere"
+        done
+        # What is computed in place cannot be computed twice.
+        on_engine XGEMM_MODE=compare XGEMM_STATS=1 "$structured" forms \
+            >"$tmp/engine" 2>&1 || fail "$blas: structured operands, compared"
+        for row in both:XGEMM_MODE:symm both:XGEMM_MODE:her2k 'CPU:computed in place:trmm' \
+            'CPU:computed in place:trsm'; do
+            name=z${row##*:}_ reason=${row#*:}
+            grep -q "${row%%:*} *${reason%:*} *$name" "$tmp/engine" || {
+                grep "$name" "$tmp/engine"
+                fail "$blas, compared: not $row"
+            }
+        done
+        on_engine "$tmp/level3" legal >"$tmp/engine" 2>&1 || {
+            grep -v ' right [0-9a-f]*$' "$tmp/engine"
+            fail "$blas: answers are wrong on the engine"
+        }
+        on_engine "$tmp/level3" illegal >"$tmp/engine" 2>&1
+        echo "exit status $?" >>"$tmp/engine"
+        diff "$tmp/illegal" "$tmp/engine" || fail "$blas: illegal calls on the engine"
+        for program in "$structured-reports" "$structured"; do
+            on_engine "$program" illegal >"$tmp/engine" 2>&1
+            echo "exit status $?" >>"$tmp/engine"
+            diff "$program-illegal" "$tmp/engine" ||
+                fail "$blas: structured operands, illegal calls on the engine"
+        done
+    fi
+    judge_gemmt "$@" gemmt -DWITH_GEMMT=1
+    ! $NM -D --defined-only "$library" | grep -q ' cblas_sgemmtr$' || judge_gemmt "$@" gemmtr -DWITH_GEMMTR
+    judged="$judged $blas"
+}
+
+# Illegal calls in other spellings: of a library that has none but them.
+spelled() {
+    library=$(real "$1")
+    [ -n "$library" ] && [ "$(uname -m)" = x86_64 ] && [ "${XT_ONLY:-spelled}" = spelled ] || return 0
+    spelling=$3
+    set -- "-DCALL_INT=$2" "-DCBLAS_NAME(name)=$3" "-DFORTRAN_NAME(name)=$4"
+    $CC -O1 -Wall -Werror "$@" -DSPELLED_OF="\"$library\"" -shared -fPIC -o "$tmp/libspelled.so" \
+        "$srcdir/tests/preload/spelled.c" -ldl || exit 99
+    compile "$@" -o "$tmp/spelled" "$srcdir/tests/preload/structured.c" "$tmp/libspelled.so" -lm \
+        -Wl,-rpath,"$tmp"
+    same_as_alone "$spelling, illegal" "$tmp/spelled" illegal
+    grep -qi 'dtrsm.*incorrect' "$tmp/alone" || fail "$spelling: no illegal call was seen"
+    has_engine || return 0
+    on_engine "$tmp/spelled" illegal >"$tmp/engine" 2>&1
+    echo "exit status $?" >>"$tmp/engine"
+    diff "$tmp/alone" "$tmp/engine" || fail "$spelling: illegal calls on the engine"
+    judged="$judged $spelling"
+}
+
+judged=
+having_gemmt=
+without_gemmt=
+each_blas judge
+spelled blas/libblas.so.3 int32_t 'scipy_cblas_##name' 'scipy_##name##_'
+spelled blas64/libblas64.so.3 int64_t 'cblas_##name##64_' 'name##_64_'
+spelled blas64/libblas64.so.3 int64_t 'cblas_##name##_64' 'name##_64_'
+spelled blas64/libblas64.so.3 int64_t 'scipy_cblas_##name##64_' 'scipy_##name##_64_'
+[ -n "$judged" ] || skip "no BLAS is installed"
+
+# Who computed: all that there is to compute went to the GPU, by XGEMM_OPERATIONS alone.
+if has_engine && [ -x "$tmp/level3" ]; then
+    for operations in all ssyrk,zgemm; do
+        on_engine XGEMM_OPERATIONS=$operations XGEMM_STATS=1 "$tmp/level3" legal >"$tmp/out" 2>&1
+        for name in ssyrk zgemm csyrk dgemm; do
+            grep -q "GPU *XGEMM_MODE *cblas_$name" "$tmp/out"
+            found=$?
+            case $operations,$name in
+            all,*|*,ssyrk|*,zgemm) expected=0 ;;
+            *) expected=1 ;;
+            esac
+            [ $found -eq $expected ] || {
+                grep '^xgemm\|^ ' "$tmp/out" | head -20
+                fail "XGEMM_OPERATIONS=$operations: $name"
+            }
+        done
+        grep 'GPU failed' "$tmp/out" && fail "a call failed on the engine"
+    done
+    # Double has kernels of ours, and the one that is named computes.
+    on_engine XGEMM_KERNEL=dmma_128x128x16 XGEMM_VERBOSE=3 "$tmp/level3" legal \
+        >"$tmp/out" 2>&1 || fail "answers of dmma_128x128x16 are wrong"
+    grep -q 'kernel xg_dgemm_dmma_sm80_128x128x16_.. loaded' "$tmp/out" ||
+        fail "no product by dmma_128x128x16"
+fi
+# What the help of XGEMM_OPERATIONS says: without cuBLAS these are on the GPU, and no other.
+if has_engine && [ -x "$tmp/level3" ]; then
+    : >"$tmp/out"
+    for program in "$tmp/level3 legal" "$tmp/gemmt legal" "$tmp/structured forms"; do
+        on_engine XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:999:always $program >>"$tmp/out" 2>&1 ||
+            fail "without cuBLAS: $program"
+    done
+    found=$(sed -n 's/^ *GPU *XGEMM_MODE *\(cblas_\)\{0,1\}\([a-z0-9]*\).*/\2/p' "$tmp/out" | sort -u | tr '\n' ' ')
+    [ "$found" = "dgemm dgemmt dsymm dsyr2k dsyrk sgemmt ssymm ssyr2k ssyrk " ] || fail "without cuBLAS on the GPU: $found"
+fi
+echo "judged:$judged; with a GEMMT of their own:$having_gemmt"
+exit $status

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+# Who asks for the GPU where none can be used is told so, once; who does not is told nothing.
+# Contract 9.3 (doc/contract.md).
+. "$srcdir/tests/preload/lib"
+needs_plain_library
+quiet_stub "$tmp/libone.so"
+program "$tmp/main" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm "$tmp/libone.so" -Wl,-rpath,"$tmp"
+unset XGEMM_MODE XGEMM_LOG XGEMM_VERBOSE XGEMM_STATS
+
+if has_engine; then
+    why='there is no usable GPU (the CUDA driver finds no device)'
+    FAKECUDA_DEVICES=0 LD_LIBRARY_PATH=$XG_FAKEDRV_DIR
+    export FAKECUDA_DEVICES LD_LIBRARY_PATH
+else
+    [ "$XG_WITH_CUDA" = no ] || skip "the fake driver has not been built"
+    why='this library was built without CUDA'
+fi
+
+# words MODE [NAME=VALUE...]: what a program of four products says on standard error, in $tmp/err.
+words() {
+    words_mode=$1
+    shift
+    preloaded XGEMM_MODE="$words_mode" "$@" "$tmp/main" own 9 own 100 >"$tmp/out" 2>"$tmp/err" ||
+        fail "$words_mode: exit status $?"
+    [ "$(cat "$tmp/out")" = "$(printf 'own right\nown right')" ] || fail "$words_mode: answers"
+}
+
+for mode in gpu compare; do
+    for settings in XGEMM_VERBOSE=0 XGEMM_REPRODUCIBLE=1; do
+        words $mode $settings
+        [ "$(cat "$tmp/err")" = "xgemm: XGEMM_MODE=$mode, but $why: products run on the CPU" ] || {
+            cat "$tmp/err"
+            fail "$mode, $settings: not what it should say, once"
+        }
+    done
+    words $mode XGEMM_STATS=1 XGEMM_LOG="$tmp/log.$mode"
+    [ "$(grep -c "but $why" "$tmp/log.$mode")" = 1 ] || fail "$mode: not in XGEMM_LOG"
+    [ ! -s "$tmp/err" ] || fail "$mode: on standard error in spite of XGEMM_LOG"
+done
+for mode in auto cpu; do
+    words $mode
+    [ ! -s "$tmp/err" ] || {
+        cat "$tmp/err"
+        fail "$mode: it speaks"
+    }
+done
+
+# The true reason, and who says more, though no start was earned: statistics, ab, top, and the line of
+# a product. refuse.so takes the machine's own device files away, or closes a container's.
+has_engine || exit $status
+run=$builddir/tools/xgemm-run
+cat >"$tmp/refuse.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+static int refused(const char *path)
+{
+    if (strncmp(path, "/dev/nvidia", 11) && strcmp(path, "/dev/dxg") && strcmp(path, "/dev/nvmap"))
+        return 0;
+    errno = !strncmp(path, "/dev/nvidia", 11) && getenv("REFUSE") ? atoi(getenv("REFUSE")) : ENOENT;
+    return 1;
+}
+int access(const char *path, int mode)
+{
+    int (*next)(const char *, int);
+    *(void **)&next = dlsym(RTLD_NEXT, "access");
+    return refused(path) ? -1 : next(path, mode);
+}
+int open(const char *path, int flags, ...)
+{
+    int (*next)(const char *, int, ...);
+    va_list arguments;
+    va_start(arguments, flags);
+    int mode = va_arg(arguments, int);
+    va_end(arguments);
+    *(void **)&next = dlsym(RTLD_NEXT, "open");
+    return refused(path) ? -1 : next(path, flags, mode);
+}
+END
+compile -shared -fPIC -o "$tmp/refuse.so" "$tmp/refuse.c" -ldl
+mkdir "$tmp/nothing"
+
+# reasons WHY SENTENCE [NAME=VALUE...]: each of them says so.
+reasons() {
+    reasons_why=$1
+    reasons_text=$2
+    shift 2
+    for way in stats verbose ab top doctor report; do
+        [ $way != report ] || command -v python3 >/dev/null || continue
+        case $way in
+        stats) set -- "$@" XGEMM_STATS=1 ;;
+        verbose) set -- "$@" XGEMM_STATS=0 XGEMM_VERBOSE=1 ;;
+        ab) set -- "$@" XGEMM_VERBOSE=0 ;;
+        esac
+        case $way in
+        stats | verbose) env "$@" LD_PRELOAD="$tmp/refuse.so:$XG_SO" "$tmp/main" own 512 ;;
+        ab) env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/refuse.so" "$run" ab -n 1 "$tmp/main" own 512 ;;
+        top) env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/refuse.so" "$run" top "$tmp/main" own 512 ;;
+        report) env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/refuse.so" "$run" report -o "$tmp/err" "$tmp/main" own 512 ;;
+        doctor) ! env "$@" XGEMM_SHIM_LIB="$XG_SO" LD_PRELOAD="$tmp/refuse.so" "$run" doctor "$tmp/main" own 512 ;;
+        esac >"$tmp/out" 2>"$tmp/err.$way" || fail "$way, $*: exit status $?"
+        [ $way = report ] || mv "$tmp/err.$way" "$tmp/err"
+        case $way in
+        stats | ab | top) said="no GPU here: $reasons_text.*; xgemm-run doctor" ;;
+        report) said="There is no GPU here: $reasons_text.*xgemm-run doctor" ;;
+        doctor) said='No GPU here: .* ran on the CPU' ;;
+        verbose) said=$reasons_why ;;
+        esac
+        # Of a driver without a device a product does not know: it is asked when the program ends.
+        [ "$way:$reasons_why" = 'verbose:no usable GPU: no device' ] || tr '\n' ' ' <"$tmp/err" | grep -q "$said" || {
+            cat "$tmp/err"
+            fail "$way, $*: not: $said"
+        }
+        [ $way = top ] || [ "$way:$reasons_why" = 'verbose:no usable GPU: no device' ] ||
+            grep -q "$reasons_why" "$tmp/err" || {
+            cat "$tmp/err"
+            fail "$way, $*: not: $reasons_why"
+        }
+        [ $way = verbose ] || ! grep -q 'not earned' "$tmp/err" || fail "$way, $*: it says that a start is not earned"
+    done
+}
+reasons 'no usable GPU: no device' 'the CUDA driver finds no device'
+reasons 'no usable GPU: no device' 'the CUDA driver finds no device' FAKECUDA_FAIL=cuInit:1:100:always
+for error in 1 13; do # EPERM of a container's rules, EACCES of permissions
+    reasons 'no usable GPU: not allowed' 'its device files' REFUSE=$error
+    reasons 'no usable GPU: not allowed' 'its device files' REFUSE=$error LD_LIBRARY_PATH="$tmp/nothing"
+done
+env LD_LIBRARY_PATH="$tmp/nothing" "$builddir/tools/xgemm-doctor" --json="$tmp/json" >"$tmp/out" 2>&1
+grep -q '"driver":"absent"' "$tmp/json" &&
+    reasons 'no usable GPU: no driver' 'the CUDA driver (libcuda.so.1) is not found' LD_LIBRARY_PATH="$tmp/nothing"
+# A driver that has a device is one, without a device file: the start is to be earned.
+env FAKECUDA_DEVICES=1 XGEMM_STATS=1 LD_PRELOAD="$tmp/refuse.so:$XG_SO" "$tmp/main" own 512 2>"$tmp/err"
+grep -q 'not earned' "$tmp/err" && ! grep -q 'no GPU here' "$tmp/err" || {
+    cat "$tmp/err"
+    fail "a driver with a device is taken for none"
+}
+exit $status

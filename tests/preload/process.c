@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ways in which a process goes on or ends while its threads multiply: exec, children that are
+ * spawned, a main thread that leaves, quick ends, a signal that kills, and this library opened and
+ * closed like any other. Compiled by the preload tests and linked to a BLAS with the C interface.
+ * Labels are doc/contract.md's. usage: process SCENARIO [ARGUMENT]
+ */
+#define _GNU_SOURCE
+#include <cblas.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/xt.h"
+
+typedef __typeof__(cblas_sgemm) process_sgemm;
+
+enum { SIDE = 200, THREADS = 2 };
+
+static atomic_int process_begun, process_wrong;
+static atomic_bool process_over;
+
+/* Ones: every element of C is the sum's length. */
+static int process_right(process_sgemm *sgemm)
+{
+    const size_t count = SIDE * SIDE;
+    float *a = malloc(3 * count * sizeof *a), *b = a + count, *c = b + count;
+    int right = a != NULL;
+    for (size_t i = 0; i < 2 * count; i++)
+        a[i] = 1.0f;
+    sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE, SIDE, 1.0f, a, SIDE, b, SIDE, 0.0f,
+          c, SIDE);
+    for (size_t i = 0; i < count; i++)
+        right = right && c[i] == (float)SIDE;
+    free(a);
+    return right;
+}
+
+static void *process_loop(void *unused)
+{
+    while (!process_over) {
+        process_wrong += !process_right(cblas_sgemm);
+        process_begun++;
+    }
+    return unused;
+}
+
+static pthread_t process_thread[THREADS];
+
+/* Threads that multiply until process_over, each of which has done so once. */
+static void process_start(void)
+{
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&process_thread[i], NULL, process_loop, NULL) != 0)
+            exit(XT_HARD);
+    while (process_begun < 2 * THREADS)
+        usleep(100);
+}
+
+static void process_stop(void)
+{
+    process_over = true;
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(process_thread[i], NULL);
+    XT_CHECK(process_wrong == 0, "contract 8.5: %d products", process_wrong);
+}
+
+static int process_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = 0;
+    while (folder && readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* --- exec and children --------------------------------------------------------------------- */
+
+static void process_exec(const char *unused)
+{
+    char count[12];
+    (void)unused;
+    snprintf(count, sizeof count, "%d", process_descriptors());
+    process_start();
+    execl("/proc/self/exe", "process", "execed", count, (char *)NULL);
+    exit(XT_HARD);
+}
+
+/* What exec leaves: no descriptor more than there was before the first product. */
+static void process_execed(const char *count)
+{
+    XT_CHECK(process_descriptors() == atoi(count), "contract 8.3: %d descriptors, %s before",
+             process_descriptors(), count);
+    XT_CHECK(process_right(cblas_sgemm), "contract 8.3: the product behind exec");
+}
+
+static void process_spawn(const char *unused)
+{
+    extern char **environ;
+    char *const arguments[] = {"sh", "-c", "exit 3", NULL};
+    (void)unused;
+    process_start();
+    for (int i = 0; i < 20; i++) {
+        int status = -1;
+        pid_t child;
+        XT_CHECK(posix_spawn(&child, "/bin/sh", NULL, NULL, arguments, environ) == 0 &&
+                     waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3,
+                 "contract 8.2: posix_spawn, status %#x", status);
+        child = vfork();
+        if (child == 0) {
+            execv("/bin/sh", arguments);
+            _exit(XT_HARD);
+        }
+        XT_CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3,
+                 "contract 8.2: vfork, status %#x", status);
+        XT_CHECK(WEXITSTATUS(system("exit 4")) == 4, "contract 8.2: system");
+    }
+    process_stop();
+}
+
+/* A fork beside the first products of all, so many microseconds after they may begin: whatever is
+ * registered around fork may be there or not. */
+static void process_fork_first(const char *after_us)
+{
+    int status = -1;
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&process_thread[i], NULL, process_loop, NULL) != 0)
+            exit(XT_HARD);
+    usleep((useconds_t)atoi(after_us));
+    pid_t child = fork();
+    if (child == 0) {
+        bool right = process_right(cblas_sgemm) && process_right(cblas_sgemm);
+        _exit(right ? 0 : 1);
+    }
+    XT_CHECK(waitpid(child, &status, 0) == child && status == 0, "8.2: the child: status %#x",
+             (unsigned)status);
+    process_stop();
+}
+
+/* Lingers in the middle, with the lock held that glibc's fork leaves to the child as it is. */
+static atomic_bool process_lingers, process_lingered;
+static int (*process_visit)(struct dl_phdr_info *, size_t, void *);
+
+static int process_linger(struct dl_phdr_info *info, size_t size_bytes, void *context)
+{
+    if (process_lingers && !atomic_exchange(&process_lingered, true))
+        usleep(200000);
+    return process_visit(info, size_bytes, context);
+}
+
+/* In the place of glibc's, which it calls. */
+int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), void *context)
+{
+    int (*next)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+    *(void **)&next = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+    if (!process_lingers || process_lingered)
+        return next(visit, context);
+    process_visit = visit;
+    return next(process_linger, context);
+}
+
+static int process_nothing(struct dl_phdr_info *info, size_t size_bytes, void *context)
+{
+    (void)info;
+    (void)size_bytes;
+    (void)context;
+    return 0;
+}
+
+/* A fork while the first product, here through this library alone, looks for its BLAS among the
+ * loaded objects. */
+static void process_fork_walk(const char *unused)
+{
+    int status = -1;
+    process_lingers = true;
+    if (pthread_create(&process_thread[0], NULL, process_loop, NULL) ||
+        pthread_create(&process_thread[1], NULL, process_loop, NULL))
+        exit(XT_HARD);
+    (void)unused;
+    while (!process_lingered)
+        usleep(100);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(10);
+        dl_iterate_phdr(process_nothing, NULL);
+        _exit(process_right(cblas_sgemm) ? 0 : 1);
+    }
+    XT_CHECK(waitpid(child, &status, 0) == child && status == 0, "8.2: the child: status %#x",
+             (unsigned)status);
+    process_stop();
+}
+
+static int process_multiply(struct dl_phdr_info *info, size_t size_bytes, void *context)
+{
+    (void)info;
+    (void)size_bytes;
+    if (pthread_create(&process_thread[0], NULL, process_loop, NULL) ||
+        pthread_create(&process_thread[1], NULL, process_loop, NULL))
+        exit(XT_HARD);
+    usleep(50000); /* until they wait for the lock that this thread has */
+    *(int *)context = process_right(cblas_sgemm);
+    return 1;
+}
+
+/* A first product from within the program's own walk, while other threads' want to walk. */
+static void process_walk(const char *unused)
+{
+    int right = 0;
+    (void)unused;
+    alarm(30);
+    dl_iterate_phdr(process_multiply, &right);
+    XT_CHECK(right, "contract 8.8: a product in a walk");
+    process_stop();
+}
+
+/* --- Ends ---------------------------------------------------------------------------------- */
+
+static void *process_last(void *unused)
+{
+    void *result;
+    (void)unused;
+    pthread_join(process_thread[THREADS - 1], &result);
+    process_over = true;
+    pthread_join(process_thread[0], NULL);
+    XT_CHECK(process_right(cblas_sgemm) && !process_wrong,
+             "contract 8.5: products after main has left");
+    exit(xt_done());
+}
+
+/* Threads whose start function returns, or which leave by pthread_exit, as main does here. */
+static void *process_leave(void *unused)
+{
+    process_wrong += !process_right(cblas_sgemm);
+    pthread_exit(unused);
+}
+
+static void process_main_leaves(const char *unused)
+{
+    pthread_t last;
+    (void)unused;
+    process_wrong += !process_right(cblas_sgemm);
+    if (pthread_create(&process_thread[0], NULL, process_loop, NULL) ||
+        pthread_create(&process_thread[THREADS - 1], NULL, process_leave, NULL) ||
+        pthread_create(&last, NULL, process_last, NULL))
+        exit(XT_HARD);
+    pthread_exit(NULL);
+}
+
+static void process_end(const char *how)
+{
+    process_start();
+    usleep(2000);
+    if (!strcmp(how, "quick_exit"))
+        quick_exit(5);
+    if (!strcmp(how, "_exit"))
+        _exit(6);
+    if (!strcmp(how, "abort"))
+        abort();
+    if (!strcmp(how, "terminate"))
+        kill(getpid(), SIGTERM);
+    for (;;)
+        pause();
+}
+
+/* --- This library, opened and closed ------------------------------------------------------- */
+
+static void process_dlclose(const char *file)
+{
+    for (int i = 0; i < 3; i++) {
+        void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+        process_sgemm *sgemm = handle ? (process_sgemm *)dlsym(handle, "cblas_sgemm") : NULL;
+        if (!sgemm) {
+            fprintf(stderr, "%s\n", dlerror());
+            exit(XT_HARD);
+        }
+        XT_CHECK(sgemm != cblas_sgemm && process_right(sgemm), "contract 8.7: turn %d", i);
+        XT_CHECK(dlclose(handle) == 0, "contract 8.7: dlclose");
+        usleep(20000); /* its threads sleep, and have code to do so in */
+        XT_CHECK(process_right(sgemm), "contract 8.7: closed, turn %d", i);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(const char *argument);
+} scenarios[] = {
+    {"exec", process_exec},
+    {"execed", process_execed},
+    {"spawn", process_spawn},
+    {"fork_first", process_fork_first},
+    {"fork_walk", process_fork_walk},
+    {"walk", process_walk},
+    {"main_leaves", process_main_leaves},
+    {"end", process_end},
+    {"dlclose", process_dlclose},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++)
+        if (argc > 1 && !strcmp(argv[1], scenarios[i].name)) {
+            scenarios[i].run(argc > 2 ? argv[2] : "");
+            return xt_done();
+        }
+    return XT_HARD;
+}

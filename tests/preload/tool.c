@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Multiplies in processes that end in every way. Compiled by the tests of the launcher and linked
+ * to a BLAS with the C interface. usage: tool WAY...   each in a child of its own, one
+ * product each: exit, _exit, kill   how it ends exec                goes on as this program, which
+ * multiplies again and ends by _exit spin                multiplies for 2.5 s Without one it
+ * multiplies itself and ends by _exit. Exit status: 3.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SIDE = 100, STATUS = 3 };
+
+void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
+                 const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+
+static float a[SIDE * SIDE], c[SIDE * SIDE];
+
+static void multiply(void)
+{
+    cblas_sgemm(101, 111, 111, SIDE, SIDE, SIDE, 1.0f, a, SIDE, a, SIDE, 0.0f, c, SIDE);
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void child(const char *way)
+{
+    double end_s = now_s() + 2.5;
+
+    multiply();
+    while (!strcmp(way, "spin") && now_s() < end_s)
+        multiply();
+    if (!strcmp(way, "exec"))
+        execl("/proc/self/exe", "again", (char *)NULL);
+    if (!strcmp(way, "kill"))
+        raise(SIGKILL);
+    if (!strcmp(way, "_exit"))
+        _exit(0);
+    exit(0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        multiply();
+        _exit(STATUS);
+    }
+    for (int i = 1; i < argc; i++)
+        if (fork() == 0)
+            child(argv[i]);
+    while (wait(NULL) > 0)
+        ;
+    return STATUS;
+}

@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: MIT
+# xgemm-run's subcommands: who is run, with what, how often; what is said of it; how all of it ends.
+. "$srcdir/tests/preload/lib"
+needs_plain_library
+run=$builddir/tools/xgemm-run
+[ -x "$run" ] && [ -x "$builddir/tools/xgemm-watch" ] || skip "$run has not been built"
+unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT OMP_WAIT_POLICY XGEMM_VERBOSE XGEMM_LOG XGEMM_STATS XGEMM_MODE XGEMM_ACCOUNT
+export XGEMM_SHIM_LIB="$XG_SO" TMPDIR="$tmp/folders"
+mkdir "$TMPDIR" "$tmp/bin"
+library=$(readlink -f "$XG_SO")
+quiet_stub "$tmp/libone.so"
+compile -o "$tmp/tool" "$srcdir/tests/preload/tool.c" "$tmp/libone.so" -Wl,-rpath,"$tmp"
+
+expect() {
+    [ "$2" = "$3" ] || fail "$1: '$2' and not '$3'"
+}
+
+# says WHAT TEXT...: each is in $tmp/err.
+says() {
+    what=$1
+    shift
+    for text; do
+        grep -q -e "$text" "$tmp/err" || {
+            cat "$tmp/err"
+            fail "$what: does not say: $text"
+        }
+    done
+}
+
+# --- Which subcommand, which options -----------------------------------------------------------------
+
+for name in doctor top; do
+    printf '#!/bin/sh\necho "the program %s: $*"\n' $name >"$tmp/bin/$name"
+    chmod 755 "$tmp/bin/$name"
+done
+PATH=$tmp/bin:$PATH
+expect "-- doctor" "$("$run" -- doctor a)" 'the program doctor: a'
+expect "run doctor" "$("$run" run doctor a)" 'the program doctor: a'
+expect "run --keep-env --" "$("$run" run --keep-env -- doctor --json)" 'the program doctor: --json'
+expect "--keep-env run" "$("$run" --keep-env run top -n 3)" 'the program top: -n 3'
+expect "env, the program" "$("$run" env A=7 printenv A LD_PRELOAD)" "$(printf '7\n%s' "$library")"
+"$run" --ab top x >"$tmp/out" 2>"$tmp/err"
+expect "--ab top" "$(sort -u "$tmp/out")" 'the program top: x'
+expect "--version" "$("$run" --version | grep -c '^xgemm-run (libxgemm_shim) [0-9.]*$')" 1
+expect "-h" "$("$run" -h)" "$("$run" --help)"
+for name in run ab top report doctor calibrate env; do
+    expect "$name -h" "$("$run" $name -h | sed -n 1p | grep -c "usage: xgemm-run \[*$name")" 1
+done
+while read -r wrong; do
+    "$run" $wrong >"$tmp/out" 2>"$tmp/err"
+    expect "misuse: $wrong" "$?:$(grep -c help "$tmp/err"):$(cat "$tmp/out")" 125:1:
+done <<'END'
+run
+ab
+top
+report
+--ab
+ab -n 0 true
+ab -n 101 true
+ab -n true
+ab -n
+run -n 3 true
+ab -o x true
+top --json true
+--json=file true
+doctor --json=
+report --list true
+doctor --keep-env
+--ab --top true
+--report
+calibrate true
+calibrate -n 3
+env --keep-env true
+END
+
+# --- env ---------------------------------------------------------------------------------------------
+
+expect "env" "$("$run" env)" "$(printf "export LD_PRELOAD='%s';\nexport OPENBLAS_THREAD_TIMEOUT='20';\nexport GOMP_SPINCOUNT='10000';" "$library")"
+expect "env --keep-env" "$("$run" env --keep-env)" \
+    "$(printf "export LD_PRELOAD='%s';\nexport XGEMM_SPIN='keep';" "$library")"
+show='eval $("$1" env); eval $("$1" env); printenv LD_PRELOAD OPENBLAS_THREAD_TIMEOUT'
+expect "eval, twice" "$(sh -c "$show" sh "$run")" "$(printf '%s\n20' "$library")"
+expect "eval, quoted" "$(sh -c 'eval "$("$1" env)"; printenv LD_PRELOAD' sh "$run")" "$library"
+expect "eval, an older LD_PRELOAD" "$(LD_PRELOAD='libm.so.6 libdl.so.2' sh -c "$show" sh "$run")" \
+    "$(printf '%s:libm.so.6 libdl.so.2\n20' "$library")"
+
+# No value runs a word of its own, in either form of eval, and each stays what it is: also among files
+# that its words would match as patterns. Only what eval would change is refused, and then nothing is set.
+mkdir "$tmp/hostile" && cd "$tmp/hostile" || exit 99
+touch "XGEMM_SPIN='a*b';" "XGEMM_SPIN='a'\\*'b';" "XGEMM_SPIN=a*b;" "XGEMM_SPIN='axb';" "XGEMM_SPIN=axb;"
+set -- short 'a b' 'a  b' ' a ' 'x; touch BAD' 'keep touch=BAD A$(touch${IFS}BAD)=1' '$(touch BAD)' \
+    '`touch BAD`' "'; touch BAD; '" "it's" 'a*b' '*' '?' '[a-z]*' 'a\b' '\' 'a"b' '#a' '~' '$HOME' '{a,b}' \
+    '!a' '-n' '%s' '&' '|' '>BAD'
+for shell in sh dash bash busybox\ sh zsh; do
+    command -v "${shell% *}" >/dev/null || continue
+    for form in 'eval $("$1" env --keep-env)' 'eval "$("$1" env --keep-env)"'; do
+        for value; do
+            expect "$shell, $form" "$(XGEMM_SPIN=$value LD_PRELOAD="libm.so.6 libdl.so.2" \
+                $shell -c "$form"'; printf "%s\n" "$XGEMM_SPIN." "$LD_PRELOAD"; env' sh "$run" |
+                grep -v '^\(PWD\|OLDPWD\|SHLVL\|_\)=' >"$tmp/evaluated"; sed -n 1,2p "$tmp/evaluated")" \
+                "$(printf '%s\n' "$value." "$library:libm.so.6 libdl.so.2")"
+            grep -q '^\(touch\|A\)=' "$tmp/evaluated" && fail "$shell, $form: a name of '$value' is set"
+        done
+    done
+done
+[ ! -e BAD ] || fail "env: a word of XGEMM_SPIN was run"
+for value in "$(printf 'a\nb')" "$(printf 'a\tb')"; do
+    XGEMM_SPIN=$value "$run" env --keep-env >"$tmp/out" 2>"$tmp/err"
+    expect "env, a control character" "$?:$(cat "$tmp/out")" 125:
+    says "env, a control character" 'XGEMM_SPIN holds a control character'
+done
+mkdir "it's" && cp "$XG_SO" "it's/lib\$(x)*.so"
+expect "env, a library with a strange name" "$(XGEMM_SHIM_LIB="$PWD/it's/lib\$(x)*.so" \
+    sh -c 'eval $("$1" env); printenv LD_PRELOAD' sh "$run")" "$(pwd -P)/it's/lib\$(x)*.so"
+expect "env, nowhere to print" "$("$run" env >/dev/full 2>/dev/null; echo $?)" 125
+cd "$OLDPWD" || exit 99
+
+# --- ab ----------------------------------------------------------------------------------------------
+
+# Runs in turns, the first of which is now the one, now the other; every process is counted.
+"$run" ab -n 5 sh -c 'echo "${XGEMM_MODE-gpu}" >>"$1"; [ -n "${XGEMM_ACCOUNT-}" ] || sleep 0.5
+    exec "$2" exit _exit kill exec' sh "$tmp/turns" "$tmp/tool" >"$tmp/out" 2>"$tmp/err"
+expect "ab: exit status" $? 3
+expect "ab: turns" "$(tr '\n' ' ' <"$tmp/turns")" 'cpu gpu gpu cpu cpu gpu gpu cpu cpu gpu '
+says "ab" 'CPU library .* s (median of 5 runs, .* to .*), exit status 3$' \
+    'preloaded .* s (median of 5 runs, .* to .*), exit status 3$' 'times as fast$' \
+    'the difference is real: p = 0.0' 'in order: CPU .*, preloaded .*, preloaded .*, CPU ' \
+    '5 processes multiplied in preloaded run [1-5], of median time' '^xgemm: 5 products, '
+sed -n '$p' "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as slow with the library, and .* GPU.*\.$' ||
+    sed -n '$p' "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as fast with the library, and .* GPU.*\.$' ||
+    fail "ab: the last line is no verdict: $(sed -n '$p' "$tmp/err")"
+"$run" ab --keep-env "$tmp/tool" exit 2>"$tmp/err"
+says "ab: the default" 'preloaded .* s (median of 5 runs' ': p = [01]'
+grep -q 'runs had' "$tmp/err" && fail "ab --keep-env says that it set something"
+
+# Of too few runs nothing is claimed, nor of a program that multiplies nothing.
+"$run" ab -n3 true 2>"$tmp/err" || fail "ab true: exit status $?"
+expect "ab true: verdict" "$(sed -n '$p' "$tmp/err")" \
+    'xgemm-run: verdict: too few runs to say whether the library makes a difference, and no product was counted.'
+says "ab true" 'it takes 4 runs of each' 'no call of Level 3 BLAS was intercepted in any process' doctor
+grep -q 'is real\|p = ' "$tmp/err" && fail "ab -n 3 claims what it cannot know"
+
+# An account of a library of another release is refused, said so once, and is not taken for none.
+for command in 'ab -n 2' top; do
+    "$run" $command sh -c '[ -z "${XGEMM_ACCOUNT-}" ] ||
+        printf "xgacct\n\000\001\000\000\000" | tee "$XGEMM_ACCOUNT/7" >"$XGEMM_ACCOUNT/8"
+        sleep 1.5' 2>"$tmp/err"
+    expect "$command: a foreign account" "$?:$(grep -c 'an account of version 1 is not read' "$tmp/err")" 0:1
+    grep -q 'no call of Level 3' "$tmp/err" && fail "$command: a foreign account is taken for none"
+done
+
+# What a run leaves behind does not run beside the next one.
+"$run" --ab sh -c 'echo "${XGEMM_MODE-gpu}" >>"$0"; { sleep 0.5; echo late >>"$0"; } &' "$tmp/late" 2>"$tmp/err"
+expect "ab: what is left behind" "$(sed -n 1,3p "$tmp/late" | tr '\n' ' ')" 'cpu late gpu '
+
+# Runs that end differently, and by a signal.
+: >"$tmp/count"
+"$run" ab -n 2 sh -c 'echo >>"$0"; [ "$(wc -l <"$0")" != 3 ] || kill -USR2 $$' "$tmp/count" 2>"$tmp/err"
+expect "ab: the status of one run" $? $((128 + $(kill -l USR2 2>/dev/null || echo 12)))
+says "ab: a run that differs" 'preloaded .*exit status 0 (1 of 2 runs), 140 (1 of 2 runs)$' \
+    'did not end alike'
+grep -q 'times as fast' "$tmp/err" && fail "ab compares the time of a run that a signal ended"
+
+# The user's log is the user's.
+XGEMM_STATS=1 XGEMM_LOG=$tmp/log "$run" ab -n 2 "$tmp/tool" exit exit 2>"$tmp/err"
+expect "ab: XGEMM_LOG" "$(grep -c '^xgemm: 1 products' "$tmp/log")" 4
+expect "ab: not XGEMM_LOG" "$(grep -c '^xgemm: ' "$tmp/err")" 1
+expect "ab: not XGEMM_LOG, the sum" "$(grep -c '^xgemm: 2 products' "$tmp/err")" 1
+
+# --- Signals, and programs that are none --------------------------------------------------------------
+
+for command in ab top; do
+    "$run" $command sh -c 'kill -TERM $PPID; exec sleep 20' >"$tmp/out" 2>"$tmp/err"
+    expect "$command: a signal is passed on" $? 143
+    "$run" $command "$tmp/nowhere" 2>"$tmp/err"
+    expect "$command: no program" "$?:$(grep -c 'nowhere: No such file' "$tmp/err")" 127:1
+    "$run" $command "$tmp/turns" 2>"$tmp/err"
+    expect "$command: no program that runs" $? 126
+done
+# What a shell starts in the background ignores SIGINT, and so may this test.
+heeds='env --default-signal=INT'
+$heeds true 2>/dev/null || heeds=
+$heeds "$run" ab -n 3 sh -c 'kill -INT $PPID; exec sleep 20' 2>"$tmp/err"
+says "ab, interrupted" 'interrupted in run 1 of 6, which does not count'
+"$run" top sh -c 'trap "exit 9" USR1; kill -USR1 $PPID; while :; do sleep 0.1; done' 2>"$tmp/err"
+expect "top: a signal that the program handles" $? 9
+"$run" top sh -c 'kill -SEGV $$' 2>"$tmp/err"
+expect "top: the program's signal" $? 139
+
+# --- top ---------------------------------------------------------------------------------------------
+
+expect "top: input and output" "$(echo text | "$run" top cat 2>"$tmp/err")" text
+"$run" --top "$tmp/tool" spin kill exit 2>"$tmp/err"
+expect "top: exit status" $? 3
+says "top" '^xgemm-run: [1-9][0-9]* products/s, GPU [0-9]* % ([0-9]* % of FLOP), .* GB/s, 3 processes$' \
+    '^xgemm-run: [1-9][0-9]* products in 3 processes; '
+
+# Whoever read what it says is gone: the program still runs to its end.
+expect "top: a closed pipe" "$({ "$run" top sh -c 'sleep 1.5; kill -PIPE $$' 2>&1; echo $? >"$tmp/out"; } | :
+    cat "$tmp/out")" 141
+expect "top: a closed pipe, and a program that ends well" \
+    "$({ "$run" top sh -c 'sleep 1.5; exit 7' 2>&1; echo $? >"$tmp/out"; } | :; cat "$tmp/out")" 7
+
+# --- doctor, report: their programs are found and get what they need ----------------------------------
+
+prefix=$(sed -n "s/^prefix='\(.*\)'/\1/p" "$run") libdir=$(sed -n "s/^libdir='\(.*\)'/\1/p" "$run")
+libexec=$(sed -n "s/^pkglibexecdir='\(.*\)'/\1/p" "$run")
+moved=$tmp/moved/${libexec#"$prefix"/}
+mkdir -p "$tmp/moved/bin" "$moved" "$tmp/moved/${libdir#"$prefix"/}"
+cp "$run" "$tmp/moved/bin/xgemm-run"
+cp "$builddir/tools/xgemm-watch" "$moved"
+cp "$XG_SO" "$tmp/moved/${libdir#"$prefix"/}/libxgemm_shim.so"
+cat >"$moved/xgemm-doctor" <<'END'
+#!/bin/sh
+echo "$XGEMM_SHIM_LIB" "$@"
+exit 4
+END
+cat >"$moved/xgemm-report" <<'END'
+#!/bin/sh
+for word; do
+    folder=$word
+done
+{
+    echo "$@" | sed 's/[^ ]*$//'
+    grep -l '"cat":' "$folder"/*.json | wc -l
+    ls "$folder/account" | wc -l
+} >"$2"
+END
+chmod 755 "$moved/xgemm-doctor" "$moved/xgemm-report"
+run=$tmp/moved/bin/xgemm-run
+unset XGEMM_SHIM_LIB
+library=$(readlink -f "$tmp/moved")/${libdir#"$prefix"/}/libxgemm_shim.so
+expect "doctor" "$("$run" doctor --json ./a 'b c'; echo $?)" "$(printf '%s\n4' "$library --json -- ./a b c")"
+expect "doctor, alone" "$("$run" doctor)" "$library --"
+expect "doctor, a file" "$("$run" doctor --json='a  b' -- -c)" "$library --json=a  b -- -c"
+expect "doctor, the list" "$("$run" doctor --list)" "$library --list --"
+(cd "$tmp" && "$run" --report page "$tmp/tool" exit _exit 'kill it' kill 2>"$tmp/err")
+expect "report: exit status" $? 3
+sed 's/--seconds [0-9.]*/--seconds S/' "$tmp/page" >"$tmp/said"
+expect "report" "$(tr -d ' ' <"$tmp/said" | tr '\n' ' ')" \
+    "-opage--command${tmp}/toolexit_exit'killit'kill--status3--secondsS--products4 4 4 "
+says "report" 'the report is page'
+mkdir "$tmp/few"
+for tool in sh cat dirname readlink sed; do
+    ln -s "$(command -v $tool)" "$tmp/few"
+done
+PATH=$tmp/few "$run" report -o "$tmp/page" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+expect "report: no Python" "$?:$(cat "$tmp/out")" 125:
+"$run" report -o "$tmp/no/page" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+expect "report: no such folder" "$?:$(cat "$tmp/out")" 125:
+"$run" report -o "$tmp" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+expect "report: a folder" "$?:$(cat "$tmp/out")" 125:
+# Whatever keeps the page or the accounts from being written is said before the program runs.
+ln -s "$tmp/no/page" "$tmp/nowhere-page"
+for page in "$tmp/none-yet/" "$tmp/few/sh/page" "$tmp/nowhere-page" "$tmp/$(printf %0300d 0)"; do
+    "$run" report -o "$page" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+    expect "report: $page" "$?:$(cat "$tmp/out"):$(grep -c '^xgemm-run: ' "$tmp/err")" 125::1
+done
+expect "report: what is tried is not left" "$(ls "$tmp" | grep -c '^none-yet\|^0000')" 0
+mkdir "$tmp/a%pb"
+while read -r command folder; do
+    TMPDIR=$tmp/$folder "$run" $command sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+    expect "$command: TMPDIR=$folder" "$?:$(cat "$tmp/out"):$(grep -c '^xgemm-run: ' "$tmp/err")" 125::1
+done <<'END'
+ab nowhere
+ab turns
+top nowhere
+top turns
+report nowhere
+report turns
+report a%pb
+END
+expect "report: a folder that was tried is not left" "$(ls "$tmp/a%pb")" ''
+mkdir "$tmp/old-python" && printf '#!/bin/sh\nexit 1\n' >"$tmp/old-python/python3"
+chmod 755 "$tmp/old-python/python3"
+PATH=$tmp/old-python:$PATH "$run" report -o "$tmp/page" sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+expect "report: an older Python" "$?:$(cat "$tmp/out"):$(grep -c 'Python 3.8' "$tmp/err")" 125::1
+
+# A page or a program whose name begins as an option does, and a folder named from where the program was.
+printf '#!/bin/sh\nexec "%s" exit\n' "$tmp/tool" >"$tmp/bin/-odd"
+chmod 755 "$tmp/bin/-odd"
+for page in -x.html --help -o; do
+    (cd "$tmp" && rm -f ./"$page" && "$run" report -o "$page" -- -odd 2>"$tmp/err")
+    expect "report -o $page" "$?:$(grep -c "the report is $page\$" "$tmp/err")" 3:1
+    expect "report -o $page: its words" "$(sed -n 1p "$tmp/$page" | sed 's/ --status.*//')" \
+        "-o ./$page --command '-odd'"
+done
+mkdir "$tmp/relative"
+(cd "$tmp" && TMPDIR=relative "$run" report -o page sh -c 'cd / && exec "$0" exit' "$tmp/tool" 2>"$tmp/err")
+expect "report: TMPDIR from where it was" "$?:$(tail -n 2 "$tmp/page" | tr -d ' ' | tr '\n' ' ')" '3:1 1 '
+(cd "$tmp" && TMPDIR=relative "$run" top sh -c 'cd / && exec "$0" exit' "$tmp/tool" 2>"$tmp/err")
+expect "top: TMPDIR from where it was" "$?:$(grep -c '1 products in 1 process' "$tmp/err")" 3:1
+expect "folders named from where it was" "$(ls "$tmp/relative")" ''
+printf '#!/bin/sh\nexit 1\n' >"$moved/xgemm-report"
+"$run" report -o "$tmp/page" sh -c 'exit 0' 2>"$tmp/err"
+expect "report: not written" $? 125
+rm "$moved/xgemm-report"
+[ -x "$libexec/xgemm-report" ] || {
+    "$run" report sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+    expect "report: nobody who writes it" "$?:$(cat "$tmp/out")" 125:
+}
+
+# Nothing is left behind, whatever became of the runs.
+expect "folders" "$(ls "$TMPDIR")" ''
+
+# --- Set-user-ID -------------------------------------------------------------------------------------
+
+# Such a program keeps no account: whoever starts it would choose where it writes. Linked with the
+# library, for the loader preloads nothing there; only root can try it.
+if [ "$(id -u)" = 0 ] && mkdir -m 777 "$tmp/open" "$tmp/open/accounts" && chmod 777 "$tmp/open/accounts"; then
+    chmod 755 "$tmp"
+    cp "$XG_SO" "$tmp/open/libxgemm_shim.so.0"
+    cp "$tmp/libone.so" "$tmp/open"
+    compile -o "$tmp/open/tool" "$srcdir/tests/preload/tool.c" "$tmp/open/libxgemm_shim.so.0" \
+        -Wl,--no-as-needed "$tmp/open/libone.so" -Wl,-rpath,"$tmp/open"
+    accounts() {
+        XGEMM_ACCOUNT=$tmp/open/accounts "$tmp/open/tool" >"$tmp/out" 2>"$tmp/err"
+        echo "$?:$(ls "$tmp/open/accounts" | wc -l)"
+    }
+    expect "an account" "$(accounts)" 3:1
+    rm "$tmp/open/accounts"/*
+    chown nobody "$tmp/open/tool" && chmod 4755 "$tmp/open/tool" &&
+        expect "no account of a set-user-ID program" "$(accounts)" 3:0
+fi
+
+# --- Completion --------------------------------------------------------------------------------------
+
+# completes WORD...: what bash proposes for the last one.
+completes() {
+    bash --norc -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _xgemm_run
+        printf "%s\n" "${COMPREPLY[@]}" | sort -u | tr "\n" " "' \
+        "$srcdir/tools/completion/xgemm-run" "$@"
+}
+if bash --version >/dev/null 2>&1; then
+    expect "completion: options" "$(completes xgemm-run --re)" '--report '
+    expect "completion: of ab" "$(completes xgemm-run ab -)" '--help --keep-env -h -n '
+    expect "completion: of an option" "$(completes xgemm-run --top --)" '--help --keep-env '
+    expect "completion: subcommands" "$(completes xgemm-run cali | grep -c 'calibrate ')" 1
+    expect "completion: a file" "$(completes xgemm-run report -o "$tmp/turn")" "$tmp/turns "
+    expect "completion: the program" "$(completes xgemm-run ab -n 3 -- "$tmp/too")" "$tmp/tool "
+    expect "completion: the program's" "$(completes xgemm-run "$tmp/tool" "$tmp/turn")" "$tmp/turns "
+fi
+if zsh --version >/dev/null 2>&1; then
+    zsh -n "$srcdir/tools/completion/_xgemm-run" || fail "completion: zsh does not understand it"
+fi
+# --- What is for eyes alone ---------------------------------------------------------------------------
+
+# on_terminal NAME=VALUE: what ab writes to a terminal, with that setting.
+on_terminal() {
+    env TERM=xterm "$1" script -qec "'$run' ab -n 2 true" /dev/null >"$tmp/err" </dev/null
+}
+escape=$(printf '\033')
+if command -v script >/dev/null; then
+    on_terminal NO_COLOR=
+    says "a terminal" 'run 1 of 4, CPU library' 'run 4 of 4, CPU library, about 1 s left' "verdict: $escape"
+    on_terminal NO_COLOR=1
+    says "NO_COLOR" 'run 4 of 4'
+    grep -q "$escape" "$tmp/err" && fail "NO_COLOR: there are colours"
+    on_terminal TERM=dumb
+    says "a dumb terminal" 'verdict: '
+    grep -q "$escape\|run 1 of" "$tmp/err" && fail "a dumb terminal: more than messages"
+fi
+"$run" ab -n 1 true 2>"$tmp/err"
+grep -q "$escape\|run 1 of" "$tmp/err" && fail "a file: more than messages"
+
+exit $status

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program with a handler of illegal arguments of its own, as the BLAS standard allows: which name
+ * and number it is told, and that it need not return. Compiled by the preload tests, with CALL_INT,
+ * -rdynamic, and linked to a BLAS. usage: xerbla returns|jumps
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "tests/support/xt.h"
+
+void cblas_sgemm(int order, int transa, int transb, CALL_INT m, CALL_INT n, CALL_INT k, float alpha,
+                 const float *a, CALL_INT lda, const float *b, CALL_INT ldb, float beta, float *c,
+                 CALL_INT ldc);
+void sgemm_(const char *transa, const char *transb, const CALL_INT *m, const CALL_INT *n,
+            const CALL_INT *k, const float *alpha, const float *a, const CALL_INT *lda,
+            const float *b, const CALL_INT *ldb, const float *beta, float *c, const CALL_INT *ldc,
+            size_t transa_length, size_t transb_length);
+void cblas_dsyrk(int order, int uplo, int trans, CALL_INT n, CALL_INT k, double alpha,
+                 const double *a, CALL_INT lda, double beta, double *c, CALL_INT ldc);
+void zsyrk_(const char *uplo, const char *trans, const CALL_INT *n, const CALL_INT *k,
+            const void *alpha, const void *a, const CALL_INT *lda, const void *beta, void *c,
+            const CALL_INT *ldc, size_t uplo_length, size_t trans_length);
+void cblas_dtrsm(int order, int side, int uplo, int trans, int diag, CALL_INT m, CALL_INT n,
+                 double alpha, const double *a, CALL_INT lda, double *b, CALL_INT ldb);
+void zher2k_(const char *uplo, const char *trans, const CALL_INT *n, const CALL_INT *k,
+             const void *alpha, const void *a, const CALL_INT *lda, const void *b,
+             const CALL_INT *ldb, const void *beta, void *c, const CALL_INT *ldc,
+             size_t uplo_length, size_t trans_length);
+int xerbla_(const char *name, const CALL_INT *info, size_t length);
+void cblas_xerbla(CALL_INT info, const char *name, const char *format, ...);
+
+enum { SIDE = 100, TURNS = 500 };
+
+static float xerbla_a[SIDE * SIDE], xerbla_b[SIDE * SIDE], xerbla_c[SIDE * SIDE];
+static jmp_buf xerbla_back;
+static int xerbla_jumps, xerbla_quiet, xerbla_told;
+
+static void xerbla_tell(const char *who, const char *name, int length, long info)
+{
+    xerbla_told++;
+    if (!xerbla_quiet)
+        printf("contract 5.1: %s: %.*s, argument %ld\n", who, length, name, info);
+    if (xerbla_jumps)
+        longjmp(xerbla_back, 1);
+}
+
+int xerbla_(const char *name, const CALL_INT *info, size_t length)
+{
+    xerbla_tell("xerbla_", name, length < 12 ? (int)length : 12, (long)*info);
+    return 0;
+}
+
+void cblas_xerbla(CALL_INT info, const char *name, const char *format, ...)
+{
+    (void)format;
+    xerbla_tell("cblas_xerbla", name, (int)strlen(name), (long)info);
+}
+
+static void xerbla_call(int order, CALL_INT m, CALL_INT n, CALL_INT k, CALL_INT lda, CALL_INT ldb,
+                        CALL_INT ldc)
+{
+    float one = 1.0f, zero = 0.0f;
+    if (setjmp(xerbla_back))
+        return;
+    if (order)
+        cblas_sgemm(order, 111, 111, m, n, k, one, xerbla_a, lda, xerbla_b, ldb, zero, xerbla_c,
+                    ldc);
+    else
+        sgemm_("N", "N", &m, &n, &k, &one, xerbla_a, &lda, xerbla_b, &ldb, &zero, xerbla_c, &ldc, 1,
+               1);
+}
+
+/* SYRK's own numbers, in two types; nothing is computed. */
+static void xerbla_call_syrk(int order, int uplo, const char *trans, CALL_INT n, CALL_INT lda)
+{
+    const CALL_INT k = 5, ldc = SIDE;
+    const double one[2] = {1.0, 0.0};
+    if (setjmp(xerbla_back))
+        return;
+    if (order)
+        cblas_dsyrk(order, uplo, 111, n, k, 1.0, (double *)xerbla_a, lda, 1.0, (double *)xerbla_c,
+                    ldc);
+    else
+        zsyrk_(uplo == 121 ? "U" : "X", trans, &n, &k, one, xerbla_a, &lda, one, xerbla_c, &ldc, 1,
+               1);
+}
+
+/* TRSM's, whose B is C, and HER2K's. */
+static void xerbla_call_others(int order, int side, const char *trans, CALL_INT n, CALL_INT ldb)
+{
+    const CALL_INT k = 5, ld = SIDE;
+    const double one[2] = {1.0, 0.0};
+    if (setjmp(xerbla_back))
+        return;
+    if (order)
+        cblas_dtrsm(order, side, 121, 111, 132, n, n, 1.0, (double *)xerbla_a, ld,
+                    (double *)xerbla_c, ldb);
+    else
+        zher2k_(side == 141 ? "L" : "X", trans, &n, &k, one, xerbla_a, &ld, xerbla_b, &ldb, one,
+                xerbla_c, &ld, 1, 1);
+}
+
+static void xerbla_untouched(const char *what)
+{
+    int touched = 0;
+    for (int i = 0; i < SIDE * SIDE; i++)
+        touched += xerbla_c[i] != 7.0f;
+    XT_CHECK(touched == 0, "contract 5.1: %s: %d elements of C", what, touched);
+}
+
+/* A legal product, before, between and after: ones, so that C is k. */
+static void xerbla_legal(void)
+{
+    int wrong = 0;
+    xerbla_call(101, SIDE, SIDE, SIDE, SIDE, SIDE, SIDE);
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        wrong += !(xerbla_c[i] == (float)SIDE);
+        xerbla_c[i] = 7.0f;
+    }
+    XT_CHECK(wrong == 0, "contract 5.2: %d elements", wrong);
+}
+
+int main(int argc, char **argv)
+{
+    static const int orders[] = {101, 102, 0};
+    xerbla_jumps = argc > 1 && !strcmp(argv[1], "jumps");
+    for (int i = 0; i < SIDE * SIDE; i++)
+        xerbla_a[i] = xerbla_b[i] = 1.0f;
+    xerbla_legal();
+    for (int o = 0; o < 3; o++) {
+        xerbla_call(orders[o], -1, SIDE, SIDE, SIDE, SIDE, SIDE);
+        xerbla_call(orders[o], SIDE, -1, SIDE, SIDE, SIDE, SIDE);
+        xerbla_call(orders[o], SIDE, SIDE, -1, SIDE, SIDE, SIDE);
+        xerbla_call(orders[o], SIDE, SIDE, SIDE, SIDE - 1, SIDE, SIDE);
+        xerbla_call(orders[o], SIDE, SIDE, SIDE, SIDE, SIDE - 1, SIDE);
+        xerbla_call(orders[o], SIDE, SIDE, SIDE, SIDE, SIDE, SIDE - 1);
+        xerbla_call_syrk(orders[o], 121, "N", -1, SIDE);
+        xerbla_call_syrk(orders[o], 121, "C", 20, 4);
+        xerbla_call_syrk(orders[o], 121, "N", 20, 4);
+        xerbla_call_syrk(orders[o], 120, "N", 20, 20);
+        xerbla_call_others(orders[o], 141, "N", -1, SIDE);
+        xerbla_call_others(orders[o], 140, "N", 20, SIDE);
+        xerbla_call_others(orders[o], 141, "N", 20, 19);
+        xerbla_call_others(orders[o], orders[o] ? 140 : 141, "T", 20, SIDE);
+        xerbla_untouched("illegal");
+        xerbla_legal();
+    }
+    xerbla_quiet = 1;
+    for (int i = 0; i < TURNS; i++)
+        xerbla_call(orders[i % 3], SIDE, SIDE, SIDE, 1, SIDE, SIDE);
+    printf("told %d times\n", xerbla_told);
+    xerbla_untouched("many");
+    xerbla_legal();
+    XT_CHECK(xerbla_told > 0, "contract 5.1: no handler was called");
+    return xt_done();
+}

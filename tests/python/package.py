@@ -1,0 +1,473 @@
+# SPDX-License-Identifier: MIT
+"""Tests of the package xgemm_shim, for unittest and pytest; tests/python/package.sh runs them."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+
+try:
+    import ipykernel  # noqa: F401
+    import nbclient
+    import nbformat
+except ImportError:
+    nbclient = None
+
+from xgemm_shim import Row, Shape, Stats, _account, launcher, library
+
+SOURCE = os.environ["XG_SOURCE"]
+ENGINE = os.environ["XG_ENGINE"] == "yes"
+ON_ENGINE = {"XGEMM_MODE": "gpu", "LD_LIBRARY_PATH": os.environ.get("XG_FAKEDRV_DIR", "")}
+ON_CPU = {"XGEMM_MODE": "cpu"}
+
+# 512 is above what could never pay; a.T @ a is SYRK.
+MULTIPLY = """
+import numpy
+a = numpy.ones((512, 512), "f")
+b = numpy.ones((512, 96), "f")
+"""
+
+
+def run(command, env=None, cwd=None):
+    environment = dict(os.environ, **(env or {}))
+    return subprocess.run(
+        command, env=environment, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+        timeout=240,
+    )
+
+
+def python(code, env=None, status=0):
+    """What the code prints in a process of its own; it ends with the status."""
+    done = run([sys.executable, "-c", code], env)
+    if done.returncode != status:
+        raise AssertionError("exit status %d: %s%s" % (done.returncode, done.stdout, done.stderr))
+    return done
+
+
+class Enable(unittest.TestCase):
+    def test_in_front(self):
+        out = python("""
+import xgemm_shim
+before = xgemm_shim.enabled()
+print(before, xgemm_shim.enable(), xgemm_shim.enabled(), xgemm_shim.enable())""" + MULTIPLY + """
+a @ b
+print(xgemm_shim.stats().calls)""", ON_CPU).stdout
+        self.assertEqual(out, "False True True True\n1\n")
+
+    def test_too_late(self):
+        for module, name in (("numpy", "NumPy"), ("numpy.linalg", "NumPy"), ("fake_torch", "PyTorch")):
+            code = "import sys, types, xgemm_shim\n"
+            code += "sys.modules['torch'] = types.ModuleType('torch')\n" if "torch" in module else "import %s\n" % module
+            done = python(code + "xgemm_shim.enable()", status=1)
+            self.assertRegex(done.stderr, "RuntimeError: .*too late: %s is loaded already" % name)
+            self.assertIn("restart the kernel", done.stderr)
+            done = python(code + """
+print(xgemm_shim.enable(strict=False), xgemm_shim.enabled(), "libxgemm_shim" in open("/proc/self/maps").read())
+print("XGEMM_ACCOUNT" in xgemm_shim._enable.os.environ)""")
+            self.assertEqual(done.stdout, "False False False\nFalse\n")
+            self.assertRegex(done.stderr, "RuntimeWarning: .*too late: %s is loaded" % name)
+
+    def test_import_that_is_blocked_is_not_late(self):
+        code = "import sys, xgemm_shim; sys.modules['torch'] = None; print(xgemm_shim.enable())"
+        self.assertEqual(python(code).stdout, "True\n")
+
+    def test_another_blas_in_front(self):
+        code = "import ctypes, sys, xgemm_shim; ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL); xgemm_shim.enable()"
+        with tempfile.TemporaryDirectory() as folder:
+            other = os.path.join(folder, "libother.so")
+            subprocess.run("echo 'int cblas_sgemm(void) { return 0; }' | %s -xc -shared -fPIC -o %s -"
+                           % (os.environ.get("CC") or "cc", other), shell=True, check=True)
+            done = run([sys.executable, "-c", code, other])
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "RuntimeError: .*libother.so is in front")
+
+    def test_no_library(self):
+        done = python("import xgemm_shim; xgemm_shim.enable()", {"XGEMM_SHIM_LIB": "/nonexistent.so"}, 1)
+        self.assertIn("OSError: /nonexistent.so", done.stderr)
+
+    def test_sets_what_the_launcher_sets(self):
+        for env, keep in (({}, False), ({}, True), ({"OMP_WAIT_POLICY": "passive"}, False),
+                          ({"OPENBLAS_THREAD_TIMEOUT": "22"}, False), ({"GOMP_SPINCOUNT": "5"}, False),
+                          ({"XGEMM_SPIN": "auto"}, True), ({"XGEMM_SPIN": "keep"}, False)):
+            with self.subTest(env=env, keep=keep):
+                told = run([launcher(), "env"] + (["--keep-env"] if keep else []), env).stdout
+                expected = dict(re.findall(r"^export (\w+)='(.*)';$", told, re.M))
+                self.assertEqual(os.path.basename(expected.pop("LD_PRELOAD")).split(".so")[0], "libxgemm_shim")
+                code = """
+import ctypes, json, os, xgemm_shim
+before = dict(os.environ)
+xgemm_shim.enable(keep_env=%r)
+c = ctypes.CDLL(None).getenv
+c.restype = ctypes.c_char_p
+print(json.dumps({name: c(name.encode()).decode() for name in os.environ if os.environ[name] != before.get(name)}))
+""" % keep
+                found = json.loads(python(code, env).stdout)
+                self.assertIn("xgemm-python-", found.pop("XGEMM_ACCOUNT"))
+                self.assertEqual(found, {name: value for name, value in expected.items() if env.get(name) != value})
+
+    def test_preloaded(self):
+        """Under xgemm-run it is never too late, and stats() begin with enable()."""
+        code = MULTIPLY + """
+import xgemm_shim
+print(xgemm_shim.enabled())
+try:
+    xgemm_shim.stats()
+except RuntimeError as error:
+    print(error)
+print(xgemm_shim.enable())
+a @ b
+print(xgemm_shim.stats().calls)"""
+        done = run([launcher(), sys.executable, "-c", code], ON_CPU)
+        self.assertEqual(done.stdout, "True\nno account is kept: call xgemm_shim.enable() before the first product\n"
+                                      "True\n1\n", done.stderr)
+
+    def test_not_enabled(self):
+        done = python("import xgemm_shim; xgemm_shim.stats()", status=1)
+        self.assertIn("RuntimeError: xgemm_shim is not enabled", done.stderr)
+
+
+class Account(unittest.TestCase):
+    """What the package reads is what the library counts."""
+
+    def same_as_the_library_prints(self, env):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "log")
+            out = python("import xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+for n in range(1, 40):
+    for _ in range(n % 3 + 1):
+        a[:, :n] @ a[:n]
+        a.astype("d") @ b
+for _ in range(12):  # so often that it is among the twenty shapes that took longest
+    a.T @ a
+(a + 1j) @ b
+xgemm_shim.report()""", dict(env, XGEMM_STATS="1", XGEMM_LOG=log)).stdout
+            with open(log) as file:
+                self.assertEqual(out, file.read())
+        self.assertRegex(out, r"ssyrk.* 512 +512 +512 +[NT]{2} ")
+        self.assertEqual(out.count("\n"), 1 + 1 + out.count("XGEMM_MODE ") + out.count("nothing to") + 2 + 20
+                         + out.count("too small"))
+
+    def test_on_the_cpu(self):
+        self.same_as_the_library_prints(ON_CPU)
+
+    @unittest.skipUnless(ENGINE, "no fake driver")
+    def test_on_the_engine(self):
+        self.same_as_the_library_prints(ON_ENGINE)
+
+    def test_words(self):
+        """Those of src/base/xg.c, in the order of the enum."""
+        with open(os.path.join(SOURCE, "src/base/xg.h")) as file:
+            enum = re.search(r"enum xg_reason \{(.*?)XG_REASON_COUNT", file.read(), re.S).group(1)
+        with open(os.path.join(SOURCE, "src/base/xg.c")) as file:
+            texts = dict(re.findall(r'\[(XG_REASON_\w+)\] = "(.*)",', file.read()))
+        self.assertEqual([texts[name] for name in re.findall(r"\bXG_REASON_\w+", enum)], list(_account._REASONS))
+
+    def test_version(self):
+        with open(os.path.join(SOURCE, "src/report/account.h")) as file:
+            text = file.read()
+        self.assertEqual(int(re.search(r"XG_ACCOUNT_VERSION = (\d+)", text).group(1)), _account._VERSION)
+        content = _account._MAGIC + (_account._VERSION + 1).to_bytes(4, sys.byteorder) + bytes(_account._BYTES - 12)
+        with self.assertRaisesRegex(ValueError, "of version %d" % (_account._VERSION + 1)):
+            _account.parse(content)
+
+    def test_what_is_no_account(self):
+        head = _account._MAGIC + _account._VERSION.to_bytes(4, sys.byteorder)
+        for content in (b"", b"xgacct", bytes(_account._BYTES), head, head + bytes(_account._BYTES - 12)):
+            with self.assertRaises(ValueError):
+                _account.parse(content)
+
+    def test_difference(self):
+        row = Row("GPU", "trial", "dgemm_", 2, 8.0, 4.0, 1.0, 0.5)
+        shape = Shape("dgemm_", 3, 4, 5, "N", "T", True, "GPU", "kernel", 2, 8.0, 1.0)
+        early = Stats([row], [shape], pid=7)
+        more = Stats([row._replace(calls=5, seconds=3.0)], [shape._replace(calls=5), shape._replace(m=9)], pid=7)
+        between = more - early
+        self.assertEqual(between.rows, [row._replace(calls=3, flops=0.0, bytes=0.0, seconds=2.0, waited=0.0)])
+        self.assertEqual([(s.m, s.calls) for s in between.shapes], [(3, 3), (9, 2)])
+        self.assertEqual((early - early).rows, [])
+        self.assertEqual((Stats([row], pid=8) - early).calls, 2)
+        json.dumps(more.as_dict())
+
+
+class PyTorch(unittest.TestCase):
+    def setUp(self):
+        if run([sys.executable, "-c", "import torch"]).returncode:
+            self.skipTest("no PyTorch")
+
+    def test_products(self):
+        out = python("""
+import xgemm_shim; xgemm_shim.enable()
+import torch
+a, layer = torch.ones(512, 512), torch.nn.Linear(512, 96)
+with xgemm_shim.profile() as block:
+    c, d, e = a @ a, layer(a), torch.mm(a.double(), a.double())
+assert (c == 512).all() and (e == 512).all()
+print(sorted((row.name, row.calls) for row in block.rows))""", ON_CPU).stdout
+        self.assertEqual(out, "[('dgemm_', 1), ('sgemm_', 2)]\n")
+
+
+class Blocks(unittest.TestCase):
+    def test_profile(self):
+        out = python("import xgemm_shim, threading; xgemm_shim.enable()" + MULTIPLY + """
+a @ b
+with xgemm_shim.profile() as block:
+    thread = threading.Thread(target=lambda: a @ b)
+    thread.start(); thread.join()
+    a.astype("d") @ b
+print(block.calls, xgemm_shim.stats().calls, block.cpu_calls, block.flops, len(block.rows), block.seconds > 0)
+try:
+    with xgemm_shim.profile() as block:
+        a @ b
+        1 / 0
+except ZeroDivisionError:
+    print(block.calls, block.shapes[0].m * block.shapes[0].n * block.shapes[0].k)
+with xgemm_shim.profile() as block:
+    pass
+print(block)""", ON_CPU).stdout
+        self.assertEqual(out, "2 3 2 %s 2 True\n1 %d\nxgemm: no products\n" % (4.0 * 512 * 512 * 96, 512 * 512 * 96))
+
+    @unittest.skipUnless(ENGINE, "no fake driver")
+    def test_where(self):
+        out = python("import xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+with xgemm_shim.profile() as block:
+    c = a @ b
+assert (c == 512).all()
+print(block.gpu_calls, block.calls, block.rows[0].where, block.rows[0].why, block.bytes >= a.nbytes + b.nbytes)
+print(block.shapes[0].kernel != "", block.shapes[0].m, block.shapes[0].n, block.shapes[0].k)""", ON_ENGINE).stdout
+        self.assertEqual(out, "1 1 GPU XGEMM_MODE True\nTrue 512 96 512\n")
+
+
+class Processes(unittest.TestCase):
+    """Each in a temporary folder of its own, which is empty again at the end."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(lambda: self.assertEqual(os.listdir(folder.name), [], "something is left"))
+        place = unittest.mock.patch.dict(os.environ, TMPDIR=folder.name)
+        self.addCleanup(place.stop)
+        place.start()
+
+    def test_in_memory(self):
+        """Where TMPDIR does not say where temporary files go."""
+        with unittest.mock.patch.dict(os.environ):
+            del os.environ["TMPDIR"]
+            folder = python("import os, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+a @ b
+assert os.listdir(os.environ["XGEMM_ACCOUNT"])
+print(os.environ["XGEMM_ACCOUNT"])""", ON_CPU).stdout.strip()
+        if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free >= 64 << 20:
+            self.assertEqual(os.path.dirname(folder), "/dev/shm")
+        self.assertFalse(os.path.exists(folder))
+
+    def test_fork(self):
+        out = python("import os, sys, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+a @ b
+a @ b
+with xgemm_shim.profile() as block:
+    pid = os.fork()
+    if not pid:
+        a @ b
+if not pid:
+    print(xgemm_shim.stats().calls, block.calls, flush=True)
+    sys.exit()
+os.waitpid(pid, 0)
+a @ b
+print(xgemm_shim.stats().calls)""", ON_CPU).stdout
+        self.assertEqual(out, "1 1\n3\n")
+
+    def test_children_that_leave_their_account(self):
+        """As the workers of multiprocessing do; the last process removes it."""
+        out = python("import multiprocessing, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+def calls(n):
+    a @ b
+    return xgemm_shim.stats().calls
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(max(pool.map(calls, range(8), 1)) >= 4)
+print(xgemm_shim.stats().calls)""", ON_CPU).stdout
+        self.assertEqual(out, "True\n0\n")
+
+    def test_folder_that_goes(self):
+        done = python("import os, shutil, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+shutil.rmtree(os.environ["XGEMM_ACCOUNT"])
+a @ b
+xgemm_shim.stats()""", ON_CPU, 1)
+        self.assertRegex(done.stderr, "RuntimeError: no account is kept: there is no folder .*xgemm-python-")
+
+    def test_child_that_ends_first_by_exit(self):
+        """The folder stays for the parent, which has no account in it yet."""
+        out = python("import os, sys, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+pid = os.fork()
+if not pid:
+    sys.exit()
+os.waitpid(pid, 0)
+a @ b
+print(xgemm_shim.stats().calls)""", ON_CPU).stdout
+        self.assertEqual(out, "1\n")
+
+    def test_child_that_outlives(self):
+        out = python("import os, sys, time, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+parent = os.getpid()
+ready, tell = os.pipe()
+if not os.fork():
+    a @ b
+    os.write(tell, b".")
+    while os.path.exists("/proc/%d" % parent) and os.getppid() == parent:
+        time.sleep(0.01)
+    a @ b
+    print(xgemm_shim.stats().calls, flush=True)
+    sys.exit()
+os.read(ready, 1)""", ON_CPU).stdout
+        self.assertEqual(out, "2\n")
+
+    def test_child_that_starts_anew(self):
+        """It does not count in its parent's folder, which goes when the parent ends."""
+        out = python("import os, subprocess, sys, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+a @ b
+print(xgemm_shim.stats().calls, flush=True)
+code = '''import os, xgemm_shim
+inherited = os.environ["XGEMM_ACCOUNT"]
+xgemm_shim.enable()
+import numpy
+numpy.ones((64, 64)) @ numpy.ones((64, 65))
+print(xgemm_shim.stats().calls, os.environ["XGEMM_ACCOUNT"] != inherited)'''
+subprocess.run([sys.executable, "-c", code], check=True)""", ON_CPU).stdout
+        self.assertEqual(out, "1\n1 True\n")
+
+    def test_folder_that_the_user_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = python("import os, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+a @ b
+print(xgemm_shim.stats().calls, os.environ["XGEMM_ACCOUNT"], os.getpid())""",
+                         dict(ON_CPU, XGEMM_ACCOUNT=folder)).stdout.split()
+            self.assertEqual(out[:2], ["1", folder])
+            with open(os.path.join(folder, out[2]), "rb") as file:
+                self.assertEqual(_account.parse(file.read()).calls, 1)
+
+
+class Command(unittest.TestCase):
+    """python -m xgemm_shim."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.write("p.py", "import os, sys; print(sys.argv[1:], 'libxgemm_shim' in os.environ.get('LD_PRELOAD', ''))")
+        self.write("plain", "import sys; print('plain', sys.argv[1:]); sys.exit(9)")
+        self.write("tool", "#!/bin/sh\necho tool \"$@\"\n", 0o755)
+        self.write("own.py", "#!/bin/sh\necho not Python\n", 0o755)
+
+    def write(self, name, text, mode=0o644):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, mode)
+
+    def expect(self, words, out, status=0, flags=()):
+        path = os.path.join(self.folder, "bin") + ":" + os.environ["PATH"]
+        done = run([sys.executable] + list(flags) + ["-m", "xgemm_shim"] + words, {"PATH": path}, self.folder)
+        self.assertEqual((done.stdout, done.returncode), (out, status), done.stderr)
+
+    def test_script(self):
+        self.expect(["p.py", "-m", "a b"], "['-m', 'a b'] True\n")
+        self.expect(["./p.py"], "[] True\n")
+        self.expect(["--", "p.py", "--help"], "['--help'] True\n")
+        self.expect(["--keep-env", "p.py"], "[] True\n")
+        self.expect(["run", "p.py", "run"], "['run'] True\n")
+        self.expect(["plain", "x"], "plain ['x']\n", 9)
+        self.expect(["no-such.py"], "", 2)
+
+    def test_module_and_code(self):
+        self.expect(["-m", "p", "x"], "['x'] True\n")
+        self.expect(["-mp", "x"], "['x'] True\n")
+        self.expect(["-c", "import sys; print(sys.argv, sys.executable)", "x"], "['-c', 'x'] %s\n" % sys.executable)
+        self.expect(["run", "-m", "p"], "[] True\n")
+
+    def test_options_of_python(self):
+        if sys.version_info >= (3, 10):
+            self.expect(["-c", "import sys; print(sys.flags.optimize, sys.flags.dev_mode)"], "1 True\n", 0,
+                        ["-O", "-X", "dev"])
+
+    def test_commands_take_scripts(self):
+        self.expect(["ab", "-n", "1", "p.py", "1"], "['1'] False\n['1'] True\n")
+        self.expect(["top", "-m", "p"], "[] True\n")
+
+    def test_programs_stay_programs(self):
+        self.expect(["./tool", "p.py"], "tool p.py\n")
+        self.expect(["sh", "-c", "echo $1", "sh", "p.py"], "p.py\n")
+        self.expect(["env", "A=b", "sh", "-c", "echo $A"], "b\n")
+        self.expect(["no-such-program"], "", 127)
+        self.expect(["--no-such-option", "p.py"], "", 125)
+        os.mkdir(os.path.join(self.folder, "bin"))
+        self.write("bin/on-path.py", "#!/bin/sh\necho found\n", 0o755)
+        self.expect(["on-path.py"], "found\n")
+        # A file here does not hide the program of its name.
+        self.write("echo", "print('hidden')")
+        self.expect(["echo", "x"], "x\n")
+
+
+class Doctests(unittest.TestCase):
+    def test_all(self):
+        for name in ("xgemm_shim", "xgemm_shim._account", "xgemm_shim.__main__"):
+            out = python("import doctest, importlib; print(doctest.testmod(importlib.import_module(%r)))" % name,
+                         {"XGEMM_MODE": "cpu"}).stdout
+            self.assertRegex(out, r"^TestResults\(failed=0, attempted=[1-9]\d*")
+
+
+@unittest.skipIf(nbclient is None, "no nbclient and ipykernel")
+class Notebook(unittest.TestCase):
+    def cells(self, *sources):
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+        os.environ["XGEMM_MODE"] = "cpu"
+        self.addCleanup(os.environ.pop, "XGEMM_MODE", None)
+        nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=True).execute()
+        return notebook.cells
+
+    @staticmethod
+    def printed(cell, name="stdout"):
+        return "".join(out.text for out in cell.outputs if out.output_type == "stream" and out.name == name)
+
+    @staticmethod
+    def errors(cell):
+        return [out.ename for out in cell.outputs if out.output_type == "error"]
+
+    def test_cell(self):
+        cells = self.cells(
+            "%load_ext xgemm_shim",
+            MULTIPLY + "a @ b;",
+            "%%xgemm\nfor _ in range(2):\n    c = a @ b\nprint('in between')\nc.shape",
+            "%%xgemm\nd = a.astype('d') @ b\n1 / 0",
+            "%%xgemm\n%time e = a @ b\n",
+            "%%xgemm\npass",
+            "import xgemm_shim; print(xgemm_shim.stats().calls, d.dtype, e.shape)",
+            "%unload_ext xgemm_shim",
+            "%%xgemm\n1",
+        )
+        for cell in cells[:3] + cells[4:8]:
+            self.assertEqual(self.errors(cell), [], cell.source)
+        self.assertRegex(self.printed(cells[2]), r"(?s)^in between\nxgemm: 2 products, .*where +why +name.*"
+                                                 r"CPU +XGEMM_MODE +\w*cblas_sgemm\w* +sgemm +2 ")
+        shown = [out for out in cells[2].outputs if out.output_type == "execute_result"]
+        self.assertEqual(shown[0].data["text/plain"], "(512, 96)")
+        self.assertEqual(self.errors(cells[3]), ["ZeroDivisionError"])
+        self.assertRegex(self.printed(cells[3]), r"xgemm: 1 products.*(?s:.*)cblas_dgemm")
+        self.assertIn("xgemm: 1 products", self.printed(cells[4]))
+        self.assertEqual(self.printed(cells[5]), "xgemm: no products\n")
+        self.assertEqual(self.printed(cells[6]), "5 float64 (512, 96)\n")
+        self.assertNotEqual(self.printed(cells[8], "stderr") + "".join(self.errors(cells[8])), "")
+
+    def test_too_late(self):
+        cells = self.cells("import numpy", "%load_ext xgemm_shim", "%%xgemm\n40 + 2")
+        self.assertEqual(self.errors(cells[1]) + self.errors(cells[2]), [])
+        self.assertRegex(self.printed(cells[1], "stderr"), "too late: NumPy is loaded already")
+        self.assertRegex(self.printed(cells[2]), "^xgemm: not enabled; restart the kernel")
+        self.assertEqual(cells[2].outputs[-1].data["text/plain"], "42")
+
+
+if __name__ == "__main__":
+    assert os.path.exists(library())
+    unittest.main()

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* One element of a product as the kernels of pieces compute it, on the CPU, bit by bit. */
+#ifndef EMULATION_H
+#define EMULATION_H
+
+#include <stdbool.h>
+
+#include "kernels/emulated/split_verdict.h"
+
+/* How it is summed. */
+enum emulation {
+    EMULATION_FFMA_ONE, /* one sum in order of k: `strict`, and most of cuBLAS */
+    EMULATION_FFMA, /* sums of 16 places of k, which are added: kernels/emulated/split_ffma_sm90.cu
+                     */
+    EMULATION_FP16, /* three products of pieces, 32 places of k at a time */
+    EMULATION_BF16, /* six, likewise */
+    EMULATION_BF16_SIX,   /* six, the largest one on top of the sum of the others */
+    EMULATION_BF16_EIGHT, /* eight, likewise */
+    EMULATIONS
+};
+
+/*
+ * One step of a tensor core, 16 places of k (kernels/NOTES.md, "How Hopper's tensor cores add"): 17
+ * numbers, the sum so far and the products, each cut 25 bits below the leading bit of the largest,
+ * and their sum cut to 24 bits.
+ */
+float emulation_step(float sum, const float *a, const float *b);
+
+/* A row of op(A) or a column of op(B), and the pieces that a split makes of it. */
+struct emulation_row {
+    int64_t k, padded_k;
+    int fp16_scale, bf16_scale; /* binary exponents */
+    float *number, *fp16[XG_SPLIT_FP16_PIECES], *bf16[XG_SPLIT_BF16_PIECES];
+};
+
+/* Of finite numbers. False where there is no memory; the row then needs no end. */
+bool emulation_row_create(struct emulation_row *row, const float *number, int64_t k);
+void emulation_row_destroy(struct emulation_row *row);
+
+/* An element of C, in FP32's range but not rounded to it where it is below the normal numbers. */
+double emulation_element(enum emulation how, const struct emulation_row *a,
+                         const struct emulation_row *b);
+
+/* Raises the statistics to what a split counts of this row. */
+void emulation_count(struct xg_split_stats *stats, const struct emulation_row *row);
+
+/* What the kernels do upon a verdict. */
+enum emulation emulation_of(struct xg_split_verdict verdict);
+
+#endif

@@ -1,0 +1,499 @@
+# SPDX-License-Identifier: MIT
+# xgemm-doctor finds what was provoked, each in a run of its own or a few at once, and nothing where
+# nothing is wrong. Rules whose provocation needs another machine are in tests/unit/doctor.c.
+. "$srcdir/tests/preload/lib"
+needs_plain_library
+doctor=$builddir/tools/xgemm-doctor
+[ -x "$doctor" ] || skip "$doctor has not been built"
+for name in $(env | sed -n 's/^\(XGEMM_[A-Z_]*\)=.*/\1/p') LD_PRELOAD CUDA_VISIBLE_DEVICES container \
+    OMP_WAIT_POLICY OPENBLAS_THREAD_TIMEOUT OPENBLAS_NUM_THREADS; do
+    unset "$name"
+done
+export TMPDIR="$tmp" HOME="$tmp" XDG_CACHE_HOME="$tmp/cache" XGEMM_SHIM_LIB="$XG_SO" XGEMM_CONFIG=
+mkdir "$tmp/cache"
+fake=LD_LIBRARY_PATH=$tmp
+if has_engine; then
+    fake=LD_LIBRARY_PATH=$XG_FAKEDRV_DIR:$tmp
+fi
+
+# doctor STATUS ARGUMENT... [with NAME=VALUE in front]: what it finds is in $tmp/json.
+doctor() {
+    doctor_status=$1
+    shift
+    rm -f "$tmp/json"
+    settings=
+    while :; do
+        case ${1-} in
+        *=*)
+            settings="$settings $1"
+            shift
+            ;;
+        *) break ;;
+        esac
+    done
+    what="$settings $*"
+    # Without blanks, so they may be taken apart.
+    env "$fake" $settings "$doctor" --json="$tmp/json" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    [ "$got" = "$doctor_status" ] || [ "$doctor_status" = any ] || {
+        cat "$tmp/json" "$tmp/err"
+        fail "$what: exit status $got instead of $doctor_status"
+    }
+}
+
+# finds ID [WORDS], silent ID: of the last run.
+finds() {
+    grep -o '{"id":"[^}]*}' "$tmp/json" | grep "\"id\":\"$1\"" | grep -q -e "${2-}" || {
+        grep -o '"findings".*' "$tmp/json"
+        fail "$what: does not find $1 ${2-}"
+    }
+}
+silent() {
+    if grep -q "\"id\":\"$1\"" "$tmp/json"; then
+        fail "$what: finds $1"
+    fi
+}
+says() {
+    grep -q -e "$1" "$tmp/json" || {
+        cat "$tmp/json"
+        fail "$what: does not say $1"
+    }
+}
+
+# build FILE [OPTION...]
+build() {
+    build_file=$1
+    shift
+    $CC -O1 -Wall -Werror -fno-semantic-interposition -o "$tmp/$build_file" "$@" \
+        "$srcdir/tests/tool/doctor.c" -L"$tmp" -Wl,-rpath,"$tmp" -ldl || exit 99
+}
+shared="-shared -fPIC"
+build libkitblas.so $shared '-DDOCTOR_BLAS="default"' -DDOCTOR_KIT
+build libspin.so $shared '-DDOCTOR_BLAS="default"' -DDOCTOR_KIT -DDOCTOR_OPENMP
+[ -f "$tmp/libkitblas.so" ] || exit 99
+# The library behind the source, as linkers want it.
+build_linked() {
+    linked_file=$1
+    linked_library=$2
+    shift 2
+    $CC -O1 -Wall -Werror -o "$tmp/$linked_file" "$@" "$srcdir/tests/tool/doctor.c" \
+        "$tmp/$linked_library" -Wl,-rpath,"$tmp" -ldl || exit 99
+}
+build main -DDOCTOR_MAIN
+build_linked linked libkitblas.so -DDOCTOR_MAIN -DDOCTOR_RUN
+build_linked spinning libspin.so -DDOCTOR_MAIN -DDOCTOR_RUN
+build_linked plugin.so libkitblas.so $shared -DDOCTOR_RUN
+build symbolic.so $shared -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' -Wl,-Bsymbolic
+build protected.so $shared -DDOCTOR_RUN '-DDOCTOR_BLAS="protected"'
+build hidden.so $shared -DDOCTOR_RUN '-DDOCTOR_BLAS="hidden"'
+build mkl.so $shared -DDOCTOR_RUN '-DDOCTOR_BLAS="hidden"' -DDOCTOR_MKL
+build partly.so $shared -fsemantic-interposition -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' -DDOCTOR_MKL
+build inside -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"'
+
+# --- Nothing wrong, and its own trouble -----------------------------------------------------------
+
+"$doctor" --nonsense >"$tmp/out" 2>&1
+[ $? -eq 125 ] || fail "an option that there is not: exit status"
+# Before the program runs.
+"$doctor" --json=/nonexistent/file sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
+[ "$?:$(cat "$tmp/out")" = 125: ] && grep -q '/nonexistent/file: No such' "$tmp/err" ||
+    fail "a report that cannot be written: the program is run"
+"$doctor" --json=/nonexistent/file >"$tmp/out" 2>&1
+[ $? -eq 125 ] || fail "a report that cannot be written: exit status"
+"$doctor" --help | grep -q '^usage: xgemm-run doctor' || fail "--help"
+
+if has_engine; then
+    wrong=0
+else
+    wrong=1
+fi
+doctor $wrong
+says '"to_mend":'$wrong
+env "$fake" "$doctor" >"$tmp/words"
+[ $? -eq $wrong ] || fail "in words: exit status"
+grep -q '^GPU$' "$tmp/words" && grep -q '^Findings$' "$tmp/words" || fail "in words: no sections"
+grep -q 'Remedy: ' "$tmp/words" || fail "in words: no remedy"
+
+# The program's streams are its own, the report goes behind its error output, its status is told.
+printf '#!/bin/sh\ncat\necho err >&2\nexit 5\n' >"$tmp/script" && chmod +x "$tmp/script"
+echo in | env "$fake" "$doctor" "$tmp/script" >"$tmp/out" 2>"$tmp/err"
+[ $? -eq $wrong ] || fail "a script: exit status"
+[ "$(cat "$tmp/out")" = in ] || fail "a script: standard streams"
+[ "$(sed 1q "$tmp/err")" = err ] || fail "a script: the report is not behind its output"
+grep -q 'ended with exit status 5' "$tmp/err" || fail "a script: its status is not told"
+
+# --- The program ----------------------------------------------------------------------------------
+
+doctor $wrong "$tmp/linked" own
+says '"imports":\["cblas_sgemm"\],"defines":\[\],"inside":\[\],"bound_to_library":\["cblas_sgemm"\]'
+says '"name":"cblas_sgemm","where":"CPU"'
+finds blas.slow libkitblas
+for lost in static inside deepbind dlmopen dlsym symbolic mkl-inside; do
+    silent blas.$lost
+done
+# The user's own log is read from where it was, and stays; a FIFO is left alone, and no less is known.
+echo kept >"$tmp/log"
+doctor $wrong XGEMM_LOG="$tmp/log" XGEMM_STATS=1 "$tmp/linked" own
+says '"name":"cblas_sgemm","where":"CPU"'
+[ "$(sed 1q "$tmp/log")" = kept ] && grep -q '1 products' "$tmp/log" || fail "the user's log"
+doctor $wrong XGEMM_VERBOSE=1 "$tmp/linked" own
+grep -q '^xgemm: cblas_sgemm 200x200x200' "$tmp/err" || fail "what the user asked for is not shown"
+silent run.message
+mkfifo "$tmp/fifo"
+doctor $wrong XGEMM_LOG="$tmp/fifo" "$tmp/linked" own
+says '"name":"cblas_sgemm","where":"CPU"'
+doctor $wrong "$tmp/linked"
+finds run.no-calls
+doctor $wrong "$tmp/main"
+finds run.no-blas
+doctor $wrong "$tmp/main" open "$tmp/plugin.so"
+silent blas.deepbind
+says '"name":"cblas_sgemm","where":"CPU"'
+doctor 1 "$tmp/main" deep "$tmp/plugin.so"
+finds blas.deepbind 'plugin.so calls cblas_sgemm of .*libkitblas.so'
+doctor 1 "$tmp/main" apart "$tmp/plugin.so"
+finds blas.dlmopen plugin.so
+doctor 1 "$tmp/main" handle "$tmp/libkitblas.so"
+finds blas.dlsym libkitblas.so
+for kind in symbolic protected; do
+    doctor 1 "$tmp/main" open "$tmp/$kind.so"
+    finds blas.symbolic "$kind.so"
+done
+doctor 1 "$tmp/main" open "$tmp/hidden.so"
+finds blas.inside hidden.so
+doctor 1 "$tmp/main" open "$tmp/mkl.so"
+finds blas.mkl-inside mkl.so
+silent blas.inside
+doctor $wrong "$tmp/main" open "$tmp/partly.so"
+finds blas.mkl-partly partly.so
+says '"name":"cblas_sgemm","where":"CPU"'
+doctor 1 "$tmp/inside" own
+finds blas.in-program "$tmp/inside"
+doctor $wrong "$tmp/main" abort
+finds run.untold 'signal 9'
+says '"exit_status":null,"signal":9'
+# What it multiplied until then is known.
+doctor $wrong "$tmp/linked" own abort
+finds run.untold 'signal 9'
+says '"name":"cblas_sgemm","where":"CPU"'
+doctor $wrong "$tmp/linked" own leave
+finds run.untold _exit
+says '"name":"cblas_sgemm","where":"CPU"'
+# A signal to doctor itself is passed on to the program, and nothing is left behind.
+mkdir "$tmp/folders"
+doctor any TMPDIR="$tmp/folders" sh -c 'kill -TERM $PPID; exec sleep 20'
+says '"exit_status":null,"signal":15'
+cd "$tmp" || exit 99
+doctor any TMPDIR=folders sh -c 'cd / && exec "$0" own' "$tmp/linked"
+says '"preloaded":true'
+says '"calls":[1-9]'
+cd "$OLDPWD" || exit 99
+[ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
+# Once the program has ended, signals are doctor's own again: here it waits for who reads the report.
+mkfifo "$tmp/report"
+masks="grep -E ^Sig(Blk|Ign):"
+env $masks /proc/self/status >"$tmp/before" & # which ignores what doctor there does
+wait $!
+env "$fake" TMPDIR="$tmp/folders" "$doctor" --json="$tmp/report" sh -c 'echo >"$0"' "$tmp/ended" \
+    >"$tmp/out" 2>"$tmp/err" </dev/null &
+pid=$!
+for turn in $(seq 600); do
+    [ -e "$tmp/ended" ] && $masks /proc/$pid/status >"$tmp/after" && cmp -s "$tmp/before" "$tmp/after" && break
+    sleep 0.1
+done
+if diff "$tmp/before" "$tmp/after"; then
+    kill -TERM $pid
+else
+    fail "doctor holds signals back behind the program's end"
+    cat "$tmp/report" >"$tmp/json"
+fi
+wait $pid
+[ $? -eq 143 ] || fail "doctor is not ended by a signal behind the program's end"
+[ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
+doctor 125 TMPDIR=/nonexistent true
+grep -q '/nonexistent' "$tmp/err" || fail "doctor, TMPDIR=/nonexistent: $(cat "$tmp/err")"
+# Where the second of its folders cannot be made the first one does not stay.
+build refusing.so $shared '-DDOCTOR_REFUSE="xgemm-run."'
+doctor 125 TMPDIR="$tmp/folders" LD_PRELOAD="$tmp/refusing.so" true
+grep -q 'could not be run: No space left' "$tmp/err" || fail "doctor, a disk that is full: $(cat "$tmp/err")"
+[ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
+doctor $wrong "$tmp/main" leave
+finds run.untold _exit
+says '"exit_status":4'
+# One that filters its system calls lives on.
+if "$tmp/main" filter; then
+    doctor $wrong "$tmp/main" filter
+    says '"exit_status":0'
+    doctor $wrong "$tmp/main" filter leave
+    says '"exit_status":4'
+fi
+
+if $CC -static -O1 -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' -o "$tmp/static" \
+    "$srcdir/tests/tool/doctor.c" 2>/dev/null; then
+    doctor 1 "$tmp/static" own
+    finds program.static
+    silent run.untold
+fi
+
+# Programs that the program starts, which is told of whatever way it takes. What is reached, and tools that
+# take little beside, are no findings.
+children() {
+    doctor $wrong "$@"
+    silent program.static
+    silent program.environment
+}
+children bash -c '"$0" own' "$tmp/linked"
+says '"name":"cblas_sgemm","where":"CPU"'
+children "$tmp/main" vfork "$tmp/linked"
+says '"calls":1'
+if [ -x "$tmp/static" ]; then
+    starts() {
+        starter=$1
+        shift
+        doctor 1 "$@"
+        finds program.static "/static (started by $starter"
+        silent run.untold
+        silent run.no-blas
+    }
+    starts bash bash -c '"$0" own' "$tmp/static"
+    starts sh sh -c '"$0" own; exit 0' "$tmp/static"
+    starts env env -i "$tmp/static" own
+    starts timeout env PATH="$tmp:$PATH" timeout 60 static own
+    for way in spawn vfork list env; do
+        starts main "$tmp/main" $way "$tmp/static"
+    done
+    starts python3 python3 -c 'import subprocess, sys; subprocess.run(sys.argv[1:], check=True)' \
+        "$tmp/static" multiply 400
+    printf '#!%s own\n' "$tmp/static" >"$tmp/script" && chmod +x "$tmp/script"
+    starts bash bash -c '"$0"; :' "$tmp/script"
+    cp "$tmp/static" "$tmp/again"
+    starts sh sh -c '"$1" own; "$2" own; "$1" own' sh "$tmp/static" "$tmp/again"
+    finds program.static 'static (started by sh; likewise again) is'
+    [ "$(grep -o '"id":"program.static"' "$tmp/json" | wc -l)" = 1 ] || fail "$what: not one finding"
+    $CC -static -O1 -DDOCTOR_MAIN -o "$tmp/tool" "$srcdir/tests/tool/doctor.c" 2>/dev/null || exit 99
+    children sh -c '"$0"; "$1"; "$2" own' "$tmp/tool" /nonexistent "$tmp/linked"
+    children sh -c '"$0"; exec "$1" multiply 400' "$tmp/tool" "$tmp/linked"
+fi
+for way in "env -i" "$tmp/main env"; do
+    doctor 1 $way "$tmp/linked" own
+    finds program.environment '/linked (started by '
+    silent run.untold
+done
+# The process that was started is the caller's to judge: errno and a missing file are as without.
+sh -c 'exec "$0"' /nonexistent 2>"$tmp/without"
+doctor $wrong sh -c 'exec "$0"' /nonexistent
+cmp -s "$tmp/err" "$tmp/without" || fail "a child that is not there: $(cat "$tmp/err")"
+says '"exit_status":127'
+musl=$(command -v musl-gcc)
+printf '#include <time.h>\nint main(void) { while (clock() < CLOCKS_PER_SEC / 20) ; return 0; }\n' >"$tmp/musl.c"
+if [ -n "$musl" ] && "$musl" -O1 -o "$tmp/of_musl" "$tmp/musl.c" && "$tmp/of_musl" 2>/dev/null; then
+    doctor 1 bash -c "$tmp/of_musl"
+    finds program.musl '/of_musl (started by bash)'
+    silent run.no-blas
+fi
+
+cp "$tmp/main" "$tmp/privileged" && chmod u+s "$tmp/privileged"
+doctor 1 "$tmp/privileged"
+finds program.set-user-id
+loader=$($READELF -l "$tmp/main" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
+cp "$loader" "$tmp/ld-musl-here.so.1"
+build musl -DDOCTOR_MAIN -Wl,--dynamic-linker="$tmp/ld-musl-here.so.1"
+doctor 1 "$tmp/musl"
+finds program.musl
+cp "$tmp/main" "$tmp/foreign"
+printf '\001' | dd of="$tmp/foreign" bs=1 seek=4 conv=notrunc 2>/dev/null
+doctor 1 "$tmp/foreign"
+finds program.foreign
+says '"ran":false'
+doctor 1 "$tmp/nowhere"
+finds program.missing "$tmp/nowhere"
+echo text >"$tmp/text"
+doctor 1 "$tmp/text"
+finds program.closed
+chmod +x "$tmp/text"
+doctor 1 "$tmp/text"
+finds program.unknown
+echo '#!/nonexistent/shell' >"$tmp/text"
+doctor 1 "$tmp/text"
+finds program.interpreter /nonexistent/shell
+$CC -shared -o "$tmp/libgone.so" -Wl,-soname,libgone.so -x c /dev/null || exit 99
+$CC -O1 -DDOCTOR_MAIN -o "$tmp/gone" "$srcdir/tests/tool/doctor.c" -Wl,--no-as-needed \
+    "$tmp/libgone.so" -ldl || exit 99
+rm "$tmp/libgone.so"
+doctor 1 "$tmp/gone"
+finds program.library-missing libgone.so
+
+# --- Settings and what is preloaded ---------------------------------------------------------------
+
+doctor 1 XGEMM_MODE=fast XGEMM_MOD=gpu XGEMM_KERNEL=none XGEMM_CPU_BLAS=libm.so.6 \
+    XGEMM_LOG=/nonexistent/log XGEMM_TRACE="$tmp" "$tmp/linked" own
+finds setting.refused XGEMM_MODE=fast
+finds setting.unknown 'XGEMM_MOD is not a setting; did you mean XGEMM_MODE?'
+finds setting.kernel none
+finds setting.cpu-blas libm.so.6
+finds setting.log /nonexistent/log
+finds setting.trace
+silent run.message
+doctor 1 XGEMM_MODE=cpu "$tmp/linked" own
+finds setting.mode-cpu
+finds run.mode
+doctor 1 LD_PRELOAD=/nonexistent/lib.so:"$tmp/libkitblas.so":"$XG_SO"
+finds preload.missing /nonexistent/lib.so
+finds preload.rival libkitblas.so
+finds preload.twice
+cp "$tmp/libkitblas.so" "$tmp/libnvblas.so.13"
+doctor 1 LD_PRELOAD="$tmp/libnvblas.so.13"
+finds preload.nvblas libnvblas
+silent preload.rival
+doctor 1 XGEMM_SHIM_LIB=/nonexistent/libxgemm_shim.so
+finds preload.library /nonexistent
+mkdir "$tmp/a:b" && cp "$XG_SO" "$tmp/a:b/libxgemm_shim.so"
+doctor 1 XGEMM_SHIM_LIB="$tmp/a:b/libxgemm_shim.so" "$tmp/main"
+finds preload.path
+
+if $CC -fsanitize=address -o "$tmp/sanitized" -DDOCTOR_MAIN "$srcdir/tests/tool/doctor.c" -ldl 2>/dev/null; then
+    doctor any "$tmp/sanitized"
+    finds program.sanitizer "$tmp/sanitized is built with AddressSanitizer"
+    doctor any sh -c '"$0"; :' "$tmp/sanitized"
+    finds program.sanitizer 'sanitized (started by sh)'
+fi
+
+# --- The CPU library's threads --------------------------------------------------------------------
+
+doctor 1 OMP_WAIT_POLICY=active "$tmp/spinning" own
+finds spin.endless libspin
+says '"vendor":"BLAS that names no maker.*"threads":4,"pool":"libgomp"'
+doctor $wrong GOMP_SPINCOUNT=20000000 "$tmp/spinning" own
+finds spin.long libspin
+doctor $wrong OMP_WAIT_POLICY=passive "$tmp/spinning" own
+silent spin.long
+# OpenBLAS is told a short spin in the program, and so it is here; also where the shell preloads the library.
+openblas=$(real libopenblas.so.0)
+if [ -n "$openblas" ] && [ "$(nproc)" -gt 1 ]; then
+    $CC -o "$tmp/openblas" -DDOCTOR_MAIN -DDOCTOR_RUN "$srcdir/tests/tool/doctor.c" "$openblas" -ldl || exit 99
+    for preloads in XGEMM_SPIN= LD_PRELOAD="$XG_SO"; do
+        doctor any $preloads XGEMM_SPIN=keep OPENBLAS_NUM_THREADS=2 "$tmp/openblas" own
+        finds spin.long openblas
+        doctor any $preloads XGEMM_SPIN=short OPENBLAS_NUM_THREADS=2 "$tmp/openblas" own
+        silent spin.long
+        doctor any $preloads XGEMM_SPIN=short OPENBLAS_THREAD_TIMEOUT=26 OPENBLAS_NUM_THREADS=2 "$tmp/openblas" own
+        finds spin.long openblas
+    done
+fi
+
+# --- Calibration ----------------------------------------------------------------------------------
+
+doctor $wrong
+finds calibration.none
+kept=$(sed 's/.*"cpu_file":"\([^"]*\)".*/\1/' "$tmp/json")
+mkdir -p "$tmp/cache/xgemm" && echo damaged >"$tmp/cache/xgemm/cpu-0000000000000000"
+doctor $wrong
+finds calibration.other CPU
+echo damaged >"$kept"
+doctor 1
+finds calibration.damaged "$kept"
+rm -r "$tmp/cache/xgemm"
+doctor $wrong XDG_CACHE_HOME= HOME=
+finds calibration.homeless
+if command -v taskset >/dev/null && taskset -c 0 true 2>/dev/null; then
+    env "$fake" taskset -c 0 "$doctor" --json="$tmp/json" >"$tmp/out" 2>&1
+    what="one core"
+    finds cores.one
+fi
+
+# --- The GPU --------------------------------------------------------------------------------------
+
+if ! has_engine; then
+    [ "$XG_WITH_CUDA" = yes ] || finds build.no-cuda
+    exit $status
+fi
+doctor 0
+says '"driver":"open"'
+says '"compute_capability":90,"multiprocessors":132'
+grep -q '"up_mb_per_s":0,' "$tmp/json" && fail "the link was not measured"
+says '"kernels":[1-9]'
+# They are read in the library's file, which may be anything.
+$READELF -SW "$doctor" | grep -q xg_images && fail "the kernels are in the program too"
+reads_none() {
+    doctor 1 XGEMM_SHIM_LIB="$tmp/libxgemm_shim.so"
+    says '"driver":"open"'
+    says '"kernels":0,'
+}
+for bytes in 10 1000 100000 $(($(wc -c <"$XG_SO") - 1)); do
+    head -c "$bytes" "$XG_SO" >"$tmp/libxgemm_shim.so"
+    reads_none
+done
+LC_ALL=C sed 's/xg_images/xg_imagez/g' "$XG_SO" >"$tmp/libxgemm_shim.so"
+reads_none
+doctor 1 CUDA_VISIBLE_DEVICES= FAKECUDA_DEVICES=0
+finds device.hidden '(empty)'
+silent device.none
+doctor 1 FAKECUDA_DEVICES=0
+finds device.none
+doctor 1 FAKECUDA_FAIL=cuInit:1:999:always
+finds driver.failed nvidia-smi
+doctor 1 FAKECUDA_FAIL=cuInit:1:34:always
+finds driver.failed stub
+doctor 1 XGEMM_DEVICES=5
+finds device.ordinal
+doctor 1 FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:1:2:always
+finds device.context 'out of memory'
+doctor 0 FAKECUDA_COMPUTE_MODE=3
+finds device.exclusive
+doctor 1 FAKECUDA_COMPUTE_MODE=3 FAKECUDA_FAIL=cuDevicePrimaryCtxRetain:1:46:always
+finds device.taken
+doctor 1 FAKECUDA_COMPUTE_MODE=2
+finds device.prohibited
+doctor 1 FAKECUDA_MEM=400000000
+finds device.memory '0.40 GB'
+doctor 1 FAKECUDA_FAIL=cuModuleLoadData:1:209:always
+finds kernels.architecture '9.0'
+doctor 0 FAKECUDA_SM=70
+finds device.cublas-only '7.0'
+doctor 0 FAKECUDA_FAIL=cuMemHostAlloc:1:2:always
+finds link.unmeasured
+doctor 0 FAKECUDA_DELAY_US=20000
+finds link.slow
+
+# Products: where they ran, and why.
+doctor 0 XGEMM_MODE=gpu "$tmp/linked" own
+says '"where":"GPU"'
+doctor 0 "$tmp/linked" own
+finds run.earning '1 product '
+doctor 0 "$tmp/linked" multiply 8
+finds run.small
+doctor 1 XGEMM_MODE=gpu FAKECUDA_DEVICES=0 "$tmp/linked" own
+finds run.no-gpu
+doctor 1 XGEMM_MODE=gpu FAKECUDA_FAIL=exec:1:700 "$tmp/linked" own
+finds run.failures
+finds run.message
+doctor 1 XGEMM_MODE=gpu XGEMM_MEM_LIMIT=1K "$tmp/linked" own
+finds run.memory
+
+# Drivers that are none: one crashes who loads it, one lacks everything; and none at all.
+mkdir "$tmp/crash" "$tmp/empty"
+echo '__attribute__((constructor)) static void start(void) { __builtin_trap(); }' |
+    $CC -shared -fPIC -o "$tmp/crash/libcuda.so.1" -x c - || exit 99
+$CC -shared -fPIC -o "$tmp/empty/libcuda.so.1" -x c /dev/null || exit 99
+fake=LD_LIBRARY_PATH=$tmp/crash
+doctor 1
+finds driver.crashed
+fake=LD_LIBRARY_PATH=$tmp/empty
+doctor 1
+finds driver.lacks cuInit
+fake=LD_LIBRARY_PATH=$tmp
+doctor any CUDA_VISIBLE_DEVICES= container=podman
+if grep -q '"driver":"absent"' "$tmp/json"; then
+    finds driver.container libcuda.so.1
+    finds device.hidden
+fi
+# Moved without its witness.
+cp "$doctor" "$tmp/alone"
+XGEMM_SHIM_LIB="$XG_SO" "$tmp/alone" --json="$tmp/json" "$tmp/linked" own >"$tmp/out" 2>&1
+what="without its witness"
+finds run.no-witness
+says '"name":"cblas_sgemm"'
+for left in "$tmp"/xgemm-doctor.* "$tmp"/xgemm-run.*; do
+    [ ! -e "$left" ] || fail "$left is left"
+done
+exit $status

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+# The suite of whole programs over the fake driver, at a tiny scale: the NumPy and C programs run in
+# every variant, answers are equal, and the tables come out; what is wrong does not pass as right.
+. "$srcdir/tests/preload/lib"
+needs_plain_library
+[ -z "${XG_SHORT-}" ] || skip "left to ./quickstart check --all"
+has_engine || skip "built without CUDA"
+unset XGEMM_MODE XGEMM_VERBOSE XGEMM_TRACE
+# LAPACK, which programs call as well, multiplies triangles too.
+XGEMM_OPERATIONS=all
+export XGEMM_OPERATIONS
+find_python 'import numpy' || skip "no Python here has NumPy"
+export PYTHONDONTWRITEBYTECODE=1
+LD_LIBRARY_PATH=$XG_FAKEDRV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+
+# suite COMMAND-LINE-OPTION...
+suite() {
+    "$python" "$srcdir/bench/programs/run" --out "$tmp/out" --build "$builddir" "$@" \
+        >"$tmp/said" 2>"$tmp/err"
+}
+
+# The images of the C program do not become smaller with the scale, only fewer.
+suite --programs numpy --scale 0.08 --turns 1 --watched 1 || {
+    cat "$tmp/err" "$tmp/said"
+    fail "the suite: exit status $?"
+}
+suite --append --programs c --scale 0.02 --turns 1 --watched 1 ||
+    grep -q 'no program can run here' "$tmp/err" || {
+    cat "$tmp/err" "$tmp/said"
+    fail "the C programs: exit status $?"
+}
+suite --tables || fail "tables of what there is: exit status $?"
+for file in runs.csv programs.csv programs.txt programs.svg; do
+    [ -s "$tmp/out/$file" ] || fail "no $file"
+    grep -q 'device: ' "$tmp/out/$file" || fail "$file does not say what it was measured on"
+done
+diff "$tmp/said" "$tmp/out/programs.txt" || fail "it prints another table than it writes"
+
+# Each program ran in five variants, twice, and each time with plain's answers.
+for name in network512 network4096 search power als small; do
+    runs=$(grep -c "^$name,.*,ok,.*,equal$" "$tmp/out/runs.csv")
+    [ "$runs" -eq 10 ] || fail "$name: $runs good runs of 10"
+done
+for name in threads factor; do
+    runs=$(grep -c "^$name,.*,ok,.*,equal$" "$tmp/out/runs.csv")
+    [ "$runs" -eq 10 ] || [ ! -x "$tmp/out/bin/$name" ] || fail "$name: $runs good runs of 10"
+done
+grep '^power,gpu,1,1,ok,' "$tmp/out/runs.csv" | awk -F, '$13 > 0 && $14 == $13 { good = 1 }
+    END { exit !good }' || fail "forced products did not run on the engine"
+grep '^power,plain,1,1,ok,' "$tmp/out/runs.csv" | awk -F, '$13 > 0 && $14 == 0 && $8 > 0 { good = 1 }
+    END { exit !good }' || fail "plain's products were not seen, or not on the CPU"
+
+# An answer that is not plain's, and a run that fails, are said loudly and fail the suite.
+sed -e '/^power,run,0,/s/,equal$/,eigenvalues/' -e '/^als,gpu,0,/s/,ok,/,exit 139,/' \
+    "$tmp/out/runs.csv" >"$tmp/runs.csv"
+mv "$tmp/runs.csv" "$tmp/out/runs.csv"
+suite --tables && fail "wrong answers pass"
+grep -q '!!! ANSWERS' "$tmp/said" && grep -q 'power: run: eigenvalues' "$tmp/said" &&
+    grep -q 'als: gpu exit 139' "$tmp/said" || fail "wrong answers are not named"
+
+# Times made up: preload 1.5 times plain is loud, half of quiet's is a gain of the GPU's.
+cat >"$tmp/out/runs.csv" <<'END'
+# device: made up
+program,variant,turn,watched,status,whole_s,work_s,products_s,gpu_s,cpu_s,sum_s,waited_s,products,gpu_products,products_from,answers
+one,plain,0,0,ok,2.0,1.0,,,,,,,,,equal
+one,quiet,0,0,ok,1.6,0.8,,,,,,,,,equal
+one,preload,0,0,ok,3.0,1.5,,,,,,,,,equal
+one,run,0,0,ok,0.8,0.4,,,,,,,,,equal
+one,plain,1,1,ok,2.0,1.0,0.6,0,0.6,0.6,0,9,0,trace,equal
+one,quiet,1,1,ok,1.6,0.8,0.5,0,0.5,0.5,0,9,0,trace,equal
+one,preload,1,1,ok,3.0,1.5,0.9,0.9,0,0.9,0,9,9,trace,equal
+one,run,1,1,ok,0.8,0.4,0.1,0.1,0,0.1,0,9,9,trace,equal
+END
+suite --tables || fail "tables of made-up runs: exit status $?"
+for said in 'one: preload takes 1.50 times' 'one: preload 0.900 s, 1.80 times' \
+    'preload / plain, time *1.50 *1.50 *1.50' 'run / quiet, time *0.50 *0.50 *0.20' \
+    'plain / quiet *1.25 *1.25 *1.20' 'quiet / run *2.00 *2.00 *5.00'; do
+    grep -q "$said" "$tmp/said" || {
+        cat "$tmp/said"
+        fail "the table does not say: $said"
+    }
+done
+grep -q 'one: run takes' "$tmp/said" && fail "what is faster is called slower"
+
+# Products of several threads count once; a trace's last line may be cut.
+cat >"$tmp/trace" <<'END'
+[
+{"name":"sgemm","ph":"X","ts":0,"dur":100,"pid":1,"tid":1,"args":{"place":"CPU"}},
+{"name":"sgemm","ph":"X","ts":50,"dur":100,"pid":1,"tid":2,"args":{"place":"GPU","waited_us":7}},
+{"name":"sgemm","ph":"X","ts":200,"dur":10,"pid":1,"tid":1,"args":{"place":"CPU"}},
+{"name":"sgemm","ph":"X","ts":300,"du
+END
+cat >"$tmp/check.py" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+import products, tables
+seen = products.of_trace(sys.argv[2])
+assert [round(1e6 * seen[k]) for k in ("products_s", "gpu_s", "cpu_s", "sum_s", "waited_s")] == \
+    [160, 100, 60, 210, 7], seen
+assert (seen["products"], seen["gpu_products"]) == (3, 1), seen
+plain = [["loss", "0.01", "100", "1"]]
+assert tables.compare(plain, [["loss", "0.01", "100.9", "0.1"]]) == "equal"
+for numbers in (["101.1", "1"], ["nan", "1"], ["100"], ["100", "inf"]):
+    assert tables.compare(plain, [["loss", "0.01", *numbers]]) == "loss", numbers
+assert tables.compare(plain, []) == "other lines" and tables.compare([], []) == "none"
+END
+"$python" "$tmp/check.py" "$srcdir/bench/programs" "$tmp/trace" || fail "a trace, or a comparison"
+
+# A limit stops before the next run, and the tables have what there is.
+suite --programs small,power --scale 0.02 --turns 2 --watched 0 --time-limit 0.001
+grep -q 'time limit' "$tmp/err" && [ -s "$tmp/out/programs.txt" ] || fail "a limit does not stop"
+exit $status

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * account, mapping: sums and their merging, and files that outlive their process, however it ends.
+ * Contract 10.4 (doc/contract.md).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/base/conf.h"
+#include "src/report/account.h"
+#include "src/report/mapping.h"
+#include "src/report/stats.h"
+#include "tests/support/xt.h"
+
+static char dir[] = "/tmp/xg_account_XXXXXX";
+static struct xg_account read_back, sum;
+
+static const char *in_dir(long pid, const char *suffix)
+{
+    static char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%ld%s", dir, pid, suffix);
+    return path;
+}
+
+static struct xg_call_record record(int size, enum xg_place place, enum xg_reason reason)
+{
+    return (struct xg_call_record){
+        .symbol = "cblas_sgemm",
+        .call = {.m = size, .n = size, .k = size, .alpha = 1.0f},
+        .place = place,
+        .reason = reason,
+        .kernel = place == XG_PLACE_CPU ? NULL : "tiled",
+        .seconds = 0.5,
+        .waited_s = place == XG_PLACE_CPU ? 0.0 : 0.125,
+        .up_bytes = place == XG_PLACE_CPU ? 0 : 1000,
+        .down_bytes = place == XG_PLACE_CPU ? 0 : 24,
+        .spin_s = place == XG_PLACE_CPU ? 0.01 : 0.0,
+    };
+}
+
+static void add(int size, enum xg_place place, enum xg_reason reason)
+{
+    struct xg_call_record r = record(size, place, reason);
+
+    xg_stats_add(&r);
+}
+
+static void multiply(int count)
+{
+    for (int i = 0; i < count; i++)
+        add(10, i % 2 ? XG_PLACE_GPU : XG_PLACE_CPU, i % 2 ? XG_REASON_MODEL : XG_REASON_SMALL);
+}
+
+/* --- The account --------------------------------------------------------------------------- */
+
+static void fill(struct xg_account *account)
+{
+    struct xg_call_record r = record(10, XG_PLACE_GPU, XG_REASON_MODEL);
+
+    xg_account_init(account);
+    xg_account_add(account, &r);
+    r.place = XG_PLACE_CPU;
+    r.reason = XG_REASON_BUSY;
+    r.kernel = NULL;
+    r.up_bytes = r.down_bytes = 0;
+    xg_account_add(account, &r);
+    xg_account_add(account, &r);
+}
+
+static void test_sums(void)
+{
+    struct xg_account_sums sums;
+
+    fill(&sum);
+    fill(&read_back);
+    xg_account_merge(&sum, &read_back);
+    xg_account_sum(&sum, &sums);
+    XT_CHECK(sums.calls == 6 && sums.gpu_calls == 2, "%lld, %lld", (long long)sums.calls,
+             (long long)sums.gpu_calls);
+    XT_CHECK(sums.flops == 12000 && sums.gpu_flops == 4000, "%g, %g", sums.flops, sums.gpu_flops);
+    XT_CHECK(sums.seconds == 3 && sums.gpu_seconds == 0.75, "%g, %g", sums.seconds,
+             sums.gpu_seconds);
+    XT_CHECK(sums.bytes == 2048, "%g", sums.bytes);
+    XT_CHECK(sum.row_count == 2 && sum.shape_count == 2, "%d rows, %d shapes", sum.row_count,
+             sum.shape_count);
+    XT_CHECK(xg_account_is_valid(&sum), "valid");
+}
+
+/* Beside a symbol stands its operation, by the name that XGEMM_OPERATIONS knows. */
+static void test_operations(void)
+{
+    static const char *const names[][2] = {
+        {"cblas_sgemm", " sgemm "}, {"scipy_cblas_zgemm64_", " zgemm "},
+        {"dgemmtr_", " dgemmt "},   {"cblas_zgemm_batch_strided", " zgemm_batch_strided "},
+        {"CSYR2K", " - "},          {"cher2k_64_", " cher2k "},
+        {"dtrsm_", " dtrsm "},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct xg_call_record r = record(10, XG_PLACE_CPU, XG_REASON_SMALL);
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+        r.symbol = names[i][0];
+        xg_account_init(&sum);
+        xg_account_add(&sum, &r);
+        xg_account_print(&sum, out);
+        fclose(out);
+        const char *row = strstr(text, "too small");
+        XT_CHECK(row && strstr(row, names[i][0]) && strstr(row, names[i][1]), "%s", text);
+        free(text);
+    }
+}
+
+/* Why there was no GPU, and that it is said; a start that is waited for may get that reason. */
+static void test_absence(void)
+{
+    struct xg_call_record r = record(10, XG_PLACE_CPU, XG_REASON_EARNING);
+    char text[512] = "";
+    xg_account_init(&sum);
+    XT_CHECK(xg_account_absence(&sum) == XG_REASON_COUNT, "an empty account");
+    xg_account_add(&sum, &r);
+    XT_CHECK(xg_account_absence(&sum) == XG_REASON_EARNING, "to be found out");
+    xg_account_explain(&sum, XG_REASON_NO_DEVICE);
+    XT_CHECK(xg_account_absence(&sum) == XG_REASON_NO_DEVICE, "explained");
+    FILE *out = fmemopen(text, sizeof text, "w");
+    xg_account_print_absence(&sum, "head: ", out);
+    fclose(out);
+    XT_CHECK(strstr(text, "head: no GPU here: ") && strstr(text, "xgemm-run doctor"), "%s", text);
+    xg_account_init(&sum);
+    xg_account_add(&sum, &r);
+    r.place = XG_PLACE_GPU;
+    r.reason = XG_REASON_MODEL;
+    xg_account_add(&sum, &r);
+    XT_CHECK(xg_account_absence(&sum) == XG_REASON_COUNT, "there is one");
+}
+
+/* What is beyond the tables stays in the sums. */
+static void test_full(void)
+{
+    struct xg_account_sums sums;
+
+    xg_account_init(&sum);
+    xg_account_init(&read_back);
+    for (int i = 0; i < 2000; i++) {
+        struct xg_call_record r = record(1 + i, XG_PLACE_CPU, XG_REASON_SMALL);
+        char symbol[80];
+
+        snprintf(symbol, sizeof symbol, "name_of_more_than_thirty_one_characters_%d", i);
+        r.symbol = i % 2 ? symbol + 32 : symbol;
+        xg_account_add(i < 1000 ? &sum : &read_back, &r);
+    }
+    XT_CHECK(xg_account_is_valid(&sum) && xg_account_is_valid(&read_back), "valid");
+    xg_account_merge(&sum, &read_back);
+    xg_account_sum(&sum, &sums);
+    XT_CHECK(xg_account_is_valid(&sum), "valid when merged");
+    XT_CHECK(sums.calls == 2000, "%lld", (long long)sums.calls);
+    XT_CHECK(sum.row_count == XG_ACCOUNT_ROWS, "%d rows", sum.row_count);
+    XT_CHECK(sum.shapes_dropped == 2000 - 768, "%lld dropped", (long long)sum.shapes_dropped);
+}
+
+static void test_invalid(void)
+{
+    static struct xg_account bad;
+
+    fill(&bad);
+    XT_CHECK(xg_account_is_valid(&bad), "as it is");
+    bad.version++;
+    XT_CHECK(!xg_account_is_valid(&bad), "another version");
+    fill(&bad);
+    bad.row_count = XG_ACCOUNT_ROWS + 1;
+    XT_CHECK(!xg_account_is_valid(&bad), "rows beyond the table");
+    fill(&bad);
+    bad.rows[1].reason = XG_REASON_COUNT;
+    XT_CHECK(!xg_account_is_valid(&bad), "a reason that is none");
+    fill(&bad);
+    memset(bad.rows[0].symbol, 'x', sizeof bad.rows[0].symbol);
+    XT_CHECK(!xg_account_is_valid(&bad), "a text without end");
+    fill(&bad);
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        bad.shapes[i].transb = bad.shapes[i].calls ? XG_CONJ_TRANS : XG_NO_TRANS;
+    XT_CHECK(xg_account_is_valid(&bad), "conjugate transposes");
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        bad.shapes[i].transb *= 2;
+    XT_CHECK(!xg_account_is_valid(&bad), "a transpose that is none");
+    memset(&bad, 0, sizeof bad);
+    XT_CHECK(!xg_account_is_valid(&bad), "nothing");
+}
+
+/* What somebody else writes into the folder: counts stay at the largest number, and are printed so.
+ */
+static void test_largest(void)
+{
+    struct xg_account_sums sums;
+    char *text = NULL;
+    size_t size;
+
+    fill(&read_back);
+    for (int i = 0; i < read_back.row_count; i++)
+        read_back.rows[i].calls = INT64_MAX;
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        read_back.shapes[i].calls = read_back.shapes[i].calls ? INT64_MAX : 0;
+    read_back.shapes_dropped = read_back.right = read_back.wrong = INT64_MAX;
+    read_back.unable = read_back.rows_skipped = INT64_MAX;
+    XT_CHECK(xg_account_is_valid(&read_back), "the largest counts");
+    fill(&sum);
+    xg_account_merge(&sum, &read_back);
+    xg_account_merge(&sum, &read_back);
+    XT_CHECK(xg_account_is_valid(&sum), "their sum");
+    for (int i = 0; i < sum.row_count; i++)
+        XT_CHECK(sum.rows[i].calls == INT64_MAX, "row %d: %lld", i, (long long)sum.rows[i].calls);
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        XT_CHECK(!sum.shapes[i].calls || sum.shapes[i].calls == INT64_MAX, "shape %d: %lld", i,
+                 (long long)sum.shapes[i].calls);
+    XT_CHECK(sum.shapes_dropped == INT64_MAX && sum.right == INT64_MAX && sum.wrong == INT64_MAX &&
+                 sum.unable == INT64_MAX && sum.rows_skipped == INT64_MAX,
+             "the head's");
+    xg_account_sum(&sum, &sums);
+    XT_CHECK(sums.calls == INT64_MAX && sums.gpu_calls == INT64_MAX, "%lld, %lld",
+             (long long)sums.calls, (long long)sums.gpu_calls);
+    FILE *out = open_memstream(&text, &size);
+    xg_account_print(&sum, out);
+    XT_CHECK(fclose(out) == 0 && !strstr(text, " -9") && strstr(text, " 9223372036854775807"), "%s",
+             text);
+    free(text);
+}
+
+/* The shapes of a full table, again and again, and those dropped without end. */
+static void test_largest_dropped(void)
+{
+    xg_account_init(&sum);
+    for (int i = 0; i < 800; i++) {
+        struct xg_call_record r = record(1 + i, XG_PLACE_CPU, XG_REASON_SMALL);
+        xg_account_add(&sum, &r);
+    }
+    fill(&read_back);
+    for (int i = 0; i < XG_ACCOUNT_SHAPES; i++)
+        if (read_back.shapes[i].calls) {
+            read_back.shapes[i].calls = INT64_MAX;
+            read_back.shapes[i].m = INT64_MIN;
+        }
+    xg_account_merge(&sum, &read_back);
+    XT_CHECK(sum.shapes_dropped == INT64_MAX, "%lld dropped", (long long)sum.shapes_dropped);
+}
+
+/* Figures that no process has are none of an account. */
+static void test_figures(void)
+{
+    static const double none[] = {-1.0, NAN, INFINITY, -INFINITY, DBL_MAX};
+    static struct xg_account bad;
+    fill(&bad);
+    struct xg_account_shape *shape = bad.shapes;
+    while (!shape->calls)
+        shape++;
+    double *const figures[] = {&bad.rows[0].flops,    &bad.rows[0].bytes, &bad.rows[1].seconds,
+                               &bad.rows[1].waited_s, &shape->flops,      &shape->seconds,
+                               &bad.deviation};
+    int64_t *const counts[] = {&bad.rows[0].calls, &bad.shapes_dropped, &bad.right,   &bad.wrong,
+                               &bad.unable,        &bad.rows_skipped,   &shape->calls};
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        for (size_t j = 0; j < sizeof none / sizeof none[0]; j++) {
+            double was = *figures[i];
+            *figures[i] = none[j];
+            XT_CHECK(!xg_account_is_valid(&bad), "figure %zu: %g", i, none[j]);
+            *figures[i] = was;
+        }
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        int64_t was = *counts[i];
+        *counts[i] = -1;
+        XT_CHECK(!xg_account_is_valid(&bad), "count %zu", i);
+        *counts[i] = was;
+    }
+    bad.longest_spin_s = INFINITY;
+    XT_CHECK(xg_account_is_valid(&bad), "threads that spin without end");
+    bad.rows[0].symbol[0] = '\033';
+    XT_CHECK(!xg_account_is_valid(&bad), "a name that steers a terminal");
+}
+
+/* --- Its file ------------------------------------------------------------------------------ */
+
+/* Runs body in a child whose XGEMM_ACCOUNT is the folder; its id. *status: as of waitpid. */
+static pid_t run(void (*body)(void), int *status)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        alarm(60);
+        body();
+        exit(xt_failures ? 1 : 0);
+    }
+    *status = -1;
+    waitpid(child, status, 0);
+    return child;
+}
+
+/* The products of the file, half of them on the GPU; -1: there is none that is whole. */
+static long products(long pid, const char *suffix)
+{
+    struct xg_account_sums sums;
+
+    if (xg_mapping_read(in_dir(pid, suffix), &read_back) != XG_OK)
+        return -1;
+    xg_account_sum(&read_back, &sums);
+    XT_CHECK(read_back.pid == pid, "pid %lld", (long long)read_back.pid);
+    XT_CHECK(!strcmp(read_back.program, "account"), "%s", read_back.program);
+    XT_CHECK(read_back.begun_ns > INT64_C(1700000000000000000), "%lld",
+             (long long)read_back.begun_ns);
+    XT_CHECK(sums.gpu_calls == sums.calls / 2, "%lld", (long long)sums.gpu_calls);
+    return (long)sums.calls;
+}
+
+static void ends_by_exit(void)
+{
+    multiply(3);
+}
+
+static void ends_at_once(void)
+{
+    multiply(4);
+    _exit(0);
+}
+
+static void ends_by_kill(void)
+{
+    multiply(5);
+    raise(SIGKILL);
+}
+
+static void test_ends(void)
+{
+    int status;
+    pid_t pid = run(ends_by_exit, &status);
+
+    XT_CHECK(status == 0 && products(pid, "") == 3, "exit");
+    pid = run(ends_at_once, &status);
+    XT_CHECK(status == 0 && products(pid, "") == 4, "_exit");
+    pid = run(ends_by_kill, &status);
+    XT_CHECK(WIFSIGNALED(status) && products(pid, "") == 5, "SIGKILL");
+    XT_CHECK(!strcmp(read_back.rows[1].symbol, "cblas_sgemm") &&
+                 read_back.rows[1].reason == XG_REASON_MODEL && read_back.longest_spin_s == 0.01,
+             "what is in it");
+}
+
+/* A child has an account of its own, and none before it multiplies. */
+static pid_t child_pid;
+
+static void forks(void)
+{
+    int status = -1;
+    multiply(2);
+    child_pid = fork();
+    if (child_pid == 0) {
+        XT_CHECK(access(in_dir(getpid(), ""), F_OK) != 0, "a file before a product");
+        multiply(7);
+        _exit(xt_failures != 0);
+    }
+    multiply(4);
+    XT_CHECK(waitpid(child_pid, &status, 0) == child_pid && status == 0, "status %d", status);
+    XT_CHECK(products(child_pid, "") == 7, "the child's");
+}
+
+static void test_fork(void)
+{
+    int status;
+    pid_t pid = run(forks, &status);
+
+    XT_CHECK(status == 0 && products(pid, "") == 6, "the parent's, status %d", status);
+}
+
+/* As a program that goes on by exec, whose id has an account already. */
+static void finds_one_there(void)
+{
+    close(open(in_dir(getpid(), ""), O_WRONLY | O_CREAT | O_EXCL, 0600));
+    multiply(3);
+}
+
+static void test_names(void)
+{
+    int status;
+    pid_t pid = run(finds_one_there, &status);
+
+    XT_CHECK(status == 0 && products(pid, "") < 0, "what was there stays");
+    XT_CHECK(products(pid, ".1") == 3, "the next name");
+}
+
+/* No space, or no right: the program goes on, and no file is left. */
+static void no_space(void)
+{
+    const struct rlimit limit = {100000, 100000};
+
+    setrlimit(RLIMIT_FSIZE, &limit);
+    errno = 0;
+    multiply(3);
+}
+
+static void no_folder(void)
+{
+    rmdir(dir);
+    multiply(3);
+}
+
+static void test_refused(void)
+{
+    int status;
+    pid_t pid = run(no_space, &status);
+
+    XT_CHECK(status == 0, "a limit of file sizes: status %d", status);
+    XT_CHECK(access(in_dir(pid, ""), F_OK) != 0, "a file is left");
+}
+
+/* Nobody else may read it. What is cut off, or somebody else's, is no account. */
+static void test_read(void)
+{
+    int status;
+    struct stat file;
+    pid_t pid = run(ends_by_exit, &status);
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s", in_dir(pid, ""));
+    XT_CHECK(stat(path, &file) == 0 && (file.st_mode & 0777) == 0600, "mode %o", file.st_mode);
+    XT_CHECK(file.st_size == sizeof(struct xg_account) && file.st_blocks * 512 >= file.st_size,
+             "%ld blocks", (long)file.st_blocks);
+    const uint32_t before = XG_ACCOUNT_VERSION - 1;
+    int fd = open(path, O_WRONLY);
+    XT_CHECK(pwrite(fd, &before, sizeof before, offsetof(struct xg_account, version)) > 0, "fd %d",
+             fd);
+    close(fd);
+    XT_CHECK(xg_mapping_read(path, &read_back) == XG_DECLINED && read_back.version == before,
+             "another version");
+    XT_CHECK(truncate(path, 12) == 0 && xg_mapping_read(path, &read_back) == XG_DECLINED,
+             "another version, which is shorter");
+    XT_CHECK(truncate(path, 11) == 0 && products(pid, "") < 0, "a head that is cut off");
+    pid = run(ends_by_exit, &status);
+    snprintf(path, sizeof path, "%s", in_dir(pid, ""));
+    XT_CHECK(truncate(path, file.st_size - 1) == 0 && products(pid, "") < 0, "cut off");
+    XT_CHECK(xg_mapping_read(dir, &read_back) == XG_ERR_NOTFOUND, "a folder");
+    XT_CHECK(symlink(path, in_dir(0, "")) == 0 && products(0, "") < 0, "a link");
+}
+
+static void remove_files(void)
+{
+    char command[100];
+
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    if (system(command))
+        xt_failures++;
+}
+
+int main(void)
+{
+    if (!mkdtemp(dir))
+        return XT_HARD;
+    setenv("XGEMM_ACCOUNT", dir, 1);
+    unsetenv("XGEMM_STATS");
+    unsetenv("XGEMM_LOG");
+    xg_conf_get();
+    test_sums();
+    test_operations();
+    test_absence();
+    test_full();
+    test_invalid();
+    test_largest();
+    test_largest_dropped();
+    test_figures();
+    test_ends();
+    test_fork();
+    test_names();
+    test_refused();
+    test_read();
+    remove_files();
+
+    int status;
+    run(no_folder, &status);
+    XT_CHECK(status == 0, "no folder: status %d", status);
+    return xt_done();
+}

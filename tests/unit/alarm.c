@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* No false alarm: right products of many kinds, added up as devices do, are never called wrong.
+ * Contract 9.6. */
+
+/*
+ * Small products over the distributions of the accuracy suite, all transposes, paddings, alpha and
+ * beta, in FP32 in several orders, in pieces as Hopper's tensor cores add them (kernels/NOTES.md),
+ * and in TF32: 20,000 of them, or as many as XT_VERIFY_PRODUCTS says. The worst cases of the bounds
+ * must come near: what is wrong by a bound too small by ten would show.
+ */
+#include <fenv.h>
+#include <math.h>
+
+#include "src/verify/verify.h"
+#include "tests/support/distribution.h"
+#include "tests/support/guarded.h"
+
+enum { PRODUCTS = 20000, PRODUCTS_SHORT = 2000, BLOCK = 32, STEP = 16, DEPTH_MAX = 30000 };
+
+static struct xg_team *team;
+
+/* --- Sums as they are made ------------------------------------------------------------------ */
+
+enum order { FMA, ROUNDED, BACKWARDS, FOUR, SLICES, FP16X3, BF16X6, TF32, ORDERS };
+static const char *const names[ORDERS] = {"FMA",    "rounded", "backwards", "four sums",
+                                          "slices", "FP16x3",  "BF16x6",    "TF32"};
+
+/* One row of op(A) and one column of op(B), next to each other. */
+struct factors {
+    float *a, *b;
+    int64_t k;
+};
+
+static float sum_in_order(const struct factors *f, enum order order)
+{
+    float sums[4] = {0};
+    for (int64_t at = 0; at < f->k; at++) {
+        int64_t l = order == BACKWARDS ? f->k - 1 - at : at;
+        float *sum = &sums[order == FOUR ? at % 4 : order == SLICES ? at * 3 / f->k : 0];
+        if (order == ROUNDED) {
+            volatile float product = f->a[l] * f->b[l];
+            *sum += product;
+        } else {
+            *sum = fmaf(f->a[l], f->b[l], *sum);
+        }
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/* x to so many bits, to the nearest or cut. */
+static double to_bits(double x, int bits, bool tiling)
+{
+    int exponent;
+    double fraction = frexp(x, &exponent), scaled = ldexp(fraction, bits);
+    return isfinite(x) ? ldexp(tiling ? trunc(scaled) : rint(scaled), exponent - bits) : x;
+}
+
+/* One step of a tensor core: the old sum and 16 products, each cut 25 bits below the largest. */
+static double step(double sum, const double *a, const double *b)
+{
+    double terms[STEP + 1] = {sum}, largest = fabs(sum), total = 0;
+    int exponent;
+    for (int i = 0; i < STEP; i++) {
+        terms[i + 1] = a[i] * b[i];
+        largest = fmax(largest, fabs(terms[i + 1]));
+    }
+    frexp(largest, &exponent);
+    for (int i = 0; i <= STEP; i++)
+        total += ldexp(trunc(ldexp(terms[i], 26 - exponent)), exponent - 26);
+    return to_bits(total, 24, true);
+}
+
+/* The pieces of 32 numbers: what is left of each after the piece before, rounded. */
+static void split(const float *x, int64_t count, int pieces, int bits, double (*out)[BLOCK])
+{
+    for (int i = 0; i < BLOCK; i++) {
+        double rest = i < count ? (double)x[i] : 0;
+        for (int p = 0; p < pieces; p++) {
+            out[p][i] = to_bits(rest, bits, false);
+            rest -= out[p][i];
+        }
+    }
+}
+
+static float sum_of_pieces(const struct factors *f, bool bf16)
+{
+    static const int fp16_pairs[][2] = {{1, 0}, {0, 1}, {0, 0}};
+    static const int bf16_pairs[][2] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
+    const int(*pairs)[2] = bf16 ? bf16_pairs : fp16_pairs;
+    float total = 0;
+    for (int64_t l = 0; l < f->k; l += BLOCK) {
+        double a[3][BLOCK], b[3][BLOCK], sum = 0;
+        split(f->a + l, f->k - l, bf16 ? 3 : 2, bf16 ? 8 : 11, a);
+        split(f->b + l, f->k - l, bf16 ? 3 : 2, bf16 ? 8 : 11, b);
+        for (int p = 0; p < (bf16 ? 6 : 3); p++)
+            for (int s = 0; s < BLOCK; s += STEP)
+                sum = step(sum, a[pairs[p][0]] + s, b[pairs[p][1]] + s);
+        total += (float)sum;
+    }
+    return total;
+}
+
+/* TF32 has FP32's exponents: subnormal numbers lose more. */
+static double to_tf32(float x)
+{
+    return fabsf(x) < 0x1p-126f ? trunc((double)x * 0x1p136) * 0x1p-136
+                                : to_bits((double)x, 11, true);
+}
+
+static float sum_tf32(const struct factors *f)
+{
+    double sum = 0;
+    for (int64_t l = 0; l < f->k; l++)
+        sum = to_bits(sum + to_tf32(f->a[l]) * to_tf32(f->b[l]), 24, true);
+    return (float)sum;
+}
+
+/* Far from overflow. */
+static bool serves_pieces(const struct factors *f)
+{
+    float a = 0, b = 0;
+    for (int64_t l = 0; l < f->k; l++) {
+        a = fmaxf(a, isnan(f->a[l]) ? INFINITY : fabsf(f->a[l]));
+        b = fmaxf(b, isnan(f->b[l]) ? INFINITY : fabsf(f->b[l]));
+    }
+    return isfinite(a) && isfinite(b) && (double)a * (double)b < 0x1p110;
+}
+
+/* Where no pieces serve, FP32 does. */
+static float sum_of(const struct factors *f, enum order order)
+{
+    if (order < FP16X3 || !serves_pieces(f))
+        return sum_in_order(f, order);
+    return order == TF32 ? sum_tf32(f) : sum_of_pieces(f, order == BF16X6);
+}
+
+/* --- Products ------------------------------------------------------------------------------- */
+
+static const float *copy_factor(float *to, const float *from, int64_t k, int64_t stride)
+{
+    for (int64_t l = 0; l < k; l++)
+        to[l] = from[l * stride];
+    return to;
+}
+
+/* A program's environment that also flushes to zero, where there is such a thing. */
+enum { FLUSHING = -1 };
+
+static void enter(int rounding)
+{
+    fesetenv(FE_DFL_ENV);
+    if (rounding != FLUSHING)
+        fesetround(rounding);
+#ifdef __x86_64__
+    else
+        __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+#endif
+}
+
+/* The CPU combines with C in the program's environment. */
+static void compute(const struct xg_problem *call, enum order order, int rounding)
+{
+    static float a[DEPTH_MAX], b[DEPTH_MAX];
+    struct factors f = {a, b, call->k};
+    for (int64_t i = 0; i < call->m; i++) {
+        copy_factor(a, (const float *)call->a + (call->transa ? i : i * call->lda), call->k,
+                    call->transa ? call->lda : 1);
+        for (int64_t j = 0; j < call->n; j++) {
+            copy_factor(b, (const float *)call->b + (call->transb ? j * call->ldb : j), call->k,
+                        call->transb ? 1 : call->ldb);
+            volatile float *c = (float *)call->c + i * call->ldc + j;
+            volatile float product = call->alpha * sum_of(&f, order);
+            enter(rounding);
+            if (call->beta == 0) {
+                *c = product;
+            } else {
+                volatile float old = call->beta * *c;
+                *c = product + old;
+            }
+            enter(FE_TONEAREST);
+        }
+    }
+}
+
+static int64_t draw(uint64_t *state, int64_t least, int64_t most)
+{
+    return least + (int64_t)(fabsf(xt_random(state)) * (float)(most - least + 1));
+}
+
+/* Small, but every tenth deeper. */
+static struct fx_shape draw_shape(uint64_t *state, int64_t number)
+{
+    static const float alphas[] = {1.0f, 1.0f, -1.0f, 0.3f, 1e-20f, 1e20f};
+    static const float betas[] = {0.0f, 0.0f, 1.0f, -0.7f, 1e-30f, 1e10f};
+    return (struct fx_shape){.m = draw(state, 1, 12),
+                             .n = draw(state, 1, 24),
+                             .k = number % 10 ? draw(state, 1, 24) : draw(state, 25, 700),
+                             .transa = number & 1,
+                             .transb = number >> 1 & 1,
+                             .alpha = alphas[draw(state, 0, 5)],
+                             .beta = betas[draw(state, 0, 5)],
+                             .pad = draw(state, 0, 3)};
+}
+
+/* The most that was found of each order, in units of where rows are looked at closer. */
+static double most[ORDERS];
+static int64_t rows, rows_computed, rows_skipped;
+
+static void test_product(int64_t number, uint64_t *state)
+{
+    static const int roundings[] = {FE_TONEAREST, FLUSHING, FE_UPWARD, FE_TOWARDZERO};
+    const struct distribution *distribution =
+        &distribution_table[(number / ORDERS) % distribution_count];
+    enum order order = (enum order)(number % ORDERS);
+    struct fx_shape shape = draw_shape(state, number / 8);
+    struct fx_product product = fx_product_create(&shape, (uint64_t)number);
+    struct xg_problem *call = &product.call;
+    distribution_fill(distribution, team, (uint64_t)number, 'a', call->m, call->k, !call->transa,
+                      product.a, call->lda - shape.pad);
+    distribution_fill(distribution, team, (uint64_t)number, 'b', call->n, call->k, call->transb,
+                      product.b, call->ldb - shape.pad);
+    call->lda -= shape.pad;
+    call->ldb -= shape.pad;
+    if (number % 5 == 0)
+        for (size_t i = 0; i < product.c_elems; i++)
+            product.c_all[i] *= 0x1p-130f;
+
+    struct xg_verify *verify = NULL;
+    struct xg_verify_report report;
+    XT_CHECK(xg_verify_create(call, *state, NULL, 1, &verify) == XG_OK, "not verified");
+    if (!verify)
+        exit(XT_HARD);
+    compute(call, order, roundings[number / 3 % 4]);
+    xg_verify_check(verify,
+                    order == TF32     ? XG_SUMS_TF32
+                    : order >= FP16X3 ? XG_SUMS_PIECES
+                                      : XG_SUMS_FP32,
+                    &report);
+    XT_CHECK(!report.wrong, "%ld: %s, %s, %ldx%ldx%ld alpha %g beta %g: %g, not %g +- %g",
+             (long)number, distribution->name, names[order], (long)call->m, (long)call->n,
+             (long)call->k, (double)call->alpha, (double)call->beta, report.value, report.exact,
+             report.bound);
+    most[order] = fmax(most[order], report.deviation);
+    rows += report.rows;
+    rows_computed += report.rows_computed;
+    rows_skipped += report.rows_skipped;
+    xg_verify_destroy(verify);
+    fx_product_destroy(&product);
+}
+
+/* Sums whose roundings all go one way: every row is doubted, and none is wrong. */
+static void test_constant(float a, float b, enum order order)
+{
+    const struct fx_shape shape = {6, 40, DEPTH_MAX, false, true, 1, 0, 0};
+    struct fx_product product = fx_product_create(&shape, 1);
+    struct xg_problem *call = &product.call;
+    struct xg_verify *verify = NULL;
+    struct xg_verify_report report;
+    for (int64_t i = 0; i < call->m * call->k; i++)
+        product.a[i] = a;
+    for (int64_t i = 0; i < call->n * call->k; i++)
+        product.b[i] = b;
+    if (xg_verify_create(call, 1, NULL, 1, &verify) != XG_OK)
+        exit(XT_HARD);
+    compute(call, order, FE_TONEAREST);
+    xg_verify_check(verify, order < FP16X3 ? XG_SUMS_FP32 : XG_SUMS_PIECES, &report);
+    XT_CHECK(!report.wrong, "%s of %g x %g: %g, not %g +- %g", names[order], (double)a, (double)b,
+             report.value, report.exact, report.bound);
+    XT_CHECK(order >= FP16X3 || report.rows_computed == XG_VERIFY_ROWS, "%s: %g of a threshold",
+             names[order], report.deviation);
+    /* Of many doubted rows the worst is among those that are looked at. */
+    ((float *)call->c)[5 * call->ldc + 7] *= 1.5f;
+    xg_verify_check(verify, order < FP16X3 ? XG_SUMS_FP32 : XG_SUMS_PIECES, &report);
+    XT_CHECK(report.wrong && report.row == 5 && report.column == 7, "%s: not found", names[order]);
+    xg_verify_destroy(verify);
+    fx_product_destroy(&product);
+}
+
+int main(void)
+{
+    const char *wanted = getenv("XT_VERIFY_PRODUCTS");
+    int64_t count = wanted ? atoll(wanted) : fx_short() ? PRODUCTS_SHORT : PRODUCTS;
+    uint64_t state = 1;
+    if (xg_team_create(1, &team) != XG_OK)
+        return XT_HARD;
+    for (int64_t number = 0; number < count; number++)
+        test_product(number, &state);
+    xg_team_destroy(team);
+    test_constant(0.1f, 0.3f, FMA);
+    test_constant(0.1f, 0.3f, BACKWARDS);
+    test_constant(0.1f, 0.3f, FP16X3);
+    test_constant(0.7f, 0.3f, BF16X6);
+    printf("%ld products, %ld rows: %ld computed again, %ld skipped; most of a threshold:",
+           (long)count, (long)rows, (long)rows_computed, (long)rows_skipped);
+    for (int order = 0; order < ORDERS; order++)
+        printf(" %s %.2g", names[order], most[order]);
+    printf("\n");
+    /* An alarm that never comes near sounding says nothing. */
+    XT_CHECK(rows_computed > 0 && rows_skipped < rows / 10, "%ld of %ld rows skipped",
+             (long)rows_skipped, (long)rows);
+    return xt_done();
+}

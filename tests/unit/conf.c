@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* conf: defaults, every variable's good and bad values, help, and the process's own environment. */
+#include <math.h>
+#include <unistd.h>
+
+#include "src/base/conf.h"
+#include "src/base/problem.h"
+#include "tests/support/xt.h"
+
+struct environment {
+    const char *name, *value; /* the one variable that is set */
+    int reports;
+    char text[1024]; /* of the last report */
+};
+
+static const char *lookup(void *ctx, const char *name)
+{
+    const struct environment *env = ctx;
+
+    return env->name && !strcmp(name, env->name) ? env->value : NULL;
+}
+
+static void report(void *ctx, const char *text)
+{
+    struct environment *env = ctx;
+
+    env->reports++;
+    snprintf(env->text, sizeof env->text, "%s", text);
+}
+
+static const struct xg_conf defaults;
+
+/* Parses with one variable set; conf is to be freed. */
+static struct xg_conf parse(struct environment *env, const char *name, const char *value)
+{
+    struct xg_conf conf;
+
+    *env = (struct environment){.name = name, .value = value};
+    memset(&conf, 0xff, sizeof conf); /* parse must set every field */
+    xg_conf_parse(&conf, lookup, report, env);
+    return conf;
+}
+
+static int conf_is_default(const struct xg_conf *c)
+{
+    return c->mode == defaults.mode && c->math == defaults.math && !c->kernel && !c->devices &&
+           c->mem_limit_bytes == 0 && c->stage_threads == 0 && !c->cpu_blas && c->verbose == 0 &&
+           !c->log && c->stats == 0 && !c->trace && !c->account && c->verify == 0 &&
+           c->spin == XG_SPINNING_AUTO && c->reproducible == 0;
+}
+
+static void test_defaults(void)
+{
+    struct environment env;
+    struct xg_conf conf = parse(&env, NULL, NULL);
+
+    XT_CHECK(conf_is_default(&conf), "nothing set");
+    XT_CHECK(conf.mode == XG_MODE_AUTO && conf.math == XG_MATH_ACCURATE, "choices");
+    XT_CHECK(env.reports == 0, "%s", env.text);
+    xg_conf_fini(&conf);
+}
+
+/* A value that is refused: reported once with variable and value, and the default stands. */
+static void check_refused(const char *name, const char *value)
+{
+    struct environment env;
+    struct xg_conf conf = parse(&env, name, value);
+
+    XT_CHECK(env.reports == 1, "%s=%s: %d reports", name, value, env.reports);
+    XT_CHECK(strstr(env.text, name) && strstr(env.text, value), "%s=%s: %s", name, value, env.text);
+    XT_CHECK(strstr(env.text, "accepted: "), "%s", env.text);
+    XT_CHECK(conf_is_default(&conf), "%s=%s", name, value);
+    xg_conf_fini(&conf);
+}
+
+#define CHECK_TAKEN(name, value, condition)                                                        \
+    do {                                                                                           \
+        struct environment env_;                                                                   \
+        struct xg_conf conf = parse(&env_, name, value);                                           \
+        XT_CHECK(env_.reports == 0, "%s", env_.text);                                              \
+        XT_CHECK(condition, "%s=%s", name, value);                                                 \
+        xg_conf_fini(&conf);                                                                       \
+    } while (0)
+
+static void test_choices(void)
+{
+    CHECK_TAKEN("XGEMM_MODE", "auto", conf.mode == XG_MODE_AUTO);
+    CHECK_TAKEN("XGEMM_MODE", "cpu", conf.mode == XG_MODE_CPU);
+    CHECK_TAKEN("XGEMM_MODE", "gpu", conf.mode == XG_MODE_GPU);
+    CHECK_TAKEN("XGEMM_MODE", "compare", conf.mode == XG_MODE_COMPARE);
+    CHECK_TAKEN("XGEMM_MATH", "accurate", conf.math == XG_MATH_ACCURATE);
+    CHECK_TAKEN("XGEMM_MATH", "strict", conf.math == XG_MATH_STRICT);
+    CHECK_TAKEN("XGEMM_MATH", "tf32", conf.math == XG_MATH_TF32);
+    CHECK_TAKEN("XGEMM_SPIN", "auto", conf.spin == XG_SPINNING_AUTO);
+    CHECK_TAKEN("XGEMM_SPIN", "short", conf.spin == XG_SPINNING_SHORT);
+    CHECK_TAKEN("XGEMM_SPIN", "keep", conf.spin == XG_SPINNING_KEEP);
+    CHECK_TAKEN("XGEMM_MODE", "", conf_is_default(&conf));
+    check_refused("XGEMM_MODE", "GPU");
+    check_refused("XGEMM_MODE", "gpux");
+    check_refused("XGEMM_MODE", " gpu");
+    check_refused("XGEMM_MODE", "1");
+    check_refused("XGEMM_MATH", "fp64");
+}
+
+static void test_numbers(void)
+{
+    CHECK_TAKEN("XGEMM_STAGE_THREADS", "256", conf.stage_threads == 256);
+    CHECK_TAKEN("XGEMM_STAGE_THREADS", "007", conf.stage_threads == 7);
+    CHECK_TAKEN("XGEMM_VERBOSE", "3", conf.verbose == 3);
+    CHECK_TAKEN("XGEMM_STATS", "1", conf.stats == 1);
+    CHECK_TAKEN("XGEMM_REPRODUCIBLE", "1", conf.reproducible == 1);
+    check_refused("XGEMM_STAGE_THREADS", "257");
+    check_refused("XGEMM_STAGE_THREADS", "4294967297");
+    check_refused("XGEMM_STAGE_THREADS", "-1");
+    check_refused("XGEMM_STAGE_THREADS", "4K");
+    check_refused("XGEMM_VERBOSE", "4");
+    check_refused("XGEMM_VERBOSE", "1 ");
+    check_refused("XGEMM_VERBOSE", "0x1");
+    check_refused("XGEMM_STATS", "2");
+    check_refused("XGEMM_STATS", "yes");
+    check_refused("XGEMM_REPRODUCIBLE", "true");
+}
+
+static void test_fractions(void)
+{
+    CHECK_TAKEN("XGEMM_VERIFY", "0", conf.verify == 0);
+    CHECK_TAKEN("XGEMM_VERIFY", "1", conf.verify == 1);
+    CHECK_TAKEN("XGEMM_VERIFY", "1.00", conf.verify == 1);
+    CHECK_TAKEN("XGEMM_VERIFY", ".5", conf.verify == 0.5);
+    CHECK_TAKEN("XGEMM_VERIFY", "0.01", fabs(conf.verify - 0.01) < 1e-15);
+    check_refused("XGEMM_VERIFY", "1.01");
+    check_refused("XGEMM_VERIFY", "2");
+    check_refused("XGEMM_VERIFY", "-0.5");
+    check_refused("XGEMM_VERIFY", "0,01");
+    check_refused("XGEMM_VERIFY", "1%");
+    check_refused("XGEMM_VERIFY", "nan");
+    check_refused("XGEMM_VERIFY", "1e-2");
+    check_refused("XGEMM_VERIFY", ".");
+}
+
+static void test_sizes(void)
+{
+    CHECK_TAKEN("XGEMM_MEM_LIMIT", "0", conf.mem_limit_bytes == 0);
+    CHECK_TAKEN("XGEMM_MEM_LIMIT", "12345", conf.mem_limit_bytes == 12345);
+    CHECK_TAKEN("XGEMM_MEM_LIMIT", "3K", conf.mem_limit_bytes == 3072);
+    CHECK_TAKEN("XGEMM_MEM_LIMIT", "512m", conf.mem_limit_bytes == (int64_t)512 << 20);
+    CHECK_TAKEN("XGEMM_MEM_LIMIT", "4G", conf.mem_limit_bytes == (int64_t)4 << 30);
+    CHECK_TAKEN("XGEMM_MEM_LIMIT", "1T", conf.mem_limit_bytes == (int64_t)1 << 40);
+    CHECK_TAKEN("XGEMM_MEM_LIMIT", "9223372036854775807", conf.mem_limit_bytes == INT64_MAX);
+    check_refused("XGEMM_MEM_LIMIT", "9223372036854775808");
+    check_refused("XGEMM_MEM_LIMIT", "8388608T");
+    check_refused("XGEMM_MEM_LIMIT", "4GB");
+    check_refused("XGEMM_MEM_LIMIT", "G");
+    check_refused("XGEMM_MEM_LIMIT", "1.5G");
+    check_refused("XGEMM_MEM_LIMIT", "-1");
+    check_refused("XGEMM_MEM_LIMIT", "1P");
+}
+
+static void test_strings(void)
+{
+    char value[] = "tiled";
+    struct environment env;
+    struct xg_conf kept = parse(&env, "XGEMM_KERNEL", value);
+
+    XT_CHECK(kept.kernel && kept.kernel != value && !strcmp(kept.kernel, "tiled"), "copied");
+    xg_conf_fini(&kept);
+    XT_CHECK(kept.kernel == NULL, "freed");
+
+    CHECK_TAKEN("XGEMM_LOG", "/var/log/a b", !strcmp(conf.log, "/var/log/a b"));
+    CHECK_TAKEN("XGEMM_TRACE", "trace.%p.json", !strcmp(conf.trace, "trace.%p.json"));
+    CHECK_TAKEN("XGEMM_ACCOUNT", "/tmp/a", !strcmp(conf.account, "/tmp/a"));
+    CHECK_TAKEN("XGEMM_CPU_BLAS", "libblas.so.3", !strcmp(conf.cpu_blas, "libblas.so.3"));
+    CHECK_TAKEN("XGEMM_DEVICES", "0", !strcmp(conf.devices, "0"));
+    CHECK_TAKEN("XGEMM_DEVICES", "3,0,11", !strcmp(conf.devices, "3,0,11"));
+    check_refused("XGEMM_DEVICES", "0,");
+    check_refused("XGEMM_DEVICES", ",0");
+    check_refused("XGEMM_DEVICES", "0, 1");
+    check_refused("XGEMM_DEVICES", "-1");
+    check_refused("XGEMM_DEVICES", "1024");
+    check_refused("XGEMM_DEVICES", "all");
+}
+
+static void test_operations(void)
+{
+    const uint64_t sgemm = xg_kind_bit(XG_KIND_SGEMM);
+    const uint64_t dgemm = xg_kind_bit(xg_kind(XG_OP_GEMM, XG_TYPE_D));
+    const uint64_t zsyrk = xg_kind_bit(xg_kind(XG_OP_SYRK, XG_TYPE_Z));
+    const uint64_t last = xg_kind_bit(xg_kind(XG_OP_GEMM_BATCH_STRIDED, XG_TYPE_Z));
+    const uint64_t sbatch = xg_kind_bit(xg_kind(XG_OP_GEMM_BATCH, XG_TYPE_S));
+    struct xg_conf standard = {0};
+    for (int kind = 0; kind < XG_KIND_COUNT; kind++)
+        XT_CHECK(xg_conf_operates(&standard, kind), "the default: %s", xg_kind_name(kind));
+    CHECK_TAKEN("XGEMM_OPERATIONS", "sgemm", conf.operations == sgemm);
+    CHECK_TAKEN("XGEMM_OPERATIONS", "zsyrk,dgemm", conf.operations == (zsyrk | dgemm));
+    CHECK_TAKEN("XGEMM_OPERATIONS", "zgemm_batch_strided", conf.operations == last);
+    CHECK_TAKEN("XGEMM_OPERATIONS", "sgemm_batch", conf.operations == sbatch);
+    CHECK_TAKEN("XGEMM_OPERATIONS", "dgemm,dgemm", !xg_conf_operates(&conf, XG_KIND_SGEMM));
+    CHECK_TAKEN("XGEMM_OPERATIONS", "all", conf.operations == XG_KINDS_ALL);
+    check_refused("XGEMM_OPERATIONS", "gemm");
+    check_refused("XGEMM_OPERATIONS", "sgemm,");
+    check_refused("XGEMM_OPERATIONS", ",sgemm");
+    check_refused("XGEMM_OPERATIONS", "sgemm, dgemm");
+    check_refused("XGEMM_OPERATIONS", "SGEMM");
+    check_refused("XGEMM_OPERATIONS", "sgem");
+    check_refused("XGEMM_OPERATIONS", "sgemm_");
+}
+
+static void test_long_value(void)
+{
+    static char value[100000];
+    struct environment env;
+    struct xg_conf conf;
+
+    memset(value, 'x', sizeof value - 1);
+    conf = parse(&env, "XGEMM_MODE", value);
+    XT_CHECK(env.reports == 1 && strlen(env.text) < 512, "%zu", strlen(env.text));
+    xg_conf_fini(&conf);
+    conf = parse(&env, "XGEMM_KERNEL", value);
+    XT_CHECK(env.reports == 0 && strlen(conf.kernel) == sizeof value - 1, "kept whole");
+    xg_conf_fini(&conf);
+}
+
+static void test_help(void)
+{
+    static const char *const names[] = {
+        "XGEMM_MODE=auto|cpu|gpu|compare (default: auto)",
+        "XGEMM_MATH=accurate|strict|tf32 (default: accurate)",
+        "XGEMM_KERNEL=",
+        "XGEMM_DEVICES=",
+        "XGEMM_MEM_LIMIT=",
+        "XGEMM_STAGE_THREADS=0..256 (default: 0)",
+        "XGEMM_CPU_BLAS=",
+        "XGEMM_OPERATIONS=name[,name...] (default: all)",
+        "XGEMM_VERBOSE=0..3 (default: 0)",
+        "XGEMM_LOG=",
+        "XGEMM_STATS=0|1 (default: 0)",
+        "XGEMM_TRACE=",
+        "XGEMM_VERIFY=0..1 (default: 0)",
+        "XGEMM_REPRODUCIBLE=0|1 (default: 0)",
+    };
+    char *text = NULL;
+    size_t size = 0, width = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    xg_conf_print_help(out, false);
+    fclose(out);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        XT_CHECK(strstr(text, names[i]), "%s", names[i]);
+    for (const char *line = text; *line; line += width + 1) {
+        width = strcspn(line, "\n");
+        XT_CHECK(width > 0 && width <= 80, "%.*s", (int)width, line);
+    }
+    free(text);
+
+    int common = 0;
+    out = open_memstream(&text, &size);
+    xg_conf_print_help(out, true);
+    fclose(out);
+    for (const char *at = text; (at = strstr(at, "  XGEMM_")); at++)
+        common++;
+    XT_CHECK(common == 8 && strstr(text, "XGEMM_MODE="), "%d settings for users", common);
+    free(text);
+}
+
+/* The environment itself: read once, a bad value reported once, where XGEMM_LOG says. */
+static void test_process(void)
+{
+    char path[] = "xg_conf_XXXXXX";
+    char text[2048] = "";
+    int fd = mkstemp(path);
+    const struct xg_conf *conf;
+    FILE *file;
+    size_t size;
+
+    setenv("XGEMM_MODE", "compare", 1);
+    setenv("XGEMM_STATS", "maybe", 1);
+    setenv("XGEMM_LOG", path, 1);
+    conf = xg_conf_get();
+    XT_CHECK(conf->mode == XG_MODE_COMPARE && conf->stats == 0, "read");
+    setenv("XGEMM_MODE", "cpu", 1);
+    XT_CHECK(xg_conf_get() == conf && conf->mode == XG_MODE_COMPARE, "read once");
+
+    file = fopen(path, "r");
+    size = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[size] = '\0';
+    XT_CHECK(!strncmp(text, "xgemm: XGEMM_STATS=maybe ", 25), "%s", text);
+    XT_CHECK(strchr(text, '\n') == text + size - 1, "one line: %s", text);
+    close(fd);
+    unlink(path);
+}
+
+int main(void)
+{
+    test_defaults();
+    test_choices();
+    test_numbers();
+    test_fractions();
+    test_sizes();
+    test_strings();
+    test_operations();
+    test_long_value();
+    test_help();
+    test_process();
+    return xt_done();
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* conf_file, setting and conf: lines, names that are meant, which file gives what, what is told.
+ * Contract 10.8 (doc/contract.md). */
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/conf.h"
+#include "tests/support/xt.h"
+
+static struct xg_conf_file file;
+static struct xg_conf_files files;
+
+static void parse(const char *text, size_t bytes)
+{
+    memcpy(file.text, text, bytes);
+    xg_conf_file_parse(&file, bytes);
+}
+
+/* One line: what it says, or a fault where name is NULL. */
+static void check_line(const char *text, const char *name, const char *value)
+{
+    parse(text, strlen(text));
+    XT_CHECK(file.count == 1, "%s: %d lines", text, file.count);
+    const struct xg_conf_line *line = &file.lines[0];
+    XT_CHECK(line->number == 1 && !line->name == !name && !line->fault == !!name, "%s", text);
+    if (name && line->name)
+        XT_CHECK(!strcmp(line->name, name) && !strcmp(line->value, value), "%s: '%s' '%s'", text,
+                 line->name, line->value);
+}
+
+static void test_lines(void)
+{
+    check_line("A=b", "A", "b");
+    check_line("A=b\n", "A", "b");
+    check_line("A=b\r\n", "A", "b");
+    check_line("\t A \t=  b c\t\n", "A", "b c");
+    check_line("A = b # of course", "A", "b");
+    check_line("A = b#c", "A", "b#c");
+    check_line("A = b=c", "A", "b=c");
+    check_line("A =", "A", "");
+    check_line("A = # none", "A", "");
+    check_line("A = \"b\"", "A", "\"b\"");
+    check_line("\xef\xbb\xbf"
+               "A=b",
+               "A", "b");
+    check_line("A = caf\xc3\xa9", "A", "caf\xc3\xa9");
+    check_line("A", NULL, NULL);
+    check_line("= b", NULL, NULL);
+    check_line("A B = c", NULL, NULL);
+    check_line("export A=b", NULL, NULL);
+    check_line("A = b\tc", NULL, NULL);
+    check_line("A = b\x1b[2J", NULL, NULL);
+    check_line("A = b\r", NULL, NULL);
+    check_line("A = b\rc\n", NULL, NULL);
+}
+
+static void test_files(void)
+{
+    static const char zero[] = "A = b\0c\n# d\0\nE = f";
+    static char many[XG_CONF_FILE_BYTES];
+    parse("", 0);
+    XT_CHECK(file.count == 0, "an empty file");
+    parse("\n \n\t\n# A = b\n  # c\n\r\n", 19);
+    XT_CHECK(file.count == 0, "a file that says nothing: %d", file.count);
+    parse("A=1\n\n#\r\nB=2\r\nC=3", 17);
+    XT_CHECK(file.count == 3 && file.lines[1].number == 4 && file.lines[2].number == 5, "numbers");
+    parse(zero, sizeof zero - 1);
+    XT_CHECK(file.count == 2 && file.lines[0].fault && !file.lines[1].fault &&
+                 file.lines[1].number == 3,
+             "NUL bytes");
+    memset(many, 'x', sizeof many);
+    many[1] = '=';
+    parse(many, sizeof many);
+    XT_CHECK(file.count == 1 && strlen(file.lines[0].value) == sizeof many - 2, "a long line");
+    for (int i = 0; i < XG_CONF_FILE_LINES; i++)
+        memcpy(many + 4 * i, "A=b\n", 4);
+    parse(many, 4 * (XG_CONF_FILE_LINES - 1));
+    XT_CHECK(file.count == XG_CONF_FILE_LINES - 1, "as many lines as there may be");
+    parse(many, 4 * XG_CONF_FILE_LINES);
+    XT_CHECK(file.count == XG_CONF_FILE_LINES && file.lines[file.count - 1].fault &&
+                 file.lines[file.count - 1].number == XG_CONF_FILE_LINES,
+             "one more");
+}
+
+/* --- What is given, and what is told -------------------------------------------------------- */
+
+static char told[4096];
+
+static void tell(void *ctx, const char *text)
+{
+    (void)ctx;
+    size_t at = strlen(told);
+    snprintf(told + at, sizeof told - at, "%s\n", text);
+}
+
+static void give(void *ctx, const char *name, const char *value, const char *path, int line)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%s=%s %s:%d", name, value, path, line);
+    tell(ctx, text);
+}
+
+static void set_file(struct xg_conf_file *to, const char *path, const char *text)
+{
+    strcpy(to->path, path);
+    strcpy(to->text, text);
+    xg_conf_file_parse(to, strlen(text));
+}
+
+static void check_told(const char *what, const char *expected)
+{
+    XT_CHECK(!strcmp(told, expected), "%s:\n%s", what, told);
+    told[0] = '\0';
+}
+
+static void test_order(void)
+{
+    set_file(&files.user, "u", "XGEMM_MATH = tf32\nXGEMM_LOG =\nXGEMM_VERBOSE = 9\n");
+    set_file(&files.system, "s",
+             "XGEMM_MATH = strict\nXGEMM_LOG = /l\nXGEMM_VERBOSE = 1\n"
+             "XGEMM_MODE = cpu\nXGEMM_MODE = gpu\nXGEMM_MODE = none\n"
+             "XGEMM_STATS = 1\n");
+    setenv("XGEMM_STATS", "", 1);
+    xg_conf_files_visit(&files, give, NULL);
+    check_told("the environment, the user's, the system's, the last line of a file",
+               "XGEMM_MODE=gpu s:5\nXGEMM_MATH=tf32 u:1\nXGEMM_VERBOSE=1 s:3\nXGEMM_LOG= u:2\n");
+    xg_conf_files_report(&files, tell, NULL);
+    check_told("bad values",
+               "u:3: XGEMM_VERBOSE=9 is not understood (accepted: 0..3); the line is ignored\n"
+               "s:6: XGEMM_MODE=none is not understood (accepted: auto|cpu|gpu|compare); the line "
+               "is ignored\n");
+    unsetenv("XGEMM_STATS");
+}
+
+static void test_reports(void)
+{
+    set_file(&files.user, "u",
+             "XGEMM_MOED = gpu\nmode = gpu\nXGEMM_NOTHING_LIKE_IT = 1\n"
+             "XGEMM_CONFIG = x\nXGEMM_SHIM_LIB = x\nhello\nA\x01=b\n");
+    files.system.count = 0;
+    xg_conf_files_visit(&files, give, NULL);
+    check_told("nothing", "");
+    xg_conf_files_report(&files, tell, NULL);
+    check_told("wrong lines", "u:1: XGEMM_MOED is not a setting; did you mean XGEMM_MODE?\n"
+                              "u:2: mode is not a setting; did you mean XGEMM_MODE?\n"
+                              "u:3: XGEMM_NOTHING_LIKE_IT is not a setting\n"
+                              "u:4: XGEMM_CONFIG is read from the environment alone\n"
+                              "u:5: XGEMM_SHIM_LIB is read from the environment alone\n"
+                              "u:6: no NAME = value; the line is ignored\n"
+                              "u:7: a control character; the line is ignored\n");
+}
+
+/* The name that a variable of the environment is taken for. */
+static void check_meant(const char *name, const char *meant)
+{
+    char expected[256] = "";
+    if (meant)
+        snprintf(expected, sizeof expected, "%s is not a setting%s%s%s\n", name,
+                 *meant ? "; did you mean " : "", meant, *meant ? "?" : "");
+    setenv(name, "1", 1);
+    xg_conf_environment_report(tell, NULL);
+    check_told(name, expected);
+    unsetenv(name);
+}
+
+static void test_names(void)
+{
+    char long_name[300] = "XGEMM_";
+    memset(long_name + 6, 'X', sizeof long_name - 7);
+    check_meant("XGEMM_MOED", "XGEMM_MODE");
+    check_meant("XGEMM_MOD", "XGEMM_MODE");
+    check_meant("XGEMM_MODES", "XGEMM_MODE");
+    check_meant("XGEMM_mode", "XGEMM_MODE");
+    check_meant("XGEMM_MEMLIMIT", "XGEMM_MEM_LIMIT");
+    check_meant("XGEMM_DEVICE", "XGEMM_DEVICES");
+    check_meant("XGEMM_VERBOSITY", "XGEMM_VERBOSE");
+    check_meant("XGEMM_TIMEOUT", "XGEMM_TIMEOUT_MS");
+    check_meant("XGEMM_CONF", "XGEMM_CONFIG");
+    check_meant("XGEMM_TRAEC", "XGEMM_TRACE");
+    check_meant("XGEMM_", "");
+    check_meant("XGEMM_FOO", "");
+    check_meant("XGEMM_DOCTOR_FOLDE", ""); /* no user sets that one */
+    check_meant("XGEMM_DOCTOR_FOLDER", NULL);
+    check_meant("XGEMM_TEST_REQUIRE_GPU", NULL);
+    check_meant("XGEMM_SHIM_LIB", NULL);
+    check_meant("XGEMM_MODE", NULL);
+    check_meant("XGEM_MODE", NULL); /* another program's, for all that is known */
+    setenv(long_name, "1", 1);
+    xg_conf_environment_report(tell, NULL);
+    XT_CHECK(strstr(told, " is not a setting\n") && strlen(told) < 128, "a long name: %s", told);
+    told[0] = '\0';
+    unsetenv(long_name);
+}
+
+/* --- Where the files are -------------------------------------------------------------------- */
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "w");
+    if (!out || fputs(text, out) < 0 || fclose(out) != 0)
+        exit(XT_HARD);
+}
+
+static void check_given(const char *what, const char *expected)
+{
+    errno = ERANGE;
+    xg_conf_files_read(&files, "system.conf");
+    XT_CHECK(errno == ERANGE, "%s: errno %d", what, errno);
+    xg_conf_files_report(&files, tell, NULL);
+    xg_conf_files_visit(&files, give, NULL);
+    check_told(what, expected);
+}
+
+static void test_places(void)
+{
+    char folder[] = "xg_conf_file_XXXXXX", home[4096];
+    static char long_path[8192];
+    if (!mkdtemp(folder) || chdir(folder) != 0 || !getcwd(home, sizeof home))
+        exit(XT_HARD);
+    unsetenv("XGEMM_CONFIG");
+    unsetenv("XDG_CONFIG_HOME");
+    setenv("HOME", home, 1);
+    check_given("no file", "");
+    write_file("system.conf", "XGEMM_MODE=gpu\n");
+    check_given("the system's", "XGEMM_MODE=gpu system.conf:1\n");
+    mkdir(".config", 0700);
+    mkdir(".config/xgemm", 0700);
+    mkdir("xgemm", 0700);
+    write_file(".config/xgemm/xgemm.conf", "XGEMM_MATH=tf32\n");
+    write_file("xgemm/xgemm.conf", "XGEMM_STATS=1\n");
+    xg_conf_files_read(&files, "system.conf");
+    XT_CHECK(files.user.count == 1 && !strcmp(files.user.lines[0].name, "XGEMM_MATH"), "HOME");
+    setenv("XDG_CONFIG_HOME", home, 1);
+    xg_conf_files_read(&files, "system.conf");
+    XT_CHECK(files.user.count == 1 && !strcmp(files.user.lines[0].name, "XGEMM_STATS"), "XDG");
+    setenv("XDG_CONFIG_HOME", "xgemm", 1); /* no absolute path is no place */
+    setenv("HOME", ".", 1);
+    check_given("no home", "XGEMM_MODE=gpu system.conf:1\n");
+    setenv("XGEMM_CONFIG", "", 1);
+    check_given("none", "");
+    setenv("XGEMM_CONFIG", "xgemm/xgemm.conf", 1);
+    check_given("another", "XGEMM_STATS=1 xgemm/xgemm.conf:1\n");
+    setenv("XGEMM_CONFIG", "nowhere", 1);
+    check_given("nowhere", "nowhere is not there\n");
+    setenv("XGEMM_CONFIG", "xgemm", 1);
+    check_given("a folder", "xgemm is no regular file\n");
+    memset(long_path, 'x', sizeof long_path - 1);
+    setenv("XGEMM_CONFIG", long_path, 1);
+    xg_conf_files_read(&files, "system.conf");
+    XT_CHECK(files.user.count == 1 && files.user.lines[0].fault, "a long path");
+    unlink("system.conf");
+    unlink(".config/xgemm/xgemm.conf");
+    unlink("xgemm/xgemm.conf");
+    rmdir(".config/xgemm");
+    rmdir(".config");
+    rmdir("xgemm");
+    if (chdir("..") == 0)
+        rmdir(folder);
+}
+
+int main(void)
+{
+    test_lines();
+    test_files();
+    test_order();
+    test_reports();
+    test_names();
+    test_places();
+    return xt_done();
+}

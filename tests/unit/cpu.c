@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* The built-in product against double precision: transposes, sizes, scalars, padding, special
+ * values; of every operation and type, where BLAS reads nothing. Contract 2.3, 3.1
+ * (doc/contract.md). */
+#include <math.h>
+#include <sys/mman.h>
+
+#include "src/base/xg.h"
+#include "src/verify/cpu.h"
+#include "tests/support/xt_level3.h"
+
+/* Every buffer has a band on both sides that nothing may touch, and rows are padded. */
+enum { GUARD = 64, PAD = 3 };
+static const float POISON = -12345.0f;
+
+struct matrix {
+    float *base, *data;
+    int64_t rows, cols, ld;
+};
+
+static struct matrix matrix_create(int64_t rows, int64_t cols, uint64_t *state)
+{
+    struct matrix x = {.rows = rows, .cols = cols, .ld = cols + PAD};
+    int64_t count = rows * x.ld + 2 * GUARD;
+
+    x.base = malloc((size_t)count * sizeof *x.base);
+    if (!x.base)
+        exit(XT_HARD);
+    for (int64_t i = 0; i < count; i++)
+        x.base[i] = POISON;
+    x.data = x.base + GUARD;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++)
+            x.data[i * x.ld + j] = xt_random(state);
+    return x;
+}
+
+/* True when everything that is not an element still holds the poison. */
+static int matrix_bands_whole(const struct matrix *x)
+{
+    for (int64_t i = -GUARD; i < x->rows * x->ld + GUARD; i++) {
+        int element = i >= 0 && i < x->rows * x->ld && i % x->ld < x->cols;
+
+        if (!element && x->data[i] != POISON)
+            return 0;
+    }
+    return 1;
+}
+
+static void check_product(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
+                          float beta)
+{
+    uint64_t state = (uint64_t)(m * 1000003 + n * 1009 + k) * 4 + 2 * transa + transb;
+    struct matrix a = transa ? matrix_create(k, m, &state) : matrix_create(m, k, &state);
+    struct matrix b = transb ? matrix_create(n, k, &state) : matrix_create(k, n, &state);
+    struct matrix c = matrix_create(m, n, &state), before = matrix_create(m, n, &state);
+    struct xg_problem call = {.transa = transa,
+                              .transb = transb,
+                              .m = m,
+                              .n = n,
+                              .k = k,
+                              .alpha = (double)alpha,
+                              .a = a.data,
+                              .lda = a.ld,
+                              .b = b.data,
+                              .ldb = b.ld,
+                              .beta = (double)beta,
+                              .c = c.data,
+                              .ldc = c.ld};
+    const double bound = (double)(k + 3) * 0x1p-24;
+    int wrong = 0;
+
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            before.data[i * before.ld + j] = beta == 0.0f ? NAN : c.data[i * c.ld + j];
+    if (beta == 0.0f)
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++)
+                c.data[i * c.ld + j] = NAN;
+    xg_cpu_compute(&call);
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            double scale;
+            double exact = xg_cpu_element(&call, i, j, before.data[i * before.ld + j], &scale);
+            double error = fabs((double)c.data[i * c.ld + j] - exact);
+
+            wrong += !(error <= bound * scale);
+        }
+    }
+    XT_CHECK(wrong == 0, "%c%c %ld %ld %ld alpha %g beta %g: %d elements", transa ? 'T' : 'N',
+             transb ? 'T' : 'N', (long)m, (long)n, (long)k, (double)alpha, (double)beta, wrong);
+    XT_CHECK(matrix_bands_whole(&c), "%ld %ld %ld", (long)m, (long)n, (long)k);
+    free(a.base);
+    free(b.base);
+    free(c.base);
+    free(before.base);
+}
+
+static void test_products(void)
+{
+    static const int64_t sizes[][3] = {{1, 1, 1},   {1, 7, 3},     {5, 1, 9},     {3, 4, 1},
+                                       {17, 33, 5}, {31, 15, 130}, {2, 515, 129}, {64, 64, 300},
+                                       {0, 5, 3},   {5, 0, 3},     {4, 6, 0}};
+    static const float alphas[] = {1.0f, -0.75f, 0.0f}, betas[] = {0.0f, 1.0f, 0.5f};
+
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (int t = 0; t < 4; t++)
+            for (int x = 0; x < 9; x++)
+                check_product(t & 1, t & 2, sizes[s][0], sizes[s][1], sizes[s][2], alphas[x / 3],
+                              betas[x % 3]);
+}
+
+/* alpha == 0 or k == 0: A and B are not read; beta == 0: C is not read. */
+static void test_unread(void)
+{
+    float c[4] = {NAN, INFINITY, 1.0f, 2.0f};
+    struct xg_problem call = {.m = 2, .n = 2, .k = 5, .lda = 5, .ldb = 2, .ldc = 2, .c = c};
+    double scale;
+
+    xg_cpu_compute(&call);
+    XT_CHECK(c[0] == 0.0f && c[1] == 0.0f && c[2] == 0.0f && c[3] == 0.0f, "alpha 0, beta 0");
+    c[0] = 3.0f;
+    call.alpha = NAN;
+    call.k = 0;
+    call.beta = 2.0f;
+    xg_cpu_compute(&call);
+    XT_CHECK(c[0] == 6.0f && c[1] == 0.0f, "k 0: %g", (double)c[0]);
+    call.k = 5;
+    call.alpha = 0.0f;
+    XT_CHECK(xg_cpu_element(&call, 0, 0, 3.0f, &scale) == 6.0 && scale == 6.0, "element");
+}
+
+/* A small problem of the kind, form saying which triangle, side and transposes. */
+static struct xt_level3_shape shape_of(int kind, int form)
+{
+    struct xt_level3_shape s = {.op = xg_kind_op(kind),
+                                .type = xg_kind_type(kind),
+                                .m = 9,
+                                .n = 7,
+                                .k = 8,
+                                .pad = 1,
+                                .alpha = 1.5,
+                                .alpha_im = -0.5,
+                                .beta = 0.5,
+                                .beta_im = 0.25};
+    xt_level3_settle(&s, form);
+    return s;
+}
+
+/* Where BLAS returns at once nothing is read or written: the operands lie where nobody may look. */
+static void check_returns(struct xg_problem p, void *nowhere, const char *what)
+{
+    p.a = p.b = p.c = nowhere;
+    xg_cpu_compute(&p);
+    XT_CHECK(true, "%s", what); /* a fault would have ended the test */
+}
+
+static void test_returns(void *nowhere, const struct xt_level3_shape *shape)
+{
+    struct xt_level3 o = xt_level3_create(shape, 1);
+    struct xg_problem no_rows = o.p, no_columns = o.p, no_depth = o.p, no_alpha = o.p;
+    no_rows.m = 0;
+    no_columns.n = 0;
+    if (shape->uplo != XG_FULL)
+        no_rows.n = no_columns.m = 0;
+    if (shape->structured == XG_OPERAND_A)
+        no_rows.k = 0;
+    if (shape->structured == XG_OPERAND_B)
+        no_columns.k = 0;
+    no_depth.k = 0;
+    no_alpha.alpha = no_alpha.alpha_im = 0;
+    no_depth.beta = no_alpha.beta = 1;
+    no_depth.beta_im = no_alpha.beta_im = 0;
+    check_returns(no_rows, nowhere, "no rows");
+    check_returns(no_columns, nowhere, "no columns");
+    if (!xt_level3_is_in_place(shape->op))
+        check_returns(no_alpha, nowhere, "alpha 0, beta 1");
+    if (shape->structured == XG_NO_OPERAND)
+        check_returns(no_depth, nowhere, "k 0, beta 1");
+    xt_level3_destroy(&o);
+}
+
+/* alpha == 0 or k == 0: C is scaled, or zero, and nothing else is read. */
+static void check_scaled(const struct xt_level3_shape *shape, void *nowhere)
+{
+    struct xt_level3 o = xt_level3_create(shape, 2);
+    struct xg_problem p = o.p;
+    p.a = p.a == p.c ? p.a : nowhere;
+    p.b = p.b == p.c ? p.b : nowhere;
+    xg_cpu_compute(&p);
+    xt_level3_check(&o, xt_level3_name(shape));
+    xt_level3_destroy(&o);
+}
+
+static void test_kinds(void)
+{
+    enum { FORMS = 12, BYTES = 4096 };
+    void *nowhere = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (nowhere == MAP_FAILED)
+        exit(XT_HARD);
+    for (int i = 0; i < XG_KIND_COUNT * FORMS; i++) {
+        struct xt_level3_shape shape = shape_of(i / FORMS, i % FORMS), no_depth = shape;
+        test_returns(nowhere, &shape);
+        shape.alpha = shape.alpha_im = no_depth.k = 0;
+        check_scaled(&shape, nowhere);
+        if (shape.structured == XG_NO_OPERAND)
+            check_scaled(&no_depth, nowhere);
+        shape.beta = shape.beta_im = no_depth.beta = no_depth.beta_im = 0;
+        check_scaled(&shape, nowhere);
+        if (shape.structured == XG_NO_OPERAND)
+            check_scaled(&no_depth, nowhere);
+    }
+    munmap(nowhere, BYTES);
+}
+
+/* NaN and infinity travel as the definition says, through zeros too. */
+static void test_special(void)
+{
+    for (int t = 0; t < 4; t++) {
+        float a[4] = {0.0f, 1.0f, 2.0f, 0.0f}, b[4] = {NAN, 1.0f, 1.0f, 3.0f};
+        float c[4] = {1.0f, 1.0f, 1.0f, NAN};
+        struct xg_problem call = {.transa = t & 1,
+                                  .transb = t >> 1,
+                                  .m = 2,
+                                  .n = 2,
+                                  .k = 2,
+                                  .alpha = 1,
+                                  .a = a,
+                                  .lda = 2,
+                                  .b = b,
+                                  .ldb = 2,
+                                  .beta = 1,
+                                  .c = c,
+                                  .ldc = 2};
+
+        xg_cpu_compute(&call);
+        XT_CHECK(isnan(c[0]), "0 * NaN");
+        XT_CHECK(isnan(c[3]), "NaN in C with beta 1");
+        XT_CHECK(t & 2 ? isnan(c[2]) : isnan(c[2]) && !isnan(c[1]), "NaN stays in its column");
+    }
+}
+
+/* The judge itself, on sums whose value is known. */
+static void test_element(void)
+{
+    float a[3] = {0x1p24f, 1.0f, -0x1p24f}, b[3] = {1.0f, 1.0f, 1.0f}, c[1] = {9.0f};
+    struct xg_problem call = {.transb = true,
+                              .m = 1,
+                              .n = 1,
+                              .k = 3,
+                              .alpha = -2,
+                              .a = a,
+                              .lda = 3,
+                              .b = b,
+                              .ldb = 3,
+                              .beta = 0.5,
+                              .c = c,
+                              .ldc = 1};
+    double scale, exact = xg_cpu_element(&call, 0, 0, 4.0f, &scale);
+
+    XT_CHECK(exact == -2.0 * 1.0 + 0.5 * 4.0, "%g", exact);
+    XT_CHECK(scale == 2.0 * (0x1p25 + 1.0) + 2.0, "%g", scale);
+    XT_CHECK(c[0] == 9.0f, "C is not touched");
+}
+
+int main(void)
+{
+    test_products();
+    test_unread();
+    test_kinds();
+    test_special();
+    test_element();
+    return xt_done();
+}

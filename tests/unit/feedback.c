@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* learn: corrections come to what is observed, doubt outliers, and stay with their kind. */
+#include <math.h>
+
+#include "src/decide/feedback.h"
+#include "tests/support/xt.h"
+
+static struct xg_feedback feedback;
+
+static struct xg_problem shape(int64_t m, int64_t n, int64_t k)
+{
+    return (struct xg_problem){.m = m, .n = n, .k = k, .alpha = 1.0f};
+}
+
+static void begin(void)
+{
+    const struct xg_problem call = shape(100, 100, 100);
+    memset(&feedback, 0, sizeof feedback);
+    for (int side = 0; side < XG_SIDE_COUNT; side++) {
+        xg_feedback_observe(&feedback, side, &call, 1.0, 1000.0);
+        XT_CHECK(xg_feedback_scale(&feedback, side, &call) == 1.0, "the first one counted");
+    }
+}
+
+static void observe(enum xg_side side, struct xg_problem call, double ratio, int times)
+{
+    for (int i = 0; i < times; i++) {
+        xg_feedback_observe(&feedback, side, &call, 1e-3, ratio * 1e-3);
+        xg_feedback_account(&feedback, side, &call, ratio * 1e-3, 0.0);
+    }
+}
+
+static double scale(enum xg_side side, struct xg_problem call)
+{
+    return xg_feedback_scale(&feedback, side, &call);
+}
+
+static void test_converges(void)
+{
+    static const double ratios[] = {0.01, 0.5, 1.0, 1.5, 3.0, 100.0};
+    const struct xg_problem call = shape(1000, 1000, 1000);
+    for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++) {
+        begin();
+        observe(XG_SIDE_CPU, call, ratios[i], 12);
+        double got = scale(XG_SIDE_CPU, call) / ratios[i];
+        XT_CHECK(got > 0.85 && got < 1.18, "%g: off by %g", ratios[i], got);
+        XT_CHECK(scale(XG_SIDE_GPU, call) == 1.0, "the other side moved");
+    }
+}
+
+/* As many rows in all, of which one batch has many small instances and the other a few large ones.
+ */
+static void test_batches(void)
+{
+    const struct xg_batch many = {.count = 16000}, few = {.count = 10};
+    struct xg_problem of_many = shape(64000, 200, 200), of_few = of_many;
+    of_many.op = of_few.op = XG_OP_GEMM_BATCH;
+    of_many.batch = &many;
+    of_few.batch = &few;
+    begin();
+    observe(XG_SIDE_GPU, of_many, 1.0, 4);
+    observe(XG_SIDE_GPU, of_few, 1.0, 4);
+    observe(XG_SIDE_GPU, of_many, 20.0, 30);
+    double apart = scale(XG_SIDE_GPU, of_many) / scale(XG_SIDE_GPU, of_few);
+    XT_CHECK(apart > 3.0, "what the one took is thought of the other: %g", apart);
+}
+
+static void test_outliers(void)
+{
+    const struct xg_problem call = shape(1000, 1000, 1000);
+    begin();
+    observe(XG_SIDE_CPU, call, 50.0, 1);
+    XT_CHECK(scale(XG_SIDE_CPU, call) == 1.0, "one outlier, never seen before: %g",
+             scale(XG_SIDE_CPU, call));
+    observe(XG_SIDE_CPU, call, 1.0, 10);
+    double before = scale(XG_SIDE_CPU, call);
+    for (int i = 0; i < 20; i++) {
+        observe(XG_SIDE_CPU, call, 50.0, 1);
+        observe(XG_SIDE_CPU, call, 1.0, 1);
+    }
+    XT_CHECK(fabs(scale(XG_SIDE_CPU, call) - before) < 0.01, "outliers: %g",
+             scale(XG_SIDE_CPU, call));
+    observe(XG_SIDE_CPU, call, 50.0, 2);
+    XT_CHECK(fabs(scale(XG_SIDE_CPU, call) - before) < 0.01, "two: %g", scale(XG_SIDE_CPU, call));
+    observe(XG_SIDE_CPU, call, 50.0, 6);
+    XT_CHECK(scale(XG_SIDE_CPU, call) > 10.0, "it stays so: %g", scale(XG_SIDE_CPU, call));
+}
+
+/* One call in five takes a quarter of the time: the program's time is that of the others. */
+static void test_two_kinds(void)
+{
+    const struct xg_problem call = shape(920, 256, 8);
+    begin();
+    observe(XG_SIDE_CPU, call, 1.0, 10);
+    for (int i = 0; i < 20; i++) {
+        observe(XG_SIDE_CPU, call, 0.25, 1);
+        double low = scale(XG_SIDE_CPU, call);
+        XT_CHECK(low > 0.5, "a short one of %d: %g", i, low);
+        observe(XG_SIDE_CPU, call, 1.0, 4);
+        double high = scale(XG_SIDE_CPU, call);
+        XT_CHECK(high > 0.75 && high < 1.01, "the others after %d: %g", i, high);
+    }
+    observe(XG_SIDE_CPU, call, 0.25, 12);
+    XT_CHECK(scale(XG_SIDE_CPU, call) < 0.32, "it stays so: %g", scale(XG_SIDE_CPU, call));
+}
+
+/* Short ones fooled it and go on to come, two in five: it finds back towards what most take. */
+static void test_finds_back(void)
+{
+    const struct xg_problem call = shape(920, 256, 8);
+    begin();
+    observe(XG_SIDE_CPU, call, 0.25, 10);
+    XT_CHECK(!xg_feedback_doubts(&feedback, XG_SIDE_CPU, &call), "as expected");
+    observe(XG_SIDE_CPU, call, 1.0, 1);
+    XT_CHECK(xg_feedback_doubts(&feedback, XG_SIDE_CPU, &call), "far longer");
+    observe(XG_SIDE_CPU, call, 0.25, 1);
+    XT_CHECK(!xg_feedback_doubts(&feedback, XG_SIDE_CPU, &call), "as expected again");
+    double sum = 0.0;
+    for (int i = 0; i < 40; i++) {
+        observe(XG_SIDE_CPU, call, 1.0, 2);
+        observe(XG_SIDE_CPU, call, 0.25, 1);
+        observe(XG_SIDE_CPU, call, 1.0, 1);
+        observe(XG_SIDE_CPU, call, 0.25, 1);
+        sum += scale(XG_SIDE_CPU, call);
+    }
+    XT_CHECK(sum / 40 > 0.4, "%g", sum / 40);
+}
+
+static void test_nonsense(void)
+{
+    static const double nonsense[] = {0.0, -1.0, NAN, INFINITY};
+    const struct xg_problem call = shape(1000, 1000, 1000);
+    begin();
+    observe(XG_SIDE_GPU, call, 1.3, 4);
+    double before = scale(XG_SIDE_GPU, call);
+    for (int i = 0; i < 4; i++)
+        observe(XG_SIDE_GPU, call, nonsense[i], 3);
+    XT_CHECK(scale(XG_SIDE_GPU, call) == before, "%g", scale(XG_SIDE_GPU, call));
+    observe(XG_SIDE_GPU, call, 1e300, 100);
+    XT_CHECK(isfinite(scale(XG_SIDE_GPU, call)), "%g", scale(XG_SIDE_GPU, call));
+}
+
+/* Products that wait for memory go badly for a long time: compute-bound ones hear nothing of it. */
+static void test_kinds(void)
+{
+    begin();
+    for (int64_t n = 4096; n < 6000; n += 64)
+        observe(XG_SIDE_CPU, shape(8, n, n), 10.0, 3);
+    XT_CHECK(scale(XG_SIDE_CPU, shape(8, 5000, 5000)) > 8.0, "not learnt");
+    XT_CHECK(scale(XG_SIDE_CPU, shape(8, 5500, 4800)) > 4.0, "not generalised");
+    for (int64_t n = 128; n <= 8192; n *= 2)
+        XT_CHECK(fabs(scale(XG_SIDE_CPU, shape(n, n, n)) - 1.0) < 0.01, "%ld: %g", (long)n,
+                 scale(XG_SIDE_CPU, shape(n, n, n)));
+    /* All kinds of one size do: those not seen yet are expected to. */
+    begin();
+    observe(XG_SIDE_CPU, shape(16, 2000, 2000), 10.0, 5);
+    observe(XG_SIDE_CPU, shape(400, 400, 400), 10.0, 5);
+    observe(XG_SIDE_CPU, shape(2000, 2000, 16), 10.0, 5);
+    XT_CHECK(scale(XG_SIDE_CPU, shape(2000, 16, 2000)) > 2.0, "%g",
+             scale(XG_SIDE_CPU, shape(2000, 16, 2000)));
+}
+
+/* A call is expected to take 1 ms. */
+static bool dares(enum xg_side side, struct xg_problem call, double extra_s, double all_s)
+{
+    const struct xg_trial trial = {.extra_s = extra_s, .call_s = 1e-3, .all_s = all_s};
+    return xg_feedback_dares(&feedback, side, &call, &trial);
+}
+
+static void test_dares(void)
+{
+    const struct xg_problem call = shape(300, 300, 300);
+    int calls = 0;
+    begin();
+    XT_CHECK(!dares(XG_SIDE_GPU, call, 0.0, 0.0), "before any call");
+    while (calls < 1000 && !dares(XG_SIDE_GPU, call, 1e-3, 0.0)) {
+        observe(XG_SIDE_CPU, call, 1.0, 1);
+        calls++;
+    }
+    /* A fiftieth of the time: one call in fifty that takes twice as long. */
+    XT_CHECK(calls >= 49 && calls <= 52, "%d calls", calls);
+    XT_CHECK(!dares(XG_SIDE_GPU, call, 1e-3, 0.0), "dared twice for one credit");
+    XT_CHECK(!dares(XG_SIDE_CPU, call, 0.0, 0.0), "on the side where it runs");
+    observe(XG_SIDE_GPU, call, 2.0, 1);
+    observe(XG_SIDE_CPU, call, 1.0, 1);
+    XT_CHECK(!dares(XG_SIDE_GPU, call, 1e-3, 0.0), "again at once");
+    observe(XG_SIDE_CPU, call, 1.0, 55);
+    XT_CHECK(!dares(XG_SIDE_GPU, call, 1e-3, 0.0), "as often as before");
+}
+
+/* A trial is paid for once, whoever asks, and grants calls while it has time left. */
+static void test_trial(void)
+{
+    static const struct {
+        double ratio; /* of what a call takes to what was expected */
+        int calls;
+    } rows[] = {{1.0, 3}, {0.5, 4}, {1.6, 2}, {5.0, 1}};
+    const struct xg_problem call = shape(300, 300, 300);
+    const double all_s = 2.5e-3;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        int calls = 0;
+        begin();
+        observe(XG_SIDE_GPU, call, 1.0, 100);
+        while (calls < 10 && dares(XG_SIDE_CPU, call, 1e-3, all_s)) {
+            observe(XG_SIDE_CPU, call, rows[r].ratio, 1);
+            calls++;
+        }
+        XT_CHECK(calls == rows[r].calls, "%g: %d calls", rows[r].ratio, calls);
+    }
+    /* Several callers: all ask before any has run. */
+    begin();
+    observe(XG_SIDE_GPU, call, 1.0, 100);
+    int granted = 0;
+    while (granted < 10 && dares(XG_SIDE_CPU, call, 1e-3, all_s))
+        granted++;
+    XT_CHECK(granted == 3, "%d at once", granted);
+    observe(XG_SIDE_CPU, call, 0.1, 3);
+    XT_CHECK(!dares(XG_SIDE_CPU, call, 1e-3, all_s), "a fourth");
+    /* Not of the other side, and not after the shape is back where it was. */
+    begin();
+    observe(XG_SIDE_GPU, call, 1.0, 100);
+    XT_CHECK(dares(XG_SIDE_CPU, call, 1e-3, all_s), "none");
+    XT_CHECK(!dares(XG_SIDE_GPU, call, 1e-3, all_s), "of a side");
+    observe(XG_SIDE_GPU, call, 1.0, 2);
+    XT_CHECK(!dares(XG_SIDE_CPU, call, 1e-3, all_s), "late");
+    /* Nor after it has run on the side of the trial, faster than was expected, for long. */
+    begin();
+    observe(XG_SIDE_GPU, call, 1.0, 100);
+    XT_CHECK(dares(XG_SIDE_CPU, call, 1e-3, all_s), "none");
+    observe(XG_SIDE_CPU, call, 0.5, 100);
+    observe(XG_SIDE_GPU, call, 1.0, 1);
+    XT_CHECK(!dares(XG_SIDE_CPU, call, 1e-3, all_s), "the trial's rest grew");
+}
+
+/* More shapes than there is room for: nothing breaks, and recent ones are known. */
+static void test_many(void)
+{
+    begin();
+    for (int64_t m = 1; m < (int64_t)1 << 40; m = m * 3 / 2 + 1)
+        for (int64_t n = 1; n < (int64_t)1 << 40; n = n * 3 / 2 + 1)
+            for (int64_t k = 1; k < 1000; k += 333) {
+                observe(XG_SIDE_GPU, shape(m, n, k), 1.5, 2);
+                XT_CHECK(xg_feedback_weight(&feedback, XG_SIDE_GPU,
+                                            &(struct xg_problem){.m = m, .n = n, .k = k}) >= 1.0,
+                         "%ld,%ld,%ld is not known", (long)m, (long)n, (long)k);
+            }
+}
+
+int main(void)
+{
+    test_converges();
+    test_batches();
+    test_outliers();
+    test_two_kinds();
+    test_finds_back();
+    test_nonsense();
+    test_kinds();
+    test_dares();
+    test_trial();
+    test_many();
+    return xt_done();
+}

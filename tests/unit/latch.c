@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* latch: one holder at a time, short waits, and holders that never let go. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "src/host/latch.h"
+#include "tests/support/xt.h"
+
+enum { THREADS = 4, TIMES = 20000, REFUSED = 15 /* one more, and it may change hands */ };
+
+static struct xg_latch latch;
+static int64_t count, inside, together;
+static atomic_int lost; /* a holder had no core for so long that the latch changed hands */
+
+static void *add(void *unused)
+{
+    for (int i = 0; i < TIMES; i++) {
+        int64_t taken = xg_latch_wait(&latch);
+        together += inside++ != 0;
+        count++;
+        inside--;
+        lost += !xg_latch_leave(&latch, taken);
+    }
+    return unused;
+}
+
+static void test_one_at_a_time(void)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        XT_CHECK(pthread_create(&threads[i], NULL, add, NULL) == 0, "no thread %d", i);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    XT_CHECK(lost || (count == THREADS * TIMES && together == 0), "%lld counted, %lld not alone",
+             (long long)count, (long long)together);
+}
+
+static void *try_in_vain(void *unused)
+{
+    for (int i = 0; i < REFUSED; i++)
+        XT_CHECK(xg_latch_take(&latch) == 0, "taken twice, at trial %d", i);
+    XT_CHECK(!xg_latch_leave(&latch, 0), "let go by one who was refused");
+    return unused;
+}
+
+static void *take(void *taken)
+{
+    *(int64_t *)taken = xg_latch_take(&latch);
+    return NULL;
+}
+
+static void on_thread(void *(*run)(void *), void *argument)
+{
+    pthread_t thread;
+    XT_CHECK(pthread_create(&thread, NULL, run, argument) == 0, "no thread");
+    pthread_join(thread, NULL);
+}
+
+/* While the holder waits for a core. */
+static void test_refused(void)
+{
+    int64_t taken = xg_latch_take(&latch);
+    XT_CHECK(taken != 0, "it was free");
+    on_thread(try_in_vain, NULL);
+    xg_latch_leave(&latch, taken);
+    on_thread(take, &taken);
+    XT_CHECK(taken != 0, "it was let go");
+    xg_latch_leave(&latch, taken);
+}
+
+/* Its holder, another thread, jumped away, or was stopped for long and goes on. */
+static void test_lost(void)
+{
+    int64_t gone, none;
+    on_thread(take, &gone);
+    usleep(250000);
+    XT_CHECK(xg_latch_take(&latch) == 0, "the process may have been stopped");
+    int64_t taken = xg_latch_wait(&latch);
+    on_thread(take, &none);
+    XT_CHECK(!xg_latch_leave(&latch, gone) && none == 0, "let go by one who had lost it");
+    XT_CHECK(xg_latch_leave(&latch, taken), "lost again");
+    on_thread(take, &taken);
+    XT_CHECK(taken != 0, "let go");
+    xg_latch_reset(&latch);
+    XT_CHECK(xg_latch_take(&latch) != 0, "the holder is not in this process");
+    xg_latch_reset(&latch);
+}
+
+static sigjmp_buf out;
+static volatile int64_t in_handler;
+
+static void leave(int signal)
+{
+    siglongjmp(out, signal);
+}
+
+static void multiply(int signal)
+{
+    (void)signal;
+    in_handler = xg_latch_take(&latch) + xg_latch_wait(&latch);
+}
+
+/* A handler left what this thread did with it: nobody waits. One that returns gets nothing. */
+static void test_own(void)
+{
+    signal(SIGUSR1, leave);
+    if (!sigsetjmp(out, 1)) {
+        XT_CHECK(xg_latch_take(&latch) != 0, "it was free");
+        raise(SIGUSR1);
+    }
+    int64_t taken = xg_latch_take(&latch);
+    XT_CHECK(taken != 0, "its own thread waits for itself");
+    signal(SIGUSR1, multiply);
+    in_handler = -1;
+    raise(SIGUSR1);
+    XT_CHECK(in_handler == 0, "taken from what it interrupted");
+    XT_CHECK(xg_latch_leave(&latch, taken), "lost to a handler");
+}
+
+int main(void)
+{
+    test_one_at_a_time();
+    test_refused();
+    test_lost();
+    test_own();
+    return xt_done();
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log: levels, one line a message, the file of XGEMM_LOG, and what is kept (errno, standard
+ * output). Contract 10.3 (doc/contract.md).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/base/log.h"
+#include "tests/support/xt.h"
+
+enum { THREADS = 4, LINES = 200 };
+
+static char err_text[1 << 20], out_text[4096], file_text[1 << 20];
+static char dir[PATH_MAX]; /* absolute */
+
+static void read_file(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    size_t got = file ? fread(text, 1, size - 1, file) : 0;
+
+    text[got] = '\0';
+    if (file)
+        fclose(file);
+}
+
+static const char *in_dir(const char *name)
+{
+    static char path[PATH_MAX + 16];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+enum { SECONDS = 10 }; /* that a child may take; after that SIGALRM ends it */
+
+static int open_broken_pipe(void)
+{
+    int ends[2];
+
+    return pipe(ends) == 0 && close(ends[0]) == 0 ? ends[1] : -1;
+}
+
+/*
+ * Runs the body of that name in a new program whose outputs go to files; leaves them in err_text,
+ * out_text and file_text. A new one, because what standard error is was noted when this one began.
+ */
+static void run(const char *name)
+{
+    pid_t child;
+    int status = -1;
+
+    unlink(in_dir("log"));
+    child = fork();
+    if (child == 0) {
+        int err = open(in_dir("err"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        if (!strcmp(name, "broken_pipe"))
+            err = open_broken_pipe();
+        int out = open(in_dir("out"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+        dup2(err, STDERR_FILENO);
+        dup2(out, STDOUT_FILENO);
+        execl("/proc/self/exe", dir, name, (char *)NULL);
+        _exit(XT_HARD);
+    }
+    XT_CHECK(waitpid(child, &status, 0) == child && status == 0, "%s: status %d", name, status);
+    read_file(in_dir("err"), err_text, sizeof err_text);
+    read_file(in_dir("out"), out_text, sizeof out_text);
+    read_file(in_dir("log"), file_text, sizeof file_text);
+    XT_CHECK(out_text[0] == '\0', "%s: standard output: %s", name, out_text);
+}
+
+static void before_setup(void)
+{
+    xg_log(XG_LOG_CALL, "call");
+    xg_log(XG_LOG_WARN, "warning %d", 7);
+}
+
+static void levels(void)
+{
+    xg_log_setup(2, NULL);
+    if (!xg_log_enabled(XG_LOG_INFO) || xg_log_enabled(XG_LOG_TRACE))
+        _exit(1);
+    xg_log(XG_LOG_WARN, "a");
+    xg_log(XG_LOG_CALL, "b");
+    xg_log(XG_LOG_INFO, "c");
+    xg_log(XG_LOG_TRACE, "d");
+}
+
+static void tiling(void)
+{
+    static char text[5000];
+
+    memset(text, 'x', sizeof text - 1);
+    xg_log(XG_LOG_WARN, "%s", text);
+    xg_log(XG_LOG_WARN, "behind");
+}
+
+static void once(void)
+{
+    static int said;
+
+    for (int i = 0; i < 3; i++)
+        xg_log_once(&said, "round %d", i);
+}
+
+static void keep_errno(void)
+{
+    xg_log_setup(0, in_dir("none/log"));
+    errno = ERANGE;
+    xg_log(XG_LOG_WARN, "text");
+    if (errno != ERANGE)
+        _exit(1);
+    xg_log_text("t\n", 2);
+    if (errno != ERANGE)
+        _exit(2);
+}
+
+static void to_file(void)
+{
+    xg_log_setup(0, in_dir("log"));
+    xg_log(XG_LOG_WARN, "first");
+    /* A program that closes what it does not know must not break us, nor be written into. */
+    for (int fd = 3; fd < 64; fd++)
+        close(fd);
+    if (open(in_dir("own"), O_WRONLY | O_CREAT, 0600) != 3)
+        _exit(1);
+    xg_log(XG_LOG_WARN, "second");
+    xg_log_text("whole text\n", 11);
+    if (lseek(3, 0, SEEK_END) != 0)
+        _exit(2);
+}
+
+static void to_relative(void)
+{
+    if (chdir(dir) != 0)
+        _exit(1);
+    xg_log_setup(0, "log");
+    if (chdir("/") != 0)
+        _exit(1);
+    xg_log(XG_LOG_WARN, "found");
+}
+
+static void unopenable(void)
+{
+    xg_log_setup(0, in_dir("none/log"));
+    xg_log(XG_LOG_WARN, "first");
+    xg_log(XG_LOG_WARN, "second");
+}
+
+static void *write_lines(void *arg)
+{
+    for (int i = 0; i < LINES; i++)
+        xg_log(XG_LOG_WARN, "%0500d", *(int *)arg);
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t thread[THREADS];
+    int digit[THREADS];
+
+    xg_log_setup(0, in_dir("log"));
+    for (int i = 0; i < THREADS; i++) {
+        digit[i] = i;
+        pthread_create(&thread[i], NULL, write_lines, &digit[i]);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+}
+
+static void expect(bool right, int exit_status)
+{
+    if (!right)
+        _exit(exit_status);
+}
+
+static bool is_pending(int signal)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, signal);
+}
+
+/* Standard error is a pipe whose reader has left. */
+static void broken_pipe(void)
+{
+    sigset_t blocked;
+
+    xg_log(XG_LOG_WARN, "nobody listens");
+    expect(!is_pending(SIGPIPE), 2);
+    expect(pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 && !sigismember(&blocked, SIGPIPE), 3);
+    /* One that the program waits for stays. */
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+    expect(raise(SIGPIPE) == 0, 4);
+    xg_log(XG_LOG_WARN, "nobody listens");
+    expect(is_pending(SIGPIPE), 5);
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    expect(sigismember(&blocked, SIGPIPE), 6);
+}
+
+static void full_file(void)
+{
+    struct rlimit limit = {10, 10};
+
+    expect(setrlimit(RLIMIT_FSIZE, &limit) == 0, 1);
+    xg_log_setup(0, in_dir("log"));
+    xg_log(XG_LOG_WARN, "longer than that");
+    xg_log(XG_LOG_WARN, "nothing fits any more");
+    expect(!is_pending(SIGXFSZ), 2);
+}
+
+static void fifo(void)
+{
+    xg_log_setup(0, in_dir("fifo"));
+    xg_log(XG_LOG_WARN, "nobody reads it");
+}
+
+/* Standard error was closed, and the descriptor is now the program's own file. */
+static void own_file(void)
+{
+    close(STDERR_FILENO);
+    expect(open(in_dir("own"), O_WRONLY | O_CREAT | O_TRUNC, 0600) == STDERR_FILENO, 1);
+    xg_log(XG_LOG_WARN, "not for that file");
+    xg_log_text("nor this\n", 9);
+    expect(lseek(STDERR_FILENO, 0, SEEK_END) == 0, 2);
+}
+
+static void controls(void)
+{
+    xg_log(XG_LOG_WARN, "%s", "a\nxgemm: b\r\033[31mc\177 \302\233d \303\251\t");
+    xg_log_setup(0, in_dir("none/l\nog"));
+    xg_log(XG_LOG_WARN, "e");
+}
+
+static void test_threads(void)
+{
+    int lines = 0;
+
+    run("threads");
+    for (const char *line = file_text; *line; lines++) {
+        size_t width = strcspn(line, "\n");
+
+        XT_CHECK(width == 507 && !strncmp(line, "xgemm: 000", 10), "line %d: %zu", lines, width);
+        line += width + (line[width] == '\n');
+    }
+    XT_CHECK(lines == THREADS * LINES, "%d lines", lines);
+}
+
+static const struct {
+    const char *name;
+    void (*body)(void);
+} bodies[] = {
+    {"before_setup", before_setup},
+    {"levels", levels},
+    {"cut", tiling},
+    {"once", once},
+    {"keep_errno", keep_errno},
+    {"to_file", to_file},
+    {"to_relative", to_relative},
+    {"unopenable", unopenable},
+    {"threads", threads},
+    {"broken_pipe", broken_pipe},
+    {"full_file", full_file},
+    {"fifo", fifo},
+    {"own_file", own_file},
+    {"controls", controls},
+};
+
+static int run_body(const char *name)
+{
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        if (strcmp(bodies[i].name, name))
+            continue;
+        alarm(SECONDS);
+        bodies[i].body();
+        return XT_PASS;
+    }
+    return XT_HARD;
+}
+
+static void test_left_listeners(void)
+{
+    run("broken_pipe");
+    run("full_file");
+    XT_CHECK(!strcmp(file_text, "xgemm: lon"), "%s", file_text);
+    XT_CHECK(mkfifo(in_dir("fifo"), 0600) == 0, "%d", errno);
+    run("fifo");
+    XT_CHECK(strstr(err_text, "xgemm: nobody reads it\n"), "%s", err_text);
+    run("own_file");
+    XT_CHECK(err_text[0] == '\0', "%s", err_text);
+}
+
+static void test_controls(void)
+{
+    run("controls");
+    XT_CHECK(strstr(err_text, "xgemm: a?xgemm: b??[31mc? ??d \303\251?\n") == err_text, "%s",
+             err_text);
+    XT_CHECK(strstr(err_text, "none/l?og;") && strstr(err_text, "\nxgemm: e\n"), "%s", err_text);
+}
+
+int main(int argc, char **argv)
+{
+    char template[] = "xg_log_XXXXXX";
+
+    if (argc == 2) {
+        snprintf(dir, sizeof dir, "%s", argv[0]);
+        return run_body(argv[1]);
+    }
+    if (!mkdtemp(template) || !realpath(template, dir))
+        return XT_HARD;
+    run("before_setup");
+    XT_CHECK(!strcmp(err_text, "xgemm: warning 7\n"), "%s", err_text);
+    run("levels");
+    XT_CHECK(!strcmp(err_text, "xgemm: a\nxgemm: b\nxgemm: c\n"), "%s", err_text);
+    run("cut");
+    XT_CHECK(strcspn(err_text, "\n") == 999, "%zu", strcspn(err_text, "\n"));
+    XT_CHECK(!strcmp(err_text + 1000, "xgemm: behind\n"), "%s", err_text + 1000);
+    run("once");
+    XT_CHECK(!strcmp(err_text, "xgemm: round 0\n"), "%s", err_text);
+    run("keep_errno");
+    run("to_file");
+    XT_CHECK(!strcmp(file_text, "xgemm: first\nxgemm: second\nwhole text\n"), "%s", file_text);
+    XT_CHECK(err_text[0] == '\0', "%s", err_text);
+    run("to_relative");
+    XT_CHECK(!strcmp(file_text, "xgemm: found\n"), "%s", file_text);
+    run("unopenable");
+    XT_CHECK(strstr(err_text, "none/log") && strstr(err_text, "standard error"), "%s", err_text);
+    XT_CHECK(strstr(err_text, "xgemm: first\nxgemm: second\n"), "%s", err_text);
+    XT_CHECK(strstr(err_text, "none/log") == strrchr(err_text, '/') - 4, "said once: %s", err_text);
+    test_threads();
+    test_left_listeners();
+    test_controls();
+
+    unlink(in_dir("err"));
+    unlink(in_dir("out"));
+    unlink(in_dir("log"));
+    unlink(in_dir("own"));
+    unlink(in_dir("fifo"));
+    rmdir(dir);
+    return xt_done();
+}

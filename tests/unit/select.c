@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Selection: every shape gets a row that serves it, by name when forced, and always the same one.
+ * Contract 1.2 (doc/contract.md).
+ */
+#include <math.h>
+
+#include "kernels/kabi.h"
+#include "src/decide/route.h"
+
+#include "tests/support/xt.h"
+
+static const struct xg_device_facts H200 = {
+    .sm = 90, .sm_count = 132, .smem_block_bytes = 232448, .clusters = true, .images = true};
+
+/* Type and alignment of the products; a test that changes them puts them back. */
+static struct xg_shape like;
+
+static const struct xg_kernel *choose_by(enum xg_math math, const struct xg_device_facts *facts,
+                                         const char *name, int64_t m, int64_t n, int64_t k)
+{
+    struct xg_shape shape = {.m = m, .n = n, .k = k, .type = like.type};
+    shape.unaligned = like.unaligned;
+    return xg_route_resident(facts, math, name, &shape).row;
+}
+
+static const struct xg_kernel *choose(const struct xg_device_facts *facts, const char *name,
+                                      int64_t m, int64_t n, int64_t k)
+{
+    return choose_by(XG_MATH_ACCURATE, facts, name, m, n, k);
+}
+
+static struct xg_choice by_row(const struct xg_kernel *row, const struct xg_device_facts *facts,
+                               int64_t m, int64_t n, int64_t k)
+{
+    struct xg_shape shape = {.m = m, .n = n, .k = k, .type = like.type};
+    shape.unaligned = like.unaligned;
+    return xg_select_row(row, facts, &shape);
+}
+
+/* The table names each row once, and each row of ours says all that a launch needs. */
+static void test_table(void)
+{
+    static const char *const ladder[] = {"uncoalesced", "coalesced",   "single_block",
+                                         "tiled",       "corner_turn", "coarse_1d",
+                                         "coarse_2d",   "vectorized",  "cublas"};
+    for (size_t i = 0; i < sizeof ladder / sizeof ladder[0]; i++)
+        XT_CHECK(xg_select_find(ladder[i]), "%s is not in the table", ladder[i]);
+    for (size_t i = 0; i < xg_kernel_count; i++) {
+        const struct xg_kernel *row = &xg_kernel_table[i];
+        XT_CHECK(xg_select_find(row->name) == row, "%s is there twice", row->name);
+        if (row->flags & (XG_KERNEL_CUBLAS | XG_KERNEL_SLICES | XG_KERNEL_COPIES))
+            continue;
+        int threads = row->threads_x * row->threads_y;
+        bool pieces = row->flags & XG_KERNEL_PIECES; /* its launches are src/compute/split.c's */
+        XT_CHECK(pieces || (row->entry && row->image >= xg_image_table &&
+                            row->image < xg_image_table + xg_image_count),
+                 "%s", row->name);
+        XT_CHECK(row->bm > 0 && row->bn > 0 && row->bk > 0 && row->sm_min >= 75, "%s", row->name);
+        XT_CHECK(threads >= 32 && threads <= 1024 && threads % 32 == 0, "%s", row->name);
+        XT_CHECK(row->efficiency > 0.0, "%s", row->name);
+        /* Few warps keep the tensor cores busy, and the model's share of them takes that back. */
+        double most = row->type == (int)XG_TYPE_S ? 1.0 : 1.2;
+        XT_CHECK(pieces || row->efficiency <= most, "%s", row->name);
+        XT_CHECK(row->type == (int)XG_TYPE_S || row->flags & XG_KERNEL_VEC4, "%s", row->name);
+    }
+}
+
+static void test_forced(void)
+{
+    for (size_t i = 0; i < xg_kernel_count; i++) {
+        const struct xg_kernel *row = &xg_kernel_table[i];
+        struct xg_device_facts facts = H200;
+        facts.cublas = facts.pieces = true;
+        like.type = (enum xg_type)row->type;
+        if (row->flags & XG_KERNEL_PIECES) {
+            XT_CHECK(choose(&facts, row->name, 64, 64, 128) == row, "%s", row->name);
+            XT_CHECK(choose(&facts, row->name, 64, 64, 127) != row, "%s", row->name);
+            XT_CHECK(choose_by(XG_MATH_STRICT, &facts, row->name, 64, 64, 128) != row, "%s",
+                     row->name);
+            continue;
+        }
+        if (row->flags & XG_KERNEL_TF32) {
+            XT_CHECK(choose(&facts, row->name, 64, 64, 64) != row, "%s", row->name);
+            XT_CHECK(choose_by(XG_MATH_TF32, &facts, NULL, 4096, 4096, 4096) == row, "%s",
+                     row->name);
+            continue;
+        }
+        if (row->flags & XG_KERNEL_REPACKED)
+            facts.scratch_bytes = 256 << 20;
+        if (row->flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES)) {
+            XT_CHECK(choose(&facts, row->name, 64, 64, 64) != row, "%s", row->name);
+            continue;
+        }
+        bool vector = row->flags & XG_KERNEL_VECTOR;
+        int64_t m = vector && row->bm == 1 ? 1 : 5000, n = vector && row->bn == 1 ? 1 : 3000;
+        int64_t k = row->flags & XG_KERNEL_ONE_STEP ? row->bk : 64;
+        XT_CHECK(choose(&facts, row->name, xg_min_i64(m, 64), xg_min_i64(n, 64), k) == row, "%s",
+                 row->name);
+        XT_CHECK(!(row->flags & XG_KERNEL_ONE_STEP) ||
+                     choose(&facts, row->name, m, n, row->bk + 1) != row,
+                 "%s", row->name);
+        if (!(row->flags & XG_KERNEL_ONE_BLOCK))
+            XT_CHECK(choose(&facts, row->name, m, n, 1) == row, "%s", row->name);
+    }
+    like.type = XG_TYPE_S;
+    XT_CHECK(!choose(&H200, "vectorised", 64, 64, 64), "an unknown name was taken for a row");
+    XT_CHECK(!choose(&H200, "", 64, 64, 64), "an empty name was taken for a row");
+
+    /* A forced row that cannot serve gives way to the one that is chosen without it. */
+    static const int64_t large[][3] = {
+        {65, 64, 64}, {64, 65, 64}, {64, 64, 65}, {4096, 4096, 4096}};
+    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) {
+        int64_t m = large[i][0], n = large[i][1], k = large[i][2];
+        XT_CHECK(choose(&H200, "single_block", m, n, k) == choose(&H200, NULL, m, n, k),
+                 "%ld,%ld,%ld", (long)m, (long)n, (long)k);
+    }
+    XT_CHECK(choose(&H200, "cublas", 512, 512, 512) == choose(&H200, NULL, 512, 512, 512),
+             "cuBLAS is not there, yet it was chosen");
+}
+
+/* Every shape on every device gets one of our rows, which serves it, and the same one again. */
+static void test_coverage(void)
+{
+    static const int64_t sizes[] = {1,   2,    3,    4,    7,     16,    31,     32,     33,
+                                    63,  64,   65,   100,  127,   128,   129,    255,    257,
+                                    512, 1000, 1024, 4096, 10000, 50000, 131072, 1 << 20};
+    static const int sms[] = {75, 80, 86, 87, 89, 90, 100, 103, 120, 121};
+    enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    for (size_t s = 0; s < sizeof sms / sizeof sms[0]; s++) {
+        struct xg_device_facts facts = H200;
+        facts.sm = sms[s];
+        facts.sm_count = 14 + 17 * (int)s;
+        for (size_t i = 0; i < SIZES * SIZES * SIZES; i++) {
+            int64_t m = sizes[i / SIZES / SIZES], n = sizes[i / SIZES % SIZES];
+            int64_t k = sizes[i % SIZES];
+            facts.cublas = false;
+            const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
+            XT_CHECK(row && by_row(row, &facts, m, n, k).row, "sm_%d: %ld,%ld,%ld", facts.sm,
+                     (long)m, (long)n, (long)k);
+            facts.cublas = true;
+            XT_CHECK(choose(&facts, NULL, m, n, k) == row, "sm_%d: %ld,%ld,%ld", facts.sm, (long)m,
+                     (long)n, (long)k);
+            XT_CHECK(row && !(row->flags & XG_KERNEL_CUBLAS), "cuBLAS was preferred");
+        }
+    }
+}
+
+/* What the ranking must get right: the size of the tile follows the size of the product. */
+static void test_ranking(void)
+{
+    for (int64_t side = 512; side <= 32768; side *= 2) {
+        const struct xg_kernel *row = choose(&H200, NULL, side, side, side);
+        XT_CHECK(row->efficiency > 0.5, "%ld: %s", (long)side, row->name);
+        XT_CHECK(side < 4096 || row->bm * row->bn >= 128 * 128, "%ld: %s", (long)side, row->name);
+    }
+    const struct xg_kernel *small = choose(&H200, NULL, 256, 256, 256);
+    XT_CHECK(small->bm < 128 && small->bn < 128, "256: %s fills 4 of 132 SMs", small->name);
+    const struct xg_kernel *skinny = choose(&H200, NULL, 16, 4096, 4096);
+    XT_CHECK(skinny->bm < 128, "16,4096,4096: %s computes eight times the rows", skinny->name);
+}
+
+/* Operands of any alignment get a row that takes them, under every arithmetic. */
+static void test_unaligned(void)
+{
+    static const enum xg_math maths[] = {XG_MATH_STRICT, XG_MATH_ACCURATE, XG_MATH_TF32};
+    struct xg_device_facts facts = H200;
+    facts.pieces = like.unaligned = true;
+    for (int64_t size = 1; size <= 16384; size *= 2)
+        for (int i = 0; i < 3; i++) {
+            const struct xg_kernel *row = choose_by(maths[i], &facts, NULL, size, size, size);
+            XT_CHECK(row && !(row->flags & XG_KERNEL_VEC4), "%ld", (long)size);
+            XT_CHECK(i > 0 || !(row->flags & XG_KERNEL_PIECES), "%ld: %s is not strict", (long)size,
+                     row->name);
+        }
+    like.unaligned = false;
+}
+
+/* Copies are made where the scratch holds those of both operands, and pay from some size on. */
+static void test_copies(void)
+{
+    struct xg_device_facts facts = H200;
+    facts.scratch_bytes = 256 << 20;
+    for (int unaligned = 0; unaligned < 2; unaligned++)
+        for (int64_t size = 1; size <= 16384; size = size * 3 / 2 + 1) {
+            like.unaligned = unaligned;
+            size_t bytes = xg_select_copies_bytes(XG_COPY_A | XG_COPY_B, size, size, size);
+            XT_CHECK(bytes >= 2 * sizeof(float) * (size_t)(size * size), "%ld", (long)size);
+            const struct xg_kernel *row = choose_by(XG_MATH_STRICT, &facts, NULL, size, size, size);
+            XT_CHECK(!(row->flags & XG_KERNEL_REPACKED) ||
+                         (size >= 256 && bytes <= facts.scratch_bytes),
+                     "%ld: %s", (long)size, row->name);
+            XT_CHECK(!unaligned || size < 1500 || bytes > facts.scratch_bytes ||
+                         row->flags & (XG_KERNEL_REPACKED | XG_KERNEL_SHARE),
+                     "%ld: %s", (long)size, row->name);
+        }
+    like.unaligned = false;
+    XT_CHECK(xg_select_copies_bytes(0, 100, 100, 100) == 0, "no copies take no bytes");
+    facts.scratch_bytes = 0;
+    for (const struct xg_kernel *row = xg_kernel_table; row < xg_kernel_table + xg_kernel_count;
+         row++)
+        XT_CHECK(!(row->flags & XG_KERNEL_REPACKED) || !by_row(row, &facts, 64, 64, 64).row,
+                 "%s has nowhere to copy to", row->name);
+}
+
+/* A product of a few steps of k is bound by writing C, in whole lines whatever its pitch. */
+static void test_short_k(void)
+{
+    static const int64_t shapes[][3] = {{4097, 4099, 7}, {20000, 1000, 10}, {8192, 8192, 1}};
+    struct xg_device_facts facts = H200;
+    facts.scratch_bytes = 256 << 20;
+    for (int i = 0; i < 6; i++) {
+        like.unaligned = i % 2;
+        const int64_t *shape = shapes[i / 2];
+        const struct xg_kernel *row = choose(&facts, NULL, shape[0], shape[1], shape[2]);
+        XT_CHECK(row->flags & XG_KERNEL_ONE_STEP, "%ld,%ld,%ld: %s", (long)shape[0], (long)shape[1],
+                 (long)shape[2], row->name);
+    }
+    like.unaligned = false;
+}
+
+/* What the launcher relies on: slices that exist, a scratch that is large enough, and no cluster
+ * where there are none; and the same split again. */
+static void test_slices(void)
+{
+    static const int64_t sizes[] = {1, 8, 16, 64, 100, 256, 1000, 4096, 100000};
+    static const int sms[] = {75, 80, 90, 120};
+    enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    for (size_t i = 0; i < 4 * 2 * SIZES * SIZES * SIZES; i++) {
+        struct xg_device_facts facts = H200;
+        facts.sm = sms[i % 4];
+        facts.scratch_bytes = i / 4 % 2 ? 32 << 20 : 0;
+        size_t shape = i / 8;
+        int64_t m = sizes[shape / SIZES / SIZES], n = sizes[shape / SIZES % SIZES];
+        int64_t k = sizes[shape % SIZES];
+        for (const struct xg_kernel *row = xg_kernel_table; row < xg_kernel_table + xg_kernel_count;
+             row++) {
+            if (!by_row(row, &facts, m, n, k).row)
+                continue;
+            struct xg_slices slices = by_row(row, &facts, m, n, k).slices;
+            struct xg_slices again = by_row(row, &facts, m, n, k).slices;
+            XT_CHECK(slices.count == again.count && slices.scratch == again.scratch, "%s",
+                     row->name);
+            int64_t steps = xg_ceil_div(k, row->bk);
+            if (slices.results)
+                steps *= xg_ceil_div(m, row->bm) * xg_ceil_div(n, row->bn);
+            XT_CHECK(slices.count == 1 || (row->flags & (XG_KERNEL_SPLIT | XG_KERNEL_SHARE)),
+                     "%s is split", row->name);
+            XT_CHECK(!slices.results == !(row->flags & XG_KERNEL_SHARE && slices.scratch),
+                     "%s: parts of tiles", row->name);
+            XT_CHECK(slices.count >= 1 && slices.count <= steps, "%s: %d slices of %ld", row->name,
+                     slices.count, (long)steps);
+            XT_CHECK(slices.count == 1 || slices.scratch || (facts.sm >= 90 && slices.count <= 8),
+                     "%s: a cluster of %d on sm_%d", row->name, slices.count, facts.sm);
+            XT_CHECK(!slices.scratch || slices.count > 1, "%s: scratch for one slice", row->name);
+            XT_CHECK(xg_select_slices_bytes(slices, m, n) <= facts.scratch_bytes,
+                     "%s: more scratch than there is", row->name);
+        }
+    }
+    struct xg_device_facts facts = H200;
+    facts.scratch_bytes = 32 << 20;
+    const struct xg_kernel *deep = choose(&facts, NULL, 128, 128, 100000);
+    XT_CHECK(by_row(deep, &facts, 128, 128, 100000).slices.count > 16,
+             "128,128,100000: %s leaves the device idle", deep->name);
+    static const int64_t deep_shapes[][3] = {
+        {512, 512, 8192},   {64, 8192, 8192},  {8192, 64, 8192},  {128, 4096, 4096},
+        {1024, 1024, 1024}, {256, 256, 16384}, {100000, 32, 256}, {1000, 1000, 20000}};
+    for (size_t i = 0; i < sizeof deep_shapes / sizeof deep_shapes[0]; i++) {
+        int64_t m = deep_shapes[i][0], n = deep_shapes[i][1], k = deep_shapes[i][2];
+        like.unaligned = false;
+        const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
+        XT_CHECK(!strncmp(row->name, "deep", 4), "%ld,%ld,%ld: %s", (long)m, (long)n, (long)k,
+                 row->name);
+        like.unaligned = true;
+        row = choose(&facts, NULL, m, n, k);
+        XT_CHECK(!(row->flags & XG_KERNEL_VEC4), "%ld,%ld,%ld, not aligned: %s", (long)m, (long)n,
+                 (long)k, row->name);
+    }
+    like.unaligned = false;
+    const struct xg_kernel *even = choose(&facts, NULL, 1536, 1536, 1536);
+    XT_CHECK(by_row(even, &facts, 1536, 1536, 1536).slices.results,
+             "1536: %s has 144 tiles for 132 multiprocessors", even->name);
+    const struct xg_slices ways[] = {{4, true, 0}, {100, true, 0}, {132, true, 128 * 128}};
+    for (int i = 0; i < 3; i++)
+        XT_CHECK(xg_select_sum(ways[i])->flags & XG_KERNEL_SLICES &&
+                     xg_select_sum(ways[i]) != xg_select_sum(ways[(i + 1) % 3]),
+                 "way %d of adding", i);
+    const struct xg_kernel *row = choose(&facts, NULL, 1, 8192, 8192);
+    XT_CHECK(row->flags & XG_KERNEL_VECTOR, "1,8192,8192: %s", row->name);
+    row = choose(&facts, NULL, 8192, 1, 8192);
+    XT_CHECK(row->flags & XG_KERNEL_VECTOR, "8192,1,8192: %s", row->name);
+    /* All of a block works at a few results of a long k, and a warp at each of many. */
+    XT_CHECK(choose(&facts, NULL, 1, 1, 100000)->bk > 4, "1,1,100000");
+    XT_CHECK(choose(&facts, NULL, 10, 1, 100000)->bm == 4, "10,1,100000");
+    XT_CHECK(choose(&facts, NULL, 16384, 1, 4096)->bm == 32, "16384,1,4096");
+    XT_CHECK(choose(&facts, NULL, 1, 4096, 16384)->bn == 32, "1,4096,16384");
+}
+
+/* A driver that launches no clusters: slices meet in the scratch, or there are none. */
+static void test_no_clusters(void)
+{
+    static const int64_t shapes[][3] = {
+        {300, 4, 1021}, {16, 4096, 4096}, {128, 128, 100000}, {1, 8192, 8192}, {8192, 1, 8192}};
+    struct xg_device_facts facts = H200;
+    int clusters = 0;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        for (size_t r = 0; r < xg_kernel_count; r++) {
+            int64_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
+            const struct xg_kernel *row = &xg_kernel_table[r];
+            facts.clusters = true;
+            if (!by_row(row, &facts, m, n, k).row)
+                continue;
+            struct xg_slices slices = by_row(row, &facts, m, n, k).slices;
+            clusters += slices.count > 1 && !slices.scratch;
+            facts.clusters = false;
+            XT_CHECK(by_row(row, &facts, m, n, k).row, "%s needs no cluster", row->name);
+            slices = by_row(row, &facts, m, n, k).slices;
+            XT_CHECK(slices.count == 1 || slices.scratch, "%s: a cluster of %d", row->name,
+                     slices.count);
+        }
+    XT_CHECK(clusters > 10, "only %d of the cases have clusters at all", clusters);
+}
+
+/* An H200 as FP64 sees it. */
+static struct xg_device_facts doubles(void)
+{
+    struct xg_device_facts facts = H200;
+    facts.fp64_ratio = 2;
+    return facts;
+}
+
+/* Double precision gets the rows that were fastest when measured; cuBLAS changes nothing. */
+static void test_double_ranking(void)
+{
+    static const struct {
+        int64_t m, n, k;
+        const char *name;
+        int slices; /* at least */
+    } shapes[] = {{1024, 1024, 1024, "dmma_split_64x64x16", 1},
+                  {2048, 2048, 2048, "dmma_128x128x16", 1},
+                  {4096, 4096, 4096, "dmma_128x128x16", 1},
+                  {8192, 8192, 8192, "dmma_128x128x16", 1},
+                  {64, 64, 100000, "dmma_split_64x64x16", 8},
+                  {1000, 1000, 20000, "dmma_split_128x128x16", 2}};
+    for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
+        int64_t m = shapes[i / 2].m, n = shapes[i / 2].n, k = shapes[i / 2].k;
+        struct xg_device_facts facts = doubles();
+        facts.cublas = i % 2;
+        const struct xg_kernel *row = choose(&facts, NULL, m, n, k);
+        XT_CHECK(row && !strcmp(row->name, shapes[i / 2].name), "%ld,%ld,%ld: %s", (long)m, (long)n,
+                 (long)k, row ? row->name : "none");
+        XT_CHECK(row && by_row(row, &facts, m, n, k).slices.count >= shapes[i / 2].slices,
+                 "%ld,%ld,%ld: too few slices", (long)m, (long)n, (long)k);
+    }
+}
+
+/*
+ * The time that the model predicts for squares, beside the mean of what was measured on two H200
+ * (bench/kernels --type d: medians, of four transposes each).
+ */
+static void test_double_times(void)
+{
+    static const double clock_hz = 1.9e9; /* the model's, src/decide/model.c */
+    static const struct {
+        const char *name;
+        double us[4]; /* of 1024, 2048, 4096 and 8192 */
+    } rows[] = {{"dmma_128x128x16", {76.1, 312.9, 2485.8, 19753}},
+                {"dmma_split_128x128x16", {44.4, 314.6, 2458.3, 20422}},
+                {"dmma_split_64x64x16", {42.8, 356.5, 2565.6, 19914}}};
+    const struct xg_device_facts facts = doubles();
+    for (size_t i = 0; i < 4 * sizeof rows / sizeof rows[0]; i++) {
+        int64_t size = 1024 << i % 4;
+        const struct xg_kernel *row = xg_select_find(rows[i / 4].name);
+        double us = row ? 1e6 * by_row(row, &facts, size, size, size).cycles / clock_hz : NAN;
+        double ratio = us / rows[i / 4].us[i % 4];
+        XT_CHECK(fabs(ratio - 1.0) < 0.12, "%s at %ld: %g us", rows[i / 4].name, (long)size, us);
+    }
+}
+
+/* Every size gets a row of ours where one serves, and the row that is named. */
+static void test_double(void)
+{
+    static const int64_t sizes[] = {1, 63, 64, 1000, 1024, 4096, 20000};
+    struct xg_device_facts facts = doubles();
+    int rows = 0, clusters = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        int64_t size = sizes[i];
+        const struct xg_kernel *best = choose(&facts, NULL, size, size, size);
+        XT_CHECK(best && best->type == (int)XG_TYPE_D && best->entry, "%ld", (long)size);
+        XT_CHECK(choose(&facts, "vectorized", size, size, size) == best, "a row of FP32");
+        for (size_t r = 0; r < xg_kernel_count; r++) {
+            const struct xg_kernel *row = &xg_kernel_table[r];
+            if (row->type != (int)XG_TYPE_D)
+                continue;
+            rows++;
+            XT_CHECK(choose(&facts, row->name, size, size, size) == row, "%s", row->name);
+            like.type = XG_TYPE_S;
+            XT_CHECK(choose(&facts, row->name, size, size, size) ==
+                         choose(&facts, NULL, size, size, size),
+                     "%s for FP32", row->name);
+            like.type = XG_TYPE_D;
+            double cycles = by_row(row, &facts, size, size, size).cycles;
+            XT_CHECK(cycles > 0.0 && cycles < 1e12, "%s: %g cycles", row->name, cycles);
+            clusters += by_row(row, &facts, size, size, size).slices.count > 1;
+        }
+    }
+    XT_CHECK(rows > 0 && clusters > 0, "%d rows, %d clusters", rows, clusters);
+    facts.sm = 86;
+    facts.smem_block_bytes = 99 << 10;
+    const struct xg_kernel *small = choose(&facts, NULL, 4096, 4096, 4096);
+    XT_CHECK(small && small->smem_bytes <= facts.smem_block_bytes, "99 KiB of shared memory");
+}
+
+/* cuBLAS is double's where none of ours serves: an older device, rows that are not aligned. */
+static void test_double_library(void)
+{
+    static const struct {
+        int sm;
+        enum xg_type type;
+        bool unaligned;
+    } cases[] = {{75, XG_TYPE_D, false}, {90, XG_TYPE_D, true}, {90, XG_TYPE_Z, false}};
+    for (int i = 0; i < 3; i++) {
+        struct xg_device_facts facts = doubles();
+        facts.sm = cases[i].sm;
+        like.type = cases[i].type;
+        like.unaligned = cases[i].unaligned;
+        XT_CHECK(!choose(&facts, NULL, 512, 512, 512), "case %d has a row of ours", i);
+        facts.cublas = true;
+        const struct xg_kernel *row = choose(&facts, NULL, 512, 512, 512);
+        XT_CHECK(row && row->flags & XG_KERNEL_CUBLAS, "case %d: not cuBLAS's", i);
+        XT_CHECK(choose(&facts, "dmma_128x128x16", 512, 512, 512) == row, "case %d", i);
+    }
+    like.unaligned = false;
+}
+
+static void test_no_kernel(void)
+{
+    struct xg_device_facts volta = H200;
+    volta.sm = 70;
+    XT_CHECK(!choose(&volta, NULL, 512, 512, 512), "sm_70 has no kernel of ours");
+    volta.cublas = true;
+    const struct xg_kernel *row = choose(&volta, NULL, 512, 512, 512);
+    XT_CHECK(row && row->flags & XG_KERNEL_CUBLAS, "sm_70 has cuBLAS");
+    XT_CHECK(choose(&volta, "vectorized", 512, 512, 512) == row, "sm_70 cannot run vectorized");
+
+    struct xg_device_facts empty = H200;
+    empty.images = false;
+    XT_CHECK(!choose(&empty, NULL, 512, 512, 512), "a build without device code has no kernel");
+    empty.cublas = true;
+    row = choose(&empty, NULL, 512, 512, 512);
+    XT_CHECK(row && row->flags & XG_KERNEL_CUBLAS, "a build without device code has cuBLAS");
+}
+
+int main(void)
+{
+    test_table();
+    test_forced();
+    test_coverage();
+    test_ranking();
+    test_slices();
+    test_unaligned();
+    test_no_clusters();
+    test_copies();
+    test_short_k();
+    like.type = XG_TYPE_D;
+    test_double();
+    test_double_ranking();
+    test_double_times();
+    test_double_library();
+    like.type = XG_TYPE_S;
+    test_no_kernel();
+    return xt_done();
+}

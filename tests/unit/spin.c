@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* How long threads spin: what the variables mean, the clock of this machine, and what OpenBLAS is
+ * told. Contract 7.7 (doc/contract.md). */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "src/base/clock.h"
+#include "src/host/spin.h"
+#include "tests/support/xt.h"
+
+/* One environment: "NAME=VALUE NAME=VALUE". */
+static const char *lookup(void *ctx, const char *name)
+{
+    static char values[4][64];
+    static int next;
+    size_t length = strlen(name);
+
+    for (const char *at = ctx; at && *at; at = strchr(at, ';') ? strchr(at, ';') + 1 : NULL) {
+        if (strncmp(at, name, length) || at[length] != '=')
+            continue;
+        char *value = values[next++ % 4];
+        size_t size = strcspn(at + length + 1, ";");
+        memcpy(value, at + length + 1, size);
+        value[size] = '\0';
+        return value;
+    }
+    return NULL;
+}
+
+struct row {
+    const char *environment;
+    enum xg_pool pool;
+    double seconds; /* with a clock of 1 GHz */
+};
+
+static const struct row rows[] = {
+    {"", XG_POOL_OPENBLAS, 0x1p28 * 1e-9},
+    {"", XG_POOL_UNKNOWN, 0x1p28 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=20", XG_POOL_OPENBLAS, 0x1p20 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=20", XG_POOL_UNKNOWN, 0x1p20 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT= 26 ticks", XG_POOL_OPENBLAS, 0x1p26 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=1", XG_POOL_OPENBLAS, 0x1p4 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=4", XG_POOL_OPENBLAS, 0x1p4 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=30", XG_POOL_OPENBLAS, 0x1p30 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=31", XG_POOL_OPENBLAS, 0x1p30 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=0", XG_POOL_OPENBLAS, 0x1p28 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=", XG_POOL_OPENBLAS, 0x1p28 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=-5", XG_POOL_OPENBLAS, 0x1p28 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=short", XG_POOL_OPENBLAS, 0x1p28 * 1e-9},
+    {"OPENBLAS_THREAD_TIMEOUT=20", XG_POOL_NONE, 0},
+    {"OMP_WAIT_POLICY=ACTIVE;KMP_BLOCKTIME=7;GOMP_SPINCOUNT=7", XG_POOL_OPENBLAS, 0x1p28 * 1e-9},
+
+    {"", XG_POOL_GOMP, 6.15e-3},
+    {"OMP_WAIT_POLICY=passive", XG_POOL_GOMP, 0},
+    {"OMP_WAIT_POLICY= Active ", XG_POOL_GOMP, 615},
+    {"OMP_WAIT_POLICY=activeness", XG_POOL_GOMP, 6.15e-3},
+    {"GOMP_SPINCOUNT=0", XG_POOL_GOMP, 0},
+    {"GOMP_SPINCOUNT=1000000;OMP_WAIT_POLICY=PASSIVE", XG_POOL_GOMP, 20.5e-3},
+    {"GOMP_SPINCOUNT= 3 k ", XG_POOL_GOMP, 61.5e-6},
+    {"GOMP_SPINCOUNT=2G", XG_POOL_GOMP, 41},
+    {"GOMP_SPINCOUNT=INFINITY", XG_POOL_GOMP, INFINITY},
+    {"GOMP_SPINCOUNT=3x", XG_POOL_GOMP, 6.15e-3},
+    {"GOMP_SPINCOUNT=-3", XG_POOL_GOMP, 6.15e-3},
+    {"GOMP_SPINCOUNT=", XG_POOL_GOMP, 6.15e-3},
+
+    {"", XG_POOL_KMP, 0.2},
+    {"KMP_BLOCKTIME=0", XG_POOL_KMP, 0},
+    {"KMP_BLOCKTIME=5", XG_POOL_KMP, 5e-3},
+    {"KMP_BLOCKTIME=5ms", XG_POOL_KMP, 5e-3},
+    {"KMP_BLOCKTIME=50us", XG_POOL_KMP, 50e-6},
+    {"KMP_BLOCKTIME=2s", XG_POOL_KMP, 2},
+    {"KMP_BLOCKTIME=infinite", XG_POOL_KMP, INFINITY},
+    {"KMP_BLOCKTIME=2147483647", XG_POOL_KMP, INFINITY},
+    {"KMP_BLOCKTIME=never", XG_POOL_KMP, 0.2},
+    {"OMP_WAIT_POLICY=passive", XG_POOL_KMP, 0},
+    {"OMP_WAIT_POLICY=active", XG_POOL_KMP, INFINITY},
+    {"OMP_WAIT_POLICY=active;KMP_BLOCKTIME=1", XG_POOL_KMP, 1e-3},
+
+    {"KMP_BLOCKTIME=5", XG_POOL_MKL, 5e-3},
+    {"KMP_BLOCKTIME=5;MKL_THREADING_LAYER=INTEL", XG_POOL_MKL, 5e-3},
+    {"KMP_BLOCKTIME=5;MKL_THREADING_LAYER=gnu", XG_POOL_MKL, 6.15e-3},
+    {"KMP_BLOCKTIME=5;MKL_THREADING_LAYER=SEQUENTIAL", XG_POOL_MKL, 0},
+    {"KMP_BLOCKTIME=5;MKL_THREADING_LAYER=TBB", XG_POOL_MKL, 0},
+};
+
+static void test_variables(void)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct xg_spin spin;
+        xg_spin_read(&spin, lookup, (void *)(uintptr_t)rows[i].environment);
+        double seconds = xg_spin_of(&spin, rows[i].pool, 1e9), wanted = rows[i].seconds;
+        XT_CHECK(seconds == wanted || fabs(seconds - wanted) <= 1e-9 * wanted, "%s: %g and not %g",
+                 rows[i].environment, seconds, wanted);
+    }
+}
+
+/* Whether OpenBLAS is told to spin less: the words, the place that products run in, and whether
+ * there is a device. Contract 7.6. */
+static void test_short(void)
+{
+    static const struct {
+        const char *spin, *mode;
+        bool device;
+        const char *visible;
+        bool is_short;
+    } table[] = {
+        {NULL, NULL, true, NULL, true},      {NULL, "gpu", true, NULL, true},
+        {NULL, "compare", true, NULL, true}, {NULL, "cpu", true, NULL, false},
+        {NULL, "cpus", true, NULL, true},    {"auto", NULL, true, "0", true},
+        {"", "", true, "GPU-5", true},       {"auto", "auto", true, "", false},
+        {NULL, NULL, true, "-1", false},     {NULL, NULL, false, NULL, false},
+        {"long", "gpu", false, "0", false},  {"short", NULL, false, NULL, true},
+        {"short", "cpu", true, "", true},    {"shorter", NULL, false, NULL, false},
+        {"keep", NULL, true, NULL, false},   {"keep", "gpu", true, "0", false},
+        {"kee", NULL, true, NULL, true},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        XT_CHECK(xg_spin_is_short(table[i].spin, table[i].mode, table[i].visible,
+                                  table[i].device) == table[i].is_short,
+                 "row %zu", i);
+}
+
+/* What OpenBLAS was told counts, and for no other pool. */
+static void test_told(void)
+{
+    double kept_s = xg_spin_seconds(XG_POOL_OPENBLAS), other_s = xg_spin_seconds(XG_POOL_GOMP);
+    xg_spin_told = true;
+    double short_s = xg_spin_seconds(XG_POOL_OPENBLAS);
+    XT_CHECK(fabs(short_s / kept_s - 0x1p-4) <= 1e-4, "%g s after %g" /* 24 is set */, short_s,
+             kept_s);
+    XT_CHECK(xg_spin_seconds(XG_POOL_UNKNOWN) == short_s, "an unknown pool");
+    XT_CHECK(xg_spin_seconds(XG_POOL_GOMP) == other_s, "another pool");
+    xg_spin_told = false;
+    errno = ERANGE;
+    (void)xg_spin_has_device();
+    XT_CHECK(errno == ERANGE, "errno");
+}
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+static void *ask(void *seconds)
+{
+    *(double *)seconds = xg_spin_seconds(XG_POOL_OPENBLAS);
+    return NULL;
+}
+
+/* Before the rate is known: nothing waits for it. Then: what the clock does, whatever changes. */
+static void test_process(void)
+{
+    setenv("OPENBLAS_THREAD_TIMEOUT", "24", 1);
+    setenv("KMP_BLOCKTIME", "3", 1);
+    errno = ERANGE;
+    double at_first = xg_spin_seconds(XG_POOL_OPENBLAS);
+    XT_CHECK(errno == ERANGE, "errno");
+    XT_CHECK(xg_spin_seconds(XG_POOL_KMP) == 3e-3, "KMP_BLOCKTIME");
+    setenv("OPENBLAS_THREAD_TIMEOUT", "5", 1);
+#if defined(__x86_64__)
+    double begin_s = xg_clock_s();
+    uint64_t begin = __rdtsc();
+    sleep_ms(60);
+    uint64_t end = __rdtsc();
+    double hz = (double)(end - begin) / (xg_clock_s() - begin_s);
+
+    /* A first call that is held up for longer than the baseline knows the rate already. */
+    XT_CHECK(at_first == 0x1p24 / XG_SPIN_TICKS_HZ || fabs(at_first * hz / 0x1p24 - 1) <= 0.01,
+             "%g", at_first);
+
+    pthread_t threads[4];
+    double seconds[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, ask, &seconds[i]);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        XT_CHECK(fabs(seconds[i] - 0x1p24 / hz) <= 0.01 * seconds[i], "%g s at %g Hz", seconds[i],
+                 hz);
+    }
+    double settled = xg_spin_seconds(XG_POOL_OPENBLAS);
+    sleep_ms(5);
+    XT_CHECK(xg_spin_seconds(XG_POOL_OPENBLAS) == settled, "the rate is measured once");
+    begin_s = xg_clock_s();
+    for (int i = 0; i < 1000000; i++)
+        settled += xg_spin_seconds(XG_POOL_OPENBLAS);
+    printf("%.1f ns a call, %.4g Hz\n", 1e3 * (xg_clock_s() - begin_s), hz);
+#else
+    sleep_ms(60);
+    XT_CHECK(xg_spin_seconds(XG_POOL_OPENBLAS) == at_first && at_first > 0, "%g", at_first);
+#endif
+}
+
+int main(void)
+{
+    test_variables();
+    test_short();
+    test_process();
+    test_told();
+    return xt_done();
+}

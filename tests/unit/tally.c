@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* What threads are at: counted over all, and taken back of those that end, leave, or stay behind in
+ * the parent. */
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/host/tally.h"
+#include "tests/support/xt.h"
+
+static void check(int products, int cores, int own, const char *what)
+{
+    int all_products = xg_tally_all(XG_TALLY_PRODUCTS), all_cores = xg_tally_all(XG_TALLY_CORES);
+    XT_CHECK(all_products == products, "%s: %d products, not %d", what, all_products, products);
+    XT_CHECK(all_cores == cores, "%s: %d cores, not %d", what, all_cores, cores);
+    XT_CHECK(xg_tally_own(XG_TALLY_CORES) == own, "%s: own %d, not %d", what,
+             xg_tally_own(XG_TALLY_CORES), own);
+}
+
+static void enter(void)
+{
+    xg_tally_add(XG_TALLY_PRODUCTS, 1);
+    xg_tally_add(XG_TALLY_CORES, 8);
+}
+
+static void leave(void)
+{
+    xg_tally_take(XG_TALLY_CORES, 8);
+    xg_tally_take(XG_TALLY_PRODUCTS, 1);
+}
+
+static void *end_inside(void *how)
+{
+    enter();
+    if (how)
+        pthread_exit(NULL);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void *stay_inside(void *done)
+{
+    enter();
+    pthread_barrier_wait(done);
+    pthread_barrier_wait(done);
+    leave();
+    return NULL;
+}
+
+static void test_ended(void)
+{
+    static char leaves;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, end_inside, &leaves))
+        exit(XT_HARD);
+    pthread_join(thread, NULL);
+    check(0, 0, 0, "a thread that has ended");
+    if (pthread_create(&thread, NULL, end_inside, NULL))
+        exit(XT_HARD);
+    while (xg_tally_all(XG_TALLY_CORES) < 8)
+        usleep(1000);
+    check(1, 8, 0, "a thread that is inside");
+    pthread_cancel(thread);
+    pthread_join(thread, NULL);
+    check(0, 0, 0, "a thread that was cancelled");
+}
+
+static void test_left(void)
+{
+    enter();
+    check(1, 8, 8, "inside");
+    xg_tally_forget();
+    check(0, 0, 0, "left");
+    enter();
+    check(1, 8, 8, "inside again");
+    leave();
+    leave();
+    check(0, 0, 0, "what the thread does not have is not taken");
+}
+
+static void test_forked(void)
+{
+    pthread_t thread;
+    pthread_barrier_t done;
+    int status = -1;
+    pthread_barrier_init(&done, NULL, 2);
+    if (pthread_create(&thread, NULL, stay_inside, &done))
+        exit(XT_HARD);
+    pthread_barrier_wait(&done);
+    enter();
+    check(2, 16, 8, "two threads");
+    pid_t pid = fork();
+    if (pid == 0) {
+        check(1, 8, 8, "the child");
+        leave();
+        check(0, 0, 0, "the child, outside");
+        _exit(xt_failures ? XT_FAIL : XT_PASS);
+    }
+    waitpid(pid, &status, 0);
+    XT_CHECK(status == 0, "status %#x", (unsigned)status);
+    leave();
+    pthread_barrier_wait(&done);
+    pthread_join(thread, NULL);
+    check(0, 0, 0, "the parent");
+}
+
+int main(void)
+{
+    test_left();
+    test_ended();
+    test_forked();
+    return xt_done();
+}
