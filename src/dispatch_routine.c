@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/sandbox.h"
-#include "compute/solver.h"
 #include "decide/routine.h"
 #include "dispatch.h"
 #include "engine.h"
@@ -93,7 +92,7 @@ static void decide(const struct xg_routine *routine, const struct xg_conf *conf,
     struct xg_routine_situation now = {.state = xg_engine_state_get(),
                                        .absence = xg_presence_look(conf)};
     now.loaded = now.state == XG_ENGINE_READY && xg_library_start_is_done(XG_TOOLKIT_CUSOLVER);
-    now.missing = now.loaded && !xg_solver_load();
+    now.missing = xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER);
     int64_t taken = xg_latch_wait(&learnt.latch);
     xg_routine_decide(&learnt.book, model, conf, routine, &now, decision);
     xg_latch_leave(&learnt.latch, taken);
@@ -132,7 +131,7 @@ static void make_ready(const struct xg_conf *conf, const struct xg_routine_decis
     else if (decision->wait ? !xg_library_start_wait(XG_TOOLKIT_CUSOLVER, conf)
                             : !xg_library_start_done(XG_TOOLKIT_CUSOLVER, conf))
         stay(record, XG_REASON_STARTING);
-    else if (!xg_solver_load())
+    else if (xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER))
         stay(record, XG_REASON_KERNEL);
 }
 

@@ -38,10 +38,6 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 /* When callers stop waiting for a start or a similar step: after 5 s, or XGEMM_TIMEOUT_MS. */
 void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf);
 
-/* Runs run on a separate thread, which takes no signals and has the default floating-point
- * environment. The end of the process waits for its current step. False: no thread was created. */
-bool xg_engine_aside(void (*run)(const struct xg_conf *), const struct xg_conf *conf);
-
 struct xg_dev;
 
 /* Keeps one of the engine's devices (numbered from 0) open until xg_engine_let_go; products still

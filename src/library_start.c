@@ -6,12 +6,13 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "aside.h"
 #include "compute/backend.h"
 #include "compute/cublas.h"
-#include "compute/solver.h"
+#include "compute/solver_library.h"
 #include "engine.h"
 
-enum { LOAD_NOT_BEGUN, LOAD_UNDER_WAY, LOAD_DONE };
+enum { LOAD_NOT_BEGUN, LOAD_UNDER_WAY, LOAD_DONE, LOAD_ABSENT };
 
 /* By library. */
 static _Atomic int loads[XG_TOOLKIT_COUNT];
@@ -61,13 +62,17 @@ static void load_cublas(const struct xg_conf *conf)
 static void load_cusolver(const struct xg_conf *conf)
 {
     (void)conf;
-    xg_solver_load();
-    end_load(XG_TOOLKIT_CUSOLVER, LOAD_DONE);
+    end_load(XG_TOOLKIT_CUSOLVER, xg_solver_load() ? LOAD_DONE : LOAD_ABSENT);
 }
 
 bool xg_library_start_is_done(enum xg_toolkit library)
 {
-    return atomic_load(&loads[library]) == LOAD_DONE;
+    return atomic_load(&loads[library]) >= LOAD_DONE;
+}
+
+bool xg_library_start_is_absent(enum xg_toolkit library)
+{
+    return atomic_load(&loads[library]) == LOAD_ABSENT;
 }
 
 bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf)
@@ -79,10 +84,10 @@ bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf)
         return false;
     pthread_once(&once, init_waiting);
     if (atomic_compare_exchange_strong(&loads[library], &not_yet, LOAD_UNDER_WAY) &&
-        !xg_engine_aside(functions[library], conf))
+        !xg_aside_run(functions[library], conf))
         end_load(library, LOAD_NOT_BEGUN);
     errno = saved_errno;
-    return atomic_load(&loads[library]) == LOAD_DONE;
+    return xg_library_start_is_done(library);
 }
 
 bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf)
@@ -97,5 +102,5 @@ bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf)
         failed = pthread_cond_timedwait(&waiting.ended, &waiting.lock, &until);
     waiting.waited_out |= failed && atomic_load(&loads[library]) == LOAD_UNDER_WAY;
     pthread_mutex_unlock(&waiting.lock);
-    return atomic_load(&loads[library]) == LOAD_DONE;
+    return xg_library_start_is_done(library);
 }

@@ -14,8 +14,9 @@
  * or was not found. From any thread; false unless the engine is READY. */
 bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf);
 
-/* Whether it has been loaded or was not found. A load. */
+/* Whether it has been loaded or was not found; whether it was not found. Loads. */
 bool xg_library_start_is_done(enum xg_toolkit library);
+bool xg_library_start_is_absent(enum xg_toolkit library);
 
 /* The same as the first, but waits for the end of loading, at most until xg_engine_start_deadline.
  * After one thread has waited that long, no other thread waits. */

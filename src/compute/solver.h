@@ -41,10 +41,6 @@ struct xg_solver_call {
 /* True if the routine needs call->spare. */
 bool xg_solver_needs_spare(enum xg_routine_name name);
 
-/* Loads a libcusolver and finds its functions, once for the process. Takes the dynamic linker's
- * lock and some hundred milliseconds. True where it is there. From any thread. */
-bool xg_solver_load(void);
-
 /*
  * Makes a handle (20 ms) on the stream. The device's context must be current, here and below. *out
  * is set only on XG_OK. XG_OK; XG_ERR_NOTFOUND where there is no cuSOLVER; XG_ERR_NOMEM,

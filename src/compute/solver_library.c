@@ -5,7 +5,6 @@
 #include <pthread.h>
 
 #include "base/log.h"
-#include "compute/solver.h"
 #include "compute/toolkit.h"
 
 struct xg_solver_functions xg_solver_functions;

@@ -79,4 +79,8 @@ extern struct xg_solver_functions {
                                 xg_solver_inout);
 } xg_solver_functions;
 
+/* Loads a libcusolver and finds its functions, once for the process. Takes the dynamic linker's
+ * lock and some hundred milliseconds. True where it is there. From any thread. */
+bool xg_solver_load(void);
+
 #endif
