@@ -22,7 +22,7 @@
 #include "median.h"
 #include "random.h"
 #include "src/base/clock.h"
-#include "src/compute/libcublas.h"
+#include "src/compute/toolkit.h"
 #include "src/device/mem.h"
 
 /* What issue by issue was promised for: the triangle's, double precision, the solves. */
@@ -76,7 +76,7 @@ static void *find_cpu_library(void)
 static void open_cublas(void)
 {
     int ordinal = 0;
-    cublas.library = xg_libcublas_open();
+    cublas.library = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
     if (!cublas.library)
         return;
     *(void **)&cublas.create = dlsym(cublas.library, "cublasCreate_v2");

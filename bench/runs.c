@@ -20,8 +20,8 @@
 #include "random.h"
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
-#include "src/compute/libcublas.h"
 #include "src/compute/product.h"
+#include "src/compute/toolkit.h"
 #include "src/decide/planner.h"
 #include "src/device/mem.h"
 #include "src/pipeline/pipe.h"
@@ -70,7 +70,7 @@ static void open_all(void)
     for (int i = 0; i < XG_PIPE_RUN_STREAMS; i++)
         must(XG_DRV(&dev->drv, cuEventCreate, &join_events[i], CU_EVENT_DISABLE_TIMING), "event");
     int (*create)(void **) = NULL, (*set_stream)(void *, CUstream) = NULL;
-    if ((cublas_library = xg_libcublas_open())) {
+    if ((cublas_library = xg_toolkit_open(XG_TOOLKIT_CUBLAS))) {
         *(void **)&create = dlsym(cublas_library, "cublasCreate_v2");
         *(void **)&set_stream = dlsym(cublas_library, "cublasSetStream_v2");
     }

@@ -12,7 +12,7 @@
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
 #include "src/compute/launch.h"
-#include "src/compute/libcublas.h"
+#include "src/compute/toolkit.h"
 #include "src/decide/route.h"
 #include "src/device/mem.h"
 #include "src/dispatch.h"
@@ -138,7 +138,7 @@ const struct side side_table[SIDE_COUNT] = {
 
 static void open_cublasxt(void)
 {
-    void *library = xg_libcublas_open();
+    void *library = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
     int (*create)(cublasxt_handle *);
     int (*select)(cublasxt_handle, int, int[]);
     int ordinal = 0;

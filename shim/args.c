@@ -278,7 +278,7 @@ void shim_args_read(const struct shim_call *call, int int_bytes, struct shim_arg
 
 bool shim_args_optional(enum xg_op op)
 {
-    return operations[op].optional;
+    return op < XG_OP_COUNT && operations[op].optional;
 }
 
 /* --- Writing ------------------------------------------------------------------------------- */
@@ -341,7 +341,7 @@ static void (*const writes[XG_OP_COUNT])(const struct shim_terms *, struct shim_
 
 bool shim_args_writable(enum xg_op op)
 {
-    return writes[op] != NULL;
+    return op < XG_OP_COUNT && writes[op] != NULL;
 }
 
 static void write_number(enum xg_type type, double re, double im, union shim_number *out)

@@ -60,7 +60,8 @@ static bool shim_library_is_wide(const char *file, void *isamax)
     if (isamax)
         return ((shim_isamax_function)isamax)(&count, x, &stride) == 0;
     file = shim_basename(file);
-    return strstr(file, "blas64") || strstr(file, "blis64") || strstr(file, "ilp64");
+    return strstr(file, "blas64") || strstr(file, "blis64") || strstr(file, "lapack64") ||
+           strstr(file, "ilp64");
 }
 
 static void shim_blas_take(void *address, const struct shim_symbol *symbol, bool wide,
@@ -110,8 +111,8 @@ int shim_blas_distance(const struct shim_blas *blas, const struct shim_symbol *s
 int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_bytes, int best,
                      struct shim_blas *blas)
 {
-    const struct shim_symbol *spelling = shim_symbol_spellings(shim_symbol_routine(symbol));
-    for (int i = 0; i < SHIM_SPELLING_COUNT && best > 0; i++, spelling++) {
+    const struct shim_symbol *spelling, *end;
+    for (shim_symbol_range(symbol, &spelling, &end); spelling < end && best > 0; spelling++) {
         struct shim_blas candidate;
         if (!shim_blas_accept(dlsym(handle, spelling->name), spelling, &candidate))
             continue;

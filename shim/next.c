@@ -45,7 +45,7 @@ static bool shim_is_global(void *program)
 {
     struct shim_module self;
     shim_module_find(shim_symbols, &self);
-    for (int i = 0; i < SHIM_ID_COUNT; i++)
+    for (int i = 0; i < SHIM_BLAS_COUNT; i++)
         if (shim_module_contains(&self, (uintptr_t)dlsym(program, shim_symbols[i].name)))
             return true;
     return false;
@@ -100,7 +100,7 @@ static int shim_paths_add(struct dl_phdr_info *info, size_t size_bytes, void *co
     (void)size_bytes;
     if (!info->dlpi_name || !info->dlpi_name[0])
         return 0; /* the program itself */
-    if (!shim_scope_may_define(info, shim_symbol_spellings(shim_symbol_routine(paths->symbol))))
+    if (!shim_scope_may_define(info, paths->symbol))
         return 0;
     size_t bytes = strlen(info->dlpi_name) + 1;
     if (paths->bytes + bytes < paths->room)
@@ -249,7 +249,9 @@ static void shim_resolve_linker(const struct shim_symbol *symbol, struct shim_ne
      * caller, and for small values of a 64-bit caller too. */
     next->int_bytes = found ? bound.int_bytes : symbol->int_bytes;
     next->blas.function = NULL;
-    int best = shim_search_user(symbol, next->int_bytes, &next->blas);
+    int best = shim_symbol_is_lapack(symbol)
+                   ? SHIM_NOTHING
+                   : shim_search_user(symbol, next->int_bytes, &next->blas);
     if (best == SHIM_NOTHING && found) {
         next->blas = bound;
         best = 0;
@@ -339,6 +341,11 @@ static bool shim_resolve(const struct shim_symbol *symbol, bool owner, struct sh
         xg_log(XG_LOG_INFO, "%s from %p: %s of %s, %d-bit integers, threads %d (0: unknown)",
                symbol->name, caller, next->blas.symbol->name, shim_blas_file(&next->blas),
                8 * next->blas.int_bytes, shim_threads_count(&next->blas.threads, NULL));
+    } else if (shim_symbol_is_lapack(symbol)) {
+        xg_log_once(&once[shim_symbol_routine(symbol)],
+                    "no LAPACK found behind %s, and no " XG_DEFAULT_CPU_BLAS
+                    ": it fails where the GPU does not compute it",
+                    symbol->name);
     } else if (!shim_args_optional(symbol->op)) { /* an optional operation has asked for GEMM */
         xg_log_once(
             &once[shim_symbol_routine(symbol)],

@@ -107,13 +107,14 @@ bool shim_scope_find(const char *name, const void *caller, struct shim_scope *ou
     return true;
 }
 
-bool shim_scope_may_define(struct dl_phdr_info *info, const struct shim_symbol *spellings)
+bool shim_scope_may_define(struct dl_phdr_info *info, const struct shim_symbol *symbol)
 {
+    const struct shim_symbol *spelling, *end;
     struct shim_tables tables;
     if (!shim_tables_read(info, &tables))
         return tables.dynamic != NULL;
-    for (int i = 0; i < SHIM_SPELLING_COUNT; i++)
-        if (shim_tables_find(&tables, spellings[i].name))
+    for (shim_symbol_range(symbol, &spelling, &end); spelling < end; spelling++)
+        if (shim_tables_find(&tables, spelling->name))
             return true;
     return false;
 }

@@ -26,11 +26,11 @@ struct shim_scope {
  */
 bool shim_scope_find(const char *name, const void *caller, struct shim_scope *out);
 
-/* Whether an object that a walk reaches may have one of the SHIM_SPELLING_COUNT names. Allocates
- * nothing and takes no lock. */
+/* Whether an object that a walk reaches may have one of the spellings of the symbol's routine.
+ * Allocates nothing and takes no lock. */
 struct dl_phdr_info;
 struct shim_symbol;
-bool shim_scope_may_define(struct dl_phdr_info *info, const struct shim_symbol *spellings);
+bool shim_scope_may_define(struct dl_phdr_info *info, const struct shim_symbol *symbol);
 
 /* The function `name` in the object that contains the address, or in a library that this object
  * needs; NULL: none has it. Runs on any thread without the dynamic linker's lock. */

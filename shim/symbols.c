@@ -8,6 +8,11 @@ const struct shim_symbol shim_symbols[SHIM_ID_COUNT] = {
      XG_KIND_##OP + XG_TYPE_##LETTER, SHIM_##interface, int_bytes,  plain},
     SHIM_NAMES(SHIM_ROW)
 #undef SHIM_ROW
+#define SHIM_ROW(prefix, suffix, int_bytes, plain, letter, LETTER, name, ROUTINE, list, words)     \
+    {#prefix #letter #name #suffix, #letter #name, XG_OP_COUNT, XG_TYPE_##LETTER,                  \
+     XG_ROUTINE_##ROUTINE,          SHIM_FORTRAN,  int_bytes,   plain},
+        SHIM_ROUTINE_NAMES(SHIM_ROW)
+#undef SHIM_ROW
 };
 
 _Static_assert((0 SHIM_OPERATION_NAMES(SHIM_ONE)) == SHIM_SPELLING_COUNT * XG_KIND_COUNT,

@@ -7,7 +7,9 @@
 #include <stddef.h>
 
 #include "operations.h"
+#include "routines.h"
 #include "src/base/problem.h"
+#include "src/base/routine.h"
 
 enum shim_interface { SHIM_CBLAS, SHIM_FORTRAN };
 
@@ -16,13 +18,25 @@ enum shim_id {
     SHIM_ID_##prefix##letter##name##suffix,
     SHIM_NAMES(SHIM_ID)
 #undef SHIM_ID
+        SHIM_BLAS_COUNT,
+    SHIM_BLAS_LAST = SHIM_BLAS_COUNT - 1,
+#define SHIM_ID(prefix, suffix, int_bytes, plain, letter, LETTER, name, ROUTINE, list, words)      \
+    SHIM_ID_##prefix##letter##name##suffix,
+    SHIM_ROUTINE_NAMES(SHIM_ID)
+#undef SHIM_ID
         SHIM_ID_COUNT
 };
 
-/* A routine is a name without its spelling. The first XG_KIND_COUNT routines are the kinds. */
+/* A routine is a name without its spelling. The first XG_KIND_COUNT routines are the kinds; those
+ * of LAPACK follow BLAS's, and have fewer spellings. */
 #define SHIM_ONE(...) +1
 enum { SHIM_SPELLING_COUNT = 0 SHIM_SPELLINGS(SHIM_ONE, , , , , ) };
-enum { SHIM_ROUTINE_COUNT = SHIM_ID_COUNT / SHIM_SPELLING_COUNT };
+enum { SHIM_ROUTINE_SPELLING_COUNT = 4 };
+enum { SHIM_BLAS_ROUTINES = SHIM_BLAS_COUNT / SHIM_SPELLING_COUNT };
+enum {
+    SHIM_ROUTINE_COUNT =
+        SHIM_BLAS_ROUTINES + (SHIM_ID_COUNT - SHIM_BLAS_COUNT) / SHIM_ROUTINE_SPELLING_COUNT
+};
 
 /* SGEMM's names come first; tools that know no other operation rely on that. */
 enum { SHIM_SGEMM_COUNT = SHIM_SPELLING_COUNT };
@@ -31,9 +45,10 @@ _Static_assert(XG_KIND_SGEMM == 0, "SGEMM's names come first");
 struct shim_symbol {
     const char *name;
     const char *routine; /* "ssyrk" */
-    enum xg_op op;
+    enum xg_op op;       /* of LAPACK's names: XG_OP_COUNT */
     enum xg_type type;
-    int kind; /* its operation and type, numbered as in problem.h */
+    int kind; /* its operation and type, numbered as in problem.h; of LAPACK's names its routine,
+                 an enum xg_routine_name */
     enum shim_interface interface;
     int int_bytes; /* of a plain name: the assumed width until its library is known */
     bool plain;
@@ -42,17 +57,36 @@ struct shim_symbol {
 /* Indexed by enum shim_id. The spellings of a routine are adjacent. */
 extern const struct shim_symbol shim_symbols[SHIM_ID_COUNT];
 
-/* The number of a name's routine: its kind (problem.h), unless it is a synonym. */
-static inline int shim_symbol_routine(const struct shim_symbol *symbol)
+static inline bool shim_symbol_is_lapack(const struct shim_symbol *symbol)
 {
-    return (int)(symbol - shim_symbols) / SHIM_SPELLING_COUNT;
+    return symbol - shim_symbols >= SHIM_BLAS_COUNT;
 }
 
-/* The first of the SHIM_SPELLING_COUNT spellings of a routine; for a kind, those of the engine's
- * name for it. */
+/* The number of a name's routine: its kind (problem.h), unless it is a synonym or LAPACK's. */
+static inline int shim_symbol_routine(const struct shim_symbol *symbol)
+{
+    int id = (int)(symbol - shim_symbols);
+    return shim_symbol_is_lapack(symbol)
+               ? SHIM_BLAS_ROUTINES + (id - SHIM_BLAS_COUNT) / SHIM_ROUTINE_SPELLING_COUNT
+               : id / SHIM_SPELLING_COUNT;
+}
+
+/* The first of the spellings of a routine of BLAS; for a kind, those of the engine's name. */
 static inline const struct shim_symbol *shim_symbol_spellings(int routine)
 {
     return &shim_symbols[routine * SHIM_SPELLING_COUNT];
+}
+
+/* The spellings of a name's routine, [*begin, *end). */
+static inline void shim_symbol_range(const struct shim_symbol *symbol,
+                                     const struct shim_symbol **begin,
+                                     const struct shim_symbol **end)
+{
+    int count = shim_symbol_is_lapack(symbol) ? SHIM_ROUTINE_SPELLING_COUNT : SHIM_SPELLING_COUNT;
+    int first = shim_symbol_is_lapack(symbol) ? SHIM_BLAS_COUNT : 0;
+    int at = (int)(symbol - shim_symbols) - first;
+    *begin = symbol - at % count;
+    *end = *begin + count;
 }
 
 /* The name of another operation or type in the same spelling. */

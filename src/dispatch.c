@@ -13,7 +13,6 @@
 #include "base/conf.h"
 #include "base/sandbox.h"
 #include "both.h"
-#include "cublas_start.h"
 #include "decide/calibration.h"
 #include "decide/overlap.h"
 #include "decide/policy.h"
@@ -27,6 +26,7 @@
 #include "host/stack.h"
 #include "host/tally.h"
 #include "kept.h"
+#include "library_start.h"
 #include "presence.h"
 #include "report/stats.h"
 #include "report/trace.h"
@@ -133,6 +133,18 @@ static void take_device_locked(const struct xg_conf *conf)
     memcpy(learnt.device_name, device.name, sizeof learnt.device_name);
     if (!conf->reproducible)
         xg_model_set_device(&learnt.policy.model, &device);
+}
+
+void xg_dispatch_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
+                         const struct xg_shelter *shelter, struct xg_model *model)
+{
+    pthread_once(&learnt_once, init_learnt);
+    open_machine(conf, cpu, shelter);
+    int64_t taken = xg_latch_wait(&learnt.latch);
+    if (xg_engine_state_get() == XG_ENGINE_READY && !learnt.device_known)
+        take_device_locked(conf);
+    *model = learnt.policy.model;
+    xg_latch_leave(&learnt.latch, taken);
 }
 
 /* --- Is it ours? --------------------------------------------------------------------------- */
@@ -410,7 +422,8 @@ static bool lacks_cublas(const struct xg_problem *call, const struct xg_conf *co
     struct xg_model_device device;
     return xg_engine_device(&device) && !device.facts.cublas &&
            xg_select_needs_cublas(&device.facts, call) &&
-           !(waits ? xg_cublas_start_wait(conf) : xg_cublas_start_done(conf));
+           !(waits ? xg_library_start_wait(XG_TOOLKIT_CUBLAS, conf)
+                   : xg_library_start_done(XG_TOOLKIT_CUBLAS, conf));
 }
 
 /* Adds the figures that a trace report needs: once, and again when there is a device. */

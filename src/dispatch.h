@@ -30,6 +30,14 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k);
  * depend on the others (XGEMM_REPRODUCIBLE). */
 bool xg_dispatch_wants_group(int kind, int64_t m, int64_t n, int64_t k);
 
+/* The model of the machine as it is known now. The first call examines the machine. For one thread
+ * inside a shelter that is not open. */
+struct xg_model;
+struct xg_shelter;
+struct xg_conf;
+void xg_dispatch_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
+                         const struct xg_shelter *shelter, struct xg_model *model);
+
 /* The configuration's XGEMM_CPU_BLAS, or NULL: the only setting that the shim itself needs. */
 const char *xg_dispatch_cpu_blas(void);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "aside.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sandbox.h"
@@ -26,6 +27,7 @@
 #include "host/team.h"
 #include "pipeline/gemm.h"
 #include "pipeline/lane.h"
+#include "pipeline/routine.h"
 #include "verify/verify.h"
 
 /* The number of attempts for a start that a stream capture of the program forbids. The first device
@@ -35,8 +37,8 @@ enum { STARTS_MAX = 3, START_PAUSE_MS = 100 };
 static _Atomic int engine_state = XG_ENGINE_COLD;
 static _Atomic bool engine_used;
 static _Atomic bool exiting; /* the driver may be gone */
-/* Threads that may be in the driver: those with a product, and the start's threads. */
-static _Atomic int products_inside, starts_inside;
+/* Threads that may be in the driver with a product; the start's are counted in aside.c. */
+static _Atomic int products_inside;
 
 static struct {
     pthread_mutex_t lock;
@@ -91,7 +93,7 @@ static void set_state_locked(enum xg_engine_state state)
 static void after_fork_in_child(void)
 {
     atomic_store(&products_inside, 0);
-    atomic_store(&starts_inside, 0);
+    xg_aside_reset();
     if (atomic_load(&engine_state) != XG_ENGINE_COLD)
         atomic_store(&engine_state, XG_ENGINE_FORKED);
 }
@@ -133,7 +135,7 @@ enum { EXIT_WAIT_MS = 500, EXIT_WAIT_CUBLAS_MS = 5000 };
 
 static bool is_inside(bool start_too)
 {
-    return atomic_load(&products_inside) + (start_too ? atomic_load(&starts_inside) : 0) > 0;
+    return atomic_load(&products_inside) + (start_too ? xg_aside_inside() : 0) > 0;
 }
 
 static void wait_until_outside(bool start_too)
@@ -229,9 +231,9 @@ static bool same_kind(const struct xg_dev *dev)
 static bool pause_start(void)
 {
     static const struct timespec pause = {.tv_nsec = START_PAUSE_MS * 1000000L};
-    atomic_fetch_sub(&starts_inside, 1);
+    xg_aside_add(-1);
     nanosleep(&pause, NULL);
-    atomic_fetch_add(&starts_inside, 1); /* before the check, as in xg_engine_gemm */
+    xg_aside_add(1); /* before the check, as in xg_engine_gemm */
     return atomic_load(&engine_state) == XG_ENGINE_READY;
 }
 
@@ -315,51 +317,13 @@ static void start(const struct xg_conf *conf)
         open_others(conf, ordinals + taken, count - taken, threads);
 }
 
-/* Arguments of aside_main. */
-struct aside {
-    void (*run)(const struct xg_conf *conf);
-    const struct xg_conf *conf;
-};
-
-static void *aside_main(void *arg)
-{
-    struct aside aside = *(struct aside *)arg;
-    free(arg);
-    fesetenv(FE_DFL_ENV); /* the program's floating-point traps must not reach the driver */
-    aside.run(aside.conf);
-    atomic_fetch_sub(&starts_inside, 1);
-    return NULL;
-}
-
-bool xg_engine_aside(void (*run)(const struct xg_conf *), const struct xg_conf *conf)
-{
-    sigset_t blocked, before;
-    pthread_t thread;
-    struct aside *aside = malloc(sizeof *aside);
-    if (!aside)
-        return false;
-    *aside = (struct aside){.run = run, .conf = conf};
-    xg_shelter_signals(&blocked);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    atomic_fetch_add(&starts_inside, 1);
-    int failed = pthread_create(&thread, NULL, aside_main, aside);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed) {
-        atomic_fetch_sub(&starts_inside, 1);
-        free(aside);
-    } else {
-        pthread_detach(thread);
-    }
-    return !failed;
-}
-
 void xg_engine_start(const struct xg_conf *conf)
 {
     int saved_errno = errno, cold = XG_ENGINE_COLD;
     pthread_once(&register_once, register_handlers);
     if (!atomic_compare_exchange_strong(&engine_state, &cold, XG_ENGINE_STARTING))
         return;
-    if (!fork_registered || !xg_engine_aside(start, conf)) {
+    if (!fork_registered || !xg_aside_run(start, conf)) {
         xg_log(XG_LOG_WARN, "no memory or thread to start the GPU with: products run on the CPU");
         pthread_mutex_lock(&engine.lock);
         set_state_locked(XG_ENGINE_NONE);
@@ -538,22 +502,30 @@ void xg_engine_let_go(int number)
 
 /* --- Products ------------------------------------------------------------------------------ */
 
-/* Runs the product and verifies it if its number is one of the sample. */
-static enum xg_status run_on(struct xg_lane *lane, const struct xg_problem *call,
-                             const struct xg_conf *conf, const struct xg_cpu *cpu,
-                             struct xg_gemm_result *result)
+/* A problem with its CPU side, or a routine. */
+struct task {
+    const struct xg_problem *call;
+    const struct xg_cpu *cpu;
+    const struct xg_routine *routine; /* NULL: a problem */
+    const struct xg_conf *conf;
+};
+
+/* Runs the problem and verifies it if its number is one of the sample. */
+static enum xg_status run_problem(struct xg_lane *lane, const struct task *task,
+                                  struct xg_gemm_result *result)
 {
     static _Atomic uint64_t products;
+    const struct xg_conf *conf = task->conf;
     if (conf->verify > 0 && conf->mode != XG_MODE_COMPARE) {
         uint64_t number = atomic_fetch_add_explicit(&products, 1, memory_order_relaxed);
         if (xg_verify_samples(number, conf->verify))
-            return xg_gemm_run_verified(lane, call, conf->math, conf->kernel, cpu, number, result);
+            return xg_gemm_run_verified(lane, task->call, conf->math, conf->kernel, task->cpu,
+                                        number, result);
     }
-    return xg_gemm_run(lane, call, conf->math, conf->kernel, cpu, result);
+    return xg_gemm_run(lane, task->call, conf->math, conf->kernel, task->cpu, result);
 }
 
-static enum xg_status run_on_lane(const struct xg_problem *call, const struct xg_conf *conf,
-                                  const struct xg_cpu *cpu, const struct xg_patience *patience,
+static enum xg_status run_on_lane(const struct task *task, const struct xg_patience *patience,
                                   struct xg_gemm_result *result)
 {
     struct xg_devices_place place;
@@ -565,20 +537,21 @@ static enum xg_status run_on_lane(const struct xg_problem *call, const struct xg
         return status;
     }
     if (status != XG_OK) {
-        cpu->whole(cpu->ctx);
+        if (!task->routine)
+            task->cpu->whole(task->cpu->ctx);
         return status;
     }
-    const struct xg_device *device = &engine.devices.at[place.device];
-    status = run_on(device->slots[place.slot].lane, call, conf, cpu, result);
+    struct xg_lane *lane = engine.devices.at[place.device].slots[place.slot].lane;
+    status = task->routine ? xg_routine_run(lane, task->routine, result)
+                           : run_problem(lane, task, result);
     result->waited_s = waited_s;
     result->device = place.device;
     release_lane(&place, patience ? patience->takes_s : 0.0, status, result->verdict);
     return status;
 }
 
-enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
-                              const struct xg_cpu *cpu, const struct xg_patience *patience,
-                              struct xg_gemm_result *result)
+static enum xg_status run_task(const struct task *task, const struct xg_patience *patience,
+                               struct xg_gemm_result *result)
 {
     *result = (struct xg_gemm_result){0};
     if (xg_engine_state_get() != XG_ENGINE_READY)
@@ -586,8 +559,21 @@ enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_con
     /* Counted before the check: at_exit sees the count, or the check sees at_exit. */
     atomic_fetch_add(&products_inside, 1);
     enum xg_status status = atomic_load(&engine_state) == XG_ENGINE_READY
-                                ? run_on_lane(call, conf, cpu, patience, result)
+                                ? run_on_lane(task, patience, result)
                                 : XG_DECLINED;
     atomic_fetch_sub(&products_inside, 1);
     return status;
+}
+
+enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
+                              const struct xg_cpu *cpu, const struct xg_patience *patience,
+                              struct xg_gemm_result *result)
+{
+    return run_task(&(struct task){.call = call, .cpu = cpu, .conf = conf}, patience, result);
+}
+
+enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
+                                 const struct xg_patience *patience, struct xg_gemm_result *result)
+{
+    return run_task(&(struct task){.routine = routine, .conf = conf}, patience, result);
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/conf.h"
+#include "base/routine.h"
 #include "base/xg.h"
 #include "decide/policy.h"
 
@@ -37,10 +38,6 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf);
 /* When callers stop waiting for a start or a similar step: after 5 s, or XGEMM_TIMEOUT_MS. */
 void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf);
 
-/* Runs run on a separate thread, which takes no signals and has the default floating-point
- * environment. The end of the process waits for its current step. False: no thread was created. */
-bool xg_engine_aside(void (*run)(const struct xg_conf *), const struct xg_conf *conf);
-
 struct xg_dev;
 
 /* Keeps one of the engine's devices (numbered from 0) open until xg_engine_let_go; products still
@@ -69,5 +66,10 @@ struct xg_patience {
 enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
                               const struct xg_cpu *cpu, const struct xg_patience *patience,
                               struct xg_gemm_result *result);
+
+/* The same for a routine of LAPACK. Unless it returns XG_OK, the caller has the CPU compute it, as
+ * after xg_routine_run. It is not verified. */
+enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
+                                 const struct xg_patience *patience, struct xg_gemm_result *result);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine of a build without CUDA: it never starts, and every product runs on the CPU. */
-#include "cublas_start.h"
 #include "engine.h"
+#include "library_start.h"
 #include "presence.h"
 
 #include "base/log.h"
@@ -38,16 +38,28 @@ enum xg_engine_state xg_engine_wait(const struct xg_conf *conf)
     return XG_ENGINE_NONE;
 }
 
-bool xg_cublas_start_done(const struct xg_conf *conf)
+bool xg_library_start_is_done(enum xg_toolkit library)
 {
-    (void)conf;
+    (void)library;
     return false;
 }
 
-bool xg_cublas_start_wait(const struct xg_conf *conf)
+bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf)
 {
-    (void)conf;
+    (void)library, (void)conf;
     return false;
+}
+
+bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf)
+{
+    (void)library, (void)conf;
+    return false;
+}
+
+bool xg_library_start_is_absent(enum xg_toolkit library)
+{
+    (void)library;
+    return true;
 }
 
 enum xg_reason xg_presence_look(const struct xg_conf *conf)
@@ -61,6 +73,14 @@ enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_con
                               struct xg_gemm_result *result)
 {
     (void)call, (void)conf, (void)cpu, (void)patience;
+    *result = (struct xg_gemm_result){0};
+    return XG_DECLINED;
+}
+
+enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
+                                 const struct xg_patience *patience, struct xg_gemm_result *result)
+{
+    (void)routine, (void)conf, (void)patience;
     *result = (struct xg_gemm_result){0};
     return XG_DECLINED;
 }

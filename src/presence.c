@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "aside.h"
 #include "base/clock.h"
 #include "device/absence.h"
 #include "engine.h"
@@ -32,7 +33,7 @@ static void find_driver(const struct xg_conf *conf)
 static void begin_look(const struct xg_conf *conf)
 {
     enum xg_reason reason = xg_absence_find(XG_ABSENCE_FILES);
-    if (reason == XG_REASON_NO_GPU && xg_engine_aside(find_driver, conf))
+    if (reason == XG_REASON_NO_GPU && xg_aside_run(find_driver, conf))
         return;
     if (reason != XG_REASON_NO_GPU)
         atomic_store(&found, (int)reason);

@@ -10,7 +10,7 @@
 #include "src/base/clock.h"
 #include "src/compute/backend.h"
 #include "src/compute/image.h"
-#include "src/compute/libcublas.h"
+#include "src/compute/toolkit.h"
 #include "src/decide/route.h"
 #include "src/device/mem.h"
 
@@ -191,7 +191,7 @@ static void ask_kernels(const struct xg_conf *conf, struct doctor_gpu *gpu)
 
 static void ask_cublas(struct doctor_gpu *gpu)
 {
-    void *library = xg_libcublas_open();
+    void *library = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
     int (*property)(int, int *), parts[3] = {0};
     if (!library)
         return;

@@ -10,7 +10,7 @@ import struct
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, TypeVar
 
 _MAGIC = b"xgacct\n\0"
-_VERSION = 3
+_VERSION = 4
 _HEAD = struct.Struct("=8sIIqq64siiqdqqqqd")
 _ROW = struct.Struct("=40sIIqdddd")
 _SHAPE = struct.Struct("=40s40sqqqIBBBBqdd")
@@ -43,6 +43,7 @@ _REASONS = (
     "no usable GPU: no driver",
     "no usable GPU: no device",
     "no usable GPU: not allowed",
+    "cuSOLVER declines",
 )
 _TRANS = "NTC"
 

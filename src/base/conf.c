@@ -101,6 +101,16 @@ static const struct xg_setting settings[] = {
              "computes the others. gemm, gemmt, gemm_batch, gemm_batch_strided, syrk, symm and "
              "syr2k with s run on this library's own kernels, and with d from compute capability "
              "8.0 on; all else needs cuBLAS."},
+    {.name = "XGEMM_LAPACK",
+     .kind = XG_SETTING_INT,
+     .offset = FIELD(lapack),
+     .max = 1,
+     .accepts = "0|1",
+     .default_text = "0",
+     .help = "1: LAPACK's factorizations (getrf, potrf, geqrf), solvers (gesv, posv, getrs, "
+             "potrs), inverses, eigenvalues (syev, syevd, syevr, sygvd) and singular values "
+             "(gesdd, gesvd) may run on the GPU, by cuSOLVER; 0: the program's own library "
+             "computes them. The default is 0 as long as their speed has not been measured."},
     {.name = "XGEMM_VERBOSE",
      .common = true,
      .kind = XG_SETTING_INT,

@@ -22,6 +22,7 @@ struct xg_conf {
     const char *devices;     /* XGEMM_DEVICES: comma-separated ordinals; NULL: by rank, else 0 */
     int64_t mem_limit_bytes; /* XGEMM_MEM_LIMIT: most device memory; 0: 0.9 of the free memory */
     uint64_t operations;     /* XGEMM_OPERATIONS: one bit per kind (problem.h); 0: the default */
+    int lapack;              /* XGEMM_LAPACK=0|1: routines of LAPACK may run on the GPU */
     int stage_threads;       /* XGEMM_STAGE_THREADS; 0: from the cores the process may use */
     const char *cpu_blas;    /* XGEMM_CPU_BLAS: path or soname; NULL: the caller's own */
     int verbose;             /* XGEMM_VERBOSE=0..3: warnings, a line a call, start-up, trace */

@@ -116,6 +116,7 @@ enum xg_reason {
     XG_REASON_NO_DRIVER,  /* no GPU here: neither the driver's library nor a device file exists */
     XG_REASON_NO_DEVICE,  /* no GPU here: the driver finds no device */
     XG_REASON_DENIED,     /* no GPU here: its device files may not be opened */
+    XG_REASON_ROUTINE,    /* cuSOLVER does not serve this call of a LAPACK routine */
     XG_REASON_COUNT
 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "compute/libcublas.h"
+#include "compute/toolkit.h"
 
 /* Of cuBLAS's interface (cublas_api.h) only this is needed; declared here so that none of its
  * headers is. */
@@ -134,7 +134,7 @@ void xg_cublas_load(void)
     struct functions found;
     if (atomic_load(&functions_are) != NOT_LOOKED_FOR)
         return;
-    void *library = xg_libcublas_open();
+    void *library = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
     bool there = library && find_in(library, &found) == XG_OK;
     pthread_mutex_lock(&functions_lock);
     if (atomic_load(&functions_are) == NOT_LOOKED_FOR) {

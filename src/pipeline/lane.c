@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "compute/solver.h"
 
 static enum xg_status create_streams(struct xg_lane *lane)
 {
@@ -102,6 +103,7 @@ void xg_lane_destroy(struct xg_lane *lane)
         for (int i = 0; i < XG_PIPE_STREAMS; i++)
             if (lane->streams[i])
                 XG_DRV(&lane->dev->drv, cuStreamSynchronize, lane->streams[i]);
+        xg_solver_destroy(lane->solver);
         release_blocks(lane);
         release_events(lane);
         xg_mem_dev_release(lane->dev, &lane->memory);
@@ -178,14 +180,18 @@ void xg_lane_prepare(struct xg_lane *lane)
     xg_drv_unrelax(&lane->dev->drv, capture_mode);
 }
 
+enum xg_status xg_lane_reserve_memory(struct xg_lane *lane, size_t device_bytes)
+{
+    enum xg_status status = xg_mem_dev_reserve(lane->dev, &lane->memory, device_bytes);
+    return status == XG_OK ? reserve_blocks(lane) : status;
+}
+
 enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
                                size_t device_bytes)
 {
-    enum xg_status status = xg_mem_dev_reserve(lane->dev, &lane->memory, device_bytes);
+    enum xg_status status = xg_lane_reserve_memory(lane, device_bytes);
     if (status == XG_OK)
         status = reserve_events(lane, plan->a_slots + plan->b_slots + plan->c_slots);
-    if (status == XG_OK)
-        status = reserve_blocks(lane);
     return status;
 }
 

@@ -9,6 +9,8 @@
 #include "pipeline/pipe.h"
 #include "pipeline/queue.h"
 
+struct xg_solver;
+
 /*
  * All that one call at a time needs of the device (streams, device memory, blocks of page-locked
  * memory, a staging team), kept between calls. Several lanes of one device work at once.
@@ -22,8 +24,9 @@ struct xg_lane {
     struct xg_mem_dev memory; /* the plan's operands and tiles */
     struct xg_pipe_events *events;
     int event_count;
-    uint32_t *refusals; /* XG_PRODUCT_REFUSALS, page-locked */
-    int wary;           /* number of split products that still get all kinds of pieces */
+    uint32_t *refusals;       /* XG_PRODUCT_REFUSALS, page-locked */
+    struct xg_solver *solver; /* NULL until a routine of LAPACK runs */
+    int wary;                 /* number of split products that still get all kinds of pieces */
 };
 
 /*
@@ -55,6 +58,9 @@ void xg_lane_abandon(struct xg_lane *lane);
  * must be current. XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. */
 enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
                                size_t device_bytes);
+
+/* The same for device memory and staging buffers alone. */
+enum xg_status xg_lane_reserve_memory(struct xg_lane *lane, size_t device_bytes);
 
 /*
  * Waits until the device has finished all work of the lane. Returns the first failure seen;

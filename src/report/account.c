@@ -108,7 +108,7 @@ struct xg_account_change xg_account_add(struct xg_account *account,
                                         const struct xg_call_record *record)
 {
     const struct xg_problem *call = &record->call;
-    double flops = call->m > 0 && call->n > 0 && call->k > 0 ? xg_problem_flops(call) : 0.0;
+    double flops = xg_record_flops(record);
     struct xg_account_row *row =
         find_row(account, record->symbol, (uint32_t)record->place, (uint32_t)record->reason);
     row->calls++;

@@ -11,6 +11,9 @@ struct xg_call_record {
     const char *symbol;     /* the name that the program called: "cblas_sgemm"; a static string */
     struct xg_problem call; /* the pointers in it are not followed, except the batch's while the
                                call lasts */
+    const char *routine;  /* LAPACK's name, such as "dpotrf"; a static string. NULL: a problem. Of a
+                             routine call has the type and m, n, k alone */
+    double routine_flops; /* of that routine */
     enum xg_place place;
     enum xg_reason reason;
     int device;         /* index among the devices in use, from 0 */
@@ -25,5 +28,14 @@ struct xg_call_record {
     double deviation;     /* of a verified product: see verify.h */
     int64_t rows_skipped; /* of a verified product */
 };
+
+/* Floating-point operations; 0 where a dimension is 0. */
+static inline double xg_record_flops(const struct xg_call_record *record)
+{
+    const struct xg_problem *call = &record->call;
+    if (record->routine)
+        return record->routine_flops;
+    return call->m > 0 && call->n > 0 && call->k > 0 ? xg_problem_flops(call) : 0.0;
+}
 
 #endif

@@ -134,7 +134,7 @@ static void log_call(const struct xg_call_record *record)
                  1e3 * record->predicted_cpu_s, 1e3 * record->predicted_gpu_s);
     if (record->device > 0)
         snprintf(device, sizeof device, " %d", record->device);
-    double flops = call->m > 0 && call->n > 0 && call->k > 0 ? xg_problem_flops(call) : 0.0;
+    double flops = xg_record_flops(record);
     double rate = record->seconds > 0.0 ? flops / record->seconds : 0.0;
     bool tera = rate >= 0.99995e12; /* 1000 GFLOP/s in four digits */
 

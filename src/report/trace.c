@@ -231,7 +231,6 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
     const char *place = xg_place_text(record->place);
     const char *quote = record->kernel ? "\"" : "";
     char trans[3] = {xg_trans_letter(call->transa), xg_trans_letter(call->transb), '\0'};
-    bool some = call->m > 0 && call->n > 0 && call->k > 0;
     double bytes = (double)xg_problem_elem_bytes(call);
     char ts[NUMBER_BYTES], dur[NUMBER_BYTES], beta[NUMBER_BYTES], waited[NUMBER_BYTES];
     char cpu[NUMBER_BYTES], gpu[NUMBER_BYTES];
@@ -246,9 +245,9 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
         "\"down_bytes\":%llu}},\n",
         (long long)call->m, (long long)call->n, (long long)call->k, trans, place,
         microseconds(ts, begin_s), microseconds(dur, record->seconds), (long)getpid(),
-        (long)syscall(SYS_gettid), record->symbol, xg_kind_name(xg_problem_kind(call)),
-        (long long)call->m, (long long)call->n, (long long)call->k,
-        number(flops, some ? xg_problem_flops(call) : 0),
+        (long)syscall(SYS_gettid), record->symbol,
+        record->routine ? record->routine : xg_kind_name(xg_problem_kind(call)), (long long)call->m,
+        (long long)call->n, (long long)call->k, number(flops, xg_record_flops(record)),
         number(operands, bytes * xg_problem_up_elems(call)),
         number(result, bytes * xg_problem_down_elems(call)), trans, number(beta, call->beta), place,
         xg_reason_text(record->reason), quote, record->kernel ? record->kernel : "null", quote,

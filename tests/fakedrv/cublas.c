@@ -70,7 +70,7 @@ int cublasSetWorkspace_v2(struct cublasContext *handle, void *memory, size_t byt
 {
     CUresult result = fake_enter("cublasSetWorkspace", FAKE_CONTEXT);
     if (result == CUDA_SUCCESS) {
-        fakecuda_device_memory((CUdeviceptr)(uintptr_t)memory, bytes);
+        fakecuda_device_memory((CUdeviceptr)(uintptr_t)memory, bytes, "a workspace");
         handle->workspace = true;
     }
     return status_of(fake_leave(result), NOT_INITIALIZED);

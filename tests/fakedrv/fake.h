@@ -76,8 +76,8 @@ void fake_context_lose(CUcontext context, CUresult code);
 
 /* memory.c. The bytes behind a device address; ends the test where they are not all allocated. */
 void *fake_mem_dev(CUdeviceptr address, size_t bytes, const char *what);
-/* The same for the fake cuBLAS, which is another library. The lock is held. */
-void fakecuda_device_memory(CUdeviceptr address, size_t bytes);
+/* The same for the fake libraries above the driver. The lock is held. */
+void *fakecuda_device_memory(CUdeviceptr address, size_t bytes, const char *what);
 /* True: all page-locked; false: none. Ends the test for a mixture. */
 bool fake_mem_pinned(const void *address, size_t bytes, const char *what);
 /* Frees what the context still holds, and counts it. */
@@ -102,6 +102,7 @@ enum fake_op_kind {
     FAKE_OP_PROBLEM,
     FAKE_OP_COPIES,
     FAKE_OP_PIECES,
+    FAKE_OP_CALL,
     FAKE_OP_RECORD,
     FAKE_OP_WAIT
 };
@@ -126,7 +127,8 @@ struct fake_op {
     bool running;
     struct fake_end to, from;
     size_t width, height;
-    void *owned; /* copy of a pageable source; of pieces, the launch */
+    void *owned; /* copy of a pageable source; of pieces, the launch; of a call, the call */
+    void (*resolve)(void *), (*run)(void *); /* of a call */
     uint32_t value;
     struct xg_sgemm_args args; /* of a problem in double: what is wanted of C */
     struct xg_problem problem; /* of addresses on the device */
@@ -136,6 +138,13 @@ struct fake_op {
 
 /* Queues a copy of *op (which holds its references); wait: returns when it has run. */
 CUresult fake_stream_push(CUstream stream, const struct fake_op *op, bool wait);
+/*
+ * Queues a call of the fake cuSOLVER, which is another library, and takes it: what malloc returned,
+ * freed when it has run. resolve makes its addresses the host's (the lock is held), then run
+ * computes (it is not). wait: returns when neither of them will use what the call points to.
+ */
+CUresult fakecuda_call(void *call, void (*resolve)(void *), void (*run)(void *), bool wait,
+                       CUstream stream);
 
 /* module.c. */
 void fake_module_reclaim(CUcontext context);

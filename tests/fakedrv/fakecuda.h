@@ -21,6 +21,7 @@
  *                      name:nth:-1 of a function: that call waits until fakecuda_release
  *                      flip:nth:bit (1 to 31) inverts this bit of one element of C that the nth
  *                      kernel that multiplies has computed, and nobody is told
+ *   FAKECUDA_LAPACK    by which the fake cuSOLVER computes (the configured BLAS, or liblapack.so.3)
  *   FAKECUDA_REPORT    file to which one line of counts is appended at exit
  */
 

@@ -94,9 +94,9 @@ void *fake_mem_dev(CUdeviceptr address, size_t bytes, const char *what)
                bytes);
 }
 
-void fakecuda_device_memory(CUdeviceptr address, size_t bytes)
+void *fakecuda_device_memory(CUdeviceptr address, size_t bytes, const char *what)
 {
-    fake_mem_dev(address, bytes, "a workspace");
+    return fake_mem_dev(address, bytes, what);
 }
 
 bool fake_mem_pinned(const void *address, size_t bytes, const char *what)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_FAULTS = 64, MAX_NAMES = 64 };
+enum { MAX_FAULTS = 64, MAX_NAMES = 192 };
 
 struct fault {
     char name[48]; /* empty: any function */

@@ -133,6 +133,8 @@ static void execute(const struct fake_op *op)
         operands = fake_copies_check(&op->args);
     } else if (op->kind == FAKE_OP_PIECES) {
         fake_split_resolve(op->owned);
+    } else if (op->kind == FAKE_OP_CALL) {
+        op->resolve(op->owned);
     }
     pthread_mutex_unlock(&fake.lock);
     if (fake.delay_us)
@@ -146,6 +148,8 @@ static void execute(const struct fake_op *op)
         fake_copies_run(&op->args, &operands);
     else if (op->kind == FAKE_OP_PIECES)
         result = fake_split_run(op->owned);
+    else if (op->kind == FAKE_OP_CALL)
+        op->run(op->owned);
     else if (to)
         move(op, to, from);
     pthread_mutex_lock(&fake.lock);
@@ -344,6 +348,17 @@ CUresult fake_stream_push(CUstream stream, const struct fake_op *op, bool wait)
     if (wait || (draw >= 16 - AT_ONCE_IN_16 && !fake.hung))
         return wait_for(stream->context, &stream->done, copy->sequence, wait);
     return CUDA_SUCCESS;
+}
+
+/* Where the context is lost, what runs already goes on. */
+CUresult fakecuda_call(void *call, void (*resolve)(void *), void (*run)(void *), bool wait,
+                       CUstream stream)
+{
+    struct fake_op op = {.kind = FAKE_OP_CALL, .owned = call, .resolve = resolve, .run = run};
+    CUresult result = fake_stream_push(stream, &op, wait);
+    while (wait && stream->first && stream->first->running && !fake.exiting)
+        pthread_cond_wait(&fake.changed, &fake.lock);
+    return result;
 }
 
 CUresult CUDAAPI cuStreamCreate(CUstream *out, unsigned int flags)

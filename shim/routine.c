@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A routine that stays on the CPU is passed on as it came. Routines that it calls by name, and
+ * products, come back here and are decided by themselves. A routine that the GPU computes makes no
+ * inner call.
+ */
+#include "routine.h"
+
+#include <fenv.h>
+
+#include "end.h"
+#include "next.h"
+#include "routine_call.h"
+#include "src/dispatch_routine.h"
+#include "whose.h"
+
+struct shim_routine_pending {
+    const struct shim_routine_call *call;
+    const struct shim_next *next;
+    fenv_t env; /* the program's floating-point environment while ours is active */
+};
+
+/* A process without LAPACK reads a failure in info. */
+static void shim_routine_fail(const struct shim_routine_call *call, const struct shim_next *next)
+{
+    if (next->int_bytes == 8)
+        *(int64_t *)shim_routine_info(call) = -1;
+    else
+        *(int32_t *)shim_routine_info(call) = -1;
+}
+
+static void shim_routine_pass(const struct shim_routine_call *call, const struct shim_next *next)
+{
+    if (next->blas.function)
+        shim_routine_forward(next->blas.function, call);
+    else
+        shim_routine_fail(call, next);
+}
+
+static void shim_routine_whole(void *context)
+{
+    struct shim_routine_pending *pending = context;
+    bool inside = shim_end_enter();
+    fesetenv(&pending->env);
+    if (inside)
+        shim_routine_pass(pending->call, pending->next);
+    else
+        shim_routine_fail(pending->call, pending->next); /* the library is gone */
+    feholdexcept(&pending->env);
+    if (inside)
+        shim_end_leave();
+}
+
+static const char *shim_routine_library(void *context)
+{
+    const struct shim_routine_pending *pending = context;
+    return pending->next->blas.function ? shim_blas_file(&pending->next->blas) : NULL;
+}
+
+static int shim_routine_threads(void *context)
+{
+    const struct shim_routine_pending *pending = context;
+    return pending->next->blas.function ? shim_threads_count(&pending->next->blas.threads, NULL)
+                                        : 1;
+}
+
+/* LAPACK leaves the best sizes of the workspace in its first elements, and a program may read them
+ * behind any call. */
+static void shim_routine_sizes(const struct shim_routine_call *call, const struct shim_next *next)
+{
+    int64_t minus_one = -1;
+    struct shim_routine_call question = *call;
+    if (next->blas.function && shim_routine_ask(&question, &minus_one))
+        shim_routine_forward(next->blas.function, &question);
+}
+
+void shim_routine_intercept(struct shim_routine_call *call, const void *returns)
+{
+    struct shim_module module;
+    struct shim_next next;
+    struct xg_routine routine;
+    int64_t m, n;
+    const void *caller = shim_whose(returns, &module);
+    shim_next_find(call->symbol, caller, &module, &next);
+    shim_routine_size(call, next.int_bytes, &m, &n);
+    if (!xg_dispatch_wants_routine(m, n) || !shim_routine_read(call, next.int_bytes, &routine)) {
+        shim_routine_pass(call, &next);
+        return;
+    }
+    struct shim_routine_pending pending = {.call = call, .next = &next};
+    const struct xg_cpu cpu = {.whole = shim_routine_whole,
+                               .library = shim_routine_library,
+                               .threads = shim_routine_threads,
+                               .pool = next.blas.function ? next.blas.threads.pool : XG_POOL_NONE,
+                               .ctx = &pending};
+    feholdexcept(&pending.env);
+    bool computed = xg_dispatch_routine(call->symbol->name, &routine, &cpu);
+    fesetenv(&pending.env);
+    if (!computed)
+        return;
+    shim_routine_sizes(call, &next);
+    shim_routine_finish(call, next.int_bytes, &routine);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* A call of a LAPACK routine as it was passed, read, and passed on. */
+#ifndef SHIM_ROUTINE_CALL_H
+#define SHIM_ROUTINE_CALL_H
+
+#include <stdbool.h>
+
+#include "symbols.h"
+
+enum { SHIM_WORDS_MOST = 26 };
+
+struct shim_routine_call {
+    const struct shim_symbol *symbol;
+    enum shim_list list; /* which member of the union */
+    union {
+        uintptr_t words[SHIM_WORDS_MOST];
+#define SHIM_MEMBER(list, words) struct shim_##list list;
+        SHIM_LISTS(SHIM_MEMBER)
+#undef SHIM_MEMBER
+    };
+};
+
+/* The dimensions of A, unchecked, from integers of int_bytes (4 or 8). */
+void shim_routine_size(const struct shim_routine_call *call, int int_bytes, int64_t *m, int64_t *n);
+
+/*
+ * Reads the call with integers of int_bytes into *routine. False where the engine does not compute
+ * it, and the caller's library decides what it means: an illegal argument, a question for the size
+ * of the workspace or too little of it, a dimension of 0 or 1, a form without a counterpart on the
+ * GPU, operands that overlap.
+ */
+bool shim_routine_read(const struct shim_routine_call *call, int int_bytes,
+                       struct xg_routine *routine);
+
+/*
+ * Writes what the routine returns beside its operands: info 0, and, of syevr, the number of values
+ * and the supports of the vectors.
+ */
+void shim_routine_finish(const struct shim_routine_call *call, int int_bytes,
+                         const struct xg_routine *routine);
+
+/* Turns the call into a question for the size of its workspace. False: it has none. minus_one: an
+ * integer of 8 bytes that is -1. */
+bool shim_routine_ask(struct shim_routine_call *call, int64_t *minus_one);
+
+/* Where the call's info goes. */
+void *shim_routine_info(const struct shim_routine_call *call);
+
+/* Passes the call on to a function of its signature. */
+void shim_routine_forward(void (*function)(void), const struct shim_routine_call *call);
+
+#endif

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads the calls of LAPACK's routines. A reader names the operands with their sizes; what LAPACK
+ * would refuse, and what the GPU has no counterpart for, it leaves to the caller's library.
+ */
+#include "routine_call.h"
+#include "terms.h"
+
+/* One call while it is read. `legal` turns false at the first argument that does not fit. */
+struct reading {
+    const struct shim_routine_call *call;
+    int int_bytes;
+    struct xg_routine *routine;
+    bool legal;
+};
+
+/* --- Arguments ------------------------------------------------------------------------------- */
+
+static int64_t integer(const struct reading *r, const void *at)
+{
+    return shim_terms_int(at, r->int_bytes);
+}
+
+/* A dimension that leaves something to compute. */
+static int64_t extent(struct reading *r, const void *at)
+{
+    int64_t value = integer(r, at);
+    r->legal = r->legal && value >= 1;
+    return value;
+}
+
+/* The index of the letter among those that the engine knows; LAPACK reads them in either case. */
+static int letter(struct reading *r, const void *at, const char *letters)
+{
+    const char given = shim_terms_letter(at);
+    const char *found = given ? strchr(letters, given) : NULL;
+    r->legal = r->legal && found;
+    return found ? (int)(found - letters) : 0;
+}
+
+static void matrix(struct reading *r, enum xg_slot slot, void *at, int64_t rows, int64_t columns,
+                   const void *ld)
+{
+    const struct xg_matrix given = {at, rows, columns, integer(r, ld)};
+    r->legal = r->legal && at && given.ld >= rows && given.ld >= 1;
+    r->routine->operand[slot] = given;
+}
+
+static void vector(struct reading *r, enum xg_slot slot, void *at, int64_t length)
+{
+    r->legal = r->legal && at;
+    r->routine->operand[slot] = (struct xg_matrix){at, length, 1, length};
+}
+
+/* A workspace that is too small, or a question for its size (-1). */
+static void workspace(struct reading *r, const void *length, int64_t least)
+{
+    r->legal = r->legal && integer(r, length) >= least;
+}
+
+static void uplo(struct reading *r, const void *at)
+{
+    r->routine->uplo = letter(r, at, "UL") ? XG_LOWER : XG_UPPER;
+}
+
+static void square(struct reading *r, const void *n)
+{
+    r->routine->m = r->routine->n = extent(r, n);
+}
+
+/* --- Systems --------------------------------------------------------------------------------- */
+
+static void read_potrf(struct reading *r)
+{
+    const struct shim_potrf *c = &r->call->potrf;
+    uplo(r, c->uplo);
+    square(r, c->n);
+    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
+}
+
+static void read_potrs(struct reading *r)
+{
+    const struct shim_potrs *c = &r->call->potrs;
+    uplo(r, c->uplo);
+    square(r, c->n);
+    r->routine->k = extent(r, c->nrhs);
+    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
+    matrix(r, XG_SLOT_B, c->b, r->routine->n, r->routine->k, c->ldb);
+}
+
+static void read_getrf(struct reading *r)
+{
+    const struct shim_getrf *c = &r->call->getrf;
+    r->routine->m = extent(r, c->m);
+    r->routine->n = extent(r, c->n);
+    matrix(r, XG_SLOT_A, c->a, r->routine->m, r->routine->n, c->lda);
+    vector(r, XG_SLOT_PIVOTS, c->ipiv, xg_min_i64(r->routine->m, r->routine->n));
+}
+
+static void read_getrs(struct reading *r)
+{
+    static const enum xg_trans trans[] = {XG_NO_TRANS, XG_TRANS, XG_CONJ_TRANS};
+    const struct shim_getrs *c = &r->call->getrs;
+    r->routine->trans = trans[letter(r, c->trans, "NTC")];
+    square(r, c->n);
+    r->routine->k = extent(r, c->nrhs);
+    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
+    vector(r, XG_SLOT_PIVOTS, c->ipiv, r->routine->n);
+    matrix(r, XG_SLOT_B, c->b, r->routine->n, r->routine->k, c->ldb);
+}
+
+static void read_gesv(struct reading *r)
+{
+    const struct shim_gesv *c = &r->call->gesv;
+    square(r, c->n);
+    r->routine->k = extent(r, c->nrhs);
+    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
+    vector(r, XG_SLOT_PIVOTS, c->ipiv, r->routine->n);
+    matrix(r, XG_SLOT_B, c->b, r->routine->n, r->routine->k, c->ldb);
+}
+
+static void read_getri(struct reading *r)
+{
+    const struct shim_getri *c = &r->call->getri;
+    square(r, c->n);
+    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
+    vector(r, XG_SLOT_PIVOTS, c->ipiv, r->routine->n);
+    workspace(r, c->lwork, r->routine->n);
+}
+
+/* --- Orthogonal factors ---------------------------------------------------------------------- */
+
+static void read_geqrf(struct reading *r)
+{
+    const struct shim_geqrf *c = &r->call->geqrf;
+    r->routine->m = extent(r, c->m);
+    r->routine->n = extent(r, c->n);
+    matrix(r, XG_SLOT_A, c->a, r->routine->m, r->routine->n, c->lda);
+    vector(r, XG_SLOT_TAU, c->tau, xg_min_i64(r->routine->m, r->routine->n));
+    workspace(r, c->lwork, r->routine->n);
+}
+
+static void read_orgqr(struct reading *r)
+{
+    const struct shim_orgqr *c = &r->call->orgqr;
+    r->routine->m = extent(r, c->m);
+    r->routine->n = extent(r, c->n);
+    r->routine->k = extent(r, c->k);
+    r->legal = r->legal && r->routine->n <= r->routine->m && r->routine->k <= r->routine->n;
+    matrix(r, XG_SLOT_A, c->a, r->routine->m, r->routine->n, c->lda);
+    vector(r, XG_SLOT_TAU, c->tau, r->routine->k);
+    workspace(r, c->lwork, r->routine->n);
+}
+
+static void read_ormqr(struct reading *r)
+{
+    const struct shim_ormqr *c = &r->call->ormqr;
+    const bool complex = xg_type_is_complex(r->routine->type);
+    r->routine->right = letter(r, c->side, "LR");
+    bool transposed = letter(r, c->trans, complex ? "NC" : "NT");
+    r->routine->trans = !transposed ? XG_NO_TRANS : complex ? XG_CONJ_TRANS : XG_TRANS;
+    r->routine->m = extent(r, c->m);
+    r->routine->n = extent(r, c->n);
+    r->routine->k = extent(r, c->k);
+    int64_t order = r->routine->right ? r->routine->n : r->routine->m;
+    r->legal = r->legal && r->routine->k <= order;
+    matrix(r, XG_SLOT_A, c->a, order, r->routine->k, c->lda);
+    vector(r, XG_SLOT_TAU, c->tau, r->routine->k);
+    matrix(r, XG_SLOT_B, c->c, r->routine->m, r->routine->n, c->ldc);
+    workspace(r, c->lwork, r->routine->right ? r->routine->m : r->routine->n);
+}
+
+/* --- Eigenvalues ----------------------------------------------------------------------------- */
+
+static void eigen(struct reading *r, const void *jobz, const void *triangle, const void *n, void *a,
+                  const void *lda, void *w)
+{
+    r->routine->vectors = letter(r, jobz, "NV") ? XG_VECTORS_ALL : XG_VECTORS_NONE;
+    uplo(r, triangle);
+    square(r, n);
+    matrix(r, XG_SLOT_A, a, r->routine->n, r->routine->n, lda);
+    vector(r, XG_SLOT_W, w, r->routine->n);
+    if (r->routine->vectors)
+        r->routine->operand[XG_SLOT_U] = r->routine->operand[XG_SLOT_A];
+}
+
+/* The least workspaces of the divide-and-conquer routines: of the type, real, and integer. */
+static int64_t least_work(const struct reading *r)
+{
+    const int64_t n = r->routine->n;
+    if (xg_type_is_complex(r->routine->type))
+        return r->routine->vectors ? 2 * n + n * n : n + 1;
+    return r->routine->vectors ? 1 + 6 * n + 2 * n * n : 2 * n + 1;
+}
+
+static int64_t least_rwork(const struct reading *r)
+{
+    const int64_t n = r->routine->n;
+    return r->routine->vectors ? 1 + 5 * n + 2 * n * n : n;
+}
+
+static int64_t least_iwork(const struct reading *r)
+{
+    return r->routine->vectors ? 3 + 5 * r->routine->n : 1;
+}
+
+static void read_syev(struct reading *r)
+{
+    const struct shim_syev *c = &r->call->syev;
+    eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
+    workspace(r, c->lwork, 3 * r->routine->n - 1);
+}
+
+static void read_heev(struct reading *r)
+{
+    const struct shim_heev *c = &r->call->heev;
+    eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
+    workspace(r, c->lwork, 2 * r->routine->n - 1);
+}
+
+static void read_syevd(struct reading *r)
+{
+    const struct shim_syevd *c = &r->call->syevd;
+    eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
+    workspace(r, c->lwork, least_work(r));
+    workspace(r, c->liwork, least_iwork(r));
+}
+
+static void read_heevd(struct reading *r)
+{
+    const struct shim_heevd *c = &r->call->heevd;
+    eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
+    workspace(r, c->lwork, least_work(r));
+    workspace(r, c->lrwork, least_rwork(r));
+    workspace(r, c->liwork, least_iwork(r));
+}
+
+/* All values; the vectors have a matrix of their own. */
+static void some_eigen(struct reading *r, const void *range, void *z, const void *ldz)
+{
+    letter(r, range, "A");
+    if (r->routine->vectors)
+        matrix(r, XG_SLOT_U, z, r->routine->n, r->routine->n, ldz);
+    else
+        r->legal = r->legal && integer(r, ldz) >= 1;
+}
+
+static void read_syevr(struct reading *r)
+{
+    const struct shim_syevr *c = &r->call->syevr;
+    eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
+    some_eigen(r, c->range, c->z, c->ldz);
+    workspace(r, c->lwork, 26 * r->routine->n);
+    workspace(r, c->liwork, 10 * r->routine->n);
+}
+
+static void read_heevr(struct reading *r)
+{
+    const struct shim_heevr *c = &r->call->heevr;
+    eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
+    some_eigen(r, c->range, c->z, c->ldz);
+    workspace(r, c->lwork, 2 * r->routine->n);
+    workspace(r, c->lrwork, 24 * r->routine->n);
+    workspace(r, c->liwork, 10 * r->routine->n);
+}
+
+static void generalized(struct reading *r, const void *itype, void *b, const void *ldb)
+{
+    int64_t type = integer(r, itype);
+    r->legal = r->legal && type >= 1 && type <= 3;
+    r->routine->itype = r->legal ? (int)type : 1;
+    matrix(r, XG_SLOT_B, b, r->routine->n, r->routine->n, ldb);
+}
+
+static void read_sygvd(struct reading *r)
+{
+    const struct shim_sygvd *c = &r->call->sygvd;
+    eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
+    generalized(r, c->itype, c->b, c->ldb);
+    workspace(r, c->lwork, least_work(r));
+    workspace(r, c->liwork, least_iwork(r));
+}
+
+static void read_hegvd(struct reading *r)
+{
+    const struct shim_hegvd *c = &r->call->hegvd;
+    eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
+    generalized(r, c->itype, c->b, c->ldb);
+    workspace(r, c->lwork, least_work(r));
+    workspace(r, c->lrwork, least_rwork(r));
+    workspace(r, c->liwork, least_iwork(r));
+}
+
+/* --- Singular values ------------------------------------------------------------------------- */
+
+static void singular(struct reading *r, const void *m, const void *n, void *a, const void *lda,
+                     void *s, int job)
+{
+    r->routine->vectors = (enum xg_vectors)job;
+    r->routine->m = extent(r, m);
+    r->routine->n = extent(r, n);
+    matrix(r, XG_SLOT_A, a, r->routine->m, r->routine->n, lda);
+    vector(r, XG_SLOT_W, s, xg_min_i64(r->routine->m, r->routine->n));
+}
+
+static void singular_vectors(struct reading *r, void *u, const void *ldu, void *vt,
+                             const void *ldvt)
+{
+    const int64_t m = r->routine->m, n = r->routine->n, least = xg_min_i64(m, n);
+    const bool all = r->routine->vectors == XG_VECTORS_ALL;
+    r->legal = r->legal && integer(r, ldu) >= 1 && integer(r, ldvt) >= 1;
+    if (!r->routine->vectors)
+        return;
+    matrix(r, XG_SLOT_U, u, m, all ? m : least, ldu);
+    matrix(r, XG_SLOT_V, vt, all ? n : least, n, ldvt);
+}
+
+/* What gesdd accepts, which is less than its page says and depends on the path that it takes. */
+static int64_t least_gesdd(const struct reading *r)
+{
+    const int64_t n = xg_min_i64(r->routine->m, r->routine->n);
+    const int64_t m = xg_max_i64(r->routine->m, r->routine->n);
+    const int64_t divide = r->routine->vectors ? 3 * n * n + 4 * n : 7 * n;
+    const bool all = r->routine->vectors == XG_VECTORS_ALL;
+    if (xg_type_is_complex(r->routine->type)) {
+        if (m < n * 17 / 9)
+            return 2 * n + m;
+        return !r->routine->vectors ? 3 * n : n * n + xg_max_i64(3 * n, all ? n + m : 0);
+    }
+    if (m < n * 11 / 6)
+        return 3 * n + xg_max_i64(m, divide);
+    return !r->routine->vectors ? n + divide : n * n + xg_max_i64(3 * n + divide, all ? n + m : 0);
+}
+
+static int64_t least_gesvd(const struct reading *r)
+{
+    const int64_t least = xg_min_i64(r->routine->m, r->routine->n);
+    const int64_t most = xg_max_i64(r->routine->m, r->routine->n);
+    return xg_type_is_complex(r->routine->type) ? 2 * least + most
+                                                : xg_max_i64(3 * least + most, 5 * least);
+}
+
+static void read_gesdd(struct reading *r)
+{
+    const struct shim_gesdd *c = &r->call->gesdd;
+    singular(r, c->m, c->n, c->a, c->lda, c->s, letter(r, c->jobz, "NSA"));
+    singular_vectors(r, c->u, c->ldu, c->vt, c->ldvt);
+    workspace(r, c->lwork, least_gesdd(r));
+}
+
+static void read_complex_gesdd(struct reading *r)
+{
+    const struct shim_complex_gesdd *c = &r->call->complex_gesdd;
+    singular(r, c->m, c->n, c->a, c->lda, c->s, letter(r, c->jobz, "NSA"));
+    singular_vectors(r, c->u, c->ldu, c->vt, c->ldvt);
+    workspace(r, c->lwork, least_gesdd(r));
+}
+
+static void read_gesvd(struct reading *r)
+{
+    const struct shim_gesvd *c = &r->call->gesvd;
+    const int job = letter(r, c->jobu, "NSA");
+    r->legal = r->legal && job == letter(r, c->jobvt, "NSA");
+    singular(r, c->m, c->n, c->a, c->lda, c->s, job);
+    singular_vectors(r, c->u, c->ldu, c->vt, c->ldvt);
+    workspace(r, c->lwork, least_gesvd(r));
+}
+
+static void read_complex_gesvd(struct reading *r)
+{
+    const struct shim_complex_gesvd *c = &r->call->complex_gesvd;
+    const int job = letter(r, c->jobu, "NSA");
+    r->legal = r->legal && job == letter(r, c->jobvt, "NSA");
+    singular(r, c->m, c->n, c->a, c->lda, c->s, job);
+    singular_vectors(r, c->u, c->ldu, c->vt, c->ldvt);
+    workspace(r, c->lwork, least_gesvd(r));
+}
+
+/* --- All lists ------------------------------------------------------------------------------- */
+
+/* Numbers of an argument in the words of its list; 0: the list has none, for the first is never a
+ * workspace nor info. */
+#define AT(list, name) (offsetof(struct shim_##list, name) / sizeof(uintptr_t))
+
+static const struct list {
+    void (*read)(struct reading *);
+    unsigned char m, n, info;
+    unsigned char lengths[3]; /* of workspaces */
+} lists[SHIM_LIST_COUNT] = {
+#define SQUARE(list, ...)                                                                          \
+    [SHIM_LIST_##list] = {read_##list, AT(list, n), AT(list, n), AT(list, info), {__VA_ARGS__}}
+#define RECTANGLE(list, ...)                                                                       \
+    [SHIM_LIST_##list] = {read_##list, AT(list, m), AT(list, n), AT(list, info), {__VA_ARGS__}}
+    SQUARE(potrf),
+    SQUARE(potrs),
+    RECTANGLE(getrf),
+    SQUARE(getrs),
+    SQUARE(gesv),
+    SQUARE(getri, AT(getri, lwork)),
+    RECTANGLE(geqrf, AT(geqrf, lwork)),
+    RECTANGLE(orgqr, AT(orgqr, lwork)),
+    RECTANGLE(ormqr, AT(ormqr, lwork)),
+    SQUARE(syev, AT(syev, lwork)),
+    SQUARE(heev, AT(heev, lwork)),
+    SQUARE(syevd, AT(syevd, lwork), AT(syevd, liwork)),
+    SQUARE(heevd, AT(heevd, lwork), AT(heevd, lrwork), AT(heevd, liwork)),
+    SQUARE(syevr, AT(syevr, lwork), AT(syevr, liwork)),
+    SQUARE(heevr, AT(heevr, lwork), AT(heevr, lrwork), AT(heevr, liwork)),
+    SQUARE(sygvd, AT(sygvd, lwork), AT(sygvd, liwork)),
+    SQUARE(hegvd, AT(hegvd, lwork), AT(hegvd, lrwork), AT(hegvd, liwork)),
+    RECTANGLE(gesdd, AT(gesdd, lwork)),
+    RECTANGLE(complex_gesdd, AT(complex_gesdd, lwork)),
+    RECTANGLE(gesvd, AT(gesvd, lwork)),
+    RECTANGLE(complex_gesvd, AT(complex_gesvd, lwork)),
+#undef SQUARE
+#undef RECTANGLE
+};
+
+static const void *word(const struct shim_routine_call *call, int index)
+{
+    return (const void *)call->words[index];
+}
+
+void shim_routine_size(const struct shim_routine_call *call, int int_bytes, int64_t *m, int64_t *n)
+{
+    *m = shim_terms_int(word(call, lists[call->list].m), int_bytes);
+    *n = shim_terms_int(word(call, lists[call->list].n), int_bytes);
+}
+
+void *shim_routine_info(const struct shim_routine_call *call)
+{
+    return (void *)call->words[lists[call->list].info];
+}
+
+bool shim_routine_ask(struct shim_routine_call *call, int64_t *minus_one)
+{
+    const unsigned char *lengths = lists[call->list].lengths;
+    for (int i = 0; i < 3 && lengths[i]; i++)
+        call->words[lengths[i]] = (uintptr_t)minus_one;
+    return lengths[0];
+}
+
+/* LAPACK forbids operands that overlap, and libraries differ in what they do then. The vectors of
+ * syevd are written over A, as one operand. */
+static bool overlap(const struct xg_routine *routine)
+{
+    for (int i = 0; i < XG_SLOT_COUNT; i++)
+        for (int j = 0; j < i; j++) {
+            const struct xg_matrix *a = &routine->operand[i], *b = &routine->operand[j];
+            if (!a->at || !b->at || (a->at == b->at && i == XG_SLOT_U && j == XG_SLOT_A))
+                continue;
+            uintptr_t a_at = (uintptr_t)a->at, b_at = (uintptr_t)b->at;
+            uintptr_t a_end = a_at + xg_routine_span_bytes(routine, (enum xg_slot)i);
+            uintptr_t b_end = b_at + xg_routine_span_bytes(routine, (enum xg_slot)j);
+            if (a_at < b_end && b_at < a_end)
+                return true;
+        }
+    return false;
+}
+
+/* Sizes in bytes that address arithmetic may not overflow. */
+static bool is_addressable(const struct xg_routine *routine)
+{
+    static const int64_t elems_most = INT64_MAX / 64;
+    for (int i = 0; i < XG_SLOT_COUNT; i++) {
+        const struct xg_matrix *matrix = &routine->operand[i];
+        int64_t elems;
+        if (matrix->at &&
+            (__builtin_mul_overflow(matrix->ld, matrix->columns, &elems) || elems > elems_most))
+            return false;
+    }
+    return true;
+}
+
+bool shim_routine_read(const struct shim_routine_call *call, int int_bytes,
+                       struct xg_routine *routine)
+{
+    struct reading reading = {call, int_bytes, routine, true};
+    *routine = (struct xg_routine){.name = (enum xg_routine_name)call->symbol->kind,
+                                   .type = call->symbol->type,
+                                   .pivot_bytes = int_bytes};
+    lists[call->list].read(&reading);
+    return reading.legal && shim_routine_info(call) && is_addressable(routine) && !overlap(routine);
+}
+
+static void put(void *at, int int_bytes, int64_t index, int64_t value)
+{
+    if (int_bytes == 8)
+        ((int64_t *)at)[index] = value;
+    else
+        ((int32_t *)at)[index] = (int32_t)value;
+}
+
+/* All values were found, and each vector has all elements. */
+static void finish_some(void *m, void *isuppz, int int_bytes, const struct xg_routine *routine)
+{
+    put(m, int_bytes, 0, routine->n);
+    for (int64_t i = 0; routine->vectors && i < routine->n; i++) {
+        put(isuppz, int_bytes, 2 * i, 1);
+        put(isuppz, int_bytes, 2 * i + 1, routine->n);
+    }
+}
+
+void shim_routine_finish(const struct shim_routine_call *call, int int_bytes,
+                         const struct xg_routine *routine)
+{
+    if (call->list == SHIM_LIST_syevr)
+        finish_some(call->syevr.m, call->syevr.isuppz, int_bytes, routine);
+    if (call->list == SHIM_LIST_heevr)
+        finish_some(call->heevr.m, call->heevr.isuppz, int_bytes, routine);
+    put(shim_routine_info(call), int_bytes, 0, 0);
+}

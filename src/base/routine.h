@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* A call of a LAPACK routine as data: the routine, its sizes and its operands in host memory. */
+#ifndef XG_ROUTINE_H
+#define XG_ROUTINE_H
+
+#include "base/problem.h"
+
+/* The routines that the engine computes; routine.c has a row of traits for each. */
+enum xg_routine_name {
+    XG_ROUTINE_POTRF, /* A = L Lᴴ or Uᴴ U */
+    XG_ROUTINE_POTRS, /* A X = B from potrf's factor */
+    XG_ROUTINE_POSV,  /* both */
+    XG_ROUTINE_POTRI, /* the inverse from potrf's factor */
+    XG_ROUTINE_GETRF, /* A = P L U */
+    XG_ROUTINE_GETRS, /* op(A) X = B from getrf's factors */
+    XG_ROUTINE_GESV,  /* both, op(A) = A */
+    XG_ROUTINE_GETRI, /* the inverse from getrf's factors */
+    XG_ROUTINE_GEQRF, /* A = Q R */
+    XG_ROUTINE_ORGQR, /* the first columns of geqrf's Q; UNGQR for complex types */
+    XG_ROUTINE_ORMQR, /* B = op(Q) B or B op(Q); UNMQR for complex types */
+    XG_ROUTINE_SYEVD, /* all eigenvalues, and vectors, of a symmetric or Hermitian A */
+    XG_ROUTINE_SYGVD, /* the same of A x = w B x */
+    XG_ROUTINE_GESDD, /* singular values, and vectors, of A */
+    XG_ROUTINE_COUNT
+};
+
+/*
+ * The operands of all routines. Matrices are column-major.
+ *
+ * - A, B: as in LAPACK.
+ * - U: GESDD's left singular vectors, (m, m) or (m, min(m, n)). SYEVD and SYGVD: the eigenvectors,
+ *   (n, n); they may be written over A.
+ * - V: GESDD's right singular vectors as rows, LAPACK's VT: (n, n) or (min(m, n), n).
+ * - TAU: the scalar factors of Q's reflectors.
+ * - PIVOTS: integers of pivot_bytes.
+ * - W: eigenvalues or singular values; real numbers.
+ */
+enum xg_slot {
+    XG_SLOT_A,
+    XG_SLOT_B,
+    XG_SLOT_U,
+    XG_SLOT_V,
+    XG_SLOT_TAU,
+    XG_SLOT_PIVOTS,
+    XG_SLOT_W,
+    XG_SLOT_COUNT
+};
+
+/* A column-major matrix, ld >= rows; a vector has one column. */
+struct xg_matrix {
+    void *at; /* NULL: the call has no such operand */
+    int64_t rows, columns, ld;
+};
+
+/* The vectors that GESDD writes. */
+enum xg_vectors { XG_VECTORS_NONE, XG_VECTORS_THIN /* min(m, n) of each */, XG_VECTORS_ALL };
+
+/* The arguments have been checked as LAPACK requires, and m, n, k >= 1. */
+struct xg_routine {
+    enum xg_routine_name name;
+    enum xg_type type;
+    enum xg_uplo uplo;       /* of a triangular or symmetric A */
+    enum xg_trans trans;     /* GETRS, ORMQR */
+    bool right;              /* ORMQR: B op(Q) */
+    enum xg_vectors vectors; /* SYEVD, SYGVD: none or all */
+    int itype;               /* SYGVD: 1 to 3, as LAPACK's */
+    int64_t m, n;            /* of A; ORMQR: of B */
+    int64_t k;               /* right-hand sides; ORGQR, ORMQR: reflectors */
+    struct xg_matrix operand[XG_SLOT_COUNT];
+    int pivot_bytes; /* 4 or 8 */
+};
+
+/* How a routine uses an operand. */
+struct xg_use {
+    bool in, out;
+    bool triangle; /* only the call's triangle is read and written; in SYEVD's A, only read */
+};
+
+/* The use of a slot, whether or not this call has it. */
+const struct xg_use *xg_routine_use(enum xg_routine_name name, enum xg_slot slot);
+
+/* LAPACK's name without suffix, such as "dpotrf" and "zungqr"; a static string. */
+const char *xg_routine_text(enum xg_routine_name name, enum xg_type type);
+
+/* The type of a slot's elements; the bytes of one on the device, where pivots have 8. */
+enum xg_type xg_routine_slot_type(const struct xg_routine *call, enum xg_slot slot);
+size_t xg_routine_slot_bytes(const struct xg_routine *call, enum xg_slot slot);
+
+/* The bytes of memory between an operand's first and last element. */
+size_t xg_routine_span_bytes(const struct xg_routine *call, enum xg_slot slot);
+
+/* The stored rows [*begin, *end) of a column. */
+static inline void xg_matrix_column(const struct xg_matrix *matrix, enum xg_uplo part,
+                                    int64_t column, int64_t *begin, int64_t *end)
+{
+    *begin = part == XG_LOWER && column < matrix->rows ? column : 0;
+    *end = part == XG_UPPER && column + 1 < matrix->rows ? column + 1 : matrix->rows;
+}
+
+#endif

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each LAPACK routine is a row of steps, and a step is one function of cuSOLVER: it says what
+ * workspace it needs, or runs.
+ */
+#include "compute/solver.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "compute/solver_library.h"
+#include "device/mem.h"
+
+/* The values of cuSOLVER's enumerations. */
+enum { SUCCESS = 0, ALLOC_FAILED = 2, INVALID_VALUE = 3, NOT_SUPPORTED = 9 };
+enum { FILL_LOWER = 0, FILL_UPPER = 1 };
+enum { SIDE_LEFT = 0, SIDE_RIGHT = 1 };
+enum { OP_N = 0, OP_T = 1, OP_C = 2 };
+enum { NO_VECTORS = 0, VECTORS = 1 };
+
+/* cudaDataType of a type's elements. */
+static const int data_types[XG_TYPE_COUNT] = {
+    [XG_TYPE_S] = 0, [XG_TYPE_D] = 1, [XG_TYPE_C] = 4, [XG_TYPE_Z] = 5};
+
+struct xg_solver {
+    xg_solver_handle handle;
+    xg_solver_params params;
+    CUstream stream;
+};
+
+static enum xg_status status_of(int result, const char *call)
+{
+    if (result == SUCCESS)
+        return XG_OK;
+    xg_log(XG_LOG_INFO, "%s: %d", call, result);
+    return result == ALLOC_FAILED                               ? XG_ERR_NOMEM
+           : result == INVALID_VALUE || result == NOT_SUPPORTED ? XG_DECLINED
+                                                                : XG_ERR_DRIVER;
+}
+
+/* --- Handles --------------------------------------------------------------------------------- */
+
+enum xg_status xg_solver_create(CUstream stream, struct xg_solver **out)
+{
+    if (!xg_solver_load())
+        return XG_ERR_NOTFOUND;
+    struct xg_solver *solver = calloc(1, sizeof *solver);
+    if (!solver)
+        return XG_ERR_NOMEM;
+    solver->stream = stream;
+    enum xg_status status = XG_ERR_LOST;
+    xg_drv_register_exit();
+    if (xg_drv_ended())
+        goto free_solver;
+    status = status_of(xg_solver_functions.create(&solver->handle), "cusolverDnCreate");
+    if (status != XG_OK)
+        goto free_solver;
+    status =
+        status_of(xg_solver_functions.set_stream(solver->handle, stream), "cusolverDnSetStream");
+    if (status == XG_OK)
+        status =
+            status_of(xg_solver_functions.create_params(&solver->params), "cusolverDnCreateParams");
+    if (status != XG_OK)
+        goto destroy_handle;
+    *out = solver;
+    return XG_OK;
+
+destroy_handle:
+    xg_solver_functions.destroy(solver->handle);
+free_solver:
+    free(solver);
+    return status == XG_DECLINED ? XG_ERR_DRIVER : status;
+}
+
+void xg_solver_destroy(struct xg_solver *solver)
+{
+    if (!solver)
+        return;
+    if (!xg_drv_ended()) {
+        xg_solver_functions.destroy_params(solver->params);
+        xg_solver_functions.destroy(solver->handle);
+    }
+    free(solver);
+}
+
+/* --- Steps ----------------------------------------------------------------------------------- */
+
+/* What a step computes with: pointers of the call, and where info goes. */
+struct step {
+    const struct xg_solver *solver;
+    struct xg_solver_call *call;
+    size_t *device_bytes, *host_bytes; /* set by a step that is measured; NULL: it runs */
+    void *info;
+};
+
+static void *at(const struct step *step, enum xg_slot slot)
+{
+    return (void *)(uintptr_t)step->call->operand[slot].at;
+}
+
+static int64_t ld(const struct step *step, enum xg_slot slot)
+{
+    return step->call->operand[slot].ld;
+}
+
+static void *work(const struct step *step)
+{
+    return (void *)(uintptr_t)step->call->work;
+}
+
+static int data_type(const struct step *step)
+{
+    return data_types[step->call->routine->type];
+}
+
+static int real_type(const struct step *step)
+{
+    return data_types[xg_type_real(step->call->routine->type)];
+}
+
+static int fill(const struct step *step)
+{
+    return step->call->routine->uplo == XG_LOWER ? FILL_LOWER : FILL_UPPER;
+}
+
+static int mode(const struct step *step)
+{
+    return step->call->routine->vectors == XG_VECTORS_NONE ? NO_VECTORS : VECTORS;
+}
+
+/* The older interface counts in elements, and in int. */
+static int work_elems(const struct step *step)
+{
+    size_t elems = step->call->work_bytes / xg_type_bytes(step->call->routine->type);
+    return elems < INT_MAX ? (int)elems : INT_MAX;
+}
+
+static int take_elems(const struct step *step, int result, int elems)
+{
+    *step->device_bytes = (size_t)elems * xg_type_bytes(step->call->routine->type);
+    return result;
+}
+
+static int potrf(const struct step *s)
+{
+    const struct xg_solver *v = s->solver;
+    int type = data_type(s);
+    if (s->device_bytes)
+        return xg_solver_functions.potrf_size(v->handle, v->params, fill(s), s->call->n, type,
+                                              at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type,
+                                              s->device_bytes, s->host_bytes);
+    return xg_solver_functions.potrf(
+        v->handle, v->params, fill(s), s->call->n, type, at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type,
+        work(s), s->call->work_bytes, s->call->host_work, s->call->host_bytes, s->info);
+}
+
+static int potrs(const struct step *s)
+{
+    const struct xg_solver *v = s->solver;
+    int type = data_type(s);
+    if (s->device_bytes)
+        return SUCCESS;
+    return xg_solver_functions.potrs(v->handle, v->params, fill(s), s->call->n, s->call->routine->k,
+                                     type, at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type,
+                                     at(s, XG_SLOT_B), ld(s, XG_SLOT_B), s->info);
+}
+
+static int potri(const struct step *s)
+{
+    xg_solver_handle handle = s->solver->handle;
+    enum xg_type type = s->call->routine->type;
+    int n = (int)s->call->n, lda = (int)ld(s, XG_SLOT_A), elems = 0;
+    if (s->device_bytes) {
+        int result =
+            xg_solver_functions.potri_size[type](handle, fill(s), n, at(s, XG_SLOT_A), lda, &elems);
+        return take_elems(s, result, elems);
+    }
+    return xg_solver_functions.potri[type](handle, fill(s), n, at(s, XG_SLOT_A), lda, work(s),
+                                           work_elems(s), s->info);
+}
+
+static int getrf(const struct step *s)
+{
+    const struct xg_solver *v = s->solver;
+    int type = data_type(s);
+    if (s->device_bytes)
+        return xg_solver_functions.getrf_size(v->handle, v->params, s->call->m, s->call->n, type,
+                                              at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type,
+                                              s->device_bytes, s->host_bytes);
+    return xg_solver_functions.getrf(v->handle, v->params, s->call->m, s->call->n, type,
+                                     at(s, XG_SLOT_A), ld(s, XG_SLOT_A), at(s, XG_SLOT_PIVOTS),
+                                     type, work(s), s->call->work_bytes, s->call->host_work,
+                                     s->call->host_bytes, s->info);
+}
+
+static int operation_of(enum xg_trans trans)
+{
+    return trans == XG_CONJ_TRANS ? OP_C : trans == XG_TRANS ? OP_T : OP_N;
+}
+
+static int getrs(const struct step *s)
+{
+    const struct xg_solver *v = s->solver;
+    int type = data_type(s);
+    if (s->device_bytes)
+        return SUCCESS;
+    return xg_solver_functions.getrs(v->handle, v->params, operation_of(s->call->routine->trans),
+                                     s->call->n, s->call->routine->k, type, at(s, XG_SLOT_A),
+                                     ld(s, XG_SLOT_A), at(s, XG_SLOT_PIVOTS), type,
+                                     at(s, XG_SLOT_B), ld(s, XG_SLOT_B), s->info);
+}
+
+/* Solves A X = 1, which prepare has put into spare. */
+static int getri(const struct step *s)
+{
+    const struct xg_solver *v = s->solver;
+    struct xg_solver_call *call = s->call;
+    int type = data_type(s);
+    if (s->device_bytes)
+        return SUCCESS;
+    int result = xg_solver_functions.getrs(
+        v->handle, v->params, OP_N, call->n, call->n, type, at(s, XG_SLOT_A), ld(s, XG_SLOT_A),
+        at(s, XG_SLOT_PIVOTS), type, (void *)(uintptr_t)call->spare, ld(s, XG_SLOT_A), s->info);
+    CUdeviceptr factors = call->operand[XG_SLOT_A].at;
+    call->operand[XG_SLOT_A].at = call->spare;
+    call->spare = factors;
+    return result;
+}
+
+static int geqrf(const struct step *s)
+{
+    const struct xg_solver *v = s->solver;
+    int type = data_type(s);
+    if (s->device_bytes)
+        return xg_solver_functions.geqrf_size(
+            v->handle, v->params, s->call->m, s->call->n, type, at(s, XG_SLOT_A), ld(s, XG_SLOT_A),
+            type, at(s, XG_SLOT_TAU), type, s->device_bytes, s->host_bytes);
+    return xg_solver_functions.geqrf(v->handle, v->params, s->call->m, s->call->n, type,
+                                     at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type, at(s, XG_SLOT_TAU),
+                                     type, work(s), s->call->work_bytes, s->call->host_work,
+                                     s->call->host_bytes, s->info);
+}
+
+static int orgqr(const struct step *s)
+{
+    xg_solver_handle handle = s->solver->handle;
+    enum xg_type type = s->call->routine->type;
+    int m = (int)s->call->m, n = (int)s->call->n, k = (int)s->call->routine->k, elems = 0;
+    int lda = (int)ld(s, XG_SLOT_A);
+    if (s->device_bytes) {
+        int result = xg_solver_functions.orgqr_size[type](handle, m, n, k, at(s, XG_SLOT_A), lda,
+                                                          at(s, XG_SLOT_TAU), &elems);
+        return take_elems(s, result, elems);
+    }
+    return xg_solver_functions.orgqr[type](handle, m, n, k, at(s, XG_SLOT_A), lda,
+                                           at(s, XG_SLOT_TAU), work(s), work_elems(s), s->info);
+}
+
+static int ormqr(const struct step *s)
+{
+    xg_solver_handle handle = s->solver->handle;
+    const struct xg_routine *routine = s->call->routine;
+    enum xg_type type = routine->type;
+    int side = routine->right ? SIDE_RIGHT : SIDE_LEFT, trans = operation_of(routine->trans);
+    int m = (int)s->call->m, n = (int)s->call->n, k = (int)routine->k, elems = 0;
+    int lda = (int)ld(s, XG_SLOT_A), ldb = (int)ld(s, XG_SLOT_B);
+    if (s->device_bytes) {
+        int result = xg_solver_functions.ormqr_size[type](handle, side, trans, m, n, k,
+                                                          at(s, XG_SLOT_A), lda, at(s, XG_SLOT_TAU),
+                                                          at(s, XG_SLOT_B), ldb, &elems);
+        return take_elems(s, result, elems);
+    }
+    return xg_solver_functions.ormqr[type](handle, side, trans, m, n, k, at(s, XG_SLOT_A), lda,
+                                           at(s, XG_SLOT_TAU), at(s, XG_SLOT_B), ldb, work(s),
+                                           work_elems(s), s->info);
+}
+
+static int syevd(const struct step *s)
+{
+    const struct xg_solver *v = s->solver;
+    int type = data_type(s), real = real_type(s);
+    if (s->device_bytes)
+        return xg_solver_functions.syevd_size(
+            v->handle, v->params, mode(s), fill(s), s->call->n, type, at(s, XG_SLOT_A),
+            ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W), type, s->device_bytes, s->host_bytes);
+    return xg_solver_functions.syevd(v->handle, v->params, mode(s), fill(s), s->call->n, type,
+                                     at(s, XG_SLOT_A), ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W),
+                                     type, work(s), s->call->work_bytes, s->call->host_work,
+                                     s->call->host_bytes, s->info);
+}
+
+static int sygvd(const struct step *s)
+{
+    xg_solver_handle handle = s->solver->handle;
+    const struct xg_routine *routine = s->call->routine;
+    enum xg_type type = routine->type;
+    int n = (int)s->call->n, lda = (int)ld(s, XG_SLOT_A), ldb = (int)ld(s, XG_SLOT_B), elems = 0;
+    if (s->device_bytes) {
+        int result = xg_solver_functions.sygvd_size[type](
+            handle, routine->itype, mode(s), fill(s), n, at(s, XG_SLOT_A), lda, at(s, XG_SLOT_B),
+            ldb, at(s, XG_SLOT_W), &elems);
+        return take_elems(s, result, elems);
+    }
+    return xg_solver_functions.sygvd[type](handle, routine->itype, mode(s), fill(s), n,
+                                           at(s, XG_SLOT_A), lda, at(s, XG_SLOT_B), ldb,
+                                           at(s, XG_SLOT_W), work(s), work_elems(s), s->info);
+}
+
+/* --- Singular values ------------------------------------------------------------------------- */
+
+/*
+ * Xgesvdp (polar decomposition) takes a sixth of gesvd's time, and perturbs matrices that are
+ * graded or rank-deficient. It reports by how much: nothing on matrices where it is exact.
+ */
+static int gesvdp(const struct step *s, double *perturbation)
+{
+    const struct xg_solver *v = s->solver;
+    struct xg_solver_call *call = s->call;
+    int type = data_type(s), real = real_type(s);
+    int thin = call->routine->vectors != XG_VECTORS_ALL;
+    if (s->device_bytes)
+        return xg_solver_functions.gesvdp_size(
+            v->handle, v->params, mode(s), thin, call->m, call->n, type, at(s, XG_SLOT_A),
+            ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W), type, at(s, XG_SLOT_U), ld(s, XG_SLOT_U),
+            type, at(s, XG_SLOT_V), ld(s, XG_SLOT_V), type, s->device_bytes, s->host_bytes);
+    return xg_solver_functions.gesvdp(
+        v->handle, v->params, mode(s), thin, call->m, call->n, type, at(s, XG_SLOT_A),
+        ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W), type, at(s, XG_SLOT_U), ld(s, XG_SLOT_U), type,
+        at(s, XG_SLOT_V), ld(s, XG_SLOT_V), type, work(s), call->work_bytes, call->host_work,
+        call->host_bytes, s->info, perturbation);
+}
+
+static int gesvd(const struct step *s)
+{
+    const struct xg_solver *v = s->solver;
+    struct xg_solver_call *call = s->call;
+    int type = data_type(s), real = real_type(s);
+    signed char job = (signed char)"NSA"[call->routine->vectors];
+    if (s->device_bytes)
+        return xg_solver_functions.gesvd_size(
+            v->handle, v->params, job, job, call->m, call->n, type, at(s, XG_SLOT_A),
+            ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W), type, at(s, XG_SLOT_U), ld(s, XG_SLOT_U),
+            type, at(s, XG_SLOT_V), ld(s, XG_SLOT_V), type, s->device_bytes, s->host_bytes);
+    return xg_solver_functions.gesvd(v->handle, v->params, job, job, call->m, call->n, type,
+                                     at(s, XG_SLOT_A), ld(s, XG_SLOT_A), real, at(s, XG_SLOT_W),
+                                     type, at(s, XG_SLOT_U), ld(s, XG_SLOT_U), type,
+                                     at(s, XG_SLOT_V), ld(s, XG_SLOT_V), type, work(s),
+                                     call->work_bytes, call->host_work, call->host_bytes, s->info);
+}
+
+static int gesdd_by_polar(const struct step *s)
+{
+    double perturbation = 0;
+    if (s->device_bytes)
+        return gesvdp(s, NULL);
+    int result = gesvdp(s, &perturbation);
+    /* Also true for NaN. The second step starts again from the copy in spare. */
+    s->call->v_is_rows = result != SUCCESS || !(perturbation == 0);
+    return SUCCESS;
+}
+
+static int gesdd_by_qr(const struct step *s)
+{
+    struct xg_solver_call *call = s->call;
+    if (s->device_bytes)
+        return gesvd(s);
+    if (!call->v_is_rows)
+        return SUCCESS;
+    call->operand[XG_SLOT_A].at = call->spare;
+    return gesvd(s);
+}
+
+/* --- Routines -------------------------------------------------------------------------------- */
+
+static const struct {
+    int (*steps[XG_SOLVER_STEPS])(const struct step *);
+    bool ints; /* the older interface: sizes are int */
+    bool spare;
+} rows[XG_ROUTINE_COUNT] = {
+    [XG_ROUTINE_POTRF] = {{potrf}, false, false},
+    [XG_ROUTINE_POTRS] = {{potrs}, false, false},
+    [XG_ROUTINE_POSV] = {{potrf, potrs}, false, false},
+    [XG_ROUTINE_POTRI] = {{potri}, true, false},
+    [XG_ROUTINE_GETRF] = {{getrf}, false, false},
+    [XG_ROUTINE_GETRS] = {{getrs}, false, false},
+    [XG_ROUTINE_GESV] = {{getrf, getrs}, false, false},
+    [XG_ROUTINE_GETRI] = {{getri}, false, true},
+    [XG_ROUTINE_GEQRF] = {{geqrf}, false, false},
+    [XG_ROUTINE_ORGQR] = {{orgqr}, true, false},
+    [XG_ROUTINE_ORMQR] = {{ormqr}, true, false},
+    [XG_ROUTINE_SYEVD] = {{syevd}, false, false},
+    [XG_ROUTINE_SYGVD] = {{sygvd}, true, false},
+    [XG_ROUTINE_GESDD] = {{gesdd_by_polar, gesdd_by_qr}, false, true},
+};
+
+bool xg_solver_needs_spare(enum xg_routine_name name)
+{
+    return rows[name].spare;
+}
+
+static bool fits_int(const struct xg_solver_call *call)
+{
+    bool fits = call->m <= INT_MAX && call->n <= INT_MAX && call->routine->k <= INT_MAX;
+    for (int slot = 0; slot < XG_SLOT_COUNT; slot++)
+        fits = fits && call->operand[slot].ld <= INT_MAX;
+    return fits;
+}
+
+enum xg_status xg_solver_measure(struct xg_solver *solver, struct xg_solver_call *call)
+{
+    enum xg_routine_name name = call->routine->name;
+    if (rows[name].ints && !fits_int(call))
+        return XG_DECLINED;
+    call->work_bytes = call->host_bytes = 0;
+    for (int i = 0; i < XG_SOLVER_STEPS && rows[name].steps[i]; i++) {
+        size_t device_bytes = 0, host_bytes = 0;
+        const struct step step = {solver, call, &device_bytes, &host_bytes, NULL};
+        if (xg_drv_ended())
+            return XG_ERR_LOST;
+        enum xg_status status =
+            status_of(rows[name].steps[i](&step), xg_routine_text(name, call->routine->type));
+        if (status != XG_OK)
+            return status;
+        if (device_bytes > call->work_bytes)
+            call->work_bytes = device_bytes;
+        if (host_bytes > call->host_bytes)
+            call->host_bytes = host_bytes;
+    }
+    return XG_OK;
+}
+
+/* The unit matrix in spare, of A's size. */
+static enum xg_status put_unit(const struct xg_dev *dev, const struct xg_solver *solver,
+                               const struct xg_solver_call *call)
+{
+    enum xg_type type = call->routine->type;
+    size_t elem_bytes = xg_type_bytes(type), column_bytes = 0;
+    size_t n = (size_t)call->n;
+    char *ones = calloc(n, elem_bytes);
+    if (!ones)
+        return XG_ERR_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        if (xg_type_is_double(type))
+            *(double *)(void *)(ones + i * elem_bytes) = 1;
+        else
+            *(float *)(void *)(ones + i * elem_bytes) = 1;
+    column_bytes = (size_t)call->operand[XG_SLOT_A].ld * elem_bytes;
+    enum xg_status status = XG_DRV(&dev->drv, cuMemsetD32Async, call->spare, 0,
+                                   n * column_bytes / sizeof(uint32_t), solver->stream);
+    const CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_HOST,
+        .srcHost = ones,
+        .srcPitch = elem_bytes,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = call->spare,
+        .dstPitch = column_bytes + elem_bytes,
+        .WidthInBytes = elem_bytes,
+        .Height = n,
+    };
+    if (status == XG_OK)
+        status = XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, solver->stream);
+    if (status == XG_OK)
+        status = XG_DRV(&dev->drv, cuStreamSynchronize, solver->stream); /* before ones is freed */
+    free(ones);
+    return status;
+}
+
+static enum xg_status prepare(const struct xg_dev *dev, const struct xg_solver *solver,
+                              const struct xg_solver_call *call)
+{
+    const struct xg_solver_matrix *a = &call->operand[XG_SLOT_A];
+    size_t bytes = (size_t)a->ld * xg_type_bytes(call->routine->type);
+    enum xg_status status =
+        XG_DRV(&dev->drv, cuMemsetD32Async, call->info, 0, XG_SOLVER_STEPS, solver->stream);
+    if (status == XG_OK && call->routine->name == XG_ROUTINE_GESDD)
+        status = xg_mem_dev_copy(dev, call->spare, bytes, a->at, bytes, bytes, (size_t)call->n,
+                                 solver->stream);
+    if (status == XG_OK && call->routine->name == XG_ROUTINE_GETRI)
+        status = put_unit(dev, solver, call);
+    return status;
+}
+
+enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
+                             struct xg_solver_call *call)
+{
+    enum xg_routine_name name = call->routine->name;
+    int info[XG_SOLVER_STEPS] = {0};
+    enum xg_status status = prepare(dev, solver, call);
+    for (int i = 0; i < XG_SOLVER_STEPS && rows[name].steps[i] && status == XG_OK; i++) {
+        const struct step step = {solver, call, NULL, NULL,
+                                  (void *)(uintptr_t)(call->info + (unsigned)i * sizeof(int))};
+        status = xg_drv_ended() ? XG_ERR_LOST
+                                : status_of(rows[name].steps[i](&step),
+                                            xg_routine_text(name, call->routine->type));
+    }
+    if (status == XG_OK)
+        status =
+            XG_DRV(&dev->drv, cuMemcpyDtoHAsync, info, call->info, sizeof info, solver->stream);
+    if (status == XG_OK)
+        status = XG_DRV(&dev->drv, cuStreamSynchronize, solver->stream);
+    if (status == XG_OK && name == XG_ROUTINE_GESDD && call->v_is_rows)
+        info[0] = 0; /* the first step's answer is not used */
+    for (int i = 0; i < XG_SOLVER_STEPS; i++)
+        if (status == XG_OK && info[i] != 0)
+            status = XG_DECLINED;
+    return status;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* cuSOLVER: LAPACK's routines on matrices in device memory. Dlopened, never linked. */
+#ifndef XG_SOLVER_H
+#define XG_SOLVER_H
+
+#include "base/routine.h"
+#include "device/dev.h"
+
+/* One handle of cuSOLVER on one stream, for one thread at a time. */
+struct xg_solver;
+
+/* A column-major matrix in device memory. */
+struct xg_solver_matrix {
+    CUdeviceptr at;
+    int64_t ld;
+};
+
+enum { XG_SOLVER_STEPS = 2 };
+
+/*
+ * A routine on the device. The operands are those of the call, except that
+ *
+ * - SYEVD and SYGVD write their vectors over A, and U is not used;
+ * - GESDD has m >= n. It writes the right singular vectors as columns of V, or, where v_is_rows is
+ *   set afterwards, as rows. A is undefined afterwards;
+ * - GETRI's result is in A afterwards, whose address may have become that of spare;
+ * - pivots are int64_t.
+ */
+struct xg_solver_call {
+    const struct xg_routine *routine;
+    int64_t m, n;
+    struct xg_solver_matrix operand[XG_SLOT_COUNT];
+    CUdeviceptr spare; /* a matrix like A; GESDD and GETRI */
+    CUdeviceptr info;  /* XG_SOLVER_STEPS ints */
+    CUdeviceptr work;
+    size_t work_bytes, host_bytes;
+    void *host_work;
+    bool v_is_rows;
+};
+
+/* True if the routine needs call->spare. */
+bool xg_solver_needs_spare(enum xg_routine_name name);
+
+/*
+ * Makes a handle (20 ms) on the stream. The device's context must be current, here and below. *out
+ * is set only on XG_OK. XG_OK; XG_ERR_NOTFOUND where there is no cuSOLVER; XG_ERR_NOMEM,
+ * XG_ERR_DRIVER; XG_ERR_LOST once the driver has ended.
+ */
+enum xg_status xg_solver_create(CUstream stream, struct xg_solver **out);
+void xg_solver_destroy(struct xg_solver *solver);
+
+/*
+ * Sets work_bytes and host_bytes, which the routine needs; the operands' leading dimensions must be
+ * set, their addresses need not. XG_OK; XG_DECLINED for sizes or forms that cuSOLVER does not take;
+ * XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST.
+ */
+enum xg_status xg_solver_measure(struct xg_solver *solver, struct xg_solver_call *call);
+
+/*
+ * Computes the routine on the stream and waits for it. XG_OK; XG_DECLINED where LAPACK's info would
+ * not be 0 or cuSOLVER is not exact on this matrix: only device memory has changed. Failures as
+ * above.
+ */
+enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
+                             struct xg_solver_call *call);
+
+#endif

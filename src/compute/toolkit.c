@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+#include "compute/toolkit.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+enum { ROOTS_MOST = 8, PARTS_MOST = 5, RELEASES = 3 };
+
+/*
+ * What each release of CUDA, the newest first, calls a library and the libraries that it needs.
+ * They are loaded in this order, the library itself as the last. pip installs those of CUDA 13 in
+ * one folder below nvidia, and earlier ones in a folder each.
+ */
+static const struct library {
+    const char *name; /* in messages */
+    struct part {
+        const char *folder, *file;
+    } releases[RELEASES][PARTS_MOST];
+} libraries[XG_TOOLKIT_COUNT] = {
+    [XG_TOOLKIT_CUBLAS] = {"cuBLAS",
+                           {{{"cu13", "libcublasLt.so.13"}, {"cu13", "libcublas.so.13"}},
+                            {{"cublas", "libcublasLt.so.12"}, {"cublas", "libcublas.so.12"}},
+                            {{"cublas", "libcublasLt.so.11"}, {"cublas", "libcublas.so.11"}}}},
+    [XG_TOOLKIT_CUSOLVER] = {"cuSOLVER",
+                             {{{"cu13", "libnvJitLink.so.13"},
+                               {"cu13", "libcublasLt.so.13"},
+                               {"cu13", "libcublas.so.13"},
+                               {"cu13", "libcusparse.so.12"},
+                               {"cu13", "libcusolver.so.12"}},
+                              {{"nvjitlink", "libnvJitLink.so.12"},
+                               {"cublas", "libcublasLt.so.12"},
+                               {"cublas", "libcublas.so.12"},
+                               {"cusparse", "libcusparse.so.12"},
+                               {"cusolver", "libcusolver.so.11"}},
+                              {{"cublas", "libcublasLt.so.11"},
+                               {"cublas", "libcublas.so.11"},
+                               {"cusparse", "libcusparse.so.11"},
+                               {"cusolver", "libcusolver.so.11"}}}},
+};
+
+/* The file of the library itself in a release. */
+static const char *file_in(const struct library *library, int release)
+{
+    int last = 0;
+    while (last + 1 < PARTS_MOST && library->releases[release][last + 1].file)
+        last++;
+    return library->releases[release][last].file;
+}
+
+/* --- Where the dynamic linker looks ---------------------------------------------------------- */
+
+static void *open_in(const char *folder, const char *file, int flags)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", folder, file);
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL | flags);
+}
+
+static void *open_loaded(const struct library *library)
+{
+    void *handle = NULL;
+    for (int release = 0; release < RELEASES && !handle; release++)
+        handle = open_in("", file_in(library, release), RTLD_NOLOAD);
+    return handle;
+}
+
+static void *open_installed(const struct library *library)
+{
+    void *handle = NULL;
+    for (int release = 0; release < RELEASES && !handle; release++) {
+        handle = open_in("", file_in(library, release), 0);
+        if (!handle)
+            handle = open_in("/usr/local/cuda/lib64/", file_in(library, release), 0);
+    }
+    return handle;
+}
+
+/* --- Where pip installs ---------------------------------------------------------------------- */
+
+/* Folders that hold Python's packages. */
+struct roots {
+    char path[ROOTS_MOST][PATH_MAX];
+    int count;
+};
+
+static void add_root(struct roots *roots, const char *path, size_t length)
+{
+    for (int i = 0; i < roots->count; i++)
+        if (!strncmp(roots->path[i], path, length) && !roots->path[i][length])
+            return;
+    if (roots->count < ROOTS_MOST && length < PATH_MAX) {
+        memcpy(roots->path[roots->count], path, length);
+        roots->path[roots->count++][length] = '\0';
+    }
+}
+
+/* The file of an object. A name that is not absolute says nothing once the program has changed its
+ * folder. */
+static const char *file_of(const struct dl_phdr_info *object)
+{
+    const char *name = object->dlpi_name;
+    return name && name[0] == '/' ? name : NULL;
+}
+
+static bool holds(const struct dl_phdr_info *object, uintptr_t address)
+{
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && address - object->dlpi_addr - part->p_vaddr < part->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* What contains this code, in the wheel: ROOT/xgemm_shim/lib/libxgemm_shim.so, or a program of
+ * ROOT/xgemm_shim/libexec, which is the one object without a name. */
+static int add_own_root(struct dl_phdr_info *object, size_t size, void *roots)
+{
+    char self[PATH_MAX];
+    const char *file = file_of(object);
+    (void)size;
+    if (!holds(object, (uintptr_t)&add_own_root))
+        return 0;
+    ssize_t length = file ? 0 : readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length > 0) {
+        self[length] = '\0';
+        file = self;
+    }
+    const char *package = file ? strstr(file, "/xgemm_shim/lib") : NULL;
+    if (package)
+        add_root(roots, file, (size_t)(package - file));
+    return 1;
+}
+
+static int add_packages_root(struct dl_phdr_info *object, size_t size, void *roots)
+{
+    static const char *const names[] = {"/site-packages/", "/dist-packages/"};
+    const char *file = file_of(object);
+    (void)size;
+    for (size_t i = 0; file && i < sizeof names / sizeof names[0]; i++) {
+        const char *found = strstr(file, names[i]);
+        if (found)
+            add_root(roots, file, (size_t)(found - file) + strlen(names[i]) - 1);
+    }
+    return 0;
+}
+
+static bool is_there(const char *file)
+{
+    struct stat status;
+    return lstat(file, &status) == 0;
+}
+
+/* False, and logged, for what must not be loaded. */
+static bool may_load(const struct library *library, const char *file)
+{
+    bool may = xg_file_is_ours(file);
+    if (!may)
+        xg_log(XG_LOG_INFO, "ignoring %s in %s: not a regular file, or another user can change it",
+               library->name, file);
+    return may;
+}
+
+/* The file of a part that is there; false otherwise, and where its name is too long. */
+static bool find_part(const char *root, const struct part *part, char path[PATH_MAX])
+{
+    int length = snprintf(path, PATH_MAX, "%s/nvidia/%s/lib/%s", root, part->folder, part->file);
+    return length > 0 && length < PATH_MAX && is_there(path);
+}
+
+/*
+ * The libraries that it needs are loaded first, so that it finds them by their names wherever the
+ * linker is told to look. One that is not there is left to the linker.
+ */
+static void *open_release(const struct library *library, const char *root, int release)
+{
+    const struct part *parts = library->releases[release];
+    char path[PATH_MAX];
+    void *handles[PARTS_MOST] = {NULL};
+    int last = 0;
+    for (int i = 0; i < PARTS_MOST && parts[i].file; last = i++)
+        if (find_part(root, &parts[i], path) && !may_load(library, path))
+            return NULL;
+    if (!find_part(root, &parts[last], path))
+        return NULL;
+    for (int i = 0; i <= last; i++)
+        if (find_part(root, &parts[i], path))
+            handles[i] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handles[last])
+        xg_log(XG_LOG_INFO, "%s: %s", library->name, dlerror());
+    for (int i = 0; i < last; i++)
+        if (handles[i])
+            dlclose(handles[i]); /* it stays where the library needs it */
+    return handles[last];
+}
+
+static void *open_below(const struct library *library, const char *root)
+{
+    void *handle = NULL;
+    char *real = realpath(root, NULL);
+    for (int release = 0; real && release < RELEASES && !handle; release++)
+        handle = open_release(library, real, release);
+    free(real);
+    return handle;
+}
+
+/* Nothing is allocated while the linker's lock is held, which dl_iterate_phdr takes. */
+static void *open_package(const struct library *library)
+{
+    void *handle = NULL;
+    struct roots *roots = calloc(1, sizeof *roots);
+    if (!roots)
+        return NULL;
+    dl_iterate_phdr(add_own_root, roots);
+    dl_iterate_phdr(add_packages_root, roots);
+    for (int i = 0; i < roots->count && !handle; i++)
+        handle = open_below(library, roots->path[i]);
+    free(roots);
+    return handle;
+}
+
+/* --- All of them ----------------------------------------------------------------------------- */
+
+static void log_found(const struct library *library, void *handle)
+{
+    struct link_map *map = NULL;
+    if (!handle)
+        xg_log(XG_LOG_INFO, "no %s: no %s to %s is installed", library->name,
+               file_in(library, RELEASES - 1), file_in(library, 0));
+    else if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map)
+        xg_log(XG_LOG_INFO, "%s: %s", library->name, map->l_name);
+}
+
+void *xg_toolkit_open(enum xg_toolkit which)
+{
+    const struct library *library = &libraries[which];
+    void *handle = open_loaded(library);
+    if (!handle)
+        handle = open_installed(library);
+    if (!handle)
+        handle = open_package(library);
+    log_found(library, handle);
+    return handle;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A routine's time on either side is that of its arithmetic at a share of the side's rate for
+ * products, and a time for each column, because columns follow each other:
+ *
+ *   t = flops / (share * rate) + n * step
+ *
+ * On the GPU come the copies up and down, which do not overlap the arithmetic. The figures are
+ * those of OpenBLAS 0.3.26 on 16 cores of a Xeon with AVX-512 and of cuSOLVER 12 on an H100, in
+ * double precision, fitted to n = 1024 and 4096.
+ */
+#include "decide/routine.h"
+
+#include <math.h>
+
+#include "decide/route.h"
+
+static const struct row {
+    double cpu_share, cpu_step_s, gpu_share, gpu_step_s;
+} rows[XG_ROUTINE_COUNT] = {
+    [XG_ROUTINE_POTRF] = {0.80, 4e-6, 0.90, 0.4e-6},
+    [XG_ROUTINE_POTRS] = {0.80, 5e-6, 0.30, 1e-6},
+    [XG_ROUTINE_POSV] = {0.80, 5e-6, 0.60, 1e-6},
+    [XG_ROUTINE_POTRI] = {0.65, 10e-6, 0.23, 3e-6},
+    [XG_ROUTINE_GETRF] = {1.00, 9e-6, 0.16, 2.3e-6},
+    [XG_ROUTINE_GETRS] = {0.80, 5e-6, 0.30, 1e-6},
+    [XG_ROUTINE_GESV] = {0.90, 10e-6, 0.16, 3e-6},
+    [XG_ROUTINE_GETRI] = {0.65, 10e-6, 0.23, 1e-6},
+    [XG_ROUTINE_GEQRF] = {0.32, 29e-6, 0.22, 2e-6},
+    [XG_ROUTINE_ORGQR] = {0.32, 29e-6, 0.22, 2e-6},
+    [XG_ROUTINE_ORMQR] = {0.40, 20e-6, 0.30, 2e-6},
+    [XG_ROUTINE_SYEVD] = {0.32, 75e-6, 0.07, 10e-6},
+    [XG_ROUTINE_SYGVD] = {0.32, 85e-6, 0.07, 15e-6},
+    [XG_ROUTINE_GESDD] = {0.40, 317e-6, 0.13, 27e-6},
+};
+
+static const double GPU_CALL_S = 0.5e-3; /* copies of small operands, waits, info */
+static const double LOAD_S = 0.5;        /* cuSOLVER from a cold disk, and its first call */
+static const double MARGIN = 0.9;        /* of the CPU's time: what a prediction must stay below */
+static const double WAITS = 3;           /* a call waits for a start that takes this part of it */
+
+double xg_routine_flops(const struct xg_routine *r)
+{
+    const double m = (double)r->m, n = (double)r->n, k = (double)r->k;
+    const double least = fmin(m, n), most = fmax(m, n);
+    const double factor = 2 * most * least * least - 2.0 / 3 * least * least * least; /* of QR */
+    double flops = 0;
+    switch (r->name) {
+    case XG_ROUTINE_POTRF:
+        flops = n * n * n / 3;
+        break;
+    case XG_ROUTINE_POTRS:
+    case XG_ROUTINE_GETRS:
+        flops = 2 * n * n * k;
+        break;
+    case XG_ROUTINE_POSV:
+        flops = n * n * n / 3 + 2 * n * n * k;
+        break;
+    case XG_ROUTINE_POTRI:
+        flops = 2.0 / 3 * n * n * n;
+        break;
+    case XG_ROUTINE_GETRF:
+        flops = factor / 2;
+        break;
+    case XG_ROUTINE_GESV:
+        flops = factor / 2 + 2 * n * n * k;
+        break;
+    case XG_ROUTINE_GETRI:
+        flops = 4.0 / 3 * n * n * n;
+        break;
+    case XG_ROUTINE_GEQRF:
+        flops = factor;
+        break;
+    case XG_ROUTINE_ORGQR:
+        flops = 4 * m * n * k - 2 * (m + n) * k * k + 4.0 / 3 * k * k * k;
+        break;
+    case XG_ROUTINE_ORMQR:
+        flops = 4 * m * n * k - 2 * (r->right ? m : n) * k * k;
+        break;
+    case XG_ROUTINE_SYEVD:
+        flops = (r->vectors ? 16.0 : 4.0) / 3 * n * n * n;
+        break;
+    case XG_ROUTINE_SYGVD:
+        flops = (r->vectors ? 22.0 : 10.0) / 3 * n * n * n;
+        break;
+    default:
+        flops = r->vectors ? 2 * most * least * least + 20 * least * least * least
+                           : 4 * most * least * least - 4.0 / 3 * least * least * least;
+        break;
+    }
+    return flops * (xg_type_is_complex(r->type) ? 4 : 1);
+}
+
+static double columns(const struct xg_routine *routine)
+{
+    return (double)xg_min_i64(routine->m, routine->n);
+}
+
+double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
+{
+    const struct row *row = &rows[routine->name];
+    double rate = model->cpu_flops / (xg_type_is_double(routine->type) ? 2 : 1);
+    return xg_routine_flops(routine) / (row->cpu_share * rate) + columns(routine) * row->cpu_step_s;
+}
+
+/* The device's rate on large products of the type, in FLOPs a second. */
+static double gpu_rate(const struct xg_model *model, enum xg_type type)
+{
+    enum { SIDE = 4096 };
+    const struct xg_shape shape = {.m = SIDE, .n = SIDE, .k = SIDE, .type = type};
+    struct xg_choice choice = xg_route_resident(&model->device, XG_MATH_STRICT, NULL, &shape);
+    double cycles = choice.row ? choice.cycles : xg_select_library_cycles(&model->device, &shape);
+    double flops = 2.0 * SIDE * SIDE * SIDE * (xg_type_is_complex(type) ? 4 : 1);
+    return flops * model->gpu_clock_hz / cycles;
+}
+
+static double bytes_moved(const struct xg_routine *routine, bool down)
+{
+    double bytes = 0;
+    for (int slot = 0; slot < XG_SLOT_COUNT; slot++) {
+        const struct xg_use *use = xg_routine_use(routine->name, (enum xg_slot)slot);
+        const struct xg_matrix *host = &routine->operand[slot];
+        if (host->at && (down ? use->out : use->in))
+            bytes += (double)host->rows * (double)host->columns *
+                     (double)xg_routine_slot_bytes(routine, (enum xg_slot)slot) *
+                     (use->triangle ? 0.5 : 1);
+    }
+    return bytes;
+}
+
+double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
+{
+    const struct row *row = &rows[routine->name];
+    double rate = gpu_rate(model, routine->type);
+    return GPU_CALL_S + bytes_moved(routine, false) / model->up_bytes_per_s +
+           xg_routine_flops(routine) / (row->gpu_share * rate) +
+           columns(routine) * row->gpu_step_s +
+           bytes_moved(routine, true) / model->down_bytes_per_s;
+}
+
+/* --- What was measured ----------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, int64_t value)
+{
+    return (hash ^ (uint64_t)value) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Two shapes of one key have predictions that are close enough. Never 0. */
+static uint64_t key_of(const struct xg_routine *r)
+{
+    uint64_t hash = mix(1, r->name * XG_TYPE_COUNT + (int)r->type);
+    hash = mix(mix(mix(hash, r->m), r->n), r->k);
+    return mix(hash, r->vectors) | 1;
+}
+
+/* The shape's place, free or its own; NULL: the table is full of others. */
+static struct xg_routine_shape *find(struct xg_routine_book *book, uint64_t key)
+{
+    enum { SHAPES = sizeof book->shapes / sizeof book->shapes[0], PROBES = 8 };
+    for (uint64_t i = 0; i < PROBES; i++) {
+        struct xg_routine_shape *shape = &book->shapes[((key >> 32) + i) % SHAPES];
+        if (shape->key == key || shape->key == 0)
+            return shape;
+    }
+    return NULL;
+}
+
+static double predict(const struct xg_model *model, const struct xg_routine *routine,
+                      enum xg_side side)
+{
+    return side == XG_SIDE_CPU ? xg_routine_cpu_seconds(model, routine)
+                               : xg_routine_gpu_seconds(model, routine);
+}
+
+/* The shape's measured time, else the prediction by the routine's measured error. */
+static double expect(struct xg_routine_book *book, const struct xg_model *model,
+                     const struct xg_routine *routine, enum xg_side side)
+{
+    const uint64_t key = key_of(routine);
+    const struct xg_routine_shape *shape = find(book, key);
+    int count = book->scales[routine->name][side].count;
+    double log_sum = book->scales[routine->name][side].log_sum;
+    if (shape && shape->key == key && shape->seconds[side] > 0)
+        return shape->seconds[side];
+    return predict(model, routine, side) * (count ? exp(log_sum / count) : 1);
+}
+
+void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *model,
+                        const struct xg_routine *routine, enum xg_side side, double seconds)
+{
+    const uint64_t key = key_of(routine);
+    struct xg_routine_shape *shape = find(book, key);
+    if (!(seconds > 0) || !shape)
+        return;
+    if (shape->key == 0)
+        *shape = (struct xg_routine_shape){.key = key};
+    double *measured = &shape->seconds[side];
+    if (*measured == 0) {
+        book->scales[routine->name][side].log_sum += log(seconds / predict(model, routine, side));
+        book->scales[routine->name][side].count++;
+    }
+    *measured = *measured > 0 ? (*measured + seconds) / 2 : seconds;
+}
+
+/* --- The decision ---------------------------------------------------------------------------- */
+
+static void stay(struct xg_routine_decision *decision, enum xg_reason reason)
+{
+    decision->place = XG_PLACE_CPU;
+    decision->reason = reason;
+}
+
+static void go(struct xg_routine_decision *decision, enum xg_reason reason, bool wait)
+{
+    decision->place = XG_PLACE_GPU;
+    decision->reason = reason;
+    decision->wait = wait;
+}
+
+/* The GPU would be faster, but is not ready. */
+static void decide_start(struct xg_routine_book *book, const struct xg_model *model,
+                         const struct xg_routine_situation *now,
+                         struct xg_routine_decision *decision)
+{
+    double start_s =
+        (now->state == XG_ENGINE_READY ? 0 : model->gpu_start_s) + (now->loaded ? 0 : LOAD_S);
+    if (decision->cpu_s >= WAITS * (start_s + decision->gpu_s)) {
+        go(decision, XG_REASON_MODEL, true);
+        return;
+    }
+    book->earned_s += decision->cpu_s - decision->gpu_s;
+    decision->start = book->earned_s >= start_s;
+    stay(decision,
+         now->state == XG_ENGINE_COLD && !decision->start ? XG_REASON_EARNING : XG_REASON_STARTING);
+}
+
+void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *model,
+                       const struct xg_conf *conf, const struct xg_routine *routine,
+                       const struct xg_routine_situation *now, struct xg_routine_decision *decision)
+{
+    const bool forced = conf->mode == XG_MODE_GPU;
+    *decision = (struct xg_routine_decision){.cpu_s = xg_routine_cpu_seconds(model, routine),
+                                             .gpu_s = xg_routine_gpu_seconds(model, routine)};
+    if (!conf->reproducible) {
+        decision->cpu_s = expect(book, model, routine, XG_SIDE_CPU);
+        decision->gpu_s = expect(book, model, routine, XG_SIDE_GPU);
+    }
+    if (conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE)
+        stay(decision, XG_REASON_MODE);
+    else if (now->state == XG_ENGINE_NONE)
+        stay(decision, xg_reason_is_absence(now->absence) ? now->absence : XG_REASON_NO_GPU);
+    else if (now->state == XG_ENGINE_FORKED)
+        stay(decision, XG_REASON_FORKED);
+    else if (now->missing)
+        stay(decision, XG_REASON_KERNEL);
+    else if (forced)
+        go(decision, XG_REASON_MODE, true);
+    else if (!(decision->gpu_s < MARGIN * decision->cpu_s))
+        stay(decision, XG_REASON_MODEL);
+    else if (conf->reproducible)
+        go(decision, XG_REASON_MODEL, true);
+    else if (xg_reason_is_absence(now->absence))
+        stay(decision, now->absence);
+    else if (now->state == XG_ENGINE_READY && now->loaded)
+        go(decision, XG_REASON_MODEL, false);
+    else
+        decide_start(book, model, now, decision);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a LAPACK routine runs: predictions of both sides, corrected by what was measured. Pure. */
+#ifndef XG_DECIDE_ROUTINE_H
+#define XG_DECIDE_ROUTINE_H
+
+#include "base/conf.h"
+#include "base/routine.h"
+#include "base/xg.h"
+#include "decide/feedback.h"
+#include "decide/model.h"
+
+/* What was measured. Zero-initialised: nothing. */
+struct xg_routine_book {
+    struct xg_routine_shape {
+        uint64_t key; /* 0: free */
+        double seconds[XG_SIDE_COUNT];
+    } shapes[128];
+    /* The sum of log(measured / predicted) of a routine's new shapes, and their number. */
+    struct {
+        double log_sum;
+        int count;
+    } scales[XG_ROUTINE_COUNT][XG_SIDE_COUNT];
+    double earned_s; /* what the GPU would have saved so far */
+};
+
+/* The process as the decision sees it. */
+struct xg_routine_situation {
+    enum xg_engine_state state;
+    enum xg_reason absence; /* why there is no GPU; XG_REASON_EARNING: there may be one */
+    bool loaded;            /* cuSOLVER is loaded */
+    bool missing;           /* there is none */
+};
+
+struct xg_routine_decision {
+    enum xg_place place;
+    enum xg_reason reason;
+    double cpu_s, gpu_s; /* predictions, corrected */
+    bool start;          /* start the engine, or load cuSOLVER, in the background */
+    bool wait;           /* wait for them: place is XG_PLACE_GPU */
+};
+
+/* Floating-point operations, as LAPACK Working Note 41 counts them; those of eigenvalues and
+ * singular values, which iterate, are nominal. */
+double xg_routine_flops(const struct xg_routine *routine);
+
+/* The largest dimension below which no routine can gain on any machine: it is forwarded at once. */
+enum { XG_ROUTINE_FLOOR = 64 };
+
+/* Predicted seconds of both sides, by the model alone; finite and positive. */
+double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_routine *routine);
+double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_routine *routine);
+
+/*
+ * Decides. In mode auto: on the GPU where it is expected to end earlier. A start, and the load of
+ * cuSOLVER, are awaited where the call alone would take several times as long on the CPU;
+ * otherwise they begin in the background once the calls so far would have saved as much.
+ */
+void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *model,
+                       const struct xg_conf *conf, const struct xg_routine *routine,
+                       const struct xg_routine_situation *now,
+                       struct xg_routine_decision *decision);
+
+/* Notes the time of a routine that ran on a side. */
+void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *model,
+                        const struct xg_routine *routine, enum xg_side side, double seconds);
+
+#endif

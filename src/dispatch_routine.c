@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "dispatch_routine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/conf.h"
+#include "base/sandbox.h"
+#include "decide/routine.h"
+#include "dispatch.h"
+#include "engine.h"
+#include "host/fork.h"
+#include "host/latch.h"
+#include "host/shelter.h"
+#include "host/stack.h"
+#include "library_start.h"
+#include "presence.h"
+#include "report/stats.h"
+#include "report/trace.h"
+
+/* What the process has learnt of its routines. */
+static struct {
+    struct xg_latch latch;
+    struct xg_routine_book book;
+} learnt;
+
+static pthread_once_t learnt_once = PTHREAD_ONCE_INIT;
+
+/* Held around fork, so that the child's data is complete; 0: its holder did not let go. */
+static int64_t taken_to_fork;
+
+static void take_before_fork(void)
+{
+    taken_to_fork = xg_latch_take(&learnt.latch);
+}
+
+static void leave_after_fork(void)
+{
+    xg_latch_leave(&learnt.latch, taken_to_fork);
+}
+
+static void reset_in_child(void)
+{
+    xg_latch_reset(&learnt.latch);
+}
+
+static void init_learnt(void)
+{
+    xg_fork_register(&(struct xg_fork_watch){
+        .before = take_before_fork, .in_parent = leave_after_fork, .in_child = reset_in_child});
+}
+
+/* --- Is it ours? ----------------------------------------------------------------------------- */
+
+/* The largest dimension of A from which routines are handed over; negative: not known yet. */
+static _Atomic int64_t floor_extent = -1;
+
+static void set_floor(void)
+{
+    struct xg_shelter shelter;
+    xg_shelter_enter(&shelter);
+    const struct xg_conf *conf = xg_conf_get();
+    int64_t extent = !conf->lapack ? INT64_MAX : xg_conf_tells(conf) ? 1 : XG_ROUTINE_FLOOR;
+    if (conf->lapack && conf->mode == XG_MODE_GPU)
+        extent = 1;
+    if (conf->mode == XG_MODE_CPU && !xg_conf_tells(conf))
+        extent = INT64_MAX;
+    atomic_store_explicit(&floor_extent, extent, memory_order_relaxed);
+    xg_shelter_leave(&shelter);
+}
+
+bool xg_dispatch_wants_routine(int64_t m, int64_t n)
+{
+    int64_t extent = atomic_load_explicit(&floor_extent, memory_order_relaxed);
+    if (xg_sandbox_closed() || (extent < 0 && xg_fork_unannounced()))
+        return false;
+    if (extent < 0) {
+        set_floor();
+        extent = atomic_load_explicit(&floor_extent, memory_order_relaxed);
+    }
+    return m >= 1 && n >= 1 && xg_max_i64(m, n) >= extent;
+}
+
+/* --- One call -------------------------------------------------------------------------------- */
+
+static void decide(const struct xg_routine *routine, const struct xg_conf *conf,
+                   const struct xg_model *model, struct xg_routine_decision *decision)
+{
+    struct xg_routine_situation now = {.state = xg_engine_state_get(),
+                                       .absence = xg_presence_look(conf)};
+    now.loaded = now.state == XG_ENGINE_READY && xg_library_start_is_done(XG_TOOLKIT_CUSOLVER);
+    now.missing = xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER);
+    int64_t taken = xg_latch_wait(&learnt.latch);
+    xg_routine_decide(&learnt.book, model, conf, routine, &now, decision);
+    xg_latch_leave(&learnt.latch, taken);
+}
+
+static void observe(const struct xg_routine *routine, const struct xg_model *model,
+                    enum xg_side side, double seconds)
+{
+    int64_t taken = xg_latch_take(&learnt.latch);
+    if (taken)
+        xg_routine_observe(&learnt.book, model, routine, side, seconds);
+    xg_latch_leave(&learnt.latch, taken);
+}
+
+static void stay(struct xg_call_record *record, enum xg_reason reason)
+{
+    record->place = XG_PLACE_CPU;
+    record->reason = reason;
+}
+
+/* Starts what is missing. The routine stays on the CPU where that is not ready in time. */
+static void make_ready(const struct xg_conf *conf, const struct xg_routine_decision *decision,
+                       struct xg_call_record *record)
+{
+    if (decision->start && xg_engine_state_get() == XG_ENGINE_COLD)
+        xg_engine_start(conf);
+    else if (decision->start)
+        xg_library_start_done(XG_TOOLKIT_CUSOLVER, conf);
+    if (record->place == XG_PLACE_CPU)
+        return;
+    enum xg_engine_state state = decision->wait ? xg_engine_wait(conf) : xg_engine_state_get();
+    if (state != XG_ENGINE_READY)
+        stay(record, state == XG_ENGINE_FORKED     ? XG_REASON_FORKED
+                     : state == XG_ENGINE_STARTING ? XG_REASON_STARTING
+                                                   : XG_REASON_NO_GPU);
+    else if (decision->wait ? !xg_library_start_wait(XG_TOOLKIT_CUSOLVER, conf)
+                            : !xg_library_start_done(XG_TOOLKIT_CUSOLVER, conf))
+        stay(record, XG_REASON_STARTING);
+    else if (xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER))
+        stay(record, XG_REASON_KERNEL);
+}
+
+static enum xg_reason reason_declined(enum xg_status status, const struct xg_gemm_result *result)
+{
+    if (status != XG_DECLINED)
+        return XG_REASON_FAILED;
+    return result->busy ? XG_REASON_BUSY : XG_REASON_ROUTINE;
+}
+
+/* True if the GPU computed it. */
+static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf,
+                    const struct xg_model *model, const struct xg_routine_decision *decision,
+                    struct xg_call_record *record)
+{
+    struct xg_gemm_result result;
+    const struct xg_patience patience = {.takes_s = decision->gpu_s,
+                                         .waits_s = decision->wait ? HUGE_VAL : decision->cpu_s,
+                                         .most_s = decision->wait ? 0.0 : decision->cpu_s,
+                                         .threads = INT32_MAX};
+    double begin = xg_clock_s();
+    enum xg_status status = xg_engine_routine(routine, conf, &patience, &result);
+    double end = xg_clock_s();
+    record->device = result.device;
+    record->waited_s = result.waited_s;
+    record->up_bytes = result.up_bytes;
+    record->down_bytes = result.down_bytes;
+    if (status != XG_OK) {
+        stay(record, reason_declined(status, &result));
+        return false;
+    }
+    record->kernel = result.kernel;
+    observe(routine, model, XG_SIDE_GPU, end - begin - result.waited_s);
+    return true;
+}
+
+static void run_cpu(const struct xg_routine *routine, const struct xg_model *model,
+                    const struct xg_cpu *cpu, struct xg_shelter *shelter)
+{
+    double begin = xg_clock_s();
+    xg_shelter_leave(shelter);
+    cpu->whole(cpu->ctx);
+    xg_shelter_enter_again(shelter);
+    observe(routine, model, XG_SIDE_CPU, xg_clock_s() - begin);
+}
+
+static bool compute(const char *symbol, const struct xg_routine *routine, const struct xg_cpu *cpu,
+                    struct xg_shelter *shelter)
+{
+    const struct xg_conf *conf = xg_conf_get();
+    struct xg_routine_decision decision;
+    struct xg_model model;
+    pthread_once(&learnt_once, init_learnt);
+    double begin = xg_clock_s();
+    xg_dispatch_machine(conf, cpu, shelter, &model);
+    decide(routine, conf, &model, &decision);
+    struct xg_call_record record = {
+        .symbol = symbol,
+        .routine = xg_routine_text(routine->name, routine->type),
+        .routine_flops = xg_routine_flops(routine),
+        .call = {.type = routine->type, .m = routine->m, .n = routine->n, .k = routine->k},
+        .place = decision.place,
+        .reason = decision.reason,
+        .predicted_cpu_s = decision.cpu_s,
+        .predicted_gpu_s = decision.gpu_s,
+    };
+    if (record.place != XG_PLACE_CPU && !xg_stack_suffices())
+        stay(&record, XG_REASON_STACK);
+    if (record.place != XG_PLACE_CPU)
+        xg_shelter_wait(shelter);
+    make_ready(conf, &decision, &record);
+    bool computed =
+        record.place != XG_PLACE_CPU && run_gpu(routine, conf, &model, &decision, &record);
+    if (!computed)
+        run_cpu(routine, &model, cpu, shelter);
+    if (xg_conf_tells(conf)) {
+        record.seconds = xg_clock_s() - begin;
+        xg_stats_add(&record);
+        xg_trace_add(&record, begin);
+    }
+    return computed;
+}
+
+bool xg_dispatch_routine(const char *symbol, const struct xg_routine *routine,
+                         const struct xg_cpu *cpu)
+{
+    int saved_errno = errno;
+    struct xg_shelter shelter;
+    if (xg_fork_unannounced()) {
+        cpu->whole(cpu->ctx);
+        return false;
+    }
+    xg_shelter_enter(&shelter);
+    bool computed = compute(symbol, routine, cpu, &shelter);
+    errno = saved_errno;
+    xg_shelter_leave(&shelter);
+    return computed;
+}

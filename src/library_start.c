@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "library_start.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "aside.h"
+#include "compute/backend.h"
+#include "compute/cublas.h"
+#include "compute/solver_library.h"
+#include "engine.h"
+
+enum { LOAD_NOT_BEGUN, LOAD_UNDER_WAY, LOAD_DONE, LOAD_ABSENT };
+
+/* By library. */
+static _Atomic int loads[XG_TOOLKIT_COUNT];
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool waited_out; /* a thread has waited until the deadline */
+} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void init_waiting(void)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&waiting.ended, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static void end_load(enum xg_toolkit library, int how)
+{
+    pthread_mutex_lock(&waiting.lock);
+    atomic_store(&loads[library], how);
+    pthread_cond_broadcast(&waiting.ended);
+    pthread_mutex_unlock(&waiting.lock);
+}
+
+/* Loads the library, then makes its handle on each device, which loads more. On a device that opens
+ * later, the first product that needs the handle makes it. */
+static void load_cublas(const struct xg_conf *conf)
+{
+    struct xg_dev *dev;
+    (void)conf;
+    xg_cublas_load();
+    for (int i = 0; xg_engine_hold(i, &dev); i++)
+        if (dev) {
+            xg_backend_open_cublas(dev);
+            xg_engine_let_go(i);
+            end_load(XG_TOOLKIT_CUBLAS, LOAD_DONE);
+        }
+    end_load(XG_TOOLKIT_CUBLAS, LOAD_DONE);
+}
+
+/* Each lane makes a handle of its own at its first routine. */
+static void load_cusolver(const struct xg_conf *conf)
+{
+    (void)conf;
+    end_load(XG_TOOLKIT_CUSOLVER, xg_solver_load() ? LOAD_DONE : LOAD_ABSENT);
+}
+
+bool xg_library_start_is_done(enum xg_toolkit library)
+{
+    return atomic_load(&loads[library]) >= LOAD_DONE;
+}
+
+bool xg_library_start_is_absent(enum xg_toolkit library)
+{
+    return atomic_load(&loads[library]) == LOAD_ABSENT;
+}
+
+bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf)
+{
+    static void (*const functions[XG_TOOLKIT_COUNT])(const struct xg_conf *) = {
+        [XG_TOOLKIT_CUBLAS] = load_cublas, [XG_TOOLKIT_CUSOLVER] = load_cusolver};
+    int saved_errno = errno, not_yet = LOAD_NOT_BEGUN;
+    if (xg_engine_state_get() != XG_ENGINE_READY)
+        return false;
+    pthread_once(&once, init_waiting);
+    if (atomic_compare_exchange_strong(&loads[library], &not_yet, LOAD_UNDER_WAY) &&
+        !xg_aside_run(functions[library], conf))
+        end_load(library, LOAD_NOT_BEGUN);
+    errno = saved_errno;
+    return xg_library_start_is_done(library);
+}
+
+bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf)
+{
+    struct timespec until;
+    int failed = 0;
+    if (xg_library_start_done(library, conf))
+        return true;
+    xg_engine_start_deadline(&until, conf);
+    pthread_mutex_lock(&waiting.lock);
+    while (atomic_load(&loads[library]) == LOAD_UNDER_WAY && !failed && !waiting.waited_out)
+        failed = pthread_cond_timedwait(&waiting.ended, &waiting.lock, &until);
+    waiting.waited_out |= failed && atomic_load(&loads[library]) == LOAD_UNDER_WAY;
+    pthread_mutex_unlock(&waiting.lock);
+    return xg_library_start_is_done(library);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Loads a library of the toolkit on a separate thread, so that no call loads it. */
+/*
+ * Loading takes 0.1 to 0.5 s, or seconds from a cold disk. It also takes the dynamic linker's lock.
+ * Another thread may hold that lock while it waits for the thread that called BLAS.
+ */
+#ifndef XG_LIBRARY_START_H
+#define XG_LIBRARY_START_H
+
+#include "base/conf.h"
+#include "compute/toolkit.h"
+
+/* Starts loading the library unless loading has already begun. Returns true once it has been loaded
+ * or was not found. From any thread; false unless the engine is READY. */
+bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf);
+
+/* Whether it has been loaded or was not found; whether it was not found. Loads. */
+bool xg_library_start_is_done(enum xg_toolkit library);
+bool xg_library_start_is_absent(enum xg_toolkit library);
+
+/* The same as the first, but waits for the end of loading, at most until xg_engine_start_deadline.
+ * After one thread has waited that long, no other thread waits. */
+bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf);
+
+#endif

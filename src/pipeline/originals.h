@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of the operands that a routine overwrites, kept until it has overwritten them whole. */
+/*
+ * LAPACK's routines work in place. While results come down, an operand is half old and half new,
+ * and where the device fails then, the CPU needs it as it was. The device computes meanwhile, so
+ * the cores that copy are idle, and the copies cost little time.
+ */
+#ifndef XG_ORIGINALS_H
+#define XG_ORIGINALS_H
+
+#include <stdatomic.h>
+
+#include "base/routine.h"
+#include "base/xg.h"
+
+struct xg_originals {
+    struct xg_originals_matrix {
+        struct xg_matrix host;
+        char *copy; /* its columns, one behind the other */
+        enum xg_uplo part;
+        size_t elem_bytes;
+    } at[XG_SLOT_COUNT];
+    int count;
+    void *memory;
+    size_t bytes;
+    _Atomic int64_t taken; /* columns of all matrices that a thread has taken */
+};
+
+/* Finds the operands that the routine reads and writes, and maps memory for their copies, of which
+ * no page is there yet. XG_OK, XG_ERR_NOMEM. errno is kept. */
+enum xg_status xg_originals_init(struct xg_originals *originals, const struct xg_routine *routine);
+void xg_originals_fini(struct xg_originals *originals);
+
+/* Copies columns until none is left. Any number of threads may call it at the same time; the copies
+ * are whole when all have returned. */
+void xg_originals_save(struct xg_originals *originals);
+
+/* Makes the operands what they were. */
+void xg_originals_restore(const struct xg_originals *originals);
+
+#endif

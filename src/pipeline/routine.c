@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The operands go up whole, cuSOLVER computes, and the results come down. Meanwhile the operands
+ * that will be overwritten are copied (originals.h).
+ */
+#include "pipeline/routine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "compute/solver.h"
+#include "pipeline/lane.h"
+#include "pipeline/originals.h"
+#include "pipeline/transfer.h"
+
+struct run {
+    struct xg_lane *lane;
+    const struct xg_routine *routine;
+    struct xg_solver_call solver;
+    bool wide;       /* GESDD with m < n: the device has the conjugate transpose of A */
+    int64_t *pivots; /* as the device has them */
+    struct xg_originals originals;
+    enum xg_status status; /* cuSOLVER's */
+};
+
+/* --- Device memory --------------------------------------------------------------------------- */
+
+/* The size of an operand on the device; no rows: it has none of its own. */
+static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
+{
+    const struct xg_matrix *host = &run->routine->operand[slot];
+    const struct xg_extent whole = {host->rows, host->columns}, none = {0, 0};
+    const bool singular = run->routine->name == XG_ROUTINE_GESDD;
+    if (!host->at || (slot == XG_SLOT_U && !singular))
+        return none;
+    if (singular && slot == XG_SLOT_A)
+        return (struct xg_extent){run->solver.m, run->solver.n};
+    if (singular && slot == XG_SLOT_U)
+        return (struct xg_extent){run->solver.m, run->routine->vectors == XG_VECTORS_THIN
+                                                     ? run->solver.n
+                                                     : run->solver.m};
+    if (singular && slot == XG_SLOT_V)
+        return (struct xg_extent){run->solver.n, run->solver.n};
+    return whole;
+}
+
+static size_t take(size_t *total_bytes, size_t bytes)
+{
+    enum { ALIGNMENT = 256 };
+    size_t at = *total_bytes;
+    *total_bytes += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return at;
+}
+
+/* Places operands, spare, info and workspace one behind the other, and reserves memory for them.
+ * XG_DECLINED: they do not fit. */
+static enum xg_status reserve(struct run *run)
+{
+    struct xg_solver_call *solver = &run->solver;
+    struct xg_lane *lane = run->lane;
+    size_t bytes = 0, spare_bytes = 0;
+    for (int i = 0; i < XG_SLOT_COUNT; i++) {
+        const struct xg_extent extent = extent_of(run, (enum xg_slot)i);
+        const size_t elem_bytes = xg_routine_slot_bytes(run->routine, (enum xg_slot)i);
+        const size_t slot_bytes = (size_t)(extent.rows * extent.columns) * elem_bytes;
+        /* cuSOLVER checks the leading dimensions of matrices that it does not use, too. */
+        solver->operand[i].ld = xg_max_i64(extent.rows, xg_max_i64(solver->m, solver->n));
+        if (extent.rows)
+            solver->operand[i].ld = extent.rows;
+        solver->operand[i].at = take(&bytes, slot_bytes);
+        if (i == XG_SLOT_A && xg_solver_needs_spare(run->routine->name))
+            spare_bytes = slot_bytes;
+    }
+    enum xg_status status = xg_solver_measure(lane->solver, solver);
+    if (status != XG_OK)
+        return status;
+    solver->spare = take(&bytes, spare_bytes);
+    solver->info = take(&bytes, XG_SOLVER_STEPS * sizeof(int));
+    solver->work = take(&bytes, solver->work_bytes);
+    if (bytes > xg_mem_dev_available(lane->dev, &lane->memory))
+        return XG_DECLINED;
+    status = xg_lane_reserve_memory(lane, bytes);
+    for (int i = 0; i < XG_SLOT_COUNT; i++)
+        solver->operand[i].at += lane->memory.ptr;
+    solver->spare += lane->memory.ptr;
+    solver->info += lane->memory.ptr;
+    solver->work += lane->memory.ptr;
+    solver->host_work = malloc(solver->host_bytes + 1);
+    return status == XG_OK && !solver->host_work ? XG_ERR_NOMEM : status;
+}
+
+/* --- Pivots ---------------------------------------------------------------------------------- */
+
+/* The caller's integers have 4 or 8 bytes, the device's 8. */
+static enum xg_status open_pivots(struct run *run)
+{
+    const struct xg_matrix *host = &run->routine->operand[XG_SLOT_PIVOTS];
+    if (!host->at)
+        return XG_OK;
+    run->pivots = calloc((size_t)host->rows, sizeof *run->pivots);
+    if (!run->pivots)
+        return XG_ERR_NOMEM;
+    bool in = xg_routine_use(run->routine->name, XG_SLOT_PIVOTS)->in;
+    for (int64_t i = 0; in && i < host->rows; i++)
+        run->pivots[i] = run->routine->pivot_bytes == 8 ? ((const int64_t *)host->at)[i]
+                                                        : ((const int32_t *)host->at)[i];
+    return XG_OK;
+}
+
+static void give_pivots(const struct run *run)
+{
+    const struct xg_matrix *host = &run->routine->operand[XG_SLOT_PIVOTS];
+    if (!host->at || !xg_routine_use(run->routine->name, XG_SLOT_PIVOTS)->out)
+        return;
+    for (int64_t i = 0; i < host->rows; i++)
+        if (run->routine->pivot_bytes == 8)
+            ((int64_t *)host->at)[i] = run->pivots[i];
+        else
+            ((int32_t *)host->at)[i] = (int32_t)run->pivots[i];
+}
+
+/* --- Transfers ------------------------------------------------------------------------------- */
+
+/* How the host's operand lies on the device. */
+static struct xg_transfer transfer_of(const struct run *run, enum xg_slot slot)
+{
+    const struct xg_routine *routine = run->routine;
+    const struct xg_solver_call *solver = &run->solver;
+    const bool singular = routine->name == XG_ROUTINE_GESDD;
+    enum xg_slot from = slot;
+    struct xg_transfer transfer = {
+        .host = routine->operand[slot],
+        .type = xg_routine_slot_type(routine, slot),
+        .elem_bytes = xg_routine_slot_bytes(routine, slot),
+        .part = xg_routine_use(routine->name, slot)->triangle ? routine->uplo : XG_FULL,
+        .integers = slot == XG_SLOT_PIVOTS,
+    };
+    if (slot == XG_SLOT_PIVOTS)
+        transfer.host.at = run->pivots;
+    if (slot == XG_SLOT_U && !singular)
+        from = XG_SLOT_A;
+    if (singular && slot == XG_SLOT_A)
+        transfer.conjugate = run->wide;
+    if (singular && slot == XG_SLOT_U) {
+        from = run->wide ? XG_SLOT_V : XG_SLOT_U;
+        transfer.conjugate = run->wide && solver->v_is_rows;
+    }
+    if (singular && slot == XG_SLOT_V) {
+        from = run->wide ? XG_SLOT_U : XG_SLOT_V;
+        transfer.conjugate = run->wide || !solver->v_is_rows;
+    }
+    transfer.device = solver->operand[from].at;
+    transfer.device_ld = solver->operand[from].ld;
+    return transfer;
+}
+
+/* The transfers up or down; returns their number, and adds their bytes to *bytes. */
+static int list_transfers(const struct run *run, bool down,
+                          struct xg_transfer transfers[XG_SLOT_COUNT], uint64_t *bytes)
+{
+    int count = 0;
+    for (int i = 0; i < XG_SLOT_COUNT; i++) {
+        const struct xg_use *use = xg_routine_use(run->routine->name, (enum xg_slot)i);
+        const struct xg_matrix *host = &run->routine->operand[i];
+        if (!host->at || !(down ? use->out : use->in))
+            continue;
+        transfers[count] = transfer_of(run, (enum xg_slot)i);
+        *bytes += (uint64_t)(host->rows * host->columns) * transfers[count++].elem_bytes;
+    }
+    return count;
+}
+
+/* --- The routine ----------------------------------------------------------------------------- */
+
+/* cuSOLVER computes on the first worker's thread while the others save. */
+static void compute(void *arg, int worker)
+{
+    struct run *run = arg;
+    if (worker == 0)
+        run->status = xg_solver_run(run->lane->dev, run->lane->solver, &run->solver);
+    if (worker > 0 || run->status == XG_OK)
+        xg_originals_save(&run->originals);
+}
+
+static enum xg_status open_solver(struct xg_lane *lane, struct xg_gemm_result *result)
+{
+    if (lane->solver)
+        return XG_OK;
+    enum xg_status status = xg_solver_create(lane->streams[0], &lane->solver);
+    result->unserved = status == XG_ERR_NOTFOUND;
+    result->failed = status == XG_ERR_DRIVER;
+    return status == XG_OK || status == XG_ERR_LOST ? status : XG_DECLINED;
+}
+
+static enum xg_status move(struct run *run, struct xg_gemm_result *result)
+{
+    struct xg_lane *lane = run->lane;
+    struct xg_transfer transfers[XG_SLOT_COUNT];
+    bool finite = true;
+    int count = list_transfers(run, false, transfers, &result->up_bytes);
+    enum xg_status status = xg_transfer_up(lane, transfers, count, &finite);
+    if (status == XG_OK && !finite)
+        status = XG_DECLINED;
+    if (status != XG_OK)
+        return status;
+    xg_team_run(lane->team, lane->workers, compute, run);
+    if (run->status != XG_OK)
+        return run->status;
+    count = list_transfers(run, true, transfers, &result->down_bytes);
+    status = xg_transfer_down(lane, transfers, count);
+    if (status != XG_OK)
+        xg_originals_restore(&run->originals);
+    else
+        give_pivots(run);
+    return status;
+}
+
+/* With the context current. */
+static enum xg_status run_entered(struct run *run, struct xg_gemm_result *result)
+{
+    struct xg_lane *lane = run->lane;
+    enum xg_status status = open_solver(lane, result);
+    if (status == XG_OK)
+        status = reserve(run);
+    if (status == XG_OK)
+        status = open_pivots(run);
+    if (status == XG_OK)
+        status = xg_originals_init(&run->originals, run->routine);
+    if (status == XG_OK)
+        status = move(run, result);
+    result->kernel = "cuSOLVER";
+    if (status < XG_OK && status != XG_ERR_HUNG) {
+        enum xg_status drained = xg_lane_drain(lane);
+        if (drained != XG_OK)
+            status = drained == XG_ERR_HUNG ? XG_ERR_HUNG : XG_ERR_LOST;
+    }
+    return status;
+}
+
+enum xg_status xg_routine_run(struct xg_lane *lane, const struct xg_routine *routine,
+                              struct xg_gemm_result *result)
+{
+    int saved_errno = errno;
+    struct run run = {.lane = lane, .routine = routine};
+    *result = (struct xg_gemm_result){0};
+    run.wide = routine->name == XG_ROUTINE_GESDD && routine->m < routine->n;
+    run.solver.routine = routine;
+    run.solver.m = run.wide ? routine->n : routine->m;
+    run.solver.n = run.wide ? routine->m : routine->n;
+    int capture_mode = xg_drv_relax(&lane->dev->drv);
+    enum xg_status status = xg_dev_enter(lane->dev);
+    if (status == XG_OK) {
+        status = run_entered(&run, result);
+        xg_dev_leave(lane->dev);
+    }
+    xg_drv_unrelax(&lane->dev->drv, capture_mode);
+    xg_originals_fini(&run.originals);
+    free(run.pivots);
+    free(run.solver.host_work);
+    errno = saved_errno;
+    return status;
+}

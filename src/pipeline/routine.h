@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* One LAPACK routine from host memory through a device to host memory. */
+#ifndef XG_PIPELINE_ROUTINE_H
+#define XG_PIPELINE_ROUTINE_H
+
+#include "base/routine.h"
+#include "base/xg.h"
+
+struct xg_lane;
+
+/*
+ * Computes the routine on the lane's device. Unless it returns XG_OK, all operands that the routine
+ * reads are as before the call, those that it only writes are undefined, and the caller has the CPU
+ * compute the whole routine. On XG_OK LAPACK's info is 0.
+ *
+ * XG_DECLINED: there is no cuSOLVER (result->unserved), it could not be opened this time
+ * (result->failed), the operands do not fit the device's memory, one holds a NaN or an infinity,
+ * LAPACK's info would not be 0, or cuSOLVER is not exact on this matrix. XG_ERR_NOMEM,
+ * XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_CAPTURE; XG_ERR_HUNG: the lane must be abandoned.
+ *
+ * *result is always set. A lane serves one thread at a time. The caller's current CUDA context, its
+ * mode of stream capture and errno are unchanged afterwards.
+ */
+enum xg_status xg_routine_run(struct xg_lane *lane, const struct xg_routine *routine,
+                              struct xg_gemm_result *result);
+
+#endif

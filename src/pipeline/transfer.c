@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A matrix moves in chunks, rectangles of the device's matrix. Each worker has two blocks of its
+ * own: it copies rows to or from one while the device copies the other. The rate of the link needs
+ * chunks of one to four megabytes and most of the cores.
+ */
+#include "pipeline/transfer.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "pipeline/copy.h"
+
+enum { BLOCKS_EACH = 2, WORKERS_MOST = XG_QUEUE_BLOCKS / BLOCKS_EACH };
+enum { CHUNK_BYTES_LEAST = 128 << 10, CHUNK_BYTES_MOST = 2 << 20 };
+
+/* How a matrix is cut: chunks of so many rows and columns, `down` of them below each other. */
+struct grid {
+    int64_t rows, columns; /* of the device's matrix */
+    int64_t row_step, column_step, down;
+    int64_t first; /* number of its first chunk among those of all matrices */
+};
+
+struct job {
+    struct xg_lane *lane;
+    const struct xg_transfer *transfers;
+    int count;
+    struct grid grids[XG_SLOT_COUNT];
+    int64_t chunks;
+    _Alignas(64) _Atomic int64_t taken;
+    _Atomic int status; /* the first failure */
+    _Atomic bool infinite;
+};
+
+/* Rows [row, row + rows) and columns [column, column + columns) of the device's matrix. */
+struct chunk {
+    const struct xg_transfer *transfer;
+    int64_t row, rows, column, columns;
+};
+
+/* --- Chunks ---------------------------------------------------------------------------------- */
+
+static void cut(struct job *job, int workers)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < job->count; i++)
+        bytes += job->transfers[i].host.rows * job->transfers[i].host.columns *
+                 (int64_t)job->transfers[i].elem_bytes;
+    int64_t chunk_bytes = xg_max_i64(CHUNK_BYTES_LEAST,
+                                     xg_min_i64(CHUNK_BYTES_MOST, bytes / (BLOCKS_EACH * workers)));
+    job->chunks = 0;
+    for (int i = 0; i < job->count; i++) {
+        const struct xg_transfer *transfer = &job->transfers[i];
+        const struct xg_matrix *host = &transfer->host;
+        struct grid *grid = &job->grids[i];
+        int64_t elem_bytes = (int64_t)transfer->elem_bytes;
+        grid->rows = transfer->conjugate ? host->columns : host->rows;
+        grid->columns = transfer->conjugate ? host->rows : host->columns;
+        grid->row_step = xg_min_i64(grid->rows, XG_QUEUE_BLOCK_BYTES / elem_bytes);
+        grid->column_step = xg_max_i64(1, chunk_bytes / (grid->row_step * elem_bytes));
+        grid->down = xg_ceil_div(grid->rows, grid->row_step);
+        grid->first = job->chunks;
+        job->chunks += grid->down * xg_ceil_div(grid->columns, grid->column_step);
+    }
+}
+
+static struct chunk chunk_of(const struct job *job, int64_t number)
+{
+    int i = job->count - 1;
+    while (number < job->grids[i].first)
+        i--;
+    const struct grid *grid = &job->grids[i];
+    int64_t at = number - grid->first;
+    struct chunk chunk = {.transfer = &job->transfers[i],
+                          .row = at % grid->down * grid->row_step,
+                          .column = at / grid->down * grid->column_step};
+    int64_t end = xg_min_i64(grid->rows, chunk.row + grid->row_step);
+    chunk.columns = xg_min_i64(grid->column_step, grid->columns - chunk.column);
+    if (chunk.transfer->part == XG_LOWER)
+        chunk.row = xg_max_i64(chunk.row, chunk.column);
+    if (chunk.transfer->part == XG_UPPER)
+        end = xg_min_i64(end, chunk.column + chunk.columns);
+    chunk.rows = end - chunk.row;
+    return chunk;
+}
+
+/* False where no chunk is left, or a worker has failed. */
+static bool take(struct job *job, struct chunk *chunk)
+{
+    for (;;) {
+        int64_t number = atomic_fetch_add(&job->taken, 1);
+        if (number >= job->chunks || atomic_load(&job->status) != XG_OK ||
+            atomic_load(&job->infinite))
+            return false;
+        *chunk = chunk_of(job, number);
+        if (chunk->rows > 0)
+            return true;
+    }
+}
+
+/* --- Between the host's matrix and a block ---------------------------------------------------- */
+
+/* to[j * to_ld + i] = conj(from[i * from_ld + j]), in squares that stay in the nearest cache. */
+#define DEFINE_TRANSPOSE(name, number, parts)                                                      \
+    static void name(number *to, int64_t to_ld, const number *from, int64_t from_ld, int64_t rows, \
+                     int64_t columns)                                                              \
+    {                                                                                              \
+        enum { SIDE = 16 };                                                                        \
+        for (int64_t row = 0; row < rows; row += SIDE)                                             \
+            for (int64_t j = 0; j < columns; j++)                                                  \
+                for (int64_t i = row; i < rows && i < row + SIDE; i++) {                           \
+                    const number *x = from + (i * from_ld + j) * (parts);                          \
+                    number *y = to + (j * to_ld + i) * (parts);                                    \
+                    y[0] = x[0];                                                                   \
+                    if ((parts) == 2)                                                              \
+                        y[(parts)-1] = -x[(parts)-1];                                              \
+                }                                                                                  \
+    }
+DEFINE_TRANSPOSE(transpose_s, float, 1)
+DEFINE_TRANSPOSE(transpose_d, double, 1)
+DEFINE_TRANSPOSE(transpose_c, float, 2)
+DEFINE_TRANSPOSE(transpose_z, double, 2)
+
+static void transpose(enum xg_type type, void *to, int64_t to_ld, const void *from, int64_t from_ld,
+                      int64_t rows, int64_t columns)
+{
+    switch (type) {
+    case XG_TYPE_S:
+        transpose_s(to, to_ld, from, from_ld, rows, columns);
+        break;
+    case XG_TYPE_D:
+        transpose_d(to, to_ld, from, from_ld, rows, columns);
+        break;
+    case XG_TYPE_C:
+        transpose_c(to, to_ld, from, from_ld, rows, columns);
+        break;
+    default:
+        transpose_z(to, to_ld, from, from_ld, rows, columns);
+        break;
+    }
+}
+
+static char *host_at(const struct xg_transfer *transfer, int64_t row, int64_t column)
+{
+    return (char *)transfer->host.at +
+           (row + column * transfer->host.ld) * (int64_t)transfer->elem_bytes;
+}
+
+/* The stored rows [*begin, *end) of a column of the chunk. */
+static void stored(const struct chunk *chunk, int64_t column, int64_t *begin, int64_t *end)
+{
+    xg_matrix_column(&chunk->transfer->host, chunk->transfer->part, column, begin, end);
+    *begin = xg_min_i64(xg_max_i64(*begin, chunk->row), chunk->row + chunk->rows);
+    *end = xg_max_i64(xg_min_i64(*end, chunk->row + chunk->rows), *begin);
+}
+
+static void pack(const struct chunk *chunk, char *block)
+{
+    const struct xg_transfer *t = chunk->transfer;
+    if (t->conjugate) {
+        transpose(t->type, block, chunk->rows, host_at(t, chunk->column, chunk->row), t->host.ld,
+                  chunk->rows, chunk->columns);
+        return;
+    }
+    for (int64_t i = 0; i < chunk->columns; i++) {
+        int64_t begin, end;
+        char *to = block + i * chunk->rows * (int64_t)t->elem_bytes;
+        stored(chunk, chunk->column + i, &begin, &end);
+        size_t before = (size_t)(begin - chunk->row) * t->elem_bytes;
+        size_t bytes = (size_t)(end - begin) * t->elem_bytes;
+        size_t behind = (size_t)(chunk->row + chunk->rows - end) * t->elem_bytes;
+        memset(to, 0, before);
+        xg_copy_keep(to + before, host_at(t, begin, chunk->column + i), bytes);
+        memset(to + before + bytes, 0, behind);
+    }
+}
+
+static void unpack(const struct chunk *chunk, const char *block)
+{
+    const struct xg_transfer *t = chunk->transfer;
+    if (t->conjugate) {
+        transpose(t->type, host_at(t, chunk->column, chunk->row), t->host.ld, block, chunk->rows,
+                  chunk->columns, chunk->rows);
+        return;
+    }
+    for (int64_t i = 0; i < chunk->columns; i++) {
+        int64_t begin, end;
+        stored(chunk, chunk->column + i, &begin, &end);
+        xg_copy_drain(host_at(t, begin, chunk->column + i),
+                      block + (i * chunk->rows + begin - chunk->row) * (int64_t)t->elem_bytes,
+                      (size_t)(end - begin) * t->elem_bytes);
+    }
+}
+
+/* All exponent bits are set in a NaN and in an infinity, and in no other number. */
+static bool all_finite(const struct chunk *chunk, const char *block)
+{
+    const struct xg_transfer *t = chunk->transfer;
+    size_t bytes = (size_t)(chunk->rows * chunk->columns) * t->elem_bytes;
+    unsigned bad = 0;
+    if (t->integers)
+        return true;
+    if (xg_type_is_double(t->type)) {
+        const uint64_t *words = (const void *)block, mask = UINT64_C(0x7ff0000000000000);
+        for (size_t i = 0; i < bytes / sizeof *words; i++)
+            bad |= (words[i] & mask) == mask;
+    } else {
+        const uint32_t *words = (const void *)block, mask = 0x7f800000;
+        for (size_t i = 0; i < bytes / sizeof *words; i++)
+            bad |= (words[i] & mask) == mask;
+    }
+    return !bad;
+}
+
+/* --- Between a block and the device ----------------------------------------------------------- */
+
+static void fail(struct job *job, enum xg_status status)
+{
+    int none = XG_OK;
+    atomic_compare_exchange_strong(&job->status, &none, (int)status);
+}
+
+/* Queues the copy of the chunk between the block and the device. */
+static bool send(struct job *job, struct xg_queue_block *block, const struct chunk *chunk,
+                 bool down)
+{
+    const struct xg_transfer *t = chunk->transfer;
+    const struct xg_drv *drv = &job->lane->dev->drv;
+    const CUstream stream = job->lane->streams[0];
+    size_t width = (size_t)chunk->rows * t->elem_bytes;
+    CUDA_MEMCPY2D copy = {.WidthInBytes = width, .Height = (size_t)chunk->columns};
+    CUdeviceptr device =
+        t->device + (CUdeviceptr)(chunk->row + chunk->column * t->device_ld) * t->elem_bytes;
+    size_t pitch = (size_t)t->device_ld * t->elem_bytes;
+    if (down) {
+        copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+        copy.srcDevice = device;
+        copy.srcPitch = pitch;
+        copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+        copy.dstHost = block->host;
+        copy.dstPitch = width;
+    } else {
+        copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+        copy.srcHost = block->host;
+        copy.srcPitch = width;
+        copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+        copy.dstDevice = device;
+        copy.dstPitch = pitch;
+    }
+    enum xg_status status = XG_DRV(drv, cuMemcpy2DAsync, &copy, stream);
+    if (status == XG_OK)
+        status = XG_DRV(drv, cuEventRecord, block->copied, stream);
+    if (status != XG_OK)
+        fail(job, status);
+    return status == XG_OK;
+}
+
+/* Waits for the block's copy. False after a failure. Each look counts step_max_s at most, so that a
+ * stopped process finds no time gone by. */
+static bool await(struct job *job, const struct xg_queue_block *block)
+{
+    enum { SPINNING_TURNS = 1000 };
+    static const struct timespec nap = {.tv_nsec = 20000};
+    static const double step_max_s = 0.01;
+    const struct xg_dev *dev = job->lane->dev;
+    double waited_s = 0, last_s = xg_clock_s();
+    for (int turn = 0;; turn++) {
+        CUresult result = XG_DRV_CALL(&dev->drv, cuEventQuery, block->copied);
+        if (result == CUDA_SUCCESS)
+            return true;
+        if (result != CUDA_ERROR_NOT_READY) {
+            fail(job, xg_drv_status(&dev->drv, result, "cuEventQuery"));
+            return false;
+        }
+        double now_s = xg_clock_s();
+        waited_s += fmin(now_s - last_s, step_max_s);
+        last_s = now_s;
+        if (waited_s > dev->timeout_s) {
+            xg_log(XG_LOG_INFO, "the device got nothing done for %g s", waited_s);
+            fail(job, XG_ERR_HUNG);
+            return false;
+        }
+        if (turn > SPINNING_TURNS)
+            nanosleep(&nap, NULL);
+    }
+}
+
+/* --- Workers --------------------------------------------------------------------------------- */
+
+static void load(struct job *job, struct xg_queue_block *blocks)
+{
+    struct chunk chunk;
+    bool sent[BLOCKS_EACH] = {false};
+    for (int turn = 0; take(job, &chunk); turn = (turn + 1) % BLOCKS_EACH) {
+        if (sent[turn] && !await(job, &blocks[turn]))
+            return;
+        pack(&chunk, blocks[turn].host);
+        if (!all_finite(&chunk, blocks[turn].host)) {
+            atomic_store(&job->infinite, true);
+            break;
+        }
+        if (!(sent[turn] = send(job, &blocks[turn], &chunk, false)))
+            break;
+    }
+    for (int i = 0; i < BLOCKS_EACH; i++)
+        if (sent[i] && !await(job, &blocks[i]))
+            return;
+}
+
+static void store(struct job *job, struct xg_queue_block *blocks)
+{
+    struct chunk chunks[BLOCKS_EACH];
+    bool sent[BLOCKS_EACH] = {false};
+    bool more = true;
+    for (int turn = 0; more; turn = (turn + 1) % BLOCKS_EACH) {
+        int other = (turn + 1) % BLOCKS_EACH;
+        more = take(job, &chunks[turn]);
+        sent[turn] = more && send(job, &blocks[turn], &chunks[turn], true);
+        if (sent[other]) {
+            if (!await(job, &blocks[other]))
+                return;
+            unpack(&chunks[other], blocks[other].host);
+            sent[other] = false;
+        }
+    }
+    xg_copy_fence();
+}
+
+static void work(struct job *job, int worker, void (*move)(struct job *, struct xg_queue_block *))
+{
+    struct xg_lane *lane = job->lane;
+    int capture_mode = xg_drv_relax(&lane->dev->drv);
+    enum xg_status status = xg_dev_enter(lane->dev);
+    if (status == XG_OK) {
+        move(job, &lane->blocks[worker * BLOCKS_EACH]);
+        xg_dev_leave(lane->dev);
+    } else {
+        fail(job, status);
+    }
+    xg_drv_unrelax(&lane->dev->drv, capture_mode);
+}
+
+static void load_worker(void *job, int worker)
+{
+    work(job, worker, load);
+}
+
+static void store_worker(void *job, int worker)
+{
+    work(job, worker, store);
+}
+
+static enum xg_status run(struct job *job, void (*worker)(void *, int))
+{
+    int workers = (int)xg_min_i64(job->lane->workers, WORKERS_MOST);
+    cut(job, workers);
+    xg_team_run(job->lane->team, (int)xg_max_i64(1, xg_min_i64(workers, job->chunks)), worker, job);
+    return (enum xg_status)atomic_load(&job->status);
+}
+
+enum xg_status xg_transfer_up(struct xg_lane *lane, const struct xg_transfer *transfers, int count,
+                              bool *finite)
+{
+    struct job job = {.lane = lane, .transfers = transfers, .count = count};
+    enum xg_status status = run(&job, load_worker);
+    *finite = !atomic_load(&job.infinite);
+    return status;
+}
+
+enum xg_status xg_transfer_down(struct xg_lane *lane, const struct xg_transfer *transfers,
+                                int count)
+{
+    struct job job = {.lane = lane, .transfers = transfers, .count = count};
+    return run(&job, store_worker);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Moves whole column-major matrices between the caller's memory and the device. */
+#ifndef XG_TRANSFER_H
+#define XG_TRANSFER_H
+
+#include "base/routine.h"
+#include "pipeline/lane.h"
+
+struct xg_transfer {
+    struct xg_matrix host;
+    CUdeviceptr device; /* column-major too */
+    int64_t device_ld;
+    enum xg_type type;
+    size_t elem_bytes; /* of integers: 8, and type XG_TYPE_D stands for them */
+    enum xg_uplo part; /* of the host's matrix; the other triangle is neither read nor written */
+    bool conjugate;    /* the device has the host's conjugate transpose; part is XG_FULL */
+    bool integers;     /* elements are copied unseen */
+};
+
+/*
+ * Copies the matrices to the device and waits for the copies. Elements that the host does not store
+ * are 0 there. *finite: no element is a NaN or infinite; where one is, the device's matrices are
+ * undefined. count: at most XG_SLOT_COUNT.
+ *
+ * The lane's team copies; the device's context is current on this thread; lane->blocks and
+ * lane->streams[0] are used. XG_OK, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_CAPTURE; XG_ERR_HUNG where
+ * the device makes no progress for dev->timeout_s: the blocks may still be in use.
+ */
+enum xg_status xg_transfer_up(struct xg_lane *lane, const struct xg_transfer *transfers, int count,
+                              bool *finite);
+
+/* Copies the matrices to the host, after the earlier work of lane->streams[0], and waits for the
+ * copies. Otherwise the same. After a failure the host's matrices are undefined. */
+enum xg_status xg_transfer_down(struct xg_lane *lane, const struct xg_transfer *transfers,
+                                int count);
+
+#endif

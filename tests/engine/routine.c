@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* LAPACK's routines through a lane: right for all types and shapes, and nothing lost in a fault. */
+#include "src/pipeline/routine.h"
+#include "src/compute/backend.h"
+#include "src/pipeline/lane.h"
+#include "tests/support/guarded.h"
+#include "tests/support/routines.h"
+
+static struct fakecuda fake;
+static struct xg_lane *lane;
+
+/* --- Right ----------------------------------------------------------------------------------- */
+
+static enum xg_status run(const struct xg_routine *routine)
+{
+    struct xg_gemm_result result;
+    enum xg_status status = xg_routine_run(lane, routine, &result);
+    XT_CHECK(status == XG_OK, "%s of %lld by %lld: %s",
+             xg_routine_text(routine->name, routine->type), (long long)routine->m,
+             (long long)routine->n, xg_status_name(status));
+    XT_CHECK(result.up_bytes > 0 && result.down_bytes > 0, "nothing moved");
+    return status;
+}
+
+static void test_type(enum xg_type type, int64_t n, int64_t pad)
+{
+    const int64_t k = n / 2 + 1, wide = n + n / 3 + 1;
+    for (int lower = 0; lower <= 1; lower++) {
+        const enum xg_uplo uplo = lower ? XG_LOWER : XG_UPPER;
+        rx_cholesky(run, type, uplo, n, k, pad);
+        for (int vectors = 0; vectors <= 1; vectors++) {
+            rx_eigen(run, type, uplo, n, pad, vectors, false, RX_RANDOM);
+            rx_eigen(run, type, uplo, n, pad, vectors, true, RX_DEFICIENT);
+            rx_generalized(run, type, uplo, n, pad, vectors, 1 + lower + vectors);
+        }
+    }
+    rx_lu(run, type, n, n, k, pad, 4);
+    rx_lu(run, type, n, wide, k, pad, 8);
+    rx_lu(run, type, wide, n, k, pad, 4);
+    rx_qr(run, type, wide, n, k, pad);
+    rx_qr(run, type, n, wide, k, pad);
+    for (int vectors = XG_VECTORS_NONE; vectors <= XG_VECTORS_ALL; vectors++)
+        for (int spectrum = RX_RANDOM; spectrum <= RX_DEFICIENT; spectrum++) {
+            rx_singular(run, type, wide, n, pad, (enum xg_vectors)vectors,
+                        (enum rx_spectrum)spectrum);
+            rx_singular(run, type, n, wide, pad, (enum xg_vectors)vectors,
+                        (enum rx_spectrum)spectrum);
+        }
+}
+
+/* Sizes around one chunk, and more columns than a worker takes at once. */
+static void test_right(void)
+{
+    static const int64_t sizes[] = {1, 2, 7, 33, 150};
+    for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] - (fx_short() ? 1 : 0); i++)
+            test_type((enum xg_type)type, sizes[i], i % 2 ? 3 : 0);
+}
+
+/* --- Declined -------------------------------------------------------------------------------- */
+
+/* All bytes of the operands that the routine reads. */
+struct snapshot {
+    void *at[XG_SLOT_COUNT];
+    size_t bytes[XG_SLOT_COUNT];
+};
+
+static struct snapshot take_snapshot(const struct xg_routine *routine)
+{
+    struct snapshot snapshot = {{NULL}, {0}};
+    for (int slot = 0; slot < XG_SLOT_COUNT; slot++) {
+        const struct xg_matrix *host = &routine->operand[slot];
+        if (!host->at || !xg_routine_use(routine->name, (enum xg_slot)slot)->in)
+            continue;
+        size_t elem_bytes = slot == XG_SLOT_PIVOTS
+                                ? (size_t)routine->pivot_bytes
+                                : xg_routine_slot_bytes(routine, (enum xg_slot)slot);
+        snapshot.bytes[slot] = (size_t)((host->columns - 1) * host->ld + host->rows) * elem_bytes;
+        snapshot.at[slot] = malloc(snapshot.bytes[slot]);
+        if (!snapshot.at[slot])
+            exit(XT_HARD);
+        memcpy(snapshot.at[slot], host->at, snapshot.bytes[slot]);
+    }
+    return snapshot;
+}
+
+static void check_snapshot(struct snapshot *snapshot, const struct xg_routine *routine, bool same)
+{
+    for (int slot = 0; slot < XG_SLOT_COUNT; slot++) {
+        if (snapshot->at[slot] && same)
+            XT_CHECK(!memcmp(snapshot->at[slot], routine->operand[slot].at, snapshot->bytes[slot]),
+                     "%s: operand %d has changed", xg_routine_text(routine->name, routine->type),
+                     slot);
+        free(snapshot->at[slot]);
+    }
+}
+
+/* Any status, but operands are as before unless it is XG_OK. */
+static enum xg_status run_faulty(const struct xg_routine *routine)
+{
+    struct xg_gemm_result result;
+    struct snapshot snapshot = take_snapshot(routine);
+    enum xg_status status = xg_routine_run(lane, routine, &result);
+    XT_CHECK(status <= XG_OK || status == XG_DECLINED, "status %d", status);
+    check_snapshot(&snapshot, routine, status != XG_OK);
+    return status;
+}
+
+static enum xg_status expected;
+
+static enum xg_status run_declined(const struct xg_routine *routine)
+{
+    enum xg_status status = run_faulty(routine);
+    XT_CHECK(status == expected, "%s: %s", xg_routine_text(routine->name, routine->type),
+             xg_status_name(status));
+    return XG_DECLINED;
+}
+
+/* One element that is not finite, in the first and in the last column. */
+static void test_infinite(void)
+{
+    static const double odd[] = {NAN, INFINITY, -INFINITY};
+    enum { N = 40 };
+    double a[N * N], w[N];
+    struct xg_routine routine = {
+        .name = XG_ROUTINE_SYEVD,
+        .type = XG_TYPE_D,
+        .uplo = XG_LOWER,
+        .vectors = XG_VECTORS_ALL,
+        .m = N,
+        .n = N,
+        .operand = {
+            [XG_SLOT_A] = {a, N, N, N}, [XG_SLOT_U] = {a, N, N, N}, [XG_SLOT_W] = {w, N, 1, N}}};
+    expected = XG_DECLINED;
+    for (int i = 0; i < 6; i++) {
+        for (int at = 0; at < N * N; at++)
+            a[at] = at % (N + 1) ? 0.25 : at;
+        a[i % 2 ? N * N - 1 : 1] = odd[i / 2];
+        run_declined(&routine);
+    }
+    /* The other triangle is not looked at. */
+    for (int at = 0; at < N * N; at++)
+        a[at] = at % N < at / N ? NAN : 1.0 / (1 + at);
+    XT_CHECK(run_faulty(&routine) == XG_OK);
+}
+
+/* LAPACK's info would not be 0. */
+static void test_info(void)
+{
+    float a[9] = {1, 2, 3, 2, 4, 6, 3, 6, 9}, b[3] = {1, 2, 3};
+    int32_t pivots[3];
+    struct xg_routine routine = {.type = XG_TYPE_S, .m = 3, .n = 3, .k = 1, .pivot_bytes = 4};
+    routine.operand[XG_SLOT_A] = (struct xg_matrix){a, 3, 3, 3};
+    routine.uplo = XG_UPPER;
+    expected = XG_DECLINED;
+    routine.name = XG_ROUTINE_POTRF;
+    run_declined(&routine);
+    routine.name = XG_ROUTINE_GESV;
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){b, 3, 1, 3};
+    routine.operand[XG_SLOT_PIVOTS] = (struct xg_matrix){pivots, 3, 1, 3};
+    run_declined(&routine);
+}
+
+/* --- Faults ---------------------------------------------------------------------------------- */
+
+static void check_leaks(const char *what)
+{
+    struct fakecuda_live live;
+    fake.live(&live);
+    XT_CHECK(fake.faults("cuCtxPushCurrent") > 0 ||
+                 (!live.dev && !live.pinned && !live.streams && !live.events),
+             "%s: %zu device, %zu page-locked, %zu streams, %zu events are left", what, live.dev,
+             live.pinned, live.streams, live.events);
+}
+
+static void run_all(rx_run *each)
+{
+    rx_cholesky(each, XG_TYPE_D, XG_LOWER, 60, 7, 1);
+    rx_lu(each, XG_TYPE_Z, 40, 40, 5, 0, 4);
+    rx_qr(each, XG_TYPE_S, 50, 30, 4, 2);
+    rx_eigen(each, XG_TYPE_D, XG_UPPER, 50, 0, true, true, RX_RANDOM);
+    rx_generalized(each, XG_TYPE_S, XG_UPPER, 30, 0, false, 1);
+    rx_singular(each, XG_TYPE_D, 30, 50, 1, XG_VECTORS_THIN, RX_RANDOM);
+    rx_singular(each, XG_TYPE_C, 50, 30, 0, XG_VECTORS_ALL, RX_DEFICIENT);
+}
+
+/* A device, a lane and all routines, with a fault on the way, and once more on the same lane. */
+static void attempt(const char *name, long nth, int code, enum fakecuda_after after)
+{
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *dev;
+    char what[80];
+    snprintf(what, sizeof what, "%s:%ld:%d:%d", name ? name : "any", nth, code, after);
+    fake.reset((unsigned long)nth);
+    if (xg_backend_open(&conf, &dev) != XG_OK)
+        exit(XT_HARD);
+    if (xg_lane_create(dev, 3, &lane) != XG_OK)
+        exit(XT_HARD);
+    fake.fail(name, nth, code, after);
+    run_all(run_faulty);
+    if (after == FAKECUDA_ONCE && fake.faults(NULL) > 0)
+        run_all(run);
+    xg_lane_destroy(lane);
+    check_leaks(what);
+    xg_backend_close(dev);
+    xg_conf_fini(&conf);
+}
+
+static void test_faults(void)
+{
+    static const struct {
+        int code;
+        enum fakecuda_after after;
+    } ways[] = {{FX_CODE_NOMEM, FAKECUDA_ONCE},
+                {FX_CODE_UNKNOWN, FAKECUDA_ONCE},
+                {FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY},
+                {FX_CODE_NOMEM, FAKECUDA_ALWAYS}};
+    static const char *const names[] = {"cusolverDnCreate", "cusolverDnXpotrf",  "cusolverDnXgetrf",
+                                        "cusolverDnXsyevd", "cusolverDnXgesvdp", "cuMemcpy2DAsync",
+                                        "cuEventRecord",    "cuMemHostAlloc"};
+    attempt(NULL, 1000000, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+    long calls = fake.calls(NULL), turn = 0;
+    for (long nth = 1; nth <= calls; nth += calls / (fx_short() ? 10 : 120) + 1, turn++)
+        attempt(NULL, nth, ways[turn % 4].code, ways[turn % 4].after);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        for (int way = 0; way < 2; way++)
+            attempt(names[i], 1 + way, ways[way].code, ways[way].after);
+}
+
+int main(void)
+{
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *dev;
+    if (!fakecuda_load(&fake))
+        return XT_HARD;
+    if (xg_backend_open(&conf, &dev) != XG_OK || xg_lane_create(dev, 3, &lane) != XG_OK)
+        return XT_HARD;
+    test_right();
+    test_infinite();
+    test_info();
+    xg_lane_destroy(lane);
+    xg_backend_close(dev);
+    test_faults();
+    xg_conf_fini(&conf);
+    printf("largest residual: %.2g units of n eps\n", rx_worst());
+    XT_CHECK(rx_failures() == 0, "%d results are wrong", rx_failures());
+    return xt_done();
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program that calls LAPACK by its Fortran names. Built for the machine's LAPACK, whose answers
+ * it states: run it without the library, too. It prints its failures and returns 1.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/routines.h"
+#include "tests/support/xt.h"
+
+/* All arguments by address, and the lengths of letters behind them. */
+#define DECLARE(name)                                                                              \
+    void s##name(void *, ...);                                                                     \
+    void d##name(void *, ...);                                                                     \
+    void c##name(void *, ...);                                                                     \
+    void z##name(void *, ...);
+#define DECLARE_PAIR(real, complex)                                                                \
+    void s##real(void *, ...);                                                                     \
+    void d##real(void *, ...);                                                                     \
+    void c##complex(void *, ...);                                                                  \
+    void z##complex(void *, ...);
+DECLARE(potrf_)
+DECLARE(potrs_)
+DECLARE(posv_)
+DECLARE(potri_)
+DECLARE(getrf_)
+DECLARE(getrs_)
+DECLARE(gesv_)
+DECLARE(getri_)
+DECLARE(geqrf_)
+DECLARE_PAIR(orgqr_, ungqr_)
+DECLARE_PAIR(ormqr_, unmqr_)
+DECLARE_PAIR(syev_, heev_)
+DECLARE_PAIR(syevd_, heevd_)
+DECLARE_PAIR(syevr_, heevr_)
+DECLARE_PAIR(sygvd_, hegvd_)
+DECLARE(gesdd_)
+DECLARE(gesvd_)
+
+typedef void routine(void *, ...);
+#define TYPES(real, complex)                                                                       \
+    {                                                                                              \
+        s##real, d##real, c##complex, z##complex                                                   \
+    }
+
+/* The routines of one engine's routine; several of eigenvalues and of singular values. */
+enum { SYEV, SYEVD, SYEVR, GESDD, GESVD };
+static int eigen_by = SYEVD, singular_by = GESDD;
+
+/* --- A call ---------------------------------------------------------------------------------- */
+
+/* An argument list under construction; Fortran's integers have 32 bits here. */
+struct list {
+    void *at[26];
+    int count;
+    int32_t integers[26];
+    int integer_count;
+};
+
+static void add(struct list *list, void *at)
+{
+    list->at[list->count++] = at;
+}
+
+static int32_t *add_integer(struct list *list, int64_t value)
+{
+    int32_t *at = &list->integers[list->integer_count++];
+    *at = (int32_t)value;
+    add(list, at);
+    return at;
+}
+
+static void add_matrix(struct list *list, const struct xg_matrix *matrix)
+{
+    add(list, matrix->at);
+    add_integer(list, matrix->ld > 0 ? matrix->ld : 1);
+}
+
+/* Every routine has at most 23 arguments and 3 lengths; those that are too many are not read. */
+static void call(routine *function, const struct list *list, int letters)
+{
+    void *w[26];
+    for (int i = 0; i < 26; i++)
+        w[i] = i < list->count             ? list->at[i]
+               : i < list->count + letters ? (void *)(uintptr_t)1
+                                           : NULL;
+    function(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13],
+             w[14], w[15], w[16], w[17], w[18], w[19], w[20], w[21], w[22], w[23], w[24], w[25]);
+}
+
+/* Workspaces, whose sizes the first call asks for. */
+struct work {
+    int32_t *length;
+    void **at;
+    size_t elem_bytes;
+};
+
+struct works {
+    struct work of[3];
+    int count;
+};
+
+static void add_work(struct list *list, struct works *works, size_t elem_bytes)
+{
+    add(list, NULL);
+    works->of[works->count].at = &list->at[list->count - 1];
+    works->of[works->count].elem_bytes = elem_bytes;
+    works->of[works->count++].length = add_integer(list, -1);
+}
+
+/* Workspace without a length. */
+static void add_scratch(struct list *list, size_t bytes)
+{
+    add(list, calloc(1, bytes));
+}
+
+/* The first element as a length: an integer of an array of integers, else a number. */
+static int64_t length_of(const struct work *work, const void *first, bool integers, bool wide)
+{
+    return integers ? *(const int32_t *)first
+           : wide   ? (int64_t) * (const double *)first
+                    : (int64_t) * (const float *)first;
+    (void)work;
+}
+
+/* Asks for the sizes, calls, and checks that sizes stand in the workspaces afterwards. */
+static int32_t call_with(routine *function, struct list *list, struct works *works, int letters,
+                         enum xg_type type, const char *what)
+{
+    const bool wide = xg_type_is_double(type);
+    double firsts[3][2] = {{0}};
+    int64_t asked[3] = {0};
+    int32_t info = -99;
+    add(list, &info);
+    for (int i = 0; i < works->count; i++)
+        *works->of[i].at = firsts[i];
+    if (works->count) {
+        call(function, list, letters);
+        XT_CHECK(info == 0, "%s: asked: info %d", what, info);
+    }
+    for (int i = 0; i < works->count; i++) {
+        struct work *work = &works->of[i];
+        bool integers = work->elem_bytes == sizeof(int32_t) && i > 0 && i == works->count - 1;
+        asked[i] = length_of(work, firsts[i], integers, wide);
+        XT_CHECK(asked[i] > 0, "%s: workspace %d: %lld", what, i, (long long)asked[i]);
+        *work->length = (int32_t)asked[i];
+        *work->at = calloc((size_t)asked[i] + 1, work->elem_bytes);
+    }
+    info = -99;
+    call(function, list, letters);
+    for (int i = 0; i < works->count; i++) {
+        struct work *work = &works->of[i];
+        bool integers = work->elem_bytes == sizeof(int32_t) && i > 0 && i == works->count - 1;
+        XT_CHECK(length_of(work, *work->at, integers, wide) > 0, "%s: workspace %d says nothing",
+                 what, i);
+        free(*work->at);
+    }
+    return info;
+}
+
+/* --- The engine's calls as LAPACK's ---------------------------------------------------------- */
+
+static char vectors_letter(const struct xg_routine *r)
+{
+    return r->vectors ? 'V' : 'N';
+}
+
+static int32_t call_system(const struct xg_routine *r, const char *what)
+{
+    static routine *const functions[][XG_TYPE_COUNT] = {
+        [XG_ROUTINE_POTRF] = TYPES(potrf_, potrf_), [XG_ROUTINE_POTRS] = TYPES(potrs_, potrs_),
+        [XG_ROUTINE_POSV] = TYPES(posv_, posv_),    [XG_ROUTINE_POTRI] = TYPES(potri_, potri_),
+        [XG_ROUTINE_GETRF] = TYPES(getrf_, getrf_), [XG_ROUTINE_GETRS] = TYPES(getrs_, getrs_),
+        [XG_ROUTINE_GESV] = TYPES(gesv_, gesv_),    [XG_ROUTINE_GETRI] = TYPES(getri_, getri_)};
+    char uplo = r->uplo == XG_LOWER ? 'l' : 'U', trans = "NTC"[r->trans];
+    struct list list = {0};
+    struct works works = {0};
+    int letters = 0;
+    bool cholesky = r->name <= XG_ROUTINE_POTRI;
+    if (cholesky || r->name == XG_ROUTINE_GETRS)
+        add(&list, cholesky ? &uplo : &trans), letters++;
+    if (r->name == XG_ROUTINE_GETRF)
+        add_integer(&list, r->m);
+    add_integer(&list, r->n);
+    if (r->operand[XG_SLOT_B].at)
+        add_integer(&list, r->k);
+    add_matrix(&list, &r->operand[XG_SLOT_A]);
+    if (!cholesky)
+        add(&list, r->operand[XG_SLOT_PIVOTS].at);
+    if (r->operand[XG_SLOT_B].at)
+        add_matrix(&list, &r->operand[XG_SLOT_B]);
+    if (r->name == XG_ROUTINE_GETRI)
+        add_work(&list, &works, xg_type_bytes(r->type));
+    return call_with(functions[r->name][r->type], &list, &works, letters, r->type, what);
+}
+
+static int32_t call_qr(const struct xg_routine *r, const char *what)
+{
+    static routine *const functions[][XG_TYPE_COUNT] = {
+        TYPES(geqrf_, geqrf_), TYPES(orgqr_, ungqr_), TYPES(ormqr_, unmqr_)};
+    char side = r->right ? 'R' : 'L', trans = "NTC"[r->trans];
+    struct list list = {0};
+    struct works works = {0};
+    bool multiplies = r->name == XG_ROUTINE_ORMQR;
+    if (multiplies)
+        add(&list, &side), add(&list, &trans);
+    add_integer(&list, r->m);
+    add_integer(&list, r->n);
+    if (r->name != XG_ROUTINE_GEQRF)
+        add_integer(&list, r->k);
+    add_matrix(&list, &r->operand[XG_SLOT_A]);
+    add(&list, r->operand[XG_SLOT_TAU].at);
+    if (multiplies)
+        add_matrix(&list, &r->operand[XG_SLOT_B]);
+    add_work(&list, &works, xg_type_bytes(r->type));
+    return call_with(functions[r->name - XG_ROUTINE_GEQRF][r->type], &list, &works,
+                     multiplies ? 2 : 0, r->type, what);
+}
+
+static int32_t call_eigen(const struct xg_routine *r, const char *what)
+{
+    static routine *const functions[][XG_TYPE_COUNT] = {[SYEV] = TYPES(syev_, heev_),
+                                                        [SYEVD] = TYPES(syevd_, heevd_),
+                                                        [SYEVR] = TYPES(syevr_, heevr_)};
+    static routine *const generalized[XG_TYPE_COUNT] = TYPES(sygvd_, hegvd_);
+    const bool complex = xg_type_is_complex(r->type), pair = r->name == XG_ROUTINE_SYGVD;
+    const size_t bytes = xg_type_bytes(r->type), real_bytes = xg_type_bytes(xg_type_real(r->type));
+    const int by = pair ? SYEVD : eigen_by;
+    char jobz = vectors_letter(r), all = 'a', uplo = r->uplo == XG_LOWER ? 'L' : 'u';
+    double zeros[4] = {0};
+    int32_t found = -1, *supports = calloc((size_t)(2 * r->n), sizeof *supports);
+    struct list list = {0};
+    struct works works = {0};
+    if (pair)
+        add_integer(&list, r->itype);
+    add(&list, &jobz);
+    if (by == SYEVR)
+        add(&list, &all);
+    add(&list, &uplo);
+    add_integer(&list, r->n);
+    add_matrix(&list, &r->operand[XG_SLOT_A]);
+    if (pair)
+        add_matrix(&list, &r->operand[XG_SLOT_B]);
+    if (by == SYEVR) {
+        for (int i = 0; i < 5; i++)
+            add(&list, zeros);
+        add(&list, &found);
+    }
+    add(&list, r->operand[XG_SLOT_W].at);
+    if (by == SYEVR) {
+        struct xg_matrix z = r->operand[XG_SLOT_U];
+        if (!z.at)
+            z = r->operand[XG_SLOT_A];
+        add_matrix(&list, &z);
+        add(&list, supports);
+    }
+    add_work(&list, &works, bytes);
+    if (complex && by == SYEV)
+        add_scratch(&list, (size_t)(3 * r->n) * real_bytes);
+    else if (complex)
+        add_work(&list, &works, real_bytes);
+    if (by != SYEV)
+        add_work(&list, &works, sizeof(int32_t));
+    int32_t info = call_with(pair ? generalized[r->type] : functions[by][r->type], &list, &works,
+                             by == SYEVR ? 3 : 2, r->type, what);
+    XT_CHECK(by != SYEVR || info || found == r->n, "%s: %d values", what, found);
+    for (int64_t i = 0; by == SYEVR && r->vectors && !info && i < r->n; i++)
+        XT_CHECK(supports[2 * i] >= 1 && supports[2 * i + 1] <= r->n, "%s: support", what);
+    free(supports);
+    return info;
+}
+
+static int32_t call_singular(const struct xg_routine *r, const char *what)
+{
+    static routine *const functions[][XG_TYPE_COUNT] = {
+        [GESDD] = TYPES(gesdd_, gesdd_), [GESVD] = TYPES(gesvd_, gesvd_)};
+    const int64_t least = xg_min_i64(r->m, r->n), most = xg_max_i64(r->m, r->n);
+    const size_t real_bytes = xg_type_bytes(xg_type_real(r->type));
+    char job = "NSA"[r->vectors];
+    double none[2] = {0};
+    struct list list = {0};
+    struct works works = {0};
+    struct xg_matrix u = r->operand[XG_SLOT_U], vt = r->operand[XG_SLOT_V];
+    u.at = u.at ? u.at : none;
+    vt.at = vt.at ? vt.at : none;
+    add(&list, &job);
+    if (singular_by == GESVD)
+        add(&list, &job);
+    add_integer(&list, r->m);
+    add_integer(&list, r->n);
+    add_matrix(&list, &r->operand[XG_SLOT_A]);
+    add(&list, r->operand[XG_SLOT_W].at);
+    add_matrix(&list, &u);
+    add_matrix(&list, &vt);
+    add_work(&list, &works, xg_type_bytes(r->type));
+    if (xg_type_is_complex(r->type))
+        add_scratch(&list, (size_t)(7 * least * least + 2 * most * least + 7 * most) * real_bytes);
+    if (singular_by == GESDD)
+        add_scratch(&list, (size_t)(8 * least) * sizeof(int32_t));
+    return call_with(functions[singular_by][r->type], &list, &works, singular_by == GESVD ? 2 : 1,
+                     r->type, what);
+}
+
+static int32_t call_lapack(const struct xg_routine *r)
+{
+    const char *what = xg_routine_text(r->name, r->type);
+    if (r->name == XG_ROUTINE_GESDD)
+        return call_singular(r, what);
+    if (r->name == XG_ROUTINE_SYEVD || r->name == XG_ROUTINE_SYGVD)
+        return call_eigen(r, what);
+    return r->name >= XG_ROUTINE_GEQRF ? call_qr(r, what) : call_system(r, what);
+}
+
+static enum xg_status run(const struct xg_routine *routine)
+{
+    int32_t info = call_lapack(routine);
+    XT_CHECK(info == 0, "%s: info %d", xg_routine_text(routine->name, routine->type), info);
+    return info ? XG_ERR_WRONG : XG_OK;
+}
+
+/* --- Right ----------------------------------------------------------------------------------- */
+
+static void test_type(enum xg_type type, int64_t n, int64_t pad)
+{
+    const int64_t k = n / 3 + 1, wide = n + n / 2;
+    for (int lower = 0; lower <= 1; lower++) {
+        const enum xg_uplo uplo = lower ? XG_LOWER : XG_UPPER;
+        rx_cholesky(run, type, uplo, n, k, pad);
+        for (int vectors = 0; vectors <= 1; vectors++) {
+            for (eigen_by = SYEV; eigen_by <= SYEVR; eigen_by++)
+                rx_eigen(run, type, uplo, n, pad, vectors, eigen_by != SYEVR, RX_RANDOM);
+            rx_generalized(run, type, uplo, n, pad, vectors, 1 + lower);
+        }
+    }
+    rx_lu(run, type, n, n, k, pad, 4);
+    rx_lu(run, type, wide, n, k, pad, 4);
+    rx_qr(run, type, wide, n, k, pad);
+    for (int vectors = XG_VECTORS_NONE; vectors <= XG_VECTORS_ALL; vectors++)
+        for (singular_by = GESDD; singular_by <= GESVD; singular_by++) {
+            rx_singular(run, type, wide, n, pad, (enum xg_vectors)vectors, RX_RANDOM);
+            rx_singular(run, type, n, wide, pad, (enum xg_vectors)vectors, RX_DEFICIENT);
+        }
+    singular_by = GESDD;
+}
+
+/* --- What LAPACK reports --------------------------------------------------------------------- */
+
+static void test_info(void)
+{
+    enum { N = 100 };
+    double *a = calloc(N * N, sizeof *a), b[N];
+    int32_t n = N, one = 1, info = -99, pivots[N];
+    for (int i = 0; i < N; i++)
+        a[i * (N + 1)] = i == 70 ? -1 : 2, b[i] = i;
+    char uplo = 'L';
+    dpotrf_(&uplo, &n, a, &n, &info, (size_t)1);
+    XT_CHECK(info == 71, "dpotrf_: info %d", info);
+    memset(a, 0, N * N * sizeof *a);
+    for (int i = 0; i < N; i++)
+        a[i * (N + 1)] = i == 30 ? 0 : 2;
+    dgesv_(&n, &one, a, &n, pivots, b, &n, &info);
+    XT_CHECK(info == 31, "dgesv_: info %d", info);
+    for (int i = 0; i < N; i++)
+        XT_CHECK(b[i] == i, "dgesv_: B has changed");
+    free(a);
+}
+
+static void test_nothing(void)
+{
+    double a[4] = {4, 1, 1, 3}, w[2] = {7, 7}, work[64];
+    int32_t n = 0, lda = 2, lwork = 64, info = -99, pivots[2] = {9, 9};
+    char jobz = 'V', uplo = 'U';
+    dgetrf_(&n, &n, a, &lda, pivots, &info);
+    XT_CHECK(info == 0 && pivots[0] == 9 && a[0] == 4, "dgetrf_ of 0: info %d", info);
+    dsyev_(&jobz, &uplo, &n, a, &lda, w, work, &lwork, &info, (size_t)1, (size_t)1);
+    XT_CHECK(info == 0 && w[0] == 7, "dsyev_ of 0: info %d", info);
+}
+
+/* --- From several threads, and in a child ---------------------------------------------------- */
+
+static void *multiply(void *arg)
+{
+    enum { N = 120 };
+    double *a = calloc(N * N, sizeof *a), b[N];
+    int32_t n = N, one = 1, info, pivots[N];
+    for (int turn = 0; turn < 4; turn++) {
+        for (int i = 0; i < N * N; i++)
+            a[i] = i % (N + 1) ? 0.001 * (i % 7) : 3;
+        for (int i = 0; i < N; i++)
+            b[i] = 1;
+        dgesv_(&n, &one, a, &n, pivots, b, &n, &info);
+        double sum = 0;
+        for (int j = 0; j < N; j++)
+            sum += (j * N % (N + 1) ? 0.001 * (j * N % 7) : 3) * b[j];
+        if (info || !(fabs(sum - 1) < 1e-10))
+            *(int *)arg = 1;
+    }
+    free(a);
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    enum { THREADS = 6 };
+    pthread_t threads[THREADS];
+    int wrong[THREADS] = {0}, status = -1;
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, multiply, &wrong[i]);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        XT_CHECK(!wrong[i], "thread %d", i);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        multiply(&wrong[0]);
+        _exit(wrong[0]);
+    }
+    waitpid(child, &status, 0);
+    XT_CHECK(status == 0, "child: %d", status);
+}
+
+int main(int argc, char **argv)
+{
+    const int64_t n = argc > 1 ? atoi(argv[1]) : 70;
+    for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
+        test_type((enum xg_type)type, n, type % 2 ? 5 : 0);
+    test_info();
+    test_nothing();
+    test_threads();
+    XT_CHECK(rx_failures() == 0, "%d results are wrong", rx_failures());
+    return xt_done();
+}

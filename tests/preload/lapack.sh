@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+# Routines of LAPACK by their Fortran names: right on the machine's library alone, passed on, and on the
+# fake GPU, where each name must have run.
+. "$srcdir/tests/preload/lib"
+needs_plain_library
+
+$CC $test_flags -iquote "$srcdir" -iquote "$srcdir/src" $XG_BLAS_CFLAGS -Wno-cast-function-type -o "$tmp/lapack" \
+    "$srcdir/tests/preload/lapack.c" "$srcdir/tests/support/routines.c" "$srcdir/tests/support/dense.c" \
+    "$srcdir/src/base/routine.c" $XG_BLAS_LIBS -lpthread -lm 2>"$tmp/err" || {
+    grep -q 'undefined reference' "$tmp/err" && skip "$XG_BLAS_LIBS has no LAPACK"
+    cat "$tmp/err"
+    exit 99
+}
+"$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" || fail "without the library: $(cat "$tmp/out" "$tmp/err")"
+preloaded "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" || fail "passed on: $(cat "$tmp/out" "$tmp/err")"
+[ ! -s "$tmp/err" ] || fail "passed on: $(cat "$tmp/err")"
+preloaded XGEMM_LAPACK=1 FAKECUDA_DEVICES=0 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
+    fail "without a GPU: $(cat "$tmp/out" "$tmp/err")"
+
+if has_engine; then
+    preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
+        LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
+        fail "on the GPU: $(cat "$tmp/out" "$tmp/err")"
+    for name in potrf potrs posv potri getrf getrs gesv getri geqrf gesdd gesvd; do
+        names="${names-} s$name d$name c$name z$name"
+    done
+    for name in orgqr ormqr syev syevd syevr sygvd; do
+        names="$names s$name d$name"
+    done
+    for name in ungqr unmqr heev heevd heevr hegvd; do
+        names="$names c$name z$name"
+    done
+    for name in $names; do
+        grep -q "^  GPU  *XGEMM_MODE  *${name}_ " "$tmp/err" || fail "${name}_ has not run on the GPU"
+    done
+
+    # A device that fails after some calls: the CPU computes on the untouched operands.
+    for fault in cusolverDnXgetrf:3:719:sticky cuMemcpy2DAsync:40:999:always cuMemHostAlloc:2:2:always; do
+        preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu FAKECUDA_FAIL=$fault XGEMM_OPERATIONS=sgemm \
+            LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 40 >"$tmp/out" 2>"$tmp/err" ||
+            fail "$fault: $(cat "$tmp/out" "$tmp/err")"
+    done
+fi
+exit $status

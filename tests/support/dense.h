@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Matrices of LAPACK's types with guards in their padding, and arithmetic on them in double. */
+#ifndef DENSE_H
+#define DENSE_H
+
+#include <complex.h>
+
+#include "src/base/routine.h"
+#include "src/base/xg.h"
+
+/* A matrix of a type with guards in its padding, and what it held before. */
+struct matrix {
+    enum xg_type type;
+    struct xg_matrix view;
+    size_t bytes;
+    void *before;
+};
+
+/* Row-major, without padding. */
+struct dense {
+    int64_t rows, columns;
+    double complex *at;
+};
+
+/* Elements are numbers of the matrix's type. */
+double complex matrix_get(const struct matrix *a, int64_t i, int64_t j);
+void matrix_set(struct matrix *a, int64_t i, int64_t j, double complex value);
+/* Ends the test where there is no memory. */
+void *dense_allocate(size_t bytes);
+/* Everything is NaN at first: what is not to be read spoils what reads it. */
+struct matrix matrix_create(enum xg_type type, int64_t rows, int64_t columns, int64_t pad);
+void matrix_destroy(struct matrix *a);
+struct matrix matrix_copy(const struct matrix *a);
+double complex matrix_random(enum xg_type type);
+bool matrix_in_part(enum xg_uplo part, int64_t i, int64_t j);
+void matrix_fill(struct matrix *a);
+/* Whether what lies outside the part has the bits that it had. */
+bool matrix_rest_is_intact(const struct matrix *a, enum xg_uplo part);
+struct dense dense_new(int64_t rows, int64_t columns);
+struct dense dense_of(const struct matrix *a);
+/* The triangle of a, with ones on the diagonal if unit. */
+struct dense dense_triangle(const struct matrix *a, enum xg_uplo part, bool unit);
+struct dense dense_hermitian(const struct matrix *a, enum xg_uplo part);
+struct dense dense_copy(const struct dense *x);
+struct dense dense_conjugate(const struct dense *x);
+struct dense dense_product(const struct dense *x, const struct dense *y);
+double dense_norm(const struct dense *x);
+double dense_distance(const struct dense *x, const struct dense *y);
+struct dense dense_unit(int64_t n); /* the unit matrix */
+/* x y, and x is freed. */
+struct dense dense_times(struct dense x, const struct dense *y);
+
+#endif

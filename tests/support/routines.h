@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Random calls of LAPACK's routines and their judge, which measures what LAPACK's own testers do.
+ */
+#ifndef ROUTINES_H
+#define ROUTINES_H
+
+#include "src/base/routine.h"
+#include "src/base/xg.h"
+
+/* Computes a routine. Where it does not return XG_OK, what follows from the result is left out. */
+typedef enum xg_status rx_run(const struct xg_routine *routine);
+
+/* The spectrum of the matrices of rx_eigen and rx_singular. */
+enum rx_spectrum { RX_RANDOM, RX_GRADED /* 1 to 1e-16 */, RX_DEFICIENT /* half the rank */ };
+
+/*
+ * Each runs the routines of one family on random matrices with guards in their padding, and checks
+ * residuals and orthogonality in units of n eps, order, and that nothing else was written. pad:
+ * elements added to each leading dimension. pivot_bytes: 4 or 8.
+ */
+void rx_cholesky(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t k,
+                 int64_t pad);
+void rx_lu(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad,
+           int pivot_bytes);
+void rx_qr(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad);
+void rx_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
+              bool vectors, bool in_place, enum rx_spectrum spectrum);
+void rx_generalized(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
+                    bool vectors, int itype);
+void rx_singular(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t pad,
+                 enum xg_vectors vectors, enum rx_spectrum spectrum);
+
+/* Failed checks so far. */
+int rx_failures(void);
+
+/* The largest residual seen so far, in units of n eps. */
+double rx_worst(void);
+
+#endif

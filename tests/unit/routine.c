@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a LAPACK routine runs: the predictions beside measured times, starts, and what is learnt.
+ */
+#include "src/decide/routine.h"
+
+#include <math.h>
+
+#include "tests/support/xt.h"
+
+/* Milliseconds inside the routine in double precision on an H100's host of 16 cores: OpenBLAS
+ * 0.3.26, and cuSOLVER 12 with the operands on the device. */
+static const struct measured {
+    enum xg_routine_name name;
+    int64_t n;
+    double cpu_ms, gpu_ms;
+} measured[] = {
+    {XG_ROUTINE_POTRF, 1024, 6, 0.4},    {XG_ROUTINE_POTRF, 2048, 29, 0.85},
+    {XG_ROUTINE_POTRF, 4096, 73, 1.9},   {XG_ROUTINE_GETRF, 1024, 14, 2.4},
+    {XG_ROUTINE_GETRF, 2048, 31, 5.8},   {XG_ROUTINE_GETRF, 4096, 125, 14.2},
+    {XG_ROUTINE_GEQRF, 1024, 38, 2.4},   {XG_ROUTINE_GEQRF, 2048, 150, 5.8},
+    {XG_ROUTINE_GEQRF, 4096, 660, 15},   {XG_ROUTINE_SYEVD, 1024, 111, 11},
+    {XG_ROUTINE_SYEVD, 2048, 766, 28},   {XG_ROUTINE_SYEVD, 4096, 2475, 127},
+    {XG_ROUTINE_GESDD, 1024, 440, 31},   {XG_ROUTINE_GESDD, 2048, 1760, 86},
+    {XG_ROUTINE_GESDD, 4096, 8653, 300},
+};
+
+static double matrix[1];
+
+static struct xg_routine routine_of(enum xg_routine_name name, int64_t n)
+{
+    struct xg_routine routine = {.name = name,
+                                 .type = XG_TYPE_D,
+                                 .vectors = XG_VECTORS_ALL,
+                                 .m = n,
+                                 .n = n,
+                                 .k = 1,
+                                 .pivot_bytes = 4};
+    routine.operand[XG_SLOT_A] = (struct xg_matrix){matrix, n, n, n};
+    if (name == XG_ROUTINE_SYEVD || name == XG_ROUTINE_GESDD)
+        routine.operand[XG_SLOT_U] = routine.operand[XG_SLOT_A];
+    if (name == XG_ROUTINE_GESDD)
+        routine.operand[XG_SLOT_V] = routine.operand[XG_SLOT_A];
+    return routine;
+}
+
+/* A prediction within a factor of two decides well where the sides differ by four and more. */
+static void test_predictions(void)
+{
+    struct xg_model model;
+    xg_model_init(&model, 16);
+    for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
+        const struct measured *m = &measured[i];
+        const struct xg_routine routine = routine_of(m->name, m->n);
+        double cpu = 1e3 * xg_routine_cpu_seconds(&model, &routine) / m->cpu_ms;
+        double link_s = 0;
+        for (int slot = 0; slot < XG_SLOT_COUNT; slot++) {
+            const struct xg_use *use = xg_routine_use(m->name, (enum xg_slot)slot);
+            double bytes = routine.operand[slot].at ? 8.0 * (double)(m->n * m->n) : 0;
+            link_s += bytes * (use->triangle ? 0.5 : 1) *
+                      (use->in / model.up_bytes_per_s + use->out / model.down_bytes_per_s);
+        }
+        double gpu = xg_routine_gpu_seconds(&model, &routine) / (1e-3 * m->gpu_ms + link_s);
+        const char *name = xg_routine_text(m->name, XG_TYPE_D);
+        XT_CHECK(cpu > 0.5 && cpu < 2, "%s %lld: CPU %.2f times", name, (long long)m->n, cpu);
+        XT_CHECK(gpu > 0.5 && gpu < 2, "%s %lld: GPU %.2f times", name, (long long)m->n, gpu);
+    }
+}
+
+/* Finite and positive for all routines, types and shapes; more arithmetic takes longer. */
+static void test_bounds(void)
+{
+    static const int64_t sizes[] = {1, 64, 1000, 100000};
+    struct xg_model model;
+    xg_model_init(&model, 1);
+    for (int name = 0; name < XG_ROUTINE_COUNT; name++)
+        for (int type = 0; type < XG_TYPE_COUNT; type++) {
+            double before[XG_SIDE_COUNT] = {0};
+            for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+                struct xg_routine routine = routine_of((enum xg_routine_name)name, sizes[i]);
+                routine.type = (enum xg_type)type;
+                double cpu = xg_routine_cpu_seconds(&model, &routine);
+                double gpu = xg_routine_gpu_seconds(&model, &routine);
+                XT_CHECK(isfinite(cpu) && cpu > before[XG_SIDE_CPU], "%d %d: %g", name, type, cpu);
+                XT_CHECK(isfinite(gpu) && gpu > before[XG_SIDE_GPU], "%d %d: %g", name, type, gpu);
+                XT_CHECK(xg_routine_flops(&routine) > 0, "%d: flops", name);
+                before[XG_SIDE_CPU] = cpu;
+                before[XG_SIDE_GPU] = gpu;
+            }
+        }
+}
+
+/* --- Decisions ------------------------------------------------------------------------------- */
+
+static struct xg_model model;
+static struct xg_routine_book book;
+static struct xg_conf conf;
+static struct xg_routine_situation now;
+
+static const char *no_environment(void *ctx, const char *name)
+{
+    (void)ctx, (void)name;
+    return NULL;
+}
+
+static void no_report(void *ctx, const char *text)
+{
+    (void)ctx, (void)text;
+}
+
+static void begin(enum xg_mode mode, enum xg_engine_state state, bool loaded)
+{
+    xg_model_init(&model, 16);
+    book = (struct xg_routine_book){0};
+    xg_conf_parse(&conf, no_environment, no_report, NULL);
+    conf.mode = mode;
+    now = (struct xg_routine_situation){
+        .state = state, .absence = XG_REASON_EARNING, .loaded = loaded};
+}
+
+static struct xg_routine_decision decide(enum xg_routine_name name, int64_t n)
+{
+    const struct xg_routine routine = routine_of(name, n);
+    struct xg_routine_decision decision;
+    xg_routine_decide(&book, &model, &conf, &routine, &now, &decision);
+    return decision;
+}
+
+static void observe(enum xg_routine_name name, int64_t n, enum xg_side side, double seconds)
+{
+    const struct xg_routine routine = routine_of(name, n);
+    xg_routine_observe(&book, &model, &routine, side, seconds);
+}
+
+static bool is(struct xg_routine_decision decision, enum xg_place place, enum xg_reason reason)
+{
+    return decision.place == place && decision.reason == reason;
+}
+
+static void test_modes(void)
+{
+    begin(XG_MODE_GPU, XG_ENGINE_COLD, false);
+    struct xg_routine_decision forced = decide(XG_ROUTINE_POTRF, 2);
+    XT_CHECK(is(forced, XG_PLACE_GPU, XG_REASON_MODE) && forced.wait);
+    begin(XG_MODE_CPU, XG_ENGINE_READY, true);
+    XT_CHECK(is(decide(XG_ROUTINE_GESDD, 4096), XG_PLACE_CPU, XG_REASON_MODE));
+    begin(XG_MODE_AUTO, XG_ENGINE_NONE, false);
+    XT_CHECK(is(decide(XG_ROUTINE_GESDD, 4096), XG_PLACE_CPU, XG_REASON_NO_GPU));
+    now.absence = XG_REASON_NO_DRIVER;
+    XT_CHECK(is(decide(XG_ROUTINE_GESDD, 4096), XG_PLACE_CPU, XG_REASON_NO_DRIVER));
+    begin(XG_MODE_AUTO, XG_ENGINE_FORKED, false);
+    XT_CHECK(is(decide(XG_ROUTINE_GESDD, 4096), XG_PLACE_CPU, XG_REASON_FORKED));
+    begin(XG_MODE_GPU, XG_ENGINE_READY, true);
+    now.missing = true;
+    XT_CHECK(is(decide(XG_ROUTINE_GESDD, 4096), XG_PLACE_CPU, XG_REASON_KERNEL));
+}
+
+/* With everything ready the faster side is taken: the GPU for a large, the CPU for a small one. */
+static void test_ready(void)
+{
+    begin(XG_MODE_AUTO, XG_ENGINE_READY, true);
+    for (int name = 0; name < XG_ROUTINE_COUNT; name++) {
+        struct xg_routine_decision large = decide((enum xg_routine_name)name, 6000);
+        XT_CHECK(large.gpu_s < large.cpu_s && is(large, XG_PLACE_GPU, XG_REASON_MODEL),
+                 "%d: GPU %g s, CPU %g s", name, large.gpu_s, large.cpu_s);
+    }
+    XT_CHECK(is(decide(XG_ROUTINE_POTRF, 64), XG_PLACE_CPU, XG_REASON_MODEL));
+}
+
+/* A long call waits for the start; shorter ones earn it, once. */
+static void test_start(void)
+{
+    begin(XG_MODE_AUTO, XG_ENGINE_COLD, false);
+    struct xg_routine_decision one = decide(XG_ROUTINE_GESDD, 4096);
+    XT_CHECK(is(one, XG_PLACE_GPU, XG_REASON_MODEL) && one.wait);
+    int calls = 0;
+    struct xg_routine_decision earning = decide(XG_ROUTINE_GETRF, 4096);
+    for (; !earning.start && calls < 1000; calls++) {
+        XT_CHECK(is(earning, XG_PLACE_CPU, XG_REASON_EARNING));
+        earning = decide(XG_ROUTINE_GETRF, 4096);
+    }
+    double saved = calls * (earning.cpu_s - earning.gpu_s);
+    XT_CHECK(earning.start && saved > 0.5 && saved < 2, "%d calls, %g s", calls, saved);
+    now.state = XG_ENGINE_READY;
+    XT_CHECK(decide(XG_ROUTINE_GETRF, 4096).start, "the load of the library has been earned too");
+    now.loaded = true;
+    XT_CHECK(is(decide(XG_ROUTINE_GETRF, 4096), XG_PLACE_GPU, XG_REASON_MODEL));
+}
+
+/* What is measured overrules the model, for the shape and for the routine's other shapes. */
+static void test_learning(void)
+{
+    begin(XG_MODE_AUTO, XG_ENGINE_READY, true);
+    struct xg_routine_decision before = decide(XG_ROUTINE_SYEVD, 1000);
+    XT_CHECK(before.place == XG_PLACE_GPU);
+    observe(XG_ROUTINE_SYEVD, 1000, XG_SIDE_GPU, 10 * before.cpu_s);
+    XT_CHECK(is(decide(XG_ROUTINE_SYEVD, 1000), XG_PLACE_CPU, XG_REASON_MODEL));
+    XT_CHECK(decide(XG_ROUTINE_SYEVD, 1100).place == XG_PLACE_CPU, "a shape like it");
+    XT_CHECK(decide(XG_ROUTINE_GESDD, 1000).place == XG_PLACE_GPU, "another routine");
+    observe(XG_ROUTINE_SYEVD, 1000, XG_SIDE_CPU, 100 * before.cpu_s);
+    XT_CHECK(decide(XG_ROUTINE_SYEVD, 1000).place == XG_PLACE_GPU, "the CPU is slower still");
+    observe(XG_ROUTINE_SYEVD, 1000, XG_SIDE_GPU, NAN);
+    observe(XG_ROUTINE_SYEVD, 1000, XG_SIDE_GPU, 0);
+    struct xg_routine_decision after = decide(XG_ROUTINE_SYEVD, 1000);
+    XT_CHECK(isfinite(after.gpu_s) && after.gpu_s > 0);
+    /* Other calls' places do not change where the same bits are asked for. */
+    conf.reproducible = 1;
+    XT_CHECK(decide(XG_ROUTINE_SYEVD, 1000).gpu_s == before.gpu_s);
+}
+
+/* More shapes than the table holds. */
+static void test_full(void)
+{
+    begin(XG_MODE_AUTO, XG_ENGINE_READY, true);
+    for (int64_t n = 100; n < 3000; n++)
+        observe(XG_ROUTINE_GETRF, n, XG_SIDE_CPU, 1);
+    XT_CHECK(isfinite(decide(XG_ROUTINE_GETRF, 5000).cpu_s));
+}
+
+int main(void)
+{
+    test_predictions();
+    test_bounds();
+    test_modes();
+    test_ready();
+    test_start();
+    test_learning();
+    test_full();
+    return xt_done();
+}
