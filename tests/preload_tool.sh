@@ -125,7 +125,7 @@ expect "ab: turns" "$(tr '\n' ' ' <"$tmp/turns")" 'cpu gpu gpu cpu cpu gpu gpu c
 says "ab" 'CPU library .* s (median of 5 runs, .* to .*), exit status 3$' \
     'preloaded .* s (median of 5 runs, .* to .*), exit status 3$' 'times as fast$' \
     'the difference is real: p = 0.0' 'in order: CPU .*, preloaded .*, preloaded .*, CPU ' \
-    '5 processes multiplied in preloaded run [1-5], of median time' '^xgemm: 5 products, '
+    '5 processes multiplied in preloaded run [1-5], the run with the median time' '^xgemm: 5 products, '
 sed -n '$p' "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as slow with the library, and .* GPU.*\.$' ||
     sed -n '$p' "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as fast with the library, and .* GPU.*\.$' ||
     fail "ab: the last line is no verdict: $(sed -n '$p' "$tmp/err")"
@@ -158,7 +158,7 @@ expect "ab: what is left behind" "$(sed -n 1,3p "$tmp/late" | tr '\n' ' ')" 'cpu
 "$run" ab -n 2 sh -c 'echo >>"$0"; [ "$(wc -l <"$0")" != 3 ] || kill -USR2 $$' "$tmp/count" 2>"$tmp/err"
 expect "ab: the status of one run" $? $((128 + $(kill -l USR2 2>/dev/null || echo 12)))
 says "ab: a run that differs" 'preloaded .*exit status 0 (1 of 2 runs), 140 (1 of 2 runs)$' \
-    'did not end alike'
+    'ended with different statuses'
 grep -q 'times as fast' "$tmp/err" && fail "ab compares the time of a run that a signal ended"
 
 # The user's log is the user's.
@@ -181,7 +181,7 @@ done
 heeds='env --default-signal=INT'
 $heeds true 2>/dev/null || heeds=
 $heeds "$run" ab -n 3 sh -c 'kill -INT $PPID; exec sleep 20' 2>"$tmp/err"
-says "ab, interrupted" 'interrupted in run 1 of 6, which does not count'
+says "ab, interrupted" 'interrupted in run 1 of 6, which is not counted'
 "$run" top sh -c 'trap "exit 9" USR1; kill -USR1 $PPID; while :; do sleep 0.1; done' 2>"$tmp/err"
 expect "top: a signal that the program handles" $? 9
 "$run" top sh -c 'kill -SEGV $$' 2>"$tmp/err"
