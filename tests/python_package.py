@@ -83,7 +83,7 @@ print("XGEMM_ACCOUNT" in xgemm_shim._enable.os.environ)""")
                            % (os.environ.get("CC") or "cc", other), shell=True, check=True)
             done = run([sys.executable, "-c", code, other])
         self.assertNotEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, "RuntimeError: .*libother.so is in front")
+        self.assertRegex(done.stderr, "RuntimeError: .*libother.so precedes")
 
     def test_no_library(self):
         done = python("import xgemm_shim; xgemm_shim.enable()", {"XGEMM_SHIM_LIB": "/nonexistent.so"}, 1)
@@ -296,7 +296,7 @@ print(xgemm_shim.stats().calls)""", ON_CPU).stdout
 shutil.rmtree(os.environ["XGEMM_ACCOUNT"])
 a @ b
 xgemm_shim.stats()""", ON_CPU, 1)
-        self.assertRegex(done.stderr, "RuntimeError: no account is kept: there is no folder .*xgemm-python-")
+        self.assertRegex(done.stderr, "RuntimeError: no account is kept: the folder .*xgemm-python-")
 
     def test_child_that_ends_first_by_exit(self):
         """The folder stays for the parent, which has no account in it yet."""
