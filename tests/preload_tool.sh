@@ -137,7 +137,7 @@ grep -q 'runs had' "$tmp/err" && fail "ab --keep-env says that it set something"
 "$run" ab -n3 true 2>"$tmp/err" || fail "ab true: exit status $?"
 expect "ab true: verdict" "$(sed -n '$p' "$tmp/err")" \
     'xgemm-run: verdict: too few runs to say whether the library makes a difference, and no product was counted.'
-says "ab true" 'it takes 4 runs of each' 'no call of Level 3 BLAS was intercepted in any process' doctor
+says "ab true" 'a test for chance needs 4 runs of each' 'no Level 3 BLAS call was intercepted in any process' doctor
 grep -q 'is real\|p = ' "$tmp/err" && fail "ab -n 3 claims what it cannot know"
 
 # An account of a library of another release is refused, said so once, and is not taken for none.
@@ -145,8 +145,8 @@ for command in 'ab -n 2' top; do
     "$run" $command sh -c '[ -z "${XGEMM_ACCOUNT-}" ] ||
         printf "xgacct\n\000\001\000\000\000" | tee "$XGEMM_ACCOUNT/7" >"$XGEMM_ACCOUNT/8"
         sleep 1.5' 2>"$tmp/err"
-    expect "$command: a foreign account" "$?:$(grep -c 'an account of version 1 is not read' "$tmp/err")" 0:1
-    grep -q 'no call of Level 3' "$tmp/err" && fail "$command: a foreign account is taken for none"
+    expect "$command: a foreign account" "$?:$(grep -c 'ignoring an account of version 1' "$tmp/err")" 0:1
+    grep -q 'no Level 3 BLAS call' "$tmp/err" && fail "$command: a foreign account is taken for none"
 done
 
 # What a run leaves behind does not run beside the next one.
