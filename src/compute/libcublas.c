@@ -47,7 +47,7 @@ static void *open_installed(void)
 
 /* --- Where pip installs ---------------------------------------------------------------------- */
 
-/* Folders that hold Python's packages. */
+/* Folders that contain Python packages. */
 struct roots {
     char path[ROOTS_MOST][PATH_MAX];
     int count;
@@ -64,8 +64,8 @@ static void add_root(struct roots *roots, const char *path, size_t length)
     }
 }
 
-/* The file of an object. A name that is not absolute says nothing once the program has changed its
- * folder. */
+/* Returns the file of an object. A relative name is useless after the program has changed its
+ * working folder. */
 static const char *file_of(const struct dl_phdr_info *object)
 {
     const char *name = object->dlpi_name;
@@ -82,8 +82,8 @@ static bool holds(const struct dl_phdr_info *object, uintptr_t address)
     return false;
 }
 
-/* What contains this code, in the wheel: ROOT/xgemm_shim/lib/libxgemm_shim.so, or a program of
- * ROOT/xgemm_shim/libexec, which is the one object without a name. */
+/* Adds the root of the wheel that contains this code: ROOT/xgemm_shim/lib/libxgemm_shim.so, or a
+ * program in ROOT/xgemm_shim/libexec, which is the only object without a name. */
 static int add_own_root(struct dl_phdr_info *object, size_t size, void *roots)
 {
     char self[PATH_MAX];
@@ -121,7 +121,7 @@ static bool is_there(const char *file)
     return lstat(file, &status) == 0;
 }
 
-/* False, and told, for what must not be loaded. */
+/* Returns false, after a message, for a file that must not be loaded. */
 static bool may_load(const char *file)
 {
     bool may = xg_file_is_ours(file);
@@ -137,8 +137,8 @@ static bool put_name(char path[PATH_MAX], const char *folder, const char *name, 
     return length > 0 && length < PATH_MAX;
 }
 
-/* The library's other half lies beside it, and is loaded first, so that it is found by its name
- * wherever the linker is told to look. */
+/* Loads libcublasLt, which lies beside the library, first, so that the linker finds it by its name
+ * whatever its search path is. */
 static void *open_with_other_half(const char *folder, int version)
 {
     char file[PATH_MAX], other[PATH_MAX];
@@ -153,7 +153,7 @@ static void *open_with_other_half(const char *folder, int version)
     if (!library)
         xg_log(XG_LOG_INFO, "cuBLAS: %s", dlerror());
     if (half)
-        dlclose(half); /* stays where the library needs it */
+        dlclose(half); /* the library keeps it loaded if it needs it */
     return library;
 }
 
@@ -172,7 +172,7 @@ static void *open_below(const char *root)
     return library;
 }
 
-/* Nothing is allocated while the linker's lock is held, which dl_iterate_phdr takes. */
+/* Allocates no memory while dl_iterate_phdr holds the linker's lock. */
 static void *open_package(void)
 {
     void *library = NULL;
