@@ -22,8 +22,8 @@ REASONS = {
                      "disabled after failures.",
     "no usable GPU: no driver": "There is no GPU here: the CUDA driver (libcuda.so.1) is not found.",
     "no usable GPU: no device": "There is no GPU here: the CUDA driver finds no device.",
-    "no usable GPU: not allowed": "There is no GPU here: this user or this container may not open its "
-                                  "device files (/dev/nvidia*).",
+    "no usable GPU: not allowed": "There is no GPU here: its device files (/dev/nvidia*) may not be "
+                                  "opened, by this user or in this container.",
     "GPU failed": "The GPU failed during the product, and the CPU completed it. The results are right.",
     "thread has little stack": "The calling thread has less stack left than the driver needs.",
     "GPU's result was wrong": "Verification found the GPU's result wrong, and the CPU recomputed it. "
