@@ -107,7 +107,7 @@ done
 for value in "$(printf 'a\nb')" "$(printf 'a\tb')"; do
     XGEMM_SPIN=$value "$run" env --keep-env >"$tmp/out" 2>"$tmp/err"
     expect "env, a control character" "$?:$(cat "$tmp/out")" 125:
-    says "env, a control character" 'XGEMM_SPIN holds a control character'
+    says "env, a control character" 'XGEMM_SPIN contains a control character'
 done
 mkdir "it's" && cp "$XG_SO" "it's/lib\$(x)*.so"
 expect "env, a library with a strange name" "$(XGEMM_SHIM_LIB="$PWD/it's/lib\$(x)*.so" \
