@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a call that stays on the CPU costs more under the preload, over a library that does nothing.
+/* Measures the additional cost of a call that stays on the CPU under the preload, with a library
+ * that does nothing.
  */
 /*
  * usage: overhead [LIBRARY]    the library to preload; XG_SO, or .libs/libxgemm_shim.so
  *
- * Runs itself without and with the preload. Each figure is the least of many batches: what the code
- * costs, and not what the machine did meanwhile.
+ * It runs itself without and with the preload. Each figure is the minimum of many batches: the cost
+ * of the code, without disturbances by the machine.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 enum { BATCH = 4000, BATCHES = 100 };
 
-static float a[2], b[2], c[2]; /* never looked at */
+static float a[2], b[2], c[2]; /* never read */
 
 static void call_c(int size)
 {
@@ -47,7 +48,7 @@ static void call_syrk(int size)
 static const struct way {
     const char *name;
     void (*call)(int size);
-    int first, sizes; /* the sizes take turns */
+    int first, sizes; /* the sizes alternate */
 } ways[] = {
     {"cblas_sgemm, 8^3: below the floor", call_c, 8, 1},
     {"sgemm_, 8^3: below the floor", call_fortran, 8, 1},
@@ -83,7 +84,7 @@ static double measure(const struct way *way)
     return least;
 }
 
-/* Runs this program with the library in front; NULL: with none. Fills ns. */
+/* Runs this program with the library preloaded; NULL: without. Fills ns. */
 static void run(const char *library, double ns[WAYS])
 {
     int ends[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the policy makes of traced programs; tests/traces holds some. */
+/* Replays traced programs with the policy; tests/traces contains some. */
 #include <stdio.h>
 #include <string.h>
 
