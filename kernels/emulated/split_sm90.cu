@@ -129,8 +129,7 @@ static __device__ __forceinline__ void report(const struct xg_split_args &args, 
     raise(&stats->spread_max, (uint32_t)(exponent_of(max_bits) - exponent_of(row.least_bits)));
 }
 
-/* --- Rows that are contiguous along k: one warp per row
- * ----------------------------------------------- */
+/* --- Rows that are contiguous along k: one warp per row --------------------------------------- */
 
 /* Loads elements k to k + 3 of a row; zeros after its end. */
 static __device__ __forceinline__ void load_quad(float *x, const float *row, int64_t k, int64_t end,
@@ -271,8 +270,7 @@ static __device__ __forceinline__ void split_row_held(const struct xg_split_args
     report(args, max_bits, counts);
 }
 
-/* --- Rows that are contiguous across: a block some neighbours, turned in shared memory
- * ------------- */
+/* --- Rows that are contiguous across k: transposed in shared memory --------------------------- */
 
 /* For a strip of rows that no cluster can hold: a block reads it twice, DEPTH positions of k at a
  * time. */
@@ -499,8 +497,7 @@ static __device__ __forceinline__ void split_segment(const struct xg_split_args 
     xg_cluster_sync();
 }
 
-/* --- Entries
- * ---------------------------------------------------------------------------------------- */
+/* --- Entries ---------------------------------------------------------------------------------- */
 
 /* Whether BF16 pieces are needed, that is, FP16 pieces are not exact enough. */
 static __device__ __forceinline__ bool needed(const struct xg_split_args &args)
