@@ -319,13 +319,12 @@ static void usage(FILE *out)
     fprintf(
         out,
         "usage: host [--shapes FILE | --random N [--seed S]] [--csv FILE] [--commit ID]\n"
-        "            [--budget SECONDS] [--turns N]   (of a side: calls for so long, in so many "
-        "turns)\n"
+        "            [--budget SECONDS] [--turns N]   (per side: time and turns of the calls)\n"
         "            [--cpu-limit SECONDS] [--rival-limit SECONDS]\n"
         "            [--locked]   (operands in page-locked memory)\n"
-        "            [--fresh[=small] [--populate N]]   (every C just mapped; small: in pages of\n"
-        "                         4 KiB; so many populate it at once instead of as chosen)\n"
-        "A line of FILE: m n k [nn|nt|tn|tt|all [pad [beta]]]. Times are medians of the turns' in "
+        "            [--fresh[=small] [--populate N]]   (every C newly mapped; small: in pages "
+        "of\n                         4 KiB; N threads populate it, instead of the chosen number)\n"
+        "A line of FILE: m n k [nn|nt|tn|tt|all [pad [beta]]]. Times are medians of the turns, in "
         "ms.\n");
 }
 

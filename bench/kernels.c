@@ -438,7 +438,7 @@ static bool compare_shapes(void)
     bool right = true;
     FILE *csv = open_csv();
     if (!dev->facts.cublas)
-        die("no cuBLAS to compare with");
+        die("cuBLAS is missing, so there is nothing to compare");
     printf("%-34s %-9s %-22s %10s %8s %10s %8s %7s\n", "m,n,k, transposes, ld", "math", "row", "us",
            "TFLOP/s", "cuBLAS us", "TFLOP/s", "ratio");
     if (csv)
@@ -498,7 +498,7 @@ static void add_sizes(const char *list)
         char *end;
         int64_t side = strtoll(at, &end, 10);
         if (side < 1 || (*end && *end != ','))
-            die("a size that is none");
+            die("invalid size");
         at = end;
         shapes_add(&options.shapes, &(struct shape){.m = side, .n = side, .k = side},
                    options.trans_mask);
@@ -545,16 +545,16 @@ static void parse(int argc, char **argv)
         else if (!strcmp(name, "--commit"))
             options.commit = value;
         else
-            die("an option that is not known");
+            die("unknown option");
         if ((!strcmp(name, "--math") && !options.math_mask) || !options.trans_mask ||
             !options.ld_mask)
-            die("a value that is not known");
+            die("unknown value");
     }
     if (strcmp(type, "s") && strcmp(type, "d"))
-        die("a type that is not known");
+        die("unknown type");
     options.type = *type == 'd' ? XG_TYPE_D : XG_TYPE_S;
     if (options.type == XG_TYPE_D && options.math_mask > 1u)
-        die("double precision has one arithmetic: strict");
+        die("double precision has only the arithmetic strict");
     if (shapes && !shapes_read(&options.shapes, shapes, options.trans_mask))
         exit(2);
     if (!shapes)

@@ -399,11 +399,13 @@ static bool parse_options(int argc, char **argv)
 static bool open_all(void)
 {
     if (!(cpu_library = find_cpu_library())) {
-        fprintf(stderr, "preload the library: there is one dgemm_ here, so nothing to compare\n");
+        fprintf(stderr,
+                "preload the library: there is only one dgemm_, so there is nothing to compare\n");
         return false;
     }
     if (xg_dev_create(xg_conf_get(), &dev) != XG_OK || xg_dev_enter(dev) != XG_OK) {
-        fprintf(stderr, "no GPU: nothing to compare (XGEMM_VERBOSE=2 says why)\n");
+        fprintf(stderr,
+                "no usable GPU, so there is nothing to compare (XGEMM_VERBOSE=2 says why)\n");
         return false;
     }
     stream = device_stream(dev);

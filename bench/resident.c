@@ -41,7 +41,7 @@ static void must(enum xg_status status, const char *what)
 struct xg_dev *resident_open(void)
 {
     if (xg_backend_open(xg_conf_get(), &dev) != XG_OK)
-        die("device", "none that the kernels serve");
+        die("device", "no device that the kernels support");
     elapsed_ms = device_elapsed_function(dev);
     if (!elapsed_ms)
         die("cuEventElapsedTime", "the driver lacks it");

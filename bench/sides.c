@@ -155,7 +155,8 @@ bool sides_open(void)
     const struct xg_conf *conf = xg_conf_get();
     if (xg_backend_open(conf, &bench.dev) != XG_OK || xg_dev_enter(bench.dev) != XG_OK ||
         xg_engine_wait(conf) != XG_ENGINE_READY) {
-        fprintf(stderr, "no GPU: nothing to compare (XGEMM_VERBOSE=2 says why)\n");
+        fprintf(stderr,
+                "no usable GPU, so there is nothing to compare (XGEMM_VERBOSE=2 says why)\n");
         return false;
     }
     void *library = bench.dev->drv.library;

@@ -87,7 +87,7 @@ static void print_result(void)
         beside_s += took_s;
         longest_s = took_s > longest_s ? took_s : longest_s;
     }
-    printf("%d threads%s: a loop takes %.3f ms; a start %.0f ms; beside it %d loops, which lost "
+    printf("%d threads%s: a loop takes %.3f ms; a start %.0f ms; during it %d loops, which lost "
            "%.0f ms, the longest took %.1f ms\n",
            run.threads, run.memory ? ", memory" : "", 1e3 * before_s,
            1e3 * (run.started_s - run.start_s), loops, 1e3 * (beside_s - loops * before_s),

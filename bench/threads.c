@@ -102,7 +102,7 @@ int main(int argc, char **argv)
         };
     double alone = rate(callers, 1), together = rate(callers, threads);
     printf("# %s, %d threads, %lld^3\n", sides_device()->name, threads, (long long)run.extent);
-    printf("one: %.1f products a second; all: %.1f; ratio %.3f; %s\n", alone, together,
+    printf("one: %.1f products per second; all: %.1f; ratio %.3f; %s\n", alone, together,
            together / alone, alone > 0 && together > 0 ? "right" : "WRONG");
     return alone > 0 && together > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
