@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A short k (at most 16): C is a sum of a few outer products, and writing C takes most of the time.
- * Tile 128x128, 128 threads, FP32. */
+ * Tiles 128x128 and 64x128, 256 threads, FP32. */
 
 /*
  * Why. With k <= 16 a product has at most 8 FLOP per byte of C, so the kernel should write C in
