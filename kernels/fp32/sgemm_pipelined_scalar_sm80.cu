@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rung 9 without alignment: any address, any leading dimension, no padding. Tile 128x128, 256
- * threads, FP32. */
+/* Rung 9 without alignment: any address, any leading dimension, no padding. Tiles 128x128 (256
+ * threads) and 64x64 (128 threads), FP32. */
 
 /*
  * Why. The host pipeline pads its operands, but matrices that are already on the device may not be
