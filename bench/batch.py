@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Batches of equal products, host to host: this library's gemm_batch_strided beside what a program has without it.
+"""Compares batches of equal products, host to host: this library's gemm_batch_strided and the CPU library's GEMM.
 
     XGEMM_MODE=gpu LD_PRELOAD=libxgemm_shim.so bench/batch.py s:32x512 d:256x256 s:96x512x512x64
 
-A case is a type, how many instances, and m, n and k, of which one stands for all. Sides: the CPU library's GEMM, one
-instance after the other with all its threads; as many threads as cores that each call it with one (what MKL's own batch
-does); and cblas_xgemm_batch_strided, which the preload has. Every turn runs each of them once, into a C of its own. The
-floor is what the bytes need at --link GB/s. Needs NumPy, and OpenBLAS (--library).
+A case is a type, the number of instances, and m, n and k; a single extent is used for all three. The sides are: the CPU
+library's GEMM with all its threads, one instance after the other; one thread per core that each call it with a single
+thread, as in MKL's batch; and cblas_xgemm_batch_strided of the preload. Every turn runs each side once, into a separate
+C. The floor is the time of the bytes at --link GB/s. It needs NumPy, and OpenBLAS (--library).
 """
 import argparse
 import concurrent.futures
@@ -33,7 +33,7 @@ def parse(text):
 
 
 class Case:
-    """Operands, and what each side does with them."""
+    """Operands, and the computation of each side."""
 
     def __init__(self, text, options):
         self.kind, self.count, self.m, self.n, self.k = parse(text)

@@ -31,7 +31,8 @@ static const struct blas_routine *find_routine(const char *name, size_t length)
     return NULL;
 }
 
-/* The letters' places in what each may be, which are cuBLAS's values. False: one is no such. */
+/* Sets the letters' cuBLAS values, which are their indices among the allowed letters. False: a
+ * letter is invalid. */
 static bool letter_values(const struct blas_routine *routine, const char *letters, int *values)
 {
     const char *const choices[] = {routine->first, routine->second, routine->third,
@@ -186,7 +187,8 @@ void blas_name(const struct blas_call *call, enum blas_spelling spelling, char *
              spellings[spelling].after);
 }
 
-/* 1 and 0 of every type: the real part comes first. The scalars of herk are real, her2k's beta. */
+/* 1 and 0 of every type; the real part comes first. The scalars of herk and her2k's beta are
+ * real. */
 static const void *scalar(char type, int value)
 {
     static const float single[2][2] = {{0, 0}, {1, 0}};
@@ -234,7 +236,7 @@ static void run_fortran(const struct blas_call *call, void *function)
     }
 }
 
-/* cuBLAS takes sizes as int, cuBLASXt as size_t: one body, two functions. */
+/* cuBLAS has sizes of type int, and cuBLASXt of type size_t: one body makes two functions. */
 #define DEFINE_RUN_HANDLED(name, size)                                                             \
     static int name(const struct blas_call *call, void *function, void *handle)                    \
     {                                                                                              \

@@ -12,7 +12,7 @@ device_elapsed *device_elapsed_function(const struct xg_dev *dev)
 {
     device_elapsed *function;
     *(void **)&function = dlsym(dev->drv.library, "cuEventElapsedTime");
-    if (!function) /* what newer drivers call it */
+    if (!function) /* its name in newer drivers */
         *(void **)&function = dlsym(dev->drv.library, "cuEventElapsedTime_v2");
     return function;
 }

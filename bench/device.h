@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* What the benchmarks measure on the device itself. Its context must be current. */
+/* Measurements on the device itself. Its context must be current. */
 #ifndef BENCH_DEVICE_H
 #define BENCH_DEVICE_H
 
 #include "src/device/dev.h"
 
-/* cuEventElapsedTime, which the library itself has no use for; NULL where the driver lacks it. */
+/* cuEventElapsedTime, which the library itself does not use; NULL if the driver lacks it. */
 typedef CUresult device_elapsed(float *milliseconds, CUevent begin, CUevent end);
 device_elapsed *device_elapsed_function(const struct xg_dev *dev);
 
-/* A stream for what is timed. Ends the program where there is none; it is never destroyed. */
+/* Creates a stream for timed work; ends the program on failure. The stream is never destroyed. */
 CUstream device_stream(const struct xg_dev *dev);
 
 /*
- * Seconds on the device between two events around work(), which queues what it does on the stream:
- * the best of three after a warm-up. Ends the program where work() fails.
+ * Seconds on the device between two events around work(), which enqueues on the stream: the best of
+ * three after a warm-up. Ends the program if work() fails.
  */
 double device_seconds(struct xg_dev *dev, CUstream stream,
                       enum xg_status (*work)(void *arg, CUstream stream), void *arg);
 
-/* What the link does at best: page-locked memory, 256 MiB, one direction. */
+/* The link's best rates: page-locked memory, 256 MiB, one direction. */
 struct link_rates {
     double up_bytes_per_s, down_bytes_per_s;
 };

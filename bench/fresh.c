@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Before the array, as malloc's; and what NumPy leaves out before it asks for huge pages. */
+/* The header before the array, like malloc's; and the size from which NumPy requests huge pages. */
 enum { HEADER_BYTES = 16, PAGE_BYTES = 4096, HUGE_FROM_BYTES = 4 << 20 };
 
 float *fresh_map(size_t bytes, bool small)
@@ -22,7 +22,7 @@ float *fresh_map(size_t bytes, bool small)
         madvise(map, all, MADV_NOHUGEPAGE);
     else if (bytes >= HUGE_FROM_BYTES)
         madvise(map + PAGE_BYTES, all - PAGE_BYTES, MADV_HUGEPAGE);
-    *map = 1; /* malloc keeps the size there */
+    *map = 1; /* malloc stores the size there */
     return (float *)(void *)(map + HEADER_BYTES);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A C that no call has written to, as NumPy's `a @ b` brings one for every product. */
+/* A fresh C, to which no call has written, as NumPy's `a @ b` allocates for every product. */
 #ifndef BENCH_FRESH_H
 #define BENCH_FRESH_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /*
- * Memory mapped for this array alone, of which no page but the first is there: 16 bytes into it, as
- * malloc returns it, and from 4 MiB on with huge pages asked for as NumPy does. small: with none,
- * whatever the system's default is. Ends the program where there is no memory.
+ * Maps memory for one array, of which only the first page is present. The array starts 16 bytes
+ * into it, as with malloc, and from 4 MiB on huge pages are requested, as in NumPy. small: without
+ * huge pages, whatever the system's default is. Ends the program if there is no memory.
  */
 float *fresh_map(size_t bytes, bool small);
 void fresh_unmap(float *array, size_t bytes);

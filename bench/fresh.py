@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""NumPy's `a @ b`, which brings a new C for every product, beside np.matmul(a, b, out=c).
+"""Compares NumPy's `a @ b`, which allocates a new C for every product, with np.matmul(a, b, out=c).
 
 usage: fresh.py [--sizes N,N,...] [--calls N] [--csv FILE]
 
-Both in turn in this process, with whatever LD_PRELOAD and XGEMM_MODE it was started under. Times are
-medians in ms: of `a @ b` alone, of `a @ b` and giving its result back, and into an old C.
+Both alternate in this process, with the LD_PRELOAD and XGEMM_MODE of its environment. Times are
+medians in ms: of `a @ b` alone, of `a @ b` with freeing its result, and into an existing C.
 """
 import argparse
 import os

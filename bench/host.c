@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Host to host: this library beside OpenBLAS, cuBLASXt and a plain offload, and the floor. */
+/* Host to host: compares this library with OpenBLAS, cuBLASXt, a plain offload, and the floor. */
 #include <getopt.h>
 #include <math.h>
 #include <pthread.h>
@@ -31,12 +31,12 @@ static const struct shape default_shapes[] = {
 };
 
 static struct {
-    double budget_s; /* of timed calls a side and shape, in all turns */
+    double budget_s; /* for timed calls per side and shape, in all turns */
     double cpu_limit_s, rival_limit_s;
-    int turns; /* of each side, one after the other */
+    int turns; /* for each side, alternating */
     int random;
     bool locked;                                      /* operands in page-locked memory */
-    enum { FRESH_NO, FRESH_HUGE, FRESH_SMALL } fresh; /* C of every call, where beta is 0 */
+    enum { FRESH_NO, FRESH_HUGE, FRESH_SMALL } fresh; /* a fresh C for every call with beta 0 */
     uint64_t seed;
     const char *shapes, *csv, *commit;
 } options = {.budget_s = 0.5,
@@ -48,7 +48,7 @@ static struct {
 
 /* --- Operands ------------------------------------------------------------------------------ */
 
-/* Buffer sets take turns, so that no side finds the last call's operands in a cache. */
+/* Buffer sets are used in turn, so that no side finds the last call's operands in a cache. */
 enum { SETS_MAX = 8 };
 
 struct operands {
@@ -117,8 +117,8 @@ static void operands_destroy(struct operands *operands)
 
 /* --- Measuring ----------------------------------------------------------------------------- */
 
-/* Calls the side with the operands' C, or a fresh one. Seconds of the call alone. error: of C, or
- * NULL. False: it could not. */
+/* Calls the side with the operands' C, or a fresh one. Sets the seconds of the call alone, and the
+ * error of C unless error is NULL. False: the side failed. */
 static bool time_call(const struct side *side, const struct xg_problem *operands, double *seconds,
                       const struct xg_accuracy *accuracy, double *error)
 {
@@ -141,16 +141,17 @@ enum { TURNS_MAX = 25 };
 
 struct measured {
     double turn_s[TURNS_MAX]; /* a turn's median; sorted by summarise */
-    int turns;                /* done; 0: not measured */
-    double median_s, spread;  /* of the turns; (most - least) / median. NAN: not measured */
+    int turns;                /* turns done; 0: not measured */
+    double median_s, spread;  /* median of the turns; (most - least) / median. NAN: not measured */
     double error;             /* 2^-24 of |A||B| + |C| */
 };
 
-/* A turn of a side. False: it could not. */
+/* Measures a turn of a side. False: the side failed. */
 static bool measure_turn(const struct side *side, const struct operands *operands,
                          struct measured *measured)
 {
-    /* As many as fill the budget: OpenBLAS's threads spin for longer than 200 small products take.
+    /* Enough calls to fill the budget: OpenBLAS's threads spin for longer than 200 small products
+     * take.
      */
     enum { CALLS_MAX = 100001 };
     static double seconds[CALLS_MAX];
@@ -197,8 +198,8 @@ static double cpu_guess_s(const struct shape *shape)
 }
 
 /*
- * OpenBLAS's threads spin for a while after a product, and take the cores from whoever comes next:
- * that is no part of the next side's time.
+ * Waits until OpenBLAS's threads stop spinning after a product, because otherwise they occupy cores
+ * during the next side's time.
  */
 static void settle(void)
 {
@@ -291,7 +292,7 @@ static int64_t log_uniform(uint64_t *state, double least, double most)
     return (int64_t)(least * pow(most / least, u));
 }
 
-/* The products to measure. False where the file cannot be read or names none. */
+/* Lists the products to measure. False if the file cannot be read or is empty. */
 static bool list_shapes(struct shapes *shapes)
 {
     uint64_t state = options.seed * 0x9e3779b97f4a7c15u + 1;
@@ -318,13 +319,12 @@ static void usage(FILE *out)
     fprintf(
         out,
         "usage: host [--shapes FILE | --random N [--seed S]] [--csv FILE] [--commit ID]\n"
-        "            [--budget SECONDS] [--turns N]   (of a side: calls for so long, in so many "
-        "turns)\n"
+        "            [--budget SECONDS] [--turns N]   (per side: time and turns of the calls)\n"
         "            [--cpu-limit SECONDS] [--rival-limit SECONDS]\n"
         "            [--locked]   (operands in page-locked memory)\n"
-        "            [--fresh[=small] [--populate N]]   (every C just mapped; small: in pages of\n"
-        "                         4 KiB; so many populate it at once instead of as chosen)\n"
-        "A line of FILE: m n k [nn|nt|tn|tt|all [pad [beta]]]. Times are medians of the turns' in "
+        "            [--fresh[=small] [--populate N]]   (every C newly mapped; small: in pages "
+        "of\n                         4 KiB; N threads populate it, instead of the chosen number)\n"
+        "A line of FILE: m n k [nn|nt|tn|tt|all [pad [beta]]]. Times are medians of the turns, in "
         "ms.\n");
 }
 

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel table measured: operands on the device, rows beside cuBLAS; tables and CSV. */
+/* Measures the kernel table with operands on the device, and compares rows with cuBLAS; tables and
+ * CSV. */
 
 /*
  * usage: kernels [--type s|d] [--rows A,B | --math strict,accurate,tf32|all]
  *                [--shapes FILE | --sizes N,N] [--trans nn|nt|tn|tt|all] [--ld padded|tight|all]
  *                [--budget SECONDS] [--seed N] [--csv FILE] [--commit TEXT]
  *
- * Every row of the table (or those named), a column a shape; with --math instead the row that
- * selection takes under each arithmetic beside cuBLAS, a line a shape, and a summary of the ratios.
+ * Prints every row of the table (or the named ones), with one column per shape; with --math instead
+ * the row that selection chooses for each arithmetic beside cuBLAS, one line per shape, and a
+ * summary of the ratios.
  *
- * --type d: rows of double precision, which take turns with each other and with cublasDgemm; their
- * one arithmetic is strict.
+ * --type d: rows of double precision, alternating with each other and with cublasDgemm; their only
+ * arithmetic is strict.
  *
- * FILE: see shapes.h (of its columns all but beta, which is 0 here); without it the squares of
- * --sizes, or 512 to 8192. --csv -: to standard output, in place of the tables. --ld padded:
- * leading dimensions are multiples of 4, as the host pipeline has them; tight: rows without any
- * space between, so that most are not aligned; all: both, where they differ.
+ * FILE: see shapes.h (beta is always 0 here); without it the squares of --sizes, or 512 to 8192.
+ * --csv -: to standard output, instead of the tables. --ld padded: leading dimensions are multiples
+ * of 4, as in the host pipeline; tight: rows without space between them, so that most are not
+ * aligned; all: both, if they differ.
  *
- * Each cell is warmed up, timed with the device's own events in several batches within the budget
- * (0.5 s; at least one run), and reported as the median of the batches; what is compared takes
- * turns. Operands are random, and rotate through several sets where one would stay in the L2 cache.
- * Every result is judged on sampled elements in double precision; a wrong one is marked, and the
- * exit status is 1.
+ * Each cell is warmed up and timed with the device's events in several batches within the budget
+ * (0.5 s; at least one run); the median of the batches is reported. Compared kernels alternate.
+ * Operands are random, and rotate through several sets if one would stay in the L2 cache. Every
+ * result is checked on sampled elements in double precision; a wrong one is marked, and the exit
+ * status is 1.
  */
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +39,7 @@ enum { MATHS = 3, PADDED = 1, TIGHT = 2 };
 static const struct {
     const char *name;
     enum xg_math math;
-    double units; /* 2^-24 that a product may be off before it is summed: 11 bits of each factor */
+    double units; /* error of a product before it is summed, in 2^-24: 11 bits of each factor */
 } maths[MATHS] = {{"strict", XG_MATH_STRICT, 0.0},
                   {"accurate", XG_MATH_ACCURATE, 0.0},
                   {"tf32", XG_MATH_TF32, 0x1p14}};
@@ -91,7 +93,7 @@ static double tflops(const struct shape *shape, const struct timing *timing)
     return 2.0 * (double)shape->m * (double)shape->n * (double)shape->k / timing->median_us * 1e-6;
 }
 
-/* Whether the result can be that of k rounded products and sums; false for NaN. */
+/* Whether the error is possible for k rounded products and sums; false for NaN. */
 static bool is_right(const struct shape *shape, const struct timing *timing, double units)
 {
     return timing->error <= units + (double)(shape->k + 3);
@@ -102,7 +104,7 @@ static double row_units(const struct xg_kernel *row)
     return row->flags & XG_KERNEL_TF32 ? maths[MATHS - 1].units : 0.0;
 }
 
-/* What errors are counted in. */
+/* The unit of errors. */
 static const char *unit_name(void)
 {
     return options.type == XG_TYPE_D ? "2e-53" : "2e-24";
@@ -210,7 +212,7 @@ static struct xg_shape shape_of(const struct shape *shape, int trans)
                              .transb = trans & 1};
 }
 
-/* What selection takes, beside the best of our rows: how much the ranking leaves on the table. */
+/* Prints the row that selection chooses beside the best row: the loss of the ranking. */
 static void print_selection(int trans)
 {
     printf("\nselected for %s:\n", shapes_trans_names[trans]);
@@ -266,7 +268,8 @@ static void write_rows(void)
     close_csv(out);
 }
 
-/* All rows wanted, each into its cell; `together` take turns. False when a result is wrong. */
+/* Measures all selected rows, each into its cell; `together` rows alternate. False if a result is
+ * wrong. */
 static bool measure_shape(int s, const struct resident *operands, int together)
 {
     const struct shape *shape = &options.shapes.at[s];
@@ -321,7 +324,7 @@ static bool measure_rows(void)
 
 /* --- What selection takes, beside cuBLAS ---------------------------------------------------- */
 
-/* What a line says, for the summary's lists. */
+/* The data of a line, for the summary's lists. */
 struct ratio {
     char name[64]; /* shape, transposes, leading dimensions */
     int math;
@@ -360,7 +363,8 @@ static void report(const struct shape *shape, int math, const char *ld, const ch
                 tflops(shape, ours), cublas->median_us, ratio, ours->error, right);
 }
 
-/* One shape and leading dimension: each arithmetic's row once, and cuBLAS. False: a wrong result.
+/* Compares each arithmetic's row with cuBLAS for one shape and leading dimension. False: a wrong
+ * result.
  */
 static bool compare_shape(const struct shape *shape, int ld, FILE *csv)
 {
@@ -416,7 +420,8 @@ static void print_summary(int math)
     printf("  %d of %d under 0.95\n", below, count);
 }
 
-/* Selection must not take what is slower under an arithmetic that admits more. */
+/* Prints shapes for which an arithmetic that admits more rows is slower, which is a fault of
+ * selection. */
 static void print_slower(int math, int than)
 {
     for (int i = 0; i < ratio_count; i++)
@@ -433,7 +438,7 @@ static bool compare_shapes(void)
     bool right = true;
     FILE *csv = open_csv();
     if (!dev->facts.cublas)
-        die("no cuBLAS to compare with");
+        die("cuBLAS is missing, so there is nothing to compare");
     printf("%-34s %-9s %-22s %10s %8s %10s %8s %7s\n", "m,n,k, transposes, ld", "math", "row", "us",
            "TFLOP/s", "cuBLAS us", "TFLOP/s", "ratio");
     if (csv)
@@ -461,7 +466,7 @@ static bool compare_shapes(void)
 
 /* --- The program ---------------------------------------------------------------------------- */
 
-/* The bits of the words in a list with commas; "all": every one. 0: an unknown word. */
+/* Returns the bits of the words in a comma-separated list; "all": every one. 0: an unknown word. */
 static unsigned parse_maths(const char *list)
 {
     unsigned mask = 0;
@@ -486,14 +491,14 @@ static unsigned parse_ld(const char *word)
                                     : 0;
 }
 
-/* The squares of a list with commas. */
+/* Adds the squares of a comma-separated list. */
 static void add_sizes(const char *list)
 {
     for (const char *at = list; *at; at += *at == ',') {
         char *end;
         int64_t side = strtoll(at, &end, 10);
         if (side < 1 || (*end && *end != ','))
-            die("a size that is none");
+            die("invalid size");
         at = end;
         shapes_add(&options.shapes, &(struct shape){.m = side, .n = side, .k = side},
                    options.trans_mask);
@@ -540,16 +545,16 @@ static void parse(int argc, char **argv)
         else if (!strcmp(name, "--commit"))
             options.commit = value;
         else
-            die("an option that is not known");
+            die("unknown option");
         if ((!strcmp(name, "--math") && !options.math_mask) || !options.trans_mask ||
             !options.ld_mask)
-            die("a value that is not known");
+            die("unknown value");
     }
     if (strcmp(type, "s") && strcmp(type, "d"))
-        die("a type that is not known");
+        die("unknown type");
     options.type = *type == 'd' ? XG_TYPE_D : XG_TYPE_S;
     if (options.type == XG_TYPE_D && options.math_mask > 1u)
-        die("double precision has one arithmetic: strict");
+        die("double precision has only the arithmetic strict");
     if (shapes && !shapes_read(&options.shapes, shapes, options.trans_mask))
         exit(2);
     if (!shapes)

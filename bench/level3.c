@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Host to host, any Level 3 routine: this library as a program meets it (preloaded) beside the CPU
- * library behind it, cuBLASXt and the floor.
+ * Host to host, any Level 3 routine: compares this library (preloaded, as in a program) with the
+ * program's CPU library, cuBLASXt and the floor.
  *
  *   XGEMM_MODE=gpu LD_PRELOAD=libxgemm_shim.so bench/level3 dgemm:4096
  *
- * --own leaves out cuBLASXt, and has the CPU library compute each result once, untimed: for the
- * comparison of two builds.
+ * --own omits cuBLASXt, and the CPU library computes each result once, untimed: for comparing two
+ * builds.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -25,7 +25,7 @@
 #include "src/compute/toolkit.h"
 #include "src/device/mem.h"
 
-/* What issue by issue was promised for: the triangle's, double precision, the solves. */
+/* The default cases: triangles, double precision, solves. */
 static const char *const default_cases[] = {
     "sgemm:4096",          "ssyrk:2048",     "ssyrk:4096",    "ssyrk:4096:ut", "ssyrk:4096:ln",
     "ssyrk:8192",          "ssyrk:4096x100", "dgemm:512",     "dgemm:1024",    "dgemm:2048",
@@ -40,9 +40,9 @@ enum { SIDE_CPU, SIDE_CUBLASXT, SIDE_XGEMM, SIDE_COUNT };
 
 static struct {
     int turns;
-    double budget_s; /* of timed calls a side and turn */
+    double budget_s; /* for timed calls per side and turn */
     const char *csv, *commit;
-    bool own; /* the CPU library once, for its result, and cuBLASXt not at all */
+    bool own; /* the CPU library once, for its result, and no cuBLASXt */
 } options = {.turns = 5, .budget_s = 0.2, .commit = "unknown"};
 
 static struct xg_dev *dev;
@@ -56,7 +56,7 @@ static struct {
 
 /* --- Opening ------------------------------------------------------------------------------- */
 
-/* The library whose dgemm_ a program would get without the preload; NULL where there is none. */
+/* Finds the library whose dgemm_ a program gets without the preload; NULL if there is none. */
 static void *find_cpu_library(void)
 {
     void *preloaded = dlsym(RTLD_DEFAULT, "dgemm_");
@@ -98,7 +98,7 @@ static size_t extent_bytes(const struct blas_call *call, struct blas_extent exte
     return (size_t)extent.rows * (size_t)extent.columns * blas_elem_bytes(call->type);
 }
 
-/* Uniform in (-1, 1); NULL for an operand that the routine has not. */
+/* Creates an operand, uniform in (-1, 1); NULL if the routine has no such operand. */
 static void *create_operand(const struct blas_call *call, struct blas_extent extent)
 {
     size_t bytes = extent_bytes(call, extent);
@@ -115,7 +115,7 @@ static void *create_operand(const struct blas_call *call, struct blas_extent ext
     return wide;
 }
 
-/* A triangle that can be solved with: its diagonal outweighs the rest. */
+/* Makes the triangle well-conditioned for solves: its diagonal dominates. */
 static void make_solvable(const struct blas_call *call, void *a)
 {
     struct blas_extent extent = blas_a(call);
@@ -137,8 +137,8 @@ static void make_solvable(const struct blas_call *call, void *a)
 }
 
 struct operands {
-    void *a, *b, *before; /* before: what C holds at first */
-    void *c[SIDE_COUNT];  /* one a side */
+    void *a, *b, *before; /* before: the initial C */
+    void *c[SIDE_COUNT];  /* one for each side */
     size_t c_bytes;
 };
 
@@ -173,8 +173,8 @@ static double part_value(const struct blas_call *call, const void *c, size_t at)
 }
 
 /*
- * |C - the CPU's| over |the CPU's|, norms of Frobenius over what the routine computes; infinite
- * where the rest is not, byte for byte, what it was.
+ * |C - C_cpu| / |C_cpu|, in Frobenius norms over the elements that the routine computes; infinite
+ * if any other byte has changed.
  */
 static double distance(const struct blas_call *call, const struct operands *operands, int side)
 {
@@ -201,7 +201,7 @@ static double distance(const struct blas_call *call, const struct operands *oper
     return sqrt(apart / norm);
 }
 
-/* Two roundings of FP32, of FP64, apart by what long sums make of them. */
+/* Whether the distance is within two roundings of FP32 or FP64, scaled for long sums. */
 static bool near(const struct blas_call *call, double apart)
 {
     return apart <= (call->type == 's' || call->type == 'c' ? 1e-5 : 1e-13);
@@ -214,7 +214,7 @@ enum { CALLS_MAX = 2000 };
 struct measured {
     double seconds[CALLS_MAX];
     int calls;
-    double apart; /* from the CPU's */
+    double apart; /* distance from the CPU's result */
     bool able;
 };
 
@@ -229,7 +229,7 @@ static void *side_function(const struct blas_call *call, int side)
     return cublas.xt_handle ? dlsym(cublas.library, name) : NULL;
 }
 
-/* One call of the side into its own C, which holds what it did before. Seconds; NAN: it failed. */
+/* Makes one call of the side into its own C, restored before. Returns seconds; NAN: it failed. */
 static double time_call(const struct blas_call *call, const struct operands *operands, int side)
 {
     struct blas_call mine = *call;
@@ -257,7 +257,7 @@ static void measure_turn(const struct blas_call *call, const struct operands *op
              xg_clock_s() - begin_s < options.budget_s);
 }
 
-/* The CPU library's threads spin for a while after a call, and take the cores from the next side.
+/* Waits until the CPU library's threads stop spinning, because they occupy cores of the next side.
  */
 static void settle(void)
 {
@@ -272,14 +272,14 @@ struct resident {
 
 static enum xg_status run_resident(void *arg, CUstream its_own)
 {
-    (void)its_own; /* cuBLAS has it */
+    (void)its_own; /* cuBLAS owns it */
     struct resident *resident = arg;
     return blas_run(&resident->call, BLAS_CUBLAS, resident->function, cublas.handle) ? XG_ERR_DRIVER
                                                                                      : XG_OK;
 }
 
-/* Seconds of cuBLAS on operands in device memory; 0 where it cannot. Of 1.1 each: a kernel draws
- * less power on zeros and clocks higher. */
+/* Seconds of cuBLAS on operands in device memory; 0 if it fails. The operands are 1.1 everywhere,
+ * because a kernel draws less power on zeros and clocks higher. */
 static double resident_seconds(const struct blas_call *call)
 {
     struct resident resident = {.call = *call};
@@ -319,7 +319,7 @@ static void measure_row(struct row *row, const struct link_rates *rates)
         measured->calls = 0;
         if (options.own && side == SIDE_CUBLASXT)
             continue;
-        measured->able = time_call(call, &operands, side) >= 0; /* not timed: it warms up */
+        measured->able = time_call(call, &operands, side) >= 0; /* not timed: a warm-up */
         measured->apart = measured->able ? distance(call, &operands, side) : NAN;
     }
     if (options.own)
@@ -399,11 +399,13 @@ static bool parse_options(int argc, char **argv)
 static bool open_all(void)
 {
     if (!(cpu_library = find_cpu_library())) {
-        fprintf(stderr, "preload the library: there is one dgemm_ here, so nothing to compare\n");
+        fprintf(stderr,
+                "preload the library: there is only one dgemm_, so there is nothing to compare\n");
         return false;
     }
     if (xg_dev_create(xg_conf_get(), &dev) != XG_OK || xg_dev_enter(dev) != XG_OK) {
-        fprintf(stderr, "no GPU: nothing to compare (XGEMM_VERBOSE=2 says why)\n");
+        fprintf(stderr,
+                "no usable GPU, so there is nothing to compare (XGEMM_VERBOSE=2 says why)\n");
         return false;
     }
     stream = device_stream(dev);

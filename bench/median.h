@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The median of what the benchmarks time. */
+/* The median of the benchmarks' times. */
 #ifndef BENCH_MEDIAN_H
 #define BENCH_MEDIAN_H
 
@@ -11,7 +11,8 @@ static inline int median_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts the values, count >= 1 and none of them NaN; of an even count the upper one of the two. */
+/* Sorts the values (count >= 1, no NaN) and returns the median; for an even count the upper of the
+ * two. */
 static inline double median_sort(double *values, int count)
 {
     qsort(values, (size_t)count, sizeof *values, median_order);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A CPU library that computes nothing, so that bench/overhead sees the way there alone. */
+/* A CPU library that computes nothing, so that bench/overhead measures only the overhead of a
+ * call. */
 #include "nothing.h"
 
 __attribute__((visibility("default"))) void cblas_sgemm(int order, int transa, int transb, int m,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The two interfaces of SGEMM, and one each of DGEMM and SSYRK, with 32-bit integers. */
+/* Both interfaces of SGEMM, and one each of DGEMM and SSYRK, with 32-bit integers. */
 #ifndef BENCH_NOTHING_H
 #define BENCH_NOTHING_H
 

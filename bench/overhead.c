@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a call that stays on the CPU costs more under the preload, over a library that does nothing.
+/* Measures the additional cost of a call that stays on the CPU under the preload, with a library
+ * that does nothing.
  */
 /*
  * usage: overhead [LIBRARY]    the library to preload; XG_SO, or .libs/libxgemm_shim.so
  *
- * Runs itself without and with the preload. Each figure is the least of many batches: what the code
- * costs, and not what the machine did meanwhile.
+ * It runs itself without and with the preload. Each figure is the minimum of many batches: the cost
+ * of the code, without disturbances by the machine.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 enum { BATCH = 4000, BATCHES = 100 };
 
-static float a[2], b[2], c[2]; /* never looked at */
+static float a[2], b[2], c[2]; /* never read */
 
 static void call_c(int size)
 {
@@ -47,17 +48,17 @@ static void call_syrk(int size)
 static const struct way {
     const char *name;
     void (*call)(int size);
-    int first, sizes; /* the sizes take turns */
+    int first, sizes; /* the sizes alternate */
 } ways[] = {
     {"cblas_sgemm, 8^3: below the floor", call_c, 8, 1},
     {"sgemm_, 8^3: below the floor", call_fortran, 8, 1},
-    {"cblas_sgemm, 100^3: kept by the model", call_c, 100, 1},
-    {"sgemm_, 100^3: kept by the model", call_fortran, 100, 1},
+    {"cblas_sgemm, 100^3: kept on the CPU by the model", call_c, 100, 1},
+    {"sgemm_, 100^3: kept on the CPU by the model", call_fortran, 100, 1},
     {"cblas_dgemm, 8^3: below the floor", call_double, 8, 1},
-    {"cblas_dgemm, 100^3: kept by the model", call_double, 100, 1},
-    {"ssyrk_, 100^3: kept by the model", call_syrk, 100, 1},
-    {"cblas_sgemm, 8 sizes in turns from 100^3", call_c, 100, 8},
-    {"cblas_sgemm, 100 sizes in turns from 70^3", call_c, 70, 100},
+    {"cblas_dgemm, 100^3: kept on the CPU by the model", call_double, 100, 1},
+    {"ssyrk_, 100^3: kept on the CPU by the model", call_syrk, 100, 1},
+    {"cblas_sgemm, 8 alternating sizes from 100^3", call_c, 100, 8},
+    {"cblas_sgemm, 100 alternating sizes from 70^3", call_c, 70, 100},
 };
 
 enum { WAYS = sizeof ways / sizeof ways[0] };
@@ -83,7 +84,7 @@ static double measure(const struct way *way)
     return least;
 }
 
-/* Runs this program with the library in front; NULL: with none. Fills ns. */
+/* Runs this program with the library preloaded; NULL: without. Fills ns. */
 static void run(const char *library, double ns[WAYS])
 {
     int ends[2];
@@ -104,7 +105,7 @@ static void run(const char *library, double ns[WAYS])
     FILE *in = fdopen(ends[0], "r");
     for (int i = 0; i < WAYS; i++)
         if (!in || fread(&ns[i], sizeof ns[i], 1, in) != 1) {
-            fprintf(stderr, "the run %s a preload said nothing\n", library ? "with" : "without");
+            fprintf(stderr, "the run %s a preload printed nothing\n", library ? "with" : "without");
             exit(EXIT_FAILURE);
         }
     fclose(in);
@@ -123,9 +124,9 @@ int main(int argc, char **argv)
     const char *library = argc > 1 ? argv[1] : getenv("XG_SO");
     run(NULL, alone);
     run(library ? library : ".libs/libxgemm_shim.so", preloaded);
-    printf("%-44s %10s %10s %10s\n", "ns a call", "alone", "preloaded", "more");
+    printf("%-48s %10s %10s %10s\n", "ns per call", "alone", "preloaded", "more");
     for (int i = 0; i < WAYS; i++)
-        printf("%-44s %10.1f %10.1f %10.1f\n", ways[i].name, alone[i], preloaded[i],
+        printf("%-48s %10.1f %10.1f %10.1f\n", ways[i].name, alone[i], preloaded[i],
                preloaded[i] - alone[i]);
     return EXIT_SUCCESS;
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes a picture of the parts of a page of xgemm-run report that a reader looks at first.
+"""Makes a picture of the first parts of a page of xgemm-run report.
 
 usage: picture.py PAGE.html PICTURE.png
 
-A developer's tool: it needs Chromium, and Pillow to make the file small.
+This developer's tool needs Chromium, and Pillow to make the file small.
 """
 import io
 import os

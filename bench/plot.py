@@ -4,11 +4,12 @@
 
 usage: plot.py [--dram-tb-s X --ffma-tflops X --tensor-tflops X] FILE.csv FILE.svg
 
-What the file is, its first line of names says. bench/host: time over the floor, a line a shape.
-bench/kernels: a roofline; of --math the points are what selection takes under each arithmetic, and
-cuBLAS; without it the rows of the table on what is not transposed.
+The line with column names says which kind of file it is. For bench/host it draws the time over the
+floor, one line per shape. For bench/kernels it draws a roofline: with --math the points are the rows
+that selection chooses for each arithmetic, and cuBLAS; otherwise they are the rows of the table on
+products without transposes.
 
-A developer's tool: it needs matplotlib, and neither the build nor the tests need it.
+This developer's tool needs matplotlib; neither the build nor the tests need it.
 """
 import argparse
 import csv
@@ -31,7 +32,7 @@ matplotlib.rcParams.update({
 })
 import matplotlib.pyplot as plt
 
-# Told apart without colour too: each has a marker of its own.
+# Each has its own marker, so that they differ without colour too.
 HOST_SIDES = [
     ("cpu_ms", "OpenBLAS", "#999999", "s"),
     ("cublasxt_ms", "cuBLASXt", "#cc79a7", "^"),
@@ -45,13 +46,13 @@ KERNEL_MATHS = [
 ]
 CUBLAS = ("cuBLAS", "#777777", "x")
 
-# What a device can do at most, by a part of its name: DRAM TB/s, FFMA TFLOP/s, and the rate of the
-# tensor cores in 16 bits over the three products that one of 32 bits takes.
+# A device's peaks, by a part of its name: DRAM TB/s, FFMA TFLOP/s, and the rate of the tensor cores in
+# 16 bits divided by the three products of one 32-bit product.
 CEILINGS = {"H200": (4.8, 66.9, 790 / 3), "H100": (3.35, 66.9, 790 / 3)}
 
 
 def read(path):
-    """The comment lines, joined, and the rows as dictionaries."""
+    """Returns the comment lines, joined, and the rows as dictionaries."""
     comments, lines = [], []
     with open(path, newline="") as file:
         for line in file:
@@ -70,13 +71,13 @@ def number(row, name):
 
 
 def subtitle(comments):
-    """Device, commit and date; not the command, and of the driver's line the number alone."""
+    """Returns device, commit, date and the driver's number, without the command."""
     said = [c.split("; medians")[0] for c in comments if not c.startswith(("command:", "driver:"))]
     return ", ".join(s.replace("device: ", "").replace(": ", " ") for s in said)
 
 
 def save(figure, path):
-    """As SVG, a line for each group of the drawing."""
+    """Writes the SVG, with one line for each group of the drawing."""
     text = io.StringIO()
     figure.savefig(text, format="svg", facecolor="white", metadata={"Date": None})
     plt.close(figure)
@@ -104,7 +105,7 @@ def host_label(row):
 
 def draw_host(comments, rows, path):
     if len(rows) > 60:
-        sys.exit("too many shapes for a line each")
+        sys.exit("too many shapes for one line each")
     figure, axes = plt.subplots(figsize=(8, 1.7 + 0.27 * len(rows)), layout="constrained")
     for y, row in enumerate(rows):
         floor = number(row, "floor_ms")
@@ -133,7 +134,7 @@ def draw_host(comments, rows, path):
 
 
 def intensity(row):
-    """FLOP a byte of operands and result, each moved once."""
+    """Returns FLOP per byte of operands and result, each moved once."""
     m, n, k = (number(row, name) for name in "mnk")
     return 2 * m * n * k / (4 * (m * k + k * n + m * n))
 
@@ -155,7 +156,7 @@ def draw_ceilings(axes, ceilings, least, most):
 
 
 def draw_maths(axes, rows):
-    """What selection takes, beside cuBLAS on the same shapes."""
+    """Draws the rows that selection chooses, and cuBLAS on the same shapes."""
     first = [r for r in rows if r["math"] == rows[0]["math"]]
     cublas = [(intensity(r), number(r, "tflops") * number(r, "ratio") ** -1) for r in first]
     label, colour, marker = CUBLAS
@@ -168,7 +169,7 @@ def draw_maths(axes, rows):
 
 
 def draw_rows(axes, rows):
-    """The rows of the table, not transposed, each named where its last point is."""
+    """Draws the rows of the table without transposes, each with its name at its last point."""
     names = list(dict.fromkeys(r["row"] for r in rows))
     colours = plt.get_cmap("viridis")
     ends = []
@@ -231,7 +232,7 @@ def main():
     asked = (options.dram_tb_s, options.ffma_tflops, options.tensor_tflops)
     ceilings = tuple(a or k for a, k in zip(asked, known))
     if not ceilings[0] or not ceilings[1]:
-        sys.exit("a device that is not in the table: say --dram-tb-s and --ffma-tflops")
+        sys.exit("the device is not in the table: give --dram-tb-s and --ffma-tflops")
     draw_roofline(comments, rows, options.svg, ceilings)
 
 

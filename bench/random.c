@@ -14,7 +14,7 @@ uint64_t random_next(uint64_t *state)
     return *state;
 }
 
-/* One random block, repeated at odd offsets. */
+/* Repeats one random block at odd offsets. */
 float *random_matrix(size_t elems)
 {
     enum { BLOCK_ELEMS = 1 << 20 };

@@ -9,8 +9,8 @@
 /* The next of a xorshift sequence; *state is not 0. */
 uint64_t random_next(uint64_t *state);
 
-/* Elements uniform in (-1, 1), other ones at each call; to be freed. Ends the program where there
- * is no memory. From one thread. */
+/* Returns elements uniform in (-1, 1), different ones at each call; the caller frees them. Ends the
+ * program if there is no memory. Not thread-safe. */
 float *random_matrix(size_t elems);
 
 #endif

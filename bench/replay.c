@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the policy makes of traced programs; tests/traces holds some. */
+/* Replays traced programs with the policy; tests/traces contains some. */
 #include <stdio.h>
 #include <string.h>
 
@@ -50,11 +50,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: replay [--products] FIXTURE...\n");
         return 2;
     }
-    puts(
-        "seconds in products: all on the CPU, all on the GPU (quiet), each where it is faster, by\n"
-        "the policy; in all: on the CPU, by the policy, their ratio; the policy's products over\n"
-        "those of the better side once the engine is ready; products on the GPU, of how many,\n"
-        "moves, and when the first one began\n");
+    puts("columns: seconds in products, all on the CPU, all on the GPU (quiet), each on the faster "
+         "side,\nand with the policy; total seconds on the CPU, with the policy, and their ratio; "
+         "the policy's\nproducts divided by those of the better side after the engine is ready; "
+         "products on the GPU,\nall products, moves, and the start of the first move\n");
     printf("%-28s %8s %8s %8s %8s | %8s %8s %7s | %7s | %7s %7s %6s %8s\n", "fixture", "CPU", "GPU",
            "least", "policy", "all CPU", "policy", "ratio", "ready", "on GPU", "of", "moves",
            "first");

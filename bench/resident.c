@@ -17,7 +17,7 @@
 
 enum { BATCHES_MAX = 9, RUNS_MAX = 1000, SETS_MAX = 1 << 16 };
 
-/* Several times any L2 cache: sets of operands are added until they fill this. */
+/* Several times the size of any L2 cache: sets of operands are added until they fill this. */
 static const size_t ROTATED_BYTES = (size_t)512 << 20;
 
 static struct xg_dev *dev;
@@ -41,7 +41,7 @@ static void must(enum xg_status status, const char *what)
 struct xg_dev *resident_open(void)
 {
     if (xg_backend_open(xg_conf_get(), &dev) != XG_OK)
-        die("device", "none that the kernels serve");
+        die("device", "no device that the kernels support");
     elapsed_ms = device_elapsed_function(dev);
     if (!elapsed_ms)
         die("cuEventElapsedTime", "the driver lacks it");
@@ -83,7 +83,7 @@ struct drawing {
     uint64_t seed;
 };
 
-/* Uniform in (-1, 1), never 0: splitmix64 steps, from a state of each row's own. */
+/* Draws numbers uniform in (-1, 1), never 0, by splitmix64 with a separate state for each row. */
 static void draw_rows(void *arg, int worker)
 {
     const struct drawing *d = arg;
@@ -122,7 +122,7 @@ static void copy_up(CUdeviceptr to, const void *from, size_t bytes)
     must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy");
 }
 
-/* The first set into all others: each copy doubles what there is. */
+/* Copies the first set to all others; each copy doubles the number of filled sets. */
 static void copy_sets(const struct resident *r)
 {
     for (int done = 1; done < r->sets; done *= 2) {
@@ -182,9 +182,9 @@ void resident_destroy(struct resident *r)
 
 /* --- Launching ----------------------------------------------------------------------------- */
 
-static struct xg_mem_dev scratch; /* of the products, which follow each other */
+static struct xg_mem_dev scratch; /* of the products, which run one after the other */
 
-/* XG_OK or XG_DECLINED. run: which set of the operands, modulo their number. */
+/* Returns XG_OK or XG_DECLINED. run: the set of operands, modulo their number. */
 static enum xg_status launch(const struct xg_kernel *row, const struct resident *r, int run)
 {
     CUdeviceptr set = r->dev.ptr + r->set_bytes * (size_t)(run % r->sets);
@@ -223,7 +223,7 @@ const struct xg_kernel *resident_row(const struct resident *r, enum xg_math math
     return xg_route_resident(&dev->facts, math, NULL, &shape).row;
 }
 
-/* Seconds of `runs` launches in a row, by the device's clock. */
+/* Seconds of `runs` consecutive launches, by the device's clock. */
 static double time_runs(const struct xg_kernel *row, const struct resident *r, int runs)
 {
     static int turn;
@@ -238,7 +238,7 @@ static double time_runs(const struct xg_kernel *row, const struct resident *r, i
     return (double)ms * 1e-3;
 }
 
-/* One run on poisoned memory, judged; false where the row declines the operands. */
+/* Checks one run on poisoned memory; false if the row declines the operands. */
 static bool judge_row(const struct xg_kernel *row, const struct resident *r, struct timing *timing)
 {
     size_t bytes = r->c_elems * xg_type_bytes(r->call.type);
@@ -255,7 +255,7 @@ static bool judge_row(const struct xg_kernel *row, const struct resident *r, str
     return true;
 }
 
-/* How many batches of how many runs fill the budget, by the time that one run took. */
+/* Chooses the numbers of batches and runs that fill the budget, from the time of one run. */
 static void deal_budget(struct timing *timing, double once_s, double budget_s)
 {
     double share_s = budget_s / BATCHES_MAX;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the pipeline computes, without what it moves: the runs of a plan, of which all panels are on
- * the device, beside the one call of cuBLAS that a program with its matrices there would make.
+ * Measures the pipeline's computation without transfers: the runs of a plan with all panels on the
+ * device, compared with the single cuBLAS call of a program with its matrices on the device.
  *
  *   bench/runs --math strict,accurate ssyrk:4096 dsyrk:4096 dgemm:4096
  *
- * --whole: one run in place of the plan's, which are cut for panels that arrive.
+ * --whole: one run instead of the plan's runs, which are cut for arriving panels.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -33,7 +33,7 @@ static const char *const default_cases[] = {
 
 static struct {
     int turns;
-    unsigned math_mask; /* a bit an enum xg_math */
+    unsigned math_mask; /* one bit for each enum xg_math */
     const char *csv, *commit, *kernel;
     bool whole; /* a plan of one run */
 } options = {
@@ -46,7 +46,7 @@ static const struct {
 enum { MATHS = sizeof maths / sizeof maths[0] };
 
 static struct xg_dev *dev;
-static CUstream streams[1 + XG_PIPE_RUN_STREAMS]; /* what is timed, and those of runs */
+static CUstream streams[1 + XG_PIPE_RUN_STREAMS]; /* the timed stream, and those of runs */
 static CUevent fork_event, join_events[XG_PIPE_RUN_STREAMS];
 static void *cublas_handle, *cublas_library;
 
@@ -80,7 +80,7 @@ static void open_all(void)
 
 /* --- A problem on the device --------------------------------------------------------------- */
 
-/* A column-major call as the row-major problem that the shim makes of it. */
+/* Converts a column-major call to the row-major problem, like the shim. */
 static struct xg_problem problem_of(const struct blas_call *call)
 {
     enum xg_type type = call->type == 'd' ? XG_TYPE_D : XG_TYPE_S;
@@ -104,7 +104,7 @@ static struct xg_problem problem_of(const struct blas_call *call)
     return p;
 }
 
-/* The plan and what computes it; the operands once as cuBLAS reads them, and in the plan's memory.
+/* The plan and its product; the operands as cuBLAS reads them, and in the plan's memory.
  */
 struct resident {
     struct blas_call call;
@@ -139,7 +139,8 @@ static void upload_random(CUdeviceptr to, const struct blas_call *call, struct b
     free(matrix);
 }
 
-/* A stored matrix of (rows,columns), rows after each other, to where the plan wants it. */
+/* Copies a stored matrix of (rows,columns) with contiguous rows to its location in the plan's
+ * memory. */
 static void place(const struct resident *r, CUdeviceptr from, CUdeviceptr to, int64_t rows,
                   int64_t columns, int64_t ld)
 {
@@ -150,7 +151,8 @@ static void place(const struct resident *r, CUdeviceptr from, CUdeviceptr to, in
     must(XG_DRV(&dev->drv, cuStreamSynchronize, streams[0]), "copy");
 }
 
-/* Where the pipeline packs them; behind rows of no multiple of 4 numbers are zeros. */
+/* Places the operands like the pipeline; rows whose length is not a multiple of 4 are followed by
+ * zeros. */
 static void place_operands(struct resident *r)
 {
     const struct xg_problem *p = &r->problem;
@@ -168,7 +170,7 @@ static void place_operands(struct resident *r)
               p->transb ? p->k : p->n, plan->ldb);
 }
 
-/* All of C in one tile, as a program would that has its matrices on the device. */
+/* Plans all of C in one tile, like a program with its matrices on the device. */
 static void plan_whole(struct xg_plan *plan, const struct xg_problem *p)
 {
     struct xg_plan whole = *plan;
@@ -194,7 +196,7 @@ static void plan_whole(struct xg_plan *plan, const struct xg_problem *p)
     *plan = whole;
 }
 
-/* False where the plan does not keep the operands whole on the device. */
+/* False if the plan does not keep the operands whole on the device. */
 static bool resident_create(struct resident *r, enum xg_math math)
 {
     const struct blas_call *call = &r->call;
@@ -268,8 +270,8 @@ static void wait_for_each(CUstream stream)
     }
 }
 
-/* Splits and runs, these on as many streams as the pipeline has; tiles that have a slot one after
- * the other on one, for no copy down comes between them here. */
+/* Enqueues splits and runs, the latter on as many streams as in the pipeline. Tiles that share a
+ * slot use one stream, because no copy down separates them here. */
 static enum xg_status run_plan(void *arg, CUstream stream)
 {
     struct resident *r = arg;
@@ -311,7 +313,7 @@ static void *download(CUdeviceptr from, size_t bytes)
     return matrix;
 }
 
-/* |C - cuBLAS's| over |cuBLAS's|, of the last tile that is complete. */
+/* |C - C_cublas| / |C_cublas| of the last complete tile. */
 static double distance(const struct resident *r)
 {
     const struct xg_plan_tile *tile = &r->plan.tiles[r->plan.tile_count - 1];

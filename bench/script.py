@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a preload costs a small NumPy program: 100 products, alive for less than a second.
+"""Measures the cost of a preload for a small NumPy program: 100 products in less than a second.
 
 usage: script.py LIBRARY [PAIRS]
 
-Runs the program with and without LIBRARY in LD_PRELOAD, in pairs whose order alternates, and prints
-the medians of both and of the ratio within a pair. The program is this file, called otherwise.
+Runs the program with and without LIBRARY in LD_PRELOAD, in pairs with alternating order, and prints
+the medians of both and of the ratio within a pair. The program is this file with other arguments.
 """
 import os
 import statistics

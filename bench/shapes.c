@@ -35,7 +35,7 @@ void shapes_add(struct shapes *shapes, const struct shape *shape, unsigned trans
     }
 }
 
-/* A whole number and nothing behind it; -1 where the word is none. */
+/* Parses a whole number; -1 if the word is not one. */
 static int64_t whole_number(const char *word)
 {
     char *end;
@@ -43,7 +43,7 @@ static int64_t whole_number(const char *word)
     return *end ? -1 : number;
 }
 
-/* One line without its comment. False where it is neither blank nor a shape. */
+/* Parses one line without its comment. False if it is neither blank nor a shape. */
 static bool add_line(struct shapes *shapes, char *line, unsigned trans_mask)
 {
     enum { FIELDS = 6 };

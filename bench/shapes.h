@@ -17,19 +17,20 @@ struct shapes {
     int count;
 };
 
-/* What a value of shape.trans is called: nn, nt, tn, tt. */
+/* The names of the values of shape.trans: nn, nt, tn, tt. */
 extern const char *const shapes_trans_names[4];
 
-/* Those that the word names ("all": each), as bits 1 << trans; 0 where it is no such word. */
+/* The transposes that the word names ("all": each), as bits 1 << trans; 0 if it is not such a
+ * word. */
 unsigned shapes_trans_mask(const char *word);
 
 /* Adds m,n,k once for every bit of the mask. */
 void shapes_add(struct shapes *shapes, const struct shape *shape, unsigned trans_mask);
 
 /*
- * Adds what the file says, a line each: m n k [nn|nt|tn|tt|all [pad [beta]]], fields apart by
- * blanks or commas, '#' begins a comment. trans_mask is for lines that do not name the transposes.
- * False, with a message on stderr, where the file cannot be read or a line means nothing.
+ * Adds the shapes of a file, one per line: m n k [nn|nt|tn|tt|all [pad [beta]]], fields separated
+ * by blanks or commas; '#' begins a comment. trans_mask applies to lines without transposes. False,
+ * with a message on stderr, if the file cannot be read or a line is invalid.
  */
 bool shapes_read(struct shapes *shapes, const char *path, unsigned trans_mask);
 

@@ -67,7 +67,7 @@ static size_t matrix_bytes(int64_t rows, int64_t ld)
     return (size_t)(rows * ld) * sizeof(float);
 }
 
-/* Whole spans are copied, padding included, as a plain program would. */
+/* Whole spans are copied, including the padding, as in a simple program. */
 static size_t span_bytes(int64_t rows, int64_t columns, int64_t ld)
 {
     return (size_t)((rows - 1) * ld + columns) * sizeof(float);
@@ -155,7 +155,8 @@ bool sides_open(void)
     const struct xg_conf *conf = xg_conf_get();
     if (xg_backend_open(conf, &bench.dev) != XG_OK || xg_dev_enter(bench.dev) != XG_OK ||
         xg_engine_wait(conf) != XG_ENGINE_READY) {
-        fprintf(stderr, "no GPU: nothing to compare (XGEMM_VERBOSE=2 says why)\n");
+        fprintf(stderr,
+                "no usable GPU, so there is nothing to compare (XGEMM_VERBOSE=2 says why)\n");
         return false;
     }
     void *library = bench.dev->drv.library;
@@ -214,7 +215,8 @@ double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
     launch.args.a = mem.ptr;
     launch.args.b = mem.ptr + a;
     launch.args.c = mem.ptr + a + b;
-    /* Operands of 1.1f, not of zeros: a kernel draws less power on zeros and clocks higher. */
+    /* Operands of 1.1f instead of zeros, because a kernel draws less power on zeros and clocks
+     * higher. */
     const struct xg_drv *drv = &dev->drv;
     drv->cuMemsetD32Async(mem.ptr, 0x3f8ccccd, (a + b) / sizeof(float), bench.stream);
     double seconds = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a start of the engine costs a program whose threads fill the cores, and meet at the end of
- * each loop, as those of OpenMP do: its loops beside a start, and before.
+ * Measures the cost of a start of the engine for a program whose threads fill the cores and meet at
+ * the end of each loop, as with OpenMP: the times of its loops during a start and before.
  *
  * usage: start [--memory] [THREADS]   (one a core)
  *
@@ -27,10 +27,10 @@ enum { MAPPED_BYTES = 1 << 20, PAGE_BYTES = 4096 };
 static struct {
     int threads;
     bool memory;
-    _Atomic long arrived;      /* at the ends of loops, all threads together */
+    _Atomic long arrived;      /* at the ends of loops, by all threads */
     _Atomic bool wanted;       /* the start begins */
-    double ended_s[LOOPS];     /* when all had arrived */
-    double start_s, started_s; /* the start's begin and end */
+    double ended_s[LOOPS];     /* time at which all had arrived */
+    double start_s, started_s; /* begin and end of the start */
 } run;
 
 static void touch_memory(void)
@@ -87,7 +87,7 @@ static void print_result(void)
         beside_s += took_s;
         longest_s = took_s > longest_s ? took_s : longest_s;
     }
-    printf("%d threads%s: a loop takes %.3f ms; a start %.0f ms; beside it %d loops, which lost "
+    printf("%d threads%s: a loop takes %.3f ms; a start %.0f ms; during it %d loops, which lost "
            "%.0f ms, the longest took %.1f ms\n",
            run.threads, run.memory ? ", memory" : "", 1e3 * before_s,
            1e3 * (run.started_s - run.start_s), loops, 1e3 * (beside_s - loops * before_s),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several application threads that multiply at once, beside one alone: products a second, as the
- * shim would compute them.
+ * Compares several application threads that multiply at once with a single thread: products per
+ * second, computed as by the shim.
  *
  * usage: threads [THREADS [EXTENT [SECONDS]]]   (8 threads, 1024 x 1024 x 1024, 2 s each)
  *
- * A thread calls one product after the other on operands of its own. Every thread's last result is
+ * A thread computes one product after the other on its own operands. Every thread's last result is
  * checked; a wrong one ends the program with an error.
  */
 #include <pthread.h>
@@ -39,7 +39,7 @@ static void *call_on(void *arg)
     struct caller *caller = arg;
     struct xg_accuracy accuracy;
     xg_accuracy_init(&accuracy, &caller->call);
-    side_table[SIDE_AUTO].compute(&caller->call); /* lanes and their memory are taken here */
+    side_table[SIDE_AUTO].compute(&caller->call); /* allocates lanes and their memory */
     pthread_barrier_wait(&run.begin);
     for (caller->products = 0; !run.over; caller->products++)
         side_table[SIDE_AUTO].compute(&caller->call);
@@ -47,7 +47,7 @@ static void *call_on(void *arg)
     return NULL;
 }
 
-/* Products a second of so many threads together; negative when a result is wrong. */
+/* Products per second of all threads together; negative if a result is wrong. */
 static double rate(struct caller *callers, int threads)
 {
     pthread_barrier_init(&run.begin, NULL, (unsigned)threads + 1);
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
         };
     double alone = rate(callers, 1), together = rate(callers, threads);
     printf("# %s, %d threads, %lld^3\n", sides_device()->name, threads, (long long)run.extent);
-    printf("one: %.1f products a second; all: %.1f; ratio %.3f; %s\n", alone, together,
+    printf("one: %.1f products per second; all: %.1f; ratio %.3f; %s\n", alone, together,
            together / alone, alone > 0 && together > 0 ? "right" : "WRONG");
     return alone > 0 && together > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

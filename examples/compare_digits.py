@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares two outputs of digits.py: same answers, and how long each took.
+"""Compares the answers and the times of two outputs of digits.py.
 
 Exits with 0 when the predictions agree in at least --agreement of the images and every loss is within
 --tolerance of the other's, relative to it; with 1 otherwise.
@@ -23,8 +23,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("without", help="output of the run without the preload")
     parser.add_argument("preloaded", help="output of the run with it")
-    parser.add_argument("--tolerance", type=float, default=1e-3, help="relative, of each loss")
-    parser.add_argument("--agreement", type=float, default=0.999, help="part of the predictions")
+    parser.add_argument("--tolerance", type=float, default=1e-3, help="relative tolerance of each loss")
+    parser.add_argument("--agreement", type=float, default=0.999, help="least share of equal predictions")
     args = parser.parse_args()
     a, b = read(args.without), read(args.preloaded)
 

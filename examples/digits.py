@@ -14,7 +14,7 @@ CLASSES = 10
 
 
 def shifted(images, labels):
-    """Every image moved by up to one pixel in each direction: nine for one."""
+    """Returns every image shifted by up to one pixel in each direction: nine for one."""
     moved = [
         np.roll(images, (down, right), axis=(1, 2))
         for down in (-1, 0, 1)
@@ -24,7 +24,7 @@ def shifted(images, labels):
 
 
 def load(rng, test_count):
-    """Training and test sets as float32 rows of 64 pixels, the training set shuffled."""
+    """Returns training and test sets as float32 rows of 64 pixels, with the training set shuffled."""
     digits = load_digits()
     order = rng.permutation(len(digits.target))
     images = (digits.images[order] / 16).astype(np.float32)
@@ -36,7 +36,7 @@ def load(rng, test_count):
 
 
 def nearest(train_x, train_y, query_x):
-    """The label of the nearest training row of each query, by |q - t|^2 = |q|^2 - 2 q.t + |t|^2."""
+    """Returns the label of the nearest training row for each query, by |q - t|^2 = |q|^2 - 2 q.t + |t|^2."""
     distance = query_x @ train_x.T
     distance *= np.float32(-2)
     distance += np.einsum("ij,ij->i", train_x, train_x)
@@ -44,7 +44,7 @@ def nearest(train_x, train_y, query_x):
 
 
 def features(x, weights, phases):
-    """Random Fourier features: products of them approximate a Gaussian kernel."""
+    """Random Fourier features, whose products approximate a Gaussian kernel."""
     z = x @ weights
     z += phases
     np.cos(z, out=z)
@@ -52,7 +52,7 @@ def features(x, weights, phases):
 
 
 class Network:
-    """Pixels, two hidden layers with rectifiers, ten scores; trained by momentum descent."""
+    """A network of pixels, two hidden layers with rectifiers and ten scores, trained by momentum descent."""
 
     def __init__(self, rng, sizes, rate):
         self.rate = np.float32(rate)
@@ -101,7 +101,7 @@ def report(name, predicted, truth, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hidden", type=int, default=4096, help="random features, hidden units")
-    parser.add_argument("--batch", type=int, default=4096, help="images a training step")
+    parser.add_argument("--batch", type=int, default=4096, help="images per training step")
     parser.add_argument("--steps", type=int, default=20, help="training steps")
     parser.add_argument("--test", type=int, default=500, help="digits kept for the test")
     args = parser.parse_args()

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* An ordinary CBLAS program: multiplies matrices of many shapes, and judges each result in FP64. */
+/* An ordinary CBLAS program: multiplies matrices of many shapes, and checks each result in FP64. */
 /*
  * usage: products [--csv] [--rounds N] [--seconds S] [--max-gflop G]
  *
- * Goes through the list of products again and again, N rounds at least (3) and for S seconds at
- * least (3), leaving out products above G GFLOP, and prints for each its best time, the largest
- * error of the elements sampled, in units of 2^-24 of |alpha||A||B| + |beta||C|, and the sum of all
- * elements.
+ * Computes the list of products repeatedly, for at least N rounds (3) and S seconds (3), without
+ * products above G GFLOP. Prints for each its best time, the largest error of the sampled elements,
+ * in units of 2^-24 of |alpha||A||B| + |beta||C|, and the sum of all elements.
  */
 #include <cblas.h>
 #include <math.h>
@@ -26,10 +25,10 @@ struct shape {
     float alpha, beta;
 };
 
-/* One product with its matrices and what came of it. */
+/* One product with its matrices and its results. */
 struct product {
     struct shape shape;
-    float *a, *b, *c, *c0; /* c0: C before the product, where beta is not 0 */
+    float *a, *b, *c, *c0; /* c0: C before the product, if beta is not 0 */
     int lda, ldb, ldc;
     double best_s, worst_error, sum;
 };
@@ -63,7 +62,7 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
 static uint64_t random_state = 20240229;
 
-/* Uniform in (-1, 1). */
+/* Returns a number uniform in (-1, 1). */
 static float random_float(void)
 {
     random_state = random_state * 6364136223846793005u + 1442695040888963407u;
@@ -120,7 +119,7 @@ static void prepare(struct product *p, const struct shape *s)
         p->c0 = random_matrix(elements_c);
 }
 
-/* The error of one element against a sum in double precision; NaN and infinity are errors. */
+/* The error of one element compared with a sum in double precision; NaN and infinity are errors. */
 static double element_error(const struct product *p, int i, int j)
 {
     const struct shape *s = &p->shape;
@@ -169,7 +168,7 @@ static void run(struct product *p)
     if (p->c0)
         memcpy(p->c, p->c0, bytes_c);
     else
-        memset(p->c, 0xff, bytes_c); /* NaN: beta is 0, so nothing of it may be left */
+        memset(p->c, 0xff, bytes_c); /* NaN, none of which may remain because beta is 0 */
     begin = now_s();
     cblas_sgemm(s->order, s->transa, s->transb, s->m, s->n, s->k, s->alpha, p->a, p->lda, p->b,
                 p->ldb, s->beta, p->c, p->ldc);
@@ -233,7 +232,8 @@ int main(int argc, char **argv)
     print_header(csv);
     for (struct product *p = products; p < products + count; p++) {
         print(p, csv);
-        /* A sum of k rounded products is off by k units at most; a wrong one by far more. */
+        /* The error of a sum of k rounded products is at most k units; that of a wrong sum is much
+         * larger. */
         if (!(p->worst_error <= p->shape.k + 3))
             status = 1;
         free(p->a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fatbins that images.S embeds in the program or library that this is linked into. */
+/* The fatbins that images.S embeds in the program or library with this object. */
 #include "images.h"
 #include "table.h"
 

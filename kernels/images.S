@@ -2,9 +2,9 @@
 /*
  * Embeds the fatbins of images.h; without CUDA every image is empty. Assembled in the build folder.
  *
- * They have a section of their own, which begins with an index, so that programs beside the library
- * read them in its file (tools/images.c) and need no copy: the version, then for each image its
- * name, where it begins, counted from the section's beginning, and its bytes.
+ * They are in a separate section with an index at its start, so that programs beside the library
+ * read them from its file (tools/images.c) and need no copy. The index has the version, and for each
+ * image its name, its offset in the section, and its bytes.
  */
 #include "images.h"
 

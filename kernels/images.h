@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of device-code images: the one place that names the .cu files of these folders. */
+/* The list of device-code images: the only place that names the .cu files of these folders. */
 #ifndef XG_IMAGES_H
 #define XG_IMAGES_H
 
-#define XG_IMAGES_NAME_BYTES 48 /* of a name in the index of images.S */
+#define XG_IMAGES_NAME_BYTES 48 /* size of a name in the index of images.S */
 
 /*
  * X(folder, name): kernels/folder/name.cu, compiled to folder/name.fatbin and embedded by images.S

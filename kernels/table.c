@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels that there are: a row each, in the order of the ladder. */
+/* All kernels: one row each, in the order of the ladder. */
 #include "table.h"
 
 #include "images.h"
@@ -12,12 +12,13 @@ enum { XG_IMAGES(XG_INDEX) IMAGE_COUNT };
 const struct xg_image xg_image_table[] = {XG_IMAGES(XG_ROW)};
 const size_t xg_image_count = IMAGE_COUNT;
 
-/* What every row of ours has; file: the .cu file without its suffix, see images.h. */
+/* The fields of every kernel of this library; file: the .cu file without its suffix, see
+ * images.h. */
 #define ENTRY(row, prefix, method, file, sm, m, n, k)                                              \
     .name = row, .entry = prefix #method "_sm" #sm "_" #m "x" #n "x" #k,                           \
     .image = &xg_image_table[IMAGE_##file##_sm##sm], .sm_min = sm, .bm = m, .bn = n, .bk = k
 
-/* Likewise, of a tile in tiles.h. */
+/* The same for a tile in tiles.h. */
 #define LISTED(row, prefix, method, file, sm, m, n, k)                                             \
     ENTRY(row, prefix, method, file, sm, m, n, k),                                                 \
         .threads_y = 1, .threads_x = XG_TILES_NAME(method, m, n, k, THREADS)
@@ -32,21 +33,21 @@ const size_t xg_image_count = IMAGE_COUNT;
             .efficiency = fraction                                                                 \
     }
 
-/* Operands pass through registers: static shared memory. */
+/* Operands pass through registers into static shared memory. */
 #define VECTORIZED(row, m, n, k, per_sm, fraction)                                                 \
     {                                                                                              \
         LISTED(row, "xg_sgemm_", vectorized, sgemm_vectorized, 75, m, n, k),                       \
             .blocks = per_sm, .flags = VEC4, .efficiency = fraction                                \
     }
 
-/* A row for a vector: outputs a block; its entry is shared by all transposes. */
+/* A row for products with a vector: m or n results per block; all transposes share one entry. */
 #define VECTOR(row, method, m, n, k, per_sm, fraction)                                             \
     {                                                                                              \
         LISTED(row, "xg_sgemm_", method, sgemm_##method, 75, m, n, k),                             \
             .blocks = per_sm, .flags = XG_KERNEL_VECTOR | XG_KERNEL_SPLIT, .efficiency = fraction  \
     }
 
-/* A row of ours over sliced.cuh; file: sgemm_<method>_sm80.cu. */
+/* A row on sliced.cuh; file: sgemm_<method>_sm80.cu. */
 #define SLICED(row, method, m, n, k, per_sm, fraction)                                             \
     {                                                                                              \
         LISTED(row, "xg_sgemm_", method, sgemm_##method, 80, m, n, k),                             \
@@ -56,7 +57,7 @@ const size_t xg_image_count = IMAGE_COUNT;
             .flags = XG_KERNEL_PER_TRANS | XG_KERNEL_SPLIT, .efficiency = fraction                 \
     }
 
-/* A row over pipeline.cuh; file: sgemm_<method>_sm80.cu. */
+/* A row on pipeline.cuh; file: sgemm_<method>_sm80.cu. */
 #define ASYNC(row, method, m, n, k, per_sm, flag_bits, fraction)                                   \
     {                                                                                              \
         LISTED(row, "xg_sgemm_", method, sgemm_##method, 80, m, n, k),                             \
@@ -73,7 +74,7 @@ const size_t xg_image_count = IMAGE_COUNT;
             .efficiency = fraction                                                                 \
     }
 
-/* A row of FP64 tensor cores. */
+/* A row on FP64 tensor cores. */
 #define DMMA(row, method, m, n, k, per_sm, flag_bits, fraction)                                    \
     {                                                                                              \
         LISTED(row, "xg_dgemm_", method, dgemm_dmma, 80, m, n, k),                                 \
@@ -82,7 +83,7 @@ const size_t xg_image_count = IMAGE_COUNT;
             .flags = flag_bits, .efficiency = fraction                                             \
     }
 
-/* Products of pieces: the tile of a cluster. */
+/* Products of pieces; the tile is that of a cluster. */
 #define PIECES(row, fraction)                                                                      \
     {                                                                                              \
         .name = row, .sm_min = 90, .bm = 256, .bn = 192, .bk = 64, .threads_x = 384,               \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The tiles of the kernels: the table (table.c) and the code (the .cu files) both expand this list,
- * and the code asserts that it is made for them. */
+/* The tiles of the kernels. The table (table.c) and the code (the .cu files) both expand this list,
+ * and the code asserts that its sizes match. */
 #ifndef XG_TILES_H
 #define XG_TILES_H
 
 /*
- * X(method, m, n, k, threads, stages, groups): a block of so many threads computes a tile (m,n) of
- * C in steps of k; so many stages of both operands are in shared memory, and so many groups of
- * warps share out each step. Method and tile are in the name of the entry: pipelined, 128, 128, 16
- * is xg_sgemm_pipelined_sm80_128x128x16.
+ * X(method, m, n, k, threads, stages, groups): a block of `threads` threads computes a tile (m,n)
+ * of C in steps of k; `stages` stages of both operands are in shared memory, and `groups` groups of
+ * warps divide each step. Method and tile are in the name of the entry: pipelined, 128, 128, 16 is
+ * xg_sgemm_pipelined_sm80_128x128x16.
  */
 #define XG_TILES(X)                                                                                \
     X(vectorized, 128, 128, 8, 256, 1, 1)                                                          \
@@ -58,7 +58,7 @@
 
 /* Dynamic shared memory of a block, in bytes: rows of both operands are padded by 4 floats. */
 #define XG_TILES_PIPELINE_BYTES(m, n, k, stages) ((stages) * (k) * ((m) + (n) + 8) * 4)
-/* The same, or the sums of all groups of warps, which take the operands' place. */
+/* The same, or the sums of all groups of warps, which reuse the operands' memory. */
 #define XG_TILES_SUMS_BYTES(m, n, groups) ((groups) * (m) * ((n) + 4) * 4)
 #define XG_TILES_SLICED_BYTES(m, n, k, stages, groups)                                             \
     (XG_TILES_PIPELINE_BYTES(m, n, k, stages) > XG_TILES_SUMS_BYTES(m, n, groups)                  \
@@ -74,7 +74,7 @@
 XG_TILES(XG_TILES_TYPE)
 #undef XG_TILES_TYPE
 
-/* In a kernel: names its tile `listed`, and asserts that the code is made for it. */
+/* In a kernel: names its tile `listed`, and asserts that the code has its sizes. */
 #define XG_TILES_ASSERT(method, tile, bm, bn, threads)                                             \
     typedef xg_tile_##method##_##tile listed;                                                      \
     static_assert((bm) == int(listed::BM) && (bn) == int(listed::BN) &&                            \

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-# XG_BLAS: the CPU BLAS that tests, benchmarks and examples link, that xgemm-shim.pc names, and whose
-# soname the library dlopens when the program brings none. The library itself is never linked to it.
+# XG_BLAS: finds the CPU BLAS to which tests, benchmarks and examples link, which xgemm-shim.pc names, and
+# whose soname the library opens with dlopen if the program has none. The library itself never links to it.
 # Sets XG_BLAS_CFLAGS, XG_BLAS_LIBS, conditional XG_BLAS, and defines XG_DEFAULT_CPU_BLAS.
-# xgemm-shim.pc requires XG_PC_REQUIRES, where the BLAS has a .pc file of its own, and else names
-# XG_PC_LIBS.
+# xgemm-shim.pc requires XG_PC_REQUIRES if the BLAS has its own .pc file, and otherwise names XG_PC_LIBS.
 
 # XG_BLAS_LINKS([IF-YES], [IF-NO]): whether cblas_sgemm is in XG_BLAS_LIBS; xg_blas_soname is its soname.
 AC_DEFUN([XG_BLAS_LINKS], [
@@ -23,7 +22,7 @@ AC_DEFUN([XG_BLAS_LINKS], [
 
 AC_DEFUN([XG_BLAS], [
   AC_ARG_WITH([blas],
-    [AS_HELP_STRING([--with-blas=LIBS], [CPU BLAS with a C interface, such as -lblis @<:@OpenBLAS, or what there is@:>@])],
+    [AS_HELP_STRING([--with-blas=LIBS], [CPU BLAS with a C interface, such as -lblis @<:@OpenBLAS, or another installed one@:>@])],
     [], [with_blas=check])
   PKG_PROG_PKG_CONFIG
   xg_blas=no

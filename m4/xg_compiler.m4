@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# XG_COMPILER: warnings, symbol visibility and link checks, for the compilers that know them.
+# XG_COMPILER: warnings, symbol visibility and link checks, for the compilers that support them.
 # Sets XG_CFLAGS, XG_LDFLAGS, XG_LIBS and never touches the user's CFLAGS and LDFLAGS.
 
-# XG_CFLAG(FLAG): adds FLAG to XG_CFLAGS where the compiler takes it.
+# XG_CFLAG(FLAG): adds FLAG to XG_CFLAGS if the compiler accepts it.
 AC_DEFUN([XG_CFLAG], [
   AS_VAR_PUSHDEF([cache], [xg_cv_cflag_$1])
   AC_CACHE_CHECK([whether $CC takes $1], [cache], [
@@ -33,11 +33,11 @@ AC_DEFUN([XG_COMPILER], [
     -Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wno-format-nonliteral],
     [XG_CFLAG(xg_flag)])
   XG_CFLAG([-fvisibility=hidden])
-  # A product and a sum are rounded each, also where CFLAGS name a processor that could do both at once:
-  # beta C must not depend on which loop an element falls into.
+  # Round products and sums separately, even if CFLAGS name a processor with fused multiply-add: beta C must
+  # not depend on the loop that computes an element.
   XG_CFLAG([-ffp-contract=off])
 
-  # Libraries that glibc older than 2.34 keeps apart; elsewhere they add nothing to the library.
+  # Libraries that are separate in glibc before 2.34; elsewhere they add nothing.
   xg_save_LIBS=$LIBS
   LIBS=
   AC_SEARCH_LIBS([dlopen], [dl], [], [AC_MSG_ERROR([no dlopen])])

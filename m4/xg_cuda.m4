@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# XG_CUDA: finds nvcc (device code only) and <cuda.h> (types only; the driver is dlopened), and works
-# out the architectures to compile for. Sets NVCC, XG_GENCODE, XG_CUDA_CPPFLAGS, conditional XG_CUDA.
+# XG_CUDA: finds nvcc (for device code only) and <cuda.h> (for types only; the driver is opened with dlopen),
+# and determines the architectures. Sets NVCC, XG_GENCODE, XG_CUDA_CPPFLAGS, conditional XG_CUDA.
 
 AC_DEFUN([XG_CUDA_DEFAULT_ARCH], [75 80 86 89 90a 100 120])
 
-# XG_CUDA_FIND: NVCC, from --with-cuda=DIR, or else PATH, CUDA_HOME, /usr/local/cuda.
+# XG_CUDA_FIND: sets NVCC from --with-cuda=DIR, or else from PATH, CUDA_HOME, /usr/local/cuda.
 AC_DEFUN([XG_CUDA_FIND], [
   AC_ARG_VAR([NVCC], [CUDA compiler, for device code])
   AS_CASE([$with_cuda],
@@ -17,7 +17,7 @@ AC_DEFUN([XG_CUDA_FIND], [
   AC_PATH_PROG([NVCC], [nvcc], [], [$xg_path])
 ])
 
-# XG_CUDA_HEADER: XG_CUDA_CPPFLAGS, so that <cuda.h> of nvcc's own toolkit is found.
+# XG_CUDA_HEADER: sets XG_CUDA_CPPFLAGS, so that <cuda.h> of nvcc's toolkit is found.
 AC_DEFUN([XG_CUDA_HEADER], [
   xg_nvcc=`readlink -f "$NVCC"`
   xg_root=`dirname "$xg_nvcc"`
@@ -33,8 +33,8 @@ AC_DEFUN([XG_CUDA_HEADER], [
   CPPFLAGS=$xg_save_CPPFLAGS
 ])
 
-# XG_CUDA_ARCH: XG_GENCODE. An item is 90a (machine code) or 90-virtual (PTX). What was asked for and
-# nvcc lacks is an error; what the default names and nvcc lacks is left out.
+# XG_CUDA_ARCH: sets XG_GENCODE. An item is 90a (machine code) or 90-virtual (PTX). A requested architecture
+# that nvcc lacks is an error; one of the default list is omitted.
 AC_DEFUN([XG_CUDA_ARCH], [
   AC_MSG_CHECKING([architectures that nvcc knows])
   xg_known=`"$NVCC" --list-gpu-arch | sed -n 's/^compute_//p' | sort -n | tr '\n' ' '`
@@ -61,12 +61,12 @@ AC_DEFUN([XG_CUDA_ARCH], [
         XG_GENCODE="$XG_GENCODE -gencode arch=compute_$xg_number,code=$xg_code"
       ],
       [AS_IF([test "$with_cuda_arch" != default],
-             [AC_MSG_ERROR([nvcc does not know the architecture $xg_number of --with-cuda-arch])])])
+             [AC_MSG_ERROR([nvcc does not support the architecture $xg_number of --with-cuda-arch])])])
   done
 ])
 
-# XG_CUDA_WORKS: one small kernel for every architecture, so that a missing host compiler or an
-# unusable architecture is met here and not in the middle of the build.
+# XG_CUDA_WORKS: compiles one small kernel for every architecture, so that a missing host compiler or an
+# unusable architecture fails here and not during the build.
 AC_DEFUN([XG_CUDA_WORKS], [
   AC_MSG_CHECKING([whether nvcc compiles for $xg_arch])
   echo 'extern "C" __global__ void xg_probe(float *p) { *p = 1.0f; }' >conftest.cu
@@ -77,8 +77,8 @@ AC_DEFUN([XG_CUDA_WORKS], [
   rm -f conftest.cu conftest.fatbin
 ])
 
-# XG_CUDA_FATBINS: XG_FATBINS, another build's images, which are then embedded as they are. Builds that
-# differ in the host's code alone need not compile kernels again.
+# XG_CUDA_FATBINS: sets XG_FATBINS, the images of another build, which are embedded unchanged. Builds that
+# differ only in host code need not compile kernels again.
 AC_DEFUN([XG_CUDA_FATBINS], [
   XG_FATBINS=
   AS_IF([test "$with_fatbins" != no], [
@@ -100,7 +100,7 @@ AS_HELP_STRING([--without-cuda], [build a library that only passes calls on to t
       and PTX of the newest that nvcc knows@:>@])],
     [], [with_cuda_arch=default])
   AC_ARG_WITH([fatbins],
-    [AS_HELP_STRING([--with-fatbins=DIR], [kernels folder of another build, to take its images and compile none])],
+    [AS_HELP_STRING([--with-fatbins=DIR], [kernels folder of another build, whose images are used; none is compiled])],
     [], [with_fatbins=no])
   AC_ARG_VAR([NVCCFLAGS], [flags for the CUDA compiler])
 
@@ -125,7 +125,7 @@ AS_HELP_STRING([--without-cuda], [build a library that only passes calls on to t
   AM_CONDITIONAL([XG_CUDA], [test $xg_cuda = yes])
   AM_CONDITIONAL([XG_FATBINS], [test -n "$XG_FATBINS"])
 
-  # Written only when it changes, so that the kernels are compiled again exactly when they must be.
+  # Written only if it changes, so that the kernels are compiled again only if necessary.
   AC_CONFIG_COMMANDS([kernels/nvcc-flags], [
     mkdir -p kernels
     echo "$xg_nvcc_flags" >kernels/nvcc-flags.tmp

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# XG_SANITIZE: --enable-sanitizer, and -z defs where there is none (a sanitizer's symbols come from
-# the program, so a library built with one has undefined symbols by design).
+# XG_SANITIZE: --enable-sanitizer, and -z defs without a sanitizer (a sanitizer's symbols come from the
+# program, so a library built with one has undefined symbols by design).
 AC_DEFUN([XG_SANITIZE], [
   AC_ARG_ENABLE([sanitizer],
     [AS_HELP_STRING([--enable-sanitizer=LIST], [build with sanitizers, for tests: address, undefined, both
@@ -22,7 +22,7 @@ AC_DEFUN([XG_SANITIZE], [
       XG_LINKS([-Wl,--as-needed], [whether the linker takes --as-needed],
                [XG_LDFLAGS="$XG_LDFLAGS -Wl,--as-needed"])
     ],
-    [AC_MSG_ERROR([--enable-sanitizer does not take $xg_sanitizer])])
+    [AC_MSG_ERROR([--enable-sanitizer does not accept $xg_sanitizer])])
   AC_SUBST([XG_SANITIZER], [$xg_sanitizer])
   AM_CONDITIONAL([XG_THREAD_SANITIZER], [test $xg_sanitizer = thread])
 ])

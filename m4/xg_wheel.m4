@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# XG_WHEEL: whether this build can make the Python wheel: for glibc, whose older versions are linked to
-# (python/glibc_stubs), and without a sanitizer. Sets conditional XG_WHEEL; after XG_SANITIZE.
+# XG_WHEEL: whether this build can make the Python wheel: with glibc, because the wheel links to an older
+# version of it (python/glibc_stubs), and without a sanitizer. Sets conditional XG_WHEEL; use after
+# XG_SANITIZE.
 AC_DEFUN([XG_WHEEL], [
   AC_CACHE_CHECK([whether the C library is glibc], [xg_cv_glibc], [
     AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <stdlib.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What newer headers of glibc call and glibc 2.28 has under another name (python/glibc_stubs):
- * linked, hidden, into the library and each program of the wheel.
+ * Functions that newer glibc headers call and glibc 2.28 has under another name
+ * (python/glibc_stubs). They are linked as hidden symbols into the library and each program of the
+ * wheel.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* Before 2.33 these were in each object that called them, over functions that libc has to this day.
- */
+/* Before 2.33 each calling object contained these; they call functions that libc still has. */
 #ifdef __x86_64__
 #define STAT_VERSION 1 /* bits/stat.h: the layout of struct stat */
 #else
@@ -35,7 +35,7 @@ int fstat(int fd, struct stat *status)
 }
 
 #if __GLIBC_PREREQ(2, 38)
-/* Since 2.38 a header makes the old names these ones, which also read binary numbers: 0b101. */
+/* Since 2.38 a header maps the old names to these, which also read binary numbers (0b101). */
 long old_strtol(const char *text, char **end, int base) __asm__("strtol");
 unsigned long long old_strtoull(const char *text, char **end, int base) __asm__("strtoull");
 int old_vfscanf(FILE *file, const char *format, va_list list) __asm__("__isoc99_vfscanf");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What glibc before 2.34 links into each program: the loop over its constructors, which the start
- * files of newer ones leave to a libc that older machines do not have. Linked with
+ * The loop over a program's constructors. glibc before 2.34 links it into each program; the start
+ * files of newer versions leave it to libc, and the libc of older machines lacks it. Linked with
  * --wrap=__libc_start_main.
  */
 #include <stddef.h>
@@ -9,11 +9,11 @@
 typedef int main_function(int argc, char **argv, char **envp);
 typedef void constructor(int argc, char **argv, char **envp);
 
-/* The linker's. */
+/* The linker defines these. */
 extern constructor *__init_array_start[], *__init_array_end[];
 void _init(void);
 
-/* libc's, and what the start file calls in its place. */
+/* libc's function, and the one that the start file calls instead. */
 int __real___libc_start_main(main_function *main, int argc, char **argv,
                              void (*init)(int, char **, char **), void (*fini)(void),
                              void (*loader_fini)(void), void *stack_end);

@@ -48,7 +48,8 @@ bool accounts_folder_make(char path[PATH_MAX], bool in_memory)
     free(root);
     if (made)
         return true;
-    fprintf(stderr, "xgemm-run: no folder for accounts in %s: %s\n", place, strerror(error));
+    fprintf(stderr, "xgemm-run: cannot create a folder for accounts in %s: %s\n", place,
+            strerror(error));
     errno = error;
     return false;
 }
@@ -72,8 +73,8 @@ static void tell_foreign(uint32_t version)
 {
     if (!foreign)
         fprintf(stderr,
-                "xgemm-run: an account of version %u is not read, for this is version %u: the "
-                "program loaded a libxgemm_shim.so of another release\n",
+                "xgemm-run: ignoring an account of version %u, because xgemm-run reads version %u: "
+                "the program loaded a libxgemm_shim.so of another release\n",
                 (unsigned)version, (unsigned)XG_ACCOUNT_VERSION);
     foreign = true;
 }
@@ -123,6 +124,6 @@ void accounts_explain(struct xg_account *sum)
 void accounts_tell_none(void)
 {
     if (!foreign)
-        terminal_say(stderr, "no call of Level 3 BLAS was intercepted in any process; xgemm-run "
-                             "doctor with the program says why");
+        terminal_say(stderr, "no Level 3 BLAS call was intercepted in any process; xgemm-run "
+                             "doctor PROGRAM says why");
 }

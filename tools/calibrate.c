@@ -249,7 +249,7 @@ static bool calibrate(struct xg_model *model, const struct xg_calibration_key *k
     int count = measure_side(side, samples);
     double others = (others_s() - others_begin) / (xg_clock_s() - begin) / xg_cores_count();
     if (count < SAMPLES_MIN) {
-        fprintf(stderr, "xgemm-calibrate: %s: only %d products could be measured\n", name, count);
+        fprintf(stderr, "xgemm-calibrate: %s: only %d products were measured\n", name, count);
         return false;
     }
     double error = fit_machine(model, side, samples, count);
@@ -259,21 +259,21 @@ static bool calibrate(struct xg_model *model, const struct xg_calibration_key *k
                (long long)samples[i].call.n, (long long)samples[i].call.k, 1e3 * samples[i].seconds,
                1e3 * fit_predict(model, side, &samples[i].call));
     if (side == XG_SIDE_CPU)
-        printf("CPU: %.4g GFLOP/s, memory %.3g GB/s, %.3g us a call, %.3g ns a step of k; "
+        printf("CPU: %.4g GFLOP/s, memory %.3g GB/s, %.3g us per call, %.3g ns per step of k; "
                "typical error %.0f %%\n",
                model->cpu_flops / 1e9, model->cpu_bytes_per_s / 1e9, model->cpu_call_s * 1e6,
                model->cpu_step_s * 1e9, 100 * error);
     else
-        printf("GPU: %.3g GB/s up, %.3g GB/s down, kernels as at %.3g GHz, %.3g us a call, "
-               "%.3g us to fill; typical error %.0f %%\n",
+        printf("GPU: %.3g GB/s up, %.3g GB/s down, kernels as at %.3g GHz, %.3g us per call, %.3g "
+               "us to fill; typical error %.0f %%\n",
                model->up_bytes_per_s / 1e9, model->down_bytes_per_s / 1e9,
                model->gpu_clock_hz / 1e9, model->gpu_call_s * 1e6, model->gpu_fill_s * 1e6,
                100 * error);
     if (is_disturbed(side, error, others)) {
         fprintf(stderr,
-                "xgemm-calibrate: %s: not kept, for the typical error is above %.0f %%: other "
-                "programs ran meanwhile, or the machine's clocks changed; measure again when it is "
-                "idle\n",
+                "xgemm-calibrate: %s: not stored, because the typical error is above %.0f %%: "
+                "other programs ran meanwhile, or clock rates changed; measure again when the "
+                "machine is idle\n",
                 name, 100 * error_most);
         return false;
     }
@@ -281,7 +281,7 @@ static bool calibrate(struct xg_model *model, const struct xg_calibration_key *k
         fprintf(stderr, "xgemm-calibrate: %s: %s\n", path, strerror(errno));
         return false;
     }
-    printf("%s: kept in %s\n", name, path);
+    printf("%s: stored in %s\n", name, path);
     return true;
 }
 
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
     run.b = random_pool();
     run.c = random_pool();
     if (!run.a || !run.b || !run.c) {
-        fprintf(stderr, "xgemm-calibrate: no memory\n");
+        fprintf(stderr, "xgemm-calibrate: out of memory\n");
         return EXIT_FAILURE;
     }
     if (!open_blas())
@@ -307,11 +307,11 @@ int main(int argc, char **argv)
     xg_model_init(&model, cores);
     xg_calibration_key_init(&key, cores, shim_blas_file(&run.blas));
     xg_model_set_threads(&model, key.threads < cores ? key.threads : cores);
-    printf("CPU: %s, %d cores to use, %s on %d threads\n", key.cpu, cores, key.blas, key.threads);
+    printf("CPU: %s, %d usable cores, %s with %d threads\n", key.cpu, cores, key.blas, key.threads);
     if (!calibrate(&model, &key, XG_SIDE_CPU))
         return EXIT_FAILURE;
     if (!open_gpu(&model)) {
-        printf("GPU: none that could be started (XGEMM_VERBOSE=2 says why); nothing kept for it\n");
+        printf("GPU: none could be started (XGEMM_VERBOSE=2 says why); nothing is stored for it\n");
         return EXIT_SUCCESS;
     }
     return calibrate(&model, &key, XG_SIDE_GPU) ? EXIT_SUCCESS : EXIT_FAILURE;

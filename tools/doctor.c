@@ -35,19 +35,17 @@ static struct {
 static const char usage[] =
     "usage: xgemm-run doctor [--json[=FILE]] [--] [PROGRAM [ARGUMENT...]]\n"
     "\n"
-    "Says, with a remedy each, what keeps products from the GPU: driver, devices, kernels, link,\n"
-    "CPU library, calibration, settings. With PROGRAM it reads the program's files, runs it with "
-    "the\n"
-    "library preloaded, and says which of its calls could be seen and where its products ran. "
-    "Standard\n"
-    "input and output are the program's then; the report goes to standard error after it ends.\n"
+    "Says what keeps products from the GPU, with a remedy for each finding: driver, devices, "
+    "kernels,\nlink, CPU library, calibration, settings. With PROGRAM it reads the program's "
+    "files, runs it with\nthe library preloaded, and says which of its calls the library sees and "
+    "where its products ran.\nStandard input and output are then the program's; the report goes to "
+    "standard error after it ends.\n"
     "\n"
-    "  --json[=FILE]  the report as one JSON object, in FILE where it is given\n"
-    "  --list         prints every diagnosis that there is, with its remedy\n"
-    "  --help         prints this\n"
+    "  --json[=FILE]  prints the report as one JSON object, or writes it to FILE\n"
+    "  --list         prints all diagnoses with their remedies\n"
+    "  --help         prints this text\n"
     "\n"
-    "Exit status: 0 nothing wrong was found, 1 something is to be mended, 125 doctor could not do\n"
-    "its work.\n";
+    "Exit status: 0 no fault was found, 1 a fault was found, 125 doctor itself failed.\n";
 
 static void list_row(const struct doctor_diagnosis *diagnosis, void *context)
 {
@@ -85,7 +83,7 @@ static bool read_options(char **argv)
             doctor_diagnosis_visit(list_row, NULL);
             end_print();
         } else {
-            fprintf(stderr, "xgemm-doctor: no option %s; see --help\n", *argv);
+            fprintf(stderr, "xgemm-doctor: unknown option %s; see --help\n", *argv);
             return false;
         }
     }

@@ -161,7 +161,7 @@ const char *doctor_vendor_text(enum doctor_vendor vendor)
         [DOCTOR_VENDOR_TRAMPOLINE] = "libblastrampoline",
         [DOCTOR_VENDOR_NVBLAS] = "NVBLAS",
         [DOCTOR_VENDOR_GSL] = "GSL's BLAS",
-        [DOCTOR_VENDOR_OTHER] = "BLAS that names no maker (reference BLAS, mostly)",
+        [DOCTOR_VENDOR_OTHER] = "BLAS of unknown origin (usually reference BLAS)",
     };
     return texts[vendor];
 }

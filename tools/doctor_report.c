@@ -59,16 +59,16 @@ static void write_driver(FILE *out, const struct doctor_facts *facts)
                         facts->system.kernel_module);
     else
         doctor_text_set(text, sizeof text, "%s",
-                        gpu->driver == DOCTOR_DRIVER_UNBUILT  ? "not looked for by this build"
+                        gpu->driver == DOCTOR_DRIVER_UNBUILT  ? "not supported by this build"
                         : gpu->driver == DOCTOR_DRIVER_ABSENT ? "none"
-                                                              : "no answer");
+                                                              : "no reply");
     write_row(out, "driver", text);
 }
 
 static const char *mode_text(int mode)
 {
     return mode == 0   ? "shared"
-           : mode == 2 ? "closed to all (prohibited)"
+           : mode == 2 ? "closed to all processes (prohibited)"
            : mode == 3 ? "one process at a time (exclusive)"
                        : "unknown compute mode";
 }
@@ -92,7 +92,7 @@ static void write_devices(FILE *out, const struct doctor_gpu *gpu)
         return;
     doctor_text_set(text, sizeof text, "%.1f GB free", 1e-9 * (double)gpu->free_bytes);
     write_row(out, "memory", text);
-    doctor_text_set(text, sizeof text, "%d of %d of this build run there%s%s", gpu->kernels,
+    doctor_text_set(text, sizeof text, "%d of %d kernels of this build run on it%s%s", gpu->kernels,
                     gpu->kernels_all, gpu->kernel[0] ? "; 1024 x 1024 x 1024: " : "", gpu->kernel);
     write_row(out, "kernels", text);
 }
@@ -124,9 +124,9 @@ static const char *calibration_text(enum doctor_calibration_state state)
 {
     static const char *const texts[] = {
         [DOCTOR_CALIBRATION_NONE] = "none",
-        [DOCTOR_CALIBRATION_OTHER] = "none that fits",
+        [DOCTOR_CALIBRATION_OTHER] = "none for this machine",
         [DOCTOR_CALIBRATION_DAMAGED] = "damaged",
-        [DOCTOR_CALIBRATION_FITS] = "measured, and fits",
+        [DOCTOR_CALIBRATION_FITS] = "measured on this machine",
     };
     return texts[state];
 }
@@ -135,7 +135,7 @@ static void write_cpu(FILE *out, const struct doctor_facts *facts)
 {
     char text[TEXT_BYTES];
     fputs("CPU\n", out);
-    doctor_text_set(text, sizeof text, "%d may be used", facts->system.cores);
+    doctor_text_set(text, sizeof text, "%d usable", facts->system.cores);
     write_row(out, "cores", text);
     for (int i = 0; i < facts->blas_count; i++) {
         const struct doctor_blas *blas = &facts->blas[i];
@@ -144,19 +144,17 @@ static void write_cpu(FILE *out, const struct doctor_facts *facts)
                         blas->version, blas->version[0] ? ")" : "");
         write_row(out, "BLAS", text);
         if (!blas->loads) {
-            write_row(out, "", "could not be asked: it does not load outside of the program");
+            write_row(out, "", "unknown: it does not load outside the program");
             continue;
         }
-        doctor_text_set(text, sizeof text,
-                        "%d-bit integers; threads: %d (0: it does not say) of %s, ",
+        doctor_text_set(text, sizeof text, "%d-bit integers; threads: %d (0: unknown) of %s, ",
                         8 * blas->int_bytes, blas->threads, doctor_pool_text(blas->pool));
         size_t at = strlen(text);
         if (isfinite(blas->spin_s))
-            doctor_text_set(text + at, sizeof text - at,
-                            "which wait in a loop for %.3g ms after a product", 1e3 * blas->spin_s);
+            doctor_text_set(text + at, sizeof text - at, "which spin for %.3g ms after a product",
+                            1e3 * blas->spin_s);
         else
-            doctor_text_set(text + at, sizeof text - at,
-                            "which wait in a loop without end after a product");
+            doctor_text_set(text + at, sizeof text - at, "which spin without end after a product");
         write_row(out, "", text);
     }
     doctor_text_set(text, sizeof text, "CPU: %s; GPU: %s",
@@ -190,7 +188,7 @@ static void write_object(FILE *out, const struct doctor_facts *facts,
         unsigned defines = object->elf.defines | object->elf.inside;
         doctor_names_text(defines, names, sizeof names);
         doctor_text_set(text, sizeof text, "%s %s%s", object->path,
-                        defines ? "has " : "has no SGEMM for others", names);
+                        defines ? "has " : "exports no SGEMM", names);
     }
     size_t at = strlen(text);
     if (doctor_object_is_lost(facts, object))
@@ -232,7 +230,7 @@ static void write_run(FILE *out, const struct doctor_facts *facts)
     else
         doctor_text_set(text, sizeof text, "ended with exit status %d", run->code);
     write_row(out, "program", text);
-    doctor_text_set(text, sizeof text, "%s; %d process%s told at the end what had been loaded",
+    doctor_text_set(text, sizeof text, "%s; %d process%s reported what was loaded",
                     run->preloaded ? "was in the program"
                     : run->told    ? "was not in the program"
                                    : "not known to have been in the program",
@@ -241,7 +239,7 @@ static void write_run(FILE *out, const struct doctor_facts *facts)
     if (run->cublas_file[0])
         write_row(out, "cuBLAS", run->cublas_file);
     if (run->row_count == 0)
-        write_row(out, "products", "none were seen");
+        write_row(out, "products", "none seen");
     for (int i = 0; i < run->row_count; i++) {
         const struct doctor_row *row = &run->rows[i];
         doctor_text_set(text, sizeof text, "%ld of %s on the %s (%s): %.3g GFLOP in %.3g s",
@@ -277,7 +275,7 @@ void doctor_report_write(FILE *out, const struct doctor_facts *facts,
     for (int i = 0; i < count; i++)
         write_finding(out, &findings[i]);
     if (mend == 0)
-        fputs("  Nothing wrong was found.\n", out);
+        fputs("  No fault found.\n", out);
     else
         fprintf(out, "  %d to mend.\n", mend);
     write_run(out, facts);

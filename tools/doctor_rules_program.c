@@ -213,88 +213,88 @@ static void find_spin(const struct doctor_facts *facts, int detail, struct docto
         return;
     const char *name = doctor_text_basename(longest->path);
     if (isfinite(longest->spin_s))
-        doctor_texts_add(subjects, "%s wait in a loop for %.3g s", name, longest->spin_s);
+        doctor_texts_add(subjects, "%s spin for %.3g s", name, longest->spin_s);
     else
-        doctor_texts_add(subjects, "%s wait in a loop without end", name);
+        doctor_texts_add(subjects, "%s spin without end", name);
 }
 
 const struct doctor_diagnosis doctor_program_diagnoses[] = {
-    {"program.missing", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_MISSING, "There is no program %s.",
-     "Give its path, or a name that is found through PATH."},
+    {"program.missing", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_MISSING,
+     "The program %s does not exist.", "Give its path, or a name in a folder of PATH."},
     {"program.closed", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_CLOSED, "%s may not be executed.",
-     "chmod +x, or give what interprets it in front."},
+     "Run chmod +x, or name its interpreter before it."},
     {"program.interpreter", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_NO_INTERPRETER,
-     "What interprets or loads the program, %s, is not there.",
+     "The program's interpreter or dynamic linker, %s, does not exist.",
      "Install it, or correct the first line of the script."},
     {"program.unknown", DOCTOR_MEND, find_state, DOCTOR_PROGRAM_UNKNOWN,
      "%s is neither a program nor a script that begins with #!.",
-     "Give what interprets it in front."},
+     "Name its interpreter before it."},
     {"program.foreign", DOCTOR_MEND, find_unreached, DOCTOR_REACH_FOREIGN,
-     "%s is a program for another kind of processor, or for 32 bits: this library cannot be loaded "
-     "into it.",
-     "Use one that was built for this machine, with 64 bits."},
+     "%s is a 32-bit program or for another processor: this library cannot be loaded into it.",
+     "Use a 64-bit build for this machine."},
     {"program.static", DOCTOR_MEND, find_unreached, DOCTOR_REACH_STATIC,
-     "%s is linked statically: no dynamic linker has a part in it, and nothing can be preloaded.",
+     "%s is linked statically: no dynamic linker runs, so nothing can be preloaded.",
      "Link it dynamically, at least to the BLAS and the C library (without -static)."},
     {"program.set-user-id", DOCTOR_MEND, find_unreached, DOCTOR_REACH_SET_USER_ID,
-     "%s runs with rights of its own (set-user-ID, set-group-ID or capabilities): the dynamic "
-     "linker ignores LD_PRELOAD then.",
+     "%s runs with additional rights (set-user-ID, set-group-ID or capabilities): the dynamic "
+     "linker then ignores LD_PRELOAD.",
      "Use a copy without these rights."},
     {"program.sanitizer", DOCTOR_MEND, find_unreached, DOCTOR_REACH_SANITIZER,
      "%s is built with AddressSanitizer or HWAddressSanitizer, whose run-time must be loaded "
-     "first: with this library in front of it a program ends at once.",
-     "Name both, the run-time first: LD_PRELOAD=$(gcc "
-     "-print-file-name=libasan.so):libxgemm_shim.so "
-     "(libhwasan.so likewise), without xgemm-run."},
+     "first: with this library before it the program ends at once.",
+     "Preload both, the run-time first, without xgemm-run: LD_PRELOAD=$(gcc "
+     "-print-file-name=libasan.so):libxgemm_shim.so (likewise libhwasan.so)."},
     {"program.musl", DOCTOR_MEND, find_unreached, DOCTOR_REACH_MUSL,
-     "%s uses the C library musl, and this library glibc: it cannot be loaded into it.",
-     "Use a program that was built for glibc (Debian, Ubuntu, Fedora; not Alpine)."},
+     "%s uses the C library musl, and this library uses glibc: it cannot be loaded into the "
+     "program.",
+     "Use a build for glibc (Debian, Ubuntu, Fedora; not Alpine)."},
     {"program.environment", DOCTOR_MEND, find_unreached, DOCTOR_REACH_ENVIRONMENT,
-     "%s is run without LD_PRELOAD, which env -i or subprocess.run(env=...) take away: this "
-     "library is not loaded into it.",
-     "Pass LD_PRELOAD on, or start it with xgemm-run."},
+     "%s runs without LD_PRELOAD, which for example env -i or subprocess.run(env=...) removes: "
+     "this library is not loaded into it.",
+     "Pass LD_PRELOAD on, or start the program with xgemm-run."},
     {"program.library-missing", DOCTOR_MEND, find_missing_libraries, 0,
      "The program needs %s, which the dynamic linker does not find.",
-     "Install it, or name its folder in LD_LIBRARY_PATH."},
+     "Install it, or add its folder to LD_LIBRARY_PATH."},
     {"blas.in-program", DOCTOR_MEND, find_inside_program, 0,
-     "A BLAS is linked statically into %s: its calls are bound in the file, and none can be seen.",
-     "Link the shared library instead (-lopenblas without -static or libopenblas.a)."},
+     "A BLAS is linked statically into %s: its calls are bound in the file, and the library sees "
+     "none of them.",
+     "Link to the shared library instead (-lopenblas without -static or libopenblas.a)."},
     {"blas.mkl-inside", DOCTOR_MEND, find_loss, MKL_INSIDE,
-     "MKL is inside %s: it binds to itself, and its products cannot be seen.",
-     "Use a build that is linked to a shared BLAS (conda-forge's, or the distribution's)."},
+     "%s contains MKL, whose calls are bound inside the file: the library does not see its "
+     "products.",
+     "Use a build that is linked to a shared BLAS (from conda-forge or the distribution)."},
     {"blas.mkl-partly", DOCTOR_NOTE, find_loss, MKL_PARTLY,
-     "MKL is inside %s, as in PyTorch's packages from PyPI: what it multiplies by SGEMM (torch.mm, "
-     "torch.nn.Linear) can be seen; batches (torch.bmm), convolutions and linear algebra cannot, "
-     "for they never leave it.",
-     "PyTorch itself can use the GPU without this library."},
+     "%s contains MKL, as PyTorch's packages from PyPI do: the library sees its calls of SGEMM "
+     "(torch.mm, torch.nn.Linear), but not batches (torch.bmm), convolutions and linear algebra, "
+     "which are bound inside the file.",
+     "PyTorch can use the GPU itself, without this library."},
     {"blas.deepbind", DOCTOR_MEND, find_loss, DEEPBIND,
-     "%s, past this library: it was opened with RTLD_DEEPBIND, or is bound in a way that puts its "
-     "own libraries first.",
+     "%s and bypasses this library: it was opened with RTLD_DEEPBIND, or its own libraries come "
+     "first for another reason.",
      "Open it without RTLD_DEEPBIND."},
     {"blas.dlmopen", DOCTOR_MEND, find_loss, APART,
-     "%s was loaded into a namespace of its own (dlmopen), where nothing is preloaded.",
+     "%s was loaded into a separate namespace (dlmopen), in which nothing is preloaded.",
      "Load it with dlopen."},
     {"blas.symbolic", DOCTOR_MEND, find_loss, SYMBOLIC,
-     "%s has an SGEMM that its own calls are bound to (-Bsymbolic, or protected visibility): they "
-     "cannot be seen.",
-     "Link it without -Bsymbolic, and leave its names at default visibility."},
+     "%s has an SGEMM to which its own calls are bound (-Bsymbolic, or protected visibility): the "
+     "library does not see them.",
+     "Link it without -Bsymbolic, and with default visibility."},
     {"blas.dlsym", DOCTOR_MEND, find_loss, BY_HANDLE,
-     "%s is loaded, but nothing that is loaded imports its SGEMM: the program takes functions from "
-     "the library's handle (dlsym, Python's ctypes), and such calls cannot be seen.",
-     "Link to the library, or look the name up with RTLD_DEFAULT."},
+     "%s is loaded, but no loaded object imports its SGEMM: the program takes functions from that "
+     "library's handle (dlsym, Python's ctypes), and this library does not see such calls.",
+     "Link to that library, or look the name up with RTLD_DEFAULT."},
     {"blas.inside", DOCTOR_MEND, find_loss, INSIDE,
-     "%s has an SGEMM of its own inside, which nothing outside can take the place of.",
-     "Link it to a shared BLAS."},
+     "%s contains its own SGEMM, which no other library can replace.", "Link it to a shared BLAS."},
     {"blas.slow", DOCTOR_NOTE, find_slow, 0,
-     "%s computes with one thread and says nothing of its maker: what stays on the CPU is slow "
-     "there.",
+     "%s computes with one thread and is of unknown origin: products that stay on the CPU are "
+     "slow.",
      "Use OpenBLAS or BLIS (Debian: update-alternatives --config libblas.so.3-x86_64-linux-gnu)."},
     {"spin.endless", DOCTOR_MEND, find_spin, 1,
-     "After a product the threads of %s, and take the cores that copy operands to the GPU.",
+     "After a product the threads of %s, on cores that are needed to copy operands to the GPU.",
      "Unset OMP_WAIT_POLICY=active, GOMP_SPINCOUNT, KMP_BLOCKTIME."},
     {"spin.long", DOCTOR_NOTE, find_spin, 0,
-     "After a product the threads of %s, and take the cores that copy operands to the GPU.",
+     "After a product the threads of %s, on cores that are needed to copy operands to the GPU.",
      "Unset OPENBLAS_THREAD_TIMEOUT, GOMP_SPINCOUNT, OMP_WAIT_POLICY and XGEMM_SPIN, so that "
-     "xgemm-run can set short waits; for LLVM's and Intel's OpenMP set KMP_BLOCKTIME=1."},
+     "xgemm-run can set short spins; for LLVM's and Intel's OpenMP set KMP_BLOCKTIME=1."},
     {0},
 };

@@ -141,90 +141,90 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "Start it by hand first."},
     {"run.not-preloaded", DOCTOR_MEND, find_unloaded, 0,
      "The dynamic linker did not load this library into %s.",
-     "See what it says on standard error, and whether something between (a shell, sudo, a batch "
-     "system) takes LD_PRELOAD away."},
+     "Read its message on standard error, and check whether a shell, sudo or a batch system "
+     "removes LD_PRELOAD."},
     {"run.no-witness", DOCTOR_MEND, find_no_witness, 0,
-     "%s, which writes down what a program loads, is not beside xgemm-doctor, or lies in a folder "
-     "with a blank or a colon in its name: of what the program loaded while it ran nothing is "
-     "known.",
-     "Install the package as a whole, in a folder without them."},
+     "%s, which records what a program loads, is not beside xgemm-doctor, or its path contains a "
+     "blank or a colon: doctor does not know what the program loaded while it ran.",
+     "Install the whole package, in a path without blanks and colons."},
     {"run.untold", DOCTOR_NOTE, find_untold, 0,
-     "The program ended by %s: it left no word of what it had loaded.",
-     "Let it end by exit() or return from main, on less work if need be, and name the program "
-     "itself where another one starts it."},
+     "The program ended by %s: it did not report what it had loaded.",
+     "Let the program end by exit() or return from main, with less work if necessary, and give "
+     "doctor the program itself if another one starts it."},
     {"run.no-calls", DOCTOR_NOTE, find_nothing, 1,
-     "%s loaded modules that import SGEMM, and none of its processes called it.",
-     "Give it work that multiplies matrices."},
+     "%s loaded modules that import SGEMM, but none of its processes called it.",
+     "Run it with work that multiplies matrices."},
     {"run.no-blas", DOCTOR_NOTE, find_nothing, 0,
-     "%s called nothing of Level 3 BLAS and loaded nothing that could call SGEMM.",
-     "There is nothing here for this library to do."},
-    {"run.message", DOCTOR_NOTE, find_messages, 0, "The library said: %s.",
-     "man libxgemm_shim explains the words."},
+     "%s called no Level 3 BLAS function and loaded no object that could call SGEMM.",
+     "No action is possible: the program has no products for this library."},
+    {"run.message", DOCTOR_NOTE, find_messages, 0, "The library reported: %s.",
+     "man libxgemm_shim explains the terms."},
     {"run.no-gpu", DOCTOR_MEND, find_reason, XG_REASON_NO_GPU,
-     "No GPU here: %s ran on the CPU because none could be used.",
-     "See the findings about driver and device."},
+     "No GPU is usable here: %s ran on the CPU.", "See the findings about driver and device."},
     {"run.failures", DOCTOR_MEND, find_reason, XG_REASON_FAILED,
-     "%s ended on the CPU because something failed on the GPU.",
-     "XGEMM_VERBOSE=2 says which call failed; look at nvidia-smi and dmesg."},
+     "After a failure on the GPU the CPU completed %s.",
+     "XGEMM_VERBOSE=2 names the call that failed; also read nvidia-smi and dmesg."},
     {"run.wrong", DOCTOR_MEND, find_reason, XG_REASON_WRONG,
-     "%s came out wrong on the GPU, and the CPU computed again.",
-     "The device may be defective: do not use it until it has been tested (dcgmi diag)."},
+     "The GPU computed %s wrongly, and the CPU recomputed the results.",
+     "The device may be defective: test it (dcgmi diag) before you use it again."},
     {"run.memory", DOCTOR_MEND, find_reason, XG_REASON_MEMORY,
-     "%s did not fit the memory that may be used on the GPU.",
-     "Raise or unset XGEMM_MEM_LIMIT, or end others that hold the GPU's memory (nvidia-smi)."},
+     "%s did not fit into the GPU memory that the library may use.",
+     "Raise or unset XGEMM_MEM_LIMIT, or end other processes that hold the GPU's memory "
+     "(nvidia-smi)."},
     {"run.stack", DOCTOR_MEND, find_reason, XG_REASON_STACK,
      "%s came from threads with less than 256 KiB of stack left, too little for the driver.",
      "Give those threads larger stacks (OMP_STACKSIZE, pthread_attr_setstacksize)."},
     {"run.mode", DOCTOR_NOTE, find_reason, XG_REASON_MODE,
-     "%s ran where XGEMM_MODE says, which is not the GPU alone.", "Unset XGEMM_MODE."},
+     "%s ran on the CPU, or on both sides, because of XGEMM_MODE.", "Unset XGEMM_MODE."},
     {"run.small", DOCTOR_NOTE, find_reason, XG_REASON_SMALL,
-     "%s stayed on the CPU: too small ever to gain from the GPU.",
-     "Where the program can, let it multiply in larger batches."},
+     "%s stayed on the CPU: too small to gain from the GPU.",
+     "If the program permits, use larger batches."},
     {"run.model", DOCTOR_NOTE, find_reason, XG_REASON_MODEL,
-     "%s stayed on the CPU, which was expected to finish first: copies to the GPU take longer than "
-     "the arithmetic.",
-     "Larger products gain. xgemm-run calibrate makes the expectation exact; XGEMM_MODE=gpu "
-     "tries it out."},
+     "%s stayed on the CPU, which the cost model expected to finish first: the copies to the GPU "
+     "take longer than the arithmetic.",
+     "Larger products gain. xgemm-run calibrate makes the predictions more exact; XGEMM_MODE=gpu "
+     "tests the GPU."},
     {"run.phase", DOCTOR_NOTE, find_reason, XG_REASON_PHASE,
-     "%s stayed on the CPU with the products around them, though the GPU would have been faster: "
-     "the CPU library's threads spin between them.",
-     "Quiet threads gain: xgemm-run sets that."},
+     "%s stayed on the CPU because the CPU library's threads spin between products, although the "
+     "GPU alone would have been faster.",
+     "Shorten the spin: start the program with xgemm-run."},
     {"run.trial", DOCTOR_NOTE, find_reason, XG_REASON_TRIAL,
-     "%s ran on the CPU to see what it takes there.", "Nothing: a fiftieth of the time at most."},
+     "%s ran on the CPU to measure the CPU's time.",
+     "No action is needed: trials take at most 2 % of the time."},
     {"run.earning", DOCTOR_NOTE, find_reason, XG_REASON_EARNING,
-     "%s stayed on the CPU: the GPU would have been faster, but in all not yet by what its start "
-     "costs.",
-     "Longer runs gain; XGEMM_MODE=gpu starts it at once."},
+     "%s stayed on the CPU: the GPU would have been faster, but the total gain was still less than "
+     "the cost of its start.",
+     "Longer runs gain; XGEMM_MODE=gpu starts the GPU at once."},
     {"run.starting", DOCTOR_NOTE, find_reason, XG_REASON_STARTING,
      "%s ran on the CPU while the GPU was starting.", "Longer runs gain."},
     {"run.busy", DOCTOR_NOTE, find_reason, XG_REASON_BUSY,
-     "%s ran on the CPU because other threads' products had the GPU.",
-     "Let fewer threads multiply at once, or larger matrices."},
+     "%s ran on the CPU because products of other threads used the GPU.",
+     "Multiply in fewer threads at once, or multiply larger matrices."},
     {"run.forked", DOCTOR_NOTE, find_reason, XG_REASON_FORKED,
-     "%s came from children that a process forked after it had used the GPU, which they cannot.",
+     "%s ran in children that a process forked after it had used the GPU; these cannot use the "
+     "GPU.",
      "Fork before the first product, or start new processes (Python: the method spawn)."},
     {"run.overlap", DOCTOR_NOTE, find_reason, XG_REASON_OVERLAP,
-     "%s stayed on the CPU: the result shares memory with an operand, which only the program's own "
-     "BLAS may decide about.",
-     "Give the result memory of its own."},
+     "%s stayed on the CPU: the result shares memory with an operand, and only the program's own "
+     "BLAS determines its values.",
+     "Store the result in separate memory."},
     {"run.in-place", DOCTOR_NOTE, find_reason, XG_REASON_IN_PLACE,
-     "%s stayed on the CPU: XGEMM_MODE=compare computes a product twice, which cannot be done in "
-     "place (TRMM, TRSM).",
+     "%s stayed on the CPU: XGEMM_MODE=compare computes a product twice, and TRMM and TRSM "
+     "overwrite an operand.",
      "XGEMM_MODE=gpu runs them on the GPU, and xgemm-run ab compares whole programs."},
     {"run.operation", DOCTOR_NOTE, find_reason, XG_REASON_OPERATION,
-     "%s stayed on the CPU: XGEMM_OPERATIONS does not name their operation.",
-     "Name it there, or all, which is the default."},
+     "%s stayed on the CPU: XGEMM_OPERATIONS does not name the operation.",
+     "Add it there, or use all, which is the default."},
     {"run.kernel", DOCTOR_MEND, find_unserved, false,
-     "%s stayed on the CPU: nothing on this GPU computes their operation.",
-     "Install cuBLAS of CUDA 11 or newer (pip install nvidia-cublas, or nvidia-cublas-cu12 for "
-     "drivers older than 580), which has it."},
+     "%s stayed on the CPU: no kernel for this GPU computes the operation.",
+     "Install cuBLAS of CUDA 11 or newer, which computes it (pip install nvidia-cublas, or "
+     "nvidia-cublas-cu12 for drivers older than 580)."},
     {"run.cublas", DOCTOR_MEND, find_unserved, true,
-     "%s stayed on the CPU: nothing but cuBLAS computes their operation, and the cuBLAS that the "
-     "program had loaded could not be opened.",
-     "XGEMM_VERBOSE=2 says what cublasCreate answered. It may need a newer driver: those older "
-     "than "
-     "580 need cuBLAS of CUDA 12 (pip install nvidia-cublas-cu12)."},
+     "%s stayed on the CPU: only cuBLAS computes the operation, and the cuBLAS that the program "
+     "had loaded could not be opened.",
+     "XGEMM_VERBOSE=2 prints what cublasCreate returned. cuBLAS may need a newer driver: drivers "
+     "older than 580 need cuBLAS of CUDA 12 (pip install nvidia-cublas-cu12)."},
     {"run.degenerate", DOCTOR_NOTE, find_reason, XG_REASON_DEGENERATE,
-     "%s had nothing to multiply: a dimension or alpha was 0.", "Nothing needs to be done."},
+     "%s had nothing to multiply: a dimension or alpha was 0.", "No action is needed."},
     {0},
 };

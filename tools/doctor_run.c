@@ -55,7 +55,8 @@ static bool make_place(struct place *place)
     free(root);
     if (!mkdtemp(place->folder)) {
         int error = errno;
-        fprintf(stderr, "xgemm-doctor: no folder can be made in %s: %s\n", folder, strerror(error));
+        fprintf(stderr, "xgemm-doctor: cannot create a folder in %s: %s\n", folder,
+                strerror(error));
         errno = error;
         return false;
     }

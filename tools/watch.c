@@ -23,7 +23,7 @@ char *watch_set(char *settings[WATCH_SETTINGS], const char *name, const char *va
     while (settings[last])
         last++;
     if (!setting || last >= WATCH_SETTINGS - 1) {
-        fputs("xgemm-run: no room for settings\n", stderr);
+        fputs("xgemm-run: too many settings\n", stderr);
         exit(125);
     }
     snprintf(setting, size, "%s=%s", name, value);
@@ -95,6 +95,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; optind < argc && i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[1], commands[i].name))
             commands[i].run(&watch);
-    fputs("xgemm-run: xgemm-watch is not started by hand\n", stderr);
+    fputs("xgemm-run: xgemm-watch is started by xgemm-run, not by hand\n", stderr);
     return 125;
 }

@@ -190,16 +190,13 @@ static void write_verdict(void)
     while (rank_p_least(few) > P_REAL)
         few++;
     if (least < few) {
-        terminal_say(stderr,
-                     "whether that is chance cannot be said: it takes %d runs of each (-n %d)", few,
-                     few);
+        terminal_say(stderr, "a test for chance needs %d runs of each kind (-n %d)", few, few);
         return;
     }
     double p = rank_p(runs.seconds[CPU], cpu, runs.seconds[PRELOADED], preloaded);
     terminal_say(
         stderr,
-        "the difference %s: p = %.2g (exact two-sided Mann-Whitney test; real where p is at most "
-        "%g)",
+        "the difference %s: p = %.2g (exact two-sided Mann-Whitney test; real if p is at most %g)",
         p <= P_REAL ? "is real" : "may be chance", p, P_REAL);
 }
 
@@ -231,7 +228,7 @@ static void write_spread_of_places(int run)
     fprintf(stderr, "xgemm-run: %d process%s multiplied", runs.processes[run],
             runs.processes[run] == 1 ? "" : "es");
     if (runs.count[PRELOADED] > 1)
-        fprintf(stderr, " in preloaded run %d, of median time, of which this is", run + 1);
+        fprintf(stderr, " in preloaded run %d, the run with the median time", run + 1);
     if (most > least)
         fprintf(stderr, " (on the GPU in all runs: %lld to %lld products)", (long long)least,
                 (long long)most);
@@ -255,10 +252,10 @@ static void write_account(void)
     xg_account_sum(&runs.accounts[run], &sums);
     double counting_s = COUNTING_S * (double)sums.calls;
     if (counting_s > 0.01 * runs.seconds[PRELOADED][run])
-        terminal_say(stderr,
-                     "to count so many products took up to %.3f s of it, which are not spent "
-                     "without ab",
-                     counting_s);
+        terminal_say(
+            stderr,
+            "counting these products took up to %.3f s of this time; without ab it takes none",
+            counting_s);
 }
 
 /* Over the preloaded runs: how many saw products, and how many had products on the GPU. */
@@ -298,7 +295,8 @@ static void write_sentence(double cpu_s, double preloaded_s)
                                                         : TERMINAL_RED;
     fprintf(stderr, "xgemm-run: verdict: %s", terminal_colour(stderr, colour));
     if (!end_alike())
-        fputs("the runs did not end alike, so neither side can be called faster", stderr);
+        fputs("the runs ended with different statuses, so neither side can be called faster",
+              stderr);
     else if (!enough || !(cpu_s > 0 && preloaded_s > 0))
         fputs("too few runs to say whether the library makes a difference", stderr);
     else if (!real)
@@ -317,7 +315,7 @@ static void write_sentence(double cpu_s, double preloaded_s)
 static void write_result(const struct watch *watch)
 {
     if (runs.signal)
-        fprintf(stderr, "xgemm-run: interrupted in run %d of %d, which does not count\n",
+        fprintf(stderr, "xgemm-run: interrupted in run %d of %d, which is not counted\n",
                 runs.count[CPU] + runs.count[PRELOADED] + 1, SIDES * watch->turns);
     if (!runs.count[CPU] || !runs.count[PRELOADED])
         return;
@@ -326,7 +324,9 @@ static void write_result(const struct watch *watch)
     write_side("CPU library", CPU);
     write_side("preloaded", PRELOADED);
     if (!end_alike()) {
-        fputs("xgemm-run: the runs did not end alike, so their times are not compared\n", stderr);
+        fputs(
+            "xgemm-run: the runs ended with different statuses, so their times are not compared\n",
+            stderr);
     } else {
         if (preloaded_s > 0)
             fprintf(stderr, "xgemm-run: %.3g times as fast\n", cpu_s / preloaded_s);
@@ -336,7 +336,7 @@ static void write_result(const struct watch *watch)
         write_order();
     if (watch->quiets)
         terminal_say(stderr,
-                     "the preloaded runs had %s, which can be part of the gain (--keep-env)",
+                     "the preloaded runs had %s, which may be part of the gain (--keep-env)",
                      watch->quiets);
     write_account();
     write_sentence(cpu_s, preloaded_s);

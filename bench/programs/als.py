@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Matrix factorisation in NumPy: alternating least squares on a dense matrix with missing entries.
 
-The missing entries are filled with what the factors say, then each factor is solved for in turn.
+The missing entries are filled with the product of the factors, then each factor is solved for in turn.
 """
 import numpy as np
 
@@ -17,7 +17,7 @@ ridge = np.float32(0.1 * items) * np.eye(rank, dtype=np.float32)
 
 
 def solve(filled, factor):
-    """The factor X that minimises |filled - X factor'|^2 + ridge |X|^2."""
+    """Returns the factor X that minimises |filled - X factor'|^2 + ridge |X|^2."""
     return np.linalg.solve(factor.T @ factor + ridge, (filled @ factor).T).T
 
 

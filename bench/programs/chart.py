@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Bars of the suite's runs: the time of each program's work in products on the GPU, in products on
+"""Draws bars of the suite's runs: the time of each program's work in products on the GPU, in products on
 the CPU, and in the rest, for every variant; plain's work is 1.
 
-Written without matplotlib, so that the machine that measures can draw as well.
+It needs no matplotlib, so that the measuring machine can draw.
 """
 import math
 import os
@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 import tables
 
-# As in bench/plot.py; the rest recedes.
+# The colours of bench/plot.py; the rest is paler.
 PARTS = (("gpu", "products on the GPU", "#0072b2"), ("cpu", "products on the CPU", "#e69f00"),
          ("rest", "the rest of its work", "#dddddd"))
 WIDTH, LEFT, RIGHT, TOP = 800, 160, 60, 78
@@ -19,7 +19,7 @@ MOST = 2.0  # times plain: longer bars are cut there, and their numbers say how 
 
 
 def parts_of(line, variant):
-    """Seconds of a variant's work by part. Work is of unwatched turns, products of watched ones."""
+    """Returns seconds of a variant's work by part: work from unwatched turns, products from watched ones."""
     work = line.time(variant, "work")
     gpu, cpu = (max(0.0, t) if not math.isnan(t) else 0.0
                 for t in (line.time(variant, "gpu"), line.time(variant, "cpu")))
@@ -33,7 +33,7 @@ def text(x, y, said, size=9, anchor="start", colour="#000000", weight="normal"):
 
 
 def bars_of(line, y, per_plain):
-    """The bars of one program from y on, and where the next may begin."""
+    """Returns the bars of one program from y on, and the position of the next program."""
     plain = line.time("plain", "work")
     out = [text(LEFT - 62, y + 8, line.name, anchor="end", weight="bold"),
            text(LEFT - 62, y + 19, f"{plain:.2f} s", anchor="end", size=8, colour="#555555")]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reference LAPACK's sgetrf and spotrf, whose products are calls of the BLAS's sgemm_. */
+/* Reference LAPACK's sgetrf and spotrf, whose products call sgemm_ of the BLAS. */
 /*
  * usage: factor [--scale X] [--answer FILE]
  */
@@ -20,7 +20,7 @@ static double now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Symmetric, its diagonal raised by n: positive definite. */
+/* Fills a symmetric matrix, with n added to its diagonal: positive definite. */
 static void fill(float *a, int n)
 {
     unsigned state = 1;
@@ -36,7 +36,7 @@ static void fill(float *a, int n)
     }
 }
 
-/* The first entries of the factor's diagonal, and the sum of the logarithms of all. */
+/* Writes the first entries of the factor's diagonal, and the sum of the logarithms of all. */
 static void write_diagonal(FILE *file, const char *name, const float *a, int n)
 {
     double sum = 0.0;

@@ -3,12 +3,12 @@
 
 usage: fixture.py --cpu TRACE --gpu TRACE --busy TRACE --threads N --spin SECONDS -o FIXTURE ...
 
-The traces are of the program with XGEMM_MODE=cpu, with XGEMM_MODE=gpu, and with XGEMM_MODE=gpu while
+The traces are from the program with XGEMM_MODE=cpu, with XGEMM_MODE=gpu, and with XGEMM_MODE=gpu while
 other processes keep all cores busy. The program must multiply the same matrices each time: products
-are matched thread by thread, in order. Where a thread's products do not match that is said, and from
-there on a product gets the median of its shape in that run. So does one that waited for the GPU to
-start, or that the GPU did not compute. A shape without any such time gets the time that the
-library predicted, and that is said too.
+are matched thread by thread, in order. If a thread's products do not match, a message says so, and from
+there on a product gets the median of its shape in that run. A product that waited for the GPU to start,
+or that the GPU did not compute, also gets the median. A shape without any such time gets the predicted
+time, with a message.
 """
 import argparse
 import collections
@@ -21,7 +21,7 @@ Product = collections.namedtuple("Product", "start shape took predicted")
 
 
 def events_of(path):
-    """Of the process that has most of them, where several wrote to the file."""
+    """Returns the events of the process with the most events, if several wrote to the file."""
     by_process = collections.defaultdict(list)
     with open(path, encoding="ascii") as file:
         lines = file.read().splitlines()
@@ -46,13 +46,13 @@ def events_of(path):
 
 
 def threads_of(path, place):
-    """Lists of products, a thread each, in the order in which the threads began. Times and starts
-    are microseconds; what a product took is None where it says nothing about the place."""
+    """Returns one list of products per thread, in the order in which the threads began. Times and starts
+    are in microseconds; the time of a product is None if it says nothing about the place."""
     events = events_of(path)
     there = [event for event in events if event["cat"] == place]
     if not there:
         sys.exit(f"{path}: no product ran on the {place}")
-    # The first product on the GPU waits for its start, and so do those that begin meanwhile.
+    # The first product on the GPU, and products that begin meanwhile, wait for the start of the GPU.
     ready = min(event["ts"] + event["dur"] for event in there) if place == "GPU" else 0
     by_thread = collections.defaultdict(list)
     for event in sorted(events, key=lambda event: event["ts"]):
@@ -69,7 +69,7 @@ def text_of(shape):
 
 
 class Run:
-    """A trace that gives the products of another one their times."""
+    """A trace whose times are assigned to the products of another one."""
 
     def __init__(self, path, plain):
         self.path = path
@@ -87,7 +87,7 @@ class Run:
             self.matched = [0] * len(plain)
 
     def match(self, number, thread):
-        """How many products of the thread are the same, from its first one on."""
+        """Returns how many products of the thread are the same, from its first one on."""
         mine = self.threads[number] if number < len(self.threads) else []
         for index, (product, other) in enumerate(zip(mine, thread)):
             if product.shape != other.shape:
@@ -117,12 +117,12 @@ class Run:
 
 
 def rounded(microseconds):
-    """Four digits: the noise of a measurement is larger."""
+    """Rounds to four digits, because the noise of a measurement is larger."""
     return f"{max(float(f'{microseconds:.4g}'), 0.001):.10g}"
 
 
 def merge(arguments):
-    """The fixture's lines, in the order of their start, and how many there are in the trace."""
+    """Returns the fixture's lines, in the order of their start, and their number in the trace."""
     plain = threads_of(arguments.cpu, "CPU")
     runs = [Run(path, plain) for path in (arguments.gpu, arguments.busy)]
     order = sorted((product.start, number, index) for number, thread in enumerate(plain)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scikit-learn in float32: one of its estimators fitted, with the defaults of its authors."""
+"""scikit-learn in float32: fits one of its estimators with its default parameters."""
 import warnings
 
 import numpy as np
@@ -15,7 +15,7 @@ def task(function):
 
 
 def spectrum(rows, columns):
-    """Rows whose columns have variances that decay, as the data of decompositions have."""
+    """Returns rows whose columns have decaying variances, as typical data of decompositions."""
     data = program.uniform(rows, columns)
     data *= np.arange(1, columns + 1, dtype=np.float32) ** np.float32(-0.7)
     return data

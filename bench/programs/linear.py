@@ -10,7 +10,7 @@ program = Program(("task", ("solve", "expm", "polar")))
 
 
 def solve():
-    """LU factors, many right-hand sides, three steps of refinement, each a product."""
+    """Solves with LU factors, many right-hand sides and three steps of refinement, each a product."""
     n, sides = program.extent(3072), program.extent(512)
     matrix = program.uniform(n, n) + np.float32(n ** 0.5) * np.eye(n, dtype=np.float32)
     right = program.uniform(n, sides)
@@ -26,7 +26,7 @@ def solve():
 
 
 def expm():
-    """exp of rotations: squarings and Padé terms, all of them products."""
+    """Computes exp of rotations by squarings and Padé terms, all of which are products."""
     n = program.extent(1536)
     matrices = [program.uniform(n, n) / np.float32(n ** 0.5) for _ in range(program.count(2))]
     with program.work():
@@ -35,7 +35,7 @@ def expm():
 
 
 def polar():
-    """The nearest orthogonal matrix by Newton and Schulz's iteration, through SciPy's BLAS."""
+    """Computes the nearest orthogonal matrix by the Newton-Schulz iteration, through SciPy's BLAS."""
     n = program.extent(2048)
     matrix = program.uniform(n, n)
     matrix /= np.linalg.norm(matrix, 1)

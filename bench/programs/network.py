@@ -17,7 +17,7 @@ biases = [np.zeros(b, np.float32) for b in sizes[1:]]
 
 
 def forward(rows):
-    """The values of all layers; the last are the classes' probabilities."""
+    """Returns the values of all layers; the last are the classes' probabilities."""
     values = [rows]
     for layer, (weight, bias) in enumerate(zip(weights, biases)):
         z = values[-1] @ weight + bias
@@ -32,7 +32,7 @@ def forward(rows):
 
 
 def step(rows, classes):
-    """One step of descent; returns the mean loss before it."""
+    """Makes one step of descent; returns the mean loss before it."""
     values = forward(rows)
     at = np.arange(len(rows))
     loss = -np.log(values[-1][at, classes] + np.float32(1e-12)).mean()

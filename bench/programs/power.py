@@ -8,7 +8,7 @@ program = Program()
 n, block = program.extent(4096), 64
 matrix = program.uniform(n, n)
 matrix += matrix.T.copy()
-# A few directions stand out, so that the iteration converges: rank-one terms on the diagonal.
+# A few directions dominate, so that the iteration converges: rank-one terms on the diagonal.
 strong = np.arange(16)
 matrix[strong, strong] += np.float32(n) / (1 + strong)
 basis = program.uniform(n, block)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Time in products, from what the library wrote about one run of a program.
+"""Computes the time in products from the library's output for one run of a program.
 
-A trace (XGEMM_TRACE) has when each product began and how long it took, so that products of several
-threads at once count once: the union of their intervals. Where the library writes no trace the
-account (XGEMM_STATS) gives the sum alone.
+A trace (XGEMM_TRACE) has the start and the time of each product, so that concurrent products of several
+threads count once: the union of their intervals. Without a trace the account (XGEMM_STATS) gives only
+the sum.
 """
 import json
 import re
@@ -36,7 +36,7 @@ def events(path):
 
 
 def union(intervals):
-    """How long at least one of the intervals (begin, end) was under way."""
+    """Returns the length of the union of the intervals (begin, end)."""
     total, until = 0.0, float("-inf")
     for begin, end in sorted(intervals):
         total += max(0.0, end - max(begin, until))
@@ -62,7 +62,7 @@ def of_trace(path):
 
 
 def of_account(path):
-    """The last report of a file that reports are appended to; all 0 where there is none."""
+    """Returns the last report of a file of appended reports, or all 0 if there is none."""
     result = {"products_s": 0.0, "gpu_s": 0.0, "cpu_s": 0.0, "sum_s": 0.0, "waited_s": 0.0,
               "products": 0, "gpu_products": 0, "products_from": "account"}
     try:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What the suite's Python programs share: their options, the clock of their work, their answers.
+"""The common code of the suite's Python programs: options, the clock of their work, answers.
 
 Every program of the suite, in any language, takes --scale X and --answer FILE, prints the line
-"work_s SECONDS", the time of its work without imports and data, and writes to FILE a line an answer:
+"work_s SECONDS", the time of its work without imports and data, and writes one line per answer to FILE:
 a name, a tolerance, and numbers. Another run's numbers may differ from these by the tolerance times
-the largest of the line, which leaves room for sums in another order and for nothing else.
+the largest number of the line, which permits only sums in another order.
 """
 import argparse
 import contextlib
@@ -14,7 +14,7 @@ import numpy as np
 
 
 class Program:
-    """One run. arguments: (name, choices) of what the program takes beside the common options."""
+    """One run. arguments: (name, choices) of the program's own arguments."""
 
     def __init__(self, *arguments):
         parser = argparse.ArgumentParser()
@@ -27,21 +27,21 @@ class Program:
         self.answers = []
 
     def extent(self, n):
-        """An extent of a matrix: scales below 1 make products smaller, others leave their shape."""
+        """Returns an extent of a matrix: scales below 1 make products smaller, others keep the shape."""
         return max(8, round(n * min(1.0, self.options.scale)))
 
     def count(self, n):
-        """How often something is done."""
+        """Returns a number of repetitions."""
         return max(2, round(n * self.options.scale))
 
     def uniform(self, *shape):
-        """Numbers from -0.5 to 0.5."""
+        """Returns numbers from -0.5 to 0.5."""
         numbers = self.random.random(shape, dtype=np.float32)
         numbers -= np.float32(0.5)
         return numbers
 
     def clusters(self, rows, columns, centres):
-        """Rows around so many centres, and whose they are."""
+        """Returns rows around random centres, and the centre of each."""
         middle = 4 * self.uniform(centres, columns)
         labels = self.random.integers(0, centres, rows)
         data = self.uniform(rows, columns)
@@ -49,7 +49,7 @@ class Program:
         return data, labels
 
     def mislabelled(self, labels, classes):
-        """The labels, a quarter of them drawn again: no classifier's loss comes near 0."""
+        """Returns the labels with a quarter of them drawn again, so that no classifier's loss comes near 0."""
         drawn = self.random.integers(0, classes, len(labels))
         return np.where(self.random.random(len(labels)) < 0.25, drawn, labels)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Search of a fixed index in NumPy: the ten largest of 200,000 inner products for each query.
 
-Of each block of 100 scores the largest is taken first; only the ten best blocks of a query can hold
-its ten best rows. argpartition of all scores would take a hundred times as long as the product.
+It first takes the largest of each block of 100 scores, because only the ten best blocks of a query can
+contain its ten best rows. argpartition of all scores would take a hundred times as long as the product.
 """
 import numpy as np
 
@@ -15,7 +15,7 @@ batches = program.uniform(program.count(16), program.extent(256), columns)
 
 
 def search(queries):
-    """The rows of the index and their scores, the best first."""
+    """Returns the rows of the index and their scores, best first."""
     scores = (queries @ index.T).reshape(len(queries), -1, block)
     blocks = np.argpartition(-scores.max(axis=2), best - 1, axis=1)[:, :best] \
         if scores.shape[1] > best else np.tile(np.arange(scores.shape[1]), (len(queries), 1))
@@ -32,6 +32,6 @@ with program.work():
     found = [search(queries) for queries in batches]
 
 program.answer("scores", [score.mean() for _, score in found], 1e-5)
-# Two rows whose scores are equal to the last bits may change places.
+# Two rows whose scores are equal except for the last bits may be exchanged.
 program.answer("rows", [rows.sum() for rows, _ in found], 1e-3)
 program.end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The programs of the suite: how each is started here, or why it cannot be."""
+"""The programs of the suite: how each is started here, or why it cannot run."""
 import glob
 import os
 import shlex
@@ -9,7 +9,7 @@ import subprocess
 HERE = os.path.dirname(os.path.abspath(__file__))
 GROUPS = ("numpy", "scipy", "sklearn", "c", "faiss", "torch", "octave")
 
-# Name, group, and what is run: a Python file and its argument, or a C program's name.
+# Name, group, and command: a Python file and its argument, or a C program's name.
 PROGRAMS = (
     ("network512", "numpy", "network.py 512"),
     ("network4096", "numpy", "network.py 4096"),
@@ -39,7 +39,7 @@ PROGRAMS = (
     ("octave", "octave", "subspace.m"),
 )
 
-# What must be there, as a Python program that fails where it is not.
+# Requirements, as Python programs that fail if they are missing.
 NEEDS = {
     "numpy": "import numpy",
     "scipy": "import scipy.linalg",
@@ -82,12 +82,12 @@ class Suite:
         self.pythons = {}
 
     def versions(self):
-        """What the Python programs run on, in one line; imports all of it, as a warm-up too."""
+        """Returns the versions of the Python packages in one line; importing them is also a warm-up."""
         done = subprocess.run([self.python, "-c", VERSIONS], capture_output=True, text=True)
         return done.stdout.strip() or "unknown: " + done.stderr.strip()[-200:]
 
     def chosen(self, names):
-        """The programs of a list of names and groups, separated by commas; all of None."""
+        """Returns the programs of a comma-separated list of names and groups; all for None."""
         wanted = names.split(",") if names else list(GROUPS)
         known = {name for name, *_ in PROGRAMS} | set(GROUPS)
         for name in wanted:
@@ -96,7 +96,7 @@ class Suite:
         return [row for row in PROGRAMS if row[0] in wanted or row[1] in wanted]
 
     def command(self, row):
-        """The command line of a program, without the common options."""
+        """Returns the command line of a program, without the common options."""
         _, group, what = row
         if group == "c":
             return self.compiled(what)
@@ -114,7 +114,7 @@ class Suite:
         return [python, os.path.join(HERE, file), *arguments]
 
     def find_python(self, group):
-        """The interpreter that has what a group needs: the one given, or the distribution's."""
+        """Returns the interpreter that has a group's packages: the given one, or the distribution's."""
         why = "no Python"
         for python in dict.fromkeys((self.python, "/usr/bin/python3")):
             if os.path.exists(python):
@@ -126,7 +126,7 @@ class Suite:
         return None, why
 
     def compiled(self, name):
-        """A C program, built unless it is there; its driver says how many threads BLAS has."""
+        """Returns a C program, and builds it if it is missing; its driver sets the BLAS's threads."""
         program = os.path.join(self.folder, name)
         if not os.path.exists(program):
             self.build(name, program)
@@ -140,8 +140,8 @@ class Suite:
         if name == "threads":
             flags.append("-fopenmp")
         else:
-            # Reference LAPACK itself, not what alternatives put in its place: OpenBLAS's own one
-            # calls its products inside. In front of the BLAS, so that its names are found first.
+            # Reference LAPACK itself, not the library that alternatives select, because OpenBLAS's
+            # LAPACK calls its products internally. It comes before the BLAS, so its names are found first.
             found = sorted(glob.glob("/usr/lib/*/lapack/liblapack.so.3"))
             if not found:
                 raise Skipped("no reference LAPACK here")

@@ -6,7 +6,7 @@ import os
 import statistics
 
 VARIANTS = ("plain", "quiet", "preload", "run", "gpu", "rungpu")
-# What each is held against: the same threads, without the library.
+# The baseline of each variant: the same threads, without the library.
 BASELINES = (("preload", "plain"), ("run", "quiet"))
 LEAST_SHARE = 1 / 3  # of plain's work: where products matter
 TOLERATED = 0.02  # beyond the baseline's own spread
@@ -24,7 +24,7 @@ def processor():
 
 
 def compare(reference, lines):
-    """Whether answers agree, line by line: "equal", or the name of the first that does not."""
+    """Compares answers line by line: returns "equal", or the name of the first that differs."""
     if [line[0] for line in reference] != [line[0] for line in lines]:
         return "other lines"
     for (name, tolerance, *want), (_, _, *got) in zip(reference, lines):
@@ -36,7 +36,7 @@ def compare(reference, lines):
 
 
 def read(path):
-    """The comment lines and the rows of runs.csv."""
+    """Returns the comment lines and the rows of runs.csv."""
     with open(path, newline="", encoding="utf-8") as file:
         lines = file.read().splitlines()
     comments = [line[1:].strip() for line in lines if line.startswith("#")]
@@ -48,7 +48,7 @@ def median(values):
 
 
 def spread(values):
-    """(largest - least) / median."""
+    """Returns (largest - least) / median."""
     return ratio(max(values) - min(values), median(values)) if values else math.nan
 
 
@@ -57,7 +57,7 @@ def ratio(a, b):
 
 
 class Line:
-    """What the runs of one program come to. Times are medians in seconds, NaN where none is."""
+    """The summary of one program's runs. Times are medians in seconds, NaN if there is none."""
 
     def __init__(self, name, rows):
         self.name = name
@@ -74,7 +74,7 @@ class Line:
                 int(r["watched"]) == watched and r[field] != ""]
 
     def time(self, variant, what):
-        """what: whole and work of unwatched turns; products and its like of watched ones."""
+        """what: whole and work from unwatched turns; products and similar columns from watched ones."""
         return median(self.values(variant, what + "_s", int(what not in ("whole", "work"))))
 
     def spread(self, variant, what):
@@ -92,7 +92,7 @@ class Line:
         return min(known, default=math.nan)
 
     def slower(self):
-        """Sentences on what is slower than its baseline beyond the baseline's own spread."""
+        """Returns sentences about variants that are slower than their baseline beyond its spread."""
         said = []
         for variant, baseline in BASELINES:
             for what in ("whole", "work"):
@@ -153,7 +153,7 @@ def write_csv(path, comments, lines):
 
 
 def time_table(out, title, what, lines, variants):
-    """A line a program: median and spread of every variant, and the ratios to the baselines."""
+    """Returns one line per program: median and spread of every variant, and the ratios to the baselines."""
     out.append("")
     out.append(title)
     pairs = [(v, b) for v, b in (*BASELINES, ("quiet", "plain"))]
@@ -167,7 +167,7 @@ def time_table(out, title, what, lines, variants):
 
 
 def mean_table(out, title, lines):
-    """Geometric means of ratios; what the whole gain is made of stands below each other."""
+    """Returns geometric means of ratios; the parts of the whole gain are below each other."""
     out.append("")
     out.append(f"{title} ({len(lines)} programs: {', '.join(line.name for line in lines) or '-'})")
     if not lines:
@@ -224,7 +224,7 @@ def text_of(comments, lines):
 
 
 def write(folder):
-    """Both tables of a folder's runs.csv; returns how many programs failed or differ."""
+    """Writes both tables of a folder's runs.csv; returns how many programs failed or differ."""
     comments, rows = read(os.path.join(folder, "runs.csv"))
     lines = lines_of(rows)
     write_csv(os.path.join(folder, "programs.csv"), comments, lines)

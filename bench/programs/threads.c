@@ -3,8 +3,8 @@
 /*
  * usage: OPENBLAS_NUM_THREADS=1 threads [--scale X] [--answer FILE]
  *
- * 64 channels of 56 x 56, 64 filters of 3 x 3: each image is one product 64 x 3136 x 576, which the
- * thread that unfolds the image computes by itself, as programs with threads of their own do.
+ * 64 channels of 56 x 56, 64 filters of 3 x 3: each image is one product 64 x 3136 x 576, computed
+ * by the thread that unfolds the image, as in multithreaded programs.
  */
 #include <cblas.h>
 #include <math.h>
@@ -23,7 +23,8 @@ static float uniform(unsigned *state)
     return (float)(*state >> 8) * 0x1p-24f - 0.5f;
 }
 
-/* Row (channel, tap) of the matrix is the channel moved by the tap; beyond the edges there is 0. */
+/* Unfolds an image: row (channel, tap) of the matrix is the channel shifted by the tap, with 0
+ * beyond the edges. */
 static void unfold(const float *image, float *matrix)
 {
     for (int channel = 0; channel < CHANNELS; channel++) {
@@ -44,7 +45,7 @@ static void unfold(const float *image, float *matrix)
     }
 }
 
-/* The mean square of what the layer makes of one image; NaN without memory. */
+/* The mean square of the layer's output for one image; NaN without memory. */
 static double convolve(int number)
 {
     float *image = malloc(CHANNELS * PIXELS * sizeof *image);

@@ -7,7 +7,7 @@ from program import Program
 
 
 def train(program):
-    """Gradient descent on a network 900-1300-1300-20: ten passes over the data in batches of 400."""
+    """Trains a network 900-1300-1300-20 by gradient descent: ten passes over the data in batches of 400."""
     inner, hidden, batch = program.extent(900), program.extent(1300), program.extent(400)
     steps = program.count(20)
     x, labels = program.clusters(batch * steps, inner, 20)
@@ -29,7 +29,7 @@ def train(program):
 
 
 def block(program):
-    """Four layers of a transformer of width 1024, 2048 words at once."""
+    """Computes four layers of a transformer of width 1024 for 2048 tokens at once."""
     width, words = 64 * (program.extent(1024) // 64 or 1), program.extent(2048)
     layer = nn.TransformerEncoderLayer(width, 8, 4 * width, batch_first=True)
     blocks = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False).eval()
@@ -43,7 +43,7 @@ def block(program):
 
 
 def products(program, dtype):
-    """Products of 3000, one after the other."""
+    """Computes products of 3000, one after the other."""
     n = program.extent(3000)
     a, b = (torch.from_numpy(program.uniform(n, n)).to(dtype) for _ in range(2))
     corners = []

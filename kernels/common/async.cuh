@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* PTX of sm_80: copies from global to shared memory that go past the registers. */
+/* PTX of sm_80: copies from global to shared memory that bypass the registers (cp.async). */
 #ifndef XG_ASYNC_CUH
 #define XG_ASYNC_CUH
 
 /*
- * Code for older architectures ends the launch instead (PTX of one on a newer device): the table
- * says sm_80, but the device alone is asked.
+ * Code for older architectures ends the launch instead. It can run as PTX on a newer device: the
+ * table requires sm_80, but selection checks only the device.
  *
- * `skip` writes zeros and reads nothing: the source need not exist. So do bytes that are not
- * copied. A predicate and a size come to different instructions around the copy: each kernel has
- * the one that it was measured with.
+ * `skip` writes zeros and reads nothing, so the source need not exist. Bytes that are not copied
+ * are zeros too. A predicate and a size compile to different instructions around the copy; each
+ * kernel uses the variant with which it was measured.
  */
 #if __CUDA_ARCH__ >= 800
 #define XG_ASYNC(...) asm volatile(__VA_ARGS__)
@@ -57,13 +57,13 @@ static __device__ __forceinline__ void xg_async_copy4_if(unsigned to, const floa
              : "memory");
 }
 
-/* The copies since the last commit are one group. */
+/* Makes the copies since the last commit one group. */
 static __device__ __forceinline__ void xg_async_commit(void)
 {
     XG_ASYNC("cp.async.commit_group;" ::: "memory");
 }
 
-/* Waits until all of this thread's groups but the newest PENDING have arrived. */
+/* Waits until all of this thread's groups except the newest PENDING have arrived. */
 template <int PENDING>
 static __device__ __forceinline__ void xg_async_wait(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks of one cluster: meeting, and reading each other's shared memory (sm_90 and newer). */
+/* Blocks of one cluster: barriers, and reads of each other's shared memory (sm_90 and newer). */
 #ifndef XG_CLUSTER_CUH
 #define XG_CLUSTER_CUH
 
 /*
- * The launcher makes clusters only on devices that have them. Code for older ones (PTX of an older
- * architecture on a newer device) ends the launch: sums would be missing from C.
+ * The launcher makes clusters only on devices that support them. Code for older architectures (as
+ * PTX on a newer device) ends the launch, because sums would be missing from C.
  */
 
 /* This block's number in the cluster. */
@@ -18,7 +18,8 @@ static __device__ __forceinline__ unsigned xg_cluster_rank(void)
     return rank;
 }
 
-/* Every block of the cluster arrives; what each wrote to shared memory before, all may read. */
+/* A barrier of all blocks of the cluster. Afterwards all may read what each wrote to shared memory
+ * before. */
 static __device__ __forceinline__ void xg_cluster_sync(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -28,7 +29,8 @@ static __device__ __forceinline__ void xg_cluster_sync(void)
 #endif
 }
 
-/* The address, for this block's loads, of the same place in the shared memory of block `rank`. */
+/* The address, for loads of this block, of the same location in the shared memory of block
+ * `rank`. */
 static __device__ __forceinline__ unsigned xg_cluster_address(const void *own, unsigned rank)
 {
     unsigned address = (unsigned)__cvta_generic_to_shared(own);

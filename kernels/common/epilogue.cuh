@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of every kernel: alpha * sum + beta * C, written once. */
+/* The epilogue of every kernel: alpha * sum + beta * C. */
 #ifndef XG_EPILOGUE_CUH
 #define XG_EPILOGUE_CUH
 
 #include "../kabi.h"
 
-/* beta == 0 is a promise that C is not read: it may hold NaN, and 0 * NaN is NaN. */
+/* With beta == 0 C must not be read: it may contain NaN, and 0 * NaN is NaN. */
 static __device__ __forceinline__ float xg_c_value(const struct xg_sgemm_args &args, float sum,
                                                    const float *c)
 {
@@ -13,7 +13,7 @@ static __device__ __forceinline__ float xg_c_value(const struct xg_sgemm_args &a
     return args.beta == 0.0f ? product : fmaf(args.beta, *c, product);
 }
 
-/* C(i,j), which must be inside (m,n). */
+/* Stores C(i,j), which must be inside (m,n). */
 static __device__ __forceinline__ void xg_c_store(const struct xg_sgemm_args &args, int64_t i,
                                                   int64_t j, float sum)
 {
@@ -22,9 +22,9 @@ static __device__ __forceinline__ void xg_c_store(const struct xg_sgemm_args &ar
 }
 
 /*
- * Four neighbours of a row of C, 16-byte aligned, of which `inside` are inside (may be <= 0). The
- * last quad of a row may stick out: those elements belong to the caller and are neither read nor
- * written. BETA: beta is not 0.
+ * Stores four adjacent elements of a row of C, 16-byte aligned, of which `inside` are inside (may
+ * be <= 0). The last quad of a row may extend beyond it: those elements belong to the caller and
+ * are neither read nor written. BETA: beta is not 0.
  */
 template <bool BETA>
 static __device__ __forceinline__ void xg_c_store4(const struct xg_sgemm_args &args, float *c,

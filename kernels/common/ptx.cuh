@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* PTX instructions whose place in the program matters: the compiler leaves them there. */
+/* PTX instructions whose position in the program matters: the compiler does not move them. */
 #ifndef XG_PTX_CUH
 #define XG_PTX_CUH
 
 /*
- * Written as plain C, a load that is meant to run ahead of its use is moved down to that use
- * (nvcc 13.0: the global loads to the end of the loop body, the shared ones past its back edge),
- * and the time that it was to hide is waited for. A volatile asm statement stays.
+ * nvcc 13.0 moves a plain C load that should run ahead of its use down to that use (global loads to
+ * the end of the loop body, shared loads past its back edge), so its latency is not hidden. It does
+ * not move a volatile asm statement.
  */
 
 /* Reads 16 bytes of shared memory, 16-byte aligned. */
@@ -35,7 +35,8 @@ static __device__ __forceinline__ void xg_ptx_load_global4(float *to, const floa
                  : "memory");
 }
 
-/* threadIdx.x and blockIdx.x, read from their registers now: what follows from them is not kept. */
+/* threadIdx.x and blockIdx.x, read from their registers at this point, so that the compiler keeps
+ * no derived values. */
 static __device__ __forceinline__ int xg_ptx_thread_x(void)
 {
     int x;
@@ -51,8 +52,8 @@ static __device__ __forceinline__ unsigned xg_ptx_block_x(void)
 }
 
 /*
- * A kernel may start before the one ahead of it in the stream has ended, where the launcher says so
- * (sm_90 and newer). Behind this, that one has ended, and what it wrote is there.
+ * If the launcher permits, a kernel may start before the previous kernel in the stream has ended
+ * (sm_90 and newer). After this wait the previous kernel has ended, and its results are visible.
  */
 static __device__ __forceinline__ void xg_ptx_wait_ahead(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a slice's sums go: C, or the slice's part of the scratch. Any alignment. */
+/* The target of a slice's sums: C, or the slice's part of the scratch. Any alignment. */
 #ifndef XG_TARGET_CUH
 #define XG_TARGET_CUH
 
 #include "../kabi.h"
 
-/* A matrix that results are written to: C, or a slice's part of the scratch. */
+/* A matrix for results: C, or a slice's part of the scratch. */
 struct xg_target {
     float *c;
     int64_t ldc;
@@ -33,7 +33,7 @@ static __device__ __forceinline__ struct xg_target xg_target_find(const struct x
     return target;
 }
 
-/* Element (i,j), inside C. */
+/* Stores element (i,j), which is inside C. */
 static __device__ __forceinline__ void xg_target_store(const struct xg_target &target, int64_t i,
                                                        int64_t j, float sum)
 {
@@ -42,7 +42,7 @@ static __device__ __forceinline__ void xg_target_store(const struct xg_target &t
     *c = target.beta == 0.0f ? value : fmaf(target.beta, *c, value);
 }
 
-/* Four neighbours of row i from column j on, of which `inside` are inside C. */
+/* Stores four adjacent elements of row i from column j on, of which `inside` are inside C. */
 static __device__ __forceinline__ void xg_target_store4(const struct xg_target &target, int64_t i,
                                                         int64_t j, int inside, const float *sum)
 {

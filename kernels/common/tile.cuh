@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a block works: its tile of C, and how an operand lies in memory. */
+/* A block's tile of C, and the layout of an operand in memory. */
 #ifndef XG_TILE_CUH
 #define XG_TILE_CUH
 
 #include "../kabi.h"
 
-/* A tile of C: its first row and column, and how many of its rows and columns are inside C. */
+/* A tile of C: its first row and column, and the number of its rows and columns inside C. */
 struct xg_tile {
     int64_t row, col;
     int rows, cols;
 };
 
 /*
- * op(X)(i,j) is data[i * row_stride + j * col_stride]: one of the strides is 1, the other the
- * leading dimension. The walk along memory is coalesced where the stride along threadIdx.x is 1.
+ * op(X)(i,j) is data[i * row_stride + j * col_stride]: one of the strides is 1, the other is the
+ * leading dimension. Accesses are coalesced if the stride along threadIdx.x is 1.
  */
 struct xg_operand {
     const float *data;
@@ -32,19 +32,20 @@ static __device__ __forceinline__ struct xg_operand xg_operand_b(const struct xg
     return args.transb ? xg_operand{b, 1, args.ldb} : xg_operand{b, args.ldb, 1};
 }
 
-/* The smaller of two, as an int: how much of `whole` is left of `left`. */
+/* The smaller of two, as an int: the part of `whole` that `left` covers. */
 static __device__ __forceinline__ int xg_clip(int64_t left, int whole)
 {
     return left < whole ? (int)left : whole;
 }
 
 /*
- * The tile of a block (blockIdx.x). Blocks start in the order of blockIdx.x, so those that run at
- * the same time are neighbours in that order. They go down GROUP tile rows before they go one tile
- * right: a wave then covers a patch of C that is about as high as it is wide, and asks the L2 cache
- * for the fewest distinct rows of A and columns of B. GROUP == 1 is plain row after row.
+ * The tile of a block (blockIdx.x). Blocks start in the order of blockIdx.x, so blocks that run at
+ * the same time are adjacent in that order. They go down GROUP tile rows before they go one tile
+ * right: a wave then covers a nearly square part of C and needs the fewest distinct rows of A and
+ * columns of B from L2 (the rasterisation of CUTLASS, "Efficient GEMM in CUDA"). GROUP == 1 is row
+ * after row.
  *
- * The launcher admits at most 2^31 - 1 tiles, so unsigned arithmetic holds.
+ * The launcher admits at most 2^31 - 1 tiles, so unsigned arithmetic suffices.
  */
 template <int BM, int BN, int GROUP, class ARGS>
 static __device__ __forceinline__ struct xg_tile xg_tile_find(const ARGS &args, unsigned block)
@@ -64,8 +65,8 @@ static __device__ __forceinline__ struct xg_tile xg_tile_find(const ARGS &args, 
     return tile;
 }
 
-/* Whether nothing is wanted of a tile of ROWS x COLS elements: the same for all threads of a block
- * and for all blocks that share a tile. */
+/* Whether a tile of ROWS x COLS elements has no wanted element; the result is the same for all
+ * threads of a block and for all blocks that share a tile. */
 template <int ROWS, int COLS>
 static __device__ __forceinline__ bool xg_tile_unwanted(const struct xg_triangle &wanted,
                                                         int64_t row, int64_t col)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* FP32 from Hopper's tensor cores, each operand as two FP16 pieces: three products. */
+/* FP32 accuracy on Hopper's tensor cores: each operand as two FP16 pieces, three products. Known
+ * from Markidis et al. (2018) and Ootomo and Yokota (2022). */
 
 #include "split_product.cuh"
 

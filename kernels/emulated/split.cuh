@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What two operands need, read from their statistics by every kernel of a product alike. */
+/* The pieces that two operands need, which every kernel of a product derives from their
+ * statistics. */
 #ifndef XG_SPLIT_CUH
 #define XG_SPLIT_CUH
 
 #include "split_verdict.h"
 
 /*
- * These kernels are for Hopper alone (sm_90a). For other devices their files are compiled to one
- * entry that nobody asks for, so that whoever looks for the real one is told that it is not there.
+ * These kernels are only for Hopper (sm_90a). For other devices their files compile to one unused
+ * entry, so that the lookup of a real entry fails.
  */
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define XG_SPLIT_HERE
@@ -15,7 +16,7 @@
 #define XG_SPLIT_ABSENT(file)                                                                      \
     extern "C" __global__ void xg_##file##_absent(void) {}
 
-/* The verdict on a product, from the statistics of all its panels. */
+/* The verdict on a product from the statistics of all its panels. */
 static __device__ __forceinline__ struct xg_split_verdict
 xg_split_verdict_of(const struct xg_split_pair &pair)
 {

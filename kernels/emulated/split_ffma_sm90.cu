@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The product of operands that no 16-bit pieces can stand for, in FP32. */
+/* The FP32 product of operands that 16-bit pieces cannot represent. Tile 64x64x16, 256 threads. */
 
 #include "../common/epilogue.cuh"
 #include "../common/tile.cuh"
 #include "split.cuh"
 
 /*
- * Why. Infinities and NaNs, and rows whose numbers lie further apart than BF16's exponents reach,
- * must give what FP32 gives. Only the device knows whether they are there, so this kernel is
- * launched behind every product of pieces and returns at once where those served. It is seldom
- * needed: any strides in one entry, and few registers, count for more than its rate.
+ * Why. Infinities, NaNs, and rows whose numbers differ by more than BF16's exponent range must give
+ * the FP32 result. Only the device knows whether they occur, so this kernel is launched after every
+ * product of pieces, and returns at once if the pieces served. It is rarely needed, so one entry
+ * for all strides and few registers matter more than its rate.
  *
- * Blocks walk over the tiles, so that a launch in vain costs a wave of blocks and no more.
- * 64x64x16, 4x4 results a thread: 2 LDS.128 feed 16 FFMA, at most half of the FFMA peak. Each tile
- * of k is summed apart and then added, so that the error grows with k/16 and not with k. That adds
- * a rounding a tile, which shows where few products add up: they are one sum.
+ * Blocks loop over the tiles, so an unneeded launch costs only one wave of blocks. A thread has 4x4
+ * results: 2 LDS.128 for 16 FFMA, at most half of the FFMA peak. Each tile of k is summed
+ * separately and then added, so that the error grows with k/16 instead of k. That adds one rounding
+ * per tile, which matters for sums of few products: these are one sum.
  */
 
 #ifdef XG_SPLIT_HERE
 enum { TILE = 64, DEPTH = 16, THREADS = 256, GROUP = 16, PAD = 4 };
 
-/* An operand's (TILE,DEPTH) tile to shared memory, k-major, zeros outside. */
+/* Loads an operand's (TILE,DEPTH) tile to shared memory, k-major, with zeros outside. */
 static __device__ __forceinline__ void load_tile(float (*to)[TILE + PAD], const float *data,
                                                  int64_t stride, int64_t k_stride, int64_t first,
                                                  int inside, int64_t k, int depth)

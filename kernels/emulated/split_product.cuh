@@ -9,63 +9,67 @@
 
 /*
  * Why. Hopper's tensor cores multiply 16-bit numbers twelve times as fast as the FP32 units
- * multiply theirs. With x = x0 + x1 (+ x2), pieces of falling size, A B = A0 B0 + A0 B1 + A1 B0 +
- * ..., of which the products below the last bit of FP32 are left out: 3 are computed of FP16
- * pieces, 6 of BF16 pieces, or 8 where few products add up.
+ * multiply FP32 numbers. With x = x0 + x1 (+ x2), pieces of decreasing size, A B = A0 B0 + A0 B1 +
+ * A1 B0 + ..., and products below the last bit of FP32 are omitted: 3 products of FP16 pieces are
+ * computed, 6 of BF16 pieces, or 8 if each sum has few products. The method is known from Markidis
+ * et al. (2018), Henry, Tang and Heinecke (2019), and Ootomo and Yokota (2022), who also add the
+ * tensor cores' sums outside them.
  *
- * Sums. A tensor core cuts what it adds, 25 bits below the largest, and cuts the sum: its errors
- * are of one sign and grow with k. So it never adds more than 32 places of k, the small products
- * first; then an FADD rounds that sum into an FP32 total. Both live in registers, which bounds the
- * tile: two warpgroups, 64x192 results each, 96 + 96 registers a thread.
+ * Sums. A tensor core truncates its addends 25 bits below the largest, and truncates the sum: its
+ * errors have one sign and grow with k. So it adds at most 32 positions of k, the small products
+ * first; then an FADD rounds that sum into an FP32 total. Both are in registers, which limits the
+ * tile: two warpgroups with 64x192 results each, 96 + 96 registers per thread.
  *
- * A third warpgroup, of which one thread works, keeps a ring of stages full: 32 places of k of all
- * pieces, 40 KiB (FP16, five stages) or 60 KiB (BF16, three) at a width of 192. Two blocks form a
- * cluster, one above the other; each copies half of their columns of B to both.
+ * One thread of a third warpgroup (384 threads in all) keeps a ring of stages full: 32 positions of
+ * k of all pieces, 40 KiB (FP16, five stages) or 60 KiB (BF16, three) at a width of 192. Two blocks
+ * form a cluster, one above the other; each copies half of their columns of B to both.
  *
  * Accounts, FP16, width 192: a stage is 2 groups x 6 steps of 64x192x16, 1152 cycles of the tensor
- * cores. They read 96 KiB of shared memory (85 of 128 bytes a cycle); 28 KiB come from L2 (25 bytes
- * a cycle and SM). 192 FADDs of a quarter, in the shade of the other group's products.
- * What binds it at large sizes is the device's power: see NOTES.md.
+ * cores. They read 96 KiB of shared memory (85 of 128 bytes per cycle); 28 KiB come from L2 (25
+ * bytes per cycle and SM). The 192 FADDs of a quarter overlap with the other group's products. The
+ * bottleneck at large sizes is the device's power: see NOTES.md.
  *
- * Blocks stay and walk over tiles, in bands, as tile.cuh does. Narrower tiles are for shapes that
- * leave a part of the last round empty: src/decide/tensor.c chooses.
+ * Blocks are persistent and loop over tiles, in bands as in tile.cuh. Narrower tiles are for shapes
+ * that leave a part of the last round empty: src/decide/tensor.c chooses.
  */
 
-/* A block's tile of C, and a warpgroup's share of it: 64 rows. */
+/* The rows of a block's tile of C, and a warpgroup's share of them. */
 enum { BLOCK_M = 128, GROUP_M = 64, GROUPS = BLOCK_M / GROUP_M };
 
-/* One more warpgroup, of which a thread starts the copies. */
+/* A thread of one additional warpgroup starts the copies. */
 enum { PRODUCT_THREADS = (GROUPS + 1) * 128 };
 
-/* Blocks of a cluster: one above the other, with the same columns of B. */
+/* The blocks of a cluster are one above the other, with the same columns of B. */
 enum { CLUSTER = 2 };
 
 /* Tile rows of a cluster that a wave goes down before it goes right. */
 enum { BAND = 8 };
 
 /*
- * How BF16 pieces are summed depends on how many products add up (split_verdict.h). Many: six
- * products of pieces, all of a stage in one sum, which is cut at FP32's last bit. Some: the stages
- * are passed twice, the small products first, over all of k, cut far below the last bit; then the
- * largest one on top of them. Its sums over a stage are mostly exact, so that what rounds is the
- * FADD. That pass copies the first pieces alone, a third of the bytes. Few: the same with eight
- * products; only the smallest of all nine is left out.
+ * The summation of BF16 pieces depends on the number of products in a sum (split_verdict.h). Many:
+ * six products of pieces, all of a stage in one sum, which is truncated at FP32's last bit. Some:
+ * two passes over the stages. The first adds the small products over all of k, truncated far below
+ * the last bit; the second adds the largest product to them. Its sums over a stage are usually
+ * exact, so only the FADD rounds. That pass copies only the first pieces, a third of the bytes.
+ * Few: the same with eight products; only the smallest of all nine is omitted.
  */
 
-/* What the types differ in. A box of a tensor copy has all pieces of a step, or one. */
+/* The differences between the types. A box of a tensor copy has all pieces of a step, or one
+ * piece. */
 template <bool BF16, int BLOCK_N>
 struct split_form {
     enum {
         PIECES = BF16 ? XG_SPLIT_BF16_PIECES : XG_SPLIT_FP16_PIECES,
         TARGET = BF16 ? XG_SPLIT_BF16_TARGET : XG_SPLIT_FP16_TARGET,
         BOXES = BF16 ? PIECES : 1,
-        ROW_BYTES = PIECES * XG_SPLIT_BLOCK * 2 / BOXES, /* of a box: the swizzle's width */
+        ROW_BYTES = PIECES * XG_SPLIT_BLOCK * 2 / BOXES, /* bytes of a box's row: the width of the
+                                                          * swizzle */
         PRODUCTS = BF16 ? 8 : 3,
-        SIX = BF16 ? 2 : 0, /* the first of those without which no sum is */
+        SIX = BF16 ? 2 : 0, /* the first product that every sum includes */
         STAGE_BYTES = BOXES * (BLOCK_M + BLOCK_N) * ROW_BYTES,
         STAGES = (227 * 1024 - 5 * 1024) / STAGE_BYTES,
     };
-    /* Bytes from the first box of an operand of ROWS rows to a piece. */
+    /* Bytes from an operand's first box, with ROWS rows, to a piece. */
     template <int ROWS>
     static __device__ __forceinline__ int piece_at(int piece)
     {
@@ -84,7 +88,8 @@ struct split_form {
     }
 };
 
-/* Shared memory: stages (aligned for the swizzle), barriers, each warpgroup's factors of columns.
+/* Shared memory: stages (aligned for the swizzle), barriers, and each warpgroup's factors of
+ * columns.
  */
 template <bool BF16, int BLOCK_N>
 struct product_room {
@@ -97,7 +102,7 @@ struct product_room {
     static_assert(BYTES <= 227 * 1024, "what a block may have");
 };
 
-/* A place in the ring of stages, and the parity of the barriers' phase there. */
+/* A position in the ring of stages, and the parity of its barriers' phase. */
 struct ring_place {
     uint32_t stage, parity;
     template <int STAGES>
@@ -108,7 +113,8 @@ struct ring_place {
     }
 };
 
-/* Row and column of this block's part of the tile of a cluster; false if nothing of that is wanted.
+/* Sets the row and column of this block's part of a cluster's tile; false if no element of it is
+ * wanted.
  */
 template <int BLOCK_N>
 static __device__ __forceinline__ bool tile_of(const struct xg_split_product_args &args,
@@ -123,8 +129,8 @@ static __device__ __forceinline__ bool tile_of(const struct xg_split_product_arg
     return !xg_tile_unwanted<CLUSTER * BLOCK_M, BLOCK_N>(args.wanted, first, *column);
 }
 
-/* Starts the copies of one stage, of so many boxes: this block's rows of A, its share of B for the
- * whole cluster. */
+/* Starts the copies of one stage with BOXES boxes: this block's rows of A, and its share of B for
+ * the whole cluster. */
 template <bool BF16, int BLOCK_N, int BOXES>
 static __device__ __forceinline__ void copy_stage(const struct xg_split_product_args &args,
                                                   uint32_t to, uint32_t full, int block, int row,
@@ -144,7 +150,7 @@ static __device__ __forceinline__ void copy_stage(const struct xg_split_product_
     }
 }
 
-/* sums = products FIRST to LAST - 1 of a stage's pieces. */
+/* Computes sums = products FIRST to LAST - 1 of a stage's pieces. */
 template <bool BF16, int BLOCK_N, int FIRST, int LAST>
 static __device__ __forceinline__ void multiply_stage(float (&sums)[BLOCK_N / 2], uint32_t stage,
                                                       int group)
@@ -168,7 +174,8 @@ static __device__ __forceinline__ void multiply_stage(float (&sums)[BLOCK_N / 2]
     xg_wgmma_commit();
 }
 
-/* Two neighbours of a row of C, of which the first is inside; pair: both are, and 8-byte aligned.
+/* Stores two adjacent elements of a row of C, of which the first is inside; pair: both are inside
+ * and 8-byte aligned.
  */
 template <bool BETA>
 static __device__ __forceinline__ void store_pair(const struct xg_split_product_args &args,
@@ -189,22 +196,23 @@ static __device__ __forceinline__ void store_pair(const struct xg_split_product_
 }
 
 /*
- * 2^-scale as the product of two powers of two, x y. Of a row's and a column's, (x x') and (y y')
- * are powers of two again, about the root of the whole factor: neither overflows, and where one is
- * 0 so is the result.
+ * Returns 2^-scale as the product of two powers of two, x y. For a row and a column, (x x') and (y
+ * y') are again powers of two, about the square root of the whole factor: neither overflows, and if
+ * one is 0, so is the result.
  */
 static __device__ __forceinline__ float2 factors(int scale)
 {
     return make_float2(xg_power_of_two(-(scale >> 1)), xg_power_of_two((scale >> 1) - scale));
 }
 
-/* sum, without the scales of its row and column: one rounding, if the result is below 2^-126. */
+/* Removes the scales of row and column from a sum, with one rounding if the result is below
+ * 2^-126. */
 static __device__ __forceinline__ float unscale(float sum, float2 row, float2 column)
 {
     return sum * (row.x * column.x) * (row.y * column.y);
 }
 
-/* Puts the factors of a tile's columns where the warpgroup's threads find them. */
+/* Stores the factors of a tile's columns in shared memory for the warpgroup's threads. */
 template <bool BF16, int BLOCK_N>
 static __device__ __forceinline__ void load_factors(const struct xg_split_product_args &args,
                                                     float2 *column_factors, int group,
@@ -217,7 +225,7 @@ static __device__ __forceinline__ void load_factors(const struct xg_split_produc
     xg_turn_wait(3 + group, 128);
 }
 
-/* A thread's sums to C: rows `row` and row + 8, columns column + 8 j and the next one. */
+/* Stores a thread's sums to C: rows `row` and row + 8, columns column + 8 j and the next one. */
 template <bool BF16, int BLOCK_N, bool BETA>
 static __device__ __forceinline__ void store_sums(const struct xg_split_product_args &args,
                                                   const float (&sums)[BLOCK_N / 2], int64_t row,
@@ -259,7 +267,7 @@ produce_pass(const struct xg_split_product_args &args, uint32_t room, uint32_t b
     }
 }
 
-/* The thread that keeps the ring full. apart: for two passes over k. */
+/* The code of the thread that keeps the ring full. apart: two passes over k. */
 template <bool BF16, int BLOCK_N>
 static __device__ __forceinline__ void produce(const struct xg_split_product_args &args,
                                                uint32_t room, uint32_t barriers, unsigned tiles_m,
@@ -278,14 +286,14 @@ static __device__ __forceinline__ void produce(const struct xg_split_product_arg
         if (BF16 && apart)
             produce_pass<BF16, BLOCK_N, 1>(args, room, barriers, row, column, blocks, rank, &at);
     }
-    /* A block must not leave while its partner still signals to it. */
+    /* A block must not end while its partner still signals to it. */
     for (int s = 0; s < form::STAGES; s++) {
         xg_barrier_wait(barriers + 8 * (form::STAGES + at.stage), at.parity);
         at.step<form::STAGES>();
     }
 }
 
-/* total += part, which products in flight may still write. */
+/* Adds part, which products in flight may still write, to total. */
 template <int SUMS>
 static __device__ __forceinline__ void add_part(float (&total)[SUMS], float (&part)[SUMS])
 {
@@ -296,9 +304,9 @@ static __device__ __forceinline__ void add_part(float (&total)[SUMS], float (&pa
 }
 
 /*
- * One pass over k: total += products FIRST to LAST - 1 of each stage. The two warpgroups take turns
- * in starting their products, so that one has its own to wait for and to add up while the other's
- * are done.
+ * One pass over k: total += products FIRST to LAST - 1 of each stage. The two warpgroups alternate
+ * in starting their products, so that one waits for and adds its own while the other's are
+ * computed.
  */
 template <bool BF16, int BLOCK_N, int FIRST, int LAST>
 static __device__ __forceinline__ void
@@ -321,7 +329,7 @@ consume_pass(float (&total)[BLOCK_N / 2], float (&part)[BLOCK_N / 2], uint32_t r
     }
 }
 
-/* A warpgroup that multiplies: 64 rows of each tile. */
+/* The code of a warpgroup that multiplies: 64 rows of each tile. */
 template <bool BF16, int BLOCK_N, enum xg_split_products MODE>
 static __device__ __forceinline__ void
 consume(const struct xg_split_product_args &args, uint32_t room, uint32_t barriers,
@@ -365,12 +373,12 @@ static __device__ __forceinline__ void split_product(const struct xg_split_produ
     const struct xg_split_verdict verdict = xg_split_verdict_of(args.pair);
     if (verdict.kind != (BF16 ? XG_SPLIT_BF16 : XG_SPLIT_FP16)) {
         if (!BF16 && args.refused && threadIdx.x == 0)
-            *(volatile uint32_t *)args.refused = 1; /* every block the same */
+            *(volatile uint32_t *)args.refused = 1; /* every block writes the same value */
         return;
     }
     const uint32_t room = (xg_shared_address(shared) + 1023) & ~1023u;
     const uint32_t barriers = room + product_room<BF16, BLOCK_N>::BARRIERS;
-    /* Of this thread's warpgroup. */
+    /* The factors of this thread's warpgroup. */
     float2 *column_factors = (float2 *)(shared + (room - xg_shared_address(shared)) +
                                         product_room<BF16, BLOCK_N>::FACTORS) +
                              (threadIdx.x / 128 == GROUPS ? BLOCK_N : 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Splits FP32 operands into 16-bit pieces for the tensor cores. */
+/* Splits FP32 operands into 16-bit pieces for the tensor cores (split_product.cuh names the
+ * literature). */
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -9,26 +10,26 @@
 
 /*
  * Why. A tensor core multiplies 16-bit numbers. An FP32 number is the sum of two FP16 pieces (22
- * bits and the second one's sign) or three BF16 pieces (24 bits), and a product of operands the sum
- * of three or six products of pieces. The split is apart from the product because each number takes
- * part in thousands of products, and because its result can have the layout that the tensor copies
- * want whatever transposes, leading dimensions and alignment the caller's operands have.
+ * bits and the second one's sign) or three BF16 pieces (24 bits), and a product of operands is the
+ * sum of three or six products of pieces. The split is separate from the product because each
+ * number takes part in thousands of products, and because its result can have the layout of the
+ * tensor copies, whatever transposes, leading dimensions and alignment the operands have.
  *
- * A row's largest number, from which its scale follows, must be known before its first piece is
- * written. So a row is held while it is looked at: one that is contiguous along k in the registers
- * of a few warps (up to k = 16384), one that is contiguous across in the shared memory of a
- * cluster, as a strip of 16 neighbours (up to k = 8192). Longer ones are read twice. What the
- * products' guard wants to know is counted on the way: one launch a panel, no scratch memory. BF16
- * pieces, which are only written where FP16 ones will not do, find the scale there. Memory: 4 bytes
- * read an element, 4 (FP16) or 6 (BF16) written; nothing else binds.
+ * A row's largest number determines its scale and must be known before the first piece is written.
+ * So a row is kept on chip: a row that is contiguous along k in the registers of a few warps (up to
+ * k = 16384), and rows that are contiguous across k in the shared memory of a cluster, as a strip
+ * of 16 adjacent rows (up to k = 8192). Longer rows are read twice. The kernel also counts the
+ * statistics for the products' guard: one launch per panel, and no scratch memory. BF16 pieces,
+ * which are written only if FP16 pieces are not exact enough, use the stored scale. The bottleneck
+ * is memory: 4 bytes are read per element, and 4 (FP16) or 6 (BF16) are written.
  */
 
 #ifdef XG_SPLIT_HERE
 enum { THREADS = 512, WARPS = THREADS / 32 };
 
-/* What is counted of a row. */
+/* The counts of a row. */
 struct row_count {
-    uint32_t good, small, there, least_bits; /* there: not 0 */
+    uint32_t good, small, there, least_bits; /* there: nonzero numbers */
 };
 
 static __device__ __forceinline__ uint32_t magnitude(float x)
@@ -42,20 +43,20 @@ static __device__ __forceinline__ int exponent_of(uint32_t bits)
     return bits >> 23 ? (int)(bits >> 23) - 127 : -118 - __clz(bits);
 }
 
-/* The exponent that brings a row's largest number to [2^14, 2^15); 0 for a row of zeros. */
+/* The exponent that scales a row's largest number to [2^14, 2^15); 0 for a row of zeros. */
 static __device__ __forceinline__ int scale_of(uint32_t max_bits)
 {
     const bool usable = max_bits != 0 && max_bits < 0x7f800000u;
     return usable ? XG_SPLIT_FP16_TARGET - exponent_of(max_bits) : 0;
 }
 
-/* Smaller than any number, and than 0 by one: the order of magnitudes with 0 as the largest. */
+/* A key that orders magnitudes with 0 as the largest: the magnitude minus one, without a sign. */
 static __device__ __forceinline__ uint32_t least_key(uint32_t bits)
 {
     return bits - 1;
 }
 
-/* x, scaled: what the thresholds of the guard are about. */
+/* Counts a scaled number against the guard's thresholds. */
 static __device__ __forceinline__ void count(struct row_count *row, float x)
 {
     const float y = fabsf(x);
@@ -64,7 +65,7 @@ static __device__ __forceinline__ void count(struct row_count *row, float x)
     row->there += y != 0.0f;
 }
 
-/* Four neighbours along k, scaled, to their pieces. `to`: of the first piece. */
+/* Stores the pieces of four adjacent scaled numbers along k. `to`: the first piece. */
 template <bool BF16>
 static __device__ __forceinline__ void store_pieces(uint16_t *to, const float *x)
 {
@@ -91,7 +92,7 @@ static __device__ __forceinline__ void store_pieces(uint16_t *to, const float *x
     }
 }
 
-/* The pieces of (row, k): k a multiple of 4. */
+/* The address of the pieces of (row, k); k is a multiple of 4. */
 template <bool BF16>
 static __device__ __forceinline__ uint16_t *pieces_at(const struct xg_split_args &args, int64_t row,
                                                       int64_t k, int64_t padded_k)
@@ -106,14 +107,15 @@ static __device__ __forceinline__ int64_t pad_k(int64_t k)
     return (k + XG_SPLIT_BLOCK - 1) / XG_SPLIT_BLOCK * XG_SPLIT_BLOCK;
 }
 
-/* Statistics begin with zeros, and of most operands some stay so: they cost no atomics. */
+/* Statistics start as zeros, and for most operands some remain zeros: these cost no atomics. */
 static __device__ __forceinline__ void raise(uint32_t *most, uint32_t x)
 {
     if (x != 0)
         atomicMax(most, x);
 }
 
-/* A row's counts to the operand's statistics. Maxima: the order of arrival does not matter. */
+/* Adds a row's counts to the operand's statistics, which are maxima, so the order does not
+ * matter. */
 static __device__ __forceinline__ void report(const struct xg_split_args &args, uint32_t max_bits,
                                               const struct row_count &row)
 {
@@ -127,10 +129,9 @@ static __device__ __forceinline__ void report(const struct xg_split_args &args, 
     raise(&stats->spread_max, (uint32_t)(exponent_of(max_bits) - exponent_of(row.least_bits)));
 }
 
-/* --- Rows that are contiguous along k: a warp a row
- * ----------------------------------------------- */
+/* --- Rows that are contiguous along k: one warp per row --------------------------------------- */
 
-/* Elements k to k + 3 of a row; zeros behind its end. */
+/* Loads elements k to k + 3 of a row; zeros after its end. */
 static __device__ __forceinline__ void load_quad(float *x, const float *row, int64_t k, int64_t end,
                                                  bool aligned)
 {
@@ -207,8 +208,8 @@ static __device__ __forceinline__ void split_row(const struct xg_split_args &arg
 }
 
 /*
- * Rows that fit in the registers of `args.lanes` threads (a power of two, a warp at least) are read
- * once. The block's other threads have other rows.
+ * Splits rows that fit in the registers of `args.lanes` threads (a power of two, at least a warp);
+ * they are read once. The block's other threads have other rows.
  */
 template <int QUADS>
 static __device__ __forceinline__ void split_row_held(const struct xg_split_args &args)
@@ -269,10 +270,10 @@ static __device__ __forceinline__ void split_row_held(const struct xg_split_args
     report(args, max_bits, counts);
 }
 
-/* --- Rows that are contiguous across: a block some neighbours, turned in shared memory
- * ------------- */
+/* --- Rows that are contiguous across k: transposed in shared memory --------------------------- */
 
-/* A strip of rows that no cluster holds: a block reads it twice, DEPTH places of k at a time. */
+/* For a strip of rows that no cluster can hold: a block reads it twice, DEPTH positions of k at a
+ * time. */
 enum { STRIP_ROWS = 16, STRIP_STRIDE = STRIP_ROWS + 1, STRIP_DEPTH = 256 };
 enum { STRIP_LANES = THREADS / STRIP_ROWS };
 
@@ -301,7 +302,7 @@ static __device__ __forceinline__ uint32_t over_threads(uint32_t x, uint32_t *sh
     return shared[threadIdx.x % STRIP_ROWS];
 }
 
-/* Splits a strip whose rows' scales are known; counts what lies in the caller's places. */
+/* Splits a strip whose rows' scales are known, and counts the numbers at the caller's positions. */
 static __device__ __forceinline__ struct row_count
 split_strip_scaled(const struct xg_split_args &args, const float *data, bool inside, int scale)
 {
@@ -367,8 +368,8 @@ static __device__ __forceinline__ void split_strip(const struct xg_split_args &a
 }
 
 /*
- * Where 8 blocks together hold a strip of 16 rows in shared memory it is read once. They are a
- * cluster, each has a segment of k, and reads from the others what they found.
+ * If 8 blocks together can hold a strip of 16 rows in shared memory, it is read once. They form a
+ * cluster, each has a segment of k, and each reads the others' results.
  */
 enum { SEGMENTS = 8, SEGMENT_ROWS = 16, SEGMENT_STRIDE = SEGMENT_ROWS + 1 };
 
@@ -378,7 +379,7 @@ struct segment_found {
     int32_t scale[SEGMENT_ROWS];
 };
 
-/* An element of shared memory in block `rank` of the cluster, at the same place as ours. */
+/* Reads the corresponding element of shared memory in block `rank` of the cluster. */
 static __device__ __forceinline__ uint32_t found_there(const uint32_t *ours, uint32_t rank)
 {
     uint32_t value;
@@ -393,7 +394,7 @@ static __device__ __forceinline__ uint32_t found_there(const uint32_t *ours, uin
     return value;
 }
 
-/* This block's segment to shared memory, k-major. */
+/* Loads this block's segment to shared memory, k-major. */
 static __device__ __forceinline__ void load_segment(float *to, struct segment_found *found,
                                                     const struct xg_split_args &args, int64_t strip,
                                                     int64_t first, int depth)
@@ -419,7 +420,7 @@ static __device__ __forceinline__ void load_segment(float *to, struct segment_fo
     }
 }
 
-/* Splits the segment: 8 lanes along k and 4 rows, so that no two lanes read one bank. */
+/* Splits the segment: 8 lanes along k and 4 rows, so that no two lanes read the same bank. */
 template <bool BF16>
 static __device__ __forceinline__ void store_segment(const float *from, struct segment_found *found,
                                                      const struct xg_split_args &args,
@@ -492,14 +493,13 @@ static __device__ __forceinline__ void split_segment(const struct xg_split_args 
         ((int32_t *)args.scale)[row] = found.scale[r];
         report(args, max_bits, counts);
     }
-    /* A block's shared memory must stay until the first one has read it. */
+    /* A block must not end until the first one has read its shared memory. */
     xg_cluster_sync();
 }
 
-/* --- Entries
- * ---------------------------------------------------------------------------------------- */
+/* --- Entries ---------------------------------------------------------------------------------- */
 
-/* The BF16 pieces are needed only where the FP16 ones will not do. */
+/* Whether BF16 pieces are needed, that is, FP16 pieces are not exact enough. */
 static __device__ __forceinline__ bool needed(const struct xg_split_args &args)
 {
     return xg_split_verdict_of(args.pair).kind == XG_SPLIT_BF16;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Hopper's asynchronous units: tensor cores (wgmma), the tensor copies (TMA), and what orders them.
+/* Hopper's asynchronous units: tensor cores (wgmma), tensor copies (TMA), and their barriers (PTX
+ * ISA).
  */
 #ifndef XG_WGMMA_CUH
 #define XG_WGMMA_CUH
@@ -21,7 +22,7 @@ static __device__ __forceinline__ void xg_barrier_init(uint32_t barrier, uint32_
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
 }
 
-/* Makes initialised barriers visible to the copies and to the cluster. */
+/* Makes initialised barriers visible to the tensor copies and to the cluster. */
 static __device__ __forceinline__ void xg_barrier_init_fence(void)
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -48,9 +49,9 @@ static __device__ __forceinline__ void xg_barrier_expect(uint32_t barrier, uint3
 }
 
 /*
- * Arrives at the barrier that lies at this address in block `rank` of the cluster. The order is
- * that of the block alone: what is handed over was read by the tensor cores, and they are done.
- * (With .release.cluster the compiler puts a MEMBAR.ALL.GPU here, some 500 cycles.)
+ * Arrives at the barrier at this address in block `rank` of the cluster. It orders only within the
+ * block: the tensor cores have finished reading the released memory. (With .release.cluster the
+ * compiler inserts a MEMBAR.ALL.GPU, about 500 cycles.)
  */
 static __device__ __forceinline__ void xg_barrier_arrive(uint32_t barrier, uint32_t rank)
 {
@@ -75,7 +76,7 @@ static __device__ __forceinline__ void xg_copy_box(uint32_t to, const void *map,
                  : "memory");
 }
 
-/* The same, to this place in every block of the cluster that has a bit in `blocks`. */
+/* The same, to this address in every block of the cluster whose bit in `blocks` is set. */
 static __device__ __forceinline__ void xg_copy_box_multicast(uint32_t to, const void *map,
                                                              uint32_t barrier, int column, int row,
                                                              uint16_t blocks)
@@ -106,7 +107,7 @@ static __device__ __forceinline__ void xg_registers_lower(void)
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
-/* Named barriers of a block: `threads` of them, arriving and waiting ones together. */
+/* Named barriers of a block for `threads` threads, counting arriving and waiting ones. */
 static __device__ __forceinline__ void xg_turn_wait(int barrier, int threads)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
@@ -121,9 +122,9 @@ static __device__ __forceinline__ void xg_turn_give(int barrier, int threads)
  * ---------------------------------------------------------------------------------- */
 
 /*
- * Describes a K-major operand in shared memory, rows of SWIZZLE (64 or 128) bytes, swizzled as the
- * copies do it, 8 rows following each other at a time; `address` of its first row, plus the bytes
- * along k where it begins.
+ * Returns the descriptor of a K-major operand in shared memory with rows of SWIZZLE (64 or 128)
+ * bytes, swizzled like the tensor copies, in groups of 8 consecutive rows. `address`: its first
+ * row, plus the offset along k in bytes.
  */
 template <int SWIZZLE>
 static __device__ __forceinline__ uint64_t xg_wgmma_operand(uint32_t address)
@@ -143,7 +144,7 @@ static __device__ __forceinline__ void xg_wgmma_commit(void)
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/* Waits for this warpgroup's products; sums is what they write. */
+/* Waits for this warpgroup's products, which write sums. */
 template <int SUMS>
 static __device__ __forceinline__ void xg_wgmma_wait(float (&sums)[SUMS])
 {
@@ -154,8 +155,8 @@ static __device__ __forceinline__ void xg_wgmma_wait(float (&sums)[SUMS])
 }
 
 /*
- * sums (64,2 SUMS) of a warpgroup = A (64,16) B (16,2 SUMS), added to what they were if `add`.
- * One statement a width, because an asm statement's operands can be written in no other way.
+ * Computes sums (64,2 SUMS) of a warpgroup = A (64,16) B (16,2 SUMS), added to the previous sums if
+ * `add`. There is one statement per width, because an asm statement must list its operands.
  */
 /* clang-format off: columns */
 #define XG_SUMS8(s, i)                                                                             \

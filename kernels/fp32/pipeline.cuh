@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The product of a tile of C with asynchronous copies: what the `pipelined` kernels share. */
+/* The product of a tile of C with asynchronous copies: the common code of the `pipelined`
+ * kernels. */
 #ifndef XG_PIPELINE_CUH
 #define XG_PIPELINE_CUH
 
@@ -13,26 +14,28 @@
 #include "share.cuh"
 
 /*
- * One thread's share in copying an operand's (BK,EXTENT) tiles to shared memory, tile after tile.
+ * A thread's share of the copies of an operand's (BK,EXTENT) tiles to shared memory, tile after
+ * tile.
  *
- * TURN: the operand is contiguous along k. Each float is copied on its own to where it belongs, so
- * that the tile lies k-major in either case. A warp takes 8 steps of k (one 32-byte sector) of 4
- * rows; 4 floats of padding a row of the tile spread these over 32 banks.
- * Else: VEC copies 16 bytes at a time, which wants them aligned; otherwise 4.
+ * TURN: the operand is contiguous along k. Each float is copied singly to its transposed position,
+ * so that the tile is k-major in both cases. A warp copies 8 steps of k (one 32-byte sector) of 4
+ * rows; 4 floats of padding per row of the tile spread these over 32 banks. Otherwise VEC copies 16
+ * aligned bytes at a time, and without VEC 4 bytes.
  *
- * The first tile is the short one, if k is no multiple of BK: all others need no test along k.
- * Rows and columns outside C are not tested for either. Those of the tile before are copied in
- * their place, or, where there is none, the last that exists; what they are multiplied into is not
- * stored. (The last one for all: 32 copies of one address take as many passes. 1535 x 1537 ran at
- * 28 TFLOP/s instead of 40.)
+ * If k is not a multiple of BK, the first tile is the short one, so that the others need no test
+ * along k. There is no test for rows and columns outside C either: those of the previous tile are
+ * copied instead, or, if there is none, the last existing one; their products are not stored.
+ * (Copying the last one for all takes 32 passes for 32 copies of one address: 1535 x 1537 ran at 28
+ * TFLOP/s instead of 40.)
  */
 template <int EXTENT, int BK, int THREADS, bool TURN, bool VEC>
 struct xg_copier {
     enum { STRIDE = TURN ? EXTENT + 4 : EXTENT, UNIT = VEC && !TURN ? 4 : 1 };
     enum { PIECES = EXTENT * BK / UNIT / THREADS };
-    /* Turned: rows that the block copies at once, and pieces along k. */
+    /* Transposed: rows that the block copies at once, and pieces along k. */
     enum { ROWS = THREADS / 8, PIECES_K = BK / 8 };
-    /* Not turned: units a row of the tile; rows that the block copies at once, or pieces a row. */
+    /* Not transposed: units per row of the tile; rows that the block copies at once, or pieces per
+     * row. */
     enum { UNITS = EXTENT / UNIT, DEPTH = UNITS < THREADS ? THREADS / UNITS : 1 };
     enum { PIECES_ROW = UNITS < THREADS ? 1 : UNITS / THREADS };
     enum { POINTERS = TURN ? EXTENT / ROWS : PIECES_ROW };
@@ -41,14 +44,15 @@ struct xg_copier {
 
     const float *at[POINTERS];
     unsigned to;  /* in the first stage; a shared memory address */
-    int64_t step; /* elements from a piece to the next below it, when not turned */
+    int64_t step; /* elements from a piece to the next one below, if not transposed */
 
     static __device__ __forceinline__ int first_k(void)
     {
         return TURN ? threadIdx.x % 8 : threadIdx.x / UNITS;
     }
 
-    /* tile: the operand's in the first stage; first: its first row of m or n, `extent` exist. */
+    /* tile: the operand's tile in the first stage; first: its first row of m or n, of which
+     * `extent` exist. */
     __device__ __forceinline__ void init(unsigned tile, uint64_t data, int64_t ld, int64_t first,
                                          int extent)
     {
@@ -56,7 +60,7 @@ struct xg_copier {
         const int x = TURN ? threadIdx.x / 8 : threadIdx.x % UNITS * UNIT;
         to = tile + (first_k() * STRIDE + x) * 4;
         step = DEPTH * ld;
-        /* Kept in registers: the compiler would rather read ld and multiply again each time. */
+        /* Kept in registers; otherwise the compiler reads ld and multiplies again each time. */
         asm volatile("mov.b64 %0, %0;" : "+l"(step));
 #pragma unroll
         for (int p = 0; p < POINTERS; p++) {
@@ -71,8 +75,8 @@ struct xg_copier {
 
     /*
      * Copies pieces from..until of a tile, in order, to the stage that is `stage` bytes from the
-     * first. FIRST: only `depth` steps of k exist. The last piece leaves the pointers at the next
-     * tile.
+     * first. FIRST: only `depth` steps of k exist. After the last piece the pointers are at the
+     * next tile.
      */
     template <bool FIRST>
     __device__ __forceinline__ void copy(int from, int until, unsigned stage, int depth)
@@ -95,7 +99,7 @@ struct xg_copier {
         }
     }
 
-    /* After the short tile: the rows that are no whole piece. */
+    /* After the short tile: moves the pointers by the rows that are not a whole piece. */
     __device__ __forceinline__ void settle(int depth, int64_t ld)
     {
 #pragma unroll
@@ -105,8 +109,8 @@ struct xg_copier {
 };
 
 /*
- * Warps of a block, quads of 4x4 results a thread, lanes of a warp along m, and the width of the
- * bands in which a thread multiplies (xg_order_row): all else follows.
+ * The layout: warps of a block, quads of 4x4 results per thread, lanes of a warp along m, and the
+ * width of the bands in which a thread multiplies (xg_order_row). The rest follows from these.
  */
 template <int WARPS_M_, int WARPS_N_, int QUADS_M_, int QUADS_N_, int LANES_M_, int BAND_>
 struct xg_layout {
@@ -123,9 +127,9 @@ struct xg_layout {
     static_assert(LANES_M == 4 || LANES_M == 8, "lanes are numbered for these two");
 
     /*
-     * A thread's first row and column in the tile. Lane bits, high to low: m1 n2 n1 m0 n0, or
-     * m2 m1 n1 m0 n0, because a 128-bit shared load takes two passes only where lanes i and i ^ 1,
-     * or lanes i and i ^ 2, read the same place.
+     * A thread's first row and column in the tile. The lane bits, high to low, are m1 n2 n1 m0 n0
+     * or m2 m1 n1 m0 n0, because a 128-bit shared load takes only two passes if lanes i and i ^ 1,
+     * or lanes i and i ^ 2, read the same address.
      */
     static __device__ __forceinline__ int row(int thread)
     {
@@ -139,7 +143,7 @@ struct xg_layout {
     }
 };
 
-/* Writes a thread's results as quads; (row,col) is where its first one lies in C. */
+/* Writes a thread's results as quads; (row,col) is the position of the first one in C. */
 template <class L, bool BETA>
 static __device__ __forceinline__ void xg_store_quads(const struct xg_sgemm_args &args,
                                                       const float (*sum)[L::TN], int64_t row,
@@ -159,11 +163,12 @@ static __device__ __forceinline__ void xg_store_quads(const struct xg_sgemm_args
 }
 
 /*
- * The same where C is not aligned. Quads of neighbouring lanes stored float by float would fill a
- * quarter of each sector at a time: the warp turns LANES_M of its rows at once in shared memory,
- * and stores 32 neighbours together. (row,col) is the warp's first result. The products by alpha
- * come before that: sums stored as they are would have to lie in registers four by four, all in
- * the bank of the operand that they are added to (a sixth of the kernel's rate).
+ * The same for a C that is not aligned. If adjacent lanes stored quads float by float, each store
+ * would fill a quarter of each sector. So the warp rearranges LANES_M of its rows at once in shared
+ * memory, and stores 32 adjacent elements together. (row,col) is the warp's first result. Multiply
+ * by alpha before the stores: otherwise the compiler puts the sums in groups of four consecutive
+ * registers, in the bank of the operand that is added to them, which costs a sixth of the kernel's
+ * rate.
  */
 template <class L>
 static __device__ __forceinline__ void xg_store_rows(const struct xg_sgemm_args &args,
@@ -199,8 +204,8 @@ static __device__ __forceinline__ void xg_store_rows(const struct xg_sgemm_args 
 }
 
 /*
- * The place of the x-th multiplication of a step among the TM x TN: bands of BAND columns, row
- * after row, turning round at the ends, so that each shares an operand with the one before it.
+ * The position of the x-th multiplication of a step among the TM x TN: bands of BAND columns, row
+ * after row, with alternating direction, so that each shares an operand with the previous one.
  */
 template <int TM, int BAND>
 static __device__ __forceinline__ constexpr int xg_order_row(int x)
@@ -215,13 +220,13 @@ static __device__ __forceinline__ constexpr int xg_order_col(int x)
     return x / (BAND * TM) * BAND + place;
 }
 
-/* A slice of k: where it begins, its tiles along k, and how deep the first one is. */
+/* A slice of k: its start, its tiles along k, and the depth of the first one. */
 struct xg_slice {
     int64_t begin;
     int tiles, first_depth;
 };
 
-/* From its first tile along k on; the short tile is the first one of all. */
+/* The slice from its first tile along k on; the short tile is the first of the whole product. */
 template <int BK>
 static __device__ __forceinline__ struct xg_slice xg_slice_at(int64_t k, int first, int tiles)
 {
@@ -241,16 +246,15 @@ static __device__ __forceinline__ struct xg_slice xg_slice_find(int64_t k, unsig
     return xg_slice_at<BK>(k, first, end - first);
 }
 
-/* How a block comes to its work: a tile of C; a slice of k of one; its share of all (share.cuh). */
+/* The work of a block: a tile of C; a slice of k of a tile; its share of all steps (share.cuh). */
 enum xg_work { XG_WORK_TILE, XG_WORK_SLICE, XG_WORK_SHARE };
 
 /*
- * The end of a block that has a slice of k. The blocks of a cluster, if it is one, share out each
- * thread's rows of results: what another block is to add lies in shared memory, one float a thread
- * behind the other, and is read from there by the thread of the same number. (Not in quads: sums
- * stored as they are would have to lie four by four in registers, see xg_store_rows.) The sums go
- * to C when that makes them whole, else to the scratch, a matrix a cluster. (row,col): the thread's
- * first result.
+ * The epilogue of a block with a slice of k. The blocks of a cluster, if there is one, divide each
+ * thread's rows of results. The sums that another block adds are in shared memory, with one float
+ * per thread next to each other, and the thread of the same number reads them. (They are not in
+ * quads, for the reason in xg_store_rows.) Complete sums go to C, and others to the scratch, one
+ * matrix per cluster. (row,col): the thread's first result.
  */
 template <class L>
 static __device__ __forceinline__ void xg_store_slice(const struct xg_sgemm_args &args,
@@ -296,8 +300,8 @@ static __device__ __forceinline__ void xg_store_slice(const struct xg_sgemm_args
 }
 
 /*
- * The end of a part of a block's share: a whole tile goes to C, what is less to the scratch. Sums
- * are multiplied by alpha in either case, see xg_store_rows.
+ * The epilogue of a part of a block's share: a whole tile goes to C, and a partial one to the
+ * scratch. Sums are multiplied by alpha in both cases, see xg_store_rows.
  */
 template <class L>
 static __device__ __forceinline__ void
@@ -329,18 +333,18 @@ xg_store_part(const struct xg_sgemm_args &args, const float (*sum)[L::TN],
 }
 
 /*
- * The block's tile of C. L: xg_layout. STAGES tiles of both operands are in shared memory (dynamic:
- * STAGES * BK * (BM + BN + 8) * 4 bytes are enough), of which STAGES - 1 are on their way while one
- * is multiplied. STEPS of k (an even number, BK at most) are unrolled; the copies of a tile are
- * spread over the last STEPS of them. VEC: A and B are as XG_KERNEL_VEC4 asks; VEC_C: so is C.
- * GROUP: tile.cuh.
+ * Computes the block's tile of C. L: xg_layout. STAGES tiles of both operands are in shared memory
+ * (dynamic: STAGES * BK * (BM + BN + 8) * 4 bytes suffice), of which STAGES - 1 are in flight while
+ * one is multiplied. STEPS of k (an even number, at most BK) are unrolled; the copies of a tile are
+ * spread over the last STEPS of them. VEC: A and B satisfy XG_KERNEL_VEC4; VEC_C: so does C. GROUP:
+ * tile.cuh.
  */
 template <class L, int BK, int STEPS, int STAGES, int GROUP, bool TRANSA, bool TRANSB, bool VEC,
           bool VEC_C = VEC, enum xg_work WORK = XG_WORK_TILE>
 static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &args,
                                                    const volatile unsigned *share_at = 0)
 {
-#if __CUDA_ARCH__ >= 800 /* an older one never gets here: the table says sm_80 */
+#if __CUDA_ARCH__ >= 800 /* not reached on older ones: the table requires sm_80 */
     typedef xg_copier<L::BM, BK, L::THREADS, !TRANSA, VEC> copier_a;
     typedef xg_copier<L::BN, BK, L::THREADS, TRANSB, VEC> copier_b;
     constexpr int A_ROW = copier_a::STRIDE * 4, B_ROW = copier_b::STRIDE * 4;
@@ -384,14 +388,14 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
         xg_async_commit();
     }
 
-    /* A warp whose results are all outside C copies, and leaves the SM's time to others. */
+    /* A warp whose results are all outside C only copies, so that the SM serves other warps. */
     const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
     const bool inside =
         warp / L::WARPS_N * L::WARP_M < tile.rows && warp % L::WARPS_N * L::WARP_N < tile.cols;
 
     float sum[L::TM][L::TN] = {};
     float a[2][L::TM], b[2][L::TN];
-    /* Reads the operands of a step of k, then multiplies those of the step before. */
+    /* Reads the operands of a step of k, then multiplies those of the previous step. */
     const auto turn = [&](int step, unsigned a_at, unsigned b_at) {
         const int now = step % 2, next = (step + 1) % 2;
 #pragma unroll
@@ -428,7 +432,7 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
                 turn(step, a_at + (step + 1) * A_ROW, b_at + (step + 1) * B_ROW);
             a_at += STEPS * A_ROW, b_at += STEPS * B_ROW;
         }
-        /* The stage that is filled here was read last before the barrier before this. */
+        /* The last reads of the stage that is filled here came before the previous barrier. */
 #pragma unroll
         for (int step = 0; step < STEPS - 1; step++) {
             if (left > STAGES - 1) {
@@ -449,7 +453,8 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
         turn(STEPS - 1, a_home + read, b_home + read);
     }
 
-    /* Where the results go is worked out again: kept, it would take registers from the loop. */
+    /* Computes the position of the results again, because keeping it would take registers from the
+     * loop. */
     const int thread = xg_ptx_thread_x();
     if (WORK == XG_WORK_SHARE) {
         const struct xg_part part =
@@ -476,11 +481,11 @@ static __device__ __forceinline__ void xg_pipeline(const struct xg_sgemm_args &a
 #endif
 }
 
-/* The block's even share of all steps (share.cuh), part by part. */
+/* Computes the block's even share of all steps (share.cuh), part by part. */
 template <class L, int BK, int STEPS, int STAGES, int GROUP, bool TRANSA, bool TRANSB, bool VEC>
 static __device__ __forceinline__ void xg_pipeline_share(const struct xg_sgemm_args &args)
 {
-    /* Not kept in a register: the main loop has none left. */
+    /* In shared memory, because the main loop has no register left. */
     __shared__ volatile unsigned at;
     if (threadIdx.x == 0)
         at = xg_share_begin(xg_share_steps<L::BM, L::BN, BK>(args), blockIdx.x, args.split);
@@ -492,14 +497,15 @@ static __device__ __forceinline__ void xg_pipeline_share(const struct xg_sgemm_a
         const unsigned next = at + (unsigned)xg_part_find<L::BM, L::BN, BK>(args, block, at).tiles;
         if (next == xg_share_begin(xg_share_steps<L::BM, L::BN, BK>(args), block + 1, args.split))
             return;
-        __syncthreads(); /* all have read what is overwritten here, and by the next part's copies */
+        __syncthreads(); /* all threads have read the memory that this and the next part's copies
+                          * overwrite */
         if (threadIdx.x == 0)
             at = next;
         __syncthreads();
     }
 }
 
-/* One entry a transpose, by the ENTRY of the file. */
+/* One entry per transpose, with the ENTRY macro of the file. */
 #define XG_PIPELINE_ENTRIES(tile, layout, blocks)                                                  \
     ENTRY(tile, nn, layout, blocks, false, false)                                                  \
     ENTRY(tile, nt, layout, blocks, false, true)                                                   \

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* `deep` where nothing is aligned: any address, any leading dimension, no padding. */
+/* `deep` without alignment: any address, any leading dimension, no padding. Tile 128x128, 256
+ * threads, FP32. */
 
 /*
- * All copies are of 4 bytes: 16 a thread and tile, whatever is turned, for 1024 FFMA. Sums that
- * meet in a cluster are stored float by float; in the scratch all is aligned (target.cuh). Else see
- * sgemm_deep_sm80.cu and sgemm_pipelined_scalar_sm80.cu.
+ * All copies have 4 bytes: 16 per thread and tile for 1024 FFMA, whichever operand is transposed.
+ * Sums that are added in a cluster are stored float by float; the scratch is always aligned
+ * (target.cuh). For the rest see sgemm_deep_sm80.cu and sgemm_pipelined_scalar_sm80.cu.
  */
 
 #include "pipeline.cuh"
 
-/* Warps along m, n; quads a thread along m, n; lanes along m; width of a band. */
+/* Warps along m, n; quads per thread along m, n; lanes along m; width of a band. */
 typedef xg_layout<4, 2, 2, 2, 4, 4> layout_128x128;
 
 #define ENTRY(suffix, transa, transb)                                                              \

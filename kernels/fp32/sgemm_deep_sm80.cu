@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Rung 9 with slices of k: products with few tiles of C and a long k, all operands aligned. */
+/* Rung 9 with slices of k (split-K): few tiles of C, a long k, aligned operands. FP32
+ * throughout. */
 
 /*
- * Why. The main loop of sliced.cuh takes any alignment and runs at 45 TFLOP/s; that of `pipelined`
- * (sgemm_pipelined_sm80.cu) is unrolled whole and does 52, but has all of k in one block: 512 x 512
- * results are 16 tiles for 132 multiprocessors. Here a block has a slice of k, and the slices meet
- * as in sliced.cuh: in a cluster, each block adding its share of a thread's results out of the
- * others' shared memory, or through the scratch (kabi.h).
+ * Why. The main loop of sliced.cuh accepts any alignment and reaches 45 TFLOP/s. The loop of
+ * `pipelined` (sgemm_pipelined_sm80.cu) is fully unrolled and reaches 52, but one block has all of
+ * k: 512 x 512 results are only 16 tiles for 132 multiprocessors. Here a block has a slice of k
+ * (split-K, as in CUTLASS). The slices are added as in sliced.cuh: in a cluster, where each block
+ * adds a share of the results from the other blocks' shared memory, or through the scratch
+ * (kabi.h).
  *
- * 8x8 results a thread and 256 threads, one block an SM: half the sums of two blocks are written
- * and added, and the loop is no slower (52 TFLOP/s of the part that has blocks; two blocks of 16x8
- * results 49).
+ * A block has 256 threads with 8x8 results each, one block per SM. Compared with two blocks of 16x8
+ * results per thread, half as many sums are written and added, and the loop is not slower (52
+ * TFLOP/s on the SMs with blocks; 49 with two blocks).
  *
- * The narrow tiles are for 64 and 32 rows or columns. Their bytes a FLOP: 256x64 reads 1.25 times
- * what 128x128 does, 256x32 2.25 times. What binds 32 is the operand that is turned on its way, 4
- * bytes a copy: 100000 x 32 with k = 256 takes 42 us when A is contiguous along m, 54 when along k.
+ * The narrow tiles are for 64 and 32 rows or columns. Per FLOP 256x64 reads 1.25 times the bytes of
+ * 128x128, and 256x32 reads 2.25 times. The bottleneck of 32 is the operand that is transposed with
+ * copies of 4 bytes: 100000 x 32 with k = 256 takes 42 us if A is contiguous along m, and 54 us if
+ * it is contiguous along k.
  */
 
 #include "pipeline.cuh"
 
-/* Warps along m, n; quads a thread along m, n; lanes along m; width of a band. */
+/* Warps along m, n; quads per thread along m, n; lanes along m; width of a band. */
 typedef xg_layout<4, 2, 2, 2, 4, 4> layout_128x128;
 typedef xg_layout<4, 2, 2, 2, 8, 4> layout_256x64;
 typedef xg_layout<2, 4, 2, 2, 4, 4> layout_64x256;
@@ -36,8 +39,8 @@ typedef xg_layout<1, 4, 2, 2, 4, 4> layout_32x256;
     }
 
 /*
- * Tile, transposes, layout, blocks an SM. 0 blocks: ptxas is not told, and finds registers
- * with fewer bank conflicts; where it does not, it is.
+ * Tile, transposes, layout, blocks per SM. With 0 blocks ptxas has no bound and finds registers
+ * with fewer bank conflicts; entries for which it does not get a bound.
  */
 XG_PIPELINE_ENTRIES(128x128x16, layout_128x128, 0)
 XG_PIPELINE_ENTRIES(256x64x16, layout_256x64, 1)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A few rows times a vector, or a vector times a few columns, of a long k: m is 1 or n is 1. */
+/* A few rows times a vector, or a vector times a few columns, with a long k: m is 1 or n is 1. A
+ * block of 512 threads computes 4 results; FP32, summed in a tree. */
 
 /*
- * sgemm_gemv_sm75.cu gives a warp whole rows: one result of a long k would keep one warp of a block
- * busy. Here all 16 warps of a block share out the k of four results, so that a slice of 12500 is
- * six loads a thread, all under way at once. What binds is latency: the launch, one trip to
- * memory, the sums' way through shuffles, shared memory and the cluster. 1 x 1 with k = 100000
- * reads 0.8 MB: 8 blocks at 64 bytes a cycle each would take 0.8 us.
+ * In sgemm_gemv_sm75.cu a warp computes whole rows, so one result with a long k would keep only one
+ * warp of a block busy. Here all 16 warps of a block divide the k of four results, so that a slice
+ * of 12500 is six loads per thread, all in flight at once. The sums are a parallel reduction (M.
+ * Harris, "Optimizing Parallel Reduction in CUDA"). The bottleneck is latency: the launch, one
+ * access to memory, and the sums through shuffles, shared memory and the cluster. 1 x 1 with k =
+ * 100000 reads 0.8 MB, which takes 8 blocks 0.8 us at 64 bytes per cycle each.
  */
 
 #include "../common/cluster.cuh"
@@ -17,7 +19,7 @@ enum {
     THREADS = 512,
     WARPS = THREADS / 32,
     OUTPUTS = 4,
-#if __CUDA_ARCH__ >= 1000 /* whose ptxas spills with larger ones; the order of k is the same */
+#if __CUDA_ARCH__ >= 1000 /* ptxas spills there with larger ones; the order of k is the same */
     BATCH = 2,
     BATCH_STEPS = 8,
 #else
@@ -27,17 +29,17 @@ enum {
     RANKS_MAX = 8
 };
 
-/* y = M x: what remains of C = op(A) op(B) when m or n is 1. Both strides of M, of which one is 1.
+/* y = M x, which is C = op(A) op(B) if m or n is 1. It has both strides of M, of which one is 1.
  */
 struct dot_product {
     const float *matrix, *vector;
     int64_t output_step, k_step, vector_step;
     int64_t begin, end; /* the slice of k */
-    int outputs;        /* of the block, that exist */
+    int outputs;        /* results of the block that exist */
     bool along_k;       /* the matrix is contiguous along k */
 };
 
-/* ROW: C is a row, and op(B) the matrix. */
+/* ROW: C is a row, and op(B) is the matrix. */
 template <bool ROW>
 static __device__ __forceinline__ struct dot_product
 dot_product_find(const struct xg_sgemm_args &args, unsigned slice, int64_t first)
@@ -56,7 +58,7 @@ dot_product_find(const struct xg_sgemm_args &args, unsigned slice, int64_t first
     return p;
 }
 
-/* Four neighbours along k, or zeros. */
+/* Loads four adjacent elements along k, or zeros. */
 template <bool QUADS>
 static __device__ __forceinline__ float4 read_quad(const float *from, int64_t step, bool there)
 {
@@ -72,7 +74,7 @@ static __device__ __forceinline__ float4 read_quad(const float *from, int64_t st
     return value;
 }
 
-/* One step of k, if it is in the slice. */
+/* Adds one step of k if it is in the slice. */
 static __device__ __forceinline__ void add_single(const struct dot_product &p, int64_t l,
                                                   float *sum)
 {
@@ -84,8 +86,8 @@ static __device__ __forceinline__ void add_single(const struct dot_product &p, i
 }
 
 /*
- * This thread's share of the slice: every THREADS-th quad along k, BATCH of them loaded at once,
- * whatever is aligned; what is no whole quad at the end, one float a thread.
+ * Adds this thread's share of the slice: every THREADS-th quad along k, BATCH of them loaded at
+ * once, with any alignment. The rest, less than a quad, is one float per thread.
  */
 template <bool MATRIX_QUADS, bool VECTOR_QUADS>
 static __device__ __forceinline__ void add_quads(const struct dot_product &p, float *sum)
@@ -116,7 +118,7 @@ static __device__ __forceinline__ void add_quads(const struct dot_product &p, fl
     add_single(p, whole + threadIdx.x, sum);
 }
 
-/* The same where the matrix is contiguous along the results: every THREADS-th step of k. */
+/* The same if the matrix is contiguous along the results: every THREADS-th step of k. */
 static __device__ __forceinline__ void add_steps(const struct dot_product &p, float *sum)
 {
     for (int64_t l = p.begin + threadIdx.x; l < p.end; l += BATCH_STEPS * THREADS) {
@@ -187,7 +189,7 @@ static __device__ __forceinline__ void multiply_few(const struct xg_sgemm_args &
     }
     if (cluster) {
         xg_cluster_sync();
-        /* Rank r of the cluster adds result r, and every size-th behind it. */
+        /* Rank r of the cluster adds result r and every size-th result after it. */
         if (warp == 0 && lane < OUTPUTS && lane % args.split == slice) {
             total = 0.0f;
 #pragma unroll

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A matrix times a vector: m is 1 or n is 1. Bound by reading the matrix once. */
+/* A matrix times a vector: m is 1 or n is 1. The bottleneck is reading the matrix once. 32 or 128
+ * results per block of 256 threads; FP32. */
 
 /*
- * Every element of the matrix is used once, 0.5 FLOP a byte: nothing is gained by shared memory,
- * and all that counts is that enough loads are under way. A block computes OUTPUTS results from a
- * slice of k. Where the matrix is contiguous along k, a warp goes along 4 rows at a time, 128
- * floats of each a step, and its lanes' sums meet by shuffles. Where it is contiguous along the
- * results, a thread keeps four columns and every GROUPS-th row of the slice. Slices meet as in
- * sliced.cuh: in a cluster or through the scratch, in their order.
+ * Every element of the matrix is used once, 0.5 FLOP per byte: shared memory gains nothing, and
+ * only the number of loads in flight matters. A block computes OUTPUTS results from a slice of k.
+ * If the matrix is contiguous along k, a warp goes along 4 rows at a time, 128 floats of each per
+ * step, and its lanes add their sums by shuffles. If the matrix is contiguous along the results, a
+ * thread has four columns and every GROUPS-th row of the slice. Such kernels are described in KBLAS
+ * (Abdelfattah, Keyes and Ltaief, 2016). Slices are added as in sliced.cuh: in a cluster or through
+ * the scratch, in their order.
  */
 
 #include "../common/cluster.cuh"
@@ -16,14 +18,14 @@
 
 enum { THREADS = 256, WARPS = THREADS / 32, PASS = 4, UNROLL = 8, RANKS_MAX = 8 };
 
-/* y = M x: what remains of C = op(A) op(B) when m or n is 1. */
+/* y = M x, which is C = op(A) op(B) if m or n is 1. */
 struct vector_product {
     const float *matrix, *vector;
     int64_t ld, vector_step, outputs, first, end; /* first, end: the slice of k */
     bool along_k, quads;
 };
 
-/* ROW: C is a row, and op(B) the matrix. */
+/* ROW: C is a row, and op(B) is the matrix. */
 template <bool ROW>
 static __device__ __forceinline__ struct vector_product
 vector_product_find(const struct xg_sgemm_args &args, unsigned slice)
@@ -42,13 +44,13 @@ vector_product_find(const struct xg_sgemm_args &args, unsigned slice)
     return p;
 }
 
-/* Sums of 4 rows over the slice, of which this lane takes its part. */
+/* Adds this lane's part of the sums of 4 rows over the slice. */
 static __device__ __forceinline__ void add_rows(const struct vector_product &p, int64_t row,
                                                 int lane, float *sum)
 {
     const float *at[PASS];
 #pragma unroll
-    for (int r = 0; r < PASS; r++) /* rows that do not exist: the last one again */
+    for (int r = 0; r < PASS; r++) /* instead of rows that do not exist: the last one */
         at[r] = p.matrix + min(row + r, p.outputs - 1) * p.ld;
     int64_t l = p.first;
     if (p.quads && p.vector_step == 1 && ((uint64_t)p.vector & 15) == 0) {
@@ -167,7 +169,7 @@ static __device__ __forceinline__ void multiply_vector(const struct xg_sgemm_arg
     const struct xg_target target = xg_target_find(args, slice);
     const int quad = threadIdx.x * 4;
     const int64_t inside = p.outputs - first - quad;
-    /* In a cluster its blocks share out the quads. */
+    /* The blocks of a cluster divide the quads. */
     if (quad < OUTPUTS && inside > 0 && (!cluster || threadIdx.x % args.split == slice)) {
         float4 total = *(const float4 *)(sums + quad);
         if (cluster) {

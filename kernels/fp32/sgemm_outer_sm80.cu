@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* A short k: C is a sum of a few outer products, and writing it is what takes time. */
+/* A short k (at most 16): C is a sum of a few outer products, and writing C takes most of the time.
+ * Tiles 128x128 and 64x128, 256 threads, FP32. */
 
 /*
- * Why. With k <= 16 a product is at most 8 FLOP a byte of C, so a kernel should do nothing but
- * write C as memory likes it: whole lines of 128 bytes. A tile whose rows begin where its first
- * column is does so only if the rows of C are a multiple of 128 bytes apart. Here each row of the
- * tile begins a little to the left instead, at a line's first byte: a window of BN columns moved
- * by up to CLASSES - 1. Rows that are CLASSES apart are moved alike whatever ldc is, and a warp
- * takes such a class: ROWS rows, 32 columns a store.
+ * Why. With k <= 16 a product has at most 8 FLOP per byte of C, so the kernel should write C in
+ * whole lines of 128 bytes (coalesced stores, CUDA C++ Best Practices Guide). An ordinary tile does
+ * so only if the distance of C's rows is a multiple of 128 bytes. Here each row of the tile starts
+ * further left, at a line's first byte: a window of BN columns, shifted by up to CLASSES - 1. Rows
+ * that are CLASSES apart have the same shift whatever ldc is, and a warp computes such a class:
+ * ROWS rows, 32 columns per store.
  *
- * Memory. All of k is copied to shared memory at once, op(A) so that the rows of a class lie
- * together, op(B) with the columns that windows reach on the left. The columns that the windows of
- * the last tile leave over on the right are a second, narrow pass.
+ * Memory. All of k is copied to shared memory at once: op(A) with the rows of a class together,
+ * op(B) with the additional columns on the left of the windows. A second, narrow pass computes the
+ * columns on the right that the windows of the last tile do not cover.
  *
- * Accounts for 128x128, classes of 4 rows, 4 columns a lane: 84 instructions for 64 FFMA a step of
- * k, so 10 us of issue at 4096 x 4096 x 16 on an H200, where the stores take 18. What is missing
- * to the 33 measured is taken to be the wait for a block's copies, which nothing of it hides.
+ * Accounts for 128x128, classes of 4 rows, 4 columns per lane: 84 instructions for 64 FFMA per step
+ * of k, so 10 us of issue at 4096 x 4096 x 16 on an H200, where the stores take 18. The rest of the
+ * 33 us measured is probably the wait for a block's copies, which the block does not hide.
  */
 #include "../common/async.cuh"
 #include "../common/epilogue.cuh"
@@ -24,7 +25,7 @@
 
 enum { THREADS = 256, WARPS = THREADS / 32, LANES = 32 };
 
-/* Rows of a tile, classes of rows, 32 columns so many times, and the longest k. */
+/* Rows of a tile, classes of rows, columns divided by 32, and the longest k. */
 template <int BM_, int CLASSES_, int SLOTS_, int BK_>
 struct outer_shape {
     enum { BM = BM_, CLASSES = CLASSES_, SLOTS = SLOTS_, BN = LANES * SLOTS, BK = BK_ };
@@ -33,9 +34,9 @@ struct outer_shape {
 };
 
 /*
- * Copies EXTENT rows or columns of an operand from x0 on (those in 0..extent; zeros for others) to
- * `to`, k-major. TURN: it is contiguous along k. CLASSES > 1: neighbours in shared memory are
- * CLASSES apart in the operand.
+ * Copies EXTENT rows or columns of an operand from x0 on to `to`, k-major; those outside 0..extent
+ * are zeros. TURN: the operand is contiguous along k. CLASSES > 1: adjacent elements in shared
+ * memory are CLASSES apart in the operand.
  */
 template <class S, int EXTENT, int STRIDE, int CLASSES, bool TURN>
 static __device__ __forceinline__ void outer_copy(const float *to, uint64_t data, int64_t ld,
@@ -58,7 +59,8 @@ static __device__ __forceinline__ void outer_copy(const float *to, uint64_t data
     }
 }
 
-/* Rows row, row + CLASSES, ... of C in columns col, col + 32, ...; those outside C are not stored.
+/* Computes rows row, row + CLASSES, ... of C in columns col, col + 32, ...; does not store those
+ * outside C.
  */
 template <class S, int SLOTS>
 static __device__ __forceinline__ void outer_window(const struct xg_sgemm_args &args,
@@ -97,7 +99,7 @@ template <class S, bool TRANSA, bool TRANSB>
 static __device__ __forceinline__ void outer(const struct xg_sgemm_args &args)
 {
     __shared__ __align__(16) float a[S::BK * S::STRIDE_A];
-    /* Lanes of the narrow pass whose columns are outside C read up to LEFT floats behind a row. */
+    /* Lanes of the narrow pass with columns outside C read up to LEFT floats after a row. */
     __shared__ __align__(16) float b[S::BK * S::STRIDE_B + S::LEFT];
     const struct xg_tile tile = xg_tile_find<S::BM, S::BN, 1>(args, blockIdx.x);
     const int k = (int)args.k;
@@ -137,6 +139,6 @@ static __device__ __forceinline__ void outer(const struct xg_sgemm_args &args)
     ENTRY(tile, tn, blocks, shape_##tile, true, false)                                             \
     ENTRY(tile, tt, blocks, shape_##tile, true, true)
 
-/* Tile; blocks an SM; rows, classes, columns / 32, longest k. */
+/* Tile; blocks per SM; rows, classes, columns / 32, longest k. */
 ENTRIES(128x128x16, 4, 128, 32, 4, 16)
 ENTRIES(64x128x16, 3, 64, 8, 4, 16)

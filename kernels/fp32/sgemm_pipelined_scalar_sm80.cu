@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Rung 9 where nothing is aligned: any address, any leading dimension, no padding. */
+/* Rung 9 without alignment: any address, any leading dimension, no padding. Tiles 128x128 (256
+ * threads) and 64x64 (128 threads), FP32. */
 
 /*
- * Why. The host pipeline pads; a caller whose matrices are on the device already need not have. All
- * copies are of 4 bytes here, which costs instructions where an operand is contiguous along m or n
- * (tn: 16 copies a tile and thread instead of 4) and nothing where it is turned anyway. C is stored
- * through shared memory in rows of 32 neighbours (xg_store_rows). Else see sgemm_pipelined_sm80.cu.
+ * Why. The host pipeline pads its operands, but matrices that are already on the device may not be
+ * padded. All copies here have 4 bytes. This costs instructions if an operand is contiguous along m
+ * or n (tn: 16 copies per tile and thread instead of 4), and nothing if it is transposed anyway. C
+ * is stored through shared memory in rows of 32 adjacent elements (xg_store_rows). For the rest see
+ * sgemm_pipelined_sm80.cu.
  *
- * 8x8 results a thread, 16 warps an SM: 16x8 with the copies in one burst did 43 to 48 TFLOP/s at
- * 4096, this does nn 49.4, nt 51.2, tn 49.6, tt 48.7. A 64x128 tile won nowhere that mattered.
+ * A thread has 8x8 results, and an SM has 16 warps. At 4096 this reaches nn 49.4, nt 51.2, tn 49.6,
+ * tt 48.7 TFLOP/s; 16x8 results with the copies in one burst reached 43 to 48. A 64x128 tile was
+ * not faster for any relevant shape.
  */
 
 #include "pipeline.cuh"
 
-/* Warps along m, n; quads a thread along m, n; lanes along m; width of a band. */
+/* Warps along m, n; quads per thread along m, n; lanes along m; width of a band. */
 typedef xg_layout<4, 2, 2, 2, 4, 4> layout_128x128;
 typedef xg_layout<2, 2, 2, 1, 4, 4> layout_64x64;
 
@@ -26,6 +29,6 @@ typedef xg_layout<2, 2, 2, 1, 4, 4> layout_64x64;
         xg_pipeline<layout, listed::BK, 16, listed::STAGES, 16, transa, transb, false>(args);      \
     }
 
-/* Tile, layout, blocks an SM. */
+/* Tile, layout, blocks per SM. */
 XG_PIPELINE_ENTRIES(128x128x16, layout_128x128, 2)
 XG_PIPELINE_ENTRIES(64x64x16, layout_64x64, 4)

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The first step of a repacked row: operands copied to the scratch, k-major and aligned (kabi.h).
+/* The first step of a repacked row: copies operands to the scratch, k-major and aligned (kabi.h).
+ * Packing operands is known from Goto and van de Geijn, "Anatomy of High-Performance Matrix
+ * Multiplication" (2008).
  */
 
 /*
- * Why. 16-byte copies want aligned rows, and a product is fastest where both operands are
- * contiguous along m and n: then no float is copied on its own (sgemm_pipelined_sm80.cu). An
- * operand that is neither is read and written once, which at 4097 x 4097 takes 1.6 % of the
- * product's time, and the product gains up to a fifth.
+ * Why. Copies of 16 bytes need aligned rows, and a product is fastest if both operands are
+ * contiguous along m and n: then no float is copied singly (sgemm_pipelined_sm80.cu). Any other
+ * operand is read and written once. At 4097 x 4097 this takes 1.6 % of the product's time, and the
+ * product gains up to a fifth.
  *
- * Memory. A block moves a 64x64 tile; a warp reads 32 neighbours of a row and writes as many, so
- * 8 bytes an element at the rate of memory, 3.1 TB/s on an H200. An operand that is contiguous
- * along k is turned in shared memory, in rows of 65 so that no two lanes meet in a bank.
+ * Memory. A block copies a 64x64 tile. A warp reads 32 adjacent elements of a row and writes as
+ * many: 8 bytes per element at the rate of memory, 3.1 TB/s on an H200. An operand that is
+ * contiguous along k is transposed in shared memory, in rows of 65 so that no two lanes use the
+ * same bank.
  */
 #include "../kabi.h"
 
@@ -20,11 +23,11 @@ enum { SIDE = 64, THREADS = 256, APART = THREADS / SIDE, HELD = SIDE / APART };
 struct repack_operand {
     const float *data;
     int64_t ld, extent;
-    float *to; /* (k,ld_to), zeros behind the extent */
+    float *to; /* (k,ld_to), zeros after the extent */
     int64_t ld_to;
 };
 
-/* The tile from step l0 of k and column x0 on. TURN: the operand is contiguous along k. */
+/* Copies the tile from step l0 of k and column x0 on. TURN: the operand is contiguous along k. */
 template <bool TURN>
 static __device__ __forceinline__ void repack_tile(const struct repack_operand &operand, int64_t k,
                                                    int64_t l0, int64_t x0)
@@ -55,8 +58,8 @@ static __device__ __forceinline__ void repack_tile(const struct repack_operand &
             operand.to[(l0 + slow + i * APART) * operand.ld_to + x0 + fast] = held[i];
 }
 
-/* Tiles of A first, then those of B, as far as they are copied; along k first where that is how
- * the operand lies. */
+/* Tiles of A come first, then those of B, if they are copied; they follow k first if the operand is
+ * contiguous along k. */
 extern "C" __global__ void __launch_bounds__(THREADS)
     xg_sgemm_repack_sm75_64x64x1(const __grid_constant__ struct xg_sgemm_args args)
 {

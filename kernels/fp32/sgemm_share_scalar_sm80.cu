@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* `share` where nothing is aligned: any address, any leading dimension, no padding. */
+/* `share` without alignment: any address, any leading dimension, no padding. Tile 128x128, 256
+ * threads, FP32. */
 
 /*
- * See sgemm_share_sm80.cu, whose entry adds the parts of tiles, and sgemm_deep_scalar_sm80.cu for
- * the copies. 1001 x 1001 with k = 20001 leaves 4 of 132 multiprocessors idle in whole slices, 1535
- * x 1537 nearly half of them in whole tiles.
+ * An entry of sgemm_share_sm80.cu adds the parts of tiles; sgemm_deep_scalar_sm80.cu explains the
+ * copies. 1001 x 1001 with k = 20001 leaves 4 of 132 multiprocessors idle with whole slices, and
+ * 1535 x 1537 leaves nearly half of them idle with whole tiles.
  */
 
 #include "pipeline.cuh"
 
-/* Warps along m, n; quads a thread along m, n; lanes along m; width of a band. */
+/* Warps along m, n; quads per thread along m, n; lanes along m; width of a band. */
 typedef xg_layout<4, 2, 2, 2, 4, 4> layout_128x128;
 
 #define ENTRY(suffix, blocks, transa, transb)                                                      \

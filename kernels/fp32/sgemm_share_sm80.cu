@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* `deep` with the work shared out evenly, whatever the number of tiles (share.cuh). */
+/* `deep` with an even distribution of the work for any number of tiles (share.cuh). Tile 128x128,
+ * 256 threads, FP32. The method is known as Stream-K (Osama et al., PPoPP 2023). */
 
 /*
  * Why. 1536 x 1536 results are 144 tiles for 132 multiprocessors: with whole tiles, or whole slices
- * of them, the device waits for the last few. Here each block takes as many steps of k as any
- * other. Each leaves two parts of tiles at most, 17 MB in all, which are written and added again.
- * 1536^3 takes 158 us where whole tiles take 196; at 1024^3, 64 tiles in two slices each, the parts
- * cost more than the idle multiprocessors (55 us against 51).
+ * of them, the device waits for the last few. Here each block takes the same number of steps of k.
+ * Each leaves at most two parts of tiles, 17 MB in all, which are written and added again. 1536^3
+ * takes 158 us, and 196 us with whole tiles. At 1024^3, 64 tiles in two slices each, the parts cost
+ * more than idle multiprocessors (55 us instead of 51).
  */
 
 #include "pipeline.cuh"
@@ -16,7 +17,7 @@ enum { BM = shared_tile::BM, BN = shared_tile::BN, BK = shared_tile::BK };
 enum { GROUP = 16, SUM_THREADS = 256, BATCH = 4 };
 enum { ROW_QUADS = BN / 4, CHUNKS = BM * ROW_QUADS / SUM_THREADS };
 
-/* Warps along m, n; quads a thread along m, n; lanes along m; width of a band. */
+/* Warps along m, n; quads per thread along m, n; lanes along m; width of a band. */
 typedef xg_layout<4, 2, 2, 2, 4, 4> layout_128x128;
 
 #define ENTRY(suffix, blocks, transa, transb)                                                      \
@@ -34,7 +35,7 @@ ENTRY(nt, 0, false, true)
 ENTRY(tn, 1, true, false)
 ENTRY(tt, 1, true, true)
 
-/* Adds the parts of tiles: CHUNKS blocks a tile, a quad a thread. */
+/* Adds the parts of tiles: CHUNKS blocks per tile, one quad per thread. */
 extern "C" __global__ void __launch_bounds__(SUM_THREADS, 4)
     xg_sgemm_slices_share_sm80_128x128x16(const __grid_constant__ struct xg_sgemm_args args)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The second step of a product whose slices of k wrote their sums to the scratch (kabi.h). */
+/* The second step of a product whose slices of k wrote their sums to the scratch (kabi.h): adds
+ * them in their order, in FP32. It is the reduction of split-K, as in CUTLASS. */
 
 /*
- * Reads each slice's sums once, in quads, mostly from L2, where they were just written; writes C.
- * The sums of all slices lie one (m, n rounded up to 4) matrix behind the other in the scratch.
+ * It reads each slice's sums once, in quads, usually from L2, and writes C. The scratch has one
+ * matrix (m, n rounded up to 4) for each slice, one after the other.
  *
- * Few slices leave much of C to add: a thread has a quad, and the loads of a batch of slices are
- * under way at once. Many slices leave little: 8 groups of threads add a run of slices each, and
- * the runs make the whole, in their order. 1024 x 1024 from 4 slices: 6.3 us after the product in
- * the first way, 10.8 in the second; 128 x 128 from 264 slices: 21 and 6.1. Started while the
- * product still runs (xg_ptx_wait_ahead), 1.8 us less.
+ * With few slices C is large: a thread has a quad, and the loads of a batch of slices are in flight
+ * at once. With many slices C is small: 8 groups of threads add a run of slices each, and the sums
+ * of the runs are added in their order. 1024 x 1024 from 4 slices takes 6.3 us after the product in
+ * the first way, and 10.8 us in the second; 128 x 128 from 264 slices takes 21 and 6.1 us. A start
+ * while the product still runs (xg_ptx_wait_ahead) saves 1.8 us.
  */
 #include "../common/ptx.cuh"
 #include "../common/target.cuh"
@@ -17,7 +18,7 @@
 
 enum { RUNS = 8, RUN_THREADS = 32, RUN_BATCH = 16, FEW_BATCH = 8, FEW_THREADS = 128 };
 
-/* Where a quad of sums lies in C, if it is inside. */
+/* The position of a quad of sums in C, if it is inside. */
 struct quad {
     int64_t index, row_quads, quads;
 };
@@ -48,8 +49,8 @@ static __device__ __forceinline__ void add(float4 &sum, float4 term)
 }
 
 /*
- * The sums of slices first..end at `at`, in their order; BATCH of them are read at once, for which
- * the compiler takes the registers where it is told how few blocks an SM must hold.
+ * Adds slices first..end at `at`, in their order. BATCH of them are read at once; the compiler has
+ * the registers for this because the launch bounds require only few blocks per SM.
  */
 template <int BATCH>
 static __device__ __forceinline__ float4 slices_add(const float4 *at, int64_t quads, int first,

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* All steps of k of all tiles of C, shared out evenly among blocks. */
+/* Distributes all steps of k of all tiles of C evenly over blocks (Stream-K; Osama et al., PPoPP
+ * 2023). */
 #ifndef XG_SHARE_CUH
 #define XG_SHARE_CUH
 
 #include "../kabi.h"
 
 /*
- * The steps lie in one row, tile after tile, and `split` blocks (kabi.h) take as many neighbours
- * each, which may begin or end within a tile. A block computes its share part by part, a part
- * within one tile. What is less than a tile goes to the scratch: the block's first part, where it
- * begins within a tile, to tile 2 b of the scratch, its last one, where it begins with a tile and
- * ends within, to 2 b + 1. sgemm_share_sm80.cu adds them in the order of the blocks.
+ * The steps form one sequence, tile after tile. Each of `split` blocks (kabi.h) takes the same
+ * number of consecutive steps, which may start or end within a tile. A block computes its share
+ * part by part, each within one tile. Partial tiles go to the scratch: block b's first part, if it
+ * starts within a tile, to tile 2 b of the scratch, and its last part, if it starts with a tile and
+ * ends within it, to tile 2 b + 1. sgemm_share_sm80.cu adds them in the order of the blocks.
  */
 
-/* A part: in which tile, its first step of k there, its steps, and those of a tile. */
+/* A part: its tile, its first step of k there, its steps, and the steps of a tile. */
 struct xg_part {
     unsigned tile;
     int first, tiles, steps;
@@ -26,21 +27,21 @@ static __device__ __forceinline__ unsigned xg_share_steps(const struct xg_sgemm_
            (unsigned)((args.k + BK - 1) / BK);
 }
 
-/* Where a block's share begins among `steps`; that of the block behind the last one is its end. */
+/* The start of a block's share among `steps`; the start of the next block is its end. */
 static __device__ __forceinline__ unsigned xg_share_begin(unsigned steps, unsigned block,
                                                           unsigned blocks)
 {
     return (unsigned)((uint64_t)steps * block / blocks);
 }
 
-/* The block whose share holds a step. */
+/* The block whose share contains a step. */
 static __device__ __forceinline__ unsigned xg_share_block(unsigned steps, unsigned step,
                                                           unsigned blocks)
 {
     return (unsigned)((((uint64_t)step + 1) * blocks - 1) / steps);
 }
 
-/* The part of the block's share that begins at step `at` of all. */
+/* The part of the block's share that starts at step `at` of the sequence. */
 template <int BM, int BN, int BK>
 static __device__ __forceinline__ struct xg_part xg_part_find(const struct xg_sgemm_args &args,
                                                               unsigned block, unsigned at)

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* A block's tile of C from a slice of k: any alignment, k shared out within and among blocks. */
+/* A block's tile of C from a slice of k: any alignment, k divided within and among blocks. */
 #ifndef XG_SLICED_CUH
 #define XG_SLICED_CUH
 
 /*
- * For products whose tiles of C are too few to fill the device, or too narrow to reuse much. Three
- * things set it apart from sgemm_vectorized:
+ * This code is for products with too few tiles of C to fill the device, or with tiles too narrow
+ * for much reuse. It differs from sgemm_vectorized in three points:
  *
- * k is shared out. Within a block WARPS_K groups of warps take alternate parts of each step along
- * k, so that a small tile has large fragments (a warp's 32x64 needs 64 FFMA for 4 shared loads) and
- * still several warps to hide latency. Among blocks, `split` slices of k are computed by as many
- * blocks. Their sums meet in one of two ways: the slices of a tile are one cluster, whose blocks
- * read each other's shared memory; or each writes its sums to the scratch matrix of its slice
- * (kabi.h) and sgemm_splitk_sum adds those. Either way the order of additions is that of the
- * slices: the same call gives the same bits.
+ * k is divided. Within a block WARPS_K groups of warps take alternate parts of each step along k
+ * (sliced-K in CUTLASS), so that a small tile has large fragments (a warp's 32x64 needs 64 FFMA for
+ * 4 shared loads) and still several warps to hide latency. Among blocks, `split` blocks compute one
+ * slice of k each (split-K). Their sums are added in one of two ways: the slices of a tile are one
+ * cluster, whose blocks read each other's shared memory; or each block writes its sums to the
+ * scratch matrix of its slice (kabi.h), and sgemm_slices_sm75.cu adds these. In both ways the order
+ * of additions is that of the slices, so the same call gives the same bits.
  *
- * Operands arrive by cp.async, several steps ahead, without passing through registers. Where the
- * operand is contiguous along the tile's extent and everything is 16-byte aligned, in quads; else
- * in single floats, which need no alignment and may be scattered: an operand that is contiguous
- * along k is turned on the way, 8 floats along k by 4 rows a warp (whole 32-byte sectors), and
- * lands without bank conflicts because a row of the tile is 4 floats longer than its extent.
- * Elements outside the operand are not read; zeros are written in their place.
+ * Operands are copied with cp.async, several steps ahead, without registers. If the operand is
+ * contiguous along the tile's extent and everything is 16-byte aligned, they are copied in quads.
+ * Otherwise they are copied in single floats, which need no alignment. An operand that is
+ * contiguous along k is transposed during the copy, 8 floats along k by 4 rows per warp (whole
+ * 32-byte sectors), without bank conflicts, because a row of the tile is 4 floats longer than its
+ * extent. Elements outside the operand are not read; zeros are written instead.
  *
- * The lanes of a warp are numbered so that lanes i and i ^ 1 share their row of A and lanes i and
- * i ^ 2 their column of B: the fewest passes for 128-bit shared loads (sgemm_vectorized_sm75.cu).
+ * The lanes of a warp are numbered so that lanes i and i ^ 1 share their row of A, and lanes i and
+ * i ^ 2 share their column of B: this needs the fewest passes for 128-bit shared loads
+ * (sgemm_vectorized_sm75.cu).
  */
 
 #include "../common/async.cuh"
@@ -33,13 +34,13 @@
 #include "../common/tile.cuh"
 #include "../tiles.h"
 
-/* Floats behind each row of a tile in shared memory; keeps 16-byte alignment. */
+/* Floats of padding after each row of a tile in shared memory; keeps 16-byte alignment. */
 enum { SLICED_PAD = 4 };
 
 /* Tile rows that a wave goes down before it goes right. */
 enum { SLICED_GROUP = 16 };
 
-/* What a kernel's tile is made of: lanes of a warp, quads of a thread, warps of a block. */
+/* The layout of a kernel's tile: lanes of a warp, quads of a thread, warps of a block. */
 template <int LANES_M_, int LANES_N_, int QUADS_M_, int QUADS_N_, int WARPS_M_, int WARPS_N_,
           int WARPS_K_, int BK_, int STAGES_>
 struct sliced_shape {
@@ -54,14 +55,14 @@ struct sliced_shape {
         BK = BK_,
         STAGES = STAGES_,
         THREADS = WARPS_M * WARPS_N * WARPS_K * 32,
-        APART_M = LANES_M * 4, /* rows from a thread's quad to its next */
+        APART_M = LANES_M * 4, /* rows from a thread's quad to its next quad */
         APART_N = LANES_N * 4,
         BM = WARPS_M * QUADS_M * APART_M,
         BN = WARPS_N * QUADS_N * APART_N,
         STRIDE_A = BM + SLICED_PAD,
         STRIDE_B = BN + SLICED_PAD,
         STAGE = BK * (STRIDE_A + STRIDE_B),
-        DEPTH = BK / WARPS_K, /* steps of k that a group of warps takes of a stage */
+        DEPTH = BK / WARPS_K, /* steps of k of a stage for each group of warps */
     };
     static_assert(LANES_M * LANES_N == 32 && BK % 8 == 0 && BK % WARPS_K == 0, "whole warps");
     static_assert(STAGES * STAGE * 4 == XG_TILES_PIPELINE_BYTES(BM, BN, BK, STAGES) &&
@@ -70,22 +71,22 @@ struct sliced_shape {
 };
 
 /*
- * One thread's share in bringing an operand's (EXTENT,BK) tile to shared memory, where it lies as
- * (BK,EXTENT + SLICED_PAD). TURN: the operand is contiguous along k.
+ * A thread's share of the copy of an operand's (EXTENT,BK) tile to shared memory, where its layout
+ * is (BK,EXTENT + SLICED_PAD). TURN: the operand is contiguous along k.
  */
 template <int EXTENT, int BK, int THREADS, bool TURN>
 struct sliced_copier {
     enum { STRIDE = EXTENT + SLICED_PAD, QUADS = EXTENT / 4, OCTET = 8 * EXTENT };
     static_assert(THREADS % EXTENT == 0, "a thread keeps its column");
 
-    const float *from; /* this thread's first element of the tile to be fetched next */
+    const float *from; /* this thread's first element of the next tile */
     int64_t ld;
     unsigned to; /* byte offset in the stage */
-    int x_left;  /* elements along the extent that exist, from this thread's first */
+    int x_left;  /* existing elements along the extent, from this thread's first one */
     int k;       /* this thread's first step of k */
     bool quads;
 
-    /* first: the tile's first row of m or n, `extent` of them exist; l: its first step of k. */
+    /* first: the tile's first row of m or n, of which `extent` exist; l: its first step of k. */
     __device__ __forceinline__ void init(uint64_t data, int64_t ld_, int64_t first, int extent,
                                          int64_t l)
     {
@@ -152,7 +153,7 @@ struct sliced_copier {
     }
 };
 
-/* Where a thread's first quad lies in its warp's tile, in quads. */
+/* The position of a thread's first quad in its warp's tile, in quads. */
 template <int LANES_M, int LANES_N>
 static __device__ __forceinline__ int lane_m(int lane)
 {
@@ -170,8 +171,9 @@ static __device__ __forceinline__ int lane_n(int lane)
 }
 
 /*
- * The sums of a block lie in shared memory, a tile (BM,STRIDE_B) a group of warps. Adds the groups
- * in their order, then, in a cluster, the blocks in theirs; each block writes its share of rows.
+ * The sums of a block are in shared memory, one tile (BM,STRIDE_B) for each group of warps. Adds
+ * the groups in their order, then, in a cluster, the blocks in their order; each block writes its
+ * share of rows.
  */
 template <class SHAPE>
 static __device__ __forceinline__ void merge_sums(const struct xg_sgemm_args &args, float *shared,
@@ -222,11 +224,11 @@ static __device__ __forceinline__ void merge_sums(const struct xg_sgemm_args &ar
         if (i < tile.rows && j < tile.cols)
             xg_target_store4(target, tile.row + i, tile.col + j, tile.cols - j, sum);
     }
-    /* A block that has ended has no shared memory to read. */
+    /* A block must not end while others read its shared memory. */
     xg_cluster_sync();
 }
 
-/* The steps of k of one stage that this thread's group of warps takes. */
+/* Multiplies the steps of k of one stage that belong to this thread's group of warps. */
 template <class SHAPE>
 static __device__ __forceinline__ void multiply_stage(float (*sum)[SHAPE::QUADS_N * 4],
                                                       const float *a_read, const float *b_read)
@@ -254,7 +256,7 @@ static __device__ __forceinline__ void multiply_stage(float (*sum)[SHAPE::QUADS_
     }
 }
 
-/* Stages in shared memory follow each other around a ring. */
+/* The stages in shared memory form a ring. */
 template <class SHAPE, bool TRANSA, bool TRANSB>
 static __device__ __forceinline__ void multiply_slice(const struct xg_sgemm_args &args,
                                                       float *shared)
@@ -302,7 +304,8 @@ static __device__ __forceinline__ void multiply_slice(const struct xg_sgemm_args
     int at = 0;
     for (unsigned left = count; left > 0; left--) {
         xg_async_wait<STAGES - 2>();
-        /* The stage is there for all, and all are done with the one that is filled next. */
+        /* The stage is visible to all threads, and all have finished with the one that is filled
+         * next. */
         __syncthreads();
         if (left >= STAGES) {
             const int depth = left == STAGES ? last_depth : BK;
@@ -329,7 +332,7 @@ static __device__ __forceinline__ void multiply_slice(const struct xg_sgemm_args
         }
         return;
     }
-    __syncthreads(); /* the stages are read no more: the sums take their place */
+    __syncthreads(); /* the stages are no longer read: the sums reuse their memory */
     float *own = shared + group * SHAPE::BM * SHAPE::STRIDE_B;
 #pragma unroll
     for (int i = 0; i < SHAPE::QUADS_M * 4; i++)
@@ -344,7 +347,8 @@ static __device__ __forceinline__ void multiply_slice(const struct xg_sgemm_args
 
 extern __shared__ __align__(16) float sliced_shared[];
 
-/* One entry a transpose; BLOCKS is how many blocks must fit an SM, which bounds the registers. */
+/* One entry per transpose; BLOCKS is the number of blocks that must fit an SM, which limits the
+ * registers. */
 #define SLICED_ENTRY(method, tile, suffix, blocks, shape, transa, transb)                          \
     extern "C" __global__ void __launch_bounds__(shape::THREADS, blocks)                           \
         xg_sgemm_##method##_sm80_##tile##_##suffix(                                                \

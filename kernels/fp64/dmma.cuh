@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The product of a tile of C on FP64 tensor cores: what the `dmma` kernels share. */
+/* The product of a tile of C on FP64 tensor cores: the common code of the `dmma` kernels. */
 #ifndef XG_DMMA_CUH
 #define XG_DMMA_CUH
 
@@ -11,7 +11,7 @@
 #include "dmma_map.h"
 #include "dmma_ptx.cuh"
 
-/* Warps of a block along m and n, and of a warp blocks of 16 rows and of 8 columns. */
+/* The layout: warps of a block along m and n, and blocks of 16 rows and of 8 columns per warp. */
 template <int WARPS_M_, int WARPS_N_, int BLOCKS_M_, int BLOCKS_N_>
 struct xg_dmma_layout {
     enum { WARPS_M = WARPS_M_, WARPS_N = WARPS_N_, BLOCKS_M = BLOCKS_M_, BLOCKS_N = BLOCKS_N_ };
@@ -21,9 +21,9 @@ struct xg_dmma_layout {
 };
 
 /*
- * One thread's share in copying an operand's tiles of (EXTENT, BK), tile after tile. What is
- * outside the operand is zeros, and not read: of a pair with one number inside the other is one of
- * the zeros that XG_KERNEL_VEC4 asks for.
+ * A thread's share of the copies of an operand's tiles of (EXTENT, BK), tile after tile. Elements
+ * outside the operand are zeros and are not read: in a pair with one number inside, the other is
+ * one of the zeros that XG_KERNEL_VEC4 requires.
  */
 template <int EXTENT, int BK, int THREADS, bool ALONG_K>
 struct xg_dmma_copier {
@@ -32,23 +32,24 @@ struct xg_dmma_copier {
     static_assert(!ALONG_K || ROWS % 4 == 0, "rows exchanged alike");
     static_assert(THREADS % PAIRS == 0 && PIECES * ROWS == (ALONG_K ? EXTENT : BK), "whole rows");
 
-    const char *at; /* of the tile's first piece, then of each next one */
-    int64_t apart;  /* bytes from a piece to the next below it */
-    int64_t back;   /* along k: from behind the last piece to the next tile */
-    unsigned to;    /* in the first stage, of the first piece */
-    int inside;     /* along k: pieces that exist; else whether they do */
+    const char *at; /* the tile's first piece, then each next one */
+    int64_t apart;  /* bytes from a piece to the next one below */
+    int64_t back;   /* along k: from the end of the last piece to the next tile */
+    unsigned to;    /* the first piece in the first stage */
+    int inside;     /* along k: the number of existing pieces; else whether they exist */
 
     static __device__ __forceinline__ int pair(void) { return threadIdx.x % PAIRS; }
     static __device__ __forceinline__ int row(void) { return threadIdx.x / PAIRS; }
 
-    /* tile: the operand's in the first stage; first: its first row of m or n, `extent` exist. */
+    /* tile: the operand's tile in the first stage; first: its first row of m or n, of which
+     * `extent` exist. */
     __device__ __forceinline__ void init(unsigned tile, uint64_t data, int64_t ld, int64_t first,
                                          int64_t first_k, int extent)
     {
         const int64_t line = (ALONG_K ? first : first_k) + row(), place = ALONG_K ? first_k : first;
         at = (const char *)data + (line * ld + place + 2 * pair()) * 8;
         apart = ROWS * ld * 8;
-        /* Kept in registers: the compiler would rather read ld and multiply again each time. */
+        /* Kept in registers; otherwise the compiler reads ld and multiplies again each time. */
         xg_dmma_hide(apart);
         back = BK * 8 - PIECES * apart;
         xg_dmma_hide(back);
@@ -59,11 +60,11 @@ struct xg_dmma_copier {
 
     /*
      * Copies pieces from..until of a tile, in order, to the stage that is `stage` bytes from the
-     * first; `depth` steps of k exist. The last piece leaves the pointer at the next tile.
+     * first; `depth` steps of k exist. After the last piece the pointer is at the next tile.
      */
     __device__ __forceinline__ void copy(int from, int until, unsigned stage, int depth)
     {
-        xg_dmma_hide(inside); /* comparisons are not worth keeping */
+        xg_dmma_hide(inside); /* keep no results of comparisons in registers */
 #pragma unroll
         for (int i = from; i < until; i++) {
             const unsigned place = (to ^ xg_dmma_piece_within(ALONG_K, ROWS, i)) + stage +
@@ -78,19 +79,20 @@ struct xg_dmma_copier {
     }
 };
 
-/* Where a lane finds its numbers of a warp's part of an operand's tile, and loads them. */
+/* Finds and loads a lane's numbers in a warp's part of an operand's tile. */
 template <int EXTENT, int BK, bool ALONG_K>
 struct xg_dmma_reader {
-    unsigned home; /* of the first number, in the first stage */
+    unsigned home; /* the first number in the first stage */
 
-    /* tile: the operand's in the first stage; index: the warp's first row or column of it. */
+    /* tile: the operand's tile in the first stage; index: the warp's first row or column in it. */
     __device__ __forceinline__ void init(unsigned tile, int index, int lane)
     {
         home = tile +
                xg_dmma_place(ALONG_K, EXTENT, BK, index + xg_dmma_index(lane), xg_dmma_depth(lane));
     }
 
-    /* x[step of 4][half] of a block of HALVES * 8, a slice of k from `k` on. */
+    /* Loads x[step of 4][half] of a block of HALVES * 8 rows or columns, for a slice of k from `k`
+     * on. */
     template <int HALVES>
     __device__ __forceinline__ void load_block(double *x, unsigned stage, int block, int k) const
     {
@@ -99,7 +101,7 @@ struct xg_dmma_reader {
             const int index = (block * HALVES + i % HALVES) * 8, depth = k + i / HALVES * 4;
             const int within = xg_dmma_within(ALONG_K, index, depth);
             unsigned from = home + stage;
-            /* Not worth a register: the compiler would keep each of them. */
+            /* Hidden, because otherwise the compiler keeps each of them in a register. */
             if (within)
                 from = xg_dmma_xor(from, within);
             x[i] = xg_dmma_load(from + xg_dmma_beyond(ALONG_K, EXTENT, BK, index, depth));
@@ -107,7 +109,8 @@ struct xg_dmma_reader {
     }
 };
 
-/* Two neighbours of a row of C, 16-byte aligned, of which `inside` are inside (may be <= 0). */
+/* Stores two adjacent elements of a row of C, 16-byte aligned, of which `inside` are inside (may be
+ * <= 0). */
 static __device__ __forceinline__ void xg_dmma_store2(const struct xg_dgemm_args &args, double *c,
                                                       int64_t inside, const double *sum)
 {
@@ -125,7 +128,7 @@ static __device__ __forceinline__ void xg_dmma_store2(const struct xg_dgemm_args
     }
 }
 
-/* Writes a thread's results; (row,col) is where its first one lies in C. */
+/* Writes a thread's results; (row,col) is the position of the first one in C. */
 template <class L>
 static __device__ __forceinline__ void xg_dmma_store(const struct xg_dgemm_args &args,
                                                      const double (*sum)[L::BLOCKS_N][4],
@@ -144,9 +147,9 @@ static __device__ __forceinline__ void xg_dmma_store(const struct xg_dgemm_args 
 }
 
 /*
- * The same for the blocks of a cluster, each of which has a slice of k: they share out each
- * thread's rows. What another block is to add lies in shared memory, one number a thread behind the
- * other, and is read from there by the thread of the same number, in the order of the slices.
+ * The same for the blocks of a cluster, each of which has a slice of k: they divide each thread's
+ * rows. The sums that another block adds are in shared memory, with one number per thread next to
+ * each other, and the thread of the same number reads them, in the order of the slices.
  */
 template <class L>
 static __device__ __forceinline__ void xg_dmma_store_slice(const struct xg_dgemm_args &args,
@@ -187,14 +190,14 @@ static __device__ __forceinline__ void xg_dmma_store_slice(const struct xg_dgemm
 }
 
 /*
- * The sums of a tile of C over `depth` steps of k from `first_k` on. L: xg_dmma_layout. STAGES
- * tiles of both operands are in shared memory (STAGES * BK * (BM + BN) * 8 bytes), of which STAGES
- * - 1 are on their way while one is multiplied.
+ * Computes the sums of a tile of C over `depth` steps of k from `first_k` on. L: xg_dmma_layout.
+ * STAGES tiles of both operands are in shared memory (STAGES * BK * (BM + BN) * 8 bytes), of which
+ * STAGES - 1 are in flight while one is multiplied.
  *
- * A slice of k is what is loaded at a time, the steps of an instruction. Of it a warp loads a block
- * of A while it multiplies the one before, and B's while it multiplies the last of the slice
- * before. The barrier that hands a stage over stands before the last block of a tile, which is in
- * registers then: what follows it at once are multiplications.
+ * A slice of k is loaded at a time, the steps of one instruction. A warp loads a block of A while
+ * it multiplies the previous one, and loads B while it multiplies the last block of the previous
+ * slice. The barrier that releases a stage comes before the last block of a tile, which is then in
+ * registers, so that multiplications follow the barrier at once.
  */
 template <class L, int BK, int STAGES, bool TRANSA, bool TRANSB>
 static __device__ __forceinline__ void xg_dmma_sum(const struct xg_dgemm_args &args,
@@ -267,8 +270,9 @@ static __device__ __forceinline__ void xg_dmma_sum(const struct xg_dgemm_args &a
 }
 
 /*
- * The block's tile of C, or with SPLIT its slice of k of one, of args.split in a cluster. Dynamic
- * shared memory: the stages (xg_dmma_sum), with SPLIT BM * BN * 8 bytes at least. GROUP: tile.cuh.
+ * Computes the block's tile of C, or with SPLIT one of args.split slices of k of a tile, in a
+ * cluster. Dynamic shared memory: the stages (xg_dmma_sum), with SPLIT at least BM * BN * 8 bytes.
+ * GROUP: tile.cuh.
  */
 template <class L, int BK, int STAGES, int GROUP, bool SPLIT, bool TRANSA, bool TRANSB>
 static __device__ __forceinline__ void xg_dmma(const struct xg_dgemm_args &args)
@@ -284,7 +288,8 @@ static __device__ __forceinline__ void xg_dmma(const struct xg_dgemm_args &args)
     xg_dmma_sum<L, BK, STAGES, TRANSA, TRANSB>(args, tile, first,
                                                (end < args.k ? end : args.k) - first, sum);
 
-    /* Where the results go is worked out again: kept, it would take registers from the loop. */
+    /* Computes the position of the results again, because keeping it would take registers from the
+     * loop. */
     const int thread = xg_ptx_thread_x(), warp = thread / 32, lane = thread % 32;
     const struct xg_tile home =
         xg_tile_find<L::BM, L::BN, GROUP>(args, xg_ptx_block_x() / (SPLIT ? args.split : 1));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The instructions of the DGEMM kernels; tests/unit/blocks.cpp has the same functions for a CPU. */
+/* The PTX instructions of the DGEMM kernels; tests/blocks.cpp has the same functions for a CPU. */
 #ifndef XG_DMMA_PTX_CUH
 #define XG_DMMA_PTX_CUH
 
 #include <stdint.h>
 
-/* The block's dynamic shared memory, which begins with a whole line, and its address there. */
+/* The block's dynamic shared memory, which starts at a whole line, and its shared address. */
 static __device__ __forceinline__ double *xg_dmma_shared(void)
 {
     extern __shared__ __align__(1024) double xg_dmma_stages[];
@@ -24,7 +24,8 @@ static __device__ __forceinline__ double xg_dmma_load(unsigned from)
     return x;
 }
 
-/* What follows from these the compiler computes anew, in place of keeping it in registers. */
+/* Hides values from the compiler, so that it computes derived values again instead of keeping them
+ * in registers. */
 static __device__ __forceinline__ void xg_dmma_hide(int64_t &x)
 {
     asm volatile("mov.b64 %0, %0;" : "+l"(x));
@@ -48,8 +49,8 @@ static __device__ __forceinline__ const char *xg_dmma_add(const char *at, int64_
 }
 
 /*
- * 16x8x8. a: [step of 4][half], b: [step of 4], c: [half][column]. Before sm_90 there is 8x8x4
- * alone, four of which are the same.
+ * Multiplies 16x8x8. a: [step of 4][half], b: [step of 4], c: [half][column]. Before sm_90 only
+ * 8x8x4 exists; four of these are equivalent.
  */
 static __device__ __forceinline__ void xg_dmma_16x8x8(double *c, const double *a, const double *b)
 {

@@ -1,46 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-/* Rungs 6 and 7: a thread computes many results, so that one shared load feeds many FFMA. */
+/* Rungs 6 and 7: a thread computes many results, so that one shared load feeds many FFMA. Register
+ * blocking on GPUs is known from Volkov and Demmel (2008). */
 
 /*
- * Why. `tiled` is bound by shared loads: two an FFMA. Registers are the one memory that keeps up
- * with the arithmetic, so each thread is given more results and reuses what it has loaded:
+ * Why. The bottleneck of `tiled` is shared loads: two per FFMA. Only registers are as fast as the
+ * arithmetic, so each thread computes more results and reuses the numbers that it has loaded:
  *
  * coarse_1d: a column of 8 results. Per step of k: 8 loads of A (broadcasts: a warp's threads share
- *   their rows) and 1 of B for 8 FFMA, 1.1 loads an FFMA instead of 2. Tile 64x64x8, 512 threads,
- *   16 FLOP a byte from L2.
+ *   their rows) and 1 of B for 8 FFMA, 1.1 loads per FFMA instead of 2. Tile 64x64x8, 512 threads,
+ *   16 FLOP per byte from L2.
  * coarse_2d: an 8x8 matrix of results, an outer product in registers. Per step of k: 8 + 8 loads
- *   for 64 FFMA, a quarter of a load an FFMA. Tile 128x128x8, 256 threads, 32 FLOP a byte from L2.
+ *   for 64 FFMA, a quarter of a load per FFMA. Tile 128x128x8, 256 threads, 32 FLOP per byte from
+ *   L2.
  *
- * A load unit serves one warp's load a cycle while the four quarters of a multiprocessor do four
- * warps' FFMA, so the loads bind above a quarter of a load an FFMA: coarse_1d stays below
- * 67 / 4 / 1.1 = 15 TFLOP/s, and coarse_2d is where the balance tips to the arithmetic. From there
- * on it is the number of instructions that counts (sgemm_vectorized_sm75.cu).
+ * A load unit serves one warp's load per cycle while the four quarters of a multiprocessor execute
+ * four warps' FFMA. So loads are the bottleneck above a quarter of a load per FFMA: coarse_1d stays
+ * below 67 / 4 / 1.1 = 15 TFLOP/s, and coarse_2d reaches the balance. From there on the number of
+ * instructions matters (sgemm_vectorized_sm75.cu).
  *
  * Global loads are coalesced for every transpose (corner turning, sgemm_tiled_sm75.cu): consecutive
- * threads run along memory. When that is along k, a row of the tile is 8 floats, one sector of 32
- * bytes, all used. coarse_2d's results of a thread are 16 apart, not neighbours: 16 lanes then read
- * 16 neighbouring floats of B, one bank each, and store 64 consecutive bytes of C.
+ * threads run along memory. If that is along k, a row of the tile is 8 floats, one sector of 32
+ * bytes, which is fully used. In coarse_2d a thread's results are 16 apart: 16 lanes then read 16
+ * adjacent floats of B, one bank each, and store 64 consecutive bytes of C.
  */
 
 #include "../common/epilogue.cuh"
 #include "../common/tile.cuh"
 
-/* Floats of padding a row: 4 rows of 8 steps of k, stored turned by one warp, hit 32 banks. */
+/* Floats of padding per row: 4 rows of 8 steps of k, which one warp stores transposed, hit 32
+ * banks. */
 enum { PAD = 4 };
 
 /*
- * A thread's share in bringing an operand's tile to shared memory, tile[k][extent]: its first
+ * A thread's share of the copy of an operand's tile to shared memory, tile[k][extent]: its first
  * element (x along m or n, p along k), and the step from one of its elements to the next.
  */
 struct share {
     int x, p, x_step, p_step;
-    const float *at; /* of the first element, in the tile that comes next */
+    const float *at; /* the first element in the next tile */
     int64_t at_step, tile_step;
 };
 
 /*
- * along_k: neighbours in memory are neighbours in k. data: the operand's first row in the tile;
- * (x_stride, p_stride): its elements from one to the next along the extent, along k.
+ * along_k: adjacent elements in memory are adjacent in k. data: the operand's first row in the
+ * tile; (x_stride, p_stride): the distance of its elements along the extent and along k.
  */
 template <int EXTENT, int BK, int THREADS>
 static __device__ __forceinline__ struct share share_init(const float *data, int64_t x_stride,
@@ -58,7 +61,7 @@ static __device__ __forceinline__ struct share share_init(const float *data, int
     return share;
 }
 
-/* `extent` rows of the tile and `depth` steps of k exist; the rest is zero. */
+/* Copies a tile of which `extent` rows and `depth` steps of k exist; the rest is zero. */
 template <int EXTENT, int BK, int THREADS>
 static __device__ __forceinline__ void load_tile(float (*tile)[EXTENT + PAD], struct share &share,
                                                  int extent, int depth)
@@ -76,7 +79,8 @@ static __device__ __forceinline__ void load_tile(float (*tile)[EXTENT + PAD], st
     share.at += share.tile_step;
 }
 
-/* THREADS_M x THREADS_N threads; a thread's TM x TN results are THREADS_M and THREADS_N apart. */
+/* Computes with THREADS_M x THREADS_N threads; a thread's TM x TN results are THREADS_M and
+ * THREADS_N apart. */
 template <int THREADS_M, int THREADS_N, int TM, int TN, int BK>
 static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args)
 {
@@ -117,7 +121,7 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
 #pragma unroll
     for (int i = 0; i < TM; i++) {
         if (y + i * THREADS_M >= tile.rows)
-            return; /* the rows only grow from here */
+            return; /* all further rows are outside too */
 #pragma unroll
         for (int j = 0; j < TN; j++)
             if (x + j * THREADS_N < tile.cols)

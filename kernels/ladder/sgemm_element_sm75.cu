@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Rungs 1 and 2: one thread an element of C, and what one swapped index costs. */
+/* Rungs 1 and 2: one thread per element of C, and the cost of one swapped index. */
 
 /*
- * Why. This is the definition of the product, given to a million threads. `uncoalesced` and
- * `coalesced` do the same arithmetic in the same order and give the same bits; they differ in which
- * index of C threadIdx.x runs along, and that alone is worth an order of magnitude.
+ * Why. This is the definition of the product on a million threads. `uncoalesced` and `coalesced` do
+ * the same arithmetic in the same order and give the same bits. They differ only in the index of C
+ * along which threadIdx.x runs, and this is worth an order of magnitude.
  *
- * A warp is 32 threads of consecutive threadIdx.x. Its load is served in sectors of 32 bytes: the
- * hardware counts how many different sectors the 32 addresses touch, and fetches each whole.
+ * A warp is 32 threads with consecutive threadIdx.x. Its load is served in sectors of 32 bytes: the
+ * hardware fetches every sector that the 32 addresses touch, each whole (CUDA C++ Best Practices
+ * Guide).
  *
  * uncoalesced: x along the rows of C. In one step of k (row-major, not transposed) the warp reads
  *   op(A)(i..i+31, p): 32 addresses, lda apart  -> 32 sectors, 4 of 32 bytes of each used,
  *   op(B)(p, j):       one address              -> 1 sector, the value is broadcast.
- *   The next steps of k use the rest of A's sectors, if they are still in the L1 cache: the 32
- *   warps of a block walk the same 32 rows together, so mostly they are; but each such load keeps
- *   the load unit busy for 32 passes, and the stores of C scatter in the same way.
+ *   The next steps of k use the rest of A's sectors if they are still in the L1 cache. Usually they
+ *   are, because the 32 warps of a block read the same 32 rows. But each such load occupies the
+ *   load unit for 32 passes, and the stores of C are scattered in the same way.
  *
  * coalesced: x along the columns of C. In one step of k the warp reads
  *   op(A)(i, p):       one address              -> 1 sector,
  *   op(B)(p, j..j+31): 128 consecutive bytes    -> 4 sectors, every byte used.
  *
- * FLOP a byte: 2 FLOP for the 8 bytes a thread loads, 0.25. From DRAM alone (4.8 TB/s on an H200)
- * that would be 1.2 TFLOP/s; caches serve the 32-fold reuse within a block, so what binds
- * `coalesced` is the load unit: two load instructions to one FFMA. Expect about 0.5 and 6 TFLOP/s
+ * FLOP per byte: 2 FLOP for the 8 bytes that a thread loads, 0.25. From DRAM alone (4.8 TB/s on an
+ * H200) this would be 1.2 TFLOP/s. Caches serve the 32-fold reuse within a block, so the bottleneck
+ * of `coalesced` is the load unit: two load instructions per FFMA. Expect about 0.5 and 6 TFLOP/s
  * at 4096.
  *
- * With A transposed the loads of `uncoalesced` are the coalesced ones, and with B transposed those
- * of `coalesced` are not: run `bench/kernels --trans all` and look.
+ * With A transposed the loads of `uncoalesced` are coalesced, and with B transposed those of
+ * `coalesced` are not: `bench/kernels --trans all` shows it.
  */
 
 #include "../common/epilogue.cuh"
@@ -34,7 +35,7 @@
 
 enum { BM = 32, BN = 32 };
 
-/* C(i,j), or nothing outside C: threads there have no work and there is no barrier to wait at. */
+/* Computes C(i,j). Threads outside C return, because there is no barrier. */
 static __device__ __forceinline__ void compute(const struct xg_sgemm_args &args, int64_t i,
                                                int64_t j)
 {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Rung 3: both operands whole in shared memory, one block; for products that fit. */
+/* Rung 3: both operands whole in shared memory, one block; for products that fit (at most
+ * 64x64x64). */
 
 /*
- * Why. Shared memory is a scratchpad on the multiprocessor: the same bytes again cost tens of
- * cycles instead of hundreds, and any thread of the block may read what another one brought. The
- * smallest program that shows it: bring all of A and B in, wait once, multiply.
+ * Why. Shared memory is a scratchpad on the multiprocessor: reading the same bytes again costs tens
+ * of cycles instead of hundreds, and any thread of the block may read what another one has loaded.
+ * The smallest program with it loads all of A and B, waits once, and multiplies.
  *
  * Memory. Each element of A and B is read from global memory exactly once, along memory (coalesced)
- * whichever way it is transposed; it is stored where op() wants it. A row has one float of padding:
- * with a stride of 65 both the rows and the columns of a tile fall on 32 different banks, so the
- * turned store and the turned read are free of conflicts alike.
+ * for every transpose, and is stored at its position in op(X). A row has one float of padding: with
+ * a stride of 65 both the rows and the columns of a tile fall on 32 different banks, so transposed
+ * stores and reads have no conflicts.
  *
- * FLOP a byte: at m = n = k = 64, 2 * 64^3 / (3 * 64^2 * 4) = 10.7, the most that any kernel can
- * reach at this size. What binds is that one of 132 multiprocessors works, and 48 KiB of shared
- * memory (what every device gives without being asked) hold no more than two 64x64 operands. Expect
- * a launch and a few microseconds.
+ * FLOP per byte: at m = n = k = 64, 2 * 64^3 / (3 * 64^2 * 4) = 10.7, the most that any kernel can
+ * reach at this size. Only one of 132 multiprocessors works, and 48 KiB of shared memory (the
+ * default of every device) hold at most two 64x64 operands. Expect the time of a launch and a few
+ * microseconds.
  */
 
 #include "../common/epilogue.cuh"
@@ -23,8 +24,8 @@
 enum { SIDE = 64, STRIDE = SIDE + 1, THREADS = 1024, TM = 2, TN = 2 };
 
 /*
- * Brings op(X), (rows,cols), into shared memory: walks the stored matrix along its rows, 64 floats
- * at a time, and turns it on the way where the operand is transposed.
+ * Loads op(X), (rows,cols), into shared memory: reads the stored matrix along its rows, 64 floats
+ * at a time, and transposes it during the copy if the operand is transposed.
  */
 static __device__ __forceinline__ void load_whole(float *tile, uint64_t data, int64_t ld, int rows,
                                                   int cols, bool trans)
@@ -42,12 +43,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 {
     __shared__ float a_tile[SIDE * STRIDE], b_tile[SIDE * STRIDE];
     const int m = (int)args.m, n = (int)args.n,
-              k = (int)args.k; /* 64 at most: XG_KERNEL_ONE_BLOCK */
+              k = (int)args.k; /* at most 64: XG_KERNEL_ONE_BLOCK */
     load_whole(a_tile, args.a, args.lda, m, k, args.transa);
     load_whole(b_tile, args.b, args.ldb, k, n, args.transb);
     __syncthreads();
 
-    /* Results (i, i + 32) x (j, j + 32): a warp's row of C stays 32 neighbours wide. */
+    /* Results (i, i + 32) x (j, j + 32): a warp's row of C has 32 adjacent elements. */
     const int i = threadIdx.x / 32, j = threadIdx.x % 32;
     float sum[TM][TN] = {};
     for (int p = 0; p < k; p++)

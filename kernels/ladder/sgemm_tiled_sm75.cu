@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Rungs 4 and 5: tiles of A and B in shared memory, and transposed operands turned on the way. */
+/* Rungs 4 and 5: tiles of A and B in shared memory (CUDA C++ Programming Guide), and transposed
+ * operands transposed during the copy. */
 
 /*
- * Why. `coalesced` reads every element of A n times and every element of B m times, and lives off
- * the caches. Here a block of 32x32 threads brings a 32x32 tile of each into shared memory, once,
- * and every element is used 32 times from there. k is walked in strips of 32 (strip-mining), each
- * strip in two phases with a barrier after each: nobody multiplies before the tile is whole, nobody
- * overwrites it before all have multiplied. What lies outside a matrix enters the tile as zero, so
- * the inner loop knows no edges.
+ * Why. `coalesced` reads every element of A n times and every element of B m times, and depends
+ * on the caches. Here a block of 32x32 threads loads a 32x32 tile of each into shared memory once,
+ * and every element is used 32 times from there. k is cut into strips of 32 (strip-mining), each
+ * strip in two phases with a barrier after each: no thread multiplies before the tile is complete,
+ * and no thread overwrites it before all have multiplied. Elements outside a matrix are zeros in
+ * the tile, so the inner loop needs no edge cases.
  *
- * FLOP a byte: 2 * 32^3 FLOP for 2 * 32 * 32 * 4 bytes, 8: 32 times that of the rungs before. An
- * H200 could do 38 TFLOP/s from DRAM at that ratio, so DRAM no longer binds. But shared memory
- * does: an FFMA still needs two shared loads (one of them a broadcast), which the load unit serves
- * one warp a cycle, where the arithmetic wants four: expect about 7 TFLOP/s, hardly more than
- * `coalesced`, whose two loads hit the L1 cache, which is the same memory. The tile's worth shows
- * when registers are added (sgemm_coarse_sm75.cu). On older cards, with no L1 behind global loads,
- * this rung was the big one.
+ * FLOP per byte: 2 * 32^3 FLOP for 2 * 32 * 32 * 4 bytes, 8: 32 times that of the earlier rungs. An
+ * H200 could reach 38 TFLOP/s from DRAM at that ratio, so DRAM is not the bottleneck. The
+ * bottleneck is shared memory: an FFMA still needs two shared loads (one of them a broadcast). The
+ * load unit serves one warp per cycle, and the arithmetic needs four. Expect about 7 TFLOP/s,
+ * hardly more than `coalesced`, whose two loads hit the L1 cache, which is the same memory. The
+ * tile gains when registers are added (sgemm_coarse_sm75.cu). On older GPUs without L1 for global
+ * loads this rung was the largest gain.
  *
- * tiled:       threadIdx.x runs along the columns of op(X). Coalesced as long as the operand is not
- *              transposed; if it is, a warp's load touches 32 sectors (sgemm_element_sm75.cu).
+ * tiled:       threadIdx.x runs along the columns of op(X). Loads are coalesced if the operand is
+ *              not transposed; otherwise a warp's load touches 32 sectors
+ *              (sgemm_element_sm75.cu).
  * corner_turn: threadIdx.x runs along memory, whichever index of op(X) that is, and the value is
- *              stored in its turned place: `tile[x][y]` for `tile[y][x]`. Written so, a warp's
- *              32 stores go down a column of the tile; with rows of 32 floats they would all fall
- *              in one bank and be served one after another. One float of padding a row makes the
- *              distance 33: 32 banks. The four transposes then run at one speed.
+ *              stored at its transposed position: `tile[x][y]` for `tile[y][x]`. A warp's 32
+ *              stores then go down a column of the tile; with rows of 32 floats they would all hit
+ *              one bank and be served one after another. One float of padding per row makes the
+ *              distance 33, which hits 32 banks. The four transposes then run at the same rate.
  */
 
 #include "../common/epilogue.cuh"
@@ -32,8 +34,8 @@
 enum { SIDE = 32, STRIDE = SIDE + 1 };
 
 /*
- * Brings op(X)(row.., col..), one element a thread, into the tile. `turn`: threadIdx.x along the
- * rows of op(X), which is along memory when X is transposed.
+ * Loads op(X)(row.., col..), one element per thread, into the tile. `turn`: threadIdx.x runs along
+ * the rows of op(X), which is along memory if X is transposed.
  */
 static __device__ __forceinline__ void load_tile(float (*tile)[STRIDE],
                                                  const struct xg_operand &operand, int64_t row,

@@ -1,45 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* Rung 8: everything 128 bits wide, so that nearly every instruction issued is a multiplication. */
+/* Rung 8: accesses of 128 bits, so that nearly every issued instruction is a multiplication (as in
+ * S. Gray's maxas and CUTLASS, "Efficient GEMM in CUDA"). */
 
 /*
- * Why. An SM of the H200 starts four warp instructions a cycle, one in each of its quarters, and a
- * quarter can multiply-add 32 numbers a cycle: a kernel is at the FP32 peak only when *every*
- * instruction issued is an FFMA. So from here on one counts instructions, not bytes. coarse_2d
- * spends 16 scalar shared loads on 64 FFMA. Three changes bring that to 4:
+ * Why. An SM of the H200 issues four warp instructions per cycle, one in each of its quarters, and
+ * a quarter can multiply-add 32 numbers per cycle: a kernel is at the FP32 peak only if *every*
+ * issued instruction is an FFMA. So from here on instructions matter, not bytes. coarse_2d needs 16
+ * scalar shared loads for 64 FFMA. Three changes reduce that to 4:
  *
- * 1. Shared memory is read 4 floats at a time (LDS.128). For that both tiles lie k-major, As[k][m]
- *    and Bs[k][n], and a thread's 8x8 results are 2x2 quads of 4x4: 2 + 2 loads feed 64 FFMA.
- * 2. Global memory is read 4 floats at a time (LDG.128) along whichever index is contiguous. An
- *    operand that is contiguous along k (A as it is, B transposed) is *turned* while it is stored:
- *    its four floats go to four rows of the tile. The other kind goes in as it came. The four
- *    entries (nn, nt, tn, tt) differ in this alone.
- * 3. Nothing waits. While a tile is multiplied the next one is on its way from global memory into
- *    registers. It is put into the other half of shared memory, so that one barrier a tile will
- *    do; at once the loads of the tile after it are started, before that barrier, past which the
- *    compiler cannot delay them. Within the tile, the operands of step p + 1 are read while those
- *    of step p are multiplied.
+ * 1. Shared memory is read 4 floats at a time (LDS.128). So both tiles are k-major, As[k][m] and
+ *    Bs[k][n], and a thread's 8x8 results are 2x2 quads of 4x4: 2 + 2 loads feed 64 FFMA.
+ * 2. Global memory is read 4 floats at a time (LDG.128) along the contiguous index. An operand that
+ *    is contiguous along k (A not transposed, B transposed) is *turned* while it is stored: its
+ *    four floats go to four rows of the tile. The other kind is stored unchanged. This is the only
+ *    difference between the four entries (nn, nt, tn, tt).
+ * 3. Latency is hidden. While a tile is multiplied the next one is loaded from global memory into
+ *    registers. It is stored in the other half of shared memory, so that one barrier per tile
+ *    suffices. The loads of the following tile start immediately afterwards, before that barrier,
+ *    because the compiler cannot delay them past it. Within the tile, the operands of step p + 1
+ *    are read while those of step p are multiplied.
  *
- * Bank conflicts. A 128-bit shared load is served a half warp at a time when lanes i and i ^ 1, or
- * lanes i and i ^ 2, want the same address. A warp's 4x8 lanes are numbered so that both hold (one
- * for A, the other for B): two passes a load, the least there is. A turned store spreads a warp
- * over 16 rows and 2 quads of k; with 4 floats of padding a row, the second quad falls 16 banks
+ * Bank conflicts. A 128-bit shared load is served a half warp at a time if lanes i and i ^ 1, or
+ * lanes i and i ^ 2, need the same address. A warp's 4x8 lanes are numbered so that both hold (one
+ * for A, the other for B): two passes per load, the minimum. A transposed store spreads a warp over
+ * 16 rows and 2 quads of k; with 4 floats of padding per row, the second quad falls 16 banks
  * further and the 32 lanes hit 32 banks.
  *
- * Accounts for 128x128x8, 256 threads: 2 * 128 * 128 / (4 * (128 + 128)) = 32 FLOP a byte fetched
- * from L2, so 45 TFLOP/s ask for 1.4 TB/s of it, which L2 has several times over. Registers: 64
- * sums, 32 operands (two steps), 8 on the way, the rest addresses: 128 at most, so that two blocks
- * share an SM and one multiplies while the other waits at its barrier. Instructions: for a step of
- * 8 along k, 512 FFMA of 576 in all (32 LDS, 2 LDG, 5 STS, a barrier; sm_90), so at most 89 % of
- * peak, 59 TFLOP/s on an H200, less what latency and register banks cost.
+ * Accounts for 128x128x8, 256 threads: 2 * 128 * 128 / (4 * (128 + 128)) = 32 FLOP per byte from
+ * L2, so 45 TFLOP/s need 1.4 TB/s, and L2 delivers several times that. Registers: 64 sums, 32
+ * operands (two steps), 8 in flight, and addresses: at most 128, so that two blocks share an SM and
+ * one multiplies while the other waits at its barrier. Instructions: for a step of 8 along k, 512
+ * FFMA of 576 in all (32 LDS, 2 LDG, 5 STS, a barrier; sm_90), so at most 89 % of peak, 59 TFLOP/s
+ * on an H200, minus the costs of latency and register banks.
  *
- * The other tiles are the same code. 64x64 and 32x32 are for products that have too few large tiles
- * to fill the device: they read more of L2 (16 and 8 FLOP a byte) and spend more instructions a
- * FFMA. A 128x256 tile has 128 FFMA to 6 shared loads (92 %), but one block an SM, so that nothing
- * hides its barriers: it was tried and was slower (NOTES.md).
+ * The other tiles use the same code. 64x64 and 32x32 are for products that have too few large tiles
+ * to fill the device: they read more from L2 (16 and 8 FLOP per byte) and need more instructions
+ * per FFMA. A 128x256 tile has 128 FFMA for 6 shared loads (92 %), but only one block per SM, so
+ * that its barriers are not hidden: it was slower (NOTES.md).
  *
- * Edges. Rows beyond m, n or k are not read: they count as zero. Elements between an extent and the
- * next multiple of 4 are read with their quad; the caller has zeroed them (kabi.h), so that along k
- * they add nothing, and along m and n they end in results that are not stored.
+ * Edges. Rows beyond m, n or k are not read and count as zero. Elements between an extent and the
+ * next multiple of 4 are read with their quad; the caller has zeroed them (kabi.h), so along k they
+ * add nothing, and along m and n they only affect results that are not stored.
  */
 
 #include "../common/epilogue.cuh"
@@ -47,17 +48,18 @@
 #include "../common/tile.cuh"
 #include "../tiles.h"
 
-/* Floats of padding a row of a tile in shared memory; keeps 16-byte alignment. */
+/* Floats of padding per row of a tile in shared memory; keeps 16-byte alignment. */
 enum { PAD = 4 };
 
 /* Lanes of a warp: 4 along m, 8 along n, so that a row of C is stored in pieces of 128 bytes. */
 enum { LANES_M = 4, LANES_N = 8 };
 
-/* Tile rows that a wave goes down before it goes right: 264 resident blocks make 16x16 tiles. */
+/* Tile rows that a wave goes down before it goes right: 264 resident blocks are about 16x16
+ * tiles. */
 enum { GROUP = 16 };
 
 /*
- * One thread's share in bringing an operand's (EXTENT,BK) tile to shared memory: VECTORS quads,
+ * A thread's share of the copy of an operand's (EXTENT,BK) tile to shared memory: VECTORS quads,
  * kept in registers between the load and the store. TURN: contiguous along k; else along the
  * extent.
  */
@@ -65,7 +67,7 @@ template <int EXTENT, int BK, int THREADS, bool TURN>
 struct operand_mover {
     enum { VECTORS = EXTENT * BK / 4 / THREADS, STRIDE = EXTENT + PAD };
     static_assert(VECTORS * 4 * THREADS == EXTENT * BK, "whole quads a thread");
-    /* A thread's quads are equally far apart in the tile: along k, or along the extent. */
+    /* A thread's quads have a constant distance in the tile, along k or along the extent. */
     enum { PER_STEP = TURN ? 2 * EXTENT : EXTENT / 4 };
     static_assert(THREADS % PER_STEP == 0 || PER_STEP % THREADS == 0, "whole steps");
     enum {
@@ -73,13 +75,14 @@ struct operand_mover {
                                            : THREADS / (TURN ? 2 : 1) * (TURN ? 1 : 4)
     };
 
-    const float *at[VECTORS]; /* of the tile to be fetched next */
+    const float *at[VECTORS]; /* in the next tile */
     float held[VECTORS][4];
     int64_t step;      /* elements from a tile to the next */
-    int k_at[VECTORS]; /* the quad's place along k; BK, never reached, if its row is not there */
-    float *to0;        /* where the first quad goes in shared memory, a tile (BK,STRIDE) */
+    int k_at[VECTORS]; /* the quad's position along k; BK, which is never reached, if its row does
+                        * not exist */
+    float *to0;        /* position of the first quad in shared memory, a tile (BK,STRIDE) */
 
-    /* Turned: two quads of k, then EXTENT rows, then the next two quads. */
+    /* Transposed: two quads of k, then EXTENT rows, then the next two quads. */
     static __device__ __forceinline__ int index_x(int vector)
     {
         return TURN ? vector / 2 % EXTENT : vector % (EXTENT / 4) * 4;
@@ -89,7 +92,7 @@ struct operand_mover {
         return TURN ? (vector % 2 + vector / (2 * EXTENT) * 2) * 4 : vector / (EXTENT / 4);
     }
 
-    /* stage: the tile in shared memory; first: its first row of m or n, `extent` of them exist. */
+    /* stage: the tile in shared memory; first: its first row of m or n, of which `extent` exist. */
     __device__ __forceinline__ void init(float *stage, uint64_t data, int64_t ld, int64_t first,
                                          int extent)
     {
@@ -114,7 +117,7 @@ struct operand_mover {
         }
     }
 
-    /* Puts what was fetched `flip` floats from the last place: into the other stage. */
+    /* Stores the fetched quads `flip` floats from the last position: in the other stage. */
     __device__ __forceinline__ void store(int flip)
     {
         to0 += flip;
@@ -134,9 +137,8 @@ struct operand_mover {
 };
 
 /*
- * Steps of k in the tile AHEAD tiles after this one, of which `left` are left, this one included:
- * BK, fewer in the last tile, none behind it: there nothing is read, and zeros are stored and not
- * used.
+ * Steps of k in the tile AHEAD tiles after this one, with `left` steps from this tile on: BK, fewer
+ * in the last tile, and 0 after it, where nothing is read and unused zeros are stored.
  */
 template <int BK, int AHEAD>
 static __device__ __forceinline__ int tile_depth(unsigned left, int last_depth)
@@ -144,7 +146,7 @@ static __device__ __forceinline__ int tile_depth(unsigned left, int last_depth)
     return left > AHEAD + 1 ? BK : left == AHEAD + 1 ? last_depth : 0;
 }
 
-/* QUADS quads of one step of k, `apart` floats apart. */
+/* Loads QUADS quads of one step of k, APART floats apart. */
 template <int QUADS, int APART>
 static __device__ __forceinline__ void load_fragment(float *fragment, const float *row)
 {
@@ -153,7 +155,7 @@ static __device__ __forceinline__ void load_fragment(float *fragment, const floa
         xg_ptx_load_shared4(fragment + 4 * q, row + q * APART);
 }
 
-/* Writes a thread's results; (row,col) is where its first quad lies in C. BETA: C is read. */
+/* Writes a thread's results; (row,col) is the position of its first quad in C. BETA: C is read. */
 template <bool BETA, int TM, int QUADS_N, int APART_M, int APART_N>
 static __device__ __forceinline__ void store_sums(const struct xg_sgemm_args &args,
                                                   const float (*sum)[QUADS_N * 4], int64_t row,
@@ -173,8 +175,8 @@ static __device__ __forceinline__ void store_sums(const struct xg_sgemm_args &ar
 }
 
 /*
- * A thread's first row and column in the block's tile. Lane bits, high to low: m1 n2 n1 m0 n0 (see
- * "Bank conflicts" above). WARP_M, WARP_N: rows and columns of a warp's tile.
+ * A thread's first row and column in the block's tile. The lane bits, high to low, are m1 n2 n1 m0
+ * n0 (see "Bank conflicts" above). WARP_M, WARP_N: rows and columns of a warp's tile.
  */
 template <int WARPS_N, int WARP_M>
 static __device__ __forceinline__ int thread_row(int thread)
@@ -189,8 +191,8 @@ static __device__ __forceinline__ int thread_col(int thread)
 }
 
 /*
- * A block of WARPS_M x WARPS_N warps; a thread computes QUADS_M x QUADS_N quads of 4x4 results,
- * spread over its warp's tile so that neighbouring lanes read neighbouring quads.
+ * Computes with a block of WARPS_M x WARPS_N warps. A thread computes QUADS_M x QUADS_N quads of
+ * 4x4 results, spread over its warp's tile so that adjacent lanes read adjacent quads.
  */
 template <int WARPS_M, int WARPS_N, int QUADS_M, int QUADS_N, int BK, bool TRANSA, bool TRANSB>
 static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args)
@@ -217,7 +219,7 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
     float a[2][TM], b[2][TN];
     const unsigned tiles_k = (unsigned)((args.k + BK - 1) / BK);
     const int last_depth = (int)(args.k - (int64_t)(tiles_k - 1) * BK);
-    /* Where this thread reads; moved to the other stage and back by adding `flip`. */
+    /* This thread's read positions; adding `flip` moves them to the other stage and back. */
     const float *a_read = shared + thread_m, *b_read = shared + A_FLOATS + thread_n;
     int flip = STAGE_FLOATS;
 
@@ -236,7 +238,7 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
         for (int p = 0; p < BK; p++) {
             const int now = p % 2, next = (p + 1) % 2;
             if (p == BK - 1) {
-                /* Nobody reads the other stage: its last use came before the last barrier. */
+                /* No thread reads the other stage: its last use came before the last barrier. */
                 a_mover.store(flip);
                 b_mover.store(flip);
                 a_mover.fetch(tile_depth<BK, 2>(left, last_depth));
@@ -257,7 +259,8 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
         }
     }
 
-    /* Where the results go is worked out again: kept, it would take registers from the loop. */
+    /* Computes the position of the results again, because keeping it would take registers from the
+     * loop. */
     const int thread = xg_ptx_thread_x();
     const struct xg_tile home = xg_tile_find<BM, BN, GROUP>(args, xg_ptx_block_x());
     const int64_t row = home.row + thread_row<WARPS_N, QUADS_M * APART_M>(thread);
@@ -268,7 +271,7 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
         store_sums<true, TM, QUADS_N, APART_M, APART_N>(args, sum, row, col);
 }
 
-/* One entry: BLOCKS is how many blocks must fit an SM, which bounds the registers. */
+/* One entry: BLOCKS is the number of blocks that must fit an SM, which limits the registers. */
 #define ENTRY(tile, suffix, blocks, wm, wn, qm, qn, transa, transb)                                \
     extern "C" __global__ void __launch_bounds__(wm *wn * 32, blocks)                              \
         xg_sgemm_vectorized_sm75_##tile##_##suffix(                                                \
@@ -284,7 +287,7 @@ static __device__ __forceinline__ void multiply(const struct xg_sgemm_args &args
     ENTRY(tile, tn, blocks, wm, wn, qm, qn, true, false)                                           \
     ENTRY(tile, tt, blocks, wm, wn, qm, qn, true, true)
 
-/* Tile; blocks an SM; warps along m, n; quads along m, n. */
+/* Tile; blocks per SM; warps along m, n; quads along m, n. */
 ENTRIES(128x128x8, 2, 4, 2, 2, 2)
 ENTRIES(64x64x16, 4, 2, 2, 2, 1)
 ENTRIES(32x32x16, 8, 2, 1, 1, 1)

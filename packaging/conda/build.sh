@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Builds and installs in conda's environments; recipe.yaml says what is in them.
+# Builds and installs in conda's environments, whose contents recipe.yaml lists.
 set -euxo pipefail
 
 ./bootstrap

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""python -m xgemm_shim ARGUMENT... becomes xgemm-run ARGUMENT..., which nothing is left beside. A program
-that is a script of Python, -m MODULE or -c CODE is run by this Python."""
+"""Runs `python -m xgemm_shim ARGUMENT...` as `xgemm-run ARGUMENT...`, which replaces this process. This
+Python runs a program that is a Python script, -m MODULE or -c CODE."""
 import os
 import shutil
 import signal
@@ -15,14 +15,14 @@ _FOR_PYTHON = ("-m", "-c")
 
 
 def _is_script(word: str) -> bool:
-    """A file for Python, not a program that the launcher would find."""
+    """True for a file for Python, false for a program that the launcher finds."""
     if word.endswith(".py"):
         return os.path.isfile(word) or not shutil.which(word)
     return os.path.isfile(word) and os.access(word, os.R_OK) and not shutil.which(word)
 
 
 def _program(arguments: List[str]) -> int:
-    """Where the program begins, behind xgemm-run's command and options."""
+    """Returns the index of the program, after xgemm-run's command and options."""
     at = 0
     command = False
     while at < len(arguments):
@@ -42,8 +42,8 @@ def _program(arguments: List[str]) -> int:
 
 
 def _python() -> List[str]:
-    """This Python, with its own options."""
-    given = getattr(sys, "orig_argv", None)  # from 3.10 on
+    """Returns the command of this Python with its options."""
+    given = getattr(sys, "orig_argv", None)  # exists from 3.10 on
     options = given[1 : len(given) - len(sys.argv) + 1] if given else []
     if options[-2:-1] == ["-m"]:
         return [sys.executable] + options[:-2]
@@ -51,7 +51,7 @@ def _python() -> List[str]:
 
 
 def arguments_for_launcher(arguments: List[str]) -> List[str]:
-    """What xgemm-run gets.
+    """Returns the arguments for xgemm-run.
 
     >>> arguments_for_launcher(["ab", "-n", "3", "ls", "x.py"])
     ['ab', '-n', '3', 'ls', 'x.py']
@@ -65,7 +65,7 @@ def arguments_for_launcher(arguments: List[str]) -> List[str]:
 
 
 def main() -> None:
-    # What Python itself has changed since its start, and a program would inherit.
+    # Undo Python's changes to signals and LC_CTYPE, which the program would inherit.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     environment = dict(os.environb)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reads the account that the library keeps of this process's products (XGEMM_ACCOUNT).
 
-The layout is that of struct xg_account (src/report/account.h), whose magic and version are checked.
+The layout is that of struct xg_account (src/report/account.h); parse() checks its magic and version.
 """
 import dataclasses
 import os
@@ -53,20 +53,20 @@ _SHAPES_PRINTED = 20
 
 
 class Row(NamedTuple):
-    """Calls of one function that ran in one place for one reason."""
+    """Calls of one function that ran on one side for one reason."""
 
-    where: str  #: "CPU", "GPU", or "both": compared, or finished by the CPU
-    why: str  #: the reason, in the words of XGEMM_STATS=1: "cost model"
-    name: str  #: the function that was called: "cblas_sgemm"
+    where: str  #: "CPU", "GPU", or "both" (compared, or completed by the CPU)
+    why: str  #: the reason, as XGEMM_STATS=1 prints it, such as "cost model"
+    name: str  #: the called function, such as "cblas_sgemm"
     calls: int
     flops: float  #: floating-point operations
     bytes: float  #: bytes copied to and from the GPU
     seconds: float  #: wall time in seconds, summed over threads
-    waited: float  #: seconds of these that threads waited for their turn on the GPU
+    waited: float  #: the part of these seconds in which threads waited for the GPU
 
     @property
     def operation(self) -> str:
-        """The operation, in the words of XGEMM_OPERATIONS.
+        """The operation, as XGEMM_OPERATIONS names it.
 
         >>> Row("CPU", "too small", "scipy_cblas_dsyrk64_", 1, 1.0, 0.0, 1.0, 0.0).operation
         'dsyrk'
@@ -76,15 +76,15 @@ class Row(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Calls of one function and shape that ran in one place by one kernel."""
+    """Calls of one function and shape that ran on one side in one kernel."""
 
-    name: str  #: the function that was called: "cblas_sgemm"
+    name: str  #: the called function, such as "cblas_sgemm"
     m: int  #: rows of C, in row-major order
     n: int  #: columns of C
-    k: int  #: the dimension that is summed over
+    k: int  #: the dimension of the sums
     transa: str  #: "N", "T" or "C"
     transb: str
-    beta_zero: bool  #: whether C was only written
+    beta_zero: bool  #: whether beta was 0, so that C was only written
     where: str  #: "CPU", "GPU" or "both"
     kernel: str  #: the kernel on the GPU; empty on the CPU
     calls: int
@@ -96,7 +96,7 @@ _Sums = TypeVar("_Sums", Row, Shape)
 
 
 def _difference(after: Iterable[_Sums], before: Iterable[_Sums], sums: Tuple[str, ...]) -> List[_Sums]:
-    """Entries of `after` with more calls than in `before`, the named sums less those of `before`."""
+    """Returns the entries of `after` with more calls than in `before`, minus the named sums of `before`."""
 
     def key(entry: _Sums) -> Tuple[Any, ...]:
         return tuple(value for field, value in zip(entry._fields, entry) if field not in sums)
@@ -117,7 +117,7 @@ def _rate(flops: float, seconds: float) -> float:
 
 
 def _table(head: Tuple[str, ...], left: Tuple[str, ...], rows: List[Tuple[str, ...]]) -> List[str]:
-    """Lines whose columns are as wide as their longest cells; those in `left` are words, the others numbers."""
+    """Returns lines of columns as wide as their longest cells; columns in `left` are left-aligned."""
     widths = [max(map(len, column)) for column in zip(head, *rows)]
     return [
         "  " + " ".join(
@@ -130,8 +130,8 @@ def _table(head: Tuple[str, ...], left: Tuple[str, ...], rows: List[Tuple[str, .
 
 @dataclasses.dataclass
 class Stats:
-    """What was multiplied, where and why. `str()` of it is a table; of two, the later less the earlier
-    is what was multiplied between them.
+    """Products by side and reason, and by shape. `str()` makes a table. The later of two minus the earlier
+    gives the products between them.
 
     >>> early = Stats([Row("CPU", "too small", "cblas_sgemm", 2, 4e6, 0.0, 0.25, 0.0)])
     >>> late = Stats([Row("CPU", "too small", "cblas_sgemm", 3, 6e6, 0.0, 0.75, 0.0),
@@ -145,11 +145,11 @@ class Stats:
 
     rows: List[Row] = dataclasses.field(default_factory=list)
     shapes: List[Shape] = dataclasses.field(default_factory=list)
-    shapes_dropped: int = 0  #: calls that are in `rows`, and in `shapes` for want of space are not
-    verified: int = 0  #: products verified (XGEMM_VERIFY)
-    wrong: int = 0  #: of those: wrong, and computed again by the CPU
+    shapes_dropped: int = 0  #: calls in `rows` for which `shapes` had no space
+    verified: int = 0  #: verified products (XGEMM_VERIFY)
+    wrong: int = 0  #: verified products that were wrong and that the CPU recomputed
     unverified: int = 0  #: products that could not be verified
-    pid: int = 0  #: the process; 0: no product yet
+    pid: int = 0  #: the process; 0 before its first product
 
     @property
     def calls(self) -> int:
@@ -158,12 +158,12 @@ class Stats:
 
     @property
     def gpu_calls(self) -> int:
-        """Calls that the GPU had a part in."""
+        """Calls that ran on the GPU or on both sides."""
         return sum(row.calls for row in self.rows if row.where != "CPU")
 
     @property
     def cpu_calls(self) -> int:
-        """Calls that were the CPU's alone."""
+        """Calls that ran only on the CPU."""
         return self.calls - self.gpu_calls
 
     @property
@@ -182,7 +182,7 @@ class Stats:
         return sum(row.seconds for row in self.rows)
 
     def as_dict(self) -> Dict[str, Any]:
-        """All of it in dicts, lists, strings and numbers, as json.dump takes them; units as above.
+        """Returns the data as dicts, lists, strings and numbers for json.dump, in the units above.
 
         >>> Stats([Row("CPU", "too small", "cblas_sgemm", 2, 4e6, 0.0, 0.25, 0.0)]).as_dict()["rows"][0]["why"]
         'too small'
@@ -195,7 +195,7 @@ class Stats:
         return result
 
     def __sub__(self, before: "Stats") -> "Stats":
-        # A child of fork begins anew.
+        # A child of fork counts from zero.
         if self.pid != before.pid:
             before = Stats()
         return Stats(
@@ -261,17 +261,18 @@ def _word(words: Iterable[str], number: int) -> str:
 
 
 def parse(content: bytes) -> Stats:
-    """The account in the bytes of its file. ValueError: they hold none of this package's version."""
+    """Returns the account in the bytes of its file. Raises ValueError if they are not an account of this
+    package's version."""
     if len(content) < 12 or not content.startswith(_MAGIC):
-        raise ValueError("this is no account of libxgemm_shim")
+        raise ValueError("this is not an account of libxgemm_shim")
     version = struct.unpack_from("=I", content, 8)[0]
     if version != _VERSION:
         raise ValueError(
-            "an account of version %d is not read, for this is version %d: the package xgemm_shim and "
+            "the account has version %d, but xgemm_shim reads version %d: the package xgemm_shim and "
             "libxgemm_shim.so are of different releases" % (version, _VERSION)
         )
     if len(content) != _BYTES:
-        raise ValueError("an account has %d bytes, and this has %d" % (_BYTES, len(content)))
+        raise ValueError("an account has %d bytes, but this file has %d" % (_BYTES, len(content)))
     head = _HEAD.unpack_from(content)
     _, _, size, pid, _, _, row_count, _, dropped, _, right, wrong, unable, _, _ = head
     if size != _BYTES or not 0 <= row_count <= _ROWS:
@@ -292,9 +293,9 @@ def parse(content: bytes) -> Stats:
 
 
 def _find() -> Optional[str]:
-    """The file of this process's account; None: no product yet.
+    """Returns the file of this process's account, or None before the first product.
 
-    It is mapped where it is in use, which a file of another process with the same id is not; a child of
+    The file in use is mapped. The file of an earlier process with the same id is not mapped, and a child of
     fork does not inherit the mapping.
     """
     name = re.compile(r"\S+ rw-s \S+ \S+ \S+ +(/.*/%d(\.\d+)?)$" % os.getpid())
@@ -307,7 +308,7 @@ def _find() -> Optional[str]:
 
 
 def read() -> Stats:
-    """The account of this process as it is now; an empty one before its first product."""
+    """Returns the current account of this process; it is empty before the first product."""
     path = _find()
     if path is None:
         return Stats()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Puts the library in front of the BLAS of this process, from inside it."""
+"""Loads the library before the BLAS of this process, from inside the process."""
 import atexit
 import contextlib
 import ctypes
@@ -15,10 +15,10 @@ from ._account import Stats
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
-# What calls BLAS, and binds these calls when it is imported.
+# Packages that call BLAS and bind these calls when they are imported.
 _CALLERS = {"numpy": "NumPy", "scipy": "SciPy", "torch": "PyTorch"}
 
-# As xgemm-run sets them (tools/xgemm-run.in).
+# The same as in xgemm-run (tools/xgemm-run.in).
 _SHORT_SPINS = {"OPENBLAS_THREAD_TIMEOUT": "20", "GOMP_SPINCOUNT": "10000"}
 
 _ACCOUNTS = "xgemm-python-"
@@ -26,20 +26,20 @@ _ROOM_BYTES = 64 << 20
 
 
 def library() -> str:
-    """The path of libxgemm_shim.so, for LD_PRELOAD or the linker; XGEMM_SHIM_LIB names another one."""
+    """Returns the path of libxgemm_shim.so, for LD_PRELOAD or the linker; XGEMM_SHIM_LIB overrides it."""
     return os.environ.get("XGEMM_SHIM_LIB") or os.path.join(_FOLDER, "lib", "libxgemm_shim.so")
 
 
 def launcher() -> str:
-    """The path of xgemm-run."""
+    """Returns the path of xgemm-run."""
     return os.path.join(_FOLDER, "bin", "xgemm-run")
 
 
-# --- Whether it is in front -------------------------------------------------------------------------
+# --- Whether it is loaded before the BLAS -----------------------------------------------------------
 
 
 class _Place(ctypes.Structure):
-    """Dl_info of dladdr."""
+    """The struct Dl_info of dladdr."""
 
     _fields_ = [
         ("file", ctypes.c_char_p),
@@ -50,7 +50,7 @@ class _Place(ctypes.Structure):
 
 
 def _defines(name: str) -> str:
-    """The file whose function of this name a library that is loaded now would call; "": none."""
+    """Returns the file whose function of this name a library loaded now would call; "" if there is none."""
     program = ctypes.CDLL(None)
     place = _Place()
     try:
@@ -63,8 +63,8 @@ def _defines(name: str) -> str:
 
 
 def enabled() -> bool:
-    """Whether the library is in front of the BLAS of what is imported from now on: by `enable()`, by
-    xgemm-run, or by LD_PRELOAD. Where products run then is another question, which `stats()` answers."""
+    """Whether `enable()`, xgemm-run or LD_PRELOAD has loaded the library before the BLAS of later imports.
+    `stats()` says where products run."""
     return all(
         os.path.basename(_defines(name)).startswith("libxgemm_shim.so") for name in ("cblas_sgemm", "sgemm_")
     )
@@ -78,7 +78,7 @@ def _loaded() -> List[str]:
 
 
 def _is_alive(pid: str) -> bool:
-    """False for a zombie, which has ended and which nothing has waited for yet."""
+    """Whether the process runs; false for a zombie."""
     try:
         with open("/proc/%s/stat" % pid, "rb") as file:
             return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
@@ -87,8 +87,8 @@ def _is_alive(pid: str) -> bool:
 
 
 def _remove_accounts(folder: str, owner: int) -> None:
-    """Removes this process's account, and with the process that made the folder all that no process
-    writes to any longer."""
+    """Removes this process's account. The process that made the folder, and every process that ends after
+    it, also removes the accounts of all ended processes and, if it is empty, the folder."""
     mine = str(os.getpid())
     last = int(mine) == owner or not _is_alive(str(owner))
     with contextlib.suppress(OSError):
@@ -101,7 +101,7 @@ def _remove_accounts(folder: str, owner: int) -> None:
 
 
 def _in_memory() -> Optional[str]:
-    """A folder in memory with room; None where TMPDIR says where temporary files go, or there is none."""
+    """Returns a folder in memory with room; None if TMPDIR is set or there is no such folder."""
     with contextlib.suppress(OSError):
         if not os.environ.get("TMPDIR") and shutil.disk_usage("/dev/shm").free >= _ROOM_BYTES:
             return "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
@@ -112,16 +112,16 @@ _own_folder: Optional[str] = None
 
 
 def _keep_account() -> None:
-    """Has the library keep an account, where the user has named no folder for that."""
+    """Makes the library keep an account, if the user has set no folder for it."""
     global _own_folder
     given = os.environ.get("XGEMM_ACCOUNT")
-    # A parent's folder goes when the parent ends.
+    # The folder of a parent process is removed when the parent ends, so make another.
     if given and (given == _own_folder or not os.path.basename(given).startswith(_ACCOUNTS)):
         return
     try:
         _own_folder = tempfile.mkdtemp(prefix=_ACCOUNTS, dir=_in_memory())
     except OSError as error:
-        warnings.warn("xgemm_shim: no stats(), for no folder can be made for them: %s" % error, RuntimeWarning, 3)
+        warnings.warn("xgemm_shim: stats() is not available: cannot create a folder: %s" % error, RuntimeWarning, 3)
         return
     os.environ["XGEMM_ACCOUNT"] = _own_folder
     atexit.register(_remove_accounts, _own_folder, os.getpid())
@@ -144,19 +144,19 @@ def _set_environment(keep_env: bool) -> None:
 
 
 def _load(keep_env: bool) -> Optional[str]:
-    """Loads the library; what keeps it from being in front, or None."""
+    """Loads the library. Returns the reason why it cannot be before the BLAS, or None."""
     late = _loaded()
     if late:
         return (
-            "xgemm_shim.enable() comes too late: %s loaded already, with calls bound to another BLAS. Call it "
+            "xgemm_shim.enable() comes too late: %s already loaded, with calls bound to another BLAS. Call it "
             "before the first import of NumPy, SciPy or PyTorch (in a notebook restart the kernel and begin "
-            "with it), or start the program by xgemm-run."
+            "with it), or start the program with xgemm-run."
         ) % (" and ".join(late) + (" is" if len(late) == 1 else " are"))
     other = _defines("cblas_sgemm") or _defines("sgemm_")
     if other:
         return (
-            "xgemm_shim.enable() comes too late: %s is in front of all libraries that are loaded from now on. "
-            "Start the program by xgemm-run." % other
+            "xgemm_shim.enable() comes too late: %s precedes all libraries that are loaded later. "
+            "Start the program with xgemm-run." % other
         )
     _set_environment(keep_env)
     ctypes.CDLL(library(), ctypes.RTLD_GLOBAL)
@@ -164,19 +164,20 @@ def _load(keep_env: bool) -> Optional[str]:
 
 
 def enable(*, strict: bool = True, keep_env: bool = False) -> bool:
-    """Puts the library in front of the BLAS of NumPy, SciPy, PyTorch and others, which must not be loaded
-    yet. True: it is in front. Calling it again does nothing.
+    """Loads the library before the BLAS of NumPy, SciPy, PyTorch and others, which must not be loaded yet.
+    Returns True if the library is loaded before them. A second call has no effect.
 
-    It sets in `os.environ` what xgemm-run sets, where it is not set: OPENBLAS_THREAD_TIMEOUT=20 and
-    GOMP_SPINCOUNT=10000, which let the threads of the CPU library sleep about 0.5 ms after a product (the first
-    not with XGEMM_SPIN=keep); and XGEMM_ACCOUNT, a temporary folder for `stats()`. The library's own settings
-    (XGEMM_MODE and so on) are read at the first product, from the environment and configuration files. Processes that this one starts, but for forks, are not enabled by it.
+    It sets the variables of xgemm-run in `os.environ`, if they are not set: OPENBLAS_THREAD_TIMEOUT=20 and
+    GOMP_SPINCOUNT=10000, with which the threads of the CPU library sleep about 0.5 ms after a product
+    (XGEMM_SPIN=keep: not the first). It also sets XGEMM_ACCOUNT to a temporary folder for `stats()`. The
+    library reads its own settings (XGEMM_MODE and so on) at the first product, from the environment and
+    configuration files. Child processes other than forks must call it themselves.
 
-    strict: raise RuntimeError where it is too late; False: warn (RuntimeWarning), load nothing, and return
+    strict: raises RuntimeError if it is too late; False: warns (RuntimeWarning), loads nothing, and returns
     False.
-    keep_env: leave the CPU library's threads alone, as xgemm-run --keep-env does.
+    keep_env: does not change the spin of the CPU library's threads, as xgemm-run --keep-env.
 
-    OSError: the library cannot be loaded.
+    Raises OSError if the library cannot be loaded.
     """
     if not enabled():
         problem = _load(keep_env)
@@ -190,10 +191,10 @@ def enable(*, strict: bool = True, keep_env: bool = False) -> bool:
 
 
 def stats() -> Stats:
-    """What this process has multiplied so far. A child of fork begins anew.
+    """Returns the products of this process so far. A child of fork counts from zero.
 
-    RuntimeError: the library is not in front, or keeps no account. Under xgemm-run or LD_PRELOAD it keeps
-    one from `enable()` on, if that comes before the first product.
+    Raises RuntimeError if the library is not loaded before the BLAS, or keeps no account. Under xgemm-run or
+    LD_PRELOAD it keeps one if `enable()` is called before the first product.
     """
     result = _account.read()
     if not result.pid and not enabled():
@@ -202,7 +203,7 @@ def stats() -> Stats:
     if not result.pid and not folder:
         raise RuntimeError("no account is kept: call xgemm_shim.enable() before the first product")
     if not result.pid and not os.path.isdir(folder or ""):
-        raise RuntimeError("no account is kept: there is no folder %s (XGEMM_ACCOUNT)" % folder)
+        raise RuntimeError("no account is kept: the folder %s (XGEMM_ACCOUNT) does not exist" % folder)
     return result
 
 
@@ -213,8 +214,8 @@ def report(file: Optional[TextIO] = None) -> None:
 
 @contextlib.contextmanager
 def profile() -> Iterator[Stats]:
-    """For `with`: what the process multiplies in the block, all threads included, which is filled in when
-    the block ends, by an exception too."""
+    """A `with` block that counts the products of all threads of the process. The result is filled in when the
+    block ends, also by an exception."""
     before = stats()
     block = Stats()
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""%load_ext xgemm_shim, and the cell magic %%xgemm."""
+"""Implements %load_ext xgemm_shim and the cell magic %%xgemm."""
 import ast
 import warnings
 from typing import Any
@@ -8,7 +8,7 @@ from ._enable import enable, enabled, profile
 
 
 def _execute(shell: Any, cell: str) -> Any:
-    """Runs the cell in the user's names; the value of a last expression, as IPython would show it."""
+    """Runs the cell in the user's namespace. Returns the value of a last expression, which IPython shows."""
     source = shell.transform_cell(cell)
     name = shell.compile.cache(source)
     tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
@@ -20,10 +20,10 @@ def _execute(shell: Any, cell: str) -> Any:
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """%load_ext xgemm_shim: `enable()`, with a warning where that comes too late, and %%xgemm."""
+    """%load_ext xgemm_shim: calls `enable()`, which warns if it is too late, and registers %%xgemm."""
 
     def xgemm(line: str, cell: str) -> Any:
-        """%%xgemm: runs the cell, and prints what it multiplied where and why."""
+        """%%xgemm: runs the cell, and prints where its products ran, and why."""
         if line.strip():
             raise ValueError("%%xgemm takes no argument: " + line.strip())
         if not enabled():
@@ -43,5 +43,5 @@ def load_ipython_extension(ipython: Any) -> None:
 
 
 def unload_ipython_extension(ipython: Any) -> None:
-    """%unload_ext xgemm_shim: removes %%xgemm. The library stays."""
+    """%unload_ext xgemm_shim: removes %%xgemm. The library stays loaded."""
     ipython.magics_manager.magics["cell"].pop("xgemm", None)

@@ -26,8 +26,8 @@ static const struct xg_setting settings[] = {
      .kind = XG_SETTING_ELSEWHERE,
      .accepts = "path",
      .default_text = "unset",
-     .help = "Configuration file that is read in place of the system's and the user's; empty: "
-             "none; unset: those two."},
+     .help = "Configuration file that replaces the system's and the user's file; empty: no file; "
+             "unset: those two."},
     {.name = "XGEMM_MODE",
      .common = true,
      .kind = XG_SETTING_CHOICE,
@@ -36,9 +36,9 @@ static const struct xg_setting settings[] = {
      .accepts = "auto|cpu|gpu|compare",
      .default_text = "auto",
      .help =
-         "Where products run: auto (where the cost model says that they finish first), cpu, "
-         "gpu (waits for the GPU to start), compare (both, but for trmm and trsm, which work in "
-         "place; times and errors are printed at exit)."},
+         "Where products run: auto (on the side that the cost model expects to finish first), cpu, "
+         "gpu (the first product waits for the GPU to start), compare (on both sides, except trmm "
+         "and trsm, which overwrite an operand; times and errors are printed at exit)."},
     {.name = "XGEMM_MATH",
      .common = true,
      .kind = XG_SETTING_CHOICE,
@@ -46,14 +46,14 @@ static const struct xg_setting settings[] = {
      .choices = {"accurate", "strict", "tf32"},
      .accepts = "accurate|strict|tf32",
      .default_text = "accurate",
-     .help = "accurate (no less exact than FP32), strict (FP32 multiply-add instructions only), "
+     .help = "accurate (at least as exact as FP32), strict (only FP32 multiply-add instructions), "
              "tf32 (about three decimal digits)."},
     {.name = "XGEMM_KERNEL",
      .kind = XG_SETTING_STRING,
      .offset = FIELD(kernel),
      .accepts = "name",
      .default_text = "unset",
-     .help = "Kernel that computes every product on the GPU, where it can serve it; unset: chosen "
+     .help = "Kernel for every product on the GPU that it can compute; unset: the library chooses "
              "by shape and device."},
     {.name = "XGEMM_DEVICES",
      .common = true,
@@ -62,10 +62,9 @@ static const struct xg_setting settings[] = {
      .max = ORDINAL_MAX,
      .accepts = "number[,number...]",
      .default_text = "unset",
-     .help =
-         "CUDA devices that may be used, 16 at most, as the driver counts them: the first that can "
-         "be had, and of the others those of its kind, each product on one of them; unset: device "
-         "0, or that of the rank on the node."},
+     .help = "CUDA devices to use, at most 16, by the driver's numbers: the first usable one and "
+             "those of the list that are of its kind; each product runs on one of them; unset: "
+             "device 0, or the device of the rank on the node."},
     {.name = "XGEMM_MEM_LIMIT",
      .common = true,
      .kind = XG_SETTING_SIZE,
@@ -73,34 +72,33 @@ static const struct xg_setting settings[] = {
      .max = INT64_MAX,
      .accepts = "bytes, or with a suffix K, M, G, T",
      .default_text = "0",
-     .help = "Memory that may be held at most of each device; 0: nine tenths of what is free."},
+     .help = "Limit of the memory held on each device; 0: nine tenths of the free memory."},
     {.name = "XGEMM_STAGE_THREADS",
      .kind = XG_SETTING_INT,
      .offset = FIELD(stage_threads),
      .max = 256,
      .accepts = "0..256",
      .default_text = "0",
-     .help = "Threads that copy operands to and from page-locked memory (13 of them at most) and "
-             "make the pages of a new C; 0: from the cores that the process may use."},
+     .help = "Threads that copy operands to and from page-locked memory (at most 13 of them) and "
+             "populate the pages of a new C; 0: derived from the cores that the process may use."},
     {.name = "XGEMM_CPU_BLAS",
      .kind = XG_SETTING_STRING,
      .offset = FIELD(cpu_blas),
      .accepts = "path or soname",
      .default_text = "unset",
-     .help =
-         "CPU library for products that do not run on the GPU; unset: the caller's own, and where "
-         "there is none the one configured at build time."},
+     .help = "CPU library for products that do not run on the GPU; unset: the caller's own, or the "
+             "one configured at build time if the caller has none."},
     {.name = "XGEMM_OPERATIONS",
      .kind = XG_SETTING_OPERATIONS,
      .offset = FIELD(operations),
      .accepts = "name[,name...]",
      .default_text = "all",
-     .help = "Operations that may run on the GPU, with commas between: gemm, gemmt (which is "
-             "gemmtr's too), gemm_batch, gemm_batch_strided, syrk, symm, syr2k, trmm, trsm with s, "
-             "d, c or z in front, herk, hemm, her2k with c or z, or all; the program's own library "
-             "computes the others. gemm, gemmt, gemm_batch, gemm_batch_strided, syrk, symm and "
-             "syr2k with s run on this library's own kernels, and with d from compute capability "
-             "8.0 on; all else needs cuBLAS."},
+     .help = "Operations that may run on the GPU, separated by commas: gemm, gemmt (which includes "
+             "gemmtr), gemm_batch, gemm_batch_strided, syrk, symm, syr2k, trmm, trsm with the "
+             "prefix s, d, c or z; herk, hemm, her2k with c or z; or all. The program's own "
+             "library computes the others. gemm, gemmt, gemm_batch, gemm_batch_strided, syrk, symm "
+             "and syr2k run on this library's own kernels with s, and with d from compute "
+             "capability 8.0 on; all others need cuBLAS."},
     {.name = "XGEMM_LAPACK",
      .kind = XG_SETTING_INT,
      .offset = FIELD(lapack),
@@ -118,16 +116,15 @@ static const struct xg_setting settings[] = {
      .max = 3,
      .accepts = "0..3",
      .default_text = "0",
-     .help =
-         "What is told: 0 warnings only, 1 one line a product (where it ran and why; repeats in "
-         "one), 2 start-up too, 3 every step."},
+     .help = "Which messages are written: 0 only warnings, 1 also one line per product (where it "
+             "ran and why; one line for consecutive repeats), 2 also start-up, 3 every step."},
     {.name = "XGEMM_LOG",
      .common = true,
      .kind = XG_SETTING_STRING,
      .offset = FIELD(log),
      .accepts = "path",
      .default_text = "unset",
-     .help = "File that messages and reports are appended to; unset: standard error."},
+     .help = "File to which messages and reports are appended; unset: standard error."},
     {.name = "XGEMM_STATS",
      .common = true,
      .kind = XG_SETTING_INT,
@@ -135,76 +132,73 @@ static const struct xg_setting settings[] = {
      .max = 1,
      .accepts = "0|1",
      .default_text = "0",
-     .help = "1: prints at exit how many products ran where and why, and the shapes that took "
-             "longest."},
+     .help = "1: prints at exit how many products ran where and why, and the shapes that took the "
+             "most time."},
     {.name = "XGEMM_TRACE",
      .kind = XG_SETTING_STRING,
      .offset = FIELD(trace),
      .accepts = "path",
      .default_text = "unset",
-     .help = "File that an event a product is appended to, in the JSON array format of Chrome "
-             "traces, which ends without a bracket (json.load wants its last comma replaced by ]); "
-             "%p in it stands for the process's id; unset: none."},
+     .help = "File to which an event per product is appended, in the JSON array format of Chrome "
+             "traces, which has no closing bracket (for json.load replace its last comma by ]); %p "
+             "stands for the process's id; unset: none."},
     {.name = "XGEMM_ACCOUNT",
      .kind = XG_SETTING_STRING,
      .offset = FIELD(account),
      .accepts = "path",
      .default_text = "unset",
-     .help = "Folder in which each process keeps the account of its products in a file, which "
-             "outlives it, however it ends; xgemm-run ab and xgemm-run top read such files; "
-             "unset: none."},
+     .help =
+         "Folder in which each process keeps the account of its products in a file that remains "
+         "however the process ends; xgemm-run ab and xgemm-run top read these files; unset: none."},
     {.name = "XGEMM_TIMEOUT_MS",
      .kind = XG_SETTING_INT,
      .offset = FIELD(timeout_ms),
      .max = INT32_MAX,
      .accepts = "milliseconds",
      .default_text = "0",
-     .help = "How long a product waits for a GPU that gets nothing done, before the CPU computes "
-             "it and the GPU is given up; 0: 30000."},
+     .help = "How long a product waits for a GPU that makes no progress before the CPU computes it "
+             "and the library stops using the GPU; 0: 30000."},
     {.name = "XGEMM_SPIN",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(spin),
      .choices = {"auto", "short", "keep"},
      .accepts = "auto|short|keep",
      .default_text = "auto",
-     .help =
-         "For how long OpenBLAS's threads spin after a product, where OPENBLAS_THREAD_TIMEOUT is "
-         "not set: auto (short on a machine with an NVIDIA device, unless XGEMM_MODE=cpu), short "
-         "(0.5 ms in place of 0.1 s: OpenBLAS is told 20 when it asks for that variable), keep. In "
-         "a configuration file it "
-         "counts for programs that xgemm-run starts."},
+     .help = "How long OpenBLAS's threads spin after a product if OPENBLAS_THREAD_TIMEOUT is not "
+             "set: auto (short on a machine with an NVIDIA device, unless XGEMM_MODE=cpu), short "
+             "(0.5 ms instead of 0.1 s: getenv of that variable returns 20), keep (OpenBLAS's own "
+             "time). In a configuration file it applies to programs that xgemm-run starts."},
     {.name = "XGEMM_EXIT",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(exit),
      .choices = {"leave", "wait"},
      .accepts = "leave|wait",
      .default_text = "leave",
-     .help = "Whether the end of the program waits while the kernel closes what the GPU used: "
-             "leave (a second process, xgemm-exit, does), wait."},
+     .help = "Whether the end of the program waits while the operating system closes the GPU's "
+             "context: leave (no; a second process, xgemm-exit, waits), wait."},
     {.name = "XGEMM_VERIFY",
      .common = true,
      .kind = XG_SETTING_FRACTION,
      .offset = FIELD(verify),
      .accepts = "0..1",
      .default_text = "0",
-     .help =
-         "Share of the products on the GPU (0.01: one in a hundred) whose results are verified; "
-         "the CPU computes again what is wrong, and after three wrong ones in a row all; 0: "
-         "none."},
+     .help = "Share of the products on the GPU whose results are verified (0.01: one in a "
+             "hundred); the CPU recomputes wrong results, and computes all products after three "
+             "wrong ones in a row; 0: none."},
     {.name = "XGEMM_REPRODUCIBLE",
      .kind = XG_SETTING_INT,
      .offset = FIELD(reproducible),
      .max = 1,
      .accepts = "0|1",
      .default_text = "0",
-     .help = "1: place and kernel depend on shape and device alone, so that results are the same "
+     .help = "1: side and kernel depend only on shape and device, so that results have the same "
              "bits in every run and thread."},
     {.name = "XGEMM_SHIM_LIB",
      .kind = XG_SETTING_ELSEWHERE,
      .accepts = "path",
      .default_text = "unset",
-     .help = "Library that xgemm-run and the Python package put in front of the program's; unset: "
-             "the one that was built or installed with them."},
+     .help = "Library that xgemm-run and the Python package load before the program's; unset: the "
+             "one that was built or installed with them."},
     {.name = "XGEMM_DOCTOR_FOLDER", .kind = XG_SETTING_ELSEWHERE}, /* doctor's, for its witness */
 };
 

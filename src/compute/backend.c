@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens what computes on a device, and closes it before the context goes. */
+/* Opens the kernels, cuBLAS and the split of a device, and closes them before the context. */
 #include "compute/backend.h"
 
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 #include "compute/split.h"
 #include "decide/route.h"
 
-/* Loading cuBLAS takes time and memory: only where nothing else serves, or the user asks for it. */
+/* Loading cuBLAS takes time and memory, so it is loaded only if no kernel serves the device or the
+ * user asks for it. */
 static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
 {
     const struct xg_kernel *named = conf->kernel ? xg_select_find(conf->kernel) : NULL;
@@ -18,8 +19,8 @@ static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
            (named && named->flags & XG_KERNEL_CUBLAS);
 }
 
-/* dev->split: NULL where the device or the driver cannot, and in a build for other architectures
- * alone. Only what may be otherwise later is a failure. */
+/* Sets dev->split; it stays NULL if the device, the driver or this build does not support the
+ * split. Only temporary errors fail. */
 static enum xg_status open_split(struct xg_dev *dev)
 {
     struct xg_split *split = malloc(sizeof *split);
@@ -53,7 +54,7 @@ static enum xg_status open_kernels(struct xg_dev *dev, const struct xg_conf *con
     return status;
 }
 
-/* XG_OK; XG_ERR_NOTFOUND, and why. */
+/* Returns XG_OK, or XG_ERR_NOTFOUND after a message that says why. */
 static enum xg_status check_served(const struct xg_dev *dev, const struct xg_conf *conf)
 {
     if (conf->kernel && !xg_select_find(conf->kernel)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cuBLAS through dlopen: the fallback where no kernel of ours serves a device, and a yardstick. */
+/* cuBLAS through dlopen: the fallback for operations without a kernel, and a reference for
+ * comparisons. */
 #include "compute/cublas.h"
 
 #include <dlfcn.h>
@@ -9,20 +10,20 @@
 #include "base/log.h"
 #include "compute/toolkit.h"
 
-/* Of cuBLAS's interface (cublas_api.h) only this is needed; declared here so that none of its
- * headers is. */
+/* The part of cuBLAS's interface (cublas_api.h) that is used, declared here so that its headers are
+ * not needed. */
 typedef struct cublasContext *cublas_handle;
 enum { CUBLAS_SUCCESS = 0, CUBLAS_ALLOC_FAILED = 3 };
 enum { CUBLAS_SIDE_LEFT = 0, CUBLAS_SIDE_RIGHT = 1 };
 enum { CUBLAS_FILL_LOWER = 0, CUBLAS_FILL_UPPER = 1 };
 enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2 };
-/* Pedantic: single precision throughout, whatever the environment says. */
+/* Pedantic math uses single precision throughout, whatever the environment says. */
 enum { CUBLAS_DEFAULT_MATH = 0, CUBLAS_PEDANTIC_MATH = 2, CUBLAS_TF32_TENSOR_OP_MATH = 3 };
 
 /*
- * Over several streams cuBLAS takes another path when the workspace that it wants for one is in use
- * by another ("Results reproducibility" in its manual), unless each stream has its own. This many
- * bytes, whatever the device, so that the path depends on nothing else either.
+ * With several streams cuBLAS takes another path if another stream uses the workspace ("Results
+ * reproducibility" in its manual), unless each stream has its own workspace. The size is the same
+ * for all devices, so that the path depends on nothing else.
  */
 enum { WORKSPACE_BYTES = 4 << 20 };
 
@@ -37,31 +38,32 @@ struct functions {
     int (*set_math_mode)(cublas_handle, int);
     int (*set_stream)(cublas_handle, CUstream);
     int (*set_workspace)(cublas_handle, void *, size_t);
-    /* By type: alpha, a, lda, b, ldb, beta, c, ldc behind the dimensions. */
+    /* By type; the dimensions are followed by alpha, a, lda, b, ldb, beta, c, ldc. */
     int (*gemm[XG_TYPE_COUNT])(cublas_handle, int, int, int, int, int, const void *, const void *,
                                int, const void *, int, const void *, void *, int);
-    /* Side, triangle, transpose, diagonal, m, n, alpha, a, lda, b, ldb; and c, ldc of TRMM. */
+    /* Side, triangle, transpose, diagonal, m, n, alpha, a, lda, b, ldb; TRMM also has c, ldc. */
     int (*trmm[XG_TYPE_COUNT])(cublas_handle, int, int, int, int, int, int, const void *,
                                const void *, int, const void *, int, void *, int);
     int (*trsm[XG_TYPE_COUNT])(cublas_handle, int, int, int, int, int, int, const void *,
                                const void *, int, void *, int);
 };
 
-/* Those of the process, written once, under the lock, which is held for nothing else. */
+/* The functions of the process, written once, under the lock, which protects nothing else. */
 static struct functions functions;
 static _Atomic int functions_are; /* enum below */
 enum { NOT_LOOKED_FOR, FOUND, ABSENT };
 static pthread_mutex_t functions_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A handle that could not be made so often is not asked for again; the cause may pass before. */
+/* After this many failures the handle is not created again; the cause of fewer may be temporary. */
 enum { FAILURES_MAX = 3 };
 
 struct xg_cublas {
     cublas_handle handle;
-    bool stream_set; /* false at first: cuBLAS has NULL, and its own workspace */
+    bool stream_set; /* false at first: cuBLAS uses stream NULL and its own workspace */
     CUstream stream;
-    int math_mode; /* 0 at first, as cuBLAS has it */
-    /* Where the same call must give the same bits; outside the budget, as cuBLAS's own are. */
+    int math_mode; /* 0 at first, cuBLAS's default */
+    /* Used if the same call must give the same bits; not counted in the budget, like cuBLAS's
+     * own. */
     struct workspace *workspaces;
     size_t workspace_count;
 };
@@ -126,8 +128,9 @@ static enum xg_status find_in(void *library, struct functions *found)
 }
 
 /*
- * Without a lock of ours, for it takes the dynamic linker's, which may be held by a thread whose
- * constructor multiplies, and so waits for ours. Of threads that come at once each finds them.
+ * Holds none of our locks, because it takes the dynamic linker's lock. A thread whose constructor
+ * multiplies may hold that lock and wait for ours. Threads that call at the same time each find the
+ * functions.
  */
 void xg_cublas_load(void)
 {
@@ -152,10 +155,11 @@ bool xg_cublas_opens(void)
     return atomic_load(&opening) > 0;
 }
 
-/* Not begun once the driver has ended. */
+/* Does not call the driver after the driver has ended. */
 static enum xg_status create_handle(struct xg_cublas *cublas)
 {
-    atomic_fetch_add(&opening, 1); /* before the look: the end of the process sees it, or it that */
+    atomic_fetch_add(&opening, 1); /* before the check: either the end of the process sees this
+                                    * count, or the check sees the end */
     enum xg_status status =
         xg_drv_ended() ? XG_ERR_LOST : status_of(functions.create(&cublas->handle), "cublasCreate");
     atomic_fetch_sub(&opening, 1);
@@ -179,7 +183,8 @@ static enum xg_status create(struct xg_cublas **out)
     return status;
 }
 
-/* XG_OK: dev->cublas is there. Made without the lock, as the functions are found; the first stays.
+/* On XG_OK dev->cublas is set. The handle is created without the lock, like the functions; the
+ * first one is kept.
  */
 enum xg_status xg_cublas_open(struct xg_dev *dev)
 {
@@ -192,7 +197,7 @@ enum xg_status xg_cublas_open(struct xg_dev *dev)
     enum xg_status status = create(&cublas);
     pthread_mutex_lock(&dev->image_lock);
     if (dev->cublas) {
-        status = XG_OK; /* another thread's */
+        status = XG_OK; /* another thread has set it */
     } else if (cublas) {
         dev->cublas = cublas;
         cublas = NULL;
@@ -215,7 +220,7 @@ bool xg_cublas_present(struct xg_dev *dev)
 
 /* --- With dev->image_lock held --------------------------------------------------------------- */
 
-/* The stream's own workspace, allocated when it is first asked for. */
+/* Finds the stream's own workspace, which is allocated on first use. */
 static enum xg_status find_workspace(const struct xg_dev *dev, CUstream stream, CUdeviceptr *out)
 {
     struct xg_cublas *cublas = dev->cublas;
@@ -239,7 +244,7 @@ static enum xg_status find_workspace(const struct xg_dev *dev, CUstream stream, 
     return XG_OK;
 }
 
-/* cublasSetStream goes back to cuBLAS's own workspace, so the other one is set after it. */
+/* cublasSetStream selects cuBLAS's own workspace, so ours is set after it. */
 static enum xg_status set_stream(const struct xg_dev *dev, CUstream stream)
 {
     struct xg_cublas *cublas = dev->cublas;
@@ -255,7 +260,8 @@ static enum xg_status set_stream(const struct xg_dev *dev, CUstream stream)
     return status;
 }
 
-/* What the handle is set to already is not set again: cuBLAS takes its workspace anew each time. */
+/* Skips values that the handle already has, because cuBLAS allocates its workspace again each
+ * time. */
 static enum xg_status set_handle(const struct xg_dev *dev, int math_mode, CUstream stream)
 {
     struct xg_cublas *cublas = dev->cublas;
@@ -275,7 +281,7 @@ static int operation_of(enum xg_trans trans)
     return trans == XG_CONJ_TRANS ? CUBLAS_OP_C : trans == XG_TRANS ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
-/* A scalar as the type has it. */
+/* A scalar in the representation of the type. */
 union scalar {
     float single[2];
     double wide[2];
@@ -304,7 +310,7 @@ static int call_gemm(const struct xg_cublas *cublas, const struct xg_gemm_args *
         (const void *)(uintptr_t)g->a, (int)g->lda, &beta, (void *)(uintptr_t)g->c, (int)g->ldc);
 }
 
-/* By columns each matrix is its transpose: the triangle is the other, and on the other side. */
+/* In column-major order each matrix is its transpose: triangle and side are exchanged. */
 static int call_triangular(const struct xg_cublas *cublas, const struct xg_cublas_triangular *t)
 {
     union scalar alpha = scalar_of(t->type, t->alpha, t->alpha_im);
@@ -328,10 +334,10 @@ static bool fit_int(const int64_t *sizes, size_t count)
     return true;
 }
 
-/* XG_OK with dev->image_lock held, and the handle ready for the type on the stream. */
+/* On XG_OK dev->image_lock is held, and the handle is set for the type and the stream. */
 static enum xg_status begin(struct xg_dev *dev, enum xg_type type, bool tf32, CUstream stream)
 {
-    /* Pedantic math would keep double precision off the tensor cores, which are as exact. */
+    /* Pedantic math does not use tensor cores in double precision, although they are as exact. */
     int math = tf32                      ? CUBLAS_TF32_TENSOR_OP_MATH
                : xg_type_is_double(type) ? CUBLAS_DEFAULT_MATH
                                          : CUBLAS_PEDANTIC_MATH;

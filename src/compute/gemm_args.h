@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A product of matrices in device memory, of any type: what a kernel of the table or cuBLAS gets.
+/* A product of matrices of any type in device memory: the arguments of a kernel of the table or of
+ * cuBLAS.
  */
 #ifndef XG_GEMM_ARGS_H
 #define XG_GEMM_ARGS_H
@@ -11,8 +12,8 @@
 
 /*
  * C = alpha * op(A) * op(B) + beta * C, row-major; leading dimensions in elements of the type.
- * wanted: of C, all zeros for all of it (kernels/kabi.h). scratch: 0, or what xg_launch_reserve
- * set.
+ * wanted: the part of C to write, all zeros for all of C (kernels/kabi.h). scratch: 0, or set by
+ * xg_launch_reserve.
  */
 struct xg_gemm_args {
     enum xg_type type;
@@ -29,7 +30,7 @@ struct xg_gemm_args {
     CUdeviceptr scratch;
 };
 
-/* As selection sees it. */
+/* The product's shape for selection. */
 static inline struct xg_shape xg_gemm_shape(const struct xg_gemm_args *gemm)
 {
     return (struct xg_shape){

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 
-/* Shared memory that a block may have without asking, on every device. */
+/* Dynamic shared memory that a block may use on every device without cuFuncSetAttribute. */
 enum { SMEM_DEFAULT_BYTES = 48 * 1024 };
 
 static enum xg_status load_module(struct xg_dev *dev, const struct xg_image *image, CUmodule *out)
@@ -27,7 +27,7 @@ static enum xg_status load_module(struct xg_dev *dev, const struct xg_image *ima
     return XG_OK;
 }
 
-/* An entry of an image, which may use that much dynamic shared memory. */
+/* Loads an entry of an image, which may use smem_bytes of dynamic shared memory. */
 static enum xg_status load_entry(struct xg_dev *dev, const struct xg_image *image,
                                  const char *entry, int smem_bytes, CUfunction *out)
 {
@@ -86,7 +86,7 @@ enum xg_status xg_image_function(struct xg_dev *dev, const struct xg_kernel *row
 
 void xg_image_fini(struct xg_dev *dev)
 {
-    for (size_t i = 0; dev->modules && i < xg_image_count; i++) /* NULL: there was no memory */
+    for (size_t i = 0; dev->modules && i < xg_image_count; i++) /* NULL if there was no memory */
         if (dev->modules[i])
             XG_DRV(&dev->drv, cuModuleUnload, dev->modules[i]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a choice of selection and arguments to a launch. */
+/* Makes a launch from the choice of selection and the arguments. */
 #include "compute/launch.h"
 
 #include "compute/cublas.h"
@@ -7,8 +7,8 @@
 #include "compute/split.h"
 
 /*
- * The operands that a repacked row must copy. One whose rows are no whole quads is: their ends need
- * not exist.
+ * The operands that a repacked row must copy. It also copies an operand whose rows are not whole
+ * quads, because the memory after their ends need not exist.
  */
 static int32_t copies(const struct xg_sgemm_args *args)
 {
@@ -80,8 +80,8 @@ static enum xg_status launch_pieces(struct xg_dev *dev, const struct xg_sgemm_ar
 }
 
 /*
- * args: the kernel's parameter. attribute: NULL, or one of the launch: a cluster of so many blocks,
- * next to each other in the grid, or that it need not wait for the end of the launch before it.
+ * args: the kernel's parameter. attribute: NULL, or an attribute of the launch: a cluster of
+ * adjacent blocks, or a start before the end of the previous launch.
  */
 static enum xg_status launch_function(struct xg_dev *dev, const struct xg_kernel *row,
                                       CUfunction function, void *args, int64_t blocks,
@@ -107,7 +107,7 @@ static enum xg_status launch_function(struct xg_dev *dev, const struct xg_kernel
     return XG_DRV(&dev->drv, cuLaunchKernelEx, &config, function, parameters, NULL);
 }
 
-/* So many blocks, next to each other in the grid. */
+/* A cluster of this many adjacent blocks of the grid. */
 static CUlaunchAttribute cluster_of(int blocks)
 {
     return (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
@@ -125,8 +125,8 @@ static enum xg_status launch_blocks(struct xg_dev *dev, const struct xg_kernel *
 }
 
 /*
- * The second step of a product whose slices left their sums in the scratch. Code of sm_90 waits for
- * them itself, so that its launch need not; older code, on a device however new, cannot.
+ * Launches the second step of a product whose slices left their sums in the scratch. Code for sm_90
+ * waits for them in the kernel, so its launch need not wait; older code cannot, on any device.
  */
 static enum xg_status launch_sum(struct xg_dev *dev, struct xg_slices slices,
                                  struct xg_sgemm_args *args, CUstream stream)
@@ -134,7 +134,8 @@ static enum xg_status launch_sum(struct xg_dev *dev, struct xg_slices slices,
     const struct xg_kernel *row = xg_select_sum(slices);
     CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                .value.programmaticStreamSerializationAllowed = 1};
-    /* A block has row->bn / 4 quads of C, of whole tiles (row->bm > 1) a quad a thread. */
+    /* A block has row->bn / 4 quads of C; with whole tiles (row->bm > 1) each thread has one
+     * quad. */
     int64_t tiles = xg_ceil_div(args->m, row->bm) * xg_ceil_div(args->n, row->bn);
     int64_t blocks = row->bm > 1 ? tiles * (row->bm * row->bn / 4 / row->threads_x)
                                  : xg_ceil_div(args->m * xg_ceil_div(args->n, 4), row->bn / 4);
@@ -150,7 +151,8 @@ static enum xg_status launch_sum(struct xg_dev *dev, struct xg_slices slices,
     return launch_function(dev, row, function, args, blocks, waits ? &early : NULL, stream);
 }
 
-/* Copies what is not as the kernel wants it, and makes *args the product of the copies. */
+/* Copies operands whose layout the kernel does not support, and makes *args the product of the
+ * copies. */
 static enum xg_status launch_copies(struct xg_dev *dev, struct xg_sgemm_args *args, CUstream stream)
 {
     const struct xg_kernel *row = xg_select_repack();
@@ -177,7 +179,7 @@ static enum xg_status launch_copies(struct xg_dev *dev, struct xg_sgemm_args *ar
     return status;
 }
 
-/* A row's tiles of C, and blocks for their slices of k. */
+/* The number of blocks: the row's tiles of C times their slices of k. */
 static int64_t blocks_of(const struct xg_kernel *row, const struct xg_gemm_args *gemm,
                          struct xg_slices slices)
 {
@@ -199,7 +201,7 @@ static enum xg_status launch_single(struct xg_dev *dev, const struct xg_choice *
     }
     if (!slices.scratch)
         args.scratch = 0;
-    else /* the sum would take for results what a block has not written there */
+    else /* the sum would read scratch that a block had not written */
         args.wanted.kind = XG_TRIANGLE_ALL;
     int64_t blocks = blocks_of(row, gemm, slices);
     args.split = row->flags & XG_KERNEL_SHARE ? (int32_t)blocks : slices.count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of a plan as launches, and the memory of the pieces where they are split first. */
+/* Launches the runs of a plan, and manages the memory of the pieces if operands are split. */
 #include "compute/product.h"
 
 #include <math.h>
@@ -84,7 +84,7 @@ enum xg_status xg_product_init(struct xg_product *product, bool splits)
     return place_pieces(product);
 }
 
-/* The device writes them. */
+/* The device writes the refusals, so they are read as volatile. */
 static bool refusal(const struct xg_product *product, int64_t word)
 {
     const volatile uint32_t *refusals = product->refusals;
@@ -106,7 +106,7 @@ void xg_product_fini(struct xg_product *product)
     free(product->pieces);
 }
 
-/* Rows of op(A) or columns of op(B) in slice l, and where their FP32 numbers lie. */
+/* Returns rows of op(A) or columns of op(B) in slice l, with the location of their FP32 numbers. */
 static struct xg_split_range range(const struct xg_product *product, bool b, int64_t l, int64_t row,
                                    int64_t rows, size_t offset_elems)
 {
@@ -133,7 +133,7 @@ enum xg_status xg_product_arrived(struct xg_product *product, const struct xg_pl
     return xg_split_panels(product->split, &panel, stream);
 }
 
-/* Of a tile of C, of which BLAS may store a triangle. */
+/* Returns the part of a tile to write if BLAS stores a triangle of C. */
 static struct xg_triangle wanted_of(const struct xg_problem *call, const struct xg_plan_tile *tile)
 {
     static const int kinds[] = {[XG_FULL] = XG_TRIANGLE_ALL,
@@ -163,7 +163,7 @@ static enum xg_status run_pieces(struct xg_product *product, const struct xg_pla
 
 /* --- A kernel of the table ------------------------------------------------------------------ */
 
-/* What a run multiplies: matrices on the device, and scalars. */
+/* Returns the matrices on the device and the scalars of a run. */
 static struct xg_gemm_args args_of(const struct xg_product *product, const struct xg_plan_run *run,
                                    CUdeviceptr c)
 {
@@ -187,7 +187,7 @@ static struct xg_gemm_args args_of(const struct xg_product *product, const struc
                                  .wanted = wanted_of(call, tile)};
 }
 
-/* SYR2K's second product, added to the first one. */
+/* Returns SYR2K's second product, which is added to the first. */
 static struct xg_gemm_args exchanged_of(const struct xg_product *product,
                                         const struct xg_plan_run *run, CUdeviceptr c)
 {
@@ -214,7 +214,8 @@ static enum xg_status launch(struct xg_product *product, const struct xg_gemm_ar
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
-/* The tile's instances, one kernel each: those of other tiles run beside them on other streams. */
+/* Launches one kernel for each instance of the tile; the instances of other tiles run at the same
+ * time on other streams. */
 static enum xg_status run_instances(struct xg_product *product, const struct xg_plan_run *run,
                                     CUdeviceptr c, CUstream stream)
 {
@@ -234,7 +235,7 @@ static enum xg_status run_instances(struct xg_product *product, const struct xg_
     return status;
 }
 
-/* TRSM is solved in place: its panel's copy in the tile. */
+/* Copies the panel into the tile, because TRSM is solved in place. */
 static enum xg_status copy_panel(const struct xg_product *product, CUdeviceptr panel, int64_t ld,
                                  const struct xg_plan_tile *tile, CUdeviceptr c, CUstream stream)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What computes a run of a plan: a kernel of the table, or products of the panels' pieces. */
+/* Computes the runs of a plan: with a kernel of the table, or with products of the panels'
+ * pieces. */
 #ifndef XG_PRODUCT_H
 #define XG_PRODUCT_H
 
@@ -14,9 +15,9 @@ struct xg_product {
     const struct xg_problem *call;
     const struct xg_plan *plan;
     const struct xg_route *route;
-    CUdeviceptr base;   /* of the plan's memory, and behind it that of the pieces */
-    uint32_t *refusals; /* page-locked, zeros: what FP16's pieces did not serve */
-    bool all_kinds;     /* of pieces, for whatever the numbers may need; may change */
+    CUdeviceptr base;   /* of the plan's memory, which the pieces' memory follows */
+    uint32_t *refusals; /* page-locked, zeros at first: runs that the FP16 pieces did not serve */
+    bool all_kinds;     /* of pieces, so that any numbers are served; may change */
 
     const struct xg_split *split;    /* NULL: each run is one kernel of the table */
     struct xg_split_operand *pieces; /* of each slice: A's, then B's */
@@ -24,8 +25,9 @@ struct xg_product {
 };
 
 /*
- * refusals[XG_PRODUCT_REFUSED_ANY]: of a run with all kinds, which then served it; and from
- * XG_PRODUCT_REFUSED_TILES on a word a tile: runs that had FP16's alone left it undone.
+ * refusals[XG_PRODUCT_REFUSED_ANY]: a run with all kinds of pieces needed more than FP16. From
+ * XG_PRODUCT_REFUSED_TILES on there is one word per tile: a run with only FP16 pieces did not
+ * compute the tile.
  */
 enum {
     XG_PRODUCT_REFUSED_ANY,
@@ -34,36 +36,36 @@ enum {
     XG_PRODUCT_REFUSALS = XG_PRODUCT_REFUSED_TILES + XG_PRODUCT_TILES_MAX
 };
 
-/* Whether a run of the tile was left undone. When the tile is in host memory this is known. */
+/* Whether a run of the tile was not computed. Valid after the tile is in host memory. */
 bool xg_product_refused(const struct xg_product *product, int64_t tile);
 
-/* Whether a run with all kinds needed them. Known when all tiles are in host memory. */
+/* Whether a run with all kinds of pieces needed them. Valid after all tiles are in host memory. */
 bool xg_product_needed_all(const struct xg_product *product);
 
-/* Device memory of the plan and, behind it, of the pieces of its operands. Pure. */
+/* Device memory of the plan and of the pieces that follow it. Pure. */
 size_t xg_product_pieces_bytes(const struct xg_plan *plan, const struct xg_problem *call);
 
-/* Runs from now on get all kinds of pieces. */
+/* Gives all later runs all kinds of pieces. */
 void xg_product_want_all(struct xg_product *product);
 
 /*
- * Readies *product; splits: each run is computed from pieces. A product of more tiles than
- * XG_PRODUCT_TILES_MAX gets all kinds. XG_OK, XG_ERR_NOMEM. xg_product_fini frees what it took.
+ * Initialises *product; splits: each run is computed from pieces. A product with more than
+ * XG_PRODUCT_TILES_MAX tiles gets all kinds. Returns XG_OK, XG_ERR_NOMEM. xg_product_fini frees its
+ * memory.
  */
 enum xg_status xg_product_init(struct xg_product *product, bool splits);
 void xg_product_fini(struct xg_product *product);
 
 /*
- * Where the product splits: enqueues the split of a panel, on a stream that has been told to wait
- * for its load. Runs wait for what is enqueued here. XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
+ * If the product splits, enqueues the split of a panel on a stream that waits for the panel's load.
+ * Runs wait for the split. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
  */
 enum xg_status xg_product_arrived(struct xg_product *product, const struct xg_plan_load *load,
                                   CUstream stream);
 
 /*
- * Enqueues a run of the plan: C tile (+)= its panels' product, tile at c. The stream has been told
- * to wait for the panels, and for their split. XG_OK, XG_ERR_NOTFOUND,
- * XG_ERR_DRIVER, XG_ERR_LOST.
+ * Enqueues a run of the plan: the C tile at c (+)= the product of its panels. The stream waits for
+ * the panels and for their split. Returns XG_OK, XG_ERR_NOTFOUND, XG_ERR_DRIVER, XG_ERR_LOST.
  */
 enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_run *run,
                               CUdeviceptr c, CUstream stream);

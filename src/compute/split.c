@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Splits operands, describes their pieces to the tensor copies, launches the products. */
+/* Splits operands, makes the tensor maps of their pieces, and launches the products. */
 #include "compute/split.h"
 
 #include "compute/image.h"
 
-/* What kernels/emulated/split_product.cuh, split_ffma_sm90.cu and split_sm90.cu are made for. */
+/* The sizes of kernels/emulated/split_product.cuh, split_ffma_sm90.cu and split_sm90.cu. */
 enum { PRODUCT_THREADS = 384, PRODUCT_SMEM_BYTES = 227 * 1024 };
 enum { BLOCK_M = XG_TENSOR_ROWS, CLUSTER = XG_TENSOR_CLUSTER };
 enum { FFMA_TILE = 64, FFMA_THREADS = 256, FFMA_BLOCKS_PER_SM = 2 };
@@ -12,11 +12,11 @@ enum { SPLIT_THREADS = 512, WARP = 32, STRIP_ROWS = 16 };
 enum { HELD_ELEMS = 16, SEGMENTS = 8, SEGMENT_DEPTH_MAX = 1024, SEGMENT_STRIDE = 17 };
 enum { MEMORY_ALIGN = 256 };
 
-/* What the two kinds of pieces differ in. */
+/* The differences between the two kinds of pieces. */
 struct form {
     int pieces;
     CUtensorMapDataType type;
-    int box_elems; /* along k: all pieces of a step, or one */
+    int box_elems; /* along k: all pieces of a step, or one piece */
     CUtensorMapSwizzle swizzle;
     enum xg_split_kernel rows, segments, product;
 };
@@ -49,7 +49,7 @@ enum { SEGMENT_BYTES = SEGMENT_DEPTH_MAX * SEGMENT_STRIDE * 4 };
 
 static const struct {
     const char *image, *entry;
-    int smem_bytes; /* dynamic, at most */
+    int smem_bytes; /* dynamic, the maximum */
 } KERNELS[XG_SPLIT_KERNELS] = {
     [XG_SPLIT_ROWS_HELD4] = {FILE_SPLIT, "xg_split_fp16_sm90_held4", 0},
     [XG_SPLIT_ROWS_HELD8] = {FILE_SPLIT, "xg_split_fp16_sm90_held8", 0},
@@ -155,7 +155,8 @@ static int32_t panels(const struct xg_split_range *range)
 
 /* --- The split -------------------------------------------------------------------------------- */
 
-/* Rows contiguous along k: held in registers by some warps each, or read twice by one warp. */
+/* Splits rows that are contiguous along k. Some warps hold a row in registers, or one warp reads it
+ * twice. */
 static enum xg_status split_along_k(const struct xg_split *split, const struct form *form,
                                     struct xg_split_args *args, CUstream stream)
 {
@@ -170,7 +171,8 @@ static enum xg_status split_along_k(const struct xg_split *split, const struct f
     return launch(split, kernel, blocks, SPLIT_THREADS, 0, args, stream);
 }
 
-/* Rows contiguous across: a strip of them held by the blocks of a cluster, or read twice by one. */
+/* Splits rows that are contiguous across k. The blocks of a cluster hold a strip of rows, or one
+ * block reads it twice. */
 static enum xg_status split_across(const struct xg_split *split, const struct form *form,
                                    struct xg_split_args *args, CUstream stream)
 {
@@ -183,7 +185,7 @@ static enum xg_status split_across(const struct xg_split *split, const struct fo
                   args->depth * SEGMENT_STRIDE * (int)sizeof(float), args, stream);
 }
 
-/* One panel, or in BF16 all panels of a range. */
+/* Splits one panel, or with BF16 all panels of a range. */
 static enum xg_status split_rows(const struct xg_split *split, const struct form *form,
                                  const struct xg_split_range *range,
                                  const struct xg_split_pair *pair, CUstream stream)
@@ -225,7 +227,7 @@ enum xg_status xg_split_panels(const struct xg_split *split, const struct xg_spl
 
 /* --- Products --------------------------------------------------------------------------------- */
 
-/* Describes a range's pieces to the tensor copies, box_rows rows at a time. */
+/* Makes the tensor map of a range's pieces, in boxes of box_rows rows. */
 static enum xg_status describe(const struct xg_split *split, const struct form *form,
                                const struct xg_split_range *range, int box_rows,
                                struct xg_tensor_map *map)
@@ -242,7 +244,8 @@ static enum xg_status describe(const struct xg_split *split, const struct form *
     return xg_drv_status(&split->dev->drv, result, "cuTensorMapEncodeTiled");
 }
 
-/* The product of one kind of pieces: as many clusters as the device holds walk over the tiles. */
+/* Launches the product of one kind of pieces: as many clusters as the device holds loop over the
+ * tiles. */
 static enum xg_status multiply(const struct xg_split *split, const struct form *form,
                                const struct xg_split_range *a, const struct xg_split_range *b,
                                struct xg_split_product_args *args, CUstream stream)
@@ -326,8 +329,8 @@ enum xg_status xg_split_product(const struct xg_split *split, const struct xg_sp
 /* --- Operands in device memory ---------------------------------------------------------------- */
 
 /*
- * Deeper products are made of slices: the sum of their sums is more exact than one sum as long, and
- * within them the split reads each number once.
+ * Deeper products are cut into slices: the sum of the slices' sums is more exact than one long sum,
+ * and within a slice the split reads each number once.
  */
 enum { SLICE_DEPTH = 8192 };
 
@@ -342,7 +345,7 @@ size_t xg_split_sgemm_bytes(int64_t m, int64_t n, int64_t k)
            xg_split_operand_bytes(n, slice_depth(k), n);
 }
 
-/* C = alpha * A * B + beta * C for `depth` of k from `at` on. */
+/* Computes C = alpha * A * B + beta * C for `depth` elements of k, starting at `at`. */
 static enum xg_status multiply_slice(const struct xg_split *split, const struct xg_sgemm_args *args,
                                      int64_t at, int64_t depth, float beta, CUdeviceptr scratch,
                                      CUstream stream)

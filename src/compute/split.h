@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* FP32 products on tensor cores: operands split into 16-bit pieces, and the products of those. */
+/* FP32 products on tensor cores: operands are split into 16-bit pieces, and the pieces are
+ * multiplied. */
 #ifndef XG_SPLIT_H
 #define XG_SPLIT_H
 
@@ -9,23 +10,23 @@
 #include "kernels/kabi.h"
 
 /*
- * A product takes these steps on one device, all enqueued without waiting for any:
+ * A product has these steps on one device, all enqueued without waiting:
  *
- *   - every panel of an operand is scaled row by row and split into two FP16 pieces, and what the
- *     products must know of its numbers is counted (kernels/emulated/split_sm90.cu);
+ *   - every panel of an operand is scaled row by row and split into two FP16 pieces, and the kernel
+ * counts the properties of its numbers that the products need (kernels/emulated/split_sm90.cu);
  *
- *   - where FP16 will not do (kernels/emulated/split_verdict.h says when), the panel is split into
- * BF16 pieces, three of them;
+ *   - if FP16 is not exact enough (kernels/emulated/split_verdict.h decides), the panel is split
+ * into three BF16 pieces;
  *
  *   - products: one kernel for each kind of pieces, and one in FP32; each reads the counts and
- *     returns at once unless it is the one that serves.
+ * returns at once unless the counts select it.
  *
- * For most numbers FP16 serves. A caller who can come back may have that product alone enqueued,
- * and be told in host memory where it refused: the launches of what then has nothing to do took a
- * twentieth of a 2048^3 product from host to host.
+ * FP16 is exact enough for most numbers. A caller that can repeat the product may enqueue only the
+ * FP16 product and read from host memory whether it refused: launches of kernels that return at
+ * once took a twentieth of a 2048^3 product from host to host.
  *
  * A row here is a row of op(A) or a column of op(B); k runs along it. An operand is one slice of k:
- * its rows are scaled by what they hold in that slice.
+ * the scale of a row depends only on its numbers in that slice.
  */
 
 enum xg_split_kernel {
@@ -37,7 +38,7 @@ enum xg_split_kernel {
     XG_SPLIT_SEGMENTS_FP16,
     XG_SPLIT_SEGMENTS_BF16,
     XG_SPLIT_PRODUCT_FFMA,
-    XG_SPLIT_PRODUCT_FP16, /* one a width of tile */
+    XG_SPLIT_PRODUCT_FP16, /* one for each tile width */
     XG_SPLIT_PRODUCT_BF16 = XG_SPLIT_PRODUCT_FP16 + XG_TENSOR_WIDTHS,
     XG_SPLIT_KERNELS = XG_SPLIT_PRODUCT_BF16 + XG_TENSOR_WIDTHS
 };
@@ -47,18 +48,18 @@ struct xg_split {
     CUfunction functions[XG_SPLIT_KERNELS];
 };
 
-/* An operand's memory on the device. */
+/* The memory of an operand's pieces on the device. */
 struct xg_split_operand {
     CUdeviceptr fp16, bf16, scale, stats;
     int64_t rows, k;
     int64_t panel_rows; /* rows of a panel; the last one may have fewer */
 };
 
-/* FP32 numbers on the device: the first element, and how the matrix lies. */
+/* FP32 numbers on the device: the first element and the layout of the matrix. */
 struct xg_split_source {
     CUdeviceptr data;
     int64_t ld;
-    bool along_k; /* elements of a row are neighbours: A as it is, B transposed */
+    bool along_k; /* elements of a row are adjacent: A not transposed, B transposed */
 };
 
 /* Rows [row, row + rows) of an operand, whole panels (the operand's last one included). */
@@ -69,30 +70,30 @@ struct xg_split_range {
 };
 
 /*
- * Loads the kernels. XG_OK; XG_DECLINED where the device is not of compute capability 9.0, or
- * the driver too old;
- * XG_ERR_NOTFOUND where this build has no code for it; XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST.
- * *split is set only on XG_OK and needs no end. The device's context must be current, here and
- * below.
+ * Loads the kernels. Returns XG_OK; XG_DECLINED if the compute capability is not 9.0 or the driver
+ * is too old; XG_ERR_NOTFOUND if this build has no code for the device; XG_ERR_NOMEM,
+ * XG_ERR_DRIVER, XG_ERR_LOST. *split is set only on XG_OK and needs no fini. The device's context
+ * must be current, here and below.
  */
 enum xg_status xg_split_open(struct xg_dev *dev, struct xg_split *split);
 
-/* Device memory of an operand; a multiple of 256. Pure. */
+/* Device memory of an operand's pieces; a multiple of 256. Pure. */
 size_t xg_split_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows);
 
-/* Lays an operand out in that much memory at `at`, which is 256-byte aligned. */
+/* Lays an operand out in this memory at `at`, which must be 256-byte aligned. */
 void xg_split_operand_init(struct xg_split_operand *operand, CUdeviceptr at, int64_t rows,
                            int64_t k, int64_t panel_rows);
 
 /*
- * Splits panels, which must lie in device memory by then, in the order of the stream. Each panel is
- * split once; the memory of its pieces must not be read by anything before it on other streams.
- * XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
+ * Enqueues the split of panels, which must be in device memory at that point of the stream. Each
+ * panel is split once. No earlier work on other streams may still read the memory of its pieces.
+ * Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
  */
 enum xg_status xg_split_panels(const struct xg_split *split, const struct xg_split_range *panels,
                                CUstream stream);
 
-/* C of a product: on the device, row-major, C = alpha * A * B + beta * C; beta 0: never read. */
+/* C of a product on the device, row-major: C = alpha * A * B + beta * C; with beta 0 it is never
+ * read. */
 struct xg_split_result {
     CUdeviceptr c;
     int64_t ldc;
@@ -100,28 +101,27 @@ struct xg_split_result {
     struct xg_triangle wanted; /* kernels/kabi.h */
 };
 
-/* What is enqueued for a product, and who is told. */
+/* The kernels to enqueue for a product, and the word that reports a refusal. */
 struct xg_split_kinds {
-    bool all;          /* whatever the numbers may need; else FP16's product alone */
-    uint32_t *refused; /* page-locked host memory, or NULL: set to 1 where FP16's pieces do not
-                          serve; C is then not written, unless `all` */
+    bool all;          /* enqueue all kinds; else only the FP16 product */
+    uint32_t *refused; /* page-locked host memory, or NULL: set to 1 if the FP16 pieces do not
+                        * serve; C is then written only with `all` */
 };
 
 /*
- * The product of the ranges of both operands. The panels must have been split by then, and their
- * FP32 numbers must still be there. Where BF16 pieces are needed they are written, the same
- * whichever product needs them: products that share panels may run at once, for each writes all
- * bytes that it reads, and all write the same ones. The result is the same with any kinds, but for
- * being there.
- * XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
+ * Enqueues the product of the ranges of both operands. Their panels must be split at that point of
+ * the stream, and their FP32 numbers must still exist. The product writes BF16 pieces if it needs
+ * them; they do not depend on the product. So products that share panels may run at the same time:
+ * each writes all bytes that it reads, and all write the same values. If C is written, the result
+ * does not depend on the kinds. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
  */
 enum xg_status xg_split_product(const struct xg_split *split, const struct xg_split_range *a,
                                 const struct xg_split_range *b,
                                 const struct xg_split_result *result,
                                 const struct xg_split_kinds *kinds, CUstream stream);
 
-/* All of it, in slices of k where it is deep, for operands in device memory, with scratch memory
- * (256-byte aligned) of this size. */
+/* Splits and multiplies operands in device memory, in slices of k if k is large, with scratch
+ * memory (256-byte aligned) of this size. */
 size_t xg_split_sgemm_bytes(int64_t m, int64_t n, int64_t k);
 enum xg_status xg_split_sgemm(const struct xg_split *split, const struct xg_sgemm_args *args,
                               CUdeviceptr scratch, CUstream stream);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads, writes and checks the files that keep what was measured on this machine. */
+/* Reads, writes and checks the files with the figures that were measured on this machine. */
 #include "decide/calibration.h"
 
 #include <dirent.h>
@@ -15,7 +15,8 @@
 #include "base/log.h"
 #include "host/cores.h"
 
-/* A figure is kept as a whole number of units. fitted: measured by time, not read off a device. */
+/* A figure is stored as a whole number of units. fitted: derived from measured times, not read from
+ * the device. */
 struct figure {
     const char *name;
     size_t offset;
@@ -72,7 +73,7 @@ double *xg_calibration_figure(struct xg_model *model, enum xg_side side, int ind
 
 /* --- The key ------------------------------------------------------------------------------- */
 
-/* The front of a file, without its last line feed; empty where it cannot be read. */
+/* Reads the front of a file, without its last line feed; empty if it cannot be read. */
 static void read_front(const char *path, char *text, size_t size)
 {
     ssize_t got = 0;
@@ -89,7 +90,7 @@ static void read_front(const char *path, char *text, size_t size)
     text[length] = '\0';
 }
 
-/* One line of printable characters; "unknown" when there are none. */
+/* Sets one line of printable characters, or "unknown" if there are none. */
 static void set_name(char name[XG_CALIBRATION_NAME_BYTES], const char *text)
 {
     size_t length = 0;
@@ -104,7 +105,7 @@ static void set_name(char name[XG_CALIBRATION_NAME_BYTES], const char *text)
         memcpy(name, "unknown", sizeof "unknown");
 }
 
-/* The value behind "label ... :" at the beginning of a line of a file in /proc. */
+/* Reads the value after "label ... :" at the start of a line of a file in /proc. */
 static void read_label(const char *path, const char *label, char name[XG_CALIBRATION_NAME_BYTES])
 {
     enum { FRONT_BYTES = 4096 };
@@ -147,8 +148,8 @@ static void describe_blas(const char *real, char name[XG_CALIBRATION_NAME_BYTES]
 }
 
 /*
- * How many threads the library starts. Each obeys a variable of its own before OpenMP's; in a path
- * such as openblas-pthread/libblas.so.3 it is the folder that names the library.
+ * Returns the number of threads that the library starts. Each library reads its own variable before
+ * OpenMP's. In a path such as openblas-pthread/libblas.so.3 the folder names the library.
  */
 static int count_threads(int cores, const char *real)
 {
@@ -187,10 +188,10 @@ void xg_calibration_key_init(struct xg_calibration_key *key, int cores, const ch
     free(real);
 }
 
-/* Of a key as text: two names, and a little more. */
+/* Bytes of a key as text: two names and some numbers. */
 enum { KEY_BYTES = 2 * XG_CALIBRATION_NAME_BYTES + 160 };
 
-/* The first lines of the text; their length. */
+/* Prints the first lines of the text; returns their length. */
 static size_t print_key(char text[KEY_BYTES], const struct xg_calibration_key *key,
                         enum xg_side side)
 {
@@ -244,7 +245,7 @@ size_t xg_calibration_print(char text[XG_CALIBRATION_TEXT_BYTES],
     return at;
 }
 
-/* name=digits and a line feed; moves *text behind it. */
+/* Parses name=digits and a line feed; moves *text after it. */
 static bool parse_figure(const struct figure *figure, const char **text, int64_t *count)
 {
     size_t length = strlen(figure->name);
@@ -286,7 +287,7 @@ bool xg_calibration_parse(const char *text, const struct xg_calibration_key *key
 
 /* --- The file ------------------------------------------------------------------------------ */
 
-/* FNV-1a: the key may hold what a file name must not. */
+/* Hashes with FNV-1a, because the key may contain characters that a file name must not contain. */
 static uint64_t hash_key(const struct xg_calibration_key *key, enum xg_side side)
 {
     char text[KEY_BYTES];
@@ -310,7 +311,7 @@ bool xg_calibration_path(char *path, size_t path_bytes, const struct xg_calibrat
     return length > 0 && (size_t)length < path_bytes;
 }
 
-/* Not on the stack, of which the program's thread may have little. */
+/* Not on the stack, because the program's thread may have a small one. */
 struct file {
     char path[4096], text[XG_CALIBRATION_TEXT_BYTES];
 };

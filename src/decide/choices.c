@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of selection's answers, with one place per shape. A thread that finds it taken selects
- * anew, and never waits. */
+/* A table of recent choices, with one place per shape. A thread that finds the table locked selects
+ * again, and never waits. */
 #include "decide/choices.h"
 
 #include <stdatomic.h>
 
-/* Answers for as many shapes; one that falls on another's place replaces it. */
+/* The number of places; a shape replaces another one in its place. */
 enum { ANSWERS = 512 };
 
 struct answer {
     struct xg_device_facts facts;
     enum xg_math math;
-    struct xg_shape shape; /* m 0: nothing yet */
+    struct xg_shape shape; /* m 0: the place is empty */
     struct xg_choice choice;
 };
 
@@ -44,7 +44,7 @@ static size_t place_of(enum xg_math math, const struct xg_device_facts *facts,
     return (size_t)(mixed >> 32) % ANSWERS;
 }
 
-/* Whether the table has the answer, which *choice then is. */
+/* Whether the table has the choice; sets *choice if so. */
 static bool find(const struct answer *place, const struct xg_device_facts *facts, enum xg_math math,
                  const struct xg_shape *shape, struct xg_choice *choice)
 {

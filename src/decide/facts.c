@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What follows from a device's facts. */
+/* Derives rates from a device's facts. */
 #include "decide/facts.h"
 
-/* Of devices for graphics, where the driver does not say. */
+/* The ratio of graphics devices, if the driver does not report it. */
 enum { FP64_RATIO_USUAL = 64 };
 
 double xg_facts_macs_per_cycle(const struct xg_device_facts *facts, enum xg_type type)

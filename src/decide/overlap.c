@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of two matrices, compared as ranges of addresses. */
+/* Compares the rows of two matrices as ranges of addresses. */
 #include "decide/overlap.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static bool meets_range(const struct matrix *x, int64_t begin, int64_t end)
     return before || (row + 1 < x->rows && end > x->begin + (row + 1) * x->pitch);
 }
 
-/* Rows as far apart in both, at columns that never meet: blocks of one matrix. */
+/* Whether both have the same pitch and columns that never meet: blocks of one matrix. */
 static bool lie_beside(const struct matrix *x, const struct matrix *y)
 {
     if (x->pitch != y->pitch)
@@ -95,14 +95,15 @@ static struct matrix b_of(const struct xg_problem *p)
 /* --- Batches ---------------------------------------------------------------------------------- */
 
 /*
- * The C of all instances, in the order of their addresses: all are alike but for that. Ranges of
- * addresses may lie in each other, and pairs of those are compared; where that is more than `looks`
- * an overlap is assumed, for the time is the program's.
+ * The C of all instances, in the order of their addresses, which are their only difference. Ranges
+ * of addresses may be interleaved, and such pairs are compared. If there are more than `looks`
+ * comparisons, an overlap is assumed, because the program pays for the time.
  */
 struct results {
     struct matrix c;
     int64_t *begin;
-    int64_t count, at; /* at: where the last search ended, for operands mostly lie in order too */
+    int64_t count, at; /* at: the end of the last search, because operands are usually in order
+                        * too */
     int64_t looks;
 };
 
@@ -132,12 +133,12 @@ static bool init_results(const struct xg_problem *call, struct results *results)
     return results->begin != NULL;
 }
 
-/* The first whose C ends behind the address. */
+/* The first instance whose C ends after the address. */
 static int64_t first_behind(struct results *results, int64_t address)
 {
     const int64_t from = address - results->c.span;
     int64_t low = 0, high = results->count, hint = results->at;
-    for (int64_t step = 1; hint < high; step *= 2) { /* mostly it is that one, or the next */
+    for (int64_t step = 1; hint < high; step *= 2) { /* usually it is that one or the next */
         if (results->begin[hint] > from) {
             high = hint;
             break;

@@ -6,14 +6,14 @@
 #include "base/xg.h"
 
 /*
- * True when an element of C lies on one of A or B. BLAS leaves open what C is then, and programs
- * exist that rely on what their CPU library makes of it, so that nobody else may compute it. True
- * also when a matrix of several rows has such a leading dimension, or a batch such a stride, that
- * addresses wrap around: the matrix cannot exist, and rows of it may be one and the same. Blocks
- * of one matrix whose rows lie beside each other (factorisations multiply such) share nothing.
- * m, n, k >= 1. A few nanoseconds where the operands lie apart, and some tens for each instance of
- * a batch; else some for each row of the operand that has fewer. Of a batch C must share nothing
- * with another instance's, either.
+ * True if an element of C shares memory with an element of A or B. BLAS does not define the result,
+ * and some programs rely on the result of their CPU library, so only that library may compute it.
+ * Also true if the leading dimension of a matrix with several rows, or the stride of a batch, is so
+ * large that addresses wrap around: the matrix cannot exist, and its rows may coincide. Blocks of
+ * one matrix whose rows are side by side, as in factorisations, share nothing. m, n, k >= 1. It
+ * takes a few nanoseconds if the operands are apart, and some tens for each instance of a batch;
+ * else some for each row of the operand with fewer rows. In a batch the C of an instance must also
+ * share nothing with that of another.
  */
 bool xg_overlap_find(const struct xg_problem *call);
 

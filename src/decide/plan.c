@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a plan's panels lie in their operands. */
+/* Locates a plan's panels in their operands. */
 #include "decide/plan.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cuts a batch between its instances. Each tile needs a panel of either operand, which no other
- * reads: load A's, load B's, compute, write back, and so on, some of them on their way at once.
+ * Cuts a batch between its instances. Each tile needs a panel of each operand, which no other tile
+ * reads. Its steps are: load A's panel, load B's, compute, write back. Several tiles are in
+ * progress at once.
  */
 #include "decide/plan_batch.h"
 
@@ -9,16 +10,16 @@
 #include <stdlib.h>
 
 /*
- * What a tile and its panels take together: a part of all, for the link idles while the first ones
- * arrive and the last one leaves, but no less than what makes copies worth their calls.
+ * The size of a tile with its panels: a part of the batch, because the link idles while the first
+ * ones arrive and the last one leaves, but at least as much as makes copies efficient.
  */
 static const double STAGES = 32, TILE_BYTES_MIN = 1 << 20, TILE_BYTES_MAX = 16 << 20;
 
-/* Tiles on the device at once: some arrive, some are computed beside each other, some leave. One
- * alone does each in turn. */
+/* Tiles on the device at once: some arrive, some are computed concurrently, some are copied back.
+ * With one slot these steps do not overlap. */
 enum { SLOTS_WANTED = 8, SLOTS_MIN = 1 };
 
-/* So many instances a tile, in so many slots. */
+/* Places tiles of this many instances in this many slots. */
 static void place(struct xg_plan *plan, const struct xg_problem *call, int64_t instances, int slots)
 {
     const struct xg_extent a = xg_problem_stored(call, false), b = xg_problem_stored(call, true);
@@ -43,7 +44,7 @@ static int64_t choose_instances(const struct xg_problem *call)
     return (int64_t)fmax(1, ceil(count / tiles));
 }
 
-/* Fewer slots, and then smaller tiles, until they fit. */
+/* Tries fewer slots, and then smaller tiles, until they fit. */
 static bool fit(struct xg_plan *plan, const struct xg_problem *call, double bytes)
 {
     for (int64_t instances = choose_instances(call);; instances /= 2)

@@ -9,19 +9,20 @@
 #include "decide/plan_batch.h"
 #include "decide/tiling.h"
 
-/* A tile larger than this (and than one panel by one panel) would come back late. */
+/* A tile larger than this (and than one panel by one panel) would be copied back late. */
 static const int64_t TILE_ELEMS_MAX = 4 << 20;
 
-/* C tiles on the device at once: one computing, one or two on their way back, one ready. */
+/* C tiles on the device at once: one is computed, one or two are copied back, one is ready. */
 enum { C_SLOTS_WANTED = 6, C_SLOTS_MIN = 2 };
 
-/* A plan in sweeps keeps every tile on the device: events and memory for so many at most. */
+/* The most tiles of a plan in sweeps, which keeps every tile, with its events, on the device. */
 enum { SWEEP_TILES_MAX = 512 };
 
-/* Panels are not made smaller than this to fit, and rows are cut at multiples of that. */
+/* PANEL_ELEMS_MIN: the smallest panel made to fit memory. ROW_STEP: rows are cut at its
+ * multiples. */
 enum { PANEL_ELEMS_MIN = 16 * 1024, ROW_STEP = 128 };
 
-/* Runs that a plan may have at most: its lists must stay small beside the operands. */
+/* The most runs of a plan: its lists must stay small compared with the operands. */
 static const double RUNS_MAX = 4 << 20;
 
 static void set_panels(struct xg_plan *plan, const struct xg_problem *call,
@@ -35,7 +36,7 @@ static void set_panels(struct xg_plan *plan, const struct xg_problem *call,
 
 /* --- Fitting memory ------------------------------------------------------------------------ */
 
-/* Places operands whose panels are (am,ak) and (bk,bn): whole matrices, or one slot's worth. */
+/* Places operands whose panels are (am,ak) and (bk,bn): whole matrices, or slots. */
 static void place(struct xg_plan *plan, const struct xg_problem *call, int64_t m, int64_t n,
                   int64_t k)
 {
@@ -45,7 +46,7 @@ static void place(struct xg_plan *plan, const struct xg_problem *call, int64_t m
     plan->b_elems = xg_plan_matrix_elems(call->transb ? n : k, plan->ldb);
 }
 
-/* How many panels' columns (or rows) one tile of a resident plan may span. */
+/* The number of panel columns (or rows) that one tile of a resident plan may span. */
 static int64_t strip_panels(const struct xg_plan *plan, int64_t row_elems)
 {
     int64_t by_area = TILE_ELEMS_MAX / (plan->tm * plan->tn), by_row = row_elems / plan->tn;
@@ -63,7 +64,7 @@ static void put_span(struct span *spans, int64_t at, struct span span)
         spans[at] = span;
 }
 
-/* Of a triangle: each panel of A opens a row of it, or a column, up to the diagonal. */
+/* For a triangle: each panel of A opens a row of it, or a column, up to the diagonal. */
 static int64_t order_triangle(const struct xg_plan *plan, enum xg_uplo uplo, int64_t strip,
                               struct span *spans)
 {
@@ -79,10 +80,10 @@ static int64_t order_triangle(const struct xg_plan *plan, enum xg_uplo uplo, int
 }
 
 /*
- * Resident: an L-shaped order. With r row panels of A and s column panels of B there, r * s tiles
- * can be computed, so both operands arrive in step; each new panel opens a strip of C as long as
- * what is there of the other operand, which is one kernel (or a few, where the strip is long).
- * Returns how many strips there are; spans, unless NULL, has room for mt * nt.
+ * Resident: an L-shaped order. With r row panels of A and s column panels of B on the device, r * s
+ * tiles can be computed, so both operands arrive at the same pace. Each new panel opens a strip of
+ * C as long as the present part of the other operand; a strip is one kernel, or a few if it is
+ * long. Returns the number of strips; spans, unless NULL, has room for mt * nt.
  */
 static int64_t order_strips(const struct xg_plan *plan, enum xg_uplo uplo, int64_t strip,
                             struct span *spans)
@@ -117,7 +118,7 @@ static bool fit_resident(struct xg_plan *plan, const struct xg_problem *call, do
     size_t tall = xg_plan_matrix_elems(rows, xg_plan_ld(plan->tn));
     size_t wide = xg_plan_matrix_elems(plan->tm, xg_plan_ld(columns));
     place(plan, call, call->m, call->n, call->k);
-    /* Its panels are copied with its leading dimension as pitch. */
+    /* Panels are copied with the leading dimension as pitch. */
     if (xg_max_i64(plan->lda, plan->ldb) > xg_plan_pitch_max(call->type))
         return false;
     plan->resident = true;
@@ -142,9 +143,9 @@ static bool fit_resident(struct xg_plan *plan, const struct xg_problem *call, do
 }
 
 /*
- * Not resident: groups of p x q tiles are accumulated together, slice by slice, so that a panel
- * that was loaded serves q (or p) tiles. Two sets of panels (one computing, one arriving), and the
- * group's tiles and half as many again.
+ * Not resident: groups of p x q tiles are accumulated together, slice by slice, so that a loaded
+ * panel serves q (or p) tiles. Memory holds two sets of panels (one in use, one arriving), the
+ * group's tiles, and half as many tiles again.
  */
 struct group {
     int64_t p, q;
@@ -160,7 +161,7 @@ static void set_group(struct xg_plan *plan, const struct xg_problem *call,
         group->p + group->q; /* SYR2K's runs read panels of each operand for both sides */
     plan->a_slots = (int)(2 * (xg_problem_is_rank_2k(call) ? both : group->p));
     plan->b_slots = (int)(2 * (xg_problem_is_rank_2k(call) ? both : group->q));
-    if (xg_problem_is_in_place(call)) { /* its triangular operand is one panel */
+    if (xg_problem_is_in_place(call)) { /* the triangular operand is one panel */
         plan->a_slots = (int)xg_min_i64(plan->a_slots, plan->mt);
         plan->b_slots = (int)xg_min_i64(plan->b_slots, plan->nt);
     }
@@ -177,7 +178,7 @@ static bool fit_group(struct xg_plan *plan, const struct xg_problem *call, doubl
     set_group(plan, call, group);
     if (xg_plan_bytes(plan) > bytes)
         return false;
-    /* Grow towards a square of elements while memory allows: traffic falls as its side grows. */
+    /* Grow towards a square of elements while memory allows: traffic falls as the side grows. */
     for (struct group next = *group;;) {
         bool rows = next.p * plan->tm <= next.q * plan->tn ? next.p < plan->mt : next.q >= plan->nt;
         next.p += rows && next.p < plan->mt;
@@ -193,14 +194,14 @@ static bool fit_group(struct xg_plan *plan, const struct xg_problem *call, doubl
 
 /* --- Building the lists -------------------------------------------------------------------- */
 
-/* The panels of one operand: which load brought each, and what each slot holds. */
+/* The panels of one operand: the load of each panel, and the panel in each slot. */
 struct cache {
     bool b;
     int64_t slices;
-    int slots, next_slot;   /* slots are taken in turn: the one loaded longest ago goes first */
+    int slots, next_slot;   /* slots are reused in turn, the oldest load first */
     int64_t *load_of_panel; /* [index * slices + l]: index into loads, or -1: not on the device */
     int64_t *panel_in_slot; /* -1: empty */
-    int64_t *last_run;      /* the last run that read the slot; -1: none */
+    int64_t *last_run;      /* the last run that reads the slot; -1: none */
 };
 
 struct builder {
@@ -230,7 +231,7 @@ static void cache_fini(struct cache *cache)
     free(cache->last_run);
 }
 
-/* Where a panel lies in its operand's memory. */
+/* The offset of a panel in its operand's memory. */
 static size_t panel_offset(const struct builder *builder, bool b, int64_t index, int64_t l,
                            int slot)
 {
@@ -246,7 +247,7 @@ static size_t panel_offset(const struct builder *builder, bool b, int64_t index,
     return (size_t)(depth_is_rows ? depth * ld + at : at * ld + depth);
 }
 
-/* The load that brings the panel, appended to the list unless the panel is there already. */
+/* Returns the load of the panel; appends it to the list unless the panel is on the device. */
 static int64_t need(struct builder *builder, struct cache *cache, int64_t index, int64_t l)
 {
     struct xg_plan *plan = builder->plan;
@@ -272,7 +273,8 @@ static int64_t need(struct builder *builder, struct cache *cache, int64_t index,
     return *load;
 }
 
-/* Panels first..first + count of one operand: the latest load among them; the first one's place. */
+/* For panels first..first + count of one operand: returns the latest load among them, and the place
+ * of the first. */
 static int64_t need_range(struct builder *builder, struct cache *cache, int64_t first,
                           int64_t count, int64_t l, int *slot, size_t *offset)
 {
@@ -290,9 +292,9 @@ static int64_t need_range(struct builder *builder, struct cache *cache, int64_t 
 }
 
 /*
- * Has two panels of one operand at once, where they take turns in slots: loading one may put the
- * other one out. Before the run that reads them, for a load that puts out a panel waits for the
- * last run that read it.
+ * Makes two panels of one operand present at once if panels take turns in slots: loading one may
+ * evict the other. Both loads come before the run that reads the panels, because a load that evicts
+ * a panel waits for the last run that reads it.
  */
 static void need_pair(struct builder *builder, struct cache *cache, int64_t index, int64_t other,
                       int64_t l)
@@ -302,7 +304,7 @@ static void need_pair(struct builder *builder, struct cache *cache, int64_t inde
     need(builder, cache, index, l);
 }
 
-/* SYR2K: the panels of each operand for the tile's other side. Returns the latest load of them. */
+/* SYR2K: loads the panels of each operand for the tile's other side. Returns their latest load. */
 static int64_t need_others(struct builder *builder, const struct span *span,
                            struct xg_plan_run *run)
 {
@@ -353,8 +355,8 @@ static int64_t add_tile(struct builder *builder, const struct span *span)
 }
 
 /*
- * In sweeps: the whole order of strips once a slice, all of C staying on the device; C goes back
- * during the last sweep. Else strip after strip, each through all slices.
+ * In sweeps each slice goes through all strips, all of C stays on the device, and C is copied back
+ * during the last sweep. Otherwise each strip goes through all slices, one strip after the other.
  */
 static void order_resident(struct builder *builder, const struct span *spans, int64_t strips)
 {
@@ -369,7 +371,7 @@ static void order_resident(struct builder *builder, const struct span *spans, in
             add_run(builder, s, &spans[s], l);
 }
 
-/* Whether C has anything where these panels meet. */
+/* Whether C has elements for these panels. */
 static bool is_there(const struct builder *builder, int64_t i, int64_t j)
 {
     enum xg_uplo uplo = builder->call->uplo;
@@ -392,7 +394,8 @@ static void order_group(struct builder *builder, int64_t i0, int64_t i1, int64_t
     }
 }
 
-/* Groups go to and fro along the rows, so that where slices are few the panels of A stay. */
+/* Groups alternate their direction along the rows, so that with few slices the panels of A stay
+ * loaded. */
 static void order_groups(struct builder *builder, const struct group *group)
 {
     const struct xg_plan *plan = builder->plan;
@@ -412,7 +415,8 @@ static enum xg_status build_lists(struct xg_plan *plan, const struct xg_problem 
     struct builder builder = {.plan = plan, .call = call};
     int64_t tiles = plan->mt * plan->nt, runs = tiles * plan->kt;
     int64_t loads = plan->resident                ? (plan->mt + plan->nt) * plan->kt
-                    : xg_problem_is_rank_2k(call) ? 6 * runs /* need_pair's, of each operand */
+                    : xg_problem_is_rank_2k(call) ? 6 * runs /* loads of need_pair for each
+                                                              * operand */
                                                   : 2 * runs;
     plan->loads = malloc((size_t)loads * sizeof *plan->loads);
     plan->runs = malloc((size_t)runs * sizeof *plan->runs);
@@ -451,7 +455,8 @@ enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_problem *call,
         (int64_t)(limits->row_bytes / xg_problem_elem_bytes(call)) & ~(int64_t)(ROW_STEP - 1);
     double bytes = (double)limits->device_bytes;
 
-    /* A grid of smaller panels until they fit; the other cuts are for operands that fit whole. */
+    /* Uses a grid of smaller and smaller panels until they fit; the other cuts need operands that
+     * fit whole. */
     bool in_place = xg_problem_is_in_place(call);
     if (in_place && call->k > row_elems)
         return XG_DECLINED;

@@ -17,7 +17,7 @@ static const double PIECES_LINK_SHARE = 0.4, PIECES_LAUNCHES_S = 1e-4;
  * time is up to a half too short. */
 static const double PIECES_MARGIN = 1.3;
 
-/* One instance of a batch that moves so many bytes keeps the pipeline busy by itself. */
+/* An instance of a batch that moves this many bytes keeps the pipeline busy alone. */
 static const double ALONE_BYTES = 24 << 20;
 
 static bool is_of_pieces(const struct xg_kernel *row)
@@ -25,7 +25,7 @@ static bool is_of_pieces(const struct xg_kernel *row)
     return row && row->flags & XG_KERNEL_PIECES;
 }
 
-/* Whether the row of that name works on pieces. Runs without pieces then get the chosen kernel. */
+/* Whether the row of that name works on pieces. Runs without pieces then use the chosen kernel. */
 static bool names_pieces(const char *name)
 {
     return name && is_of_pieces(xg_select_find(name));
@@ -60,7 +60,7 @@ struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_
     return pieces.row && wins ? pieces : kernel;
 }
 
-/* Whether a kernel in FP32 takes long beside the link. */
+/* Whether an FP32 kernel takes long compared with the link. */
 static bool arithmetic_binds(const struct xg_device_facts *facts, struct xg_choice kernel,
                              const struct xg_problem *call)
 {

@@ -8,16 +8,17 @@
 struct xg_route {
     struct xg_device_facts facts;
     enum xg_math math;
-    const char *kernel_name; /* of the runs: XGEMM_KERNEL, or NULL to choose */
-    struct xg_choice whole;  /* of the whole problem, of a batch of one instance; no row: nothing
-                                on the device computes it */
-    bool pieces;          /* split the operands into pieces, if they fit whole and beside those */
-    double macs_per_byte; /* multiplications while the link brings a byte (tiling.h) */
+    const char *kernel_name; /* for the runs: XGEMM_KERNEL, or NULL to choose */
+    struct xg_choice whole;  /* for the whole problem, or one instance of a batch; no row: the
+                              * device cannot compute it */
+    bool pieces;             /* split the operands into pieces, if both operands and pieces fit */
+    double macs_per_byte;    /* multiply-adds in the time in which the link transfers a byte
+                              * (tiling.h) */
 };
 
 /*
- * Decides for *call (m, n, k >= 1) on the device. math, kernel_name: see select.h. Problems that
- * are computed in place (TRMM, TRSM) are cuBLAS's alone. kernel_name is kept, not copied.
+ * Decides for *call (m, n, k >= 1) on the device. math, kernel_name: see select.h. Only cuBLAS
+ * computes problems in place (TRMM, TRSM). kernel_name is kept, not copied.
  */
 void xg_route_decide(struct xg_route *route, const struct xg_device_facts *facts, enum xg_math math,
                      const char *kernel_name, const struct xg_problem *call);
@@ -26,17 +27,18 @@ void xg_route_decide(struct xg_route *route, const struct xg_device_facts *facts
 struct xg_choice xg_route_run(const struct xg_route *route, const struct xg_problem *call,
                               int64_t m, int64_t n, int64_t k);
 
-/* How the sums of *call are made, with pieces or without: what bounds their errors (verify.h). */
+/* How the sums of *call are computed, with or without pieces; this bounds their errors
+ * (verify.h). */
 enum xg_sums xg_route_sums(const struct xg_route *route, const struct xg_problem *call,
                            bool pieces);
 
-/* The choice for a product whose operands are on the device: a kernel of the table, or a row that
- * works on pieces, where that is named or expected to be clearly faster. */
+/* The choice for a product with operands on the device: a kernel of the table, or a row that works
+ * on pieces if it is named or expected to be clearly faster. */
 struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_math math,
                                    const char *kernel_name, const struct xg_shape *shape);
 
-/* Whether the instances of a batch are large enough to run as one problem after the other. As a
- * problem of its own an instance is cut into tiles, and may be computed from pieces. */
+/* Whether the instances of a batch are large enough to run as separate problems, one after the
+ * other. As a separate problem an instance is cut into tiles and may be computed from pieces. */
 bool xg_route_is_one_by_one(const struct xg_problem *call);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks the rows of the kernel table for a shape by predicted time, and takes the least. */
+/* Ranks the rows of the kernel table for a shape by predicted time, and chooses the fastest. */
 #include "decide/select.h"
 
 #include <math.h>
@@ -9,44 +9,49 @@
 #include "kernels/kabi.h"
 
 /*
- * What fits bench/kernels on an H200 over some hundred products, rows and splits: cycles and bytes
- * a cycle. A row's efficiency in the table belongs to these figures.
+ * Constants in cycles and bytes per cycle, fitted to bench/kernels on an H200 over some hundred
+ * products, rows and splits. The rows' efficiencies in the table belong to these constants.
  */
 static const double LAUNCH_CYCLES = 200.0;  /* until the first block runs, and after the last */
 static const double BLOCK_CYCLES = 2100.0;  /* a block's first loads and last stores, of floats */
-static const double LONE_CYCLES = 4200.0;   /* of which nothing hides, for one with an SM alone */
-static const double STEP_CYCLES = 50.0;     /* a step along k, whatever the SM has to do */
+static const double LONE_CYCLES = 4200.0;   /* the same for a block alone on an SM, where nothing
+                                             * hides them */
+static const double STEP_CYCLES = 50.0;     /* the least time of a step along k */
 static const double WARPS_FULL = 16.0;      /* warps of an SM that reach a kernel's full rate */
-static const double WARPS_HALF = 1.8;       /* how fast the rate comes: rate_share */
+static const double WARPS_HALF = 1.8;       /* the rise of the rate: rate_share */
 static const double GROUP_CYCLES = 700.0;   /* the warps of a block add their sums */
 static const double CLUSTER_CYCLES = 800.0; /* blocks of a cluster meet */
-/* ... and add their sums: for each block more, of a tile of so many floats. */
+/* ... and add their sums, for each further block and a tile of this many floats. */
 static const double CLUSTER_TILE_CYCLES = 2000.0, CLUSTER_TILE = 128 * 128;
 static const double SCRATCH_CYCLES = 4800.0;     /* the second launch of a split by scratch */
-static const double SCRATCH_SLICE_CYCLES = 10.0; /* ... for each: runs of them are read in turns */
+static const double SCRATCH_SLICE_CYCLES = 10.0; /* ... for each slice: the sums are read in
+                                                  * turns */
 static const double SCRATCH_BYTES_PER_CYCLE = 2200.0;
 static const double MEMORY_BYTES_PER_CYCLE = 2700.0; /* operands and C, once each */
-static const double CACHE_BYTES_PER_CYCLE = 4000.0;  /* operands, once a tile that needs them */
+static const double CACHE_BYTES_PER_CYCLE = 4000.0;  /* operands, once for each tile that needs
+                                                      * them */
 static const double ROWS_CYCLES = 2000.0;            /* a block's stores to C of any alignment */
 static const double COPY_CYCLES = 3600.0;            /* the launch that repacks operands */
 static const double COPY_BYTES_PER_CYCLE = 1550.0;   /* read and written */
 
 /*
- * Copies of 4 bytes instead of 16: cycles an element of an operand that is turned on its way (the
- * table's efficiencies have those of A, not transposed), and the share of the rate that is left of
- * rows for any alignment where nothing is aligned.
+ * Costs of copies of 4 bytes instead of 16. TURN_CYCLES: per element of an operand that is
+ * transposed while it is copied; the table's efficiencies include this for an A that is not
+ * transposed. UNALIGNED_SHARE: the remaining rate of rows for any alignment if nothing is aligned.
  */
 static const double TURN_CYCLES = 0.04, UNALIGNED_SHARE = 0.9;
 
-/* Floats that a step of k of a few results beside each other costs, lines being read in part. */
+/* The cost in floats of a step of k for a few adjacent results, because memory lines are read only
+ * in part. */
 static const double LINE_FLOATS = 16.0;
 
-/* Warps that an SM holds when nothing else is said of a row. */
+/* The number of warps that an SM holds if a row does not state it. */
 enum { WARPS_RESIDENT = 32 };
 
 /*
- * Blocks of a cluster that every device with clusters can run, and the share of the SMs that they
- * reach: a cluster lies within a group of SMs and seldom fills it (H200: 120 of 132; 2 fit).
+ * The blocks of a cluster that every device with clusters can run, and the share of the SMs that
+ * such clusters use: a cluster lies within a group of SMs and seldom fills it (H200: 120 of 132;
+ * clusters of 2 fit).
  */
 enum { CLUSTER_MAX = 8 };
 static const double CLUSTER_SHARE = 120.0 / 132.0;
@@ -54,17 +59,17 @@ static const double CLUSTER_SHARE = 120.0 / 132.0;
 /* share.cuh counts steps in 32 bits. */
 static const double SHARE_STEPS_END = 0x1p31;
 
-/* Slices whose sums a thread adds alone. */
+/* The most slices whose sums one thread adds. */
 enum { SUM_FEW = 16 };
 
-/* Multiprocessors of the device that the figures above were measured on. */
+/* Multiprocessors of the device on which the constants above were measured. */
 static const double REFERENCE_SMS = 132.0;
 
-/* What is expected of a row that nobody has measured, where it is named all the same. */
+/* The assumed efficiency of a row that was not measured and is chosen by name. */
 static const double USUAL_EFFICIENCY = 0.8;
 _Static_assert(XG_KERNEL_TYPE_D == (int)XG_TYPE_D, "the table's word for the type");
 
-/* The least depth at which pieces are worth looking at. */
+/* The smallest depth for which pieces are considered. */
 enum { PIECES_DEPTH_MIN = 128 };
 
 const struct xg_kernel *xg_select_find(const char *name)
@@ -90,7 +95,8 @@ static bool copies_admitted(const struct xg_device_facts *facts, const struct xg
     return bytes <= (double)facts->scratch_bytes;
 }
 
-/* floor and ceil without a call: selection asks for some hundreds. From 2^53 on x is whole. */
+/* floor without a function call, because a selection needs some hundreds. From 2^53 on every x is
+ * whole. */
 static double whole(double x)
 {
     return x < 0x1p53 ? (double)(int64_t)x : x;
@@ -107,7 +113,7 @@ static double tiles_of(const struct xg_kernel *row, const struct xg_shape *shape
     return ceil_ratio((double)shape->m, row->bm) * ceil_ratio((double)shape->n, row->bn);
 }
 
-/* Steps of k of all tiles. */
+/* The steps along k of all tiles. */
 static double all_steps(const struct xg_kernel *row, const struct xg_shape *shape)
 {
     return tiles_of(row, shape) * ceil_ratio((double)shape->k, row->bk);
@@ -161,15 +167,15 @@ static double elem_bytes(const struct xg_kernel *row)
     return (double)xg_type_bytes((enum xg_type)row->type);
 }
 
-/* As many floats are of the bytes of one of the row's numbers. */
+/* The size of the row's numbers in floats. */
 static double elem_floats(const struct xg_kernel *row)
 {
     return elem_bytes(row) / (double)sizeof(float);
 }
 
 /*
- * The share of its full rate that an SM reaches with so many warps: 1 from WARPS_FULL on. Below it,
- * latency shows: one warp alone reaches about 30 %, four 70 %.
+ * The share of its full rate that an SM reaches with this many warps: 1 from WARPS_FULL on. With
+ * fewer warps latency is not hidden: one warp reaches about 30 %, and four reach 70 %.
  */
 static double rate_share(double warps)
 {
@@ -187,7 +193,8 @@ static double smaller(double x, double y)
     return x < y ? x : y;
 }
 
-/* What a block's step along k takes more than with neither operand transposed. */
+/* The additional cycles of a block's step along k compared with operands that are not
+ * transposed. */
 static double turn_cycles(const struct xg_kernel *row, const struct xg_shape *shape)
 {
     if (!(row->flags & (XG_KERNEL_VEC4 | XG_KERNEL_SPLIT)) || row->flags & XG_KERNEL_SCALAR ||
@@ -197,7 +204,7 @@ static double turn_cycles(const struct xg_kernel *row, const struct xg_shape *sh
     return TURN_CYCLES * elems * row->bk;
 }
 
-/* Cycles that an SM takes for `count` blocks at once, `steps` steps of `depth` along k each. */
+/* The cycles of an SM for `count` blocks at once, each with `steps` steps of `depth` along k. */
 static double round_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
                            const struct xg_shape *shape, double count, double steps, double depth)
 {
@@ -214,18 +221,19 @@ static double round_cycles(const struct xg_kernel *row, const struct xg_device_f
     return BLOCK_CYCLES * elem_floats(row) + stores + steps * larger(step, STEP_CYCLES);
 }
 
-/* The fourth power makes one of two that is clearly longer hide the other. */
+/* Combines two times that overlap: with the fourth power a clearly longer time hides the other. */
 static double overlap(double x, double y)
 {
     return sqrt(sqrt(x * x * x * x + y * y * y * y));
 }
 
 /*
- * Predicted cycles. The blocks are dealt to the SMs; the SM with the most, `deepest`, ends last. It
- * runs as many at once as it holds, which decides how well it is filled, and computes whole tiles,
- * inside C or not. Meanwhile operands come from memory, and again for each tile from L2. Coarse,
- * but it orders what matters: a tile too large leaves SMs idle or computes beyond the edge, one too
- * small multiplies at a lower rate and reads more; a slice too short does not pay for its merging.
+ * Predicted cycles. The blocks are distributed over the SMs, and the SM with the most blocks,
+ * `deepest`, ends last. It runs as many blocks at once as it holds, and computes whole tiles, even
+ * beyond the edge of C. Meanwhile operands are read from memory once, and from L2 for each tile.
+ * The model is coarse, but ranks the important cases: too large a tile leaves SMs idle or computes
+ * beyond the edge, too small a tile multiplies at a lower rate and reads more, and too short a
+ * slice costs more to merge than it gains.
  */
 static double slices_cycles(const struct xg_kernel *row, const struct xg_device_facts *facts,
                             const struct xg_shape *shape, struct xg_slices slices)
@@ -246,7 +254,8 @@ static double slices_cycles(const struct xg_kernel *row, const struct xg_device_
     if (held == 1.0 && deepest > 1.0)
         busy += (deepest - 1.0) * LONE_CYCLES;
 
-    double share = facts->sm_count / REFERENCE_SMS; /* of the bandwidth, in lack of its figures */
+    double share = facts->sm_count / REFERENCE_SMS; /* of the reference's bandwidth, because the
+                                                     * device's is unknown */
     double memory = elem_bytes(row) * (m * k + k * n + m * n) / (MEMORY_BYTES_PER_CYCLE * share);
     double extent = row->bm + row->bn;
     if (row->flags & XG_KERNEL_VECTOR)
@@ -271,7 +280,8 @@ size_t xg_select_slices_bytes(struct xg_slices slices, int64_t m, int64_t n)
                : 0;
 }
 
-/* Whether the device and the scratch admit the split; more slices than steps would be empty. */
+/* Whether the device and the scratch allow the split. With more slices than steps some would be
+ * empty. */
 static bool slices_admitted(const struct xg_kernel *row, const struct xg_device_facts *facts,
                             const struct xg_shape *shape, struct xg_slices slices)
 {
@@ -279,7 +289,7 @@ static bool slices_admitted(const struct xg_kernel *row, const struct xg_device_
         return false;
     if (!slices.scratch)
         return facts->clusters && facts->sm >= 90 && slices.count <= CLUSTER_MAX;
-    if (row->type != (int)XG_TYPE_S) /* nothing adds them */
+    if (row->type != (int)XG_TYPE_S) /* no kernel adds their sums */
         return false;
     double bytes = 4.0 * slices.count * (double)shape->m * (double)xg_round_up(shape->n, 4);
     return bytes <= (double)facts->scratch_bytes;
@@ -288,8 +298,8 @@ static bool slices_admitted(const struct xg_kernel *row, const struct xg_device_
 static const struct xg_slices WHOLE_TILES = {1, false, 0};
 
 /*
- * Even shares of a row with XG_KERNEL_SHARE, a block for each that the device holds. Sets *cycles
- * and returns the split where that is admitted and takes less than *cycles; else whole tiles.
+ * Even shares of a row with XG_KERNEL_SHARE, one for each block that the device holds. If the split
+ * is allowed and takes less than *cycles, sets *cycles and returns it; else returns whole tiles.
  */
 static struct xg_slices even_shares(const struct xg_kernel *row,
                                     const struct xg_device_facts *facts,
@@ -313,7 +323,7 @@ static struct xg_slices even_shares(const struct xg_kernel *row,
     return even;
 }
 
-/* The best split of a row that serves the shape, and what it takes. */
+/* The best split of a row that can compute the shape, and its cycles. */
 static struct xg_slices best_slices(const struct xg_kernel *row,
                                     const struct xg_device_facts *facts,
                                     const struct xg_shape *shape, double *cycles)
@@ -326,7 +336,8 @@ static struct xg_slices best_slices(const struct xg_kernel *row,
     double room = row->blocks * (double)facts->sm_count;
     if (!(row->flags & XG_KERNEL_SPLIT) || tiles > room)
         return best;
-    /* Clusters; then as many slices as fill the device once and twice, or as it holds. */
+    /* Tries clusters, then the numbers of slices that fill the device once and twice, and the
+     * number that it holds. */
     double steps = ceil_ratio((double)shape->k, row->bk);
     int once = (int)smaller(facts->sm_count / tiles, steps);
     int all = (int)smaller(room / tiles, steps);
@@ -346,7 +357,7 @@ static struct xg_slices best_slices(const struct xg_kernel *row,
     return best;
 }
 
-/* What the first step of a repacked row takes: nothing where both operands lie right. */
+/* The cycles of a repacked row's first step: 0 if both operands already have the right layout. */
 static double copy_cycles(const struct xg_device_facts *facts, const struct xg_shape *shape)
 {
     int copies = (shape->unaligned || !shape->transa || shape->m % 4 ? XG_COPY_A : 0) |
@@ -399,7 +410,7 @@ const struct xg_kernel *xg_select_repack(void)
     return xg_select_find("repack");
 }
 
-/* Strict is IEEE single precision throughout; what is less exact than that must be asked for. */
+/* Strict means IEEE single precision throughout; less exact rows need another mode. */
 static bool admits(enum xg_math math, const struct xg_kernel *row)
 {
     if (row->flags & XG_KERNEL_TF32)
@@ -420,8 +431,8 @@ struct xg_choice xg_select(const struct xg_device_facts *facts, enum xg_math mat
         return best;
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
-        /* Where none of ours serves, in double too: from 1024 up those reached 0.91 to 1.09 of its
-         * rate on an H200, and there is no library to load. */
+        /* cuBLAS is the last choice, also in double precision: from 1024 up our kernels reached
+         * 0.91 to 1.09 of its rate on an H200, and they need no library. */
         bool last = row->flags & XG_KERNEL_CUBLAS && !(row->flags & XG_KERNEL_TF32);
         bool ranked = row->efficiency > 0.0 && !(row->flags & XG_KERNEL_PIECES);
         if (!admits(math, row) || !(last || ranked))

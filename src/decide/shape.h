@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One product of matrices on a device, as selection sees it. */
+/* One product of matrices on a device, in the terms of selection. */
 #ifndef XG_SHAPE_H
 #define XG_SHAPE_H
 
@@ -10,10 +10,10 @@ struct xg_shape {
     int64_t m, n, k;
     enum xg_type type;
     bool transa, transb;
-    bool unaligned; /* not aligned as XG_KERNEL_VEC4 asks; the pipeline's operands always are */
+    bool unaligned; /* not aligned as XG_KERNEL_VEC4 requires; the pipeline's operands always are */
 };
 
-/* A part of *call, or all of it, with its type and transposes. */
+/* Returns the shape of *call or a part of it, with its type and transposes. */
 static inline struct xg_shape xg_shape_of(const struct xg_problem *call, int64_t m, int64_t n,
                                           int64_t k)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Chooses by the bytes that move, and which way. */
+/* Chooses by the bytes that move in each direction. */
 #include "decide/staging.h"
 
 #include <math.h>
 
 #include "decide/plan.h"
 
-/* This many threads fill a device's link and populate C; the program has the other cores. */
+/* This many threads fill a device's link and populate C; the program keeps the other cores. */
 enum { DEVICE_MOST = 15, SIXTEENTHS = 15 };
 
 static int clamp(int threads, int most)
@@ -26,11 +26,11 @@ int xg_staging_share(int asked, int cores, int devices, int lanes)
 }
 
 /*
- * A direct operand needs no worker. But rows of no multiple of 4 elements are staged, since kernels
- * want them padded with zeros; a C that is combined with what it holds, or an operand, since after
- * a failure it must hold what it held; rows too far apart for the driver's copies; short ones that
- * do not follow each other, since such copies move fewer bytes a second; and a batch, whose
- * matrices may lie anywhere.
+ * A direct operand needs no worker. These are staged: rows whose length is not a multiple of 4
+ * elements, because kernels need them padded with zeros; a C with nonzero beta or in place, because
+ * after a failure it must have its old values; rows too far apart for the driver's copies; short
+ * rows that are not contiguous, because such copies move fewer bytes per second; and a batch, whose
+ * matrices may be at any address.
  */
 enum { DIRECT_ROW_MIN = 256 };
 

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Predicts products on tensor cores from rounds of tiles; figures of an H200, see NOTES.md. */
+/* Predicts products on tensor cores from rounds of tiles; the constants are of an H200
+ * (NOTES.md). */
 #include "decide/tensor.h"
 
 const int xg_tensor_widths[XG_TENSOR_WIDTHS] = {192, 176, 128};
 
-/* A column of a tile takes so many cycles a place of k, and so many to be stored; a tile's start
- * and end cost as much as WIDTH_FIXED more columns. */
+/* A column of a tile takes COLUMN_CYCLES per element of k and STORE_CYCLES for its store; the start
+ * and the end of a tile cost as much as WIDTH_FIXED columns. */
 static const double COLUMN_CYCLES = 0.22, STORE_CYCLES = 80.0;
 enum { WIDTH_FIXED = 16 };
 
-/* The split reads 4 bytes an element and writes as many; and what the launches take. */
+/* The split reads 4 bytes per element and writes as many; the launches take LAUNCH_CYCLES. */
 static const double SPLIT_BYTES = 8.0, SPLIT_BYTES_PER_CYCLE = 1400.0, LAUNCH_CYCLES = 60000.0;
 
-/* Tiles that a cluster computes one after the other, at most. */
+/* The most tiles that a cluster computes, one after the other. */
 static int64_t rounds(const struct xg_device_facts *facts, int64_t m, int64_t n, int width)
 {
     int64_t tiles = xg_ceil_div(m, XG_TENSOR_CLUSTER * XG_TENSOR_ROWS) * xg_ceil_div(n, width);
     return xg_ceil_div(tiles, xg_max_i64(facts->sm_count / XG_TENSOR_CLUSTER, 1));
 }
 
-/* What all rounds take, in columns of a tile. */
+/* The time of all rounds, in columns of a tile. */
 static int64_t columns(const struct xg_device_facts *facts, int64_t m, int64_t n, int i)
 {
     return rounds(facts, m, n, xg_tensor_widths[i]) * (xg_tensor_widths[i] + WIDTH_FIXED);

@@ -1,50 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* Chooses a cut by what binds the product, and panel sizes by its bytes. */
+/* Chooses a cut by the product's bottleneck, and panel sizes by its bytes. */
 #include "decide/tiling.h"
 
 #include <math.h>
 
 /*
- * A pipeline of s stages idles for about 1/s of its time while it fills and drains. A line of
- * panels costs a kernel each; a grid's kernels grow with its side, and too small ones leave
+ * A pipeline of s stages idles for about 1/s of its time while it fills and drains. In a line each
+ * panel is one kernel. In a grid the kernels grow with its side, and small kernels leave
  * multiprocessors idle.
  */
 static const double STAGES_LINE = 32, STAGES_GRID = 24;
 
 /*
- * The link wants pieces of a megabyte and more, and each stage takes tens of microseconds of driver
- * calls; but little products want their first kernel early: what is cut into fewer stages than
- * STAGES_FEW by that gets smaller panels (512^3: 0.15 ms instead of 0.17), though none so small.
+ * The link needs transfers of at least a megabyte, and each stage takes tens of microseconds of
+ * driver calls. But small products need their first kernel early: a product that would have fewer
+ * than STAGES_FEW stages gets smaller panels, of at least PANEL_BYTES_MIN (512^3: 0.15 ms instead
+ * of 0.17).
  */
 static const double PANEL_BYTES = 1536 << 10, PANEL_BYTES_MIN = 512 << 10,
                     PANEL_BYTES_MAX = 24 << 20;
 static const double STAGES_FEW = 12;
 
-/* In a grid; DEPTH_MAX: its panels are no deeper where they can be wide instead. */
+/* For grids. DEPTH_MAX: the largest depth of panels that can be wide instead. */
 enum { TILE_MIN = 256, TILE_STEP = 128, DEPTH_MAX = 4096 };
 
 /*
- * A grid with this much depth is cut into two slices of it at least. While the first one arrives
- * half of the arithmetic is done, so that less of it waits for the last panel; more slices would
- * leave too little time for C to go back while the last one arrives.
+ * A grid with at least this depth is cut into two slices or more. Half of the arithmetic is then
+ * done before the last slice arrives, so less of it waits for the last panel. More slices would
+ * leave too little time to copy C back while the last one arrives.
  */
 enum { SLICES = 2, SLICED_DEPTH_MIN = 2048 };
 
 /*
  * A product whose arithmetic takes less than LINE_SHARE of the time of the busier direction is
- * bound by the link even if no kernel runs before half of it has arrived. MACS_PER_BYTE: an H200's
- * kernels in FP32, 24e12 a second, beside its link, 48e9 bytes a second.
+ * bound by the link even if no kernel runs before half of the operands have arrived. MACS_PER_BYTE:
+ * an H200's FP32 kernels, 24e12 multiply-adds per second, divided by its link, 48e9 bytes per
+ * second.
  */
 static const double MACS_PER_BYTE = 500, LINE_SHARE = 0.576;
 
-/* C is small beside what arrives: this share of it at most. */
+/* C is small if it is at most this share of the operands. */
 static const double SLICES_C_SHARE = 1.0 / 16;
 
 /*
- * A is cut, and rows of C stay whole, even if B is larger by this much. Where columns are cut, to
- * so many at least: shorter rows of C and of an untransposed B are slow to copy on either side of
- * the link (802 x 2413 x 6493: 2.5 ms; 4.2 in strips of 128 columns). But in place they are all
- * that can be cut.
+ * ROWS_SHARE: A is cut, and rows of C stay whole, even if B is larger by this factor. COLUMNS_MIN:
+ * the fewest columns of a cut, because shorter rows of C and of an untransposed B are slow to copy
+ * on both sides of the link (802 x 2413 x 6493: 2.5 ms; 4.2 in strips of 128 columns). Problems in
+ * place can be cut only into columns.
  */
 static const double ROWS_SHARE = 0.4, COLUMNS_MIN = 512;
 
@@ -81,7 +83,7 @@ struct xg_tiling xg_tiling_choose(const struct xg_problem *call, int64_t row_ele
     return tiling;
 }
 
-/* `extent` in equal parts of at most `part`, in steps that kernels like. */
+/* Cuts `extent` into equal parts of at most `part`, in multiples that suit the kernels. */
 static int64_t balance(int64_t extent, double part)
 {
     if (part >= (double)extent)
@@ -94,7 +96,7 @@ static void cut_grid(const struct xg_tiling *tiling, const struct xg_problem *ca
                      int64_t row_elems, int64_t *tm, int64_t *tn, int64_t *tk)
 {
     double elems = tiling->panel_elems, m = (double)call->m, n = (double)call->n;
-    /* Deep slices for slim products (few runs), shallow ones where memory is short. */
+    /* Slim products get deep slices (few runs); little memory makes slices shallow. */
     double depth = fmax(elems / fmax(m, n), DEPTH_MAX);
     depth = fmin(depth, fmax(elems / TILE_MIN, TILE_MIN));
     if (call->k >= SLICED_DEPTH_MIN)
@@ -104,7 +106,7 @@ static void cut_grid(const struct xg_tiling *tiling, const struct xg_problem *ca
     double side = fmax(TILE_MIN, elems / (double)*tk), square = fmax(sqrt(elems), TILE_MIN);
     double rows = fmin(m, side), columns = fmin(n, side);
     if (rows * columns > square * square) {
-        /* The shorter side gives what it does not need to the longer one. */
+        /* Elements that the shorter side does not need go to the longer side. */
         double shorter = fmin(fmin(rows, columns), square);
         double longer = square * square / shorter;
         bool wide = rows <= columns;

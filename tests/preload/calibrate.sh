@@ -20,7 +20,7 @@ done
 measures() {
     for turn in 1 2 3; do
         LD_LIBRARY_PATH=$XG_FAKEDRV_DIR "$run" --calibrate >"$tmp/out" 2>"$tmp/err" && return
-        grep -q ': not kept, for the typical error is above 30 %' "$tmp/err" || {
+        grep -q ': not stored, because the typical error is above 30 %' "$tmp/err" || {
             cat "$tmp/out" "$tmp/err"
             fail "--calibrate: $1"
             return
@@ -41,7 +41,7 @@ wait 2>/dev/null
 error=$(sed -n 's/^CPU: .*typical error \([0-9]*\) %.*/\1/p' "$tmp/out")
 if [ "$error" -gt 30 ]; then
     [ $ended -ne 0 ] && [ -z "$(ls "$XDG_CACHE_HOME/xgemm" 2>/dev/null)" ] || fail "a typical error of $error % is kept"
-    grep -q 'CPU: not kept, for the typical error is above 30 %' "$tmp/err" || fail "busy: it does not say why"
+    grep -q 'CPU: not stored, because the typical error is above 30 %' "$tmp/err" || fail "busy: it does not say why"
 elif [ "$error" -lt 30 ]; then
     [ $ended -eq 0 ] || fail "a typical error of $error % is not kept"
 fi

@@ -106,7 +106,7 @@ reasons() {
         case $way in
         stats | ab | top) said="no GPU here: $reasons_text.*; xgemm-run doctor" ;;
         report) said="There is no GPU here: $reasons_text.*xgemm-run doctor" ;;
-        doctor) said='No GPU here: .* ran on the CPU' ;;
+        doctor) said='No GPU is usable here: .* ran on the CPU' ;;
         verbose) said=$reasons_why ;;
         esac
         # Of a driver without a device a product does not know: it is asked when the program ends.

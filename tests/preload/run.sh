@@ -105,7 +105,7 @@ for line in 'xgemm-run: CPU library .* s, exit status 3' \
     }
 done
 "$run" --ab true 2>"$tmp/err" </dev/null
-grep -q 'no call of Level 3' "$tmp/err" || fail "--ab true: $(cat "$tmp/err")"
+grep -q 'no Level 3 BLAS call' "$tmp/err" || fail "--ab true: $(cat "$tmp/err")"
 
 # The first run is the program as it is, the other the program as xgemm-run runs it, and that is said.
 show='echo "${OPENBLAS_THREAD_TIMEOUT-unset}"'

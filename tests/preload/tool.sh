@@ -107,7 +107,7 @@ done
 for value in "$(printf 'a\nb')" "$(printf 'a\tb')"; do
     XGEMM_SPIN=$value "$run" env --keep-env >"$tmp/out" 2>"$tmp/err"
     expect "env, a control character" "$?:$(cat "$tmp/out")" 125:
-    says "env, a control character" 'XGEMM_SPIN holds a control character'
+    says "env, a control character" 'XGEMM_SPIN contains a control character'
 done
 mkdir "it's" && cp "$XG_SO" "it's/lib\$(x)*.so"
 expect "env, a library with a strange name" "$(XGEMM_SHIM_LIB="$PWD/it's/lib\$(x)*.so" \
@@ -125,7 +125,7 @@ expect "ab: turns" "$(tr '\n' ' ' <"$tmp/turns")" 'cpu gpu gpu cpu cpu gpu gpu c
 says "ab" 'CPU library .* s (median of 5 runs, .* to .*), exit status 3$' \
     'preloaded .* s (median of 5 runs, .* to .*), exit status 3$' 'times as fast$' \
     'the difference is real: p = 0.0' 'in order: CPU .*, preloaded .*, preloaded .*, CPU ' \
-    '5 processes multiplied in preloaded run [1-5], of median time' '^xgemm: 5 products, '
+    '5 processes multiplied in preloaded run [1-5], the run with the median time' '^xgemm: 5 products, '
 sed -n '$p' "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as slow with the library, and .* GPU.*\.$' ||
     sed -n '$p' "$tmp/err" | grep -q '^xgemm-run: verdict: [0-9.]* times as fast with the library, and .* GPU.*\.$' ||
     fail "ab: the last line is no verdict: $(sed -n '$p' "$tmp/err")"
@@ -137,7 +137,7 @@ grep -q 'runs had' "$tmp/err" && fail "ab --keep-env says that it set something"
 "$run" ab -n3 true 2>"$tmp/err" || fail "ab true: exit status $?"
 expect "ab true: verdict" "$(sed -n '$p' "$tmp/err")" \
     'xgemm-run: verdict: too few runs to say whether the library makes a difference, and no product was counted.'
-says "ab true" 'it takes 4 runs of each' 'no call of Level 3 BLAS was intercepted in any process' doctor
+says "ab true" 'a test for chance needs 4 runs of each' 'no Level 3 BLAS call was intercepted in any process' doctor
 grep -q 'is real\|p = ' "$tmp/err" && fail "ab -n 3 claims what it cannot know"
 
 # An account of a library of another release is refused, said so once, and is not taken for none.
@@ -145,8 +145,8 @@ for command in 'ab -n 2' top; do
     "$run" $command sh -c '[ -z "${XGEMM_ACCOUNT-}" ] ||
         printf "xgacct\n\000\001\000\000\000" | tee "$XGEMM_ACCOUNT/7" >"$XGEMM_ACCOUNT/8"
         sleep 1.5' 2>"$tmp/err"
-    expect "$command: a foreign account" "$?:$(grep -c 'an account of version 1 is not read' "$tmp/err")" 0:1
-    grep -q 'no call of Level 3' "$tmp/err" && fail "$command: a foreign account is taken for none"
+    expect "$command: a foreign account" "$?:$(grep -c 'ignoring an account of version 1' "$tmp/err")" 0:1
+    grep -q 'no Level 3 BLAS call' "$tmp/err" && fail "$command: a foreign account is taken for none"
 done
 
 # What a run leaves behind does not run beside the next one.
@@ -158,7 +158,7 @@ expect "ab: what is left behind" "$(sed -n 1,3p "$tmp/late" | tr '\n' ' ')" 'cpu
 "$run" ab -n 2 sh -c 'echo >>"$0"; [ "$(wc -l <"$0")" != 3 ] || kill -USR2 $$' "$tmp/count" 2>"$tmp/err"
 expect "ab: the status of one run" $? $((128 + $(kill -l USR2 2>/dev/null || echo 12)))
 says "ab: a run that differs" 'preloaded .*exit status 0 (1 of 2 runs), 140 (1 of 2 runs)$' \
-    'did not end alike'
+    'ended with different statuses'
 grep -q 'times as fast' "$tmp/err" && fail "ab compares the time of a run that a signal ended"
 
 # The user's log is the user's.
@@ -181,7 +181,7 @@ done
 heeds='env --default-signal=INT'
 $heeds true 2>/dev/null || heeds=
 $heeds "$run" ab -n 3 sh -c 'kill -INT $PPID; exec sleep 20' 2>"$tmp/err"
-says "ab, interrupted" 'interrupted in run 1 of 6, which does not count'
+says "ab, interrupted" 'interrupted in run 1 of 6, which is not counted'
 "$run" top sh -c 'trap "exit 9" USR1; kill -USR1 $PPID; while :; do sleep 0.1; done' 2>"$tmp/err"
 expect "top: a signal that the program handles" $? 9
 "$run" top sh -c 'kill -SEGV $$' 2>"$tmp/err"

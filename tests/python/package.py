@@ -63,13 +63,13 @@ print(xgemm_shim.stats().calls)""", ON_CPU).stdout
             code = "import sys, types, xgemm_shim\n"
             code += "sys.modules['torch'] = types.ModuleType('torch')\n" if "torch" in module else "import %s\n" % module
             done = python(code + "xgemm_shim.enable()", status=1)
-            self.assertRegex(done.stderr, "RuntimeError: .*too late: %s is loaded already" % name)
+            self.assertRegex(done.stderr, "RuntimeError: .*too late: %s is already loaded" % name)
             self.assertIn("restart the kernel", done.stderr)
             done = python(code + """
 print(xgemm_shim.enable(strict=False), xgemm_shim.enabled(), "libxgemm_shim" in open("/proc/self/maps").read())
 print("XGEMM_ACCOUNT" in xgemm_shim._enable.os.environ)""")
             self.assertEqual(done.stdout, "False False False\nFalse\n")
-            self.assertRegex(done.stderr, "RuntimeWarning: .*too late: %s is loaded" % name)
+            self.assertRegex(done.stderr, "RuntimeWarning: .*too late: %s is already loaded" % name)
 
     def test_import_that_is_blocked_is_not_late(self):
         code = "import sys, xgemm_shim; sys.modules['torch'] = None; print(xgemm_shim.enable())"
@@ -83,7 +83,7 @@ print("XGEMM_ACCOUNT" in xgemm_shim._enable.os.environ)""")
                            % (os.environ.get("CC") or "cc", other), shell=True, check=True)
             done = run([sys.executable, "-c", code, other])
         self.assertNotEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, "RuntimeError: .*libother.so is in front")
+        self.assertRegex(done.stderr, "RuntimeError: .*libother.so precedes")
 
     def test_no_library(self):
         done = python("import xgemm_shim; xgemm_shim.enable()", {"XGEMM_SHIM_LIB": "/nonexistent.so"}, 1)
@@ -171,7 +171,7 @@ xgemm_shim.report()""", dict(env, XGEMM_STATS="1", XGEMM_LOG=log)).stdout
             text = file.read()
         self.assertEqual(int(re.search(r"XG_ACCOUNT_VERSION = (\d+)", text).group(1)), _account._VERSION)
         content = _account._MAGIC + (_account._VERSION + 1).to_bytes(4, sys.byteorder) + bytes(_account._BYTES - 12)
-        with self.assertRaisesRegex(ValueError, "of version %d" % (_account._VERSION + 1)):
+        with self.assertRaisesRegex(ValueError, "has version %d" % (_account._VERSION + 1)):
             _account.parse(content)
 
     def test_what_is_no_account(self):
@@ -296,7 +296,7 @@ print(xgemm_shim.stats().calls)""", ON_CPU).stdout
 shutil.rmtree(os.environ["XGEMM_ACCOUNT"])
 a @ b
 xgemm_shim.stats()""", ON_CPU, 1)
-        self.assertRegex(done.stderr, "RuntimeError: no account is kept: there is no folder .*xgemm-python-")
+        self.assertRegex(done.stderr, "RuntimeError: no account is kept: the folder .*xgemm-python-")
 
     def test_child_that_ends_first_by_exit(self):
         """The folder stays for the parent, which has no account in it yet."""
@@ -463,7 +463,7 @@ class Notebook(unittest.TestCase):
     def test_too_late(self):
         cells = self.cells("import numpy", "%load_ext xgemm_shim", "%%xgemm\n40 + 2")
         self.assertEqual(self.errors(cells[1]) + self.errors(cells[2]), [])
-        self.assertRegex(self.printed(cells[1], "stderr"), "too late: NumPy is loaded already")
+        self.assertRegex(self.printed(cells[1], "stderr"), "too late: NumPy is already loaded")
         self.assertRegex(self.printed(cells[2]), "^xgemm: not enabled; restart the kernel")
         self.assertEqual(cells[2].outputs[-1].data["text/plain"], "42")
 

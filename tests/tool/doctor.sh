@@ -362,7 +362,7 @@ fi
 
 doctor 1 OMP_WAIT_POLICY=active "$tmp/spinning" own
 finds spin.endless libspin
-says '"vendor":"BLAS that names no maker.*"threads":4,"pool":"libgomp"'
+says '"vendor":"BLAS of unknown origin.*"threads":4,"pool":"libgomp"'
 doctor $wrong GOMP_SPINCOUNT=20000000 "$tmp/spinning" own
 finds spin.long libspin
 doctor $wrong OMP_WAIT_POLICY=passive "$tmp/spinning" own

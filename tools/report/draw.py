@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Plain SVG: the timeline, the roofline and bars. Widths are percentages of where the drawing
-stands, so that it fits a phone and a sheet of paper, and text keeps its size.
+"""Draws the timeline, the roofline and bars as SVG. Widths are percentages of the container, so the
+drawings fit a phone and a sheet of paper, and text keeps its size.
 
-Colour repeats what place, form and words say: the GPU's products are in the upper track, round and
-filled, the CPU's in the lower track, square and hatched.
+Colour is never the only distinction: the GPU's products are in the upper track, round and filled, and the
+CPU's are in the lower track, square and hatched.
 """
 import html
 import math
@@ -11,8 +11,8 @@ import math
 from . import run as model
 from . import trace, words
 
-# Above these the timeline shows shares of bins in place of products, and processes, or all there
-# are, in place of threads.
+# Above these numbers the timeline shows shares of bins instead of products, and processes, or all of them
+# together, instead of threads.
 PRODUCTS_MOST = 600
 LANES_MOST = 24
 BINS = 500
@@ -25,10 +25,10 @@ ROOF_HEIGHT = 360
 NUMBERED = 12
 POINTS_MOST = 200
 
-# Lines that are not in every roofline.
+# Lines that only some rooflines have.
 FP32, CPU = "roof fp32-roof", "roof cpu-roof"
 
-# Marks nearer than this would hide each other's numbers; the plot's width is what a phone has.
+# Marks nearer than this hide each other's numbers; the width of the plot is that of a phone.
 APART = 17.0
 NARROW = 300.0
 
@@ -38,7 +38,7 @@ def text_of(value):
 
 
 def ticks(most, wanted=5):
-    """Round numbers from 0 to most, about so many."""
+    """Returns about `wanted` round numbers from 0 to most."""
     if not trace.LEAST <= most < math.inf:
         return [0.0]
     step = 10.0 ** math.floor(math.log10(most / wanted))
@@ -49,14 +49,14 @@ def ticks(most, wanted=5):
 # --- Timeline ---------------------------------------------------------------------------------
 
 class Lane:
-    """Threads that share two tracks, and what stands above them."""
+    """Threads that share two tracks, and their label."""
 
     def __init__(self, label, threads):
         self.label, self.threads = label, threads
 
 
 def lanes_of(threads):
-    """A lane a thread; where there are too many, one a process; and the last one has the rest."""
+    """Returns one lane per thread, or one per process if there are too many; the last lane has the rest."""
     processes = list(dict.fromkeys(thread.process for thread in threads))
     if len(threads) <= LANES_MOST:
         return [Lane(f"{thread.process.title()}, thread {thread.tid}", [thread])
@@ -73,14 +73,14 @@ def lanes_of(threads):
 
 
 def shares_of(lane, first, span):
-    """For each place: the share of each bin of time in which its threads had a product there."""
+    """Returns, for each place, the share of each time bin in which the threads had a product there."""
     wide = span / BINS or 1.0
     busy = [[0.0] * BINS for _ in trace.PLACES]
     for thread in lane.threads:
         for begin, end, place in zip(thread.begins, thread.ends, thread.places):
             at = max(0, min(BINS - 1, int((begin - first) / wide)))
             last = max(at, min(BINS - 1, int((end - first) / wide)))
-            # Something that took no time at all is there all the same.
+            # A product that took no time is shown too.
             busy[place][at] += 1e-12
             for i in range(at, last + 1):
                 inside = min(end, first + (i + 1) * wide) - max(begin, first + i * wide)
@@ -90,7 +90,7 @@ def shares_of(lane, first, span):
 
 
 def steps_path(shares, bottom, height):
-    """Bins as columns from bottom upwards; neighbours of a height are one."""
+    """Draws bins as columns from the bottom upwards; adjacent columns of one height are merged."""
     path, i = [], 0
     steps = [math.ceil(share * STEPS) for share in shares]
     while i < len(steps):
@@ -105,8 +105,8 @@ def steps_path(shares, bottom, height):
 
 
 def tracks_of(count):
-    """How high a track is where there are so many lanes; and where a place's products stand in a
-    lane's two tracks: the top, the bottom."""
+    """Returns the height of a track for this number of lanes, and the top and bottom of each place's
+    products in a lane's two tracks."""
     high = 26 if count <= 2 else 18 if count <= 8 else 13
     low = high + GAP
     return high, {"GPU": (0, high), "CPU": (low, low + high), "both": (0, low + high)}
@@ -138,7 +138,7 @@ def exact(lane, tracks, first, span):
 
 
 def timeline(run):
-    """The drawing, and what is said of it: whether its bars are products, and the lanes."""
+    """Returns the drawing, whether its bars are products, and the lanes."""
     threads = run.threads()
     lanes = lanes_of(threads)
     span = run.span()
@@ -188,8 +188,7 @@ PATTERNS = (
 
 
 def bar(parts, high=14):
-    """A bar of shares (place, share of the whole width), one behind the other. It repeats what the
-    text beside it says."""
+    """Draws a bar of shares (place, share of the whole width), side by side. It repeats the text beside it."""
     out = [f'<svg class="bar" width="100%" height="{high}" aria-hidden="true">']
     at = 0.0
     for place, share in parts:
@@ -204,7 +203,7 @@ def bar(parts, high=14):
 # --- Roofline ---------------------------------------------------------------------------------
 
 class Scale:
-    """A logarithmic axis from low to high, of some length."""
+    """A logarithmic axis from low to high, between two positions."""
 
     def __init__(self, low, high, begin, end):
         self.low, self.high = math.log10(low), math.log10(high)
@@ -215,7 +214,7 @@ class Scale:
         return self.begin + share * (self.end - self.begin)
 
     def round_numbers(self):
-        """Powers of ten, and where there are few of them twice and five times these as well."""
+        """Returns powers of ten, and, on a short axis, also twice and five times these."""
         decades = range(math.floor(self.low), math.floor(self.high) + 1)
         factors = (1, 2, 5) if self.high - self.low < 2.5 else (1,)
         found = [factor * 10.0 ** i for i in decades for factor in factors]
@@ -233,7 +232,7 @@ def said(x, y, text, kind="small", anchor="start"):
 
 
 def mark(shape, x, y, number, r):
-    """The GPU's are round, the CPU's square, those of both diamonds."""
+    """Draws a mark: round for the GPU, square for the CPU, a diamond for both."""
     kind = f'{shape.place.lower()} mark' + ("" if number else " minor")
     title = (f"<title>{words.shape(*shape.shape()[:3])} on {shape.place}: "
              f"{words.rate(shape.flops / shape.median())}, {words.count(shape.count, 'product')}"
@@ -244,7 +243,7 @@ def mark(shape, x, y, number, r):
         turn = f"translate({-r},{-r})"
         if shape.place == "both":
             turn = f"rotate(45) {turn}"
-            # A rotation about the mark's own middle needs a coordinate system there.
+            # A rotation about the mark's centre needs a coordinate system there.
         form = (f'<svg x="{x:.2f}%" y="{y:.1f}" overflow="visible"><rect class="{kind}" '
                 f'width="{2 * r}" height="{2 * r}" transform="{turn}">{title}</rect></svg>')
     if number:
@@ -254,7 +253,7 @@ def mark(shape, x, y, number, r):
 
 
 def marks(shapes, places):
-    """The marks of (number, shape) at places (percent, pixels); those that took most time have their
+    """Draws the marks of (number, shape) at places (percent, pixels). Those with the most time show their
     number, unless another number is too near."""
     numbered, drawn = [], []
     for (number, shape), (x, y) in zip(shapes, places):
@@ -269,7 +268,7 @@ def marks(shapes, places):
 
 
 def label(text, marked, candidates):
-    """The text at the candidate (percent, pixels, anchor) that hides fewest marks on a phone."""
+    """Places the text at the candidate (percent, pixels, anchor) that hides the fewest marks on a phone."""
     wide = 100.0 * (6.5 * len(text) + 10) / NARROW
 
     def hidden(candidate):
@@ -282,8 +281,8 @@ def label(text, marked, candidates):
 
 
 def roofline(shapes, machine):
-    """Shapes by arithmetic for each byte on the link (across) and rate (up), below what the link
-    and the device's arithmetic allow. None where the floors or a shape's rate are not known."""
+    """Draws shapes by arithmetic per byte on the link (across) and rate (up), below the limits of link and
+    arithmetic. Returns None if the floors or the rates of all shapes are unknown."""
     shapes = [(number, shape) for number, shape in enumerate(shapes[:POINTS_MOST], 1)
               if shape.flops > 0 and shape.median() > 0 and model.floors_of(shape, machine)]
     if not shapes:
@@ -295,7 +294,7 @@ def roofline(shapes, machine):
     across, up = [point[0] for point in points], [point[1] for point in points]
     knee = top / link
     low_x = min(across) / 2.5
-    # The level part of the roof is of interest where a shape comes near it.
+    # Show the level part of the roof if a shape comes near it.
     high_x = max(across) * 2.5 if knee > 40 * max(across) else max(3 * knee, 2.5 * max(across))
     high_y = 2.0 * max([min(top, high_x * link)] + up + ([cpu] if cpu else []))
     low_y = min([high_y / 1e3] + [rate / 3 for rate in up + ([cpu] if cpu else [])])
@@ -317,7 +316,7 @@ def roofline(shapes, machine):
         value, unit = words.scaled(decade, words.RATES, 1).split("\u00a0")
         out.append(f'<text class="small" x="-6" y="{at + 4:.1f}" text-anchor="end">'
                    f'{value}\u2009{unit[0]}</text>')
-    out.append(said(50, ROOF_HEIGHT + 34, "FLOP for each byte on the link", anchor="middle"))
+    out.append(said(50, ROOF_HEIGHT + 34, "FLOP per byte on the link", anchor="middle"))
     begin_y, end_x = max(low_y, low_x * link), min(knee, high_x)
     out.append(line("roof", x, y, ((begin_y / link, begin_y), (end_x, end_x * link))))
     if knee < high_x:

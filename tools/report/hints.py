@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""What would help: what the run shows, tied to a remedy, and how much time it is about.
+"""Hints: observations of the run, each with a remedy and the time that it concerns.
 
-A hint appears where it is about a share of the products' time that matters, and says what it rests
-on. What stays on the CPU because it belongs there gets no hint.
+A hint appears if it concerns a relevant share of the products' time, and states its evidence. Products
+that are faster on the CPU get no hint.
 """
 from . import words
 from .run import Sum
 
-# Shares of the products' time, or of their number, from which a hint is worth reading.
+# A hint needs at least this share of the products' time, or of their number.
 MATTERS = 0.03
 MANY = 0.2
 
-# Threads that spin for so long take the cores from staging.
+# Threads that spin for longer occupy cores that staging needs.
 SPIN_S = 0.01
 
 SMALL_FLOPS = 2.0 * 64 ** 3
@@ -26,7 +26,7 @@ class Hint:
 
 
 class Facts:
-    """What all hints look at, once."""
+    """The facts that all hints use, computed once."""
 
     def __init__(self, run, whole_s):
         self.run = run
@@ -45,7 +45,7 @@ class Facts:
 
 
 def about(facts, some):
-    """How many products, and how long they took."""
+    """Says how many products there are and how long they took."""
     return (f"{words.count(some.count, 'product')} "
             f"({words.percent(some.seconds, facts.total.seconds)} of the products\u2019 time)")
 
@@ -54,28 +54,27 @@ def no_gpu(facts):
     some = facts.on_cpu(*words.NO_GPU)
     if some.count:
         known = [words.REASONS[reason] for reason in words.NO_GPU[1:] if facts.on_cpu(reason).count]
-        yield Hint("no-gpu", some.seconds, "No GPU here" if known else "No GPU could be used",
-                   " ".join([f"{about(facts, some)} ran on the CPU because there was no usable GPU.",
+        yield Hint("no-gpu", some.seconds, "No GPU here" if known else "No GPU was usable",
+                   " ".join([f"{about(facts, some)} ran on the CPU because no GPU was usable.",
                              *known]),
-                   "xgemm-run doctor says what is missing: the driver, a device, permission, or a "
-                   "container that does not pass the GPU on. XGEMM_VERBOSE=2 prints what the start "
-                   "met.")
+                   "xgemm-run doctor says what is missing: the driver, a device, permission, or the "
+                   "GPU in a container. XGEMM_VERBOSE=2 prints why the start failed.")
 
 
 def mode(facts):
     some = facts.on_cpu("XGEMM_MODE")
     if facts.machine.get("mode") == "cpu" and some.count:
         yield Hint("mode", some.missed, "XGEMM_MODE=cpu keeps all products on the CPU",
-                   f"{about(facts, some)} had no choice. The GPU is predicted to take "
+                   f"{about(facts, some)} ran on the CPU for this reason. The GPU is predicted to take "
                    f"{words.seconds(some.missed)} less for those that it would finish first.",
                    "Unset XGEMM_MODE, or set it to auto.")
     both = facts.run.at("both")
     if facts.machine.get("mode") == "compare" and both.count:
         yield Hint("compare", both.seconds, "XGEMM_MODE=compare computes everything twice",
-                   f"{words.count(both.count, 'product')} ran on both sides. The times here are of "
-                   "both together; the table that the library prints at exit has them apart, with "
+                   f"{words.count(both.count, 'product')} ran on both sides. The times here are sums of "
+                   "both sides; the table that the library prints at exit has them separately, with "
                    "the errors.",
-                   "Unset XGEMM_MODE to have the gain.")
+                   "Unset XGEMM_MODE for the gain.")
 
 
 def failures(facts):
@@ -84,17 +83,17 @@ def failures(facts):
     if failed:
         some = Sum(failed)
         yield Hint("failed", some.seconds, "The GPU failed",
-                   f"{words.count(some.count, 'product')} had to be finished by the CPU.",
-                   "The library\u2019s warnings say what the driver reported (XGEMM_VERBOSE=2 says "
-                   "more); nvidia-smi -q and the kernel\u2019s log (Xid) say whether the device is "
-                   "ill.")
+                   f"The CPU completed {words.count(some.count, 'product')}.",
+                   "The library\u2019s warnings say what the driver reported (XGEMM_VERBOSE=2 prints "
+                   "details); nvidia-smi -q and the operating system\u2019s log (Xid) say whether the "
+                   "device is defective.")
     wrong = facts.on_cpu("GPU's result was wrong")
     if wrong.count:
         yield Hint("wrong", wrong.seconds, "The GPU computed wrong results",
-                   f"Verification found {words.count(wrong.count, 'product')} wrong. The program "
-                   "got right ones, which the CPU computed again.",
-                   "Do not trust this GPU: have its memory tested (nvidia-smi -q, ECC errors), and "
-                   "keep XGEMM_VERIFY on.")
+                   f"Verification found {words.count(wrong.count, 'product')} wrong. The CPU recomputed "
+                   "them, and the program got right results.",
+                   "Do not trust this GPU: test its memory (nvidia-smi -q, ECC errors), and keep "
+                   "XGEMM_VERIFY on.")
 
 
 def start(facts):
@@ -103,24 +102,24 @@ def start(facts):
         return
     start_s = facts.start_s()
     if some.missed < start_s:
-        remedy = (f"Nothing, for one run this short: the start itself takes about "
-                  f"{words.seconds(start_s, 1)}. Where many short runs follow each other, do their "
+        remedy = (f"No remedy exists for a single run this short: the start itself takes about "
+                  f"{words.seconds(start_s, 1)}. If many short runs follow each other, do their "
                   "work in one process.")
     else:
-        remedy = ("Where many short runs follow each other, do their work in one process. "
+        remedy = ("If many short runs follow each other, do their work in one process. "
                   "XGEMM_MODE=gpu starts the GPU with the first product and waits for it.")
-    yield Hint("start", some.missed, "The products came before the GPU was worth its start",
-               f"{about(facts, some)} ran on the CPU before the GPU had been started; on a GPU "
+    yield Hint("start", some.missed, "Products ran before a start of the GPU was worthwhile",
+               f"{about(facts, some)} ran on the CPU before the GPU was ready; on a GPU "
                f"that was ready they are predicted to take {words.seconds(some.missed)} less.",
                remedy)
 
 
 def spin(facts):
     spins = facts.machine.get("spin_s") or 0.0
-    # Those of products that one thread computes alone sleep on.
+    # Products that a single thread computes wake no other threads.
     if not any(group.flops > SMALL_FLOPS for group in facts.run.groups_at("CPU")):
         return
-    # Among threads that sleep the GPU's products take what was predicted; the rest is what is lost.
+    # The predictions are for sleeping threads; the excess over them is the loss.
     slow = 0.0
     for group in facts.run.groups_at("GPU"):
         if group.gpu_count == group.count:
@@ -131,9 +130,9 @@ def spin(facts):
     how_long = "without end" if spins == float("inf") else f"for {words.seconds(spins, 2)}"
     slower = (f" In this run the products on the GPU took {words.seconds(slow)} more than "
               "predicted, which may have this cause." if facts.matters(slow) else "")
-    yield Hint("spin", slow, "The CPU library\u2019s threads keep the cores",
-               f"After each product they wait for the next one in a loop, {how_long}, and "
-               f"meanwhile the threads that copy operands to the GPU find no core.{slower}",
+    yield Hint("spin", slow, "The CPU library\u2019s threads occupy the cores",
+               f"After each product they spin {how_long} while they wait for the next one. "
+               f"Meanwhile the threads that copy operands to the GPU have no cores.{slower}",
                "Start the program with xgemm-run, which sets OPENBLAS_THREAD_TIMEOUT=20 and "
                "GOMP_SPINCOUNT=10000, or set them yourself (KMP_BLOCKTIME=1 for LLVM's and Intel's "
                "OpenMP).")
@@ -147,10 +146,10 @@ def small(facts):
                               some.count >= max(100, MANY * facts.total.count)):
         return
     yield Hint("small", some.seconds, "Many products are small",
-               f"{about(facts, some)} multiply no more than "
-               "64\u2009\u00d7\u200964\u2009\u00d7\u200964, too little for any GPU to gain on.",
-               "Where vectors or small matrices are multiplied by the same matrix one after the "
-               "other, stack them and multiply once.")
+               f"{about(facts, some)} are at most "
+               "64\u2009\u00d7\u200964\u2009\u00d7\u200964, too small for any GPU to gain.",
+               "If the program multiplies many vectors or small matrices by the same matrix, stack them "
+               "and multiply once.")
 
 
 def crowded(facts):
@@ -166,22 +165,22 @@ def crowded(facts):
         because = " and ".join(said)
         yield Hint("busy", max(some.missed, waited), "Threads compete for the GPU",
                    f"{because[0].upper()}{because[1:]}.",
-                   "Two products run on the GPU at once. Fewer threads that multiply larger "
-                   "matrices use it better.")
+                   "Two products run on the GPU at once. Fewer threads with larger matrices use it "
+                   "better.")
 
 
-# What keeps products on the CPU by itself: name, reason, title, what they did, and what helps.
+# Reasons that keep products on the CPU: name, reason, title, observation, and remedy.
 KEPT = (
     ("forked", "forked child", "Children of fork cannot use the GPU",
-     "ran in processes that were forked after the GPU had been started.",
-     "Make the workers before the first large product, or let multiprocessing use spawn or "
+     "ran in processes that were forked after the GPU had started.",
+     "Create the workers before the first large product, or let multiprocessing use spawn or "
      "forkserver."),
-    ("memory", "does not fit device memory", "The GPU\u2019s memory was short",
+    ("memory", "does not fit device memory", "The GPU\u2019s memory was too small",
      "did not fit, not even in tiles.",
-     "See what else holds the memory (nvidia-smi), and raise XGEMM_MEM_LIMIT where it is set."),
+     "Check which processes hold the memory (nvidia-smi), and raise XGEMM_MEM_LIMIT if it is set."),
     ("stack", "thread has little stack", "Threads have too little stack for the driver",
      "ran on threads with less than 256 KiB left.",
-     "Give the threads more: threading.stack_size in Python, pthread_attr_setstacksize in C, "
+     "Give the threads larger stacks: threading.stack_size in Python, pthread_attr_setstacksize in C, "
      "OMP_STACKSIZE with OpenMP."),
 )
 
@@ -196,43 +195,44 @@ def kept(facts):
 def overlap(facts):
     some = facts.on_cpu("C overlaps A or B")
     if facts.matters(some.seconds):
-        yield Hint("overlap", some.missed, "Results are written over operands",
+        yield Hint("overlap", some.missed, "Results overlap operands",
                    f"{about(facts, some)} have a result that shares memory with an operand.",
-                   "Write the result to an array of its own.")
+                   "Write the result to a separate array.")
 
 
 def model(facts):
-    """The GPU took longer than the CPU would have, or predictions are far off."""
+    """The GPU took longer than the CPU would have taken, or predictions are wrong by a large factor."""
     saving = facts.run.saving()
     if facts.matters(saving.lost) and facts.gpu.count:
         forced = facts.machine.get("mode") == "gpu"
         yield Hint("slower", saving.lost, "Some products are slower on the GPU",
-                   f"Shapes for which the GPU does not pay lost {words.seconds(saving.lost)} there"
-                   + (", the wait for its start included." if forced else "."),
+                   f"Shapes that are faster on the CPU lost {words.seconds(saving.lost)} on the GPU"
+                   + (", including the wait for its start." if forced else "."),
                    "Leave XGEMM_MODE at auto, which keeps them on the CPU." if forced else
-                   "xgemm-run calibrate measures this machine once, so that the choice begins "
+                   "xgemm-run calibrate measures this machine once, so that the cost model starts "
                    "with the right figures.")
     offs = {place: facts.run.off(place) for place in ("CPU", "GPU")}
     wrong = {place: off for place, off in offs.items() if off and not 1 / OFF <= off <= OFF}
     if wrong and facts.machine and not facts.machine.get("calibrated") and \
             facts.machine.get("mode") == "auto":
-        said = " and ".join(f"{words.digits(off, 2)} times what was predicted on the {place}"
+        said = " and ".join(f"{words.digits(off, 2)} times the predicted time on the {place}"
                             for place, off in sorted(wrong.items()))
         yield Hint("calibrate", 0.0, "The cost model does not know this machine",
                    f"Products took {said}.",
-                   "xgemm-run calibrate measures this machine once, in some 20 s.")
+                   "xgemm-run calibrate measures this machine once, in about 20 s.")
 
 
 def thin(facts):
     some = facts.on_cpu("cost model")
     if some.seconds >= 0.3 * facts.total.seconds and some.count:
         most = max(facts.run.groups_for("CPU", "cost model"), key=lambda group: group.seconds)
-        gpu = (f"; the GPU was expected to take {words.seconds(most.gpu / most.gpu_count)} for "
-               f"one, the CPU took {words.seconds(most.median())}" if most.gpu_count else "")
+        gpu = (f"; for one of these the GPU was expected to take {words.seconds(most.gpu / most.gpu_count)}, "
+               f"and the CPU took {words.seconds(most.median())}" if most.gpu_count else "")
         yield Hint("thin", 0.0, "Much of the time is in products that the CPU finishes first",
-                   f"{about(facts, some)}, most of it in {words.shape(*most.shape()[:3])}{gpu}.",
-                   "Nothing is wrong with that. Larger batches do more arithmetic for each byte "
-                   "that travels, and move such products to the GPU.")
+                   f"{about(facts, some)} ran on the CPU for this reason, most of the time in "
+                   f"{words.shape(*most.shape()[:3])}{gpu}.",
+                   "This is not a fault. Larger batches do more arithmetic per copied byte, and move "
+                   "such products to the GPU.")
 
 
 def elsewhere(facts):
@@ -242,21 +242,20 @@ def elsewhere(facts):
     rest = max(1e-9, facts.whole_s - under_way)
     if under_way < SHARE_OF_PROGRAM * facts.whole_s:
         yield Hint("elsewhere", 0.0, "Most of the program\u2019s time is not in products",
-                   f"They were under way for {words.seconds(under_way)} of "
-                   f"{words.seconds(facts.whole_s)}; if they took no time at all, the program "
+                   f"Products ran during {words.seconds(under_way)} of "
+                   f"{words.seconds(facts.whole_s)}; if they took no time, the program "
                    f"would be {words.digits(facts.whole_s / rest)} "
                    "times as fast.",
-                   "Look elsewhere first: a profiler (py-spy, perf) shows where.")
+                   "Optimise other parts first: a profiler (py-spy, perf) finds them.")
 
 
 def nothing(facts):
     if not facts.total.count:
         yield Hint("none-seen", 0.0, "No product was seen",
-                   "The program multiplied nothing in single precision, or its calls cannot be "
-                   "seen (double precision, a static or hidden BLAS, MKL), or it was ended before "
-                   "its products were written.",
-                   "xgemm-run doctor ./program says which BLAS it loads and which calls can be "
-                   "seen.")
+                   "The program multiplied nothing, or the library does not see its calls (a static or "
+                   "hidden BLAS, MKL), or the program ended before its products were written.",
+                   "xgemm-run doctor ./program says which BLAS it loads and which calls the library "
+                   "sees.")
 
 
 ALL = (nothing, no_gpu, failures, mode, kept, overlap, start, spin, crowded, model,
@@ -264,7 +263,7 @@ ALL = (nothing, no_gpu, failures, mode, kept, overlap, start, spin, crowded, mod
 
 
 def find(run, whole_s=None):
-    """Hints, what is about most time first; those about failures come before all."""
+    """Returns the hints: those about failures first, then in the order of the time that they concern."""
     facts = Facts(run, whole_s)
     found = [hint for look in ALL for hint in look(facts)]
     first = ("none-seen", "wrong", "failed", "no-gpu", "mode")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command: options, traces in, one page out."""
+"""The command line: reads options and traces, and writes the page."""
 import argparse
 import datetime
 import errno
@@ -13,30 +13,30 @@ from . import page, run, trace, words
 def parse(arguments, version):
     parser = argparse.ArgumentParser(
         prog="xgemm-report",
-        description="Makes one HTML page from traces that libxgemm_shim wrote (XGEMM_TRACE): what "
-        "ran where, what that saved, what stayed on the CPU and why, and what would help.")
+        description="Makes one HTML page from traces of libxgemm_shim (XGEMM_TRACE): where products "
+        "ran, how much time the GPU saved, what stayed on the CPU and why, and what would help.")
     parser.add_argument("-o", "--output", metavar="OUT.html", default="xgemm-report.html",
                         help="the page (default: %(default)s; -: standard output)")
     parser.add_argument("--command", metavar="TEXT", help="the command that was run")
     parser.add_argument("--status", metavar="N", type=int, help="its exit status")
-    parser.add_argument("--seconds", metavar="S", type=float, help="how long it ran")
+    parser.add_argument("--seconds", metavar="S", type=float, help="its run time")
     parser.add_argument("--products", metavar="N", type=int,
-                        help="how many products it computed, those in no trace included")
+                        help="the number of its products, including those in no trace")
     parser.add_argument("--absence", metavar="REASON", default="", choices=("", *words.NO_GPU),
-                        help="why there is no GPU, for products that wait for its start")
+                        help="why no GPU is usable, for products for which a start was not worthwhile yet")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
     parser.add_argument("traces", metavar="DIR_OR_TRACE", nargs="+",
-                        help="traces, and folders of them (their files *.json)")
+                        help="traces, or folders with traces (*.json)")
     options = parser.parse_args(arguments)
     if options.seconds is not None:
         if not 0 < options.seconds < 1e12:
-            parser.error("--seconds is to be a number above 0")
+            parser.error("--seconds must be a number above 0")
         options.seconds = max(options.seconds, trace.LEAST)
     return options
 
 
 def say(text):
-    """On standard error, which may be closed: the page counts, not what is said of it."""
+    """Writes a message to standard error; a closed standard error is no failure, because the page counts."""
     try:
         print(f"xgemm-report: {text}", file=sys.stderr, flush=True)
     except OSError:
@@ -44,8 +44,8 @@ def say(text):
 
 
 def open_output(path):
-    """A file to write, emptied, which no other user chooses (src/base/file.h): in a folder that others
-    may write to, links and files that they made are refused."""
+    """Opens and empties a file that no other user can choose (src/base/file.h): in a folder to which others
+    may write, it refuses their links and files."""
     trusted = (os.geteuid(), 0, os.stat("/").st_uid)
     for _ in range(16):
         folder = os.stat(os.path.dirname(path) or ".")
@@ -78,7 +78,7 @@ def main(arguments, version):
     made = datetime.datetime.now().strftime("%Y-%m-%d %H:%M")
     text = page.Page(all_of_it, options.command, options.status, options.seconds, made,
                      options.products).html()
-    # A name may hold what UTF-8 cannot.
+    # A name may contain surrogates, which UTF-8 cannot encode.
     encoded = text.encode("utf-8", "replace")
     try:
         if options.output == "-":

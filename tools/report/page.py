@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The page: one HTML file without scripts, pictures or anything from elsewhere. Its figures stand
-in data elements and, all together, in a JSON island with the id xgemm-report."""
+"""The page: one HTML file without scripts, pictures or external resources. Its figures are in data
+elements and, all together, in a JSON element with the id xgemm-report."""
 import html
 import json
 import os
@@ -13,7 +13,7 @@ SHAPES_SHOWN = 25
 REASONS_SHOWN = 30
 TRACES_SHOWN = 30
 
-# No script runs, and nothing is fetched, whatever stands in a trace.
+# No script runs and nothing is loaded, whatever a trace contains.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -22,12 +22,12 @@ def text_of(value):
 
 
 def data(name, value, said):
-    """A figure: what is said, and the value that it says."""
+    """A figure: its text and its value."""
     return f'<data data-figure="{name}" value="{value:.9g}">{text_of(said)}</data>'
 
 
 def command_of(text):
-    """A command, whose words break only where they have no room: a path, never --an-option."""
+    """A command whose words break only if they do not fit: a path may break, --an-option does not."""
     parts = (f'<span class="word">{text_of(word)}</span>' for word in text.split(" "))
     return f"<code>{' '.join(parts)}</code>"
 
@@ -40,7 +40,7 @@ def scroller(label, table):
 # --- Parts ------------------------------------------------------------------------------------
 
 class Page:
-    """What all parts look at."""
+    """The page and the data of all its parts."""
 
     def __init__(self, run, command=None, status=None, whole_s=None, made=None,
                  counted=None):
@@ -56,12 +56,12 @@ class Page:
             draw.timeline(run) if self.total.count else ("", True, []))
 
     def places(self):
-        """(place, sum) of those that computed something."""
+        """Returns (place, sum) for each place with products."""
         return [(place, some) for place, some in
                 ((place, self.run.at(place)) for place in trace.PLACES) if some.count]
 
     def reasons(self):
-        """((place, reason), sum), what took most time first."""
+        """Returns ((place, reason), sum), in the order of time, longest first."""
         found = {}
         for group in self.run.groups.values():
             found.setdefault((group.place, group.reason), []).append(group)
@@ -77,9 +77,9 @@ class Page:
         missing = max(0, (self.counted or 0) - self.total.count)
         if missing:
             are = "is" if missing == 1 else "are"
-            facts.append(f"{words.count(missing, 'further product')} {are} not on this page: what a "
-                         "process multiplies in its last tenth of a second is in no trace where a "
-                         "signal or _exit ends it.")
+            facts.append(f"{words.count(missing, 'further product')} {are} not on this page: if a signal "
+                         "or _exit ends a process, its trace lacks the products of its last tenth of a "
+                         "second.")
         said = words.saving_text(self.run)
         return (f'<header><p class="what">{what}</p>'
                 f'<h1 data-figure="headline">{text_of(words.headline(self.run))}</h1>'
@@ -108,7 +108,7 @@ class Page:
             rows.append(("Time lost" if lost else "Time saved",
                          data("saved-seconds", self.saving.seconds,
                               words.seconds(abs(self.saving.seconds), 2)), f"as {basis}"))
-            rows.append(("Moved over the link",
+            rows.append(("Copied over the link",
                          data("link-bytes", total.up + total.down,
                               words.bytes_of(total.up + total.down)),
                          f"{words.bytes_of(total.up)} up, {words.bytes_of(total.down)} down"))
@@ -122,22 +122,22 @@ class Page:
             f"<p>{text_of(hint.because)}</p><p><strong>What helps:</strong> {text_of(hint.remedy)}"
             "</p></li>" for hint in self.hints)
         if not items:
-            return ("<section><h2>What would help</h2><p>Nothing in this run stands out: products "
-                    "ran where they finish first.</p></section>")
+            return ("<section><h2>What would help</h2><p>This run needs no remedy: products ran "
+                    "on the side that finishes first.</p></section>")
         return f'<section><h2>What would help</h2><ul class="hints">{items}</ul></section>'
 
     def time(self):
         """The timeline, and its sums as a table."""
         if self.single:
-            how = ("Each bar is a product; none is drawn less than a thousandth of the width wide.")
+            how = ("Each bar is a product; each is at least a thousandth of the width wide.")
         else:
-            how = (f"There are too many products to draw each one: time is cut into {draw.BINS} "
+            how = (f"There are too many products for one bar each: time is cut into {draw.BINS} "
                    "bins, and the height of a column is the share of its bin in which a product "
                    "ran.")
             if any(len(lane.threads) > 1 for lane in self.lanes):
-                how += (f" There are {words.count(len(self.run.threads()), 'thread')}: those of a "
+                how += (f" There are {words.count(len(self.run.threads()), 'thread')}: the threads of a "
                         "process share a lane, and a full column means that all of them were busy.")
-        both = (" Products of both sides go through both tracks." if self.run.at("both").count
+        both = (" Products on both sides are in both tracks." if self.run.at("both").count
                 else "")
         rows = []
         for lane in self.lanes:
@@ -153,8 +153,8 @@ class Page:
                  f'<th scope="col" class="left">Lane</th><th scope="col">Products</th>{heads}</tr>'
                  "</thead>"
                  f"<tbody>{''.join(rows)}</tbody></table>")
-        return (f"<section><h2>When products ran</h2><p>In each lane the upper track is the GPU, "
-                f"the lower one the CPU.{both} {how}</p>"
+        return (f"<section><h2>When products ran</h2><p>In each lane the upper track is the GPU and "
+                f"the lower track is the CPU.{both} {how}</p>"
                 f'<figure><div class="plot">{self.timeline}</div></figure>'
                 f"{scroller('Time by lane', table)}</section>")
 
@@ -193,15 +193,15 @@ class Page:
                 f"{scroller('Time by place and reason', table)}</section>")
 
     def stayed(self):
-        """What the CPU computed, reason by reason."""
+        """The products of the CPU by reason."""
         items = []
         for (place, reason), some in self.reasons():
             compared = place == "both" and reason == "XGEMM_MODE"
             if place == "GPU" or compared or len(items) >= REASONS_SHOWN:
                 continue
-            # Where the model chose the CPU, what it thinks of the GPU is in the reason already.
+            # The reason "cost model" already implies the prediction for the GPU.
             tells = place == "CPU" and reason != "cost model"
-            device = "The GPU" if self.run.devices() else "Such a GPU as the cost model assumes"
+            device = "The GPU" if self.run.devices() else "The GPU that the cost model assumes"
             guess = (f" {device} is predicted to take {words.seconds(some.missed)} less for those "
                      "that it would finish first."
                      if tells and some.missed > 0.005 * self.total.seconds else "")
@@ -217,7 +217,7 @@ class Page:
                 f"{''.join(items)}</ul></section>")
 
     def other_side(self, shape, times):
-        """What the other side takes for one product, and how that is known."""
+        """The time of one product on the other side, and whether it is measured or predicted."""
         if shape.place == "both":
             return "–"
         if shape.place == "GPU" and shape.shape() in times:
@@ -263,60 +263,62 @@ class Page:
                  "Products", "Median", "GFLOP/s", "The other side", "Over the floor")
         head = "".join(f'<th scope="col"{" class=left" if i in (1, 3) else ""}>{text}</th>'
                        for i, text in enumerate(heads))
-        return ("<p>As row-major matrices, those that took most time first. The other side is what "
-                "the CPU takes for one where the GPU computed, and the reverse. Over the floor: "
-                "how many times as long the median is as the link or the arithmetic needs.</p>"
+        return ("<p>Shapes as row-major matrices, in the order of time. \u201cThe other side\u201d is the "
+                "CPU\u2019s time for one product that the GPU computed, and the GPU\u2019s time for one that "
+                "the CPU computed. \u201cOver the floor\u201d is the median divided by the time that the link "
+                "or the arithmetic needs at least.</p>"
                 + scroller("Shapes", f"<table class=\"dense\"><thead><tr>{head}</tr></thead>"
                            f"<tbody>{''.join(rows)}</tbody></table>"))
 
     def plot_of_shapes(self):
         plot = draw.roofline(self.shapes, self.machine) if self.machine else None
         if not plot:
-            return ('<p class="note">There is no roofline: the traces do not have the '
+            return ('<p class="note">There is no roofline: the traces do not contain the '
                     "machine\u2019s figures.</p>")
         device = self.machine["device"]
         whose = (f"of {device}" if device else
-                 "of the device that the cost model assumes, for none was opened")
-        level = " (dotted: that of kernels that multiply in FP32 alone)" if draw.FP32 in plot else ""
+                 "of the device that the cost model assumes, because none was opened")
+        level = " (dotted: kernels that multiply only in FP32)" if draw.FP32 in plot else ""
         cpu = (" The dashed line is the CPU\u2019s arithmetic; where it is above the slope, no GPU "
-               "behind this link can win." if draw.CPU in plot else "")
+               "behind this link is faster." if draw.CPU in plot else "")
         shapes = len(self.shapes)
-        more = (f" Of {words.count(shapes)} shapes the first {draw.POINTS_MOST} are here."
+        more = (f" The plot shows the first {draw.POINTS_MOST} of {words.count(shapes)} shapes."
                 if shapes > draw.POINTS_MOST else "")
         others = sum(not shape.is_single() for shape in self.shapes)
         if others:
             more += (f" {words.count(others, 'shape')} of doubles or complex numbers "
-                     f"{'is' if others == 1 else 'are'} not here: the rates are those of floats.")
+                     f"{'is' if others == 1 else 'are'} not shown: the rates are those of floats.")
         return (
-            "<h3 class=\"later\">Against the floors</h3>"
-            "<p>By these rates no product on the GPU gets above the solid line: on its slope the "
-            f"link is the limit, on its level part the arithmetic{level}.{cpu} Round marks ran on "
-            "the GPU, square ones on the CPU; the numbers are those of the table.</p>"
+            "<h3 class=\"later\">Shapes and floors</h3>"
+            "<p>At these rates no product on the GPU can be above the solid line: on its slope the "
+            f"link is the limit, and on its level part the arithmetic{level}.{cpu} Round marks are "
+            "products on the GPU, and square marks products on the CPU; the numbers are those of the "
+            "table.</p>"
             f'<figure><div class="plot wide">{plot}</div></figure>'
             f'<p class="note">The rates are the cost model\u2019s, {text_of(whose)}: up '
             f"{words.bytes_of(self.machine['up_bytes_per_s'])}/s, down "
-            f"{words.bytes_of(self.machine['down_bytes_per_s'] or 0)}/s, and what the "
-            "library\u2019s kernels reach on large products"
+            f"{words.bytes_of(self.machine['down_bytes_per_s'] or 0)}/s, and the rate of the "
+            "library\u2019s kernels on large products"
             + ("" if self.machine["calibrated"] else "; they are not measured on this machine "
-               "(xgemm-run calibrate does that)")
+               "(xgemm-run calibrate measures them)")
             + f".{more} The vertical axis is in FLOP/s (M, G, T).</p>")
 
     def shapes_section(self):
-        return (f"<section><h2>The shapes that matter</h2>{self.table_of_shapes()}"
+        return (f"<section><h2>Shapes with the most time</h2>{self.table_of_shapes()}"
                 f"{self.plot_of_shapes()}</section>")
 
     def source(self):
-        """Which files, what they lacked, and what the machine is."""
+        """The files, their gaps, and the machine."""
         traces = self.run.traces
         said = [f"{words.count(len(traces), 'trace')} of "
                 f"{words.count(len(self.run.processes), 'process', 'processes')}."]
         cut, strange = (sum(getattr(one, key) for one in traces) for key in ("cut", "strange"))
         if cut:
             said.append(f"{words.count(cut, 'line')} {'is' if cut == 1 else 'are'} cut or damaged, "
-                        "as a killed process leaves them: its last products are missing.")
+                        "as after the end of a killed process: its last products are missing.")
         if strange:
-            said.append(f"{words.count(strange, 'event')} {'is' if strange == 1 else 'are'} no "
-                        "product as the library writes them, and left out.")
+            said.append(f"{words.count(strange, 'event')} {'is' if strange == 1 else 'are'} not in the "
+                        "library\u2019s format, and omitted.")
         for one in [one for one in traces if one.trouble][:TRACES_SHOWN]:
             said.append(f"{trace.clean(os.path.basename(one.path))}: {one.trouble}.")
         rows = []
@@ -334,7 +336,7 @@ class Page:
         table = (f"<table class=\"small-table\"><tbody>{''.join(rows)}</tbody></table>" if rows
                  else "")
         made = f' <p class="note">Made {text_of(self.made)}.</p>' if self.made else ""
-        return (f"<section><h2>What this is made from</h2><p>{text_of(' '.join(said))}</p>"
+        return (f"<section><h2>Sources</h2><p>{text_of(' '.join(said))}</p>"
                 f"{scroller('The machine', table) if table else ''}{made}</section>")
 
     def island(self):

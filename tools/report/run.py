@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""A run as its traces tell it: processes and threads, groups of equal products, sums, and what the
-GPU saved. Products are added one by one, and what is kept of each are a few numbers."""
+"""The data of a run: processes and threads, groups of equal products, sums, and the time that the GPU
+saved. Products are added one by one, and only a few numbers of each are stored."""
 import array
 import functools
 import statistics
 
 from . import trace
 
-# So many times of a shape on the CPU, in this run, count as measured.
+# With at least this many times on the CPU in this run, a shape counts as measured.
 MEASURED_LEAST = 3
 
-# Reasons for which the GPU did not do what it was asked to.
+# Reasons that mean a failure of the GPU.
 FAILURES = ("GPU failed", "GPU's result was wrong")
 
 
 def union_of(intervals):
-    """How long at least one of the intervals (begin, end) was under way."""
+    """Returns the length of the union of the intervals (begin, end)."""
     total, until = 0.0, float("-inf")
     for begin, end in sorted(intervals):
         total += max(0.0, end - max(begin, until))
@@ -24,7 +24,7 @@ def union_of(intervals):
 
 
 class Thread:
-    """A thread's products: when each began, when it ended, and its place (an index of PLACES)."""
+    """A thread's products: the begin, the end and the place (an index of PLACES) of each."""
 
     def __init__(self, process, tid):
         self.process = process
@@ -56,7 +56,7 @@ class Process:
 
 
 class Group:
-    """Products of one shape that ran in one place, by one kernel, for one reason."""
+    """Products of one shape that ran in one place, in one kernel, for one reason."""
 
     def __init__(self, product):
         self.m, self.n, self.k, self.trans = product.m, product.n, product.k, product.trans
@@ -66,7 +66,7 @@ class Group:
         self.operand_bytes, self.result_bytes = product.operand_bytes, product.result_bytes
         self.took = array.array("d")
         self.seconds = self.waited = self.up = self.down = 0.0
-        self.cpu = self.gpu = 0.0  # predicted, of those that have a prediction
+        self.cpu = self.gpu = 0.0  # sums of the predictions, for products that have one
         self.cpu_count = self.gpu_count = 0
 
     def add(self, product):
@@ -94,7 +94,7 @@ class Group:
 
 
 class Sum:
-    """What several groups come to."""
+    """The sums of several groups."""
 
     def __init__(self, groups):
         groups = list(groups)
@@ -105,15 +105,15 @@ class Sum:
         self.up = sum(group.up for group in groups)
         self.down = sum(group.down for group in groups)
         self.gpu_predicted = sum(group.gpu for group in groups)
-        # By how much the GPU is predicted to be faster, where it is.
+        # The time by which the GPU is predicted to be faster, for groups for which it is.
         self.missed = sum(max(0.0, group.seconds - group.gpu) for group in groups
                           if group.gpu_count == group.count)
 
 
 class Saving:
-    """What the GPU saved: the time that the CPU would have taken for its products, less what they
-    took. Of a shape that ran on the CPU in this run too the CPU's time is the median of those times
-    ("measured"); of others it is the cost model's ("predicted"). Negative: it lost."""
+    """The time that the GPU saved: the CPU's time for the GPU's products minus the time that they took. If a
+    shape also ran on the CPU in this run, the CPU's time is the median of those times ("measured");
+    otherwise it is the cost model's prediction ("predicted"). A negative value is a loss."""
 
     def __init__(self, run):
         times = run.times_on_cpu()
@@ -143,8 +143,8 @@ class Run:
     """All products of all traces. It is the sink of trace.Trace.read."""
 
     def __init__(self, absence=""):
-        self.absence = absence  # the true reason of products that wait for a start of the GPU
-        self.processes = {}  # by file and process id, for ids come again
+        self.absence = absence  # the true reason for products for which a start was not worthwhile yet
+        self.processes = {}  # by file and process id, because ids are reused
         self.groups = {}
         self.traces = []
         self.first, self.last = float("inf"), float("-inf")
@@ -165,7 +165,7 @@ class Run:
         self.process(source, pid).name = text
 
     def add_machine(self, source, pid, machine):
-        """The last one stands, for it knows the device; but none stands for one that has one."""
+        """Keeps the last machine, which knows the device, but never replaces one with a device by one without."""
         process = self.process(source, pid)
         if not process.machine or machine["device"] or not process.machine["device"]:
             process.machine = machine
@@ -185,7 +185,7 @@ class Run:
         self.first = min(self.first, product.begin)
         self.last = max(self.last, product.begin + product.took)
 
-    # --- What is asked of it ---
+    # --- Queries ---
 
     def groups_at(self, place):
         return [group for group in self.groups.values() if group.place == place]
@@ -200,7 +200,7 @@ class Run:
         return Sum(self.groups_at(place))
 
     def threads(self):
-        """Those that multiplied, in the order in which they began, process by process."""
+        """Returns the threads that multiplied, process by process, in the order of their first products."""
         processes = sorted((process for process in self.processes.values() if process.threads),
                            key=lambda process: min(min(thread.begins)
                                                    for thread in process.threads.values()))
@@ -208,28 +208,28 @@ class Run:
                 sorted(process.threads.values(), key=lambda thread: min(thread.begins))]
 
     def machine(self):
-        """The machine that figures are held against: one with a device, if any process had one."""
+        """Returns the machine for comparisons: one with a device, if any process had one."""
         known = [process.machine for process in self.processes.values() if process.machine]
         known.sort(key=lambda machine: not machine["device"])
         return known[0] if known else None
 
     def devices(self):
-        """The names of all that were opened, a few at most."""
+        """Returns the names of the opened devices, at most eight."""
         return sorted({process.machine["device"] for process in self.processes.values()
                        if process.machine and process.machine["device"]})[:8]
 
     def span(self):
-        """From the first product's begin to the last one's end."""
+        """Returns the time from the start of the first product to the end of the last."""
         return max(0.0, self.last - self.first) if self.groups else 0.0
 
     @functools.lru_cache(None)
     def under_way(self):
-        """For how long at least one product was under way, by the clock."""
+        """Returns the elapsed time during which at least one product ran."""
         return union_of(interval for thread in self.threads()
                         for interval in zip(thread.begins, thread.ends))
 
     def times_on_cpu(self):
-        """Median seconds of shapes that the CPU computed often enough, without help of the GPU."""
+        """Returns the median seconds of each shape that the CPU alone computed at least MEASURED_LEAST times."""
         times = {}
         for group in self.groups_at("CPU"):
             if group.reason not in FAILURES and not group.kernel:
@@ -239,12 +239,12 @@ class Run:
 
     @functools.lru_cache(None)
     def saving(self):
-        """Asked for when all products have been added, and worked out once."""
+        """Returns the saving, computed once; call it after all products have been added."""
         return Saving(self)
 
     def off(self, place):
-        """How many times as long as predicted products took in a place, by their medians, for a few
-        that waited for a start say nothing about the model; None where nothing was predicted."""
+        """Returns the ratio of taken to predicted time in a place, or None without predictions. It uses
+        medians, because a few products that waited for a start say nothing about the model."""
         took = predicted = 0.0
         for group in self.groups_at(place):
             guess, count = ((group.gpu, group.gpu_count) if place == "GPU"
@@ -256,9 +256,9 @@ class Run:
 
 
 def floors_of(shape, machine):
-    """Seconds that a product needs at least on the device: (link, arithmetic), from the cost
-    model's rates; None where they are not known, as those of other numbers than floats are not.
-    Operands go up while results come down."""
+    """Returns lower bounds of a product's time on the device in seconds, (link, arithmetic), from the cost
+    model's rates, or None if these are unknown, as for all types except floats. Operands are copied up
+    while results are copied down."""
     if not machine or not shape.is_single():
         return None
     rates = [machine[key] for key in ("up_bytes_per_s", "down_bytes_per_s", "gpu_flops_per_s")]
@@ -269,12 +269,12 @@ def floors_of(shape, machine):
 
 
 def intensity_of(shape, machine):
-    """FLOPs for each byte on the link, in the direction that takes longer, at the rate upwards."""
+    """Returns the FLOPs per byte on the link, in the slower direction, at the rate upwards."""
     return shape.flops / (floors_of(shape, machine)[0] * machine["up_bytes_per_s"])
 
 
 class Shape:
-    """Groups of one shape in one place and by one kernel, whatever the reason and the name."""
+    """All groups of one shape, place and kernel."""
 
     def __init__(self, groups):
         first = groups[0]
@@ -299,7 +299,7 @@ class Shape:
         return statistics.median(took)
 
     def predicted(self, place):
-        """The mean prediction for a place; None where there is none."""
+        """Returns the mean prediction for a place, or None if there is none."""
         sums = [(group.gpu, group.gpu_count) if place == "GPU" else (group.cpu, group.cpu_count)
                 for group in self.groups]
         count = sum(count for _, count in sums)
@@ -307,7 +307,7 @@ class Shape:
 
 
 def shapes_of(run):
-    """Shapes by place and kernel, those that took most time first."""
+    """Returns the shapes by place and kernel, in the order of time, longest first."""
     grouped = {}
     for group in run.groups.values():
         grouped.setdefault(group.shape() + (group.place, group.kernel), []).append(group)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The page's style: colours as a table, for a test checks their contrast, and the rest as text."""
+"""The style of the page: a table of colours, whose contrast a test checks, and the rest as text."""
 
-# name: (light, dark). Text is read on both backgrounds; places and lines are seen on them.
+# name: (light, dark). Text, places and lines must be visible on both backgrounds.
 COLOURS = {
     "back": ("#ffffff", "#14171c"),
     "panel": ("#f2f4f8", "#20252d"),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Reading traces (XGEMM_TRACE, src/report/trace.c): what is well formed becomes products of a run.
+"""Reads traces (XGEMM_TRACE, src/report/trace.c): well-formed events become products of a run.
 
-A trace is a JSON array of events, a line each, that nobody closes: what a killed process leaves
-ends in the middle of a line. Whatever a file holds, it is data: names are cut and freed of
-characters that could hide or reorder text, numbers are finite and within bounds, and all else is
-counted as strange.
+A trace is a JSON array with one event per line and without a closing bracket; the trace of a killed
+process may end in the middle of a line. All content is treated as data: names are cut and stripped of
+characters that could hide or reorder text, numbers must be finite and within bounds, and everything else
+is counted as strange.
 """
 import functools
 import json
@@ -15,25 +15,25 @@ import unicodedata
 
 PLACES = ("GPU", "CPU", "both")
 
-# The longest name that is shown, the longest line that is an event, the largest file that is read
-# as a whole because it does not have an event a line.
+# The longest name on the page, the longest line of an event, and the largest file that is read as a whole
+# because it does not have one event per line.
 NAME_CHARACTERS = 80
 LINE_BYTES = 1 << 20
 WHOLE_BYTES = 1 << 26
 
-# Anything nearer to 0 counts as 0: no figure of a trace is so small, and of those that remain no
-# quotient overflows.
+# Smaller values count as 0: no figure of a trace is that small, and quotients of the others do not
+# overflow.
 LEAST = 1e-12
 
 TRACE_NAME = re.compile(r"\.json(\.\d+)?$")
 
 
 class Unreadable(Exception):
-    """A path that was asked for and is no trace; its text says why."""
+    """A given path is not a trace; the text says why."""
 
 
 class Product:
-    """One product as the trace has it. Times are seconds; a prediction may be None."""
+    """One product of the trace. Times are in seconds; a prediction may be None."""
     __slots__ = ("pid", "tid", "begin", "took", "symbol", "operation", "m", "n", "k", "flops",
                  "operand_bytes", "result_bytes", "trans", "beta_zero", "place", "reason", "kernel",
                  "cpu", "gpu", "waited", "up", "down")
@@ -41,14 +41,14 @@ class Product:
 
 @functools.lru_cache(1024)
 def clean(text, characters=NAME_CHARACTERS):
-    """Text that shows what it is: control and direction characters are replaced, the end is cut."""
+    """Replaces control and direction characters in a text, and cuts its end."""
     text = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn") else c
                    for c in text[:characters + 1])
     return text if len(text) <= characters else text[:characters - 1] + "\u2026"
 
 
 def number(value, least=0.0, most=1e18):
-    """The value as a float, which is 0 or not too near it; None where it is no number within the
+    """Returns the value as a float, 0 if it is smaller than LEAST, or None if it is not a number within the
     bounds."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
@@ -72,7 +72,7 @@ def name(value):
 
 
 def product_of(event):
-    """The product of an event; None where the event is none."""
+    """Returns the product of an event, or None if the event is not a product."""
     args = event.get("args")
     if not isinstance(args, dict):
         return None
@@ -87,7 +87,7 @@ def product_of(event):
     product.begin, product.took = 1e-6 * begin, 1e-6 * took
     product.symbol = name(args.get("symbol")) or "?"
     product.trans = name(args.get("trans")) or "?"
-    # A trace that does not say is of a release that knew SGEMM alone.
+    # A trace without an operation is of a release that supported only SGEMM.
     product.operation = name(args.get("operation")) or "sgemm"
     m, n, k = product.m, product.n, product.k
     for key, of_sgemm in (("flops", 2.0 * m * n * k), ("operand_bytes", 4.0 * k * (m + n)),
@@ -99,19 +99,19 @@ def product_of(event):
     product.beta_zero = args.get("beta") == 0
     product.waited = 1e-6 * (number(args.get("waited_us")) or 0.0)
     product.up, product.down = (number(args.get(key)) or 0.0 for key in ("up_bytes", "down_bytes"))
-    # 0: the policy was not asked.
+    # 0 means that the policy made no prediction.
     product.cpu, product.gpu = (1e-6 * predicted if predicted else None for predicted in (
         number(args.get("predicted_cpu_us")), number(args.get("predicted_gpu_us"))))
     return product
 
 
 def machine_of(args):
-    """The figures of an xgemm_machine event: names, and numbers that are above 0; else None."""
+    """Returns the figures of an xgemm_machine event: names, and numbers above 0 or None."""
     machine = {key: name(args.get(key)) for key in ("mode", "math", "cpu_library", "device")}
     for key in ("cores", "cpu_threads", "sm_count", "cpu_flops_per_s", "gpu_flops_per_s",
                 "gpu_fp32_flops_per_s", "up_bytes_per_s", "down_bytes_per_s", "gpu_start_us"):
         machine[key] = number(args.get(key)) or None
-    # Without end is null, as JSON has no infinity; a trace that does not say has no such key.
+    # null means an endless spin, because JSON has no infinity; a trace without this figure lacks the key.
     spin = args.get("spin_us", 0.0)
     machine["spin_s"] = float("inf") if spin is None else 1e-6 * (number(spin) or 0.0)
     machine["calibrated"] = args.get("calibrated") is True
@@ -119,7 +119,7 @@ def machine_of(args):
 
 
 class Trace:
-    """One file: its path, how many products it had, and lines that were cut or strange."""
+    """One file: its path, the number of its products, and the numbers of cut and strange lines."""
 
     def __init__(self, path):
         self.path = path
@@ -130,7 +130,7 @@ class Trace:
         self.trouble = None
 
     def add(self, event, sink):
-        """Hands an event on to sink: add_product, add_name or add_machine."""
+        """Passes an event to the sink: add_product, add_name or add_machine."""
         if not isinstance(event, dict):
             self.strange += 1
             return
@@ -185,7 +185,7 @@ class Trace:
                 self.add(one, sink)
 
     def read_whole(self, sink):
-        """JSON that is laid out in another way, as other tools write it."""
+        """Reads JSON in another layout, as other tools write it."""
         with open(self.path, encoding="utf-8", errors="replace") as file:
             try:
                 events = json.load(file)
@@ -200,7 +200,7 @@ class Trace:
 
 
 def paths_of(arguments):
-    """The files that are meant: those given, and the traces of the folders given, each once."""
+    """Returns the given files and the traces in the given folders, each once."""
     paths = []
     for argument in arguments:
         try:

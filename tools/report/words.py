@@ -1,47 +1,45 @@
 # SPDX-License-Identifier: MIT
-"""Numbers, places and reasons in plain words, and the sentences at the head of the page."""
+"""Texts for numbers, sides and reasons, and the sentences at the head of the page."""
 import signal
 
 REASONS = {
-    "XGEMM_MODE": "The setting XGEMM_MODE says where products run.",
-    "too small": "Products this small are over on the CPU before a call of the GPU has begun.",
-    "cost model": "The CPU was expected to finish first: the way to the GPU and back takes longer "
+    "XGEMM_MODE": "The setting XGEMM_MODE determines where products run.",
+    "too small": "The CPU finishes products of this size before a GPU call could begin.",
+    "cost model": "The CPU was expected to finish first: the copies to and from the GPU take longer "
                   "than the product.",
-    "products around it": "The GPU would have been faster for these, but the CPU library's threads "
-                          "spin between the products around them, and to change sides costs more.",
-    "trial": "The CPU was tried, to see what it takes there: a fiftieth of the time at most.",
-    "GPU start-up not earned yet": "The GPU would be faster, but to start it costs time, and so "
-                                   "far the products had not lost that much on the CPU.",
-    "GPU starting": "The GPU was being started in the background; meanwhile the CPU computes.",
-    "GPU busy": "The GPU was computing products of other threads, and waiting would have taken "
+    "products around it": "The GPU alone would have been faster, but the CPU library's threads spin "
+                          "between products, and a change of sides costs more than it gains.",
+    "trial": "The product ran on the CPU to measure the CPU's time; trials take at most 2 % of the time.",
+    "GPU start-up not earned yet": "The GPU would be faster, but the products so far had lost less "
+                                   "time on the CPU than the start of the GPU costs.",
+    "GPU starting": "The GPU was starting in the background; meanwhile the CPU computes.",
+    "GPU busy": "The GPU was computing products of other threads, and waiting for it would have taken "
                 "longer than the CPU.",
-    "does not fit device memory": "Not even a tile of it fitted the memory that was left on the "
-                                  "GPU.",
-    "forked child": "The process is a child, by fork, of one that had started the GPU; there the "
-                    "GPU cannot be used.",
-    "no usable GPU": "There is no GPU that can be used: no driver, no device, none of its kernels, "
-                     "or it was given up after failures.",
+    "does not fit device memory": "The free memory of the GPU was too small for a single tile.",
+    "forked child": "The process is a forked child of a process that had started the GPU; such a "
+                    "child cannot use the GPU.",
+    "no usable GPU": "No GPU is usable: there is no driver, no device or no kernel for it, or it was "
+                     "disabled after failures.",
     "no usable GPU: no driver": "There is no GPU here: the CUDA driver (libcuda.so.1) is not found.",
     "no usable GPU: no device": "There is no GPU here: the CUDA driver finds no device.",
     "no usable GPU: not allowed": "There is no GPU here: its device files (/dev/nvidia*) may not be "
                                   "opened, by this user or in this container.",
-    "GPU failed": "The GPU failed while it computed, and the CPU did what was left. The results "
-                  "are right.",
+    "GPU failed": "The GPU failed during the product, and the CPU completed it. The results are right.",
     "thread has little stack": "The calling thread has less stack left than the driver needs.",
-    "GPU's result was wrong": "Verification found the GPU's result wrong, and the CPU computed it "
-                              "again. The result that the program got is right.",
+    "GPU's result was wrong": "Verification found the GPU's result wrong, and the CPU recomputed it. "
+                              "The program got the right result.",
     "XGEMM_OPERATIONS": "The setting XGEMM_OPERATIONS does not name this operation: it stays on the "
                         "CPU.",
-    "no kernel for it": "Nothing on this GPU computes this operation: no kernel of the library, "
-                        "and no cuBLAS was found.",
-    "nothing to multiply": "A dimension or the scalar is 0, so that there is nothing to multiply.",
-    "computed in place": "XGEMM_MODE=compare: the result overwrites an operand (TRMM, TRSM), so that "
-                         "it cannot be computed on both sides.",
-    "C overlaps A or B": "The result shares memory with an operand, which only the program's own "
-                         "library may judge.",
+    "no kernel for it": "The library has no kernel for this operation on this GPU, and cuBLAS was not "
+                        "found.",
+    "nothing to multiply": "A dimension or the scalar is 0, so there is nothing to multiply.",
+    "computed in place": "XGEMM_MODE=compare: the result overwrites an operand (TRMM, TRSM), so only "
+                         "one side can compute it.",
+    "C overlaps A or B": "The result shares memory with an operand, and only the program's own "
+                         "library determines its values.",
 }
 
-# Those that say that there is no GPU.
+# Reasons that mean that no GPU is usable.
 NO_GPU = tuple(reason for reason in REASONS if reason.startswith("no usable GPU"))
 
 PLACES = {"GPU": "on the GPU", "CPU": "on the CPU", "both": "on both sides"}
@@ -49,14 +47,14 @@ PLACES = {"GPU": "on the GPU", "CPU": "on the CPU", "both": "on both sides"}
 ON_GPU = {
     "XGEMM_MODE": "The setting XGEMM_MODE sends products to the GPU.",
     "cost model": "The GPU was expected to finish first.",
-    "products around it": "The products around them ran on the GPU, and to change sides costs more.",
-    "trial": "The GPU was tried, to see what it takes: a fiftieth of the time at most.",
+    "products around it": "The products around it ran on the GPU, and a change of sides costs more "
+                          "than it gains.",
+    "trial": "The product ran on the GPU to measure the GPU's time; trials take at most 2 % of the time.",
 }
 
 ON_BOTH = {
     "XGEMM_MODE": "XGEMM_MODE=compare: both sides computed it, one after the other.",
-    "GPU failed": "The GPU failed in the middle, and the CPU did what was left. The results are "
-                  "right.",
+    "GPU failed": "The GPU failed during the product, and the CPU completed it. The results are right.",
 }
 
 
@@ -75,12 +73,12 @@ def reason_label(reason):
 
 def reason_text(place, reason):
     own = {"GPU": ON_GPU, "both": ON_BOTH}.get(place, {})
-    return own.get(reason) or REASONS.get(reason) or "The trace gives no other word for it."
+    return own.get(reason) or REASONS.get(reason) or "This report has no explanation of this reason."
 
 
 def digits(value, figures=3):
-    """So many significant figures, without an exponent, thousands apart by a thin space that breaks
-    no line."""
+    """Formats with a number of significant figures, without an exponent, and with thousands separated by a
+    thin space that breaks no line."""
     if value == 0:
         return "0"
     text = f"{value:.{figures - 1}e}"
@@ -89,7 +87,7 @@ def digits(value, figures=3):
 
 
 def scaled(value, steps, figures=3):
-    """With the largest unit that leaves a figure in front of the point: steps are (size, unit)."""
+    """Formats with the largest unit that leaves a digit before the point; steps are (size, unit)."""
     for size, unit in steps:
         if abs(value) >= 0.9995 * size:
             return f"{digits(value / size, figures)}\u00a0{unit}"
@@ -137,7 +135,7 @@ def shape(m, n, k):
 
 
 def status(value):
-    """How the program ended. A negative status, and one above 128, are a signal's."""
+    """Says how the program ended. A negative status and one above 128 mean a signal."""
     number = -value if value < 0 else value - 128
     if value < 0 or value > 128:
         try:
@@ -145,10 +143,10 @@ def status(value):
         except ValueError:
             said = None
         if said and value < 0:
-            return f"It was ended by {said}."
+            return f"{said} ended the program."
         if said:
-            return f"Its exit status was {value}, as that of a program that {said} ends."
-    return "It ended well (exit status 0)." if value == 0 else f"Its exit status was {value}."
+            return f"Its exit status was {value}, which means that {said} ended it."
+    return "It succeeded (exit status 0)." if value == 0 else f"Its exit status was {value}."
 
 
 # --- The head of the page ---
@@ -158,7 +156,7 @@ def headline(run):
     if not total.count:
         return "No matrix product was seen"
     if both.count and not gpu.count:
-        return f"{count(both.count, 'product')} ran on both sides, to be compared"
+        return f"{count(both.count, 'product')} ran on both sides for comparison"
     if not gpu.count:
         if total.count == 1:
             return "The one product ran on the CPU"
@@ -171,7 +169,7 @@ def headline(run):
         return where
     if abs(saving.seconds) < 0.03 * max(gpu.seconds, saving.seconds + gpu.seconds):
         return f"{where}, in about the time that the CPU would have taken"
-    # Of threads that computed at once the clock saw less.
+    # If threads computed at the same time, the elapsed time is shorter than the sum.
     at_once = len(run.threads()) > 1 and total.seconds > 1.05 * run.under_way()
     of_all = f" in its {count(len(run.threads()))} threads together" if at_once else ""
     if saving.seconds > 0:
@@ -180,12 +178,12 @@ def headline(run):
 
 
 def saving_text(run):
-    """What the saving rests on, in a sentence or two."""
+    """Says in a few sentences how the saving was determined."""
     saving = run.saving()
     if not run.at("GPU").count:
         return ""
     if saving.unknown_count == run.at("GPU").count:
-        return "The trace does not say what the CPU would have taken for them."
+        return "The trace does not say what the CPU would have taken for these products."
     said = []
     if saving.measured_count:
         rest = "" if saving.predicted_count else ", which is all of them"
@@ -196,21 +194,20 @@ def saving_text(run):
         which = "the others" if saving.measured_count else "the products on the GPU"
         said.append(f"For {which} the CPU\u2019s time is the cost model\u2019s prediction, as too "
                     "few of these shapes ran on the CPU in this run. "
-                    + saved("By that they", saving.predicted) + ".")
+                    + saved("By this prediction they", saving.predicted) + ".")
         off = run.off("CPU")
         if off:
-            said.append(f"Where the CPU did compute, products took {digits(off, 2)} times what was "
-                        "predicted for it.")
+            said.append(f"Products that ran on the CPU took {digits(off, 2)} times the predicted time.")
         else:
-            said.append("Nothing in this run shows how far that prediction is off: "
+            said.append("This run does not show the error of that prediction: "
                         "XGEMM_MODE=compare or xgemm-run ab measures both sides.")
     if saving.unknown_count:
-        said.append(f"Of {count(saving.unknown_count)} nothing is known.")
+        said.append(f"For {count(saving.unknown_count)} of them the CPU\u2019s time is unknown.")
     if saving.measured_count or saving.predicted_count:
-        said.append("What the start of the GPU takes from the rest of the program is not counted.")
+        said.append("The time that the start of the GPU costs the rest of the program is not included.")
     if len(run.threads()) > 1:
-        said.append("Times are summed over threads: of those that computed at once the clock saw "
-                    "less.")
+        said.append("Times are summed over threads: if threads computed at the same time, the elapsed "
+                    "time is shorter.")
     return " ".join(said)
 
 
@@ -219,11 +216,11 @@ def saved(who, value):
 
 
 def summary(run, whole_s):
-    """What ran where and for how long, in sentences."""
+    """Says in sentences where products ran and for how long."""
     total, gpu = run.total(), run.at("GPU")
     if not total.count:
-        return ("No call of the program reached the library, or the program ended before it "
-                "could be written down.")
+        return ("No call of the program reached the library, or the program ended before its trace "
+                "was written.")
     machine = run.machine() or {}
     threads = run.threads()
     processes = len({thread.process for thread in threads})
@@ -234,12 +231,11 @@ def summary(run, whole_s):
             f"{digits(total.flops * 1e-9)} GFLOP."]
     under_way = run.under_way()
     if whole_s:
-        said.append(f"Products were under way for {seconds(under_way)} of the {seconds(whole_s)} "
+        said.append(f"Products ran during {seconds(under_way)} of the {seconds(whole_s)} "
                     f"({percent(under_way, whole_s)}) that the program took.")
     else:
-        said.append(f"Products were under way for {seconds(under_way)} of the "
-                    f"{seconds(run.span())} from the beginning of the first to the end of the "
-                    "last.")
+        said.append(f"Products ran during {seconds(under_way)} of the "
+                    f"{seconds(run.span())} from the start of the first to the end of the last.")
     if gpu.count:
         device = machine.get("device") or "The GPU"
         said.append(f"{device} computed {percent(gpu.flops, total.flops)} of the arithmetic.")

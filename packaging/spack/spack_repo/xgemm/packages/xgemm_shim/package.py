@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A Spack package (Spack 1.0 and newer), built from a source tree: doc/howto/cluster.md.
 
-In a repository of packages the version gets the sha256 of a release, and the class its url and maintainers.
+In a public repository of packages the version also has the sha256 of a release, and the class a url and maintainers.
 """
 from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
 from spack_repo.builtin.build_systems.cuda import CudaPackage
@@ -10,14 +10,14 @@ from spack.package import *
 
 
 class XgemmShim(AutotoolsPackage, CudaPackage):
-    """Runs the large matrix products of unmodified programs on an NVIDIA GPU. The library stands in
-    front of the program's own BLAS: xgemm-run PROGRAM."""
+    """Runs the large matrix products of unmodified programs on an NVIDIA GPU. The library intercepts the
+    program's calls of BLAS: xgemm-run PROGRAM."""
 
     license("MIT")
 
     version("0.1.0")
 
-    # Kernels need nvcc; CudaPackage's own default is to do without.
+    # Kernels need nvcc; the default of CudaPackage is no CUDA.
     variant("cuda", default=True, description="Build the kernels; without: every product runs on the CPU")
 
     depends_on("c", type="build")
@@ -28,8 +28,8 @@ class XgemmShim(AutotoolsPackage, CudaPackage):
     depends_on("m4", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("cuda@12:", type="build", when="+cuda")
-    # For programs that bring no BLAS: opened by its name when the first product asks for it, and found by the path that
-    # Spack's compiler writes into what it links.
+    # For programs without a BLAS: the library opens it by name when a product first needs it. The path that Spack's
+    # compiler writes into linked files finds it.
     depends_on("openblas")
 
     conflicts("platform=darwin")
@@ -52,10 +52,10 @@ class XgemmShim(AutotoolsPackage, CudaPackage):
 
     @staticmethod
     def architecture(name):
-        """Hopper's tensor cores are reached by code for 90a alone."""
+        """Only code for 90a can use Hopper's tensor cores."""
         return "90a" if name == "90" else name
 
     def check(self):
-        """What needs no library installed and no other programs: the engine, over the fake driver."""
+        """Runs the tests of the engine on the fake driver, which need no installed library and no other programs."""
         with working_dir(self.build_directory):
             make("check-engine")
