@@ -4,8 +4,8 @@
  * Glossary. Words of BLAS and CUDA have their usual meaning; these are ours:
  *
  * - problem: one call as data (problem.h). A product is a problem that multiplies, as all do today.
- * - routine: one call of a LAPACK routine as data (routine.h); in shim/ also a name of BLAS or LAPACK
- *   without its spelling.
+ * - routine: one call of a LAPACK routine as data (routine.h); in shim/ also a name of BLAS or
+ * LAPACK without its spelling.
  * - instance: one product of a batch, which is one problem.
  * - kind: an operation with a type, such as DGEMM; tables are indexed by it.
  * - side: CPU or GPU, in predictions and observations; place: where a call ran.
