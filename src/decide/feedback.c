@@ -167,7 +167,7 @@ void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
                          const struct xg_problem *call, double seconds)
 {
     struct xg_feedback_shape *shape = take_shape(feedback, call);
-    double rarer = 1.0 + 0.5 * shape->failed;
+    double rarer = 1.0 + shape->failed;
     shape->credit_s[side] += XG_TUNING_TRIAL_SHARE * seconds / (rarer * rarer);
 }
 

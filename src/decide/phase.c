@@ -46,6 +46,13 @@ enum xg_side xg_phase_choose(struct xg_phase *phase, double now_s, double cpu_s,
     return phase->side;
 }
 
+void xg_phase_try(struct xg_phase *phase, double now_s)
+{
+    phase->side = XG_SIDE_GPU;
+    phase->ledger_s = xg_phase_spins_s(phase, now_s);
+    phase->lost_s = 0.0;
+}
+
 /* The ledger's least value on the CPU. */
 static double debt_s(const struct xg_phase *phase)
 {

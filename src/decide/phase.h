@@ -43,6 +43,9 @@ double xg_phase_spins_s(const struct xg_phase *phase, double now_s);
  */
 enum xg_side xg_phase_choose(struct xg_phase *phase, double now_s, double cpu_s, double gpu_s);
 
+/* Begins the GPU's phase for a trial that has paid for the time for which threads still spin. */
+void xg_phase_try(struct xg_phase *phase, double now_s);
+
 /* What a product on the CPU costs the GPU products behind it. */
 double xg_phase_disturbs_s(const struct xg_phase *phase);
 

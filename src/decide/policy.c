@@ -132,6 +132,9 @@ static enum xg_side choose(struct xg_policy *policy, const struct xg_problem *ca
     }
     decision->reason = XG_REASON_TRIAL;
     decision->trial_s = extra_s;
+    if (side == XG_SIDE_CPU && decision->wakes &&
+        xg_phase_spins_s(&policy->phase, decision->begin_s) > decision->gpu_s)
+        xg_phase_try(&policy->phase, decision->begin_s);
     return side == XG_SIDE_CPU ? XG_SIDE_GPU : XG_SIDE_CPU;
 }
 
