@@ -25,7 +25,7 @@
 
 #define VOTE_CHANGE 0.01f /* a smaller change does not need a new count of votes */
 
-enum { PRIOR_VOTES = 2, FAILED_MAX = 20 };
+enum { PRIOR_VOTES = 2 };
 
 static int clamp_int(int value, int most)
 {
@@ -167,7 +167,7 @@ void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
                          const struct xg_problem *call, double seconds)
 {
     struct xg_feedback_shape *shape = take_shape(feedback, call);
-    double rarer = 1.0 + shape->failed;
+    double rarer = 1.0 + shape->failed[side];
     shape->credit_s[side] += XG_TUNING_TRIAL_SHARE * seconds / (rarer * rarer);
 }
 
@@ -209,9 +209,9 @@ void xg_feedback_end_trial(struct xg_feedback *feedback, enum xg_side side,
                            const struct xg_problem *call, double extra_s, bool better)
 {
     struct xg_feedback_shape *shape = take_shape(feedback, call);
-    shape->failed = better ? 0 : shape->failed + (shape->failed < FAILED_MAX);
+    shape->failed[side] = better ? 0 : shape->failed[side] + 1;
     if (better)
-        shape->credit_s[side == XG_SIDE_CPU ? XG_SIDE_GPU : XG_SIDE_CPU] += extra_s;
+        shape->credit_s[side] += extra_s;
 }
 
 bool xg_feedback_knows(const struct xg_feedback *feedback, enum xg_side side,

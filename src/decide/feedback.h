@@ -29,7 +29,7 @@ enum {
 /* Shapes whose dimensions agree to a quarter. The fifth shape of a set replaces another one. */
 struct xg_feedback_shape {
     uint32_t key;                   /* 0: free */
-    int failed;                     /* trials that took longer, since the last one that did not */
+    int failed[XG_SIDE_COUNT];                  /* trials that took longer, since the last one that did not */
     double credit_s[XG_SIDE_COUNT]; /* what its time on a side has earned for trials of the other */
     struct xg_correction times[XG_SIDE_COUNT];
 };

@@ -19,7 +19,7 @@ double xg_phase_disturbs_s(const struct xg_phase *phase)
 /* Coming back is cheap if the threads soon sleep again. */
 double xg_phase_tolerance_s(const struct xg_phase *phase)
 {
-    return fmin(XG_TUNING_LOSS_S, XG_TUNING_LOSS_SPINS * phase->spin_s);
+    return fmin(XG_TUNING_LOSS_S, phase->spin_s);
 }
 
 /* True if a product that begins now would find the threads asleep, had the last product run on the
@@ -56,16 +56,18 @@ void xg_phase_try(struct xg_phase *phase, double now_s)
 /* The ledger's least value on the CPU. */
 static double debt_s(const struct xg_phase *phase)
 {
-    return -XG_TUNING_RETRY_LOSSES * fmax(0.0, phase->lost_s);
+    return -fmax(0.0, phase->lost_s) / XG_TUNING_TRIAL_SHARE;
 }
 
-/* Anything may delay one product, so one product counts for half of the tolerated loss at most. */
-static void observe_on_gpu(struct xg_phase *phase, double saved_s, double end_s)
+/* Anything may delay one product, so an unforeseen loss counts for half of what ends a phase. */
+static void observe_on_gpu(struct xg_phase *phase, const struct xg_phase_product *product,
+                           double saved_s)
 {
     double most_s = xg_phase_tolerance_s(phase);
-    double buffer_s = fmax(most_s, xg_phase_spins_s(phase, end_s));
+    double buffer_s = fmax(most_s, xg_phase_spins_s(phase, product->end_s));
+    double least_s = fmin(0.0, product->other_s - product->expected_s) - 0.5 * most_s;
     phase->lost_s -= saved_s;
-    phase->ledger_s = fmin(phase->ledger_s + fmax(saved_s, -0.5 * most_s), buffer_s);
+    phase->ledger_s = fmin(phase->ledger_s + fmax(saved_s, least_s), buffer_s);
     if (phase->ledger_s >= -most_s)
         return;
     phase->side = XG_SIDE_CPU;
@@ -80,7 +82,7 @@ void xg_phase_wake(struct xg_phase *phase, double end_s)
 
 void xg_phase_observe(struct xg_phase *phase, const struct xg_phase_product *product)
 {
-    double seconds = fmin(product->end_s - product->begin_s, product->most_s);
+    double seconds = fmin(product->end_s - product->begin_s, XG_TUNING_STOPPED * product->expected_s);
     double saved_s = product->other_s - seconds;
     if (product->side == XG_SIDE_CPU)
         xg_phase_wake(phase, product->end_s);
@@ -88,7 +90,7 @@ void xg_phase_observe(struct xg_phase *phase, const struct xg_phase_product *pro
     if (product->side != phase->side)
         return;
     if (phase->side == XG_SIDE_GPU) {
-        observe_on_gpu(phase, saved_s, product->end_s);
+        observe_on_gpu(phase, product, saved_s);
         return;
     }
     phase->ledger_s = fmax(phase->ledger_s - saved_s, fmin(phase->ledger_s, debt_s(phase)));

@@ -56,8 +56,8 @@ double xg_phase_tolerance_s(const struct xg_phase *phase);
 struct xg_phase_product {
     enum xg_side side; /* where it ran */
     double begin_s, end_s;
-    double other_s; /* the expected time on the other side */
-    double most_s;  /* a longer time than this says nothing: the process was stopped */
+    double expected_s; /* on that side */
+    double other_s;    /* expected on the other side */
 };
 void xg_phase_observe(struct xg_phase *phase, const struct xg_phase_product *product);
 

@@ -13,6 +13,11 @@ static double mnk(const struct xg_problem *call)
     return (double)call->m * (double)call->n * (double)call->k;
 }
 
+static enum xg_side other(enum xg_side side)
+{
+    return side == XG_SIDE_CPU ? XG_SIDE_GPU : XG_SIDE_CPU;
+}
+
 /* The model's GPU time with this many cores for staging. */
 static double gpu_model_s(const struct xg_policy *policy, const struct xg_conf *conf,
                           const struct xg_problem *call, int cores_left)
@@ -82,23 +87,14 @@ static bool is_settled(const struct xg_policy *policy, const struct xg_conf *con
             xg_feedback_weight(feedback, XG_SIDE_GPU, call) >= XG_TUNING_SETTLED_WEIGHT);
 }
 
-/* The CPU time that a phase counts with: a guess must promise more than what is known. */
-static double cpu_in_phase_s(const struct xg_policy *policy, const struct xg_problem *call,
-                             const struct xg_decision *decision)
-{
-    bool known = xg_feedback_knows(&policy->feedback, XG_SIDE_CPU, call);
-    return (known ? 1.0 : XG_TUNING_GUESS_FACTOR) * decision->cpu_s;
-}
-
 /* The side of a product that wakes threads: its phase's, unless the CPU saves more than waking its
  * threads costs. */
-static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_problem *call,
+static enum xg_side choose_in_phase(struct xg_policy *policy,
                                     const struct xg_decision *decision)
 {
-    double cpu_s = cpu_in_phase_s(policy, call, decision);
     enum xg_side side =
-        xg_phase_choose(&policy->phase, decision->begin_s, cpu_s, decision->gpu_s);
-    return decision->gpu_s > cpu_s + xg_phase_disturbs_s(&policy->phase) ? XG_SIDE_CPU : side;
+        xg_phase_choose(&policy->phase, decision->begin_s, decision->cpu_s, decision->gpu_s);
+    return decision->gpu_s > decision->cpu_s + xg_phase_disturbs_s(&policy->phase) ? XG_SIDE_CPU : side;
 }
 
 /* The side of a product that wakes no threads. */
@@ -123,7 +119,7 @@ static enum xg_side choose(struct xg_policy *policy, const struct xg_problem *ca
                            struct xg_decision *decision)
 {
     enum xg_side faster = decision->gpu_s < decision->cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU;
-    enum xg_side side = decision->wakes ? choose_in_phase(policy, call, decision)
+    enum xg_side side = decision->wakes ? choose_in_phase(policy, decision)
                                         : choose_alone(policy, decision);
     double extra_s = trial_s(policy, side, decision);
     if (!xg_feedback_dares(&policy->feedback, side, call, extra_s)) {
@@ -135,7 +131,7 @@ static enum xg_side choose(struct xg_policy *policy, const struct xg_problem *ca
     if (side == XG_SIDE_CPU && decision->wakes &&
         xg_phase_spins_s(&policy->phase, decision->begin_s) > decision->gpu_s)
         xg_phase_try(&policy->phase, decision->begin_s);
-    return side == XG_SIDE_CPU ? XG_SIDE_GPU : XG_SIDE_CPU;
+    return other(side);
 }
 
 static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
@@ -302,18 +298,18 @@ static void learn_gpu(struct xg_policy *policy, const struct xg_problem *call,
         xg_feedback_observe(&policy->feedback, XG_SIDE_GPU, call, predicted_s, seconds);
 }
 
-/* A trial spends the credit of the other side; every other product earns some. */
+/* A trial spends what the other side has earned; every other product earns. */
 static void account(struct xg_policy *policy, enum xg_side side, const struct xg_problem *call,
                     const struct xg_decision *decision, double seconds)
 {
-    enum xg_side tried = decision->place == XG_PLACE_CPU ? XG_SIDE_CPU : XG_SIDE_GPU;
-    double saved_s = side == XG_SIDE_GPU
-                         ? decision->cpu_s - seconds
-                         : decision->gpu_s - seconds - xg_phase_disturbs_s(&policy->phase);
-    if (decision->reason == XG_REASON_TRIAL && side == tried)
-        xg_feedback_end_trial(&policy->feedback, side, call, decision->trial_s, saved_s > 0.0);
-    else
+    enum xg_side decided = decision->place == XG_PLACE_CPU ? XG_SIDE_CPU : XG_SIDE_GPU;
+    if (decision->reason != XG_REASON_TRIAL || side != decided) {
         xg_feedback_account(&policy->feedback, side, call, seconds);
+        return;
+    }
+    double other_s = side == XG_SIDE_CPU ? decision->gpu_s : decision->cpu_s;
+    double all_s = seconds + (side == XG_SIDE_CPU ? xg_phase_disturbs_s(&policy->phase) : 0.0);
+    xg_feedback_end_trial(&policy->feedback, other(side), call, decision->trial_s, all_s < other_s);
 }
 
 void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct xg_problem *call,
@@ -324,15 +320,15 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
         .side = side,
         .begin_s = decision->begin_s,
         .end_s = now_s,
-        .other_s = side == XG_SIDE_CPU ? decision->gpu_s : cpu_in_phase_s(policy, call, decision),
-        .most_s = XG_TUNING_STOPPED * expected_s,
+        .expected_s = expected_s,
+        .other_s = side == XG_SIDE_CPU ? decision->gpu_s : decision->cpu_s,
     };
     if (teaches(call, seconds) && decision->cpu_s > 0.0) {
         if (side == XG_SIDE_CPU)
             learn_cpu(policy, call, decision, seconds);
         else
             learn_gpu(policy, call, decision, seconds);
-        account(policy, side, call, decision, fmin(seconds, product.most_s));
+        account(policy, side, call, decision, fmin(seconds, XG_TUNING_STOPPED * expected_s));
     }
     if (decision->wakes)
         xg_phase_observe(&policy->phase, &product);
