@@ -162,7 +162,8 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k)
         return true;
     if (atomic_load_explicit(&kinds_off, memory_order_relaxed) & xg_kind_bit(kind))
         return false;
-    return !atomic_load_explicit(&settles, memory_order_relaxed) || !xg_settled_takes(kind, m, n, k);
+    return !atomic_load_explicit(&settles, memory_order_relaxed) ||
+           !xg_settled_takes(kind, m, n, k);
 }
 
 /*

@@ -21,12 +21,6 @@
 
 #include "decide/tuning.h"
 
-
-
-#define VOTE_CHANGE 0.01f /* a smaller change does not need a new count of votes */
-
-enum { PRIOR_VOTES = 2 };
-
 static int clamp_int(int value, int most)
 {
     return value < 0 ? 0 : value > most ? most : value;
@@ -138,7 +132,7 @@ void xg_correction_add(struct xg_correction *correction, float above, float log_
     float change = log_ratio - correction->log_ratio, share = 1.0f / correction->weight;
     bool odd = change < -XG_TUNING_ODD && correction->weight > XG_TUNING_SURE_WEIGHT;
     if (surprising || (change < 0.0f && !odd))
-        share = fmaxf(share, 0.5f);
+        share = fmaxf(share, XG_TUNING_FALL_SHARE);
     correction->log_ratio += share * change;
     if (surprising)
         correction->doubts = 0;
@@ -146,11 +140,11 @@ void xg_correction_add(struct xg_correction *correction, float above, float log_
         correction->doubts--;
 }
 
-/* The median over the classes of about this size; smaller products have PRIOR_VOTES votes. */
+/* The median over the classes of about this size; smaller products have some votes too. */
 static float common_of(const struct xg_correction *classes, int flops, float smaller)
 {
-    float votes[3 * XG_FEEDBACK_FORMS + PRIOR_VOTES] = {smaller, smaller};
-    int count = PRIOR_VOTES, begin = flops > 0 ? flops - 1 : 0;
+    float votes[3 * XG_FEEDBACK_FORMS + XG_TUNING_PRIOR_VOTES] = {smaller, smaller};
+    int count = XG_TUNING_PRIOR_VOTES, begin = flops > 0 ? flops - 1 : 0;
     int end = flops + 2 < XG_FEEDBACK_FLOPS ? flops + 2 : XG_FEEDBACK_FLOPS;
     for (int i = begin * XG_FEEDBACK_FORMS; i < end * XG_FEEDBACK_FORMS; i++) {
         if (classes[i].weight == 0.0f)
@@ -181,7 +175,8 @@ void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
         kind->begun[side] = true;
         return;
     }
-    float log_ratio = fmaxf(fminf((float)log(seconds / predicted_s), XG_TUNING_RATIO_MAX), -XG_TUNING_RATIO_MAX);
+    float log_ratio = (float)log(seconds / predicted_s);
+    log_ratio = fmaxf(fminf(log_ratio, XG_TUNING_RATIO_MAX), -XG_TUNING_RATIO_MAX);
     int class = class_of(call), flops = class / XG_FEEDBACK_FORMS;
     float *common = kind->common[side];
     struct xg_correction *classes = kind->classes[side];
@@ -189,8 +184,8 @@ void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
     xg_correction_add(&shape->times[side], blend(&classes[class], common[flops]), log_ratio);
     struct xg_correction before = classes[class];
     xg_correction_add(&classes[class], common[flops], log_ratio);
-    bool moved =
-        before.weight == 0.0f || fabsf(classes[class].log_ratio - before.log_ratio) > VOTE_CHANGE;
+    float change = fabsf(classes[class].log_ratio - before.log_ratio);
+    bool moved = before.weight == 0.0f || change > XG_TUNING_VOTE_CHANGE;
     for (int f = 0; f < XG_FEEDBACK_FLOPS && moved; f++)
         common[f] = common_of(classes, f, f > 0 ? common[f - 1] : 0.0f);
 }
@@ -214,26 +209,10 @@ void xg_feedback_end_trial(struct xg_feedback *feedback, enum xg_side side,
         shape->credit_s[side] += extra_s;
 }
 
-bool xg_feedback_knows(const struct xg_feedback *feedback, enum xg_side side,
-                       const struct xg_problem *call)
-{
-    const struct xg_feedback_shape *shape = find_shape(feedback, call);
-    return shape && shape->times[side].weight > 0.0f;
-}
-
-bool xg_feedback_doubts(const struct xg_feedback *feedback, enum xg_side side,
-                        const struct xg_problem *call)
-{
-    const struct xg_feedback_shape *shape = find_shape(feedback, call);
-    return shape && shape->times[side].doubts > 0;
-}
-
 double xg_feedback_weight(const struct xg_feedback *feedback, enum xg_side side,
                           const struct xg_problem *call)
 {
     const struct xg_feedback_shape *shape = find_shape(feedback, call);
-    return (
-        double)(shape
-                    ? shape->times[side].weight
-                    : feedback->kinds[xg_problem_kind(call)].classes[side][class_of(call)].weight);
+    const struct xg_feedback_kind *kind = &feedback->kinds[xg_problem_kind(call)];
+    return (double)(shape ? shape->times[side].weight : kind->classes[side][class_of(call)].weight);
 }

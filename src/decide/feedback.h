@@ -29,8 +29,8 @@ enum {
 /* Shapes whose dimensions agree to a quarter. The fifth shape of a set replaces another one. */
 struct xg_feedback_shape {
     uint32_t key;                   /* 0: free */
-    int failed[XG_SIDE_COUNT];                  /* trials that took longer, since the last one that did not */
-    double credit_s[XG_SIDE_COUNT]; /* what its time on a side has earned for trials of the other */
+    int failed[XG_SIDE_COUNT];      /* trials away from this side that cost, since one that paid */
+    double credit_s[XG_SIDE_COUNT]; /* what the time on this side has earned for such trials */
     struct xg_correction times[XG_SIDE_COUNT];
 };
 
@@ -69,24 +69,16 @@ void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
                          const struct xg_problem *call, double seconds);
 
 /*
- * True if the shape's time on this side has earned a trial of the other one that is expected to
+ * True if the shape's time on this side has earned a trial of the other side that is expected to
  * cost extra_s; the credit is then spent. Trials take at most a fiftieth of the time, and less
- * after each one that failed.
+ * after each one that failed: the n-th in a row must be earned n^2 times.
  */
 bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
                        const struct xg_problem *call, double extra_s);
 
-/* The trial has ended. One that was better than this side gets its credit back. */
+/* The trial has ended. If it was better than this side, its credit comes back. */
 void xg_feedback_end_trial(struct xg_feedback *feedback, enum xg_side side,
                            const struct xg_problem *call, double extra_s, bool better);
-
-/* True if the shape itself was observed there; otherwise its class and size stand for it. */
-bool xg_feedback_knows(const struct xg_feedback *feedback, enum xg_side side,
-                       const struct xg_problem *call);
-
-/* True if the shape recently took far longer there than expected, which may be chance. */
-bool xg_feedback_doubts(const struct xg_feedback *feedback, enum xg_side side,
-                        const struct xg_problem *call);
 
 /* The weight of the observations of the shape, or of its class if the shape is new; at most 5. */
 double xg_feedback_weight(const struct xg_feedback *feedback, enum xg_side side,

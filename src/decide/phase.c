@@ -16,8 +16,8 @@ double xg_phase_disturbs_s(const struct xg_phase *phase)
     return phase->side == XG_SIDE_GPU ? phase->spin_s : 0.0;
 }
 
-/* Coming back is cheap if the threads soon sleep again. */
-double xg_phase_tolerance_s(const struct xg_phase *phase)
+/* The loss that ends a phase on the GPU. Coming back is cheap if the threads soon sleep again. */
+static double tolerance_s(const struct xg_phase *phase)
 {
     return fmin(XG_TUNING_LOSS_S, phase->spin_s);
 }
@@ -53,7 +53,7 @@ void xg_phase_try(struct xg_phase *phase, double now_s)
     phase->lost_s = 0.0;
 }
 
-/* The ledger's least value on the CPU. */
+/* How far the ledger may fall on the CPU: a lost phase must be earned again. */
 static double debt_s(const struct xg_phase *phase)
 {
     return -fmax(0.0, phase->lost_s) / XG_TUNING_TRIAL_SHARE;
@@ -63,9 +63,10 @@ static double debt_s(const struct xg_phase *phase)
 static void observe_on_gpu(struct xg_phase *phase, const struct xg_phase_product *product,
                            double saved_s)
 {
-    double most_s = xg_phase_tolerance_s(phase);
+    double most_s = tolerance_s(phase);
     double buffer_s = fmax(most_s, xg_phase_spins_s(phase, product->end_s));
-    double least_s = fmin(0.0, product->other_s - product->expected_s) - 0.5 * most_s;
+    double least_s =
+        fmin(0.0, product->other_s - product->expected_s) - XG_TUNING_LOSS_ONE * most_s;
     phase->lost_s -= saved_s;
     phase->ledger_s = fmin(phase->ledger_s + fmax(saved_s, least_s), buffer_s);
     if (phase->ledger_s >= -most_s)
@@ -82,7 +83,8 @@ void xg_phase_wake(struct xg_phase *phase, double end_s)
 
 void xg_phase_observe(struct xg_phase *phase, const struct xg_phase_product *product)
 {
-    double seconds = fmin(product->end_s - product->begin_s, XG_TUNING_STOPPED * product->expected_s);
+    double most_s = XG_TUNING_STOPPED * product->expected_s;
+    double seconds = fmin(product->end_s - product->begin_s, most_s);
     double saved_s = product->other_s - seconds;
     if (product->side == XG_SIDE_CPU)
         xg_phase_wake(phase, product->end_s);

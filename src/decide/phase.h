@@ -13,15 +13,14 @@
  *
  * One ledger says by how much the GPU is ahead:
  *
- *   On the CPU each product adds what the GPU would have saved, by its predicted time. A product
+ *   On the CPU each product adds the time that the GPU would have saved, as predicted. A product
  *   that gains begins the GPU's phase when the sum exceeds the time for which threads still spin.
- *   On the GPU each product adds what it has saved, by its measured time. The sum that began the
- *   phase pays for the products among spinning threads; from then on the sum is at most the loss
- *   that ends a phase. The phase ends when the GPU is behind by that loss.
- *   After a loss the ledger begins at XG_TUNING_RETRY_LOSSES times the loss below zero, and falls
- *   no lower: the GPU is tried again when the products would have saved that much.
- *   A pause that lets the threads sleep makes a change free: the next product chooses by its own
- *   predicted times, unless the ledger is below zero.
+ *   On the GPU each product adds the time that it has saved, as measured. The sum that began the
+ *   phase pays for the products among spinning threads. Once they sleep, the sum is at most the
+ *   loss that ends a phase, and the phase ends when the GPU is behind by that loss.
+ *   After a lost phase the ledger begins below zero, at the loss over the share of trials
+ *   (XG_TUNING_TRIAL_SHARE). Only what the GPU would have saved brings it up again.
+ *   A pause that lets the threads sleep makes a change free: the ledger begins at zero.
  *
  * All zeros: a program at its beginning, on the CPU, with sleeping threads.
  */
@@ -48,9 +47,6 @@ void xg_phase_try(struct xg_phase *phase, double now_s);
 
 /* What a product on the CPU costs the GPU products behind it. */
 double xg_phase_disturbs_s(const struct xg_phase *phase);
-
-/* The loss that ends a phase on the GPU. */
-double xg_phase_tolerance_s(const struct xg_phase *phase);
 
 /* A finished product. */
 struct xg_phase_product {

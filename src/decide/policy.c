@@ -54,7 +54,8 @@ static void see_crowd(struct xg_policy *policy, const struct xg_conf *conf,
                       const struct xg_situation *now, struct xg_decision *decision)
 {
     double since_s = fmax(0.0, now->now_s - policy->crowd_s); /* threads may come out of order */
-    policy->crowd = fmax(fmax(1.0, now->under_way), policy->crowd * exp(-since_s / XG_TUNING_CROWD_S));
+    policy->crowd =
+        fmax(fmax(1.0, now->under_way), policy->crowd * exp(-since_s / XG_TUNING_CROWD_S));
     policy->crowd_s = fmax(policy->crowd_s, now->now_s);
     decision->crowd = policy->crowd;
     /* If all products go to the GPU, threads wait there and leave their cores free. */
@@ -82,26 +83,26 @@ static bool is_settled(const struct xg_policy *policy, const struct xg_conf *con
     return !conf->reproducible && decision->cpu_s < XG_TUNING_SETTLED_S &&
            decision->gpu_s >= XG_TUNING_GPU_FRACTION * decision->cpu_s &&
            !(decision->wakes && policy->phase.side == XG_SIDE_GPU) &&
-           xg_feedback_weight(feedback, XG_SIDE_CPU, call) >= XG_TUNING_SETTLED_WEIGHT &&
+           xg_feedback_weight(feedback, XG_SIDE_CPU, call) >= XG_TUNING_SURE_WEIGHT &&
            (!ready || decision->gpu_s > XG_TUNING_SETTLED_RATIO * decision->cpu_s ||
-            xg_feedback_weight(feedback, XG_SIDE_GPU, call) >= XG_TUNING_SETTLED_WEIGHT);
+            xg_feedback_weight(feedback, XG_SIDE_GPU, call) >= XG_TUNING_SURE_WEIGHT);
 }
 
 /* The side of a product that wakes threads: its phase's, unless the CPU saves more than waking its
  * threads costs. */
-static enum xg_side choose_in_phase(struct xg_policy *policy,
-                                    const struct xg_decision *decision)
+static enum xg_side choose_in_phase(struct xg_policy *policy, const struct xg_decision *decision)
 {
-    enum xg_side side =
-        xg_phase_choose(&policy->phase, decision->begin_s, decision->cpu_s, decision->gpu_s);
-    return decision->gpu_s > decision->cpu_s + xg_phase_disturbs_s(&policy->phase) ? XG_SIDE_CPU : side;
+    struct xg_phase *phase = &policy->phase;
+    enum xg_side side = xg_phase_choose(phase, decision->begin_s, decision->cpu_s, decision->gpu_s);
+    double loss_s = decision->gpu_s - decision->cpu_s;
+    return loss_s > xg_phase_disturbs_s(phase) ? XG_SIDE_CPU : side;
 }
 
-/* The side of a product that wakes no threads. */
-static enum xg_side choose_alone(const struct xg_policy *policy, const struct xg_decision *decision)
+/* The side of a product that wakes no threads: the GPU if it finishes there first, though threads
+ * may still spin for that long. */
+static enum xg_side choose_alone(const struct xg_decision *decision, double spins_s)
 {
     double saved_s = XG_TUNING_GPU_FRACTION * decision->cpu_s - decision->gpu_s;
-    double spins_s = xg_phase_spins_s(&policy->phase, decision->begin_s);
     return saved_s > spins_s ? XG_SIDE_GPU : XG_SIDE_CPU;
 }
 
@@ -115,21 +116,22 @@ static double trial_s(const struct xg_policy *policy, enum xg_side side,
     return extra_s + (decision->wakes ? policy->phase.spin_s : 0.0);
 }
 
+/* The side, or a trial of the other one. A trial of the GPU that ends before the CPU library's
+ * threads sleep would tell nothing, and begins a phase. */
 static enum xg_side choose(struct xg_policy *policy, const struct xg_problem *call,
                            struct xg_decision *decision)
 {
     enum xg_side faster = decision->gpu_s < decision->cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU;
-    enum xg_side side = decision->wakes ? choose_in_phase(policy, decision)
-                                        : choose_alone(policy, decision);
+    double spins_s = xg_phase_spins_s(&policy->phase, decision->begin_s);
+    enum xg_side side =
+        decision->wakes ? choose_in_phase(policy, decision) : choose_alone(decision, spins_s);
     double extra_s = trial_s(policy, side, decision);
-    if (!xg_feedback_dares(&policy->feedback, side, call, extra_s)) {
-        decision->reason = side == faster ? XG_REASON_MODEL : XG_REASON_PHASE;
+    decision->reason = side == faster ? XG_REASON_MODEL : XG_REASON_PHASE;
+    if (!xg_feedback_dares(&policy->feedback, side, call, extra_s))
         return side;
-    }
     decision->reason = XG_REASON_TRIAL;
     decision->trial_s = extra_s;
-    if (side == XG_SIDE_CPU && decision->wakes &&
-        xg_phase_spins_s(&policy->phase, decision->begin_s) > decision->gpu_s)
+    if (side == XG_SIDE_CPU && decision->wakes && spins_s > decision->gpu_s)
         xg_phase_try(&policy->phase, decision->begin_s);
     return other(side);
 }
@@ -138,10 +140,8 @@ static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
                          const struct xg_problem *call, struct xg_decision *decision)
 {
     decision->reason = XG_REASON_MODEL;
-    double most_s = XG_TUNING_GPU_FRACTION * decision->cpu_s;
-    enum xg_side side = !conf->reproducible        ? choose(policy, call, decision)
-                        : decision->gpu_s < most_s ? XG_SIDE_GPU
-                                                   : XG_SIDE_CPU;
+    enum xg_side side =
+        conf->reproducible ? choose_alone(decision, 0.0) : choose(policy, call, decision);
     decision->place = side == XG_SIDE_GPU ? XG_PLACE_GPU : XG_PLACE_CPU;
     decision->wait = conf->reproducible && side == XG_SIDE_GPU;
     decision->waits_s = decision->cpu_s - decision->gpu_s;
@@ -206,7 +206,7 @@ static double floor_mnk(const struct xg_policy *policy, const struct xg_conf *co
 {
     if (conf->reproducible)
         return XG_TUNING_FLOOR_MNK;
-    if (policy->small.weight < XG_TUNING_FLOOR_WEIGHT)
+    if (policy->small.weight < XG_TUNING_SURE_WEIGHT)
         return XG_TUNING_FLOOR_LEAST_MNK;
     double even = xg_model_even_mnk(&policy->model, exp((double)policy->small.log_ratio));
     return fmax(fmin(even, XG_TUNING_FLOOR_MNK), XG_TUNING_FLOOR_LEAST_MNK);
