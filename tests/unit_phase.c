@@ -212,7 +212,10 @@ static void test_longer_pool(void)
         xg_phase_wake(&phase, now_s);
         phase.spin_s = 0.5e-3;
         side = xg_phase_choose(&phase, now_s, cpu_s, gpu_s);
-        run_one(side, &now_s, side == XG_SIDE_GPU ? 0.6e-3 : cpu_s, cpu_s, gpu_s);
+        if (side == XG_SIDE_GPU)
+            run_one(side, &now_s, 0.6e-3, gpu_s, cpu_s);
+        else
+            run_one(side, &now_s, cpu_s, cpu_s, gpu_s);
     }
     XT_CHECK(side == XG_SIDE_GPU, "not on the GPU");
     XT_CHECK_LE(now_s, 100.0 + 0.6e-3 * 1000 + SPIN_S, "after %g s", now_s - 100.0);
