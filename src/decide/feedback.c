@@ -140,11 +140,11 @@ void xg_correction_add(struct xg_correction *correction, float above, float log_
         correction->doubts--;
 }
 
-/* The median over the classes of about this size; the smaller size has one vote too. */
+/* The median over the classes of about this size; the smaller size has some votes too. */
 static float common_of(const struct xg_correction *classes, int flops, float smaller)
 {
-    float votes[3 * XG_FEEDBACK_FORMS + 1] = {smaller};
-    int count = 1, begin = flops > 0 ? flops - 1 : 0;
+    float votes[3 * XG_FEEDBACK_FORMS + XG_TUNING_PRIOR_VOTES] = {smaller, smaller};
+    int count = XG_TUNING_PRIOR_VOTES, begin = flops > 0 ? flops - 1 : 0;
     int end = flops + 2 < XG_FEEDBACK_FLOPS ? flops + 2 : XG_FEEDBACK_FLOPS;
     for (int i = begin * XG_FEEDBACK_FORMS; i < end * XG_FEEDBACK_FORMS; i++) {
         if (classes[i].weight == 0.0f)

@@ -105,4 +105,8 @@
  * the same at 0.1. */
 #define XG_TUNING_VOTE_CHANGE 0.01f
 
+/* Votes of the smaller size among the classes of a size. With one, a class that waits for memory
+ * would speak for all others (tests/unit_feedback.c). */
+#define XG_TUNING_PRIOR_VOTES 2
+
 #endif
