@@ -121,10 +121,15 @@ static double trial_s(const struct xg_policy *policy, enum xg_side side,
 static enum xg_side choose(struct xg_policy *policy, const struct xg_problem *call,
                            struct xg_decision *decision)
 {
-    enum xg_side faster = decision->gpu_s < decision->cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU;
     double spins_s = xg_phase_spins_s(&policy->phase, decision->begin_s);
-    enum xg_side side =
-        decision->wakes ? choose_in_phase(policy, decision) : choose_alone(decision, spins_s);
+    enum xg_side faster, side;
+    if (decision->wakes) {
+        faster = decision->gpu_s < decision->cpu_s ? XG_SIDE_GPU : XG_SIDE_CPU;
+        side = choose_in_phase(policy, decision);
+    } else {
+        faster = choose_alone(decision, 0.0);
+        side = choose_alone(decision, spins_s);
+    }
     double extra_s = trial_s(policy, side, decision);
     decision->reason = side == faster ? XG_REASON_MODEL : XG_REASON_PHASE;
     if (!xg_feedback_dares(&policy->feedback, side, call, extra_s))
