@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of selection's answers, with one place per shape. A thread that finds it in use selects
- * anew and never waits. */
+/* A table of selection's answers, with one place per shape. A thread that finds it taken selects
+ * anew, and never waits. */
 #include "decide/choices.h"
 
 #include <stdatomic.h>
 
-/* The number of places; a shape replaces another one in the same place. */
+/* Answers for as many shapes; one that falls on another's place replaces it. */
 enum { ANSWERS = 512 };
 
 struct answer {
@@ -44,7 +44,7 @@ static size_t place_of(enum xg_math math, const struct xg_device_facts *facts,
     return (size_t)(mixed >> 32) % ANSWERS;
 }
 
-/* Returns whether the table has the answer, and sets *choice. */
+/* Whether the table has the answer, which *choice then is. */
 static bool find(const struct answer *place, const struct xg_device_facts *facts, enum xg_math math,
                  const struct xg_shape *shape, struct xg_choice *choice)
 {
