@@ -16,7 +16,8 @@
 /* m*n*k. A plain loop of 2 GFLOP/s computes 32^3 in 33 us, less than an empty GPU call. */
 #define XG_TUNING_FLOOR_LEAST_MNK 32768.0
 
-/* Seconds on the CPU. A decision takes about 1 us, which does not show in longer calls. */
+/* Seconds on the CPU. A decision and its observation take 0.25 us, which shows in short calls only.
+ */
 #define XG_TUNING_SETTLED_S 1e-3
 
 /* Calls without a decision. They make the decision a hundredth of its time a call, which does not
