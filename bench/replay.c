@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Replays traced programs with the policy; tests/traces contains some. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/replay.h"
 
-static int replay(const char *path, FILE *products)
+/* How the programs are run, beside what their files say. */
+struct options {
+    FILE *products; /* or NULL */
+    double spin_s;  /* of a library whose threads spin; 0: as the file says */
+    int times;      /* in a row */
+};
+
+static int replay(const char *path, const struct options *options)
 {
     struct replay_fixture fixture;
     struct replay_result result;
@@ -18,7 +26,10 @@ static int replay(const char *path, FILE *products)
         return 1;
     }
     fclose(file);
-    bool done = replay_run(&fixture, &result, products);
+    if (options->spin_s > 0 && fixture.spin_s > 0)
+        fixture.spin_s = options->spin_s;
+    bool done =
+        replay_repeat(&fixture, options->times) && replay_run(&fixture, &result, options->products);
     size_t count = fixture.count;
     replay_free(&fixture);
     if (!done) {
@@ -41,13 +52,29 @@ static int replay(const char *path, FILE *products)
     return 0;
 }
 
+/* The index of the first fixture; 0: the arguments are wrong. */
+static int read_options(int argc, char **argv, struct options *options)
+{
+    int i = 1;
+    for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
+        if (!strcmp(argv[i], "--products"))
+            options->products = stdout;
+        else if (!strcmp(argv[i], "--spin") && i + 1 < argc)
+            options->spin_s = atof(argv[++i]);
+        else if (!strcmp(argv[i], "--times") && i + 1 < argc)
+            options->times = atoi(argv[++i]);
+        else
+            return 0;
+    }
+    return i < argc && options->times > 0 ? i : 0;
+}
+
 int main(int argc, char **argv)
 {
-    int status = 0;
-    FILE *products = argc > 1 && !strcmp(argv[1], "--products") ? stdout : NULL;
-    int first = products ? 2 : 1;
-    if (argc <= first) {
-        fprintf(stderr, "usage: replay [--products] FIXTURE...\n");
+    struct options options = {.times = 1};
+    int status = 0, first = read_options(argc, argv, &options);
+    if (!first) {
+        fprintf(stderr, "usage: replay [--products] [--spin SECONDS] [--times N] FIXTURE...\n");
         return 2;
     }
     puts("columns: seconds in products, all on the CPU, all on the GPU (quiet), each on the faster "
@@ -58,6 +85,6 @@ int main(int argc, char **argv)
            "least", "policy", "all CPU", "policy", "ratio", "ready", "on GPU", "of", "moves",
            "first");
     for (int i = first; i < argc; i++)
-        status |= replay(argv[i], products);
+        status |= replay(argv[i], &options);
     return status;
 }

@@ -25,12 +25,12 @@
 #include "host/spin.h"
 #include "host/stack.h"
 #include "host/tally.h"
-#include "kept.h"
 #include "library_start.h"
 #include "presence.h"
 #include "report/stats.h"
 #include "report/trace.h"
 #include "rest.h"
+#include "settled.h"
 
 /* What the process knows about its machine and has learnt so far. */
 static struct {
@@ -49,8 +49,8 @@ static _Atomic double floor_mnk = -1;
  * kernel for them. Read after the floor is known. */
 static _Atomic uint64_t kinds_off;
 
-/* Shapes may be kept on the CPU; not in a phase on the GPU, where each would wake threads. */
-static _Atomic bool keeps;
+/* Settled shapes skip the decision; not in a phase on the GPU, where each would wake threads. */
+static _Atomic bool settles;
 
 static pthread_once_t learnt_once = PTHREAD_ONCE_INIT;
 
@@ -174,7 +174,8 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k)
         return true;
     if (atomic_load_explicit(&kinds_off, memory_order_relaxed) & xg_kind_bit(kind))
         return false;
-    return !atomic_load_explicit(&keeps, memory_order_relaxed) || !xg_kept_takes(kind, m, n, k);
+    return !atomic_load_explicit(&settles, memory_order_relaxed) ||
+           !xg_settled_takes(kind, m, n, k);
 }
 
 /*
@@ -251,7 +252,7 @@ static void run_cpu(const struct xg_problem *call, const struct xg_conf *conf,
         xg_engine_state_get() == XG_ENGINE_READY)
         record->spin_s = xg_spin_seconds(cpu->pool);
     if (decision->settled && quiet)
-        xg_kept_add(call);
+        xg_settled_add(call);
 }
 
 /* Returns the reason why the engine did not compute the product. */
@@ -392,11 +393,11 @@ static void decide(const struct xg_problem *call, const struct xg_conf *conf,
     }
     if (state == XG_ENGINE_READY && !learnt.device_known && !shelter->open)
         take_device_locked(conf);
-    int64_t kept_ns = xg_kept_forget();
-    if (kept_ns > 0 && now.cpu_threads != 1)
-        xg_policy_observe_kept(&learnt.policy, 1e-9 * (double)kept_ns);
+    int64_t settled_ns = xg_settled_forget();
+    if (settled_ns > 0 && now.cpu_threads != 1)
+        xg_policy_observe_settled(&learnt.policy, 1e-9 * (double)settled_ns);
     xg_policy_decide(&learnt.policy, conf, call, &now, decision);
-    atomic_store_explicit(&keeps, learnt.policy.phase.side == XG_SIDE_CPU, memory_order_relaxed);
+    atomic_store_explicit(&settles, learnt.policy.phase.side == XG_SIDE_CPU, memory_order_relaxed);
     xg_latch_leave(&learnt.latch, taken);
 }
 

@@ -19,15 +19,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define WEIGHT_MAX 5.0f
-#define SURE_WEIGHT 3.0f
-#define SURPRISE 0.693f   /* log 2 */
-#define ODD 0.288f        /* -log 3/4 */
-#define RATIO_MAX 6.908f  /* log 1000: beyond it the clock jumped or the process was stopped */
-#define VOTE_CHANGE 0.01f /* a smaller change does not need a new count of votes */
-#define TRIAL_SHARE 0.02
-
-enum { PRIOR_VOTES = 2, TURNS_MAX = 20 };
+#include "decide/tuning.h"
 
 static int clamp_int(int value, int most)
 {
@@ -97,7 +89,7 @@ static const struct xg_feedback_shape *find_shape(const struct xg_feedback *feed
 }
 
 /* The shape's entry. A new shape becomes the first of its set, and the oldest one is dropped. */
-static struct xg_feedback_shape *take_shape(struct xg_feedback *feedback, enum xg_side side,
+static struct xg_feedback_shape *take_shape(struct xg_feedback *feedback,
                                             const struct xg_problem *call)
 {
     uint32_t key = key_of(call);
@@ -106,7 +98,7 @@ static struct xg_feedback_shape *take_shape(struct xg_feedback *feedback, enum x
     if (way >= 0)
         return &set[way];
     memmove(set + 1, set, (XG_FEEDBACK_WAYS - 1) * sizeof *set);
-    set[0] = (struct xg_feedback_shape){.last = side};
+    set[0] = (struct xg_feedback_shape){0};
     atomic_signal_fence(memory_order_seq_cst); /* a signal handler may interrupt here (latch.h) */
     set[0].key = key;
     return set;
@@ -131,16 +123,16 @@ double xg_feedback_scale(const struct xg_feedback *feedback, enum xg_side side,
 
 void xg_correction_add(struct xg_correction *correction, float above, float log_ratio)
 {
-    bool surprising = log_ratio - blend(correction, above) > SURPRISE;
-    if (surprising && correction->doubts < (correction->weight < SURE_WEIGHT ? 1 : 2)) {
+    bool surprising = log_ratio - blend(correction, above) > XG_TUNING_SURPRISE;
+    if (surprising && correction->doubts < (correction->weight < XG_TUNING_SURE_WEIGHT ? 1 : 2)) {
         correction->doubts++;
         return;
     }
-    correction->weight = fminf(correction->weight + 1.0f, WEIGHT_MAX);
+    correction->weight = fminf(correction->weight + 1.0f, XG_TUNING_WEIGHT_MAX);
     float change = log_ratio - correction->log_ratio, share = 1.0f / correction->weight;
-    bool odd = change < -ODD && correction->weight > SURE_WEIGHT;
+    bool odd = change < -XG_TUNING_ODD && correction->weight > XG_TUNING_SURE_WEIGHT;
     if (surprising || (change < 0.0f && !odd))
-        share = fmaxf(share, 0.5f);
+        share = fmaxf(share, XG_TUNING_FALL_SHARE);
     correction->log_ratio += share * change;
     if (surprising)
         correction->doubts = 0;
@@ -148,11 +140,11 @@ void xg_correction_add(struct xg_correction *correction, float above, float log_
         correction->doubts--;
 }
 
-/* The median over the classes of about this size; smaller products have PRIOR_VOTES votes. */
+/* The median over the classes of about this size; the smaller size has some votes too. */
 static float common_of(const struct xg_correction *classes, int flops, float smaller)
 {
-    float votes[3 * XG_FEEDBACK_FORMS + PRIOR_VOTES] = {smaller, smaller};
-    int count = PRIOR_VOTES, begin = flops > 0 ? flops - 1 : 0;
+    float votes[3 * XG_FEEDBACK_FORMS + XG_TUNING_PRIOR_VOTES] = {smaller, smaller};
+    int count = XG_TUNING_PRIOR_VOTES, begin = flops > 0 ? flops - 1 : 0;
     int end = flops + 2 < XG_FEEDBACK_FLOPS ? flops + 2 : XG_FEEDBACK_FLOPS;
     for (int i = begin * XG_FEEDBACK_FORMS; i < end * XG_FEEDBACK_FORMS; i++) {
         if (classes[i].weight == 0.0f)
@@ -166,21 +158,11 @@ static float common_of(const struct xg_correction *classes, int flops, float sma
 }
 
 void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_problem *call, double seconds, double waking_s)
+                         const struct xg_problem *call, double seconds)
 {
-    struct xg_feedback_shape *shape = take_shape(feedback, side, call);
-    if (shape->last != side)
-        seconds -= waking_s;
-    double rarer = 1.0 + 0.5 * shape->turns;
-    if (shape->last == side)
-        shape->credit_s += TRIAL_SHARE * seconds / (rarer * rarer);
-    else
-        shape->turns += shape->turns < TURNS_MAX;
-    shape->last = side;
-    bool granted = side == shape->tried && shape->granted > 0;
-    shape->granted -= granted;
-    if (shape->left_s > 0.0) /* a call outside the trial: the phase has changed */
-        shape->left_s -= granted ? seconds - shape->call_s : seconds;
+    struct xg_feedback_shape *shape = take_shape(feedback, call);
+    double rarer = 1.0 + shape->failed[side];
+    shape->credit_s[side] += XG_TUNING_TRIAL_SHARE * seconds / (rarer * rarer);
 }
 
 void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
@@ -193,64 +175,44 @@ void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
         kind->begun[side] = true;
         return;
     }
-    float log_ratio = fmaxf(fminf((float)log(seconds / predicted_s), RATIO_MAX), -RATIO_MAX);
+    float log_ratio = (float)log(seconds / predicted_s);
+    log_ratio = fmaxf(fminf(log_ratio, XG_TUNING_RATIO_MAX), -XG_TUNING_RATIO_MAX);
     int class = class_of(call), flops = class / XG_FEEDBACK_FORMS;
     float *common = kind->common[side];
     struct xg_correction *classes = kind->classes[side];
-    struct xg_feedback_shape *shape = take_shape(feedback, side, call);
+    struct xg_feedback_shape *shape = take_shape(feedback, call);
     xg_correction_add(&shape->times[side], blend(&classes[class], common[flops]), log_ratio);
     struct xg_correction before = classes[class];
     xg_correction_add(&classes[class], common[flops], log_ratio);
-    bool moved =
-        before.weight == 0.0f || fabsf(classes[class].log_ratio - before.log_ratio) > VOTE_CHANGE;
+    float change = fabsf(classes[class].log_ratio - before.log_ratio);
+    bool moved = before.weight == 0.0f || change > XG_TUNING_VOTE_CHANGE;
     for (int f = 0; f < XG_FEEDBACK_FLOPS && moved; f++)
         common[f] = common_of(classes, f, f > 0 ? common[f - 1] : 0.0f);
 }
 
 bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
-                       const struct xg_problem *call, const struct xg_trial *trial)
+                       const struct xg_problem *call, double extra_s)
 {
-    uint32_t key = key_of(call);
-    struct xg_feedback_shape *set = feedback->shapes[set_of(key)];
-    int way = way_of(set, key);
-    if (way < 0)
+    struct xg_feedback_shape *shape = take_shape(feedback, call);
+    if (shape->credit_s[side] <= 0.0 || shape->credit_s[side] < extra_s)
         return false;
-    struct xg_feedback_shape *shape = &set[way];
-    if (shape->left_s > 0.0 && shape->tried == side) {
-        shape->left_s -= shape->call_s;
-        shape->granted++;
-        return true;
-    }
-    if (shape->last == side || shape->credit_s < trial->extra_s)
-        return false;
-    shape->credit_s = 0.0;
-    shape->tried = side;
-    shape->call_s = trial->call_s;
-    shape->left_s = trial->all_s - trial->call_s;
-    shape->granted = 1;
+    shape->credit_s[side] = 0.0;
     return true;
 }
 
-bool xg_feedback_knows(const struct xg_feedback *feedback, enum xg_side side,
-                       const struct xg_problem *call)
+void xg_feedback_end_trial(struct xg_feedback *feedback, enum xg_side side,
+                           const struct xg_problem *call, double extra_s, bool better)
 {
-    const struct xg_feedback_shape *shape = find_shape(feedback, call);
-    return shape && shape->times[side].weight > 0.0f;
-}
-
-bool xg_feedback_doubts(const struct xg_feedback *feedback, enum xg_side side,
-                        const struct xg_problem *call)
-{
-    const struct xg_feedback_shape *shape = find_shape(feedback, call);
-    return shape && shape->times[side].doubts > 0;
+    struct xg_feedback_shape *shape = take_shape(feedback, call);
+    shape->failed[side] = better ? 0 : shape->failed[side] + 1;
+    if (better)
+        shape->credit_s[side] += extra_s;
 }
 
 double xg_feedback_weight(const struct xg_feedback *feedback, enum xg_side side,
                           const struct xg_problem *call)
 {
     const struct xg_feedback_shape *shape = find_shape(feedback, call);
-    return (
-        double)(shape
-                    ? shape->times[side].weight
-                    : feedback->kinds[xg_problem_kind(call)].classes[side][class_of(call)].weight);
+    const struct xg_feedback_kind *kind = &feedback->kinds[xg_problem_kind(call)];
+    return (double)(shape ? shape->times[side].weight : kind->classes[side][class_of(call)].weight);
 }

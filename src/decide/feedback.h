@@ -28,14 +28,9 @@ enum {
 
 /* Shapes whose dimensions agree to a quarter. The fifth shape of a set replaces another one. */
 struct xg_feedback_shape {
-    uint32_t key;       /* 0: free */
-    enum xg_side last;  /* where it ran last */
-    int turns;          /* how often it changed sides */
-    double credit_s;    /* what a trial of the other side may cost */
-    enum xg_side tried; /* the side of the last trial */
-    double left_s;      /* time left for the calls of the trial; 0 or less: it is over */
-    double call_s;      /* expected time of one of them */
-    int granted;        /* calls of the trial that are not observed yet */
+    uint32_t key;                   /* 0: free */
+    int failed[XG_SIDE_COUNT];      /* trials away from this side that cost, since one that paid */
+    double credit_s[XG_SIDE_COUNT]; /* what the time on this side has earned for such trials */
     struct xg_correction times[XG_SIDE_COUNT];
 };
 
@@ -69,33 +64,21 @@ double xg_feedback_scale(const struct xg_feedback *feedback, enum xg_side side,
 void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
                          const struct xg_problem *call, double predicted_s, double seconds);
 
-/* The shape ran on that side for `seconds`, which earns a trial of the other side or uses one up.
- * waking_s of it went to waking threads; the first product of a trial does not count that part. */
+/* The shape ran on that side for `seconds`, which earns trials of the other side. */
 void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
-                         const struct xg_problem *call, double seconds, double waking_s);
-
-/* A trial of the side on which a shape does not run. */
-struct xg_trial {
-    double extra_s; /* the credit that it needs */
-    double call_s;  /* the expected time of a call */
-    double all_s;   /* the time of all its calls; less than one call: one call */
-};
+                         const struct xg_problem *call, double seconds);
 
 /*
- * True if the shape has earned a trial of this side by its time on the other one; this side may be
- * better than predicted. The credit is then spent. Trials take at most a fiftieth of the time, and
- * less after every one. Further calls are free while the trial has time left.
+ * True if the shape's time on this side has earned a trial of the other side that is expected to
+ * cost extra_s; the credit is then spent. Trials take at most a fiftieth of the time, and less
+ * after each one that failed: the n-th in a row must be earned n^2 times.
  */
 bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
-                       const struct xg_problem *call, const struct xg_trial *trial);
+                       const struct xg_problem *call, double extra_s);
 
-/* True if the shape itself was observed there; otherwise its class and size stand for it. */
-bool xg_feedback_knows(const struct xg_feedback *feedback, enum xg_side side,
-                       const struct xg_problem *call);
-
-/* True if the shape recently took far longer there than expected, which may be chance. */
-bool xg_feedback_doubts(const struct xg_feedback *feedback, enum xg_side side,
-                        const struct xg_problem *call);
+/* The trial has ended. If it was better than this side, its credit comes back. */
+void xg_feedback_end_trial(struct xg_feedback *feedback, enum xg_side side,
+                           const struct xg_problem *call, double extra_s, bool better);
 
 /* The weight of the observations of the shape, or of its class if the shape is new; at most 5. */
 double xg_feedback_weight(const struct xg_feedback *feedback, enum xg_side side,

@@ -15,11 +15,6 @@ struct xg_policy {
     struct xg_feedback feedback; /* observations of this process */
     struct xg_correction small;  /* of products below 64^3 on the CPU: see xg_policy_floor_mnk */
     struct xg_phase phase;       /* the side of products that wake the CPU library's threads */
-    double wake_s;               /* extra time of a product that finds those threads asleep */
-    bool wake_doubted;           /* the last such product took much longer than that */
-    double paused;               /* 0 to 1: the recent share of products that find them asleep */
-    double row;                  /* products decided since the last of those, that one included */
-    double kept_s;               /* the longest time of a product that skips the decision */
     double earned_s;             /* CPU time that a GPU would have saved before its start */
     double crowd, crowd_s;       /* the recent maximum of concurrent products, and its time */
 };
@@ -54,6 +49,7 @@ struct xg_decision {
     double cpu_s, gpu_s; /* predicted times; 0 if there was no prediction */
     double model_s[XG_SIDE_COUNT]; /* the model's predictions, without corrections */
     double waits_s;                /* on the GPU: the longest wait for a lane that still pays */
+    double trial_s;                /* the credit that this trial has spent */
     double begin_s;                /* the time of the decision */
 };
 
@@ -77,9 +73,9 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
 void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct xg_problem *call,
                        const struct xg_decision *decision, double seconds, double now_s);
 
-/* Products without a decision ran on the CPU, the last one began at then_s; they may have woken
- * threads. */
-void xg_policy_observe_kept(struct xg_policy *policy, double then_s);
+/* Products of settled shapes ran on the CPU without a decision and may have woken threads; the last
+ * one began at then_s. */
+void xg_policy_observe_settled(struct xg_policy *policy, double then_s);
 
 /*
  * The shim forwards products with m*n*k below this without a decision. 32^3 until small products of

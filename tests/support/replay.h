@@ -77,6 +77,12 @@ struct replay_result {
 bool replay_read(FILE *file, struct replay_fixture *fixture, char error[REPLAY_NAME_BYTES]);
 void replay_free(struct replay_fixture *fixture);
 
+/* Between two runs of a program that is repeated. */
+#define REPLAY_PAUSE_S 1e-3
+
+/* The program runs so many times in a row. False: no memory, and *fixture is as before. */
+bool replay_repeat(struct replay_fixture *fixture, int times);
+
 /*
  * Runs the program all three ways. products: unless NULL, gets a line for each product of the
  * policy's run, when it ends: second it began, thread, m, n, k, place, microseconds, reason. False:

@@ -162,6 +162,27 @@ bool replay_read(FILE *file, struct replay_fixture *fixture, char error[REPLAY_N
     return true;
 }
 
+bool replay_repeat(struct replay_fixture *fixture, int times)
+{
+    size_t count = fixture->count;
+    struct replay_product *products =
+        realloc(fixture->products, count * (size_t)times * sizeof *products);
+    double period_s = 0;
+    if (!products)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        period_s = fmax(period_s, products[i].start_s + products[i].cpu_s);
+    period_s += REPLAY_PAUSE_S;
+    for (size_t i = count; i < count * (size_t)times; i++) {
+        products[i] = products[i - count];
+        products[i].start_s += period_s;
+    }
+    fixture->products = products;
+    fixture->count = count * (size_t)times;
+    find_gaps(fixture);
+    return true;
+}
+
 void replay_free(struct replay_fixture *fixture)
 {
     free(fixture->products);

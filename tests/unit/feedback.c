@@ -26,7 +26,7 @@ static void observe(enum xg_side side, struct xg_problem call, double ratio, int
 {
     for (int i = 0; i < times; i++) {
         xg_feedback_observe(&feedback, side, &call, 1e-3, ratio * 1e-3);
-        xg_feedback_account(&feedback, side, &call, ratio * 1e-3, 0.0);
+        xg_feedback_account(&feedback, side, &call, ratio * 1e-3);
     }
 }
 
@@ -110,11 +110,6 @@ static void test_finds_back(void)
     const struct xg_problem call = shape(920, 256, 8);
     begin();
     observe(XG_SIDE_CPU, call, 0.25, 10);
-    XT_CHECK(!xg_feedback_doubts(&feedback, XG_SIDE_CPU, &call), "as expected");
-    observe(XG_SIDE_CPU, call, 1.0, 1);
-    XT_CHECK(xg_feedback_doubts(&feedback, XG_SIDE_CPU, &call), "far longer");
-    observe(XG_SIDE_CPU, call, 0.25, 1);
-    XT_CHECK(!xg_feedback_doubts(&feedback, XG_SIDE_CPU, &call), "as expected again");
     double sum = 0.0;
     for (int i = 0; i < 40; i++) {
         observe(XG_SIDE_CPU, call, 1.0, 2);
@@ -160,76 +155,62 @@ static void test_kinds(void)
              scale(XG_SIDE_CPU, shape(2000, 16, 2000)));
 }
 
-/* A call is expected to take 1 ms. */
-static bool dares(enum xg_side side, struct xg_problem call, double extra_s, double all_s)
+/* Calls of 1 ms on that side until a trial that costs 1 ms is earned; 0: it was at once. */
+static int calls_until_trial(enum xg_side side, struct xg_problem call)
 {
-    const struct xg_trial trial = {.extra_s = extra_s, .call_s = 1e-3, .all_s = all_s};
-    return xg_feedback_dares(&feedback, side, &call, &trial);
+    int calls = 0;
+    while (calls < 10000 && !xg_feedback_dares(&feedback, side, &call, 1e-3)) {
+        observe(side, call, 1.0, 1);
+        calls++;
+    }
+    return calls;
 }
 
+/* A fiftieth of the time: one call in fifty that takes twice as long, and fewer after each one. */
 static void test_dares(void)
 {
     const struct xg_problem call = shape(300, 300, 300);
-    int calls = 0;
     begin();
-    XT_CHECK(!dares(XG_SIDE_GPU, call, 0.0, 0.0), "before any call");
-    while (calls < 1000 && !dares(XG_SIDE_GPU, call, 1e-3, 0.0)) {
-        observe(XG_SIDE_CPU, call, 1.0, 1);
-        calls++;
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_CPU, &call, 0.0), "before any call");
+    for (int failed = 0; failed < 4; failed++) {
+        int calls = calls_until_trial(XG_SIDE_CPU, call);
+        int least = 50 * (failed + 1) * (failed + 1);
+        XT_CHECK(calls >= least - 1 && calls <= least + 2, "%d calls, %d failed", calls, failed);
+        XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_CPU, &call, 1e-3), "twice for one credit");
+        xg_feedback_end_trial(&feedback, XG_SIDE_CPU, &call, 1e-3, false);
     }
-    /* A fiftieth of the time: one call in fifty that takes twice as long. */
-    XT_CHECK(calls >= 49 && calls <= 52, "%d calls", calls);
-    XT_CHECK(!dares(XG_SIDE_GPU, call, 1e-3, 0.0), "dared twice for one credit");
-    XT_CHECK(!dares(XG_SIDE_CPU, call, 0.0, 0.0), "on the side where it runs");
-    observe(XG_SIDE_GPU, call, 2.0, 1);
-    observe(XG_SIDE_CPU, call, 1.0, 1);
-    XT_CHECK(!dares(XG_SIDE_GPU, call, 1e-3, 0.0), "again at once");
-    observe(XG_SIDE_CPU, call, 1.0, 55);
-    XT_CHECK(!dares(XG_SIDE_GPU, call, 1e-3, 0.0), "as often as before");
 }
 
-/* A trial is paid for once, whoever asks, and grants calls while it has time left. */
-static void test_trial(void)
+/* A trial that was better is repeated at once, and until one is not. */
+static void test_better(void)
 {
-    static const struct {
-        double ratio; /* of what a call takes to what was expected */
-        int calls;
-    } rows[] = {{1.0, 3}, {0.5, 4}, {1.6, 2}, {5.0, 1}};
     const struct xg_problem call = shape(300, 300, 300);
-    const double all_s = 2.5e-3;
-    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-        int calls = 0;
-        begin();
-        observe(XG_SIDE_GPU, call, 1.0, 100);
-        while (calls < 10 && dares(XG_SIDE_CPU, call, 1e-3, all_s)) {
-            observe(XG_SIDE_CPU, call, rows[r].ratio, 1);
-            calls++;
-        }
-        XT_CHECK(calls == rows[r].calls, "%g: %d calls", rows[r].ratio, calls);
+    begin();
+    calls_until_trial(XG_SIDE_CPU, call);
+    xg_feedback_end_trial(&feedback, XG_SIDE_CPU, &call, 1e-3, false);
+    calls_until_trial(XG_SIDE_CPU, call);
+    for (int i = 0; i < 5; i++) {
+        xg_feedback_end_trial(&feedback, XG_SIDE_CPU, &call, 1e-3, true);
+        XT_CHECK(calls_until_trial(XG_SIDE_CPU, call) == 0, "repeat %d", i);
     }
-    /* Several callers: all ask before any has run. */
+    xg_feedback_end_trial(&feedback, XG_SIDE_CPU, &call, 1e-3, false);
+    int calls = calls_until_trial(XG_SIDE_CPU, call);
+    XT_CHECK(calls >= 199 && calls <= 202, "%d calls after one failed", calls);
+}
+
+/* What a side's time has earned pays for trials away from that side alone, and so do failures. */
+static void test_sides(void)
+{
+    const struct xg_problem call = shape(300, 300, 300);
     begin();
-    observe(XG_SIDE_GPU, call, 1.0, 100);
-    int granted = 0;
-    while (granted < 10 && dares(XG_SIDE_CPU, call, 1e-3, all_s))
-        granted++;
-    XT_CHECK(granted == 3, "%d at once", granted);
-    observe(XG_SIDE_CPU, call, 0.1, 3);
-    XT_CHECK(!dares(XG_SIDE_CPU, call, 1e-3, all_s), "a fourth");
-    /* Not of the other side, and not after the shape is back where it was. */
-    begin();
-    observe(XG_SIDE_GPU, call, 1.0, 100);
-    XT_CHECK(dares(XG_SIDE_CPU, call, 1e-3, all_s), "none");
-    XT_CHECK(!dares(XG_SIDE_GPU, call, 1e-3, all_s), "of a side");
-    observe(XG_SIDE_GPU, call, 1.0, 2);
-    XT_CHECK(!dares(XG_SIDE_CPU, call, 1e-3, all_s), "late");
-    /* Nor after it has run on the side of the trial, faster than was expected, for long. */
-    begin();
-    observe(XG_SIDE_GPU, call, 1.0, 100);
-    XT_CHECK(dares(XG_SIDE_CPU, call, 1e-3, all_s), "none");
-    observe(XG_SIDE_CPU, call, 0.5, 100);
-    observe(XG_SIDE_GPU, call, 1.0, 1);
-    XT_CHECK(!dares(XG_SIDE_CPU, call, 1e-3, all_s), "the trial's rest grew");
+    observe(XG_SIDE_CPU, call, 1.0, 100);
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_GPU, &call, 1e-6), "the CPU's credit");
+    XT_CHECK(xg_feedback_dares(&feedback, XG_SIDE_CPU, &call, 1e-3), "spent by the GPU");
+    xg_feedback_end_trial(&feedback, XG_SIDE_CPU, &call, 1e-3, false);
+    int calls = calls_until_trial(XG_SIDE_GPU, call);
+    XT_CHECK(calls >= 49 && calls <= 52, "%d calls on the GPU", calls);
+    xg_feedback_end_trial(&feedback, XG_SIDE_GPU, &call, 1e-3, true);
+    XT_CHECK(!xg_feedback_dares(&feedback, XG_SIDE_CPU, &call, 1e-3), "the GPU's credit");
 }
 
 /* More shapes than there is room for: nothing breaks, and recent ones are known. */
@@ -256,7 +237,8 @@ int main(void)
     test_nonsense();
     test_kinds();
     test_dares();
-    test_trial();
+    test_better();
+    test_sides();
     test_many();
     return xt_done();
 }

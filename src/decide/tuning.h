@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* The tuned constants of policy.c, phase.c, feedback.c and settled.c: value, unit and source. */
+/*
+ * Measured on one H100 or H200 with 16 cores. "Replay" is bench/replay, each program of
+ * tests/traces twelve times in a row, with threads that spin for 0.5, 5 and 134 ms; "regret" is the
+ * unit test of that name.
+ */
+#ifndef XG_TUNING_H
+#define XG_TUNING_H
+
+/* --- Which products need a decision -------------------------------------------------------- */
+
+/* m*n*k. OpenBLAS computes 64^3 in 4 us, less than an empty GPU call (55 us). */
+#define XG_TUNING_FLOOR_MNK 262144.0
+
+/* m*n*k. A plain loop of 2 GFLOP/s computes 32^3 in 33 us, less than an empty GPU call. */
+#define XG_TUNING_FLOOR_LEAST_MNK 32768.0
+
+/* Seconds on the CPU. A decision and its observation take 0.25 us, which shows in short calls only.
+ */
+#define XG_TUNING_SETTLED_S 1e-3
+
+/* Calls without a decision. They make the decision a hundredth of its time a call, which does not
+ * show in calls of 4 us either. */
+#define XG_TUNING_SETTLED_CALLS 100
+
+/* GPU time over CPU time. The model's error is a factor of 1.4 (standard deviation; model.c), so a
+ * GPU this far behind is not worth a trial. */
+#define XG_TUNING_SETTLED_RATIO 3.0
+
+/* --- The side of one product --------------------------------------------------------------- */
+
+/* GPU time over CPU time. Staging takes memory bandwidth from the rest of the process; replay and
+ * regret are the same at 1. */
+#define XG_TUNING_GPU_FRACTION 0.92
+
+/* GPU times that a thread waits for a lane. A few waiting threads keep two lanes busy; if all
+ * sixteen wait, their cores do nothing. */
+#define XG_TUNING_QUEUE 2.0
+
+/* Concurrent products over cores. Replay, each program once: without it KMeans on 16 threads over
+ * 16 cores takes 1.004 times as long as on the CPU. */
+#define XG_TUNING_CROWDED 0.75
+
+/* Seconds. The same program's threads all pause between two iterations, for less than this. */
+#define XG_TUNING_CROWD_S 0.5
+
+/* --- The start ----------------------------------------------------------------------------- */
+
+/* Seconds. A program that fills its cores loses 0.17 to 0.19 s (bench/results/h200/start.txt). */
+#define XG_TUNING_START_CORE_S 0.2
+
+/* Spin times. scikit-learn's LogisticRegression, which ends during the start, lost a median of
+ * 0.2 s among threads that spin for 0.1 s, and nothing without them. */
+#define XG_TUNING_START_SPINS 2.0
+
+/* Seconds. Products of 0.25 ms took 3.5 to 4 ms on the GPU while the program's OpenMP loops woke
+ * the threads of the pool (bench/results/h100/torch.txt). */
+#define XG_TUNING_SLICE_S 3e-3
+
+/* --- Phases and trials --------------------------------------------------------------------- */
+
+/* Seconds. Threads that spin for longer spin forever; 0.2 s is the longest default (spin.h). */
+#define XG_TUNING_SPIN_MOST_S 0.3
+
+/* Seconds. Replay, each program once, threads that spin for 134 ms: with 30 ms the program on a
+ * slow GPU takes 1.014 times as long as on the CPU, with 5 ms 1.010. */
+#define XG_TUNING_LOSS_S 5e-3
+
+/* Share of the loss that ends a phase. Another process may delay one product, so two must lose. */
+#define XG_TUNING_LOSS_ONE 0.5
+
+/* Share of a side's time. Regret: trials find the better side at a cost within the bounds; replay
+ * is the same at 0.01. */
+#define XG_TUNING_TRIAL_SHARE 0.02
+
+/* Times the expectation. Spinning threads make products up to 14 times as long; beyond this the
+ * process was stopped. */
+#define XG_TUNING_STOPPED 16.0
+
+/* --- Estimates ----------------------------------------------------------------------------- */
+
+/* Observations. Replay: with 3 `logistic` takes 10 % longer, with 20 `mixture` takes 1 to 3 %
+ * longer. */
+#define XG_TUNING_WEIGHT_MAX 5.0f
+
+/* Observations after which an estimate is trusted. Between the 2 that a surprise needs and the
+ * most. */
+#define XG_TUNING_SURE_WEIGHT 3.0f
+
+/* log(observed / expected): log 2. Regret: without it a single long time costs a shape 3.3 times
+ * its time. */
+#define XG_TUNING_SURPRISE 0.693f
+
+/* -log(observed / estimate): -log 3/4. OpenBLAS computes 920 x 256 x 8 in 0.14 ms, and sometimes in
+ * 0.04. Replay: without it `logistic` takes 10 to 16 % longer. */
+#define XG_TUNING_ODD 0.288f
+
+/* Share of the way down to a lower time. Outliers are long times. Replay: without it `logistic`
+ * takes 8 to 18 % longer. */
+#define XG_TUNING_FALL_SHARE 0.5f
+
+/* log(observed / predicted): log 1000. Beyond it the clock jumped or the process was stopped. */
+#define XG_TUNING_RATIO_MAX 6.908f
+
+/* log(observed / predicted). A smaller change needs no new count of votes; replay and regret are
+ * the same at 0.1. */
+#define XG_TUNING_VOTE_CHANGE 0.01f
+
+/* Votes of the smaller size among the classes of a size. With one, a class that waits for memory
+ * would speak for all others (the unit test of feedback). */
+#define XG_TUNING_PRIOR_VOTES 2
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* policy: what whole programs lose, on a simulated clock, when something disturbs them. */
+#include <math.h>
+
+#include "src/decide/policy.h"
+#include "tests/support/xt.h"
+
+#define SPIN_S 0.134
+
+static const struct xg_conf conf = {.mode = XG_MODE_AUTO};
+static struct xg_policy policy;
+static double spin_s; /* of the CPU library's threads */
+static double clock_s;
+
+static void begin(double spins_s)
+{
+    spin_s = spins_s;
+    memset(&policy, 0, sizeof policy);
+    xg_model_init(&policy.model, 16);
+}
+
+static struct xg_problem shape(int64_t size)
+{
+    return (struct xg_problem){.m = size, .n = size, .k = size, .alpha = 1.0f};
+}
+
+static struct xg_decision decide_at(double now_s, enum xg_engine_state state,
+                                    const struct xg_problem *call)
+{
+    const struct xg_situation now = {
+        .now_s = now_s, .state = state, .cpu_threads = 16, .spin_s = spin_s, .cores_left = 64};
+    struct xg_decision decision;
+    xg_policy_decide(&policy, &conf, call, &now, &decision);
+    return decision;
+}
+
+static void observe(const struct xg_problem *call, const struct xg_decision *decision,
+                    double seconds)
+{
+    enum xg_side side = decision->place == XG_PLACE_GPU ? XG_SIDE_GPU : XG_SIDE_CPU;
+    xg_policy_observe(&policy, side, call, decision, seconds, decision->begin_s + seconds);
+}
+
+/* Products that take turns, with a gap between them; threads spin after each one on the CPU. */
+struct program {
+    int shapes;
+    struct {
+        int64_t size;
+        double cpu_s, gpu_s, busy_s; /* busy: on the GPU, while threads spin */
+    } products[3];
+    bool kept_awake; /* something else keeps threads spinning */
+    double now_s, awake_until_s, took_s, on_cpu_s, least_s;
+    long calls, on_gpu;
+};
+
+static void run_program(struct program *program, enum xg_engine_state state, double seconds)
+{
+    program->calls = program->on_gpu = 0;
+    program->took_s = program->on_cpu_s = program->least_s = 0.0;
+    for (double end_s = program->now_s + seconds; program->now_s < end_s; program->calls++) {
+        int which = (int)(program->calls % program->shapes);
+        double cpu_s = program->products[which].cpu_s, gpu_s = program->products[which].gpu_s;
+        double busy_s = program->products[which].busy_s;
+        int64_t size = program->products[which].size;
+        const struct xg_problem call = shape(size);
+        struct xg_decision decision = decide_at(program->now_s, state, &call);
+        bool on_gpu = decision.place == XG_PLACE_GPU;
+        double spins_s = fmin(fmax(0.0, program->awake_until_s - program->now_s), busy_s);
+        if (program->kept_awake)
+            spins_s = busy_s;
+        double took_s = on_gpu ? spins_s + gpu_s * (1.0 - spins_s / busy_s) : cpu_s;
+        observe(&call, &decision, took_s);
+        program->now_s += took_s;
+        if (!on_gpu)
+            program->awake_until_s = program->now_s + spin_s;
+        program->now_s += 1e-4;
+        program->on_gpu += on_gpu;
+        program->took_s += took_s;
+        program->on_cpu_s += cpu_s;
+        program->least_s += fmin(cpu_s, gpu_s);
+    }
+}
+
+static void scale_gpu(struct program *program, double scale)
+{
+    for (int i = 0; i < program->shapes; i++) {
+        program->products[i].gpu_s *= scale;
+        program->products[i].busy_s *= scale;
+    }
+}
+
+/* For a minute another process has the GPU, which is then ten times as slow. */
+static void test_disturbed_minute(void)
+{
+    static const struct {
+        double spin_s, most_s; /* what that minute may cost */
+    } rows[] = {{0.5e-3, 0.05}, {5e-3, 0.1}, {SPIN_S, 0.4}};
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        struct program program = {
+            .shapes = 1, .products = {{512, 1e-3, 0.25e-3, 3.5e-3}}, .now_s = clock_s + 10.0};
+        begin(rows[row].spin_s);
+        run_program(&program, XG_ENGINE_STARTING, 1.0);
+        run_program(&program, XG_ENGINE_READY, 10.0);
+        XT_CHECK(program.on_gpu > program.calls * 9 / 10, "%ld of %ld on the GPU", program.on_gpu,
+                 program.calls);
+        scale_gpu(&program, 10.0);
+        run_program(&program, XG_ENGINE_READY, 60.0);
+        double cost_s = program.took_s - program.on_cpu_s;
+        XT_CHECK_LE(cost_s, rows[row].most_s, "spin %g: %g s", spin_s, cost_s);
+        scale_gpu(&program, 0.1);
+        run_program(&program, XG_ENGINE_READY, 60.0);
+        run_program(&program, XG_ENGINE_READY, 1.0);
+        XT_CHECK(program.on_gpu > program.calls * 9 / 10, "spin %g: not found again", spin_s);
+        clock_s = program.now_s;
+    }
+}
+
+/* Threads that are kept spinning for ever: a GPU that is faster all the same is taken, another one
+ * costs no more than trials may. */
+static void test_forever_awake(void)
+{
+    for (int gains = 0; gains < 2; gains++) {
+        struct program program = {.shapes = 1,
+                                  .products = {{512, 1e-3, 0.25e-3, gains ? 0.6e-3 : 3.5e-3}},
+                                  .kept_awake = true,
+                                  .now_s = clock_s + 10.0};
+        begin(INFINITY);
+        run_program(&program, XG_ENGINE_READY, 60.0);
+        if (gains)
+            XT_CHECK(program.on_gpu > program.calls * 9 / 10, "%ld of %ld", program.on_gpu,
+                     program.calls);
+        else
+            XT_CHECK_LE(program.took_s, 1.01 * program.on_cpu_s, "%g s, the CPU %g", program.took_s,
+                        program.on_cpu_s);
+        clock_s = program.now_s;
+    }
+}
+
+/* Two shapes in turns, of which one loses more on the GPU than the other one gains, but less than
+ * waking threads seems to cost: a phase that lost is not begun again by the next gain. */
+static void test_lost_phase(void)
+{
+    struct program program = {.shapes = 2,
+                              .products = {{1000, 1e-3, 0.7e-3, 3e-3}, {1500, 20e-3, 80e-3, 80e-3}},
+                              .now_s = clock_s + 10.0};
+    begin(SPIN_S);
+    run_program(&program, XG_ENGINE_STARTING, 1.0);
+    run_program(&program, XG_ENGINE_READY, 30.0);
+    XT_CHECK_LE(program.took_s, 1.03 * program.on_cpu_s, "%g s, the CPU %g", program.took_s,
+                program.on_cpu_s);
+    clock_s = program.now_s;
+}
+
+/* The process is stopped for an hour in the middle of a product: that earns no trials and condemns
+ * no side. */
+static void test_stopped(void)
+{
+    const struct xg_problem call = shape(512);
+    for (int side = 0; side < XG_SIDE_COUNT; side++) {
+        struct program program = {
+            .shapes = 1, .products = {{512, 1e-3, 2e-3, 3e-3}}, .now_s = clock_s + 10.0};
+        if (side == XG_SIDE_GPU)
+            program.products[0].gpu_s = 0.25e-3;
+        begin(0.5e-3);
+        run_program(&program, XG_ENGINE_STARTING, 1.0);
+        run_program(&program, XG_ENGINE_READY, 10.0);
+        struct xg_decision decision = decide_at(program.now_s, XG_ENGINE_READY, &call);
+        observe(&call, &decision, 3600.0);
+        program.now_s += 3600.0;
+        run_program(&program, XG_ENGINE_READY, 5.0);
+        XT_CHECK_LE(program.took_s, 1.03 * program.least_s, "side %d: %g s, the better side %g",
+                    side, program.took_s, program.least_s);
+        long other = side == XG_SIDE_GPU ? program.calls - program.on_gpu : program.on_gpu;
+        XT_CHECK_LE(other, 12, "%ld of %ld on the side that is not better", other, program.calls);
+        clock_s = program.now_s;
+    }
+}
+
+int main(void)
+{
+    test_disturbed_minute();
+    test_forever_awake();
+    test_lost_phase();
+    test_stopped();
+    return xt_done();
+}
