@@ -16,7 +16,7 @@
 #include "src/base/clock.h"
 #include "src/device/mem.h"
 #include "src/host/spin.h"
-#include "src/pipeline/gemm.h"
+#include "src/pipeline/pipeline.h"
 #include "src/verify/accuracy.h"
 
 enum { NN, NT, TN, TT };
@@ -375,7 +375,7 @@ static bool parse(int argc, char **argv)
             options.fresh = optarg ? FRESH_SMALL : FRESH_HUGE;
             break;
         case 'o':
-            xg_gemm_populate = atoi(optarg);
+            xg_pipeline_populate = atoi(optarg);
             break;
         case 't':
             options.turns = atoi(optarg);

@@ -20,7 +20,7 @@
 #include "random.h"
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
-#include "src/compute/product.h"
+#include "src/compute/runner.h"
 #include "src/compute/toolkit.h"
 #include "src/decide/planner.h"
 #include "src/device/mem.h"
@@ -111,7 +111,7 @@ struct resident {
     struct xg_problem problem;
     struct xg_plan plan;
     struct xg_route route;
-    struct xg_product product;
+    struct xg_runner product;
     struct xg_mem_dev operands, memory;
     void *refusals;
     void *function; /* cuBLAS's */
@@ -217,15 +217,15 @@ static bool resident_create(struct resident *r, enum xg_math math)
     facts.cublas = xg_cublas_present(dev);
     xg_route_decide(&r->route, &facts, math, options.kernel, &r->problem);
     r->product =
-        (struct xg_product){.dev = dev, .call = &r->problem, .plan = &r->plan, .route = &r->route};
+        (struct xg_runner){.dev = dev, .call = &r->problem, .plan = &r->plan, .route = &r->route};
     size_t bytes = r->plan.device_bytes;
-    size_t of_pieces = r->route.pieces ? xg_product_pieces_bytes(&r->plan, &r->problem) : 0;
+    size_t of_pieces = r->route.pieces ? xg_runner_pieces_bytes(&r->plan, &r->problem) : 0;
     bool splits = r->route.pieces && of_pieces <= limits.device_bytes;
     must(xg_mem_dev_reserve(dev, &r->memory, splits ? of_pieces : bytes), "memory");
-    must(xg_mem_pinned_alloc(dev, XG_PRODUCT_REFUSALS * sizeof(uint32_t), &r->refusals), "memory");
+    must(xg_mem_pinned_alloc(dev, XG_RUNNER_REFUSALS * sizeof(uint32_t), &r->refusals), "memory");
     r->product.base = r->memory.ptr;
     r->product.refusals = r->refusals;
-    must(xg_product_init(&r->product, splits), "product");
+    must(xg_runner_init(&r->product, splits), "product");
     place_operands(r);
     char name[32];
     blas_name(call, BLAS_CUBLAS, name, sizeof name);
@@ -239,7 +239,7 @@ static bool resident_create(struct resident *r, enum xg_math math)
 
 static void resident_destroy(struct resident *r)
 {
-    xg_product_fini(&r->product);
+    xg_runner_fini(&r->product);
     xg_plan_fini(&r->plan);
     xg_mem_pinned_free(dev, r->refusals);
     xg_mem_dev_release(dev, &r->memory);
@@ -277,12 +277,12 @@ static enum xg_status run_plan(void *arg, CUstream stream)
     struct resident *r = arg;
     if (r->product.split)
         for (int64_t i = 0; i < r->plan.load_count; i++)
-            must(xg_product_arrived(&r->product, &r->plan.loads[i], stream), "split");
+            must(xg_runner_arrived(&r->product, &r->plan.loads[i], stream), "split");
     each_waits(stream);
     for (int64_t i = 0; i < r->plan.run_count; i++) {
         const struct xg_plan_run *run = &r->plan.runs[i];
-        must(xg_product_run(&r->product, run, tile_address(r, &r->plan.tiles[run->tile]),
-                            streams[1 + r->plan.tiles[run->tile].slot % XG_PIPE_RUN_STREAMS]),
+        must(xg_runner_run(&r->product, run, tile_address(r, &r->plan.tiles[run->tile]),
+                           streams[1 + r->plan.tiles[run->tile].slot % XG_PIPE_RUN_STREAMS]),
              "run");
     }
     wait_for_each(stream);

@@ -113,8 +113,8 @@ static bool compute_plain(const struct xg_problem *p)
 static bool compute_gpu(const struct xg_problem *p)
 {
     struct xg_cpu cpu = {.whole = cpu_whole, .part = cpu_part, .ctx = (void *)(uintptr_t)p};
-    struct xg_gemm_result result;
-    return xg_engine_gemm(p, xg_conf_get(), &cpu, NULL, &result) == XG_OK;
+    struct xg_result result;
+    return xg_engine_compute(p, xg_conf_get(), &cpu, NULL, &result) == XG_OK;
 }
 
 static bool compute_auto(const struct xg_problem *p)

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/sandbox.h"
-#include "both.h"
+#include "comparison.h"
 #include "decide/calibration.h"
 #include "decide/overlap.h"
 #include "decide/policy.h"
@@ -25,11 +25,11 @@
 #include "host/spin.h"
 #include "host/stack.h"
 #include "host/tally.h"
+#include "leftover.h"
 #include "library_start.h"
 #include "presence.h"
 #include "report/stats.h"
 #include "report/trace.h"
-#include "rest.h"
 #include "settled.h"
 
 /* What the process knows about its machine and has learnt so far. */
@@ -256,7 +256,7 @@ static void run_cpu(const struct xg_problem *call, const struct xg_conf *conf,
 }
 
 /* Returns the reason why the engine did not compute the product. */
-static enum xg_reason reason_declined(const struct xg_gemm_result *result)
+static enum xg_reason reason_declined(const struct xg_result *result)
 {
     if (xg_engine_state_get() != XG_ENGINE_READY)
         return XG_REASON_NO_GPU;
@@ -268,14 +268,14 @@ static enum xg_reason reason_declined(const struct xg_gemm_result *result)
 }
 
 /* Computes the rest of the product. The order of the parts matters to in-place operations. */
-static void compute_rest(struct xg_rest *rest, const struct xg_decision *decision,
+static void compute_rest(struct xg_leftover *rest, const struct xg_decision *decision,
                          struct xg_shelter *shelter)
 {
     if (rest->whole)
         compute_on_cpu(rest->cpu, decision, shelter);
     if (rest->count == 0)
         return;
-    xg_rest_lend(rest);
+    xg_leftover_lend(rest);
     xg_tally_add(XG_TALLY_CORES, decision->cpu_threads);
     xg_shelter_leave(shelter);
     for (int64_t i = 0; i < rest->count; i++)
@@ -289,19 +289,19 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
                     const struct xg_cpu *cpu, const struct xg_decision *decision,
                     struct xg_shelter *shelter, struct xg_call_record *record)
 {
-    struct xg_rest rest = {.cpu = cpu};
-    const struct xg_cpu fallback = xg_rest_cpu(&rest);
-    struct xg_gemm_result result;
+    struct xg_leftover rest = {.cpu = cpu};
+    const struct xg_cpu fallback = xg_leftover_cpu(&rest);
+    struct xg_result result;
     struct xg_patience patience = {.takes_s = decision->gpu_s,
                                    .waits_s = decision->wait ? HUGE_VAL : decision->waits_s,
                                    .most_s = decision->wait ? 0.0 : decision->cpu_s,
                                    .threads = decision->crowded ? 1 : cores_left()};
     double begin = xg_clock_s();
-    enum xg_status status = xg_engine_gemm(call, conf, &fallback, &patience, &result);
+    enum xg_status status = xg_engine_compute(call, conf, &fallback, &patience, &result);
     double end = xg_clock_s();
     compute_rest(&rest, decision, shelter);
     bool some = !rest.whole;
-    xg_rest_fini(&rest);
+    xg_leftover_fini(&rest);
     record->device = result.device;
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;
@@ -334,8 +334,9 @@ static void run_both(const struct xg_problem *call, const struct xg_conf *conf,
                      const struct xg_cpu *cpu, struct xg_shelter *shelter,
                      struct xg_call_record *record)
 {
-    struct xg_gemm_result result;
-    enum xg_status status = xg_both_compute(record->symbol, call, conf, cpu, shelter, &result);
+    struct xg_result result;
+    enum xg_status status =
+        xg_comparison_compute(record->symbol, call, conf, cpu, shelter, &result);
     record->place = status == XG_OK ? XG_PLACE_BOTH : XG_PLACE_CPU;
     record->kernel = result.kernel;
     record->up_bytes = result.up_bytes;

@@ -135,7 +135,7 @@ static void make_ready(const struct xg_conf *conf, const struct xg_routine_decis
         stay(record, XG_REASON_KERNEL);
 }
 
-static enum xg_reason reason_declined(enum xg_status status, const struct xg_gemm_result *result)
+static enum xg_reason reason_declined(enum xg_status status, const struct xg_result *result)
 {
     if (status != XG_DECLINED)
         return XG_REASON_FAILED;
@@ -147,7 +147,7 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
                     const struct xg_model *model, const struct xg_routine_decision *decision,
                     struct xg_call_record *record)
 {
-    struct xg_gemm_result result;
+    struct xg_result result;
     const struct xg_patience patience = {.takes_s = decision->gpu_s,
                                          .waits_s = decision->wait ? HUGE_VAL : decision->cpu_s,
                                          .most_s = decision->wait ? 0.0 : decision->cpu_s,

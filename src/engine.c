@@ -25,8 +25,8 @@
 #include "host/fork.h"
 #include "host/shelter.h"
 #include "host/team.h"
-#include "pipeline/gemm.h"
 #include "pipeline/lane.h"
+#include "pipeline/pipeline.h"
 #include "pipeline/routine.h"
 #include "verify/verify.h"
 
@@ -233,7 +233,7 @@ static bool pause_start(void)
     static const struct timespec pause = {.tv_nsec = START_PAUSE_MS * 1000000L};
     xg_aside_add(-1);
     nanosleep(&pause, NULL);
-    xg_aside_add(1); /* before the check, as in xg_engine_gemm */
+    xg_aside_add(1); /* before the check, as in xg_engine_compute */
     return atomic_load(&engine_state) == XG_ENGINE_READY;
 }
 
@@ -435,7 +435,7 @@ static bool wait_for_release_locked(double end_s)
  * Takes a lane for this thread alone, with its share of the threads among the busy lanes. Lanes
  * that the start did not create are created on demand. Returns XG_DECLINED if no lane is free soon
  * enough, there is none at all, or the engine is not ready; otherwise the result of xg_lane_create.
- * patience: as for xg_engine_gemm.
+ * patience: as for xg_engine_compute.
  */
 static enum xg_status acquire_lane(const struct xg_patience *patience,
                                    struct xg_devices_place *place)
@@ -512,21 +512,21 @@ struct task {
 
 /* Runs the problem and verifies it if its number is one of the sample. */
 static enum xg_status run_problem(struct xg_lane *lane, const struct task *task,
-                                  struct xg_gemm_result *result)
+                                  struct xg_result *result)
 {
     static _Atomic uint64_t products;
     const struct xg_conf *conf = task->conf;
     if (conf->verify > 0 && conf->mode != XG_MODE_COMPARE) {
         uint64_t number = atomic_fetch_add_explicit(&products, 1, memory_order_relaxed);
         if (xg_verify_samples(number, conf->verify))
-            return xg_gemm_run_verified(lane, task->call, conf->math, conf->kernel, task->cpu,
-                                        number, result);
+            return xg_pipeline_run_verified(lane, task->call, conf->math, conf->kernel, task->cpu,
+                                            number, result);
     }
-    return xg_gemm_run(lane, task->call, conf->math, conf->kernel, task->cpu, result);
+    return xg_pipeline_run(lane, task->call, conf->math, conf->kernel, task->cpu, result);
 }
 
 static enum xg_status run_on_lane(const struct task *task, const struct xg_patience *patience,
-                                  struct xg_gemm_result *result)
+                                  struct xg_result *result)
 {
     struct xg_devices_place place;
     double begin = xg_clock_s();
@@ -551,9 +551,9 @@ static enum xg_status run_on_lane(const struct task *task, const struct xg_patie
 }
 
 static enum xg_status run_task(const struct task *task, const struct xg_patience *patience,
-                               struct xg_gemm_result *result)
+                               struct xg_result *result)
 {
-    *result = (struct xg_gemm_result){0};
+    *result = (struct xg_result){0};
     if (xg_engine_state_get() != XG_ENGINE_READY)
         return XG_DECLINED;
     /* Counted before the check: at_exit sees the count, or the check sees at_exit. */
@@ -565,15 +565,15 @@ static enum xg_status run_task(const struct task *task, const struct xg_patience
     return status;
 }
 
-enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
-                              const struct xg_cpu *cpu, const struct xg_patience *patience,
-                              struct xg_gemm_result *result)
+enum xg_status xg_engine_compute(const struct xg_problem *call, const struct xg_conf *conf,
+                                 const struct xg_cpu *cpu, const struct xg_patience *patience,
+                                 struct xg_result *result)
 {
     return run_task(&(struct task){.call = call, .cpu = cpu, .conf = conf}, patience, result);
 }
 
 enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
-                                 const struct xg_patience *patience, struct xg_gemm_result *result)
+                                 const struct xg_patience *patience, struct xg_result *result)
 {
     return run_task(&(struct task){.routine = routine, .conf = conf}, patience, result);
 }

@@ -58,18 +58,18 @@ struct xg_patience {
  * always waits, and calls behind it do not know how long it will take. Once no lane has been taken
  * or freed for four times XGEMM_TIMEOUT_MS, no call waits until one is. A freed lane goes to the
  * first caller that asks. result->waited_s is the wait. XG_DECLINED: not ready or busy; nothing is
- * touched. Otherwise as xg_gemm_run. After three failures in a row (except XG_ERR_CAPTURE) or a
+ * touched. Otherwise as xg_pipeline_run. After three failures in a row (except XG_ERR_CAPTURE) or a
  * lost context a device gets no more products; once none is left or being opened, the state is NONE
  * for good. The share of products that XGEMM_VERIFY asks for, chosen by number, is verified (not in
  * compare mode); a device with three wrong ones in a row among those gets no more either.
  */
-enum xg_status xg_engine_gemm(const struct xg_problem *call, const struct xg_conf *conf,
-                              const struct xg_cpu *cpu, const struct xg_patience *patience,
-                              struct xg_gemm_result *result);
+enum xg_status xg_engine_compute(const struct xg_problem *call, const struct xg_conf *conf,
+                                 const struct xg_cpu *cpu, const struct xg_patience *patience,
+                                 struct xg_result *result);
 
 /* The same for a routine of LAPACK. Unless it returns XG_OK, the caller has the CPU compute it, as
  * after xg_routine_run. It is not verified. */
 enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
-                                 const struct xg_patience *patience, struct xg_gemm_result *result);
+                                 const struct xg_patience *patience, struct xg_result *result);
 
 #endif

@@ -87,8 +87,8 @@ static void cpu_part(void *ctx, const struct xg_problem *part)
 static bool compute_gpu(const struct xg_problem *call)
 {
     struct xg_cpu cpu = {.whole = cpu_whole, .part = cpu_part, .ctx = (void *)(uintptr_t)call};
-    struct xg_gemm_result result;
-    return xg_engine_gemm(call, xg_conf_get(), &cpu, NULL, &result) == XG_OK;
+    struct xg_result result;
+    return xg_engine_compute(call, xg_conf_get(), &cpu, NULL, &result) == XG_OK;
 }
 
 static bool open_blas(void)

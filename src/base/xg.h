@@ -157,7 +157,7 @@ enum xg_verdict {
 };
 
 /* The record of a product that went through a device. */
-struct xg_gemm_result {
+struct xg_result {
     const char *kernel;            /* the kernel row that computed (the first of several) */
     uint64_t up_bytes, down_bytes; /* moved over the link */
     int device;                    /* index among the devices in use, from 0 */

@@ -162,8 +162,7 @@ static enum xg_status reserve_blocks(struct xg_lane *lane)
         }
     }
     if (status == XG_OK && !lane->refusals) {
-        status =
-            xg_mem_pinned_alloc(lane->dev, XG_PRODUCT_REFUSALS * sizeof *lane->refusals, &host);
+        status = xg_mem_pinned_alloc(lane->dev, XG_RUNNER_REFUSALS * sizeof *lane->refusals, &host);
         if (status == XG_OK)
             lane->refusals = host;
     }

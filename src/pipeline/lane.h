@@ -24,7 +24,7 @@ struct xg_lane {
     struct xg_mem_dev memory; /* the plan's operands and tiles */
     struct xg_pipe_events *events;
     int event_count;
-    uint32_t *refusals;       /* XG_PRODUCT_REFUSALS, page-locked */
+    uint32_t *refusals;       /* XG_RUNNER_REFUSALS, page-locked */
     struct xg_solver *solver; /* NULL until a routine of LAPACK runs */
     int wary;                 /* number of split products that still get all kinds of pieces */
 };

@@ -226,8 +226,8 @@ static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *
     CUstream stream = pipe->streams[XG_PIPE_RUN + run->tile % pipe->run_streams];
     enum xg_status status = wait_for_memory(pipe, run, stream);
     if (status == XG_OK)
-        status = xg_product_run(pipe->product, run,
-                                tile_address(pipe, &pipe->plan->tiles[run->tile]), stream);
+        status = xg_runner_run(pipe->product, run,
+                               tile_address(pipe, &pipe->plan->tiles[run->tile]), stream);
     if (status == XG_OK && run->spends)
         status = XG_DRV(drv, cuEventRecord, panel_events(pipe, false, run->a_slot)->spent, stream);
     if (status == XG_OK && run->spends)
@@ -243,7 +243,7 @@ static enum xg_status issue_run(struct xg_pipe *pipe, const struct xg_plan_run *
 /* Whether the tile is computed already while the refused tiles are computed again. */
 static bool is_settled(const struct xg_pipe *pipe, int64_t tile)
 {
-    return pipe->again && !xg_product_refused(pipe->product, tile);
+    return pipe->again && !xg_runner_refused(pipe->product, tile);
 }
 
 /* Launches the next runs that have become possible, in order. */
@@ -359,7 +359,7 @@ static enum xg_status mark_ready(struct xg_pipe *pipe, CUevent copied)
         if (splits)
             status = XG_DRV(drv, cuStreamWaitEvent, stream, copied, 0);
         if (splits && status == XG_OK)
-            status = xg_product_arrived(pipe->product, load, stream);
+            status = xg_runner_arrived(pipe->product, load, stream);
         if (status == XG_OK)
             status =
                 XG_DRV(drv, cuEventRecord, panel_events(pipe, load->b, load->slot)->ready, stream);
@@ -434,10 +434,10 @@ bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, char 
 
 bool xg_pipe_refused(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk)
 {
-    if (pipe->again || !xg_product_refused(pipe->product, chunk->item))
+    if (pipe->again || !xg_runner_refused(pipe->product, chunk->item))
         return false;
     pipe->refused = true;
-    xg_product_want_all(pipe->product); /* the next tiles hold similar numbers */
+    xg_runner_want_all(pipe->product); /* the next tiles hold similar numbers */
     return true;
 }
 

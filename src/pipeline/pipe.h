@@ -6,7 +6,7 @@
 #define XG_PIPE_H
 
 #include "base/xg.h"
-#include "compute/product.h"
+#include "compute/runner.h"
 #include "decide/plan.h"
 #include "decide/staging.h"
 #include "device/dev.h"
@@ -54,7 +54,7 @@ struct xg_pipe {
     struct xg_dev *dev;
     const struct xg_problem *call;
     const struct xg_plan *plan;
-    struct xg_product *product;
+    struct xg_runner *product;
     const CUstream *streams; /* the lane's XG_PIPE_STREAMS */
     int run_streams;
     const struct xg_pipe_events *events;

@@ -182,7 +182,7 @@ static void compute(void *arg, int worker)
         xg_originals_save(&run->originals);
 }
 
-static enum xg_status open_solver(struct xg_lane *lane, struct xg_gemm_result *result)
+static enum xg_status open_solver(struct xg_lane *lane, struct xg_result *result)
 {
     if (lane->solver)
         return XG_OK;
@@ -192,7 +192,7 @@ static enum xg_status open_solver(struct xg_lane *lane, struct xg_gemm_result *r
     return status == XG_OK || status == XG_ERR_LOST ? status : XG_DECLINED;
 }
 
-static enum xg_status move(struct run *run, struct xg_gemm_result *result)
+static enum xg_status move(struct run *run, struct xg_result *result)
 {
     struct xg_lane *lane = run->lane;
     struct xg_transfer transfers[XG_SLOT_COUNT];
@@ -216,7 +216,7 @@ static enum xg_status move(struct run *run, struct xg_gemm_result *result)
 }
 
 /* With the context current. */
-static enum xg_status run_entered(struct run *run, struct xg_gemm_result *result)
+static enum xg_status run_entered(struct run *run, struct xg_result *result)
 {
     struct xg_lane *lane = run->lane;
     enum xg_status status = open_solver(lane, result);
@@ -238,11 +238,11 @@ static enum xg_status run_entered(struct run *run, struct xg_gemm_result *result
 }
 
 enum xg_status xg_routine_run(struct xg_lane *lane, const struct xg_routine *routine,
-                              struct xg_gemm_result *result)
+                              struct xg_result *result)
 {
     int saved_errno = errno;
     struct run run = {.lane = lane, .routine = routine};
-    *result = (struct xg_gemm_result){0};
+    *result = (struct xg_result){0};
     run.wide = routine->name == XG_ROUTINE_GESDD && routine->m < routine->n;
     run.solver.routine = routine;
     run.solver.m = run.wide ? routine->n : routine->m;

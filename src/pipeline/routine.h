@@ -22,6 +22,6 @@ struct xg_lane;
  * mode of stream capture and errno are unchanged afterwards.
  */
 enum xg_status xg_routine_run(struct xg_lane *lane, const struct xg_routine *routine,
-                              struct xg_gemm_result *result);
+                              struct xg_result *result);
 
 #endif

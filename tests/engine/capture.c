@@ -6,7 +6,7 @@
 
 #include "scenario.h"
 #include "src/engine.h"
-#include "src/pipeline/gemm.h"
+#include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
 
 static struct fakecuda fake;
@@ -65,8 +65,8 @@ static enum xg_status run(uint64_t seed)
     struct fx_product product = fx_product_create(&shape, seed);
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = fx_cpu(&count);
-    struct xg_gemm_result result;
-    enum xg_status status = xg_engine_gemm(&product.call, &conf, &cpu, NULL, &result);
+    struct xg_result result;
+    enum xg_status status = xg_engine_compute(&product.call, &conf, &cpu, NULL, &result);
     XT_CHECK(status != XG_DECLINED);
     fx_product_check(&product, 1, "capture");
     XT_CHECK((status < 0) == (count.wholes || count.parts), "%s", xg_status_name(status));

@@ -32,8 +32,8 @@ static enum xg_status run_product(const struct fx_shape *of, struct worker *work
     struct fx_product product = fx_product_create(of, worker->seed++);
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = fx_cpu(&count);
-    struct xg_gemm_result result;
-    enum xg_status status = xg_engine_gemm(&product.call, &conf, &cpu, NULL, &result);
+    struct xg_result result;
+    enum xg_status status = xg_engine_compute(&product.call, &conf, &cpu, NULL, &result);
     worker->right += status == XG_DECLINED
                          ? fx_untouched(&product)
                          : fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);
@@ -320,8 +320,8 @@ static void decline_after(double most_s)
     struct fx_product product = fx_product_create(&one, 3);
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = fx_cpu(&count);
-    struct xg_gemm_result result;
-    XT_CHECK(xg_engine_gemm(&product.call, &conf, &cpu, &patience, &result) == XG_DECLINED);
+    struct xg_result result;
+    XT_CHECK(xg_engine_compute(&product.call, &conf, &cpu, &patience, &result) == XG_DECLINED);
     XT_CHECK(result.busy && fx_untouched(&product), "a lane was free");
     fx_product_destroy(&product);
 }

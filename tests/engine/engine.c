@@ -12,7 +12,7 @@
 #include "scenario.h"
 #include "src/device/drv.h"
 #include "src/engine.h"
-#include "src/pipeline/gemm.h"
+#include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
 
 static struct fakecuda fake;
@@ -39,8 +39,9 @@ static enum xg_status run_product(struct fx_product *product, bool wait)
 {
     struct fx_cpu_count count = {.call = &product->call};
     struct xg_cpu cpu = fx_cpu(&count);
-    struct xg_gemm_result result;
-    enum xg_status status = xg_engine_gemm(&product->call, &conf, &cpu, patience_of(wait), &result);
+    struct xg_result result;
+    enum xg_status status =
+        xg_engine_compute(&product->call, &conf, &cpu, patience_of(wait), &result);
     if (status == XG_DECLINED)
         XT_CHECK(fx_untouched(product), "declined, but C is touched");
     else
@@ -224,9 +225,9 @@ static void *work(void *arg)
         struct fx_product product = fx_product_create(&of, worker->seed + (uint64_t)i);
         struct fx_cpu_count count = {.call = &product.call};
         struct xg_cpu cpu = fx_cpu(&count);
-        struct xg_gemm_result result;
+        struct xg_result result;
         enum xg_status status =
-            xg_engine_gemm(&product.call, &conf, &cpu, worker->patience, &result);
+            xg_engine_compute(&product.call, &conf, &cpu, worker->patience, &result);
         if (status == XG_DECLINED)
             worker->declined += fx_untouched(&product);
         else
@@ -347,8 +348,8 @@ static void *fail_and_keep_lane(void *shape_of_it)
     struct fx_product product = fx_product_create(shape_of_it, 1);
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = {.whole = keep_lane, .part = fx_cpu_part, .ctx = &count};
-    struct xg_gemm_result result;
-    enum xg_status status = xg_engine_gemm(&product.call, &conf, &cpu, NULL, &result);
+    struct xg_result result;
+    enum xg_status status = xg_engine_compute(&product.call, &conf, &cpu, NULL, &result);
     kept_right += status == XG_ERR_DRIVER && fx_error(&product, 1) <= 1.0;
     fx_product_destroy(&product);
     return NULL;

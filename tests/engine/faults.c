@@ -5,8 +5,8 @@
  */
 #include "src/compute/backend.h"
 #include "src/device/drv.h"
-#include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"
+#include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
 
 static struct fakecuda fake;
@@ -53,10 +53,10 @@ static enum xg_status run_products(struct xg_lane *lane, struct fx_product *prod
     for (int turn = 0; turn < 2; turn++) {
         struct fx_cpu_count count = {.call = &product->call};
         struct xg_cpu cpu = fx_cpu(&count);
-        struct xg_gemm_result result;
+        struct xg_result result;
         fx_product_reset(product);
         enum xg_status now =
-            xg_gemm_run(lane, &product->call, XG_MATH_ACCURATE, NULL, &cpu, &result);
+            xg_pipeline_run(lane, &product->call, XG_MATH_ACCURATE, NULL, &cpu, &result);
         if (now == XG_DECLINED)
             XT_CHECK(fx_untouched(product), "%s: declined", what);
         else

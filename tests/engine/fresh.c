@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "src/compute/backend.h"
-#include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"
+#include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -129,10 +129,10 @@ static int pages_beyond(const struct fresh *fresh)
 
 static enum xg_status compute(struct fresh *fresh, struct fx_cpu_count *count)
 {
-    struct xg_gemm_result result;
+    struct xg_result result;
     *count = (struct fx_cpu_count){.call = &fresh->product.call};
     struct xg_cpu cpu = fx_cpu(count);
-    return xg_gemm_run(lane, &fresh->product.call, XG_MATH_STRICT, NULL, &cpu, &result);
+    return xg_pipeline_run(lane, &fresh->product.call, XG_MATH_STRICT, NULL, &cpu, &result);
 }
 
 /* populates: by anybody; an old kernel's may not. */
@@ -259,10 +259,10 @@ static void test_slow(void)
 static void test_limit(void)
 {
     for (int members = 0; members <= WORKERS; members += 3) {
-        xg_gemm_populate = members;
+        xg_pipeline_populate = members;
         check(&(struct fx_shape){700, 900, 30, false, false, 1, 0, 0}, members > 0);
     }
-    xg_gemm_populate = -1;
+    xg_pipeline_populate = -1;
 }
 
 int main(void)

@@ -8,16 +8,16 @@
 
 #include "kernels/table.h"
 #include "src/compute/backend.h"
-#include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"
+#include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
 
 static struct fakecuda fake;
 static struct xg_dev *dev;
 
-/* Runs and judges one product. kernel: XGEMM_KERNEL or NULL. Returns what xg_gemm_run does. */
+/* Runs and judges one product. kernel: XGEMM_KERNEL or NULL. Returns what xg_pipeline_run does. */
 static enum xg_status run(struct xg_lane *lane, const struct fx_shape *shape, const char *kernel,
-                          const char *what, struct xg_gemm_result *result)
+                          const char *what, struct xg_result *result)
 {
     static _Atomic uint64_t seed = 1;
     struct fx_product product = fx_product_create(shape, seed++);
@@ -25,7 +25,7 @@ static enum xg_status run(struct xg_lane *lane, const struct fx_shape *shape, co
     struct xg_cpu cpu = fx_cpu(&count);
     errno = ENOTTY;
     enum xg_status status =
-        xg_gemm_run(lane, &product.call, XG_MATH_ACCURATE, kernel, &cpu, result);
+        xg_pipeline_run(lane, &product.call, XG_MATH_ACCURATE, kernel, &cpu, result);
     XT_CHECK(errno == ENOTTY, "%s: errno %d", what, errno);
     if (status == XG_DECLINED) {
         XT_CHECK(fx_untouched(&product), "%s: declined", what);
@@ -48,7 +48,7 @@ static const float scalars[][2] = {{1, 0}, {1, 1}, {-0.5f, 2}, {2.5f, -1}, {1.5f
 
 static void test_shapes(struct xg_lane *lane)
 {
-    struct xg_gemm_result result;
+    struct xg_result result;
     int step = fx_short() ? 3 : 1; /* nn and tt */
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
         for (size_t x = 0; x < sizeof(scalars) / sizeof(scalars[0]); x++)
@@ -69,7 +69,7 @@ static void test_row(const struct xg_kernel *kernel)
     struct xg_conf conf = fx_conf();
     struct xg_dev *forced;
     struct xg_lane *lane;
-    struct xg_gemm_result result;
+    struct xg_result result;
     int served = 0, step = fx_short() ? 3 : 1;
     conf.kernel = kernel->name;
     XT_CHECK(xg_backend_open(&conf, &forced) == XG_OK, "%s", kernel->name);
@@ -114,7 +114,7 @@ static void test_out_of_core(void)
         struct xg_conf conf = fx_conf();
         struct xg_dev *small;
         struct xg_lane *lane;
-        struct xg_gemm_result result;
+        struct xg_result result;
         struct fakecuda_live live;
         char what[40];
         bool large = cases[i].shape.k > 1000 && cases[i].shape.m > 1000;
@@ -145,7 +145,7 @@ static void test_no_room(void)
     struct xg_conf conf = fx_conf();
     struct xg_dev *small;
     struct xg_lane *lane;
-    struct xg_gemm_result result;
+    struct xg_result result;
     const struct fx_shape shape = {300, 300, 300, false, false, 1, 1, 0};
     conf.mem_limit_bytes = 4096;
     XT_CHECK(xg_backend_open(&conf, &small) == XG_OK, "4 KiB");
@@ -164,14 +164,14 @@ static void test_same_bits(struct xg_lane *lane)
     struct fx_product product = fx_product_create(&shape, 7);
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = fx_cpu(&count);
-    struct xg_gemm_result result;
+    struct xg_result result;
     float *first = malloc(product.c_elems * sizeof(float));
     if (!first)
         exit(XT_HARD);
     for (unsigned seed = 0; seed < 20; seed++) {
         fake.reset(seed);
         fx_product_reset(&product);
-        xg_gemm_run(lane, &product.call, XG_MATH_ACCURATE, NULL, &cpu, &result);
+        xg_pipeline_run(lane, &product.call, XG_MATH_ACCURATE, NULL, &cpu, &result);
         if (!seed)
             memcpy(first, product.c_all, product.c_elems * sizeof(float));
         XT_CHECK(!memcmp(first, product.c_all, product.c_elems * sizeof(float)), "seed %u", seed);
@@ -203,9 +203,9 @@ static int count_other_bits(bool reproducible, const char *name, enum xg_math ma
     for (int i = 0; i < LANES; i++)
         XT_CHECK(xg_lane_create(device, 2, &lanes[i]) == XG_OK, "%s", name);
     for (int turn = 0; turn < TURNS; turn++) {
-        struct xg_gemm_result result;
+        struct xg_result result;
         fx_product_reset(&product);
-        XT_CHECK(xg_gemm_run(lanes[turn % LANES], &product.call, math, name, &cpu, &result) ==
+        XT_CHECK(xg_pipeline_run(lanes[turn % LANES], &product.call, math, name, &cpu, &result) ==
                          XG_OK &&
                      !strcmp(result.kernel, name),
                  "%s, turn %d", name, turn);
@@ -235,7 +235,7 @@ static void test_library_bits(void)
 static void *run_lane(void *unused)
 {
     struct xg_lane *lane;
-    struct xg_gemm_result result;
+    struct xg_result result;
     if (xg_lane_create(dev, 2, &lane) != XG_OK)
         return unused;
     for (int i = 0; i < 12; i++) {
@@ -244,7 +244,7 @@ static void *run_lane(void *unused)
         struct fx_cpu_count count = {.call = &product.call};
         struct xg_cpu cpu = fx_cpu(&count);
         bool right =
-            xg_gemm_run(lane, &product.call, XG_MATH_ACCURATE, NULL, &cpu, &result) == XG_OK &&
+            xg_pipeline_run(lane, &product.call, XG_MATH_ACCURATE, NULL, &cpu, &result) == XG_OK &&
             fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);
         fx_product_destroy(&product);
         if (!right)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Operands that the caller has page-locked: copied from and to where they lie, and as right. */
 #include "src/compute/backend.h"
-#include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"
+#include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
 
 enum { LOCKED_A = 1, LOCKED_B = 2, LOCKED_C = 4, LOCKED_ALL = 7 };
@@ -58,8 +58,8 @@ static void check(struct xg_lane *lane, const struct fx_shape *shape, int mask)
 
     struct fx_cpu_count count = {.call = call};
     struct xg_cpu cpu = fx_cpu(&count);
-    struct xg_gemm_result result;
-    XT_CHECK(xg_gemm_run(lane, call, XG_MATH_STRICT, NULL, &cpu, &result) == XG_OK);
+    struct xg_result result;
+    XT_CHECK(xg_pipeline_run(lane, call, XG_MATH_STRICT, NULL, &cpu, &result) == XG_OK);
     XT_CHECK(count.wholes == 0 && count.parts == 0, "the CPU computed");
     fx_product_check(&product, 1, "page-locked");
     bool a = a_columns % 4 == 0 && copied_well(a_columns, call->lda);
@@ -114,7 +114,7 @@ static void test_far_rows(struct xg_lane *lane)
         struct xg_problem *call = &product.call;
         struct fx_cpu_count count = {.call = call};
         struct xg_cpu cpu = fx_cpu(&count);
-        struct xg_gemm_result result;
+        struct xg_result result;
         XT_CHECK(xg_dev_enter(dev) == XG_OK);
         float **matrix = mask == LOCKED_A   ? &product.a
                          : mask == LOCKED_B ? &product.b
@@ -124,7 +124,7 @@ static void test_far_rows(struct xg_lane *lane)
         call->b = product.b;
         call->c = product.c_all + FX_GUARD;
         *(mask == LOCKED_A ? &call->lda : mask == LOCKED_B ? &call->ldb : &call->ldc) = far;
-        XT_CHECK(xg_gemm_run(lane, call, XG_MATH_STRICT, NULL, &cpu, &result) == XG_OK &&
+        XT_CHECK(xg_pipeline_run(lane, call, XG_MATH_STRICT, NULL, &cpu, &result) == XG_OK &&
                      !count.wholes && !count.parts,
                  "operand %d: the CPU computed", mask);
         fx_product_check(&product, 1, "far rows");
@@ -161,13 +161,13 @@ static void test_faults(struct xg_lane *lane)
         struct fx_product product = fx_product_create(&shape, 3);
         struct fx_cpu_count count = {.call = &product.call};
         struct xg_cpu cpu = fx_cpu(&count);
-        struct xg_gemm_result result;
+        struct xg_result result;
         XT_CHECK(xg_dev_enter(dev) == XG_OK);
         product.c_all = lock(product.c_all, product.c_elems);
         product.call.c = product.c_all + FX_GUARD;
         fake.reset((unsigned long)nth);
         fake.fail(NULL, nth, FX_CODE_NOMEM, FAKECUDA_ONCE);
-        xg_gemm_run(lane, &product.call, XG_MATH_STRICT, NULL, &cpu, &result);
+        xg_pipeline_run(lane, &product.call, XG_MATH_STRICT, NULL, &cpu, &result);
         bool struck = fake.faults(NULL) > 0;
         fake.reset((unsigned long)nth);
         fx_product_check(&product, 1, "faults");

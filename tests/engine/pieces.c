@@ -7,8 +7,8 @@
 #include "src/compute/split.h"
 #include "src/decide/planner.h"
 #include "src/decide/route.h"
-#include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"
+#include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
 
 /*
@@ -22,7 +22,7 @@ static const char multiprocessors[] = "2";
 static struct fakecuda fake;
 static struct xg_dev *dev;
 
-enum { WARY = 16, LAUNCHES_ALL = 5 }; /* of a run: src/pipeline/gemm.c, src/compute/split.c */
+enum { WARY = 16, LAUNCHES_ALL = 5 }; /* of a run: src/pipeline/pipeline.c, src/compute/split.c */
 enum { CODE_CAPTURE = 906 };
 enum { JUDGED_STEP = 13 }; /* so many elements of C from one that is judged to the next */
 
@@ -99,7 +99,7 @@ struct form {
     bool slots_shared; /* tiles take turns in their memory */
 };
 
-/* How src/pipeline/gemm.c plans the product. */
+/* How src/pipeline/pipeline.c plans the product. */
 static struct form form_of(const struct xg_problem *call)
 {
     struct xg_plan plan;
@@ -138,14 +138,14 @@ static void poison(struct xg_lane *lane)
 
 /* Runs the product by the row. Returns how many launches it took. */
 static long run(struct xg_lane *lane, struct fx_product *product, const char *what,
-                struct xg_gemm_result *result)
+                struct xg_result *result)
 {
     struct fx_cpu_count count = {.call = &product->call};
     struct xg_cpu cpu = fx_cpu(&count);
     long launches = fake.calls("cuLaunchKernel");
     fx_product_reset(product);
     enum xg_status status =
-        xg_gemm_run(lane, &product->call, XG_MATH_ACCURATE, row_name, &cpu, result);
+        xg_pipeline_run(lane, &product->call, XG_MATH_ACCURATE, row_name, &cpu, result);
     XT_CHECK(status == XG_OK, "%s: %s", what, xg_status_name(status));
     XT_CHECK(!count.wholes && !count.parts, "%s: the CPU computed", what);
     XT_CHECK(result->kernel && !strcmp(result->kernel, row_name), "%s: by %s", what,
@@ -163,7 +163,7 @@ struct traffic {
 static struct traffic traffic_of(const struct fx_shape *shape)
 {
     struct xg_lane *lane;
-    struct xg_gemm_result result;
+    struct xg_result result;
     struct fx_product product = fx_product_create(shape, 3);
     struct form form = form_of(&product.call);
     XT_CHECK(xg_lane_create(dev, 2, &lane) == XG_OK);
@@ -180,7 +180,7 @@ static struct traffic traffic_of(const struct fx_shape *shape)
 static void run_first(struct xg_lane *lane, struct fx_product *product,
                       const struct numbers *numbers, const struct traffic *even)
 {
-    struct xg_gemm_result result;
+    struct xg_result result;
     struct form form = form_of(&product->call);
     bool wide = is_wide(numbers);
     run(lane, product, numbers->name, &result);
@@ -200,7 +200,7 @@ static void run_first(struct xg_lane *lane, struct fx_product *product,
 static void run_again(struct xg_lane *lane, struct fx_product *product,
                       const struct numbers *numbers, const struct traffic *even)
 {
-    struct xg_gemm_result result;
+    struct xg_result result;
     struct form form = form_of(&product->call);
     bool wide = is_wide(numbers);
     float *first = malloc(product->c_elems * sizeof(*first));
@@ -291,7 +291,7 @@ static void test_forms(void)
 static void test_wary(void)
 {
     struct xg_lane *lane;
-    struct xg_gemm_result result;
+    struct xg_result result;
     const struct fx_shape shape = {30, 40, 130, false, true, 1, 0.5f, 1};
     struct fx_product even = fx_product_create(&shape, 1), wide = fx_product_create(&shape, 2);
     struct form form = form_of(&even.call);
@@ -314,7 +314,7 @@ static void test_wary(void)
 static void test_not_finite(void)
 {
     struct xg_lane *lane;
-    struct xg_gemm_result result;
+    struct xg_result result;
     const struct fx_shape shape = {30, 40, 130, false, false, 1, 0, 0};
     struct fx_product product = fx_product_create(&shape, 4);
     struct xg_cpu cpu = fx_cpu(&(struct fx_cpu_count){.call = &product.call});
@@ -323,7 +323,7 @@ static void test_not_finite(void)
     XT_CHECK(xg_lane_create(dev, 2, &lane) == XG_OK);
     for (int turn = 0; turn < 2; turn++) {
         fx_product_reset(&product);
-        XT_CHECK(xg_gemm_run(lane, &product.call, XG_MATH_ACCURATE, row_name, &cpu, &result) ==
+        XT_CHECK(xg_pipeline_run(lane, &product.call, XG_MATH_ACCURATE, row_name, &cpu, &result) ==
                      XG_OK &&
                  lane->wary == WARY);
         for (int64_t i = 0; i < shape.m; i++)
@@ -347,14 +347,15 @@ static void test_no_room(void)
     struct xg_conf conf = fx_conf();
     struct xg_dev *small;
     struct xg_lane *lane;
-    struct xg_gemm_result result;
+    struct xg_result result;
     const struct fx_shape shape = {300, 64, 1000, false, false, 1, 1, 0};
     struct fx_product product = fx_product_create(&shape, 6);
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = fx_cpu(&count);
     conf.mem_limit_bytes = 3 << 20;
     XT_CHECK(xg_backend_open(&conf, &small) == XG_OK && xg_lane_create(small, 2, &lane) == XG_OK);
-    XT_CHECK(xg_gemm_run(lane, &product.call, XG_MATH_ACCURATE, row_name, &cpu, &result) == XG_OK &&
+    XT_CHECK(xg_pipeline_run(lane, &product.call, XG_MATH_ACCURATE, row_name, &cpu, &result) ==
+                     XG_OK &&
                  result.kernel && strcmp(result.kernel, row_name),
              "by %s", result.kernel ? result.kernel : "no kernel");
     fx_product_check(&product, 1, "no room");
@@ -411,10 +412,10 @@ static long attempt(struct fx_product *product, const struct fault *way, long nt
     for (int turn = 0; turn < 2; turn++) {
         struct fx_cpu_count count = {.call = &product->call};
         struct xg_cpu cpu = fx_cpu(&count);
-        struct xg_gemm_result result;
+        struct xg_result result;
         fx_product_reset(product);
         enum xg_status status =
-            xg_gemm_run(lane, &product->call, XG_MATH_ACCURATE, row_name, &cpu, &result);
+            xg_pipeline_run(lane, &product->call, XG_MATH_ACCURATE, row_name, &cpu, &result);
         fx_product_check(product, JUDGED_STEP, what);
         XT_CHECK((status == XG_OK) == (!count.wholes && !count.parts), "%s: %s, %ld and %ld on CPU",
                  what, xg_status_name(status), count.wholes, count.parts);
@@ -462,7 +463,7 @@ static void run_triangle(enum xg_op op, const struct numbers *numbers, enum xg_u
     const struct fx_shape shape = {700, 700, 600, trans, !trans, 1.5f, uplo == XG_UPPER, 1};
     struct fx_product product = fx_product_create(&shape, 11);
     struct xg_problem *call = &product.call;
-    struct xg_gemm_result result;
+    struct xg_result result;
     struct xg_lane *lane;
     const uint64_t operands = op == XG_OP_SYRK ? 1 : 2;
     call->op = op;

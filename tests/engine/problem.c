@@ -7,8 +7,8 @@
 #include "kernels/table.h"
 #include "src/compute/backend.h"
 #include "src/decide/planner.h"
-#include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"
+#include "src/pipeline/pipeline.h"
 #include "src/pipeline/queue.h"
 #include "tests/support/guarded.h"
 #include "tests/support/xt_level3.h"
@@ -25,8 +25,8 @@ static enum xg_status run_by(struct xg_lane *lane, const struct xt_level3_shape 
     struct xt_level3 o = xt_level3_create(s, seed);
     struct fx_cpu_count count = {.call = &o.p};
     struct xg_cpu cpu = fx_cpu(&count);
-    struct xg_gemm_result result;
-    enum xg_status status = xg_gemm_run(lane, &o.p, XG_MATH_ACCURATE, kernel, &cpu, &result);
+    struct xg_result result;
+    enum xg_status status = xg_pipeline_run(lane, &o.p, XG_MATH_ACCURATE, kernel, &cpu, &result);
     if (status == XG_DECLINED)
         xg_cpu_compute(&o.p);
     const char *name = xt_level3_name(s);

@@ -7,8 +7,8 @@
 #include "src/decide/model.h"
 #include "src/decide/planner.h"
 #include "src/decide/route.h"
-#include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"
+#include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
 
 struct xg_choice __real_xg_select(const struct xg_device_facts *facts, enum xg_math math,
@@ -180,9 +180,10 @@ static void test_runs(struct xg_dev *dev)
     for (int turn = 0; turn < 2; turn++) {
         struct fx_cpu_count count = {.call = &product.call};
         struct xg_cpu cpu = fx_cpu(&count);
-        struct xg_gemm_result result;
+        struct xg_result result;
         selected = 0;
-        XT_CHECK(xg_gemm_run(lane, &product.call, XG_MATH_STRICT, NULL, &cpu, &result) == XG_OK);
+        XT_CHECK(xg_pipeline_run(lane, &product.call, XG_MATH_STRICT, NULL, &cpu, &result) ==
+                 XG_OK);
         int now = selected, most = turn ? 0 : shapes_of(dev, &product.call);
         XT_CHECK(result.tiles > 1 && now <= most && (turn || now > 0),
                  "turn %d: selected %d times for %d shapes", turn, now, most);

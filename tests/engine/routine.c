@@ -13,7 +13,7 @@ static struct xg_lane *lane;
 
 static enum xg_status run(const struct xg_routine *routine)
 {
-    struct xg_gemm_result result;
+    struct xg_result result;
     enum xg_status status = xg_routine_run(lane, routine, &result);
     XT_CHECK(status == XG_OK, "%s of %lld by %lld: %s",
              xg_routine_text(routine->name, routine->type), (long long)routine->m,
@@ -98,7 +98,7 @@ static void check_snapshot(struct snapshot *snapshot, const struct xg_routine *r
 /* Any status, but operands are as before unless it is XG_OK. */
 static enum xg_status run_faulty(const struct xg_routine *routine)
 {
-    struct xg_gemm_result result;
+    struct xg_result result;
     struct snapshot snapshot = take_snapshot(routine);
     enum xg_status status = xg_routine_run(lane, routine, &result);
     XT_CHECK(status <= XG_OK || status == XG_DECLINED, "status %d", status);

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "src/compute/backend.h"
-#include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"
+#include "src/pipeline/pipeline.h"
 #include "src/verify/accuracy.h"
 #include "tests/support/guarded.h"
 #include "util.h"
@@ -31,17 +31,18 @@ static bool all_written(const struct fx_product *product)
 /* Runs a product; judges a sample of it, and all of it as XGEMM_VERIFY does, that every element was
  * written, and nothing beside them.
  */
-static struct xg_gemm_result run_product(struct xg_lane *lane, struct fx_product *made,
-                                         const struct fx_shape *shape, enum xg_math math,
-                                         const char *what)
+static struct xg_result run_product(struct xg_lane *lane, struct fx_product *made,
+                                    const struct fx_shape *shape, enum xg_math math,
+                                    const char *what)
 {
     static _Thread_local struct xg_accuracy accuracy;
     struct fx_product product = *made;
     struct fx_cpu_count count = {.call = &product.call};
     struct xg_cpu cpu = fx_cpu(&count);
-    struct xg_gemm_result result;
+    struct xg_result result;
     xg_accuracy_init(&accuracy, &product.call);
-    enum xg_status status = xg_gemm_run_verified(lane, &product.call, math, NULL, &cpu, 1, &result);
+    enum xg_status status =
+        xg_pipeline_run_verified(lane, &product.call, math, NULL, &cpu, 1, &result);
     double error = xg_accuracy_error(&accuracy, &product.call);
     double bound = (double)shape->k + 3;
     XT_CHECK(status == XG_OK, "%s: %s", what, xg_status_name(status));
@@ -59,11 +60,11 @@ static struct xg_gemm_result run_product(struct xg_lane *lane, struct fx_product
     return result;
 }
 
-static struct xg_gemm_result run(struct xg_lane *lane, const struct fx_shape *shape, uint64_t seed,
-                                 const char *what)
+static struct xg_result run(struct xg_lane *lane, const struct fx_shape *shape, uint64_t seed,
+                            const char *what)
 {
     struct fx_product product = fx_product_create(shape, seed);
-    struct xg_gemm_result result = run_product(lane, &product, shape, XG_MATH_STRICT, what);
+    struct xg_result result = run_product(lane, &product, shape, XG_MATH_STRICT, what);
     fx_product_destroy(&product);
     return result;
 }
@@ -97,7 +98,7 @@ static void test_out_of_core(void)
     XT_CHECK(xg_lane_create(small, 8, &lane) == XG_OK);
     for (int trans = 0; trans < 4; trans++) {
         struct fx_shape shape = {4100, 4000, 3900, trans & 1, trans & 2, 1, (float)(trans % 2), 1};
-        struct xg_gemm_result result = run(lane, &shape, 7, "out of core");
+        struct xg_result result = run(lane, &shape, 7, "out of core");
         XT_CHECK(small->used_bytes <= 48 << 20, "%zu bytes", (size_t)small->used_bytes);
         XT_CHECK(result.up_bytes > 4 * (4100 + 4000) * 3900ull, "operands went up once only");
     }
@@ -114,7 +115,7 @@ static void test_repeatable(void)
     const int64_t m = 1500, n = 1300, k = 2100;
     for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
         struct xg_lane *lane;
-        struct xg_gemm_result result;
+        struct xg_result result;
         XT_CHECK(xg_lane_create(dev, threads[t], &lane) == XG_OK);
         struct fx_shape shape = {m, n, k, false, false, 1, 0, (int64_t)t};
         struct fx_product padded = fx_product_create(&shape, 5);
@@ -127,7 +128,7 @@ static void test_repeatable(void)
         for (int64_t l = 0; l < k; l++)
             for (int64_t j = 0; j < n; j++)
                 padded.b[l * padded.call.ldb + j] = xt_random(&seed);
-        XT_CHECK(xg_gemm_run(lane, &padded.call, XG_MATH_STRICT, NULL, &cpu, &result) == XG_OK);
+        XT_CHECK(xg_pipeline_run(lane, &padded.call, XG_MATH_STRICT, NULL, &cpu, &result) == XG_OK);
         float *c = malloc((size_t)(m * n) * sizeof *c);
         for (int64_t i = 0; i < m; i++)
             memcpy(c + i * n, (float *)padded.call.c + i * padded.call.ldc, (size_t)n * sizeof *c);

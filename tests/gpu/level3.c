@@ -8,8 +8,8 @@
 
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
-#include "src/pipeline/gemm.h"
 #include "src/pipeline/lane.h"
+#include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
 #include "tests/support/xt_level3.h"
 #include "util.h"
@@ -22,8 +22,8 @@ static void run(struct xg_lane *lane, struct xt_level3_shape s, int form, enum x
     struct xt_level3 o = xt_level3_create(&s, (uint64_t)form + 1);
     struct fx_cpu_count count = {.call = &o.p};
     struct xg_cpu cpu = fx_cpu(&count);
-    struct xg_gemm_result result;
-    enum xg_status status = xg_gemm_run(lane, &o.p, math, NULL, &cpu, &result);
+    struct xg_result result;
+    enum xg_status status = xg_pipeline_run(lane, &o.p, math, NULL, &cpu, &result);
     XT_CHECK(status == XG_OK && !count.wholes && !count.parts, "%s: %s, %ld and %ld by the CPU",
              xt_level3_name(&s), xg_status_name(status), count.wholes, count.parts);
     xt_level3_check(&o, xt_level3_name(&s));

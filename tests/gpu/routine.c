@@ -12,7 +12,7 @@ static long declined;
 
 static enum xg_status run(const struct xg_routine *routine)
 {
-    struct xg_gemm_result result;
+    struct xg_result result;
     double begin = xg_clock_s();
     enum xg_status status = xg_routine_run(lane, routine, &result);
     declined += status == XG_DECLINED;

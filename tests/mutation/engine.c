@@ -11,14 +11,14 @@
 #include "defect.h"
 #include "src/compute/launch.h"
 #include "src/dispatch.h"
-#include "src/pipeline/gemm.h"
+#include "src/pipeline/pipeline.h"
 
-enum xg_status __real_xg_gemm_run(struct xg_lane *lane, const struct xg_problem *call,
-                                  enum xg_math math, const char *kernel_name,
-                                  const struct xg_cpu *cpu, struct xg_gemm_result *result);
-enum xg_status __wrap_xg_gemm_run(struct xg_lane *lane, const struct xg_problem *call,
-                                  enum xg_math math, const char *kernel_name,
-                                  const struct xg_cpu *cpu, struct xg_gemm_result *result);
+enum xg_status __real_xg_pipeline_run(struct xg_lane *lane, const struct xg_problem *call,
+                                      enum xg_math math, const char *kernel_name,
+                                      const struct xg_cpu *cpu, struct xg_result *result);
+enum xg_status __wrap_xg_pipeline_run(struct xg_lane *lane, const struct xg_problem *call,
+                                      enum xg_math math, const char *kernel_name,
+                                      const struct xg_cpu *cpu, struct xg_result *result);
 void __real_xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
                                 const struct xg_cpu *cpu);
 void __wrap_xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
@@ -174,9 +174,9 @@ enum xg_status __wrap_xg_launch_gemm(struct xg_dev *dev, const struct xg_choice 
     return __real_xg_launch_gemm(dev, choice, &changed, stream);
 }
 
-enum xg_status __wrap_xg_gemm_run(struct xg_lane *lane, const struct xg_problem *call,
-                                  enum xg_math math, const char *kernel_name,
-                                  const struct xg_cpu *cpu, struct xg_gemm_result *result)
+enum xg_status __wrap_xg_pipeline_run(struct xg_lane *lane, const struct xg_problem *call,
+                                      enum xg_math math, const char *kernel_name,
+                                      const struct xg_cpu *cpu, struct xg_result *result)
 {
     float *copies[2] = {NULL, NULL};
     struct xg_problem p = falsify(call, copies);
@@ -184,8 +184,8 @@ enum xg_status __wrap_xg_gemm_run(struct xg_lane *lane, const struct xg_problem 
                      ? copy_of(p.c, elements((struct extent){p.m, p.n}, p.ldc))
                      : NULL;
     bool shares = defect_is("lane");
-    enum xg_status status = __real_xg_gemm_run(shares ? shared_lane(lane, 1) : lane, &p, math,
-                                               kernel_name, cpu, result);
+    enum xg_status status = __real_xg_pipeline_run(shares ? shared_lane(lane, 1) : lane, &p, math,
+                                                   kernel_name, cpu, result);
     if (shares)
         shared_lane(lane, -1);
     if (status == XG_OK)

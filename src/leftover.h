@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records the parts of a product that the engine leaves to the CPU library. */
-#ifndef XG_REST_H
-#define XG_REST_H
+#ifndef XG_LEFTOVER_H
+#define XG_LEFTOVER_H
 
 #include "base/xg.h"
 
@@ -10,7 +10,7 @@
  * lane is given back and outside the shelter, like all its work. Its signal handlers may leave by a
  * jump, and threads that it creates must not start with blocked signals.
  */
-struct xg_rest {
+struct xg_leftover {
     const struct xg_cpu *cpu; /* the program's library; the other members start as 0 */
     bool whole;               /* the CPU computes the whole product, no parts */
     struct xg_problem *parts; /* in this order */
@@ -19,12 +19,12 @@ struct xg_rest {
 
 /* The functions that the engine gets instead of *rest->cpu. If there is no memory to record a part,
  * the recorded parts and then that part are computed at once. *rest must outlive the returned
- * functions; xg_rest_fini frees the parts. */
-struct xg_cpu xg_rest_cpu(struct xg_rest *rest);
-void xg_rest_fini(struct xg_rest *rest);
+ * functions; xg_leftover_fini frees the parts. */
+struct xg_cpu xg_leftover_cpu(struct xg_leftover *rest);
+void xg_leftover_fini(struct xg_leftover *rest);
 
 /* Call it before the parts are computed, because a handler may leave that computation by a jump.
  * The parts are then freed with the thread's next ones. */
-void xg_rest_lend(struct xg_rest *rest);
+void xg_leftover_lend(struct xg_leftover *rest);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Computes one product on both sides and compares them (XGEMM_MODE=compare). */
-#ifndef XG_BOTH_H
-#define XG_BOTH_H
+#ifndef XG_COMPARISON_H
+#define XG_COMPARISON_H
 
 #include "base/conf.h"
 #include "base/xg.h"
@@ -13,8 +13,8 @@
  * get both times and both errors. Returns XG_ERR_NOMEM, with *result all zeros, if there was no
  * memory for the copy. symbol: a static string. *shelter is entered; the CPU computes outside it.
  */
-enum xg_status xg_both_compute(const char *symbol, const struct xg_problem *call,
-                               const struct xg_conf *conf, const struct xg_cpu *cpu,
-                               struct xg_shelter *shelter, struct xg_gemm_result *result);
+enum xg_status xg_comparison_compute(const char *symbol, const struct xg_problem *call,
+                                     const struct xg_conf *conf, const struct xg_cpu *cpu,
+                                     struct xg_shelter *shelter, struct xg_result *result);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* A list of parts and the two functions that append to it. */
-#include "rest.h"
+#include "leftover.h"
 
 #include <stdlib.h>
 
 static void add_whole(void *ctx)
 {
-    ((struct xg_rest *)ctx)->whole = true;
+    ((struct xg_leftover *)ctx)->whole = true;
 }
 
-static bool make_room(struct xg_rest *rest)
+static bool make_room(struct xg_leftover *rest)
 {
     if (rest->count < rest->room)
         return true;
@@ -24,7 +24,7 @@ static bool make_room(struct xg_rest *rest)
 
 static void add_part(void *ctx, const struct xg_problem *part)
 {
-    struct xg_rest *rest = ctx;
+    struct xg_leftover *rest = ctx;
     if (make_room(rest)) {
         rest->parts[rest->count++] = *part;
         return;
@@ -35,20 +35,20 @@ static void add_part(void *ctx, const struct xg_problem *part)
     rest->cpu->part(rest->cpu->ctx, part);
 }
 
-struct xg_cpu xg_rest_cpu(struct xg_rest *rest)
+struct xg_cpu xg_leftover_cpu(struct xg_leftover *rest)
 {
     return (struct xg_cpu){.whole = add_whole, .part = add_part, .ctx = rest};
 }
 
 static _Thread_local struct xg_problem *lent __attribute__((tls_model("initial-exec")));
 
-void xg_rest_lend(struct xg_rest *rest)
+void xg_leftover_lend(struct xg_leftover *rest)
 {
     free(lent);
     lent = rest->parts;
 }
 
-void xg_rest_fini(struct xg_rest *rest)
+void xg_leftover_fini(struct xg_leftover *rest)
 {
     if (lent == rest->parts)
         lent = NULL;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Computes the runs of a plan: with a kernel of the table, or with products of the panels'
  * pieces. */
-#ifndef XG_PRODUCT_H
-#define XG_PRODUCT_H
+#ifndef XG_RUNNER_H
+#define XG_RUNNER_H
 
 #include "compute/split.h"
 #include "decide/plan.h"
 #include "decide/route.h"
 #include "device/dev.h"
 
-struct xg_product {
+struct xg_runner {
     /* Constant while the product runs; the caller sets them. */
     struct xg_dev *dev;
     const struct xg_problem *call;
@@ -25,49 +25,49 @@ struct xg_product {
 };
 
 /*
- * refusals[XG_PRODUCT_REFUSED_ANY]: a run with all kinds of pieces needed more than FP16. From
- * XG_PRODUCT_REFUSED_TILES on there is one word per tile: a run with only FP16 pieces did not
+ * refusals[XG_RUNNER_REFUSED_ANY]: a run with all kinds of pieces needed more than FP16. From
+ * XG_RUNNER_REFUSED_TILES on there is one word per tile: a run with only FP16 pieces did not
  * compute the tile.
  */
 enum {
-    XG_PRODUCT_REFUSED_ANY,
-    XG_PRODUCT_REFUSED_TILES,
-    XG_PRODUCT_TILES_MAX = 1023,
-    XG_PRODUCT_REFUSALS = XG_PRODUCT_REFUSED_TILES + XG_PRODUCT_TILES_MAX
+    XG_RUNNER_REFUSED_ANY,
+    XG_RUNNER_REFUSED_TILES,
+    XG_RUNNER_TILES_MAX = 1023,
+    XG_RUNNER_REFUSALS = XG_RUNNER_REFUSED_TILES + XG_RUNNER_TILES_MAX
 };
 
 /* Whether a run of the tile was not computed. Valid after the tile is in host memory. */
-bool xg_product_refused(const struct xg_product *product, int64_t tile);
+bool xg_runner_refused(const struct xg_runner *product, int64_t tile);
 
 /* Whether a run with all kinds of pieces needed them. Valid after all tiles are in host memory. */
-bool xg_product_needed_all(const struct xg_product *product);
+bool xg_runner_needed_all(const struct xg_runner *product);
 
 /* Device memory of the plan and of the pieces that follow it. Pure. */
-size_t xg_product_pieces_bytes(const struct xg_plan *plan, const struct xg_problem *call);
+size_t xg_runner_pieces_bytes(const struct xg_plan *plan, const struct xg_problem *call);
 
 /* Gives all later runs all kinds of pieces. */
-void xg_product_want_all(struct xg_product *product);
+void xg_runner_want_all(struct xg_runner *product);
 
 /*
  * Initialises *product; splits: each run is computed from pieces. A product with more than
- * XG_PRODUCT_TILES_MAX tiles gets all kinds. Returns XG_OK, XG_ERR_NOMEM. xg_product_fini frees its
+ * XG_RUNNER_TILES_MAX tiles gets all kinds. Returns XG_OK, XG_ERR_NOMEM. xg_runner_fini frees its
  * memory.
  */
-enum xg_status xg_product_init(struct xg_product *product, bool splits);
-void xg_product_fini(struct xg_product *product);
+enum xg_status xg_runner_init(struct xg_runner *product, bool splits);
+void xg_runner_fini(struct xg_runner *product);
 
 /*
  * If the product splits, enqueues the split of a panel on a stream that waits for the panel's load.
  * Runs wait for the split. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
  */
-enum xg_status xg_product_arrived(struct xg_product *product, const struct xg_plan_load *load,
-                                  CUstream stream);
+enum xg_status xg_runner_arrived(struct xg_runner *product, const struct xg_plan_load *load,
+                                 CUstream stream);
 
 /*
  * Enqueues a run of the plan: the C tile at c (+)= the product of its panels. The stream waits for
  * the panels and for their split. Returns XG_OK, XG_ERR_NOTFOUND, XG_ERR_DRIVER, XG_ERR_LOST.
  */
-enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_run *run,
-                              CUdeviceptr c, CUstream stream);
+enum xg_status xg_runner_run(struct xg_runner *product, const struct xg_plan_run *run,
+                             CUdeviceptr c, CUstream stream);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Computes a product on the CPU and on the GPU and compares both results. */
-#include "both.h"
+#include "comparison.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +37,9 @@ static void no_cpu_part(void *ctx, const struct xg_problem *part)
     (void)ctx, (void)part;
 }
 
-enum xg_status xg_both_compute(const char *symbol, const struct xg_problem *call,
-                               const struct xg_conf *conf, const struct xg_cpu *cpu,
-                               struct xg_shelter *shelter, struct xg_gemm_result *result)
+enum xg_status xg_comparison_compute(const char *symbol, const struct xg_problem *call,
+                                     const struct xg_conf *conf, const struct xg_cpu *cpu,
+                                     struct xg_shelter *shelter, struct xg_result *result)
 {
     static const struct xg_cpu none = {.whole = no_cpu_whole, .part = no_cpu_part};
     struct xg_problem on_gpu = *call;
@@ -55,11 +55,11 @@ enum xg_status xg_both_compute(const char *symbol, const struct xg_problem *call
     }
     enum xg_status status = XG_ERR_NOMEM;
     double gpu_seconds = 0;
-    *result = (struct xg_gemm_result){0};
+    *result = (struct xg_result){0};
     if (accuracy && on_gpu.c) {
         xg_accuracy_init(accuracy, call);
         double begin = xg_clock_s();
-        status = xg_engine_gemm(&on_gpu, conf, &none, NULL, result);
+        status = xg_engine_compute(&on_gpu, conf, &none, NULL, result);
         gpu_seconds = xg_clock_s() - begin;
     }
     xg_shelter_leave(shelter);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The pipeline: one product from host memory through a device to host memory. */
-#ifndef XG_GEMM_H
-#define XG_GEMM_H
+#ifndef XG_PIPELINE_H
+#define XG_PIPELINE_H
 
 #include "base/xg.h"
 #include "device/dev.h"
@@ -10,7 +10,7 @@ struct xg_lane;
 
 /* Number of threads that populate a fresh C, where the product's staging populates at all; -1:
  * staging decides. The benchmarks set it before the first product. */
-extern int xg_gemm_populate;
+extern int xg_pipeline_populate;
 
 /*
  * Computes *call (m, n, k >= 1, alpha != 0) on the lane's device. Each tile of C is written to the
@@ -33,18 +33,18 @@ extern int xg_gemm_populate;
  * *result is always set. A lane serves one thread at a time. The caller's current CUDA context, its
  * mode of stream capture and errno are unchanged afterwards.
  */
-enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_problem *call, enum xg_math math,
-                           const char *kernel_name, const struct xg_cpu *cpu,
-                           struct xg_gemm_result *result);
+enum xg_status xg_pipeline_run(struct xg_lane *lane, const struct xg_problem *call,
+                               enum xg_math math, const char *kernel_name, const struct xg_cpu *cpu,
+                               struct xg_result *result);
 
 /*
  * Does the same and then checks C (verify.h; seed: of the random signs) with the lane's threads.
  * cpu->whole computes a wrong C again, the first wrong C is logged, and the function returns
  * XG_ERR_WRONG. result->verdict holds the outcome.
  */
-enum xg_status xg_gemm_run_verified(struct xg_lane *lane, const struct xg_problem *call,
-                                    enum xg_math math, const char *kernel_name,
-                                    const struct xg_cpu *cpu, uint64_t seed,
-                                    struct xg_gemm_result *result);
+enum xg_status xg_pipeline_run_verified(struct xg_lane *lane, const struct xg_problem *call,
+                                        enum xg_math math, const char *kernel_name,
+                                        const struct xg_cpu *cpu, uint64_t seed,
+                                        struct xg_result *result);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans one product, has the team move it, and has the CPU finish it after a failure. */
-#include "pipeline/gemm.h"
+#include "pipeline/pipeline.h"
 
 #include <errno.h>
 
@@ -11,7 +11,7 @@
 #include "pipeline/lane.h"
 #include "verify/verify.h"
 
-int xg_gemm_populate = -1;
+int xg_pipeline_populate = -1;
 
 /* --- What is left over after a failure ----------------------------------------------------- */
 
@@ -77,7 +77,7 @@ static int64_t count_done(const struct xg_pipe *pipe, bool *any)
  */
 static enum xg_status find_route(struct xg_lane *lane, const struct xg_problem *call,
                                  enum xg_math math, const char *kernel_name, struct xg_route *route,
-                                 struct xg_gemm_result *result)
+                                 struct xg_result *result)
 {
     struct xg_device_facts facts = lane->dev->facts;
     xg_route_decide(route, &facts, math, kernel_name, call);
@@ -115,7 +115,7 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *cal
             return refused && status == XG_DECLINED ? XG_ERR_NOMEM : status;
         size_t bytes = plan->device_bytes;
         if (pieces && plan->resident)
-            bytes = xg_product_pieces_bytes(plan, call);
+            bytes = xg_runner_pieces_bytes(plan, call);
         *splits = pieces && plan->resident && bytes <= limits.device_bytes;
         if (!*splits)
             bytes = plan->device_bytes;
@@ -165,7 +165,7 @@ enum { WARY_PRODUCTS = 16 };
 
 static void learn_kinds(struct xg_lane *lane, const struct xg_pipe *pipe)
 {
-    if (pipe->refused || xg_product_needed_all(pipe->product))
+    if (pipe->refused || xg_runner_needed_all(pipe->product))
         lane->wary = WARY_PRODUCTS;
     else if (pipe->product->split && lane->wary > 0)
         lane->wary--;
@@ -174,7 +174,7 @@ static void learn_kinds(struct xg_lane *lane, const struct xg_pipe *pipe)
 /* Moves the product through the lane. After a failure the CPU computes the rest. */
 static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
                           const struct xg_staging *staging, const struct xg_cpu *cpu,
-                          struct xg_gemm_result *result)
+                          struct xg_result *result)
 {
     struct xg_queue queue;
     int workers = xg_queue_init(&queue, pipe, lane->blocks, staging);
@@ -204,10 +204,10 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
 /* Runs one problem by one plan. */
 static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem *call,
                                   enum xg_math math, const char *kernel_name,
-                                  const struct xg_cpu *cpu, struct xg_gemm_result *result)
+                                  const struct xg_cpu *cpu, struct xg_result *result)
 {
     int saved_errno = errno;
-    *result = (struct xg_gemm_result){0};
+    *result = (struct xg_result){0};
     struct xg_plan plan = {0};
     int capture_mode = xg_drv_relax(&lane->dev->drv);
     enum xg_status status = xg_dev_enter(lane->dev);
@@ -220,7 +220,7 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
         status = prepare(lane, call, &route, &plan, &splits);
     result->tiles = plan.tile_count;
     result->sums = xg_route_sums(&route, call, splits);
-    struct xg_product product = {
+    struct xg_runner product = {
         .dev = lane->dev,
         .call = call,
         .plan = &plan,
@@ -230,14 +230,14 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
         .all_kinds = lane->wary > 0,
     };
     if (status == XG_OK)
-        status = xg_product_init(&product, splits);
+        status = xg_runner_init(&product, splits);
     struct xg_staging_direct direct = {false, false, false};
     if (status == XG_OK)
         direct = find_direct(lane->dev, call);
     struct xg_staging staging =
         xg_staging_choose(call, &direct, lane->workers, XG_QUEUE_BLOCK_BYTES);
-    if (xg_gemm_populate >= 0 && staging.populate)
-        xg_staging_set_populate(&staging, xg_gemm_populate, lane->workers);
+    if (xg_pipeline_populate >= 0 && staging.populate)
+        xg_staging_set_populate(&staging, xg_pipeline_populate, lane->workers);
     struct xg_pipe pipe = {
         .dev = lane->dev,
         .call = call,
@@ -259,7 +259,7 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
     } else if (status != XG_DECLINED) {
         cpu->whole(cpu->ctx);
     }
-    xg_product_fini(&product);
+    xg_runner_fini(&product);
     xg_plan_fini(&plan);
     if (entered)
         xg_dev_leave(lane->dev);
@@ -291,7 +291,7 @@ static void alone_part(void *ctx, const struct xg_problem *part)
     alone->cpu->part(alone->cpu->ctx, part);
 }
 
-static void add_result(struct xg_gemm_result *sum, const struct xg_gemm_result *one)
+static void add_result(struct xg_result *sum, const struct xg_result *one)
 {
     sum->kernel = sum->kernel ? sum->kernel : one->kernel;
     sum->up_bytes += one->up_bytes;
@@ -306,15 +306,15 @@ static void add_result(struct xg_gemm_result *sum, const struct xg_gemm_result *
 /* After a failure the CPU computes the remaining instances. */
 static enum xg_status run_instances(struct xg_lane *lane, const struct xg_problem *call,
                                     enum xg_math math, const char *kernel_name,
-                                    const struct xg_cpu *cpu, struct xg_gemm_result *result)
+                                    const struct xg_cpu *cpu, struct xg_result *result)
 {
     enum xg_status status = XG_OK;
-    *result = (struct xg_gemm_result){0};
+    *result = (struct xg_result){0};
     for (int64_t i = 0; i < call->batch->count; i++) {
         const struct xg_problem instance = xg_problem_instance(call, i);
         struct alone alone = {.cpu = cpu, .instance = &instance, .first = i == 0};
         const struct xg_cpu one = {.whole = alone_whole, .part = alone_part, .ctx = &alone};
-        struct xg_gemm_result part = {0};
+        struct xg_result part = {0};
         bool failed = status != XG_OK;
         if (!failed)
             status = run_problem(lane, &instance, math, kernel_name, &one, &part);
@@ -333,9 +333,9 @@ static enum xg_status run_instances(struct xg_lane *lane, const struct xg_proble
     return status;
 }
 
-enum xg_status xg_gemm_run(struct xg_lane *lane, const struct xg_problem *call, enum xg_math math,
-                           const char *kernel_name, const struct xg_cpu *cpu,
-                           struct xg_gemm_result *result)
+enum xg_status xg_pipeline_run(struct xg_lane *lane, const struct xg_problem *call,
+                               enum xg_math math, const char *kernel_name, const struct xg_cpu *cpu,
+                               struct xg_result *result)
 {
     if (xg_route_is_one_by_one(call))
         return run_instances(lane, call, math, kernel_name, cpu, result);
@@ -362,7 +362,7 @@ static void tell_wrong(const struct xg_problem *call, const char *kernel,
 }
 
 static enum xg_status judge(struct xg_verify *verify, const struct xg_problem *call,
-                            const struct xg_cpu *cpu, struct xg_gemm_result *result)
+                            const struct xg_cpu *cpu, struct xg_result *result)
 {
     struct xg_verify_report report;
     xg_verify_check(verify, result->sums, &report);
@@ -378,17 +378,17 @@ static enum xg_status judge(struct xg_verify *verify, const struct xg_problem *c
     return XG_ERR_WRONG;
 }
 
-enum xg_status xg_gemm_run_verified(struct xg_lane *lane, const struct xg_problem *call,
-                                    enum xg_math math, const char *kernel_name,
-                                    const struct xg_cpu *cpu, uint64_t seed,
-                                    struct xg_gemm_result *result)
+enum xg_status xg_pipeline_run_verified(struct xg_lane *lane, const struct xg_problem *call,
+                                        enum xg_math math, const char *kernel_name,
+                                        const struct xg_cpu *cpu, uint64_t seed,
+                                        struct xg_result *result)
 {
     int saved_errno = errno;
     struct xg_verify *verify = NULL;
     double begin = xg_clock_s();
     bool able = xg_verify_create(call, seed, lane->team, lane->workers, &verify) == XG_OK;
     double computing = xg_clock_s();
-    enum xg_status status = xg_gemm_run(lane, call, math, kernel_name, cpu, result);
+    enum xg_status status = xg_pipeline_run(lane, call, math, kernel_name, cpu, result);
     double computed = xg_clock_s();
     if (status == XG_OK && able)
         status = judge(verify, call, cpu, result);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Launches the runs of a plan, and manages the memory of the pieces if operands are split. */
-#include "compute/product.h"
+#include "compute/runner.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,12 +10,12 @@
 #include "compute/launch.h"
 #include "device/mem.h"
 
-static CUdeviceptr address(const struct xg_product *product, CUdeviceptr base, size_t elems)
+static CUdeviceptr address(const struct xg_runner *product, CUdeviceptr base, size_t elems)
 {
     return base + elems * (size_t)product->plan->elem_bytes;
 }
 
-static CUdeviceptr b_base(const struct xg_product *product)
+static CUdeviceptr b_base(const struct xg_runner *product)
 {
     if (product->plan->b_is_a)
         return product->base;
@@ -38,7 +38,7 @@ static size_t operand_bytes(const struct xg_plan *plan, const struct xg_problem 
                                   b ? plan->tn : plan->tm);
 }
 
-size_t xg_product_pieces_bytes(const struct xg_plan *plan, const struct xg_problem *call)
+size_t xg_runner_pieces_bytes(const struct xg_plan *plan, const struct xg_problem *call)
 {
     size_t bytes = pieces_begin(plan);
     for (int64_t l = 0; l < plan->kt; l++)
@@ -47,7 +47,7 @@ size_t xg_product_pieces_bytes(const struct xg_plan *plan, const struct xg_probl
     return bytes;
 }
 
-static enum xg_status place_pieces(struct xg_product *product)
+static enum xg_status place_pieces(struct xg_runner *product)
 {
     const struct xg_plan *plan = product->plan;
     const struct xg_problem *call = product->call;
@@ -68,46 +68,46 @@ static enum xg_status place_pieces(struct xg_product *product)
     return XG_OK;
 }
 
-void xg_product_want_all(struct xg_product *product)
+void xg_runner_want_all(struct xg_runner *product)
 {
     product->all_kinds = true;
 }
 
-enum xg_status xg_product_init(struct xg_product *product, bool splits)
+enum xg_status xg_runner_init(struct xg_runner *product, bool splits)
 {
     product->split = splits ? product->dev->split : NULL;
     if (!splits)
         return XG_OK;
-    memset(product->refusals, 0, XG_PRODUCT_REFUSALS * sizeof *product->refusals);
-    if (product->plan->tile_count > XG_PRODUCT_TILES_MAX)
-        xg_product_want_all(product);
+    memset(product->refusals, 0, XG_RUNNER_REFUSALS * sizeof *product->refusals);
+    if (product->plan->tile_count > XG_RUNNER_TILES_MAX)
+        xg_runner_want_all(product);
     return place_pieces(product);
 }
 
 /* The device writes the refusals, so they are read as volatile. */
-static bool refusal(const struct xg_product *product, int64_t word)
+static bool refusal(const struct xg_runner *product, int64_t word)
 {
     const volatile uint32_t *refusals = product->refusals;
     return product->split && refusals[word];
 }
 
-bool xg_product_refused(const struct xg_product *product, int64_t tile)
+bool xg_runner_refused(const struct xg_runner *product, int64_t tile)
 {
-    return tile < XG_PRODUCT_TILES_MAX && refusal(product, XG_PRODUCT_REFUSED_TILES + tile);
+    return tile < XG_RUNNER_TILES_MAX && refusal(product, XG_RUNNER_REFUSED_TILES + tile);
 }
 
-bool xg_product_needed_all(const struct xg_product *product)
+bool xg_runner_needed_all(const struct xg_runner *product)
 {
-    return refusal(product, XG_PRODUCT_REFUSED_ANY);
+    return refusal(product, XG_RUNNER_REFUSED_ANY);
 }
 
-void xg_product_fini(struct xg_product *product)
+void xg_runner_fini(struct xg_runner *product)
 {
     free(product->pieces);
 }
 
 /* Returns rows of op(A) or columns of op(B) in slice l, with the location of their FP32 numbers. */
-static struct xg_split_range range(const struct xg_product *product, bool b, int64_t l, int64_t row,
+static struct xg_split_range range(const struct xg_runner *product, bool b, int64_t l, int64_t row,
                                    int64_t rows, size_t offset_elems)
 {
     const struct xg_plan *plan = product->plan;
@@ -122,8 +122,8 @@ static struct xg_split_range range(const struct xg_product *product, bool b, int
     };
 }
 
-enum xg_status xg_product_arrived(struct xg_product *product, const struct xg_plan_load *load,
-                                  CUstream stream)
+enum xg_status xg_runner_arrived(struct xg_runner *product, const struct xg_plan_load *load,
+                                 CUstream stream)
 {
     const struct xg_plan *plan = product->plan;
     int64_t row = load->index * (load->b ? plan->tn : plan->tm);
@@ -142,7 +142,7 @@ static struct xg_triangle wanted_of(const struct xg_problem *call, const struct 
     return (struct xg_triangle){.diagonal = tile->row - tile->column, .kind = kinds[call->uplo]};
 }
 
-static enum xg_status run_pieces(struct xg_product *product, const struct xg_plan_run *run,
+static enum xg_status run_pieces(struct xg_runner *product, const struct xg_plan_run *run,
                                  CUdeviceptr c, CUstream stream)
 {
     const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
@@ -155,8 +155,7 @@ static enum xg_status run_pieces(struct xg_product *product, const struct xg_pla
                                      .alpha = (float)product->call->alpha,
                                      .beta = run->first ? 0.0f : 1.0f,
                                      .wanted = wanted_of(product->call, tile)};
-    int64_t word =
-        product->all_kinds ? XG_PRODUCT_REFUSED_ANY : XG_PRODUCT_REFUSED_TILES + run->tile;
+    int64_t word = product->all_kinds ? XG_RUNNER_REFUSED_ANY : XG_RUNNER_REFUSED_TILES + run->tile;
     struct xg_split_kinds kinds = {.all = product->all_kinds, .refused = product->refusals + word};
     return xg_split_product(product->split, &a, &b, &result, &kinds, stream);
 }
@@ -164,7 +163,7 @@ static enum xg_status run_pieces(struct xg_product *product, const struct xg_pla
 /* --- A kernel of the table ------------------------------------------------------------------ */
 
 /* Returns the matrices on the device and the scalars of a run. */
-static struct xg_gemm_args args_of(const struct xg_product *product, const struct xg_plan_run *run,
+static struct xg_gemm_args args_of(const struct xg_runner *product, const struct xg_plan_run *run,
                                    CUdeviceptr c)
 {
     const struct xg_problem *call = product->call;
@@ -188,7 +187,7 @@ static struct xg_gemm_args args_of(const struct xg_product *product, const struc
 }
 
 /* Returns SYR2K's second product, which is added to the first. */
-static struct xg_gemm_args exchanged_of(const struct xg_product *product,
+static struct xg_gemm_args exchanged_of(const struct xg_runner *product,
                                         const struct xg_plan_run *run, CUdeviceptr c)
 {
     const struct xg_problem exchanged = xg_problem_exchanged(product->call);
@@ -203,7 +202,7 @@ static struct xg_gemm_args exchanged_of(const struct xg_product *product,
     return gemm;
 }
 
-static enum xg_status launch(struct xg_product *product, const struct xg_gemm_args *gemm,
+static enum xg_status launch(struct xg_runner *product, const struct xg_gemm_args *gemm,
                              CUstream stream)
 {
     struct xg_choice choice =
@@ -216,7 +215,7 @@ static enum xg_status launch(struct xg_product *product, const struct xg_gemm_ar
 
 /* Launches one kernel for each instance of the tile; the instances of other tiles run at the same
  * time on other streams. */
-static enum xg_status run_instances(struct xg_product *product, const struct xg_plan_run *run,
+static enum xg_status run_instances(struct xg_runner *product, const struct xg_plan_run *run,
                                     CUdeviceptr c, CUstream stream)
 {
     const struct xg_problem *call = product->call;
@@ -236,7 +235,7 @@ static enum xg_status run_instances(struct xg_product *product, const struct xg_
 }
 
 /* Copies the panel into the tile, because TRSM is solved in place. */
-static enum xg_status copy_panel(const struct xg_product *product, CUdeviceptr panel, int64_t ld,
+static enum xg_status copy_panel(const struct xg_runner *product, CUdeviceptr panel, int64_t ld,
                                  const struct xg_plan_tile *tile, CUdeviceptr c, CUstream stream)
 {
     const size_t bytes = (size_t)product->plan->elem_bytes;
@@ -244,7 +243,7 @@ static enum xg_status copy_panel(const struct xg_product *product, CUdeviceptr p
                            (size_t)tile->columns * bytes, (size_t)tile->rows, stream);
 }
 
-static enum xg_status run_triangular(struct xg_product *product, const struct xg_plan_run *run,
+static enum xg_status run_triangular(struct xg_runner *product, const struct xg_plan_run *run,
                                      CUdeviceptr c, CUstream stream)
 {
     const struct xg_problem *call = product->call;
@@ -278,8 +277,8 @@ static enum xg_status run_triangular(struct xg_product *product, const struct xg
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
-enum xg_status xg_product_run(struct xg_product *product, const struct xg_plan_run *run,
-                              CUdeviceptr c, CUstream stream)
+enum xg_status xg_runner_run(struct xg_runner *product, const struct xg_plan_run *run,
+                             CUdeviceptr c, CUstream stream)
 {
     if (product->split) {
         product->kernel = product->route->whole.row;
