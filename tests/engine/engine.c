@@ -29,11 +29,6 @@ static void begin(void)
 
 static const struct xg_patience none = {.takes_s = 1, .waits_s = 0, .threads = 8};
 
-static const struct xg_patience *patience_of(bool wait)
-{
-    return wait ? NULL : &none;
-}
-
 /* Runs and judges the product; a declined one must be untouched. */
 static enum xg_status run_product(struct fx_product *product, bool wait)
 {
@@ -41,7 +36,7 @@ static enum xg_status run_product(struct fx_product *product, bool wait)
     struct xg_cpu cpu = fx_cpu(&count);
     struct xg_result result;
     enum xg_status status =
-        xg_engine_compute(&product->call, &conf, &cpu, patience_of(wait), &result);
+        xg_engine_compute(&product->call, &conf, &cpu, wait ? NULL : &none, &result);
     if (status == XG_DECLINED)
         XT_CHECK(fx_untouched(product), "declined, but C is touched");
     else
