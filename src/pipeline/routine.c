@@ -91,7 +91,8 @@ static enum xg_status reserve(struct run *run)
 
 /* --- Pivots ---------------------------------------------------------------------------------- */
 
-/* The caller's integers have 4 or 8 bytes, the device's 8. */
+/* The caller's integers have 4 or 8 bytes, the device's 8. Pivots that are no rows would have the
+ * device access memory that is not the matrix's. */
 static enum xg_status open_pivots(struct run *run)
 {
     const struct xg_matrix *host = &run->routine->operand[XG_SLOT_PIVOTS];
@@ -101,9 +102,12 @@ static enum xg_status open_pivots(struct run *run)
     if (!run->pivots)
         return XG_ERR_NOMEM;
     bool in = xg_routine_use(run->routine->name, XG_SLOT_PIVOTS)->in;
-    for (int64_t i = 0; in && i < host->rows; i++)
+    for (int64_t i = 0; in && i < host->rows; i++) {
         run->pivots[i] = run->routine->pivot_bytes == 8 ? ((const int64_t *)host->at)[i]
                                                         : ((const int32_t *)host->at)[i];
+        if (run->pivots[i] < 1 || run->pivots[i] > host->rows)
+            return XG_DECLINED;
+    }
     return XG_OK;
 }
 
@@ -207,7 +211,9 @@ static enum xg_status move(struct run *run, struct xg_gemm_result *result)
     if (run->status != XG_OK)
         return run->status;
     count = list_transfers(run, true, transfers, &result->down_bytes);
-    status = xg_transfer_down(lane, transfers, count);
+    status = xg_transfer_down(lane, transfers, count, &finite);
+    if (status == XG_OK && !finite)
+        status = XG_DECLINED; /* a singular factor, or an overflow */
     if (status != XG_OK)
         xg_originals_restore(&run->originals);
     else

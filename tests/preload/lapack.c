@@ -365,6 +365,11 @@ static void test_info(void)
     XT_CHECK(info == 31, "dgesv_: info %d", info);
     for (int i = 0; i < N; i++)
         XT_CHECK(b[i] == i, "dgesv_: B has changed");
+    double work[N];
+    for (int i = 0; i < N; i++)
+        pivots[i] = i + 1;
+    dgetri_(&n, a, &n, pivots, work, &n, &info);
+    XT_CHECK(info == 31 && a[0] == 2, "dgetri_: info %d", info);
     free(a);
 }
 
