@@ -41,11 +41,10 @@ static void shim_routine_whole(void *context)
 {
     struct shim_routine_pending *pending = context;
     bool inside = shim_end_enter();
+    if (!inside)
+        shim_end_await();
     fesetenv(&pending->env);
-    if (inside)
-        shim_routine_pass(pending->call, pending->next);
-    else
-        shim_routine_fail(pending->call, pending->next); /* the library is gone */
+    shim_routine_pass(pending->call, pending->next);
     feholdexcept(&pending->env);
     if (inside)
         shim_end_leave();

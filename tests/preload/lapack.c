@@ -427,8 +427,54 @@ static void test_threads(void)
     XT_CHECK(status == 0, "child: %d", status);
 }
 
+/* --- While the process ends ------------------------------------------------------------------ */
+
+static _Atomic int computed;
+
+/* Eigenvalues and vectors, without end. A wrong answer, or an error, ends the process with 1. */
+static void *compute(void *unused)
+{
+    enum { N = 40, WORK = 1 + 6 * N + 2 * N * N, IWORK = 3 + 5 * N };
+    static double a[N * N], w[N], work[WORK];
+    int32_t n = N, lwork = WORK, liwork = IWORK, info, iwork[IWORK];
+    char jobz = 'V', uplo = 'L';
+    for (;;) {
+        for (int i = 0; i < N * N; i++)
+            a[i] = 1.0 / (1 + i % N + i / N) + (i % (N + 1) ? 0 : i / N);
+        dsyevd_(&jobz, &uplo, &n, a, &n, w, work, &lwork, iwork, &liwork, &info, (size_t)1,
+                (size_t)1);
+        double residual = 0;
+        for (int row = 0; row < N; row++) {
+            double sum = -w[N - 1] * a[row + (N - 1) * N];
+            for (int j = 0; j < N; j++)
+                sum += (1.0 / (1 + row + j) + (row == j ? j : 0)) * a[j + (N - 1) * N];
+            residual += fabs(sum);
+        }
+        if (info || !(residual < 1e-10)) {
+            printf("at the end: info %d, residual %g\n", info, residual);
+            fflush(stdout);
+            _exit(XT_FAIL);
+        }
+        computed++;
+    }
+    return unused;
+}
+
+/* Ends in the middle of a thread's call, with status 3. */
+static int end_among_calls(int microseconds)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, compute, NULL);
+    while (!computed)
+        usleep(100);
+    usleep((unsigned)microseconds);
+    return 3;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2)
+        return end_among_calls(atoi(argv[2]));
     const int64_t n = argc > 1 ? atoi(argv[1]) : 70;
     for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
         test_type((enum xg_type)type, n, type % 2 ? 5 : 0);
