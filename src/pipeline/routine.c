@@ -44,6 +44,11 @@ static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
     return whole;
 }
 
+/* From one column to the next: the driver has no larger CU_DEVICE_ATTRIBUTE_MAX_PITCH on any
+ * device.
+ */
+enum { PITCH_MAX_BYTES = INT32_MAX };
+
 static size_t take(size_t *total_bytes, size_t bytes)
 {
     enum { ALIGNMENT = 256 };
@@ -53,7 +58,7 @@ static size_t take(size_t *total_bytes, size_t bytes)
 }
 
 /* Places operands, spare, info and workspace one behind the other, and reserves memory for them.
- * XG_DECLINED: they do not fit. */
+ * XG_DECLINED: they do not fit, or are too tall for the driver's copies. */
 static enum xg_status reserve(struct run *run)
 {
     struct xg_solver_call *solver = &run->solver;
@@ -63,6 +68,8 @@ static enum xg_status reserve(struct run *run)
         const struct xg_extent extent = extent_of(run, (enum xg_slot)i);
         const size_t elem_bytes = xg_routine_slot_bytes(run->routine, (enum xg_slot)i);
         const size_t slot_bytes = (size_t)(extent.rows * extent.columns) * elem_bytes;
+        if (extent.rows > PITCH_MAX_BYTES / (int64_t)elem_bytes)
+            return XG_DECLINED;
         /* cuSOLVER checks the leading dimensions of matrices that it does not use, too. */
         solver->operand[i].ld = xg_max_i64(extent.rows, xg_max_i64(solver->m, solver->n));
         if (extent.rows)

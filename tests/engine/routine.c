@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* LAPACK's routines through a lane: right for all types and shapes, and nothing lost in a fault. */
 #include "src/pipeline/routine.h"
+
+#include <sys/mman.h>
+
 #include "src/compute/backend.h"
 #include "src/pipeline/lane.h"
 #include "tests/support/guarded.h"
@@ -194,6 +197,25 @@ static void test_singular(void)
     XT_CHECK(run_faulty(&routine) == XG_OK);
 }
 
+/* A column that the driver's copies of rectangles do not take. */
+static void test_tall(void)
+{
+    const int64_t rows = (INT64_C(1) << 28) + 1;
+    const size_t bytes = (size_t)rows * sizeof(double);
+    struct xg_gemm_result result;
+    double tau;
+    double *a = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct xg_routine routine = {.name = XG_ROUTINE_GEQRF, .type = XG_TYPE_D, .m = rows, .n = 1};
+    if (a == MAP_FAILED)
+        return;
+    routine.operand[XG_SLOT_A] = (struct xg_matrix){a, rows, 1, rows};
+    routine.operand[XG_SLOT_TAU] = (struct xg_matrix){&tau, 1, 1, 1};
+    enum xg_status status = xg_routine_run(lane, &routine, &result);
+    XT_CHECK(status == XG_DECLINED, "%s", xg_status_name(status));
+    munmap(a, bytes);
+}
+
 /* --- Faults ---------------------------------------------------------------------------------- */
 
 static void check_leaks(const char *what)
@@ -272,6 +294,7 @@ int main(void)
     test_infinite();
     test_info();
     test_singular();
+    test_tall();
     xg_lane_destroy(lane);
     xg_backend_close(dev);
     test_faults();
