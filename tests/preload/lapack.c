@@ -373,6 +373,17 @@ static void test_info(void)
     free(a);
 }
 
+/* OpenBLAS declares its routines as int, and returns 0. */
+extern char *openblas_get_config(void) __attribute__((weak));
+
+static void test_returned(void)
+{
+    double a[4] = {4, 1, 1, 3}, b[2] = {1, 2};
+    int32_t n = 2, one = 1, info = -99, pivots[2];
+    int returned = ((int (*)(void *, ...))dgesv_)(&n, &one, a, &n, pivots, b, &n, &info);
+    XT_CHECK(!openblas_get_config || returned == 0, "dgesv_ returns %d", returned);
+}
+
 static void test_nothing(void)
 {
     double a[4] = {4, 1, 1, 3}, w[2] = {7, 7}, work[64];
@@ -479,6 +490,7 @@ int main(int argc, char **argv)
     for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
         test_type((enum xg_type)type, n, type % 2 ? 5 : 0);
     test_info();
+    test_returned();
     test_nothing();
     test_threads();
     XT_CHECK(rx_failures() == 0, "%d results are wrong", rx_failures());
