@@ -373,6 +373,24 @@ static void test_info(void)
     free(a);
 }
 
+/* Of the two letters of singular vectors, the second alone has no counterpart on the GPU, or none
+ * in LAPACK. */
+static void test_letters(void)
+{
+    double a[4] = {3, 0, 0, -2}, s[2], u[4], vt[4], work[64];
+    int32_t n = 2, lwork = 64, info = -99;
+    char none = 'N', over = 'O';
+    dgesvd_(&none, &over, &n, &n, a, &n, s, u, &n, vt, &n, work, &lwork, &info, (size_t)1,
+            (size_t)1);
+    XT_CHECK(info == 0 && fabs(fabs(a[0]) - 1) < 1e-12 && fabs(fabs(a[3]) - 1) < 1e-12,
+             "dgesvd_: no right vectors over A: %g, %g", a[0], a[3]);
+    float af[8] = {3, 0, 0, 0, 0, 0, -2, 0}, sf[2], uf[8], vtf[8], workf[64], rwork[10];
+    cgesvd_(&none, &over, &n, &n, af, &n, sf, uf, &n, vtf, &n, workf, &(int32_t){32}, rwork, &info,
+            (size_t)1, (size_t)1);
+    XT_CHECK(info == 0 && fabsf(hypotf(af[0], af[1]) - 1) < 1e-5f,
+             "cgesvd_: no right vectors over A: %g", (double)af[0]);
+}
+
 /* OpenBLAS declares its routines as int, and returns 0. */
 extern char *openblas_get_config(void) __attribute__((weak));
 
@@ -490,6 +508,7 @@ int main(int argc, char **argv)
     for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
         test_type((enum xg_type)type, n, type % 2 ? 5 : 0);
     test_info();
+    test_letters();
     test_returned();
     test_nothing();
     test_threads();
