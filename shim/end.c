@@ -67,10 +67,23 @@ bool shim_end_enter(void)
     if (!is_counted())
         return true;
     xg_tally_add(XG_TALLY_CALLS, 1); /* before the check: either this or `end` sees the other */
-    if (!atomic_load(&ending) || pthread_equal(pthread_self(), ender))
+    bool nested = xg_tally_own(XG_TALLY_CALLS) > 1; /* the exit waits for the outer call */
+    if (!atomic_load(&ending) || nested || pthread_equal(pthread_self(), ender))
         return true;
     xg_tally_take(XG_TALLY_CALLS, 1);
     return false;
+}
+
+void shim_end_await(void)
+{
+    static const struct timespec nap = {.tv_nsec = 1000000};
+    static _Atomic bool waited;
+    int cancel_state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    for (int ms = 0; ms < WAIT_MS && !atomic_load(&waited); ms++)
+        nanosleep(&nap, NULL);
+    atomic_store(&waited, true);
+    pthread_setcancelstate(cancel_state, NULL);
 }
 
 void shim_end_leave(void)

@@ -17,6 +17,7 @@
 struct shim_routine_pending {
     const struct shim_routine_call *call;
     const struct shim_next *next;
+    int returned;
     fenv_t env; /* the program's floating-point environment while ours is active */
 };
 
@@ -29,23 +30,22 @@ static void shim_routine_fail(const struct shim_routine_call *call, const struct
         *(int32_t *)shim_routine_info(call) = -1;
 }
 
-static void shim_routine_pass(const struct shim_routine_call *call, const struct shim_next *next)
+static int shim_routine_pass(const struct shim_routine_call *call, const struct shim_next *next)
 {
     if (next->blas.function)
-        shim_routine_forward(next->blas.function, call);
-    else
-        shim_routine_fail(call, next);
+        return shim_routine_forward(next->blas.function, call);
+    shim_routine_fail(call, next);
+    return 0;
 }
 
 static void shim_routine_whole(void *context)
 {
     struct shim_routine_pending *pending = context;
     bool inside = shim_end_enter();
+    if (!inside)
+        shim_end_await();
     fesetenv(&pending->env);
-    if (inside)
-        shim_routine_pass(pending->call, pending->next);
-    else
-        shim_routine_fail(pending->call, pending->next); /* the library is gone */
+    pending->returned = shim_routine_pass(pending->call, pending->next);
     feholdexcept(&pending->env);
     if (inside)
         shim_end_leave();
@@ -74,7 +74,7 @@ static void shim_routine_sizes(const struct shim_routine_call *call, const struc
         shim_routine_forward(next->blas.function, &question);
 }
 
-void shim_routine_intercept(struct shim_routine_call *call, const void *returns)
+int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
 {
     struct shim_module module;
     struct shim_next next;
@@ -83,10 +83,8 @@ void shim_routine_intercept(struct shim_routine_call *call, const void *returns)
     const void *caller = shim_whose(returns, &module);
     shim_next_find(call->symbol, caller, &module, &next);
     shim_routine_size(call, next.int_bytes, &m, &n);
-    if (!xg_dispatch_wants_routine(m, n) || !shim_routine_read(call, next.int_bytes, &routine)) {
-        shim_routine_pass(call, &next);
-        return;
-    }
+    if (!xg_dispatch_wants_routine(m, n) || !shim_routine_read(call, next.int_bytes, &routine))
+        return shim_routine_pass(call, &next);
     struct shim_routine_pending pending = {.call = call, .next = &next};
     const struct xg_cpu cpu = {.whole = shim_routine_whole,
                                .library = shim_routine_library,
@@ -97,7 +95,8 @@ void shim_routine_intercept(struct shim_routine_call *call, const void *returns)
     bool computed = xg_dispatch_routine(call->symbol->name, &routine, &cpu);
     fesetenv(&pending.env);
     if (!computed)
-        return;
+        return pending.returned;
     shim_routine_sizes(call, &next);
     shim_routine_finish(call, next.int_bytes, &routine);
+    return 0;
 }

@@ -5,7 +5,8 @@
 
 struct shim_routine_call;
 
-/* The same as shim_intercept: the call returns to the address `returns`. */
-void shim_routine_intercept(struct shim_routine_call *call, const void *returns);
+/* The same as shim_intercept: the call returns to the address `returns`. Returns what the caller's
+ * library returns (routine_call.h); 0 where the GPU computes. */
+int shim_routine_intercept(struct shim_routine_call *call, const void *returns);
 
 #endif

@@ -62,34 +62,34 @@
 #define SHIM_ENTRY(prefix, suffix, int_bytes, plain, letter, LETTER, name, ROUTINE, list, words)   \
     SHIM_ENTRY_OF(prefix##letter##name##suffix, list, words)
 #define SHIM_ENTRY_OF(name, kind, count)                                                           \
-    void SHIM_FUNCTION(name)(SHIM_PARAMETERS_##count);                                             \
+    int SHIM_FUNCTION(name)(SHIM_PARAMETERS_##count);                                              \
     SHIM_EXPORT(name);                                                                             \
-    void SHIM_FUNCTION(name)(SHIM_PARAMETERS_##count)                                              \
+    int SHIM_FUNCTION(name)(SHIM_PARAMETERS_##count)                                               \
     {                                                                                              \
         struct shim_routine_call call = {.symbol = &shim_symbols[SHIM_ID_##name],                  \
                                          .list = SHIM_LIST_##kind,                                 \
                                          .words = {SHIM_VALUES_##count(SHIM_PASSED)}};             \
-        shim_routine_intercept(&call, __builtin_return_address(0));                                \
+        return shim_routine_intercept(&call, __builtin_return_address(0));                         \
     }
 SHIM_ROUTINE_NAMES(SHIM_ENTRY)
 
 #define SHIM_KEPT(i) call->words[i]
 #define SHIM_FORWARD(list, count)                                                                  \
-    static void forward_##list(void (*function)(void), const struct shim_routine_call *call)       \
+    static int forward_##list(void (*function)(void), const struct shim_routine_call *call)        \
     {                                                                                              \
-        ((void (*)(SHIM_PARAMETERS_##count))function)(SHIM_VALUES_##count(SHIM_KEPT));             \
+        return ((int (*)(SHIM_PARAMETERS_##count))function)(SHIM_VALUES_##count(SHIM_KEPT));       \
     }                                                                                              \
     _Static_assert(sizeof(struct shim_##list) == (count) * sizeof(uintptr_t), "words of the "      \
                                                                               "list");
 SHIM_LISTS(SHIM_FORWARD)
 
-void shim_routine_forward(void (*function)(void), const struct shim_routine_call *call)
+int shim_routine_forward(void (*function)(void), const struct shim_routine_call *call)
 {
-    static void (*const forwards[SHIM_LIST_COUNT])(void (*)(void),
-                                                   const struct shim_routine_call *) = {
+    static int (*const forwards[SHIM_LIST_COUNT])(void (*)(void),
+                                                  const struct shim_routine_call *) = {
 #define SHIM_ROW(list, count) [SHIM_LIST_##list] = forward_##list,
         SHIM_LISTS(SHIM_ROW)
 #undef SHIM_ROW
     };
-    forwards[call->list](function, call);
+    return forwards[call->list](function, call);
 }

@@ -359,9 +359,9 @@ static void read_complex_gesdd(struct reading *r)
 static void read_gesvd(struct reading *r)
 {
     const struct shim_gesvd *c = &r->call->gesvd;
-    const int job = letter(r, c->jobu, "NSA");
-    r->legal = r->legal && job == letter(r, c->jobvt, "NSA");
-    singular(r, c->m, c->n, c->a, c->lda, c->s, job);
+    const int left = letter(r, c->jobu, "NSA"), right = letter(r, c->jobvt, "NSA");
+    r->legal = r->legal && left == right;
+    singular(r, c->m, c->n, c->a, c->lda, c->s, left);
     singular_vectors(r, c->u, c->ldu, c->vt, c->ldvt);
     workspace(r, c->lwork, least_gesvd(r));
 }
@@ -369,9 +369,9 @@ static void read_gesvd(struct reading *r)
 static void read_complex_gesvd(struct reading *r)
 {
     const struct shim_complex_gesvd *c = &r->call->complex_gesvd;
-    const int job = letter(r, c->jobu, "NSA");
-    r->legal = r->legal && job == letter(r, c->jobvt, "NSA");
-    singular(r, c->m, c->n, c->a, c->lda, c->s, job);
+    const int left = letter(r, c->jobu, "NSA"), right = letter(r, c->jobvt, "NSA");
+    r->legal = r->legal && left == right;
+    singular(r, c->m, c->n, c->a, c->lda, c->s, left);
     singular_vectors(r, c->u, c->ldu, c->vt, c->ldvt);
     workspace(r, c->lwork, least_gesvd(r));
 }

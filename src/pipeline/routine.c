@@ -44,6 +44,11 @@ static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
     return whole;
 }
 
+/* From one column to the next: the driver has no larger CU_DEVICE_ATTRIBUTE_MAX_PITCH on any
+ * device.
+ */
+enum { PITCH_MAX_BYTES = INT32_MAX };
+
 static size_t take(size_t *total_bytes, size_t bytes)
 {
     enum { ALIGNMENT = 256 };
@@ -53,7 +58,7 @@ static size_t take(size_t *total_bytes, size_t bytes)
 }
 
 /* Places operands, spare, info and workspace one behind the other, and reserves memory for them.
- * XG_DECLINED: they do not fit. */
+ * XG_DECLINED: they do not fit, or are too tall for the driver's copies. */
 static enum xg_status reserve(struct run *run)
 {
     struct xg_solver_call *solver = &run->solver;
@@ -63,6 +68,8 @@ static enum xg_status reserve(struct run *run)
         const struct xg_extent extent = extent_of(run, (enum xg_slot)i);
         const size_t elem_bytes = xg_routine_slot_bytes(run->routine, (enum xg_slot)i);
         const size_t slot_bytes = (size_t)(extent.rows * extent.columns) * elem_bytes;
+        if (extent.rows > PITCH_MAX_BYTES / (int64_t)elem_bytes)
+            return XG_DECLINED;
         /* cuSOLVER checks the leading dimensions of matrices that it does not use, too. */
         solver->operand[i].ld = xg_max_i64(extent.rows, xg_max_i64(solver->m, solver->n));
         if (extent.rows)
@@ -91,7 +98,8 @@ static enum xg_status reserve(struct run *run)
 
 /* --- Pivots ---------------------------------------------------------------------------------- */
 
-/* The caller's integers have 4 or 8 bytes, the device's 8. */
+/* The caller's integers have 4 or 8 bytes, the device's 8. Pivots that are no rows would have the
+ * device access memory that is not the matrix's. */
 static enum xg_status open_pivots(struct run *run)
 {
     const struct xg_matrix *host = &run->routine->operand[XG_SLOT_PIVOTS];
@@ -101,9 +109,12 @@ static enum xg_status open_pivots(struct run *run)
     if (!run->pivots)
         return XG_ERR_NOMEM;
     bool in = xg_routine_use(run->routine->name, XG_SLOT_PIVOTS)->in;
-    for (int64_t i = 0; in && i < host->rows; i++)
+    for (int64_t i = 0; in && i < host->rows; i++) {
         run->pivots[i] = run->routine->pivot_bytes == 8 ? ((const int64_t *)host->at)[i]
                                                         : ((const int32_t *)host->at)[i];
+        if (run->pivots[i] < 1 || run->pivots[i] > host->rows)
+            return XG_DECLINED;
+    }
     return XG_OK;
 }
 
@@ -207,7 +218,9 @@ static enum xg_status move(struct run *run, struct xg_result *result)
     if (run->status != XG_OK)
         return run->status;
     count = list_transfers(run, true, transfers, &result->down_bytes);
-    status = xg_transfer_down(lane, transfers, count);
+    status = xg_transfer_down(lane, transfers, count, &finite);
+    if (status == XG_OK && !finite)
+        status = XG_DECLINED; /* a singular factor, or an overflow */
     if (status != XG_OK)
         xg_originals_restore(&run->originals);
     else

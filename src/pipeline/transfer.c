@@ -197,23 +197,44 @@ static void unpack(const struct chunk *chunk, const char *block)
 }
 
 /* All exponent bits are set in a NaN and in an infinity, and in no other number. */
-static bool all_finite(const struct chunk *chunk, const char *block)
+static bool are_finite(const struct xg_transfer *t, const char *at, int64_t elems)
 {
-    const struct xg_transfer *t = chunk->transfer;
-    size_t bytes = (size_t)(chunk->rows * chunk->columns) * t->elem_bytes;
+    size_t bytes = (size_t)elems * t->elem_bytes;
     unsigned bad = 0;
     if (t->integers)
         return true;
     if (xg_type_is_double(t->type)) {
-        const uint64_t *words = (const void *)block, mask = UINT64_C(0x7ff0000000000000);
+        const uint64_t *words = (const void *)at, mask = UINT64_C(0x7ff0000000000000);
         for (size_t i = 0; i < bytes / sizeof *words; i++)
             bad |= (words[i] & mask) == mask;
     } else {
-        const uint32_t *words = (const void *)block, mask = 0x7f800000;
+        const uint32_t *words = (const void *)at, mask = 0x7f800000;
         for (size_t i = 0; i < bytes / sizeof *words; i++)
             bad |= (words[i] & mask) == mask;
     }
     return !bad;
+}
+
+static bool all_finite(const struct chunk *chunk, const char *block)
+{
+    return are_finite(chunk->transfer, block, chunk->rows * chunk->columns);
+}
+
+/* The same of what the host stores; the device's other triangle is undefined. */
+static bool stored_finite(const struct chunk *chunk, const char *block)
+{
+    const struct xg_transfer *t = chunk->transfer;
+    bool finite = true;
+    if (t->part == XG_FULL)
+        return all_finite(chunk, block);
+    for (int64_t i = 0; i < chunk->columns && finite; i++) {
+        int64_t begin, end;
+        stored(chunk, chunk->column + i, &begin, &end);
+        finite =
+            are_finite(t, block + (i * chunk->rows + begin - chunk->row) * (int64_t)t->elem_bytes,
+                       end - begin);
+    }
+    return finite;
 }
 
 /* --- Between a block and the device ----------------------------------------------------------- */
@@ -323,8 +344,11 @@ static void store(struct job *job, struct xg_queue_block *blocks)
         if (sent[other]) {
             if (!await(job, &blocks[other]))
                 return;
-            unpack(&chunks[other], blocks[other].host);
             sent[other] = false;
+            if (stored_finite(&chunks[other], blocks[other].host))
+                unpack(&chunks[other], blocks[other].host);
+            else
+                atomic_store(&job->infinite, true);
         }
     }
     xg_copy_fence();
@@ -372,8 +396,10 @@ enum xg_status xg_transfer_up(struct xg_lane *lane, const struct xg_transfer *tr
 }
 
 enum xg_status xg_transfer_down(struct xg_lane *lane, const struct xg_transfer *transfers,
-                                int count)
+                                int count, bool *finite)
 {
     struct job job = {.lane = lane, .transfers = transfers, .count = count};
-    return run(&job, store_worker);
+    enum xg_status status = run(&job, store_worker);
+    *finite = !atomic_load(&job.infinite);
+    return status;
 }

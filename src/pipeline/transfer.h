@@ -30,8 +30,9 @@ enum xg_status xg_transfer_up(struct xg_lane *lane, const struct xg_transfer *tr
                               bool *finite);
 
 /* Copies the matrices to the host, after the earlier work of lane->streams[0], and waits for the
- * copies. Otherwise the same. After a failure the host's matrices are undefined. */
+ * copies. Otherwise the same. After a failure, and where an element that the host stores is not
+ * finite, the host's matrices are undefined. */
 enum xg_status xg_transfer_down(struct xg_lane *lane, const struct xg_transfer *transfers,
-                                int count);
+                                int count, bool *finite);
 
 #endif

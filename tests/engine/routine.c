@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* LAPACK's routines through a lane: right for all types and shapes, and nothing lost in a fault. */
 #include "src/pipeline/routine.h"
+
+#include <sys/mman.h>
+
 #include "src/compute/backend.h"
 #include "src/pipeline/lane.h"
 #include "tests/support/guarded.h"
@@ -161,6 +164,58 @@ static void test_info(void)
     run_declined(&routine);
 }
 
+/* Finite operands and a result that is not, of which cuSOLVER says nothing; pivots that are no
+ * rows.
+ */
+static void test_singular(void)
+{
+    enum { N = 30 };
+    double a[N * N], b[N];
+    int64_t pivots[N];
+    struct xg_routine routine = {.name = XG_ROUTINE_GETRI, .type = XG_TYPE_D, .m = N, .n = N};
+    routine.k = 1;
+    routine.pivot_bytes = 8;
+    routine.operand[XG_SLOT_A] = (struct xg_matrix){a, N, N, N};
+    routine.operand[XG_SLOT_PIVOTS] = (struct xg_matrix){pivots, N, 1, N};
+    for (int i = 0; i < N * N; i++)
+        a[i] = i % (N + 1) ? 0.01 * (i % 5) : 1;
+    for (int i = 0; i < N; i++)
+        pivots[i] = i + 1, b[i] = 1;
+    XT_CHECK(run_faulty(&routine) == XG_OK);
+    expected = XG_DECLINED;
+    a[20 * (N + 1)] = 0;
+    run_declined(&routine);
+    routine.name = XG_ROUTINE_GETRS;
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){b, N, 1, N};
+    run_declined(&routine);
+    a[20 * (N + 1)] = 1;
+    for (int i = 0; i < 3; i++) {
+        pivots[7] = (const int64_t[]){0, N + 1, -5}[i];
+        run_declined(&routine);
+    }
+    pivots[7] = N;
+    XT_CHECK(run_faulty(&routine) == XG_OK);
+}
+
+/* A column that the driver's copies of rectangles do not take. */
+static void test_tall(void)
+{
+    const int64_t rows = (INT64_C(1) << 28) + 1;
+    const size_t bytes = (size_t)rows * sizeof(double);
+    struct xg_gemm_result result;
+    double tau;
+    double *a = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct xg_routine routine = {.name = XG_ROUTINE_GEQRF, .type = XG_TYPE_D, .m = rows, .n = 1};
+    if (a == MAP_FAILED)
+        return;
+    routine.operand[XG_SLOT_A] = (struct xg_matrix){a, rows, 1, rows};
+    routine.operand[XG_SLOT_TAU] = (struct xg_matrix){&tau, 1, 1, 1};
+    enum xg_status status = xg_routine_run(lane, &routine, &result);
+    XT_CHECK(status == XG_DECLINED, "%s", xg_status_name(status));
+    munmap(a, bytes);
+}
+
 /* --- Faults ---------------------------------------------------------------------------------- */
 
 static void check_leaks(const char *what)
@@ -238,6 +293,8 @@ int main(void)
     test_right();
     test_infinite();
     test_info();
+    test_singular();
+    test_tall();
     xg_lane_destroy(lane);
     xg_backend_close(dev);
     test_faults();

@@ -365,7 +365,41 @@ static void test_info(void)
     XT_CHECK(info == 31, "dgesv_: info %d", info);
     for (int i = 0; i < N; i++)
         XT_CHECK(b[i] == i, "dgesv_: B has changed");
+    double work[N];
+    for (int i = 0; i < N; i++)
+        pivots[i] = i + 1;
+    dgetri_(&n, a, &n, pivots, work, &n, &info);
+    XT_CHECK(info == 31 && a[0] == 2, "dgetri_: info %d", info);
     free(a);
+}
+
+/* Of the two letters of singular vectors, the second alone has no counterpart on the GPU, or none
+ * in LAPACK. */
+static void test_letters(void)
+{
+    double a[4] = {3, 0, 0, -2}, s[2], u[4], vt[4], work[64];
+    int32_t n = 2, lwork = 64, info = -99;
+    char none = 'N', over = 'O';
+    dgesvd_(&none, &over, &n, &n, a, &n, s, u, &n, vt, &n, work, &lwork, &info, (size_t)1,
+            (size_t)1);
+    XT_CHECK(info == 0 && fabs(fabs(a[0]) - 1) < 1e-12 && fabs(fabs(a[3]) - 1) < 1e-12,
+             "dgesvd_: no right vectors over A: %g, %g", a[0], a[3]);
+    float af[8] = {3, 0, 0, 0, 0, 0, -2, 0}, sf[2], uf[8], vtf[8], workf[64], rwork[10];
+    cgesvd_(&none, &over, &n, &n, af, &n, sf, uf, &n, vtf, &n, workf, &(int32_t){32}, rwork, &info,
+            (size_t)1, (size_t)1);
+    XT_CHECK(info == 0 && fabsf(hypotf(af[0], af[1]) - 1) < 1e-5f,
+             "cgesvd_: no right vectors over A: %g", (double)af[0]);
+}
+
+/* OpenBLAS declares its routines as int, and returns 0. */
+extern char *openblas_get_config(void) __attribute__((weak));
+
+static void test_returned(void)
+{
+    double a[4] = {4, 1, 1, 3}, b[2] = {1, 2};
+    int32_t n = 2, one = 1, info = -99, pivots[2];
+    int returned = ((int (*)(void *, ...))dgesv_)(&n, &one, a, &n, pivots, b, &n, &info);
+    XT_CHECK(!openblas_get_config || returned == 0, "dgesv_ returns %d", returned);
 }
 
 static void test_nothing(void)
@@ -422,12 +456,60 @@ static void test_threads(void)
     XT_CHECK(status == 0, "child: %d", status);
 }
 
+/* --- While the process ends ------------------------------------------------------------------ */
+
+static _Atomic int computed;
+
+/* Eigenvalues and vectors, without end. A wrong answer, or an error, ends the process with 1. */
+static void *compute(void *unused)
+{
+    enum { N = 40, WORK = 1 + 6 * N + 2 * N * N, IWORK = 3 + 5 * N };
+    static double a[N * N], w[N], work[WORK];
+    int32_t n = N, lwork = WORK, liwork = IWORK, info, iwork[IWORK];
+    char jobz = 'V', uplo = 'L';
+    for (;;) {
+        for (int i = 0; i < N * N; i++)
+            a[i] = 1.0 / (1 + i % N + i / N) + (i % (N + 1) ? 0 : i / N);
+        dsyevd_(&jobz, &uplo, &n, a, &n, w, work, &lwork, iwork, &liwork, &info, (size_t)1,
+                (size_t)1);
+        double residual = 0;
+        for (int row = 0; row < N; row++) {
+            double sum = -w[N - 1] * a[row + (N - 1) * N];
+            for (int j = 0; j < N; j++)
+                sum += (1.0 / (1 + row + j) + (row == j ? j : 0)) * a[j + (N - 1) * N];
+            residual += fabs(sum);
+        }
+        if (info || !(residual < 1e-10)) {
+            printf("at the end: info %d, residual %g\n", info, residual);
+            fflush(stdout);
+            _exit(XT_FAIL);
+        }
+        computed++;
+    }
+    return unused;
+}
+
+/* Ends in the middle of a thread's call, with status 3. */
+static int end_among_calls(int microseconds)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, compute, NULL);
+    while (!computed)
+        usleep(100);
+    usleep((unsigned)microseconds);
+    return 3;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2)
+        return end_among_calls(atoi(argv[2]));
     const int64_t n = argc > 1 ? atoi(argv[1]) : 70;
     for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
         test_type((enum xg_type)type, n, type % 2 ? 5 : 0);
     test_info();
+    test_letters();
+    test_returned();
     test_nothing();
     test_threads();
     XT_CHECK(rx_failures() == 0, "%d results are wrong", rx_failures());

@@ -34,6 +34,15 @@ if has_engine; then
         grep -q "^  GPU  *XGEMM_MODE  *${name}_ " "$tmp/err" || fail "${name}_ has not run on the GPU"
     done
 
+    # A process that ends while a thread computes ends with its own status, silently. Contract 8.4.
+    for delay in 0 500 1000 2000 3000 5000 7000 10000; do
+        result=0
+        OPENBLAS_NUM_THREADS=1 preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
+            timeout -s KILL 30 "$tmp/lapack" exit $delay >"$tmp/out" 2>&1 || result=$?
+        [ $result -eq 3 ] || fail "exit after $delay us: status $result: $(cat "$tmp/out")"
+        [ ! -s "$tmp/out" ] || fail "exit after $delay us: $(cat "$tmp/out")"
+    done
+
     # A device that fails after some calls: the CPU computes on the untouched operands.
     for fault in cusolverDnXgetrf:3:719:sticky cuMemcpy2DAsync:40:999:always cuMemHostAlloc:2:2:always; do
         preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu FAKECUDA_FAIL=$fault XGEMM_OPERATIONS=sgemm \
