@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "compute/solver_library.h"
@@ -351,12 +352,13 @@ static int gesvd(const struct step *s)
 
 static int gesdd_by_polar(const struct step *s)
 {
-    double perturbation = 0;
     if (s->device_bytes)
         return gesvdp(s, NULL);
-    int result = gesvdp(s, &perturbation);
+    double *perturbation = &s->call->block->perturbation;
+    *perturbation = 0;
+    int result = gesvdp(s, perturbation);
     /* Also true for NaN. The second step starts again from the copy in spare. */
-    s->call->v_is_rows = result != SUCCESS || !(perturbation == 0);
+    s->call->v_is_rows = result != SUCCESS || !(*perturbation == 0);
     return SUCCESS;
 }
 
@@ -410,7 +412,8 @@ static bool fits_int(const struct xg_solver_call *call)
 enum xg_status xg_solver_measure(struct xg_solver *solver, struct xg_solver_call *call)
 {
     enum xg_routine_name name = call->routine->name;
-    if (rows[name].ints && !fits_int(call))
+    if ((rows[name].ints && !fits_int(call)) ||
+        (name == XG_ROUTINE_GETRI && call->n > XG_SOLVER_ONES))
         return XG_DECLINED;
     call->work_bytes = call->host_bytes = 0;
     for (int i = 0; i < XG_SOLVER_STEPS && rows[name].steps[i]; i++) {
@@ -434,23 +437,21 @@ enum xg_status xg_solver_measure(struct xg_solver *solver, struct xg_solver_call
 static enum xg_status put_unit(const struct xg_dev *dev, const struct xg_solver *solver,
                                const struct xg_solver_call *call)
 {
-    enum xg_type type = call->routine->type;
-    size_t elem_bytes = xg_type_bytes(type), column_bytes = 0;
-    size_t n = (size_t)call->n;
-    char *ones = calloc(n, elem_bytes);
-    if (!ones)
-        return XG_ERR_NOMEM;
+    const enum xg_type type = call->routine->type;
+    const size_t n = (size_t)call->n, elem_bytes = xg_type_bytes(type);
+    const size_t column_bytes = (size_t)call->operand[XG_SLOT_A].ld * elem_bytes;
+    const size_t parts = xg_type_is_complex(type) ? 2 : 1;
+    memset(call->block->ones, 0, n * elem_bytes);
     for (size_t i = 0; i < n; i++)
         if (xg_type_is_double(type))
-            *(double *)(void *)(ones + i * elem_bytes) = 1;
+            call->block->ones[i * parts] = 1;
         else
-            *(float *)(void *)(ones + i * elem_bytes) = 1;
-    column_bytes = (size_t)call->operand[XG_SLOT_A].ld * elem_bytes;
+            ((float *)call->block->ones)[i * parts] = 1;
     enum xg_status status = XG_DRV(&dev->drv, cuMemsetD32Async, call->spare, 0,
                                    n * column_bytes / sizeof(uint32_t), solver->stream);
     const CUDA_MEMCPY2D copy = {
         .srcMemoryType = CU_MEMORYTYPE_HOST,
-        .srcHost = ones,
+        .srcHost = call->block->ones,
         .srcPitch = elem_bytes,
         .dstMemoryType = CU_MEMORYTYPE_DEVICE,
         .dstDevice = call->spare,
@@ -460,9 +461,6 @@ static enum xg_status put_unit(const struct xg_dev *dev, const struct xg_solver 
     };
     if (status == XG_OK)
         status = XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, solver->stream);
-    if (status == XG_OK)
-        status = XG_DRV(&dev->drv, cuStreamSynchronize, solver->stream); /* before ones is freed */
-    free(ones);
     return status;
 }
 
@@ -485,7 +483,7 @@ enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
                              struct xg_solver_call *call)
 {
     enum xg_routine_name name = call->routine->name;
-    int info[XG_SOLVER_STEPS] = {0};
+    int *info = call->block->info;
     enum xg_status status = prepare(dev, solver, call);
     for (int i = 0; i < XG_SOLVER_STEPS && rows[name].steps[i] && status == XG_OK; i++) {
         const struct step step = {solver, call, NULL, NULL,
@@ -495,8 +493,8 @@ enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
                                             xg_routine_text(name, call->routine->type));
     }
     if (status == XG_OK)
-        status =
-            XG_DRV(&dev->drv, cuMemcpyDtoHAsync, info, call->info, sizeof info, solver->stream);
+        status = XG_DRV(&dev->drv, cuMemcpyDtoHAsync, info, call->info,
+                        XG_SOLVER_STEPS * sizeof *info, solver->stream);
     if (status == XG_OK)
         status = XG_DRV(&dev->drv, cuStreamSynchronize, solver->stream);
     if (status == XG_OK && name == XG_ROUTINE_GESDD && call->v_is_rows)

@@ -35,7 +35,17 @@ struct xg_solver_call {
     CUdeviceptr work;
     size_t work_bytes, host_bytes;
     void *host_work;
+    struct xg_solver_block *block;
     bool v_is_rows;
+};
+
+/* What queued copies read and write in host memory: page-locked, and there as long as the stream.
+ * GETRI of more than XG_SOLVER_ONES columns is declined. */
+enum { XG_SOLVER_ONES = 1 << 17 };
+struct xg_solver_block {
+    int info[XG_SOLVER_STEPS];
+    double perturbation;             /* Xgesvdp's */
+    double ones[2 * XG_SOLVER_ONES]; /* of the call's type */
 };
 
 /* True if the routine needs call->spare. */

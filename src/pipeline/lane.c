@@ -80,6 +80,7 @@ static void release_blocks(struct xg_lane *lane)
         xg_mem_pinned_free(lane->dev, lane->blocks[i].host);
     }
     xg_mem_pinned_free(lane->dev, lane->refusals);
+    xg_mem_pinned_free(lane->dev, lane->host_work);
 }
 
 static void release_events(struct xg_lane *lane)
@@ -179,8 +180,17 @@ void xg_lane_prepare(struct xg_lane *lane)
     xg_drv_unrelax(&lane->dev->drv, capture_mode);
 }
 
-enum xg_status xg_lane_reserve_memory(struct xg_lane *lane, size_t device_bytes)
+enum xg_status xg_lane_reserve_memory(struct xg_lane *lane, size_t device_bytes, size_t host_bytes)
 {
+    if (host_bytes > lane->host_work_bytes) {
+        xg_mem_pinned_free(lane->dev, lane->host_work);
+        lane->host_work = NULL;
+        lane->host_work_bytes = 0;
+        enum xg_status status = xg_mem_pinned_alloc(lane->dev, host_bytes, &lane->host_work);
+        if (status != XG_OK)
+            return status;
+        lane->host_work_bytes = host_bytes;
+    }
     enum xg_status status = xg_mem_dev_reserve(lane->dev, &lane->memory, device_bytes);
     return status == XG_OK ? reserve_blocks(lane) : status;
 }
@@ -188,7 +198,7 @@ enum xg_status xg_lane_reserve_memory(struct xg_lane *lane, size_t device_bytes)
 enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
                                size_t device_bytes)
 {
-    enum xg_status status = xg_lane_reserve_memory(lane, device_bytes);
+    enum xg_status status = xg_lane_reserve_memory(lane, device_bytes, 0);
     if (status == XG_OK)
         status = reserve_events(lane, plan->a_slots + plan->b_slots + plan->c_slots);
     return status;

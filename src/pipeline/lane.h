@@ -26,7 +26,9 @@ struct xg_lane {
     int event_count;
     uint32_t *refusals;       /* XG_RUNNER_REFUSALS, page-locked */
     struct xg_solver *solver; /* NULL until a routine of LAPACK runs */
-    int wary;                 /* number of split products that still get all kinds of pieces */
+    void *host_work;          /* its workspace; page-locked, so that its end waits for the device */
+    size_t host_work_bytes;
+    int wary; /* number of split products that still get all kinds of pieces */
 };
 
 /*
@@ -59,8 +61,9 @@ void xg_lane_abandon(struct xg_lane *lane);
 enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
                                size_t device_bytes);
 
-/* The same for device memory and staging buffers alone. */
-enum xg_status xg_lane_reserve_memory(struct xg_lane *lane, size_t device_bytes);
+/* The same for device memory, staging buffers and the solver's workspace in host memory alone. No
+ * work may be queued. */
+enum xg_status xg_lane_reserve_memory(struct xg_lane *lane, size_t device_bytes, size_t host_bytes);
 
 /*
  * Waits until the device has finished all work of the lane. Returns the first failure seen;

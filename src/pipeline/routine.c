@@ -13,6 +13,8 @@
 #include "pipeline/originals.h"
 #include "pipeline/transfer.h"
 
+_Static_assert(sizeof(struct xg_solver_block) <= XG_QUEUE_BLOCK_BYTES, "it lies in a block");
+
 struct run {
     struct xg_lane *lane;
     const struct xg_routine *routine;
@@ -86,14 +88,15 @@ static enum xg_status reserve(struct run *run)
     solver->work = take(&bytes, solver->work_bytes);
     if (bytes > xg_mem_dev_available(lane->dev, &lane->memory))
         return XG_DECLINED;
-    status = xg_lane_reserve_memory(lane, bytes);
+    status = xg_lane_reserve_memory(lane, bytes, solver->host_bytes);
     for (int i = 0; i < XG_SLOT_COUNT; i++)
         solver->operand[i].at += lane->memory.ptr;
     solver->spare += lane->memory.ptr;
     solver->info += lane->memory.ptr;
     solver->work += lane->memory.ptr;
-    solver->host_work = malloc(solver->host_bytes + 1);
-    return status == XG_OK && !solver->host_work ? XG_ERR_NOMEM : status;
+    solver->host_work = lane->host_work;
+    solver->block = (void *)lane->blocks[0].host;
+    return status;
 }
 
 /* --- Pivots ---------------------------------------------------------------------------------- */
@@ -242,7 +245,8 @@ static enum xg_status run_entered(struct run *run, struct xg_result *result)
     if (status == XG_OK)
         status = move(run, result);
     result->kernel = "cuSOLVER";
-    if (status < XG_OK && status != XG_ERR_HUNG) {
+    /* A step may have been queued before the one that failed or declined. */
+    if (status != XG_OK && status != XG_ERR_HUNG) {
         enum xg_status drained = xg_lane_drain(lane);
         if (drained != XG_OK)
             status = drained == XG_ERR_HUNG ? XG_ERR_HUNG : XG_ERR_LOST;
@@ -269,7 +273,6 @@ enum xg_status xg_routine_run(struct xg_lane *lane, const struct xg_routine *rou
     xg_drv_unrelax(&lane->dev->drv, capture_mode);
     xg_originals_fini(&run.originals);
     free(run.pivots);
-    free(run.solver.host_work);
     errno = saved_errno;
     return status;
 }

@@ -202,7 +202,7 @@ static void test_tall(void)
 {
     const int64_t rows = (INT64_C(1) << 28) + 1;
     const size_t bytes = (size_t)rows * sizeof(double);
-    struct xg_gemm_result result;
+    struct xg_result result;
     double tau;
     double *a = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
