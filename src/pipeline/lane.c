@@ -112,6 +112,7 @@ void xg_lane_destroy(struct xg_lane *lane)
     }
     xg_drv_unrelax(&lane->dev->drv, capture_mode);
     xg_team_destroy(lane->team);
+    free(lane->host_work);
     free(lane->events);
     free(lane);
 }

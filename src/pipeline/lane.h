@@ -26,7 +26,8 @@ struct xg_lane {
     int event_count;
     uint32_t *refusals;       /* XG_PRODUCT_REFUSALS, page-locked */
     struct xg_solver *solver; /* NULL until a routine of LAPACK runs */
-    int wary;                 /* number of split products that still get all kinds of pieces */
+    void *host_work; /* cuSOLVER's of a failed routine, which the device may still use; or NULL */
+    int wary;        /* number of split products that still get all kinds of pieces */
 };
 
 /*

@@ -242,7 +242,8 @@ static enum xg_status run_entered(struct run *run, struct xg_gemm_result *result
     if (status == XG_OK)
         status = move(run, result);
     result->kernel = "cuSOLVER";
-    if (status < XG_OK && status != XG_ERR_HUNG) {
+    /* Also where a second step is refused, because the first may still run. */
+    if (status != XG_OK && status != XG_ERR_HUNG) {
         enum xg_status drained = xg_lane_drain(lane);
         if (drained != XG_OK)
             status = drained == XG_ERR_HUNG ? XG_ERR_HUNG : XG_ERR_LOST;
@@ -269,6 +270,12 @@ enum xg_status xg_routine_run(struct xg_lane *lane, const struct xg_routine *rou
     xg_drv_unrelax(&lane->dev->drv, capture_mode);
     xg_originals_fini(&run.originals);
     free(run.pivots);
+    /* A device that may still run may write to its workspace, which then goes with the lane. */
+    if (status == XG_ERR_HUNG || status == XG_ERR_LOST) {
+        void *earlier = lane->host_work;
+        lane->host_work = run.solver.host_work;
+        run.solver.host_work = earlier;
+    }
     free(run.solver.host_work);
     errno = saved_errno;
     return status;
