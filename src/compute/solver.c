@@ -85,6 +85,11 @@ void xg_solver_destroy(struct xg_solver *solver)
     free(solver);
 }
 
+void xg_solver_forget(struct xg_solver *solver)
+{
+    free(solver);
+}
+
 /* --- Steps ----------------------------------------------------------------------------------- */
 
 /* What a step computes with: pointers of the call, and where info goes. */

@@ -59,6 +59,9 @@ bool xg_solver_needs_spare(enum xg_routine_name name);
 enum xg_status xg_solver_create(CUstream stream, struct xg_solver **out);
 void xg_solver_destroy(struct xg_solver *solver);
 
+/* The same where the context cannot be entered: what cuSOLVER holds stays. */
+void xg_solver_forget(struct xg_solver *solver);
+
 /*
  * Sets work_bytes and host_bytes, which the routine needs; the operands' leading dimensions must be
  * set, their addresses need not. XG_OK; XG_DECLINED for sizes or forms that cuSOLVER does not take;

@@ -110,6 +110,8 @@ void xg_lane_destroy(struct xg_lane *lane)
         xg_mem_dev_release(lane->dev, &lane->memory);
         destroy_streams(lane);
         xg_dev_leave(lane->dev);
+    } else {
+        xg_solver_forget(lane->solver);
     }
     xg_drv_unrelax(&lane->dev->drv, capture_mode);
     xg_team_destroy(lane->team);
