@@ -21,9 +21,9 @@ bool shim_end_enter(void);
 void shim_end_leave(void);
 
 /*
- * For a call that nothing but the library computes: waits for the end of the process, for up to 2 s,
- * and once only. If it returns, another destructor may wait for this thread; then the call runs as
- * without us. errno is not kept.
+ * For a call that only the library computes: waits for the end of the process, for two seconds at
+ * most, and once only. If it returns, another destructor may wait for this thread; then the call
+ * runs as without us. errno is not kept.
  */
 void shim_end_await(void);
 

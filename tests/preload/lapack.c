@@ -398,7 +398,8 @@ static void test_returned(void)
 {
     double a[4] = {4, 1, 1, 3}, b[2] = {1, 2};
     int32_t n = 2, one = 1, info = -99, pivots[2];
-    int returned = ((int (*)(void *, ...))dgesv_)(&n, &one, a, &n, pivots, b, &n, &info);
+    int (*function)(void *, ...) = (int (*)(void *, ...))dgesv_;
+    int returned = function(&n, &one, a, &n, pivots, b, &n, &info);
     XT_CHECK(!openblas_get_config || returned == 0, "dgesv_ returns %d", returned);
 }
 
