@@ -26,7 +26,7 @@ void shim_routine_size(const struct shim_routine_call *call, int int_bytes, int6
 /*
  * Reads the call with integers of int_bytes into *routine. False where the engine does not compute
  * it, and the caller's library decides what it means: an illegal argument, a question for the size
- * of the workspace or too little of it, a dimension of 0 or 1, a form without a counterpart on the
+ * of the workspace or too little of it, a dimension of 0, a form without a counterpart on the
  * GPU, operands that overlap.
  */
 bool shim_routine_read(const struct shim_routine_call *call, int int_bytes,

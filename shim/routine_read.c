@@ -21,12 +21,14 @@ static int64_t integer(const struct reading *r, const void *at)
     return shim_terms_int(at, r->int_bytes);
 }
 
-/* A dimension that leaves something to compute. */
+/* A dimension that leaves something to compute. No device holds a matrix of EXTENT_MOST columns,
+ * and sums of products of smaller dimensions do not overflow. */
 static int64_t extent(struct reading *r, const void *at)
 {
+    static const int64_t EXTENT_MOST = 1 << 29;
     int64_t value = integer(r, at);
-    r->legal = r->legal && value >= 1;
-    return value;
+    r->legal = r->legal && value >= 1 && value <= EXTENT_MOST;
+    return r->legal ? value : 1;
 }
 
 /* The index of the letter among those that the engine knows; LAPACK reads them in either case. */

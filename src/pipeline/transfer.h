@@ -18,8 +18,8 @@ struct xg_transfer {
 };
 
 /*
- * Copies the matrices to the device and waits for the copies. Elements that the host does not store
- * are 0 there. *finite: no element is a NaN or infinite; where one is, the device's matrices are
+ * Copies the matrices to the device and waits for the copies. The other triangle is undefined
+ * there. *finite: no element is a NaN or infinite; where one is, the device's matrices are
  * undefined. count: at most XG_SLOT_COUNT.
  *
  * The lane's team copies; the device's context is current on this thread; lane->blocks and
