@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""Times LAPACK routines inside the routine: without the library, with quiet threads, and through xgemm-run.
+
+usage: routines.py RUN [--sizes N,N] [--types d,s] [--routines NAME,NAME] [--turns T]
+
+RUN is xgemm-run. Each turn starts one process for each way to run, in alternating order; a process
+times each routine on fresh copies of one random matrix, the best of two calls after a first one.
+SciPy's wrappers call LAPACK directly on matrices stored by columns. Prints the medians over the turns
+in milliseconds, and the factor by which xgemm-run is faster than the faster of the other two.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+ROUTINES = ("potrf", "getrf", "gesv", "getri", "geqrf", "orgqr", "syevd", "syevr", "gesdd", "gesdd_rank")
+QUIET = {"OPENBLAS_THREAD_TIMEOUT": "20"}
+WAYS = ("plain", "quiet", "run", "forced")
+
+
+def made(name, n, kind, random):
+    """The arguments of a call, by its routine's name: a function that makes them anew."""
+    import numpy
+
+    a = random.standard_normal((n, n)).astype(kind)
+    if name == "gesdd_rank":
+        a = (a[:, :n // 2] @ a[:n // 2]).astype(kind)
+    if name == "potrf":
+        a = (a @ a.T + n * numpy.eye(n, dtype=kind)).astype(kind)
+    if name.startswith("sy"):
+        a = (a + a.T) / 2
+    return numpy.asfortranarray(a)
+
+
+def caller(name, letter, a):
+    """A function without arguments that prepares a call, and returns the function that makes it."""
+    import numpy
+    import scipy.linalg.lapack as lapack
+
+    def routine(which):
+        return getattr(lapack, letter + which)
+
+    def copy():
+        return numpy.array(a, order="F")
+
+    if name == "gesv":
+        return lambda: (lambda x, b: lambda: routine("gesv")(x, b, overwrite_a=1, overwrite_b=1))(
+            copy(), numpy.array(a[:, :32], order="F"))
+    if name == "getri":
+        factors, pivots, _ = routine("getrf")(copy())
+        return lambda: (lambda x: lambda: routine("getri")(x, pivots, lwork=64 * len(a), overwrite_lu=1))(
+            numpy.array(factors, order="F"))
+    if name == "orgqr":
+        reflectors, tau, _, _ = routine("geqrf")(copy())
+        return lambda: (lambda x: lambda: routine("orgqr")(x, tau, lwork=64 * len(a), overwrite_a=1))(
+            numpy.array(reflectors, order="F"))
+    if name == "geqrf":
+        return lambda: (lambda x: lambda: routine("geqrf")(x, lwork=64 * len(a), overwrite_a=1))(copy())
+    return lambda: (lambda x: lambda: routine(name.split("_")[0])(x, overwrite_a=1))(copy())
+
+
+def measure(options):
+    """In a process of its own: the milliseconds by routine, type and size, as JSON."""
+    import numpy
+
+    random = numpy.random.default_rng(1)
+    table = {}
+    for n in options.sizes:
+        for letter in options.types:
+            for name in options.routines:
+                prepare = caller(name, letter, made(name, n, {"s": "f4", "d": "f8"}[letter], random))
+                times = []
+                for _ in range(3):
+                    call = prepare()
+                    begin = time.perf_counter()
+                    info = call()[-1]
+                    times.append(1e3 * (time.perf_counter() - begin))
+                    if info != 0:
+                        sys.exit("%s%s of %d: info %d" % (letter, name, n, info))
+                table["%s%s %d" % (letter, name, n)] = min(times[1:])
+    json.dump(table, sys.stdout)
+
+
+def run(options, way):
+    environment = dict(os.environ, XGEMM_LAPACK="1", **(QUIET if way == "quiet" else {}))
+    if way == "forced":
+        environment["XGEMM_MODE"] = "gpu"
+    command = [sys.executable, os.path.abspath(__file__), options.run, "--measure"]
+    for name in ("sizes", "types", "routines"):
+        command += ["--" + name, ",".join(map(str, getattr(options, name)))]
+    if way in ("run", "forced"):
+        command = [options.run] + command
+    return json.loads(subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run")
+    parser.add_argument("--sizes", type=lambda text: [int(n) for n in text.split(",")], default=[1024, 2048, 4096])
+    parser.add_argument("--types", type=lambda text: text.split(","), default=["d"])
+    parser.add_argument("--routines", type=lambda text: text.split(","), default=list(ROUTINES))
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        measure(options)
+        return
+    tables = {way: [] for way in WAYS}
+    for turn in range(options.turns):
+        for way in WAYS if turn % 2 == 0 else WAYS[::-1]:
+            tables[way].append(run(options, way))
+    print("%-18s %10s %10s %10s %10s %8s" % ("routine", *WAYS, "faster"))
+    for key in tables["plain"][0]:
+        medians = [statistics.median(table[key] for table in tables[way]) for way in WAYS]
+        print("%-18s %10.2f %10.2f %10.2f %10.2f %8.2f"
+              % (key, *medians, min(medians[:2]) / medians[2]))
+
+
+main()
