@@ -32,6 +32,8 @@ REASONS = {
                         "CPU.",
     "no kernel for it": "The library has no kernel for this operation on this GPU, and cuBLAS was not "
                         "found.",
+    "cuSOLVER declines": "A LAPACK routine: there is no cuSOLVER, a matrix holds a NaN or an infinity or "
+                         "does not fit the GPU's memory, or LAPACK's info is not 0.",
     "nothing to multiply": "A dimension or the scalar is 0, so there is nothing to multiply.",
     "computed in place": "XGEMM_MODE=compare: the result overwrites an operand (TRMM, TRSM), so only "
                          "one side can compute it.",
