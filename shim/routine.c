@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A routine that stays on the CPU is passed on as it came. Routines that it calls by name, and
+ * A routine that stays on the CPU is forwarded unchanged. Routines that it calls by name, and
  * products, come back here and are decided by themselves. A routine that the GPU computes makes no
  * inner call.
  */

@@ -451,10 +451,7 @@ static bool overlap(const struct xg_routine *routine)
             const struct xg_matrix *a = &routine->operand[i], *b = &routine->operand[j];
             if (!a->at || !b->at || (a->at == b->at && i == XG_SLOT_U && j == XG_SLOT_A))
                 continue;
-            uintptr_t a_at = (uintptr_t)a->at, b_at = (uintptr_t)b->at;
-            uintptr_t a_end = a_at + xg_routine_span_bytes(routine, (enum xg_slot)i);
-            uintptr_t b_end = b_at + xg_routine_span_bytes(routine, (enum xg_slot)j);
-            if (a_at < b_end && b_at < a_end)
+            if (xg_routine_overlaps(routine, (enum xg_slot)i, (enum xg_slot)j))
                 return true;
         }
     return false;

@@ -54,28 +54,9 @@ static _Atomic bool settles;
 
 static pthread_once_t learnt_once = PTHREAD_ONCE_INIT;
 
-/* Held around fork, so that the child's data is complete; 0: its holder did not let go. */
-static int64_t taken_to_fork;
-
-static void take_before_fork(void)
-{
-    taken_to_fork = xg_latch_take(&learnt.latch);
-}
-
-static void leave_after_fork(void)
-{
-    xg_latch_leave(&learnt.latch, taken_to_fork);
-}
-
-static void reset_in_child(void)
-{
-    xg_latch_reset(&learnt.latch);
-}
-
 static void init_learnt(void)
 {
-    xg_fork_register(&(struct xg_fork_watch){
-        .before = take_before_fork, .in_parent = leave_after_fork, .in_child = reset_in_child});
+    xg_fork_register(&(struct xg_fork_watch){.latch = &learnt.latch});
 }
 
 /*

@@ -91,3 +91,10 @@ size_t xg_routine_span_bytes(const struct xg_routine *call, enum xg_slot slot)
         slot == XG_SLOT_PIVOTS ? (size_t)call->pivot_bytes : xg_routine_slot_bytes(call, slot);
     return (size_t)((matrix->columns - 1) * matrix->ld + matrix->rows) * elem_bytes;
 }
+
+bool xg_routine_overlaps(const struct xg_routine *call, enum xg_slot a, enum xg_slot b)
+{
+    uintptr_t a_at = (uintptr_t)call->operand[a].at, b_at = (uintptr_t)call->operand[b].at;
+    return a_at < b_at + xg_routine_span_bytes(call, b) &&
+           b_at < a_at + xg_routine_span_bytes(call, a);
+}

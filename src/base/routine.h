@@ -89,6 +89,9 @@ size_t xg_routine_slot_bytes(const struct xg_routine *call, enum xg_slot slot);
 /* The bytes of memory between an operand's first and last element. */
 size_t xg_routine_span_bytes(const struct xg_routine *call, enum xg_slot slot);
 
+/* Whether two operands, both there, share bytes between their first and last elements. */
+bool xg_routine_overlaps(const struct xg_routine *call, enum xg_slot a, enum xg_slot b);
+
 /* The stored rows [*begin, *end) of a column. */
 static inline void xg_matrix_column(const struct xg_matrix *matrix, enum xg_uplo part,
                                     int64_t column, int64_t *begin, int64_t *end)

@@ -6,8 +6,8 @@
 #include "base/problem.h"
 #include "device/drv.h"
 
-/* Of cuSOLVER's interface (cusolverDn.h) only this is needed; declared here so that none of its
- * headers is. */
+/* The part of cuSOLVER's interface (cusolverDn.h) that solver.c uses. It is declared here, so that
+ * the build needs no header of cuSOLVER's. */
 typedef struct cusolverDnContext *xg_solver_handle;
 typedef struct cusolverDnParams *xg_solver_params;
 typedef const void *xg_solver_in;

@@ -181,7 +181,7 @@ static bool find_part(const char *root, const struct part *part, char path[PATH_
 
 /*
  * The libraries that it needs are loaded first, so that it finds them by their names wherever the
- * linker is told to look. One that is not there is left to the linker.
+ * linker is told to look. The linker searches for a missing one itself.
  */
 static void *open_release(const struct library *library, const char *root, int release)
 {

@@ -21,6 +21,7 @@ static struct {
     pthread_mutex_t lock; /* guards the fields below; itself held around fork */
     int count;
     struct xg_fork_watch watched[WATCHED_MAX];
+    int64_t taken[WATCHED_MAX]; /* of the latches; 0: the holder did not let go */
     /* The forking thread's: a handler that forked meanwhile would wait for the lock for ever, and a
      * cancelled thread would never release it. */
     struct xg_shelter shelter;
@@ -50,6 +51,8 @@ static void prepare(void)
     for (int i = 0; i < registry.count; i++) {
         if (registry.watched[i].lock)
             pthread_mutex_lock(registry.watched[i].lock);
+        if (registry.watched[i].latch)
+            registry.taken[i] = xg_latch_take(registry.watched[i].latch);
         if (registry.watched[i].before)
             registry.watched[i].before();
     }
@@ -70,9 +73,12 @@ static void in_parent(void)
 {
     if (!announced || xg_fork_unannounced())
         return;
-    for (int i = 0; i < registry.count; i++)
+    for (int i = 0; i < registry.count; i++) {
         if (registry.watched[i].in_parent)
             registry.watched[i].in_parent();
+        if (registry.watched[i].latch)
+            xg_latch_leave(registry.watched[i].latch, registry.taken[i]);
+    }
     let_go();
 }
 
@@ -81,9 +87,12 @@ static void in_child(void)
     if (!announced)
         return;
     atomic_store(&process, getpid());
-    for (int i = 0; i < registry.count; i++)
+    for (int i = 0; i < registry.count; i++) {
+        if (registry.watched[i].latch)
+            xg_latch_reset(registry.watched[i].latch);
         if (registry.watched[i].in_child)
             registry.watched[i].in_child();
+    }
     let_go();
 }
 

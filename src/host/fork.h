@@ -6,9 +6,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "host/latch.h"
+
 /* Work done around fork; NULL: none of that kind. */
 struct xg_fork_watch {
     pthread_mutex_t *lock;   /* held around fork, so that the child finds its data complete */
+    struct xg_latch *latch;  /* the same, unless its holder does not let go; free in the child */
     void (*before)(void);    /* runs while the lock is held; must end */
     void (*in_parent)(void); /* in_child too: runs before the lock is released */
     void (*in_child)(void);

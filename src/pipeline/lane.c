@@ -206,30 +206,37 @@ enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
     return status;
 }
 
-/*
- * The driver's own wait never ends where the device hangs. So this function records an event behind
- * all work of the stream and polls it. Time in which the process itself was stopped does not count.
- * Where a stream capture of the program forbids the query, the wait goes on as well.
- */
+/* Each look counts step_max_s at most, so that a stopped process finds no time gone by. */
+CUresult xg_lane_await(const struct xg_lane *lane, CUevent event, int spins)
+{
+    static const struct timespec nap = {.tv_nsec = 20000};
+    static const double step_max_s = 0.01;
+    double waited_s = 0, last_s = xg_clock_s();
+    for (;; spins--) {
+        CUresult result = XG_DRV_CALL(&lane->dev->drv, cuEventQuery, event);
+        if (result != CUDA_ERROR_NOT_READY && !xg_drv_capture_forbids(result))
+            return result;
+        if (spins <= 0)
+            nanosleep(&nap, NULL);
+        double now_s = xg_clock_s();
+        waited_s += fmin(now_s - last_s, step_max_s);
+        last_s = now_s;
+        if (waited_s > lane->dev->timeout_s)
+            return CUDA_ERROR_NOT_READY;
+    }
+}
+
+/* Records an event behind all work of the stream and waits for it. */
 static enum xg_status drain_stream(struct xg_lane *lane, CUstream stream)
 {
-    static const struct timespec nap = {.tv_nsec = 100000};
-    static const double step_max_s = 0.01;
     const struct xg_drv *drv = &lane->dev->drv;
     CUevent event = lane->blocks[0].copied;
-    double waited_s = 0, last_s = xg_clock_s();
     CUresult result =
         event ? XG_DRV_CALL(drv, cuEventRecord, event, stream) : CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS)
-        while ((result = XG_DRV_CALL(drv, cuEventQuery, event)) == CUDA_ERROR_NOT_READY ||
-               xg_drv_capture_forbids(result)) {
-            nanosleep(&nap, NULL);
-            double now_s = xg_clock_s();
-            waited_s += fmin(now_s - last_s, step_max_s);
-            last_s = now_s;
-            if (waited_s > lane->dev->timeout_s)
-                return XG_ERR_HUNG;
-        }
+        result = xg_lane_await(lane, event, 0);
+    if (result == CUDA_ERROR_NOT_READY)
+        return XG_ERR_HUNG;
     return result == CUDA_SUCCESS ? XG_OK : XG_DRV(drv, cuStreamSynchronize, stream);
 }
 

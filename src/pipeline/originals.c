@@ -12,13 +12,10 @@ enum { COLUMNS = 16 };
 /* True if an operand is also read: as itself, or because it lies where one lies that is. */
 static bool is_read(const struct xg_routine *routine, enum xg_slot slot)
 {
-    uintptr_t begin = (uintptr_t)routine->operand[slot].at;
-    uintptr_t end = begin + xg_routine_span_bytes(routine, slot);
     for (int i = 0; i < XG_SLOT_COUNT; i++) {
         const enum xg_slot other = (enum xg_slot)i;
-        uintptr_t at = (uintptr_t)routine->operand[other].at;
-        if (at && xg_routine_use(routine->name, other)->in && at < end &&
-            begin < at + xg_routine_span_bytes(routine, other))
+        if (routine->operand[other].at && xg_routine_use(routine->name, other)->in &&
+            xg_routine_overlaps(routine, slot, other))
             return true;
     }
     return false;

@@ -27,7 +27,7 @@ struct run {
 
 /* --- Device memory --------------------------------------------------------------------------- */
 
-/* The size of an operand on the device; no rows: it has none of its own. */
+/* The size of an operand on the device. 0 rows: the operand has no memory of its own there. */
 static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
 {
     const struct xg_matrix *host = &run->routine->operand[slot];

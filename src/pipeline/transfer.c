@@ -6,12 +6,9 @@
  */
 #include "pipeline/transfer.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/copy.h"
 
@@ -280,34 +277,19 @@ static bool send(struct job *job, struct xg_queue_block *block, const struct chu
     return status == XG_OK;
 }
 
-/* Waits for the block's copy. False after a failure. Each look counts step_max_s at most, so that a
- * stopped process finds no time gone by. */
+/* Waits for the block's copy. False after a failure. */
 static bool await(struct job *job, const struct xg_queue_block *block)
 {
-    enum { SPINNING_TURNS = 1000 };
-    static const struct timespec nap = {.tv_nsec = 20000};
-    static const double step_max_s = 0.01;
+    enum { SPINS = 1000 };
     const struct xg_dev *dev = job->lane->dev;
-    double waited_s = 0, last_s = xg_clock_s();
-    for (int turn = 0;; turn++) {
-        CUresult result = XG_DRV_CALL(&dev->drv, cuEventQuery, block->copied);
-        if (result == CUDA_SUCCESS)
-            return true;
-        if (result != CUDA_ERROR_NOT_READY) {
-            fail(job, xg_drv_status(&dev->drv, result, "cuEventQuery"));
-            return false;
-        }
-        double now_s = xg_clock_s();
-        waited_s += fmin(now_s - last_s, step_max_s);
-        last_s = now_s;
-        if (waited_s > dev->timeout_s) {
-            xg_log(XG_LOG_INFO, "the device got nothing done for %g s", waited_s);
-            fail(job, XG_ERR_HUNG);
-            return false;
-        }
-        if (turn > SPINNING_TURNS)
-            nanosleep(&nap, NULL);
-    }
+    CUresult result = xg_lane_await(job->lane, block->copied, SPINS);
+    if (result == CUDA_ERROR_NOT_READY)
+        xg_log(XG_LOG_INFO, "the device got nothing done for %g s", dev->timeout_s);
+    if (result != CUDA_SUCCESS)
+        fail(job, result == CUDA_ERROR_NOT_READY
+                      ? XG_ERR_HUNG
+                      : xg_drv_status(&dev->drv, result, "cuEventQuery"));
+    return result == CUDA_SUCCESS;
 }
 
 /* --- Workers --------------------------------------------------------------------------------- */
