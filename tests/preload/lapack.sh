@@ -6,7 +6,7 @@ needs_plain_library
 
 $CC $test_flags -iquote "$srcdir" -iquote "$srcdir/src" $XG_BLAS_CFLAGS -Wno-cast-function-type -o "$tmp/lapack" \
     "$srcdir/tests/preload/lapack.c" "$srcdir/tests/support/routines.c" "$srcdir/tests/support/dense.c" \
-    "$srcdir/src/base/routine.c" $XG_BLAS_LIBS -lpthread -lm 2>"$tmp/err" || {
+    .libs/libxgcore.a $XG_BLAS_LIBS -lpthread -lm 2>"$tmp/err" || {
     grep -q 'undefined reference' "$tmp/err" && skip "$XG_BLAS_LIBS has no LAPACK"
     cat "$tmp/err"
     exit 99
