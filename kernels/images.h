@@ -23,8 +23,10 @@
     X(fp32, sgemm_outer_sm80)                                                                      \
     X(emulated, sgemm_fp16x3_sm90)                                                                 \
     X(emulated, sgemm_bf16x6_sm90)                                                                 \
-    X(emulated, split_ffma_sm90)                                                                   \
-    X(emulated, split_sm90)                                                                        \
+    X(emulated, sgemm_fp16x3_sm80)                                                                 \
+    X(emulated, sgemm_bf16x6_sm80)                                                                 \
+    X(emulated, split_ffma_sm80)                                                                   \
+    X(emulated, split_sm80)                                                                        \
     X(fp32, sgemm_gemv_sm75)                                                                       \
     X(fp32, sgemm_dot_sm75)                                                                        \
     X(fp32, sgemm_slices_sm75)                                                                     \

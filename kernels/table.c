@@ -83,11 +83,12 @@ const size_t xg_image_count = IMAGE_COUNT;
             .flags = flag_bits, .efficiency = fraction                                             \
     }
 
-/* Products of pieces; the tile is that of a cluster. */
-#define PIECES(row, fraction)                                                                      \
+/* Products of pieces. The entries are those of src/compute/split.c; the tile of wgmma is that of a
+ * cluster. */
+#define PIECES(row, sm, m, n, k, x, flag_bits, fraction)                                           \
     {                                                                                              \
-        .name = row, .sm_min = 90, .bm = 256, .bn = 192, .bk = 64, .threads_x = 384,               \
-        .threads_y = 1, .flags = XG_KERNEL_PIECES, .efficiency = fraction                          \
+        .name = row, .sm_min = sm, .bm = m, .bn = n, .bk = k, .threads_x = x, .threads_y = 1,      \
+        .flags = XG_KERNEL_PIECES | (flag_bits), .efficiency = fraction                            \
     }
 
 enum {
@@ -125,7 +126,8 @@ const struct xg_kernel xg_kernel_table[] = {
     ASYNC("repacked_64x64x8", repacked, 64, 64, 8, 5, REPACKED, 0.73),
     OUTER("outer", 128, 128, 16, 4, 0.9),
     OUTER("outer_64x128", 64, 128, 16, 3, 0.9),
-    PIECES("fp16x3", 3.2),
+    PIECES("fp16x3", 90, 256, 192, 32, 384, XG_KERNEL_WGMMA, 3.2),
+    PIECES("fp16x3_mma", 80, 128, 128, 32, 256, 0, 0),
     /*     name        method bm  bn  bk blocks efficiency */
     VECTOR("gemv_1x128", gemv, 1, 128, 4, 3, 0.035),
     VECTOR("gemv_1x32", gemv, 1, 32, 4, 4, 0.043),

@@ -26,6 +26,7 @@ enum {
     XG_KERNEL_ONE_STEP = 1 << 11, /* k <= bk */
     XG_KERNEL_SHARE = 1 << 12,  /* blocks take even shares of all steps of k of all tiles: kabi.h */
     XG_KERNEL_SCALAR = 1 << 13, /* operands are copied float by float, with any alignment */
+    XG_KERNEL_WGMMA = 1 << 14,  /* code of sm_90a, which runs on compute capability 9.0 alone */
 };
 
 /* A value of xg_kernel.type. */

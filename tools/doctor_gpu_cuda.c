@@ -161,7 +161,7 @@ static bool loads(struct xg_dev *dev, const struct xg_kernel *row)
 {
     CUfunction function;
     if (row->flags & XG_KERNEL_PIECES)
-        return dev->facts.pieces && dev->facts.sm >= row->sm_min;
+        return xg_select_pieces(&dev->facts, row->name) == row;
     return dev->facts.sm >= row->sm_min &&
            xg_image_function(dev, row, false, false, &function) == XG_OK;
 }

@@ -4,7 +4,7 @@
 
 #include "split_product.cuh"
 
-#ifdef XG_SPLIT_HERE
+#ifdef XG_SPLIT_SM90
 #define ENTRY(width)                                                                               \
     extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1)                                     \
         __launch_bounds__(PRODUCT_THREADS, 1) xg_sgemm_fp16x3_sm90_128x##width##x32(               \

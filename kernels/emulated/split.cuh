@@ -7,11 +7,15 @@
 #include "split_verdict.h"
 
 /*
- * These kernels are only for Hopper (sm_90a). For other devices their files compile to one unused
- * entry, so that the lookup of a real entry fails.
+ * The code in a file of these kernels is for devices from the compute capability in its name on;
+ * _sm90 is Hopper alone (sm_90a). For other devices the file compiles to one unused entry, so that
+ * the lookup of a real entry fails.
  */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#define XG_SPLIT_SM80
+#endif
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-#define XG_SPLIT_HERE
+#define XG_SPLIT_SM90
 #endif
 #define XG_SPLIT_ABSENT(file)                                                                      \
     extern "C" __global__ void xg_##file##_absent(void) {}

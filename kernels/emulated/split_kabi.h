@@ -68,7 +68,8 @@ struct xg_tensor_map {
 /* The single parameter of the products: the wanted elements of C = alpha * A * B + beta * C, C
  * row-major (m,n). */
 struct xg_split_product_args {
-    struct xg_tensor_map a, b;
+    struct xg_tensor_map a, b;   /* for the tensor copies of sm_90 */
+    uint64_t a_pieces, b_pieces; /* uint16_t, 128-byte aligned: the same memory */
     uint64_t c;
     uint64_t a_scale, b_scale; /* m and n numbers of int32_t */
     struct xg_split_pair pair;

@@ -4,7 +4,7 @@
 #define XG_SPLIT_PRODUCT_CUH
 
 #include "../common/tile.cuh"
-#include "split.cuh"
+#include "split_sums.cuh"
 #include "wgmma.cuh"
 
 /*
@@ -45,27 +45,15 @@ enum { CLUSTER = 2 };
 /* Tile rows of a cluster that a wave goes down before it goes right. */
 enum { BAND = 8 };
 
-/*
- * The summation of BF16 pieces depends on the number of products in a sum (split_verdict.h). Many:
- * six products of pieces, all of a stage in one sum, which is truncated at FP32's last bit. Some:
- * two passes over the stages. The first adds the small products over all of k, truncated far below
- * the last bit; the second adds the largest product to them. Its sums over a stage are usually
- * exact, so only the FADD rounds. That pass copies only the first pieces, a third of the bytes.
- * Few: the same with eight products; only the smallest of all nine is omitted.
- */
-
 /* The differences between the types. A box of a tensor copy has all pieces of a step, or one
  * piece. */
 template <bool BF16, int BLOCK_N>
-struct split_form {
+struct split_form : split_order<BF16> {
     enum {
-        PIECES = BF16 ? XG_SPLIT_BF16_PIECES : XG_SPLIT_FP16_PIECES,
-        TARGET = BF16 ? XG_SPLIT_BF16_TARGET : XG_SPLIT_FP16_TARGET,
+        PIECES = split_order<BF16>::PIECES,
         BOXES = BF16 ? PIECES : 1,
         ROW_BYTES = PIECES * XG_SPLIT_BLOCK * 2 / BOXES, /* bytes of a box's row: the width of the
                                                           * swizzle */
-        PRODUCTS = BF16 ? 8 : 3,
-        SIX = BF16 ? 2 : 0, /* the first product that every sum includes */
         STAGE_BYTES = BOXES * (BLOCK_M + BLOCK_N) * ROW_BYTES,
         STAGES = (227 * 1024 - 5 * 1024) / STAGE_BYTES,
     };
@@ -74,17 +62,6 @@ struct split_form {
     static __device__ __forceinline__ int piece_at(int piece)
     {
         return BOXES == 1 ? piece * XG_SPLIT_BLOCK * 2 : piece * ROWS * ROW_BYTES;
-    }
-    /* The pieces of the i-th product, the smallest products first. */
-    static __device__ __forceinline__ constexpr int piece_a(int i)
-    {
-        constexpr int bf16[] = {1, 2, 2, 0, 1, 1, 0, 0};
-        return BF16 ? bf16[i] : i == 0;
-    }
-    static __device__ __forceinline__ constexpr int piece_b(int i)
-    {
-        constexpr int bf16[] = {2, 1, 0, 2, 1, 0, 1, 0};
-        return BF16 ? bf16[i] : i == 1;
     }
 };
 
@@ -174,44 +151,6 @@ static __device__ __forceinline__ void multiply_stage(float (&sums)[BLOCK_N / 2]
     xg_wgmma_commit();
 }
 
-/* Stores two adjacent elements of a row of C, of which the first is inside; pair: both are inside
- * and 8-byte aligned.
- */
-template <bool BETA>
-static __device__ __forceinline__ void store_pair(const struct xg_split_product_args &args,
-                                                  float *c, bool both, bool pair, float x, float y)
-{
-    x *= args.alpha, y *= args.alpha;
-    if (pair) {
-        if (BETA) {
-            const float2 old = *(const float2 *)c;
-            x = fmaf(args.beta, old.x, x), y = fmaf(args.beta, old.y, y);
-        }
-        *(float2 *)c = make_float2(x, y);
-        return;
-    }
-    c[0] = BETA ? fmaf(args.beta, c[0], x) : x;
-    if (both)
-        c[1] = BETA ? fmaf(args.beta, c[1], y) : y;
-}
-
-/*
- * Returns 2^-scale as the product of two powers of two, x y. For a row and a column, (x x') and (y
- * y') are again powers of two, about the square root of the whole factor: neither overflows, and if
- * one is 0, so is the result.
- */
-static __device__ __forceinline__ float2 factors(int scale)
-{
-    return make_float2(xg_power_of_two(-(scale >> 1)), xg_power_of_two((scale >> 1) - scale));
-}
-
-/* Removes the scales of row and column from a sum, with one rounding if the result is below
- * 2^-126. */
-static __device__ __forceinline__ float unscale(float sum, float2 row, float2 column)
-{
-    return sum * (row.x * column.x) * (row.y * column.y);
-}
-
 /* Stores the factors of a tile's columns in shared memory for the warpgroup's threads. */
 template <bool BF16, int BLOCK_N>
 static __device__ __forceinline__ void load_factors(const struct xg_split_product_args &args,
@@ -223,33 +162,6 @@ static __device__ __forceinline__ void load_factors(const struct xg_split_produc
     for (int at = threadIdx.x % 128; at < BLOCK_N; at += 128)
         column_factors[at] = factors(column + at < args.n ? b_scale[column + at] : 0);
     xg_turn_wait(3 + group, 128);
-}
-
-/* Stores a thread's sums to C: rows `row` and row + 8, columns column + 8 j and the next one. */
-template <bool BF16, int BLOCK_N, bool BETA>
-static __device__ __forceinline__ void store_sums(const struct xg_split_product_args &args,
-                                                  const float (&sums)[BLOCK_N / 2], int64_t row,
-                                                  int64_t column, const float2 *column_factors)
-{
-    constexpr int EXTRA = 2 * (split_form<BF16, BLOCK_N>::TARGET - XG_SPLIT_FP16_TARGET);
-    const int32_t *a_scale = (const int32_t *)args.a_scale;
-    const bool aligned = ((args.c | (uint64_t)args.ldc * 4) & 7) == 0;
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-        if (row + 8 * h >= args.m)
-            continue;
-        const float2 factor = factors(a_scale[row + 8 * h] + EXTRA);
-        float *c = (float *)args.c + (row + 8 * h) * args.ldc + column;
-#pragma unroll
-        for (int j = 0; j < BLOCK_N / 8; j++) {
-            if (column + 8 * j >= args.n)
-                break;
-            const bool both = column + 8 * j + 1 < args.n;
-            store_pair<BETA>(args, c + 8 * j, both, both && aligned,
-                             unscale(sums[4 * j + 2 * h], factor, column_factors[8 * j]),
-                             unscale(sums[4 * j + 2 * h + 1], factor, column_factors[8 * j + 1]));
-        }
-    }
 }
 
 /* Fills the stages of one pass over k. */
@@ -357,9 +269,9 @@ consume(const struct xg_split_product_args &args, uint32_t room, uint32_t barrie
         const int64_t c = column + lane % 4 * 2;
         load_factors<BF16, BLOCK_N>(args, column_factors, group, column);
         if (args.beta == 0.0f)
-            store_sums<BF16, BLOCK_N, false>(args, total, r, c, column_factors + lane % 4 * 2);
+            store_sums<BF16, false>(args, total, r, c, column_factors + lane % 4 * 2);
         else
-            store_sums<BF16, BLOCK_N, true>(args, total, r, c, column_factors + lane % 4 * 2);
+            store_sums<BF16, true>(args, total, r, c, column_factors + lane % 4 * 2);
     }
     if (group == 0)
         xg_turn_wait(1, GROUPS * 128);

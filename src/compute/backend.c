@@ -21,10 +21,13 @@ static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
 
 /* Sets dev->split; it stays NULL if the device, the driver or this build does not support the
  * split. Only temporary errors fail. */
-static enum xg_status open_split(struct xg_dev *dev)
+static enum xg_status open_split(struct xg_dev *dev, const struct xg_conf *conf)
 {
+    const struct xg_kernel *row = xg_select_pieces(&dev->facts, conf->kernel);
+    if (!row)
+        return XG_OK;
     struct xg_split *split = malloc(sizeof *split);
-    enum xg_status status = split ? xg_split_open(dev, split) : XG_ERR_NOMEM;
+    enum xg_status status = split ? xg_split_open(dev, row, split) : XG_ERR_NOMEM;
     if (status == XG_OK)
         dev->split = split;
     else
@@ -46,7 +49,7 @@ static enum xg_status open_kernels(struct xg_dev *dev, const struct xg_conf *con
         if (wants_cublas(dev, conf))
             dev->facts.cublas = xg_cublas_present(dev);
         if (conf->math != XG_MATH_STRICT)
-            status = open_split(dev);
+            status = open_split(dev, conf);
         dev->facts.pieces = dev->split;
         xg_dev_leave(dev);
     }

@@ -4,9 +4,11 @@
 
 #include "compute/image.h"
 
-/* The sizes of kernels/emulated/split_product.cuh, split_ffma_sm90.cu and split_sm90.cu. */
-enum { PRODUCT_THREADS = 384, PRODUCT_SMEM_BYTES = 227 * 1024 };
+/* The sizes of kernels/emulated/split_product.cuh, split_mma.cuh, split_ffma_sm80.cu and
+ * split_sm80.cu. */
+enum { WGMMA_THREADS = 384, WGMMA_SMEM_BYTES = 227 * 1024 };
 enum { BLOCK_M = XG_TENSOR_ROWS, CLUSTER = XG_TENSOR_CLUSTER };
+enum { MMA_TILE = 128, MMA_THREADS = 256, MMA_SMEM_BYTES = 96 * 1024 };
 enum { FFMA_TILE = 64, FFMA_THREADS = 256, FFMA_BLOCKS_PER_SM = 2 };
 enum { SPLIT_THREADS = 512, WARP = 32, STRIP_ROWS = 16 };
 enum { HELD_ELEMS = 16, SEGMENTS = 8, SEGMENT_DEPTH_MAX = 1024, SEGMENT_STRIDE = 17 };
@@ -18,7 +20,7 @@ struct form {
     CUtensorMapDataType type;
     int box_elems; /* along k: all pieces of a step, or one piece */
     CUtensorMapSwizzle swizzle;
-    enum xg_split_kernel rows, segments, product;
+    enum xg_split_kernel rows, segments, mma, wgmma;
 };
 
 static const struct form FP16 = {
@@ -28,7 +30,8 @@ static const struct form FP16 = {
     .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
     .rows = XG_SPLIT_ROWS_FP16,
     .segments = XG_SPLIT_SEGMENTS_FP16,
-    .product = XG_SPLIT_PRODUCT_FP16,
+    .mma = XG_SPLIT_MMA_FP16,
+    .wgmma = XG_SPLIT_WGMMA_FP16,
 };
 static const struct form BF16 = {
     .pieces = XG_SPLIT_BF16_PIECES,
@@ -37,42 +40,62 @@ static const struct form BF16 = {
     .swizzle = CU_TENSOR_MAP_SWIZZLE_64B,
     .rows = XG_SPLIT_ROWS_BF16,
     .segments = XG_SPLIT_SEGMENTS_BF16,
-    .product = XG_SPLIT_PRODUCT_BF16,
+    .mma = XG_SPLIT_MMA_BF16,
+    .wgmma = XG_SPLIT_WGMMA_BF16,
 };
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
 
-#define FILE_SPLIT "split_sm90"
+#define FILE_SPLIT "split_sm80"
 #define FILE_FP16 "sgemm_fp16x3_sm90"
 #define FILE_BF16 "sgemm_bf16x6_sm90"
 enum { SEGMENT_BYTES = SEGMENT_DEPTH_MAX * SEGMENT_STRIDE * 4 };
 
+/* Which rows of pieces use a kernel: all, on devices with clusters, or one of the two products. */
+enum use { ALL, CLUSTERS, BY_WGMMA, BY_MMA };
+
 static const struct {
     const char *image, *entry;
     int smem_bytes; /* dynamic, the maximum */
+    enum use use;
 } KERNELS[XG_SPLIT_KERNELS] = {
-    [XG_SPLIT_ROWS_HELD4] = {FILE_SPLIT, "xg_split_fp16_sm90_held4", 0},
-    [XG_SPLIT_ROWS_HELD8] = {FILE_SPLIT, "xg_split_fp16_sm90_held8", 0},
-    [XG_SPLIT_ROWS_FP16] = {FILE_SPLIT, "xg_split_fp16_sm90_rows", 0},
-    [XG_SPLIT_ROWS_BF16] = {FILE_SPLIT, "xg_split_bf16_sm90_rows", 0},
-    [XG_SPLIT_STRIP_FP16] = {FILE_SPLIT, "xg_split_fp16_sm90_strip", 0},
-    [XG_SPLIT_SEGMENTS_FP16] = {FILE_SPLIT, "xg_split_fp16_sm90_segments", SEGMENT_BYTES},
-    [XG_SPLIT_SEGMENTS_BF16] = {FILE_SPLIT, "xg_split_bf16_sm90_segments", SEGMENT_BYTES},
-    [XG_SPLIT_PRODUCT_FFMA] = {"split_ffma_sm90", "xg_split_ffma_sm90_64x64x16", 0},
-    [XG_SPLIT_PRODUCT_FP16] = {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x192x32", PRODUCT_SMEM_BYTES},
-    {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x176x32", PRODUCT_SMEM_BYTES},
-    {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x128x32", PRODUCT_SMEM_BYTES},
-    [XG_SPLIT_PRODUCT_BF16] = {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x192x32", PRODUCT_SMEM_BYTES},
-    {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x176x32", PRODUCT_SMEM_BYTES},
-    {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x128x32", PRODUCT_SMEM_BYTES},
+    [XG_SPLIT_ROWS_HELD4] = {FILE_SPLIT, "xg_split_fp16_sm80_held4", 0, ALL},
+    [XG_SPLIT_ROWS_HELD8] = {FILE_SPLIT, "xg_split_fp16_sm80_held8", 0, ALL},
+    [XG_SPLIT_ROWS_FP16] = {FILE_SPLIT, "xg_split_fp16_sm80_rows", 0, ALL},
+    [XG_SPLIT_ROWS_BF16] = {FILE_SPLIT, "xg_split_bf16_sm80_rows", 0, ALL},
+    [XG_SPLIT_STRIP_FP16] = {FILE_SPLIT, "xg_split_fp16_sm80_strip", 0, ALL},
+    [XG_SPLIT_SEGMENTS_FP16] = {FILE_SPLIT, "xg_split_fp16_sm90_segments", SEGMENT_BYTES, CLUSTERS},
+    [XG_SPLIT_SEGMENTS_BF16] = {FILE_SPLIT, "xg_split_bf16_sm80_segments", SEGMENT_BYTES, ALL},
+    [XG_SPLIT_PRODUCT_FFMA] = {"split_ffma_sm80", "xg_split_ffma_sm80_64x64x16", 0, ALL},
+    [XG_SPLIT_MMA_FP16] = {"sgemm_fp16x3_sm80", "xg_sgemm_fp16x3_sm80_128x128x32", MMA_SMEM_BYTES,
+                           BY_MMA},
+    [XG_SPLIT_MMA_BF16] = {"sgemm_bf16x6_sm80", "xg_sgemm_bf16x6_sm80_128x128x32", MMA_SMEM_BYTES,
+                           BY_MMA},
+    [XG_SPLIT_WGMMA_FP16] = {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x192x32", WGMMA_SMEM_BYTES,
+                             BY_WGMMA},
+    {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x176x32", WGMMA_SMEM_BYTES, BY_WGMMA},
+    {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x128x32", WGMMA_SMEM_BYTES, BY_WGMMA},
+    [XG_SPLIT_WGMMA_BF16] = {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x192x32", WGMMA_SMEM_BYTES,
+                             BY_WGMMA},
+    {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x176x32", WGMMA_SMEM_BYTES, BY_WGMMA},
+    {FILE_BF16, "xg_sgemm_bf16x6_sm90_128x128x32", WGMMA_SMEM_BYTES, BY_WGMMA},
 };
 
-enum xg_status xg_split_open(struct xg_dev *dev, struct xg_split *split)
+static bool is_used(const struct xg_split *split, enum use use)
 {
-    struct xg_split opened = {.dev = dev};
-    if (dev->facts.sm != 90 || !dev->facts.images || !dev->drv.cuTensorMapEncodeTiled)
+    return use == ALL || (use == CLUSTERS && split->dev->facts.sm >= 90) ||
+           use == (split->wgmma ? BY_WGMMA : BY_MMA);
+}
+
+enum xg_status xg_split_open(struct xg_dev *dev, const struct xg_kernel *row,
+                             struct xg_split *split)
+{
+    struct xg_split opened = {.dev = dev, .wgmma = row->flags & XG_KERNEL_WGMMA};
+    if (opened.wgmma && !dev->drv.cuTensorMapEncodeTiled)
         return XG_DECLINED;
     for (int i = 0; i < XG_SPLIT_KERNELS; i++) {
+        if (!is_used(&opened, KERNELS[i].use))
+            continue;
         enum xg_status status = xg_image_entry(dev, KERNELS[i].image, KERNELS[i].entry,
                                                KERNELS[i].smem_bytes, &opened.functions[i]);
         if (status != XG_OK)
@@ -177,7 +200,8 @@ static enum xg_status split_across(const struct xg_split *split, const struct fo
                                    struct xg_split_args *args, CUstream stream)
 {
     int64_t strips = xg_ceil_div(args->rows, STRIP_ROWS), depth = padded_k(args->k);
-    if (form == &FP16 && depth > SEGMENTS * SEGMENT_DEPTH_MAX)
+    if (form == &FP16 &&
+        (depth > SEGMENTS * SEGMENT_DEPTH_MAX || !split->functions[XG_SPLIT_SEGMENTS_FP16]))
         return launch(split, XG_SPLIT_STRIP_FP16, strips, SPLIT_THREADS, 0, args, stream);
     args->lanes = (int32_t)xg_max_i64(SEGMENTS, xg_ceil_div(depth, SEGMENT_DEPTH_MAX));
     args->depth = (int32_t)xg_round_up(xg_ceil_div(depth, args->lanes), XG_SPLIT_BLOCK);
@@ -246,9 +270,9 @@ static enum xg_status describe(const struct xg_split *split, const struct form *
 
 /* Launches the product of one kind of pieces: as many clusters as the device holds loop over the
  * tiles. */
-static enum xg_status multiply(const struct xg_split *split, const struct form *form,
-                               const struct xg_split_range *a, const struct xg_split_range *b,
-                               struct xg_split_product_args *args, CUstream stream)
+static enum xg_status multiply_wgmma(const struct xg_split *split, const struct form *form,
+                                     const struct xg_split_range *a, const struct xg_split_range *b,
+                                     struct xg_split_product_args *args, CUstream stream)
 {
     int choice = xg_tensor_width(&split->dev->facts, args->m, args->n);
     int width = xg_tensor_widths[choice];
@@ -259,8 +283,22 @@ static enum xg_status multiply(const struct xg_split *split, const struct form *
         return status;
     int64_t tiles = xg_ceil_div(args->m, CLUSTER * BLOCK_M) * xg_ceil_div(args->n, width);
     int64_t clusters = xg_min_i64(tiles, split->dev->facts.sm_count / CLUSTER);
-    return launch(split, (int)form->product + choice, clusters * CLUSTER, PRODUCT_THREADS,
-                  PRODUCT_SMEM_BYTES, args, stream);
+    return launch(split, (int)form->wgmma + choice, clusters * CLUSTER, WGMMA_THREADS,
+                  WGMMA_SMEM_BYTES, args, stream);
+}
+
+/* The same with blocks instead of clusters. */
+static enum xg_status multiply(const struct xg_split *split, const struct form *form,
+                               const struct xg_split_range *a, const struct xg_split_range *b,
+                               struct xg_split_product_args *args, CUstream stream)
+{
+    if (split->wgmma)
+        return multiply_wgmma(split, form, a, b, args, stream);
+    args->a_pieces = pieces(form, a);
+    args->b_pieces = pieces(form, b);
+    int64_t tiles = xg_ceil_div(args->m, MMA_TILE) * xg_ceil_div(args->n, MMA_TILE);
+    return launch(split, form->mma, xg_min_i64(tiles, split->dev->facts.sm_count), MMA_THREADS,
+                  MMA_SMEM_BYTES, args, stream);
 }
 
 static enum xg_status multiply_ffma(const struct xg_split *split, const struct xg_split_range *a,

@@ -13,7 +13,7 @@
  * A product has these steps on one device, all enqueued without waiting:
  *
  *   - every panel of an operand is scaled row by row and split into two FP16 pieces, and the kernel
- * counts the properties of its numbers that the products need (kernels/emulated/split_sm90.cu);
+ * counts the properties of its numbers that the products need (kernels/emulated/split_sm80.cu);
  *
  *   - if FP16 is not exact enough (kernels/emulated/split_verdict.h decides), the panel is split
  * into three BF16 pieces;
@@ -38,13 +38,16 @@ enum xg_split_kernel {
     XG_SPLIT_SEGMENTS_FP16,
     XG_SPLIT_SEGMENTS_BF16,
     XG_SPLIT_PRODUCT_FFMA,
-    XG_SPLIT_PRODUCT_FP16, /* one for each tile width */
-    XG_SPLIT_PRODUCT_BF16 = XG_SPLIT_PRODUCT_FP16 + XG_TENSOR_WIDTHS,
-    XG_SPLIT_KERNELS = XG_SPLIT_PRODUCT_BF16 + XG_TENSOR_WIDTHS
+    XG_SPLIT_MMA_FP16,
+    XG_SPLIT_MMA_BF16,
+    XG_SPLIT_WGMMA_FP16, /* one for each tile width */
+    XG_SPLIT_WGMMA_BF16 = XG_SPLIT_WGMMA_FP16 + XG_TENSOR_WIDTHS,
+    XG_SPLIT_KERNELS = XG_SPLIT_WGMMA_BF16 + XG_TENSOR_WIDTHS
 };
 
 struct xg_split {
     struct xg_dev *dev;
+    bool wgmma; /* the products' kernels; the others are loaded in any case */
     CUfunction functions[XG_SPLIT_KERNELS];
 };
 
@@ -70,12 +73,13 @@ struct xg_split_range {
 };
 
 /*
- * Loads the kernels. Returns XG_OK; XG_DECLINED if the compute capability is not 9.0 or the driver
- * is too old; XG_ERR_NOTFOUND if this build has no code for the device; XG_ERR_NOMEM,
+ * Loads the kernels of a row that works on pieces (xg_select_pieces). Returns XG_OK; XG_DECLINED if
+ * the driver is too old; XG_ERR_NOTFOUND if this build has no code for the device; XG_ERR_NOMEM,
  * XG_ERR_DRIVER, XG_ERR_LOST. *split is set only on XG_OK and needs no fini. The device's context
  * must be current, here and below.
  */
-enum xg_status xg_split_open(struct xg_dev *dev, struct xg_split *split);
+enum xg_status xg_split_open(struct xg_dev *dev, const struct xg_kernel *row,
+                             struct xg_split *split);
 
 /* Device memory of an operand's pieces; a multiple of 256. Pure. */
 size_t xg_split_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows);

@@ -31,30 +31,14 @@ static bool names_pieces(const char *name)
     return name && is_of_pieces(xg_select_find(name));
 }
 
-/* The fastest row that works on pieces. */
-static struct xg_choice select_pieces(const struct xg_device_facts *facts, enum xg_math math,
-                                      const struct xg_shape *shape)
-{
-    struct xg_choice best = {0};
-    for (size_t i = 0; i < xg_kernel_count && math != XG_MATH_STRICT; i++) {
-        if (!is_of_pieces(&xg_kernel_table[i]))
-            continue;
-        struct xg_choice choice = xg_select_row(&xg_kernel_table[i], facts, shape);
-        if (choice.row && (!best.row || choice.cycles < best.cycles))
-            best = choice;
-    }
-    return best;
-}
-
 struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_math math,
                                    const char *kernel_name, const struct xg_shape *shape)
 {
     bool named = names_pieces(kernel_name);
     struct xg_choice pieces = {0}, kernel;
-    if (named && math != XG_MATH_STRICT)
-        pieces = xg_select_row(xg_select_find(kernel_name), facts, shape);
-    else if (!kernel_name)
-        pieces = select_pieces(facts, math, shape);
+    const struct xg_kernel *row = xg_select_pieces(facts, kernel_name);
+    if (row && math != XG_MATH_STRICT && (named || !kernel_name))
+        pieces = xg_select_row(row, facts, shape);
     kernel = xg_choices_select(facts, math, named ? NULL : kernel_name, shape);
     bool wins = named || !kernel.row || PIECES_MARGIN * pieces.cycles < kernel.cycles;
     return pieces.row && wins ? pieces : kernel;

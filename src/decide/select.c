@@ -119,6 +119,26 @@ static double all_steps(const struct xg_kernel *row, const struct xg_shape *shap
     return tiles_of(row, shape) * ceil_ratio((double)shape->k, row->bk);
 }
 
+/* Whether the device can run the row's code. */
+static bool runs_on(const struct xg_kernel *row, const struct xg_device_facts *facts)
+{
+    return facts->images &&
+           (row->flags & XG_KERNEL_WGMMA ? facts->sm == row->sm_min : facts->sm >= row->sm_min);
+}
+
+const struct xg_kernel *xg_select_pieces(const struct xg_device_facts *facts, const char *name)
+{
+    const struct xg_kernel *named = name ? xg_select_find(name) : NULL;
+    if (named && named->flags & XG_KERNEL_PIECES)
+        return runs_on(named, facts) ? named : NULL;
+    for (size_t i = 0; i < xg_kernel_count; i++) {
+        const struct xg_kernel *row = &xg_kernel_table[i];
+        if (row->flags & XG_KERNEL_PIECES && row->efficiency > 0.0 && runs_on(row, facts))
+            return row;
+    }
+    return NULL;
+}
+
 /* Whether the row can compute the shape on the device. */
 static bool serves(const struct xg_kernel *row, const struct xg_device_facts *facts,
                    const struct xg_shape *shape)
@@ -128,8 +148,8 @@ static bool serves(const struct xg_kernel *row, const struct xg_device_facts *fa
     if (row->type != (int)shape->type)
         return false;
     if (row->flags & XG_KERNEL_PIECES)
-        return facts->pieces && facts->images && shape->k >= PIECES_DEPTH_MIN;
-    if (!facts->images || facts->sm < row->sm_min || facts->smem_block_bytes < row->smem_bytes)
+        return facts->pieces && runs_on(row, facts) && shape->k >= PIECES_DEPTH_MIN;
+    if (!runs_on(row, facts) || facts->smem_block_bytes < row->smem_bytes)
         return false;
     if (row->flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES) ||
         (shape->unaligned && row->flags & XG_KERNEL_VEC4))
@@ -151,7 +171,7 @@ bool xg_select_needs_cublas(const struct xg_device_facts *facts, const struct xg
     for (size_t i = 0; i < xg_kernel_count && !xg_problem_is_in_place(call); i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
         if (!(row->flags & XG_KERNEL_CUBLAS) && row->efficiency > 0.0 &&
-            row->type == (int)call->type && facts->images && facts->sm >= row->sm_min)
+            row->type == (int)call->type && runs_on(row, facts))
             return false;
     }
     return true;

@@ -68,6 +68,12 @@ const struct xg_kernel *xg_select_sum(struct xg_slices slices);
 /* True if only cuBLAS can compute such a problem on the device, whatever its size is. */
 bool xg_select_needs_cublas(const struct xg_device_facts *facts, const struct xg_problem *call);
 
+/*
+ * The row whose kernels multiply pieces on the device: the named one if it works on pieces, else
+ * the measured one. NULL: none runs there.
+ */
+const struct xg_kernel *xg_select_pieces(const struct xg_device_facts *facts, const char *name);
+
 /* The row of that name, or NULL. */
 const struct xg_kernel *xg_select_find(const char *name);
 

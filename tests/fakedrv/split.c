@@ -12,14 +12,14 @@
  * An element's pieces take 4 bytes (FP16) or 6 (BF16): room for the number that they stand for. So
  * a row of pieces is here a row of scaled floats, padded with zeros, at the row's own place. What
  * the device decides is decided by the same rule (kernels/emulated/split_verdict.h) from the same
- * counts (kernels/emulated/split_sm90.cu); what it computes differs in bits from kind to kind, as
+ * counts (kernels/emulated/split_sm80.cu); what it computes differs in bits from kind to kind, as
  * there.
  */
 enum { ROW_PLACES = 16, SPLIT_THREADS = 512, CLUSTER_SPLIT = 8, SEGMENT_STRIDE = 17 };
 enum { TILE_ROWS = 128, CLUSTER_PRODUCT = 2, FFMA_TILE = 64, FFMA_BLOCKS_PER_SM = 2 };
 enum { MAP_ALIGN = 64, PIECES_ALIGN = 128, SUMS = 16 };
 
-enum role { SPLIT_HELD, SPLIT_ROWS, SPLIT_STRIP, SPLIT_SEGMENTS, PRODUCT, PRODUCT_FFMA };
+enum role { SPLIT_HELD, SPLIT_ROWS, SPLIT_STRIP, SPLIT_SEGMENTS, WGMMA, MMA, PRODUCT_FFMA };
 
 struct fake_split_kernel {
     const char *name;
@@ -29,20 +29,22 @@ struct fake_split_kernel {
 };
 
 static const struct fake_split_kernel kernels[] = {
-    {"xg_split_fp16_sm90_held4", SPLIT_HELD, XG_SPLIT_FP16, 16},
-    {"xg_split_fp16_sm90_held8", SPLIT_HELD, XG_SPLIT_FP16, 32},
-    {"xg_split_fp16_sm90_rows", SPLIT_ROWS, XG_SPLIT_FP16, 0},
-    {"xg_split_bf16_sm90_rows", SPLIT_ROWS, XG_SPLIT_BF16, 0},
-    {"xg_split_fp16_sm90_strip", SPLIT_STRIP, XG_SPLIT_FP16, 0},
+    {"xg_split_fp16_sm80_held4", SPLIT_HELD, XG_SPLIT_FP16, 16},
+    {"xg_split_fp16_sm80_held8", SPLIT_HELD, XG_SPLIT_FP16, 32},
+    {"xg_split_fp16_sm80_rows", SPLIT_ROWS, XG_SPLIT_FP16, 0},
+    {"xg_split_bf16_sm80_rows", SPLIT_ROWS, XG_SPLIT_BF16, 0},
+    {"xg_split_fp16_sm80_strip", SPLIT_STRIP, XG_SPLIT_FP16, 0},
     {"xg_split_fp16_sm90_segments", SPLIT_SEGMENTS, XG_SPLIT_FP16, 0},
-    {"xg_split_bf16_sm90_segments", SPLIT_SEGMENTS, XG_SPLIT_BF16, 0},
-    {"xg_sgemm_fp16x3_sm90_128x192x32", PRODUCT, XG_SPLIT_FP16, 192},
-    {"xg_sgemm_fp16x3_sm90_128x176x32", PRODUCT, XG_SPLIT_FP16, 176},
-    {"xg_sgemm_fp16x3_sm90_128x128x32", PRODUCT, XG_SPLIT_FP16, 128},
-    {"xg_sgemm_bf16x6_sm90_128x192x32", PRODUCT, XG_SPLIT_BF16, 192},
-    {"xg_sgemm_bf16x6_sm90_128x176x32", PRODUCT, XG_SPLIT_BF16, 176},
-    {"xg_sgemm_bf16x6_sm90_128x128x32", PRODUCT, XG_SPLIT_BF16, 128},
-    {"xg_split_ffma_sm90_64x64x16", PRODUCT_FFMA, XG_SPLIT_FFMA, 0},
+    {"xg_split_bf16_sm80_segments", SPLIT_SEGMENTS, XG_SPLIT_BF16, 0},
+    {"xg_sgemm_fp16x3_sm80_128x128x32", MMA, XG_SPLIT_FP16, 128},
+    {"xg_sgemm_bf16x6_sm80_128x128x32", MMA, XG_SPLIT_BF16, 128},
+    {"xg_sgemm_fp16x3_sm90_128x192x32", WGMMA, XG_SPLIT_FP16, 192},
+    {"xg_sgemm_fp16x3_sm90_128x176x32", WGMMA, XG_SPLIT_FP16, 176},
+    {"xg_sgemm_fp16x3_sm90_128x128x32", WGMMA, XG_SPLIT_FP16, 128},
+    {"xg_sgemm_bf16x6_sm90_128x192x32", WGMMA, XG_SPLIT_BF16, 192},
+    {"xg_sgemm_bf16x6_sm90_128x176x32", WGMMA, XG_SPLIT_BF16, 176},
+    {"xg_sgemm_bf16x6_sm90_128x128x32", WGMMA, XG_SPLIT_BF16, 128},
+    {"xg_split_ffma_sm80_64x64x16", PRODUCT_FFMA, XG_SPLIT_FFMA, 0},
 };
 
 const struct fake_split_kernel *fake_split_find(const char *name)
@@ -154,8 +156,9 @@ static void resolve_split(struct xg_split_args *args, const struct fake_split_ke
         resolve_pair(&args->pair, args->k);
 }
 
-static void resolve_map(struct xg_tensor_map *opaque, const struct fake_split_kernel *kernel,
-                        int64_t rows, int64_t k, int box_rows)
+/* Checks a map, and sets *pieces to its address. */
+static void resolve_map(const struct xg_tensor_map *opaque, const struct fake_split_kernel *kernel,
+                        int64_t rows, int64_t k, int box_rows, uint64_t *pieces)
 {
     struct map map;
     bool fp16 = kernel->kind == XG_SPLIT_FP16;
@@ -168,8 +171,12 @@ static void resolve_map(struct xg_tensor_map *opaque, const struct fake_split_ke
         fake_abort("%s: pieces of %llu rows, %llu bytes each, in boxes of %llu by %llu",
                    kernel->name, (unsigned long long)map.rows, (unsigned long long)map.stride_bytes,
                    (unsigned long long)map.box_rows, (unsigned long long)map.box_width);
-    resolve(&map.address, (size_t)rows * row_bytes(kernel->kind, k), "pieces");
-    memcpy(opaque, &map, sizeof(map));
+    *pieces = map.address;
+}
+
+static bool is_product(const struct fake_split_kernel *kernel)
+{
+    return kernel->role == WGMMA || kernel->role == MMA;
 }
 
 static void resolve_product(struct xg_split_product_args *args,
@@ -178,8 +185,15 @@ static void resolve_product(struct xg_split_product_args *args,
     if (args->m < 1 || args->n < 1 || args->k < 1 || args->ldc < args->n)
         fake_abort("%s: %lld,%lld,%lld", kernel->name, (long long)args->m, (long long)args->n,
                    (long long)args->k);
-    resolve_map(&args->a, kernel, args->m, args->k, TILE_ROWS);
-    resolve_map(&args->b, kernel, args->n, args->k, kernel->extent / CLUSTER_PRODUCT);
+    if (kernel->role == WGMMA) {
+        resolve_map(&args->a, kernel, args->m, args->k, TILE_ROWS, &args->a_pieces);
+        resolve_map(&args->b, kernel, args->n, args->k, kernel->extent / CLUSTER_PRODUCT,
+                    &args->b_pieces);
+    } else if (args->a_pieces % PIECES_ALIGN || args->b_pieces % PIECES_ALIGN) {
+        fake_abort("%s: pieces that are not aligned", kernel->name);
+    }
+    resolve(&args->a_pieces, (size_t)args->m * row_bytes(kernel->kind, args->k), "A's pieces");
+    resolve(&args->b_pieces, (size_t)args->n * row_bytes(kernel->kind, args->k), "B's pieces");
     resolve(&args->c, (size_t)((args->m - 1) * args->ldc + args->n) * sizeof(float), "C");
     resolve(&args->a_scale, (size_t)args->m * sizeof(int32_t), "A's scales");
     resolve(&args->b_scale, (size_t)args->n * sizeof(int32_t), "B's scales");
@@ -201,7 +215,7 @@ static void resolve_ffma(struct xg_split_ffma_args *args)
 void fake_split_resolve(void *launched)
 {
     struct work *work = launched;
-    if (work->kernel->role == PRODUCT)
+    if (is_product(work->kernel))
         resolve_product(&work->product, work->kernel);
     else if (work->kernel->role == PRODUCT_FFMA)
         resolve_ffma(&work->ffma);
@@ -235,7 +249,10 @@ static void check_launch(const struct work *work, const struct fake_launch *laun
 {
     const struct fake_split_kernel *kernel = work->kernel;
     int64_t least = 1, most, threads = SPLIT_THREADS;
-    if (kernel->role == PRODUCT) {
+    if (kernel->role == MMA) {
+        most = ceil_div(work->product.m, TILE_ROWS) * ceil_div(work->product.n, kernel->extent);
+        threads = 256;
+    } else if (kernel->role == WGMMA) {
         int64_t tiles = ceil_div(work->product.m, CLUSTER_PRODUCT * TILE_ROWS) *
                         ceil_div(work->product.n, kernel->extent);
         most = CLUSTER_PRODUCT * tiles;
@@ -262,7 +279,7 @@ CUresult fake_split_queue(const struct fake_split_kernel *kernel, const void *pa
     if (!work)
         return CUDA_ERROR_OUT_OF_MEMORY;
     work->kernel = kernel;
-    if (kernel->role == PRODUCT)
+    if (is_product(kernel))
         memcpy(&work->product, parameter, sizeof(work->product));
     else if (kernel->role == PRODUCT_FFMA)
         memcpy(&work->ffma, parameter, sizeof(work->ffma));
@@ -397,11 +414,9 @@ __attribute__((no_sanitize_thread)) static float dot(const float *x, const float
     return sum;
 }
 
-static const float *pieces_at(const struct xg_tensor_map *opaque, int64_t row)
+static const float *pieces_at(uint64_t pieces, enum xg_split_kind kind, int64_t row, int64_t k)
 {
-    struct map map;
-    memcpy(&map, opaque, sizeof(map));
-    return (const float *)(uintptr_t)(map.address + (uint64_t)row * map.stride_bytes);
+    return (const float *)(uintptr_t)(pieces + (uint64_t)row * row_bytes(kind, k));
 }
 
 static void run_product(const struct xg_split_product_args *args, enum xg_split_kind kind)
@@ -415,7 +430,8 @@ static void run_product(const struct xg_split_product_args *args, enum xg_split_
             if (!fake_wants(&args->wanted, XG_TYPE_S, i, j))
                 continue;
             double sum =
-                (double)dot(pieces_at(&args->a, i), pieces_at(&args->b, j), padded_k(args->k));
+                (double)dot(pieces_at(args->a_pieces, kind, i, args->k),
+                            pieces_at(args->b_pieces, kind, j, args->k), padded_k(args->k));
             double old = args->beta == 0.0f ? 0.0 : (double)args->beta * (double)c[j];
             sum = ldexp(sum, -(a_scale[i] + b_scale[j] + extra));
             c[j] = (float)((double)args->alpha * sum + old);
@@ -446,16 +462,16 @@ struct fake_result fake_split_run(const void *launched)
     const struct xg_sgemm_args *ffma = &work->ffma.product;
     enum xg_split_kind kind = work->kernel->kind;
     struct fake_result result = {NULL, 0, 0, 0};
-    if (work->kernel->role == PRODUCT && accuracy(&product->pair) == kind) {
+    if (is_product(work->kernel) && accuracy(&product->pair) == kind) {
         run_product(product, kind);
         result = (struct fake_result){(float *)(uintptr_t)product->c, product->m, product->n,
                                       product->ldc};
-    } else if (work->kernel->role == PRODUCT && kind == XG_SPLIT_FP16) {
+    } else if (is_product(work->kernel) && kind == XG_SPLIT_FP16) {
         refuse(product->refused);
     } else if (work->kernel->role == PRODUCT_FFMA && accuracy(&work->ffma.pair) == kind) {
         run_ffma(ffma);
         result = (struct fake_result){(float *)(uintptr_t)ffma->c, ffma->m, ffma->n, ffma->ldc};
-    } else if (work->kernel->role < PRODUCT &&
+    } else if (work->kernel->role < WGMMA &&
                (kind == XG_SPLIT_FP16 || accuracy(&work->split.pair) == kind)) {
         run_split(&work->split, kind);
     }

@@ -10,7 +10,7 @@
 /* How it is summed. */
 enum emulation {
     EMULATION_FFMA_ONE, /* one sum in order of k: `strict`, and most of cuBLAS */
-    EMULATION_FFMA, /* sums of 16 places of k, which are added: kernels/emulated/split_ffma_sm90.cu
+    EMULATION_FFMA, /* sums of 16 places of k, which are added: kernels/emulated/split_ffma_sm80.cu
                      */
     EMULATION_FP16, /* three products of pieces, 32 places of k at a time */
     EMULATION_BF16, /* six, likewise */

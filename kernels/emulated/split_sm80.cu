@@ -5,8 +5,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "../common/cluster.cuh"
 #include "split.cuh"
-#include "wgmma.cuh"
 
 /*
  * Why. A tensor core multiplies 16-bit numbers. An FP32 number is the sum of two FP16 pieces (22
@@ -24,7 +24,7 @@
  * is memory: 4 bytes are read per element, and 4 (FP16) or 6 (BF16) are written.
  */
 
-#ifdef XG_SPLIT_HERE
+#ifdef XG_SPLIT_SM80
 enum { THREADS = 512, WARPS = THREADS / 32 };
 
 /* The counts of a row. */
@@ -382,16 +382,7 @@ struct segment_found {
 /* Reads the corresponding element of shared memory in block `rank` of the cluster. */
 static __device__ __forceinline__ uint32_t found_there(const uint32_t *ours, uint32_t rank)
 {
-    uint32_t value;
-    asm volatile("{\n"
-                 "    .reg .b32 there;\n"
-                 "    mapa.shared::cluster.u32 there, %1, %2;\n"
-                 "    ld.shared::cluster.u32 %0, [there];\n"
-                 "}"
-                 : "=r"(value)
-                 : "r"(xg_shared_address(ours)), "r"(rank)
-                 : "memory");
-    return value;
+    return __float_as_uint(xg_cluster_load(xg_cluster_address(ours, rank)));
 }
 
 /* Loads this block's segment to shared memory, k-major. */
@@ -508,47 +499,47 @@ static __device__ __forceinline__ bool needed(const struct xg_split_args &args)
 #define ENTRY(name)                                                                                \
     extern "C" __global__ void __launch_bounds__(THREADS)                                          \
         xg_split_##name(const __grid_constant__ struct xg_split_args args)
-#define CLUSTER_ENTRY(name)                                                                        \
-    extern "C" __global__ void __cluster_dims__(SEGMENTS, 1, 1) __launch_bounds__(THREADS)         \
-        xg_split_##name(const __grid_constant__ struct xg_split_args args)
 
-ENTRY(fp16_sm90_held4)
+ENTRY(fp16_sm80_held4)
 {
     split_row_held<4>(args);
 }
 
-ENTRY(fp16_sm90_held8)
+ENTRY(fp16_sm80_held8)
 {
     split_row_held<8>(args);
 }
 
-ENTRY(fp16_sm90_rows)
+ENTRY(fp16_sm80_rows)
 {
     split_row<false>(args);
 }
 
-ENTRY(bf16_sm90_rows)
+ENTRY(bf16_sm80_rows)
 {
     if (needed(args))
         split_row<true>(args);
 }
 
-CLUSTER_ENTRY(fp16_sm90_segments)
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+extern "C" __global__ void __cluster_dims__(SEGMENTS, 1, 1) __launch_bounds__(THREADS)
+    xg_split_fp16_sm90_segments(const __grid_constant__ struct xg_split_args args)
 {
     split_segment<false>(args);
 }
+#endif
 
-ENTRY(bf16_sm90_segments)
+ENTRY(bf16_sm80_segments)
 {
     if (needed(args))
         split_segment<true>(args);
 }
 
-ENTRY(fp16_sm90_strip)
+ENTRY(fp16_sm80_strip)
 {
     split_strip(args);
 }
 
 #else
-XG_SPLIT_ABSENT(split_sm90)
+XG_SPLIT_ABSENT(split_sm80)
 #endif

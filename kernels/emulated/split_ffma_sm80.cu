@@ -17,7 +17,7 @@
  * per tile, which matters for sums of few products: these are one sum.
  */
 
-#ifdef XG_SPLIT_HERE
+#ifdef XG_SPLIT_SM80
 enum { TILE = 64, DEPTH = 16, THREADS = 256, GROUP = 16, PAD = 4 };
 
 /* Loads an operand's (TILE,DEPTH) tile to shared memory, k-major, with zeros outside. */
@@ -78,7 +78,7 @@ static __device__ __forceinline__ void multiply_tile(const struct xg_sgemm_args 
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    xg_split_ffma_sm90_64x64x16(const __grid_constant__ struct xg_split_ffma_args args)
+    xg_split_ffma_sm80_64x64x16(const __grid_constant__ struct xg_split_ffma_args args)
 {
     const struct xg_split_verdict verdict = xg_split_verdict_of(args.pair);
     if (verdict.kind != XG_SPLIT_FFMA)
@@ -94,5 +94,5 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 #else
-XG_SPLIT_ABSENT(split_ffma_sm90)
+XG_SPLIT_ABSENT(split_ffma_sm80)
 #endif
