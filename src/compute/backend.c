@@ -19,8 +19,8 @@ static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
            (named && named->flags & XG_KERNEL_CUBLAS);
 }
 
-/* Sets dev->split; it stays NULL if the device, the driver or this build does not support the
- * split. Only temporary errors fail. */
+/* Sets dev->split and facts.pieces; they stay NULL if the device, the driver or this build does not
+ * support the split. Only temporary errors fail. */
 static enum xg_status open_split(struct xg_dev *dev, const struct xg_conf *conf)
 {
     const struct xg_kernel *row = xg_select_pieces(&dev->facts, conf->kernel);
@@ -28,10 +28,12 @@ static enum xg_status open_split(struct xg_dev *dev, const struct xg_conf *conf)
         return XG_OK;
     struct xg_split *split = malloc(sizeof *split);
     enum xg_status status = split ? xg_split_open(dev, row, split) : XG_ERR_NOMEM;
-    if (status == XG_OK)
+    if (status == XG_OK) {
         dev->split = split;
-    else
+        dev->facts.pieces = row;
+    } else {
         free(split);
+    }
     return status == XG_ERR_CAPTURE ? status : XG_OK;
 }
 
@@ -50,7 +52,6 @@ static enum xg_status open_kernels(struct xg_dev *dev, const struct xg_conf *con
             dev->facts.cublas = xg_cublas_present(dev);
         if (conf->math != XG_MATH_STRICT)
             status = open_split(dev, conf);
-        dev->facts.pieces = dev->split;
         xg_dev_leave(dev);
     }
     xg_drv_unrelax(&dev->drv, capture_mode);

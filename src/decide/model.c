@@ -58,8 +58,7 @@ static const struct xg_device_facts reference_device = {.sm = 90,
                                                         .smem_block_bytes = 227 << 10,
                                                         .fp64_ratio = 2,
                                                         .clusters = true,
-                                                        .images = true,
-                                                        .pieces = true};
+                                                        .images = true};
 
 void xg_model_init(struct xg_model *model, int cores)
 {
@@ -75,6 +74,7 @@ void xg_model_init(struct xg_model *model, int cores)
         .gpu_price_s = GPU_PRICE_S,
         .device = reference_device,
     };
+    model->device.pieces = xg_select_pieces(&reference_device, NULL);
     xg_model_set_threads(model, cores);
 }
 

@@ -36,7 +36,7 @@ struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_
 {
     bool named = names_pieces(kernel_name);
     struct xg_choice pieces = {0}, kernel;
-    const struct xg_kernel *row = xg_select_pieces(facts, kernel_name);
+    const struct xg_kernel *row = named ? xg_select_find(kernel_name) : facts->pieces;
     if (row && math != XG_MATH_STRICT && (named || !kernel_name))
         pieces = xg_select_row(row, facts, shape);
     kernel = xg_choices_select(facts, math, named ? NULL : kernel_name, shape);

@@ -148,7 +148,7 @@ static bool serves(const struct xg_kernel *row, const struct xg_device_facts *fa
     if (row->type != (int)shape->type)
         return false;
     if (row->flags & XG_KERNEL_PIECES)
-        return facts->pieces && runs_on(row, facts) && shape->k >= PIECES_DEPTH_MIN;
+        return row == facts->pieces && runs_on(row, facts) && shape->k >= PIECES_DEPTH_MIN;
     if (!runs_on(row, facts) || facts->smem_block_bytes < row->smem_bytes)
         return false;
     if (row->flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES) ||

@@ -16,7 +16,7 @@
  * multiprocessors: arithmetic binds products that a test can pay for, and their panels form grids
  * and slices of k.
  */
-static char row_name[] = "fp16x3";
+static const char *row_name = "fp16x3"; /* or the program's argument */
 static const char multiprocessors[] = "2";
 
 static struct fakecuda fake;
@@ -25,6 +25,20 @@ static struct xg_dev *dev;
 enum { WARY = 16, LAUNCHES_ALL = 5 }; /* of a run: src/pipeline/pipeline.c, src/compute/split.c */
 enum { CODE_CAPTURE = 906 };
 enum { JUDGED_STEP = 13 }; /* so many elements of C from one that is judged to the next */
+
+/* Whether the cost model knows the row: else plans have other forms than the tests expect. */
+static bool is_measured(void)
+{
+    return xg_select_find(row_name)->efficiency > 0;
+}
+
+/* The settings of a process that names the row. */
+static struct xg_conf named_conf(void)
+{
+    struct xg_conf conf = fx_conf();
+    conf.kernel = strdup(row_name);
+    return conf;
+}
 
 /* --- Numbers ---------------------------------------------------------------------------------- */
 
@@ -279,7 +293,8 @@ static void test_forms(void)
                                         .ldb = shapes[s].n,
                                         .ldc = shapes[s].n};
         struct form form = form_of(&call);
-        XT_CHECK(form.slices == shapes[s].slices && form.slots_shared == shapes[s].slots_shared,
+        XT_CHECK(!is_measured() || (form.slices == shapes[s].slices &&
+                                    form.slots_shared == shapes[s].slots_shared),
                  "shape %d: %lld tiles, %lld slices", s, (long long)form.tiles,
                  (long long)form.slices);
     }
@@ -344,7 +359,7 @@ static void test_not_finite(void)
 /* Memory for the plan, but not for pieces: a kernel of the table computes. */
 static void test_no_room(void)
 {
-    struct xg_conf conf = fx_conf();
+    struct xg_conf conf = named_conf();
     struct xg_dev *small;
     struct xg_lane *lane;
     struct xg_result result;
@@ -369,7 +384,7 @@ static void test_no_room(void)
 /* A start that a stream capture of the program disturbs is none without pieces for ever. */
 static void test_captured_start(void)
 {
-    struct xg_conf conf = fx_conf();
+    struct xg_conf conf = named_conf();
     struct xg_dev *own;
     fake.fail("cuModuleLoadData", 1, CODE_CAPTURE, FAKECUDA_ONCE);
     XT_CHECK(xg_backend_open(&conf, &own) == XG_ERR_CAPTURE);
@@ -398,7 +413,7 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
  */
 static long attempt(struct fx_product *product, const struct fault *way, long nth, long *struck)
 {
-    struct xg_conf conf = fx_conf();
+    struct xg_conf conf = named_conf();
     struct xg_dev *own;
     struct xg_lane *lane;
     char what[60];
@@ -506,9 +521,10 @@ static void test_triangles(void)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    struct xg_conf conf = fx_conf();
+    row_name = argc > 1 ? argv[1] : row_name;
+    struct xg_conf conf = named_conf();
     struct fakecuda_live live;
     fx_watchdog();
     setenv("FAKECUDA_SM_COUNT", multiprocessors, 1);

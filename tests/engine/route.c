@@ -33,7 +33,7 @@ static struct xg_device_facts h200(void)
                                     .fp64_ratio = 2,
                                     .clusters = true,
                                     .images = true,
-                                    .pieces = true};
+                                    .pieces = xg_select_find("fp16x3")};
 }
 
 static struct xg_problem square(int64_t side)
@@ -71,7 +71,7 @@ static void test_pieces(void)
     XT_CHECK(!twice.pieces, "SYR2K adds two products");
     call = square(512);
     XT_CHECK(!route_of(&facts, XG_MATH_ACCURATE, NULL, &call).pieces, "512");
-    facts.pieces = false;
+    facts.pieces = NULL;
     call = square(8192);
     XT_CHECK(!route_of(&facts, XG_MATH_ACCURATE, "fp16x3", &call).pieces, "the device has none");
 }

@@ -19,7 +19,7 @@ static struct xg_device_facts some_facts(uint64_t bits)
                                     .clusters = bits & 1,
                                     .images = true,
                                     .cublas = bits & 8,
-                                    .pieces = bits & 16,
+                                    .pieces = bits & 16 ? xg_select_find("fp16x3") : NULL,
                                     .scratch_bytes = bits & 32 ? 64 << 20 : 0};
 }
 

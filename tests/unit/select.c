@@ -71,7 +71,8 @@ static void test_forced(void)
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
         struct xg_device_facts facts = H200;
-        facts.cublas = facts.pieces = true;
+        facts.cublas = true;
+        facts.pieces = row->flags & XG_KERNEL_PIECES ? row : xg_select_find("fp16x3");
         like.type = (enum xg_type)row->type;
         if (row->flags & XG_KERNEL_PIECES) {
             XT_CHECK(choose(&facts, row->name, 64, 64, 128) == row, "%s", row->name);
@@ -165,7 +166,8 @@ static void test_unaligned(void)
 {
     static const enum xg_math maths[] = {XG_MATH_STRICT, XG_MATH_ACCURATE, XG_MATH_TF32};
     struct xg_device_facts facts = H200;
-    facts.pieces = like.unaligned = true;
+    facts.pieces = xg_select_find("fp16x3");
+    like.unaligned = true;
     for (int64_t size = 1; size <= 16384; size *= 2)
         for (int i = 0; i < 3; i++) {
             const struct xg_kernel *row = choose_by(maths[i], &facts, NULL, size, size, size);
