@@ -57,7 +57,8 @@ struct xg_kernel {
     int groups; /* groups of warps that divide k within a block; 0 or 1: none */
     unsigned flags;
     /* Fraction of the device's peak (FFMA for FP32, tensor cores for FP64) that a full SM reaches
-     * on sm_90, in selection's model (src/decide/select.c). The model adds the costs of blocks,
+     * on sm_90 (products of pieces by mma.sync: of a third of the FP16 rate; generation.h), in
+     * selection's model (src/decide/select.c). The model adds the costs of blocks,
      * memory, slices and too few warps. It overestimates the last for FP64's tensor cores, which 8
      * warps keep busy, so the fraction may exceed 1. 0: not measured; such a row is used only if it
      * is named. */

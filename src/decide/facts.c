@@ -5,13 +5,18 @@
 /* The ratio of graphics devices, if the driver does not report it. */
 enum { FP64_RATIO_USUAL = 64 };
 
+const struct xg_generation *xg_facts_generation(const struct xg_device_facts *facts)
+{
+    return facts->generation ? facts->generation : xg_generation_find(facts->sm, NULL);
+}
+
 double xg_facts_macs_per_cycle(const struct xg_device_facts *facts, enum xg_type type)
 {
+    const struct xg_generation *generation = xg_facts_generation(facts);
     if (!xg_type_is_double(type))
-        return XG_SELECT_MACS_PER_CYCLE;
-    int ratio = facts->fp64_ratio > 0 ? facts->fp64_ratio : FP64_RATIO_USUAL;
-    bool tensor = ratio <= 2 && facts->sm >= 80;
-    return XG_SELECT_MACS_PER_CYCLE * (tensor ? 2.0 : 1.0) / ratio;
+        return generation->ffma;
+    return generation->ffma * generation->dmma /
+           (facts->fp64_ratio > 0 ? facts->fp64_ratio : FP64_RATIO_USUAL);
 }
 
 double xg_facts_clock_hz(const struct xg_device_facts *facts)

@@ -4,12 +4,14 @@
 #define XG_FACTS_H
 
 #include "base/problem.h"
+#include "decide/generation.h"
 
 struct xg_kernel;
 
 struct xg_device_facts {
-    int sm;               /* compute capability, 10 * major + minor: 90 */
-    int sm_count;         /* multiprocessors */
+    int sm;                                 /* compute capability, 10 * major + minor: 90 */
+    int sm_count;                           /* multiprocessors */
+    const struct xg_generation *generation; /* its rates; NULL: found by sm */
     int smem_block_bytes; /* largest shared memory of one block, after opting in */
     int fp64_ratio;       /* FP32's rate over FP64's, from the driver; 0: unknown */
     bool clusters;        /* the driver launches blocks in clusters, which sm_90 and newer have */
@@ -24,10 +26,6 @@ struct xg_device_facts {
     double link_bytes_per_s; /* of one direction, of the bus's lanes */
 };
 
-/* FP32 multiply-adds of an SM per cycle, from sm_80 on. (sm_75 has 64; this is the same for all
- * rows, so the ranking does not change.) An efficiency of 1 in the table means this rate. */
-static const double XG_SELECT_MACS_PER_CYCLE = 128.0;
-
 /* The reference: an H200, its clock under these kernels, and PCIe 5.0 x16. */
 static const double XG_REFERENCE_CLOCK_HZ = 1.9e9, XG_REFERENCE_LINK_BYTES_PER_S = 63e9;
 
@@ -38,8 +36,11 @@ static const double XG_LINK_STAGED_SHARE = 48.0 / 63.0;
 double xg_facts_clock_hz(const struct xg_device_facts *facts);
 double xg_facts_link_bytes_per_s(const struct xg_device_facts *facts);
 
-/* Multiply-adds of a type per cycle. FP64 tensor cores, which the driver's ratio does not include,
- * double the FP64 rate of devices with full FP64. */
+/* The rates of the device's generation. */
+const struct xg_generation *xg_facts_generation(const struct xg_device_facts *facts);
+
+/* Multiply-adds of a type of a multiprocessor per cycle, with FP64 tensor cores. An efficiency of 1
+ * in the kernel table means this rate. */
 double xg_facts_macs_per_cycle(const struct xg_device_facts *facts, enum xg_type type);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "decide/tensor.h"
 #include "kernels/table.h"
 
 /*
@@ -84,8 +85,10 @@ static double macs_per_byte(const struct xg_route *route, enum xg_type type)
     double per_cycle = xg_facts_macs_per_cycle(&route->facts, type);
     if (xg_type_is_complex(type))
         per_cycle /= 4;
-    return (row ? xg_select_efficiency(row) : 1.0) * per_cycle * route->facts.sm_count *
-           xg_facts_clock_hz(&route->facts) /
+    if (row)
+        per_cycle = is_of_pieces(row) ? xg_tensor_macs_per_cycle(&route->facts, row)
+                                      : xg_select_efficiency(row) * per_cycle;
+    return per_cycle * route->facts.sm_count * xg_facts_clock_hz(&route->facts) /
            (XG_LINK_STAGED_SHARE * xg_facts_link_bytes_per_s(&route->facts));
 }
 

@@ -410,7 +410,7 @@ struct xg_choice xg_select_row(const struct xg_kernel *row, const struct xg_devi
     if (row->flags & XG_KERNEL_CUBLAS)
         choice.cycles = library_cycles(facts, row->efficiency, shape);
     else if (row->flags & XG_KERNEL_PIECES)
-        choice.cycles = xg_tensor_cycles(facts, shape->m, shape->n, shape->k);
+        choice.cycles = xg_tensor_cycles(facts, row, shape->m, shape->n, shape->k);
     else
         choice.slices = best_slices(row, facts, shape, &choice.cycles);
     if (row->flags & XG_KERNEL_REPACKED)

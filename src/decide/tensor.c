@@ -3,6 +3,10 @@
  * (NOTES.md). */
 #include "decide/tensor.h"
 
+#include <math.h>
+
+#include "kernels/table.h"
+
 const int xg_tensor_widths[XG_TENSOR_WIDTHS] = {192, 176, 128};
 
 /* A column of a tile takes COLUMN_CYCLES per element of k and STORE_CYCLES for its store; the start
@@ -12,6 +16,9 @@ enum { WIDTH_FIXED = 16 };
 
 /* The split reads 4 bytes per element and writes as many; the launches take LAUNCH_CYCLES. */
 static const double SPLIT_BYTES = 8.0, SPLIT_BYTES_PER_CYCLE = 1400.0, LAUNCH_CYCLES = 60000.0;
+
+/* mma.sync: products of pieces for one of FP32, and the assumed share of the FP16 rate. */
+static const double FP16_PRODUCTS = 3, MMA_USUAL = 0.6;
 
 /* The most tiles that a cluster computes, one after the other. */
 static int64_t rounds(const struct xg_device_facts *facts, int64_t m, int64_t n, int width)
@@ -35,10 +42,27 @@ int xg_tensor_width(const struct xg_device_facts *facts, int64_t m, int64_t n)
     return best;
 }
 
-double xg_tensor_cycles(const struct xg_device_facts *facts, int64_t m, int64_t n, int64_t k)
+double xg_tensor_macs_per_cycle(const struct xg_device_facts *facts, const struct xg_kernel *row)
 {
-    double split = ((double)m + (double)n) * (double)k * SPLIT_BYTES / SPLIT_BYTES_PER_CYCLE;
-    int best = xg_tensor_width(facts, m, n), width = xg_tensor_widths[best];
-    return LAUNCH_CYCLES + split + (double)columns(facts, m, n, best) * (double)k * COLUMN_CYCLES +
-           (double)rounds(facts, m, n, width) * width * STORE_CYCLES;
+    const struct xg_generation *generation = xg_facts_generation(facts);
+    if (row->flags & XG_KERNEL_WGMMA)
+        return row->efficiency * generation->ffma;
+    return (row->efficiency > 0 ? row->efficiency : MMA_USUAL) *
+           fmax(generation->fp16, generation->ffma) / FP16_PRODUCTS;
+}
+
+double xg_tensor_cycles(const struct xg_device_facts *facts, const struct xg_kernel *row, int64_t m,
+                        int64_t n, int64_t k)
+{
+    double before =
+        LAUNCH_CYCLES + ((double)m + (double)n) * (double)k * SPLIT_BYTES / SPLIT_BYTES_PER_CYCLE;
+    if (row->flags & XG_KERNEL_WGMMA) {
+        int best = xg_tensor_width(facts, m, n), width = xg_tensor_widths[best];
+        return before + (double)columns(facts, m, n, best) * (double)k * COLUMN_CYCLES +
+               (double)rounds(facts, m, n, width) * width * STORE_CYCLES;
+    }
+    int64_t tiles = xg_ceil_div(m, row->bm) * xg_ceil_div(n, row->bn);
+    double tile = row->bm * row->bn * (double)k / xg_tensor_macs_per_cycle(facts, row);
+    return before + (double)xg_ceil_div(tiles, xg_max_i64(facts->sm_count, 1)) *
+                        (tile + row->bn * STORE_CYCLES);
 }

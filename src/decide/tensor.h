@@ -6,8 +6,8 @@
 #include "base/xg.h"
 #include "decide/facts.h"
 
-/* A block's tile of C has this height and one of these widths, which depends on the shape. The
- * blocks of a cluster are one above the other. kernels/emulated/split_product.cuh has these
+/* wgmma: a block's tile of C has this height and one of these widths, which depends on the shape.
+ * The blocks of a cluster are one above the other. kernels/emulated/split_product.cuh has these
  * sizes. */
 enum { XG_TENSOR_ROWS = 128, XG_TENSOR_CLUSTER = 2, XG_TENSOR_WIDTHS = 3 };
 extern const int xg_tensor_widths[XG_TENSOR_WIDTHS];
@@ -15,10 +15,14 @@ extern const int xg_tensor_widths[XG_TENSOR_WIDTHS];
 /* Index into xg_tensor_widths of the width with which C (m,n) is computed fastest. */
 int xg_tensor_width(const struct xg_device_facts *facts, int64_t m, int64_t n);
 
+/* FP32 multiply-adds of a multiprocessor per cycle by a row that works on pieces. */
+double xg_tensor_macs_per_cycle(const struct xg_device_facts *facts, const struct xg_kernel *row);
+
 /*
- * Cycles of a product with FP16 pieces, including the split of both operands, comparable with the
- * cycles of xg_select. m, n, k >= 1.
+ * Cycles of a product with FP16 pieces by such a row, including the split of both operands,
+ * comparable with the cycles of xg_select. m, n, k >= 1.
  */
-double xg_tensor_cycles(const struct xg_device_facts *facts, int64_t m, int64_t n, int64_t k);
+double xg_tensor_cycles(const struct xg_device_facts *facts, const struct xg_kernel *row, int64_t m,
+                        int64_t n, int64_t k);
 
 #endif

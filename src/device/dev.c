@@ -38,7 +38,10 @@ static enum xg_status read_facts(struct xg_dev *dev)
     }
     facts->sm = 10 * major + minor;
     facts->clusters = dev->drv.cuLaunchKernelEx;
-    return XG_DRV(&dev->drv, cuDeviceGetName, dev->name, (int)sizeof dev->name, dev->device);
+    enum xg_status status =
+        XG_DRV(&dev->drv, cuDeviceGetName, dev->name, (int)sizeof dev->name, dev->device);
+    facts->generation = xg_generation_find(facts->sm, dev->name);
+    return status;
 }
 
 /* Reads a number at the start of a system file; 0 if there is none. */

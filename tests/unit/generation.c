@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* The generations' rates give the peaks of data sheets. */
+#include <math.h>
+
+#include "src/decide/facts.h"
+
+#include "tests/support/xt.h"
+
+/* TFLOP/s at the boost clock; fp16: with FP32 sums; 0: not compared. */
+static const struct {
+    const char *name;
+    int sm, sm_count, fp64_ratio;
+    double clock_ghz, fp32, fp16, fp64;
+} devices[] = {
+    {"Tesla V100-SXM2-16GB", 70, 80, 2, 1.53, 15.7, 125, 7.8},
+    {"Tesla T4", 75, 40, 32, 1.59, 8.1, 65, 0},
+    {"NVIDIA GeForce RTX 2080 Ti", 75, 68, 32, 1.545, 13.4, 53.8, 0},
+    {"NVIDIA A100-SXM4-80GB", 80, 108, 2, 1.41, 19.5, 312, 19.5},
+    {"NVIDIA A30", 80, 56, 2, 1.44, 10.3, 165, 10.3},
+    {"NVIDIA GeForce RTX 3090", 86, 82, 64, 1.695, 35.6, 71, 0.556},
+    {"NVIDIA A40", 86, 84, 64, 1.74, 37.4, 149.7, 0.585},
+    {"NVIDIA GeForce RTX 4090", 89, 128, 64, 2.52, 82.6, 165.2, 1.29},
+    {"NVIDIA L40S", 89, 142, 64, 2.52, 91.6, 362, 1.43},
+    {"NVIDIA H100 80GB HBM3", 90, 132, 2, 1.98, 66.9, 0, 66.9},
+    {"NVIDIA B200", 100, 148, 2, 1.965, 74.4, 0, 37.2},
+    {"NVIDIA GeForce RTX 5090", 120, 170, 64, 2.407, 104.8, 209.5, 1.64},
+    {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 120, 188, 64, 2.617, 126, 503.8, 1.97},
+};
+
+static void compare(const char *name, const char *what, double macs, int sm_count, double ghz,
+                    double published)
+{
+    double ours = 2e-3 * macs * sm_count * ghz;
+    XT_CHECK(published == 0 || fabs(ours / published - 1) < 0.03, "%s: %s %.2f TFLOP/s, not %.2f",
+             name, what, ours, published);
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
+        const struct xg_generation *row = xg_generation_find(devices[i].sm, devices[i].name);
+        const struct xg_device_facts facts = {
+            .sm = devices[i].sm, .generation = row, .fp64_ratio = devices[i].fp64_ratio};
+        const char *name = devices[i].name;
+        const int count = devices[i].sm_count;
+        const double ghz = devices[i].clock_ghz;
+        compare(name, "FP32", xg_facts_macs_per_cycle(&facts, XG_TYPE_S), count, ghz,
+                devices[i].fp32);
+        compare(name, "FP64", xg_facts_macs_per_cycle(&facts, XG_TYPE_D), count, ghz,
+                devices[i].fp64);
+        compare(name, "FP16", row->fp16, count, ghz, devices[i].fp16);
+    }
+    /* Devices between the rows, before the first and after the last. */
+    XT_CHECK(xg_generation_find(52, "NVIDIA GeForce GTX 980")->sm == 0);
+    XT_CHECK(xg_generation_find(87, NULL)->fp16 == 512);
+    XT_CHECK(xg_generation_find(103, "NVIDIA B300")->sm == 100);
+    XT_CHECK(xg_generation_find(121, "NVIDIA GB10")->sm == 120);
+    XT_CHECK(xg_generation_find(86, NULL)->fp16 == 512 && !xg_generation_find(86, NULL)->name);
+    return xt_done();
+}
