@@ -3,8 +3,8 @@
 #ifndef XG_SPLIT_MMA_CUH
 #define XG_SPLIT_MMA_CUH
 
-#include "../common/async.cuh"
 #include "../common/tile.cuh"
+#include "mma_planes.cuh"
 #include "split_sums.cuh"
 
 /*
@@ -30,8 +30,8 @@
 enum { TILE_M = 128, TILE_N = 128, BAND = 8 };
 enum { WARPS_M = 2, WARPS_N = 4, PRODUCT_THREADS = WARPS_M * WARPS_N * 32 };
 enum { WARP_M = TILE_M / WARPS_M, WARP_N = TILE_N / WARPS_N };
-enum { TILES_M = WARP_M / 16, TILES_N = WARP_N / 8, STEPS = XG_SPLIT_BLOCK / 16 };
-enum { ROW_BYTES = XG_SPLIT_BLOCK * 2, CHUNK_BYTES = 16, ROW_CHUNKS = ROW_BYTES / CHUNK_BYTES };
+enum { TILES_M = WARP_M / 16, TILES_N = WARP_N / 8 };
+static_assert(XG_SPLIT_BLOCK * 2 == ROW_BYTES, "a stage of a piece is a plane");
 
 /* A stage has a plane for each piece, first A's, then B's. */
 template <bool BF16>
@@ -44,95 +44,19 @@ struct mma_form : split_order<BF16> {
     static_assert(TILE_M == TILE_N && STAGES * STAGE_BYTES <= 96 * 1024, "what a block may have");
 };
 
-/*
- * Chunks of 16 bytes are swizzled within their row, so that the eight rows that ldmatrix reads at
- * once, and the rows that a quarter of a warp writes, lie in different banks.
- */
-static __device__ __forceinline__ uint32_t swizzled(int row, int chunk)
-{
-    return (uint32_t)(row * ROW_BYTES + ((chunk ^ (row >> 1 & 3)) * CHUNK_BYTES));
-}
-
-/* --- Copies --------------------------------------------------------------------------------- */
-
-/* A thread copies one chunk of two rows of each piece of an operand. */
-enum { COPY_ROWS = PRODUCT_THREADS / ROW_CHUNKS, COPIES = TILE_M / COPY_ROWS };
-
-struct mma_source {
-    const uint8_t *from; /* the thread's first row */
-    int64_t row_bytes;
-    int64_t rows; /* from the thread's first row on, that exist; 0 or less: none */
-};
-
-static __device__ __forceinline__ struct mma_source source_of(uint64_t pieces, int64_t row_bytes,
-                                                              int64_t first, int64_t rows)
-{
-    const int row = threadIdx.x / ROW_CHUNKS, chunk = threadIdx.x % ROW_CHUNKS;
-    return {(const uint8_t *)pieces + (first + row) * row_bytes + chunk * CHUNK_BYTES, row_bytes,
-            rows - first - row};
-}
-
-/* Starts the copies of an operand's first COPIED pieces; rows that do not exist become zeros. */
+/* Starts the copies of an operand's first COPIED pieces of a stage. */
 template <bool BF16, int COPIED>
-static __device__ __forceinline__ void copy_operand(uint32_t to, const struct mma_source &source,
+static __device__ __forceinline__ void copy_operand(uint32_t to, const struct plane_source &source,
                                                     int block)
 {
     using form = mma_form<BF16>;
-    const uint8_t *from = source.from + (int64_t)block * (form::PIECES * ROW_BYTES);
-    to += swizzled(threadIdx.x / ROW_CHUNKS, threadIdx.x % ROW_CHUNKS);
 #pragma unroll
     for (int piece = 0; piece < COPIED; piece++)
-#pragma unroll
-        for (int i = 0; i < COPIES; i++)
-            xg_async_copy16(to + piece * form::PLANE_BYTES + i * COPY_ROWS * ROW_BYTES,
-                            from + piece * ROW_BYTES + i * COPY_ROWS * source.row_bytes,
-                            i * COPY_ROWS >= source.rows);
+        copy_plane<TILE_M, PRODUCT_THREADS>(to + piece * form::PLANE_BYTES, source,
+                                            ((int64_t)block * form::PIECES + piece) * ROW_BYTES);
 }
 
 /* --- Products ------------------------------------------------------------------------------- */
-
-/* The fragments of one piece: of A for TILES_M instructions and of B for TILES_N, for each step. */
-struct fragments_a {
-    uint32_t x[STEPS][TILES_M][4];
-};
-struct fragments_b {
-    uint32_t x[STEPS][TILES_N][2];
-};
-
-static __device__ __forceinline__ void load_matrices(uint32_t from, uint32_t &x0, uint32_t &x1,
-                                                     uint32_t &x2, uint32_t &x3)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(x0), "=r"(x1), "=r"(x2), "=r"(x3)
-                 : "r"(from)
-                 : "memory");
-}
-
-/* Matrices in the order of the instruction: rows 0 to 7 and 8 to 15, then the second half of k. */
-static __device__ __forceinline__ void load_a(struct fragments_a &a, uint32_t plane, int lane)
-{
-#pragma unroll
-    for (int k = 0; k < STEPS; k++) {
-        const uint32_t at = plane + swizzled(lane % 16, 2 * k + lane / 16);
-#pragma unroll
-        for (int i = 0; i < TILES_M; i++)
-            load_matrices(at + i * 16 * ROW_BYTES, a.x[k][i][0], a.x[k][i][1], a.x[k][i][2],
-                          a.x[k][i][3]);
-    }
-}
-
-/* Two instructions' columns: both halves of k of columns 0 to 7, then of columns 8 to 15. */
-static __device__ __forceinline__ void load_b(struct fragments_b &b, uint32_t plane, int lane)
-{
-#pragma unroll
-    for (int k = 0; k < STEPS; k++) {
-        const uint32_t at = plane + swizzled(lane % 8 + lane / 16 * 8, 2 * k + lane / 8 % 2);
-#pragma unroll
-        for (int j = 0; j < TILES_N; j += 2)
-            load_matrices(at + j * 8 * ROW_BYTES, b.x[k][j][0], b.x[k][j][1], b.x[k][j + 1][0],
-                          b.x[k][j + 1][1]);
-    }
-}
 
 /* sums (16,8) of a warp = A (16,16) B (16,8), added to the previous sums if `add`. */
 template <bool BF16>
@@ -178,22 +102,25 @@ static __device__ __forceinline__ void multiply_stage(float (&total)[TILES_M][4 
 {
     using form = mma_form<BF16>;
     float part[TILES_M][4 * TILES_N];
-    struct fragments_a a;
-    struct fragments_b b[2];
+    uint32_t a[STEPS][TILES_M][4], b[2][STEPS][TILES_N][2];
 #pragma unroll
     for (int i = FIRST; i < LAST; i++) {
         const int piece_a = form::piece_a(i), piece_b = form::piece_b(i);
         if (i == FIRST || piece_a != form::piece_a(i - 1))
-            load_a(a, warp_a + piece_a * form::PLANE_BYTES, lane);
+#pragma unroll
+            for (int k = 0; k < STEPS; k++)
+                load_a(a[k], warp_a + piece_a * form::PLANE_BYTES, k, lane);
         if (is_new_b<BF16, FIRST>(i))
-            load_b(b[slot_of(piece_b)], warp_b + piece_b * form::PLANE_BYTES, lane);
+#pragma unroll
+            for (int k = 0; k < STEPS; k++)
+                load_b(b[slot_of(piece_b)][k], warp_b + piece_b * form::PLANE_BYTES, k, lane);
 #pragma unroll
         for (int k = 0; k < STEPS; k++)
 #pragma unroll
             for (int x = 0; x < TILES_M; x++)
 #pragma unroll
                 for (int y = 0; y < TILES_N; y++)
-                    multiply<BF16>(&part[x][4 * y], a.x[k][x], b[slot_of(piece_b)].x[k][y],
+                    multiply<BF16>(&part[x][4 * y], a[k][x], b[slot_of(piece_b)][k][y],
                                    i > FIRST || k > 0);
     }
 #pragma unroll
@@ -208,7 +135,7 @@ static __device__ __forceinline__ void multiply_stage(float (&total)[TILES_M][4 
 template <bool BF16, int FIRST, int LAST>
 static __device__ __forceinline__ void
 multiply_pass(float (&total)[TILES_M][4 * TILES_N], uint32_t room,
-              const struct mma_source &source_a, const struct mma_source &source_b, int blocks,
+              const struct plane_source &source_a, const struct plane_source &source_b, int blocks,
               int warp, int lane)
 {
     using form = mma_form<BF16>;
@@ -272,8 +199,8 @@ static __device__ __forceinline__ void multiply_tile(const struct xg_split_produ
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int blocks = (int)((args.k + XG_SPLIT_BLOCK - 1) / XG_SPLIT_BLOCK);
     const int64_t row_bytes = (int64_t)blocks * (form::PIECES * ROW_BYTES);
-    const struct mma_source a = source_of(args.a_pieces, row_bytes, tile.row, args.m);
-    const struct mma_source b = source_of(args.b_pieces, row_bytes, tile.col, args.n);
+    const struct plane_source a = plane_source_of(args.a_pieces, row_bytes, tile.row, args.m);
+    const struct plane_source b = plane_source_of(args.b_pieces, row_bytes, tile.col, args.n);
     float total[TILES_M][4 * TILES_N] = {};
     multiply_pass<BF16, FIRST, MODE == XG_SPLIT_MANY ? LAST : LAST - 1>(total, room, a, b, blocks,
                                                                         warp, lane);
