@@ -219,7 +219,7 @@ static bool resident_create(struct resident *r, enum xg_math math)
     r->product =
         (struct xg_runner){.dev = dev, .call = &r->problem, .plan = &r->plan, .route = &r->route};
     size_t bytes = r->plan.device_bytes;
-    size_t of_pieces = r->route.pieces ? xg_runner_pieces_bytes(&r->plan, &r->problem) : 0;
+    size_t of_pieces = r->route.pieces ? xg_runner_split_bytes(&r->plan, &r->problem) : 0;
     bool splits = r->route.pieces && of_pieces <= limits.device_bytes;
     must(xg_mem_dev_reserve(dev, &r->memory, splits ? of_pieces : bytes), "memory");
     must(xg_mem_pinned_alloc(dev, XG_RUNNER_REFUSALS * sizeof(uint32_t), &r->refusals), "memory");

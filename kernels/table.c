@@ -167,6 +167,8 @@ const struct xg_kernel xg_kernel_table[] = {
     DMMA("dmma_128x128x16", dmma, 128, 128, 16, 1, VEC4, 1.056),
     DMMA("dmma_split_128x128x16", dmma_split, 128, 128, 16, 1, DEEP, 1.01),
     DMMA("dmma_split_64x64x16", dmma_split, 64, 64, 16, 3, DEEP, 1.13),
+    {.name = "ozaki2", .sm_min = 80, .bm = 128, .bn = 256, .bk = 64, .threads_x = 256, .threads_y = 1,
+     .type = XG_KERNEL_TYPE_D, .flags = XG_KERNEL_RESIDUES},
     {.name = "cublas", .flags = XG_KERNEL_CUBLAS, .efficiency = 0.76},
     {.name = "cublas_tf32", .flags = XG_KERNEL_CUBLAS | XG_KERNEL_TF32, .efficiency = 6.0},
     /* clang-format on */

@@ -27,6 +27,9 @@ enum {
     XG_KERNEL_SHARE = 1 << 12,  /* blocks take even shares of all steps of k of all tiles: kabi.h */
     XG_KERNEL_SCALAR = 1 << 13, /* operands are copied float by float, with any alignment */
     XG_KERNEL_WGMMA = 1 << 14,  /* code of sm_90a, which runs on compute capability 9.0 alone */
+    /* Doubles are scaled to integers, of which residues are multiplied (src/compute/residue.h).
+     * entry is NULL. */
+    XG_KERNEL_RESIDUES = 1 << 15,
 };
 
 /* A value of xg_kernel.type. */
@@ -57,11 +60,11 @@ struct xg_kernel {
     int groups; /* groups of warps that divide k within a block; 0 or 1: none */
     unsigned flags;
     /* Fraction of the device's peak (FFMA for FP32, tensor cores for FP64) that a full SM reaches
-     * on sm_90 (products of pieces by mma.sync: of a third of the FP16 rate; generation.h), in
-     * selection's model (src/decide/select.c). The model adds the costs of blocks,
-     * memory, slices and too few warps. It overestimates the last for FP64's tensor cores, which 8
-     * warps keep busy, so the fraction may exceed 1. 0: not measured; such a row is used only if it
-     * is named. */
+     * on sm_90 (products of pieces by mma.sync: of a third of the FP16 rate, and of residues: of a
+     * 16th of the INT8 rate; generation.h), in selection's model (src/decide/select.c). The model
+     * adds the costs of blocks, memory, slices and too few warps. It overestimates the last for
+     * FP64's tensor cores, which 8 warps keep busy, so the fraction may exceed 1. 0: not measured;
+     * such a row is used only if it is named. */
     double efficiency;
 };
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "compute/cublas.h"
 #include "compute/image.h"
+#include "compute/residue.h"
 #include "compute/split.h"
 #include "decide/route.h"
 
@@ -37,6 +38,23 @@ static enum xg_status open_split(struct xg_dev *dev, const struct xg_conf *conf)
     return status == XG_ERR_CAPTURE ? status : XG_OK;
 }
 
+/* The same of dev->residue and facts.residues. It was not measured, so it is opened by name alone.
+ */
+static enum xg_status open_residue(struct xg_dev *dev, const struct xg_conf *conf)
+{
+    const struct xg_kernel *named = conf->kernel ? xg_select_find(conf->kernel) : NULL;
+    if (!named || !(named->flags & XG_KERNEL_RESIDUES) || dev->facts.sm < named->sm_min)
+        return XG_OK;
+    struct xg_residue *residue = malloc(sizeof *residue);
+    enum xg_status status = residue ? xg_residue_open(dev, residue) : XG_ERR_NOMEM;
+    if (status == XG_OK)
+        dev->residue = residue;
+    else
+        free(residue);
+    dev->facts.residues = dev->residue;
+    return status == XG_ERR_CAPTURE ? status : XG_OK;
+}
+
 static enum xg_status open_kernels(struct xg_dev *dev, const struct xg_conf *conf)
 {
     dev->modules = calloc(xg_image_count, sizeof *dev->modules);
@@ -52,6 +70,8 @@ static enum xg_status open_kernels(struct xg_dev *dev, const struct xg_conf *con
             dev->facts.cublas = xg_cublas_present(dev);
         if (conf->math != XG_MATH_STRICT)
             status = open_split(dev, conf);
+        if (status == XG_OK && conf->math != XG_MATH_STRICT)
+            status = open_residue(dev, conf);
         xg_dev_leave(dev);
     }
     xg_drv_unrelax(&dev->drv, capture_mode);
@@ -113,6 +133,7 @@ void xg_backend_close(struct xg_dev *dev)
     }
     xg_drv_unrelax(&dev->drv, capture_mode);
     pthread_mutex_destroy(&dev->image_lock);
+    free(dev->residue);
     free(dev->split);
     free(dev->modules);
     free(dev->functions);

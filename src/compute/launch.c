@@ -4,6 +4,7 @@
 
 #include "compute/cublas.h"
 #include "compute/image.h"
+#include "compute/residue.h"
 #include "compute/split.h"
 
 /*
@@ -67,7 +68,11 @@ enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_choice *cho
                                  struct xg_mem_dev *memory, struct xg_gemm_args *gemm)
 {
     const struct xg_sgemm_args args = single_of(gemm);
-    size_t bytes = choice->row && gemm->type == XG_TYPE_S ? scratch_bytes(choice, &args) : 0;
+    size_t bytes = 0;
+    if (choice->row && choice->row->flags & XG_KERNEL_RESIDUES)
+        bytes = xg_residue_dgemm_bytes(gemm->m, gemm->n, gemm->k);
+    else if (choice->row && gemm->type == XG_TYPE_S)
+        bytes = scratch_bytes(choice, &args);
     enum xg_status status = bytes ? xg_mem_dev_reserve(dev, memory, bytes) : XG_OK;
     gemm->scratch = bytes && status == XG_OK ? memory->ptr : 0;
     return status;
@@ -237,6 +242,11 @@ enum xg_status xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice
     if (row->flags & XG_KERNEL_PIECES) {
         const struct xg_sgemm_args args = single_of(gemm);
         return launch_pieces(dev, &args, stream);
+    }
+    if (row->flags & XG_KERNEL_RESIDUES) {
+        const struct xg_dgemm_args args = double_of(gemm);
+        return gemm->scratch ? xg_residue_dgemm(dev->residue, &args, gemm->scratch, stream)
+                             : XG_DECLINED;
     }
     if (row->flags & XG_KERNEL_VEC4 && xg_gemm_shape(gemm).unaligned)
         return XG_DECLINED;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches the runs of a plan, and manages the memory of the pieces if operands are split. */
+/* Launches the runs of a plan, and manages the memory of pieces and residues if operands are
+ * split. */
 #include "compute/runner.h"
 
 #include <math.h>
@@ -22,49 +23,79 @@ static CUdeviceptr b_base(const struct xg_runner *product)
     return address(product, product->base, product->plan->a_elems);
 }
 
-/* --- Pieces -------------------------------------------------------------------------------- */
+/* --- Pieces and residues ------------------------------------------------------------------- */
 
-enum { PIECES_ALIGN = 256 };
+enum { SPLIT_ALIGN = 256 };
 
-static size_t pieces_begin(const struct xg_plan *plan)
+static bool has_residues(const struct xg_problem *call)
 {
-    return (size_t)xg_round_up((int64_t)plan->device_bytes, PIECES_ALIGN);
+    return call->type == XG_TYPE_D;
+}
+
+static size_t split_begin(const struct xg_plan *plan)
+{
+    return (size_t)xg_round_up((int64_t)plan->device_bytes, SPLIT_ALIGN);
 }
 
 static size_t operand_bytes(const struct xg_plan *plan, const struct xg_problem *call, int64_t l,
                             bool b)
 {
-    return xg_split_operand_bytes(b ? call->n : call->m, xg_plan_depth(plan, call, l),
-                                  b ? plan->tn : plan->tm);
+    return (has_residues(call) ? xg_residue_operand_bytes : xg_split_operand_bytes)(
+        b ? call->n : call->m, xg_plan_depth(plan, call, l), b ? plan->tn : plan->tm);
 }
 
-size_t xg_runner_pieces_bytes(const struct xg_plan *plan, const struct xg_problem *call)
+/* Of the tile with the largest results. */
+static size_t results_bytes(const struct xg_plan *plan)
 {
-    size_t bytes = pieces_begin(plan);
+    size_t most = 0;
+    for (int64_t i = 0; i < plan->tile_count; i++) {
+        size_t bytes = xg_residue_results_bytes(plan->tiles[i].rows, plan->tiles[i].columns);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+size_t xg_runner_split_bytes(const struct xg_plan *plan, const struct xg_problem *call)
+{
+    size_t bytes = split_begin(plan) + (has_residues(call) ? results_bytes(plan) : 0);
     for (int64_t l = 0; l < plan->kt; l++)
         for (int b = 0; b <= !plan->b_is_a; b++)
             bytes += operand_bytes(plan, call, l, b);
     return bytes;
 }
 
-static enum xg_status place_pieces(struct xg_runner *product)
+/* Lays out operand i of all slices' operands at `at`. */
+static void place_operand(struct xg_runner *product, int64_t i, CUdeviceptr at)
 {
     const struct xg_plan *plan = product->plan;
     const struct xg_problem *call = product->call;
-    product->pieces = calloc((size_t)plan->kt, 2 * sizeof *product->pieces);
-    if (!product->pieces)
+    const bool b = i % 2;
+    const int64_t rows = b ? call->n : call->m, panel_rows = b ? plan->tn : plan->tm;
+    const int64_t depth = xg_plan_depth(plan, call, i / 2);
+    if (product->residues)
+        xg_residue_operand_init(&product->residues[i], at, rows, depth, panel_rows);
+    else
+        xg_split_operand_init(&product->pieces[i], at, rows, depth, panel_rows);
+}
+
+static enum xg_status place_operands(struct xg_runner *product)
+{
+    const struct xg_plan *plan = product->plan;
+    const size_t count = 2 * (size_t)plan->kt;
+    if (product->residue)
+        product->residues = calloc(count, sizeof *product->residues);
+    else
+        product->pieces = calloc(count, sizeof *product->pieces);
+    if (!product->residues && !product->pieces)
         return XG_ERR_NOMEM;
-    CUdeviceptr at = product->base + pieces_begin(plan);
-    for (int64_t i = 0; i < 2 * plan->kt; i++) {
-        bool b = i % 2;
-        if (b && plan->b_is_a) {
-            product->pieces[i] = product->pieces[i - 1];
-            continue;
-        }
-        xg_split_operand_init(&product->pieces[i], at, b ? call->n : call->m,
-                              xg_plan_depth(plan, call, i / 2), b ? plan->tn : plan->tm);
-        at += operand_bytes(plan, call, i / 2, b);
+    CUdeviceptr at = product->base + split_begin(plan);
+    for (int64_t i = 0; i < (int64_t)count; i++) {
+        bool shared = i % 2 && plan->b_is_a; /* SYRK: B's are A's */
+        size_t bytes = operand_bytes(plan, product->call, i / 2, i % 2);
+        place_operand(product, i, shared ? at - bytes : at);
+        at += shared ? 0 : bytes;
     }
+    product->results = at;
     return XG_OK;
 }
 
@@ -75,13 +106,16 @@ void xg_runner_want_all(struct xg_runner *product)
 
 enum xg_status xg_runner_init(struct xg_runner *product, bool splits)
 {
-    product->split = splits ? product->dev->split : NULL;
     if (!splits)
         return XG_OK;
+    if (has_residues(product->call))
+        product->residue = product->dev->residue;
+    else
+        product->split = product->dev->split;
     memset(product->refusals, 0, XG_RUNNER_REFUSALS * sizeof *product->refusals);
     if (product->plan->tile_count > XG_RUNNER_TILES_MAX)
         xg_runner_want_all(product);
-    return place_pieces(product);
+    return place_operands(product);
 }
 
 /* The device writes the refusals, so they are read as volatile. */
@@ -104,22 +138,39 @@ bool xg_runner_needed_all(const struct xg_runner *product)
 void xg_runner_fini(struct xg_runner *product)
 {
     free(product->pieces);
+    free(product->residues);
 }
 
-/* Returns rows of op(A) or columns of op(B) in slice l, with the location of their FP32 numbers. */
+bool xg_runner_splits(const struct xg_runner *product)
+{
+    return product->split || product->residue;
+}
+
+/* Returns where the numbers of an operand's rows are. */
+static struct xg_split_source source_of(const struct xg_runner *product, bool b,
+                                        size_t offset_elems)
+{
+    const struct xg_plan *plan = product->plan;
+    return (struct xg_split_source){
+        .data = address(product, b ? b_base(product) : product->base, offset_elems),
+        .ld = b ? plan->ldb : plan->lda,
+        .along_k = b ? product->call->transb : !product->call->transa,
+    };
+}
+
+/* Returns rows of op(A) or columns of op(B) in slice l. */
 static struct xg_split_range range(const struct xg_runner *product, bool b, int64_t l, int64_t row,
                                    int64_t rows, size_t offset_elems)
 {
-    const struct xg_plan *plan = product->plan;
-    const struct xg_problem *call = product->call;
-    return (struct xg_split_range){
-        .operand = &product->pieces[2 * l + b],
-        .source = {.data = address(product, b ? b_base(product) : product->base, offset_elems),
-                   .ld = b ? plan->ldb : plan->lda,
-                   .along_k = b ? call->transb : !call->transa},
-        .row = row,
-        .rows = rows,
-    };
+    return (struct xg_split_range){&product->pieces[2 * l + b], source_of(product, b, offset_elems),
+                                   row, rows};
+}
+
+static struct xg_residue_range residue_range(const struct xg_runner *product, bool b, int64_t l,
+                                             int64_t row, int64_t rows, size_t offset_elems)
+{
+    return (struct xg_residue_range){&product->residues[2 * l + b],
+                                     source_of(product, b, offset_elems), row, rows};
 }
 
 enum xg_status xg_runner_arrived(struct xg_runner *product, const struct xg_plan_load *load,
@@ -129,6 +180,11 @@ enum xg_status xg_runner_arrived(struct xg_runner *product, const struct xg_plan
     int64_t row = load->index * (load->b ? plan->tn : plan->tm);
     int64_t rows = load->b ? xg_plan_columns(plan, product->call, load->index)
                            : xg_plan_rows(plan, product->call, load->index);
+    if (product->residue) {
+        const struct xg_residue_range panel =
+            residue_range(product, load->b, load->l, row, rows, load->offset_elems);
+        return xg_residue_panels(product->residue, &panel, stream);
+    }
     struct xg_split_range panel = range(product, load->b, load->l, row, rows, load->offset_elems);
     return xg_split_panels(product->split, &panel, stream);
 }
@@ -158,6 +214,24 @@ static enum xg_status run_pieces(struct xg_runner *product, const struct xg_plan
     int64_t word = product->all_kinds ? XG_RUNNER_REFUSED_ANY : XG_RUNNER_REFUSED_TILES + run->tile;
     struct xg_split_kinds kinds = {.all = product->all_kinds, .refused = product->refusals + word};
     return xg_split_product(product->split, &a, &b, &result, &kinds, stream);
+}
+
+static enum xg_status run_residues(struct xg_runner *product, const struct xg_plan_run *run,
+                                   CUdeviceptr c, CUstream stream)
+{
+    const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
+    const struct xg_residue_range a =
+        residue_range(product, false, run->l, tile->row, tile->rows, run->a_offset_elems);
+    const struct xg_residue_range b =
+        residue_range(product, true, run->l, tile->column, tile->columns, run->b_offset_elems);
+    const struct xg_residue_result result = {.c = c,
+                                             .ldc = tile->ld,
+                                             .alpha = product->call->alpha,
+                                             .beta = run->first ? 0 : 1,
+                                             .wanted = wanted_of(product->call, tile),
+                                             .results = product->results};
+    enum xg_status status = xg_residue_product(product->residue, &a, &b, &result, stream);
+    return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }
 
 /* --- A kernel of the table ------------------------------------------------------------------ */
@@ -280,9 +354,9 @@ static enum xg_status run_triangular(struct xg_runner *product, const struct xg_
 enum xg_status xg_runner_run(struct xg_runner *product, const struct xg_plan_run *run,
                              CUdeviceptr c, CUstream stream)
 {
-    if (product->split) {
+    if (xg_runner_splits(product)) {
         product->kernel = product->route->whole.row;
-        return run_pieces(product, run, c, stream);
+        return (product->split ? run_pieces : run_residues)(product, run, c, stream);
     }
     if (xg_problem_is_in_place(product->call))
         return run_triangular(product, run, c, stream);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes the runs of a plan: with a kernel of the table, or with products of the panels'
- * pieces. */
+/* Computes the runs of a plan: with a kernel of the table, or with products of the panels' pieces
+ * or residues. */
 #ifndef XG_RUNNER_H
 #define XG_RUNNER_H
 
+#include "compute/residue.h"
 #include "compute/split.h"
 #include "decide/plan.h"
 #include "decide/route.h"
@@ -15,13 +16,17 @@ struct xg_runner {
     const struct xg_problem *call;
     const struct xg_plan *plan;
     const struct xg_route *route;
-    CUdeviceptr base;   /* of the plan's memory, which the pieces' memory follows */
+    CUdeviceptr base;   /* of the plan's memory, which that of pieces or residues follows */
     uint32_t *refusals; /* page-locked, zeros at first: runs that the FP16 pieces did not serve */
     bool all_kinds;     /* of pieces, so that any numbers are served; may change */
 
-    const struct xg_split *split;    /* NULL: each run is one kernel of the table */
-    struct xg_split_operand *pieces; /* of each slice: A's, then B's */
-    const struct xg_kernel *kernel;  /* of the first run */
+    /* Panels are split as they arrive; both NULL: each run is one kernel of the table. */
+    const struct xg_split *split;        /* floats into pieces */
+    const struct xg_residue *residue;    /* doubles into residues */
+    struct xg_split_operand *pieces;     /* of each slice: A's, then B's */
+    struct xg_residue_operand *residues; /* the same */
+    CUdeviceptr results;                 /* of the products of residues, one run at a time */
+    const struct xg_kernel *kernel;      /* of the first run */
 };
 
 /*
@@ -42,19 +47,22 @@ bool xg_runner_refused(const struct xg_runner *product, int64_t tile);
 /* Whether a run with all kinds of pieces needed them. Valid after all tiles are in host memory. */
 bool xg_runner_needed_all(const struct xg_runner *product);
 
-/* Device memory of the plan and of the pieces that follow it. Pure. */
-size_t xg_runner_pieces_bytes(const struct xg_plan *plan, const struct xg_problem *call);
+/* Device memory of the plan and of the pieces or residues that follow it. Pure. */
+size_t xg_runner_split_bytes(const struct xg_plan *plan, const struct xg_problem *call);
 
 /* Gives all later runs all kinds of pieces. */
 void xg_runner_want_all(struct xg_runner *product);
 
 /*
- * Initialises *product; splits: each run is computed from pieces. A product with more than
- * XG_RUNNER_TILES_MAX tiles gets all kinds. Returns XG_OK, XG_ERR_NOMEM. xg_runner_fini frees its
- * memory.
+ * Initialises *product; splits: each run is computed from pieces or residues. A product with more
+ * than XG_RUNNER_TILES_MAX tiles gets all kinds. Returns XG_OK, XG_ERR_NOMEM. xg_runner_fini frees
+ * its memory.
  */
 enum xg_status xg_runner_init(struct xg_runner *product, bool splits);
 void xg_runner_fini(struct xg_runner *product);
+
+/* Whether panels are split. */
+bool xg_runner_splits(const struct xg_runner *product);
 
 /*
  * If the product splits, enqueues the split of a panel on a stream that waits for the panel's load.

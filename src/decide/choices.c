@@ -23,7 +23,8 @@ static bool same_facts(const struct xg_device_facts *x, const struct xg_device_f
     return x->sm == y->sm && x->sm_count == y->sm_count &&
            x->smem_block_bytes == y->smem_block_bytes && x->fp64_ratio == y->fp64_ratio &&
            x->clusters == y->clusters && x->images == y->images && x->cublas == y->cublas &&
-           x->pieces == y->pieces && x->scratch_bytes == y->scratch_bytes;
+           x->pieces == y->pieces && x->residues == y->residues &&
+           x->scratch_bytes == y->scratch_bytes;
 }
 
 static bool same_shape(const struct xg_shape *x, const struct xg_shape *y)

@@ -19,6 +19,7 @@ struct xg_device_facts {
     bool cublas;          /* cuBLAS is loaded; false until a product needs it */
     const struct xg_kernel *pieces; /* the row that splits operands and multiplies their pieces
                                      * (split.h); NULL: none */
+    bool residues;                  /* DGEMM by residues (residue.h) */
     size_t scratch_bytes;           /* for slices and copies of one launch (kabi.h); 0: none */
     /* Rates that decide a route. 0: unknown, or unused because the same call must give the same
      * bits on every host; the reference's rate is used. */

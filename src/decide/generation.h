@@ -10,6 +10,7 @@ struct xg_generation {
     double ffma;      /* FP32 units */
     double dmma;      /* FP64 tensor cores' rate over that of the FP64 units; 1: there are none */
     double fp16;      /* FP16 tensor cores with FP32 sums, by mma.sync; 0: unknown or none */
+    double int8;      /* INT8 tensor cores, by mma.sync; 0: unknown or none */
     const char *source;
 };
 

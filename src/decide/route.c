@@ -23,10 +23,11 @@ static const double ALONE_BYTES = 24 << 20;
 
 static bool is_of_pieces(const struct xg_kernel *row)
 {
-    return row && row->flags & XG_KERNEL_PIECES;
+    return row && row->flags & (XG_KERNEL_PIECES | XG_KERNEL_RESIDUES);
 }
 
-/* Whether the row of that name works on pieces. Runs without pieces then use the chosen kernel. */
+/* Whether the row of that name works on pieces, or on residues. Runs without them then use the
+ * chosen kernel. */
 static bool names_pieces(const char *name)
 {
     return name && is_of_pieces(xg_select_find(name));
@@ -109,7 +110,7 @@ struct xg_choice xg_route_run(const struct xg_route *route, const struct xg_prob
 
 enum xg_sums xg_route_sums(const struct xg_route *route, const struct xg_problem *call, bool pieces)
 {
-    if (pieces)
+    if (pieces && call->type == XG_TYPE_S)
         return XG_SUMS_PIECES;
     return call->type == XG_TYPE_S && route->math == XG_MATH_TF32 ? XG_SUMS_TF32 : XG_SUMS_FP32;
 }

@@ -11,9 +11,9 @@ struct xg_route {
     const char *kernel_name; /* for the runs: XGEMM_KERNEL, or NULL to choose */
     struct xg_choice whole;  /* for the whole problem, or one instance of a batch; no row: the
                               * device cannot compute it */
-    bool pieces;             /* split the operands into pieces, if both operands and pieces fit */
-    double macs_per_byte;    /* multiply-adds in the time in which the link transfers a byte
-                              * (tiling.h) */
+    bool pieces; /* split the operands into pieces or residues, if operands and these fit */
+    double macs_per_byte; /* multiply-adds in the time in which the link transfers a byte
+                           * (tiling.h) */
 };
 
 /*

@@ -69,8 +69,8 @@ static const double REFERENCE_SMS = 132.0;
 static const double USUAL_EFFICIENCY = 0.8;
 _Static_assert(XG_KERNEL_TYPE_D == (int)XG_TYPE_D, "the table's word for the type");
 
-/* The smallest depth for which pieces are considered. */
-enum { PIECES_DEPTH_MIN = 128 };
+/* The smallest depths for which pieces and residues are considered. */
+enum { PIECES_DEPTH_MIN = 128, RESIDUES_DEPTH_MIN = 64 };
 
 const struct xg_kernel *xg_select_find(const char *name)
 {
@@ -147,6 +147,8 @@ static bool serves(const struct xg_kernel *row, const struct xg_device_facts *fa
         return facts->cublas && (shape->type == XG_TYPE_S || !(row->flags & XG_KERNEL_TF32));
     if (row->type != (int)shape->type)
         return false;
+    if (row->flags & XG_KERNEL_RESIDUES)
+        return facts->residues && runs_on(row, facts) && shape->k >= RESIDUES_DEPTH_MIN;
     if (row->flags & XG_KERNEL_PIECES)
         return row == facts->pieces && runs_on(row, facts) && shape->k >= PIECES_DEPTH_MIN;
     if (!runs_on(row, facts) || facts->smem_block_bytes < row->smem_bytes)
@@ -411,6 +413,8 @@ struct xg_choice xg_select_row(const struct xg_kernel *row, const struct xg_devi
         choice.cycles = library_cycles(facts, row->efficiency, shape);
     else if (row->flags & XG_KERNEL_PIECES)
         choice.cycles = xg_tensor_cycles(facts, row, shape->m, shape->n, shape->k);
+    else if (row->flags & XG_KERNEL_RESIDUES)
+        choice.cycles = xg_tensor_residue_cycles(facts, row, shape->m, shape->n, shape->k);
     else
         choice.slices = best_slices(row, facts, shape, &choice.cycles);
     if (row->flags & XG_KERNEL_REPACKED)

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "kernels/emulated/residue_kabi.h"
 #include "kernels/table.h"
 
 const int xg_tensor_widths[XG_TENSOR_WIDTHS] = {192, 176, 128};
@@ -16,6 +17,9 @@ enum { WIDTH_FIXED = 16 };
 
 /* The split reads 4 bytes per element and writes as many; the launches take LAUNCH_CYCLES. */
 static const double SPLIT_BYTES = 8.0, SPLIT_BYTES_PER_CYCLE = 1400.0, LAUNCH_CYCLES = 60000.0;
+
+/* Read twice as doubles and written as residues, or the reverse. */
+static const double RESIDUE_BYTES = 32.0;
 
 /* mma.sync: products of pieces for one of FP32, and the assumed share of the FP16 rate. */
 static const double FP16_PRODUCTS = 3, MMA_USUAL = 0.6;
@@ -45,10 +49,13 @@ int xg_tensor_width(const struct xg_device_facts *facts, int64_t m, int64_t n)
 double xg_tensor_macs_per_cycle(const struct xg_device_facts *facts, const struct xg_kernel *row)
 {
     const struct xg_generation *generation = xg_facts_generation(facts);
+    const double efficiency = row->efficiency > 0 ? row->efficiency : MMA_USUAL;
     if (row->flags & XG_KERNEL_WGMMA)
         return row->efficiency * generation->ffma;
-    return (row->efficiency > 0 ? row->efficiency : MMA_USUAL) *
-           fmax(generation->fp16, generation->ffma) / FP16_PRODUCTS;
+    if (row->flags & XG_KERNEL_RESIDUES)
+        return efficiency * fmax(generation->int8, XG_RESIDUE_MODULI_COUNT) /
+               XG_RESIDUE_MODULI_COUNT;
+    return efficiency * fmax(generation->fp16, generation->ffma) / FP16_PRODUCTS;
 }
 
 double xg_tensor_cycles(const struct xg_device_facts *facts, const struct xg_kernel *row, int64_t m,
@@ -65,4 +72,15 @@ double xg_tensor_cycles(const struct xg_device_facts *facts, const struct xg_ker
     double tile = row->bm * row->bn * (double)k / xg_tensor_macs_per_cycle(facts, row);
     return before + (double)xg_ceil_div(tiles, xg_max_i64(facts->sm_count, 1)) *
                         (tile + row->bn * STORE_CYCLES);
+}
+
+double xg_tensor_residue_cycles(const struct xg_device_facts *facts, const struct xg_kernel *row,
+                                int64_t m, int64_t n, int64_t k)
+{
+    double elems = ((double)m + (double)n) * (double)k + (double)m * (double)n;
+    int64_t tiles = xg_ceil_div(m, row->bm) * xg_ceil_div(n, row->bn) * XG_RESIDUE_MODULI_COUNT;
+    double tile = row->bm * row->bn * (double)k / XG_RESIDUE_MODULI_COUNT /
+                  xg_tensor_macs_per_cycle(facts, row);
+    return LAUNCH_CYCLES + elems * RESIDUE_BYTES / SPLIT_BYTES_PER_CYCLE +
+           (double)xg_ceil_div(tiles, xg_max_i64(facts->sm_count, 1)) * tile;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost of an FP32 product on tensor cores, and its tiles. Pure. */
+/* The cost of emulated products on tensor cores, and their tiles. Pure. */
 #ifndef XG_TENSOR_H
 #define XG_TENSOR_H
 
@@ -15,7 +15,8 @@ extern const int xg_tensor_widths[XG_TENSOR_WIDTHS];
 /* Index into xg_tensor_widths of the width with which C (m,n) is computed fastest. */
 int xg_tensor_width(const struct xg_device_facts *facts, int64_t m, int64_t n);
 
-/* FP32 multiply-adds of a multiprocessor per cycle by a row that works on pieces. */
+/* Emulated multiply-adds of a multiprocessor per cycle by a row that works on pieces or residues.
+ */
 double xg_tensor_macs_per_cycle(const struct xg_device_facts *facts, const struct xg_kernel *row);
 
 /*
@@ -24,5 +25,9 @@ double xg_tensor_macs_per_cycle(const struct xg_device_facts *facts, const struc
  */
 double xg_tensor_cycles(const struct xg_device_facts *facts, const struct xg_kernel *row, int64_t m,
                         int64_t n, int64_t k);
+
+/* The same of a product of doubles by residues, with the splits and the combination. */
+double xg_tensor_residue_cycles(const struct xg_device_facts *facts, const struct xg_kernel *row,
+                                int64_t m, int64_t n, int64_t k);
 
 #endif

@@ -39,6 +39,7 @@ struct xg_dev {
                                  * itself */
     int cublas_failures;        /* failures to make its handle */
     struct xg_cublas *cublas;   /* NULL until a cuBLAS row is launched */
+    struct xg_residue *residue; /* DGEMM by residues; NULL without facts.residues */
     struct xg_split *split;     /* splits operands, multiplies pieces; NULL without facts.pieces */
 };
 

@@ -152,8 +152,9 @@ enum xg_status xg_pipe_init(struct xg_pipe *pipe)
 {
     const struct xg_plan *plan = pipe->plan;
     /* Where panels are replaced there is one stream, so that a panel's last reader runs behind all
-     * its other readers. A batch's panel has a single reader. */
-    pipe->run_streams = plan->resident || pipe->call->batch ? XG_PIPE_RUN_STREAMS : 1;
+     * its other readers. A batch's panel has a single reader. Products of residues share memory. */
+    bool together = (plan->resident || pipe->call->batch) && !pipe->product->residue;
+    pipe->run_streams = together ? XG_PIPE_RUN_STREAMS : 1;
     pipe->load_ramp_bytes = RAMP_BYTES;
     pipe->load_rows_left = malloc((size_t)plan->load_count * sizeof *pipe->load_rows_left);
     pipe->done_of_tile = malloc((size_t)plan->tile_count * sizeof *pipe->done_of_tile);
@@ -350,7 +351,7 @@ static enum xg_status mark_ready(struct xg_pipe *pipe, CUevent copied)
 {
     const struct xg_drv *drv = &pipe->dev->drv;
     const struct xg_plan *plan = pipe->plan;
-    bool splits = pipe->product->split;
+    bool splits = xg_runner_splits(pipe->product);
     CUstream stream = pipe->streams[splits ? XG_PIPE_SPLIT : XG_PIPE_UP];
     enum xg_status status = XG_OK;
     while (pipe->loads_ready < plan->load_count && !pipe->load_rows_left[pipe->loads_ready] &&

@@ -115,7 +115,7 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *cal
             return refused && status == XG_DECLINED ? XG_ERR_NOMEM : status;
         size_t bytes = plan->device_bytes;
         if (pieces && plan->resident)
-            bytes = xg_runner_pieces_bytes(plan, call);
+            bytes = xg_runner_split_bytes(plan, call);
         *splits = pieces && plan->resident && bytes <= limits.device_bytes;
         if (!*splits)
             bytes = plan->device_bytes;

@@ -186,6 +186,11 @@ CUresult fake_split_queue(const struct fake_split_kernel *kernel, const void *pa
 void fake_split_resolve(void *launched);
 struct fake_result fake_split_run(const void *launched);
 
+/* residue.c: the same for the kernels of DGEMM by residues. */
+const struct fake_residue_kernel *fake_residue_find(const char *name);
+CUresult fake_residue_queue(const struct fake_residue_kernel *kernel, const void *parameter,
+                            const struct fake_launch *launch, CUstream stream);
+
 /* problem.c: a product of any type, for the fake cuBLAS and for kernels of double, which are
  * padded: its addresses made the host's, and queued and computed as above. */
 struct xg_problem fake_problem_resolve(const struct xg_problem *p, bool padded);

@@ -17,6 +17,7 @@ struct CUfunc_st {
     bool sums;   /* adds slices: the fake product has none, so there is nothing to add */
     bool copies; /* repacks operands */
     const struct fake_split_kernel *pieces; /* NULL: none of those kernels */
+    const struct fake_residue_kernel *residue;
     int bm, bn, bk;
     int smem_limit_bytes;
     struct CUfunc_st *next;
@@ -50,7 +51,8 @@ static bool parse_name(const char *name, struct CUfunc_st *function)
     const char *tile = NULL;
     snprintf(function->name, sizeof(function->name), "%s", name);
     function->pieces = fake_split_find(name);
-    if (function->pieces)
+    function->residue = fake_residue_find(name);
+    if (function->pieces || function->residue)
         return true;
     for (const char *at = name; (at = strstr(at, "_sm")); at++)
         tile = at;
@@ -264,6 +266,8 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
             result = CUDA_ERROR_INVALID_VALUE;
         else if (function->pieces)
             result = fake_split_queue(function->pieces, parameters[0], &launch, stream);
+        else if (function->residue)
+            result = fake_residue_queue(function->residue, parameters[0], &launch, stream);
         else if (function->dgemm)
             result = launch_dgemm(function, parameters[0], &launch, stream);
         else

@@ -6,25 +6,26 @@
 
 #include "tests/support/xt.h"
 
-/* TFLOP/s at the boost clock; fp16: with FP32 sums; 0: not compared. */
+/* TFLOP/s at the boost clock; fp16: with FP32 sums; int8: TOP/s; 0: not compared. */
 static const struct {
     const char *name;
     int sm, sm_count, fp64_ratio;
-    double clock_ghz, fp32, fp16, fp64;
+    double clock_ghz, fp32, fp16, fp64, int8;
 } devices[] = {
-    {"Tesla V100-SXM2-16GB", 70, 80, 2, 1.53, 15.7, 125, 7.8},
-    {"Tesla T4", 75, 40, 32, 1.59, 8.1, 65, 0},
-    {"NVIDIA GeForce RTX 2080 Ti", 75, 68, 32, 1.545, 13.4, 53.8, 0},
-    {"NVIDIA A100-SXM4-80GB", 80, 108, 2, 1.41, 19.5, 312, 19.5},
-    {"NVIDIA A30", 80, 56, 2, 1.44, 10.3, 165, 10.3},
-    {"NVIDIA GeForce RTX 3090", 86, 82, 64, 1.695, 35.6, 71, 0.556},
-    {"NVIDIA A40", 86, 84, 64, 1.74, 37.4, 149.7, 0.585},
-    {"NVIDIA GeForce RTX 4090", 89, 128, 64, 2.52, 82.6, 165.2, 1.29},
-    {"NVIDIA L40S", 89, 142, 64, 2.52, 91.6, 362, 1.43},
-    {"NVIDIA H100 80GB HBM3", 90, 132, 2, 1.98, 66.9, 0, 66.9},
-    {"NVIDIA B200", 100, 148, 2, 1.965, 74.4, 0, 37.2},
-    {"NVIDIA GeForce RTX 5090", 120, 170, 64, 2.407, 104.8, 209.5, 1.64},
-    {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 120, 188, 64, 2.617, 126, 503.8, 1.97},
+    {"Tesla V100-SXM2-16GB", 70, 80, 2, 1.53, 15.7, 125, 7.8, 0},
+    {"Tesla T4", 75, 40, 32, 1.59, 8.1, 65, 0, 130},
+    {"NVIDIA GeForce RTX 2080 Ti", 75, 68, 32, 1.545, 13.4, 53.8, 0, 215},
+    {"NVIDIA A100-SXM4-80GB", 80, 108, 2, 1.41, 19.5, 312, 19.5, 624},
+    {"NVIDIA A30", 80, 56, 2, 1.44, 10.3, 165, 10.3, 330},
+    {"NVIDIA GeForce RTX 3090", 86, 82, 64, 1.695, 35.6, 71, 0.556, 284},
+    {"NVIDIA A40", 86, 84, 64, 1.74, 37.4, 149.7, 0.585, 299},
+    {"NVIDIA GeForce RTX 4090", 89, 128, 64, 2.52, 82.6, 165.2, 1.29, 661},
+    {"NVIDIA L40S", 89, 142, 64, 2.52, 91.6, 362, 1.43, 733},
+    {"NVIDIA H100 80GB HBM3", 90, 132, 2, 1.98, 66.9, 0, 66.9, 0},
+    {"NVIDIA B200", 100, 148, 2, 1.965, 74.4, 0, 37.2, 0},
+    {"NVIDIA GeForce RTX 5090", 120, 170, 64, 2.407, 104.8, 209.5, 1.64, 838},
+    {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 120, 188, 64, 2.617, 126, 503.8, 1.97,
+     1008},
 };
 
 static void compare(const char *name, const char *what, double macs, int sm_count, double ghz,
@@ -49,6 +50,7 @@ int main(void)
         compare(name, "FP64", xg_facts_macs_per_cycle(&facts, XG_TYPE_D), count, ghz,
                 devices[i].fp64);
         compare(name, "FP16", row->fp16, count, ghz, devices[i].fp16);
+        compare(name, "INT8", row->int8, count, ghz, devices[i].int8);
     }
     /* Devices between the rows, before the first and after the last. */
     XT_CHECK(xg_generation_find(52, "NVIDIA GeForce GTX 980")->sm == 0);

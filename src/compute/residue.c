@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* Lays residues out in memory, and launches the steps of a product. */
+#include "compute/residue.h"
+
+#include "compute/image.h"
+
+/* The sizes of kernels/emulated/residue_split_sm80.cu and dgemm_residue_sm80.cu. */
+enum { SPLIT_ROWS = 16, THREADS = 256 };
+enum { TILE_M = 128, TILE_N = 256, PRODUCT_SMEM_BYTES = 96 * 1024 };
+enum { NATIVE_TILE = 32, MEMORY_ALIGN = 256 };
+
+enum xg_status xg_residue_open(struct xg_dev *dev, struct xg_residue *residue)
+{
+    struct xg_residue opened = {.dev = dev};
+    const struct {
+        const char *image, *entry;
+        int smem_bytes;
+        CUfunction *function;
+    } kernels[] = {
+        {"residue_split_sm80", "xg_residue_split_sm80", 0, &opened.split},
+        {"dgemm_residue_sm80", "xg_residue_product_sm80_128x256x64", PRODUCT_SMEM_BYTES,
+         &opened.product},
+        {"dgemm_residue_sm80", "xg_residue_combine_sm80", 0, &opened.combine},
+        {"dgemm_residue_sm80", "xg_residue_native_sm80", 0, &opened.native},
+    };
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        enum xg_status status = xg_image_entry(dev, kernels[i].image, kernels[i].entry,
+                                               kernels[i].smem_bytes, kernels[i].function);
+        if (status != XG_OK)
+            return status;
+    }
+    *residue = opened;
+    return XG_OK;
+}
+
+/* --- Memory --------------------------------------------------------------------------------- */
+
+static size_t aligned(int64_t bytes)
+{
+    return (size_t)xg_round_up(bytes, MEMORY_ALIGN);
+}
+
+static int64_t row_bytes(int64_t k)
+{
+    return xg_round_up(k, XG_RESIDUE_BLOCK);
+}
+
+static size_t residues_bytes(int64_t rows, int64_t k)
+{
+    return aligned(XG_RESIDUE_MODULI_COUNT * rows * row_bytes(k));
+}
+
+static size_t exponents_bytes(int64_t rows)
+{
+    return aligned(rows * (int64_t)sizeof(int32_t));
+}
+
+size_t xg_residue_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows)
+{
+    return residues_bytes(rows, k) + exponents_bytes(rows) +
+           aligned(xg_ceil_div(rows, panel_rows) * (int64_t)sizeof(struct xg_residue_stats));
+}
+
+size_t xg_residue_results_bytes(int64_t m, int64_t n)
+{
+    return aligned(XG_RESIDUE_MODULI_COUNT * m * xg_round_up(n, XG_RESIDUE_QUAD));
+}
+
+void xg_residue_operand_init(struct xg_residue_operand *operand, CUdeviceptr at, int64_t rows,
+                             int64_t k, int64_t panel_rows)
+{
+    operand->residues = at;
+    operand->exponents = operand->residues + residues_bytes(rows, k);
+    operand->stats = operand->exponents + exponents_bytes(rows);
+    operand->rows = rows;
+    operand->k = k;
+    operand->panel_rows = panel_rows;
+}
+
+static int64_t plane_bytes(const struct xg_residue_range *range)
+{
+    return range->operand->rows * row_bytes(range->operand->k);
+}
+
+static CUdeviceptr residues(const struct xg_residue_range *range)
+{
+    return range->operand->residues + (size_t)(range->row * row_bytes(range->operand->k));
+}
+
+static CUdeviceptr exponents(const struct xg_residue_range *range)
+{
+    return range->operand->exponents + (size_t)range->row * sizeof(int32_t);
+}
+
+static CUdeviceptr stats(const struct xg_residue_range *range)
+{
+    int64_t panel = range->row / range->operand->panel_rows;
+    return range->operand->stats + (size_t)panel * sizeof(struct xg_residue_stats);
+}
+
+static int64_t panels(const struct xg_residue_range *range)
+{
+    return xg_ceil_div(range->rows, range->operand->panel_rows);
+}
+
+/* --- Steps ---------------------------------------------------------------------------------- */
+
+static enum xg_status launch(const struct xg_residue *residue, CUfunction function, int64_t blocks,
+                             unsigned smem_bytes, void *args, CUstream stream)
+{
+    void *parameters[] = {args};
+    if (blocks > INT32_MAX)
+        return XG_DECLINED;
+    return XG_DRV(&residue->dev->drv, cuLaunchKernel, function, (unsigned)blocks, 1, 1, THREADS, 1,
+                  1, smem_bytes, stream, parameters, NULL);
+}
+
+static enum xg_status split_panel(const struct xg_residue *residue,
+                                  const struct xg_residue_range *panel, CUstream stream)
+{
+    const struct xg_split_source *source = &panel->source;
+    struct xg_residue_split_args args = {
+        .data = source->data,
+        .residues = residues(panel),
+        .exponents = exponents(panel),
+        .stats = stats(panel),
+        .row_stride = source->along_k ? source->ld : 1,
+        .k_stride = source->along_k ? 1 : source->ld,
+        .rows = panel->rows,
+        .k = panel->operand->k,
+        .plane_bytes = plane_bytes(panel),
+    };
+    return launch(residue, residue->split, xg_ceil_div(panel->rows, SPLIT_ROWS), 0, &args, stream);
+}
+
+enum xg_status xg_residue_panels(const struct xg_residue *residue,
+                                 const struct xg_residue_range *range, CUstream stream)
+{
+    const struct xg_split_source *source = &range->source;
+    const int64_t panel_rows = range->operand->panel_rows;
+    enum xg_status status =
+        XG_DRV(&residue->dev->drv, cuMemsetD32Async, stats(range), 0,
+               (size_t)panels(range) * sizeof(struct xg_residue_stats) / sizeof(uint32_t), stream);
+    for (int64_t done = 0; status == XG_OK && done < range->rows; done += panel_rows) {
+        struct xg_residue_range panel = *range;
+        panel.row += done;
+        panel.rows = xg_min_i64(panel_rows, range->rows - done);
+        panel.source.data += (size_t)(done * (source->along_k ? source->ld : 1)) * sizeof(double);
+        status = split_panel(residue, &panel, stream);
+    }
+    return status;
+}
+
+static int64_t tiles(int64_t m, int64_t n, int64_t tile_m, int64_t tile_n)
+{
+    return xg_ceil_div(m, tile_m) * xg_ceil_div(n, tile_n);
+}
+
+static enum xg_status multiply(const struct xg_residue *residue, const struct xg_residue_range *a,
+                               const struct xg_residue_range *b, const struct xg_residue_pair *pair,
+                               const struct xg_residue_result *result, CUstream stream)
+{
+    struct xg_residue_product_args args = {.a = residues(a),
+                                           .b = residues(b),
+                                           .results = result->results,
+                                           .a_plane_bytes = plane_bytes(a),
+                                           .b_plane_bytes = plane_bytes(b),
+                                           .pair = *pair,
+                                           .m = a->rows,
+                                           .n = b->rows,
+                                           .k = pair->k,
+                                           .wanted = result->wanted};
+    return launch(residue, residue->product,
+                  XG_RESIDUE_MODULI_COUNT * tiles(args.m, args.n, TILE_M, TILE_N),
+                  PRODUCT_SMEM_BYTES, &args, stream);
+}
+
+static enum xg_status combine(const struct xg_residue *residue, const struct xg_residue_range *a,
+                              const struct xg_residue_range *b, const struct xg_residue_pair *pair,
+                              const struct xg_residue_result *result, CUstream stream)
+{
+    struct xg_residue_combine_args args = {.results = result->results,
+                                           .c = result->c,
+                                           .a_exponents = exponents(a),
+                                           .b_exponents = exponents(b),
+                                           .pair = *pair,
+                                           .ldc = result->ldc,
+                                           .m = a->rows,
+                                           .n = b->rows,
+                                           .alpha = result->alpha,
+                                           .beta = result->beta,
+                                           .wanted = result->wanted};
+    int64_t quads = args.m * xg_ceil_div(args.n, XG_RESIDUE_QUAD);
+    return launch(residue, residue->combine, xg_ceil_div(quads, THREADS), 0, &args, stream);
+}
+
+static enum xg_status multiply_native(const struct xg_residue *residue,
+                                      const struct xg_residue_range *a,
+                                      const struct xg_residue_range *b,
+                                      const struct xg_residue_pair *pair,
+                                      const struct xg_residue_result *result, CUstream stream)
+{
+    struct xg_residue_native_args args = {.product = {.a = a->source.data,
+                                                      .b = b->source.data,
+                                                      .c = result->c,
+                                                      .lda = a->source.ld,
+                                                      .ldb = b->source.ld,
+                                                      .ldc = result->ldc,
+                                                      .m = a->rows,
+                                                      .n = b->rows,
+                                                      .k = pair->k,
+                                                      .alpha = result->alpha,
+                                                      .beta = result->beta,
+                                                      .wanted = result->wanted,
+                                                      .transa = !a->source.along_k,
+                                                      .transb = b->source.along_k,
+                                                      .split = 1},
+                                          .pair = *pair};
+    return launch(residue, residue->native, tiles(a->rows, b->rows, NATIVE_TILE, NATIVE_TILE), 0,
+                  &args, stream);
+}
+
+enum xg_status xg_residue_product(const struct xg_residue *residue,
+                                  const struct xg_residue_range *a,
+                                  const struct xg_residue_range *b,
+                                  const struct xg_residue_result *result, CUstream stream)
+{
+    const struct xg_residue_pair pair = {.a_stats = stats(a),
+                                         .b_stats = stats(b),
+                                         .a_panels = (int32_t)panels(a),
+                                         .b_panels = (int32_t)panels(b),
+                                         .k = a->operand->k};
+    enum xg_status status = multiply(residue, a, b, &pair, result, stream);
+    if (status == XG_OK)
+        status = combine(residue, a, b, &pair, result, stream);
+    if (status == XG_OK)
+        status = multiply_native(residue, a, b, &pair, result, stream);
+    return status;
+}
+
+/* --- Operands in device memory -------------------------------------------------------------- */
+
+static int64_t slice_depth(int64_t k)
+{
+    return xg_min_i64(k, XG_RESIDUE_DEPTH_MAX);
+}
+
+size_t xg_residue_dgemm_bytes(int64_t m, int64_t n, int64_t k)
+{
+    return xg_residue_operand_bytes(m, slice_depth(k), m) +
+           xg_residue_operand_bytes(n, slice_depth(k), n) + xg_residue_results_bytes(m, n);
+}
+
+/* `depth` positions of k, starting at `at`. */
+static enum xg_status multiply_slice(const struct xg_residue *residue,
+                                     const struct xg_dgemm_args *args, int64_t at, int64_t depth,
+                                     CUdeviceptr scratch, CUstream stream)
+{
+    struct xg_residue_operand a_operand, b_operand;
+    CUdeviceptr b_at = scratch + xg_residue_operand_bytes(args->m, depth, args->m);
+    xg_residue_operand_init(&a_operand, scratch, args->m, depth, args->m);
+    xg_residue_operand_init(&b_operand, b_at, args->n, depth, args->n);
+    size_t a_elems = (size_t)(args->transa ? at * args->lda : at);
+    size_t b_elems = (size_t)(args->transb ? at : at * args->ldb);
+    const struct xg_residue_range a = {
+        .operand = &a_operand,
+        .source = {args->a + a_elems * sizeof(double), args->lda, !args->transa},
+        .rows = args->m,
+    };
+    const struct xg_residue_range b = {
+        .operand = &b_operand,
+        .source = {args->b + b_elems * sizeof(double), args->ldb, args->transb},
+        .rows = args->n,
+    };
+    const struct xg_residue_result c = {
+        .c = args->c,
+        .ldc = args->ldc,
+        .alpha = args->alpha,
+        .beta = at ? 1 : args->beta,
+        .wanted = args->wanted,
+        .results = b_at + xg_residue_operand_bytes(args->n, depth, args->n),
+    };
+    enum xg_status status = xg_residue_panels(residue, &a, stream);
+    if (status == XG_OK)
+        status = xg_residue_panels(residue, &b, stream);
+    if (status == XG_OK)
+        status = xg_residue_product(residue, &a, &b, &c, stream);
+    return status;
+}
+
+enum xg_status xg_residue_dgemm(const struct xg_residue *residue, const struct xg_dgemm_args *args,
+                                CUdeviceptr scratch, CUstream stream)
+{
+    enum xg_status status = XG_OK;
+    for (int64_t at = 0; at < args->k && status == XG_OK; at += XG_RESIDUE_DEPTH_MAX)
+        status = multiply_slice(residue, args, at, slice_depth(args->k - at), scratch, stream);
+    return status;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* DGEMM on integer tensor cores: doubles as integers, and these as residues. */
+#ifndef XG_RESIDUE_DGEMM_H
+#define XG_RESIDUE_DGEMM_H
+
+#include "compute/split.h"
+#include "kernels/emulated/residue_kabi.h"
+
+/*
+ * A product has these steps on one device, all enqueued without waiting: every panel of an operand
+ * is scaled row by row and split into residues (kernels/emulated/residue_split_sm80.cu), the
+ * residues are multiplied, and C is computed from the results (dgemm_residue_sm80.cu). Where the
+ * operands' numbers spread too much (kernels/emulated/residue.h), the last two write nothing, and a
+ * kernel on the FP64 units computes. Rows are those of op(A) or columns of op(B), as in split.h.
+ */
+struct xg_residue {
+    struct xg_dev *dev;
+    CUfunction split, product, combine, native;
+};
+
+/* The memory of an operand's residues on the device. */
+struct xg_residue_operand {
+    CUdeviceptr residues, exponents, stats;
+    int64_t rows, k;
+    int64_t panel_rows; /* rows of a panel; the last one may have fewer */
+};
+
+/* Rows [row, row + rows) of an operand, whole panels (the operand's last one included). */
+struct xg_residue_range {
+    const struct xg_residue_operand *operand;
+    struct xg_split_source source; /* doubles; of the range's first row */
+    int64_t row, rows;
+};
+
+/* C of a product on the device, row-major: C = alpha * A * B + beta * C; with beta 0 it is never
+ * read. */
+struct xg_residue_result {
+    CUdeviceptr c;
+    int64_t ldc;
+    double alpha, beta;
+    struct xg_triangle wanted; /* kernels/kabi.h */
+    CUdeviceptr results;       /* xg_residue_results_bytes, 256-byte aligned */
+};
+
+/*
+ * Loads the kernels. Returns XG_OK; XG_ERR_NOTFOUND if this build has no code for the device;
+ * XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. *residue is set only on XG_OK and needs no fini. The
+ * device's context must be current, here and below.
+ */
+enum xg_status xg_residue_open(struct xg_dev *dev, struct xg_residue *residue);
+
+/* Device memory of an operand's residues and of the results of a product of m rows and n columns;
+ * multiples of 256. Pure. */
+size_t xg_residue_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows);
+size_t xg_residue_results_bytes(int64_t m, int64_t n);
+
+/* Lays an operand out in this memory at `at`, which must be 256-byte aligned. k: at most
+ * XG_RESIDUE_DEPTH_MAX. */
+void xg_residue_operand_init(struct xg_residue_operand *operand, CUdeviceptr at, int64_t rows,
+                             int64_t k, int64_t panel_rows);
+
+/* Enqueues the split of panels, which must be in device memory at that point of the stream. Each
+ * panel is split once. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST. */
+enum xg_status xg_residue_panels(const struct xg_residue *residue,
+                                 const struct xg_residue_range *panels, CUstream stream);
+
+/*
+ * Enqueues the product of the ranges of both operands. Their panels must be split at that point of
+ * the stream, and their doubles must still exist. Returns XG_OK; XG_DECLINED if C has too many
+ * tiles for a launch; XG_ERR_DRIVER, XG_ERR_LOST.
+ */
+enum xg_status xg_residue_product(const struct xg_residue *residue,
+                                  const struct xg_residue_range *a,
+                                  const struct xg_residue_range *b,
+                                  const struct xg_residue_result *result, CUstream stream);
+
+/* Splits and multiplies operands in device memory, in slices of k if k is large, with scratch
+ * memory (256-byte aligned) of this size. Neither alignment nor padding of the operands matters. */
+size_t xg_residue_dgemm_bytes(int64_t m, int64_t n, int64_t k);
+enum xg_status xg_residue_dgemm(const struct xg_residue *residue, const struct xg_dgemm_args *args,
+                                CUdeviceptr scratch, CUstream stream);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernels of DGEMM by residues, in terms of doubles. */
+#include "fake.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/emulated/residue.h"
+
+/*
+ * The 16 residues of a number take 16 bytes: room for the number itself. So here a row of residues,
+ * in all planes together, is a row of doubles, and so are the results. The guard decides by the
+ * same rule from the same counts.
+ */
+enum { THREADS = 256, SPLIT_ROWS = 16, TILE_M = 128, TILE_N = 256, NATIVE_TILE = 32 };
+enum { PRODUCT_SMEM_BYTES = 96 * 1024 };
+
+enum role { SPLIT, PRODUCT, COMBINE, NATIVE };
+
+struct fake_residue_kernel {
+    const char *name;
+    enum role role;
+};
+
+static const struct fake_residue_kernel kernels[] = {
+    {"xg_residue_split_sm80", SPLIT},
+    {"xg_residue_product_sm80_128x256x64", PRODUCT},
+    {"xg_residue_combine_sm80", COMBINE},
+    {"xg_residue_native_sm80", NATIVE},
+};
+
+const struct fake_residue_kernel *fake_residue_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        if (!strcmp(kernels[i].name, name))
+            return &kernels[i];
+    return NULL;
+}
+
+/* A launch: the kernel's parameter as it was given, then with host addresses in it. */
+struct work {
+    const struct fake_residue_kernel *kernel;
+    union {
+        struct xg_residue_split_args split;
+        struct xg_residue_product_args product;
+        struct xg_residue_combine_args combine;
+        struct xg_residue_native_args native;
+    };
+};
+
+static const size_t sizes[] = {
+    [SPLIT] = sizeof(struct xg_residue_split_args),
+    [PRODUCT] = sizeof(struct xg_residue_product_args),
+    [COMBINE] = sizeof(struct xg_residue_combine_args),
+    [NATIVE] = sizeof(struct xg_residue_native_args),
+};
+
+static int64_t ceil_div(int64_t x, int64_t y)
+{
+    return (x + y - 1) / y;
+}
+
+static int64_t padded(int64_t extent, int64_t multiple)
+{
+    return ceil_div(extent, multiple) * multiple;
+}
+
+/* --- Addresses: all that a kernel reads and writes must be there ------------------------------ */
+
+static void resolve(uint64_t *address, int64_t bytes, const char *what)
+{
+    *address = (uintptr_t)fake_mem_dev(*address, (size_t)bytes, what);
+}
+
+static void resolve_pair(struct xg_residue_pair *pair)
+{
+    const int64_t bytes = sizeof(struct xg_residue_stats);
+    if (pair->a_panels < 1 || pair->b_panels < 1 || pair->k < 1 || pair->k > XG_RESIDUE_DEPTH_MAX)
+        fake_abort("statistics of %d and %d panels, %lld deep", pair->a_panels, pair->b_panels,
+                   (long long)pair->k);
+    resolve(&pair->a_stats, pair->a_panels * bytes, "A's counts");
+    resolve(&pair->b_stats, pair->b_panels * bytes, "B's counts");
+}
+
+/* The planes of `rows` rows, of which the whole operand may have more. */
+static void resolve_planes(uint64_t *address, int64_t rows, int64_t k, int64_t plane_bytes)
+{
+    const int64_t row_bytes = padded(k, XG_RESIDUE_BLOCK);
+    if (*address % 16 || plane_bytes % row_bytes || plane_bytes < rows * row_bytes)
+        fake_abort("planes of %lld bytes for %lld rows", (long long)plane_bytes, (long long)rows);
+    resolve(address, (XG_RESIDUE_MODULI_COUNT - 1) * plane_bytes + rows * row_bytes, "residues");
+}
+
+static void resolve_split(struct xg_residue_split_args *args)
+{
+    if (args->rows < 1 || args->k < 1 || (args->row_stride != 1 && args->k_stride != 1))
+        fake_abort("split of %lld rows", (long long)args->rows);
+    int64_t last = (args->rows - 1) * args->row_stride + (args->k - 1) * args->k_stride;
+    resolve(&args->data, (last + 1) * (int64_t)sizeof(double), "numbers to split");
+    resolve_planes(&args->residues, args->rows, args->k, args->plane_bytes);
+    resolve(&args->exponents, args->rows * (int64_t)sizeof(int32_t), "exponents");
+    resolve(&args->stats, sizeof(struct xg_residue_stats), "counts");
+}
+
+static int64_t results_bytes(int64_t m, int64_t n)
+{
+    return XG_RESIDUE_MODULI_COUNT * m * padded(n, XG_RESIDUE_QUAD);
+}
+
+static void resolve_product(struct xg_residue_product_args *args)
+{
+    resolve_planes(&args->a, args->m, args->k, args->a_plane_bytes);
+    resolve_planes(&args->b, args->n, args->k, args->b_plane_bytes);
+    resolve(&args->results, results_bytes(args->m, args->n), "results");
+    resolve_pair(&args->pair);
+}
+
+static void resolve_combine(struct xg_residue_combine_args *args)
+{
+    resolve(&args->results, results_bytes(args->m, args->n), "results");
+    resolve(&args->c, ((args->m - 1) * args->ldc + args->n) * (int64_t)sizeof(double), "C");
+    resolve(&args->a_exponents, args->m * (int64_t)sizeof(int32_t), "A's exponents");
+    resolve(&args->b_exponents, args->n * (int64_t)sizeof(int32_t), "B's exponents");
+    resolve_pair(&args->pair);
+}
+
+static void resolve_native(struct xg_residue_native_args *args)
+{
+    struct xg_dgemm_args *p = &args->product;
+    const int64_t bytes = sizeof(double);
+    resolve(&p->a, ((p->transa ? p->k : p->m) - 1) * p->lda * bytes + bytes, "A");
+    resolve(&p->b, ((p->transb ? p->n : p->k) - 1) * p->ldb * bytes + bytes, "B");
+    resolve(&p->c, ((p->m - 1) * p->ldc + p->n) * bytes, "C");
+    resolve_pair(&args->pair);
+}
+
+static void resolve_work(void *launched)
+{
+    struct work *work = launched;
+    switch (work->kernel->role) {
+    case SPLIT:
+        resolve_split(&work->split);
+        break;
+    case PRODUCT:
+        resolve_product(&work->product);
+        break;
+    case COMBINE:
+        resolve_combine(&work->combine);
+        break;
+    case NATIVE:
+        resolve_native(&work->native);
+        break;
+    }
+}
+
+static int64_t blocks_of(const struct work *work)
+{
+    const struct xg_residue_product_args *product = &work->product;
+    const struct xg_residue_combine_args *combine = &work->combine;
+    const struct xg_dgemm_args *native = &work->native.product;
+    switch (work->kernel->role) {
+    case SPLIT:
+        return ceil_div(work->split.rows, SPLIT_ROWS);
+    case PRODUCT:
+        return XG_RESIDUE_MODULI_COUNT * ceil_div(product->m, TILE_M) *
+               ceil_div(product->n, TILE_N);
+    case COMBINE:
+        return ceil_div(combine->m * ceil_div(combine->n, XG_RESIDUE_QUAD), THREADS);
+    default:
+        return ceil_div(native->m, NATIVE_TILE) * ceil_div(native->n, NATIVE_TILE);
+    }
+}
+
+/* --- What they compute ------------------------------------------------------------------------ */
+
+/* The bytes of (row, l): a double lies in the first eight planes. */
+static unsigned char *bytes_of(uint64_t residues, int64_t plane_bytes, int64_t k, int64_t row,
+                               int64_t l, size_t byte)
+{
+    return (unsigned char *)(uintptr_t)residues + (int64_t)byte * plane_bytes +
+           row * padded(k, XG_RESIDUE_BLOCK) + l;
+}
+
+static void put(const struct xg_residue_split_args *args, int64_t row, int64_t l, double x)
+{
+    unsigned char bytes[sizeof x];
+    memcpy(bytes, &x, sizeof x);
+    for (size_t i = 0; i < sizeof x; i++)
+        *bytes_of(args->residues, args->plane_bytes, args->k, row, l, i) = bytes[i];
+}
+
+/* The numbers of an operand's rows; the caller frees them. */
+static double *numbers(uint64_t residues, int64_t plane_bytes, int64_t rows, int64_t k)
+{
+    double *all = malloc((size_t)(rows * k) * sizeof *all);
+    for (int64_t i = 0; all && i < rows * k; i++)
+        for (size_t byte = 0; byte < sizeof *all; byte++)
+            ((unsigned char *)&all[i])[byte] =
+                *bytes_of(residues, plane_bytes, k, i / k, i % k, byte);
+    return all;
+}
+
+static void raise_to(uint32_t *most, uint32_t x)
+{
+    *most = x > *most ? x : *most;
+}
+
+static void split_row(const struct xg_residue_split_args *args, int64_t row)
+{
+    static const int h[XG_RESIDUE_COUNTS] = {XG_RESIDUE_H0, XG_RESIDUE_H1, XG_RESIDUE_H2};
+    struct xg_residue_stats *stats = (struct xg_residue_stats *)(uintptr_t)args->stats;
+    const double *data = (const double *)(uintptr_t)args->data + row * args->row_stride;
+    double most = 0, squares = 0;
+    int exponent = 0;
+    for (int64_t l = 0; l < args->k; l++) {
+        const double x = data[l * args->k_stride];
+        if (!isfinite(x))
+            stats->not_finite = 1;
+        most = fmax(most, fabs(x));
+    }
+    if (isfinite(most) && most > 0)
+        frexp(most, &exponent);
+    for (int64_t l = 0; l < args->k; l++) {
+        const double x = ldexp(data[l * args->k_stride], -exponent);
+        squares += x * x;
+        put(args, row, l, x);
+    }
+    ((int32_t *)(uintptr_t)args->exponents)[row] = -exponent;
+    for (int i = 0; i < XG_RESIDUE_COUNTS && most > 0; i++) {
+        uint32_t small = 0;
+        for (int64_t l = 0; l < args->k; l++)
+            small += fabs(ldexp(data[l * args->k_stride], -exponent)) <
+                     ldexp(sqrt(squares / (double)args->k), -h[i]);
+        raise_to(&stats->small_max[i], small);
+    }
+}
+
+static bool serves(const struct xg_residue_pair *pair)
+{
+    const struct xg_residue_stats a =
+        xg_residue_worst((const struct xg_residue_stats *)(uintptr_t)pair->a_stats, pair->a_panels);
+    const struct xg_residue_stats b =
+        xg_residue_worst((const struct xg_residue_stats *)(uintptr_t)pair->b_stats, pair->b_panels);
+    return xg_residue_serves(&a, &b, pair->k);
+}
+
+static void multiply(const struct xg_residue_product_args *args)
+{
+    double *a = numbers(args->a, args->a_plane_bytes, args->m, args->k);
+    double *b = numbers(args->b, args->b_plane_bytes, args->n, args->k);
+    double *results = (double *)(uintptr_t)args->results;
+    if (!a || !b)
+        fake_abort("no memory for a product of residues");
+    for (int64_t i = 0; i < args->m; i++)
+        for (int64_t j = 0; j < args->n; j++) {
+            double sum = 0;
+            for (int64_t l = 0; l < args->k; l++)
+                sum = fma(a[i * args->k + l], b[j * args->k + l], sum);
+            results[i * args->n + j] = sum;
+        }
+    free(a);
+    free(b);
+}
+
+static void store(const struct xg_triangle *wanted, double *c, int64_t i, int64_t j, double product,
+                  double beta)
+{
+    if (fake_wants(wanted, XG_TYPE_D, i, j))
+        *c = beta == 0 ? product : fma(beta, *c, product);
+}
+
+static void combine(const struct xg_residue_combine_args *args)
+{
+    const int32_t *a = (const int32_t *)(uintptr_t)args->a_exponents;
+    const int32_t *b = (const int32_t *)(uintptr_t)args->b_exponents;
+    const double *results = (const double *)(uintptr_t)args->results;
+    for (int64_t i = 0; i < args->m; i++)
+        for (int64_t j = 0; j < args->n; j++)
+            store(&args->wanted, (double *)(uintptr_t)args->c + i * args->ldc + j, i, j,
+                  args->alpha * ldexp(results[i * args->n + j], -(a[i] + b[j])), args->beta);
+}
+
+static void multiply_native(const struct xg_dgemm_args *p)
+{
+    const double *a = (const double *)(uintptr_t)p->a, *b = (const double *)(uintptr_t)p->b;
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) {
+            double sum = 0;
+            for (int64_t l = 0; l < p->k; l++)
+                sum = fma(a[p->transa ? l * p->lda + i : i * p->lda + l],
+                          b[p->transb ? j * p->ldb + l : l * p->ldb + j], sum);
+            store(&p->wanted, (double *)(uintptr_t)p->c + i * p->ldc + j, i, j, p->alpha * sum,
+                  p->beta);
+        }
+}
+
+static void run(void *launched)
+{
+    const struct work *work = launched;
+    const enum role role = work->kernel->role;
+    for (int64_t row = 0; role == SPLIT && row < work->split.rows; row++)
+        split_row(&work->split, row);
+    if (role == PRODUCT && serves(&work->product.pair))
+        multiply(&work->product);
+    if (role == COMBINE && serves(&work->combine.pair))
+        combine(&work->combine);
+    if (role == NATIVE && !serves(&work->native.pair))
+        multiply_native(&work->native.product);
+}
+
+CUresult fake_residue_queue(const struct fake_residue_kernel *kernel, const void *parameter,
+                            const struct fake_launch *launch, CUstream stream)
+{
+    struct work *work = calloc(1, sizeof(*work));
+    if (!work)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    work->kernel = kernel;
+    memcpy(&work->split, parameter, sizes[kernel->role]);
+    if (launch->blocks != blocks_of(work) || launch->threads != THREADS ||
+        (kernel->role == PRODUCT && launch->smem_bytes < PRODUCT_SMEM_BYTES))
+        fake_abort("%s: %u blocks of %u threads, not %lld", kernel->name, launch->blocks,
+                   launch->threads, (long long)blocks_of(work));
+    struct work now = *work;
+    resolve_work(&now);
+    struct fake_op op = {.kind = FAKE_OP_CALL, .owned = work, .resolve = resolve_work, .run = run};
+    return fake_stream_push(stream, &op, false);
+}
