@@ -80,7 +80,7 @@ static void test_kernels(struct xg_lane *lane)
     int rows = 0;
     for (size_t r = 0; r < xg_kernel_count; r++) {
         const struct xg_kernel *row = &xg_kernel_table[r];
-        if (row->type != (int)XG_TYPE_D)
+        if (row->type != (int)XG_TYPE_D || row->flags & XG_KERNEL_RESIDUES)
             continue;
         rows++;
         for (int form = 0; form < 16; form += fx_short() ? 3 : 1) {
@@ -102,6 +102,53 @@ static void test_kernels(struct xg_lane *lane)
         }
     }
     XT_CHECK(rows > 0, "no row of double");
+}
+
+/* By residues, with panels that are split as they arrive; every driver call fails in turn. */
+static void test_residues(void)
+{
+    static char name[] = "ozaki2";
+    static const enum xg_op ops[] = {XG_OP_GEMM, XG_OP_SYRK, XG_OP_SYMM, XG_OP_GEMMT};
+    static const int64_t sizes[][3] = {{1, 1, 64}, {5, 3, 70}, {131, 270, 257}, {300, 310, 640}};
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *dev;
+    struct xg_lane *lane;
+    conf.kernel = strdup(name);
+    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && dev->facts.residues &&
+             xg_lane_create(dev, 3, &lane) == XG_OK);
+    if (xt_failures)
+        exit(xt_done());
+    for (int form = 0; form < 64; form += fx_short() ? 7 : 1) {
+        const int64_t *size = sizes[form / 4 % 4];
+        struct xt_level3_shape s = {.op = ops[form / 16],
+                                    .type = XG_TYPE_D,
+                                    .transa = form & 2 ? XG_TRANS : XG_NO_TRANS,
+                                    .transb = form & 1 ? XG_TRANS : XG_NO_TRANS,
+                                    .m = size[0],
+                                    .n = size[1],
+                                    .k = size[2],
+                                    .pad = form % 3,
+                                    .alpha = form & 4 ? 1 : -1.3,
+                                    .beta = form & 4 ? 0 : 0.7};
+        xt_level3_settle(&s, form);
+        const bool deep = s.k >= 64 && (s.op != XG_OP_SYMM || s.m >= 64);
+        enum xg_status status = run_by(lane, &s, deep ? name : NULL, (uint64_t)form + 1);
+        XT_CHECK(status == XG_OK, "%s: %s", xt_level3_name(&s), xg_status_name(status));
+    }
+    struct xt_level3_shape s = {
+        .op = XG_OP_GEMM, .type = XG_TYPE_D, .m = 140, .n = 90, .k = 200, .alpha = 1, .beta = 1};
+    fake.reset(0);
+    run_by(lane, &s, name, 3);
+    const long calls = fake.calls(NULL);
+    for (long nth = 1; nth <= calls; nth += fx_short() ? 5 : 1) {
+        fake.fail(NULL, nth, FX_CODE_NOMEM, FAKECUDA_ONCE);
+        run_by(lane, &s, NULL, 3);
+        XT_CHECK(fake.faults(NULL) > 0, "call %ld of %ld did not fail", nth, calls);
+        fake.reset((unsigned)nth);
+    }
+    xg_lane_destroy(lane);
+    xg_backend_close(dev);
+    xg_conf_fini(&conf);
 }
 
 /* In so little memory that panels take turns; and a triangle of many tiles. */
@@ -331,6 +378,7 @@ int main(void)
     fake.live(&live);
     XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events, "something is left");
     xg_backend_close(dev);
+    test_residues();
     test_tiles(0);
     test_tiles(7 << 20);
     test_faults();

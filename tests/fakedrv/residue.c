@@ -254,10 +254,10 @@ static void multiply(const struct xg_residue_product_args *args)
         fake_abort("no memory for a product of residues");
     for (int64_t i = 0; i < args->m; i++)
         for (int64_t j = 0; j < args->n; j++) {
-            double sum = 0;
+            long double sum = 0; /* as exact as the integers' */
             for (int64_t l = 0; l < args->k; l++)
-                sum = fma(a[i * args->k + l], b[j * args->k + l], sum);
-            results[i * args->n + j] = sum;
+                sum += (long double)a[i * args->k + l] * (long double)b[j * args->k + l];
+            results[i * args->n + j] = (double)sum;
         }
     free(a);
     free(b);

@@ -52,7 +52,8 @@ static void test_table(void)
         if (row->flags & (XG_KERNEL_CUBLAS | XG_KERNEL_SLICES | XG_KERNEL_COPIES))
             continue;
         int threads = row->threads_x * row->threads_y;
-        bool pieces = row->flags & XG_KERNEL_PIECES; /* its launches are src/compute/split.c's */
+        /* Their launches are those of src/compute/split.c and residue.c. */
+        bool pieces = row->flags & (XG_KERNEL_PIECES | XG_KERNEL_RESIDUES);
         XT_CHECK(pieces || (row->entry && row->image >= xg_image_table &&
                             row->image < xg_image_table + xg_image_count),
                  "%s", row->name);
@@ -62,7 +63,8 @@ static void test_table(void)
         /* Few warps keep the tensor cores busy, and the model's share of them takes that back. */
         double most = row->type == (int)XG_TYPE_S ? 1.0 : 1.2;
         XT_CHECK(pieces || row->efficiency <= most, "%s", row->name);
-        XT_CHECK(row->type == (int)XG_TYPE_S || row->flags & XG_KERNEL_VEC4, "%s", row->name);
+        XT_CHECK(pieces || row->type == (int)XG_TYPE_S || row->flags & XG_KERNEL_VEC4, "%s",
+                 row->name);
     }
 }
 
@@ -79,6 +81,14 @@ static void test_forced(void)
             XT_CHECK(choose(&facts, row->name, 64, 64, 127) != row, "%s", row->name);
             XT_CHECK(choose_by(XG_MATH_STRICT, &facts, row->name, 64, 64, 128) != row, "%s",
                      row->name);
+            continue;
+        }
+        if (row->flags & XG_KERNEL_RESIDUES) {
+            XT_CHECK(choose(&facts, row->name, 64, 64, 64) != row, "%s", row->name);
+            facts.residues = true;
+            XT_CHECK(choose(&facts, row->name, 64, 64, 64) == row, "%s", row->name);
+            XT_CHECK(choose(&facts, row->name, 64, 64, 63) != row, "%s", row->name);
+            XT_CHECK(choose(&facts, NULL, 4096, 4096, 4096) != row, "%s by itself", row->name);
             continue;
         }
         if (row->flags & XG_KERNEL_TF32) {
@@ -392,7 +402,7 @@ static void test_double(void)
         XT_CHECK(choose(&facts, "vectorized", size, size, size) == best, "a row of FP32");
         for (size_t r = 0; r < xg_kernel_count; r++) {
             const struct xg_kernel *row = &xg_kernel_table[r];
-            if (row->type != (int)XG_TYPE_D)
+            if (row->type != (int)XG_TYPE_D || row->flags & XG_KERNEL_RESIDUES)
                 continue;
             rows++;
             XT_CHECK(choose(&facts, row->name, size, size, size) == row, "%s", row->name);
