@@ -83,12 +83,12 @@ const size_t xg_image_count = IMAGE_COUNT;
             .flags = flag_bits, .efficiency = fraction                                             \
     }
 
-/* Products of pieces. The entries are those of src/compute/split.c; the tile of wgmma is that of a
- * cluster. */
-#define PIECES(row, sm, m, n, k, x, flag_bits, fraction)                                           \
+/* Products of pieces or residues. The entries are those of src/compute/split.c and residue.c; the
+ * tile of wgmma is that of a cluster. */
+#define EMULATED(row, letter, sm, m, n, k, x, flag_bits, fraction)                                 \
     {                                                                                              \
-        .name = row, .sm_min = sm, .bm = m, .bn = n, .bk = k, .threads_x = x, .threads_y = 1,      \
-        .flags = XG_KERNEL_PIECES | (flag_bits), .efficiency = fraction                            \
+        .name = row, .type = letter, .sm_min = sm, .bm = m, .bn = n, .bk = k, .threads_x = x,      \
+        .threads_y = 1, .flags = flag_bits, .efficiency = fraction                                 \
     }
 
 enum {
@@ -97,7 +97,8 @@ enum {
     DEEP = VEC4 | XG_KERNEL_SPLIT,
     SHARE = VEC4 | XG_KERNEL_SHARE,
     SCALAR = XG_KERNEL_PER_TRANS | XG_KERNEL_SCALAR,
-    REPACKED = XG_KERNEL_REPACKED
+    REPACKED = XG_KERNEL_REPACKED,
+    PIECES = XG_KERNEL_PIECES
 };
 
 const struct xg_kernel xg_kernel_table[] = {
@@ -126,8 +127,8 @@ const struct xg_kernel xg_kernel_table[] = {
     ASYNC("repacked_64x64x8", repacked, 64, 64, 8, 5, REPACKED, 0.73),
     OUTER("outer", 128, 128, 16, 4, 0.9),
     OUTER("outer_64x128", 64, 128, 16, 3, 0.9),
-    PIECES("fp16x3", 90, 256, 192, 32, 384, XG_KERNEL_WGMMA, 3.2),
-    PIECES("fp16x3_mma", 80, 128, 128, 32, 256, 0, 0),
+    EMULATED("fp16x3", 0, 90, 256, 192, 32, 384, PIECES | XG_KERNEL_WGMMA, 3.2),
+    EMULATED("fp16x3_mma", 0, 80, 128, 128, 32, 256, PIECES, 0),
     /*     name        method bm  bn  bk blocks efficiency */
     VECTOR("gemv_1x128", gemv, 1, 128, 4, 3, 0.035),
     VECTOR("gemv_1x32", gemv, 1, 32, 4, 4, 0.043),
@@ -167,8 +168,7 @@ const struct xg_kernel xg_kernel_table[] = {
     DMMA("dmma_128x128x16", dmma, 128, 128, 16, 1, VEC4, 1.056),
     DMMA("dmma_split_128x128x16", dmma_split, 128, 128, 16, 1, DEEP, 1.01),
     DMMA("dmma_split_64x64x16", dmma_split, 64, 64, 16, 3, DEEP, 1.13),
-    {.name = "ozaki2", .sm_min = 80, .bm = 128, .bn = 256, .bk = 64, .threads_x = 256, .threads_y = 1,
-     .type = XG_KERNEL_TYPE_D, .flags = XG_KERNEL_RESIDUES},
+    EMULATED("ozaki2", XG_KERNEL_TYPE_D, 80, 128, 256, 64, 256, XG_KERNEL_RESIDUES, 0),
     {.name = "cublas", .flags = XG_KERNEL_CUBLAS, .efficiency = 0.76},
     {.name = "cublas_tf32", .flags = XG_KERNEL_CUBLAS | XG_KERNEL_TF32, .efficiency = 6.0},
     /* clang-format on */

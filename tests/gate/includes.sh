@@ -28,11 +28,11 @@ rules() {
                 refuse("only src/device/drv.h includes <cuda.h>")
             if (!quoted)
                 next
-            if (name ~ /^kernels\/(kabi|emulated\/split_kabi|table)\.h$/)
+            if (name ~ /^kernels\/(kabi|emulated\/(split|residue)_kabi|table)\.h$/)
                 next
             split(name, to, "/")
             if (name ~ /^[a-z_]+\.h$/ ? depth > 2 : !(to[1] in rank))
-                refuse("src/ includes its own headers by layer, kernels/kabi.h, emulated/split_kabi.h and table.h")
+                refuse("src/ includes its own headers by layer, the headers of kernels/ with an ABI, and table.h")
             else if (depth > 2 && rank[to[1]] > rank[at[2]])
                 refuse(at[2] "/ knows nothing of " to[1] "/")
         } else if (room == "kernels") {
