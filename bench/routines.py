@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-ROUTINES = ("potrf", "getrf", "gesv", "getri", "geqrf", "orgqr", "syevd", "syevr", "gesdd", "gesdd_rank")
+ROUTINES = ("potrf", "getrf", "gesv", "getri", "trtri", "geqrf", "orgqr", "syevd", "syevr", "gesdd", "gesdd_rank")
 QUIET = {"OPENBLAS_THREAD_TIMEOUT": "20"}
 WAYS = ("plain", "quiet", "run", "forced")
 
@@ -28,6 +28,8 @@ def made(name, n, kind, random):
     a = random.standard_normal((n, n)).astype(kind)
     if name == "gesdd_rank":
         a = (a[:, :n // 2] @ a[:n // 2]).astype(kind)
+    if name == "trtri":
+        a = numpy.triu(a) + n * numpy.eye(n, dtype=kind)
     if name == "potrf":
         a = (a @ a.T + n * numpy.eye(n, dtype=kind)).astype(kind)
     if name.startswith("sy"):
@@ -59,7 +61,8 @@ def caller(name, letter, a):
             numpy.array(reflectors, order="F"))
     if name == "geqrf":
         return lambda: (lambda x: lambda: routine("geqrf")(x, lwork=64 * len(a), overwrite_a=1))(copy())
-    return lambda: (lambda x: lambda: routine(name.split("_")[0])(x, overwrite_a=1))(copy())
+    overwrite = {"overwrite_c" if name == "trtri" else "overwrite_a": 1}
+    return lambda: (lambda x: lambda: routine(name.split("_")[0])(x, **overwrite))(copy())
 
 
 def measure(options):

@@ -90,6 +90,18 @@ static void read_potrs(struct reading *r)
     matrix(r, XG_SLOT_B, c->b, r->routine->n, r->routine->k, c->ldb);
 }
 
+/* Of a unit triangle the diagonal is neither read nor written; without it something must be left.
+ */
+static void read_trtri(struct reading *r)
+{
+    const struct shim_trtri *c = &r->call->trtri;
+    uplo(r, c->uplo);
+    r->routine->unit = letter(r, c->diag, "NU");
+    square(r, c->n);
+    r->legal = r->legal && r->routine->n > r->routine->unit;
+    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
+}
+
 static void read_getrf(struct reading *r)
 {
     const struct shim_getrf *c = &r->call->getrf;
@@ -395,6 +407,7 @@ static const struct list {
     [SHIM_LIST_##list] = {read_##list, AT(list, m), AT(list, n), AT(list, info), {__VA_ARGS__}}
     SQUARE(potrf),
     SQUARE(potrs),
+    SQUARE(trtri),
     RECTANGLE(getrf),
     SQUARE(getrs),
     SQUARE(gesv),

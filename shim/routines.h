@@ -21,6 +21,10 @@ struct shim_potrs {
     void *uplo, *n, *nrhs, *a, *lda, *b, *ldb, *info;
     uintptr_t lengths[1];
 };
+struct shim_trtri {
+    void *uplo, *diag, *n, *a, *lda, *info;
+    uintptr_t lengths[2];
+};
 struct shim_getrf {
     void *m, *n, *a, *lda, *ipiv, *info;
 };
@@ -100,6 +104,7 @@ struct shim_complex_gesvd {
 #define SHIM_LISTS(X)                                                                              \
     X(potrf, 6)                                                                                    \
     X(potrs, 9)                                                                                    \
+    X(trtri, 8)                                                                                    \
     X(getrf, 6)                                                                                    \
     X(getrs, 10)                                                                                   \
     X(gesv, 8)                                                                                     \
@@ -140,6 +145,7 @@ enum shim_list {
     SHIM_BOTH_KINDS(Y, context, getrs, GETRS, getrs, 10)                                           \
     SHIM_BOTH_KINDS(Y, context, gesv, GESV, gesv, 8)                                               \
     SHIM_BOTH_KINDS(Y, context, getri, GETRI, getri, 7)                                            \
+    SHIM_BOTH_KINDS(Y, context, trtri, TRTRI, trtri, 8)                                            \
     SHIM_BOTH_KINDS(Y, context, geqrf, GEQRF, geqrf, 8)                                            \
     SHIM_REAL_KINDS(Y, context, orgqr, ORGQR, orgqr, 9)                                            \
     SHIM_COMPLEX_KINDS(Y, context, ungqr, ORGQR, orgqr, 9)                                         \

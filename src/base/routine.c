@@ -40,6 +40,7 @@ static const struct {
                          {[XG_SLOT_A] = BOTH, [XG_SLOT_PIVOTS] = OUT, [XG_SLOT_B] = BOTH}},
     [XG_ROUTINE_GETRI] = {{"sgetri", "dgetri", "cgetri", "zgetri"},
                           {[XG_SLOT_A] = BOTH, [XG_SLOT_PIVOTS] = IN}},
+    [XG_ROUTINE_TRTRI] = {{"strtri", "dtrtri", "ctrtri", "ztrtri"}, {[XG_SLOT_A] = BOTH_TRIANGLE}},
     [XG_ROUTINE_GEQRF] = {{"sgeqrf", "dgeqrf", "cgeqrf", "zgeqrf"},
                           {[XG_SLOT_A] = BOTH, [XG_SLOT_TAU] = OUT}},
     [XG_ROUTINE_ORGQR] = {{"sorgqr", "dorgqr", "cungqr", "zungqr"},

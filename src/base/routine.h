@@ -15,6 +15,7 @@ enum xg_routine_name {
     XG_ROUTINE_GETRS, /* op(A) X = B from getrf's factors */
     XG_ROUTINE_GESV,  /* both, op(A) = A */
     XG_ROUTINE_GETRI, /* the inverse from getrf's factors */
+    XG_ROUTINE_TRTRI, /* the inverse of a triangle */
     XG_ROUTINE_GEQRF, /* A = Q R */
     XG_ROUTINE_ORGQR, /* the first columns of geqrf's Q; UNGQR for complex types */
     XG_ROUTINE_ORMQR, /* B = op(Q) B or B op(Q); UNMQR for complex types */
@@ -60,6 +61,7 @@ struct xg_routine {
     enum xg_routine_name name;
     enum xg_type type;
     enum xg_uplo uplo;       /* of a triangular or symmetric A */
+    bool unit;               /* TRTRI: ones stand for A's diagonal */
     enum xg_trans trans;     /* GETRS, ORMQR */
     bool right;              /* ORMQR: B op(Q) */
     enum xg_vectors vectors; /* SYEVD, SYGVD: none or all */

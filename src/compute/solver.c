@@ -17,6 +17,7 @@
 enum { SUCCESS = 0, ALLOC_FAILED = 2, INVALID_VALUE = 3, NOT_SUPPORTED = 9 };
 enum { FILL_LOWER = 0, FILL_UPPER = 1 };
 enum { SIDE_LEFT = 0, SIDE_RIGHT = 1 };
+enum { DIAG_GIVEN = 0, DIAG_UNIT = 1 };
 enum { OP_N = 0, OP_T = 1, OP_C = 2 };
 enum { NO_VECTORS = 0, VECTORS = 1 };
 
@@ -184,6 +185,19 @@ static int potri(const struct step *s)
     }
     return xg_solver_functions.potri[type](handle, fill(s), n, at(s, XG_SLOT_A), lda, work(s),
                                            work_elems(s), s->info);
+}
+
+static int trtri(const struct step *s)
+{
+    xg_solver_handle handle = s->solver->handle;
+    int diag = s->call->routine->unit ? DIAG_UNIT : DIAG_GIVEN;
+    if (s->device_bytes)
+        return xg_solver_functions.trtri_size(handle, fill(s), diag, s->call->n, data_type(s),
+                                              at(s, XG_SLOT_A), ld(s, XG_SLOT_A), s->device_bytes,
+                                              s->host_bytes);
+    return xg_solver_functions.trtri(
+        handle, fill(s), diag, s->call->n, data_type(s), at(s, XG_SLOT_A), ld(s, XG_SLOT_A),
+        work(s), s->call->work_bytes, s->call->host_work, s->call->host_bytes, s->info);
 }
 
 static int getrf(const struct step *s)
@@ -393,6 +407,7 @@ static const struct {
     [XG_ROUTINE_GETRS] = {{getrs}, false, false},
     [XG_ROUTINE_GESV] = {{getrf, getrs}, false, false},
     [XG_ROUTINE_GETRI] = {{getri}, false, true},
+    [XG_ROUTINE_TRTRI] = {{trtri}, false, false},
     [XG_ROUTINE_GEQRF] = {{geqrf}, false, false},
     [XG_ROUTINE_ORGQR] = {{orgqr}, true, false},
     [XG_ROUTINE_ORMQR] = {{ormqr}, true, false},

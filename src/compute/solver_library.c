@@ -40,6 +40,7 @@ static const struct {
     SIZED(syevd, "Xsyevd"),
     SIZED(gesvd, "Xgesvd"),
     SIZED(gesvdp, "Xgesvdp"),
+    SIZED(trtri, "Xtrtri"),
     TYPED(potri, "potri", "potri"),
     TYPED(orgqr, "orgqr", "ungqr"),
     TYPED(ormqr, "ormqr", "unmqr"),

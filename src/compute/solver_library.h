@@ -59,6 +59,11 @@ extern struct xg_solver_functions {
                   int, xg_solver_inout, int64_t, int, xg_solver_inout, size_t, xg_solver_inout,
                   size_t, xg_solver_inout, double *);
 
+    int (*trtri_size)(xg_solver_handle, int, int, int64_t, int, xg_solver_inout, int64_t, size_t *,
+                      size_t *);
+    int (*trtri)(xg_solver_handle, int, int, int64_t, int, xg_solver_inout, int64_t,
+                 xg_solver_inout, size_t, xg_solver_inout, size_t, xg_solver_inout);
+
     /* The older interface: a function a type. Sizes are elements. */
     int (*potri_size[XG_TYPE_COUNT])(xg_solver_handle, int, int, xg_solver_in, int, int *);
     int (*potri[XG_TYPE_COUNT])(xg_solver_handle, int, int, xg_solver_inout, int, xg_solver_inout,

@@ -26,6 +26,7 @@ static const struct row {
     [XG_ROUTINE_GETRS] = {0.80, 5e-6, 0.30, 1e-6},
     [XG_ROUTINE_GESV] = {0.90, 10e-6, 0.16, 3e-6},
     [XG_ROUTINE_GETRI] = {0.65, 10e-6, 0.23, 1e-6},
+    [XG_ROUTINE_TRTRI] = {0.65, 5e-6, 0.23, 3e-6},
     [XG_ROUTINE_GEQRF] = {0.32, 29e-6, 0.22, 2e-6},
     [XG_ROUTINE_ORGQR] = {0.32, 29e-6, 0.22, 2e-6},
     [XG_ROUTINE_ORMQR] = {0.40, 20e-6, 0.30, 2e-6},
@@ -47,6 +48,7 @@ double xg_routine_flops(const struct xg_routine *r)
     double flops = 0;
     switch (r->name) {
     case XG_ROUTINE_POTRF:
+    case XG_ROUTINE_TRTRI:
         flops = n * n * n / 3;
         break;
     case XG_ROUTINE_POTRS:

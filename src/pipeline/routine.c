@@ -135,6 +135,17 @@ static void give_pivots(const struct run *run)
 
 /* --- Transfers ------------------------------------------------------------------------------- */
 
+/* The triangle beside the diagonal, which is a triangle of a smaller matrix. */
+static void leave_diagonal(struct xg_transfer *transfer)
+{
+    const bool lower = transfer->part == XG_LOWER;
+    transfer->host.at =
+        (char *)transfer->host.at + (size_t)(lower ? 1 : transfer->host.ld) * transfer->elem_bytes;
+    transfer->device += (CUdeviceptr)(lower ? 1 : transfer->device_ld) * transfer->elem_bytes;
+    transfer->host.rows--;
+    transfer->host.columns--;
+}
+
 /* How the host's operand lies on the device. */
 static struct xg_transfer transfer_of(const struct run *run, enum xg_slot slot)
 {
@@ -165,6 +176,8 @@ static struct xg_transfer transfer_of(const struct run *run, enum xg_slot slot)
     }
     transfer.device = solver->operand[from].at;
     transfer.device_ld = solver->operand[from].ld;
+    if (routine->unit)
+        leave_diagonal(&transfer);
     return transfer;
 }
 

@@ -31,6 +31,9 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
     for (int lower = 0; lower <= 1; lower++) {
         const enum xg_uplo uplo = lower ? XG_LOWER : XG_UPPER;
         rx_cholesky(run, type, uplo, n, k, pad);
+        rx_triangle(run, type, uplo, false, n, pad);
+        if (n > 1)
+            rx_triangle(run, type, uplo, true, n, pad);
         for (int vectors = 0; vectors <= 1; vectors++) {
             rx_eigen(run, type, uplo, n, pad, vectors, false, RX_RANDOM);
             rx_eigen(run, type, uplo, n, pad, vectors, true, RX_DEFICIENT);
@@ -158,6 +161,10 @@ static void test_info(void)
     expected = XG_DECLINED;
     routine.name = XG_ROUTINE_POTRF;
     run_declined(&routine);
+    a[4] = 0;
+    routine.name = XG_ROUTINE_TRTRI;
+    run_declined(&routine);
+    a[4] = 4;
     routine.name = XG_ROUTINE_GESV;
     routine.operand[XG_SLOT_B] = (struct xg_matrix){b, 3, 1, 3};
     routine.operand[XG_SLOT_PIVOTS] = (struct xg_matrix){pivots, 3, 1, 3};
@@ -231,6 +238,7 @@ static void check_leaks(const char *what)
 static void run_all(rx_run *each)
 {
     rx_cholesky(each, XG_TYPE_D, XG_LOWER, 60, 7, 1);
+    rx_triangle(each, XG_TYPE_C, XG_UPPER, true, 40, 1);
     rx_lu(each, XG_TYPE_Z, 40, 40, 5, 0, 4);
     rx_qr(each, XG_TYPE_S, 50, 30, 4, 2);
     rx_eigen(each, XG_TYPE_D, XG_UPPER, 50, 0, true, true, RX_RANDOM);
@@ -270,9 +278,9 @@ static void test_faults(void)
                 {FX_CODE_UNKNOWN, FAKECUDA_ONCE},
                 {FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY},
                 {FX_CODE_NOMEM, FAKECUDA_ALWAYS}};
-    static const char *const names[] = {"cusolverDnCreate", "cusolverDnXpotrf",  "cusolverDnXgetrf",
-                                        "cusolverDnXsyevd", "cusolverDnXgesvdp", "cuMemcpy2DAsync",
-                                        "cuEventRecord",    "cuMemHostAlloc"};
+    static const char *const names[] = {"cusolverDnCreate", "cusolverDnXpotrf", "cusolverDnXgetrf",
+                                        "cusolverDnXsyevd", "cusolverDnXtrtri", "cusolverDnXgesvdp",
+                                        "cuMemcpy2DAsync",  "cuEventRecord",    "cuMemHostAlloc"};
     attempt(NULL, 1000000, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     long calls = fake.calls(NULL), turn = 0;
     for (long nth = 1; nth <= calls; nth += calls / (fx_short() ? 10 : 120) + 1, turn++)

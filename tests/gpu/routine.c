@@ -30,6 +30,7 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
     for (int lower = 0; lower <= 1; lower++) {
         const enum xg_uplo uplo = lower ? XG_LOWER : XG_UPPER;
         rx_cholesky(run, type, uplo, n, 33, pad);
+        rx_triangle(run, type, uplo, lower, n, pad);
         rx_eigen(run, type, uplo, n, pad, true, lower, RX_RANDOM);
         rx_eigen(run, type, uplo, n, pad, lower, true, RX_DEFICIENT);
         rx_generalized(run, type, uplo, n, pad, true, 1 + lower);

@@ -30,6 +30,7 @@ DECLARE(getrf_)
 DECLARE(getrs_)
 DECLARE(gesv_)
 DECLARE(getri_)
+DECLARE(trtri_)
 DECLARE(geqrf_)
 DECLARE_PAIR(orgqr_, ungqr_)
 DECLARE_PAIR(ormqr_, unmqr_)
@@ -174,21 +175,25 @@ static int32_t call_system(const struct xg_routine *r, const char *what)
         [XG_ROUTINE_POTRF] = TYPES(potrf_, potrf_), [XG_ROUTINE_POTRS] = TYPES(potrs_, potrs_),
         [XG_ROUTINE_POSV] = TYPES(posv_, posv_),    [XG_ROUTINE_POTRI] = TYPES(potri_, potri_),
         [XG_ROUTINE_GETRF] = TYPES(getrf_, getrf_), [XG_ROUTINE_GETRS] = TYPES(getrs_, getrs_),
-        [XG_ROUTINE_GESV] = TYPES(gesv_, gesv_),    [XG_ROUTINE_GETRI] = TYPES(getri_, getri_)};
-    char uplo = r->uplo == XG_LOWER ? 'l' : 'U', trans = "NTC"[r->trans];
+        [XG_ROUTINE_GESV] = TYPES(gesv_, gesv_),    [XG_ROUTINE_GETRI] = TYPES(getri_, getri_),
+        [XG_ROUTINE_TRTRI] = TYPES(trtri_, trtri_)};
+    char uplo = r->uplo == XG_LOWER ? 'l' : 'U', trans = "NTC"[r->trans], diag = "nU"[r->unit];
     struct list list = {0};
     struct works works = {0};
     int letters = 0;
-    bool cholesky = r->name <= XG_ROUTINE_POTRI;
-    if (cholesky || r->name == XG_ROUTINE_GETRS)
-        add(&list, cholesky ? &uplo : &trans), letters++;
+    const bool inverse = r->name == XG_ROUTINE_TRTRI;
+    const bool triangle = r->name <= XG_ROUTINE_POTRI || inverse;
+    if (triangle || r->name == XG_ROUTINE_GETRS)
+        add(&list, triangle ? &uplo : &trans), letters++;
+    if (inverse)
+        add(&list, &diag), letters++;
     if (r->name == XG_ROUTINE_GETRF)
         add_integer(&list, r->m);
     add_integer(&list, r->n);
     if (r->operand[XG_SLOT_B].at)
         add_integer(&list, r->k);
     add_matrix(&list, &r->operand[XG_SLOT_A]);
-    if (!cholesky)
+    if (!triangle)
         add(&list, r->operand[XG_SLOT_PIVOTS].at);
     if (r->operand[XG_SLOT_B].at)
         add_matrix(&list, &r->operand[XG_SLOT_B]);
@@ -329,6 +334,8 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
     for (int lower = 0; lower <= 1; lower++) {
         const enum xg_uplo uplo = lower ? XG_LOWER : XG_UPPER;
         rx_cholesky(run, type, uplo, n, k, pad);
+        rx_triangle(run, type, uplo, false, n, pad);
+        rx_triangle(run, type, uplo, true, n, pad);
         for (int vectors = 0; vectors <= 1; vectors++) {
             for (eigen_by = SYEV; eigen_by <= SYEVR; eigen_by++)
                 rx_eigen(run, type, uplo, n, pad, vectors, eigen_by != SYEVR, RX_RANDOM);
@@ -370,6 +377,9 @@ static void test_info(void)
         pivots[i] = i + 1;
     dgetri_(&n, a, &n, pivots, work, &n, &info);
     XT_CHECK(info == 31 && a[0] == 2, "dgetri_: info %d", info);
+    char diag = 'N';
+    dtrtri_(&uplo, &diag, &n, a, &n, &info, (size_t)1, (size_t)1);
+    XT_CHECK(info == 31 && a[0] == 2, "dtrtri_: info %d", info);
     free(a);
 }
 
@@ -412,6 +422,9 @@ static void test_nothing(void)
     XT_CHECK(info == 0 && pivots[0] == 9 && a[0] == 4, "dgetrf_ of 0: info %d", info);
     dsyev_(&jobz, &uplo, &n, a, &lda, w, work, &lwork, &info, (size_t)1, (size_t)1);
     XT_CHECK(info == 0 && w[0] == 7, "dsyev_ of 0: info %d", info);
+    n = 1;
+    dtrtri_(&uplo, &uplo, &n, a, &lda, &info, (size_t)1, (size_t)1);
+    XT_CHECK(info == 0 && a[0] == 4, "dtrtri_ of one, which is unit: info %d", info);
 }
 
 /* --- From several threads, and in a child ---------------------------------------------------- */

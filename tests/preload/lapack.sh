@@ -21,7 +21,7 @@ if has_engine; then
     preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
         LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
         fail "on the GPU: $(cat "$tmp/out" "$tmp/err")"
-    for name in potrf potrs posv potri getrf getrs gesv getri geqrf gesdd gesvd; do
+    for name in potrf potrs posv potri getrf getrs gesv getri trtri geqrf gesdd gesvd; do
         names="${names-} s$name d$name c$name z$name"
     done
     for name in orgqr ormqr syev syevd syevr sygvd; do

@@ -146,6 +146,32 @@ void rx_cholesky(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, i
     matrix_destroy(&y);
 }
 
+/* The other triangle is NaN, and so is the diagonal for which ones stand. */
+void rx_triangle(rx_run *run, enum xg_type type, enum xg_uplo uplo, bool unit, int64_t n,
+                 int64_t pad)
+{
+    struct xg_routine routine = routine_of(XG_ROUTINE_TRTRI, type, n, n);
+    struct matrix a = matrix_create(type, n, n, pad);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++)
+            if (matrix_in_part(uplo, i, j) && !(unit && i == j))
+                matrix_set(&a, i, j, i == j ? 2 : matrix_random(type) / (double)n);
+    memcpy(a.before, a.view.at, a.bytes);
+    struct dense exact = dense_triangle(&a, uplo, unit);
+    routine.uplo = uplo;
+    routine.unit = unit;
+    routine.operand[XG_SLOT_A] = a.view;
+    if (run(&routine) == XG_OK) {
+        check_inverse(&exact, dense_triangle(&a, uplo, unit), type, text_of(&routine));
+        check_rest(&a, uplo, text_of(&routine));
+        for (int64_t i = 0; unit && i < n; i++)
+            XT_CHECK(isnan(creal(matrix_get(&a, i, i))), "%s: the diagonal was written",
+                     text_of(&routine));
+    }
+    free(exact.at);
+    matrix_destroy(&a);
+}
+
 static int64_t pivot_at(const void *pivots, int bytes, int64_t i)
 {
     return bytes == 8 ? ((const int64_t *)pivots)[i] : ((const int32_t *)pivots)[i];
