@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-ROUTINES = ("potrf", "getrf", "gesv", "getri", "trtri", "geqrf", "orgqr", "syevd", "syevr", "gesdd", "gesdd_rank")
+ROUTINES = ("potrf", "getrf", "gesv", "getri", "trtri", "geqrf", "orgqr", "syevd", "syevr", "geev", "gesdd", "gesdd_rank")
 QUIET = {"OPENBLAS_THREAD_TIMEOUT": "20"}
 WAYS = ("plain", "quiet", "run", "forced")
 
@@ -62,6 +62,8 @@ def caller(name, letter, a):
     if name == "geqrf":
         return lambda: (lambda x: lambda: routine("geqrf")(x, lwork=64 * len(a), overwrite_a=1))(copy())
     overwrite = {"overwrite_c" if name == "trtri" else "overwrite_a": 1}
+    if name == "geev":
+        overwrite["compute_vl"] = 0
     return lambda: (lambda x: lambda: routine(name.split("_")[0])(x, **overwrite))(copy())
 
 

@@ -305,6 +305,41 @@ static void read_hegvd(struct reading *r)
     workspace(r, c->liwork, least_iwork(r));
 }
 
+/* cuSOLVER computes no left vectors. */
+static void general(struct reading *r, const void *jobvl, const void *jobvr, const void *n, void *a,
+                    const void *lda, void *w)
+{
+    letter(r, jobvl, "N");
+    r->routine->vectors = letter(r, jobvr, "NV") ? XG_VECTORS_ALL : XG_VECTORS_NONE;
+    square(r, n);
+    matrix(r, XG_SLOT_A, a, r->routine->n, r->routine->n, lda);
+    vector(r, XG_SLOT_W, w, r->routine->n);
+}
+
+static void general_vectors(struct reading *r, const void *ldvl, void *vr, const void *ldvr)
+{
+    r->legal = r->legal && integer(r, ldvl) >= 1 && integer(r, ldvr) >= 1;
+    if (r->routine->vectors)
+        matrix(r, XG_SLOT_V, vr, r->routine->n, r->routine->n, ldvr);
+}
+
+static void read_geev(struct reading *r)
+{
+    const struct shim_geev *c = &r->call->geev;
+    general(r, c->jobvl, c->jobvr, c->n, c->a, c->lda, c->wr);
+    vector(r, XG_SLOT_WI, c->wi, r->routine->n);
+    general_vectors(r, c->ldvl, c->vr, c->ldvr);
+    workspace(r, c->lwork, (r->routine->vectors ? 4 : 3) * r->routine->n);
+}
+
+static void read_complex_geev(struct reading *r)
+{
+    const struct shim_complex_geev *c = &r->call->complex_geev;
+    general(r, c->jobvl, c->jobvr, c->n, c->a, c->lda, c->w);
+    general_vectors(r, c->ldvl, c->vr, c->ldvr);
+    workspace(r, c->lwork, 2 * r->routine->n);
+}
+
 /* --- Singular values ------------------------------------------------------------------------- */
 
 static void singular(struct reading *r, const void *m, const void *n, void *a, const void *lda,
@@ -423,6 +458,8 @@ static const struct list {
     SQUARE(heevr, AT(heevr, lwork), AT(heevr, lrwork), AT(heevr, liwork)),
     SQUARE(sygvd, AT(sygvd, lwork), AT(sygvd, liwork)),
     SQUARE(hegvd, AT(hegvd, lwork), AT(hegvd, lrwork), AT(hegvd, liwork)),
+    SQUARE(geev, AT(geev, lwork)),
+    SQUARE(complex_geev, AT(complex_geev, lwork)),
     RECTANGLE(gesdd, AT(gesdd, lwork)),
     RECTANGLE(complex_gesdd, AT(complex_gesdd, lwork)),
     RECTANGLE(gesvd, AT(gesvd, lwork)),

@@ -83,6 +83,14 @@ struct shim_hegvd {
         *liwork, *info;
     uintptr_t lengths[2];
 };
+struct shim_geev {
+    void *jobvl, *jobvr, *n, *a, *lda, *wr, *wi, *vl, *ldvl, *vr, *ldvr, *work, *lwork, *info;
+    uintptr_t lengths[2];
+};
+struct shim_complex_geev {
+    void *jobvl, *jobvr, *n, *a, *lda, *w, *vl, *ldvl, *vr, *ldvr, *work, *lwork, *rwork, *info;
+    uintptr_t lengths[2];
+};
 struct shim_gesdd {
     void *jobz, *m, *n, *a, *lda, *s, *u, *ldu, *vt, *ldvt, *work, *lwork, *iwork, *info;
     uintptr_t lengths[1];
@@ -120,6 +128,8 @@ struct shim_complex_gesvd {
     X(heevr, 26)                                                                                   \
     X(sygvd, 16)                                                                                   \
     X(hegvd, 18)                                                                                   \
+    X(geev, 16)                                                                                    \
+    X(complex_geev, 16)                                                                            \
     X(gesdd, 15)                                                                                   \
     X(complex_gesdd, 16)                                                                           \
     X(gesvd, 16)                                                                                   \
@@ -159,6 +169,8 @@ enum shim_list {
     SHIM_COMPLEX_KINDS(Y, context, heevr, SYEVD, heevr, 26)                                        \
     SHIM_REAL_KINDS(Y, context, sygvd, SYGVD, sygvd, 16)                                           \
     SHIM_COMPLEX_KINDS(Y, context, hegvd, SYGVD, hegvd, 18)                                        \
+    SHIM_REAL_KINDS(Y, context, geev, GEEV, geev, 16)                                              \
+    SHIM_COMPLEX_KINDS(Y, context, geev, GEEV, complex_geev, 16)                                   \
     SHIM_REAL_KINDS(Y, context, gesdd, GESDD, gesdd, 15)                                           \
     SHIM_COMPLEX_KINDS(Y, context, gesdd, GESDD, complex_gesdd, 16)                                \
     SHIM_REAL_KINDS(Y, context, gesvd, GESDD, gesvd, 16)                                           \

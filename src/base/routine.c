@@ -54,6 +54,9 @@ static const struct {
                            [XG_SLOT_B] = BOTH_TRIANGLE,
                            [XG_SLOT_U] = OUT,
                            [XG_SLOT_W] = OUT}},
+    [XG_ROUTINE_GEEV] =
+        {{"sgeev", "dgeev", "cgeev", "zgeev"},
+         {[XG_SLOT_A] = IN, [XG_SLOT_V] = OUT, [XG_SLOT_W] = OUT, [XG_SLOT_WI] = OUT}},
     [XG_ROUTINE_GESDD] =
         {{"sgesdd", "dgesdd", "cgesdd", "zgesdd"},
          {[XG_SLOT_A] = IN, [XG_SLOT_U] = OUT, [XG_SLOT_V] = OUT, [XG_SLOT_W] = OUT}},
@@ -76,7 +79,8 @@ const char *xg_routine_text(enum xg_routine_name name, enum xg_type type)
 
 enum xg_type xg_routine_slot_type(const struct xg_routine *call, enum xg_slot slot)
 {
-    return slot == XG_SLOT_W ? xg_type_real(call->type) : call->type;
+    return slot == XG_SLOT_W && call->name != XG_ROUTINE_GEEV ? xg_type_real(call->type)
+                                                              : call->type;
 }
 
 size_t xg_routine_slot_bytes(const struct xg_routine *call, enum xg_slot slot)

@@ -21,6 +21,7 @@ enum xg_routine_name {
     XG_ROUTINE_ORMQR, /* B = op(Q) B or B op(Q); UNMQR for complex types */
     XG_ROUTINE_SYEVD, /* all eigenvalues, and vectors, of a symmetric or Hermitian A */
     XG_ROUTINE_SYGVD, /* the same of A x = w B x */
+    XG_ROUTINE_GEEV,  /* eigenvalues, and right eigenvectors, of any square A */
     XG_ROUTINE_GESDD, /* singular values, and vectors, of A */
     XG_ROUTINE_COUNT
 };
@@ -31,10 +32,12 @@ enum xg_routine_name {
  * - A, B: as in LAPACK.
  * - U: GESDD's left singular vectors, (m, m) or (m, min(m, n)). SYEVD and SYGVD: the eigenvectors,
  *   (n, n); they may be written over A.
- * - V: GESDD's right singular vectors as rows, LAPACK's VT: (n, n) or (min(m, n), n).
+ * - V: GESDD's right singular vectors as rows, LAPACK's VT: (n, n) or (min(m, n), n). GEEV's
+ *   eigenvectors, (n, n); of a real A a conjugate pair has two columns, as in LAPACK.
  * - TAU: the scalar factors of Q's reflectors.
  * - PIVOTS: integers of pivot_bytes.
- * - W: eigenvalues or singular values; real numbers.
+ * - W: eigenvalues or singular values; real numbers, but complex ones of GEEV and a complex A.
+ * - WI: the imaginary parts of GEEV's values of a real A, whose real parts W has.
  */
 enum xg_slot {
     XG_SLOT_A,
@@ -44,6 +47,7 @@ enum xg_slot {
     XG_SLOT_TAU,
     XG_SLOT_PIVOTS,
     XG_SLOT_W,
+    XG_SLOT_WI,
     XG_SLOT_COUNT
 };
 
@@ -64,7 +68,7 @@ struct xg_routine {
     bool unit;               /* TRTRI: ones stand for A's diagonal */
     enum xg_trans trans;     /* GETRS, ORMQR */
     bool right;              /* ORMQR: B op(Q) */
-    enum xg_vectors vectors; /* SYEVD, SYGVD: none or all */
+    enum xg_vectors vectors; /* SYEVD, SYGVD, GEEV: none or all */
     int itype;               /* SYGVD: 1 to 3, as LAPACK's */
     int64_t m, n;            /* of A; ORMQR: of B */
     int64_t k;               /* right-hand sides; ORGQR, ORMQR: reflectors */

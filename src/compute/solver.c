@@ -327,6 +327,26 @@ static int sygvd(const struct step *s)
                                            at(s, XG_SLOT_W), work(s), work_elems(s), s->info);
 }
 
+/* Of a real matrix W has the real parts, and behind them the imaginary parts. */
+static int geev(const struct step *s)
+{
+    const struct xg_solver *v = s->solver;
+    struct xg_solver_call *call = s->call;
+    int type = data_type(s);
+    if (!xg_solver_functions.geev_size || !xg_solver_functions.geev)
+        return NOT_SUPPORTED;
+    if (s->device_bytes)
+        return xg_solver_functions.geev_size(
+            v->handle, v->params, NO_VECTORS, mode(s), call->n, type, at(s, XG_SLOT_A),
+            ld(s, XG_SLOT_A), type, at(s, XG_SLOT_W), type, NULL, call->n, type, at(s, XG_SLOT_V),
+            ld(s, XG_SLOT_V), type, s->device_bytes, s->host_bytes);
+    return xg_solver_functions.geev(v->handle, v->params, NO_VECTORS, mode(s), call->n, type,
+                                    at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type, at(s, XG_SLOT_W),
+                                    type, NULL, call->n, type, at(s, XG_SLOT_V), ld(s, XG_SLOT_V),
+                                    type, work(s), call->work_bytes, call->host_work,
+                                    call->host_bytes, s->info);
+}
+
 /* --- Singular values ------------------------------------------------------------------------- */
 
 /*
@@ -413,6 +433,7 @@ static const struct {
     [XG_ROUTINE_ORMQR] = {{ormqr}, true, false},
     [XG_ROUTINE_SYEVD] = {{syevd}, false, false},
     [XG_ROUTINE_SYGVD] = {{sygvd}, true, false},
+    [XG_ROUTINE_GEEV] = {{geev}, false, false},
     [XG_ROUTINE_GESDD] = {{gesdd_by_polar, gesdd_by_qr}, false, true},
 };
 

@@ -32,6 +32,7 @@ static const struct row {
     [XG_ROUTINE_ORMQR] = {0.40, 20e-6, 0.30, 2e-6},
     [XG_ROUTINE_SYEVD] = {0.32, 75e-6, 0.07, 10e-6},
     [XG_ROUTINE_SYGVD] = {0.32, 85e-6, 0.07, 15e-6},
+    [XG_ROUTINE_GEEV] = {0.29, 1.03e-3, 0.0097, 184e-6},
     [XG_ROUTINE_GESDD] = {0.40, 317e-6, 0.13, 27e-6},
 };
 
@@ -84,6 +85,9 @@ double xg_routine_flops(const struct xg_routine *r)
         break;
     case XG_ROUTINE_SYGVD:
         flops = (r->vectors ? 22.0 : 10.0) / 3 * n * n * n;
+        break;
+    case XG_ROUTINE_GEEV:
+        flops = (r->vectors ? 25.0 : 10.0) * n * n * n;
         break;
     default:
         flops = r->vectors ? 2 * most * least * least + 20 * least * least * least

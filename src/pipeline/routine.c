@@ -33,8 +33,10 @@ static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
     const struct xg_matrix *host = &run->routine->operand[slot];
     const struct xg_extent whole = {host->rows, host->columns}, none = {0, 0};
     const bool singular = run->routine->name == XG_ROUTINE_GESDD;
-    if (!host->at || (slot == XG_SLOT_U && !singular))
+    if (!host->at || (slot == XG_SLOT_U && !singular) || slot == XG_SLOT_WI)
         return none;
+    if (slot == XG_SLOT_W && run->routine->operand[XG_SLOT_WI].at)
+        return (struct xg_extent){2 * host->rows, 1};
     if (singular && slot == XG_SLOT_A)
         return (struct xg_extent){run->solver.m, run->solver.n};
     if (singular && slot == XG_SLOT_U)
@@ -164,6 +166,8 @@ static struct xg_transfer transfer_of(const struct run *run, enum xg_slot slot)
         transfer.host.at = run->pivots;
     if (slot == XG_SLOT_U && !singular)
         from = XG_SLOT_A;
+    if (slot == XG_SLOT_WI)
+        from = XG_SLOT_W;
     if (singular && slot == XG_SLOT_A)
         transfer.conjugate = run->wide;
     if (singular && slot == XG_SLOT_U) {
@@ -176,6 +180,8 @@ static struct xg_transfer transfer_of(const struct run *run, enum xg_slot slot)
     }
     transfer.device = solver->operand[from].at;
     transfer.device_ld = solver->operand[from].ld;
+    if (slot == XG_SLOT_WI)
+        transfer.device += (CUdeviceptr)transfer.host.rows * transfer.elem_bytes;
     if (routine->unit)
         leave_diagonal(&transfer);
     return transfer;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "src/compute/backend.h"
+#include "src/compute/solver_library.h"
 #include "src/pipeline/lane.h"
 #include "tests/support/guarded.h"
 #include "tests/support/routines.h"
@@ -40,6 +41,8 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
             rx_generalized(run, type, uplo, n, pad, vectors, 1 + lower + vectors);
         }
     }
+    rx_general(run, type, n, pad, false);
+    rx_general(run, type, n, pad, true);
     rx_lu(run, type, n, n, k, pad, 4);
     rx_lu(run, type, n, wide, k, pad, 8);
     rx_lu(run, type, wide, n, k, pad, 4);
@@ -126,25 +129,31 @@ static enum xg_status run_declined(const struct xg_routine *routine)
 static void test_infinite(void)
 {
     static const double odd[] = {NAN, INFINITY, -INFINITY};
+    static const enum xg_routine_name names[] = {XG_ROUTINE_SYEVD, XG_ROUTINE_TRTRI,
+                                                 XG_ROUTINE_GEEV};
     enum { N = 40 };
-    double a[N * N], w[N];
-    struct xg_routine routine = {
-        .name = XG_ROUTINE_SYEVD,
-        .type = XG_TYPE_D,
-        .uplo = XG_LOWER,
-        .vectors = XG_VECTORS_ALL,
-        .m = N,
-        .n = N,
-        .operand = {
-            [XG_SLOT_A] = {a, N, N, N}, [XG_SLOT_U] = {a, N, N, N}, [XG_SLOT_W] = {w, N, 1, N}}};
+    double a[N * N], v[N * N], w[N], wi[N];
+    struct xg_routine routine = {.name = XG_ROUTINE_SYEVD,
+                                 .type = XG_TYPE_D,
+                                 .uplo = XG_LOWER,
+                                 .vectors = XG_VECTORS_ALL,
+                                 .m = N,
+                                 .n = N,
+                                 .operand = {[XG_SLOT_A] = {a, N, N, N},
+                                             [XG_SLOT_U] = {a, N, N, N},
+                                             [XG_SLOT_V] = {v, N, N, N},
+                                             [XG_SLOT_W] = {w, N, 1, N},
+                                             [XG_SLOT_WI] = {wi, N, 1, N}}};
     expected = XG_DECLINED;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 18; i++) {
+        routine.name = names[i / 6];
         for (int at = 0; at < N * N; at++)
-            a[at] = at % (N + 1) ? 0.25 : at;
-        a[i % 2 ? N * N - 1 : 1] = odd[i / 2];
+            a[at] = at % (N + 1) ? 0.25 : 1 + at;
+        a[i % 2 ? N * N - 1 : 1] = odd[i % 6 / 2];
         run_declined(&routine);
     }
     /* The other triangle is not looked at. */
+    routine.name = XG_ROUTINE_SYEVD;
     for (int at = 0; at < N * N; at++)
         a[at] = at % N < at / N ? NAN : 1.0 / (1 + at);
     XT_CHECK(run_faulty(&routine) == XG_OK);
@@ -204,6 +213,18 @@ static void test_singular(void)
     XT_CHECK(run_faulty(&routine) == XG_OK);
 }
 
+/* An older cuSOLVER lacks GEEV, and has the others. */
+static void test_lacking(void)
+{
+    struct xg_solver_functions all = xg_solver_functions;
+    expected = XG_DECLINED;
+    xg_solver_functions.geev = NULL;
+    rx_general(run_declined, XG_TYPE_D, 20, 0, true);
+    rx_lu(run, XG_TYPE_D, 20, 20, 3, 0, 4);
+    xg_solver_functions = all;
+    rx_general(run, XG_TYPE_D, 20, 0, true);
+}
+
 /* A column that the driver's copies of rectangles do not take. */
 static void test_tall(void)
 {
@@ -243,6 +264,8 @@ static void run_all(rx_run *each)
     rx_qr(each, XG_TYPE_S, 50, 30, 4, 2);
     rx_eigen(each, XG_TYPE_D, XG_UPPER, 50, 0, true, true, RX_RANDOM);
     rx_generalized(each, XG_TYPE_S, XG_UPPER, 30, 0, false, 1);
+    rx_general(each, XG_TYPE_S, 30, 1, true);
+    rx_general(each, XG_TYPE_Z, 20, 0, true);
     rx_singular(each, XG_TYPE_D, 30, 50, 1, XG_VECTORS_THIN, RX_RANDOM);
     rx_singular(each, XG_TYPE_C, 50, 30, 0, XG_VECTORS_ALL, RX_DEFICIENT);
 }
@@ -278,9 +301,10 @@ static void test_faults(void)
                 {FX_CODE_UNKNOWN, FAKECUDA_ONCE},
                 {FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY},
                 {FX_CODE_NOMEM, FAKECUDA_ALWAYS}};
-    static const char *const names[] = {"cusolverDnCreate", "cusolverDnXpotrf", "cusolverDnXgetrf",
-                                        "cusolverDnXsyevd", "cusolverDnXtrtri", "cusolverDnXgesvdp",
-                                        "cuMemcpy2DAsync",  "cuEventRecord",    "cuMemHostAlloc"};
+    static const char *const names[] = {"cusolverDnCreate",  "cusolverDnXpotrf", "cusolverDnXgetrf",
+                                        "cusolverDnXsyevd",  "cusolverDnXtrtri", "cusolverDnXgeev",
+                                        "cusolverDnXgesvdp", "cuMemcpy2DAsync",  "cuEventRecord",
+                                        "cuMemHostAlloc"};
     attempt(NULL, 1000000, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     long calls = fake.calls(NULL), turn = 0;
     for (long nth = 1; nth <= calls; nth += calls / (fx_short() ? 10 : 120) + 1, turn++)
@@ -302,6 +326,7 @@ int main(void)
     test_infinite();
     test_info();
     test_singular();
+    test_lacking();
     test_tall();
     xg_lane_destroy(lane);
     xg_backend_close(dev);

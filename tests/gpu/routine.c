@@ -35,6 +35,8 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
         rx_eigen(run, type, uplo, n, pad, lower, true, RX_DEFICIENT);
         rx_generalized(run, type, uplo, n, pad, true, 1 + lower);
     }
+    rx_general(run, type, n, pad, false);
+    rx_general(run, type, n, pad, true);
     rx_lu(run, type, n, n, 33, pad, 8);
     rx_lu(run, type, wide, n, 7, pad, 4);
     rx_lu(run, type, n, wide, 7, pad, 4);

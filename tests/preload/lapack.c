@@ -38,6 +38,7 @@ DECLARE_PAIR(syev_, heev_)
 DECLARE_PAIR(syevd_, heevd_)
 DECLARE_PAIR(syevr_, heevr_)
 DECLARE_PAIR(sygvd_, hegvd_)
+DECLARE(geev_)
 DECLARE(gesdd_)
 DECLARE(gesvd_)
 
@@ -278,6 +279,28 @@ static int32_t call_eigen(const struct xg_routine *r, const char *what)
     return info;
 }
 
+static int32_t call_general(const struct xg_routine *r, const char *what)
+{
+    static routine *const functions[XG_TYPE_COUNT] = TYPES(geev_, geev_);
+    const struct xg_matrix none = {.ld = 1};
+    char left = 'n', right = vectors_letter(r);
+    struct list list = {0};
+    struct works works = {0};
+    add(&list, &left);
+    add(&list, &right);
+    add_integer(&list, r->n);
+    add_matrix(&list, &r->operand[XG_SLOT_A]);
+    add(&list, r->operand[XG_SLOT_W].at);
+    if (r->operand[XG_SLOT_WI].at)
+        add(&list, r->operand[XG_SLOT_WI].at);
+    add_matrix(&list, &none);
+    add_matrix(&list, r->vectors ? &r->operand[XG_SLOT_V] : &none);
+    add_work(&list, &works, xg_type_bytes(r->type));
+    if (xg_type_is_complex(r->type))
+        add_scratch(&list, (size_t)(2 * r->n) * xg_type_bytes(xg_type_real(r->type)));
+    return call_with(functions[r->type], &list, &works, 2, r->type, what);
+}
+
 static int32_t call_singular(const struct xg_routine *r, const char *what)
 {
     static routine *const functions[][XG_TYPE_COUNT] = {
@@ -312,6 +335,8 @@ static int32_t call_singular(const struct xg_routine *r, const char *what)
 static int32_t call_lapack(const struct xg_routine *r)
 {
     const char *what = xg_routine_text(r->name, r->type);
+    if (r->name == XG_ROUTINE_GEEV)
+        return call_general(r, what);
     if (r->name == XG_ROUTINE_GESDD)
         return call_singular(r, what);
     if (r->name == XG_ROUTINE_SYEVD || r->name == XG_ROUTINE_SYGVD)
@@ -342,6 +367,8 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
             rx_generalized(run, type, uplo, n, pad, vectors, 1 + lower);
         }
     }
+    rx_general(run, type, n, pad, false);
+    rx_general(run, type, n, pad, true);
     rx_lu(run, type, n, n, k, pad, 4);
     rx_lu(run, type, wide, n, k, pad, 4);
     rx_qr(run, type, wide, n, k, pad);
@@ -399,6 +426,18 @@ static void test_letters(void)
             (size_t)1, (size_t)1);
     XT_CHECK(info == 0 && fabsf(hypotf(af[0], af[1]) - 1) < 1e-5f,
              "cgesvd_: no right vectors over A: %g", (double)af[0]);
+}
+
+/* Left eigenvectors have no counterpart on the GPU. */
+static void test_left(void)
+{
+    enum { N = 3 };
+    double a[N * N] = {2, 0, 0, 1, 3, 0, 0, 1, 5}, wr[N], wi[N], vl[N * N], work[64];
+    int32_t n = N, one = 1, lwork = 64, info = -99;
+    char vectors = 'V', none = 'N';
+    dgeev_(&vectors, &none, &n, a, &n, wr, wi, vl, &n, NULL, &one, work, &lwork, &info, (size_t)1,
+           (size_t)1);
+    XT_CHECK(info == 0 && fabs(vl[1]) > 0.5, "dgeev_: left vectors: info %d", info);
 }
 
 /* OpenBLAS declares its routines as int, and returns 0. */
@@ -523,6 +562,7 @@ int main(int argc, char **argv)
         test_type((enum xg_type)type, n, type % 2 ? 5 : 0);
     test_info();
     test_letters();
+    test_left();
     test_returned();
     test_nothing();
     test_threads();

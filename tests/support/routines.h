@@ -29,6 +29,7 @@ void rx_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int6
               bool vectors, bool in_place, enum rx_spectrum spectrum);
 void rx_generalized(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
                     bool vectors, int itype);
+void rx_general(rx_run *run, enum xg_type type, int64_t n, int64_t pad, bool vectors);
 void rx_singular(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t pad,
                  enum xg_vectors vectors, enum rx_spectrum spectrum);
 
