@@ -48,6 +48,19 @@ struct shim_ormqr {
     void *side, *trans, *m, *n, *k, *a, *lda, *tau, *c, *ldc, *work, *lwork, *info;
     uintptr_t lengths[2];
 };
+/* GELSD and GELSS of any type begin with the same arguments. */
+struct shim_gelsd {
+    void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *iwork, *info;
+};
+struct shim_complex_gelsd {
+    void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *rwork, *iwork, *info;
+};
+struct shim_gelss {
+    void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *info;
+};
+struct shim_complex_gelss {
+    void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *rwork, *info;
+};
 struct shim_syev {
     void *jobz, *uplo, *n, *a, *lda, *w, *work, *lwork, *info;
     uintptr_t lengths[2];
@@ -120,6 +133,10 @@ struct shim_complex_gesvd {
     X(geqrf, 8)                                                                                    \
     X(orgqr, 9)                                                                                    \
     X(ormqr, 15)                                                                                   \
+    X(gelsd, 14)                                                                                   \
+    X(complex_gelsd, 15)                                                                           \
+    X(gelss, 13)                                                                                   \
+    X(complex_gelss, 14)                                                                           \
     X(syev, 11)                                                                                    \
     X(heev, 12)                                                                                    \
     X(syevd, 13)                                                                                   \
@@ -161,6 +178,10 @@ enum shim_list {
     SHIM_COMPLEX_KINDS(Y, context, ungqr, ORGQR, orgqr, 9)                                         \
     SHIM_REAL_KINDS(Y, context, ormqr, ORMQR, ormqr, 15)                                           \
     SHIM_COMPLEX_KINDS(Y, context, unmqr, ORMQR, ormqr, 15)                                        \
+    SHIM_REAL_KINDS(Y, context, gelsd, GELSD, gelsd, 14)                                           \
+    SHIM_COMPLEX_KINDS(Y, context, gelsd, GELSD, complex_gelsd, 15)                                \
+    SHIM_REAL_KINDS(Y, context, gelss, GELSD, gelss, 13)                                           \
+    SHIM_COMPLEX_KINDS(Y, context, gelss, GELSD, complex_gelss, 14)                                \
     SHIM_REAL_KINDS(Y, context, syev, SYEVD, syev, 11)                                             \
     SHIM_COMPLEX_KINDS(Y, context, heev, SYEVD, heev, 12)                                          \
     SHIM_REAL_KINDS(Y, context, syevd, SYEVD, syevd, 13)                                           \

@@ -106,7 +106,8 @@ static const struct xg_setting settings[] = {
      .accepts = "0|1",
      .default_text = "0",
      .help = "1: LAPACK's factorizations (getrf, potrf, geqrf), solvers (gesv, posv, getrs, "
-             "potrs), inverses, eigenvalues (syev, syevd, syevr, sygvd, geev) and singular "
+             "potrs), inverses, least squares (gelsd, gelss), eigenvalues (syev, syevd, syevr, "
+             "sygvd, geev) and singular "
              "values (gesdd, gesvd) may run on the GPU, by cuSOLVER; 0: the program's own library "
              "computes them. The default is 0 as long as their speed has not been measured."},
     {.name = "XGEMM_VERBOSE",

@@ -22,6 +22,10 @@ static const struct {
     {                                                                                              \
         .in = true, .triangle = true                                                               \
     }
+#define OUT_TRIANGLE                                                                               \
+    {                                                                                              \
+        .out = true, .triangle = true                                                              \
+    }
 #define BOTH_TRIANGLE                                                                              \
     {                                                                                              \
         .in = true, .out = true, .triangle = true                                                  \
@@ -47,6 +51,9 @@ static const struct {
                           {[XG_SLOT_A] = BOTH, [XG_SLOT_TAU] = IN}},
     [XG_ROUTINE_ORMQR] = {{"sormqr", "dormqr", "cunmqr", "zunmqr"},
                           {[XG_SLOT_A] = IN, [XG_SLOT_TAU] = IN, [XG_SLOT_B] = BOTH}},
+    [XG_ROUTINE_GELSD] =
+        {{"sgelsd", "dgelsd", "cgelsd", "zgelsd"},
+         {[XG_SLOT_A] = IN, [XG_SLOT_B] = IN, [XG_SLOT_U] = OUT_TRIANGLE, [XG_SLOT_V] = OUT}},
     [XG_ROUTINE_SYEVD] = {{"ssyevd", "dsyevd", "cheevd", "zheevd"},
                           {[XG_SLOT_A] = IN_TRIANGLE, [XG_SLOT_U] = OUT, [XG_SLOT_W] = OUT}},
     [XG_ROUTINE_SYGVD] = {{"ssygvd", "dsygvd", "chegvd", "zhegvd"},
@@ -64,6 +71,7 @@ static const struct {
 #undef OUT
 #undef BOTH
 #undef IN_TRIANGLE
+#undef OUT_TRIANGLE
 #undef BOTH_TRIANGLE
 };
 

@@ -277,13 +277,12 @@ static int orgqr(const struct step *s)
                                            at(s, XG_SLOT_TAU), work(s), work_elems(s), s->info);
 }
 
-static int ormqr(const struct step *s)
+/* B becomes op(Q) B or B op(Q), for a B of m rows and n columns, and a Q of k reflectors. */
+static int multiply(const struct step *s, int side, int trans, int m, int n, int k)
 {
     xg_solver_handle handle = s->solver->handle;
-    const struct xg_routine *routine = s->call->routine;
-    enum xg_type type = routine->type;
-    int side = routine->right ? SIDE_RIGHT : SIDE_LEFT, trans = operation_of(routine->trans);
-    int m = (int)s->call->m, n = (int)s->call->n, k = (int)routine->k, elems = 0;
+    enum xg_type type = s->call->routine->type;
+    int elems = 0;
     int lda = (int)ld(s, XG_SLOT_A), ldb = (int)ld(s, XG_SLOT_B);
     if (s->device_bytes) {
         int result = xg_solver_functions.ormqr_size[type](handle, side, trans, m, n, k,
@@ -294,6 +293,21 @@ static int ormqr(const struct step *s)
     return xg_solver_functions.ormqr[type](handle, side, trans, m, n, k, at(s, XG_SLOT_A), lda,
                                            at(s, XG_SLOT_TAU), at(s, XG_SLOT_B), ldb, work(s),
                                            work_elems(s), s->info);
+}
+
+static int ormqr(const struct step *s)
+{
+    const struct xg_routine *routine = s->call->routine;
+    return multiply(s, routine->right ? SIDE_RIGHT : SIDE_LEFT, operation_of(routine->trans),
+                    (int)s->call->m, (int)s->call->n, (int)routine->k);
+}
+
+/* Of least squares: Qᴴ B. */
+static int rotate(const struct step *s)
+{
+    const struct xg_routine *routine = s->call->routine;
+    return multiply(s, SIDE_LEFT, xg_type_is_complex(routine->type) ? OP_C : OP_T, (int)s->call->m,
+                    (int)routine->k, (int)s->call->n);
 }
 
 static int syevd(const struct step *s)
@@ -431,6 +445,7 @@ static const struct {
     [XG_ROUTINE_GEQRF] = {{geqrf}, false, false},
     [XG_ROUTINE_ORGQR] = {{orgqr}, true, false},
     [XG_ROUTINE_ORMQR] = {{ormqr}, true, false},
+    [XG_ROUTINE_GELSD] = {{geqrf, rotate}, true, false},
     [XG_ROUTINE_SYEVD] = {{syevd}, false, false},
     [XG_ROUTINE_SYGVD] = {{sygvd}, true, false},
     [XG_ROUTINE_GEEV] = {{geev}, false, false},

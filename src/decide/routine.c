@@ -30,6 +30,7 @@ static const struct row {
     [XG_ROUTINE_GEQRF] = {0.32, 29e-6, 0.22, 2e-6},
     [XG_ROUTINE_ORGQR] = {0.32, 29e-6, 0.22, 2e-6},
     [XG_ROUTINE_ORMQR] = {0.40, 20e-6, 0.30, 2e-6},
+    [XG_ROUTINE_GELSD] = {0.32, 29e-6, 0.22, 3e-6},
     [XG_ROUTINE_SYEVD] = {0.32, 75e-6, 0.07, 10e-6},
     [XG_ROUTINE_SYGVD] = {0.32, 85e-6, 0.07, 15e-6},
     [XG_ROUTINE_GEEV] = {0.29, 1.03e-3, 0.0097, 184e-6},
@@ -74,6 +75,9 @@ double xg_routine_flops(const struct xg_routine *r)
     case XG_ROUTINE_GEQRF:
         flops = factor;
         break;
+    case XG_ROUTINE_GELSD:
+        flops = factor + 4 * m * n * k - 2 * n * n * k;
+        break;
     case XG_ROUTINE_ORGQR:
         flops = 4 * m * n * k - 2 * (m + n) * k * k + 4.0 / 3 * k * k * k;
         break;
@@ -102,11 +106,22 @@ static double columns(const struct xg_routine *routine)
     return (double)xg_min_i64(routine->m, routine->n);
 }
 
+/* Of GELSD the CPU computes the singular values of R, whichever side computes R. */
+static double rest_seconds(const struct xg_model *model, const struct xg_routine *routine)
+{
+    static const double SHARE = 0.40, STEP_S = 317e-6; /* as GESDD's */
+    const double n = (double)routine->n;
+    double rate = model->cpu_flops / (xg_type_is_double(routine->type) ? 2 : 1);
+    double flops = 10 * n * n * n * (xg_type_is_complex(routine->type) ? 4 : 1);
+    return routine->name == XG_ROUTINE_GELSD ? flops / (SHARE * rate) + n * STEP_S : 0;
+}
+
 double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
     const struct row *row = &rows[routine->name];
     double rate = model->cpu_flops / (xg_type_is_double(routine->type) ? 2 : 1);
-    return xg_routine_flops(routine) / (row->cpu_share * rate) + columns(routine) * row->cpu_step_s;
+    return xg_routine_flops(routine) / (row->cpu_share * rate) +
+           columns(routine) * row->cpu_step_s + rest_seconds(model, routine);
 }
 
 /* The device's rate on large products of the type, in FLOPs a second. */
@@ -141,7 +156,7 @@ double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_rout
     return GPU_CALL_S + bytes_moved(routine, false) / model->up_bytes_per_s +
            xg_routine_flops(routine) / (row->gpu_share * rate) +
            columns(routine) * row->gpu_step_s +
-           bytes_moved(routine, true) / model->down_bytes_per_s;
+           bytes_moved(routine, true) / model->down_bytes_per_s + rest_seconds(model, routine);
 }
 
 /* --- What was measured ----------------------------------------------------------------------- */

@@ -48,6 +48,8 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
     rx_lu(run, type, wide, n, k, pad, 4);
     rx_qr(run, type, wide, n, k, pad);
     rx_qr(run, type, n, wide, k, pad);
+    rx_squares(run, type, wide, n, k, pad);
+    rx_squares(run, type, n, n, 1, pad);
     for (int vectors = XG_VECTORS_NONE; vectors <= XG_VECTORS_ALL; vectors++)
         for (int spectrum = RX_RANDOM; spectrum <= RX_DEFICIENT; spectrum++) {
             rx_singular(run, type, wide, n, pad, (enum xg_vectors)vectors,
@@ -213,6 +215,40 @@ static void test_singular(void)
     XT_CHECK(run_faulty(&routine) == XG_OK);
 }
 
+/* Least squares of an A or a B that LAPACK would scale, or that is 0. */
+static void test_scale(void)
+{
+    static const struct {
+        double a, b;
+        enum xg_status status;
+    } scales[] = {{1, 1, XG_OK},
+                  {1, 0, XG_OK},
+                  {1e100, 1e-100, XG_OK},
+                  {0, 1, XG_DECLINED},
+                  {1e-150, 1, XG_DECLINED},
+                  {1e150, 1, XG_DECLINED},
+                  {NAN, 1, XG_DECLINED},
+                  {1, INFINITY, XG_DECLINED},
+                  {1, 1e-150, XG_DECLINED},
+                  {1, 1e150, XG_DECLINED}};
+    enum { M = 40, N = 10 };
+    double a[M * N], b[M], r[N * N], rotated[M];
+    struct xg_routine routine = {
+        .name = XG_ROUTINE_GELSD, .type = XG_TYPE_D, .m = M, .n = N, .k = 1};
+    routine.operand[XG_SLOT_A] = (struct xg_matrix){a, M, N, M};
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){b, M, 1, M};
+    routine.operand[XG_SLOT_U] = (struct xg_matrix){r, N, N, N};
+    routine.operand[XG_SLOT_V] = (struct xg_matrix){rotated, M, 1, M};
+    for (size_t turn = 0; turn < sizeof scales / sizeof scales[0]; turn++) {
+        for (int i = 0; i < M * N; i++)
+            a[i] = scales[turn].a * (1 + i * i % 7);
+        for (int i = 0; i < M; i++)
+            b[i] = scales[turn].b * (i - 5);
+        expected = scales[turn].status;
+        run_declined(&routine);
+    }
+}
+
 /* An older cuSOLVER lacks GEEV, and has the others. */
 static void test_lacking(void)
 {
@@ -262,6 +298,7 @@ static void run_all(rx_run *each)
     rx_triangle(each, XG_TYPE_C, XG_UPPER, true, 40, 1);
     rx_lu(each, XG_TYPE_Z, 40, 40, 5, 0, 4);
     rx_qr(each, XG_TYPE_S, 50, 30, 4, 2);
+    rx_squares(each, XG_TYPE_D, 60, 30, 4, 1);
     rx_eigen(each, XG_TYPE_D, XG_UPPER, 50, 0, true, true, RX_RANDOM);
     rx_generalized(each, XG_TYPE_S, XG_UPPER, 30, 0, false, 1);
     rx_general(each, XG_TYPE_S, 30, 1, true);
@@ -301,10 +338,10 @@ static void test_faults(void)
                 {FX_CODE_UNKNOWN, FAKECUDA_ONCE},
                 {FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY},
                 {FX_CODE_NOMEM, FAKECUDA_ALWAYS}};
-    static const char *const names[] = {"cusolverDnCreate",  "cusolverDnXpotrf", "cusolverDnXgetrf",
-                                        "cusolverDnXsyevd",  "cusolverDnXtrtri", "cusolverDnXgeev",
-                                        "cusolverDnXgesvdp", "cuMemcpy2DAsync",  "cuEventRecord",
-                                        "cuMemHostAlloc"};
+    static const char *const names[] = {"cusolverDnCreate", "cusolverDnXpotrf",  "cusolverDnXgetrf",
+                                        "cusolverDnXsyevd", "cusolverDnXtrtri",  "cusolverDnXgeev",
+                                        "cusolverDnDormqr", "cusolverDnXgesvdp", "cuMemcpy2DAsync",
+                                        "cuEventRecord",    "cuMemHostAlloc"};
     attempt(NULL, 1000000, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     long calls = fake.calls(NULL), turn = 0;
     for (long nth = 1; nth <= calls; nth += calls / (fx_short() ? 10 : 120) + 1, turn++)
@@ -326,6 +363,7 @@ int main(void)
     test_infinite();
     test_info();
     test_singular();
+    test_scale();
     test_lacking();
     test_tall();
     xg_lane_destroy(lane);

@@ -41,6 +41,7 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
     rx_lu(run, type, wide, n, 7, pad, 4);
     rx_lu(run, type, n, wide, 7, pad, 4);
     rx_qr(run, type, wide, n, 33, pad);
+    rx_squares(run, type, 2 * n, n, 33, pad);
     for (int vectors = XG_VECTORS_NONE; vectors <= XG_VECTORS_ALL; vectors++)
         for (int spectrum = RX_RANDOM; spectrum <= RX_DEFICIENT; spectrum++) {
             rx_singular(run, type, wide, n, pad, (enum xg_vectors)vectors,

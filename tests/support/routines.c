@@ -274,3 +274,64 @@ end:
     matrix_destroy(&all);
     matrix_destroy(&tau);
 }
+
+/* --- Least squares --------------------------------------------------------------------------- */
+
+/* Xᴴ Y, which has the rounding errors of sums of as many terms as X has rows. */
+static struct dense inner(const struct dense *x, const struct dense *y)
+{
+    struct dense xh = dense_conjugate(x);
+    return dense_times(xh, y);
+}
+
+/* Xᴴ Y = Aᴴ B: the columns have the same lengths and angles. */
+static void check_inner(enum xg_type type, const struct dense *x, const struct dense *y,
+                        const struct dense *a, const struct dense *b, const char *what)
+{
+    double terms = (double)a->rows / (double)xg_max_i64(a->columns, b->columns);
+    judge_equal(type, inner(x, y), inner(a, b), dense_norm(a) * dense_norm(b) * terms, what);
+}
+
+/* The first rows. */
+static struct dense top(const struct dense *x, int64_t rows)
+{
+    struct dense first = dense_new(rows, x->columns);
+    memcpy(first.at, x->at, (size_t)(rows * x->columns) * sizeof *x->at);
+    return first;
+}
+
+void rx_squares(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad)
+{
+    struct xg_routine routine = judge_routine(XG_ROUTINE_GELSD, type, m, n);
+    struct matrix a = matrix_create(type, m, n, pad), b = matrix_create(type, m, k, pad);
+    struct matrix r = matrix_create(type, n, n, pad), qb = matrix_create(type, m, k, pad);
+    matrix_fill(&a);
+    matrix_fill(&b);
+    routine.uplo = XG_UPPER;
+    routine.k = k;
+    routine.operand[XG_SLOT_A] = a.view;
+    routine.operand[XG_SLOT_B] = b.view;
+    routine.operand[XG_SLOT_U] = r.view;
+    routine.operand[XG_SLOT_V] = qb.view;
+    if (run(&routine) == XG_OK) {
+        const char *what = judge_text(&routine);
+        struct dense x = dense_of(&a), y = dense_of(&b), rotated = dense_of(&qb);
+        struct dense triangle = dense_triangle(&r, XG_UPPER, false), first = top(&rotated, n);
+        check_inner(type, &triangle, &triangle, &x, &x, what);
+        check_inner(type, &triangle, &first, &x, &y, what);
+        check_inner(type, &rotated, &rotated, &y, &y, what);
+        judge_rest(&r, XG_UPPER, what);
+        judge_rest(&qb, XG_FULL, what);
+        XT_CHECK(!memcmp(a.view.at, a.before, a.bytes) && !memcmp(b.view.at, b.before, b.bytes),
+                 "%s: an operand was written", what);
+        free(x.at);
+        free(y.at);
+        free(rotated.at);
+        free(triangle.at);
+        free(first.at);
+    }
+    matrix_destroy(&a);
+    matrix_destroy(&b);
+    matrix_destroy(&r);
+    matrix_destroy(&qb);
+}
