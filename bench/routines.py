@@ -5,7 +5,7 @@ usage: routines.py RUN [--sizes N,N] [--types d,s] [--routines NAME,NAME] [--tur
 
 RUN is xgemm-run. Each turn starts one process for each way to run, in alternating order; a process
 times each routine on fresh copies of one random matrix, the best of two calls after a first one. Least
-squares (gelsd, gelss; gelsy, which stays on the CPU) have a quarter of the columns.
+squares (gels, gelsd, gelss; gelsy, which stays on the CPU) have a quarter of the columns.
 SciPy's wrappers call LAPACK directly on matrices stored by columns. Prints the medians over the turns
 in milliseconds, and the factor by which xgemm-run is faster than the faster of the other two.
 """
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-ROUTINES = ("potrf", "getrf", "gesv", "getri", "trtri", "geqrf", "orgqr", "syevd", "gelsd", "gelss", "gelsy", "syevr", "geev", "gesdd", "gesdd_rank")
+ROUTINES = ("potrf", "getrf", "gesv", "getri", "trtri", "geqrf", "orgqr", "syevd", "gels", "gelsd", "gelss", "gelsy", "syevr", "geev", "gesdd", "gesdd_rank")
 QUIET = {"OPENBLAS_THREAD_TIMEOUT": "20"}
 WAYS = ("plain", "quiet", "run", "forced")
 
@@ -64,8 +64,8 @@ def caller(name, letter, a):
         work, iwork, _ = routine("gelsd_lwork")(len(a), a.shape[1], 1)[:3]
         return lambda: (lambda x, b: lambda: routine("gelsd")(x, b, int(work), int(iwork), overwrite_a=1, overwrite_b=1))(
             copy(), numpy.array(a[:, :1], order="F"))
-    if name == "gelss":
-        return lambda: (lambda x, b: lambda: routine("gelss")(x, b, lwork=64 * len(a), overwrite_a=1, overwrite_b=1))(
+    if name in ("gels", "gelss"):
+        return lambda: (lambda x, b: lambda: routine(name)(x, b, lwork=64 * len(a), overwrite_a=1, overwrite_b=1))(
             copy(), numpy.array(a[:, :1], order="F"))
     if name == "gelsy":
         return lambda: (lambda x, b, p: lambda: routine("gelsy")(x, b, p, 1e-12, 64 * len(a)))(

@@ -389,6 +389,7 @@ static const struct list {
     RECTANGLE(geqrf, AT(geqrf, lwork)),
     RECTANGLE(orgqr, AT(orgqr, lwork)),
     RECTANGLE(ormqr, AT(ormqr, lwork)),
+    SQUARES(gels, AT(gels, lwork)),
     SQUARES(gelsd, AT(gelsd, lwork)),
     SQUARES(complex_gelsd, AT(complex_gelsd, lwork)),
     SQUARES(gelss, AT(gelss, lwork)),

@@ -48,6 +48,10 @@ struct shim_ormqr {
     void *side, *trans, *m, *n, *k, *a, *lda, *tau, *c, *ldc, *work, *lwork, *info;
     uintptr_t lengths[2];
 };
+struct shim_gels {
+    void *trans, *m, *n, *nrhs, *a, *lda, *b, *ldb, *work, *lwork, *info;
+    uintptr_t lengths[1];
+};
 /* GELSD and GELSS of any type begin with the same arguments. */
 struct shim_gelsd {
     void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *iwork, *info;
@@ -133,6 +137,7 @@ struct shim_complex_gesvd {
     X(geqrf, 8)                                                                                    \
     X(orgqr, 9)                                                                                    \
     X(ormqr, 15)                                                                                   \
+    X(gels, 12)                                                                                    \
     X(gelsd, 14)                                                                                   \
     X(complex_gelsd, 15)                                                                           \
     X(gelss, 13)                                                                                   \
@@ -178,6 +183,7 @@ enum shim_list {
     SHIM_COMPLEX_KINDS(Y, context, ungqr, ORGQR, orgqr, 9)                                         \
     SHIM_REAL_KINDS(Y, context, ormqr, ORMQR, ormqr, 15)                                           \
     SHIM_COMPLEX_KINDS(Y, context, unmqr, ORMQR, ormqr, 15)                                        \
+    SHIM_BOTH_KINDS(Y, context, gels, GELS, gels, 12)                                              \
     SHIM_REAL_KINDS(Y, context, gelsd, GELSD, gelsd, 14)                                           \
     SHIM_COMPLEX_KINDS(Y, context, gelsd, GELSD, complex_gelsd, 15)                                \
     SHIM_REAL_KINDS(Y, context, gelss, GELSD, gelss, 13)                                           \

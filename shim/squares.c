@@ -9,17 +9,34 @@
 
 /* --- Arguments ------------------------------------------------------------------------------- */
 
+static void system_of(struct reading *r, const void *m, const void *n, const void *nrhs, void *a,
+                      const void *lda, void *b, const void *ldb)
+{
+    r->routine->m = extent(r, m);
+    r->routine->n = extent(r, n);
+    r->routine->k = extent(r, nrhs);
+    r->legal = r->legal && r->routine->m >= r->routine->n;
+    matrix(r, XG_SLOT_A, a, r->routine->m, r->routine->n, lda);
+    matrix(r, XG_SLOT_B, b, r->routine->m, r->routine->k, ldb);
+}
+
+/* Of the others of GELS's systems, A X = B with fewer rows than columns and Aᴴ X = B, the caller's
+ * library finds the shortest solution. */
+void shim_squares_read_gels(struct reading *r)
+{
+    const struct shim_gels *c = &r->call->gels;
+    letter(r, c->trans, "N");
+    system_of(r, c->m, c->n, c->nrhs, c->a, c->lda, c->b, c->ldb);
+    workspace(r, c->lwork, r->routine->n + xg_max_i64(r->routine->n, r->routine->k));
+}
+
 /* A matrix that is nearly square is mostly the CPU's work. */
 static void squares(struct reading *r)
 {
     const struct shim_gelsd *c = &r->call->gelsd;
-    r->routine->uplo = XG_UPPER;
-    r->routine->m = extent(r, c->m);
-    r->routine->n = extent(r, c->n);
-    r->routine->k = extent(r, c->nrhs);
+    system_of(r, c->m, c->n, c->nrhs, c->a, c->lda, c->b, c->ldb);
     r->legal = r->legal && 2 * r->routine->m >= 3 * r->routine->n;
-    matrix(r, XG_SLOT_A, c->a, r->routine->m, r->routine->n, c->lda);
-    matrix(r, XG_SLOT_B, c->b, r->routine->m, r->routine->k, c->ldb);
+    r->routine->uplo = XG_UPPER;
     vector(r, XG_SLOT_W, c->s, r->routine->n);
 }
 

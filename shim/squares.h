@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Least squares by GELSD and GELSS: the GPU computes A = Q R and Qᴴ B, and the caller's own routine
- * solves with R what it was asked to solve with A. So the rank is decided as without us.
+ * Least squares. GELS is the GPU's. Of GELSD and GELSS the GPU computes A = Q R and Qᴴ B, and the
+ * caller's own routine solves with R what it was asked to solve with A. So the rank is decided as
+ * without us.
  */
 #ifndef SHIM_SQUARES_H
 #define SHIM_SQUARES_H
@@ -18,6 +19,7 @@ struct shim_squares {
 };
 
 /* The readers of the lists (routine_read.c). */
+void shim_squares_read_gels(struct reading *reading);
 void shim_squares_read_gelsd(struct reading *reading);
 void shim_squares_read_complex_gelsd(struct reading *reading);
 void shim_squares_read_gelss(struct reading *reading);

@@ -51,6 +51,8 @@ static const struct {
                           {[XG_SLOT_A] = BOTH, [XG_SLOT_TAU] = IN}},
     [XG_ROUTINE_ORMQR] = {{"sormqr", "dormqr", "cunmqr", "zunmqr"},
                           {[XG_SLOT_A] = IN, [XG_SLOT_TAU] = IN, [XG_SLOT_B] = BOTH}},
+    [XG_ROUTINE_GELS] = {{"sgels", "dgels", "cgels", "zgels"},
+                         {[XG_SLOT_A] = BOTH, [XG_SLOT_B] = BOTH}},
     [XG_ROUTINE_GELSD] =
         {{"sgelsd", "dgelsd", "cgelsd", "zgelsd"},
          {[XG_SLOT_A] = IN, [XG_SLOT_B] = IN, [XG_SLOT_U] = OUT_TRIANGLE, [XG_SLOT_V] = OUT}},

@@ -19,6 +19,7 @@ enum xg_routine_name {
     XG_ROUTINE_GEQRF, /* A = Q R */
     XG_ROUTINE_ORGQR, /* the first columns of geqrf's Q; UNGQR for complex types */
     XG_ROUTINE_ORMQR, /* B = op(Q) B or B op(Q); UNMQR for complex types */
+    XG_ROUTINE_GELS,  /* X of the least || A X - B ||; m >= n, A has full rank */
     XG_ROUTINE_GELSD, /* A = Q R and Qᴴ B, of which the CPU's GELSD or GELSS computes the rest; m >=
                          n */
     XG_ROUTINE_SYEVD, /* all eigenvalues, and vectors, of a symmetric or Hermitian A */

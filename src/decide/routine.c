@@ -30,6 +30,7 @@ static const struct row {
     [XG_ROUTINE_GEQRF] = {0.32, 29e-6, 0.22, 2e-6},
     [XG_ROUTINE_ORGQR] = {0.32, 29e-6, 0.22, 2e-6},
     [XG_ROUTINE_ORMQR] = {0.40, 20e-6, 0.30, 2e-6},
+    [XG_ROUTINE_GELS] = {0.32, 29e-6, 0.22, 4e-6},
     [XG_ROUTINE_GELSD] = {0.32, 29e-6, 0.22, 3e-6},
     [XG_ROUTINE_SYEVD] = {0.32, 75e-6, 0.07, 10e-6},
     [XG_ROUTINE_SYGVD] = {0.32, 85e-6, 0.07, 15e-6},
@@ -74,6 +75,9 @@ double xg_routine_flops(const struct xg_routine *r)
         break;
     case XG_ROUTINE_GEQRF:
         flops = factor;
+        break;
+    case XG_ROUTINE_GELS:
+        flops = factor + 4 * m * n * k - n * n * k;
         break;
     case XG_ROUTINE_GELSD:
         flops = factor + 4 * m * n * k - 2 * n * n * k;

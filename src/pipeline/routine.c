@@ -30,7 +30,7 @@ struct run {
 
 static bool has_squares(const struct xg_routine *routine)
 {
-    return routine->name == XG_ROUTINE_GELSD;
+    return routine->name == XG_ROUTINE_GELS || routine->name == XG_ROUTINE_GELSD;
 }
 
 /* LAPACK scales an A or a B whose largest element is near underflow or overflow. Here the squares
@@ -94,7 +94,7 @@ static enum xg_status reserve(struct run *run)
 {
     struct xg_solver_call *solver = &run->solver;
     struct xg_lane *lane = run->lane;
-    size_t bytes = 0, spare_bytes = 0;
+    size_t bytes = 0;
     for (int i = 0; i < XG_SLOT_COUNT; i++) {
         const struct xg_extent extent = extent_of(run, (enum xg_slot)i);
         const size_t elem_bytes = xg_routine_slot_bytes(run->routine, (enum xg_slot)i);
@@ -106,13 +106,12 @@ static enum xg_status reserve(struct run *run)
         if (extent.rows)
             solver->operand[i].ld = extent.rows;
         solver->operand[i].at = take(&bytes, slot_bytes);
-        if (i == XG_SLOT_A && xg_solver_needs_spare(run->routine->name))
-            spare_bytes = slot_bytes;
     }
     enum xg_status status = xg_solver_measure(lane->solver, solver);
     if (status != XG_OK)
         return status;
-    solver->spare = take(&bytes, spare_bytes);
+    solver->spare =
+        take(&bytes, (size_t)xg_solver_spare_elems(solver) * xg_type_bytes(run->routine->type));
     solver->info = take(&bytes, XG_SOLVER_STEPS * sizeof(int));
     solver->work = take(&bytes, solver->work_bytes);
     if (bytes > xg_mem_dev_available(lane->dev, &lane->memory))

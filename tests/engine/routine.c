@@ -172,6 +172,13 @@ static void test_info(void)
     expected = XG_DECLINED;
     routine.name = XG_ROUTINE_POTRF;
     run_declined(&routine);
+    for (int i = 0; i < 3; i++)
+        a[6 + i] = 0;
+    routine.name = XG_ROUTINE_GELS;
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){b, 3, 1, 3};
+    run_declined(&routine);
+    for (int i = 0; i < 3; i++)
+        a[6 + i] = a[i] * 3;
     a[4] = 0;
     routine.name = XG_ROUTINE_TRTRI;
     run_declined(&routine);
@@ -239,12 +246,13 @@ static void test_scale(void)
     routine.operand[XG_SLOT_B] = (struct xg_matrix){b, M, 1, M};
     routine.operand[XG_SLOT_U] = (struct xg_matrix){r, N, N, N};
     routine.operand[XG_SLOT_V] = (struct xg_matrix){rotated, M, 1, M};
-    for (size_t turn = 0; turn < sizeof scales / sizeof scales[0]; turn++) {
+    for (size_t turn = 0; turn < 2 * sizeof scales / sizeof scales[0]; turn++) {
         for (int i = 0; i < M * N; i++)
-            a[i] = scales[turn].a * (1 + i * i % 7);
+            a[i] = scales[turn / 2].a * (1 + i * i % 7);
         for (int i = 0; i < M; i++)
-            b[i] = scales[turn].b * (i - 5);
-        expected = scales[turn].status;
+            b[i] = scales[turn / 2].b * (i - 5);
+        expected = scales[turn / 2].status;
+        routine.name = turn % 2 ? XG_ROUTINE_GELS : XG_ROUTINE_GELSD;
         run_declined(&routine);
     }
 }

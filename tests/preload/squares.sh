@@ -24,7 +24,7 @@ solves "passed on" LD_PRELOAD="$preload"
 if has_engine; then
     gpu="XGEMM_LAPACK=1 XGEMM_MODE=gpu XGEMM_STATS=1 LD_LIBRARY_PATH=$XG_FAKEDRV_DIR"
     solves "on the GPU" LD_PRELOAD="$preload" $gpu
-    for name in gelsd gelss; do
+    for name in gels gelsd gelss; do
         for type in s d c z; do
             grep -q "^  GPU  *XGEMM_MODE  *$type${name}_ " "$tmp/err" || fail "$type${name}_ has not run on the GPU"
         done

@@ -32,7 +32,8 @@ static struct xg_routine routine_of(enum xg_routine_name name, int64_t n)
     struct xg_routine routine = {.name = name,
                                  .type = XG_TYPE_D,
                                  .vectors = XG_VECTORS_ALL,
-                                 .m = name == XG_ROUTINE_GELSD ? 8 * n : n,
+                                 .m = name == XG_ROUTINE_GELSD || name == XG_ROUTINE_GELS ? 8 * n
+                                                                                          : n,
                                  .n = n,
                                  .k = 1,
                                  .pivot_bytes = 4};
