@@ -2,7 +2,7 @@
 /*
  * A routine that stays on the CPU is forwarded unchanged. Routines that it calls by name, and
  * products, come back here and are decided by themselves. A routine that the GPU computes makes no
- * inner call.
+ * inner call, except least squares (squares.h).
  */
 #include "routine.h"
 
