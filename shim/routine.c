@@ -69,7 +69,7 @@ static bool shim_routine_rest(void *context)
     struct shim_routine_call rest = shim_squares_rest(&pending->squares, pending->call, &info);
     shim_routine_compute(pending, &rest);
     if (info == 0)
-        shim_squares_give(&pending->squares, pending->call, pending->routine);
+        shim_squares_give(&pending->squares, pending->routine);
     return info == 0;
 }
 

@@ -186,8 +186,8 @@ enum shim_list {
     SHIM_BOTH_KINDS(Y, context, gels, GELS, gels, 12)                                              \
     SHIM_REAL_KINDS(Y, context, gelsd, GELSD, gelsd, 14)                                           \
     SHIM_COMPLEX_KINDS(Y, context, gelsd, GELSD, complex_gelsd, 15)                                \
-    SHIM_REAL_KINDS(Y, context, gelss, GELSD, gelss, 13)                                           \
-    SHIM_COMPLEX_KINDS(Y, context, gelss, GELSD, complex_gelss, 14)                                \
+    SHIM_REAL_KINDS(Y, context, gelss, GELSS, gelss, 13)                                           \
+    SHIM_COMPLEX_KINDS(Y, context, gelss, GELSS, complex_gelss, 14)                                \
     SHIM_REAL_KINDS(Y, context, syev, SYEVD, syev, 11)                                             \
     SHIM_COMPLEX_KINDS(Y, context, heev, SYEVD, heev, 12)                                          \
     SHIM_REAL_KINDS(Y, context, syevd, SYEVD, syevd, 13)                                           \

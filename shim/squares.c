@@ -90,7 +90,7 @@ bool shim_squares_open(struct shim_squares *squares, struct xg_routine *routine)
     const size_t elem_bytes = xg_type_bytes(routine->type);
     int saved_errno = errno;
     *squares = (struct shim_squares){0};
-    if (routine->name != XG_ROUTINE_GELSD)
+    if (routine->name != XG_ROUTINE_GELSD && routine->name != XG_ROUTINE_GELSS)
         return true;
     squares->bytes = (size_t)(n * n + m * k) * elem_bytes;
     void *memory = mmap(NULL, squares->bytes, PROT_READ | PROT_WRITE,
@@ -134,11 +134,10 @@ static void copy(const struct xg_matrix *to, const struct xg_matrix *from, int64
 }
 
 /* GELSS leaves the right singular vectors in A, which are those of R. */
-void shim_squares_give(const struct shim_squares *squares, const struct shim_routine_call *call,
-                       const struct xg_routine *routine)
+void shim_squares_give(const struct shim_squares *squares, const struct xg_routine *routine)
 {
     const size_t elem_bytes = xg_type_bytes(routine->type);
     copy(&routine->operand[XG_SLOT_B], &squares->right, routine->m, elem_bytes);
-    if (call->list == SHIM_LIST_gelss || call->list == SHIM_LIST_complex_gelss)
+    if (routine->name == XG_ROUTINE_GELSS)
         copy(&routine->operand[XG_SLOT_A], &squares->triangle, routine->n, elem_bytes);
 }

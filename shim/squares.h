@@ -25,8 +25,8 @@ void shim_squares_read_complex_gelsd(struct reading *reading);
 void shim_squares_read_gelss(struct reading *reading);
 void shim_squares_read_complex_gelss(struct reading *reading);
 
-/* Gives a GELSD memory for what it writes, of which no page is there yet, and does nothing for
- * others. False: there is no memory. errno is kept. */
+/* Gives a GELSD or GELSS memory for what it writes, of which no page is there yet, and does nothing
+ * for others. False: there is no memory. errno is kept. */
 bool shim_squares_open(struct shim_squares *squares, struct xg_routine *routine);
 void shim_squares_close(struct shim_squares *squares);
 
@@ -36,7 +36,6 @@ struct shim_routine_call shim_squares_rest(const struct shim_squares *squares,
                                            const struct shim_routine_call *call, int64_t *info);
 
 /* Writes what that call has left in place of R and Qᴴ B to the caller's operands. */
-void shim_squares_give(const struct shim_squares *squares, const struct shim_routine_call *call,
-                       const struct xg_routine *routine);
+void shim_squares_give(const struct shim_squares *squares, const struct xg_routine *routine);
 
 #endif

@@ -56,6 +56,9 @@ static const struct {
     [XG_ROUTINE_GELSD] =
         {{"sgelsd", "dgelsd", "cgelsd", "zgelsd"},
          {[XG_SLOT_A] = IN, [XG_SLOT_B] = IN, [XG_SLOT_U] = OUT_TRIANGLE, [XG_SLOT_V] = OUT}},
+    [XG_ROUTINE_GELSS] =
+        {{"sgelss", "dgelss", "cgelss", "zgelss"},
+         {[XG_SLOT_A] = IN, [XG_SLOT_B] = IN, [XG_SLOT_U] = OUT_TRIANGLE, [XG_SLOT_V] = OUT}},
     [XG_ROUTINE_SYEVD] = {{"ssyevd", "dsyevd", "cheevd", "zheevd"},
                           {[XG_SLOT_A] = IN_TRIANGLE, [XG_SLOT_U] = OUT, [XG_SLOT_W] = OUT}},
     [XG_ROUTINE_SYGVD] = {{"ssygvd", "dsygvd", "chegvd", "zhegvd"},

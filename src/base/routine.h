@@ -20,8 +20,8 @@ enum xg_routine_name {
     XG_ROUTINE_ORGQR, /* the first columns of geqrf's Q; UNGQR for complex types */
     XG_ROUTINE_ORMQR, /* B = op(Q) B or B op(Q); UNMQR for complex types */
     XG_ROUTINE_GELS,  /* X of the least || A X - B ||; m >= n, A has full rank */
-    XG_ROUTINE_GELSD, /* A = Q R and Qᴴ B, of which the CPU's GELSD or GELSS computes the rest; m >=
-                         n */
+    XG_ROUTINE_GELSD, /* A = Q R and Qᴴ B, of which the CPU's GELSD computes the rest; m >= n */
+    XG_ROUTINE_GELSS, /* the same for the CPU's GELSS */
     XG_ROUTINE_SYEVD, /* all eigenvalues, and vectors, of a symmetric or Hermitian A */
     XG_ROUTINE_SYGVD, /* the same of A x = w B x */
     XG_ROUTINE_GEEV,  /* eigenvalues, and right eigenvectors, of any square A */
@@ -34,9 +34,11 @@ enum xg_routine_name {
  *
  * - A, B: as in LAPACK.
  * - U: GESDD's left singular vectors, (m, m) or (m, min(m, n)). SYEVD and SYGVD: the eigenvectors,
- *   (n, n); they may be written over A. GELSD's R, (n, n): only the upper triangle is written.
+ *   (n, n); they may be written over A. GELSD's and GELSS's R, (n, n): only the upper triangle is
+ * written.
  * - V: GESDD's right singular vectors as rows, LAPACK's VT: (n, n) or (min(m, n), n). GEEV's
- *   eigenvectors, (n, n); of a real A a conjugate pair has two columns, as in LAPACK. GELSD's Qᴴ B.
+ *   eigenvectors, (n, n); of a real A a conjugate pair has two columns, as in LAPACK. GELSD's and
+ * GELSS's Qᴴ B.
  * - TAU: the scalar factors of Q's reflectors.
  * - PIVOTS: integers of pivot_bytes.
  * - W: eigenvalues or singular values; real numbers, but complex ones of GEEV and a complex A.

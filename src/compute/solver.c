@@ -461,6 +461,7 @@ static const struct {
     [XG_ROUTINE_ORMQR] = {{ormqr}, true, NO_SPARE},
     [XG_ROUTINE_GELS] = {{geqrf, rotate, solve_triangle}, true, TRIANGLE},
     [XG_ROUTINE_GELSD] = {{geqrf, rotate}, true, NO_SPARE},
+    [XG_ROUTINE_GELSS] = {{geqrf, rotate}, true, NO_SPARE},
     [XG_ROUTINE_SYEVD] = {{syevd}, false, NO_SPARE},
     [XG_ROUTINE_SYGVD] = {{sygvd}, true, NO_SPARE},
     [XG_ROUTINE_GEEV] = {{geev}, false, NO_SPARE},

@@ -22,8 +22,8 @@ enum { XG_SOLVER_STEPS = 3 };
  *
  * - SYEVD and SYGVD write their vectors over A, and U is not used;
  * - GEEV of a real A writes the imaginary parts behind the real ones, and WI is not used;
- * - GELSD writes R and the reflectors over A, as GELS does, and Qᴴ B over B. U and V are not
- *   used;
+ * - GELSD and GELSS write R and the reflectors over A, as GELS does, and Qᴴ B over B. U and V are
+ * not used;
  * - GESDD has m >= n. It writes the right singular vectors as columns of V, or, where v_is_rows is
  *   set afterwards, as rows. A is undefined afterwards;
  * - GETRI's result is in A afterwards, whose address may have become that of spare;

@@ -32,6 +32,7 @@ static const struct row {
     [XG_ROUTINE_ORMQR] = {0.40, 20e-6, 0.30, 2e-6},
     [XG_ROUTINE_GELS] = {0.32, 29e-6, 0.22, 4e-6},
     [XG_ROUTINE_GELSD] = {0.32, 29e-6, 0.22, 3e-6},
+    [XG_ROUTINE_GELSS] = {0.32, 29e-6, 0.22, 3e-6},
     [XG_ROUTINE_SYEVD] = {0.32, 75e-6, 0.07, 10e-6},
     [XG_ROUTINE_SYGVD] = {0.32, 85e-6, 0.07, 15e-6},
     [XG_ROUTINE_GEEV] = {0.29, 1.03e-3, 0.0097, 184e-6},
@@ -80,6 +81,7 @@ double xg_routine_flops(const struct xg_routine *r)
         flops = factor + 4 * m * n * k - n * n * k;
         break;
     case XG_ROUTINE_GELSD:
+    case XG_ROUTINE_GELSS:
         flops = factor + 4 * m * n * k - 2 * n * n * k;
         break;
     case XG_ROUTINE_ORGQR:
@@ -110,14 +112,20 @@ static double columns(const struct xg_routine *routine)
     return (double)xg_min_i64(routine->m, routine->n);
 }
 
-/* Of GELSD the CPU computes the singular values of R, whichever side computes R. */
+/* Of GELSD and GELSS the CPU computes the singular values of R, whichever side computes R: GELSD as
+ * GESDD does, GELSS by rotations on one core. */
 static double rest_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
-    static const double SHARE = 0.40, STEP_S = 317e-6; /* as GESDD's */
-    const double n = (double)routine->n;
+    static const double GELSS_CUBE_S = 5e-9;
+    const struct row *row = &rows[XG_ROUTINE_GESDD];
+    const double n = (double)routine->n, cube = n * n * n;
+    const double complex = xg_type_is_complex(routine->type) ? 4 : 1;
     double rate = model->cpu_flops / (xg_type_is_double(routine->type) ? 2 : 1);
-    double flops = 10 * n * n * n * (xg_type_is_complex(routine->type) ? 4 : 1);
-    return routine->name == XG_ROUTINE_GELSD ? flops / (SHARE * rate) + n * STEP_S : 0;
+    if (routine->name == XG_ROUTINE_GELSS)
+        return cube * GELSS_CUBE_S * complex;
+    return routine->name == XG_ROUTINE_GELSD
+               ? 10 * cube * complex / (row->cpu_share * rate) + n * row->cpu_step_s
+               : 0;
 }
 
 double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_routine *routine)

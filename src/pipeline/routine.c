@@ -30,7 +30,8 @@ struct run {
 
 static bool has_squares(const struct xg_routine *routine)
 {
-    return routine->name == XG_ROUTINE_GELS || routine->name == XG_ROUTINE_GELSD;
+    return routine->name == XG_ROUTINE_GELS || routine->name == XG_ROUTINE_GELSD ||
+           routine->name == XG_ROUTINE_GELSS;
 }
 
 /* LAPACK scales an A or a B whose largest element is near underflow or overflow. Here the squares

@@ -238,6 +238,8 @@ static void test_scale(void)
                   {1, INFINITY, XG_DECLINED},
                   {1, 1e-150, XG_DECLINED},
                   {1, 1e150, XG_DECLINED}};
+    static const enum xg_routine_name names[] = {XG_ROUTINE_GELS, XG_ROUTINE_GELSD,
+                                                 XG_ROUTINE_GELSS};
     enum { M = 40, N = 10 };
     double a[M * N], b[M], r[N * N], rotated[M];
     struct xg_routine routine = {
@@ -246,13 +248,13 @@ static void test_scale(void)
     routine.operand[XG_SLOT_B] = (struct xg_matrix){b, M, 1, M};
     routine.operand[XG_SLOT_U] = (struct xg_matrix){r, N, N, N};
     routine.operand[XG_SLOT_V] = (struct xg_matrix){rotated, M, 1, M};
-    for (size_t turn = 0; turn < 2 * sizeof scales / sizeof scales[0]; turn++) {
+    for (size_t turn = 0; turn < 3 * sizeof scales / sizeof scales[0]; turn++) {
         for (int i = 0; i < M * N; i++)
-            a[i] = scales[turn / 2].a * (1 + i * i % 7);
+            a[i] = scales[turn / 3].a * (1 + i * i % 7);
         for (int i = 0; i < M; i++)
-            b[i] = scales[turn / 2].b * (i - 5);
-        expected = scales[turn / 2].status;
-        routine.name = turn % 2 ? XG_ROUTINE_GELS : XG_ROUTINE_GELSD;
+            b[i] = scales[turn / 3].b * (i - 5);
+        expected = scales[turn / 3].status;
+        routine.name = names[turn % 3];
         run_declined(&routine);
     }
 }

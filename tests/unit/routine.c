@@ -27,13 +27,20 @@ static const struct measured {
 
 static double matrix[1];
 
+/* Least squares gain on tall matrices. */
+static int64_t rows_of(enum xg_routine_name name, int64_t n)
+{
+    if (name == XG_ROUTINE_GELSS)
+        return 512 * n;
+    return name == XG_ROUTINE_GELSD || name == XG_ROUTINE_GELS ? 8 * n : n;
+}
+
 static struct xg_routine routine_of(enum xg_routine_name name, int64_t n)
 {
     struct xg_routine routine = {.name = name,
                                  .type = XG_TYPE_D,
                                  .vectors = XG_VECTORS_ALL,
-                                 .m = name == XG_ROUTINE_GELSD || name == XG_ROUTINE_GELS ? 8 * n
-                                                                                          : n,
+                                 .m = rows_of(name, n),
                                  .n = n,
                                  .k = 1,
                                  .pivot_bytes = 4};
