@@ -4,7 +4,8 @@
 usage: routines.py RUN [--sizes N,N] [--types d,s] [--routines NAME,NAME] [--turns T]
 
 RUN is xgemm-run. Each turn starts one process for each way to run, in alternating order; a process
-times each routine on fresh copies of one random matrix, the best of two calls after a first one.
+times each routine on fresh copies of one random matrix, the best of two calls after a first one. Least
+squares (gels, gelsd, gelss; gelsy, which stays on the CPU) have a quarter of the columns.
 SciPy's wrappers call LAPACK directly on matrices stored by columns. Prints the medians over the turns
 in milliseconds, and the factor by which xgemm-run is faster than the faster of the other two.
 """
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import time
 
-ROUTINES = ("potrf", "getrf", "gesv", "getri", "geqrf", "orgqr", "syevd", "syevr", "gesdd", "gesdd_rank")
+ROUTINES = ("potrf", "getrf", "gesv", "getri", "trtri", "geqrf", "orgqr", "syevd", "gels", "gelsd", "gelss", "gelsy", "syevr", "geev", "gesdd", "gesdd_rank")
 QUIET = {"OPENBLAS_THREAD_TIMEOUT": "20"}
 WAYS = ("plain", "quiet", "run", "forced")
 
@@ -25,9 +26,11 @@ def made(name, n, kind, random):
     """The arguments of a call, by its routine's name: a function that makes them anew."""
     import numpy
 
-    a = random.standard_normal((n, n)).astype(kind)
+    a = random.standard_normal((n, n // 4 if name.startswith("gels") else n)).astype(kind)
     if name == "gesdd_rank":
         a = (a[:, :n // 2] @ a[:n // 2]).astype(kind)
+    if name == "trtri":
+        a = numpy.triu(a) + n * numpy.eye(n, dtype=kind)
     if name == "potrf":
         a = (a @ a.T + n * numpy.eye(n, dtype=kind)).astype(kind)
     if name.startswith("sy"):
@@ -57,9 +60,22 @@ def caller(name, letter, a):
         reflectors, tau, _, _ = routine("geqrf")(copy())
         return lambda: (lambda x: lambda: routine("orgqr")(x, tau, lwork=64 * len(a), overwrite_a=1))(
             numpy.array(reflectors, order="F"))
+    if name == "gelsd":
+        work, iwork, _ = routine("gelsd_lwork")(len(a), a.shape[1], 1)[:3]
+        return lambda: (lambda x, b: lambda: routine("gelsd")(x, b, int(work), int(iwork), overwrite_a=1, overwrite_b=1))(
+            copy(), numpy.array(a[:, :1], order="F"))
+    if name in ("gels", "gelss"):
+        return lambda: (lambda x, b: lambda: routine(name)(x, b, lwork=64 * len(a), overwrite_a=1, overwrite_b=1))(
+            copy(), numpy.array(a[:, :1], order="F"))
+    if name == "gelsy":
+        return lambda: (lambda x, b, p: lambda: routine("gelsy")(x, b, p, 1e-12, 64 * len(a)))(
+            copy(), numpy.array(a[:, :1], order="F"), numpy.zeros(a.shape[1], dtype="i4"))
     if name == "geqrf":
         return lambda: (lambda x: lambda: routine("geqrf")(x, lwork=64 * len(a), overwrite_a=1))(copy())
-    return lambda: (lambda x: lambda: routine(name.split("_")[0])(x, overwrite_a=1))(copy())
+    overwrite = {"overwrite_c" if name == "trtri" else "overwrite_a": 1}
+    if name == "geev":
+        overwrite["compute_vl"] = 0
+    return lambda: (lambda x: lambda: routine(name.split("_")[0])(x, **overwrite))(copy())
 
 
 def measure(options):

@@ -2,7 +2,7 @@
 /*
  * A routine that stays on the CPU is forwarded unchanged. Routines that it calls by name, and
  * products, come back here and are decided by themselves. A routine that the GPU computes makes no
- * inner call.
+ * inner call, except least squares (squares.h).
  */
 #include "routine.h"
 
@@ -11,12 +11,15 @@
 #include "end.h"
 #include "next.h"
 #include "routine_call.h"
+#include "squares.h"
 #include "src/dispatch_routine.h"
 #include "whose.h"
 
 struct shim_routine_pending {
     const struct shim_routine_call *call;
     const struct shim_next *next;
+    const struct xg_routine *routine;
+    struct shim_squares squares;
     int returned;
     fenv_t env; /* the program's floating-point environment while ours is active */
 };
@@ -38,17 +41,36 @@ static int shim_routine_pass(const struct shim_routine_call *call, const struct 
     return 0;
 }
 
-static void shim_routine_whole(void *context)
+/* Has the caller's library compute a call. */
+static void shim_routine_compute(struct shim_routine_pending *pending,
+                                 const struct shim_routine_call *call)
 {
-    struct shim_routine_pending *pending = context;
     bool inside = shim_end_enter();
     if (!inside)
         shim_end_await();
     fesetenv(&pending->env);
-    pending->returned = shim_routine_pass(pending->call, pending->next);
+    pending->returned = shim_routine_pass(call, pending->next);
     feholdexcept(&pending->env);
     if (inside)
         shim_end_leave();
+}
+
+static void shim_routine_whole(void *context)
+{
+    struct shim_routine_pending *pending = context;
+    shim_routine_compute(pending, pending->call);
+}
+
+/* The rest of GELSD and GELSS. */
+static bool shim_routine_rest(void *context)
+{
+    struct shim_routine_pending *pending = context;
+    int64_t info = 0;
+    struct shim_routine_call rest = shim_squares_rest(&pending->squares, pending->call, &info);
+    shim_routine_compute(pending, &rest);
+    if (info == 0)
+        shim_squares_give(&pending->squares, pending->routine);
+    return info == 0;
 }
 
 static const char *shim_routine_library(void *context)
@@ -85,14 +107,18 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
     shim_routine_size(call, next.int_bytes, &m, &n);
     if (!xg_dispatch_wants_routine(m, n) || !shim_routine_read(call, next.int_bytes, &routine))
         return shim_routine_pass(call, &next);
-    struct shim_routine_pending pending = {.call = call, .next = &next};
+    struct shim_routine_pending pending = {.call = call, .next = &next, .routine = &routine};
+    if (!shim_squares_open(&pending.squares, &routine))
+        return shim_routine_pass(call, &next);
     const struct xg_cpu cpu = {.whole = shim_routine_whole,
                                .library = shim_routine_library,
                                .threads = shim_routine_threads,
+                               .rest = pending.squares.memory ? shim_routine_rest : NULL,
                                .pool = next.blas.function ? next.blas.threads.pool : XG_POOL_NONE,
                                .ctx = &pending};
     feholdexcept(&pending.env);
     bool computed = xg_dispatch_routine(call->symbol->name, &routine, &cpu);
+    shim_squares_close(&pending.squares);
     fesetenv(&pending.env);
     if (!computed)
         return pending.returned;

@@ -45,6 +45,7 @@ bool shim_routine_ask(struct shim_routine_call *call, int64_t *minus_one);
 
 /* Where the call's info goes. */
 void *shim_routine_info(const struct shim_routine_call *call);
+void shim_routine_set_info(struct shim_routine_call *call, void *info);
 
 /* Passes the call on to a function of its signature, and returns what it returns: OpenBLAS's and
  * f2c's routines return 0, where a C program may look; Fortran's return nothing. */

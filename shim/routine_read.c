@@ -3,72 +3,8 @@
  * Reads the calls of LAPACK's routines. A reader names the operands with their sizes; what LAPACK
  * would refuse, and what the GPU has no counterpart for, it leaves to the caller's library.
  */
-#include "routine_call.h"
-#include "terms.h"
-
-/* One call while it is read. `legal` turns false at the first argument that does not fit. */
-struct reading {
-    const struct shim_routine_call *call;
-    int int_bytes;
-    struct xg_routine *routine;
-    bool legal;
-};
-
-/* --- Arguments ------------------------------------------------------------------------------- */
-
-static int64_t integer(const struct reading *r, const void *at)
-{
-    return shim_terms_int(at, r->int_bytes);
-}
-
-/* A dimension that leaves something to compute. No device holds a matrix of EXTENT_MOST columns,
- * and sums of products of smaller dimensions do not overflow. */
-static int64_t extent(struct reading *r, const void *at)
-{
-    static const int64_t EXTENT_MOST = 1 << 29;
-    int64_t value = integer(r, at);
-    r->legal = r->legal && value >= 1 && value <= EXTENT_MOST;
-    return r->legal ? value : 1;
-}
-
-/* The index of the letter among those that the engine knows; LAPACK reads them in either case. */
-static int letter(struct reading *r, const void *at, const char *letters)
-{
-    const char given = shim_terms_letter(at);
-    const char *found = given ? strchr(letters, given) : NULL;
-    r->legal = r->legal && found;
-    return found ? (int)(found - letters) : 0;
-}
-
-static void matrix(struct reading *r, enum xg_slot slot, void *at, int64_t rows, int64_t columns,
-                   const void *ld)
-{
-    const struct xg_matrix given = {at, rows, columns, integer(r, ld)};
-    r->legal = r->legal && at && given.ld >= rows && given.ld >= 1;
-    r->routine->operand[slot] = given;
-}
-
-static void vector(struct reading *r, enum xg_slot slot, void *at, int64_t length)
-{
-    r->legal = r->legal && at;
-    r->routine->operand[slot] = (struct xg_matrix){at, length, 1, length};
-}
-
-/* A workspace that is too small, or a question for its size (-1). */
-static void workspace(struct reading *r, const void *length, int64_t least)
-{
-    r->legal = r->legal && integer(r, length) >= least;
-}
-
-static void uplo(struct reading *r, const void *at)
-{
-    r->routine->uplo = letter(r, at, "UL") ? XG_LOWER : XG_UPPER;
-}
-
-static void square(struct reading *r, const void *n)
-{
-    r->routine->m = r->routine->n = extent(r, n);
-}
+#include "routine_reading.h"
+#include "squares.h"
 
 /* --- Systems --------------------------------------------------------------------------------- */
 
@@ -88,6 +24,18 @@ static void read_potrs(struct reading *r)
     r->routine->k = extent(r, c->nrhs);
     matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
     matrix(r, XG_SLOT_B, c->b, r->routine->n, r->routine->k, c->ldb);
+}
+
+/* Of a unit triangle the diagonal is neither read nor written; without it something must be left.
+ */
+static void read_trtri(struct reading *r)
+{
+    const struct shim_trtri *c = &r->call->trtri;
+    uplo(r, c->uplo);
+    r->routine->unit = letter(r, c->diag, "NU");
+    square(r, c->n);
+    r->legal = r->legal && r->routine->n > r->routine->unit;
+    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
 }
 
 static void read_getrf(struct reading *r)
@@ -293,6 +241,41 @@ static void read_hegvd(struct reading *r)
     workspace(r, c->liwork, least_iwork(r));
 }
 
+/* cuSOLVER computes no left vectors. */
+static void general(struct reading *r, const void *jobvl, const void *jobvr, const void *n, void *a,
+                    const void *lda, void *w)
+{
+    letter(r, jobvl, "N");
+    r->routine->vectors = letter(r, jobvr, "NV") ? XG_VECTORS_ALL : XG_VECTORS_NONE;
+    square(r, n);
+    matrix(r, XG_SLOT_A, a, r->routine->n, r->routine->n, lda);
+    vector(r, XG_SLOT_W, w, r->routine->n);
+}
+
+static void general_vectors(struct reading *r, const void *ldvl, void *vr, const void *ldvr)
+{
+    r->legal = r->legal && integer(r, ldvl) >= 1 && integer(r, ldvr) >= 1;
+    if (r->routine->vectors)
+        matrix(r, XG_SLOT_V, vr, r->routine->n, r->routine->n, ldvr);
+}
+
+static void read_geev(struct reading *r)
+{
+    const struct shim_geev *c = &r->call->geev;
+    general(r, c->jobvl, c->jobvr, c->n, c->a, c->lda, c->wr);
+    vector(r, XG_SLOT_WI, c->wi, r->routine->n);
+    general_vectors(r, c->ldvl, c->vr, c->ldvr);
+    workspace(r, c->lwork, (r->routine->vectors ? 4 : 3) * r->routine->n);
+}
+
+static void read_complex_geev(struct reading *r)
+{
+    const struct shim_complex_geev *c = &r->call->complex_geev;
+    general(r, c->jobvl, c->jobvr, c->n, c->a, c->lda, c->w);
+    general_vectors(r, c->ldvl, c->vr, c->ldvr);
+    workspace(r, c->lwork, 2 * r->routine->n);
+}
+
 /* --- Singular values ------------------------------------------------------------------------- */
 
 static void singular(struct reading *r, const void *m, const void *n, void *a, const void *lda,
@@ -391,10 +374,14 @@ static const struct list {
 } lists[SHIM_LIST_COUNT] = {
 #define SQUARE(list, ...)                                                                          \
     [SHIM_LIST_##list] = {read_##list, AT(list, n), AT(list, n), AT(list, info), {__VA_ARGS__}}
+#define SQUARES(list, ...)                                                                         \
+    [SHIM_LIST_##list] = {                                                                         \
+        shim_squares_read_##list, AT(list, m), AT(list, n), AT(list, info), {__VA_ARGS__}}
 #define RECTANGLE(list, ...)                                                                       \
     [SHIM_LIST_##list] = {read_##list, AT(list, m), AT(list, n), AT(list, info), {__VA_ARGS__}}
     SQUARE(potrf),
     SQUARE(potrs),
+    SQUARE(trtri),
     RECTANGLE(getrf),
     SQUARE(getrs),
     SQUARE(gesv),
@@ -402,6 +389,11 @@ static const struct list {
     RECTANGLE(geqrf, AT(geqrf, lwork)),
     RECTANGLE(orgqr, AT(orgqr, lwork)),
     RECTANGLE(ormqr, AT(ormqr, lwork)),
+    SQUARES(gels, AT(gels, lwork)),
+    SQUARES(gelsd, AT(gelsd, lwork)),
+    SQUARES(complex_gelsd, AT(complex_gelsd, lwork)),
+    SQUARES(gelss, AT(gelss, lwork)),
+    SQUARES(complex_gelss, AT(complex_gelss, lwork)),
     SQUARE(syev, AT(syev, lwork)),
     SQUARE(heev, AT(heev, lwork)),
     SQUARE(syevd, AT(syevd, lwork), AT(syevd, liwork)),
@@ -410,11 +402,14 @@ static const struct list {
     SQUARE(heevr, AT(heevr, lwork), AT(heevr, lrwork), AT(heevr, liwork)),
     SQUARE(sygvd, AT(sygvd, lwork), AT(sygvd, liwork)),
     SQUARE(hegvd, AT(hegvd, lwork), AT(hegvd, lrwork), AT(hegvd, liwork)),
+    SQUARE(geev, AT(geev, lwork)),
+    SQUARE(complex_geev, AT(complex_geev, lwork)),
     RECTANGLE(gesdd, AT(gesdd, lwork)),
     RECTANGLE(complex_gesdd, AT(complex_gesdd, lwork)),
     RECTANGLE(gesvd, AT(gesvd, lwork)),
     RECTANGLE(complex_gesvd, AT(complex_gesvd, lwork)),
 #undef SQUARE
+#undef SQUARES
 #undef RECTANGLE
 };
 
@@ -432,6 +427,11 @@ void shim_routine_size(const struct shim_routine_call *call, int int_bytes, int6
 void *shim_routine_info(const struct shim_routine_call *call)
 {
     return (void *)call->words[lists[call->list].info];
+}
+
+void shim_routine_set_info(struct shim_routine_call *call, void *info)
+{
+    call->words[lists[call->list].info] = (uintptr_t)info;
 }
 
 bool shim_routine_ask(struct shim_routine_call *call, int64_t *minus_one)

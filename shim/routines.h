@@ -21,6 +21,10 @@ struct shim_potrs {
     void *uplo, *n, *nrhs, *a, *lda, *b, *ldb, *info;
     uintptr_t lengths[1];
 };
+struct shim_trtri {
+    void *uplo, *diag, *n, *a, *lda, *info;
+    uintptr_t lengths[2];
+};
 struct shim_getrf {
     void *m, *n, *a, *lda, *ipiv, *info;
 };
@@ -43,6 +47,23 @@ struct shim_orgqr {
 struct shim_ormqr {
     void *side, *trans, *m, *n, *k, *a, *lda, *tau, *c, *ldc, *work, *lwork, *info;
     uintptr_t lengths[2];
+};
+struct shim_gels {
+    void *trans, *m, *n, *nrhs, *a, *lda, *b, *ldb, *work, *lwork, *info;
+    uintptr_t lengths[1];
+};
+/* GELSD and GELSS of any type begin with the same arguments. */
+struct shim_gelsd {
+    void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *iwork, *info;
+};
+struct shim_complex_gelsd {
+    void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *rwork, *iwork, *info;
+};
+struct shim_gelss {
+    void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *info;
+};
+struct shim_complex_gelss {
+    void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *rwork, *info;
 };
 struct shim_syev {
     void *jobz, *uplo, *n, *a, *lda, *w, *work, *lwork, *info;
@@ -79,6 +100,14 @@ struct shim_hegvd {
         *liwork, *info;
     uintptr_t lengths[2];
 };
+struct shim_geev {
+    void *jobvl, *jobvr, *n, *a, *lda, *wr, *wi, *vl, *ldvl, *vr, *ldvr, *work, *lwork, *info;
+    uintptr_t lengths[2];
+};
+struct shim_complex_geev {
+    void *jobvl, *jobvr, *n, *a, *lda, *w, *vl, *ldvl, *vr, *ldvr, *work, *lwork, *rwork, *info;
+    uintptr_t lengths[2];
+};
 struct shim_gesdd {
     void *jobz, *m, *n, *a, *lda, *s, *u, *ldu, *vt, *ldvt, *work, *lwork, *iwork, *info;
     uintptr_t lengths[1];
@@ -100,6 +129,7 @@ struct shim_complex_gesvd {
 #define SHIM_LISTS(X)                                                                              \
     X(potrf, 6)                                                                                    \
     X(potrs, 9)                                                                                    \
+    X(trtri, 8)                                                                                    \
     X(getrf, 6)                                                                                    \
     X(getrs, 10)                                                                                   \
     X(gesv, 8)                                                                                     \
@@ -107,6 +137,11 @@ struct shim_complex_gesvd {
     X(geqrf, 8)                                                                                    \
     X(orgqr, 9)                                                                                    \
     X(ormqr, 15)                                                                                   \
+    X(gels, 12)                                                                                    \
+    X(gelsd, 14)                                                                                   \
+    X(complex_gelsd, 15)                                                                           \
+    X(gelss, 13)                                                                                   \
+    X(complex_gelss, 14)                                                                           \
     X(syev, 11)                                                                                    \
     X(heev, 12)                                                                                    \
     X(syevd, 13)                                                                                   \
@@ -115,6 +150,8 @@ struct shim_complex_gesvd {
     X(heevr, 26)                                                                                   \
     X(sygvd, 16)                                                                                   \
     X(hegvd, 18)                                                                                   \
+    X(geev, 16)                                                                                    \
+    X(complex_geev, 16)                                                                            \
     X(gesdd, 15)                                                                                   \
     X(complex_gesdd, 16)                                                                           \
     X(gesvd, 16)                                                                                   \
@@ -140,11 +177,17 @@ enum shim_list {
     SHIM_BOTH_KINDS(Y, context, getrs, GETRS, getrs, 10)                                           \
     SHIM_BOTH_KINDS(Y, context, gesv, GESV, gesv, 8)                                               \
     SHIM_BOTH_KINDS(Y, context, getri, GETRI, getri, 7)                                            \
+    SHIM_BOTH_KINDS(Y, context, trtri, TRTRI, trtri, 8)                                            \
     SHIM_BOTH_KINDS(Y, context, geqrf, GEQRF, geqrf, 8)                                            \
     SHIM_REAL_KINDS(Y, context, orgqr, ORGQR, orgqr, 9)                                            \
     SHIM_COMPLEX_KINDS(Y, context, ungqr, ORGQR, orgqr, 9)                                         \
     SHIM_REAL_KINDS(Y, context, ormqr, ORMQR, ormqr, 15)                                           \
     SHIM_COMPLEX_KINDS(Y, context, unmqr, ORMQR, ormqr, 15)                                        \
+    SHIM_BOTH_KINDS(Y, context, gels, GELS, gels, 12)                                              \
+    SHIM_REAL_KINDS(Y, context, gelsd, GELSD, gelsd, 14)                                           \
+    SHIM_COMPLEX_KINDS(Y, context, gelsd, GELSD, complex_gelsd, 15)                                \
+    SHIM_REAL_KINDS(Y, context, gelss, GELSS, gelss, 13)                                           \
+    SHIM_COMPLEX_KINDS(Y, context, gelss, GELSS, complex_gelss, 14)                                \
     SHIM_REAL_KINDS(Y, context, syev, SYEVD, syev, 11)                                             \
     SHIM_COMPLEX_KINDS(Y, context, heev, SYEVD, heev, 12)                                          \
     SHIM_REAL_KINDS(Y, context, syevd, SYEVD, syevd, 13)                                           \
@@ -153,6 +196,8 @@ enum shim_list {
     SHIM_COMPLEX_KINDS(Y, context, heevr, SYEVD, heevr, 26)                                        \
     SHIM_REAL_KINDS(Y, context, sygvd, SYGVD, sygvd, 16)                                           \
     SHIM_COMPLEX_KINDS(Y, context, hegvd, SYGVD, hegvd, 18)                                        \
+    SHIM_REAL_KINDS(Y, context, geev, GEEV, geev, 16)                                              \
+    SHIM_COMPLEX_KINDS(Y, context, geev, GEEV, complex_geev, 16)                                   \
     SHIM_REAL_KINDS(Y, context, gesdd, GESDD, gesdd, 15)                                           \
     SHIM_COMPLEX_KINDS(Y, context, gesdd, GESDD, complex_gesdd, 16)                                \
     SHIM_REAL_KINDS(Y, context, gesvd, GESDD, gesvd, 16)                                           \

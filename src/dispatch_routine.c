@@ -123,9 +123,20 @@ static enum xg_reason reason_declined(enum xg_status status, const struct xg_res
     return result->busy ? XG_REASON_BUSY : XG_REASON_ROUTINE;
 }
 
+static bool run_rest(const struct xg_cpu *cpu, struct xg_shelter *shelter)
+{
+    if (!cpu->rest)
+        return true;
+    xg_shelter_leave(shelter);
+    bool done = cpu->rest(cpu->ctx);
+    xg_shelter_enter_again(shelter);
+    return done;
+}
+
 /* True if the GPU computed it. */
 static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf,
                     const struct xg_model *model, const struct xg_routine_decision *decision,
+                    const struct xg_cpu *cpu, struct xg_shelter *shelter,
                     struct xg_call_record *record)
 {
     struct xg_result result;
@@ -135,7 +146,6 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
                                          .threads = INT32_MAX};
     double begin = xg_clock_s();
     enum xg_status status = xg_engine_routine(routine, conf, &patience, &result);
-    double end = xg_clock_s();
     record->device = result.device;
     record->waited_s = result.waited_s;
     record->up_bytes = result.up_bytes;
@@ -144,8 +154,12 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
         stay(record, reason_declined(status, &result));
         return false;
     }
+    if (!run_rest(cpu, shelter)) {
+        stay(record, XG_REASON_ROUTINE);
+        return false;
+    }
     record->kernel = result.kernel;
-    observe(routine, model, XG_SIDE_GPU, end - begin - result.waited_s);
+    observe(routine, model, XG_SIDE_GPU, xg_clock_s() - begin - result.waited_s);
     return true;
 }
 
@@ -184,8 +198,8 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
     if (record.place != XG_PLACE_CPU)
         xg_shelter_wait(shelter);
     make_ready(conf, &decision, &record);
-    bool computed =
-        record.place != XG_PLACE_CPU && run_gpu(routine, conf, &model, &decision, &record);
+    bool computed = record.place != XG_PLACE_CPU &&
+                    run_gpu(routine, conf, &model, &decision, cpu, shelter, &record);
     if (!computed)
         run_cpu(routine, &model, cpu, shelter);
     if (xg_conf_tells(conf)) {

@@ -105,10 +105,12 @@ static const struct xg_setting settings[] = {
      .max = 1,
      .accepts = "0|1",
      .default_text = "0",
-     .help = "1: LAPACK's factorizations (getrf, potrf, geqrf), solvers (gesv, posv, getrs, "
-             "potrs), inverses, eigenvalues (syev, syevd, syevr, sygvd) and singular values "
-             "(gesdd, gesvd) may run on the GPU, by cuSOLVER; 0: the program's own library "
-             "computes them. The default is 0 as long as their speed has not been measured."},
+     .help =
+         "1: LAPACK's factorizations (getrf, potrf, geqrf), solvers (gesv, posv, getrs, "
+         "potrs), inverses, least squares (gels, gelsd, gelss), eigenvalues (syev, syevd, syevr, "
+         "sygvd, geev) and singular "
+         "values (gesdd, gesvd) may run on the GPU, by cuSOLVER; 0: the program's own library "
+         "computes them. The default is 0 as long as their speed has not been measured."},
     {.name = "XGEMM_VERBOSE",
      .common = true,
      .kind = XG_SETTING_INT,

@@ -22,6 +22,10 @@ static const struct {
     {                                                                                              \
         .in = true, .triangle = true                                                               \
     }
+#define OUT_TRIANGLE                                                                               \
+    {                                                                                              \
+        .out = true, .triangle = true                                                              \
+    }
 #define BOTH_TRIANGLE                                                                              \
     {                                                                                              \
         .in = true, .out = true, .triangle = true                                                  \
@@ -40,12 +44,21 @@ static const struct {
                          {[XG_SLOT_A] = BOTH, [XG_SLOT_PIVOTS] = OUT, [XG_SLOT_B] = BOTH}},
     [XG_ROUTINE_GETRI] = {{"sgetri", "dgetri", "cgetri", "zgetri"},
                           {[XG_SLOT_A] = BOTH, [XG_SLOT_PIVOTS] = IN}},
+    [XG_ROUTINE_TRTRI] = {{"strtri", "dtrtri", "ctrtri", "ztrtri"}, {[XG_SLOT_A] = BOTH_TRIANGLE}},
     [XG_ROUTINE_GEQRF] = {{"sgeqrf", "dgeqrf", "cgeqrf", "zgeqrf"},
                           {[XG_SLOT_A] = BOTH, [XG_SLOT_TAU] = OUT}},
     [XG_ROUTINE_ORGQR] = {{"sorgqr", "dorgqr", "cungqr", "zungqr"},
                           {[XG_SLOT_A] = BOTH, [XG_SLOT_TAU] = IN}},
     [XG_ROUTINE_ORMQR] = {{"sormqr", "dormqr", "cunmqr", "zunmqr"},
                           {[XG_SLOT_A] = IN, [XG_SLOT_TAU] = IN, [XG_SLOT_B] = BOTH}},
+    [XG_ROUTINE_GELS] = {{"sgels", "dgels", "cgels", "zgels"},
+                         {[XG_SLOT_A] = BOTH, [XG_SLOT_B] = BOTH}},
+    [XG_ROUTINE_GELSD] =
+        {{"sgelsd", "dgelsd", "cgelsd", "zgelsd"},
+         {[XG_SLOT_A] = IN, [XG_SLOT_B] = IN, [XG_SLOT_U] = OUT_TRIANGLE, [XG_SLOT_V] = OUT}},
+    [XG_ROUTINE_GELSS] =
+        {{"sgelss", "dgelss", "cgelss", "zgelss"},
+         {[XG_SLOT_A] = IN, [XG_SLOT_B] = IN, [XG_SLOT_U] = OUT_TRIANGLE, [XG_SLOT_V] = OUT}},
     [XG_ROUTINE_SYEVD] = {{"ssyevd", "dsyevd", "cheevd", "zheevd"},
                           {[XG_SLOT_A] = IN_TRIANGLE, [XG_SLOT_U] = OUT, [XG_SLOT_W] = OUT}},
     [XG_ROUTINE_SYGVD] = {{"ssygvd", "dsygvd", "chegvd", "zhegvd"},
@@ -53,6 +66,9 @@ static const struct {
                            [XG_SLOT_B] = BOTH_TRIANGLE,
                            [XG_SLOT_U] = OUT,
                            [XG_SLOT_W] = OUT}},
+    [XG_ROUTINE_GEEV] =
+        {{"sgeev", "dgeev", "cgeev", "zgeev"},
+         {[XG_SLOT_A] = IN, [XG_SLOT_V] = OUT, [XG_SLOT_W] = OUT, [XG_SLOT_WI] = OUT}},
     [XG_ROUTINE_GESDD] =
         {{"sgesdd", "dgesdd", "cgesdd", "zgesdd"},
          {[XG_SLOT_A] = IN, [XG_SLOT_U] = OUT, [XG_SLOT_V] = OUT, [XG_SLOT_W] = OUT}},
@@ -60,6 +76,7 @@ static const struct {
 #undef OUT
 #undef BOTH
 #undef IN_TRIANGLE
+#undef OUT_TRIANGLE
 #undef BOTH_TRIANGLE
 };
 
@@ -75,7 +92,8 @@ const char *xg_routine_text(enum xg_routine_name name, enum xg_type type)
 
 enum xg_type xg_routine_slot_type(const struct xg_routine *call, enum xg_slot slot)
 {
-    return slot == XG_SLOT_W ? xg_type_real(call->type) : call->type;
+    return slot == XG_SLOT_W && call->name != XG_ROUTINE_GEEV ? xg_type_real(call->type)
+                                                              : call->type;
 }
 
 size_t xg_routine_slot_bytes(const struct xg_routine *call, enum xg_slot slot)

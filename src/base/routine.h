@@ -15,11 +15,16 @@ enum xg_routine_name {
     XG_ROUTINE_GETRS, /* op(A) X = B from getrf's factors */
     XG_ROUTINE_GESV,  /* both, op(A) = A */
     XG_ROUTINE_GETRI, /* the inverse from getrf's factors */
+    XG_ROUTINE_TRTRI, /* the inverse of a triangle */
     XG_ROUTINE_GEQRF, /* A = Q R */
     XG_ROUTINE_ORGQR, /* the first columns of geqrf's Q; UNGQR for complex types */
     XG_ROUTINE_ORMQR, /* B = op(Q) B or B op(Q); UNMQR for complex types */
+    XG_ROUTINE_GELS,  /* X of the least || A X - B ||; m >= n, A has full rank */
+    XG_ROUTINE_GELSD, /* A = Q R and Qᴴ B, of which the CPU's GELSD computes the rest; m >= n */
+    XG_ROUTINE_GELSS, /* the same for the CPU's GELSS */
     XG_ROUTINE_SYEVD, /* all eigenvalues, and vectors, of a symmetric or Hermitian A */
     XG_ROUTINE_SYGVD, /* the same of A x = w B x */
+    XG_ROUTINE_GEEV,  /* eigenvalues, and right eigenvectors, of any square A */
     XG_ROUTINE_GESDD, /* singular values, and vectors, of A */
     XG_ROUTINE_COUNT
 };
@@ -29,11 +34,15 @@ enum xg_routine_name {
  *
  * - A, B: as in LAPACK.
  * - U: GESDD's left singular vectors, (m, m) or (m, min(m, n)). SYEVD and SYGVD: the eigenvectors,
- *   (n, n); they may be written over A.
- * - V: GESDD's right singular vectors as rows, LAPACK's VT: (n, n) or (min(m, n), n).
+ *   (n, n); they may be written over A. GELSD's and GELSS's R, (n, n): only the upper triangle is
+ * written.
+ * - V: GESDD's right singular vectors as rows, LAPACK's VT: (n, n) or (min(m, n), n). GEEV's
+ *   eigenvectors, (n, n); of a real A a conjugate pair has two columns, as in LAPACK. GELSD's and
+ * GELSS's Qᴴ B.
  * - TAU: the scalar factors of Q's reflectors.
  * - PIVOTS: integers of pivot_bytes.
- * - W: eigenvalues or singular values; real numbers.
+ * - W: eigenvalues or singular values; real numbers, but complex ones of GEEV and a complex A.
+ * - WI: the imaginary parts of GEEV's values of a real A, whose real parts W has.
  */
 enum xg_slot {
     XG_SLOT_A,
@@ -43,6 +52,7 @@ enum xg_slot {
     XG_SLOT_TAU,
     XG_SLOT_PIVOTS,
     XG_SLOT_W,
+    XG_SLOT_WI,
     XG_SLOT_COUNT
 };
 
@@ -60,9 +70,10 @@ struct xg_routine {
     enum xg_routine_name name;
     enum xg_type type;
     enum xg_uplo uplo;       /* of a triangular or symmetric A */
+    bool unit;               /* TRTRI: ones stand for A's diagonal */
     enum xg_trans trans;     /* GETRS, ORMQR */
     bool right;              /* ORMQR: B op(Q) */
-    enum xg_vectors vectors; /* SYEVD, SYGVD: none or all */
+    enum xg_vectors vectors; /* SYEVD, SYGVD, GEEV: none or all */
     int itype;               /* SYGVD: 1 to 3, as LAPACK's */
     int64_t m, n;            /* of A; ORMQR: of B */
     int64_t k;               /* right-hand sides; ORGQR, ORMQR: reflectors */

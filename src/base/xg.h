@@ -84,6 +84,8 @@ struct xg_cpu {
     void (*part)(void *ctx, const struct xg_problem *part);
     const char *(*library)(void *ctx);
     int (*threads)(void *ctx);
+    bool (*rest)(void *ctx); /* NULL, or what remains of a routine that the GPU has computed; false:
+                              * it failed, and whole computes all of it */
     enum xg_pool pool;
     void *ctx;
 };

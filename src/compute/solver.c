@@ -11,12 +11,13 @@
 
 #include "base/log.h"
 #include "compute/solver_library.h"
-#include "device/mem.h"
+#include "compute/solver_spare.h"
 
 /* The values of cuSOLVER's enumerations. */
 enum { SUCCESS = 0, ALLOC_FAILED = 2, INVALID_VALUE = 3, NOT_SUPPORTED = 9 };
 enum { FILL_LOWER = 0, FILL_UPPER = 1 };
 enum { SIDE_LEFT = 0, SIDE_RIGHT = 1 };
+enum { DIAG_GIVEN = 0, DIAG_UNIT = 1 };
 enum { OP_N = 0, OP_T = 1, OP_C = 2 };
 enum { NO_VECTORS = 0, VECTORS = 1 };
 
@@ -186,6 +187,19 @@ static int potri(const struct step *s)
                                            work_elems(s), s->info);
 }
 
+static int trtri(const struct step *s)
+{
+    xg_solver_handle handle = s->solver->handle;
+    int diag = s->call->routine->unit ? DIAG_UNIT : DIAG_GIVEN;
+    if (s->device_bytes)
+        return xg_solver_functions.trtri_size(handle, fill(s), diag, s->call->n, data_type(s),
+                                              at(s, XG_SLOT_A), ld(s, XG_SLOT_A), s->device_bytes,
+                                              s->host_bytes);
+    return xg_solver_functions.trtri(
+        handle, fill(s), diag, s->call->n, data_type(s), at(s, XG_SLOT_A), ld(s, XG_SLOT_A),
+        work(s), s->call->work_bytes, s->call->host_work, s->call->host_bytes, s->info);
+}
+
 static int getrf(const struct step *s)
 {
     const struct xg_solver *v = s->solver;
@@ -263,13 +277,12 @@ static int orgqr(const struct step *s)
                                            at(s, XG_SLOT_TAU), work(s), work_elems(s), s->info);
 }
 
-static int ormqr(const struct step *s)
+/* B becomes op(Q) B or B op(Q), for a B of m rows and n columns, and a Q of k reflectors. */
+static int multiply(const struct step *s, int side, int trans, int m, int n, int k)
 {
     xg_solver_handle handle = s->solver->handle;
-    const struct xg_routine *routine = s->call->routine;
-    enum xg_type type = routine->type;
-    int side = routine->right ? SIDE_RIGHT : SIDE_LEFT, trans = operation_of(routine->trans);
-    int m = (int)s->call->m, n = (int)s->call->n, k = (int)routine->k, elems = 0;
+    enum xg_type type = s->call->routine->type;
+    int elems = 0;
     int lda = (int)ld(s, XG_SLOT_A), ldb = (int)ld(s, XG_SLOT_B);
     if (s->device_bytes) {
         int result = xg_solver_functions.ormqr_size[type](handle, side, trans, m, n, k,
@@ -280,6 +293,35 @@ static int ormqr(const struct step *s)
     return xg_solver_functions.ormqr[type](handle, side, trans, m, n, k, at(s, XG_SLOT_A), lda,
                                            at(s, XG_SLOT_TAU), at(s, XG_SLOT_B), ldb, work(s),
                                            work_elems(s), s->info);
+}
+
+static int ormqr(const struct step *s)
+{
+    const struct xg_routine *routine = s->call->routine;
+    return multiply(s, routine->right ? SIDE_RIGHT : SIDE_LEFT, operation_of(routine->trans),
+                    (int)s->call->m, (int)s->call->n, (int)routine->k);
+}
+
+/* Of least squares: Qᴴ B. */
+static int rotate(const struct step *s)
+{
+    const struct xg_routine *routine = s->call->routine;
+    return multiply(s, SIDE_LEFT, xg_type_is_complex(routine->type) ? OP_C : OP_T, (int)s->call->m,
+                    (int)routine->k, (int)s->call->n);
+}
+
+/* Solves R X = B. cuSOLVER has no function for a triangle, but one for L and U without pivots: of
+ * what xg_solver_spare_triangle has put into spare, L is the unit matrix and U is R. */
+static int solve_triangle(const struct step *s)
+{
+    const struct xg_solver *v = s->solver;
+    struct xg_solver_call *call = s->call;
+    int type = data_type(s);
+    if (s->device_bytes)
+        return SUCCESS;
+    return xg_solver_functions.getrs(v->handle, v->params, OP_N, call->n, call->routine->k, type,
+                                     (void *)(uintptr_t)call->spare, 2 * call->n, NULL, type,
+                                     at(s, XG_SLOT_B), ld(s, XG_SLOT_B), s->info);
 }
 
 static int syevd(const struct step *s)
@@ -311,6 +353,26 @@ static int sygvd(const struct step *s)
     return xg_solver_functions.sygvd[type](handle, routine->itype, mode(s), fill(s), n,
                                            at(s, XG_SLOT_A), lda, at(s, XG_SLOT_B), ldb,
                                            at(s, XG_SLOT_W), work(s), work_elems(s), s->info);
+}
+
+/* Of a real matrix W has the real parts, and behind them the imaginary parts. */
+static int geev(const struct step *s)
+{
+    const struct xg_solver *v = s->solver;
+    struct xg_solver_call *call = s->call;
+    int type = data_type(s);
+    if (!xg_solver_functions.geev_size || !xg_solver_functions.geev)
+        return NOT_SUPPORTED;
+    if (s->device_bytes)
+        return xg_solver_functions.geev_size(
+            v->handle, v->params, NO_VECTORS, mode(s), call->n, type, at(s, XG_SLOT_A),
+            ld(s, XG_SLOT_A), type, at(s, XG_SLOT_W), type, NULL, call->n, type, at(s, XG_SLOT_V),
+            ld(s, XG_SLOT_V), type, s->device_bytes, s->host_bytes);
+    return xg_solver_functions.geev(v->handle, v->params, NO_VECTORS, mode(s), call->n, type,
+                                    at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type, at(s, XG_SLOT_W),
+                                    type, NULL, call->n, type, at(s, XG_SLOT_V), ld(s, XG_SLOT_V),
+                                    type, work(s), call->work_bytes, call->host_work,
+                                    call->host_bytes, s->info);
 }
 
 /* --- Singular values ------------------------------------------------------------------------- */
@@ -383,27 +445,40 @@ static int gesdd_by_qr(const struct step *s)
 static const struct {
     int (*steps[XG_SOLVER_STEPS])(const struct step *);
     bool ints; /* the older interface: sizes are int */
-    bool spare;
+    enum { NO_SPARE, LIKE_A, TRIANGLE } spare;
 } rows[XG_ROUTINE_COUNT] = {
-    [XG_ROUTINE_POTRF] = {{potrf}, false, false},
-    [XG_ROUTINE_POTRS] = {{potrs}, false, false},
-    [XG_ROUTINE_POSV] = {{potrf, potrs}, false, false},
-    [XG_ROUTINE_POTRI] = {{potri}, true, false},
-    [XG_ROUTINE_GETRF] = {{getrf}, false, false},
-    [XG_ROUTINE_GETRS] = {{getrs}, false, false},
-    [XG_ROUTINE_GESV] = {{getrf, getrs}, false, false},
-    [XG_ROUTINE_GETRI] = {{getri}, false, true},
-    [XG_ROUTINE_GEQRF] = {{geqrf}, false, false},
-    [XG_ROUTINE_ORGQR] = {{orgqr}, true, false},
-    [XG_ROUTINE_ORMQR] = {{ormqr}, true, false},
-    [XG_ROUTINE_SYEVD] = {{syevd}, false, false},
-    [XG_ROUTINE_SYGVD] = {{sygvd}, true, false},
-    [XG_ROUTINE_GESDD] = {{gesdd_by_polar, gesdd_by_qr}, false, true},
+    [XG_ROUTINE_POTRF] = {{potrf}, false, NO_SPARE},
+    [XG_ROUTINE_POTRS] = {{potrs}, false, NO_SPARE},
+    [XG_ROUTINE_POSV] = {{potrf, potrs}, false, NO_SPARE},
+    [XG_ROUTINE_POTRI] = {{potri}, true, NO_SPARE},
+    [XG_ROUTINE_GETRF] = {{getrf}, false, NO_SPARE},
+    [XG_ROUTINE_GETRS] = {{getrs}, false, NO_SPARE},
+    [XG_ROUTINE_GESV] = {{getrf, getrs}, false, NO_SPARE},
+    [XG_ROUTINE_GETRI] = {{getri}, false, LIKE_A},
+    [XG_ROUTINE_TRTRI] = {{trtri}, false, NO_SPARE},
+    [XG_ROUTINE_GEQRF] = {{geqrf}, false, NO_SPARE},
+    [XG_ROUTINE_ORGQR] = {{orgqr}, true, NO_SPARE},
+    [XG_ROUTINE_ORMQR] = {{ormqr}, true, NO_SPARE},
+    [XG_ROUTINE_GELS] = {{geqrf, rotate, solve_triangle}, true, TRIANGLE},
+    [XG_ROUTINE_GELSD] = {{geqrf, rotate}, true, NO_SPARE},
+    [XG_ROUTINE_GELSS] = {{geqrf, rotate}, true, NO_SPARE},
+    [XG_ROUTINE_SYEVD] = {{syevd}, false, NO_SPARE},
+    [XG_ROUTINE_SYGVD] = {{sygvd}, true, NO_SPARE},
+    [XG_ROUTINE_GEEV] = {{geev}, false, NO_SPARE},
+    [XG_ROUTINE_GESDD] = {{gesdd_by_polar, gesdd_by_qr}, false, LIKE_A},
 };
 
-bool xg_solver_needs_spare(enum xg_routine_name name)
+int64_t xg_solver_spare_elems(const struct xg_solver_call *call)
 {
-    return rows[name].spare;
+    const int64_t n = call->n;
+    switch (rows[call->routine->name].spare) {
+    case LIKE_A:
+        return call->operand[XG_SLOT_A].ld * n;
+    case TRIANGLE:
+        return 3 * n * n;
+    default:
+        return 0;
+    }
 }
 
 static bool fits_int(const struct xg_solver_call *call)
@@ -438,49 +513,24 @@ enum xg_status xg_solver_measure(struct xg_solver *solver, struct xg_solver_call
     return XG_OK;
 }
 
-/* The unit matrix in spare, of A's size. */
-static enum xg_status put_unit(const struct xg_dev *dev, const struct xg_solver *solver,
-                               const struct xg_solver_call *call)
-{
-    const enum xg_type type = call->routine->type;
-    const size_t n = (size_t)call->n, elem_bytes = xg_type_bytes(type);
-    const size_t column_bytes = (size_t)call->operand[XG_SLOT_A].ld * elem_bytes;
-    const size_t parts = xg_type_is_complex(type) ? 2 : 1;
-    memset(call->block->ones, 0, n * elem_bytes);
-    for (size_t i = 0; i < n; i++)
-        if (xg_type_is_double(type))
-            call->block->ones[i * parts] = 1;
-        else
-            ((float *)call->block->ones)[i * parts] = 1;
-    enum xg_status status = XG_DRV(&dev->drv, cuMemsetD32Async, call->spare, 0,
-                                   n * column_bytes / sizeof(uint32_t), solver->stream);
-    const CUDA_MEMCPY2D copy = {
-        .srcMemoryType = CU_MEMORYTYPE_HOST,
-        .srcHost = call->block->ones,
-        .srcPitch = elem_bytes,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-        .dstDevice = call->spare,
-        .dstPitch = column_bytes + elem_bytes,
-        .WidthInBytes = elem_bytes,
-        .Height = n,
-    };
-    if (status == XG_OK)
-        status = XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, solver->stream);
-    return status;
-}
-
+/* What a step expects in spare and info. */
 static enum xg_status prepare(const struct xg_dev *dev, const struct xg_solver *solver,
-                              const struct xg_solver_call *call)
+                              const struct xg_solver_call *call, int step)
 {
+    const enum xg_routine_name name = call->routine->name;
     const struct xg_solver_matrix *a = &call->operand[XG_SLOT_A];
-    size_t bytes = (size_t)a->ld * xg_type_bytes(call->routine->type);
+    const struct xg_solver_spare spare = {call->spare,         a->at,         a->ld, call->n,
+                                          call->routine->type, solver->stream};
+    if (rows[name].steps[step] == solve_triangle)
+        return xg_solver_spare_triangle(dev, &spare);
+    if (step > 0)
+        return XG_OK;
     enum xg_status status =
         XG_DRV(&dev->drv, cuMemsetD32Async, call->info, 0, XG_SOLVER_STEPS, solver->stream);
-    if (status == XG_OK && call->routine->name == XG_ROUTINE_GESDD)
-        status = xg_mem_dev_copy(dev, call->spare, bytes, a->at, bytes, bytes, (size_t)call->n,
-                                 solver->stream);
-    if (status == XG_OK && call->routine->name == XG_ROUTINE_GETRI)
-        status = put_unit(dev, solver, call);
+    if (status == XG_OK && name == XG_ROUTINE_GESDD)
+        status = xg_solver_spare_copy(dev, &spare);
+    if (status == XG_OK && name == XG_ROUTINE_GETRI)
+        status = xg_solver_spare_unit(dev, &spare, call->block->ones);
     return status;
 }
 
@@ -489,8 +539,11 @@ enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
 {
     enum xg_routine_name name = call->routine->name;
     int *info = call->block->info;
-    enum xg_status status = prepare(dev, solver, call);
+    enum xg_status status = XG_OK;
     for (int i = 0; i < XG_SOLVER_STEPS && rows[name].steps[i] && status == XG_OK; i++) {
+        status = prepare(dev, solver, call, i);
+        if (status != XG_OK)
+            break;
         const struct step step = {solver, call, NULL, NULL,
                                   (void *)(uintptr_t)(call->info + (unsigned)i * sizeof(int))};
         status = xg_drv_ended() ? XG_ERR_LOST

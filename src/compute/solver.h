@@ -15,12 +15,15 @@ struct xg_solver_matrix {
     int64_t ld;
 };
 
-enum { XG_SOLVER_STEPS = 2 };
+enum { XG_SOLVER_STEPS = 3 };
 
 /*
  * A routine on the device. The operands are those of the call, except that
  *
  * - SYEVD and SYGVD write their vectors over A, and U is not used;
+ * - GEEV of a real A writes the imaginary parts behind the real ones, and WI is not used;
+ * - GELSD and GELSS write R and the reflectors over A, as GELS does, and Qᴴ B over B. U and V are
+ * not used;
  * - GESDD has m >= n. It writes the right singular vectors as columns of V, or, where v_is_rows is
  *   set afterwards, as rows. A is undefined afterwards;
  * - GETRI's result is in A afterwards, whose address may have become that of spare;
@@ -30,7 +33,7 @@ struct xg_solver_call {
     const struct xg_routine *routine;
     int64_t m, n;
     struct xg_solver_matrix operand[XG_SLOT_COUNT];
-    CUdeviceptr spare; /* a matrix like A; GESDD and GETRI */
+    CUdeviceptr spare; /* xg_solver_spare_elems */
     CUdeviceptr info;  /* XG_SOLVER_STEPS ints */
     CUdeviceptr work;
     size_t work_bytes, host_bytes;
@@ -48,8 +51,8 @@ struct xg_solver_block {
     double ones[2 * XG_SOLVER_ONES]; /* of the call's type */
 };
 
-/* True if the routine needs call->spare. */
-bool xg_solver_needs_spare(enum xg_routine_name name);
+/* The elements of call->spare; the operands' leading dimensions must be set. 0: it is not used. */
+int64_t xg_solver_spare_elems(const struct xg_solver_call *call);
 
 /*
  * Makes a handle (20 ms) on the stream. The device's context must be current, here and below. *out

@@ -14,7 +14,11 @@ static bool loaded;
 
 #define ONE(member, name)                                                                          \
     {                                                                                              \
-        "cusolverDn" name, &xg_solver_functions.member                                             \
+        "cusolverDn" name, &xg_solver_functions.member, false                                      \
+    }
+#define LATER(member, name)                                                                        \
+    {                                                                                              \
+        "cusolverDn" name, &xg_solver_functions.member, true                                       \
     }
 #define SIZED(member, name) ONE(member##_size, name "_bufferSize"), ONE(member, name)
 #define TYPED(member, real, complex)                                                               \
@@ -26,6 +30,7 @@ static bool loaded;
 static const struct {
     const char *name;
     void *slot;
+    bool later; /* older versions lack it */
 } symbols[] = {
     ONE(create, "Create"),
     ONE(destroy, "Destroy"),
@@ -40,6 +45,9 @@ static const struct {
     SIZED(syevd, "Xsyevd"),
     SIZED(gesvd, "Xgesvd"),
     SIZED(gesvdp, "Xgesvdp"),
+    LATER(geev_size, "Xgeev_bufferSize"),
+    LATER(geev, "Xgeev"),
+    SIZED(trtri, "Xtrtri"),
     TYPED(potri, "potri", "potri"),
     TYPED(orgqr, "orgqr", "ungqr"),
     TYPED(ormqr, "ormqr", "unmqr"),
@@ -54,6 +62,8 @@ static void load(void)
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
         if (!(*(void **)symbols[i].slot = dlsym(library, symbols[i].name))) {
             xg_log(XG_LOG_INFO, "cuSOLVER lacks %s", symbols[i].name);
+            if (symbols[i].later)
+                continue;
             return;
         }
     loaded = true;

@@ -59,6 +59,17 @@ extern struct xg_solver_functions {
                   int, xg_solver_inout, int64_t, int, xg_solver_inout, size_t, xg_solver_inout,
                   size_t, xg_solver_inout, double *);
 
+    int (*geev_size)(xg_solver_handle, xg_solver_params, int, int, int64_t, int, xg_solver_in,
+                     int64_t, int, xg_solver_in, int, xg_solver_in, int64_t, int, xg_solver_in,
+                     int64_t, int, size_t *, size_t *); /* NULL before cuSOLVER 11.7.1 */
+    int (*geev)(xg_solver_handle, xg_solver_params, int, int, int64_t, int, xg_solver_inout,
+                int64_t, int, xg_solver_inout, int, xg_solver_inout, int64_t, int, xg_solver_inout,
+                int64_t, int, xg_solver_inout, size_t, xg_solver_inout, size_t, xg_solver_inout);
+    int (*trtri_size)(xg_solver_handle, int, int, int64_t, int, xg_solver_inout, int64_t, size_t *,
+                      size_t *);
+    int (*trtri)(xg_solver_handle, int, int, int64_t, int, xg_solver_inout, int64_t,
+                 xg_solver_inout, size_t, xg_solver_inout, size_t, xg_solver_inout);
+
     /* The older interface: a function a type. Sizes are elements. */
     int (*potri_size[XG_TYPE_COUNT])(xg_solver_handle, int, int, xg_solver_in, int, int *);
     int (*potri[XG_TYPE_COUNT])(xg_solver_handle, int, int, xg_solver_inout, int, xg_solver_inout,

@@ -26,11 +26,16 @@ static const struct row {
     [XG_ROUTINE_GETRS] = {0.80, 5e-6, 0.30, 1e-6},
     [XG_ROUTINE_GESV] = {0.90, 10e-6, 0.16, 3e-6},
     [XG_ROUTINE_GETRI] = {0.65, 10e-6, 0.23, 1e-6},
+    [XG_ROUTINE_TRTRI] = {0.65, 5e-6, 0.23, 3e-6},
     [XG_ROUTINE_GEQRF] = {0.32, 29e-6, 0.22, 2e-6},
     [XG_ROUTINE_ORGQR] = {0.32, 29e-6, 0.22, 2e-6},
     [XG_ROUTINE_ORMQR] = {0.40, 20e-6, 0.30, 2e-6},
+    [XG_ROUTINE_GELS] = {0.32, 29e-6, 0.22, 4e-6},
+    [XG_ROUTINE_GELSD] = {0.32, 29e-6, 0.22, 3e-6},
+    [XG_ROUTINE_GELSS] = {0.32, 29e-6, 0.22, 3e-6},
     [XG_ROUTINE_SYEVD] = {0.32, 75e-6, 0.07, 10e-6},
     [XG_ROUTINE_SYGVD] = {0.32, 85e-6, 0.07, 15e-6},
+    [XG_ROUTINE_GEEV] = {0.29, 1.03e-3, 0.0097, 184e-6},
     [XG_ROUTINE_GESDD] = {0.40, 317e-6, 0.13, 27e-6},
 };
 
@@ -47,6 +52,7 @@ double xg_routine_flops(const struct xg_routine *r)
     double flops = 0;
     switch (r->name) {
     case XG_ROUTINE_POTRF:
+    case XG_ROUTINE_TRTRI:
         flops = n * n * n / 3;
         break;
     case XG_ROUTINE_POTRS:
@@ -71,6 +77,13 @@ double xg_routine_flops(const struct xg_routine *r)
     case XG_ROUTINE_GEQRF:
         flops = factor;
         break;
+    case XG_ROUTINE_GELS:
+        flops = factor + 4 * m * n * k - n * n * k;
+        break;
+    case XG_ROUTINE_GELSD:
+    case XG_ROUTINE_GELSS:
+        flops = factor + 4 * m * n * k - 2 * n * n * k;
+        break;
     case XG_ROUTINE_ORGQR:
         flops = 4 * m * n * k - 2 * (m + n) * k * k + 4.0 / 3 * k * k * k;
         break;
@@ -82,6 +95,9 @@ double xg_routine_flops(const struct xg_routine *r)
         break;
     case XG_ROUTINE_SYGVD:
         flops = (r->vectors ? 22.0 : 10.0) / 3 * n * n * n;
+        break;
+    case XG_ROUTINE_GEEV:
+        flops = (r->vectors ? 25.0 : 10.0) * n * n * n;
         break;
     default:
         flops = r->vectors ? 2 * most * least * least + 20 * least * least * least
@@ -96,11 +112,28 @@ static double columns(const struct xg_routine *routine)
     return (double)xg_min_i64(routine->m, routine->n);
 }
 
+/* Of GELSD and GELSS the CPU computes the singular values of R, whichever side computes R: GELSD as
+ * GESDD does, GELSS by rotations on one core. */
+static double rest_seconds(const struct xg_model *model, const struct xg_routine *routine)
+{
+    static const double GELSS_CUBE_S = 5e-9;
+    const struct row *row = &rows[XG_ROUTINE_GESDD];
+    const double n = (double)routine->n, cube = n * n * n;
+    const double complex = xg_type_is_complex(routine->type) ? 4 : 1;
+    double rate = model->cpu_flops / (xg_type_is_double(routine->type) ? 2 : 1);
+    if (routine->name == XG_ROUTINE_GELSS)
+        return cube * GELSS_CUBE_S * complex;
+    return routine->name == XG_ROUTINE_GELSD
+               ? 10 * cube * complex / (row->cpu_share * rate) + n * row->cpu_step_s
+               : 0;
+}
+
 double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
     const struct row *row = &rows[routine->name];
     double rate = model->cpu_flops / (xg_type_is_double(routine->type) ? 2 : 1);
-    return xg_routine_flops(routine) / (row->cpu_share * rate) + columns(routine) * row->cpu_step_s;
+    return xg_routine_flops(routine) / (row->cpu_share * rate) +
+           columns(routine) * row->cpu_step_s + rest_seconds(model, routine);
 }
 
 /* The device's rate on large products of the type, in FLOPs a second. */
@@ -135,7 +168,7 @@ double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_rout
     return GPU_CALL_S + bytes_moved(routine, false) / model->up_bytes_per_s +
            xg_routine_flops(routine) / (row->gpu_share * rate) +
            columns(routine) * row->gpu_step_s +
-           bytes_moved(routine, true) / model->down_bytes_per_s;
+           bytes_moved(routine, true) / model->down_bytes_per_s + rest_seconds(model, routine);
 }
 
 /* --- What was measured ----------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ struct xg_routine_decision {
 };
 
 /* Floating-point operations, as LAPACK Working Note 41 counts them; those of eigenvalues and
- * singular values, which iterate, are nominal. */
+ * singular values, which iterate, are nominal. Of GELSD and GELSS those of Q R and Qᴴ B. */
 double xg_routine_flops(const struct xg_routine *routine);
 
 /* The largest dimension below which no routine can gain on any machine: it is forwarded at once. */

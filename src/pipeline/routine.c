@@ -19,11 +19,35 @@ struct run {
     struct xg_lane *lane;
     const struct xg_routine *routine;
     struct xg_solver_call solver;
-    bool wide;       /* GESDD with m < n: the device has the conjugate transpose of A */
-    int64_t *pivots; /* as the device has them */
+    bool wide;                   /* GESDD with m < n: the device has the conjugate transpose of A */
+    int64_t *pivots;             /* as the device has them */
+    _Atomic uint64_t largest[2]; /* of least squares: the magnitudes of A and B (transfer.h) */
     struct xg_originals originals;
     enum xg_status status; /* cuSOLVER's */
 };
+
+/* --- Least squares --------------------------------------------------------------------------- */
+
+static bool has_squares(const struct xg_routine *routine)
+{
+    return routine->name == XG_ROUTINE_GELS || routine->name == XG_ROUTINE_GELSD ||
+           routine->name == XG_ROUTINE_GELSS;
+}
+
+/* LAPACK scales an A or a B whose largest element is near underflow or overflow. Here the squares
+ * of elements stay far from both. LAPACK has a way of its own for A = 0. */
+static bool is_moderate(const struct run *run)
+{
+    const bool wide = xg_type_is_double(run->routine->type);
+    const uint64_t bias = wide ? 1023 : 127, span = wide ? 400 : 40, shift = wide ? 52 : 23;
+    for (int i = 0; i < 2; i++) {
+        const uint64_t exponent = atomic_load(&run->largest[i]) >> shift;
+        const bool zero = i > 0 && atomic_load(&run->largest[i]) == 0;
+        if (!zero && (exponent < bias - span || exponent > bias + span))
+            return false;
+    }
+    return true;
+}
 
 /* --- Device memory --------------------------------------------------------------------------- */
 
@@ -33,8 +57,14 @@ static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
     const struct xg_matrix *host = &run->routine->operand[slot];
     const struct xg_extent whole = {host->rows, host->columns}, none = {0, 0};
     const bool singular = run->routine->name == XG_ROUTINE_GESDD;
-    if (!host->at || (slot == XG_SLOT_U && !singular))
+    if (has_squares(run->routine) && slot == XG_SLOT_TAU)
+        return (struct xg_extent){run->solver.n, 1};
+    if (has_squares(run->routine) && slot > XG_SLOT_B)
         return none;
+    if (!host->at || (slot == XG_SLOT_U && !singular) || slot == XG_SLOT_WI)
+        return none;
+    if (slot == XG_SLOT_W && run->routine->operand[XG_SLOT_WI].at)
+        return (struct xg_extent){2 * host->rows, 1};
     if (singular && slot == XG_SLOT_A)
         return (struct xg_extent){run->solver.m, run->solver.n};
     if (singular && slot == XG_SLOT_U)
@@ -65,7 +95,7 @@ static enum xg_status reserve(struct run *run)
 {
     struct xg_solver_call *solver = &run->solver;
     struct xg_lane *lane = run->lane;
-    size_t bytes = 0, spare_bytes = 0;
+    size_t bytes = 0;
     for (int i = 0; i < XG_SLOT_COUNT; i++) {
         const struct xg_extent extent = extent_of(run, (enum xg_slot)i);
         const size_t elem_bytes = xg_routine_slot_bytes(run->routine, (enum xg_slot)i);
@@ -77,13 +107,12 @@ static enum xg_status reserve(struct run *run)
         if (extent.rows)
             solver->operand[i].ld = extent.rows;
         solver->operand[i].at = take(&bytes, slot_bytes);
-        if (i == XG_SLOT_A && xg_solver_needs_spare(run->routine->name))
-            spare_bytes = slot_bytes;
     }
     enum xg_status status = xg_solver_measure(lane->solver, solver);
     if (status != XG_OK)
         return status;
-    solver->spare = take(&bytes, spare_bytes);
+    solver->spare =
+        take(&bytes, (size_t)xg_solver_spare_elems(solver) * xg_type_bytes(run->routine->type));
     solver->info = take(&bytes, XG_SOLVER_STEPS * sizeof(int));
     solver->work = take(&bytes, solver->work_bytes);
     if (bytes > xg_mem_dev_available(lane->dev, &lane->memory))
@@ -135,6 +164,17 @@ static void give_pivots(const struct run *run)
 
 /* --- Transfers ------------------------------------------------------------------------------- */
 
+/* The triangle beside the diagonal, which is a triangle of a smaller matrix. */
+static void leave_diagonal(struct xg_transfer *transfer)
+{
+    const bool lower = transfer->part == XG_LOWER;
+    transfer->host.at =
+        (char *)transfer->host.at + (size_t)(lower ? 1 : transfer->host.ld) * transfer->elem_bytes;
+    transfer->device += (CUdeviceptr)(lower ? 1 : transfer->device_ld) * transfer->elem_bytes;
+    transfer->host.rows--;
+    transfer->host.columns--;
+}
+
 /* How the host's operand lies on the device. */
 static struct xg_transfer transfer_of(const struct run *run, enum xg_slot slot)
 {
@@ -153,6 +193,10 @@ static struct xg_transfer transfer_of(const struct run *run, enum xg_slot slot)
         transfer.host.at = run->pivots;
     if (slot == XG_SLOT_U && !singular)
         from = XG_SLOT_A;
+    if (slot == XG_SLOT_V && has_squares(routine))
+        from = XG_SLOT_B;
+    if (slot == XG_SLOT_WI)
+        from = XG_SLOT_W;
     if (singular && slot == XG_SLOT_A)
         transfer.conjugate = run->wide;
     if (singular && slot == XG_SLOT_U) {
@@ -165,6 +209,10 @@ static struct xg_transfer transfer_of(const struct run *run, enum xg_slot slot)
     }
     transfer.device = solver->operand[from].at;
     transfer.device_ld = solver->operand[from].ld;
+    if (slot == XG_SLOT_WI)
+        transfer.device += (CUdeviceptr)transfer.host.rows * transfer.elem_bytes;
+    if (routine->unit)
+        leave_diagonal(&transfer);
     return transfer;
 }
 
@@ -212,7 +260,11 @@ static enum xg_status move(struct run *run, struct xg_result *result)
     struct xg_transfer transfers[XG_SLOT_COUNT];
     bool finite = true;
     int count = list_transfers(run, false, transfers, &result->up_bytes);
+    for (int i = 0; i < 2 && has_squares(run->routine); i++)
+        transfers[i].largest = &run->largest[i];
     enum xg_status status = xg_transfer_up(lane, transfers, count, &finite);
+    if (status == XG_OK && has_squares(run->routine) && !is_moderate(run))
+        finite = false;
     if (status == XG_OK && !finite)
         status = XG_DECLINED;
     if (status != XG_OK)

@@ -212,6 +212,26 @@ static bool are_finite(const struct xg_transfer *t, const char *at, int64_t elem
     return !bad;
 }
 
+/* Magnitudes are ordered as their bits are. */
+static void note_largest(const struct chunk *chunk, const char *at)
+{
+    const struct xg_transfer *t = chunk->transfer;
+    const size_t bytes = (size_t)(chunk->rows * chunk->columns) * t->elem_bytes;
+    uint64_t largest = 0;
+    if (xg_type_is_double(t->type)) {
+        const uint64_t *words = (const void *)at;
+        for (size_t i = 0; i < bytes / sizeof *words; i++)
+            largest = (words[i] & INT64_MAX) > largest ? words[i] & INT64_MAX : largest;
+    } else {
+        const uint32_t *words = (const void *)at;
+        for (size_t i = 0; i < bytes / sizeof *words; i++)
+            largest = (words[i] & INT32_MAX) > largest ? words[i] & INT32_MAX : largest;
+    }
+    uint64_t noted = atomic_load(t->largest);
+    while (noted < largest && !atomic_compare_exchange_weak(t->largest, &noted, largest))
+        ;
+}
+
 static bool all_finite(const struct chunk *chunk, const char *block)
 {
     return are_finite(chunk->transfer, block, chunk->rows * chunk->columns);
@@ -306,6 +326,8 @@ static void load(struct job *job, struct xg_queue_block *blocks)
             atomic_store(&job->infinite, true);
             break;
         }
+        if (chunk.transfer->largest)
+            note_largest(&chunk, blocks[turn].host);
         if (!(sent[turn] = send(job, &blocks[turn], &chunk, false)))
             break;
     }

@@ -15,6 +15,8 @@ struct xg_transfer {
     enum xg_uplo part; /* of the host's matrix; the other triangle is neither read nor written */
     bool conjugate;    /* the device has the host's conjugate transpose; part is XG_FULL */
     bool integers;     /* elements are copied unseen */
+    _Atomic uint64_t *largest; /* NULL, or where the largest magnitude of what goes up is noted: the
+                                * bits of a number of the type's real part */
 };
 
 /*

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "src/compute/backend.h"
+#include "src/compute/solver_library.h"
 #include "src/pipeline/lane.h"
 #include "tests/support/guarded.h"
 #include "tests/support/routines.h"
@@ -31,17 +32,24 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
     for (int lower = 0; lower <= 1; lower++) {
         const enum xg_uplo uplo = lower ? XG_LOWER : XG_UPPER;
         rx_cholesky(run, type, uplo, n, k, pad);
+        rx_triangle(run, type, uplo, false, n, pad);
+        if (n > 1)
+            rx_triangle(run, type, uplo, true, n, pad);
         for (int vectors = 0; vectors <= 1; vectors++) {
             rx_eigen(run, type, uplo, n, pad, vectors, false, RX_RANDOM);
             rx_eigen(run, type, uplo, n, pad, vectors, true, RX_DEFICIENT);
             rx_generalized(run, type, uplo, n, pad, vectors, 1 + lower + vectors);
         }
     }
+    rx_general(run, type, n, pad, false);
+    rx_general(run, type, n, pad, true);
     rx_lu(run, type, n, n, k, pad, 4);
     rx_lu(run, type, n, wide, k, pad, 8);
     rx_lu(run, type, wide, n, k, pad, 4);
     rx_qr(run, type, wide, n, k, pad);
     rx_qr(run, type, n, wide, k, pad);
+    rx_squares(run, type, wide, n, k, pad);
+    rx_squares(run, type, n, n, 1, pad);
     for (int vectors = XG_VECTORS_NONE; vectors <= XG_VECTORS_ALL; vectors++)
         for (int spectrum = RX_RANDOM; spectrum <= RX_DEFICIENT; spectrum++) {
             rx_singular(run, type, wide, n, pad, (enum xg_vectors)vectors,
@@ -123,25 +131,31 @@ static enum xg_status run_declined(const struct xg_routine *routine)
 static void test_infinite(void)
 {
     static const double odd[] = {NAN, INFINITY, -INFINITY};
+    static const enum xg_routine_name names[] = {XG_ROUTINE_SYEVD, XG_ROUTINE_TRTRI,
+                                                 XG_ROUTINE_GEEV};
     enum { N = 40 };
-    double a[N * N], w[N];
-    struct xg_routine routine = {
-        .name = XG_ROUTINE_SYEVD,
-        .type = XG_TYPE_D,
-        .uplo = XG_LOWER,
-        .vectors = XG_VECTORS_ALL,
-        .m = N,
-        .n = N,
-        .operand = {
-            [XG_SLOT_A] = {a, N, N, N}, [XG_SLOT_U] = {a, N, N, N}, [XG_SLOT_W] = {w, N, 1, N}}};
+    double a[N * N], v[N * N], w[N], wi[N];
+    struct xg_routine routine = {.name = XG_ROUTINE_SYEVD,
+                                 .type = XG_TYPE_D,
+                                 .uplo = XG_LOWER,
+                                 .vectors = XG_VECTORS_ALL,
+                                 .m = N,
+                                 .n = N,
+                                 .operand = {[XG_SLOT_A] = {a, N, N, N},
+                                             [XG_SLOT_U] = {a, N, N, N},
+                                             [XG_SLOT_V] = {v, N, N, N},
+                                             [XG_SLOT_W] = {w, N, 1, N},
+                                             [XG_SLOT_WI] = {wi, N, 1, N}}};
     expected = XG_DECLINED;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 18; i++) {
+        routine.name = names[i / 6];
         for (int at = 0; at < N * N; at++)
-            a[at] = at % (N + 1) ? 0.25 : at;
-        a[i % 2 ? N * N - 1 : 1] = odd[i / 2];
+            a[at] = at % (N + 1) ? 0.25 : 1 + at;
+        a[i % 2 ? N * N - 1 : 1] = odd[i % 6 / 2];
         run_declined(&routine);
     }
     /* The other triangle is not looked at. */
+    routine.name = XG_ROUTINE_SYEVD;
     for (int at = 0; at < N * N; at++)
         a[at] = at % N < at / N ? NAN : 1.0 / (1 + at);
     XT_CHECK(run_faulty(&routine) == XG_OK);
@@ -158,6 +172,17 @@ static void test_info(void)
     expected = XG_DECLINED;
     routine.name = XG_ROUTINE_POTRF;
     run_declined(&routine);
+    for (int i = 0; i < 3; i++)
+        a[6 + i] = 0;
+    routine.name = XG_ROUTINE_GELS;
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){b, 3, 1, 3};
+    run_declined(&routine);
+    for (int i = 0; i < 3; i++)
+        a[6 + i] = a[i] * 3;
+    a[4] = 0;
+    routine.name = XG_ROUTINE_TRTRI;
+    run_declined(&routine);
+    a[4] = 4;
     routine.name = XG_ROUTINE_GESV;
     routine.operand[XG_SLOT_B] = (struct xg_matrix){b, 3, 1, 3};
     routine.operand[XG_SLOT_PIVOTS] = (struct xg_matrix){pivots, 3, 1, 3};
@@ -197,6 +222,55 @@ static void test_singular(void)
     XT_CHECK(run_faulty(&routine) == XG_OK);
 }
 
+/* Least squares of an A or a B that LAPACK would scale, or that is 0. */
+static void test_scale(void)
+{
+    static const struct {
+        double a, b;
+        enum xg_status status;
+    } scales[] = {{1, 1, XG_OK},
+                  {1, 0, XG_OK},
+                  {1e100, 1e-100, XG_OK},
+                  {0, 1, XG_DECLINED},
+                  {1e-150, 1, XG_DECLINED},
+                  {1e150, 1, XG_DECLINED},
+                  {NAN, 1, XG_DECLINED},
+                  {1, INFINITY, XG_DECLINED},
+                  {1, 1e-150, XG_DECLINED},
+                  {1, 1e150, XG_DECLINED}};
+    static const enum xg_routine_name names[] = {XG_ROUTINE_GELS, XG_ROUTINE_GELSD,
+                                                 XG_ROUTINE_GELSS};
+    enum { M = 40, N = 10 };
+    double a[M * N], b[M], r[N * N], rotated[M];
+    struct xg_routine routine = {
+        .name = XG_ROUTINE_GELSD, .type = XG_TYPE_D, .m = M, .n = N, .k = 1};
+    routine.operand[XG_SLOT_A] = (struct xg_matrix){a, M, N, M};
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){b, M, 1, M};
+    routine.operand[XG_SLOT_U] = (struct xg_matrix){r, N, N, N};
+    routine.operand[XG_SLOT_V] = (struct xg_matrix){rotated, M, 1, M};
+    for (size_t turn = 0; turn < 3 * sizeof scales / sizeof scales[0]; turn++) {
+        for (int i = 0; i < M * N; i++)
+            a[i] = scales[turn / 3].a * (1 + i * i % 7);
+        for (int i = 0; i < M; i++)
+            b[i] = scales[turn / 3].b * (i - 5);
+        expected = scales[turn / 3].status;
+        routine.name = names[turn % 3];
+        run_declined(&routine);
+    }
+}
+
+/* An older cuSOLVER lacks GEEV, and has the others. */
+static void test_lacking(void)
+{
+    struct xg_solver_functions all = xg_solver_functions;
+    expected = XG_DECLINED;
+    xg_solver_functions.geev = NULL;
+    rx_general(run_declined, XG_TYPE_D, 20, 0, true);
+    rx_lu(run, XG_TYPE_D, 20, 20, 3, 0, 4);
+    xg_solver_functions = all;
+    rx_general(run, XG_TYPE_D, 20, 0, true);
+}
+
 /* A column that the driver's copies of rectangles do not take. */
 static void test_tall(void)
 {
@@ -231,10 +305,14 @@ static void check_leaks(const char *what)
 static void run_all(rx_run *each)
 {
     rx_cholesky(each, XG_TYPE_D, XG_LOWER, 60, 7, 1);
+    rx_triangle(each, XG_TYPE_C, XG_UPPER, true, 40, 1);
     rx_lu(each, XG_TYPE_Z, 40, 40, 5, 0, 4);
     rx_qr(each, XG_TYPE_S, 50, 30, 4, 2);
+    rx_squares(each, XG_TYPE_D, 60, 30, 4, 1);
     rx_eigen(each, XG_TYPE_D, XG_UPPER, 50, 0, true, true, RX_RANDOM);
     rx_generalized(each, XG_TYPE_S, XG_UPPER, 30, 0, false, 1);
+    rx_general(each, XG_TYPE_S, 30, 1, true);
+    rx_general(each, XG_TYPE_Z, 20, 0, true);
     rx_singular(each, XG_TYPE_D, 30, 50, 1, XG_VECTORS_THIN, RX_RANDOM);
     rx_singular(each, XG_TYPE_C, 50, 30, 0, XG_VECTORS_ALL, RX_DEFICIENT);
 }
@@ -271,7 +349,8 @@ static void test_faults(void)
                 {FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY},
                 {FX_CODE_NOMEM, FAKECUDA_ALWAYS}};
     static const char *const names[] = {"cusolverDnCreate", "cusolverDnXpotrf",  "cusolverDnXgetrf",
-                                        "cusolverDnXsyevd", "cusolverDnXgesvdp", "cuMemcpy2DAsync",
+                                        "cusolverDnXsyevd", "cusolverDnXtrtri",  "cusolverDnXgeev",
+                                        "cusolverDnDormqr", "cusolverDnXgesvdp", "cuMemcpy2DAsync",
                                         "cuEventRecord",    "cuMemHostAlloc"};
     attempt(NULL, 1000000, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     long calls = fake.calls(NULL), turn = 0;
@@ -294,6 +373,8 @@ int main(void)
     test_infinite();
     test_info();
     test_singular();
+    test_scale();
+    test_lacking();
     test_tall();
     xg_lane_destroy(lane);
     xg_backend_close(dev);

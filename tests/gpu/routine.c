@@ -30,14 +30,18 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
     for (int lower = 0; lower <= 1; lower++) {
         const enum xg_uplo uplo = lower ? XG_LOWER : XG_UPPER;
         rx_cholesky(run, type, uplo, n, 33, pad);
+        rx_triangle(run, type, uplo, lower, n, pad);
         rx_eigen(run, type, uplo, n, pad, true, lower, RX_RANDOM);
         rx_eigen(run, type, uplo, n, pad, lower, true, RX_DEFICIENT);
         rx_generalized(run, type, uplo, n, pad, true, 1 + lower);
     }
+    rx_general(run, type, n, pad, false);
+    rx_general(run, type, n, pad, true);
     rx_lu(run, type, n, n, 33, pad, 8);
     rx_lu(run, type, wide, n, 7, pad, 4);
     rx_lu(run, type, n, wide, 7, pad, 4);
     rx_qr(run, type, wide, n, 33, pad);
+    rx_squares(run, type, 2 * n, n, 33, pad);
     for (int vectors = XG_VECTORS_NONE; vectors <= XG_VECTORS_ALL; vectors++)
         for (int spectrum = RX_RANDOM; spectrum <= RX_DEFICIENT; spectrum++) {
             rx_singular(run, type, wide, n, pad, (enum xg_vectors)vectors,

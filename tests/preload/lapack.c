@@ -30,6 +30,7 @@ DECLARE(getrf_)
 DECLARE(getrs_)
 DECLARE(gesv_)
 DECLARE(getri_)
+DECLARE(trtri_)
 DECLARE(geqrf_)
 DECLARE_PAIR(orgqr_, ungqr_)
 DECLARE_PAIR(ormqr_, unmqr_)
@@ -37,6 +38,7 @@ DECLARE_PAIR(syev_, heev_)
 DECLARE_PAIR(syevd_, heevd_)
 DECLARE_PAIR(syevr_, heevr_)
 DECLARE_PAIR(sygvd_, hegvd_)
+DECLARE(geev_)
 DECLARE(gesdd_)
 DECLARE(gesvd_)
 
@@ -174,21 +176,25 @@ static int32_t call_system(const struct xg_routine *r, const char *what)
         [XG_ROUTINE_POTRF] = TYPES(potrf_, potrf_), [XG_ROUTINE_POTRS] = TYPES(potrs_, potrs_),
         [XG_ROUTINE_POSV] = TYPES(posv_, posv_),    [XG_ROUTINE_POTRI] = TYPES(potri_, potri_),
         [XG_ROUTINE_GETRF] = TYPES(getrf_, getrf_), [XG_ROUTINE_GETRS] = TYPES(getrs_, getrs_),
-        [XG_ROUTINE_GESV] = TYPES(gesv_, gesv_),    [XG_ROUTINE_GETRI] = TYPES(getri_, getri_)};
-    char uplo = r->uplo == XG_LOWER ? 'l' : 'U', trans = "NTC"[r->trans];
+        [XG_ROUTINE_GESV] = TYPES(gesv_, gesv_),    [XG_ROUTINE_GETRI] = TYPES(getri_, getri_),
+        [XG_ROUTINE_TRTRI] = TYPES(trtri_, trtri_)};
+    char uplo = r->uplo == XG_LOWER ? 'l' : 'U', trans = "NTC"[r->trans], diag = "nU"[r->unit];
     struct list list = {0};
     struct works works = {0};
     int letters = 0;
-    bool cholesky = r->name <= XG_ROUTINE_POTRI;
-    if (cholesky || r->name == XG_ROUTINE_GETRS)
-        add(&list, cholesky ? &uplo : &trans), letters++;
+    const bool inverse = r->name == XG_ROUTINE_TRTRI;
+    const bool triangle = r->name <= XG_ROUTINE_POTRI || inverse;
+    if (triangle || r->name == XG_ROUTINE_GETRS)
+        add(&list, triangle ? &uplo : &trans), letters++;
+    if (inverse)
+        add(&list, &diag), letters++;
     if (r->name == XG_ROUTINE_GETRF)
         add_integer(&list, r->m);
     add_integer(&list, r->n);
     if (r->operand[XG_SLOT_B].at)
         add_integer(&list, r->k);
     add_matrix(&list, &r->operand[XG_SLOT_A]);
-    if (!cholesky)
+    if (!triangle)
         add(&list, r->operand[XG_SLOT_PIVOTS].at);
     if (r->operand[XG_SLOT_B].at)
         add_matrix(&list, &r->operand[XG_SLOT_B]);
@@ -273,6 +279,28 @@ static int32_t call_eigen(const struct xg_routine *r, const char *what)
     return info;
 }
 
+static int32_t call_general(const struct xg_routine *r, const char *what)
+{
+    static routine *const functions[XG_TYPE_COUNT] = TYPES(geev_, geev_);
+    const struct xg_matrix none = {.ld = 1};
+    char left = 'n', right = vectors_letter(r);
+    struct list list = {0};
+    struct works works = {0};
+    add(&list, &left);
+    add(&list, &right);
+    add_integer(&list, r->n);
+    add_matrix(&list, &r->operand[XG_SLOT_A]);
+    add(&list, r->operand[XG_SLOT_W].at);
+    if (r->operand[XG_SLOT_WI].at)
+        add(&list, r->operand[XG_SLOT_WI].at);
+    add_matrix(&list, &none);
+    add_matrix(&list, r->vectors ? &r->operand[XG_SLOT_V] : &none);
+    add_work(&list, &works, xg_type_bytes(r->type));
+    if (xg_type_is_complex(r->type))
+        add_scratch(&list, (size_t)(2 * r->n) * xg_type_bytes(xg_type_real(r->type)));
+    return call_with(functions[r->type], &list, &works, 2, r->type, what);
+}
+
 static int32_t call_singular(const struct xg_routine *r, const char *what)
 {
     static routine *const functions[][XG_TYPE_COUNT] = {
@@ -307,6 +335,8 @@ static int32_t call_singular(const struct xg_routine *r, const char *what)
 static int32_t call_lapack(const struct xg_routine *r)
 {
     const char *what = xg_routine_text(r->name, r->type);
+    if (r->name == XG_ROUTINE_GEEV)
+        return call_general(r, what);
     if (r->name == XG_ROUTINE_GESDD)
         return call_singular(r, what);
     if (r->name == XG_ROUTINE_SYEVD || r->name == XG_ROUTINE_SYGVD)
@@ -329,12 +359,16 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
     for (int lower = 0; lower <= 1; lower++) {
         const enum xg_uplo uplo = lower ? XG_LOWER : XG_UPPER;
         rx_cholesky(run, type, uplo, n, k, pad);
+        rx_triangle(run, type, uplo, false, n, pad);
+        rx_triangle(run, type, uplo, true, n, pad);
         for (int vectors = 0; vectors <= 1; vectors++) {
             for (eigen_by = SYEV; eigen_by <= SYEVR; eigen_by++)
                 rx_eigen(run, type, uplo, n, pad, vectors, eigen_by != SYEVR, RX_RANDOM);
             rx_generalized(run, type, uplo, n, pad, vectors, 1 + lower);
         }
     }
+    rx_general(run, type, n, pad, false);
+    rx_general(run, type, n, pad, true);
     rx_lu(run, type, n, n, k, pad, 4);
     rx_lu(run, type, wide, n, k, pad, 4);
     rx_qr(run, type, wide, n, k, pad);
@@ -370,6 +404,9 @@ static void test_info(void)
         pivots[i] = i + 1;
     dgetri_(&n, a, &n, pivots, work, &n, &info);
     XT_CHECK(info == 31 && a[0] == 2, "dgetri_: info %d", info);
+    char diag = 'N';
+    dtrtri_(&uplo, &diag, &n, a, &n, &info, (size_t)1, (size_t)1);
+    XT_CHECK(info == 31 && a[0] == 2, "dtrtri_: info %d", info);
     free(a);
 }
 
@@ -389,6 +426,18 @@ static void test_letters(void)
             (size_t)1, (size_t)1);
     XT_CHECK(info == 0 && fabsf(hypotf(af[0], af[1]) - 1) < 1e-5f,
              "cgesvd_: no right vectors over A: %g", (double)af[0]);
+}
+
+/* Left eigenvectors have no counterpart on the GPU. */
+static void test_left(void)
+{
+    enum { N = 3 };
+    double a[N * N] = {2, 0, 0, 1, 3, 0, 0, 1, 5}, wr[N], wi[N], vl[N * N], work[64];
+    int32_t n = N, one = 1, lwork = 64, info = -99;
+    char vectors = 'V', none = 'N';
+    dgeev_(&vectors, &none, &n, a, &n, wr, wi, vl, &n, NULL, &one, work, &lwork, &info, (size_t)1,
+           (size_t)1);
+    XT_CHECK(info == 0 && fabs(vl[1]) > 0.5, "dgeev_: left vectors: info %d", info);
 }
 
 /* OpenBLAS declares its routines as int, and returns 0. */
@@ -412,6 +461,9 @@ static void test_nothing(void)
     XT_CHECK(info == 0 && pivots[0] == 9 && a[0] == 4, "dgetrf_ of 0: info %d", info);
     dsyev_(&jobz, &uplo, &n, a, &lda, w, work, &lwork, &info, (size_t)1, (size_t)1);
     XT_CHECK(info == 0 && w[0] == 7, "dsyev_ of 0: info %d", info);
+    n = 1;
+    dtrtri_(&uplo, &uplo, &n, a, &lda, &info, (size_t)1, (size_t)1);
+    XT_CHECK(info == 0 && a[0] == 4, "dtrtri_ of one, which is unit: info %d", info);
 }
 
 /* --- From several threads, and in a child ---------------------------------------------------- */
@@ -510,6 +562,7 @@ int main(int argc, char **argv)
         test_type((enum xg_type)type, n, type % 2 ? 5 : 0);
     test_info();
     test_letters();
+    test_left();
     test_returned();
     test_nothing();
     test_threads();

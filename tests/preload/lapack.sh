@@ -5,8 +5,8 @@
 needs_plain_library
 
 $CC $test_flags -iquote "$srcdir" -iquote "$srcdir/src" $XG_BLAS_CFLAGS -Wno-cast-function-type -o "$tmp/lapack" \
-    "$srcdir/tests/preload/lapack.c" "$srcdir/tests/support/routines.c" "$srcdir/tests/support/dense.c" \
-    .libs/libxgcore.a $XG_BLAS_LIBS -lpthread -lm 2>"$tmp/err" || {
+    "$srcdir/tests/preload/lapack.c" "$srcdir/tests/support/routines.c" "$srcdir/tests/support/spectra.c" \
+    "$srcdir/tests/support/judge.c" "$srcdir/tests/support/dense.c" .libs/libxgcore.a $XG_BLAS_LIBS -lpthread -lm 2>"$tmp/err" || {
     grep -q 'undefined reference' "$tmp/err" && skip "$XG_BLAS_LIBS has no LAPACK"
     cat "$tmp/err"
     exit 99
@@ -21,7 +21,7 @@ if has_engine; then
     preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
         LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
         fail "on the GPU: $(cat "$tmp/out" "$tmp/err")"
-    for name in potrf potrs posv potri getrf getrs gesv getri geqrf gesdd gesvd; do
+    for name in potrf potrs posv potri getrf getrs gesv getri trtri geqrf geev gesdd gesvd; do
         names="${names-} s$name d$name c$name z$name"
     done
     for name in orgqr ormqr syev syevd syevr sygvd; do

@@ -20,13 +20,18 @@ enum rx_spectrum { RX_RANDOM, RX_GRADED /* 1 to 1e-16 */, RX_DEFICIENT /* half t
  */
 void rx_cholesky(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t k,
                  int64_t pad);
+void rx_triangle(rx_run *run, enum xg_type type, enum xg_uplo uplo, bool unit, int64_t n,
+                 int64_t pad);
 void rx_lu(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad,
            int pivot_bytes);
 void rx_qr(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad);
+/* m >= n; GELS, and GELSD's own part alone, R and Qᴴ B. */
+void rx_squares(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad);
 void rx_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
               bool vectors, bool in_place, enum rx_spectrum spectrum);
 void rx_generalized(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
                     bool vectors, int itype);
+void rx_general(rx_run *run, enum xg_type type, int64_t n, int64_t pad, bool vectors);
 void rx_singular(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t pad,
                  enum xg_vectors vectors, enum rx_spectrum spectrum);
 

@@ -21,17 +21,26 @@ static const struct measured {
     {XG_ROUTINE_GEQRF, 4096, 660, 15},   {XG_ROUTINE_SYEVD, 1024, 111, 11},
     {XG_ROUTINE_SYEVD, 2048, 766, 28},   {XG_ROUTINE_SYEVD, 4096, 2475, 127},
     {XG_ROUTINE_GESDD, 1024, 440, 31},   {XG_ROUTINE_GESDD, 2048, 1760, 86},
-    {XG_ROUTINE_GESDD, 4096, 8653, 300},
+    {XG_ROUTINE_GESDD, 4096, 8653, 300}, {XG_ROUTINE_GEEV, 512, 551, 101},
+    {XG_ROUTINE_GEEV, 2048, 3611, 820},
 };
 
 static double matrix[1];
+
+/* Least squares gain on tall matrices. */
+static int64_t rows_of(enum xg_routine_name name, int64_t n)
+{
+    if (name == XG_ROUTINE_GELSS)
+        return 512 * n;
+    return name == XG_ROUTINE_GELSD || name == XG_ROUTINE_GELS ? 8 * n : n;
+}
 
 static struct xg_routine routine_of(enum xg_routine_name name, int64_t n)
 {
     struct xg_routine routine = {.name = name,
                                  .type = XG_TYPE_D,
                                  .vectors = XG_VECTORS_ALL,
-                                 .m = n,
+                                 .m = rows_of(name, n),
                                  .n = n,
                                  .k = 1,
                                  .pivot_bytes = 4};
@@ -64,6 +73,25 @@ static void test_predictions(void)
         XT_CHECK(cpu > 0.5 && cpu < 2, "%s %lld: CPU %.2f times", name, (long long)m->n, cpu);
         XT_CHECK(gpu > 0.5 && gpu < 2, "%s %lld: GPU %.2f times", name, (long long)m->n, gpu);
     }
+}
+
+/* GELSD of 4096 by 1024: 453 ms on the CPU, of which R's singular values stay there. So the gain
+ * grows with the rows for a column. */
+static void test_least_squares(void)
+{
+    struct xg_model machine;
+    xg_model_init(&machine, 16);
+    double before = 1;
+    for (int64_t m = 1024; m <= 65536; m *= 4) {
+        struct xg_routine routine = routine_of(XG_ROUTINE_GELSD, 1024);
+        routine.m = routine.operand[XG_SLOT_A].rows = m;
+        double cpu = xg_routine_cpu_seconds(&machine, &routine);
+        double gain = cpu / xg_routine_gpu_seconds(&machine, &routine);
+        XT_CHECK(m != 4096 || (cpu > 0.3 && cpu < 0.6), "CPU: %g s", cpu);
+        XT_CHECK(m == 1024 || gain > before, "%lld rows: %g times", (long long)m, gain);
+        before = gain;
+    }
+    XT_CHECK(before > 2, "64 rows for a column: %g times", before);
 }
 
 /* Finite and positive for all routines, types and shapes; more arithmetic takes longer. */
@@ -219,6 +247,7 @@ static void test_full(void)
 int main(void)
 {
     test_predictions();
+    test_least_squares();
     test_bounds();
     test_modes();
     test_ready();

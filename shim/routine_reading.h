@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* One call of a LAPACK routine while it is read, argument by argument. */
+#ifndef SHIM_ROUTINE_READING_H
+#define SHIM_ROUTINE_READING_H
+
+#include "routine_call.h"
+#include "terms.h"
+
+/* `legal` turns false at the first argument that does not fit. */
+struct reading {
+    const struct shim_routine_call *call;
+    int int_bytes;
+    struct xg_routine *routine;
+    bool legal;
+};
+
+static inline int64_t integer(const struct reading *r, const void *at)
+{
+    return shim_terms_int(at, r->int_bytes);
+}
+
+/* A dimension that leaves something to compute. No device holds a matrix of EXTENT_MOST columns,
+ * and sums of products of smaller dimensions do not overflow. */
+static inline int64_t extent(struct reading *r, const void *at)
+{
+    static const int64_t EXTENT_MOST = 1 << 29;
+    int64_t value = integer(r, at);
+    r->legal = r->legal && value >= 1 && value <= EXTENT_MOST;
+    return r->legal ? value : 1;
+}
+
+/* The index of the letter among those that the engine knows; LAPACK reads them in either case. */
+static inline int letter(struct reading *r, const void *at, const char *letters)
+{
+    const char given = shim_terms_letter(at);
+    const char *found = given ? strchr(letters, given) : NULL;
+    r->legal = r->legal && found;
+    return found ? (int)(found - letters) : 0;
+}
+
+static inline void matrix(struct reading *r, enum xg_slot slot, void *at, int64_t rows,
+                          int64_t columns, const void *ld)
+{
+    const struct xg_matrix given = {at, rows, columns, integer(r, ld)};
+    r->legal = r->legal && at && given.ld >= rows && given.ld >= 1;
+    r->routine->operand[slot] = given;
+}
+
+static inline void vector(struct reading *r, enum xg_slot slot, void *at, int64_t length)
+{
+    r->legal = r->legal && at;
+    r->routine->operand[slot] = (struct xg_matrix){at, length, 1, length};
+}
+
+/* A workspace that is too small, or a question for its size (-1). */
+static inline void workspace(struct reading *r, const void *length, int64_t least)
+{
+    r->legal = r->legal && integer(r, length) >= least;
+}
+
+static inline void uplo(struct reading *r, const void *at)
+{
+    r->routine->uplo = letter(r, at, "UL") ? XG_LOWER : XG_UPPER;
+}
+
+static inline void square(struct reading *r, const void *n)
+{
+    r->routine->m = r->routine->n = extent(r, n);
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Least squares. GELS is the GPU's. Of GELSD and GELSS the GPU computes A = Q R and Qᴴ B, and the
+ * caller's own routine solves with R what it was asked to solve with A. So the rank is decided as
+ * without us.
+ */
+#ifndef SHIM_SQUARES_H
+#define SHIM_SQUARES_H
+
+#include "routine_call.h"
+
+struct reading;
+
+/* Where R and Qᴴ B come down; the caller's A and B are untouched until all is computed. */
+struct shim_squares {
+    struct xg_matrix triangle, right;
+    void *memory; /* NULL: the routine is another */
+    size_t bytes;
+};
+
+/* The readers of the lists (routine_read.c). */
+void shim_squares_read_gels(struct reading *reading);
+void shim_squares_read_gelsd(struct reading *reading);
+void shim_squares_read_complex_gelsd(struct reading *reading);
+void shim_squares_read_gelss(struct reading *reading);
+void shim_squares_read_complex_gelss(struct reading *reading);
+
+/* Gives a GELSD or GELSS memory for what it writes, of which no page is there yet, and does nothing
+ * for others. False: there is no memory. errno is kept. */
+bool shim_squares_open(struct shim_squares *squares, struct xg_routine *routine);
+void shim_squares_close(struct shim_squares *squares);
+
+/* The call that solves with R, with the caller's workspace; its info goes to *info, an integer of
+ * up to 8 bytes. */
+struct shim_routine_call shim_squares_rest(const struct shim_squares *squares,
+                                           const struct shim_routine_call *call, int64_t *info);
+
+/* Writes what that call has left in place of R and Qᴴ B to the caller's operands. */
+void shim_squares_give(const struct shim_squares *squares, const struct xg_routine *routine);
+
+#endif

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+# Least squares by LAPACK's Fortran names: right on the machine's library alone, passed on, and on the fake
+# GPU, which leaves a part to the machine's library.
+. "$srcdir/tests/preload/lib"
+needs_plain_library
+
+$CC $test_flags -iquote "$srcdir" -iquote "$srcdir/src" $XG_BLAS_CFLAGS -Wno-cast-function-type -o "$tmp/squares" \
+    "$srcdir/tests/preload/squares.c" "$srcdir/tests/support/judge.c" "$srcdir/tests/support/dense.c" \
+    .libs/libxgcore.a $XG_BLAS_LIBS -lpthread -lm 2>"$tmp/err" || {
+    grep -q 'undefined reference' "$tmp/err" && skip "$XG_BLAS_LIBS has no LAPACK"
+    cat "$tmp/err"
+    exit 99
+}
+
+# solves WHAT [VARIABLE=VALUE...]: the program passes with them.
+solves() {
+    what=$1
+    shift
+    env "$@" "$tmp/squares" >"$tmp/out" 2>"$tmp/err" || fail "$what: $(cat "$tmp/out" "$tmp/err")"
+}
+solves "without the library"
+solves "passed on" LD_PRELOAD="$preload"
+
+if has_engine; then
+    gpu="XGEMM_LAPACK=1 XGEMM_MODE=gpu XGEMM_STATS=1 LD_LIBRARY_PATH=$XG_FAKEDRV_DIR"
+    solves "on the GPU" LD_PRELOAD="$preload" $gpu
+    for name in gels gelsd gelss; do
+        for type in s d c z; do
+            grep -q "^  GPU  *XGEMM_MODE  *$type${name}_ " "$tmp/err" || fail "$type${name}_ has not run on the GPU"
+        done
+    done
+
+    # What the machine's library does not solve behind the GPU, it solves alone.
+    compile -shared -fPIC -o "$tmp/stub.so" "$srcdir/tests/preload/squares_stub.c" -ldl
+    solves "half" LD_PRELOAD="$preload:$tmp/stub.so" $gpu
+    ! grep -q "^  GPU  *XGEMM_MODE  *dgelsd_ " "$tmp/err" || fail "a failed dgelsd_ counts as the GPU's"
+
+    for fault in cusolverDnXgeqrf:3:719:sticky cusolverDnDormqr:1:999:once cuMemcpy2DAsync:20:999:always; do
+        solves "$fault" LD_PRELOAD="$preload" $gpu FAKECUDA_FAIL=$fault
+    done
+fi
+exit $status

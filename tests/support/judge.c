@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/support/judge.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/support/routines.h"
+#include "tests/support/xt.h"
+
+static double worst;
+
+int judge_failures(void)
+{
+    return xt_failures;
+}
+
+double rx_worst(void)
+{
+    return worst;
+}
+
+double judge_eps(enum xg_type type)
+{
+    return xg_type_is_double(type) ? DBL_EPSILON : FLT_EPSILON;
+}
+
+void judge_rest(const struct matrix *a, enum xg_uplo part, const char *what)
+{
+    XT_CHECK(matrix_rest_is_intact(a, part), "%s: something else was written", what);
+}
+
+void judge_equal(enum xg_type type, struct dense x, struct dense y, double scale, const char *what)
+{
+    const int64_t n = xg_max_i64(x.rows, x.columns);
+    double units = dense_distance(&x, &y) / (judge_eps(type) * (double)n * scale);
+    XT_CHECK(x.rows == y.rows && x.columns == y.columns);
+    XT_CHECK_LE(units, JUDGE_BOUND, "%s: %g units of n eps (%lld by %lld)", what, units,
+                (long long)x.rows, (long long)x.columns);
+    if (units > worst)
+        worst = units;
+    free(x.at);
+    free(y.at);
+}
+
+void judge_orthonormal(enum xg_type type, const struct dense *q, const char *what)
+{
+    struct dense qh = dense_conjugate(q);
+    judge_equal(type, dense_product(&qh, q), dense_unit(q->columns), sqrt((double)q->columns),
+                what);
+    free(qh.at);
+}
+
+struct dense judge_transposed(const struct dense *a, enum xg_trans trans)
+{
+    struct dense x = dense_conjugate(a);
+    for (int64_t i = 0; i < x.rows * x.columns; i++)
+        if (trans == XG_TRANS)
+            x.at[i] = conj(x.at[i]);
+    return x;
+}
+
+struct matrix judge_positive(enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad)
+{
+    struct matrix a = matrix_create(type, n, n, pad);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++)
+            if (matrix_in_part(uplo, i, j))
+                matrix_set(&a, i, j, i == j ? (double)n + 1 : matrix_random(type));
+    memcpy(a.before, a.view.at, a.bytes);
+    return a;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* What LAPACK's testers measure of a result, in units of n eps. */
+#ifndef JUDGE_H
+#define JUDGE_H
+
+#include "tests/support/dense.h"
+
+/* LAPACK's testers accept residuals up to 30 of their units. */
+#define JUDGE_BOUND 30.0
+
+double judge_eps(enum xg_type type);
+
+/* Nothing outside the part was written. */
+void judge_rest(const struct matrix *a, enum xg_uplo part, const char *what);
+
+/* x and y are equal up to rounding of numbers as large as scale; both are freed. */
+void judge_equal(enum xg_type type, struct dense x, struct dense y, double scale, const char *what);
+
+/* The columns are orthonormal. */
+void judge_orthonormal(enum xg_type type, const struct dense *q, const char *what);
+
+struct dense judge_transposed(const struct dense *a, enum xg_trans trans);
+
+/* Random, Hermitian and positive definite, stored in one triangle; the other one is NaN. */
+struct matrix judge_positive(enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad);
+
+/* Failed checks in judge.c. */
+int judge_failures(void);
+
+static inline struct xg_routine judge_routine(enum xg_routine_name name, enum xg_type type,
+                                              int64_t m, int64_t n)
+{
+    return (struct xg_routine){.name = name, .type = type, .m = m, .n = n, .pivot_bytes = 4};
+}
+
+static inline const char *judge_text(const struct xg_routine *routine)
+{
+    return xg_routine_text(routine->name, routine->type);
+}
+
+#endif
