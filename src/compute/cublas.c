@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "compute/toolkit.h"
@@ -61,7 +62,8 @@ struct xg_cublas {
     cublas_handle handle;
     bool stream_set; /* false at first: cuBLAS uses stream NULL and its own workspace */
     CUstream stream;
-    int math_mode; /* 0 at first, cuBLAS's default */
+    int math_mode;   /* 0 at first, cuBLAS's default */
+    int double_math; /* of products of doubles */
     /* Used if the same call must give the same bits; not counted in the budget, like cuBLAS's
      * own. */
     struct workspace *workspaces;
@@ -166,6 +168,17 @@ static enum xg_status create_handle(struct xg_cublas *cublas)
     return status;
 }
 
+/*
+ * Pedantic math does not use tensor cores in double precision, although they are as exact, so the
+ * default is faster. But in default math cuBLAS 13 emulates doubles where this variable asks for
+ * it, and other variables choose how exactly.
+ */
+static int choose_double_math(void)
+{
+    const char *emulate = secure_getenv("CUBLAS_EMULATE_DOUBLE_PRECISION");
+    return emulate && strcmp(emulate, "0") ? CUBLAS_PEDANTIC_MATH : CUBLAS_DEFAULT_MATH;
+}
+
 static enum xg_status create(struct xg_cublas **out)
 {
     xg_cublas_load();
@@ -175,6 +188,7 @@ static enum xg_status create(struct xg_cublas **out)
     if (!cublas)
         return XG_ERR_NOMEM;
     xg_drv_register_exit();
+    cublas->double_math = choose_double_math();
     enum xg_status status = create_handle(cublas);
     if (status == XG_OK)
         *out = cublas;
@@ -337,14 +351,13 @@ static bool fit_int(const int64_t *sizes, size_t count)
 /* On XG_OK dev->image_lock is held, and the handle is set for the type and the stream. */
 static enum xg_status begin(struct xg_dev *dev, enum xg_type type, bool tf32, CUstream stream)
 {
-    /* Pedantic math does not use tensor cores in double precision, although they are as exact. */
-    int math = tf32                      ? CUBLAS_TF32_TENSOR_OP_MATH
-               : xg_type_is_double(type) ? CUBLAS_DEFAULT_MATH
-                                         : CUBLAS_PEDANTIC_MATH;
     enum xg_status status = xg_drv_ended() ? XG_ERR_LOST : xg_cublas_open(dev);
     if (status != XG_OK)
         return status;
     pthread_mutex_lock(&dev->image_lock);
+    int math = tf32                      ? CUBLAS_TF32_TENSOR_OP_MATH
+               : xg_type_is_double(type) ? dev->cublas->double_math
+                                         : CUBLAS_PEDANTIC_MATH;
     status = xg_drv_ended() ? XG_ERR_LOST : set_handle(dev, math, stream);
     if (status != XG_OK)
         pthread_mutex_unlock(&dev->image_lock);
