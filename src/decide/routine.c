@@ -238,14 +238,15 @@ void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *mode
                        const struct xg_conf *conf, const struct xg_routine *routine,
                        const struct xg_routine_situation *now, struct xg_routine_decision *decision)
 {
-    const bool forced = conf->mode == XG_MODE_GPU;
+    const bool compared = conf->mode == XG_MODE_COMPARE;
+    const bool forced = conf->mode == XG_MODE_GPU || compared;
     *decision = (struct xg_routine_decision){.cpu_s = xg_routine_cpu_seconds(model, routine),
                                              .gpu_s = xg_routine_gpu_seconds(model, routine)};
     if (!conf->reproducible) {
         decision->cpu_s = expect(book, model, routine, XG_SIDE_CPU);
         decision->gpu_s = expect(book, model, routine, XG_SIDE_GPU);
     }
-    if (conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE)
+    if (conf->mode == XG_MODE_CPU)
         stay(decision, XG_REASON_MODE);
     else if (now->state == XG_ENGINE_NONE)
         stay(decision, xg_reason_is_absence(now->absence) ? now->absence : XG_REASON_NO_GPU);
@@ -265,4 +266,6 @@ void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *mode
         go(decision, XG_REASON_MODEL, false);
     else
         decide_start(book, model, now, decision);
+    if (compared && decision->place == XG_PLACE_GPU)
+        decision->place = XG_PLACE_BOTH;
 }

@@ -393,7 +393,7 @@ static void print_verified(const struct xg_account *account, FILE *out)
     if (count == 0 && account->unable == 0)
         return;
     fprintf(out,
-            "  verified: %lld products; wrong, and computed again by the CPU: %lld; could not be "
+            "  verified: %lld calls; wrong, and computed again by the CPU: %lld; could not be "
             "verified: %lld;\n"
             "  rows with NaN or infinities skipped: %lld; largest deviation: %.2g of where a row "
             "is computed again\n",

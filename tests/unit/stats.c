@@ -243,7 +243,7 @@ static void test_verified(void)
              "%s", text);
     report = report_of(verified);
 
-    XT_CHECK(strstr(report, "verified: 3 products; wrong, and computed again by the CPU: 1; could "
+    XT_CHECK(strstr(report, "verified: 3 calls; wrong, and computed again by the CPU: 1; could "
                             "not be verified: 1;\n  rows with NaN or infinities skipped: 7; "
                             "largest deviation: 0.01 of"),
              "%s", report);
@@ -371,6 +371,10 @@ static void compared(void)
     xg_stats_add_compare(&r);
     r.gpu_error = 0.25;
     xg_stats_add_compare(&r);
+    r = (struct xg_compare_record){.symbol = "dgesv_", .routine = true, .kernel = "cuSOLVER"};
+    r.call = (struct xg_problem){.type = XG_TYPE_D, .m = 90, .n = 90, .k = 2};
+    r.cpu_seconds = r.gpu_seconds = 0.001;
+    xg_stats_add_compare(&r);
 }
 
 static void test_compare(void)
@@ -381,6 +385,8 @@ static void test_compare(void)
                        "    2.00       0.5      2.25  vectorized\n"),
              "%s", report);
     XT_CHECK(line_with(report, "     65      32 ", " nan  vectorized\n"), "NaN stays: %s", report);
+    XT_CHECK(line_with(report, "dgesv_ ", "     90      90       2     -    -      1 "),
+             "a routine has no transposes: %s", report);
 }
 
 /* Registered before the exit report, so that it runs behind it; the children leave the file be. */
