@@ -193,6 +193,8 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
         .symbol = symbol,
         .routine = xg_routine_text(routine->name, routine->type),
         .routine_flops = xg_routine_flops(routine),
+        .routine_up_bytes = xg_routine_bytes(routine, false),
+        .routine_down_bytes = xg_routine_bytes(routine, true),
         .call = {.type = routine->type, .m = routine->m, .n = routine->n, .k = routine->k},
         .place = decision.place,
         .reason = decision.reason,

@@ -114,7 +114,7 @@ static double gpu_rate(const struct xg_model *model, enum xg_type type)
     return flops * model->gpu_clock_hz / cycles;
 }
 
-static double bytes_moved(const struct xg_routine *routine, bool down)
+double xg_routine_bytes(const struct xg_routine *routine, bool down)
 {
     double bytes = 0;
     for (int slot = 0; slot < XG_SLOT_COUNT; slot++) {
@@ -132,10 +132,10 @@ double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_rout
 {
     const struct row *row = &rows[routine->name];
     double rate = gpu_rate(model, routine->type);
-    return GPU_CALL_S + bytes_moved(routine, false) / model->up_bytes_per_s +
+    return GPU_CALL_S + xg_routine_bytes(routine, false) / model->up_bytes_per_s +
            xg_routine_flops(routine) / (row->gpu_share * rate) +
            columns(routine) * row->gpu_step_s +
-           bytes_moved(routine, true) / model->down_bytes_per_s;
+           xg_routine_bytes(routine, true) / model->down_bytes_per_s;
 }
 
 /* --- What was measured ----------------------------------------------------------------------- */

@@ -43,6 +43,9 @@ struct xg_routine_decision {
  * singular values, which iterate, are nominal. */
 double xg_routine_flops(const struct xg_routine *routine);
 
+/* Bytes that go up to the device, or down. */
+double xg_routine_bytes(const struct xg_routine *routine, bool down);
+
 /* The largest dimension below which no routine can gain on any machine: it is forwarded at once. */
 enum { XG_ROUTINE_FLOOR = 64 };
 

@@ -196,6 +196,25 @@ static void verified(void)
     logged();
 }
 
+/* A call of LAPACK has no transposes and no beta. */
+static void routines(void)
+{
+    struct xg_call_record r = record("scipy_dgesv_64_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.25);
+
+    r.routine = "dgesv";
+    r.routine_flops = 5e9;
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "xgemm: scipy_dgesv_64_ 100x200x300: GPU"), "%s", text);
+}
+
+static void test_routines(void)
+{
+    const char *report = report_of(routines);
+
+    XT_CHECK(line_with(report, "GPU ", " scipy_dgesv_64_ dgesv         1 5.000"), "%s", report);
+    XT_CHECK(line_with(report, "scipy_dgesv_64_ 100 ", " -    - GPU "), "%s", report);
+}
+
 static void conjugates(void)
 {
     struct xg_call_record r = record("zgemm_", 100, XG_PLACE_GPU, XG_REASON_MODE, 0.012);
@@ -419,6 +438,7 @@ int main(void)
     test_sums();
     test_widths();
     test_verified();
+    test_routines();
     test_conjugates();
     test_spin();
     test_many_shapes();
