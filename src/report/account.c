@@ -405,13 +405,14 @@ static void print_verified(const struct xg_account *account, FILE *out)
     add_count(&count, account->wrong);
     if (count == 0 && account->unable == 0)
         return;
-    fprintf(out,
-            "  verified: %lld calls; wrong, and computed again by the CPU: %lld; could not be "
-            "verified: %lld;\n"
-            "  rows with NaN or infinities skipped: %lld; largest deviation: %.2g of where a row "
-            "is computed again\n",
-            (long long)count, (long long)account->wrong, (long long)account->unable,
-            (long long)account->rows_skipped, account->deviation);
+    fprintf(
+        out,
+        "  verified: %lld calls; wrong, and computed again by the CPU: %lld; could not be "
+        "verified: %lld;\n"
+        "  rows with NaN or infinities skipped: %lld; largest deviation: %.2g of where a row or a "
+        "routine is computed again\n",
+        (long long)count, (long long)account->wrong, (long long)account->unable,
+        (long long)account->rows_skipped, account->deviation);
 }
 
 /* Prints what helps where the CPU library's threads keep the cores for long. */

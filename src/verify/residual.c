@@ -215,9 +215,8 @@ static void note(struct check *c, const char *what, double difference, double ma
         c->worst = (struct xg_residual){units, what};
 }
 
-/* Compares two blocks, by the vector that differs most. */
-static void compare(struct check *c, const char *what, const row *one, const row *two,
-                    double magnitude)
+/* The norm of the vector that differs most. */
+static double difference_of(const struct check *c, const row *one, const row *two)
 {
     double squares[VECTORS] = {0}, worst = 0;
     for (int64_t i = 0; i < c->extent; i++)
@@ -228,7 +227,13 @@ static void compare(struct check *c, const char *what, const row *one, const row
     for (int v = 0; v < VECTORS; v++)
         if (!isnan(worst) && !(squares[v] <= worst))
             worst = squares[v];
-    note(c, what, sqrt(worst), magnitude);
+    return sqrt(worst);
+}
+
+static void compare(struct check *c, const char *what, const row *one, const row *two,
+                    double magnitude)
+{
+    note(c, what, difference_of(c, one, two), magnitude);
 }
 
 /* The columns are orthonormal; rows: the rows are. */
@@ -311,11 +316,11 @@ static void check_getrf(struct check *c)
 
 static void check_gesv(struct check *c)
 {
-    const struct xg_factor a = full(c->before, XG_SLOT_A);
+    const struct xg_factor a = full(c->before, XG_SLOT_A), u = upper(c->after);
     check_getrf(c);
     double solution = begin_solution(c);
     multiply(c, &a, false, c->x, c->z);
-    compare(c, "the solution", c->y, c->z, norm(c, &a) * solution);
+    compare(c, "the solution", c->y, c->z, (norm(c, &a) + norm(c, &u)) * solution);
 }
 
 static double lu_norm(const struct check *c)
@@ -331,13 +336,20 @@ static void check_getrs(struct check *c)
     compare(c, "the solution", c->y, c->z, lu_norm(c) * solution);
 }
 
+/* From either side: LAPACK's algorithm is exact on one of them, cuSOLVER's on the other. */
 static void check_getri(struct check *c)
 {
     const struct xg_factor inverse = full(c->after, XG_SLOT_A);
+    const double magnitude = lu_norm(c) * norm(c, &inverse);
     draw(c, c->x, inverse.matrix.rows);
     multiply(c, &inverse, false, c->x, c->y);
     multiply_lu(c, c->before, XG_NO_TRANS, c->y, c->w, c->z);
-    compare(c, "the inverse", c->x, c->z, lu_norm(c) * norm(c, &inverse));
+    double right = difference_of(c, c->x, c->z);
+    memcpy(c->y, c->x, (size_t)c->extent * sizeof *c->y);
+    multiply_lu(c, c->before, XG_NO_TRANS, c->y, c->w, c->z);
+    multiply(c, &inverse, false, c->z, c->y);
+    double left = difference_of(c, c->x, c->y);
+    note(c, "the inverse", left < right ? left : right, magnitude);
 }
 
 /* --- Orthogonal factors ---------------------------------------------------------------------- */
@@ -414,31 +426,36 @@ static void check_syevd(struct check *c)
     compare(c, "the vectors", c->y, c->z, magnitude * c->root);
 }
 
-/* 1 and 2: Vᴴ B V = 1; 3: V Vᴴ = B. Rounding counts with `condition`. */
-static void check_norms(struct check *c, const struct xg_factor *b, const struct xg_factor *v,
+/* Lᴴ V is orthonormal, L being Cholesky's factor of B; of A B x = w x and A x = w B x. */
+static void check_norms(struct check *c, const struct xg_factor *l, const struct xg_factor *v,
                         double condition)
 {
-    const bool inverse = c->before->itype == 3;
-    draw(c, c->x, b->matrix.rows);
-    if (inverse)
-        multiply(c, v, true, c->x, c->w);
-    else
-        multiply(c, v, false, c->x, c->y);
-    multiply_hermitian(c, b, inverse ? c->x : c->y, c->z);
-    multiply(c, v, !inverse, inverse ? c->w : c->z, c->y);
-    if (inverse)
-        compare(c, "the vectors' norms", c->y, c->z, hermitian_norm(c, b) * c->root);
-    else
-        compare(c, "the vectors' norms", c->y, c->x, condition * c->root);
+    const bool lower = l->part == XG_LOWER;
+    draw(c, c->x, l->matrix.rows);
+    multiply(c, v, false, c->x, c->w);
+    multiply(c, l, lower, c->w, c->y);
+    multiply(c, l, !lower, c->y, c->w);
+    multiply(c, v, true, c->w, c->y);
+    compare(c, "the vectors' norms", c->y, c->x, condition * c->root);
 }
 
-/* 1: A V = B V W; 2: A B V = V W; 3: B A V = V W. */
+/* V Vᴴ = B; of B A x = w x. */
+static void check_square(struct check *c, const struct xg_factor *b, const struct xg_factor *v)
+{
+    draw(c, c->x, b->matrix.rows);
+    multiply(c, v, true, c->x, c->w);
+    multiply(c, v, false, c->w, c->y);
+    multiply_hermitian(c, b, c->x, c->z);
+    compare(c, "the vectors' norms", c->y, c->z, hermitian_norm(c, b) * c->root);
+}
+
+/* The equation multiplied by Vᴴ, in which rounding counts least where B is ill-conditioned:
+ * Vᴴ A V = W, or (B V)ᴴ A (B V) = W where it is A B x = w x. */
 static void check_sygvd(struct check *c)
 {
     const struct xg_factor a = triangle(c->before, XG_SLOT_A), b = triangle(c->before, XG_SLOT_B);
     const struct xg_factor l = triangle(c->after, XG_SLOT_B), v = full(c->after, XG_SLOT_U);
-    const struct xg_factor *inner = c->before->itype == 2 ? &b : &a;
-    const struct xg_factor *outer = c->before->itype == 2 ? &a : &b;
+    const bool product = c->before->itype == 2;
     if (!c->before->vectors) {
         c->declined = true;
         return;
@@ -446,20 +463,25 @@ static void check_sygvd(struct check *c)
     check_cholesky(c, XG_SLOT_B);
     const double vectors = norm(c, &v), n = (double)c->before->n;
     const double condition = fmax(1, vectors * norm(c, &l) / n);
-    const double magnitude = hermitian_norm(c, &a) * vectors * c->root;
-    check_norms(c, &b, &v, condition);
+    const double left = hermitian_norm(c, &a);
+    if (c->before->itype == 3)
+        check_square(c, &b, &v);
+    else
+        check_norms(c, &l, &v, condition);
     draw(c, c->x, a.matrix.rows);
     multiply(c, &v, false, c->x, c->w);
-    multiply_hermitian(c, inner, c->w, c->y);
-    scale(c, c->x);
-    multiply(c, &v, false, c->x, c->w);
-    if (c->before->itype == 1) {
-        multiply_hermitian(c, &b, c->w, c->z);
-        compare(c, "the vectors", c->y, c->z, magnitude * condition);
+    if (product) {
+        multiply_cholesky(c, &l, c->w, c->z, c->y);
+        multiply_hermitian(c, &a, c->y, c->w);
+        multiply_cholesky(c, &l, c->w, c->z, c->y);
     } else {
-        multiply_hermitian(c, outer, c->y, c->z);
-        compare(c, "the vectors", c->z, c->w, magnitude * hermitian_norm(c, &b));
+        multiply_hermitian(c, &a, c->w, c->y);
     }
+    multiply(c, &v, true, c->y, c->z);
+    scale(c, c->x);
+    compare(c, "the vectors", c->z, c->x,
+            product ? left * hermitian_norm(c, &b) * condition * c->root
+                    : left * vectors * vectors);
 }
 
 static void check_gesdd(struct check *c)

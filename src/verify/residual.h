@@ -16,21 +16,29 @@
  * 15/16. Rounding errors add up as random numbers do (Higham and Mary, 2019), so a right |R| grows
  * with sqrt n. The bound is XG_RESIDUAL_BOUND sqrt(n) eps times
  *
- *   potrf   A x - L (Lᴴ x)                          |A|
- *   getrf   A x - P L (U x)                         |A| + |U|, for LU may grow
- *   posv, gesv    the factors, and B y - A (X y)    |A| |X|
- *   potrs, getrs  the same with A from its factors, |L| |U| |X| / sqrt n
- *   potri, getri  y - A (A⁻¹ y), likewise
- *   geqrf   A x - Q (R x), Q by its reflectors      |A|
- *   orgqr   Q x by columns and by reflectors        sqrt n
- *   ormqr   likewise, of B                          |B|
- *   syevd   A (V y) - V (W y)                       |A| sqrt n
- *           y - Vᴴ (V y)                            sqrt n
- *           without vectors: the trace, |W| - |A|   |A| sqrt n
- *   sygvd   the same of the routine's equation and of the norms of its vectors; where B is
- *           ill-conditioned its rounding counts with |V| |L|, L its factor. Without vectors:
- * nothing gesdd   A x - U (S (Vᴴ x))                      |A| sqrt n y - Uᴴ (U y), y - Vᴴ (V y)
- * sqrt n without vectors: |S| - |A|              |A| sqrt n
+ *   potrf    A x - L (Lᴴ x)                           |A|
+ *   getrf    A x - P L (U x)                          |A| + |U|, for LU may grow
+ *   posv     the factor, and B y - A (X y)            |A| |X|
+ *   gesv     the factors, and B y - A (X y)           (|A| + |U|) |X|
+ *   potrs    B y - L (Lᴴ (X y))                       |L| |L| |X| / sqrt n
+ *   getrs    B y - P L (U (X y))                      |L| |U| |X| / sqrt n
+ *   potri    y - L (Lᴴ (A⁻¹ y))                       |L| |L| |A⁻¹| / sqrt n
+ *   getri    y - P L (U (A⁻¹ y)), or from the left    |L| |U| |A⁻¹| / sqrt n
+ *   geqrf    A x - Q (R x), Q by its reflectors       |A|
+ *   orgqr    Q x by columns and by reflectors         sqrt n
+ *   ormqr    likewise, of B                           |B|
+ *   syevd    A (V y) - V (W y)                        |A| sqrt n
+ *            y - Vᴴ (V y)                             sqrt n
+ *            the trace, and |W| - |A| (no vectors)    |A| sqrt n
+ *   gesdd    A x - U (S (Vᴴ x))                       |A| sqrt n
+ *            y - Uᴴ (U y), y - Vᴴ (V y)               sqrt n
+ *            |S| - |A| (no vectors)                   |A| sqrt n
+ *   sygvd    of A x = w B x:  W y - Vᴴ (A (V y))      |A| |V|^2
+ *                             y - Vᴴ (L (Lᴴ (V y)))   sqrt n, and |V| |L| / n if above 1
+ *            of A B x = w x:  the same of B V         |A| |B| sqrt n, likewise
+ *            of B A x = w x:  W y - Vᴴ (A (V y))      |A| |V|^2
+ *                             B y - V (Vᴴ y)          |B| sqrt n
+ *            and the factor L of B; no vectors: nothing
  *
  * n is the larger dimension of A, norms are Frobenius's, and all sums are in double precision.
  *
@@ -40,7 +48,7 @@
 #define XG_RESIDUAL_BOUND 30.0
 
 struct xg_residual {
-    double units;     /* the largest |R x| in units of the bound's; NaN where one is not finite */
+    double units;     /* the largest |R x| / (sqrt(n) eps ...); NaN where one is not finite */
     const char *what; /* of which equation; a static string */
 };
 

@@ -226,6 +226,73 @@ static void test_flipped(void)
     }
 }
 
+/* Random, positive definite, of a condition of 1e10; by columns. */
+static void fill_hard(double *b, int n)
+{
+    uint64_t seed = 3;
+    for (int i = 0; i < n * n; i++)
+        b[i] = 0;
+    for (int l = 0; l < n; l++) {
+        double x[64];
+        for (int i = 0; i < n; i++)
+            x[i] = (double)xt_random(&seed) - 0.5;
+        for (int i = 0; i < n * n; i++)
+            b[i] += x[i % n] * x[i / n] * pow(10, -10.0 * l / n);
+    }
+}
+
+static void check_right(const struct xg_routine *routine, const char *what)
+{
+    struct xg_result result;
+    enum xg_status status = xg_routine_run_verified(lane, routine, 7, &result);
+    XT_CHECK(status == XG_OK && result.verdict == XG_VERDICT_RIGHT, "%s: %s, %g of the bound", what,
+             xg_status_name(status), result.deviation);
+}
+
+/* No alarm where right results round badly: LU that grows by 2^(n - 1), inverses and a generalized
+ * problem of a large condition. */
+static void test_hard(void)
+{
+    enum { N = 48 };
+    static double a[N * N], b[N * N], w[N];
+    int64_t pivots[N];
+    struct xg_routine routine = {.type = XG_TYPE_D, .uplo = XG_UPPER, .m = N, .n = N, .k = N};
+    routine.pivot_bytes = 8;
+    routine.vectors = XG_VECTORS_ALL;
+    routine.operand[XG_SLOT_A] = (struct xg_matrix){a, N, N, N};
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){b, N, N, N};
+    routine.operand[XG_SLOT_PIVOTS] = (struct xg_matrix){pivots, N, 1, N};
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < N; i++) {
+            a[j * N + i] = i == j || j == N - 1 ? 1 : i > j ? -1 : 0;
+            b[j * N + i] = cos(i + 3 * j);
+        }
+    routine.name = XG_ROUTINE_GESV;
+    check_right(&routine, "growth");
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){0};
+    fill_hard(a, N);
+    routine.name = XG_ROUTINE_GETRF;
+    check_right(&routine, "factors");
+    routine.name = XG_ROUTINE_GETRI;
+    check_right(&routine, "inverse");
+    routine.operand[XG_SLOT_PIVOTS] = (struct xg_matrix){0};
+    fill_hard(a, N);
+    routine.name = XG_ROUTINE_POTRF;
+    check_right(&routine, "factor");
+    routine.name = XG_ROUTINE_POTRI;
+    check_right(&routine, "inverse from it");
+    routine.name = XG_ROUTINE_SYGVD;
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){b, N, N, N};
+    routine.operand[XG_SLOT_U] = routine.operand[XG_SLOT_A];
+    routine.operand[XG_SLOT_W] = (struct xg_matrix){w, N, 1, N};
+    for (routine.itype = 1; routine.itype <= 3; routine.itype++) {
+        for (int i = 0; i < N * N; i++)
+            a[i] = sin(i % N * (i / N));
+        fill_hard(b, N);
+        check_right(&routine, "generalized");
+    }
+}
+
 /* Numbers whose squares would leave the range of the type are not verified. */
 static void test_range(void)
 {
@@ -442,6 +509,7 @@ int main(void)
     test_right();
     test_verified();
     test_range();
+    test_hard();
     test_flipped();
     test_infinite();
     test_info();
