@@ -22,7 +22,6 @@ struct check {
     row *x, *y, *z, *w, *room;
     uint64_t random;
     double root; /* of n */
-    bool declined;
     struct xg_residual worst;
 };
 
@@ -456,10 +455,6 @@ static void check_sygvd(struct check *c)
     const struct xg_factor a = triangle(c->before, XG_SLOT_A), b = triangle(c->before, XG_SLOT_B);
     const struct xg_factor l = triangle(c->after, XG_SLOT_B), v = full(c->after, XG_SLOT_U);
     const bool product = c->before->itype == 2;
-    if (!c->before->vectors) {
-        c->declined = true;
-        return;
-    }
     check_cholesky(c, XG_SLOT_B);
     const double vectors = norm(c, &v), n = (double)c->before->n;
     const double condition = fmax(1, vectors * norm(c, &l) / n);
@@ -517,6 +512,11 @@ static void (*const checks[XG_ROUTINE_COUNT])(struct check *) = {
     [XG_ROUTINE_SYGVD] = check_sygvd, [XG_ROUTINE_GESDD] = check_gesdd,
 };
 
+bool xg_residual_covers(const struct xg_routine *call)
+{
+    return checks[call->name] && (call->name != XG_ROUTINE_SYGVD || call->vectors);
+}
+
 /* False: squares or results may leave the type's range. */
 static bool is_in_range(const struct check *c)
 {
@@ -557,7 +557,7 @@ enum xg_status xg_residual_measure(const struct xg_routine *before, const struct
                       .random = seed,
                       .root = sqrt((double)xg_max_i64(before->m, before->n)),
                       .worst = {0, "nothing"}};
-    if (!checks[before->name])
+    if (!xg_residual_covers(before))
         return XG_DECLINED;
     c.extent = extent_of(before);
     row *memory = calloc((size_t)c.extent, BLOCKS * sizeof *memory);
@@ -570,12 +570,12 @@ enum xg_status xg_residual_measure(const struct xg_routine *before, const struct
     fenv_t environment;
     fegetenv(&environment);
     fesetenv(FE_DFL_ENV);
-    c.declined = !is_in_range(&c);
-    if (!c.declined)
+    bool able = is_in_range(&c);
+    if (able)
         checks[before->name](&c);
     fesetenv(&environment);
     free(memory);
-    if (!c.declined)
+    if (able)
         *out = c.worst;
-    return c.declined ? XG_DECLINED : XG_OK;
+    return able ? XG_OK : XG_DECLINED;
 }

@@ -52,6 +52,9 @@ struct xg_residual {
     const char *what; /* of which equation; a static string */
 };
 
+/* Whether calls of this kind are verified. */
+bool xg_residual_covers(const struct xg_routine *call);
+
 /*
  * before, after: the same call with its operands as they were before it, and as it left them.
  * Operands that the routine does not use in that direction are not read. seed: of the signs. team:

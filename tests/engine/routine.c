@@ -104,6 +104,7 @@ static void check_snapshot(struct snapshot *snapshot, const struct xg_routine *r
 /* Contract 9.6. */
 
 static double largest_residual;
+static bool covered[XG_ROUTINE_COUNT];
 
 /* The call with its operands of now, in memory of their own. */
 static struct xg_routine copy_of(const struct xg_routine *routine)
@@ -131,7 +132,7 @@ static double residual_of(const struct xg_routine *before, const struct xg_routi
 {
     struct xg_residual residual;
     enum xg_status status = xg_residual_measure(before, after, 5, NULL, 1, &residual);
-    bool able = before->name != XG_ROUTINE_SYGVD || before->vectors;
+    bool able = xg_residual_covers(before);
     XT_CHECK(status == (able ? XG_OK : XG_DECLINED), "%s: %s",
              xg_routine_text(before->name, before->type), xg_status_name(status));
     return able && status == XG_OK ? residual.units : 0;
@@ -174,7 +175,7 @@ static enum xg_status run_verified(const struct xg_routine *routine)
     static uint64_t seed;
     struct xg_result result;
     struct xg_routine before = copy_of(routine);
-    const bool able = routine->name != XG_ROUTINE_SYGVD || routine->vectors;
+    const bool able = xg_residual_covers(routine);
     enum xg_status status = xg_routine_run_verified(lane, routine, seed++, &result);
     XT_CHECK(status == XG_OK, "%s: %s", xg_routine_text(routine->name, routine->type),
              xg_status_name(status));
@@ -182,6 +183,7 @@ static enum xg_status run_verified(const struct xg_routine *routine)
                  result.deviation <= 0.3,
              "%s: verdict %d, %g of the bound", xg_routine_text(routine->name, routine->type),
              result.verdict, result.deviation);
+    covered[routine->name] |= able;
     largest_residual = fmax(largest_residual, residual_of(&before, routine));
     for (int slot = 0; slot < XG_SLOT_COUNT && able && status == XG_OK; slot++)
         if (routine->operand[slot].at && slot != XG_SLOT_PIVOTS &&
@@ -197,6 +199,10 @@ static void test_verified(void)
     for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] - (fx_short() ? 1 : 0); i++)
             test_type(run_verified, (enum xg_type)type, sizes[i], i % 2 ? 3 : 0);
+    int count = 0;
+    for (int name = 0; name < XG_ROUTINE_COUNT; name++)
+        count += covered[name];
+    XT_CHECK(count >= 14, "only %d routines are verified", count);
 }
 
 /* A device that computes something wrong: the operands are as before. It computes again. */
