@@ -13,13 +13,27 @@
 #include "routine_call.h"
 #include "squares.h"
 #include "src/dispatch_routine.h"
+#include "src/host/tally.h"
 #include "whose.h"
+
+/* The frame of this thread's outermost routine that is inside a CPU library; NULL: none. A call
+ * whose frame is no deeper shows that the thread left it, for example by siglongjmp. */
+static _Thread_local const char *shim_routine_frame __attribute__((tls_model("initial-exec")));
+
+static void shim_routine_arrive(const char *frame)
+{
+    if (!shim_routine_frame || frame < shim_routine_frame)
+        return;
+    shim_routine_frame = NULL;
+    xg_tally_forget();
+}
 
 struct shim_routine_pending {
     const struct shim_routine_call *call;
     const struct shim_next *next;
     const struct xg_routine *routine;
     struct shim_squares squares;
+    const char *frame;
     int returned;
     fenv_t env; /* the program's floating-point environment while ours is active */
 };
@@ -48,9 +62,12 @@ static void shim_routine_compute(struct shim_routine_pending *pending,
     bool inside = shim_end_enter();
     if (!inside)
         shim_end_await();
+    const char *outer = shim_routine_frame;
+    shim_routine_frame = outer ? outer : pending->frame;
     fesetenv(&pending->env);
     pending->returned = shim_routine_pass(call, pending->next);
     feholdexcept(&pending->env);
+    shim_routine_frame = outer;
     if (inside)
         shim_end_leave();
 }
@@ -107,9 +124,13 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
     shim_routine_size(call, next.int_bytes, &m, &n);
     if (!xg_dispatch_wants_routine(m, n) || !shim_routine_read(call, next.int_bytes, &routine))
         return shim_routine_pass(call, &next);
-    struct shim_routine_pending pending = {.call = call, .next = &next, .routine = &routine};
+    struct shim_routine_pending pending = {.call = call,
+                                           .next = &next,
+                                           .routine = &routine,
+                                           .frame = __builtin_frame_address(0)};
     if (!shim_squares_open(&pending.squares, &routine))
         return shim_routine_pass(call, &next);
+    shim_routine_arrive(pending.frame);
     const struct xg_cpu cpu = {.whole = shim_routine_whole,
                                .library = shim_routine_library,
                                .threads = shim_routine_threads,

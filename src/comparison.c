@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes a product on the CPU and on the GPU and compares both results. */
+/* Computes a call on the CPU and on the GPU and compares both results. */
 #include "comparison.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "report/compare.h"
 #include "report/stats.h"
 #include "verify/accuracy.h"
+#include "verify/residual.h"
 
 /* Copies C without its padding, the instances of a batch one below the other. The GPU works on the
  * copy while the CPU has the caller's C. Only the referenced triangle of a triangular C is copied;
@@ -81,5 +83,98 @@ enum xg_status xg_comparison_compute(const char *symbol, const struct xg_problem
     }
     free(on_gpu.c);
     free(accuracy);
+    return status;
+}
+
+/* --- Routines -------------------------------------------------------------------------------- */
+
+static size_t bytes_of(const struct xg_routine *routine, enum xg_slot slot)
+{
+    struct xg_routine dense = *routine;
+    dense.operand[slot].ld = dense.operand[slot].rows;
+    return xg_routine_span_bytes(&dense, slot);
+}
+
+/* Copies the rows that the routine reads to columns that lie one behind the other. */
+static void copy_operand(const struct xg_routine *routine, enum xg_slot slot, char *to)
+{
+    const struct xg_matrix *host = &routine->operand[slot];
+    const bool triangle = xg_routine_use(routine->name, slot)->triangle;
+    const size_t elem_bytes = bytes_of(routine, slot) / (size_t)(host->rows * host->columns);
+    for (int64_t j = 0; j < host->columns; j++) {
+        int64_t begin, end;
+        xg_matrix_column(host, triangle ? routine->uplo : XG_FULL, j, &begin, &end);
+        memcpy(to + (size_t)(j * host->rows + begin) * elem_bytes,
+               (const char *)host->at + (size_t)(j * host->ld + begin) * elem_bytes,
+               (size_t)(end - begin) * elem_bytes);
+    }
+}
+
+/* Points *before to copies of what the routine reads, and *on_gpu to those and to room for what it
+ * writes. Returns the memory to be freed; NULL: there is none. */
+static void *copy_routine(const struct xg_routine *routine, struct xg_routine *before,
+                          struct xg_routine *on_gpu)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < XG_SLOT_COUNT; i++)
+        if (routine->operand[i].at)
+            bytes += 2 * bytes_of(routine, (enum xg_slot)i);
+    char *memory = malloc(bytes), *at = memory;
+    *before = *on_gpu = *routine;
+    for (int i = 0; i < XG_SLOT_COUNT && memory; i++) {
+        const enum xg_slot slot = (enum xg_slot)i;
+        const struct xg_use *use = xg_routine_use(routine->name, slot);
+        const struct xg_matrix *host = &routine->operand[i];
+        if (!host->at)
+            continue;
+        for (int copy = 0; copy < 2; copy++) {
+            struct xg_routine *of = copy ? on_gpu : before;
+            if (use->in)
+                copy_operand(routine, slot, at);
+            of->operand[i] = (struct xg_matrix){at, host->rows, host->columns, host->rows};
+            at += bytes_of(routine, slot);
+        }
+    }
+    return memory;
+}
+
+static double residual_of(const struct xg_routine *before, const struct xg_routine *after)
+{
+    struct xg_residual residual;
+    enum xg_status status = xg_residual_measure(before, after, 0, NULL, 1, &residual);
+    return status == XG_OK ? residual.units : NAN;
+}
+
+enum xg_status xg_comparison_routine(const char *symbol, const struct xg_routine *routine,
+                                     const struct xg_conf *conf, const struct xg_cpu *cpu,
+                                     struct xg_shelter *shelter, struct xg_result *result)
+{
+    struct xg_routine before, on_gpu;
+    void *memory = copy_routine(routine, &before, &on_gpu);
+    enum xg_status status = XG_ERR_NOMEM;
+    double begin = xg_clock_s();
+    *result = (struct xg_result){0};
+    if (memory)
+        status = xg_engine_routine(&on_gpu, conf, NULL, result);
+    double gpu_seconds = xg_clock_s() - begin;
+    xg_shelter_leave(shelter);
+    begin = xg_clock_s();
+    cpu->whole(cpu->ctx);
+    double cpu_seconds = xg_clock_s() - begin;
+    xg_shelter_enter_again(shelter);
+    if (status == XG_OK) {
+        struct xg_compare_record compared = {
+            .symbol = symbol,
+            .routine = true,
+            .call = {.type = routine->type, .m = routine->m, .n = routine->n, .k = routine->k},
+            .kernel = result->kernel,
+            .cpu_seconds = cpu_seconds,
+            .gpu_seconds = gpu_seconds,
+            .cpu_error = residual_of(&before, routine),
+            .gpu_error = residual_of(&before, &on_gpu),
+        };
+        xg_stats_add_compare(&compared);
+    }
+    free(memory);
     return status;
 }

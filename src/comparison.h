@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes one product on both sides and compares them (XGEMM_MODE=compare). */
+/* Computes one call on both sides and compares them (XGEMM_MODE=compare). */
 #ifndef XG_COMPARISON_H
 #define XG_COMPARISON_H
 
 #include "base/conf.h"
+#include "base/routine.h"
 #include "base/xg.h"
 #include "host/shelter.h"
 
@@ -14,6 +15,12 @@
  * memory for the copy. symbol: a static string. *shelter is entered; the CPU computes outside it.
  */
 enum xg_status xg_comparison_compute(const char *symbol, const struct xg_problem *call,
+                                     const struct xg_conf *conf, const struct xg_cpu *cpu,
+                                     struct xg_shelter *shelter, struct xg_result *result);
+
+/* The same for a routine of LAPACK. All operands that it reads are copied, and for the GPU those
+ * that it writes, too. The errors are residuals (verify/residual.h); NaN where there is none. */
+enum xg_status xg_comparison_routine(const char *symbol, const struct xg_routine *routine,
                                      const struct xg_conf *conf, const struct xg_cpu *cpu,
                                      struct xg_shelter *shelter, struct xg_result *result);
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/sandbox.h"
+#include "comparison.h"
 #include "decide/routine.h"
 #include "dispatch.h"
 #include "engine.h"
@@ -45,7 +46,7 @@ static void set_floor(void)
     xg_shelter_enter(&shelter);
     const struct xg_conf *conf = xg_conf_get();
     int64_t extent = !conf->lapack ? INT64_MAX : xg_conf_tells(conf) ? 1 : XG_ROUTINE_FLOOR;
-    if (conf->lapack && conf->mode == XG_MODE_GPU)
+    if (conf->lapack && (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE))
         extent = 1;
     if (conf->mode == XG_MODE_CPU && !xg_conf_tells(conf))
         extent = INT64_MAX;
@@ -119,7 +120,7 @@ static void make_ready(const struct xg_conf *conf, const struct xg_routine_decis
 static enum xg_reason reason_declined(enum xg_status status, const struct xg_result *result)
 {
     if (status != XG_DECLINED)
-        return XG_REASON_FAILED;
+        return status == XG_ERR_WRONG ? XG_REASON_WRONG : XG_REASON_FAILED;
     return result->busy ? XG_REASON_BUSY : XG_REASON_ROUTINE;
 }
 
@@ -150,6 +151,8 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
     record->waited_s = result.waited_s;
     record->up_bytes = result.up_bytes;
     record->down_bytes = result.down_bytes;
+    record->verdict = result.verdict;
+    record->deviation = result.deviation;
     if (status != XG_OK) {
         stay(record, reason_declined(status, &result));
         return false;
@@ -159,7 +162,7 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
         return false;
     }
     record->kernel = result.kernel;
-    observe(routine, model, XG_SIDE_GPU, xg_clock_s() - begin - result.waited_s);
+    observe(routine, model, XG_SIDE_GPU, xg_clock_s() - begin - result.waited_s - result.verify_s);
     return true;
 }
 
@@ -171,6 +174,23 @@ static void run_cpu(const struct xg_routine *routine, const struct xg_model *mod
     cpu->whole(cpu->ctx);
     xg_shelter_enter_again(shelter);
     observe(routine, model, XG_SIDE_CPU, xg_clock_s() - begin);
+}
+
+/* The program gets the CPU's result. */
+static void run_both(const struct xg_routine *routine, const struct xg_conf *conf,
+                     const struct xg_cpu *cpu, struct xg_shelter *shelter,
+                     struct xg_call_record *record)
+{
+    struct xg_result result;
+    enum xg_status status =
+        xg_comparison_routine(record->symbol, routine, conf, cpu, shelter, &result);
+    record->up_bytes = result.up_bytes;
+    record->down_bytes = result.down_bytes;
+    record->waited_s = result.waited_s;
+    if (status != XG_OK)
+        stay(record, reason_declined(status, &result));
+    else
+        record->kernel = result.kernel;
 }
 
 static bool compute(const char *symbol, const struct xg_routine *routine, const struct xg_cpu *cpu,
@@ -187,6 +207,8 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
         .symbol = symbol,
         .routine = xg_routine_text(routine->name, routine->type),
         .routine_flops = xg_routine_flops(routine),
+        .routine_up_bytes = xg_routine_bytes(routine, false),
+        .routine_down_bytes = xg_routine_bytes(routine, true),
         .call = {.type = routine->type, .m = routine->m, .n = routine->n, .k = routine->k},
         .place = decision.place,
         .reason = decision.reason,
@@ -198,9 +220,11 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
     if (record.place != XG_PLACE_CPU)
         xg_shelter_wait(shelter);
     make_ready(conf, &decision, &record);
-    bool computed = record.place != XG_PLACE_CPU &&
+    bool computed = record.place == XG_PLACE_GPU &&
                     run_gpu(routine, conf, &model, &decision, cpu, shelter, &record);
-    if (!computed)
+    if (record.place == XG_PLACE_BOTH)
+        run_both(routine, conf, cpu, shelter, &record);
+    else if (!computed)
         run_cpu(routine, &model, cpu, shelter);
     if (xg_conf_tells(conf)) {
         record.seconds = xg_clock_s() - begin;

@@ -510,18 +510,28 @@ struct task {
     const struct xg_conf *conf;
 };
 
-/* Runs the problem and verifies it if its number is one of the sample. */
-static enum xg_status run_problem(struct xg_lane *lane, const struct task *task,
-                                  struct xg_result *result)
+/* Whether the next task is one of the sample that is verified, and its number. */
+static bool is_sampled(const struct xg_conf *conf, uint64_t *number)
 {
-    static _Atomic uint64_t products;
+    static _Atomic uint64_t tasks;
+    if (!(conf->verify > 0) || conf->mode == XG_MODE_COMPARE)
+        return false;
+    *number = atomic_fetch_add_explicit(&tasks, 1, memory_order_relaxed);
+    return xg_verify_samples(*number, conf->verify);
+}
+
+static enum xg_status run_verified(struct xg_lane *lane, const struct task *task,
+                                   struct xg_result *result)
+{
     const struct xg_conf *conf = task->conf;
-    if (conf->verify > 0 && conf->mode != XG_MODE_COMPARE) {
-        uint64_t number = atomic_fetch_add_explicit(&products, 1, memory_order_relaxed);
-        if (xg_verify_samples(number, conf->verify))
-            return xg_pipeline_run_verified(lane, task->call, conf->math, conf->kernel, task->cpu,
-                                            number, result);
-    }
+    uint64_t number;
+    bool sampled = is_sampled(conf, &number);
+    if (task->routine)
+        return sampled ? xg_routine_run_verified(lane, task->routine, number, result)
+                       : xg_routine_run(lane, task->routine, result);
+    if (sampled)
+        return xg_pipeline_run_verified(lane, task->call, conf->math, conf->kernel, task->cpu,
+                                        number, result);
     return xg_pipeline_run(lane, task->call, conf->math, conf->kernel, task->cpu, result);
 }
 
@@ -542,8 +552,7 @@ static enum xg_status run_on_lane(const struct task *task, const struct xg_patie
         return status;
     }
     struct xg_lane *lane = engine.devices.at[place.device].slots[place.slot].lane;
-    status = task->routine ? xg_routine_run(lane, task->routine, result)
-                           : run_problem(lane, task, result);
+    status = run_verified(lane, task, result);
     result->waited_s = waited_s;
     result->device = place.device;
     release_lane(&place, patience ? patience->takes_s : 0.0, status, result->verdict);

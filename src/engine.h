@@ -68,7 +68,7 @@ enum xg_status xg_engine_compute(const struct xg_problem *call, const struct xg_
                                  struct xg_result *result);
 
 /* The same for a routine of LAPACK. Unless it returns XG_OK, the caller has the CPU compute it, as
- * after xg_routine_run. It is not verified. */
+ * after xg_routine_run; XG_ERR_WRONG: verification found the result wrong. */
 enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
                                  const struct xg_patience *patience, struct xg_result *result);
 

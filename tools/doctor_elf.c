@@ -258,6 +258,14 @@ static size_t count_symbols(const struct image *image, const struct tables *tabl
     return most > counts[2] ? most : counts[2];
 }
 
+static bool is_lapack(const char *name)
+{
+    for (int id = SHIM_BLAS_COUNT; id < SHIM_ID_COUNT; id++)
+        if (!strcmp(name, shim_symbols[id].name))
+            return true;
+    return false;
+}
+
 static void read_symbols(const struct image *image, const struct tables *tables,
                          const char *strings, struct doctor_elf *elf)
 {
@@ -267,10 +275,12 @@ static void read_symbols(const struct image *image, const struct tables *tables,
         const char *name = string_at(strings, tables->strings_bytes, symbols[i].st_name);
         if (!name || (symbols[i].st_info >> 4) == STB_LOCAL)
             continue;
-        if (symbols[i].st_shndx == SHN_UNDEF)
+        if (symbols[i].st_shndx == SHN_UNDEF) {
             elf->imports |= name_mask(name);
-        else
+            elf->lapack = elf->lapack || is_lapack(name);
+        } else {
             take_definition(elf, name, symbols[i].st_other & 3);
+        }
     }
 }
 

@@ -32,6 +32,7 @@ struct doctor_elf {
     unsigned protects;     /* those of `defines`: protected, so its own calls cannot be taken */
     unsigned interposes; /* those of `defines`: its own calls still go through the dynamic linker */
     unsigned inside;     /* names inside it that the dynamic linker does not see */
+    bool lapack;         /* imports one of our names of LAPACK */
     bool kit;            /* exports more of BLAS than SGEMM */
     bool mkl_inside;     /* contains MKL but is not a library of MKL */
     enum doctor_vendor vendor;

@@ -65,6 +65,8 @@ struct doctor_gpu {
     double up_bytes_per_s, down_bytes_per_s; /* with page-locked memory; 0: could not be measured */
     char cublas_file[DOCTOR_PATH_BYTES];     /* empty: none */
     int cublas_version;                      /* 130200 for 13.2; 0: unknown */
+    char cusolver_file[DOCTOR_PATH_BYTES];   /* likewise */
+    int cusolver_version;
 };
 
 struct doctor_system {
@@ -76,6 +78,7 @@ struct doctor_system {
     const char *visible_devices; /* CUDA_VISIBLE_DEVICES; NULL: unset */
     int cores;                   /* that the process may use */
     bool wants_cublas;           /* XGEMM_MATH or XGEMM_KERNEL asks for it */
+    bool lapack;                 /* XGEMM_LAPACK */
 };
 
 /* --- Settings ------------------------------------------------------------------------------ */
@@ -140,6 +143,7 @@ struct doctor_program {
     char interpreter[DOCTOR_PATH_BYTES]; /* the dynamic linker, or the missing interpreter */
     bool python;
     bool sgemm;      /* it imports, exports or contains an SGEMM */
+    bool lapack;     /* it, or an object that it loads, imports one of our names of LAPACK */
     unsigned inside; /* our names that are linked into it */
     struct doctor_texts missing_libraries;
 };
@@ -200,6 +204,7 @@ struct doctor_run {
     bool told;      /* the program itself reported */
     bool preloaded; /* this library was loaded in it */
     char cublas_file[DOCTOR_PATH_BYTES]; /* that one of its processes had loaded; empty: none */
+    char cusolver_file[DOCTOR_PATH_BYTES];
     struct doctor_row rows[DOCTOR_ROWS];
     int row_count;
     struct doctor_child children[DOCTOR_CHILDREN];

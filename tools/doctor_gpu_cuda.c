@@ -189,18 +189,19 @@ static void ask_kernels(const struct xg_conf *conf, struct doctor_gpu *gpu)
     xg_backend_close(dev);
 }
 
-static void ask_cublas(struct doctor_gpu *gpu)
+static void ask_toolkit(enum xg_toolkit which, const char *name, char file[DOCTOR_PATH_BYTES],
+                        int *version)
 {
-    void *library = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
+    void *library = xg_toolkit_open(which);
     int (*property)(int, int *), parts[3] = {0};
     if (!library)
         return;
-    name_file(library, gpu->cublas_file);
-    *(void **)&property = dlsym(library, "cublasGetProperty");
+    name_file(library, file);
+    *(void **)&property = dlsym(library, name);
     for (int i = 0; property && i < 3; i++)
         if (property(i, &parts[i]) != 0)
             return;
-    gpu->cublas_version = 10000 * parts[0] + 100 * parts[1] + parts[2];
+    *version = 10000 * parts[0] + 100 * parts[1] + parts[2];
 }
 
 void doctor_gpu_ask(void *answer, const void *nothing)
@@ -210,7 +211,9 @@ void doctor_gpu_ask(void *answer, const void *nothing)
     const struct xg_conf *conf = xg_conf_get();
     (void)nothing;
     gpu->chosen = -1;
-    ask_cublas(gpu);
+    ask_toolkit(XG_TOOLKIT_CUBLAS, "cublasGetProperty", gpu->cublas_file, &gpu->cublas_version);
+    ask_toolkit(XG_TOOLKIT_CUSOLVER, "cusolverGetProperty", gpu->cusolver_file,
+                &gpu->cusolver_version);
     if (!open_driver(gpu, &drv))
         return;
     ask_devices(&drv, gpu);

@@ -154,6 +154,8 @@ static void put_gpu(struct json *json, const struct doctor_facts *facts)
     put_units(json, "down_mb_per_s", gpu->down_bytes_per_s, 1e6);
     put_text(json, "cublas_file", gpu->cublas_file);
     put_int(json, "cublas_version", gpu->cublas_version);
+    put_text(json, "cusolver_file", gpu->cusolver_file);
+    put_int(json, "cusolver_version", gpu->cusolver_version);
     close_value(json, '}');
 }
 
@@ -258,6 +260,7 @@ static void put_run(struct json *json, const struct doctor_run *run)
     put_int(json, "processes", run->processes);
     put_bool(json, "preloaded", run->preloaded);
     put_text(json, "cublas_file", run->cublas_file);
+    put_text(json, "cusolver_file", run->cusolver_file);
     open_value(json, "products", '[');
     for (int i = 0; i < run->row_count; i++) {
         const struct doctor_row *row = &run->rows[i];

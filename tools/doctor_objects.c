@@ -150,11 +150,12 @@ static void relate(const struct doctor_objects *objects, struct doctor_object *o
     }
 }
 
-static void note_cublas(struct doctor_run *run, const struct doctor_object *object)
+/* Notes the path of a library of the toolkit. */
+static void note_file(char file[DOCTOR_PATH_BYTES], const char *name,
+                      const struct doctor_object *object)
 {
-    if (!run->cublas_file[0] &&
-        !strncmp(doctor_text_basename(object->path), "libcublas.so", strlen("libcublas.so")))
-        doctor_text_set(run->cublas_file, sizeof run->cublas_file, "%s", object->path);
+    if (!file[0] && !strncmp(doctor_text_basename(object->path), name, strlen(name)))
+        doctor_text_set(file, DOCTOR_PATH_BYTES, "%s", object->path);
 }
 
 static void add_blas(struct doctor_facts *facts, const struct doctor_object *object)
@@ -166,8 +167,12 @@ static void add_blas(struct doctor_facts *facts, const struct doctor_object *obj
 
 void doctor_objects_finish(const struct doctor_objects *objects, struct doctor_facts *facts)
 {
-    for (int i = 0; i < objects->count; i++)
-        note_cublas(&facts->run, &objects->files[i]->object);
+    for (int i = 0; i < objects->count; i++) {
+        const struct doctor_object *object = &objects->files[i]->object;
+        note_file(facts->run.cublas_file, "libcublas.so", object);
+        note_file(facts->run.cusolver_file, "libcusolver.so", object);
+        facts->program.lapack |= object->elf.lapack && !is_ours(object);
+    }
     for (int i = 0; i < objects->count && facts->object_count < DOCTOR_OBJECTS; i++) {
         struct doctor_object object = objects->files[i]->object;
         if (!matters(&object))

@@ -97,6 +97,16 @@ static void write_devices(FILE *out, const struct doctor_gpu *gpu)
     write_row(out, "kernels", text);
 }
 
+static void write_toolkit(FILE *out, const char *name, const char *file, int version)
+{
+    char text[TEXT_BYTES];
+    doctor_text_set(text, sizeof text, "%s", file[0] ? file : "none");
+    if (version > 0)
+        doctor_text_set(text, sizeof text, "%s, version %d.%d.%d", file, version / 10000,
+                        version / 100 % 100, version % 100);
+    write_row(out, name, text);
+}
+
 static void write_gpu(FILE *out, const struct doctor_facts *facts)
 {
     const struct doctor_gpu *gpu = &facts->gpu;
@@ -110,12 +120,8 @@ static void write_gpu(FILE *out, const struct doctor_facts *facts)
     else
         doctor_text_set(text, sizeof text, "not measured: no GPU could be used");
     write_row(out, "link", text);
-    doctor_text_set(text, sizeof text, "%s", gpu->cublas_file[0] ? gpu->cublas_file : "none");
-    if (gpu->cublas_version > 0)
-        doctor_text_set(text, sizeof text, "%s, version %d.%d.%d", gpu->cublas_file,
-                        gpu->cublas_version / 10000, gpu->cublas_version / 100 % 100,
-                        gpu->cublas_version % 100);
-    write_row(out, "cuBLAS", text);
+    write_toolkit(out, "cuBLAS", gpu->cublas_file, gpu->cublas_version);
+    write_toolkit(out, "cuSOLVER", gpu->cusolver_file, gpu->cusolver_version);
 }
 
 /* --- CPU library and program --------------------------------------------------------------- */
@@ -238,6 +244,8 @@ static void write_run(FILE *out, const struct doctor_facts *facts)
     write_row(out, "library", text);
     if (run->cublas_file[0])
         write_row(out, "cuBLAS", run->cublas_file);
+    if (run->cusolver_file[0])
+        write_row(out, "cuSOLVER", run->cusolver_file);
     if (run->row_count == 0)
         write_row(out, "products", "none seen");
     for (int i = 0; i < run->row_count; i++) {

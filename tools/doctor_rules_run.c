@@ -104,8 +104,20 @@ static bool is_fault(int reason)
 /* Share of the time of all products; a smaller share is not reported. */
 #define SHARE_LEAST 0.01
 
-/* Finds products that did not run on the GPU alone, for the reason `detail`. */
-static void find_reason(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+/* A routine of LAPACK: a name without an operation of BLAS in it. */
+static bool is_routine(const struct doctor_row *row)
+{
+    for (int kind = 0; kind < XG_KIND_COUNT; kind++)
+        if (strstr(row->symbol, xg_kind_name(kind)))
+            return false;
+    return true;
+}
+
+enum { PRODUCTS = 1, ROUTINES = 2, ALL = PRODUCTS | ROUTINES };
+
+/* Finds calls of some sort that did not run on the GPU alone, for the reason `detail`. */
+static void find_calls(const struct doctor_facts *facts, int detail, int sort,
+                       struct doctor_texts *subjects)
 {
     long calls = 0;
     double gflop = 0, seconds = 0, all_s = 0;
@@ -114,7 +126,8 @@ static void find_reason(const struct doctor_facts *facts, int detail, struct doc
     for (int i = 0; i < facts->run.row_count; i++) {
         const struct doctor_row *row = &facts->run.rows[i];
         all_s += row->seconds;
-        if (row->place == XG_PLACE_GPU || reason_of(row) != detail)
+        if (row->place == XG_PLACE_GPU || reason_of(row) != detail ||
+            !(sort & (is_routine(row) ? ROUTINES : PRODUCTS)))
             continue;
         if (__builtin_add_overflow(calls, row->calls, &calls))
             calls = LONG_MAX;
@@ -124,8 +137,20 @@ static void find_reason(const struct doctor_facts *facts, int detail, struct doc
     if (calls == 0 || (seconds < SHARE_LEAST * all_s && !is_fault(detail)))
         return;
     subjects->cost_s = seconds;
-    doctor_texts_add(subjects, "%ld product%s (%.3g GFLOP, %.3g s)", calls, calls == 1 ? "" : "s",
-                     gflop, seconds);
+    doctor_texts_add(subjects, "%ld %s%s (%.3g GFLOP, %.3g s)", calls,
+                     sort == ROUTINES ? "LAPACK routine" : "product", calls == 1 ? "" : "s", gflop,
+                     seconds);
+}
+
+static void find_reason(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+{
+    find_calls(facts, detail, ALL, subjects);
+}
+
+static void find_routines(const struct doctor_facts *facts, int detail,
+                          struct doctor_texts *subjects)
+{
+    find_calls(facts, detail, ROUTINES, subjects);
 }
 
 /* Finds products that nothing on the GPU computes. detail: whether a cuBLAS was loaded. */
@@ -133,7 +158,7 @@ static void find_unserved(const struct doctor_facts *facts, int detail,
                           struct doctor_texts *subjects)
 {
     if ((facts->run.cublas_file[0] != '\0') == detail)
-        find_reason(facts, XG_REASON_KERNEL, subjects);
+        find_calls(facts, XG_REASON_KERNEL, PRODUCTS, subjects);
 }
 
 const struct doctor_diagnosis doctor_run_diagnoses[] = {
@@ -224,6 +249,14 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "had loaded could not be opened.",
      "XGEMM_VERBOSE=2 prints what cublasCreate returned. cuBLAS may need a newer driver: drivers "
      "older than 580 need cuBLAS of CUDA 12 (pip install nvidia-cublas-cu12)."},
+    {"run.cusolver", DOCTOR_MEND, find_routines, XG_REASON_KERNEL,
+     "%s stayed on the CPU: cuSOLVER was not found.",
+     "Install cuSOLVER (pip install nvidia-cusolver, or nvidia-cusolver-cu12 for drivers older "
+     "than 580)."},
+    {"run.declined", DOCTOR_NOTE, find_routines, XG_REASON_ROUTINE,
+     "%s stayed on the CPU: a matrix holds a NaN or an infinity or does not fit the GPU's memory, "
+     "LAPACK's info is not 0, or cuSOLVER could not be opened.",
+     "XGEMM_VERBOSE=2 says whether cuSOLVER was opened."},
     {"run.degenerate", DOCTOR_NOTE, find_reason, XG_REASON_DEGENERATE,
      "%s had nothing to multiply: a dimension or alpha was 0.", "No action is needed."},
     {0},

@@ -52,6 +52,10 @@ _OPERATION = re.compile(r"[sdcz](?:ge|sy|he|tr)(?:mmt?|r2k|rk|sm)(?:_batch(?:_st
 _SHAPES_PRINTED = 20
 
 
+def _routine(name: str) -> str:
+    return re.sub("^scipy_", "", name).split("_")[0]
+
+
 class Row(NamedTuple):
     """Calls of one function that ran on one side for one reason."""
 
@@ -70,9 +74,14 @@ class Row(NamedTuple):
 
         >>> Row("CPU", "too small", "scipy_cblas_dsyrk64_", 1, 1.0, 0.0, 1.0, 0.0).operation
         'dsyrk'
+
+        Of a LAPACK routine it is the name without the spelling.
+
+        >>> Row("GPU", "cost model", "scipy_dgesv_64_", 1, 1.0, 0.0, 1.0, 0.0).operation
+        'dgesv'
         """
         found = _OPERATION.search(self.name)
-        return found.group() if found else "-"
+        return found.group() if found else _routine(self.name)
 
 
 class Shape(NamedTuple):
@@ -228,7 +237,7 @@ class Stats:
         lines += self._shape_lines()
         if self.verified or self.unverified:
             lines.append(
-                "  verified: %d products; wrong, and computed again by the CPU: %d; could not be verified: %d"
+                "  verified: %d calls; wrong, and computed again by the CPU: %d; could not be verified: %d"
                 % (self.verified, self.wrong, self.unverified)
             )
         return "\n".join(lines)
@@ -240,8 +249,10 @@ class Stats:
             ("name", "m", "n", "k", "trans", "beta", "where", "kernel", "calls", "mean ms", "GFLOP/s"),
             ("name", "where", "kernel"),
             [
-                (shape.name, str(shape.m), str(shape.n), str(shape.k), shape.transa + shape.transb,
-                 "0" if shape.beta_zero else "any", shape.where, shape.kernel or "-", str(shape.calls),
+                (shape.name, str(shape.m), str(shape.n), str(shape.k),
+                 shape.transa + shape.transb if _OPERATION.search(shape.name) else "-",
+                 "-" if not _OPERATION.search(shape.name) else "0" if shape.beta_zero else "any",
+                 shape.where, shape.kernel or "-", str(shape.calls),
                  "%.4f" % (1e3 * shape.seconds / shape.calls), "%.1f" % _rate(shape.flops, shape.seconds))
                 for shape in longest
             ],

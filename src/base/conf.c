@@ -184,9 +184,10 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(verify),
      .accepts = "0..1",
      .default_text = "0",
-     .help = "Share of the products on the GPU whose results are verified (0.01: one in a "
-             "hundred); the CPU recomputes wrong results, and computes all products after three "
-             "wrong ones in a row; 0: none."},
+     .help =
+         "Share of the products and LAPACK routines on the GPU whose results are verified (0.01: "
+         "one in a hundred); the CPU recomputes wrong results, and computes everything after "
+         "three wrong ones in a row; 0: none."},
     {.name = "XGEMM_REPRODUCIBLE",
      .kind = XG_SETTING_INT,
      .offset = FIELD(reproducible),

@@ -147,7 +147,7 @@ static double gpu_rate(const struct xg_model *model, enum xg_type type)
     return flops * model->gpu_clock_hz / cycles;
 }
 
-static double bytes_moved(const struct xg_routine *routine, bool down)
+double xg_routine_bytes(const struct xg_routine *routine, bool down)
 {
     double bytes = 0;
     for (int slot = 0; slot < XG_SLOT_COUNT; slot++) {
@@ -165,10 +165,10 @@ double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_rout
 {
     const struct row *row = &rows[routine->name];
     double rate = gpu_rate(model, routine->type);
-    return GPU_CALL_S + bytes_moved(routine, false) / model->up_bytes_per_s +
+    return GPU_CALL_S + xg_routine_bytes(routine, false) / model->up_bytes_per_s +
            xg_routine_flops(routine) / (row->gpu_share * rate) +
            columns(routine) * row->gpu_step_s +
-           bytes_moved(routine, true) / model->down_bytes_per_s + rest_seconds(model, routine);
+           xg_routine_bytes(routine, true) / model->down_bytes_per_s + rest_seconds(model, routine);
 }
 
 /* --- What was measured ----------------------------------------------------------------------- */
@@ -271,14 +271,15 @@ void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *mode
                        const struct xg_conf *conf, const struct xg_routine *routine,
                        const struct xg_routine_situation *now, struct xg_routine_decision *decision)
 {
-    const bool forced = conf->mode == XG_MODE_GPU;
+    const bool compared = conf->mode == XG_MODE_COMPARE;
+    const bool forced = conf->mode == XG_MODE_GPU || compared;
     *decision = (struct xg_routine_decision){.cpu_s = xg_routine_cpu_seconds(model, routine),
                                              .gpu_s = xg_routine_gpu_seconds(model, routine)};
     if (!conf->reproducible) {
         decision->cpu_s = expect(book, model, routine, XG_SIDE_CPU);
         decision->gpu_s = expect(book, model, routine, XG_SIDE_GPU);
     }
-    if (conf->mode == XG_MODE_CPU || conf->mode == XG_MODE_COMPARE)
+    if (conf->mode == XG_MODE_CPU)
         stay(decision, XG_REASON_MODE);
     else if (now->state == XG_ENGINE_NONE)
         stay(decision, xg_reason_is_absence(now->absence) ? now->absence : XG_REASON_NO_GPU);
@@ -298,4 +299,6 @@ void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *mode
         go(decision, XG_REASON_MODEL, false);
     else
         decide_start(book, model, now, decision);
+    if (compared && decision->place == XG_PLACE_GPU)
+        decision->place = XG_PLACE_BOTH;
 }

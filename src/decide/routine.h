@@ -36,12 +36,15 @@ struct xg_routine_decision {
     enum xg_reason reason;
     double cpu_s, gpu_s; /* predictions, corrected */
     bool start;          /* start the engine, or load cuSOLVER, in the background */
-    bool wait;           /* wait for them: place is XG_PLACE_GPU */
+    bool wait;           /* wait for them: place is not XG_PLACE_CPU */
 };
 
 /* Floating-point operations, as LAPACK Working Note 41 counts them; those of eigenvalues and
  * singular values, which iterate, are nominal. Of GELSD and GELSS those of Q R and Qᴴ B. */
 double xg_routine_flops(const struct xg_routine *routine);
+
+/* Bytes that go up to the device, or down. */
+double xg_routine_bytes(const struct xg_routine *routine, bool down);
 
 /* The largest dimension below which no routine can gain on any machine: it is forwarded at once. */
 enum { XG_ROUTINE_FLOOR = 64 };
@@ -51,9 +54,10 @@ double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_rout
 double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_routine *routine);
 
 /*
- * Decides. In mode auto: on the GPU where it is expected to end earlier. A start, and the load of
- * cuSOLVER, are awaited where the call alone would take several times as long on the CPU;
- * otherwise they begin in the background once the calls so far would have saved as much.
+ * Decides. In mode compare: on both. In mode auto: on the GPU where it is expected to end earlier.
+ * A start, and the load of cuSOLVER, are awaited where the call alone would take several times as
+ * long on the CPU; otherwise they begin in the background once the calls so far would have saved as
+ * much.
  */
 void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *model,
                        const struct xg_conf *conf, const struct xg_routine *routine,

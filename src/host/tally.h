@@ -3,7 +3,7 @@
 /*
  * While the CPU library computes, the thread is as it would be without us: a handler may leave by
  * siglongjmp, and a cancellation may end it. The thread's counts then stay until it comes back with
- * another product (xg_tally_forget) or ends.
+ * another call (xg_tally_forget) or ends.
  */
 #ifndef XG_TALLY_H
 #define XG_TALLY_H

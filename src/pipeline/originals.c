@@ -106,6 +106,18 @@ void xg_originals_save(struct xg_originals *originals)
     }
 }
 
+void xg_originals_view(const struct xg_originals *originals, struct xg_routine *before)
+{
+    for (int i = 0; i < originals->count; i++)
+        for (int slot = 0; slot < XG_SLOT_COUNT; slot++) {
+            struct xg_matrix *operand = &before->operand[slot];
+            if (operand->at != originals->at[i].host.at)
+                continue;
+            operand->at = originals->at[i].copy;
+            operand->ld = operand->rows;
+        }
+}
+
 void xg_originals_restore(const struct xg_originals *originals)
 {
     for (int i = 0; i < originals->count; i++)

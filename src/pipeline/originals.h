@@ -35,6 +35,9 @@ void xg_originals_fini(struct xg_originals *originals);
  * are whole when all have returned. */
 void xg_originals_save(struct xg_originals *originals);
 
+/* Points *before, a copy of the routine, to the copies of its operands where there are any. */
+void xg_originals_view(const struct xg_originals *originals, struct xg_routine *before);
+
 /* Makes the operands what they were. */
 void xg_originals_restore(const struct xg_originals *originals);
 

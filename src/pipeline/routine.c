@@ -8,10 +8,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "compute/solver.h"
 #include "pipeline/lane.h"
 #include "pipeline/originals.h"
 #include "pipeline/transfer.h"
+#include "verify/residual.h"
 
 _Static_assert(sizeof(struct xg_solver_block) <= XG_QUEUE_BLOCK_BYTES, "it lies in a block");
 
@@ -24,6 +27,7 @@ struct run {
     _Atomic uint64_t largest[2]; /* of least squares: the magnitudes of A and B (transfer.h) */
     struct xg_originals originals;
     enum xg_status status; /* cuSOLVER's */
+    const uint64_t *seed;  /* NULL: the result is not verified */
 };
 
 /* --- Least squares --------------------------------------------------------------------------- */
@@ -232,7 +236,7 @@ static int list_transfers(const struct run *run, bool down,
     return count;
 }
 
-/* --- The routine ----------------------------------------------------------------------------- */
+/* --- Computation ----------------------------------------------------------------------------- */
 
 /* cuSOLVER computes on the first worker's thread while the others save. */
 static void compute(void *arg, int worker)
@@ -253,6 +257,44 @@ static enum xg_status open_solver(struct xg_lane *lane, struct xg_result *result
     result->failed = status == XG_ERR_DRIVER;
     return status == XG_OK || status == XG_ERR_LOST ? status : XG_DECLINED;
 }
+
+/* --- Verified -------------------------------------------------------------------------------- */
+
+static void tell_wrong(const struct xg_routine *routine, const struct xg_residual *residual)
+{
+    static int told;
+    xg_log_once(
+        &told,
+        "the GPU computed a wrong %s (%lldx%lld, %s: %.3g units of sqrt(n) eps; at most %g would "
+        "be right): the CPU computes it again",
+        xg_routine_text(routine->name, routine->type), (long long)routine->m, (long long)routine->n,
+        residual->what, residual->units, XG_RESIDUAL_BOUND);
+}
+
+/* Verifies the results in the caller's memory. XG_OK, XG_ERR_WRONG. */
+static enum xg_status judge(const struct run *run, struct xg_result *result)
+{
+    struct xg_routine before = *run->routine, after = *run->routine;
+    struct xg_residual residual;
+    double begin = xg_clock_s();
+    xg_originals_view(&run->originals, &before);
+    before.operand[XG_SLOT_PIVOTS].at = after.operand[XG_SLOT_PIVOTS].at = run->pivots;
+    before.pivot_bytes = after.pivot_bytes = sizeof *run->pivots;
+    enum xg_status status = xg_residual_measure(&before, &after, *run->seed, run->lane->team,
+                                                run->lane->workers, &residual);
+    bool right = status != XG_OK || residual.units <= XG_RESIDUAL_BOUND;
+    result->verify_s = xg_clock_s() - begin;
+    result->verdict = status != XG_OK ? XG_VERDICT_UNABLE
+                      : right         ? XG_VERDICT_RIGHT
+                                      : XG_VERDICT_WRONG;
+    if (status == XG_OK)
+        result->deviation = residual.units / XG_RESIDUAL_BOUND;
+    if (!right)
+        tell_wrong(run->routine, &residual);
+    return right ? XG_OK : XG_ERR_WRONG;
+}
+
+/* --- The routine ----------------------------------------------------------------------------- */
 
 static enum xg_status move(struct run *run, struct xg_result *result)
 {
@@ -276,6 +318,8 @@ static enum xg_status move(struct run *run, struct xg_result *result)
     status = xg_transfer_down(lane, transfers, count, &finite);
     if (status == XG_OK && !finite)
         status = XG_DECLINED; /* a singular factor, or an overflow */
+    if (status == XG_OK && run->seed)
+        status = judge(run, result);
     if (status != XG_OK)
         xg_originals_restore(&run->originals);
     else
@@ -306,11 +350,11 @@ static enum xg_status run_entered(struct run *run, struct xg_result *result)
     return status;
 }
 
-enum xg_status xg_routine_run(struct xg_lane *lane, const struct xg_routine *routine,
-                              struct xg_result *result)
+static enum xg_status run_routine(struct xg_lane *lane, const struct xg_routine *routine,
+                                  const uint64_t *seed, struct xg_result *result)
 {
     int saved_errno = errno;
-    struct run run = {.lane = lane, .routine = routine};
+    struct run run = {.lane = lane, .routine = routine, .seed = seed};
     *result = (struct xg_result){0};
     run.wide = routine->name == XG_ROUTINE_GESDD && routine->m < routine->n;
     run.solver.routine = routine;
@@ -327,4 +371,16 @@ enum xg_status xg_routine_run(struct xg_lane *lane, const struct xg_routine *rou
     free(run.pivots);
     errno = saved_errno;
     return status;
+}
+
+enum xg_status xg_routine_run(struct xg_lane *lane, const struct xg_routine *routine,
+                              struct xg_result *result)
+{
+    return run_routine(lane, routine, NULL, result);
+}
+
+enum xg_status xg_routine_run_verified(struct xg_lane *lane, const struct xg_routine *routine,
+                                       uint64_t seed, struct xg_result *result)
+{
+    return run_routine(lane, routine, &seed, result);
 }

@@ -26,4 +26,11 @@ struct xg_lane;
 enum xg_status xg_routine_run(struct xg_lane *lane, const struct xg_routine *routine,
                               struct xg_result *result);
 
+/*
+ * The same, and verifies the result (verify/residual.h): result->verdict, deviation and verify_s
+ * are set. XG_ERR_WRONG: the result is wrong; one message says so. seed: of the signs.
+ */
+enum xg_status xg_routine_run_verified(struct xg_lane *lane, const struct xg_routine *routine,
+                                       uint64_t seed, struct xg_result *result);
+
 #endif

@@ -286,17 +286,28 @@ static double gflops_per_s(double flops, double seconds)
     return seconds > 0.0 ? flops / seconds * 1e-9 : 0.0;
 }
 
-/* The longest name of XGEMM_OPERATIONS that is part of the symbol; "-": none is. */
-static const char *operation_of(const char *symbol)
+/* The longest name of XGEMM_OPERATIONS that is part of the symbol; NULL: none is, and it is a
+ * routine of LAPACK. */
+static const char *kind_of(const char *symbol)
 {
-    const char *found = "-";
+    const char *found = NULL;
 
     for (int kind = 0; kind < XG_KIND_COUNT; kind++) {
         const char *name = xg_kind_name(kind);
-        if (strstr(symbol, name) && strlen(name) > strlen(found))
+        if (strstr(symbol, name) && (!found || strlen(name) > strlen(found)))
             found = name;
     }
     return found;
+}
+
+/* "sgemm"; of a routine its name without the spelling: "dgesv" of scipy_dgesv_64_. */
+static void put_operation(char cell[XG_TABLE_CELL], const char *symbol)
+{
+    const char *kind = kind_of(symbol), *scipy = "scipy_";
+    const char *begin = strncmp(symbol, scipy, strlen(scipy)) ? symbol : symbol + strlen(scipy);
+    const char *name = kind ? kind : begin;
+
+    snprintf(cell, XG_TABLE_CELL, "%.*s", (int)strcspn(name, kind ? "" : "_"), name);
 }
 
 static void fill_row(xg_table_cells cells, int index, const void *context)
@@ -306,7 +317,7 @@ static void fill_row(xg_table_cells cells, int index, const void *context)
     snprintf(cells[0], XG_TABLE_CELL, "%s", xg_place_text((enum xg_place)row->place));
     snprintf(cells[1], XG_TABLE_CELL, "%s", xg_reason_text((enum xg_reason)row->reason));
     snprintf(cells[2], XG_TABLE_CELL, "%s", row->symbol);
-    snprintf(cells[3], XG_TABLE_CELL, "%s", operation_of(row->symbol));
+    put_operation(cells[3], row->symbol);
     snprintf(cells[4], XG_TABLE_CELL, "%lld", (long long)row->calls);
     snprintf(cells[5], XG_TABLE_CELL, "%.3f", row->flops * 1e-9);
     snprintf(cells[6], XG_TABLE_CELL, "%.3f", row->bytes * 1e-9);
@@ -349,14 +360,16 @@ static const struct xg_account_shape *longest_shape(const struct xg_account *acc
 static void fill_shape(xg_table_cells cells, int index, const void *context)
 {
     const struct xg_account_shape *shape = ((const struct xg_account_shape *const *)context)[index];
+    const char trans[] = {xg_trans_letter((enum xg_trans)shape->transa),
+                          xg_trans_letter((enum xg_trans)shape->transb), '\0'};
+    bool routine = !kind_of(shape->symbol);
 
     snprintf(cells[0], XG_TABLE_CELL, "%s", shape->symbol);
     snprintf(cells[1], XG_TABLE_CELL, "%lld", (long long)shape->m);
     snprintf(cells[2], XG_TABLE_CELL, "%lld", (long long)shape->n);
     snprintf(cells[3], XG_TABLE_CELL, "%lld", (long long)shape->k);
-    snprintf(cells[4], XG_TABLE_CELL, "%c%c", xg_trans_letter((enum xg_trans)shape->transa),
-             xg_trans_letter((enum xg_trans)shape->transb));
-    snprintf(cells[5], XG_TABLE_CELL, "%s", shape->beta_zero ? "0" : "any");
+    snprintf(cells[4], XG_TABLE_CELL, "%s", routine ? "-" : trans);
+    snprintf(cells[5], XG_TABLE_CELL, "%s", routine ? "-" : shape->beta_zero ? "0" : "any");
     snprintf(cells[6], XG_TABLE_CELL, "%s", xg_place_text((enum xg_place)shape->place));
     snprintf(cells[7], XG_TABLE_CELL, "%s", shape->kernel[0] ? shape->kernel : "-");
     snprintf(cells[8], XG_TABLE_CELL, "%lld", (long long)shape->calls);
@@ -392,13 +405,14 @@ static void print_verified(const struct xg_account *account, FILE *out)
     add_count(&count, account->wrong);
     if (count == 0 && account->unable == 0)
         return;
-    fprintf(out,
-            "  verified: %lld products; wrong, and computed again by the CPU: %lld; could not be "
-            "verified: %lld;\n"
-            "  rows with NaN or infinities skipped: %lld; largest deviation: %.2g of where a row "
-            "is computed again\n",
-            (long long)count, (long long)account->wrong, (long long)account->unable,
-            (long long)account->rows_skipped, account->deviation);
+    fprintf(
+        out,
+        "  verified: %lld calls; wrong, and computed again by the CPU: %lld; could not be "
+        "verified: %lld;\n"
+        "  rows with NaN or infinities skipped: %lld; largest deviation: %.2g of where a row or a "
+        "routine is computed again\n",
+        (long long)count, (long long)account->wrong, (long long)account->unable,
+        (long long)account->rows_skipped, account->deviation);
 }
 
 /* Prints what helps where the CPU library's threads keep the cores for long. */

@@ -10,6 +10,7 @@ enum { SHAPES = 256 };
 struct shape {
     struct xg_problem call; /* the first call; its pointers are not followed */
     const char *symbol, *kernel;
+    bool routine;
     long calls;
     double cpu_seconds, gpu_seconds;
     double cpu_error, gpu_error; /* largest; NaN once any was NaN */
@@ -45,7 +46,8 @@ void xg_compare_add(const struct xg_compare_record *record)
         return;
     }
     if (shape == shapes + shape_count) {
-        *shape = (struct shape){.call = record->call, .symbol = record->symbol};
+        *shape = (struct shape){
+            .call = record->call, .symbol = record->symbol, .routine = record->routine};
         shape->call.batch = NULL; /* points to the caller's memory */
         shape_count++;
     }
@@ -69,19 +71,22 @@ void xg_compare_print(FILE *out)
         return;
     fprintf(out,
             "xgemm: CPU and GPU compared; mean times; largest error of the elements sampled, in "
-            "units of 2^-24 (of double precision: 2^-53) of |alpha||A||B| + |beta||C|\n");
+            "units of 2^-24 (of double precision: 2^-53) of |alpha||A||B| + |beta||C|; of LAPACK's "
+            "routines the residual, in units of sqrt(n) eps\n");
     fprintf(out, "  %-26s %7s %7s %7s %5s %4s %6s %10s %10s %8s %9s %9s  %s\n", "name", "m", "n",
             "k", "trans", "beta", "calls", "CPU ms", "GPU ms", "speed-up", "CPU error", "GPU error",
             "kernel");
     for (const struct shape *s = shapes; s < shapes + shape_count; s++) {
-        fprintf(out,
-                "  %-26s %7lld %7lld %7lld    %c%c %4s %6ld %10.3f %10.3f %8.2f %9.3g %9.3g  %s\n",
+        const char trans[] = {xg_trans_letter(s->call.transa), xg_trans_letter(s->call.transb), 0};
+        fprintf(out, "  %-26s %7lld %7lld %7lld %5s %4s %6ld %10.3f %10.3f %8.2f %9.3g %9.3g  %s\n",
                 s->symbol, (long long)s->call.m, (long long)s->call.n, (long long)s->call.k,
-                xg_trans_letter(s->call.transa), xg_trans_letter(s->call.transb),
-                xg_problem_beta_zero(&s->call) ? "0" : "any", s->calls,
-                1e3 * s->cpu_seconds / (double)s->calls, 1e3 * s->gpu_seconds / (double)s->calls,
-                s->cpu_seconds / s->gpu_seconds, s->cpu_error, s->gpu_error,
-                s->kernel ? s->kernel : "-");
+                s->routine ? "-" : trans,
+                s->routine                       ? "-"
+                : xg_problem_beta_zero(&s->call) ? "0"
+                                                 : "any",
+                s->calls, 1e3 * s->cpu_seconds / (double)s->calls,
+                1e3 * s->gpu_seconds / (double)s->calls, s->cpu_seconds / s->gpu_seconds,
+                s->cpu_error, s->gpu_error, s->kernel ? s->kernel : "-");
     }
     if (dropped)
         fprintf(out, "  and %ld products of further shapes\n", dropped);

@@ -13,7 +13,8 @@ struct xg_call_record {
                                call lasts */
     const char *routine;  /* LAPACK's name, such as "dpotrf"; a static string. NULL: a problem. Of a
                              routine call has the type and m, n, k alone */
-    double routine_flops; /* of that routine */
+    double routine_flops; /* of that routine, as are the bytes of its operands and results */
+    double routine_up_bytes, routine_down_bytes;
     enum xg_place place;
     enum xg_reason reason;
     int device;         /* index among the devices in use, from 0 */

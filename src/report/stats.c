@@ -127,20 +127,22 @@ static void log_call(const struct xg_call_record *record)
         [XG_VERDICT_WRONG] = ", found wrong",
         [XG_VERDICT_UNABLE] = ", not verified",
     };
-    char predicted[96] = "", device[16] = "";
+    char predicted[96] = "", device[16] = "", form[64] = "";
 
     if (record->predicted_cpu_s > 0.0 || record->predicted_gpu_s > 0.0)
         snprintf(predicted, sizeof predicted, ", predicted CPU %.3g ms, GPU %.3g ms",
                  1e3 * record->predicted_cpu_s, 1e3 * record->predicted_gpu_s);
+    if (!record->routine)
+        snprintf(form, sizeof form, " %c%c beta=%g", xg_trans_letter(call->transa),
+                 xg_trans_letter(call->transb), call->beta);
     if (record->device > 0)
         snprintf(device, sizeof device, " %d", record->device);
     double flops = xg_record_flops(record);
     double rate = record->seconds > 0.0 ? flops / record->seconds : 0.0;
     bool tera = rate >= 0.99995e12; /* 1000 GFLOP/s in four digits */
 
-    xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld %c%c beta=%g: %s%s%s%s, %.4g ms (%.4g %s)%s%s: %s",
-           record->symbol, (long long)call->m, (long long)call->n, (long long)call->k,
-           xg_trans_letter(call->transa), xg_trans_letter(call->transb), call->beta,
+    xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld%s: %s%s%s%s, %.4g ms (%.4g %s)%s%s: %s", record->symbol,
+           (long long)call->m, (long long)call->n, (long long)call->k, form,
            xg_place_text(record->place), device, record->kernel ? " " : "",
            record->kernel ? record->kernel : "", 1e3 * record->seconds,
            rate * (tera ? 1e-12 : 1e-9), tera ? "TFLOP/s" : "GFLOP/s", predicted,

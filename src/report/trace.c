@@ -231,7 +231,11 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
     const char *place = xg_place_text(record->place);
     const char *quote = record->kernel ? "\"" : "";
     char trans[3] = {xg_trans_letter(call->transa), xg_trans_letter(call->transb), '\0'};
+    const char *form = record->routine ? record->routine : trans;
     double bytes = (double)xg_problem_elem_bytes(call);
+    double up = record->routine ? record->routine_up_bytes : bytes * xg_problem_up_elems(call);
+    double down =
+        record->routine ? record->routine_down_bytes : bytes * xg_problem_down_elems(call);
     char ts[NUMBER_BYTES], dur[NUMBER_BYTES], beta[NUMBER_BYTES], waited[NUMBER_BYTES];
     char cpu[NUMBER_BYTES], gpu[NUMBER_BYTES];
     char flops[NUMBER_BYTES], operands[NUMBER_BYTES], result[NUMBER_BYTES];
@@ -243,17 +247,16 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
         "\"trans\":\"%s\",\"beta\":%s,\"place\":\"%s\",\"reason\":\"%s\",\"kernel\":%s%s%s,"
         "\"predicted_cpu_us\":%s,\"predicted_gpu_us\":%s,\"waited_us\":%s,\"up_bytes\":%llu,"
         "\"down_bytes\":%llu}},\n",
-        (long long)call->m, (long long)call->n, (long long)call->k, trans, place,
+        (long long)call->m, (long long)call->n, (long long)call->k, form, place,
         microseconds(ts, begin_s), microseconds(dur, record->seconds), (long)getpid(),
         (long)syscall(SYS_gettid), record->symbol,
         record->routine ? record->routine : xg_kind_name(xg_problem_kind(call)), (long long)call->m,
         (long long)call->n, (long long)call->k, number(flops, xg_record_flops(record)),
-        number(operands, bytes * xg_problem_up_elems(call)),
-        number(result, bytes * xg_problem_down_elems(call)), trans, number(beta, call->beta), place,
-        xg_reason_text(record->reason), quote, record->kernel ? record->kernel : "null", quote,
-        microseconds(cpu, record->predicted_cpu_s), microseconds(gpu, record->predicted_gpu_s),
-        microseconds(waited, record->waited_s), (unsigned long long)record->up_bytes,
-        (unsigned long long)record->down_bytes);
+        number(operands, up), number(result, down), record->routine ? "-" : trans,
+        number(beta, call->beta), place, xg_reason_text(record->reason), quote,
+        record->kernel ? record->kernel : "null", quote, microseconds(cpu, record->predicted_cpu_s),
+        microseconds(gpu, record->predicted_gpu_s), microseconds(waited, record->waited_s),
+        (unsigned long long)record->up_bytes, (unsigned long long)record->down_bytes);
     return length > 0 && length < EVENT_BYTES ? (size_t)length : 0;
 }
 

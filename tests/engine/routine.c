@@ -7,6 +7,8 @@
 #include "src/compute/backend.h"
 #include "src/compute/solver_library.h"
 #include "src/pipeline/lane.h"
+#include "src/verify/block.h"
+#include "src/verify/residual.h"
 #include "tests/support/guarded.h"
 #include "tests/support/routines.h"
 
@@ -26,35 +28,35 @@ static enum xg_status run(const struct xg_routine *routine)
     return status;
 }
 
-static void test_type(enum xg_type type, int64_t n, int64_t pad)
+static void test_type(rx_run *each, enum xg_type type, int64_t n, int64_t pad)
 {
     const int64_t k = n / 2 + 1, wide = n + n / 3 + 1;
     for (int lower = 0; lower <= 1; lower++) {
         const enum xg_uplo uplo = lower ? XG_LOWER : XG_UPPER;
-        rx_cholesky(run, type, uplo, n, k, pad);
-        rx_triangle(run, type, uplo, false, n, pad);
+        rx_cholesky(each, type, uplo, n, k, pad);
+        rx_triangle(each, type, uplo, false, n, pad);
         if (n > 1)
-            rx_triangle(run, type, uplo, true, n, pad);
+            rx_triangle(each, type, uplo, true, n, pad);
         for (int vectors = 0; vectors <= 1; vectors++) {
-            rx_eigen(run, type, uplo, n, pad, vectors, false, RX_RANDOM);
-            rx_eigen(run, type, uplo, n, pad, vectors, true, RX_DEFICIENT);
-            rx_generalized(run, type, uplo, n, pad, vectors, 1 + lower + vectors);
+            rx_eigen(each, type, uplo, n, pad, vectors, false, RX_RANDOM);
+            rx_eigen(each, type, uplo, n, pad, vectors, true, RX_DEFICIENT);
+            rx_generalized(each, type, uplo, n, pad, vectors, 1 + lower + vectors);
         }
     }
-    rx_general(run, type, n, pad, false);
-    rx_general(run, type, n, pad, true);
-    rx_lu(run, type, n, n, k, pad, 4);
-    rx_lu(run, type, n, wide, k, pad, 8);
-    rx_lu(run, type, wide, n, k, pad, 4);
-    rx_qr(run, type, wide, n, k, pad);
-    rx_qr(run, type, n, wide, k, pad);
-    rx_squares(run, type, wide, n, k, pad);
-    rx_squares(run, type, n, n, 1, pad);
+    rx_general(each, type, n, pad, false);
+    rx_general(each, type, n, pad, true);
+    rx_lu(each, type, n, n, k, pad, 4);
+    rx_lu(each, type, n, wide, k, pad, 8);
+    rx_lu(each, type, wide, n, k, pad, 4);
+    rx_qr(each, type, wide, n, k, pad);
+    rx_qr(each, type, n, wide, k, pad);
+    rx_squares(each, type, wide, n, k, pad);
+    rx_squares(each, type, n, n, 1, pad);
     for (int vectors = XG_VECTORS_NONE; vectors <= XG_VECTORS_ALL; vectors++)
         for (int spectrum = RX_RANDOM; spectrum <= RX_DEFICIENT; spectrum++) {
-            rx_singular(run, type, wide, n, pad, (enum xg_vectors)vectors,
+            rx_singular(each, type, wide, n, pad, (enum xg_vectors)vectors,
                         (enum rx_spectrum)spectrum);
-            rx_singular(run, type, n, wide, pad, (enum xg_vectors)vectors,
+            rx_singular(each, type, n, wide, pad, (enum xg_vectors)vectors,
                         (enum rx_spectrum)spectrum);
         }
 }
@@ -65,10 +67,10 @@ static void test_right(void)
     static const int64_t sizes[] = {1, 2, 7, 33, 150};
     for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] - (fx_short() ? 1 : 0); i++)
-            test_type((enum xg_type)type, sizes[i], i % 2 ? 3 : 0);
+            test_type(run, (enum xg_type)type, sizes[i], i % 2 ? 3 : 0);
 }
 
-/* --- Declined -------------------------------------------------------------------------------- */
+/* --- What tests share ------------------------------------------------------------------------ */
 
 /* All bytes of the operands that the routine reads. */
 struct snapshot {
@@ -105,6 +107,226 @@ static void check_snapshot(struct snapshot *snapshot, const struct xg_routine *r
         free(snapshot->at[slot]);
     }
 }
+
+/* --- Verified -------------------------------------------------------------------------------- */
+/* Contract 9.6. */
+
+static double largest_residual;
+static bool covered[XG_ROUTINE_COUNT];
+
+/* The call with its operands of now, in memory of their own. */
+static struct xg_routine copy_of(const struct xg_routine *routine)
+{
+    struct xg_routine copy = *routine;
+    for (int slot = 0; slot < XG_SLOT_COUNT; slot++) {
+        size_t bytes = xg_routine_span_bytes(routine, (enum xg_slot)slot);
+        if (!routine->operand[slot].at)
+            continue;
+        copy.operand[slot].at = malloc(bytes);
+        if (!copy.operand[slot].at)
+            exit(XT_HARD);
+        memcpy(copy.operand[slot].at, routine->operand[slot].at, bytes);
+    }
+    return copy;
+}
+
+static void free_copy(struct xg_routine *copy)
+{
+    for (int slot = 0; slot < XG_SLOT_COUNT; slot++)
+        free(copy->operand[slot].at);
+}
+
+static double residual_of(const struct xg_routine *before, const struct xg_routine *after)
+{
+    struct xg_residual residual;
+    enum xg_status status = xg_residual_measure(before, after, 5, NULL, 1, &residual);
+    bool able = xg_residual_covers(before);
+    XT_CHECK(status == (able ? XG_OK : XG_DECLINED), "%s: %s",
+             xg_routine_text(before->name, before->type), xg_status_name(status));
+    return able && status == XG_OK ? residual.units : 0;
+}
+
+/* One number of a result becomes another: each result has a residual that shows it. */
+static void check_found(const struct xg_routine *before, const struct xg_routine *after,
+                        enum xg_slot slot)
+{
+    const struct xg_use *use = xg_routine_use(after->name, slot);
+    const struct xg_matrix *host = &after->operand[slot];
+    const size_t bytes = xg_routine_slot_bytes(after, slot);
+    const bool wide = xg_type_is_double(after->type);
+    int64_t j = host->columns / 3, i = (2 * host->rows) / 3;
+    if (use->triangle && after->uplo == XG_UPPER)
+        i = j;
+    char *at = (char *)host->at + (size_t)(j * host->ld + i) * bytes;
+    const struct xg_factor operand = {.matrix = *host,
+                                      .type = xg_routine_slot_type(after, slot),
+                                      .part = use->triangle ? after->uplo : XG_FULL};
+    static struct xg_block_row room[256];
+    char kept[16];
+    memcpy(kept, at, bytes);
+    for (int other = 0; other < 2; other++) {
+        const double norm = xg_factor_measure(&operand, room, NULL, 1).norm;
+        const double value = other ? 1e25 : norm > 0 ? 2 * norm : 1;
+        if (wide)
+            *(double *)at += value;
+        else
+            *(float *)at += (float)value;
+        double units = residual_of(before, after);
+        XT_CHECK(!(units <= XG_RESIDUAL_BOUND), "%s: %g more in operand %d: only %g units",
+                 xg_routine_text(after->name, after->type), value, slot, units);
+        memcpy(at, kept, bytes);
+    }
+}
+
+static enum xg_status run_verified(const struct xg_routine *routine)
+{
+    static uint64_t seed;
+    struct xg_result result;
+    struct xg_routine before = copy_of(routine);
+    const bool able = xg_residual_covers(routine);
+    enum xg_status status = xg_routine_run_verified(lane, routine, seed++, &result);
+    XT_CHECK(status == XG_OK, "%s: %s", xg_routine_text(routine->name, routine->type),
+             xg_status_name(status));
+    XT_CHECK(result.verdict == (able ? XG_VERDICT_RIGHT : XG_VERDICT_UNABLE) &&
+                 result.deviation <= 0.3,
+             "%s: verdict %d, %g of the bound", xg_routine_text(routine->name, routine->type),
+             result.verdict, result.deviation);
+    covered[routine->name] |= able;
+    largest_residual = fmax(largest_residual, residual_of(&before, routine));
+    for (int slot = 0; slot < XG_SLOT_COUNT && able && status == XG_OK; slot++)
+        if (routine->operand[slot].at && slot != XG_SLOT_PIVOTS &&
+            xg_routine_use(routine->name, (enum xg_slot)slot)->out)
+            check_found(&before, routine, (enum xg_slot)slot);
+    free_copy(&before);
+    return status;
+}
+
+static void test_verified(void)
+{
+    static const int64_t sizes[] = {1, 2, 40, 90};
+    for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] - (fx_short() ? 1 : 0); i++)
+            test_type(run_verified, (enum xg_type)type, sizes[i], i % 2 ? 3 : 0);
+    int count = 0;
+    for (int name = 0; name < XG_ROUTINE_COUNT; name++)
+        count += covered[name];
+    XT_CHECK(count >= 14, "only %d routines are verified", count);
+}
+
+/* A device that computes something wrong: the operands are as before. It computes again. */
+static enum xg_status run_flipped(const struct xg_routine *routine)
+{
+    struct xg_result result;
+    struct snapshot snapshot = take_snapshot(routine);
+    fake.fail("flip", 1, 30, FAKECUDA_ONCE);
+    enum xg_status status = xg_routine_run_verified(lane, routine, 1, &result);
+    const bool found = status == XG_ERR_WRONG && result.verdict == XG_VERDICT_WRONG;
+    XT_CHECK(found || status == XG_DECLINED, "%s: %s, verdict %d",
+             xg_routine_text(routine->name, routine->type), xg_status_name(status), result.verdict);
+    check_snapshot(&snapshot, routine, true);
+    status = xg_routine_run_verified(lane, routine, 1, &result);
+    XT_CHECK(status == XG_OK && result.verdict == XG_VERDICT_RIGHT);
+    return status;
+}
+
+static void test_flipped(void)
+{
+    for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type += XG_TYPE_Z) {
+        rx_cholesky(run_flipped, (enum xg_type)type, type % 2 ? XG_LOWER : XG_UPPER, 60, 7, 1);
+        rx_lu(run_flipped, (enum xg_type)type, 40, 40, 5, 0, 4);
+        rx_qr(run_flipped, (enum xg_type)type, 50, 30, 4, 2);
+        rx_eigen(run_flipped, (enum xg_type)type, XG_UPPER, 50, 0, true, true, RX_RANDOM);
+        rx_generalized(run_flipped, (enum xg_type)type, XG_LOWER, 30, 0, true, 1);
+    }
+}
+
+/* Random, positive definite, of a condition of 1e10; by columns. */
+static void fill_hard(double *b, int n)
+{
+    uint64_t seed = 3;
+    for (int i = 0; i < n * n; i++)
+        b[i] = 0;
+    for (int l = 0; l < n; l++) {
+        double x[64];
+        for (int i = 0; i < n; i++)
+            x[i] = (double)xt_random(&seed) - 0.5;
+        for (int i = 0; i < n * n; i++)
+            b[i] += x[i % n] * x[i / n] * pow(10, -10.0 * l / n);
+    }
+}
+
+static void check_right(const struct xg_routine *routine, const char *what)
+{
+    struct xg_result result;
+    enum xg_status status = xg_routine_run_verified(lane, routine, 7, &result);
+    XT_CHECK(status == XG_OK && result.verdict == XG_VERDICT_RIGHT, "%s: %s, %g of the bound", what,
+             xg_status_name(status), result.deviation);
+}
+
+/* No alarm where right results round badly: LU that grows by 2^(n - 1), inverses and a generalized
+ * problem of a large condition. */
+static void test_hard(void)
+{
+    enum { N = 48 };
+    static double a[N * N], b[N * N], w[N];
+    int64_t pivots[N];
+    struct xg_routine routine = {.type = XG_TYPE_D, .uplo = XG_UPPER, .m = N, .n = N, .k = N};
+    routine.pivot_bytes = 8;
+    routine.vectors = XG_VECTORS_ALL;
+    routine.operand[XG_SLOT_A] = (struct xg_matrix){a, N, N, N};
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){b, N, N, N};
+    routine.operand[XG_SLOT_PIVOTS] = (struct xg_matrix){pivots, N, 1, N};
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < N; i++) {
+            a[j * N + i] = i == j || j == N - 1 ? 1 : i > j ? -1 : 0;
+            b[j * N + i] = cos(i + 3 * j);
+        }
+    routine.name = XG_ROUTINE_GESV;
+    check_right(&routine, "growth");
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){0};
+    fill_hard(a, N);
+    routine.name = XG_ROUTINE_GETRF;
+    check_right(&routine, "factors");
+    routine.name = XG_ROUTINE_GETRI;
+    check_right(&routine, "inverse");
+    routine.operand[XG_SLOT_PIVOTS] = (struct xg_matrix){0};
+    fill_hard(a, N);
+    routine.name = XG_ROUTINE_POTRF;
+    check_right(&routine, "factor");
+    routine.name = XG_ROUTINE_POTRI;
+    check_right(&routine, "inverse from it");
+    routine.name = XG_ROUTINE_SYGVD;
+    routine.operand[XG_SLOT_B] = (struct xg_matrix){b, N, N, N};
+    routine.operand[XG_SLOT_U] = routine.operand[XG_SLOT_A];
+    routine.operand[XG_SLOT_W] = (struct xg_matrix){w, N, 1, N};
+    for (routine.itype = 1; routine.itype <= 3; routine.itype++) {
+        for (int i = 0; i < N * N; i++)
+            a[i] = sin(i % N * (i / N));
+        fill_hard(b, N);
+        check_right(&routine, "generalized");
+    }
+}
+
+/* Numbers whose squares would leave the range of the type are not verified. */
+static void test_range(void)
+{
+    static const double scales[] = {1e-60, 1e-30, 1, 1e30, 1e60};
+    enum { N = 20 };
+    double a[N * N];
+    struct xg_routine routine = {
+        .name = XG_ROUTINE_POTRF, .type = XG_TYPE_D, .uplo = XG_LOWER, .m = N, .n = N};
+    routine.operand[XG_SLOT_A] = (struct xg_matrix){a, N, N, N};
+    for (int i = 0; i < 5; i++) {
+        struct xg_result result;
+        for (int at = 0; at < N * N; at++)
+            a[at] = scales[i] * (at % (N + 1) ? 0.25 : N);
+        XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_OK);
+        XT_CHECK(result.verdict == (i % 4 ? XG_VERDICT_RIGHT : XG_VERDICT_UNABLE), "%g: %d",
+                 scales[i], result.verdict);
+    }
+}
+
+/* --- Declined -------------------------------------------------------------------------------- */
 
 /* Any status, but operands are as before unless it is XG_OK. */
 static enum xg_status run_faulty(const struct xg_routine *routine)
@@ -370,6 +592,10 @@ int main(void)
     if (xg_backend_open(&conf, &dev) != XG_OK || xg_lane_create(dev, 3, &lane) != XG_OK)
         return XT_HARD;
     test_right();
+    test_verified();
+    test_range();
+    test_hard();
+    test_flipped();
     test_infinite();
     test_info();
     test_singular();
@@ -380,7 +606,7 @@ int main(void)
     xg_backend_close(dev);
     test_faults();
     xg_conf_fini(&conf);
-    printf("largest residual: %.2g units of n eps\n", rx_worst());
+    printf("largest residual: %.2g units of n eps; verified: %.2g\n", rx_worst(), largest_residual);
     XT_CHECK(rx_failures() == 0, "%d results are wrong", rx_failures());
     return xt_done();
 }

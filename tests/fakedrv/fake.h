@@ -65,6 +65,10 @@ CUresult fake_exec_fault(void);
 /* The bit that the kernel which just multiplied got wrong; CUDA_SUCCESS: none. */
 CUresult fake_flip_fault(void);
 
+/* The same for what is computed outside the driver, without the lock; *i and *j: an element of a
+ * matrix of the size. */
+CUresult fakecuda_flip(int64_t rows, int64_t columns, int64_t *i, int64_t *j);
+
 /* A number below `below`, from the seeded sequence. */
 unsigned fake_random(unsigned below);
 

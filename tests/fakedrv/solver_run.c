@@ -328,6 +328,30 @@ static void scribble(const struct solver_call *call)
         memset(call->host_work, 0xff, call->host_bytes);
 }
 
+/* Inverts a bit of one element of the first operand that the call writes; of a double, in its upper
+ * half. */
+static void flip(const struct solver_call *call)
+{
+    const struct solver_operand *x = call->operands;
+    int64_t i, j;
+    while (x->input || !x->bytes)
+        x++;
+    CUresult bit = fakecuda_flip(x->rows, x->columns, &i, &j);
+    if (bit == CUDA_SUCCESS)
+        return;
+    if (x == call->operands && call->uplo && (call->uplo == 'L') == (i < j)) {
+        const int64_t kept = i;
+        i = j;
+        j = kept;
+    }
+    const bool wide = xg_type_is_double(call->type);
+    uint32_t word;
+    char *at = (char *)x->data + (size_t)(j * x->ld + i) * x->bytes + (wide ? sizeof word : 0);
+    memcpy(&word, at, sizeof word);
+    word ^= 1u << bit;
+    memcpy(at, &word, sizeof word);
+}
+
 void solver_run(void *data)
 {
     const struct solver_call *call = data;
@@ -356,5 +380,6 @@ void solver_run(void *data)
     free(l.iwork);
     free(l.pivots);
     scribble(call);
+    flip(call);
     *call->info = l.info;
 }

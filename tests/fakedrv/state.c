@@ -187,6 +187,16 @@ CUresult fake_flip_fault(void)
     return find_fault("flip", false, &after);
 }
 
+CUresult fakecuda_flip(int64_t rows, int64_t columns, int64_t *i, int64_t *j)
+{
+    pthread_mutex_lock(&fake.lock);
+    CUresult bit = fake_flip_fault();
+    *i = fake_random((unsigned)rows);
+    *j = fake_random((unsigned)columns);
+    pthread_mutex_unlock(&fake.lock);
+    return bit;
+}
+
 CUresult fake_enter(const char *name, enum fake_need need)
 {
     enum fakecuda_after after = FAKECUDA_ONCE;

@@ -34,6 +34,31 @@ if has_engine; then
         grep -q "^  GPU  *XGEMM_MODE  *${name}_ " "$tmp/err" || fail "${name}_ has not run on the GPU"
     done
 
+    # Verified: each call that can be is right, and one with a flipped bit is found. Contract 9.6.
+    preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
+        LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 40 >"$tmp/out" 2>"$tmp/err" ||
+        fail "verified: $(cat "$tmp/out" "$tmp/err")"
+    grep -q 'verified: [1-9][0-9]* calls; wrong, and computed again by the CPU: 0;' "$tmp/err" ||
+        fail "verified: $(grep -m 1 verified: "$tmp/err")"
+    preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
+        FAKECUDA_FAIL=flip:1:30 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 40 >"$tmp/out" 2>"$tmp/err" ||
+        fail "a flipped bit: $(cat "$tmp/out" "$tmp/err")"
+    grep -q 'the GPU computed a wrong [a-z]* (40x40' "$tmp/err" || fail "a flipped bit: $(cat "$tmp/err")"
+    grep -q "^  CPU  *GPU's result was wrong  *[a-z]*_ " "$tmp/err" || fail "a flipped bit: no row"
+
+    # Compared: the program gets its own library's results, and each name has a residual on both sides.
+    preloaded XGEMM_LAPACK=1 XGEMM_MODE=compare XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
+        LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 40 >"$tmp/out" 2>"$tmp/err" ||
+        fail "compared: $(cat "$tmp/out" "$tmp/err")"
+    for name in $names; do
+        case $name in
+        ?*gvd) continue ;; # without vectors they have no residual
+        esac
+        awk -v name="${name}_" '$1 == name && $11 <= 9 && $12 <= 9 && $13 == "cuSOLVER" { found = 1 }
+            $1 == name && !($11 <= 9 && $12 <= 9) { wrong = 1 }
+            END { exit !found || wrong }' "$tmp/err" || fail "${name}_ was not compared: $(grep "${name}_" "$tmp/err")"
+    done
+
     # A process that ends while a thread computes ends with its own status, silently. Contract 8.4.
     for delay in 0 500 1000 2000 3000 5000 7000 10000; do
         result=0

@@ -45,7 +45,7 @@ expect "__version__" "$("$python" -c 'import xgemm_shim; print(xgemm_shim.__vers
 # As Pythons of all versions spell it.
 expect "no dependency but extras'" "$("$python" -c 'import importlib.metadata as m
 for each in m.requires("xgemm-shim"): print(each)' | tr -d ' ()' | tr "'" '"' | sort | tr '\n' ' ')" \
-    'nvidia-cublas-cu12;extra=="cuda12" nvidia-cublas<14,>=13;extra=="cuda13" '
+    'nvidia-cublas-cu12;extra=="cuda12" nvidia-cublas-cu12;extra=="lapack-cuda12" nvidia-cublas<14,>=13;extra=="cuda13" nvidia-cublas<14,>=13;extra=="lapack" nvidia-cusolver-cu12;extra=="lapack-cuda12" nvidia-cusolver<13,>=12;extra=="lapack" '
 
 # NumPy: without the library, with it on the CPU, and on the engine.
 # run WHAT COMMAND...: all answers right.

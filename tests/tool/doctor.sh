@@ -450,6 +450,16 @@ doctor 1 FAKECUDA_FAIL=cuModuleLoadData:1:209:always
 finds kernels.architecture '9.0'
 doctor 0 FAKECUDA_SM=70
 finds device.cublas-only '7.0'
+echo 'void dgesv_(void); void solve(int n); void solve(int n) { if (n) dgesv_(); }' |
+    $CC $shared -o "$tmp/libsolve.so" -Wl,-z,lazy -x c - || exit 99
+echo 'void solve(int n); int main(void) { solve(0); }' |
+    $CC -o "$tmp/solver" -Wl,--allow-shlib-undefined -Wl,-rpath,"$tmp" -x c - -x none "$tmp/libsolve.so" || exit 99
+doctor 0 "$tmp/solver"
+finds lapack.off XGEMM_LAPACK
+says '"cusolver_file":"[^"]*libcusolver.so.1'
+doctor 0 XGEMM_LAPACK=1 "$tmp/solver"
+silent lapack.off
+silent cusolver.missing
 doctor 0 FAKECUDA_FAIL=cuMemHostAlloc:1:2:always
 finds link.unmeasured
 doctor 0 FAKECUDA_DELAY_US=20000

@@ -14,7 +14,7 @@ import tempfile
 
 import report_browser
 from report_pages import (REPORT, SRCDIR, check, event, failures, folder_of, judge, lines,
-                               machine, named, near, of_zgemm, random_run, report, words)
+                               machine, named, near, of_dgesv, of_zgemm, random_run, report, words)
 
 
 # --- Tests ------------------------------------------------------------------------------------
@@ -133,6 +133,16 @@ def test_operations():
                   "its number is not the table's")
     with folder_of({"a.json": [machine()] + events[:5]}) as folder:
         check("sgemm" not in report(folder)[0].said, "sgemm alone is named")
+
+
+def test_routines():
+    """A LAPACK routine has a name and no transposes; a dimension that it does not have is not there."""
+    events = [event(dur=900.0, place="GPU", m=500, n=500, k=k, **of_dgesv(500, k)) for k in (7, 0)]
+    with folder_of({"a.json": [machine()] + events}) as folder:
+        page, _ = report(folder)
+        check([row["data-operation"] for row in page.rows("data-shape")] == ["dgesv"] * 2, "rows")
+        check("500\u2009\u00d7\u2009500\u2009\u00d7\u20097<" in page.source, "with right-hand sides")
+        check("500\u2009\u00d7\u2009500<" in page.source, "without")
 
 
 def test_roofline():

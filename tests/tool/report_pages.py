@@ -141,6 +141,12 @@ def of_zgemm(m, n, k):
             "result_bytes": 16 * m * n}
 
 
+def of_dgesv(n, k):
+    """What an event says of LAPACK's DGESV."""
+    return {"symbol": "dgesv_", "operation": "dgesv", "trans": "-", "kernel": "cuSOLVER",
+            "flops": 2 * n ** 3 / 3 + 2 * n * n * k, "operand_bytes": 8 * n * (n + k), "result_bytes": 8 * n * (n + k)}
+
+
 def random_run(processes, threads, products, seed=1):
     """Files, name: events."""
     chance = random.Random(seed)

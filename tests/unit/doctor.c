@@ -78,7 +78,8 @@ static void set_driver(enum doctor_driver driver)
 
 static void set_row(enum xg_reason reason)
 {
-    facts.run.rows[0] = (struct doctor_row){.place = XG_PLACE_CPU, .reason = reason, .calls = 2};
+    facts.run.rows[0] = (struct doctor_row){
+        .symbol = "sgemm_", .place = XG_PLACE_CPU, .reason = reason, .calls = 2};
 }
 
 /* A second library, whose calls are lost. */
@@ -122,6 +123,8 @@ CHANGE(no_kernels, facts.gpu.kernels = 0;)
 CHANGE(old, facts.gpu.devices[0].sm = 70;)
 CHANGE(old_cublas, facts.gpu.devices[0].sm = 70; facts.gpu.cublas_file[0] = '/';)
 CHANGE(no_cublas, facts.system.wants_cublas = true;)
+CHANGE(no_cusolver, facts.system.lapack = true;)
+CHANGE(lapack_off, facts.program.lapack = true;)
 CHANGE(slow_link, facts.gpu.down_bytes_per_s = 3e9;)
 CHANGE(no_link, facts.gpu.up_bytes_per_s = 0;)
 CHANGE(one_core, facts.system.cores = 1;)
@@ -201,6 +204,10 @@ CHANGE(row_kernel, set_row(XG_REASON_KERNEL);)
 CHANGE(row_cublas, set_row(XG_REASON_KERNEL);
        doctor_text_set(facts.run.cublas_file, sizeof facts.run.cublas_file,
                        "/lib/libcublas.so.13");)
+CHANGE(row_cusolver, set_row(XG_REASON_KERNEL);
+       doctor_text_set(facts.run.rows[0].symbol, sizeof facts.run.rows[0].symbol, "dgesv_");)
+CHANGE(row_declined, set_row(XG_REASON_ROUTINE);
+       doctor_text_set(facts.run.rows[0].symbol, sizeof facts.run.rows[0].symbol, "dgesv_");)
 CHANGE(row_degenerate, set_row(XG_REASON_DEGENERATE);)
 
 static const struct {
@@ -231,6 +238,8 @@ static const struct {
     {"device.old", DOCTOR_MEND, old},
     {"device.cublas-only", DOCTOR_NOTE, old_cublas},
     {"cublas.missing", DOCTOR_MEND, no_cublas},
+    {"cusolver.missing", DOCTOR_MEND, no_cusolver},
+    {"lapack.off", DOCTOR_NOTE, lapack_off},
     {"link.slow", DOCTOR_NOTE, slow_link},
     {"link.unmeasured", DOCTOR_NOTE, no_link},
     {"cores.one", DOCTOR_NOTE, one_core},
@@ -300,6 +309,8 @@ static const struct {
     {"run.operation", DOCTOR_NOTE, row_operation},
     {"run.kernel", DOCTOR_MEND, row_kernel},
     {"run.cublas", DOCTOR_MEND, row_cublas},
+    {"run.cusolver", DOCTOR_MEND, row_cusolver},
+    {"run.declined", DOCTOR_NOTE, row_declined},
     {"run.degenerate", DOCTOR_NOTE, row_degenerate},
 };
 

@@ -169,6 +169,11 @@ static void test_modes(void)
     begin(XG_MODE_GPU, XG_ENGINE_COLD, false);
     struct xg_routine_decision forced = decide(XG_ROUTINE_POTRF, 2);
     XT_CHECK(is(forced, XG_PLACE_GPU, XG_REASON_MODE) && forced.wait);
+    begin(XG_MODE_COMPARE, XG_ENGINE_COLD, false);
+    struct xg_routine_decision compared = decide(XG_ROUTINE_POTRF, 2);
+    XT_CHECK(is(compared, XG_PLACE_BOTH, XG_REASON_MODE) && compared.wait);
+    begin(XG_MODE_COMPARE, XG_ENGINE_NONE, false);
+    XT_CHECK(is(decide(XG_ROUTINE_POTRF, 2), XG_PLACE_CPU, XG_REASON_NO_GPU));
     begin(XG_MODE_CPU, XG_ENGINE_READY, true);
     XT_CHECK(is(decide(XG_ROUTINE_GESDD, 4096), XG_PLACE_CPU, XG_REASON_MODE));
     begin(XG_MODE_AUTO, XG_ENGINE_NONE, false);

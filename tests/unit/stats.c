@@ -196,6 +196,25 @@ static void verified(void)
     logged();
 }
 
+/* A call of LAPACK has no transposes and no beta. */
+static void routines(void)
+{
+    struct xg_call_record r = record("scipy_dgesv_64_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.25);
+
+    r.routine = "dgesv";
+    r.routine_flops = 5e9;
+    xg_stats_add(&r);
+    XT_CHECK(strstr(logged(), "xgemm: scipy_dgesv_64_ 100x200x300: GPU"), "%s", text);
+}
+
+static void test_routines(void)
+{
+    const char *report = report_of(routines);
+
+    XT_CHECK(line_with(report, "GPU ", " scipy_dgesv_64_ dgesv         1 5.000"), "%s", report);
+    XT_CHECK(line_with(report, "scipy_dgesv_64_ 100 ", " -    - GPU "), "%s", report);
+}
+
 static void conjugates(void)
 {
     struct xg_call_record r = record("zgemm_", 100, XG_PLACE_GPU, XG_REASON_MODE, 0.012);
@@ -243,7 +262,7 @@ static void test_verified(void)
              "%s", text);
     report = report_of(verified);
 
-    XT_CHECK(strstr(report, "verified: 3 products; wrong, and computed again by the CPU: 1; could "
+    XT_CHECK(strstr(report, "verified: 3 calls; wrong, and computed again by the CPU: 1; could "
                             "not be verified: 1;\n  rows with NaN or infinities skipped: 7; "
                             "largest deviation: 0.01 of"),
              "%s", report);
@@ -371,6 +390,10 @@ static void compared(void)
     xg_stats_add_compare(&r);
     r.gpu_error = 0.25;
     xg_stats_add_compare(&r);
+    r = (struct xg_compare_record){.symbol = "dgesv_", .routine = true, .kernel = "cuSOLVER"};
+    r.call = (struct xg_problem){.type = XG_TYPE_D, .m = 90, .n = 90, .k = 2};
+    r.cpu_seconds = r.gpu_seconds = 0.001;
+    xg_stats_add_compare(&r);
 }
 
 static void test_compare(void)
@@ -381,6 +404,8 @@ static void test_compare(void)
                        "    2.00       0.5      2.25  vectorized\n"),
              "%s", report);
     XT_CHECK(line_with(report, "     65      32 ", " nan  vectorized\n"), "NaN stays: %s", report);
+    XT_CHECK(line_with(report, "dgesv_ ", "     90      90       2     -    -      1 "),
+             "a routine has no transposes: %s", report);
 }
 
 /* Registered before the exit report, so that it runs behind it; the children leave the file be. */
@@ -413,6 +438,7 @@ int main(void)
     test_sums();
     test_widths();
     test_verified();
+    test_routines();
     test_conjugates();
     test_spin();
     test_many_shapes();

@@ -106,6 +106,13 @@ static void two(void)
     r.call = (struct xg_problem){
         .op = XG_OP_HERK, .type = XG_TYPE_Z, .uplo = XG_LOWER, .m = 3, .n = 3, .k = 5};
     xg_trace_add(&r, 19);
+    r.symbol = "dgesv_";
+    r.routine = "dgesv";
+    r.routine_flops = 700;
+    r.routine_up_bytes = 900;
+    r.routine_down_bytes = 500;
+    r.call = (struct xg_problem){.type = XG_TYPE_D, .m = 30, .n = 30, .k = 2};
+    xg_trace_add(&r, 20);
 }
 
 /* The text that an event of record() begins and ends with, around times and threads. */
@@ -132,6 +139,11 @@ static void test_event(void)
              "%s", file_text);
     XT_CHECK(strstr(file_text, "\"operation\":\"zherk\",\"m\":3,\"n\":3,\"k\":5,\"flops\":240,"
                                "\"operand_bytes\":240,\"result_bytes\":96,"),
+             "%s", file_text);
+    XT_CHECK(strstr(file_text, "{\"name\":\"30x30x2 dgesv\",") &&
+                 strstr(file_text,
+                        "\"operation\":\"dgesv\",\"m\":30,\"n\":30,\"k\":2,\"flops\":700,"
+                        "\"operand_bytes\":900,\"result_bytes\":500,\"trans\":\"-\","),
              "%s", file_text);
     XT_CHECK(strstr(file_text, "\"beta\":null,") && strstr(file_text, "\"kernel\":null,"), "%s",
              file_text);

@@ -233,6 +233,7 @@ class Page:
             median, floors = shape.median(), model.floors_of(shape, self.machine)
             floor = max(floors) if floors else 0.0
             named = f"{text_of(shape.operation)} " if several else ""
+            form = "" if shape.is_routine() else f" {text_of(shape.trans)}"
             over = (f"{words.digits(median / floor, 2)}\u00a0\u00d7 "
                     f"{'link' if floors[0] >= floors[1] else 'arithmetic'}"
                     if shape.place == "GPU" and floor > 0 else "–")
@@ -242,7 +243,7 @@ class Page:
                 f'data-operation="{text_of(shape.operation)}" '
                 f'data-count="{shape.count}" data-seconds="{shape.seconds:.9g}">'
                 f'<td>{number}</td><th scope="row" class="left">{named}<span class="nowrap">'
-                f"{words.shape(shape.m, shape.n, shape.k)} {text_of(shape.trans)}</span></th>"
+                f"{words.shape(*shape.extents())}{form}</span></th>"
                 f'<td class="num">{words.seconds(shape.seconds)}</td>'
                 f'<td class="left">{shape.place}'
                 f"{' ' + text_of(shape.kernel) if shape.kernel else ''}</td>"

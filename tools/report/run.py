@@ -289,6 +289,14 @@ class Shape:
     def shape(self):
         return (self.m, self.n, self.k, self.trans, self.operation)
 
+    def is_routine(self):
+        """Returns whether it is a routine of LAPACK, which has no transposes."""
+        return self.trans == "-"
+
+    def extents(self):
+        """Returns m, n and k; of a routine k only if it has right-hand sides or reflectors."""
+        return (self.m, self.n) if self.is_routine() and not self.k else (self.m, self.n, self.k)
+
     def is_single(self):
         return self.operation.startswith("s")
 

@@ -30,8 +30,8 @@ REASONS = {
                               "The program got the right result.",
     "XGEMM_OPERATIONS": "The setting XGEMM_OPERATIONS does not name this operation: it stays on the "
                         "CPU.",
-    "no kernel for it": "The library has no kernel for this operation on this GPU, and cuBLAS was not "
-                        "found.",
+    "no kernel for it": "The library has no kernel for this operation on this GPU, and cuBLAS, or for LAPACK "
+                        "routines cuSOLVER, was not found.",
     "cuSOLVER declines": "A LAPACK routine: there is no cuSOLVER, a matrix holds a NaN or an infinity or "
                          "does not fit the GPU's memory, or LAPACK's info is not 0.",
     "nothing to multiply": "A dimension or the scalar is 0, so there is nothing to multiply.",
@@ -132,8 +132,8 @@ def percent(part, whole):
     return f"{share:.0f}\u00a0%"
 
 
-def shape(m, n, k):
-    return f"{m}\u2009\u00d7\u2009{n}\u2009\u00d7\u2009{k}"
+def shape(*extents):
+    return "\u2009\u00d7\u2009".join(map(str, extents))
 
 
 def status(value):

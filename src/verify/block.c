@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Each worker takes neighbouring elements of the result, so that no two workers share a sum. */
+#include "verify/block.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <stdatomic.h>
+
+/* Elements of the result that a worker takes at a time. */
+enum { CHUNK = 64 };
+
+typedef float loose_float __attribute__((aligned(1), may_alias));
+typedef double loose_double __attribute__((aligned(1), may_alias));
+typedef double four __attribute__((vector_size(4 * sizeof(double)), aligned(8), may_alias));
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum way { DIRECT, CONJUGATE, MEASURE };
+
+struct job {
+    const struct xg_factor *factor;
+    enum way way;
+    const struct xg_block_row *in;
+    struct xg_block_row *out;
+    int64_t count;        /* of the result's elements */
+    _Atomic int64_t next; /* the first that no worker has taken */
+};
+
+INLINE void get(const void *at, enum xg_type type, int64_t i, double *re, double *im)
+{
+    *im = 0;
+    if (type == XG_TYPE_S)
+        *re = (double)((const loose_float *)at)[i];
+    else if (type == XG_TYPE_D)
+        *re = ((const loose_double *)at)[i];
+    else if (type == XG_TYPE_C) {
+        *re = (double)((const loose_float *)at)[2 * i];
+        *im = (double)((const loose_float *)at)[2 * i + 1];
+    } else {
+        *re = ((const loose_double *)at)[2 * i];
+        *im = ((const loose_double *)at)[2 * i + 1];
+    }
+}
+
+/* out += (re + i im) in */
+INLINE void add(struct xg_block_row *out, double re, double im, const struct xg_block_row *in,
+                bool complex)
+{
+    const four in_re = *(const four *)in->re, in_im = *(const four *)in->im;
+    if (!complex) {
+        *(four *)out->re += re * in_re;
+        return;
+    }
+    *(four *)out->re += re * in_re - im * in_im;
+    *(four *)out->im += re * in_im + im * in_re;
+}
+
+INLINE void measure(struct xg_block_row *out, double re, double im)
+{
+    out->re[0] += re * re + im * im;
+    out->re[1] = fmax(out->re[1], fmax(fabs(re), fabs(im)));
+}
+
+INLINE void visit(const struct job *job, enum xg_type type, int64_t i, int64_t j, double re,
+                  double im)
+{
+    const bool complex = type == XG_TYPE_C || type == XG_TYPE_Z;
+    if (job->way == DIRECT)
+        add(&job->out[i], re, im, &job->in[j], complex);
+    else if (job->way == CONJUGATE)
+        add(&job->out[j], re, -im, &job->in[i], complex);
+    else
+        measure(&job->out[j], re, im);
+}
+
+INLINE void run_columns(const struct job *job, enum xg_type type, enum way way, int64_t begin,
+                        int64_t end)
+{
+    const struct xg_factor *factor = job->factor;
+    const struct xg_matrix *matrix = &factor->matrix;
+    const size_t elem_bytes = xg_type_bytes(type);
+    const struct job own = {.way = way, .in = job->in, .out = job->out};
+    const int64_t first = way == DIRECT ? 0 : begin;
+    const int64_t last = way == DIRECT ? matrix->columns : end;
+    for (int64_t j = first; j < last; j++) {
+        const char *column = (const char *)matrix->at + (size_t)(j * matrix->ld) * elem_bytes;
+        int64_t from, to;
+        double re, im;
+        xg_matrix_column(matrix, factor->part, j, &from, &to);
+        if (factor->part != XG_FULL && j < matrix->rows) {
+            from += factor->part == XG_LOWER;
+            to -= factor->part == XG_UPPER;
+            get(column, type, j, &re, &im);
+            im = factor->diagonal == XG_DIAGONAL_STORED ? im : 0;
+            re = factor->diagonal == XG_DIAGONAL_ONE ? 1 : re;
+            if (factor->diagonal != XG_DIAGONAL_ZERO && (way != DIRECT || (j >= begin && j < end)))
+                visit(&own, type, j, j, re, factor->diagonal == XG_DIAGONAL_ONE ? 0 : im);
+        }
+        from = way == DIRECT ? xg_max_i64(from, begin) : from;
+        to = way == DIRECT ? xg_min_i64(to, end) : to;
+        for (int64_t i = from; i < to; i++) {
+            get(column, type, i, &re, &im);
+            visit(&own, type, i, j, re, im);
+        }
+    }
+}
+
+INLINE void run_way(const struct job *job, enum xg_type type, int64_t begin, int64_t end)
+{
+    if (job->way == DIRECT)
+        run_columns(job, type, DIRECT, begin, end);
+    else if (job->way == CONJUGATE)
+        run_columns(job, type, CONJUGATE, begin, end);
+    else
+        run_columns(job, type, MEASURE, begin, end);
+}
+
+static void run_chunk(const struct job *job, int64_t begin, int64_t end)
+{
+    switch (job->factor->type) {
+    case XG_TYPE_S:
+        run_way(job, XG_TYPE_S, begin, end);
+        break;
+    case XG_TYPE_D:
+        run_way(job, XG_TYPE_D, begin, end);
+        break;
+    case XG_TYPE_C:
+        run_way(job, XG_TYPE_C, begin, end);
+        break;
+    default:
+        run_way(job, XG_TYPE_Z, begin, end);
+        break;
+    }
+}
+
+static void work(void *arg, int worker)
+{
+    struct job *job = arg;
+    fenv_t environment;
+    (void)worker;
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);
+    for (;;) {
+        int64_t begin = atomic_fetch_add_explicit(&job->next, CHUNK, memory_order_relaxed);
+        if (begin >= job->count)
+            break;
+        run_chunk(job, begin, xg_min_i64(begin + CHUNK, job->count));
+    }
+    fesetenv(&environment);
+}
+
+static void share(struct job *job, struct xg_team *team, int workers)
+{
+    int size = team ? (int)xg_min_i64(workers, xg_team_size(team)) : 1;
+    if (size > 1 && job->count > CHUNK)
+        xg_team_run(team, size, work, job);
+    else
+        work(job, 0);
+}
+
+void xg_block_multiply(const struct xg_factor *factor, bool conjugate,
+                       const struct xg_block_row *in, struct xg_block_row *out,
+                       struct xg_team *team, int workers)
+{
+    struct job job = {.factor = factor,
+                      .way = conjugate ? CONJUGATE : DIRECT,
+                      .in = in,
+                      .out = out,
+                      .count = conjugate ? factor->matrix.columns : factor->matrix.rows};
+    share(&job, team, workers);
+}
+
+struct xg_factor_size xg_factor_measure(const struct xg_factor *factor, struct xg_block_row *room,
+                                        struct xg_team *team, int workers)
+{
+    const int64_t columns = factor->matrix.columns;
+    struct job job = {.factor = factor, .way = MEASURE, .out = room, .count = columns};
+    struct xg_factor_size size = {0, 0};
+    for (int64_t j = 0; j < columns; j++)
+        room[j].re[0] = room[j].re[1] = 0;
+    share(&job, team, workers);
+    for (int64_t j = 0; j < columns; j++) {
+        size.norm += room[j].re[0];
+        size.largest = fmax(size.largest, room[j].re[1]);
+    }
+    size.norm = sqrt(size.norm);
+    return size;
+}
+
+void xg_factor_get(const struct xg_factor *factor, int64_t i, int64_t j, double *re, double *im)
+{
+    const char *column = (const char *)factor->matrix.at +
+                         (size_t)(j * factor->matrix.ld) * xg_type_bytes(factor->type);
+    get(column, factor->type, i, re, im);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* A column-major matrix of any type times several vectors at once, in double precision. */
+#ifndef XG_BLOCK_H
+#define XG_BLOCK_H
+
+#include "base/routine.h"
+#include "host/team.h"
+
+enum { XG_BLOCK_VECTORS = 4 };
+
+/* One element of each vector; a block of vectors is an array of these. */
+struct xg_block_row {
+    double re[XG_BLOCK_VECTORS], im[XG_BLOCK_VECTORS];
+};
+
+/* What stands on the diagonal of a factor. */
+enum xg_diagonal {
+    XG_DIAGONAL_STORED,
+    XG_DIAGONAL_REAL, /* stored, and its imaginary part is not read */
+    XG_DIAGONAL_ONE,
+    XG_DIAGONAL_ZERO,
+};
+
+/* A matrix of which one triangle may be stored, the other being 0. */
+struct xg_factor {
+    struct xg_matrix matrix; /* with any alignment */
+    enum xg_type type;
+    enum xg_uplo part;
+    enum xg_diagonal diagonal; /* of a triangle */
+};
+
+/* Sums over the stored elements. */
+struct xg_factor_size {
+    double norm;    /* Frobenius's */
+    double largest; /* magnitude of a real or imaginary part */
+};
+
+/*
+ * out += factor in; conjugate: out += factorᴴ in. out does not overlap in. Of real types only the
+ * real parts of blocks are read and written. Up to `workers` members of the team, which must be
+ * idle, share the work; team NULL: this thread works alone. The sums round to nearest, whatever
+ * this thread's floating-point environment is, and leave that unchanged. Their order does not
+ * depend on the workers.
+ */
+void xg_block_multiply(const struct xg_factor *factor, bool conjugate,
+                       const struct xg_block_row *in, struct xg_block_row *out,
+                       struct xg_team *team, int workers);
+
+/* room: a block of as many rows as the factor has columns. */
+struct xg_factor_size xg_factor_measure(const struct xg_factor *factor, struct xg_block_row *room,
+                                        struct xg_team *team, int workers);
+
+/* Element (i, j) as it is stored. */
+void xg_factor_get(const struct xg_factor *factor, int64_t i, int64_t j, double *re, double *im);
+
+#endif

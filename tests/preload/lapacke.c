@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * With LIBRARY a LAPACK of one routine, which takes no locks, and LAPACKE's function of it, which
+ * calls it by its Fortran name as LAPACKE does in OpenBLAS and in the reference library. Without,
+ * a program that is linked to it.
+ * usage: lapacke both    systems in both layouts
+ *        lapacke jump    a handler of SIGALRM leaves the routine on the CPU by siglongjmp; the exit
+ *                        does not wait for it
+ * Prints "right" when it was.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "tests/support/xt.h"
+
+enum { ROW_MAJOR = 101, COLUMN_MAJOR };
+
+int LAPACKE_dgesv(int layout, int n, int k, double *a, int lda, int *pivots, double *b, int ldb);
+
+#ifdef LIBRARY
+
+void dgesv_(const int *n, const int *k, double *a, const int *lda, int *pivots, double *b,
+            const int *ldb, int *info);
+
+static void swap_rows(double *a, int ld, int columns, int one, int other)
+{
+    for (int j = 0; j < columns; j++) {
+        double kept = a[j * ld + one];
+        a[j * ld + one] = a[j * ld + other];
+        a[j * ld + other] = kept;
+    }
+}
+
+void dgesv_(const int *order, const int *count, double *a, const int *lda, int *pivots, double *b,
+            const int *ldb, int *info)
+{
+    const int n = *order, k = *count, ld = *lda;
+    for (int j = 0; j < n; j++) {
+        int most = j;
+        for (int i = j; i < n; i++)
+            most = fabs(a[j * ld + i]) > fabs(a[j * ld + most]) ? i : most;
+        pivots[j] = most + 1;
+        swap_rows(a, ld, n, j, most);
+        swap_rows(b, *ldb, k, j, most);
+        for (int i = j + 1; i < n; i++) {
+            double factor = a[j * ld + i] /= a[j * ld + j];
+            for (int l = j + 1; l < n; l++)
+                a[l * ld + i] -= factor * a[l * ld + j];
+            for (int l = 0; l < k; l++)
+                b[l * *ldb + i] -= factor * b[l * *ldb + j];
+        }
+    }
+    for (int l = 0; l < k; l++)
+        for (int j = n - 1; j >= 0; j--) {
+            b[l * *ldb + j] /= a[j * ld + j];
+            for (int i = 0; i < j; i++)
+                b[l * *ldb + i] -= a[j * ld + i] * b[l * *ldb + j];
+        }
+    *info = 0;
+}
+
+static double *transposed(const double *a, int rows, int columns, int ld)
+{
+    double *t = malloc((size_t)rows * (size_t)columns * sizeof *t);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++)
+            t[j * rows + i] = a[i * ld + j];
+    return t;
+}
+
+int LAPACKE_dgesv(int layout, int n, int k, double *a, int lda, int *pivots, double *b, int ldb)
+{
+    int info = -99;
+    if (layout == COLUMN_MAJOR) {
+        dgesv_(&n, &k, a, &lda, pivots, b, &ldb, &info);
+        return info;
+    }
+    double *a_t = transposed(a, n, n, lda), *b_t = transposed(b, n, k, ldb);
+    dgesv_(&n, &k, a_t, &n, pivots, b_t, &n, &info);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < k; j++)
+            b[i * ldb + j] = b_t[j * n + i];
+    free(a_t);
+    free(b_t);
+    return info;
+}
+
+#else
+
+enum { N = 400, K = 3 };
+
+static double a[N * N], b[N * K];
+static int pivots[N];
+
+static void fill(int layout)
+{
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            a[layout == ROW_MAJOR ? i * N + j : j * N + i] = i == j ? N : 1.0 / (1 + i + 2 * j);
+    for (int i = 0; i < N * K; i++)
+        b[i] = 1 + i % 7;
+}
+
+static void solve(int layout)
+{
+    int info = LAPACKE_dgesv(layout, N, K, a, N, pivots, b, layout == ROW_MAJOR ? K : N);
+    XT_CHECK(info == 0, "info %d", info);
+}
+
+static void both(void)
+{
+    static double x[N * K];
+    for (int layout = ROW_MAJOR; layout <= COLUMN_MAJOR; layout++) {
+        const int down = layout == ROW_MAJOR ? K : 1, right = layout == ROW_MAJOR ? 1 : N;
+        fill(layout);
+        solve(layout);
+        memcpy(x, b, sizeof x);
+        fill(layout);
+        for (int i = 0; i < N; i++)
+            for (int l = 0; l < K; l++) {
+                double sum = 0;
+                for (int j = 0; j < N; j++)
+                    sum += a[layout == ROW_MAJOR ? i * N + j : j * N + i] * x[j * down + l * right];
+                XT_CHECK_LE(fabs(sum - b[i * down + l * right]), 1e-11, "layout %d", layout);
+            }
+    }
+}
+
+/* --- A jump ---------------------------------------------------------------------------------- */
+
+static sigjmp_buf out;
+static volatile sig_atomic_t jumps;
+
+static void leave(int signal)
+{
+    siglongjmp(out, signal);
+}
+
+/* Operands with a NaN are the CPU's. */
+static void *jump(void *ready)
+{
+    enum { ROUNDS = 3, US = 20000 };
+    const struct itimerval timer = {.it_value = {0, US}};
+    sigset_t alarm_alone;
+    sigemptyset(&alarm_alone);
+    sigaddset(&alarm_alone, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &alarm_alone, NULL);
+    fill(COLUMN_MAJOR);
+    solve(COLUMN_MAJOR); /* the GPU starts */
+    if (sigsetjmp(out, 1))
+        jumps++;
+    while (jumps < ROUNDS) {
+        setitimer(ITIMER_REAL, &timer, NULL);
+        for (;;) {
+            fill(COLUMN_MAJOR);
+            a[1] = NAN;
+            solve(COLUMN_MAJOR);
+        }
+    }
+    fill(COLUMN_MAJOR);
+    solve(COLUMN_MAJOR);
+    if (write(*(int *)ready, "", 1) == 1)
+        for (;;)
+            pause();
+    return NULL;
+}
+
+/* Ends while the thread that has jumped is still there. Returns when. */
+static double end_child(int told)
+{
+    sigset_t alarm_alone;
+    pthread_t thread;
+    int ready[2];
+    char byte;
+    sigemptyset(&alarm_alone);
+    sigaddset(&alarm_alone, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm_alone, NULL);
+    signal(SIGALRM, leave);
+    if (pipe(ready) || pthread_create(&thread, NULL, jump, &ready[1]) ||
+        read(ready[0], &byte, 1) != 1)
+        exit(XT_HARD);
+    double now_s = xg_clock_s();
+    if (write(told, &now_s, sizeof now_s) != sizeof now_s)
+        exit(XT_HARD);
+    exit(xt_failures > 0);
+}
+
+static void jumped(void)
+{
+    int told[2], status = -1;
+    double ended_s = 0;
+    if (pipe(told))
+        exit(XT_HARD);
+    pid_t child = fork();
+    if (child == 0)
+        end_child(told[1]);
+    XT_CHECK(read(told[0], &ended_s, sizeof ended_s) == sizeof ended_s &&
+             waitpid(child, &status, 0) == child && status == 0);
+    double took_s = xg_clock_s() - ended_s;
+    XT_CHECK(took_s < 1.5, "the exit took %g s", took_s);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return XT_HARD;
+    if (!strcmp(argv[1], "both"))
+        both();
+    else
+        jumped();
+    if (xt_failures == 0)
+        puts("right");
+    return xt_failures > 0;
+}
+
+#endif

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# LAPACKE's functions are seen where they call the Fortran names, in a library that has both; a routine on the CPU
+# that is left by siglongjmp holds up no exit. Contract 8.9.
+. "$srcdir/tests/preload/lib"
+needs_plain_library
+
+compile -iquote "$srcdir/src" -shared -fPIC -DLIBRARY -o "$tmp/liblapacke.so" "$srcdir/tests/preload/lapacke.c" -lm
+compile -iquote "$srcdir/src" -o "$tmp/lapacke" "$srcdir/tests/preload/lapacke.c" "$tmp/liblapacke.so" -Wl,-rpath,"$tmp" -pthread -lm
+
+right "alone" "$tmp/lapacke" both
+right "a jump, alone" "$tmp/lapacke" jump
+right "on the CPU" preloaded XGEMM_LAPACK=1 XGEMM_MODE=cpu "$tmp/lapacke" both
+has_engine || exit $status
+right "on the GPU" on_engine XGEMM_LAPACK=1 XGEMM_STATS=1 "$tmp/lapacke" both
+if ! grep -q '^  GPU .* dgesv_ ' "$tmp/err"; then
+    grep -q 'cuSOLVER declines' "$tmp/err" || fail "dgesv_ is not seen: $(cat "$tmp/err")"
+fi
+right "a jump, on the GPU" on_engine XGEMM_LAPACK=1 timeout -s KILL 60 "$tmp/lapacke" jump
+exit $status
