@@ -124,10 +124,8 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
     shim_routine_size(call, next.int_bytes, &m, &n);
     if (!xg_dispatch_wants_routine(m, n) || !shim_routine_read(call, next.int_bytes, &routine))
         return shim_routine_pass(call, &next);
-    struct shim_routine_pending pending = {.call = call,
-                                           .next = &next,
-                                           .routine = &routine,
-                                           .frame = __builtin_frame_address(0)};
+    struct shim_routine_pending pending = {
+        .call = call, .next = &next, .routine = &routine, .frame = __builtin_frame_address(0)};
     if (!shim_squares_open(&pending.squares, &routine))
         return shim_routine_pass(call, &next);
     shim_routine_arrive(pending.frame);
