@@ -21,6 +21,7 @@
 #include "presence.h"
 #include "report/stats.h"
 #include "report/trace.h"
+#include "verify/residual.h"
 
 /* What the process has learnt of its routines. */
 static struct {
@@ -215,6 +216,8 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
         .predicted_cpu_s = decision.cpu_s,
         .predicted_gpu_s = decision.gpu_s,
     };
+    if (record.place == XG_PLACE_BOTH && !xg_residual_covers(routine))
+        stay(&record, XG_REASON_MODE); /* nothing says which side is right */
     if (record.place != XG_PLACE_CPU && !xg_stack_suffices())
         stay(&record, XG_REASON_STACK);
     if (record.place != XG_PLACE_CPU)
