@@ -72,48 +72,6 @@ static void test_right(void)
 
 /* --- What tests share ------------------------------------------------------------------------ */
 
-/* All bytes of the operands that the routine reads. */
-struct snapshot {
-    void *at[XG_SLOT_COUNT];
-    size_t bytes[XG_SLOT_COUNT];
-};
-
-static struct snapshot take_snapshot(const struct xg_routine *routine)
-{
-    struct snapshot snapshot = {{NULL}, {0}};
-    for (int slot = 0; slot < XG_SLOT_COUNT; slot++) {
-        const struct xg_matrix *host = &routine->operand[slot];
-        if (!host->at || !xg_routine_use(routine->name, (enum xg_slot)slot)->in)
-            continue;
-        size_t elem_bytes = slot == XG_SLOT_PIVOTS
-                                ? (size_t)routine->pivot_bytes
-                                : xg_routine_slot_bytes(routine, (enum xg_slot)slot);
-        snapshot.bytes[slot] = (size_t)((host->columns - 1) * host->ld + host->rows) * elem_bytes;
-        snapshot.at[slot] = malloc(snapshot.bytes[slot]);
-        if (!snapshot.at[slot])
-            exit(XT_HARD);
-        memcpy(snapshot.at[slot], host->at, snapshot.bytes[slot]);
-    }
-    return snapshot;
-}
-
-static void check_snapshot(struct snapshot *snapshot, const struct xg_routine *routine, bool same)
-{
-    for (int slot = 0; slot < XG_SLOT_COUNT; slot++) {
-        if (snapshot->at[slot] && same)
-            XT_CHECK(!memcmp(snapshot->at[slot], routine->operand[slot].at, snapshot->bytes[slot]),
-                     "%s: operand %d has changed", xg_routine_text(routine->name, routine->type),
-                     slot);
-        free(snapshot->at[slot]);
-    }
-}
-
-/* --- Verified -------------------------------------------------------------------------------- */
-/* Contract 9.6. */
-
-static double largest_residual;
-static bool covered[XG_ROUTINE_COUNT];
-
 /* The call with its operands of now, in memory of their own. */
 static struct xg_routine copy_of(const struct xg_routine *routine)
 {
@@ -135,6 +93,25 @@ static void free_copy(struct xg_routine *copy)
     for (int slot = 0; slot < XG_SLOT_COUNT; slot++)
         free(copy->operand[slot].at);
 }
+
+/* Frees the copy; same: what the routine reads must be as it was. */
+static void check_copy(struct xg_routine *copy, const struct xg_routine *routine, bool same)
+{
+    for (int slot = 0; slot < XG_SLOT_COUNT; slot++)
+        if (same && routine->operand[slot].at &&
+            xg_routine_use(routine->name, (enum xg_slot)slot)->in)
+            XT_CHECK(!memcmp(copy->operand[slot].at, routine->operand[slot].at,
+                             xg_routine_span_bytes(routine, (enum xg_slot)slot)),
+                     "%s: operand %d has changed", xg_routine_text(routine->name, routine->type),
+                     slot);
+    free_copy(copy);
+}
+
+/* --- Verified -------------------------------------------------------------------------------- */
+/* Contract 9.6. */
+
+static double largest_residual;
+static bool covered[XG_ROUTINE_COUNT];
 
 static double residual_of(const struct xg_routine *before, const struct xg_routine *after)
 {
@@ -217,13 +194,13 @@ static void test_verified(void)
 static enum xg_status run_flipped(const struct xg_routine *routine)
 {
     struct xg_result result;
-    struct snapshot snapshot = take_snapshot(routine);
+    struct xg_routine copy = copy_of(routine);
     fake.fail("flip", 1, 30, FAKECUDA_ONCE);
     enum xg_status status = xg_routine_run_verified(lane, routine, 1, &result);
     const bool found = status == XG_ERR_WRONG && result.verdict == XG_VERDICT_WRONG;
     XT_CHECK(found || status == XG_DECLINED, "%s: %s, verdict %d",
              xg_routine_text(routine->name, routine->type), xg_status_name(status), result.verdict);
-    check_snapshot(&snapshot, routine, true);
+    check_copy(&copy, routine, true);
     status = xg_routine_run_verified(lane, routine, 1, &result);
     XT_CHECK(status == XG_OK && result.verdict == XG_VERDICT_RIGHT);
     return status;
@@ -332,10 +309,10 @@ static void test_range(void)
 static enum xg_status run_faulty(const struct xg_routine *routine)
 {
     struct xg_result result;
-    struct snapshot snapshot = take_snapshot(routine);
+    struct xg_routine copy = copy_of(routine);
     enum xg_status status = xg_routine_run(lane, routine, &result);
     XT_CHECK(status <= XG_OK || status == XG_DECLINED, "status %d", status);
-    check_snapshot(&snapshot, routine, status != XG_OK);
+    check_copy(&copy, routine, status != XG_OK);
     return status;
 }
 
