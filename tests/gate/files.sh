@@ -18,7 +18,7 @@ check() {
 }
 
 passes $(find "$srcdir/src" "$srcdir/shim" "$srcdir/kernels" "$srcdir/tests" "$srcdir/bench" "$srcdir/tools" \
-    "$srcdir/examples" "$srcdir/m4" "$srcdir/python" "$srcdir/packaging" -type f \( -name '*.[chS]' -o -name '*.cu' -o -name '*.cuh' \
+    "$srcdir/examples" "$srcdir/m4" "$srcdir/python" "$srcdir/packaging" -type f \( -name '*.[chS]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \
     -o -name '*.sh' -o -name '*.py' -o -name '*.inc' -o -name 'xg_*.m4' \))
 echo 'int xg_count;' >"$gate_tmp/anonymous.c"
 refuses "$gate_tmp/anonymous.c"

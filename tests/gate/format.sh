@@ -15,7 +15,7 @@ check() {
 }
 
 for file in $(find "$srcdir/src" "$srcdir/shim" "$srcdir/kernels" "$srcdir/tests" "$srcdir/bench" "$srcdir/tools" \
-    "$srcdir/examples" "$srcdir/python" -name '*.[ch]'); do
+    "$srcdir/examples" "$srcdir/python" -name '*.[ch]' -o -name '*.cpp'); do
     passes "$file"
 done
 printf 'int  xg_count( void ) ;\n' >"$gate_tmp/loose.c"
