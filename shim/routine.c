@@ -4,9 +4,11 @@
  * products, come back here and are decided by themselves. A routine that the GPU computes makes no
  * inner call, except least squares (squares.h).
  */
+#define _GNU_SOURCE
 #include "routine.h"
 
 #include <fenv.h>
+#include <signal.h>
 
 #include "end.h"
 #include "next.h"
@@ -20,11 +22,23 @@
  * whose frame is no deeper shows that the thread left it, for example by siglongjmp. */
 static _Thread_local const char *shim_routine_frame __attribute__((tls_model("initial-exec")));
 
+/* The memory of least squares whose rest this thread computes. */
+static _Thread_local struct shim_squares shim_routine_squares
+    __attribute__((tls_model("initial-exec")));
+
+/* A signal handler's own stack may lie anywhere. */
+static bool shim_routine_handles_signal(void)
+{
+    stack_t stack;
+    return sigaltstack(NULL, &stack) == 0 && stack.ss_flags & SS_ONSTACK;
+}
+
 static void shim_routine_arrive(const char *frame)
 {
-    if (!shim_routine_frame || frame < shim_routine_frame)
+    if (!shim_routine_frame || frame < shim_routine_frame || shim_routine_handles_signal())
         return;
     shim_routine_frame = NULL;
+    shim_squares_close(&shim_routine_squares);
     xg_tally_forget();
 }
 
@@ -75,6 +89,7 @@ static void shim_routine_compute(struct shim_routine_pending *pending,
 static void shim_routine_whole(void *context)
 {
     struct shim_routine_pending *pending = context;
+    shim_squares_close(&pending->squares); /* the thread may leave the call */
     shim_routine_compute(pending, pending->call);
 }
 
@@ -84,7 +99,10 @@ static bool shim_routine_rest(void *context)
     struct shim_routine_pending *pending = context;
     int64_t info = 0;
     struct shim_routine_call rest = shim_squares_rest(&pending->squares, pending->call, &info);
+    const struct shim_squares outer = shim_routine_squares;
+    shim_routine_squares = pending->squares;
     shim_routine_compute(pending, &rest);
+    shim_routine_squares = outer;
     if (info == 0)
         shim_squares_give(&pending->squares, pending->routine);
     return info == 0;

@@ -110,6 +110,7 @@ void shim_squares_close(struct shim_squares *squares)
 {
     if (squares->memory)
         munmap(squares->memory, squares->bytes);
+    squares->memory = NULL;
 }
 
 struct shim_routine_call shim_squares_rest(const struct shim_squares *squares,

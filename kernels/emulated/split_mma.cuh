@@ -95,14 +95,14 @@ static __device__ __forceinline__ constexpr bool is_new_b(int i)
     return true;
 }
 
-/* Adds products FIRST to LAST - 1 of a stage's pieces to the warp's totals. */
-template <bool BF16, int FIRST, int LAST>
-static __device__ __forceinline__ void multiply_stage(float (&total)[TILES_M][4 * TILES_N],
-                                                      uint32_t warp_a, uint32_t warp_b, int lane)
+/* Adds products FIRST to LAST - 1 of a stage's pieces to ROWS rows of the warp's totals. */
+template <bool BF16, int FIRST, int LAST, int ROWS>
+static __device__ __forceinline__ void multiply_stage(float (*total)[4 * TILES_N], uint32_t warp_a,
+                                                      uint32_t warp_b, int lane)
 {
     using form = mma_form<BF16>;
-    float part[TILES_M][4 * TILES_N];
-    uint32_t a[STEPS][TILES_M][4], b[2][STEPS][TILES_N][2];
+    float part[ROWS][4 * TILES_N];
+    uint32_t a[STEPS][ROWS][4], b[2][STEPS][TILES_N][2];
 #pragma unroll
     for (int i = FIRST; i < LAST; i++) {
         const int piece_a = form::piece_a(i), piece_b = form::piece_b(i);
@@ -117,14 +117,14 @@ static __device__ __forceinline__ void multiply_stage(float (&total)[TILES_M][4 
 #pragma unroll
         for (int k = 0; k < STEPS; k++)
 #pragma unroll
-            for (int x = 0; x < TILES_M; x++)
+            for (int x = 0; x < ROWS; x++)
 #pragma unroll
                 for (int y = 0; y < TILES_N; y++)
                     multiply<BF16>(&part[x][4 * y], a[k][x], b[slot_of(piece_b)][k][y],
                                    i > FIRST || k > 0);
     }
 #pragma unroll
-    for (int x = 0; x < TILES_M; x++)
+    for (int x = 0; x < ROWS; x++)
 #pragma unroll
         for (int y = 0; y < 4 * TILES_N; y++)
             total[x][y] += part[x][y];
@@ -141,6 +141,8 @@ multiply_pass(float (&total)[TILES_M][4 * TILES_N], uint32_t room,
     using form = mma_form<BF16>;
     constexpr int COPIED = FIRST == form::PRODUCTS - 1 ? 1 : form::PIECES;
     constexpr int PLANES_B = form::PIECES * form::PLANE_BYTES;
+    /* All products of BF16 at once would spill registers: each half of the rows by itself. */
+    constexpr int ROWS = FIRST < form::SIX ? TILES_M / 2 : TILES_M;
     const uint32_t warp_a = warp % WARPS_M * WARP_M * ROW_BYTES;
     const uint32_t warp_b = PLANES_B + warp / WARPS_M * WARP_N * ROW_BYTES;
     uint32_t filled = room, next = room + (form::STAGES - 1) * form::STAGE_BYTES;
@@ -162,7 +164,10 @@ multiply_pass(float (&total)[TILES_M][4 * TILES_N], uint32_t room,
             copy_operand<BF16, COPIED>(next + PLANES_B, source_b, block + form::STAGES - 1);
         }
         xg_async_commit();
-        multiply_stage<BF16, FIRST, LAST>(total, filled + warp_a, filled + warp_b, lane);
+#pragma unroll
+        for (int x = 0; x < TILES_M; x += ROWS)
+            multiply_stage<BF16, FIRST, LAST, ROWS>(total + x, filled + warp_a + x * 16 * ROW_BYTES,
+                                                    filled + warp_b, lane);
         next = filled;
         filled += form::STAGE_BYTES;
         if (filled == room + form::STAGES * form::STAGE_BYTES)

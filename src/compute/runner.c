@@ -57,6 +57,8 @@ static size_t results_bytes(const struct xg_plan *plan)
 
 size_t xg_runner_split_bytes(const struct xg_plan *plan, const struct xg_problem *call)
 {
+    if (has_residues(call) && plan->tk > XG_RESIDUE_DEPTH_MAX)
+        return SIZE_MAX;
     size_t bytes = split_begin(plan) + (has_residues(call) ? results_bytes(plan) : 0);
     for (int64_t l = 0; l < plan->kt; l++)
         for (int b = 0; b <= !plan->b_is_a; b++)

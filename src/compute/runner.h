@@ -47,7 +47,8 @@ bool xg_runner_refused(const struct xg_runner *product, int64_t tile);
 /* Whether a run with all kinds of pieces needed them. Valid after all tiles are in host memory. */
 bool xg_runner_needed_all(const struct xg_runner *product);
 
-/* Device memory of the plan and of the pieces or residues that follow it. Pure. */
+/* Device memory of the plan and of the pieces or residues that follow it. SIZE_MAX: the plan's
+ * slices are too deep for residues. Pure. */
 size_t xg_runner_split_bytes(const struct xg_plan *plan, const struct xg_problem *call);
 
 /* Gives all later runs all kinds of pieces. */

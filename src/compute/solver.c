@@ -191,6 +191,8 @@ static int trtri(const struct step *s)
 {
     xg_solver_handle handle = s->solver->handle;
     int diag = s->call->routine->unit ? DIAG_UNIT : DIAG_GIVEN;
+    if (!xg_solver_functions.trtri_size || !xg_solver_functions.trtri)
+        return NOT_SUPPORTED;
     if (s->device_bytes)
         return xg_solver_functions.trtri_size(handle, fill(s), diag, s->call->n, data_type(s),
                                               at(s, XG_SLOT_A), ld(s, XG_SLOT_A), s->device_bytes,

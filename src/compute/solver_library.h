@@ -66,7 +66,7 @@ extern struct xg_solver_functions {
                 int64_t, int, xg_solver_inout, int, xg_solver_inout, int64_t, int, xg_solver_inout,
                 int64_t, int, xg_solver_inout, size_t, xg_solver_inout, size_t, xg_solver_inout);
     int (*trtri_size)(xg_solver_handle, int, int, int64_t, int, xg_solver_inout, int64_t, size_t *,
-                      size_t *);
+                      size_t *); /* NULL in the first versions of 11 */
     int (*trtri)(xg_solver_handle, int, int, int64_t, int, xg_solver_inout, int64_t,
                  xg_solver_inout, size_t, xg_solver_inout, size_t, xg_solver_inout);
 

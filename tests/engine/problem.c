@@ -18,25 +18,32 @@ static struct fakecuda fake;
 /* What the CPU computed of the last problem, and in how many tiles the engine had it. */
 static long last_wholes, last_parts, last_tiles;
 
-/* Runs it once, by the kernel of that name or a chosen one; returns what the engine said. */
-static enum xg_status run_by(struct xg_lane *lane, const struct xt_level3_shape *s,
-                             const char *kernel, uint64_t seed)
+/* Runs it once, where XGEMM_KERNEL is `named`, and by the kernel `wanted`; NULL: any. Returns what
+ * the engine said. */
+static enum xg_status run_named(struct xg_lane *lane, const struct xt_level3_shape *s,
+                                const char *named, const char *wanted, uint64_t seed)
 {
     struct xt_level3 o = xt_level3_create(s, seed);
     struct fx_cpu_count count = {.call = &o.p};
     struct xg_cpu cpu = fx_cpu(&count);
     struct xg_result result;
-    enum xg_status status = xg_pipeline_run(lane, &o.p, XG_MATH_ACCURATE, kernel, &cpu, &result);
+    enum xg_status status = xg_pipeline_run(lane, &o.p, XG_MATH_ACCURATE, named, &cpu, &result);
     if (status == XG_DECLINED)
         xg_cpu_compute(&o.p);
     const char *name = xt_level3_name(s);
     last_wholes = count.wholes, last_parts = count.parts, last_tiles = result.tiles;
     xt_level3_check(&o, name);
     XT_CHECK(status != XG_OK || (!count.wholes && !count.parts), "%s: by the CPU", name);
-    XT_CHECK(status != XG_OK || !kernel || (result.kernel && !strcmp(result.kernel, kernel)),
-             "%s: by %s, not %s", name, result.kernel ? result.kernel : "nothing", kernel);
+    XT_CHECK(status != XG_OK || !wanted || (result.kernel && !strcmp(result.kernel, wanted)),
+             "%s: by %s, not %s", name, result.kernel ? result.kernel : "nothing", wanted);
     xt_level3_destroy(&o);
     return status;
+}
+
+static enum xg_status run_by(struct xg_lane *lane, const struct xt_level3_shape *s,
+                             const char *kernel, uint64_t seed)
+{
+    return run_named(lane, s, kernel, kernel, seed);
 }
 
 static enum xg_status run(struct xg_lane *lane, const struct xt_level3_shape *s, uint64_t seed)
@@ -135,13 +142,16 @@ static void test_residues(void)
         enum xg_status status = run_by(lane, &s, deep ? name : NULL, (uint64_t)form + 1);
         XT_CHECK(status == XG_OK, "%s: %s", xt_level3_name(&s), xg_status_name(status));
     }
+    /* Deeper than the integers serve. */
     struct xt_level3_shape s = {
-        .op = XG_OP_GEMM, .type = XG_TYPE_D, .m = 140, .n = 90, .k = 200, .alpha = 1, .beta = 1};
+        .op = XG_OP_GEMM, .type = XG_TYPE_D, .m = 3, .n = 2, .k = 66000, .alpha = 1, .beta = 1};
+    XT_CHECK(run_named(lane, &s, name, NULL, 5) == XG_OK, "%s", xt_level3_name(&s));
+    s.m = 140, s.n = 90, s.k = 200;
     long nth = 0;
     for (bool struck = true; struck; nth += fx_short() ? 5 : 1) {
         fake.reset((unsigned)nth);
         fake.fail(NULL, nth + 1, FX_CODE_NOMEM, FAKECUDA_ONCE);
-        run_by(lane, &s, NULL, 3);
+        run_named(lane, &s, name, NULL, 3);
         struck = fake.faults(NULL) > 0;
     }
     XT_CHECK(nth > 10, "%ld calls", nth);

@@ -458,13 +458,15 @@ static void test_scale(void)
     }
 }
 
-/* An older cuSOLVER lacks GEEV, and has the others. */
+/* An older cuSOLVER lacks GEEV and TRTRI, and has the others. */
 static void test_lacking(void)
 {
     struct xg_solver_functions all = xg_solver_functions;
     expected = XG_DECLINED;
     xg_solver_functions.geev = NULL;
+    xg_solver_functions.trtri = NULL;
     rx_general(run_declined, XG_TYPE_D, 20, 0, true);
+    rx_triangle(run_declined, XG_TYPE_D, XG_LOWER, false, 20, 0);
     rx_lu(run, XG_TYPE_D, 20, 20, 3, 0, 4);
     xg_solver_functions = all;
     rx_general(run, XG_TYPE_D, 20, 0, true);

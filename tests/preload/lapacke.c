@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * With LIBRARY a LAPACK of one routine, which takes no locks, and LAPACKE's function of it, which
- * calls it by its Fortran name as LAPACKE does in OpenBLAS and in the reference library. Without,
- * a program that is linked to it.
+ * calls it by its Fortran name as LAPACKE does in OpenBLAS and in the reference library; and a
+ * routine that is always left. Without, a program that is linked to it.
  * usage: lapacke both    systems in both layouts
  *        lapacke jump    a handler of SIGALRM leaves the routine on the CPU by siglongjmp; the exit
  *                        does not wait for it
+ *        lapacke squares least squares are left by siglongjmp; no memory stays
  * Prints "right" when it was.
  */
 #include <math.h>
@@ -23,8 +24,25 @@
 enum { ROW_MAJOR = 101, COLUMN_MAJOR };
 
 int LAPACKE_dgesv(int layout, int n, int k, double *a, int lda, int *pivots, double *b, int ldb);
+void dgelsd_(const int *m, const int *n, const int *k, double *a, const int *lda, double *b,
+             const int *ldb, double *s, const double *rcond, int *rank, double *work,
+             const int *lwork, int *iwork, int *info);
+
+/* dgelsd_ leaves by it. */
+extern void (*lapacke_leave)(void);
 
 #ifdef LIBRARY
+
+void (*lapacke_leave)(void);
+
+void dgelsd_(const int *m, const int *n, const int *k, double *a, const int *lda, double *b,
+             const int *ldb, double *s, const double *rcond, int *rank, double *work,
+             const int *lwork, int *iwork, int *info)
+{
+    (void)m, (void)n, (void)k, (void)a, (void)lda, (void)b, (void)ldb, (void)s, (void)rcond;
+    (void)rank, (void)work, (void)lwork, (void)iwork, (void)info;
+    lapacke_leave();
+}
 
 void dgesv_(const int *n, const int *k, double *a, const int *lda, int *pivots, double *b,
             const int *ldb, int *info);
@@ -207,12 +225,55 @@ static void jumped(void)
     XT_CHECK(took_s < 1.5, "the exit took %g s", took_s);
 }
 
+/* --- Least squares --------------------------------------------------------------------------- */
+
+static void leave_squares(void)
+{
+    siglongjmp(out, 1);
+}
+
+static long memory_pages(void)
+{
+    long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (!statm || fscanf(statm, "%ld", &pages) != 1)
+        exit(XT_HARD);
+    fclose(statm);
+    return pages;
+}
+
+static void squares(void)
+{
+    enum { M = 800, N_LEFT = 200, K_LEFT = 2, LWORK = 100000, ROUNDS = 100, PAGES_MOST = 2000 };
+    static double x[M * N_LEFT], y[M * K_LEFT], s[N_LEFT], work[LWORK];
+    static int iwork[LWORK];
+    const int m = M, n = N_LEFT, k = K_LEFT, lwork = LWORK;
+    const double rcond = -1;
+    volatile long before = 0;
+    volatile int rounds = 0;
+    int rank, info;
+    lapacke_leave = leave_squares;
+    for (int i = 0; i < M * N_LEFT; i++)
+        x[i] = 1 + i % 11;
+    for (int i = 0; i < M * K_LEFT; i++)
+        y[i] = 1;
+    sigsetjmp(out, 0);
+    if (rounds == 10)
+        before = memory_pages();
+    if (rounds++ < ROUNDS)
+        dgelsd_(&m, &n, &k, x, &m, y, &m, s, &rcond, &rank, work, &lwork, iwork, &info);
+    long more = memory_pages() - before;
+    XT_CHECK(more < PAGES_MOST, "%ld pages are left", more);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2)
         return XT_HARD;
     if (!strcmp(argv[1], "both"))
         both();
+    else if (!strcmp(argv[1], "squares"))
+        squares();
     else
         jumped();
     if (xt_failures == 0)
