@@ -42,6 +42,10 @@ __attribute__((constructor)) static void find_next(void)
                           memory_order_relaxed);
 }
 
+/* NULL until the dynamic linker has relocated this library. A call before that, by a resolver of
+ * another library, finds no errno. */
+static int *(*const volatile errno_location)(void) = __errno_location;
+
 /* Serves calls that another library's constructor or resolver makes before our constructor. */
 long sandbox_call_kernel(long number, sandbox_word a, sandbox_word b, sandbox_word c,
                          sandbox_word d, sandbox_word e, sandbox_word f)
@@ -69,7 +73,8 @@ long sandbox_call_kernel(long number, sandbox_word a, sandbox_word b, sandbox_wo
     long result = (long)in_a;
 #endif
     if (result < 0 && result > -4096) {
-        errno = (int)-result;
+        if (errno_location)
+            *errno_location() = (int)-result;
         return -1;
     }
     return result;

@@ -9,7 +9,7 @@
 /* Seconds since an arbitrary moment, on a monotonic clock. */
 static inline double xg_clock_s(void)
 {
-    struct timespec time;
+    struct timespec time = {0}; /* the program's own function may fail */
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
@@ -17,7 +17,7 @@ static inline double xg_clock_s(void)
 /* The same in nanoseconds, without floating-point arithmetic. */
 static inline int64_t xg_clock_ns(void)
 {
-    struct timespec time;
+    struct timespec time = {0}; /* the program's own function may fail */
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }

@@ -29,6 +29,12 @@ static inline void relax(void)
 #endif
 }
 
+/* Never 0, which means free: the program's own clock may stand at 0. */
+static inline int64_t moment_ns(void)
+{
+    return xg_clock_ns() | 1;
+}
+
 /* Takes a latch that was taken at since_ns (0: free), unless another thread is first. */
 static bool change_hands(struct xg_latch *latch, int64_t since_ns, int64_t now_ns, uintptr_t frame)
 {
@@ -50,7 +56,7 @@ static bool is_lost(struct xg_latch *latch, int64_t since_ns, int64_t now_ns)
 static int64_t take(struct xg_latch *latch, bool *interrupted)
 {
     const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-    int64_t begin_ns = xg_clock_ns(), now_ns = begin_ns;
+    int64_t begin_ns = moment_ns(), now_ns = begin_ns;
     *interrupted = false;
     while (now_ns - begin_ns <= WAIT_NS) {
         int64_t since_ns = atomic_load_explicit(&latch->since_ns, memory_order_relaxed);
@@ -62,7 +68,7 @@ static int64_t take(struct xg_latch *latch, bool *interrupted)
         if ((is_free || is_mine) && change_hands(latch, since_ns, now_ns, frame))
             return now_ns;
         relax();
-        now_ns = xg_clock_ns();
+        now_ns = moment_ns();
     }
     atomic_fetch_add_explicit(&latch->refused, 1, memory_order_relaxed);
     return 0;

@@ -118,14 +118,19 @@ END
         done
     done
 
-    # The same in functions that this library itself is bound to, where the dynamic linker is at that.
+    # The same in functions that this library itself is bound to, where the dynamic linker is at that. The resolvers
+    # also make system calls that fail.
     cat >"$tmp/resolvers.c" <<'END'
+#define _GNU_SOURCE
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 static int compare(const char *a, const char *b) { while (*a && *a == *b) a++, b++; return (unsigned char)*a - (unsigned char)*b; }
 static size_t length(const char *a) { size_t n = 0; while (a[n]) n++; return n; }
 static void *fill(void *to, int c, size_t n) { for (size_t i = 0; i < n; i++) ((volatile char *)to)[i] = (char)c; return to; }
-static int slowly(void) { return getenv("OPENBLAS_THREAD_TIMEOUT") || getenv("XT_NONE") || getenv(""); }
+static int slowly(void) { return getenv("OPENBLAS_THREAD_TIMEOUT") || getenv("XT_NONE") || getenv("") || !syscall(SYS_close, -1) || !prctl(-1, 0, 0, 0, 0); }
 static int (*choose_compare(void))(const char *, const char *) { return slowly() ? NULL : compare; }
 static size_t (*choose_length(void))(const char *) { return slowly() ? NULL : length; }
 static void *(*choose_fill(void))(void *, int, size_t) { return slowly() ? NULL : fill; }

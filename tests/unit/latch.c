@@ -4,6 +4,8 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/host/latch.h"
@@ -120,11 +122,32 @@ static void test_own(void)
     XT_CHECK(xg_latch_leave(&latch, taken), "lost to a handler");
 }
 
+/* A program may define the clock, as this one does. */
+static atomic_bool stands_at_zero;
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    if (!stands_at_zero)
+        return (int)syscall(SYS_clock_gettime, clock, time);
+    *time = (struct timespec){0};
+    return 0;
+}
+
+static void test_clock_at_zero(void)
+{
+    stands_at_zero = true;
+    int64_t taken = xg_latch_take(&latch);
+    XT_CHECK(taken != 0, "it was free");
+    XT_CHECK(xg_latch_leave(&latch, taken), "lost");
+    stands_at_zero = false;
+}
+
 int main(void)
 {
     test_one_at_a_time();
     test_refused();
     test_lost();
     test_own();
+    test_clock_at_zero();
     return xt_done();
 }
