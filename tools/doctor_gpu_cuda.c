@@ -10,6 +10,7 @@
 #include "src/base/clock.h"
 #include "src/compute/backend.h"
 #include "src/compute/image.h"
+#include "src/compute/residue.h"
 #include "src/compute/toolkit.h"
 #include "src/decide/route.h"
 #include "src/device/mem.h"
@@ -160,6 +161,10 @@ static bool ask_context(const struct xg_conf *conf, struct doctor_gpu *gpu)
 static bool loads(struct xg_dev *dev, const struct xg_kernel *row)
 {
     CUfunction function;
+    if (row->flags & XG_KERNEL_RESIDUES) {
+        struct xg_residue residue;
+        return dev->facts.sm >= row->sm_min && xg_residue_open(dev, &residue) == XG_OK;
+    }
     if (row->flags & XG_KERNEL_PIECES)
         return xg_select_pieces(&dev->facts, row->name) == row;
     return dev->facts.sm >= row->sm_min &&
