@@ -11,6 +11,7 @@
 #include "src/compute/backend.h"
 #include "src/compute/image.h"
 #include "src/compute/residue.h"
+#include "src/compute/split.h"
 #include "src/compute/toolkit.h"
 #include "src/decide/route.h"
 #include "src/device/mem.h"
@@ -165,8 +166,11 @@ static bool loads(struct xg_dev *dev, const struct xg_kernel *row)
         struct xg_residue residue;
         return dev->facts.sm >= row->sm_min && xg_residue_open(dev, &residue) == XG_OK;
     }
-    if (row->flags & XG_KERNEL_PIECES)
-        return xg_select_pieces(&dev->facts, row->name) == row;
+    if (row->flags & XG_KERNEL_PIECES) {
+        struct xg_split split;
+        return xg_select_pieces(&dev->facts, row->name) == row &&
+               xg_split_open(dev, row, &split) == XG_OK;
+    }
     return dev->facts.sm >= row->sm_min &&
            xg_image_function(dev, row, false, false, &function) == XG_OK;
 }
