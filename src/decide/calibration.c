@@ -281,6 +281,7 @@ bool xg_calibration_parse(const char *text, const struct xg_calibration_key *key
     if (*text)
         return false;
     read.gpu_measured |= side == XG_SIDE_GPU;
+    read.device.generation = xg_generation_find(read.device.sm, NULL);
     *model = read;
     return true;
 }

@@ -20,7 +20,7 @@ static atomic_flag taken = ATOMIC_FLAG_INIT;
 
 static bool same_facts(const struct xg_device_facts *x, const struct xg_device_facts *y)
 {
-    return x->sm == y->sm && x->sm_count == y->sm_count &&
+    return x->sm == y->sm && x->generation == y->generation && x->sm_count == y->sm_count &&
            x->smem_block_bytes == y->smem_block_bytes && x->fp64_ratio == y->fp64_ratio &&
            x->clusters == y->clusters && x->images == y->images && x->cublas == y->cublas &&
            x->pieces == y->pieces && x->residues == y->residues &&

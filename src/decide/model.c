@@ -74,6 +74,7 @@ void xg_model_init(struct xg_model *model, int cores)
         .gpu_price_s = GPU_PRICE_S,
         .device = reference_device,
     };
+    model->device.generation = xg_generation_find(reference_device.sm, NULL);
     model->device.pieces = xg_select_pieces(&reference_device, NULL);
     xg_model_set_threads(model, cores);
 }
