@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Least squares. GELS is the GPU's. Of GELSD and GELSS the GPU computes A = Q R and Qᴴ B, and the
- * caller's own routine solves with R what it was asked to solve with A. So the rank is decided as
- * without us.
+ * Least squares. The GPU computes all of GELS. Of GELSD and GELSS it computes A = Q R and Qᴴ B, and
+ * the caller's own routine then solves the problem of R and Qᴴ B. So that routine decides the rank,
+ * as it does without this library.
  */
 #ifndef SHIM_SQUARES_H
 #define SHIM_SQUARES_H

@@ -17,7 +17,7 @@ static __device__ __forceinline__ int64_t xg_residue_padded_n(int64_t n)
 }
 
 /* Whether the integers serve for the product. */
-static __device__ __forceinline__ bool xg_residue_verdict(const struct xg_residue_pair &pair)
+static __device__ __forceinline__ bool xg_residue_verdict(const struct xg_split_pair &pair)
 {
     const struct xg_residue_stats a =
         xg_residue_worst((const struct xg_residue_stats *)pair.a_stats, pair.a_panels);

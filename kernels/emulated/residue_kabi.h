@@ -3,7 +3,7 @@
 #ifndef XG_RESIDUE_KABI_H
 #define XG_RESIDUE_KABI_H
 
-#include "../kabi.h"
+#include "split_kabi.h"
 
 /*
  * An operand is stored as its rows along k (rows of op(A), columns of op(B)). The residues of a
@@ -25,13 +25,6 @@ struct xg_residue_stats {
     uint32_t small_max[XG_RESIDUE_COUNTS]; /* of a row: numbers below 2^-h of the mean square */
 };
 
-/* The panels of a product; the statistics of all of them decide. */
-struct xg_residue_pair {
-    uint64_t a_stats, b_stats; /* device addresses: a_panels and b_panels of xg_residue_stats */
-    int32_t a_panels, b_panels;
-    int64_t k;
-};
-
 /* The single parameter of the split of an operand. Device addresses; extents and strides in
  * elements. One of the strides is 1. */
 struct xg_residue_split_args {
@@ -49,7 +42,7 @@ struct xg_residue_product_args {
     uint64_t a, b;    /* int8_t: the residues of the first row of A and column of B */
     uint64_t results; /* uint8_t, 4-byte aligned */
     int64_t a_plane_bytes, b_plane_bytes; /* from one modulus to the next */
-    struct xg_residue_pair pair;
+    struct xg_split_pair pair;
     int64_t m, n, k;
     struct xg_triangle wanted;
 };
@@ -58,7 +51,7 @@ struct xg_residue_product_args {
 struct xg_residue_combine_args {
     uint64_t results, c;               /* c: double */
     uint64_t a_exponents, b_exponents; /* m and n numbers of int32_t */
-    struct xg_residue_pair pair;
+    struct xg_split_pair pair;
     int64_t ldc, m, n;
     double alpha, beta;
     struct xg_triangle wanted;
@@ -67,7 +60,7 @@ struct xg_residue_combine_args {
 /* The single parameter of the product in double precision of operands that no integers serve. */
 struct xg_residue_native_args {
     struct xg_dgemm_args product;
-    struct xg_residue_pair pair;
+    struct xg_split_pair pair;
 };
 
 #endif

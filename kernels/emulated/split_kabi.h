@@ -40,7 +40,8 @@ struct xg_split_stats {
 
 /* The panels of a product; the statistics of all of them decide which pieces serve. */
 struct xg_split_pair {
-    uint64_t a_stats, b_stats; /* device addresses: a_panels and b_panels of xg_split_stats */
+    uint64_t a_stats, b_stats; /* device addresses: a_panels and b_panels of xg_split_stats, or of
+                                * xg_residue_stats */
     int32_t a_panels, b_panels;
     int64_t k;
 };

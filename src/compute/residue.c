@@ -157,7 +157,7 @@ static int64_t tiles(int64_t m, int64_t n, int64_t tile_m, int64_t tile_n)
 }
 
 static enum xg_status multiply(const struct xg_residue *residue, const struct xg_residue_range *a,
-                               const struct xg_residue_range *b, const struct xg_residue_pair *pair,
+                               const struct xg_residue_range *b, const struct xg_split_pair *pair,
                                const struct xg_residue_result *result, CUstream stream)
 {
     struct xg_residue_product_args args = {.a = residues(a),
@@ -176,7 +176,7 @@ static enum xg_status multiply(const struct xg_residue *residue, const struct xg
 }
 
 static enum xg_status combine(const struct xg_residue *residue, const struct xg_residue_range *a,
-                              const struct xg_residue_range *b, const struct xg_residue_pair *pair,
+                              const struct xg_residue_range *b, const struct xg_split_pair *pair,
                               const struct xg_residue_result *result, CUstream stream)
 {
     struct xg_residue_combine_args args = {.results = result->results,
@@ -197,7 +197,7 @@ static enum xg_status combine(const struct xg_residue *residue, const struct xg_
 static enum xg_status multiply_native(const struct xg_residue *residue,
                                       const struct xg_residue_range *a,
                                       const struct xg_residue_range *b,
-                                      const struct xg_residue_pair *pair,
+                                      const struct xg_split_pair *pair,
                                       const struct xg_residue_result *result, CUstream stream)
 {
     struct xg_residue_native_args args = {.product = {.a = a->source.data,
@@ -225,11 +225,11 @@ enum xg_status xg_residue_product(const struct xg_residue *residue,
                                   const struct xg_residue_range *b,
                                   const struct xg_residue_result *result, CUstream stream)
 {
-    const struct xg_residue_pair pair = {.a_stats = stats(a),
-                                         .b_stats = stats(b),
-                                         .a_panels = (int32_t)panels(a),
-                                         .b_panels = (int32_t)panels(b),
-                                         .k = a->operand->k};
+    const struct xg_split_pair pair = {.a_stats = stats(a),
+                                       .b_stats = stats(b),
+                                       .a_panels = (int32_t)panels(a),
+                                       .b_panels = (int32_t)panels(b),
+                                       .k = a->operand->k};
     enum xg_status status = multiply(residue, a, b, &pair, result, stream);
     if (status == XG_OK)
         status = combine(residue, a, b, &pair, result, stream);

@@ -180,8 +180,8 @@ static bool find_part(const char *root, const struct part *part, char path[PATH_
 }
 
 /*
- * The libraries that it needs are loaded first, so that it finds them by their names wherever the
- * linker is told to look. The linker searches for a missing one itself.
+ * Loads the libraries that it needs first: the linker then finds them by name, in whatever folders
+ * it searches. It looks for a missing one itself.
  */
 static void *open_release(const struct library *library, const char *root, int release)
 {

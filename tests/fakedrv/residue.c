@@ -73,7 +73,7 @@ static void resolve(uint64_t *address, int64_t bytes, const char *what)
     *address = (uintptr_t)fake_mem_dev(*address, (size_t)bytes, what);
 }
 
-static void resolve_pair(struct xg_residue_pair *pair)
+static void resolve_pair(struct xg_split_pair *pair)
 {
     const int64_t bytes = sizeof(struct xg_residue_stats);
     if (pair->a_panels < 1 || pair->b_panels < 1 || pair->k < 1 || pair->k > XG_RESIDUE_DEPTH_MAX)
@@ -236,7 +236,7 @@ static void split_row(const struct xg_residue_split_args *args, int64_t row)
     }
 }
 
-static bool serves(const struct xg_residue_pair *pair)
+static bool serves(const struct xg_split_pair *pair)
 {
     const struct xg_residue_stats a =
         xg_residue_worst((const struct xg_residue_stats *)(uintptr_t)pair->a_stats, pair->a_panels);

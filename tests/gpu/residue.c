@@ -8,8 +8,9 @@
  * usage: residue [--short]
  *
  * Judged element by element against long double: where integers serve, |C - exact| <= 2.5 * 2^-53 *
- * (|alpha||A||B| + |beta||C|), else (k + 4) of these units; what is not finite there must be the
- * same here. The four transposes, leading dimensions and alignments must give the same bits.
+ * (|alpha||A||B| + |beta||C|), else (k + 4) of these units; elements that are not finite
+ * there must be the same here. The four transposes, leading dimensions and alignments must give the
+ * same bits.
  */
 #include <math.h>
 
@@ -181,8 +182,8 @@ static void draw(int kind, int64_t m, int64_t n, int64_t k)
             }
 }
 
-/* Result in back, element (i,j) at GUARD + pad + i * ld + j, in `units` of 2^-53; what is not
- * wanted may be as it was. */
+/* The largest error of the result in `back`, whose element (i,j) is at GUARD + pad + i * ld + j, in
+ * bounds of `units` * 2^-53. Unwanted elements must be unchanged; a changed one gives NaN. */
 static double accuracy(int64_t m, int64_t n, double alpha, double beta, int64_t ld, int pad,
                        double units)
 {

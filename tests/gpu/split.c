@@ -8,8 +8,8 @@
  * usage: split [--short]
  *
  * Judged element by element against double precision: |C - exact| <= (k / 64 + 12) * 2^-24 *
- * (|alpha||A||B| + |beta||C|); what is not finite there must be the same here. The four transposes,
- * leading dimensions and alignments must give the same bits.
+ * (|alpha||A||B| + |beta||C|); elements that are not finite there must be the same here. The four
+ * transposes, leading dimensions and alignments must give the same bits.
  */
 #include <float.h>
 #include <math.h>

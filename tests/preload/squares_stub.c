@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A LAPACK whose DGELSD does not converge on square matrices, and spoils what it was given. */
+/* This LAPACK's DGELSD fails to converge on square matrices, and overwrites its operands first. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>

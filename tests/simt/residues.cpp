@@ -149,8 +149,7 @@ static void test(const form &f)
     const operand right = split(stored_b, f.n, f.k, f.transb ? ldb : 1, f.transb ? 1 : ldb);
     SIMT_CHECK(xg_residue_serves(&left.stats, &right.stats, f.k) == f.served, "%d,%d,%d", f.m, f.n,
                f.k);
-    const struct xg_residue_pair pair = {(uintptr_t)&left.stats, (uintptr_t)&right.stats, 1, 1,
-                                         f.k};
+    const struct xg_split_pair pair = {(uintptr_t)&left.stats, (uintptr_t)&right.stats, 1, 1, f.k};
     const struct xg_triangle wanted = {0, f.triangle};
     const int64_t padded_n = xg_residue_padded_n(f.n);
     std::vector<uint8_t> results((size_t)(XG_RESIDUE_MODULI_COUNT * f.m * padded_n), 0xee);
