@@ -162,15 +162,13 @@ static bool ask_context(const struct xg_conf *conf, struct doctor_gpu *gpu)
 static bool loads(struct xg_dev *dev, const struct xg_kernel *row)
 {
     CUfunction function;
-    if (row->flags & XG_KERNEL_RESIDUES) {
-        struct xg_residue residue;
-        return dev->facts.sm >= row->sm_min && xg_residue_open(dev, &residue) == XG_OK;
-    }
-    if (row->flags & XG_KERNEL_PIECES) {
-        struct xg_split split;
-        return xg_select_pieces(&dev->facts, row->name) == row &&
-               xg_split_open(dev, row, &split) == XG_OK;
-    }
+    const unsigned emulated = row->flags & (XG_KERNEL_PIECES | XG_KERNEL_RESIDUES);
+    struct xg_residue residue;
+    struct xg_split split;
+    if (emulated)
+        return xg_select_emulated(&dev->facts, emulated, row->name) == row &&
+               (emulated == XG_KERNEL_PIECES ? xg_split_open(dev, row, &split)
+                                             : xg_residue_open(dev, row, &residue)) == XG_OK;
     return dev->facts.sm >= row->sm_min &&
            xg_image_function(dev, row, false, false, &function) == XG_OK;
 }

@@ -29,12 +29,6 @@ enum { STAGE_BYTES = (TILE_M + TILE_N) * ROW_BYTES };
 static_assert(XG_RESIDUE_BLOCK == ROW_BYTES, "a stage of a modulus is a plane");
 static_assert(STAGES * STAGE_BYTES <= 96 * 1024, "what a block may have");
 
-static __device__ const int32_t moduli[XG_RESIDUE_MODULI_COUNT] = {
-#define XG_MODULUS(modulus) modulus,
-    XG_RESIDUE_MODULI(XG_MODULUS)
-#undef XG_MODULUS
-};
-
 /* --- Product -------------------------------------------------------------------------------- */
 
 /* sums (16,8) of a warp += A (16,32) B (32,8). */
@@ -100,41 +94,6 @@ static __device__ __forceinline__ void multiply_tile(int32_t (&sums)[TILES_M][4 
     }
 }
 
-/* sum modulo modulus, at least 0; inverse: 2^32 / modulus, rounded down. */
-static __device__ __forceinline__ uint32_t reduce(int32_t sum, uint32_t modulus, uint32_t inverse,
-                                                  uint32_t offset)
-{
-    const uint32_t positive = (uint32_t)sum + offset;
-    const uint32_t rest = positive - __umulhi(positive, inverse) * modulus;
-    return rest < modulus ? rest : rest - modulus;
-}
-
-/* Stores a thread's residues: rows `row` and row + 8 of each instruction's tile, two columns. */
-static __device__ __forceinline__ void store_residues(const struct xg_residue_product_args &args,
-                                                      const int32_t (&sums)[TILES_M][4 * TILES_N],
-                                                      int index, int64_t row, int64_t column)
-{
-    const uint32_t modulus = (uint32_t)moduli[index];
-    const uint32_t inverse = (uint32_t)((1ull << 32) / modulus);
-    const uint32_t offset = ((1u << 31) + modulus - 1) / modulus * modulus;
-    const int64_t ld = xg_residue_padded_n(args.n);
-    uint8_t *results = (uint8_t *)args.results + index * args.m * ld;
-#pragma unroll
-    for (int x = 0; x < 2 * TILES_M; x++) {
-        const int64_t i = row + 8 * x;
-        if (i >= args.m)
-            break;
-#pragma unroll
-        for (int y = 0; y < TILES_N; y++) {
-            const int32_t *sum = &sums[x / 2][4 * y + x % 2 * 2];
-            if (column + 8 * y < args.n)
-                *(uint16_t *)(results + i * ld + column + 8 * y) =
-                    (uint16_t)(reduce(sum[0], modulus, inverse, offset) |
-                               reduce(sum[1], modulus, inverse, offset) << 8);
-        }
-    }
-}
-
 extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS, 1)
     xg_residue_product_sm80_128x256x64(const __grid_constant__ struct xg_residue_product_args args)
 {
@@ -152,8 +111,8 @@ extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS, 1)
                                                   row_bytes, tile.col, args.n);
     int32_t sums[TILES_M][4 * TILES_N] = {};
     multiply_tile(sums, a, b, (int)(row_bytes / ROW_BYTES), warp, lane);
-    store_residues(args, sums, index, tile.row + warp % WARPS_M * WARP_M + lane / 4,
-                   tile.col + warp / WARPS_M * WARP_N + lane % 4 * 2);
+    xg_residue_store(args, sums, index, tile.row + warp % WARPS_M * WARP_M + lane / 4,
+                     tile.col + warp / WARPS_M * WARP_N + lane % 4 * 2);
 }
 
 /* --- Combination ---------------------------------------------------------------------------- */

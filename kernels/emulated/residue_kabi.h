@@ -39,7 +39,8 @@ struct xg_residue_split_args {
 
 /* The single parameter of the product of residues. */
 struct xg_residue_product_args {
-    uint64_t a, b;    /* int8_t: the residues of the first row of A and column of B */
+    struct xg_tensor_map a_map, b_map; /* for the tensor copies of sm_90: k, rows, moduli */
+    uint64_t a, b;    /* the same memory, int8_t: residues of the first row of A and column of B */
     uint64_t results; /* uint8_t, 4-byte aligned */
     int64_t a_plane_bytes, b_plane_bytes; /* from one modulus to the next */
     struct xg_split_pair pair;

@@ -102,32 +102,58 @@ static __device__ __forceinline__ int residue_of(uint64_t magnitude, bool negati
 
 /* --- Rows ----------------------------------------------------------------------------------- */
 
-/* A thread has every 16th quad of a row. Adjacent threads read adjacent memory. */
+/* A thread has every 16th quad of a row; a step of the block is 64 positions of k. */
+enum { STEP = LANES * QUAD, STEP_LD = STEP + 1 };
+
 struct place {
-    const uint64_t *data; /* of the row */
-    int64_t k_stride, k;
-    int row_inside, lane;
-    bool inside;
+    const uint64_t *data; /* of the block's first row */
+    int64_t row_stride, k_stride, k;
+    int rows; /* of the block's, that exist */
+    int row, lane;
 };
+
+/* Two steps of rows that are not contiguous along k; STEP_LD keeps columns in different banks. */
+typedef uint64_t turned[2][ROWS][STEP_LD];
 
 static __device__ __forceinline__ struct place place_of(const struct xg_residue_split_args &args)
 {
-    const bool along_k = args.k_stride == 1;
-    const int row_inside = along_k ? threadIdx.x / LANES : threadIdx.x % ROWS;
-    const int64_t row = (int64_t)blockIdx.x * ROWS + row_inside;
-    return {(const uint64_t *)args.data + row * args.row_stride,
+    const int64_t first = (int64_t)blockIdx.x * ROWS;
+    return {(const uint64_t *)args.data + first * args.row_stride,
+            args.row_stride,
             args.k_stride,
             args.k,
-            row_inside,
-            (int)(along_k ? threadIdx.x % LANES : threadIdx.x / ROWS),
-            row < args.rows};
+            args.rows - first < ROWS ? (int)(args.rows - first) : ROWS,
+            (int)threadIdx.x / LANES,
+            (int)threadIdx.x % LANES};
 }
 
-static __device__ __forceinline__ void load_quad(uint64_t *x, const struct place &place, int64_t k)
+static __device__ __forceinline__ uint64_t load(const struct place &place, int row, int64_t k)
 {
+    return row < place.rows && k < place.k ? place.data[row * place.row_stride + k * place.k_stride]
+                                           : 0;
+}
+
+/* Loads this thread's quad of the step at k. Adjacent threads read adjacent memory: of rows that
+ * are contiguous across k they read each other's numbers, and exchange them in shared memory. All
+ * threads of the block must call it, for the steps in turn. */
+static __device__ __forceinline__ void load_quad(uint64_t *x, const struct place &place,
+                                                 turned &shared, int64_t k)
+{
+    if (place.k_stride == 1) {
+#pragma unroll
+        for (int e = 0; e < QUAD; e++)
+            x[e] = load(place, place.row, k + place.lane * QUAD + e);
+        return;
+    }
+    uint64_t(&step)[ROWS][STEP_LD] = shared[k / STEP % 2];
+    const int row = threadIdx.x % ROWS, at = threadIdx.x / ROWS;
 #pragma unroll
     for (int e = 0; e < QUAD; e++)
-        x[e] = place.inside && k + e < place.k ? place.data[(k + e) * place.k_stride] : 0;
+        step[row][at + e * LANES] = load(place, row, k + at + e * LANES);
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < QUAD; e++)
+        x[e] = step[place.row][place.lane * QUAD + e];
 }
 
 /* What the threads of a row share. */
@@ -137,14 +163,14 @@ struct row_found {
     uint32_t not_finite;
 };
 
-static __device__ __forceinline__ struct squares sum_squares(const struct place &place,
-                                                             struct row_found *found)
+static __device__ __forceinline__ struct squares
+sum_squares(const struct place &place, turned &shared, struct row_found *found)
 {
     struct squares all = {NO_EXPONENT, 0.0f};
     bool finite = true;
-    for (int64_t k = place.lane * QUAD; k < place.k; k += LANES * QUAD) {
+    for (int64_t k = 0; k < place.k; k += STEP) {
         uint64_t x[QUAD];
-        load_quad(x, place, k);
+        load_quad(x, place, shared, k);
 #pragma unroll
         for (int e = 0; e < QUAD; e++) {
             const uint64_t magnitude = x[e] & ~(1ull << 63);
@@ -198,13 +224,17 @@ static __device__ __forceinline__ int scale_of(const struct squares &squares)
     return (int)floorf((float)XG_RESIDUE_BITS - 0.5f * log2f(squares.sum)) - squares.exponent;
 }
 
+static_assert(XG_RESIDUE_BLOCK == STEP, "steps end where a row is padded to");
+
 static __device__ __forceinline__ void split_rows(const struct xg_residue_split_args &args)
 {
     __shared__ struct row_found found_rows[ROWS];
+    __shared__ turned shared;
     const struct place place = place_of(args);
-    struct row_found *found = &found_rows[place.row_inside];
-    const int64_t row = (int64_t)blockIdx.x * ROWS + place.row_inside;
-    const struct squares squares = sum_squares(place, found);
+    struct row_found *found = &found_rows[place.row];
+    const int64_t row = (int64_t)blockIdx.x * ROWS + place.row;
+    const bool inside = place.row < place.rows;
+    const struct squares squares = sum_squares(place, shared, found);
     const int scale = scale_of(squares);
     /* The thresholds of the counts, in units of 2^32 of the integers. */
     const float mean =
@@ -214,15 +244,16 @@ static __device__ __forceinline__ void split_rows(const struct xg_residue_split_
                                                (uint32_t)(mean * power_of_two(-XG_RESIDUE_H1)),
                                                (uint32_t)(mean * power_of_two(-XG_RESIDUE_H2))};
     uint32_t small[XG_RESIDUE_COUNTS] = {};
-    for (int64_t k = place.lane * QUAD; k < xg_residue_padded_k(args.k); k += LANES * QUAD) {
+    for (int64_t step = 0; step < args.k; step += STEP) {
+        const int64_t k = step + place.lane * QUAD;
         uint64_t x[QUAD];
-        load_quad(x, place, k);
+        load_quad(x, place, shared, step);
 #pragma unroll
         for (int e = 0; e < QUAD; e++)
 #pragma unroll
             for (int i = 0; i < XG_RESIDUE_COUNTS; i++)
                 small[i] += k + e < args.k && scaled(x[e] & ~(1ull << 63), scale) >> 32 < least[i];
-        if (place.inside)
+        if (inside)
             store_residues(args, row, k, x, scale);
     }
 #pragma unroll
@@ -230,7 +261,7 @@ static __device__ __forceinline__ void split_rows(const struct xg_residue_split_
         atomicAdd(&found->small[i], small[i]);
     __syncthreads();
     struct xg_residue_stats *stats = (struct xg_residue_stats *)args.stats;
-    if (!place.inside || place.lane != 0)
+    if (!inside || place.lane != 0)
         return;
     ((int32_t *)args.exponents)[row] = scale;
     if (found->not_finite)

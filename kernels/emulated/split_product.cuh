@@ -3,9 +3,8 @@
 #ifndef XG_SPLIT_PRODUCT_CUH
 #define XG_SPLIT_PRODUCT_CUH
 
-#include "../common/tile.cuh"
+#include "clusters.cuh"
 #include "split_sums.cuh"
-#include "wgmma.cuh"
 
 /*
  * Why. Hopper's tensor cores multiply 16-bit numbers twelve times as fast as the FP32 units
@@ -32,18 +31,6 @@
  * Blocks are persistent and loop over tiles, in bands as in tile.cuh. Narrower tiles are for shapes
  * that leave a part of the last round empty: src/decide/tensor.c chooses.
  */
-
-/* The rows of a block's tile of C, and a warpgroup's share of them. */
-enum { BLOCK_M = 128, GROUP_M = 64, GROUPS = BLOCK_M / GROUP_M };
-
-/* A thread of one additional warpgroup starts the copies. */
-enum { PRODUCT_THREADS = (GROUPS + 1) * 128 };
-
-/* The blocks of a cluster are one above the other, with the same columns of B. */
-enum { CLUSTER = 2 };
-
-/* Tile rows of a cluster that a wave goes down before it goes right. */
-enum { BAND = 8 };
 
 /* The differences between the types. A box of a tensor copy has all pieces of a step, or one
  * piece. */
@@ -78,33 +65,6 @@ struct product_room {
     };
     static_assert(BYTES <= 227 * 1024, "what a block may have");
 };
-
-/* A position in the ring of stages, and the parity of its barriers' phase. */
-struct ring_place {
-    uint32_t stage, parity;
-    template <int STAGES>
-    __device__ __forceinline__ void step(void)
-    {
-        if (++stage == STAGES)
-            stage = 0, parity ^= 1;
-    }
-};
-
-/* Sets the row and column of this block's part of a cluster's tile; false if no element of it is
- * wanted.
- */
-template <int BLOCK_N>
-static __device__ __forceinline__ bool tile_of(const struct xg_split_product_args &args,
-                                               unsigned tile, unsigned tiles_m, unsigned tiles_n,
-                                               uint32_t rank, int *row, int *column)
-{
-    const unsigned band = tile / (BAND * tiles_n), inside = tile % (BAND * tiles_n);
-    const unsigned rows = min((unsigned)BAND, tiles_m - band * BAND);
-    const int first = (int)((band * BAND + inside % rows) * CLUSTER * BLOCK_M);
-    *row = first + (int)rank * BLOCK_M;
-    *column = (int)(inside / rows * BLOCK_N);
-    return !xg_tile_unwanted<CLUSTER * BLOCK_M, BLOCK_N>(args.wanted, first, *column);
-}
 
 /* Starts the copies of one stage with BOXES boxes: this block's rows of A, and its share of B for
  * the whole cluster. */
@@ -191,7 +151,7 @@ static __device__ __forceinline__ void produce(const struct xg_split_product_arg
     for (unsigned tile = blockIdx.x / CLUSTER; tile < tiles_m * tiles_n;
          tile += gridDim.x / CLUSTER) {
         int row, column;
-        if (!tile_of<BLOCK_N>(args, tile, tiles_m, tiles_n, rank, &row, &column))
+        if (!tile_of<BLOCK_N>(args.wanted, tile, tiles_m, tiles_n, rank, &row, &column))
             continue;
         produce_pass<BF16, BLOCK_N, form::BOXES>(args, room, barriers, row, column, blocks, rank,
                                                  &at);
@@ -257,7 +217,7 @@ consume(const struct xg_split_product_args &args, uint32_t room, uint32_t barrie
     for (unsigned tile = blockIdx.x / CLUSTER; tile < tiles_m * tiles_n;
          tile += gridDim.x / CLUSTER) {
         int row, column;
-        if (!tile_of<BLOCK_N>(args, tile, tiles_m, tiles_n, rank, &row, &column))
+        if (!tile_of<BLOCK_N>(args.wanted, tile, tiles_m, tiles_n, rank, &row, &column))
             continue;
         float total[BLOCK_N / 2] = {}, part[BLOCK_N / 2];
         consume_pass<BF16, BLOCK_N, FIRST, MODE == XG_SPLIT_MANY ? LAST : LAST - 1>(

@@ -87,6 +87,26 @@ static __device__ __forceinline__ void xg_copy_box_multicast(uint32_t to, const 
                  : "memory");
 }
 
+/* The same of a stack of matrices. */
+static __device__ __forceinline__ void xg_copy_box3(uint32_t to, const void *map, uint32_t barrier,
+                                                    int column, int row, int matrix)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"(column), "r"(row), "r"(matrix)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void xg_copy_box3_multicast(uint32_t to, const void *map,
+                                                              uint32_t barrier, int column, int row,
+                                                              int matrix, uint16_t blocks)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"(column), "r"(row), "r"(matrix), "h"(blocks)
+                 : "memory");
+}
+
 static __device__ __forceinline__ void xg_copy_prefetch_map(const void *map)
 {
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
@@ -144,14 +164,31 @@ static __device__ __forceinline__ void xg_wgmma_commit(void)
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
+/* Waits until at most PENDING of this warpgroup's groups of products are under way. Their sums must
+ * not be used before none is. */
+template <int PENDING>
+static __device__ __forceinline__ void xg_wgmma_wait_until(void)
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
+}
+
 /* Waits for this warpgroup's products, which write sums. */
 template <int SUMS>
 static __device__ __forceinline__ void xg_wgmma_wait(float (&sums)[SUMS])
 {
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    xg_wgmma_wait_until<0>();
 #pragma unroll
     for (int i = 0; i < SUMS; i++)
         asm volatile("" : "+f"(sums[i])::"memory");
+}
+
+template <int SUMS>
+static __device__ __forceinline__ void xg_wgmma_wait(int32_t (&sums)[SUMS])
+{
+    xg_wgmma_wait_until<0>();
+#pragma unroll
+    for (int i = 0; i < SUMS; i++)
+        asm volatile("" : "+r"(sums[i])::"memory");
 }
 
 /*
@@ -162,6 +199,14 @@ static __device__ __forceinline__ void xg_wgmma_wait(float (&sums)[SUMS])
 #define XG_SUMS8(s, i)                                                                             \
     "+f"(s[i]), "+f"(s[i + 1]), "+f"(s[i + 2]), "+f"(s[i + 3]), "+f"(s[i + 4]), "+f"(s[i + 5]),    \
         "+f"(s[i + 6]), "+f"(s[i + 7])
+#define XG_INTS8(s, i)                                                                             \
+    "+r"(s[i]), "+r"(s[i + 1]), "+r"(s[i + 2]), "+r"(s[i + 3]), "+r"(s[i + 4]), "+r"(s[i + 5]),    \
+        "+r"(s[i + 6]), "+r"(s[i + 7])
+#define XG_INTS_256(s)                                                                             \
+    XG_INTS8(s, 0), XG_INTS8(s, 8), XG_INTS8(s, 16), XG_INTS8(s, 24), XG_INTS8(s, 32),             \
+        XG_INTS8(s, 40), XG_INTS8(s, 48), XG_INTS8(s, 56), XG_INTS8(s, 64), XG_INTS8(s, 72),       \
+        XG_INTS8(s, 80), XG_INTS8(s, 88), XG_INTS8(s, 96), XG_INTS8(s, 104), XG_INTS8(s, 112),     \
+        XG_INTS8(s, 120)
 #define XG_SUMS_128(s)                                                                             \
     XG_SUMS8(s, 0), XG_SUMS8(s, 8), XG_SUMS8(s, 16), XG_SUMS8(s, 24), XG_SUMS8(s, 32),             \
         XG_SUMS8(s, 40), XG_SUMS8(s, 48), XG_SUMS8(s, 56)
@@ -201,6 +246,19 @@ static __device__ __forceinline__ void xg_wgmma_wait(float (&sums)[SUMS])
     "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "             \
     "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "            \
     "%96, %97, add, 1, 1, 0, 0; }"
+#define XG_WGMMA_256_S8                                                                            \
+    "{ .reg .pred add; setp.ne.b32 add, %130, 0;\n"                                                \
+    "wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8 {"                                          \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                       \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "             \
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "             \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "             \
+    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "             \
+    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "             \
+    "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
+    "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, "   \
+    "%127}, "                                                                                      \
+    "%128, %129, add; }"
 
 template <bool BF16, int SUMS>
 static __device__ __forceinline__ void xg_wgmma(float (&s)[SUMS], uint64_t a, uint64_t b, int add)
@@ -218,6 +276,13 @@ static __device__ __forceinline__ void xg_wgmma(float (&s)[SUMS], uint64_t a, ui
         asm volatile(XG_WGMMA_192("f16") : XG_SUMS_192(s) : "l"(a), "l"(b), "r"(add));
     if constexpr (SUMS == 96 && BF16)
         asm volatile(XG_WGMMA_192("bf16") : XG_SUMS_192(s) : "l"(a), "l"(b), "r"(add));
+}
+
+/* The same with 8-bit integers: sums (64,256) = A (64,32) B (32,256). */
+static __device__ __forceinline__ void xg_wgmma_bytes(int32_t (&s)[128], uint64_t a, uint64_t b,
+                                                      int add)
+{
+    asm volatile(XG_WGMMA_256_S8 : XG_INTS_256(s) : "l"(a), "l"(b), "r"(add));
 }
 /* clang-format on */
 

@@ -24,7 +24,7 @@ static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
  * support the split. Only temporary errors fail. */
 static enum xg_status open_split(struct xg_dev *dev, const struct xg_conf *conf)
 {
-    const struct xg_kernel *row = xg_select_pieces(&dev->facts, conf->kernel);
+    const struct xg_kernel *row = xg_select_emulated(&dev->facts, XG_KERNEL_PIECES, conf->kernel);
     if (!row)
         return XG_OK;
     struct xg_split *split = malloc(sizeof *split);
@@ -38,20 +38,20 @@ static enum xg_status open_split(struct xg_dev *dev, const struct xg_conf *conf)
     return status == XG_ERR_CAPTURE ? status : XG_OK;
 }
 
-/* The same of dev->residue and facts.residues. It was not measured, so it is opened by name alone.
- */
+/* The same of dev->residue and facts.residues. */
 static enum xg_status open_residue(struct xg_dev *dev, const struct xg_conf *conf)
 {
-    const struct xg_kernel *named = conf->kernel ? xg_select_find(conf->kernel) : NULL;
-    if (!named || !(named->flags & XG_KERNEL_RESIDUES) || dev->facts.sm < named->sm_min)
+    const struct xg_kernel *row = xg_select_emulated(&dev->facts, XG_KERNEL_RESIDUES, conf->kernel);
+    if (!row)
         return XG_OK;
     struct xg_residue *residue = malloc(sizeof *residue);
-    enum xg_status status = residue ? xg_residue_open(dev, residue) : XG_ERR_NOMEM;
-    if (status == XG_OK)
+    enum xg_status status = residue ? xg_residue_open(dev, row, residue) : XG_ERR_NOMEM;
+    if (status == XG_OK) {
         dev->residue = residue;
-    else
+        dev->facts.residues = row;
+    } else {
         free(residue);
-    dev->facts.residues = dev->residue;
+    }
     return status == XG_ERR_CAPTURE ? status : XG_OK;
 }
 

@@ -4,22 +4,29 @@
 
 #include "compute/image.h"
 
-/* The sizes of kernels/emulated/residue_split_sm80.cu and dgemm_residue_sm80.cu. */
+/* The sizes of kernels/emulated/residue_split_sm80.cu, dgemm_residue_sm80.cu and
+ * dgemm_residue_sm90.cu. */
 enum { SPLIT_ROWS = 16, THREADS = 256 };
 enum { TILE_M = 128, TILE_N = 256, PRODUCT_SMEM_BYTES = 96 * 1024 };
+enum { WGMMA_THREADS = 384, WGMMA_SMEM_BYTES = 197 * 1024, CLUSTER = 2, BOX = 128 };
 enum { NATIVE_TILE = 32, MEMORY_ALIGN = 256 };
 
-enum xg_status xg_residue_open(struct xg_dev *dev, struct xg_residue *residue)
+enum xg_status xg_residue_open(struct xg_dev *dev, const struct xg_kernel *row,
+                               struct xg_residue *residue)
 {
-    struct xg_residue opened = {.dev = dev};
+    struct xg_residue opened = {.dev = dev, .wgmma = row->flags & XG_KERNEL_WGMMA};
+    if (opened.wgmma && !dev->drv.cuTensorMapEncodeTiled)
+        return XG_DECLINED;
     const struct {
         const char *image, *entry;
         int smem_bytes;
         CUfunction *function;
     } kernels[] = {
         {"residue_split_sm80", "xg_residue_split_sm80", 0, &opened.split},
-        {"dgemm_residue_sm80", "xg_residue_product_sm80_128x256x64", PRODUCT_SMEM_BYTES,
-         &opened.product},
+        {opened.wgmma ? "dgemm_residue_sm90" : "dgemm_residue_sm80",
+         opened.wgmma ? "xg_residue_product_sm90_128x256x128"
+                      : "xg_residue_product_sm80_128x256x64",
+         opened.wgmma ? WGMMA_SMEM_BYTES : PRODUCT_SMEM_BYTES, &opened.product},
         {"dgemm_residue_sm80", "xg_residue_combine_sm80", 0, &opened.combine},
         {"dgemm_residue_sm80", "xg_residue_native_sm80", 0, &opened.native},
     };
@@ -106,12 +113,12 @@ static int64_t panels(const struct xg_residue_range *range)
 /* --- Steps ---------------------------------------------------------------------------------- */
 
 static enum xg_status launch(const struct xg_residue *residue, CUfunction function, int64_t blocks,
-                             unsigned smem_bytes, void *args, CUstream stream)
+                             unsigned threads, unsigned smem_bytes, void *args, CUstream stream)
 {
     void *parameters[] = {args};
     if (blocks > INT32_MAX)
         return XG_DECLINED;
-    return XG_DRV(&residue->dev->drv, cuLaunchKernel, function, (unsigned)blocks, 1, 1, THREADS, 1,
+    return XG_DRV(&residue->dev->drv, cuLaunchKernel, function, (unsigned)blocks, 1, 1, threads, 1,
                   1, smem_bytes, stream, parameters, NULL);
 }
 
@@ -130,7 +137,8 @@ static enum xg_status split_panel(const struct xg_residue *residue,
         .k = panel->operand->k,
         .plane_bytes = plane_bytes(panel),
     };
-    return launch(residue, residue->split, xg_ceil_div(panel->rows, SPLIT_ROWS), 0, &args, stream);
+    return launch(residue, residue->split, xg_ceil_div(panel->rows, SPLIT_ROWS), THREADS, 0, &args,
+                  stream);
 }
 
 enum xg_status xg_residue_panels(const struct xg_residue *residue,
@@ -156,6 +164,39 @@ static int64_t tiles(int64_t m, int64_t n, int64_t tile_m, int64_t tile_n)
     return xg_ceil_div(m, tile_m) * xg_ceil_div(n, tile_n);
 }
 
+/* Makes the tensor map of a range's residues: k, rows, moduli. */
+static enum xg_status describe(const struct xg_residue *residue,
+                               const struct xg_residue_range *range, struct xg_tensor_map *map)
+{
+    const cuuint64_t width = (cuuint64_t)row_bytes(range->operand->k);
+    const cuuint64_t extents[] = {width, (cuuint64_t)range->rows, XG_RESIDUE_MODULI_COUNT};
+    const cuuint64_t strides[] = {width, (cuuint64_t)plane_bytes(range)};
+    const cuuint32_t box[] = {BOX, BOX, 1}, steps[] = {1, 1, 1};
+    CUresult result =
+        XG_DRV_CALL(&residue->dev->drv, cuTensorMapEncodeTiled, (CUtensorMap *)map,
+                    CU_TENSOR_MAP_DATA_TYPE_UINT8, 3, (void *)(uintptr_t)residues(range), extents,
+                    strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                    CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return xg_drv_status(&residue->dev->drv, result, "cuTensorMapEncodeTiled");
+}
+
+/* Launches the product: as many clusters as the device holds loop over the tiles. */
+static enum xg_status multiply_wgmma(const struct xg_residue *residue,
+                                     const struct xg_residue_range *a,
+                                     const struct xg_residue_range *b,
+                                     struct xg_residue_product_args *args, CUstream stream)
+{
+    enum xg_status status = describe(residue, a, &args->a_map);
+    if (status == XG_OK)
+        status = describe(residue, b, &args->b_map);
+    if (status != XG_OK)
+        return status;
+    int64_t all = XG_RESIDUE_MODULI_COUNT * tiles(args->m, args->n, CLUSTER * TILE_M, TILE_N);
+    int64_t clusters = xg_min_i64(all, residue->dev->facts.sm_count / CLUSTER);
+    return launch(residue, residue->product, clusters * CLUSTER, WGMMA_THREADS, WGMMA_SMEM_BYTES,
+                  args, stream);
+}
+
 static enum xg_status multiply(const struct xg_residue *residue, const struct xg_residue_range *a,
                                const struct xg_residue_range *b, const struct xg_split_pair *pair,
                                const struct xg_residue_result *result, CUstream stream)
@@ -170,8 +211,10 @@ static enum xg_status multiply(const struct xg_residue *residue, const struct xg
                                            .n = b->rows,
                                            .k = pair->k,
                                            .wanted = result->wanted};
+    if (residue->wgmma)
+        return multiply_wgmma(residue, a, b, &args, stream);
     return launch(residue, residue->product,
-                  XG_RESIDUE_MODULI_COUNT * tiles(args.m, args.n, TILE_M, TILE_N),
+                  XG_RESIDUE_MODULI_COUNT * tiles(args.m, args.n, TILE_M, TILE_N), THREADS,
                   PRODUCT_SMEM_BYTES, &args, stream);
 }
 
@@ -191,7 +234,8 @@ static enum xg_status combine(const struct xg_residue *residue, const struct xg_
                                            .beta = result->beta,
                                            .wanted = result->wanted};
     int64_t quads = args.m * xg_ceil_div(args.n, XG_RESIDUE_QUAD);
-    return launch(residue, residue->combine, xg_ceil_div(quads, THREADS), 0, &args, stream);
+    return launch(residue, residue->combine, xg_ceil_div(quads, THREADS), THREADS, 0, &args,
+                  stream);
 }
 
 static enum xg_status multiply_native(const struct xg_residue *residue,
@@ -216,8 +260,8 @@ static enum xg_status multiply_native(const struct xg_residue *residue,
                                                       .transb = b->source.along_k,
                                                       .split = 1},
                                           .pair = *pair};
-    return launch(residue, residue->native, tiles(a->rows, b->rows, NATIVE_TILE, NATIVE_TILE), 0,
-                  &args, stream);
+    return launch(residue, residue->native, tiles(a->rows, b->rows, NATIVE_TILE, NATIVE_TILE),
+                  THREADS, 0, &args, stream);
 }
 
 enum xg_status xg_residue_product(const struct xg_residue *residue,

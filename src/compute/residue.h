@@ -15,6 +15,7 @@
  */
 struct xg_residue {
     struct xg_dev *dev;
+    bool wgmma; /* the product of Hopper */
     CUfunction split, product, combine, native;
 };
 
@@ -43,11 +44,12 @@ struct xg_residue_result {
 };
 
 /*
- * Loads the kernels. Returns XG_OK; XG_ERR_NOTFOUND if this build has no code for the device;
- * XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. *residue is set only on XG_OK and needs no fini. The
+ * Loads the kernels of a row. Returns XG_OK; XG_DECLINED if the driver makes no tensor maps and the
+ * row needs them; XG_ERR_NOTFOUND if this build has no code for the device; XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. *residue is set only on XG_OK and needs no fini. The
  * device's context must be current, here and below.
  */
-enum xg_status xg_residue_open(struct xg_dev *dev, struct xg_residue *residue);
+enum xg_status xg_residue_open(struct xg_dev *dev, const struct xg_kernel *row,
+                               struct xg_residue *residue);
 
 /* Device memory of an operand's residues and of the results of a product of m rows and n columns;
  * multiples of 256. Pure. */

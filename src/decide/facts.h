@@ -17,10 +17,10 @@ struct xg_device_facts {
     bool clusters;        /* the driver launches blocks in clusters, which sm_90 and newer have */
     bool images;          /* this build contains device code */
     bool cublas;          /* cuBLAS is loaded; false until a product needs it */
-    const struct xg_kernel *pieces; /* the row that splits operands and multiplies their pieces
-                                     * (split.h); NULL: none */
-    bool residues;                  /* DGEMM by residues (residue.h) */
-    size_t scratch_bytes;           /* for slices and copies of one launch (kabi.h); 0: none */
+    const struct xg_kernel *pieces;   /* the row that splits operands and multiplies their pieces
+                                       * (split.h); NULL: none */
+    const struct xg_kernel *residues; /* the row of DGEMM by residues (residue.h); NULL: none */
+    size_t scratch_bytes;             /* for slices and copies of one launch (kabi.h); 0: none */
     /* Rates that decide a route. 0: unknown, or unused because the same call must give the same
      * bits on every host; the reference's rate is used. */
     double clock_hz;         /* at most */

@@ -75,7 +75,7 @@ void xg_model_init(struct xg_model *model, int cores)
         .device = reference_device,
     };
     model->device.generation = xg_generation_find(reference_device.sm, NULL);
-    model->device.pieces = xg_select_pieces(&reference_device, NULL);
+    model->device.pieces = xg_select_emulated(&reference_device, XG_KERNEL_PIECES, NULL);
     xg_model_set_threads(model, cores);
 }
 

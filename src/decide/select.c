@@ -126,14 +126,15 @@ static bool runs_on(const struct xg_kernel *row, const struct xg_device_facts *f
            (row->flags & XG_KERNEL_WGMMA ? facts->sm == row->sm_min : facts->sm >= row->sm_min);
 }
 
-const struct xg_kernel *xg_select_pieces(const struct xg_device_facts *facts, const char *name)
+const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, unsigned flag,
+                                           const char *name)
 {
     const struct xg_kernel *named = name ? xg_select_find(name) : NULL;
-    if (named && named->flags & XG_KERNEL_PIECES)
+    if (named && named->flags & flag)
         return runs_on(named, facts) ? named : NULL;
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
-        if (row->flags & XG_KERNEL_PIECES && row->efficiency > 0.0 && runs_on(row, facts))
+        if (row->flags & flag && row->efficiency > 0.0 && runs_on(row, facts))
             return row;
     }
     return NULL;
@@ -148,7 +149,7 @@ static bool serves(const struct xg_kernel *row, const struct xg_device_facts *fa
     if (row->type != (int)shape->type)
         return false;
     if (row->flags & XG_KERNEL_RESIDUES)
-        return facts->residues && runs_on(row, facts) && shape->k >= RESIDUES_DEPTH_MIN;
+        return row == facts->residues && runs_on(row, facts) && shape->k >= RESIDUES_DEPTH_MIN;
     if (row->flags & XG_KERNEL_PIECES)
         return row == facts->pieces && runs_on(row, facts) && shape->k >= PIECES_DEPTH_MIN;
     if (!runs_on(row, facts) || facts->smem_block_bytes < row->smem_bytes)

@@ -69,10 +69,11 @@ const struct xg_kernel *xg_select_sum(struct xg_slices slices);
 bool xg_select_needs_cublas(const struct xg_device_facts *facts, const struct xg_problem *call);
 
 /*
- * The row whose kernels multiply pieces on the device: the named one if it works on pieces, else
- * the measured one. NULL: none runs there.
+ * The row that multiplies pieces (flag XG_KERNEL_PIECES) or residues (XG_KERNEL_RESIDUES) on the
+ * device: the named one if it has the flag, else a measured one. NULL: none runs there.
  */
-const struct xg_kernel *xg_select_pieces(const struct xg_device_facts *facts, const char *name);
+const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, unsigned flag,
+                                           const char *name);
 
 /* The row of that name, or NULL. */
 const struct xg_kernel *xg_select_find(const char *name);

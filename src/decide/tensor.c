@@ -50,11 +50,11 @@ double xg_tensor_macs_per_cycle(const struct xg_device_facts *facts, const struc
 {
     const struct xg_generation *generation = xg_facts_generation(facts);
     const double efficiency = row->efficiency > 0 ? row->efficiency : MMA_USUAL;
-    if (row->flags & XG_KERNEL_WGMMA)
-        return row->efficiency * generation->ffma;
     if (row->flags & XG_KERNEL_RESIDUES)
         return efficiency * fmax(generation->int8, XG_RESIDUE_MODULI_COUNT) /
                XG_RESIDUE_MODULI_COUNT;
+    if (row->flags & XG_KERNEL_WGMMA)
+        return row->efficiency * generation->ffma;
     return efficiency * fmax(generation->fp16, generation->ffma) / FP16_PRODUCTS;
 }
 
@@ -78,9 +78,10 @@ double xg_tensor_residue_cycles(const struct xg_device_facts *facts, const struc
                                 int64_t m, int64_t n, int64_t k)
 {
     double elems = ((double)m + (double)n) * (double)k + (double)m * (double)n;
+    int64_t blocks = row->flags & XG_KERNEL_WGMMA ? XG_TENSOR_CLUSTER : 1; /* that share a tile */
     int64_t tiles = xg_ceil_div(m, row->bm) * xg_ceil_div(n, row->bn) * XG_RESIDUE_MODULI_COUNT;
-    double tile = row->bm * row->bn * (double)k / XG_RESIDUE_MODULI_COUNT /
+    double tile = row->bm * row->bn * (double)k / (double)(XG_RESIDUE_MODULI_COUNT * blocks) /
                   xg_tensor_macs_per_cycle(facts, row);
     return LAUNCH_CYCLES + elems * RESIDUE_BYTES / SPLIT_BYTES_PER_CYCLE +
-           (double)xg_ceil_div(tiles, xg_max_i64(facts->sm_count, 1)) * tile;
+           (double)xg_ceil_div(tiles, xg_max_i64(facts->sm_count / blocks, 1)) * tile;
 }

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "fakecuda.h"
+#include "kernels/emulated/split_kabi.h"
 #include "kernels/kabi.h"
 #include "src/base/problem.h"
 
@@ -86,6 +87,15 @@ void *fakecuda_device_memory(CUdeviceptr address, size_t bytes, const char *what
 bool fake_mem_pinned(const void *address, size_t bytes, const char *what);
 /* Frees what the context still holds, and counts it. */
 void fake_mem_reclaim(CUcontext context);
+
+/* tensor_map.c. What the opaque bytes of a CUtensorMap are here; fields that it lacks are 0. */
+struct fake_tensor_map {
+    uint64_t address, rank, extents[3], strides[2], box[3], type, swizzle;
+};
+/* Ends the test if the map differs from the wanted one in more than its address, which it returns.
+ */
+uint64_t fake_tensor_map_check(const struct xg_tensor_map *opaque,
+                               const struct fake_tensor_map *wanted, const char *kernel);
 
 /* capture.c. Whether a stream capture forbids this thread the call, which loses the capture. */
 bool fake_capture_forbids(const char *name);

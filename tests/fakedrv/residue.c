@@ -15,8 +15,9 @@
  */
 enum { THREADS = 256, SPLIT_ROWS = 16, TILE_M = 128, TILE_N = 256, NATIVE_TILE = 32 };
 enum { PRODUCT_SMEM_BYTES = 96 * 1024 };
+enum { WGMMA_THREADS = 384, WGMMA_SMEM_BYTES = 197 * 1024, CLUSTER = 2, BOX = 128 };
 
-enum role { SPLIT, PRODUCT, COMBINE, NATIVE };
+enum role { SPLIT, PRODUCT, WGMMA, COMBINE, NATIVE };
 
 struct fake_residue_kernel {
     const char *name;
@@ -26,6 +27,7 @@ struct fake_residue_kernel {
 static const struct fake_residue_kernel kernels[] = {
     {"xg_residue_split_sm80", SPLIT},
     {"xg_residue_product_sm80_128x256x64", PRODUCT},
+    {"xg_residue_product_sm90_128x256x128", WGMMA},
     {"xg_residue_combine_sm80", COMBINE},
     {"xg_residue_native_sm80", NATIVE},
 };
@@ -52,6 +54,7 @@ struct work {
 static const size_t sizes[] = {
     [SPLIT] = sizeof(struct xg_residue_split_args),
     [PRODUCT] = sizeof(struct xg_residue_product_args),
+    [WGMMA] = sizeof(struct xg_residue_product_args),
     [COMBINE] = sizeof(struct xg_residue_combine_args),
     [NATIVE] = sizeof(struct xg_residue_native_args),
 };
@@ -108,8 +111,29 @@ static int64_t results_bytes(int64_t m, int64_t n)
     return XG_RESIDUE_MODULI_COUNT * m * padded(n, XG_RESIDUE_QUAD);
 }
 
-static void resolve_product(struct xg_residue_product_args *args)
+/* The map of the planes at this address. */
+static void check_map(const struct xg_tensor_map *map, uint64_t address, int64_t rows, int64_t k,
+                      int64_t plane_bytes)
 {
+    const uint64_t width = (uint64_t)padded(k, XG_RESIDUE_BLOCK);
+    const struct fake_tensor_map wanted = {
+        .rank = 3,
+        .extents = {width, (uint64_t)rows, XG_RESIDUE_MODULI_COUNT},
+        .strides = {width, (uint64_t)plane_bytes},
+        .box = {BOX, BOX, 1},
+        .type = CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
+    };
+    if (fake_tensor_map_check(map, &wanted, "residues by wgmma") != address)
+        fake_abort("a tensor map of other residues");
+}
+
+static void resolve_product(struct xg_residue_product_args *args, bool wgmma)
+{
+    if (wgmma) {
+        check_map(&args->a_map, args->a, args->m, args->k, args->a_plane_bytes);
+        check_map(&args->b_map, args->b, args->n, args->k, args->b_plane_bytes);
+    }
     resolve_planes(&args->a, args->m, args->k, args->a_plane_bytes);
     resolve_planes(&args->b, args->n, args->k, args->b_plane_bytes);
     resolve(&args->results, results_bytes(args->m, args->n), "results");
@@ -143,7 +167,8 @@ static void resolve_work(void *launched)
         resolve_split(&work->split);
         break;
     case PRODUCT:
-        resolve_product(&work->product);
+    case WGMMA:
+        resolve_product(&work->product, work->kernel->role == WGMMA);
         break;
     case COMBINE:
         resolve_combine(&work->combine);
@@ -154,8 +179,11 @@ static void resolve_work(void *launched)
     }
 }
 
+/* Of wgmma: clusters for all tiles, or as many as the device holds. */
 static int64_t blocks_of(const struct work *work)
 {
+    const int64_t held = fake.sm_count / CLUSTER;
+    int64_t clusters;
     const struct xg_residue_product_args *product = &work->product;
     const struct xg_residue_combine_args *combine = &work->combine;
     const struct xg_dgemm_args *native = &work->native.product;
@@ -165,6 +193,10 @@ static int64_t blocks_of(const struct work *work)
     case PRODUCT:
         return XG_RESIDUE_MODULI_COUNT * ceil_div(product->m, TILE_M) *
                ceil_div(product->n, TILE_N);
+    case WGMMA:
+        clusters = XG_RESIDUE_MODULI_COUNT * ceil_div(product->m, CLUSTER * TILE_M) *
+                   ceil_div(product->n, TILE_N);
+        return CLUSTER * (clusters < held ? clusters : held);
     case COMBINE:
         return ceil_div(combine->m * ceil_div(combine->n, XG_RESIDUE_QUAD), THREADS);
     default:
@@ -301,7 +333,7 @@ static void run(void *launched)
     const enum role role = work->kernel->role;
     for (int64_t row = 0; role == SPLIT && row < work->split.rows; row++)
         split_row(&work->split, row);
-    if (role == PRODUCT && serves(&work->product.pair))
+    if ((role == PRODUCT || role == WGMMA) && serves(&work->product.pair))
         multiply(&work->product);
     if (role == COMBINE && serves(&work->combine.pair))
         combine(&work->combine);
@@ -312,13 +344,15 @@ static void run(void *launched)
 CUresult fake_residue_queue(const struct fake_residue_kernel *kernel, const void *parameter,
                             const struct fake_launch *launch, CUstream stream)
 {
-    struct work *work = calloc(1, sizeof(*work));
+    struct work *work = aligned_alloc(_Alignof(struct work), sizeof(*work));
     if (!work)
         return CUDA_ERROR_OUT_OF_MEMORY;
     work->kernel = kernel;
     memcpy(&work->split, parameter, sizes[kernel->role]);
-    if (launch->blocks != blocks_of(work) || launch->threads != THREADS ||
-        (kernel->role == PRODUCT && launch->smem_bytes < PRODUCT_SMEM_BYTES))
+    if (launch->blocks != blocks_of(work) ||
+        launch->threads != (kernel->role == WGMMA ? WGMMA_THREADS : THREADS) ||
+        (kernel->role == PRODUCT && launch->smem_bytes < PRODUCT_SMEM_BYTES) ||
+        (kernel->role == WGMMA && launch->smem_bytes < WGMMA_SMEM_BYTES))
         fake_abort("%s: %u blocks of %u threads, not %lld", kernel->name, launch->blocks,
                    launch->threads, (long long)blocks_of(work));
     struct work now = *work;

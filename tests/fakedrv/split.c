@@ -17,7 +17,7 @@
  */
 enum { ROW_PLACES = 16, SPLIT_THREADS = 512, CLUSTER_SPLIT = 8, SEGMENT_STRIDE = 17 };
 enum { TILE_ROWS = 128, CLUSTER_PRODUCT = 2, FFMA_TILE = 64, FFMA_BLOCKS_PER_SM = 2 };
-enum { MAP_ALIGN = 64, PIECES_ALIGN = 128, SUMS = 16 };
+enum { PIECES_ALIGN = 128, SUMS = 16 };
 
 enum role { SPLIT_HELD, SPLIT_ROWS, SPLIT_STRIP, SPLIT_SEGMENTS, WGMMA, MMA, PRODUCT_FFMA };
 
@@ -91,39 +91,6 @@ static size_t row_bytes(enum xg_split_kind kind, int64_t k)
     return (size_t)(pieces_of(kind) * padded_k(k)) * sizeof(uint16_t);
 }
 
-/* --- Descriptions of pieces ------------------------------------------------------------------ */
-
-/* What the opaque bytes of a CUtensorMap are here. */
-struct map {
-    uint64_t address, width, rows, stride_bytes, box_width, box_rows;
-    uint64_t type, swizzle;
-};
-
-CUresult CUDAAPI cuTensorMapEncodeTiled(CUtensorMap *out, CUtensorMapDataType type, cuuint32_t rank,
-                                        void *address, const cuuint64_t *extents,
-                                        const cuuint64_t *strides, const cuuint32_t *box,
-                                        const cuuint32_t *steps, CUtensorMapInterleave interleave,
-                                        CUtensorMapSwizzle swizzle,
-                                        CUtensorMapL2promotion promotion,
-                                        CUtensorMapFloatOOBfill fill)
-{
-    CUresult result = fake_enter("cuTensorMapEncodeTiled", FAKE_INIT);
-    (void)promotion;
-    if (result == CUDA_SUCCESS) {
-        struct map map = {(uintptr_t)address, extents[0],       extents[1],
-                          strides[0],         box[0],           box[1],
-                          (uint64_t)type,     (uint64_t)swizzle};
-        if ((uintptr_t)out % MAP_ALIGN || rank != 2 || map.address % 16 || map.stride_bytes % 16 ||
-            map.box_width > 256 || map.box_rows > 256 || steps[0] != 1 || steps[1] != 1 ||
-            interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
-            fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
-            result = CUDA_ERROR_INVALID_VALUE;
-        else
-            memcpy(out, &map, sizeof(map));
-    }
-    return fake_leave(result);
-}
-
 /* --- Addresses: all that a kernel reads and writes must be there ------------------------------ */
 
 static void resolve(uint64_t *address, size_t bytes, const char *what)
@@ -160,18 +127,16 @@ static void resolve_split(struct xg_split_args *args, const struct fake_split_ke
 static void resolve_map(const struct xg_tensor_map *opaque, const struct fake_split_kernel *kernel,
                         int64_t rows, int64_t k, int box_rows, uint64_t *pieces)
 {
-    struct map map;
     bool fp16 = kernel->kind == XG_SPLIT_FP16;
-    memcpy(&map, opaque, sizeof(map));
-    if (map.rows != (uint64_t)rows || map.stride_bytes != row_bytes(kernel->kind, k) ||
-        map.width * sizeof(uint16_t) != map.stride_bytes || map.box_rows != (uint64_t)box_rows ||
-        map.box_width != (fp16 ? XG_SPLIT_FP16_PIECES * XG_SPLIT_BLOCK : XG_SPLIT_BLOCK) ||
-        map.type != (fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16) ||
-        map.swizzle != (fp16 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B))
-        fake_abort("%s: pieces of %llu rows, %llu bytes each, in boxes of %llu by %llu",
-                   kernel->name, (unsigned long long)map.rows, (unsigned long long)map.stride_bytes,
-                   (unsigned long long)map.box_rows, (unsigned long long)map.box_width);
-    *pieces = map.address;
+    const struct fake_tensor_map wanted = {
+        .rank = 2,
+        .extents = {row_bytes(kernel->kind, k) / sizeof(uint16_t), (uint64_t)rows},
+        .strides = {row_bytes(kernel->kind, k)},
+        .box = {fp16 ? XG_SPLIT_FP16_PIECES * XG_SPLIT_BLOCK : XG_SPLIT_BLOCK, (uint64_t)box_rows},
+        .type = fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+        .swizzle = fp16 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B,
+    };
+    *pieces = fake_tensor_map_check(opaque, &wanted, kernel->name);
 }
 
 static bool is_product(const struct fake_split_kernel *kernel)

@@ -58,7 +58,7 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
 
 int main(void)
 {
-    static const int64_t sizes[] = {2, 33, 200, 500};
+    static const int64_t sizes[] = {2, 33, 300};
     const struct xg_conf *conf = xg_conf_get();
     struct xg_dev *dev;
     if (xg_backend_open(conf, &dev) != XG_OK)

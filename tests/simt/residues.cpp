@@ -153,7 +153,9 @@ static void test(const form &f)
     const struct xg_triangle wanted = {0, f.triangle};
     const int64_t padded_n = xg_residue_padded_n(f.n);
     std::vector<uint8_t> results((size_t)(XG_RESIDUE_MODULI_COUNT * f.m * padded_n), 0xee);
-    const struct xg_residue_product_args product = {(uintptr_t)left.residues.data(),
+    const struct xg_residue_product_args product = {{},
+                                                    {},
+                                                    (uintptr_t)left.residues.data(),
                                                     (uintptr_t)right.residues.data(),
                                                     (uintptr_t)results.data(),
                                                     f.m * xg_residue_padded_k(f.k),
