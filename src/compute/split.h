@@ -73,8 +73,8 @@ struct xg_split_range {
 };
 
 /*
- * Loads the kernels of a row that works on pieces (xg_select_emulated). Returns XG_OK; XG_DECLINED if
- * the driver is too old; XG_ERR_NOTFOUND if this build has no code for the device; XG_ERR_NOMEM,
+ * Loads the kernels of a row that works on pieces (xg_select_emulated). Returns XG_OK; XG_DECLINED
+ * if the driver is too old; XG_ERR_NOTFOUND if this build has no code for the device; XG_ERR_NOMEM,
  * XG_ERR_DRIVER, XG_ERR_LOST. *split is set only on XG_OK and needs no fini. The device's context
  * must be current, here and below.
  */

@@ -24,8 +24,9 @@ static enum xg_status run(const struct xg_routine *routine)
     XT_CHECK(status == XG_OK, "%s of %lld by %lld: %s",
              xg_routine_text(routine->name, routine->type), (long long)routine->m,
              (long long)routine->n, xg_status_name(status));
-    printf("%s %lld %lld: %.3f ms\n", xg_routine_text(routine->name, routine->type),
-           (long long)routine->m, (long long)routine->n, 1e3 * (xg_clock_s() - begin));
+    printf("%s %lld %lld: %.3f ms, %.2g of the bound\n",
+           xg_routine_text(routine->name, routine->type), (long long)routine->m,
+           (long long)routine->n, 1e3 * (xg_clock_s() - begin), result.deviation);
     return status;
 }
 
