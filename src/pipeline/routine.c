@@ -65,18 +65,18 @@ static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
         return (struct xg_extent){run->solver.n, 1};
     if (has_squares(run->routine) && slot > XG_SLOT_B)
         return none;
-    if (!host->at || (slot == XG_SLOT_U && !singular) || slot == XG_SLOT_WI)
+    if (singular && slot == XG_SLOT_A)
+        return (struct xg_extent){run->solver.m, run->solver.n};
+    /* Xgesvdp uses the memory of U and V even if they are not wanted. */
+    if (singular && slot == XG_SLOT_U)
+        return (struct xg_extent){
+            run->solver.m, run->routine->vectors == XG_VECTORS_ALL ? run->solver.m : run->solver.n};
+    if (singular && slot == XG_SLOT_V)
+        return (struct xg_extent){run->solver.n, run->solver.n};
+    if (!host->at || slot == XG_SLOT_U || slot == XG_SLOT_WI)
         return none;
     if (slot == XG_SLOT_W && run->routine->operand[XG_SLOT_WI].at)
         return (struct xg_extent){2 * host->rows, 1};
-    if (singular && slot == XG_SLOT_A)
-        return (struct xg_extent){run->solver.m, run->solver.n};
-    if (singular && slot == XG_SLOT_U)
-        return (struct xg_extent){run->solver.m, run->routine->vectors == XG_VECTORS_THIN
-                                                     ? run->solver.n
-                                                     : run->solver.m};
-    if (singular && slot == XG_SLOT_V)
-        return (struct xg_extent){run->solver.n, run->solver.n};
     return whole;
 }
 

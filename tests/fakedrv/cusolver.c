@@ -362,10 +362,8 @@ static struct solver_call gesvdp(const void *params, int job, int econ, int64_t 
     call.job = solver_letter("NV", job);
     call.econ = econ;
     call.operands[SOLVER_A] = solver_matrix(a, m, n, lda, call.type);
-    bool wanted = call.job == 'V';
     int64_t u_columns = econ ? least(m, n) : m, v_columns = econ ? least(m, n) : n;
-    put_vectors(&call, s, u, wanted ? u_columns : 0, ldu,
-                solver_matrix(v, wanted ? n : 0, v_columns, ldv, call.type));
+    put_vectors(&call, s, u, u_columns, ldu, solver_matrix(v, n, v_columns, ldv, call.type));
     return call;
 }
 

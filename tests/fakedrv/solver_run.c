@@ -257,7 +257,8 @@ static void run_gesvd(struct lapack *l)
 }
 
 /* The real one is right unless the matrix is nearly of lower rank, says so by a positive error
- * then, and has no answer for a NaN. It returns V, not its conjugate transpose. */
+ * then, and has no answer for a NaN. It returns V, not its conjugate transpose, and uses the memory
+ * of U and V even if they are not wanted. */
 static void run_gesvdp(struct lapack *l)
 {
     const double nearly = xg_type_is_double(l->call->type) ? 1e-10 : 1e-5;
@@ -269,9 +270,12 @@ static void run_gesvdp(struct lapack *l)
     }
     void *vt = allocate((size_t)rows * (size_t)l->n, xg_type_bytes(l->call->type));
     call_gesvd(l, &job, &job, vt, &rows);
-    for (int64_t j = 0; job != 'N' && j < rows; j++)
+    for (int64_t j = 0; j < rows; j++)
         for (int64_t i = 0; i < l->n; i++)
-            set(l, l->v, i + j * l->ldv, conj(get(l, vt, j + i * rows)));
+            set(l, l->v, i + j * l->ldv, job == 'N' ? NAN : conj(get(l, vt, j + i * rows)));
+    for (int64_t j = 0; job == 'N' && j < rows; j++)
+        for (int64_t i = 0; i < l->m; i++)
+            set(l, l->u, i + j * l->ldu, NAN);
     free(vt);
     bool wrong = get_real(l, l->vector, least - 1) <= nearly * get_real(l, l->vector, 0);
     *l->call->err_sigma = wrong ? 1e-12 : 0.0;
