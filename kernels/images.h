@@ -28,6 +28,7 @@
     X(emulated, residue_split_sm80)                                                                \
     X(emulated, dgemm_residue_sm80)                                                                \
     X(emulated, dgemm_residue_sm90)                                                                \
+    X(emulated, residue_dmma_sm80)                                                                 \
     X(emulated, split_ffma_sm80)                                                                   \
     X(emulated, split_sm80)                                                                        \
     X(fp32, sgemm_gemv_sm75)                                                                       \

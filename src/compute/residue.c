@@ -10,6 +10,9 @@ enum { SPLIT_ROWS = 16, THREADS = 256 };
 enum { TILE_M = 128, TILE_N = 256, PRODUCT_SMEM_BYTES = 96 * 1024 };
 enum { WGMMA_THREADS = 384, WGMMA_SMEM_BYTES = 197 * 1024, CLUSTER = 2, BOX = 128 };
 enum { NATIVE_TILE = 32, MEMORY_ALIGN = 256 };
+enum { DMMA_TILE = 128, DMMA_SMEM_BYTES = 128 * 1024 };
+#define DMMA(transposes)                                                                           \
+    "residue_dmma_sm80", "xg_residue_dmma_sm80_128x128x16_" transposes, DMMA_SMEM_BYTES
 
 enum xg_status xg_residue_open(struct xg_dev *dev, const struct xg_kernel *row,
                                struct xg_residue *residue)
@@ -29,8 +32,14 @@ enum xg_status xg_residue_open(struct xg_dev *dev, const struct xg_kernel *row,
          opened.wgmma ? WGMMA_SMEM_BYTES : PRODUCT_SMEM_BYTES, &opened.product},
         {"dgemm_residue_sm80", "xg_residue_combine_sm80", 0, &opened.combine},
         {"dgemm_residue_sm80", "xg_residue_native_sm80", 0, &opened.native},
+        {DMMA("nn"), &opened.dmma[0]},
+        {DMMA("nt"), &opened.dmma[1]},
+        {DMMA("tn"), &opened.dmma[2]},
+        {DMMA("tt"), &opened.dmma[3]},
     };
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        if (kernels[i].smem_bytes > dev->facts.smem_block_bytes)
+            continue; /* the native kernel without tensor cores serves there */
         enum xg_status status = xg_image_entry(dev, kernels[i].image, kernels[i].entry,
                                                kernels[i].smem_bytes, kernels[i].function);
         if (status != XG_OK)
@@ -238,6 +247,15 @@ static enum xg_status combine(const struct xg_residue *residue, const struct xg_
                   stream);
 }
 
+/* Whether the operands are as kernels/kabi.h demands of XG_KERNEL_VEC4. */
+static bool fits_dmma(const struct xg_dgemm_args *args, bool padded)
+{
+    const int64_t extents =
+        padded ? 0 : (args->transa ? args->m : args->k) | (args->transb ? args->k : args->n);
+    return ((args->a | args->b | args->c) % 16 |
+            (args->lda | args->ldb | args->ldc | extents) % 4) == 0;
+}
+
 static enum xg_status multiply_native(const struct xg_residue *residue,
                                       const struct xg_residue_range *a,
                                       const struct xg_residue_range *b,
@@ -260,6 +278,10 @@ static enum xg_status multiply_native(const struct xg_residue *residue,
                                                       .transb = b->source.along_k,
                                                       .split = 1},
                                           .pair = *pair};
+    const CUfunction dmma = residue->dmma[2 * args.product.transa + args.product.transb];
+    if (dmma && fits_dmma(&args.product, result->padded))
+        return launch(residue, dmma, tiles(a->rows, b->rows, DMMA_TILE, DMMA_TILE), THREADS,
+                      DMMA_SMEM_BYTES, &args, stream);
     return launch(residue, residue->native, tiles(a->rows, b->rows, NATIVE_TILE, NATIVE_TILE),
                   THREADS, 0, &args, stream);
 }

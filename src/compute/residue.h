@@ -17,6 +17,7 @@ struct xg_residue {
     struct xg_dev *dev;
     bool wgmma; /* the product of Hopper */
     CUfunction split, product, combine, native;
+    CUfunction dmma[4]; /* native, of aligned operands; A's transpose first, as in table.h */
 };
 
 /* The memory of an operand's residues on the device. */
@@ -41,6 +42,7 @@ struct xg_residue_result {
     double alpha, beta;
     struct xg_triangle wanted; /* kernels/kabi.h */
     CUdeviceptr results;       /* xg_residue_results_bytes, 256-byte aligned */
+    bool padded; /* the operands' contiguous extents end in zeros up to a multiple of 4 */
 };
 
 /*

@@ -231,7 +231,8 @@ static enum xg_status run_residues(struct xg_runner *product, const struct xg_pl
                                              .alpha = product->call->alpha,
                                              .beta = run->first ? 0 : 1,
                                              .wanted = wanted_of(product->call, tile),
-                                             .results = product->results};
+                                             .results = product->results,
+                                             .padded = true};
     enum xg_status status = xg_residue_product(product->residue, &a, &b, &result, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }

@@ -69,6 +69,9 @@ static const double REFERENCE_SMS = 132.0;
 static const double USUAL_EFFICIENCY = 0.8;
 _Static_assert(XG_KERNEL_TYPE_D == (int)XG_TYPE_D, "the table's word for the type");
 
+/* route.h decides about these rows. */
+enum { EMULATED = XG_KERNEL_PIECES | XG_KERNEL_RESIDUES };
+
 /* The smallest depths for which pieces and residues are considered. */
 enum { PIECES_DEPTH_MIN = 128, RESIDUES_DEPTH_MIN = 64 };
 
@@ -440,7 +443,7 @@ static bool admits(enum xg_math math, const struct xg_kernel *row)
 {
     if (row->flags & XG_KERNEL_TF32)
         return math == XG_MATH_TF32;
-    return math != XG_MATH_STRICT || !(row->flags & XG_KERNEL_PIECES);
+    return math != XG_MATH_STRICT || !(row->flags & EMULATED);
 }
 
 struct xg_choice xg_select(const struct xg_device_facts *facts, enum xg_math math, const char *name,
@@ -459,7 +462,7 @@ struct xg_choice xg_select(const struct xg_device_facts *facts, enum xg_math mat
         /* cuBLAS is the last choice, also in double precision: from 1024 up our kernels reached
          * 0.91 to 1.09 of its rate on an H200, and they need no library. */
         bool last = row->flags & XG_KERNEL_CUBLAS && !(row->flags & XG_KERNEL_TF32);
-        bool ranked = row->efficiency > 0.0 && !(row->flags & XG_KERNEL_PIECES);
+        bool ranked = row->efficiency > 0.0 && !(row->flags & EMULATED);
         if (!admits(math, row) || !(last || ranked))
             continue;
         struct xg_choice choice = xg_select_row(row, facts, shape);

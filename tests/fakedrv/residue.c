@@ -17,7 +17,9 @@ enum { THREADS = 256, SPLIT_ROWS = 16, TILE_M = 128, TILE_N = 256, NATIVE_TILE =
 enum { PRODUCT_SMEM_BYTES = 96 * 1024 };
 enum { WGMMA_THREADS = 384, WGMMA_SMEM_BYTES = 197 * 1024, CLUSTER = 2, BOX = 128 };
 
-enum role { SPLIT, PRODUCT, WGMMA, COMBINE, NATIVE };
+enum { DMMA_TILE = 128, DMMA_SMEM_BYTES = 128 * 1024 };
+
+enum role { SPLIT, PRODUCT, WGMMA, COMBINE, NATIVE, DMMA };
 
 struct fake_residue_kernel {
     const char *name;
@@ -30,6 +32,10 @@ static const struct fake_residue_kernel kernels[] = {
     {"xg_residue_product_sm90_128x256x128", WGMMA},
     {"xg_residue_combine_sm80", COMBINE},
     {"xg_residue_native_sm80", NATIVE},
+    {"xg_residue_dmma_sm80_128x128x16_nn", DMMA},
+    {"xg_residue_dmma_sm80_128x128x16_nt", DMMA},
+    {"xg_residue_dmma_sm80_128x128x16_tn", DMMA},
+    {"xg_residue_dmma_sm80_128x128x16_tt", DMMA},
 };
 
 const struct fake_residue_kernel *fake_residue_find(const char *name)
@@ -57,6 +63,7 @@ static const size_t sizes[] = {
     [WGMMA] = sizeof(struct xg_residue_product_args),
     [COMBINE] = sizeof(struct xg_residue_combine_args),
     [NATIVE] = sizeof(struct xg_residue_native_args),
+    [DMMA] = sizeof(struct xg_residue_native_args),
 };
 
 static int64_t ceil_div(int64_t x, int64_t y)
@@ -174,6 +181,7 @@ static void resolve_work(void *launched)
         resolve_combine(&work->combine);
         break;
     case NATIVE:
+    case DMMA:
         resolve_native(&work->native);
         break;
     }
@@ -199,6 +207,8 @@ static int64_t blocks_of(const struct work *work)
         return CLUSTER * (clusters < held ? clusters : held);
     case COMBINE:
         return ceil_div(combine->m * ceil_div(combine->n, XG_RESIDUE_QUAD), THREADS);
+    case DMMA:
+        return ceil_div(native->m, DMMA_TILE) * ceil_div(native->n, DMMA_TILE);
     default:
         return ceil_div(native->m, NATIVE_TILE) * ceil_div(native->n, NATIVE_TILE);
     }
@@ -337,7 +347,7 @@ static void run(void *launched)
         multiply(&work->product);
     if (role == COMBINE && serves(&work->combine.pair))
         combine(&work->combine);
-    if (role == NATIVE && !serves(&work->native.pair))
+    if ((role == NATIVE || role == DMMA) && !serves(&work->native.pair))
         multiply_native(&work->native.product);
 }
 
@@ -352,7 +362,8 @@ CUresult fake_residue_queue(const struct fake_residue_kernel *kernel, const void
     if (launch->blocks != blocks_of(work) ||
         launch->threads != (kernel->role == WGMMA ? WGMMA_THREADS : THREADS) ||
         (kernel->role == PRODUCT && launch->smem_bytes < PRODUCT_SMEM_BYTES) ||
-        (kernel->role == WGMMA && launch->smem_bytes < WGMMA_SMEM_BYTES))
+        (kernel->role == WGMMA && launch->smem_bytes < WGMMA_SMEM_BYTES) ||
+        (kernel->role == DMMA && launch->smem_bytes < DMMA_SMEM_BYTES))
         fake_abort("%s: %u blocks of %u threads, not %lld", kernel->name, launch->blocks,
                    launch->threads, (long long)blocks_of(work));
     struct work now = *work;
