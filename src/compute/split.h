@@ -38,9 +38,9 @@ enum xg_split_kernel {
     XG_SPLIT_SEGMENTS_FP16,
     XG_SPLIT_SEGMENTS_BF16,
     XG_SPLIT_PRODUCT_FFMA,
-    XG_SPLIT_MMA_FP16,
-    XG_SPLIT_MMA_BF16,
-    XG_SPLIT_WGMMA_FP16, /* one for each tile width */
+    XG_SPLIT_MMA_FP16, /* here and below: one for each tile width */
+    XG_SPLIT_MMA_BF16 = XG_SPLIT_MMA_FP16 + XG_TENSOR_MMA_WIDTHS, /* one width */
+    XG_SPLIT_WGMMA_FP16,
     XG_SPLIT_WGMMA_BF16 = XG_SPLIT_WGMMA_FP16 + XG_TENSOR_WIDTHS,
     XG_SPLIT_KERNELS = XG_SPLIT_WGMMA_BF16 + XG_TENSOR_WIDTHS
 };
@@ -73,8 +73,8 @@ struct xg_split_range {
 };
 
 /*
- * Loads the kernels of a row that works on pieces (xg_select_emulated). Returns XG_OK; XG_DECLINED if
- * the driver is too old; XG_ERR_NOTFOUND if this build has no code for the device; XG_ERR_NOMEM,
+ * Loads the kernels of a row that works on pieces (xg_select_emulated). Returns XG_OK; XG_DECLINED
+ * if the driver is too old; XG_ERR_NOTFOUND if this build has no code for the device; XG_ERR_NOMEM,
  * XG_ERR_DRIVER, XG_ERR_LOST. *split is set only on XG_OK and needs no fini. The device's context
  * must be current, here and below.
  */
