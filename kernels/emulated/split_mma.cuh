@@ -18,10 +18,11 @@
  *
  * A block of 8 warps has a tile of 128 rows and TILE_N columns, and a ring of stages of 32
  * positions of k in 96 KiB, because a block may have 99 KiB on sm_86, sm_89 and sm_120. A warp has
- * 64 rows. It reads all of B's fragments of a stage once, and A's for 16 rows at a time, in each
- * case while the tensor cores work on the rows before: the last 16 rows of a stage overlap with the
- * first fragments of the next one. Registers a thread for 192 columns: 96 totals, 24 sums, 48 of B,
- * 2 x 16 of A.
+ * 64 rows. It reads B's fragments of a stage once and keeps them, and A's for 16 rows at a time.
+ * All are read while the tensor cores work on the rows before, also those of the next stage: its B
+ * replaces, fragment by fragment, the one that the last 16 rows have used. Registers a thread:
+ * 96 totals, 24 sums, 48 of B and 2 x 16 of A for FP16 and 192 columns, and 64, 16, 48 and 2 x 24
+ * for BF16.
  *
  * Accounts, FP16 and 192 columns: a stage is 8 warps x 3 products x 2 steps x 24 instructions of
  * 16x8x16. The tensor cores of an SM take 2304 cycles for them on sm_80, and 1728 on Hopper. The
@@ -33,6 +34,7 @@ enum { TILE_M = 128, BAND = 8, ROOM_BYTES = 96 * 1024 };
 enum { WARPS_M = 2, WARPS_N = 4, PRODUCT_THREADS = WARPS_M * WARPS_N * 32 };
 enum { WARP_M = TILE_M / WARPS_M, TILES_M = WARP_M / 16 };
 static_assert(XG_SPLIT_BLOCK * 2 == ROW_BYTES, "a stage of a piece is a plane");
+static_assert(TILES_M % 2 == 0, "a stage begins with A's first set of registers");
 
 /* A stage has a plane for each piece, first A's, then B's. */
 template <bool IS_BF16, int COLUMNS>
@@ -145,7 +147,10 @@ static __device__ __forceinline__ void load_rows(typename FORM::fragments_a &a, 
 }
 
 /* One pass over k: total += products FIRST to LAST - 1 of each stage. The last product alone needs
- * the first pieces alone. After the last stage, fragments are loaded that nothing reads. */
+ * the first pieces alone. The last rows of a stage, at first of a stage of zeros, are multiplied
+ * after the barrier that the next stage waits for: the tensor cores have work while its first
+ * fragments are loaded, and its copies started. ptxas moves no instruction across a loop's end, so
+ * these stay behind the barrier. */
 template <class FORM, int FIRST, int LAST>
 static __device__ __forceinline__ void
 multiply_pass(typename FORM::sums (&total)[TILES_M], uint32_t room, struct plane_source source_a,
