@@ -129,7 +129,7 @@ const struct xg_kernel xg_kernel_table[] = {
     OUTER("outer", 128, 128, 16, 4, 0.9),
     OUTER("outer_64x128", 64, 128, 16, 3, 0.9),
     EMULATED("fp16x3", 0, 90, 256, 192, 32, 384, PIECES | XG_KERNEL_WGMMA, 3.2),
-    EMULATED("fp16x3_mma", 0, 80, 128, 128, 32, 256, PIECES, 0),
+    EMULATED("fp16x3_mma", 0, 80, 128, 192, 32, 256, PIECES, 0),
     /*     name        method bm  bn  bk blocks efficiency */
     VECTOR("gemv_1x128", gemv, 1, 128, 4, 3, 0.035),
     VECTOR("gemv_1x32", gemv, 1, 32, 4, 4, 0.043),

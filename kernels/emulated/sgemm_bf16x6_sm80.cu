@@ -7,7 +7,7 @@
 extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS, 1)
     xg_sgemm_bf16x6_sm80_128x128x32(const __grid_constant__ struct xg_split_product_args args)
 {
-    split_product<true>(args);
+    split_product<true, 128>(args);
 }
 #else
 XG_SPLIT_ABSENT(sgemm_bf16x6_sm80)

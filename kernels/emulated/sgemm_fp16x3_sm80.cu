@@ -5,9 +5,15 @@
 
 #ifdef XG_SPLIT_SM80
 extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS, 1)
+    xg_sgemm_fp16x3_sm80_128x192x32(const __grid_constant__ struct xg_split_product_args args)
+{
+    split_product<false, 192>(args);
+}
+
+extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS, 1)
     xg_sgemm_fp16x3_sm80_128x128x32(const __grid_constant__ struct xg_split_product_args args)
 {
-    split_product<false>(args);
+    split_product<false, 128>(args);
 }
 #else
 XG_SPLIT_ABSENT(sgemm_fp16x3_sm80)

@@ -14,46 +14,66 @@
  * second opinion on the first one's numbers.
  *
  * Sums. As there, the tensor cores add 32 positions of k, the small products first, and an FADD
- * rounds that sum into an FP32 total. Both are in registers: a warp has 64x32 results, 64 + 64
- * registers a thread, and its fragments take 64 more. In a sum of many products each fragment of B
- * is read from shared memory once a stage, and of A once (FP16) or at most twice (BF16).
+ * rounds that sum into an FP32 total. Both are in registers.
  *
- * A block of 8 warps has a tile of 128x128 and a ring of stages of 32 positions of k: 32 KiB and
- * three stages for FP16, 48 KiB and two for BF16. That is 96 KiB, because a block may have 99 KiB
- * on sm_86, sm_89 and sm_120.
+ * A block of 8 warps has a tile of 128 rows and TILE_N columns, and a ring of stages of 32
+ * positions of k in 96 KiB, because a block may have 99 KiB on sm_86, sm_89 and sm_120. A warp has
+ * 64 rows. It reads B's fragments of a stage once and keeps them, and A's for 16 rows at a time.
+ * All are read while the tensor cores work on the rows before, also those of the next stage: its B
+ * replaces, fragment by fragment, the one that the last 16 rows have used. Registers a thread:
+ * 96 totals, 24 sums, 48 of B and 2 x 16 of A for FP16 and 192 columns, and 64, 16, 48 and 2 x 24
+ * for BF16.
  *
- * Accounts, FP16: a stage is 8 warps x 3 products x 2 steps x 16 instructions of 16x8x16. The
- * tensor cores of an SM of sm_80 take 1536 cycles for them. The warps read 96 KiB of shared memory,
- * 768 cycles, and add 512 times, 256 cycles of the FP32 units of sm_80. 32 KiB come from L2, 21
- * bytes a cycle and SM.
+ * Accounts, FP16 and 192 columns: a stage is 8 warps x 3 products x 2 steps x 24 instructions of
+ * 16x8x16. The tensor cores of an SM take 2304 cycles for them on sm_80, and 1728 on Hopper. The
+ * warps read 112 KiB of shared memory and the copies write 40 KiB, 1216 cycles (128 columns: 1024
+ * of 1536 and 1152). 768 FADDs take 384 cycles of the FP32 units of sm_80. 40 KiB come from L2, 18
+ * to 24 bytes a cycle and SM.
  */
-enum { TILE_M = 128, TILE_N = 128, BAND = 8 };
+enum { TILE_M = 128, BAND = 8, ROOM_BYTES = 96 * 1024 };
 enum { WARPS_M = 2, WARPS_N = 4, PRODUCT_THREADS = WARPS_M * WARPS_N * 32 };
-enum { WARP_M = TILE_M / WARPS_M, WARP_N = TILE_N / WARPS_N };
-enum { TILES_M = WARP_M / 16, TILES_N = WARP_N / 8 };
+enum { WARP_M = TILE_M / WARPS_M, TILES_M = WARP_M / 16 };
 static_assert(XG_SPLIT_BLOCK * 2 == ROW_BYTES, "a stage of a piece is a plane");
+static_assert(TILES_M % 2 == 0, "a stage begins with A's first set of registers");
 
 /* A stage has a plane for each piece, first A's, then B's. */
-template <bool BF16>
-struct mma_form : split_order<BF16> {
+template <bool IS_BF16, int COLUMNS>
+struct mma_form : split_order<IS_BF16> {
+    using order = split_order<IS_BF16>;
     enum {
-        PLANE_BYTES = TILE_M * ROW_BYTES,
-        STAGE_BYTES = 2 * split_order<BF16>::PIECES * PLANE_BYTES,
-        STAGES = BF16 ? 2 : 3,
+        BF16 = IS_BF16,
+        TILE_N = COLUMNS,
+        WARP_N = TILE_N / WARPS_N,
+        TILES_N = WARP_N / 8,
+        PLANE_A = TILE_M * ROW_BYTES,
+        PLANE_B = TILE_N * ROW_BYTES,
+        PLANES_A = order::PIECES * PLANE_A,
+        STAGE_BYTES = PLANES_A + order::PIECES * PLANE_B,
+        STAGES = ROOM_BYTES / STAGE_BYTES,
     };
-    static_assert(TILE_M == TILE_N && STAGES * STAGE_BYTES <= 96 * 1024, "what a block may have");
+    typedef float sums[4 * TILES_N];                          /* of a thread, in 16 rows */
+    typedef uint32_t fragments_a[order::PIECES][STEPS][1][4]; /* of 16 rows */
+    typedef uint32_t fragments_b[order::PIECES][STEPS][TILES_N][2];
+    static_assert(TILES_N % 2 == 0 && STAGES >= 2, "pairs of B's tiles, and copies ahead");
 };
 
-/* Starts the copies of an operand's first COPIED pieces of a stage. */
-template <bool BF16, int COPIED>
-static __device__ __forceinline__ void copy_operand(uint32_t to, const struct plane_source &source,
-                                                    int block)
+/* Starts the copies of the first COPIED pieces of the sources' next stage, or writes zeros if there
+ * is none: without a branch, the instructions mix with the products. */
+template <class FORM, int COPIED>
+static __device__ __forceinline__ void copy_stage(uint32_t to, struct plane_source &a,
+                                                  struct plane_source &b, bool exists)
 {
-    using form = mma_form<BF16>;
+    a.rows = exists ? a.rows : 0;
+    b.rows = exists ? b.rows : 0;
 #pragma unroll
-    for (int piece = 0; piece < COPIED; piece++)
-        copy_plane<TILE_M, PRODUCT_THREADS>(to + piece * form::PLANE_BYTES, source,
-                                            ((int64_t)block * form::PIECES + piece) * ROW_BYTES);
+    for (int piece = 0; piece < COPIED; piece++) {
+        copy_plane<TILE_M, PRODUCT_THREADS>(to + piece * FORM::PLANE_A, a, piece * ROW_BYTES);
+        copy_plane<FORM::TILE_N, PRODUCT_THREADS>(to + FORM::PLANES_A + piece * FORM::PLANE_B, b,
+                                                  piece * ROW_BYTES);
+    }
+    a.from += FORM::PIECES * ROW_BYTES;
+    b.from += FORM::PIECES * ROW_BYTES;
+    xg_async_commit();
 }
 
 /* --- Products ------------------------------------------------------------------------------- */
@@ -66,11 +86,11 @@ static __device__ __forceinline__ void multiply(float *sums, const uint32_t (&a)
     const float c0 = add ? sums[0] : 0.0f, c1 = add ? sums[1] : 0.0f, c2 = add ? sums[2] : 0.0f,
                 c3 = add ? sums[3] : 0.0f;
 #define XG_MMA(type)                                                                               \
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 "                    \
-                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"             \
-                 : "=f"(sums[0]), "=f"(sums[1]), "=f"(sums[2]), "=f"(sums[3])                      \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c0),      \
-                   "f"(c1), "f"(c2), "f"(c3))
+    asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 "                             \
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"                      \
+        : "=f"(sums[0]), "=f"(sums[1]), "=f"(sums[2]), "=f"(sums[3])                               \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c0), "f"(c1),      \
+          "f"(c2), "f"(c3))
     if (BF16)
         XG_MMA("bf16");
     else
@@ -78,164 +98,159 @@ static __device__ __forceinline__ void multiply(float *sums, const uint32_t (&a)
 #undef XG_MMA
 }
 
-/* B's fragments have two slots: one for the first piece, and one for the others in turn. */
-static __device__ __forceinline__ constexpr int slot_of(int piece)
+/* Whether a product after the i-th and before LAST has the same piece of B. */
+template <class FORM, int LAST>
+static __device__ __forceinline__ constexpr bool is_b_kept(int i)
 {
-    return piece != 0;
+    for (int after = i + 1; after < LAST; after++)
+        if (FORM::piece_b(after) == FORM::piece_b(i))
+            return true;
+    return false;
 }
 
-/* Whether the slot of product i's piece of B holds another piece, or none, after FIRST to i - 1. */
-template <bool BF16, int FIRST>
-static __device__ __forceinline__ constexpr bool is_new_b(int i)
+/* Adds products FIRST to LAST - 1 of a stage to 16 rows of the warp's totals. RELOAD: each fragment
+ * of B is replaced after its last product by that of the stage whose planes are at next_b. */
+template <class FORM, int FIRST, int LAST, bool RELOAD>
+static __device__ __forceinline__ void
+multiply_rows(typename FORM::sums &total, const typename FORM::fragments_a &a,
+              typename FORM::fragments_b &b, uint32_t next_b, int lane)
 {
-    const int piece = split_order<BF16>::piece_b(i);
-    for (int before = i - 1; before >= FIRST; before--)
-        if (slot_of(split_order<BF16>::piece_b(before)) == slot_of(piece))
-            return split_order<BF16>::piece_b(before) != piece;
-    return true;
-}
-
-/* Adds products FIRST to LAST - 1 of a stage's pieces to ROWS rows of the warp's totals. */
-template <bool BF16, int FIRST, int LAST, int ROWS>
-static __device__ __forceinline__ void multiply_stage(float (*total)[4 * TILES_N], uint32_t warp_a,
-                                                      uint32_t warp_b, int lane)
-{
-    using form = mma_form<BF16>;
-    float part[ROWS][4 * TILES_N];
-    uint32_t a[STEPS][ROWS][4], b[2][STEPS][TILES_N][2];
+    typename FORM::sums part;
 #pragma unroll
     for (int i = FIRST; i < LAST; i++) {
-        const int piece_a = form::piece_a(i), piece_b = form::piece_b(i);
-        if (i == FIRST || piece_a != form::piece_a(i - 1))
+        const int piece_a = FORM::piece_a(i), piece_b = FORM::piece_b(i);
 #pragma unroll
-            for (int k = 0; k < STEPS; k++)
-                load_a(a[k], warp_a + piece_a * form::PLANE_BYTES, k, lane);
-        if (is_new_b<BF16, FIRST>(i))
+        for (int k = 0; k < STEPS; k++) {
 #pragma unroll
-            for (int k = 0; k < STEPS; k++)
-                load_b(b[slot_of(piece_b)][k], warp_b + piece_b * form::PLANE_BYTES, k, lane);
-#pragma unroll
-        for (int k = 0; k < STEPS; k++)
-#pragma unroll
-            for (int x = 0; x < ROWS; x++)
-#pragma unroll
-                for (int y = 0; y < TILES_N; y++)
-                    multiply<BF16>(&part[x][4 * y], a[k][x], b[slot_of(piece_b)][k][y],
-                                   i > FIRST || k > 0);
+            for (int y = 0; y < FORM::TILES_N; y++)
+                multiply<FORM::BF16>(&part[4 * y], a[piece_a][k][0], b[piece_b][k][y],
+                                     i > FIRST || k > 0);
+            if (RELOAD && !is_b_kept<FORM, LAST>(i))
+                load_b(b[piece_b][k], next_b + piece_b * FORM::PLANE_B, k, lane);
+        }
     }
 #pragma unroll
-    for (int x = 0; x < ROWS; x++)
+    for (int y = 0; y < 4 * FORM::TILES_N; y++)
+        total[y] += part[y];
+}
+
+/* Loads A's fragments of 16 rows, of the first COPIED pieces. */
+template <class FORM, int COPIED>
+static __device__ __forceinline__ void load_rows(typename FORM::fragments_a &a, uint32_t from,
+                                                 int lane)
+{
 #pragma unroll
-        for (int y = 0; y < 4 * TILES_N; y++)
-            total[x][y] += part[x][y];
+    for (int piece = 0; piece < COPIED; piece++)
+#pragma unroll
+        for (int k = 0; k < STEPS; k++)
+            load_a(a[piece][k], from + piece * FORM::PLANE_A, k, lane);
 }
 
 /* One pass over k: total += products FIRST to LAST - 1 of each stage. The last product alone needs
- * the first pieces alone. */
-template <bool BF16, int FIRST, int LAST>
+ * the first pieces alone. The last rows of a stage, at first of a stage of zeros, are multiplied
+ * after the barrier that the next stage waits for: the tensor cores have work while its first
+ * fragments are loaded, and its copies started. ptxas moves no instruction across a loop's end, so
+ * these stay behind the barrier. */
+template <class FORM, int FIRST, int LAST>
 static __device__ __forceinline__ void
-multiply_pass(float (&total)[TILES_M][4 * TILES_N], uint32_t room,
-              const struct plane_source &source_a, const struct plane_source &source_b, int blocks,
-              int warp, int lane)
+multiply_pass(typename FORM::sums (&total)[TILES_M], uint32_t room, struct plane_source source_a,
+              struct plane_source source_b, int blocks, int warp, int lane)
 {
-    using form = mma_form<BF16>;
-    constexpr int COPIED = FIRST == form::PRODUCTS - 1 ? 1 : form::PIECES;
-    constexpr int PLANES_B = form::PIECES * form::PLANE_BYTES;
-    /* All products of BF16 at once would spill registers: each half of the rows by itself. */
-    constexpr int ROWS = FIRST < form::SIX ? TILES_M / 2 : TILES_M;
+    constexpr int COPIED = FIRST == FORM::PRODUCTS - 1 ? 1 : FORM::PIECES;
     const uint32_t warp_a = warp % WARPS_M * WARP_M * ROW_BYTES;
-    const uint32_t warp_b = PLANES_B + warp / WARPS_M * WARP_N * ROW_BYTES;
-    uint32_t filled = room, next = room + (form::STAGES - 1) * form::STAGE_BYTES;
-    __syncthreads(); /* the previous pass has read its stages */
+    const uint32_t warp_b = FORM::PLANES_A + warp / WARPS_M * FORM::WARP_N * ROW_BYTES;
+    typename FORM::fragments_a a[2] = {};
+    typename FORM::fragments_b b = {};
+    uint32_t stage = room, freed = room + (FORM::STAGES - 1) * FORM::STAGE_BYTES;
+    xg_async_wait<0>();
+    __syncthreads(); /* the previous pass has written and read its stages */
 #pragma unroll
-    for (int block = 0; block < form::STAGES - 1; block++) {
-        if (block < blocks) {
-            copy_operand<BF16, COPIED>(room + block * form::STAGE_BYTES, source_a, block);
-            copy_operand<BF16, COPIED>(room + block * form::STAGE_BYTES + PLANES_B, source_b,
-                                       block);
-        }
-        xg_async_commit();
-    }
+    for (int block = 0; block < FORM::STAGES - 1; block++)
+        copy_stage<FORM, COPIED>(room + block * FORM::STAGE_BYTES, source_a, source_b,
+                                 block < blocks);
+    xg_async_wait<FORM::STAGES - 2>();
+    __syncthreads();
     for (int block = 0; block < blocks; block++) {
-        xg_async_wait<form::STAGES - 2>();
-        __syncthreads();
-        if (block + form::STAGES - 1 < blocks) {
-            copy_operand<BF16, COPIED>(next, source_a, block + form::STAGES - 1);
-            copy_operand<BF16, COPIED>(next + PLANES_B, source_b, block + form::STAGES - 1);
-        }
-        xg_async_commit();
+        load_rows<FORM, COPIED>(a[0], stage + warp_a, lane);
+        copy_stage<FORM, COPIED>(freed, source_a, source_b, block + FORM::STAGES - 1 < blocks);
+        multiply_rows<FORM, FIRST, LAST, true>(total[TILES_M - 1], a[1], b, stage + warp_b, lane);
 #pragma unroll
-        for (int x = 0; x < TILES_M; x += ROWS)
-            multiply_stage<BF16, FIRST, LAST, ROWS>(total + x, filled + warp_a + x * 16 * ROW_BYTES,
-                                                    filled + warp_b, lane);
-        next = filled;
-        filled += form::STAGE_BYTES;
-        if (filled == room + form::STAGES * form::STAGE_BYTES)
-            filled = room;
+        for (int x = 0; x < TILES_M - 1; x++) {
+            load_rows<FORM, COPIED>(a[(x + 1) % 2], stage + warp_a + (x + 1) * 16 * ROW_BYTES,
+                                    lane);
+            multiply_rows<FORM, FIRST, LAST, false>(total[x], a[x % 2], b, 0, lane);
+        }
+        freed = stage;
+        stage += FORM::STAGE_BYTES;
+        if (stage == room + FORM::STAGES * FORM::STAGE_BYTES)
+            stage = room;
+        xg_async_wait<FORM::STAGES - 2>();
+        __syncthreads(); /* the next stage is there, and all warps have read this one */
     }
+    multiply_rows<FORM, FIRST, LAST, false>(total[TILES_M - 1], a[1], b, 0, lane);
 }
 
 /* --- Tiles ---------------------------------------------------------------------------------- */
 
-template <bool BF16>
+template <class FORM>
 static __device__ __forceinline__ void
-store_tile(const struct xg_split_product_args &args, const float (&total)[TILES_M][4 * TILES_N],
+store_tile(const struct xg_split_product_args &args, const typename FORM::sums (&total)[TILES_M],
            const struct xg_tile &tile, const float2 *column_factors, int warp, int lane)
 {
-    const int inside = warp / WARPS_M * WARP_N + lane % 4 * 2;
+    const int inside = warp / WARPS_M * FORM::WARP_N + lane % 4 * 2;
     const int64_t row = tile.row + warp % WARPS_M * WARP_M + lane / 4;
 #pragma unroll
     for (int x = 0; x < TILES_M; x++)
         if (args.beta == 0.0f)
-            store_sums<BF16, false>(args, total[x], row + 16 * x, tile.col + inside,
-                                    column_factors + inside);
+            store_sums<FORM::BF16, false>(args, total[x], row + 16 * x, tile.col + inside,
+                                          column_factors + inside);
         else
-            store_sums<BF16, true>(args, total[x], row + 16 * x, tile.col + inside,
-                                   column_factors + inside);
+            store_sums<FORM::BF16, true>(args, total[x], row + 16 * x, tile.col + inside,
+                                         column_factors + inside);
 }
 
-template <bool BF16, enum xg_split_products MODE>
+template <class FORM, enum xg_split_products MODE>
 static __device__ __forceinline__ void multiply_tile(const struct xg_split_product_args &args,
                                                      const struct xg_tile &tile, uint32_t room,
                                                      float2 *column_factors)
 {
-    using form = mma_form<BF16>;
-    constexpr int FIRST = MODE == XG_SPLIT_FEW ? 0 : form::SIX, LAST = form::PRODUCTS;
+    constexpr int FIRST = MODE == XG_SPLIT_FEW ? 0 : FORM::SIX, LAST = FORM::PRODUCTS;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int blocks = (int)((args.k + XG_SPLIT_BLOCK - 1) / XG_SPLIT_BLOCK);
-    const int64_t row_bytes = (int64_t)blocks * (form::PIECES * ROW_BYTES);
+    const int64_t row_bytes = (int64_t)blocks * (FORM::PIECES * ROW_BYTES);
     const struct plane_source a = plane_source_of(args.a_pieces, row_bytes, tile.row, args.m);
     const struct plane_source b = plane_source_of(args.b_pieces, row_bytes, tile.col, args.n);
-    float total[TILES_M][4 * TILES_N] = {};
-    multiply_pass<BF16, FIRST, MODE == XG_SPLIT_MANY ? LAST : LAST - 1>(total, room, a, b, blocks,
+    typename FORM::sums total[TILES_M] = {};
+    multiply_pass<FORM, FIRST, MODE == XG_SPLIT_MANY ? LAST : LAST - 1>(total, room, a, b, blocks,
                                                                         warp, lane);
     if (MODE != XG_SPLIT_MANY)
-        multiply_pass<BF16, LAST - 1, LAST>(total, room, a, b, blocks, warp, lane);
-    if (threadIdx.x < TILE_N)
+        multiply_pass<FORM, LAST - 1, LAST>(total, room, a, b, blocks, warp, lane);
+    if (threadIdx.x < FORM::TILE_N)
         column_factors[threadIdx.x] = factors(
             threadIdx.x < tile.cols ? ((const int32_t *)args.b_scale)[tile.col + threadIdx.x] : 0);
     __syncthreads();
-    store_tile<BF16>(args, total, tile, column_factors, warp, lane);
+    store_tile<FORM>(args, total, tile, column_factors, warp, lane);
 }
 
-template <bool BF16, enum xg_split_products MODE>
+template <class FORM, enum xg_split_products MODE>
 static __device__ __forceinline__ void multiply_tiles(const struct xg_split_product_args &args,
                                                       float2 *column_factors)
 {
     extern __shared__ uint8_t shared[];
     const uint32_t room = (uint32_t)__cvta_generic_to_shared(shared);
     const unsigned tiles =
-        (unsigned)(((args.m + TILE_M - 1) / TILE_M) * ((args.n + TILE_N - 1) / TILE_N));
+        (unsigned)(((args.m + TILE_M - 1) / TILE_M) * ((args.n + FORM::TILE_N - 1) / FORM::TILE_N));
     for (unsigned at = blockIdx.x; at < tiles; at += gridDim.x) {
-        const struct xg_tile tile = xg_tile_find<TILE_M, TILE_N, BAND>(args, at);
-        if (!xg_tile_unwanted<TILE_M, TILE_N>(args.wanted, tile.row, tile.col))
-            multiply_tile<BF16, MODE>(args, tile, room, column_factors);
+        const struct xg_tile tile = xg_tile_find<TILE_M, FORM::TILE_N, BAND>(args, at);
+        if (!xg_tile_unwanted<TILE_M, FORM::TILE_N>(args.wanted, tile.row, tile.col))
+            multiply_tile<FORM, MODE>(args, tile, room, column_factors);
     }
 }
 
-template <bool BF16>
+template <bool BF16, int TILE_N>
 static __device__ __forceinline__ void split_product(const struct xg_split_product_args &args)
 {
+    using form = mma_form<BF16, TILE_N>;
     __shared__ float2 column_factors[TILE_N];
     const struct xg_split_verdict verdict = xg_split_verdict_of(args.pair);
     if (verdict.kind != (BF16 ? XG_SPLIT_BF16 : XG_SPLIT_FP16)) {
@@ -244,11 +259,11 @@ static __device__ __forceinline__ void split_product(const struct xg_split_produ
         return;
     }
     if (BF16 && verdict.products == XG_SPLIT_FEW)
-        multiply_tiles<BF16, BF16 ? XG_SPLIT_FEW : XG_SPLIT_MANY>(args, column_factors);
+        multiply_tiles<form, BF16 ? XG_SPLIT_FEW : XG_SPLIT_MANY>(args, column_factors);
     else if (BF16 && verdict.products == XG_SPLIT_SOME)
-        multiply_tiles<BF16, BF16 ? XG_SPLIT_SOME : XG_SPLIT_MANY>(args, column_factors);
+        multiply_tiles<form, BF16 ? XG_SPLIT_SOME : XG_SPLIT_MANY>(args, column_factors);
     else
-        multiply_tiles<BF16, XG_SPLIT_MANY>(args, column_factors);
+        multiply_tiles<form, XG_SPLIT_MANY>(args, column_factors);
 }
 
 #endif

@@ -7,8 +7,7 @@
 /* The sizes of kernels/emulated/split_product.cuh, split_mma.cuh, split_ffma_sm80.cu and
  * split_sm80.cu. */
 enum { WGMMA_THREADS = 384, WGMMA_SMEM_BYTES = 227 * 1024 };
-enum { BLOCK_M = XG_TENSOR_ROWS, CLUSTER = XG_TENSOR_CLUSTER };
-enum { MMA_TILE = 128, MMA_THREADS = 256, MMA_SMEM_BYTES = 96 * 1024 };
+enum { MMA_THREADS = 256, MMA_SMEM_BYTES = 96 * 1024 };
 enum { FFMA_TILE = 64, FFMA_THREADS = 256, FFMA_BLOCKS_PER_SM = 2 };
 enum { SPLIT_THREADS = 512, WARP = 32, STRIP_ROWS = 16 };
 enum { HELD_ELEMS = 16, SEGMENTS = 8, SEGMENT_DEPTH_MAX = 1024, SEGMENT_STRIDE = 17 };
@@ -21,7 +20,11 @@ struct form {
     int box_elems; /* along k: all pieces of a step, or one piece */
     CUtensorMapSwizzle swizzle;
     enum xg_split_kernel rows, segments, mma, wgmma;
+    const struct xg_tensor_tiles *mma_tiles;
 };
+
+/* Wider tiles of BF16 would need more registers. */
+static const struct xg_tensor_tiles MMA_BF16_TILES = {1, {128}};
 
 static const struct form FP16 = {
     .pieces = XG_SPLIT_FP16_PIECES,
@@ -32,6 +35,7 @@ static const struct form FP16 = {
     .segments = XG_SPLIT_SEGMENTS_FP16,
     .mma = XG_SPLIT_MMA_FP16,
     .wgmma = XG_SPLIT_WGMMA_FP16,
+    .mma_tiles = &xg_tensor_mma,
 };
 static const struct form BF16 = {
     .pieces = XG_SPLIT_BF16_PIECES,
@@ -42,6 +46,7 @@ static const struct form BF16 = {
     .segments = XG_SPLIT_SEGMENTS_BF16,
     .mma = XG_SPLIT_MMA_BF16,
     .wgmma = XG_SPLIT_WGMMA_BF16,
+    .mma_tiles = &MMA_BF16_TILES,
 };
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
@@ -67,8 +72,9 @@ static const struct {
     [XG_SPLIT_SEGMENTS_FP16] = {FILE_SPLIT, "xg_split_fp16_sm90_segments", SEGMENT_BYTES, CLUSTERS},
     [XG_SPLIT_SEGMENTS_BF16] = {FILE_SPLIT, "xg_split_bf16_sm80_segments", SEGMENT_BYTES, ALL},
     [XG_SPLIT_PRODUCT_FFMA] = {"split_ffma_sm80", "xg_split_ffma_sm80_64x64x16", 0, ALL},
-    [XG_SPLIT_MMA_FP16] = {"sgemm_fp16x3_sm80", "xg_sgemm_fp16x3_sm80_128x128x32", MMA_SMEM_BYTES,
+    [XG_SPLIT_MMA_FP16] = {"sgemm_fp16x3_sm80", "xg_sgemm_fp16x3_sm80_128x192x32", MMA_SMEM_BYTES,
                            BY_MMA},
+    {"sgemm_fp16x3_sm80", "xg_sgemm_fp16x3_sm80_128x128x32", MMA_SMEM_BYTES, BY_MMA},
     [XG_SPLIT_MMA_BF16] = {"sgemm_bf16x6_sm80", "xg_sgemm_bf16x6_sm80_128x128x32", MMA_SMEM_BYTES,
                            BY_MMA},
     [XG_SPLIT_WGMMA_FP16] = {FILE_FP16, "xg_sgemm_fp16x3_sm90_128x192x32", WGMMA_SMEM_BYTES,
@@ -268,37 +274,29 @@ static enum xg_status describe(const struct xg_split *split, const struct form *
     return xg_drv_status(&split->dev->drv, result, "cuTensorMapEncodeTiled");
 }
 
-/* Launches the product of one kind of pieces: as many clusters as the device holds loop over the
- * tiles. */
-static enum xg_status multiply_wgmma(const struct xg_split *split, const struct form *form,
-                                     const struct xg_split_range *a, const struct xg_split_range *b,
-                                     struct xg_split_product_args *args, CUstream stream)
-{
-    int choice = xg_tensor_width(&split->dev->facts, args->m, args->n);
-    int width = xg_tensor_widths[choice];
-    enum xg_status status = describe(split, form, a, BLOCK_M, &args->a);
-    if (status == XG_OK)
-        status = describe(split, form, b, width / CLUSTER, &args->b);
-    if (status != XG_OK)
-        return status;
-    int64_t tiles = xg_ceil_div(args->m, CLUSTER * BLOCK_M) * xg_ceil_div(args->n, width);
-    int64_t clusters = xg_min_i64(tiles, split->dev->facts.sm_count / CLUSTER);
-    return launch(split, (int)form->wgmma + choice, clusters * CLUSTER, WGMMA_THREADS,
-                  WGMMA_SMEM_BYTES, args, stream);
-}
-
-/* The same with blocks instead of clusters. */
+/* Launches the product of one kind of pieces: as many clusters or blocks as the device holds loop
+ * over the tiles. */
 static enum xg_status multiply(const struct xg_split *split, const struct form *form,
                                const struct xg_split_range *a, const struct xg_split_range *b,
                                struct xg_split_product_args *args, CUstream stream)
 {
-    if (split->wgmma)
-        return multiply_wgmma(split, form, a, b, args, stream);
+    const struct xg_device_facts *facts = &split->dev->facts;
+    const struct xg_tensor_tiles *tiles = split->wgmma ? &xg_tensor_wgmma : form->mma_tiles;
+    int choice = xg_tensor_width(tiles, facts, args->m, args->n), width = tiles->widths[choice];
+    int64_t most = facts->sm_count / tiles->blocks * tiles->blocks;
+    int64_t blocks = tiles->blocks * xg_tensor_count(tiles, width, args->m, args->n);
     args->a_pieces = pieces(form, a);
     args->b_pieces = pieces(form, b);
-    int64_t tiles = xg_ceil_div(args->m, MMA_TILE) * xg_ceil_div(args->n, MMA_TILE);
-    return launch(split, form->mma, xg_min_i64(tiles, split->dev->facts.sm_count), MMA_THREADS,
-                  MMA_SMEM_BYTES, args, stream);
+    if (!split->wgmma)
+        return launch(split, (int)form->mma + choice, xg_min_i64(blocks, most), MMA_THREADS,
+                      MMA_SMEM_BYTES, args, stream);
+    enum xg_status status = describe(split, form, a, XG_TENSOR_ROWS, &args->a);
+    if (status == XG_OK)
+        status = describe(split, form, b, width / XG_TENSOR_CLUSTER, &args->b);
+    if (status != XG_OK)
+        return status;
+    return launch(split, (int)form->wgmma + choice, xg_min_i64(blocks, most), WGMMA_THREADS,
+                  WGMMA_SMEM_BYTES, args, stream);
 }
 
 static enum xg_status multiply_ffma(const struct xg_split *split, const struct xg_split_range *a,

@@ -38,9 +38,9 @@ enum xg_split_kernel {
     XG_SPLIT_SEGMENTS_FP16,
     XG_SPLIT_SEGMENTS_BF16,
     XG_SPLIT_PRODUCT_FFMA,
-    XG_SPLIT_MMA_FP16,
-    XG_SPLIT_MMA_BF16,
-    XG_SPLIT_WGMMA_FP16, /* one for each tile width */
+    XG_SPLIT_MMA_FP16, /* here and below: one for each tile width */
+    XG_SPLIT_MMA_BF16 = XG_SPLIT_MMA_FP16 + XG_TENSOR_MMA_WIDTHS, /* one width */
+    XG_SPLIT_WGMMA_FP16,
     XG_SPLIT_WGMMA_BF16 = XG_SPLIT_WGMMA_FP16 + XG_TENSOR_WIDTHS,
     XG_SPLIT_KERNELS = XG_SPLIT_WGMMA_BF16 + XG_TENSOR_WIDTHS
 };

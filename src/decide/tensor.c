@@ -8,10 +8,11 @@
 #include "kernels/emulated/residue_kabi.h"
 #include "kernels/table.h"
 
-const int xg_tensor_widths[XG_TENSOR_WIDTHS] = {192, 176, 128};
+const struct xg_tensor_tiles xg_tensor_wgmma = {XG_TENSOR_CLUSTER, {192, 176, 128}};
+const struct xg_tensor_tiles xg_tensor_mma = {1, {192, 128}};
 
-/* A column of a tile takes COLUMN_CYCLES per element of k and STORE_CYCLES for its store; the start
- * and the end of a tile cost as much as WIDTH_FIXED columns. */
+/* A column of a tile of wgmma takes COLUMN_CYCLES per element of k and STORE_CYCLES for its store;
+ * the start and the end of a tile cost as much as WIDTH_FIXED columns. */
 static const double COLUMN_CYCLES = 0.22, STORE_CYCLES = 80.0;
 enum { WIDTH_FIXED = 16 };
 
@@ -25,24 +26,33 @@ static const double RESIDUE_BYTES = 43.0;
 /* mma.sync: products of pieces for one of FP32, and the assumed share of the FP16 rate. */
 static const double FP16_PRODUCTS = 3, MMA_USUAL = 0.6;
 
-/* The most tiles that a cluster computes, one after the other. */
-static int64_t rounds(const struct xg_device_facts *facts, int64_t m, int64_t n, int width)
+int64_t xg_tensor_count(const struct xg_tensor_tiles *tiles, int width, int64_t m, int64_t n)
 {
-    int64_t tiles = xg_ceil_div(m, XG_TENSOR_CLUSTER * XG_TENSOR_ROWS) * xg_ceil_div(n, width);
-    return xg_ceil_div(tiles, xg_max_i64(facts->sm_count / XG_TENSOR_CLUSTER, 1));
+    return xg_ceil_div(m, tiles->blocks * XG_TENSOR_ROWS) * xg_ceil_div(n, width);
+}
+
+/* The most tiles that a cluster computes, one after the other. */
+static int64_t rounds(const struct xg_tensor_tiles *tiles, const struct xg_device_facts *facts,
+                      int64_t m, int64_t n, int width)
+{
+    return xg_ceil_div(xg_tensor_count(tiles, width, m, n),
+                       xg_max_i64(facts->sm_count / tiles->blocks, 1));
 }
 
 /* The time of all rounds, in columns of a tile. */
-static int64_t columns(const struct xg_device_facts *facts, int64_t m, int64_t n, int i)
+static int64_t columns(const struct xg_tensor_tiles *tiles, const struct xg_device_facts *facts,
+                       int64_t m, int64_t n, int width)
 {
-    return rounds(facts, m, n, xg_tensor_widths[i]) * (xg_tensor_widths[i] + WIDTH_FIXED);
+    return rounds(tiles, facts, m, n, width) * (width + WIDTH_FIXED);
 }
 
-int xg_tensor_width(const struct xg_device_facts *facts, int64_t m, int64_t n)
+int xg_tensor_width(const struct xg_tensor_tiles *tiles, const struct xg_device_facts *facts,
+                    int64_t m, int64_t n)
 {
     int best = 0;
-    for (int i = 1; i < XG_TENSOR_WIDTHS; i++)
-        if (columns(facts, m, n, i) < columns(facts, m, n, best))
+    for (int i = 1; i < XG_TENSOR_WIDTHS && tiles->widths[i]; i++)
+        if (columns(tiles, facts, m, n, tiles->widths[i]) <
+            columns(tiles, facts, m, n, tiles->widths[best]))
             best = i;
     return best;
 }
@@ -64,15 +74,12 @@ double xg_tensor_cycles(const struct xg_device_facts *facts, const struct xg_ker
 {
     double before =
         LAUNCH_CYCLES + ((double)m + (double)n) * (double)k * SPLIT_BYTES / SPLIT_BYTES_PER_CYCLE;
-    if (row->flags & XG_KERNEL_WGMMA) {
-        int best = xg_tensor_width(facts, m, n), width = xg_tensor_widths[best];
-        return before + (double)columns(facts, m, n, best) * (double)k * COLUMN_CYCLES +
-               (double)rounds(facts, m, n, width) * width * STORE_CYCLES;
-    }
-    int64_t tiles = xg_ceil_div(m, row->bm) * xg_ceil_div(n, row->bn);
-    double tile = row->bm * row->bn * (double)k / xg_tensor_macs_per_cycle(facts, row);
-    return before + (double)xg_ceil_div(tiles, xg_max_i64(facts->sm_count, 1)) *
-                        (tile + row->bn * STORE_CYCLES);
+    bool wgmma = row->flags & XG_KERNEL_WGMMA;
+    const struct xg_tensor_tiles *tiles = wgmma ? &xg_tensor_wgmma : &xg_tensor_mma;
+    int width = tiles->widths[xg_tensor_width(tiles, facts, m, n)];
+    double column = wgmma ? COLUMN_CYCLES : XG_TENSOR_ROWS / xg_tensor_macs_per_cycle(facts, row);
+    return before + (double)columns(tiles, facts, m, n, width) * (double)k * column +
+           (double)rounds(tiles, facts, m, n, width) * width * STORE_CYCLES;
 }
 
 double xg_tensor_residue_cycles(const struct xg_device_facts *facts, const struct xg_kernel *row,

@@ -6,14 +6,27 @@
 #include "base/xg.h"
 #include "decide/facts.h"
 
-/* wgmma: a block's tile of C has this height and one of these widths, which depends on the shape.
- * The blocks of a cluster are one above the other. kernels/emulated/split_product.cuh has these
- * sizes. */
-enum { XG_TENSOR_ROWS = 128, XG_TENSOR_CLUSTER = 2, XG_TENSOR_WIDTHS = 3 };
-extern const int xg_tensor_widths[XG_TENSOR_WIDTHS];
+/* A block's tile of C has this height and one of some widths, which depends on the shape. wgmma:
+ * the blocks of a cluster are one above the other. kernels/emulated/split_product.cuh and
+ * split_mma.cuh have these sizes. */
+enum {
+    XG_TENSOR_ROWS = 128,
+    XG_TENSOR_CLUSTER = 2,
+    XG_TENSOR_WIDTHS = 3,
+    XG_TENSOR_MMA_WIDTHS = 2
+};
+struct xg_tensor_tiles {
+    int blocks;                   /* of a cluster */
+    int widths[XG_TENSOR_WIDTHS]; /* unused ones are 0 */
+};
+extern const struct xg_tensor_tiles xg_tensor_wgmma, xg_tensor_mma;
 
-/* Index into xg_tensor_widths of the width with which C (m,n) is computed fastest. */
-int xg_tensor_width(const struct xg_device_facts *facts, int64_t m, int64_t n);
+/* Index into tiles->widths of the width with which C (m,n) is computed fastest. */
+int xg_tensor_width(const struct xg_tensor_tiles *tiles, const struct xg_device_facts *facts,
+                    int64_t m, int64_t n);
+
+/* The clusters, or blocks without a cluster, that such tiles of C (m,n) occupy if each has one. */
+int64_t xg_tensor_count(const struct xg_tensor_tiles *tiles, int width, int64_t m, int64_t n);
 
 /* Emulated multiply-adds of a multiprocessor per cycle by a row that works on pieces or residues.
  */

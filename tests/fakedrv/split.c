@@ -36,6 +36,7 @@ static const struct fake_split_kernel kernels[] = {
     {"xg_split_fp16_sm80_strip", SPLIT_STRIP, XG_SPLIT_FP16, 0},
     {"xg_split_fp16_sm90_segments", SPLIT_SEGMENTS, XG_SPLIT_FP16, 0},
     {"xg_split_bf16_sm80_segments", SPLIT_SEGMENTS, XG_SPLIT_BF16, 0},
+    {"xg_sgemm_fp16x3_sm80_128x192x32", MMA, XG_SPLIT_FP16, 192},
     {"xg_sgemm_fp16x3_sm80_128x128x32", MMA, XG_SPLIT_FP16, 128},
     {"xg_sgemm_bf16x6_sm80_128x128x32", MMA, XG_SPLIT_BF16, 128},
     {"xg_sgemm_fp16x3_sm90_128x192x32", WGMMA, XG_SPLIT_FP16, 192},

@@ -48,7 +48,7 @@ static operand draw(int rows, int k)
 }
 
 /* zeros: of a row, as the guard counts them; they decide how BF16 pieces are summed. */
-template <bool BF16>
+template <bool BF16, int TILE_N>
 static void test(int m, int n, int k, int triangle, float beta, int zeros)
 {
     const operand a = draw<BF16>(m, k), b = draw<BF16>(n, k);
@@ -75,7 +75,7 @@ static void test(int m, int n, int k, int triangle, float beta, int zeros)
     args.m = m, args.n = n, args.k = k;
     args.alpha = 1.5f, args.beta = beta;
     args.wanted.kind = triangle;
-    simt_launch(2, PRODUCT_THREADS, [&] { split_product<BF16>(args); });
+    simt_launch(2, PRODUCT_THREADS, [&] { split_product<BF16, TILE_N>(args); });
     SIMT_CHECK(refused == 0, "%d,%d,%d", m, n, k);
     double worst = 0;
     for (int i = 0; i < m; i++)
@@ -101,11 +101,13 @@ static void test(int m, int n, int k, int triangle, float beta, int zeros)
 
 int main()
 {
-    test<false>(130, 129, 200, XG_TRIANGLE_ALL, 0, 0);
-    test<false>(3, 300, 97, XG_TRIANGLE_ALL, -0.5f, 0);
-    test<false>(257, 128, 64, XG_TRIANGLE_UPPER, 0, 0);
-    test<true>(130, 70, 100, XG_TRIANGLE_ALL, -0.5f, 97); /* few products */
-    test<true>(64, 140, 100, XG_TRIANGLE_ALL, 0, 0);      /* some */
-    test<true>(64, 40, 1100, XG_TRIANGLE_LOWER, 0, 0);    /* many */
+    test<false, 192>(130, 193, 200, XG_TRIANGLE_ALL, 0, 0);
+    test<false, 192>(257, 150, 64, XG_TRIANGLE_UPPER, 0, 0);
+    test<false, 128>(130, 129, 200, XG_TRIANGLE_ALL, 0, 0);
+    test<false, 128>(3, 300, 97, XG_TRIANGLE_ALL, -0.5f, 0);
+    test<false, 128>(257, 128, 64, XG_TRIANGLE_UPPER, 0, 0);
+    test<true, 128>(130, 70, 100, XG_TRIANGLE_ALL, -0.5f, 97); /* few products */
+    test<true, 128>(64, 140, 100, XG_TRIANGLE_ALL, 0, 0);      /* some */
+    test<true, 128>(64, 40, 1100, XG_TRIANGLE_LOWER, 0, 0);    /* many */
     return simt_failures != 0;
 }

@@ -7,6 +7,7 @@
 
 #include "kernels/kabi.h"
 #include "src/decide/route.h"
+#include "src/decide/tensor.h"
 
 #include "tests/support/xt.h"
 
@@ -342,6 +343,24 @@ static struct xg_device_facts doubles(void)
 }
 
 /* Double precision gets the rows that were fastest when measured; cuBLAS changes nothing. */
+/* The tile's width of the products of pieces: rounds times (width + 16), on 132 multiprocessors. */
+static void test_widths(void)
+{
+    static const struct {
+        const struct xg_tensor_tiles *tiles;
+        int64_t n;
+        int width;
+    } cases[] = {
+        {&xg_tensor_mma, 1024, 128},   {&xg_tensor_mma, 4096, 128},   {&xg_tensor_mma, 8192, 192},
+        {&xg_tensor_wgmma, 4096, 176}, {&xg_tensor_wgmma, 8192, 192},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t n = cases[i].n;
+        int width = cases[i].tiles->widths[xg_tensor_width(cases[i].tiles, &H200, n, n)];
+        XT_CHECK(width == cases[i].width, "case %zu: %d", i, width);
+    }
+}
+
 static void test_double_ranking(void)
 {
     static const struct {
@@ -474,6 +493,7 @@ int main(void)
     test_no_clusters();
     test_copies();
     test_short_k();
+    test_widths();
     like.type = XG_TYPE_D;
     test_double();
     test_double_ranking();
