@@ -63,8 +63,9 @@ struct xg_kernel {
      * on sm_90 (products of pieces by mma.sync: of a third of the FP16 rate, and of residues: of a
      * 16th of the INT8 rate; generation.h), in selection's model (src/decide/select.c). The model
      * adds the costs of blocks, memory, slices and too few warps. It overestimates the last for
-     * FP64's tensor cores, which 8 warps keep busy, so the fraction may exceed 1. 0: not measured;
-     * such a row is used only if it is named. */
+     * FP64's tensor cores, which 8 warps keep busy, so the fraction may exceed 1. 0: such a row
+     * is used only if it is named, because it was not measured, or from host memory is not faster
+     * (NOTES.md). */
     double efficiency;
 };
 

@@ -110,7 +110,7 @@ static const struct xg_setting settings[] = {
          "potrs), inverses, least squares (gels, gelsd, gelss), eigenvalues (syev, syevd, syevr, "
          "sygvd, geev) and singular "
          "values (gesdd, gesvd) may run on the GPU, by cuSOLVER; 0: the program's own library "
-         "computes them. The default is 0 as long as their speed has not been measured."},
+         "computes them. The default is 0 until LAPACK's own testers have run on a GPU."},
     {.name = "XGEMM_VERBOSE",
      .common = true,
      .kind = XG_SETTING_INT,

@@ -18,9 +18,6 @@ static const double PIECES_LINK_SHARE = 0.4, PIECES_LAUNCHES_S = 1e-4;
  * time is up to a half too short. */
 static const double PIECES_MARGIN = 1.3;
 
-/* The same of residues, whose measured gains on a device were at least those predicted. */
-static const double RESIDUES_MARGIN = 1.1;
-
 /* An instance of a batch that moves this many bytes keeps the pipeline busy alone. */
 static const double ALONE_BYTES = 24 << 20;
 
@@ -41,15 +38,13 @@ struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_
 {
     bool named = names_pieces(kernel_name);
     struct xg_choice pieces = {0}, kernel;
-    const bool doubles = shape->type == XG_TYPE_D;
-    const struct xg_kernel *row = named     ? xg_select_find(kernel_name)
-                                  : doubles ? facts->residues
-                                            : facts->pieces;
+    const struct xg_kernel *row = named                      ? xg_select_find(kernel_name)
+                                  : shape->type == XG_TYPE_D ? facts->residues
+                                                             : facts->pieces;
     if (row && math != XG_MATH_STRICT && (named || !kernel_name))
         pieces = xg_select_row(row, facts, shape);
     kernel = xg_choices_select(facts, math, named ? NULL : kernel_name, shape);
-    double margin = doubles ? RESIDUES_MARGIN : PIECES_MARGIN;
-    bool wins = named || !kernel.row || margin * pieces.cycles < kernel.cycles;
+    bool wins = named || !kernel.row || PIECES_MARGIN * pieces.cycles < kernel.cycles;
     return pieces.row && wins ? pieces : kernel;
 }
 

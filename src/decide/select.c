@@ -137,7 +137,9 @@ const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, 
         return runs_on(named, facts) ? named : NULL;
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
-        if (row->flags & flag && row->efficiency > 0.0 && runs_on(row, facts))
+        if (row->flags & flag && row->efficiency > 0.0 && runs_on(row, facts) &&
+            xg_tensor_macs_per_cycle(facts, row) >
+                xg_facts_macs_per_cycle(facts, (enum xg_type)row->type))
             return row;
     }
     return NULL;

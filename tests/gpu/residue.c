@@ -227,14 +227,15 @@ static struct xg_triangle draw_wanted(int64_t m, int64_t n, int turn)
     return gpu_triangle(turn / 3 % 3, i, j, bm, bn, turn / 9 % 3 - 1);
 }
 
-/* One product by each row in every transpose and several leading dimensions: always the same bits,
- * because the integers are exact. A form is a row and a transpose. */
+/* One product by each row in every transpose and several leading dimensions: the same bits where
+ * integers serve, because these are exact. A form is a row and a transpose. */
 static void run(int kind, int64_t m, int64_t n, int64_t k, int turn)
 {
     static const int pads[] = {0, 1, 4, 7};
     static const double scalars[][2] = {{1, 0}, {1, 1}, {-0.5, 0.7}};
     const double alpha = scalars[turn % 3][0], beta = scalars[turn % 3][1];
-    const double units = kinds[kind].serves && k >= 64 ? 2.5 : (double)k + 4;
+    const bool integers = kinds[kind].serves && k >= 64;
+    const double units = integers ? 2.5 : (double)k + 4;
     draw(kind, m, n, k);
     wanted = draw_wanted(m, n, turn);
     for (int form = 0; form < opened_count * TRANSPOSES; form++) {
@@ -275,8 +276,8 @@ static void run(int kind, int64_t m, int64_t n, int64_t k, int turn)
                 memcpy(first_bits + i * n, row, (size_t)n * sizeof *row);
             other += memcmp(first_bits + i * n, row, (size_t)n * sizeof *row) != 0;
         }
-        XT_CHECK(other == 0, "%s, %ld,%ld,%ld, form %d: other bits", kinds[kind].name, (long)m,
-                 (long)n, (long)k, form);
+        XT_CHECK(other == 0 || !integers, "%s, %ld,%ld,%ld, form %d: other bits", kinds[kind].name,
+                 (long)m, (long)n, (long)k, form);
     }
 }
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The generations' rates give the peaks of data sheets. */
+/* The generations' rates give the peaks of data sheets, and decide where doubles are emulated. */
 #include <math.h>
+#include <string.h>
 
+#include "kernels/table.h"
 #include "src/decide/facts.h"
+#include "src/decide/route.h"
+#include "src/decide/select.h"
 
 #include "tests/support/xt.h"
 
@@ -36,6 +40,26 @@ static void compare(const char *name, const char *what, double macs, int sm_coun
              name, what, ours, published);
 }
 
+/* Products of doubles from integers: where the FP64 units are few, and nowhere else. */
+static void choose(const char *name, struct xg_device_facts facts, double ghz)
+{
+    const bool few = facts.fp64_ratio > 2 && facts.sm >= 80;
+    facts.images = true;
+    facts.smem_block_bytes = 99 << 10;
+    facts.residues = xg_select_emulated(&facts, XG_KERNEL_RESIDUES, NULL);
+    XT_CHECK(few ? facts.residues && !strcmp(facts.residues->name, "ozaki2_mma") : !facts.residues,
+             "%s", name);
+    for (int64_t n = 1024; few && n <= 8192; n *= 2) {
+        const struct xg_shape shape = {.m = n, .n = n, .k = n, .type = XG_TYPE_D};
+        struct xg_choice choice = xg_route_resident(&facts, XG_MATH_ACCURATE, NULL, &shape);
+        struct xg_choice strict = xg_route_resident(&facts, XG_MATH_STRICT, NULL, &shape);
+        XT_CHECK(choice.row == facts.residues && strict.row && strict.row != choice.row, "%s",
+                 name);
+        printf("%s, %lld: predicted %.1f ms by integers, %.1f by doubles\n", name, (long long)n,
+               1e-6 * choice.cycles / ghz, 1e-6 * strict.cycles / ghz);
+    }
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
@@ -51,6 +75,12 @@ int main(void)
                 devices[i].fp64);
         compare(name, "FP16", row->fp16, count, ghz, devices[i].fp16);
         compare(name, "INT8", row->int8, count, ghz, devices[i].int8);
+        choose(name,
+               (struct xg_device_facts){.sm = devices[i].sm,
+                                        .sm_count = count,
+                                        .generation = row,
+                                        .fp64_ratio = devices[i].fp64_ratio},
+               ghz);
     }
     /* Devices between the rows, before the first and after the last. */
     XT_CHECK(xg_generation_find(52, "NVIDIA GeForce GTX 980")->sm == 0);
