@@ -61,7 +61,7 @@ struct doctor_gpu {
     uint64_t free_bytes;      /* free device memory */
     int kernels, kernels_all; /* rows of the kernel table whose code loads there; all our rows */
     bool images;              /* this build carries device code */
-    char kernel[64];          /* the kernel for 1024 x 1024 x 1024; empty: none */
+    char kernel[96];          /* what computes 4096 x 4096 x 4096; empty: not asked */
     double up_bytes_per_s, down_bytes_per_s; /* with page-locked memory; 0: could not be measured */
     char cublas_file[DOCTOR_PATH_BYTES];     /* empty: none */
     int cublas_version;                      /* 130200 for 13.2; 0: unknown */

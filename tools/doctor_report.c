@@ -93,7 +93,7 @@ static void write_devices(FILE *out, const struct doctor_gpu *gpu)
     doctor_text_set(text, sizeof text, "%.1f GB free", 1e-9 * (double)gpu->free_bytes);
     write_row(out, "memory", text);
     doctor_text_set(text, sizeof text, "%d of %d kernels of this build run on it%s%s", gpu->kernels,
-                    gpu->kernels_all, gpu->kernel[0] ? "; 1024 x 1024 x 1024: " : "", gpu->kernel);
+                    gpu->kernels_all, gpu->kernel[0] ? "; 4096 x 4096 x 4096: " : "", gpu->kernel);
     write_row(out, "kernels", text);
 }
 
