@@ -99,7 +99,8 @@ enum {
     SCALAR = XG_KERNEL_PER_TRANS | XG_KERNEL_SCALAR,
     REPACKED = XG_KERNEL_REPACKED,
     PIECES = XG_KERNEL_PIECES,
-    RESIDUES = XG_KERNEL_RESIDUES
+    RESIDUES = XG_KERNEL_RESIDUES,
+    NAMED = XG_KERNEL_NAMED
 };
 
 const struct xg_kernel xg_kernel_table[] = {
@@ -129,7 +130,7 @@ const struct xg_kernel xg_kernel_table[] = {
     OUTER("outer", 128, 128, 16, 4, 0.9),
     OUTER("outer_64x128", 64, 128, 16, 3, 0.9),
     EMULATED("fp16x3", 0, 90, 256, 192, 32, 384, PIECES | XG_KERNEL_WGMMA, 3.2),
-    EMULATED("fp16x3_mma", 0, 80, 128, 192, 32, 256, PIECES, 0),
+    EMULATED("fp16x3_mma", 0, 80, 128, 192, 32, 256, PIECES | NAMED, 0.6),
     /*     name        method bm  bn  bk blocks efficiency */
     VECTOR("gemv_1x128", gemv, 1, 128, 4, 3, 0.035),
     VECTOR("gemv_1x32", gemv, 1, 32, 4, 4, 0.043),
@@ -169,8 +170,9 @@ const struct xg_kernel xg_kernel_table[] = {
     DMMA("dmma_128x128x16", dmma, 128, 128, 16, 1, VEC4, 1.056),
     DMMA("dmma_split_128x128x16", dmma_split, 128, 128, 16, 1, DEEP, 1.01),
     DMMA("dmma_split_64x64x16", dmma_split, 64, 64, 16, 3, DEEP, 1.13),
-    EMULATED("ozaki2", XG_KERNEL_TYPE_D, 90, 256, 256, 128, 384, RESIDUES | XG_KERNEL_WGMMA, 0),
-    EMULATED("ozaki2_mma", XG_KERNEL_TYPE_D, 80, 128, 256, 64, 256, RESIDUES, 0.45),
+    EMULATED("ozaki2", XG_KERNEL_TYPE_D, 90, 256, 256, 128, 384, RESIDUES | XG_KERNEL_WGMMA | NAMED,
+             1.09),
+    EMULATED("ozaki2_mma", XG_KERNEL_TYPE_D, 80, 128, 256, 64, 256, RESIDUES | NAMED, 0.45),
     {.name = "cublas", .flags = XG_KERNEL_CUBLAS, .efficiency = 0.76},
     {.name = "cublas_tf32", .flags = XG_KERNEL_CUBLAS | XG_KERNEL_TF32, .efficiency = 6.0},
     /* clang-format on */

@@ -30,6 +30,7 @@ enum {
     /* Doubles are scaled to integers, of which residues are multiplied (src/compute/residue.h).
      * entry is NULL. */
     XG_KERNEL_RESIDUES = 1 << 15,
+    XG_KERNEL_NAMED = 1 << 16, /* used only if it is named (NOTES.md says why) */
 };
 
 /* A value of xg_kernel.type. */
@@ -63,9 +64,7 @@ struct xg_kernel {
      * on sm_90 (products of pieces by mma.sync: of a third of the FP16 rate, and of residues: of a
      * 16th of the INT8 rate; generation.h), in selection's model (src/decide/select.c). The model
      * adds the costs of blocks, memory, slices and too few warps. It overestimates the last for
-     * FP64's tensor cores, which 8 warps keep busy, so the fraction may exceed 1. 0: such a row
-     * is used only if it is named, because it was not measured, or from host memory is not faster
-     * (NOTES.md). */
+     * FP64's tensor cores, which 8 warps keep busy, so the fraction may exceed 1. */
     double efficiency;
 };
 

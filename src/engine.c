@@ -224,7 +224,8 @@ static bool same_kind(const struct xg_dev *dev)
 {
     const struct xg_model_device *first = &engine.described;
     return !strcmp(dev->name, first->name) && dev->facts.sm_count == first->facts.sm_count &&
-           dev->facts.cublas == first->facts.cublas && dev->facts.pieces == first->facts.pieces;
+           dev->facts.cublas == first->facts.cublas && dev->facts.pieces == first->facts.pieces &&
+           dev->facts.residues == first->facts.residues;
 }
 
 /* Pauses outside the driver: the process's end need not wait for it. False: the end has begun. */

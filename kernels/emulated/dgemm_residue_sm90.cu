@@ -56,7 +56,7 @@ static __device__ __forceinline__ bool find_tile(const struct xg_residue_product
                             column);
 }
 
-/* The number of tiles of all moduli, and the first of this cluster. */
+/* The number of tiles of all moduli. */
 static __device__ __forceinline__ unsigned turns(const struct work &work)
 {
     return work.tiles_m * work.tiles_n * XG_RESIDUE_MODULI_COUNT;

@@ -38,8 +38,11 @@ enum xg_status xg_residue_open(struct xg_dev *dev, const struct xg_kernel *row,
         {DMMA("tt"), &opened.dmma[3]},
     };
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
-        if (kernels[i].smem_bytes > dev->facts.smem_block_bytes)
-            continue; /* the native kernel without tensor cores serves there */
+        if (kernels[i].smem_bytes > dev->facts.smem_block_bytes) {
+            if (kernels[i].smem_bytes == DMMA_SMEM_BYTES)
+                continue; /* the native kernel without tensor cores serves there */
+            return XG_DECLINED;
+        }
         enum xg_status status = xg_image_entry(dev, kernels[i].image, kernels[i].entry,
                                                kernels[i].smem_bytes, kernels[i].function);
         if (status != XG_OK)

@@ -26,24 +26,33 @@ static bool is_of_pieces(const struct xg_kernel *row)
     return row && row->flags & (XG_KERNEL_PIECES | XG_KERNEL_RESIDUES);
 }
 
-/* Whether the row of that name works on pieces, or on residues. Runs without them then use the
- * chosen kernel. */
-static bool names_pieces(const char *name)
+/* The named row if it works on pieces or residues, else NULL. Such a name applies to its type; the
+ * other type, and runs without pieces, then use the chosen kernel. */
+static const struct xg_kernel *named_pieces(const char *name)
 {
-    return name && is_of_pieces(xg_select_find(name));
+    const struct xg_kernel *row = name ? xg_select_find(name) : NULL;
+    return is_of_pieces(row) ? row : NULL;
+}
+
+bool xg_route_may_emulate(const struct xg_problem *call)
+{
+    return !xg_problem_is_in_place(call) && !xg_problem_is_rank_2k(call) &&
+           (!call->batch || xg_route_is_one_by_one(call));
 }
 
 struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_math math,
                                    const char *kernel_name, const struct xg_shape *shape)
 {
-    bool named = names_pieces(kernel_name);
+    const struct xg_kernel *row = named_pieces(kernel_name);
+    const bool named = row && row->type == (int)shape->type;
     struct xg_choice pieces = {0}, kernel;
-    const struct xg_kernel *row = named                      ? xg_select_find(kernel_name)
-                                  : shape->type == XG_TYPE_D ? facts->residues
-                                                             : facts->pieces;
-    if (row && math != XG_MATH_STRICT && (named || !kernel_name))
+    if (row)
+        kernel_name = NULL;
+    if (!named)
+        row = kernel_name ? NULL : shape->type == XG_TYPE_D ? facts->residues : facts->pieces;
+    if (row && math != XG_MATH_STRICT)
         pieces = xg_select_row(row, facts, shape);
-    kernel = xg_choices_select(facts, math, named ? NULL : kernel_name, shape);
+    kernel = xg_choices_select(facts, math, kernel_name, shape);
     bool wins = named || !kernel.row || PIECES_MARGIN * pieces.cycles < kernel.cycles;
     return pieces.row && wins ? pieces : kernel;
 }
@@ -60,7 +69,8 @@ static bool arithmetic_binds(const struct xg_device_facts *facts, struct xg_choi
 
 static void choose_whole(struct xg_route *route, const struct xg_problem *call)
 {
-    const bool named = names_pieces(route->kernel_name);
+    const struct xg_kernel *row = named_pieces(route->kernel_name);
+    const bool named = row && row->type == (int)call->type;
     const char *wanted = route->kernel_name;
     const struct xg_shape shape =
         xg_shape_of(call, xg_problem_instance_rows(call), call->n, call->k);
@@ -68,14 +78,14 @@ static void choose_whole(struct xg_route *route, const struct xg_problem *call)
         route->whole = xg_select_row(xg_select_find("cublas"), &route->facts, &shape);
         return;
     }
-    if (named)
+    if (row)
         route->kernel_name = NULL;
     route->whole = xg_route_resident(&route->facts, route->math, wanted, &shape);
     if (!is_of_pieces(route->whole.row))
         return;
     struct xg_choice kernel =
         xg_choices_select(&route->facts, route->math, route->kernel_name, &shape);
-    route->pieces = !xg_problem_is_rank_2k(call) &&
+    route->pieces = xg_route_may_emulate(call) &&
                     (named || !kernel.row || arithmetic_binds(&route->facts, kernel, call));
     if (!route->pieces)
         route->whole = kernel;
@@ -90,7 +100,7 @@ static double macs_per_byte(const struct xg_route *route, enum xg_type type)
         per_cycle /= 4;
     if (row)
         per_cycle = is_of_pieces(row) ? xg_tensor_macs_per_cycle(&route->facts, row)
-                                      : xg_select_efficiency(row) * per_cycle;
+                                      : row->efficiency * per_cycle;
     return per_cycle * route->facts.sm_count * xg_facts_clock_hz(&route->facts) /
            (XG_LINK_STAGED_SHARE * xg_facts_link_bytes_per_s(&route->facts));
 }

@@ -65,7 +65,7 @@ enum { SUM_FEW = 16 };
 /* Multiprocessors of the device on which the constants above were measured. */
 static const double REFERENCE_SMS = 132.0;
 
-/* The assumed efficiency of a row that was not measured and is chosen by name. */
+/* The assumed efficiency of a library that is not in the table. */
 static const double USUAL_EFFICIENCY = 0.8;
 _Static_assert(XG_KERNEL_TYPE_D == (int)XG_TYPE_D, "the table's word for the type");
 
@@ -137,9 +137,7 @@ const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, 
         return runs_on(named, facts) ? named : NULL;
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
-        if (row->flags & flag && row->efficiency > 0.0 && runs_on(row, facts) &&
-            xg_tensor_macs_per_cycle(facts, row) >
-                xg_facts_macs_per_cycle(facts, (enum xg_type)row->type))
+        if (row->flags & flag && !(row->flags & XG_KERNEL_NAMED) && runs_on(row, facts))
             return row;
     }
     return NULL;
@@ -178,16 +176,10 @@ bool xg_select_needs_cublas(const struct xg_device_facts *facts, const struct xg
 {
     for (size_t i = 0; i < xg_kernel_count && !xg_problem_is_in_place(call); i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
-        if (!(row->flags & XG_KERNEL_CUBLAS) && row->efficiency > 0.0 &&
-            row->type == (int)call->type && runs_on(row, facts))
+        if (!(row->flags & XG_KERNEL_CUBLAS) && row->type == (int)call->type && runs_on(row, facts))
             return false;
     }
     return true;
-}
-
-double xg_select_efficiency(const struct xg_kernel *row)
-{
-    return row->efficiency > 0.0 ? row->efficiency : USUAL_EFFICIENCY;
 }
 
 static double elem_bytes(const struct xg_kernel *row)
@@ -238,8 +230,8 @@ static double round_cycles(const struct xg_kernel *row, const struct xg_device_f
 {
     double warps = count * row->threads_x * row->threads_y / 32;
     double macs = count * row->bm * row->bn * depth;
-    double rate = xg_facts_macs_per_cycle(facts, (enum xg_type)row->type) *
-                  xg_select_efficiency(row) * rate_share(warps);
+    double rate = xg_facts_macs_per_cycle(facts, (enum xg_type)row->type) * row->efficiency *
+                  rate_share(warps);
     bool quads =
         row->flags & XG_KERNEL_SPLIT && !(row->flags & (XG_KERNEL_VECTOR | XG_KERNEL_SCALAR));
     if (shape->unaligned && quads)
@@ -464,7 +456,7 @@ struct xg_choice xg_select(const struct xg_device_facts *facts, enum xg_math mat
         /* cuBLAS is the last choice, also in double precision: from 1024 up our kernels reached
          * 0.91 to 1.09 of its rate on an H200, and they need no library. */
         bool last = row->flags & XG_KERNEL_CUBLAS && !(row->flags & XG_KERNEL_TF32);
-        bool ranked = row->efficiency > 0.0 && !(row->flags & EMULATED);
+        bool ranked = !(row->flags & EMULATED);
         if (!admits(math, row) || !(last || ranked))
             continue;
         struct xg_choice choice = xg_select_row(row, facts, shape);

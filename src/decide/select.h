@@ -32,8 +32,8 @@ struct xg_choice {
  * The choice for one tile product.
  * math: XG_MATH_STRICT excludes rows that work on pieces, and every mode except XG_MATH_TF32
  * excludes TF32 rows, even if they are named.
- * name: XGEMM_KERNEL, or NULL to choose. Rows that work on pieces (route.h decides about them) and
- * rows whose efficiency was not measured are chosen only by name.
+ * name: XGEMM_KERNEL, or NULL to choose. Rows that work on pieces are chosen only by name (route.h
+ * decides about the others).
  *
  * The choice is deterministic, and takes microseconds (choices.h keeps recent ones). The row is
  * NULL if no kernel serves the device and there is no cuBLAS, or if name is not in the table. If a
@@ -46,9 +46,6 @@ struct xg_choice xg_select(const struct xg_device_facts *facts, enum xg_math mat
 /* The same for a given row; the row is NULL if it cannot compute the shape on the device. */
 struct xg_choice xg_select_row(const struct xg_kernel *row, const struct xg_device_facts *facts,
                                const struct xg_shape *shape);
-
-/* The row's efficiency (table.h), or a usual value if it was not measured. */
-double xg_select_efficiency(const struct xg_kernel *row);
 
 /* Cycles of cuBLAS on a device before it is known whether cuBLAS is there. */
 double xg_select_library_cycles(const struct xg_device_facts *facts, const struct xg_shape *shape);
@@ -70,8 +67,7 @@ bool xg_select_needs_cublas(const struct xg_device_facts *facts, const struct xg
 
 /*
  * The row that multiplies pieces (flag XG_KERNEL_PIECES) or residues (XG_KERNEL_RESIDUES) on the
- * device: the named one if it has the flag, else a measured one whose rate exceeds that of the
- * type's own units. NULL: none.
+ * device: the named one if it has the flag, else a measured one. NULL: none runs there.
  */
 const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, unsigned flag,
                                            const char *name);

@@ -16,19 +16,25 @@ const struct xg_tensor_tiles xg_tensor_mma = {1, {192, 128}};
 static const double COLUMN_CYCLES = 0.22, STORE_CYCLES = 80.0;
 enum { WIDTH_FIXED = 16 };
 
-/* The split reads 4 bytes per element and writes as many; the launches take LAUNCH_CYCLES. */
-static const double SPLIT_BYTES = 8.0, SPLIT_BYTES_PER_CYCLE = 1400.0, LAUNCH_CYCLES = 60000.0;
+/* The split reads 4 bytes per element and writes as many, at this rate of each multiprocessor; the
+ * launches take LAUNCH_CYCLES. */
+static const double SPLIT_BYTES = 8.0, SPLIT_BYTES_PER_CYCLE = 10.6, LAUNCH_CYCLES = 60000.0;
 
 /* An element of an operand is read twice as a double and written as residues, and one of C
  * likewise; the arithmetic takes as long as a third more bytes. */
 static const double RESIDUE_BYTES = 43.0;
 
-/* mma.sync: products of pieces for one of FP32, and the assumed share of the FP16 rate. */
-static const double FP16_PRODUCTS = 3, MMA_USUAL = 0.6;
+/* Products of FP16 pieces for one of FP32. */
+static const double FP16_PRODUCTS = 3;
 
 int64_t xg_tensor_count(const struct xg_tensor_tiles *tiles, int width, int64_t m, int64_t n)
 {
     return xg_ceil_div(m, tiles->blocks * XG_TENSOR_ROWS) * xg_ceil_div(n, width);
+}
+
+static double split_rate(const struct xg_device_facts *facts)
+{
+    return SPLIT_BYTES_PER_CYCLE * (double)xg_max_i64(facts->sm_count, 1);
 }
 
 /* The most tiles that a cluster computes, one after the other. */
@@ -60,12 +66,12 @@ int xg_tensor_width(const struct xg_tensor_tiles *tiles, const struct xg_device_
 double xg_tensor_macs_per_cycle(const struct xg_device_facts *facts, const struct xg_kernel *row)
 {
     const struct xg_generation *generation = xg_facts_generation(facts);
-    const double efficiency = row->efficiency > 0 ? row->efficiency : MMA_USUAL;
+    const double efficiency = row->efficiency;
     if (row->flags & XG_KERNEL_RESIDUES)
         return efficiency * fmax(generation->int8, XG_RESIDUE_MODULI_COUNT) /
                XG_RESIDUE_MODULI_COUNT;
     if (row->flags & XG_KERNEL_WGMMA)
-        return row->efficiency * generation->ffma;
+        return efficiency * generation->ffma;
     return efficiency * fmax(generation->fp16, generation->ffma) / FP16_PRODUCTS;
 }
 
@@ -73,7 +79,7 @@ double xg_tensor_cycles(const struct xg_device_facts *facts, const struct xg_ker
                         int64_t n, int64_t k)
 {
     double before =
-        LAUNCH_CYCLES + ((double)m + (double)n) * (double)k * SPLIT_BYTES / SPLIT_BYTES_PER_CYCLE;
+        LAUNCH_CYCLES + ((double)m + (double)n) * (double)k * SPLIT_BYTES / split_rate(facts);
     bool wgmma = row->flags & XG_KERNEL_WGMMA;
     const struct xg_tensor_tiles *tiles = wgmma ? &xg_tensor_wgmma : &xg_tensor_mma;
     int width = tiles->widths[xg_tensor_width(tiles, facts, m, n)];
@@ -90,6 +96,6 @@ double xg_tensor_residue_cycles(const struct xg_device_facts *facts, const struc
     int64_t tiles = xg_ceil_div(m, row->bm) * xg_ceil_div(n, row->bn) * XG_RESIDUE_MODULI_COUNT;
     double tile = row->bm * row->bn * (double)k / (double)(XG_RESIDUE_MODULI_COUNT * blocks) /
                   xg_tensor_macs_per_cycle(facts, row);
-    return LAUNCH_CYCLES + elems * RESIDUE_BYTES / SPLIT_BYTES_PER_CYCLE +
+    return LAUNCH_CYCLES + elems * RESIDUE_BYTES / split_rate(facts) +
            (double)xg_ceil_div(tiles, xg_max_i64(facts->sm_count / blocks, 1)) * tile;
 }

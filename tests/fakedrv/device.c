@@ -160,6 +160,20 @@ CUresult CUDAAPI cuDeviceTotalMem(size_t *bytes, CUdevice device)
     return fake_leave(result);
 }
 
+/* What generations differ in: the largest shared memory of a block, and FP32's rate over FP64's. */
+static const struct generation {
+    int sm, block_kib, fp64_ratio;
+} generations[] = {{0, 48, 32},  {70, 96, 2},  {75, 64, 32},  {80, 163, 2},
+                   {86, 99, 64}, {90, 227, 2}, {120, 99, 64}, {1000, 0, 0}};
+
+static const struct generation *generation(void)
+{
+    const struct generation *row = generations;
+    while (row[1].sm <= fake.sm)
+        row++;
+    return row;
+}
+
 /* The reference GPU's answers; -1 for what nobody asked so far. */
 static int attribute(CUdevice_attribute which)
 {
@@ -173,9 +187,9 @@ static int attribute(CUdevice_attribute which)
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
         return 48 << 10;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-        return 227 << 10;
+        return generation()->block_kib << 10;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
-        return 228 << 10;
+        return (generation()->block_kib + 1) << 10;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
         return 1024;
     case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
@@ -183,7 +197,7 @@ static int attribute(CUdevice_attribute which)
     case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
         return 3;
     case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
-        return 2;
+        return generation()->fp64_ratio;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
         return 1980000;
     case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The generations' rates give the peaks of data sheets, and decide where doubles are emulated. */
+/* The generations' rates give the peaks of data sheets, and predict products of doubles by
+ * integers.
+ */
 #include <math.h>
-#include <string.h>
 
 #include "kernels/table.h"
 #include "src/decide/facts.h"
+#include "src/decide/model.h"
 #include "src/decide/route.h"
 #include "src/decide/select.h"
 
@@ -40,28 +42,56 @@ static void compare(const char *name, const char *what, double macs, int sm_coun
              name, what, ours, published);
 }
 
-/* Products of doubles from integers: where the FP64 units are few, and nowhere else. */
-static void choose(const char *name, struct xg_device_facts facts, double ghz)
+/* Products of doubles from integers are faster where the FP64 units are few, and nowhere else. */
+static void predict(const char *name, struct xg_device_facts facts, double ghz)
 {
-    const bool few = facts.fp64_ratio > 2 && facts.sm >= 80;
+    const bool few = facts.fp64_ratio > 2;
     facts.images = true;
     facts.smem_block_bytes = 99 << 10;
-    facts.residues = xg_select_emulated(&facts, XG_KERNEL_RESIDUES, NULL);
-    XT_CHECK(few ? facts.residues && !strcmp(facts.residues->name, "ozaki2_mma") : !facts.residues,
-             "%s", name);
-    for (int64_t n = 1024; few && n <= 8192; n *= 2) {
+    XT_CHECK(!xg_select_emulated(&facts, XG_KERNEL_RESIDUES, NULL), "%s", name);
+    facts.residues = xg_select_emulated(&facts, XG_KERNEL_RESIDUES, "ozaki2_mma");
+    for (int64_t n = 1024; facts.residues && n <= 8192; n *= 2) {
         const struct xg_shape shape = {.m = n, .n = n, .k = n, .type = XG_TYPE_D};
         struct xg_choice choice = xg_route_resident(&facts, XG_MATH_ACCURATE, NULL, &shape);
         struct xg_choice strict = xg_route_resident(&facts, XG_MATH_STRICT, NULL, &shape);
-        XT_CHECK(choice.row == facts.residues && strict.row && strict.row != choice.row, "%s",
-                 name);
-        printf("%s, %lld: predicted %.1f ms by integers, %.1f by doubles\n", name, (long long)n,
-               1e-6 * choice.cycles / ghz, 1e-6 * strict.cycles / ghz);
+        XT_CHECK((choice.row == facts.residues) == few && strict.row != facts.residues, "%s", name);
+        if (few)
+            printf("%s, %lld: predicted %.1f ms by integers, %.1f by doubles\n", name, (long long)n,
+                   1e-6 * choice.cycles / ghz, 1e-6 * strict.cycles / ghz);
+    }
+}
+
+static double seconds(const struct xg_model *model, enum xg_op op, enum xg_math math)
+{
+    const struct xg_problem call = {
+        .op = op, .type = XG_TYPE_D, .m = 4096, .n = 4096, .k = 4096, .alpha = 1};
+    return xg_model_gpu_seconds(model, math, &call);
+}
+
+/* The model predicts integers only for problems that use them. */
+static void test_model(void)
+{
+    struct xg_model model;
+    xg_model_init(&model, 16);
+    model.device = (struct xg_device_facts){.sm = 86,
+                                            .sm_count = 82,
+                                            .generation = xg_generation_find(86, "GeForce"),
+                                            .fp64_ratio = 64,
+                                            .images = true};
+    model.device.residues = xg_select_emulated(&model.device, XG_KERNEL_RESIDUES, "ozaki2_mma");
+    for (int op = XG_OP_GEMM; op <= XG_OP_TRSM; op++) {
+        const bool other =
+            op == XG_OP_SYR2K || op == XG_OP_HER2K || op == XG_OP_TRMM || op == XG_OP_TRSM;
+        double accurate = seconds(&model, (enum xg_op)op, XG_MATH_ACCURATE);
+        double strict = seconds(&model, (enum xg_op)op, XG_MATH_STRICT);
+        XT_CHECK(other ? accurate == strict : accurate < 0.5 * strict, "%d: %g s, %g", op, accurate,
+                 strict);
     }
 }
 
 int main(void)
 {
+    test_model();
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
         const struct xg_generation *row = xg_generation_find(devices[i].sm, devices[i].name);
         const struct xg_device_facts facts = {
@@ -75,12 +105,12 @@ int main(void)
                 devices[i].fp64);
         compare(name, "FP16", row->fp16, count, ghz, devices[i].fp16);
         compare(name, "INT8", row->int8, count, ghz, devices[i].int8);
-        choose(name,
-               (struct xg_device_facts){.sm = devices[i].sm,
-                                        .sm_count = count,
-                                        .generation = row,
-                                        .fp64_ratio = devices[i].fp64_ratio},
-               ghz);
+        predict(name,
+                (struct xg_device_facts){.sm = devices[i].sm,
+                                         .sm_count = count,
+                                         .generation = row,
+                                         .fp64_ratio = devices[i].fp64_ratio},
+                ghz);
     }
     /* Devices between the rows, before the first and after the last. */
     XT_CHECK(xg_generation_find(52, "NVIDIA GeForce GTX 980")->sm == 0);
