@@ -47,9 +47,9 @@ struct xg_residue_result {
 
 /*
  * Loads the kernels of a row. Returns XG_OK; XG_DECLINED if the driver makes no tensor maps and the
- * row needs them, or its blocks need more shared memory; XG_ERR_NOTFOUND if this build has no code for the device; XG_ERR_NOMEM,
- * XG_ERR_DRIVER, XG_ERR_LOST. *residue is set only on XG_OK and needs no fini. The device's context
- * must be current, here and below.
+ * row needs them, or its blocks need more shared memory; XG_ERR_NOTFOUND if this build has no code
+ * for the device; XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. *residue is set only on XG_OK and needs
+ * no fini. The device's context must be current, here and below.
  */
 enum xg_status xg_residue_open(struct xg_dev *dev, const struct xg_kernel *row,
                                struct xg_residue *residue);
