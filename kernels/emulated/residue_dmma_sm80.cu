@@ -2,7 +2,7 @@
 /* Emulated DGEMM without integers, where the operands' numbers spread too much for them: the
  * kernel `dmma` of fp64/dgemm_dmma_sm80.cu, which reads the verdict first. */
 
-#include "../fp64/dmma.cuh"
+#include "../common/dmma.cuh"
 #include "residue.cuh"
 
 #ifdef XG_SPLIT_SM80

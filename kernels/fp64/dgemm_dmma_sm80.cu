@@ -21,7 +21,7 @@
  * All use the 16x8x8 instruction of sm_90; sm_80's 8x8x4 runs at half the rate there.
  */
 
-#include "dmma.cuh"
+#include "../common/dmma.cuh"
 
 /* Warps along m, n; blocks of 16 rows and of 8 columns per warp. */
 typedef xg_dmma_layout<2, 4, 4, 4> layout_128x128;

@@ -105,7 +105,7 @@ src/device/dev.c #include "engine.h"
 src/decide/facts.c #include "decide/select.h"
 src/decide/facts.h #include "decide/select.h"
 kernels/fp32/a.cu #include "../../src/base/xg.h"
-kernels/fp32/a.cu #include "../fp64/dmma.cuh"
+kernels/fp32/a.cu #include "../emulated/wgmma.cuh"
 shim/gemm.c #include "../src/base/xg.h"
 shim/gemm.c #include "kernels/kabi.h"
 shim/gemm.c #include <cuda.h>

@@ -42,8 +42,8 @@ refuses() {
     mv "$XG_BLOCKS/right.cuh" "$file"
 }
 
-refuses fp64/dmma.cuh 's/xg_async_wait<STAGES - 2>/xg_async_wait<STAGES - 1>/'
-refuses fp64/dmma.cuh 's/write = (STAGES - 1) \* STAGE/write = (STAGES - 2) * STAGE/'
+refuses common/dmma.cuh 's/xg_async_wait<STAGES - 2>/xg_async_wait<STAGES - 1>/'
+refuses common/dmma.cuh 's/write = (STAGES - 1) \* STAGE/write = (STAGES - 2) * STAGE/'
 refuses common/tile.cuh 's/- row < wanted.diagonal/- row <= wanted.diagonal/'
 refuses common/tile.cuh 's/- 1) > wanted.diagonal/- 1) >= wanted.diagonal/'
 refuses common/tile.cuh 's/kind == XG_TRIANGLE_UPPER)/kind == 3)/'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The map of the DGEMM kernels, executed lane by lane: copies, loads, instructions, results. */
-#include "kernels/fp64/dmma_map.h"
+#include "kernels/common/dmma_map.h"
 
 #include <stdbool.h>
 

@@ -3,13 +3,13 @@
 #ifndef XG_DMMA_CUH
 #define XG_DMMA_CUH
 
-#include "../common/async.cuh"
-#include "../common/cluster.cuh"
-#include "../common/ptx.cuh"
-#include "../common/tile.cuh"
 #include "../tiles.h"
+#include "async.cuh"
+#include "cluster.cuh"
 #include "dmma_map.h"
 #include "dmma_ptx.cuh"
+#include "ptx.cuh"
+#include "tile.cuh"
 
 /* The layout: warps of a block along m and n, and blocks of 16 rows and of 8 columns per warp. */
 template <int WARPS_M_, int WARPS_N_, int BLOCKS_M_, int BLOCKS_N_>
