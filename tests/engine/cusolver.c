@@ -530,16 +530,19 @@ static void test_size(int n)
 static void test_lost(struct xg_dev *dev)
 {
     struct columns a = random_matrix(5, 5), s = columns_zero(xg_type_real(type), 5, 1);
+    struct columns u = random_matrix(5, 5), v = random_matrix(5, 5);
     double error = -1.0;
     columns_up(&a);
     columns_up(&s);
+    columns_up(&u);
+    columns_up(&v);
     COLUMNS_MUST(cuStreamSynchronize, columns_all.stream);
     ASK(Xgesvdp, NO_VECTORS, 1, 5, 5, cuda_type, ON(a.dev), a.ld, real_type, ON(s.dev), cuda_type,
-        NULL, 5, cuda_type, NULL, 5);
+        ON(u.dev), u.ld, cuda_type, ON(v.dev), v.ld);
     fake.reset(1);
     fake.fail("exec", 1, FX_CODE_LAUNCH_FAILED, FAKECUDA_ONCE);
     XT_CHECK(api.Xgesvdp(handle, params, NO_VECTORS, 1, 5, 5, cuda_type, ON(a.dev), a.ld, real_type,
-                         ON(s.dev), cuda_type, NULL, 5, cuda_type, NULL, 5, WORK,
+                         ON(s.dev), cuda_type, ON(u.dev), u.ld, cuda_type, ON(v.dev), v.ld, WORK,
                          &error) == CUSOLVER_STATUS_EXECUTION_FAILED);
     XT_CHECK(error == -1.0);
     XT_CHECK(api.Xpotrf(handle, params, LOWER, 5, cuda_type, ON(a.dev), a.ld, WORK) ==
