@@ -172,23 +172,25 @@ static __device__ __forceinline__ void xg_wgmma_wait_until(void)
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-/* Waits for this warpgroup's products, which write sums. */
-template <int SUMS>
-static __device__ __forceinline__ void xg_wgmma_wait(float (&sums)[SUMS])
+/* Tells the compiler that the products have written a sum. */
+static __device__ __forceinline__ void xg_wgmma_written(float &sum)
 {
-    xg_wgmma_wait_until<0>();
-#pragma unroll
-    for (int i = 0; i < SUMS; i++)
-        asm volatile("" : "+f"(sums[i])::"memory");
+    asm volatile("" : "+f"(sum)::"memory");
 }
 
-template <int SUMS>
-static __device__ __forceinline__ void xg_wgmma_wait(int32_t (&sums)[SUMS])
+static __device__ __forceinline__ void xg_wgmma_written(int32_t &sum)
+{
+    asm volatile("" : "+r"(sum)::"memory");
+}
+
+/* Waits for this warpgroup's products, which write sums. */
+template <class NUMBER, int SUMS>
+static __device__ __forceinline__ void xg_wgmma_wait(NUMBER (&sums)[SUMS])
 {
     xg_wgmma_wait_until<0>();
 #pragma unroll
     for (int i = 0; i < SUMS; i++)
-        asm volatile("" : "+r"(sums[i])::"memory");
+        xg_wgmma_written(sums[i]);
 }
 
 /*

@@ -32,8 +32,8 @@ struct xg_choice {
  * The choice for one tile product.
  * math: XG_MATH_STRICT excludes rows that work on pieces, and every mode except XG_MATH_TF32
  * excludes TF32 rows, even if they are named.
- * name: XGEMM_KERNEL, or NULL to choose. Rows that work on pieces are chosen only by name (route.h
- * decides about the others).
+ * name: XGEMM_KERNEL, or NULL to choose. Rows that work on pieces or residues are chosen only by
+ * name; otherwise route.h decides about them.
  *
  * The choice is deterministic, and takes microseconds (choices.h keeps recent ones). The row is
  * NULL if no kernel serves the device and there is no cuBLAS, or if name is not in the table. If a
