@@ -75,6 +75,8 @@ def caller(name, letter, a):
     overwrite = {"overwrite_c" if name == "trtri" else "overwrite_a": 1}
     if name == "geev":
         overwrite["compute_vl"] = 0
+    if name == "potrf":
+        overwrite["clean"] = 0  # else SciPy, not LAPACK, clears the other triangle
     return lambda: (lambda x: lambda: routine(name.split("_")[0])(x, **overwrite))(copy())
 
 
@@ -101,7 +103,7 @@ def measure(options):
 
 
 def run(options, way):
-    environment = dict(os.environ, XGEMM_LAPACK="1", **(QUIET if way == "quiet" else {}))
+    environment = dict(os.environ, **(QUIET if way == "quiet" else {}))
     if way == "forced":
         environment["XGEMM_MODE"] = "gpu"
     command = [sys.executable, os.path.abspath(__file__), options.run, "--measure"]

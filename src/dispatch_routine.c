@@ -46,8 +46,9 @@ static void set_floor(void)
     struct xg_shelter shelter;
     xg_shelter_enter(&shelter);
     const struct xg_conf *conf = xg_conf_get();
-    int64_t extent = !conf->lapack ? INT64_MAX : xg_conf_tells(conf) ? 1 : XG_ROUTINE_FLOOR;
-    if (conf->lapack && (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE))
+    bool on = conf->lapack == XG_LAPACK_ON;
+    int64_t extent = !on ? INT64_MAX : xg_conf_tells(conf) ? 1 : XG_ROUTINE_FLOOR;
+    if (on && (conf->mode == XG_MODE_GPU || conf->mode == XG_MODE_COMPARE))
         extent = 1;
     if (conf->mode == XG_MODE_CPU && !xg_conf_tells(conf))
         extent = INT64_MAX;
@@ -96,26 +97,30 @@ static void stay(struct xg_call_record *record, enum xg_reason reason)
     record->reason = reason;
 }
 
-/* Starts what is missing. The routine stays on the CPU where that is not ready in time. */
+/* Starts what is missing: cuSOLVER first, because without it the GPU need not start. The routine
+ * stays on the CPU where that is not ready in time. */
 static void make_ready(const struct xg_conf *conf, const struct xg_routine_decision *decision,
                        struct xg_call_record *record)
 {
-    if (decision->start && xg_engine_state_get() == XG_ENGINE_COLD)
-        xg_engine_start(conf);
-    else if (decision->start)
-        xg_library_start_done(XG_TOOLKIT_CUSOLVER, conf);
-    if (record->place == XG_PLACE_CPU)
+    const bool served = record->place != XG_PLACE_CPU;
+    if (!served && !decision->start)
         return;
+    bool loaded = served && decision->wait ? xg_library_start_wait(XG_TOOLKIT_CUSOLVER, conf)
+                                           : xg_library_start_done(XG_TOOLKIT_CUSOLVER, conf);
+    bool missing = xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER);
+    if (loaded && !missing && decision->start && xg_engine_state_get() == XG_ENGINE_COLD)
+        xg_engine_start(conf);
+    if (!served)
+        return;
+    if (!loaded || missing) {
+        stay(record, missing ? XG_REASON_KERNEL : XG_REASON_STARTING);
+        return;
+    }
     enum xg_engine_state state = decision->wait ? xg_engine_wait(conf) : xg_engine_state_get();
     if (state != XG_ENGINE_READY)
         stay(record, state == XG_ENGINE_FORKED     ? XG_REASON_FORKED
                      : state == XG_ENGINE_STARTING ? XG_REASON_STARTING
                                                    : XG_REASON_NO_GPU);
-    else if (decision->wait ? !xg_library_start_wait(XG_TOOLKIT_CUSOLVER, conf)
-                            : !xg_library_start_done(XG_TOOLKIT_CUSOLVER, conf))
-        stay(record, XG_REASON_STARTING);
-    else if (xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER))
-        stay(record, XG_REASON_KERNEL);
 }
 
 static enum xg_reason reason_declined(enum xg_status status, const struct xg_result *result)

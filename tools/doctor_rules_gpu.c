@@ -160,12 +160,12 @@ static void find_no_cublas(const struct doctor_facts *facts, int detail,
     add_if(subjects, is_open(facts) && facts->system.wants_cublas && !has_cublas(facts), "");
 }
 
-/* detail: whether XGEMM_LAPACK is on: routines then lack cuSOLVER, else they stay on the CPU. */
+/* detail: whether XGEMM_LAPACK is on, and cuSOLVER is missing; else it is off. */
 static void find_lapack(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     bool has = facts->gpu.cusolver_file[0] != '\0' || facts->run.cusolver_file[0] != '\0';
-    bool fault = detail ? !has : facts->program.lapack;
-    add_if(subjects, is_open(facts) && facts->system.lapack == (detail != 0) && fault, "");
+    bool on = facts->system.lapack;
+    add_if(subjects, is_open(facts) && facts->program.lapack && (detail ? on && !has : !on), "");
 }
 
 static void find_slow_link(const struct doctor_facts *facts, int detail,
@@ -276,12 +276,12 @@ const struct doctor_diagnosis doctor_gpu_diagnoses[] = {
      "Install cuBLAS (pip install nvidia-cublas, or nvidia-cublas-cu12 for drivers older than "
      "580), add its folder to LD_LIBRARY_PATH, or unset the variable."},
     {"cusolver.missing", DOCTOR_MEND, find_lapack, 1,
-     "XGEMM_LAPACK=1 requires cuSOLVER, which was not found: LAPACK routines stay on the CPU.",
+     "The program imports LAPACK routines, which stay on the CPU: cuSOLVER was not found.",
      "Install cuSOLVER (pip install nvidia-cusolver, or nvidia-cusolver-cu12 for drivers older "
      "than 580; in NVIDIA's repositories libcusolver), or add its folder to LD_LIBRARY_PATH."},
     {"lapack.off", DOCTOR_NOTE, find_lapack, 0,
-     "The program imports LAPACK routines, which stay on the CPU unless XGEMM_LAPACK is 1.",
-     "XGEMM_LAPACK=1 lets cuSOLVER compute those that gain; doc/reference/calls.md lists them."},
+     "The program imports LAPACK routines, which stay on the CPU because XGEMM_LAPACK is 0.",
+     "Unset XGEMM_LAPACK: cuSOLVER then computes those that gain (doc/reference/calls.md)."},
     {"link.slow", DOCTOR_NOTE, find_slow_link, 0,
      "The link to the GPU is slow: %s. Only products with much arithmetic per byte gain.",
      "Check with nvidia-smi -q whether the link uses all its lanes (PCIe link width), and whether "

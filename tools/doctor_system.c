@@ -65,7 +65,7 @@ void doctor_system_read(struct doctor_system *system)
         .nodes = access("/dev/nvidiactl", F_OK) == 0,
         .visible_devices = getenv("CUDA_VISIBLE_DEVICES"),
         .cores = xg_cores_count(),
-        .lapack = conf->lapack,
+        .lapack = conf->lapack == XG_LAPACK_ON,
         .wants_cublas = conf->math == XG_MATH_TF32 || (row && (row->flags & XG_KERNEL_CUBLAS) != 0),
     };
     system->nodes_closed = xg_nodes_look() == XG_NODES_DENIED;

@@ -100,17 +100,17 @@ static const struct xg_setting settings[] = {
              "and syr2k run on this library's own kernels with s, and with d from compute "
              "capability 8.0 on; all others need cuBLAS."},
     {.name = "XGEMM_LAPACK",
-     .kind = XG_SETTING_INT,
+     .kind = XG_SETTING_CHOICE,
      .offset = FIELD(lapack),
-     .max = 1,
+     .choices = {"1", "0"},
      .accepts = "0|1",
-     .default_text = "0",
+     .default_text = "1",
      .help =
          "1: LAPACK's factorizations (getrf, potrf, geqrf), solvers (gesv, posv, getrs, "
          "potrs), inverses, least squares (gels, gelsd, gelss), eigenvalues (syev, syevd, syevr, "
          "sygvd, geev) and singular "
          "values (gesdd, gesvd) may run on the GPU, by cuSOLVER; 0: the program's own library "
-         "computes them. The default is 0 until LAPACK's own testers have run on a GPU."},
+         "computes them."},
     {.name = "XGEMM_VERBOSE",
      .common = true,
      .kind = XG_SETTING_INT,

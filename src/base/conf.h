@@ -11,6 +11,7 @@
 #include "base/conf_file.h"
 
 enum xg_mode { XG_MODE_AUTO, XG_MODE_CPU, XG_MODE_GPU, XG_MODE_COMPARE };
+enum xg_lapack { XG_LAPACK_ON, XG_LAPACK_OFF };
 enum xg_exit { XG_EXIT_LEAVE, XG_EXIT_WAIT };
 enum xg_spinning { XG_SPINNING_AUTO, XG_SPINNING_SHORT, XG_SPINNING_KEEP };
 enum xg_math { XG_MATH_ACCURATE, XG_MATH_STRICT, XG_MATH_TF32 };
@@ -22,7 +23,7 @@ struct xg_conf {
     const char *devices;     /* XGEMM_DEVICES: comma-separated ordinals; NULL: by rank, else 0 */
     int64_t mem_limit_bytes; /* XGEMM_MEM_LIMIT: most device memory; 0: 0.9 of the free memory */
     uint64_t operations;     /* XGEMM_OPERATIONS: one bit per kind (problem.h); 0: the default */
-    int lapack;              /* XGEMM_LAPACK=0|1: routines of LAPACK may run on the GPU */
+    enum xg_lapack lapack;   /* XGEMM_LAPACK=1|0: routines of LAPACK may run on the GPU */
     int stage_threads;       /* XGEMM_STAGE_THREADS; 0: from the cores the process may use */
     const char *cpu_blas;    /* XGEMM_CPU_BLAS: path or soname; NULL: the caller's own */
     int verbose;             /* XGEMM_VERBOSE=0..3: warnings, a line a call, start-up, trace */

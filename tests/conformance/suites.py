@@ -101,6 +101,12 @@ def lapack_rows():
                         ("csd", 1), ("lse", 1)):  # what the others test multiplies no matrices
         rows.append((f"eigenvalues, {data}", "xeigtsts", f"{data}.in", least, (),
                      data in ("ssb", "sgg", "gqr", "csd", "lse")))
+    # The other types for what the library serves of LAPACK.
+    for letter in "dcz":
+        rows.append((f"linear equations, fewer sizes, {letter}", f"xlintst{letter}", f"{letter}test.in", 80, fewer,
+                     False))
+        rows += [(f"eigenvalues, {data}, {letter}", f"xeigtst{letter}", f"{data}.in", 4, (), False)
+                 for data in ("nep", "sep", "se2", "svd")]
     for name, tester, data, least, edit, short in rows:
         # The reference LAPACK, for it calls BLAS by name; and OpenBLAS's own once. With some of
         # OpenBLAS's kernels SGGES3 fails in one of sgd's problems, plain, with others in none.

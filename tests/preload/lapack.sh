@@ -12,13 +12,13 @@ $CC $test_flags -iquote "$srcdir" -iquote "$srcdir/src" $XG_BLAS_CFLAGS -Wno-cas
     exit 99
 }
 "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" || fail "without the library: $(cat "$tmp/out" "$tmp/err")"
-preloaded "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" || fail "passed on: $(cat "$tmp/out" "$tmp/err")"
+preloaded XGEMM_LAPACK=0 "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" || fail "passed on: $(cat "$tmp/out" "$tmp/err")"
 [ ! -s "$tmp/err" ] || fail "passed on: $(cat "$tmp/err")"
-preloaded XGEMM_LAPACK=1 FAKECUDA_DEVICES=0 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
+preloaded FAKECUDA_DEVICES=0 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
     fail "without a GPU: $(cat "$tmp/out" "$tmp/err")"
 
 if has_engine; then
-    preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
+    preloaded XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
         LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
         fail "on the GPU: $(cat "$tmp/out" "$tmp/err")"
     for name in potrf potrs posv potri getrf getrs gesv getri trtri geqrf geev gesdd gesvd; do
@@ -34,20 +34,37 @@ if has_engine; then
         grep -q "^  GPU  *XGEMM_MODE  *${name}_ " "$tmp/err" || fail "${name}_ has not run on the GPU"
     done
 
+    # Without cuSOLVER the GPU does not start.
+    cat >"$tmp/refuse.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+void *dlopen(const char *name, int flags)
+{
+    void *(*next)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+    return name && strstr(name, "cusolver") ? NULL : next(name, flags);
+}
+END
+    compile -shared -fPIC -o "$tmp/refuse.so" "$tmp/refuse.c" -ldl
+    env XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_VERBOSE=2 XGEMM_OPERATIONS=sgemm_batch LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
+        LD_PRELOAD="$tmp/refuse.so:$preload" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
+        fail "without cuSOLVER: $(cat "$tmp/out" "$tmp/err")"
+    started=$(grep '^  GPU \|compute capability' "$tmp/err") && fail "without cuSOLVER: $started"
+
     # Verified: each call that can be is right, and one with a flipped bit is found. Contract 9.6.
-    preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
+    preloaded XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
         LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 40 >"$tmp/out" 2>"$tmp/err" ||
         fail "verified: $(cat "$tmp/out" "$tmp/err")"
     grep -q 'verified: [1-9][0-9]* calls; wrong, and computed again by the CPU: 0;' "$tmp/err" ||
         fail "verified: $(grep -m 1 verified: "$tmp/err")"
-    preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
+    preloaded XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
         FAKECUDA_FAIL=flip:1:30 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 40 >"$tmp/out" 2>"$tmp/err" ||
         fail "a flipped bit: $(cat "$tmp/out" "$tmp/err")"
     grep -q 'the GPU computed a wrong [a-z]* (40x40' "$tmp/err" || fail "a flipped bit: $(cat "$tmp/err")"
     grep -q "^  CPU  *GPU's result was wrong  *[a-z]*_ " "$tmp/err" || fail "a flipped bit: no row"
 
     # Compared: the program gets its own library's results, and each name has a residual on both sides.
-    preloaded XGEMM_LAPACK=1 XGEMM_MODE=compare XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
+    preloaded XGEMM_MODE=compare XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
         LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 40 >"$tmp/out" 2>"$tmp/err" ||
         fail "compared: $(cat "$tmp/out" "$tmp/err")"
     for name in $names; do
@@ -66,7 +83,7 @@ if has_engine; then
     # A process that ends while a thread computes ends with its own status, silently. Contract 8.4.
     for delay in 0 500 1000 2000 3000 5000 7000 10000; do
         result=0
-        OPENBLAS_NUM_THREADS=1 preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
+        OPENBLAS_NUM_THREADS=1 preloaded XGEMM_MODE=gpu LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
             timeout -s KILL 30 "$tmp/lapack" exit $delay >"$tmp/out" 2>&1 || result=$?
         [ $result -eq 3 ] || fail "exit after $delay us: status $result: $(cat "$tmp/out")"
         [ ! -s "$tmp/out" ] || fail "exit after $delay us: $(cat "$tmp/out")"
@@ -74,7 +91,7 @@ if has_engine; then
 
     # A device that fails after some calls: the CPU computes on the untouched operands.
     for fault in cusolverDnXgetrf:3:719:sticky cuMemcpy2DAsync:40:999:always cuMemHostAlloc:2:2:always; do
-        preloaded XGEMM_LAPACK=1 XGEMM_MODE=gpu FAKECUDA_FAIL=$fault XGEMM_OPERATIONS=sgemm \
+        preloaded XGEMM_MODE=gpu FAKECUDA_FAIL=$fault XGEMM_OPERATIONS=sgemm \
             LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 40 >"$tmp/out" 2>"$tmp/err" ||
             fail "$fault: $(cat "$tmp/out" "$tmp/err")"
     done

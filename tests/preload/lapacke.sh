@@ -10,13 +10,13 @@ compile -iquote "$srcdir/src" -o "$tmp/lapacke" "$srcdir/tests/preload/lapacke.c
 right "alone" "$tmp/lapacke" both
 right "a jump, alone" "$tmp/lapacke" jump
 right "squares, alone" "$tmp/lapacke" squares
-right "on the CPU" preloaded XGEMM_LAPACK=1 XGEMM_MODE=cpu "$tmp/lapacke" both
-right "squares, on the CPU" preloaded XGEMM_LAPACK=1 "$tmp/lapacke" squares
+right "on the CPU" preloaded XGEMM_MODE=cpu "$tmp/lapacke" both
+right "squares, on the CPU" preloaded "$tmp/lapacke" squares
 has_engine || exit $status
-right "on the GPU" on_engine XGEMM_LAPACK=1 XGEMM_STATS=1 "$tmp/lapacke" both
+right "on the GPU" on_engine XGEMM_STATS=1 "$tmp/lapacke" both
 if ! grep -q '^  GPU .* dgesv_ ' "$tmp/err"; then
     grep -q 'cuSOLVER declines' "$tmp/err" || fail "dgesv_ is not seen: $(cat "$tmp/err")"
 fi
-right "a jump, on the GPU" on_engine XGEMM_LAPACK=1 timeout -s KILL 60 "$tmp/lapacke" jump
-right "squares, half on the GPU" on_engine XGEMM_LAPACK=1 "$tmp/lapacke" squares
+right "a jump, on the GPU" on_engine timeout -s KILL 60 "$tmp/lapacke" jump
+right "squares, half on the GPU" on_engine "$tmp/lapacke" squares
 exit $status

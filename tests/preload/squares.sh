@@ -22,7 +22,7 @@ solves "without the library"
 solves "passed on" LD_PRELOAD="$preload"
 
 if has_engine; then
-    gpu="XGEMM_LAPACK=1 XGEMM_MODE=gpu XGEMM_STATS=1 LD_LIBRARY_PATH=$XG_FAKEDRV_DIR"
+    gpu="XGEMM_MODE=gpu XGEMM_STATS=1 LD_LIBRARY_PATH=$XG_FAKEDRV_DIR"
     solves "on the GPU" LD_PRELOAD="$preload" $gpu
     for name in gels gelsd gelss; do
         for type in s d c z; do

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Times calls of numpy.linalg and scipy.linalg, whole: in plain programs, and through xgemm-run.
+
+usage: linalg.py RUN [--size N] [--turns T]
+
+RUN is xgemm-run. Each turn starts one process for each way to run, in alternating order; a process
+times each call on one random matrix in double precision, the better of two (svd: one) after calls
+of 1024 that start the GPU. Then come scripts whose only call is one svd, from start to end. Prints
+the medians over the turns. Both sides have threads that sleep early (OPENBLAS_THREAD_TIMEOUT=20).
+"""
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+CALLS = {
+    "numpy eigh": "numpy.linalg.eigh(symmetric)",
+    "scipy eigh": "scipy.linalg.eigh(symmetric)",
+    "numpy svd": "numpy.linalg.svd(a)",
+    "scipy svd": "scipy.linalg.svd(a)",
+    "numpy qr": "numpy.linalg.qr(a)",
+    "scipy qr": "scipy.linalg.qr(a)",
+    "numpy lstsq, n / 4 columns": "numpy.linalg.lstsq(tall, tall[:, :1], rcond=None)",
+    "numpy inv": "numpy.linalg.inv(a)",
+    "numpy solve, 32 columns": "numpy.linalg.solve(a, a[:, :32])",
+    "numpy cholesky": "numpy.linalg.cholesky(definite)",
+    "scipy cho_factor": "scipy.linalg.cho_factor(definite)",
+    "scipy lu_factor": "scipy.linalg.lu_factor(a)",
+}
+SCRIPT = ("import numpy; a = numpy.random.default_rng(1).standard_normal((%d, %d)); "
+          "print(numpy.linalg.svd(a)[1][0])")
+
+
+def measure(n):
+    """In a process of its own: a line for each call, its milliseconds first."""
+    import numpy
+    import scipy.linalg
+
+    a = numpy.random.default_rng(1).standard_normal((n, n))
+    symmetric, definite = a + a.T, a @ a.T + n * numpy.eye(n)
+    names = {"numpy": numpy, "scipy": scipy, "a": a, "symmetric": symmetric, "definite": definite,
+             "tall": a[:, :n // 4].copy()}
+    for first in (numpy.linalg.eigh, numpy.linalg.svd, scipy.linalg.svd):
+        first(symmetric[:1024, :1024])
+    for name, call in CALLS.items():
+        times = []
+        for _ in range(1 if "svd" in name else 2):
+            begin = time.perf_counter()
+            eval(call, names)
+            times.append(1e3 * (time.perf_counter() - begin))
+        print(min(times), name)
+
+
+def run(options, launcher):
+    """The milliseconds of each call, and of the script."""
+    environment = dict(os.environ, OPENBLAS_THREAD_TIMEOUT="20")
+    done = subprocess.run([*launcher, sys.executable, os.path.abspath(__file__), options.run, "--measure",
+                           "--size", str(options.size)], env=environment, check=True, text=True,
+                          stdout=subprocess.PIPE)
+    times = {name: float(ms) for ms, name in (line.split(None, 1) for line in done.stdout.splitlines())}
+    begin = time.perf_counter()
+    subprocess.run([*launcher, sys.executable, "-c", SCRIPT % (options.size, options.size)], env=environment,
+                   check=True, stdout=subprocess.DEVNULL)
+    times["a script of one numpy svd"] = 1e3 * (time.perf_counter() - begin)
+    return times
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run")
+    parser.add_argument("--size", type=int, default=4096)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        measure(options.size)
+        return
+    turns = {"plain": [], "run": []}
+    for turn in range(options.turns):
+        for way in list(turns) if turn % 2 == 0 else list(turns)[::-1]:
+            turns[way].append(run(options, [options.run] if way == "run" else []))
+    print("%-28s %10s %10s %8s" % ("n = %d, ms" % options.size, "plain", "xgemm-run", "faster"))
+    for name in turns["plain"][0]:
+        plain, ours = (statistics.median(times[name] for times in turns[way]) for way in ("plain", "run"))
+        print("%-28s %10.1f %10.1f %8.2f" % (name, plain, ours, plain / ours))
+
+
+main()
