@@ -3,6 +3,7 @@
  * integers.
  */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/table.h"
 #include "src/decide/facts.h"
@@ -29,6 +30,7 @@ static const struct {
     {"NVIDIA L40S", 89, 142, 64, 2.52, 91.6, 362, 1.43, 733},
     {"NVIDIA H100 80GB HBM3", 90, 132, 2, 1.98, 66.9, 0, 66.9, 0},
     {"NVIDIA B200", 100, 148, 2, 1.965, 74.4, 0, 37.2, 0},
+    {"NVIDIA GeForce RTX 5080", 120, 84, 64, 2.617, 56.3, 112.6, 0.88, 450},
     {"NVIDIA GeForce RTX 5090", 120, 170, 64, 2.407, 104.8, 209.5, 1.64, 838},
     {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 120, 188, 64, 2.617, 126, 503.8, 1.97,
      1008},
@@ -89,9 +91,70 @@ static void test_model(void)
     }
 }
 
+/* --- From host to host ----------------------------------------------------------------------- */
+
+static const struct host {
+    const char *name;
+    int cores;
+    double link_bytes_per_s; /* one direction, as the bus is wired */
+} hosts[] = {
+    {"NVIDIA A100-SXM4-80GB", 16, 31.5e9},  {"NVIDIA L40S", 16, 31.5e9},
+    {"NVIDIA GeForce RTX 3090", 8, 31.5e9}, {"NVIDIA GeForce RTX 4090", 8, 31.5e9},
+    {"NVIDIA GeForce RTX 5080", 8, 63e9},
+};
+
+static struct xg_model model_of(const struct host *host)
+{
+    struct xg_model model;
+    size_t i = 0;
+    while (strcmp(devices[i].name, host->name))
+        i++;
+    struct xg_model_device device = {
+        .facts = {.sm = devices[i].sm,
+                  .sm_count = devices[i].sm_count,
+                  .smem_block_bytes = 99 << 10,
+                  .generation = xg_generation_find(devices[i].sm, host->name),
+                  .fp64_ratio = devices[i].fp64_ratio,
+                  .images = true},
+        .clock_hz = 1e9 * devices[i].clock_ghz,
+        .link_bytes_per_s = host->link_bytes_per_s};
+    device.facts.pieces = xg_select_emulated(&device.facts, XG_KERNEL_PIECES, NULL);
+    xg_model_init(&model, host->cores);
+    xg_model_set_device(&model, &device);
+    return model;
+}
+
+/* A row of the table in doc/explanation/performance.md. By name: fp16x3_mma, ozaki2_mma. */
+static void predict_host(const struct host *host, int64_t n)
+{
+    struct xg_model model = model_of(host), named = model;
+    struct xg_problem single = {.op = XG_OP_GEMM, .type = XG_TYPE_S, .m = n, .n = n, .k = n};
+    struct xg_problem doubles = {.op = XG_OP_GEMM, .type = XG_TYPE_D, .m = n, .n = n, .k = n};
+    named.device.pieces = xg_select_emulated(&model.device, XG_KERNEL_PIECES, "fp16x3_mma");
+    named.device.residues = xg_select_emulated(&model.device, XG_KERNEL_RESIDUES, "ozaki2_mma");
+    double cpu_s = xg_model_cpu_seconds(&model, &single);
+    double gpu_s = xg_model_gpu_seconds(&model, XG_MATH_ACCURATE, &single);
+    double pieces = xg_model_gpu_seconds(&named, XG_MATH_ACCURATE, &single);
+    double cpu_d = xg_model_cpu_seconds(&model, &doubles);
+    double gpu_d = xg_model_gpu_seconds(&model, XG_MATH_ACCURATE, &doubles);
+    double residues = xg_model_gpu_seconds(&named, XG_MATH_ACCURATE, &doubles);
+    const bool few = model.device.fp64_ratio > 2;
+    printf("| %s, %lld | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f |\n", host->name, (long long)n,
+           1e3 * cpu_s, 1e3 * gpu_s, 1e3 * pieces, 1e3 * cpu_d, 1e3 * gpu_d, 1e3 * residues);
+    XT_CHECK(gpu_s < cpu_s && gpu_d < cpu_d, "%s, %lld", host->name, (long long)n);
+    XT_CHECK(pieces <= gpu_s && residues <= gpu_d, "%s, %lld", host->name, (long long)n);
+    XT_CHECK(n < 4096 || (few ? residues < gpu_d / 5 : residues == gpu_d), "%s, %lld: %g s, %g s",
+             host->name, (long long)n, gpu_d, residues);
+    XT_CHECK(n < 4096 || few || pieces < gpu_s / 1.5, "%s, %lld: %g s, %g s", host->name,
+             (long long)n, gpu_s, pieces);
+}
+
 int main(void)
 {
     test_model();
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
+        for (int64_t n = 1024; n <= 8192; n *= 2)
+            predict_host(&hosts[i], n);
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
         const struct xg_generation *row = xg_generation_find(devices[i].sm, devices[i].name);
         const struct xg_device_facts facts = {
