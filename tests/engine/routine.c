@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* LAPACK's routines through a lane: right for all types and shapes, and nothing lost in a fault. */
+/* LAPACK's routines through a lane: right for all types and shapes, and nothing lost in a fault.
+ * Contract 1.3 (doc/contract.md). */
 #include "src/pipeline/routine.h"
 
 #include <sys/mman.h>

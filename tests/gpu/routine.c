@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* LAPACK's routines on a device, host to host, in the units of LAPACK's own testers. */
+/* LAPACK's routines on a device, host to host, in the units of LAPACK's own testers. Contract 1.3
+ * (doc/contract.md). */
 #include "src/pipeline/routine.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Routines of LAPACK by their Fortran names: right on the machine's library alone, passed on, and on the
-# fake GPU, where each name must have run.
+# fake GPU, where each name must have run. Contract 1.3.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 
