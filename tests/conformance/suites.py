@@ -28,7 +28,8 @@ class Suite:
     undefined    the program refers to variables that nothing defines: stand-ins are preloaded
     edit         (pattern, replacement) for lines of stdin: less of what the file asks for
     keeps        only lines that match this are compared; None: all
-    cpu_reasons  why a product may run on the CPU where all are forced through the engine
+    cpu_reasons  why a call may run on the CPU where all are forced through the engine; cuSOLVER
+                 declines calls whose info is not 0, and NaN
     short        part of `make check`
     limit_s      that one run may take on the fake driver; plain, a tenth of it
     """
@@ -46,7 +47,7 @@ class Suite:
     edit: tuple = ()
     keeps: str = ""
     environment: tuple = ()
-    cpu_reasons: tuple = ("nothing to multiply",)
+    cpu_reasons: tuple = ("nothing to multiply", "cuSOLVER declines")
     short: bool = False
     limit_s: int = 600
 
@@ -128,7 +129,7 @@ def pytest_row(name, group, python, files, *options, environment=(), limit_s=360
                                       *("{%d}" % i for i in range(len(files))), *options),
                  r" PASSED", 20, keeps=r"::.* (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)",
                  environment=environment, limit_s=limit_s,
-                 cpu_reasons=("nothing to multiply", "forked child"))
+                 cpu_reasons=("nothing to multiply", "cuSOLVER declines", "forked child"))
 
 
 def python_rows():
