@@ -11,6 +11,7 @@
 #include "base/sandbox.h"
 #include "comparison.h"
 #include "decide/routine.h"
+#include "device/absence.h"
 #include "dispatch.h"
 #include "engine.h"
 #include "host/fork.h"
@@ -75,7 +76,7 @@ static void decide(const struct xg_routine *routine, const struct xg_conf *conf,
 {
     struct xg_routine_situation now = {.state = xg_engine_state_get(),
                                        .absence = xg_presence_look(conf)};
-    now.loaded = now.state == XG_ENGINE_READY && xg_library_start_is_done(XG_TOOLKIT_CUSOLVER);
+    now.loaded = xg_library_start_is_done(XG_TOOLKIT_CUSOLVER);
     now.missing = xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER);
     int64_t taken = xg_latch_wait(&learnt.latch);
     xg_routine_decide(&learnt.book, model, conf, routine, &now, decision);
@@ -97,30 +98,41 @@ static void stay(struct xg_call_record *record, enum xg_reason reason)
     record->reason = reason;
 }
 
-/* Starts what is missing: cuSOLVER first, because without it the GPU need not start. The routine
- * stays on the CPU where that is not ready in time. */
+/* Where device files tell of a GPU, cuSOLVER is loaded before the GPU starts, which need not start
+ * if there is none. Elsewhere a start ends at once, and where a GPU was asked for it says so. */
+static bool is_library_first(const struct xg_conf *conf)
+{
+    return conf->mode == XG_MODE_AUTO && xg_absence_find(XG_ABSENCE_FILES) == XG_REASON_EARNING;
+}
+
+/* Starts what is missing. The routine stays on the CPU where that is not ready in time. */
 static void make_ready(const struct xg_conf *conf, const struct xg_routine_decision *decision,
                        struct xg_call_record *record)
 {
-    const bool served = record->place != XG_PLACE_CPU;
+    const bool served = record->place != XG_PLACE_CPU, waits = served && decision->wait;
     if (!served && !decision->start)
         return;
-    bool loaded = served && decision->wait ? xg_library_start_wait(XG_TOOLKIT_CUSOLVER, conf)
-                                           : xg_library_start_done(XG_TOOLKIT_CUSOLVER, conf);
-    bool missing = xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER);
-    if (loaded && !missing && decision->start && xg_engine_state_get() == XG_ENGINE_COLD)
+    if (xg_engine_state_get() == XG_ENGINE_COLD && !is_library_first(conf))
         xg_engine_start(conf);
+    if (waits && xg_engine_state_get() != XG_ENGINE_COLD)
+        xg_engine_wait(conf);
+    bool loaded = waits ? xg_library_start_wait(XG_TOOLKIT_CUSOLVER, conf)
+                        : xg_library_start_done(XG_TOOLKIT_CUSOLVER, conf);
+    bool missing = xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER);
+    if (loaded && !missing && xg_engine_state_get() == XG_ENGINE_COLD)
+        xg_engine_start(conf);
+    enum xg_engine_state state =
+        waits && loaded && !missing ? xg_engine_wait(conf) : xg_engine_state_get();
     if (!served)
         return;
-    if (!loaded || missing) {
-        stay(record, missing ? XG_REASON_KERNEL : XG_REASON_STARTING);
-        return;
-    }
-    enum xg_engine_state state = decision->wait ? xg_engine_wait(conf) : xg_engine_state_get();
-    if (state != XG_ENGINE_READY)
-        stay(record, state == XG_ENGINE_FORKED     ? XG_REASON_FORKED
-                     : state == XG_ENGINE_STARTING ? XG_REASON_STARTING
-                                                   : XG_REASON_NO_GPU);
+    if (state == XG_ENGINE_FORKED)
+        stay(record, XG_REASON_FORKED);
+    else if (state == XG_ENGINE_NONE)
+        stay(record, XG_REASON_NO_GPU);
+    else if (missing)
+        stay(record, XG_REASON_KERNEL);
+    else if (state != XG_ENGINE_READY || !loaded)
+        stay(record, XG_REASON_STARTING);
 }
 
 static enum xg_reason reason_declined(enum xg_status status, const struct xg_result *result)
@@ -199,6 +211,15 @@ static void run_both(const struct xg_routine *routine, const struct xg_conf *con
         record->kernel = result.kernel;
 }
 
+/* Later calls are forwarded at once if none can be served, and nobody counts them. */
+static void forward_for_good(const struct xg_conf *conf)
+{
+    bool never = xg_engine_state_get() == XG_ENGINE_FORKED ||
+                 xg_library_start_is_absent(XG_TOOLKIT_CUSOLVER);
+    if (never && !xg_conf_tells(conf))
+        atomic_store_explicit(&floor_extent, INT64_MAX, memory_order_relaxed);
+}
+
 static bool compute(const char *symbol, const struct xg_routine *routine, const struct xg_cpu *cpu,
                     struct xg_shelter *shelter)
 {
@@ -234,6 +255,7 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
         run_both(routine, conf, cpu, shelter, &record);
     else if (!computed)
         run_cpu(routine, &model, cpu, shelter);
+    forward_for_good(conf);
     if (xg_conf_tells(conf)) {
         record.seconds = xg_clock_s() - begin;
         xg_stats_add(&record);

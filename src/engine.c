@@ -87,14 +87,15 @@ static void set_state_locked(enum xg_engine_state state)
 
 /*
  * A context does not survive fork, the child has no other threads, and one of them may hold the
- * lock: the child only records that it must not use any of this. If the engine was COLD, the child
- * may start it.
+ * lock: the child only records that it must not use any of this. If the engine was COLD, and no
+ * library of the toolkit was being loaded, the child may start it.
  */
 static void after_fork_in_child(void)
 {
     atomic_store(&products_inside, 0);
+    bool loading = xg_aside_inside() > 0;
     xg_aside_reset();
-    if (atomic_load(&engine_state) != XG_ENGINE_COLD)
+    if (loading || atomic_load(&engine_state) != XG_ENGINE_COLD)
         atomic_store(&engine_state, XG_ENGINE_FORKED);
 }
 
@@ -318,10 +319,15 @@ static void start(const struct xg_conf *conf)
         open_others(conf, ordinals + taken, count - taken, threads);
 }
 
+void xg_engine_watch(void)
+{
+    pthread_once(&register_once, register_handlers);
+}
+
 void xg_engine_start(const struct xg_conf *conf)
 {
     int saved_errno = errno, cold = XG_ENGINE_COLD;
-    pthread_once(&register_once, register_handlers);
+    xg_engine_watch();
     if (!atomic_compare_exchange_strong(&engine_state, &cold, XG_ENGINE_STARTING))
         return;
     if (!fork_registered || !xg_aside_run(start, conf)) {

@@ -20,6 +20,9 @@ enum xg_engine_state xg_engine_state_get(void);
 /* True if the engine was ever READY. From any thread; a load. */
 bool xg_engine_used(void);
 
+/* Registers what the end of the process and its children need, before a thread of ours starts. */
+void xg_engine_watch(void);
+
 /*
  * Starts the engine once, on a separate thread; does nothing if the state is past COLD. If a stream
  * capture of the program forbids it, the state is COLD again, at most twice. With XGEMM_MODE=gpu

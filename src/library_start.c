@@ -11,7 +11,6 @@
 #include "compute/cublas.h"
 #include "compute/solver_library.h"
 #include "engine.h"
-#include "host/fork.h"
 
 enum { LOAD_NOT_BEGUN, LOAD_UNDER_WAY, LOAD_DONE, LOAD_ABSENT };
 
@@ -26,29 +25,13 @@ static struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void init_ended(void)
+static void init_waiting(void)
 {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&waiting.ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
-}
-
-/* The child lacks the thread that was loading, and its threads that waited. */
-static void after_fork_in_child(void)
-{
-    for (int i = 0; i < XG_TOOLKIT_COUNT; i++)
-        if (atomic_load(&loads[i]) == LOAD_UNDER_WAY)
-            atomic_store(&loads[i], LOAD_ABSENT);
-    init_ended();
-}
-
-static void init_waiting(void)
-{
-    init_ended();
-    xg_fork_register(
-        &(struct xg_fork_watch){.lock = &waiting.lock, .in_child = after_fork_in_child});
 }
 
 static void end_load(enum xg_toolkit library, int how)
@@ -97,8 +80,10 @@ bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf)
     static void (*const functions[XG_TOOLKIT_COUNT])(const struct xg_conf *) = {
         [XG_TOOLKIT_CUBLAS] = load_cublas, [XG_TOOLKIT_CUSOLVER] = load_cusolver};
     int saved_errno = errno, not_yet = LOAD_NOT_BEGUN;
-    if (library == XG_TOOLKIT_CUBLAS && xg_engine_state_get() != XG_ENGINE_READY)
+    enum xg_engine_state state = xg_engine_state_get();
+    if (state != XG_ENGINE_READY && (library == XG_TOOLKIT_CUBLAS || state != XG_ENGINE_COLD))
         return false;
+    xg_engine_watch();
     pthread_once(&once, init_waiting);
     if (atomic_compare_exchange_strong(&loads[library], &not_yet, LOAD_UNDER_WAY) &&
         !xg_aside_run(functions[library], conf))

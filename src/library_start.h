@@ -11,7 +11,7 @@
 #include "compute/toolkit.h"
 
 /* Starts loading the library unless loading has already begun. Returns true once it has been loaded
- * or was not found. From any thread; for cuBLAS false unless the engine is READY. */
+ * or was not found. From any thread; false unless the engine is READY, or, for cuSOLVER, COLD. */
 bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf);
 
 /* Whether it has been loaded or was not found; whether it was not found. Loads. */

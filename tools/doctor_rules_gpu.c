@@ -275,8 +275,9 @@ const struct doctor_diagnosis doctor_gpu_diagnoses[] = {
      "XGEMM_MATH or XGEMM_KERNEL requires cuBLAS, which was not found.",
      "Install cuBLAS (pip install nvidia-cublas, or nvidia-cublas-cu12 for drivers older than "
      "580), add its folder to LD_LIBRARY_PATH, or unset the variable."},
-    {"cusolver.missing", DOCTOR_MEND, find_lapack, 1,
-     "The program imports LAPACK routines, which stay on the CPU: cuSOLVER was not found.",
+    {"cusolver.missing", DOCTOR_NOTE, find_lapack, 1,
+     "The program imports LAPACK routines, which stay on the CPU unless it finds cuSOLVER; doctor "
+     "does not.",
      "Install cuSOLVER (pip install nvidia-cusolver, or nvidia-cusolver-cu12 for drivers older "
      "than 580; in NVIDIA's repositories libcusolver), or add its folder to LD_LIBRARY_PATH."},
     {"lapack.off", DOCTOR_NOTE, find_lapack, 0,

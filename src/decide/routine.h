@@ -47,7 +47,7 @@ double xg_routine_flops(const struct xg_routine *routine);
 double xg_routine_bytes(const struct xg_routine *routine, bool down);
 
 /* The largest dimension below which no routine can gain on any machine: it is forwarded at once. */
-enum { XG_ROUTINE_FLOOR = 64 };
+enum { XG_ROUTINE_FLOOR = 128 };
 
 /* Predicted seconds of both sides, by the model alone; finite and positive. */
 double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_routine *routine);

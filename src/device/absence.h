@@ -18,8 +18,8 @@ enum xg_absence_depth {
  * a deeper look can tell. A driver library without device files counts as a driver, because it may
  * create the files when it is asked. From XG_ABSENCE_LIBRARY on it takes the dynamic linker's lock
  * and may load libcuda.so.1, which stays loaded; XG_ABSENCE_DRIVER calls cuInit. Neither happens if
- * device files may be opened. A build without CUDA always returns XG_REASON_EARNING. Not from two
- * threads at once.
+ * device files may be opened. A build without CUDA always returns XG_REASON_EARNING.
+ * XG_ABSENCE_FILES is for any thread, deeper levels not for two threads at once.
  */
 enum xg_reason xg_absence_find(enum xg_absence_depth depth);
 

@@ -34,22 +34,53 @@ if has_engine; then
         grep -q "^  GPU  *XGEMM_MODE  *${name}_ " "$tmp/err" || fail "${name}_ has not run on the GPU"
     done
 
-    # Without cuSOLVER the GPU does not start.
+    # Without cuSOLVER routines stay on the CPU. If there are device files, the GPU does not start either, not even for
+    # a call that would wait for it.
     cat >"$tmp/refuse.c" <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 void *dlopen(const char *name, int flags)
 {
     void *(*next)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
-    return name && strstr(name, "cusolver") ? NULL : next(name, flags);
+    return getenv("REFUSED") && name && strstr(name, getenv("REFUSED")) ? NULL : next(name, flags);
+}
+int access(const char *name, int mode)
+{
+    int (*next)(const char *, int) = (int (*)(const char *, int))dlsym(RTLD_NEXT, "access");
+    return strcmp(name, "/dev/dxg") == 0 ? 0 : next(name, mode);
 }
 END
     compile -shared -fPIC -o "$tmp/refuse.so" "$tmp/refuse.c" -ldl
-    env XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_VERBOSE=2 XGEMM_OPERATIONS=sgemm_batch LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
-        LD_PRELOAD="$tmp/refuse.so:$preload" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
-        fail "without cuSOLVER: $(cat "$tmp/out" "$tmp/err")"
-    started=$(grep '^  GPU \|compute capability' "$tmp/err") && fail "without cuSOLVER: $started"
+    compile -o "$tmp/one" -x c - $XG_BLAS_LIBS -lm <<'END'
+#include <stdlib.h>
+void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+int main(void)
+{
+    int n = 1000, info = 1;
+    double *a = calloc((size_t)(n * n), sizeof *a);
+    for (int i = 0; i < n; i++)
+        a[i * n + i] = 4;
+    dpotrf_("L", &n, a, &n, &info);
+    return info || a[n * n - 1] != 2;
+}
+END
+    refused() {
+        env XGEMM_STATS=1 XGEMM_VERBOSE=2 XGEMM_OPERATIONS=sgemm_batch LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
+            LD_PRELOAD="$tmp/refuse.so:$preload" "$@" >"$tmp/out" 2>"$tmp/err" || fail "$*: $(cat "$tmp/out" "$tmp/err")"
+    }
+    refused REFUSED=cusolver XGEMM_MODE=gpu "$tmp/lapack" 70
+    grep -q '^  CPU  *no kernel for it  *dgesv_ ' "$tmp/err" || fail "no cuSOLVER: $(grep dgesv_ "$tmp/err")"
+    ! grep '^  GPU ' "$tmp/err" || fail "no cuSOLVER: a routine on the GPU"
+    refused REFUSED=cusolver XGEMM_REPRODUCIBLE=1 "$tmp/one"
+    grep -q 'no cuSOLVER' "$tmp/err" || fail "no cuSOLVER, one call: $(cat "$tmp/err")"
+    ! grep 'compute capability' "$tmp/err" || fail "no cuSOLVER, one call: the GPU has started"
+    refused XGEMM_REPRODUCIBLE=1 "$tmp/one"
+    grep -q '^  GPU  *cost model  *dpotrf_ ' "$tmp/err" || fail "one call: $(grep dpotrf "$tmp/err")"
+    [ "$(grep -n -m 1 'cuSOLVER: ' "$tmp/err" | sed 's/:.*//')" -lt \
+        "$(grep -n -m 1 'compute capability' "$tmp/err" | sed 's/:.*//')" ] || fail "the GPU started first"
 
     # Verified: each call that can be is right, and one with a flipped bit is found. Contract 9.6.
     preloaded XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \

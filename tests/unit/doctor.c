@@ -238,7 +238,7 @@ static const struct {
     {"device.old", DOCTOR_MEND, old},
     {"device.cublas-only", DOCTOR_NOTE, old_cublas},
     {"cublas.missing", DOCTOR_MEND, no_cublas},
-    {"cusolver.missing", DOCTOR_MEND, no_cusolver},
+    {"cusolver.missing", DOCTOR_NOTE, no_cusolver},
     {"lapack.off", DOCTOR_NOTE, lapack_off},
     {"link.slow", DOCTOR_NOTE, slow_link},
     {"link.unmeasured", DOCTOR_NOTE, no_link},
