@@ -264,12 +264,18 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
     return computed;
 }
 
+static bool is_small(const struct xg_routine *routine)
+{
+    return atomic_load_explicit(&floor_extent, memory_order_relaxed) > 1 &&
+           xg_routine_flops(routine) < XG_ROUTINE_FLOPS_FLOOR;
+}
+
 bool xg_dispatch_routine(const char *symbol, const struct xg_routine *routine,
                          const struct xg_cpu *cpu)
 {
     int saved_errno = errno;
     struct xg_shelter shelter;
-    if (xg_fork_unannounced()) {
+    if (is_small(routine) || xg_fork_unannounced()) {
         cpu->whole(cpu->ctx);
         return false;
     }
