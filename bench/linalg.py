@@ -80,7 +80,9 @@ def main():
     turns = {"plain": [], "run": []}
     for turn in range(options.turns):
         for way in list(turns) if turn % 2 == 0 else list(turns)[::-1]:
+            begin = time.monotonic()
             turns[way].append(run(options, [options.run] if way == "run" else []))
+            print("turn %d, %s: %.0f s" % (turn + 1, way, time.monotonic() - begin), file=sys.stderr, flush=True)
     print("%-28s %10s %10s %8s" % ("n = %d, ms" % options.size, "plain", "xgemm-run", "faster"))
     for name in turns["plain"][0]:
         plain, ours = (statistics.median(times[name] for times in turns[way]) for way in ("plain", "run"))
