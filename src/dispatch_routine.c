@@ -98,8 +98,9 @@ static void stay(struct xg_call_record *record, enum xg_reason reason)
     record->reason = reason;
 }
 
-/* Where device files tell of a GPU, cuSOLVER is loaded before the GPU starts, which need not start
- * if there is none. Elsewhere a start ends at once, and where a GPU was asked for it says so. */
+/* If device files show a GPU, cuSOLVER is loaded before the GPU starts: without cuSOLVER the start
+ * would gain nothing. Otherwise the engine starts first: it finds within milliseconds that there is
+ * no GPU. With XGEMM_MODE=gpu and compare it also starts first, because it prints the warning. */
 static bool is_library_first(const struct xg_conf *conf)
 {
     return conf->mode == XG_MODE_AUTO && xg_absence_find(XG_ABSENCE_FILES) == XG_REASON_EARNING;
@@ -211,7 +212,8 @@ static void run_both(const struct xg_routine *routine, const struct xg_conf *con
         record->kernel = result.kernel;
 }
 
-/* Later calls are forwarded at once if none can be served, and nobody counts them. */
+/* Forwards later calls at once if the GPU cannot serve any in this process, unless statistics, a
+ * trace or messages record calls. */
 static void forward_for_good(const struct xg_conf *conf)
 {
     bool never = xg_engine_state_get() == XG_ENGINE_FORKED ||

@@ -160,7 +160,7 @@ static void find_no_cublas(const struct doctor_facts *facts, int detail,
     add_if(subjects, is_open(facts) && facts->system.wants_cublas && !has_cublas(facts), "");
 }
 
-/* detail: whether XGEMM_LAPACK is on, and cuSOLVER is missing; else it is off. */
+/* detail 1: XGEMM_LAPACK is 1 and cuSOLVER is missing. 0: XGEMM_LAPACK is 0. */
 static void find_lapack(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
     bool has = facts->gpu.cusolver_file[0] != '\0' || facts->run.cusolver_file[0] != '\0';
@@ -276,8 +276,8 @@ const struct doctor_diagnosis doctor_gpu_diagnoses[] = {
      "Install cuBLAS (pip install nvidia-cublas, or nvidia-cublas-cu12 for drivers older than "
      "580), add its folder to LD_LIBRARY_PATH, or unset the variable."},
     {"cusolver.missing", DOCTOR_NOTE, find_lapack, 1,
-     "The program imports LAPACK routines, which stay on the CPU unless it finds cuSOLVER; doctor "
-     "does not.",
+     "The program imports LAPACK routines. Doctor found no cuSOLVER; without it they stay on the "
+     "CPU.",
      "Install cuSOLVER (pip install nvidia-cusolver, or nvidia-cusolver-cu12 for drivers older "
      "than 580; in NVIDIA's repositories libcusolver), or add its folder to LD_LIBRARY_PATH."},
     {"lapack.off", DOCTOR_NOTE, find_lapack, 0,

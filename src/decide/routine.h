@@ -46,8 +46,9 @@ double xg_routine_flops(const struct xg_routine *routine);
 /* Bytes that go up to the device, or down. */
 double xg_routine_bytes(const struct xg_routine *routine, bool down);
 
-/* The largest dimension and the operations below which no routine gains: it is forwarded at once. A
- * core takes 0.1 to 1 ms for so many operations, a call of the GPU 0.5 ms. */
+/* A routine gains nothing if its largest dimension, or its number of operations, is below these. It
+ * is then forwarded at once. One core takes 0.1 to 1 ms for 5 million operations; a call on the GPU
+ * takes at least 0.5 ms. */
 enum { XG_ROUTINE_FLOOR = 64, XG_ROUTINE_FLOPS_FLOOR = 5000000 };
 
 /* Predicted seconds of both sides, by the model alone; finite and positive. */

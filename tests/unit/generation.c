@@ -36,6 +36,17 @@ static const struct {
      1008},
 };
 
+static struct xg_device_facts facts_of(size_t i)
+{
+    return (struct xg_device_facts){.sm = devices[i].sm,
+                                    .sm_count = devices[i].sm_count,
+                                    .smem_block_bytes = 99 << 10,
+                                    .generation =
+                                        xg_generation_find(devices[i].sm, devices[i].name),
+                                    .fp64_ratio = devices[i].fp64_ratio,
+                                    .images = true};
+}
+
 static void compare(const char *name, const char *what, double macs, int sm_count, double ghz,
                     double published)
 {
@@ -48,8 +59,6 @@ static void compare(const char *name, const char *what, double macs, int sm_coun
 static void predict(const char *name, struct xg_device_facts facts, double ghz)
 {
     const bool few = facts.fp64_ratio > 2;
-    facts.images = true;
-    facts.smem_block_bytes = 99 << 10;
     XT_CHECK(!xg_select_emulated(&facts, XG_KERNEL_RESIDUES, NULL), "%s", name);
     facts.residues = xg_select_emulated(&facts, XG_KERNEL_RESIDUES, "ozaki2_mma");
     for (int64_t n = 1024; facts.residues && n <= 8192; n *= 2) {
@@ -109,15 +118,9 @@ static struct xg_model model_of(const struct host *host)
     size_t i = 0;
     while (strcmp(devices[i].name, host->name))
         i++;
-    struct xg_model_device device = {
-        .facts = {.sm = devices[i].sm,
-                  .sm_count = devices[i].sm_count,
-                  .smem_block_bytes = 99 << 10,
-                  .generation = xg_generation_find(devices[i].sm, host->name),
-                  .fp64_ratio = devices[i].fp64_ratio,
-                  .images = true},
-        .clock_hz = 1e9 * devices[i].clock_ghz,
-        .link_bytes_per_s = host->link_bytes_per_s};
+    struct xg_model_device device = {.facts = facts_of(i),
+                                     .clock_hz = 1e9 * devices[i].clock_ghz,
+                                     .link_bytes_per_s = host->link_bytes_per_s};
     device.facts.pieces = xg_select_emulated(&device.facts, XG_KERNEL_PIECES, NULL);
     xg_model_init(&model, host->cores);
     xg_model_set_device(&model, &device);
@@ -156,9 +159,8 @@ int main(void)
         for (int64_t n = 1024; n <= 8192; n *= 2)
             predict_host(&hosts[i], n);
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
-        const struct xg_generation *row = xg_generation_find(devices[i].sm, devices[i].name);
-        const struct xg_device_facts facts = {
-            .sm = devices[i].sm, .generation = row, .fp64_ratio = devices[i].fp64_ratio};
+        const struct xg_device_facts facts = facts_of(i);
+        const struct xg_generation *row = facts.generation;
         const char *name = devices[i].name;
         const int count = devices[i].sm_count;
         const double ghz = devices[i].clock_ghz;
@@ -168,12 +170,7 @@ int main(void)
                 devices[i].fp64);
         compare(name, "FP16", row->fp16, count, ghz, devices[i].fp16);
         compare(name, "INT8", row->int8, count, ghz, devices[i].int8);
-        predict(name,
-                (struct xg_device_facts){.sm = devices[i].sm,
-                                         .sm_count = count,
-                                         .generation = row,
-                                         .fp64_ratio = devices[i].fp64_ratio},
-                ghz);
+        predict(name, facts, ghz);
     }
     /* Devices between the rows, before the first and after the last. */
     XT_CHECK(xg_generation_find(52, "NVIDIA GeForce GTX 980")->sm == 0);
