@@ -94,10 +94,15 @@ static void shim_routine_whole(void *context)
 }
 
 /* The rest of GELSD and GELSS. */
-static bool shim_routine_rest(void *context)
+static bool shim_routine_rest(void *context, bool decomposed)
 {
     struct shim_routine_pending *pending = context;
     int64_t info = 0;
+    if (decomposed && shim_squares_solve(&pending->squares, pending->call, pending->next->int_bytes,
+                                         pending->routine)) {
+        shim_squares_give(&pending->squares, pending->routine);
+        return true;
+    }
     struct shim_routine_call rest = shim_squares_rest(&pending->squares, pending->call, &info);
     const struct shim_squares outer = shim_routine_squares;
     shim_routine_squares = pending->squares;
@@ -151,6 +156,7 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
                                .library = shim_routine_library,
                                .threads = shim_routine_threads,
                                .rest = pending.squares.memory ? shim_routine_rest : NULL,
+                               .decomposition = &pending.squares.decomposition,
                                .pool = next.blas.function ? next.blas.threads.pool : XG_POOL_NONE,
                                .ctx = &pending};
     feholdexcept(&pending.env);

@@ -482,21 +482,13 @@ bool shim_routine_read(const struct shim_routine_call *call, int int_bytes,
     return reading.legal && shim_routine_info(call) && is_addressable(routine) && !overlap(routine);
 }
 
-static void put(void *at, int int_bytes, int64_t index, int64_t value)
-{
-    if (int_bytes == 8)
-        ((int64_t *)at)[index] = value;
-    else
-        ((int32_t *)at)[index] = (int32_t)value;
-}
-
 /* All values were found, and each vector has all elements. */
 static void finish_some(void *m, void *isuppz, int int_bytes, const struct xg_routine *routine)
 {
-    put(m, int_bytes, 0, routine->n);
+    shim_terms_put_int(m, int_bytes, 0, routine->n);
     for (int64_t i = 0; routine->vectors && i < routine->n; i++) {
-        put(isuppz, int_bytes, 2 * i, 1);
-        put(isuppz, int_bytes, 2 * i + 1, routine->n);
+        shim_terms_put_int(isuppz, int_bytes, 2 * i, 1);
+        shim_terms_put_int(isuppz, int_bytes, 2 * i + 1, routine->n);
     }
 }
 
@@ -507,5 +499,5 @@ void shim_routine_finish(const struct shim_routine_call *call, int int_bytes,
         finish_some(call->syevr.m, call->syevr.isuppz, int_bytes, routine);
     if (call->list == SHIM_LIST_heevr)
         finish_some(call->heevr.m, call->heevr.isuppz, int_bytes, routine);
-    put(shim_routine_info(call), int_bytes, 0, 0);
+    shim_terms_put_int(shim_routine_info(call), int_bytes, 0, 0);
 }

@@ -3,9 +3,12 @@
 #include "squares.h"
 
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <sys/mman.h>
 
 #include "routine_reading.h"
+#include "src/verify/cpu.h"
 
 /* --- Arguments ------------------------------------------------------------------------------- */
 
@@ -30,12 +33,10 @@ void shim_squares_read_gels(struct reading *r)
     workspace(r, c->lwork, r->routine->n + xg_max_i64(r->routine->n, r->routine->k));
 }
 
-/* A matrix that is nearly square is mostly the CPU's work. */
 static void squares(struct reading *r)
 {
     const struct shim_gelsd *c = &r->call->gelsd;
     system_of(r, c->m, c->n, c->nrhs, c->a, c->lda, c->b, c->ldb);
-    r->legal = r->legal && 2 * r->routine->m >= 3 * r->routine->n;
     r->routine->uplo = XG_UPPER;
     vector(r, XG_SLOT_W, c->s, r->routine->n);
 }
@@ -84,6 +85,15 @@ void shim_squares_read_complex_gelss(struct reading *r)
 
 /* --- A call ---------------------------------------------------------------------------------- */
 
+/* The next matrix in the memory; room is behind them all. */
+static struct xg_matrix place(struct shim_squares *squares, int64_t rows, int64_t columns,
+                              size_t elem_bytes)
+{
+    const struct xg_matrix matrix = {squares->room, rows, columns, rows};
+    squares->room = (char *)squares->room + (size_t)(rows * columns) * elem_bytes;
+    return matrix;
+}
+
 bool shim_squares_open(struct shim_squares *squares, struct xg_routine *routine)
 {
     const int64_t m = routine->m, n = routine->n, k = routine->k;
@@ -92,15 +102,26 @@ bool shim_squares_open(struct shim_squares *squares, struct xg_routine *routine)
     *squares = (struct shim_squares){0};
     if (routine->name != XG_ROUTINE_GELSD && routine->name != XG_ROUTINE_GELSS)
         return true;
-    squares->bytes = (size_t)(n * n + m * k) * elem_bytes;
+    squares->bytes = (size_t)(3 * n * n + m * k + n * k + n) * elem_bytes;
     void *memory = mmap(NULL, squares->bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     errno = saved_errno;
     if (memory == MAP_FAILED)
         return false;
-    squares->memory = memory;
-    squares->triangle = (struct xg_matrix){memory, n, n, n};
-    squares->right = (struct xg_matrix){(char *)memory + (size_t)(n * n) * elem_bytes, m, k, m};
+    squares->memory = squares->room = memory;
+    squares->triangle = place(squares, n, n, elem_bytes);
+    squares->right = place(squares, m, k, elem_bytes);
+    squares->decomposition =
+        (struct xg_routine){.name = XG_ROUTINE_GESDD,
+                            .type = routine->type,
+                            .vectors = XG_VECTORS_THIN,
+                            .polar = true,
+                            .m = n,
+                            .n = n,
+                            .operand = {[XG_SLOT_A] = squares->triangle,
+                                        [XG_SLOT_U] = place(squares, n, n, elem_bytes),
+                                        [XG_SLOT_V] = place(squares, n, n, elem_bytes),
+                                        [XG_SLOT_W] = place(squares, n, 1, elem_bytes)}};
     routine->operand[XG_SLOT_U] = squares->triangle;
     routine->operand[XG_SLOT_V] = squares->right;
     return true;
@@ -124,6 +145,97 @@ struct shim_routine_call shim_squares_rest(const struct shim_squares *squares,
     shim_routine_set_info(&rest, info);
     return rest;
 }
+
+/* --- With R's singular values ---------------------------------------------------------------- */
+
+static double real_at(enum xg_type type, const void *at, int64_t index)
+{
+    return xg_type_is_double(type) ? ((const double *)at)[index] : ((const float *)at)[index];
+}
+
+/* LAPACK's bound (dlalsd.f, dgelss.f): smaller singular values count as 0. eps: the largest
+ * relative rounding error. */
+static double negligible(const struct xg_routine *routine, double rcond, double largest, double eps)
+{
+    const double least = xg_type_is_double(routine->type) ? DBL_MIN : FLT_MIN;
+    if (routine->name == XG_ROUTINE_GELSD)
+        return largest * (rcond > 0 && rcond < 1 ? rcond : eps);
+    return fmax(least, largest * (rcond < 0 ? 2 * eps : rcond));
+}
+
+/* The number of singular values above the bound. -1: one is so near to it that an error of n eps of
+ * the largest, which is more than either side's, could change the number; or the bound is NaN. */
+static int64_t rank_of(const struct xg_routine *routine, const void *values, double rcond)
+{
+    const double eps = (xg_type_is_double(routine->type) ? DBL_EPSILON : FLT_EPSILON) / 2;
+    const double largest = real_at(routine->type, values, 0);
+    const double bound = negligible(routine, rcond, largest, eps);
+    int64_t rank = 0;
+    for (int64_t i = 0; i < routine->n; i++) {
+        const double value = real_at(routine->type, values, i);
+        if (!(fabs(value - bound) > (double)routine->n * eps * largest))
+            return -1;
+        rank += value > bound;
+    }
+    return rank;
+}
+
+/* Divides the rows of right-hand sides by the singular values; n columns, one behind the other. */
+static void divide(const struct xg_routine *routine, void *right, const void *values, int64_t rank)
+{
+    const int parts = xg_type_is_complex(routine->type) ? 2 : 1;
+    for (int64_t j = 0; j < routine->k; j++)
+        for (int64_t i = 0; i < rank * parts; i++) {
+            const double value = real_at(routine->type, values, i / parts);
+            const int64_t at = j * routine->n * parts + i;
+            if (xg_type_is_double(routine->type))
+                ((double *)right)[at] /= value;
+            else
+                ((float *)right)[at] /= (float)value;
+        }
+}
+
+/* The product in row-major order is that of the transposes. */
+bool shim_squares_solve(struct shim_squares *squares, const struct shim_routine_call *call,
+                        int int_bytes, const struct xg_routine *routine)
+{
+    const struct xg_matrix *operand = squares->decomposition.operand;
+    const int64_t n = routine->n;
+    const int64_t rank =
+        rank_of(routine, operand[XG_SLOT_W].at, real_at(routine->type, call->gelsd.rcond, 0));
+    if (rank < 0)
+        return false;
+    struct xg_problem product = {.op = XG_OP_GEMM,
+                                 .type = routine->type,
+                                 .m = routine->k,
+                                 .n = rank,
+                                 .k = n,
+                                 .transb = XG_CONJ_TRANS,
+                                 .alpha = 1,
+                                 .a = squares->right.at,
+                                 .lda = squares->right.ld,
+                                 .b = operand[XG_SLOT_U].at,
+                                 .ldb = n,
+                                 .c = squares->room,
+                                 .ldc = n};
+    xg_cpu_compute(&product);
+    divide(routine, squares->room, operand[XG_SLOT_W].at, rank);
+    product.n = n;
+    product.k = rank;
+    product.a = squares->room;
+    product.lda = n;
+    product.b = operand[XG_SLOT_V].at;
+    product.c = squares->right.at;
+    product.ldc = squares->right.ld;
+    xg_cpu_compute(&product);
+    squares->triangle = operand[XG_SLOT_V];
+    memcpy(routine->operand[XG_SLOT_W].at, operand[XG_SLOT_W].at,
+           (size_t)n * xg_type_bytes(xg_type_real(routine->type)));
+    shim_terms_put_int(call->gelsd.rank, int_bytes, 0, rank);
+    return true;
+}
+
+/* --- The caller's operands ------------------------------------------------------------------- */
 
 static void copy(const struct xg_matrix *to, const struct xg_matrix *from, int64_t rows,
                  size_t elem_bytes)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Least squares. The GPU computes all of GELS. Of GELSD and GELSS it computes A = Q R and Qᴴ B, and
- * the caller's own routine then solves the problem of R and Qᴴ B. So that routine decides the rank,
- * as it does without this library.
+ * then R = U S Vᴴ, so that X = V S⁻¹ Uᴴ Qᴴ B. Where that is not exact, or where rounding errors
+ * could change the rank, the caller's own routine solves the problem of R and Qᴴ B. So the rank is
+ * the one that the program has without this library.
  */
 #ifndef SHIM_SQUARES_H
 #define SHIM_SQUARES_H
@@ -11,10 +12,13 @@
 
 struct reading;
 
-/* Where R and Qᴴ B come down; the caller's A and B are untouched until all is computed. */
+/* Where R, Qᴴ B and R's singular values and vectors come down; the caller's A and B are untouched
+ * until all is computed. */
 struct shim_squares {
     struct xg_matrix triangle, right;
-    void *memory; /* NULL: the routine is another */
+    struct xg_routine decomposition; /* GESDD of R */
+    void *room;                      /* n by k elements */
+    void *memory;                    /* NULL: the routine is another */
     size_t bytes;
 };
 
@@ -35,7 +39,15 @@ void shim_squares_close(struct shim_squares *squares);
 struct shim_routine_call shim_squares_rest(const struct shim_squares *squares,
                                            const struct shim_routine_call *call, int64_t *info);
 
-/* Writes what that call has left in place of R and Qᴴ B to the caller's operands. */
+/*
+ * Solves with R's singular values: in place of R and Qᴴ B stands what GELSD or GELSS leaves there,
+ * and the values and the rank are the caller's. False: rounding errors could change the rank, and
+ * nothing is written.
+ */
+bool shim_squares_solve(struct shim_squares *squares, const struct shim_routine_call *call,
+                        int int_bytes, const struct xg_routine *routine);
+
+/* Writes what either has left in place of R and Qᴴ B to the caller's operands. */
 void shim_squares_give(const struct shim_squares *squares, const struct xg_routine *routine);
 
 #endif

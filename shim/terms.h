@@ -40,6 +40,15 @@ static inline int64_t shim_terms_int(const void *value, int int_bytes)
     return int_bytes == 8 ? *(const int64_t *)value : *(const int32_t *)value;
 }
 
+/* Writes an element of an array of integers. */
+static inline void shim_terms_put_int(void *at, int int_bytes, int64_t index, int64_t value)
+{
+    if (int_bytes == 8)
+        ((int64_t *)at)[index] = value;
+    else
+        ((int32_t *)at)[index] = (int32_t)value;
+}
+
 static inline int64_t shim_terms_slot(int64_t value, int int_bytes)
 {
     return int_bytes == 8 ? value : (int32_t)value;

@@ -143,12 +143,19 @@ static enum xg_reason reason_declined(enum xg_status status, const struct xg_res
     return result->busy ? XG_REASON_BUSY : XG_REASON_ROUTINE;
 }
 
-static bool run_rest(const struct xg_cpu *cpu, struct xg_shelter *shelter)
+static bool run_rest(const struct xg_conf *conf, const struct xg_patience *patience,
+                     const struct xg_routine_decision *decision, const struct xg_cpu *cpu,
+                     struct xg_shelter *shelter, struct xg_call_record *record)
 {
+    struct xg_result result = {0};
     if (!cpu->rest)
         return true;
+    bool decomposed = decision->decomposes &&
+                      xg_engine_routine(cpu->decomposition, conf, patience, &result) == XG_OK;
+    record->up_bytes += result.up_bytes;
+    record->down_bytes += result.down_bytes;
     xg_shelter_leave(shelter);
-    bool done = cpu->rest(cpu->ctx);
+    bool done = cpu->rest(cpu->ctx, decomposed);
     xg_shelter_enter_again(shelter);
     return done;
 }
@@ -176,7 +183,7 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
         stay(record, reason_declined(status, &result));
         return false;
     }
-    if (!run_rest(cpu, shelter)) {
+    if (!run_rest(conf, &patience, decision, cpu, shelter, record)) {
         stay(record, XG_REASON_ROUTINE);
         return false;
     }

@@ -74,6 +74,7 @@ struct xg_routine {
     enum xg_trans trans;     /* GETRS, ORMQR */
     bool right;              /* ORMQR: B op(Q) */
     enum xg_vectors vectors; /* SYEVD, SYGVD, GEEV: none or all */
+    bool polar;              /* GESDD: only where Xgesvdp is exact, else XG_DECLINED */
     int itype;               /* SYGVD: 1 to 3, as LAPACK's */
     int64_t m, n;            /* of A; ORMQR: of B */
     int64_t k;               /* right-hand sides; ORGQR, ORMQR: reflectors */

@@ -84,8 +84,10 @@ struct xg_cpu {
     void (*part)(void *ctx, const struct xg_problem *part);
     const char *(*library)(void *ctx);
     int (*threads)(void *ctx);
-    bool (*rest)(void *ctx); /* NULL, or what remains of a routine that the GPU has computed; false:
-                              * it failed, and whole computes all of it */
+    /* What remains of a routine after the GPU's part, which `decomposition` is too if decomposed.
+     * NULL: nothing remains. False: it failed, and whole computes all of it. */
+    bool (*rest)(void *ctx, bool decomposed);
+    const struct xg_routine *decomposition; /* GESDD of R; NULL where rest is */
     enum xg_pool pool;
     void *ctx;
 };

@@ -428,7 +428,7 @@ static int gesdd_by_polar(const struct step *s)
     int result = gesvdp(s, perturbation);
     /* Also true for NaN. The second step starts again from the copy in spare. */
     s->call->v_is_rows = result != SUCCESS || !(*perturbation == 0);
-    return SUCCESS;
+    return s->call->v_is_rows && s->call->routine->polar ? NOT_SUPPORTED : SUCCESS;
 }
 
 static int gesdd_by_qr(const struct step *s)

@@ -112,8 +112,8 @@ static double columns(const struct xg_routine *routine)
     return (double)xg_min_i64(routine->m, routine->n);
 }
 
-/* Of GELSD and GELSS the CPU computes the singular values of R, whichever side computes R: GELSD as
- * GESDD does, GELSS by rotations on one core. */
+/* The CPU's time for the singular values of GELSD's and GELSS's R: GELSD computes them as GESDD
+ * does, GELSS by rotations on one core. */
 static double rest_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
     static const double GELSS_CUBE_S = 5e-9;
@@ -161,14 +161,40 @@ double xg_routine_bytes(const struct xg_routine *routine, bool down)
     return bytes;
 }
 
-double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
+static double gpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
     const struct row *row = &rows[routine->name];
     double rate = gpu_rate(model, routine->type);
     return GPU_CALL_S + xg_routine_bytes(routine, false) / model->up_bytes_per_s +
            xg_routine_flops(routine) / (row->gpu_share * rate) +
            columns(routine) * row->gpu_step_s +
-           xg_routine_bytes(routine, true) / model->down_bytes_per_s + rest_seconds(model, routine);
+           xg_routine_bytes(routine, true) / model->down_bytes_per_s;
+}
+
+/* The same by the GPU: R goes up, its vectors come down, and a core multiplies the right-hand sides
+ * by both. */
+static double decomposition_seconds(const struct xg_model *model, const struct xg_routine *routine)
+{
+    static const double CORE_FLOPS = 1e9;
+    const double n = (double)routine->n;
+    const double complex = xg_type_is_complex(routine->type) ? 4 : 1;
+    struct xg_matrix square = {.at = routine->operand[XG_SLOT_A].at, routine->n, routine->n};
+    const struct xg_routine decomposition = {
+        .name = XG_ROUTINE_GESDD,
+        .type = routine->type,
+        .vectors = XG_VECTORS_THIN,
+        .m = routine->n,
+        .n = routine->n,
+        .operand = {[XG_SLOT_A] = square, [XG_SLOT_U] = square, [XG_SLOT_V] = square}};
+    return gpu_seconds(model, &decomposition) +
+           4 * complex * n * n * (double)routine->k / CORE_FLOPS;
+}
+
+double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
+{
+    double rest_s = rest_seconds(model, routine);
+    return gpu_seconds(model, routine) +
+           (rest_s > 0 ? fmin(rest_s, decomposition_seconds(model, routine)) : 0);
 }
 
 /* --- What was measured ----------------------------------------------------------------------- */
@@ -279,6 +305,8 @@ void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *mode
         decision->cpu_s = expect(book, model, routine, XG_SIDE_CPU);
         decision->gpu_s = expect(book, model, routine, XG_SIDE_GPU);
     }
+    double rest_s = rest_seconds(model, routine);
+    decision->decomposes = rest_s > 0 && (forced || decomposition_seconds(model, routine) < rest_s);
     if (conf->mode == XG_MODE_CPU)
         stay(decision, XG_REASON_MODE);
     else if (now->state == XG_ENGINE_NONE)

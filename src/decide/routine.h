@@ -37,6 +37,7 @@ struct xg_routine_decision {
     double cpu_s, gpu_s; /* predictions, corrected */
     bool start;          /* start the engine, or load cuSOLVER, in the background */
     bool wait;           /* wait for them: place is not XG_PLACE_CPU */
+    bool decomposes;     /* of GELSD and GELSS: the GPU also computes R's singular values */
 };
 
 /* Floating-point operations, as LAPACK Working Note 41 counts them; those of eigenvalues and

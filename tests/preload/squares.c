@@ -41,6 +41,7 @@ struct call {
     enum xg_type type;
     char trans; /* of GELS */
     int32_t m, n, k, lda, ldb, lwork, rank, info;
+    double rcond; /* 0: 1000 eps */
     void *a, *b, *s;
 };
 
@@ -53,7 +54,7 @@ static void call_with(struct call *c, void *work, void *rwork, void *iwork)
         c->rank = c->n;
         return;
     }
-    double rcond_double = 1e3 * judge_eps(c->type);
+    double rcond_double = c->rcond != 0 ? c->rcond : 1e3 * judge_eps(c->type);
     float rcond_single = (float)rcond_double;
     void *rcond = xg_type_is_double(c->type) ? (void *)&rcond_double : &rcond_single;
     void *end[4];
@@ -239,6 +240,40 @@ static void test_right(int name, enum xg_type type)
             test_one(name, type, &all[i]);
 }
 
+/* A bound that is a singular value itself, or that of rounding errors: the rank is LAPACK's choice.
+ */
+static void test_bound(int name)
+{
+    enum { M = 90, N = 30 };
+    double a[M * N], b[M], s[N];
+    const double bounds[] = {0.1, 0, -1};
+    for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
+        double rcond = bounds[i] != 0 ? bounds[i] : s[N - 1] / s[0];
+        struct call call = {.name = name,
+                            .type = XG_TYPE_D,
+                            .m = M,
+                            .n = N,
+                            .k = 1,
+                            .lda = M,
+                            .ldb = M,
+                            .rcond = rcond,
+                            .a = a,
+                            .b = b,
+                            .s = s};
+        for (int j = 0; j < M * N; j++)
+            a[j] = cos(3.0 * j * j);
+        for (int j = 0; j < M; j++)
+            b[j] = j + 1;
+        solve(&call, 0);
+        int32_t rank = 0;
+        for (int j = 0; j < N; j++)
+            rank += s[j] > fmax(rcond, judge_eps(XG_TYPE_D)) * s[0];
+        XT_CHECK(call.info == 0 && abs(call.rank - rank) <= (bounds[i] == 0),
+                 "%s with rcond %g: info %d, rank %d, not %d", names[name], rcond, call.info,
+                 call.rank, rank);
+    }
+}
+
 /* --- What LAPACK reports --------------------------------------------------------------------- */
 
 /* The first illegal argument's number, negative; operands are untouched. */
@@ -331,6 +366,8 @@ int main(void)
     for (int name = 0; name < NAMES; name++) {
         for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
             test_right(name, (enum xg_type)type);
+        if (name != GELS)
+            test_bound(name);
         test_illegal(name);
         test_zero(name);
     }

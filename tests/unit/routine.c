@@ -75,8 +75,7 @@ static void test_predictions(void)
     }
 }
 
-/* GELSD of 4096 by 1024: 453 ms on the CPU, of which R's singular values stay there. So the gain
- * grows with the rows for a column. */
+/* GELSD of 4096 by 1024: 453 ms on the CPU. The gain grows with the rows for a column. */
 static void test_least_squares(void)
 {
     struct xg_model machine;
