@@ -115,6 +115,7 @@ void xg_lane_destroy(struct xg_lane *lane)
     }
     xg_drv_unrelax(&lane->dev->drv, capture_mode);
     xg_team_destroy(lane->team);
+    xg_originals_release(&lane->originals);
     free(lane->events);
     free(lane);
 }

@@ -6,6 +6,7 @@
 #include "device/dev.h"
 #include "device/mem.h"
 #include "host/team.h"
+#include "pipeline/originals.h"
 #include "pipeline/pipe.h"
 #include "pipeline/queue.h"
 
@@ -28,6 +29,7 @@ struct xg_lane {
     struct xg_solver *solver; /* NULL until a routine of LAPACK runs */
     void *host_work;          /* its workspace; page-locked, so that its end waits for the device */
     size_t host_work_bytes;
+    struct xg_originals_memory originals; /* of the last routine's operands */
     int wary; /* number of split products that still get all kinds of pieces */
 };
 

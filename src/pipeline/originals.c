@@ -21,10 +21,36 @@ static bool is_read(const struct xg_routine *routine, enum xg_slot slot)
     return false;
 }
 
-enum xg_status xg_originals_init(struct xg_originals *originals, const struct xg_routine *routine)
+void xg_originals_release(struct xg_originals_memory *memory)
 {
     int saved_errno = errno;
-    *originals = (struct xg_originals){0};
+    if (memory->at)
+        munmap(memory->at, memory->bytes);
+    *memory = (struct xg_originals_memory){0};
+    errno = saved_errno;
+}
+
+static bool reserve(struct xg_originals_memory *memory, size_t bytes)
+{
+    int saved_errno = errno;
+    if (bytes <= memory->bytes)
+        return true;
+    xg_originals_release(memory);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at != MAP_FAILED) {
+        (void)madvise(at, bytes, MADV_HUGEPAGE);
+        *memory = (struct xg_originals_memory){at, bytes};
+    }
+    errno = saved_errno;
+    return at != MAP_FAILED;
+}
+
+enum xg_status xg_originals_init(struct xg_originals *originals, const struct xg_routine *routine,
+                                 struct xg_originals_memory *memory)
+{
+    size_t bytes = 0;
+    *originals = (struct xg_originals){.memory = memory};
     for (int i = 0; i < XG_SLOT_COUNT; i++) {
         const enum xg_slot slot = (enum xg_slot)i;
         const struct xg_use *use = xg_routine_use(routine->name, slot);
@@ -37,29 +63,30 @@ enum xg_status xg_originals_init(struct xg_originals *originals, const struct xg
             .part = use->triangle ? routine->uplo : XG_FULL,
             .elem_bytes = xg_routine_slot_bytes(routine, slot),
         };
-        originals->bytes += (size_t)(host->rows * host->columns) * matrix->elem_bytes;
+        bytes += (size_t)(host->rows * host->columns) * matrix->elem_bytes;
     }
-    if (originals->count == 0)
-        return XG_OK;
-    originals->memory = mmap(NULL, originals->bytes, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    bool mapped = originals->memory != MAP_FAILED;
-    char *copy = originals->memory;
-    if (mapped)
-        (void)madvise(originals->memory, originals->bytes, MADV_HUGEPAGE);
-    for (int i = 0; i < originals->count && mapped; i++) {
+    if (!reserve(memory, bytes))
+        return XG_ERR_NOMEM;
+    char *copy = memory->at;
+    for (int i = 0; i < originals->count; i++) {
         struct xg_originals_matrix *matrix = &originals->at[i];
         matrix->copy = copy;
         copy += (size_t)(matrix->host.rows * matrix->host.columns) * matrix->elem_bytes;
     }
-    errno = saved_errno;
-    return mapped ? XG_OK : XG_ERR_NOMEM;
+    return XG_OK;
 }
 
 void xg_originals_fini(struct xg_originals *originals)
 {
-    if (originals->memory && originals->memory != MAP_FAILED)
-        munmap(originals->memory, originals->bytes);
+    static const size_t KEPT_BYTES = (size_t)256 << 20;
+    int saved_errno = errno;
+    if (originals->count == 0)
+        return;
+    if (originals->memory->bytes > KEPT_BYTES)
+        xg_originals_release(originals->memory);
+    else
+        (void)madvise(originals->memory->at, originals->memory->bytes, MADV_FREE);
+    errno = saved_errno;
 }
 
 /* The stored rows of a column: in the caller's memory and in the copy. */

@@ -13,6 +13,13 @@
 #include "base/routine.h"
 #include "base/xg.h"
 
+/* Memory for copies, kept between calls: to map and clear pages takes longer than the copy. The
+ * kernel may take the pages back between calls. Zero-initialised: none. */
+struct xg_originals_memory {
+    void *at;
+    size_t bytes;
+};
+
 struct xg_originals {
     struct xg_originals_matrix {
         struct xg_matrix host;
@@ -21,15 +28,18 @@ struct xg_originals {
         size_t elem_bytes;
     } at[XG_SLOT_COUNT];
     int count;
-    void *memory;
-    size_t bytes;
+    struct xg_originals_memory *memory;
     _Atomic int64_t taken; /* columns of all matrices that a thread has taken */
 };
 
-/* Finds the operands that the routine reads and writes, and maps memory for their copies, of which
- * no page is there yet. XG_OK, XG_ERR_NOMEM. errno is kept. */
-enum xg_status xg_originals_init(struct xg_originals *originals, const struct xg_routine *routine);
+/* Finds the operands that the routine reads and writes, and sees to it that the memory holds their
+ * copies. XG_OK, XG_ERR_NOMEM. errno is kept, here and below. */
+enum xg_status xg_originals_init(struct xg_originals *originals, const struct xg_routine *routine,
+                                 struct xg_originals_memory *memory);
+
+/* Gives the pages back, or leaves up to 256 MiB of them to be used again. */
 void xg_originals_fini(struct xg_originals *originals);
+void xg_originals_release(struct xg_originals_memory *memory);
 
 /* Copies columns until none is left. Any number of threads may call it at the same time; the copies
  * are whole when all have returned. */

@@ -337,7 +337,7 @@ static enum xg_status run_entered(struct run *run, struct xg_result *result)
     if (status == XG_OK)
         status = open_pivots(run);
     if (status == XG_OK)
-        status = xg_originals_init(&run->originals, run->routine);
+        status = xg_originals_init(&run->originals, run->routine, &lane->originals);
     if (status == XG_OK)
         status = move(run, result);
     result->kernel = "cuSOLVER";
