@@ -56,12 +56,15 @@ for name in threads factor; do
     runs=$(grep -c "^$name,.*,ok,.*,equal$" "$tmp/out/runs.csv")
     [ "$runs" -eq 10 ] || [ ! -x "$tmp/out/bin/$name" ] || fail "$name: $runs good runs of 10"
 done
+# The fake cuSOLVER computes by this machine's LAPACK; without one its routines stay on the CPU.
+echo 'void dpotrf_(void); int main(void) { dpotrf_(); }' |
+    $CC -x c -o "$tmp/lapack" - $XG_BLAS_LIBS 2>/dev/null && least=1 || least=0
 for name in scf covariance gaussian_process recommender spectral; do
     grep -q 'skipped: scf' "$tmp/err.linalg" && break
     runs=$(grep -c "^$name,.*,ok,.*,equal$" "$tmp/out/runs.csv")
     [ "$runs" -eq 6 ] || fail "$name: $runs good runs of 6"
-    grep "^$name,.*,1,1,ok," "$tmp/out/runs.csv" | awk -F, '$2 == "plain" && $13 > 0 && $14 == 0 { cpu = 1 }
-        $2 == "gpu" && $14 > 0 { gpu = 1 }
+    grep "^$name,.*,1,1,ok," "$tmp/out/runs.csv" | awk -F, -v least=$least '$2 == "plain" && $13 > 0 && $14 == 0 { cpu = 1 }
+        $2 == "gpu" && $14 >= least { gpu = 1 }
         END { exit !(cpu && gpu) }' || fail "$name: its routines were not seen, or not where they had to run"
 done
 grep '^power,gpu,1,1,ok,' "$tmp/out/runs.csv" | awk -F, '$13 > 0 && $14 == $13 { good = 1 }
