@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Computes the time in products from the library's output for one run of a program.
 
-A trace (XGEMM_TRACE) has the start and the time of each product, so that concurrent products of several
-threads count once: the union of their intervals. Without a trace the account (XGEMM_STATS) gives only
-the sum.
+Products include LAPACK's routines. A trace (XGEMM_TRACE) has the start and the time of each, so that
+concurrent products of several threads count once: the union of their intervals. A routine that the CPU
+computes may contain products of the same thread. Without a trace the account (XGEMM_STATS) gives only
+the sum, in which products inside routines count twice.
 """
+import collections
 import json
 import re
 
@@ -45,18 +47,19 @@ def union(intervals):
 
 
 def of_trace(path):
-    intervals, gpu = [], []
+    intervals, gpu, threads = [], [], collections.defaultdict(list)
     waited = 0.0
     for event in events(path):
         interval = (float(event["ts"]), float(event["ts"]) + float(event["dur"]))
         intervals.append(interval)
+        threads[event.get("pid"), event.get("tid")].append(interval)
         waited += float(event["args"].get("waited_us") or 0.0)
         if str(event["args"]["place"]).upper() != "CPU":
             gpu.append(interval)
     together, on_gpu = union(intervals), union(gpu)
     return {"products_s": together * 1e-6, "gpu_s": on_gpu * 1e-6,
             "cpu_s": (together - on_gpu) * 1e-6,
-            "sum_s": sum(end - begin for begin, end in intervals) * 1e-6,
+            "sum_s": sum(map(union, threads.values())) * 1e-6,
             "waited_s": waited * 1e-6, "products": len(intervals), "gpu_products": len(gpu),
             "products_from": "trace"}
 

@@ -62,7 +62,7 @@ class Program:
     def answer(self, name, numbers, tolerance):
         numbers = np.atleast_1d(np.asarray(numbers, dtype=np.float64)).ravel()
         self.answers.append(
-            f"{name} {tolerance:g} " + " ".join(f"{number:.9g}" for number in numbers[:64]))
+            f"{name} {tolerance:g} " + " ".join(f"{number:.12g}" for number in numbers[:64]))
 
     def end(self):
         if self.options.answer:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GROUPS = ("numpy", "scipy", "sklearn", "c", "faiss", "torch", "octave")
+GROUPS = ("numpy", "scipy", "linalg", "sklearn", "c", "faiss", "torch", "octave")
 
 # Name, group, and command: a Python file and its argument, or a C program's name.
 PROGRAMS = (
@@ -20,6 +20,11 @@ PROGRAMS = (
     ("solve", "scipy", "linear.py solve"),
     ("expm", "scipy", "linear.py expm"),
     ("polar", "scipy", "linear.py polar"),
+    ("scf", "linalg", "lapack.py scf"),
+    ("covariance", "linalg", "lapack.py covariance"),
+    ("gaussian_process", "linalg", "lapack.py gaussian_process"),
+    ("recommender", "linalg", "lapack.py recommender"),
+    ("spectral", "linalg", "lapack.py spectral"),
     ("pca", "sklearn", "learn.py pca"),
     ("truncated", "sklearn", "learn.py truncated"),
     ("kmeans", "sklearn", "learn.py kmeans"),
@@ -43,6 +48,7 @@ PROGRAMS = (
 NEEDS = {
     "numpy": "import numpy",
     "scipy": "import scipy.linalg",
+    "linalg": "import scipy.linalg",
     "sklearn": "import sklearn",
     "faiss": "import faiss",
     "torch": "import torch",

@@ -157,13 +157,13 @@ def time_table(out, title, what, lines, variants):
     out.append("")
     out.append(title)
     pairs = [(v, b) for v, b in (*BASELINES, ("quiet", "plain"))]
-    out.append(f"{'program':<12}" + "".join(f"{v:>9}{'±%':>5}" for v in variants) +
+    out.append(f"{'program':<17}" + "".join(f"{v:>9}{'±%':>5}" for v in variants) +
                "".join(f"{v + '/' + b:>15}" for v, b in pairs) + "  answers")
     for line in lines:
         cells = "".join(f"{number(line.time(v, what)):>9}"
                         f"{number(100 * line.spread(v, what), 0):>5}" for v in variants)
         ratios = "".join(f"{number(line.ratio(v, b, what), 2):>15}" for v, b in pairs)
-        out.append(f"{line.name:<12}{cells}{ratios}  {line.answers()}")
+        out.append(f"{line.name:<17}{cells}{ratios}  {line.answers()}")
 
 
 def mean_table(out, title, lines):
@@ -196,10 +196,11 @@ def text_of(comments, lines):
     out = [f"# {comment}" for comment in comments]
     variants = [v for v in VARIANTS if any(v in line.variants for line in lines)]
     out += ["", "Medians in seconds; ±%: (largest - least) / median, in percent. quiet: plain with",
-            "OPENBLAS_THREAD_TIMEOUT=20; run: through xgemm-run; gpu: XGEMM_MODE=gpu."]
+            "OPENBLAS_THREAD_TIMEOUT=20; run: through xgemm-run; gpu: XGEMM_MODE=gpu. Products include",
+            "the routines of LAPACK that the library intercepts."]
     time_table(out, "The whole process, imports and exit included", "whole", lines, variants)
     time_table(out, "Its work", "work", lines, variants)
-    time_table(out, "At least one product under way (runs of their own)", "products", lines,
+    time_table(out, "At least one product or routine of LAPACK under way (runs of their own)", "products", lines,
                variants)
     if any(line.source == "account" for line in lines):
         out.append("Without a trace: the sum over all threads, of " +

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The suite of whole programs over the fake driver, at a tiny scale: the NumPy and C programs run in
-# every variant, answers are equal, and the tables come out; what is wrong does not pass as right.
+# every variant, LAPACK's in three, answers are equal, and the tables come out; what is wrong does not
+# pass as right.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 [ -z "${XG_SHORT-}" ] || skip "left to ./quickstart check --all"
@@ -25,6 +26,15 @@ suite --programs numpy --scale 0.08 --turns 1 --watched 1 || {
     cat "$tmp/err" "$tmp/said"
     fail "the suite: exit status $?"
 }
+# Products in double precision stay on the CPU here, so what runs on the GPU is a routine.
+XGEMM_OPERATIONS=sgemm
+suite --append --programs linalg --variants plain,run,gpu --scale 0.05 --turns 1 --watched 1 ||
+    grep -q 'no program can run here' "$tmp/err" || {
+    cat "$tmp/err" "$tmp/said"
+    fail "the programs of LAPACK: exit status $?"
+}
+mv "$tmp/err" "$tmp/err.linalg"
+XGEMM_OPERATIONS=all
 suite --append --programs c --scale 0.02 --turns 1 --watched 1 ||
     grep -q 'no program can run here' "$tmp/err" || {
     cat "$tmp/err" "$tmp/said"
@@ -45,6 +55,17 @@ done
 for name in threads factor; do
     runs=$(grep -c "^$name,.*,ok,.*,equal$" "$tmp/out/runs.csv")
     [ "$runs" -eq 10 ] || [ ! -x "$tmp/out/bin/$name" ] || fail "$name: $runs good runs of 10"
+done
+# The fake cuSOLVER computes by this machine's LAPACK; without one its routines stay on the CPU.
+echo 'void dpotrf_(void); int main(void) { dpotrf_(); }' |
+    $CC -x c -o "$tmp/lapack" - $XG_BLAS_LIBS 2>/dev/null && least=1 || least=0
+for name in scf covariance gaussian_process recommender spectral; do
+    grep -q 'skipped: scf' "$tmp/err.linalg" && break
+    runs=$(grep -c "^$name,.*,ok,.*,equal$" "$tmp/out/runs.csv")
+    [ "$runs" -eq 6 ] || fail "$name: $runs good runs of 6"
+    grep "^$name,.*,1,1,ok," "$tmp/out/runs.csv" | awk -F, -v least=$least '$2 == "plain" && $13 > 0 && $14 == 0 { cpu = 1 }
+        $2 == "gpu" && $14 >= least { gpu = 1 }
+        END { exit !(cpu && gpu) }' || fail "$name: its routines were not seen, or not where they had to run"
 done
 grep '^power,gpu,1,1,ok,' "$tmp/out/runs.csv" | awk -F, '$13 > 0 && $14 == $13 { good = 1 }
     END { exit !good }' || fail "forced products did not run on the engine"
@@ -83,13 +104,15 @@ for said in 'one: preload takes 1.50 times' 'one: preload 0.900 s, 1.80 times' \
 done
 grep -q 'one: run takes' "$tmp/said" && fail "what is faster is called slower"
 
-# Products of several threads count once; a trace's last line may be cut.
+# Products of several threads, and products inside a routine, count once; a trace's last line may be cut.
 cat >"$tmp/trace" <<'END'
 [
 {"name":"sgemm","ph":"X","ts":0,"dur":100,"pid":1,"tid":1,"args":{"place":"CPU"}},
 {"name":"sgemm","ph":"X","ts":50,"dur":100,"pid":1,"tid":2,"args":{"place":"GPU","waited_us":7}},
 {"name":"sgemm","ph":"X","ts":200,"dur":10,"pid":1,"tid":1,"args":{"place":"CPU"}},
-{"name":"sgemm","ph":"X","ts":300,"du
+{"name":"2000x2000x0 dsyevd","ph":"X","ts":400,"dur":40,"pid":1,"tid":1,"args":{"operation":"dsyevd","place":"CPU"}}
+{"name":"dgemm","ph":"X","ts":410,"dur":10,"pid":1,"tid":1,"args":{"place":"GPU"}}
+{"name":"sgemm","ph":"X","ts":500,"du
 END
 cat >"$tmp/check.py" <<'END'
 import sys
@@ -97,8 +120,8 @@ sys.path.insert(0, sys.argv[1])
 import products, tables
 seen = products.of_trace(sys.argv[2])
 assert [round(1e6 * seen[k]) for k in ("products_s", "gpu_s", "cpu_s", "sum_s", "waited_s")] == \
-    [160, 100, 60, 210, 7], seen
-assert (seen["products"], seen["gpu_products"]) == (3, 1), seen
+    [200, 110, 90, 250, 7], seen
+assert (seen["products"], seen["gpu_products"]) == (5, 2), seen
 plain = [["loss", "0.01", "100", "1"]]
 assert tables.compare(plain, [["loss", "0.01", "100.9", "0.1"]]) == "equal"
 for numbers in (["101.1", "1"], ["nan", "1"], ["100"], ["100", "inf"]):
