@@ -185,21 +185,30 @@ static void read_heevd(struct reading *r)
     workspace(r, c->liwork, least_iwork(r));
 }
 
-/* All values; the vectors have a matrix of their own. */
-static void some_eigen(struct reading *r, const void *range, void *z, const void *ldz)
+/* All values, or those with the numbers il to iu; their vectors have a matrix of their own. Of an
+ * interval (range V) nothing tells how many columns that matrix has. */
+static void some_eigen(struct reading *r, const void *range, const void *il, const void *iu,
+                       void *z, const void *ldz)
 {
-    letter(r, range, "A");
+    const bool some = letter(r, range, "AI");
+    const int64_t n = r->routine->n, first = some && r->legal ? integer(r, il) : 1;
+    const int64_t last = some && r->legal ? integer(r, iu) : n;
+    r->legal = r->legal && first >= 1 && first <= last && last <= n;
+    if (!r->legal)
+        return;
+    r->routine->first = first - 1;
+    r->routine->operand[XG_SLOT_W].rows = last - first + 1;
     if (r->routine->vectors)
-        matrix(r, XG_SLOT_U, z, r->routine->n, r->routine->n, ldz);
+        matrix(r, XG_SLOT_U, z, n, last - first + 1, ldz);
     else
-        r->legal = r->legal && integer(r, ldz) >= 1;
+        r->legal = integer(r, ldz) >= 1;
 }
 
 static void read_syevr(struct reading *r)
 {
     const struct shim_syevr *c = &r->call->syevr;
     eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
-    some_eigen(r, c->range, c->z, c->ldz);
+    some_eigen(r, c->range, c->il, c->iu, c->z, c->ldz);
     workspace(r, c->lwork, 26 * r->routine->n);
     workspace(r, c->liwork, 10 * r->routine->n);
 }
@@ -208,7 +217,7 @@ static void read_heevr(struct reading *r)
 {
     const struct shim_heevr *c = &r->call->heevr;
     eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
-    some_eigen(r, c->range, c->z, c->ldz);
+    some_eigen(r, c->range, c->il, c->iu, c->z, c->ldz);
     workspace(r, c->lwork, 2 * r->routine->n);
     workspace(r, c->lrwork, 24 * r->routine->n);
     workspace(r, c->liwork, 10 * r->routine->n);
@@ -482,11 +491,13 @@ bool shim_routine_read(const struct shim_routine_call *call, int int_bytes,
     return reading.legal && shim_routine_info(call) && is_addressable(routine) && !overlap(routine);
 }
 
-/* All values were found, and each vector has all elements. */
+/* The number of values, and, where LAPACK writes them too, the supports: each vector has all
+ * elements. */
 static void finish_some(void *m, void *isuppz, int int_bytes, const struct xg_routine *routine)
 {
-    shim_terms_put_int(m, int_bytes, 0, routine->n);
-    for (int64_t i = 0; routine->vectors && i < routine->n; i++) {
+    const int64_t count = routine->operand[XG_SLOT_W].rows;
+    shim_terms_put_int(m, int_bytes, 0, count);
+    for (int64_t i = 0; routine->vectors && count == routine->n && i < count; i++) {
         shim_terms_put_int(isuppz, int_bytes, 2 * i, 1);
         shim_terms_put_int(isuppz, int_bytes, 2 * i + 1, routine->n);
     }

@@ -22,7 +22,7 @@ enum xg_routine_name {
     XG_ROUTINE_GELS,  /* X of the least || A X - B ||; m >= n, A has full rank */
     XG_ROUTINE_GELSD, /* A = Q R and Qᴴ B, of which the CPU's GELSD computes the rest; m >= n */
     XG_ROUTINE_GELSS, /* the same for the CPU's GELSS */
-    XG_ROUTINE_SYEVD, /* all eigenvalues, and vectors, of a symmetric or Hermitian A */
+    XG_ROUTINE_SYEVD, /* eigenvalues, and vectors, of a symmetric or Hermitian A */
     XG_ROUTINE_SYGVD, /* the same of A x = w B x */
     XG_ROUTINE_GEEV,  /* eigenvalues, and right eigenvectors, of any square A */
     XG_ROUTINE_GESDD, /* singular values, and vectors, of A */
@@ -34,8 +34,8 @@ enum xg_routine_name {
  *
  * - A, B: as in LAPACK.
  * - U: GESDD's left singular vectors, (m, m) or (m, min(m, n)). SYEVD and SYGVD: the eigenvectors,
- *   (n, n); they may be written over A. GELSD's and GELSS's R, (n, n): only the upper triangle is
- * written.
+ *   n rows and a column for each of W's values; n of them may be written over A. GELSD's and
+ * GELSS's R, (n, n): only the upper triangle is written.
  * - V: GESDD's right singular vectors as rows, LAPACK's VT: (n, n) or (min(m, n), n). GEEV's
  *   eigenvectors, (n, n); of a real A a conjugate pair has two columns, as in LAPACK. GELSD's and
  * GELSS's Qᴴ B.
@@ -76,8 +76,9 @@ struct xg_routine {
     enum xg_vectors vectors; /* SYEVD, SYGVD, GEEV: none or all */
     bool polar;              /* GESDD: only where Xgesvdp is exact, else XG_DECLINED */
     int itype;               /* SYGVD: 1 to 3, as LAPACK's */
-    int64_t m, n;            /* of A; ORMQR: of B */
-    int64_t k;               /* right-hand sides; ORGQR, ORMQR: reflectors */
+    int64_t first; /* SYEVD: W's first value is this one of all in ascending order, from 0 */
+    int64_t m, n;  /* of A; ORMQR: of B */
+    int64_t k;     /* right-hand sides; ORGQR, ORMQR: reflectors */
     struct xg_matrix operand[XG_SLOT_COUNT];
     int pivot_bytes; /* 4 or 8 */
 };

@@ -91,7 +91,8 @@ double xg_routine_flops(const struct xg_routine *r)
         flops = 4 * m * n * k - 2 * (r->right ? m : n) * k * k;
         break;
     case XG_ROUTINE_SYEVD:
-        flops = (r->vectors ? 16.0 : 4.0) / 3 * n * n * n;
+        flops =
+            4.0 / 3 * n * n * n + (r->vectors ? 4 * n * n * (double)r->operand[XG_SLOT_W].rows : 0);
         break;
     case XG_ROUTINE_SYGVD:
         flops = (r->vectors ? 22.0 : 10.0) / 3 * n * n * n;
@@ -164,10 +165,11 @@ double xg_routine_bytes(const struct xg_routine *routine, bool down)
 static double gpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
     const struct row *row = &rows[routine->name];
+    struct xg_routine whole = *routine; /* the device computes all eigenvectors */
     double rate = gpu_rate(model, routine->type);
+    whole.operand[XG_SLOT_W].rows = routine->n;
     return GPU_CALL_S + xg_routine_bytes(routine, false) / model->up_bytes_per_s +
-           xg_routine_flops(routine) / (row->gpu_share * rate) +
-           columns(routine) * row->gpu_step_s +
+           xg_routine_flops(&whole) / (row->gpu_share * rate) + columns(routine) * row->gpu_step_s +
            xg_routine_bytes(routine, true) / model->down_bytes_per_s;
 }
 
@@ -209,7 +211,7 @@ static uint64_t key_of(const struct xg_routine *r)
 {
     uint64_t hash = mix(1, r->name * XG_TYPE_COUNT + (int)r->type);
     hash = mix(mix(mix(hash, r->m), r->n), r->k);
-    return mix(hash, r->vectors) | 1;
+    return mix(mix(hash, r->vectors), r->operand[XG_SLOT_W].rows) | 1;
 }
 
 /* The shape's place, free or its own; NULL: the table is full of others. */

@@ -75,6 +75,8 @@ static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
         return (struct xg_extent){run->solver.n, run->solver.n};
     if (!host->at || slot == XG_SLOT_U || slot == XG_SLOT_WI)
         return none;
+    if (slot == XG_SLOT_W && run->routine->name == XG_ROUTINE_SYEVD)
+        return (struct xg_extent){run->solver.n, 1};
     if (slot == XG_SLOT_W && run->routine->operand[XG_SLOT_WI].at)
         return (struct xg_extent){2 * host->rows, 1};
     return whole;
@@ -215,6 +217,10 @@ static struct xg_transfer transfer_of(const struct run *run, enum xg_slot slot)
     transfer.device_ld = solver->operand[from].ld;
     if (slot == XG_SLOT_WI)
         transfer.device += (CUdeviceptr)transfer.host.rows * transfer.elem_bytes;
+    if (slot == XG_SLOT_W || slot == XG_SLOT_U)
+        transfer.device +=
+            (CUdeviceptr)(routine->first * (slot == XG_SLOT_U ? transfer.device_ld : 1)) *
+            transfer.elem_bytes;
     if (routine->unit)
         leave_diagonal(&transfer);
     return transfer;

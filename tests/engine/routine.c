@@ -41,6 +41,7 @@ static void test_type(rx_run *each, enum xg_type type, int64_t n, int64_t pad)
         for (int vectors = 0; vectors <= 1; vectors++) {
             rx_eigen(each, type, uplo, n, pad, vectors, false, RX_RANDOM);
             rx_eigen(each, type, uplo, n, pad, vectors, true, RX_DEFICIENT);
+            rx_some_eigen(each, type, uplo, n, pad, vectors, n / 3, n / 2 + 1);
             rx_generalized(each, type, uplo, n, pad, vectors, 1 + lower + vectors);
         }
     }

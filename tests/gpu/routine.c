@@ -40,6 +40,7 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
         rx_triangle(run, type, uplo, lower, n, pad);
         rx_eigen(run, type, uplo, n, pad, true, lower, RX_RANDOM);
         rx_eigen(run, type, uplo, n, pad, lower, true, RX_DEFICIENT);
+        rx_some_eigen(run, type, uplo, n, pad, lower, n / 3, n / 2);
         rx_generalized(run, type, uplo, n, pad, true, 1 + lower);
     }
     rx_general(run, type, n, pad, false);

@@ -29,6 +29,9 @@ void rx_qr(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int6
 void rx_squares(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t k, int64_t pad);
 void rx_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
               bool vectors, bool in_place, enum rx_spectrum spectrum);
+/* `count` of the eigenvalues, and their vectors, from the one with index `first` on. */
+void rx_some_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
+                   bool vectors, int64_t first, int64_t count);
 void rx_generalized(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
                     bool vectors, int itype);
 void rx_general(rx_run *run, enum xg_type type, int64_t n, int64_t pad, bool vectors);

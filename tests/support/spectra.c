@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Eigenvalues and singular values: rx_eigen, rx_generalized, rx_general and rx_singular. */
+/* Eigenvalues and singular values: rx_eigen, rx_some_eigen, rx_generalized, rx_general and
+ * rx_singular. */
 #include "tests/support/spectra.h"
 
 #include <math.h>
@@ -126,6 +127,53 @@ void rx_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int6
     free(q.at);
     free(made.at);
     free(exact.at);
+    matrix_destroy(&a);
+    matrix_destroy(&z);
+    matrix_destroy(&w);
+}
+
+void rx_some_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
+                   bool vectors, int64_t first, int64_t count)
+{
+    struct xg_routine routine = judge_routine(XG_ROUTINE_SYEVD, type, n, n);
+    struct matrix a = matrix_create(type, n, n, pad), z = matrix_create(type, n, count, pad);
+    struct matrix w = matrix_create(xg_type_real(type), n, 1, 0); /* LAPACK may write all of it */
+    struct dense q = orthonormal(type, n, n), d = dense_new(n, n);
+    for (int64_t i = 0; i < n; i++)
+        d.at[i * n + i] = (double)(i + 1 - n / 3) / (double)n;
+    struct dense qd = dense_product(&q, &d), qh = dense_conjugate(&q),
+                 made = dense_product(&qd, &qh);
+    put(&a, &made, uplo);
+    w.view.rows = count;
+    struct dense exact = dense_hermitian(&a, uplo);
+    routine.uplo = uplo;
+    routine.first = first;
+    routine.vectors = vectors ? XG_VECTORS_ALL : XG_VECTORS_NONE;
+    routine.operand[XG_SLOT_A] = a.view;
+    routine.operand[XG_SLOT_W] = w.view;
+    if (vectors)
+        routine.operand[XG_SLOT_U] = z.view;
+    if (run(&routine) == XG_OK) {
+        const char *what = judge_text(&routine);
+        for (int64_t i = 0; i < count; i++)
+            XT_CHECK_LE(
+                fabs(creal(matrix_get(&w, i, 0)) - (double)(first + i + 1 - n / 3) / (double)n),
+                JUDGE_BOUND * judge_eps(type) * (double)n, "%s: value %lld of %lld", what,
+                (long long)i, (long long)first);
+        judge_rest(&a, uplo, what);
+        if (vectors) {
+            struct dense v = dense_of(&z), values = dense_diagonal(&w);
+            judge_orthonormal(type, &v, what);
+            judge_equal(type, dense_product(&exact, &v), dense_product(&v, &values),
+                        dense_norm(&exact), what);
+            judge_rest(&z, XG_FULL, what);
+            free(v.at);
+            free(values.at);
+        }
+    }
+    struct dense *all[] = {&q, &d, &qd, &qh, &made, &exact};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]->at);
     matrix_destroy(&a);
     matrix_destroy(&z);
     matrix_destroy(&w);

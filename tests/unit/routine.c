@@ -47,6 +47,8 @@ static struct xg_routine routine_of(enum xg_routine_name name, int64_t n)
     routine.operand[XG_SLOT_A] = (struct xg_matrix){matrix, n, n, n};
     if (name == XG_ROUTINE_SYEVD || name == XG_ROUTINE_GESDD)
         routine.operand[XG_SLOT_U] = routine.operand[XG_SLOT_A];
+    if (name == XG_ROUTINE_SYEVD)
+        routine.operand[XG_SLOT_W] = (struct xg_matrix){matrix, n, 1, n};
     if (name == XG_ROUTINE_GESDD)
         routine.operand[XG_SLOT_V] = routine.operand[XG_SLOT_A];
     return routine;
