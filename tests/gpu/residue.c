@@ -8,9 +8,9 @@
  * usage: residue [--short]
  *
  * Judged element by element against long double: where integers serve, |C - exact| <= 2.5 * 2^-53 *
- * (|alpha||A||B| + |beta||C|), else (k + 4) of these units; elements that are not finite
- * there must be the same here. The four transposes, leading dimensions and alignments must give the
- * same bits.
+ * (|alpha||A||B| + |beta||C|), else (k + 4) of these units; sums of integers are exact; elements
+ * that are not finite there must be the same here. The four transposes, leading dimensions and
+ * alignments must give the same bits.
  */
 #include <math.h>
 
@@ -21,7 +21,10 @@
 #include "util.h"
 
 enum { SIDE_MAX = 300, K_MAX = 1100, PAD_MAX = 8, GUARD = 64, TRANSPOSES = 4 };
-enum { BUFFER = 2 * GUARD + PAD_MAX + (K_MAX + PAD_MAX) * (SIDE_MAX + PAD_MAX) };
+/* More than one slice of k. */
+enum { DEEP_M = 2, DEEP_N = 3, DEEP_K = XG_RESIDUE_DEPTH_MAX + 70 };
+enum { BUFFER = 2 * GUARD + PAD_MAX + DEEP_K * (DEEP_N + PAD_MAX) };
+_Static_assert(BUFFER >= 2 * GUARD + PAD_MAX + (K_MAX + PAD_MAX) * (SIDE_MAX + PAD_MAX), "smaller");
 
 static const uint64_t POISON = UINT64_C(0x7ff8dead0000beef);
 
@@ -239,7 +242,8 @@ static void run(int kind, int64_t m, int64_t n, int64_t k, int turn)
     static const double scalars[][2] = {{1, 0}, {1, 1}, {-0.5, 0.7}};
     const double alpha = scalars[turn % 3][0], beta = scalars[turn % 3][1];
     const bool integers = kinds[kind].serves && k >= 64;
-    const double units = integers ? 2.5 : (double)k + 4;
+    const bool exact = kinds[kind].a == integer && alpha == 1 && beta == 0;
+    const double units = exact ? 0 : integers ? 2.5 : (double)k + 4;
     draw(kind, m, n, k);
     wanted = draw_wanted(m, n, turn);
     for (int form = 0; form < opened_count * TRANSPOSES; form++) {
@@ -313,11 +317,14 @@ int main(int argc, char **argv)
     CUdeviceptr *buffers[] = {&device_a, &device_b, &device_c};
     for (int i = 0; i < 3; i++)
         must(XG_DRV(&dev->drv, cuMemAlloc, buffers[i], sizeof host), "memory");
-    must(xg_mem_dev_reserve(dev, &scratch, xg_residue_dgemm_bytes(SIDE_MAX, SIDE_MAX, K_MAX)),
-         "memory");
+    size_t bytes = xg_residue_dgemm_bytes(SIDE_MAX, SIDE_MAX, K_MAX);
+    size_t deep_bytes = xg_residue_dgemm_bytes(DEEP_M, DEEP_N, DEEP_K);
+    must(xg_mem_dev_reserve(dev, &scratch, bytes > deep_bytes ? bytes : deep_bytes), "memory");
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
         for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++, turn++)
             if (!quick || s == 2 || s == 1)
                 run((int)kind, shapes[s][0], shapes[s][1], shapes[s][2], turn);
+    for (int i = 0; i < 3; i++) /* each pair of scalars */
+        run(0, DEEP_M, DEEP_N, DEEP_K, 54 + i);
     return xt_done();
 }
