@@ -166,6 +166,19 @@ static int64_t put(CUdeviceptr device, const double *matrix, int64_t rows, int64
     return ld;
 }
 
+static void add_up(int64_t m, int64_t n, int64_t k)
+{
+    for (int64_t i = 0; i < m * n; i++)
+        sum[i] = absolute[i] = 0.0L;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t l = 0; l < k; l++)
+            for (int64_t j = 0; j < n; j++) {
+                long double term = (long double)a[i * k + l] * (long double)b[l * n + j];
+                sum[i * n + j] += term;
+                absolute[i * n + j] += fabsl(term);
+            }
+}
+
 static void draw(int kind, int64_t m, int64_t n, int64_t k)
 {
     for (int64_t i = 0; i < m; i++)
@@ -174,17 +187,9 @@ static void draw(int kind, int64_t m, int64_t n, int64_t k)
     for (int64_t j = 0; j < n; j++)
         for (int64_t l = 0; l < k; l++)
             b[l * n + j] = kinds[kind].b(j, l);
-    for (int64_t i = 0; i < m * n; i++) {
+    for (int64_t i = 0; i < m * n; i++)
         c[i] = uniform(0, 0);
-        sum[i] = absolute[i] = 0.0L;
-    }
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t l = 0; l < k; l++)
-            for (int64_t j = 0; j < n; j++) {
-                long double term = (long double)a[i * k + l] * (long double)b[l * n + j];
-                sum[i * n + j] += term;
-                absolute[i * n + j] += fabsl(term);
-            }
+    add_up(m, n, k);
 }
 
 /* The largest error of the wanted elements of the result in `back`, whose element (i,j) is at GUARD
@@ -289,6 +294,57 @@ static void run(int kind, int64_t m, int64_t n, int64_t k, int turn)
     }
 }
 
+/* Operands of several panels. A NaN in the last panel of one of them leaves products of the others
+ * to integers, which the bound tells from the native kernel. */
+static void run_panels(const struct xg_residue *residue, bool nan_in_b)
+{
+    enum { M = 270, N = 210, K = 100, PANEL_M = 128, PANEL_N = 80 };
+    struct xg_residue_operand operands[2];
+    draw(1, M, N, K);
+    a[(M - 1) * K] = nan_in_b ? a[0] : NAN;
+    b[N - 1] = nan_in_b ? NAN : b[0];
+    add_up(M, N, K);
+    wanted.kind = XG_TRIANGLE_ALL;
+    const int64_t lda = put(device_a, a, M, K, false, 0), ldb = put(device_b, b, K, N, false, 0);
+    const int64_t ldc = put(device_c, NULL, M, N, false, 0);
+    const size_t skip = GUARD * sizeof *a, first_rows = PANEL_M, first_columns = PANEL_N;
+    const size_t a_bytes = xg_residue_operand_bytes(M, K, PANEL_M);
+    xg_residue_operand_init(&operands[0], scratch.ptr, M, K, PANEL_M);
+    xg_residue_operand_init(&operands[1], scratch.ptr + a_bytes, N, K, PANEL_N);
+    const struct xg_residue_range whole_a = {&operands[0], {device_a + skip, lda, true}, 0, M};
+    const struct xg_residue_range whole_b = {&operands[1], {device_b + skip, ldb, false}, 0, N};
+    must(xg_residue_panels(residue, &whole_a, stream), "split");
+    must(xg_residue_panels(residue, &whole_b, stream), "split");
+    for (int part = 0; part < 4; part++) {
+        struct xg_residue_range rows = whole_a, columns = whole_b;
+        struct xg_residue_result result = {.c = device_c + skip,
+                                           .ldc = ldc,
+                                           .alpha = 1,
+                                           .results = scratch.ptr + a_bytes +
+                                                      xg_residue_operand_bytes(N, K, PANEL_N)};
+        rows.row = part / 2 ? (int64_t)first_rows : 0;
+        rows.rows = part / 2 ? M - (int64_t)first_rows : (int64_t)first_rows;
+        rows.source.data += (size_t)(rows.row * lda) * sizeof *a;
+        columns.row = part % 2 ? (int64_t)first_columns : 0;
+        columns.rows = part % 2 ? N - (int64_t)first_columns : (int64_t)first_columns;
+        columns.source.data += (size_t)columns.row * sizeof *b;
+        result.c += (size_t)(rows.row * ldc + columns.row) * sizeof *c;
+        must(xg_residue_product(residue, &rows, &columns, &result, stream), "product");
+    }
+    copy(device_c, back, false, 2 * GUARD + M * ldc);
+    const int64_t exact_rows = nan_in_b ? M : (int64_t)first_rows;
+    const int64_t exact_columns = nan_in_b ? (int64_t)first_columns : N;
+    double worst = accuracy(M, N, 1, 0, ldc, 0, K + 4, false);
+    XT_CHECK_LE(worst, 1.0, "panels: error %.3g of the bound", worst);
+    worst = 0;
+    for (int64_t i = 0; i < exact_rows; i++)
+        for (int64_t j = 0; j < exact_columns; j++)
+            worst = fmax(worst,
+                         (double)(fabsl((long double)back[GUARD + i * ldc + j] - sum[i * N + j]) /
+                                  absolute[i * N + j] * 0x1p53L));
+    XT_CHECK_LE(worst, 2.5, "panels without a NaN: %.3g units", worst);
+}
+
 int main(int argc, char **argv)
 {
     static const int shapes[][3] = {{1, 1, 1},       {5, 3, 2},       {129, 257, 65},
@@ -326,5 +382,7 @@ int main(int argc, char **argv)
                 run((int)kind, shapes[s][0], shapes[s][1], shapes[s][2], turn);
     for (int i = 0; i < 3; i++) /* each pair of scalars */
         run(0, DEEP_M, DEEP_N, DEEP_K, 54 + i);
+    for (int i = 0; i < 2 * opened_count; i++)
+        run_panels(&opened[i / 2], i % 2);
     return xt_done();
 }

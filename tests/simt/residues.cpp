@@ -181,6 +181,8 @@ static void judge(const form &f, const std::vector<double> &a, const std::vector
                 SIMT_CHECK(std::isnan(sum) ? std::isnan(got) : got == sum, "%d,%d: %g", i, j, got);
                 continue;
             }
+            const bool integers = f.a == integer || f.a == cancelling;
+            SIMT_CHECK(!integers || got == (double)sum, "%d,%d is not the integer", i, j);
             if (f.k == 1 && f.beta == 0) /* long double may round twice */
                 SIMT_CHECK(got == a[(size_t)i] * b[(size_t)j], "%d,%d is not rounded", i, j);
             const double error =
