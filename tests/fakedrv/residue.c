@@ -284,8 +284,10 @@ static void split_row(const struct xg_residue_split_args *args, int64_t row)
     const int scale = squares > 0 && isfinite(most)
                           ? (int)floor(XG_RESIDUE_BITS - 0.5 * log2(squares)) - exponent
                           : 0;
-    for (int64_t l = 0; l < args->k; l++)
-        put(args, row, l, rint(ldexp(data[l * args->k_stride], scale)));
+    for (int64_t l = 0; l < args->k; l++) {
+        const double x = data[l * args->k_stride];
+        put(args, row, l, isfinite(x) ? rint(ldexp(x, scale)) : 0);
+    }
     ((int32_t *)(uintptr_t)args->exponents)[row] = scale;
     for (int i = 0; i < XG_RESIDUE_COUNTS && most > 0; i++) {
         uint32_t small = 0;

@@ -347,9 +347,9 @@ static void run_panels(const struct xg_residue *residue, bool nan_in_b)
 
 int main(int argc, char **argv)
 {
-    static const int shapes[][3] = {{1, 1, 1},       {5, 3, 2},       {129, 257, 65},
-                                    {64, 200, 1000}, {257, 130, 127}, {300, 300, 64},
-                                    {130, 280, 31},  {270, 210, 1100}};
+    static const int shapes[][3] = {{1, 1, 1},       {5, 3, 2},        {129, 257, 65},
+                                    {64, 200, 1000}, {257, 130, 127},  {300, 300, 64},
+                                    {130, 280, 31},  {270, 210, 1100}, {32, 64, 64}};
     bool quick = argc > 1 && !strcmp(argv[1], "--short");
     int turn = 0;
     if (xg_backend_open(xg_conf_get(), &dev) != XG_OK)
@@ -378,7 +378,7 @@ int main(int argc, char **argv)
     must(xg_mem_dev_reserve(dev, &scratch, bytes > deep_bytes ? bytes : deep_bytes), "memory");
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
         for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++, turn++)
-            if (!quick || s == 2 || s == 1)
+            if (!quick || s == 2 || s == 1 || s == 8)
                 run((int)kind, shapes[s][0], shapes[s][1], shapes[s][2], turn);
     for (int i = 0; i < 3; i++) /* each pair of scalars */
         run(0, DEEP_M, DEEP_N, DEEP_K, 54 + i);
