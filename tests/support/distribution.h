@@ -42,7 +42,8 @@ struct distribution_double {
 extern const struct distribution_double distribution_doubles[];
 extern const int distribution_doubles_count;
 
-/* An element of a line of floats as a double: all 53 bits are drawn, except where sums are exact. */
+/* An element of a line of floats as a double: all 53 bits are drawn, except where sums are exact.
+ */
 double distribution_widened(const struct distribution *distribution,
                             const struct distribution_place *place);
 
