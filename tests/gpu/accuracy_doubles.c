@@ -7,9 +7,9 @@
 /*
  * Errors are componentwise, |C - exact| / (|A||B|), in units of 2^-53; exact sums are in long
  * double. It fails where the largest or the rms error by residues is more than WORSE times that of
- * the native kernel, which is one sum in order of k; where a sum that is exact in double precision
- * is not that sum; where NaN, infinity, overflow or a result below the normal numbers is wrong; and
- * where both kernels of residues give different bits.
+ * the native kernel, which is one sum in order of k (of cuBLAS, where that does not run); where a
+ * sum that is exact in double precision is not that sum; where NaN, infinity, overflow or a result
+ * below the normal numbers is wrong; and where both kernels of residues give different bits.
  */
 #include "accuracy_doubles.h"
 
@@ -240,9 +240,8 @@ static void judge(const char *name, enum distribution_rule rule, enum side side,
     if (rule == RULE_EXACT)
         XT_CHECK_LE(ours->max, 0.0, "%s, k %ld, %s: not exact, off by %.3g", name, (long)line.k,
                     names[side], ours->max);
-    if (rule == RULE_CUBLAS && side >= WGMMA)
-        XT_CHECK(native->there && ours->max <= WORSE_MAX * native->max &&
-                     ours->rms <= WORSE_RMS * native->rms,
+    if (rule == RULE_CUBLAS && side >= WGMMA && native->there)
+        XT_CHECK(ours->max <= WORSE_MAX * native->max && ours->rms <= WORSE_RMS * native->rms,
                  "%s, k %ld, %s: max %.4g, rms %.4g; native %.4g, %.4g", name, (long)line.k,
                  names[side], ours->max, ours->rms, native->max, native->rms);
     if (rule == RULE_SPECIAL)
@@ -274,9 +273,11 @@ static void test_line(const char *name, enum distribution_rule rule, int64_t k)
             printf(" | %8.4g %8.4g %8.1e", scores[side].max, scores[side].rms, scores[side].mean);
     }
     printf("\n");
+    /* A block of the native kernel needs more shared memory than some devices have. */
+    const struct score *native = &scores[scores[NATIVE].there ? NATIVE : CUBLAS];
     for (int side = 0; side < SIDES; side++)
         if (scores[side].there)
-            judge(name, rule, (enum side)side, &scores[side], &scores[NATIVE]);
+            judge(name, rule, (enum side)side, &scores[side], native);
 }
 
 static void test_rule(enum distribution_rule rule, int64_t k)
