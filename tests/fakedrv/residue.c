@@ -10,7 +10,8 @@
 
 /*
  * The 16 residues of a number take 16 bytes: room for the number itself. So here a row of residues,
- * in all planes together, is a row of doubles, and so are the results. The guard decides by the
+ * in all planes together, is a row of doubles, scaled and rounded to integers as the kernel does,
+ * and so are the results. The guard decides by the
  * same rule from the same counts.
  */
 enum { THREADS = 256, SPLIT_ROWS = 16, TILE_M = 128, TILE_N = 256, NATIVE_TILE = 32 };
@@ -156,6 +157,16 @@ static void resolve_combine(struct xg_residue_combine_args *args)
     resolve_pair(&args->pair);
 }
 
+/* What kernels/kabi.h demands of XG_KERNEL_VEC4, but for zeros; and the entry's transposes. */
+static void check_dmma(const char *name, const struct xg_dgemm_args *p)
+{
+    const char *transposes = strrchr(name, '_') + 1;
+    if ((p->a | p->b | p->c) % 16 || (p->lda | p->ldb | p->ldc) % 4)
+        fake_abort("%s: operands that are not aligned", name);
+    if ((transposes[0] == 't') != p->transa || (transposes[1] == 't') != p->transb)
+        fake_abort("%s of transposes %d and %d", name, p->transa, p->transb);
+}
+
 static void resolve_native(struct xg_residue_native_args *args)
 {
     struct xg_dgemm_args *p = &args->product;
@@ -180,8 +191,11 @@ static void resolve_work(void *launched)
     case COMBINE:
         resolve_combine(&work->combine);
         break;
-    case NATIVE:
     case DMMA:
+        check_dmma(work->kernel->name, &work->native.product);
+        resolve_native(&work->native);
+        break;
+    case NATIVE:
         resolve_native(&work->native);
         break;
     }
@@ -266,9 +280,15 @@ static void split_row(const struct xg_residue_split_args *args, int64_t row)
     for (int64_t l = 0; l < args->k; l++) {
         const double x = ldexp(data[l * args->k_stride], -exponent);
         squares += x * x;
-        put(args, row, l, x);
     }
-    ((int32_t *)(uintptr_t)args->exponents)[row] = -exponent;
+    const int scale = squares > 0 && isfinite(most)
+                          ? (int)floor(XG_RESIDUE_BITS - 0.5 * log2(squares)) - exponent
+                          : 0;
+    for (int64_t l = 0; l < args->k; l++) {
+        const double x = data[l * args->k_stride];
+        put(args, row, l, isfinite(x) ? rint(ldexp(x, scale)) : 0);
+    }
+    ((int32_t *)(uintptr_t)args->exponents)[row] = scale;
     for (int i = 0; i < XG_RESIDUE_COUNTS && most > 0; i++) {
         uint32_t small = 0;
         for (int64_t l = 0; l < args->k; l++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The accuracy of strict and accurate arithmetic on a device, beside cuBLAS and the CPU's BLAS.
+ * The accuracy of strict and accurate arithmetic on a device, and of the emulated kernels that are
+ * chosen by name, beside cuBLAS and the CPU's BLAS.
  * Contract 1.1, 2.1, 6.2 (doc/contract.md).
  */
 
@@ -27,17 +28,21 @@
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
 #include "src/compute/launch.h"
+#include "src/compute/split.h"
 #include "src/decide/route.h"
 #include "src/device/mem.h"
 #include "src/host/cores.h"
+#include "tests/gpu/accuracy_doubles.h"
 #include "tests/support/distribution.h"
 #include "tests/support/reference.h"
 #include "util.h"
 
 enum { SIDE_MIN = REFERENCE_ROWS, RUNS = 100, K_SPECIAL = 1024, PAD_MAX = 64 };
 
-enum side { CPU_BLAS, CUBLAS, STRICT, ACCURATE, SIDES };
-static const char *const side_names[SIDES] = {"CPU BLAS", "cuBLAS", "strict", "accurate"};
+enum side { CPU_BLAS, CUBLAS, STRICT, ACCURATE, MMA, SIDES };
+static const char *const side_names[SIDES] = {"CPU BLAS", "cuBLAS", "strict", "accurate",
+                                              "fp16x3_mma"};
+enum { MMA_DEPTH_MIN = 128 }; /* selection's */
 
 /*
  * How much larger than cuBLAS's an error may be. Accurate: a tie, no more. Strict is one sum in
@@ -45,7 +50,7 @@ static const char *const side_names[SIDES] = {"CPU BLAS", "cuBLAS", "strict", "a
  * on sm_90 for tn from 4096 on, for nt at 65536), whose sums err less, up to 3 times. Where no row
  * but strict's serves accurate (without tensor cores, or for a small k) it is that sum.
  */
-static const double WORSE[SIDES] = {[STRICT] = 4.0, [ACCURATE] = 1.10};
+static const double WORSE[SIDES] = {[STRICT] = 4.0, [ACCURATE] = 1.10, [MMA] = 1.10};
 
 static const int64_t depths[] = {1, 2, 3, 15, 16, 17, 31, 64, 127, 128, 1000, 4096, 65536};
 enum { DEPTHS = sizeof depths / sizeof depths[0] };
@@ -72,6 +77,7 @@ static struct reference reference;
 static float *operand_a, *operand_b;
 static float *sampled[SIDES]; /* (REFERENCE_ROWS,side) */
 static struct xg_mem_dev dev_a, dev_b, dev_c;
+static struct xg_split split_mma; /* its device is NULL where the row does not run */
 
 static void die(const char *what)
 {
@@ -192,6 +198,18 @@ static void copy_sampled(float *to)
     must(XG_DRV(&dev->drv, cuStreamSynchronize, streams[0]), "kernel or copy down");
 }
 
+static void launch_mma(void)
+{
+    static struct xg_mem_dev scratch;
+    const struct xg_sgemm_args args = {
+        dev_a.ptr,        dev_b.ptr,   dev_c.ptr,   call.lda,  call.ldb,
+        call.ldc,         call.m,      call.n,      call.k,    (float)call.alpha,
+        (float)call.beta, call.transa, call.transb, .split = 1};
+    must(xg_mem_dev_reserve(dev, &scratch, xg_split_sgemm_bytes(call.m, call.n, call.k)),
+         "scratch");
+    must(xg_split_sgemm(&split_mma, &args, scratch.ptr, streams[0]), side_names[MMA]);
+}
+
 /* Fills sampled[side]; false where the side is not there. c0: the sampled rows of C before, when
  * call.beta is not 0. */
 static bool compute(enum side side, const float *c0)
@@ -207,15 +225,18 @@ static bool compute(enum side side, const float *c0)
                  call.beta, sampled[side], (int)call.n);
         return true;
     }
-    const struct xg_choice choice = choice_of(side);
-    if (!choice.row)
+    const struct xg_choice choice = side == MMA ? (struct xg_choice){0} : choice_of(side);
+    if (side == MMA ? !split_mma.dev || call.k < MMA_DEPTH_MIN : !choice.row)
         return false;
     poison_c((size_t)(call.m * call.ldc));
     for (int r = 0; c0 && r < REFERENCE_ROWS; r++)
         copy_up(dev_c.ptr + (uint64_t)(reference.row[r] * call.ldc) * sizeof(float),
                 c0 + r * call.n, 1, call.n, call.n);
     struct xg_gemm_args args = args_of();
-    must(launch(&choice, &args, streams[0]), choice.row->name);
+    if (side == MMA)
+        launch_mma();
+    else
+        must(launch(&choice, &args, streams[0]), choice.row->name);
     copy_sampled(sampled[side]);
     return true;
 }
@@ -263,14 +284,16 @@ static void accuracy(const char *name, enum distribution_rule rule, const float 
     say_scores(name, scores, there);
     bool own_row = choice_of(ACCURATE).row != choice_of(STRICT).row;
     own_rows += own_row;
-    for (int side = STRICT; side <= ACCURATE; side++) {
+    XT_CHECK(there[STRICT] && there[ACCURATE], "no row for strict or accurate");
+    for (int side = STRICT; side < SIDES; side++) {
+        if (!there[side])
+            continue;
         const struct score *ours = &scores[side], *cublas = &scores[CUBLAS];
-        XT_CHECK(there[side], "no row for %s", side_names[side]);
         if (rule == RULE_EXACT)
             XT_CHECK_LE(ours->max, 0.0, "%s, k %ld, %s: not exact, off by %.3g", name, (long)call.k,
                         side_names[side], ours->max);
-        else if (there[CUBLAS])
-            XT_CHECK(score_within(ours, cublas, WORSE[own_row ? side : STRICT]),
+        else if (there[CUBLAS] && !(side == MMA && strstr(dev->name, "Fake"))) /* it sums doubles */
+            XT_CHECK(score_within(ours, cublas, WORSE[own_row || side == MMA ? side : STRICT]),
                      "%s, k %ld, %s: max %.4g, rms %.4g; cuBLAS %.4g, %.4g", name, (long)call.k,
                      side_names[side], ours->max, ours->rms, cublas->max, cublas->rms);
         if (call.k == 1 && rule == RULE_CUBLAS && !c0) {
@@ -363,28 +386,29 @@ static void scale_operand(float *matrix, char which, int64_t ld, bool outer_alon
 static void test_scaling(int64_t k)
 {
     int64_t n = options.side;
-    float *before[SIDES];
+    float *before[SIDES] = {NULL};
     draw_with_reference(&distribution_table[0], k, 0);
-    for (int side = STRICT; side <= ACCURATE; side++) {
+    for (int side = STRICT; side < SIDES; side++) {
         before[side] = malloc((size_t)(REFERENCE_ROWS * n) * sizeof(float));
         if (!before[side])
             die("out of memory");
-        compute(side, NULL);
-        memcpy(before[side], sampled[side], (size_t)(REFERENCE_ROWS * n) * sizeof(float));
+        if (compute(side, NULL))
+            memcpy(before[side], sampled[side], (size_t)(REFERENCE_ROWS * n) * sizeof(float));
     }
     scale_operand(operand_a, 'a', call.lda, call.transa);
     scale_operand(operand_b, 'b', call.ldb, !call.transb);
     copy_up(dev_a.ptr, operand_a, rows_of('a'), call.lda, call.lda);
     copy_up(dev_b.ptr, operand_b, rows_of('b'), call.ldb, call.ldb);
-    for (int side = STRICT; side <= ACCURATE; side++) {
+    for (int side = STRICT; side < SIDES; side++) {
         long changed = 0;
-        compute(side, NULL);
-        for (int64_t e = 0; e < REFERENCE_ROWS * n; e++) {
+        const bool there = compute(side, NULL);
+        for (int64_t e = 0; there && e < REFERENCE_ROWS * n; e++) {
             int exponent = exponent_of(reference.row[e / n], 'a') + exponent_of(e % n, 'b');
             changed += !(sampled[side][e] == ldexpf(before[side][e], exponent));
         }
-        printf("%s: %ld elements changed by a scaling with powers of two\n", side_names[side],
-               changed);
+        if (there)
+            printf("%s: %ld elements changed by a scaling with powers of two\n", side_names[side],
+                   changed);
         XT_CHECK(changed == 0, "%s: a scaling by powers of two changes %ld elements",
                  side_names[side], changed);
         free(before[side]);
@@ -482,6 +506,10 @@ static void open_all(void)
     dev->facts.cublas = xg_cublas_present(dev);
     dev->facts.scratch_bytes = 64 << 20; /* xg_launch_reserve sees to it */
     must(xg_team_create(xg_cores_count(), &team), "threads");
+    const struct xg_kernel *row =
+        xg_select_emulated(&dev->facts, XG_KERNEL_PIECES, side_names[MMA]);
+    if (row && xg_split_open(dev, row, &split_mma) != XG_OK)
+        printf("%s does not run here\n", row->name);
     void *library = dlopen(XG_DEFAULT_CPU_BLAS, RTLD_NOW | RTLD_LOCAL);
     if (library)
         *(void **)&cpu_blas = dlsym(library, "cblas_sgemm");
@@ -562,6 +590,9 @@ int main(int argc, char **argv)
     test_special(k);
     test_scaling(k);
     test_bits();
+    const struct accuracy_doubles doubles = {dev,          streams[0],    team,
+                                             options.side, options.k_max, options.seed};
+    XT_CHECK(accuracy_doubles(&doubles) == 0, "errors in double precision");
     printf("Accurate has a row of its own on %d lines.\n", own_rows);
     close_all();
     return xt_done();

@@ -8,9 +8,9 @@
  * usage: residue [--short]
  *
  * Judged element by element against long double: where integers serve, |C - exact| <= 2.5 * 2^-53 *
- * (|alpha||A||B| + |beta||C|), else (k + 4) of these units; elements that are not finite
- * there must be the same here. The four transposes, leading dimensions and alignments must give the
- * same bits.
+ * (|alpha||A||B| + |beta||C|), else (k + 4) of these units; sums of integers are exact; elements
+ * that are not finite there must be the same here. The four transposes, leading dimensions and
+ * alignments must give the same bits.
  */
 #include <math.h>
 
@@ -21,7 +21,10 @@
 #include "util.h"
 
 enum { SIDE_MAX = 300, K_MAX = 1100, PAD_MAX = 8, GUARD = 64, TRANSPOSES = 4 };
-enum { BUFFER = 2 * GUARD + PAD_MAX + (K_MAX + PAD_MAX) * (SIDE_MAX + PAD_MAX) };
+/* More than one slice of k. */
+enum { DEEP_M = 2, DEEP_N = 3, DEEP_K = XG_RESIDUE_DEPTH_MAX + 70 };
+enum { BUFFER = 2 * GUARD + PAD_MAX + DEEP_K * (DEEP_N + PAD_MAX) };
+_Static_assert(BUFFER >= 2 * GUARD + PAD_MAX + (K_MAX + PAD_MAX) * (SIDE_MAX + PAD_MAX), "smaller");
 
 static const uint64_t POISON = UINT64_C(0x7ff8dead0000beef);
 
@@ -163,6 +166,19 @@ static int64_t put(CUdeviceptr device, const double *matrix, int64_t rows, int64
     return ld;
 }
 
+static void add_up(int64_t m, int64_t n, int64_t k)
+{
+    for (int64_t i = 0; i < m * n; i++)
+        sum[i] = absolute[i] = 0.0L;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t l = 0; l < k; l++)
+            for (int64_t j = 0; j < n; j++) {
+                long double term = (long double)a[i * k + l] * (long double)b[l * n + j];
+                sum[i * n + j] += term;
+                absolute[i * n + j] += fabsl(term);
+            }
+}
+
 static void draw(int kind, int64_t m, int64_t n, int64_t k)
 {
     for (int64_t i = 0; i < m; i++)
@@ -171,17 +187,9 @@ static void draw(int kind, int64_t m, int64_t n, int64_t k)
     for (int64_t j = 0; j < n; j++)
         for (int64_t l = 0; l < k; l++)
             b[l * n + j] = kinds[kind].b(j, l);
-    for (int64_t i = 0; i < m * n; i++) {
+    for (int64_t i = 0; i < m * n; i++)
         c[i] = uniform(0, 0);
-        sum[i] = absolute[i] = 0.0L;
-    }
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t l = 0; l < k; l++)
-            for (int64_t j = 0; j < n; j++) {
-                long double term = (long double)a[i * k + l] * (long double)b[l * n + j];
-                sum[i * n + j] += term;
-                absolute[i * n + j] += fabsl(term);
-            }
+    add_up(m, n, k);
 }
 
 /* The largest error of the wanted elements of the result in `back`, whose element (i,j) is at GUARD
@@ -239,7 +247,8 @@ static void run(int kind, int64_t m, int64_t n, int64_t k, int turn)
     static const double scalars[][2] = {{1, 0}, {1, 1}, {-0.5, 0.7}};
     const double alpha = scalars[turn % 3][0], beta = scalars[turn % 3][1];
     const bool integers = kinds[kind].serves && k >= 64;
-    const double units = integers ? 2.5 : (double)k + 4;
+    const bool exact = kinds[kind].a == integer && alpha == 1 && beta == 0;
+    const double units = exact ? 0 : integers ? 2.5 : (double)k + 4;
     draw(kind, m, n, k);
     wanted = draw_wanted(m, n, turn);
     for (int form = 0; form < opened_count * TRANSPOSES; form++) {
@@ -285,11 +294,62 @@ static void run(int kind, int64_t m, int64_t n, int64_t k, int turn)
     }
 }
 
+/* Operands of several panels. A NaN in the last panel of one of them leaves products of the others
+ * to integers, which the bound tells from the native kernel. */
+static void run_panels(const struct xg_residue *residue, bool nan_in_b)
+{
+    enum { M = 270, N = 210, K = 100, PANEL_M = 128, PANEL_N = 80 };
+    struct xg_residue_operand operands[2];
+    draw(1, M, N, K);
+    a[(M - 1) * K] = nan_in_b ? a[0] : NAN;
+    b[N - 1] = nan_in_b ? NAN : b[0];
+    add_up(M, N, K);
+    wanted.kind = XG_TRIANGLE_ALL;
+    const int64_t lda = put(device_a, a, M, K, false, 0), ldb = put(device_b, b, K, N, false, 0);
+    const int64_t ldc = put(device_c, NULL, M, N, false, 0);
+    const size_t skip = GUARD * sizeof *a, first_rows = PANEL_M, first_columns = PANEL_N;
+    const size_t a_bytes = xg_residue_operand_bytes(M, K, PANEL_M);
+    xg_residue_operand_init(&operands[0], scratch.ptr, M, K, PANEL_M);
+    xg_residue_operand_init(&operands[1], scratch.ptr + a_bytes, N, K, PANEL_N);
+    const struct xg_residue_range whole_a = {&operands[0], {device_a + skip, lda, true}, 0, M};
+    const struct xg_residue_range whole_b = {&operands[1], {device_b + skip, ldb, false}, 0, N};
+    must(xg_residue_panels(residue, &whole_a, stream), "split");
+    must(xg_residue_panels(residue, &whole_b, stream), "split");
+    for (int part = 0; part < 4; part++) {
+        struct xg_residue_range rows = whole_a, columns = whole_b;
+        struct xg_residue_result result = {.c = device_c + skip,
+                                           .ldc = ldc,
+                                           .alpha = 1,
+                                           .results = scratch.ptr + a_bytes +
+                                                      xg_residue_operand_bytes(N, K, PANEL_N)};
+        rows.row = part / 2 ? (int64_t)first_rows : 0;
+        rows.rows = part / 2 ? M - (int64_t)first_rows : (int64_t)first_rows;
+        rows.source.data += (size_t)(rows.row * lda) * sizeof *a;
+        columns.row = part % 2 ? (int64_t)first_columns : 0;
+        columns.rows = part % 2 ? N - (int64_t)first_columns : (int64_t)first_columns;
+        columns.source.data += (size_t)columns.row * sizeof *b;
+        result.c += (size_t)(rows.row * ldc + columns.row) * sizeof *c;
+        must(xg_residue_product(residue, &rows, &columns, &result, stream), "product");
+    }
+    copy(device_c, back, false, 2 * GUARD + M * ldc);
+    const int64_t exact_rows = nan_in_b ? M : (int64_t)first_rows;
+    const int64_t exact_columns = nan_in_b ? (int64_t)first_columns : N;
+    double worst = accuracy(M, N, 1, 0, ldc, 0, K + 4, false);
+    XT_CHECK_LE(worst, 1.0, "panels: error %.3g of the bound", worst);
+    worst = 0;
+    for (int64_t i = 0; i < exact_rows; i++)
+        for (int64_t j = 0; j < exact_columns; j++)
+            worst = fmax(worst,
+                         (double)(fabsl((long double)back[GUARD + i * ldc + j] - sum[i * N + j]) /
+                                  absolute[i * N + j] * 0x1p53L));
+    XT_CHECK_LE(worst, 2.5, "panels without a NaN: %.3g units", worst);
+}
+
 int main(int argc, char **argv)
 {
-    static const int shapes[][3] = {{1, 1, 1},       {5, 3, 2},       {129, 257, 65},
-                                    {64, 200, 1000}, {257, 130, 127}, {300, 300, 64},
-                                    {130, 280, 31},  {270, 210, 1100}};
+    static const int shapes[][3] = {{1, 1, 1},       {5, 3, 2},        {129, 257, 65},
+                                    {64, 200, 1000}, {257, 130, 127},  {300, 300, 64},
+                                    {130, 280, 31},  {270, 210, 1100}, {32, 64, 64}};
     bool quick = argc > 1 && !strcmp(argv[1], "--short");
     int turn = 0;
     if (xg_backend_open(xg_conf_get(), &dev) != XG_OK)
@@ -313,11 +373,16 @@ int main(int argc, char **argv)
     CUdeviceptr *buffers[] = {&device_a, &device_b, &device_c};
     for (int i = 0; i < 3; i++)
         must(XG_DRV(&dev->drv, cuMemAlloc, buffers[i], sizeof host), "memory");
-    must(xg_mem_dev_reserve(dev, &scratch, xg_residue_dgemm_bytes(SIDE_MAX, SIDE_MAX, K_MAX)),
-         "memory");
+    size_t bytes = xg_residue_dgemm_bytes(SIDE_MAX, SIDE_MAX, K_MAX);
+    size_t deep_bytes = xg_residue_dgemm_bytes(DEEP_M, DEEP_N, DEEP_K);
+    must(xg_mem_dev_reserve(dev, &scratch, bytes > deep_bytes ? bytes : deep_bytes), "memory");
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
         for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++, turn++)
-            if (!quick || s == 2 || s == 1)
+            if (!quick || s == 2 || s == 1 || s == 8)
                 run((int)kind, shapes[s][0], shapes[s][1], shapes[s][2], turn);
+    for (int i = 0; i < 3; i++) /* each pair of scalars */
+        run(0, DEEP_M, DEEP_N, DEEP_K, 54 + i);
+    for (int i = 0; i < 2 * opened_count; i++)
+        run_panels(&opened[i / 2], i % 2);
     return xt_done();
 }

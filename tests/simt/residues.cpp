@@ -35,6 +35,56 @@ static operand split(const std::vector<double> &data, int rows, int k, int64_t r
     return made;
 }
 
+static const int moduli[] = {
+#define MODULUS(modulus) modulus,
+    XG_RESIDUE_MODULI(MODULUS)
+#undef MODULUS
+};
+
+/* Each row has the largest scale that its norm allows, and the residues of its rounded numbers. */
+static void judge_split(const operand &made, const std::vector<double> &numbers, int rows, int k)
+{
+    const int h[XG_RESIDUE_COUNTS] = {XG_RESIDUE_H0, XG_RESIDUE_H1, XG_RESIDUE_H2};
+    const int padded = (int)xg_residue_padded_k(k);
+    uint32_t least[XG_RESIDUE_COUNTS] = {}, most[XG_RESIDUE_COUNTS] = {};
+    for (int row = 0; row < rows; row++) {
+        const double *x = &numbers[(size_t)row * (size_t)k];
+        const int scale = made.exponents[(size_t)row];
+        long double squares = 0;
+        for (int l = 0; l < k; l++)
+            squares += ldexpl(x[l], scale) * ldexpl(x[l], scale);
+        if (!std::isfinite(squares)) {
+            SIMT_CHECK(made.stats.not_finite, "row %d is not finite", row);
+            return;
+        }
+        const long double bits = log2l(squares) / 2;
+        SIMT_CHECK(squares == 0 ||
+                       (bits < XG_RESIDUE_BITS + 1e-6 && bits > XG_RESIDUE_BITS - 1.001),
+                   "row %d: a norm of %Lg bits", row, bits);
+        for (int i = 0; i < XG_RESIDUE_COUNTS; i++) {
+            const long double threshold = ldexpl(sqrtl(squares / k), -h[i]);
+            uint32_t surely = 0, maybe = 0;
+            for (int l = 0; l < k && squares > 0; l++) {
+                surely += fabsl(ldexpl(x[l], scale)) < threshold * 0.9999L;
+                maybe += fabsl(ldexpl(x[l], scale)) < threshold * 1.0001L;
+            }
+            least[i] = std::max(least[i], surely);
+            most[i] = std::max(most[i], maybe);
+        }
+        for (int index = 0; index < XG_RESIDUE_MODULI_COUNT; index++)
+            for (int l = 0; l < padded; l++) {
+                const int64_t integer = l < k ? llroundl(ldexpl(x[l], scale)) : 0;
+                const int residue = made.residues[(size_t)((index * rows + row) * padded + l)];
+                SIMT_CHECK((integer - residue) % moduli[index] == 0, "row %d, %d: %d modulo %d",
+                           row, l, residue, moduli[index]);
+            }
+    }
+    for (int i = 0; i < XG_RESIDUE_COUNTS; i++)
+        SIMT_CHECK(made.stats.small_max[i] >= least[i] && made.stats.small_max[i] <= most[i],
+                   "%u small numbers, not %u", made.stats.small_max[i], least[i]);
+    SIMT_CHECK(!made.stats.not_finite, "all are finite");
+}
+
 static double random_number(int, int)
 {
     return simt_normal();
@@ -81,6 +131,17 @@ static double ones(int, int)
     return 1.0;
 }
 
+/* With itself as the other operand: the sums are small numbers, or 0. */
+static double cancelling(int row, int l)
+{
+    return row % 2 && l % 2 ? -1.0 - l / 2 : 1.0 + l / 2;
+}
+
+static double with_infinity(int row, int l)
+{
+    return row == 2 && l == 9 ? -INFINITY : simt_normal();
+}
+
 static double with_nan(int row, int l)
 {
     return row == 3 && l == 7 ? NAN : simt_normal();
@@ -105,7 +166,7 @@ static void judge(const form &f, const std::vector<double> &a, const std::vector
             const double got = c[(size_t)(i * ldc + j)], before = old[(size_t)(i * ldc + j)];
             if (j >= f.n || (f.triangle == XG_TRIANGLE_UPPER && j < i) ||
                 (f.triangle == XG_TRIANGLE_LOWER && j > i)) {
-                SIMT_CHECK(got == before, "%d,%d is not of C", i, j);
+                SIMT_CHECK(!memcmp(&got, &before, sizeof got), "%d,%d is not of C", i, j);
                 continue;
             }
             long double sum = f.beta == 0 ? 0 : (long double)f.beta * before;
@@ -116,10 +177,14 @@ static void judge(const form &f, const std::vector<double> &a, const std::vector
                 sum += term;
                 magnitude += fabsl(term);
             }
-            if (std::isnan(sum)) {
-                SIMT_CHECK(std::isnan(got), "%d,%d: %g", i, j, got);
+            if (!std::isfinite(sum)) {
+                SIMT_CHECK(std::isnan(sum) ? std::isnan(got) : got == sum, "%d,%d: %g", i, j, got);
                 continue;
             }
+            const bool integers = f.a == integer || f.a == cancelling;
+            SIMT_CHECK(!integers || got == (double)sum, "%d,%d is not the integer", i, j);
+            if (f.k == 1 && f.beta == 0) /* long double may round twice */
+                SIMT_CHECK(got == a[(size_t)i] * b[(size_t)j], "%d,%d is not rounded", i, j);
             const double error =
                 (double)(fabsl(got - sum) / (magnitude * 0x1p-53L + 0x1p-1074L / 2));
             worst = !(error <= worst) ? error : worst;
@@ -143,13 +208,18 @@ static void test(const form &f)
             stored_b[(size_t)(f.transb ? j * ldb + l : l * ldb + j)] = b[(size_t)(j * f.k + l)] =
                 f.b(j, l);
     for (double &x : c)
-        x = simt_normal();
+        x = f.beta == 0 ? NAN : simt_normal(); /* not read */
     old = c;
     const operand left = split(stored_a, f.m, f.k, f.transa ? 1 : lda, f.transa ? lda : 1);
     const operand right = split(stored_b, f.n, f.k, f.transb ? ldb : 1, f.transb ? 1 : ldb);
     SIMT_CHECK(xg_residue_serves(&left.stats, &right.stats, f.k) == f.served, "%d,%d,%d", f.m, f.n,
                f.k);
-    const struct xg_split_pair pair = {(uintptr_t)&left.stats, (uintptr_t)&right.stats, 1, 1, f.k};
+    judge_split(left, a, f.m, f.k);
+    judge_split(right, b, f.n, f.k);
+    /* The second panel decides. */
+    const struct xg_residue_stats left_stats[2] = {{}, left.stats},
+                                  right_stats[2] = {{}, right.stats};
+    const struct xg_split_pair pair = {(uintptr_t)left_stats, (uintptr_t)right_stats, 2, 2, f.k};
     const struct xg_triangle wanted = {0, f.triangle};
     const int64_t padded_n = xg_residue_padded_n(f.n);
     std::vector<uint8_t> results((size_t)(XG_RESIDUE_MODULI_COUNT * f.m * padded_n), 0xee);
@@ -202,7 +272,8 @@ int main()
         {140, 140, 64, true, true, r, r, 1, 1, XG_TRIANGLE_UPPER, true},
         {140, 140, 64, true, true, r, r, 1, 1, XG_TRIANGLE_LOWER, true},
         {20, 20, 100, false, false, integer, integer, 1, 0, all, true},
-        {20, 20, 1, false, false, r, r, 1, 0, all, true},
+        {130, 260, 1, false, false, r, r, 1, 0, all, true},
+        {20, 20, 64, false, true, cancelling, cancelling, 1, 0, all, true},
         {20, 20, 200, false, false, graded, graded, 1, 0, all, true},
         {20, 20, 200, false, false, mixed, mixed, 1, 0, all, true},
         {20, 20, 200, false, false, least, r, 1, 0, all, true},
@@ -211,6 +282,7 @@ int main()
         {20, 20, 200, false, false, sparse, sparse, 1, 0.5, all, false},
         {40, 70, 90, true, true, sparse, sparse, 1, 0, all, false},
         {20, 20, 200, false, false, with_nan, r, 1, 0, all, false},
+        {20, 20, 200, false, false, r, with_infinity, 1, 0, all, false},
         {20, 20, 1000, false, false, ones, ones, 1, 0, all, true},
     };
     for (const form &f : forms)

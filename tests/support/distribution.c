@@ -333,6 +333,127 @@ const struct distribution distribution_table[] = {
 };
 const int distribution_count = sizeof distribution_table / sizeof distribution_table[0];
 
+/* --- Doubles ------------------------------------------------------------------------------- */
+
+/* x with the bits below those of a float, as random as these. */
+static double lengthened(const struct distribution_place *p, double x)
+{
+    return x * (1.0 + (unit(p, 8) - 0.5) * 0x1p-23 + (unit(p, 9) - 0.5) * 0x1p-46);
+}
+
+double distribution_widened(const struct distribution *distribution,
+                            const struct distribution_place *place)
+{
+    const double x = (double)distribution->element(place);
+    return distribution->rule == RULE_EXACT ? x : lengthened(place, x);
+}
+
+/* +-x 2^e, e uniform in +-parameter. */
+static double log_uniform_d(const struct distribution_place *p)
+{
+    return lengthened(p,
+                      (double)sign(p, 0) * exp2(p->parameter * (2.0 * (double)unit(p, 1) - 1.0)));
+}
+
+static double graded_outer_d(const struct distribution_place *p)
+{
+    return ldexp(lengthened(p, (double)gauss(p, 0)), (int)(p->outer % 41 - 20) * (int)p->parameter);
+}
+
+static double graded_inner_d(const struct distribution_place *p)
+{
+    int grade = (int)(2.0 * p->parameter * (double)p->l / (double)p->k - p->parameter);
+    return ldexp(lengthened(p, (double)gauss(p, 0)), in_a(p) ? -grade : grade);
+}
+
+/* The second half of k repeats the first with the sign changed, but for the last `parameter`. */
+static double cancelling_d(const struct distribution_place *p)
+{
+    struct distribution_place first = *p;
+    int64_t half = p->k / 2;
+    if (p->l < half || p->l >= 2 * half)
+        return lengthened(p, (double)gauss(p, 0));
+    first.l -= half;
+    double value = lengthened(&first, (double)gauss(&first, 0));
+    return in_a(p) ? value : -value * (1.0 + p->parameter * (double)unit(p, 2));
+}
+
+static double subnormal_a_d(const struct distribution_place *p)
+{
+    return ldexp(lengthened(p, 2.0 * (double)unit(p, 0) - 1.0), in_a(p) ? -1060 : 900);
+}
+
+/* Integers of equal size in both; no sum reaches 2^53. */
+static double integers_d(const struct distribution_place *p)
+{
+    double most = floor(sqrt(0x1p53 / (double)p->k));
+    return rint(lengthened(p, 2.0 * (double)unit(p, 0) - 1.0) * (most - 1.0));
+}
+
+static double integers_wide_d(const struct distribution_place *p)
+{
+    double most = in_a(p) ? floor(0x1p53 / (double)p->k) - 1.0 : 1.0;
+    return rint(lengthened(p, 2.0 * (double)unit(p, 0) - 1.0) * (most - 1.0));
+}
+
+/* A significand of 53 bits, its last one set. */
+static double full_width_d(const struct distribution_place *p)
+{
+    return (double)sign(p, 0) * (1.0 + (floor((double)unit(p, 1) * 0x1p23) * 0x1p29 +
+                                        floor((double)unit(p, 2) * 0x1p23) * 64.0 + 1.0) *
+                                           0x1p-52);
+}
+
+/* B the identity, repeated where n > k; times 2^parameter. */
+static double identity_b_d(const struct distribution_place *p)
+{
+    return in_a(p) ? ldexp(full_width_d(p), (int)p->parameter) : (double)(p->l == p->outer % p->k);
+}
+
+static double permutation_d(const struct distribution_place *p)
+{
+    return in_a(p) ? full_width_d(p) : (double)(p->l == (p->outer * 7 + 3) % p->k);
+}
+
+/* Of all rows A's results lie on both sides of DBL_MAX. */
+static double overflowing_d(const struct distribution_place *p)
+{
+    int scale = (int)(1024 - log2((double)p->k) - 500 + (double)(p->outer % 16) - 8);
+    return ldexp(lengthened(p, 0.5 + (double)unit(p, 0)), in_a(p) ? scale : 500);
+}
+
+static double large_d(const struct distribution_place *p)
+{
+    double value = lengthened(p, 2.0 * (double)unit(p, 0) - 1.0);
+    return in_a(p) ? value * (DBL_MAX / 2.0) : value / (double)(4 * p->k);
+}
+
+/* All of them times 2^parameter. */
+static double small_d(const struct distribution_place *p)
+{
+    return ldexp(lengthened(p, 2.0 * (double)unit(p, 0) - 1.0), (int)p->parameter);
+}
+
+const struct distribution_double distribution_doubles[] = {
+    {"exponents +-100", RULE_CUBLAS, log_uniform_d, 100},
+    {"exponents +-400", RULE_CUBLAS, log_uniform_d, 400},
+    {"graded to 2^+-400", RULE_CUBLAS, graded_outer_d, 20},
+    {"graded along k 200", RULE_CUBLAS, graded_inner_d, 200},
+    {"cancellation 2^-30", RULE_CUBLAS, cancelling_d, 0x1p-30},
+    {"cancellation 2^-48", RULE_CUBLAS, cancelling_d, 0x1p-48},
+    {"A of 2^-1060", RULE_CUBLAS, subnormal_a_d, 0},
+    {"integers to 2^53", RULE_EXACT, integers_d, 0},
+    {"2^53 by -1 0 1", RULE_EXACT, integers_wide_d, 0},
+    {"53 bits, B identity", RULE_EXACT, identity_b_d, 0},
+    {"2^1023, B identity", RULE_EXACT, identity_b_d, 1023},
+    {"53 bits permuted", RULE_EXACT, permutation_d, 0},
+    {"beyond DBL_MAX", RULE_SPECIAL, overflowing_d, 0},
+    {"near DBL_MAX", RULE_SPECIAL, large_d, 0},
+    {"all of 2^-1060", RULE_SPECIAL, small_d, -1060},
+    {"results of 2^-1060", RULE_SPECIAL, small_d, -530},
+};
+const int distribution_doubles_count = sizeof distribution_doubles / sizeof distribution_doubles[0];
+
 /* --- Filling ------------------------------------------------------------------------------- */
 
 struct fill {

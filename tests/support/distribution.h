@@ -31,6 +31,22 @@ struct distribution {
 extern const struct distribution distribution_table[];
 extern const int distribution_count;
 
+/* What is hard for doubles alone. */
+struct distribution_double {
+    const char *name;
+    enum distribution_rule rule;
+    double (*element)(const struct distribution_place *place);
+    double parameter;
+};
+
+extern const struct distribution_double distribution_doubles[];
+extern const int distribution_doubles_count;
+
+/* An element of a line of floats as a double: all 53 bits are drawn, except where sums are exact.
+ */
+double distribution_widened(const struct distribution *distribution,
+                            const struct distribution_place *place);
+
 /*
  * Fills op(A) (outer = m) or op(B) (outer = n) in its storage: (outer,k) with k along the rows when
  * k_along_rows, else (k,outer); what is between the rows becomes zero. The same seed gives the same

@@ -59,16 +59,25 @@ static void test_guard(void)
     const struct xg_residue_stats none = {0, {0, 0, 0}}, dense = {0, {400, 200, 50}};
     const struct xg_residue_stats sparse = {0, {800, 790, 760}}, few = {0, {999, 999, 999}};
     const struct xg_residue_stats nan = {1, {0, 0, 0}};
-    const struct xg_residue_stats panels[] = {none, dense, sparse}, with_nan[] = {dense, nan};
+    const struct xg_residue_stats panels[] = {none, dense, sparse},
+                                  with_nan[] = {dense, nan, dense};
     XT_CHECK(xg_residue_serves(&none, &none, 1) && xg_residue_serves(&none, &none, 65536));
     XT_CHECK(xg_residue_serves(&dense, &dense, 1000));
     XT_CHECK(xg_residue_serves(&sparse, &dense, 1000) && xg_residue_serves(&dense, &sparse, 1000));
     XT_CHECK(!xg_residue_serves(&sparse, &sparse, 1000), "they may not meet");
     XT_CHECK(!xg_residue_serves(&few, &dense, 1000), "one large number may meet a small one");
     XT_CHECK(!xg_residue_serves(&nan, &none, 10) && !xg_residue_serves(&none, &nan, 10));
+    /* 2^(1 + 1) of RHO. */
+    const int64_t k = 1280, least = k * 4 / XG_RESIDUE_RHO;
+    const uint32_t at = (uint32_t)(k - least), below = at + 1;
+    const struct xg_residue_stats just = {0, {at, at, at}}, short_of = {0, {below, below, below}};
+    XT_CHECK(least == 10 && xg_residue_serves(&just, &none, k) &&
+                 xg_residue_serves(&none, &just, k),
+             "%d of %d", (int)least, (int)k);
+    XT_CHECK(!xg_residue_serves(&short_of, &none, k) && !xg_residue_serves(&none, &short_of, k));
     struct xg_residue_stats worst = xg_residue_worst(panels, 3);
     XT_CHECK(worst.small_max[0] == 800 && worst.small_max[2] == 760 && !worst.not_finite);
-    worst = xg_residue_worst(with_nan, 2);
+    worst = xg_residue_worst(with_nan, 3);
     XT_CHECK(worst.not_finite);
 }
 
