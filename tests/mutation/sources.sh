@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Each one-line defect of the emulated kernels, and of what launches them, is caught by the test that its row names.
+# One-line defects of the emulated kernels, and of what launches them, are caught by the tests that their rows name;
+# XG_MUTATION=all makes them all.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 [ -z "${XG_SHORT-}" ] || skip "left to ./quickstart check --all"
