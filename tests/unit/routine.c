@@ -77,6 +77,29 @@ static void test_predictions(void)
     }
 }
 
+/* Ten of n vectors took OpenBLAS 13, 140 and 910 ms. */
+static void test_some_vectors(void)
+{
+    static const struct {
+        int64_t n;
+        double cpu_ms;
+    } few[] = {{1024, 13}, {2048, 140}, {4096, 910}};
+    struct xg_model machine;
+    xg_model_init(&machine, 16);
+    for (size_t i = 0; i < sizeof few / sizeof few[0]; i++) {
+        struct xg_routine routine = routine_of(XG_ROUTINE_SYEVD, few[i].n);
+        double all = xg_routine_cpu_seconds(&machine, &routine),
+               gpu = xg_routine_gpu_seconds(&machine, &routine);
+        routine.operand[XG_SLOT_W].rows = 10;
+        double some = 1e3 * xg_routine_cpu_seconds(&machine, &routine) / few[i].cpu_ms;
+        XT_CHECK(some > 0.5 && some < 2, "%lld: CPU %.2f times", (long long)few[i].n, some);
+        XT_CHECK(1e-3 * some * few[i].cpu_ms < all);
+        XT_CHECK(xg_routine_gpu_seconds(&machine, &routine) <= gpu &&
+                     xg_routine_gpu_seconds(&machine, &routine) > 0.9 * gpu,
+                 "%lld: the GPU computes all", (long long)few[i].n);
+    }
+}
+
 /* GELSD of 4096 by 1024: 453 ms on the CPU. The gain grows with the rows for a column. */
 static void test_least_squares(void)
 {
@@ -253,6 +276,7 @@ static void test_full(void)
 int main(void)
 {
     test_predictions();
+    test_some_vectors();
     test_least_squares();
     test_bounds();
     test_modes();
