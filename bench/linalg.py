@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Times calls of numpy.linalg and scipy.linalg, whole: in plain programs, and through xgemm-run.
+"""Times calls of numpy.linalg, scipy.linalg, R and Octave, whole: in plain programs, and through xgemm-run.
 
-usage: linalg.py RUN [--size N] [--turns T]
+usage: linalg.py RUN [--size N] [--turns T] [--r COMMAND] [--octave COMMAND]
 
-RUN is xgemm-run. Each turn starts one process for each way to run, in alternating order; a process
+RUN is xgemm-run. Each turn starts the programs once for each way to run, in alternating order; a program
 times each call on one random matrix in double precision, the better of two (svd: one) after calls
 of 1024 that start the GPU. Then come scripts whose only call is one svd, from start to end. Prints
 the medians over the turns. Both sides have threads that sleep early (OPENBLAS_THREAD_TIMEOUT=20).
+R and Octave are left out where they are not installed.
 """
 import argparse
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -54,12 +56,19 @@ def measure(n):
 
 
 def run(options, launcher):
-    """The milliseconds of each call, and of the script."""
+    """The milliseconds of each call, by its name, and of the script."""
     environment = dict(os.environ, OPENBLAS_THREAD_TIMEOUT="20")
-    done = subprocess.run([*launcher, sys.executable, os.path.abspath(__file__), options.run, "--measure",
-                           "--size", str(options.size)], env=environment, check=True, text=True,
-                          stdout=subprocess.PIPE)
-    times = {name: float(ms) for ms, name in (line.split(None, 1) for line in done.stdout.splitlines())}
+    here, size = os.path.dirname(os.path.abspath(__file__)), str(options.size)
+    programs = [[sys.executable, __file__, options.run, "--measure", "--size", size]]
+    if options.r:
+        programs.append([options.r, "--slave", "-f", here + "/linalg.R", "--args", size])
+    if options.octave:
+        programs.append([options.octave, "--norc", here + "/linalg.m", size])
+    times = {}
+    for program in programs:
+        done = subprocess.run([*launcher, *program], env=environment, check=True, text=True,
+                              stdout=subprocess.PIPE)
+        times.update((name, float(ms)) for ms, name in (line.split(None, 1) for line in done.stdout.splitlines()))
     begin = time.perf_counter()
     subprocess.run([*launcher, sys.executable, "-c", SCRIPT % (options.size, options.size)], env=environment,
                    check=True, stdout=subprocess.DEVNULL)
@@ -72,6 +81,8 @@ def main():
     parser.add_argument("run")
     parser.add_argument("--size", type=int, default=4096)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--r", default=shutil.which("R"))
+    parser.add_argument("--octave", default=shutil.which("octave-cli"))
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:

@@ -141,7 +141,7 @@ static double cpu_seconds(const struct xg_model *model, const struct xg_routine 
  * with some of them, between that and the time with all. */
 double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
-    static const struct row tridiagonal = {.cpu_share = 0.20, .cpu_step_s = 5e-6};
+    static const struct row tridiagonal = {.cpu_share = 0.20, .cpu_step_s = 10e-6};
     double whole_s = cpu_seconds(model, routine, &rows[routine->name]);
     if (routine->name != XG_ROUTINE_SYEVD)
         return whole_s;
