@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Times calls of numpy.linalg, scipy.linalg, R and Octave, whole: in plain programs, and through xgemm-run.
 
-usage: linalg.py RUN [--size N] [--turns T] [--r COMMAND] [--octave COMMAND]
+usage: linalg.py RUN [--size N] [--turns T] [--time-limit SECONDS] [--r COMMAND] [--octave COMMAND]
 
 RUN is xgemm-run. Each turn starts the programs once for each way to run, in alternating order; a program
 times each call on one random matrix in double precision, the better of two (svd: one) after calls
 of 1024 that start the GPU. Then come scripts whose only call is one svd, from start to end. Prints
 the medians over the turns. Both sides have threads that sleep early (OPENBLAS_THREAD_TIMEOUT=20).
-R and Octave are left out where they are not installed.
+R and Octave are left out where they are not installed. No turn starts that would pass the time limit.
 """
 import argparse
 import os
@@ -81,6 +81,7 @@ def main():
     parser.add_argument("run")
     parser.add_argument("--size", type=int, default=4096)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--time-limit", type=float, default=float("inf"))
     parser.add_argument("--r", default=shutil.which("R"))
     parser.add_argument("--octave", default=shutil.which("octave-cli"))
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
@@ -89,7 +90,10 @@ def main():
         measure(options.size)
         return
     turns = {"plain": [], "run": []}
+    start = time.monotonic()
     for turn in range(options.turns):
+        if turn and (time.monotonic() - start) * (turn + 1) / turn > options.time_limit:
+            break
         for way in list(turns) if turn % 2 == 0 else list(turns)[::-1]:
             begin = time.monotonic()
             turns[way].append(run(options, [options.run] if way == "run" else []))

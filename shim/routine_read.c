@@ -158,6 +158,7 @@ static void read_syev(struct reading *r)
 {
     const struct shim_syev *c = &r->call->syev;
     eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
+    r->routine->rotates = true;
     workspace(r, c->lwork, 3 * r->routine->n - 1);
 }
 
@@ -165,6 +166,7 @@ static void read_heev(struct reading *r)
 {
     const struct shim_heev *c = &r->call->heev;
     eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
+    r->routine->rotates = true;
     workspace(r, c->lwork, 2 * r->routine->n - 1);
 }
 
@@ -355,6 +357,7 @@ static void read_gesvd(struct reading *r)
     const struct shim_gesvd *c = &r->call->gesvd;
     const int left = letter(r, c->jobu, "NSA"), right = letter(r, c->jobvt, "NSA");
     r->legal = r->legal && left == right;
+    r->routine->rotates = true;
     singular(r, c->m, c->n, c->a, c->lda, c->s, left);
     singular_vectors(r, c->u, c->ldu, c->vt, c->ldvt);
     workspace(r, c->lwork, least_gesvd(r));
@@ -365,6 +368,7 @@ static void read_complex_gesvd(struct reading *r)
     const struct shim_complex_gesvd *c = &r->call->complex_gesvd;
     const int left = letter(r, c->jobu, "NSA"), right = letter(r, c->jobvt, "NSA");
     r->legal = r->legal && left == right;
+    r->routine->rotates = true;
     singular(r, c->m, c->n, c->a, c->lda, c->s, left);
     singular_vectors(r, c->u, c->ldu, c->vt, c->ldvt);
     workspace(r, c->lwork, least_gesvd(r));

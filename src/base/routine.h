@@ -76,6 +76,7 @@ struct xg_routine {
     enum xg_vectors vectors; /* SYEVD, SYGVD, GEEV: none or all */
     bool polar;              /* GESDD: only where Xgesvdp is exact, else XG_DECLINED */
     int itype;               /* SYGVD: 1 to 3, as LAPACK's */
+    bool rotates;            /* SYEVD, GESDD: the caller's routine is SYEV or GESVD */
     int64_t first; /* SYEVD: W's first value is this one of all in ascending order, from 0 */
     int64_t m, n;  /* of A; ORMQR: of B */
     int64_t k;     /* right-hand sides; ORGQR, ORMQR: reflectors */

@@ -100,9 +100,11 @@ double xg_routine_flops(const struct xg_routine *r)
     case XG_ROUTINE_GEEV:
         flops = (r->vectors ? 25.0 : 10.0) * n * n * n;
         break;
-    default:
+    case XG_ROUTINE_GESDD:
         flops = r->vectors ? 2 * most * least * least + 20 * least * least * least
                            : 4 * most * least * least - 4.0 / 3 * least * least * least;
+        break;
+    case XG_ROUTINE_COUNT:
         break;
     }
     return flops * (xg_type_is_complex(r->type) ? 4 : 1);
@@ -137,12 +139,24 @@ static double cpu_seconds(const struct xg_model *model, const struct xg_routine 
            columns(routine) * row->cpu_step_s + rest_seconds(model, routine);
 }
 
+/* SYEV and GESVD iterate by rotations, which update the vectors on one core. Where these do not fit
+ * its cache, rotations take several times as long. */
+static double rotation_seconds(const struct xg_routine *routine)
+{
+    static const double SYEV_CUBE_S = 0.5e-9, GESVD_CUBE_S = 1.5e-9;
+    const double least = columns(routine);
+    if (!routine->rotates || !routine->vectors)
+        return 0;
+    return (routine->name == XG_ROUTINE_SYEVD ? SYEV_CUBE_S : GESVD_CUBE_S) * least * least *
+           (double)xg_max_i64(routine->m, routine->n) * (xg_type_is_complex(routine->type) ? 2 : 1);
+}
+
 /* With none of SYEVD's vectors the time is that of the tridiagonal matrix, which waits for memory;
  * with some of them, between that and the time with all. */
 double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
     static const struct row tridiagonal = {.cpu_share = 0.20, .cpu_step_s = 10e-6};
-    double whole_s = cpu_seconds(model, routine, &rows[routine->name]);
+    double whole_s = cpu_seconds(model, routine, &rows[routine->name]) + rotation_seconds(routine);
     if (routine->name != XG_ROUTINE_SYEVD)
         return whole_s;
     struct xg_routine part = *routine;
@@ -153,7 +167,7 @@ double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_rout
     double all_s = fmax(none_s, cpu_seconds(model, &part, &rows[XG_ROUTINE_SYEVD]));
     double share =
         routine->vectors ? (double)routine->operand[XG_SLOT_W].rows / (double)routine->n : 0;
-    return none_s + share * (all_s - none_s);
+    return none_s + share * (all_s - none_s) + rotation_seconds(routine);
 }
 
 /* The device's rate on large products of the type, in FLOPs a second. */
@@ -230,7 +244,8 @@ static uint64_t key_of(const struct xg_routine *r)
 {
     uint64_t hash = mix(1, r->name * XG_TYPE_COUNT + (int)r->type);
     hash = mix(mix(mix(hash, r->m), r->n), r->k);
-    return mix(mix(hash, r->vectors), r->operand[XG_SLOT_W].rows) | 1;
+    hash = mix(mix(hash, r->vectors), r->operand[XG_SLOT_W].rows);
+    return mix(hash, r->rotates) | 1;
 }
 
 /* The shape's place, free or its own; NULL: the table is full of others. */
