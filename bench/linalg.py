@@ -12,10 +12,11 @@ R and Octave are left out where they are not installed. No turn starts that woul
 import argparse
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import time
+
+import turns
 
 CALLS = {
     "numpy eigh": "numpy.linalg.eigh(symmetric)",
@@ -89,18 +90,10 @@ def main():
     if options.measure:
         measure(options.size)
         return
-    turns = {"plain": [], "run": []}
-    start = time.monotonic()
-    for turn in range(options.turns):
-        if turn and (time.monotonic() - start) * (turn + 1) / turn > options.time_limit:
-            break
-        for way in list(turns) if turn % 2 == 0 else list(turns)[::-1]:
-            begin = time.monotonic()
-            turns[way].append(run(options, [options.run] if way == "run" else []))
-            print("turn %d, %s: %.0f s" % (turn + 1, way, time.monotonic() - begin), file=sys.stderr, flush=True)
+    table = turns.taken(("plain", "run"), lambda way: run(options, [options.run] if way == "run" else []),
+                        options.turns, options.time_limit)
     print("%-28s %10s %10s %8s" % ("n = %d, ms" % options.size, "plain", "xgemm-run", "faster"))
-    for name in turns["plain"][0]:
-        plain, ours = (statistics.median(times[name] for times in turns[way]) for way in ("plain", "run"))
+    for name, (plain, ours) in table.items():
         print("%-28s %10.1f %10.1f %8.2f" % (name, plain, ours, plain / ours))
 
 

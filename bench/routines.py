@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Times LAPACK routines inside the routine: without the library, with quiet threads, and through xgemm-run.
 
-usage: routines.py RUN [--sizes N,N] [--types d,s] [--routines NAME,NAME] [--turns T]
+usage: routines.py RUN [--sizes N,N] [--types d,s] [--routines NAME,NAME] [--turns T] [--time-limit SECONDS]
 
 RUN is xgemm-run. Each turn starts one process for each way to run, in alternating order; a process
 times each routine on fresh copies of one random matrix, the best of two calls after a first one. Least
@@ -12,10 +12,11 @@ in milliseconds, and the factor by which xgemm-run is faster than the faster of 
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
+
+import turns
 
 ROUTINES = ("potrf", "getrf", "gesv", "getri", "trtri", "geqrf", "orgqr", "syevd", "gels", "gelsd", "gelss", "gelsy", "syevr", "geev", "gesdd", "gesdd_rank")
 QUIET = {"OPENBLAS_THREAD_TIMEOUT": "20"}
@@ -121,18 +122,15 @@ def main():
     parser.add_argument("--types", type=lambda text: text.split(","), default=["d"])
     parser.add_argument("--routines", type=lambda text: text.split(","), default=list(ROUTINES))
     parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--time-limit", type=float, default=float("inf"))
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
         measure(options)
         return
-    tables = {way: [] for way in WAYS}
-    for turn in range(options.turns):
-        for way in WAYS if turn % 2 == 0 else WAYS[::-1]:
-            tables[way].append(run(options, way))
+    table = turns.taken(WAYS, lambda way: run(options, way), options.turns, options.time_limit)
     print("%-18s %10s %10s %10s %10s %8s" % ("routine", *WAYS, "faster"))
-    for key in tables["plain"][0]:
-        medians = [statistics.median(table[key] for table in tables[way]) for way in WAYS]
+    for key, medians in table.items():
         print("%-18s %10.2f %10.2f %10.2f %10.2f %8.2f"
               % (key, *medians, min(medians[:2]) / medians[2]))
 
