@@ -18,11 +18,12 @@
 #include "src/host/tally.h"
 #include "whose.h"
 
-/* The frame of this thread's outermost routine that is inside a CPU library; NULL: none. A call
+/* The frame of this thread's outermost routine that is inside a CPU library, or that has memory of
+ * least squares; NULL: none. A call
  * whose frame is no deeper shows that the thread left it, for example by siglongjmp. */
 static _Thread_local const char *shim_routine_frame __attribute__((tls_model("initial-exec")));
 
-/* The memory of least squares whose rest this thread computes. */
+/* The memory of the least squares that this thread computes. */
 static _Thread_local struct shim_squares shim_routine_squares
     __attribute__((tls_model("initial-exec")));
 
@@ -47,7 +48,8 @@ struct shim_routine_pending {
     const struct shim_next *next;
     const struct xg_routine *routine;
     struct shim_squares squares;
-    const char *frame;
+    const char *frame, *outer_frame;
+    struct shim_squares outer_squares;
     int returned;
     fenv_t env; /* the program's floating-point environment while ours is active */
 };
@@ -90,24 +92,27 @@ static void shim_routine_whole(void *context)
 {
     struct shim_routine_pending *pending = context;
     shim_squares_close(&pending->squares); /* the thread may leave the call */
+    shim_routine_squares = pending->outer_squares;
     shim_routine_compute(pending, pending->call);
 }
 
 /* The rest of GELSD and GELSS. */
-static bool shim_routine_rest(void *context, bool decomposed)
+static bool shim_routine_solve(void *context)
+{
+    struct shim_routine_pending *pending = context;
+    bool solved = shim_squares_solve(&pending->squares, pending->call, pending->next->int_bytes,
+                                     pending->routine);
+    if (solved)
+        shim_squares_give(&pending->squares, pending->routine);
+    return solved;
+}
+
+static bool shim_routine_rest(void *context)
 {
     struct shim_routine_pending *pending = context;
     int64_t info = 0;
-    if (decomposed && shim_squares_solve(&pending->squares, pending->call, pending->next->int_bytes,
-                                         pending->routine)) {
-        shim_squares_give(&pending->squares, pending->routine);
-        return true;
-    }
     struct shim_routine_call rest = shim_squares_rest(&pending->squares, pending->call, &info);
-    const struct shim_squares outer = shim_routine_squares;
-    shim_routine_squares = pending->squares;
     shim_routine_compute(pending, &rest);
-    shim_routine_squares = outer;
     if (info == 0)
         shim_squares_give(&pending->squares, pending->routine);
     return info == 0;
@@ -136,6 +141,23 @@ static void shim_routine_sizes(const struct shim_routine_call *call, const struc
         shim_routine_forward(next->blas.function, &question);
 }
 
+/* From here on the thread's next call finds the memory if the thread leaves this one. */
+static void shim_routine_own(struct shim_routine_pending *pending)
+{
+    pending->outer_frame = shim_routine_frame;
+    pending->outer_squares = shim_routine_squares;
+    if (!pending->squares.memory)
+        return;
+    shim_routine_squares = pending->squares;
+    shim_routine_frame = shim_routine_frame ? shim_routine_frame : pending->frame;
+}
+
+static void shim_routine_disown(const struct shim_routine_pending *pending)
+{
+    shim_routine_squares = pending->outer_squares;
+    shim_routine_frame = pending->outer_frame;
+}
+
 int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
 {
     struct shim_module module;
@@ -149,19 +171,22 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
         return shim_routine_pass(call, &next);
     struct shim_routine_pending pending = {
         .call = call, .next = &next, .routine = &routine, .frame = __builtin_frame_address(0)};
+    shim_routine_arrive(pending.frame);
     if (!shim_squares_open(&pending.squares, &routine))
         return shim_routine_pass(call, &next);
-    shim_routine_arrive(pending.frame);
+    shim_routine_own(&pending);
     const struct xg_cpu cpu = {.whole = shim_routine_whole,
                                .library = shim_routine_library,
                                .threads = shim_routine_threads,
-                               .rest = pending.squares.memory ? shim_routine_rest : NULL,
                                .decomposition = &pending.squares.decomposition,
+                               .solve = pending.squares.memory ? shim_routine_solve : NULL,
+                               .rest = pending.squares.memory ? shim_routine_rest : NULL,
                                .pool = next.blas.function ? next.blas.threads.pool : XG_POOL_NONE,
                                .ctx = &pending};
     feholdexcept(&pending.env);
     bool computed = xg_dispatch_routine(call->symbol->name, &routine, &cpu);
     shim_squares_close(&pending.squares);
+    shim_routine_disown(&pending);
     fesetenv(&pending.env);
     if (!computed)
         return pending.returned;

@@ -163,8 +163,8 @@ static double negligible(const struct xg_routine *routine, double rcond, double 
     return fmax(least, largest * (rcond < 0 ? 2 * eps : rcond));
 }
 
-/* The number of singular values above the bound. -1: one is so near to it that an error of n eps of
- * the largest, which is more than either side's, could change the number; or the bound is NaN. */
+/* The number of singular values above the bound. -1: one is so near to it that an error of m eps of
+ * the largest could change the number. Those of either side's factors R are smaller. */
 static int64_t rank_of(const struct xg_routine *routine, const void *values, double rcond)
 {
     const double eps = (xg_type_is_double(routine->type) ? DBL_EPSILON : FLT_EPSILON) / 2;
@@ -173,7 +173,7 @@ static int64_t rank_of(const struct xg_routine *routine, const void *values, dou
     int64_t rank = 0;
     for (int64_t i = 0; i < routine->n; i++) {
         const double value = real_at(routine->type, values, i);
-        if (!(fabs(value - bound) > (double)routine->n * eps * largest))
+        if (!(fabs(value - bound) > (double)routine->m * eps * largest))
             return -1;
         rank += value > bound;
     }

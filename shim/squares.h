@@ -2,8 +2,8 @@
 /*
  * Least squares. The GPU computes all of GELS. Of GELSD and GELSS it computes A = Q R and Qᴴ B, and
  * then R = U S Vᴴ, so that X = V S⁻¹ Uᴴ Qᴴ B. Where that is not exact, or where rounding errors
- * could change the rank, the caller's own routine solves the problem of R and Qᴴ B. So the rank is
- * the one that the program has without this library.
+ * could change the rank, the caller's own routine solves the problem of R and Qᴴ B, and decides the
+ * rank.
  */
 #ifndef SHIM_SQUARES_H
 #define SHIM_SQUARES_H

@@ -145,17 +145,26 @@ static enum xg_reason reason_declined(enum xg_status status, const struct xg_res
 
 static bool run_rest(const struct xg_conf *conf, const struct xg_patience *patience,
                      const struct xg_routine_decision *decision, const struct xg_cpu *cpu,
-                     struct xg_shelter *shelter, struct xg_call_record *record)
+                     struct xg_shelter *shelter, struct xg_result *result)
 {
-    struct xg_result result = {0};
+    struct xg_result second = {0};
     if (!cpu->rest)
         return true;
-    bool decomposed = decision->decomposes &&
-                      xg_engine_routine(cpu->decomposition, conf, patience, &result) == XG_OK;
-    record->up_bytes += result.up_bytes;
-    record->down_bytes += result.down_bytes;
+    bool done = decision->decomposes &&
+                xg_engine_routine(cpu->decomposition, conf, patience, &second) == XG_OK &&
+                cpu->solve(cpu->ctx);
+    result->up_bytes += second.up_bytes;
+    result->down_bytes += second.down_bytes;
+    result->waited_s += second.waited_s;
+    result->verify_s += second.verify_s;
+    if (second.verdict != XG_VERDICT_NONE) {
+        result->verdict = second.verdict;
+        result->deviation = second.deviation;
+    }
+    if (done)
+        return true;
     xg_shelter_leave(shelter);
-    bool done = cpu->rest(cpu->ctx, decomposed);
+    done = cpu->rest(cpu->ctx);
     xg_shelter_enter_again(shelter);
     return done;
 }
@@ -173,6 +182,7 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
                                          .threads = INT32_MAX};
     double begin = xg_clock_s();
     enum xg_status status = xg_engine_routine(routine, conf, &patience, &result);
+    bool done = status == XG_OK && run_rest(conf, &patience, decision, cpu, shelter, &result);
     record->device = result.device;
     record->waited_s = result.waited_s;
     record->up_bytes = result.up_bytes;
@@ -183,7 +193,7 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
         stay(record, reason_declined(status, &result));
         return false;
     }
-    if (!run_rest(conf, &patience, decision, cpu, shelter, record)) {
+    if (!done) {
         stay(record, XG_REASON_ROUTINE);
         return false;
     }

@@ -20,8 +20,8 @@ enum xg_routine_name {
     XG_ROUTINE_ORGQR, /* the first columns of geqrf's Q; UNGQR for complex types */
     XG_ROUTINE_ORMQR, /* B = op(Q) B or B op(Q); UNMQR for complex types */
     XG_ROUTINE_GELS,  /* X of the least || A X - B ||; m >= n, A has full rank */
-    XG_ROUTINE_GELSD, /* A = Q R and Qᴴ B, of which the CPU's GELSD computes the rest; m >= n */
-    XG_ROUTINE_GELSS, /* the same for the CPU's GELSS */
+    XG_ROUTINE_GELSD, /* of least squares A = Q R and Qᴴ B; m >= n */
+    XG_ROUTINE_GELSS, /* the same */
     XG_ROUTINE_SYEVD, /* eigenvalues, and vectors, of a symmetric or Hermitian A */
     XG_ROUTINE_SYGVD, /* the same of A x = w B x */
     XG_ROUTINE_GEEV,  /* eigenvalues, and right eigenvectors, of any square A */

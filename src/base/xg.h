@@ -84,10 +84,13 @@ struct xg_cpu {
     void (*part)(void *ctx, const struct xg_problem *part);
     const char *(*library)(void *ctx);
     int (*threads)(void *ctx);
-    /* What remains of a routine after the GPU's part, which `decomposition` is too if decomposed.
-     * NULL: nothing remains. False: it failed, and whole computes all of it. */
-    bool (*rest)(void *ctx, bool decomposed);
-    const struct xg_routine *decomposition; /* GESDD of R; NULL where rest is */
+    /* What remains of GELSD and GELSS after the GPU's part; NULL for other routines. `solve` does
+     * it after `decomposition`, GESDD of R, without running any of the program's code; false:
+     * nothing has been done. `rest` does it in the program's library; false: it failed, and `whole`
+     * computes all of the call. */
+    const struct xg_routine *decomposition;
+    bool (*solve)(void *ctx);
+    bool (*rest)(void *ctx);
     enum xg_pool pool;
     void *ctx;
 };

@@ -206,13 +206,17 @@ static double gpu_seconds(const struct xg_model *model, const struct xg_routine 
            xg_routine_bytes(routine, true) / model->down_bytes_per_s;
 }
 
-/* The same by the GPU: R goes up, its vectors come down, and a core multiplies the right-hand sides
- * by both. */
-static double decomposition_seconds(const struct xg_model *model, const struct xg_routine *routine)
+/* A core's time to multiply the right-hand sides by R's left and right vectors. */
+static double solve_seconds(const struct xg_routine *routine)
 {
     static const double CORE_FLOPS = 1e9;
     const double n = (double)routine->n;
-    const double complex = xg_type_is_complex(routine->type) ? 4 : 1;
+    return (xg_type_is_complex(routine->type) ? 16 : 4) * n * n * (double)routine->k / CORE_FLOPS;
+}
+
+/* The same by the GPU: R goes up, its vectors come down, and a core solves with them. */
+static double decomposition_seconds(const struct xg_model *model, const struct xg_routine *routine)
+{
     struct xg_matrix square = {.at = routine->operand[XG_SLOT_A].at, routine->n, routine->n};
     const struct xg_routine decomposition = {
         .name = XG_ROUTINE_GESDD,
@@ -221,8 +225,7 @@ static double decomposition_seconds(const struct xg_model *model, const struct x
         .m = routine->n,
         .n = routine->n,
         .operand = {[XG_SLOT_A] = square, [XG_SLOT_U] = square, [XG_SLOT_V] = square}};
-    return gpu_seconds(model, &decomposition) +
-           4 * complex * n * n * (double)routine->k / CORE_FLOPS;
+    return gpu_seconds(model, &decomposition) + solve_seconds(routine);
 }
 
 double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
@@ -267,17 +270,24 @@ static double predict(const struct xg_model *model, const struct xg_routine *rou
                                : xg_routine_gpu_seconds(model, routine);
 }
 
+static struct xg_routine_scale *scale_of(struct xg_routine_book *book,
+                                         const struct xg_routine *routine, enum xg_side side)
+{
+    const bool few = routine->name == XG_ROUTINE_SYEVD &&
+                     (!routine->vectors || routine->operand[XG_SLOT_W].rows < routine->n);
+    return &book->scales[routine->name][few || routine->rotates][side];
+}
+
 /* The shape's measured time, else the prediction by the routine's measured error. */
 static double expect(struct xg_routine_book *book, const struct xg_model *model,
                      const struct xg_routine *routine, enum xg_side side)
 {
     const uint64_t key = key_of(routine);
     const struct xg_routine_shape *shape = find(book, key);
-    int count = book->scales[routine->name][side].count;
-    double log_sum = book->scales[routine->name][side].log_sum;
+    const struct xg_routine_scale *scale = scale_of(book, routine, side);
     if (shape && shape->key == key && shape->seconds[side] > 0)
         return shape->seconds[side];
-    return predict(model, routine, side) * (count ? exp(log_sum / count) : 1);
+    return predict(model, routine, side) * (scale->count ? exp(scale->log_sum / scale->count) : 1);
 }
 
 void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *model,
@@ -291,8 +301,9 @@ void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *mod
         *shape = (struct xg_routine_shape){.key = key};
     double *measured = &shape->seconds[side];
     if (*measured == 0) {
-        book->scales[routine->name][side].log_sum += log(seconds / predict(model, routine, side));
-        book->scales[routine->name][side].count++;
+        struct xg_routine_scale *scale = scale_of(book, routine, side);
+        scale->log_sum += log(seconds / predict(model, routine, side));
+        scale->count++;
     }
     *measured = *measured > 0 ? (*measured + seconds) / 2 : seconds;
 }
@@ -342,7 +353,8 @@ void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *mode
         decision->gpu_s = expect(book, model, routine, XG_SIDE_GPU);
     }
     double rest_s = rest_seconds(model, routine);
-    decision->decomposes = rest_s > 0 && (forced || decomposition_seconds(model, routine) < rest_s);
+    decision->decomposes =
+        rest_s > (forced ? solve_seconds(routine) : decomposition_seconds(model, routine));
     if (conf->mode == XG_MODE_CPU)
         stay(decision, XG_REASON_MODE);
     else if (now->state == XG_ENGINE_NONE)

@@ -15,11 +15,12 @@ struct xg_routine_book {
         uint64_t key; /* 0: free */
         double seconds[XG_SIDE_COUNT];
     } shapes[128];
-    /* The sum of log(measured / predicted) of a routine's new shapes, and their number. */
-    struct {
+    /* The sum of log(measured / predicted) of a routine's new shapes, and their number; apart for
+     * SYEV, GESVD and few eigenvectors, of which the CPU's time is of another kind. */
+    struct xg_routine_scale {
         double log_sum;
         int count;
-    } scales[XG_ROUTINE_COUNT][XG_SIDE_COUNT];
+    } scales[XG_ROUTINE_COUNT][2][XG_SIDE_COUNT];
     double earned_s; /* what the GPU would have saved so far */
 };
 
