@@ -6,8 +6,9 @@
  * usage: lapacke both    systems in both layouts
  *        lapacke jump    a handler of SIGALRM leaves the routine on the CPU by siglongjmp; the exit
  *                        does not wait for it
- *        lapacke squares least squares are left by siglongjmp; no memory stays
- * Prints "right" when it was.
+ *        lapacke squares least squares are left by siglongjmp in the library's own routine; no
+ * memory stays lapacke held    a signal leaves least squares that need no such routine Prints
+ * "right" when it was.
  */
 #include <math.h>
 #include <pthread.h>
@@ -232,6 +233,9 @@ static void leave_squares(void)
     siglongjmp(out, 1);
 }
 
+/* Whether the thread is in a call that a signal may leave. */
+static volatile sig_atomic_t inside;
+
 static long memory_pages(void)
 {
     long pages = 0;
@@ -242,29 +246,73 @@ static long memory_pages(void)
     return pages;
 }
 
+enum { M = 800, N_LEFT = 200, K_LEFT = 2 };
+static double x[M * N_LEFT], y[M * K_LEFT];
+
 static void squares(void)
 {
-    enum { M = 800, N_LEFT = 200, K_LEFT = 2, LWORK = 100000, ROUNDS = 400, PAGES_MOST = 40000 };
-    static double x[M * N_LEFT], y[M * K_LEFT], s[N_LEFT], work[LWORK];
+    enum { LWORK = 100000, ROUNDS = 400, PAGES_MOST = 40000 };
+    static double s[N_LEFT], work[LWORK];
     static int iwork[LWORK];
     const int m = M, n = N_LEFT, k = K_LEFT, lwork = LWORK;
     const double rcond = -1;
     volatile long before = 0;
     volatile int rounds = 0;
     int rank, info;
+    for (int i = 0; i < M * K_LEFT; i++)
+        y[i] = 1;
+    sigsetjmp(out, 1);
+    if (rounds == 10)
+        before = memory_pages();
+    for (inside = 1; rounds++ < ROUNDS; inside = 1)
+        dgelsd_(&m, &n, &k, x, &m, y, &m, s, &rcond, &rank, work, &lwork, iwork, &info);
+    /* A round that leaks takes 240 pages; a thread's stack and heap take 18433. */
+    inside = 0;
+    long more = memory_pages() - before;
+    XT_CHECK(more < PAGES_MOST, "%ld pages are left", more);
+}
+
+/* The rank is low, so that the library's own routine decides it, and leaves. */
+static void left_squares(void)
+{
     lapacke_leave = leave_squares;
     for (int i = 0; i < M * N_LEFT; i++)
         x[i] = 1 + i % 11;
-    for (int i = 0; i < M * K_LEFT; i++)
-        y[i] = 1;
-    sigsetjmp(out, 0);
-    if (rounds == 10)
-        before = memory_pages();
-    if (rounds++ < ROUNDS)
-        dgelsd_(&m, &n, &k, x, &m, y, &m, s, &rcond, &rank, work, &lwork, iwork, &info);
-    /* A round that leaks takes 240 pages; a thread's stack and heap take 18433. */
-    long more = memory_pages() - before;
-    XT_CHECK(more < PAGES_MOST, "%ld pages are left", more);
+    squares();
+}
+
+static void leave_inside(int number)
+{
+    (void)number;
+    if (inside) {
+        inside = 0;
+        siglongjmp(out, 1);
+    }
+}
+
+static void go_on(void) {}
+
+static void *alarm_often(void *caller)
+{
+    for (;;) {
+        usleep(300);
+        if (inside)
+            pthread_kill(*(pthread_t *)caller, SIGALRM);
+    }
+    return NULL;
+}
+
+/* The rank is full. The signal arrives while the engine computes, and is held until it has. */
+static void held_squares(void)
+{
+    pthread_t caller = pthread_self(), thread;
+    lapacke_leave = go_on;
+    for (int i = 0; i < M * N_LEFT; i++)
+        x[i] = cos(3.0 * i * i);
+    signal(SIGALRM, leave_inside);
+    if (pthread_create(&thread, NULL, alarm_often, &caller))
+        exit(XT_HARD);
+    squares();
 }
 
 int main(int argc, char **argv)
@@ -274,7 +322,9 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "both"))
         both();
     else if (!strcmp(argv[1], "squares"))
-        squares();
+        left_squares();
+    else if (!strcmp(argv[1], "held"))
+        held_squares();
     else
         jumped();
     if (xt_failures == 0)

@@ -19,4 +19,5 @@ if ! grep -q '^  GPU .* dgesv_ ' "$tmp/err"; then
 fi
 right "a jump, on the GPU" on_engine timeout -s KILL 60 "$tmp/lapacke" jump
 right "squares, half on the GPU" on_engine "$tmp/lapacke" squares
+right "squares on the GPU" on_engine timeout -s KILL 120 "$tmp/lapacke" held
 exit $status
