@@ -19,8 +19,8 @@
 #include "whose.h"
 
 /* The frame of this thread's outermost routine that is inside a CPU library, or that has memory of
- * least squares; NULL: none. A call
- * whose frame is no deeper shows that the thread left it, for example by siglongjmp. */
+ * least squares; NULL: none. A call whose frame is no deeper shows that the thread left it, for
+ * example by siglongjmp. */
 static _Thread_local const char *shim_routine_frame __attribute__((tls_model("initial-exec")));
 
 /* The memory of the least squares that this thread computes. */

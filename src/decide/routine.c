@@ -156,9 +156,9 @@ static double rotation_seconds(const struct xg_routine *routine)
 double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
     static const struct row tridiagonal = {.cpu_share = 0.20, .cpu_step_s = 10e-6};
-    double whole_s = cpu_seconds(model, routine, &rows[routine->name]) + rotation_seconds(routine);
+    double rotations_s = rotation_seconds(routine);
     if (routine->name != XG_ROUTINE_SYEVD)
-        return whole_s;
+        return cpu_seconds(model, routine, &rows[routine->name]) + rotations_s;
     struct xg_routine part = *routine;
     part.vectors = XG_VECTORS_NONE;
     double none_s = cpu_seconds(model, &part, &tridiagonal);
@@ -167,7 +167,7 @@ double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_rout
     double all_s = fmax(none_s, cpu_seconds(model, &part, &rows[XG_ROUTINE_SYEVD]));
     double share =
         routine->vectors ? (double)routine->operand[XG_SLOT_W].rows / (double)routine->n : 0;
-    return none_s + share * (all_s - none_s) + rotation_seconds(routine);
+    return none_s + share * (all_s - none_s) + rotations_s;
 }
 
 /* The device's rate on large products of the type, in FLOPs a second. */

@@ -76,6 +76,21 @@ static int32_t first_of(const struct call *c, const void *work)
                                       : (int32_t) * (const float *)work;
 }
 
+/* One right-hand side, in double precision. */
+static struct call call_of(int name, int32_t m, int32_t n, double *a, double *b, double *s)
+{
+    return (struct call){.name = name,
+                         .type = XG_TYPE_D,
+                         .m = m,
+                         .n = n,
+                         .k = 1,
+                         .lda = m,
+                         .ldb = m,
+                         .a = a,
+                         .b = b,
+                         .s = s};
+}
+
 /* With the workspace that LAPACK asks for, whose size stands in it afterwards; or with a given one.
  */
 static void solve(struct call *c, int32_t lwork)
@@ -249,17 +264,8 @@ static void test_bound(int name)
     const double bounds[] = {0.1, 0, -1};
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
         double rcond = bounds[i] != 0 ? bounds[i] : s[N - 1] / s[0];
-        struct call call = {.name = name,
-                            .type = XG_TYPE_D,
-                            .m = M,
-                            .n = N,
-                            .k = 1,
-                            .lda = M,
-                            .ldb = M,
-                            .rcond = rcond,
-                            .a = a,
-                            .b = b,
-                            .s = s};
+        struct call call = call_of(name, M, N, a, b, s);
+        call.rcond = rcond;
         for (int j = 0; j < M * N; j++)
             a[j] = cos(3.0 * j * j);
         for (int j = 0; j < M; j++)
@@ -312,16 +318,7 @@ static void test_zero(int name)
 {
     enum { M = 100, N = 30 };
     static double a[M * N], b[M], s[N];
-    struct call call = {.name = name,
-                        .type = XG_TYPE_D,
-                        .m = M,
-                        .n = N,
-                        .k = 1,
-                        .lda = M,
-                        .ldb = M,
-                        .a = a,
-                        .b = b,
-                        .s = s};
+    struct call call = call_of(name, M, N, a, b, s);
     for (int i = 0; i < M; i++)
         b[i] = i;
     solve(&call, 0);
@@ -335,16 +332,7 @@ static void test_zero(int name)
 static void test_forms(void)
 {
     double a[8] = {2, 0, 0, 0, 0, 0, 0, 0}, b[4] = {6, 5, 0, 0}, s[1];
-    struct call call = {.name = GELS,
-                        .type = XG_TYPE_D,
-                        .m = 4,
-                        .n = 2,
-                        .k = 1,
-                        .lda = 4,
-                        .ldb = 4,
-                        .a = a,
-                        .b = b,
-                        .s = s};
+    struct call call = call_of(GELS, 4, 2, a, b, s);
     solve(&call, 0);
     XT_CHECK(call.info == 2, "dgels_ of rank 1: info %d", call.info);
     const double whole[8] = {2, 0, 0, 0, 0, 5, 0, 0};
