@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Times calls of numpy.linalg, scipy.linalg, R and Octave, whole: in plain programs, and through xgemm-run.
 
-usage: linalg.py RUN [--size N] [--turns T] [--time-limit SECONDS] [--r COMMAND] [--octave COMMAND]
+usage: linalg.py RUN [--size N] [--programs python,r,octave,script] [--turns T] [--time-limit SECONDS]
+                 [--r COMMAND] [--octave COMMAND]
 
 RUN is xgemm-run. Each turn starts the programs once for each way to run, in alternating order; a program
 times each call on one random matrix in double precision, the better of two (svd: one) after calls
-of 1024 that start the GPU. Then come scripts whose only call is one svd, from start to end. Prints
+of 1024 that start the GPU. The script's only call is one svd; it is timed from start to end. Prints
 the medians over the turns. Both sides have threads that sleep early (OPENBLAS_THREAD_TIMEOUT=20).
 R and Octave are left out where they are not installed. No turn starts that would pass the time limit.
 """
@@ -60,20 +61,22 @@ def run(options, launcher):
     """The milliseconds of each call, by its name, and of the script."""
     environment = dict(os.environ, OPENBLAS_THREAD_TIMEOUT="20")
     here, size = os.path.dirname(os.path.abspath(__file__)), str(options.size)
-    programs = [[sys.executable, __file__, options.run, "--measure", "--size", size]]
+    programs = {"python": [sys.executable, __file__, options.run, "--measure", "--size", size]}
     if options.r:
-        programs.append([options.r, "--slave", "-f", here + "/linalg.R", "--args", size])
+        programs["r"] = [options.r, "--slave", "-f", here + "/linalg.R", "--args", size]
     if options.octave:
-        programs.append([options.octave, "--norc", here + "/linalg.m", size])
+        programs["octave"] = [options.octave, "--norc", here + "/linalg.m", size]
     times = {}
-    for program in programs:
-        done = subprocess.run([*launcher, *program], env=environment, check=True, text=True,
-                              stdout=subprocess.PIPE)
-        times.update((name, float(ms)) for ms, name in (line.split(None, 1) for line in done.stdout.splitlines()))
-    begin = time.perf_counter()
-    subprocess.run([*launcher, sys.executable, "-c", SCRIPT % (options.size, options.size)], env=environment,
-                   check=True, stdout=subprocess.DEVNULL)
-    times["a script of one numpy svd"] = 1e3 * (time.perf_counter() - begin)
+    for name, program in programs.items():
+        if name in options.programs:
+            done = subprocess.run([*launcher, *program], env=environment, check=True, text=True,
+                                  stdout=subprocess.PIPE)
+            times.update((call, float(ms)) for ms, call in (line.split(None, 1) for line in done.stdout.splitlines()))
+    if "script" in options.programs:
+        begin = time.perf_counter()
+        subprocess.run([*launcher, sys.executable, "-c", SCRIPT % (options.size, options.size)], env=environment,
+                       check=True, stdout=subprocess.DEVNULL)
+        times["a script of one numpy svd"] = 1e3 * (time.perf_counter() - begin)
     return times
 
 
@@ -81,6 +84,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run")
     parser.add_argument("--size", type=int, default=4096)
+    parser.add_argument("--programs", type=lambda text: text.split(","), default=["python", "r", "octave", "script"])
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--time-limit", type=float, default=float("inf"))
     parser.add_argument("--r", default=shutil.which("R"))

@@ -167,7 +167,8 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
     const void *caller = shim_whose(returns, &module);
     shim_next_find(call->symbol, caller, &module, &next);
     shim_routine_size(call, next.int_bytes, &m, &n);
-    if (!xg_dispatch_wants_routine(m, n) || !shim_routine_read(call, next.int_bytes, &routine))
+    if (!xg_dispatch_wants_routine(m, n) || !shim_routine_read(call, next.int_bytes, &routine) ||
+        !xg_dispatch_wants_flops(&routine))
         return shim_routine_pass(call, &next);
     struct shim_routine_pending pending = {
         .call = call, .next = &next, .routine = &routine, .frame = __builtin_frame_address(0)};

@@ -69,6 +69,12 @@ bool xg_dispatch_wants_routine(int64_t m, int64_t n)
     return m >= 1 && n >= 1 && xg_max_i64(m, n) >= extent;
 }
 
+bool xg_dispatch_wants_flops(const struct xg_routine *routine)
+{
+    return atomic_load_explicit(&floor_extent, memory_order_relaxed) <= 1 ||
+           xg_routine_flops(routine) >= XG_ROUTINE_FLOPS_FLOOR;
+}
+
 /* --- One call -------------------------------------------------------------------------------- */
 
 static void decide(const struct xg_routine *routine, const struct xg_conf *conf,
@@ -283,18 +289,12 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
     return computed;
 }
 
-static bool is_small(const struct xg_routine *routine)
-{
-    return atomic_load_explicit(&floor_extent, memory_order_relaxed) > 1 &&
-           xg_routine_flops(routine) < XG_ROUTINE_FLOPS_FLOOR;
-}
-
 bool xg_dispatch_routine(const char *symbol, const struct xg_routine *routine,
                          const struct xg_cpu *cpu)
 {
     int saved_errno = errno;
     struct xg_shelter shelter;
-    if (is_small(routine) || xg_fork_unannounced()) {
+    if (xg_fork_unannounced()) {
         cpu->whole(cpu->ctx);
         return false;
     }

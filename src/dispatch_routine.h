@@ -23,4 +23,8 @@ bool xg_dispatch_routine(const char *symbol, const struct xg_routine *routine,
  */
 bool xg_dispatch_wants_routine(int64_t m, int64_t n);
 
+/* After xg_dispatch_wants_routine, once the arguments have been read: false if the caller may
+ * forward the routine because it has too few operations ever to pay, and is not reported. */
+bool xg_dispatch_wants_flops(const struct xg_routine *routine);
+
 #endif

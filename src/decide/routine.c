@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A routine's time on either side is that of its arithmetic at a share of the side's rate for
- * products, and a time for each column, because columns follow each other:
+ * A routine's time is that of its arithmetic at a share of the side's rate for products, and on the
+ * CPU a time for each element, because parts of it wait for memory; on the GPU a time for each
+ * column, because columns follow each other:
  *
- *   t = flops / (share * rate) + n * step
+ *   CPU: t = flops / (share * rate) + m * n * element
+ *   GPU: t = flops / (share * rate) + min(m, n) * column
  *
  * On the GPU come the copies up and down, which do not overlap the arithmetic. The figures are
- * those of OpenBLAS 0.3.26 on 16 cores of a Xeon with AVX-512 and of cuSOLVER 12 on an H100, in
- * double precision, fitted to n = 1024 and 4096.
+ * those of OpenBLAS 0.3.26 to 0.3.34 on 16 cores of a Xeon with AVX-512 and of cuSOLVER 12 on an
+ * H100, in double precision, fitted to n = 64 to 4096 (bench/routines.py).
  */
 #include "decide/routine.h"
 
@@ -16,30 +18,30 @@
 #include "decide/route.h"
 
 static const struct row {
-    double cpu_share, cpu_step_s, gpu_share, gpu_step_s;
+    double cpu_share, cpu_element_s, gpu_share, gpu_column_s;
 } rows[XG_ROUTINE_COUNT] = {
-    [XG_ROUTINE_POTRF] = {0.80, 4e-6, 0.90, 0.4e-6},
-    [XG_ROUTINE_POTRS] = {0.80, 5e-6, 0.30, 1e-6},
-    [XG_ROUTINE_POSV] = {0.80, 5e-6, 0.60, 1e-6},
-    [XG_ROUTINE_POTRI] = {0.65, 10e-6, 0.23, 3e-6},
-    [XG_ROUTINE_GETRF] = {1.00, 9e-6, 0.16, 2.3e-6},
-    [XG_ROUTINE_GETRS] = {0.80, 5e-6, 0.30, 1e-6},
-    [XG_ROUTINE_GESV] = {0.90, 10e-6, 0.16, 3e-6},
-    [XG_ROUTINE_GETRI] = {0.65, 10e-6, 0.23, 1e-6},
-    [XG_ROUTINE_TRTRI] = {0.65, 5e-6, 0.23, 3e-6},
-    [XG_ROUTINE_GEQRF] = {0.32, 29e-6, 0.22, 2e-6},
-    [XG_ROUTINE_ORGQR] = {0.32, 29e-6, 0.22, 2e-6},
-    [XG_ROUTINE_ORMQR] = {0.40, 20e-6, 0.30, 2e-6},
-    [XG_ROUTINE_GELS] = {0.32, 29e-6, 0.22, 4e-6},
-    [XG_ROUTINE_GELSD] = {0.32, 29e-6, 0.22, 3e-6},
-    [XG_ROUTINE_GELSS] = {0.32, 29e-6, 0.22, 3e-6},
-    [XG_ROUTINE_SYEVD] = {0.32, 75e-6, 0.07, 10e-6},
-    [XG_ROUTINE_SYGVD] = {0.32, 85e-6, 0.07, 15e-6},
-    [XG_ROUTINE_GEEV] = {0.29, 1.03e-3, 0.0097, 184e-6},
-    [XG_ROUTINE_GESDD] = {0.40, 317e-6, 0.13, 27e-6},
+    [XG_ROUTINE_POTRF] = {1.00, 2.5e-9, 0.90, 1.2e-6},
+    [XG_ROUTINE_POTRS] = {0.80, 0.5e-9, 0.30, 1e-6},
+    [XG_ROUTINE_POSV] = {0.90, 3e-9, 0.60, 2e-6},
+    [XG_ROUTINE_POTRI] = {0.80, 10e-9, 0.23, 3e-6},
+    [XG_ROUTINE_GETRF] = {1.00, 6e-9, 0.16, 2.3e-6},
+    [XG_ROUTINE_GETRS] = {0.80, 0.5e-9, 0.30, 1e-6},
+    [XG_ROUTINE_GESV] = {1.00, 9e-9, 0.16, 3e-6},
+    [XG_ROUTINE_GETRI] = {1.00, 10e-9, 0.23, 1.5e-6},
+    [XG_ROUTINE_TRTRI] = {1.00, 3e-9, 0.23, 1.2e-6},
+    [XG_ROUTINE_GEQRF] = {0.90, 25e-9, 0.22, 4e-6},
+    [XG_ROUTINE_ORGQR] = {0.80, 25e-9, 0.22, 1.5e-6},
+    [XG_ROUTINE_ORMQR] = {0.80, 10e-9, 0.30, 2e-6},
+    [XG_ROUTINE_GELS] = {0.90, 25e-9, 0.22, 4e-6},
+    [XG_ROUTINE_GELSD] = {0.90, 25e-9, 0.22, 4e-6},
+    [XG_ROUTINE_GELSS] = {0.90, 25e-9, 0.22, 4e-6},
+    [XG_ROUTINE_SYEVD] = {0.43, 70e-9, 0.07, 10e-6},
+    [XG_ROUTINE_SYGVD] = {0.43, 80e-9, 0.07, 15e-6},
+    [XG_ROUTINE_GEEV] = {0.48, 900e-9, 0.0097, 184e-6},
+    [XG_ROUTINE_GESDD] = {0.46, 200e-9, 0.13, 27e-6},
 };
 
-static const double GPU_CALL_S = 0.5e-3; /* copies of small operands, waits, info */
+static const double GPU_CALL_S = 0.2e-3; /* copies of small operands, waits, info */
 static const double LOAD_S = 0.5;        /* cuSOLVER from a cold disk, and its first call */
 static const double MARGIN = 0.9;        /* of the CPU's time: what a prediction must stay below */
 static const double WAITS = 3;           /* a call waits for a start that takes this part of it */
@@ -127,7 +129,7 @@ static double rest_seconds(const struct xg_model *model, const struct xg_routine
     if (routine->name == XG_ROUTINE_GELSS)
         return cube * GELSS_CUBE_S * complex;
     return routine->name == XG_ROUTINE_GELSD
-               ? 10 * cube * complex / (row->cpu_share * rate) + n * row->cpu_step_s
+               ? 10 * cube * complex / (row->cpu_share * rate) + n * n * row->cpu_element_s
                : 0;
 }
 
@@ -136,7 +138,8 @@ static double cpu_seconds(const struct xg_model *model, const struct xg_routine 
 {
     double rate = model->cpu_flops / (xg_type_is_double(routine->type) ? 2 : 1);
     return xg_routine_flops(routine) / (row->cpu_share * rate) +
-           columns(routine) * row->cpu_step_s + rest_seconds(model, routine);
+           (double)routine->m * (double)routine->n * row->cpu_element_s +
+           rest_seconds(model, routine);
 }
 
 /* SYEV and GESVD iterate by rotations, which update the vectors on one core. Where these do not fit
@@ -155,7 +158,7 @@ static double rotation_seconds(const struct xg_routine *routine)
  * with some of them, between that and the time with all. */
 double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
-    static const struct row tridiagonal = {.cpu_share = 0.20, .cpu_step_s = 10e-6};
+    static const struct row tridiagonal = {.cpu_share = 0.22, .cpu_element_s = 20e-9};
     double rotations_s = rotation_seconds(routine);
     if (routine->name != XG_ROUTINE_SYEVD)
         return cpu_seconds(model, routine, &rows[routine->name]) + rotations_s;
@@ -202,7 +205,8 @@ static double gpu_seconds(const struct xg_model *model, const struct xg_routine 
     double rate = gpu_rate(model, routine->type);
     whole.operand[XG_SLOT_W].rows = routine->n;
     return GPU_CALL_S + xg_routine_bytes(routine, false) / model->up_bytes_per_s +
-           xg_routine_flops(&whole) / (row->gpu_share * rate) + columns(routine) * row->gpu_step_s +
+           xg_routine_flops(&whole) / (row->gpu_share * rate) +
+           columns(routine) * row->gpu_column_s +
            xg_routine_bytes(routine, true) / model->down_bytes_per_s;
 }
 
@@ -237,75 +241,57 @@ double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_rout
 
 /* --- What was measured ----------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, int64_t value)
-{
-    return (hash ^ (uint64_t)value) * UINT64_C(0x9e3779b97f4a7c15);
-}
-
-/* Two shapes of one key have predictions that are close enough. Never 0. */
-static uint64_t key_of(const struct xg_routine *r)
-{
-    uint64_t hash = mix(1, r->name * XG_TYPE_COUNT + (int)r->type);
-    hash = mix(mix(mix(hash, r->m), r->n), r->k);
-    hash = mix(mix(hash, r->vectors), r->operand[XG_SLOT_W].rows);
-    return mix(hash, r->rotates) | 1;
-}
-
-/* The shape's place, free or its own; NULL: the table is full of others. */
-static struct xg_routine_shape *find(struct xg_routine_book *book, uint64_t key)
-{
-    enum { SHAPES = sizeof book->shapes / sizeof book->shapes[0], PROBES = 8 };
-    for (uint64_t i = 0; i < PROBES; i++) {
-        struct xg_routine_shape *shape = &book->shapes[((key >> 32) + i) % SHAPES];
-        if (shape->key == key || shape->key == 0)
-            return shape;
-    }
-    return NULL;
-}
-
-static double predict(const struct xg_model *model, const struct xg_routine *routine,
-                      enum xg_side side)
-{
-    return side == XG_SIDE_CPU ? xg_routine_cpu_seconds(model, routine)
-                               : xg_routine_gpu_seconds(model, routine);
-}
-
-static struct xg_routine_scale *scale_of(struct xg_routine_book *book,
-                                         const struct xg_routine *routine, enum xg_side side)
+/* The errors of a routine's calls, by octave. */
+static struct xg_routine_error *errors_of(struct xg_routine_book *book,
+                                          const struct xg_routine *routine, enum xg_side side)
 {
     const bool few = routine->name == XG_ROUTINE_SYEVD &&
                      (!routine->vectors || routine->operand[XG_SLOT_W].rows < routine->n);
-    return &book->scales[routine->name][few || routine->rotates][side];
+    return book->errors[routine->name][routine->type][few || routine->rotates][side];
 }
 
-/* The shape's measured time, else the prediction by the routine's measured error. */
-static double expect(struct xg_routine_book *book, const struct xg_model *model,
-                     const struct xg_routine *routine, enum xg_side side)
+static int octave_of(const struct xg_routine *routine)
 {
-    const uint64_t key = key_of(routine);
-    const struct xg_routine_shape *shape = find(book, key);
-    const struct xg_routine_scale *scale = scale_of(book, routine, side);
-    if (shape && shape->key == key && shape->seconds[side] > 0)
-        return shape->seconds[side];
-    return predict(model, routine, side) * (scale->count ? exp(scale->log_sum / scale->count) : 1);
+    double octave = log2(xg_routine_flops(routine) / XG_ROUTINE_FLOPS_FLOOR);
+    return (int)fmin(fmax(octave, 0), XG_ROUTINE_OCTAVES - 1);
+}
+
+/* The calls of an octave that are not learnt from. */
+static int skipped(enum xg_side side)
+{
+    return side == XG_SIDE_GPU ? 1 : 0;
+}
+
+/* The error that was measured in the nearest octave, a factor; 1: none was. */
+static double correction(struct xg_routine_book *book, const struct xg_routine *routine,
+                         enum xg_side side)
+{
+    enum { LAST = XG_ROUTINE_OCTAVES - 1 };
+    const struct xg_routine_error *errors = errors_of(book, routine, side);
+    const int octave = octave_of(routine);
+    for (int distance = 0; distance <= LAST; distance++) {
+        const struct xg_routine_error *below = &errors[xg_max_i64(octave - distance, 0)];
+        const struct xg_routine_error *above = &errors[xg_min_i64(octave + distance, LAST)];
+        const struct xg_routine_error *near = below->calls > skipped(side) ? below : above;
+        if (near->calls > skipped(side))
+            return exp(near->log_ratio);
+    }
+    return 1;
 }
 
 void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *model,
                         const struct xg_routine *routine, enum xg_side side, double seconds)
 {
-    const uint64_t key = key_of(routine);
-    struct xg_routine_shape *shape = find(book, key);
-    if (!(seconds > 0) || !shape)
+    if (!(seconds > 0))
         return;
-    if (shape->key == 0)
-        *shape = (struct xg_routine_shape){.key = key};
-    double *measured = &shape->seconds[side];
-    if (*measured == 0) {
-        struct xg_routine_scale *scale = scale_of(book, routine, side);
-        scale->log_sum += log(seconds / predict(model, routine, side));
-        scale->count++;
-    }
-    *measured = *measured > 0 ? (*measured + seconds) / 2 : seconds;
+    struct xg_routine_error *error = &errors_of(book, routine, side)[octave_of(routine)];
+    double predicted_s = side == XG_SIDE_CPU ? xg_routine_cpu_seconds(model, routine)
+                                             : xg_routine_gpu_seconds(model, routine);
+    double log_ratio = log(seconds / predicted_s);
+    if (error->calls > skipped(side))
+        error->log_ratio = (error->log_ratio + log_ratio) / 2;
+    else if (error->calls++ == skipped(side))
+        error->log_ratio = log_ratio;
 }
 
 /* --- The decision ---------------------------------------------------------------------------- */
@@ -349,8 +335,8 @@ void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *mode
     *decision = (struct xg_routine_decision){.cpu_s = xg_routine_cpu_seconds(model, routine),
                                              .gpu_s = xg_routine_gpu_seconds(model, routine)};
     if (!conf->reproducible) {
-        decision->cpu_s = expect(book, model, routine, XG_SIDE_CPU);
-        decision->gpu_s = expect(book, model, routine, XG_SIDE_GPU);
+        decision->cpu_s *= correction(book, routine, XG_SIDE_CPU);
+        decision->gpu_s *= correction(book, routine, XG_SIDE_GPU);
     }
     double rest_s = rest_seconds(model, routine);
     decision->decomposes =

@@ -9,18 +9,17 @@
 #include "decide/feedback.h"
 #include "decide/model.h"
 
-/* What was measured. Zero-initialised: nothing. */
+/* An octave: numbers of operations from XG_ROUTINE_FLOPS_FLOOR times 2^i to twice that. */
+enum { XG_ROUTINE_OCTAVES = 28 };
+
+/* What was measured: for calls of one routine and type with about as many operations, the mean
+ * of log(measured / predicted) and the number of calls. Zero-initialised: nothing. SYEV, GESVD and
+ * few eigenvectors are apart, because the CPU's time of them is of another kind. */
 struct xg_routine_book {
-    struct xg_routine_shape {
-        uint64_t key; /* 0: free */
-        double seconds[XG_SIDE_COUNT];
-    } shapes[128];
-    /* The sum of log(measured / predicted) of a routine's new shapes, and their number; apart for
-     * SYEV, GESVD and few eigenvectors, of which the CPU's time is of another kind. */
-    struct xg_routine_scale {
-        double log_sum;
-        int count;
-    } scales[XG_ROUTINE_COUNT][2][XG_SIDE_COUNT];
+    struct xg_routine_error {
+        double log_ratio;
+        int calls;
+    } errors[XG_ROUTINE_COUNT][XG_TYPE_COUNT][2][XG_SIDE_COUNT][XG_ROUTINE_OCTAVES];
     double earned_s; /* what the GPU would have saved so far */
 };
 
@@ -68,7 +67,8 @@ void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *mode
                        const struct xg_routine_situation *now,
                        struct xg_routine_decision *decision);
 
-/* Notes the time of a routine that ran on a side. */
+/* Notes the time of a routine that ran on a side. The GPU's first call of an octave is not learnt
+ * from, because cuSOLVER may load kernels in it. */
 void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *model,
                         const struct xg_routine *routine, enum xg_side side, double seconds);
 
