@@ -241,6 +241,10 @@ double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_rout
 
 /* --- What was measured ----------------------------------------------------------------------- */
 
+/* An octave's first call is not learnt from: cuSOLVER loads kernels in it, and OpenBLAS's threads
+ * wake. */
+enum { SKIPPED = 1 };
+
 /* The errors of a routine's calls, by octave. */
 static struct xg_routine_error *errors_of(struct xg_routine_book *book,
                                           const struct xg_routine *routine, enum xg_side side)
@@ -256,12 +260,6 @@ static int octave_of(const struct xg_routine *routine)
     return (int)fmin(fmax(octave, 0), XG_ROUTINE_OCTAVES - 1);
 }
 
-/* The calls of an octave that are not learnt from. */
-static int skipped(enum xg_side side)
-{
-    return side == XG_SIDE_GPU ? 1 : 0;
-}
-
 /* The error that was measured in the nearest octave, a factor; 1: none was. */
 static double correction(struct xg_routine_book *book, const struct xg_routine *routine,
                          enum xg_side side)
@@ -272,8 +270,8 @@ static double correction(struct xg_routine_book *book, const struct xg_routine *
     for (int distance = 0; distance <= LAST; distance++) {
         const struct xg_routine_error *below = &errors[xg_max_i64(octave - distance, 0)];
         const struct xg_routine_error *above = &errors[xg_min_i64(octave + distance, LAST)];
-        const struct xg_routine_error *near = below->calls > skipped(side) ? below : above;
-        if (near->calls > skipped(side))
+        const struct xg_routine_error *near = below->calls > SKIPPED ? below : above;
+        if (near->calls > SKIPPED)
             return exp(near->log_ratio);
     }
     return 1;
@@ -288,9 +286,9 @@ void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *mod
     double predicted_s = side == XG_SIDE_CPU ? xg_routine_cpu_seconds(model, routine)
                                              : xg_routine_gpu_seconds(model, routine);
     double log_ratio = log(seconds / predicted_s);
-    if (error->calls > skipped(side))
+    if (error->calls > SKIPPED)
         error->log_ratio = (error->log_ratio + log_ratio) / 2;
-    else if (error->calls++ == skipped(side))
+    else if (error->calls++ == SKIPPED)
         error->log_ratio = log_ratio;
 }
 

@@ -67,8 +67,8 @@ void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *mode
                        const struct xg_routine_situation *now,
                        struct xg_routine_decision *decision);
 
-/* Notes the time of a routine that ran on a side. The GPU's first call of an octave is not learnt
- * from, because cuSOLVER may load kernels in it. */
+/* Notes the time of a routine that ran on a side. A side's first call of an octave is not learnt
+ * from, because much of its time may be spent once only. */
 void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *model,
                         const struct xg_routine *routine, enum xg_side side, double seconds);
 
