@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrix-vector products that read each float once, for four vectors and a sum of magnitudes. */
+/* Matrix-vector products that read each element once, for four vectors and a sum of magnitudes. */
 #include "verify/matvec.h"
 
 #include <fenv.h>
@@ -19,9 +19,13 @@ enum { LANES = 4, ROWS_SHARED = 2, GROUP = 4, TILE = 2048 };
 enum { CHUNK_MIN = 16, CHUNK_ROWS = 64, CHUNK_COLUMNS = 512, CHUNKS_A_WORKER = 4 };
 enum { VECTORS = XG_MATVEC_VECTORS, PLANES = XG_MATVEC_PLANES };
 
-/* Operands may have any alignment, so the compiler must not assume that of a float. */
-typedef float narrow __attribute__((vector_size(LANES * sizeof(float)), aligned(1), may_alias));
-typedef float loose __attribute__((aligned(1), may_alias));
+/* Operands may have any alignment, so the compiler must not assume that of their elements. */
+typedef float float_lanes
+    __attribute__((vector_size(LANES * sizeof(float)), aligned(1), may_alias));
+typedef double double_lanes
+    __attribute__((vector_size(LANES * sizeof(double)), aligned(1), may_alias));
+typedef float float_element __attribute__((aligned(1), may_alias));
+typedef double double_element __attribute__((aligned(1), may_alias));
 typedef double wide __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 typedef int64_t words __attribute__((vector_size(LANES * sizeof(int64_t))));
 
@@ -32,8 +36,8 @@ typedef int64_t words __attribute__((vector_size(LANES * sizeof(int64_t))));
 
 /* The part of a job that its inner loops need; matrix, in and out begin at the tile. */
 struct tile {
-    const loose *matrix;
-    int64_t ld, count; /* along a row of M */
+    const char *matrix;
+    int64_t ld, count; /* elements along a row of M */
     const double *in;
     double *out;
     int64_t in_stride, out_stride;
@@ -44,8 +48,24 @@ INLINE double magnitude(double a)
     return a < 0 ? -a : a; /* a NaN stays NaN */
 }
 
+/* Reads row r of M from element c on. */
+INLINE void load(wide *to, const struct tile *tile, int64_t r, int64_t c, enum xg_type type)
+{
+    const char *at = tile->matrix + (r * tile->ld + c) * (int64_t)xg_type_bytes(type);
+    if (type == XG_TYPE_D)
+        *to = *(const double_lanes *)at;
+    else
+        *to = __builtin_convertvector(*(const float_lanes *)at, wide);
+}
+
+INLINE double element_at(const struct tile *tile, int64_t r, int64_t c, enum xg_type type)
+{
+    const char *at = tile->matrix + (r * tile->ld + c) * (int64_t)xg_type_bytes(type);
+    return type == XG_TYPE_D ? *(const double_element *)at : (double)*(const float_element *)at;
+}
+
 /* out[r] += M[r] . in, for `rows` neighbouring rows (1 or 2) of M. */
-INLINE void sum_rows(const struct tile *tile, int rows, enum xg_matvec_form form)
+INLINE void sum_rows(const struct tile *tile, int rows, enum xg_type type, enum xg_matvec_form form)
 {
     const words mask = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
     wide sums[ROWS_SHARED][PLANES] = {{{0}}};
@@ -53,8 +73,9 @@ INLINE void sum_rows(const struct tile *tile, int rows, enum xg_matvec_form form
     for (; c + LANES <= tile->count; c += LANES) {
         UNROLL
         for (int r = 0; r < rows; r++) {
-            const narrow *from = (const narrow *)(tile->matrix + r * tile->ld + c);
-            wide a = __builtin_convertvector(*from, wide), m = (wide)((words)a & mask);
+            wide a;
+            load(&a, tile, r, c, type);
+            wide m = (wide)((words)a & mask);
             UNROLL
             for (int v = 0; v < VECTORS; v++)
                 sums[r][v] += (form == XG_MATVEC_ABSOLUTE ? m : a) *
@@ -69,7 +90,7 @@ INLINE void sum_rows(const struct tile *tile, int rows, enum xg_matvec_form form
     for (int r = 0; r < rows; r++) {
         double last[PLANES] = {0};
         for (int64_t i = c; i < tile->count; i++) {
-            double a = (double)tile->matrix[r * tile->ld + i], m = magnitude(a);
+            double a = element_at(tile, r, i, type), m = magnitude(a);
             UNROLL
             for (int v = 0; v < VECTORS; v++)
                 last[v] += (form == XG_MATVEC_ABSOLUTE ? m : a) * tile->in[v * tile->in_stride + i];
@@ -86,7 +107,8 @@ INLINE void sum_rows(const struct tile *tile, int rows, enum xg_matvec_form form
 }
 
 /* out[c] += M[0..rows][c] * in[0..rows], for `rows` (1 or 4) rows of M. */
-INLINE void sum_columns(const struct tile *tile, int rows, enum xg_matvec_form form)
+INLINE void sum_columns(const struct tile *tile, int rows, enum xg_type type,
+                        enum xg_matvec_form form)
 {
     const words mask = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
     const int64_t in_stride = tile->in_stride, out_stride = tile->out_stride;
@@ -98,8 +120,9 @@ INLINE void sum_columns(const struct tile *tile, int rows, enum xg_matvec_form f
             sums[p] = *(const wide *)(tile->out + p * out_stride + c);
         UNROLL
         for (int r = 0; r < rows; r++) {
-            const narrow *from = (const narrow *)(tile->matrix + r * tile->ld + c);
-            wide a = __builtin_convertvector(*from, wide), m = (wide)((words)a & mask);
+            wide a;
+            load(&a, tile, r, c, type);
+            wide m = (wide)((words)a & mask);
             UNROLL
             for (int v = 0; v < VECTORS; v++)
                 sums[v] += (form == XG_MATVEC_ABSOLUTE ? m : a) * tile->in[v * in_stride + r];
@@ -115,7 +138,7 @@ INLINE void sum_columns(const struct tile *tile, int rows, enum xg_matvec_form f
     for (; c < tile->count; c++) {
         UNROLL
         for (int r = 0; r < rows; r++) {
-            double a = (double)tile->matrix[r * tile->ld + c], m = magnitude(a);
+            double a = element_at(tile, r, c, type), m = magnitude(a);
             UNROLL
             for (int v = 0; v < VECTORS; v++)
                 tile->out[v * out_stride + c] +=
@@ -127,9 +150,14 @@ INLINE void sum_columns(const struct tile *tile, int rows, enum xg_matvec_form f
     }
 }
 
+INLINE const char *matrix_at(const struct xg_matvec *job, int64_t i, int64_t j, enum xg_type type)
+{
+    return (const char *)job->matrix + (i * job->ld + j) * (int64_t)xg_type_bytes(type);
+}
+
 /* Computes rows begin to end - 1 of op(M) where M is not transposed: each is a row of M. */
 INLINE void chunk_of_rows(const struct xg_matvec *job, int64_t begin, int64_t end,
-                          enum xg_matvec_form form)
+                          enum xg_type type, enum xg_matvec_form form)
 {
     for (int64_t l = 0; l < job->columns; l += TILE) {
         struct tile tile = {.count = xg_min_i64(TILE, job->columns - l),
@@ -139,19 +167,19 @@ INLINE void chunk_of_rows(const struct xg_matvec *job, int64_t begin, int64_t en
                             .out_stride = job->rows};
         int64_t i = begin;
         for (; i < end; i += ROWS_SHARED) {
-            tile.matrix = job->matrix + i * job->ld + l;
+            tile.matrix = matrix_at(job, i, l, type);
             tile.out = job->out + i;
             if (i + ROWS_SHARED <= end)
-                sum_rows(&tile, ROWS_SHARED, form);
+                sum_rows(&tile, ROWS_SHARED, type, form);
             else
-                sum_rows(&tile, 1, form);
+                sum_rows(&tile, 1, type, form);
         }
     }
 }
 
 /* The same where M is stored transposed: each row is a column of M. */
 INLINE void chunk_of_columns(const struct xg_matvec *job, int64_t begin, int64_t end,
-                             enum xg_matvec_form form)
+                             enum xg_type type, enum xg_matvec_form form)
 {
     struct tile tile = {.count = end - begin,
                         .ld = job->ld,
@@ -159,35 +187,43 @@ INLINE void chunk_of_columns(const struct xg_matvec *job, int64_t begin, int64_t
                         .in_stride = job->columns,
                         .out_stride = job->rows};
     for (int64_t l = 0; l < job->columns;) {
-        tile.matrix = job->matrix + l * job->ld + begin;
+        tile.matrix = matrix_at(job, l, begin, type);
         tile.in = job->in + l;
         if (l + GROUP <= job->columns) {
-            sum_columns(&tile, GROUP, form);
+            sum_columns(&tile, GROUP, type, form);
             l += GROUP;
         } else {
-            sum_columns(&tile, 1, form);
+            sum_columns(&tile, 1, type, form);
             l++;
         }
     }
 }
 
-INLINE void chunk_of(const struct xg_matvec *job, int64_t begin, int64_t end,
+INLINE void chunk_of(const struct xg_matvec *job, int64_t begin, int64_t end, enum xg_type type,
                      enum xg_matvec_form form)
 {
     if (job->trans)
-        chunk_of_columns(job, begin, end, form);
+        chunk_of_columns(job, begin, end, type, form);
     else
-        chunk_of_rows(job, begin, end, form);
+        chunk_of_rows(job, begin, end, type, form);
+}
+
+INLINE void run_form(const struct xg_matvec *job, int64_t begin, int64_t end, enum xg_type type)
+{
+    if (job->form == XG_MATVEC_SQUARES)
+        chunk_of(job, begin, end, type, XG_MATVEC_SQUARES);
+    else if (job->form == XG_MATVEC_WEIGHTED)
+        chunk_of(job, begin, end, type, XG_MATVEC_WEIGHTED);
+    else
+        chunk_of(job, begin, end, type, XG_MATVEC_ABSOLUTE);
 }
 
 INLINE void run_chunk(const struct xg_matvec *job, int64_t begin, int64_t end)
 {
-    if (job->form == XG_MATVEC_SQUARES)
-        chunk_of(job, begin, end, XG_MATVEC_SQUARES);
-    else if (job->form == XG_MATVEC_WEIGHTED)
-        chunk_of(job, begin, end, XG_MATVEC_WEIGHTED);
+    if (job->type == XG_TYPE_D)
+        run_form(job, begin, end, XG_TYPE_D);
     else
-        chunk_of(job, begin, end, XG_MATVEC_ABSOLUTE);
+        run_form(job, begin, end, XG_TYPE_S);
 }
 
 static void run_chunk_plain(const struct xg_matvec *job, int64_t begin, int64_t end)
@@ -225,9 +261,9 @@ struct shares {
 
 static void copy_rows(const struct xg_matvec *job, int64_t begin, int64_t end)
 {
+    size_t bytes = (size_t)job->columns * xg_type_bytes(job->type);
     for (int64_t i = begin; i < end; i++)
-        memcpy(job->copy + i * job->columns, job->matrix + i * job->ld,
-               (size_t)job->columns * sizeof(float));
+        memcpy((char *)job->copy + (size_t)i * bytes, matrix_at(job, i, 0, job->type), bytes);
 }
 
 static void work(void *arg, int worker)

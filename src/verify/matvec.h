@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A matrix of floats times several vectors at once, computed in double precision by a team. */
+/* A matrix of floats or doubles times several vectors at once, in double precision by a team. */
 #ifndef XG_MATVEC_H
 #define XG_MATVEC_H
 
@@ -22,13 +22,14 @@ enum xg_matvec_form {
  * not trans) is copied to, its rows contiguous.
  */
 struct xg_matvec {
-    const float *matrix;
+    enum xg_type type; /* S or D */
+    const void *matrix;
     int64_t rows, columns, ld;
     bool trans;
     enum xg_matvec_form form;
     const double *in;
     double *out;
-    float *copy;
+    void *copy;
 };
 
 /*

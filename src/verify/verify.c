@@ -16,8 +16,13 @@ _Static_assert((int)XG_VERIFY_VECTORS == (int)XG_MATVEC_VECTORS &&
 
 enum { VECTORS = XG_VERIFY_VECTORS, PLANES = XG_MATVEC_PLANES };
 
-/* Half a step of FP32 at 1, and of double precision. */
-static const double U = 0x1p-24, U_DOUBLE = 0x1p-53;
+/* Half a step at 1, the least normal number, the least number, and what sums may reach without
+ * overflow; combined: of beta C0 and of its sum with the rest, the error of the result in any
+ * rounding mode, with that of the row that is computed again. */
+static const struct format {
+    double u, normal, least, most, combined;
+} formats[] = {[XG_TYPE_S] = {0x1p-24, 0x1p-126, 0x1p-149, 0x1p127, 4 * 0x1p-24},
+               [XG_TYPE_D] = {0x1p-53, 0x1p-1022, 0x1p-1074, 0x1p1023, 8 * 0x1p-53}};
 
 /* In units of |op(A)||op(B)|: what ordinary numbers reach, and what no numbers exceed. */
 struct errors {
@@ -31,7 +36,7 @@ struct xg_verify {
     uint64_t random;
     enum xg_sums sums; /* xg_verify_check sets this and the errors */
     struct errors errors;
-    float *before; /* C, its rows contiguous; NULL where beta is 0 */
+    void *before; /* C, its rows contiguous; NULL where beta is 0 */
     double *memory;
     double *signs;                   /* planes of n */
     double *b_signs;                 /* of k: op(B) x, and the norm of each row of op(B) */
@@ -41,7 +46,19 @@ struct xg_verify {
 };
 
 /* Operands may have any alignment. */
-typedef float unaligned __attribute__((aligned(1)));
+typedef float float_element __attribute__((aligned(1), may_alias));
+typedef double double_element __attribute__((aligned(1), may_alias));
+
+static double at(const void *matrix, int64_t index, enum xg_type type)
+{
+    return type == XG_TYPE_D ? ((const double_element *)matrix)[index]
+                             : (double)((const float_element *)matrix)[index];
+}
+
+static const struct format *format_of(const struct xg_problem *call)
+{
+    return &formats[call->type];
+}
 
 /* splitmix64 */
 static uint64_t mix(uint64_t z)
@@ -65,9 +82,11 @@ bool xg_verify_samples(uint64_t number, double fraction)
 
 static bool can_be_verified(const struct xg_problem *p)
 {
-    double bytes = (double)p->m * (double)p->n * sizeof(float);
-    return xg_problem_kind(p) == XG_KIND_SGEMM && isfinite(p->alpha) && isfinite(p->beta) &&
-           !xg_overlap_find(p) && (p->beta == 0 || bytes <= (double)XG_VERIFY_COPY_BYTES);
+    const int kind = xg_problem_kind(p);
+    double bytes = (double)p->m * (double)p->n * (double)xg_type_bytes(p->type);
+    return (kind == XG_KIND_SGEMM || kind == xg_kind(XG_OP_GEMM, XG_TYPE_D)) &&
+           isfinite(p->alpha) && isfinite(p->beta) && !xg_overlap_find(p) &&
+           (p->beta == 0 || bytes <= (double)XG_VERIFY_COPY_BYTES);
 }
 
 static bool allocate(struct xg_verify *verify)
@@ -82,17 +101,17 @@ static bool allocate(struct xg_verify *verify)
                  {&verify->row_a, call->k, PLANES},    {&verify->exact, call->n, PLANES},
                  {&verify->largest, call->n, PLANES},  {&verify->before_signs, call->m, PLANES}};
     enum { PARTS = sizeof parts / sizeof parts[0] };
-    size_t count = 0, at = 0;
+    size_t count = 0, taken = 0;
     int used = call->beta != 0 ? PARTS : PARTS - 1;
     for (int i = 0; i < used; i++)
         count += (size_t)(parts[i].planes * parts[i].extent);
     verify->memory = malloc(count * sizeof(double));
     for (int i = 0; verify->memory && i < used; i++) {
-        *parts[i].plane = verify->memory + at;
-        at += (size_t)(parts[i].planes * parts[i].extent);
+        *parts[i].plane = verify->memory + taken;
+        taken += (size_t)(parts[i].planes * parts[i].extent);
     }
     if (call->beta != 0)
-        verify->before = malloc((size_t)call->m * (size_t)call->n * sizeof(float));
+        verify->before = malloc((size_t)call->m * (size_t)call->n * xg_type_bytes(call->type));
     return verify->memory && (call->beta == 0 || verify->before);
 }
 
@@ -112,10 +131,11 @@ static void multiply(const struct xg_verify *verify, const struct xg_matvec *job
 }
 
 /* Multiplies the present C by the signs; copy: NULL, or where C is copied to. */
-static void multiply_c(const struct xg_verify *verify, double *out, float *copy)
+static void multiply_c(const struct xg_verify *verify, double *out, void *copy)
 {
     const struct xg_problem *call = &verify->call;
-    multiply(verify, &(struct xg_matvec){.matrix = call->c,
+    multiply(verify, &(struct xg_matvec){.type = call->type,
+                                         .matrix = call->c,
                                          .rows = call->m,
                                          .columns = call->n,
                                          .ld = call->ldc,
@@ -154,9 +174,10 @@ enum xg_status xg_verify_create(const struct xg_problem *call, uint64_t seed, st
 void xg_verify_restore(const struct xg_verify *verify)
 {
     const struct xg_problem *call = &verify->call;
+    const size_t elem_bytes = xg_type_bytes(call->type), row_bytes = (size_t)call->n * elem_bytes;
     for (int64_t i = 0; verify->before && i < call->m; i++)
-        memcpy((float *)call->c + i * call->ldc, verify->before + i * call->n,
-               (size_t)call->n * sizeof(float));
+        memcpy((char *)call->c + (size_t)(i * call->ldc) * elem_bytes,
+               (const char *)verify->before + (size_t)i * row_bytes, row_bytes);
 }
 
 void xg_verify_destroy(struct xg_verify *verify)
@@ -170,32 +191,32 @@ void xg_verify_destroy(struct xg_verify *verify)
 
 /* --- How far a result may be off ------------------------------------------------------------ */
 
-static struct errors errors_of(enum xg_sums sums, int64_t depth)
+static struct errors errors_of(const struct xg_problem *call, enum xg_sums sums)
 {
-    double k = (double)depth;
+    const double u = format_of(call)->u, k = (double)call->k;
+    /* A row of doubles that is computed again is off by as much as the result. */
+    const double sides = call->type == XG_TYPE_D ? 2 : 1;
     switch (sums) {
     case XG_SUMS_PIECES:
-        return (struct errors){(sqrt(k) / 8 + 4) * U, 1.001 * (k / 16 + 140) * U};
+        return (struct errors){(sqrt(k) / 8 + 4) * u, 1.001 * (k / 16 + 140) * u};
     case XG_SUMS_TF32:
-        return (struct errors){0x1p-10 + sqrt(k) * U, 0x1p-9 + 1.001 * (2 * k + 16) * U};
+        return (struct errors){0x1p-10 + sqrt(k) * u, 0x1p-9 + 1.001 * (2 * k + 16) * u};
     case XG_SUMS_FP32:
         break;
     }
-    return (struct errors){(sqrt(k) / 2 + 4) * U, 1.001 * (k + 12) * U};
+    return (struct errors){(sqrt(k) / 2 + 4) * u, 1.001 * sides * (k + 12) * u};
 }
 
 /* TF32 cuts a number below 2^-126 at the same place as 2^-126 itself. */
 static const double TF32_LEAST = 0x1p-126, TF32_CUT = 0x1p-136;
 
-/* The error of beta C0 and of its sum with the rest, in any rounding mode. */
-static const double COMBINED = 4 * 0x1p-24;
-
 /* The absolute part of an element's bound, without the part that C0 adds. */
 static double least_of(const struct xg_problem *call)
 {
-    double beta = fabs((double)call->beta);
-    double steps = (double)(call->k + 4) * fmax(1.0, fabs((double)call->alpha)) * 0x1p-149;
-    return beta == 0 ? steps : steps + 0x1p-126 * (2 + beta);
+    const struct format *format = format_of(call);
+    double beta = fabs(call->beta);
+    double steps = (double)(call->k + 4) * fmax(1.0, fabs(call->alpha)) * format->least;
+    return beta == 0 ? steps : steps + format->normal * (2 + beta);
 }
 
 /* --- The screen ----------------------------------------------------------------------------- */
@@ -211,24 +232,26 @@ struct doubts {
     int64_t odd_count; /* number of all such rows */
 };
 
-/* The largest error of row i in units of its threshold; NaN where it is not finite. */
+/* The largest error of row i in units of its threshold; NaN where one is not finite. own: the
+ * screen's own rounding errors, of sums of n and of k doubles. */
 static double deviation_of(const struct xg_verify *verify, int64_t i)
 {
     const struct xg_problem *call = &verify->call;
-    double alpha = (double)call->alpha, beta = (double)call->beta, m_n = sqrt((double)call->n);
-    double spread = fmin(8.0, m_n), worst = 0;
-    double scale = fabs(alpha) * verify->ab_signs[VECTORS * call->m + i], old = 0;
+    const struct format *format = format_of(call);
+    double m_n = sqrt((double)call->n), spread = fmin(8.0, m_n), worst = 0;
+    double scale = fabs(call->alpha) * verify->ab_signs[VECTORS * call->m + i], old = 0;
     if (verify->before)
-        old = (fabs(beta) + 0x1p-126) * sqrt(verify->before_signs[VECTORS * call->m + i]);
-    double own = (double)(2 * call->n + call->k + 8) * m_n * U_DOUBLE;
-    double threshold = spread * (scale * verify->errors.ordinary + old * COMBINED) +
-                       (scale + old) * own + spread * m_n * least_of(call);
+        old =
+            (fabs(call->beta) + format->normal) * sqrt(verify->before_signs[VECTORS * call->m + i]);
+    double own = (m_n + 2 * sqrt((double)call->k) + 8) * formats[XG_TYPE_D].u;
+    double threshold = spread * (scale * (verify->errors.ordinary + own) +
+                                 old * (format->combined + own) + m_n * least_of(call));
     for (int v = 0; v < VECTORS; v++) {
-        int64_t at = v * call->m + i;
-        double r = verify->c_signs[at] - alpha * verify->ab_signs[at];
+        int64_t row = v * call->m + i;
+        double r = verify->c_signs[row] - call->alpha * verify->ab_signs[row];
         if (verify->before)
-            r -= beta * verify->before_signs[at];
-        if (!isfinite(r))
+            r -= call->beta * verify->before_signs[row];
+        if (!isfinite(r) || !isfinite(threshold))
             return NAN;
         worst = fmax(worst, fabs(r) / threshold);
     }
@@ -238,29 +261,30 @@ static double deviation_of(const struct xg_verify *verify, int64_t i)
 /* Keeps the list in order, the largest deviation first. */
 static void doubt(struct doubts *doubts, int64_t row, double deviation)
 {
-    int at = doubts->count < XG_VERIFY_ROWS ? doubts->count++ : XG_VERIFY_ROWS - 1;
-    if (at == XG_VERIFY_ROWS - 1 && doubts->count == XG_VERIFY_ROWS &&
-        doubts->rows[at].deviation >= deviation)
+    int place = doubts->count < XG_VERIFY_ROWS ? doubts->count++ : XG_VERIFY_ROWS - 1;
+    if (place == XG_VERIFY_ROWS - 1 && doubts->count == XG_VERIFY_ROWS &&
+        doubts->rows[place].deviation >= deviation)
         return;
-    for (; at > 0 && doubts->rows[at - 1].deviation < deviation; at--)
-        doubts->rows[at] = doubts->rows[at - 1];
-    doubts->rows[at] = (struct doubt){row, deviation};
+    for (; place > 0 && doubts->rows[place - 1].deviation < deviation; place--)
+        doubts->rows[place] = doubts->rows[place - 1];
+    doubts->rows[place] = (struct doubt){row, deviation};
 }
 
 /* Keeps a random sample of the rows: each row is as likely as any other. */
 static void doubt_odd(struct doubts *doubts, int64_t row, uint64_t *random)
 {
-    int64_t at = doubts->odd_count++;
-    if (at >= XG_VERIFY_ROWS)
-        at = (int64_t)(draw(random) % (uint64_t)doubts->odd_count);
-    if (at < XG_VERIFY_ROWS)
-        doubts->odd[at] = row;
+    int64_t place = doubts->odd_count++;
+    if (place >= XG_VERIFY_ROWS)
+        place = (int64_t)(draw(random) % (uint64_t)doubts->odd_count);
+    if (place < XG_VERIFY_ROWS)
+        doubts->odd[place] = row;
 }
 
 static void screen(struct xg_verify *verify, struct doubts *doubts, struct xg_verify_report *report)
 {
     const struct xg_problem *call = &verify->call;
-    multiply(verify, &(struct xg_matvec){.matrix = call->b,
+    multiply(verify, &(struct xg_matvec){.type = call->type,
+                                         .matrix = call->b,
                                          .rows = call->k,
                                          .columns = call->n,
                                          .ld = call->ldb,
@@ -271,7 +295,8 @@ static void screen(struct xg_verify *verify, struct doubts *doubts, struct xg_ve
     double *norms = verify->b_signs + VECTORS * call->k;
     for (int64_t l = 0; l < call->k; l++)
         norms[l] = sqrt(norms[l]);
-    multiply(verify, &(struct xg_matvec){.matrix = call->a,
+    multiply(verify, &(struct xg_matvec){.type = call->type,
+                                         .matrix = call->a,
                                          .rows = call->m,
                                          .columns = call->k,
                                          .ld = call->lda,
@@ -300,14 +325,18 @@ struct element {
     double largest; /* the most that a partial sum may reach */
 };
 
-static bool agrees(double value, const struct element *element, enum xg_sums sums)
+/* A row of doubles whose magnitudes overflow can have any value. */
+static bool agrees(double value, const struct element *element, enum xg_sums sums,
+                   const struct format *format)
 {
+    if (isinf(element->largest) && format == &formats[XG_TYPE_D])
+        return true;
     if (isnan(element->exact))
         return isnan(value);
     if (isinf(element->exact))
         return isnan(value) || value == element->exact;
     if (!isfinite(value))
-        return element->largest >= 0x1p127 || sums == XG_SUMS_TF32;
+        return element->largest >= format->most || sums == XG_SUMS_TF32;
     return fabs(value - element->exact) <= element->bound;
 }
 
@@ -318,7 +347,7 @@ static double lost_to_cuts(const struct xg_verify *verify, int plane)
     double sum = 0;
     for (int64_t l = 0; verify->sums == XG_SUMS_TF32 && l < call->k; l++)
         sum += verify->row_a[plane * call->k + l];
-    return fabs((double)call->alpha) * sum * TF32_CUT;
+    return fabs(call->alpha) * sum * TF32_CUT;
 }
 
 /* plane: plane of the row's sums; least: an absolute part of the bound. */
@@ -326,16 +355,17 @@ static struct element element_of(const struct xg_verify *verify, int64_t i, int6
                                  double least)
 {
     const struct xg_problem *call = &verify->call;
-    double alpha = (double)call->alpha, sum = verify->exact[plane * call->n + j];
+    const struct format *format = format_of(call);
+    double alpha = call->alpha, sum = verify->exact[plane * call->n + j];
     double largest = verify->largest[plane * call->n + j];
     struct element element = {.exact = alpha * sum,
                               .bound = fabs(alpha) * largest * verify->errors.bound + least,
                               .largest = fmax(1.0, fabs(alpha)) * largest};
     if (verify->before) {
-        double old = (double)verify->before[i * call->n + j];
-        double scaled = (fabs((double)call->beta) + 0x1p-126) * fabs(old);
-        element.exact += (double)call->beta * old;
-        element.bound += COMBINED * scaled + 0x1p-126 * fabs(old);
+        double old = at(verify->before, i * call->n + j, call->type);
+        double scaled = (fabs(call->beta) + format->normal) * fabs(old);
+        element.exact += call->beta * old;
+        element.bound += format->combined * scaled + format->normal * fabs(old);
         element.largest += scaled;
     }
     element.largest *= 1 + verify->errors.bound;
@@ -351,8 +381,8 @@ static void judge_row(const struct xg_verify *verify, int64_t i, int plane,
         most = fabs(report->value - report->exact) / report->bound;
     for (int64_t j = 0; j < call->n; j++) {
         struct element element = element_of(verify, i, j, plane, least);
-        double value = (double)((const unaligned *)call->c)[i * call->ldc + j];
-        if (agrees(value, &element, verify->sums))
+        double value = at(call->c, i * call->ldc + j, call->type);
+        if (agrees(value, &element, verify->sums, format_of(call)))
             continue;
         double off = fabs(value - element.exact) / element.bound;
         if (report->wrong && !(off > most))
@@ -372,13 +402,14 @@ static void compute_rows(struct xg_verify *verify, const int64_t *rows, int coun
                          struct xg_verify_report *report)
 {
     const struct xg_problem *call = &verify->call;
-    const unaligned *a = call->a;
     memset(verify->row_a, 0, (size_t)(PLANES * call->k) * sizeof(double));
     for (int r = 0; r < count; r++)
         for (int64_t l = 0; l < call->k; l++)
             verify->row_a[r * call->k + l] =
-                (double)a[call->transa ? l * call->lda + rows[r] : rows[r] * call->lda + l];
-    struct xg_matvec job = {.matrix = call->b,
+                at(call->a, call->transa ? l * call->lda + rows[r] : rows[r] * call->lda + l,
+                   call->type);
+    struct xg_matvec job = {.type = call->type,
+                            .matrix = call->b,
                             .rows = call->n,
                             .columns = call->k,
                             .ld = call->ldb,
@@ -406,7 +437,7 @@ void xg_verify_check(struct xg_verify *verify, enum xg_sums sums, struct xg_veri
     fegetenv(&environment);
     fesetenv(FE_DFL_ENV);
     verify->sums = sums;
-    verify->errors = errors_of(sums, verify->call.k);
+    verify->errors = errors_of(&verify->call, sums);
     *report = (struct xg_verify_report){.rows = verify->call.m};
     screen(verify, &doubts, report);
     for (int i = 0; i < doubts.count; i++)

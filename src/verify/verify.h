@@ -28,7 +28,7 @@
  * The verdict. The XG_VERIFY_ROWS rows that exceed their threshold most are computed again in
  * double precision, together with |A||B|. An element is wrong when it is off by more than its
  * bound. So a row of numbers that round badly, all in one direction, is never called wrong, and no
- * sign decides the verdict. u = 2^-24. The sum of k terms, in any order of addition and with or
+ * sign decides the verdict. u = 2^-24, for doubles 2^-53. The sum of k terms, in any order of addition and with or
  * without FMA, is off by k u |a||b| at most (Jeannerod and Rump, 2013); scaling by alpha and adding
  * beta C0, in any rounding mode of the program, by 5 u more. The compounding of these, and double
  * precision's own error, lie within a thousandth and 7 u:
@@ -45,17 +45,21 @@
  *   TF32    2^-9 + (2 k + 16) u: both factors are cut to 11 bits, sums are cut and not rounded. A
  *           factor below 2^-126 is cut where 2^-126 is.
  *
+ *   doubles 2 (k + 12) u: the row that is computed again is off by as much as the result.
+ *
  * An absolute part is added for numbers below the normal ones: k + 4 steps of the least subnormal,
  * times |alpha| where that is more than 1. Where beta is not 0 the CPU combines, maybe with the
- * program's own flushing to zero: 2^-126 (2 + |beta| + |c0|).
+ * program's own flushing to zero: 2^-126 (2 + |beta| + |c0|); for doubles with 2^-1022.
  *
  * NaN and infinity. A row whose r is NaN or infinite is computed again as well; where there are
  * more such rows than XG_VERIFY_ROWS, the others are skipped and counted. NaN must be NaN. An
  * infinity must be itself, or NaN where finite parts may have overflowed the other way. Where a sum
  * of magnitudes reaches 2^127 a result may be NaN or infinite; elsewhere it must be finite (except
- * in TF32, whose rounding turns numbers near FLT_MAX into infinities).
+ * in TF32, whose rounding turns numbers near FLT_MAX into infinities). A row of doubles whose
+ * squares overflow is examined like one with an infinity, and an element whose sum of magnitudes
+ * overflows may have any value.
  *
- * Not verified are: operations and types other than SGEMM; alpha or beta that are not finite; C
+ * Not verified are: operations other than SGEMM and DGEMM; alpha or beta that are not finite; C
  * that overlaps A or B (overlap.h; the dispatcher sends none of these to the GPU); where beta is
  * not 0, a C above XG_VERIFY_COPY_BYTES.
  */

@@ -75,6 +75,55 @@ static void found(void)
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "given up");
 }
 
+/* Sign, exponent and fraction of a double. */
+static bool run_double(int form)
+{
+    enum { M = 120, N = 150, K = 70 };
+    static double a[M * K], b[K * N], c[M * N], right[M * N];
+    uint64_t state = (uint64_t)form;
+    struct xg_problem p = {.op = XG_OP_GEMM,
+                           .type = XG_TYPE_D,
+                           .m = M,
+                           .n = N,
+                           .k = K,
+                           .transa = form & 1 ? XG_TRANS : XG_NO_TRANS,
+                           .transb = form & 2 ? XG_TRANS : XG_NO_TRANS,
+                           .alpha = 1.5,
+                           .beta = form & 4 ? 0.5 : 0,
+                           .a = a,
+                           .lda = form & 1 ? M : K,
+                           .b = b,
+                           .ldb = form & 2 ? K : N,
+                           .c = right,
+                           .ldc = N};
+    for (int i = 0; i < M * K; i++)
+        a[i] = xt_random(&state);
+    for (int i = 0; i < K * N; i++)
+        b[i] = xt_random(&state);
+    for (int i = 0; i < M * N; i++)
+        c[i] = right[i] = xt_random(&state);
+    xg_cpu_compute(&p);
+    p.c = c;
+    struct fx_cpu_count count = {.call = &p};
+    struct xg_cpu cpu = fx_cpu(&count);
+    xg_dispatch_problem("test_dgemm", &p, &cpu);
+    for (int i = 0; i < M * N; i++)
+        XT_CHECK_LE(fabs(c[i] - right[i]), 1e-12, "element %d", i);
+    return count.wholes;
+}
+
+static void doubles(void)
+{
+    static const int bits[] = {31, 30, 26, 20, 14};
+    begin();
+    for (int i = 0; i < 40; i++) {
+        flip(1, bits[i % 5]);
+        XT_CHECK(run_double(i), "bit %d: not found", bits[i % 5]);
+        XT_CHECK(!run_double(i), "computed again though right");
+    }
+    XT_CHECK(fake.faults("flip") == 40, "%ld faults", fake.faults("flip"));
+}
+
 /* Two in a row are not three, with products between them that are not verified or not. */
 static void twice(void)
 {
@@ -170,6 +219,10 @@ static const struct fx_scenario scenarios[] = {
      "verified: 80 calls; wrong, and computed again by the CPU: 40;", "GPU's result was wrong"},
     {"found_told", found, "XGEMM_MODE=gpu XGEMM_VERIFY=1.0", "computed a wrong product (120x150x70",
      NULL},
+    {"doubles", doubles, "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1",
+     "verified: 80 calls; wrong, and computed again by the CPU: 40;", NULL},
+    {"residues", doubles, "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_KERNEL=ozaki2_mma",
+     "verified: 80 calls; wrong, and computed again by the CPU: 40;", NULL},
     {"twice", twice, "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1",
      "verified: 12 calls; wrong, and computed again by the CPU: 8;", NULL},
     {"given_up", given_up,

@@ -184,8 +184,9 @@ void fake_copies_run(const struct xg_sgemm_args *args, const struct fake_operand
 CUresult fake_copies_queue(const struct xg_sgemm_args *args, CUstream stream);
 /* What a kernel has computed; c NULL: nothing. The lock is held: a bit may be found wrong in it. */
 struct fake_result {
-    float *c;
+    void *c;
     int64_t m, n, ldc;
+    bool wide; /* of doubles; the bit is one of their upper halves */
 };
 void fake_result_flip(const struct fake_result *result);
 /* split.c: a kernel of pieces (kernels/emulated/split_kabi.h), or NULL where the name is none's. */

@@ -332,6 +332,13 @@ static void store(const struct xg_triangle *wanted, double *c, int64_t i, int64_
         *c = beta == 0 ? product : fma(beta, *c, product);
 }
 
+static void flip(double *c, int64_t m, int64_t n, int64_t ldc)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake_result_flip(&(struct fake_result){c, m, n, ldc, true});
+    pthread_mutex_unlock(&fake.lock);
+}
+
 static void combine(const struct xg_residue_combine_args *args)
 {
     const int32_t *a = (const int32_t *)(uintptr_t)args->a_exponents;
@@ -341,6 +348,7 @@ static void combine(const struct xg_residue_combine_args *args)
         for (int64_t j = 0; j < args->n; j++)
             store(&args->wanted, (double *)(uintptr_t)args->c + i * args->ldc + j, i, j,
                   args->alpha * ldexp(results[i * args->n + j], -(a[i] + b[j])), args->beta);
+    flip((double *)(uintptr_t)args->c, args->m, args->n, args->ldc);
 }
 
 static void multiply_native(const struct xg_dgemm_args *p)
@@ -355,6 +363,7 @@ static void multiply_native(const struct xg_dgemm_args *p)
             store(&p->wanted, (double *)(uintptr_t)p->c + i * p->ldc + j, i, j, p->alpha * sum,
                   p->beta);
         }
+    flip((double *)(uintptr_t)p->c, p->m, p->n, p->ldc);
 }
 
 static void run(void *launched)

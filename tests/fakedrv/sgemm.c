@@ -143,8 +143,8 @@ void fake_result_flip(const struct fake_result *result)
     if (bit == CUDA_SUCCESS)
         return;
     uint32_t word;
-    float *c = result->c + fake_random((unsigned)result->m) * result->ldc +
-               fake_random((unsigned)result->n);
+    int64_t at = fake_random((unsigned)result->m) * result->ldc + fake_random((unsigned)result->n);
+    char *c = (char *)result->c + (result->wide ? 8 * at + 4 : 4 * at);
     memcpy(&word, c, sizeof(word));
     word ^= 1u << bit;
     memcpy(c, &word, sizeof(word));

@@ -427,16 +427,17 @@ struct fake_result fake_split_run(const void *launched)
     const struct xg_split_product_args *product = &work->product;
     const struct xg_sgemm_args *ffma = &work->ffma.product;
     enum xg_split_kind kind = work->kernel->kind;
-    struct fake_result result = {NULL, 0, 0, 0};
+    struct fake_result result = {0};
     if (is_product(work->kernel) && accuracy(&product->pair) == kind) {
         run_product(product, kind);
         result = (struct fake_result){(float *)(uintptr_t)product->c, product->m, product->n,
-                                      product->ldc};
+                                      product->ldc, false};
     } else if (is_product(work->kernel) && kind == XG_SPLIT_FP16) {
         refuse(product->refused);
     } else if (work->kernel->role == PRODUCT_FFMA && accuracy(&work->ffma.pair) == kind) {
         run_ffma(ffma);
-        result = (struct fake_result){(float *)(uintptr_t)ffma->c, ffma->m, ffma->n, ffma->ldc};
+        result =
+            (struct fake_result){(float *)(uintptr_t)ffma->c, ffma->m, ffma->n, ffma->ldc, false};
     } else if (work->kernel->role < WGMMA &&
                (kind == XG_SPLIT_FP16 || accuracy(&work->split.pair) == kind)) {
         run_split(&work->split, kind);

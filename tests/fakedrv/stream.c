@@ -118,7 +118,7 @@ static void execute(const struct fake_op *op)
     char *to = NULL, *from = NULL;
     struct fake_operands operands;
     struct xg_problem problem;
-    struct fake_result result = {NULL, 0, 0, 0};
+    struct fake_result result = {0};
     struct timespec delay = {fake.delay_us / 1000000, fake.delay_us % 1000000 * 1000};
     if (op->kind == FAKE_OP_COPY) {
         to = end_address(&op->to, (op->height - 1) * op->to.pitch + op->width, "copy to");
@@ -141,10 +141,12 @@ static void execute(const struct fake_op *op)
         nanosleep(&delay, NULL);
     if (op->kind == FAKE_OP_SGEMM) {
         fake_sgemm_run(&op->args, op->padded, &operands);
-        result = (struct fake_result){operands.c, op->args.m, op->args.n, op->args.ldc};
-    } else if (op->kind == FAKE_OP_PROBLEM)
+        result = (struct fake_result){operands.c, op->args.m, op->args.n, op->args.ldc, false};
+    } else if (op->kind == FAKE_OP_PROBLEM) {
         fake_problem_run(&problem, op->padded, &op->args.wanted);
-    else if (op->kind == FAKE_OP_COPIES)
+        if (problem.op == XG_OP_GEMM && problem.type == XG_TYPE_D)
+            result = (struct fake_result){problem.c, problem.m, problem.n, problem.ldc, true};
+    } else if (op->kind == FAKE_OP_COPIES)
         fake_copies_run(&op->args, &operands);
     else if (op->kind == FAKE_OP_PIECES)
         result = fake_split_run(op->owned);

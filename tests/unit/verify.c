@@ -282,6 +282,145 @@ static void test_skipped(void)
     fx_product_destroy(&product);
 }
 
+/* --- Doubles --------------------------------------------------------------------------------- */
+
+enum { DM = 23, DN = 77, DK = 91 };
+
+/* Operands of one size, and C = op(A) op(B) / 2 - C / 4 or without C; spread: of the exponents. */
+struct doubles {
+    double a[DM * DK], b[DK * DN], before[DM * DN], c[DM * DN];
+    struct xg_problem call;
+};
+
+static void fill_doubles(struct doubles *d, int form, double spread)
+{
+    uint64_t state = (uint64_t)form + 1;
+    double *parts[] = {d->a, d->b, d->before};
+    const int counts[] = {DM * DK, DK * DN, DM * DN};
+    for (int part = 0; part < 3; part++)
+        for (int i = 0; i < counts[part]; i++) {
+            double x = xt_random(&state) + 0x1p-30 * xt_random(&state);
+            parts[part][i] = (form & 8 ? fabs(x) : x) * exp2(spread * xt_random(&state));
+        }
+    d->call = (struct xg_problem){.op = XG_OP_GEMM,
+                                  .type = XG_TYPE_D,
+                                  .m = DM,
+                                  .n = DN,
+                                  .k = DK,
+                                  .transa = form & 1 ? XG_TRANS : XG_NO_TRANS,
+                                  .transb = form & 2 ? XG_TRANS : XG_NO_TRANS,
+                                  .alpha = 0.5,
+                                  .beta = form & 4 ? -0.25 : 0,
+                                  .a = d->a,
+                                  .lda = form & 1 ? DM : DK,
+                                  .b = d->b,
+                                  .ldb = form & 2 ? DK : DN,
+                                  .c = d->c,
+                                  .ldc = DN};
+}
+
+/* Begins the check, and computes C. */
+static struct xg_verify *begin_doubles(struct doubles *d, uint64_t seed)
+{
+    struct xg_verify *verify = NULL;
+    memcpy(d->c, d->before, sizeof d->c);
+    if (xg_verify_create(&d->call, seed, team, xg_team_size(team), &verify) != XG_OK)
+        exit(XT_HARD);
+    xg_cpu_compute(&d->call);
+    return verify;
+}
+
+static struct xg_verify_report end_doubles(struct xg_verify *verify)
+{
+    struct xg_verify_report report;
+    xg_verify_check(verify, XG_SUMS_FP32, &report);
+    xg_verify_destroy(verify);
+    return report;
+}
+
+/* The magnitude |alpha| |op(A)| |op(B)| of an element, and row i's sum of |a| with b's norms. */
+static double magnitude_of(const struct doubles *d, int64_t i, int64_t j, double *row)
+{
+    const struct xg_problem *p = &d->call;
+    double sum = 0;
+    *row = 0;
+    for (int64_t l = 0; l < DK; l++) {
+        double a = fabs(d->a[p->transa ? l * DM + i : i * DK + l]), squares = 0;
+        sum += a * fabs(d->b[p->transb ? j * DK + l : l * DN + j]);
+        for (int64_t c = 0; c < DN; c++) {
+            double b = d->b[p->transb ? c * DK + l : l * DN + c];
+            squares += b * b;
+        }
+        *row += a * sqrt(squares);
+    }
+    *row *= 0.5;
+    return 0.5 * sum;
+}
+
+/* Right products pass without a row computed again; what is off by a row's threshold is found. */
+static void test_doubles(void)
+{
+    static struct doubles d;
+    for (int form = 0; form < 64; form++) {
+        fill_doubles(&d, form, form & 16 ? 40 : 1);
+        struct xg_verify_report report = end_doubles(begin_doubles(&d, (uint64_t)form));
+        XT_CHECK(!report.wrong && report.rows_computed == 0 && report.rows_skipped == 0 &&
+                     report.deviation < 0.5,
+                 "form %d: right, %g of a threshold", form, report.deviation);
+        const int64_t i = form % DM, j = 3 * form % DN;
+        double row, size = magnitude_of(&d, i, j, &row), old = fabs(d.before[i * DN + j]);
+        double threshold = 8 * 0x1p-53 *
+                           (row * (2.5 * sqrt(DK) + sqrt(DN) + 12) +
+                            0.25 * sqrt(DN) * (form & 4 ? 40 * old + 40 * exp2(40) : 0));
+        double off = fmax(2.1 * threshold, 2.1 * (DK + 12) * 0x1p-53 * (size + old));
+        struct xg_verify *verify = begin_doubles(&d, (uint64_t)form);
+        d.c[i * DN + j] += form & 32 ? -off : off;
+        report = end_doubles(verify);
+        XT_CHECK(report.wrong && report.row == i && report.column == j,
+                 "form %d: off by %g, not found", form, off);
+        verify = begin_doubles(&d, (uint64_t)form);
+        d.c[i * DN + j] += 0.9 * (DK + 12) * 0x1p-53 * size;
+        XT_CHECK(!end_doubles(verify).wrong, "form %d: within the bound", form);
+        verify = begin_doubles(&d, (uint64_t)form);
+        memset(d.c, 0, sizeof d.c);
+        xg_verify_restore(verify);
+        XT_CHECK(!memcmp(d.c, form & 4 ? d.before : (double[DM * DN]){0}, sizeof d.c), "restored");
+        xg_verify_destroy(verify);
+    }
+}
+
+/* NaN, infinities, and numbers whose squares or sums overflow. */
+static void test_odd_doubles(void)
+{
+    static struct doubles d;
+    static const struct {
+        const char *name;
+        double a, b, value; /* put into op(A)(1,2), op(B)(3,1) and the result's (1,2); 0: left */
+        bool wrong;
+    } cases[] = {{"NaN in A", NAN, 0, 0, false},
+                 {"NaN swallowed", NAN, 0, 1, true},
+                 {"infinity in A", INFINITY, 0, 0, false},
+                 {"infinity from nowhere", 0, 0, INFINITY, true},
+                 {"NaN from nowhere", 0, 0, NAN, true},
+                 {"squares overflow", 0, 1e200, 0, false},
+                 {"squares overflow, and an element is wrong", 0, 1e200, 3e200, true},
+                 {"sums overflow", 1e308, 1e308, 0, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fill_doubles(&d, 0, 1);
+        d.call.m = 4; /* all rows can be computed again */
+        if (cases[i].a != 0)
+            d.a[1 * DK + 2] = cases[i].a;
+        if (cases[i].b != 0)
+            d.b[3 * DN + 1] = cases[i].b;
+        struct xg_verify *verify = begin_doubles(&d, i);
+        if (cases[i].value != 0)
+            d.c[1 * DN + 2] = cases[i].value;
+        struct xg_verify_report report = end_doubles(verify);
+        XT_CHECK(report.wrong == cases[i].wrong, "%s: (%ld,%ld) is %g, not %g", cases[i].name,
+                 (long)report.row, (long)report.column, report.value, report.exact);
+    }
+}
+
 /* --- Which products ------------------------------------------------------------------------ */
 
 static void test_declined(void)
@@ -406,6 +545,8 @@ int main(void)
         test_skipped();
         test_environment();
         test_unaligned();
+        test_doubles();
+        test_odd_doubles();
         if (threads == 1)
             test_chance();
         xg_team_destroy(team);
