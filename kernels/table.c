@@ -172,7 +172,7 @@ const struct xg_kernel xg_kernel_table[] = {
     DMMA("dmma_split_64x64x16", dmma_split, 64, 64, 16, 3, DEEP, 1.13),
     EMULATED("ozaki2", XG_KERNEL_TYPE_D, 90, 256, 256, 128, 384, RESIDUES | XG_KERNEL_WGMMA | NAMED,
              1.09),
-    EMULATED("ozaki2_mma", XG_KERNEL_TYPE_D, 80, 128, 256, 64, 256, RESIDUES | NAMED, 0.45),
+    EMULATED("ozaki2_mma", XG_KERNEL_TYPE_D, 80, 128, 256, 64, 256, RESIDUES, 0.45),
     {.name = "cublas", .flags = XG_KERNEL_CUBLAS, .efficiency = 0.76},
     {.name = "cublas_tf32", .flags = XG_KERNEL_CUBLAS | XG_KERNEL_TF32, .efficiency = 6.0},
     /* clang-format on */

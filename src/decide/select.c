@@ -72,6 +72,10 @@ _Static_assert(XG_KERNEL_TYPE_D == (int)XG_TYPE_D, "the table's word for the typ
 /* route.h decides about these rows. */
 enum { EMULATED = XG_KERNEL_PIECES | XG_KERNEL_RESIDUES };
 
+/* The least ratio of a device's rates on doubles by residues and by FP64 units from which on it
+ * uses residues. GeForce devices have 14, A100 and Hopper 0.6 to 1. */
+static const double RESIDUES_GAIN = 2;
+
 /* The smallest depths for which pieces and residues are considered. */
 enum { PIECES_DEPTH_MIN = 128, RESIDUES_DEPTH_MIN = 64 };
 
@@ -129,6 +133,13 @@ static bool runs_on(const struct xg_kernel *row, const struct xg_device_facts *f
            (row->flags & XG_KERNEL_WGMMA ? facts->sm == row->sm_min : facts->sm >= row->sm_min);
 }
 
+static bool gains(const struct xg_kernel *row, const struct xg_device_facts *facts)
+{
+    return !(row->flags & XG_KERNEL_RESIDUES) ||
+           xg_tensor_macs_per_cycle(facts, row) >=
+               RESIDUES_GAIN * xg_facts_macs_per_cycle(facts, XG_TYPE_D);
+}
+
 const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, unsigned flag,
                                            const char *name)
 {
@@ -137,7 +148,8 @@ const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, 
         return runs_on(named, facts) ? named : NULL;
     for (size_t i = 0; i < xg_kernel_count; i++) {
         const struct xg_kernel *row = &xg_kernel_table[i];
-        if (row->flags & flag && !(row->flags & XG_KERNEL_NAMED) && runs_on(row, facts))
+        if (row->flags & flag && !(row->flags & XG_KERNEL_NAMED) && runs_on(row, facts) &&
+            gains(row, facts))
             return row;
     }
     return NULL;

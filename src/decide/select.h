@@ -67,7 +67,7 @@ bool xg_select_needs_cublas(const struct xg_device_facts *facts, const struct xg
 
 /*
  * The row that multiplies pieces (flag XG_KERNEL_PIECES) or residues (XG_KERNEL_RESIDUES) on the
- * device: the named one if it has the flag, else a measured one. NULL: none runs there.
+ * device: the named one if it has the flag, else one that gains there. NULL: none.
  */
 const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, unsigned flag,
                                            const char *name);

@@ -75,53 +75,62 @@ static void found(void)
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "given up");
 }
 
-/* Sign, exponent and fraction of a double. */
-static bool run_double(int form)
+/* One product of doubles with operands of this extent; as run. */
+static bool run_double(int form, int64_t extent)
 {
-    enum { M = 120, N = 150, K = 70 };
-    static double a[M * K], b[K * N], c[M * N], right[M * N];
+    enum { MOST = 600 };
+    static double a[MOST * MOST], b[MOST * MOST], c[MOST * MOST], right[MOST * MOST];
+    const int64_t m = extent, n = extent + 30 > MOST ? MOST : extent + 30, k = extent;
     uint64_t state = (uint64_t)form;
     struct xg_problem p = {.op = XG_OP_GEMM,
                            .type = XG_TYPE_D,
-                           .m = M,
-                           .n = N,
-                           .k = K,
+                           .m = m,
+                           .n = n,
+                           .k = k,
                            .transa = form & 1 ? XG_TRANS : XG_NO_TRANS,
                            .transb = form & 2 ? XG_TRANS : XG_NO_TRANS,
                            .alpha = 1.5,
                            .beta = form & 4 ? 0.5 : 0,
                            .a = a,
-                           .lda = form & 1 ? M : K,
+                           .lda = form & 1 ? m : k,
                            .b = b,
-                           .ldb = form & 2 ? K : N,
+                           .ldb = form & 2 ? k : n,
                            .c = right,
-                           .ldc = N};
-    for (int i = 0; i < M * K; i++)
+                           .ldc = n};
+    for (int i = 0; i < m * k; i++)
         a[i] = xt_random(&state);
-    for (int i = 0; i < K * N; i++)
+    for (int i = 0; i < k * n; i++)
         b[i] = xt_random(&state);
-    for (int i = 0; i < M * N; i++)
+    for (int i = 0; i < m * n; i++)
         c[i] = right[i] = xt_random(&state);
     xg_cpu_compute(&p);
     p.c = c;
     struct fx_cpu_count count = {.call = &p};
     struct xg_cpu cpu = fx_cpu(&count);
     xg_dispatch_problem("test_dgemm", &p, &cpu);
-    for (int i = 0; i < M * N; i++)
+    for (int i = 0; i < m * n; i++)
         XT_CHECK_LE(fabs(c[i] - right[i]), 1e-12, "element %d", i);
     return count.wholes;
 }
 
+/* Sign, exponent and fraction of a double. */
 static void doubles(void)
 {
     static const int bits[] = {31, 30, 26, 20, 14};
     begin();
     for (int i = 0; i < 40; i++) {
         flip(1, bits[i % 5]);
-        XT_CHECK(run_double(i), "bit %d: not found", bits[i % 5]);
-        XT_CHECK(!run_double(i), "computed again though right");
+        XT_CHECK(run_double(i, 70), "bit %d: not found", bits[i % 5]);
+        XT_CHECK(!run_double(i, 70), "computed again though right");
     }
     XT_CHECK(fake.faults("flip") == 40, "%ld faults", fake.faults("flip"));
+}
+
+/* A device with few FP64 units computes large products by residues, small ones by those units. */
+static void geforce(void)
+{
+    begin();
+    XT_CHECK(!run_double(4, 600) && !run_double(1, 30), "computed by the CPU");
 }
 
 /* Two in a row are not three, with products between them that are not verified or not. */
@@ -223,6 +232,11 @@ static const struct fx_scenario scenarios[] = {
      "verified: 80 calls; wrong, and computed again by the CPU: 40;", NULL},
     {"residues", doubles, "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_KERNEL=ozaki2_mma",
      "verified: 80 calls; wrong, and computed again by the CPU: 40;", NULL},
+    {"geforce", geforce, "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 FAKECUDA_SM=86",
+     "GPU   ozaki2_mma", "verified: 2 calls; wrong, and computed again by the CPU: 0;"},
+    {"geforce_strict", geforce,
+     "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_MATH=strict FAKECUDA_SM=86", "GPU   dmma",
+     "verified: 2 calls; wrong, and computed again by the CPU: 0;"},
     {"twice", twice, "XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1",
      "verified: 12 calls; wrong, and computed again by the CPU: 8;", NULL},
     {"given_up", given_up,
