@@ -28,10 +28,10 @@
  * The verdict. The XG_VERIFY_ROWS rows that exceed their threshold most are computed again in
  * double precision, together with |A||B|. An element is wrong when it is off by more than its
  * bound. So a row of numbers that round badly, all in one direction, is never called wrong, and no
- * sign decides the verdict. u = 2^-24, for doubles 2^-53. The sum of k terms, in any order of addition and with or
- * without FMA, is off by k u |a||b| at most (Jeannerod and Rump, 2013); scaling by alpha and adding
- * beta C0, in any rounding mode of the program, by 5 u more. The compounding of these, and double
- * precision's own error, lie within a thousandth and 7 u:
+ * sign decides the verdict. u = 2^-24, for doubles 2^-53. The sum of k terms, in any order of
+ * addition and with or without FMA, is off by k u |a||b| at most (Jeannerod and Rump, 2013);
+ * scaling by alpha and adding beta C0, in any rounding mode of the program, by 5 u more. The
+ * compounding of these, and double precision's own error, lie within a thousandth and 7 u:
  *
  *   FP32    (k + 12) u. One sum in order of k, slices, cuBLAS: all are orders of addition.
  *   pieces  (k / 16 + 140) u: the largest of three.
