@@ -389,6 +389,30 @@ static void test_doubles(void)
     }
 }
 
+/* An error between the threshold and the bound: the row is computed again, and is right. */
+static void test_doubted_double(void)
+{
+    enum { K = 5000 };
+    static double a[K], b[K];
+    double c = 0;
+    uint64_t state = 7;
+    struct xg_problem p = {
+        .type = XG_TYPE_D, .m = 1, .n = 1, .k = K, .alpha = 1, .lda = K, .ldb = 1};
+    struct xg_verify *verify = NULL;
+    for (int l = 0; l < K; l++) {
+        a[l] = 1 + fabs(xt_random(&state));
+        b[l] = 1 + fabs(xt_random(&state));
+    }
+    p.a = a, p.b = b, p.c = &c;
+    p.ldc = 1;
+    if (xg_verify_create(&p, 1, team, 1, &verify) != XG_OK)
+        exit(XT_HARD);
+    xg_cpu_compute(&p);
+    c *= 1 + 0.9 * K * 0x1p-53;
+    struct xg_verify_report report = end_doubles(verify);
+    XT_CHECK(!report.wrong && report.rows_computed == 1, "%g of a threshold", report.deviation);
+}
+
 /* NaN, infinities, and numbers whose squares or sums overflow. */
 static void test_odd_doubles(void)
 {
@@ -546,6 +570,7 @@ int main(void)
         test_environment();
         test_unaligned();
         test_doubles();
+        test_doubted_double();
         test_odd_doubles();
         if (threads == 1)
             test_chance();
