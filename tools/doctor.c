@@ -7,17 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "doctor_blas.h"
-#include "doctor_calibration.h"
 #include "doctor_diagnosis.h"
-#include "doctor_gpu.h"
 #include "doctor_objects.h"
-#include "doctor_preload.h"
-#include "doctor_program.h"
+#include "doctor_questions.h"
 #include "doctor_report.h"
-#include "doctor_run.h"
-#include "doctor_settings.h"
-#include "doctor_system.h"
 #include "output.h"
 #include "src/base/file.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "doctor_account.h"
+#include "doctor_questions.h"
 
 #include "doctor_text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks a BLAS library in a child process, because its constructors may do anything. */
-#include "doctor_blas.h"
+#include "doctor_questions.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks for the calibration's files as the library does. */
-#include "doctor_calibration.h"
+#include "doctor_questions.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads each executed file once, in the same way as the named program. */
-#include "doctor_children.h"
+#include "doctor_questions.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor_program.h"
 #include "doctor_text.h"
 
 enum { STARTS_MAX = 4096 }; /* of different files, environments and starters */

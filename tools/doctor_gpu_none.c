@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The GPU's facts in a build without CUDA. */
-#include "doctor_gpu.h"
+#include "doctor_questions.h"
 
 void doctor_gpu_ask(void *gpu, const void *nothing)
 {

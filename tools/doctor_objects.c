@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor_blas.h"
 #include "doctor_probe.h"
+#include "doctor_questions.h"
 #include "doctor_text.h"
 
 enum { FILES_MAX = 4096 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the preloaded libraries. */
-#include "doctor_preload.h"
+#include "doctor_questions.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the program's file and follows scripts to their interpreters. */
-#include "doctor_program.h"
+#include "doctor_questions.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs the program and reads what its processes left. */
-#include "doctor_run.h"
+#include "doctor_questions.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,8 +17,6 @@
 #include "../shim/symbols.h"
 #include "accounts.h"
 #include "child.h"
-#include "doctor_account.h"
-#include "doctor_children.h"
 #include "doctor_text.h"
 #include "library.h"
 

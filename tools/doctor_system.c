@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads /sys, /dev and the environment. */
-#include "doctor_system.h"
+#include "doctor_questions.h"
 
 #include <dirent.h>
 #include <stdio.h>

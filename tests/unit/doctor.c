@@ -11,8 +11,8 @@
 
 #include "shim/symbols.h"
 #include "tests/support/xt.h"
-#include "tools/doctor_account.h"
 #include "tools/doctor_diagnosis.h"
+#include "tools/doctor_questions.h"
 #include "tools/doctor_report.h"
 #include "tools/doctor_text.h"
 
