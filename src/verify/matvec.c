@@ -48,6 +48,17 @@ INLINE double magnitude(double a)
     return a < 0 ? -a : a; /* a NaN stays NaN */
 }
 
+INLINE double larger(double a, double b)
+{
+    return b > a ? b : a; /* a where b is NaN */
+}
+
+INLINE void keep_larger(wide *most, const wide *m)
+{
+    const words more = *m > *most;
+    *most = (wide)(((words)*m & more) | ((words)*most & ~more));
+}
+
 /* Reads row r of M from element c on. */
 INLINE void load(wide *to, const struct tile *tile, int64_t r, int64_t c, enum xg_type type)
 {
@@ -82,6 +93,8 @@ INLINE void sum_rows(const struct tile *tile, int rows, enum xg_type type, enum 
                               *(const wide *)(tile->in + v * tile->in_stride + c);
             if (form == XG_MATVEC_SQUARES)
                 sums[r][VECTORS] += a * a;
+            else if (form == XG_MATVEC_LARGEST)
+                keep_larger(&sums[r][VECTORS], &m);
             else if (form == XG_MATVEC_WEIGHTED)
                 sums[r][VECTORS] += m * *(const wide *)(tile->in + VECTORS * tile->in_stride + c);
         }
@@ -94,14 +107,21 @@ INLINE void sum_rows(const struct tile *tile, int rows, enum xg_type type, enum 
             UNROLL
             for (int v = 0; v < VECTORS; v++)
                 last[v] += (form == XG_MATVEC_ABSOLUTE ? m : a) * tile->in[v * tile->in_stride + i];
-            if (form != XG_MATVEC_ABSOLUTE)
+            if (form == XG_MATVEC_LARGEST)
+                last[VECTORS] = larger(last[VECTORS], m);
+            else if (form != XG_MATVEC_ABSOLUTE)
                 last[VECTORS] +=
                     form == XG_MATVEC_SQUARES ? a * a : m * tile->in[VECTORS * tile->in_stride + i];
         }
         UNROLL
         for (int p = 0; p < PLANES; p++) {
             wide sum = sums[r][p];
-            tile->out[p * tile->out_stride + r] += sum[0] + sum[1] + (sum[2] + sum[3]) + last[p];
+            double *out = &tile->out[p * tile->out_stride + r];
+            if (p == VECTORS && form == XG_MATVEC_LARGEST)
+                *out = larger(larger(larger(sum[0], sum[1]), larger(sum[2], sum[3])),
+                              larger(*out, last[p]));
+            else
+                *out += sum[0] + sum[1] + (sum[2] + sum[3]) + last[p];
         }
     }
 }
@@ -128,6 +148,8 @@ INLINE void sum_columns(const struct tile *tile, int rows, enum xg_type type,
                 sums[v] += (form == XG_MATVEC_ABSOLUTE ? m : a) * tile->in[v * in_stride + r];
             if (form == XG_MATVEC_SQUARES)
                 sums[VECTORS] += a * a;
+            else if (form == XG_MATVEC_LARGEST)
+                keep_larger(&sums[VECTORS], &m);
             else if (form == XG_MATVEC_WEIGHTED)
                 sums[VECTORS] += m * tile->in[VECTORS * in_stride + r];
         }
@@ -143,9 +165,11 @@ INLINE void sum_columns(const struct tile *tile, int rows, enum xg_type type,
             for (int v = 0; v < VECTORS; v++)
                 tile->out[v * out_stride + c] +=
                     (form == XG_MATVEC_ABSOLUTE ? m : a) * tile->in[v * in_stride + r];
-            if (form != XG_MATVEC_ABSOLUTE)
-                tile->out[VECTORS * out_stride + c] +=
-                    form == XG_MATVEC_SQUARES ? a * a : m * tile->in[VECTORS * in_stride + r];
+            double *out = &tile->out[VECTORS * out_stride + c];
+            if (form == XG_MATVEC_LARGEST)
+                *out = larger(*out, m);
+            else if (form != XG_MATVEC_ABSOLUTE)
+                *out += form == XG_MATVEC_SQUARES ? a * a : m * tile->in[VECTORS * in_stride + r];
         }
     }
 }
@@ -212,6 +236,8 @@ INLINE void run_form(const struct xg_matvec *job, int64_t begin, int64_t end, en
 {
     if (job->form == XG_MATVEC_SQUARES)
         chunk_of(job, begin, end, type, XG_MATVEC_SQUARES);
+    else if (job->form == XG_MATVEC_LARGEST)
+        chunk_of(job, begin, end, type, XG_MATVEC_LARGEST);
     else if (job->form == XG_MATVEC_WEIGHTED)
         chunk_of(job, begin, end, type, XG_MATVEC_WEIGHTED);
     else

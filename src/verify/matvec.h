@@ -11,6 +11,7 @@ enum { XG_MATVEC_VECTORS = 4, XG_MATVEC_PLANES };
 /* Contents of the fifth plane. The first four are op(M) in_v. */
 enum xg_matvec_form {
     XG_MATVEC_SQUARES,  /* sums of squares of each row of op(M); in[4] is not read */
+    XG_MATVEC_LARGEST,  /* the largest magnitude of each row; NaN counts as 0; in[4] is not read */
     XG_MATVEC_WEIGHTED, /* |op(M)| in[4] */
     XG_MATVEC_ABSOLUTE, /* nothing; and the first four are |op(M)| in_v */
 };

@@ -19,7 +19,9 @@
  *     row's other errors are ordinary.
  *   Ordinary. By Hoeffding |r_i| <= t |D_i|_2 except for a share 2 exp(-t^2 / 2) of all signs.
  *     Where |D_ij| <= s (|A||B|)_ij, |D_i|_2 <= s sum_l |a_il| |b_l|_2 (Minkowski), b_l a row of
- *     op(B), which costs O(n^2) as well. (|D_i|_1 gives the same with sqrt n for t.)
+ *     op(B), which costs O(n^2) as well. (|D_i|_1 gives the same with sqrt n for t.) Of doubles
+ *     sqrt n times the largest |b_lj| takes the place of |b_l|_2, whose squares could overflow or
+ *     vanish.
  *
  * The threshold uses t = 8, and for s the rounding error of ordinary numbers, which grows with
  * sqrt k. The threshold only decides which rows are examined. If s were the worst case, k u, a
@@ -55,9 +57,8 @@
  * more such rows than XG_VERIFY_ROWS, the others are skipped and counted. NaN must be NaN. An
  * infinity must be itself, or NaN where finite parts may have overflowed the other way. Where a sum
  * of magnitudes reaches 2^127 a result may be NaN or infinite; elsewhere it must be finite (except
- * in TF32, whose rounding turns numbers near FLT_MAX into infinities). A row of doubles whose
- * squares overflow is examined like one with an infinity, and an element whose sum of magnitudes
- * overflows may have any value.
+ * in TF32, whose rounding turns numbers near FLT_MAX into infinities). An element of doubles whose
+ * sum of magnitudes overflows may have any value.
  *
  * Not verified are: operations other than SGEMM and DGEMM; alpha or beta that are not finite; C
  * that overlaps A or B (overlap.h; the dispatcher sends none of these to the GPU); where beta is

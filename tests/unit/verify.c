@@ -297,10 +297,12 @@ static void fill_doubles(struct doubles *d, int form, double spread)
     uint64_t state = (uint64_t)form + 1;
     double *parts[] = {d->a, d->b, d->before};
     const int counts[] = {DM * DK, DK * DN, DM * DN};
+    const double scales[] = {0x1p560, 0x1p-560, 1}; /* squares overflow, and vanish */
     for (int part = 0; part < 3; part++)
         for (int i = 0; i < counts[part]; i++) {
             double x = xt_random(&state) + 0x1p-30 * xt_random(&state);
-            parts[part][i] = (form & 8 ? fabs(x) : x) * exp2(spread * xt_random(&state));
+            parts[part][i] = (form & 8 ? fabs(x) : x) * exp2(spread * xt_random(&state)) *
+                             (form & 32 ? scales[part] : 1);
         }
     d->call = (struct xg_problem){.op = XG_OP_GEMM,
                                   .type = XG_TYPE_D,
@@ -338,20 +340,21 @@ static struct xg_verify_report end_doubles(struct xg_verify *verify)
     return report;
 }
 
-/* The magnitude |alpha| |op(A)| |op(B)| of an element, and row i's sum of |a| with b's norms. */
+/* The magnitude |alpha| |op(A)| |op(B)| of an element, and row i's sum of |a| with what bounds b's
+ * norms. */
 static double magnitude_of(const struct doubles *d, int64_t i, int64_t j, double *row)
 {
     const struct xg_problem *p = &d->call;
     double sum = 0;
     *row = 0;
     for (int64_t l = 0; l < DK; l++) {
-        double a = fabs(d->a[p->transa ? l * DM + i : i * DK + l]), squares = 0;
+        double a = fabs(d->a[p->transa ? l * DM + i : i * DK + l]), largest = 0;
         sum += a * fabs(d->b[p->transb ? j * DK + l : l * DN + j]);
         for (int64_t c = 0; c < DN; c++) {
             double b = d->b[p->transb ? c * DK + l : l * DN + c];
-            squares += b * b;
+            largest = fmax(largest, fabs(b));
         }
-        *row += a * sqrt(squares);
+        *row += a * largest * sqrt(DN);
     }
     *row *= 0.5;
     return 0.5 * sum;
@@ -424,11 +427,12 @@ static void test_odd_doubles(void)
     } cases[] = {{"NaN in A", NAN, 0, 0, false},
                  {"NaN swallowed", NAN, 0, 1, true},
                  {"infinity in A", INFINITY, 0, 0, false},
+                 {"infinity swallowed", INFINITY, 0, 1, true},
                  {"infinity from nowhere", 0, 0, INFINITY, true},
                  {"NaN from nowhere", 0, 0, NAN, true},
                  {"squares overflow", 0, 1e200, 0, false},
                  {"squares overflow, and an element is wrong", 0, 1e200, 3e200, true},
-                 {"sums overflow", 1e308, 1e308, 0, false}};
+                 {"sums overflow", 1e308, 0, 7, false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fill_doubles(&d, 0, 1);
         d.call.m = 4; /* all rows can be computed again */
@@ -436,6 +440,8 @@ static void test_odd_doubles(void)
             d.a[1 * DK + 2] = cases[i].a;
         if (cases[i].b != 0)
             d.b[3 * DN + 1] = cases[i].b;
+        for (int j = 0; cases[i].a == 1e308 && j < DN; j++)
+            d.b[2 * DN + j] = 100;
         struct xg_verify *verify = begin_doubles(&d, i);
         if (cases[i].value != 0)
             d.c[1 * DN + 2] = cases[i].value;
