@@ -4,8 +4,11 @@
  * CPU a time for each element, because parts of it wait for memory; on the GPU a time for each
  * column, because columns follow each other:
  *
- *   CPU: t = flops / (share * rate) + m * n * element
- *   GPU: t = flops / (share * rate) + min(m, n) * column
+ *   CPU: t = flops / (share * rate) + least * sqrt(m * n) * element
+ *   GPU: t = flops / (share * rate) + least * column
+ *
+ * with least = min(m, n). For m = n least sqrt(m n) is the number of elements; a tall matrix waits
+ * less for each.
  *
  * On the GPU come the copies up and down, which do not overlap the arithmetic. The figures are
  * those of OpenBLAS 0.3.26 to 0.3.34 on 16 cores of a Xeon with AVX-512 and of cuSOLVER 12 on an
@@ -138,7 +141,7 @@ static double cpu_seconds(const struct xg_model *model, const struct xg_routine 
 {
     double rate = model->cpu_flops / (xg_type_is_double(routine->type) ? 2 : 1);
     return xg_routine_flops(routine) / (row->cpu_share * rate) +
-           (double)routine->m * (double)routine->n * row->cpu_element_s +
+           columns(routine) * sqrt((double)routine->m * (double)routine->n) * row->cpu_element_s +
            rest_seconds(model, routine);
 }
 
@@ -260,14 +263,21 @@ static int octave_of(const struct xg_routine *routine)
     return (int)fmin(fmax(octave, 0), XG_ROUTINE_OCTAVES - 1);
 }
 
-/* The error that was measured in the nearest octave, a factor; 1: none was. */
+/* How far an error is taken for that of other octaves: from n to 2.5 n. */
+enum { REACH = 4 };
+
+/* A side that is not chosen may have had bad luck: with each call its error counts less, and after
+ * some hundred calls it is tried again. */
+static const double FADES = 0.995;
+
+/* The error that was measured in the nearest octave, a factor; 1: none was near. */
 static double correction(struct xg_routine_book *book, const struct xg_routine *routine,
                          enum xg_side side)
 {
     enum { LAST = XG_ROUTINE_OCTAVES - 1 };
     const struct xg_routine_error *errors = errors_of(book, routine, side);
     const int octave = octave_of(routine);
-    for (int distance = 0; distance <= LAST; distance++) {
+    for (int distance = 0; distance <= REACH; distance++) {
         const struct xg_routine_error *below = &errors[xg_max_i64(octave - distance, 0)];
         const struct xg_routine_error *above = &errors[xg_min_i64(octave + distance, LAST)];
         const struct xg_routine_error *near = below->calls > SKIPPED ? below : above;
@@ -282,10 +292,13 @@ void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *mod
 {
     if (!(seconds > 0))
         return;
-    struct xg_routine_error *error = &errors_of(book, routine, side)[octave_of(routine)];
+    const int octave = octave_of(routine);
+    struct xg_routine_error *error = &errors_of(book, routine, side)[octave];
+    enum xg_side other = side == XG_SIDE_CPU ? XG_SIDE_GPU : XG_SIDE_CPU;
     double predicted_s = side == XG_SIDE_CPU ? xg_routine_cpu_seconds(model, routine)
                                              : xg_routine_gpu_seconds(model, routine);
     double log_ratio = log(seconds / predicted_s);
+    errors_of(book, routine, other)[octave].log_ratio *= FADES;
     if (error->calls > SKIPPED)
         error->log_ratio = (error->log_ratio + log_ratio) / 2;
     else if (error->calls++ == SKIPPED)

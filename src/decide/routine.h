@@ -12,8 +12,9 @@
 /* An octave: numbers of operations from XG_ROUTINE_FLOPS_FLOOR times 2^i to twice that. */
 enum { XG_ROUTINE_OCTAVES = 28 };
 
-/* What was measured: for calls of one routine and type with about as many operations, the mean
- * of log(measured / predicted) and the number of calls. Zero-initialised: nothing. SYEV, GESVD and
+/* What was measured: for calls of one routine and type with about as many operations, a mean of
+ * log(measured / predicted) in which the last call has half of the weight, and the number of calls
+ * up to 2. Zero-initialised: nothing. SYEV, GESVD and
  * few eigenvectors are apart, because the CPU's time of them is of another kind. */
 struct xg_routine_book {
     struct xg_routine_error {
