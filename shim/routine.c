@@ -8,6 +8,7 @@
 #include "routine.h"
 
 #include <fenv.h>
+#include <limits.h>
 #include <signal.h>
 
 #include "end.h"
@@ -41,6 +42,7 @@ static void shim_routine_arrive(const char *frame)
     shim_routine_frame = NULL;
     shim_squares_close(&shim_routine_squares);
     xg_tally_forget();
+    xg_tally_take(XG_TALLY_ROUTINES, INT_MAX);
 }
 
 struct shim_routine_pending {

@@ -35,10 +35,16 @@ bool xg_dispatch_wants_group(int kind, int64_t m, int64_t n, int64_t k);
 struct xg_model;
 struct xg_shelter;
 struct xg_conf;
+struct xg_call_record;
 void xg_dispatch_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
                          const struct xg_shelter *shelter, struct xg_model *model);
 
 /* The configuration's XGEMM_CPU_BLAS, or NULL: the only setting that the shim itself needs. */
 const char *xg_dispatch_cpu_blas(void);
+
+/* Adds a call to the account and the trace, where one is kept (report/tell.h). Sets
+ * record->seconds; begin_s: when the call began. */
+void xg_dispatch_tell(const struct xg_conf *conf, const struct xg_cpu *cpu,
+                      struct xg_call_record *record, double begin_s);
 
 #endif

@@ -20,8 +20,7 @@
 #include "host/stack.h"
 #include "library_start.h"
 #include "presence.h"
-#include "report/stats.h"
-#include "report/trace.h"
+#include "report/tell.h"
 #include "verify/residual.h"
 
 /* What the process has learnt of its routines. */
@@ -151,7 +150,8 @@ static enum xg_reason reason_declined(enum xg_status status, const struct xg_res
 
 static bool run_rest(const struct xg_conf *conf, const struct xg_patience *patience,
                      const struct xg_routine_decision *decision, const struct xg_cpu *cpu,
-                     struct xg_shelter *shelter, struct xg_result *result)
+                     struct xg_shelter *shelter, struct xg_result *result,
+                     struct xg_call_record *record)
 {
     struct xg_result second = {0};
     if (!cpu->rest)
@@ -169,9 +169,11 @@ static bool run_rest(const struct xg_conf *conf, const struct xg_patience *patie
     }
     if (done)
         return true;
+    double told = xg_tell_enter();
     xg_shelter_leave(shelter);
     done = cpu->rest(cpu->ctx);
     xg_shelter_enter_again(shelter);
+    record->inside_s += xg_tell_leave(told);
     return done;
 }
 
@@ -188,7 +190,8 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
                                          .threads = INT32_MAX};
     double begin = xg_clock_s();
     enum xg_status status = xg_engine_routine(routine, conf, &patience, &result);
-    bool done = status == XG_OK && run_rest(conf, &patience, decision, cpu, shelter, &result);
+    bool done =
+        status == XG_OK && run_rest(conf, &patience, decision, cpu, shelter, &result, record);
     record->device = result.device;
     record->waited_s = result.waited_s;
     record->up_bytes = result.up_bytes;
@@ -209,12 +212,14 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
 }
 
 static void run_cpu(const struct xg_routine *routine, const struct xg_model *model,
-                    const struct xg_cpu *cpu, struct xg_shelter *shelter)
+                    const struct xg_cpu *cpu, struct xg_shelter *shelter,
+                    struct xg_call_record *record)
 {
-    double begin = xg_clock_s();
+    double begin = xg_clock_s(), told = xg_tell_enter();
     xg_shelter_leave(shelter);
     cpu->whole(cpu->ctx);
     xg_shelter_enter_again(shelter);
+    record->inside_s += xg_tell_leave(told);
     observe(routine, model, XG_SIDE_CPU, xg_clock_s() - begin);
 }
 
@@ -279,13 +284,9 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
     if (record.place == XG_PLACE_BOTH)
         run_both(routine, conf, cpu, shelter, &record);
     else if (!computed)
-        run_cpu(routine, &model, cpu, shelter);
+        run_cpu(routine, &model, cpu, shelter, &record);
     forward_for_good(conf);
-    if (xg_conf_tells(conf)) {
-        record.seconds = xg_clock_s() - begin;
-        xg_stats_add(&record);
-        xg_trace_add(&record, begin);
-    }
+    xg_dispatch_tell(conf, cpu, &record, begin);
     return computed;
 }
 

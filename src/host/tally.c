@@ -123,6 +123,7 @@ int xg_tally_own(enum xg_tally which)
 
 void xg_tally_forget(void)
 {
-    if (here)
-        clear(here);
+    for (int which = 0; here && which < XG_TALLY_COUNT; which++)
+        if (which != XG_TALLY_ROUTINES)
+            atomic_store(&here->counts[which], 0);
 }

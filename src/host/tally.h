@@ -14,6 +14,7 @@ enum xg_tally {
     XG_TALLY_PRODUCTS, /* products under way, on either side */
     XG_TALLY_CORES,    /* cores that products on the CPU compute with */
     XG_TALLY_CALLS,    /* calls in a CPU library, once the GPU was started */
+    XG_TALLY_ROUTINES, /* LAPACK routines on the CPU, one inside the other */
     XG_TALLY_COUNT,
 };
 
@@ -27,7 +28,7 @@ void xg_tally_take(enum xg_tally which, int count);
 int xg_tally_all(enum xg_tally which);
 int xg_tally_own(enum xg_tally which);
 
-/* Resets this thread's counts: it is in no product. */
+/* Resets this thread's counts: it is in no product. It may be in a routine, which multiplies. */
 void xg_tally_forget(void);
 
 #endif

@@ -19,7 +19,8 @@ struct xg_call_record {
     enum xg_reason reason;
     int device;         /* index among the devices in use, from 0 */
     const char *kernel; /* the kernel's name in the table, or NULL on the CPU; a static string */
-    double seconds;     /* wall time of the whole call */
+    double seconds;     /* wall time of the whole call, without inside_s */
+    double inside_s;    /* of calls inside it that are told themselves (tell.h) */
     double predicted_cpu_s, predicted_gpu_s; /* the policy's predictions; 0 when it was not asked */
     double waited_s;                         /* wait for a lane of the GPU, part of seconds */
     uint64_t up_bytes, down_bytes;           /* moved over the link */

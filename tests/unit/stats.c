@@ -8,6 +8,7 @@
 #include "src/base/conf.h"
 #include "src/report/compare.h"
 #include "src/report/stats.h"
+#include "src/report/tell.h"
 #include "tests/support/xt.h"
 
 enum { THREADS = 4, CALLS = 500 };
@@ -408,6 +409,35 @@ static void test_compare(void)
              "a routine has no transposes: %s", report);
 }
 
+static void tell(const char *symbol, int64_t size, enum xg_place place, double seconds,
+                 double inside_s)
+{
+    struct xg_call_record r = record(symbol, size, place, XG_REASON_MODEL, seconds - inside_s);
+    xg_tell(&r, 0);
+}
+
+/* Of calls inside a routine on the CPU those on the GPU are told, and no time is told twice. */
+static void inside(void)
+{
+    double outer = xg_tell_enter();
+    tell("product_", 100, XG_PLACE_CPU, 1, 0);
+    double inner = xg_tell_enter();
+    tell("product_", 100, XG_PLACE_GPU, 2, 0);
+    tell("inner_", 100, XG_PLACE_CPU, 3, xg_tell_leave(inner));
+    tell("outer_", 100, XG_PLACE_CPU, 7, xg_tell_leave(outer));
+    tell("after_", 100, XG_PLACE_CPU, 1, xg_tell_leave(xg_tell_enter()));
+}
+
+static void test_inside(void)
+{
+    const char *report = report_of(inside);
+    XT_CHECK(strstr(report, "xgemm: 3 products") && strstr(report, "in 8.000 s; 1 on the GPU, 2"),
+             "%s", report);
+    XT_CHECK(line_with(report, " outer_ ", " 5.0000 ") &&
+                 line_with(report, " product_ ", " 2.0000 ") && !strstr(report, "inner_"),
+             "%s", report);
+}
+
 /* Registered before the exit report, so that it runs behind it; the children leave the file be. */
 static void remove_log(void)
 {
@@ -441,6 +471,7 @@ int main(void)
     test_routines();
     test_conjugates();
     test_spin();
+    test_inside();
     test_many_shapes();
     XT_CHECK(strstr(report_of(threads), "xgemm: 2000 products"), "%s", text);
     test_compare();

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/tell.h"
+
+#include "host/tally.h"
+#include "report/stats.h"
+#include "report/trace.h"
+
+/* The time of this thread's calls that were told inside its outermost routine. */
+static _Thread_local double told_s __attribute__((tls_model("initial-exec")));
+
+void xg_tell(const struct xg_call_record *record, double begin_s)
+{
+    bool inside = xg_tally_own(XG_TALLY_ROUTINES) > 0;
+    if (inside && record->place == XG_PLACE_CPU)
+        return;
+    if (inside)
+        told_s += record->seconds;
+    xg_stats_add(record);
+    xg_trace_add(record, begin_s);
+}
+
+double xg_tell_enter(void)
+{
+    if (xg_tally_own(XG_TALLY_ROUTINES) == 0)
+        told_s = 0;
+    xg_tally_add(XG_TALLY_ROUTINES, 1);
+    return told_s;
+}
+
+double xg_tell_leave(double entered)
+{
+    xg_tally_take(XG_TALLY_ROUTINES, 1);
+    return told_s - entered;
+}
