@@ -134,7 +134,7 @@ static void make_ready(const struct xg_conf *conf, const struct xg_routine_decis
     if (state == XG_ENGINE_FORKED)
         stay(record, XG_REASON_FORKED);
     else if (state == XG_ENGINE_NONE)
-        stay(record, XG_REASON_NO_GPU);
+        stay(record, xg_presence_reason(conf));
     else if (missing)
         stay(record, XG_REASON_KERNEL);
     else if (state != XG_ENGINE_READY || !loaded)

@@ -52,7 +52,8 @@ static void wait_for_look(void)
 enum xg_reason xg_presence_look(const struct xg_conf *conf)
 {
     int error = errno, not_yet = LOOK_NOT_YET;
-    if (conf->mode != XG_MODE_AUTO || !xg_conf_tells(conf))
+    bool asked = conf->mode == XG_MODE_AUTO || xg_engine_state_get() == XG_ENGINE_NONE;
+    if (!asked || !xg_conf_tells(conf))
         return XG_REASON_EARNING;
     if (atomic_compare_exchange_strong(&look, &not_yet, LOOK_UNDER_WAY))
         begin_look(conf);

@@ -10,9 +10,16 @@
  * Returns the reason why there is no GPU here (device/absence.h), or XG_REASON_EARNING if there may
  * be one. Looks once per process, without calling the driver. If there is no device file, a
  * separate thread asks the dynamic linker for the driver; the call waits for it for at most 1 s.
- * Returns XG_REASON_EARNING without a look unless reasons are read (xg_conf_tells) and XGEMM_MODE
- * is auto, where products wait for a start. From any thread.
+ * Returns XG_REASON_EARNING without a look unless reasons are read (xg_conf_tells), and XGEMM_MODE
+ * is auto, where products wait for a start, or the engine has found no GPU. From any thread.
  */
 enum xg_reason xg_presence_look(const struct xg_conf *conf);
+
+/* The reason of calls for which the engine has no GPU. */
+static inline enum xg_reason xg_presence_reason(const struct xg_conf *conf)
+{
+    enum xg_reason found = xg_presence_look(conf);
+    return xg_reason_is_absence(found) ? found : XG_REASON_NO_GPU;
+}
 
 #endif
