@@ -336,7 +336,7 @@ static void write_result(const struct watch *watch)
         write_order();
     if (watch->quiets)
         terminal_say(stderr,
-                     "the preloaded runs had %s, which may be part of the gain (--keep-env)",
+                     "the preloaded runs had %s, which may be part of the difference (--keep-env)",
                      watch->quiets);
     write_account();
     write_sentence(cpu_s, preloaded_s);

@@ -46,8 +46,9 @@ static const struct xg_setting settings[] = {
      .choices = {"accurate", "strict", "tf32"},
      .accepts = "accurate|strict|tf32",
      .default_text = "accurate",
-     .help = "accurate (at least as exact as FP32), strict (only FP32 multiply-add instructions), "
-             "tf32 (about three decimal digits)."},
+     .help =
+         "accurate (at least as exact as FP32 and FP64), strict (only FP32 and FP64 arithmetic), "
+         "tf32 (about three decimal digits)."},
     {.name = "XGEMM_KERNEL",
      .kind = XG_SETTING_STRING,
      .offset = FIELD(kernel),
