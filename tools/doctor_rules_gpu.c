@@ -165,7 +165,7 @@ static void find_lapack(const struct doctor_facts *facts, int detail, struct doc
 {
     bool has = facts->gpu.cusolver_file[0] != '\0' || facts->run.cusolver_file[0] != '\0';
     bool on = facts->system.lapack;
-    add_if(subjects, is_open(facts) && facts->program.lapack && (detail ? on && !has : !on), "");
+    add_if(subjects, facts->program.lapack && (detail ? is_open(facts) && on && !has : !on), "");
 }
 
 static void find_slow_link(const struct doctor_facts *facts, int detail,

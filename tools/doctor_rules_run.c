@@ -55,7 +55,8 @@ static void find_nothing(const struct doctor_facts *facts, int detail,
 {
     bool wants = false;
     if (!is_within_reach(facts) || !facts->run.told || !facts->run.preloaded ||
-        facts->run.row_count > 0 || facts->program.inside || doctor_children_are_lost(facts))
+        facts->run.row_count > 0 || facts->program.inside || doctor_children_are_lost(facts) ||
+        (facts->program.lapack && !facts->system.lapack)) /* lapack.off explains it */
         return;
     for (int i = 0; i < facts->object_count; i++) {
         if (doctor_object_is_lost(facts, &facts->objects[i]))
