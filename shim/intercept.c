@@ -10,6 +10,7 @@
 #include "end.h"
 #include "gemm_batch.h"
 #include "next.h"
+#include "routine.h"
 #include "src/base/log.h"
 #include "src/dispatch.h"
 #include "src/host/tally.h"
@@ -345,6 +346,7 @@ void shim_intercept(const struct shim_symbol *symbol, const void *returns, struc
     const char *frame = __builtin_frame_address(0);
     const void *caller = shim_whose(returns, &module);
     bool nested = shim_is_nested(frame, caller);
+    shim_routine_notice(frame, caller);
     call->symbol = symbol;
     shim_next_find(symbol, caller, &module, &next);
     struct shim_pending pending = {.call = call,

@@ -24,6 +24,9 @@
  * example by siglongjmp. */
 static _Thread_local const char *shim_routine_frame __attribute__((tls_model("initial-exec")));
 
+/* The object that called it. */
+static _Thread_local const void *shim_routine_caller __attribute__((tls_model("initial-exec")));
+
 /* The memory of the least squares that this thread computes. */
 static _Thread_local struct shim_squares shim_routine_squares
     __attribute__((tls_model("initial-exec")));
@@ -42,7 +45,13 @@ static void shim_routine_arrive(const char *frame)
     shim_routine_frame = NULL;
     shim_squares_close(&shim_routine_squares);
     xg_tally_forget();
-    xg_tally_take(XG_TALLY_ROUTINES, INT_MAX);
+}
+
+void shim_routine_notice(const char *frame, const void *caller)
+{
+    if (xg_tally_own(XG_TALLY_ROUTINES) &&
+        (frame >= shim_routine_frame || shim_module_holds(caller, shim_routine_caller)))
+        xg_tally_take(XG_TALLY_ROUTINES, INT_MAX);
 }
 
 struct shim_routine_pending {
@@ -51,6 +60,7 @@ struct shim_routine_pending {
     const struct xg_routine *routine;
     struct shim_squares squares;
     const char *frame, *outer_frame;
+    const void *caller;
     struct shim_squares outer_squares;
     int returned;
     fenv_t env; /* the program's floating-point environment while ours is active */
@@ -81,7 +91,10 @@ static void shim_routine_compute(struct shim_routine_pending *pending,
     if (!inside)
         shim_end_await();
     const char *outer = shim_routine_frame;
-    shim_routine_frame = outer ? outer : pending->frame;
+    if (!outer) {
+        shim_routine_frame = pending->frame;
+        shim_routine_caller = pending->caller;
+    }
     fesetenv(&pending->env);
     pending->returned = shim_routine_pass(call, pending->next);
     feholdexcept(&pending->env);
@@ -172,9 +185,13 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
     if (!xg_dispatch_wants_routine(m, n) || !shim_routine_read(call, next.int_bytes, &routine) ||
         !xg_dispatch_wants_flops(&routine))
         return shim_routine_pass(call, &next);
-    struct shim_routine_pending pending = {
-        .call = call, .next = &next, .routine = &routine, .frame = __builtin_frame_address(0)};
+    struct shim_routine_pending pending = {.call = call,
+                                           .next = &next,
+                                           .routine = &routine,
+                                           .frame = __builtin_frame_address(0),
+                                           .caller = caller};
     shim_routine_arrive(pending.frame);
+    shim_routine_notice(pending.frame, caller);
     if (!shim_squares_open(&pending.squares, &routine))
         return shim_routine_pass(call, &next);
     shim_routine_own(&pending);

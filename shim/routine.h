@@ -9,4 +9,8 @@ struct shim_routine_call;
  * library returns (routine_call.h); 0 where the GPU computes. */
 int shim_routine_intercept(struct shim_routine_call *call, const void *returns);
 
+/* At each call, with its frame and the object that made it: notices that the thread has left a
+ * routine on the CPU by a jump, so that statistics do not take the call for a part of it. */
+void shim_routine_notice(const char *frame, const void *caller);
+
 #endif

@@ -229,8 +229,10 @@ static void run_both(const struct xg_routine *routine, const struct xg_conf *con
                      struct xg_call_record *record)
 {
     struct xg_result result;
+    double told = xg_tell_enter();
     enum xg_status status =
         xg_comparison_routine(record->symbol, routine, conf, cpu, shelter, &result);
+    record->inside_s += xg_tell_leave(told);
     record->up_bytes = result.up_bytes;
     record->down_bytes = result.down_bytes;
     record->waited_s = result.waited_s;

@@ -266,25 +266,54 @@ static int octave_of(const struct xg_routine *routine)
 /* How far an error is taken for that of other octaves: from n to 2.5 n. */
 enum { REACH = 4 };
 
-/* A side that is not chosen may have had bad luck: with each call its error counts less, and after
- * some hundred calls it is tried again. */
-static const double FADES = 0.995;
+static bool is_learnt(const struct xg_routine_error *error)
+{
+    return error->calls > SKIPPED;
+}
 
-/* The error that was measured in the nearest octave, a factor; 1: none was near. */
+/* The error of the nearest octave that has one; NULL: none is near. */
+static struct xg_routine_error *nearest(struct xg_routine_book *book,
+                                        const struct xg_routine *routine, enum xg_side side)
+{
+    enum { LAST = XG_ROUTINE_OCTAVES - 1 };
+    struct xg_routine_error *errors = errors_of(book, routine, side);
+    const int octave = octave_of(routine);
+    for (int distance = 0; distance <= REACH; distance++) {
+        struct xg_routine_error *below = &errors[xg_max_i64(octave - distance, 0)];
+        struct xg_routine_error *above = &errors[xg_min_i64(octave + distance, LAST)];
+        if (is_learnt(below) || is_learnt(above))
+            return is_learnt(below) ? below : above;
+    }
+    return NULL;
+}
+
+/* The factor by which predictions are wrong. */
 static double correction(struct xg_routine_book *book, const struct xg_routine *routine,
                          enum xg_side side)
 {
-    enum { LAST = XG_ROUTINE_OCTAVES - 1 };
-    const struct xg_routine_error *errors = errors_of(book, routine, side);
-    const int octave = octave_of(routine);
-    for (int distance = 0; distance <= REACH; distance++) {
-        const struct xg_routine_error *below = &errors[xg_max_i64(octave - distance, 0)];
-        const struct xg_routine_error *above = &errors[xg_min_i64(octave + distance, LAST)];
-        const struct xg_routine_error *near = below->calls > SKIPPED ? below : above;
-        if (near->calls > SKIPPED)
-            return exp(near->log_ratio);
-    }
-    return 1;
+    const struct xg_routine_error *error = nearest(book, routine, side);
+    return error ? exp(error->log_ratio) : 1;
+}
+
+static double predict(const struct xg_model *model, const struct xg_routine *routine,
+                      enum xg_side side)
+{
+    return side == XG_SIDE_CPU ? xg_routine_cpu_seconds(model, routine)
+                               : xg_routine_gpu_seconds(model, routine);
+}
+
+/* The part of the time on one side that tries of the other may take. */
+static const double TRIES = 0.01;
+
+static void credit(struct xg_routine_book *book, const struct xg_model *model,
+                   const struct xg_routine *routine, enum xg_side side, double seconds)
+{
+    struct xg_routine_error *error = nearest(book, routine, side);
+    if (!error)
+        return;
+    error->credit_s += TRIES * seconds;
+    if (error->credit_s >= predict(model, routine, side) * exp(error->log_ratio))
+        *error = (struct xg_routine_error){.calls = SKIPPED};
 }
 
 void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *model,
@@ -292,17 +321,13 @@ void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *mod
 {
     if (!(seconds > 0))
         return;
-    const int octave = octave_of(routine);
-    struct xg_routine_error *error = &errors_of(book, routine, side)[octave];
-    enum xg_side other = side == XG_SIDE_CPU ? XG_SIDE_GPU : XG_SIDE_CPU;
-    double predicted_s = side == XG_SIDE_CPU ? xg_routine_cpu_seconds(model, routine)
-                                             : xg_routine_gpu_seconds(model, routine);
-    double log_ratio = log(seconds / predicted_s);
-    errors_of(book, routine, other)[octave].log_ratio *= FADES;
-    if (error->calls > SKIPPED)
+    struct xg_routine_error *error = &errors_of(book, routine, side)[octave_of(routine)];
+    double log_ratio = log(seconds / predict(model, routine, side));
+    if (is_learnt(error))
         error->log_ratio = (error->log_ratio + log_ratio) / 2;
     else if (error->calls++ == SKIPPED)
         error->log_ratio = log_ratio;
+    credit(book, model, routine, side == XG_SIDE_CPU ? XG_SIDE_GPU : XG_SIDE_CPU, seconds);
 }
 
 /* --- The decision ---------------------------------------------------------------------------- */

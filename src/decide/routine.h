@@ -20,6 +20,7 @@ struct xg_routine_book {
     struct xg_routine_error {
         double log_ratio;
         int calls;
+        double credit_s; /* see xg_routine_observe */
     } errors[XG_ROUTINE_COUNT][XG_TYPE_COUNT][2][XG_SIDE_COUNT][XG_ROUTINE_OCTAVES];
     double earned_s; /* what the GPU would have saved so far */
 };
@@ -69,7 +70,8 @@ void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *mode
                        struct xg_routine_decision *decision);
 
 /* Notes the time of a routine that ran on a side. A side's first call of an octave is not learnt
- * from, because much of its time may be spent once only. */
+ * from, because much of its time may be spent once only. The other side may have had bad luck: once
+ * a hundredth of the time spent here would pay for a call there, its error is forgotten. */
 void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *model,
                         const struct xg_routine *routine, enum xg_side side, double seconds);
 

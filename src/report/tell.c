@@ -8,10 +8,18 @@
 /* The time of this thread's calls that were told inside its outermost routine. */
 static _Thread_local double told_s __attribute__((tls_model("initial-exec")));
 
+/* Whether the GPU had no part in a call, not even a failure. */
+static bool is_of_cpu(const struct xg_call_record *record)
+{
+    return record->place == XG_PLACE_CPU && record->verdict == XG_VERDICT_NONE &&
+           record->reason != XG_REASON_FAILED && record->reason != XG_REASON_WRONG &&
+           record->reason != XG_REASON_MEMORY && record->reason != XG_REASON_STACK;
+}
+
 void xg_tell(const struct xg_call_record *record, double begin_s)
 {
     bool inside = xg_tally_own(XG_TALLY_ROUTINES) > 0;
-    if (inside && record->place == XG_PLACE_CPU)
+    if (inside && is_of_cpu(record))
         return;
     if (inside)
         told_s += record->seconds;

@@ -2,8 +2,8 @@
 /* Adds calls to the account and to the trace, and no time twice. */
 /*
  * A LAPACK routine on the CPU calls others, and products, by name. Those that run on the CPU too
- * are part of the routine and are not told. Those that run on the GPU are told, and their time is
- * taken from the routine's.
+ * are part of the routine and are not told. Those that run on the GPU, or fail there, are told, and
+ * their time is taken from the routine's.
  */
 #ifndef XG_TELL_H
 #define XG_TELL_H

@@ -237,6 +237,7 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
     double down =
         record->routine ? record->routine_down_bytes : bytes * xg_problem_down_elems(call);
     char ts[NUMBER_BYTES], dur[NUMBER_BYTES], beta[NUMBER_BYTES], waited[NUMBER_BYTES];
+    char inside[NUMBER_BYTES];
     char cpu[NUMBER_BYTES], gpu[NUMBER_BYTES];
     char flops[NUMBER_BYTES], operands[NUMBER_BYTES], result[NUMBER_BYTES];
     int length = snprintf(
@@ -246,17 +247,19 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
         "\"n\":%lld,\"k\":%lld,\"flops\":%s,\"operand_bytes\":%s,\"result_bytes\":%s,"
         "\"trans\":\"%s\",\"beta\":%s,\"place\":\"%s\",\"reason\":\"%s\",\"kernel\":%s%s%s,"
         "\"predicted_cpu_us\":%s,\"predicted_gpu_us\":%s,\"waited_us\":%s,\"up_bytes\":%llu,"
-        "\"down_bytes\":%llu}},\n",
+        "\"down_bytes\":%llu%s%s}},\n",
         (long long)call->m, (long long)call->n, (long long)call->k, form, place,
-        microseconds(ts, begin_s), microseconds(dur, record->seconds), (long)getpid(),
-        (long)syscall(SYS_gettid), record->symbol,
+        microseconds(ts, begin_s), microseconds(dur, record->seconds + record->inside_s),
+        (long)getpid(), (long)syscall(SYS_gettid), record->symbol,
         record->routine ? record->routine : xg_kind_name(xg_problem_kind(call)), (long long)call->m,
         (long long)call->n, (long long)call->k, number(flops, xg_record_flops(record)),
         number(operands, up), number(result, down), record->routine ? "-" : trans,
         number(beta, call->beta), place, xg_reason_text(record->reason), quote,
         record->kernel ? record->kernel : "null", quote, microseconds(cpu, record->predicted_cpu_s),
         microseconds(gpu, record->predicted_gpu_s), microseconds(waited, record->waited_s),
-        (unsigned long long)record->up_bytes, (unsigned long long)record->down_bytes);
+        (unsigned long long)record->up_bytes, (unsigned long long)record->down_bytes,
+        record->inside_s > 0 ? ",\"inside_us\":" : "",
+        record->inside_s > 0 ? microseconds(inside, record->inside_s) : "");
     return length > 0 && length < EVENT_BYTES ? (size_t)length : 0;
 }
 
@@ -283,7 +286,7 @@ void xg_trace_add(const struct xg_call_record *record, double begin_s)
     pthread_once(&trace_once, trace_init);
     size_t size = format(line, record, begin_s);
     pthread_mutex_lock(&trace.lock);
-    add_locked(line, size, begin_s + record->seconds);
+    add_locked(line, size, begin_s + record->seconds + record->inside_s);
     pthread_mutex_unlock(&trace.lock);
 }
 

@@ -334,18 +334,35 @@ static void screen(struct xg_verify *verify, struct doubts *doubts, struct xg_ve
 
 /* --- Rows computed again -------------------------------------------------------------------- */
 
+/* Doubles that are summed in double precision leave no exact value where sums overflow; then only
+ * the operands tell. */
+enum operands {
+    ORDINARY,
+    OVERFLOWING, /* finite operands, but sums are not: any value may be right */
+    INFINITE,    /* infinities, no NaN: the value is not finite */
+    NOT_NUMBERS, /* a NaN: so is the value */
+};
+
 /* The exact value of an element, and how far a result may be off. */
 struct element {
     double exact, bound;
     double largest; /* the most that a partial sum may reach */
-    bool overflows; /* doubles whose sum of magnitudes overflows: any value may be right */
+    enum operands operands;
 };
 
 static bool agrees(double value, const struct element *element, enum xg_sums sums,
                    const struct format *format)
 {
-    if (element->overflows)
+    switch (element->operands) {
+    case OVERFLOWING:
         return true;
+    case INFINITE:
+        return !isfinite(value);
+    case NOT_NUMBERS:
+        return isnan(value);
+    case ORDINARY:
+        break;
+    }
     if (isnan(element->exact))
         return isnan(value);
     if (isinf(element->exact))
@@ -355,18 +372,19 @@ static bool agrees(double value, const struct element *element, enum xg_sums sum
     return fabs(value - element->exact) <= element->bound;
 }
 
-/* Whether row i of op(A), which is in the plane, and column j of op(B) have neither infinities nor
- * NaN. */
-static bool has_finite_operands(const struct xg_verify *verify, int64_t j, int plane)
+/* Of an element of doubles whose sums or magnitudes are not finite. */
+static enum operands operands_of(const struct xg_verify *verify, int64_t i, int64_t j)
 {
     const struct xg_problem *call = &verify->call;
-    for (int64_t l = 0; l < call->k; l++) {
-        int64_t index = call->transb ? j * call->ldb + l : l * call->ldb + j;
-        if (!isfinite(verify->row_a[plane * call->k + l]) ||
-            !isfinite(at(call->b, index, call->type)))
-            return false;
+    double old = verify->before ? at(verify->before, i * call->n + j, call->type) : 0;
+    bool finite = isfinite(old), numbers = !isnan(old);
+    for (int64_t l = 0; l < call->k && numbers; l++) {
+        double a = at(call->a, call->transa ? l * call->lda + i : i * call->lda + l, call->type);
+        double b = at(call->b, call->transb ? j * call->ldb + l : l * call->ldb + j, call->type);
+        finite = finite && isfinite(a) && isfinite(b);
+        numbers = !isnan(a) && !isnan(b);
     }
-    return true;
+    return !numbers ? NOT_NUMBERS : finite ? OVERFLOWING : INFINITE;
 }
 
 /* What cutting op(B)'s subnormal numbers may change in any element of the row. */
@@ -398,8 +416,8 @@ static struct element element_of(const struct xg_verify *verify, int64_t i, int6
         element.largest += scaled;
     }
     element.largest *= 1 + verify->errors.bound;
-    element.overflows =
-        call->type == XG_TYPE_D && isinf(element.largest) && has_finite_operands(verify, j, plane);
+    if (call->type == XG_TYPE_D && !(isfinite(element.exact) && isfinite(element.largest)))
+        element.operands = operands_of(verify, i, j);
     return element;
 }
 

@@ -57,8 +57,9 @@
  * more such rows than XG_VERIFY_ROWS, the others are skipped and counted. NaN must be NaN. An
  * infinity must be itself, or NaN where finite parts may have overflowed the other way. Where a sum
  * of magnitudes reaches 2^127 a result may be NaN or infinite; elsewhere it must be finite (except
- * in TF32, whose rounding turns numbers near FLT_MAX into infinities). An element of doubles whose
- * sum of magnitudes overflows may have any value.
+ * in TF32, whose rounding turns numbers near FLT_MAX into infinities). Of doubles a sum of
+ * magnitudes that overflows allows any value where the operands are finite, and any infinity or NaN
+ * where one of them is infinite.
  *
  * Not verified are: operations other than SGEMM and DGEMM; alpha or beta that are not finite; C
  * that overlaps A or B (overlap.h; the dispatcher sends none of these to the GPU); where beta is

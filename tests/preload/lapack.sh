@@ -17,6 +17,40 @@ preloaded XGEMM_LAPACK=0 "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" || fail "pass
 preloaded FAKECUDA_DEVICES=0 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
     fail "without a GPU: $(cat "$tmp/out" "$tmp/err")"
 
+# Calls inside a routine on the CPU are a part of it; those behind a routine that a handler left are not.
+compile -o "$tmp/left" -x c - $XG_BLAS_LIBS <<'END' || exit 99
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+void dgemm_(const char *, const char *, int *, int *, int *, double *, double *, int *, double *, int *, double *, double *, int *);
+void dsyev_(const char *, const char *, int *, double *, int *, double *, double *, int *, int *);
+static sigjmp_buf out;
+static void leave(int number)
+{
+    siglongjmp(out, number);
+}
+int main(void)
+{
+    int n = 700, lwork = 40 * n, info = 0, three = 300;
+    double *a = calloc((size_t)(n * n), sizeof *a), *w = malloc((size_t)(n + lwork + 90000) * sizeof *w), one = 1;
+    struct itimerval timer = {.it_value.tv_usec = 20000};
+    for (int i = 0; i < n * n; i++)
+        a[i] = (i / n * 7 + i % n * 7) % 13;
+    signal(SIGALRM, leave);
+    setitimer(ITIMER_REAL, &timer, NULL);
+    if (!sigsetjmp(out, 1))
+        for (;;)
+            dsyev_("V", "L", &n, a, &n, w, w + n, &lwork, &info);
+    for (int i = 0; i < 3; i++)
+        dgemm_("N", "N", &three, &three, &three, &one, a, &n, a, &n, &one, w, &three);
+    return 0;
+}
+END
+env OPENBLAS_NUM_THREADS=1 XGEMM_MODE=cpu XGEMM_STATS=1 LD_PRELOAD="$preload" "$tmp/left" >"$tmp/out" 2>&1 ||
+    fail "left by a jump: $(cat "$tmp/out")"
+grep -q '^  CPU  *XGEMM_MODE  *dgemm_  *dgemm  *3 ' "$tmp/out" || fail "left by a jump: $(cat "$tmp/out")"
+
 if has_engine; then
     preloaded XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
         LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||

@@ -309,7 +309,11 @@ static void test_bad_luck(void)
     int calls = 0;
     for (; decide(XG_ROUTINE_GETRF, 1000).place == XG_PLACE_CPU && calls < 5000; calls++)
         observe(XG_ROUTINE_GETRF, 1000, XG_SIDE_CPU, before.cpu_s);
-    XT_CHECK(calls > 100 && calls < 1000, "tried again after %d calls", calls);
+    XT_CHECK(calls > 1000 && calls < 5000, "tried again after %d calls", calls);
+    observe(XG_ROUTINE_GETRF, 1000, XG_SIDE_GPU, 50 * before.gpu_s);
+    for (calls = 0; decide(XG_ROUTINE_GETRF, 1400).place == XG_PLACE_CPU && calls < 5000; calls++)
+        observe(XG_ROUTINE_GETRF, 1400, XG_SIDE_CPU, 2 * before.cpu_s);
+    XT_CHECK(calls < 5000, "a size near it was tried again after %d calls", calls);
 }
 
 /* Tall matrices: a process must not wait for a start that takes longer than the CPU. Two cores take

@@ -423,6 +423,9 @@ static void inside(void)
     tell("product_", 100, XG_PLACE_CPU, 1, 0);
     double inner = xg_tell_enter();
     tell("product_", 100, XG_PLACE_GPU, 2, 0);
+    struct xg_call_record wrong = record("wrong_", 100, XG_PLACE_CPU, XG_REASON_WRONG, 1);
+    wrong.verdict = XG_VERDICT_WRONG;
+    xg_tell(&wrong, 0);
     tell("inner_", 100, XG_PLACE_CPU, 3, xg_tell_leave(inner));
     tell("outer_", 100, XG_PLACE_CPU, 7, xg_tell_leave(outer));
     tell("after_", 100, XG_PLACE_CPU, 1, xg_tell_leave(xg_tell_enter()));
@@ -431,9 +434,9 @@ static void inside(void)
 static void test_inside(void)
 {
     const char *report = report_of(inside);
-    XT_CHECK(strstr(report, "xgemm: 3 products") && strstr(report, "in 8.000 s; 1 on the GPU, 2"),
+    XT_CHECK(strstr(report, "xgemm: 4 products") && strstr(report, "in 8.000 s; 1 on the GPU, 3"),
              "%s", report);
-    XT_CHECK(line_with(report, " outer_ ", " 5.0000 ") &&
+    XT_CHECK(line_with(report, " outer_ ", " 4.0000 ") &&
                  line_with(report, " product_ ", " 2.0000 ") && !strstr(report, "inner_"),
              "%s", report);
 }

@@ -420,28 +420,37 @@ static void test_doubted_double(void)
 static void test_odd_doubles(void)
 {
     static struct doubles d;
+    /* Put into op(A)(1,2), op(B)(3,1), C0(1,2) and the result's (1,2); into op(A)(1,4), and by the
+     * inverse sign into op(B)(4,2), so that sums overflow; 0: left. */
     static const struct {
         const char *name;
-        double a, b, value; /* put into op(A)(1,2), op(B)(3,1) and the result's (1,2); 0: left */
+        double a, b, c0, value, large;
         bool wrong;
-    } cases[] = {{"NaN in A", NAN, 0, 0, false},
-                 {"NaN swallowed", NAN, 0, 1, true},
-                 {"infinity in A", INFINITY, 0, 0, false},
-                 {"infinity swallowed", INFINITY, 0, 1, true},
-                 {"infinity from nowhere", 0, 0, INFINITY, true},
-                 {"NaN from nowhere", 0, 0, NAN, true},
-                 {"squares overflow", 0, 1e200, 0, false},
-                 {"squares overflow, and an element is wrong", 0, 1e200, 3e200, true},
-                 {"sums overflow", 1e308, 0, 7, false}};
+    } cases[] = {{"NaN in A", NAN, 0, 0, 0, 0, false},
+                 {"NaN swallowed", NAN, 0, 0, 1, 0, true},
+                 {"NaN swallowed where sums overflow", NAN, 0, 0, 1, 1e200, true},
+                 {"infinity in A", INFINITY, 0, 0, 0, 0, false},
+                 {"infinity swallowed", INFINITY, 0, 0, 1, 0, true},
+                 {"infinity where sums overflow", INFINITY, 0, 0, INFINITY, 1e200, false},
+                 {"infinity of C0 swallowed", 0, 0, INFINITY, 5, 0, true},
+                 {"infinity from nowhere", 0, 0, 0, INFINITY, 0, true},
+                 {"NaN from nowhere", 0, 0, 0, NAN, 0, true},
+                 {"squares overflow", 0, 1e200, 0, 0, 0, false},
+                 {"squares overflow, and an element is wrong", 0, 1e200, 0, 3e200, 0, true},
+                 {"sums overflow", 0, 0, 0, 7, 1e200, false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        fill_doubles(&d, 0, 1);
+        fill_doubles(&d, cases[i].c0 != 0 ? 4 : 0, 1);
         d.call.m = 4; /* all rows can be computed again */
         if (cases[i].a != 0)
             d.a[1 * DK + 2] = cases[i].a;
         if (cases[i].b != 0)
             d.b[3 * DN + 1] = cases[i].b;
-        for (int j = 0; cases[i].a == 1e308 && j < DN; j++)
-            d.b[2 * DN + j] = 100;
+        if (cases[i].c0 != 0)
+            d.before[1 * DN + 2] = cases[i].c0;
+        if (cases[i].large != 0) {
+            d.a[1 * DK + 4] = cases[i].large;
+            d.b[4 * DN + 2] = -cases[i].large;
+        }
         struct xg_verify *verify = begin_doubles(&d, i);
         if (cases[i].value != 0)
             d.c[1 * DN + 2] = cases[i].value;

@@ -34,7 +34,7 @@ class Thread:
 
     def add(self, product):
         self.begins.append(product.begin)
-        self.ends.append(product.begin + product.took)
+        self.ends.append(product.end)
         self.places.append(trace.PLACES.index(product.place))
 
     def seconds(self, place):
@@ -183,7 +183,7 @@ class Run:
             self.groups[key] = Group(product)
         self.groups[key].add(product)
         self.first = min(self.first, product.begin)
-        self.last = max(self.last, product.begin + product.took)
+        self.last = max(self.last, product.end)
 
     # --- Queries ---
 

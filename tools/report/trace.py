@@ -34,7 +34,7 @@ class Unreadable(Exception):
 
 class Product:
     """One product of the trace. Times are in seconds; a prediction may be None."""
-    __slots__ = ("pid", "tid", "begin", "took", "symbol", "operation", "m", "n", "k", "flops",
+    __slots__ = ("pid", "tid", "begin", "end", "took", "symbol", "operation", "m", "n", "k", "flops",
                  "operand_bytes", "result_bytes", "trans", "beta_zero", "place", "reason", "kernel",
                  "cpu", "gpu", "waited", "up", "down")
 
@@ -84,7 +84,9 @@ def product_of(event):
     if None in (product.pid, product.tid, begin, took, product.m, product.n, product.k) or \
             product.place not in PLACES:
         return None
-    product.begin, product.took = 1e-6 * begin, 1e-6 * took
+    inside = number(args.get("inside_us")) or 0.0  # of calls inside it that have events of their own
+    product.begin, product.end = 1e-6 * begin, 1e-6 * (begin + took)
+    product.took = 1e-6 * max(took - inside, 0.0)
     product.symbol = name(args.get("symbol")) or "?"
     product.trans = name(args.get("trans")) or "?"
     # A trace without an operation is of a release that supported only SGEMM.
