@@ -316,8 +316,8 @@ static void test_bad_luck(void)
     XT_CHECK(calls < 5000, "a size near it was tried again after %d calls", calls);
 }
 
-/* Tall matrices: a process must not wait for a start that takes longer than the CPU. Two cores take
- * 0.47 and 1.6 s. */
+/* Tall matrices: two cores take 0.47 and 1.6 s, and a process must not wait for a start that takes
+ * longer. */
 static void test_tall(void)
 {
     static const int64_t widths[] = {14, 40};
@@ -327,7 +327,7 @@ static void test_tall(void)
         struct xg_routine routine = routine_of(XG_ROUTINE_GESDD, widths[i]);
         routine.m = 1000000;
         double cpu = xg_routine_cpu_seconds(&machine, &routine);
-        XT_CHECK(cpu > 0.005 && cpu < 0.5, "%lld columns: %g s", (long long)widths[i], cpu);
+        XT_CHECK(cpu > 0.1 && cpu < 1.6, "%lld columns: %g s", (long long)widths[i], cpu);
     }
 }
 
