@@ -30,7 +30,7 @@ esac
 
 # This machine's NumPy is seen in it, and so is its pip.
 "$python" -m venv --system-site-packages --without-pip "$tmp/venv" || exit 99
-(cd "$tmp/venv" && find . | sort) >"$tmp/before"
+(cd "$tmp/venv" && find . ! -type d | sort) >"$tmp/before" # pip leaves empty folders
 PATH=$tmp/venv/bin:$PATH
 python=$tmp/venv/bin/python
 "$python" -m pip install -q "$wheel" || fail "pip install"
@@ -42,6 +42,8 @@ library=$("$python" -c 'import xgemm_shim; print(xgemm_shim.library())')
 expect "xgemm-run's library" "$(xgemm-run printenv LD_PRELOAD)" "$(readlink -f "$library")"
 expect "python -m's library" "$("$python" -m xgemm_shim printenv LD_PRELOAD)" "$(readlink -f "$library")"
 expect "__version__" "$("$python" -c 'import xgemm_shim; print(xgemm_shim.__version__)')" "$version"
+[ -s "$tmp/venv/share/man/man7/libxgemm_shim.7" ] && [ -s "$tmp/venv/share/man/man1/xgemm-run.1" ] ||
+    fail "no manual pages: $(find "$tmp/venv/share")"
 # As Pythons of all versions spell it.
 expect "no dependency but extras'" "$("$python" -c 'import importlib.metadata as m
 for each in m.requires("xgemm-shim"): print(each)' | tr -d ' ()' | tr "'" '"' | sort | tr '\n' ' ')" \
@@ -143,6 +145,6 @@ rm -r "$tmp/two/lib"
 expect "no package" $? 125
 
 "$python" -m pip uninstall -q -y xgemm-shim || fail "pip uninstall"
-(cd "$tmp/venv" && find . | sort) | diff "$tmp/before" - || fail "pip uninstall leaves something behind"
+(cd "$tmp/venv" && find . ! -type d | sort) | diff "$tmp/before" - || fail "pip uninstall leaves something behind"
 "$python" -c 'import xgemm_shim' 2>/dev/null && fail "it can be imported still"
 exit $status
