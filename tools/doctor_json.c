@@ -237,6 +237,7 @@ static void put_program(struct json *json, const struct doctor_facts *facts)
         put_names(json, "inside", object->elf.inside);
         put_names(json, "bound_to_library", object->taken);
         put_names(json, "bound_elsewhere", object->elsewhere);
+        put_bool(json, "lapack", object->elf.lapack);
         put_bool(json, "lost", doctor_object_is_lost(facts, object));
         close_value(json, '}');
     }

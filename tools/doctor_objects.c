@@ -131,8 +131,8 @@ static bool is_ours(const struct doctor_object *object)
 static bool matters(const struct doctor_object *object)
 {
     const struct doctor_elf *elf = &object->elf;
-    return !is_ours(object) && (elf->imports || elf->defines || elf->inside || elf->mkl_inside ||
-                                (elf->vendor && elf->kit));
+    return !is_ours(object) && (elf->imports || elf->defines || elf->inside || elf->lapack ||
+                                elf->mkl_inside || (elf->vendor && elf->kit));
 }
 
 /* Finds whether other files need or import from the object. */

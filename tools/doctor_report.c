@@ -187,9 +187,11 @@ static void write_object(FILE *out, const struct doctor_facts *facts,
 {
     char text[TEXT_BYTES], names[256];
     unsigned imports = object->elf.imports;
-    if (imports) {
+    if (imports || object->elf.lapack) {
         doctor_names_text(imports, names, sizeof names);
-        doctor_text_set(text, sizeof text, "%s calls %s", object->path, names);
+        doctor_text_set(text, sizeof text, "%s calls %s%s%s", object->path, names,
+                        imports && object->elf.lapack ? " and " : "",
+                        object->elf.lapack ? "LAPACK" : "");
     } else {
         unsigned defines = object->elf.defines | object->elf.inside;
         doctor_names_text(defines, names, sizeof names);

@@ -458,6 +458,7 @@ doctor 0 XGEMM_LAPACK=0 "$tmp/solver"
 finds lapack.off XGEMM_LAPACK
 says '"cusolver_file":"[^"]*libcusolver.so.1'
 doctor 0 "$tmp/solver"
+says '"file":"[^"]*libsolve.so"[^}]*"lapack":true'
 silent lapack.off
 silent cusolver.missing
 doctor 0 FAKECUDA_FAIL=cuMemHostAlloc:1:2:always
