@@ -5,7 +5,8 @@
 /*
  * Small products over the distributions of the accuracy suite, all transposes, paddings, alpha and
  * beta, in FP32 in several orders, in pieces as Hopper's tensor cores add them (kernels/NOTES.md),
- * and in TF32: 20,000 of them, or as many as XT_VERIFY_PRODUCTS says. The worst cases of the bounds
+ * and in TF32; and as many of doubles: 20,000 of each, or as many as XT_VERIFY_PRODUCTS says. The
+ * worst cases of the bounds
  * must come near: what is wrong by a bound too small by ten would show.
  */
 #include <fenv.h>
@@ -248,6 +249,93 @@ static void test_product(int64_t number, uint64_t *state)
     fx_product_destroy(&product);
 }
 
+/* --- Doubles -------------------------------------------------------------------------------- */
+
+enum { DOUBLE_M = 12, DOUBLE_N = 24, DOUBLE_K = 700 };
+
+static double sum_of_doubles(const double *a, int64_t a_stride, const double *b, int64_t b_stride,
+                             int64_t k, enum order order)
+{
+    double sums[4] = {0};
+    for (int64_t at = 0; at < k; at++) {
+        int64_t l = order == BACKWARDS ? k - 1 - at : at;
+        double *sum = &sums[order == FOUR ? at % 4 : order == SLICES ? at * 3 / k : 0];
+        volatile double product = a[l * a_stride] * b[l * b_stride];
+        *sum = order == ROUNDED ? *sum + product : fma(a[l * a_stride], b[l * b_stride], *sum);
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+static void compute_doubles(const struct xg_problem *call, enum order order, int rounding)
+{
+    const double *a = call->a, *b = call->b;
+    for (int64_t i = 0; i < call->m; i++)
+        for (int64_t j = 0; j < call->n; j++) {
+            volatile double *c = (double *)call->c + i * call->ldc + j;
+            volatile double product =
+                call->alpha * sum_of_doubles(a + (call->transa ? i : i * call->lda),
+                                             call->transa ? call->lda : 1,
+                                             b + (call->transb ? j * call->ldb : j),
+                                             call->transb ? 1 : call->ldb, call->k, order);
+            enter(rounding);
+            volatile double old = call->beta == 0 ? 0 : call->beta * *c;
+            *c = call->beta == 0 ? product : product + old;
+            enter(FE_TONEAREST);
+        }
+}
+
+/* Exponents spread by up to 2^(2 spread); every 40th factor has a NaN or an infinity. */
+static void draw_doubles(double *x, int64_t count, double spread, double scale, uint64_t *state)
+{
+    static const double odd[] = {NAN, INFINITY, -INFINITY, 0};
+    for (int64_t i = 0; i < count; i++)
+        x[i] = ((double)xt_random(state) + 0x1p-25 * (double)xt_random(state)) * scale *
+               exp2(spread * (double)xt_random(state));
+    if (draw(state, 0, 39) == 0)
+        x[draw(state, 0, count - 1)] = odd[draw(state, 0, 3)];
+}
+
+static void test_doubles(int64_t number, uint64_t *state)
+{
+    static double a[DOUBLE_M * DOUBLE_K], b[DOUBLE_N * DOUBLE_K], c[DOUBLE_M * DOUBLE_N];
+    static const int roundings[] = {FE_TONEAREST, FLUSHING, FE_UPWARD, FE_TOWARDZERO};
+    static const double spreads[] = {0, 3, 40, 250, 500}, scales[] = {1, 1, 0x1p500, 0x1p-530};
+    static const double alphas[] = {1, 1, -1, 0.3, 1e-200, 1e200},
+                        betas[] = {0, 0, 1, -0.7, 1e-300};
+    const struct fx_shape shape = draw_shape(state, number);
+    struct xg_problem call = {.type = XG_TYPE_D,
+                              .m = shape.m,
+                              .n = shape.n,
+                              .k = shape.k,
+                              .transa = shape.transa ? XG_TRANS : XG_NO_TRANS,
+                              .transb = shape.transb ? XG_TRANS : XG_NO_TRANS,
+                              .alpha = alphas[draw(state, 0, 5)],
+                              .beta = betas[draw(state, 0, 4)],
+                              .a = a,
+                              .lda = shape.transa ? shape.m : shape.k,
+                              .b = b,
+                              .ldb = shape.transb ? shape.k : shape.n,
+                              .c = c,
+                              .ldc = shape.n};
+    draw_doubles(a, shape.m * shape.k, spreads[draw(state, 0, 4)], scales[draw(state, 0, 3)],
+                 state);
+    draw_doubles(b, shape.n * shape.k, spreads[draw(state, 0, 4)], scales[draw(state, 0, 3)],
+                 state);
+    draw_doubles(c, shape.m * shape.n, spreads[draw(state, 0, 4)], scales[draw(state, 0, 3)],
+                 state);
+    struct xg_verify *verify = NULL;
+    struct xg_verify_report report;
+    if (xg_verify_create(&call, *state, NULL, 1, &verify) != XG_OK)
+        exit(XT_HARD);
+    compute_doubles(&call, (enum order)(number % FP16X3), roundings[number / 3 % 4]);
+    xg_verify_check(verify, XG_SUMS_FP32, &report);
+    XT_CHECK(!report.wrong, "%ld: doubles, %s, %ldx%ldx%ld alpha %g beta %g: %g, not %g +- %g",
+             (long)number, names[number % FP16X3], (long)call.m, (long)call.n, (long)call.k,
+             call.alpha, call.beta, report.value, report.exact, report.bound);
+    XT_CHECK(report.deviation <= 1e9, "%g is no figure", report.deviation);
+    xg_verify_destroy(verify);
+}
+
 /* Sums whose roundings all go one way: every row is doubted, and none is wrong. */
 static void test_constant(float a, float b, enum order order)
 {
@@ -283,8 +371,10 @@ int main(void)
     uint64_t state = 1;
     if (xg_team_create(1, &team) != XG_OK)
         return XT_HARD;
-    for (int64_t number = 0; number < count; number++)
+    for (int64_t number = 0; number < count; number++) {
         test_product(number, &state);
+        test_doubles(number, &state);
+    }
     xg_team_destroy(team);
     test_constant(0.1f, 0.3f, FMA);
     test_constant(0.1f, 0.3f, BACKWARDS);
