@@ -487,7 +487,9 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
     double begin = xg_clock_s();
 
     struct xg_decision decision;
-    xg_tally_forget();
+    /* The thread is in no product, but maybe in a routine, which multiplies. */
+    xg_tally_take(XG_TALLY_PRODUCTS, INT_MAX);
+    xg_tally_take(XG_TALLY_CORES, INT_MAX);
     xg_tally_add(XG_TALLY_PRODUCTS, 1);
     decide(call, conf, cpu, begin, shelter, &decision);
     if ((decision.start || decision.place != XG_PLACE_CPU) && close_shelter(shelter)) {

@@ -123,7 +123,6 @@ int xg_tally_own(enum xg_tally which)
 
 void xg_tally_forget(void)
 {
-    for (int which = 0; here && which < XG_TALLY_COUNT; which++)
-        if (which != XG_TALLY_ROUTINES)
-            atomic_store(&here->counts[which], 0);
+    if (here)
+        clear(here);
 }

@@ -28,7 +28,7 @@ void xg_tally_take(enum xg_tally which, int count);
 int xg_tally_all(enum xg_tally which);
 int xg_tally_own(enum xg_tally which);
 
-/* Resets this thread's counts: it is in no product. It may be in a routine, which multiplies. */
+/* Resets this thread's counts: it is in no call. */
 void xg_tally_forget(void);
 
 #endif
