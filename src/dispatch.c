@@ -28,7 +28,7 @@
 #include "leftover.h"
 #include "library_start.h"
 #include "presence.h"
-#include "report/tell.h"
+#include "report/record.h"
 #include "report/trace.h"
 #include "settled.h"
 
@@ -435,15 +435,15 @@ static void trace_machine(const struct xg_conf *conf, const struct xg_cpu *cpu)
     xg_trace_add_machine(&machine);
 }
 
-void xg_dispatch_tell(const struct xg_conf *conf, const struct xg_cpu *cpu,
-                      struct xg_call_record *record, double begin_s)
+void xg_dispatch_record(const struct xg_conf *conf, const struct xg_cpu *cpu,
+                        struct xg_call_record *record, double begin_s)
 {
     if (!xg_conf_tells(conf))
         return;
     record->seconds = xg_clock_s() - begin_s - record->inside_s;
     if (conf->trace)
         trace_machine(conf, cpu);
-    xg_tell(record, begin_s);
+    xg_record_add(record, begin_s);
 }
 
 /* Places the product on the CPU, whatever was decided, if its operands do not allow the GPU. */
@@ -526,7 +526,7 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
         run_cpu(call, conf, cpu, &decision, shelter, &record);
     xg_tally_take(XG_TALLY_PRODUCTS, 1);
 
-    xg_dispatch_tell(conf, cpu, &record, begin);
+    xg_dispatch_record(conf, cpu, &record, begin);
 }
 
 void xg_dispatch_problem(const char *symbol, const struct xg_problem *call,

@@ -20,7 +20,7 @@ struct xg_call_record {
     int device;         /* index among the devices in use, from 0 */
     const char *kernel; /* the kernel's name in the table, or NULL on the CPU; a static string */
     double seconds;     /* wall time of the whole call, without inside_s */
-    double inside_s;    /* of calls inside it that are told themselves (tell.h) */
+    double inside_s;    /* wall time of the calls inside it that have records of their own */
     double predicted_cpu_s, predicted_gpu_s; /* the policy's predictions; 0 when it was not asked */
     double waited_s;                         /* wait for a lane of the GPU, part of seconds */
     uint64_t up_bytes, down_bytes;           /* moved over the link */
@@ -39,5 +39,20 @@ static inline double xg_record_flops(const struct xg_call_record *record)
         return record->routine_flops;
     return call->m > 0 && call->n > 0 && call->k > 0 ? xg_problem_flops(call) : 0.0;
 }
+
+/*
+ * Adds a record to the account and the trace, where they are kept. A LAPACK routine on the CPU
+ * calls other routines, and products, by name. A call inside it that runs on the CPU too is part of
+ * the routine, and is not added. A call inside it that runs on the GPU, or fails there, is added,
+ * and the routine's own record excludes its time. begin_s: when the call began (clock.h). From any
+ * thread.
+ */
+void xg_record_add(const struct xg_call_record *record, double begin_s);
+
+/* Before and after a routine runs on the CPU, on one thread; a handler may leave the routine in
+ * between. xg_record_leave takes what xg_record_enter returned, and returns the wall time of the
+ * calls inside the routine that were added. */
+double xg_record_enter(void);
+double xg_record_leave(double entered);
 
 #endif

@@ -25,7 +25,7 @@ static const struct format {
                [XG_TYPE_D] = {0x1p-53, 0x1p-1022, 0x1p-1074, 0x1p1023, 8 * 0x1p-53}};
 
 /* Deviations are reported up to this: thresholds of the least numbers are tiny. */
-static const double MOST_TOLD = 1e9;
+static const double DEVIATION_MOST = 1e9;
 
 /* In units of |op(A)||op(B)|: what ordinary numbers reach, and what no numbers exceed. */
 struct errors {
@@ -326,7 +326,7 @@ static void screen(struct xg_verify *verify, struct doubts *doubts, struct xg_ve
             doubt_odd(doubts, i, &verify->random);
             continue;
         }
-        report->deviation = fmax(report->deviation, fmin(deviation, MOST_TOLD));
+        report->deviation = fmax(report->deviation, fmin(deviation, DEVIATION_MOST));
         if (deviation > 1)
             doubt(doubts, i, deviation);
     }

@@ -7,8 +7,8 @@
 
 #include "src/base/conf.h"
 #include "src/report/compare.h"
+#include "src/report/record.h"
 #include "src/report/stats.h"
-#include "src/report/tell.h"
 #include "tests/support/xt.h"
 
 enum { THREADS = 4, CALLS = 500 };
@@ -409,26 +409,27 @@ static void test_compare(void)
              "a routine has no transposes: %s", report);
 }
 
-static void tell(const char *symbol, int64_t size, enum xg_place place, double seconds,
-                 double inside_s)
+static void add_inside(const char *symbol, int64_t size, enum xg_place place, double seconds,
+                       double inside_s)
 {
     struct xg_call_record r = record(symbol, size, place, XG_REASON_MODEL, seconds - inside_s);
-    xg_tell(&r, 0);
+    xg_record_add(&r, 0);
 }
 
-/* Of calls inside a routine on the CPU those on the GPU are told, and no time is told twice. */
+/* Calls on the GPU inside a routine on the CPU have records of their own, and no time is counted
+ * twice. */
 static void inside(void)
 {
-    double outer = xg_tell_enter();
-    tell("product_", 100, XG_PLACE_CPU, 1, 0);
-    double inner = xg_tell_enter();
-    tell("product_", 100, XG_PLACE_GPU, 2, 0);
+    double outer = xg_record_enter();
+    add_inside("product_", 100, XG_PLACE_CPU, 1, 0);
+    double inner = xg_record_enter();
+    add_inside("product_", 100, XG_PLACE_GPU, 2, 0);
     struct xg_call_record wrong = record("wrong_", 100, XG_PLACE_CPU, XG_REASON_WRONG, 1);
     wrong.verdict = XG_VERDICT_WRONG;
-    xg_tell(&wrong, 0);
-    tell("inner_", 100, XG_PLACE_CPU, 3, xg_tell_leave(inner));
-    tell("outer_", 100, XG_PLACE_CPU, 7, xg_tell_leave(outer));
-    tell("after_", 100, XG_PLACE_CPU, 1, xg_tell_leave(xg_tell_enter()));
+    xg_record_add(&wrong, 0);
+    add_inside("inner_", 100, XG_PLACE_CPU, 3, xg_record_leave(inner));
+    add_inside("outer_", 100, XG_PLACE_CPU, 7, xg_record_leave(outer));
+    add_inside("after_", 100, XG_PLACE_CPU, 1, xg_record_leave(xg_record_enter()));
 }
 
 static void test_inside(void)

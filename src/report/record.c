@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/tell.h"
+/* Adds records of calls to the account and the trace, and no time twice. */
+#include "report/record.h"
 
 #include "host/tally.h"
 #include "report/stats.h"
 #include "report/trace.h"
 
-/* The time of this thread's calls that were told inside its outermost routine. */
-static _Thread_local double told_s __attribute__((tls_model("initial-exec")));
+/* The time of this thread's recorded calls inside its outermost routine. */
+static _Thread_local double recorded_s __attribute__((tls_model("initial-exec")));
 
 /* Whether the GPU had no part in a call, not even a failure. */
 static bool is_of_cpu(const struct xg_call_record *record)
@@ -16,27 +17,27 @@ static bool is_of_cpu(const struct xg_call_record *record)
            record->reason != XG_REASON_MEMORY && record->reason != XG_REASON_STACK;
 }
 
-void xg_tell(const struct xg_call_record *record, double begin_s)
+void xg_record_add(const struct xg_call_record *record, double begin_s)
 {
     bool inside = xg_tally_own(XG_TALLY_ROUTINES) > 0;
     if (inside && is_of_cpu(record))
         return;
     if (inside)
-        told_s += record->seconds;
+        recorded_s += record->seconds;
     xg_stats_add(record);
     xg_trace_add(record, begin_s);
 }
 
-double xg_tell_enter(void)
+double xg_record_enter(void)
 {
     if (xg_tally_own(XG_TALLY_ROUTINES) == 0)
-        told_s = 0;
+        recorded_s = 0;
     xg_tally_add(XG_TALLY_ROUTINES, 1);
-    return told_s;
+    return recorded_s;
 }
 
-double xg_tell_leave(double entered)
+double xg_record_leave(double entered)
 {
     xg_tally_take(XG_TALLY_ROUTINES, 1);
-    return told_s - entered;
+    return recorded_s - entered;
 }
