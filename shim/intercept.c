@@ -26,16 +26,12 @@
 static _Thread_local const char *shim_frame __attribute__((tls_model("initial-exec")));
 static _Thread_local const void *shim_caller __attribute__((tls_model("initial-exec")));
 
-/*
- * Whether a call comes from inside the outer call. It does not if its frame is no deeper, or if it
- * comes from the same object: then the thread left the outer call, for example by siglongjmp from a
- * signal handler.
- */
+/* Whether a call comes from inside the outer product. */
 static bool shim_is_nested(const char *frame, const void *caller)
 {
     if (!shim_frame)
         return false;
-    if (frame < shim_frame && !shim_module_holds(caller, shim_caller))
+    if (shim_whose_is_inside(frame, caller, shim_frame, shim_caller))
         return true;
     shim_frame = NULL;
     xg_tally_forget();

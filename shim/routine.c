@@ -50,7 +50,7 @@ static void shim_routine_arrive(const char *frame)
 void shim_routine_notice(const char *frame, const void *caller)
 {
     if (xg_tally_own(XG_TALLY_ROUTINES) &&
-        (frame >= shim_routine_frame || shim_module_holds(caller, shim_routine_caller)))
+        !shim_whose_is_inside(frame, caller, shim_routine_frame, shim_routine_caller))
         xg_tally_take(XG_TALLY_ROUTINES, INT_MAX);
 }
 

@@ -326,3 +326,9 @@ const void *shim_whose(const void *returns, struct shim_module *module)
 }
 
 #endif
+
+bool shim_whose_is_inside(const char *frame, const void *caller, const char *outer_frame,
+                          const void *outer_caller)
+{
+    return frame < outer_frame && !shim_module_holds(caller, outer_caller);
+}

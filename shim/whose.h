@@ -32,4 +32,12 @@ extern _Thread_local uintptr_t shim_entered[16] __attribute__((tls_model("initia
  */
 const void *shim_whose(const void *returns, struct shim_module *module);
 
+/*
+ * True if a call, by its frame and the object that made it, comes from inside an outer call. False
+ * if its frame is no deeper, or if the same object made both: then the thread has left the outer
+ * call, for example by siglongjmp from a signal handler.
+ */
+bool shim_whose_is_inside(const char *frame, const void *caller, const char *outer_frame,
+                          const void *outer_caller);
+
 #endif

@@ -392,7 +392,7 @@ static void await_engine(const struct xg_conf *conf, struct xg_call_record *reco
     record->place = XG_PLACE_CPU;
     record->reason = state == XG_ENGINE_FORKED     ? XG_REASON_FORKED
                      : state == XG_ENGINE_STARTING ? XG_REASON_STARTING
-                                                   : xg_presence_reason(conf);
+                                                   : xg_reason_of_absence(xg_presence_look(conf));
 }
 
 /*

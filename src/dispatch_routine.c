@@ -134,7 +134,7 @@ static void make_ready(const struct xg_conf *conf, const struct xg_routine_decis
     if (state == XG_ENGINE_FORKED)
         stay(record, XG_REASON_FORKED);
     else if (state == XG_ENGINE_NONE)
-        stay(record, xg_presence_reason(conf));
+        stay(record, xg_reason_of_absence(xg_presence_look(conf)));
     else if (missing)
         stay(record, XG_REASON_KERNEL);
     else if (state != XG_ENGINE_READY || !loaded)

@@ -15,11 +15,4 @@
  */
 enum xg_reason xg_presence_look(const struct xg_conf *conf);
 
-/* The reason of calls for which the engine has no GPU. */
-static inline enum xg_reason xg_presence_reason(const struct xg_conf *conf)
-{
-    enum xg_reason found = xg_presence_look(conf);
-    return xg_reason_is_absence(found) ? found : XG_REASON_NO_GPU;
-}
-
 #endif

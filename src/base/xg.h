@@ -139,6 +139,12 @@ static inline bool xg_reason_is_absence(enum xg_reason reason)
            reason == XG_REASON_NO_DEVICE || reason == XG_REASON_DENIED;
 }
 
+/* The reason why a call has no GPU, if found is one; else that the cause is not known. */
+static inline enum xg_reason xg_reason_of_absence(enum xg_reason found)
+{
+    return xg_reason_is_absence(found) ? found : XG_REASON_NO_GPU;
+}
+
 /* The state of the engine as other modules see it. */
 enum xg_engine_state {
     XG_ENGINE_COLD,     /* not started */

@@ -255,8 +255,7 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
     if (conf->mode == XG_MODE_CPU) {
         decide_place(decision, XG_PLACE_CPU, XG_REASON_MODE);
     } else if (now->state == XG_ENGINE_NONE) {
-        decide_place(decision, XG_PLACE_CPU,
-                     xg_reason_is_absence(now->absence) ? now->absence : XG_REASON_NO_GPU);
+        decide_place(decision, XG_PLACE_CPU, xg_reason_of_absence(now->absence));
     } else if (now->state == XG_ENGINE_COLD && xg_reason_is_absence(now->absence)) {
         decide_place(decision, XG_PLACE_CPU, now->absence);
     } else if (now->state == XG_ENGINE_FORKED) {

@@ -386,7 +386,7 @@ void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *mode
     if (conf->mode == XG_MODE_CPU)
         stay(decision, XG_REASON_MODE);
     else if (now->state == XG_ENGINE_NONE)
-        stay(decision, xg_reason_is_absence(now->absence) ? now->absence : XG_REASON_NO_GPU);
+        stay(decision, xg_reason_of_absence(now->absence));
     else if (now->state == XG_ENGINE_FORKED)
         stay(decision, XG_REASON_FORKED);
     else if (now->missing)

@@ -24,8 +24,6 @@ typedef float float_lanes
     __attribute__((vector_size(LANES * sizeof(float)), aligned(1), may_alias));
 typedef double double_lanes
     __attribute__((vector_size(LANES * sizeof(double)), aligned(1), may_alias));
-typedef float float_element __attribute__((aligned(1), may_alias));
-typedef double double_element __attribute__((aligned(1), may_alias));
 typedef double wide __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 typedef int64_t words __attribute__((vector_size(LANES * sizeof(int64_t))));
 
@@ -69,12 +67,6 @@ INLINE void load(wide *to, const struct tile *tile, int64_t r, int64_t c, enum x
         *to = __builtin_convertvector(*(const float_lanes *)at, wide);
 }
 
-INLINE double element_at(const struct tile *tile, int64_t r, int64_t c, enum xg_type type)
-{
-    const char *at = tile->matrix + (r * tile->ld + c) * (int64_t)xg_type_bytes(type);
-    return type == XG_TYPE_D ? *(const double_element *)at : (double)*(const float_element *)at;
-}
-
 /* out[r] += M[r] . in, for `rows` neighbouring rows (1 or 2) of M. */
 INLINE void sum_rows(const struct tile *tile, int rows, enum xg_type type, enum xg_matvec_form form)
 {
@@ -103,7 +95,7 @@ INLINE void sum_rows(const struct tile *tile, int rows, enum xg_type type, enum 
     for (int r = 0; r < rows; r++) {
         double last[PLANES] = {0};
         for (int64_t i = c; i < tile->count; i++) {
-            double a = element_at(tile, r, i, type), m = magnitude(a);
+            double a = xg_matvec_element(tile->matrix, r * tile->ld + i, type), m = magnitude(a);
             UNROLL
             for (int v = 0; v < VECTORS; v++)
                 last[v] += (form == XG_MATVEC_ABSOLUTE ? m : a) * tile->in[v * tile->in_stride + i];
@@ -160,7 +152,7 @@ INLINE void sum_columns(const struct tile *tile, int rows, enum xg_type type,
     for (; c < tile->count; c++) {
         UNROLL
         for (int r = 0; r < rows; r++) {
-            double a = element_at(tile, r, c, type), m = magnitude(a);
+            double a = xg_matvec_element(tile->matrix, r * tile->ld + c, type), m = magnitude(a);
             UNROLL
             for (int v = 0; v < VECTORS; v++)
                 tile->out[v * out_stride + c] +=

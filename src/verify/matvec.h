@@ -33,6 +33,15 @@ struct xg_matvec {
     void *copy;
 };
 
+/* Element `index` of a matrix of type S or D, which may have any alignment. */
+static inline double xg_matvec_element(const void *matrix, int64_t index, enum xg_type type)
+{
+    typedef float float_element __attribute__((aligned(1), may_alias));
+    typedef double double_element __attribute__((aligned(1), may_alias));
+    return type == XG_TYPE_D ? ((const double_element *)matrix)[index]
+                             : (double)((const float_element *)matrix)[index];
+}
+
 /*
  * Runs the job with up to `workers` members of the team, which must be idle; team NULL: on this
  * thread. The sums round to nearest and flush nothing, whatever this thread's floating-point

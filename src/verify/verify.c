@@ -48,16 +48,6 @@ struct xg_verify {
     double *row_a, *exact, *largest; /* rows computed again: op(A)'s, planes of k; sums, of n */
 };
 
-/* Operands may have any alignment. */
-typedef float float_element __attribute__((aligned(1), may_alias));
-typedef double double_element __attribute__((aligned(1), may_alias));
-
-static double at(const void *matrix, int64_t index, enum xg_type type)
-{
-    return type == XG_TYPE_D ? ((const double_element *)matrix)[index]
-                             : (double)((const float_element *)matrix)[index];
-}
-
 static const struct format *format_of(const struct xg_problem *call)
 {
     return &formats[call->type];
@@ -376,11 +366,14 @@ static bool agrees(double value, const struct element *element, enum xg_sums sum
 static enum operands operands_of(const struct xg_verify *verify, int64_t i, int64_t j)
 {
     const struct xg_problem *call = &verify->call;
-    double old = verify->before ? at(verify->before, i * call->n + j, call->type) : 0;
+    double old =
+        verify->before ? xg_matvec_element(verify->before, i * call->n + j, call->type) : 0;
     bool finite = isfinite(old), numbers = !isnan(old);
     for (int64_t l = 0; l < call->k && numbers; l++) {
-        double a = at(call->a, call->transa ? l * call->lda + i : i * call->lda + l, call->type);
-        double b = at(call->b, call->transb ? j * call->ldb + l : l * call->ldb + j, call->type);
+        double a = xg_matvec_element(call->a, call->transa ? l * call->lda + i : i * call->lda + l,
+                                     call->type);
+        double b = xg_matvec_element(call->b, call->transb ? j * call->ldb + l : l * call->ldb + j,
+                                     call->type);
         finite = finite && isfinite(a) && isfinite(b);
         numbers = !isnan(a) && !isnan(b);
     }
@@ -409,7 +402,7 @@ static struct element element_of(const struct xg_verify *verify, int64_t i, int6
                               .bound = fabs(alpha) * largest * verify->errors.bound + least,
                               .largest = fmax(1.0, fabs(alpha)) * largest};
     if (verify->before) {
-        double old = at(verify->before, i * call->n + j, call->type);
+        double old = xg_matvec_element(verify->before, i * call->n + j, call->type);
         double scaled = (fabs(call->beta) + format->normal) * fabs(old);
         element.exact += call->beta * old;
         element.bound += format->combined * scaled + format->normal * fabs(old);
@@ -430,7 +423,7 @@ static void judge_row(const struct xg_verify *verify, int64_t i, int plane,
         most = fabs(report->value - report->exact) / report->bound;
     for (int64_t j = 0; j < call->n; j++) {
         struct element element = element_of(verify, i, j, plane, least);
-        double value = at(call->c, i * call->ldc + j, call->type);
+        double value = xg_matvec_element(call->c, i * call->ldc + j, call->type);
         if (agrees(value, &element, verify->sums, format_of(call)))
             continue;
         double off = fabs(value - element.exact) / element.bound;
@@ -454,9 +447,9 @@ static void compute_rows(struct xg_verify *verify, const int64_t *rows, int coun
     memset(verify->row_a, 0, (size_t)(PLANES * call->k) * sizeof(double));
     for (int r = 0; r < count; r++)
         for (int64_t l = 0; l < call->k; l++)
-            verify->row_a[r * call->k + l] =
-                at(call->a, call->transa ? l * call->lda + rows[r] : rows[r] * call->lda + l,
-                   call->type);
+            verify->row_a[r * call->k + l] = xg_matvec_element(
+                call->a, call->transa ? l * call->lda + rows[r] : rows[r] * call->lda + l,
+                call->type);
     struct xg_matvec job = {.type = call->type,
                             .matrix = call->b,
                             .rows = call->n,
