@@ -14,8 +14,8 @@ enum { XG_ROUTINE_OCTAVES = 28 };
 
 /* What was measured: for calls of one routine and type with about as many operations, a mean of
  * log(measured / predicted) in which the last call has half of the weight, and the number of calls
- * up to 2. Zero-initialised: nothing. SYEV, GESVD and
- * few eigenvectors are apart, because the CPU's time of them is of another kind. */
+ * up to 2. Zero-initialised: nothing. SYEV, GESVD and few eigenvectors are apart, because the CPU's
+ * time of them is of another kind. */
 struct xg_routine_book {
     struct xg_routine_error {
         double log_ratio;

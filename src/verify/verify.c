@@ -324,6 +324,13 @@ static void screen(struct xg_verify *verify, struct doubts *doubts, struct xg_ve
 
 /* --- Rows computed again -------------------------------------------------------------------- */
 
+/* Element (i,l) of op(A). */
+static double a_at(const struct xg_problem *call, int64_t i, int64_t l)
+{
+    return xg_matvec_element(call->a, call->transa ? l * call->lda + i : i * call->lda + l,
+                             call->type);
+}
+
 /* Doubles that are summed in double precision leave no exact value where sums overflow; then only
  * the operands tell. */
 enum operands {
@@ -370,8 +377,7 @@ static enum operands operands_of(const struct xg_verify *verify, int64_t i, int6
         verify->before ? xg_matvec_element(verify->before, i * call->n + j, call->type) : 0;
     bool finite = isfinite(old), numbers = !isnan(old);
     for (int64_t l = 0; l < call->k && numbers; l++) {
-        double a = xg_matvec_element(call->a, call->transa ? l * call->lda + i : i * call->lda + l,
-                                     call->type);
+        double a = a_at(call, i, l);
         double b = xg_matvec_element(call->b, call->transb ? j * call->ldb + l : l * call->ldb + j,
                                      call->type);
         finite = finite && isfinite(a) && isfinite(b);
@@ -447,9 +453,7 @@ static void compute_rows(struct xg_verify *verify, const int64_t *rows, int coun
     memset(verify->row_a, 0, (size_t)(PLANES * call->k) * sizeof(double));
     for (int r = 0; r < count; r++)
         for (int64_t l = 0; l < call->k; l++)
-            verify->row_a[r * call->k + l] = xg_matvec_element(
-                call->a, call->transa ? l * call->lda + rows[r] : rows[r] * call->lda + l,
-                call->type);
+            verify->row_a[r * call->k + l] = a_at(call, rows[r], l);
     struct xg_matvec job = {.type = call->type,
                             .matrix = call->b,
                             .rows = call->n,

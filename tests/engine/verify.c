@@ -80,23 +80,11 @@ static bool run_double(int form, int64_t extent)
 {
     enum { MOST = 600 };
     static double a[MOST * MOST], b[MOST * MOST], c[MOST * MOST], right[MOST * MOST];
-    const int64_t m = extent, n = extent + 30 > MOST ? MOST : extent + 30, k = extent;
+    const int64_t m = extent, n = xg_min_i64(extent + 30, MOST), k = extent;
     uint64_t state = (uint64_t)form;
-    struct xg_problem p = {.op = XG_OP_GEMM,
-                           .type = XG_TYPE_D,
-                           .m = m,
-                           .n = n,
-                           .k = k,
-                           .transa = form & 1 ? XG_TRANS : XG_NO_TRANS,
-                           .transb = form & 2 ? XG_TRANS : XG_NO_TRANS,
-                           .alpha = 1.5,
-                           .beta = form & 4 ? 0.5 : 0,
-                           .a = a,
-                           .lda = form & 1 ? m : k,
-                           .b = b,
-                           .ldb = form & 2 ? k : n,
-                           .c = right,
-                           .ldc = n};
+    struct xg_problem p = fx_doubles(m, n, k, form & 1, form & 2, a, b, right);
+    p.alpha = 1.5;
+    p.beta = form & 4 ? 0.5 : 0;
     for (int i = 0; i < m * k; i++)
         a[i] = xt_random(&state);
     for (int i = 0; i < k * n; i++)

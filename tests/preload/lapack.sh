@@ -17,7 +17,7 @@ preloaded XGEMM_LAPACK=0 "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" || fail "pass
 preloaded FAKECUDA_DEVICES=0 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
     fail "without a GPU: $(cat "$tmp/out" "$tmp/err")"
 
-# Calls inside a routine on the CPU are a part of it; those behind a routine that a handler left are not.
+# Calls inside a routine on the CPU are part of it. Calls after a handler has left a routine by a jump are not.
 compile -o "$tmp/left" -x c - $XG_BLAS_LIBS <<'END' || exit 99
 #include <setjmp.h>
 #include <signal.h>

@@ -6,9 +6,11 @@
  * usage: lapacke both    systems in both layouts
  *        lapacke jump    a handler of SIGALRM leaves the routine on the CPU by siglongjmp; the exit
  *                        does not wait for it
- *        lapacke squares least squares are left by siglongjmp in the library's own routine; no
- * memory stays lapacke held    a signal leaves least squares that need no such routine Prints
- * "right" when it was.
+ *        lapacke squares siglongjmp leaves least squares in the library's own routine; no memory
+ *                        stays
+ *        lapacke held    a signal leaves least squares that need no such routine
+ *
+ * Prints "right" when it was.
  */
 #include <math.h>
 #include <pthread.h>

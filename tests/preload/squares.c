@@ -247,9 +247,10 @@ static void test_one(int name, enum xg_type type, const struct given *g)
 static void test_right(int name, enum xg_type type)
 {
     const double tiny = xg_type_is_double(type) ? 1e-300 : 1e-36;
-    const struct given all[] = {{120, 60, 5, 0, 1, false}, {1500, 40, 1, 3, 1, false},
-                                {99, 66, 40, 1, 1, false}, {150, 50, 3, 2, 1, true},
-                                {63, 60, 2, 0, 1, false},  {90, 30, 2, 1, tiny, false}};
+    const struct given all[] = {{120, 60, 5, 0, 1, false},  {1500, 40, 1, 3, 1, false},
+                                {99, 66, 40, 1, 1, false},  {99, 66, 70, 1, 1, false},
+                                {150, 50, 3, 2, 1, true},   {63, 60, 2, 0, 1, false},
+                                {90, 30, 2, 1, tiny, false}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (name != GELS || !all[i].deficient)
             test_one(name, type, &all[i]);

@@ -6,8 +6,7 @@
  * Small products over the distributions of the accuracy suite, all transposes, paddings, alpha and
  * beta, in FP32 in several orders, in pieces as Hopper's tensor cores add them (kernels/NOTES.md),
  * and in TF32; and as many of doubles: 20,000 of each, or as many as XT_VERIFY_PRODUCTS says. The
- * worst cases of the bounds
- * must come near: what is wrong by a bound too small by ten would show.
+ * worst cases of the bounds must come near: what is wrong by a bound too small by ten would show.
  */
 #include <fenv.h>
 #include <math.h>
@@ -303,20 +302,10 @@ static void test_doubles(int64_t number, uint64_t *state)
     static const double alphas[] = {1, 1, -1, 0.3, 1e-200, 1e200},
                         betas[] = {0, 0, 1, -0.7, 1e-300};
     const struct fx_shape shape = draw_shape(state, number);
-    struct xg_problem call = {.type = XG_TYPE_D,
-                              .m = shape.m,
-                              .n = shape.n,
-                              .k = shape.k,
-                              .transa = shape.transa ? XG_TRANS : XG_NO_TRANS,
-                              .transb = shape.transb ? XG_TRANS : XG_NO_TRANS,
-                              .alpha = alphas[draw(state, 0, 5)],
-                              .beta = betas[draw(state, 0, 4)],
-                              .a = a,
-                              .lda = shape.transa ? shape.m : shape.k,
-                              .b = b,
-                              .ldb = shape.transb ? shape.k : shape.n,
-                              .c = c,
-                              .ldc = shape.n};
+    struct xg_problem call =
+        fx_doubles(shape.m, shape.n, shape.k, shape.transa, shape.transb, a, b, c);
+    call.alpha = alphas[draw(state, 0, 5)];
+    call.beta = betas[draw(state, 0, 4)];
     draw_doubles(a, shape.m * shape.k, spreads[draw(state, 0, 4)], scales[draw(state, 0, 3)],
                  state);
     draw_doubles(b, shape.n * shape.k, spreads[draw(state, 0, 4)], scales[draw(state, 0, 3)],

@@ -304,21 +304,9 @@ static void fill_doubles(struct doubles *d, int form, double spread)
             parts[part][i] = (form & 8 ? fabs(x) : x) * exp2(spread * xt_random(&state)) *
                              (form & 32 ? scales[part] : 1);
         }
-    d->call = (struct xg_problem){.op = XG_OP_GEMM,
-                                  .type = XG_TYPE_D,
-                                  .m = DM,
-                                  .n = DN,
-                                  .k = DK,
-                                  .transa = form & 1 ? XG_TRANS : XG_NO_TRANS,
-                                  .transb = form & 2 ? XG_TRANS : XG_NO_TRANS,
-                                  .alpha = 0.5,
-                                  .beta = form & 4 ? -0.25 : 0,
-                                  .a = d->a,
-                                  .lda = form & 1 ? DM : DK,
-                                  .b = d->b,
-                                  .ldb = form & 2 ? DK : DN,
-                                  .c = d->c,
-                                  .ldc = DN};
+    d->call = fx_doubles(DM, DN, DK, form & 1, form & 2, d->a, d->b, d->c);
+    d->call.alpha = 0.5;
+    d->call.beta = form & 4 ? -0.25 : 0;
 }
 
 /* Begins the check, and computes C. */
@@ -399,15 +387,12 @@ static void test_doubted_double(void)
     static double a[K], b[K];
     double c = 0;
     uint64_t state = 7;
-    struct xg_problem p = {
-        .type = XG_TYPE_D, .m = 1, .n = 1, .k = K, .alpha = 1, .lda = K, .ldb = 1};
+    struct xg_problem p = fx_doubles(1, 1, K, false, false, a, b, &c);
     struct xg_verify *verify = NULL;
     for (int l = 0; l < K; l++) {
         a[l] = 1 + fabs(xt_random(&state));
         b[l] = 1 + fabs(xt_random(&state));
     }
-    p.a = a, p.b = b, p.c = &c;
-    p.ldc = 1;
     if (xg_verify_create(&p, 1, team, 1, &verify) != XG_OK)
         exit(XT_HARD);
     xg_cpu_compute(&p);
