@@ -28,7 +28,7 @@
 #include "leftover.h"
 #include "library_start.h"
 #include "presence.h"
-#include "report/record.h"
+#include "report/recorder.h"
 #include "report/trace.h"
 #include "settled.h"
 
@@ -443,7 +443,7 @@ void xg_dispatch_record(const struct xg_conf *conf, const struct xg_cpu *cpu,
     record->seconds = xg_clock_s() - begin_s - record->inside_s;
     if (conf->trace)
         trace_machine(conf, cpu);
-    xg_record_add(record, begin_s);
+    xg_recorder_add(record, begin_s);
 }
 
 /* Places the product on the CPU, whatever was decided, if its operands do not allow the GPU. */

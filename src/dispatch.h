@@ -42,7 +42,7 @@ void xg_dispatch_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
 /* The configuration's XGEMM_CPU_BLAS, or NULL: the only setting that the shim itself needs. */
 const char *xg_dispatch_cpu_blas(void);
 
-/* Adds a call to the account and the trace, where one is kept (report/record.h). Sets
+/* Adds a call to the account and the trace, where one is kept (report/recorder.h). Sets
  * record->seconds; begin_s: when the call began. */
 void xg_dispatch_record(const struct xg_conf *conf, const struct xg_cpu *cpu,
                         struct xg_call_record *record, double begin_s);

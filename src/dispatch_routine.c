@@ -20,7 +20,7 @@
 #include "host/stack.h"
 #include "library_start.h"
 #include "presence.h"
-#include "report/record.h"
+#include "report/recorder.h"
 #include "verify/residual.h"
 
 /* What the process has learnt of its routines. */
@@ -169,11 +169,11 @@ static bool run_rest(const struct xg_conf *conf, const struct xg_patience *patie
     }
     if (done)
         return true;
-    double entered = xg_record_enter();
+    double entered = xg_recorder_enter();
     xg_shelter_leave(shelter);
     done = cpu->rest(cpu->ctx);
     xg_shelter_enter_again(shelter);
-    record->inside_s += xg_record_leave(entered);
+    record->inside_s += xg_recorder_leave(entered);
     return done;
 }
 
@@ -215,11 +215,11 @@ static void run_cpu(const struct xg_routine *routine, const struct xg_model *mod
                     const struct xg_cpu *cpu, struct xg_shelter *shelter,
                     struct xg_call_record *record)
 {
-    double begin = xg_clock_s(), entered = xg_record_enter();
+    double begin = xg_clock_s(), entered = xg_recorder_enter();
     xg_shelter_leave(shelter);
     cpu->whole(cpu->ctx);
     xg_shelter_enter_again(shelter);
-    record->inside_s += xg_record_leave(entered);
+    record->inside_s += xg_recorder_leave(entered);
     observe(routine, model, XG_SIDE_CPU, xg_clock_s() - begin);
 }
 
@@ -229,10 +229,10 @@ static void run_both(const struct xg_routine *routine, const struct xg_conf *con
                      struct xg_call_record *record)
 {
     struct xg_result result;
-    double entered = xg_record_enter();
+    double entered = xg_recorder_enter();
     enum xg_status status =
         xg_comparison_routine(record->symbol, routine, conf, cpu, shelter, &result);
-    record->inside_s += xg_record_leave(entered);
+    record->inside_s += xg_recorder_leave(entered);
     record->up_bytes = result.up_bytes;
     record->down_bytes = result.down_bytes;
     record->waited_s = result.waited_s;

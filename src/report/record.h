@@ -40,19 +40,4 @@ static inline double xg_record_flops(const struct xg_call_record *record)
     return call->m > 0 && call->n > 0 && call->k > 0 ? xg_problem_flops(call) : 0.0;
 }
 
-/*
- * Adds a record to the account and the trace, where they are kept. A LAPACK routine on the CPU
- * calls other routines, and products, by name. A call inside it that runs on the CPU too is part of
- * the routine, and is not added. A call inside it that runs on the GPU, or fails there, is added,
- * and the routine's own record excludes its time. begin_s: when the call began (clock.h). From any
- * thread.
- */
-void xg_record_add(const struct xg_call_record *record, double begin_s);
-
-/* Before and after a routine runs on the CPU, on one thread; a handler may leave the routine in
- * between. xg_record_leave takes what xg_record_enter returned, and returns the wall time of the
- * calls inside the routine that were added. */
-double xg_record_enter(void);
-double xg_record_leave(double entered);
-
 #endif

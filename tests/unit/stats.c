@@ -7,7 +7,7 @@
 
 #include "src/base/conf.h"
 #include "src/report/compare.h"
-#include "src/report/record.h"
+#include "src/report/recorder.h"
 #include "src/report/stats.h"
 #include "tests/support/xt.h"
 
@@ -413,23 +413,23 @@ static void add_inside(const char *symbol, int64_t size, enum xg_place place, do
                        double inside_s)
 {
     struct xg_call_record r = record(symbol, size, place, XG_REASON_MODEL, seconds - inside_s);
-    xg_record_add(&r, 0);
+    xg_recorder_add(&r, 0);
 }
 
 /* Calls on the GPU inside a routine on the CPU have records of their own, and no time is counted
  * twice. */
 static void inside(void)
 {
-    double outer = xg_record_enter();
+    double outer = xg_recorder_enter();
     add_inside("product_", 100, XG_PLACE_CPU, 1, 0);
-    double inner = xg_record_enter();
+    double inner = xg_recorder_enter();
     add_inside("product_", 100, XG_PLACE_GPU, 2, 0);
     struct xg_call_record wrong = record("wrong_", 100, XG_PLACE_CPU, XG_REASON_WRONG, 1);
     wrong.verdict = XG_VERDICT_WRONG;
-    xg_record_add(&wrong, 0);
-    add_inside("inner_", 100, XG_PLACE_CPU, 3, xg_record_leave(inner));
-    add_inside("outer_", 100, XG_PLACE_CPU, 7, xg_record_leave(outer));
-    add_inside("after_", 100, XG_PLACE_CPU, 1, xg_record_leave(xg_record_enter()));
+    xg_recorder_add(&wrong, 0);
+    add_inside("inner_", 100, XG_PLACE_CPU, 3, xg_recorder_leave(inner));
+    add_inside("outer_", 100, XG_PLACE_CPU, 7, xg_recorder_leave(outer));
+    add_inside("after_", 100, XG_PLACE_CPU, 1, xg_recorder_leave(xg_recorder_enter()));
 }
 
 static void test_inside(void)

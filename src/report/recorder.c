@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds records of calls to the account and the trace, and no time twice. */
-#include "report/record.h"
+#include "report/recorder.h"
 
 #include "host/tally.h"
 #include "report/stats.h"
@@ -17,7 +16,7 @@ static bool is_of_cpu(const struct xg_call_record *record)
            record->reason != XG_REASON_MEMORY && record->reason != XG_REASON_STACK;
 }
 
-void xg_record_add(const struct xg_call_record *record, double begin_s)
+void xg_recorder_add(const struct xg_call_record *record, double begin_s)
 {
     bool inside = xg_tally_own(XG_TALLY_ROUTINES) > 0;
     if (inside && is_of_cpu(record))
@@ -28,7 +27,7 @@ void xg_record_add(const struct xg_call_record *record, double begin_s)
     xg_trace_add(record, begin_s);
 }
 
-double xg_record_enter(void)
+double xg_recorder_enter(void)
 {
     if (xg_tally_own(XG_TALLY_ROUTINES) == 0)
         recorded_s = 0;
@@ -36,7 +35,7 @@ double xg_record_enter(void)
     return recorded_s;
 }
 
-double xg_record_leave(double entered)
+double xg_recorder_leave(double entered)
 {
     xg_tally_take(XG_TALLY_ROUTINES, 1);
     return recorded_s - entered;
