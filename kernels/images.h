@@ -41,6 +41,7 @@
     X(fp32, sgemm_share_sm80)                                                                      \
     X(fp32, sgemm_share_scalar_sm80)                                                               \
     X(fp32, sgemm_skinny_sm80)                                                                     \
-    X(fp64, dgemm_dmma_sm80)
+    X(fp64, dgemm_dmma_sm80)                                                                       \
+    X(lapack, mirror_sm75)
 
 #endif

@@ -21,10 +21,6 @@ extern struct xg_solver_functions {
     int (*destroy_params)(xg_solver_params);
 
     /* The generic interface: a function for all types. Sizes are bytes on the device and host. */
-    int (*potrf_size)(xg_solver_handle, xg_solver_params, int, int64_t, int, xg_solver_in, int64_t,
-                      int, size_t *, size_t *);
-    int (*potrf)(xg_solver_handle, xg_solver_params, int, int64_t, int, xg_solver_inout, int64_t,
-                 int, xg_solver_inout, size_t, xg_solver_inout, size_t, xg_solver_inout);
     int (*potrs)(xg_solver_handle, xg_solver_params, int, int64_t, int64_t, int, xg_solver_in,
                  int64_t, int, xg_solver_inout, int64_t, xg_solver_inout);
     int (*getrf_size)(xg_solver_handle, xg_solver_params, int64_t, int64_t, int, xg_solver_in,
@@ -71,6 +67,9 @@ extern struct xg_solver_functions {
                  xg_solver_inout, size_t, xg_solver_inout, size_t, xg_solver_inout);
 
     /* The older interface: a function a type. Sizes are elements. */
+    int (*potrf_size[XG_TYPE_COUNT])(xg_solver_handle, int, int, xg_solver_in, int, int *);
+    int (*potrf[XG_TYPE_COUNT])(xg_solver_handle, int, int, xg_solver_inout, int, xg_solver_inout,
+                                int, xg_solver_inout);
     int (*potri_size[XG_TYPE_COUNT])(xg_solver_handle, int, int, xg_solver_in, int, int *);
     int (*potri[XG_TYPE_COUNT])(xg_solver_handle, int, int, xg_solver_inout, int, xg_solver_inout,
                                 int, xg_solver_inout);

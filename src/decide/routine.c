@@ -22,9 +22,9 @@
 static const struct row {
     double cpu_share, cpu_element_s, gpu_share, gpu_column_s;
 } rows[XG_ROUTINE_COUNT] = {
-    [XG_ROUTINE_POTRF] = {1.00, 2.5e-9, 0.90, 1.2e-6},
+    [XG_ROUTINE_POTRF] = {1.00, 2.5e-9, 0.90, 0.4e-6},
     [XG_ROUTINE_POTRS] = {0.80, 0.5e-9, 0.30, 1e-6},
-    [XG_ROUTINE_POSV] = {0.90, 3e-9, 0.60, 2e-6},
+    [XG_ROUTINE_POSV] = {0.90, 3e-9, 0.60, 1.4e-6},
     [XG_ROUTINE_POTRI] = {0.80, 10e-9, 0.23, 3e-6},
     [XG_ROUTINE_GETRF] = {1.00, 6e-9, 0.16, 2.3e-6},
     [XG_ROUTINE_GETRS] = {0.80, 0.5e-9, 0.30, 1e-6},

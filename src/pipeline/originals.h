@@ -14,7 +14,7 @@
 #include "base/xg.h"
 
 /* Memory for copies, kept between calls: to map and clear pages takes longer than the copy. The
- * kernel may take the pages back between calls. Zero-initialised: none. */
+ * kernel may take the pages of large ones back between calls. Zero-initialised: none. */
 struct xg_originals_memory {
     void *at;
     size_t bytes;
@@ -28,6 +28,7 @@ struct xg_originals {
         size_t elem_bytes;
     } at[XG_SLOT_COUNT];
     int count;
+    size_t bytes; /* of all copies */
     struct xg_originals_memory *memory;
     _Atomic int64_t taken; /* columns of all matrices that a thread has taken */
 };

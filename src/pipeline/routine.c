@@ -193,10 +193,11 @@ static struct xg_transfer transfer_of(const struct run *run, enum xg_slot slot)
         .type = xg_routine_slot_type(routine, slot),
         .elem_bytes = xg_routine_slot_bytes(routine, slot),
         .part = xg_routine_use(routine->name, slot)->triangle ? routine->uplo : XG_FULL,
-        .integers = slot == XG_SLOT_PIVOTS,
     };
-    if (slot == XG_SLOT_PIVOTS)
+    if (slot == XG_SLOT_PIVOTS) {
+        transfer.type = XG_TYPE_D;
         transfer.host.at = run->pivots;
+    }
     if (slot == XG_SLOT_U && !singular)
         from = XG_SLOT_A;
     if (slot == XG_SLOT_V && has_squares(routine))
@@ -258,7 +259,7 @@ static enum xg_status open_solver(struct xg_lane *lane, struct xg_result *result
 {
     if (lane->solver)
         return XG_OK;
-    enum xg_status status = xg_solver_create(lane->streams[0], &lane->solver);
+    enum xg_status status = xg_solver_create(lane->dev, lane->streams[0], &lane->solver);
     result->unserved = status == XG_ERR_NOTFOUND;
     result->failed = status == XG_ERR_DRIVER;
     return status == XG_OK || status == XG_ERR_LOST ? status : XG_DECLINED;

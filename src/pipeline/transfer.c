@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A matrix moves in chunks, rectangles of the device's matrix. Each worker has two blocks of its
- * own: it copies rows to or from one while the device copies the other. The rate of the link needs
- * chunks of one to four megabytes and most of the cores.
+ * own: it copies rows to or from one while the device copies the other. The link needs chunks of a
+ * megabyte: half of that costs a quarter more of 4096 x 4096 doubles, and so do two. More than
+ * eight workers wait for each other in the driver.
  */
 #include "pipeline/transfer.h"
 
@@ -11,9 +12,10 @@
 
 #include "base/log.h"
 #include "pipeline/copy.h"
+#include "pipeline/magnitude.h"
 
 enum { BLOCKS_EACH = 2, WORKERS_MOST = XG_QUEUE_BLOCKS / BLOCKS_EACH };
-enum { CHUNK_BYTES_LEAST = 128 << 10, CHUNK_BYTES_MOST = 2 << 20 };
+enum { CHUNK_BYTES_LEAST = 128 << 10, CHUNK_BYTES_MOST = 1 << 20 };
 
 /* How a matrix is cut: chunks of so many rows and columns, `down` of them below each other. */
 struct grid {
@@ -57,7 +59,7 @@ static void cut(struct job *job, int workers)
         int64_t elem_bytes = (int64_t)transfer->elem_bytes;
         grid->rows = transfer->conjugate ? host->columns : host->rows;
         grid->columns = transfer->conjugate ? host->rows : host->columns;
-        grid->row_step = xg_min_i64(grid->rows, XG_QUEUE_BLOCK_BYTES / elem_bytes);
+        grid->row_step = xg_min_i64(grid->rows, CHUNK_BYTES_MOST / elem_bytes);
         grid->column_step = xg_max_i64(1, chunk_bytes / (grid->row_step * elem_bytes));
         grid->down = xg_ceil_div(grid->rows, grid->row_step);
         grid->first = job->chunks;
@@ -147,6 +149,16 @@ static char *host_at(const struct xg_transfer *transfer, int64_t row, int64_t co
            (row + column * transfer->host.ld) * (int64_t)transfer->elem_bytes;
 }
 
+static bool is_wide(const struct xg_transfer *transfer)
+{
+    return xg_type_is_double(transfer->type);
+}
+
+static void raise_to(uint64_t *largest, uint64_t magnitude)
+{
+    *largest = magnitude > *largest ? magnitude : *largest;
+}
+
 /* The stored rows [*begin, *end) of a column of the chunk. */
 static void stored(const struct chunk *chunk, int64_t column, int64_t *begin, int64_t *end)
 {
@@ -155,13 +167,34 @@ static void stored(const struct chunk *chunk, int64_t column, int64_t *begin, in
     *end = xg_max_i64(xg_min_i64(*end, chunk->row + chunk->rows), *begin);
 }
 
-static void pack(const struct chunk *chunk, char *block)
+/* Copies numbers in pieces that stay in the nearest cache, and raises *largest to their largest
+ * magnitude. */
+static void copy_numbers(const struct xg_transfer *t, xg_copy *copy, void *to, const void *from,
+                         size_t bytes, uint64_t *largest)
+{
+    enum { PIECE_BYTES = 4096 };
+    for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
+        const size_t piece = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+        copy((char *)to + at, (const char *)from + at, piece);
+        raise_to(largest, xg_magnitude_largest((const char *)from + at, piece, is_wide(t)));
+    }
+}
+
+static size_t block_bytes(const struct chunk *chunk)
+{
+    return (size_t)(chunk->rows * chunk->columns) * chunk->transfer->elem_bytes;
+}
+
+/* Both return the largest magnitude of what they copy. */
+
+static uint64_t pack(const struct chunk *chunk, char *block)
 {
     const struct xg_transfer *t = chunk->transfer;
+    uint64_t largest = 0;
     if (t->conjugate) {
         transpose(t->type, block, chunk->rows, host_at(t, chunk->column, chunk->row), t->host.ld,
                   chunk->rows, chunk->columns);
-        return;
+        return xg_magnitude_largest(block, block_bytes(chunk), is_wide(t));
     }
     for (int64_t i = 0; i < chunk->columns; i++) {
         int64_t begin, end;
@@ -171,87 +204,43 @@ static void pack(const struct chunk *chunk, char *block)
         size_t bytes = (size_t)(end - begin) * t->elem_bytes;
         size_t behind = (size_t)(chunk->row + chunk->rows - end) * t->elem_bytes;
         memset(to, 0, before);
-        xg_copy_keep(to + before, host_at(t, begin, chunk->column + i), bytes);
+        copy_numbers(t, xg_copy_keep, to + before, host_at(t, begin, chunk->column + i), bytes,
+                     &largest);
         memset(to + before + bytes, 0, behind);
     }
+    return largest;
 }
 
-static void unpack(const struct chunk *chunk, const char *block)
+static uint64_t unpack(const struct chunk *chunk, const char *block)
 {
     const struct xg_transfer *t = chunk->transfer;
+    uint64_t largest = 0;
     if (t->conjugate) {
         transpose(t->type, host_at(t, chunk->column, chunk->row), t->host.ld, block, chunk->rows,
                   chunk->columns, chunk->rows);
-        return;
+        return xg_magnitude_largest(block, block_bytes(chunk), is_wide(t));
     }
     for (int64_t i = 0; i < chunk->columns; i++) {
         int64_t begin, end;
         stored(chunk, chunk->column + i, &begin, &end);
-        xg_copy_drain(host_at(t, begin, chunk->column + i),
-                      block + (i * chunk->rows + begin - chunk->row) * (int64_t)t->elem_bytes,
-                      (size_t)(end - begin) * t->elem_bytes);
+        copy_numbers(t, xg_copy_drain, host_at(t, begin, chunk->column + i),
+                     block + (i * chunk->rows + begin - chunk->row) * (int64_t)t->elem_bytes,
+                     (size_t)(end - begin) * t->elem_bytes, &largest);
     }
+    return largest;
 }
 
-/* All exponent bits are set in a NaN and in an infinity, and in no other number. */
-static bool are_finite(const struct xg_transfer *t, const char *at, int64_t elems)
+/* Notes the magnitude of what a chunk has. False: it is not finite. */
+static bool note(struct job *job, const struct xg_transfer *t, uint64_t largest)
 {
-    size_t bytes = (size_t)elems * t->elem_bytes;
-    unsigned bad = 0;
-    if (t->integers)
-        return true;
-    if (xg_type_is_double(t->type)) {
-        const uint64_t *words = (const void *)at, mask = UINT64_C(0x7ff0000000000000);
-        for (size_t i = 0; i < bytes / sizeof *words; i++)
-            bad |= (words[i] & mask) == mask;
-    } else {
-        const uint32_t *words = (const void *)at, mask = 0x7f800000;
-        for (size_t i = 0; i < bytes / sizeof *words; i++)
-            bad |= (words[i] & mask) == mask;
+    if (!xg_magnitude_is_finite(largest, is_wide(t))) {
+        atomic_store(&job->infinite, true);
+        return false;
     }
-    return !bad;
-}
-
-/* Magnitudes are ordered as their bits are. */
-static void note_largest(const struct chunk *chunk, const char *at)
-{
-    const struct xg_transfer *t = chunk->transfer;
-    const size_t bytes = (size_t)(chunk->rows * chunk->columns) * t->elem_bytes;
-    uint64_t largest = 0;
-    if (xg_type_is_double(t->type)) {
-        const uint64_t *words = (const void *)at;
-        for (size_t i = 0; i < bytes / sizeof *words; i++)
-            largest = (words[i] & INT64_MAX) > largest ? words[i] & INT64_MAX : largest;
-    } else {
-        const uint32_t *words = (const void *)at;
-        for (size_t i = 0; i < bytes / sizeof *words; i++)
-            largest = (words[i] & INT32_MAX) > largest ? words[i] & INT32_MAX : largest;
-    }
-    uint64_t noted = atomic_load(t->largest);
+    uint64_t noted = t->largest ? atomic_load(t->largest) : largest;
     while (noted < largest && !atomic_compare_exchange_weak(t->largest, &noted, largest))
         ;
-}
-
-static bool all_finite(const struct chunk *chunk, const char *block)
-{
-    return are_finite(chunk->transfer, block, chunk->rows * chunk->columns);
-}
-
-/* The same of what the host stores; the device's other triangle is undefined. */
-static bool stored_finite(const struct chunk *chunk, const char *block)
-{
-    const struct xg_transfer *t = chunk->transfer;
-    bool finite = true;
-    if (t->part == XG_FULL)
-        return all_finite(chunk, block);
-    for (int64_t i = 0; i < chunk->columns && finite; i++) {
-        int64_t begin, end;
-        stored(chunk, chunk->column + i, &begin, &end);
-        finite =
-            are_finite(t, block + (i * chunk->rows + begin - chunk->row) * (int64_t)t->elem_bytes,
-                       end - begin);
-    }
-    return finite;
+    return true;
 }
 
 /* --- Between a block and the device ----------------------------------------------------------- */
@@ -321,13 +310,8 @@ static void load(struct job *job, struct xg_queue_block *blocks)
     for (int turn = 0; take(job, &chunk); turn = (turn + 1) % BLOCKS_EACH) {
         if (sent[turn] && !await(job, &blocks[turn]))
             return;
-        pack(&chunk, blocks[turn].host);
-        if (!all_finite(&chunk, blocks[turn].host)) {
-            atomic_store(&job->infinite, true);
+        if (!note(job, chunk.transfer, pack(&chunk, blocks[turn].host)))
             break;
-        }
-        if (chunk.transfer->largest)
-            note_largest(&chunk, blocks[turn].host);
         if (!(sent[turn] = send(job, &blocks[turn], &chunk, false)))
             break;
     }
@@ -349,10 +333,7 @@ static void store(struct job *job, struct xg_queue_block *blocks)
             if (!await(job, &blocks[other]))
                 return;
             sent[other] = false;
-            if (stored_finite(&chunks[other], blocks[other].host))
-                unpack(&chunks[other], blocks[other].host);
-            else
-                atomic_store(&job->infinite, true);
+            note(job, chunks[other].transfer, unpack(&chunks[other], blocks[other].host));
         }
     }
     xg_copy_fence();

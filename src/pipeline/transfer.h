@@ -11,12 +11,10 @@ struct xg_transfer {
     CUdeviceptr device; /* column-major too */
     int64_t device_ld;
     enum xg_type type;
-    size_t elem_bytes; /* of integers: 8, and type XG_TYPE_D stands for them */
+    size_t elem_bytes; /* integers have 8 and XG_TYPE_D: their bits are those of tiny doubles */
     enum xg_uplo part; /* of the host's matrix; the other triangle is neither read nor written */
     bool conjugate;    /* the device has the host's conjugate transpose; part is XG_FULL */
-    bool integers;     /* elements are copied unseen */
-    _Atomic uint64_t *largest; /* NULL, or where the largest magnitude of what goes up is noted: the
-                                * bits of a number of the type's real part */
+    _Atomic uint64_t *largest; /* NULL, or where the largest magnitude is noted (magnitude.h) */
 };
 
 /*

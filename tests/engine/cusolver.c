@@ -30,8 +30,8 @@ static void test_cholesky(int n, int uplo)
     struct columns l = columns_hidden(&a, uplo == LOWER), x = columns_copy(&b);
     columns_up(&l);
     columns_up(&x);
-    ASK(Xpotrf, uplo, n, cuda_type, ON(l.dev), l.ld);
-    CALL(Xpotrf, handle, params, uplo, n, cuda_type, ON(l.dev), l.ld, WORK);
+    ASK_TYPED(potrf, uplo, n, ON(l.dev), (int)l.ld);
+    CALL_TYPED(potrf, handle, uplo, n, ON(l.dev), (int)l.ld, TYPED_WORK);
     CALL(Xpotrs, handle, params, uplo, n, 3, cuda_type, ON(l.dev), l.ld, cuda_type, ON(x.dev), x.ld,
          ON(work.info));
     columns_down(&l);
@@ -60,8 +60,8 @@ static void test_cholesky(int n, int uplo)
     AT(&a, n - 1, n - 1) = -1.0;
     l = columns_hidden(&a, uplo == LOWER);
     columns_up(&l);
-    ASK(Xpotrf, uplo, n, cuda_type, ON(l.dev), l.ld);
-    CALL(Xpotrf, handle, params, uplo, n, cuda_type, ON(l.dev), l.ld, WORK);
+    ASK_TYPED(potrf, uplo, n, ON(l.dev), (int)l.ld);
+    CALL_TYPED(potrf, handle, uplo, n, ON(l.dev), (int)l.ld, TYPED_WORK);
     XT_CHECK(info() == n, "n %d: info %d", n, info());
 }
 
@@ -305,7 +305,7 @@ static void test_any_matrix(int n)
             xg_type_is_complex(type) ? parts.x[i] : CMPLX(creal(parts.x[i]), creal(parts.x[n + i]));
     }
     JUDGE(cabs(trace - sum) / (n * columns_eps(type) * columns_norm(&a)), "geev's values %d", n);
-    REFUSED(Xgeev, handle, params, VECTORS, NO_VECTORS, n, cuda_type, ON(f.dev), f.ld, mixed,
+    REFUSED(api.Xgeev, handle, params, VECTORS, NO_VECTORS, n, cuda_type, ON(f.dev), f.ld, mixed,
             ON(w.dev), cuda_type, ON(v.dev), v.ld, cuda_type, NULL, 1, WORK);
 }
 
@@ -351,7 +351,7 @@ static void test_gesvd(int n, bool all)
     columns_down(&s);
     struct columns v = columns_adjoint(&vt);
     judge_svd(&a, &u, &s, &v, "gesvd");
-    REFUSED(Xgesvd, handle, params, job, job, n, m, cuda_type, ON(f.dev), f.ld, real_type,
+    REFUSED(api.Xgesvd, handle, params, job, job, n, m, cuda_type, ON(f.dev), f.ld, real_type,
             ON(s.dev), cuda_type, ON(u.dev), u.ld, cuda_type, ON(vt.dev), m, WORK);
 }
 
@@ -433,16 +433,17 @@ static void test_refused(void)
     struct columns a = random_hermitian(5, 10.0);
     const int other = cuda_type ^ 1;
     columns_up(&a);
-    ASK(Xpotrf, LOWER, 5, cuda_type, ON(a.dev), a.ld);
-    REFUSED(Xpotrf, handle, params, 2, 5, cuda_type, ON(a.dev), a.ld, WORK);
-    REFUSED(Xpotrf, handle, params, LOWER, 5, cuda_type, ON(a.dev), 4, WORK);
-    REFUSED(Xpotrf, handle, params, LOWER, 0, cuda_type, ON(a.dev), a.ld, WORK);
-    REFUSED(Xpotrf, handle, params, LOWER, 5, other, ON(a.dev), a.ld, WORK);
-    REFUSED(Xpotrf, handle, NULL, LOWER, 5, cuda_type, ON(a.dev), a.ld, WORK);
-    REFUSED(Xpotrf, NULL, params, LOWER, 5, cuda_type, ON(a.dev), a.ld, WORK);
-    REFUSED(Xgetrs, handle, params, 3, 5, 5, cuda_type, ON(a.dev), a.ld, NULL, cuda_type, ON(a.dev),
-            a.ld, ON(work.info));
-    REFUSED(Xsyevd, handle, params, VECTORS, LOWER, 5, cuda_type, ON(a.dev), a.ld,
+    ASK_TYPED(potrf, LOWER, 5, ON(a.dev), (int)a.ld);
+    REFUSED(typed[type].potrf, handle, 2, 5, ON(a.dev), (int)a.ld, TYPED_WORK);
+    ASK(Xgetrf, 5, 5, cuda_type, ON(a.dev), a.ld);
+    REFUSED(api.Xgetrf, handle, params, 5, 5, cuda_type, ON(a.dev), 4, NULL, WORK);
+    REFUSED(api.Xgetrf, handle, params, 5, 0, cuda_type, ON(a.dev), a.ld, NULL, WORK);
+    REFUSED(api.Xgetrf, handle, params, 5, 5, other, ON(a.dev), a.ld, NULL, WORK);
+    REFUSED(api.Xgetrf, handle, NULL, 5, 5, cuda_type, ON(a.dev), a.ld, NULL, WORK);
+    REFUSED(api.Xgetrf, NULL, params, 5, 5, cuda_type, ON(a.dev), a.ld, NULL, WORK);
+    REFUSED(api.Xgetrs, handle, params, 3, 5, 5, cuda_type, ON(a.dev), a.ld, NULL, cuda_type,
+            ON(a.dev), a.ld, ON(work.info));
+    REFUSED(api.Xsyevd, handle, params, VECTORS, LOWER, 5, cuda_type, ON(a.dev), a.ld,
             xg_type_is_complex(type) ? cuda_type : other, ON(a.dev), WORK);
 }
 
@@ -454,7 +455,7 @@ static void misuse(enum misuse kind)
     size_t bytes = 8 * 25;
     struct columns a = random_hermitian(5, 10.0);
     columns_up(&a);
-    api.Xpotrf_bufferSize(handle, params, LOWER, 5, cuda_type, ON(a.dev), a.ld, cuda_type,
+    api.Xgetrf_bufferSize(handle, params, 5, 5, cuda_type, ON(a.dev), a.ld, cuda_type,
                           &work.device_bytes, &work.host_bytes);
     CUdeviceptr operand = kind == SHORT_OPERAND ? columns_there(bytes - 1) : a.dev;
     work.device = columns_there(work.device_bytes + 1) + (kind == MISALIGNED);
@@ -463,7 +464,7 @@ static void misuse(enum misuse kind)
     work.host_bytes -= kind == SMALL_HOST;
     if (kind == NO_INFO)
         work.info = 0;
-    api.Xpotrf(handle, params, LOWER, 5, cuda_type, ON(operand), kind == SHORT_OPERAND ? 5 : a.ld,
+    api.Xgetrf(handle, params, 5, 5, cuda_type, ON(operand), kind == SHORT_OPERAND ? 5 : a.ld, NULL,
                WORK);
 }
 
@@ -545,7 +546,7 @@ static void test_lost(struct xg_dev *dev)
                          ON(s.dev), cuda_type, ON(u.dev), u.ld, cuda_type, ON(v.dev), v.ld, WORK,
                          &error) == CUSOLVER_STATUS_EXECUTION_FAILED);
     XT_CHECK(error == -1.0);
-    XT_CHECK(api.Xpotrf(handle, params, LOWER, 5, cuda_type, ON(a.dev), a.ld, WORK) ==
+    XT_CHECK(api.Xgetrf(handle, params, 5, 5, cuda_type, ON(a.dev), a.ld, NULL, WORK) ==
              CUSOLVER_STATUS_EXECUTION_FAILED);
     api.DestroyParams(params);
     api.Destroy(handle);

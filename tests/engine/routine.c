@@ -292,16 +292,18 @@ static void test_range(void)
     static const double scales[] = {1e-60, 1e-30, 1, 1e30, 1e60};
     enum { N = 20 };
     double a[N * N];
-    struct xg_routine routine = {
-        .name = XG_ROUTINE_POTRF, .type = XG_TYPE_D, .uplo = XG_LOWER, .m = N, .n = N};
+    struct xg_routine routine = {.name = XG_ROUTINE_POTRF, .type = XG_TYPE_D, .m = N, .n = N};
     routine.operand[XG_SLOT_A] = (struct xg_matrix){a, N, N, N};
     for (int i = 0; i < 5; i++) {
         struct xg_result result;
+        routine.uplo = i % 2 ? XG_UPPER : XG_LOWER;
+        fake.reset(1);
         for (int at = 0; at < N * N; at++)
             a[at] = scales[i] * (at % (N + 1) ? 0.25 : N);
         XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_OK);
         XT_CHECK(result.verdict == (i % 4 ? XG_VERDICT_RIGHT : XG_VERDICT_UNABLE), "%g: %d",
                  scales[i], result.verdict);
+        XT_CHECK(fake.calls("cuLaunchKernel") == (i % 2 ? 2 : 0), "kernels that mirror");
     }
 }
 
@@ -551,10 +553,10 @@ static void test_faults(void)
                 {FX_CODE_UNKNOWN, FAKECUDA_ONCE},
                 {FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY},
                 {FX_CODE_NOMEM, FAKECUDA_ALWAYS}};
-    static const char *const names[] = {"cusolverDnCreate", "cusolverDnXpotrf",  "cusolverDnXgetrf",
+    static const char *const names[] = {"cusolverDnCreate", "cusolverDnDpotrf",  "cusolverDnXgetrf",
                                         "cusolverDnXsyevd", "cusolverDnXtrtri",  "cusolverDnXgeev",
                                         "cusolverDnDormqr", "cusolverDnXgesvdp", "cuMemcpy2DAsync",
-                                        "cuEventRecord",    "cuMemHostAlloc"};
+                                        "cuEventRecord",    "cuMemHostAlloc",    "cuLaunchKernel"};
     attempt(NULL, 1000000, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     long calls = fake.calls(NULL), turn = 0;
     for (long nth = 1; nth <= calls; nth += calls / (fx_short() ? 10 : 120) + 1, turn++)

@@ -25,8 +25,6 @@ enum { NO_VECTORS, VECTORS };
     X(SetStream)                                                                                   \
     X(CreateParams)                                                                                \
     X(DestroyParams)                                                                               \
-    X(Xpotrf_bufferSize)                                                                           \
-    X(Xpotrf)                                                                                      \
     X(Xpotrs)                                                                                      \
     X(Xgetrf_bufferSize)                                                                           \
     X(Xgetrf)                                                                                      \
@@ -51,6 +49,8 @@ static struct {
 
 /* The functions of each type, by the names of real ones. */
 #define TYPED_FUNCTIONS(X)                                                                         \
+    X(potrf_bufferSize)                                                                            \
+    X(potrf)                                                                                       \
     X(potri_bufferSize)                                                                            \
     X(potri)                                                                                       \
     X(orgqr_bufferSize)                                                                            \
@@ -146,7 +146,7 @@ static inline const char *fail(const char *name)
         work.device = columns_there((size_t)work.lwork * xg_type_bytes(type));                     \
     } while (0)
 #define REFUSED(function, ...)                                                                     \
-    XT_CHECK(api.function(__VA_ARGS__) == CUSOLVER_STATUS_INVALID_VALUE, #function)
+    XT_CHECK(function(__VA_ARGS__) == CUSOLVER_STATUS_INVALID_VALUE, #function)
 
 static inline void allocate_work(void)
 {

@@ -124,27 +124,6 @@ static int queue(cusolverDnHandle_t handle, const char *name, struct solver_call
 
 /* --- Cholesky -------------------------------------------------------------------------------- */
 
-static struct solver_call potrf(const void *params, int uplo, int64_t n, int type, const void *a,
-                                int64_t lda, int compute)
-{
-    struct solver_call call = start(SOLVER_POTRF, params && compute == type, type, n, n);
-    call.uplo = solver_letter("LU", uplo);
-    call.operands[SOLVER_A] = solver_matrix(a, n, n, lda, call.type);
-    return call;
-}
-
-int cusolverDnXpotrf_bufferSize(CUSOLVER_ANY, int uplo, int64_t n, int type, const void *a,
-                                int64_t lda, CUSOLVER_SIZES)
-{
-    return ASK(potrf(params, uplo, n, type, a, lda, compute));
-}
-
-int cusolverDnXpotrf(CUSOLVER_ANY, int uplo, int64_t n, int type, void *a, int64_t lda,
-                     CUSOLVER_WORK)
-{
-    return QUEUE(potrf(params, uplo, n, type, a, lda, compute));
-}
-
 int cusolverDnXpotrs(CUSOLVER_ANY, int uplo, int64_t n, int64_t nrhs, int type, const void *a,
                      int64_t lda, int type_b, void *b, int64_t ldb, int *info)
 {

@@ -37,10 +37,6 @@ int cusolverDnDestroyParams(cusolverDnParams_t params);
 #define CUSOLVER_WORK                                                                              \
     int compute, void *device, size_t device_bytes, void *host, size_t host_bytes, int *info
 
-int cusolverDnXpotrf_bufferSize(CUSOLVER_ANY, int uplo, int64_t n, int type, const void *a,
-                                int64_t lda, CUSOLVER_SIZES);
-int cusolverDnXpotrf(CUSOLVER_ANY, int uplo, int64_t n, int type, void *a, int64_t lda,
-                     CUSOLVER_WORK);
 int cusolverDnXpotrs(CUSOLVER_ANY, int uplo, int64_t n, int64_t nrhs, int type, const void *a,
                      int64_t lda, int type_b, void *b, int64_t ldb, int *info);
 
@@ -97,6 +93,10 @@ int cusolverDnXtrtri(cusolverDnHandle_t handle, int uplo, int diag, int64_t n, i
  * counts elements. */
 #define CUSOLVER_TYPED(X) X(S, or, sy) X(D, or, sy) X(C, un, he) X(Z, un, he)
 #define CUSOLVER_DECLARE(T, or, sy)                                                                \
+    int cusolverDn##T##potrf_bufferSize(cusolverDnHandle_t handle, int uplo, int n, void *a,       \
+                                        int lda, int *lwork);                                      \
+    int cusolverDn##T##potrf(cusolverDnHandle_t handle, int uplo, int n, void *a, int lda,         \
+                             void *work, int lwork, int *info);                                    \
     int cusolverDn##T##potri_bufferSize(cusolverDnHandle_t handle, int uplo, int n, void *a,       \
                                         int lda, int *lwork);                                      \
     int cusolverDn##T##potri(cusolverDnHandle_t handle, int uplo, int n, void *a, int lda,         \

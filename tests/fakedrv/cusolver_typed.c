@@ -25,9 +25,11 @@ static int queue(cusolverDnHandle_t handle, const char *name, struct solver_call
     return solver_queue(handle, &call);
 }
 
-static struct solver_call potri(enum xg_type type, int uplo, int n, const void *a, int lda)
+/* POTRF or POTRI. */
+static struct solver_call cholesky(enum solver_routine routine, enum xg_type type, int uplo, int n,
+                                   const void *a, int lda)
 {
-    struct solver_call call = start(SOLVER_POTRI, type, n, n, 0);
+    struct solver_call call = start(routine, type, n, n, 0);
     call.uplo = solver_letter("LU", uplo);
     call.operands[SOLVER_A] = solver_matrix(a, n, n, lda, type);
     return call;
@@ -69,17 +71,21 @@ static struct solver_call sygvd(enum xg_type type, int itype, int job, int uplo,
     return call;
 }
 
+#define DEFINE_CHOLESKY(T, name, routine)                                                          \
+    int cusolverDn##T##name##_bufferSize(cusolverDnHandle_t handle, int uplo, int n, void *a,      \
+                                         int lda, int *lwork)                                      \
+    {                                                                                              \
+        return ask(handle, __func__, cholesky(routine, XG_TYPE_##T, uplo, n, a, lda), lwork);      \
+    }                                                                                              \
+    int cusolverDn##T##name(cusolverDnHandle_t handle, int uplo, int n, void *a, int lda,          \
+                            void *work, int lwork, int *info)                                      \
+    {                                                                                              \
+        return queue(handle, __func__, cholesky(routine, XG_TYPE_##T, uplo, n, a, lda), work,      \
+                     lwork, info);                                                                 \
+    }
 #define DEFINE(T, or, sy)                                                                          \
-    int cusolverDn##T##potri_bufferSize(cusolverDnHandle_t handle, int uplo, int n, void *a,       \
-                                        int lda, int *lwork)                                       \
-    {                                                                                              \
-        return ask(handle, __func__, potri(XG_TYPE_##T, uplo, n, a, lda), lwork);                  \
-    }                                                                                              \
-    int cusolverDn##T##potri(cusolverDnHandle_t handle, int uplo, int n, void *a, int lda,         \
-                             void *work, int lwork, int *info)                                     \
-    {                                                                                              \
-        return queue(handle, __func__, potri(XG_TYPE_##T, uplo, n, a, lda), work, lwork, info);    \
-    }                                                                                              \
+    DEFINE_CHOLESKY(T, potrf, SOLVER_POTRF)                                                        \
+    DEFINE_CHOLESKY(T, potri, SOLVER_POTRI)                                                        \
     int cusolverDn##T## or ##gqr_bufferSize(cusolverDnHandle_t handle, int m, int n, int k,        \
                                             const void *a, int lda, const void *tau, int *lwork)   \
     {                                                                                              \

@@ -12,6 +12,7 @@
 #include "fakecuda.h"
 #include "kernels/emulated/split_kabi.h"
 #include "kernels/kabi.h"
+#include "kernels/lapack/mirror_kabi.h"
 #include "src/base/problem.h"
 
 enum { FAKE_MAX_DEVICES = 8 };
@@ -205,6 +206,11 @@ struct fake_result fake_split_run(const void *launched);
 const struct fake_residue_kernel *fake_residue_find(const char *name);
 CUresult fake_residue_queue(const struct fake_residue_kernel *kernel, const void *parameter,
                             const struct fake_launch *launch, CUstream stream);
+
+/* mirror.c: the same for the kernels that make a matrix Hermitian; *type is theirs. */
+bool fake_mirror_find(const char *name, enum xg_type *type);
+CUresult fake_mirror_queue(enum xg_type type, const struct xg_mirror_args *args,
+                           const struct fake_launch *launch, CUstream stream);
 
 /* problem.c: a product of any type, for the fake cuBLAS and for kernels of double, which are
  * padded: its addresses made the host's, and queued and computed as above. */

@@ -18,6 +18,8 @@ struct CUfunc_st {
     bool copies; /* repacks operands */
     const struct fake_split_kernel *pieces; /* NULL: none of those kernels */
     const struct fake_residue_kernel *residue;
+    bool mirrors; /* a matrix of mirrored_type */
+    enum xg_type mirrored_type;
     int bm, bn, bk;
     int smem_limit_bytes;
     struct CUfunc_st *next;
@@ -52,7 +54,8 @@ static bool parse_name(const char *name, struct CUfunc_st *function)
     snprintf(function->name, sizeof(function->name), "%s", name);
     function->pieces = fake_split_find(name);
     function->residue = fake_residue_find(name);
-    if (function->pieces || function->residue)
+    function->mirrors = fake_mirror_find(name, &function->mirrored_type);
+    if (function->pieces || function->residue || function->mirrors)
         return true;
     for (const char *at = name; (at = strstr(at, "_sm")); at++)
         tile = at;
@@ -268,6 +271,8 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
             result = fake_split_queue(function->pieces, parameters[0], &launch, stream);
         else if (function->residue)
             result = fake_residue_queue(function->residue, parameters[0], &launch, stream);
+        else if (function->mirrors)
+            result = fake_mirror_queue(function->mirrored_type, parameters[0], &launch, stream);
         else if (function->dgemm)
             result = launch_dgemm(function, parameters[0], &launch, stream);
         else
