@@ -105,9 +105,6 @@ void xg_model_set_device(struct xg_model *model, const struct xg_model_device *d
 {
     bool measured = model->gpu_measured && same_device(&model->device, &device->facts);
     model->device = device->facts;
-    /* Numbers that residues do not serve take the FP64 units' time, and nothing tells before the
-     * call. Where a call gains by these units, it gains more by residues. */
-    model->device.residues = NULL;
     if (measured)
         return;
     model->gpu_measured = false;

@@ -44,10 +44,11 @@ static void observe(const struct xg_problem *call, const struct xg_decision *dec
 /* Products that take turns, with a gap between them; threads spin after each one on the CPU. */
 struct program {
     int shapes;
-    struct {
+    struct product {
         int64_t size;
         double cpu_s, gpu_s, busy_s; /* busy: on the GPU, while threads spin */
     } products[3];
+    enum xg_type type;
     bool kept_awake; /* something else keeps threads spinning */
     double now_s, awake_until_s, took_s, on_cpu_s, least_s;
     long calls, on_gpu;
@@ -62,7 +63,8 @@ static void run_program(struct program *program, enum xg_engine_state state, dou
         double cpu_s = program->products[which].cpu_s, gpu_s = program->products[which].gpu_s;
         double busy_s = program->products[which].busy_s;
         int64_t size = program->products[which].size;
-        const struct xg_problem call = shape(size);
+        struct xg_problem call = shape(size);
+        call.type = program->type;
         struct xg_decision decision = decide_at(program->now_s, state, &call);
         bool on_gpu = decision.place == XG_PLACE_GPU;
         double spins_s = fmin(fmax(0.0, program->awake_until_s - program->now_s), busy_s);
@@ -176,8 +178,51 @@ static void test_stopped(void)
     }
 }
 
+/*
+ * Doubles on a device with few FP64 units, which alone are slower than the CPU. The model predicts
+ * the time by residues: from the first product on a program gains by them, and one whose numbers
+ * they do not serve soon leaves the GPU.
+ */
+static void test_residues(void)
+{
+    struct xg_model_device device = {.facts = {.sm = 86,
+                                               .sm_count = 28,
+                                               .smem_block_bytes = 99 << 10,
+                                               .generation = xg_generation_find(86, "GeForce"),
+                                               .fp64_ratio = 64,
+                                               .images = true},
+                                     .clock_hz = 1.78e9,
+                                     .link_bytes_per_s = 31.5e9};
+    device.facts.residues = xg_select_emulated(&device.facts, XG_KERNEL_RESIDUES, NULL);
+    XT_CHECK(device.facts.residues != NULL);
+    for (int i = 0; i < 10; i++) {
+        const bool serve = i % 2;
+        struct program program = {.shapes = 1, .type = XG_TYPE_D, .now_s = clock_s + 10.0};
+        struct xg_problem call = shape((int64_t)512 << i / 2);
+        call.type = XG_TYPE_D;
+        begin(0.5e-3);
+        xg_model_init(&policy.model, 8);
+        xg_model_set_device(&policy.model, &device);
+        double cpu_s = xg_model_cpu_seconds(&policy.model, &call),
+               residues_s = xg_model_gpu_seconds(&policy.model, XG_MATH_ACCURATE, &call),
+               units_s = xg_model_gpu_seconds(&policy.model, XG_MATH_STRICT, &call);
+        double gpu_s = serve ? residues_s : units_s;
+        XT_CHECK(2 * residues_s < cpu_s && cpu_s < units_s, "%lld", (long long)call.n);
+        program.products[0] = (struct product){call.n, cpu_s, gpu_s, gpu_s};
+        run_program(&program, XG_ENGINE_READY, 10 * fmin(cpu_s, gpu_s));
+        XT_CHECK_LE(program.took_s, serve ? 1.05 * program.least_s : 1.25 * program.on_cpu_s,
+                    "%lld, first products: %g s", (long long)call.n, program.took_s);
+        double extra_s = program.took_s - program.on_cpu_s;
+        run_program(&program, XG_ENGINE_READY, 200 * cpu_s);
+        XT_CHECK_LE(extra_s + program.took_s, 1.02 * program.on_cpu_s, "%lld: %g s, the CPU %g",
+                    (long long)call.n, extra_s + program.took_s, program.on_cpu_s);
+        clock_s = program.now_s;
+    }
+}
+
 int main(void)
 {
+    test_residues();
     test_disturbed_minute();
     test_forever_awake();
     test_lost_phase();
