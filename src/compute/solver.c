@@ -446,7 +446,7 @@ static int gesdd_by_polar(const struct step *s)
         return gesvdp(s, NULL);
     double *perturbation = &s->call->block->perturbation;
     *perturbation = 0;
-    int result = gesvdp(s, perturbation);
+    int result = s->call->by_qr ? NOT_SUPPORTED : gesvdp(s, perturbation);
     /* Also true for NaN. The second step starts again from the copy in spare. */
     s->call->v_is_rows = result != SUCCESS || !(*perturbation == 0);
     return s->call->v_is_rows && s->call->routine->polar ? NOT_SUPPORTED : SUCCESS;

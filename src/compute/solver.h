@@ -39,6 +39,7 @@ struct xg_solver_call {
     size_t work_bytes, host_bytes;
     void *host_work;
     struct xg_solver_block *block;
+    bool by_qr; /* GESDD: Xgesvdp is not tried */
     bool v_is_rows;
 };
 

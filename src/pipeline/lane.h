@@ -31,6 +31,11 @@ struct xg_lane {
     size_t host_work_bytes;
     struct xg_originals_memory originals; /* of the last routine's operands */
     int wary; /* number of split products that still get all kinds of pieces */
+    struct xg_lane_polar {
+        int64_t m, n;
+        enum xg_type type;
+        int inexact, skipped; /* calls in a row of this shape */
+    } polar;                  /* of GESDD by Xgesvdp: see pipeline/routine.c */
 };
 
 /*

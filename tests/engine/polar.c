@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* GESDD of matrices for which Xgesvdp is not exact: what a lane learns from one call for the next
+ * ones of the same shape. */
+#include "src/compute/backend.h"
+#include "src/pipeline/lane.h"
+#include "src/pipeline/routine.h"
+#include "tests/support/guarded.h"
+
+enum { M = 20, N = 12 };
+
+static struct fakecuda fake;
+static struct xg_lane *lane;
+
+/* Whether a call with m rows tries Xgesvdp. exact: of full rank, else of rank 1. */
+static bool tries(int64_t m, bool exact)
+{
+    double a[M * N], u[M * N], v[N * N], w[N];
+    const struct xg_routine routine = {.name = XG_ROUTINE_GESDD,
+                                       .type = XG_TYPE_D,
+                                       .vectors = XG_VECTORS_THIN,
+                                       .m = m,
+                                       .n = N,
+                                       .operand = {[XG_SLOT_A] = {a, m, N, m},
+                                                   [XG_SLOT_U] = {u, m, N, m},
+                                                   [XG_SLOT_V] = {v, N, N, N},
+                                                   [XG_SLOT_W] = {w, N, 1, N}}};
+    struct xg_result result;
+    for (int64_t i = 0; i < m * N; i++)
+        a[i] = 1 + (exact && i % (m + 1) == 0 ? (double)i : 0);
+    fake.reset(1);
+    XT_CHECK(xg_routine_run(lane, &routine, &result) == XG_OK);
+    XT_CHECK(w[0] > 1 && (w[N - 1] > 1e-6) == exact, "%g, %g", w[0], w[N - 1]);
+    return fake.calls("cusolverDnXgesvdp") > 0;
+}
+
+static void test_learnt(void)
+{
+    /* Two inexact ones, seven that do without, a trial, and so on. */
+    for (int call = 0; call < 20; call++)
+        XT_CHECK(tries(M, false) == (call < 2 || (call - 2) % 8 == 7), "call %d", call);
+    /* Exact ones of the shape are found by the next trial, others at once. */
+    for (int call = 0; call < 12; call++)
+        XT_CHECK(tries(M, true) == (call >= 5), "exact call %d", call);
+    tries(M, false);
+    tries(M, false);
+    XT_CHECK(tries(M - 1, false) && tries(M, false), "another shape");
+}
+
+int main(void)
+{
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *dev;
+    fake = fx_fake();
+    for (int reproducible = 0; reproducible <= 1; reproducible++) {
+        conf.reproducible = reproducible;
+        if (xg_backend_open(&conf, &dev) != XG_OK || xg_lane_create(dev, 3, &lane) != XG_OK)
+            return XT_HARD;
+        if (reproducible)
+            for (int call = 0; call < 5; call++)
+                XT_CHECK(tries(M, false), "reproducible call %d", call);
+        else
+            test_learnt();
+        xg_lane_destroy(lane);
+        xg_backend_close(dev);
+    }
+    return xt_done();
+}
