@@ -28,7 +28,6 @@ static enum xg_status read_facts(struct xg_dev *dev)
         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor},
         {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &facts->sm_count},
         {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &facts->smem_block_bytes},
-        {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, &dev->copy_engines},
         {CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, &facts->fp64_ratio},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {

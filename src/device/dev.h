@@ -21,7 +21,6 @@ struct xg_dev {
     struct xg_device_facts facts;
     int clock_khz;           /* maximum; 0: not known */
     double link_bytes_per_s; /* one direction, as the bus is wired; 0: not known */
-    int copy_engines;
     /* Budget: the least of 0.9 of the free memory, this rank's share, and XGEMM_MEM_LIMIT. */
     size_t budget_bytes;
     int sharers; /* ranks of this node on this device, including this one; 1: not known */

@@ -392,9 +392,7 @@ static void test_info(void)
     run_declined(&routine);
 }
 
-/* Finite operands and a result that is not, of which cuSOLVER says nothing; pivots that are no
- * rows.
- */
+/* A result that is not finite, of which cuSOLVER says nothing; pivots that are no rows. */
 static void test_singular(void)
 {
     enum { N = 30 };
@@ -509,7 +507,7 @@ static void check_leaks(const char *what)
 
 static void run_all(rx_run *each)
 {
-    rx_cholesky(each, XG_TYPE_D, XG_LOWER, 60, 7, 1);
+    rx_cholesky(each, XG_TYPE_D, XG_UPPER, 60, 7, 1);
     rx_triangle(each, XG_TYPE_C, XG_UPPER, true, 40, 1);
     rx_lu(each, XG_TYPE_Z, 40, 40, 5, 0, 4);
     rx_qr(each, XG_TYPE_S, 50, 30, 4, 2);
@@ -536,6 +534,7 @@ static void attempt(const char *name, long nth, int code, enum fakecuda_after af
         exit(XT_HARD);
     fake.fail(name, nth, code, after);
     run_all(run_faulty);
+    XT_CHECK(!name || nth > 1 || fake.faults(name) > 0, "%s: no fault", what);
     if (after == FAKECUDA_ONCE && fake.faults(NULL) > 0)
         run_all(run);
     xg_lane_destroy(lane);
@@ -543,6 +542,8 @@ static void attempt(const char *name, long nth, int code, enum fakecuda_after af
     xg_backend_close(dev);
     xg_conf_fini(&conf);
 }
+
+#define SIZED(name) "cusolverDn" name "_bufferSize", "cusolverDn" name
 
 static void test_faults(void)
 {
@@ -553,10 +554,13 @@ static void test_faults(void)
                 {FX_CODE_UNKNOWN, FAKECUDA_ONCE},
                 {FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY},
                 {FX_CODE_NOMEM, FAKECUDA_ALWAYS}};
-    static const char *const names[] = {"cusolverDnCreate", "cusolverDnDpotrf",  "cusolverDnXgetrf",
-                                        "cusolverDnXsyevd", "cusolverDnXtrtri",  "cusolverDnXgeev",
-                                        "cusolverDnDormqr", "cusolverDnXgesvdp", "cuMemcpy2DAsync",
-                                        "cuEventRecord",    "cuMemHostAlloc",    "cuLaunchKernel"};
+    static const char *const names[] = {
+        "cuMemcpy2DAsync",  "cuEventRecord",       "cuMemHostAlloc",         "cuLaunchKernel",
+        "cusolverDnCreate", "cusolverDnSetStream", "cusolverDnCreateParams", "cusolverDnXpotrs",
+        "cusolverDnXgetrs", SIZED("Dpotrf"),       SIZED("Dpotri"),          SIZED("Xgetrf"),
+        SIZED("Xgeqrf"),    SIZED("Sorgqr"),       SIZED("Dormqr"),          SIZED("Xsyevd"),
+        SIZED("Ssygvd"),    SIZED("Xgesvd"),       SIZED("Xgesvdp"),         SIZED("Xgeev"),
+        SIZED("Xtrtri")};
     attempt(NULL, 1000000, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     long calls = fake.calls(NULL), turn = 0;
     for (long nth = 1; nth <= calls; nth += calls / (fx_short() ? 10 : 120) + 1, turn++)

@@ -8,28 +8,13 @@
 
 long fuzz_reached;
 
-static int take_uplo(struct fuzz_bytes *bytes, bool cblas)
+/* One of two letters in both cases, or of two numbers; now and then anything. */
+static int take_letter(struct fuzz_bytes *bytes, bool cblas, int number, const char letters[4])
 {
     uint8_t byte = fuzz_byte(bytes);
     if (cblas)
-        return byte < 230 ? 121 + byte % 2 : (int8_t)fuzz_byte(bytes);
-    return byte < 230 ? "ULul"[byte % 4] : fuzz_byte(bytes);
-}
-
-static int take_side(struct fuzz_bytes *bytes, bool cblas)
-{
-    uint8_t byte = fuzz_byte(bytes);
-    if (cblas)
-        return byte < 230 ? 141 + byte % 2 : (int8_t)fuzz_byte(bytes);
-    return byte < 230 ? "LRlr"[byte % 4] : fuzz_byte(bytes);
-}
-
-static int take_diag(struct fuzz_bytes *bytes, bool cblas)
-{
-    uint8_t byte = fuzz_byte(bytes);
-    if (cblas)
-        return byte < 230 ? 131 + byte % 2 : (int8_t)fuzz_byte(bytes);
-    return byte < 230 ? "NUnu"[byte % 4] : fuzz_byte(bytes);
+        return byte < 230 ? number + byte % 2 : (int8_t)fuzz_byte(bytes);
+    return byte < 230 ? letters[byte % 4] : fuzz_byte(bytes);
 }
 
 static struct standard take_call(struct fuzz_bytes *bytes)
@@ -40,9 +25,9 @@ static struct standard take_call(struct fuzz_bytes *bytes)
         .op = xg_kind_op(any), .type = xg_kind_type(any), .int_bytes = kind & 1 ? 8 : 4};
     if (kind & 2)
         call.order = kind < 240 ? 101 + (kind >> 2 & 1) : 99 + fuzz_byte(bytes) % 6;
-    call.side = take_side(bytes, call.order != 0);
-    call.diag = take_diag(bytes, call.order != 0);
-    call.uplo = take_uplo(bytes, call.order != 0);
+    call.side = take_letter(bytes, call.order != 0, 141, "LRlr");
+    call.diag = take_letter(bytes, call.order != 0, 131, "NUnu");
+    call.uplo = take_letter(bytes, call.order != 0, 121, "ULul");
     call.transa = take_trans(bytes, call.order != 0);
     call.transb = take_trans(bytes, call.order != 0);
     int64_t *const numbers[] = {&call.m, &call.n, &call.k, &call.lda, &call.ldb, &call.ldc};
@@ -93,203 +78,47 @@ static bool is_complex(enum xg_type type)
     return type == XG_TYPE_C || type == XG_TYPE_Z;
 }
 
-enum { M, N, K, LDA, LDB, LDC, NUMBERS };
+/* The arguments of every operation by their names, as each interface has them. */
+struct cblas_arguments {
+    int order, side, uplo, trans, transa, transb, diag;
+    int64_t m, n, k, lda, ldb, ldc;
+    union shim_scalar alpha, beta;
+    float *a, *b, *c;
+};
 
-/* Those of which C has a triangle. */
-static void pass_cblas_triangle(const struct standard *call, float *operands[3],
-                                const int64_t numbers[NUMBERS], struct shim_call *passed)
+struct fortran_arguments {
+    const char *side, *uplo, *trans, *transa, *transb, *diag;
+    const int64_t *m, *n, *k, *lda, *ldb, *ldc;
+    const void *alpha, *beta;
+    float *a, *b, *c;
+};
+
+#define FIELD(role, name) .name = from->name,
+#define PASS_CBLAS(op, OP, context)                                                                \
+    case XG_OP_##OP:                                                                               \
+        to->op##_cblas = (struct shim_##op##_cblas){.order = from->order, SHIM_EACH(OP, FIELD)};   \
+        break;
+#define PASS_FORTRAN(op, OP, context)                                                              \
+    case XG_OP_##OP:                                                                               \
+        to->op##_fortran = (struct shim_##op##_fortran){SHIM_EACH(OP, FIELD)};                     \
+        break;
+
+static void pass_cblas(enum xg_op op, const struct cblas_arguments *from, struct shim_call *to)
 {
-    union shim_scalar by = scalar_of(standard_alpha(call), alpha_s, alpha);
-    union shim_scalar add = scalar_of(standard_beta(call), beta_s, beta);
-    if (standard_has_one_operand(call))
-        passed->syrk_cblas = (struct shim_syrk_cblas){.order = call->order,
-                                                      .uplo = call->uplo,
-                                                      .trans = call->transa,
-                                                      .n = numbers[N],
-                                                      .k = numbers[K],
-                                                      .alpha = by,
-                                                      .a = operands[0],
-                                                      .lda = numbers[LDA],
-                                                      .beta = add,
-                                                      .c = operands[2],
-                                                      .ldc = numbers[LDC]};
-    else if (standard_is_rank_2k(call))
-        passed->syr2k_cblas = (struct shim_syr2k_cblas){.order = call->order,
-                                                        .uplo = call->uplo,
-                                                        .trans = call->transa,
-                                                        .n = numbers[N],
-                                                        .k = numbers[K],
-                                                        .alpha = by,
-                                                        .a = operands[0],
-                                                        .lda = numbers[LDA],
-                                                        .b = operands[1],
-                                                        .ldb = numbers[LDB],
-                                                        .beta = add,
-                                                        .c = operands[2],
-                                                        .ldc = numbers[LDC]};
-    else
-        passed->gemmt_cblas = (struct shim_gemmt_cblas){.order = call->order,
-                                                        .uplo = call->uplo,
-                                                        .transa = call->transa,
-                                                        .transb = call->transb,
-                                                        .n = numbers[N],
-                                                        .k = numbers[K],
-                                                        .alpha = by,
-                                                        .a = operands[0],
-                                                        .lda = numbers[LDA],
-                                                        .b = operands[1],
-                                                        .ldb = numbers[LDB],
-                                                        .beta = add,
-                                                        .c = operands[2],
-                                                        .ldc = numbers[LDC]};
+    switch (op) {
+        SHIM_SINGLE(PASS_CBLAS, )
+    default:
+        abort();
+    }
 }
 
-static void pass_cblas(const struct standard *call, float *operands[3],
-                       const int64_t numbers[NUMBERS], struct shim_call *passed)
+static void pass_fortran(enum xg_op op, const struct fortran_arguments *from, struct shim_call *to)
 {
-    union shim_scalar by = scalar_of(standard_alpha(call), alpha_s, alpha);
-    union shim_scalar add = scalar_of(standard_beta(call), beta_s, beta);
-    if (standard_has_triangle(call))
-        pass_cblas_triangle(call, operands, numbers, passed);
-    else if (standard_is_trmm(call))
-        passed->trmm_cblas = (struct shim_trmm_cblas){.order = call->order,
-                                                      .side = call->side,
-                                                      .uplo = call->uplo,
-                                                      .trans = call->transa,
-                                                      .diag = call->diag,
-                                                      .m = numbers[M],
-                                                      .n = numbers[N],
-                                                      .alpha = by,
-                                                      .a = operands[0],
-                                                      .lda = numbers[LDA],
-                                                      .b = operands[1],
-                                                      .ldb = numbers[LDB]};
-    else if (standard_is_symm(call))
-        passed->symm_cblas = (struct shim_symm_cblas){.order = call->order,
-                                                      .side = call->side,
-                                                      .uplo = call->uplo,
-                                                      .m = numbers[M],
-                                                      .n = numbers[N],
-                                                      .alpha = by,
-                                                      .a = operands[0],
-                                                      .lda = numbers[LDA],
-                                                      .b = operands[1],
-                                                      .ldb = numbers[LDB],
-                                                      .beta = add,
-                                                      .c = operands[2],
-                                                      .ldc = numbers[LDC]};
-    else
-        passed->gemm_cblas = (struct shim_gemm_cblas){.order = call->order,
-                                                      .transa = call->transa,
-                                                      .transb = call->transb,
-                                                      .m = numbers[M],
-                                                      .n = numbers[N],
-                                                      .k = numbers[K],
-                                                      .alpha = by,
-                                                      .a = operands[0],
-                                                      .lda = numbers[LDA],
-                                                      .b = operands[1],
-                                                      .ldb = numbers[LDB],
-                                                      .beta = add,
-                                                      .c = operands[2],
-                                                      .ldc = numbers[LDC]};
-}
-
-static void pass_fortran_triangle(const struct standard *call, float *operands[3],
-                                  const int64_t numbers[NUMBERS], const char letters[5],
-                                  struct shim_call *passed)
-{
-    bool is_double = call->type == XG_TYPE_D || call->type == XG_TYPE_Z;
-    const void *by = is_double ? (const void *)alpha : alpha_s;
-    const void *add = is_double ? (const void *)beta : beta_s;
-    if (standard_has_one_operand(call))
-        passed->syrk_fortran = (struct shim_syrk_fortran){.uplo = &letters[0],
-                                                          .trans = &letters[1],
-                                                          .n = &numbers[N],
-                                                          .k = &numbers[K],
-                                                          .alpha = by,
-                                                          .a = operands[0],
-                                                          .lda = &numbers[LDA],
-                                                          .beta = add,
-                                                          .c = operands[2],
-                                                          .ldc = &numbers[LDC]};
-    else if (standard_is_rank_2k(call))
-        passed->syr2k_fortran = (struct shim_syr2k_fortran){.uplo = &letters[0],
-                                                            .trans = &letters[1],
-                                                            .n = &numbers[N],
-                                                            .k = &numbers[K],
-                                                            .alpha = by,
-                                                            .a = operands[0],
-                                                            .lda = &numbers[LDA],
-                                                            .b = operands[1],
-                                                            .ldb = &numbers[LDB],
-                                                            .beta = add,
-                                                            .c = operands[2],
-                                                            .ldc = &numbers[LDC]};
-    else
-        passed->gemmt_fortran = (struct shim_gemmt_fortran){.uplo = &letters[0],
-                                                            .transa = &letters[1],
-                                                            .transb = &letters[2],
-                                                            .n = &numbers[N],
-                                                            .k = &numbers[K],
-                                                            .alpha = by,
-                                                            .a = operands[0],
-                                                            .lda = &numbers[LDA],
-                                                            .b = operands[1],
-                                                            .ldb = &numbers[LDB],
-                                                            .beta = add,
-                                                            .c = operands[2],
-                                                            .ldc = &numbers[LDC]};
-}
-
-static void pass_fortran(const struct standard *call, float *operands[3],
-                         const int64_t numbers[NUMBERS], const char letters[5],
-                         struct shim_call *passed)
-{
-    bool is_double = call->type == XG_TYPE_D || call->type == XG_TYPE_Z;
-    const void *by = is_double ? (const void *)alpha : alpha_s;
-    const void *add = is_double ? (const void *)beta : beta_s;
-    if (standard_has_triangle(call))
-        pass_fortran_triangle(call, operands, numbers, letters, passed);
-    else if (standard_is_trmm(call))
-        passed->trmm_fortran = (struct shim_trmm_fortran){.side = &letters[3],
-                                                          .uplo = &letters[0],
-                                                          .trans = &letters[1],
-                                                          .diag = &letters[4],
-                                                          .m = &numbers[M],
-                                                          .n = &numbers[N],
-                                                          .alpha = by,
-                                                          .a = operands[0],
-                                                          .lda = &numbers[LDA],
-                                                          .b = operands[1],
-                                                          .ldb = &numbers[LDB]};
-    else if (standard_is_symm(call))
-        passed->symm_fortran = (struct shim_symm_fortran){.side = &letters[3],
-                                                          .uplo = &letters[0],
-                                                          .m = &numbers[M],
-                                                          .n = &numbers[N],
-                                                          .alpha = by,
-                                                          .a = operands[0],
-                                                          .lda = &numbers[LDA],
-                                                          .b = operands[1],
-                                                          .ldb = &numbers[LDB],
-                                                          .beta = add,
-                                                          .c = operands[2],
-                                                          .ldc = &numbers[LDC]};
-    else
-        passed->gemm_fortran = (struct shim_gemm_fortran){.transa = &letters[1],
-                                                          .transb = &letters[2],
-                                                          .m = &numbers[M],
-                                                          .n = &numbers[N],
-                                                          .k = &numbers[K],
-                                                          .alpha = by,
-                                                          .a = operands[0],
-                                                          .lda = &numbers[LDA],
-                                                          .b = operands[1],
-                                                          .ldb = &numbers[LDB],
-                                                          .beta = add,
-                                                          .c = operands[2],
-                                                          .ldc = &numbers[LDC]};
+    switch (op) {
+        SHIM_SINGLE(PASS_FORTRAN, )
+    default:
+        abort();
+    }
 }
 
 /* TRMM and TRSM have none. */
@@ -308,22 +137,60 @@ static void check_scalars(const struct standard *call, const struct xg_problem *
                "imaginary parts");
 }
 
-/* The call as a program passes it; above an int of the C interface there may be anything. */
+/* An integer as it is passed: above an int of the C interface there may be anything. */
+static int64_t integer(const struct standard *call, int64_t value, uint64_t garbage)
+{
+    return call->int_bytes == 8 ? value : (int64_t)((uint64_t)(uint32_t)value | garbage << 32);
+}
+
+/* The call as a program passes it. */
 static void read_call(const struct standard *call, float *operands[3], uint64_t garbage,
                       struct shim_args *args)
 {
-    int64_t numbers[NUMBERS] = {call->m, call->n, call->k, call->lda, call->ldb, call->ldc};
-    const char letters[] = {(char)call->uplo, (char)call->transa, (char)call->transb,
-                            (char)call->side, (char)call->diag};
-    struct shim_call passed;
-    passed.symbol = shim_symbol_spellings(xg_kind(call->op, call->type)) + (call->order ? 0 : 1);
-    if (call->int_bytes == 4)
-        for (size_t i = 0; i < NUMBERS; i++)
-            numbers[i] = (int64_t)((uint64_t)(uint32_t)numbers[i] | garbage << 32);
+    bool is_double = call->type == XG_TYPE_D || call->type == XG_TYPE_Z;
+    const char side = (char)call->side, uplo = (char)call->uplo, transa = (char)call->transa,
+               transb = (char)call->transb, diag = (char)call->diag;
+    struct shim_call passed = {.symbol = shim_symbol_spellings(xg_kind(call->op, call->type)) +
+                                         (call->order ? 0 : 1)};
+    const struct cblas_arguments cblas = {.order = call->order,
+                                          .side = call->side,
+                                          .uplo = call->uplo,
+                                          .trans = call->transa,
+                                          .transa = call->transa,
+                                          .transb = call->transb,
+                                          .diag = call->diag,
+                                          .m = integer(call, call->m, garbage),
+                                          .n = integer(call, call->n, garbage),
+                                          .k = integer(call, call->k, garbage),
+                                          .lda = integer(call, call->lda, garbage),
+                                          .ldb = integer(call, call->ldb, garbage),
+                                          .ldc = integer(call, call->ldc, garbage),
+                                          .alpha = scalar_of(standard_alpha(call), alpha_s, alpha),
+                                          .beta = scalar_of(standard_beta(call), beta_s, beta),
+                                          .a = operands[0],
+                                          .b = operands[1],
+                                          .c = operands[2]};
+    const struct fortran_arguments fortran = {.side = &side,
+                                              .uplo = &uplo,
+                                              .trans = &transa,
+                                              .transa = &transa,
+                                              .transb = &transb,
+                                              .diag = &diag,
+                                              .m = &cblas.m,
+                                              .n = &cblas.n,
+                                              .k = &cblas.k,
+                                              .lda = &cblas.lda,
+                                              .ldb = &cblas.ldb,
+                                              .ldc = &cblas.ldc,
+                                              .alpha = is_double ? (const void *)alpha : alpha_s,
+                                              .beta = is_double ? (const void *)beta : beta_s,
+                                              .a = operands[0],
+                                              .b = operands[1],
+                                              .c = operands[2]};
     if (call->order)
-        pass_cblas(call, operands, numbers, &passed);
+        pass_cblas(call->op, &cblas, &passed);
     else
-        pass_fortran(call, operands, numbers, letters, &passed);
+        pass_fortran(call->op, &fortran, &passed);
     shim_args_read(&passed, call->int_bytes, args);
     if (args->illegal)
         return;

@@ -68,34 +68,30 @@ static inline bool standard_is_trmm(const struct standard *call)
     return call->op == XG_OP_TRMM || call->op == XG_OP_TRSM;
 }
 
-/* 'U', 'N', or 0. */
+/* The first letter or the second, whose number is the next one, or 0. */
+static inline char standard_letter(const struct standard *call, int passed, int number,
+                                   const char letters[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (call->order ? passed == number + i
+                        : passed == letters[i] || passed == letters[i] + 'a' - 'A')
+            return letters[i];
+    return '\0';
+}
+
 static inline char standard_diag(const struct standard *call)
 {
-    if (call->order)
-        return call->diag == 131 ? 'N' : call->diag == 132 ? 'U' : '\0';
-    return call->diag == 'N' || call->diag == 'n'   ? 'N'
-           : call->diag == 'U' || call->diag == 'u' ? 'U'
-                                                    : '\0';
+    return standard_letter(call, call->diag, 131, "NU");
 }
 
-/* 'L', 'R', or 0. */
 static inline char standard_side(const struct standard *call)
 {
-    if (call->order)
-        return call->side == 141 ? 'L' : call->side == 142 ? 'R' : '\0';
-    return call->side == 'L' || call->side == 'l'   ? 'L'
-           : call->side == 'R' || call->side == 'r' ? 'R'
-                                                    : '\0';
+    return standard_letter(call, call->side, 141, "LR");
 }
 
-/* 'U', 'L', or 0. */
 static inline char standard_uplo(const struct standard *call)
 {
-    if (call->order)
-        return call->uplo == 121 ? 'U' : call->uplo == 122 ? 'L' : '\0';
-    return call->uplo == 'U' || call->uplo == 'u'   ? 'U'
-           : call->uplo == 'L' || call->uplo == 'l' ? 'L'
-                                                    : '\0';
+    return standard_letter(call, call->uplo, 121, "UL");
 }
 
 /* Rows of a matrix as the caller stores it, (rows,cols) as the operation names them. */
@@ -177,16 +173,20 @@ static inline int standard_info_trmm(const struct standard *call)
     return info;
 }
 
-/* INFO of xGEMM's. */
+/* INFO of xGEMM's, and of xGEMMTR's, as GEMMT is called there: uplo comes first, and m is missing.
+ */
 static inline int standard_info_gemm(const struct standard *call)
 {
     char ta = standard_trans(call, call->transa), tb = standard_trans(call, call->transb);
+    bool triangle = call->op == XG_OP_GEMMT;
     int info = 0;
-    if (!ta)
+    if (triangle && !standard_uplo(call))
         info = 1;
+    else if (!ta)
+        info = triangle ? 2 : 1;
     else if (!tb)
-        info = 2;
-    else if (call->m < 0)
+        info = triangle ? 3 : 2;
+    else if (!triangle && call->m < 0)
         info = 3;
     else if (call->n < 0)
         info = 4;
@@ -199,32 +199,6 @@ static inline int standard_info_gemm(const struct standard *call)
                                 call->ldb))
         info = 10;
     else if (!standard_ld_legal(call, call->m, call->n, call->ldc))
-        info = 13;
-    return info;
-}
-
-/* INFO of xGEMMTR's, as GEMMT is called there. */
-static inline int standard_info_gemmt(const struct standard *call)
-{
-    char ta = standard_trans(call, call->transa), tb = standard_trans(call, call->transb);
-    int info = 0;
-    if (!standard_uplo(call))
-        info = 1;
-    else if (!ta)
-        info = 2;
-    else if (!tb)
-        info = 3;
-    else if (call->n < 0)
-        info = 4;
-    else if (call->k < 0)
-        info = 5;
-    else if (!standard_ld_legal(call, ta == 'N' ? call->n : call->k, ta == 'N' ? call->k : call->n,
-                                call->lda))
-        info = 8;
-    else if (!standard_ld_legal(call, tb == 'N' ? call->k : call->n, tb == 'N' ? call->n : call->k,
-                                call->ldb))
-        info = 10;
-    else if (!standard_ld_legal(call, call->n, call->n, call->ldc))
         info = 13;
     return info;
 }
@@ -268,11 +242,10 @@ static inline int standard_info(const struct standard *call)
 {
     if (call->order && call->order != 101 && call->order != 102)
         return 1;
-    int info = call->op == XG_OP_GEMMT       ? standard_info_gemmt(call)
-               : standard_has_triangle(call) ? standard_info_syrk(call)
-               : standard_is_symm(call)      ? standard_info_symm(call)
-               : standard_is_trmm(call)      ? standard_info_trmm(call)
-                                             : standard_info_gemm(call);
+    int info = call->op != XG_OP_GEMMT && standard_has_triangle(call) ? standard_info_syrk(call)
+               : standard_is_symm(call)                               ? standard_info_symm(call)
+               : standard_is_trmm(call)                               ? standard_info_trmm(call)
+                                                                      : standard_info_gemm(call);
     return info && call->order ? info + 1 : info;
 }
 

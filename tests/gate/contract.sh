@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Each promise of doc/contract.md names tests that run and mention it, and has its row in
-# doc/trust.md; no test mentions a promise that is not there.
+# Each promise of doc/contract.md names tests that run and mention it; no test mentions a promise
+# that is not there.
 . "$srcdir/tests/gate/lib"
 
 # promises CONTRACT: "NUMBER TEST" a line, and "NUMBER" for a promise; a promise ends with what
@@ -35,7 +35,7 @@ sources() {
     done
 }
 
-# check CONTRACT TRUST LIST TESTS: the two pages, the list of tests, the tests' folder.
+# check CONTRACT LIST TESTS: the page, the list of tests, the tests' folder.
 check() {
     bad=0
     promises "$1" >"$gate_tmp/promises"
@@ -45,16 +45,15 @@ check() {
     while read -r number test; do
         if [ -z "$test" ]; then
             grep -q "^$number ." "$gate_tmp/promises" || { echo "$number names no test"; bad=1; }
-            grep -q "^| $number |" "$2" || { echo "$number has no row in $2"; bad=1; }
-        elif ! grep -qE "tests/$test(\.sh)?( |\$)" "$3"; then
-            echo "$number: $test is no test of $3"
+        elif ! grep -qE "tests/$test(\.sh)?( |\$)" "$2"; then
+            echo "$number: $test is no test of $2"
             bad=1
-        elif ! mentioned $(sources "$test" "$4") | grep -qx "$number"; then
+        elif ! mentioned $(sources "$test" "$3") | grep -qx "$number"; then
             echo "$number: $test does not mention it"
             bad=1
         fi
     done <"$gate_tmp/promises"
-    mentioned $(find "$4" -name '*.[ch]' -o -name '*.sh' ! -path "*/gate/contract.sh") |
+    mentioned $(find "$3" -name '*.[ch]' -o -name '*.sh' ! -path "*/gate/contract.sh") |
         while read -r number; do
             grep -qx "$number" "$gate_tmp/numbers" || echo "a test mentions $number: no promise"
         done >"$gate_tmp/strays"
@@ -62,22 +61,20 @@ check() {
     [ $bad = 0 ] && [ ! -s "$gate_tmp/strays" ]
 }
 
-contract=$srcdir/doc/contract.md trust=$srcdir/doc/trust.md list=$gate_tmp/list
+contract=$srcdir/doc/contract.md list=$gate_tmp/list
 cat "$srcdir"/tests/*/Makefile.inc >"$list"
-passes "$contract" "$trust" "$list" "$srcdir/tests"
+passes "$contract" "$list" "$srcdir/tests"
 
 # counterfeit NAME SED-COMMAND: another contract.
 counterfeit() {
     sed "$2" "$contract" >"$gate_tmp/$1.md"
-    refuses "$gate_tmp/$1.md" "$trust" "$list" "$srcdir/tests"
+    refuses "$gate_tmp/$1.md" "$list" "$srcdir/tests"
 }
 counterfeit untested '\|^Held by `preload/large`|d'
 counterfeit unknown 's|`preload/large`|`preload/huge`|'
 counterfeit elsewhere 's|`preload/large`|`unit/log`|'
 counterfeit more 's/^\*\*3\.3\*\*/**3.9**/'
 counterfeit fewer '/^\*\*3\.3\*\*/,/^Held by/d'
-sed '/^| 3\.3 |/d' "$trust" >"$gate_tmp/trust.md"
-refuses "$contract" "$gate_tmp/trust.md" "$list" "$srcdir/tests"
 sed 's,tests/preload/large.sh,,' "$list" >"$gate_tmp/fewer"
-refuses "$contract" "$trust" "$gate_tmp/fewer" "$srcdir/tests"
+refuses "$contract" "$gate_tmp/fewer" "$srcdir/tests"
 exit $status

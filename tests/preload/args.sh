@@ -30,16 +30,11 @@ judge() {
     compile -rdynamic -DOWN_XERBLA -o "$tmp/reports" "$srcdir/tests/preload/args.c" "$@" \
         "$library" -lm -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
     same_as_alone "$blas, the program's xerbla_" env XGEMM_CPU_BLAS="$other" "$tmp/reports" illegal
-    "$tmp/args" illegal >"$tmp/illegal" 2>&1
-    echo "exit status $?" >>"$tmp/illegal"
+    ended "$tmp/illegal" "$tmp/args" illegal
     if has_engine; then
-        on_engine "$tmp/args" legal >"$tmp/engine" 2>&1 || {
-            grep -v ' right$' "$tmp/engine"
-            fail "$blas: answers are wrong on the engine"
-        }
-        on_engine "$tmp/args" illegal >"$tmp/engine" 2>&1
-        echo "exit status $?" >>"$tmp/engine"
-        diff "$tmp/illegal" "$tmp/engine" || fail "$blas: illegal calls on the engine"
+        on_engine "$tmp/args" legal >"$tmp/engine" 2>&1 ||
+            fail_with "$blas: answers are wrong on the engine" "$tmp/engine"
+        same_on_engine "$blas, illegal" "$tmp/illegal" "$tmp/args" illegal
     fi
     judged="$judged $blas"
 }

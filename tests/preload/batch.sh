@@ -8,10 +8,7 @@
 engine() {
     what=$1
     shift
-    on_engine XGEMM_STATS=1 "$@" legal >"$tmp/engine" 2>&1 || {
-        grep WRONG "$tmp/engine" | head -20
-        fail "$what: on the engine"
-    }
+    on_engine XGEMM_STATS=1 "$@" legal >"$tmp/engine" 2>&1 || fail_with "$what: on the engine" "$tmp/engine"
     grep overlaps "$tmp/engine" && fail "$what: matrices that lie apart are said to overlap"
     for name in sgemm_batch dgemm_batch cgemm_batch zgemm_batch; do
         for each in ${name}_ cblas_$name ${name}_strided_ cblas_${name}_strided; do
@@ -57,9 +54,7 @@ judge() {
     [ "$(sed -n 's/^blas: cblas_dgemm_batch of //p' "$tmp/out" | tr '\n' ' ')" = '1 1 2 ' ] ||
         fail "$1: groups cut as $(grep '^blas' "$tmp/out")"
     [ "$2" = int64_t ] || engine "$1" "$tmp/batch"
-    on_engine "$tmp/batch" illegal >"$tmp/out" 2>&1
-    echo "exit status $?" >>"$tmp/out"
-    diff "$tmp/alone" "$tmp/out" || fail "$1: illegal calls on the engine"
+    same_on_engine "$1: illegal calls" "$tmp/alone" "$tmp/batch" illegal
 }
 
 judge "32 bits" int32_t libbatch.so

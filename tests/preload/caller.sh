@@ -52,10 +52,7 @@ everywhere "C entry over the Fortran entry" "$tmp/main" plugin "$tmp/plt.so" 5
 program "$tmp/plt" $call_c $link -lplt
 everywhere "the same, linked" "$tmp/plt" own 5
 preloaded XGEMM_MODE=cpu XGEMM_STATS=1 "$tmp/plt" own 5 >"$tmp/stats" 2>&1
-grep -q 'xgemm: 2 products' "$tmp/stats" || {
-    cat "$tmp/stats"
-    fail "two calls are not counted as two"
-}
+grep -q 'xgemm: 2 products' "$tmp/stats" || fail_with "two calls are not counted as two" "$tmp/stats"
 
 # Names with 64-bit integers and SciPy's names.
 for name in scipy_cblas_sgemm:CBLAS:int32_t scipy_sgemm_:FORTRAN:int32_t \

@@ -34,16 +34,10 @@ gives() {
     "$@" timeout -s KILL 20 "$tmp/c" own 5 >"$tmp/out" 2>"$tmp/err" || fail "$what: exit status $?"
     [ "$(cat "$tmp/out")" = 'own right' ] || fail "$what: another answer"
     if [ -n "$words" ]; then
-        grep -q -e "$words" "$tmp/err" || { cat "$tmp/err"; fail "$what: does not say $words"; }
+        says "$what" "$words"
     elif [ -s "$tmp/err" ]; then
-        cat "$tmp/err"
-        fail "$what: says something"
+        fail_with "$what: says something" "$tmp/err"
     fi
-}
-
-# expect WHAT GOT WANTED
-expect() {
-    [ "$2" = "$3" ] || fail "$1: $2 instead of $3"
 }
 
 # --- What counts -------------------------------------------------------------------------------------
@@ -255,7 +249,7 @@ if [ -x "$builddir/tools/xgemm-doctor" ]; then
         '"id":"setting.mode-cpu"' '"id":"setting.cpu-blas"' \
         "$user:2: XGEMM_TRAEC is not a setting; did you mean XGEMM_TRACE?" \
         'XGEMM_MOED is not a setting; did you mean XGEMM_MODE?'; do
-        grep -q -e "$words" "$tmp/json" || { cat "$tmp/json"; fail "doctor: does not say $words"; }
+        grep -q -e "$words" "$tmp/json" || fail_with "doctor: does not say $words" "$tmp/json"
     done
     "$run" doctor >"$tmp/out" 2>&1
     grep -q "file *XGEMM_MODE=cpu, line 1 of" "$tmp/out" || fail "doctor, in words"

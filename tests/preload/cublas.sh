@@ -76,10 +76,8 @@ takes() {
     place=CPU
     [ -z "$wanted" ] || place=GPU
     [ "$taken" = "$wanted" ] && grep -q "^xgemm: cblas_sgemm .*$place" "$tmp/err" &&
-        { [ -n "$wanted" ] || grep -q '^xgemm: no cuBLAS' "$tmp/err"; } || {
-        cat "$tmp/err"
-        fail "$what: '$taken' instead of '$wanted' on the $place"
-    }
+        { [ -n "$wanted" ] || grep -q '^xgemm: no cuBLAS' "$tmp/err"; } ||
+        fail_with "$what: '$taken' instead of '$wanted' on the $place" "$tmp/err"
 }
 # refuses WHAT: what lies in the wheel's environment is not taken, and told.
 refuses() {
@@ -200,10 +198,7 @@ tells() {
     shift 2
     env XGEMM_KERNEL=cublas XGEMM_MODE=gpu HOME="$tmp" XDG_CACHE_HOME="$tmp" LD_LIBRARY_PATH="$tmp/driver" \
         LD_PRELOAD="$tmp/hide.so" "$@" >"$tmp/out" 2>&1
-    grep -q -e "$wanted" "$tmp/out" || {
-        cat "$tmp/out"
-        fail "doctor, $what: not '$wanted'"
-    }
+    grep -q -e "$wanted" "$tmp/out" || fail_with "doctor, $what: not '$wanted'" "$tmp/out"
 }
 tells "beside the wheel" "^  cuBLAS  *$file" "$environment/xgemm_shim/libexec/xgemm-doctor"
 tells "in JSON" "\"cublas_file\":\"$file\"" "$environment/xgemm_shim/libexec/xgemm-doctor" --json

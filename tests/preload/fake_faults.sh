@@ -17,10 +17,7 @@ struck() {
     same "$struck_what" "$struck_threads" FAKECUDA_FAIL="$struck_fault" \
         FAKECUDA_REPORT="$tmp/report" "$@"
     grep -q ' faults=[1-9]' "$tmp/report" || fail "$struck_what: the fault did not strike"
-    [ "$(wc -l <"$tmp/err")" -le 2 ] || {
-        cat "$tmp/err"
-        fail "$struck_what: too many messages"
-    }
+    [ "$(wc -l <"$tmp/err")" -le 2 ] || fail_with "$struck_what: too many messages" "$tmp/err"
     grep -v '^xgemm: ' "$tmp/err" && fail "$struck_what: messages of others"
 }
 

@@ -4,10 +4,7 @@
 . "$srcdir/tests/preload/fake_lib"
 
 same "one thread" 1
-[ ! -s "$tmp/err" ] || {
-    cat "$tmp/err"
-    fail "one thread: messages"
-}
+[ ! -s "$tmp/err" ] || fail_with "one thread: messages" "$tmp/err"
 same "four threads" 4 XGEMM_STATS=1
 says "four threads" ' 96 products.* 96 on the GPU, 0 on the CPU'
 

@@ -22,10 +22,8 @@ computes() {
 # refused WHAT NAME: as XGEMM_CPU_BLAS, with a message, once.
 refused() {
     computes "XGEMM_CPU_BLAS names $1" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$2"
-    grep -c "ignoring XGEMM_CPU_BLAS=$2: not a regular file" "$tmp/err" | grep -qx 1 || {
-        cat "$tmp/err"
-        fail "XGEMM_CPU_BLAS names $1: not told"
-    }
+    grep -c "ignoring XGEMM_CPU_BLAS=$2: not a regular file" "$tmp/err" | grep -qx 1 ||
+        fail_with "XGEMM_CPU_BLAS names $1: not told" "$tmp/err"
 }
 
 refused "a FIFO" "$tmp/fifo"

@@ -35,10 +35,7 @@ hosted() {
 
 # silent WHAT: the run said nothing.
 silent() {
-    [ ! -s "$tmp/err" ] || {
-        cat "$tmp/err"
-        fail "$1: messages"
-    }
+    [ ! -s "$tmp/err" ] || fail_with "$1: messages" "$tmp/err"
 }
 
 for mode in gpu auto; do
@@ -72,10 +69,8 @@ for count in 10 20; do
         FAKECUDA_REPORT="$tmp/report.$count" -- repeat $count
     [ "$(grep -c '^xgemm: a product failed' "$tmp/err")" -eq 1 ] &&
         [ "$(grep -c '^xgemm: the GPU failed' "$tmp/err")" -eq 1 ] &&
-        [ "$(wc -l <"$tmp/err")" -eq 2 ] || {
-        cat "$tmp/err"
-        fail "out of memory, $count products: not a warning and an end"
-    }
+        [ "$(wc -l <"$tmp/err")" -eq 2 ] ||
+        fail_with "out of memory, $count products: not a warning and an end" "$tmp/err"
     sed -n 's/.* faults=//p' "$tmp/report.$count" >"$tmp/faults.$count"
 done
 grep -q '[1-9]' "$tmp/faults.10" || fail "out of memory: the fault did not strike"

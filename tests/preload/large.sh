@@ -22,10 +22,8 @@ rows() {
     what=$1
     shift
     "$@" "$tmp/row" all >"$tmp/out" 2>&1 || fail "$what: one row: exit status $?"
-    grep -qx "$(grep overlaps "$tmp/alone")" "$tmp/out" && grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/out" || {
-        head -20 "$tmp/out"
-        fail "$what: one row"
-    }
+    grep -qx "$(grep overlaps "$tmp/alone")" "$tmp/out" && grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/out" ||
+        fail_with "$what: one row" "$tmp/out"
 }
 
 # OpenBLAS 0.3.21 itself faults, or is wrong: its kernels for small products gather with offsets of
@@ -68,10 +66,7 @@ for name in openblas:libopenblas.so.0:int32_t:2147483647 \
     large "$what, in tiles" on_engine XGEMM_MEM_LIMIT=100K XGEMM_STAGE_THREADS=3
     [ $alone = no ] || large "$what, after a fault" on_engine FAKECUDA_FAIL=exec:20:719 XGEMM_LOG="$tmp/log"
     on_engine XGEMM_STATS=1 "$tmp/large" $apart >"$tmp/out" 2>&1
-    grep -q ' 12 on the GPU' "$tmp/out" || {
-        cat "$tmp/out"
-        fail "$what: not on the GPU"
-    }
+    grep -q ' 12 on the GPU' "$tmp/out" || fail_with "$what: not on the GPU" "$tmp/out"
 done
 [ -n "$judged" ] || skip "neither OpenBLAS nor the reference BLAS is installed"
 echo "judged:$judged; not right alone:${lacks:- none}"

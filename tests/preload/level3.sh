@@ -26,25 +26,19 @@ judge_gemmt() {
         # The rest is this library's alone, and the same for each BLAS of these integers.
         case $without_gemmt in *$3*) return 0 ;; esac
         without_gemmt="$without_gemmt $3"
-        XGEMM_MODE=cpu "$gemmt" illegal >"$tmp/alone" 2>&1
-        echo "exit status $?" >>"$tmp/alone"
+        ended "$tmp/alone" env XGEMM_MODE=cpu "$gemmt" illegal
     fi
     grep -q untouched "$tmp/alone" || fail "$1, GEMMT: no illegal call was seen"
     has_engine || return 0
     mv "$tmp/alone" "$gemmt-illegal"
-    on_engine XGEMM_STATS=1 "$gemmt" legal >"$tmp/engine" 2>&1 || {
-        grep WRONG "$tmp/engine" | head -20
-        fail "$1: GEMMT on the engine"
-    }
+    on_engine XGEMM_STATS=1 "$gemmt" legal >"$tmp/engine" 2>&1 || fail_with "$1: GEMMT on the engine" "$tmp/engine"
     for name in s$4_ d$4_ c$4_ z$4_; do
         grep -q "GPU *XGEMM_MODE *$name " "$tmp/engine" || fail "$1: $name was elsewhere"
     done
     on_engine XGEMM_MODE=compare XGEMM_STATS=1 "$gemmt" legal >"$tmp/engine" 2>&1 ||
         fail "$1: GEMMT, compared"
     grep -q "both *XGEMM_MODE *z$4_ " "$tmp/engine" || fail "$1: GEMMT is not compared"
-    on_engine "$gemmt" illegal >"$tmp/engine" 2>&1
-    echo "exit status $?" >>"$tmp/engine"
-    diff "$gemmt-illegal" "$tmp/engine" || fail "$1: illegal calls of GEMMT on the engine"
+    same_on_engine "$1, GEMMT, illegal" "$gemmt-illegal" "$gemmt" illegal
 }
 
 # judge WHAT LIBRARY INT
@@ -77,10 +71,8 @@ judge() {
     grep -q "the program's xerbla_" "$structured-reports-illegal" ||
         [ $blas = blis ] || fail "$blas: no handler was called"
     if has_engine; then
-        on_engine XGEMM_STATS=1 "$structured" forms >"$tmp/engine" 2>&1 || {
-            grep WRONG "$tmp/engine" | head -20
-            fail "$blas: structured operands on the engine"
-        }
+        on_engine XGEMM_STATS=1 "$structured" forms >"$tmp/engine" 2>&1 ||
+            fail_with "$blas: structured operands on the engine" "$tmp/engine"
         for name in herk symm hemm syr2k her2k trmm trsm; do
             grep -q "GPU *XGEMM_MODE *z${name}_" "$tmp/engine" || fail "$blas: z$name was elsewhere"
         done
@@ -95,18 +87,11 @@ judge() {
                 fail "$blas, compared: not $row"
             }
         done
-        on_engine "$tmp/level3" legal >"$tmp/engine" 2>&1 || {
-            grep -v ' right [0-9a-f]*$' "$tmp/engine"
-            fail "$blas: answers are wrong on the engine"
-        }
-        on_engine "$tmp/level3" illegal >"$tmp/engine" 2>&1
-        echo "exit status $?" >>"$tmp/engine"
-        diff "$tmp/illegal" "$tmp/engine" || fail "$blas: illegal calls on the engine"
+        on_engine "$tmp/level3" legal >"$tmp/engine" 2>&1 ||
+            fail_with "$blas: answers are wrong on the engine" "$tmp/engine"
+        same_on_engine "$blas, illegal" "$tmp/illegal" "$tmp/level3" illegal
         for program in "$structured-reports" "$structured"; do
-            on_engine "$program" illegal >"$tmp/engine" 2>&1
-            echo "exit status $?" >>"$tmp/engine"
-            diff "$program-illegal" "$tmp/engine" ||
-                fail "$blas: structured operands, illegal calls on the engine"
+            same_on_engine "$blas, structured, illegal" "$program-illegal" "$program" illegal
         done
     fi
     judge_gemmt "$@" gemmt -DWITH_GEMMT=1
@@ -127,9 +112,7 @@ spelled() {
     same_as_alone "$spelling, illegal" "$tmp/spelled" illegal
     grep -qi 'dtrsm.*incorrect' "$tmp/alone" || fail "$spelling: no illegal call was seen"
     has_engine || return 0
-    on_engine "$tmp/spelled" illegal >"$tmp/engine" 2>&1
-    echo "exit status $?" >>"$tmp/engine"
-    diff "$tmp/alone" "$tmp/engine" || fail "$spelling: illegal calls on the engine"
+    same_on_engine "$spelling, illegal" "$tmp/alone" "$tmp/spelled" illegal
     judged="$judged $spelling"
 }
 

@@ -18,10 +18,7 @@ runs() {
     shift
     for way in '"$@"' '"$@"; exit $?' '("$@") && exec "$@" >/dev/null'; do
         "$@" sh -c "$way" sh "$tmp/program" here >"$tmp/out" 2>"$tmp/err" || fail "$what, $way: exit status $?"
-        [ ! -s "$tmp/err" ] && [ "$(cat "$tmp/out")" = "$said" ] || {
-            cat "$tmp/out" "$tmp/err"
-            fail "$what, $way"
-        }
+        [ ! -s "$tmp/err" ] && [ "$(cat "$tmp/out")" = "$said" ] || fail_with "$what, $way" "$tmp/out" "$tmp/err"
     done
 }
 

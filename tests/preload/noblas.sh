@@ -18,10 +18,8 @@ alone() {
     shift 2
     "$@" >"$tmp/out" 2>"$tmp/err" || fail "$what: exit status $?"
     grep -q right "$tmp/out" && ! grep -q WRONG "$tmp/out" || fail "$what: answers"
-    grep -c '^xgemm: no BLAS' "$tmp/err" | grep -qx "$lines" || {
-        cat "$tmp/err"
-        fail "$what: the message does not come $lines times"
-    }
+    grep -c '^xgemm: no BLAS' "$tmp/err" | grep -qx "$lines" ||
+        fail_with "$what: the message does not come $lines times" "$tmp/err"
 }
 
 for call in CBLAS=cblas_sgemm:int32_t FORTRAN=sgemm_:int32_t CBLAS=cblas_sgemm64_:int64_t \

@@ -28,10 +28,8 @@ words() {
 for mode in gpu compare; do
     for settings in XGEMM_VERBOSE=0 XGEMM_REPRODUCIBLE=1; do
         words $mode $settings
-        [ "$(cat "$tmp/err")" = "xgemm: XGEMM_MODE=$mode, but $why: products run on the CPU" ] || {
-            cat "$tmp/err"
-            fail "$mode, $settings: not what it should say, once"
-        }
+        [ "$(cat "$tmp/err")" = "xgemm: XGEMM_MODE=$mode, but $why: products run on the CPU" ] ||
+            fail_with "$mode, $settings: not what it should say, once" "$tmp/err"
     done
     words $mode XGEMM_STATS=1 XGEMM_LOG="$tmp/log.$mode"
     [ "$(grep -c "but $why" "$tmp/log.$mode")" = 1 ] || fail "$mode: not in XGEMM_LOG"
@@ -39,10 +37,7 @@ for mode in gpu compare; do
 done
 for mode in auto cpu; do
     words $mode
-    [ ! -s "$tmp/err" ] || {
-        cat "$tmp/err"
-        fail "$mode: it speaks"
-    }
+    [ ! -s "$tmp/err" ] || fail_with "$mode: it speaks" "$tmp/err"
 done
 
 # The true reason, and who says more, though no start was earned: statistics, ab, top, and the line of
@@ -110,15 +105,10 @@ reasons() {
         verbose) said=$reasons_why ;;
         esac
         # Of a driver without a device a product does not know: it is asked when the program ends.
-        [ "$way:$reasons_why" = 'verbose:no usable GPU: no device' ] || tr '\n' ' ' <"$tmp/err" | grep -q "$said" || {
-            cat "$tmp/err"
-            fail "$way, $*: not: $said"
-        }
+        [ "$way:$reasons_why" = 'verbose:no usable GPU: no device' ] || tr '\n' ' ' <"$tmp/err" | grep -q "$said" ||
+            fail_with "$way, $*: not: $said" "$tmp/err"
         [ $way = top ] || [ "$way:$reasons_why" = 'verbose:no usable GPU: no device' ] ||
-            grep -q "$reasons_why" "$tmp/err" || {
-            cat "$tmp/err"
-            fail "$way, $*: not: $reasons_why"
-        }
+            grep -q "$reasons_why" "$tmp/err" || fail_with "$way, $*: not: $reasons_why" "$tmp/err"
         [ $way = verbose ] || ! grep -q 'not earned' "$tmp/err" || fail "$way, $*: it says that a start is not earned"
     done
 }
@@ -133,8 +123,6 @@ grep -q '"driver":"absent"' "$tmp/json" &&
     reasons 'no usable GPU: no driver' 'the CUDA driver (libcuda.so.1) is not found' LD_LIBRARY_PATH="$tmp/nothing"
 # A driver that has a device is one, without a device file: the start is to be earned.
 env FAKECUDA_DEVICES=1 XGEMM_STATS=1 LD_PRELOAD="$tmp/refuse.so:$XG_SO" "$tmp/main" own 512 2>"$tmp/err"
-grep -q 'not earned' "$tmp/err" && ! grep -q 'no GPU here' "$tmp/err" || {
-    cat "$tmp/err"
-    fail "a driver with a device is taken for none"
-}
+grep -q 'not earned' "$tmp/err" && ! grep -q 'no GPU here' "$tmp/err" ||
+    fail_with "a driver with a device is taken for none" "$tmp/err"
 exit $status

@@ -13,10 +13,7 @@ run() {
     rm -f "$tmp/log"
     "$@" env XGEMM_STATS=1 XGEMM_LOG="$tmp/log" "$python" "$srcdir/tests/preload/numpy_products.py" >"$tmp/out" 2>&1 ||
         fail "$what: exit status $?"
-    [ "$(tail -n 1 "$tmp/out")" = '43 of 43 right' ] || {
-        cat "$tmp/out"
-        fail "$what"
-    }
+    [ "$(tail -n 1 "$tmp/out")" = '43 of 43 right' ] || fail_with "$what" "$tmp/out"
 }
 
 run "alone" env

@@ -14,11 +14,9 @@ ranks=4
 
 # right_each WHAT FILE LOG: each rank's answer is right, and each has told of one product on the GPU.
 right_each() {
-    [ "$(grep -c '^right$' "$2")" = $ranks ] || { cat "$2"; fail "$1: not $ranks right answers"; }
-    [ "$(grep -c 'xgemm: 1 product.*; 1 on the GPU, 0 on the CPU' "$3")" = $ranks ] || {
-        cat "$3"
-        fail "$1: not $ranks accounts of a product on the GPU"
-    }
+    [ "$(grep -c '^right$' "$2")" = $ranks ] || fail_with "$1: not $ranks right answers" "$2"
+    [ "$(grep -c 'xgemm: 1 product.*; 1 on the GPU, 0 on the CPU' "$3")" = $ranks ] ||
+        fail_with "$1: not $ranks accounts of a product on the GPU" "$3"
 }
 
 # What mpirun tells its ranks, for processes that it does not start.
@@ -54,10 +52,8 @@ fi
 FAKECUDA_DEVICES=2 XGEMM_VERBOSE=2 XGEMM_LOG=$tmp/devices $mpi "$run" "$tmp/solver" >"$tmp/out" 2>"$tmp/err" ||
     fail "on two devices: exit status $?"
 for rank in 0 1 2 3; do
-    grep -q "device $((rank % 2)) of 2, by [A-Z_]*=$rank; 2 ranks of this node" "$tmp/devices" || {
-        cat "$tmp/devices"
-        fail "on two devices: rank $rank"
-    }
+    grep -q "device $((rank % 2)) of 2, by [A-Z_]*=$rank; 2 ranks of this node" "$tmp/devices" ||
+        fail_with "on two devices: rank $rank" "$tmp/devices"
 done
 whole=$(env FAKECUDA_DEVICES=2 XGEMM_VERBOSE=2 "$run" "$tmp/solver" 2>&1 | sed -n 's/.*multiprocessors, \(.*\) GB to use$/\1/p')
 shared=$(sed -n 's/.*multiprocessors, \(.*\) GB to use$/\1/p' "$tmp/devices" | sort -u)
@@ -111,7 +107,7 @@ job() {
     env PATH="$tmp/bin:$PATH" SLURM_NTASKS="$tasks" SLURM_CPUS_PER_TASK="$cores" SLURM_SUBMIT_DIR="$tmp/job" \
         SLURM_JOB_ID=7 sh "$srcdir/examples/$job_name" "$@" >"$tmp/out" 2>"$tmp/err"
     job_ended=$?
-    [ $job_ended = "$job_status" ] || { cat "$tmp/err"; fail "$job_name: exit status $job_ended"; }
+    [ $job_ended = "$job_status" ] || fail_with "$job_name: exit status $job_ended" "$tmp/err"
     read -r told pipe share <"$tmp/job/srun"
     [ "$told" = "$cores" ] || fail "$job_name: $told cores a task"
 }

@@ -118,52 +118,16 @@ static void solve(struct call *c, int32_t lwork)
 
 /* --- Right ----------------------------------------------------------------------------------- */
 
-static double column_square(const struct dense *x, int64_t column, int64_t from)
-{
-    double sum = 0;
-    for (int64_t i = from; i < x->rows; i++)
-        sum += pow(cabs(x->at[i * x->columns + column]), 2);
-    return sum;
-}
-
-static struct dense top(const struct dense *x, int64_t rows)
-{
-    struct dense first = dense_new(rows, x->columns);
-    memcpy(first.at, x->at, (size_t)(rows * x->columns) * sizeof *x->at);
-    return first;
-}
-
-/* Aᴴ (A X - B) = 0, and behind X stand the squares of the residual where the rank is full. */
-static void check_solution(const struct dense *a, const struct dense *b, const struct dense *solved,
-                           enum xg_type type, bool full, const char *what)
-{
-    struct dense x = top(solved, a->columns), ax = dense_product(a, &x), ah = dense_conjugate(a);
-    struct dense left = dense_product(&ah, &ax), right = dense_product(&ah, b);
-    double scale = dense_norm(a) * (dense_norm(a) * dense_norm(&x) + dense_norm(b));
-    judge_equal(type, left, right, scale, what);
-    for (int64_t i = 0; i < ax.rows * ax.columns; i++)
-        ax.at[i] -= b->at[i];
-    for (int64_t j = 0; full && j < b->columns; j++) {
-        double residual = column_square(&ax, j, 0), kept = column_square(solved, j, a->columns);
-        XT_CHECK_LE(fabs(residual - kept),
-                    JUDGE_BOUND * judge_eps(type) * (double)a->rows * column_square(b, j, 0),
-                    "%s: column %lld: a residual of %g, not %g", what, (long long)j, kept,
-                    residual);
-    }
-    free(x.at);
-    free(ax.at);
-    free(ah.at);
-}
-
 /* The rows of GELSS's A are right singular vectors. */
 static void check_vectors(const struct dense *a, const struct matrix *left_in_a, const double *s,
                           enum xg_type type)
 {
-    struct dense all = dense_of(left_in_a), vh = top(&all, a->columns), v = dense_conjugate(&vh);
+    struct dense all = dense_of(left_in_a), vh = dense_top(&all, a->columns),
+                 v = dense_conjugate(&vh);
     struct dense av = dense_product(a, &v);
     judge_orthonormal(type, &v, "gelss");
     for (int64_t j = 0; j < a->columns; j++)
-        XT_CHECK_LE(fabs(sqrt(column_square(&av, j, 0)) - s[j]),
+        XT_CHECK_LE(fabs(sqrt(dense_column_square(&av, j, 0)) - s[j]),
                     JUDGE_BOUND * judge_eps(type) * (double)a->rows * s[0], "gelss: vector %lld",
                     (long long)j);
     free(all.at);
@@ -226,7 +190,7 @@ static void test_one(int name, enum xg_type type, const struct given *g)
     double *values = dense_allocate((size_t)g->n * sizeof *values);
     for (int64_t i = 0; i < g->n; i++)
         values[i] = creal(matrix_get(&s, i, 0));
-    check_solution(&left, &right, &solved, type, !g->deficient && g->scale == 1, names[name]);
+    judge_squares(type, &left, &right, &solved, !g->deficient && g->scale == 1, names[name]);
     for (int64_t j = 0; j < g->k && g->deficient; j++)
         XT_CHECK_LE(cabs(solved.at[j] - solved.at[(g->n - 1) * g->k + j]),
                     1e3 * judge_eps(type) * (double)g->m * dense_norm(&solved),

@@ -7,14 +7,6 @@ needs_plain_library
 quiet_stub "$tmp/libquiet.so"
 compile -o "$tmp/stack" "$srcdir/tests/preload/stack.c" "$tmp/libquiet.so" -Wl,-rpath,"$tmp" -pthread
 
-# ran WHAT PATTERN: the account has such a line.
-ran() {
-    grep -q -e "$2" "$tmp/err" || {
-        cat "$tmp/err"
-        fail "$1: not $2"
-    }
-}
-
 right "alone" "$tmp/stack" 16 3
 for settings in XGEMM_MODE=cpu XGEMM_MODE=auto XGEMM_MODE=gpu XGEMM_MODE=compare \
     "XGEMM_MODE=auto XGEMM_VERBOSE=3" "XGEMM_MODE=auto XGEMM_STATS=1" \
@@ -25,8 +17,8 @@ for settings in XGEMM_MODE=cpu XGEMM_MODE=auto XGEMM_MODE=gpu XGEMM_MODE=compare
 done
 if has_engine; then
     right "little stack" on_engine XGEMM_STATS=1 "$tmp/stack" 100 5
-    ran "little stack" '  CPU   thread has little stack .* 5 '
+    says "little stack" '  CPU   thread has little stack .* 5 '
     right "stack enough" on_engine XGEMM_STATS=1 "$tmp/stack" 512 5
-    ran "stack enough" '  GPU   .* 5 '
+    says "stack enough" '  GPU   .* 5 '
 fi
 exit $status

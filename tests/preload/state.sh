@@ -78,8 +78,8 @@ told_right() {
     ' "$2"
 }
 
-# says WHAT PROGRAM ARGUMENT...: with the library as without it; $with is its environment.
-says() {
+# same_dlerror WHAT PROGRAM ARGUMENT...: with the library as without it; $with is its environment.
+same_dlerror() {
     what=$1 prog=$2
     shift 2
     for how in pending told none; do
@@ -99,15 +99,15 @@ says() {
 }
 
 with=
-says "a linked library" "$tmp/linked" own 5
-says "a plug-in" "$tmp/main" plugin "$tmp/one.so" 5
-says "two plug-ins" "$tmp/main" hold "$tmp/libtwo.so" plugin "$tmp/one.so" 5 plugin "$tmp/two.so" 6
-says "a global library" "$tmp/main" load "$tmp/libtwo.so" plugin "$tmp/one.so" 5
-says "a closed plug-in" "$tmp/main" turns "$tmp/one.so" "$tmp/one.so" 5
-says "a pointer" "$tmp/main" hold "$tmp/libtwo.so" pointer "$tmp/one.so" "$tmp/given.so" 5
+same_dlerror "a linked library" "$tmp/linked" own 5
+same_dlerror "a plug-in" "$tmp/main" plugin "$tmp/one.so" 5
+same_dlerror "two plug-ins" "$tmp/main" hold "$tmp/libtwo.so" plugin "$tmp/one.so" 5 plugin "$tmp/two.so" 6
+same_dlerror "a global library" "$tmp/main" load "$tmp/libtwo.so" plugin "$tmp/one.so" 5
+same_dlerror "a closed plug-in" "$tmp/main" turns "$tmp/one.so" "$tmp/one.so" 5
+same_dlerror "a pointer" "$tmp/main" hold "$tmp/libtwo.so" pointer "$tmp/one.so" "$tmp/given.so" 5
 for library in libtwo.so libhalf.so libwide.so libnowhere.so; do
     with=XGEMM_CPU_BLAS=$tmp/$library
-    says "XGEMM_CPU_BLAS, $library" "$tmp/linked" own 5
+    same_dlerror "XGEMM_CPU_BLAS, $library" "$tmp/linked" own 5
 done
 with=
 echo "not kept without the library:${lacks:- none}"

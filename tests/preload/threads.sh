@@ -16,10 +16,7 @@ asked=0
 
 # asks FILE POOL [SETTER]: the library says what it should.
 asks() {
-    "$tmp/threads" "$@" >"$tmp/out" 2>&1 || {
-        cat "$tmp/out"
-        fail "$*"
-    }
+    "$tmp/threads" "$@" >"$tmp/out" 2>&1 || fail_with "$*" "$tmp/out"
     asked=$((asked + 1))
 }
 
@@ -94,10 +91,8 @@ done
 program "$tmp/main" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm -L"$tmp" -Wl,-rpath,"$tmp" \
     -lopenblas_get_num_threads
 preloaded XGEMM_VERBOSE=2 XGEMM_MODE=cpu "$tmp/main" own 5 >"$tmp/out" 2>&1
-grep -q 'openblas_get_num_threads.so, 32-bit integers, threads 4 ' "$tmp/out" || {
-    cat "$tmp/out"
-    fail "the library does not say how many threads there are"
-}
+grep -q 'openblas_get_num_threads.so, 32-bit integers, threads 4 ' "$tmp/out" ||
+    fail_with "the library does not say how many threads there are" "$tmp/out"
 
 # Threads that meet at a first product look for the library once, and not each.
 stub "$tmp/libslow.so" slow $lp64 -DSTUB_COUNT=openblas_get_num_threads \

@@ -11,22 +11,6 @@ library=$(readlink -f "$XG_SO")
 quiet_stub "$tmp/libone.so"
 compile -o "$tmp/tool" "$srcdir/tests/preload/tool.c" "$tmp/libone.so" -Wl,-rpath,"$tmp"
 
-expect() {
-    [ "$2" = "$3" ] || fail "$1: '$2' and not '$3'"
-}
-
-# says WHAT TEXT...: each is in $tmp/err.
-says() {
-    what=$1
-    shift
-    for text; do
-        grep -q -e "$text" "$tmp/err" || {
-            cat "$tmp/err"
-            fail "$what: does not say: $text"
-        }
-    done
-}
-
 # --- Which subcommand, which options -----------------------------------------------------------------
 
 for name in doctor top; do

@@ -11,10 +11,7 @@ traced() {
 }
 
 same "one thread" 1 XGEMM_TRACE="$tmp/trace"
-[ ! -s "$tmp/err" ] || {
-    cat "$tmp/err"
-    fail "one thread: messages"
-}
+[ ! -s "$tmp/err" ] || fail_with "one thread: messages" "$tmp/err"
 traced "one thread" 1 GPU
 same "four threads" 4 XGEMM_TRACE="$tmp/trace"
 traced "four threads" 4 GPU

@@ -93,10 +93,8 @@ untouched() {
     untouched_what="$1, $2"
     mode=$2
     shift 2
-    on_engine XGEMM_STATS=1 "$@" "$tmp/structured" "$mode" >"$tmp/out" 2>"$tmp/err" || {
-        grep WRONG "$tmp/out" | head -5
-        fail "$untouched_what"
-    }
+    on_engine XGEMM_STATS=1 "$@" "$tmp/structured" "$mode" >"$tmp/out" 2>"$tmp/err" ||
+        fail_with "$untouched_what" "$tmp/out"
     [ "$mode" = empty ] || grep -q '^  GPU' "$tmp/err" || fail "$untouched_what: by the CPU alone"
 }
 
@@ -112,15 +110,11 @@ done
 # Who computed: what shares memory its own library, blocks beside each other the GPU.
 if has_engine; then
     on_engine XGEMM_STATS=1 "$tmp/values" overlap >"$tmp/out" 2>&1
-    grep -q '12 products.* 0 on the GPU' "$tmp/out" && grep -q 'C overlaps A or B' "$tmp/out" || {
-        cat "$tmp/out"
-        fail "contract 4.2: who computes a C that overlaps"
-    }
+    grep -q '12 products.* 0 on the GPU' "$tmp/out" && grep -q 'C overlaps A or B' "$tmp/out" ||
+        fail_with "contract 4.2: who computes a C that overlaps" "$tmp/out"
     on_engine XGEMM_STATS=1 "$tmp/values" blocks >"$tmp/out" 2>&1
-    grep -q '1 products.* 1 on the GPU' "$tmp/out" || {
-        cat "$tmp/out"
-        fail "contract 4.2: blocks of one matrix are not taken for an overlap"
-    }
+    grep -q '1 products.* 1 on the GPU' "$tmp/out" ||
+        fail_with "contract 4.2: blocks of one matrix are not taken for an overlap" "$tmp/out"
 fi
 
 # What is left of a triangle after a fault is rectangles too: GEMM's, of the program's own library.

@@ -15,19 +15,13 @@ for name in openblas:libopenblas.so.0:int32_t reference:blas/libblas.so.3:int32_
         "$library" -lm -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
     for how in returns jumps; do
         same_as_alone "$blas, $how" "$tmp/xerbla" $how
-        grep -q 'argument' "$tmp/alone" && grep -q ' 0 failed' "$tmp/alone" || {
-            cat "$tmp/alone"
-            fail "$blas, $how: no handler was called, or it fails without the library"
-        }
+        grep -q 'argument' "$tmp/alone" && grep -q ' 0 failed' "$tmp/alone" ||
+            fail_with "$blas, $how: no handler was called, or it fails without the library" "$tmp/alone"
         has_engine || continue
-        on_engine XGEMM_OPERATIONS=all "$tmp/xerbla" $how >"$tmp/engine" 2>&1
-        echo "exit status $?" >>"$tmp/engine"
-        diff "$tmp/alone" "$tmp/engine" || fail "$blas, $how: on the engine"
+        same_on_engine "$blas, $how" "$tmp/alone" XGEMM_OPERATIONS=all "$tmp/xerbla" $how
         on_engine XGEMM_STATS=1 "$tmp/xerbla" $how >"$tmp/engine" 2>&1
-        grep -q ' 5 on the GPU, 0 on the CPU' "$tmp/engine" || {
-            cat "$tmp/engine"
-            fail "$blas, $how: contract 5.2: who left a call by longjmp keeps the GPU"
-        }
+        grep -q ' 5 on the GPU, 0 on the CPU' "$tmp/engine" ||
+            fail_with "$blas, $how: contract 5.2: who left a call by longjmp keeps the GPU" "$tmp/engine"
     done
     judged="$judged $blas"
 done

@@ -21,10 +21,7 @@ runs() {
     mkdir -p "$3/kernels/ladder"
     (cd "$3/kernels/ladder" && env CUDA_VISIBLE_DEVICES=-1 PATH="$(dirname "$XG_SO")/../tools:$PATH" \
         MPLCONFIGDIR="$tmp" HOME="$tmp" OPENBLAS_NUM_THREADS=2 PYTHONDONTWRITEBYTECODE=1 \
-        "$python" "$judge" "$notebook" "$2") >"$tmp/out" 2>&1 || {
-        cat "$tmp/out"
-        fail "$1"
-    }
+        "$python" "$judge" "$notebook" "$2") >"$tmp/out" 2>&1 || fail_with "$1" "$tmp/out"
 }
 runs "without a driver" "" "$tmp/bare"
 if has_engine; then

@@ -11,10 +11,6 @@ sys.exit(sys.prefix != sys.base_prefix or int(setuptools.__version__.split(".")[
 unset MAKEFLAGS MFLAGS MAKELEVEL LD_PRELOAD PYTHONPATH XGEMM_SHIM_LIB XGEMM_MODE XGEMM_VERBOSE
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INDEX=1 PIP_ROOT_USER_ACTION=ignore
 
-expect() {
-    [ "$2" = "$3" ] || fail "$1: '$2' and not '$3'"
-}
-
 # With no auditwheel: it is not everywhere, and all it does is to look and to rename.
 $MAKE -s -C "$builddir" wheel PYTHON="$python" AUDITWHEEL=false xg_wheel_dir="$tmp/dist" >"$tmp/out" 2>&1 || {
     cat "$tmp/out"

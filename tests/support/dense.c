@@ -179,6 +179,21 @@ struct dense dense_product(const struct dense *x, const struct dense *y)
     return z;
 }
 
+struct dense dense_top(const struct dense *x, int64_t rows)
+{
+    struct dense first = dense_new(rows, x->columns);
+    memcpy(first.at, x->at, (size_t)(rows * x->columns) * sizeof *x->at);
+    return first;
+}
+
+double dense_column_square(const struct dense *x, int64_t column, int64_t from)
+{
+    double sum = 0;
+    for (int64_t i = from; i < x->rows; i++)
+        sum += pow(cabs(x->at[i * x->columns + column]), 2);
+    return sum;
+}
+
 double dense_norm(const struct dense *x)
 {
     double sum = 0;

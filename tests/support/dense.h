@@ -44,7 +44,11 @@ struct dense dense_hermitian(const struct matrix *a, enum xg_uplo part);
 struct dense dense_copy(const struct dense *x);
 struct dense dense_conjugate(const struct dense *x);
 struct dense dense_product(const struct dense *x, const struct dense *y);
+/* The first rows. */
+struct dense dense_top(const struct dense *x, int64_t rows);
 double dense_norm(const struct dense *x);
+/* The square of a column's length, from a row on. */
+double dense_column_square(const struct dense *x, int64_t column, int64_t from);
 double dense_distance(const struct dense *x, const struct dense *y);
 struct dense dense_unit(int64_t n); /* the unit matrix */
 /* x y, and x is freed. */

@@ -117,7 +117,7 @@ static inline struct xg_problem fx_doubles(int64_t m, int64_t n, int64_t k, bool
 
 static inline float *fx_matrix(int64_t rows, int64_t cols, int64_t ld, uint64_t *seed)
 {
-    size_t elems = (size_t)((rows - 1) * ld + cols);
+    size_t elems = rows ? (size_t)((rows - 1) * ld + cols) : 0;
     float *x = malloc(elems * sizeof(*x));
     if (!x)
         exit(XT_HARD);

@@ -51,6 +51,28 @@ void judge_orthonormal(enum xg_type type, const struct dense *q, const char *wha
     free(qh.at);
 }
 
+void judge_squares(enum xg_type type, const struct dense *a, const struct dense *b,
+                   const struct dense *solved, bool rest, const char *what)
+{
+    struct dense x = dense_top(solved, a->columns), ax = dense_product(a, &x),
+                 ah = dense_conjugate(a);
+    double scale = dense_norm(a) * (dense_norm(a) * dense_norm(&x) + dense_norm(b));
+    judge_equal(type, dense_product(&ah, &ax), dense_product(&ah, b), scale, what);
+    for (int64_t i = 0; i < ax.rows * ax.columns; i++)
+        ax.at[i] -= b->at[i];
+    for (int64_t j = 0; rest && j < b->columns; j++) {
+        double residual = dense_column_square(&ax, j, 0);
+        double kept = dense_column_square(solved, j, a->columns);
+        XT_CHECK_LE(fabs(residual - kept),
+                    JUDGE_BOUND * judge_eps(type) * (double)a->rows * dense_column_square(b, j, 0),
+                    "%s: column %lld: a residual of %g, not %g", what, (long long)j, kept,
+                    residual);
+    }
+    free(x.at);
+    free(ax.at);
+    free(ah.at);
+}
+
 struct dense judge_transposed(const struct dense *a, enum xg_trans trans)
 {
     struct dense x = dense_conjugate(a);

@@ -35,10 +35,8 @@ doctor() {
     # Without blanks, so they may be taken apart.
     env "$fake" $settings "$doctor" --json="$tmp/json" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     got=$?
-    [ "$got" = "$doctor_status" ] || [ "$doctor_status" = any ] || {
-        cat "$tmp/json" "$tmp/err"
-        fail "$what: exit status $got instead of $doctor_status"
-    }
+    [ "$got" = "$doctor_status" ] || [ "$doctor_status" = any ] ||
+        fail_with "$what: exit status $got instead of $doctor_status" "$tmp/json" "$tmp/err"
 }
 
 # finds ID [WORDS], silent ID: of the last run.
@@ -54,10 +52,7 @@ silent() {
     fi
 }
 says() {
-    grep -q -e "$1" "$tmp/json" || {
-        cat "$tmp/json"
-        fail "$what: does not say $1"
-    }
+    grep -q -e "$1" "$tmp/json" || fail_with "$what: does not say $1" "$tmp/json"
 }
 
 # build FILE [OPTION...]

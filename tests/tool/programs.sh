@@ -22,24 +22,17 @@ suite() {
 }
 
 # The images of the C program do not become smaller with the scale, only fewer.
-suite --programs numpy --scale 0.08 --turns 1 --watched 1 || {
-    cat "$tmp/err" "$tmp/said"
-    fail "the suite: exit status $?"
-}
+suite --programs numpy --scale 0.08 --turns 1 --watched 1 ||
+    fail_with "the suite: exit status $?" "$tmp/err" "$tmp/said"
 # Products in double precision stay on the CPU here, so what runs on the GPU is a routine.
 XGEMM_OPERATIONS=sgemm
 suite --append --programs linalg --variants plain,run,gpu --scale 0.05 --turns 1 --watched 1 ||
-    grep -q 'no program can run here' "$tmp/err" || {
-    cat "$tmp/err" "$tmp/said"
-    fail "the programs of LAPACK: exit status $?"
-}
+    grep -q 'no program can run here' "$tmp/err" ||
+    fail_with "the programs of LAPACK: exit status $?" "$tmp/err" "$tmp/said"
 mv "$tmp/err" "$tmp/err.linalg"
 XGEMM_OPERATIONS=all
 suite --append --programs c --scale 0.02 --turns 1 --watched 1 ||
-    grep -q 'no program can run here' "$tmp/err" || {
-    cat "$tmp/err" "$tmp/said"
-    fail "the C programs: exit status $?"
-}
+    grep -q 'no program can run here' "$tmp/err" || fail_with "the C programs: exit status $?" "$tmp/err" "$tmp/said"
 suite --tables || fail "tables of what there is: exit status $?"
 for file in runs.csv programs.csv programs.txt programs.svg; do
     [ -s "$tmp/out/$file" ] || fail "no $file"
@@ -97,10 +90,7 @@ suite --tables || fail "tables of made-up runs: exit status $?"
 for said in 'one: preload takes 1.50 times' 'one: preload 0.900 s, 1.80 times' \
     'preload / plain, time *1.50 *1.50 *1.50' 'run / quiet, time *0.50 *0.50 *0.20' \
     'plain / quiet *1.25 *1.25 *1.20' 'quiet / run *2.00 *2.00 *5.00'; do
-    grep -q "$said" "$tmp/said" || {
-        cat "$tmp/said"
-        fail "the table does not say: $said"
-    }
+    grep -q "$said" "$tmp/said" || fail_with "the table does not say: $said" "$tmp/said"
 done
 grep -q 'one: run takes' "$tmp/said" && fail "what is faster is called slower"
 

@@ -2,99 +2,10 @@
 /* The built-in product against double precision: transposes, sizes, scalars, padding, special
  * values; of every operation and type, where BLAS reads nothing. Contract 2.3, 3.1
  * (doc/contract.md). */
-#include <math.h>
 #include <sys/mman.h>
 
-#include "src/base/xg.h"
-#include "src/verify/cpu.h"
+#include "tests/support/guarded.h"
 #include "tests/support/xt_level3.h"
-
-/* Every buffer has a band on both sides that nothing may touch, and rows are padded. */
-enum { GUARD = 64, PAD = 3 };
-static const float POISON = -12345.0f;
-
-struct matrix {
-    float *base, *data;
-    int64_t rows, cols, ld;
-};
-
-static struct matrix matrix_create(int64_t rows, int64_t cols, uint64_t *state)
-{
-    struct matrix x = {.rows = rows, .cols = cols, .ld = cols + PAD};
-    int64_t count = rows * x.ld + 2 * GUARD;
-
-    x.base = malloc((size_t)count * sizeof *x.base);
-    if (!x.base)
-        exit(XT_HARD);
-    for (int64_t i = 0; i < count; i++)
-        x.base[i] = POISON;
-    x.data = x.base + GUARD;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++)
-            x.data[i * x.ld + j] = xt_random(state);
-    return x;
-}
-
-/* True when everything that is not an element still holds the poison. */
-static int matrix_bands_whole(const struct matrix *x)
-{
-    for (int64_t i = -GUARD; i < x->rows * x->ld + GUARD; i++) {
-        int element = i >= 0 && i < x->rows * x->ld && i % x->ld < x->cols;
-
-        if (!element && x->data[i] != POISON)
-            return 0;
-    }
-    return 1;
-}
-
-static void check_product(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
-                          float beta)
-{
-    uint64_t state = (uint64_t)(m * 1000003 + n * 1009 + k) * 4 + 2 * transa + transb;
-    struct matrix a = transa ? matrix_create(k, m, &state) : matrix_create(m, k, &state);
-    struct matrix b = transb ? matrix_create(n, k, &state) : matrix_create(k, n, &state);
-    struct matrix c = matrix_create(m, n, &state), before = matrix_create(m, n, &state);
-    struct xg_problem call = {.transa = transa,
-                              .transb = transb,
-                              .m = m,
-                              .n = n,
-                              .k = k,
-                              .alpha = (double)alpha,
-                              .a = a.data,
-                              .lda = a.ld,
-                              .b = b.data,
-                              .ldb = b.ld,
-                              .beta = (double)beta,
-                              .c = c.data,
-                              .ldc = c.ld};
-    const double bound = (double)(k + 3) * 0x1p-24;
-    int wrong = 0;
-
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++)
-            before.data[i * before.ld + j] = beta == 0.0f ? NAN : c.data[i * c.ld + j];
-    if (beta == 0.0f)
-        for (int64_t i = 0; i < m; i++)
-            for (int64_t j = 0; j < n; j++)
-                c.data[i * c.ld + j] = NAN;
-    xg_cpu_compute(&call);
-    for (int64_t i = 0; i < m; i++) {
-        for (int64_t j = 0; j < n; j++) {
-            double scale;
-            double exact = xg_cpu_element(&call, i, j, before.data[i * before.ld + j], &scale);
-            double error = fabs((double)c.data[i * c.ld + j] - exact);
-
-            wrong += !(error <= bound * scale);
-        }
-    }
-    XT_CHECK(wrong == 0, "%c%c %ld %ld %ld alpha %g beta %g: %d elements", transa ? 'T' : 'N',
-             transb ? 'T' : 'N', (long)m, (long)n, (long)k, (double)alpha, (double)beta, wrong);
-    XT_CHECK(matrix_bands_whole(&c), "%ld %ld %ld", (long)m, (long)n, (long)k);
-    free(a.base);
-    free(b.base);
-    free(c.base);
-    free(before.base);
-}
 
 static void test_products(void)
 {
@@ -104,10 +15,15 @@ static void test_products(void)
     static const float alphas[] = {1.0f, -0.75f, 0.0f}, betas[] = {0.0f, 1.0f, 0.5f};
 
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
-        for (int t = 0; t < 4; t++)
-            for (int x = 0; x < 9; x++)
-                check_product(t & 1, t & 2, sizes[s][0], sizes[s][1], sizes[s][2], alphas[x / 3],
-                              betas[x % 3]);
+        for (int x = 0; x < 36; x++) {
+            struct fx_product p =
+                fx_product_create(&(struct fx_shape){sizes[s][0], sizes[s][1], sizes[s][2], x & 1,
+                                                     x & 2, alphas[x / 12], betas[x / 4 % 3], 3},
+                                  s * 36 + (uint64_t)x);
+            xg_cpu_compute(&p.call);
+            fx_product_check(&p, 1, "built-in");
+            fx_product_destroy(&p);
+        }
 }
 
 /* alpha == 0 or k == 0: A and B are not read; beta == 0: C is not read. */
