@@ -12,7 +12,7 @@ enum { XG_MIRROR_THREADS = 256, XG_MIRROR_SIDE = 32 };
 struct xg_mirror_args {
     uint64_t a;
     int64_t ld, n;
-    int32_t from_upper; /* the triangle that is read; otherwise the lower one */
+    int32_t from_upper; /* 1: the upper triangle is read; 0: the lower one */
 };
 
 #endif

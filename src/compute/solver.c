@@ -30,7 +30,7 @@ struct xg_solver {
     xg_solver_handle handle;
     xg_solver_params params;
     CUstream stream;
-    CUfunction mirrors[XG_TYPE_COUNT]; /* NULL: an upper triangle is factorized as it is */
+    CUfunction mirrors[XG_TYPE_COUNT]; /* NULL: cuSOLVER factorizes an upper triangle itself */
 };
 
 static enum xg_status status_of(int result, const char *call)
@@ -161,7 +161,7 @@ static int take_elems(const struct step *step, int result, int elems)
     return result;
 }
 
-/* Of an upper triangle, the lower one is factorized (kernels/lapack/mirror_sm75.cu). */
+/* Whether the lower triangle is factorized in place of an upper one (mirror_sm75.cu). */
 static bool is_mirrored(const struct xg_solver *solver, const struct xg_solver_call *call)
 {
     return call->routine->uplo == XG_UPPER && solver->mirrors[call->routine->type];

@@ -34,8 +34,9 @@ struct xg_lane {
     struct xg_lane_polar {
         int64_t m, n;
         enum xg_type type;
-        int inexact, skipped; /* calls in a row of this shape */
-    } polar;                  /* of GESDD by Xgesvdp: see pipeline/routine.c */
+        int inexact; /* calls of this shape in a row for which Xgesvdp was not exact */
+        int skipped; /* calls since then that did not try it */
+    } polar;         /* of GESDD: see pipeline/routine.c */
 };
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Magnitudes as their bits, which are ordered as the magnitudes are. Those of infinities and NaN
- * come after those of all other numbers. */
+/* A magnitude is represented by its bits, which have the order of the magnitudes. Infinities and
+ * NaN come after all other numbers. */
 #ifndef XG_MAGNITUDE_H
 #define XG_MAGNITUDE_H
 

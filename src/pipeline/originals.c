@@ -77,7 +77,7 @@ enum xg_status xg_originals_init(struct xg_originals *originals, const struct xg
 
 void xg_originals_fini(struct xg_originals *originals)
 {
-    /* To offer pages takes 0.1 ms, a twentieth of a routine of 1024 columns. */
+    /* Offering the pages to the kernel takes 0.1 ms, a twentieth of a routine of 1024 columns. */
     static const size_t KEPT_BYTES = (size_t)256 << 20, OFFERED_BYTES = (size_t)16 << 20;
     int saved_errno = errno;
     if (originals->count == 0)

@@ -14,7 +14,7 @@
 #include "base/xg.h"
 
 /* Memory for copies, kept between calls: to map and clear pages takes longer than the copy. The
- * kernel may take the pages of large ones back between calls. Zero-initialised: none. */
+ * kernel may take the pages of copies above 16 MiB back between calls. Zero-initialised: none. */
 struct xg_originals_memory {
     void *at;
     size_t bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A matrix moves in chunks, rectangles of the device's matrix. Each worker has two blocks of its
- * own: it copies rows to or from one while the device copies the other. The link needs chunks of a
- * megabyte: half of that costs a quarter more of 4096 x 4096 doubles, and so do two. More than
- * eight workers wait for each other in the driver.
+ * own: it copies rows to or from one while the device copies the other. Chunks of 1 MiB are best:
+ * chunks of 512 KiB or 2 MiB take 4096 x 4096 doubles at least a quarter longer (kernels/NOTES.md).
+ * More than eight workers wait for each other in the driver.
  */
 #include "pipeline/transfer.h"
 
@@ -312,6 +312,7 @@ static void load(struct job *job, struct xg_queue_block *blocks)
             return;
         if (!note(job, chunk.transfer, pack(&chunk, blocks[turn].host)))
             break;
+        xg_copy_fence();
         if (!(sent[turn] = send(job, &blocks[turn], &chunk, false)))
             break;
     }

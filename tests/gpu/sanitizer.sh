@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Every kernel under compute-sanitizer, on few shapes: memcheck (no access outside an allocation)
+# Every kernel that multiplies under compute-sanitizer, on few shapes: memcheck (no access outside an allocation)
 # and racecheck (no two threads at one place of shared memory without a barrier between).
 builddir=${builddir:-.}
 

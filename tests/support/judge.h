@@ -19,8 +19,8 @@ void judge_equal(enum xg_type type, struct dense x, struct dense y, double scale
 /* The columns are orthonormal. */
 void judge_orthonormal(enum xg_type type, const struct dense *q, const char *what);
 
-/* The first rows of `solved` are an X with Aᴴ (A X - B) = 0; if `rest`, the columns behind it have
- * the residual's lengths. */
+/* The first rows of `solved` are an X with Aᴴ (A X - B) = 0; if `rest`, each column below X
+ * is as long as the residual's column. */
 void judge_squares(enum xg_type type, const struct dense *a, const struct dense *b,
                    const struct dense *solved, bool rest, const char *what);
 

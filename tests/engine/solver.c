@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* GESDD of matrices for which Xgesvdp is not exact: what a lane learns from one call for the next
- * ones of the same shape. */
+/* What a lane learns from GESDD of matrices for which Xgesvdp is not exact; POTRF without the
+ * kernel that mirrors a triangle. */
 #include "src/compute/backend.h"
 #include "src/pipeline/lane.h"
 #include "src/pipeline/routine.h"
@@ -46,6 +46,27 @@ static void test_learnt(void)
     XT_CHECK(tries(M - 1, false) && tries(M, false), "another shape");
 }
 
+static void test_no_mirror(void)
+{
+    enum { SIDE = 9 };
+    double a[SIDE * SIDE];
+    const struct xg_routine routine = {.name = XG_ROUTINE_POTRF,
+                                       .type = XG_TYPE_D,
+                                       .uplo = XG_UPPER,
+                                       .m = SIDE,
+                                       .n = SIDE,
+                                       .operand = {[XG_SLOT_A] = {a, SIDE, SIDE, SIDE}}};
+    struct xg_result result;
+    for (int i = 0; i < SIDE * SIDE; i++)
+        a[i] = i % (SIDE + 1) ? 0.25 : SIDE;
+    fake.reset(1);
+    fake.fail("cuModuleLoadData", 1, FX_CODE_UNKNOWN, FAKECUDA_ALWAYS);
+    XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_OK);
+    XT_CHECK(result.verdict == XG_VERDICT_RIGHT && fake.faults("cuModuleLoadData") > 0);
+    XT_CHECK(fake.calls("cuLaunchKernel") == 0, "kernels that mirror");
+    fake.reset(1);
+}
+
 int main(void)
 {
     struct xg_conf conf = fx_conf();
@@ -55,6 +76,7 @@ int main(void)
         conf.reproducible = reproducible;
         if (xg_backend_open(&conf, &dev) != XG_OK || xg_lane_create(dev, 3, &lane) != XG_OK)
             return XT_HARD;
+        test_no_mirror();
         if (reproducible)
             for (int call = 0; call < 5; call++)
                 XT_CHECK(tries(M, false), "reproducible call %d", call);
