@@ -5,62 +5,33 @@
 #include "doctor_diagnosis.h"
 #include "doctor_text.h"
 
-static void add_all(struct doctor_texts *subjects, const struct doctor_texts *from)
-{
-    for (int i = 0; i < from->count; i++)
-        doctor_texts_add(subjects, "%s", from->text[i]);
-}
-
 static void add_set(struct doctor_texts *subjects, const char *value)
 {
     if (value)
         doctor_texts_add(subjects, "%s", value);
 }
 
-static void find_refused(const struct doctor_facts *facts, int detail,
-                         struct doctor_texts *subjects)
+/* Rules for a field of the facts; detail: where it is. */
+#define FIELD(field) offsetof(struct doctor_facts, field)
+
+static const void *field_at(const struct doctor_facts *facts, int detail)
 {
-    (void)detail;
-    add_all(subjects, &facts->settings.refused);
+    return (const char *)facts + detail;
 }
 
-static void find_unknown(const struct doctor_facts *facts, int detail,
-                         struct doctor_texts *subjects)
+static void find_texts(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
-    (void)detail;
-    add_all(subjects, &facts->settings.unknown);
+    *subjects = *(const struct doctor_texts *)field_at(facts, detail);
 }
 
-static void find_ignored(const struct doctor_facts *facts, int detail,
-                         struct doctor_texts *subjects)
+static void find_text(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
-    (void)detail;
-    add_all(subjects, &facts->settings.ignored);
+    add_set(subjects, *(const char *const *)field_at(facts, detail));
 }
 
-static void find_mode_cpu(const struct doctor_facts *facts, int detail,
-                          struct doctor_texts *subjects)
+static void find_flag(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
-    (void)detail;
-    add_set(subjects, facts->settings.mode_cpu ? "" : NULL);
-}
-
-static void find_kernel(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
-{
-    (void)detail;
-    add_set(subjects, facts->settings.kernel);
-}
-
-static void find_cpu_blas(const struct doctor_facts *facts, int detail,
-                          struct doctor_texts *subjects)
-{
-    (void)detail;
-    add_set(subjects, facts->settings.cpu_blas);
-}
-
-static void find_file(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
-{
-    add_set(subjects, facts->settings.files[detail]);
+    add_set(subjects, *(const bool *)field_at(facts, detail) ? "" : NULL);
 }
 
 static void find_library(const struct doctor_facts *facts, int detail,
@@ -77,13 +48,6 @@ static void find_path(const struct doctor_facts *facts, int detail, struct docto
     add_set(subjects, facts->preload.library_path_bad ? facts->preload.library : NULL);
 }
 
-static void find_missing(const struct doctor_facts *facts, int detail,
-                         struct doctor_texts *subjects)
-{
-    (void)detail;
-    add_all(subjects, &facts->preload.missing);
-}
-
 /* detail: whether to find NVBLAS, which takes products to the GPU itself. */
 static void find_rivals(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
 {
@@ -91,12 +55,6 @@ static void find_rivals(const struct doctor_facts *facts, int detail, struct doc
     for (int i = 0; i < rivals->count; i++)
         if ((strncmp(doctor_text_basename(rivals->text[i]), "libnvblas", 9) == 0) == detail)
             doctor_texts_add(subjects, "%s", rivals->text[i]);
-}
-
-static void find_twice(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
-{
-    (void)detail;
-    add_set(subjects, facts->preload.twice ? "" : NULL);
 }
 
 /* Reports both sides in one finding if both have this state; the GPU's only if there is a GPU. */
@@ -117,13 +75,6 @@ static void find_calibration(const struct doctor_facts *facts, int detail,
     }
 }
 
-static void find_homeless(const struct doctor_facts *facts, int detail,
-                          struct doctor_texts *subjects)
-{
-    (void)detail;
-    add_set(subjects, facts->calibration.homeless ? "" : NULL);
-}
-
 const struct doctor_diagnosis doctor_setting_diagnoses[] = {
     {"preload.library", DOCTOR_MEND, find_library, 0,
      "The library itself cannot be preloaded: %s does not exist, or is for another machine.",
@@ -132,7 +83,7 @@ const struct doctor_diagnosis doctor_setting_diagnoses[] = {
      "The path of the library contains a blank or a colon, which separates names in LD_PRELOAD: "
      "%s.",
      "Move it to a path without blanks and colons."},
-    {"preload.missing", DOCTOR_MEND, find_missing, 0,
+    {"preload.missing", DOCTOR_MEND, find_texts, FIELD(preload.missing),
      "LD_PRELOAD names %s, which does not exist: the dynamic linker prints an error at every "
      "start.",
      "Remove it from LD_PRELOAD (or /etc/ld.so.preload)."},
@@ -145,27 +96,28 @@ const struct doctor_diagnosis doctor_setting_diagnoses[] = {
      "the program's own BLAS. If it precedes this library in LD_PRELOAD, it gets every call.",
      "No action is needed if this is intended and xgemm-run starts the program; otherwise remove "
      "it from LD_PRELOAD."},
-    {"preload.twice", DOCTOR_NOTE, find_twice, 0, "LD_PRELOAD already names this library.",
+    {"preload.twice", DOCTOR_NOTE, find_flag, FIELD(preload.twice),
+     "LD_PRELOAD already names this library.",
      "No action is needed: only one of the two intercepts calls. xgemm-run needs no LD_PRELOAD."},
-    {"setting.refused", DOCTOR_MEND, find_refused, 0, "%s.",
+    {"setting.refused", DOCTOR_MEND, find_texts, FIELD(settings.refused), "%s.",
      "Set it to a value that man libxgemm_shim lists, or unset it."},
-    {"setting.unknown", DOCTOR_MEND, find_unknown, 0, "%s.",
+    {"setting.unknown", DOCTOR_MEND, find_texts, FIELD(settings.unknown), "%s.",
      "Look up the name in man libxgemm_shim, or unset it."},
-    {"setting.file", DOCTOR_MEND, find_ignored, 0, "%s.",
+    {"setting.file", DOCTOR_MEND, find_texts, FIELD(settings.ignored), "%s.",
      "Correct the file: its lines are NAME = value, with names and values from man libxgemm_shim."},
-    {"setting.mode-cpu", DOCTOR_MEND, find_mode_cpu, 0,
+    {"setting.mode-cpu", DOCTOR_MEND, find_flag, FIELD(settings.mode_cpu),
      "XGEMM_MODE=cpu keeps every product on the CPU.",
      "Unset XGEMM_MODE, or set it to auto if a configuration file sets it."},
-    {"setting.kernel", DOCTOR_MEND, find_kernel, 0,
+    {"setting.kernel", DOCTOR_MEND, find_text, FIELD(settings.kernel),
      "XGEMM_KERNEL=%s names no kernel, so every product runs on the CPU.",
      "Unset XGEMM_KERNEL, or set it to the empty value if a configuration file sets it."},
-    {"setting.cpu-blas", DOCTOR_MEND, find_cpu_blas, 0,
+    {"setting.cpu-blas", DOCTOR_MEND, find_text, FIELD(settings.cpu_blas),
      "XGEMM_CPU_BLAS=%s cannot be loaded or has no SGEMM.",
      "Set it to the path of a BLAS library, or unset it: the program's own BLAS then computes."},
-    {"setting.log", DOCTOR_MEND, find_file, 0, "XGEMM_LOG=%s cannot be written.",
-     "Set it to a file in a writable folder."},
-    {"setting.trace", DOCTOR_MEND, find_file, 1, "XGEMM_TRACE=%s cannot be written.",
-     "Set it to a file in a writable folder."},
+    {"setting.log", DOCTOR_MEND, find_text, FIELD(settings.files[0]),
+     "XGEMM_LOG=%s cannot be written.", "Set it to a file in a writable folder."},
+    {"setting.trace", DOCTOR_MEND, find_text, FIELD(settings.files[1]),
+     "XGEMM_TRACE=%s cannot be written.", "Set it to a file in a writable folder."},
     {"calibration.damaged", DOCTOR_MEND, find_calibration, DOCTOR_CALIBRATION_DAMAGED,
      "The calibration in %s is damaged and is ignored.", "Measure again: xgemm-run calibrate."},
     {"calibration.other", DOCTOR_NOTE, find_calibration, DOCTOR_CALIBRATION_OTHER,
@@ -176,7 +128,7 @@ const struct doctor_diagnosis doctor_setting_diagnoses[] = {
     {"calibration.none", DOCTOR_NOTE, find_calibration, DOCTOR_CALIBRATION_NONE,
      "This machine is not calibrated (%s): the library starts with estimates and corrects them.",
      "Measure it once, in about 20 s: xgemm-run calibrate."},
-    {"calibration.homeless", DOCTOR_NOTE, find_homeless, 0,
+    {"calibration.homeless", DOCTOR_NOTE, find_flag, FIELD(calibration.homeless),
      "No calibration can be stored: neither XDG_CACHE_HOME nor HOME is an absolute path.",
      "Set HOME."},
     {0},

@@ -64,11 +64,8 @@ void fake_await_release(void);
 /* The code with which the operation about to run fails; CUDA_SUCCESS: it does not. */
 CUresult fake_exec_fault(void);
 
-/* The bit that the kernel which just multiplied got wrong; CUDA_SUCCESS: none. */
-CUresult fake_flip_fault(void);
-
-/* The same for what is computed outside the driver, without the lock; *i and *j: an element of a
- * matrix of the size. */
+/* The bit that what was just computed gets wrong; CUDA_SUCCESS: none. *i and *j: an element of a
+ * matrix of the size, set only with a bit. Takes the lock. */
 CUresult fakecuda_flip(int64_t rows, int64_t columns, int64_t *i, int64_t *j);
 
 /* A number below `below`, from the seeded sequence. */
@@ -84,6 +81,11 @@ void fake_context_lose(CUcontext context, CUresult code);
 void *fake_mem_dev(CUdeviceptr address, size_t bytes, const char *what);
 /* The same for the fake libraries above the driver. The lock is held. */
 void *fakecuda_device_memory(CUdeviceptr address, size_t bytes, const char *what);
+/* Makes a kernel's device address the host's. */
+static inline void fake_mem_resolve(uint64_t *address, int64_t bytes, const char *what)
+{
+    *address = (uintptr_t)fake_mem_dev(*address, (size_t)bytes, what);
+}
 /* True: all page-locked; false: none. Ends the test for a mixture. */
 bool fake_mem_pinned(const void *address, size_t bytes, const char *what);
 /* Frees what the context still holds, and counts it. */
@@ -110,17 +112,7 @@ void fake_stream_drain(void);
 void fake_stream_stop(void);
 
 /* One operation on a stream. */
-enum fake_op_kind {
-    FAKE_OP_COPY,
-    FAKE_OP_FILL,
-    FAKE_OP_SGEMM,
-    FAKE_OP_PROBLEM,
-    FAKE_OP_COPIES,
-    FAKE_OP_PIECES,
-    FAKE_OP_CALL,
-    FAKE_OP_RECORD,
-    FAKE_OP_WAIT
-};
+enum fake_op_kind { FAKE_OP_COPY, FAKE_OP_FILL, FAKE_OP_CALL, FAKE_OP_RECORD, FAKE_OP_WAIT };
 
 struct fake_end { /* one end of a copy: host memory or a device address */
     char *host;
@@ -142,84 +134,66 @@ struct fake_op {
     bool running;
     struct fake_end to, from;
     size_t width, height;
-    void *owned; /* copy of a pageable source; of pieces, the launch; of a call, the call */
+    void *owned;                             /* copy of a pageable source; of a call, the call */
     void (*resolve)(void *), (*run)(void *); /* of a call */
     uint32_t value;
-    struct xg_sgemm_args args; /* of a problem in double: what is wanted of C */
-    struct xg_problem problem; /* of addresses on the device */
-    bool padded;
     struct fake_record *record;
 };
 
 /* Queues a copy of *op (which holds its references); wait: returns when it has run. */
 CUresult fake_stream_push(CUstream stream, const struct fake_op *op, bool wait);
 /*
- * Queues a call of the fake cuSOLVER, which is another library, and takes it: what malloc returned,
- * freed when it has run. resolve makes its addresses the host's (the lock is held), then run
- * computes (it is not). wait: returns when neither of them will use what the call points to.
+ * Queues a copy of a call; for kernels, and for the fake libraries. resolve makes its addresses the
+ * host's, and ends the test where they are not what the call allows (the lock is held): of a copy
+ * now, and once more before run computes (it is not held). wait: returns when neither of them will
+ * use what the call points to.
  */
-CUresult fakecuda_call(void *call, void (*resolve)(void *), void (*run)(void *), bool wait,
-                       CUstream stream);
+CUresult fakecuda_call(const void *call, size_t bytes, void (*resolve)(void *), void (*run)(void *),
+                       bool wait, CUstream stream);
 
 /* module.c. */
 void fake_module_reclaim(CUcontext context);
 
-/* sgemm.c: the host addresses of a product's operands. */
-struct fake_operands {
-    const float *a, *b;
-    float *c;
-};
-/*
- * Ends the test where the arguments are not what kernels/kabi.h allows a kernel; padded: one of the
- * rows that need alignment and zero padding. The lock is held.
- */
-struct fake_operands fake_sgemm_check(const struct xg_sgemm_args *args, bool padded);
+/* sgemm.c. Makes the addresses the host's, and ends the test where the arguments are not what
+ * kernels/kabi.h allows a kernel; padded: one of the rows that need alignment and zero padding. The
+ * lock is held. */
+void fake_sgemm_resolve(struct xg_sgemm_args *args, bool padded);
 /* Whether a kernel computes C(i,j); counts those that it leaves. Takes no lock. */
 bool fake_wants(const struct xg_triangle *wanted, enum xg_type type, int64_t i, int64_t j);
-/* Computes what is wanted of C. The lock need not be held. */
-void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
-                    const struct fake_operands *operands);
-/* The same for the kernel that repacks operands; c is the scratch that it fills. */
-struct fake_operands fake_copies_check(const struct xg_sgemm_args *args);
-void fake_copies_run(const struct xg_sgemm_args *args, const struct fake_operands *operands);
+/* Computes what is wanted of C. The lock is not held. */
+void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded);
+/* Queues the product; for module.c, and for the fake cuBLAS, which is another library. */
+CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream stream);
+/* The same for the kernel that repacks operands. */
 CUresult fake_copies_queue(const struct xg_sgemm_args *args, CUstream stream);
-/* What a kernel has computed; c NULL: nothing. The lock is held: a bit may be found wrong in it. */
-struct fake_result {
-    void *c;
-    int64_t m, n, ldc;
-    bool wide; /* of doubles; the bit is one of their upper halves */
+/* Inverts a bit of what a kernel has computed where the test asks for it; wide: of doubles, in an
+ * upper half. Takes the lock. */
+void fake_result_flip(void *c, int64_t m, int64_t n, int64_t ldc, bool wide);
+
+/* A kernel that is known by its name; the numbers are of its file. */
+struct fake_kernel {
+    const char *name;
+    int role, kind, extent;
 };
-void fake_result_flip(const struct fake_result *result);
-/* split.c: a kernel of pieces (kernels/emulated/split_kabi.h), or NULL where the name is none's. */
-const struct fake_split_kernel *fake_split_find(const char *name);
 struct fake_launch {
     unsigned blocks, threads, smem_bytes;
 };
 /* Queues it, and ends the test where its parameter or its grid are not what it allows. */
-CUresult fake_split_queue(const struct fake_split_kernel *kernel, const void *parameter,
-                          const struct fake_launch *launch, CUstream stream);
-/* What is queued: its addresses made the host's (the lock is held), then run (it need not be). */
-void fake_split_resolve(void *launched);
-struct fake_result fake_split_run(const void *launched);
+typedef CUresult fake_kernel_queue(const struct fake_kernel *kernel, const void *parameter,
+                                   const struct fake_launch *launch, CUstream stream);
+/* Kernels of pieces, of DGEMM by residues, and those that make a matrix Hermitian; a row without a
+ * name ends each. */
+extern const struct fake_kernel fake_split_kernels[], fake_residue_kernels[], fake_mirror_kernels[];
+fake_kernel_queue fake_split_queue, fake_residue_queue, fake_mirror_queue;
 
-/* residue.c: the same for the kernels of DGEMM by residues. */
-const struct fake_residue_kernel *fake_residue_find(const char *name);
-CUresult fake_residue_queue(const struct fake_residue_kernel *kernel, const void *parameter,
-                            const struct fake_launch *launch, CUstream stream);
-
-/* mirror.c: the same for the kernels that make a matrix Hermitian; *type is theirs. */
-bool fake_mirror_find(const char *name, enum xg_type *type);
-CUresult fake_mirror_queue(enum xg_type type, const struct xg_mirror_args *args,
-                           const struct fake_launch *launch, CUstream stream);
+static inline void fake_raise(uint32_t *most, uint32_t x)
+{
+    *most = x > *most ? x : *most;
+}
 
 /* problem.c: a product of any type, for the fake cuBLAS and for kernels of double, which are
- * padded: its addresses made the host's, and queued and computed as above. */
-struct xg_problem fake_problem_resolve(const struct xg_problem *p, bool padded);
-void fake_problem_run(const struct xg_problem *host, bool padded, const struct xg_triangle *wanted);
+ * padded. */
 CUresult fakecuda_problem(const struct xg_problem *p, CUstream stream);
 CUresult fake_dgemm_queue(const struct xg_dgemm_args *args, CUstream stream);
-
-/* Queues the product; for module.c, and for the fake cuBLAS, which is another library. */
-CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream stream);
 
 #endif

@@ -3,36 +3,28 @@
 #include "fake.h"
 
 #include <complex.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "src/base/integers.h"
 
 struct work {
     struct xg_mirror_args args;
     enum xg_type type;
 };
 
-bool fake_mirror_find(const char *name, enum xg_type *type)
-{
-    static const char *const names[XG_TYPE_COUNT] = {
-        [XG_TYPE_S] = "xg_mirror_s_sm75",
-        [XG_TYPE_D] = "xg_mirror_d_sm75",
-        [XG_TYPE_C] = "xg_mirror_c_sm75",
-        [XG_TYPE_Z] = "xg_mirror_z_sm75",
-    };
-    for (int i = 0; i < XG_TYPE_COUNT; i++)
-        if (!strcmp(names[i], name)) {
-            *type = (enum xg_type)i;
-            return true;
-        }
-    return false;
-}
+const struct fake_kernel fake_mirror_kernels[] = {
+    {.name = "xg_mirror_s_sm75", .kind = XG_TYPE_S},
+    {.name = "xg_mirror_d_sm75", .kind = XG_TYPE_D},
+    {.name = "xg_mirror_c_sm75", .kind = XG_TYPE_C},
+    {.name = "xg_mirror_z_sm75", .kind = XG_TYPE_Z},
+    {0},
+};
 
 static void resolve(void *queued)
 {
     struct work *work = queued;
-    const size_t elems = (size_t)((work->args.n - 1) * work->args.ld + work->args.n);
-    work->args.a =
-        (uintptr_t)fake_mem_dev(work->args.a, elems * xg_type_bytes(work->type), "A to mirror");
+    const int64_t elems = (work->args.n - 1) * work->args.ld + work->args.n;
+    fake_mem_resolve(&work->args.a, elems * (int64_t)xg_type_bytes(work->type), "A to mirror");
 }
 
 static void conjugate(enum xg_type type, void *element)
@@ -58,20 +50,15 @@ static void run(void *queued)
         }
 }
 
-CUresult fake_mirror_queue(enum xg_type type, const struct xg_mirror_args *args,
+CUresult fake_mirror_queue(const struct fake_kernel *kernel, const void *parameter,
                            const struct fake_launch *launch, CUstream stream)
 {
-    const int64_t tiles = (args->n + XG_MIRROR_SIDE - 1) / XG_MIRROR_SIDE;
-    struct work *work = malloc(sizeof *work);
-    if (!work)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    *work = (struct work){*args, type};
-    if (args->n < 1 || args->ld < args->n || launch->blocks != tiles * tiles ||
+    const struct work work = {*(const struct xg_mirror_args *)parameter,
+                              (enum xg_type)kernel->kind};
+    const int64_t n = work.args.n, tiles = xg_ceil_div(n, XG_MIRROR_SIDE);
+    if (n < 1 || work.args.ld < n || launch->blocks != tiles * tiles ||
         launch->threads != XG_MIRROR_THREADS)
-        fake_abort("a mirror of %lld: %u blocks of %u threads", (long long)args->n, launch->blocks,
+        fake_abort("a mirror of %lld: %u blocks of %u threads", (long long)n, launch->blocks,
                    launch->threads);
-    struct work now = *work;
-    resolve(&now);
-    struct fake_op op = {.kind = FAKE_OP_CALL, .owned = work, .resolve = resolve, .run = run};
-    return fake_stream_push(stream, &op, false);
+    return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/integers.h"
+
 enum { SMEM_DEFAULT_BYTES = 48 << 10, THREADS_MAX = 1024 };
 
 struct CUfunc_st {
@@ -16,10 +18,8 @@ struct CUfunc_st {
     bool dgemm;  /* its parameter is struct xg_dgemm_args */
     bool sums;   /* adds slices: the fake product has none, so there is nothing to add */
     bool copies; /* repacks operands */
-    const struct fake_split_kernel *pieces; /* NULL: none of those kernels */
-    const struct fake_residue_kernel *residue;
-    bool mirrors; /* a matrix of mirrored_type */
-    enum xg_type mirrored_type;
+    const struct fake_kernel *kernel; /* known by its whole name; NULL: none of those */
+    fake_kernel_queue *queue;
     int bm, bn, bk;
     int smem_limit_bytes;
     struct CUfunc_st *next;
@@ -45,17 +45,32 @@ static bool is_split(const char *method)
     return false;
 }
 
-/* A kernel of pieces, or xg_[sd]gemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>]; false: neither.
+/* Finds a kernel that is known by its whole name. */
+static bool find_kernel(struct CUfunc_st *function)
+{
+    static const struct {
+        const struct fake_kernel *kernels;
+        fake_kernel_queue *queue;
+    } files[] = {{fake_split_kernels, fake_split_queue},
+                 {fake_residue_kernels, fake_residue_queue},
+                 {fake_mirror_kernels, fake_mirror_queue}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        for (const struct fake_kernel *each = files[i].kernels; each->name; each++)
+            if (!strcmp(each->name, function->name)) {
+                function->kernel = each;
+                function->queue = files[i].queue;
+            }
+    return function->kernel;
+}
+
+/* One of those, or xg_[sd]gemm_<method>_sm<sm>_<bm>x<bn>x<bk>[_<n|t><n|t>]; false: neither.
  */
 static bool parse_name(const char *name, struct CUfunc_st *function)
 {
     int sm, used = 0;
     const char *tile = NULL;
     snprintf(function->name, sizeof(function->name), "%s", name);
-    function->pieces = fake_split_find(name);
-    function->residue = fake_residue_find(name);
-    function->mirrors = fake_mirror_find(name, &function->mirrored_type);
-    if (function->pieces || function->residue || function->mirrors)
+    if (find_kernel(function))
         return true;
     for (const char *at = name; (at = strstr(at, "_sm")); at++)
         tile = at;
@@ -208,8 +223,7 @@ static CUresult launch_dgemm(const struct CUfunc_st *function, const void *param
                              const struct fake_launch *launch, CUstream stream)
 {
     struct xg_dgemm_args args = *(const struct xg_dgemm_args *)parameter;
-    int64_t tiles =
-        (args.m + function->bm - 1) / function->bm * ((args.n + function->bn - 1) / function->bn);
+    int64_t tiles = xg_ceil_div(args.m, function->bm) * xg_ceil_div(args.n, function->bn);
     if (args.split < 1 || (args.split > 1 && !function->split) ||
         launch->blocks != tiles * args.split)
         fake_abort("%s: a grid of %u for %lld tiles of %d slices", function->name, launch->blocks,
@@ -224,14 +238,14 @@ static int64_t blocks_of(const struct CUfunc_st *function, const struct xg_sgemm
                          int threads)
 {
     int64_t bm = function->bm, bn = function->bn;
-    int64_t tiles = (args->m + bm - 1) / bm * ((args->n + bn - 1) / bn);
+    int64_t tiles = xg_ceil_div(args->m, bm) * xg_ceil_div(args->n, bn);
     if (function->sums)
         return bm > 1 ? tiles * (bm * bn / 4 / threads)
-                      : (args->m * ((args->n + 3) / 4) + bn / 4 - 1) / (bn / 4);
+                      : xg_ceil_div(args->m * xg_ceil_div(args->n, 4), bn / 4);
     if (function->copies)
-        return (args->k + bm - 1) / bm *
-               ((args->copies & XG_COPY_A ? (XG_COPY_LD(args->m) + bn - 1) / bn : 0) +
-                (args->copies & XG_COPY_B ? (XG_COPY_LD(args->n) + bn - 1) / bn : 0));
+        return xg_ceil_div(args->k, bm) *
+               ((args->copies & XG_COPY_A ? xg_ceil_div(XG_COPY_LD(args->m), bn) : 0) +
+                (args->copies & XG_COPY_B ? xg_ceil_div(XG_COPY_LD(args->n), bn) : 0));
     if (function->share)
         return args->split;
     return function->split ? tiles * args->split : tiles;
@@ -267,12 +281,8 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
         if (launch.threads < 1 || launch.threads > THREADS_MAX ||
             smem_bytes > (unsigned)function->smem_limit_bytes)
             result = CUDA_ERROR_INVALID_VALUE;
-        else if (function->pieces)
-            result = fake_split_queue(function->pieces, parameters[0], &launch, stream);
-        else if (function->residue)
-            result = fake_residue_queue(function->residue, parameters[0], &launch, stream);
-        else if (function->mirrors)
-            result = fake_mirror_queue(function->mirrored_type, parameters[0], &launch, stream);
+        else if (function->kernel)
+            result = function->queue(function->kernel, parameters[0], &launch, stream);
         else if (function->dgemm)
             result = launch_dgemm(function, parameters[0], &launch, stream);
         else

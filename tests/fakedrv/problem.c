@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "src/base/integers.h"
 #include "src/verify/cpu.h"
 #include "tests/support/one_thread.h"
 
@@ -16,7 +17,7 @@ static void *operand(const struct xg_problem *p, const void *data, int64_t rows,
     if (padded && ((uintptr_t)data % 16 || ld % 4))
         fake_abort("%s: not aligned as its kernel needs it", name);
     if (padded)
-        columns = (columns + 3) / 4 * 4;
+        columns = xg_round_up(columns, 4);
     if (ld < columns)
         fake_abort("%s: %lld columns with a leading dimension of %lld", name, (long long)columns,
                    (long long)ld);
@@ -26,22 +27,28 @@ static void *operand(const struct xg_problem *p, const void *data, int64_t rows,
                         name);
 }
 
-struct xg_problem fake_problem_resolve(const struct xg_problem *p, bool padded)
+struct work {
+    struct xg_problem problem;
+    struct xg_triangle wanted;
+    bool padded;
+};
+
+static void resolve(void *queued)
 {
-    struct xg_problem host = *p;
+    const bool padded = ((struct work *)queued)->padded;
+    struct xg_problem *p = &((struct work *)queued)->problem;
     if (p->m < 1 || p->n < 1 || p->k < 0)
         fake_abort("a product of %lld,%lld,%lld", (long long)p->m, (long long)p->n,
                    (long long)p->k);
-    host.c = operand(p, p->c, p->m, p->n, p->ldc, false, "C");
     if (padded && ((uintptr_t)p->c % 16 || p->ldc % 4))
         fake_abort("C: not aligned as its kernel needs it");
+    p->c = operand(p, p->c, p->m, p->n, p->ldc, false, "C");
     if (p->k == 0)
-        return host;
+        return;
     int64_t a_rows = p->transa ? p->k : p->m, a_columns = p->transa ? p->m : p->k;
     int64_t b_rows = p->transb ? p->n : p->k, b_columns = p->transb ? p->k : p->n;
-    host.a = operand(p, p->a, a_rows, a_columns, p->lda, padded, "A");
-    host.b = operand(p, p->b, b_rows, b_columns, p->ldb, padded, "B");
-    return host;
+    p->a = operand(p, p->a, a_rows, a_columns, p->lda, padded, "A");
+    p->b = operand(p, p->b, b_rows, b_columns, p->ldb, padded, "B");
 }
 
 /* Of double. */
@@ -53,34 +60,6 @@ static void check_padding(const char *name, const double *x, int64_t rows, int64
             if (!(x[row * ld + column] == 0.0))
                 fake_abort("%s: the padding at row %lld, column %lld is %g, not 0", name,
                            (long long)row, (long long)column, x[row * ld + column]);
-}
-
-CUresult fakecuda_problem(const struct xg_problem *p, CUstream stream)
-{
-    struct fake_op op = {.kind = FAKE_OP_PROBLEM, .problem = *p};
-    fake_problem_resolve(p, false);
-    return fake_stream_push(stream, &op, false);
-}
-
-CUresult fake_dgemm_queue(const struct xg_dgemm_args *args, CUstream stream)
-{
-    struct fake_op op = {.kind = FAKE_OP_PROBLEM, .padded = true, .args.wanted = args->wanted};
-    op.problem = (struct xg_problem){.type = XG_TYPE_D,
-                                     .transa = args->transa ? XG_TRANS : XG_NO_TRANS,
-                                     .transb = args->transb ? XG_TRANS : XG_NO_TRANS,
-                                     .m = args->m,
-                                     .n = args->n,
-                                     .k = args->k,
-                                     .alpha = args->alpha,
-                                     .a = (const void *)(uintptr_t)args->a,
-                                     .lda = args->lda,
-                                     .b = (const void *)(uintptr_t)args->b,
-                                     .ldb = args->ldb,
-                                     .beta = args->beta,
-                                     .c = (void *)(uintptr_t)args->c,
-                                     .ldc = args->ldc};
-    fake_problem_resolve(&op.problem, true);
-    return fake_stream_push(stream, &op, false);
 }
 
 /* xg_cpu_compute is not built for the thread sanitizer here, under which it takes ten times as
@@ -137,12 +116,13 @@ static void run_wanted(const struct xg_problem *p, const struct xg_triangle *wan
     }
 }
 
-void fake_problem_run(const struct xg_problem *host, bool padded, const struct xg_triangle *wanted)
+static void run(void *queued)
 {
-    struct xg_problem p = *host;
+    const struct work *work = queued;
+    struct xg_problem p = work->problem;
     const int64_t a_rows = p.transa ? p.k : p.m, a_columns = p.transa ? p.m : p.k;
     const int64_t b_rows = p.transb ? p.n : p.k, b_columns = p.transb ? p.k : p.n;
-    if (padded && p.k > 0) {
+    if (work->padded && p.k > 0) {
         check_padding("A", p.a, a_rows, a_columns, p.lda);
         check_padding("B", p.b, b_rows, b_columns, p.ldb);
     }
@@ -152,8 +132,36 @@ void fake_problem_run(const struct xg_problem *host, bool padded, const struct x
         tell_read(&p, p.a, a_rows, a_columns, p.lda);
         tell_read(&p, p.b, b_rows, b_columns, p.ldb);
     }
-    if (wanted->kind == XG_TRIANGLE_ALL)
+    if (work->wanted.kind == XG_TRIANGLE_ALL)
         compute(&p);
     else
-        run_wanted(&p, wanted);
+        run_wanted(&p, &work->wanted);
+    if (p.op == XG_OP_GEMM && p.type == XG_TYPE_D)
+        fake_result_flip(p.c, p.m, p.n, p.ldc, true);
+}
+
+CUresult fakecuda_problem(const struct xg_problem *p, CUstream stream)
+{
+    const struct work work = {.problem = *p};
+    return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
+}
+
+CUresult fake_dgemm_queue(const struct xg_dgemm_args *args, CUstream stream)
+{
+    struct work work = {.padded = true, .wanted = args->wanted};
+    work.problem = (struct xg_problem){.type = XG_TYPE_D,
+                                       .transa = args->transa ? XG_TRANS : XG_NO_TRANS,
+                                       .transb = args->transb ? XG_TRANS : XG_NO_TRANS,
+                                       .m = args->m,
+                                       .n = args->n,
+                                       .k = args->k,
+                                       .alpha = args->alpha,
+                                       .a = (const void *)(uintptr_t)args->a,
+                                       .lda = args->lda,
+                                       .b = (const void *)(uintptr_t)args->b,
+                                       .ldb = args->ldb,
+                                       .beta = args->beta,
+                                       .c = (void *)(uintptr_t)args->c,
+                                       .ldc = args->ldc};
+    return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/emulated/residue.h"
+#include "src/base/integers.h"
 
 /*
  * The 16 residues of a number take 16 bytes: room for the number itself. So here a row of residues,
@@ -22,34 +23,22 @@ enum { DMMA_TILE = 128, DMMA_SMEM_BYTES = 128 * 1024 };
 
 enum role { SPLIT, PRODUCT, WGMMA, COMBINE, NATIVE, DMMA };
 
-struct fake_residue_kernel {
-    const char *name;
-    enum role role;
+const struct fake_kernel fake_residue_kernels[] = {
+    {.name = "xg_residue_split_sm80", .role = SPLIT},
+    {.name = "xg_residue_product_sm80_128x256x64", .role = PRODUCT},
+    {.name = "xg_residue_product_sm90_128x256x128", .role = WGMMA},
+    {.name = "xg_residue_combine_sm80", .role = COMBINE},
+    {.name = "xg_residue_native_sm80", .role = NATIVE},
+    {.name = "xg_residue_dmma_sm80_128x128x16_nn", .role = DMMA},
+    {.name = "xg_residue_dmma_sm80_128x128x16_nt", .role = DMMA},
+    {.name = "xg_residue_dmma_sm80_128x128x16_tn", .role = DMMA},
+    {.name = "xg_residue_dmma_sm80_128x128x16_tt", .role = DMMA},
+    {0},
 };
-
-static const struct fake_residue_kernel kernels[] = {
-    {"xg_residue_split_sm80", SPLIT},
-    {"xg_residue_product_sm80_128x256x64", PRODUCT},
-    {"xg_residue_product_sm90_128x256x128", WGMMA},
-    {"xg_residue_combine_sm80", COMBINE},
-    {"xg_residue_native_sm80", NATIVE},
-    {"xg_residue_dmma_sm80_128x128x16_nn", DMMA},
-    {"xg_residue_dmma_sm80_128x128x16_nt", DMMA},
-    {"xg_residue_dmma_sm80_128x128x16_tn", DMMA},
-    {"xg_residue_dmma_sm80_128x128x16_tt", DMMA},
-};
-
-const struct fake_residue_kernel *fake_residue_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
-        if (!strcmp(kernels[i].name, name))
-            return &kernels[i];
-    return NULL;
-}
 
 /* A launch: the kernel's parameter as it was given, then with host addresses in it. */
 struct work {
-    const struct fake_residue_kernel *kernel;
+    const struct fake_kernel *kernel;
     union {
         struct xg_residue_split_args split;
         struct xg_residue_product_args product;
@@ -67,22 +56,7 @@ static const size_t sizes[] = {
     [DMMA] = sizeof(struct xg_residue_native_args),
 };
 
-static int64_t ceil_div(int64_t x, int64_t y)
-{
-    return (x + y - 1) / y;
-}
-
-static int64_t padded(int64_t extent, int64_t multiple)
-{
-    return ceil_div(extent, multiple) * multiple;
-}
-
 /* --- Addresses: all that a kernel reads and writes must be there ------------------------------ */
-
-static void resolve(uint64_t *address, int64_t bytes, const char *what)
-{
-    *address = (uintptr_t)fake_mem_dev(*address, (size_t)bytes, what);
-}
 
 static void resolve_pair(struct xg_split_pair *pair)
 {
@@ -90,17 +64,18 @@ static void resolve_pair(struct xg_split_pair *pair)
     if (pair->a_panels < 1 || pair->b_panels < 1 || pair->k < 1 || pair->k > XG_RESIDUE_DEPTH_MAX)
         fake_abort("statistics of %d and %d panels, %lld deep", pair->a_panels, pair->b_panels,
                    (long long)pair->k);
-    resolve(&pair->a_stats, pair->a_panels * bytes, "A's counts");
-    resolve(&pair->b_stats, pair->b_panels * bytes, "B's counts");
+    fake_mem_resolve(&pair->a_stats, pair->a_panels * bytes, "A's counts");
+    fake_mem_resolve(&pair->b_stats, pair->b_panels * bytes, "B's counts");
 }
 
 /* The planes of `rows` rows, of which the whole operand may have more. */
 static void resolve_planes(uint64_t *address, int64_t rows, int64_t k, int64_t plane_bytes)
 {
-    const int64_t row_bytes = padded(k, XG_RESIDUE_BLOCK);
+    const int64_t row_bytes = xg_round_up(k, XG_RESIDUE_BLOCK);
     if (*address % 16 || plane_bytes % row_bytes || plane_bytes < rows * row_bytes)
         fake_abort("planes of %lld bytes for %lld rows", (long long)plane_bytes, (long long)rows);
-    resolve(address, (XG_RESIDUE_MODULI_COUNT - 1) * plane_bytes + rows * row_bytes, "residues");
+    fake_mem_resolve(address, (XG_RESIDUE_MODULI_COUNT - 1) * plane_bytes + rows * row_bytes,
+                     "residues");
 }
 
 static void resolve_split(struct xg_residue_split_args *args)
@@ -108,22 +83,22 @@ static void resolve_split(struct xg_residue_split_args *args)
     if (args->rows < 1 || args->k < 1 || (args->row_stride != 1 && args->k_stride != 1))
         fake_abort("split of %lld rows", (long long)args->rows);
     int64_t last = (args->rows - 1) * args->row_stride + (args->k - 1) * args->k_stride;
-    resolve(&args->data, (last + 1) * (int64_t)sizeof(double), "numbers to split");
+    fake_mem_resolve(&args->data, (last + 1) * (int64_t)sizeof(double), "numbers to split");
     resolve_planes(&args->residues, args->rows, args->k, args->plane_bytes);
-    resolve(&args->exponents, args->rows * (int64_t)sizeof(int32_t), "exponents");
-    resolve(&args->stats, sizeof(struct xg_residue_stats), "counts");
+    fake_mem_resolve(&args->exponents, args->rows * (int64_t)sizeof(int32_t), "exponents");
+    fake_mem_resolve(&args->stats, sizeof(struct xg_residue_stats), "counts");
 }
 
 static int64_t results_bytes(int64_t m, int64_t n)
 {
-    return XG_RESIDUE_MODULI_COUNT * m * padded(n, XG_RESIDUE_QUAD);
+    return XG_RESIDUE_MODULI_COUNT * m * xg_round_up(n, XG_RESIDUE_QUAD);
 }
 
 /* The map of the planes at this address. */
 static void check_map(const struct xg_tensor_map *map, uint64_t address, int64_t rows, int64_t k,
                       int64_t plane_bytes)
 {
-    const uint64_t width = (uint64_t)padded(k, XG_RESIDUE_BLOCK);
+    const uint64_t width = (uint64_t)xg_round_up(k, XG_RESIDUE_BLOCK);
     const struct fake_tensor_map wanted = {
         .rank = 3,
         .extents = {width, (uint64_t)rows, XG_RESIDUE_MODULI_COUNT},
@@ -144,16 +119,17 @@ static void resolve_product(struct xg_residue_product_args *args, bool wgmma)
     }
     resolve_planes(&args->a, args->m, args->k, args->a_plane_bytes);
     resolve_planes(&args->b, args->n, args->k, args->b_plane_bytes);
-    resolve(&args->results, results_bytes(args->m, args->n), "results");
+    fake_mem_resolve(&args->results, results_bytes(args->m, args->n), "results");
     resolve_pair(&args->pair);
 }
 
 static void resolve_combine(struct xg_residue_combine_args *args)
 {
-    resolve(&args->results, results_bytes(args->m, args->n), "results");
-    resolve(&args->c, ((args->m - 1) * args->ldc + args->n) * (int64_t)sizeof(double), "C");
-    resolve(&args->a_exponents, args->m * (int64_t)sizeof(int32_t), "A's exponents");
-    resolve(&args->b_exponents, args->n * (int64_t)sizeof(int32_t), "B's exponents");
+    fake_mem_resolve(&args->results, results_bytes(args->m, args->n), "results");
+    fake_mem_resolve(&args->c, ((args->m - 1) * args->ldc + args->n) * (int64_t)sizeof(double),
+                     "C");
+    fake_mem_resolve(&args->a_exponents, args->m * (int64_t)sizeof(int32_t), "A's exponents");
+    fake_mem_resolve(&args->b_exponents, args->n * (int64_t)sizeof(int32_t), "B's exponents");
     resolve_pair(&args->pair);
 }
 
@@ -171,16 +147,16 @@ static void resolve_native(struct xg_residue_native_args *args)
 {
     struct xg_dgemm_args *p = &args->product;
     const int64_t bytes = sizeof(double);
-    resolve(&p->a, ((p->transa ? p->k : p->m) - 1) * p->lda * bytes + bytes, "A");
-    resolve(&p->b, ((p->transb ? p->n : p->k) - 1) * p->ldb * bytes + bytes, "B");
-    resolve(&p->c, ((p->m - 1) * p->ldc + p->n) * bytes, "C");
+    fake_mem_resolve(&p->a, ((p->transa ? p->k : p->m) - 1) * p->lda * bytes + bytes, "A");
+    fake_mem_resolve(&p->b, ((p->transb ? p->n : p->k) - 1) * p->ldb * bytes + bytes, "B");
+    fake_mem_resolve(&p->c, ((p->m - 1) * p->ldc + p->n) * bytes, "C");
     resolve_pair(&args->pair);
 }
 
-static void resolve_work(void *launched)
+static void resolve(void *launched)
 {
     struct work *work = launched;
-    switch (work->kernel->role) {
+    switch ((enum role)work->kernel->role) {
     case SPLIT:
         resolve_split(&work->split);
         break;
@@ -209,22 +185,22 @@ static int64_t blocks_of(const struct work *work)
     const struct xg_residue_product_args *product = &work->product;
     const struct xg_residue_combine_args *combine = &work->combine;
     const struct xg_dgemm_args *native = &work->native.product;
-    switch (work->kernel->role) {
+    switch ((enum role)work->kernel->role) {
     case SPLIT:
-        return ceil_div(work->split.rows, SPLIT_ROWS);
+        return xg_ceil_div(work->split.rows, SPLIT_ROWS);
     case PRODUCT:
-        return XG_RESIDUE_MODULI_COUNT * ceil_div(product->m, TILE_M) *
-               ceil_div(product->n, TILE_N);
+        return XG_RESIDUE_MODULI_COUNT * xg_ceil_div(product->m, TILE_M) *
+               xg_ceil_div(product->n, TILE_N);
     case WGMMA:
-        clusters = XG_RESIDUE_MODULI_COUNT * ceil_div(product->m, CLUSTER * TILE_M) *
-                   ceil_div(product->n, TILE_N);
+        clusters = XG_RESIDUE_MODULI_COUNT * xg_ceil_div(product->m, CLUSTER * TILE_M) *
+                   xg_ceil_div(product->n, TILE_N);
         return CLUSTER * (clusters < held ? clusters : held);
     case COMBINE:
-        return ceil_div(combine->m * ceil_div(combine->n, XG_RESIDUE_QUAD), THREADS);
+        return xg_ceil_div(combine->m * xg_ceil_div(combine->n, XG_RESIDUE_QUAD), THREADS);
     case DMMA:
-        return ceil_div(native->m, DMMA_TILE) * ceil_div(native->n, DMMA_TILE);
+        return xg_ceil_div(native->m, DMMA_TILE) * xg_ceil_div(native->n, DMMA_TILE);
     default:
-        return ceil_div(native->m, NATIVE_TILE) * ceil_div(native->n, NATIVE_TILE);
+        return xg_ceil_div(native->m, NATIVE_TILE) * xg_ceil_div(native->n, NATIVE_TILE);
     }
 }
 
@@ -235,7 +211,7 @@ static unsigned char *bytes_of(uint64_t residues, int64_t plane_bytes, int64_t k
                                int64_t l, size_t byte)
 {
     return (unsigned char *)(uintptr_t)residues + (int64_t)byte * plane_bytes +
-           row * padded(k, XG_RESIDUE_BLOCK) + l;
+           row * xg_round_up(k, XG_RESIDUE_BLOCK) + l;
 }
 
 static void put(const struct xg_residue_split_args *args, int64_t row, int64_t l, double x)
@@ -255,11 +231,6 @@ static double *numbers(uint64_t residues, int64_t plane_bytes, int64_t rows, int
             ((unsigned char *)&all[i])[byte] =
                 *bytes_of(residues, plane_bytes, k, i / k, i % k, byte);
     return all;
-}
-
-static void raise_to(uint32_t *most, uint32_t x)
-{
-    *most = x > *most ? x : *most;
 }
 
 static void split_row(const struct xg_residue_split_args *args, int64_t row)
@@ -294,7 +265,7 @@ static void split_row(const struct xg_residue_split_args *args, int64_t row)
         for (int64_t l = 0; l < args->k; l++)
             small += fabs(ldexp(data[l * args->k_stride], -exponent)) <
                      ldexp(sqrt(squares / (double)args->k), -h[i]);
-        raise_to(&stats->small_max[i], small);
+        fake_raise(&stats->small_max[i], small);
     }
 }
 
@@ -332,13 +303,6 @@ static void store(const struct xg_triangle *wanted, double *c, int64_t i, int64_
         *c = beta == 0 ? product : fma(beta, *c, product);
 }
 
-static void flip(double *c, int64_t m, int64_t n, int64_t ldc)
-{
-    pthread_mutex_lock(&fake.lock);
-    fake_result_flip(&(struct fake_result){c, m, n, ldc, true});
-    pthread_mutex_unlock(&fake.lock);
-}
-
 static void combine(const struct xg_residue_combine_args *args)
 {
     const int32_t *a = (const int32_t *)(uintptr_t)args->a_exponents;
@@ -348,7 +312,7 @@ static void combine(const struct xg_residue_combine_args *args)
         for (int64_t j = 0; j < args->n; j++)
             store(&args->wanted, (double *)(uintptr_t)args->c + i * args->ldc + j, i, j,
                   args->alpha * ldexp(results[i * args->n + j], -(a[i] + b[j])), args->beta);
-    flip((double *)(uintptr_t)args->c, args->m, args->n, args->ldc);
+    fake_result_flip((void *)(uintptr_t)args->c, args->m, args->n, args->ldc, true);
 }
 
 static void multiply_native(const struct xg_dgemm_args *p)
@@ -363,13 +327,13 @@ static void multiply_native(const struct xg_dgemm_args *p)
             store(&p->wanted, (double *)(uintptr_t)p->c + i * p->ldc + j, i, j, p->alpha * sum,
                   p->beta);
         }
-    flip((double *)(uintptr_t)p->c, p->m, p->n, p->ldc);
+    fake_result_flip((void *)(uintptr_t)p->c, p->m, p->n, p->ldc, true);
 }
 
 static void run(void *launched)
 {
     const struct work *work = launched;
-    const enum role role = work->kernel->role;
+    const int role = work->kernel->role;
     for (int64_t row = 0; role == SPLIT && row < work->split.rows; row++)
         split_row(&work->split, row);
     if ((role == PRODUCT || role == WGMMA) && serves(&work->product.pair))
@@ -380,23 +344,17 @@ static void run(void *launched)
         multiply_native(&work->native.product);
 }
 
-CUresult fake_residue_queue(const struct fake_residue_kernel *kernel, const void *parameter,
+CUresult fake_residue_queue(const struct fake_kernel *kernel, const void *parameter,
                             const struct fake_launch *launch, CUstream stream)
 {
-    struct work *work = aligned_alloc(_Alignof(struct work), sizeof(*work));
-    if (!work)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    work->kernel = kernel;
-    memcpy(&work->split, parameter, sizes[kernel->role]);
-    if (launch->blocks != blocks_of(work) ||
+    struct work work = {.kernel = kernel};
+    memcpy(&work.split, parameter, sizes[kernel->role]);
+    if (launch->blocks != blocks_of(&work) ||
         launch->threads != (kernel->role == WGMMA ? WGMMA_THREADS : THREADS) ||
         (kernel->role == PRODUCT && launch->smem_bytes < PRODUCT_SMEM_BYTES) ||
         (kernel->role == WGMMA && launch->smem_bytes < WGMMA_SMEM_BYTES) ||
         (kernel->role == DMMA && launch->smem_bytes < DMMA_SMEM_BYTES))
         fake_abort("%s: %u blocks of %u threads, not %lld", kernel->name, launch->blocks,
-                   launch->threads, (long long)blocks_of(work));
-    struct work now = *work;
-    resolve_work(&now);
-    struct fake_op op = {.kind = FAKE_OP_CALL, .owned = work, .resolve = resolve_work, .run = run};
-    return fake_stream_push(stream, &op, false);
+                   launch->threads, (long long)blocks_of(&work));
+    return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
 }

@@ -5,41 +5,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/integers.h"
 #include "tests/support/one_thread.h"
 
-static int64_t round_up4(int64_t x)
-{
-    return (x + 3) / 4 * 4;
-}
+struct work {
+    struct xg_sgemm_args args;
+    bool padded;
+};
 
 /* Bytes from the first element of (rows,cols) to behind the last one, `pad`ded columns included. */
-static size_t extent_bytes(int64_t rows, int64_t cols, int64_t ld, bool padded)
+static int64_t extent_bytes(int64_t rows, int64_t cols, int64_t ld, bool padded)
 {
-    return (size_t)((rows - 1) * ld + (padded ? round_up4(cols) : cols)) * sizeof(float);
+    return ((rows - 1) * ld + xg_round_up(cols, padded ? 4 : 1)) * (int64_t)sizeof(float);
 }
 
-struct fake_operands fake_sgemm_check(const struct xg_sgemm_args *args, bool padded)
+static void resolve_factors(struct xg_sgemm_args *args, bool padded)
 {
     int64_t a_rows = args->transa ? args->k : args->m, a_cols = args->transa ? args->m : args->k;
     int64_t b_rows = args->transb ? args->n : args->k, b_cols = args->transb ? args->k : args->n;
-    if (args->m < 1 || args->n < 1 || args->k < 1 || args->lda < a_cols || args->ldb < b_cols ||
-        args->ldc < args->n)
+    fake_mem_resolve(&args->a, extent_bytes(a_rows, a_cols, args->lda, padded), "A");
+    fake_mem_resolve(&args->b, extent_bytes(b_rows, b_cols, args->ldb, padded), "B");
+}
+
+void fake_sgemm_resolve(struct xg_sgemm_args *args, bool padded)
+{
+    if (args->m < 1 || args->n < 1 || args->k < 1 ||
+        args->lda < (args->transa ? args->m : args->k) ||
+        args->ldb < (args->transb ? args->k : args->n) || args->ldc < args->n)
         fake_abort("a product of %lld,%lld,%lld with leading dimensions %lld,%lld,%lld",
                    (long long)args->m, (long long)args->n, (long long)args->k, (long long)args->lda,
                    (long long)args->ldb, (long long)args->ldc);
     if ((args->a | args->b | args->c) % (padded ? 16 : sizeof(float)) ||
         (padded && (args->lda | args->ldb | args->ldc) % 4))
         fake_abort("operands that are not aligned as their kernel needs it");
-    return (struct fake_operands){
-        .a = fake_mem_dev(args->a, extent_bytes(a_rows, a_cols, args->lda, padded), "A"),
-        .b = fake_mem_dev(args->b, extent_bytes(b_rows, b_cols, args->ldb, padded), "B"),
-        .c = fake_mem_dev(args->c, extent_bytes(args->m, args->n, args->ldc, false), "C")};
+    resolve_factors(args, padded);
+    fake_mem_resolve(&args->c, extent_bytes(args->m, args->n, args->ldc, false), "C");
 }
 
 static void check_padding(const char *name, const float *x, int64_t rows, int64_t cols, int64_t ld)
 {
     for (int64_t row = 0; row < rows; row++)
-        for (int64_t col = cols; col < round_up4(cols); col++)
+        for (int64_t col = cols; col < xg_round_up(cols, 4); col++)
             if (!(x[row * ld + col] == 0.0f))
                 fake_abort("%s: the padding at row %lld, column %lld of %lld is %g, not 0", name,
                            (long long)row, (long long)col, (long long)cols,
@@ -104,28 +110,39 @@ XT_ONE_THREAD static void sum_row(const struct xg_sgemm_args *args, const double
             sums[j] += row_a[l] * b[l * n + j];
 }
 
-void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
-                    const struct fake_operands *operands)
+void fake_result_flip(void *c, int64_t m, int64_t n, int64_t ldc, bool wide)
 {
-    const float *a = operands->a;
+    int64_t i, j;
+    CUresult bit = fakecuda_flip(m, n, &i, &j);
+    if (bit == CUDA_SUCCESS)
+        return;
+    char *at = (char *)c + (wide ? 8 * (i * ldc + j) + 4 : 4 * (i * ldc + j));
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    word ^= 1u << bit;
+    memcpy(at, &word, sizeof word);
+}
+
+void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded)
+{
+    const float *a = (const float *)(uintptr_t)args->a, *b = (const float *)(uintptr_t)args->b;
     double *row_a = malloc((size_t)(args->k + args->n + args->k * args->n) * sizeof(double));
     if (!row_a)
         fake_abort("no memory for a row, and B");
-    double *sums = row_a + args->k, *b = sums + args->n;
+    double *sums = row_a + args->k, *all_b = sums + args->n;
     if (padded) {
         check_padding("A", a, args->transa ? args->k : args->m, args->transa ? args->m : args->k,
                       args->lda);
-        check_padding("B", operands->b, args->transb ? args->n : args->k,
-                      args->transb ? args->k : args->n, args->ldb);
+        check_padding("B", b, args->transb ? args->n : args->k, args->transb ? args->k : args->n,
+                      args->ldb);
     }
     tell_read(a, args->transa ? args->k : args->m, args->transa ? args->m : args->k, args->lda);
-    tell_read(operands->b, args->transb ? args->n : args->k, args->transb ? args->k : args->n,
-              args->ldb);
-    read_b(args, operands->b, b);
+    tell_read(b, args->transb ? args->n : args->k, args->transb ? args->k : args->n, args->ldb);
+    read_b(args, b, all_b);
     for (int64_t i = 0; i < args->m; i++) {
-        float *c = operands->c + i * args->ldc;
+        float *c = (float *)(uintptr_t)args->c + i * args->ldc;
         read_row_a(args, a, i, row_a);
-        sum_row(args, row_a, b, sums);
+        sum_row(args, row_a, all_b, sums);
         for (int64_t j = 0; j < args->n; j++) {
             if (!fake_wants(&args->wanted, XG_TYPE_S, i, j))
                 continue;
@@ -135,41 +152,37 @@ void fake_sgemm_run(const struct xg_sgemm_args *args, bool padded,
         }
     }
     free(row_a);
+    fake_result_flip((void *)(uintptr_t)args->c, args->m, args->n, args->ldc, false);
 }
 
-void fake_result_flip(const struct fake_result *result)
+static void resolve(void *queued)
 {
-    CUresult bit = result->c ? fake_flip_fault() : CUDA_SUCCESS;
-    if (bit == CUDA_SUCCESS)
-        return;
-    uint32_t word;
-    int64_t at = fake_random((unsigned)result->m) * result->ldc + fake_random((unsigned)result->n);
-    char *c = (char *)result->c + (result->wide ? 8 * at + 4 : 4 * at);
-    memcpy(&word, c, sizeof(word));
-    word ^= 1u << bit;
-    memcpy(c, &word, sizeof(word));
+    struct work *work = queued;
+    fake_sgemm_resolve(&work->args, work->padded);
+}
+
+static void run(void *queued)
+{
+    const struct work *work = queued;
+    fake_sgemm_run(&work->args, work->padded);
 }
 
 CUresult fakecuda_sgemm(const struct xg_sgemm_args *args, bool padded, CUstream stream)
 {
-    struct fake_op op = {.kind = FAKE_OP_SGEMM, .args = *args, .padded = padded};
-    fake_sgemm_check(args, padded);
-    return fake_stream_push(stream, &op, false);
+    const struct work work = {*args, padded};
+    return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
 }
 
-struct fake_operands fake_copies_check(const struct xg_sgemm_args *args)
+static void resolve_copies(void *queued)
 {
-    int64_t a_rows = args->transa ? args->k : args->m, a_cols = args->transa ? args->m : args->k;
-    int64_t b_rows = args->transb ? args->n : args->k, b_cols = args->transb ? args->k : args->n;
+    struct xg_sgemm_args *args = queued;
     int64_t columns = (args->copies & XG_COPY_A ? XG_COPY_LD(args->m) : 0) +
                       (args->copies & XG_COPY_B ? XG_COPY_LD(args->n) : 0);
     if (!columns || args->scratch % 16)
         fake_abort("copies %d to a scratch at %llx", args->copies,
                    (unsigned long long)args->scratch);
-    return (struct fake_operands){
-        .a = fake_mem_dev(args->a, extent_bytes(a_rows, a_cols, args->lda, false), "A"),
-        .b = fake_mem_dev(args->b, extent_bytes(b_rows, b_cols, args->ldb, false), "B"),
-        .c = fake_mem_dev(args->scratch, (size_t)(args->k * columns) * sizeof(float), "scratch")};
+    resolve_factors(args, false);
+    fake_mem_resolve(&args->scratch, args->k * columns * (int64_t)sizeof(float), "scratch");
 }
 
 /* Returns what lies behind the copy. */
@@ -182,18 +195,18 @@ static float *copy_operand(float *to, const float *x, int64_t k, int64_t extent,
     return to;
 }
 
-void fake_copies_run(const struct xg_sgemm_args *args, const struct fake_operands *operands)
+static void run_copies(void *queued)
 {
-    float *to = operands->c;
+    const struct xg_sgemm_args *args = queued;
+    float *to = (float *)(uintptr_t)args->scratch;
+    const float *a = (const float *)(uintptr_t)args->a, *b = (const float *)(uintptr_t)args->b;
     if (args->copies & XG_COPY_A)
-        to = copy_operand(to, operands->a, args->k, args->m, args->lda, !args->transa);
+        to = copy_operand(to, a, args->k, args->m, args->lda, !args->transa);
     if (args->copies & XG_COPY_B)
-        copy_operand(to, operands->b, args->k, args->n, args->ldb, args->transb);
+        copy_operand(to, b, args->k, args->n, args->ldb, args->transb);
 }
 
 CUresult fake_copies_queue(const struct xg_sgemm_args *args, CUstream stream)
 {
-    struct fake_op op = {.kind = FAKE_OP_COPIES, .args = *args};
-    fake_copies_check(args);
-    return fake_stream_push(stream, &op, false);
+    return fakecuda_call(args, sizeof *args, resolve_copies, run_copies, false, stream);
 }

@@ -178,15 +178,11 @@ int solver_lwork(struct cusolverDnContext *handle, const struct solver_call *cal
 
 static CUresult queue(CUstream stream, const struct solver_call *call, int *status)
 {
-    struct solver_call checked = *call, *copy;
+    struct solver_call copy = *call;
     check_sizes(call);
-    resolve(&checked);
-    copy = malloc(sizeof(*copy));
-    if (!copy)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    *copy = *call;
-    copy->status = status;
-    return fakecuda_call(copy, resolve, solver_run, call->routine == SOLVER_GESVDP, stream);
+    copy.status = status;
+    return fakecuda_call(&copy, sizeof copy, resolve, solver_run, call->routine == SOLVER_GESVDP,
+                         stream);
 }
 
 int solver_queue(struct cusolverDnContext *handle, const struct solver_call *call)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/emulated/split_verdict.h"
+#include "src/base/integers.h"
 
 /*
  * An element's pieces take 4 bytes (FP16) or 6 (BF16): room for the number that they stand for. So
@@ -21,14 +22,8 @@ enum { PIECES_ALIGN = 128, SUMS = 16 };
 
 enum role { SPLIT_HELD, SPLIT_ROWS, SPLIT_STRIP, SPLIT_SEGMENTS, WGMMA, MMA, PRODUCT_FFMA };
 
-struct fake_split_kernel {
-    const char *name;
-    enum role role;
-    enum xg_split_kind kind;
-    int extent; /* numbers that a thread holds; columns of a tile */
-};
-
-static const struct fake_split_kernel kernels[] = {
+/* extent: numbers that a thread holds; columns of a tile. */
+const struct fake_kernel fake_split_kernels[] = {
     {"xg_split_fp16_sm80_held4", SPLIT_HELD, XG_SPLIT_FP16, 16},
     {"xg_split_fp16_sm80_held8", SPLIT_HELD, XG_SPLIT_FP16, 32},
     {"xg_split_fp16_sm80_rows", SPLIT_ROWS, XG_SPLIT_FP16, 0},
@@ -46,19 +41,12 @@ static const struct fake_split_kernel kernels[] = {
     {"xg_sgemm_bf16x6_sm90_128x176x32", WGMMA, XG_SPLIT_BF16, 176},
     {"xg_sgemm_bf16x6_sm90_128x128x32", WGMMA, XG_SPLIT_BF16, 128},
     {"xg_split_ffma_sm80_64x64x16", PRODUCT_FFMA, XG_SPLIT_FFMA, 0},
+    {0},
 };
-
-const struct fake_split_kernel *fake_split_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
-        if (!strcmp(kernels[i].name, name))
-            return &kernels[i];
-    return NULL;
-}
 
 /* A launch on its way: the kernel's parameter as it came, then with host addresses in it. */
 struct work {
-    const struct fake_split_kernel *kernel;
+    const struct fake_kernel *kernel;
     union {
         struct xg_split_args split;
         struct xg_split_product_args product;
@@ -66,14 +54,9 @@ struct work {
     };
 };
 
-static int64_t ceil_div(int64_t x, int64_t y)
-{
-    return (x + y - 1) / y;
-}
-
 static int64_t padded_k(int64_t k)
 {
-    return ceil_div(k, XG_SPLIT_BLOCK) * XG_SPLIT_BLOCK;
+    return xg_round_up(k, XG_SPLIT_BLOCK);
 }
 
 static int pieces_of(enum xg_split_kind kind)
@@ -94,21 +77,18 @@ static size_t row_bytes(enum xg_split_kind kind, int64_t k)
 
 /* --- Addresses: all that a kernel reads and writes must be there ------------------------------ */
 
-static void resolve(uint64_t *address, size_t bytes, const char *what)
-{
-    *address = (uintptr_t)fake_mem_dev(*address, bytes, what);
-}
-
 static void resolve_pair(struct xg_split_pair *pair, int64_t k)
 {
     if (pair->a_panels < 1 || pair->b_panels < 1 || pair->k != k)
         fake_abort("statistics of %d and %d panels, %lld deep, for a product %lld deep",
                    pair->a_panels, pair->b_panels, (long long)pair->k, (long long)k);
-    resolve(&pair->a_stats, (size_t)pair->a_panels * sizeof(struct xg_split_stats), "A's counts");
-    resolve(&pair->b_stats, (size_t)pair->b_panels * sizeof(struct xg_split_stats), "B's counts");
+    fake_mem_resolve(&pair->a_stats, (size_t)pair->a_panels * sizeof(struct xg_split_stats),
+                     "A's counts");
+    fake_mem_resolve(&pair->b_stats, (size_t)pair->b_panels * sizeof(struct xg_split_stats),
+                     "B's counts");
 }
 
-static void resolve_split(struct xg_split_args *args, const struct fake_split_kernel *kernel)
+static void resolve_split(struct xg_split_args *args, const struct fake_kernel *kernel)
 {
     bool along_k = kernel->role == SPLIT_HELD || kernel->role == SPLIT_ROWS;
     if (args->rows < 1 || args->k < 1 || (along_k ? args->k_stride : args->row_stride) != 1 ||
@@ -116,16 +96,17 @@ static void resolve_split(struct xg_split_args *args, const struct fake_split_ke
         fake_abort("%s: %lld rows, strides %lld and %lld", kernel->name, (long long)args->rows,
                    (long long)args->row_stride, (long long)args->k_stride);
     size_t last = (size_t)((args->rows - 1) * args->row_stride + (args->k - 1) * args->k_stride);
-    resolve(&args->data, (last + 1) * sizeof(float), "numbers to split");
-    resolve(&args->pieces, (size_t)args->rows * row_bytes(kernel->kind, args->k), "pieces");
-    resolve(&args->scale, (size_t)args->rows * sizeof(int32_t), "scales");
-    resolve(&args->stats, sizeof(struct xg_split_stats), "counts");
+    fake_mem_resolve(&args->data, (last + 1) * sizeof(float), "numbers to split");
+    fake_mem_resolve(&args->pieces, (size_t)args->rows * row_bytes(kernel->kind, args->k),
+                     "pieces");
+    fake_mem_resolve(&args->scale, (size_t)args->rows * sizeof(int32_t), "scales");
+    fake_mem_resolve(&args->stats, sizeof(struct xg_split_stats), "counts");
     if (kernel->kind == XG_SPLIT_BF16)
         resolve_pair(&args->pair, args->k);
 }
 
 /* Checks a map, and sets *pieces to its address. */
-static void resolve_map(const struct xg_tensor_map *opaque, const struct fake_split_kernel *kernel,
+static void resolve_map(const struct xg_tensor_map *opaque, const struct fake_kernel *kernel,
                         int64_t rows, int64_t k, int box_rows, uint64_t *pieces)
 {
     bool fp16 = kernel->kind == XG_SPLIT_FP16;
@@ -140,13 +121,12 @@ static void resolve_map(const struct xg_tensor_map *opaque, const struct fake_sp
     *pieces = fake_tensor_map_check(opaque, &wanted, kernel->name);
 }
 
-static bool is_product(const struct fake_split_kernel *kernel)
+static bool is_product(const struct fake_kernel *kernel)
 {
     return kernel->role == WGMMA || kernel->role == MMA;
 }
 
-static void resolve_product(struct xg_split_product_args *args,
-                            const struct fake_split_kernel *kernel)
+static void resolve_product(struct xg_split_product_args *args, const struct fake_kernel *kernel)
 {
     if (args->m < 1 || args->n < 1 || args->k < 1 || args->ldc < args->n)
         fake_abort("%s: %lld,%lld,%lld", kernel->name, (long long)args->m, (long long)args->n,
@@ -158,11 +138,13 @@ static void resolve_product(struct xg_split_product_args *args,
     } else if (args->a_pieces % PIECES_ALIGN || args->b_pieces % PIECES_ALIGN) {
         fake_abort("%s: pieces that are not aligned", kernel->name);
     }
-    resolve(&args->a_pieces, (size_t)args->m * row_bytes(kernel->kind, args->k), "A's pieces");
-    resolve(&args->b_pieces, (size_t)args->n * row_bytes(kernel->kind, args->k), "B's pieces");
-    resolve(&args->c, (size_t)((args->m - 1) * args->ldc + args->n) * sizeof(float), "C");
-    resolve(&args->a_scale, (size_t)args->m * sizeof(int32_t), "A's scales");
-    resolve(&args->b_scale, (size_t)args->n * sizeof(int32_t), "B's scales");
+    fake_mem_resolve(&args->a_pieces, (size_t)args->m * row_bytes(kernel->kind, args->k),
+                     "A's pieces");
+    fake_mem_resolve(&args->b_pieces, (size_t)args->n * row_bytes(kernel->kind, args->k),
+                     "B's pieces");
+    fake_mem_resolve(&args->c, (size_t)((args->m - 1) * args->ldc + args->n) * sizeof(float), "C");
+    fake_mem_resolve(&args->a_scale, (size_t)args->m * sizeof(int32_t), "A's scales");
+    fake_mem_resolve(&args->b_scale, (size_t)args->n * sizeof(int32_t), "B's scales");
     resolve_pair(&args->pair, args->k);
     if (args->refused &&
         !fake_mem_pinned((const void *)(uintptr_t)args->refused, sizeof(uint32_t), "refused"))
@@ -171,14 +153,11 @@ static void resolve_product(struct xg_split_product_args *args,
 
 static void resolve_ffma(struct xg_split_ffma_args *args)
 {
-    struct fake_operands operands = fake_sgemm_check(&args->product, false);
-    args->product.a = (uintptr_t)operands.a;
-    args->product.b = (uintptr_t)operands.b;
-    args->product.c = (uintptr_t)operands.c;
+    fake_sgemm_resolve(&args->product, false);
     resolve_pair(&args->pair, args->product.k);
 }
 
-void fake_split_resolve(void *launched)
+static void resolve(void *launched)
 {
     struct work *work = launched;
     if (is_product(work->kernel))
@@ -192,14 +171,14 @@ void fake_split_resolve(void *launched)
 /* --- Launches --------------------------------------------------------------------------------- */
 
 /* Blocks that a split needs so that each row has the threads that it was told of; 0: it cannot. */
-static int64_t split_blocks(const struct fake_split_kernel *kernel,
-                            const struct xg_split_args *args, unsigned smem_bytes)
+static int64_t split_blocks(const struct fake_kernel *kernel, const struct xg_split_args *args,
+                            unsigned smem_bytes)
 {
-    int64_t lanes = args->lanes, strips = ceil_div(args->rows, ROW_PLACES);
+    int64_t lanes = args->lanes, strips = xg_ceil_div(args->rows, ROW_PLACES);
     if (kernel->role == SPLIT_HELD)
         return lanes >= 32 && lanes <= SPLIT_THREADS && SPLIT_THREADS % lanes == 0 &&
                        lanes * kernel->extent >= args->k
-                   ? ceil_div(args->rows, SPLIT_THREADS / lanes)
+                   ? xg_ceil_div(args->rows, SPLIT_THREADS / lanes)
                    : 0;
     if (kernel->role != SPLIT_SEGMENTS)
         return strips;
@@ -213,21 +192,22 @@ static int64_t split_blocks(const struct fake_split_kernel *kernel,
 /* Products walk over their tiles: any number of blocks will do that is no larger than useful. */
 static void check_launch(const struct work *work, const struct fake_launch *launch)
 {
-    const struct fake_split_kernel *kernel = work->kernel;
+    const struct fake_kernel *kernel = work->kernel;
     int64_t least = 1, most, threads = SPLIT_THREADS;
     if (kernel->role == MMA) {
-        most = ceil_div(work->product.m, TILE_ROWS) * ceil_div(work->product.n, kernel->extent);
+        most =
+            xg_ceil_div(work->product.m, TILE_ROWS) * xg_ceil_div(work->product.n, kernel->extent);
         threads = 256;
     } else if (kernel->role == WGMMA) {
-        int64_t tiles = ceil_div(work->product.m, CLUSTER_PRODUCT * TILE_ROWS) *
-                        ceil_div(work->product.n, kernel->extent);
+        int64_t tiles = xg_ceil_div(work->product.m, CLUSTER_PRODUCT * TILE_ROWS) *
+                        xg_ceil_div(work->product.n, kernel->extent);
         most = CLUSTER_PRODUCT * tiles;
         threads = 384;
         if (launch->blocks % CLUSTER_PRODUCT)
             fake_abort("%s: %u blocks in clusters", kernel->name, launch->blocks);
     } else if (kernel->role == PRODUCT_FFMA) {
-        most =
-            ceil_div(work->ffma.product.m, FFMA_TILE) * ceil_div(work->ffma.product.n, FFMA_TILE);
+        most = xg_ceil_div(work->ffma.product.m, FFMA_TILE) *
+               xg_ceil_div(work->ffma.product.n, FFMA_TILE);
         threads = 256;
     } else {
         least = most = split_blocks(kernel, &work->split, launch->smem_bytes);
@@ -236,26 +216,6 @@ static void check_launch(const struct work *work, const struct fake_launch *laun
         fake_abort("%s: %u blocks of %u threads, not %lld to %lld of %lld", kernel->name,
                    launch->blocks, launch->threads, (long long)least, (long long)most,
                    (long long)threads);
-}
-
-CUresult fake_split_queue(const struct fake_split_kernel *kernel, const void *parameter,
-                          const struct fake_launch *launch, CUstream stream)
-{
-    struct work *work = aligned_alloc(_Alignof(struct work), sizeof(*work));
-    if (!work)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    work->kernel = kernel;
-    if (is_product(kernel))
-        memcpy(&work->product, parameter, sizeof(work->product));
-    else if (kernel->role == PRODUCT_FFMA)
-        memcpy(&work->ffma, parameter, sizeof(work->ffma));
-    else
-        memcpy(&work->split, parameter, sizeof(work->split));
-    check_launch(work, launch);
-    struct work now = *work;
-    fake_split_resolve(&now);
-    struct fake_op op = {.kind = FAKE_OP_PIECES, .owned = work};
-    return fake_stream_push(stream, &op, false);
 }
 
 /* --- Splits ----------------------------------------------------------------------------------- */
@@ -273,11 +233,6 @@ static int exponent_of(uint32_t bits)
     int exponent;
     frexp((double)(bits & 0x7fffffu), &exponent);
     return bits >> 23 ? (int)(bits >> 23) - 127 : exponent - 150;
-}
-
-static void raise_to(uint32_t *most, uint32_t x)
-{
-    *most = x > *most ? x : *most;
 }
 
 /* The scaled number as its pieces keep it: FP16's two have 23 bits, and steps of 2^-24. */
@@ -316,10 +271,10 @@ static int32_t count_row(const struct xg_split_args *args, const float *row)
     uint32_t most = 0, least = UINT32_MAX, good = 0, small = 0, there = 0;
     for (int64_t l = 0; l < args->k; l++) {
         uint32_t bits = magnitude(row[l * args->k_stride]);
-        raise_to(&most, bits);
+        fake_raise(&most, bits);
         least = bits && bits < least ? bits : least;
     }
-    raise_to(&stats->max_bits, most);
+    fake_raise(&stats->max_bits, most);
     if (!most)
         return 0;
     int32_t scale = most < 0x7f800000u ? XG_SPLIT_FP16_TARGET - exponent_of(most) : 0;
@@ -330,10 +285,10 @@ static int32_t count_row(const struct xg_split_args *args, const float *row)
         small += y != 0.0f && y < 0.25f;
         there += y != 0.0f;
     }
-    raise_to(&stats->lack_max, (uint32_t)args->k - good);
-    raise_to(&stats->small_max, small);
-    raise_to(&stats->zero_max, (uint32_t)args->k - there);
-    raise_to(&stats->spread_max, (uint32_t)(exponent_of(most) - exponent_of(least)));
+    fake_raise(&stats->lack_max, (uint32_t)args->k - good);
+    fake_raise(&stats->small_max, small);
+    fake_raise(&stats->zero_max, (uint32_t)args->k - there);
+    fake_raise(&stats->spread_max, (uint32_t)(exponent_of(most) - exponent_of(least)));
     return scale;
 }
 
@@ -403,6 +358,7 @@ static void run_product(const struct xg_split_product_args *args, enum xg_split_
             c[j] = (float)((double)args->alpha * sum + old);
         }
     }
+    fake_result_flip((void *)(uintptr_t)args->c, args->m, args->n, args->ldc, false);
 }
 
 /* A device writes here, of which a sanitizer of threads knows nothing: it is not to know of this.
@@ -413,34 +369,29 @@ __attribute__((no_sanitize_thread)) static void refuse(uint64_t refused)
         *(volatile uint32_t *)(uintptr_t)refused = 1;
 }
 
-static void run_ffma(const struct xg_sgemm_args *args)
-{
-    const struct fake_operands operands = {.a = (const float *)(uintptr_t)args->a,
-                                           .b = (const float *)(uintptr_t)args->b,
-                                           .c = (float *)(uintptr_t)args->c};
-    fake_sgemm_run(args, false, &operands);
-}
-
-struct fake_result fake_split_run(const void *launched)
+static void run(void *launched)
 {
     const struct work *work = launched;
-    const struct xg_split_product_args *product = &work->product;
-    const struct xg_sgemm_args *ffma = &work->ffma.product;
-    enum xg_split_kind kind = work->kernel->kind;
-    struct fake_result result = {0};
-    if (is_product(work->kernel) && accuracy(&product->pair) == kind) {
-        run_product(product, kind);
-        result = (struct fake_result){(float *)(uintptr_t)product->c, product->m, product->n,
-                                      product->ldc, false};
-    } else if (is_product(work->kernel) && kind == XG_SPLIT_FP16) {
-        refuse(product->refused);
-    } else if (work->kernel->role == PRODUCT_FFMA && accuracy(&work->ffma.pair) == kind) {
-        run_ffma(ffma);
-        result =
-            (struct fake_result){(float *)(uintptr_t)ffma->c, ffma->m, ffma->n, ffma->ldc, false};
-    } else if (work->kernel->role < WGMMA &&
-               (kind == XG_SPLIT_FP16 || accuracy(&work->split.pair) == kind)) {
+    const int role = work->kernel->role;
+    const enum xg_split_kind kind = (enum xg_split_kind)work->kernel->kind;
+    if (is_product(work->kernel) && accuracy(&work->product.pair) == kind)
+        run_product(&work->product, kind);
+    else if (is_product(work->kernel) && kind == XG_SPLIT_FP16)
+        refuse(work->product.refused);
+    else if (role == PRODUCT_FFMA && accuracy(&work->ffma.pair) == kind)
+        fake_sgemm_run(&work->ffma.product, false);
+    else if (role < WGMMA && (kind == XG_SPLIT_FP16 || accuracy(&work->split.pair) == kind))
         run_split(&work->split, kind);
-    }
-    return result;
+}
+
+CUresult fake_split_queue(const struct fake_kernel *kernel, const void *parameter,
+                          const struct fake_launch *launch, CUstream stream)
+{
+    struct work work = {.kernel = kernel};
+    memcpy(&work.split, parameter,
+           is_product(kernel)             ? sizeof work.product
+           : kernel->role == PRODUCT_FFMA ? sizeof work.ffma
+                                          : sizeof work.split);
+    check_launch(&work, launch);
+    return fakecuda_call(&work, sizeof work, resolve, run, false, stream);
 }

@@ -181,18 +181,15 @@ CUresult fake_exec_fault(void)
     return find_fault("exec", false, &after);
 }
 
-CUresult fake_flip_fault(void)
-{
-    enum fakecuda_after after;
-    return find_fault("flip", false, &after);
-}
-
 CUresult fakecuda_flip(int64_t rows, int64_t columns, int64_t *i, int64_t *j)
 {
+    enum fakecuda_after after;
     pthread_mutex_lock(&fake.lock);
-    CUresult bit = fake_flip_fault();
-    *i = fake_random((unsigned)rows);
-    *j = fake_random((unsigned)columns);
+    CUresult bit = find_fault("flip", false, &after);
+    if (bit != CUDA_SUCCESS) {
+        *i = fake_random((unsigned)rows);
+        *j = fake_random((unsigned)columns);
+    }
     pthread_mutex_unlock(&fake.lock);
     return bit;
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/integers.h"
 #include "tests/support/one_thread.h"
 
 /*
@@ -116,46 +117,23 @@ static char *end_address(const struct fake_end *end, size_t bytes, const char *w
 static void execute(const struct fake_op *op)
 {
     char *to = NULL, *from = NULL;
-    struct fake_operands operands;
-    struct xg_problem problem;
-    struct fake_result result = {0};
     struct timespec delay = {fake.delay_us / 1000000, fake.delay_us % 1000000 * 1000};
     if (op->kind == FAKE_OP_COPY) {
         to = end_address(&op->to, (op->height - 1) * op->to.pitch + op->width, "copy to");
         from = end_address(&op->from, (op->height - 1) * op->from.pitch + op->width, "copy from");
     } else if (op->kind == FAKE_OP_FILL) {
         to = fake_mem_dev(op->to.dev, op->width * 4, "fill");
-    } else if (op->kind == FAKE_OP_SGEMM) {
-        operands = fake_sgemm_check(&op->args, op->padded);
-    } else if (op->kind == FAKE_OP_PROBLEM) {
-        problem = fake_problem_resolve(&op->problem, op->padded);
-    } else if (op->kind == FAKE_OP_COPIES) {
-        operands = fake_copies_check(&op->args);
-    } else if (op->kind == FAKE_OP_PIECES) {
-        fake_split_resolve(op->owned);
     } else if (op->kind == FAKE_OP_CALL) {
         op->resolve(op->owned);
     }
     pthread_mutex_unlock(&fake.lock);
     if (fake.delay_us)
         nanosleep(&delay, NULL);
-    if (op->kind == FAKE_OP_SGEMM) {
-        fake_sgemm_run(&op->args, op->padded, &operands);
-        result = (struct fake_result){operands.c, op->args.m, op->args.n, op->args.ldc, false};
-    } else if (op->kind == FAKE_OP_PROBLEM) {
-        fake_problem_run(&problem, op->padded, &op->args.wanted);
-        if (problem.op == XG_OP_GEMM && problem.type == XG_TYPE_D)
-            result = (struct fake_result){problem.c, problem.m, problem.n, problem.ldc, true};
-    } else if (op->kind == FAKE_OP_COPIES)
-        fake_copies_run(&op->args, &operands);
-    else if (op->kind == FAKE_OP_PIECES)
-        result = fake_split_run(op->owned);
-    else if (op->kind == FAKE_OP_CALL)
+    if (op->kind == FAKE_OP_CALL)
         op->run(op->owned);
     else if (to)
         move(op, to, from);
     pthread_mutex_lock(&fake.lock);
-    fake_result_flip(&result);
     if (op->kind == FAKE_OP_RECORD) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -353,10 +331,19 @@ CUresult fake_stream_push(CUstream stream, const struct fake_op *op, bool wait)
 }
 
 /* Where the context is lost, what runs already goes on. */
-CUresult fakecuda_call(void *call, void (*resolve)(void *), void (*run)(void *), bool wait,
-                       CUstream stream)
+CUresult fakecuda_call(const void *call, size_t bytes, void (*resolve)(void *), void (*run)(void *),
+                       bool wait, CUstream stream)
 {
-    struct fake_op op = {.kind = FAKE_OP_CALL, .owned = call, .resolve = resolve, .run = run};
+    const size_t room = (size_t)xg_round_up((int64_t)bytes, _Alignof(struct xg_tensor_map));
+    struct fake_op op = {.kind = FAKE_OP_CALL,
+                         .owned = aligned_alloc(_Alignof(struct xg_tensor_map), room),
+                         .resolve = resolve,
+                         .run = run};
+    if (!op.owned)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(op.owned, call, bytes);
+    resolve(op.owned);
+    memcpy(op.owned, call, bytes);
     CUresult result = fake_stream_push(stream, &op, wait);
     while (wait && stream->first && stream->first->running && !fake.exiting)
         pthread_cond_wait(&fake.changed, &fake.lock);

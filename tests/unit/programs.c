@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* policy: what whole programs lose, on a simulated clock, when something disturbs them. */
+/* policy: what whole programs lose, on a simulated clock, when something disturbs them; what a
+ * start must earn, and which side is tried, among pools of threads that wake and spin. */
 #include <math.h>
 
 #include "src/decide/policy.h"
@@ -10,11 +11,13 @@
 static const struct xg_conf conf = {.mode = XG_MODE_AUTO};
 static struct xg_policy policy;
 static double spin_s; /* of the CPU library's threads */
+static bool pool_is_shared;
 static double clock_s;
 
 static void begin(double spins_s)
 {
     spin_s = spins_s;
+    pool_is_shared = false;
     memset(&policy, 0, sizeof policy);
     xg_model_init(&policy.model, 16);
 }
@@ -27,8 +30,12 @@ static struct xg_problem shape(int64_t size)
 static struct xg_decision decide_at(double now_s, enum xg_engine_state state,
                                     const struct xg_problem *call)
 {
-    const struct xg_situation now = {
-        .now_s = now_s, .state = state, .cpu_threads = 16, .spin_s = spin_s, .cores_left = 64};
+    const struct xg_situation now = {.now_s = now_s,
+                                     .state = state,
+                                     .cpu_threads = 16,
+                                     .spin_s = spin_s,
+                                     .pool_is_shared = pool_is_shared,
+                                     .cores_left = 64};
     struct xg_decision decision;
     xg_policy_decide(&policy, &conf, call, &now, &decision);
     return decision;
@@ -220,6 +227,60 @@ static void test_residues(void)
     }
 }
 
+/*
+ * PyTorch's training: products of 1.5 ms whose threads the program's other loops keep spinning. A
+ * GPU among those gains nothing, so nothing is started; nor is a large product held back.
+ */
+static void test_shared_pool(void)
+{
+    static const struct {
+        int64_t n;
+        bool shared;
+        double spin_s, took_s;
+        bool starts;
+    } rows[] = {
+        {1000, true, 6e-3, 1.5e-3, false},
+        {1000, false, 6e-3, 1.5e-3, true},
+        {1000, true, 0.2e-3, 1.5e-3, true}, /* quiet, as xgemm-run has them */
+        {3000, true, 6e-3, 44e-3, true},    /* takes longer than they spin */
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        const struct xg_problem call = shape(rows[row].n);
+        bool started = false;
+        begin(rows[row].spin_s);
+        pool_is_shared = rows[row].shared;
+        for (int i = 0; i < 2000 && !started; i++) {
+            clock_s += 2.0 * rows[row].took_s;
+            const struct xg_decision decision = decide_at(clock_s, XG_ENGINE_COLD, &call);
+            started = decision.start;
+            observe(&call, &decision, rows[row].took_s);
+        }
+        XT_CHECK(started == rows[row].starts, "row %d: %s", (int)row,
+                 started ? "started" : "not started");
+    }
+}
+
+/*
+ * The GPU was slow at first, while the program's threads filled the cores, and is not any more. The
+ * CPU's threads are asleep when each product begins, so a trial costs that product alone.
+ */
+static void test_slow_at_first(void)
+{
+    enum { CALLS = 3000, SLOW = 6, LAST = 500 };
+    const struct xg_problem call = shape(1000);
+    int on_gpu = 0, last_on_gpu = 0;
+    begin(0.2e-3);
+    for (int i = 0; i < CALLS; i++) {
+        const struct xg_decision decision = decide_at(clock_s += 5e-3, XG_ENGINE_READY, &call);
+        bool gpu = decision.place == XG_PLACE_GPU;
+        on_gpu += gpu;
+        last_on_gpu += gpu && i >= CALLS - LAST;
+        double gpu_s = on_gpu <= SLOW ? 3e-3 : 0.4e-3;
+        observe(&call, &decision, gpu ? gpu_s : 1e-3);
+    }
+    XT_CHECK(last_on_gpu > LAST * 9 / 10, "%d of the last %d", last_on_gpu, (int)LAST);
+}
+
 int main(void)
 {
     test_residues();
@@ -227,5 +288,7 @@ int main(void)
     test_forever_awake();
     test_lost_phase();
     test_stopped();
+    test_shared_pool();
+    test_slow_at_first();
     return xt_done();
 }
