@@ -2,11 +2,12 @@
 /*
  * Calls GEMM and SYRK of every type with arguments of every kind, legal and not, and prints what
  * came of each, so that a run with the library preloaded can be compared with one without.
- * (args.c has SGEMM, in more combinations.) Compiled by the preload tests, with CALL_INT,
- * and OWN_XERBLA for a program that has an error handler of its own. With WITH_GEMMT=1 the same of
- * GEMMT alone, which not every BLAS has, with WITH_GEMMTR under that name.
- *   level3 legal      checks every answer, and prints a hash of each
- *   level3 illegal    what the BLAS says, how it leaves, and whether C was touched
+ * Compiled by the preload tests, with CALL_INT, WITH_FORTRAN=0 for a BLAS that has only the C
+ * interface, and OWN_XERBLA for a program that has an error handler of its own. With WITH_GEMMT=1
+ * the same of GEMMT alone, which not every BLAS has, with WITH_GEMMTR under that name.
+ *   level3 legal            checks every answer, and prints a hash of each
+ *   level3 illegal          what the BLAS says, how it leaves, and whether C was touched
+ *   level3 illegal-sgemm    the same of SGEMM alone
  */
 #include <complex.h>
 #include <math.h>
@@ -34,6 +35,9 @@
 #endif
 #ifndef WITH_GEMMT
 #define WITH_GEMMT 0
+#endif
+#ifndef WITH_FORTRAN
+#define WITH_FORTRAN 1
 #endif
 
 /* t: the type's letter; scalar: how the C interface passes alpha. */
@@ -82,34 +86,37 @@ struct call {
     const char *letter, *lettera, *letterb; /* uplo and the others as Fortran spells them */
     int m, n, k, lda, ldb, ldc;
     double complex alpha, beta;
+    int null; /* C, and A without rows or B without columns, are null pointers */
 };
 
 #define CALL_CBLAS(t, by, add)                                                                     \
     if (WITH_GEMMT)                                                                                \
-        cblas_##t##gemmt(p->order, p->uplo, p->transa, p->transb, p->n, p->k, by, a_bytes, p->lda, \
-                         b_bytes, p->ldb, add, c_bytes, p->ldc);                                   \
+        cblas_##t##gemmt(p->order, p->uplo, p->transa, p->transb, n, k, by, a, lda, b, ldb, add,   \
+                         c, ldc);                                                                  \
     else if (p->op == SYRK)                                                                        \
-        cblas_##t##syrk(p->order, p->uplo, p->transa, p->n, p->k, by, a_bytes, p->lda, add,        \
-                        c_bytes, p->ldc);                                                          \
+        cblas_##t##syrk(p->order, p->uplo, p->transa, n, k, by, a, lda, add, c, ldc);              \
     else                                                                                           \
-        cblas_##t##gemm(p->order, p->transa, p->transb, p->m, p->n, p->k, by, a_bytes, p->lda,     \
-                        b_bytes, p->ldb, add, c_bytes, p->ldc)
+        cblas_##t##gemm(p->order, p->transa, p->transb, m, n, k, by, a, lda, b, ldb, add, c, ldc)
 
 #define CALL_FORTRAN(t)                                                                            \
-    if (WITH_GEMMT)                                                                                \
-        t##gemmt_(p->letter, p->lettera, p->letterb, &n, &k, &alpha, a_bytes, &lda, b_bytes, &ldb, \
-                  &beta, c_bytes, &ldc, 1, 1, 1);                                                  \
+    if (!WITH_FORTRAN)                                                                             \
+        exit(XT_HARD);                                                                             \
+    else if (WITH_GEMMT)                                                                           \
+        t##gemmt_(p->letter, p->lettera, p->letterb, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c,   \
+                  &ldc, strlen(p->letter), strlen(p->lettera), strlen(p->letterb));                \
     else if (p->op == SYRK)                                                                        \
-        t##syrk_(p->letter, p->lettera, &n, &k, &alpha, a_bytes, &lda, &beta, c_bytes, &ldc, 1,    \
-                 1);                                                                               \
+        t##syrk_(p->letter, p->lettera, &n, &k, &alpha, a, &lda, &beta, c, &ldc,                   \
+                 strlen(p->letter), strlen(p->lettera));                                           \
     else                                                                                           \
-        t##gemm_(p->lettera, p->letterb, &m, &n, &k, &alpha, a_bytes, &lda, b_bytes, &ldb, &beta,  \
-                 c_bytes, &ldc, 1, 1)
+        t##gemm_(p->lettera, p->letterb, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc,     \
+                 strlen(p->lettera), strlen(p->letterb))
 
 static void call(const struct call *p)
 {
     const union number alpha = number_of(p->type, p->alpha), beta = number_of(p->type, p->beta);
     const CALL_INT m = p->m, n = p->n, k = p->k, lda = p->lda, ldb = p->ldb, ldc = p->ldc;
+    const void *a = p->null && !m ? NULL : a_bytes, *b = p->null && !n ? NULL : b_bytes;
+    void *c = p->null ? NULL : c_bytes;
     switch (p->type + (p->order ? 0 : TYPES)) {
     case TYPE_S:
         CALL_CBLAS(s, alpha.s, beta.s);
@@ -234,9 +241,10 @@ static void set_lds(struct call *p, int pad)
 
 static void legal_set(struct call p)
 {
-    static const int size[][3] = {{1, 1, 1}, {3, 5, 7}, {31, 33, 29}, {4, 6, 0}, {0, 3, 4}};
-    static const double scalar[][4] = {
-        {1, 0, 0, 0}, {1, 0, 1, 0}, {-0.5, 0.25, 2, -1}, {0, 0, 0.5, 0.5}, {0, 0, 0, 0}};
+    static const int size[][3] = {{1, 1, 1},    {3, 5, 7}, {17, 1, 9}, {1, 19, 4},
+                                  {31, 33, 29}, {4, 6, 0}, {0, 3, 4},  {3, 0, 4}};
+    static const double scalar[][4] = {{1, 0, 0, 0},     {1, 0, 1, 0}, {-0.5, 0.25, 2, -1},
+                                       {0, 0, 0.5, 0.5}, {0, 0, 0, 0}, {0, 0, 1, 0}};
     int is_complex = p.type == TYPE_C || p.type == TYPE_Z;
     for (size_t s = 0; s < sizeof size / sizeof size[0]; s++)
         for (size_t f = 0; f < sizeof scalar / sizeof scalar[0]; f++) {
@@ -244,7 +252,8 @@ static void legal_set(struct call p)
             p.m = p.op == GEMM ? size[s][0] : p.n;
             p.alpha = CMPLX(scalar[f][0], is_complex ? scalar[f][1] : 0);
             p.beta = CMPLX(scalar[f][2], is_complex ? scalar[f][3] : 0);
-            set_lds(&p, f % 2 ? 5 : 0);
+            p.null = f % 2 && (!p.m || !p.n);
+            set_lds(&p, (s + f) % 2 ? 5 : 0);
             legal_one(&p, p.beta == 0 ? NAN : 0);
         }
 }
@@ -259,7 +268,8 @@ static void large_set(struct call p)
 }
 
 static const char *const upper_letters[] = {"U", "u"}, *const lower_letters[] = {"L", "l"};
-static const char *const trans_letters[][2] = {{"N", "n"}, {"T", "t"}, {"C", "c"}};
+static const char *const trans_letters[][3] = {
+    {"N", "n", "No"}, {"T", "t", "Transpose"}, {"C", "c", "Conjugate"}};
 
 /* GEMMT, whose triangle no transpose goes with. */
 static void each_triangle(struct call p, int cased, void (*run)(struct call p))
@@ -274,19 +284,18 @@ static void each_triangle(struct call p, int cased, void (*run)(struct call p))
 static void each(void (*run)(struct call p))
 {
     for (int type = 0; type < TYPES; type++)
-        for (int order = 100; order <= 102; order++)
+        for (int order = WITH_FORTRAN ? 100 : 101; order <= 102; order++)
             for (int what = 0; what < 9; what++) {
                 struct call p = {.type = type, .order = order == 100 ? 0 : order};
                 int ta = what % 3, tb = what / 3, cased = what % 2;
-                p.transa = 111 + ta, p.lettera = trans_letters[ta][cased];
-                p.transb = 111 + tb, p.letterb = trans_letters[tb][!cased];
+                p.transa = 111 + ta, p.lettera = trans_letters[ta][tb];
+                p.transb = 111 + tb, p.letterb = trans_letters[tb][(ta + 1) % 3];
                 p.uplo = 121, p.letter = upper_letters[cased];
                 if (WITH_GEMMT) {
                     each_triangle(p, cased, run);
                     continue;
                 }
-                if (type != TYPE_S)
-                    run(p);
+                run(p);
                 p.op = SYRK;
                 p.uplo = tb ? 122 : 121;
                 p.letter = tb ? lower_letters[cased] : upper_letters[cased];
@@ -328,21 +337,24 @@ static int is_in_turn(const struct call *p)
 static void illegal_set(struct call good)
 {
     static const struct {
-        int n, k, lda, ldb, ldc; /* added to what is right */
-    } wrong[] = {{-20, 0, 0, 0, 0}, {0, -20, 0, 0, 0}, {0, 0, -1, 0, 0},
-                 {0, 0, 0, -1, 0},  {0, 0, 0, 0, -1},  {-9, -9, -99, -99, -99}};
-    good.m = good.n = 7, good.k = 6;
+        int m, n, k, lda, ldb, ldc; /* added to what is right */
+    } wrong[] = {{-20, 0, 0, 0, 0, 0},    {0, -20, 0, 0, 0, 0},    {0, 0, -20, 0, 0, 0},
+                 {0, 0, 0, -1, 0, 0},     {0, 0, 0, 0, -1, 0},     {0, 0, 0, 0, 0, -1},
+                 {0, 0, 0, -99, 0, 0},    {0, 0, 0, 0, -99, 0},    {0, 0, 0, 0, 0, -99},
+                 {-20, -20, 0, -1, 0, 0}, {0, 0, 0, -1, -1, -1},   {-7, 0, 0, -99, 0, -99},
+                 {0, -5, 0, 0, -99, -99}, {0, 0, -6, -99, -99, 0}, {0, -9, -9, -99, -99, -99}};
+    good.m = 7, good.n = good.op == GEMM ? 5 : 7, good.k = 6;
     good.alpha = 1, good.beta = 0.5;
     set_lds(&good, 0);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0] && is_in_turn(&good); i++) {
         struct call p = good;
-        p.n += wrong[i].n, p.k += wrong[i].k;
+        p.m += wrong[i].m, p.n += wrong[i].n, p.k += wrong[i].k;
         p.lda += wrong[i].lda, p.ldb += wrong[i].ldb, p.ldc += wrong[i].ldc;
         illegal_one(&p);
     }
     if (good.transa != 111 || good.transb != 111)
         return;
-    static const int number[] = {110, 113, 114, 115, 121, 'N'};
+    static const int number[] = {0, 110, 113, 114, 115, 121, 'N', -1};
     for (size_t i = 0; i < sizeof number / sizeof number[0] && good.order; i++) {
         struct call p = good, q = good, r = good, s = good;
         p.transa = q.uplo = r.order = s.transb = number[i];
@@ -351,9 +363,10 @@ static void illegal_set(struct call good)
             illegal_one(&q);
         if (good.op != SYRK)
             illegal_one(&s);
-        illegal_one(&r);
+        if (number[i])
+            illegal_one(&r);
     }
-    static const char *const letter[] = {"X", "C", "R", "r", "u"};
+    static const char *const letter[] = {"X", "", "C", "R", "r", "u", "1", " N"};
     for (size_t i = 0; i < sizeof letter / sizeof letter[0] && !good.order; i++) {
         struct call p = good, q = good, s = good;
         p.lettera = q.letter = s.letterb = letter[i];
@@ -363,6 +376,12 @@ static void illegal_set(struct call good)
         if (good.op != SYRK)
             illegal_one(&s);
     }
+}
+
+static void illegal_sgemm(struct call p)
+{
+    if (p.type == TYPE_S && p.op == GEMM)
+        illegal_set(p);
 }
 
 int main(int argc, char **argv)
@@ -378,6 +397,8 @@ int main(int argc, char **argv)
         each(large_set);
     else if (argc > 1 && !strcmp(argv[1], "illegal"))
         each(illegal_set);
+    else if (argc > 1 && !strcmp(argv[1], "illegal-sgemm"))
+        each(illegal_sgemm);
     else
         return XT_HARD;
     return xt_done();
