@@ -7,7 +7,7 @@
 #include "device/dev.h"
 #include "kernels/lapack/mirror_kabi.h"
 
-/* A type's kernel. XG_OK, and what xg_image_entry returns otherwise. */
+/* A type's kernel. XG_OK, and what xg_image_entry returns otherwise; *out is set only on XG_OK. */
 enum xg_status xg_mirror_open(struct xg_dev *dev, enum xg_type type, CUfunction *out);
 
 /* Queues the copy of one triangle over the other. XG_OK, XG_ERR_DRIVER, XG_ERR_LOST. */

@@ -45,15 +45,6 @@ static enum xg_status status_of(int result, const char *call)
 
 /* --- Handles --------------------------------------------------------------------------------- */
 
-static void open_mirrors(struct xg_dev *dev, struct xg_solver *solver)
-{
-    for (int type = 0; type < XG_TYPE_COUNT; type++) {
-        CUfunction mirror;
-        if (xg_mirror_open(dev, (enum xg_type)type, &mirror) == XG_OK)
-            solver->mirrors[type] = mirror;
-    }
-}
-
 enum xg_status xg_solver_create(struct xg_dev *dev, CUstream stream, struct xg_solver **out)
 {
     if (!xg_solver_load())
@@ -76,7 +67,8 @@ enum xg_status xg_solver_create(struct xg_dev *dev, CUstream stream, struct xg_s
             status_of(xg_solver_functions.create_params(&solver->params), "cusolverDnCreateParams");
     if (status != XG_OK)
         goto destroy_handle;
-    open_mirrors(dev, solver);
+    for (int type = 0; type < XG_TYPE_COUNT; type++)
+        (void)xg_mirror_open(dev, (enum xg_type)type, &solver->mirrors[type]);
     *out = solver;
     return XG_OK;
 

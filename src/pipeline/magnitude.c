@@ -3,29 +3,26 @@
 
 #include <string.h>
 
-static uint64_t largest_wide(const char *at, size_t bytes, uint64_t largest)
+static uint64_t magnitude_at(const char *at, bool wide)
 {
-    for (uint64_t word; bytes >= sizeof word; at += sizeof word, bytes -= sizeof word) {
+    uint64_t word;
+    uint32_t half;
+    if (wide) {
         memcpy(&word, at, sizeof word);
-        word &= INT64_MAX;
-        largest = word > largest ? word : largest;
+        return word & INT64_MAX;
     }
-    return largest;
-}
-
-static uint64_t largest_narrow(const char *at, size_t bytes, uint64_t largest)
-{
-    for (uint32_t word; bytes >= sizeof word; at += sizeof word, bytes -= sizeof word) {
-        memcpy(&word, at, sizeof word);
-        word &= INT32_MAX;
-        largest = word > largest ? word : largest;
-    }
-    return largest;
+    memcpy(&half, at, sizeof half);
+    return half & INT32_MAX;
 }
 
 static uint64_t largest_of(const char *at, size_t bytes, bool wide, uint64_t largest)
 {
-    return wide ? largest_wide(at, bytes, largest) : largest_narrow(at, bytes, largest);
+    const size_t step = wide ? sizeof(double) : sizeof(float);
+    for (; bytes >= step; at += step, bytes -= step) {
+        const uint64_t magnitude = magnitude_at(at, wide);
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    return largest;
 }
 
 #ifdef __x86_64__

@@ -262,12 +262,16 @@ static void compute(void *arg, int worker)
  */
 enum { INEXACT_MOST = 2, SKIPPED_MOST = 7 };
 
+static bool is_of_shape(const struct xg_lane_polar *polar, const struct xg_routine *routine)
+{
+    return polar->m == routine->m && polar->n == routine->n && polar->type == routine->type;
+}
+
 static bool skips_polar(const struct run *run)
 {
     const struct xg_routine *routine = run->routine;
     const struct xg_lane_polar *polar = &run->lane->polar;
-    return routine->name == XG_ROUTINE_GESDD && !routine->polar && polar->m == routine->m &&
-           polar->n == routine->n && polar->type == routine->type &&
+    return routine->name == XG_ROUTINE_GESDD && !routine->polar && is_of_shape(polar, routine) &&
            polar->inexact >= INEXACT_MOST && polar->skipped < SKIPPED_MOST &&
            run->lane->dev->plan_bytes == 0;
 }
@@ -282,10 +286,13 @@ static void learn_polar(const struct run *run)
         polar->skipped++;
         return;
     }
-    if (polar->m != routine->m || polar->n != routine->n || polar->type != routine->type)
-        polar->inexact = 0;
-    *polar = (struct xg_lane_polar){routine->m, routine->n, routine->type,
-                                    run->solver.v_is_rows ? polar->inexact + 1 : 0, 0};
+    const int before = is_of_shape(polar, routine) ? polar->inexact : 0;
+    *polar = (struct xg_lane_polar){
+        .m = routine->m,
+        .n = routine->n,
+        .type = routine->type,
+        .inexact = run->solver.v_is_rows ? before + 1 : 0,
+    };
 }
 
 static enum xg_status open_solver(struct xg_lane *lane, struct xg_result *result)

@@ -335,6 +335,7 @@ static void store(struct job *job, struct xg_queue_block *blocks)
                 return;
             sent[other] = false;
             note(job, chunks[other].transfer, unpack(&chunks[other], blocks[other].host));
+            xg_copy_fence();
         }
     }
 }
@@ -346,7 +347,6 @@ static void work(struct job *job, int worker, void (*move)(struct job *, struct 
     enum xg_status status = xg_dev_enter(lane->dev);
     if (status == XG_OK) {
         move(job, &lane->blocks[worker * BLOCKS_EACH]);
-        xg_copy_fence();
         xg_dev_leave(lane->dev);
     } else {
         fail(job, status);

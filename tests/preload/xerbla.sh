@@ -21,7 +21,7 @@ for name in openblas:libopenblas.so.0:int32_t reference:blas/libblas.so.3:int32_
         same_on_engine "$blas, $how" "$tmp/alone" XGEMM_OPERATIONS=all "$tmp/xerbla" $how
         on_engine XGEMM_STATS=1 "$tmp/xerbla" $how >"$tmp/engine" 2>&1
         grep -q ' 5 on the GPU, 0 on the CPU' "$tmp/engine" ||
-            fail_with "$blas, $how: contract 5.2: who left a call by longjmp keeps the GPU" "$tmp/engine"
+            fail_with "$blas, $how: contract 5.2: a thread that left a call by longjmp keeps the GPU" "$tmp/engine"
     done
     judged="$judged $blas"
 done
