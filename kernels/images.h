@@ -25,6 +25,7 @@
     X(emulated, sgemm_bf16x6_sm90)                                                                 \
     X(emulated, sgemm_fp16x3_sm80)                                                                 \
     X(emulated, sgemm_bf16x6_sm80)                                                                 \
+    X(emulated, residue_expand_sm80)                                                               \
     X(emulated, residue_split_sm80)                                                                \
     X(emulated, dgemm_residue_sm80)                                                                \
     X(emulated, dgemm_residue_sm90)                                                                \

@@ -174,14 +174,17 @@ static bool loads(struct xg_dev *dev, const struct xg_kernel *row)
            xg_image_function(dev, row, false, false, &function) == XG_OK;
 }
 
-/* What computes a large product of this type. cuBLAS is not loaded here. */
+/* What computes a large product of this type. cuBLAS is not loaded here; no complex product is
+ * computed without it. */
 static const char *large_product(const struct xg_dev *dev, const struct xg_conf *conf,
                                  const struct doctor_gpu *gpu, enum xg_type type)
 {
     const struct xg_shape shape = {.m = 4096, .n = 4096, .k = 4096, .type = type};
     const struct xg_choice choice =
         xg_route_resident(&dev->facts, conf->math, conf->kernel, &shape);
-    return choice.row ? choice.row->name : gpu->cublas_file[0] ? "cuBLAS" : "CPU";
+    if (!gpu->cublas_file[0] && (!choice.row || xg_type_is_complex(type)))
+        return "CPU";
+    return choice.row ? choice.row->name : "cuBLAS";
 }
 
 static void ask_kernels(const struct xg_conf *conf, struct doctor_gpu *gpu)
@@ -199,10 +202,10 @@ static void ask_kernels(const struct xg_conf *conf, struct doctor_gpu *gpu)
                 !(xg_kernel_table[i].flags & XG_KERNEL_CUBLAS) && loads(dev, &xg_kernel_table[i]);
         xg_dev_leave(dev);
     }
-    doctor_text_set(gpu->kernel, sizeof gpu->kernel, "single %s, double %s, complex %s",
-                    large_product(dev, conf, gpu, XG_TYPE_S),
-                    large_product(dev, conf, gpu, XG_TYPE_D),
-                    large_product(dev, conf, gpu, XG_TYPE_C));
+    doctor_text_set(
+        gpu->kernel, sizeof gpu->kernel, "single %s, double %s, complex %s, double complex %s",
+        large_product(dev, conf, gpu, XG_TYPE_S), large_product(dev, conf, gpu, XG_TYPE_D),
+        large_product(dev, conf, gpu, XG_TYPE_C), large_product(dev, conf, gpu, XG_TYPE_Z));
     xg_backend_close(dev);
 }
 

@@ -37,6 +37,28 @@ struct xg_residue_split_args {
     int64_t plane_bytes; /* from one modulus to the next */
 };
 
+/* Doubles from one row of an expanded operand to the next, for rows of k doubles. */
+#define XG_RESIDUE_EXPANDED_LD(k) (((k) + 3) / 4 * 4)
+
+/*
+ * The single parameter of the expansion of a complex operand to a real one. Element (row, l) of the
+ * operand becomes two doubles of `to`: in a row of op(A) its real and its imaginary part; a column
+ * of op(B) becomes two rows, in which it is (real, -imaginary) and (imaginary, real). The real
+ * product has m rows, 2 n columns and is 2 k deep, and is C as it lies in memory. The strides are
+ * in complex numbers, one of them is 1; the addresses are multiples of 16.
+ */
+struct xg_residue_expand_args {
+    uint64_t from; /* double complex: element (row, l) is from[row * row_stride + l * k_stride] */
+    uint64_t to;   /* double: rows of XG_RESIDUE_EXPANDED_LD(2 k), which end in zeros */
+    int64_t row_stride, k_stride;
+    int64_t rows, k;
+    int32_t of_b;      /* 1: columns of op(B); 0: rows of op(A) */
+    int32_t conjugate; /* 1: the operand is conjugated */
+};
+
+/* The side of a block's tile in the expansion, in complex numbers. */
+enum { XG_RESIDUE_EXPAND_SIDE = 32 };
+
 /* The single parameter of the product of residues. */
 struct xg_residue_product_args {
     struct xg_tensor_map a_map, b_map; /* for the tensor copies of sm_90: k, rows, moduli */

@@ -69,7 +69,7 @@ enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_choice *cho
 {
     const struct xg_sgemm_args args = single_of(gemm);
     size_t bytes = 0;
-    if (choice->row && choice->row->flags & XG_KERNEL_RESIDUES)
+    if (choice->row && choice->row->flags & XG_KERNEL_RESIDUES && gemm->type == XG_TYPE_D)
         bytes = xg_residue_dgemm_bytes(gemm->m, gemm->n, gemm->k);
     else if (choice->row && gemm->type == XG_TYPE_S)
         bytes = scratch_bytes(choice, &args);

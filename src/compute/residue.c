@@ -4,8 +4,8 @@
 
 #include "compute/image.h"
 
-/* The sizes of kernels/emulated/residue_split_sm80.cu, dgemm_residue_sm80.cu and
- * dgemm_residue_sm90.cu. */
+/* The sizes of kernels/emulated/residue_expand_sm80.cu, residue_split_sm80.cu,
+ * dgemm_residue_sm80.cu and dgemm_residue_sm90.cu. */
 enum { SPLIT_ROWS = 16, THREADS = 256 };
 enum { TILE_M = 128, TILE_N = 256, PRODUCT_SMEM_BYTES = 96 * 1024 };
 enum { WGMMA_THREADS = 384, WGMMA_SMEM_BYTES = 197 * 1024, CLUSTER = 2, BOX = 128 };
@@ -25,6 +25,7 @@ enum xg_status xg_residue_open(struct xg_dev *dev, const struct xg_kernel *row,
         int smem_bytes;
         CUfunction *function;
     } kernels[] = {
+        {"residue_expand_sm80", "xg_residue_expand_sm80", 0, &opened.expand},
         {"residue_split_sm80", "xg_residue_split_sm80", 0, &opened.split},
         {opened.wgmma ? "dgemm_residue_sm90" : "dgemm_residue_sm80",
          opened.wgmma ? "xg_residue_product_sm90_128x256x128"
@@ -132,6 +133,37 @@ static enum xg_status launch(const struct xg_residue *residue, CUfunction functi
         return XG_DECLINED;
     return XG_DRV(&residue->dev->drv, cuLaunchKernel, function, (unsigned)blocks, 1, 1, threads, 1,
                   1, smem_bytes, stream, parameters, NULL);
+}
+
+size_t xg_residue_expanded_bytes(int64_t rows, int64_t k)
+{
+    return aligned(rows * XG_RESIDUE_EXPANDED_LD(k) * (int64_t)sizeof(double));
+}
+
+struct xg_split_source xg_residue_expanded(CUdeviceptr expanded, int64_t row, int64_t k)
+{
+    const int64_t ld = XG_RESIDUE_EXPANDED_LD(k);
+    return (struct xg_split_source){expanded + (size_t)(row * ld) * sizeof(double), ld, true};
+}
+
+enum xg_status xg_residue_expand(const struct xg_residue *residue,
+                                 const struct xg_residue_complex *from, CUdeviceptr expanded,
+                                 int64_t row, CUstream stream)
+{
+    const struct xg_split_source *source = &from->source;
+    struct xg_residue_expand_args args = {
+        .from = source->data,
+        .to = xg_residue_expanded(expanded, row, 2 * from->k).data,
+        .row_stride = source->along_k ? source->ld : 1,
+        .k_stride = source->along_k ? 1 : source->ld,
+        .rows = from->rows,
+        .k = from->k,
+        .of_b = from->b,
+        .conjugate = from->conjugate,
+    };
+    int64_t blocks = xg_ceil_div(from->rows, XG_RESIDUE_EXPAND_SIDE) *
+                     xg_ceil_div(XG_RESIDUE_EXPANDED_LD(2 * from->k) / 2, XG_RESIDUE_EXPAND_SIDE);
+    return launch(residue, residue->expand, blocks, THREADS, 0, &args, stream);
 }
 
 static enum xg_status split_panel(const struct xg_residue *residue,

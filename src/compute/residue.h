@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* DGEMM on integer tensor cores: doubles as integers, and these as residues. */
+/* DGEMM and ZGEMM on integer tensor cores: doubles as integers, and these as residues. */
 #ifndef XG_RESIDUE_DGEMM_H
 #define XG_RESIDUE_DGEMM_H
 
@@ -12,11 +12,14 @@
  * residues are multiplied, and C is computed from the results (dgemm_residue_sm80.cu). Where the
  * operands' numbers spread too much (kernels/emulated/residue.h), the last two write nothing, and a
  * kernel on the FP64 units computes. Rows are those of op(A) or columns of op(B), as in split.h.
+ *
+ * Complex operands are expanded to real ones first (kernels/emulated/residue_expand_sm80.cu): their
+ * product is C as it lies in memory, and is a real product in all that follows.
  */
 struct xg_residue {
     struct xg_dev *dev;
     bool wgmma; /* the product of Hopper */
-    CUfunction split, product, combine, native;
+    CUfunction expand, split, product, combine, native;
     CUfunction dmma[4]; /* native, of aligned operands; A's transpose first, as in table.h */
 };
 
@@ -32,6 +35,14 @@ struct xg_residue_range {
     const struct xg_residue_operand *operand;
     struct xg_split_source source; /* doubles; of the range's first row */
     int64_t row, rows;
+};
+
+/* Complex numbers in device memory, rows of op(A) or columns of op(B). */
+struct xg_residue_complex {
+    struct xg_split_source source; /* double complex, 16-byte aligned; of the first row */
+    int64_t rows, k;
+    bool b;         /* columns of op(B): two rows of the real operand each, one of op(A) */
+    bool conjugate; /* op() conjugates */
 };
 
 /* C of a product on the device, row-major: C = alpha * A * B + beta * C; with beta 0 it is never
@@ -63,6 +74,19 @@ size_t xg_residue_results_bytes(int64_t m, int64_t n);
  * XG_RESIDUE_DEPTH_MAX. */
 void xg_residue_operand_init(struct xg_residue_operand *operand, CUdeviceptr at, int64_t rows,
                              int64_t k, int64_t panel_rows);
+
+/* Device memory of an expanded operand, a multiple of 256; rows and k are those of the real one.
+ * Pure. */
+size_t xg_residue_expanded_bytes(int64_t rows, int64_t k);
+
+/* The numbers of the real operand's row in an expanded operand at `expanded`. Pure. */
+struct xg_split_source xg_residue_expanded(CUdeviceptr expanded, int64_t row, int64_t k);
+
+/* Enqueues the expansion of complex rows, the first of which becomes `row` of the real operand at
+ * `expanded`. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST. */
+enum xg_status xg_residue_expand(const struct xg_residue *residue,
+                                 const struct xg_residue_complex *from, CUdeviceptr expanded,
+                                 int64_t row, CUstream stream);
 
 /* Enqueues the split of panels, which must be in device memory at that point of the stream. Each
  * panel is split once. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST. */

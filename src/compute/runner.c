@@ -29,7 +29,25 @@ enum { SPLIT_ALIGN = 256 };
 
 static bool has_residues(const struct xg_problem *call)
 {
-    return call->type == XG_TYPE_D;
+    return xg_type_is_double(call->type);
+}
+
+/* The real numbers that a number of the problem consists of. */
+static int64_t parts(const struct xg_problem *call)
+{
+    return xg_type_is_complex(call->type) ? 2 : 1;
+}
+
+/* The rows of a real operand (residue.h) for rows of op(A) or columns of op(B). */
+static int64_t real_rows(const struct xg_problem *call, bool b, int64_t rows)
+{
+    return b ? rows * parts(call) : rows;
+}
+
+/* One operand serves as A and B. As real ones the two differ. */
+static bool is_shared(const struct xg_plan *plan, const struct xg_problem *call)
+{
+    return plan->b_is_a && parts(call) == 1;
 }
 
 static size_t split_begin(const struct xg_plan *plan)
@@ -40,16 +58,22 @@ static size_t split_begin(const struct xg_plan *plan)
 static size_t operand_bytes(const struct xg_plan *plan, const struct xg_problem *call, int64_t l,
                             bool b)
 {
-    return (has_residues(call) ? xg_residue_operand_bytes : xg_split_operand_bytes)(
-        b ? call->n : call->m, xg_plan_depth(plan, call, l), b ? plan->tn : plan->tm);
+    const int64_t rows = real_rows(call, b, b ? call->n : call->m);
+    const int64_t panel_rows = real_rows(call, b, b ? plan->tn : plan->tm);
+    const int64_t depth = xg_plan_depth(plan, call, l) * parts(call);
+    if (!has_residues(call))
+        return xg_split_operand_bytes(rows, depth, panel_rows);
+    return xg_residue_operand_bytes(rows, depth, panel_rows) +
+           (parts(call) > 1 ? xg_residue_expanded_bytes(rows, depth) : 0);
 }
 
 /* Of the tile with the largest results. */
-static size_t results_bytes(const struct xg_plan *plan)
+static size_t results_bytes(const struct xg_plan *plan, const struct xg_problem *call)
 {
     size_t most = 0;
     for (int64_t i = 0; i < plan->tile_count; i++) {
-        size_t bytes = xg_residue_results_bytes(plan->tiles[i].rows, plan->tiles[i].columns);
+        size_t bytes =
+            xg_residue_results_bytes(plan->tiles[i].rows, plan->tiles[i].columns * parts(call));
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -57,11 +81,11 @@ static size_t results_bytes(const struct xg_plan *plan)
 
 size_t xg_runner_split_bytes(const struct xg_plan *plan, const struct xg_problem *call)
 {
-    if (has_residues(call) && plan->tk > XG_RESIDUE_DEPTH_MAX)
+    if (has_residues(call) && plan->tk * parts(call) > XG_RESIDUE_DEPTH_MAX)
         return SIZE_MAX;
-    size_t bytes = split_begin(plan) + (has_residues(call) ? results_bytes(plan) : 0);
+    size_t bytes = split_begin(plan) + (has_residues(call) ? results_bytes(plan, call) : 0);
     for (int64_t l = 0; l < plan->kt; l++)
-        for (int b = 0; b <= !plan->b_is_a; b++)
+        for (int b = 0; b <= !is_shared(plan, call); b++)
             bytes += operand_bytes(plan, call, l, b);
     return bytes;
 }
@@ -72,8 +96,9 @@ static void place_operand(struct xg_runner *product, int64_t i, CUdeviceptr at)
     const struct xg_plan *plan = product->plan;
     const struct xg_problem *call = product->call;
     const bool b = i % 2;
-    const int64_t rows = b ? call->n : call->m, panel_rows = b ? plan->tn : plan->tm;
-    const int64_t depth = xg_plan_depth(plan, call, i / 2);
+    const int64_t rows = real_rows(call, b, b ? call->n : call->m);
+    const int64_t panel_rows = real_rows(call, b, b ? plan->tn : plan->tm);
+    const int64_t depth = xg_plan_depth(plan, call, i / 2) * parts(call);
     if (product->residues)
         xg_residue_operand_init(&product->residues[i], at, rows, depth, panel_rows);
     else
@@ -92,7 +117,7 @@ static enum xg_status place_operands(struct xg_runner *product)
         return XG_ERR_NOMEM;
     CUdeviceptr at = product->base + split_begin(plan);
     for (int64_t i = 0; i < (int64_t)count; i++) {
-        bool shared = i % 2 && plan->b_is_a; /* SYRK: B's are A's */
+        bool shared = i % 2 && is_shared(plan, product->call); /* SYRK: B's are A's */
         size_t bytes = operand_bytes(plan, product->call, i / 2, i % 2);
         place_operand(product, i, shared ? at - bytes : at);
         at += shared ? 0 : bytes;
@@ -168,11 +193,46 @@ static struct xg_split_range range(const struct xg_runner *product, bool b, int6
                                    row, rows};
 }
 
+/* Returns where the operand of complex numbers is expanded. */
+static CUdeviceptr expanded(const struct xg_residue_operand *operand)
+{
+    return operand->residues +
+           xg_residue_operand_bytes(operand->rows, operand->k, operand->panel_rows);
+}
+
 static struct xg_residue_range residue_range(const struct xg_runner *product, bool b, int64_t l,
                                              int64_t row, int64_t rows, size_t offset_elems)
 {
-    return (struct xg_residue_range){&product->residues[2 * l + b],
-                                     source_of(product, b, offset_elems), row, rows};
+    const struct xg_residue_operand *operand = &product->residues[2 * l + b];
+    const int64_t first = real_rows(product->call, b, row);
+    return (struct xg_residue_range){
+        .operand = operand,
+        .source = parts(product->call) > 1
+                      ? xg_residue_expanded(expanded(operand), first, operand->k)
+                      : source_of(product, b, offset_elems),
+        .row = first,
+        .rows = real_rows(product->call, b, rows),
+    };
+}
+
+/* Expands complex rows that have arrived, and splits them. */
+static enum xg_status split_rows(struct xg_runner *product, bool b, int64_t l, int64_t row,
+                                 int64_t rows, size_t offset_elems, CUstream stream)
+{
+    const struct xg_problem *call = product->call;
+    const struct xg_residue_range panel = residue_range(product, b, l, row, rows, offset_elems);
+    const struct xg_residue_complex numbers = {
+        .source = source_of(product, b, offset_elems),
+        .rows = rows,
+        .k = panel.operand->k / parts(call),
+        .b = b,
+        .conjugate = (b ? call->transb : call->transa) == XG_CONJ_TRANS,
+    };
+    enum xg_status status = XG_OK;
+    if (parts(call) > 1)
+        status = xg_residue_expand(product->residue, &numbers, expanded(panel.operand), panel.row,
+                                   stream);
+    return status == XG_OK ? xg_residue_panels(product->residue, &panel, stream) : status;
 }
 
 enum xg_status xg_runner_arrived(struct xg_runner *product, const struct xg_plan_load *load,
@@ -183,9 +243,11 @@ enum xg_status xg_runner_arrived(struct xg_runner *product, const struct xg_plan
     int64_t rows = load->b ? xg_plan_columns(plan, product->call, load->index)
                            : xg_plan_rows(plan, product->call, load->index);
     if (product->residue) {
-        const struct xg_residue_range panel =
-            residue_range(product, load->b, load->l, row, rows, load->offset_elems);
-        return xg_residue_panels(product->residue, &panel, stream);
+        enum xg_status status =
+            split_rows(product, load->b, load->l, row, rows, load->offset_elems, stream);
+        if (status == XG_OK && plan->b_is_a && !is_shared(plan, product->call))
+            status = split_rows(product, true, load->l, row, rows, load->offset_elems, stream);
+        return status;
     }
     struct xg_split_range panel = range(product, load->b, load->l, row, rows, load->offset_elems);
     return xg_split_panels(product->split, &panel, stream);
@@ -226,13 +288,15 @@ static enum xg_status run_residues(struct xg_runner *product, const struct xg_pl
         residue_range(product, false, run->l, tile->row, tile->rows, run->a_offset_elems);
     const struct xg_residue_range b =
         residue_range(product, true, run->l, tile->column, tile->columns, run->b_offset_elems);
-    const struct xg_residue_result result = {.c = c,
-                                             .ldc = tile->ld,
-                                             .alpha = product->call->alpha,
-                                             .beta = run->first ? 0 : 1,
-                                             .wanted = wanted_of(product->call, tile),
-                                             .results = product->results,
-                                             .padded = true};
+    struct xg_residue_result result = {.c = c,
+                                       .ldc = tile->ld * parts(product->call),
+                                       .alpha = product->call->alpha,
+                                       .beta = run->first ? 0 : 1,
+                                       .wanted = wanted_of(product->call, tile),
+                                       .results = product->results,
+                                       .padded = true};
+    if (parts(product->call) > 1) /* the diagonal is none of the real C */
+        result.wanted.kind = XG_TRIANGLE_ALL;
     enum xg_status status = xg_residue_product(product->residue, &a, &b, &result, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;
 }

@@ -22,9 +22,9 @@ struct xg_runner {
 
     /* Panels are split as they arrive; both NULL: each run is one kernel of the table. */
     const struct xg_split *split;        /* floats into pieces */
-    const struct xg_residue *residue;    /* doubles into residues */
+    const struct xg_residue *residue;    /* doubles, and parts of complex ones, into residues */
     struct xg_split_operand *pieces;     /* of each slice: A's, then B's */
-    struct xg_residue_operand *residues; /* the same */
+    struct xg_residue_operand *residues; /* the same; a complex operand's as a real one */
     CUdeviceptr results;                 /* of the products of residues, one run at a time */
     const struct xg_kernel *kernel;      /* of the first run */
 };

@@ -26,8 +26,8 @@ static bool is_of_pieces(const struct xg_kernel *row)
     return row && row->flags & (XG_KERNEL_PIECES | XG_KERNEL_RESIDUES);
 }
 
-/* The named row if it works on pieces or residues, else NULL. Such a name applies to its type; the
- * other type, and runs without pieces, then use the chosen kernel. */
+/* The named row if it works on pieces or residues, else NULL. Such a name applies to the types that
+ * it computes; the others, and runs without pieces, then use the chosen kernel. */
 static const struct xg_kernel *named_pieces(const char *name)
 {
     const struct xg_kernel *row = name ? xg_select_find(name) : NULL;
@@ -36,7 +36,7 @@ static const struct xg_kernel *named_pieces(const char *name)
 
 bool xg_route_may_emulate(const struct xg_problem *call)
 {
-    return !xg_problem_is_in_place(call) && !xg_problem_is_rank_2k(call) &&
+    return !xg_problem_is_in_place(call) && call->alpha_im == 0 && !xg_problem_is_rank_2k(call) &&
            (!call->batch || xg_route_is_one_by_one(call));
 }
 
@@ -44,12 +44,12 @@ struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_
                                    const char *kernel_name, const struct xg_shape *shape)
 {
     const struct xg_kernel *row = named_pieces(kernel_name);
-    const bool named = row && row->type == (int)shape->type;
+    const bool named = row && xg_select_is_of(row, shape->type);
     struct xg_choice pieces = {0}, kernel;
     if (row)
         kernel_name = NULL;
     if (!named)
-        row = kernel_name ? NULL : shape->type == XG_TYPE_D ? facts->residues : facts->pieces;
+        row = kernel_name ? NULL : xg_type_is_double(shape->type) ? facts->residues : facts->pieces;
     if (row && math != XG_MATH_STRICT)
         pieces = xg_select_row(row, facts, shape);
     kernel = xg_choices_select(facts, math, kernel_name, shape);
@@ -70,8 +70,10 @@ static bool arithmetic_binds(const struct xg_device_facts *facts, struct xg_choi
 static void choose_whole(struct xg_route *route, const struct xg_problem *call)
 {
     const struct xg_kernel *row = named_pieces(route->kernel_name);
-    const bool named = row && row->type == (int)call->type;
+    const bool named = row && xg_select_is_of(row, call->type);
     const char *wanted = route->kernel_name;
+    /* Where a complex problem's residues do not fit, only cuBLAS is left. */
+    const bool needs_kernel = xg_type_is_complex(call->type);
     const struct xg_shape shape =
         xg_shape_of(call, xg_problem_instance_rows(call), call->n, call->k);
     if (xg_problem_is_in_place(call)) {
@@ -85,8 +87,9 @@ static void choose_whole(struct xg_route *route, const struct xg_problem *call)
         return;
     struct xg_choice kernel =
         xg_choices_select(&route->facts, route->math, route->kernel_name, &shape);
-    route->pieces = xg_route_may_emulate(call) &&
-                    (named || !kernel.row || arithmetic_binds(&route->facts, kernel, call));
+    route->pieces =
+        xg_route_may_emulate(call) &&
+        (kernel.row ? named || arithmetic_binds(&route->facts, kernel, call) : !needs_kernel);
     if (!route->pieces)
         route->whole = kernel;
 }
@@ -96,11 +99,11 @@ static double macs_per_byte(const struct xg_route *route, enum xg_type type)
 {
     const struct xg_kernel *row = route->whole.row;
     double per_cycle = xg_facts_macs_per_cycle(&route->facts, type);
-    if (xg_type_is_complex(type))
-        per_cycle /= 4;
     if (row)
         per_cycle = is_of_pieces(row) ? xg_tensor_macs_per_cycle(&route->facts, row)
                                       : row->efficiency * per_cycle;
+    if (xg_type_is_complex(type))
+        per_cycle /= 4;
     return per_cycle * route->facts.sm_count * xg_facts_clock_hz(&route->facts) /
            (XG_LINK_STAGED_SHARE * xg_facts_link_bytes_per_s(&route->facts));
 }

@@ -37,8 +37,8 @@ enum xg_sums xg_route_sums(const struct xg_route *route, const struct xg_problem
 struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_math math,
                                    const char *kernel_name, const struct xg_shape *shape);
 
-/* Whether pieces or residues may compute the problem: cuBLAS computes those in place, and a run of
- * SYR2K, or of small instances of a batch, uses other kernels. */
+/* Whether pieces or residues may compute the problem: cuBLAS computes those in place and those with
+ * a complex alpha, and a run of SYR2K, or of small instances of a batch, uses other kernels. */
 bool xg_route_may_emulate(const struct xg_problem *call);
 
 /* Whether the instances of a batch are large enough to run as separate problems, one after the

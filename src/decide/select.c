@@ -87,6 +87,12 @@ const struct xg_kernel *xg_select_find(const char *name)
     return NULL;
 }
 
+bool xg_select_is_of(const struct xg_kernel *row, enum xg_type type)
+{
+    return row->type == (int)type ||
+           (row->flags & XG_KERNEL_RESIDUES && row->type == (int)xg_type_real(type));
+}
+
 size_t xg_select_copies_bytes(int copies, int64_t m, int64_t n, int64_t k)
 {
     size_t columns = (copies & XG_COPY_A ? (size_t)XG_COPY_LD(m) : 0) +
@@ -161,7 +167,7 @@ static bool serves(const struct xg_kernel *row, const struct xg_device_facts *fa
 {
     if (row->flags & XG_KERNEL_CUBLAS)
         return facts->cublas && (shape->type == XG_TYPE_S || !(row->flags & XG_KERNEL_TF32));
-    if (row->type != (int)shape->type)
+    if (!xg_select_is_of(row, shape->type))
         return false;
     if (row->flags & XG_KERNEL_RESIDUES)
         return row == facts->residues && runs_on(row, facts) && shape->k >= RESIDUES_DEPTH_MIN;
@@ -417,6 +423,7 @@ struct xg_choice xg_select_row(const struct xg_kernel *row, const struct xg_devi
                                const struct xg_shape *shape)
 {
     struct xg_choice choice = {.row = row, .slices = WHOLE_TILES};
+    const int64_t parts = xg_type_is_complex(shape->type) ? 2 : 1;
     if (!serves(row, facts, shape))
         return (struct xg_choice){0};
     if (row->flags & XG_KERNEL_CUBLAS)
@@ -424,7 +431,8 @@ struct xg_choice xg_select_row(const struct xg_kernel *row, const struct xg_devi
     else if (row->flags & XG_KERNEL_PIECES)
         choice.cycles = xg_tensor_cycles(facts, row, shape->m, shape->n, shape->k);
     else if (row->flags & XG_KERNEL_RESIDUES)
-        choice.cycles = xg_tensor_residue_cycles(facts, row, shape->m, shape->n, shape->k);
+        choice.cycles = xg_tensor_residue_cycles(facts, row, shape->m, parts * shape->n,
+                                                 parts * shape->k); /* residue.h */
     else
         choice.slices = best_slices(row, facts, shape, &choice.cycles);
     if (row->flags & XG_KERNEL_REPACKED)

@@ -111,12 +111,41 @@ static void test_kernels(struct xg_lane *lane)
     XT_CHECK(rows > 0, "no row of double");
 }
 
+/* Operations of a type by residues. A problem with a complex alpha is cuBLAS's. */
+static void residue_forms(struct xg_lane *lane, enum xg_type type, const char *name)
+{
+    static const enum xg_op ops[] = {XG_OP_GEMM,  XG_OP_SYRK, XG_OP_SYMM,
+                                     XG_OP_GEMMT, XG_OP_HERK, XG_OP_HEMM};
+    static const int64_t sizes[][3] = {{1, 1, 64}, {5, 3, 71}, {131, 270, 257}, {300, 310, 640}};
+    const bool complex_type = xg_type_is_complex(type);
+    for (int form = 0; form < (complex_type ? 96 : 64); form += fx_short() ? 7 : 1) {
+        const int64_t *size = sizes[form / 4 % 4];
+        const bool rotated = complex_type && form % 5 == 4;
+        struct xt_level3_shape s = {
+            .op = ops[form / 16],
+            .type = type,
+            .transa = form & 2 ? complex_type && form & 8 ? XG_CONJ_TRANS : XG_TRANS : XG_NO_TRANS,
+            .transb = form & 1 ? complex_type && form & 4 ? XG_CONJ_TRANS : XG_TRANS : XG_NO_TRANS,
+            .m = size[0],
+            .n = size[1],
+            .k = size[2],
+            .pad = form % 3,
+            .alpha = form & 4 ? 1 : -1.3,
+            .alpha_im = rotated ? 0.5 : 0,
+            .beta = form & 4 ? 0 : 0.7,
+            .beta_im = complex_type ? 0.2 : 0};
+        xt_level3_settle(&s, form);
+        const bool deep = s.k >= 64 && (!xt_level3_is_structured(s.op) || s.m >= 64);
+        const char *wanted = deep && s.alpha_im == 0 ? name : complex_type ? "cublas" : NULL;
+        enum xg_status status = run_named(lane, &s, name, wanted, (uint64_t)form + 1);
+        XT_CHECK(status == XG_OK, "%s: %s", xt_level3_name(&s), xg_status_name(status));
+    }
+}
+
 /* By residues, with panels that are split as they arrive; every driver call fails in turn. */
 static void test_residues(void)
 {
     static char name[] = "ozaki2_mma";
-    static const enum xg_op ops[] = {XG_OP_GEMM, XG_OP_SYRK, XG_OP_SYMM, XG_OP_GEMMT};
-    static const int64_t sizes[][3] = {{1, 1, 64}, {5, 3, 70}, {131, 270, 257}, {300, 310, 640}};
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
     struct xg_lane *lane;
@@ -125,36 +154,26 @@ static void test_residues(void)
              xg_lane_create(dev, 3, &lane) == XG_OK);
     if (xt_failures)
         exit(xt_done());
-    for (int form = 0; form < 64; form += fx_short() ? 7 : 1) {
-        const int64_t *size = sizes[form / 4 % 4];
-        struct xt_level3_shape s = {.op = ops[form / 16],
-                                    .type = XG_TYPE_D,
-                                    .transa = form & 2 ? XG_TRANS : XG_NO_TRANS,
-                                    .transb = form & 1 ? XG_TRANS : XG_NO_TRANS,
-                                    .m = size[0],
-                                    .n = size[1],
-                                    .k = size[2],
-                                    .pad = form % 3,
-                                    .alpha = form & 4 ? 1 : -1.3,
-                                    .beta = form & 4 ? 0 : 0.7};
-        xt_level3_settle(&s, form);
-        const bool deep = s.k >= 64 && (s.op != XG_OP_SYMM || s.m >= 64);
-        enum xg_status status = run_by(lane, &s, deep ? name : NULL, (uint64_t)form + 1);
-        XT_CHECK(status == XG_OK, "%s: %s", xt_level3_name(&s), xg_status_name(status));
-    }
+    residue_forms(lane, XG_TYPE_D, name);
+    residue_forms(lane, XG_TYPE_Z, name);
     /* Deeper than the integers serve. */
     struct xt_level3_shape s = {
         .op = XG_OP_GEMM, .type = XG_TYPE_D, .m = 3, .n = 2, .k = 66000, .alpha = 1, .beta = 1};
     XT_CHECK(run_named(lane, &s, name, NULL, 5) == XG_OK, "%s", xt_level3_name(&s));
+    s.type = XG_TYPE_Z, s.k = 33000;
+    XT_CHECK(run_named(lane, &s, name, "cublas", 5) == XG_OK, "%s", xt_level3_name(&s));
     s.m = 140, s.n = 90, s.k = 200;
-    long nth = 0;
-    for (bool struck = true; struck; nth += fx_short() ? 5 : 1) {
-        fake.reset((unsigned)nth);
-        fake.fail(NULL, nth + 1, FX_CODE_NOMEM, FAKECUDA_ONCE);
-        run_named(lane, &s, name, NULL, 3);
-        struck = fake.faults(NULL) > 0;
+    for (int type = XG_TYPE_D; type <= XG_TYPE_Z; type += XG_TYPE_Z - XG_TYPE_D) {
+        long nth = 0;
+        s.type = (enum xg_type)type;
+        for (bool struck = true; struck; nth += fx_short() ? 5 : 1) {
+            fake.reset((unsigned)nth);
+            fake.fail(NULL, nth + 1, FX_CODE_NOMEM, FAKECUDA_ONCE);
+            run_named(lane, &s, name, NULL, 3);
+            struck = fake.faults(NULL) > 0;
+        }
+        XT_CHECK(nth > 10, "%ld calls", nth);
     }
-    XT_CHECK(nth > 10, "%ld calls", nth);
     fake.reset(1);
     xg_lane_destroy(lane);
     xg_backend_close(dev);

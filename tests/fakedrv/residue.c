@@ -21,9 +21,10 @@ enum { WGMMA_THREADS = 384, WGMMA_SMEM_BYTES = 197 * 1024, CLUSTER = 2, BOX = 12
 
 enum { DMMA_TILE = 128, DMMA_SMEM_BYTES = 128 * 1024 };
 
-enum role { SPLIT, PRODUCT, WGMMA, COMBINE, NATIVE, DMMA };
+enum role { EXPAND, SPLIT, PRODUCT, WGMMA, COMBINE, NATIVE, DMMA };
 
 const struct fake_kernel fake_residue_kernels[] = {
+    {.name = "xg_residue_expand_sm80", .role = EXPAND},
     {.name = "xg_residue_split_sm80", .role = SPLIT},
     {.name = "xg_residue_product_sm80_128x256x64", .role = PRODUCT},
     {.name = "xg_residue_product_sm90_128x256x128", .role = WGMMA},
@@ -40,6 +41,7 @@ const struct fake_kernel fake_residue_kernels[] = {
 struct work {
     const struct fake_kernel *kernel;
     union {
+        struct xg_residue_expand_args expand;
         struct xg_residue_split_args split;
         struct xg_residue_product_args product;
         struct xg_residue_combine_args combine;
@@ -48,6 +50,7 @@ struct work {
 };
 
 static const size_t sizes[] = {
+    [EXPAND] = sizeof(struct xg_residue_expand_args),
     [SPLIT] = sizeof(struct xg_residue_split_args),
     [PRODUCT] = sizeof(struct xg_residue_product_args),
     [WGMMA] = sizeof(struct xg_residue_product_args),
@@ -76,6 +79,19 @@ static void resolve_planes(uint64_t *address, int64_t rows, int64_t k, int64_t p
         fake_abort("planes of %lld bytes for %lld rows", (long long)plane_bytes, (long long)rows);
     fake_mem_resolve(address, (XG_RESIDUE_MODULI_COUNT - 1) * plane_bytes + rows * row_bytes,
                      "residues");
+}
+
+static void resolve_expand(struct xg_residue_expand_args *args)
+{
+    if (args->rows < 1 || args->k < 1 || (args->row_stride != 1 && args->k_stride != 1) ||
+        (args->from | args->to) % sizeof(double _Complex))
+        fake_abort("expansion of %lld rows", (long long)args->rows);
+    int64_t last = (args->rows - 1) * args->row_stride + (args->k - 1) * args->k_stride;
+    int64_t rows = args->rows * (args->of_b ? 2 : 1);
+    fake_mem_resolve(&args->from, (last + 1) * (int64_t)sizeof(double _Complex), "complex numbers");
+    fake_mem_resolve(&args->to,
+                     rows * XG_RESIDUE_EXPANDED_LD(2 * args->k) * (int64_t)sizeof(double),
+                     "an expanded operand");
 }
 
 static void resolve_split(struct xg_residue_split_args *args)
@@ -157,6 +173,9 @@ static void resolve(void *launched)
 {
     struct work *work = launched;
     switch ((enum role)work->kernel->role) {
+    case EXPAND:
+        resolve_expand(&work->expand);
+        break;
     case SPLIT:
         resolve_split(&work->split);
         break;
@@ -186,6 +205,9 @@ static int64_t blocks_of(const struct work *work)
     const struct xg_residue_combine_args *combine = &work->combine;
     const struct xg_dgemm_args *native = &work->native.product;
     switch ((enum role)work->kernel->role) {
+    case EXPAND:
+        return xg_ceil_div(work->expand.rows, XG_RESIDUE_EXPAND_SIDE) *
+               xg_ceil_div(XG_RESIDUE_EXPANDED_LD(2 * work->expand.k) / 2, XG_RESIDUE_EXPAND_SIDE);
     case SPLIT:
         return xg_ceil_div(work->split.rows, SPLIT_ROWS);
     case PRODUCT:
@@ -231,6 +253,26 @@ static double *numbers(uint64_t residues, int64_t plane_bytes, int64_t rows, int
             ((unsigned char *)&all[i])[byte] =
                 *bytes_of(residues, plane_bytes, k, i / k, i % k, byte);
     return all;
+}
+
+static void expand(const struct xg_residue_expand_args *args)
+{
+    const double *from = (const double *)(uintptr_t)args->from;
+    const int64_t ld = XG_RESIDUE_EXPANDED_LD(2 * args->k);
+    for (int64_t row = 0; row < args->rows; row++)
+        for (int64_t l = 0; l < ld / 2; l++) {
+            double *to = (double *)(uintptr_t)args->to + row * (args->of_b ? 2 : 1) * ld + 2 * l;
+            const double *x = from + 2 * (row * args->row_stride + l * args->k_stride);
+            const bool inside = l < args->k;
+            const double real = inside ? x[0] : 0;
+            const double imaginary = inside ? args->conjugate ? -x[1] : x[1] : 0;
+            to[0] = real;
+            to[1] = args->of_b ? -imaginary : imaginary;
+            if (args->of_b) {
+                to[ld] = imaginary;
+                to[ld + 1] = real;
+            }
+        }
 }
 
 static void split_row(const struct xg_residue_split_args *args, int64_t row)
@@ -334,6 +376,8 @@ static void run(void *launched)
 {
     const struct work *work = launched;
     const int role = work->kernel->role;
+    if (role == EXPAND)
+        expand(&work->expand);
     for (int64_t row = 0; role == SPLIT && row < work->split.rows; row++)
         split_row(&work->split, row);
     if ((role == PRODUCT || role == WGMMA) && serves(&work->product.pair))

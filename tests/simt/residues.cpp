@@ -5,6 +5,11 @@
 #include "emulated/dgemm_residue_sm80.cu"
 #include "emulated/residue_split_sm80.cu"
 
+namespace expansion
+{
+#include "emulated/residue_expand_sm80.cu"
+}
+
 typedef double (*element)(int row, int l);
 
 /* An operand as the kernels have it. */
@@ -261,8 +266,43 @@ static void test(const form &f)
     judge(f, a, b, c, old, ldc);
 }
 
+/* The real operand is as residue_kabi.h says, and nothing is written behind it. */
+static void test_expansion(int rows, int k, bool along_k, bool of_b, bool conjugate)
+{
+    const int ld = along_k ? k + 1 : rows + 2, parts = of_b ? 2 : 1;
+    const int to_ld = XG_RESIDUE_EXPANDED_LD(2 * k);
+    std::vector<double2> from((size_t)((along_k ? rows : k) * ld));
+    std::vector<double> to((size_t)(parts * rows * to_ld + 1), 7.0);
+    for (double2 &x : from)
+        x = {simt_normal(), simt_normal()};
+    const struct xg_residue_expand_args args = {(uintptr_t)from.data(),
+                                                (uintptr_t)to.data(),
+                                                along_k ? ld : 1,
+                                                along_k ? 1 : ld,
+                                                rows,
+                                                k,
+                                                of_b,
+                                                conjugate};
+    const int side = XG_RESIDUE_EXPAND_SIDE;
+    simt_launch((unsigned)((rows + side - 1) / side * ((to_ld / 2 + side - 1) / side)),
+                expansion::THREADS, [&] { expansion::xg_residue_expand_sm80(args); });
+    for (int row = 0; row < rows; row++)
+        for (int l = 0; l < to_ld / 2; l++) {
+            const double2 x =
+                l < k ? from[(size_t)(along_k ? row * ld + l : l * ld + row)] : double2{0, 0};
+            const double y = conjugate ? -x.y : x.y;
+            const double *pair = &to[(size_t)(parts * row * to_ld + 2 * l)];
+            SIMT_CHECK(pair[0] == x.x && pair[1] == (of_b ? -y : y), "%d,%d", row, l);
+            SIMT_CHECK(!of_b || (pair[to_ld] == y && pair[to_ld + 1] == x.x), "%d,%d", row, l);
+        }
+    SIMT_CHECK(to.back() == 7.0, "%d,%d: written behind the operand", rows, k);
+}
+
 int main()
 {
+    for (int form = 0; form < 8; form++)
+        for (const int k : {1, 31, 32, 65})
+            test_expansion(k % 7 + 30, k, form & 1, form & 2, form & 4);
     const element r = random_number;
     const int all = XG_TRIANGLE_ALL;
     static const form forms[] = {

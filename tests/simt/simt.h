@@ -153,6 +153,15 @@ static inline float2 make_float2(float x, float y)
     return {x, y};
 }
 
+struct double2 {
+    double x, y;
+};
+
+static inline double2 make_double2(double x, double y)
+{
+    return {x, y};
+}
+
 static inline float __uint_as_float(uint32_t bits)
 {
     float x;

@@ -55,28 +55,31 @@ static void compare(const char *name, const char *what, double macs, int sm_coun
              name, what, ours, published);
 }
 
-/* Products of doubles from integers are faster where the FP64 units are few, and nowhere else. */
-static void predict(const char *name, struct xg_device_facts facts, double ghz)
+/* Products from integers are faster where the FP64 units are few, and nowhere else. */
+static void predict(const char *name, struct xg_device_facts facts, double ghz, enum xg_type type)
 {
     const bool few = facts.fp64_ratio > 2;
     const struct xg_kernel *usual = xg_select_emulated(&facts, XG_KERNEL_RESIDUES, NULL);
     facts.residues = xg_select_emulated(&facts, XG_KERNEL_RESIDUES, "ozaki2_mma");
+    facts.cublas = xg_type_is_complex(type);
     XT_CHECK(usual == (few ? facts.residues : NULL), "%s", name);
     for (int64_t n = 1024; facts.residues && n <= 8192; n *= 2) {
-        const struct xg_shape shape = {.m = n, .n = n, .k = n, .type = XG_TYPE_D};
+        const struct xg_shape shape = {.m = n, .n = n, .k = n, .type = type};
         struct xg_choice choice = xg_route_resident(&facts, XG_MATH_ACCURATE, NULL, &shape);
         struct xg_choice strict = xg_route_resident(&facts, XG_MATH_STRICT, NULL, &shape);
         XT_CHECK((choice.row == facts.residues) == few && strict.row != facts.residues, "%s", name);
         if (few)
-            printf("%s, %lld: predicted %.1f ms by integers, %.1f by doubles\n", name, (long long)n,
+            printf("%s, %s, %lld: predicted %.1f ms by integers, %.1f by doubles\n", name,
+                   xg_kind_name(xg_kind(XG_OP_GEMM, type)), (long long)n,
                    1e-6 * choice.cycles / ghz, 1e-6 * strict.cycles / ghz);
     }
 }
 
-static double seconds(const struct xg_model *model, enum xg_op op, enum xg_math math)
+static double seconds(const struct xg_model *model, enum xg_op op, enum xg_type type,
+                      double alpha_im, enum xg_math math)
 {
     const struct xg_problem call = {
-        .op = op, .type = XG_TYPE_D, .m = 4096, .n = 4096, .k = 4096, .alpha = 1};
+        .op = op, .type = type, .m = 4096, .n = 4096, .k = 4096, .alpha = 1, .alpha_im = alpha_im};
     return xg_model_gpu_seconds(model, math, &call);
 }
 
@@ -91,14 +94,17 @@ static void test_model(void)
                                             .fp64_ratio = 64,
                                             .images = true};
     model.device.residues = xg_select_emulated(&model.device, XG_KERNEL_RESIDUES, NULL);
-    for (int op = XG_OP_GEMM; op <= XG_OP_TRSM; op++) {
-        const bool other =
-            op == XG_OP_SYR2K || op == XG_OP_HER2K || op == XG_OP_TRMM || op == XG_OP_TRSM;
-        double accurate = seconds(&model, (enum xg_op)op, XG_MATH_ACCURATE);
-        double strict = seconds(&model, (enum xg_op)op, XG_MATH_STRICT);
-        XT_CHECK(other ? accurate == strict : accurate < 0.5 * strict, "%d: %g s, %g", op, accurate,
-                 strict);
-    }
+    for (int op = XG_OP_GEMM; op <= XG_OP_TRSM; op++)
+        for (int form = 0; form < 3; form++) { /* real, complex, and with a complex alpha */
+            const enum xg_type type = form ? XG_TYPE_Z : XG_TYPE_D;
+            const double alpha_im = form == 2;
+            const bool other = op == XG_OP_SYR2K || op == XG_OP_HER2K || op == XG_OP_TRMM ||
+                               op == XG_OP_TRSM || form == 2;
+            double accurate = seconds(&model, (enum xg_op)op, type, alpha_im, XG_MATH_ACCURATE);
+            double strict = seconds(&model, (enum xg_op)op, type, alpha_im, XG_MATH_STRICT);
+            XT_CHECK(other ? accurate == strict : accurate < 0.5 * strict, "%d, %d: %g s, %g", op,
+                     form, accurate, strict);
+        }
 }
 
 /* --- From host to host ----------------------------------------------------------------------- */
@@ -143,8 +149,15 @@ static void predict_host(const struct host *host, int64_t n)
     double gpu_d = xg_model_gpu_seconds(&model, XG_MATH_ACCURATE, &doubles);
     double residues = xg_model_gpu_seconds(&named, XG_MATH_ACCURATE, &doubles);
     const bool few = model.device.fp64_ratio > 2;
-    printf("| %s, %lld | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f |\n", host->name, (long long)n,
-           1e3 * cpu_s, 1e3 * gpu_s, 1e3 * pieces, 1e3 * cpu_d, 1e3 * gpu_d, 1e3 * residues);
+    doubles.type = XG_TYPE_Z;
+    double cpu_z = xg_model_cpu_seconds(&model, &doubles);
+    double gpu_z = xg_model_gpu_seconds(&model, XG_MATH_ACCURATE, &doubles);
+    double residues_z = xg_model_gpu_seconds(&named, XG_MATH_ACCURATE, &doubles);
+    printf("| %s, %lld | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f |\n",
+           host->name, (long long)n, 1e3 * cpu_s, 1e3 * gpu_s, 1e3 * pieces, 1e3 * cpu_d,
+           1e3 * gpu_d, 1e3 * residues, 1e3 * cpu_z, 1e3 * gpu_z, 1e3 * residues_z);
+    XT_CHECK(!few || residues_z < fmin(cpu_z, gpu_z / 2), "%s, %lld: complex", host->name,
+             (long long)n);
     XT_CHECK(gpu_s < cpu_s && gpu_d < cpu_d, "%s, %lld", host->name, (long long)n);
     XT_CHECK(pieces <= gpu_s && residues <= gpu_d, "%s, %lld", host->name, (long long)n);
     XT_CHECK(n < 4096 || (few ? residues < gpu_d / 5 : residues == gpu_d), "%s, %lld: %g s, %g s",
@@ -171,7 +184,8 @@ int main(void)
                 devices[i].fp64);
         compare(name, "FP16", row->fp16, count, ghz, devices[i].fp16);
         compare(name, "INT8", row->int8, count, ghz, devices[i].int8);
-        predict(name, facts, ghz);
+        predict(name, facts, ghz, XG_TYPE_D);
+        predict(name, facts, ghz, XG_TYPE_Z);
     }
     /* Devices between the rows, before the first and after the last. */
     XT_CHECK(xg_generation_find(52, "NVIDIA GeForce GTX 980")->sm == 0);
