@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "compute/deflation.h"
 #include "compute/mirror.h"
 #include "compute/solver_library.h"
 #include "compute/solver_spare.h"
@@ -394,7 +395,8 @@ static int geev(const struct step *s)
 
 /*
  * Xgesvdp (polar decomposition) takes a sixth of gesvd's time, and perturbs matrices that are
- * graded or rank-deficient. It reports by how much: nothing on matrices where it is exact.
+ * graded or rank-deficient. It reports by how much: nothing on matrices where it is exact. For the
+ * others there is deflation.h, and then gesvd.
  */
 static int gesvdp(const struct step *s, double *perturbation)
 {
@@ -488,7 +490,8 @@ int64_t xg_solver_spare_elems(const struct xg_solver_call *call)
     const int64_t n = call->n;
     switch (rows[call->routine->name].spare) {
     case LIKE_A:
-        return call->operand[XG_SLOT_A].ld * n;
+        return call->routine->polar ? 0
+                                    : call->operand[XG_SLOT_A].ld * n + xg_deflation_elems(call);
     case TRIANGLE:
         return 3 * n * n;
     default:
@@ -525,7 +528,7 @@ enum xg_status xg_solver_measure(struct xg_solver *solver, struct xg_solver_call
         if (host_bytes > call->host_bytes)
             call->host_bytes = host_bytes;
     }
-    return XG_OK;
+    return xg_deflation_measure(solver, call);
 }
 
 /* Before the Cholesky factorization of an upper triangle, and after it. */
@@ -553,7 +556,7 @@ static enum xg_status prepare(const struct xg_dev *dev, const struct xg_solver *
         return XG_OK;
     enum xg_status status =
         XG_DRV(&dev->drv, cuMemsetD32Async, call->info, 0, XG_SOLVER_STEPS, solver->stream);
-    if (status == XG_OK && name == XG_ROUTINE_GESDD)
+    if (status == XG_OK && name == XG_ROUTINE_GESDD && !call->routine->polar)
         status = xg_solver_spare_copy(dev, &spare);
     if (status == XG_OK && name == XG_ROUTINE_GETRI)
         status = xg_solver_spare_unit(dev, &spare, call->block->ones);
@@ -577,6 +580,8 @@ enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
                                             xg_routine_text(name, call->routine->type));
         if (status == XG_OK)
             status = mirror(dev, solver, call, i, true);
+        if (status == XG_OK && rows[name].steps[i] == gesdd_by_polar)
+            status = xg_deflation_run(dev, solver, solver->stream, call);
     }
     if (status == XG_OK)
         status = XG_DRV(&dev->drv, cuMemcpyDtoHAsync, info, call->info,

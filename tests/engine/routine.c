@@ -518,6 +518,7 @@ static void run_all(rx_run *each)
     rx_general(each, XG_TYPE_Z, 20, 0, true);
     rx_singular(each, XG_TYPE_D, 30, 50, 1, XG_VECTORS_THIN, RX_RANDOM);
     rx_singular(each, XG_TYPE_C, 50, 30, 0, XG_VECTORS_ALL, RX_DEFICIENT);
+    rx_singular(each, XG_TYPE_D, 20, 30, 0, XG_VECTORS_THIN, RX_GRADED);
 }
 
 /* A device, a lane and all routines, with a fault on the way, and once more on the same lane. */
@@ -558,9 +559,9 @@ static void test_faults(void)
         "cuMemcpy2DAsync",  "cuEventRecord",       "cuMemHostAlloc",         "cuLaunchKernel",
         "cusolverDnCreate", "cusolverDnSetStream", "cusolverDnCreateParams", "cusolverDnXpotrs",
         "cusolverDnXgetrs", SIZED("Dpotrf"),       SIZED("Dpotri"),          SIZED("Xgetrf"),
-        SIZED("Xgeqrf"),    SIZED("Sorgqr"),       SIZED("Dormqr"),          SIZED("Xsyevd"),
-        SIZED("Ssygvd"),    SIZED("Xgesvd"),       SIZED("Xgesvdp"),         SIZED("Xgeev"),
-        SIZED("Xtrtri")};
+        SIZED("Xgeqrf"),    SIZED("Sorgqr"),       SIZED("Cungqr"),          SIZED("Dormqr"),
+        SIZED("Xsyevd"),    SIZED("Ssygvd"),       SIZED("Xgesvd"),          SIZED("Xgesvdp"),
+        SIZED("Xgeev"),     SIZED("Xtrtri"),       "cublasCgemm"};
     attempt(NULL, 1000000, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     long calls = fake.calls(NULL), turn = 0;
     for (long nth = 1; nth <= calls; nth += calls / (fx_short() ? 10 : 120) + 1, turn++)

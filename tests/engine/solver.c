@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a lane learns from GESDD of matrices for which Xgesvdp is not exact; POTRF without the
- * kernel that mirrors a triangle. */
+/* GESDD of matrices for which Xgesvdp is not exact: those of lower rank are deflated, and from
+ * graded ones a lane learns; POTRF without the kernel that mirrors a triangle. */
+#include <math.h>
+
 #include "src/compute/backend.h"
 #include "src/pipeline/lane.h"
 #include "src/pipeline/routine.h"
@@ -11,8 +13,10 @@ enum { M = 20, N = 12 };
 static struct fakecuda fake;
 static struct xg_lane *lane;
 
-/* Whether a call with m rows tries Xgesvdp. exact: of full rank, else of rank 1. */
-static bool tries(int64_t m, bool exact)
+enum kind { EXACT, GRADED, DEFICIENT /* of rank 1 */ };
+
+/* Whether a call with m rows tries Xgesvdp. */
+static bool tries(int64_t m, enum kind kind)
 {
     double a[M * N], u[M * N], v[N * N], w[N];
     const struct xg_routine routine = {.name = XG_ROUTINE_GESDD,
@@ -25,25 +29,38 @@ static bool tries(int64_t m, bool exact)
                                                    [XG_SLOT_V] = {v, N, N, N},
                                                    [XG_SLOT_W] = {w, N, 1, N}}};
     struct xg_result result;
-    for (int64_t i = 0; i < m * N; i++)
-        a[i] = 1 + (exact && i % (m + 1) == 0 ? (double)i : 0);
+    for (int64_t i = 0; i < m * N; i++) {
+        const bool diagonal = i % (m + 1) == 0;
+        const double graded = diagonal ? 2 * pow(10, -(double)(i / m)) : 0;
+        a[i] = kind == GRADED ? graded : kind == EXACT && diagonal ? 1 + (double)i : 1;
+    }
     fake.reset(1);
-    XT_CHECK(xg_routine_run(lane, &routine, &result) == XG_OK);
-    XT_CHECK(w[0] > 1 && (w[N - 1] > 1e-6) == exact, "%g, %g", w[0], w[N - 1]);
-    return fake.calls("cusolverDnXgesvdp") > 0;
+    XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_OK);
+    XT_CHECK(result.verdict == XG_VERDICT_RIGHT, "kind %d", kind);
+    XT_CHECK(w[0] > 1 && (w[N - 1] > 1e-6) == (kind == EXACT), "%g, %g", w[0], w[N - 1]);
+    const bool tried = fake.calls("cusolverDnXgesvdp") > 0;
+    XT_CHECK((fake.calls("cusolverDnXgesvd") > 0) == (kind == GRADED || !tried), "kind %d by gesvd",
+             kind);
+    return tried;
+}
+
+static void test_deflated(void)
+{
+    for (int call = 0; call < 5; call++)
+        XT_CHECK(tries(M, DEFICIENT), "call %d", call);
 }
 
 static void test_learnt(void)
 {
-    /* Two inexact ones, seven that do without, a trial, and so on. */
+    /* Two graded ones, seven that do without, a trial, and so on. */
     for (int call = 0; call < 20; call++)
-        XT_CHECK(tries(M, false) == (call < 2 || (call - 2) % 8 == 7), "call %d", call);
+        XT_CHECK(tries(M, GRADED) == (call < 2 || (call - 2) % 8 == 7), "call %d", call);
     /* Exact ones of the shape are found by the next trial, others at once. */
     for (int call = 0; call < 12; call++)
-        XT_CHECK(tries(M, true) == (call >= 5), "exact call %d", call);
-    tries(M, false);
-    tries(M, false);
-    XT_CHECK(tries(M - 1, false) && tries(M, false), "another shape");
+        XT_CHECK(tries(M, EXACT) == (call >= 5), "exact call %d", call);
+    tries(M, GRADED);
+    tries(M, GRADED);
+    XT_CHECK(tries(M - 1, GRADED) && tries(M, GRADED), "another shape");
 }
 
 static void test_no_mirror(void)
@@ -79,9 +96,10 @@ int main(void)
         test_no_mirror();
         if (reproducible)
             for (int call = 0; call < 5; call++)
-                XT_CHECK(tries(M, false), "reproducible call %d", call);
+                XT_CHECK(tries(M, GRADED), "reproducible call %d", call);
         else
             test_learnt();
+        test_deflated();
         xg_lane_destroy(lane);
         xg_backend_close(dev);
     }
