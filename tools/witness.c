@@ -48,34 +48,21 @@ static const void *table_at(const struct dl_phdr_info *info, const ElfW(Dyn) * e
     return (const void *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
 }
 
+/* The entries of the dynamic section, by tag; NULL: it lacks the tag. */
 struct tables {
-    const ElfW(Sym) * symbols;
-    const char *strings;
-    const ElfW(Rela) * rela, *jmprel;
-    size_t rela_bytes, jmprel_bytes;
+    const ElfW(Dyn) * of[DT_NUM];
 };
 
 static void read_tables(const struct dl_phdr_info *info, struct tables *out)
 {
     const ElfW(Dyn) *entry = NULL;
-    *out = (struct tables){0};
+    *out = (struct tables){{NULL}};
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             entry = (const ElfW(Dyn) *)(info->dlpi_addr + (uintptr_t)info->dlpi_phdr[i].p_vaddr);
-    for (; entry && entry->d_tag != DT_NULL; entry++) {
-        if (entry->d_tag == DT_SYMTAB)
-            out->symbols = table_at(info, entry);
-        else if (entry->d_tag == DT_STRTAB)
-            out->strings = table_at(info, entry);
-        else if (entry->d_tag == DT_RELA)
-            out->rela = table_at(info, entry);
-        else if (entry->d_tag == DT_RELASZ)
-            out->rela_bytes = entry->d_un.d_val;
-        else if (entry->d_tag == DT_JMPREL)
-            out->jmprel = table_at(info, entry);
-        else if (entry->d_tag == DT_PLTRELSZ)
-            out->jmprel_bytes = entry->d_un.d_val;
-    }
+    for (; entry && entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag > 0 && entry->d_tag < DT_NUM)
+            out->of[entry->d_tag] = entry;
 }
 
 struct target {
@@ -114,14 +101,17 @@ static void tell_slot(const struct dl_phdr_info *info, const ElfW(Sym) * symbol,
 }
 
 static void tell_bindings(const struct dl_phdr_info *info, const struct tables *tables,
-                          const ElfW(Rela) * slots, size_t bytes)
+                          const ElfW(Dyn) * relocations, const ElfW(Dyn) * bytes)
 {
-    for (size_t i = 0; slots && i < bytes / sizeof *slots; i++) {
+    const ElfW(Rela) *slots = relocations && bytes ? table_at(info, relocations) : NULL;
+    const ElfW(Sym) *symbols = table_at(info, tables->of[DT_SYMTAB]);
+    const char *strings = table_at(info, tables->of[DT_STRTAB]);
+    for (size_t i = 0; slots && i < bytes->d_un.d_val / sizeof *slots; i++) {
         size_t which = slots[i].r_info >> 32;
         if (which == 0)
             continue;
-        const ElfW(Sym) *symbol = &tables->symbols[which];
-        const char *name = tables->strings + symbol->st_name;
+        const ElfW(Sym) *symbol = &symbols[which];
+        const char *name = strings + symbol->st_name;
         for (int j = 0; j < SHIM_SGEMM_COUNT; j++)
             if (!strcmp(name, shim_symbols[j].name))
                 tell_slot(info, symbol, name, &slots[i]);
@@ -141,9 +131,9 @@ static int visit(struct dl_phdr_info *info, size_t size_bytes, void *context)
     }
     dprintf(witness.fd, "object\t%s\n", path_of(info));
     read_tables(info, &tables);
-    if (tables.symbols && tables.strings) {
-        tell_bindings(info, &tables, tables.jmprel, tables.jmprel_bytes);
-        tell_bindings(info, &tables, tables.rela, tables.rela_bytes);
+    if (tables.of[DT_SYMTAB] && tables.of[DT_STRTAB]) {
+        tell_bindings(info, &tables, tables.of[DT_JMPREL], tables.of[DT_PLTRELSZ]);
+        tell_bindings(info, &tables, tables.of[DT_RELA], tables.of[DT_RELASZ]);
     }
     return 0;
 }
