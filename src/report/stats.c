@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/conf.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/sandbox.h"
 #include "device/absence.h"
@@ -32,7 +33,7 @@ static pthread_once_t report_once = PTHREAD_ONCE_INIT;
 
 /* The file of XGEMM_ACCOUNT. */
 static struct {
-    char folder[PATH_MAX];      /* absolute; empty: none */
+    char folder[PATH_MAX];      /* as of the program's first product; empty: none */
     struct xg_account *mapping; /* NULL: no file, or not yet */
     bool tried;
 } file;
@@ -89,21 +90,6 @@ static void report_at_exit(void)
     fesetenv(&env);
 }
 
-/* A relative folder starts from the working directory of the program's first product. */
-static void find_folder(const char *name)
-{
-    size_t at = 0;
-
-    if (*name != '/' && getcwd(file.folder, sizeof file.folder - 1)) {
-        at = strlen(file.folder);
-        file.folder[at++] = '/';
-    }
-    if (strlen(name) < sizeof file.folder - at)
-        strcpy(file.folder + at, name);
-    else
-        file.folder[0] = '\0';
-}
-
 static void report_register(void)
 {
     const char *folder = xg_conf_get()->account;
@@ -112,7 +98,7 @@ static void report_register(void)
     xg_account_init(&account);
     /* The child starts with an empty account. Without the fork handler no file may be mapped. */
     if (xg_fork_register(&watch) && folder)
-        find_folder(folder);
+        xg_file_absolute(folder, file.folder);
     atexit(report_at_exit);
 }
 

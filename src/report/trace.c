@@ -89,20 +89,6 @@ static bool name_file(char path[PATH_MAX])
     return at < PATH_MAX - 1;
 }
 
-static bool write_all(int fd, const char *text, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, text, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        text += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 /* Whether fd may grow by `size` bytes; sets errno where it may not. */
 static bool may_grow(int fd, size_t size, bool *empty)
 {
@@ -135,7 +121,7 @@ static bool append_to_file(const char *path, const char *text, size_t size)
     bool empty = false;
     bool done = may_grow(fd, size + opening_bytes, &empty) &&
                 (!empty || pwrite(fd, opening, opening_bytes, 0) == (ssize_t)opening_bytes) &&
-                fcntl(fd, F_SETFL, flags | O_APPEND) == 0 && write_all(fd, text, size);
+                fcntl(fd, F_SETFL, flags | O_APPEND) == 0 && xg_file_write(fd, text, size);
     int error = errno;
     close(fd);
     errno = error;
