@@ -121,18 +121,18 @@ static void log_call(const struct xg_call_record *record)
     if (!record->routine)
         snprintf(form, sizeof form, " %c%c beta=%g", xg_trans_letter(call->transa),
                  xg_trans_letter(call->transb), call->beta);
-    if (record->device > 0)
-        snprintf(device, sizeof device, " %d", record->device);
+    if (record->gpu.device > 0)
+        snprintf(device, sizeof device, " %d", record->gpu.device);
     double flops = xg_record_flops(record);
     double rate = record->seconds > 0.0 ? flops / record->seconds : 0.0;
     bool tera = rate >= 0.99995e12; /* 1000 GFLOP/s in four digits */
 
     xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld%s: %s%s%s%s, %.4g ms (%.4g %s)%s%s: %s", record->symbol,
            (long long)call->m, (long long)call->n, (long long)call->k, form,
-           xg_place_text(record->place), device, record->kernel ? " " : "",
-           record->kernel ? record->kernel : "", 1e3 * record->seconds,
+           xg_place_text(record->place), device, record->gpu.kernel ? " " : "",
+           record->gpu.kernel ? record->gpu.kernel : "", 1e3 * record->seconds,
            rate * (tera ? 1e-12 : 1e-9), tera ? "TFLOP/s" : "GFLOP/s", predicted,
-           verdicts[record->verdict], xg_reason_text(record->reason));
+           verdicts[record->gpu.verdict], xg_reason_text(record->reason));
 }
 
 struct untold {
@@ -147,8 +147,8 @@ static bool is_repeat(const struct xg_call_record *a, const struct xg_call_recor
     return a->symbol && !strcmp(a->symbol, b->symbol) && a->call.m == b->call.m &&
            a->call.n == b->call.n && a->call.k == b->call.k && a->call.transa == b->call.transa &&
            a->call.transb == b->call.transb && a->call.beta == b->call.beta &&
-           a->place == b->place && a->reason == b->reason && a->device == b->device &&
-           a->kernel == b->kernel && a->verdict == b->verdict;
+           a->place == b->place && a->reason == b->reason && a->gpu.device == b->gpu.device &&
+           a->gpu.kernel == b->gpu.kernel && a->gpu.verdict == b->gpu.verdict;
 }
 
 /* Also takes the untold repeats of the product before. Count 0: there is nothing to tell now. */

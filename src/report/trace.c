@@ -215,7 +215,7 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
 {
     const struct xg_problem *call = &record->call;
     const char *place = xg_place_text(record->place);
-    const char *quote = record->kernel ? "\"" : "";
+    const char *quote = record->gpu.kernel ? "\"" : "";
     char trans[3] = {xg_trans_letter(call->transa), xg_trans_letter(call->transb), '\0'};
     const char *form = record->routine ? record->routine : trans;
     double bytes = (double)xg_problem_elem_bytes(call);
@@ -241,10 +241,10 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
         (long long)call->n, (long long)call->k, number(flops, xg_record_flops(record)),
         number(operands, up), number(result, down), record->routine ? "-" : trans,
         number(beta, call->beta), place, xg_reason_text(record->reason), quote,
-        record->kernel ? record->kernel : "null", quote, microseconds(cpu, record->predicted_cpu_s),
-        microseconds(gpu, record->predicted_gpu_s), microseconds(waited, record->waited_s),
-        (unsigned long long)record->up_bytes, (unsigned long long)record->down_bytes,
-        record->inside_s > 0 ? ",\"inside_us\":" : "",
+        record->gpu.kernel ? record->gpu.kernel : "null", quote,
+        microseconds(cpu, record->predicted_cpu_s), microseconds(gpu, record->predicted_gpu_s),
+        microseconds(waited, record->gpu.waited_s), (unsigned long long)record->gpu.up_bytes,
+        (unsigned long long)record->gpu.down_bytes, record->inside_s > 0 ? ",\"inside_us\":" : "",
         record->inside_s > 0 ? microseconds(inside, record->inside_s) : "");
     return length > 0 && length < EVENT_BYTES ? (size_t)length : 0;
 }
