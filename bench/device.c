@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "src/device/mem.h"
@@ -87,4 +86,40 @@ void device_link(struct xg_dev *dev, CUstream stream, struct link_rates *rates)
         (double)copy.bytes / device_seconds(dev, stream, copy_down_once, &copy);
     xg_mem_pinned_free(dev, copy.host);
     xg_mem_dev_release(dev, &mem);
+}
+
+void device_print(FILE *out, const struct xg_dev *dev, const char *commit,
+                  const struct link_rates *rates)
+{
+    fprintf(out, "# %s, commit %s; link %.1f GB/s up, %.1f GB/s down; ", dev->name, commit,
+            rates->up_bytes_per_s / 1e9, rates->down_bytes_per_s / 1e9);
+}
+
+void *device_cublasxt(void *library)
+{
+    void *handle;
+    int (*create)(void **), (*select)(void *, int, int[]);
+    int ordinal = 0;
+    *(void **)&create = dlsym(library, "cublasXtCreate");
+    *(void **)&select = dlsym(library, "cublasXtDeviceSelect");
+    return create && select && !create(&handle) && !select(handle, 1, &ordinal) ? handle : NULL;
+}
+
+struct xg_gemm_args device_gemm(const struct xg_problem *p, CUdeviceptr a, CUdeviceptr b,
+                                CUdeviceptr c)
+{
+    return (struct xg_gemm_args){.type = p->type,
+                                 .transa = p->transa,
+                                 .transb = p->transb,
+                                 .m = p->m,
+                                 .n = p->n,
+                                 .k = p->k,
+                                 .alpha = p->alpha,
+                                 .a = a,
+                                 .lda = p->lda,
+                                 .b = b,
+                                 .ldb = p->ldb,
+                                 .beta = p->beta,
+                                 .c = c,
+                                 .ldc = p->ldc};
 }

@@ -3,6 +3,9 @@
 #ifndef BENCH_DEVICE_H
 #define BENCH_DEVICE_H
 
+#include <stdio.h>
+
+#include "src/compute/gemm_args.h"
 #include "src/device/dev.h"
 
 /* cuEventElapsedTime, which the library itself does not use; NULL if the driver lacks it. */
@@ -24,5 +27,16 @@ struct link_rates {
     double up_bytes_per_s, down_bytes_per_s;
 };
 void device_link(struct xg_dev *dev, CUstream stream, struct link_rates *rates);
+
+/* Begins the line "# device, commit; link; " of a table. */
+void device_print(FILE *out, const struct xg_dev *dev, const char *commit,
+                  const struct link_rates *rates);
+
+/* A handle of cuBLASXt on the device 0, never destroyed; NULL if the library cannot make one. */
+void *device_cublasxt(void *library);
+
+/* The product *p with its matrices in device memory. */
+struct xg_gemm_args device_gemm(const struct xg_problem *p, CUdeviceptr a, CUdeviceptr b,
+                                CUdeviceptr c);
 
 #endif

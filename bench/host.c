@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Host to host: compares this library with OpenBLAS, cuBLASXt, a plain offload, and the floor. */
-#include <getopt.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 
 #include "fresh.h"
 #include "median.h"
+#include "options.h"
 #include "random.h"
 #include "shapes.h"
 #include "sides.h"
@@ -80,21 +80,10 @@ static void destroy_matrix(const float *matrix)
 
 static void operands_create(struct operands *operands, const struct shape *shape)
 {
-    bool transa = shape->trans >> 1, transb = shape->trans & 1;
-    struct xg_problem call = {
-        .transa = transa,
-        .transb = transb,
-        .m = shape->m,
-        .n = shape->n,
-        .k = shape->k,
-        .alpha = 1,
-        .beta = shape->beta,
-        .lda = (transa ? shape->m : shape->k) + shape->pad,
-        .ldb = (transb ? shape->k : shape->n) + shape->pad,
-        .ldc = shape->n + shape->pad,
-    };
-    size_t a = (size_t)((call.transa ? call.k : call.m) * call.lda);
-    size_t b = (size_t)((call.transb ? call.n : call.k) * call.ldb);
+    struct xg_problem call = shapes_problem(shape, XG_TYPE_S, 1);
+    call.beta = shape->beta;
+    size_t a = (size_t)(xg_problem_stored(&call, false).rows * call.lda);
+    size_t b = (size_t)(xg_problem_stored(&call, true).rows * call.ldb);
     size_t c = (size_t)(call.m * call.ldc);
     double wanted = 512e6 / (double)((a + b + c) * sizeof(float));
     operands->sets = (int)fmin(fmax(wanted, 2), SETS_MAX);
@@ -330,65 +319,26 @@ static void usage(FILE *out)
 
 static bool parse(int argc, char **argv)
 {
-    static const struct option names[] = {{"shapes", 1, NULL, 's'},
-                                          {"random", 1, NULL, 'r'},
-                                          {"seed", 1, NULL, 'e'},
-                                          {"csv", 1, NULL, 'c'},
-                                          {"commit", 1, NULL, 'i'},
-                                          {"budget", 1, NULL, 'b'},
-                                          {"cpu-limit", 1, NULL, 'l'},
-                                          {"rival-limit", 1, NULL, 'x'},
-                                          {"locked", 0, NULL, 'p'},
-                                          {"fresh", 2, NULL, 'f'},
-                                          {"populate", 1, NULL, 'o'},
-                                          {"turns", 1, NULL, 't'},
-                                          {0}};
-    for (int which; (which = getopt_long(argc, argv, "", names, NULL)) != -1;)
-        switch (which) {
-        case 's':
-            options.shapes = optarg;
-            break;
-        case 'r':
-            options.random = atoi(optarg);
-            break;
-        case 'e':
-            options.seed = strtoull(optarg, NULL, 10);
-            break;
-        case 'c':
-            options.csv = optarg;
-            break;
-        case 'i':
-            options.commit = optarg;
-            break;
-        case 'b':
-            options.budget_s = atof(optarg);
-            break;
-        case 'l':
-            options.cpu_limit_s = atof(optarg);
-            break;
-        case 'p':
-            options.locked = true;
-            break;
-        case 'f':
-            if (optarg && strcmp(optarg, "small"))
-                return false;
-            options.fresh = optarg ? FRESH_SMALL : FRESH_HUGE;
-            break;
-        case 'o':
-            xg_pipeline_populate = atoi(optarg);
-            break;
-        case 't':
-            options.turns = atoi(optarg);
-            if (options.turns < 1 || options.turns > TURNS_MAX)
-                return false;
-            break;
-        case 'x':
-            options.rival_limit_s = atof(optarg);
-            break;
-        default:
-            return false;
-        }
-    return optind == argc;
+    const char *fresh = NULL;
+    const struct option_row rows[] = {{"shapes", OPTION_TEXT, &options.shapes},
+                                      {"random", OPTION_INT, &options.random},
+                                      {"seed", OPTION_NUMBER, &options.seed},
+                                      {"csv", OPTION_TEXT, &options.csv},
+                                      {"commit", OPTION_TEXT, &options.commit},
+                                      {"budget", OPTION_REAL, &options.budget_s},
+                                      {"cpu-limit", OPTION_REAL, &options.cpu_limit_s},
+                                      {"rival-limit", OPTION_REAL, &options.rival_limit_s},
+                                      {"locked", OPTION_FLAG, &options.locked},
+                                      {"fresh", OPTION_WORD, &fresh},
+                                      {"populate", OPTION_INT, &xg_pipeline_populate},
+                                      {"turns", OPTION_INT, &options.turns},
+                                      {0}};
+    if (options_read(argc, argv, rows) != argc)
+        return false;
+    if (fresh)
+        options.fresh = *fresh ? FRESH_SMALL : FRESH_HUGE;
+    return options.turns >= 1 && options.turns <= TURNS_MAX &&
+           (!fresh || !*fresh || !strcmp(fresh, "small"));
 }
 
 int main(int argc, char **argv)
@@ -411,11 +361,10 @@ int main(int argc, char **argv)
     sides_link(&rates);
     static const char *const kinds[] = {"", "; C fresh", "; C fresh, in small pages"};
     FILE *heads[] = {stdout, csv};
-    for (int i = 0; i < 2 && heads[i]; i++)
-        fprintf(heads[i],
-                "# %s, commit %s; link %.1f GB/s up, %.1f GB/s down; medians of %d turns in ms%s\n",
-                sides_device()->name, options.commit, rates.up_bytes_per_s / 1e9,
-                rates.down_bytes_per_s / 1e9, options.turns, kinds[options.fresh]);
+    for (int i = 0; i < 2 && heads[i]; i++) {
+        device_print(heads[i], sides_device(), options.commit, &rates);
+        fprintf(heads[i], "medians of %d turns in ms%s\n", options.turns, kinds[options.fresh]);
+    }
     print_head(csv);
 
     struct row row;

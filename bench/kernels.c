@@ -31,6 +31,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "options.h"
 #include "resident.h"
 #include "src/decide/route.h"
 
@@ -483,6 +484,7 @@ static unsigned parse_maths(const char *list)
     return mask;
 }
 
+/* The bits of the leading dimensions; 0: an unknown word. */
 static unsigned parse_ld(const char *word)
 {
     return !strcmp(word, "padded")  ? PADDED
@@ -508,48 +510,34 @@ static void add_sizes(const char *list)
 static void parse(int argc, char **argv)
 {
     const char *shapes = NULL, *sizes = "512,1024,2048,4096,8192", *type = "s";
+    const char *math = NULL, *trans = "nn", *ld = "padded";
     options.argc = argc;
     options.argv = argv;
     options.commit = "unknown";
-    options.trans_mask = 1;
-    options.ld_mask = PADDED;
     options.budget_s = 0.5;
     options.seed = (uint64_t)time(NULL);
-    for (int i = 1; i < argc; i += 2) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (!value)
-            die("usage: kernels [--type s|d] [--rows A,B | --math strict,accurate,tf32|all]\n"
-                "               [--shapes FILE | --sizes N,N] [--trans nn|nt|tn|tt|all]\n"
-                "               [--ld padded|tight|all] [--budget SECONDS] [--seed N]\n"
-                "               [--csv FILE] [--commit TEXT]");
-        else if (!strcmp(name, "--type"))
-            type = value;
-        else if (!strcmp(name, "--rows"))
-            options.rows = value;
-        else if (!strcmp(name, "--math"))
-            options.math_mask = parse_maths(value);
-        else if (!strcmp(name, "--trans"))
-            options.trans_mask = shapes_trans_mask(value);
-        else if (!strcmp(name, "--ld"))
-            options.ld_mask = parse_ld(value);
-        else if (!strcmp(name, "--shapes"))
-            shapes = value;
-        else if (!strcmp(name, "--sizes"))
-            sizes = value;
-        else if (!strcmp(name, "--budget"))
-            options.budget_s = strtod(value, NULL);
-        else if (!strcmp(name, "--seed"))
-            options.seed = strtoull(value, NULL, 0);
-        else if (!strcmp(name, "--csv"))
-            options.csv = value;
-        else if (!strcmp(name, "--commit"))
-            options.commit = value;
-        else
-            die("unknown option");
-        if ((!strcmp(name, "--math") && !options.math_mask) || !options.trans_mask ||
-            !options.ld_mask)
-            die("unknown value");
-    }
+    const struct option_row rows[] = {{"type", OPTION_TEXT, &type},
+                                      {"rows", OPTION_TEXT, &options.rows},
+                                      {"math", OPTION_TEXT, &math},
+                                      {"trans", OPTION_TEXT, &trans},
+                                      {"ld", OPTION_TEXT, &ld},
+                                      {"shapes", OPTION_TEXT, &shapes},
+                                      {"sizes", OPTION_TEXT, &sizes},
+                                      {"budget", OPTION_REAL, &options.budget_s},
+                                      {"seed", OPTION_NUMBER, &options.seed},
+                                      {"csv", OPTION_TEXT, &options.csv},
+                                      {"commit", OPTION_TEXT, &options.commit},
+                                      {0}};
+    if (options_read(argc, argv, rows) != argc)
+        die("usage: kernels [--type s|d] [--rows A,B | --math strict,accurate,tf32|all]\n"
+            "               [--shapes FILE | --sizes N,N] [--trans nn|nt|tn|tt|all]\n"
+            "               [--ld padded|tight|all] [--budget SECONDS] [--seed N]\n"
+            "               [--csv FILE] [--commit TEXT]");
+    options.math_mask = math ? parse_maths(math) : 0;
+    options.trans_mask = shapes_trans_mask(trans);
+    options.ld_mask = parse_ld(ld);
+    if ((math && !options.math_mask) || !options.trans_mask || !options.ld_mask)
+        die("unknown value");
     if (strcmp(type, "s") && strcmp(type, "d"))
         die("unknown type");
     options.type = *type == 'd' ? XG_TYPE_D : XG_TYPE_S;

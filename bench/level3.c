@@ -9,7 +9,6 @@
  * builds.
  */
 #include <dlfcn.h>
-#include <getopt.h>
 #include <link.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 #include "blas.h"
 #include "device.h"
 #include "median.h"
+#include "options.h"
 #include "random.h"
 #include "src/base/clock.h"
 #include "src/compute/toolkit.h"
@@ -51,7 +51,6 @@ static void *cpu_library;
 static struct {
     void *library, *handle, *xt_handle;
     int (*create)(void **), (*set_stream)(void *, CUstream);
-    int (*xt_create)(void **), (*xt_select)(void *, int, int[]);
 } cublas;
 
 /* --- Opening ------------------------------------------------------------------------------- */
@@ -75,20 +74,15 @@ static void *find_cpu_library(void)
 
 static void open_cublas(void)
 {
-    int ordinal = 0;
     cublas.library = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
     if (!cublas.library)
         return;
     *(void **)&cublas.create = dlsym(cublas.library, "cublasCreate_v2");
     *(void **)&cublas.set_stream = dlsym(cublas.library, "cublasSetStream_v2");
-    *(void **)&cublas.xt_create = dlsym(cublas.library, "cublasXtCreate");
-    *(void **)&cublas.xt_select = dlsym(cublas.library, "cublasXtDeviceSelect");
     if (!cublas.create || !cublas.set_stream || cublas.create(&cublas.handle) ||
         cublas.set_stream(cublas.handle, stream))
         cublas.handle = NULL;
-    if (!cublas.xt_create || cublas.xt_create(&cublas.xt_handle) ||
-        cublas.xt_select(cublas.xt_handle, 1, &ordinal))
-        cublas.xt_handle = NULL;
+    cublas.xt_handle = device_cublasxt(cublas.library);
 }
 
 /* --- Operands ------------------------------------------------------------------------------ */
@@ -368,34 +362,6 @@ static void print_row(struct row *row, FILE *csv)
                 least, most, floor_ms, 1e3 * row->resident_s, own->apart);
 }
 
-static bool parse_options(int argc, char **argv)
-{
-    static const struct option names[] = {{"turns", 1, NULL, 't'}, {"budget", 1, NULL, 'b'},
-                                          {"csv", 1, NULL, 'c'},   {"commit", 1, NULL, 'i'},
-                                          {"own", 0, NULL, 'o'},   {0}};
-    for (int which; (which = getopt_long(argc, argv, "", names, NULL)) != -1;)
-        switch (which) {
-        case 't':
-            options.turns = atoi(optarg);
-            break;
-        case 'b':
-            options.budget_s = atof(optarg);
-            break;
-        case 'c':
-            options.csv = optarg;
-            break;
-        case 'i':
-            options.commit = optarg;
-            break;
-        case 'o':
-            options.own = true;
-            break;
-        default:
-            return false;
-        }
-    return options.turns > 0;
-}
-
 static bool open_all(void)
 {
     if (!(cpu_library = find_cpu_library())) {
@@ -416,10 +382,14 @@ static bool open_all(void)
 int main(int argc, char **argv)
 {
     static struct row row;
-    bool parsed = parse_options(argc, argv);
-    const char *const *cases = optind < argc ? (const char *const *)(argv + optind) : default_cases;
-    int count =
-        optind < argc ? argc - optind : (int)(sizeof default_cases / sizeof default_cases[0]);
+    static const struct option_row rows[] = {
+        {"turns", OPTION_INT, &options.turns}, {"budget", OPTION_REAL, &options.budget_s},
+        {"csv", OPTION_TEXT, &options.csv},    {"commit", OPTION_TEXT, &options.commit},
+        {"own", OPTION_FLAG, &options.own},    {0}};
+    int first = options_read(argc, argv, rows);
+    bool parsed = first && options.turns > 0;
+    const char *const *cases = first < argc ? (const char *const *)(argv + first) : default_cases;
+    int count = first < argc ? argc - first : (int)(sizeof default_cases / sizeof default_cases[0]);
     for (int i = 0; parsed && i < count; i++)
         if (!blas_parse(&row.call, cases[i])) {
             fprintf(stderr, "%s: no call\n", cases[i]);
@@ -439,11 +409,10 @@ int main(int argc, char **argv)
     struct link_rates rates;
     device_link(dev, stream, &rates);
     FILE *heads[] = {stdout, csv};
-    for (int i = 0; i < 2 && heads[i]; i++)
-        fprintf(heads[i],
-                "# %s, commit %s; link %.1f GB/s up, %.1f GB/s down; medians in ms, %d turns\n",
-                dev->name, options.commit, rates.up_bytes_per_s / 1e9, rates.down_bytes_per_s / 1e9,
-                options.turns);
+    for (int i = 0; i < 2 && heads[i]; i++) {
+        device_print(heads[i], dev, options.commit, &rates);
+        fprintf(heads[i], "medians in ms, %d turns\n", options.turns);
+    }
     print_head(csv);
     for (int i = 0; i < count; i++) {
         row.text = cases[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The median of the benchmarks' times. */
+/* The median of the times that benchmarks and tools measure. */
 #ifndef BENCH_MEDIAN_H
 #define BENCH_MEDIAN_H
 

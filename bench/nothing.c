@@ -3,39 +3,27 @@
  * call. */
 #include "nothing.h"
 
-__attribute__((visibility("default"))) void cblas_sgemm(int order, int transa, int transb, int m,
-                                                        int n, int k, float alpha, const float *a,
-                                                        int lda, const float *b, int ldb,
-                                                        float beta, float *c, int ldc)
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
+                 const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc)
 {
-    (void)order, (void)transa, (void)transb, (void)m, (void)n, (void)k, (void)alpha, (void)a;
-    (void)lda, (void)b, (void)ldb, (void)beta, (void)c, (void)ldc;
 }
 
-__attribute__((visibility("default"))) void
-sgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
-       const float *alpha, const float *a, const int *lda, const float *b, const int *ldb,
-       const float *beta, float *c, const int *ldc, size_t transa_length, size_t transb_length)
+void sgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
+            const float *alpha, const float *a, const int *lda, const float *b, const int *ldb,
+            const float *beta, float *c, const int *ldc, size_t transa_length, size_t transb_length)
 {
-    (void)transa, (void)transb, (void)m, (void)n, (void)k, (void)alpha, (void)a, (void)lda;
-    (void)b, (void)ldb, (void)beta, (void)c, (void)ldc, (void)transa_length, (void)transb_length;
 }
 
-__attribute__((visibility("default"))) void cblas_dgemm(int order, int transa, int transb, int m,
-                                                        int n, int k, double alpha, const double *a,
-                                                        int lda, const double *b, int ldb,
-                                                        double beta, double *c, int ldc)
+void cblas_dgemm(int order, int transa, int transb, int m, int n, int k, double alpha,
+                 const double *a, int lda, const double *b, int ldb, double beta, double *c,
+                 int ldc)
 {
-    (void)order, (void)transa, (void)transb, (void)m, (void)n, (void)k, (void)alpha, (void)a;
-    (void)lda, (void)b, (void)ldb, (void)beta, (void)c, (void)ldc;
 }
 
-__attribute__((visibility("default"))) void ssyrk_(const char *uplo, const char *trans,
-                                                   const int *n, const int *k, const float *alpha,
-                                                   const float *a, const int *lda,
-                                                   const float *beta, float *c, const int *ldc,
-                                                   size_t uplo_length, size_t trans_length)
+void ssyrk_(const char *uplo, const char *trans, const int *n, const int *k, const float *alpha,
+            const float *a, const int *lda, const float *beta, float *c, const int *ldc,
+            size_t uplo_length, size_t trans_length)
 {
-    (void)uplo, (void)trans, (void)n, (void)k, (void)alpha, (void)a, (void)lda, (void)beta;
-    (void)c, (void)ldc, (void)uplo_length, (void)trans_length;
 }

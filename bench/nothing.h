@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#pragma GCC visibility push(default)
+
 void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
                  const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 void sgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
@@ -18,5 +20,7 @@ void cblas_dgemm(int order, int transa, int transb, int m, int n, int k, double 
 void ssyrk_(const char *uplo, const char *trans, const int *n, const int *k, const float *alpha,
             const float *a, const int *lda, const float *beta, float *c, const int *ldc,
             size_t uplo_length, size_t trans_length);
+
+#pragma GCC visibility pop
 
 #endif

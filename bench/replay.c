@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options.h"
 #include "tests/support/replay.h"
 
 /* How the programs are run, beside what their files say. */
 struct options {
-    FILE *products; /* or NULL */
-    double spin_s;  /* of a library whose threads spin; 0: as the file says */
-    int times;      /* in a row */
+    bool products; /* the decision about each */
+    double spin_s; /* of a library whose threads spin; 0: as the file says */
+    int times;     /* in a row */
 };
 
 static int replay(const char *path, const struct options *options)
@@ -28,8 +29,8 @@ static int replay(const char *path, const struct options *options)
     fclose(file);
     if (options->spin_s > 0 && fixture.spin_s > 0)
         fixture.spin_s = options->spin_s;
-    bool done =
-        replay_repeat(&fixture, options->times) && replay_run(&fixture, &result, options->products);
+    bool done = replay_repeat(&fixture, options->times) &&
+                replay_run(&fixture, &result, options->products ? stdout : NULL);
     size_t count = fixture.count;
     replay_free(&fixture);
     if (!done) {
@@ -52,28 +53,15 @@ static int replay(const char *path, const struct options *options)
     return 0;
 }
 
-/* The index of the first fixture; 0: the arguments are wrong. */
-static int read_options(int argc, char **argv, struct options *options)
-{
-    int i = 1;
-    for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
-        if (!strcmp(argv[i], "--products"))
-            options->products = stdout;
-        else if (!strcmp(argv[i], "--spin") && i + 1 < argc)
-            options->spin_s = atof(argv[++i]);
-        else if (!strcmp(argv[i], "--times") && i + 1 < argc)
-            options->times = atoi(argv[++i]);
-        else
-            return 0;
-    }
-    return i < argc && options->times > 0 ? i : 0;
-}
-
 int main(int argc, char **argv)
 {
     struct options options = {.times = 1};
-    int status = 0, first = read_options(argc, argv, &options);
-    if (!first) {
+    const struct option_row rows[] = {{"products", OPTION_FLAG, &options.products},
+                                      {"spin", OPTION_REAL, &options.spin_s},
+                                      {"times", OPTION_INT, &options.times},
+                                      {0}};
+    int status = 0, first = options_read(argc, argv, rows);
+    if (!first || first == argc || options.times <= 0) {
         fprintf(stderr, "usage: replay [--products] [--spin SECONDS] [--times N] FIXTURE...\n");
         return 2;
     }

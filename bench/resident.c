@@ -139,24 +139,14 @@ void resident_create(struct resident *r, enum xg_type type, const struct shape *
 {
     memset(r, 0, sizeof *r);
     size_t bytes = xg_type_bytes(type);
-    bool transa = shape->trans >> 1, transb = shape->trans & 1;
-    int64_t a_rows = transa ? shape->k : shape->m, a_cols = transa ? shape->m : shape->k;
-    int64_t b_rows = transb ? shape->n : shape->k, b_cols = transb ? shape->k : shape->n;
-    r->call = (struct xg_problem){.type = type,
-                                  .transa = transa,
-                                  .transb = transb,
-                                  .m = shape->m,
-                                  .n = shape->n,
-                                  .k = shape->k,
-                                  .alpha = 1.0f,
-                                  .lda = xg_round_up(a_cols, ld_multiple) + shape->pad,
-                                  .ldb = xg_round_up(b_cols, ld_multiple) + shape->pad,
-                                  .ldc = xg_round_up(shape->n, ld_multiple) + shape->pad};
-    r->a_elems = (size_t)(a_rows * r->call.lda);
-    r->b_elems = (size_t)(b_rows * r->call.ldb);
+    r->call = shapes_problem(shape, type, ld_multiple);
+    const struct xg_extent a = xg_problem_stored(&r->call, false);
+    const struct xg_extent b = xg_problem_stored(&r->call, true);
+    r->a_elems = (size_t)(a.rows * r->call.lda);
+    r->b_elems = (size_t)(b.rows * r->call.ldb);
     r->c_elems = (size_t)(shape->m * r->call.ldc);
-    r->call.a = r->a = draw_matrix(type, a_rows, a_cols, r->call.lda, seed);
-    r->call.b = r->b = draw_matrix(type, b_rows, b_cols, r->call.ldb, seed);
+    r->call.a = r->a = draw_matrix(type, a.rows, a.columns, r->call.lda, seed);
+    r->call.b = r->b = draw_matrix(type, b.rows, b.columns, r->call.ldb, seed);
     r->call.c = r->c = allocate(r->c_elems, bytes);
     xg_accuracy_init(&r->accuracy, &r->call);
 
@@ -188,19 +178,7 @@ static struct xg_mem_dev scratch; /* of the products, which run one after the ot
 static enum xg_status launch(const struct xg_kernel *row, const struct resident *r, int run)
 {
     CUdeviceptr set = r->dev.ptr + r->set_bytes * (size_t)(run % r->sets);
-    struct xg_gemm_args gemm = {.type = r->call.type,
-                                .transa = r->call.transa,
-                                .transb = r->call.transb,
-                                .m = r->call.m,
-                                .n = r->call.n,
-                                .k = r->call.k,
-                                .alpha = 1.0,
-                                .a = set,
-                                .lda = r->call.lda,
-                                .b = set + r->b_at,
-                                .ldb = r->call.ldb,
-                                .c = set + r->c_at,
-                                .ldc = r->call.ldc};
+    struct xg_gemm_args gemm = device_gemm(&r->call, set, set + r->b_at, set + r->c_at);
     const struct xg_shape shape = xg_gemm_shape(&gemm);
     struct xg_choice choice = xg_select_row(row, &dev->facts, &shape);
     must(xg_launch_reserve(dev, &choice, &scratch, &gemm), "scratch");
@@ -212,14 +190,8 @@ static enum xg_status launch(const struct xg_kernel *row, const struct resident 
 
 const struct xg_kernel *resident_row(const struct resident *r, enum xg_math math)
 {
-    const struct xg_shape shape = {.m = r->call.m,
-                                   .n = r->call.n,
-                                   .k = r->call.k,
-                                   .type = r->call.type,
-                                   .transa = r->call.transa,
-                                   .transb = r->call.transb,
-                                   .unaligned =
-                                       r->call.lda % 4 || r->call.ldb % 4 || r->call.ldc % 4};
+    struct xg_shape shape = xg_shape_of(&r->call, r->call.m, r->call.n, r->call.k);
+    shape.unaligned = r->call.lda % 4 || r->call.ldb % 4 || r->call.ldc % 4;
     return xg_route_resident(&dev->facts, math, NULL, &shape).row;
 }
 

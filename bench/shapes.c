@@ -96,6 +96,23 @@ bool shapes_read(struct shapes *shapes, const char *path, unsigned trans_mask)
     return right;
 }
 
+struct xg_problem shapes_problem(const struct shape *shape, enum xg_type type, int64_t ld_multiple)
+{
+    bool transa = shape->trans >> 1, transb = shape->trans & 1;
+    return (struct xg_problem){
+        .type = type,
+        .transa = transa,
+        .transb = transb,
+        .m = shape->m,
+        .n = shape->n,
+        .k = shape->k,
+        .alpha = 1,
+        .lda = xg_round_up(transa ? shape->m : shape->k, ld_multiple) + shape->pad,
+        .ldb = xg_round_up(transb ? shape->k : shape->n, ld_multiple) + shape->pad,
+        .ldc = xg_round_up(shape->n, ld_multiple) + shape->pad,
+    };
+}
+
 void shapes_free(struct shapes *shapes)
 {
     free(shapes->at);

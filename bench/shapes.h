@@ -34,6 +34,10 @@ void shapes_add(struct shapes *shapes, const struct shape *shape, unsigned trans
  */
 bool shapes_read(struct shapes *shapes, const char *path, unsigned trans_mask);
 
+/* The product with alpha 1, beta 0 and no matrices; the leading dimensions are multiples of
+ * ld_multiple, before pad. */
+struct xg_problem shapes_problem(const struct shape *shape, enum xg_type type, int64_t ld_multiple);
+
 void shapes_free(struct shapes *shapes);
 
 #endif

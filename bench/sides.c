@@ -18,16 +18,14 @@
 #include "src/dispatch.h"
 #include "src/engine.h"
 
-typedef struct cublasXtContext *cublasxt_handle;
-
 static struct {
     struct xg_dev *dev;
     CUstream stream;
     CUresult (*copy_up)(CUdeviceptr, const void *, size_t);
     CUresult (*copy_down)(void *, CUdeviceptr, size_t);
-    cublasxt_handle xt;
-    int (*xt_sgemm)(cublasxt_handle, int, int, size_t, size_t, size_t, const float *, const float *,
-                    size_t, const float *, size_t, const float *, float *, size_t);
+    void *xt;
+    int (*xt_sgemm)(void *, int, int, size_t, size_t, size_t, const float *, const float *, size_t,
+                    const float *, size_t, const float *, float *, size_t);
 } bench;
 
 /* --- The CPU library ----------------------------------------------------------------------- */
@@ -86,20 +84,7 @@ static bool compute_plain(const struct xg_problem *p)
               bench.copy_up(a, p->a, a_bytes) == CUDA_SUCCESS &&
               bench.copy_up(b, p->b, b_bytes) == CUDA_SUCCESS &&
               (p->beta == 0 || bench.copy_up(c, p->c, c_bytes) == CUDA_SUCCESS);
-    const struct xg_gemm_args gemm = {.type = p->type,
-                                      .transa = p->transa,
-                                      .transb = p->transb,
-                                      .m = p->m,
-                                      .n = p->n,
-                                      .k = p->k,
-                                      .alpha = p->alpha,
-                                      .a = a,
-                                      .lda = p->lda,
-                                      .b = b,
-                                      .ldb = p->ldb,
-                                      .beta = p->beta,
-                                      .c = c,
-                                      .ldc = p->ldc};
+    const struct xg_gemm_args gemm = device_gemm(p, a, b, c);
     ok = ok && xg_cublas_gemm(bench.dev, &gemm, false, NULL) == XG_OK &&
          bench.copy_down(p->c, c, c_bytes) == CUDA_SUCCESS;
     drv->cuMemFree(a);
@@ -136,20 +121,6 @@ const struct side side_table[SIDE_COUNT] = {
 /* --- Opening, and the kernel alone
  * ----------------------------------------------------------------- */
 
-static void open_cublasxt(void)
-{
-    void *library = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
-    int (*create)(cublasxt_handle *);
-    int (*select)(cublasxt_handle, int, int[]);
-    int ordinal = 0;
-    if (!library)
-        return;
-    *(void **)&create = dlsym(library, "cublasXtCreate");
-    *(void **)&select = dlsym(library, "cublasXtDeviceSelect");
-    if (create && select && create(&bench.xt) == 0 && select(bench.xt, 1, &ordinal) == 0)
-        *(void **)&bench.xt_sgemm = dlsym(library, "cublasXtSgemm");
-}
-
 bool sides_open(void)
 {
     const struct xg_conf *conf = xg_conf_get();
@@ -164,7 +135,9 @@ bool sides_open(void)
     *(void **)&bench.copy_down = dlsym(library, "cuMemcpyDtoH_v2");
     bench.dev->facts.cublas = xg_cublas_present(bench.dev);
     bench.stream = device_stream(bench.dev);
-    open_cublasxt();
+    void *cublas = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
+    if (cublas && (bench.xt = device_cublasxt(cublas)))
+        *(void **)&bench.xt_sgemm = dlsym(cublas, "cublasXtSgemm");
     return bench.copy_up && bench.copy_down;
 }
 
@@ -193,20 +166,16 @@ double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
 {
     const struct xg_conf *conf = xg_conf_get();
     struct xg_dev *dev = bench.dev;
-    struct kernel_launch launch = {
-        .args = {.lda = xg_round_up(p->transa ? p->m : p->k, 32),
-                 .ldb = xg_round_up(p->transb ? p->k : p->n, 32),
-                 .ldc = xg_round_up(p->n, 32),
-                 .m = p->m,
-                 .n = p->n,
-                 .k = p->k,
-                 .alpha = 1,
-                 .transa = p->transa,
-                 .transb = p->transb},
-    };
-    size_t a = matrix_bytes(p->transa ? p->k : p->m, launch.args.lda);
-    size_t b = matrix_bytes(p->transb ? p->n : p->k, launch.args.ldb);
-    size_t c = matrix_bytes(p->m, launch.args.ldc);
+    struct xg_problem padded = *p;
+    padded.alpha = 1;
+    padded.beta = 0;
+    padded.lda = xg_round_up(xg_problem_stored(p, false).columns, 32);
+    padded.ldb = xg_round_up(xg_problem_stored(p, true).columns, 32);
+    padded.ldc = xg_round_up(p->n, 32);
+    size_t a = matrix_bytes(xg_problem_stored(p, false).rows, padded.lda);
+    size_t b = matrix_bytes(xg_problem_stored(p, true).rows, padded.ldb);
+    size_t c = matrix_bytes(p->m, padded.ldc);
+    struct kernel_launch launch = {.args = device_gemm(&padded, 0, 0, 0)};
     struct xg_mem_dev mem = {0}, scratch = {0};
     const struct xg_shape shape = xg_gemm_shape(&launch.args);
     launch.choice = xg_route_resident(&dev->facts, conf->math, conf->kernel, &shape);

@@ -310,10 +310,7 @@ static union shim_scalar pass(enum xg_type type, const void *at)
     }
 
 #define SHIM_WRITE_CBLAS(role, name) c->name = SHIM_TO_CBLAS_##role(name);
-#define SHIM_TO_CBLAS_SIDE(name) shim_terms_number_of(t->name, SHIM_LETTERS_SIDE)
-#define SHIM_TO_CBLAS_UPLO(name) shim_terms_number_of(t->name, SHIM_LETTERS_UPLO)
-#define SHIM_TO_CBLAS_TRANS(name) shim_terms_number_of(t->name, SHIM_LETTERS_TRANS)
-#define SHIM_TO_CBLAS_DIAG(name) shim_terms_number_of(t->name, SHIM_LETTERS_DIAG)
+#define SHIM_TO_CBLAS_LETTER(name) shim_terms_number_of(t->name, SHIM_LETTERS_##name)
 #define SHIM_TO_CBLAS_INTEGER(name) t->name
 #define SHIM_TO_CBLAS_SCALAR(name) pass(t->type, t->name.at)
 #define SHIM_TO_CBLAS_REAL(name) pass(xg_type_real(t->type), t->name.at)
@@ -323,10 +320,7 @@ static union shim_scalar pass(enum xg_type type, const void *at)
 #define SHIM_WRITE_FORTRAN(role, name)                                                             \
     f->name = SHIM_TO_FORTRAN_##role(name);                                                        \
     SHIM_LENGTH_##role(f->name##_length = 1;)
-#define SHIM_TO_FORTRAN_SIDE(name) &t->name
-#define SHIM_TO_FORTRAN_UPLO(name) &t->name
-#define SHIM_TO_FORTRAN_TRANS(name) &t->name
-#define SHIM_TO_FORTRAN_DIAG(name) &t->name
+#define SHIM_TO_FORTRAN_LETTER(name) &t->name
 #define SHIM_TO_FORTRAN_INTEGER(name) &t->name
 #define SHIM_TO_FORTRAN_SCALAR(name) t->name.at
 #define SHIM_TO_FORTRAN_REAL(name) t->name.at

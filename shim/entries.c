@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The exported names. Each packs its arguments as passed and calls shim_intercept. cblas_sgemm is
- * SHIM_ENTRY_CBLAS of gemm and S; shim_gemm in gemm.c reads its arguments. */
+ * SHIM_ENTRY_CBLAS of gemm and S; shim_gemm_terms_read (terms.h) reads its arguments. */
 #include "export.h"
 #include "intercept.h"
 

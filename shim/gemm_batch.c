@@ -83,7 +83,7 @@ static const void *scalar_at(enum xg_type type, const void *array, int64_t index
 /* Letters are one character each in Fortran, and numbers in the C interface. */
 static char trans_at(const struct shim_terms *t, const void *array, int64_t index)
 {
-    return t->cblas ? shim_terms_letter_of(((const int *)array)[index], SHIM_LETTERS_TRANS)
+    return t->cblas ? shim_terms_letter_of(((const int *)array)[index], SHIM_LETTERS_trans)
                     : shim_terms_letter((const char *)array + index);
 }
 
@@ -180,7 +180,7 @@ void shim_groups_seek(struct shim_groups *groups, shim_groups_wants *wants, void
 
 /* Moves each array in the arguments *at, of either interface, to the first group that is left. */
 #define CUT(role, name) CUT_##role(name)
-#define CUT_TRANSES(name) at->name += groups->first;
+#define CUT_LETTERS(name) at->name += groups->first;
 #define CUT_INTEGERS(name) at->name = skip_integers(at->name, groups->int_bytes, groups->first);
 #define CUT_SCALARS(name) at->name = scalar_at(t.type, at->name, groups->first);
 #define CUT_MATRICES(name) at->name += groups->products;

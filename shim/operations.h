@@ -38,101 +38,69 @@
  * interface has the order of the matrices in front; Fortran compilers append the lengths of the
  * letters. Roles:
  *
- * - SIDE, UPLO, TRANS, DIAG: a letter; a number in the C interface.
+ * - LETTER: a letter, which the name explains (terms.h); a number in the C interface.
  * - INTEGER: by address in Fortran.
  * - SCALAR: of the operation's type; by address in Fortran, and in C if it is complex.
  * - REAL: of the type of the operation's real part; by address in Fortran.
  * - MATRIX: an operand that is read; RESULT: an operand that is written.
- * - TRANSES, INTEGERS, SCALARS, MATRICES, RESULTS: arrays of these; the last two hold addresses.
+ * - LETTERS, INTEGERS, SCALARS, MATRICES, RESULTS: arrays of these; the last two hold addresses.
  *   Both interfaces pass them alike, except that Fortran's letters are one character each.
  */
 #define SHIM_GEMM_ARGUMENTS(FIRST, NEXT)                                                           \
-    FIRST(TRANS, transa)                                                                           \
-    NEXT(TRANS, transb)                                                                            \
+    FIRST(LETTER, transa)                                                                          \
+    NEXT(LETTER, transb)                                                                           \
     NEXT(INTEGER, m)                                                                               \
     NEXT(INTEGER, n)                                                                               \
     NEXT(INTEGER, k)                                                                               \
+    SHIM_A_B_C(NEXT, SCALAR)
+
+/* beta: its role. */
+#define SHIM_A_B_C(NEXT, beta_role)                                                                \
     NEXT(SCALAR, alpha)                                                                            \
     NEXT(MATRIX, a)                                                                                \
     NEXT(INTEGER, lda)                                                                             \
     NEXT(MATRIX, b)                                                                                \
     NEXT(INTEGER, ldb)                                                                             \
-    NEXT(SCALAR, beta)                                                                             \
+    NEXT(beta_role, beta)                                                                          \
     NEXT(RESULT, c)                                                                                \
     NEXT(INTEGER, ldc)
 
-#define SHIM_SYRK_ARGUMENTS(FIRST, NEXT)                                                           \
-    FIRST(UPLO, uplo)                                                                              \
-    NEXT(TRANS, trans)                                                                             \
+#define SHIM_SYRK_ARGUMENTS(FIRST, NEXT) SHIM_RANK_K(FIRST, NEXT, SCALAR)
+#define SHIM_HERK_ARGUMENTS(FIRST, NEXT) SHIM_RANK_K(FIRST, NEXT, REAL)
+#define SHIM_RANK_K(FIRST, NEXT, role)                                                             \
+    FIRST(LETTER, uplo)                                                                            \
+    NEXT(LETTER, trans)                                                                            \
     NEXT(INTEGER, n)                                                                               \
     NEXT(INTEGER, k)                                                                               \
-    NEXT(SCALAR, alpha)                                                                            \
+    NEXT(role, alpha)                                                                              \
     NEXT(MATRIX, a)                                                                                \
     NEXT(INTEGER, lda)                                                                             \
-    NEXT(SCALAR, beta)                                                                             \
-    NEXT(RESULT, c)                                                                                \
-    NEXT(INTEGER, ldc)
-
-#define SHIM_HERK_ARGUMENTS(FIRST, NEXT)                                                           \
-    FIRST(UPLO, uplo)                                                                              \
-    NEXT(TRANS, trans)                                                                             \
-    NEXT(INTEGER, n)                                                                               \
-    NEXT(INTEGER, k)                                                                               \
-    NEXT(REAL, alpha)                                                                              \
-    NEXT(MATRIX, a)                                                                                \
-    NEXT(INTEGER, lda)                                                                             \
-    NEXT(REAL, beta)                                                                               \
+    NEXT(role, beta)                                                                               \
     NEXT(RESULT, c)                                                                                \
     NEXT(INTEGER, ldc)
 
 #define SHIM_SYMM_ARGUMENTS(FIRST, NEXT)                                                           \
-    FIRST(SIDE, side)                                                                              \
-    NEXT(UPLO, uplo)                                                                               \
+    FIRST(LETTER, side)                                                                            \
+    NEXT(LETTER, uplo)                                                                             \
     NEXT(INTEGER, m)                                                                               \
     NEXT(INTEGER, n)                                                                               \
-    NEXT(SCALAR, alpha)                                                                            \
-    NEXT(MATRIX, a)                                                                                \
-    NEXT(INTEGER, lda)                                                                             \
-    NEXT(MATRIX, b)                                                                                \
-    NEXT(INTEGER, ldb)                                                                             \
-    NEXT(SCALAR, beta)                                                                             \
-    NEXT(RESULT, c)                                                                                \
-    NEXT(INTEGER, ldc)
+    SHIM_A_B_C(NEXT, SCALAR)
 #define SHIM_HEMM_ARGUMENTS SHIM_SYMM_ARGUMENTS
 
-#define SHIM_SYR2K_ARGUMENTS(FIRST, NEXT)                                                          \
-    FIRST(UPLO, uplo)                                                                              \
-    NEXT(TRANS, trans)                                                                             \
+#define SHIM_SYR2K_ARGUMENTS(FIRST, NEXT) SHIM_RANK_2K(FIRST, NEXT, SCALAR)
+#define SHIM_HER2K_ARGUMENTS(FIRST, NEXT) SHIM_RANK_2K(FIRST, NEXT, REAL)
+#define SHIM_RANK_2K(FIRST, NEXT, beta_role)                                                       \
+    FIRST(LETTER, uplo)                                                                            \
+    NEXT(LETTER, trans)                                                                            \
     NEXT(INTEGER, n)                                                                               \
     NEXT(INTEGER, k)                                                                               \
-    NEXT(SCALAR, alpha)                                                                            \
-    NEXT(MATRIX, a)                                                                                \
-    NEXT(INTEGER, lda)                                                                             \
-    NEXT(MATRIX, b)                                                                                \
-    NEXT(INTEGER, ldb)                                                                             \
-    NEXT(SCALAR, beta)                                                                             \
-    NEXT(RESULT, c)                                                                                \
-    NEXT(INTEGER, ldc)
-
-#define SHIM_HER2K_ARGUMENTS(FIRST, NEXT)                                                          \
-    FIRST(UPLO, uplo)                                                                              \
-    NEXT(TRANS, trans)                                                                             \
-    NEXT(INTEGER, n)                                                                               \
-    NEXT(INTEGER, k)                                                                               \
-    NEXT(SCALAR, alpha)                                                                            \
-    NEXT(MATRIX, a)                                                                                \
-    NEXT(INTEGER, lda)                                                                             \
-    NEXT(MATRIX, b)                                                                                \
-    NEXT(INTEGER, ldb)                                                                             \
-    NEXT(REAL, beta)                                                                               \
-    NEXT(RESULT, c)                                                                                \
-    NEXT(INTEGER, ldc)
+    SHIM_A_B_C(NEXT, beta_role)
 
 #define SHIM_TRMM_ARGUMENTS(FIRST, NEXT)                                                           \
-    FIRST(SIDE, side)                                                                              \
-    NEXT(UPLO, uplo)                                                                               \
-    NEXT(TRANS, trans)                                                                             \
-    NEXT(DIAG, diag)                                                                               \
+    FIRST(LETTER, side)                                                                            \
+    NEXT(LETTER, uplo)                                                                             \
+    NEXT(LETTER, trans)                                                                            \
+    NEXT(LETTER, diag)                                                                             \
     NEXT(INTEGER, m)                                                                               \
     NEXT(INTEGER, n)                                                                               \
     NEXT(SCALAR, alpha)                                                                            \
@@ -143,24 +111,17 @@
 #define SHIM_TRSM_ARGUMENTS SHIM_TRMM_ARGUMENTS
 
 #define SHIM_GEMMT_ARGUMENTS(FIRST, NEXT)                                                          \
-    FIRST(UPLO, uplo)                                                                              \
-    NEXT(TRANS, transa)                                                                            \
-    NEXT(TRANS, transb)                                                                            \
+    FIRST(LETTER, uplo)                                                                            \
+    NEXT(LETTER, transa)                                                                           \
+    NEXT(LETTER, transb)                                                                           \
     NEXT(INTEGER, n)                                                                               \
     NEXT(INTEGER, k)                                                                               \
-    NEXT(SCALAR, alpha)                                                                            \
-    NEXT(MATRIX, a)                                                                                \
-    NEXT(INTEGER, lda)                                                                             \
-    NEXT(MATRIX, b)                                                                                \
-    NEXT(INTEGER, ldb)                                                                             \
-    NEXT(SCALAR, beta)                                                                             \
-    NEXT(RESULT, c)                                                                                \
-    NEXT(INTEGER, ldc)
+    SHIM_A_B_C(NEXT, SCALAR)
 
 /* A group has one of each except the matrices; it has as many of those as its size. */
 #define SHIM_GEMM_BATCH_ARGUMENTS(FIRST, NEXT)                                                     \
-    FIRST(TRANSES, transa_array)                                                                   \
-    NEXT(TRANSES, transb_array)                                                                    \
+    FIRST(LETTERS, transa_array)                                                                   \
+    NEXT(LETTERS, transb_array)                                                                    \
     NEXT(INTEGERS, m_array)                                                                        \
     NEXT(INTEGERS, n_array)                                                                        \
     NEXT(INTEGERS, k_array)                                                                        \
@@ -176,8 +137,8 @@
     NEXT(INTEGERS, group_size)
 
 #define SHIM_GEMM_BATCH_STRIDED_ARGUMENTS(FIRST, NEXT)                                             \
-    FIRST(TRANS, transa)                                                                           \
-    NEXT(TRANS, transb)                                                                            \
+    FIRST(LETTER, transa)                                                                          \
+    NEXT(LETTER, transb)                                                                           \
     NEXT(INTEGER, m)                                                                               \
     NEXT(INTEGER, n)                                                                               \
     NEXT(INTEGER, k)                                                                               \

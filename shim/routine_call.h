@@ -14,7 +14,7 @@ struct shim_routine_call {
     enum shim_list list; /* which member of the union */
     union {
         uintptr_t words[SHIM_WORDS_MOST];
-#define SHIM_MEMBER(list, words) struct shim_##list list;
+#define SHIM_MEMBER(list, ...) struct shim_##list list;
         SHIM_LISTS(SHIM_MEMBER)
 #undef SHIM_MEMBER
     };

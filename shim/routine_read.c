@@ -6,6 +6,19 @@
 #include "routine_reading.h"
 #include "squares.h"
 
+/* The lists, in the table below. m, n, info, lengths: numbers of arguments in the words of the
+ * list; 0 for a length: the list has no such workspace, for the first argument is never one. */
+static const struct list {
+    void (*read)(struct reading *);
+    unsigned char m, n, info;
+    unsigned char lengths[3]; /* of workspaces */
+} lists[SHIM_LIST_COUNT];
+
+static const void *word(const struct shim_routine_call *call, int index)
+{
+    return (const void *)call->words[index];
+}
+
 /* --- Systems --------------------------------------------------------------------------------- */
 
 static void read_potrf(struct reading *r)
@@ -134,24 +147,27 @@ static void eigen(struct reading *r, const void *jobz, const void *triangle, con
         r->routine->operand[XG_SLOT_U] = r->routine->operand[XG_SLOT_A];
 }
 
-/* The least workspaces of the divide-and-conquer routines: of the type, real, and integer. */
-static int64_t least_work(const struct reading *r)
+/* Workspaces of the type, of real numbers where the type is complex, and of integers. */
+static void workspaces(struct reading *r, int64_t work, int64_t rwork, int64_t iwork)
 {
-    const int64_t n = r->routine->n;
-    if (xg_type_is_complex(r->routine->type))
-        return r->routine->vectors ? 2 * n + n * n : n + 1;
-    return r->routine->vectors ? 1 + 6 * n + 2 * n * n : 2 * n + 1;
+    const unsigned char *lengths = lists[r->call->list].lengths;
+    const bool complex = xg_type_is_complex(r->routine->type);
+    workspace(r, word(r->call, lengths[0]), work);
+    if (complex)
+        workspace(r, word(r->call, lengths[1]), rwork);
+    workspace(r, word(r->call, lengths[1 + complex]), iwork);
 }
 
-static int64_t least_rwork(const struct reading *r)
+/* Those of the divide-and-conquer routines. */
+static void least_workspaces(struct reading *r)
 {
     const int64_t n = r->routine->n;
-    return r->routine->vectors ? 1 + 5 * n + 2 * n * n : n;
-}
-
-static int64_t least_iwork(const struct reading *r)
-{
-    return r->routine->vectors ? 3 + 5 * r->routine->n : 1;
+    const bool complex = xg_type_is_complex(r->routine->type);
+    if (r->routine->vectors)
+        workspaces(r, complex ? 2 * n + n * n : 1 + 6 * n + 2 * n * n, 1 + 5 * n + 2 * n * n,
+                   3 + 5 * n);
+    else
+        workspaces(r, complex ? n + 1 : 2 * n + 1, n, 1);
 }
 
 static void read_syev(struct reading *r)
@@ -159,32 +175,14 @@ static void read_syev(struct reading *r)
     const struct shim_syev *c = &r->call->syev;
     eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
     r->routine->rotates = true;
-    workspace(r, c->lwork, 3 * r->routine->n - 1);
-}
-
-static void read_heev(struct reading *r)
-{
-    const struct shim_heev *c = &r->call->heev;
-    eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
-    r->routine->rotates = true;
-    workspace(r, c->lwork, 2 * r->routine->n - 1);
+    workspace(r, c->lwork, (xg_type_is_complex(r->routine->type) ? 2 : 3) * r->routine->n - 1);
 }
 
 static void read_syevd(struct reading *r)
 {
     const struct shim_syevd *c = &r->call->syevd;
     eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
-    workspace(r, c->lwork, least_work(r));
-    workspace(r, c->liwork, least_iwork(r));
-}
-
-static void read_heevd(struct reading *r)
-{
-    const struct shim_heevd *c = &r->call->heevd;
-    eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
-    workspace(r, c->lwork, least_work(r));
-    workspace(r, c->lrwork, least_rwork(r));
-    workspace(r, c->liwork, least_iwork(r));
+    least_workspaces(r);
 }
 
 /* All values, or those with the numbers il to iu; their vectors have a matrix of their own. Of an
@@ -211,18 +209,8 @@ static void read_syevr(struct reading *r)
     const struct shim_syevr *c = &r->call->syevr;
     eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
     some_eigen(r, c->range, c->il, c->iu, c->z, c->ldz);
-    workspace(r, c->lwork, 26 * r->routine->n);
-    workspace(r, c->liwork, 10 * r->routine->n);
-}
-
-static void read_heevr(struct reading *r)
-{
-    const struct shim_heevr *c = &r->call->heevr;
-    eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
-    some_eigen(r, c->range, c->il, c->iu, c->z, c->ldz);
-    workspace(r, c->lwork, 2 * r->routine->n);
-    workspace(r, c->lrwork, 24 * r->routine->n);
-    workspace(r, c->liwork, 10 * r->routine->n);
+    const int64_t n = r->routine->n;
+    workspaces(r, (xg_type_is_complex(r->routine->type) ? 2 : 26) * n, 24 * n, 10 * n);
 }
 
 static void generalized(struct reading *r, const void *itype, void *b, const void *ldb)
@@ -238,18 +226,7 @@ static void read_sygvd(struct reading *r)
     const struct shim_sygvd *c = &r->call->sygvd;
     eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
     generalized(r, c->itype, c->b, c->ldb);
-    workspace(r, c->lwork, least_work(r));
-    workspace(r, c->liwork, least_iwork(r));
-}
-
-static void read_hegvd(struct reading *r)
-{
-    const struct shim_hegvd *c = &r->call->hegvd;
-    eigen(r, c->jobz, c->uplo, c->n, c->a, c->lda, c->w);
-    generalized(r, c->itype, c->b, c->ldb);
-    workspace(r, c->lwork, least_work(r));
-    workspace(r, c->lrwork, least_rwork(r));
-    workspace(r, c->liwork, least_iwork(r));
+    least_workspaces(r);
 }
 
 /* cuSOLVER computes no left vectors. */
@@ -344,14 +321,6 @@ static void read_gesdd(struct reading *r)
     workspace(r, c->lwork, least_gesdd(r));
 }
 
-static void read_complex_gesdd(struct reading *r)
-{
-    const struct shim_complex_gesdd *c = &r->call->complex_gesdd;
-    singular(r, c->m, c->n, c->a, c->lda, c->s, letter(r, c->jobz, "NSA"));
-    singular_vectors(r, c->u, c->ldu, c->vt, c->ldvt);
-    workspace(r, c->lwork, least_gesdd(r));
-}
-
 static void read_gesvd(struct reading *r)
 {
     const struct shim_gesvd *c = &r->call->gesvd;
@@ -363,73 +332,43 @@ static void read_gesvd(struct reading *r)
     workspace(r, c->lwork, least_gesvd(r));
 }
 
-static void read_complex_gesvd(struct reading *r)
-{
-    const struct shim_complex_gesvd *c = &r->call->complex_gesvd;
-    const int left = letter(r, c->jobu, "NSA"), right = letter(r, c->jobvt, "NSA");
-    r->legal = r->legal && left == right;
-    r->routine->rotates = true;
-    singular(r, c->m, c->n, c->a, c->lda, c->s, left);
-    singular_vectors(r, c->u, c->ldu, c->vt, c->ldvt);
-    workspace(r, c->lwork, least_gesvd(r));
-}
-
 /* --- All lists ------------------------------------------------------------------------------- */
 
-/* Numbers of an argument in the words of its list; 0: the list has none, for the first is never a
- * workspace nor info. */
 #define AT(list, name) (offsetof(struct shim_##list, name) / sizeof(uintptr_t))
+#define LIST(list, reader, rows, ...)                                                              \
+    [SHIM_LIST_##list] = {reader, AT(list, rows), AT(list, n), AT(list, info), {__VA_ARGS__}}
 
-static const struct list {
-    void (*read)(struct reading *);
-    unsigned char m, n, info;
-    unsigned char lengths[3]; /* of workspaces */
-} lists[SHIM_LIST_COUNT] = {
-#define SQUARE(list, ...)                                                                          \
-    [SHIM_LIST_##list] = {read_##list, AT(list, n), AT(list, n), AT(list, info), {__VA_ARGS__}}
-#define SQUARES(list, ...)                                                                         \
-    [SHIM_LIST_##list] = {                                                                         \
-        shim_squares_read_##list, AT(list, m), AT(list, n), AT(list, info), {__VA_ARGS__}}
-#define RECTANGLE(list, ...)                                                                       \
-    [SHIM_LIST_##list] = {read_##list, AT(list, m), AT(list, n), AT(list, info), {__VA_ARGS__}}
-    SQUARE(potrf),
-    SQUARE(potrs),
-    SQUARE(trtri),
-    RECTANGLE(getrf),
-    SQUARE(getrs),
-    SQUARE(gesv),
-    SQUARE(getri, AT(getri, lwork)),
-    RECTANGLE(geqrf, AT(geqrf, lwork)),
-    RECTANGLE(orgqr, AT(orgqr, lwork)),
-    RECTANGLE(ormqr, AT(ormqr, lwork)),
-    SQUARES(gels, AT(gels, lwork)),
-    SQUARES(gelsd, AT(gelsd, lwork)),
-    SQUARES(complex_gelsd, AT(complex_gelsd, lwork)),
-    SQUARES(gelss, AT(gelss, lwork)),
-    SQUARES(complex_gelss, AT(complex_gelss, lwork)),
-    SQUARE(syev, AT(syev, lwork)),
-    SQUARE(heev, AT(heev, lwork)),
-    SQUARE(syevd, AT(syevd, lwork), AT(syevd, liwork)),
-    SQUARE(heevd, AT(heevd, lwork), AT(heevd, lrwork), AT(heevd, liwork)),
-    SQUARE(syevr, AT(syevr, lwork), AT(syevr, liwork)),
-    SQUARE(heevr, AT(heevr, lwork), AT(heevr, lrwork), AT(heevr, liwork)),
-    SQUARE(sygvd, AT(sygvd, lwork), AT(sygvd, liwork)),
-    SQUARE(hegvd, AT(hegvd, lwork), AT(hegvd, lrwork), AT(hegvd, liwork)),
-    SQUARE(geev, AT(geev, lwork)),
-    SQUARE(complex_geev, AT(complex_geev, lwork)),
-    RECTANGLE(gesdd, AT(gesdd, lwork)),
-    RECTANGLE(complex_gesdd, AT(complex_gesdd, lwork)),
-    RECTANGLE(gesvd, AT(gesvd, lwork)),
-    RECTANGLE(complex_gesvd, AT(complex_gesvd, lwork)),
-#undef SQUARE
-#undef SQUARES
-#undef RECTANGLE
+static const struct list lists[SHIM_LIST_COUNT] = {
+    LIST(potrf, read_potrf, n),
+    LIST(potrs, read_potrs, n),
+    LIST(trtri, read_trtri, n),
+    LIST(getrf, read_getrf, m),
+    LIST(getrs, read_getrs, n),
+    LIST(gesv, read_gesv, n),
+    LIST(getri, read_getri, n, AT(getri, lwork)),
+    LIST(geqrf, read_geqrf, m, AT(geqrf, lwork)),
+    LIST(orgqr, read_orgqr, m, AT(orgqr, lwork)),
+    LIST(ormqr, read_ormqr, m, AT(ormqr, lwork)),
+    LIST(gels, shim_squares_read_gels, m, AT(gels, lwork)),
+    LIST(gelsd, shim_squares_read_gelsd, m, AT(gelsd, lwork)),
+    LIST(complex_gelsd, shim_squares_read_gelsd, m, AT(complex_gelsd, lwork)),
+    LIST(gelss, shim_squares_read_gelss, m, AT(gelss, lwork)),
+    LIST(complex_gelss, shim_squares_read_gelss, m, AT(complex_gelss, lwork)),
+    LIST(syev, read_syev, n, AT(syev, lwork)),
+    LIST(heev, read_syev, n, AT(heev, lwork)),
+    LIST(syevd, read_syevd, n, AT(syevd, lwork), AT(syevd, liwork)),
+    LIST(heevd, read_syevd, n, AT(heevd, lwork), AT(heevd, lrwork), AT(heevd, liwork)),
+    LIST(syevr, read_syevr, n, AT(syevr, lwork), AT(syevr, liwork)),
+    LIST(heevr, read_syevr, n, AT(heevr, lwork), AT(heevr, lrwork), AT(heevr, liwork)),
+    LIST(sygvd, read_sygvd, n, AT(sygvd, lwork), AT(sygvd, liwork)),
+    LIST(hegvd, read_sygvd, n, AT(hegvd, lwork), AT(hegvd, lrwork), AT(hegvd, liwork)),
+    LIST(geev, read_geev, n, AT(geev, lwork)),
+    LIST(complex_geev, read_complex_geev, n, AT(complex_geev, lwork)),
+    LIST(gesdd, read_gesdd, m, AT(gesdd, lwork)),
+    LIST(complex_gesdd, read_gesdd, m, AT(complex_gesdd, lwork)),
+    LIST(gesvd, read_gesvd, m, AT(gesvd, lwork)),
+    LIST(complex_gesvd, read_gesvd, m, AT(complex_gesvd, lwork)),
 };
-
-static const void *word(const struct shim_routine_call *call, int index)
-{
-    return (const void *)call->words[index];
-}
 
 void shim_routine_size(const struct shim_routine_call *call, int int_bytes, int64_t *m, int64_t *n)
 {
@@ -510,9 +449,7 @@ static void finish_some(void *m, void *isuppz, int int_bytes, const struct xg_ro
 void shim_routine_finish(const struct shim_routine_call *call, int int_bytes,
                          const struct xg_routine *routine)
 {
-    if (call->list == SHIM_LIST_syevr)
+    if (call->list == SHIM_LIST_syevr || call->list == SHIM_LIST_heevr)
         finish_some(call->syevr.m, call->syevr.isuppz, int_bytes, routine);
-    if (call->list == SHIM_LIST_heevr)
-        finish_some(call->heevr.m, call->heevr.isuppz, int_bytes, routine);
     shim_terms_put_int(shim_routine_info(call), int_bytes, 0, 0);
 }

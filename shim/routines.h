@@ -10,155 +10,61 @@
 #include <stdint.h>
 
 /*
- * The lists of arguments, in LAPACK's order. Fortran passes all by address, and appends the lengths
- * of the letters, which fill a word each. A C program may pass no lengths; nothing reads them then.
+ * X(list, words, letters, arguments...): the lists of arguments, in LAPACK's order. Fortran passes
+ * all by address, and appends the lengths of the letters, which fill a word each; `words` counts
+ * both. A C program may pass no lengths; nothing reads them then. The lists of real and of complex
+ * numbers begin alike, up to the length of the first workspace, except those of geev.
  */
-struct shim_potrf {
-    void *uplo, *n, *a, *lda, *info;
-    uintptr_t lengths[1];
-};
-struct shim_potrs {
-    void *uplo, *n, *nrhs, *a, *lda, *b, *ldb, *info;
-    uintptr_t lengths[1];
-};
-struct shim_trtri {
-    void *uplo, *diag, *n, *a, *lda, *info;
-    uintptr_t lengths[2];
-};
-struct shim_getrf {
-    void *m, *n, *a, *lda, *ipiv, *info;
-};
-struct shim_getrs {
-    void *trans, *n, *nrhs, *a, *lda, *ipiv, *b, *ldb, *info;
-    uintptr_t lengths[1];
-};
-struct shim_gesv {
-    void *n, *nrhs, *a, *lda, *ipiv, *b, *ldb, *info;
-};
-struct shim_getri {
-    void *n, *a, *lda, *ipiv, *work, *lwork, *info;
-};
-struct shim_geqrf {
-    void *m, *n, *a, *lda, *tau, *work, *lwork, *info;
-};
-struct shim_orgqr {
-    void *m, *n, *k, *a, *lda, *tau, *work, *lwork, *info;
-};
-struct shim_ormqr {
-    void *side, *trans, *m, *n, *k, *a, *lda, *tau, *c, *ldc, *work, *lwork, *info;
-    uintptr_t lengths[2];
-};
-struct shim_gels {
-    void *trans, *m, *n, *nrhs, *a, *lda, *b, *ldb, *work, *lwork, *info;
-    uintptr_t lengths[1];
-};
-/* GELSD and GELSS of any type begin with the same arguments. */
-struct shim_gelsd {
-    void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *iwork, *info;
-};
-struct shim_complex_gelsd {
-    void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *rwork, *iwork, *info;
-};
-struct shim_gelss {
-    void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *info;
-};
-struct shim_complex_gelss {
-    void *m, *n, *nrhs, *a, *lda, *b, *ldb, *s, *rcond, *rank, *work, *lwork, *rwork, *info;
-};
-struct shim_syev {
-    void *jobz, *uplo, *n, *a, *lda, *w, *work, *lwork, *info;
-    uintptr_t lengths[2];
-};
-struct shim_heev {
-    void *jobz, *uplo, *n, *a, *lda, *w, *work, *lwork, *rwork, *info;
-    uintptr_t lengths[2];
-};
-struct shim_syevd {
-    void *jobz, *uplo, *n, *a, *lda, *w, *work, *lwork, *iwork, *liwork, *info;
-    uintptr_t lengths[2];
-};
-struct shim_heevd {
-    void *jobz, *uplo, *n, *a, *lda, *w, *work, *lwork, *rwork, *lrwork, *iwork, *liwork, *info;
-    uintptr_t lengths[2];
-};
-struct shim_syevr {
-    void *jobz, *range, *uplo, *n, *a, *lda, *vl, *vu, *il, *iu, *abstol, *m, *w, *z, *ldz, *isuppz,
-        *work, *lwork, *iwork, *liwork, *info;
-    uintptr_t lengths[3];
-};
-struct shim_heevr {
-    void *jobz, *range, *uplo, *n, *a, *lda, *vl, *vu, *il, *iu, *abstol, *m, *w, *z, *ldz, *isuppz,
-        *work, *lwork, *rwork, *lrwork, *iwork, *liwork, *info;
-    uintptr_t lengths[3];
-};
-struct shim_sygvd {
-    void *itype, *jobz, *uplo, *n, *a, *lda, *b, *ldb, *w, *work, *lwork, *iwork, *liwork, *info;
-    uintptr_t lengths[2];
-};
-struct shim_hegvd {
-    void *itype, *jobz, *uplo, *n, *a, *lda, *b, *ldb, *w, *work, *lwork, *rwork, *lrwork, *iwork,
-        *liwork, *info;
-    uintptr_t lengths[2];
-};
-struct shim_geev {
-    void *jobvl, *jobvr, *n, *a, *lda, *wr, *wi, *vl, *ldvl, *vr, *ldvr, *work, *lwork, *info;
-    uintptr_t lengths[2];
-};
-struct shim_complex_geev {
-    void *jobvl, *jobvr, *n, *a, *lda, *w, *vl, *ldvl, *vr, *ldvr, *work, *lwork, *rwork, *info;
-    uintptr_t lengths[2];
-};
-struct shim_gesdd {
-    void *jobz, *m, *n, *a, *lda, *s, *u, *ldu, *vt, *ldvt, *work, *lwork, *iwork, *info;
-    uintptr_t lengths[1];
-};
-struct shim_complex_gesdd {
-    void *jobz, *m, *n, *a, *lda, *s, *u, *ldu, *vt, *ldvt, *work, *lwork, *rwork, *iwork, *info;
-    uintptr_t lengths[1];
-};
-struct shim_gesvd {
-    void *jobu, *jobvt, *m, *n, *a, *lda, *s, *u, *ldu, *vt, *ldvt, *work, *lwork, *info;
-    uintptr_t lengths[2];
-};
-struct shim_complex_gesvd {
-    void *jobu, *jobvt, *m, *n, *a, *lda, *s, *u, *ldu, *vt, *ldvt, *work, *lwork, *rwork, *info;
-    uintptr_t lengths[2];
-};
-
-/* X(list, words): each list, and the number of its arguments and lengths. */
 #define SHIM_LISTS(X)                                                                              \
-    X(potrf, 6)                                                                                    \
-    X(potrs, 9)                                                                                    \
-    X(trtri, 8)                                                                                    \
-    X(getrf, 6)                                                                                    \
-    X(getrs, 10)                                                                                   \
-    X(gesv, 8)                                                                                     \
-    X(getri, 7)                                                                                    \
-    X(geqrf, 8)                                                                                    \
-    X(orgqr, 9)                                                                                    \
-    X(ormqr, 15)                                                                                   \
-    X(gels, 12)                                                                                    \
-    X(gelsd, 14)                                                                                   \
-    X(complex_gelsd, 15)                                                                           \
-    X(gelss, 13)                                                                                   \
-    X(complex_gelss, 14)                                                                           \
-    X(syev, 11)                                                                                    \
-    X(heev, 12)                                                                                    \
-    X(syevd, 13)                                                                                   \
-    X(heevd, 15)                                                                                   \
-    X(syevr, 24)                                                                                   \
-    X(heevr, 26)                                                                                   \
-    X(sygvd, 16)                                                                                   \
-    X(hegvd, 18)                                                                                   \
-    X(geev, 16)                                                                                    \
-    X(complex_geev, 16)                                                                            \
-    X(gesdd, 15)                                                                                   \
-    X(complex_gesdd, 16)                                                                           \
-    X(gesvd, 16)                                                                                   \
-    X(complex_gesvd, 17)
+    X(potrf, 6, 1, uplo, n, a, lda, info)                                                          \
+    X(potrs, 9, 1, uplo, n, nrhs, a, lda, b, ldb, info)                                            \
+    X(trtri, 8, 2, uplo, diag, n, a, lda, info)                                                    \
+    X(getrf, 6, 0, m, n, a, lda, ipiv, info)                                                       \
+    X(getrs, 10, 1, trans, n, nrhs, a, lda, ipiv, b, ldb, info)                                    \
+    X(gesv, 8, 0, n, nrhs, a, lda, ipiv, b, ldb, info)                                             \
+    X(getri, 7, 0, n, a, lda, ipiv, work, lwork, info)                                             \
+    X(geqrf, 8, 0, m, n, a, lda, tau, work, lwork, info)                                           \
+    X(orgqr, 9, 0, m, n, k, a, lda, tau, work, lwork, info)                                        \
+    X(ormqr, 15, 2, side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork, info)                  \
+    X(gels, 12, 1, trans, m, n, nrhs, a, lda, b, ldb, work, lwork, info)                           \
+    X(gelsd, 14, 0, m, n, nrhs, a, lda, b, ldb, s, rcond, rank, work, lwork, iwork, info)          \
+    X(complex_gelsd, 15, 0, m, n, nrhs, a, lda, b, ldb, s, rcond, rank, work, lwork, rwork, iwork, \
+      info)                                                                                        \
+    X(gelss, 13, 0, m, n, nrhs, a, lda, b, ldb, s, rcond, rank, work, lwork, info)                 \
+    X(complex_gelss, 14, 0, m, n, nrhs, a, lda, b, ldb, s, rcond, rank, work, lwork, rwork, info)  \
+    X(syev, 11, 2, jobz, uplo, n, a, lda, w, work, lwork, info)                                    \
+    X(heev, 12, 2, jobz, uplo, n, a, lda, w, work, lwork, rwork, info)                             \
+    X(syevd, 13, 2, jobz, uplo, n, a, lda, w, work, lwork, iwork, liwork, info)                    \
+    X(heevd, 15, 2, jobz, uplo, n, a, lda, w, work, lwork, rwork, lrwork, iwork, liwork, info)     \
+    X(syevr, 24, 3, jobz, range, uplo, n, a, lda, vl, vu, il, iu, abstol, m, w, z, ldz, isuppz,    \
+      work, lwork, iwork, liwork, info)                                                            \
+    X(heevr, 26, 3, jobz, range, uplo, n, a, lda, vl, vu, il, iu, abstol, m, w, z, ldz, isuppz,    \
+      work, lwork, rwork, lrwork, iwork, liwork, info)                                             \
+    X(sygvd, 16, 2, itype, jobz, uplo, n, a, lda, b, ldb, w, work, lwork, iwork, liwork, info)     \
+    X(hegvd, 18, 2, itype, jobz, uplo, n, a, lda, b, ldb, w, work, lwork, rwork, lrwork, iwork,    \
+      liwork, info)                                                                                \
+    X(geev, 16, 2, jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, lwork, info)         \
+    X(complex_geev, 16, 2, jobvl, jobvr, n, a, lda, w, vl, ldvl, vr, ldvr, work, lwork, rwork,     \
+      info)                                                                                        \
+    X(gesdd, 15, 1, jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, iwork, info)             \
+    X(complex_gesdd, 16, 1, jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, rwork, iwork,    \
+      info)                                                                                        \
+    X(gesvd, 16, 2, jobu, jobvt, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, info)             \
+    X(complex_gesvd, 17, 2, jobu, jobvt, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, rwork,    \
+      info)
+
+/* struct shim_potrf and so on: the arguments of a list by name. */
+typedef void *shim_argument;
+#define SHIM_LIST_STRUCT(list, words, letters, ...)                                                \
+    struct shim_##list {                                                                           \
+        shim_argument __VA_ARGS__;                                                                 \
+    };                                                                                             \
+    _Static_assert(sizeof(struct shim_##list) / sizeof(uintptr_t) + (letters) == (words),          \
+                   "words of the list");
+SHIM_LISTS(SHIM_LIST_STRUCT)
 
 enum shim_list {
-#define SHIM_LIST(list, words) SHIM_LIST_##list,
+#define SHIM_LIST(list, ...) SHIM_LIST_##list,
     SHIM_LISTS(SHIM_LIST)
 #undef SHIM_LIST
         SHIM_LIST_COUNT

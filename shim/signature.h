@@ -20,63 +20,51 @@ _Static_assert(sizeof(void *) == 8, "an int argument must fill a slot as wide as
 #define SHIM_EACH(OP, X) SHIM_##OP##_ARGUMENTS(X, X)
 
 /* C types of the roles; scalar: the operation's own type, real: the type of its real part. */
-#define SHIM_CBLAS_SIDE(scalar, real) int
-#define SHIM_CBLAS_UPLO(scalar, real) int
-#define SHIM_CBLAS_TRANS(scalar, real) int
-#define SHIM_CBLAS_DIAG(scalar, real) int
+#define SHIM_CBLAS_LETTER(scalar, real) int
 #define SHIM_CBLAS_INTEGER(scalar, real) int64_t
 #define SHIM_CBLAS_SCALAR(scalar, real) scalar
 #define SHIM_CBLAS_REAL(scalar, real) real
 #define SHIM_CBLAS_MATRIX(scalar, real) const void *
 #define SHIM_CBLAS_RESULT(scalar, real) void *
-#define SHIM_CBLAS_TRANSES(scalar, real) const int *
+#define SHIM_CBLAS_LETTERS(scalar, real) const int *
 #define SHIM_CBLAS_INTEGERS(scalar, real) const void *
 #define SHIM_CBLAS_SCALARS(scalar, real) const void *
 #define SHIM_CBLAS_MATRICES(scalar, real) const void *const *
 #define SHIM_CBLAS_RESULTS(scalar, real) void *const *
 
-#define SHIM_FORTRAN_SIDE const char *
-#define SHIM_FORTRAN_UPLO const char *
-#define SHIM_FORTRAN_TRANS const char *
-#define SHIM_FORTRAN_DIAG const char *
+#define SHIM_FORTRAN_LETTER const char *
 #define SHIM_FORTRAN_INTEGER const void *
 #define SHIM_FORTRAN_SCALAR const void *
 #define SHIM_FORTRAN_REAL const void *
 #define SHIM_FORTRAN_MATRIX const void *
 #define SHIM_FORTRAN_RESULT void *
-#define SHIM_FORTRAN_TRANSES const char *
+#define SHIM_FORTRAN_LETTERS const char *
 #define SHIM_FORTRAN_INTEGERS const void *
 #define SHIM_FORTRAN_SCALARS const void *
 #define SHIM_FORTRAN_MATRICES const void *const *
 #define SHIM_FORTRAN_RESULTS void *const *
 
 /* The member of union shim_scalar if the role is a scalar: `scalar` or `real`. */
-#define SHIM_SCALAR_SIDE(scalar, real)
-#define SHIM_SCALAR_UPLO(scalar, real)
-#define SHIM_SCALAR_TRANS(scalar, real)
-#define SHIM_SCALAR_DIAG(scalar, real)
+#define SHIM_SCALAR_LETTER(scalar, real)
 #define SHIM_SCALAR_INTEGER(scalar, real)
 #define SHIM_SCALAR_SCALAR(scalar, real) scalar
 #define SHIM_SCALAR_REAL(scalar, real) real
 #define SHIM_SCALAR_MATRIX(scalar, real)
 #define SHIM_SCALAR_RESULT(scalar, real)
-#define SHIM_SCALAR_TRANSES(scalar, real)
+#define SHIM_SCALAR_LETTERS(scalar, real)
 #define SHIM_SCALAR_INTEGERS(scalar, real)
 #define SHIM_SCALAR_SCALARS(scalar, real)
 #define SHIM_SCALAR_MATRICES(scalar, real)
 #define SHIM_SCALAR_RESULTS(scalar, real)
 
 /* Expands to text for the roles that have a length in Fortran. */
-#define SHIM_LENGTH_SIDE(text) text
-#define SHIM_LENGTH_UPLO(text) text
-#define SHIM_LENGTH_TRANS(text) text
-#define SHIM_LENGTH_DIAG(text) text
+#define SHIM_LENGTH_LETTER(text) text
 #define SHIM_LENGTH_INTEGER(text)
 #define SHIM_LENGTH_SCALAR(text)
 #define SHIM_LENGTH_REAL(text)
 #define SHIM_LENGTH_MATRIX(text)
 #define SHIM_LENGTH_RESULT(text)
-#define SHIM_LENGTH_TRANSES(text) text
+#define SHIM_LENGTH_LETTERS(text) text
 #define SHIM_LENGTH_INTEGERS(text)
 #define SHIM_LENGTH_SCALARS(text)
 #define SHIM_LENGTH_MATRICES(text)

@@ -54,6 +54,10 @@ void shim_squares_read_gelsd(struct reading *r)
     static const int64_t LEAF = 25; /* the largest problem that LAPACK does not divide */
     squares(r);
     const int64_t n = r->routine->n;
+    if (xg_type_is_complex(r->routine->type)) {
+        workspace(r, r->call->gelsd.lwork, 2 * n + xg_max_i64(rows_left(r), n * r->routine->k));
+        return;
+    }
     int64_t levels = 2 * n > LEAF + 1;
     while ((LEAF + 1) << levels <= n)
         levels++;
@@ -61,26 +65,14 @@ void shim_squares_read_gelsd(struct reading *r)
               12 * n + 2 * n * LEAF + 8 * n * levels + n * r->routine->k + (LEAF + 1) * (LEAF + 1));
 }
 
-void shim_squares_read_complex_gelsd(struct reading *r)
-{
-    squares(r);
-    const int64_t n = r->routine->n;
-    workspace(r, r->call->complex_gelsd.lwork, 2 * n + xg_max_i64(rows_left(r), n * r->routine->k));
-}
-
 void shim_squares_read_gelss(struct reading *r)
 {
     squares(r);
-    const int64_t n = r->routine->n;
+    const int64_t m = r->routine->m, n = r->routine->n, k = r->routine->k;
     workspace(r, r->call->gelss.lwork,
-              xg_max_i64(5 * n, 3 * n + xg_max_i64(rows_left(r), r->routine->k)));
-}
-
-void shim_squares_read_complex_gelss(struct reading *r)
-{
-    squares(r);
-    workspace(r, r->call->complex_gelss.lwork,
-              2 * r->routine->n + xg_max_i64(r->routine->m, r->routine->k));
+              xg_type_is_complex(r->routine->type)
+                  ? 2 * n + xg_max_i64(m, k)
+                  : xg_max_i64(5 * n, 3 * n + xg_max_i64(rows_left(r), k)));
 }
 
 /* --- A call ---------------------------------------------------------------------------------- */

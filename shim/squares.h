@@ -25,9 +25,7 @@ struct shim_squares {
 /* The readers of the lists (routine_read.c). */
 void shim_squares_read_gels(struct reading *reading);
 void shim_squares_read_gelsd(struct reading *reading);
-void shim_squares_read_complex_gelsd(struct reading *reading);
 void shim_squares_read_gelss(struct reading *reading);
-void shim_squares_read_complex_gelss(struct reading *reading);
 
 /* Gives a GELSD or GELSS memory for what it writes, of which no page is there yet, and does nothing
  * for others. False: there is no memory. errno is kept. */

@@ -8,55 +8,40 @@
 /* The dynamic linker makes these addresses absolute, except in a table that it cannot write. */
 static const void *table_at(const struct dl_phdr_info *info, const ElfW(Dyn) * entry)
 {
-    uintptr_t value = entry->d_un.d_ptr;
-    return (const void *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
+    uintptr_t value = entry ? entry->d_un.d_ptr : 0;
+    return (const void *)(value && value < info->dlpi_addr ? value + info->dlpi_addr : value);
 }
 
-static void read_entry(const struct dl_phdr_info *info, const ElfW(Dyn) * entry,
-                       struct shim_tables *out)
+static struct shim_relocations relocations_at(const struct dl_phdr_info *info,
+                                              const ElfW(Dyn) * table, const ElfW(Dyn) * bytes)
 {
-    struct shim_relocations *data = &out->relocations[0], *jumps = &out->relocations[1];
-    switch (entry->d_tag) {
-    case DT_SYMTAB:
-        out->symbols = table_at(info, entry);
-        break;
-    case DT_STRTAB:
-        out->strings = table_at(info, entry);
-        break;
-    case DT_GNU_HASH:
-        out->hash = table_at(info, entry);
-        break;
-    case DT_RELA:
-        data->first = table_at(info, entry);
-        break;
-    case DT_RELASZ:
-        data->count = entry->d_un.d_val / sizeof(ElfW(Rela));
-        break;
-    case DT_JMPREL:
-        jumps->first = table_at(info, entry);
-        break;
-    case DT_PLTRELSZ:
-        jumps->count = entry->d_un.d_val / sizeof(ElfW(Rela));
-        break;
-    }
+    return (struct shim_relocations){
+        .first = table_at(info, table),
+        .count = bytes ? bytes->d_un.d_val / sizeof(ElfW(Rela)) : 0,
+    };
 }
 
 bool shim_tables_read(const struct dl_phdr_info *info, struct shim_tables *out)
 {
+    const ElfW(Dyn) * by_tag[DT_NUM] = {NULL}, *hash = NULL;
     *out = (struct shim_tables){.base = info->dlpi_addr};
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             out->dynamic =
                 (const ElfW(Dyn) *)(info->dlpi_addr + (uintptr_t)info->dlpi_phdr[i].p_vaddr);
-    size_t soname = 0;
-    for (const ElfW(Dyn) *entry = out->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
-        read_entry(info, entry, out);
-        if (entry->d_tag == DT_SONAME)
-            soname = entry->d_un.d_val;
-    }
+    for (const ElfW(Dyn) *entry = out->dynamic; entry && entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag > 0 && entry->d_tag < DT_NUM)
+            by_tag[entry->d_tag] = entry;
+        else if (entry->d_tag == DT_GNU_HASH)
+            hash = entry;
+    out->symbols = table_at(info, by_tag[DT_SYMTAB]);
+    out->strings = table_at(info, by_tag[DT_STRTAB]);
+    out->hash = table_at(info, hash);
+    out->relocations[0] = relocations_at(info, by_tag[DT_RELA], by_tag[DT_RELASZ]);
+    out->relocations[1] = relocations_at(info, by_tag[DT_JMPREL], by_tag[DT_PLTRELSZ]);
     if (!out->symbols || !out->strings || !out->hash)
         return false;
-    out->soname = soname ? out->strings + soname : NULL;
+    out->soname = by_tag[DT_SONAME] ? out->strings + by_tag[DT_SONAME]->d_un.d_val : NULL;
     return true;
 }
 

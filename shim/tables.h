@@ -23,8 +23,8 @@ struct shim_tables {
     } relocations[2]; /* those of data and those of jumps */
 };
 
-/* False if the object has no such tables; then its definitions are unknown. The tables belong to
- * the dynamic linker and are gone when the object is unloaded. */
+/* False if the object lacks symbols, strings or the hash table; then its definitions are unknown.
+ * The tables belong to the dynamic linker and are gone when the object is unloaded. */
 bool shim_tables_read(const struct dl_phdr_info *info, struct shim_tables *out);
 
 /* Whether the address lies in a loaded segment of the object. */

@@ -11,10 +11,12 @@
 #include "args.h"
 
 /* The numbers of the C interface and the letters that they stand for. */
-#define SHIM_LETTERS_TRANS 111, "NTCR"
-#define SHIM_LETTERS_UPLO 121, "UL"
-#define SHIM_LETTERS_DIAG 131, "NU"
-#define SHIM_LETTERS_SIDE 141, "LR"
+#define SHIM_LETTERS_trans 111, "NTCR"
+#define SHIM_LETTERS_transa SHIM_LETTERS_trans
+#define SHIM_LETTERS_transb SHIM_LETTERS_trans
+#define SHIM_LETTERS_uplo 121, "UL"
+#define SHIM_LETTERS_diag 131, "NU"
+#define SHIM_LETTERS_side 141, "LR"
 
 /* Upper case; '\0' for a number without a meaning. */
 static inline char shim_terms_letter_of(int number, int first, const char *letters)
@@ -74,34 +76,28 @@ static inline int64_t shim_terms_slot(int64_t value, int int_bytes)
         }                                                                                          \
     }
 
-#define SHIM_TERM_CBLAS(role, name) t->name = SHIM_FROM_CBLAS_##role(c->name);
-#define SHIM_FROM_CBLAS_SIDE(value) shim_terms_letter_of(value, SHIM_LETTERS_SIDE)
-#define SHIM_FROM_CBLAS_UPLO(value) shim_terms_letter_of(value, SHIM_LETTERS_UPLO)
-#define SHIM_FROM_CBLAS_TRANS(value) shim_terms_letter_of(value, SHIM_LETTERS_TRANS)
-#define SHIM_FROM_CBLAS_DIAG(value) shim_terms_letter_of(value, SHIM_LETTERS_DIAG)
-#define SHIM_FROM_CBLAS_INTEGER(value) shim_terms_slot(value, int_bytes)
-#define SHIM_FROM_CBLAS_SCALAR(value)                                                              \
+#define SHIM_TERM_CBLAS(role, name) t->name = SHIM_FROM_CBLAS_##role(c->name, name);
+#define SHIM_FROM_CBLAS_LETTER(value, name) shim_terms_letter_of(value, SHIM_LETTERS_##name)
+#define SHIM_FROM_CBLAS_INTEGER(value, name) shim_terms_slot(value, int_bytes)
+#define SHIM_FROM_CBLAS_SCALAR(value, name)                                                        \
     ((struct shim_scalar_at){xg_type_is_complex(t->type) ? value.c : &value, t->type})
-#define SHIM_FROM_CBLAS_REAL(value) ((struct shim_scalar_at){&value, xg_type_real(t->type)})
-#define SHIM_FROM_CBLAS_MATRIX(value) value
-#define SHIM_FROM_CBLAS_RESULT(value) (t->result = value)
-#define SHIM_FROM_CBLAS_TRANSES(value) value
-#define SHIM_FROM_CBLAS_INTEGERS(value) value
-#define SHIM_FROM_CBLAS_SCALARS(value) value
-#define SHIM_FROM_CBLAS_MATRICES(value) value
-#define SHIM_FROM_CBLAS_RESULTS(value) value
+#define SHIM_FROM_CBLAS_REAL(value, name) ((struct shim_scalar_at){&value, xg_type_real(t->type)})
+#define SHIM_FROM_CBLAS_MATRIX(value, name) value
+#define SHIM_FROM_CBLAS_RESULT(value, name) (t->result = value)
+#define SHIM_FROM_CBLAS_LETTERS(value, name) value
+#define SHIM_FROM_CBLAS_INTEGERS(value, name) value
+#define SHIM_FROM_CBLAS_SCALARS(value, name) value
+#define SHIM_FROM_CBLAS_MATRICES(value, name) value
+#define SHIM_FROM_CBLAS_RESULTS(value, name) value
 
 #define SHIM_TERM_FORTRAN(role, name) t->name = SHIM_FROM_FORTRAN_##role(f->name);
-#define SHIM_FROM_FORTRAN_SIDE(value) shim_terms_letter(value)
-#define SHIM_FROM_FORTRAN_UPLO(value) shim_terms_letter(value)
-#define SHIM_FROM_FORTRAN_TRANS(value) shim_terms_letter(value)
-#define SHIM_FROM_FORTRAN_DIAG(value) shim_terms_letter(value)
+#define SHIM_FROM_FORTRAN_LETTER(value) shim_terms_letter(value)
 #define SHIM_FROM_FORTRAN_INTEGER(value) shim_terms_int(value, int_bytes)
 #define SHIM_FROM_FORTRAN_SCALAR(value) ((struct shim_scalar_at){value, t->type})
 #define SHIM_FROM_FORTRAN_REAL(value) ((struct shim_scalar_at){value, xg_type_real(t->type)})
 #define SHIM_FROM_FORTRAN_MATRIX(value) value
 #define SHIM_FROM_FORTRAN_RESULT(value) (t->result = value)
-#define SHIM_FROM_FORTRAN_TRANSES(value) value
+#define SHIM_FROM_FORTRAN_LETTERS(value) value
 #define SHIM_FROM_FORTRAN_INTEGERS(value) value
 #define SHIM_FROM_FORTRAN_SCALARS(value) value
 #define SHIM_FROM_FORTRAN_MATRICES(value) value

@@ -39,6 +39,17 @@ static void no_cpu_part(void *ctx, const struct xg_problem *part)
     (void)ctx, (void)part;
 }
 
+/* The seconds that the CPU's side takes, outside the shelter. */
+static double time_cpu(const struct xg_cpu *cpu, struct xg_shelter *shelter)
+{
+    xg_shelter_leave(shelter);
+    double begin = xg_clock_s();
+    cpu->whole(cpu->ctx);
+    double seconds = xg_clock_s() - begin;
+    xg_shelter_enter_again(shelter);
+    return seconds;
+}
+
 enum xg_status xg_comparison_compute(const char *symbol, const struct xg_problem *call,
                                      const struct xg_conf *conf, const struct xg_cpu *cpu,
                                      struct xg_shelter *shelter, struct xg_result *result)
@@ -64,11 +75,7 @@ enum xg_status xg_comparison_compute(const char *symbol, const struct xg_problem
         status = xg_engine_compute(&on_gpu, conf, &none, NULL, result);
         gpu_seconds = xg_clock_s() - begin;
     }
-    xg_shelter_leave(shelter);
-    double begin = xg_clock_s();
-    cpu->whole(cpu->ctx);
-    double cpu_seconds = xg_clock_s() - begin;
-    xg_shelter_enter_again(shelter);
+    double cpu_seconds = time_cpu(cpu, shelter);
     if (status == XG_OK) {
         struct xg_compare_record compared = {
             .symbol = symbol,
@@ -157,11 +164,7 @@ enum xg_status xg_comparison_routine(const char *symbol, const struct xg_routine
     if (memory)
         status = xg_engine_routine(&on_gpu, conf, NULL, result);
     double gpu_seconds = xg_clock_s() - begin;
-    xg_shelter_leave(shelter);
-    begin = xg_clock_s();
-    cpu->whole(cpu->ctx);
-    double cpu_seconds = xg_clock_s() - begin;
-    xg_shelter_enter_again(shelter);
+    double cpu_seconds = time_cpu(cpu, shelter);
     if (status == XG_OK) {
         struct xg_compare_record compared = {
             .symbol = symbol,

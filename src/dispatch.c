@@ -272,28 +272,20 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
 {
     struct xg_leftover rest = {.cpu = cpu};
     const struct xg_cpu fallback = xg_leftover_cpu(&rest);
-    struct xg_result result;
+    struct xg_result *result = &record->gpu;
     struct xg_patience patience = {.takes_s = decision->gpu_s,
                                    .waits_s = decision->wait ? HUGE_VAL : decision->waits_s,
                                    .most_s = decision->wait ? 0.0 : decision->cpu_s,
                                    .threads = decision->crowded ? 1 : cores_left()};
     double begin = xg_clock_s();
-    enum xg_status status = xg_engine_compute(call, conf, &fallback, &patience, &result);
+    enum xg_status status = xg_engine_compute(call, conf, &fallback, &patience, result);
     double end = xg_clock_s();
     compute_rest(&rest, decision, shelter);
     bool some = !rest.whole;
     xg_leftover_fini(&rest);
-    record->device = result.device;
-    record->kernel = result.kernel;
-    record->up_bytes = result.up_bytes;
-    record->down_bytes = result.down_bytes;
-    record->waited_s = result.waited_s;
-    record->verdict = result.verdict;
-    record->deviation = result.deviation;
-    record->rows_skipped = result.rows_skipped;
     if (status == XG_DECLINED) {
-        record->reason = reason_declined(&result);
-        if (result.unserved)
+        record->reason = reason_declined(result);
+        if (result->unserved)
             atomic_fetch_or(&kinds_off, xg_kind_bit(xg_problem_kind(call)));
         return false;
     }
@@ -306,7 +298,7 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
     int64_t taken = xg_latch_take(&learnt.latch);
     if (taken)
         xg_policy_observe(&learnt.policy, XG_SIDE_GPU, call, decision,
-                          end - begin - result.waited_s - result.verify_s, end);
+                          end - begin - result->waited_s - result->verify_s, end);
     xg_latch_leave(&learnt.latch, taken);
     return true;
 }
@@ -315,16 +307,11 @@ static void run_both(const struct xg_problem *call, const struct xg_conf *conf,
                      const struct xg_cpu *cpu, struct xg_shelter *shelter,
                      struct xg_call_record *record)
 {
-    struct xg_result result;
     enum xg_status status =
-        xg_comparison_compute(record->symbol, call, conf, cpu, shelter, &result);
+        xg_comparison_compute(record->symbol, call, conf, cpu, shelter, &record->gpu);
     record->place = status == XG_OK ? XG_PLACE_BOTH : XG_PLACE_CPU;
-    record->kernel = result.kernel;
-    record->up_bytes = result.up_bytes;
-    record->down_bytes = result.down_bytes;
-    record->waited_s = result.waited_s;
     if (status != XG_OK)
-        record->reason = status == XG_DECLINED ? reason_declined(&result) : XG_REASON_FAILED;
+        record->reason = status == XG_DECLINED ? reason_declined(&record->gpu) : XG_REASON_FAILED;
 }
 
 /* --- One call ------------------------------------------------------------------------------ */

@@ -150,10 +150,9 @@ static enum xg_reason reason_declined(enum xg_status status, const struct xg_res
 
 static bool run_rest(const struct xg_conf *conf, const struct xg_patience *patience,
                      const struct xg_routine_decision *decision, const struct xg_cpu *cpu,
-                     struct xg_shelter *shelter, struct xg_result *result,
-                     struct xg_call_record *record)
+                     struct xg_shelter *shelter, struct xg_call_record *record)
 {
-    struct xg_result second = {0};
+    struct xg_result *result = &record->gpu, second = {0};
     if (!cpu->rest)
         return true;
     bool done = decision->decomposes &&
@@ -183,31 +182,21 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
                     const struct xg_cpu *cpu, struct xg_shelter *shelter,
                     struct xg_call_record *record)
 {
-    struct xg_result result;
+    struct xg_result *result = &record->gpu;
     const struct xg_patience patience = {.takes_s = decision->gpu_s,
                                          .waits_s = decision->wait ? HUGE_VAL : decision->cpu_s,
                                          .most_s = decision->wait ? 0.0 : decision->cpu_s,
                                          .threads = INT32_MAX};
     double begin = xg_clock_s();
-    enum xg_status status = xg_engine_routine(routine, conf, &patience, &result);
-    bool done =
-        status == XG_OK && run_rest(conf, &patience, decision, cpu, shelter, &result, record);
-    record->device = result.device;
-    record->waited_s = result.waited_s;
-    record->up_bytes = result.up_bytes;
-    record->down_bytes = result.down_bytes;
-    record->verdict = result.verdict;
-    record->deviation = result.deviation;
-    if (status != XG_OK) {
-        stay(record, reason_declined(status, &result));
-        return false;
-    }
+    enum xg_status status = xg_engine_routine(routine, conf, &patience, result);
+    bool done = status == XG_OK && run_rest(conf, &patience, decision, cpu, shelter, record);
     if (!done) {
-        stay(record, XG_REASON_ROUTINE);
+        stay(record, status == XG_OK ? XG_REASON_ROUTINE : reason_declined(status, result));
+        result->kernel = NULL;
         return false;
     }
-    record->kernel = result.kernel;
-    observe(routine, model, XG_SIDE_GPU, xg_clock_s() - begin - result.waited_s - result.verify_s);
+    observe(routine, model, XG_SIDE_GPU,
+            xg_clock_s() - begin - result->waited_s - result->verify_s);
     return true;
 }
 
@@ -228,18 +217,14 @@ static void run_both(const struct xg_routine *routine, const struct xg_conf *con
                      const struct xg_cpu *cpu, struct xg_shelter *shelter,
                      struct xg_call_record *record)
 {
-    struct xg_result result;
     double entered = xg_recorder_enter();
     enum xg_status status =
-        xg_comparison_routine(record->symbol, routine, conf, cpu, shelter, &result);
+        xg_comparison_routine(record->symbol, routine, conf, cpu, shelter, &record->gpu);
     record->inside_s += xg_recorder_leave(entered);
-    record->up_bytes = result.up_bytes;
-    record->down_bytes = result.down_bytes;
-    record->waited_s = result.waited_s;
-    if (status != XG_OK)
-        stay(record, reason_declined(status, &result));
-    else
-        record->kernel = result.kernel;
+    if (status != XG_OK) {
+        stay(record, reason_declined(status, &record->gpu));
+        record->gpu.kernel = NULL;
+    }
 }
 
 /* Forwards later calls at once if the GPU cannot serve any in this process, unless statistics, a

@@ -22,6 +22,11 @@ struct doctor_diagnosis {
     const char *words, *remedy;
 };
 
+/* Begins the definition of a rule; not every rule has a use for its detail. */
+#define DOCTOR_RULE(name)                                                                          \
+    static void name(const struct doctor_facts *facts, __attribute__((unused)) int detail,         \
+                     struct doctor_texts *subjects)
+
 /* Tables by topic; an entry without an id ends each. */
 extern const struct doctor_diagnosis doctor_gpu_diagnoses[];
 extern const struct doctor_diagnosis doctor_setting_diagnoses[];

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../shim/symbols.h"
+#include "doctor_text.h"
 
 #if defined(__x86_64__)
 #define NATIVE_MACHINE EM_X86_64
@@ -36,10 +37,9 @@ struct image {
     const ElfW(Ehdr) * head;
 };
 
-/* The tables that PT_DYNAMIC lists; addresses are the file's. */
+/* The values of PT_DYNAMIC by tag, those above DT_NUM apart; addresses are the file's. */
 struct tables {
-    ElfW(Addr) symbols, strings, hash, gnu_hash, rela, jmprel;
-    size_t strings_bytes, rela_bytes, jmprel_bytes, soname;
+    ElfW(Addr) of[DT_NUM], gnu_hash;
     size_t count; /* number of symbols */
 };
 
@@ -91,7 +91,7 @@ static const char *string_at(const char *strings, size_t strings_bytes, size_t o
 
 /* --- Names --------------------------------------------------------------------------------- */
 
-static unsigned name_mask(const char *name)
+unsigned doctor_elf_name(const char *name)
 {
     for (int i = 0; i < SHIM_SGEMM_COUNT; i++)
         if (!strcmp(name, shim_symbols[i].name))
@@ -116,7 +116,7 @@ static const struct {
 
 static void take_definition(struct doctor_elf *elf, const char *name, int visibility)
 {
-    unsigned mask = name_mask(name);
+    unsigned mask = doctor_elf_name(name);
     elf->defines |= mask;
     if (visibility == STV_PROTECTED)
         elf->protects |= mask;
@@ -127,15 +127,9 @@ static void take_definition(struct doctor_elf *elf, const char *name, int visibi
             elf->vendor = marks[i].vendor;
 }
 
-static const char *basename_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void name_vendor(struct doctor_elf *elf, const char *path)
 {
-    const char *name = basename_of(path);
+    const char *name = doctor_text_basename(path);
     if (elf->vendor == DOCTOR_VENDOR_MKL && strncmp(name, "libmkl_", 7) != 0) {
         elf->vendor = DOCTOR_VENDOR_NONE;
         elf->mkl_inside = true;
@@ -170,52 +164,19 @@ const char *doctor_vendor_text(enum doctor_vendor vendor)
 
 static void take_entry(struct tables *tables, struct doctor_elf *elf, const ElfW(Dyn) * entry)
 {
-    switch (entry->d_tag) {
-    case DT_SYMTAB:
-        tables->symbols = entry->d_un.d_ptr;
-        break;
-    case DT_STRTAB:
-        tables->strings = entry->d_un.d_ptr;
-        break;
-    case DT_STRSZ:
-        tables->strings_bytes = entry->d_un.d_val;
-        break;
-    case DT_HASH:
-        tables->hash = entry->d_un.d_ptr;
-        break;
-    case DT_GNU_HASH:
+    if (entry->d_tag >= 0 && entry->d_tag < DT_NUM)
+        tables->of[entry->d_tag] = entry->d_un.d_val;
+    else if (entry->d_tag == DT_GNU_HASH)
         tables->gnu_hash = entry->d_un.d_ptr;
-        break;
-    case DT_RELA:
-        tables->rela = entry->d_un.d_ptr;
-        break;
-    case DT_RELASZ:
-        tables->rela_bytes = entry->d_un.d_val;
-        break;
-    case DT_JMPREL:
-        tables->jmprel = entry->d_un.d_ptr;
-        break;
-    case DT_PLTRELSZ:
-        tables->jmprel_bytes = entry->d_un.d_val;
-        break;
-    case DT_SONAME:
-        tables->soname = entry->d_un.d_val;
-        break;
-    case DT_SYMBOLIC:
-        elf->symbolic = true;
-        break;
-    case DT_FLAGS:
-        elf->symbolic |= (entry->d_un.d_val & DF_SYMBOLIC) != 0;
-        break;
-    default:
-        break;
-    }
+    elf->symbolic |= entry->d_tag == DT_SYMBOLIC ||
+                     (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_SYMBOLIC));
 }
 
 /* The number of symbols in the hash tables: up to the last defined symbol. */
 static size_t count_hashed(const struct image *image, const struct tables *tables)
 {
-    const uint32_t *hash = tables->hash ? at_address(image, tables->hash, 4, 2) : NULL;
+    const uint32_t *hash =
+        tables->of[DT_HASH] ? at_address(image, tables->of[DT_HASH], 4, 2) : NULL;
     if (hash)
         return hash[1];
     hash = tables->gnu_hash ? at_address(image, tables->gnu_hash, 4, 4) : NULL;
@@ -252,8 +213,8 @@ static size_t count_relocated(const struct image *image, ElfW(Addr) address, siz
 static size_t count_symbols(const struct image *image, const struct tables *tables)
 {
     size_t counts[] = {count_hashed(image, tables),
-                       count_relocated(image, tables->rela, tables->rela_bytes),
-                       count_relocated(image, tables->jmprel, tables->jmprel_bytes)};
+                       count_relocated(image, tables->of[DT_RELA], tables->of[DT_RELASZ]),
+                       count_relocated(image, tables->of[DT_JMPREL], tables->of[DT_PLTRELSZ])};
     size_t most = counts[0] > counts[1] ? counts[0] : counts[1];
     return most > counts[2] ? most : counts[2];
 }
@@ -270,13 +231,13 @@ static void read_symbols(const struct image *image, const struct tables *tables,
                          const char *strings, struct doctor_elf *elf)
 {
     size_t count = tables->count;
-    const ElfW(Sym) *symbols = at_address(image, tables->symbols, sizeof *symbols, count);
+    const ElfW(Sym) *symbols = at_address(image, tables->of[DT_SYMTAB], sizeof *symbols, count);
     for (size_t i = 0; symbols && i < count; i++) {
-        const char *name = string_at(strings, tables->strings_bytes, symbols[i].st_name);
+        const char *name = string_at(strings, tables->of[DT_STRSZ], symbols[i].st_name);
         if (!name || (symbols[i].st_info >> 4) == STB_LOCAL)
             continue;
         if (symbols[i].st_shndx == SHN_UNDEF) {
-            elf->imports |= name_mask(name);
+            elf->imports |= doctor_elf_name(name);
             elf->lapack = elf->lapack || is_lapack(name);
         } else {
             take_definition(elf, name, symbols[i].st_other & 3);
@@ -291,14 +252,15 @@ static void read_relocations(const struct image *image, const struct tables *tab
 {
     size_t count = bytes / sizeof(ElfW(Rela));
     const ElfW(Rela) *rela = address ? at_address(image, address, sizeof *rela, count) : NULL;
-    const ElfW(Sym) *symbols = at_address(image, tables->symbols, sizeof *symbols, tables->count);
+    const ElfW(Sym) *symbols =
+        at_address(image, tables->of[DT_SYMTAB], sizeof *symbols, tables->count);
     for (size_t i = 0; rela && symbols && i < count; i++) {
         size_t which = rela[i].r_info >> 32;
         if (which == 0 || which >= tables->count)
             continue;
-        const char *name = string_at(strings, tables->strings_bytes, symbols[which].st_name);
+        const char *name = string_at(strings, tables->of[DT_STRSZ], symbols[which].st_name);
         if (name)
-            elf->interposes |= name_mask(name) & elf->defines;
+            elf->interposes |= doctor_elf_name(name) & elf->defines;
     }
 }
 
@@ -314,11 +276,10 @@ static void add_needed(struct doctor_elf *elf, const char *name)
         elf->needed[elf->needed_count++] = copy;
 }
 
-static void copy_text(char *to, size_t size, const char *from)
+/* The text may be missing. */
+static void set_text(char to[256], const char *text)
 {
-    size_t length = from ? strnlen(from, size - 1) : 0;
-    memcpy(to, from ? from : "", length);
-    to[length] = '\0';
+    doctor_text_set(to, 256, "%s", text ? text : "");
 }
 
 static void read_dynamic(const struct image *image, const ElfW(Phdr) * header,
@@ -331,19 +292,18 @@ static void read_dynamic(const struct image *image, const ElfW(Phdr) * header,
         return;
     for (size_t i = 0; i < count && entry[i].d_tag != DT_NULL; i++)
         take_entry(&tables, elf, &entry[i]);
-    const char *strings = at_address(image, tables.strings, 1, tables.strings_bytes);
+    const char *strings = at_address(image, tables.of[DT_STRTAB], 1, tables.of[DT_STRSZ]);
     if (!strings)
         return;
     for (size_t i = 0; i < count && entry[i].d_tag != DT_NULL; i++)
         if (entry[i].d_tag == DT_NEEDED)
-            add_needed(elf, string_at(strings, tables.strings_bytes, entry[i].d_un.d_val));
-    if (tables.soname)
-        copy_text(elf->soname, sizeof elf->soname,
-                  string_at(strings, tables.strings_bytes, tables.soname));
+            add_needed(elf, string_at(strings, tables.of[DT_STRSZ], entry[i].d_un.d_val));
+    if (tables.of[DT_SONAME])
+        set_text(elf->soname, string_at(strings, tables.of[DT_STRSZ], tables.of[DT_SONAME]));
     tables.count = count_symbols(image, &tables);
     read_symbols(image, &tables, strings, elf);
-    read_relocations(image, &tables, strings, tables.jmprel, tables.jmprel_bytes, elf);
-    read_relocations(image, &tables, strings, tables.rela, tables.rela_bytes, elf);
+    read_relocations(image, &tables, strings, tables.of[DT_JMPREL], tables.of[DT_PLTRELSZ], elf);
+    read_relocations(image, &tables, strings, tables.of[DT_RELA], tables.of[DT_RELASZ], elf);
 }
 
 /* --- The file ------------------------------------------------------------------------------ */
@@ -366,7 +326,7 @@ static void read_symtab(const struct image *image, struct doctor_elf *elf)
         for (size_t j = 0; strings && symbols && j < symbol_count; j++) {
             const char *name = string_at(strings, names->sh_size, symbols[j].st_name);
             if (name && symbols[j].st_shndx != SHN_UNDEF && (symbols[j].st_info & 15) == STT_FUNC)
-                elf->inside |= name_mask(name);
+                elf->inside |= doctor_elf_name(name);
         }
     }
     elf->inside &= ~elf->defines;
@@ -395,9 +355,9 @@ static void read_image(const struct image *image, const char *path, struct docto
     const ElfW(Phdr) *header = program_headers(image, &count);
     for (int i = 0; header && i < count; i++) {
         if (header[i].p_type == PT_INTERP)
-            copy_text(elf->interpreter, sizeof elf->interpreter,
-                      string_at(at_offset(image, header[i].p_offset, 1, header[i].p_filesz),
-                                header[i].p_filesz, 0));
+            set_text(elf->interpreter,
+                     string_at(at_offset(image, header[i].p_offset, 1, header[i].p_filesz),
+                               header[i].p_filesz, 0));
         if (header[i].p_type == PT_DYNAMIC)
             read_dynamic(image, &header[i], elf);
     }

@@ -45,6 +45,9 @@ struct doctor_elf {
 bool doctor_elf_read(struct doctor_elf *elf, const char *path);
 void doctor_elf_fini(struct doctor_elf *elf);
 
+/* The bit of a name of SGEMM in those masks; 0: another name. */
+unsigned doctor_elf_name(const char *name);
+
 /* "OpenBLAS"; never NULL. */
 const char *doctor_vendor_text(enum doctor_vendor vendor);
 

@@ -94,7 +94,7 @@ static void put_int(struct json *json, const char *name, long long value)
     fprintf(json->out, "%lld", value);
 }
 
-/* Writes a count of units; null if it is infinite or too large for a long long. */
+/* Writes a count of units; null if it is NaN, infinite or too large for a long long. */
 static void put_units(struct json *json, const char *name, double value, double unit)
 {
     if (fabs(value / unit) < 9e18) {
@@ -248,16 +248,8 @@ static void put_run(struct json *json, const struct doctor_run *run)
 {
     open_value(json, "run", '{');
     put_bool(json, "ran", run->ran);
-    begin_value(json, "exit_status");
-    if (run->ran && !run->signalled)
-        fprintf(json->out, "%d", run->code);
-    else
-        fputs("null", json->out);
-    begin_value(json, "signal");
-    if (run->ran && run->signalled)
-        fprintf(json->out, "%d", run->code);
-    else
-        fputs("null", json->out);
+    put_units(json, "exit_status", run->ran && !run->signalled ? run->code : NAN, 1);
+    put_units(json, "signal", run->ran && run->signalled ? run->code : NAN, 1);
     put_int(json, "processes", run->processes);
     put_bool(json, "preloaded", run->preloaded);
     put_text(json, "cublas_file", run->cublas_file);

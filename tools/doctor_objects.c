@@ -123,16 +123,12 @@ void doctor_objects_list(struct doctor_objects *objects, struct doctor_program *
 
 /* --- What matters -------------------------------------------------------------------------- */
 
-static bool is_ours(const struct doctor_object *object)
-{
-    return !strncmp(doctor_text_basename(object->path), "libxgemm_shim.", 14);
-}
-
 static bool matters(const struct doctor_object *object)
 {
     const struct doctor_elf *elf = &object->elf;
-    return !is_ours(object) && (elf->imports || elf->defines || elf->inside || elf->lapack ||
-                                elf->mkl_inside || (elf->vendor && elf->kit));
+    return !doctor_text_is_library(object->path) &&
+           (elf->imports || elf->defines || elf->inside || elf->lapack || elf->mkl_inside ||
+            (elf->vendor && elf->kit));
 }
 
 /* Finds whether other files need or import from the object. */
@@ -171,7 +167,7 @@ void doctor_objects_finish(const struct doctor_objects *objects, struct doctor_f
         const struct doctor_object *object = &objects->files[i]->object;
         note_file(facts->run.cublas_file, "libcublas.so", object);
         note_file(facts->run.cusolver_file, "libcusolver.so", object);
-        facts->program.lapack |= object->elf.lapack && !is_ours(object);
+        facts->program.lapack |= object->elf.lapack && !doctor_text_is_library(object->path);
     }
     for (int i = 0; i < objects->count && facts->object_count < DOCTOR_OBJECTS; i++) {
         struct doctor_object object = objects->files[i]->object;

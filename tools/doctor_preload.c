@@ -11,14 +11,12 @@
 #include "doctor_text.h"
 #include "library.h"
 
-static const char library_name[] = "libxgemm_shim.";
-
 /* A name without a slash is searched as a library; its file is not opened here. */
 static void read_entry(struct doctor_preload *preload, const char *entry)
 {
     struct doctor_elf elf;
     const char *name = doctor_text_basename(entry);
-    if (!strncmp(name, library_name, strlen(library_name))) {
+    if (doctor_text_is_library(entry)) {
         preload->twice = true;
         return;
     }

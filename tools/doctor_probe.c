@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/file.h"
 
 struct probe {
     pid_t pid;
@@ -75,17 +76,6 @@ static void finish(const struct probe *probe, bool in_time)
     }
 }
 
-static void send_answer(int fd, const char *answer, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t sent = write(fd, answer, bytes);
-        if (sent <= 0)
-            return;
-        answer += sent;
-        bytes -= (size_t)sent;
-    }
-}
-
 enum doctor_probe_end doctor_probe(void (*ask)(void *answer, const void *question), void *answer,
                                    size_t bytes, const void *question, double limit_s)
 {
@@ -98,8 +88,7 @@ enum doctor_probe_end doctor_probe(void (*ask)(void *answer, const void *questio
     if (pid == 0) {
         close_streams(-1);
         ask(received, question);
-        send_answer(fd, received, bytes);
-        _exit(0);
+        _exit(!xg_file_write(fd, received, bytes));
     }
     size_t at = 0;
     ssize_t got = 1;

@@ -94,7 +94,6 @@ static void read_elf(struct doctor_program *program, const struct doctor_elf *el
 {
     const char *name = doctor_text_basename(program->path);
     program->inside = elf->imports ? 0 : elf->inside | (elf->dynamic ? 0 : elf->defines);
-    program->sgemm = (elf->imports | elf->defines | elf->inside) != 0 || elf->mkl_inside;
     program->sgemm = elf->imports || elf->defines || elf->inside || elf->mkl_inside;
     program->python = !strncmp(name, "python", 6) || !strncmp(name, "pypy", 4);
     doctor_text_set(program->interpreter, sizeof program->interpreter, "%s", elf->interpreter);

@@ -9,12 +9,6 @@ static const uint64_t MEMORY_LEAST_BYTES = 512u << 20;
 
 enum { SM_LEAST = 75, MODE_PROHIBITED = 2, MODE_EXCLUSIVE = 3 };
 
-static void add_if(struct doctor_texts *subjects, bool holds, const char *subject)
-{
-    if (holds)
-        doctor_texts_add(subjects, "%s", subject);
-}
-
 static bool is_hidden(const struct doctor_facts *facts)
 {
     const char *visible = facts->system.visible_devices;
@@ -23,27 +17,27 @@ static bool is_hidden(const struct doctor_facts *facts)
             (facts->gpu.driver != DOCTOR_DRIVER_OPEN && (*visible == '\0' || *visible == '-')));
 }
 
-static void find_hidden(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_hidden)
 {
-    (void)detail;
-    add_if(subjects, is_hidden(facts),
-           facts->system.visible_devices && *facts->system.visible_devices
-               ? facts->system.visible_devices
-               : "(empty)");
+    doctor_texts_add_if(subjects, is_hidden(facts),
+                        facts->system.visible_devices && *facts->system.visible_devices
+                            ? facts->system.visible_devices
+                            : "(empty)");
 }
 
 /* If libcuda.so.1 is missing, other facts tell the reason. */
 enum absence { IN_CONTAINER, WITHOUT_LIBRARY, WITHOUT_DRIVER, WITHOUT_GPU };
 
-static void find_absent(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_absent)
 {
     const struct doctor_system *system = &facts->system;
     enum absence absence = system->container          ? IN_CONTAINER
                            : system->kernel_module[0] ? WITHOUT_LIBRARY
                            : system->pci_gpus > 0     ? WITHOUT_DRIVER
                                                       : WITHOUT_GPU;
-    add_if(subjects, facts->gpu.driver == DOCTOR_DRIVER_ABSENT && (int)absence == detail,
-           detail == WITHOUT_LIBRARY ? system->kernel_module : facts->gpu.failure);
+    doctor_texts_add_if(subjects,
+                        facts->gpu.driver == DOCTOR_DRIVER_ABSENT && (int)absence == detail,
+                        detail == WITHOUT_LIBRARY ? system->kernel_module : facts->gpu.failure);
 }
 
 /* A driver whose device files may not be opened fails or finds no device. */
@@ -54,18 +48,17 @@ static bool is_closed(const struct doctor_facts *facts)
            facts->system.nodes_closed;
 }
 
-static void find_driver(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_driver)
 {
-    add_if(subjects,
-           (int)facts->gpu.driver == detail && !is_closed(facts) &&
-               !(detail == DOCTOR_DRIVER_EMPTY && is_hidden(facts)),
-           facts->gpu.failure);
+    doctor_texts_add_if(subjects,
+                        (int)facts->gpu.driver == detail && !is_closed(facts) &&
+                            !(detail == DOCTOR_DRIVER_EMPTY && is_hidden(facts)),
+                        facts->gpu.failure);
 }
 
-static void find_closed(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_closed)
 {
-    (void)detail;
-    add_if(subjects, is_closed(facts), facts->gpu.failure);
+    doctor_texts_add_if(subjects, is_closed(facts), facts->gpu.failure);
 }
 
 /* The device that is used or would be used; NULL: there is none. */
@@ -83,57 +76,48 @@ static bool is_open(const struct doctor_facts *facts)
     return used_device(facts) && facts->gpu.context == XG_OK;
 }
 
-static void find_ordinal(const struct doctor_facts *facts, int detail,
-                         struct doctor_texts *subjects)
+DOCTOR_RULE(find_ordinal)
 {
-    (void)detail;
     if (used_device(facts) && facts->gpu.context == XG_ERR_NOTFOUND)
         doctor_texts_add(subjects, "%d", facts->gpu.device_count);
 }
 
-static void find_context(const struct doctor_facts *facts, int detail,
-                         struct doctor_texts *subjects)
+DOCTOR_RULE(find_context)
 {
     const struct doctor_device *device = used_device(facts);
-    (void)detail;
     if (device && facts->gpu.context != XG_OK && facts->gpu.context != XG_ERR_NOTFOUND &&
         device->compute_mode == 0)
         doctor_texts_add(subjects, "%s (%s)", device->name, xg_status_name(facts->gpu.context));
 }
 
-static void find_mode(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_mode)
 {
     const struct doctor_device *device = used_device(facts);
-    add_if(subjects, device && device->compute_mode == detail, device ? device->name : "");
+    doctor_texts_add_if(subjects, device && device->compute_mode == detail,
+                        device ? device->name : "");
 }
 
 /* In exclusive mode another process has the device, so this process could not open it. */
-static void find_taken(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_taken)
 {
-    (void)detail;
     if (facts->gpu.context != XG_OK && facts->gpu.context != XG_ERR_NOTFOUND)
         find_mode(facts, MODE_EXCLUSIVE, subjects);
 }
 
-static void find_memory(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_memory)
 {
-    (void)detail;
     if (is_open(facts) && facts->gpu.free_bytes < MEMORY_LEAST_BYTES)
         doctor_texts_add(subjects, "%.2f GB", 1e-9 * (double)facts->gpu.free_bytes);
 }
 
-static void find_no_images(const struct doctor_facts *facts, int detail,
-                           struct doctor_texts *subjects)
+DOCTOR_RULE(find_no_images)
 {
-    (void)detail;
-    add_if(subjects, is_open(facts) && !facts->gpu.images, "");
+    doctor_texts_add_if(subjects, is_open(facts) && !facts->gpu.images, "");
 }
 
-static void find_no_kernels(const struct doctor_facts *facts, int detail,
-                            struct doctor_texts *subjects)
+DOCTOR_RULE(find_no_kernels)
 {
     const struct doctor_device *device = used_device(facts);
-    (void)detail;
     if (is_open(facts) && facts->gpu.images && facts->gpu.kernels == 0 && device->sm >= SM_LEAST)
         doctor_texts_add(subjects, "%d.%d", device->sm / 10, device->sm % 10);
 }
@@ -145,53 +129,46 @@ static bool has_cublas(const struct doctor_facts *facts)
 }
 
 /* detail: whether cuBLAS exists. */
-static void find_old_device(const struct doctor_facts *facts, int detail,
-                            struct doctor_texts *subjects)
+DOCTOR_RULE(find_old_device)
 {
     const struct doctor_device *device = used_device(facts);
     if (is_open(facts) && device->sm < SM_LEAST && has_cublas(facts) == (detail != 0))
         doctor_texts_add(subjects, "%d.%d", device->sm / 10, device->sm % 10);
 }
 
-static void find_no_cublas(const struct doctor_facts *facts, int detail,
-                           struct doctor_texts *subjects)
+DOCTOR_RULE(find_no_cublas)
 {
-    (void)detail;
-    add_if(subjects, is_open(facts) && facts->system.wants_cublas && !has_cublas(facts), "");
+    doctor_texts_add_if(subjects,
+                        is_open(facts) && facts->system.wants_cublas && !has_cublas(facts), "");
 }
 
 /* detail 1: XGEMM_LAPACK is 1 and cuSOLVER is missing. 0: XGEMM_LAPACK is 0. */
-static void find_lapack(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_lapack)
 {
     bool has = facts->gpu.cusolver_file[0] != '\0' || facts->run.cusolver_file[0] != '\0';
     bool on = facts->system.lapack;
-    add_if(subjects, facts->program.lapack && (detail ? is_open(facts) && on && !has : !on), "");
+    doctor_texts_add_if(subjects,
+                        facts->program.lapack && (detail ? is_open(facts) && on && !has : !on), "");
 }
 
-static void find_slow_link(const struct doctor_facts *facts, int detail,
-                           struct doctor_texts *subjects)
+DOCTOR_RULE(find_slow_link)
 {
     double up = facts->gpu.up_bytes_per_s, down = facts->gpu.down_bytes_per_s;
-    (void)detail;
     if (is_open(facts) && up > 0 && down > 0 &&
         (up < LINK_SLOW_BYTES_PER_S || down < LINK_SLOW_BYTES_PER_S))
         doctor_texts_add(subjects, "%.1f GB/s up and %.1f GB/s down", 1e-9 * up, 1e-9 * down);
 }
 
-static void find_no_link(const struct doctor_facts *facts, int detail,
-                         struct doctor_texts *subjects)
+DOCTOR_RULE(find_no_link)
 {
-    (void)detail;
-    add_if(subjects,
-           is_open(facts) && !(facts->gpu.up_bytes_per_s > 0 && facts->gpu.down_bytes_per_s > 0),
-           "");
+    doctor_texts_add_if(
+        subjects,
+        is_open(facts) && !(facts->gpu.up_bytes_per_s > 0 && facts->gpu.down_bytes_per_s > 0), "");
 }
 
-static void find_few_cores(const struct doctor_facts *facts, int detail,
-                           struct doctor_texts *subjects)
+DOCTOR_RULE(find_few_cores)
 {
-    (void)detail;
-    add_if(subjects, facts->system.cores == 1, "");
+    doctor_texts_add_if(subjects, facts->system.cores == 1, "");
 }
 
 const struct doctor_diagnosis doctor_gpu_diagnoses[] = {

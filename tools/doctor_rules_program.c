@@ -10,21 +10,15 @@
 /* Threads that spin this long take cores from staging for a long time, or forever. */
 static const double SPIN_LONG_S = 0.01, SPIN_ENDLESS_S = 1;
 
-static void add_if(struct doctor_texts *subjects, bool holds, const char *subject)
-{
-    if (holds)
-        doctor_texts_add(subjects, "%s", subject);
-}
-
 /* --- The file ------------------------------------------------------------------------------ */
 
-static void find_state(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_state)
 {
     const struct doctor_program *program = &facts->program;
     const char *subject = detail == DOCTOR_PROGRAM_NO_INTERPRETER ? program->interpreter
                           : detail == DOCTOR_PROGRAM_MISSING      ? program->name
                                                                   : program->path;
-    add_if(subjects, (int)program->state == detail, subject);
+    doctor_texts_add_if(subjects, (int)program->state == detail, subject);
 }
 
 static bool is_found(const struct doctor_facts *facts)
@@ -32,21 +26,17 @@ static bool is_found(const struct doctor_facts *facts)
     return facts->program.state == DOCTOR_PROGRAM_FOUND;
 }
 
-static void find_inside_program(const struct doctor_facts *facts, int detail,
-                                struct doctor_texts *subjects)
+DOCTOR_RULE(find_inside_program)
 {
-    (void)detail;
-    add_if(subjects,
-           is_found(facts) && facts->program.inside && facts->program.reach != DOCTOR_REACH_STATIC,
-           facts->program.path);
+    doctor_texts_add_if(subjects,
+                        is_found(facts) && facts->program.inside &&
+                            facts->program.reach != DOCTOR_REACH_STATIC,
+                        facts->program.path);
 }
 
-static void find_missing_libraries(const struct doctor_facts *facts, int detail,
-                                   struct doctor_texts *subjects)
+DOCTOR_RULE(find_missing_libraries)
 {
-    (void)detail;
-    for (int i = 0; i < facts->program.missing_libraries.count; i++)
-        doctor_texts_add(subjects, "%s", facts->program.missing_libraries.text[i]);
+    *subjects = facts->program.missing_libraries;
 }
 
 /* --- The programs that it starts ----------------------------------------------------------- */
@@ -105,10 +95,9 @@ static void add_children(struct doctor_texts *subjects, const struct doctor_fact
 }
 
 /* The reason that keeps this library from the program, or from the programs that it starts. */
-static void find_unreached(const struct doctor_facts *facts, int detail,
-                           struct doctor_texts *subjects)
+DOCTOR_RULE(find_unreached)
 {
-    add_if(subjects, (int)facts->program.reach == detail, facts->program.path);
+    doctor_texts_add_if(subjects, (int)facts->program.reach == detail, facts->program.path);
     add_children(subjects, facts, (enum doctor_reach)detail);
 }
 
@@ -173,7 +162,7 @@ static const char *name_of(unsigned mask)
     return "SGEMM";
 }
 
-static void find_loss(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_loss)
 {
     for (int i = 0; i < facts->object_count; i++) {
         const struct doctor_object *object = &facts->objects[i];
@@ -188,21 +177,21 @@ static void find_loss(const struct doctor_facts *facts, int detail, struct docto
 }
 
 /* A GSL or unnamed BLAS without a known thread count: the reference BLAS, or one like it. */
-static void find_slow(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_slow)
 {
-    (void)detail;
     for (int i = 0; i < facts->blas_count; i++) {
         const struct doctor_blas *blas = &facts->blas[i];
-        add_if(subjects,
-               blas->has_sgemm && blas->threads == 0 &&
-                   (blas->vendor == DOCTOR_VENDOR_OTHER || blas->vendor == DOCTOR_VENDOR_GSL),
-               blas->path);
+        doctor_texts_add_if(
+            subjects,
+            blas->has_sgemm && blas->threads == 0 &&
+                (blas->vendor == DOCTOR_VENDOR_OTHER || blas->vendor == DOCTOR_VENDOR_GSL),
+            blas->path);
     }
 }
 
 /* The library whose threads spin longest, without those that xgemm-run shortens. detail: whether
  * they spin endlessly. */
-static void find_spin(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_spin)
 {
     const struct doctor_blas *longest = NULL;
     for (int i = 0; i < facts->blas_count; i++)

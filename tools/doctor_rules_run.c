@@ -6,9 +6,8 @@
 #include "doctor_diagnosis.h"
 #include "doctor_text.h"
 
-static void find_failed(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_failed)
 {
-    (void)detail;
     if (facts->run.failed && facts->program.state == DOCTOR_PROGRAM_FOUND)
         doctor_texts_add(subjects, "%s: %s", facts->program.name, strerror(facts->run.failure));
 }
@@ -20,25 +19,20 @@ static bool is_within_reach(const struct doctor_facts *facts)
            facts->program.reach == DOCTOR_REACHED;
 }
 
-static void find_unloaded(const struct doctor_facts *facts, int detail,
-                          struct doctor_texts *subjects)
+DOCTOR_RULE(find_unloaded)
 {
-    (void)detail;
-    if (is_within_reach(facts) && facts->run.told && !facts->run.preloaded)
-        doctor_texts_add(subjects, "%s", facts->program.name);
+    doctor_texts_add_if(subjects,
+                        is_within_reach(facts) && facts->run.told && !facts->run.preloaded,
+                        facts->program.name);
 }
 
-static void find_no_witness(const struct doctor_facts *facts, int detail,
-                            struct doctor_texts *subjects)
+DOCTOR_RULE(find_no_witness)
 {
-    (void)detail;
-    if (facts->run.ran && !facts->run.witness)
-        doctor_texts_add(subjects, "xgemm-witness.so");
+    doctor_texts_add_if(subjects, facts->run.ran && !facts->run.witness, "xgemm-witness.so");
 }
 
-static void find_untold(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_untold)
 {
-    (void)detail;
     if (!is_within_reach(facts) || facts->run.told || !facts->run.witness ||
         (doctor_children_are_lost(facts) && !facts->run.signalled))
         return;
@@ -50,8 +44,7 @@ static void find_untold(const struct doctor_facts *facts, int detail, struct doc
 }
 
 /* No product was seen and no finding explains it. detail: whether an object could multiply. */
-static void find_nothing(const struct doctor_facts *facts, int detail,
-                         struct doctor_texts *subjects)
+DOCTOR_RULE(find_nothing)
 {
     bool wants = false;
     if (!is_within_reach(facts) || !facts->run.told || !facts->run.preloaded ||
@@ -63,8 +56,7 @@ static void find_nothing(const struct doctor_facts *facts, int detail,
             return;
         wants |= facts->objects[i].elf.imports != 0 || facts->objects[i].elf.mkl_inside;
     }
-    if (wants == detail)
-        doctor_texts_add(subjects, "%s", facts->program.name);
+    doctor_texts_add_if(subjects, wants == detail, facts->program.name);
 }
 
 /* Each process repeats the messages about settings that are not understood. */
@@ -76,13 +68,11 @@ static bool is_told_already(const struct doctor_facts *facts, const char *messag
     return false;
 }
 
-static void find_messages(const struct doctor_facts *facts, int detail,
-                          struct doctor_texts *subjects)
+DOCTOR_RULE(find_messages)
 {
-    (void)detail;
     for (int i = 0; i < facts->run.messages.count; i++)
-        if (!is_told_already(facts, facts->run.messages.text[i]))
-            doctor_texts_add(subjects, "%s", facts->run.messages.text[i]);
+        doctor_texts_add_if(subjects, !is_told_already(facts, facts->run.messages.text[i]),
+                            facts->run.messages.text[i]);
 }
 
 /* All reasons that mean "no GPU" count as one. */
@@ -143,20 +133,18 @@ static void find_calls(const struct doctor_facts *facts, int detail, int sort,
                      seconds);
 }
 
-static void find_reason(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_reason)
 {
     find_calls(facts, detail, ALL, subjects);
 }
 
-static void find_routines(const struct doctor_facts *facts, int detail,
-                          struct doctor_texts *subjects)
+DOCTOR_RULE(find_routines)
 {
     find_calls(facts, detail, ROUTINES, subjects);
 }
 
 /* Finds products that nothing on the GPU computes. detail: whether a cuBLAS was loaded. */
-static void find_unserved(const struct doctor_facts *facts, int detail,
-                          struct doctor_texts *subjects)
+DOCTOR_RULE(find_unserved)
 {
     if ((facts->run.cublas_file[0] != '\0') == detail)
         find_calls(facts, XG_REASON_KERNEL, PRODUCTS, subjects);

@@ -5,12 +5,6 @@
 #include "doctor_diagnosis.h"
 #include "doctor_text.h"
 
-static void add_set(struct doctor_texts *subjects, const char *value)
-{
-    if (value)
-        doctor_texts_add(subjects, "%s", value);
-}
-
 /* Rules for a field of the facts; detail: where it is. */
 #define FIELD(field) offsetof(struct doctor_facts, field)
 
@@ -19,60 +13,57 @@ static const void *field_at(const struct doctor_facts *facts, int detail)
     return (const char *)facts + detail;
 }
 
-static void find_texts(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_texts)
 {
     *subjects = *(const struct doctor_texts *)field_at(facts, detail);
 }
 
-static void find_text(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_text)
 {
-    add_set(subjects, *(const char *const *)field_at(facts, detail));
+    const char *value = *(const char *const *)field_at(facts, detail);
+    doctor_texts_add_if(subjects, value, value);
 }
 
-static void find_flag(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_flag)
 {
-    add_set(subjects, *(const bool *)field_at(facts, detail) ? "" : NULL);
+    doctor_texts_add_if(subjects, *(const bool *)field_at(facts, detail), "");
 }
 
-static void find_library(const struct doctor_facts *facts, int detail,
-                         struct doctor_texts *subjects)
+DOCTOR_RULE(find_library)
 {
-    (void)detail;
-    if (!facts->preload.library_usable)
-        add_set(subjects, facts->preload.library[0] ? facts->preload.library : "libxgemm_shim.so");
+    doctor_texts_add_if(subjects, !facts->preload.library_usable,
+                        facts->preload.library[0] ? facts->preload.library : "libxgemm_shim.so");
 }
 
-static void find_path(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_path)
 {
-    (void)detail;
-    add_set(subjects, facts->preload.library_path_bad ? facts->preload.library : NULL);
+    doctor_texts_add_if(subjects, facts->preload.library_path_bad, facts->preload.library);
 }
 
 /* detail: whether to find NVBLAS, which takes products to the GPU itself. */
-static void find_rivals(const struct doctor_facts *facts, int detail, struct doctor_texts *subjects)
+DOCTOR_RULE(find_rivals)
 {
     const struct doctor_texts *rivals = &facts->preload.rivals;
     for (int i = 0; i < rivals->count; i++)
-        if ((strncmp(doctor_text_basename(rivals->text[i]), "libnvblas", 9) == 0) == detail)
-            doctor_texts_add(subjects, "%s", rivals->text[i]);
+        doctor_texts_add_if(subjects,
+                            (strncmp(doctor_text_basename(rivals->text[i]), "libnvblas", 9) == 0) ==
+                                detail,
+                            rivals->text[i]);
 }
 
 /* Reports both sides in one finding if both have this state; the GPU's only if there is a GPU. */
-static void find_calibration(const struct doctor_facts *facts, int detail,
-                             struct doctor_texts *subjects)
+DOCTOR_RULE(find_calibration)
 {
     const struct doctor_calibration *calibration = &facts->calibration;
-    bool device = facts->gpu.driver == DOCTOR_DRIVER_OPEN && facts->gpu.context == XG_OK;
-    bool cpu = (int)calibration->cpu.state == detail;
-    bool gpu = (int)calibration->gpu.state == detail && device;
-    if (calibration->homeless || (!cpu && !gpu))
-        return;
-    if (detail == DOCTOR_CALIBRATION_DAMAGED) {
-        add_set(subjects, cpu ? calibration->cpu.path : NULL);
-        add_set(subjects, gpu ? calibration->gpu.path : NULL);
-    } else {
-        add_set(subjects, cpu && gpu ? "CPU and GPU" : cpu ? "CPU" : "GPU");
-    }
+    bool named = detail == DOCTOR_CALIBRATION_DAMAGED, known = !calibration->homeless;
+    bool cpu = known && (int)calibration->cpu.state == detail;
+    bool gpu = known && (int)calibration->gpu.state == detail && doctor_gpu_usable(facts);
+    doctor_texts_add_if(subjects, cpu && named, calibration->cpu.path);
+    doctor_texts_add_if(subjects, gpu && named, calibration->gpu.path);
+    doctor_texts_add_if(subjects, (cpu || gpu) && !named,
+                        cpu && gpu ? "CPU and GPU"
+                        : cpu      ? "CPU"
+                                   : "GPU");
 }
 
 const struct doctor_diagnosis doctor_setting_diagnoses[] = {

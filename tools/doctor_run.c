@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../shim/symbols.h"
 #include "accounts.h"
 #include "child.h"
 #include "doctor_text.h"
@@ -22,7 +21,13 @@
 
 enum { PROCESSES_MAX = 256, ACCOUNT_BYTES_MAX = 1 << 26, LIST_BYTES = 8192 };
 
-enum { SETTINGS = 6 };
+enum { SETTINGS = 4 };
+
+/* What is set for the program; the list ends with NULL. */
+struct settings {
+    char text[SETTINGS][LIST_BYTES + 32];
+    char *list[SETTINGS + 1];
+};
 
 struct place {
     char folder[DOCTOR_PATH_BYTES - 32]; /* for the files of the witness */
@@ -85,22 +90,9 @@ static bool find_witness(char witness[DOCTOR_PATH_BYTES])
            !strpbrk(witness, ": ");
 }
 
-/* "NAME=VALUE", to be freed; NULL: no memory. */
-static char *make_setting(const char *name, const char *value)
-{
-    char *setting;
-    return asprintf(&setting, "%s=%s", name, value) < 0 ? NULL : setting;
-}
-
-static void free_settings(char *settings[SETTINGS])
-{
-    for (int i = 0; i < SETTINGS; i++)
-        free(settings[i]);
-}
-
-/* Leaves out libraries that cannot be preloaded; doctor reports them. False: no memory. */
-static bool make_settings(const struct doctor_preload *preload, const struct place *place,
-                          char *settings[SETTINGS])
+/* Leaves out libraries that cannot be preloaded; doctor reports them. */
+static void make_settings(const struct doctor_preload *preload, const struct place *place,
+                          struct settings *settings)
 {
     char list[LIST_BYTES], witness[DOCTOR_PATH_BYTES];
     const char *others = getenv("LD_PRELOAD");
@@ -110,18 +102,18 @@ static bool make_settings(const struct doctor_preload *preload, const struct pla
     doctor_text_set(list, sizeof list, "%s%s%s%s%s", usable ? preload->library : "",
                     usable && seen ? ":" : "", seen ? witness : "",
                     (usable || seen) && others && *others ? ":" : "", others ? others : "");
-    const char *const wanted[][2] = {{"XGEMM_ACCOUNT", place->accounts},
-                                     {"XGEMM_DOCTOR_FOLDER", place->folder},
-                                     {"LD_PRELOAD", *list ? list : NULL},
-                                     {"XGEMM_LOG", place->own_log ? place->log : NULL}};
-    memset(settings, 0, SETTINGS * sizeof *settings);
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-        if (wanted[i][1] && !(settings[count++] = make_setting(wanted[i][0], wanted[i][1]))) {
-            free_settings(settings);
-            errno = ENOMEM;
-            return false;
-        }
-    return true;
+    const char *const wanted[SETTINGS][2] = {{"XGEMM_ACCOUNT", place->accounts},
+                                             {"XGEMM_DOCTOR_FOLDER", place->folder},
+                                             {"LD_PRELOAD", *list ? list : NULL},
+                                             {"XGEMM_LOG", place->own_log ? place->log : NULL}};
+    for (int i = 0; i < SETTINGS; i++) {
+        if (!wanted[i][1])
+            continue;
+        doctor_text_set(settings->text[i], sizeof settings->text[i], "%s=%s", wanted[i][0],
+                        wanted[i][1]);
+        settings->list[count++] = settings->text[i];
+    }
+    settings->list[count] = NULL;
 }
 
 /* CPU time of ended children, with that of their own children. */
@@ -136,15 +128,13 @@ static double spent_s(void)
 static bool run_program(struct doctor_run *run, const struct doctor_preload *preload,
                         const struct place *place, char *const argv[], pid_t *pid)
 {
-    char *settings[SETTINGS];
-    const struct child child = {.argv = argv, .settings = settings, .quiet = true};
+    static struct settings settings;
+    const struct child child = {.argv = argv, .settings = settings.list, .quiet = true};
     struct child_end end;
-    if (!make_settings(preload, place, settings))
-        return false;
+    make_settings(preload, place, &settings);
     double before_s = spent_s();
     run->ran = child_run(&child, &end);
     run->cores_s = spent_s() - before_s;
-    free_settings(settings);
     *pid = end.pid;
     run->failed = !run->ran && end.pid > 0;
     run->failure = end.error;
@@ -174,27 +164,18 @@ static char *read_file(const char *path, long offset)
     return text;
 }
 
-static int symbol_id(const char *name)
-{
-    for (int i = 0; i < SHIM_SGEMM_COUNT; i++)
-        if (!strcmp(name, shim_symbols[i].name))
-            return i;
-    return -1;
-}
-
 /* "binding NAME MODULE TARGET", separated by tabs; TARGET "=": the module's own definition. */
 static void take_binding(struct doctor_objects *objects, char *text)
 {
     char *name = strsep(&text, "\t"), *module = strsep(&text, "\t"), *target = text;
-    int id = name ? symbol_id(name) : -1;
+    unsigned mask = name ? doctor_elf_name(name) : 0;
     struct doctor_object *object =
-        id >= 0 && module && target ? doctor_objects_add(objects, module) : NULL;
+        mask && module && target ? doctor_objects_add(objects, module) : NULL;
     if (!object)
         return;
-    unsigned mask = 1u << id;
     if (!strcmp(target, "=")) {
         object->self |= mask;
-    } else if (!strncmp(doctor_text_basename(target), "libxgemm_shim.", 14)) {
+    } else if (doctor_text_is_library(target)) {
         object->taken |= mask;
     } else {
         struct doctor_object *other = doctor_objects_add(objects, target);
@@ -217,7 +198,7 @@ static void take_process(struct doctor_run *run, struct doctor_objects *objects,
             continue;
         *value++ = '\0';
         if (!strcmp(line, "object")) {
-            run->preloaded |= main && !strncmp(doctor_text_basename(value), "libxgemm_shim.", 14);
+            run->preloaded |= main && doctor_text_is_library(value);
             (void)doctor_objects_add(objects, value);
         } else if (!strcmp(line, "apart")) {
             struct doctor_object *object = doctor_objects_add(objects, value);

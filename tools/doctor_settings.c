@@ -22,22 +22,9 @@ static const char *look_up(void *context, const char *name)
     return getenv(name);
 }
 
-static void refuse(void *context, const char *text)
+static void add_text(void *texts, const char *text)
 {
-    struct doctor_settings *settings = context;
-    doctor_texts_add(&settings->refused, "%s", text);
-}
-
-static void add_unknown(void *context, const char *text)
-{
-    struct doctor_settings *settings = context;
-    doctor_texts_add(&settings->unknown, "%s", text);
-}
-
-static void add_ignored(void *context, const char *text)
-{
-    struct doctor_settings *settings = context;
-    doctor_texts_add(&settings->ignored, "%s", text);
+    doctor_texts_add(texts, "%s", text);
 }
 
 /* Puts the setting in the environment, for the rest of doctor and the program, as xgemm-run
@@ -59,7 +46,7 @@ static void take_given(void *context, const char *name, const char *value, const
 static void read_files(struct doctor_settings *settings)
 {
     xg_conf_files_read(&files, XG_CONF_SYSTEM_FILE);
-    xg_conf_files_report(&files, add_ignored, settings);
+    xg_conf_files_report(&files, add_text, &settings->ignored);
     xg_conf_files_visit(&files, take_given, settings);
 }
 
@@ -85,8 +72,8 @@ void doctor_settings_read(struct doctor_settings *settings)
     struct xg_conf conf;
     *settings = (struct doctor_settings){0};
     read_files(settings);
-    xg_conf_environment_report(add_unknown, settings);
-    xg_conf_parse(&conf, look_up, refuse, settings);
+    xg_conf_environment_report(add_text, &settings->unknown);
+    xg_conf_parse(&conf, look_up, add_text, &settings->refused);
     settings->mode_cpu = conf.mode == XG_MODE_CPU;
     if (conf.kernel && !xg_select_find(conf.kernel))
         settings->kernel = getenv("XGEMM_KERNEL");

@@ -24,8 +24,19 @@ void doctor_texts_add(struct doctor_texts *texts, const char *format, ...)
     va_end(arguments);
 }
 
+void doctor_texts_add_if(struct doctor_texts *texts, bool holds, const char *text)
+{
+    if (holds)
+        doctor_texts_add(texts, "%s", text);
+}
+
 const char *doctor_text_basename(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+bool doctor_text_is_library(const char *path)
+{
+    return !strncmp(doctor_text_basename(path), "libxgemm_shim.", 14);
 }

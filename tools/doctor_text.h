@@ -15,7 +15,13 @@ void doctor_text_set(char *to, size_t size, const char *format, ...)
 void doctor_texts_add(struct doctor_texts *texts, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Adds the text as it is, if the condition holds. */
+void doctor_texts_add_if(struct doctor_texts *texts, bool holds, const char *text);
+
 /* The part after the last slash. */
 const char *doctor_text_basename(const char *path);
+
+/* Whether the path is that of this library, libxgemm_shim, of any version. */
+bool doctor_text_is_library(const char *path);
 
 #endif

@@ -3,8 +3,8 @@
 #include "fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 
+#include "bench/median.h"
 #include "src/decide/calibration.h"
 
 double fit_predict(const struct xg_model *model, enum xg_side side, const struct xg_problem *call)
@@ -24,12 +24,6 @@ static double misfit(const struct xg_model *model, enum xg_side side,
     return pow(sum / count, 1 / power);
 }
 
-static int compare(const void *a, const void *b)
-{
-    double difference = *(const double *)a - *(const double *)b;
-    return (difference > 0) - (difference < 0);
-}
-
 /* Takes the upper of two middle values, so that a fit is not called better than it is. */
 static double median_error(const struct xg_model *model, enum xg_side side,
                            const struct fit_sample *samples, int count)
@@ -39,8 +33,7 @@ static double median_error(const struct xg_model *model, enum xg_side side,
         double ratio = fit_predict(model, side, &samples[i].call) / samples[i].seconds;
         errors[i] = fmax(ratio, 1 / ratio) - 1;
     }
-    qsort(errors, (size_t)count, sizeof *errors, compare);
-    return errors[count / 2];
+    return median_sort(errors, count);
 }
 
 double fit_machine(struct xg_model *model, enum xg_side side, const struct fit_sample *samples,

@@ -5,20 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
+#include "bench/median.h"
 
 double rank_median(const double *values, int count)
 {
     double sorted[RANK_MAX];
 
     memcpy(sorted, values, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, by_value);
-    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+    double upper = median_sort(sorted, count);
+    return (sorted[(count - 1) / 2] + upper) / 2;
 }
 
 /* Twice the rank, which is a whole number: equal values share the mean of their ranks. */

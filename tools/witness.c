@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "../shim/symbols.h"
+#include "../shim/tables.h"
 #include "src/base/sandbox.h"
 
 enum { OBJECTS_MAX = 4096, LINE_BYTES = 8192 };
@@ -42,42 +43,6 @@ static const char *path_of(const struct dl_phdr_info *info)
     return info->dlpi_name && *info->dlpi_name ? info->dlpi_name : witness.program;
 }
 
-static const void *table_at(const struct dl_phdr_info *info, const ElfW(Dyn) * entry)
-{
-    uintptr_t value = entry->d_un.d_ptr;
-    return (const void *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
-}
-
-struct tables {
-    const ElfW(Sym) * symbols;
-    const char *strings;
-    const ElfW(Rela) * rela, *jmprel;
-    size_t rela_bytes, jmprel_bytes;
-};
-
-static void read_tables(const struct dl_phdr_info *info, struct tables *out)
-{
-    const ElfW(Dyn) *entry = NULL;
-    *out = (struct tables){0};
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            entry = (const ElfW(Dyn) *)(info->dlpi_addr + (uintptr_t)info->dlpi_phdr[i].p_vaddr);
-    for (; entry && entry->d_tag != DT_NULL; entry++) {
-        if (entry->d_tag == DT_SYMTAB)
-            out->symbols = table_at(info, entry);
-        else if (entry->d_tag == DT_STRTAB)
-            out->strings = table_at(info, entry);
-        else if (entry->d_tag == DT_RELA)
-            out->rela = table_at(info, entry);
-        else if (entry->d_tag == DT_RELASZ)
-            out->rela_bytes = entry->d_un.d_val;
-        else if (entry->d_tag == DT_JMPREL)
-            out->jmprel = table_at(info, entry);
-        else if (entry->d_tag == DT_PLTRELSZ)
-            out->jmprel_bytes = entry->d_un.d_val;
-    }
-}
-
 struct target {
     uintptr_t address;
     const char *path;
@@ -87,15 +52,10 @@ static int visit_target(struct dl_phdr_info *info, size_t size_bytes, void *cont
 {
     struct target *target = context;
     (void)size_bytes;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        if (header->p_type == PT_LOAD &&
-            target->address - (info->dlpi_addr + header->p_vaddr) < header->p_memsz) {
-            target->path = path_of(info);
-            return 1;
-        }
-    }
-    return 0;
+    if (!shim_tables_hold(info, target->address))
+        return 0;
+    target->path = path_of(info);
+    return 1;
 }
 
 /* Reports one slot. An address in the object itself that is not its definition leads to the dynamic
@@ -113,24 +73,24 @@ static void tell_slot(const struct dl_phdr_info *info, const ElfW(Sym) * symbol,
         dprintf(witness.fd, "binding\t%s\t%s\t%s\n", name, path_of(info), own ? "=" : target.path);
 }
 
-static void tell_bindings(const struct dl_phdr_info *info, const struct tables *tables,
-                          const ElfW(Rela) * slots, size_t bytes)
+static void tell_bindings(const struct dl_phdr_info *info, const struct shim_tables *tables,
+                          const struct shim_relocations *slots)
 {
-    for (size_t i = 0; slots && i < bytes / sizeof *slots; i++) {
-        size_t which = slots[i].r_info >> 32;
+    for (size_t i = 0; slots->first && i < slots->count; i++) {
+        size_t which = slots->first[i].r_info >> 32;
         if (which == 0)
             continue;
         const ElfW(Sym) *symbol = &tables->symbols[which];
         const char *name = tables->strings + symbol->st_name;
         for (int j = 0; j < SHIM_SGEMM_COUNT; j++)
             if (!strcmp(name, shim_symbols[j].name))
-                tell_slot(info, symbol, name, &slots[i]);
+                tell_slot(info, symbol, name, &slots->first[i]);
     }
 }
 
 static int visit(struct dl_phdr_info *info, size_t size_bytes, void *context)
 {
-    struct tables tables;
+    struct shim_tables tables;
     (void)size_bytes;
     (void)context;
     for (int i = 0; i < info->dlpi_phnum && witness.count < OBJECTS_MAX; i++) {
@@ -140,11 +100,9 @@ static int visit(struct dl_phdr_info *info, size_t size_bytes, void *context)
             witness.objects[witness.count++] = (struct object){begin, begin + header->p_memsz};
     }
     dprintf(witness.fd, "object\t%s\n", path_of(info));
-    read_tables(info, &tables);
-    if (tables.symbols && tables.strings) {
-        tell_bindings(info, &tables, tables.jmprel, tables.jmprel_bytes);
-        tell_bindings(info, &tables, tables.rela, tables.rela_bytes);
-    }
+    (void)shim_tables_read(info, &tables); /* the hash table is not needed here */
+    for (int i = 0; i < 2 && tables.symbols && tables.strings; i++)
+        tell_bindings(info, &tables, &tables.relocations[i]);
     return 0;
 }
 

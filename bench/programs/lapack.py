@@ -8,14 +8,7 @@ import scipy.linalg
 from scipy.cluster.vq import kmeans2
 from scipy.spatial.distance import cdist
 
-from program import Program
-
-TASKS = {}
-
-
-def task(function):
-    TASKS[function.__name__] = function
-    return function
+from program import TASKS, Program, task
 
 
 @task

@@ -4,14 +4,7 @@ import warnings
 
 import numpy as np
 
-from program import Program
-
-TASKS = {}
-
-
-def task(function):
-    TASKS[function.__name__] = function
-    return function
+from program import TASKS, Program, task
 
 
 def spectrum(rows, columns):
@@ -123,7 +116,6 @@ def pairwise():
 
 
 warnings.simplefilter("ignore")  # so few iterations do not converge, which is not asked for here
-program = Program(("task", (
-    "pca", "truncated", "kmeans", "mixture", "mlp", "nmf", "neighbours", "logistic", "pairwise")))
+program = Program(("task", tuple(TASKS)))
 TASKS[program.options.task]()
 program.end()

@@ -4,11 +4,10 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import blas
 
-from program import Program
-
-program = Program(("task", ("solve", "expm", "polar")))
+from program import TASKS, Program, task
 
 
+@task
 def solve():
     """Solves with LU factors, many right-hand sides and three steps of refinement, each a product."""
     n, sides = program.extent(3072), program.extent(512)
@@ -25,6 +24,7 @@ def solve():
     program.answer("solution", residuals, 1e-4)
 
 
+@task
 def expm():
     """Computes exp of rotations by squarings and Padé terms, all of which are products."""
     n = program.extent(1536)
@@ -34,6 +34,7 @@ def expm():
     program.answer("traces", traces, 1e-3)
 
 
+@task
 def polar():
     """Computes the nearest orthogonal matrix by the Newton-Schulz iteration, through SciPy's BLAS."""
     n = program.extent(2048)
@@ -47,5 +48,6 @@ def polar():
     program.answer("diagonal", np.diag(matrix), 1e-4)
 
 
-{"solve": solve, "expm": expm, "polar": polar}[program.options.task]()
+program = Program(("task", tuple(TASKS)))
+TASKS[program.options.task]()
 program.end()

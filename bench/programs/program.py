@@ -13,6 +13,15 @@ import time
 import numpy as np
 
 
+TASKS = {}
+
+
+def task(function):
+    """Makes a function a task of its program, by its name."""
+    TASKS[function.__name__] = function
+    return function
+
+
 class Program:
     """One run. arguments: (name, choices) of the program's own arguments."""
 

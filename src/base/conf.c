@@ -25,7 +25,6 @@ static const struct xg_setting settings[] = {
     {.name = "XGEMM_CONFIG",
      .kind = XG_SETTING_ELSEWHERE,
      .accepts = "path",
-     .default_text = "unset",
      .help = "Configuration file that replaces the system's and the user's file; empty: no file; "
              "unset: those two."},
     {.name = "XGEMM_MODE",
@@ -34,7 +33,6 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(mode),
      .choices = {"auto", "cpu", "gpu", "compare"},
      .accepts = "auto|cpu|gpu|compare",
-     .default_text = "auto",
      .help =
          "Where products run: auto (on the side that the cost model expects to finish first), cpu, "
          "gpu (the first product waits for the GPU to start), compare (on both sides, except trmm "
@@ -45,7 +43,6 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(math),
      .choices = {"accurate", "strict", "tf32"},
      .accepts = "accurate|strict|tf32",
-     .default_text = "accurate",
      .help =
          "accurate (at least as exact as FP32 and FP64), strict (only FP32 and FP64 arithmetic), "
          "tf32 (about three decimal digits)."},
@@ -53,7 +50,6 @@ static const struct xg_setting settings[] = {
      .kind = XG_SETTING_STRING,
      .offset = FIELD(kernel),
      .accepts = "name",
-     .default_text = "unset",
      .help = "Kernel for every product on the GPU that it can compute; unset: the library chooses "
              "by shape and device."},
     {.name = "XGEMM_DEVICES",
@@ -62,7 +58,6 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(devices),
      .max = ORDINAL_MAX,
      .accepts = "number[,number...]",
-     .default_text = "unset",
      .help = "CUDA devices to use, at most 16, by the driver's numbers: the first usable one and "
              "those of the list that are of its kind; each product runs on one of them; unset: "
              "device 0, or the device of the rank on the node."},
@@ -72,28 +67,24 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(mem_limit_bytes),
      .max = INT64_MAX,
      .accepts = "bytes, or with a suffix K, M, G, T",
-     .default_text = "0",
      .help = "Limit of the memory held on each device; 0: nine tenths of the free memory."},
     {.name = "XGEMM_STAGE_THREADS",
      .kind = XG_SETTING_INT,
      .offset = FIELD(stage_threads),
      .max = 256,
      .accepts = "0..256",
-     .default_text = "0",
      .help = "Threads that copy operands to and from page-locked memory (at most 13 of them) and "
              "populate the pages of a new C; 0: derived from the cores that the process may use."},
     {.name = "XGEMM_CPU_BLAS",
      .kind = XG_SETTING_STRING,
      .offset = FIELD(cpu_blas),
      .accepts = "path or soname",
-     .default_text = "unset",
      .help = "CPU library for products that do not run on the GPU; unset: the caller's own, or the "
              "one configured at build time if the caller has none."},
     {.name = "XGEMM_OPERATIONS",
      .kind = XG_SETTING_OPERATIONS,
      .offset = FIELD(operations),
      .accepts = "name[,name...]",
-     .default_text = "all",
      .help = "Operations that may run on the GPU, separated by commas: gemm, gemmt (which includes "
              "gemmtr), gemm_batch, gemm_batch_strided, syrk, symm, syr2k, trmm, trsm with the "
              "prefix s, d, c or z; herk, hemm, her2k with c or z; or all. The program's own "
@@ -105,7 +96,6 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(lapack),
      .choices = {"1", "0"},
      .accepts = "0|1",
-     .default_text = "1",
      .help =
          "1: LAPACK's factorizations (getrf, potrf, geqrf), solvers (gesv, posv, getrs, "
          "potrs), inverses, least squares (gels, gelsd, gelss), eigenvalues (syev, syevd, syevr, "
@@ -117,7 +107,6 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(verbose),
      .max = 3,
      .accepts = "0..3",
-     .default_text = "0",
      .help = "Which messages are written: 0 only warnings, 1 also one line per product (where it "
              "ran and why; one line for consecutive repeats), 2 also start-up, 3 every step."},
     {.name = "XGEMM_LOG",
@@ -125,7 +114,6 @@ static const struct xg_setting settings[] = {
      .kind = XG_SETTING_STRING,
      .offset = FIELD(log),
      .accepts = "path",
-     .default_text = "unset",
      .help = "File to which messages and reports are appended; unset: standard error."},
     {.name = "XGEMM_STATS",
      .common = true,
@@ -133,14 +121,12 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(stats),
      .max = 1,
      .accepts = "0|1",
-     .default_text = "0",
      .help = "1: prints at exit how many products ran where and why, and the shapes that took the "
              "most time."},
     {.name = "XGEMM_TRACE",
      .kind = XG_SETTING_STRING,
      .offset = FIELD(trace),
      .accepts = "path",
-     .default_text = "unset",
      .help = "File to which an event per product is appended, in the JSON array format of Chrome "
              "traces, which has no closing bracket (for json.load replace its last comma by ]); %p "
              "stands for the process's id; unset: none."},
@@ -148,7 +134,6 @@ static const struct xg_setting settings[] = {
      .kind = XG_SETTING_STRING,
      .offset = FIELD(account),
      .accepts = "path",
-     .default_text = "unset",
      .help =
          "Folder in which each process keeps the account of its products in a file that remains "
          "however the process ends; xgemm-run ab and xgemm-run top read these files; unset: none."},
@@ -157,7 +142,6 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(timeout_ms),
      .max = INT32_MAX,
      .accepts = "milliseconds",
-     .default_text = "0",
      .help = "How long a product waits for a GPU that makes no progress before the CPU computes it "
              "and the library stops using the GPU; 0: 30000."},
     {.name = "XGEMM_SPIN",
@@ -165,7 +149,6 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(spin),
      .choices = {"auto", "short", "keep"},
      .accepts = "auto|short|keep",
-     .default_text = "auto",
      .help = "How long OpenBLAS's threads spin after a product if OPENBLAS_THREAD_TIMEOUT is not "
              "set: auto (short on a machine with an NVIDIA device, unless XGEMM_MODE=cpu), short "
              "(0.5 ms instead of 0.1 s: getenv of that variable returns 20), keep (OpenBLAS's own "
@@ -175,7 +158,6 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(exit),
      .choices = {"leave", "wait"},
      .accepts = "leave|wait",
-     .default_text = "leave",
      .help = "Whether the end of the program waits while the operating system closes the GPU's "
              "context: leave (no; a second process, xgemm-exit, waits), wait."},
     {.name = "XGEMM_VERIFY",
@@ -183,7 +165,6 @@ static const struct xg_setting settings[] = {
      .kind = XG_SETTING_FRACTION,
      .offset = FIELD(verify),
      .accepts = "0..1",
-     .default_text = "0",
      .help =
          "Share of the products and LAPACK routines on the GPU whose results are verified (0.01: "
          "one in a hundred); the CPU recomputes wrong results, and computes everything after "
@@ -193,13 +174,11 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(reproducible),
      .max = 1,
      .accepts = "0|1",
-     .default_text = "0",
      .help = "1: side and kernel depend only on shape and device, so that results have the same "
              "bits in every run and thread."},
     {.name = "XGEMM_SHIM_LIB",
      .kind = XG_SETTING_ELSEWHERE,
      .accepts = "path",
-     .default_text = "unset",
      .help = "Library that xgemm-run and the Python package load before the program's; unset: the "
              "one that was built or installed with them."},
     {.name = "XGEMM_DOCTOR_FOLDER", .kind = XG_SETTING_ELSEWHERE}, /* doctor's, for its witness */
@@ -232,7 +211,7 @@ void xg_conf_parse(struct xg_conf *conf, const char *(*lookup)(void *ctx, const 
             continue;
         snprintf(message, sizeof message,
                  "%s=%.200s is not understood (accepted: %s); the default (%s) stands",
-                 setting->name, text, setting->accepts, setting->default_text);
+                 setting->name, text, setting->accepts, xg_setting_default(setting));
         report(ctx, message);
     }
 }

@@ -99,34 +99,19 @@ void xg_conf_file_parse(struct xg_conf_file *file, size_t bytes)
 
 /* --- The file ------------------------------------------------------------------------------ */
 
-static bool read_whole(int fd, char *text, size_t room, size_t *bytes)
-{
-    *bytes = 0;
-    for (;;) {
-        ssize_t got = read(fd, text + *bytes, room - *bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return got == 0;
-        *bytes += (size_t)got;
-        if (*bytes == room)
-            return true;
-    }
-}
-
 /* Reads one byte more than allowed, which shows whether the file is too large. */
 static void read_opened(struct xg_conf_file *file, int fd)
 {
     struct stat status;
-    size_t bytes;
+    ssize_t bytes;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
         set_fault(file, "is no regular file");
-    else if (!read_whole(fd, file->text, sizeof file->text, &bytes))
+    else if ((bytes = xg_file_read(fd, file->text, sizeof file->text)) < 0)
         set_fault(file, "cannot be read");
     else if (bytes > XG_CONF_FILE_BYTES)
         set_fault(file, "is larger than 64 KiB");
     else
-        xg_conf_file_parse(file, bytes);
+        xg_conf_file_parse(file, (size_t)bytes);
 }
 
 static int open_file(const char *path, enum xg_conf_file_choice choice)

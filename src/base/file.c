@@ -141,3 +141,48 @@ bool xg_file_is_ours(const char *path)
     }
     return S_ISREG(status.st_mode) && is_trusted(&status) && !is_open_to_others(&status);
 }
+
+bool xg_file_absolute(const char *name, char path[PATH_MAX])
+{
+    size_t at = 0;
+    if (*name != '/' && getcwd(path, PATH_MAX - 1)) {
+        at = strlen(path);
+        path[at++] = '/';
+    }
+    bool fits = strlen(name) < PATH_MAX - at;
+    strcpy(path + (fits ? at : 0), fits ? name : "");
+    return fits;
+}
+
+ssize_t xg_file_read(int fd, void *to, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = read(fd, (char *)to + done, size - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+bool xg_file_write(int fd, const void *from, size_t size)
+{
+    const char *at = from;
+    while (size > 0) {
+        ssize_t written = write(fd, at, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written == 0)
+            errno = EIO;
+        if (written <= 0)
+            return false;
+        at += written;
+        size -= (size_t)written;
+    }
+    return true;
+}

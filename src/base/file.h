@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens and checks files whose names come from the environment or from the place of other files. */
+/* Opens and checks files whose names come from the environment or from the place of other files,
+ * and reads and writes them whole. */
 #ifndef XG_FILE_H
 #define XG_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -31,5 +33,14 @@ bool xg_file_may_load(const char *name);
  * number counts as the owner, because systems give each user such a group.
  */
 bool xg_file_is_ours(const char *path);
+
+/* Makes a name absolute; a relative one starts from the working directory, if that is known. False,
+ * with an empty path: it is too long. */
+bool xg_file_absolute(const char *name, char path[PATH_MAX]);
+
+/* Reads until `size` bytes are there or the file ends, and writes all, whatever interrupts. -1 and
+ * false: a failure, with errno; then a part may be done. */
+ssize_t xg_file_read(int fd, void *to, size_t size);
+bool xg_file_write(int fd, const void *from, size_t size);
 
 #endif

@@ -38,16 +38,9 @@ static char log_path[PATH_MAX]; /* empty: standard error; constant once log_verb
 /* A relative path is relative to the folder in which the program started. */
 void xg_log_setup(int verbose, const char *path)
 {
-    size_t at = 0;
-
-    if (path && *path != '/' && getcwd(log_path, sizeof log_path - 1)) {
-        at = strlen(log_path);
-        log_path[at++] = '/';
-    }
-    if (path && strlen(path) < sizeof log_path - at)
-        strcpy(log_path + at, path);
-    else
-        log_path[0] = '\0';
+    log_path[0] = '\0';
+    if (path)
+        xg_file_absolute(path, log_path);
     __atomic_store_n(&log_verbose, verbose, __ATOMIC_RELEASE);
 }
 
@@ -90,20 +83,6 @@ static int stderr_now(void)
 
 /* --- Writing -------------------------------------------------------------------------------- */
 
-static void write_all(int fd, const char *text, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, text, size);
-
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return; /* no reader; there is no place to report it */
-        text += written;
-        size -= (size_t)written;
-    }
-}
-
 /*
  * Blocks the signals that a write may raise, which go to the writing thread. Signals that are
  * pending afterwards and were not before are ours; they are taken back before the mask is restored.
@@ -120,7 +99,7 @@ static void write_unsignalled(int fd, const char *text, size_t size)
     if (fd < 0 || pthread_sigmask(SIG_BLOCK, &ours, &mask) != 0)
         return;
     sigpending(&before);
-    write_all(fd, text, size);
+    xg_file_write(fd, text, size); /* a failure has no place to be reported */
     sigpending(&after);
     for (size_t i = 0; i < 2; i++) {
         sigset_t one;
@@ -151,11 +130,11 @@ static void disarm(char *text, size_t size)
     }
 }
 
-static void write_line(int fd, const char *format, va_list args)
+/* Returns the line's length. */
+static size_t make_line(char line[LINE_BYTES + 1], const char *format, va_list args)
 {
     static const char prefix[] = "xgemm: ";
-    char line[LINE_BYTES + 1]; /* vsnprintf's final zero becomes the line feed */
-    const size_t room = sizeof line - sizeof prefix;
+    const size_t room = LINE_BYTES + 1 - sizeof prefix; /* the final zero becomes the line feed */
     size_t at = sizeof prefix - 1;
     int length;
 
@@ -165,18 +144,19 @@ static void write_line(int fd, const char *format, va_list args)
         at += (size_t)length < room ? (size_t)length : room - 1;
     disarm(line, at);
     line[at++] = '\n';
-    write_unsignalled(fd, line, at);
+    return at;
 }
 
 static void report_unopened(const char *format, ...)
 {
     static int reported;
+    char line[LINE_BYTES + 1];
     va_list args;
 
     if (__atomic_exchange_n(&reported, 1, __ATOMIC_RELAXED))
         return;
     va_start(args, format);
-    write_line(stderr_now(), format, args);
+    write_unsignalled(stderr_now(), line, make_line(line, format, args));
     va_end(args);
 }
 
@@ -212,14 +192,9 @@ void xg_log_text(const char *text, size_t size_bytes)
 
 static void log_line(const char *format, va_list args)
 {
-    int error = errno;
-    bool opened;
-    int fd = open_log(&opened);
+    char line[LINE_BYTES + 1];
 
-    write_line(fd, format, args);
-    if (opened)
-        close(fd);
-    errno = error;
+    xg_log_text(line, make_line(line, format, args));
 }
 
 void xg_log(enum xg_log_level level, const char *format, ...)

@@ -193,6 +193,16 @@ void xg_setting_clear(const struct xg_setting *setting, void *fields)
     memcpy(field, &copy, sizeof copy);
 }
 
+const char *xg_setting_default(const struct xg_setting *setting)
+{
+    static const char *const texts[] = {
+        [XG_SETTING_ELSEWHERE] = "unset", [XG_SETTING_INT] = "0",  [XG_SETTING_FRACTION] = "0",
+        [XG_SETTING_OPERATIONS] = "all",  [XG_SETTING_SIZE] = "0", [XG_SETTING_STRING] = "unset",
+        [XG_SETTING_ORDINALS] = "unset",
+    };
+    return setting->kind == XG_SETTING_CHOICE ? setting->choices[0] : texts[setting->kind];
+}
+
 /* --- Names --------------------------------------------------------------------------------- */
 
 const struct xg_setting *xg_setting_find(const struct xg_setting *table, int count,
@@ -294,7 +304,7 @@ void xg_setting_print(const struct xg_setting *table, int count, bool common, FI
         if (!table[i].help || (common && !table[i].common))
             continue;
         fprintf(out, "  %s=%s (default: %s)\n", table[i].name, table[i].accepts,
-                table[i].default_text);
+                xg_setting_default(&table[i]));
         print_wrapped(out, table[i].help, 6, 80);
     }
 }

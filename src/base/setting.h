@@ -28,9 +28,8 @@ struct xg_setting {
     int64_t max;
     const char *choices[XG_SETTING_CHOICES + 1]; /* in the enum's order; the first is the default */
     const char *accepts;                         /* for help and messages */
-    const char *default_text;
-    const char *help; /* NULL: not for users */
-    bool common;      /* most users need only these */
+    const char *help;                            /* NULL: not for users */
+    bool common;                                 /* most users need only these */
 };
 
 /* True if the text is a value of the setting. Pure. */
@@ -42,6 +41,9 @@ bool xg_setting_store(const struct xg_setting *setting, const char *text, void *
 
 /* Frees the copy that xg_setting_store made, and stores NULL there. */
 void xg_setting_clear(const struct xg_setting *setting, void *fields);
+
+/* The default, for help and messages: a zeroed field's value. */
+const char *xg_setting_default(const struct xg_setting *setting);
 
 /* Finds the setting of that name among the count settings of a table; NULL: none. Pure. */
 const struct xg_setting *xg_setting_find(const struct xg_setting *table, int count,

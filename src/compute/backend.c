@@ -63,18 +63,17 @@ static enum xg_status open_kernels(struct xg_dev *dev, const struct xg_conf *con
         return XG_ERR_NOMEM;
     for (size_t i = 0; i < xg_image_count; i++)
         dev->facts.images |= xg_image_fatbin(&xg_image_table[i]).bytes > 0;
-    int capture_mode = xg_drv_relax(&dev->drv);
-    enum xg_status status = xg_dev_enter(dev);
-    if (status == XG_OK) {
-        if (wants_cublas(dev, conf))
-            dev->facts.cublas = xg_cublas_present(dev);
-        if (conf->math != XG_MATH_STRICT)
-            status = open_split(dev, conf);
-        if (status == XG_OK && conf->math != XG_MATH_STRICT)
-            status = open_residue(dev, conf);
-        xg_dev_leave(dev);
-    }
-    xg_drv_unrelax(&dev->drv, capture_mode);
+    int before;
+    enum xg_status status = xg_dev_begin(dev, &before);
+    if (status != XG_OK)
+        return status;
+    if (wants_cublas(dev, conf))
+        dev->facts.cublas = xg_cublas_present(dev);
+    if (conf->math != XG_MATH_STRICT)
+        status = open_split(dev, conf);
+    if (status == XG_OK && conf->math != XG_MATH_STRICT)
+        status = open_residue(dev, conf);
+    xg_dev_end(dev, before);
     return status;
 }
 
@@ -115,23 +114,21 @@ enum xg_status xg_backend_open(const struct xg_conf *conf, struct xg_dev **out)
 
 void xg_backend_open_cublas(struct xg_dev *dev)
 {
-    int capture_mode = xg_drv_relax(&dev->drv);
-    if (xg_dev_enter(dev) == XG_OK) {
+    int before;
+    if (xg_dev_begin(dev, &before) == XG_OK) {
         xg_cublas_present(dev);
-        xg_dev_leave(dev);
+        xg_dev_end(dev, before);
     }
-    xg_drv_unrelax(&dev->drv, capture_mode);
 }
 
 void xg_backend_close(struct xg_dev *dev)
 {
-    int capture_mode = xg_drv_relax(&dev->drv);
-    if (xg_dev_enter(dev) == XG_OK) {
+    int before;
+    if (xg_dev_begin(dev, &before) == XG_OK) {
         xg_cublas_fini(dev);
         xg_image_fini(dev);
-        xg_dev_leave(dev);
+        xg_dev_end(dev, before);
     }
-    xg_drv_unrelax(&dev->drv, capture_mode);
     pthread_mutex_destroy(&dev->image_lock);
     free(dev->residue);
     free(dev->split);

@@ -70,25 +70,12 @@ struct xg_cublas {
     size_t workspace_count;
 };
 
-static const char *const gemm_names[XG_TYPE_COUNT] = {
-    [XG_TYPE_S] = "cublasSgemm_v2",
-    [XG_TYPE_D] = "cublasDgemm_v2",
-    [XG_TYPE_C] = "cublasCgemm_v2",
-    [XG_TYPE_Z] = "cublasZgemm_v2",
-};
-
-static const char *const trmm_names[XG_TYPE_COUNT] = {
-    [XG_TYPE_S] = "cublasStrmm_v2",
-    [XG_TYPE_D] = "cublasDtrmm_v2",
-    [XG_TYPE_C] = "cublasCtrmm_v2",
-    [XG_TYPE_Z] = "cublasZtrmm_v2",
-};
-
-static const char *const trsm_names[XG_TYPE_COUNT] = {
-    [XG_TYPE_S] = "cublasStrsm_v2",
-    [XG_TYPE_D] = "cublasDtrsm_v2",
-    [XG_TYPE_C] = "cublasCtrsm_v2",
-    [XG_TYPE_Z] = "cublasZtrsm_v2",
+/* The routines by type, in the order of enum xg_type. */
+enum { GEMM, TRMM, TRSM, ROUTINES };
+static const char *const names[ROUTINES][XG_TYPE_COUNT] = {
+    [GEMM] = {"cublasSgemm_v2", "cublasDgemm_v2", "cublasCgemm_v2", "cublasZgemm_v2"},
+    [TRMM] = {"cublasStrmm_v2", "cublasDtrmm_v2", "cublasCtrmm_v2", "cublasZtrmm_v2"},
+    [TRSM] = {"cublasStrsm_v2", "cublasDtrsm_v2", "cublasCtrsm_v2", "cublasZtrsm_v2"},
 };
 
 static enum xg_status status_of(int result, const char *call)
@@ -99,34 +86,26 @@ static enum xg_status status_of(int result, const char *call)
     return result == CUBLAS_ALLOC_FAILED ? XG_ERR_NOMEM : XG_ERR_DRIVER;
 }
 
-static enum xg_status find_in(void *library, struct functions *found)
+static bool find_one(void *library, const char *name, void *slot)
 {
-    const struct {
-        const char *name;
-        void *slot;
-    } symbols[] = {{"cublasCreate_v2", &found->create},
-                   {"cublasDestroy_v2", &found->destroy},
-                   {"cublasSetMathMode", &found->set_math_mode},
-                   {"cublasSetStream_v2", &found->set_stream},
-                   {"cublasSetWorkspace_v2", &found->set_workspace},
-                   {gemm_names[XG_TYPE_S], &found->gemm[XG_TYPE_S]},
-                   {gemm_names[XG_TYPE_D], &found->gemm[XG_TYPE_D]},
-                   {gemm_names[XG_TYPE_C], &found->gemm[XG_TYPE_C]},
-                   {gemm_names[XG_TYPE_Z], &found->gemm[XG_TYPE_Z]},
-                   {trmm_names[XG_TYPE_S], &found->trmm[XG_TYPE_S]},
-                   {trmm_names[XG_TYPE_D], &found->trmm[XG_TYPE_D]},
-                   {trmm_names[XG_TYPE_C], &found->trmm[XG_TYPE_C]},
-                   {trmm_names[XG_TYPE_Z], &found->trmm[XG_TYPE_Z]},
-                   {trsm_names[XG_TYPE_S], &found->trsm[XG_TYPE_S]},
-                   {trsm_names[XG_TYPE_D], &found->trsm[XG_TYPE_D]},
-                   {trsm_names[XG_TYPE_C], &found->trsm[XG_TYPE_C]},
-                   {trsm_names[XG_TYPE_Z], &found->trsm[XG_TYPE_Z]}};
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
-        if (!(*(void **)symbols[i].slot = dlsym(library, symbols[i].name))) {
-            xg_log(XG_LOG_INFO, "cuBLAS lacks %s", symbols[i].name);
-            return XG_ERR_NOTFOUND;
-        }
-    return XG_OK;
+    *(void **)slot = dlsym(library, name);
+    if (!*(void **)slot)
+        xg_log(XG_LOG_INFO, "cuBLAS lacks %s", name);
+    return *(void **)slot;
+}
+
+static bool find_in(void *library, struct functions *found)
+{
+    bool there = find_one(library, "cublasCreate_v2", &found->create) &&
+                 find_one(library, "cublasDestroy_v2", &found->destroy) &&
+                 find_one(library, "cublasSetMathMode", &found->set_math_mode) &&
+                 find_one(library, "cublasSetStream_v2", &found->set_stream) &&
+                 find_one(library, "cublasSetWorkspace_v2", &found->set_workspace);
+    for (int type = 0; type < XG_TYPE_COUNT && there; type++)
+        there = find_one(library, names[GEMM][type], &found->gemm[type]) &&
+                find_one(library, names[TRMM][type], &found->trmm[type]) &&
+                find_one(library, names[TRSM][type], &found->trsm[type]);
+    return there;
 }
 
 /*
@@ -140,7 +119,7 @@ void xg_cublas_load(void)
     if (atomic_load(&functions_are) != NOT_LOOKED_FOR)
         return;
     void *library = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
-    bool there = library && find_in(library, &found) == XG_OK;
+    bool there = library && find_in(library, &found);
     pthread_mutex_lock(&functions_lock);
     if (atomic_load(&functions_are) == NOT_LOOKED_FOR) {
         if (there)
@@ -373,7 +352,7 @@ enum xg_status xg_cublas_gemm(struct xg_dev *dev, const struct xg_gemm_args *gem
     enum xg_status status = begin(dev, gemm->type, tf32, stream);
     if (status != XG_OK)
         return status;
-    status = status_of(call_gemm(dev->cublas, gemm), gemm_names[gemm->type]);
+    status = status_of(call_gemm(dev->cublas, gemm), names[GEMM][gemm->type]);
     pthread_mutex_unlock(&dev->image_lock);
     return status;
 }
@@ -389,7 +368,7 @@ enum xg_status xg_cublas_triangular(struct xg_dev *dev,
     if (status != XG_OK)
         return status;
     status = status_of(call_triangular(dev->cublas, t),
-                       t->op == XG_OP_TRSM ? trsm_names[t->type] : trmm_names[t->type]);
+                       names[t->op == XG_OP_TRSM ? TRSM : TRMM][t->type]);
     pthread_mutex_unlock(&dev->image_lock);
     return status;
 }

@@ -27,41 +27,22 @@ static size_t scratch_bytes(const struct xg_choice *choice, const struct xg_sgem
     return xg_select_slices_bytes(choice->slices, args->m, args->n);
 }
 
+/* The members that the kernels' arguments of both types have; number: their type of scalars. */
+#define ARGS_OF(gemm, number)                                                                      \
+    .a = (gemm)->a, .b = (gemm)->b, .c = (gemm)->c, .lda = (gemm)->lda, .ldb = (gemm)->ldb,        \
+    .ldc = (gemm)->ldc, .m = (gemm)->m, .n = (gemm)->n, .k = (gemm)->k,                            \
+    .alpha = (number)(gemm)->alpha, .beta = (number)(gemm)->beta,                                  \
+    .transa = (gemm)->transa != XG_NO_TRANS, .transb = (gemm)->transb != XG_NO_TRANS,              \
+    .wanted = (gemm)->wanted
+
 static struct xg_sgemm_args single_of(const struct xg_gemm_args *gemm)
 {
-    return (struct xg_sgemm_args){.a = gemm->a,
-                                  .b = gemm->b,
-                                  .c = gemm->c,
-                                  .lda = gemm->lda,
-                                  .ldb = gemm->ldb,
-                                  .ldc = gemm->ldc,
-                                  .m = gemm->m,
-                                  .n = gemm->n,
-                                  .k = gemm->k,
-                                  .alpha = (float)gemm->alpha,
-                                  .beta = (float)gemm->beta,
-                                  .transa = gemm->transa != XG_NO_TRANS,
-                                  .transb = gemm->transb != XG_NO_TRANS,
-                                  .wanted = gemm->wanted,
-                                  .scratch = gemm->scratch};
+    return (struct xg_sgemm_args){ARGS_OF(gemm, float), .scratch = gemm->scratch};
 }
 
 static struct xg_dgemm_args double_of(const struct xg_gemm_args *gemm)
 {
-    return (struct xg_dgemm_args){.a = gemm->a,
-                                  .b = gemm->b,
-                                  .c = gemm->c,
-                                  .lda = gemm->lda,
-                                  .ldb = gemm->ldb,
-                                  .ldc = gemm->ldc,
-                                  .m = gemm->m,
-                                  .n = gemm->n,
-                                  .k = gemm->k,
-                                  .alpha = gemm->alpha,
-                                  .beta = gemm->beta,
-                                  .transa = gemm->transa != XG_NO_TRANS,
-                                  .transb = gemm->transb != XG_NO_TRANS,
-                                  .wanted = gemm->wanted};
+    return (struct xg_dgemm_args){ARGS_OF(gemm, double)};
 }
 
 enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_choice *choice,
@@ -76,12 +57,6 @@ enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_choice *cho
     enum xg_status status = bytes ? xg_mem_dev_reserve(dev, memory, bytes) : XG_OK;
     gemm->scratch = bytes && status == XG_OK ? memory->ptr : 0;
     return status;
-}
-
-static enum xg_status launch_pieces(struct xg_dev *dev, const struct xg_sgemm_args *args,
-                                    CUstream stream)
-{
-    return args->scratch ? xg_split_sgemm(dev->split, args, args->scratch, stream) : XG_DECLINED;
 }
 
 /*
@@ -119,12 +94,13 @@ static CUlaunchAttribute cluster_of(int blocks)
                                .value.clusterDim = {(unsigned)blocks, 1, 1}};
 }
 
-static enum xg_status launch_blocks(struct xg_dev *dev, const struct xg_kernel *row,
-                                    struct xg_sgemm_args *args, int64_t blocks,
+/* args: the row's parameter, of a product with these transposes. */
+static enum xg_status launch_blocks(struct xg_dev *dev, const struct xg_kernel *row, bool transa,
+                                    bool transb, void *args, int64_t blocks,
                                     CUlaunchAttribute *attribute, CUstream stream)
 {
     CUfunction function;
-    enum xg_status status = xg_image_function(dev, row, args->transa, args->transb, &function);
+    enum xg_status status = xg_image_function(dev, row, transa, transb, &function);
     return status == XG_OK ? launch_function(dev, row, function, args, blocks, attribute, stream)
                            : status;
 }
@@ -168,7 +144,9 @@ static enum xg_status launch_copies(struct xg_dev *dev, struct xg_sgemm_args *ar
     int64_t columns = (args->copies & XG_COPY_A ? xg_ceil_div(lda, row->bn) : 0) +
                       (args->copies & XG_COPY_B ? xg_ceil_div(ldb, row->bn) : 0);
     int64_t blocks = columns * xg_ceil_div(args->k, row->bm);
-    enum xg_status status = blocks ? launch_blocks(dev, row, args, blocks, NULL, stream) : XG_OK;
+    enum xg_status status =
+        blocks ? launch_blocks(dev, row, args->transa, args->transb, args, blocks, NULL, stream)
+               : XG_OK;
     uint64_t at = args->scratch;
     if (args->copies & XG_COPY_A) {
         args->a = at;
@@ -210,7 +188,8 @@ static enum xg_status launch_single(struct xg_dev *dev, const struct xg_choice *
         args.wanted.kind = XG_TRIANGLE_ALL;
     int64_t blocks = blocks_of(row, gemm, slices);
     args.split = row->flags & XG_KERNEL_SHARE ? (int32_t)blocks : slices.count;
-    enum xg_status status = launch_blocks(dev, row, &args, blocks, cluster, stream);
+    enum xg_status status =
+        launch_blocks(dev, row, args.transa, args.transb, &args, blocks, cluster, stream);
     if (status == XG_OK && slices.scratch)
         status = launch_sum(dev, slices, &args, stream);
     return status;
@@ -223,11 +202,8 @@ static enum xg_status launch_double(struct xg_dev *dev, const struct xg_choice *
     const struct xg_kernel *row = choice->row;
     struct xg_dgemm_args args = double_of(gemm);
     args.split = choice->slices.count;
-    CUfunction function;
-    enum xg_status status = xg_image_function(dev, row, args.transa, args.transb, &function);
-    return status == XG_OK ? launch_function(dev, row, function, &args,
-                                             blocks_of(row, gemm, choice->slices), cluster, stream)
-                           : status;
+    return launch_blocks(dev, row, args.transa, args.transb, &args,
+                         blocks_of(row, gemm, choice->slices), cluster, stream);
 }
 
 enum xg_status xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice,
@@ -241,7 +217,7 @@ enum xg_status xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice
         return xg_cublas_gemm(dev, gemm, row->flags & XG_KERNEL_TF32, stream);
     if (row->flags & XG_KERNEL_PIECES) {
         const struct xg_sgemm_args args = single_of(gemm);
-        return launch_pieces(dev, &args, stream);
+        return args.scratch ? xg_split_sgemm(dev->split, &args, args.scratch, stream) : XG_DECLINED;
     }
     if (row->flags & XG_KERNEL_RESIDUES) {
         const struct xg_dgemm_args args = double_of(gemm);

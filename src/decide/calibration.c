@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "host/cores.h"
 
@@ -76,18 +77,11 @@ double *xg_calibration_figure(struct xg_model *model, enum xg_side side, int ind
 /* Reads the front of a file, without its last line feed; empty if it cannot be read. */
 static void read_front(const char *path, char *text, size_t size)
 {
-    ssize_t got = 0;
-    size_t length = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    while (fd >= 0 && length < size - 1 &&
-           (got = read(fd, text + length, size - 1 - length)) != 0) {
-        if (got < 0 && errno != EINTR)
-            break;
-        length += got > 0 ? (size_t)got : 0;
-    }
+    ssize_t got = fd >= 0 ? xg_file_read(fd, text, size - 1) : -1;
     if (fd >= 0)
         close(fd);
-    text[length] = '\0';
+    text[got > 0 ? got : 0] = '\0';
 }
 
 /* Sets one line of printable characters, or "unknown" if there are none. */
@@ -372,7 +366,7 @@ enum xg_status xg_calibration_store(const char *path, const struct xg_calibratio
     int fd = mkstemp(temporary);
     if (fd < 0)
         return XG_ERR_SYSTEM;
-    bool whole = write(fd, text, length) == (ssize_t)length && fsync(fd) == 0;
+    bool whole = xg_file_write(fd, text, length) && fsync(fd) == 0;
     if (close(fd) == 0 && whole && rename(temporary, path) == 0)
         return XG_OK;
     int error = errno;

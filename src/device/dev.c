@@ -237,3 +237,18 @@ void xg_dev_leave(struct xg_dev *dev)
     CUcontext ours;
     XG_DRV(&dev->drv, cuCtxPopCurrent, &ours);
 }
+
+enum xg_status xg_dev_begin(struct xg_dev *dev, int *before)
+{
+    *before = xg_drv_relax(&dev->drv);
+    enum xg_status status = xg_dev_enter(dev);
+    if (status != XG_OK)
+        xg_drv_unrelax(&dev->drv, *before);
+    return status;
+}
+
+void xg_dev_end(struct xg_dev *dev, int before)
+{
+    xg_dev_leave(dev);
+    xg_drv_unrelax(&dev->drv, before);
+}

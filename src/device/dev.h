@@ -57,4 +57,10 @@ void xg_dev_destroy(struct xg_dev *dev);
 enum xg_status xg_dev_enter(struct xg_dev *dev);
 void xg_dev_leave(struct xg_dev *dev);
 
+/* The same for calls that a stream capture of the program must not forbid: the thread is relaxed
+ * (xg_drv_relax) until xg_dev_end, which takes what *before was set to. Unless it returns XG_OK,
+ * nothing has changed. */
+enum xg_status xg_dev_begin(struct xg_dev *dev, int *before);
+void xg_dev_end(struct xg_dev *dev, int before);
+
 #endif

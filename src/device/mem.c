@@ -75,6 +75,25 @@ enum xg_status xg_mem_dev_copy(const struct xg_dev *dev, CUdeviceptr to, size_t 
     return XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, stream);
 }
 
+enum xg_status xg_mem_host_copy(const struct xg_dev *dev, bool up, CUdeviceptr device, size_t pitch,
+                                void *host, size_t host_pitch, size_t bytes, size_t rows,
+                                CUstream stream)
+{
+    const CUDA_MEMCPY2D copy = {
+        .srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+        .srcHost = up ? host : NULL,
+        .srcDevice = up ? 0 : device,
+        .srcPitch = up ? host_pitch : pitch,
+        .dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+        .dstHost = up ? NULL : host,
+        .dstDevice = up ? device : 0,
+        .dstPitch = up ? pitch : host_pitch,
+        .WidthInBytes = bytes,
+        .Height = rows,
+    };
+    return XG_DRV(&dev->drv, cuMemcpy2DAsync, &copy, stream);
+}
+
 enum xg_status xg_mem_pinned_alloc(struct xg_dev *dev, size_t bytes, void **out)
 {
     void *ptr = NULL;

@@ -32,6 +32,11 @@ enum xg_status xg_mem_dev_copy(const struct xg_dev *dev, CUdeviceptr to, size_t 
                                CUdeviceptr from, size_t from_pitch, size_t bytes, size_t rows,
                                CUstream stream);
 
+/* The same between device memory and page-locked host memory; up: to the device. */
+enum xg_status xg_mem_host_copy(const struct xg_dev *dev, bool up, CUdeviceptr device, size_t pitch,
+                                void *host, size_t host_pitch, size_t bytes, size_t rows,
+                                CUstream stream);
+
 /* Page-locked host memory. XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. *out set only on XG_OK.
  */
 enum xg_status xg_mem_pinned_alloc(struct xg_dev *dev, size_t bytes, void **out);

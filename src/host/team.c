@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "host/team.h"
 
+#include <fenv.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -175,4 +176,35 @@ void xg_team_run(struct xg_team *team, int workers, void (*work)(void *arg, int 
     while ((running = atomic_load_explicit(&team->running, memory_order_acquire)) > 0)
         if (!spin_while(&team->running, running, SPIN_END_S))
             sleep_while(&team->running, running, FUTEX_BITSET_MATCH_ANY);
+}
+
+struct shares {
+    int64_t count, chunk;
+    void (*part)(void *arg, int64_t begin, int64_t end);
+    void *arg;
+    _Atomic int64_t next; /* the first number that no worker has taken */
+};
+
+static void work_on_shares(void *arg, int worker)
+{
+    struct shares *shares = arg;
+    fenv_t environment;
+    int64_t begin;
+    (void)worker;
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);
+    while ((begin = atomic_fetch_add_explicit(&shares->next, shares->chunk, memory_order_relaxed)) <
+           shares->count)
+        shares->part(shares->arg, begin, xg_min_i64(begin + shares->chunk, shares->count));
+    fesetenv(&environment);
+}
+
+void xg_team_share(struct xg_team *team, int workers, int64_t count, int64_t chunk,
+                   void (*part)(void *arg, int64_t begin, int64_t end), void *arg)
+{
+    struct shares shares = {.count = count, .chunk = chunk, .part = part, .arg = arg};
+    if (team && workers > 1 && count > chunk)
+        xg_team_run(team, workers, work_on_shares, &shares);
+    else
+        work_on_shares(&shares, 0);
 }

@@ -25,4 +25,12 @@ int xg_team_size(const struct xg_team *team);
  */
 void xg_team_run(struct xg_team *team, int workers, void (*work)(void *arg, int worker), void *arg);
 
+/*
+ * Calls part(arg, begin, end) for all of the numbers 0..count-1, in chunks that up to `workers`
+ * members of the team take one after the other; team NULL: on this thread. The parts compute in the
+ * default floating-point environment; this thread's is unchanged afterwards.
+ */
+void xg_team_share(struct xg_team *team, int workers, int64_t count, int64_t chunk,
+                   void (*part)(void *arg, int64_t begin, int64_t end), void *arg);
+
 #endif

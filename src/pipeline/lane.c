@@ -34,20 +34,16 @@ enum xg_status xg_lane_create(struct xg_dev *dev, int threads, struct xg_lane **
     if (!lane)
         return XG_ERR_NOMEM;
     lane->dev = dev;
+    int before;
     enum xg_status status = xg_team_create(threads, &lane->team);
     if (status != XG_OK)
         goto free_lane;
     lane->workers = xg_team_size(lane->team);
-    int capture_mode = xg_drv_relax(&dev->drv);
-    status = xg_dev_enter(dev);
-    bool entered = status == XG_OK;
-    if (entered) {
-        status = create_streams(lane);
-        xg_dev_leave(dev);
-    }
-    xg_drv_unrelax(&dev->drv, capture_mode);
-    if (!entered)
+    status = xg_dev_begin(dev, &before);
+    if (status != XG_OK)
         goto destroy_team;
+    status = create_streams(lane);
+    xg_dev_end(dev, before);
     if (status != XG_OK) {
         xg_lane_destroy(lane);
         return status;
@@ -99,8 +95,8 @@ void xg_lane_abandon(struct xg_lane *lane)
 /* The lane's streams are idle here: a failed product has drained them. */
 void xg_lane_destroy(struct xg_lane *lane)
 {
-    int capture_mode = xg_drv_relax(&lane->dev->drv);
-    if (xg_dev_enter(lane->dev) == XG_OK) {
+    int before;
+    if (xg_dev_begin(lane->dev, &before) == XG_OK) {
         for (int i = 0; i < XG_PIPE_STREAMS; i++)
             if (lane->streams[i])
                 XG_DRV(&lane->dev->drv, cuStreamSynchronize, lane->streams[i]);
@@ -109,11 +105,10 @@ void xg_lane_destroy(struct xg_lane *lane)
         release_events(lane);
         xg_mem_dev_release(lane->dev, &lane->memory);
         destroy_streams(lane);
-        xg_dev_leave(lane->dev);
+        xg_dev_end(lane->dev, before);
     } else {
         xg_solver_forget(lane->solver);
     }
-    xg_drv_unrelax(&lane->dev->drv, capture_mode);
     xg_team_destroy(lane->team);
     xg_originals_release(&lane->originals);
     free(lane->events);
@@ -175,12 +170,11 @@ static enum xg_status reserve_blocks(struct xg_lane *lane)
 
 void xg_lane_prepare(struct xg_lane *lane)
 {
-    int capture_mode = xg_drv_relax(&lane->dev->drv);
-    if (xg_dev_enter(lane->dev) == XG_OK) {
+    int before;
+    if (xg_dev_begin(lane->dev, &before) == XG_OK) {
         reserve_blocks(lane);
-        xg_dev_leave(lane->dev);
+        xg_dev_end(lane->dev, before);
     }
-    xg_drv_unrelax(&lane->dev->drv, capture_mode);
 }
 
 enum xg_status xg_lane_reserve_memory(struct xg_lane *lane, size_t device_bytes, size_t host_bytes)

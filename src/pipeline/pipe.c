@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "device/mem.h"
+
 /* --- Geometry: where slots, panels and tiles lie ------------------------------------------- */
 
 static CUdeviceptr address(const struct xg_pipe *pipe, CUdeviceptr base, size_t elems)
@@ -327,19 +329,8 @@ static enum xg_status copy_rows(const struct xg_pipe *pipe, const struct xg_pipe
     if (host_pitch == pitch && bytes == pitch)
         return up ? XG_DRV(drv, cuMemcpyHtoDAsync, chunk->device, host, bytes * rows, stream)
                   : XG_DRV(drv, cuMemcpyDtoHAsync, host, chunk->device, bytes * rows, stream);
-    CUDA_MEMCPY2D copy = {
-        .srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
-        .srcHost = up ? host : NULL,
-        .srcDevice = up ? 0 : chunk->device,
-        .srcPitch = up ? host_pitch : pitch,
-        .dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
-        .dstHost = up ? NULL : host,
-        .dstDevice = up ? chunk->device : 0,
-        .dstPitch = up ? pitch : host_pitch,
-        .WidthInBytes = bytes,
-        .Height = rows,
-    };
-    return XG_DRV(drv, cuMemcpy2DAsync, &copy, stream);
+    return xg_mem_host_copy(pipe->dev, up, chunk->device, pitch, host, host_pitch, bytes, rows,
+                            stream);
 }
 
 /*

@@ -209,8 +209,8 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
     int saved_errno = errno;
     *result = (struct xg_result){0};
     struct xg_plan plan = {0};
-    int capture_mode = xg_drv_relax(&lane->dev->drv);
-    enum xg_status status = xg_dev_enter(lane->dev);
+    int capture_mode;
+    enum xg_status status = xg_dev_begin(lane->dev, &capture_mode);
     bool entered = status == XG_OK;
     struct xg_route route = {0};
     bool splits = false;
@@ -262,8 +262,7 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
     xg_runner_fini(&product);
     xg_plan_fini(&plan);
     if (entered)
-        xg_dev_leave(lane->dev);
-    xg_drv_unrelax(&lane->dev->drv, capture_mode);
+        xg_dev_end(lane->dev, capture_mode);
     errno = saved_errno;
     return status;
 }

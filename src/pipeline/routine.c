@@ -409,13 +409,12 @@ static enum xg_status run_routine(struct xg_lane *lane, const struct xg_routine 
     run.solver.routine = routine;
     run.solver.m = run.wide ? routine->n : routine->m;
     run.solver.n = run.wide ? routine->m : routine->n;
-    int capture_mode = xg_drv_relax(&lane->dev->drv);
-    enum xg_status status = xg_dev_enter(lane->dev);
+    int before;
+    enum xg_status status = xg_dev_begin(lane->dev, &before);
     if (status == XG_OK) {
         status = run_entered(&run, result);
-        xg_dev_leave(lane->dev);
+        xg_dev_end(lane->dev, before);
     }
-    xg_drv_unrelax(&lane->dev->drv, capture_mode);
     xg_originals_fini(&run.originals);
     free(run.pivots);
     errno = saved_errno;

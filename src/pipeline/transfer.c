@@ -256,31 +256,16 @@ static bool send(struct job *job, struct xg_queue_block *block, const struct chu
                  bool down)
 {
     const struct xg_transfer *t = chunk->transfer;
-    const struct xg_drv *drv = &job->lane->dev->drv;
+    const struct xg_dev *dev = job->lane->dev;
     const CUstream stream = job->lane->streams[0];
     size_t width = (size_t)chunk->rows * t->elem_bytes;
-    CUDA_MEMCPY2D copy = {.WidthInBytes = width, .Height = (size_t)chunk->columns};
     CUdeviceptr device =
         t->device + (CUdeviceptr)(chunk->row + chunk->column * t->device_ld) * t->elem_bytes;
-    size_t pitch = (size_t)t->device_ld * t->elem_bytes;
-    if (down) {
-        copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-        copy.srcDevice = device;
-        copy.srcPitch = pitch;
-        copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-        copy.dstHost = block->host;
-        copy.dstPitch = width;
-    } else {
-        copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-        copy.srcHost = block->host;
-        copy.srcPitch = width;
-        copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-        copy.dstDevice = device;
-        copy.dstPitch = pitch;
-    }
-    enum xg_status status = XG_DRV(drv, cuMemcpy2DAsync, &copy, stream);
+    enum xg_status status =
+        xg_mem_host_copy(dev, !down, device, (size_t)t->device_ld * t->elem_bytes, block->host,
+                         width, width, (size_t)chunk->columns, stream);
     if (status == XG_OK)
-        status = XG_DRV(drv, cuEventRecord, block->copied, stream);
+        status = XG_DRV(&dev->drv, cuEventRecord, block->copied, stream);
     if (status != XG_OK)
         fail(job, status);
     return status == XG_OK;
@@ -343,15 +328,14 @@ static void store(struct job *job, struct xg_queue_block *blocks)
 static void work(struct job *job, int worker, void (*move)(struct job *, struct xg_queue_block *))
 {
     struct xg_lane *lane = job->lane;
-    int capture_mode = xg_drv_relax(&lane->dev->drv);
-    enum xg_status status = xg_dev_enter(lane->dev);
+    int before;
+    enum xg_status status = xg_dev_begin(lane->dev, &before);
     if (status == XG_OK) {
         move(job, &lane->blocks[worker * BLOCKS_EACH]);
-        xg_dev_leave(lane->dev);
+        xg_dev_end(lane->dev, before);
     } else {
         fail(job, status);
     }
-    xg_drv_unrelax(&lane->dev->drv, capture_mode);
 }
 
 static void load_worker(void *job, int worker)

@@ -96,12 +96,12 @@ static int add_shape(struct xg_account *account, const struct xg_account_shape *
 
 static void add_verdict(struct xg_account *account, const struct xg_call_record *record)
 {
-    account->right += record->verdict == XG_VERDICT_RIGHT;
-    account->wrong += record->verdict == XG_VERDICT_WRONG;
-    account->unable += record->verdict == XG_VERDICT_UNABLE;
-    account->rows_skipped += record->rows_skipped;
-    if (record->verdict == XG_VERDICT_RIGHT)
-        account->deviation = fmax(account->deviation, record->deviation);
+    account->right += record->gpu.verdict == XG_VERDICT_RIGHT;
+    account->wrong += record->gpu.verdict == XG_VERDICT_WRONG;
+    account->unable += record->gpu.verdict == XG_VERDICT_UNABLE;
+    account->rows_skipped += record->gpu.rows_skipped;
+    if (record->gpu.verdict == XG_VERDICT_RIGHT)
+        account->deviation = fmax(account->deviation, record->gpu.deviation);
 }
 
 struct xg_account_change xg_account_add(struct xg_account *account,
@@ -113,9 +113,9 @@ struct xg_account_change xg_account_add(struct xg_account *account,
         find_row(account, record->symbol, (uint32_t)record->place, (uint32_t)record->reason);
     row->calls++;
     row->flops += flops;
-    row->bytes += (double)record->up_bytes + (double)record->down_bytes;
+    row->bytes += (double)record->gpu.up_bytes + (double)record->gpu.down_bytes;
     row->seconds += record->seconds;
-    row->waited_s += record->waited_s;
+    row->waited_s += record->gpu.waited_s;
     account->longest_spin_s = fmax(account->longest_spin_s, record->spin_s);
     add_verdict(account, record);
 
@@ -132,7 +132,7 @@ struct xg_account_change xg_account_add(struct xg_account *account,
         .seconds = record->seconds,
     };
     copy_text(shape.symbol, sizeof shape.symbol, record->symbol);
-    copy_text(shape.kernel, sizeof shape.kernel, record->kernel);
+    copy_text(shape.kernel, sizeof shape.kernel, record->gpu.kernel);
     return (struct xg_account_change){(int)(row - account->rows), add_shape(account, &shape)};
 }
 

@@ -65,21 +65,12 @@ static int create_file(const char *folder, char path[PATH_MAX])
 /* Allocates the space on the disk and writes the account there; 0, or an errno. */
 static int fill_file(int fd, const struct xg_account *account)
 {
-    const char *content = (const char *)account;
-    size_t size = sizeof *account;
     int error;
 
     do
-        error = posix_fallocate(fd, 0, (off_t)size);
+        error = posix_fallocate(fd, 0, (off_t)sizeof *account);
     while (error == EINTR);
-    while (!error && size > 0) {
-        ssize_t written = write(fd, content, size);
-        if (written < 0 && errno != EINTR)
-            error = errno;
-        content += written > 0 ? written : 0;
-        size -= written > 0 ? (size_t)written : 0;
-    }
-    return error;
+    return error || xg_file_write(fd, account, sizeof *account) ? error : errno;
 }
 
 enum xg_status xg_mapping_create(const char *folder, struct xg_account *account,
@@ -126,33 +117,18 @@ void xg_mapping_update(struct xg_account *mapping, const struct xg_account *acco
     __atomic_store_n(&mapping->row_count, account->row_count, __ATOMIC_RELEASE);
 }
 
-/* Reads at most `size` bytes of the file; returns how many it read. */
-static size_t read_file(int fd, char *to, size_t size)
-{
-    size_t done = 0;
-
-    while (done < size) {
-        ssize_t got = read(fd, to + done, size - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        done += (size_t)got;
-    }
-    return done;
-}
-
 enum xg_status xg_mapping_read(const char *path, struct xg_account *account)
 {
-    const size_t head = offsetof(struct xg_account, version) + sizeof account->version;
+    const ssize_t head = offsetof(struct xg_account, version) + sizeof account->version;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
 
     if (fd < 0)
         return XG_ERR_NOTFOUND;
-    size_t size = read_file(fd, (char *)account, sizeof *account);
+    ssize_t size = xg_file_read(fd, account, sizeof *account);
     close(fd);
     if (size >= head && !memcmp(account->magic, XG_ACCOUNT_MAGIC, sizeof account->magic) &&
         account->version != XG_ACCOUNT_VERSION)
         return XG_DECLINED;
-    return size == sizeof *account && xg_account_is_valid(account) ? XG_OK : XG_ERR_NOTFOUND;
+    return size == (ssize_t)sizeof *account && xg_account_is_valid(account) ? XG_OK
+                                                                            : XG_ERR_NOTFOUND;
 }

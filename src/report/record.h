@@ -17,18 +17,13 @@ struct xg_call_record {
     double routine_up_bytes, routine_down_bytes;
     enum xg_place place;
     enum xg_reason reason;
-    int device;         /* index among the devices in use, from 0 */
-    const char *kernel; /* the kernel's name in the table, or NULL on the CPU; a static string */
-    double seconds;     /* wall time of the whole call, without inside_s */
-    double inside_s;    /* wall time of the calls inside it that have records of their own */
+    struct xg_result gpu; /* the GPU's part: all zeros where nothing was tried there, and kernel
+                             NULL where it has not computed the call */
+    double seconds;       /* wall time of the whole call, without inside_s */
+    double inside_s;      /* wall time of the calls inside it that have records of their own */
     double predicted_cpu_s, predicted_gpu_s; /* the policy's predictions; 0 when it was not asked */
-    double waited_s;                         /* wait for a lane of the GPU, part of seconds */
-    uint64_t up_bytes, down_bytes;           /* moved over the link */
     double spin_s; /* how long OpenBLAS's threads spin after the call; 0: they do not, or it did not
                       run on the CPU beside a GPU that is ready */
-    enum xg_verdict verdict;
-    double deviation;     /* of a verified product: see verify.h */
-    int64_t rows_skipped; /* of a verified product */
 };
 
 /* Floating-point operations; 0 where a dimension is 0. */

@@ -11,7 +11,7 @@ static _Thread_local double recorded_s __attribute__((tls_model("initial-exec"))
 /* Whether the GPU had no part in a call, not even a failure. */
 static bool is_of_cpu(const struct xg_call_record *record)
 {
-    return record->place == XG_PLACE_CPU && record->verdict == XG_VERDICT_NONE &&
+    return record->place == XG_PLACE_CPU && record->gpu.verdict == XG_VERDICT_NONE &&
            record->reason != XG_REASON_FAILED && record->reason != XG_REASON_WRONG &&
            record->reason != XG_REASON_MEMORY && record->reason != XG_REASON_STACK;
 }

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/conf.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/sandbox.h"
 #include "device/absence.h"
@@ -32,7 +33,7 @@ static pthread_once_t report_once = PTHREAD_ONCE_INIT;
 
 /* The file of XGEMM_ACCOUNT. */
 static struct {
-    char folder[PATH_MAX];      /* absolute; empty: none */
+    char folder[PATH_MAX];      /* as of the program's first product; empty: none */
     struct xg_account *mapping; /* NULL: no file, or not yet */
     bool tried;
 } file;
@@ -89,21 +90,6 @@ static void report_at_exit(void)
     fesetenv(&env);
 }
 
-/* A relative folder starts from the working directory of the program's first product. */
-static void find_folder(const char *name)
-{
-    size_t at = 0;
-
-    if (*name != '/' && getcwd(file.folder, sizeof file.folder - 1)) {
-        at = strlen(file.folder);
-        file.folder[at++] = '/';
-    }
-    if (strlen(name) < sizeof file.folder - at)
-        strcpy(file.folder + at, name);
-    else
-        file.folder[0] = '\0';
-}
-
 static void report_register(void)
 {
     const char *folder = xg_conf_get()->account;
@@ -112,7 +98,7 @@ static void report_register(void)
     xg_account_init(&account);
     /* The child starts with an empty account. Without the fork handler no file may be mapped. */
     if (xg_fork_register(&watch) && folder)
-        find_folder(folder);
+        xg_file_absolute(folder, file.folder);
     atexit(report_at_exit);
 }
 
@@ -135,18 +121,18 @@ static void log_call(const struct xg_call_record *record)
     if (!record->routine)
         snprintf(form, sizeof form, " %c%c beta=%g", xg_trans_letter(call->transa),
                  xg_trans_letter(call->transb), call->beta);
-    if (record->device > 0)
-        snprintf(device, sizeof device, " %d", record->device);
+    if (record->gpu.device > 0)
+        snprintf(device, sizeof device, " %d", record->gpu.device);
     double flops = xg_record_flops(record);
     double rate = record->seconds > 0.0 ? flops / record->seconds : 0.0;
     bool tera = rate >= 0.99995e12; /* 1000 GFLOP/s in four digits */
 
     xg_log(XG_LOG_CALL, "%s %lldx%lldx%lld%s: %s%s%s%s, %.4g ms (%.4g %s)%s%s: %s", record->symbol,
            (long long)call->m, (long long)call->n, (long long)call->k, form,
-           xg_place_text(record->place), device, record->kernel ? " " : "",
-           record->kernel ? record->kernel : "", 1e3 * record->seconds,
+           xg_place_text(record->place), device, record->gpu.kernel ? " " : "",
+           record->gpu.kernel ? record->gpu.kernel : "", 1e3 * record->seconds,
            rate * (tera ? 1e-12 : 1e-9), tera ? "TFLOP/s" : "GFLOP/s", predicted,
-           verdicts[record->verdict], xg_reason_text(record->reason));
+           verdicts[record->gpu.verdict], xg_reason_text(record->reason));
 }
 
 struct untold {
@@ -161,8 +147,8 @@ static bool is_repeat(const struct xg_call_record *a, const struct xg_call_recor
     return a->symbol && !strcmp(a->symbol, b->symbol) && a->call.m == b->call.m &&
            a->call.n == b->call.n && a->call.k == b->call.k && a->call.transa == b->call.transa &&
            a->call.transb == b->call.transb && a->call.beta == b->call.beta &&
-           a->place == b->place && a->reason == b->reason && a->device == b->device &&
-           a->kernel == b->kernel && a->verdict == b->verdict;
+           a->place == b->place && a->reason == b->reason && a->gpu.device == b->gpu.device &&
+           a->gpu.kernel == b->gpu.kernel && a->gpu.verdict == b->gpu.verdict;
 }
 
 /* Also takes the untold repeats of the product before. Count 0: there is nothing to tell now. */

@@ -89,20 +89,6 @@ static bool name_file(char path[PATH_MAX])
     return at < PATH_MAX - 1;
 }
 
-static bool write_all(int fd, const char *text, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, text, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        text += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 /* Whether fd may grow by `size` bytes; sets errno where it may not. */
 static bool may_grow(int fd, size_t size, bool *empty)
 {
@@ -135,7 +121,7 @@ static bool append_to_file(const char *path, const char *text, size_t size)
     bool empty = false;
     bool done = may_grow(fd, size + opening_bytes, &empty) &&
                 (!empty || pwrite(fd, opening, opening_bytes, 0) == (ssize_t)opening_bytes) &&
-                fcntl(fd, F_SETFL, flags | O_APPEND) == 0 && write_all(fd, text, size);
+                fcntl(fd, F_SETFL, flags | O_APPEND) == 0 && xg_file_write(fd, text, size);
     int error = errno;
     close(fd);
     errno = error;
@@ -229,7 +215,7 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
 {
     const struct xg_problem *call = &record->call;
     const char *place = xg_place_text(record->place);
-    const char *quote = record->kernel ? "\"" : "";
+    const char *quote = record->gpu.kernel ? "\"" : "";
     char trans[3] = {xg_trans_letter(call->transa), xg_trans_letter(call->transb), '\0'};
     const char *form = record->routine ? record->routine : trans;
     double bytes = (double)xg_problem_elem_bytes(call);
@@ -255,10 +241,10 @@ static size_t format(char line[EVENT_BYTES], const struct xg_call_record *record
         (long long)call->n, (long long)call->k, number(flops, xg_record_flops(record)),
         number(operands, up), number(result, down), record->routine ? "-" : trans,
         number(beta, call->beta), place, xg_reason_text(record->reason), quote,
-        record->kernel ? record->kernel : "null", quote, microseconds(cpu, record->predicted_cpu_s),
-        microseconds(gpu, record->predicted_gpu_s), microseconds(waited, record->waited_s),
-        (unsigned long long)record->up_bytes, (unsigned long long)record->down_bytes,
-        record->inside_s > 0 ? ",\"inside_us\":" : "",
+        record->gpu.kernel ? record->gpu.kernel : "null", quote,
+        microseconds(cpu, record->predicted_cpu_s), microseconds(gpu, record->predicted_gpu_s),
+        microseconds(waited, record->gpu.waited_s), (unsigned long long)record->gpu.up_bytes,
+        (unsigned long long)record->gpu.down_bytes, record->inside_s > 0 ? ",\"inside_us\":" : "",
         record->inside_s > 0 ? microseconds(inside, record->inside_s) : "");
     return length > 0 && length < EVENT_BYTES ? (size_t)length : 0;
 }

@@ -2,9 +2,7 @@
 /* Each worker takes neighbouring elements of the result, so that no two workers share a sum. */
 #include "verify/block.h"
 
-#include <fenv.h>
 #include <math.h>
-#include <stdatomic.h>
 
 /* Elements of the result that a worker takes at a time. */
 enum { CHUNK = 64 };
@@ -22,8 +20,6 @@ struct job {
     enum way way;
     const struct xg_block_row *in;
     struct xg_block_row *out;
-    int64_t count;        /* of the result's elements */
-    _Atomic int64_t next; /* the first that no worker has taken */
 };
 
 INLINE void get(const void *at, enum xg_type type, int64_t i, double *re, double *im)
@@ -115,8 +111,9 @@ INLINE void run_way(const struct job *job, enum xg_type type, int64_t begin, int
         run_columns(job, type, MEASURE, begin, end);
 }
 
-static void run_chunk(const struct job *job, int64_t begin, int64_t end)
+static void run_chunk(void *arg, int64_t begin, int64_t end)
 {
+    const struct job *job = arg;
     switch (job->factor->type) {
     case XG_TYPE_S:
         run_way(job, XG_TYPE_S, begin, end);
@@ -133,52 +130,25 @@ static void run_chunk(const struct job *job, int64_t begin, int64_t end)
     }
 }
 
-static void work(void *arg, int worker)
-{
-    struct job *job = arg;
-    fenv_t environment;
-    (void)worker;
-    fegetenv(&environment);
-    fesetenv(FE_DFL_ENV);
-    for (;;) {
-        int64_t begin = atomic_fetch_add_explicit(&job->next, CHUNK, memory_order_relaxed);
-        if (begin >= job->count)
-            break;
-        run_chunk(job, begin, xg_min_i64(begin + CHUNK, job->count));
-    }
-    fesetenv(&environment);
-}
-
-static void share(struct job *job, struct xg_team *team, int workers)
-{
-    int size = team ? (int)xg_min_i64(workers, xg_team_size(team)) : 1;
-    if (size > 1 && job->count > CHUNK)
-        xg_team_run(team, size, work, job);
-    else
-        work(job, 0);
-}
-
 void xg_block_multiply(const struct xg_factor *factor, bool conjugate,
                        const struct xg_block_row *in, struct xg_block_row *out,
                        struct xg_team *team, int workers)
 {
-    struct job job = {.factor = factor,
-                      .way = conjugate ? CONJUGATE : DIRECT,
-                      .in = in,
-                      .out = out,
-                      .count = conjugate ? factor->matrix.columns : factor->matrix.rows};
-    share(&job, team, workers);
+    struct job job = {
+        .factor = factor, .way = conjugate ? CONJUGATE : DIRECT, .in = in, .out = out};
+    xg_team_share(team, workers, conjugate ? factor->matrix.columns : factor->matrix.rows, CHUNK,
+                  run_chunk, &job);
 }
 
 struct xg_factor_size xg_factor_measure(const struct xg_factor *factor, struct xg_block_row *room,
                                         struct xg_team *team, int workers)
 {
     const int64_t columns = factor->matrix.columns;
-    struct job job = {.factor = factor, .way = MEASURE, .out = room, .count = columns};
+    struct job job = {.factor = factor, .way = MEASURE, .out = room};
     struct xg_factor_size size = {0, 0};
     for (int64_t j = 0; j < columns; j++)
         room[j].re[0] = room[j].re[1] = 0;
-    share(&job, team, workers);
+    xg_team_share(team, workers, columns, CHUNK, run_chunk, &job);
     for (int64_t j = 0; j < columns; j++) {
         size.norm += room[j].re[0];
         size.largest = fmax(size.largest, room[j].re[1]);

@@ -2,8 +2,6 @@
 /* Matrix-vector products that read each element once, for four vectors and a sum of magnitudes. */
 #include "verify/matvec.h"
 
-#include <fenv.h>
-#include <stdatomic.h>
 #include <string.h>
 
 /*
@@ -271,12 +269,6 @@ static bool has_avx2(void)
 
 /* --- Shared out ---------------------------------------------------------------------------- */
 
-struct shares {
-    const struct xg_matvec *job;
-    int64_t chunk;
-    _Atomic int64_t next; /* first row of op(M) that no worker has begun */
-};
-
 static void copy_rows(const struct xg_matvec *job, int64_t begin, int64_t end)
 {
     size_t bytes = (size_t)job->columns * xg_type_bytes(job->type);
@@ -284,37 +276,22 @@ static void copy_rows(const struct xg_matvec *job, int64_t begin, int64_t end)
         memcpy((char *)job->copy + (size_t)i * bytes, matrix_at(job, i, 0, job->type), bytes);
 }
 
-static void work(void *arg, int worker)
+static void work(void *arg, int64_t begin, int64_t end)
 {
-    struct shares *shares = arg;
-    const struct xg_matvec *job = shares->job;
-    fenv_t environment;
-    (void)worker;
-    fegetenv(&environment);
-    fesetenv(FE_DFL_ENV);
-    for (;;) {
-        int64_t begin =
-            atomic_fetch_add_explicit(&shares->next, shares->chunk, memory_order_relaxed);
-        if (begin >= job->rows)
-            break;
-        int64_t end = xg_min_i64(begin + shares->chunk, job->rows);
-        for (int p = 0; p < PLANES; p++)
-            memset(job->out + p * job->rows + begin, 0, (size_t)(end - begin) * sizeof(double));
-        if (job->copy)
-            copy_rows(job, begin, end);
-        (has_avx2() ? run_chunk_avx2 : run_chunk_plain)(job, begin, end);
-    }
-    fesetenv(&environment);
+    const struct xg_matvec *job = arg;
+    for (int p = 0; p < PLANES; p++)
+        memset(job->out + p * job->rows + begin, 0, (size_t)(end - begin) * sizeof(double));
+    if (job->copy)
+        copy_rows(job, begin, end);
+    (has_avx2() ? run_chunk_avx2 : run_chunk_plain)(job, begin, end);
 }
 
 void xg_matvec_run(const struct xg_matvec *job, struct xg_team *team, int workers)
 {
+    struct xg_matvec own = *job;
     int size = team ? (int)xg_min_i64(workers, xg_team_size(team)) : 1;
     int64_t share = xg_ceil_div(job->rows, (int64_t)size * CHUNKS_A_WORKER);
     int64_t most = job->trans ? CHUNK_COLUMNS : CHUNK_ROWS;
-    struct shares shares = {.job = job, .chunk = xg_min_i64(most, xg_round_up(share, CHUNK_MIN))};
-    if (size > 1 && job->rows > shares.chunk)
-        xg_team_run(team, size, work, &shares);
-    else
-        work(&shares, 0);
+    xg_team_share(team, size, job->rows, xg_min_i64(most, xg_round_up(share, CHUNK_MIN)), work,
+                  &own);
 }

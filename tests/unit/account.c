@@ -38,11 +38,11 @@ static struct xg_call_record record(int size, enum xg_place place, enum xg_reaso
         .call = {.m = size, .n = size, .k = size, .alpha = 1.0f},
         .place = place,
         .reason = reason,
-        .kernel = place == XG_PLACE_CPU ? NULL : "tiled",
+        .gpu.kernel = place == XG_PLACE_CPU ? NULL : "tiled",
         .seconds = 0.5,
-        .waited_s = place == XG_PLACE_CPU ? 0.0 : 0.125,
-        .up_bytes = place == XG_PLACE_CPU ? 0 : 1000,
-        .down_bytes = place == XG_PLACE_CPU ? 0 : 24,
+        .gpu.waited_s = place == XG_PLACE_CPU ? 0.0 : 0.125,
+        .gpu.up_bytes = place == XG_PLACE_CPU ? 0 : 1000,
+        .gpu.down_bytes = place == XG_PLACE_CPU ? 0 : 24,
         .spin_s = place == XG_PLACE_CPU ? 0.01 : 0.0,
     };
 }
@@ -70,8 +70,8 @@ static void fill(struct xg_account *account)
     xg_account_add(account, &r);
     r.place = XG_PLACE_CPU;
     r.reason = XG_REASON_BUSY;
-    r.kernel = NULL;
-    r.up_bytes = r.down_bytes = 0;
+    r.gpu.kernel = NULL;
+    r.gpu.up_bytes = r.gpu.down_bytes = 0;
     xg_account_add(account, &r);
     xg_account_add(account, &r);
 }

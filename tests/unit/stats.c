@@ -47,10 +47,10 @@ static struct xg_call_record record(const char *symbol, int64_t size, enum xg_pl
         .call = {.m = size, .n = 2 * size, .k = 3 * size, .transb = true, .alpha = 1.0f},
         .place = place,
         .reason = reason,
-        .kernel = place == XG_PLACE_CPU ? NULL : "tiled",
+        .gpu.kernel = place == XG_PLACE_CPU ? NULL : "tiled",
         .seconds = seconds,
-        .up_bytes = place == XG_PLACE_CPU ? 0 : 1000000000,
-        .down_bytes = place == XG_PLACE_CPU ? 0 : 500000000,
+        .gpu.up_bytes = place == XG_PLACE_CPU ? 0 : 1000000000,
+        .gpu.down_bytes = place == XG_PLACE_CPU ? 0 : 500000000,
     };
 
     return r;
@@ -164,13 +164,13 @@ static void verdict_lines(void)
     xg_stats_add(&r);
     XT_CHECK(strstr(logged(), "(1 TFLOP/s)"), "%s", text);
     r.seconds = 0.012;
-    r.verdict = XG_VERDICT_RIGHT;
+    r.gpu.verdict = XG_VERDICT_RIGHT;
     xg_stats_add(&r);
     XT_CHECK(strstr(logged(), "GFLOP/s), verified: cost model\n"), "%s", text);
-    r.verdict = XG_VERDICT_WRONG;
+    r.gpu.verdict = XG_VERDICT_WRONG;
     xg_stats_add(&r);
     XT_CHECK(strstr(logged(), "GFLOP/s), found wrong: cost model\n"), "%s", text);
-    r.verdict = XG_VERDICT_UNABLE;
+    r.gpu.verdict = XG_VERDICT_UNABLE;
     xg_stats_add(&r);
     XT_CHECK(strstr(logged(), "GFLOP/s), not verified: cost model\n"), "%s", text);
 }
@@ -189,9 +189,9 @@ static void verified(void)
 
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         struct xg_call_record r = record("sgemm_", 100, XG_PLACE_GPU, XG_REASON_MODEL, 0.006);
-        r.verdict = calls[i].verdict;
-        r.deviation = calls[i].deviation;
-        r.rows_skipped = calls[i].rows_skipped;
+        r.gpu.verdict = calls[i].verdict;
+        r.gpu.deviation = calls[i].deviation;
+        r.gpu.rows_skipped = calls[i].rows_skipped;
         xg_stats_add(&r);
     }
     logged();
@@ -425,7 +425,7 @@ static void inside(void)
     double inner = xg_recorder_enter();
     add_inside("product_", 100, XG_PLACE_GPU, 2, 0);
     struct xg_call_record wrong = record("wrong_", 100, XG_PLACE_CPU, XG_REASON_WRONG, 1);
-    wrong.verdict = XG_VERDICT_WRONG;
+    wrong.gpu.verdict = XG_VERDICT_WRONG;
     xg_recorder_add(&wrong, 0);
     add_inside("inner_", 100, XG_PLACE_CPU, 3, xg_recorder_leave(inner));
     add_inside("outer_", 100, XG_PLACE_CPU, 7, xg_recorder_leave(outer));

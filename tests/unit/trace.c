@@ -70,13 +70,13 @@ static struct xg_call_record record(void)
         .call = {.transb = true, .m = 512, .n = 1024, .k = 96, .alpha = 1.0f, .beta = 0.5f},
         .place = XG_PLACE_GPU,
         .reason = XG_REASON_MODEL,
-        .kernel = "vectorized",
+        .gpu.kernel = "vectorized",
         .seconds = 0.001234567,
         .predicted_cpu_s = 0.0025,
         .predicted_gpu_s = 1e-6,
-        .waited_s = 0.00002,
-        .up_bytes = 600000000000,
-        .down_bytes = 2097152,
+        .gpu.waited_s = 0.00002,
+        .gpu.up_bytes = 600000000000,
+        .gpu.down_bytes = 2097152,
     };
 }
 
@@ -95,7 +95,7 @@ static void two(void)
     xg_trace_add(&r, 17.000000001);
     r.call.transa = true;
     r.place = XG_PLACE_CPU;
-    r.kernel = NULL;
+    r.gpu.kernel = NULL;
     r.call.beta = -INFINITY;
     r.predicted_cpu_s = NAN;
     r.predicted_gpu_s = -0.5;

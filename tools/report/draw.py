@@ -34,7 +34,7 @@ NARROW = 300.0
 
 
 def text_of(value):
-    return html.escape(value, quote=True)
+    return html.escape(str(value), quote=True)
 
 
 def ticks(most, wanted=5):

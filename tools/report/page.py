@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The page: one HTML file without scripts, pictures or external resources. Its figures are in data
 elements and, all together, in a JSON element with the id xgemm-report."""
-import html
 import json
 import os
 
 from . import draw, hints, style, words
 from . import run as model
 from . import trace
+from .draw import text_of
 
 SHAPES_SHOWN = 25
 REASONS_SHOWN = 30
@@ -15,10 +15,6 @@ TRACES_SHOWN = 30
 
 # No script runs and nothing is loaded, whatever a trace contains.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-
-
-def text_of(value):
-    return html.escape(str(value), quote=True)
 
 
 def data(name, value, said):
@@ -32,9 +28,27 @@ def command_of(text):
     return f"<code>{' '.join(parts)}</code>"
 
 
-def scroller(label, table):
-    return (f'<div class="scroll" role="region" tabindex="0" aria-label="{text_of(label)}">{table}'
-            "</div>")
+def of_class(kind):
+    return f' class="{kind}"' if kind else ""
+
+
+def row(head, *cells, kind="left", first="", **data):
+    """A table row: the markup of its head, of the cell before it, and (class, markup) of each cell after it. The
+    data become its attributes."""
+    said = "".join(f' data-{name}="{text_of(value)}"' for name, value in data.items())
+    body = "".join(f"<td{of_class(its)}>{markup}</td>" for its, markup in cells)
+    return f'<tr{said}>{first}<th scope="row"{of_class(kind)}>{head}</th>{body}</tr>'
+
+
+def scroller(label, kind, heads, rows, caption=""):
+    """A table of a class that scrolls by itself. heads: (class, markup) of each column; an empty one is no
+    heading."""
+    head = "".join(f'<th scope="col"{of_class(its)}>{markup}</th>' if markup else f"<td{of_class(its)}></td>"
+                   for its, markup in heads)
+    return (f'<div class="scroll" role="region" tabindex="0" aria-label="{text_of(label)}"><table{of_class(kind)}>'
+            + (f"<caption>{caption}</caption>" if caption else "")
+            + (f"<thead><tr>{head}</tr></thead>" if heads else "")
+            + f"<tbody>{''.join(rows)}</tbody></table></div>")
 
 
 # --- Parts ------------------------------------------------------------------------------------
@@ -143,20 +157,15 @@ class Page:
         for lane in self.lanes:
             sums = [sum(thread.seconds(place) for thread in lane.threads)
                     for place, _ in self.places()]
-            cells = [words.seconds(took) if took else "–" for took in sums]
-            rows.append(
-                f'<tr data-lane><th scope="row" class="left why">{text_of(lane.label)}</th>'
-                f"<td>{words.count(sum(len(thread.begins) for thread in lane.threads))}</td>"
-                + "".join(f'<td class="num">{cell}</td>' for cell in cells) + "</tr>")
-        heads = "".join(f'<th scope="col">{place}</th>' for place, _ in self.places())
-        table = ('<table><caption>Products and seconds of each lane</caption><thead><tr>'
-                 f'<th scope="col" class="left">Lane</th><th scope="col">Products</th>{heads}</tr>'
-                 "</thead>"
-                 f"<tbody>{''.join(rows)}</tbody></table>")
+            rows.append(row(text_of(lane.label), ("", words.count(sum(len(thread.begins) for thread in lane.threads))),
+                            *(("num", words.seconds(took) if took else "–") for took in sums),
+                            kind="left why", lane=lane.label))
+        heads = (("left", "Lane"), ("", "Products"), *(("", place) for place, _ in self.places()))
+        table = scroller("Time by lane", "", heads, rows, "Products and seconds of each lane")
         return (f"<section><h2>When products ran</h2><p>In each lane the upper track is the GPU and "
                 f"the lower track is the CPU.{both} {how}</p>"
                 f'<figure><div class="plot">{self.timeline}</div></figure>'
-                f"{scroller('Time by lane', table)}</section>")
+                f"{table}</section>")
 
     def where(self):
         legend = "".join(
@@ -169,28 +178,20 @@ class Page:
         rows, found = [], self.reasons()
         for (place, reason), some in found[:REASONS_SHOWN]:
             share = some.seconds / self.total.seconds if self.total.seconds else 0.0
-            rows.append(
-                f'<tr data-place="{place}" data-reason="{text_of(reason)}" '
-                f'data-count="{some.count}" data-seconds="{some.seconds:.9g}">'
-                f'<th scope="row" class="left">{place}</th>'
-                f'<td class="left why">{text_of(words.reason_label(reason))}</td>'
-                f'<td class="num">{words.seconds(some.seconds)}</td>'
-                f'<td class="num">{words.percent(some.seconds, self.total.seconds)}</td>'
-                f"<td>{words.count(some.count)}</td>"
-                f'<td class="bar-cell">{draw.bar([(place, share)])}</td></tr>')
+            rows.append(row(place, ("left why", text_of(words.reason_label(reason))),
+                            ("num", words.seconds(some.seconds)),
+                            ("num", words.percent(some.seconds, self.total.seconds)),
+                            ("", words.count(some.count)), ("bar-cell", draw.bar([(place, share)])),
+                            place=place, reason=reason, count=some.count, seconds=f"{some.seconds:.9g}"))
         if found[REASONS_SHOWN:]:
             rest = [some for _, some in found[REASONS_SHOWN:]]
-            rows.append(f'<tr><th scope="row" class="left">–</th><td class="left">'
-                        f"{words.count(len(rest), 'further reason')}</td><td class=\"num\">"
-                        f"{words.seconds(sum(some.seconds for some in rest))}</td><td></td>"
-                        f"<td>{words.count(sum(some.count for some in rest))}</td>"
-                        '<td class="bar-cell"></td></tr>')
-        table = ('<table><thead><tr><th scope="col" class="left">Where</th><th scope="col" '
-                 'class="left">Why</th><th scope="col">Time</th><th scope="col">Share</th>'
-                 '<th scope="col">Products</th><td class="bar-cell"></td></tr></thead>'
-                 f"<tbody>{''.join(rows)}</tbody></table>")
+            rows.append(row("–", ("left", words.count(len(rest), "further reason")),
+                            ("num", words.seconds(sum(some.seconds for some in rest))), ("", ""),
+                            ("", words.count(sum(some.count for some in rest))), ("bar-cell", "")))
+        heads = (("left", "Where"), ("left", "Why"), ("", "Time"), ("", "Share"), ("", "Products"), ("bar-cell", ""))
+        table = scroller("Time by place and reason", "", heads, rows)
         return (f'<section><h2>Where the time went</h2><ul class="legend">{legend}</ul>{whole}'
-                f"{scroller('Time by place and reason', table)}</section>")
+                f"{table}</section>")
 
     def stayed(self):
         """The products of the CPU by reason."""
@@ -237,39 +238,28 @@ class Page:
             over = (f"{words.digits(median / floor, 2)}\u00a0\u00d7 "
                     f"{'link' if floors[0] >= floors[1] else 'arithmetic'}"
                     if shape.place == "GPU" and floor > 0 else "–")
-            rows.append(
-                f'<tr data-shape="{shape.m}x{shape.n}x{shape.k}" '
-                f'data-trans="{text_of(shape.trans)}" data-place="{shape.place}" '
-                f'data-operation="{text_of(shape.operation)}" '
-                f'data-count="{shape.count}" data-seconds="{shape.seconds:.9g}">'
-                f'<td>{number}</td><th scope="row" class="left">{named}<span class="nowrap">'
-                f"{words.shape(*shape.extents())}{form}</span></th>"
-                f'<td class="num">{words.seconds(shape.seconds)}</td>'
-                f'<td class="left">{shape.place}'
-                f"{' ' + text_of(shape.kernel) if shape.kernel else ''}</td>"
-                f"<td>{words.count(shape.count)}</td>"
-                f'<td class="num">{words.seconds(median)}</td>'
-                f'<td class="num">'
-                f"{words.digits(1e-9 * shape.flops / median) if median else '–'}</td>"
-                f'<td class="num">{self.other_side(shape, times)}</td>'
-                f'<td class="num">{over}</td></tr>')
+            rows.append(row(
+                f'{named}<span class="nowrap">{words.shape(*shape.extents())}{form}</span>',
+                ("num", words.seconds(shape.seconds)),
+                ("left", f"{shape.place}{' ' + text_of(shape.kernel) if shape.kernel else ''}"),
+                ("", words.count(shape.count)), ("num", words.seconds(median)),
+                ("num", words.digits(1e-9 * shape.flops / median) if median else "–"),
+                ("num", self.other_side(shape, times)), ("num", over), first=f"<td>{number}</td>",
+                shape=f"{shape.m}x{shape.n}x{shape.k}", trans=shape.trans, place=shape.place,
+                operation=shape.operation, count=shape.count, seconds=f"{shape.seconds:.9g}"))
         rest = self.shapes[SHAPES_SHOWN:]
         if rest:
-            rows.append(f"<tr><td></td><th scope=\"row\" class=\"left\">{words.count(len(rest))} "
-                        "further</th>"
-                        f'<td class="num">{words.seconds(sum(s.seconds for s in rest))}</td>'
-                        f"<td></td><td>{words.count(sum(s.count for s in rest))}</td>"
-                        "<td></td><td></td><td></td><td></td></tr>")
-        heads = ("No.", "m\u2009\u00d7\u2009n\u2009\u00d7\u2009k, transposes", "Time", "Where",
-                 "Products", "Median", "GFLOP/s", "The other side", "Over the floor")
-        head = "".join(f'<th scope="col"{" class=left" if i in (1, 3) else ""}>{text}</th>'
-                       for i, text in enumerate(heads))
+            rows.append(row(f"{words.count(len(rest))} further", ("num", words.seconds(sum(s.seconds for s in rest))),
+                            ("", ""), ("", words.count(sum(s.count for s in rest))), *4 * (("", ""),),
+                            first="<td></td>"))
+        heads = (("", "No."), ("left", "m\u2009\u00d7\u2009n\u2009\u00d7\u2009k, transposes"), ("", "Time"),
+                 ("left", "Where"), ("", "Products"), ("", "Median"), ("", "GFLOP/s"), ("", "The other side"),
+                 ("", "Over the floor"))
         return ("<p>Shapes as row-major matrices, in the order of time. \u201cThe other side\u201d is the "
                 "CPU\u2019s time for one product that the GPU computed, and the GPU\u2019s time for one that "
                 "the CPU computed. \u201cOver the floor\u201d is the median divided by the time that the link "
                 "or the arithmetic needs at least.</p>"
-                + scroller("Shapes", f"<table class=\"dense\"><thead><tr>{head}</tr></thead>"
-                           f"<tbody>{''.join(rows)}</tbody></table>"))
+                + scroller("Shapes", "dense", heads, rows))
 
     def plot_of_shapes(self):
         plot = draw.roofline(self.shapes, self.machine) if self.machine else None
@@ -332,13 +322,11 @@ class Page:
                 ("XGEMM_MODE, XGEMM_MATH", machine.get("mode") and
                  f"{machine['mode']}, {machine.get('math') or '?'}")):
             if value and machine:
-                rows.append(f'<tr><th scope="row" class="left">{label}</th>'
-                            f'<td class="left">{text_of(value)}</td></tr>')
-        table = (f"<table class=\"small-table\"><tbody>{''.join(rows)}</tbody></table>" if rows
-                 else "")
+                rows.append(row(label, ("left", text_of(value))))
+        table = scroller("The machine", "small-table", (), rows) if rows else ""
         made = f' <p class="note">Made {text_of(self.made)}.</p>' if self.made else ""
         return (f"<section><h2>Sources</h2><p>{text_of(' '.join(said))}</p>"
-                f"{scroller('The machine', table) if table else ''}{made}</section>")
+                f"{table}{made}</section>")
 
     def island(self):
         run, total, saving = self.run, self.total, self.saving
