@@ -2,7 +2,7 @@
 /*
  * A BLAS of plain loops that has GEMM and its batches, and says on standard output what it refuses
  * and, with BATCH_BLAS_LOG, what it is called for. Compiled by the preload tests, with CALL_INT;
- * with WITHOUT_BATCH it has GEMM alone, with WITH_GEMMT or WITH_GEMMTR that routine too.
+ * with WITHOUT_BATCH it has GEMM alone, with WITH_GEMMT=gemmt or =gemmtr that routine too.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -235,7 +235,7 @@ BATCH(c, TYPE_C)
 BATCH(z, TYPE_Z)
 #endif
 
-#if defined WITH_GEMMT || defined WITH_GEMMTR
+#ifdef WITH_GEMMT
 /* GEMM's arguments with a triangle in front, and one size where it has two. */
 static void triangle(const char *name, int uplo, struct product p, const void *a, const void *b,
                      void *c)
@@ -282,10 +282,5 @@ static int uplo_of_letter(char letter)
     }
 #define ALL_GEMMT(name)                                                                            \
     GEMMT(s, TYPE_S, name) GEMMT(d, TYPE_D, name) GEMMT(c, TYPE_C, name) GEMMT(z, TYPE_Z, name)
-#ifdef WITH_GEMMT
-ALL_GEMMT(gemmt)
-#endif
-#ifdef WITH_GEMMTR
-ALL_GEMMT(gemmtr)
-#endif
+ALL_GEMMT(WITH_GEMMT)
 #endif

@@ -6,10 +6,10 @@
 test_flags="$test_flags -O2" # much of the time goes into what answers are held against
 export OPENBLAS_NUM_THREADS=1
 
-# judge_gemmt WHAT LIBRARY INT NAME OPTION: of GEMMT, which not every BLAS has, or GEMMTR, its other name:
+# judge_gemmt WHAT LIBRARY INT NAME: of GEMMT, which not every BLAS has, or GEMMTR, its other name:
 # one that has it decides what is illegal, and where there is none the caller's GEMM computes all but the diagonal.
 judge_gemmt() {
-    build="$5 -DCALL_INT=$3 -Wl,-rpath,${2%/*} -Wl,--disable-new-dtags"
+    build="-DWITH_GEMMT=$4 -DCALL_INT=$3 -Wl,-rpath,${2%/*} -Wl,--disable-new-dtags"
     build="$build $srcdir/tests/preload/level3.c $2 -lm"
     gemmt=$tmp/$4
     if $NM -D --defined-only "$2" | grep -q " cblas_s$4\$"; then
@@ -107,8 +107,8 @@ judge() {
             same_on_engine "$blas, structured, illegal" "$program-illegal" "$program" illegal
         done
     fi
-    judge_gemmt "$@" gemmt -DWITH_GEMMT=1
-    ! $NM -D --defined-only "$library" | grep -q ' cblas_sgemmtr$' || judge_gemmt "$@" gemmtr -DWITH_GEMMTR
+    judge_gemmt "$@" gemmt
+    ! $NM -D --defined-only "$library" | grep -q ' cblas_sgemmtr$' || judge_gemmt "$@" gemmtr
 }
 
 # Illegal calls in other spellings: of a library that has none but them.

@@ -49,9 +49,9 @@ reported 'sgemm order 101 uplo 121 trans 110' 2
 reported 'sgemm Fortran uplo U trans N n size 7 5 6 ld 7 5 7' 10
 reported 'sgemm Fortran uplo U trans X' 1
 reported 'dsyrk order 101 uplo 121 trans 111 111 size 7 -13 6' 4
-reported 'ssyrk order 102 uplo 122 trans 112 112 size 7 7 -14' 5
-reported 'csyrk order 101 uplo 121 trans 111 111 size 7 7 6 ld 5 7 7' 8
-reported 'zsyrk order 101 uplo 121 trans 111 111 size 7 7 6 ld 6 7 6' 11
+reported 'ssyrk order 102 uplo 122 trans 112 111 size 7 7 -14' 5
+reported 'csyrk order 101 uplo 121 trans 111 111 size 7 7 6 ld 5 6 7' 8
+reported 'zsyrk order 101 uplo 121 trans 111 111 size 7 7 6 ld 6 6 6' 11
 reported 'zsyrk order 102 uplo 121 trans 113' 3
 reported 'dsyrk order 102 uplo 115 trans' 2
 reported 'dsyrk order 115 uplo' 1
@@ -60,7 +60,7 @@ reported 'dsyrk Fortran uplo X trans N' 1
 reported 'zgemm Fortran uplo U trans R' 1
 reported 'zgemm order 101 uplo 121 trans 114' 2
 
-compile -DWITH_GEMMT=1 -DCALL_INT=int32_t -o "$tmp/gemmt" "$srcdir/tests/preload/level3.c" "$XG_SO" \
+compile -DWITH_GEMMT=gemmt -DCALL_INT=int32_t -o "$tmp/gemmt" "$srcdir/tests/preload/level3.c" "$XG_SO" \
     -Wl,-rpath,"${XG_SO%/*}" -lm
 alone GEMMT 4 env XGEMM_MODE=cpu "$tmp/gemmt" legal
 ! has_engine || alone "GEMMT on the engine" 4 on_engine XGEMM_OPERATIONS=all "$tmp/gemmt" legal

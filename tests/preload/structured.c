@@ -11,9 +11,6 @@
  *   structured illegal    what the BLAS says, how it leaves, and whether C was touched
  * Contract 2.3, 3.1, 3.2 and 5.1 (doc/contract.md).
  */
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "handler.h"
 #include "operations.h"
 
@@ -35,10 +32,7 @@ static void make_rooms(void)
 {
     page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     for (int i = 0; i < 4; i++) {
-        char *memory = mmap(NULL, ROOM_BYTES + 2 * page_bytes, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0); /* with child processes */
-        if (memory == MAP_FAILED)
-            exit(XT_HARD);
+        char *memory = shared_memory(ROOM_BYTES + 2 * page_bytes);
         protect(memory, page_bytes, PROT_NONE);
         protect(memory + page_bytes + ROOM_BYTES, page_bytes, PROT_NONE);
         rooms[i] = memory + page_bytes;
@@ -75,9 +69,9 @@ static const double complex scalars[][2] = {
     {1, 0}, {CMPLX(-0.5, 0.25), CMPLX(2, -1)}, {1, 1}, {0, CMPLX(0.5, 0)}};
 static const int sizes[][3] = {{1, 1, 1}, {3, 5, 7}, {31, 33, 29}};
 
-static void run_form(struct call p, int form)
+static void run_form(struct call p, int turn)
 {
-    (void)form;
+    (void)turn;
     place_loosely();
     for (int s = 0; s < 12; s++) {
         set_size(&p, sizes[s / 4][0], sizes[s / 4][1], sizes[s / 4][2], s % 2 * 3);
@@ -88,12 +82,12 @@ static void run_form(struct call p, int form)
     }
 }
 
-static void run_edges(struct call p, int form)
+static void run_edges(struct call p, int turn)
 {
     for (int s = 0; s < 3; s++) {
-        set_size(&p, sizes[s][0], sizes[s][1], sizes[s][2], (s + form / OPERATIONS) % 3);
+        set_size(&p, sizes[s][0], sizes[s][1], sizes[s][2], (s + turn) % 3);
         set_scalars(&p, scalars[s][0], scalars[s][1]);
-        place_operands(&p, (s + form) % 2);
+        place_operands(&p, (s + turn) % 2);
         fill(&p);
         call(&p);
         judge_call(&p);
@@ -118,7 +112,7 @@ static void protect_triangle(const struct call *p, const struct matrix *matrix, 
     }
 }
 
-static void run_triangles(struct call p, int form)
+static void run_triangles(struct call p, int turn)
 {
     const integer page = (integer)(page_bytes / type_bytes[p.type]), n = page + 100;
     const struct matrix *matrix = has_side(&p) ? &matrix_a : &matrix_c;
@@ -126,7 +120,7 @@ static void run_triangles(struct call p, int form)
         return;
     set_size(&p, p.side == 141 ? n : 6, p.side == 141 && has_side(&p) ? 6 : n, 6, 0);
     *(has_side(&p) ? &p.lda : &p.ldc) = 2 * page;
-    set_scalars(&p, scalars[form % 2 + 1][0], scalars[form % 2 + 1][1]);
+    set_scalars(&p, scalars[turn % 2 + 1][0], scalars[turn % 2 + 1][1]);
     place_operands(&p, 0);
     fill(&p);
     protect_triangle(&p, matrix, n, 2 * page, PROT_NONE);
@@ -138,7 +132,7 @@ static void run_triangles(struct call p, int form)
 /* --- Nothing to read ------------------------------------------------------------------------ */
 
 /* m, n, k or alpha is 0. */
-static void run_empty(struct call p, int form)
+static void run_empty(struct call p, int turn)
 {
     static const int empty[][3] = {{0, 5, 3}, {5, 0, 3}, {0, 0, 3}, {6, 5, 0}, {6, 5, 4}};
     for (size_t s = 0; s < sizeof empty / sizeof empty[0]; s++) {
@@ -146,8 +140,8 @@ static void run_empty(struct call p, int form)
         int nothing = !size[1] || (has_side(&p) && !size[0]);
         if (!size[2] && has_side(&p))
             continue;
-        set_size(&p, size[0], size[1], size[2], form % 2);
-        set_scalars(&p, nothing || !size[2] ? 1 : 0, form % 3);
+        set_size(&p, size[0], size[1], size[2], turn % 2);
+        set_scalars(&p, nothing || !size[2] ? 1 : 0, turn % 3);
         place_operands(&p, 1);
         fill(&p);
         for (int i = 0; i < 3; i++)
@@ -162,28 +156,8 @@ static void run_empty(struct call p, int form)
 
 /* --- Illegal -------------------------------------------------------------------------------- */
 
-/* In a child, because a BLAS may end the process over it. */
-static void call_in_child(const struct call *p)
-{
-    int result;
-    memcpy(matrix_c.at, matrix_old.at, (size_t)matrix_c.elements * type_bytes[p->type]);
-    print_call(p);
-    printf("\n");
-    pid_t child = fork();
-    if (child == 0) {
-        call(p);
-        _exit(0);
-    }
-    if (child < 0 || waitpid(child, &result, 0) != child)
-        exit(XT_HARD);
-    int touched =
-        memcmp(matrix_c.at, matrix_old.at, (size_t)matrix_c.elements * type_bytes[p->type]) != 0;
-    printf("C %s, wait status %d\n", touched ? "computed" : "untouched", result);
-    xt_checks++;
-}
-
 /* One argument wrong, or several, of which the first one counts. */
-static void run_illegal(struct call p, int form)
+static void run_illegal(struct call p, int turn)
 {
     static const struct {
         int order, side, uplo, trans, diag, m, n, k, lda, ldb, ldc; /* added to what is right */
@@ -201,7 +175,7 @@ static void run_illegal(struct call p, int form)
                  {.ldc = -1},
                  {.lda = -50, .ldb = -50, .ldc = -50},
                  {.uplo = 30, .n = -9, .ldc = -9}};
-    (void)form;
+    (void)turn;
     if (!is_sampled(&p))
         return;
     set_size(&p, 7, 5, 6, 0);
@@ -226,7 +200,7 @@ int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
-        void (*run)(struct call p, int form);
+        void (*run)(struct call p, int turn);
     } modes[] = {{"forms", run_form},
                  {"edges", run_edges},
                  {"triangles", run_triangles},
@@ -237,8 +211,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
         for (int form = 0; argc > 1 && !strcmp(argv[1], modes[i].name) && form < FORMS; form++) {
             struct call p = form_of(form);
-            if (is_call(&p))
-                modes[i].run(p, form);
+            if (is_called(&p) && is_call(&p))
+                modes[i].run(p, form / OPERATIONS + p.op);
         }
     return argc > 1 ? xt_done() : XT_HARD;
 }
