@@ -55,24 +55,11 @@ static void test_kinds(struct xg_lane *lane)
 {
     static const int64_t sizes[][3] = {{1, 1, 1},      {5, 3, 7},      {64, 96, 33},
                                        {131, 70, 257}, {270, 280, 40}, {40, 33, 900}};
-    static const double scalars[][4] = {{1, 0, 0, 0}, {-2, 1, 1, 0}, {0.5, -1, 2, 0.5}};
     for (int kind = 0; kind < XG_KIND_COUNT; kind++)
-        for (size_t size = 0; size < sizeof sizes / sizeof sizes[0]; size++)
-            for (int form = 0; form < 9; form += fx_short() ? 4 : 1) {
-                const double *scalar = scalars[(form + (int)size) % 3];
-                struct xt_level3_shape s = {.op = xg_kind_op(kind),
-                                            .type = xg_kind_type(kind),
-                                            .transa = (enum xg_trans)(form % 3),
-                                            .transb = (enum xg_trans)(form / 3),
-                                            .m = sizes[size][0],
-                                            .n = sizes[size][1],
-                                            .k = sizes[size][2],
-                                            .pad = form % 2 * 3,
-                                            .alpha = scalar[0],
-                                            .alpha_im = scalar[1],
-                                            .beta = scalar[2],
-                                            .beta_im = scalar[3]};
-                xt_level3_settle(&s, form + (int)size);
+        for (int size = 0; size < (int)(sizeof sizes / sizeof sizes[0]); size++)
+            for (int form = size; form < size + 9; form += fx_short() ? 4 : 1) {
+                struct xt_level3_shape s =
+                    xt_level3_of(kind, form, sizes[size], xt_level3_scalars[form % 3]);
                 enum xg_status status = run(lane, &s, (uint64_t)form + 1);
                 XT_CHECK(status == XG_OK, "%s: %s", xt_level3_name(&s), xg_status_name(status));
             }
@@ -91,18 +78,10 @@ static void test_kernels(struct xg_lane *lane)
             continue;
         rows++;
         for (int form = 0; form < 16; form += fx_short() ? 3 : 1) {
-            const int64_t *size = sizes[(form + (int)r) % 4];
-            struct xt_level3_shape s = {.op = ops[(form + form / 4) % 6],
-                                        .type = XG_TYPE_D,
-                                        .transa = form & 2 ? XG_TRANS : XG_NO_TRANS,
-                                        .transb = form & 1 ? XG_TRANS : XG_NO_TRANS,
-                                        .m = size[0],
-                                        .n = size[1],
-                                        .k = size[2],
-                                        .pad = form % 3,
-                                        .alpha = form & 4 ? 1 : -1.3,
-                                        .beta = form & 4 ? 0 : 0.7};
-            xt_level3_settle(&s, form);
+            const enum xg_op op = ops[(form + form / 4) % 6];
+            struct xt_level3_shape s =
+                xt_level3_of(xg_kind(op, XG_TYPE_D), form, sizes[(form + (int)r) % 4],
+                             xt_level3_scalars[form % 3]);
             enum xg_status status = run_by(lane, &s, row->name, (uint64_t)form + 1);
             XT_CHECK(status == XG_OK, "%s by %s: %s", xt_level3_name(&s), row->name,
                      xg_status_name(status));
@@ -126,18 +105,8 @@ static void test_residues(void)
     if (xt_failures)
         exit(xt_done());
     for (int form = 0; form < 64; form += fx_short() ? 7 : 1) {
-        const int64_t *size = sizes[form / 4 % 4];
-        struct xt_level3_shape s = {.op = ops[form / 16],
-                                    .type = XG_TYPE_D,
-                                    .transa = form & 2 ? XG_TRANS : XG_NO_TRANS,
-                                    .transb = form & 1 ? XG_TRANS : XG_NO_TRANS,
-                                    .m = size[0],
-                                    .n = size[1],
-                                    .k = size[2],
-                                    .pad = form % 3,
-                                    .alpha = form & 4 ? 1 : -1.3,
-                                    .beta = form & 4 ? 0 : 0.7};
-        xt_level3_settle(&s, form);
+        struct xt_level3_shape s = xt_level3_of(xg_kind(ops[form / 16], XG_TYPE_D), form,
+                                                sizes[form / 4 % 4], xt_level3_scalars[form % 3]);
         const bool deep = s.k >= 64 && (s.op != XG_OP_SYMM || s.m >= 64);
         enum xg_status status = run_by(lane, &s, deep ? name : NULL, (uint64_t)form + 1);
         XT_CHECK(status == XG_OK, "%s: %s", xt_level3_name(&s), xg_status_name(status));
@@ -304,28 +273,19 @@ static enum xg_status attempt(const struct xt_level3_shape *s, int64_t mem_limit
 
 static void test_forms(void)
 {
-    static const double scalars[][4] = {{1, 0, 0, 0}, {-2, 1, 1, 0}, {0.5, -1, 2, 0.5}};
     long partly[2] = {0, 0};
     for (int i = 0; i < XG_KIND_COUNT * XT_LEVEL3_FORMS; i += fx_short() ? 7 : 1) {
         const int form = i / XG_KIND_COUNT, kind = i % XG_KIND_COUNT;
         const enum xg_op op = xg_kind_op(kind);
-        const double *scalar = scalars[(form + kind) % 3];
         const bool in_place = xt_level3_is_in_place(op);
         const int64_t wide = in_place ? 300 : 600, narrow = 130;
-        struct xt_level3_shape s = {.op = op,
-                                    .type = xg_kind_type(kind),
-                                    .m = form & 1 || !xt_level3_is_structured(op) ? wide : narrow,
-                                    .n = form & 1 ? narrow : wide,
-                                    .k = 70,
-                                    .pad = (form + kind) % 4,
-                                    .alpha = scalar[0],
-                                    .alpha_im = scalar[1],
-                                    .beta = scalar[2],
-                                    .beta_im = scalar[3]};
+        const int64_t size[] = {form & 1 || !xt_level3_is_structured(op) ? wide : narrow,
+                                form & 1 ? narrow : wide, 70};
+        struct xt_level3_shape s =
+            xt_level3_of(kind, form, size, xt_level3_scalars[(form + kind) % 3]);
         /* Others have no more forms; types take turns. */
         if (in_place ? (form / 12 + kind) % 2 : form >= (op == XG_OP_GEMMT ? 18 : 4))
             continue;
-        xt_level3_settle(&s, form);
         const int64_t bytes = tight_bytes(&s);
         enum xg_status status = attempt(&s, bytes, 0);
         const long execs = fake.calls("exec");

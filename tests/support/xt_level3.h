@@ -119,6 +119,29 @@ static inline void xt_level3_settle(struct xt_level3_shape *s, int form)
         s->alpha_im = 0;
 }
 
+/* Real and imaginary parts of alpha and beta. */
+static const double xt_level3_scalars[3][4] = {{1, 0, 0, 0}, {-2, 1, 1, 0}, {0.5, -1, 2, 0.5}};
+
+/* A problem of the kind and the form, of m, n and k as far as it has them. */
+static inline struct xt_level3_shape xt_level3_of(int kind, int form, const int64_t size[3],
+                                                  const double scalars[4])
+{
+    struct xt_level3_shape s = {.op = xg_kind_op(kind),
+                                .type = xg_kind_type(kind),
+                                .transa = (enum xg_trans)(form % 3),
+                                .transb = (enum xg_trans)(form / 3 % 3),
+                                .m = size[0],
+                                .n = size[1],
+                                .k = size[2],
+                                .pad = form % 4,
+                                .alpha = scalars[0],
+                                .alpha_im = scalars[1],
+                                .beta = scalars[2],
+                                .beta_im = scalars[3]};
+    xt_level3_settle(&s, form);
+    return s;
+}
+
 static inline void xt_level3_set(enum xg_type type, char *memory, int64_t at, double re, double im)
 {
     int64_t first = xg_type_is_complex(type) ? 2 * at : at;
