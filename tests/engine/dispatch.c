@@ -22,7 +22,6 @@ static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
 
 static void begin(void)
 {
-    fx_watchdog();
     fake = fx_fake();
 }
 
@@ -525,7 +524,4 @@ static const struct fx_scenario scenarios[] = {
     {"rounding_mode", rounding_mode, "XGEMM_MODE=gpu", NULL, NULL},
 };
 
-int main(int argc, char **argv)
-{
-    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
-}
+FX_SCENARIO_MAIN(scenarios)

@@ -21,7 +21,6 @@ static const struct fx_shape shape = {150, 140, 60, false, true, 1, 0.5f, 1};
 
 static void begin(void)
 {
-    fx_watchdog();
     fake = fx_fake();
     conf = fx_conf();
     conf.stage_threads = 2;
@@ -57,15 +56,6 @@ static enum xg_status run_shape(const struct fx_shape *of, bool wait, uint64_t s
 static enum xg_status run(bool wait)
 {
     return run_shape(&shape, wait, 1);
-}
-
-static void check_nothing_alive(void)
-{
-    struct fakecuda_live live;
-    fake.live(&live);
-    XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events && !live.modules &&
-                 !live.contexts && !live.reclaimed,
-             "objects are left");
 }
 
 static void *release_main(void *unused)
@@ -137,7 +127,7 @@ static void no_engine(void)
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     XT_CHECK(run(true) == XG_DECLINED, "no engine, but a product");
     XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
-    check_nothing_alive();
+    fx_nothing_left(&fake);
 }
 
 static void three_failures(void)
@@ -157,7 +147,7 @@ static void three_failures(void)
     }
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     XT_CHECK(run(true) == XG_DECLINED, "given up, but a product");
-    check_nothing_alive();
+    fx_nothing_left(&fake);
 }
 
 static void lost_context(void)
@@ -168,7 +158,7 @@ static void lost_context(void)
     XT_CHECK(run(true) == XG_ERR_LOST, "the loss was not noticed");
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     XT_CHECK(run(true) == XG_DECLINED, "lost, but a product");
-    check_nothing_alive();
+    fx_nothing_left(&fake);
 }
 
 /* Longer than an operation takes on a busy machine, so that no other one passes for a hang. */
@@ -253,14 +243,13 @@ static const size_t PINNED_MAX_BYTES = 129 << 20;
 static void many_threads(void)
 {
     struct worker workers[THREADS];
-    struct fakecuda_live live;
     begin();
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
     run_threads(workers, NULL);
     for (int i = 0; i < THREADS; i++)
         XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
                  workers[i].right, workers[i].declined);
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.pinned_bytes > 0 && live.pinned_bytes < PINNED_MAX_BYTES,
              "contract 10.1: %zu bytes are page-locked", live.pinned_bytes);
 }
@@ -325,7 +314,7 @@ static void threads_lose(void)
     }
     XT_CHECK(computed > 0 && computed < THREADS * PRODUCTS, "%d computed", computed);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
-    check_nothing_alive();
+    fx_nothing_left(&fake);
 }
 
 static sem_t kept, give_back;
@@ -590,7 +579,4 @@ static const struct fx_scenario scenarios[] = {
     {"reproducible_cublas", reproducible_cublas, "", "the CPU completed it", NULL},
 };
 
-int main(int argc, char **argv)
-{
-    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
-}
+FX_SCENARIO_MAIN(scenarios)

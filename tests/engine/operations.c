@@ -14,7 +14,6 @@ static struct fakecuda fake;
 
 static void begin(void)
 {
-    fx_watchdog();
     fake = fx_fake();
 }
 
@@ -482,7 +481,4 @@ static const struct fx_scenario scenarios[] = {
      "0 on the GPU, 126 on the CPU"},
 };
 
-int main(int argc, char **argv)
-{
-    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
-}
+FX_SCENARIO_MAIN(scenarios)

@@ -5,12 +5,10 @@
  * Contract 3.2, 9.1 (doc/contract.md).
  */
 #include "kernels/table.h"
-#include "src/compute/backend.h"
+#include "lane.h"
 #include "src/decide/planner.h"
-#include "src/pipeline/lane.h"
 #include "src/pipeline/pipeline.h"
 #include "src/pipeline/queue.h"
-#include "tests/support/guarded.h"
 #include "tests/support/xt_level3.h"
 
 static struct fakecuda fake;
@@ -98,12 +96,9 @@ static void test_residues(void)
     static const int64_t sizes[][3] = {{1, 1, 64}, {5, 3, 70}, {131, 270, 257}, {300, 310, 640}};
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
-    struct xg_lane *lane;
     conf.kernel = strdup(name);
-    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && dev->facts.residues &&
-             xg_lane_create(dev, 3, &lane) == XG_OK);
-    if (xt_failures)
-        exit(xt_done());
+    struct xg_lane *lane = fx_lane_open(&conf, 3, &dev);
+    XT_CHECK(dev->facts.residues);
     for (int form = 0; form < 64; form += fx_short() ? 7 : 1) {
         struct xt_level3_shape s = xt_level3_of(xg_kind(ops[form / 16], XG_TYPE_D), form,
                                                 sizes[form / 4 % 4], xt_level3_scalars[form % 3]);
@@ -125,8 +120,7 @@ static void test_residues(void)
     }
     XT_CHECK(nth > 10, "%ld calls", nth);
     fake.reset(1);
-    xg_lane_destroy(lane);
-    xg_backend_close(dev);
+    fx_lane_close(lane, dev);
     xg_conf_fini(&conf);
 }
 
@@ -135,11 +129,8 @@ static void test_tiles(int64_t mem_limit_bytes)
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
-    struct xg_lane *lane;
     conf.mem_limit_bytes = mem_limit_bytes;
-    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
-    if (xt_failures)
-        exit(xt_done());
+    struct xg_lane *lane = fx_lane_open(&conf, 3, &dev);
     for (int kind = 0; kind < XG_KIND_COUNT; kind++)
         for (int form = 0; form < 2; form++) {
             /* A structured operand makes a product deep. */
@@ -169,8 +160,7 @@ static void test_tiles(int64_t mem_limit_bytes)
     enum xg_status status = run(lane, &large, 8);
     XT_CHECK(status == XG_OK, "%s in %ld bytes: %s", xt_level3_name(&large), (long)mem_limit_bytes,
              xg_status_name(status));
-    xg_lane_destroy(lane);
-    xg_backend_close(dev);
+    fx_lane_close(lane, dev);
 }
 
 /* Each driver call of a problem fails once: whatever is left is computed by the CPU, and right. */
@@ -201,11 +191,9 @@ static void test_faults(void)
         for (long nth = 1, step = fx_short() ? 11 : 3;; nth += step) {
             struct xg_conf conf = fx_conf();
             struct xg_dev *dev;
-            struct xg_lane *lane;
             conf.mem_limit_bytes = 3 << 20;
             fake.reset((unsigned long)nth);
-            XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK &&
-                     xg_lane_create(dev, 2, &lane) == XG_OK);
+            struct xg_lane *lane = fx_lane_open(&conf, 2, &dev);
             fake.fail(NULL, nth, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
             struct xt_level3_shape s = {.op = xg_kind_op(cases[which].kind),
                                         .type = xg_kind_type(cases[which].kind),
@@ -223,8 +211,7 @@ static void test_faults(void)
             XT_CHECK(status == XG_OK || struck, "%s: %s without a fault", xt_level3_name(&s),
                      xg_status_name(status));
             fake.reset(1);
-            xg_lane_destroy(lane);
-            xg_backend_close(dev);
+            fx_lane_close(lane, dev);
             if (!struck)
                 break;
         }
@@ -257,17 +244,13 @@ static enum xg_status attempt(const struct xt_level3_shape *s, int64_t mem_limit
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
-    struct xg_lane *lane;
     conf.mem_limit_bytes = mem_limit_bytes;
     fake.reset((unsigned)nth + 1);
-    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
-    if (xt_failures)
-        exit(xt_done());
+    struct xg_lane *lane = fx_lane_open(&conf, 3, &dev);
     if (nth > 0)
         fake.fail("exec", nth, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
     enum xg_status status = run(lane, s, (uint64_t)nth + 3);
-    xg_lane_destroy(lane);
-    xg_backend_close(dev);
+    fx_lane_close(lane, dev);
     return status;
 }
 
@@ -330,13 +313,8 @@ int main(void)
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
-    struct xg_lane *lane;
-    struct fakecuda_live live;
-    fx_watchdog();
     fake = fx_fake();
-    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
-    if (xt_failures)
-        return xt_done();
+    struct xg_lane *lane = fx_lane_open(&conf, 3, &dev);
     test_kinds(lane);
     test_kernels(lane);
     XT_CHECK(fake.left(XG_TYPE_S) > 0 && fake.left(XG_TYPE_D) > 0,
@@ -345,7 +323,7 @@ int main(void)
     XT_CHECK(fake.calls("cublasZgemm") > 0 && fake.calls("cublasDgemm") == 0,
              "double has rows of ours: %ld calls of cuBLAS", fake.calls("cublasDgemm"));
     xg_lane_destroy(lane);
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events, "something is left");
     xg_backend_close(dev);
     test_residues();

@@ -14,7 +14,6 @@ static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
 
 static void begin(void)
 {
-    fx_watchdog();
     fake = fx_fake();
 }
 
@@ -241,7 +240,4 @@ static const struct fx_scenario scenarios[] = {
     {"threads", threads, "XGEMM_MODE=gpu XGEMM_VERIFY=1", "computed a wrong product", NULL},
 };
 
-int main(int argc, char **argv)
-{
-    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
-}
+FX_SCENARIO_MAIN(scenarios)
