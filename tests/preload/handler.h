@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-void xerbla_(const char *name, const CALL_INT *argument, size_t name_length);
-
 void xerbla_(const char *name, const CALL_INT *argument, size_t name_length)
 {
     (void)name_length; /* which a BLAS written in C may leave out */
