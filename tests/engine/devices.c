@@ -11,6 +11,7 @@
 #include "src/engine.h"
 #include "src/host/tally.h"
 #include "tests/support/guarded.h"
+#include "tests/support/threads.h"
 
 enum { DEVICES_MAX = 3, THREADS = 8, PRODUCTS = 10 };
 
@@ -76,14 +77,9 @@ static void start_devices(const char *ordinals)
 static void run_on_devices(int *on)
 {
     struct worker workers[THREADS];
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++) {
-        workers[i] = (struct worker){.seed = 100 * (uint64_t)i};
-        if (pthread_create(&threads[i], NULL, work, &workers[i]))
-            exit(XT_HARD);
-    }
     for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+        workers[i] = (struct worker){.seed = 100 * (uint64_t)i};
+    xt_threads_run(THREADS, work, workers, sizeof workers[0]);
     memset(on, 0, DEVICES_MAX * sizeof *on);
     for (int i = 0; i < THREADS; i++) {
         XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right", i, workers[i].right);

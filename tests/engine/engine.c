@@ -14,6 +14,7 @@
 #include "src/engine.h"
 #include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
+#include "tests/support/threads.h"
 
 static struct fakecuda fake;
 static struct xg_conf conf;
@@ -226,15 +227,10 @@ enum { THREADS = 8, PRODUCTS = 10 };
 
 static void run_threads(struct worker *workers, const struct xg_patience *patience)
 {
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         workers[i] =
             (struct worker){.products = PRODUCTS, .patience = patience, .seed = 100 * (uint64_t)i};
-        if (pthread_create(&threads[i], NULL, work, &workers[i]))
-            exit(XT_HARD);
-    }
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    xt_threads_run(THREADS, work, workers, sizeof workers[0]);
 }
 
 /* Two lanes' blocks, and little beside them. */
@@ -345,15 +341,13 @@ enum { LANE_MS = 700 }; /* a lane is waited for four times as long */
 static void lost_lanes(void)
 {
     static struct fx_shape small = {70, 60, 50, false, false, 1, 0, 0};
-    pthread_t threads[XG_POLICY_LANES];
     begin();
     conf.timeout_ms = LANE_MS;
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
     fake.fail("cuLaunchKernel", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     fake.fail("cuLaunchKernel", 2, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
-    for (int i = 0; i < XG_POLICY_LANES; i++)
-        if (pthread_create(&threads[i], NULL, fail_and_keep_lane, &small))
-            exit(XT_HARD);
+    const struct xt_threads threads =
+        xt_threads_start(XG_POLICY_LANES, fail_and_keep_lane, &small, 0);
     for (int i = 0; i < XG_POLICY_LANES; i++)
         sem_wait(&kept);
     double began_s = xg_clock_s();
@@ -364,8 +358,7 @@ static void lost_lanes(void)
         XT_CHECK(run(true) == XG_DECLINED, "a product without a lane");
     for (int i = 0; i < XG_POLICY_LANES; i++)
         sem_post(&give_back);
-    for (int i = 0; i < XG_POLICY_LANES; i++)
-        pthread_join(threads[i], NULL);
+    xt_threads_join(&threads);
     XT_CHECK(kept_right == XG_POLICY_LANES, "%d right", kept_right);
     XT_CHECK(run(true) == XG_OK, "the lanes are back");
 }

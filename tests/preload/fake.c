@@ -6,10 +6,11 @@
  * usage: fake EXIT-STATUS [THREADS [SIDE]], SIDE: no matrix has more rows or columns
  */
 #include <cblas.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "tests/support/threads.h"
 
 void sgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
             const float *alpha, const float *a, const int *lda, const float *b, const int *ldb,
@@ -92,14 +93,9 @@ static void *run(void *hashes)
 int main(int argc, char **argv)
 {
     static uint64_t hashes[THREADS_MAX][PRODUCTS];
-    pthread_t threads[THREADS_MAX];
     int count = argc > 2 ? atoi(argv[2]) : 1;
     side_most = argc > 3 ? atoi(argv[3]) : side_most;
-    for (int i = 0; i < count; i++)
-        if (pthread_create(&threads[i], NULL, run, hashes[i]))
-            return 99;
-    for (int i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
+    xt_threads_run(count, run, hashes, sizeof hashes[0]);
     for (int i = 0; i < count; i++)
         for (int which = 0; which < PRODUCTS; which++)
             printf("%d %d %016llx\n", i, which, (unsigned long long)hashes[i][which]);

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 typedef __typeof__(cblas_sgemm) process_sgemm;
@@ -289,15 +290,13 @@ static void process_children(const char *how)
     static float c[1 + CHILD_THREADS][CHILD_SIDE * CHILD_SIDE];
     char way[8], way_of_child[8];
     int count;
-    pthread_t thread[CHILD_THREADS];
     if (sscanf(how, "%7s %d %7s", way, &count, way_of_child) != 3)
         exit(XT_HARD);
     for (int i = 0; i < CHILD_SIDE * CHILD_SIDE; i++)
         process_ones[i] = 1.0f;
     bool right = process_multiplies(c[CHILD_THREADS]);
-    for (int i = 0; i < CHILD_THREADS; i++)
-        if (pthread_create(&thread[i], NULL, process_multiplies_on, c[i]))
-            exit(XT_HARD);
+    const struct xt_threads threads =
+        xt_threads_start(CHILD_THREADS, process_multiplies_on, c, sizeof c[0]);
     for (int i = 0; i < count && right; i++) {
         pid_t pid = process_make(way);
         if (pid == 0)
@@ -306,8 +305,7 @@ static void process_children(const char *how)
         usleep(1000);
     }
     process_over = true;
-    for (int i = 0; i < CHILD_THREADS; i++)
-        pthread_join(thread[i], NULL);
+    xt_threads_join(&threads);
     XT_CHECK(right, "contract 8.2: a child failed");
 }
 
