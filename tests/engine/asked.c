@@ -259,7 +259,4 @@ static const struct fx_scenario scenarios[] = {
     {"left_told", left, "XGEMM_MODE=auto XGEMM_STATS=1", "products", NULL},
 };
 
-int main(int argc, char **argv)
-{
-    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
-}
+FX_SCENARIO_MAIN(scenarios)

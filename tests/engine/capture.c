@@ -24,7 +24,6 @@ static struct {
 
 static void begin(void)
 {
-    fx_watchdog();
     fake = fx_fake();
     conf = fx_conf();
     conf.stage_threads = 2;
@@ -112,7 +111,6 @@ static void start_while_capturing(void)
 /* Given up after a failure, while the program captures: what the engine held goes back. */
 static void end_while_capturing(void)
 {
-    struct fakecuda_live live;
     begin();
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
     XT_CHECK(run(1) == XG_OK);
@@ -123,7 +121,7 @@ static void end_while_capturing(void)
     }
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     check_captured("the engine ends");
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(!live.dev && !live.pinned && live.streams == 1 && !live.events && !live.modules &&
                  !live.reclaimed,
              "objects are left");
@@ -203,7 +201,4 @@ static const struct fx_scenario scenarios[] = {
     {"start_never", start_never, "", "could not be started", NULL},
 };
 
-int main(int argc, char **argv)
-{
-    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
-}
+FX_SCENARIO_MAIN(scenarios)

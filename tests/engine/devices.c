@@ -11,6 +11,7 @@
 #include "src/engine.h"
 #include "src/host/tally.h"
 #include "tests/support/guarded.h"
+#include "tests/support/threads.h"
 
 enum { DEVICES_MAX = 3, THREADS = 8, PRODUCTS = 10 };
 
@@ -63,7 +64,6 @@ static enum xg_status run_one(void)
 
 static void start_devices(const char *ordinals)
 {
-    fx_watchdog();
     fake = fx_fake();
     conf = fx_conf();
     conf.stage_threads = 2;
@@ -77,14 +77,9 @@ static void start_devices(const char *ordinals)
 static void run_on_devices(int *on)
 {
     struct worker workers[THREADS];
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++) {
-        workers[i] = (struct worker){.seed = 100 * (uint64_t)i};
-        if (pthread_create(&threads[i], NULL, work, &workers[i]))
-            exit(XT_HARD);
-    }
     for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+        workers[i] = (struct worker){.seed = 100 * (uint64_t)i};
+    xt_threads_run(THREADS, work, workers, sizeof workers[0]);
     memset(on, 0, DEVICES_MAX * sizeof *on);
     for (int i = 0; i < THREADS; i++) {
         XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right", i, workers[i].right);
@@ -109,10 +104,9 @@ static void await_devices(int *on, int count)
 static void several_devices(void)
 {
     int on[DEVICES_MAX];
-    struct fakecuda_live live;
     start_devices("7,1,0,1");
     await_devices(on, 2);
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.contexts == 2, "%zu contexts", live.contexts);
     XT_CHECK(live.pinned_bytes < (size_t)PINNED_MAX_BYTES,
              "contract 10.1: %zu bytes are page-locked", live.pinned_bytes);
@@ -121,10 +115,9 @@ static void several_devices(void)
 static void one_device(void)
 {
     int on[DEVICES_MAX];
-    struct fakecuda_live live;
     start_devices(NULL);
     run_on_devices(on);
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.contexts == 1 && !on[1] && on[0] == THREADS * PRODUCTS, "%zu contexts, %d",
              live.contexts, on[0]);
 }
@@ -133,7 +126,6 @@ static void one_device(void)
 static void devices_lost(void)
 {
     int on[DEVICES_MAX], wholes = 0;
-    struct fakecuda_live live;
     start_devices("0,1");
     await_devices(on, 2);
     fake.fail("exec", 50, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
@@ -147,10 +139,7 @@ static void devices_lost(void)
         ;
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     XT_CHECK(run_one() == XG_DECLINED, "lost, but a product");
-    fake.live(&live);
-    XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events && !live.modules &&
-                 !live.contexts && !live.reclaimed,
-             "objects are left");
+    fx_nothing_left(&fake);
 }
 
 static const struct timespec while_s = {0, 1000000};
@@ -172,7 +161,6 @@ static void *run_lost(void *unused)
 static void slow_teardown(void)
 {
     int on[DEVICES_MAX];
-    struct fakecuda_live live;
     pthread_t thread;
     void *lost = NULL;
     start_devices("0,1");
@@ -187,7 +175,7 @@ static void slow_teardown(void)
     fake.release();
     pthread_join(thread, &lost);
     XT_CHECK(lost, "the loss was not noticed");
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.contexts == 1 && !live.reclaimed, "%zu contexts", live.contexts);
 }
 
@@ -208,28 +196,23 @@ static void lose_first(void)
 static void second_serves(void)
 {
     int on[DEVICES_MAX];
-    struct fakecuda_live live;
     lose_first();
     while (xg_engine_state_get() == XG_ENGINE_READY && run_one() == XG_DECLINED)
         nanosleep(&while_s, NULL);
     run_on_devices(on);
     XT_CHECK(!on[0] && on[1] == THREADS * PRODUCTS, "%d and %d products", on[0], on[1]);
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.contexts == 1 && !live.reclaimed, "%zu contexts", live.contexts);
 }
 
 static void none_serves(void)
 {
-    struct fakecuda_live live;
     lose_first();
     while (xg_engine_state_get() == XG_ENGINE_READY)
         nanosleep(&while_s, NULL);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     XT_CHECK(run_one() == XG_DECLINED, "no device, but a product");
-    fake.live(&live);
-    XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events && !live.modules &&
-                 !live.contexts && !live.reclaimed,
-             "objects are left");
+    fx_nothing_left(&fake);
 }
 
 static pthread_t exiting; /* the thread that does, once exits is true */
@@ -275,12 +258,11 @@ static void many_ordinals(void)
 static void mixed_devices(void)
 {
     int on[DEVICES_MAX];
-    struct fakecuda_live live;
     start_devices("1,0,2");
     while (fake.calls("cuDevicePrimaryCtxRelease") < 2)
         nanosleep(&while_s, NULL);
     run_on_devices(on);
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.contexts == 1 && on[0] == THREADS * PRODUCTS, "%zu contexts, %d", live.contexts,
              on[0]);
 }
@@ -297,9 +279,8 @@ static void refused_device(void)
 /* A start takes what every product needs: 64 MiB page-locked. */
 static void prepared(void)
 {
-    struct fakecuda_live live;
     start_devices(NULL);
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.pinned_bytes >= (size_t)64 << 20, "%zu bytes page-locked", live.pinned_bytes);
     long taken = fake.calls("cuMemHostAlloc");
     XT_CHECK(run_one() == XG_OK);
@@ -357,11 +338,10 @@ static void patience_ends(void)
  */
 static void second_lane(void)
 {
-    struct fakecuda_live live;
     xg_tally_add(XG_TALLY_PRODUCTS, 2);
     start_devices(NULL);
     xg_tally_forget();
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     size_t lanes = fake.faults("cuStreamCreate") ? 1 : 2;
     XT_CHECK(live.pinned_bytes >= lanes << 26 && live.pinned_bytes < (lanes << 26) + (1 << 20),
              "%zu bytes page-locked", live.pinned_bytes);
@@ -406,7 +386,4 @@ static const struct fx_scenario scenarios[] = {
     {"many_ordinals", many_ordinals, "", "XGEMM_DEVICES names more than 16 devices", NULL},
 };
 
-int main(int argc, char **argv)
-{
-    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
-}
+FX_SCENARIO_MAIN(scenarios)

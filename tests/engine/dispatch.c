@@ -16,13 +16,13 @@
 #include "src/engine.h"
 #include "src/report/stats.h"
 #include "tests/support/guarded.h"
+#include "tests/support/threads.h"
 
 static struct fakecuda fake;
 static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
 
 static void begin(void)
 {
-    fx_watchdog();
     fake = fx_fake();
 }
 
@@ -321,12 +321,9 @@ __attribute__((unused)) static void forked_among_products(void)
 {
     enum { THREADS = 4 };
     struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
-    pthread_t running[THREADS];
     int status = -1;
     begin();
-    for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&running[i], NULL, run_asleep, &medium))
-            exit(XT_HARD);
+    const struct xt_threads running = xt_threads_start(THREADS, run_asleep, &medium, 0);
     while (asleep < THREADS)
         sched_yield();
     fflush(NULL);
@@ -335,8 +332,7 @@ __attribute__((unused)) static void forked_among_products(void)
         earn_in_child(&medium);
     waitpid(pid, &status, 0);
     XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(running[i], NULL);
+    xt_threads_join(&running);
 }
 
 /* In the program's own library, whatever went before, signals and cancellation are the program's.
@@ -455,16 +451,11 @@ static void *run_some(void *right)
 static void threads(void)
 {
     enum { THREADS = 6 };
-    pthread_t running[THREADS];
     int right[THREADS] = {0};
     begin();
+    xt_threads_run(THREADS, run_some, right, sizeof right[0]);
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&running[i], NULL, run_some, &right[i]))
-            exit(XT_HARD);
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(running[i], NULL);
         XT_CHECK(right[i] == 10, "thread %d: %d right", i, right[i]);
-    }
     XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
 }
 
@@ -525,7 +516,4 @@ static const struct fx_scenario scenarios[] = {
     {"rounding_mode", rounding_mode, "XGEMM_MODE=gpu", NULL, NULL},
 };
 
-int main(int argc, char **argv)
-{
-    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
-}
+FX_SCENARIO_MAIN(scenarios)

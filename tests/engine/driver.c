@@ -156,8 +156,7 @@ static void test_faults(void)
     XT_CHECK(drv.cuMemGetInfo(&available, &total) == CUDA_ERROR_LAUNCH_FAILED);
     XT_CHECK(drv.cuMemFree(dev) == CUDA_ERROR_LAUNCH_FAILED);
     XT_CHECK(drv.cuStreamDestroy(stream) == CUDA_ERROR_LAUNCH_FAILED);
-    struct fakecuda_live live;
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.dev == 0 && live.streams == 0 && live.reclaimed == 0);
 }
 
@@ -248,8 +247,7 @@ int main(void)
     test_faults();
     MUST(cuCtxPopCurrent, &context);
     MUST(cuDevicePrimaryCtxRelease, 0);
-    struct fakecuda_live live;
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.contexts == 0 && live.reclaimed == 0);
     return xt_done();
 }

@@ -14,6 +14,7 @@
 #include "src/engine.h"
 #include "src/pipeline/pipeline.h"
 #include "tests/support/guarded.h"
+#include "tests/support/threads.h"
 
 static struct fakecuda fake;
 static struct xg_conf conf;
@@ -21,7 +22,6 @@ static const struct fx_shape shape = {150, 140, 60, false, true, 1, 0.5f, 1};
 
 static void begin(void)
 {
-    fx_watchdog();
     fake = fx_fake();
     conf = fx_conf();
     conf.stage_threads = 2;
@@ -57,15 +57,6 @@ static enum xg_status run_shape(const struct fx_shape *of, bool wait, uint64_t s
 static enum xg_status run(bool wait)
 {
     return run_shape(&shape, wait, 1);
-}
-
-static void check_nothing_alive(void)
-{
-    struct fakecuda_live live;
-    fake.live(&live);
-    XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events && !live.modules &&
-                 !live.contexts && !live.reclaimed,
-             "objects are left");
 }
 
 static void *release_main(void *unused)
@@ -137,7 +128,7 @@ static void no_engine(void)
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     XT_CHECK(run(true) == XG_DECLINED, "no engine, but a product");
     XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
-    check_nothing_alive();
+    fx_nothing_left(&fake);
 }
 
 static void three_failures(void)
@@ -157,7 +148,7 @@ static void three_failures(void)
     }
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     XT_CHECK(run(true) == XG_DECLINED, "given up, but a product");
-    check_nothing_alive();
+    fx_nothing_left(&fake);
 }
 
 static void lost_context(void)
@@ -168,7 +159,7 @@ static void lost_context(void)
     XT_CHECK(run(true) == XG_ERR_LOST, "the loss was not noticed");
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
     XT_CHECK(run(true) == XG_DECLINED, "lost, but a product");
-    check_nothing_alive();
+    fx_nothing_left(&fake);
 }
 
 /* Longer than an operation takes on a busy machine, so that no other one passes for a hang. */
@@ -236,15 +227,10 @@ enum { THREADS = 8, PRODUCTS = 10 };
 
 static void run_threads(struct worker *workers, const struct xg_patience *patience)
 {
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         workers[i] =
             (struct worker){.products = PRODUCTS, .patience = patience, .seed = 100 * (uint64_t)i};
-        if (pthread_create(&threads[i], NULL, work, &workers[i]))
-            exit(XT_HARD);
-    }
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    xt_threads_run(THREADS, work, workers, sizeof workers[0]);
 }
 
 /* Two lanes' blocks, and little beside them. */
@@ -253,14 +239,13 @@ static const size_t PINNED_MAX_BYTES = 129 << 20;
 static void many_threads(void)
 {
     struct worker workers[THREADS];
-    struct fakecuda_live live;
     begin();
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
     run_threads(workers, NULL);
     for (int i = 0; i < THREADS; i++)
         XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
                  workers[i].right, workers[i].declined);
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.pinned_bytes > 0 && live.pinned_bytes < PINNED_MAX_BYTES,
              "contract 10.1: %zu bytes are page-locked", live.pinned_bytes);
 }
@@ -325,7 +310,7 @@ static void threads_lose(void)
     }
     XT_CHECK(computed > 0 && computed < THREADS * PRODUCTS, "%d computed", computed);
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
-    check_nothing_alive();
+    fx_nothing_left(&fake);
 }
 
 static sem_t kept, give_back;
@@ -356,15 +341,13 @@ enum { LANE_MS = 700 }; /* a lane is waited for four times as long */
 static void lost_lanes(void)
 {
     static struct fx_shape small = {70, 60, 50, false, false, 1, 0, 0};
-    pthread_t threads[XG_POLICY_LANES];
     begin();
     conf.timeout_ms = LANE_MS;
     XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
     fake.fail("cuLaunchKernel", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     fake.fail("cuLaunchKernel", 2, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
-    for (int i = 0; i < XG_POLICY_LANES; i++)
-        if (pthread_create(&threads[i], NULL, fail_and_keep_lane, &small))
-            exit(XT_HARD);
+    const struct xt_threads threads =
+        xt_threads_start(XG_POLICY_LANES, fail_and_keep_lane, &small, 0);
     for (int i = 0; i < XG_POLICY_LANES; i++)
         sem_wait(&kept);
     double began_s = xg_clock_s();
@@ -375,8 +358,7 @@ static void lost_lanes(void)
         XT_CHECK(run(true) == XG_DECLINED, "a product without a lane");
     for (int i = 0; i < XG_POLICY_LANES; i++)
         sem_post(&give_back);
-    for (int i = 0; i < XG_POLICY_LANES; i++)
-        pthread_join(threads[i], NULL);
+    xt_threads_join(&threads);
     XT_CHECK(kept_right == XG_POLICY_LANES, "%d right", kept_right);
     XT_CHECK(run(true) == XG_OK, "the lanes are back");
 }
@@ -590,7 +572,4 @@ static const struct fx_scenario scenarios[] = {
     {"reproducible_cublas", reproducible_cublas, "", "the CPU completed it", NULL},
 };
 
-int main(int argc, char **argv)
-{
-    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
-}
+FX_SCENARIO_MAIN(scenarios)

@@ -34,9 +34,8 @@ static struct fx_product products[SHAPES];
  * context, by its destruction. */
 static void check_leaks(const char *what, bool context)
 {
-    struct fakecuda_live live;
     bool refused = fake.faults("cuCtxPushCurrent") > 0;
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(refused || (!live.dev && !live.pinned && !live.streams && !live.events),
              "%s: %zu device, %zu page-locked, %zu streams, %zu events are left", what, live.dev,
              live.pinned, live.streams, live.events);
@@ -168,7 +167,6 @@ static void sweep_memory(void)
 
 int main(void)
 {
-    fx_watchdog();
     fake = fx_fake();
     for (int i = 0; i < SHAPES; i++)
         products[i] = fx_product_create(&shapes[i], (uint64_t)i + 1);

@@ -9,10 +9,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "src/compute/backend.h"
-#include "src/pipeline/lane.h"
+#include "lane.h"
 #include "src/pipeline/pipeline.h"
-#include "tests/support/guarded.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -268,14 +266,11 @@ static void test_limit(void)
 int main(void)
 {
     struct xg_conf conf = fx_conf();
-    fx_watchdog();
     fake = fx_fake();
     bool known = syscall(SYS_madvise, PAGE, 0, MADV_POPULATE_WRITE) == 0;
     if (sysconf(_SC_PAGESIZE) != PAGE)
         return xt_skip("pages are not of 4 KiB");
-    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, WORKERS, &lane) == XG_OK);
-    if (xt_failures)
-        return xt_done();
+    lane = fx_lane_open(&conf, WORKERS, &dev);
     test_shapes(known);
     if (known) {
         test_limit();
@@ -286,8 +281,7 @@ int main(void)
     test_faults();
     test_protected(PROT_READ);
     test_protected(PROT_NONE);
-    xg_lane_destroy(lane);
-    xg_backend_close(dev);
+    fx_lane_close(lane, dev);
     xg_conf_fini(&conf);
     return xt_done();
 }

@@ -7,10 +7,8 @@
 #include <pthread.h>
 
 #include "kernels/table.h"
-#include "src/compute/backend.h"
-#include "src/pipeline/lane.h"
+#include "lane.h"
 #include "src/pipeline/pipeline.h"
-#include "tests/support/guarded.h"
 
 static struct fakecuda fake;
 static struct xg_dev *dev;
@@ -68,12 +66,10 @@ static void test_row(const struct xg_kernel *kernel)
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *forced;
-    struct xg_lane *lane;
     struct xg_result result;
     int served = 0, step = fx_short() ? 3 : 1;
     conf.kernel = kernel->name;
-    XT_CHECK(xg_backend_open(&conf, &forced) == XG_OK, "%s", kernel->name);
-    XT_CHECK(xg_lane_create(forced, 2, &lane) == XG_OK, "%s", kernel->name);
+    struct xg_lane *lane = fx_lane_open(&conf, 2, &forced);
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
         for (int trans = 0; trans < 4; trans += step) {
             struct fx_shape shape = {sizes[s][0], sizes[s][1], sizes[s][2], trans & 2,
@@ -87,8 +83,7 @@ static void test_row(const struct xg_kernel *kernel)
     bool able = !(kernel->flags & (XG_KERNEL_WGMMA | XG_KERNEL_TF32 | XG_KERNEL_REPACKED)) &&
                 kernel->type == (int)XG_TYPE_S;
     XT_CHECK(able == (served > 0), "%s computed %d of the shapes", kernel->name, served);
-    xg_lane_destroy(lane);
-    xg_backend_close(forced);
+    fx_lane_close(lane, forced);
     conf.kernel = NULL;
     xg_conf_fini(&conf);
 }
@@ -113,28 +108,24 @@ static void test_out_of_core(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct xg_conf conf = fx_conf();
         struct xg_dev *small;
-        struct xg_lane *lane;
         struct xg_result result;
-        struct fakecuda_live live;
         char what[40];
         bool large = cases[i].shape.k > 1000 && cases[i].shape.m > 1000;
         if (large && fx_short())
             continue;
         conf.mem_limit_bytes = (int64_t)cases[i].limit_bytes;
         snprintf(what, sizeof(what), "out of core %zu", i);
-        XT_CHECK(xg_backend_open(&conf, &small) == XG_OK, "%s", what);
-        XT_CHECK(xg_lane_create(small, 2, &lane) == XG_OK, "%s", what);
+        struct xg_lane *lane = fx_lane_open(&conf, 2, &small);
         for (unsigned seed = 0; seed < (large || fx_short() ? 1 : 3); seed++) {
             fake.reset(seed);
             enum xg_status status = run(lane, &cases[i].shape, NULL, what, &result);
             XT_CHECK(status == XG_OK, "%s: %s", what, xg_status_name(status));
             XT_CHECK(result.tiles > 1 || fake.calls("cuLaunchKernel") > 1, "%s: one tile", what);
         }
-        fake.live(&live);
+        const struct fakecuda_live live = fx_live(&fake);
         XT_CHECK(live.dev_bytes <= cases[i].limit_bytes, "%s: %zu bytes of %zu", what,
                  live.dev_bytes, cases[i].limit_bytes);
-        xg_lane_destroy(lane);
-        xg_backend_close(small);
+        fx_lane_close(lane, small);
         xg_conf_fini(&conf);
     }
 }
@@ -144,16 +135,13 @@ static void test_no_room(void)
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *small;
-    struct xg_lane *lane;
     struct xg_result result;
     const struct fx_shape shape = {300, 300, 300, false, false, 1, 1, 0};
     conf.mem_limit_bytes = 4096;
-    XT_CHECK(xg_backend_open(&conf, &small) == XG_OK, "4 KiB");
-    XT_CHECK(xg_lane_create(small, 1, &lane) == XG_OK, "4 KiB");
+    struct xg_lane *lane = fx_lane_open(&conf, 1, &small);
     enum xg_status status = run(lane, &shape, NULL, "no room", &result);
     XT_CHECK(status == XG_DECLINED, "%s", xg_status_name(status));
-    xg_lane_destroy(lane);
-    xg_backend_close(small);
+    fx_lane_close(lane, small);
     xg_conf_fini(&conf);
 }
 
@@ -275,8 +263,6 @@ int main(void)
 {
     static const int teams[] = {1, 2, 5};
     struct xg_conf conf = fx_conf();
-    struct fakecuda_live live;
-    fx_watchdog();
     fake = fx_fake();
     XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK, "no device");
     if (xt_failures)
@@ -288,7 +274,7 @@ int main(void)
         if (i == 1)
             test_same_bits(lane);
         xg_lane_destroy(lane);
-        fake.live(&live);
+        const struct fakecuda_live live = fx_live(&fake);
         XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events, "a team of %d leaks",
                  teams[i]);
     }
@@ -300,10 +286,8 @@ int main(void)
     test_out_of_core();
     test_no_room();
     test_library_bits();
-    fake.live(&live);
-    XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events && !live.modules &&
-                 !live.contexts && !live.reclaimed,
-             "something is left");
+    fx_nothing_left(&fake);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(!live.pageable, "%zu copies of memory that is not page-locked", live.pageable);
     xg_conf_fini(&conf);
     return xt_done();

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Operands that the caller has page-locked: copied from and to where they lie, and as right. */
-#include "src/compute/backend.h"
-#include "src/pipeline/lane.h"
+#include "lane.h"
 #include "src/pipeline/pipeline.h"
-#include "tests/support/guarded.h"
 
 enum { LOCKED_A = 1, LOCKED_B = 2, LOCKED_C = 4, LOCKED_ALL = 7 };
 
@@ -141,14 +139,12 @@ static void test_out_of_core(void)
     struct xg_conf conf = fx_conf();
     conf.mem_limit_bytes = 2 << 20;
     struct xg_dev *whole = dev;
-    struct xg_lane *lane;
-    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
+    struct xg_lane *lane = fx_lane_open(&conf, 3, &dev);
     for (int mask = 1; mask <= LOCKED_ALL; mask++) {
         struct fx_shape shape = {500, 600, 404, mask & 1, mask & 2, 1, 0, 4};
         check(lane, &shape, mask);
     }
-    xg_lane_destroy(lane);
-    xg_backend_close(dev);
+    fx_lane_close(lane, dev);
     dev = whole;
 }
 
@@ -184,20 +180,14 @@ static void test_faults(struct xg_lane *lane)
 int main(void)
 {
     struct xg_conf conf = fx_conf();
-    struct xg_lane *lane;
-    struct fakecuda_live live;
-    fx_watchdog();
     fake = fx_fake();
-    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
-    if (xt_failures)
-        return xt_done();
+    struct xg_lane *lane = fx_lane_open(&conf, 3, &dev);
     test_shapes(lane);
     test_far_rows(lane);
     test_out_of_core();
     test_faults(lane);
-    xg_lane_destroy(lane);
-    xg_backend_close(dev);
-    fake.live(&live);
+    fx_lane_close(lane, dev);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(!live.pageable, "%zu copies of memory that is not page-locked", live.pageable);
     xg_conf_fini(&conf);
     return xt_done();

@@ -14,7 +14,6 @@ static struct fakecuda fake;
 
 static void begin(void)
 {
-    fx_watchdog();
     fake = fx_fake();
 }
 
@@ -320,17 +319,9 @@ static long cpu_wholes, cpu_parts, all_problems;
 static void run_problem(int kind, int form, double alpha)
 {
     const int64_t wide = xt_level3_is_in_place(xg_kind_op(kind)) ? 1500 : 260;
-    struct xt_level3_shape s = {.op = xg_kind_op(kind),
-                                .type = xg_kind_type(kind),
-                                .m = form & 1 ? wide : 120,
-                                .n = form & 1 ? 120 : wide,
-                                .k = 50,
-                                .pad = (form + kind) % 3,
-                                .alpha = alpha,
-                                .alpha_im = -alpha,
-                                .beta = form & 4 ? 0.5 : 0,
-                                .beta_im = form & 4 ? -1 : 0};
-    xt_level3_settle(&s, form);
+    const int64_t size[] = {form & 1 ? wide : 120, form & 1 ? 120 : wide, 50};
+    const double scalars[] = {alpha, -alpha, form & 4 ? 0.5 : 0, form & 4 ? -1 : 0};
+    const struct xt_level3_shape s = xt_level3_of(kind, form, size, scalars);
     struct xt_level3 o = xt_level3_create(&s, (uint64_t)form + 1);
     struct fx_cpu_count count = {.call = &o.p};
     struct xg_cpu cpu = fx_cpu(&count);
@@ -490,7 +481,4 @@ static const struct fx_scenario scenarios[] = {
      "0 on the GPU, 126 on the CPU"},
 };
 
-int main(int argc, char **argv)
-{
-    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
-}
+FX_SCENARIO_MAIN(scenarios)

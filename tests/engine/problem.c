@@ -5,12 +5,10 @@
  * Contract 3.2, 9.1 (doc/contract.md).
  */
 #include "kernels/table.h"
-#include "src/compute/backend.h"
+#include "lane.h"
 #include "src/decide/planner.h"
-#include "src/pipeline/lane.h"
 #include "src/pipeline/pipeline.h"
 #include "src/pipeline/queue.h"
-#include "tests/support/guarded.h"
 #include "tests/support/xt_level3.h"
 
 static struct fakecuda fake;
@@ -55,24 +53,11 @@ static void test_kinds(struct xg_lane *lane)
 {
     static const int64_t sizes[][3] = {{1, 1, 1},      {5, 3, 7},      {64, 96, 33},
                                        {131, 70, 257}, {270, 280, 40}, {40, 33, 900}};
-    static const double scalars[][4] = {{1, 0, 0, 0}, {-2, 1, 1, 0}, {0.5, -1, 2, 0.5}};
     for (int kind = 0; kind < XG_KIND_COUNT; kind++)
-        for (size_t size = 0; size < sizeof sizes / sizeof sizes[0]; size++)
-            for (int form = 0; form < 9; form += fx_short() ? 4 : 1) {
-                const double *scalar = scalars[(form + (int)size) % 3];
-                struct xt_level3_shape s = {.op = xg_kind_op(kind),
-                                            .type = xg_kind_type(kind),
-                                            .transa = (enum xg_trans)(form % 3),
-                                            .transb = (enum xg_trans)(form / 3),
-                                            .m = sizes[size][0],
-                                            .n = sizes[size][1],
-                                            .k = sizes[size][2],
-                                            .pad = form % 2 * 3,
-                                            .alpha = scalar[0],
-                                            .alpha_im = scalar[1],
-                                            .beta = scalar[2],
-                                            .beta_im = scalar[3]};
-                xt_level3_settle(&s, form + (int)size);
+        for (int size = 0; size < (int)(sizeof sizes / sizeof sizes[0]); size++)
+            for (int form = size; form < size + 9; form += fx_short() ? 4 : 1) {
+                struct xt_level3_shape s =
+                    xt_level3_of(kind, form, sizes[size], xt_level3_scalars[form % 3]);
                 enum xg_status status = run(lane, &s, (uint64_t)form + 1);
                 XT_CHECK(status == XG_OK, "%s: %s", xt_level3_name(&s), xg_status_name(status));
             }
@@ -91,18 +76,10 @@ static void test_kernels(struct xg_lane *lane)
             continue;
         rows++;
         for (int form = 0; form < 16; form += fx_short() ? 3 : 1) {
-            const int64_t *size = sizes[(form + (int)r) % 4];
-            struct xt_level3_shape s = {.op = ops[(form + form / 4) % 6],
-                                        .type = XG_TYPE_D,
-                                        .transa = form & 2 ? XG_TRANS : XG_NO_TRANS,
-                                        .transb = form & 1 ? XG_TRANS : XG_NO_TRANS,
-                                        .m = size[0],
-                                        .n = size[1],
-                                        .k = size[2],
-                                        .pad = form % 3,
-                                        .alpha = form & 4 ? 1 : -1.3,
-                                        .beta = form & 4 ? 0 : 0.7};
-            xt_level3_settle(&s, form);
+            const enum xg_op op = ops[(form + form / 4) % 6];
+            struct xt_level3_shape s =
+                xt_level3_of(xg_kind(op, XG_TYPE_D), form, sizes[(form + (int)r) % 4],
+                             xt_level3_scalars[form % 3]);
             enum xg_status status = run_by(lane, &s, row->name, (uint64_t)form + 1);
             XT_CHECK(status == XG_OK, "%s by %s: %s", xt_level3_name(&s), row->name,
                      xg_status_name(status));
@@ -117,26 +94,14 @@ static void residue_forms(struct xg_lane *lane, enum xg_type type, const char *n
     static const enum xg_op ops[] = {XG_OP_GEMM,  XG_OP_SYRK, XG_OP_SYMM,
                                      XG_OP_GEMMT, XG_OP_HERK, XG_OP_HEMM};
     static const int64_t sizes[][3] = {{1, 1, 64}, {5, 3, 71}, {131, 270, 257}, {300, 310, 640}};
-    const bool complex_type = xg_type_is_complex(type);
-    for (int form = 0; form < (complex_type ? 96 : 64); form += fx_short() ? 7 : 1) {
-        const int64_t *size = sizes[form / 4 % 4];
-        const bool rotated = complex_type && form % 5 == 4;
-        struct xt_level3_shape s = {
-            .op = ops[form / 16],
-            .type = type,
-            .transa = form & 2 ? complex_type && form & 8 ? XG_CONJ_TRANS : XG_TRANS : XG_NO_TRANS,
-            .transb = form & 1 ? complex_type && form & 4 ? XG_CONJ_TRANS : XG_TRANS : XG_NO_TRANS,
-            .m = size[0],
-            .n = size[1],
-            .k = size[2],
-            .pad = form % 3,
-            .alpha = form & 4 ? 1 : -1.3,
-            .alpha_im = rotated ? 0.5 : 0,
-            .beta = form & 4 ? 0 : 0.7,
-            .beta_im = complex_type ? 0.2 : 0};
-        xt_level3_settle(&s, form);
+    static const double real_alpha[] = {-1.3, 0, 0.7, 0.2};
+    for (int form = 0; form < (xg_type_is_complex(type) ? 96 : 64); form += fx_short() ? 7 : 1) {
+        struct xt_level3_shape s =
+            xt_level3_of(xg_kind(ops[form / 16], type), form, sizes[form / 4 % 4],
+                         form % 5 ? real_alpha : xt_level3_scalars[form % 3]);
         const bool deep = s.k >= 64 && (!xt_level3_is_structured(s.op) || s.m >= 64);
-        const char *wanted = deep && s.alpha_im == 0 ? name : complex_type ? "cublas" : NULL;
+        const bool residues = deep && (s.alpha_im == 0 || !xg_type_is_complex(type));
+        const char *wanted = residues ? name : xg_type_is_complex(type) ? "cublas" : NULL;
         enum xg_status status = run_named(lane, &s, name, wanted, (uint64_t)form + 1);
         XT_CHECK(status == XG_OK, "%s: %s", xt_level3_name(&s), xg_status_name(status));
     }
@@ -148,12 +113,9 @@ static void test_residues(void)
     static char name[] = "ozaki2_mma";
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
-    struct xg_lane *lane;
     conf.kernel = strdup(name);
-    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && dev->facts.residues &&
-             xg_lane_create(dev, 3, &lane) == XG_OK);
-    if (xt_failures)
-        exit(xt_done());
+    struct xg_lane *lane = fx_lane_open(&conf, 3, &dev);
+    XT_CHECK(dev->facts.residues);
     residue_forms(lane, XG_TYPE_D, name);
     residue_forms(lane, XG_TYPE_Z, name);
     /* Deeper than the integers serve. */
@@ -175,8 +137,7 @@ static void test_residues(void)
         XT_CHECK(nth > 10, "%ld calls", nth);
     }
     fake.reset(1);
-    xg_lane_destroy(lane);
-    xg_backend_close(dev);
+    fx_lane_close(lane, dev);
     xg_conf_fini(&conf);
 }
 
@@ -185,11 +146,8 @@ static void test_tiles(int64_t mem_limit_bytes)
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
-    struct xg_lane *lane;
     conf.mem_limit_bytes = mem_limit_bytes;
-    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
-    if (xt_failures)
-        exit(xt_done());
+    struct xg_lane *lane = fx_lane_open(&conf, 3, &dev);
     for (int kind = 0; kind < XG_KIND_COUNT; kind++)
         for (int form = 0; form < 2; form++) {
             /* A structured operand makes a product deep. */
@@ -219,8 +177,7 @@ static void test_tiles(int64_t mem_limit_bytes)
     enum xg_status status = run(lane, &large, 8);
     XT_CHECK(status == XG_OK, "%s in %ld bytes: %s", xt_level3_name(&large), (long)mem_limit_bytes,
              xg_status_name(status));
-    xg_lane_destroy(lane);
-    xg_backend_close(dev);
+    fx_lane_close(lane, dev);
 }
 
 /* Each driver call of a problem fails once: whatever is left is computed by the CPU, and right. */
@@ -251,11 +208,9 @@ static void test_faults(void)
         for (long nth = 1, step = fx_short() ? 11 : 3;; nth += step) {
             struct xg_conf conf = fx_conf();
             struct xg_dev *dev;
-            struct xg_lane *lane;
             conf.mem_limit_bytes = 3 << 20;
             fake.reset((unsigned long)nth);
-            XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK &&
-                     xg_lane_create(dev, 2, &lane) == XG_OK);
+            struct xg_lane *lane = fx_lane_open(&conf, 2, &dev);
             fake.fail(NULL, nth, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
             struct xt_level3_shape s = {.op = xg_kind_op(cases[which].kind),
                                         .type = xg_kind_type(cases[which].kind),
@@ -273,8 +228,7 @@ static void test_faults(void)
             XT_CHECK(status == XG_OK || struck, "%s: %s without a fault", xt_level3_name(&s),
                      xg_status_name(status));
             fake.reset(1);
-            xg_lane_destroy(lane);
-            xg_backend_close(dev);
+            fx_lane_close(lane, dev);
             if (!struck)
                 break;
         }
@@ -307,44 +261,31 @@ static enum xg_status attempt(const struct xt_level3_shape *s, int64_t mem_limit
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
-    struct xg_lane *lane;
     conf.mem_limit_bytes = mem_limit_bytes;
     fake.reset((unsigned)nth + 1);
-    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
-    if (xt_failures)
-        exit(xt_done());
+    struct xg_lane *lane = fx_lane_open(&conf, 3, &dev);
     if (nth > 0)
         fake.fail("exec", nth, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
     enum xg_status status = run(lane, s, (uint64_t)nth + 3);
-    xg_lane_destroy(lane);
-    xg_backend_close(dev);
+    fx_lane_close(lane, dev);
     return status;
 }
 
 static void test_forms(void)
 {
-    static const double scalars[][4] = {{1, 0, 0, 0}, {-2, 1, 1, 0}, {0.5, -1, 2, 0.5}};
     long partly[2] = {0, 0};
     for (int i = 0; i < XG_KIND_COUNT * XT_LEVEL3_FORMS; i += fx_short() ? 7 : 1) {
         const int form = i / XG_KIND_COUNT, kind = i % XG_KIND_COUNT;
         const enum xg_op op = xg_kind_op(kind);
-        const double *scalar = scalars[(form + kind) % 3];
         const bool in_place = xt_level3_is_in_place(op);
         const int64_t wide = in_place ? 300 : 600, narrow = 130;
-        struct xt_level3_shape s = {.op = op,
-                                    .type = xg_kind_type(kind),
-                                    .m = form & 1 || !xt_level3_is_structured(op) ? wide : narrow,
-                                    .n = form & 1 ? narrow : wide,
-                                    .k = 70,
-                                    .pad = (form + kind) % 4,
-                                    .alpha = scalar[0],
-                                    .alpha_im = scalar[1],
-                                    .beta = scalar[2],
-                                    .beta_im = scalar[3]};
+        const int64_t size[] = {form & 1 || !xt_level3_is_structured(op) ? wide : narrow,
+                                form & 1 ? narrow : wide, 70};
+        struct xt_level3_shape s =
+            xt_level3_of(kind, form, size, xt_level3_scalars[(form + kind) % 3]);
         /* Others have no more forms; types take turns. */
         if (in_place ? (form / 12 + kind) % 2 : form >= (op == XG_OP_GEMMT ? 18 : 4))
             continue;
-        xt_level3_settle(&s, form);
         const int64_t bytes = tight_bytes(&s);
         enum xg_status status = attempt(&s, bytes, 0);
         const long execs = fake.calls("exec");
@@ -389,13 +330,8 @@ int main(void)
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
-    struct xg_lane *lane;
-    struct fakecuda_live live;
-    fx_watchdog();
     fake = fx_fake();
-    XT_CHECK(xg_backend_open(&conf, &dev) == XG_OK && xg_lane_create(dev, 3, &lane) == XG_OK);
-    if (xt_failures)
-        return xt_done();
+    struct xg_lane *lane = fx_lane_open(&conf, 3, &dev);
     test_kinds(lane);
     test_kernels(lane);
     XT_CHECK(fake.left(XG_TYPE_S) > 0 && fake.left(XG_TYPE_D) > 0,
@@ -404,7 +340,7 @@ int main(void)
     XT_CHECK(fake.calls("cublasZgemm") > 0 && fake.calls("cublasDgemm") == 0,
              "double has rows of ours: %ld calls of cuBLAS", fake.calls("cublasDgemm"));
     xg_lane_destroy(lane);
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events, "something is left");
     xg_backend_close(dev);
     test_residues();

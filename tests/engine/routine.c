@@ -5,12 +5,11 @@
 
 #include <sys/mman.h>
 
-#include "src/compute/backend.h"
+#include "lane.h"
 #include "src/compute/solver_library.h"
-#include "src/pipeline/lane.h"
 #include "src/verify/block.h"
 #include "src/verify/residual.h"
-#include "tests/support/guarded.h"
+#include "tests/support/judge.h"
 #include "tests/support/routines.h"
 
 static struct fakecuda fake;
@@ -22,8 +21,7 @@ static enum xg_status run(const struct xg_routine *routine)
 {
     struct xg_result result;
     enum xg_status status = xg_routine_run(lane, routine, &result);
-    XT_CHECK(status == XG_OK, "%s of %lld by %lld: %s",
-             xg_routine_text(routine->name, routine->type), (long long)routine->m,
+    XT_CHECK(status == XG_OK, "%s of %lld by %lld: %s", judge_text(routine), (long long)routine->m,
              (long long)routine->n, xg_status_name(status));
     XT_CHECK(result.up_bytes > 0 && result.down_bytes > 0, "nothing moved");
     return status;
@@ -104,8 +102,7 @@ static void check_copy(struct xg_routine *copy, const struct xg_routine *routine
             xg_routine_use(routine->name, (enum xg_slot)slot)->in)
             XT_CHECK(!memcmp(copy->operand[slot].at, routine->operand[slot].at,
                              xg_routine_span_bytes(routine, (enum xg_slot)slot)),
-                     "%s: operand %d has changed", xg_routine_text(routine->name, routine->type),
-                     slot);
+                     "%s: operand %d has changed", judge_text(routine), slot);
     free_copy(copy);
 }
 
@@ -120,8 +117,8 @@ static double residual_of(const struct xg_routine *before, const struct xg_routi
     struct xg_residual residual;
     enum xg_status status = xg_residual_measure(before, after, 5, NULL, 1, &residual);
     bool able = xg_residual_covers(before);
-    XT_CHECK(status == (able ? XG_OK : XG_DECLINED), "%s: %s",
-             xg_routine_text(before->name, before->type), xg_status_name(status));
+    XT_CHECK(status == (able ? XG_OK : XG_DECLINED), "%s: %s", judge_text(before),
+             xg_status_name(status));
     return able && status == XG_OK ? residual.units : 0;
 }
 
@@ -152,7 +149,7 @@ static void check_found(const struct xg_routine *before, const struct xg_routine
             *(float *)at += (float)value;
         double units = residual_of(before, after);
         XT_CHECK(!(units <= XG_RESIDUAL_BOUND), "%s: %g more in operand %d: only %g units",
-                 xg_routine_text(after->name, after->type), value, slot, units);
+                 judge_text(after), value, slot, units);
         memcpy(at, kept, bytes);
     }
 }
@@ -164,12 +161,10 @@ static enum xg_status run_verified(const struct xg_routine *routine)
     struct xg_routine before = copy_of(routine);
     const bool able = xg_residual_covers(routine);
     enum xg_status status = xg_routine_run_verified(lane, routine, seed++, &result);
-    XT_CHECK(status == XG_OK, "%s: %s", xg_routine_text(routine->name, routine->type),
-             xg_status_name(status));
-    XT_CHECK(result.verdict == (able ? XG_VERDICT_RIGHT : XG_VERDICT_UNABLE) &&
-                 result.deviation <= 0.3,
-             "%s: verdict %d, %g of the bound", xg_routine_text(routine->name, routine->type),
-             result.verdict, result.deviation);
+    XT_CHECK(status == XG_OK, "%s: %s", judge_text(routine), xg_status_name(status));
+    XT_CHECK(
+        result.verdict == (able ? XG_VERDICT_RIGHT : XG_VERDICT_UNABLE) && result.deviation <= 0.3,
+        "%s: verdict %d, %g of the bound", judge_text(routine), result.verdict, result.deviation);
     covered[routine->name] |= able;
     largest_residual = fmax(largest_residual, residual_of(&before, routine));
     for (int slot = 0; slot < XG_SLOT_COUNT && able && status == XG_OK; slot++)
@@ -200,8 +195,8 @@ static enum xg_status run_flipped(const struct xg_routine *routine)
     fake.fail("flip", 1, 30, FAKECUDA_ONCE);
     enum xg_status status = xg_routine_run_verified(lane, routine, 1, &result);
     const bool found = status == XG_ERR_WRONG && result.verdict == XG_VERDICT_WRONG;
-    XT_CHECK(found || status == XG_DECLINED, "%s: %s, verdict %d",
-             xg_routine_text(routine->name, routine->type), xg_status_name(status), result.verdict);
+    XT_CHECK(found || status == XG_DECLINED, "%s: %s, verdict %d", judge_text(routine),
+             xg_status_name(status), result.verdict);
     check_copy(&copy, routine, true);
     status = xg_routine_run_verified(lane, routine, 1, &result);
     XT_CHECK(status == XG_OK && result.verdict == XG_VERDICT_RIGHT);
@@ -325,8 +320,7 @@ static enum xg_status expected;
 static enum xg_status run_declined(const struct xg_routine *routine)
 {
     enum xg_status status = run_faulty(routine);
-    XT_CHECK(status == expected, "%s: %s", xg_routine_text(routine->name, routine->type),
-             xg_status_name(status));
+    XT_CHECK(status == expected, "%s: %s", judge_text(routine), xg_status_name(status));
     return XG_DECLINED;
 }
 
@@ -497,8 +491,7 @@ static void test_tall(void)
 
 static void check_leaks(const char *what)
 {
-    struct fakecuda_live live;
-    fake.live(&live);
+    const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(fake.faults("cuCtxPushCurrent") > 0 ||
                  (!live.dev && !live.pinned && !live.streams && !live.events),
              "%s: %zu device, %zu page-locked, %zu streams, %zu events are left", what, live.dev,
@@ -529,10 +522,7 @@ static void attempt(const char *name, long nth, int code, enum fakecuda_after af
     char what[80];
     snprintf(what, sizeof what, "%s:%ld:%d:%d", name ? name : "any", nth, code, after);
     fake.reset((unsigned long)nth);
-    if (xg_backend_open(&conf, &dev) != XG_OK)
-        exit(XT_HARD);
-    if (xg_lane_create(dev, 3, &lane) != XG_OK)
-        exit(XT_HARD);
+    lane = fx_lane_open(&conf, 3, &dev);
     fake.fail(name, nth, code, after);
     run_all(run_faulty);
     XT_CHECK(!name || nth > 1 || fake.faults(name) > 0, "%s: no fault", what);
@@ -575,10 +565,8 @@ int main(void)
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
-    if (!fakecuda_load(&fake))
-        return XT_HARD;
-    if (xg_backend_open(&conf, &dev) != XG_OK || xg_lane_create(dev, 3, &lane) != XG_OK)
-        return XT_HARD;
+    fake = fx_fake();
+    lane = fx_lane_open(&conf, 3, &dev);
     test_right();
     test_verified();
     test_range();
@@ -590,8 +578,7 @@ int main(void)
     test_scale();
     test_lacking();
     test_tall();
-    xg_lane_destroy(lane);
-    xg_backend_close(dev);
+    fx_lane_close(lane, dev);
     test_faults();
     xg_conf_fini(&conf);
     printf("largest residual: %.2g units of n eps; verified: %.2g\n", rx_worst(), largest_residual);

@@ -81,7 +81,7 @@ static inline void fx_scenario_spawn(const struct fx_scenario *scenario)
         fprintf(stderr, "--- %s says:\n%s---\n", scenario->name, text);
 }
 
-/* main: all scenarios, each in its process; or, with its name as argument, one of them in this one.
+/* All scenarios, each in its process; or, with its name as argument, one of them in this one.
  */
 static inline int fx_scenario_main(const struct fx_scenario *scenarios, size_t count, int argc,
                                    char **argv)
@@ -96,5 +96,11 @@ static inline int fx_scenario_main(const struct fx_scenario *scenarios, size_t c
     }
     return argc < 2 ? xt_done() : XT_HARD;
 }
+
+#define FX_SCENARIO_MAIN(scenarios)                                                                \
+    int main(int argc, char **argv)                                                                \
+    {                                                                                              \
+        return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios)[0], argc, argv);  \
+    }
 
 #endif

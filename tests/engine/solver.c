@@ -3,10 +3,8 @@
  * graded ones a lane learns; POTRF without the kernel that mirrors a triangle. */
 #include <math.h>
 
-#include "src/compute/backend.h"
-#include "src/pipeline/lane.h"
+#include "lane.h"
 #include "src/pipeline/routine.h"
-#include "tests/support/guarded.h"
 
 enum { M = 20, N = 12 };
 
@@ -91,8 +89,7 @@ int main(void)
     fake = fx_fake();
     for (int reproducible = 0; reproducible <= 1; reproducible++) {
         conf.reproducible = reproducible;
-        if (xg_backend_open(&conf, &dev) != XG_OK || xg_lane_create(dev, 3, &lane) != XG_OK)
-            return XT_HARD;
+        lane = fx_lane_open(&conf, 3, &dev);
         test_no_mirror();
         if (reproducible)
             for (int call = 0; call < 5; call++)
@@ -100,8 +97,7 @@ int main(void)
         else
             test_learnt();
         test_deflated();
-        xg_lane_destroy(lane);
-        xg_backend_close(dev);
+        fx_lane_close(lane, dev);
     }
     return xt_done();
 }

@@ -8,13 +8,13 @@
 #include "src/engine.h"
 #include "src/verify/verify.h"
 #include "tests/support/guarded.h"
+#include "tests/support/threads.h"
 
 static struct fakecuda fake;
 static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
 
 static void begin(void)
 {
-    fx_watchdog();
     fake = fx_fake();
 }
 
@@ -192,20 +192,15 @@ static void *run_some(void *seed)
 static void threads(void)
 {
     enum { THREADS = 4 };
-    pthread_t running[THREADS];
     uint64_t seeds[THREADS];
     begin();
     /* Which product each strikes is chance: of a number near 0 any lower bit may pass for rounding.
      */
     for (long nth = 3; nth < 40; nth += 4)
         flip(nth, 30);
-    for (uint64_t i = 0; i < THREADS; i++) {
+    for (uint64_t i = 0; i < THREADS; i++)
         seeds[i] = 100 * i;
-        if (pthread_create(&running[i], NULL, run_some, &seeds[i]))
-            exit(XT_HARD);
-    }
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(running[i], NULL);
+    xt_threads_run(THREADS, run_some, seeds, sizeof seeds[0]);
     XT_CHECK(fake.faults("flip") == 10, "%ld faults", fake.faults("flip"));
 }
 
@@ -241,7 +236,4 @@ static const struct fx_scenario scenarios[] = {
     {"threads", threads, "XGEMM_MODE=gpu XGEMM_VERIFY=1", "computed a wrong product", NULL},
 };
 
-int main(int argc, char **argv)
-{
-    return fx_scenario_main(scenarios, sizeof(scenarios) / sizeof(scenarios[0]), argc, argv);
-}
+FX_SCENARIO_MAIN(scenarios)

@@ -102,105 +102,94 @@ static inline bool standard_ld_legal(const struct standard *call, int64_t rows, 
     return ld >= stride && ld >= 1;
 }
 
-/* INFO of xSYRK's own text, one by one; xSYR2K's has ldb before ldc. */
+/* A condition that is not met, and INFO's number of its argument. */
+struct standard_rule {
+    bool broken;
+    int info;
+};
+
+/* The standard's conditions are looked at one by one: the first that fails counts. 0: none does. */
+static inline int standard_first(const struct standard_rule *rules, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rules[i].broken)
+            return rules[i].info;
+    return 0;
+}
+
+#define STANDARD_FIRST(rules) standard_first(rules, sizeof(rules) / sizeof(rules)[0])
+
+/* Of an operand that op() makes (rows,cols). */
+static inline bool standard_op_legal(const struct standard *call, char trans, int64_t rows,
+                                     int64_t cols, int64_t ld)
+{
+    return standard_ld_legal(call, trans == 'N' ? rows : cols, trans == 'N' ? cols : rows, ld);
+}
+
+/* INFO of xSYRK, and of xSYR2K, which has ldb before ldc. */
 static inline int standard_info_syrk(const struct standard *call)
 {
-    char trans = standard_trans(call, call->transa);
-    int info = 0;
-    if (!standard_uplo(call))
-        info = 1;
-    else if (!trans)
-        info = 2;
-    else if (call->n < 0)
-        info = 3;
-    else if (call->k < 0)
-        info = 4;
-    else if (!standard_ld_legal(call, trans == 'N' ? call->n : call->k,
-                                trans == 'N' ? call->k : call->n, call->lda))
-        info = 7;
-    else if (standard_is_rank_2k(call) &&
-             !standard_ld_legal(call, trans == 'N' ? call->n : call->k,
-                                trans == 'N' ? call->k : call->n, call->ldb))
-        info = 9;
-    else if (!standard_ld_legal(call, call->n, call->n, call->ldc))
-        info = standard_is_rank_2k(call) ? 12 : 10;
-    return info;
+    const char trans = standard_trans(call, call->transa);
+    const bool two = standard_is_rank_2k(call);
+    const struct standard_rule rules[] = {
+        {!standard_uplo(call), 1},
+        {!trans, 2},
+        {call->n < 0, 3},
+        {call->k < 0, 4},
+        {!standard_op_legal(call, trans, call->n, call->k, call->lda), 7},
+        {two && !standard_op_legal(call, trans, call->n, call->k, call->ldb), 9},
+        {!standard_ld_legal(call, call->n, call->n, call->ldc), two ? 12 : 10}};
+    return STANDARD_FIRST(rules);
 }
 
 /* INFO of xSYMM's, and of xHEMM's. */
 static inline int standard_info_symm(const struct standard *call)
 {
-    int64_t na = standard_side(call) == 'L' ? call->m : call->n;
-    int info = 0;
-    if (!standard_side(call))
-        info = 1;
-    else if (!standard_uplo(call))
-        info = 2;
-    else if (call->m < 0)
-        info = 3;
-    else if (call->n < 0)
-        info = 4;
-    else if (!standard_ld_legal(call, na, na, call->lda))
-        info = 7;
-    else if (!standard_ld_legal(call, call->m, call->n, call->ldb))
-        info = 9;
-    else if (!standard_ld_legal(call, call->m, call->n, call->ldc))
-        info = 12;
-    return info;
+    const int64_t na = standard_side(call) == 'L' ? call->m : call->n;
+    const struct standard_rule rules[] = {
+        {!standard_side(call), 1},
+        {!standard_uplo(call), 2},
+        {call->m < 0, 3},
+        {call->n < 0, 4},
+        {!standard_ld_legal(call, na, na, call->lda), 7},
+        {!standard_ld_legal(call, call->m, call->n, call->ldb), 9},
+        {!standard_ld_legal(call, call->m, call->n, call->ldc), 12}};
+    return STANDARD_FIRST(rules);
 }
 
 /* INFO of xTRMM's, and of xTRSM's. */
 static inline int standard_info_trmm(const struct standard *call)
 {
-    int64_t na = standard_side(call) == 'L' ? call->m : call->n;
-    int info = 0;
-    if (!standard_side(call))
-        info = 1;
-    else if (!standard_uplo(call))
-        info = 2;
-    else if (!standard_trans(call, call->transa))
-        info = 3;
-    else if (!standard_diag(call))
-        info = 4;
-    else if (call->m < 0)
-        info = 5;
-    else if (call->n < 0)
-        info = 6;
-    else if (!standard_ld_legal(call, na, na, call->lda))
-        info = 9;
-    else if (!standard_ld_legal(call, call->m, call->n, call->ldb))
-        info = 11;
-    return info;
+    const int64_t na = standard_side(call) == 'L' ? call->m : call->n;
+    const struct standard_rule rules[] = {
+        {!standard_side(call), 1},
+        {!standard_uplo(call), 2},
+        {!standard_trans(call, call->transa), 3},
+        {!standard_diag(call), 4},
+        {call->m < 0, 5},
+        {call->n < 0, 6},
+        {!standard_ld_legal(call, na, na, call->lda), 9},
+        {!standard_ld_legal(call, call->m, call->n, call->ldb), 11}};
+    return STANDARD_FIRST(rules);
 }
 
 /* INFO of xGEMM's, and of xGEMMTR's, as GEMMT is called there: uplo comes first, and m is missing.
  */
 static inline int standard_info_gemm(const struct standard *call)
 {
-    char ta = standard_trans(call, call->transa), tb = standard_trans(call, call->transb);
-    bool triangle = call->op == XG_OP_GEMMT;
-    int info = 0;
-    if (triangle && !standard_uplo(call))
-        info = 1;
-    else if (!ta)
-        info = triangle ? 2 : 1;
-    else if (!tb)
-        info = triangle ? 3 : 2;
-    else if (!triangle && call->m < 0)
-        info = 3;
-    else if (call->n < 0)
-        info = 4;
-    else if (call->k < 0)
-        info = 5;
-    else if (!standard_ld_legal(call, ta == 'N' ? call->m : call->k, ta == 'N' ? call->k : call->m,
-                                call->lda))
-        info = 8;
-    else if (!standard_ld_legal(call, tb == 'N' ? call->k : call->n, tb == 'N' ? call->n : call->k,
-                                call->ldb))
-        info = 10;
-    else if (!standard_ld_legal(call, call->m, call->n, call->ldc))
-        info = 13;
-    return info;
+    const char ta = standard_trans(call, call->transa), tb = standard_trans(call, call->transb);
+    const bool triangle = call->op == XG_OP_GEMMT;
+    const struct standard_rule rules[] = {
+        {triangle && !standard_uplo(call), 1},
+        {!ta, triangle ? 2 : 1},
+        {!tb, triangle ? 3 : 2},
+        {!triangle && call->m < 0, 3},
+        {call->n < 0, 4},
+        {call->k < 0, 5},
+        {!standard_op_legal(call, ta, call->m, call->k, call->lda), 8},
+        {!standard_op_legal(call, tb, call->k, call->n, call->ldb), 10},
+        {!standard_ld_legal(call, call->m, call->n, call->ldc), 13}};
+    return STANDARD_FIRST(rules);
 }
 
 /* INFO of a batch by strides is GEMM's, with a stride behind each leading dimension. m count rows

@@ -18,7 +18,6 @@ static long problems, tiles;
 
 static void run(struct xg_lane *lane, struct xt_level3_shape s, int form, enum xg_math math)
 {
-    xt_level3_settle(&s, form);
     struct xt_level3 o = xt_level3_create(&s, (uint64_t)form + 1);
     struct fx_cpu_count count = {.call = &o.p};
     struct xg_cpu cpu = fx_cpu(&count);
@@ -35,24 +34,12 @@ static void run(struct xg_lane *lane, struct xt_level3_shape s, int form, enum x
 /* The forms take turns over sizes and scalars; together they are all. */
 static void run_kinds(struct xg_lane *lane, const int64_t (*sizes)[3], int count, int forms)
 {
-    static const double scalars[][4] = {{1, 0, 0, 0}, {-2, 1, 1, 0}, {0.5, -1, 2, 0.5}};
     for (int kind = 0; kind < XG_KIND_COUNT; kind++)
         for (int form = 0; form < forms; form++) {
-            const int64_t *size = sizes[(form + kind) % count];
-            const double *scalar = scalars[(form + form / 3) % 3];
-            const struct xt_level3_shape s = {.op = xg_kind_op(kind),
-                                              .type = xg_kind_type(kind),
-                                              .transa = (enum xg_trans)(form % 3),
-                                              .transb = (enum xg_trans)(form / 3 % 3),
-                                              .m = size[0],
-                                              .n = size[1],
-                                              .k = size[2],
-                                              .pad = form % 4,
-                                              .alpha = scalar[0],
-                                              .alpha_im = scalar[1],
-                                              .beta = scalar[2],
-                                              .beta_im = scalar[3]};
-            run(lane, s, form, form % 2 ? XG_MATH_STRICT : XG_MATH_ACCURATE);
+            run(lane,
+                xt_level3_of(kind, form, sizes[(form + kind) % count],
+                             xt_level3_scalars[(form + form / 3) % 3]),
+                form, form % 2 ? XG_MATH_STRICT : XG_MATH_ACCURATE);
         }
 }
 

@@ -9,6 +9,7 @@
 #include "src/compute/backend.h"
 #include "src/pipeline/lane.h"
 #include "tests/gpu/util.h"
+#include "tests/support/judge.h"
 #include "tests/support/routines.h"
 
 static struct xg_lane *lane;
@@ -22,11 +23,9 @@ static enum xg_status run(const struct xg_routine *routine)
     enum xg_status status = xg_routine_run_verified(lane, routine, 1, &result);
     deviation = fmax(deviation, result.deviation);
     declined += status == XG_DECLINED;
-    XT_CHECK(status == XG_OK, "%s of %lld by %lld: %s",
-             xg_routine_text(routine->name, routine->type), (long long)routine->m,
+    XT_CHECK(status == XG_OK, "%s of %lld by %lld: %s", judge_text(routine), (long long)routine->m,
              (long long)routine->n, xg_status_name(status));
-    printf("%s %lld %lld: %.3f ms, %.2g of the bound\n",
-           xg_routine_text(routine->name, routine->type), (long long)routine->m,
+    printf("%s %lld %lld: %.3f ms, %.2g of the bound\n", judge_text(routine), (long long)routine->m,
            (long long)routine->n, 1e3 * (xg_clock_s() - begin), result.deviation);
     return status;
 }

@@ -2,7 +2,7 @@
 /*
  * A BLAS of plain loops that has GEMM and its batches, and says on standard output what it refuses
  * and, with BATCH_BLAS_LOG, what it is called for. Compiled by the preload tests, with CALL_INT;
- * with WITHOUT_BATCH it has GEMM alone, with WITH_GEMMT or WITH_GEMMTR that routine too.
+ * with WITHOUT_BATCH it has GEMM alone, with WITH_GEMMT=gemmt or =gemmtr that routine too.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -128,16 +128,11 @@ static void one(const char *name, const struct product *p, const void *a, const 
 #define GEMM(t, T)                                                                                 \
     void cblas_##t##gemm(int order, int transa, int transb, CALL_INT m, CALL_INT n, CALL_INT k,    \
                          SCALAR_##t alpha, const void *a, CALL_INT lda, const void *b,             \
-                         CALL_INT ldb, SCALAR_##t beta, void *c, CALL_INT ldc);                    \
-    void cblas_##t##gemm(int order, int transa, int transb, CALL_INT m, CALL_INT n, CALL_INT k,    \
-                         SCALAR_##t alpha, const void *a, CALL_INT lda, const void *b,             \
                          CALL_INT ldb, SCALAR_##t beta, void *c, CALL_INT ldc)                     \
     {                                                                                              \
         const struct product p = PASSED(t, T);                                                     \
         one("cblas_" #t "gemm", &p, a, b, c);                                                      \
     }                                                                                              \
-    void t##gemm_(FORTRAN_GEMM, const void *b, const CALL_INT *ldb, const void *beta, void *c,     \
-                  const CALL_INT *ldc);                                                            \
     void t##gemm_(FORTRAN_GEMM, const void *b, const CALL_INT *ldb, const void *beta, void *c,     \
                   const CALL_INT *ldc)                                                             \
     {                                                                                              \
@@ -208,21 +203,17 @@ static void strided(const char *name, const struct product *p, const void *a, lo
         CALL_INT strideb, SCALAR_##t beta, void *c, CALL_INT ldc, CALL_INT stridec, CALL_INT count
 
 #define BATCH(t, T)                                                                                \
-    void cblas_##t##gemm_batch(CBLAS_BATCH);                                                       \
     void cblas_##t##gemm_batch(CBLAS_BATCH) BATCH_BODY("cblas_" #t "gemm_batch", ITSELF_OF, T,     \
-                                                       groups) void t##gemm_batch_(FORTRAN_BATCH); \
-    void t##gemm_batch_(FORTRAN_BATCH)                                                             \
+                                                       groups) void t##gemm_batch_(FORTRAN_BATCH)  \
     {                                                                                              \
         const int order = 102;                                                                     \
         BATCH_BODY(#t "gemm_batch_", NUMBER_OF, T, *groups)                                        \
     }                                                                                              \
-    void cblas_##t##gemm_batch_strided(CBLAS_STRIDED(t));                                          \
     void cblas_##t##gemm_batch_strided(CBLAS_STRIDED(t))                                           \
     {                                                                                              \
         const struct product p = PASSED(t, T);                                                     \
         strided("cblas_" #t "gemm_batch_strided", &p, a, stridea, b, strideb, c, stridec, count);  \
     }                                                                                              \
-    void t##gemm_batch_strided_(FORTRAN_STRIDED);                                                  \
     void t##gemm_batch_strided_(FORTRAN_STRIDED)                                                   \
     {                                                                                              \
         const int order = 102;                                                                     \
@@ -235,7 +226,7 @@ BATCH(c, TYPE_C)
 BATCH(z, TYPE_Z)
 #endif
 
-#if defined WITH_GEMMT || defined WITH_GEMMTR
+#ifdef WITH_GEMMT
 /* GEMM's arguments with a triangle in front, and one size where it has two. */
 static void triangle(const char *name, int uplo, struct product p, const void *a, const void *b,
                      void *c)
@@ -265,14 +256,12 @@ static int uplo_of_letter(char letter)
         const CALL_INT *k, const void *alpha, const void *a, const CALL_INT *lda, const void *b,   \
         const CALL_INT *ldb, const void *beta, void *c, const CALL_INT *ldc
 #define GEMMT(t, T, name)                                                                          \
-    void cblas_##t##name(CBLAS_GEMMT(t));                                                          \
     void cblas_##t##name(CBLAS_GEMMT(t))                                                           \
     {                                                                                              \
         const CALL_INT m = n;                                                                      \
         const struct product p = PASSED(t, T);                                                     \
         triangle("cblas_" #t #name, uplo, p, a, b, c);                                             \
     }                                                                                              \
-    void t##name##_(FORTRAN_GEMMT);                                                                \
     void t##name##_(FORTRAN_GEMMT)                                                                 \
     {                                                                                              \
         const int order = 102;                                                                     \
@@ -282,10 +271,5 @@ static int uplo_of_letter(char letter)
     }
 #define ALL_GEMMT(name)                                                                            \
     GEMMT(s, TYPE_S, name) GEMMT(d, TYPE_D, name) GEMMT(c, TYPE_C, name) GEMMT(z, TYPE_Z, name)
-#ifdef WITH_GEMMT
-ALL_GEMMT(gemmt)
-#endif
-#ifdef WITH_GEMMTR
-ALL_GEMMT(gemmtr)
-#endif
+ALL_GEMMT(WITH_GEMMT)
 #endif

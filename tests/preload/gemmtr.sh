@@ -4,10 +4,10 @@
 # for few that are installed have both. Contract 5.1, 11.3 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 
-plain_blas "$tmp/libgemmt.so" int32_t -DWITHOUT_BATCH -DWITH_GEMMT
-plain_blas "$tmp/libgemmtr.so" int32_t -DWITHOUT_BATCH -DWITH_GEMMTR
+plain_blas "$tmp/libgemmt.so" int32_t -DWITHOUT_BATCH -DWITH_GEMMT=gemmt
+plain_blas "$tmp/libgemmtr.so" int32_t -DWITHOUT_BATCH -DWITH_GEMMT=gemmtr
 source=$srcdir/tests/preload/level3.c
-compile -DWITH_GEMMTR -DCALL_INT=int32_t -o "$tmp/own" "$source" "$tmp/libgemmtr.so" -lm -Wl,-rpath,"$tmp"
+compile -DWITH_GEMMT=gemmtr -DCALL_INT=int32_t -o "$tmp/own" "$source" "$tmp/libgemmtr.so" -lm -Wl,-rpath,"$tmp"
 
 # Calls, illegal ones too, are those of the library's own routine.
 same_as_alone legal env BATCH_BLAS_LOG=1 "$tmp/own" legal
@@ -45,8 +45,8 @@ linked() {
         grep -q "blas: $called of 1" "$tmp/out" || fail "$1 is made without $called"
     done
 }
-linked gemmt gemmtr -DWITH_GEMMT=1
-linked gemmtr gemmt -DWITH_GEMMTR
+linked gemmt gemmtr -DWITH_GEMMT=gemmt
+linked gemmtr gemmt -DWITH_GEMMT=gemmtr
 XGEMM_MODE=cpu "$tmp/linked-gemmtr" illegal >"$tmp/out" 2>&1 || fail "illegal calls: exit status $?"
 grep 'wait status [1-9]' "$tmp/out" && fail "an illegal call ended the program"
 for told in cblas_sgemmtr:2 cblas_zgemmtr:14 dgemmtr_:13; do

@@ -17,6 +17,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
@@ -164,7 +165,6 @@ static void keep_mask(int rounds)
 int main(int argc, char **argv)
 {
     static float c[THREADS][SIDE * SIDE];
-    pthread_t thread[THREADS];
     const char *what = argc > 1 ? argv[1] : "";
     int rounds = argc > 2 ? atoi(argv[2]) : 0;
     for (int i = 0; i < SIDE * SIDE; i++)
@@ -176,9 +176,7 @@ int main(int argc, char **argv)
         return wrong;
     }
     block_alarm(SIG_BLOCK);
-    for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&thread[i], NULL, multiply_on, c[i]))
-            return XT_HARD;
+    const struct xt_threads threads = xt_threads_start(THREADS, multiply_on, c, sizeof c[0]);
     block_alarm(SIG_UNBLOCK);
     if (!strcmp(what, "jump"))
         jump(rounds);
@@ -192,8 +190,7 @@ int main(int argc, char **argv)
     signal(SIGALRM, SIG_DFL);
     alarm(HUNG_S); /* threads that hang end the test */
     ended = true;
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
+    xt_threads_join(&threads);
     fprintf(stderr, "%d products\n", whole);
     printf(wrong ? "wrong\n" : "right\n");
     return wrong;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tests/support/routines.h"
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 /* All arguments by address, and the lengths of letters behind them. */
@@ -499,14 +500,10 @@ static void *multiply(void *arg)
 static void test_threads(void)
 {
     enum { THREADS = 6 };
-    pthread_t threads[THREADS];
     int wrong[THREADS] = {0}, status = -1;
+    xt_threads_run(THREADS, multiply, wrong, sizeof wrong[0]);
     for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, multiply, &wrong[i]);
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
         XT_CHECK(!wrong[i], "thread %d", i);
-    }
     pid_t child = fork();
     if (child == 0) {
         multiply(&wrong[0]);

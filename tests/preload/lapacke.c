@@ -47,9 +47,6 @@ void dgelsd_(const int *m, const int *n, const int *k, double *a, const int *lda
     lapacke_leave();
 }
 
-void dgesv_(const int *n, const int *k, double *a, const int *lda, int *pivots, double *b,
-            const int *ldb, int *info);
-
 static void swap_rows(double *a, int ld, int columns, int one, int other)
 {
     for (int j = 0; j < columns; j++) {

@@ -41,7 +41,7 @@ for name in openblas:libopenblas.so.0:int32_t:2147483647 \
     case ${XG_SHORT:+short}:$what in short:openblas | short:reference64 | :*) ;; *) continue ;; esac
     compile -DCALL_INT="$int" -o "$tmp/large" "$srcdir/tests/preload/large.c" "$library" -lm \
         -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
-    compile -DCALL_INT="$int" -o "$tmp/row" "$srcdir/tests/preload/row.c" "$library" -lm -ldl \
+    compile -DCALL_INT="$int" -o "$tmp/row" "$srcdir/tests/preload/row.c" -Wl,--no-as-needed "$library" -lm -ldl \
         -Wl,-rpath,"${library%/*}" -Wl,--disable-new-dtags
     judged="$judged $what"
     # Its kernels for AVX-512 fault there too: then those for AVX2 are the standard.

@@ -1,327 +1,230 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls GEMM and SYRK of every type with arguments of every kind, legal and not, and prints what
- * came of each, so that a run with the library preloaded can be compared with one without.
- * Compiled by the preload tests, with CALL_INT, WITH_FORTRAN=0 for a BLAS that has only the C
- * interface, and OWN_XERBLA for a program that has an error handler of its own. With WITH_GEMMT=1
- * the same of GEMMT alone, which not every BLAS has, with WITH_GEMMTR under that name.
+ * Calls Level 3 operations of every type in every form, with arguments of every kind, legal and
+ * not, and prints what came of each, so that a run with the library preloaded can be compared with
+ * one without. What may not be read is NaN, or on pages that nobody may touch. Compiled by the
+ * preload tests as calls.h says, which names the operations, and with OWN_XERBLA for a program that
+ * has an error handler of its own.
  *   level3 legal            checks every answer, and prints a hash of each
+ *   level3 large            the same of a triangle of which parts are rectangles, where it is made
+ *                           of GEMM; with LEVEL3_SIDE=160
+ *   level3 edges            each operand begins behind such a page, or ends before one
+ *   level3 triangles        such pages in the triangle that is not there
+ *   level3 empty            such operands where nothing of them is to be read
+ *   level3 unread           how a child ends that may not read A and B, of SGEMM and DGEMM
  *   level3 illegal          what the BLAS says, how it leaves, and whether C was touched
  *   level3 illegal-sgemm    the same of SGEMM alone
+ * Contract 2.3, 3.1, 3.2 and 5.1 (doc/contract.md).
  */
-#include <complex.h>
-#include <math.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "handler.h"
-#include "numbers.h"
-#include "tests/support/xt.h"
-
-#ifdef WITH_GEMMTR
-#define WITH_GEMMT 1
-#define GEMMT_NAME "gemmtr"
-#define cblas_sgemmt cblas_sgemmtr
-#define cblas_dgemmt cblas_dgemmtr
-#define cblas_cgemmt cblas_cgemmtr
-#define cblas_zgemmt cblas_zgemmtr
-#define sgemmt_ sgemmtr_
-#define dgemmt_ dgemmtr_
-#define cgemmt_ cgemmtr_
-#define zgemmt_ zgemmtr_
-#else
-#define GEMMT_NAME "gemmt"
-#endif
-#ifndef WITH_GEMMT
-#define WITH_GEMMT 0
-#endif
-#ifndef WITH_FORTRAN
-#define WITH_FORTRAN 1
-#endif
-
-/* t: the type's letter; scalar: how the C interface passes alpha. */
-#define LEVEL3_TYPE(t, scalar)                                                                     \
-    void cblas_##t##gemm(int order, int transa, int transb, CALL_INT m, CALL_INT n, CALL_INT k,    \
-                         scalar alpha, const void *a, CALL_INT lda, const void *b, CALL_INT ldb,   \
-                         scalar beta, void *c, CALL_INT ldc);                                      \
-    void t##gemm_(const char *transa, const char *transb, const CALL_INT *m, const CALL_INT *n,    \
-                  const CALL_INT *k, const void *alpha, const void *a, const CALL_INT *lda,        \
-                  const void *b, const CALL_INT *ldb, const void *beta, void *c,                   \
-                  const CALL_INT *ldc, size_t transa_length, size_t transb_length);                \
-    void cblas_##t##syrk(int order, int uplo, int trans, CALL_INT n, CALL_INT k, scalar alpha,     \
-                         const void *a, CALL_INT lda, scalar beta, void *c, CALL_INT ldc);         \
-    void t##syrk_(const char *uplo, const char *trans, const CALL_INT *n, const CALL_INT *k,       \
-                  const void *alpha, const void *a, const CALL_INT *lda, const void *beta,         \
-                  void *c, const CALL_INT *ldc, size_t uplo_length, size_t trans_length);          \
-    void cblas_##t##gemmt(int order, int uplo, int transa, int transb, CALL_INT n, CALL_INT k,     \
-                          scalar alpha, const void *a, CALL_INT lda, const void *b, CALL_INT ldb,  \
-                          scalar beta, void *c, CALL_INT ldc);                                     \
-    void t##gemmt_(const char *uplo, const char *transa, const char *transb, const CALL_INT *n,    \
-                   const CALL_INT *k, const void *alpha, const void *a, const CALL_INT *lda,       \
-                   const void *b, const CALL_INT *ldb, const void *beta, void *c,                  \
-                   const CALL_INT *ldc, size_t uplo_length, size_t transa_length,                  \
-                   size_t transb_length);
-LEVEL3_TYPE(s, float)
-LEVEL3_TYPE(d, double)
-LEVEL3_TYPE(c, const void *)
-LEVEL3_TYPE(z, const void *)
+#include "operations.h"
 
 #ifndef LEVEL3_SIDE
 #define LEVEL3_SIDE 40
 #endif
-enum { SIDE = LEVEL3_SIDE, ELEMENTS = SIDE * SIDE };
-/* Elements of the type that is tested, from the beginning. */
-static double a_bytes[2 * ELEMENTS], b_bytes[2 * ELEMENTS], old_bytes[2 * ELEMENTS];
-static double *c_bytes; /* shared with child processes */
+enum { SIDE = LEVEL3_SIDE, ELEMENTS = SIDE * SIDE, ROOM_BYTES = 10 << 20 };
 
-enum { GEMM, SYRK, GEMMT };
-
-static const char *const names[] = {"gemm", "syrk", GEMMT_NAME};
-
-struct call {
-    int op, type;
-    int order;                              /* 101, 102; 0: Fortran, column-major */
-    int uplo, transa, transb;               /* as the C interface counts */
-    const char *letter, *lettera, *letterb; /* uplo and the others as Fortran spells them */
-    int m, n, k, lda, ldb, ldc;
-    double complex alpha, beta;
-    int null; /* C, and A without rows or B without columns, are null pointers */
-};
-
-#define CALL_CBLAS(t, by, add)                                                                     \
-    if (WITH_GEMMT)                                                                                \
-        cblas_##t##gemmt(p->order, p->uplo, p->transa, p->transb, n, k, by, a, lda, b, ldb, add,   \
-                         c, ldc);                                                                  \
-    else if (p->op == SYRK)                                                                        \
-        cblas_##t##syrk(p->order, p->uplo, p->transa, n, k, by, a, lda, add, c, ldc);              \
-    else                                                                                           \
-        cblas_##t##gemm(p->order, p->transa, p->transb, m, n, k, by, a, lda, b, ldb, add, c, ldc)
-
-#define CALL_FORTRAN(t)                                                                            \
-    if (!WITH_FORTRAN)                                                                             \
-        exit(XT_HARD);                                                                             \
-    else if (WITH_GEMMT)                                                                           \
-        t##gemmt_(p->letter, p->lettera, p->letterb, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c,   \
-                  &ldc, strlen(p->letter), strlen(p->lettera), strlen(p->letterb));                \
-    else if (p->op == SYRK)                                                                        \
-        t##syrk_(p->letter, p->lettera, &n, &k, &alpha, a, &lda, &beta, c, &ldc,                   \
-                 strlen(p->letter), strlen(p->lettera));                                           \
-    else                                                                                           \
-        t##gemm_(p->lettera, p->letterb, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc,     \
-                 strlen(p->lettera), strlen(p->letterb))
-
-static void call(const struct call *p)
+#ifdef OWN_XERBLA
+/* Which returns. */
+void xerbla_(const char *name, const integer *argument, size_t name_length)
 {
-    const union number alpha = number_of(p->type, p->alpha), beta = number_of(p->type, p->beta);
-    const CALL_INT m = p->m, n = p->n, k = p->k, lda = p->lda, ldb = p->ldb, ldc = p->ldc;
-    const void *a = p->null && !m ? NULL : a_bytes, *b = p->null && !n ? NULL : b_bytes;
-    void *c = p->null ? NULL : c_bytes;
-    switch (p->type + (p->order ? 0 : TYPES)) {
-    case TYPE_S:
-        CALL_CBLAS(s, alpha.s, beta.s);
-        break;
-    case TYPE_D:
-        CALL_CBLAS(d, alpha.d, beta.d);
-        break;
-    case TYPE_C:
-        CALL_CBLAS(c, &alpha, &beta);
-        break;
-    case TYPE_Z:
-        CALL_CBLAS(z, &alpha, &beta);
-        break;
-    case TYPES + TYPE_S:
-        CALL_FORTRAN(s);
-        break;
-    case TYPES + TYPE_D:
-        CALL_FORTRAN(d);
-        break;
-    case TYPES + TYPE_C:
-        CALL_FORTRAN(c);
-        break;
-    default:
-        CALL_FORTRAN(z);
-    }
+    (void)name_length; /* which a BLAS written in C may leave out */
+    printf("the program's xerbla_: %.6s, argument %ld\n", name, (long)*argument);
 }
+#endif
 
-/* c_value NaN: C holds nothing else. */
-static void fill(const struct call *p, double c_value)
+/* Where each operand lies, between pages that nobody may touch; the last one is C as it was. */
+static char *rooms[4];
+static struct matrix *const matrices[] = {&matrix_a, &matrix_b, &matrix_c, &matrix_old};
+
+static size_t page_bytes;
+
+static void protect(void *memory, size_t bytes, int protection)
 {
-    uint64_t seed = 1;
-    for (int i = 0; i < ELEMENTS; i++) {
-        double re = (double)xt_random(&seed), im = (double)xt_random(&seed);
-        set(p->type, a_bytes, i, CMPLX(re, im));
-        set(p->type, b_bytes, i, CMPLX(im, (double)xt_random(&seed)));
-        set(p->type, old_bytes, i, isnan(c_value) ? CMPLX(NAN, NAN) : CMPLX(re + im, re));
-    }
-    memcpy(c_bytes, old_bytes, sizeof old_bytes);
-}
-
-static unsigned hash(void)
-{
-    unsigned sum = 2166136261u;
-    for (size_t i = 0; i < sizeof old_bytes; i++)
-        sum = (sum ^ ((unsigned char *)c_bytes)[i]) * 16777619u;
-    return sum;
-}
-
-static void print(const struct call *p)
-{
-    printf("%c%s ", "sdcz"[p->type], names[p->op]);
-    if (p->order)
-        printf("order %d uplo %d trans %d %d", p->order, p->uplo, p->transa, p->transb);
-    else
-        printf("Fortran uplo %s trans %s %s", p->letter, p->lettera, p->letterb);
-    printf(" size %d %d %d ld %d %d %d", p->m, p->n, p->k, p->lda, p->ldb, p->ldc);
-}
-
-/* Element (i,j) of op(X), as the caller stores it. */
-static double complex element(const struct call *p, const void *matrix, int trans, int i, int j,
-                              int ld)
-{
-    int row = trans == 111 ? i : j, column = trans == 111 ? j : i;
-    double complex x =
-        get(p->type, matrix, p->order == 101 ? row * ld + column : column * ld + row);
-    return trans == 113 ? conj(x) : x;
-}
-
-/* True when every element of C is right, and everything else is as it was. */
-static int is_right(const struct call *p)
-{
-    const double unit = p->type == TYPE_S || p->type == TYPE_C ? 0x1p-22 : 0x1p-51;
-    const size_t bytes = type_bytes[p->type];
-    for (int at = 0; at < ELEMENTS; at++) {
-        int i = p->order == 101 ? at / p->ldc : at % p->ldc;
-        int j = p->order == 101 ? at % p->ldc : at / p->ldc;
-        int outside = i >= p->m || j >= p->n || (p->op != GEMM && (p->uplo == 121 ? i > j : i < j));
-        if (outside && memcmp((char *)c_bytes + (size_t)at * bytes,
-                              (char *)old_bytes + (size_t)at * bytes, bytes))
-            return 0;
-        if (outside)
-            continue;
-        double complex sum = 0;
-        double scale = 0;
-        for (int l = 0; l < p->k && p->alpha != 0; l++) {
-            double complex x = element(p, a_bytes, p->transa, i, l, p->lda);
-            double complex y = p->op == SYRK ? element(p, a_bytes, p->transa, j, l, p->lda)
-                                             : element(p, b_bytes, p->transb, l, j, p->ldb);
-            sum += p->alpha * x * y;
-            scale += magnitude(p->alpha * x * y);
-        }
-        if (p->beta != 0) {
-            sum += p->beta * get(p->type, old_bytes, at);
-            scale += cabs(p->beta * get(p->type, old_bytes, at));
-        }
-        if (!(cabs(get(p->type, c_bytes, at) - sum) <= (p->k + 4) * unit * scale))
-            return 0;
-    }
-    return 1;
-}
-
-static void legal_one(const struct call *p, double c_value)
-{
-    fill(p, c_value);
-    call(p);
-    int right = is_right(p);
-    print(p);
-    printf(" alpha %g beta %g %s %08x\n", creal(p->alpha), creal(p->beta),
-           right ? "right" : "WRONG", hash());
-    XT_CHECK(right, "%c%s", "sdcz"[p->type], names[p->op]);
-}
-
-/* The least leading dimensions, and pad. */
-static void set_lds(struct call *p, int pad)
-{
-    int row = p->order == 101, ta = p->transa != 111, tb = p->transb != 111;
-    p->lda = (row != ta ? p->k : p->m) + pad;
-    p->ldb = (row != tb ? p->n : p->k) + pad;
-    p->ldc = (row ? p->n : p->m) + pad;
-    p->lda += !p->lda, p->ldb += !p->ldb, p->ldc += !p->ldc;
-}
-
-static void legal_set(struct call p)
-{
-    static const int size[][3] = {{1, 1, 1},    {3, 5, 7}, {17, 1, 9}, {1, 19, 4},
-                                  {31, 33, 29}, {4, 6, 0}, {0, 3, 4},  {3, 0, 4}};
-    static const double scalar[][4] = {{1, 0, 0, 0},     {1, 0, 1, 0}, {-0.5, 0.25, 2, -1},
-                                       {0, 0, 0.5, 0.5}, {0, 0, 0, 0}, {0, 0, 1, 0}};
-    int is_complex = p.type == TYPE_C || p.type == TYPE_Z;
-    for (size_t s = 0; s < sizeof size / sizeof size[0]; s++)
-        for (size_t f = 0; f < sizeof scalar / sizeof scalar[0]; f++) {
-            p.n = size[s][1], p.k = size[s][2];
-            p.m = p.op == GEMM ? size[s][0] : p.n;
-            p.alpha = CMPLX(scalar[f][0], is_complex ? scalar[f][1] : 0);
-            p.beta = CMPLX(scalar[f][2], is_complex ? scalar[f][3] : 0);
-            p.null = f % 2 && (!p.m || !p.n);
-            set_lds(&p, (s + f) % 2 ? 5 : 0);
-            legal_one(&p, p.beta == 0 ? NAN : 0);
-        }
-}
-
-/* A triangle of which parts are rectangles, where it is made of GEMM; of LEVEL3_SIDE 160. */
-static void large_set(struct call p)
-{
-    p.m = p.n = SIDE - 10, p.k = 5;
-    p.alpha = 2, p.beta = 0.5;
-    set_lds(&p, 3);
-    legal_one(&p, 0);
-}
-
-static const char *const upper_letters[] = {"U", "u"}, *const lower_letters[] = {"L", "l"};
-static const char *const trans_letters[][3] = {
-    {"N", "n", "No"}, {"T", "t", "Transpose"}, {"C", "c", "Conjugate"}};
-
-/* GEMMT, whose triangle no transpose goes with. */
-static void each_triangle(struct call p, int cased, void (*run)(struct call p))
-{
-    p.op = GEMMT;
-    run(p);
-    p.uplo = 122, p.letter = lower_letters[cased];
-    run(p);
-}
-
-/* Each operation of each type, order, triangle and transpose, through run. */
-static void each(void (*run)(struct call p))
-{
-    for (int type = 0; type < TYPES; type++)
-        for (int order = WITH_FORTRAN ? 100 : 101; order <= 102; order++)
-            for (int what = 0; what < 9; what++) {
-                struct call p = {.type = type, .order = order == 100 ? 0 : order};
-                int ta = what % 3, tb = what / 3, cased = what % 2;
-                p.transa = 111 + ta, p.lettera = trans_letters[ta][tb];
-                p.transb = 111 + tb, p.letterb = trans_letters[tb][(ta + 1) % 3];
-                p.uplo = 121, p.letter = upper_letters[cased];
-                if (WITH_GEMMT) {
-                    each_triangle(p, cased, run);
-                    continue;
-                }
-                run(p);
-                p.op = SYRK;
-                p.uplo = tb ? 122 : 121;
-                p.letter = tb ? lower_letters[cased] : upper_letters[cased];
-                if (tb < 2 && (ta < 2 || type < TYPE_C))
-                    run(p);
-            }
-}
-
-/* In a child, because a BLAS may end the process over it. */
-static void illegal_one(const struct call *p)
-{
-    int result;
-    fill(p, 0);
-    print(p);
-    printf("\n");
-    pid_t child = fork();
-    if (child == 0) {
-        call(p);
-        _exit(0);
-    }
-    if (child < 0 || waitpid(child, &result, 0) != child)
+    if (bytes && mprotect(memory, bytes, protection))
         exit(XT_HARD);
-    int touched = memcmp(c_bytes, old_bytes, sizeof old_bytes) != 0;
-    printf("C %s, wait status %d\n", touched ? "computed" : "untouched", result);
-    xt_checks++;
 }
+
+static void make_rooms(void)
+{
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    for (int i = 0; i < 4; i++) {
+        char *memory = shared_memory(ROOM_BYTES + 2 * page_bytes);
+        protect(memory, page_bytes, PROT_NONE);
+        protect(memory + page_bytes + ROOM_BYTES, page_bytes, PROT_NONE);
+        rooms[i] = memory + page_bytes;
+    }
+}
+
+/* Every operand at the beginning of its room, or up to its end, and no larger than it is. */
+static void place_operands(const struct call *p, int at_end)
+{
+    const int elements[] = {elements_of(extent_a(p), p->lda), elements_of(extent_b(p), p->ldb),
+                            elements_of(extent_c(p), p->ldc), elements_of(extent_c(p), p->ldc)};
+    for (int i = 0; i < 4; i++) {
+        size_t bytes = (size_t)elements[i] * type_bytes[p->type];
+        *matrices[i] = (struct matrix){rooms[i] + (at_end ? ROOM_BYTES - bytes : 0), elements[i]};
+    }
+}
+
+/* Where there is room for any of the smaller sizes. */
+static void place_loosely(void)
+{
+    for (int i = 0; i < 4; i++)
+        *matrices[i] = (struct matrix){rooms[i], ELEMENTS};
+}
+
+/* One call in so many of each operation, in which types and orders, that follow each other, take
+ * turns. */
+static int is_sampled(const struct call *p)
+{
+    static int calls[OPERATIONS];
+    return calls[p->op]++ % (is_triangular(p) ? 23 : 7) == 0;
+}
+
+/* --- Legal ---------------------------------------------------------------------------------- */
+
+static const double complex scalars[][2] = {
+    {1, 0}, {CMPLX(-0.5, 0.25), CMPLX(2, -1)}, {1, 1}, {0, CMPLX(0.5, 0.5)}, {0, 0}, {0, 1}};
+static const int sizes[][3] = {{1, 1, 1},  {3, 5, 7}, {31, 33, 29}, {17, 1, 9},
+                               {1, 19, 4}, {4, 6, 0}, {0, 3, 4},    {3, 0, 4}};
+
+/* null: C is a null pointer, and so are A without rows and B without columns. */
+static void call_with_null(const struct call *p, int null)
+{
+    const struct matrix a = matrix_a, b = matrix_b, c = matrix_c;
+    if (null) {
+        matrix_a.at = p->m ? a.at : NULL;
+        matrix_b.at = p->n ? b.at : NULL;
+        matrix_c.at = NULL;
+    }
+    call(p);
+    matrix_a = a, matrix_b = b, matrix_c = c;
+}
+
+/* Operations that have a structure have more forms, and fewer sizes and scalars of each. */
+static void run_legal(struct call p, int turn)
+{
+    const int is_structured = p.op < GEMM;
+    (void)turn;
+    place_loosely();
+    for (int s = 0; s < (is_structured ? 3 : 8); s++)
+        for (int f = 0; f < (is_structured ? 4 : 6); f++) {
+            set_size(&p, sizes[s][0], sizes[s][1], sizes[s][2], (s + f) % 2 ? 5 : 0);
+            set_scalars(&p, scalars[f][0], scalars[f][1]);
+            fill(&p);
+            call_with_null(&p, !is_structured && f % 2 && (!p.m || !p.n));
+            judge_call(&p);
+        }
+}
+
+static void run_large(struct call p, int turn)
+{
+    (void)turn;
+    place_loosely();
+    set_size(&p, SIDE - 10, SIDE - 10, 5, 3);
+    set_scalars(&p, 2, 0.5);
+    fill(&p);
+    call(&p);
+    judge_call(&p);
+}
+
+static void run_edges(struct call p, int turn)
+{
+    for (int s = 0; s < 3; s++) {
+        set_size(&p, sizes[s][0], sizes[s][1], sizes[s][2], (s + turn) % 3);
+        set_scalars(&p, scalars[s][0], scalars[s][1]);
+        place_operands(&p, (s + turn) % 2);
+        fill(&p);
+        call(&p);
+        judge_call(&p);
+    }
+}
+
+/* --- Triangles ------------------------------------------------------------------------------ */
+
+/* Protects the pages of the operand, rows apart by ld, that lie in the triangle that is not there
+ * alone. */
+static void protect_triangle(const struct call *p, const struct matrix *matrix, integer n,
+                             integer ld, int protection)
+{
+    const size_t bytes = type_bytes[p->type], row_bytes = (size_t)ld * bytes;
+    const int upper = by_rows(p) == (p->uplo == 121);
+    for (integer i = 0; i < n; i++) {
+        size_t begin = upper ? 0 : (size_t)(i + 1) * bytes + page_bytes - 1;
+        size_t end = upper ? (size_t)i * bytes : row_bytes;
+        begin -= begin % page_bytes, end -= end % page_bytes;
+        if (begin < end)
+            protect(matrix->at + (size_t)i * row_bytes + begin, end - begin, protection);
+    }
+}
+
+static void run_triangles(struct call p, int turn)
+{
+    const integer page = (integer)(page_bytes / type_bytes[p.type]), n = page + 100;
+    const struct matrix *matrix = has_side(&p) ? &matrix_a : &matrix_c;
+    if (p.op == GEMM || !is_sampled(&p))
+        return;
+    set_size(&p, p.side == 141 ? n : 6, p.side == 141 && has_side(&p) ? 6 : n, 6, 0);
+    *(has_side(&p) ? &p.lda : &p.ldc) = 2 * page;
+    set_scalars(&p, scalars[turn % 2 + 1][0], scalars[turn % 2 + 1][1]);
+    place_operands(&p, 0);
+    fill(&p);
+    protect_triangle(&p, matrix, n, 2 * page, PROT_NONE);
+    call(&p);
+    protect_triangle(&p, matrix, n, 2 * page, PROT_READ | PROT_WRITE);
+    judge_call(&p);
+}
+
+/* --- Nothing to read ------------------------------------------------------------------------ */
+
+/* A's, B's and C's. */
+static void protect_rooms(int count, int protection)
+{
+    for (int i = 0; i < count; i++)
+        protect(rooms[i], ROOM_BYTES, protection);
+}
+
+/* m, n, k or alpha is 0. */
+static void run_empty(struct call p, int turn)
+{
+    static const int empty[][3] = {{0, 5, 3}, {5, 0, 3}, {0, 0, 3}, {6, 5, 0}, {6, 5, 4}};
+    for (size_t s = 0; s < sizeof empty / sizeof empty[0]; s++) {
+        const int *size = empty[s];
+        int nothing = !size[1] || (has_side(&p) && !size[0]);
+        if (!size[2] && has_side(&p))
+            continue;
+        set_size(&p, size[0], size[1], size[2], turn % 2);
+        set_scalars(&p, nothing || !size[2] ? 1 : 0, turn % 3);
+        place_operands(&p, 1);
+        fill(&p);
+        protect_rooms(nothing ? 3 : 2, PROT_NONE);
+        call(&p);
+        protect_rooms(3, PROT_READ | PROT_WRITE);
+        judge_call(&p);
+    }
+}
+
+/* In sizes on both sides of those for which OpenBLAS has kernels of their own, which read what they
+ * need not. */
+static void run_unread(struct call p, int turn)
+{
+    static const int sides[] = {20, 96, 100, 130};
+    (void)turn;
+    if (p.op != GEMM || is_complex(&p) || p.order != 101 || p.trans != 111 || p.transb != 111)
+        return;
+    for (int i = 0; i < 8; i++) {
+        const int side = sides[i / 2], by_alpha = i % 2;
+        set_size(&p, side, side, by_alpha ? side : 0, 0);
+        set_scalars(&p, by_alpha ? 0 : 2, 0.5);
+        place_operands(&p, 0);
+        fill(&p);
+        protect_rooms(2, PROT_NONE);
+        call_in_child(&p);
+        protect_rooms(2, PROT_READ | PROT_WRITE);
+    }
+}
+
+/* --- Illegal -------------------------------------------------------------------------------- */
 
 /*
  * Of nine pairs of transposes each type takes three, others by rows than by columns: among them
@@ -330,11 +233,11 @@ static void illegal_one(const struct call *p)
  */
 static int is_in_turn(const struct call *p)
 {
-    return p->op == SYRK || (p->transa + p->transb + p->type + p->order) % 3 == 0;
+    return p->op == SYRK || (p->trans + p->transb + p->type + p->order) % 3 == 0;
 }
 
-/* One argument wrong, or several, of which the first one counts. */
-static void illegal_set(struct call good)
+/* One size or leading dimension wrong, or several, of which the first one counts. */
+static void run_wrong_sizes(const struct call *good)
 {
     static const struct {
         int m, n, k, lda, ldb, ldc; /* added to what is right */
@@ -343,63 +246,123 @@ static void illegal_set(struct call good)
                  {0, 0, 0, -99, 0, 0},    {0, 0, 0, 0, -99, 0},    {0, 0, 0, 0, 0, -99},
                  {-20, -20, 0, -1, 0, 0}, {0, 0, 0, -1, -1, -1},   {-7, 0, 0, -99, 0, -99},
                  {0, -5, 0, 0, -99, -99}, {0, 0, -6, -99, -99, 0}, {0, -9, -9, -99, -99, -99}};
-    good.m = 7, good.n = good.op == GEMM ? 5 : 7, good.k = 6;
-    good.alpha = 1, good.beta = 0.5;
-    set_lds(&good, 0);
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0] && is_in_turn(&good); i++) {
-        struct call p = good;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct call p = *good;
         p.m += wrong[i].m, p.n += wrong[i].n, p.k += wrong[i].k;
         p.lda += wrong[i].lda, p.ldb += wrong[i].ldb, p.ldc += wrong[i].ldc;
-        illegal_one(&p);
-    }
-    if (good.transa != 111 || good.transb != 111)
-        return;
-    static const int number[] = {0, 110, 113, 114, 115, 121, 'N', -1};
-    for (size_t i = 0; i < sizeof number / sizeof number[0] && good.order; i++) {
-        struct call p = good, q = good, r = good, s = good;
-        p.transa = q.uplo = r.order = s.transb = number[i];
-        illegal_one(&p);
-        if (good.op != GEMM)
-            illegal_one(&q);
-        if (good.op != SYRK)
-            illegal_one(&s);
-        if (number[i])
-            illegal_one(&r);
-    }
-    static const char *const letter[] = {"X", "", "C", "R", "r", "u", "1", " N"};
-    for (size_t i = 0; i < sizeof letter / sizeof letter[0] && !good.order; i++) {
-        struct call p = good, q = good, s = good;
-        p.lettera = q.letter = s.letterb = letter[i];
-        illegal_one(&p);
-        if (good.op != GEMM)
-            illegal_one(&q);
-        if (good.op != SYRK)
-            illegal_one(&s);
+        call_in_child(&p);
     }
 }
 
-static void illegal_sgemm(struct call p)
+/* A number that the C interface has not, or has for something else; of Fortran a letter. */
+static void run_wrong_letters(const struct call *good)
+{
+    static const int numbers[] = {0, 110, 113, 114, 115, 121, 'N', -1};
+    static const char *const letters[] = {"X", "", "C", "R", "r", "u", "1", " N"};
+    for (int i = 0; i < 8; i++) {
+        struct call trans = *good, uplo = *good, transb = *good, order = *good;
+        trans.trans = uplo.uplo = transb.transb = numbers[i];
+        trans.spelled_trans = uplo.spelled = transb.spelled_transb = letters[i];
+        call_in_child(&trans);
+        if (good->op != GEMM)
+            call_in_child(&uplo);
+        if (good->op != SYRK)
+            call_in_child(&transb);
+        order.order = numbers[i];
+        if (good->order && numbers[i])
+            call_in_child(&order);
+    }
+}
+
+/* Of an operation that has a structure: one argument wrong, or several, of which the first one
+ * counts. */
+static void run_wrong_arguments(struct call p)
+{
+    static const struct {
+        int order, side, uplo, trans, diag, m, n, k, lda, ldb, ldc; /* added to what is right */
+    } wrong[] = {{.order = 8},
+                 {.side = -20},
+                 {.uplo = 2},
+                 {.trans = 3},
+                 {.trans = 10},
+                 {.diag = 2},
+                 {.m = -20},
+                 {.n = -20},
+                 {.k = -20},
+                 {.lda = -1},
+                 {.ldb = -1},
+                 {.ldc = -1},
+                 {.lda = -50, .ldb = -50, .ldc = -50},
+                 {.uplo = 30, .n = -9, .ldc = -9}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct call q = p;
+        q.order += p.order ? wrong[i].order : 0;
+        q.side += wrong[i].side, q.uplo += wrong[i].uplo;
+        q.trans += wrong[i].trans, q.diag += wrong[i].diag;
+        q.m += wrong[i].m, q.n += wrong[i].n, q.k += wrong[i].k;
+        q.lda += wrong[i].lda, q.ldb += wrong[i].ldb, q.ldc += wrong[i].ldc;
+        call_in_child(&q);
+    }
+    /* The transpose that complex types of the operation have not. */
+    p.trans = is_hermitian(&p) ? 112 : 113;
+    call_in_child(&p);
+}
+
+static void run_illegal(struct call p, int turn)
+{
+    const int is_structured = p.op < GEMM;
+    (void)turn;
+    if (is_structured && !is_sampled(&p))
+        return;
+    set_size(&p, 7, is_structured || p.op == GEMM ? 5 : 7, 6, 0);
+    set_scalars(&p, 1, 0.5);
+    place_operands(&p, 0);
+    fill(&p);
+    if (is_structured)
+        run_wrong_arguments(p);
+    else if (is_in_turn(&p))
+        run_wrong_sizes(&p);
+    if (!is_structured && p.trans == 111 && p.transb == 111 && (p.op == GEMMT || p.uplo == 121))
+        run_wrong_letters(&p);
+}
+
+static void run_illegal_sgemm(struct call p, int turn)
 {
     if (p.type == TYPE_S && p.op == GEMM)
-        illegal_set(p);
+        run_illegal(p, turn);
+}
+
+/* In small letters or large ones, and as a word, of which the first letter counts. */
+static void spell(struct call *p)
+{
+    static const char *const uplos[][2] = {{"U", "u"}, {"L", "l"}};
+    static const char *const words[][3] = {
+        {"N", "n", "No"}, {"T", "t", "Transpose"}, {"C", "c", "Conjugate"}};
+    const int a = p->trans - 111, b = p->transb - 111;
+    p->spelled = uplos[p->uplo - 121][(a + b) % 2];
+    p->spelled_trans = words[a][(b + p->uplo - 121) % 3];
+    p->spelled_transb = words[b][(a + 1) % 3];
 }
 
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        void (*run)(struct call p, int turn);
+    } modes[] = {{"legal", run_legal},     {"large", run_large},
+                 {"edges", run_edges},     {"triangles", run_triangles},
+                 {"empty", run_empty},     {"unread", run_unread},
+                 {"illegal", run_illegal}, {"illegal-sgemm", run_illegal_sgemm}};
     setvbuf(stdout, NULL, _IOLBF, 0);
-    c_bytes =
-        mmap(NULL, sizeof old_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (c_bytes == MAP_FAILED)
-        return XT_HARD;
-    if (argc > 1 && !strcmp(argv[1], "legal"))
-        each(legal_set);
-    else if (argc > 1 && !strcmp(argv[1], "large"))
-        each(large_set);
-    else if (argc > 1 && !strcmp(argv[1], "illegal"))
-        each(illegal_set);
-    else if (argc > 1 && !strcmp(argv[1], "illegal-sgemm"))
-        each(illegal_sgemm);
-    else
-        return XT_HARD;
-    return xt_done();
+    make_rooms();
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
+        for (int form = 0; argc > 1 && !strcmp(argv[1], modes[i].name) && form < FORMS; form++) {
+            struct call p = form_of(form);
+            if (!is_called(&p) || !is_call(&p))
+                continue;
+            if (p.op >= GEMM)
+                spell(&p);
+            modes[i].run(p, form / OPERATIONS + p.op);
+        }
+    return argc > 1 ? xt_done() : XT_HARD;
 }

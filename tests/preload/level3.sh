@@ -6,10 +6,10 @@
 test_flags="$test_flags -O2" # much of the time goes into what answers are held against
 export OPENBLAS_NUM_THREADS=1
 
-# judge_gemmt WHAT LIBRARY INT NAME OPTION: of GEMMT, which not every BLAS has, or GEMMTR, its other name:
+# judge_gemmt WHAT LIBRARY INT NAME: of GEMMT, which not every BLAS has, or GEMMTR, its other name:
 # one that has it decides what is illegal, and where there is none the caller's GEMM computes all but the diagonal.
 judge_gemmt() {
-    build="$5 -DCALL_INT=$3 -Wl,-rpath,${2%/*} -Wl,--disable-new-dtags"
+    build="-DWITH_GEMMT=$4 -DCALL_INT=$3 -Wl,-rpath,${2%/*} -Wl,--disable-new-dtags"
     build="$build $srcdir/tests/preload/level3.c $2 -lm"
     gemmt=$tmp/$4
     if $NM -D --defined-only "$2" | grep -q " cblas_s$4\$"; then
@@ -46,10 +46,10 @@ judge() {
     blas=$1
     library=$2
     [ "${XT_ONLY:-$blas}" = "$blas" ] || return 0
-    build="$srcdir/tests/preload/level3.c $library -lm -DCALL_INT=$3 ${4-} -Wl,-rpath,${library%/*}"
+    build="$srcdir/tests/preload/level3.c $library -lm -DCALL_INT=$3 -Wl,-rpath,${library%/*}"
     build="$build -Wl,--disable-new-dtags"
-    compile -o "$tmp/level3" $build
-    compile -rdynamic -DOWN_XERBLA -o "$tmp/reports" $build
+    compile -DWITH_PRODUCTS ${4-} -o "$tmp/level3" $build
+    compile -DWITH_PRODUCTS ${4-} -rdynamic -DOWN_XERBLA -o "$tmp/reports" $build
     same_as_alone "$blas, legal" "$tmp/level3" legal
     grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/preloaded" || fail "$blas: answers are wrong"
     same_as_alone "$blas, the program's xerbla_" "$tmp/reports" illegal
@@ -73,11 +73,9 @@ judge() {
     [ "${XT_SHORT-}" != 1 ] || exit $status # a deliberate defect of GEMM shows in this already
     [ $blas != gslcblas ] || return 0
     structured=$tmp/structured
-    build="$srcdir/tests/preload/structured.c $library -lm -DCALL_INT=$3 -Wl,-rpath,${library%/*}"
-    build="$build -Wl,--disable-new-dtags"
     compile -o "$structured" $build
     compile -rdynamic -DOWN_XERBLA -o "$structured-reports" $build
-    same_as_alone "$blas, structured" "$structured" forms
+    same_as_alone "$blas, structured" "$structured" legal
     grep -q '[1-9][0-9]* checks, 0 failed' "$tmp/preloaded" || fail "$blas: structured operands"
     for program in "$structured-reports" "$structured"; do
         same_as_alone "$blas, structured, illegal" "$program" illegal
@@ -87,13 +85,13 @@ judge() {
     grep -q "the program's xerbla_" "$structured-reports-illegal" ||
         [ $blas = blis ] || fail "$blas: no handler was called"
     if has_engine; then
-        on_engine XGEMM_STATS=1 "$structured" forms >"$tmp/engine" 2>&1 ||
+        on_engine XGEMM_STATS=1 "$structured" legal >"$tmp/engine" 2>&1 ||
             fail_with "$blas: structured operands on the engine" "$tmp/engine"
         for name in herk symm hemm syr2k her2k trmm trsm; do
             grep -q "GPU *XGEMM_MODE *z${name}_" "$tmp/engine" || fail "$blas: z$name was elsewhere"
         done
         # What is computed in place cannot be computed twice.
-        on_engine XGEMM_MODE=compare XGEMM_STATS=1 "$structured" forms \
+        on_engine XGEMM_MODE=compare XGEMM_STATS=1 "$structured" legal \
             >"$tmp/engine" 2>&1 || fail "$blas: structured operands, compared"
         for row in both:XGEMM_MODE:symm both:XGEMM_MODE:her2k 'CPU:computed in place:trmm' \
             'CPU:computed in place:trsm'; do
@@ -107,8 +105,8 @@ judge() {
             same_on_engine "$blas, structured, illegal" "$program-illegal" "$program" illegal
         done
     fi
-    judge_gemmt "$@" gemmt -DWITH_GEMMT=1
-    ! $NM -D --defined-only "$library" | grep -q ' cblas_sgemmtr$' || judge_gemmt "$@" gemmtr -DWITH_GEMMTR
+    judge_gemmt "$@" gemmt
+    ! $NM -D --defined-only "$library" | grep -q ' cblas_sgemmtr$' || judge_gemmt "$@" gemmtr
 }
 
 # Illegal calls in other spellings: of a library that has none but them.
@@ -119,7 +117,7 @@ spelled() {
     set -- "-DCALL_INT=$2" "-DCBLAS_NAME(name)=$3" "-DFORTRAN_NAME(name)=$4"
     $CC -O1 -Wall -Werror "$@" -DSPELLED_OF="\"$library\"" -shared -fPIC -o "$tmp/libspelled.so" \
         "$srcdir/tests/preload/spelled.c" -ldl || exit 99
-    compile "$@" -o "$tmp/spelled" "$srcdir/tests/preload/structured.c" "$tmp/libspelled.so" -lm \
+    compile "$@" -o "$tmp/spelled" "$srcdir/tests/preload/level3.c" "$tmp/libspelled.so" -lm \
         -Wl,-rpath,"$tmp"
     same_as_alone "$spelling, illegal" "$tmp/spelled" illegal
     grep -qi 'dtrsm.*incorrect' "$tmp/alone" || fail "$spelling: no illegal call was seen"
@@ -167,7 +165,7 @@ fi
 # What the help of XGEMM_OPERATIONS says: without cuBLAS these are on the GPU, and no other.
 if has_engine && [ -x "$tmp/structured" ]; then
     : >"$tmp/out"
-    for program in "$tmp/level3 legal" "$tmp/gemmt legal" "$tmp/structured forms"; do
+    for program in "$tmp/level3 legal" "$tmp/gemmt legal" "$tmp/structured legal"; do
         on_engine XGEMM_STATS=1 FAKECUDA_FAIL=cublasCreate:1:999:always $program >>"$tmp/out" 2>&1 ||
             fail "without cuBLAS: $program"
     done

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
@@ -60,14 +61,9 @@ static void *life_thread(void *start)
 
 static void life_threads(void)
 {
-    pthread_t thread[LIFE_THREADS];
     pthread_barrier_t start;
     pthread_barrier_init(&start, NULL, LIFE_THREADS);
-    for (int i = 0; i < LIFE_THREADS; i++)
-        if (pthread_create(&thread[i], NULL, life_thread, &start) != 0)
-            _exit(XT_HARD);
-    for (int i = 0; i < LIFE_THREADS; i++)
-        pthread_join(thread[i], NULL);
+    xt_threads_run(LIFE_THREADS, life_thread, &start, 0);
     pthread_barrier_destroy(&start);
 }
 

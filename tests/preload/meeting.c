@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "tests/support/threads.h"
+
 enum { THREADS = 16, N = 8 };
 
 void cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
@@ -28,16 +30,11 @@ static void *multiply(void *arg)
 
 int main(void)
 {
-    pthread_t threads[THREADS];
     int sum = 0;
     pthread_barrier_init(&together, NULL, THREADS);
+    xt_threads_run(THREADS, multiply, right, sizeof right[0]);
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, multiply, &right[i]))
-            return 99;
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
         sum += right[i];
-    }
     printf("%d right\n", sum);
     return sum != THREADS;
 }

@@ -31,7 +31,7 @@ for call in CBLAS=cblas_sgemm:int32_t FORTRAN=sgemm_:int32_t CBLAS=cblas_sgemm64
 done
 
 # Illegal arguments: the number that BLAS would report, C untouched, and the program goes on.
-compile -DCALL_INT=int32_t -o "$tmp/level3" "$srcdir/tests/preload/level3.c" "$XG_SO" \
+compile -DWITH_PRODUCTS -DCALL_INT=int32_t -o "$tmp/level3" "$srcdir/tests/preload/level3.c" "$XG_SO" \
     -Wl,-rpath,"${XG_SO%/*}" -lm
 alone "level 3" 8 env XGEMM_MODE=cpu "$tmp/level3" legal
 ! has_engine || alone "level 3 on the engine" 8 on_engine XGEMM_OPERATIONS=all "$tmp/level3" legal
@@ -49,9 +49,9 @@ reported 'sgemm order 101 uplo 121 trans 110' 2
 reported 'sgemm Fortran uplo U trans N n size 7 5 6 ld 7 5 7' 10
 reported 'sgemm Fortran uplo U trans X' 1
 reported 'dsyrk order 101 uplo 121 trans 111 111 size 7 -13 6' 4
-reported 'ssyrk order 102 uplo 122 trans 112 112 size 7 7 -14' 5
-reported 'csyrk order 101 uplo 121 trans 111 111 size 7 7 6 ld 5 7 7' 8
-reported 'zsyrk order 101 uplo 121 trans 111 111 size 7 7 6 ld 6 7 6' 11
+reported 'ssyrk order 102 uplo 122 trans 112 111 size 7 7 -14' 5
+reported 'csyrk order 101 uplo 121 trans 111 111 size 7 7 6 ld 5 6 7' 8
+reported 'zsyrk order 101 uplo 121 trans 111 111 size 7 7 6 ld 6 6 6' 11
 reported 'zsyrk order 102 uplo 121 trans 113' 3
 reported 'dsyrk order 102 uplo 115 trans' 2
 reported 'dsyrk order 115 uplo' 1
@@ -60,7 +60,7 @@ reported 'dsyrk Fortran uplo X trans N' 1
 reported 'zgemm Fortran uplo U trans R' 1
 reported 'zgemm order 101 uplo 121 trans 114' 2
 
-compile -DWITH_GEMMT=1 -DCALL_INT=int32_t -o "$tmp/gemmt" "$srcdir/tests/preload/level3.c" "$XG_SO" \
+compile -DWITH_GEMMT=gemmt -DCALL_INT=int32_t -o "$tmp/gemmt" "$srcdir/tests/preload/level3.c" "$XG_SO" \
     -Wl,-rpath,"${XG_SO%/*}" -lm
 alone GEMMT 4 env XGEMM_MODE=cpu "$tmp/gemmt" legal
 ! has_engine || alone "GEMMT on the engine" 4 on_engine XGEMM_OPERATIONS=all "$tmp/gemmt" legal
@@ -87,7 +87,7 @@ alone batches 4 env XGEMM_MODE=cpu "$tmp/batch" legal
 structured() {
     what=$2
     compile -DCALL_INT=$1 "-DCBLAS_NAME(name)=$2" "-DFORTRAN_NAME(name)=$3" -o "$tmp/structured" \
-        "$srcdir/tests/preload/structured.c" "$XG_SO" -Wl,-rpath,"${XG_SO%/*}" -lm
+        "$srcdir/tests/preload/level3.c" "$XG_SO" -Wl,-rpath,"${XG_SO%/*}" -lm
     XGEMM_MODE=cpu "$tmp/structured" illegal >"$tmp/out" 2>&1 || fail "$what: exit status $?"
     grep 'wait status [1-9]' "$tmp/out" && fail "$what: an illegal call ended the program"
     told=$(grep -c '^xgemm: .* argument [1-9]' "$tmp/out")
@@ -133,7 +133,7 @@ void dsyrk_(const char *uplo, const char *trans, const int *n, const int *k, con
 }
 END
 $CC -shared -fPIC -o "$tmp/part.so" "$tmp/part.c" || exit 99
-compile -DCALL_INT=int32_t -o "$tmp/level3" "$srcdir/tests/preload/level3.c" "$XG_SO" \
+compile -DWITH_PRODUCTS -DCALL_INT=int32_t -o "$tmp/level3" "$srcdir/tests/preload/level3.c" "$XG_SO" \
     -Wl,--no-as-needed "$tmp/part.so" -Wl,-rpath,"${XG_SO%/*}" -lm
 alone "a library with dsyrk_ alone" 7 env XGEMM_MODE=cpu "$tmp/level3" legal
 grep -q 'no BLAS found behind cblas_dsyrk' "$tmp/err" && fail "dsyrk_ is not found for cblas_dsyrk"

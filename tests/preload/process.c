@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Ways in which a process goes on or ends while its threads multiply: exec, children that are
- * spawned, a main thread that leaves, quick ends, a signal that kills, and this library opened and
- * closed like any other. Compiled by the preload tests and linked to a BLAS with the C interface.
- * Labels are doc/contract.md's. usage: process SCENARIO [ARGUMENT]
+ * spawned, a main thread that leaves, ends of every kind, a signal that kills, and this library
+ * opened and closed like any other. Compiled by the preload tests and linked to a BLAS with the C
+ * interface. Labels are doc/contract.md's. usage: process SCENARIO [ARGUMENT]
  */
 #define _GNU_SOURCE
 #include <cblas.h>
@@ -15,30 +15,34 @@
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 typedef __typeof__(cblas_sgemm) process_sgemm;
 
-enum { SIDE = 200, THREADS = 2 };
+enum { THREADS = 2, THREADS_MAX = 4 };
 
+static int process_side = 200, process_threads = THREADS;
 static atomic_int process_begun, process_wrong;
 static atomic_bool process_over;
 
 /* Ones: every element of C is the sum's length. */
 static int process_right(process_sgemm *sgemm)
 {
-    const size_t count = SIDE * SIDE;
+    const int side = process_side;
+    const size_t count = (size_t)side * (size_t)side;
     float *a = malloc(3 * count * sizeof *a), *b = a + count, *c = b + count;
     int right = a != NULL;
     for (size_t i = 0; i < 2 * count; i++)
         a[i] = 1.0f;
-    sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE, SIDE, 1.0f, a, SIDE, b, SIDE, 0.0f,
-          c, SIDE);
+    sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, side, side, side, 1.0f, a, side, b, side, 0.0f,
+          c, side);
     for (size_t i = 0; i < count; i++)
-        right = right && c[i] == (float)SIDE;
+        right = right && c[i] == (float)side;
     free(a);
     return right;
 }
@@ -52,22 +56,22 @@ static void *process_loop(void *unused)
     return unused;
 }
 
-static pthread_t process_thread[THREADS];
+static pthread_t process_thread[THREADS_MAX];
 
 /* Threads that multiply until process_over, each of which has done so once. */
 static void process_start(void)
 {
-    for (int i = 0; i < THREADS; i++)
+    for (int i = 0; i < process_threads; i++)
         if (pthread_create(&process_thread[i], NULL, process_loop, NULL) != 0)
             exit(XT_HARD);
-    while (process_begun < 2 * THREADS)
+    while (process_begun < 2 * process_threads)
         usleep(100);
 }
 
 static void process_stop(void)
 {
     process_over = true;
-    for (int i = 0; i < THREADS; i++)
+    for (int i = 0; i < process_threads; i++)
         pthread_join(process_thread[i], NULL);
     XT_CHECK(process_wrong == 0, "contract 8.5: %d products", process_wrong);
 }
@@ -221,6 +225,90 @@ static void process_walk(const char *unused)
     process_stop();
 }
 
+/* --- Children that multiply ------------------------------------------------------------------ */
+
+#pragma weak _Fork
+extern pid_t _Fork(void);
+
+enum { CHILD_SIDE = 72, CHILD_THREADS = 3, CHILD_S = 60 };
+
+static float process_ones[CHILD_SIDE * CHILD_SIDE];
+
+/* No allocation: the child of such a process may find the lock of malloc taken. */
+static bool process_multiplies(float *c)
+{
+    bool right = true;
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, CHILD_SIDE, CHILD_SIDE, CHILD_SIDE, 1.0f,
+                process_ones, CHILD_SIDE, process_ones, CHILD_SIDE, 0.0f, c, CHILD_SIDE);
+    for (int i = 0; i < CHILD_SIDE * CHILD_SIDE; i++)
+        right = right && c[i] == (float)CHILD_SIDE;
+    return right;
+}
+
+static void *process_multiplies_on(void *c)
+{
+    while (!process_over)
+        if (!process_multiplies(c))
+            _exit(XT_FAIL);
+    return NULL;
+}
+
+static bool process_ends_well(pid_t child)
+{
+    int status = -1;
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* _Fork and clone call no handlers of pthread_atfork. */
+static pid_t process_make(const char *way)
+{
+    if (!strcmp(way, "fork"))
+        return fork();
+    if (!strcmp(way, "_Fork") && _Fork)
+        return _Fork();
+    return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static void process_child(bool leaves, const char *way)
+{
+    static float c[CHILD_SIDE * CHILD_SIDE];
+    alarm(CHILD_S); /* which ends it, and tells that it hung */
+    bool right = process_multiplies(c) && process_multiplies(c);
+    pid_t grandchild = process_make(way);
+    if (grandchild == 0)
+        _exit(process_multiplies(c) ? XT_PASS : XT_FAIL);
+    right = process_ends_well(grandchild) && right;
+    if (leaves)
+        _exit(right ? XT_PASS : XT_FAIL);
+    exit(right ? XT_PASS : XT_FAIL);
+}
+
+/* Made while threads multiply; every other one ends by exit. how: WAY COUNT WAY, the last of which
+ * is how each of those makes a child that multiplies as well. Needs a BLAS that takes no locks. */
+static void process_children(const char *how)
+{
+    static float c[1 + CHILD_THREADS][CHILD_SIDE * CHILD_SIDE];
+    char way[8], way_of_child[8];
+    int count;
+    if (sscanf(how, "%7s %d %7s", way, &count, way_of_child) != 3)
+        exit(XT_HARD);
+    for (int i = 0; i < CHILD_SIDE * CHILD_SIDE; i++)
+        process_ones[i] = 1.0f;
+    bool right = process_multiplies(c[CHILD_THREADS]);
+    const struct xt_threads threads =
+        xt_threads_start(CHILD_THREADS, process_multiplies_on, c, sizeof c[0]);
+    for (int i = 0; i < count && right; i++) {
+        pid_t pid = process_make(way);
+        if (pid == 0)
+            process_child(i % 2, way_of_child);
+        right = process_ends_well(pid);
+        usleep(1000);
+    }
+    process_over = true;
+    xt_threads_join(&threads);
+    XT_CHECK(right, "contract 8.2: a child failed");
+}
+
 /* --- Ends ---------------------------------------------------------------------------------- */
 
 static void *process_last(void *unused)
@@ -270,6 +358,31 @@ static void process_end(const char *how)
         pause();
 }
 
+/* As many microseconds after its threads have begun, with status 3. how: SIDE THREADS MICROSECONDS,
+ * and "join": an exit handler waits for the threads, or "fork": all of that happens in a child of a
+ * process that has multiplied. Contract 8.4. */
+static void process_exit(const char *how)
+{
+    char way[8] = "";
+    int us, status = -1;
+    if (sscanf(how, "%d %d %d %7s", &process_side, &process_threads, &us, way) < 3 ||
+        process_threads > THREADS_MAX)
+        exit(XT_HARD);
+    if (!strcmp(way, "join"))
+        atexit(process_stop);
+    if (!strcmp(way, "fork")) {
+        process_wrong += !process_right(cblas_sgemm);
+        pid_t child = fork();
+        if (child != 0) {
+            waitpid(child, &status, 0);
+            exit(WIFEXITED(status) ? WEXITSTATUS(status) : XT_HARD);
+        }
+    }
+    process_start();
+    usleep((useconds_t)us);
+    exit(process_wrong ? XT_FAIL : 3);
+}
+
 /* --- This library, opened and closed ------------------------------------------------------- */
 
 static void process_dlclose(const char *file)
@@ -295,11 +408,13 @@ static const struct {
     {"exec", process_exec},
     {"execed", process_execed},
     {"spawn", process_spawn},
+    {"children", process_children},
     {"fork_first", process_fork_first},
     {"fork_walk", process_fork_walk},
     {"walk", process_walk},
     {"main_leaves", process_main_leaves},
     {"end", process_end},
+    {"exit", process_exit},
     {"dlclose", process_dlclose},
 };
 

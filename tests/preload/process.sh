@@ -53,6 +53,20 @@ done
 ends "fork_walk" 0 preloaded timeout -s KILL 60 "$tmp/$program" fork_walk
 ! has_engine || ends "fork_walk, on the engine" 0 on_engine timeout -s KILL 60 "$tmp/$program" \
     fork_walk
+# Where threads allocate memory, as they do on the engine, a child that was made without handlers must
+# not call fork: the C library's own locks may be taken in it.
+mkdir "$tmp/accounts"
+for way in fork _Fork clone; do
+    ends "children by $way, alone" 0 "$tmp/lockless" children "$way 20 fork"
+    for settings in XGEMM_MODE=cpu "XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_LOG=$tmp/log" \
+        "XGEMM_MODE=cpu XGEMM_TRACE=$tmp/trace" "XGEMM_MODE=cpu XGEMM_ACCOUNT=$tmp/accounts"; do
+        ends "children by $way, $settings" 0 preloaded $settings "$tmp/lockless" children "$way 40 fork"
+    done
+    ends "children by $way, as it comes" 0 preloaded "$tmp/lockless" children "$way 40 $way"
+    ! has_engine || ends "children by $way, on the engine" 0 on_engine "$tmp/lockless" children "$way 40 $way"
+done
+[ "$(ls "$tmp/accounts" | wc -l)" -gt 40 ] || fail "children of fork keep no accounts"
+
 program=process
 everywhere_ends 0 walk
 everywhere_ends 0 main_leaves
@@ -60,6 +74,15 @@ everywhere_ends 5 end quick_exit
 everywhere_ends 6 end _exit
 everywhere_ends 134 end abort
 everywhere_ends 143 end terminate
+
+# exit while threads multiply on the GPU, after different times.
+for delay in 0 200 500 1000 2000 3000 5000 7000 10000 20000; do
+    has_engine || break
+    for how in "200 1 $delay" "200 2 $delay" "200 4 $delay" "600 2 $delay" "200 2 $delay join" "200 1 $delay fork"; do
+        case $how in *fork) threads=4 ;; *) threads=1 ;; esac
+        ends "exit $how" 3 on_engine OPENBLAS_NUM_THREADS=$threads timeout -s KILL 30 "$tmp/process" exit "$how"
+    done
+done
 
 # A program with AddressSanitizer, whose run-time insists on being first unless it is told not to. In
 # front of this library it is also in every child, the shell for one, whose leaks are not ours.

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Products again and again in the same memory, with other contents, from one thread and from many.
 . "$srcdir/tests/preload/lib"
-library=$(real libblas.so.3)
-[ -n "$library" ] || library=$(real libopenblas.so.0)
-[ -n "$library" ] || skip "no BLAS is installed"
+blas_program fake
 export OPENBLAS_NUM_THREADS=1
-compile -o "$tmp/reuse" "$srcdir/tests/preload/reuse.c" "$library" -pthread
-everywhere "one thread" "$tmp/reuse" 1
-everywhere "twelve threads" "$tmp/reuse" 12
+for threads in 1 12; do
+    same_as_alone "$threads threads" "$tmp/fake" 0 $threads 150
+    ! has_engine || same_on_engine "$threads threads" "$tmp/alone" "$tmp/fake" 0 $threads 150
+done
 exit $status

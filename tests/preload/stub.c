@@ -56,11 +56,6 @@ static void stub_product(const struct stub_product *p)
 void STUB_FORTRAN(const char *transa, const char *transb, const STUB_INT *m, const STUB_INT *n,
                   const STUB_INT *k, const float *alpha, const float *a, const STUB_INT *lda,
                   const float *b, const STUB_INT *ldb, const float *beta, float *c,
-                  const STUB_INT *ldc);
-
-void STUB_FORTRAN(const char *transa, const char *transb, const STUB_INT *m, const STUB_INT *n,
-                  const STUB_INT *k, const float *alpha, const float *a, const STUB_INT *lda,
-                  const float *b, const STUB_INT *ldb, const float *beta, float *c,
                   const STUB_INT *ldc)
 {
     struct stub_product p = {*transa != 'N', *transb != 'N', *m,    *n, *k, *lda, *ldb,
@@ -74,10 +69,6 @@ void STUB_FORTRAN(const char *transa, const char *transb, const STUB_INT *m, con
 #endif
 
 #ifdef STUB_CBLAS
-void STUB_CBLAS(int order, int transa, int transb, STUB_INT m, STUB_INT n, STUB_INT k, float alpha,
-                const float *a, STUB_INT lda, const float *b, STUB_INT ldb, float beta, float *c,
-                STUB_INT ldc);
-
 void STUB_CBLAS(int order, int transa, int transb, STUB_INT m, STUB_INT n, STUB_INT k, float alpha,
                 const float *a, STUB_INT lda, const float *b, STUB_INT ldb, float beta, float *c,
                 STUB_INT ldc)
@@ -103,8 +94,6 @@ void STUB_CBLAS(int order, int transa, int transb, STUB_INT m, STUB_INT n, STUB_
 #endif
 
 #ifdef STUB_ISAMAX
-STUB_INT isamax_(const STUB_INT *n, const float *x, const STUB_INT *stride);
-
 STUB_INT isamax_(const STUB_INT *n, const float *x, const STUB_INT *stride)
 {
     STUB_INT best = *n > 0;
@@ -118,9 +107,6 @@ STUB_INT isamax_(const STUB_INT *n, const float *x, const STUB_INT *stride)
 #ifdef STUB_COUNT
 static int stub_threads = 4;
 
-int STUB_COUNT(void);
-void stub_set_threads(int threads);
-
 int STUB_COUNT(void)
 {
     return stub_threads;
@@ -133,8 +119,6 @@ void stub_set_threads(int threads)
 #endif
 
 #ifdef STUB_PARALLEL
-int STUB_PARALLEL(void);
-
 int STUB_PARALLEL(void)
 {
 #ifdef STUB_ASKED_MS

@@ -20,7 +20,6 @@
         const void *alpha, const void *a, const void *lda, const void *b, const void *ldb,         \
         const void *beta, void *c, const void *ldc, size_t transa_length, size_t transb_length
 void WRAP_TARGET(WRAP_PARAMETERS);
-void WRAP_NAME(WRAP_PARAMETERS);
 
 void WRAP_NAME(WRAP_PARAMETERS)
 {
@@ -47,8 +46,6 @@ void WRAP_NAME(void);
 __asm__(".globl " WRAP_LABEL "\n.type " WRAP_LABEL ", @function\n" WRAP_LABEL
         ":\n" WRAP_FIRST WRAP_JUMP "\n1: ret\n.size " WRAP_LABEL ", . - " WRAP_LABEL "\n");
 #endif
-
-void *caller_function_get(void);
 
 void *caller_function_get(void)
 {

@@ -27,8 +27,6 @@ void zher2k_(const char *uplo, const char *trans, const CALL_INT *n, const CALL_
              const void *alpha, const void *a, const CALL_INT *lda, const void *b,
              const CALL_INT *ldb, const void *beta, void *c, const CALL_INT *ldc,
              size_t uplo_length, size_t trans_length);
-int xerbla_(const char *name, const CALL_INT *info, size_t length);
-void cblas_xerbla(CALL_INT info, const char *name, const char *format, ...);
 
 enum { SIDE = 100, TURNS = 500 };
 

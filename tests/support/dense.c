@@ -41,12 +41,28 @@ void matrix_set(struct matrix *a, int64_t i, int64_t j, double complex value)
     }
 }
 
+static struct room {
+    struct room *next;
+    _Alignas(16) char memory[];
+} * rooms;
+
 void *dense_allocate(size_t bytes)
 {
-    void *memory = malloc(bytes ? bytes : 1);
-    if (!memory)
+    struct room *room = malloc(sizeof *room + bytes);
+    if (!room)
         exit(XT_HARD);
-    return memory;
+    room->next = rooms;
+    rooms = room;
+    return room->memory;
+}
+
+void dense_release(void)
+{
+    while (rooms) {
+        struct room *next = rooms->next;
+        free(rooms);
+        rooms = next;
+    }
 }
 
 /* Everything is NaN at first: what is not to be read spoils what reads it. */
@@ -61,12 +77,6 @@ struct matrix matrix_create(enum xg_type type, int64_t rows, int64_t columns, in
             matrix_set(&a, i, j, NAN);
     memcpy(a.before, a.view.at, a.bytes);
     return a;
-}
-
-void matrix_destroy(struct matrix *a)
-{
-    free(a->view.at);
-    free(a->before);
 }
 
 struct matrix matrix_copy(const struct matrix *a)
@@ -151,13 +161,6 @@ struct dense dense_hermitian(const struct matrix *a, enum xg_uplo part)
     return x;
 }
 
-struct dense dense_copy(const struct dense *x)
-{
-    struct dense y = dense_new(x->rows, x->columns);
-    memcpy(y.at, x->at, (size_t)(x->rows * x->columns) * sizeof *y.at);
-    return y;
-}
-
 struct dense dense_conjugate(const struct dense *x)
 {
     struct dense y = dense_new(x->columns, x->rows);
@@ -218,12 +221,4 @@ struct dense dense_unit(int64_t n)
     for (int64_t i = 0; i < n; i++)
         x.at[i * n + i] = 1;
     return x;
-}
-
-/* x y, and x is freed. */
-struct dense dense_times(struct dense x, const struct dense *y)
-{
-    struct dense z = dense_product(&x, y);
-    free(x.at);
-    return z;
 }

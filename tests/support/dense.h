@@ -25,11 +25,12 @@ struct dense {
 /* Elements are numbers of the matrix's type. */
 double complex matrix_get(const struct matrix *a, int64_t i, int64_t j);
 void matrix_set(struct matrix *a, int64_t i, int64_t j, double complex value);
-/* Ends the test where there is no memory. */
+/* Memory that lasts until dense_release(), as all matrices do. Ends the test where there is none.
+ */
 void *dense_allocate(size_t bytes);
+void dense_release(void);
 /* Everything is NaN at first: what is not to be read spoils what reads it. */
 struct matrix matrix_create(enum xg_type type, int64_t rows, int64_t columns, int64_t pad);
-void matrix_destroy(struct matrix *a);
 struct matrix matrix_copy(const struct matrix *a);
 double complex matrix_random(enum xg_type type);
 bool matrix_in_part(enum xg_uplo part, int64_t i, int64_t j);
@@ -41,7 +42,6 @@ struct dense dense_of(const struct matrix *a);
 /* The triangle of a, with ones on the diagonal if unit. */
 struct dense dense_triangle(const struct matrix *a, enum xg_uplo part, bool unit);
 struct dense dense_hermitian(const struct matrix *a, enum xg_uplo part);
-struct dense dense_copy(const struct dense *x);
 struct dense dense_conjugate(const struct dense *x);
 struct dense dense_product(const struct dense *x, const struct dense *y);
 /* The first rows. */
@@ -51,7 +51,5 @@ double dense_norm(const struct dense *x);
 double dense_column_square(const struct dense *x, int64_t column, int64_t from);
 double dense_distance(const struct dense *x, const struct dense *y);
 struct dense dense_unit(int64_t n); /* the unit matrix */
-/* x y, and x is freed. */
-struct dense dense_times(struct dense x, const struct dense *y);
 
 #endif

@@ -244,15 +244,34 @@ static inline void fx_watchdog(void)
     alarm(fx_short() ? 3000 : 1200);
 }
 
-/* The fake driver's controls; ends the test where another driver was found. */
+/* The fake driver's controls, for a test that a watchdog ends; it ends at once where another driver
+ * was found. */
 static inline struct fakecuda fx_fake(void)
 {
     struct fakecuda fake;
+    fx_watchdog();
     if (!fakecuda_load(&fake)) {
         fprintf(stderr, "libcuda.so.1 is not the fake: run with LD_LIBRARY_PATH=tests/fakedrv\n");
         exit(XT_HARD);
     }
     return fake;
+}
+
+/* What the driver has now. */
+static inline struct fakecuda_live fx_live(const struct fakecuda *fake)
+{
+    struct fakecuda_live live;
+    fake->live(&live);
+    return live;
+}
+
+/* Where the engine has ended. */
+static inline void fx_nothing_left(const struct fakecuda *fake)
+{
+    const struct fakecuda_live live = fx_live(fake);
+    XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events && !live.modules &&
+                 !live.contexts && !live.reclaimed,
+             "objects are left");
 }
 
 #endif

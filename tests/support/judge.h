@@ -13,7 +13,7 @@ double judge_eps(enum xg_type type);
 /* Nothing outside the part was written. */
 void judge_rest(const struct matrix *a, enum xg_uplo part, const char *what);
 
-/* x and y are equal up to rounding of numbers as large as scale; both are freed. */
+/* x and y are equal up to rounding of numbers as large as scale. */
 void judge_equal(enum xg_type type, struct dense x, struct dense y, double scale, const char *what);
 
 /* The columns are orthonormal. */
@@ -32,11 +32,8 @@ struct matrix judge_positive(enum xg_type type, enum xg_uplo uplo, int64_t n, in
 /* Failed checks in judge.c. */
 int judge_failures(void);
 
-static inline struct xg_routine judge_routine(enum xg_routine_name name, enum xg_type type,
-                                              int64_t m, int64_t n)
-{
-    return (struct xg_routine){.name = name, .type = type, .m = m, .n = n, .pivot_bytes = 4};
-}
+/* The first thing of a routine's test: it frees the matrices of the one before. */
+struct xg_routine judge_routine(enum xg_routine_name name, enum xg_type type, int64_t m, int64_t n);
 
 static inline const char *judge_text(const struct xg_routine *routine)
 {

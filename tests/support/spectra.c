@@ -39,9 +39,7 @@ static struct dense orthonormal(enum xg_type type, int64_t rows, int64_t columns
                     v[i] = l < j ? v[i] - dot * u[i] : v[i] / sqrt(creal(dot));
             }
     }
-    struct dense result = judge_transposed(&q, XG_TRANS);
-    free(q.at);
-    return result;
+    return judge_transposed(&q, XG_TRANS);
 }
 
 /* U diag(spectrum) Vᴴ */
@@ -53,9 +51,7 @@ static struct dense with_spectrum(const struct dense *u, const struct dense *v,
         for (int64_t j = 0; j < u->columns; j++)
             scaled.at[i * u->columns + j] =
                 u->at[i * u->columns + j] * spectrum_at(spectrum, j, u->columns);
-    struct dense a = dense_times(scaled, &vh);
-    free(vh.at);
-    return a;
+    return dense_product(&scaled, &vh);
 }
 
 static void put(struct matrix *a, const struct dense *x, enum xg_uplo part)
@@ -87,6 +83,16 @@ static struct dense dense_diagonal(const struct matrix *w)
     return x;
 }
 
+/* A V = V diag(W), with orthonormal columns; nothing else was written. */
+static void check_eigenvectors(const struct dense *a, const struct matrix *v,
+                               const struct matrix *w, const char *what)
+{
+    struct dense x = dense_of(v), d = dense_diagonal(w);
+    judge_orthonormal(v->type, &x, what);
+    judge_equal(v->type, dense_product(a, &x), dense_product(&x, &d), dense_norm(a), what);
+    judge_rest(v, XG_FULL, what);
+}
+
 void rx_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
               bool vectors, bool in_place, enum rx_spectrum spectrum)
 {
@@ -114,22 +120,9 @@ void rx_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int6
                     "%s: the trace is %g, not %g", what, sum, trace);
         check_order(&w, true, what);
         judge_rest(&a, in_place && vectors ? XG_FULL : uplo, what);
-        if (vectors) {
-            struct dense v = dense_of(in_place ? &a : &z), d = dense_diagonal(&w);
-            judge_orthonormal(type, &v, what);
-            judge_equal(type, dense_product(&exact, &v), dense_product(&v, &d), dense_norm(&exact),
-                        what);
-            judge_rest(&z, XG_FULL, what);
-            free(v.at);
-            free(d.at);
-        }
+        if (vectors)
+            check_eigenvectors(&exact, in_place ? &a : &z, &w, what);
     }
-    free(q.at);
-    free(made.at);
-    free(exact.at);
-    matrix_destroy(&a);
-    matrix_destroy(&z);
-    matrix_destroy(&w);
 }
 
 void rx_some_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
@@ -161,22 +154,9 @@ void rx_some_eigen(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n,
                 JUDGE_BOUND * judge_eps(type) * (double)n, "%s: value %lld of %lld", what,
                 (long long)i, (long long)first);
         judge_rest(&a, uplo, what);
-        if (vectors) {
-            struct dense v = dense_of(&z), values = dense_diagonal(&w);
-            judge_orthonormal(type, &v, what);
-            judge_equal(type, dense_product(&exact, &v), dense_product(&v, &values),
-                        dense_norm(&exact), what);
-            judge_rest(&z, XG_FULL, what);
-            free(v.at);
-            free(values.at);
-        }
+        if (vectors)
+            check_eigenvectors(&exact, &z, &w, what);
     }
-    struct dense *all[] = {&q, &d, &qd, &qh, &made, &exact};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        free(all[i]->at);
-    matrix_destroy(&a);
-    matrix_destroy(&z);
-    matrix_destroy(&w);
 }
 
 void rx_generalized(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad,
@@ -209,19 +189,10 @@ void rx_generalized(rx_run *run, enum xg_type type, enum xg_uplo uplo, int64_t n
                                           : dense_product(&right, &inner);
         double scale = dense_norm(&left) * dense_norm(&x) * (itype == 1 ? 1 : dense_norm(&right));
         if (itype == 1)
-            judge_equal(type, inner, dense_times(outer, &d), scale, judge_text(&routine));
+            judge_equal(type, inner, dense_product(&outer, &d), scale, judge_text(&routine));
         else
             judge_equal(type, outer, dense_product(&x, &d), scale, judge_text(&routine));
-        if (itype != 1)
-            free(inner.at);
-        free(x.at);
-        free(d.at);
     }
-    free(left.at);
-    free(right.at);
-    matrix_destroy(&a);
-    matrix_destroy(&b);
-    matrix_destroy(&w);
 }
 
 /* The columns of VR as LAPACK describes them. Of a real matrix a conjugate pair has two columns: a
@@ -309,16 +280,8 @@ void rx_general(rx_run *run, enum xg_type type, int64_t n, int64_t pad, bool vec
             struct dense v = general_vectors(&vr, &values, what), d = dense_diagonal(&values);
             judge_equal(type, dense_product(&exact, &v), dense_product(&v, &d), dense_norm(&exact),
                         what);
-            free(v.at);
-            free(d.at);
         }
-        matrix_destroy(&values);
     }
-    free(exact.at);
-    matrix_destroy(&a);
-    matrix_destroy(&vr);
-    matrix_destroy(&w);
-    matrix_destroy(&wi);
 }
 
 void rx_singular(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t pad,
@@ -357,22 +320,9 @@ void rx_singular(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t p
             judge_orthonormal(type, &x, what);
             judge_orthonormal(type, &y, what);
             struct dense xd = dense_product(&x, &d);
-            judge_equal(type, dense_times(xd, &yh), dense_copy(&exact), dense_norm(&exact) + 1,
-                        what);
+            judge_equal(type, dense_product(&xd, &yh), exact, dense_norm(&exact) + 1, what);
             judge_rest(&u, XG_FULL, what);
             judge_rest(&vt, XG_FULL, what);
-            free(x.at);
-            free(yh.at);
-            free(y.at);
-            free(d.at);
         }
     }
-    free(left.at);
-    free(right.at);
-    free(made.at);
-    free(exact.at);
-    matrix_destroy(&a);
-    matrix_destroy(&u);
-    matrix_destroy(&vt);
-    matrix_destroy(&s);
 }

@@ -119,6 +119,29 @@ static inline void xt_level3_settle(struct xt_level3_shape *s, int form)
         s->alpha_im = 0;
 }
 
+/* Real and imaginary parts of alpha and beta. */
+static const double xt_level3_scalars[3][4] = {{1, 0, 0, 0}, {-2, 1, 1, 0}, {0.5, -1, 2, 0.5}};
+
+/* A problem of the kind and the form, of m, n and k as far as it has them. */
+static inline struct xt_level3_shape xt_level3_of(int kind, int form, const int64_t size[3],
+                                                  const double scalars[4])
+{
+    struct xt_level3_shape s = {.op = xg_kind_op(kind),
+                                .type = xg_kind_type(kind),
+                                .transa = (enum xg_trans)(form % 3),
+                                .transb = (enum xg_trans)(form / 3 % 3),
+                                .m = size[0],
+                                .n = size[1],
+                                .k = size[2],
+                                .pad = form % 4,
+                                .alpha = scalars[0],
+                                .alpha_im = scalars[1],
+                                .beta = scalars[2],
+                                .beta_im = scalars[3]};
+    xt_level3_settle(&s, form);
+    return s;
+}
+
 static inline void xt_level3_set(enum xg_type type, char *memory, int64_t at, double re, double im)
 {
     int64_t first = xg_type_is_complex(type) ? 2 * at : at;
@@ -436,22 +459,26 @@ XT_ONE_THREAD static inline void xt_level3_add_all(struct xt_level3_sum *sum, co
         xt_level3_add(sum, conjugate ? conjl(x[l]) : x[l], conjugate ? conjl(y[l]) : y[l]);
 }
 
-/* What C[i,j] is to be. */
+/* What C[i,j] is to be. A solution is judged by what it solves: op(A) X, or X op(B), less alpha
+ * times what C held, is to be 0. */
 static inline struct xt_level3_sum xt_level3_exact(const struct xt_level3_factors *factors,
                                                    int64_t i, int64_t j)
 {
     const struct xt_level3 *o = factors->o;
     const struct xg_problem *p = &o->p;
+    const bool solves = p->op == XG_OP_TRSM;
+    const xt_number old = xt_level3_get(p->type, o->before, i * p->ldc + j);
     struct xt_level3_sum sum = {0, 0};
-    if (!xg_problem_alpha_zero(p))
+    if (solves || !xg_problem_alpha_zero(p))
         xt_level3_add_all(&sum, xt_level3_line(factors, false, i), xt_level3_line(factors, true, j),
                           p->k, false);
     /* The same element of the product's transpose: alpha, or its conjugate, times B A. */
     if (xt_level3_is_rank_2k(p->op))
         xt_level3_add_all(&sum, xt_level3_line(factors, false, j), xt_level3_line(factors, true, i),
                           p->k, p->op == XG_OP_HER2K);
-    if (!xg_problem_beta_zero(p)) {
-        xt_number old = xt_level3_get(p->type, o->before, i * p->ldc + j);
+    if (solves) {
+        xt_level3_add(&sum, -CMPLXL(p->alpha, p->alpha_im), old);
+    } else if (!xg_problem_beta_zero(p)) {
         bool is_real = xt_level3_is_hermitian(p->op) && i == j;
         xt_level3_add(&sum, CMPLXL(p->beta, p->beta_im), is_real ? creall(old) : old);
     }
@@ -460,27 +487,12 @@ static inline struct xt_level3_sum xt_level3_exact(const struct xt_level3_factor
     return sum;
 }
 
-/* A solution is judged by what it solves: op(A) X, or X op(B), beside alpha times what C held. */
-static inline struct xt_level3_sum xt_level3_residual(const struct xt_level3_factors *factors,
-                                                      int64_t i, int64_t j)
-{
-    const struct xt_level3 *o = factors->o;
-    const struct xg_problem *p = &o->p;
-    struct xt_level3_sum sum = {0, 0};
-    xt_level3_add_all(&sum, xt_level3_line(factors, false, i), xt_level3_line(factors, true, j),
-                      p->k, false);
-    xt_level3_add(&sum, -CMPLXL(p->alpha, p->alpha_im),
-                  xt_level3_get(p->type, o->before, i * p->ldc + j));
-    return sum;
-}
-
 /* How far C[i,j] is off, in units of what as many roundings of the type may come to. */
 static inline double xt_level3_error(const struct xt_level3_factors *factors, int64_t i, int64_t j)
 {
     const struct xg_problem *p = &factors->o->p;
     const bool solves = p->op == XG_OP_TRSM;
-    struct xt_level3_sum exact =
-        solves ? xt_level3_residual(factors, i, j) : xt_level3_exact(factors, i, j);
+    struct xt_level3_sum exact = xt_level3_exact(factors, i, j);
     long double unit = xg_type_is_double(p->type) ? 0x1p-53L : 0x1p-24L;
     xt_number off = exact.value;
     if (!solves)

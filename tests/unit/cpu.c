@@ -49,18 +49,9 @@ static void test_unread(void)
 /* A small problem of the kind, form saying which triangle, side and transposes. */
 static struct xt_level3_shape shape_of(int kind, int form)
 {
-    struct xt_level3_shape s = {.op = xg_kind_op(kind),
-                                .type = xg_kind_type(kind),
-                                .m = 9,
-                                .n = 7,
-                                .k = 8,
-                                .pad = 1,
-                                .alpha = 1.5,
-                                .alpha_im = -0.5,
-                                .beta = 0.5,
-                                .beta_im = 0.25};
-    xt_level3_settle(&s, form);
-    return s;
+    static const int64_t size[] = {9, 7, 8};
+    static const double scalars[] = {1.5, -0.5, 0.5, 0.25};
+    return xt_level3_of(kind, form, size, scalars);
 }
 
 /* Where BLAS returns at once nothing is read or written: the operands lie where nobody may look. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* latch: one holder at a time, short waits, and holders that never let go. */
-#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "src/host/latch.h"
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 enum { THREADS = 4, TIMES = 20000, REFUSED = 15 /* one more, and it may change hands */ };
@@ -31,11 +31,7 @@ static void *add(void *unused)
 
 static void test_one_at_a_time(void)
 {
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        XT_CHECK(pthread_create(&threads[i], NULL, add, NULL) == 0, "no thread %d", i);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    xt_threads_run(THREADS, add, NULL, 0);
     XT_CHECK(lost || (count == THREADS * TIMES && together == 0), "%lld counted, %lld not alone",
              (long long)count, (long long)together);
 }
@@ -54,21 +50,14 @@ static void *take(void *taken)
     return NULL;
 }
 
-static void on_thread(void *(*run)(void *), void *argument)
-{
-    pthread_t thread;
-    XT_CHECK(pthread_create(&thread, NULL, run, argument) == 0, "no thread");
-    pthread_join(thread, NULL);
-}
-
 /* While the holder waits for a core. */
 static void test_refused(void)
 {
     int64_t taken = xg_latch_take(&latch);
     XT_CHECK(taken != 0, "it was free");
-    on_thread(try_in_vain, NULL);
+    xt_threads_run(1, try_in_vain, NULL, 0);
     xg_latch_leave(&latch, taken);
-    on_thread(take, &taken);
+    xt_threads_run(1, take, &taken, 0);
     XT_CHECK(taken != 0, "it was let go");
     xg_latch_leave(&latch, taken);
 }
@@ -77,14 +66,14 @@ static void test_refused(void)
 static void test_lost(void)
 {
     int64_t gone, none;
-    on_thread(take, &gone);
+    xt_threads_run(1, take, &gone, 0);
     usleep(250000);
     XT_CHECK(xg_latch_take(&latch) == 0, "the process may have been stopped");
     int64_t taken = xg_latch_wait(&latch);
-    on_thread(take, &none);
+    xt_threads_run(1, take, &none, 0);
     XT_CHECK(!xg_latch_leave(&latch, gone) && none == 0, "let go by one who had lost it");
     XT_CHECK(xg_latch_leave(&latch, taken), "lost again");
-    on_thread(take, &taken);
+    xt_threads_run(1, take, &taken, 0);
     XT_CHECK(taken != 0, "let go");
     xg_latch_reset(&latch);
     XT_CHECK(xg_latch_take(&latch) != 0, "the holder is not in this process");

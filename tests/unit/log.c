@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "src/base/log.h"
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 enum { THREADS = 4, LINES = 200 };
@@ -165,16 +166,12 @@ static void *write_lines(void *arg)
 
 static void threads(void)
 {
-    pthread_t thread[THREADS];
     int digit[THREADS];
 
     xg_log_setup(0, in_dir("log"));
-    for (int i = 0; i < THREADS; i++) {
-        digit[i] = i;
-        pthread_create(&thread[i], NULL, write_lines, &digit[i]);
-    }
     for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
+        digit[i] = i;
+    xt_threads_run(THREADS, write_lines, digit, sizeof digit[0]);
 }
 
 static void expect(bool right, int exit_status)

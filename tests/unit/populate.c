@@ -3,12 +3,12 @@
  * program could write to them. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "src/pipeline/populate.h"
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -166,15 +166,10 @@ static void check_populated(int64_t m, int64_t n, int64_t pad, bool small)
     mark_rows(&call, (uintptr_t)memory, rows);
 
     struct xg_populate populate;
-    pthread_t threads[3];
     xg_populate_init(&populate, &call);
     XT_CHECK(populate.segments > 0);
     XT_CHECK(count_there(memory, bytes) == 0, "looking made pages");
-    for (int t = 0; t < 3; t++)
-        if (pthread_create(&threads[t], NULL, take_steps, &populate))
-            exit(XT_HARD);
-    for (int t = 0; t < 3; t++)
-        pthread_join(threads[t], NULL);
+    xt_threads_run(3, take_steps, &populate, 0);
     int wrong = 0;
     for (size_t page = 0; page < bytes / PAGE; page++)
         wrong += there(memory + page * PAGE) != rows[page];

@@ -127,17 +127,9 @@ static void test_kinds(void)
 {
     for (int kind = 0; kind < XG_KIND_COUNT; kind++)
         for (int form = 0; form < 16; form++) {
-            struct xt_level3_shape s = {.op = xg_kind_op(kind),
-                                        .type = xg_kind_type(kind),
-                                        .m = 13,
-                                        .n = 11,
-                                        .k = 5,
-                                        .pad = form % 3,
-                                        .alpha = 1.5,
-                                        .alpha_im = -1,
-                                        .beta = form % 4 ? 0.5 : 0,
-                                        .beta_im = form % 4 ? 2 : 0};
-            xt_level3_settle(&s, form);
+            static const int64_t size[] = {13, 11, 5};
+            const double scalars[] = {1.5, -1, form % 4 ? 0.5 : 0, form % 4 ? 2 : 0};
+            const struct xt_level3_shape s = xt_level3_of(kind, form, size, scalars);
             test_parts(&s, 1 + form % 5);
         }
 }

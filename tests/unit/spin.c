@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 #if defined(__x86_64__)
@@ -13,6 +12,7 @@
 
 #include "src/base/clock.h"
 #include "src/host/spin.h"
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 /* One environment: "NAME=VALUE NAME=VALUE". */
@@ -175,15 +175,11 @@ static void test_process(void)
     XT_CHECK(at_first == 0x1p24 / XG_SPIN_TICKS_HZ || fabs(at_first * hz / 0x1p24 - 1) <= 0.01,
              "%g", at_first);
 
-    pthread_t threads[4];
     double seconds[4];
+    xt_threads_run(4, ask, seconds, sizeof seconds[0]);
     for (int i = 0; i < 4; i++)
-        pthread_create(&threads[i], NULL, ask, &seconds[i]);
-    for (int i = 0; i < 4; i++) {
-        pthread_join(threads[i], NULL);
         XT_CHECK(fabs(seconds[i] - 0x1p24 / hz) <= 0.01 * seconds[i], "%g s at %g Hz", seconds[i],
                  hz);
-    }
     double settled = xg_spin_seconds(XG_POOL_OPENBLAS);
     sleep_ms(5);
     XT_CHECK(xg_spin_seconds(XG_POOL_OPENBLAS) == settled, "the rate is measured once");

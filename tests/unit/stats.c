@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stats: the sums, the longest shapes, the line a call, comparison, exit report, fork. */
 #include <math.h>
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include "src/report/compare.h"
 #include "src/report/recorder.h"
 #include "src/report/stats.h"
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 enum { THREADS = 4, CALLS = 500 };
@@ -360,12 +360,7 @@ static void *add_calls(void *arg)
 
 static void threads(void)
 {
-    pthread_t thread[THREADS];
-
-    for (int i = 0; i < THREADS; i++)
-        pthread_create(&thread[i], NULL, add_calls, NULL);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
+    xt_threads_run(THREADS, add_calls, NULL, 0);
     logged();
 }
 

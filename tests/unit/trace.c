@@ -5,13 +5,13 @@
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/report/trace.h"
+#include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
 enum { THREADS = 4, EVENTS = 500, PROCESSES = 6 };
@@ -185,12 +185,7 @@ static void *many_of_thread(void *arg)
 
 static void threads(void)
 {
-    pthread_t thread[THREADS];
-
-    for (int i = 0; i < THREADS; i++)
-        pthread_create(&thread[i], NULL, many_of_thread, NULL);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
+    xt_threads_run(THREADS, many_of_thread, NULL, 0);
 }
 
 static void killed(void)
