@@ -58,11 +58,15 @@ static void load_cublas(const struct xg_conf *conf)
     end_load(XG_TOOLKIT_CUBLAS, LOAD_DONE);
 }
 
-/* Each lane makes a handle of its own at its first routine. */
+/* Each lane makes a handle of its own at its first routine. Matrices of lower rank also need
+ * cuBLAS, which cuSOLVER has brought (compute/deflation.h); no routine waits for it. */
 static void load_cusolver(const struct xg_conf *conf)
 {
+    const bool there = xg_solver_load();
     (void)conf;
-    end_load(XG_TOOLKIT_CUSOLVER, xg_solver_load() ? LOAD_DONE : LOAD_ABSENT);
+    end_load(XG_TOOLKIT_CUSOLVER, there ? LOAD_DONE : LOAD_ABSENT);
+    if (there)
+        xg_cublas_load();
 }
 
 bool xg_library_start_is_done(enum xg_toolkit library)

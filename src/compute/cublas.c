@@ -129,6 +129,11 @@ void xg_cublas_load(void)
     pthread_mutex_unlock(&functions_lock);
 }
 
+bool xg_cublas_is_loaded(void)
+{
+    return atomic_load(&functions_are) == FOUND;
+}
+
 static _Atomic int opening; /* threads in cublasCreate */
 
 bool xg_cublas_opens(void)

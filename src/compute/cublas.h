@@ -43,6 +43,9 @@ enum xg_status xg_cublas_triangular(struct xg_dev *dev,
  * linker's lock. Callable from any thread. */
 void xg_cublas_load(void);
 
+/* Whether it has found them. An atomic load. */
+bool xg_cublas_is_loaded(void);
+
 /*
  * Calls xg_cublas_load and creates the device's handle. Returns XG_OK; XG_ERR_NOTFOUND if there is
  * no libcublas or creating the handle failed three times; XG_ERR_NOMEM and XG_ERR_DRIVER, which may

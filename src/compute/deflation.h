@@ -6,20 +6,24 @@
 #include "compute/solver.h"
 
 /*
- * Xgesvdp perturbs matrices of lower rank, but its left vectors U' are nearly right, the values in
- * descending order. So the QR factorization of Aᴴ U' shows the rank r, and its Q the null space.
+ * Xgesvdp perturbs matrices of lower rank, but its left vectors U', in the order of the values, are
+ * nearly right. So the QR factorization of Aᴴ U' shows the rank r, and its Q the null space.
  * Xgesvdp is exact on A restricted to the rest, which has full rank:
  *
  *   [Q1 Q2] R = Aᴴ U'      R is small from row r + 1 on, and A Q2 is 0 but for noise
  *   U S Wᴴ = A Q1          by Xgesvdp, (m,r)
  *   A = [U U2] [S 0; 0 0] [Q1 W, Q2]ᴴ      U2: the orthogonal complement of U
  *
- * Graded matrices have no rank: their A Q2 is not noise, and the call is declined. The norm of A Q2
- * is measured on a random vector. The values of the null space are reported as that norm, as LAPACK
- * reports them as noise.
+ * Graded matrices have no rank: their A Q2 is not noise, and gesvd computes them. The power method
+ * estimates the largest value of A Q2. The values of the null space, which LAPACK returns as noise,
+ * become the root mean square of those of A Q2.
  */
 
-/* Elements of the spare memory that it needs behind the copy of A; 0: it is not used. */
+/* Whether the call may use it: GESDD with vectors, of a size that the older interface of cuSOLVER
+ * takes. Pure. */
+bool xg_deflation_serves(const struct xg_solver_call *call);
+
+/* Elements of the spare memory that it needs behind the copy of A; 0 unless call->deflates. */
 int64_t xg_deflation_elems(const struct xg_solver_call *call);
 
 /* Raises work_bytes and host_bytes to what its steps need. XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER,
@@ -29,8 +33,9 @@ enum xg_status xg_deflation_measure(struct xg_solver *solver, struct xg_solver_c
 /*
  * Runs after Xgesvdp: GESDD's A is in `spare`, where it stays, the operands W and U hold what
  * Xgesvdp wrote, and A's memory is free. Where v_is_rows asks for another method, and A is of lower
- * rank, it sets W, U and V, and v_is_rows to false. Failures as xg_solver_run's, but without
- * cuBLAS it does nothing.
+ * rank, it sets W, U and V, and v_is_rows to false. It does nothing, and returns XG_OK, unless
+ * deflates is set, cuBLAS has been loaded and its handle can be made, and there is memory.
+ * Otherwise XG_ERR_DRIVER, XG_ERR_LOST.
  */
 enum xg_status xg_deflation_run(struct xg_dev *dev, struct xg_solver *solver, CUstream stream,
                                 struct xg_solver_call *call);

@@ -295,7 +295,7 @@ static enum xg_status run_residues(struct xg_runner *product, const struct xg_pl
                                        .wanted = wanted_of(product->call, tile),
                                        .results = product->results,
                                        .padded = true};
-    if (parts(product->call) > 1) /* the diagonal is none of the real C */
+    if (parts(product->call) > 1) /* C's triangle is not one of the real C */
         result.wanted.kind = XG_TRIANGLE_ALL;
     enum xg_status status = xg_residue_product(product->residue, &a, &b, &result, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;

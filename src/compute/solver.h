@@ -39,7 +39,8 @@ struct xg_solver_call {
     size_t work_bytes, host_bytes;
     void *host_work;
     struct xg_solver_block *block;
-    bool by_qr; /* GESDD: Xgesvdp is not tried */
+    bool by_qr;    /* GESDD: Xgesvdp is not tried */
+    bool deflates; /* GESDD: spare has room for deflation.h */
     bool v_is_rows;
 };
 
@@ -52,7 +53,8 @@ struct xg_solver_block {
     double ones[2 * XG_SOLVER_ONES]; /* of the call's type */
 };
 
-/* The elements of call->spare; the operands' leading dimensions must be set. 0: it is not used. */
+/* The elements of call->spare; the operands' leading dimensions, and deflates, must be set. 0: it
+ * is not used. */
 int64_t xg_solver_spare_elems(const struct xg_solver_call *call);
 
 /*

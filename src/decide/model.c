@@ -168,7 +168,7 @@ double xg_model_gpu_seconds(const struct xg_model *model, enum xg_math math,
                             const struct xg_problem *call)
 {
     const struct xg_shape shape = xg_shape_of(call, call->m, call->n, call->k);
-    if (math == XG_MATH_ACCURATE && !xg_route_may_emulate(call))
+    if ((math == XG_MATH_ACCURATE || xg_type_is_double(call->type)) && !xg_route_may_emulate(call))
         math = XG_MATH_STRICT;
     struct xg_choice choice = xg_route_resident(&model->device, math, NULL, &shape);
     double cycles = choice.row ? choice.cycles : xg_select_library_cycles(&model->device, &shape);

@@ -53,7 +53,10 @@ struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_
     if (row && math != XG_MATH_STRICT)
         pieces = xg_select_row(row, facts, shape);
     kernel = xg_choices_select(facts, math, kernel_name, shape);
-    bool wins = named || !kernel.row || PIECES_MARGIN * pieces.cycles < kernel.cycles;
+    double cycles = kernel.cycles;
+    if (!kernel.row && xg_type_is_complex(shape->type)) /* cuBLAS may not be loaded yet */
+        cycles = xg_select_library_cycles(facts, shape);
+    bool wins = named || cycles == 0 || PIECES_MARGIN * pieces.cycles < cycles;
     return pieces.row && wins ? pieces : kernel;
 }
 

@@ -33,7 +33,8 @@ enum xg_sums xg_route_sums(const struct xg_route *route, const struct xg_problem
                            bool pieces);
 
 /* The choice for a product with operands on the device: a kernel of the table, or a row that works
- * on pieces if it is named or expected to be clearly faster. */
+ * on pieces if it is named or expected to be clearly faster. The row of residues computes complex
+ * products only as problems (xg_launch_gemm declines them). */
 struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_math math,
                                    const char *kernel_name, const struct xg_shape *shape);
 

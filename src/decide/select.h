@@ -72,9 +72,9 @@ bool xg_select_needs_cublas(const struct xg_device_facts *facts, const struct xg
 const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, unsigned flag,
                                            const char *name);
 
-/* True if the row computes products of the type. One of residues also computes those of complex
- * numbers of its type, as real ones (residue.h), from a problem's operands, not from operands on
- * the device. */
+/* True if a row of the table that is not cuBLAS's is for the type. One of residues is also for
+ * complex numbers of its type, as real ones (residue.h), from a problem's operands, not from
+ * operands on the device. */
 bool xg_select_is_of(const struct xg_kernel *row, enum xg_type type);
 
 /* The row of that name, or NULL. */

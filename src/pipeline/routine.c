@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "compute/deflation.h"
 #include "compute/solver.h"
 #include "pipeline/lane.h"
 #include "pipeline/originals.h"
@@ -95,12 +96,11 @@ static size_t take(size_t *total_bytes, size_t bytes)
     return at;
 }
 
-/* Places operands, spare, info and workspace one behind the other, and reserves memory for them.
- * XG_DECLINED: they do not fit, or are too tall for the driver's copies. */
-static enum xg_status reserve(struct run *run)
+/* Places operands, spare, info and workspace one behind the other, and counts their bytes.
+ * XG_DECLINED: they are too tall for the driver's copies. */
+static enum xg_status place(struct run *run, size_t *total_bytes)
 {
     struct xg_solver_call *solver = &run->solver;
-    struct xg_lane *lane = run->lane;
     size_t bytes = 0;
     for (int i = 0; i < XG_SLOT_COUNT; i++) {
         const struct xg_extent extent = extent_of(run, (enum xg_slot)i);
@@ -114,15 +114,33 @@ static enum xg_status reserve(struct run *run)
             solver->operand[i].ld = extent.rows;
         solver->operand[i].at = take(&bytes, slot_bytes);
     }
-    enum xg_status status = xg_solver_measure(lane->solver, solver);
-    if (status != XG_OK)
-        return status;
+    enum xg_status status = xg_solver_measure(run->lane->solver, solver);
     solver->spare =
         take(&bytes, (size_t)xg_solver_spare_elems(solver) * xg_type_bytes(run->routine->type));
     solver->info = take(&bytes, XG_SOLVER_STEPS * sizeof(int));
     solver->work = take(&bytes, solver->work_bytes);
-    if (bytes > xg_mem_dev_available(lane->dev, &lane->memory))
-        return XG_DECLINED;
+    *total_bytes = bytes;
+    return status;
+}
+
+/* Reserves memory. XG_DECLINED: it does not fit. Deflation gives way where that does not fit, and
+ * with XGEMM_REPRODUCIBLE, because it depends on whether cuBLAS has been loaded. */
+static enum xg_status reserve(struct run *run)
+{
+    struct xg_solver_call *solver = &run->solver;
+    struct xg_lane *lane = run->lane;
+    const size_t available = xg_mem_dev_available(lane->dev, &lane->memory);
+    size_t bytes = 0;
+    solver->deflates = xg_deflation_serves(solver) && lane->dev->plan_bytes == 0;
+    enum xg_status status = place(run, &bytes);
+    if (status == XG_OK && bytes > available && solver->deflates) {
+        solver->deflates = false;
+        status = place(run, &bytes);
+    }
+    if (status == XG_OK && bytes > available)
+        status = XG_DECLINED;
+    if (status != XG_OK)
+        return status;
     status = xg_lane_reserve_memory(lane, bytes, solver->host_bytes);
     for (int i = 0; i < XG_SLOT_COUNT; i++)
         solver->operand[i].at += lane->memory.ptr;

@@ -17,8 +17,7 @@ struct xg_call_record {
     double routine_up_bytes, routine_down_bytes;
     enum xg_place place;
     enum xg_reason reason;
-    struct xg_result gpu; /* the GPU's part: all zeros where nothing was tried there, and kernel
-                             NULL where it has not computed the call */
+    struct xg_result gpu; /* the GPU's part: all zeros where nothing was tried there */
     double seconds;       /* wall time of the whole call, without inside_s */
     double inside_s;      /* wall time of the calls inside it that have records of their own */
     double predicted_cpu_s, predicted_gpu_s; /* the policy's predictions; 0 when it was not asked */

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "lane.h"
+#include "src/compute/cublas.h"
 #include "src/compute/solver_library.h"
 #include "src/verify/block.h"
 #include "src/verify/residual.h"
@@ -546,12 +547,14 @@ static void test_faults(void)
                 {FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY},
                 {FX_CODE_NOMEM, FAKECUDA_ALWAYS}};
     static const char *const names[] = {
-        "cuMemcpy2DAsync",  "cuEventRecord",       "cuMemHostAlloc",         "cuLaunchKernel",
-        "cusolverDnCreate", "cusolverDnSetStream", "cusolverDnCreateParams", "cusolverDnXpotrs",
-        "cusolverDnXgetrs", SIZED("Dpotrf"),       SIZED("Dpotri"),          SIZED("Xgetrf"),
-        SIZED("Xgeqrf"),    SIZED("Sorgqr"),       SIZED("Cungqr"),          SIZED("Dormqr"),
-        SIZED("Xsyevd"),    SIZED("Ssygvd"),       SIZED("Xgesvd"),          SIZED("Xgesvdp"),
-        SIZED("Xgeev"),     SIZED("Xtrtri"),       "cublasCgemm"};
+        "cuMemcpy2DAsync",        "cuEventRecord",    "cuMemHostAlloc",
+        "cuLaunchKernel",         "cusolverDnCreate", "cusolverDnSetStream",
+        "cusolverDnCreateParams", "cusolverDnXpotrs", "cusolverDnXgetrs",
+        SIZED("Dpotrf"),          SIZED("Dpotri"),    SIZED("Xgetrf"),
+        SIZED("Xgeqrf"),          SIZED("Sorgqr"),    SIZED("Cungqr"),
+        SIZED("Dormqr"),          SIZED("Xsyevd"),    SIZED("Ssygvd"),
+        SIZED("Xgesvd"),          SIZED("Xgesvdp"),   SIZED("Xgeev"),
+        SIZED("Xtrtri"),          "cublasCgemm"};
     attempt(NULL, 1000000, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     long calls = fake.calls(NULL), turn = 0;
     for (long nth = 1; nth <= calls; nth += calls / (fx_short() ? 10 : 120) + 1, turn++)
@@ -566,6 +569,7 @@ int main(void)
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
     fake = fx_fake();
+    xg_cublas_load();
     lane = fx_lane_open(&conf, 3, &dev);
     test_right();
     test_verified();

@@ -7,6 +7,7 @@
 
 #include "src/base/clock.h"
 #include "src/compute/backend.h"
+#include "src/compute/cublas.h"
 #include "src/pipeline/lane.h"
 #include "tests/gpu/util.h"
 #include "tests/support/judge.h"
@@ -63,6 +64,7 @@ int main(void)
     static const int64_t sizes[] = {2, 33, 300};
     const struct xg_conf *conf = xg_conf_get();
     struct xg_dev *dev;
+    xg_cublas_load();
     if (xg_backend_open(conf, &dev) != XG_OK)
         return xt_skip("no GPU");
     if (gpu_is_fake(dev))
