@@ -99,7 +99,8 @@ static struct xg_solver_call part_of(const struct xg_solver_call *call,
     part.routine = routine;
     part.m = routine->m;
     part.n = routine->n;
-    part.by_qr = part.deflates = false;
+    part.by_qr = false;
+    part.deflate = NULL;
     return part;
 }
 
@@ -355,7 +356,7 @@ bool xg_deflation_serves(const struct xg_solver_call *call)
 
 int64_t xg_deflation_elems(const struct xg_solver_call *call)
 {
-    return call->deflates ? call->n * call->n + 3 * call->n + call->m : 0;
+    return call->deflate ? call->n * call->n + 3 * call->n + call->m : 0;
 }
 
 enum xg_status xg_deflation_measure(struct xg_solver *solver, struct xg_solver_call *call)
@@ -366,7 +367,7 @@ enum xg_status xg_deflation_measure(struct xg_solver *solver, struct xg_solver_c
         {.name = XG_ROUTINE_GEQRF, .type = call->routine->type, .m = m, .n = n},
         {.name = XG_ROUTINE_ORGQR, .type = call->routine->type, .m = m, .n = columns, .k = n},
     };
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && call->deflates; i++) {
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && call->deflate; i++) {
         struct xg_solver_call part = part_of(call, &parts[i]);
         enum xg_status status = xg_solver_measure(solver, &part);
         if (status == XG_DECLINED)
@@ -395,7 +396,7 @@ enum xg_status xg_deflation_run(struct xg_dev *dev, struct xg_solver *solver, CU
                       .u = call->operand[XG_SLOT_U],
                       .v = call->operand[XG_SLOT_V],
                       .free = call->operand[XG_SLOT_A]};
-    if (!call->deflates || !call->v_is_rows || call->by_qr || !(call->block->perturbation > 0) ||
+    if (!call->v_is_rows || call->by_qr || !(call->block->perturbation > 0) ||
         !xg_cublas_is_loaded())
         return XG_OK;
     enum xg_status status = xg_cublas_open(dev);

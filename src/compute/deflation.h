@@ -23,19 +23,19 @@
  * takes. Pure. */
 bool xg_deflation_serves(const struct xg_solver_call *call);
 
-/* Elements of the spare memory that it needs behind the copy of A; 0 unless call->deflates. */
+/* Elements that it needs in call->spare behind the copy of A; 0 unless call->deflate is set. */
 int64_t xg_deflation_elems(const struct xg_solver_call *call);
 
-/* Raises work_bytes and host_bytes to what its steps need. XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER,
- * XG_ERR_LOST. */
+/* Raises work_bytes and host_bytes to what its steps need, if call->deflate is set. XG_OK,
+ * XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. */
 enum xg_status xg_deflation_measure(struct xg_solver *solver, struct xg_solver_call *call);
 
 /*
  * Runs after Xgesvdp: GESDD's A is in `spare`, where it stays, the operands W and U hold what
  * Xgesvdp wrote, and A's memory is free. Where v_is_rows asks for another method, and A is of lower
  * rank, it sets W, U and V, and v_is_rows to false. It does nothing, and returns XG_OK, unless
- * deflates is set, cuBLAS has been loaded and its handle can be made, and there is memory.
- * Otherwise XG_ERR_DRIVER, XG_ERR_LOST.
+ * cuBLAS has been loaded, its handle can be made, and there is memory. Otherwise XG_ERR_DRIVER,
+ * XG_ERR_LOST. For call->deflate.
  */
 enum xg_status xg_deflation_run(struct xg_dev *dev, struct xg_solver *solver, CUstream stream,
                                 struct xg_solver_call *call);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "compute/deflation.h"
 #include "compute/mirror.h"
 #include "compute/solver_library.h"
 #include "compute/solver_spare.h"
@@ -490,8 +489,7 @@ int64_t xg_solver_spare_elems(const struct xg_solver_call *call)
     const int64_t n = call->n;
     switch (rows[call->routine->name].spare) {
     case LIKE_A:
-        return call->routine->polar ? 0
-                                    : call->operand[XG_SLOT_A].ld * n + xg_deflation_elems(call);
+        return call->routine->polar ? 0 : call->operand[XG_SLOT_A].ld * n;
     case TRIANGLE:
         return 3 * n * n;
     default:
@@ -528,7 +526,7 @@ enum xg_status xg_solver_measure(struct xg_solver *solver, struct xg_solver_call
         if (host_bytes > call->host_bytes)
             call->host_bytes = host_bytes;
     }
-    return xg_deflation_measure(solver, call);
+    return XG_OK;
 }
 
 /* Before the Cholesky factorization of an upper triangle, and after it. */
@@ -580,8 +578,8 @@ enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
                                             xg_routine_text(name, call->routine->type));
         if (status == XG_OK)
             status = mirror(dev, solver, call, i, true);
-        if (status == XG_OK && rows[name].steps[i] == gesdd_by_polar)
-            status = xg_deflation_run(dev, solver, solver->stream, call);
+        if (status == XG_OK && call->deflate && rows[name].steps[i] == gesdd_by_polar)
+            status = call->deflate(dev, solver, solver->stream, call);
     }
     if (status == XG_OK)
         status = XG_DRV(&dev->drv, cuMemcpyDtoHAsync, info, call->info,

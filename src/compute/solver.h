@@ -39,8 +39,10 @@ struct xg_solver_call {
     size_t work_bytes, host_bytes;
     void *host_work;
     struct xg_solver_block *block;
-    bool by_qr;    /* GESDD: Xgesvdp is not tried */
-    bool deflates; /* GESDD: spare has room for deflation.h */
+    bool by_qr; /* GESDD: Xgesvdp is not tried */
+    /* GESDD: called after Xgesvdp, before gesvd (deflation.h). NULL: none. */
+    enum xg_status (*deflate)(struct xg_dev *dev, struct xg_solver *solver, CUstream stream,
+                              struct xg_solver_call *call);
     bool v_is_rows;
 };
 

@@ -114,9 +114,11 @@ static enum xg_status place(struct run *run, size_t *total_bytes)
             solver->operand[i].ld = extent.rows;
         solver->operand[i].at = take(&bytes, slot_bytes);
     }
+    const int64_t spare_elems = xg_solver_spare_elems(solver) + xg_deflation_elems(solver);
     enum xg_status status = xg_solver_measure(run->lane->solver, solver);
-    solver->spare =
-        take(&bytes, (size_t)xg_solver_spare_elems(solver) * xg_type_bytes(run->routine->type));
+    if (status == XG_OK)
+        status = xg_deflation_measure(run->lane->solver, solver);
+    solver->spare = take(&bytes, (size_t)spare_elems * xg_type_bytes(run->routine->type));
     solver->info = take(&bytes, XG_SOLVER_STEPS * sizeof(int));
     solver->work = take(&bytes, solver->work_bytes);
     *total_bytes = bytes;
@@ -131,10 +133,11 @@ static enum xg_status reserve(struct run *run)
     struct xg_lane *lane = run->lane;
     const size_t available = xg_mem_dev_available(lane->dev, &lane->memory);
     size_t bytes = 0;
-    solver->deflates = xg_deflation_serves(solver) && lane->dev->plan_bytes == 0;
+    if (xg_deflation_serves(solver) && lane->dev->plan_bytes == 0)
+        solver->deflate = xg_deflation_run;
     enum xg_status status = place(run, &bytes);
-    if (status == XG_OK && bytes > available && solver->deflates) {
-        solver->deflates = false;
+    if (status == XG_OK && bytes > available && solver->deflate) {
+        solver->deflate = NULL;
         status = place(run, &bytes);
     }
     if (status == XG_OK && bytes > available)
