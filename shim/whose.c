@@ -130,7 +130,7 @@ static struct bytes read_back(uintptr_t returns, bool in_object)
 {
     struct bytes bytes = {{0}};
     size_t count = returns % PAGE < LONGEST_CALL ? returns % PAGE : LONGEST_CALL;
-    if (!in_object && count && !is_readable((returns - 1) & ~(uintptr_t)7))
+    if (!in_object && count && !was_readable((returns - 1) & ~(uintptr_t)7))
         return bytes;
     memcpy(bytes.at + LONGEST_CALL - count, (const void *)(returns - count), count);
     return bytes;

@@ -157,8 +157,8 @@ static enum xg_status reserve(struct run *run)
 
 /* --- Pivots ---------------------------------------------------------------------------------- */
 
-/* The caller's integers have 4 or 8 bytes, the device's 8. Pivots that are no rows would have the
- * device access memory that is not the matrix's. */
+/* The caller's integers have 4 or 8 bytes, the device's 8. Pivots that are not getrf's, which are
+ * rows from their own place on, might have the device access memory that is not the matrix's. */
 static enum xg_status open_pivots(struct run *run)
 {
     const struct xg_matrix *host = &run->routine->operand[XG_SLOT_PIVOTS];
@@ -171,7 +171,23 @@ static enum xg_status open_pivots(struct run *run)
     for (int64_t i = 0; in && i < host->rows; i++) {
         run->pivots[i] = run->routine->pivot_bytes == 8 ? ((const int64_t *)host->at)[i]
                                                         : ((const int32_t *)host->at)[i];
-        if (run->pivots[i] < 1 || run->pivots[i] > host->rows)
+        if (run->pivots[i] <= i || run->pivots[i] > host->rows)
+            return XG_DECLINED;
+    }
+    return XG_OK;
+}
+
+/* LAPACK's potri ignores the imaginary parts of a factor's diagonal, which potrf's does not have.
+ * XG_DECLINED: there are some. */
+static enum xg_status check_diagonal(const struct xg_routine *routine)
+{
+    const struct xg_matrix *a = &routine->operand[XG_SLOT_A];
+    if (routine->name != XG_ROUTINE_POTRI || !xg_type_is_complex(routine->type))
+        return XG_OK;
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t part = 2 * i * (a->ld + 1) + 1;
+        if (xg_type_is_double(routine->type) ? ((const double *)a->at)[part] != 0
+                                             : ((const float *)a->at)[part] != 0)
             return XG_DECLINED;
     }
     return XG_OK;
@@ -406,6 +422,8 @@ static enum xg_status run_entered(struct run *run, struct xg_result *result)
         status = reserve(run);
     if (status == XG_OK)
         status = open_pivots(run);
+    if (status == XG_OK)
+        status = check_diagonal(run->routine);
     if (status == XG_OK)
         status = xg_originals_init(&run->originals, run->routine, &lane->originals);
     if (status == XG_OK)

@@ -41,7 +41,7 @@ static struct xg_factor full(const struct xg_routine *call, enum xg_slot slot)
     return factor_of(call, slot, XG_FULL, XG_DIAGONAL_STORED);
 }
 
-/* The triangle of Cholesky's factor. */
+/* The triangle of a Hermitian matrix, or of Cholesky's factor. */
 static struct xg_factor triangle(const struct xg_routine *call, enum xg_slot slot)
 {
     return factor_of(call, slot, call->uplo, XG_DIAGONAL_REAL);
@@ -286,9 +286,11 @@ static double cholesky_norm(const struct check *c, const struct xg_factor *facto
     return size * size / c->root;
 }
 
+/* The factor may be any triangle, and all of its diagonal counts. */
 static void check_potrs(struct check *c)
 {
-    const struct xg_factor factor = triangle(c->before, XG_SLOT_A);
+    const struct xg_factor factor =
+        factor_of(c->before, XG_SLOT_A, c->before->uplo, XG_DIAGONAL_STORED);
     double solution = begin_solution(c);
     multiply_cholesky(c, &factor, c->x, c->w, c->z);
     compare(c, "the solution", c->y, c->z, cholesky_norm(c, &factor) * solution);

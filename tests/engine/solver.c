@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* GESDD of matrices for which Xgesvdp is not exact: those of lower rank are deflated, and from
  * graded ones a lane learns; POTRF without the kernel that mirrors a triangle. */
+#include <complex.h>
 #include <math.h>
 
 #include "lane.h"
@@ -74,6 +75,38 @@ static void test_learnt(void)
     XT_CHECK(tries(M - 1, GRADED) && tries(M, GRADED), "another shape");
 }
 
+/* Operands that no factorization of LAPACK's leaves: a factor whose diagonal is not real, and
+ * pivots above their rows. */
+static void test_strange_factors(void)
+{
+    enum { SIDE = 5 };
+    double _Complex a[SIDE * SIDE], b[SIDE] = {1, 2, 3, 4, 5};
+    int32_t pivots[SIDE] = {3, 1, 3, 4, 5};
+    struct xg_routine routine = {
+        .name = XG_ROUTINE_POTRS,
+        .type = XG_TYPE_Z,
+        .uplo = XG_LOWER,
+        .m = SIDE,
+        .n = SIDE,
+        .k = 1,
+        .pivot_bytes = sizeof *pivots,
+        .operand = {[XG_SLOT_A] = {a, SIDE, SIDE, SIDE}, [XG_SLOT_B] = {b, SIDE, 1, SIDE}}};
+    struct xg_result result;
+    for (int i = 0; i < SIDE * SIDE; i++)
+        a[i] = i % (SIDE + 1) ? 0.25 : 3 + 2 * I;
+    XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_OK);
+    XT_CHECK(result.verdict == XG_VERDICT_RIGHT, "potrs");
+    routine.name = XG_ROUTINE_POTRI;
+    routine.operand[XG_SLOT_B].at = NULL;
+    XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_DECLINED, "potri");
+    routine.name = XG_ROUTINE_GETRS;
+    routine.operand[XG_SLOT_B].at = b;
+    routine.operand[XG_SLOT_PIVOTS] = (struct xg_matrix){pivots, SIDE, 1, SIDE};
+    XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_DECLINED, "pivots");
+    pivots[1] = 2;
+    XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_OK, "pivots");
+}
+
 static void test_no_mirror(void)
 {
     enum { SIDE = 9 };
@@ -105,6 +138,7 @@ int main(void)
         conf.reproducible = reproducible;
         lane = fx_lane_open(&conf, 3, &dev);
         test_no_mirror();
+        test_strange_factors();
         test_without_cublas();
         if (reproducible)
             for (int call = 0; call < 5; call++)
