@@ -30,7 +30,8 @@ static struct {
 
 /* The process that the handlers know; 0: nothing is registered yet. */
 static _Atomic pid_t process;
-/* True while this thread is in a fork that prepare() saw: other libraries' handlers may fork. */
+/* True while this thread is in a fork that prepare() saw, because other libraries' handlers may
+ * fork. */
 static _Thread_local bool announced __attribute__((tls_model("initial-exec")));
 
 bool xg_fork_unannounced(void)
@@ -99,7 +100,7 @@ static void in_child(void)
 /*
  * glibc links pthread_atfork into each object, and it calls __register_atfork, which musl does not
  * have; in musl pthread_atfork is an ordinary function. A musl program that inherits LD_PRELOAD
- * loads this library too, and would end at once for a name that it cannot bind.
+ * loads this library too, and would end at once because of a name that it cannot bind.
  */
 #pragma weak __register_atfork
 #pragma weak pthread_atfork
