@@ -191,7 +191,7 @@ static void NAME(triangular)(const struct xg_problem *p)
     }
 }
 
-/* Like BLAS, this function reads no operand where there is nothing to compute. */
+/* Like BLAS, this function reads no operand if there is nothing to compute. */
 static void NAME(compute)(const struct xg_problem *p)
 {
     if (p->m == 0 || p->n == 0)
