@@ -297,8 +297,8 @@ static void shim_pass(const struct shim_pending *all, struct shim_groups *groups
 }
 
 /*
- * Each group that the engine wants becomes a problem of its own; the groups in between are passed
- * on. All groups are read before anything is computed, because the caller's library decides what an
+ * Each group that the engine wants becomes a separate problem; the groups in between are passed on.
+ * All groups are read before anything is computed, because the caller's library decides what an
  * illegal group does to the whole call.
  */
 static void shim_several(struct shim_pending *pending)

@@ -28,7 +28,7 @@
 
 /*
  * X(name, op, OP, context): a second name of an operation, with the same arguments and checks. It
- * is still a routine of its own: a library may have one of the names, both or none, and a call is
+ * is still a separate routine: a library may have one of the names, both or none, and a call is
  * passed on only under its own name. GEMMT is called GEMMTR in the reference BLAS of LAPACK 3.12.1;
  * OpenBLAS 0.3.29 has both names.
  */

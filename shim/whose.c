@@ -113,7 +113,7 @@ static bool is_code(uintptr_t address)
     return false;
 }
 
-/* --- Back: what was called ----------------------------------------------------------------- */
+/* --- Backwards: what was called ------------------------------------------------------------ */
 
 /* The last bytes of a call, as far as they lie in the page of the return address. */
 struct bytes {
@@ -210,7 +210,7 @@ static uintptr_t called_before(uintptr_t returns, const struct shim_module *modu
     return called ? called : through_memory(&bytes);
 }
 
-/* --- On: where that jumps ------------------------------------------------------------------ */
+/* --- Forwards: where it jumps -------------------------------------------------------------- */
 
 static bool begins(uintptr_t at, const char *bytes, size_t count)
 {

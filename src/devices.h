@@ -77,9 +77,9 @@ enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int thre
 bool xg_devices_count(struct xg_device *device, enum xg_status status, enum xg_verdict verdict);
 
 /*
- * Moves the resources of a lost device to *held; those of a device that hangs stay in left for
- * good. Returns false and does nothing if the device is not lost, has a busy lane, is held, or was
- * detached before.
+ * Moves the resources of a lost device to *held; a device that hangs keeps its resources, in
+ * `left`. Returns false and does nothing if the device is not lost, has a busy lane, is held, or
+ * was detached before.
  */
 bool xg_devices_detach(struct xg_device *device, struct xg_device *held);
 

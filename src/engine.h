@@ -65,7 +65,7 @@ struct xg_patience {
  * goes to the first caller that asks. result->waited_s is the wait. XG_DECLINED: the engine is not
  * ready, or all lanes are busy; nothing is touched. Otherwise as xg_pipeline_run. After three
  * failures in a row (except XG_ERR_CAPTURE) or a lost context a device gets no more products; once
- * none is left or being opened, the state is NONE for good. The share of products that XGEMM_VERIFY
+ * no device is left or being opened, the state stays NONE. The share of products that XGEMM_VERIFY
  * asks for, chosen by number, is verified (not in compare mode); a device with three wrong ones in
  * a row among those gets no more products either.
  */

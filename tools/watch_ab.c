@@ -81,7 +81,7 @@ static bool run(const struct watch *watch, enum side side)
 }
 
 /* On a terminal, prints which run begins and the time left, estimated from earlier runs. It uses a
- * line of its own, because the program writes to the terminal too. */
+ * separate line, because the program writes to the terminal too. */
 static void tell_progress(enum side side, int turns)
 {
     int done = runs.count[CPU] + runs.count[PRELOADED];

@@ -15,7 +15,7 @@
 
 enum { XG_CONF_FILE_BYTES = 1 << 16, XG_CONF_FILE_LINES = 256 };
 
-/* A line with a setting, or a fault: of the line, or of the whole file (number 0). */
+/* A line with a setting, or a fault of the line or of the whole file (number 0). */
 struct xg_conf_line {
     int number;
     const char *name, *value; /* in the file's text; NULL in a fault */

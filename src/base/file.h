@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens and checks files whose names come from the environment or from the place of other files,
- * and reads and writes them whole. */
+/* Opens and checks files whose names come from the environment or from the paths of other files,
+ * and reads and writes whole files. */
 #ifndef XG_FILE_H
 #define XG_FILE_H
 

@@ -49,7 +49,7 @@ int xg_log_enabled(enum xg_log_level level)
     return (int)level <= __atomic_load_n(&log_verbose, __ATOMIC_ACQUIRE);
 }
 
-/* --- Where to ------------------------------------------------------------------------------- */
+/* --- The file ------------------------------------------------------------------------------- */
 
 /* The identity of standard error when the library was loaded. */
 static struct {

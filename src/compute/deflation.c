@@ -267,8 +267,8 @@ static enum xg_status turn(const struct run *run)
     return status;
 }
 
-/* Computes A Q2 z for a z of random signs, whose square is in the mean the sum of the squares of A
- * Q2's values, and then runs the power method. XG_DECLINED: A Q2 is not noise. */
+/* Computes A Q2 z for a z of random signs: the mean of its squared norm is the sum of the squares
+ * of A Q2's values. Then runs the power method. XG_DECLINED: A Q2 is not noise. */
 static enum xg_status measure_noise(struct run *run)
 {
     const int64_t null = run->n - run->rank, parts = xg_type_is_complex(run->type) ? 2 : 1;

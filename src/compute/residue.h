@@ -76,8 +76,8 @@ size_t xg_residue_results_bytes(int64_t m, int64_t n);
 void xg_residue_operand_init(struct xg_residue_operand *operand, CUdeviceptr at, int64_t rows,
                              int64_t k, int64_t panel_rows);
 
-/* Device memory of an expanded operand, a multiple of 256; rows and k are those of the real one.
- * Pure. */
+/* Device memory of an expanded operand, a multiple of 256; rows and k are those of the real
+ * operand. Pure. */
 size_t xg_residue_expanded_bytes(int64_t rows, int64_t k);
 
 /* The numbers from row `row` of the real operand on, in an expanded operand at `expanded`. Pure. */

@@ -44,8 +44,8 @@ static int64_t real_rows(const struct xg_problem *call, bool b, int64_t rows)
     return b ? rows * parts(call) : rows;
 }
 
-/* True if one operand serves as A and B. As real operands the two differ, so complex ones are not
- * shared. */
+/* True if one operand serves as A and B. Complex operands are not shared: as real ones A and B
+ * differ. */
 static bool is_shared(const struct xg_plan *plan, const struct xg_problem *call)
 {
     return plan->b_is_a && parts(call) == 1;

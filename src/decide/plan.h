@@ -35,9 +35,8 @@ static inline int64_t xg_plan_pitch_max(enum xg_type type)
  *   else:     panels take turns in *slots*, each a separate matrix.
  *
  * A *tile* is the part of C that one kernel writes: some rows of panels by some columns of panels,
- * in a slot of its own until it is copied back. If C is a triangle, tm == tn, and only panels in
- * the triangle have tiles. Tiles on the diagonal are whole, but kernels may skip the other
- * triangle.
+ * in its own slot until it is copied back. If C is a triangle, tm == tn, and only panels in the
+ * triangle have tiles. Tiles on the diagonal are whole, but kernels may skip the other triangle.
  *
  * A batch is cut only along m, between its instances: a panel of A, a panel of B and a tile hold
  * `instances` instances, one below the other, and take turns in slots.

@@ -118,7 +118,7 @@ static double trial_s(const struct xg_policy *policy, enum xg_side side,
 }
 
 /* The side, or a trial of the other one. A trial of the GPU that ends before the CPU library's
- * threads sleep would tell nothing, and begins a phase. */
+ * threads sleep would teach nothing, so the trial begins a phase. */
 static enum xg_side choose(struct xg_policy *policy, const struct xg_problem *call,
                            struct xg_decision *decision)
 {

@@ -22,7 +22,7 @@ static struct {
     int count;
     struct xg_fork_watch watched[WATCHED_MAX];
     int64_t taken[WATCHED_MAX]; /* of the latches; 0: the holder did not let go */
-    /* The forking thread's: a handler that forked meanwhile would wait for the lock for ever, and a
+    /* The forking thread's: a handler that forked meanwhile would wait for the lock forever, and a
      * cancelled thread would never release it. */
     struct xg_shelter shelter;
     bool tried, handled; /* the C library was asked; it accepted the handlers */

@@ -92,7 +92,7 @@ void xg_pipe_fini(struct xg_pipe *pipe);
  * current. After a failure, which pipe->status keeps, they do nothing.
  */
 
-/* Hands out the next rows to load; false when there are none, or none whose slot is free. */
+/* Hands out the next rows to load; false if no rows are left, or their slot is not free. */
 bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk);
 
 /* Enqueues the copy of a chunk, from staged (rows, staged_ld) unless it is direct. Records `copied`

@@ -92,8 +92,8 @@ int xg_queue_init(struct xg_queue *queue, struct xg_pipe *pipe, struct xg_queue_
                   const struct xg_staging *staging);
 
 /*
- * The share of one worker. Each worker, numbered from 0, runs it on a thread of its own at the same
- * time, until nothing is left to do or something has failed (pipe->status). Worker 0 is the
+ * The share of one worker. All workers, numbered from 0, run it at the same time, each on its own
+ * thread, until nothing is left to do or something has failed (pipe->status). Worker 0 is the
  * submitter, on whose thread the device's context is current; the other workers need no context.
  */
 void xg_queue_work(struct xg_queue *queue, int worker);

@@ -11,7 +11,7 @@ struct xg_transfer {
     CUdeviceptr device; /* column-major too */
     int64_t device_ld;
     enum xg_type type;
-    size_t elem_bytes; /* integers have 8 and XG_TYPE_D: their bits are those of tiny doubles */
+    size_t elem_bytes; /* of an element; integers have 8 and count as XG_TYPE_D, as tiny doubles */
     enum xg_uplo part; /* of the host's matrix; the other triangle is neither read nor written */
     bool conjugate;    /* the device has the host's conjugate transpose; part is XG_FULL */
     _Atomic uint64_t *largest; /* NULL, or gets the largest magnitude (magnitude.h) */

@@ -41,8 +41,8 @@ static struct {
 /*
  * A product that differs from the product before only in its times is a repeat. Repeats have no
  * line each: one line tells how many there were, when another product comes, when a second has
- * passed, or when the process ends. After an end without exit handlers, the repeats of the last
- * second at most have no line. With XGEMM_VERBOSE=2 each product has a line.
+ * passed, or when the process ends. After an end without exit handlers, at most the repeats of the
+ * last second have no line. With XGEMM_VERBOSE=2 each product has a line.
  */
 static struct {
     struct xg_call_record record; /* symbol NULL: none; its pointers must not be followed */

@@ -290,7 +290,8 @@ static double kernel_flops_per_s(const struct xg_model *model, enum xg_math math
                : 0.0;
 }
 
-/* A name from outside as a JSON string, "?" for what is not ASCII; null for NULL. */
+/* A name from outside as a JSON string, with "?" for characters that are not ASCII; null for
+ * NULL. */
 static const char *quoted(char text[NAME_BYTES], const char *name)
 {
     static const char hex[] = "0123456789abcdef";

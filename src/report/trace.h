@@ -43,7 +43,7 @@ bool xg_trace_lacks_machine(bool device);
 
 /*
  * Adds two events of metadata ("M"), which viewers show or skip: process_name, the program's, and
- * xgemm_machine, whose args are the figures above, with rates a second and times in microseconds.
+ * xgemm_machine, whose args are the figures above, with rates per second and times in microseconds.
  * Does nothing if XGEMM_TRACE is not set, or if the trace has the events. Any thread may call it;
  * it takes a short lock. May change errno.
  */

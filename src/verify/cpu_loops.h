@@ -38,7 +38,7 @@ static void NAME(scale)(const struct xg_problem *p)
     }
 }
 
-/* An element of op() of the operand with one stored triangle. It is a function of its own, so that
+/* An element of op() of the operand with one stored triangle. It is a separate function, so that
  * the functions that read other operands' elements stay small enough to be inlined. */
 static __attribute__((noinline)) NUMBER NAME(structured)(const struct xg_problem *p,
                                                          const NUMBER *x, int64_t ld,
