@@ -40,8 +40,7 @@ static void read_potrs(struct reading *r)
     matrix(r, XG_SLOT_B, c->b, r->routine->n, r->routine->k, c->ldb);
 }
 
-/* The diagonal of a unit triangle is neither read nor written; something must be left without it.
- * / */
+/* The diagonal of a unit triangle is neither read nor written; the rest must not be empty. */
 static void read_trtri(struct reading *r)
 {
     const struct shim_trtri *c = &r->call->trtri;

@@ -10,7 +10,7 @@ enum { WATCH_SETTINGS = 16 };
 struct watch {
     char **argv;
     char *preloaded[WATCH_SETTINGS]; /* settings of a run with the library; NULL ends the list */
-    char *quiets;                    /* the one for the CPU library's threads; NULL: none */
+    char *quiets;                    /* those for the CPU library's threads, as text; NULL: none */
     int turns;
     const char *page;   /* the file that report writes */
     const char *writer; /* the program that writes it */

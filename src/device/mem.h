@@ -39,7 +39,7 @@ enum xg_status xg_mem_host_copy(const struct xg_dev *dev, bool up, CUdeviceptr d
                                 CUstream stream);
 
 /* Allocates page-locked host memory. Returns XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST; *out
- * is set only on XG_OK. / */
+ * is set only on XG_OK. */
 enum xg_status xg_mem_pinned_alloc(struct xg_dev *dev, size_t bytes, void **out);
 void xg_mem_pinned_free(struct xg_dev *dev, void *ptr);
 

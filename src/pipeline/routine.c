@@ -84,7 +84,7 @@ static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
 }
 
 /* The largest distance of columns for the driver's copies: no device has a larger
- * CU_DEVICE_ATTRIBUTE_MAX_PITCH. / */
+ * CU_DEVICE_ATTRIBUTE_MAX_PITCH. */
 enum { PITCH_MAX_BYTES = INT32_MAX };
 
 static size_t take(size_t *total_bytes, size_t bytes)

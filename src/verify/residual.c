@@ -452,8 +452,8 @@ static void check_square(struct check *c, const struct xg_factor *b, const struc
     compare(c, "the vectors' norms", c->y, c->z, hermitian_norm(c, b) * c->root);
 }
 
-/* Checks the equation multiplied by Vᴴ, in which rounding counts least if B is ill-conditioned: Vᴴ
- * A V = W, or (B V)ᴴ A (B V) = W for A B x = w x. */
+/* Checks the equation multiplied by Vᴴ, which rounding affects least if B is ill-conditioned: Vᴴ A
+ * V = W, or (B V)ᴴ A (B V) = W for A B x = w x. */
 static void check_sygvd(struct check *c)
 {
     const struct xg_factor a = triangle(c->before, XG_SLOT_A), b = triangle(c->before, XG_SLOT_B);
