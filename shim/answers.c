@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers are kept by the caller's object: all its call sites are bound alike. Only an object that
- * is known by the place of the call alone has its answer kept by that place (next.c).
+ * Answers are kept by the caller's object, because all its call sites are bound alike. If only the
+ * place of a call identifies the object, the answer is kept by that place (next.c).
  *
  * A slot is overwritten when its object is gone or when there are too many answers. So readers copy
  * a slot and check that it was not written meanwhile: `turn` is odd while a thread writes it. No

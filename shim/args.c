@@ -72,7 +72,7 @@ static bool is_allowed(const struct operation *op, const struct shim_terms *t, c
     return letter && strchr(xg_type_is_complex(t->type) ? op->transposes : "NTCR", letter);
 }
 
-/* True if ld covers a row of the stored matrix (in column-major order a column), of which op() has
+/* True if ld covers a row (in column-major order a column) of the stored matrix whose op() has
  * these extents. */
 static bool is_enough(const struct shim_terms *t, int64_t ld, enum dimension rows,
                       enum dimension columns, char trans)
@@ -158,8 +158,8 @@ static void exchange(struct xg_problem *problem)
     problem->ldb = from.lda;
 }
 
-/* Matrices stored by columns are their transposes stored by rows: C' = op(B)' op(A)', and a
- * triangle is the other one, also that of a Hermitian matrix. Alpha stays. */
+/* A matrix stored by columns is its transpose stored by rows: C' = op(B)' op(A)'. An upper triangle
+ * becomes a lower one and the reverse, also in a Hermitian matrix. Alpha is unchanged. */
 static void transpose(struct xg_problem *problem)
 {
     static const enum xg_uplo other[] = {XG_FULL, XG_LOWER, XG_UPPER};

@@ -9,7 +9,8 @@
 #include "src/base/xg.h"
 #include "symbols.h"
 
-/* Fortran passes integers by address; an int64_t made here serves a library of either width. */
+/* Fortran passes integers by address; the address of an int64_t serves a library of either
+ * width. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "an int64_t must begin with its low half");
 
@@ -67,8 +68,8 @@ struct shim_scalar_at {
 };
 
 /* The arguments of any call in the terms of the BLAS standard, unchecked. Letters are in upper
- * case. A field is 0 if the operation lacks the argument, or if a number of the C interface stands
- * for no letter. */
+ * case. A field is 0 if the operation lacks the argument, or if a number of the C interface means
+ * no letter. */
 struct shim_terms {
     enum xg_op op;
     enum xg_type type;
@@ -82,8 +83,8 @@ struct shim_terms {
     int64_t m, n, k, lda, ldb, ldc, stridea, strideb, stridec, batch_size;
     struct shim_scalar_at alpha, beta;
     const void *a, *b, *c;
-    void *result; /* the written one of a, b and c */
-    /* GEMM_BATCH's arrays as passed: the C interface has numbers for letters. */
+    void *result; /* the operand among a, b and c that is written */
+    /* GEMM_BATCH's arrays as passed: the C interface has numbers instead of letters. */
     const void *transa_array, *transb_array, *m_array, *n_array, *k_array;
     const void *lda_array, *ldb_array, *ldc_array, *alpha_array, *beta_array, *group_size;
     const void *const *a_array, *const *b_array;
@@ -109,7 +110,8 @@ void shim_args_write(const struct xg_problem *problem, const struct shim_symbol 
 typedef void shim_forward_function(void (*function)(void), const struct shim_call *call);
 extern shim_forward_function *const shim_forward[XG_OP_COUNT][XG_TYPE_COUNT + 1];
 
-/* Whether some libraries lack the operation; others then replace it for unbound callers. */
+/* Whether some libraries lack the operation. Other operations then compute it for callers that are
+ * not bound to it. */
 bool shim_args_optional(enum xg_op op);
 
 /* Whether shim_args_write knows the operation. */

@@ -2,7 +2,8 @@
 /*
  * Before the new thread reports that it begins, it takes and releases the dynamic linker's lock. If
  * it cannot get the lock, the lock's holder may be the thread that waits here, so the new thread is
- * abandoned. Therefore the state that both threads share is on the heap, and the last one frees it.
+ * abandoned. Therefore the state that both threads share is on the heap, and the last thread to use
+ * it frees it.
  */
 #define _GNU_SOURCE
 #include "aside.h"
@@ -58,7 +59,8 @@ static void *aside_main(void *arg)
     return NULL;
 }
 
-/* Whether the state changes from `state` to another one in time. */
+/* Waits up to `ms` milliseconds until the state is another than `state`; false: it still is
+ * `state`. */
 static bool leaves(struct aside *aside, int state, int ms)
 {
     static const struct timespec nap = {.tv_nsec = 20000};
@@ -68,8 +70,8 @@ static bool leaves(struct aside *aside, int state, int ms)
     return atomic_load(&aside->state) != state;
 }
 
-/* A joined thread is still leaving the kernel, and until it is gone the program has two threads:
- * unshare(CLONE_NEWUSER) fails, and /proc/self/task lists both. */
+/* A joined thread may still be leaving the kernel, and until it is gone the program has two
+ * threads: unshare(CLONE_NEWUSER) fails, and /proc/self/task lists both. */
 static void await_gone(pid_t thread)
 {
     int64_t until_ns = xg_clock_ns() + WAKE_MS * INT64_C(1000000);

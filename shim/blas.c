@@ -16,8 +16,8 @@ static const char *shim_basename(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Whether it is this library or another copy of it (one linked, one preloaded, under any name).
- * Calling it would recurse forever. */
+/* Whether the file is this library or another copy of it (one linked, one preloaded, under any
+ * name). Calling that would recurse forever. */
 static bool shim_is_shim(const char *file, const struct shim_module *module)
 {
     struct shim_module self, other = *module;

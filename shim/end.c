@@ -5,10 +5,10 @@
  * such exits were a SIGSEGV (without this library, where exit must hit the middle of a product, 7).
  *
  * Exit handlers and static destructors, which may wait for threads that multiply, run before the
- * libraries' destructors. This library's is among the first of those, because it was loaded before
- * the CPU library. From then on the built-in loop computes products, as it needs nothing that could
- * be gone; the destructor waits for those under way. The result does not matter if the process dies
- * before it is there; if a thread still waits for it, it is right.
+ * libraries' destructors. This library's destructor is among the first, because this library was
+ * loaded before the CPU library. From then on the built-in loop computes products, because it needs
+ * nothing that could be gone; the destructor waits for the products under way. If the process dies
+ * first, the result does not matter; if a thread still waits for the result, it is right.
  */
 #include "end.h"
 
@@ -37,7 +37,7 @@ __attribute__((destructor)) static void end(void)
     static const struct timespec nap = {.tv_nsec = 1000000};
     int cancel_state;
     if (xg_sandbox_closed() || xg_fork_unannounced())
-        return; /* the parent's threads that were inside do not exist in the child */
+        return; /* the threads that the parent counted do not exist in the child */
     ender = pthread_self();
     atomic_store(&ending, true);
     /* A cancelled thread would leave exit() in nanosleep; the other threads would live on. */
@@ -47,13 +47,14 @@ __attribute__((destructor)) static void end(void)
     pthread_setcancelstate(cancel_state, NULL);
 }
 
-/* A closed process's calls are not counted: its CPU library computes them, as without us. */
+/* Calls of a closed process are not counted: its CPU library computes them, as without this
+ * library. */
 static bool is_counted(void)
 {
     return xg_engine_used() && !xg_sandbox_closed();
 }
 
-/* A smaller product ends before a library's destructor gets anywhere. */
+/* A smaller product ends before a library's destructor has freed anything. */
 static const double COUNTED_MNK = 64.0 * 64 * 64;
 
 bool shim_end_wants(int64_t m, int64_t n, int64_t k)
@@ -88,5 +89,6 @@ void shim_end_await(void)
 
 void shim_end_leave(void)
 {
-    xg_tally_take(XG_TALLY_CALLS, 1); /* nothing if it entered before the GPU was started */
+    xg_tally_take(XG_TALLY_CALLS, 1); /* takes nothing if the call entered before the GPU was
+                                       * started */
 }

@@ -49,7 +49,7 @@ __attribute__((constructor)) static void look_at_load(void)
 /*
  * The dynamic linker relocates this library after the libraries of the program. A resolver of one
  * of their functions (STT_GNU_IFUNC) may call getenv before that or while our own names are being
- * bound. Until then only the stack and this pointer can be reached; the pointer is NULL until it
+ * bound. Until then this function can reach only the stack and this pointer, which is NULL until it
  * can be followed. libc's own getenv finds no environment that early either.
  */
 static char ***const volatile environment = &environ;

@@ -25,7 +25,7 @@ static void make_batch(const struct shim_terms *product, const struct xg_batch *
     struct xg_problem *problem = &args->problem;
     shim_terms_problem(product, problem);
     problem->m *= batch->count;
-    if (problem->m == 0 || problem->n == 0) /* it may have no arrays */
+    if (problem->m == 0 || problem->n == 0) /* the batch may have no arrays */
         return;
     args->batch = *batch;
     problem->batch = &args->batch;
@@ -106,7 +106,8 @@ group_terms(const struct shim_terms *t, int int_bytes, int64_t group)
     return product;
 }
 
-/* The first group's illegal argument. All products are counted, as arrays hold their addresses. */
+/* The number of the first group's illegal argument. Counts all products, because the arrays hold
+ * their addresses. */
 static int batch_illegal(const struct shim_terms *t, int int_bytes, bool *extension)
 {
     int64_t products = 0;

@@ -13,11 +13,11 @@ void shim_batch_size(const struct shim_call *call, int int_bytes, int64_t *m, in
                      int64_t *k);
 void shim_batch_read(const struct shim_call *call, int int_bytes, struct shim_args *args);
 
-/* The groups of a call, of which the first ones may have been taken. */
+/* The groups of a call; the first ones may have been taken. */
 struct shim_groups {
     const struct shim_call *call;
     int int_bytes;
-    int64_t count;           /* all groups, as passed: may be negative */
+    int64_t count;           /* number of all groups, as passed: may be negative */
     int64_t first, products; /* the first group left, and the products before it */
     int64_t wanted;          /* the first that the engine wants; count: none */
 };
@@ -26,7 +26,7 @@ struct shim_groups {
 void shim_groups_init(const struct shim_call *call, int int_bytes, struct shim_groups *groups);
 
 /* Sets groups->wanted to the first group that `wants` accepts by the size of its normal form, or to
- * count. Calls it once for each group on the way. */
+ * count. Calls `wants` once for each group up to there. */
 typedef bool shim_groups_wants(void *context, int64_t m, int64_t n, int64_t k);
 void shim_groups_seek(struct shim_groups *groups, shim_groups_wants *wants, void *context);
 

@@ -13,7 +13,7 @@ struct search {
     uintptr_t caller;
     struct shim_module self;
     struct shim_tables caller_tables; /* strings NULL: the caller is in no object */
-    int needed;                       /* how many of those found the caller is linked to */
+    int needed;                       /* number of found objects that the caller is linked to */
     struct shim_importers *out;
 };
 

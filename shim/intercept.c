@@ -45,7 +45,7 @@ struct shim_pending {
     const char *frame;
     const void *caller;
     bool nested;      /* part of the outer call */
-    bool accompanied; /* a group on the CPU needs shim_end_enter as a single call would */
+    bool accompanied; /* a group on the CPU needs shim_end_enter, as a single call does */
     fenv_t env;       /* the program's floating-point environment while ours is active */
 };
 
@@ -64,7 +64,7 @@ static void shim_env_release(const struct shim_pending *pending)
     fesetenv(&pending->env);
 }
 
-/* Enclose calls into the CPU library. */
+/* Both enclose calls into the CPU library. */
 static const char *shim_enter(const struct shim_pending *pending)
 {
     const char *outer = shim_frame;
@@ -231,8 +231,8 @@ static void shim_dispatch(struct shim_pending *pending)
 /*
  * A call that the engine does not want is forwarded at once. Only its size is read, and shim_frame
  * is not set: the call may be illegal and never return. If the library then calls itself by name,
- * that call has the same size, so the engine does not want it either; if it did, it would still be
- * a single call.
+ * that call has the same size, so the engine does not want it either; if it did, the two would
+ * still count as one.
  */
 static void shim_one(struct shim_pending *pending)
 {
@@ -297,8 +297,8 @@ static void shim_pass(const struct shim_pending *all, struct shim_groups *groups
 }
 
 /*
- * Each group that the engine wants becomes a problem of its own; the groups in between are passed
- * on. All groups are read before anything is computed, because the caller's library decides what an
+ * Each group that the engine wants becomes a separate problem; the groups in between are passed on.
+ * All groups are read before anything is computed, because the caller's library decides what an
  * illegal group does to the whole call.
  */
 static void shim_several(struct shim_pending *pending)

@@ -71,8 +71,8 @@ static void watch_fork(void)
     });
 }
 
-/* Runs before the first walk, not at load: a program that never multiplies must not notice this
- * library. glibc registers nothing during a fork. */
+/* Runs before the first walk, not at load, because a program that never multiplies must not notice
+ * this library. glibc registers nothing during a fork. */
 static void watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

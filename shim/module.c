@@ -143,7 +143,7 @@ static uint64_t hash_words(uintptr_t at, int words)
     return mix(mix(mix(mix((uint64_t)words, sum), sum2), sums), sums2);
 }
 
-/* Where the build id lies in the first page; 0: it has none there. */
+/* The offset of the build id in the first page; 0: none lies there. */
 static size_t find_build_id(const char *page, const ElfW(Phdr) * note)
 {
     size_t at = note->p_offset, end = at + note->p_filesz;

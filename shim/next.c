@@ -7,7 +7,7 @@
  * object gets its own look-up, in the order in which the dynamic linker would have searched:
  *
  *   1. the global scope after this library, if this library is part of it (preloaded, or linked by
- *      the program): it precedes a caller's own dependencies, with us or without;
+ *      the program): that scope precedes a caller's own dependencies, with this library or without;
  *   2. the caller's own scope: the caller and its dependencies;
  *   3. the objects after this library in the scope that loaded it.
  *
@@ -54,7 +54,8 @@ static bool shim_is_global(void *program)
 /*
  * Looks in the caller's own scope. The program itself is left out. Its scope is the global one, and
  * if a program at a fixed address takes a function's address, the look-up returns the program's own
- * jump to us. Its name is the one it was started with and may belong to any file, even a FIFO.
+ * jump to us. The program's name is the one that it was started with, and may belong to any file,
+ * even a FIFO.
  */
 static bool shim_find_in_caller(const struct shim_symbol *symbol, const void *caller,
                                 struct shim_blas *blas)
@@ -245,8 +246,8 @@ static void shim_resolve_linker(const struct shim_symbol *symbol, struct shim_ne
         return;
     }
 
-    /* A plain name that is bound to nothing counts as 32-bit. That is right for every 32-bit
-     * caller, and for small values of a 64-bit caller too. */
+    /* A plain name that is bound to nothing counts as 32-bit, which is right for every 32-bit
+     * caller and for small values of a 64-bit caller. */
     next->int_bytes = found ? bound.int_bytes : symbol->int_bytes;
     next->blas.function = NULL;
     int best = shim_symbol_is_lapack(symbol)
@@ -298,7 +299,7 @@ static const void *shim_choose(const struct shim_symbol *symbol, const void *cal
     return narrow ? narrow : others->at[0];
 }
 
-/* A question to the dynamic linker, asked on a thread that holds nothing of the program's. */
+/* A question to the dynamic linker, which a separate thread asks (aside.h). */
 struct shim_question {
     const struct shim_symbol *symbol;
     const struct shim_importers *others; /* NULL: the owner is known */
@@ -346,7 +347,8 @@ static bool shim_resolve(const struct shim_symbol *symbol, bool owner, struct sh
                     "no LAPACK found behind %s, and no " XG_DEFAULT_CPU_BLAS
                     ": it fails where the GPU does not compute it",
                     symbol->name);
-    } else if (!shim_args_optional(symbol->op)) { /* an optional operation has asked for GEMM */
+    } else if (!shim_args_optional(symbol->op)) { /* for an optional operation the search was for
+                                                   * GEMM */
         xg_log_once(
             &once[shim_symbol_routine(symbol)],
             "no BLAS found behind %s, and no " XG_DEFAULT_CPU_BLAS
@@ -377,7 +379,7 @@ static struct shim_keys shim_keys(const struct shim_symbol *symbol, const void *
     };
 }
 
-/* Whether the object at the address is the marked one, or none was marked. */
+/* Whether the object at the address is the marked one. Also true if no object was marked. */
 static bool shim_is_still(const struct shim_module *marked, const void *address)
 {
     struct shim_module now;
@@ -387,7 +389,7 @@ static bool shim_is_still(const struct shim_module *marked, const void *address)
     return shim_module_same(marked, &now);
 }
 
-/* Whether a remembered answer is still valid: its objects are the same as then. */
+/* Whether a remembered answer is still valid: its objects are still loaded. */
 static bool shim_answer_stands(const struct shim_answer *answer, const struct shim_module *caller)
 {
     return shim_module_same(&answer->caller, caller) &&
@@ -454,8 +456,8 @@ static void shim_look(const struct shim_symbol *symbol, const void *caller,
         *out = answer.next;
         return;
     }
-    /* The code below takes locks: the dynamic linker's and malloc's. It may load a library whose
-     * file may lie anywhere and whose constructors may do anything. */
+    /* The code below takes the locks of the dynamic linker and of malloc. It may load a library,
+     * whose file may lie anywhere and whose constructors may do anything. */
     int saved_errno = errno;
     struct xg_shelter shelter;
     xg_sandbox_look();

@@ -7,8 +7,9 @@
 #ifndef SHIM_OPERATIONS_H
 #define SHIM_OPERATIONS_H
 
-/* X(name, NAME, context): BLAS's name without the type's letter; the engine's is XG_OP_NAME. A call
- * of a single operation is one problem, and the shim can write the call of a problem. */
+/* X(name, NAME, context): name: BLAS's name without the type's letter; the engine's name is
+ * XG_OP_NAME. A call of a single operation is one problem, and the shim can write the call of a
+ * problem. */
 #define SHIM_OPERATIONS(X, context) SHIM_SINGLE(X, context) SHIM_BATCHES(X, context)
 #define SHIM_SINGLE(X, context)                                                                    \
     X(gemm, GEMM, context)                                                                         \
@@ -27,7 +28,7 @@
 
 /*
  * X(name, op, OP, context): a second name of an operation, with the same arguments and checks. It
- * is still a routine of its own: a library may have one of the names, both or none, and a call is
+ * is still a separate routine: a library may have one of the names, both or none, and a call is
  * passed on only under its own name. GEMMT is called GEMMTR in the reference BLAS of LAPACK 3.12.1;
  * OpenBLAS 0.3.29 has both names.
  */
@@ -118,7 +119,7 @@
     NEXT(INTEGER, k)                                                                               \
     SHIM_A_B_C(NEXT, SCALAR)
 
-/* A group has one of each except the matrices; it has as many of those as its size. */
+/* A group has one element of each array, except that it has as many matrices as its size. */
 #define SHIM_GEMM_BATCH_ARGUMENTS(FIRST, NEXT)                                                     \
     FIRST(LETTERS, transa_array)                                                                   \
     NEXT(LETTERS, transb_array)                                                                    \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A routine that stays on the CPU is forwarded unchanged. Routines that it calls by name, and
- * products, come back here and are decided by themselves. A routine that the GPU computes makes no
- * inner call, except least squares (squares.h).
+ * A routine that stays on the CPU is forwarded unchanged. Routines and products that it calls by
+ * name come back to this library, which decides about each of them. A routine that the GPU computes
+ * makes no inner call, except least squares (squares.h).
  */
 #define _GNU_SOURCE
 #include "routine.h"
@@ -24,14 +24,14 @@
  * example by siglongjmp. */
 static _Thread_local const char *shim_routine_frame __attribute__((tls_model("initial-exec")));
 
-/* The object that called it. */
+/* The object that called that routine. */
 static _Thread_local const void *shim_routine_caller __attribute__((tls_model("initial-exec")));
 
 /* The memory of the least squares that this thread computes. */
 static _Thread_local struct shim_squares shim_routine_squares
     __attribute__((tls_model("initial-exec")));
 
-/* A signal handler's own stack may lie anywhere. */
+/* True if the thread runs on a signal handler's own stack, which may lie anywhere. */
 static bool shim_routine_handles_signal(void)
 {
     stack_t stack;
@@ -66,7 +66,7 @@ struct shim_routine_pending {
     fenv_t env; /* the program's floating-point environment while ours is active */
 };
 
-/* A process without LAPACK reads a failure in info. */
+/* Reports a failure in info, for a process without LAPACK. */
 static void shim_routine_fail(const struct shim_routine_call *call, const struct shim_next *next)
 {
     if (next->int_bytes == 8)
@@ -106,12 +106,12 @@ static void shim_routine_compute(struct shim_routine_pending *pending,
 static void shim_routine_whole(void *context)
 {
     struct shim_routine_pending *pending = context;
-    shim_squares_close(&pending->squares); /* the thread may leave the call */
+    shim_squares_close(&pending->squares); /* the thread may leave the call by a jump */
     shim_routine_squares = pending->outer_squares;
     shim_routine_compute(pending, pending->call);
 }
 
-/* The rest of GELSD and GELSS. */
+/* Computes the rest of GELSD and GELSS. */
 static bool shim_routine_solve(void *context)
 {
     struct shim_routine_pending *pending = context;
@@ -146,8 +146,8 @@ static int shim_routine_threads(void *context)
                                         : 1;
 }
 
-/* LAPACK leaves the best sizes of the workspace in its first elements, and a program may read them
- * behind any call. */
+/* LAPACK leaves the best sizes of the workspaces in their first elements, and a program may read
+ * them after any call. */
 static void shim_routine_sizes(const struct shim_routine_call *call, const struct shim_next *next)
 {
     int64_t minus_one = -1;
@@ -156,7 +156,7 @@ static void shim_routine_sizes(const struct shim_routine_call *call, const struc
         shim_routine_forward(next->blas.function, &question);
 }
 
-/* From here on the thread's next call finds the memory if the thread leaves this one. */
+/* From here on, if the thread leaves this call by a jump, its next call finds the memory. */
 static void shim_routine_own(struct shim_routine_pending *pending)
 {
     pending->outer_frame = shim_routine_frame;

@@ -24,31 +24,31 @@ struct shim_routine_call {
 void shim_routine_size(const struct shim_routine_call *call, int int_bytes, int64_t *m, int64_t *n);
 
 /*
- * Reads the call with integers of int_bytes into *routine. False where the engine does not compute
- * it, and the caller's library decides what it means: an illegal argument, a question for the size
- * of the workspace or too little of it, a dimension of 0, a form without a counterpart on the
- * GPU, operands that overlap.
+ * Reads the call with integers of int_bytes into *routine. False if the engine does not compute it
+ * and the caller's library must decide: an illegal argument, a query for the size of the workspace
+ * or too small a workspace, a dimension of 0, a form without a counterpart on the GPU, operands
+ * that overlap.
  */
 bool shim_routine_read(const struct shim_routine_call *call, int int_bytes,
                        struct xg_routine *routine);
 
 /*
- * Writes what the routine returns beside its operands: info 0, and, of syevr, the number of values
+ * Writes what the routine returns beside its operands: info 0 and, for syevr, the number of values
  * and the supports of the vectors.
  */
 void shim_routine_finish(const struct shim_routine_call *call, int int_bytes,
                          const struct xg_routine *routine);
 
-/* Turns the call into a question for the size of its workspace. False: it has none. minus_one: an
- * integer of 8 bytes that is -1. */
+/* Turns the call into a query for the size of its workspace. False: the routine has none.
+ * minus_one: an integer of 8 bytes that is -1. */
 bool shim_routine_ask(struct shim_routine_call *call, int64_t *minus_one);
 
-/* Where the call's info goes. */
+/* The address of the call's info. */
 void *shim_routine_info(const struct shim_routine_call *call);
 void shim_routine_set_info(struct shim_routine_call *call, void *info);
 
-/* Passes the call on to a function of its signature, and returns what it returns: OpenBLAS's and
- * f2c's routines return 0, where a C program may look; Fortran's return nothing. */
+/* Passes the call on to a function of its signature, and returns its result: routines of OpenBLAS
+ * and f2c return 0, which a C program may read; Fortran's return nothing. */
 int shim_routine_forward(void (*function)(void), const struct shim_routine_call *call);
 
 #endif

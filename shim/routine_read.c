@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the calls of LAPACK's routines. A reader names the operands with their sizes; what LAPACK
- * would refuse, and what the GPU has no counterpart for, it leaves to the caller's library.
+ * Reads the calls of LAPACK's routines. A reader names the operands with their sizes. It leaves to
+ * the caller's library the calls that LAPACK would refuse and those without a counterpart on the
+ * GPU.
  */
 #include "routine_reading.h"
 #include "squares.h"
 
-/* The lists, in the table below. m, n, info, lengths: numbers of arguments in the words of the
- * list; 0 for a length: the list has no such workspace, for the first argument is never one. */
+/* A row of the table below. m, n, info, lengths: numbers of arguments in the words of the list; a
+ * length of 0: the list has no such workspace (the first argument is never a length). */
 static const struct list {
     void (*read)(struct reading *);
     unsigned char m, n, info;
@@ -39,8 +40,7 @@ static void read_potrs(struct reading *r)
     matrix(r, XG_SLOT_B, c->b, r->routine->n, r->routine->k, c->ldb);
 }
 
-/* Of a unit triangle the diagonal is neither read nor written; without it something must be left.
- */
+/* The diagonal of a unit triangle is neither read nor written; the rest must not be empty. */
 static void read_trtri(struct reading *r)
 {
     const struct shim_trtri *c = &r->call->trtri;
@@ -147,7 +147,7 @@ static void eigen(struct reading *r, const void *jobz, const void *triangle, con
         r->routine->operand[XG_SLOT_U] = r->routine->operand[XG_SLOT_A];
 }
 
-/* Workspaces of the type, of real numbers where the type is complex, and of integers. */
+/* Workspaces of the type, of real numbers if the type is complex, and of integers. */
 static void workspaces(struct reading *r, int64_t work, int64_t rwork, int64_t iwork)
 {
     const unsigned char *lengths = lists[r->call->list].lengths;
@@ -158,7 +158,7 @@ static void workspaces(struct reading *r, int64_t work, int64_t rwork, int64_t i
     workspace(r, word(r->call, lengths[1 + complex]), iwork);
 }
 
-/* Those of the divide-and-conquer routines. */
+/* The workspaces of the divide-and-conquer routines. */
 static void least_workspaces(struct reading *r)
 {
     const int64_t n = r->routine->n;
@@ -185,8 +185,8 @@ static void read_syevd(struct reading *r)
     least_workspaces(r);
 }
 
-/* All values, or those with the numbers il to iu; their vectors have a matrix of their own. Of an
- * interval (range V) nothing tells how many columns that matrix has. */
+/* All values, or those with the numbers il to iu, whose vectors have their own matrix. For an
+ * interval (range V) no argument tells how many columns that matrix has. */
 static void some_eigen(struct reading *r, const void *range, const void *il, const void *iu,
                        void *z, const void *ldz)
 {
@@ -288,7 +288,8 @@ static void singular_vectors(struct reading *r, void *u, const void *ldu, void *
     matrix(r, XG_SLOT_V, vt, all ? n : least, n, ldvt);
 }
 
-/* What gesdd accepts, which is less than its page says and depends on the path that it takes. */
+/* The least workspace that gesdd accepts, which is smaller than its documentation says and depends
+ * on its path. */
 static int64_t least_gesdd(const struct reading *r)
 {
     const int64_t n = xg_min_i64(r->routine->m, r->routine->n);
@@ -394,8 +395,8 @@ bool shim_routine_ask(struct shim_routine_call *call, int64_t *minus_one)
     return lengths[0];
 }
 
-/* LAPACK forbids operands that overlap, and libraries differ in what they do then. The vectors of
- * syevd are written over A, as one operand. */
+/* LAPACK forbids operands that overlap, and libraries treat them differently. The vectors of syevd
+ * are written over A, as one operand. */
 static bool overlap(const struct xg_routine *routine)
 {
     for (int i = 0; i < XG_SLOT_COUNT; i++)
@@ -409,7 +410,7 @@ static bool overlap(const struct xg_routine *routine)
     return false;
 }
 
-/* Sizes in bytes that address arithmetic may not overflow. */
+/* True if the operands' sizes in bytes cannot overflow address arithmetic. */
 static bool is_addressable(const struct xg_routine *routine)
 {
     static const int64_t elems_most = INT64_MAX / 64;
@@ -434,7 +435,7 @@ bool shim_routine_read(const struct shim_routine_call *call, int int_bytes,
     return reading.legal && shim_routine_info(call) && is_addressable(routine) && !overlap(routine);
 }
 
-/* The number of values, and, where LAPACK writes them too, the supports: each vector has all
+/* Writes the number of values and, if LAPACK writes them too, the supports: each vector has all
  * elements. */
 static void finish_some(void *m, void *isuppz, int int_bytes, const struct xg_routine *routine)
 {

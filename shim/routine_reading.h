@@ -19,8 +19,8 @@ static inline int64_t integer(const struct reading *r, const void *at)
     return shim_terms_int(at, r->int_bytes);
 }
 
-/* A dimension that leaves something to compute. No device holds a matrix of EXTENT_MOST columns,
- * and sums of products of smaller dimensions do not overflow. */
+/* Reads a dimension and requires that something is left to compute. No device holds a matrix of
+ * EXTENT_MOST columns, and sums of products of smaller dimensions do not overflow. */
 static inline int64_t extent(struct reading *r, const void *at)
 {
     static const int64_t EXTENT_MOST = 1 << 29;
@@ -29,7 +29,8 @@ static inline int64_t extent(struct reading *r, const void *at)
     return r->legal ? value : 1;
 }
 
-/* The index of the letter among those that the engine knows; LAPACK reads them in either case. */
+/* The index of the letter among those that the engine knows; LAPACK accepts upper and lower
+ * case. */
 static inline int letter(struct reading *r, const void *at, const char *letters)
 {
     const char given = shim_terms_letter(at);
@@ -52,7 +53,7 @@ static inline void vector(struct reading *r, enum xg_slot slot, void *at, int64_
     r->routine->operand[slot] = (struct xg_matrix){at, length, 1, length};
 }
 
-/* A workspace that is too small, or a question for its size (-1). */
+/* Turns `legal` false if a workspace is too small or the call asks for its size (-1). */
 static inline void workspace(struct reading *r, const void *length, int64_t least)
 {
     r->legal = r->legal && integer(r, length) >= least;

@@ -12,8 +12,8 @@
 /*
  * X(list, words, letters, arguments...): the lists of arguments, in LAPACK's order. Fortran passes
  * all by address, and appends the lengths of the letters, which fill a word each; `words` counts
- * both. A C program may pass no lengths; nothing reads them then. The lists of real and of complex
- * numbers begin alike, up to the length of the first workspace, except those of geev.
+ * both. A C program may pass no lengths, so nothing reads them. The lists of the real and the
+ * complex routine begin alike, up to the length of the first workspace, except those of geev.
  */
 #define SHIM_LISTS(X)                                                                              \
     X(potrf, 6, 1, uplo, n, a, lda, info)                                                          \

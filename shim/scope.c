@@ -29,8 +29,9 @@ struct walk {
     const char *name;
     uintptr_t caller, linker, vdso;
     bool self, past_linker;    /* the walk has passed this library, or the dynamic linker */
-    bool self_at_start, doubt; /* `doubt`: the tables do not tell something */
-    struct shim_scope first;   /* after this library, of those at the start; address NULL: none */
+    bool self_at_start, doubt; /* `doubt`: the tables do not decide the answer */
+    struct shim_scope first;   /* the first after this library among those loaded at the start;
+                                * address NULL: none */
     struct shim_scope any;     /* the last of `count` objects */
     struct shim_tables any_tables,
         caller_tables; /* caller_tables.strings NULL: the caller is the program, or none */

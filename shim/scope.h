@@ -14,15 +14,16 @@ struct shim_scope {
 };
 
 /*
- * Looks for `name` where `caller` would have found it without this library. Returns false, with
- * *out untouched, if the tables do not tell for certain. The dynamic linker must then be asked, and
- * another thread may hold its lock for as long as a constructor runs. The tables do tell
+ * Finds the `name` that `caller` would have found without this library. Returns false, with *out
+ * untouched, if the tables do not decide it. The caller must then ask the dynamic linker, whose
+ * lock another thread may hold for as long as a constructor runs. The tables decide
  *   - if this library and, after it, an object that has the name are among those that the program
- * started with: RTLD_NEXT finds the same;
+ *     started with: RTLD_NEXT finds the same;
  *   - if only one loaded object has the name, and it is the caller's own object or one that the
- *     caller
- * is linked to. Callable from any thread; takes only the lock of dl_iterate_phdr, which is held
- * briefly. Allocates nothing.
+ *     caller is linked to.
+ *
+ * Callable from any thread; takes only the lock of dl_iterate_phdr, which is held briefly.
+ * Allocates nothing.
  */
 bool shim_scope_find(const char *name, const void *caller, struct shim_scope *out);
 
@@ -33,7 +34,7 @@ struct shim_symbol;
 bool shim_scope_may_define(struct dl_phdr_info *info, const struct shim_symbol *symbol);
 
 /* The function `name` in the object that contains the address, or in a library that this object
- * needs; NULL: none has it. Runs on any thread without the dynamic linker's lock. */
+ * needs; NULL: no such object has it. Runs on any thread without the dynamic linker's lock. */
 void *shim_scope_symbol(const void *address, const char *name);
 
 #endif

@@ -23,8 +23,8 @@ static void system_of(struct reading *r, const void *m, const void *n, const voi
     matrix(r, XG_SLOT_B, b, r->routine->m, r->routine->k, ldb);
 }
 
-/* Of the others of GELS's systems, A X = B with fewer rows than columns and Aᴴ X = B, the caller's
- * library finds the shortest solution. */
+/* The caller's library solves the other systems of GELS, A X = B with fewer rows than columns and
+ * Aᴴ X = B, whose shortest solution is wanted. */
 void shim_squares_read_gels(struct reading *r)
 {
     const struct shim_gels *c = &r->call->gels;
@@ -41,14 +41,15 @@ static void squares(struct reading *r)
     vector(r, XG_SLOT_W, c->s, r->routine->n);
 }
 
-/* LAPACK factorizes a matrix of so many rows first, and its workspace is that of R. */
+/* The rows that count for the workspace: LAPACK first factorizes a tall matrix, and then needs the
+ * workspace of R. */
 static int64_t rows_left(const struct reading *r)
 {
     const int64_t m = r->routine->m, n = r->routine->n;
     return 5 * m < 8 * (n + 1) ? m : n;
 }
 
-/* The least workspaces are what LAPACK demands for A; for R it demands no more. */
+/* Requires the workspaces that LAPACK demands for A; for R it demands no more. */
 void shim_squares_read_gelsd(struct reading *r)
 {
     static const int64_t LEAF = 25; /* the largest problem that LAPACK does not divide */
@@ -77,7 +78,7 @@ void shim_squares_read_gelss(struct reading *r)
 
 /* --- A call ---------------------------------------------------------------------------------- */
 
-/* The next matrix in the memory; room is behind them all. */
+/* Places the next matrix in the memory; room lies behind all of them. */
 static struct xg_matrix place(struct shim_squares *squares, int64_t rows, int64_t columns,
                               size_t elem_bytes)
 {
@@ -155,8 +156,9 @@ static double negligible(const struct xg_routine *routine, double rcond, double 
     return fmax(least, largest * (rcond < 0 ? 2 * eps : rcond));
 }
 
-/* The number of singular values above the bound. -1: one is so near to it that an error of m eps of
- * the largest could change the number. Those of either side's factors R are smaller. */
+/* The number of singular values above the bound. -1: a value is so near to the bound that an error
+ * of m eps times the largest value could change the number. Errors of R, from the CPU or the GPU,
+ * are smaller. */
 static int64_t rank_of(const struct xg_routine *routine, const void *values, double rcond)
 {
     const double eps = (xg_type_is_double(routine->type) ? DBL_EPSILON : FLT_EPSILON) / 2;
@@ -172,7 +174,7 @@ static int64_t rank_of(const struct xg_routine *routine, const void *values, dou
     return rank;
 }
 
-/* Divides the rows of right-hand sides by the singular values; n columns, one behind the other. */
+/* Divides the rows of the right-hand sides, columns of n elements, by the singular values. */
 static void divide(const struct xg_routine *routine, void *right, const void *values, int64_t rank)
 {
     const int parts = xg_type_is_complex(routine->type) ? 2 : 1;
@@ -187,7 +189,7 @@ static void divide(const struct xg_routine *routine, void *right, const void *va
         }
 }
 
-/* The product in row-major order is that of the transposes. */
+/* The problem's row-major matrices are the transposes of these column-major ones. */
 bool shim_squares_solve(struct shim_squares *squares, const struct shim_routine_call *call,
                         int int_bytes, const struct xg_routine *routine)
 {
@@ -238,7 +240,7 @@ static void copy(const struct xg_matrix *to, const struct xg_matrix *from, int64
                (size_t)rows * elem_bytes);
 }
 
-/* GELSS leaves the right singular vectors in A, which are those of R. */
+/* GELSS leaves the right singular vectors of A, which are those of R, in A. */
 void shim_squares_give(const struct shim_squares *squares, const struct xg_routine *routine)
 {
     const size_t elem_bytes = xg_type_bytes(routine->type);

@@ -27,8 +27,8 @@ enum shim_id {
         SHIM_ID_COUNT
 };
 
-/* A routine is a name without its spelling. The first XG_KIND_COUNT routines are the kinds; those
- * of LAPACK follow BLAS's, and have fewer spellings. */
+/* A routine is a name without its spelling. The first XG_KIND_COUNT routines are the kinds;
+ * LAPACK's routines follow BLAS's and have fewer spellings. */
 #define SHIM_ONE(...) +1
 enum { SHIM_SPELLING_COUNT = 0 SHIM_SPELLINGS(SHIM_ONE, , , , , ) };
 enum { SHIM_ROUTINE_SPELLING_COUNT = 4 };
@@ -45,10 +45,10 @@ _Static_assert(XG_KIND_SGEMM == 0, "SGEMM's names come first");
 struct shim_symbol {
     const char *name;
     const char *routine; /* "ssyrk" */
-    enum xg_op op;       /* of LAPACK's names: XG_OP_COUNT */
+    enum xg_op op;       /* for LAPACK's names XG_OP_COUNT */
     enum xg_type type;
-    int kind; /* its operation and type, numbered as in problem.h; of LAPACK's names its routine,
-                 an enum xg_routine_name */
+    int kind; /* its operation and type, numbered as in problem.h; for LAPACK's names an
+               * enum xg_routine_name */
     enum shim_interface interface;
     int int_bytes; /* of a plain name: the assumed width until its library is known */
     bool plain;

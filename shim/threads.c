@@ -77,8 +77,9 @@ static void shim_hold(shim_int_function *function)
 /*
  * Finds the OpenMP run-time that a library calls. One in the global scope (the program's or a
  * preloaded one) precedes the library's own, as for the dynamic linker; but a library that depends
- * on none calls none. Without the linker's lock the library's own is taken, which is almost always
- * right. pool: libgomp's, or that of LLVM and Intel, by the functions in the same file.
+ * on no run-time calls none. Without the linker's lock this function takes the library's own, which
+ * is almost always right. *pool is libgomp's, or that of LLVM and Intel, by the functions in the
+ * same file.
  */
 static bool shim_find_openmp(const struct shim_where *where, shim_int_function **max_threads,
                              shim_int_function **in_parallel, enum xg_pool *pool)

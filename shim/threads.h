@@ -10,7 +10,7 @@ struct shim_threads {
     int (*count)(void); /* threads of a product that is not small; NULL: unknown */
     int (*in_parallel)(
         void); /* while it returns true, a product has one thread; NULL: there is no such test */
-    double single_mnk; /* m n k up to which a real GEMM has one thread; 0: none has */
+    double single_mnk; /* m n k up to which a real GEMM has one thread; 0: no GEMM has */
     enum xg_pool pool;
 };
 

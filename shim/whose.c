@@ -68,8 +68,8 @@ static bool is_readable(uintptr_t address)
     return readable;
 }
 
-/* Tells as far as possible whether a call read its target from this address. A page that was mapped
- * once counts as mapped, also in a closed process, which cannot ask the kernel. */
+/* Whether a call can have read its target from this address. A page that was mapped once counts as
+ * mapped, also in a closed process, which cannot ask the kernel. */
 static bool was_readable(uintptr_t address)
 {
     enum { PAGES = 64 };
@@ -113,7 +113,7 @@ static bool is_code(uintptr_t address)
     return false;
 }
 
-/* --- Back: what was called ----------------------------------------------------------------- */
+/* --- Backwards: what was called ------------------------------------------------------------ */
 
 /* The last bytes of a call, as far as they lie in the page of the return address. */
 struct bytes {
@@ -210,7 +210,7 @@ static uintptr_t called_before(uintptr_t returns, const struct shim_module *modu
     return called ? called : through_memory(&bytes);
 }
 
-/* --- On: where that jumps ------------------------------------------------------------------ */
+/* --- Forwards: where it jumps -------------------------------------------------------------- */
 
 static bool begins(uintptr_t at, const char *bytes, size_t count)
 {
@@ -221,7 +221,7 @@ static bool begins(uintptr_t at, const char *bytes, size_t count)
 }
 
 /* The target of code that only jumps: directly or, like an entry of a procedure linkage table,
- * through an address kept in memory. 0: the code does something else. */
+ * through an address in memory. 0: the code does something else. */
 static uintptr_t jump_from(uintptr_t at)
 {
     if (begins(at, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
@@ -259,8 +259,8 @@ static uintptr_t follow(uintptr_t returns, const struct shim_module *module)
  * Handles lazy binding. The first entry of the linkage table pushes its object's link map, the
  * second word on the stack, and the dynamic linker jumps here through %r11 when it is done. The
  * pushed words still lie below the stack, because nothing has run since. The word is a link map if
- * the object's tables lie in an object with that map; 0 means that it is none. A compiler's call
- * may use %r11 too (retpolines do). Then the word is a leftover of earlier calls and may point to
+ * the object's tables lie in an object with that map; returns 0 if it is none. A compiler's call
+ * may use %r11 too (retpolines do). The word is then a remainder of earlier calls and may point to
  * freed memory.
  */
 static uintptr_t bound_now(void)

@@ -8,10 +8,10 @@
 #include "module.h"
 
 /*
- * The registers at this thread's last entry, indexed by their numbers in machine code: those
- * through which a call may go when all argument registers are taken. The entries (entries.c) write
- * them, on x86-64 only, before the compiler's code uses them. The place of %rcx holds the second
- * word below the stack.
+ * The registers at this thread's last entry, indexed by their numbers in machine code: the
+ * registers through which a call may go when all argument registers are taken. The entries
+ * (entries.c) write them, on x86-64 only, before the compiler's code uses them. The place of %rcx
+ * holds the second word below the stack.
  */
 extern _Thread_local uintptr_t shim_entered[16] __attribute__((tls_model("initial-exec")));
 

@@ -102,7 +102,7 @@ static size_t bytes_of(const struct xg_routine *routine, enum xg_slot slot)
     return xg_routine_span_bytes(&dense, slot);
 }
 
-/* Copies the rows that the routine reads to columns that lie one behind the other. */
+/* Copies the rows that the routine reads into contiguous columns. */
 static void copy_operand(const struct xg_routine *routine, enum xg_slot slot, char *to)
 {
     const struct xg_matrix *host = &routine->operand[slot];
@@ -117,8 +117,8 @@ static void copy_operand(const struct xg_routine *routine, enum xg_slot slot, ch
     }
 }
 
-/* Points *before to copies of what the routine reads, and *on_gpu to those and to room for what it
- * writes. Returns the memory to be freed; NULL: there is none. */
+/* Points *before to copies of the operands that the routine reads, and *on_gpu to other copies and
+ * to room for the operands that it writes. Returns the memory to be freed; NULL: there is none. */
 static void *copy_routine(const struct xg_routine *routine, struct xg_routine *before,
                           struct xg_routine *on_gpu)
 {

@@ -18,8 +18,8 @@ enum xg_status xg_comparison_compute(const char *symbol, const struct xg_problem
                                      const struct xg_conf *conf, const struct xg_cpu *cpu,
                                      struct xg_shelter *shelter, struct xg_result *result);
 
-/* The same for a routine of LAPACK. All operands that it reads are copied, and for the GPU those
- * that it writes, too. The errors are residuals (verify/residual.h); NaN where there is none. */
+/* The same for a routine of LAPACK. All operands that it reads are copied; the GPU's results go to
+ * copies too. The errors are residuals (verify/residual.h); NaN if the routine has none. */
 enum xg_status xg_comparison_routine(const char *symbol, const struct xg_routine *routine,
                                      const struct xg_conf *conf, const struct xg_cpu *cpu,
                                      struct xg_shelter *shelter, struct xg_result *result);

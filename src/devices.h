@@ -4,7 +4,7 @@
  *
  * A product runs whole on the least busy device. To split one product over several devices, change
  * the result of xg_devices_pick and the submitting thread, which today is the caller's own
- * (pipe.c).
+ * (queue.c).
  */
 #ifndef XG_DEVICES_H
 #define XG_DEVICES_H
@@ -56,15 +56,15 @@ int xg_devices_ordinals(const char *text, int *ordinals, int max);
 /* The same for at most XG_DEVICES_MAX ordinals; warns once if there are more. */
 int xg_devices_read_ordinals(const char *text, int ordinals[XG_DEVICES_MAX]);
 
-/* Finds a free lane on the device with the fewest busy lanes, the first such device. Returns false
- * if no lane is free. */
+/* Finds a free lane on the first device with the fewest busy lanes. Returns false if no lane is
+ * free. */
 bool xg_devices_pick(const struct xg_devices *devices, struct xg_devices_place *place);
 
 /* The number of busy lanes, and of all lanes, on the devices that are not lost. */
 int xg_devices_busy(const struct xg_devices *devices);
 int xg_devices_lanes(const struct xg_devices *devices);
 
-/* Opens only the device with that ordinal, or XG_DEVICES_ANY, and creates a lane for so many
+/* Opens only the device with that ordinal, or XG_DEVICES_ANY, and creates a lane for `threads`
  * staging threads, ready for its first product. If several threads multiply, it creates as many
  * lanes as it can. Unless it returns XG_OK, nothing of the device is left. */
 enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int threads,
@@ -77,14 +77,14 @@ enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int thre
 bool xg_devices_count(struct xg_device *device, enum xg_status status, enum xg_verdict verdict);
 
 /*
- * Moves the resources of a lost device to *held; those of a device that hangs stay in left for
- * good. Returns false and does nothing if the device is not lost, has a busy lane, is held, or was
- * detached before.
+ * Moves the resources of a lost device to *held; a device that hangs keeps its resources, in
+ * `left`. Returns false and does nothing if the device is not lost, has a busy lane, is held, or
+ * was detached before.
  */
 bool xg_devices_detach(struct xg_device *device, struct xg_device *held);
 
-/* Closes a detached device, or one that is not in use; of a device that hangs it ends only the
- * threads. Waits for the driver: do not hold the engine's lock meanwhile. */
+/* Closes a detached device, or one that is not in use; for a device that hangs it only ends the
+ * threads. Waits for the driver, so call it without the engine's lock. */
 void xg_devices_close(const struct xg_device *held);
 
 #endif

@@ -49,7 +49,7 @@ static _Atomic double floor_mnk = -1;
  * kernel for them. Read after the floor is known. */
 static _Atomic uint64_t kinds_off;
 
-/* Settled shapes skip the decision; not in a phase on the GPU, where each would wake threads. */
+/* Settled shapes skip the decision, except in a phase on the GPU: there each would wake threads. */
 static _Atomic bool settles;
 
 static pthread_once_t learnt_once = PTHREAD_ONCE_INIT;

@@ -19,9 +19,9 @@ void xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
 
 /*
  * True if the caller must hand a problem of this kind (problem.h) and size to xg_dispatch_problem.
- * False if it may forward the call to its BLAS: too small ever to pay, or not able to run on a
- * device, and not reported. Always true if XGEMM_MODE is gpu or compare. A few nanoseconds: two
- * loads and two multiplications once the configuration has been read.
+ * False if it may forward the call to its BLAS: the call is not reported, and it is too small to
+ * gain on a device or cannot run there. Always true if XGEMM_MODE is gpu or compare. A few
+ * nanoseconds: two loads and two multiplications once the configuration has been read.
  */
 bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k);
 
@@ -30,8 +30,8 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k);
  * depend on the others (XGEMM_REPRODUCIBLE). */
 bool xg_dispatch_wants_group(int kind, int64_t m, int64_t n, int64_t k);
 
-/* The model of the machine as it is known now. The first call examines the machine. For one thread
- * inside a shelter that is not open. */
+/* Sets *model to the model of the machine as known now. The first call examines the machine. Call
+ * it inside a shelter that is not open. */
 struct xg_model;
 struct xg_shelter;
 struct xg_conf;
@@ -42,7 +42,7 @@ void xg_dispatch_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
 /* The configuration's XGEMM_CPU_BLAS, or NULL: the only setting that the shim itself needs. */
 const char *xg_dispatch_cpu_blas(void);
 
-/* Adds a call to the account and the trace, where one is kept (report/recorder.h). Sets
+/* Adds a call to the account and the trace, if they are kept (report/recorder.h). Sets
  * record->seconds; begin_s: when the call began. */
 void xg_dispatch_record(const struct xg_conf *conf, const struct xg_cpu *cpu,
                         struct xg_call_record *record, double begin_s);

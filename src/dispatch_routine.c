@@ -111,7 +111,7 @@ static bool is_library_first(const struct xg_conf *conf)
     return conf->mode == XG_MODE_AUTO && xg_absence_find(XG_ABSENCE_FILES) == XG_REASON_EARNING;
 }
 
-/* Starts what is missing. The routine stays on the CPU where that is not ready in time. */
+/* Starts what is missing. The routine stays on the CPU if that is not ready in time. */
 static void make_ready(const struct xg_conf *conf, const struct xg_routine_decision *decision,
                        struct xg_call_record *record)
 {
@@ -176,7 +176,7 @@ static bool run_rest(const struct xg_conf *conf, const struct xg_patience *patie
     return done;
 }
 
-/* True if the GPU computed it. */
+/* True if the GPU computed the routine. */
 static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf,
                     const struct xg_model *model, const struct xg_routine_decision *decision,
                     const struct xg_cpu *cpu, struct xg_shelter *shelter,
@@ -260,7 +260,7 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
         .predicted_gpu_s = decision.gpu_s,
     };
     if (record.place == XG_PLACE_BOTH && !xg_residual_covers(routine))
-        stay(&record, XG_REASON_MODE); /* nothing says which side is right */
+        stay(&record, XG_REASON_MODE); /* no residual tells which side is right */
     if (record.place != XG_PLACE_CPU && !xg_stack_suffices())
         stay(&record, XG_REASON_STACK);
     if (record.place != XG_PLACE_CPU)

@@ -30,8 +30,8 @@
 #include "pipeline/routine.h"
 #include "verify/verify.h"
 
-/* The number of attempts for a start that a stream capture of the program forbids. The first device
- * is tried again when a later product wants it, another device after a pause. */
+/* The number of attempts at a start while stream captures of the program forbid it. The first
+ * device is tried again when a later product wants it, another device after a pause. */
 enum { STARTS_MAX = 3, START_PAUSE_MS = 100 };
 
 static _Atomic int engine_state = XG_ENGINE_COLD;
@@ -130,8 +130,8 @@ static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
     return state;
 }
 
-/* Long enough for most products and each step of a start but one: creating the cuBLAS handle makes
- * many driver calls and reads the library's file meanwhile. */
+/* Long enough for most products and for each step of a start, except the creation of the cuBLAS
+ * handle, which makes many driver calls and reads the library's file. */
 enum { EXIT_WAIT_MS = 500, EXIT_WAIT_CUBLAS_MS = 5000 };
 
 static bool is_inside(bool start_too)
@@ -144,7 +144,7 @@ static void wait_until_outside(bool start_too)
     static const struct timespec nap = {.tv_nsec = 200000};
     int64_t begin_ns = xg_clock_ns(), ms = 0;
     int cancel_state;
-    /* A cancelled thread would leave exit() by the nap, and the process would live on. */
+    /* A thread cancelled in the nap would leave exit(), and the process would live on. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     while (is_inside(start_too) &&
            ms < (start_too && xg_cublas_opens() ? EXIT_WAIT_CUBLAS_MS : EXIT_WAIT_MS)) {
@@ -156,9 +156,10 @@ static void wait_until_outside(bool start_too)
 
 /*
  * Runs at the end of the process, before the driver's own exit handlers (drv.h). From here on,
- * products run on the CPU. Products on a lane, and the current step of a start, may end. Nothing is
- * given back; the kernel does that. Takes no lock, because the thread that calls exit() may hold
- * it, and uses no floating-point arithmetic, because the program may have enabled traps.
+ * products run on the CPU. It lets products on a lane, and the current step of a start, end. It
+ * frees nothing, because the kernel does. It takes no lock, because the thread that calls exit()
+ * may hold the lock, and uses no floating-point arithmetic, because the program may have enabled
+ * traps.
  */
 static void at_exit(void)
 {
@@ -229,7 +230,8 @@ static bool same_kind(const struct xg_dev *dev)
            dev->facts.residues == first->facts.residues;
 }
 
-/* Pauses outside the driver: the process's end need not wait for it. False: the end has begun. */
+/* Pauses outside the driver, so that the process's end need not wait for the pause. False: the end
+ * has begun. */
 static bool pause_start(void)
 {
     static const struct timespec pause = {.tv_nsec = START_PAUSE_MS * 1000000L};
@@ -424,8 +426,8 @@ static enum xg_status create_lane(struct xg_dev *dev, struct xg_lane **lane)
 /*
  * Waits until a lane is freed or the state changes. False: the caller's patience ends (end_s), or
  * no lane was freed for so long that the holders must be stuck inside the driver, beyond our
- * timeouts, or have left for good, for example by siglongjmp from a fault's handler. After one such
- * timeout no thread waits.
+ * timeouts, or have left, for example by siglongjmp from a fault's handler. After one such timeout
+ * no thread waits.
  */
 static bool wait_for_release_locked(double end_s)
 {
@@ -439,10 +441,10 @@ static bool wait_for_release_locked(double end_s)
 }
 
 /*
- * Takes a lane for this thread alone, with its share of the threads among the busy lanes. Lanes
- * that the start did not create are created on demand. Returns XG_DECLINED if no lane is free soon
- * enough, there is none at all, or the engine is not ready; otherwise the result of xg_lane_create.
- * patience: as for xg_engine_compute.
+ * Takes a lane for this thread alone, with its share of the threads among the busy lanes. Creates
+ * lanes that the start did not create. Returns XG_DECLINED if no lane is free soon enough, if there
+ * is no lane, or if the engine is not ready; otherwise the result of xg_lane_create. patience: as
+ * for xg_engine_compute.
  */
 static enum xg_status acquire_lane(const struct xg_patience *patience,
                                    struct xg_devices_place *place)

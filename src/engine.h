@@ -14,13 +14,14 @@
  * false unless the engine is READY. From any thread; a load. */
 bool xg_engine_device(struct xg_model_device *out);
 
-/* The current state (policy.h). From any thread; a load. */
+/* The current state (xg.h). From any thread; a load. */
 enum xg_engine_state xg_engine_state_get(void);
 
 /* True if the engine was ever READY. From any thread; a load. */
 bool xg_engine_used(void);
 
-/* Registers what the end of the process and its children need, before a thread of ours starts. */
+/* Registers the handlers for the end of the process and for fork. Call it before a thread of this
+ * library starts. */
 void xg_engine_watch(void);
 
 /*
@@ -44,7 +45,8 @@ void xg_engine_start_deadline(struct timespec *until, const struct xg_conf *conf
 struct xg_dev;
 
 /* Keeps one of the engine's devices (numbered from 0) open until xg_engine_let_go; products still
- * run. If it is lost, *dev is NULL; do not let it go then. False: no device has that number. */
+ * run. If the device is lost, *dev is NULL; do not let it go then. False: no device has that
+ * number. */
 bool xg_engine_hold(int number, struct xg_dev **dev);
 void xg_engine_let_go(int number);
 
@@ -57,21 +59,22 @@ struct xg_patience {
 };
 
 /*
- * Runs *call on a free lane, or, if none is free and *patience allows it, on the next one. NULL: it
- * always waits, and calls behind it do not know how long it will take. Once no lane has been taken
- * or freed for four times XGEMM_TIMEOUT_MS, no call waits until one is. A freed lane goes to the
- * first caller that asks. result->waited_s is the wait. XG_DECLINED: not ready or busy; nothing is
- * touched. Otherwise as xg_pipeline_run. After three failures in a row (except XG_ERR_CAPTURE) or a
- * lost context a device gets no more products; once none is left or being opened, the state is NONE
- * for good. The share of products that XGEMM_VERIFY asks for, chosen by number, is verified (not in
- * compare mode); a device with three wrong ones in a row among those gets no more either.
+ * Runs *call on a free lane, or, if none is free and *patience allows it, on the next one. patience
+ * NULL: the call always waits, and calls behind it do not know how long it will take. Once no lane
+ * has been taken or freed for four times XGEMM_TIMEOUT_MS, no call waits until one is. A freed lane
+ * goes to the first caller that asks. result->waited_s is the wait. XG_DECLINED: the engine is not
+ * ready, or all lanes are busy; nothing is touched. Otherwise as xg_pipeline_run. After three
+ * failures in a row (except XG_ERR_CAPTURE) or a lost context a device gets no more products; once
+ * no device is left or being opened, the state stays NONE. The share of products that XGEMM_VERIFY
+ * asks for, chosen by number, is verified (not in compare mode); a device with three wrong ones in
+ * a row among those gets no more products either.
  */
 enum xg_status xg_engine_compute(const struct xg_problem *call, const struct xg_conf *conf,
                                  const struct xg_cpu *cpu, const struct xg_patience *patience,
                                  struct xg_result *result);
 
-/* The same for a routine of LAPACK. Unless it returns XG_OK, the caller has the CPU compute it, as
- * after xg_routine_run; XG_ERR_WRONG: verification found the result wrong. */
+/* The same for a routine of LAPACK. Unless it returns XG_OK, the caller must have the CPU compute
+ * the routine, as after xg_routine_run; XG_ERR_WRONG: verification found the result wrong. */
 enum xg_status xg_engine_routine(const struct xg_routine *routine, const struct xg_conf *conf,
                                  const struct xg_patience *patience, struct xg_result *result);
 

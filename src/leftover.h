@@ -6,9 +6,9 @@
 #include "base/xg.h"
 
 /*
- * After a failure or a wrong result, the CPU library computes the product or its parts, after the
- * lane is given back and outside the shelter, like all its work. Its signal handlers may leave by a
- * jump, and threads that it creates must not start with blocked signals.
+ * After a failure or a wrong result, the CPU library computes the product or its parts. It does so
+ * after the lane is given back and outside the shelter, because a signal handler may leave its work
+ * by a jump, and threads that it creates must not start with blocked signals.
  */
 struct xg_leftover {
     const struct xg_cpu *cpu; /* the program's library; the other members start as 0 */

@@ -42,8 +42,8 @@ static void end_load(enum xg_toolkit library, int how)
     pthread_mutex_unlock(&waiting.lock);
 }
 
-/* Loads the library, then makes its handle on each device, which loads more. On a device that opens
- * later, the first product that needs the handle makes it. */
+/* Loads the library, then makes its handle on each device, which loads more. For a device that
+ * opens later, the first product that needs the handle makes it. */
 static void load_cublas(const struct xg_conf *conf)
 {
     struct xg_dev *dev;
@@ -58,8 +58,8 @@ static void load_cublas(const struct xg_conf *conf)
     end_load(XG_TOOLKIT_CUBLAS, LOAD_DONE);
 }
 
-/* Each lane makes a handle of its own at its first routine. Matrices of lower rank also need
- * cuBLAS, which cuSOLVER has brought (compute/deflation.h); no routine waits for it. */
+/* Each lane makes its own handle at its first routine. Matrices of lower rank also need cuBLAS,
+ * which cuSOLVER has brought along (compute/deflation.h); no routine waits for that. */
 static void load_cusolver(const struct xg_conf *conf)
 {
     const bool there = xg_solver_load();

@@ -11,15 +11,16 @@
 #include "compute/toolkit.h"
 
 /* Starts loading the library unless loading has already begun. Returns true once it has been loaded
- * or was not found. From any thread; false unless the engine is READY, or, for cuSOLVER, COLD. */
+ * or was not found; false unless the engine is READY or, for cuSOLVER, COLD. From any thread. */
 bool xg_library_start_done(enum xg_toolkit library, const struct xg_conf *conf);
 
-/* Whether it has been loaded or was not found; whether it was not found. Loads. */
+/* The first: whether loading has ended, with the library or without. The second: whether the
+ * library was not found. One atomic load each. */
 bool xg_library_start_is_done(enum xg_toolkit library);
 bool xg_library_start_is_absent(enum xg_toolkit library);
 
-/* The same as the first, but waits for the end of loading, at most until xg_engine_start_deadline.
- * After one thread has waited that long, no other thread waits. */
+/* The same as xg_library_start_done, but waits for the end of loading, at most until
+ * xg_engine_start_deadline. After one thread has waited that long, no other thread waits. */
 bool xg_library_start_wait(enum xg_toolkit library, const struct xg_conf *conf);
 
 #endif

@@ -19,10 +19,10 @@ bool accounts_folder_make(char path[PATH_MAX], bool in_memory);
 void accounts_folder_remove(const char *path);
 
 /* Sets *sum to the sum of all accounts in the folder and returns the number of their processes.
- * Skips accounts of another version, and says so the first time. */
+ * Skips accounts of another version, and prints that the first time. */
 int accounts_read(const char *path, struct xg_account *sum);
 
-/* Finds out why products of *sum wait for a start of the GPU although none of them met one. If
+/* Finds out why products of *sum wait for a start of the GPU although none of them met a GPU. If
  * there is no GPU here, that becomes their reason. May ask the driver, in a separate process. */
 void accounts_explain(struct xg_account *sum);
 

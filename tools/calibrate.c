@@ -28,7 +28,7 @@
 
 /*
  * Sorted by FLOPs, so that the time of one shape tells whether the next one takes too long. The
- * first is for the GPU only, where it separates the cost of a call from that of work; the CPU's
+ * first is for the GPU only, and separates the cost of a call from that of the work; the CPU's
  * model has no figure to fit to it.
  */
 static const int64_t shapes[][3] = {
@@ -52,8 +52,8 @@ static const double shape_s = 0.12, side_s = 8, call_s = 0.4; /* upper bounds, a
 
 /*
  * A larger typical error means that something else ran meanwhile. For a GPU it may also mean that
- * the model does not fit the device, whose own figures still beat the reference's; so for a GPU
- * other processes must have used more than this part of the cores.
+ * the model does not fit the device, whose own figures are still better than the reference's. So
+ * calibration of a GPU fails only if other processes also used more than others_most of the cores.
  */
 static const double error_most = 0.30, others_most = 0.6;
 

@@ -24,7 +24,7 @@ enum { PASSED_ON = sizeof passed_on / sizeof passed_on[0], ENDING = 4 /* the fir
 
 enum { SETTLE_S = 2 };
 
-/* Blocked from the first run until child_restore, so that signals between runs are not lost. */
+/* Signals are blocked from the first run until child_restore, so that none is lost between runs. */
 static struct {
     bool done;
     sigset_t set, mask;          /* the signals that we wait for; the mask that we got */
@@ -40,7 +40,8 @@ static void prepare(void)
     sigaddset(&prepared.set, SIGCHLD);
     for (int i = 0; i < PASSED_ON; i++) {
         struct sigaction action;
-        /* Signals that we got ignored, as by nohup, stay ignored for both. */
+        /* Signals that were ignored at our start, for example by nohup, stay ignored here and in
+         * the program. */
         if (sigaction(passed_on[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             sigaddset(&prepared.set, passed_on[i]);
     }
@@ -92,8 +93,8 @@ static int read_failure(int failures)
     return got == sizeof error ? error : 0;
 }
 
-/* Fetches a signal and passes it on to the program if that exists; false: none came in time. The
- * kernel sends a terminal's signals to the program too. */
+/* Fetches a signal and passes it on to the program if the program exists; false: no signal came in
+ * time. The kernel sends a terminal's signals to the program too. */
 static bool fetch_signal(pid_t pid, double wait_s, struct child_end *end)
 {
     const struct timespec wait = {.tv_sec = (time_t)wait_s,
@@ -111,7 +112,7 @@ static bool fetch_signal(pid_t pid, double wait_s, struct child_end *end)
     return true;
 }
 
-/* Reaps ended processes, orphans too; true: the program is among them. */
+/* Reaps ended processes, including orphans; true: the program is among them. */
 static bool reap(pid_t pid, struct child_end *end)
 {
     bool found = false;

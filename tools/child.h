@@ -32,7 +32,7 @@ struct child_end {
  */
 bool child_run(const struct child *child, struct child_end *end);
 
-/* Restores this process's signals as it got them, for a tool that goes on to work of its own. A
+/* Restores this process's signals as it got them, for a tool that continues with work of its own. A
  * signal that came since the program ended is delivered now. */
 void child_restore(void);
 
@@ -43,7 +43,8 @@ void child_restore(void);
  */
 void child_settle(void);
 
-/* The exit status that a shell reports for it: 128 and more if a signal ended it. */
+/* The exit status that a shell reports for a status from waitpid: 128 and more if a signal ended
+ * the program. */
 int child_exit_status(int status);
 
 /* Ends this process as the program ended: with its status or by its signal. */

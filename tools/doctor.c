@@ -52,7 +52,7 @@ static void list_row(const struct doctor_diagnosis *diagnosis, void *context)
     printf("  Remedy: %s\n", text);
 }
 
-/* Ends after an option that only prints. */
+/* Ends doctor after an option that only prints. */
 static void end_print(void)
 {
     exit(fflush(stdout) == 0 ? NOTHING_WRONG : OWN_TROUBLE);

@@ -79,7 +79,7 @@ static void ask(void *answer, const void *file)
     shim_threads_find(library, NULL, &threads);
     blas->threads = shim_threads_count(&threads, NULL);
     blas->pool = threads.pool;
-    xg_spin_told = !secure_getenv(XG_SPIN_VARIABLE) && /* its answer in the program */
+    xg_spin_told = !secure_getenv(XG_SPIN_VARIABLE) && /* as in the program */
                    xg_spin_is_short(secure_getenv("XGEMM_SPIN"), secure_getenv("XGEMM_MODE"),
                                     secure_getenv("CUDA_VISIBLE_DEVICES"), xg_spin_has_device());
     blas->spin_mended = is_mended(threads.pool);
@@ -94,7 +94,8 @@ void doctor_blas_read(struct doctor_blas *blas, const char *file)
     (void)doctor_probe(ask, blas, sizeof *blas, file, LIMIT_S);
     if (doctor_elf_read(&elf, blas->path))
         blas->vendor = elf.vendor;
-    /* Debian's libblas.so.3 of OpenBLAS has no mark of its own; a library that it needs answers. */
+    /* Debian's libblas.so.3 of OpenBLAS has no mark of a vendor; a library that it needs has
+     * answered. */
     if (blas->vendor == DOCTOR_VENDOR_OTHER && !strncmp(blas->version, "OpenBLAS", 8))
         blas->vendor = DOCTOR_VENDOR_OPENBLAS;
     doctor_elf_fini(&elf);

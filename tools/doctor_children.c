@@ -7,7 +7,7 @@
 
 #include "doctor_text.h"
 
-enum { STARTS_MAX = 4096 }; /* of different files, environments and starters */
+enum { STARTS_MAX = 4096 }; /* starts that differ in file, environment or starter */
 
 /* The time that a process takes after its last line, to free its memory. */
 static const double LEAVING_S = 1e-3;
@@ -20,7 +20,7 @@ static bool is_child(const struct doctor_run *run, const char *path)
     return false;
 }
 
-/* "KEPT STARTER PATH", separated by tabs. */
+/* Takes "KEPT STARTER PATH", separated by tabs. */
 static void take_start(struct doctor_run *run, char *text)
 {
     struct doctor_program program;

@@ -35,14 +35,14 @@ extern const struct doctor_diagnosis doctor_run_diagnoses[];
 
 struct doctor_finding {
     const struct doctor_diagnosis *diagnosis;
-    double cost_s; /* seconds of products in the run that it affects; 0: unknown */
+    double cost_s; /* seconds of the run's products that it affects; 0: unknown */
     char subject[DOCTOR_TEXT_BYTES];
 };
 
 enum { DOCTOR_FINDINGS = 128 };
 
-/* Fills `findings` and returns their number: first those to mend, within a level the most expensive
- * ones, else in the order of the tables. Pure. */
+/* Fills `findings` and returns their number: first the findings to mend; within a level the most
+ * expensive first, then in the order of the tables. Pure. */
 int doctor_diagnose(const struct doctor_facts *facts,
                     struct doctor_finding findings[DOCTOR_FINDINGS]);
 
@@ -54,8 +54,8 @@ void doctor_diagnosis_visit(void (*visit)(const struct doctor_diagnosis *diagnos
 void doctor_finding_text(const struct doctor_finding *finding, const char *form, char *text,
                          size_t size);
 
-/* Whether no call of this object can reach the library although it has some: the rules of
- * doctor_program_diagnoses that give the reason (doctor_rules_program.c). */
+/* Whether the object makes calls and none can reach the library; rules of doctor_program_diagnoses
+ * give the reason (doctor_rules_program.c). */
 bool doctor_object_is_lost(const struct doctor_facts *facts, const struct doctor_object *object);
 
 /* Whether there is a finding about a program that the run started (doctor_rules_program.c). */

@@ -245,7 +245,8 @@ static void read_symbols(const struct image *image, const struct tables *tables,
     }
 }
 
-/* Finds names that it defines and has a relocation for: its own calls can be intercepted. */
+/* Finds the names that the file defines and has a relocation for: its own calls of them can be
+ * intercepted. */
 static void read_relocations(const struct image *image, const struct tables *tables,
                              const char *strings, ElfW(Addr) address, size_t bytes,
                              struct doctor_elf *elf)

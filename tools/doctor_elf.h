@@ -15,7 +15,7 @@ enum doctor_vendor {
     DOCTOR_VENDOR_TRAMPOLINE, /* libblastrampoline */
     DOCTOR_VENDOR_NVBLAS,
     DOCTOR_VENDOR_GSL,
-    DOCTOR_VENDOR_OTHER, /* has the names, but nothing that tells the vendor */
+    DOCTOR_VENDOR_OTHER, /* has the names, but no sign of the vendor */
 };
 
 /* Masks have a bit for each name of SGEMM, which come first in enum shim_id (shim/symbols.h). */
@@ -29,12 +29,12 @@ struct doctor_elf {
     bool symbolic;         /* linked with -Bsymbolic: binds to itself first */
     unsigned imports;      /* names that it imports */
     unsigned defines;      /* names that it exports */
-    unsigned protects;     /* those of `defines`: protected, so its own calls cannot be taken */
-    unsigned interposes; /* those of `defines`: its own calls still go through the dynamic linker */
-    unsigned inside;     /* names inside it that the dynamic linker does not see */
-    bool lapack;         /* imports one of our names of LAPACK */
-    bool kit;            /* exports more of BLAS than SGEMM */
-    bool mkl_inside;     /* contains MKL but is not a library of MKL */
+    unsigned protects;     /* of `defines`: protected, so its own calls cannot be taken */
+    unsigned interposes;   /* of `defines`: its own calls still go through the dynamic linker */
+    unsigned inside;       /* names inside it that the dynamic linker does not see */
+    bool lapack;           /* imports one of our names of LAPACK */
+    bool kit;              /* exports more of BLAS than SGEMM */
+    bool mkl_inside;       /* contains MKL but is not a library of MKL */
     enum doctor_vendor vendor;
     char **needed; /* the libraries that it needs by name */
     int needed_count;
@@ -45,7 +45,7 @@ struct doctor_elf {
 bool doctor_elf_read(struct doctor_elf *elf, const char *path);
 void doctor_elf_fini(struct doctor_elf *elf);
 
-/* The bit of a name of SGEMM in those masks; 0: another name. */
+/* The bit of a name of SGEMM in the masks; 0: not a name of SGEMM. */
 unsigned doctor_elf_name(const char *name);
 
 /* "OpenBLAS"; never NULL. */

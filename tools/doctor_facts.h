@@ -61,7 +61,7 @@ struct doctor_gpu {
     uint64_t free_bytes;      /* free device memory */
     int kernels, kernels_all; /* rows of the kernel table whose code loads there; all our rows */
     bool images;              /* this build carries device code */
-    char kernel[96];          /* what computes 4096 x 4096 x 4096; empty: not asked */
+    char kernel[96];          /* the kernel for 4096 x 4096 x 4096; empty: not asked */
     double up_bytes_per_s, down_bytes_per_s; /* with page-locked memory; 0: could not be measured */
     char cublas_file[DOCTOR_PATH_BYTES];     /* empty: none */
     int cublas_version;                      /* 130200 for 13.2; 0: unknown */
@@ -202,14 +202,14 @@ struct doctor_run {
     int processes;  /* number of processes that reported at their end what they had loaded */
     bool told;      /* the program itself reported */
     bool preloaded; /* this library was loaded in it */
-    char cublas_file[DOCTOR_PATH_BYTES]; /* that one of its processes had loaded; empty: none */
+    char cublas_file[DOCTOR_PATH_BYTES]; /* loaded by one of its processes; empty: none */
     char cusolver_file[DOCTOR_PATH_BYTES];
     struct doctor_row rows[DOCTOR_ROWS];
     int row_count;
     struct doctor_child children[DOCTOR_CHILDREN];
     int child_count;
     double cores_s;               /* CPU time of all processes */
-    double untold_s;              /* part of that: CPU time of processes that reported nothing */
+    double untold_s;              /* of cores_s: CPU time of processes that reported nothing */
     struct doctor_texts messages; /* messages of the library, except the account */
 };
 
@@ -217,7 +217,8 @@ struct doctor_run {
 
 enum doctor_calibration_state {
     DOCTOR_CALIBRATION_NONE,
-    DOCTOR_CALIBRATION_OTHER, /* none, but some for other machines, drivers or libraries */
+    DOCTOR_CALIBRATION_OTHER, /* no file for this machine, but files for other machines, drivers or
+                               * libraries */
     DOCTOR_CALIBRATION_DAMAGED,
     DOCTOR_CALIBRATION_FITS,
 };

@@ -174,8 +174,8 @@ static bool loads(struct xg_dev *dev, const struct xg_kernel *row)
            xg_image_function(dev, row, false, false, &function) == XG_OK;
 }
 
-/* What computes a large product of this type. cuBLAS is not loaded here; no complex product is
- * computed without it. */
+/* The kernel for a large product of this type. cuBLAS is not loaded here, and complex products need
+ * it. */
 static const char *large_product(const struct xg_dev *dev, const struct xg_conf *conf,
                                  const struct doctor_gpu *gpu, enum xg_type type)
 {

@@ -72,7 +72,7 @@ struct doctor_object *doctor_objects_add(struct doctor_objects *objects, const c
 
 /* --- What the dynamic linker lists --------------------------------------------------------- */
 
-/* "\tNAME => PATH (0x...)", "\tPATH (0x...)" or "\tNAME => not found". */
+/* Takes "\tNAME => PATH (0x...)", "\tPATH (0x...)" or "\tNAME => not found". */
 static void take_line(struct doctor_objects *objects, struct doctor_program *program, char *line)
 {
     char *arrow = strstr(line, " => "), *end = strrchr(line, '(');
@@ -131,7 +131,7 @@ static bool matters(const struct doctor_object *object)
             (elf->vendor && elf->kit));
 }
 
-/* Finds whether other files need or import from the object. */
+/* Sets whether other files need the object or import from it. */
 static void relate(const struct doctor_objects *objects, struct doctor_object *object)
 {
     const char *name =

@@ -7,7 +7,7 @@
 
 /*
  * A set of files, each read once. doctor_objects_add adds them when doctor_objects_list or the
- * run's reports (doctor_run.h) name them; doctor_objects_finish then keeps those that matter. For
+ * run's reports (doctor_run.c) name them; doctor_objects_finish then keeps those that matter. For
  * one thread.
  */
 struct doctor_objects;

@@ -60,7 +60,8 @@ static bool read_script(const char *path, char interpreter[DOCTOR_PATH_BYTES])
     return true;
 }
 
-/* Whether it runs with more rights than its caller: the dynamic linker then preloads nothing. */
+/* Whether the program runs with more rights than its caller: the dynamic linker then preloads
+ * nothing. */
 static bool is_privileged(const char *path)
 {
     struct stat status;
@@ -69,7 +70,7 @@ static bool is_privileged(const char *path)
     return getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-/* Whether it uses run-times that end the program unless they are loaded first. */
+/* Whether the program uses run-times that end it unless they are loaded first. */
 static bool is_sanitized(const struct doctor_elf *elf)
 {
     static const char *const libraries[] = {"libasan.so", "libhwasan.so", "libclang_rt.asan"};

@@ -14,10 +14,11 @@ void doctor_system_read(struct doctor_system *system);
  * has the same effect as in a program: CUDA_VISIBLE_DEVICES, XGEMM_DEVICES, XGEMM_MATH. */
 void doctor_gpu_read(struct doctor_gpu *gpu);
 
-/* Runs in that process; there is one version for builds with CUDA and one for builds without. */
+/* Runs in the process that doctor_gpu_read makes; there is one version for builds with CUDA and one
+ * for builds without. */
 void doctor_gpu_ask(void *gpu, const void *nothing);
 
-/* Finds and reads the program as execvp would, without starting it. name NULL: none was given. */
+/* Finds the program as execvp does and reads it, without starting it. name NULL: none was given. */
 void doctor_program_read(struct doctor_program *program, const char *name);
 
 /*
@@ -49,8 +50,7 @@ void doctor_children_take(struct doctor_run *run, char *journal);
  * and an account kept (XGEMM_ACCOUNT). The program gets the standard streams and signals. Waits for
  * its end. The library's messages go to XGEMM_LOG or, without it, to a file that is read and
  * removed. Adds the objects that the processes had loaded at their ends to *objects. Returns false,
- * with errno, if the program could not be run, because a folder for the files or a process could
- * not be made.
+ * with errno, if no folder for the files or no process could be made.
  */
 bool doctor_run_start(struct doctor_run *run, const struct doctor_preload *preload,
                       char *const argv[], struct doctor_objects *objects);

@@ -25,7 +25,7 @@ DOCTOR_RULE(find_hidden)
                             : "(empty)");
 }
 
-/* If libcuda.so.1 is missing, other facts tell the reason. */
+/* If libcuda.so.1 is missing, other facts give the reason. */
 enum absence { IN_CONTAINER, WITHOUT_LIBRARY, WITHOUT_DRIVER, WITHOUT_GPU };
 
 DOCTOR_RULE(find_absent)

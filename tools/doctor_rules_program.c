@@ -106,7 +106,7 @@ DOCTOR_RULE(find_unreached)
 /* The reason why no call, or only some calls, of an object can be seen; the first that holds. */
 enum loss { SEEN, APART, MKL_INSIDE, MKL_PARTLY, DEEPBIND, SYMBOLIC, BY_HANDLE, INSIDE };
 
-/* Whether it is a BLAS for other objects, and not an object that was linked with a BLAS. */
+/* Whether the object is a BLAS for other objects, and not an object that was linked with a BLAS. */
 static bool is_library(const struct doctor_object *object)
 {
     static const char *const parts[] = {"blas", "blis", "mkl", "atlas", "armpl", "lapack"};
@@ -117,7 +117,7 @@ static bool is_library(const struct doctor_object *object)
     return false;
 }
 
-/* Whether it may be the library that this library itself loads if a program brings none. */
+/* Whether the object may be the library that this library loads if a program brings none. */
 static bool is_fallback(const struct doctor_facts *facts, const struct doctor_object *object)
 {
     return facts->run.row_count > 0 &&
@@ -133,7 +133,7 @@ static enum loss loss_of(const struct doctor_facts *facts, const struct doctor_o
         return elf->imports || elf->defines ? APART : SEEN;
     if (elf->mkl_inside)
         return object->taken || elf->interposes ? MKL_PARTLY : MKL_INSIDE;
-    /* The bindings of a library's own calls tell nothing about the calls that others make. */
+    /* The bindings of a library's own calls say nothing about calls by other objects. */
     if (offers && is_library(object) && !object->needed && !is_fallback(facts, object))
         return BY_HANDLE;
     if (object->taken)

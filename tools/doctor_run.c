@@ -23,7 +23,7 @@ enum { PROCESSES_MAX = 256, ACCOUNT_BYTES_MAX = 1 << 26, LIST_BYTES = 8192 };
 
 enum { SETTINGS = 4 };
 
-/* What is set for the program; the list ends with NULL. */
+/* The settings of the program's environment; the list ends with NULL. */
 struct settings {
     char text[SETTINGS][LIST_BYTES + 32];
     char *list[SETTINGS + 1];
@@ -39,7 +39,8 @@ struct place {
 
 /* --- Start --------------------------------------------------------------------------------- */
 
-/* A FIFO, a terminal or /dev/null cannot be read back. An unwritable file is a finding. */
+/* True if the log cannot be read back: a FIFO, a terminal or /dev/null. An unwritable file is a
+ * finding. */
 static bool is_stream(const char *log)
 {
     struct stat status;
@@ -82,7 +83,7 @@ static void remove_place(const struct place *place)
     accounts_folder_remove(place->accounts);
 }
 
-/* False: it is not built or installed beside this program, or LD_PRELOAD cannot hold its path. */
+/* Finds the witness. False: it is not beside this program, or LD_PRELOAD cannot hold its path. */
 static bool find_witness(char witness[DOCTOR_PATH_BYTES])
 {
     return (library_beside(witness, DOCTOR_PATH_BYTES, "", "xgemm-witness.so") ||
@@ -116,7 +117,7 @@ static void make_settings(const struct doctor_preload *preload, const struct pla
     settings->list[count] = NULL;
 }
 
-/* CPU time of ended children, with that of their own children. */
+/* CPU time of ended children and of their own ended children. */
 static double spent_s(void)
 {
     struct rusage usage;
@@ -164,7 +165,8 @@ static char *read_file(const char *path, long offset)
     return text;
 }
 
-/* "binding NAME MODULE TARGET", separated by tabs; TARGET "=": the module's own definition. */
+/* Takes "binding NAME MODULE TARGET", separated by tabs; TARGET "=": the module's own
+ * definition. */
 static void take_binding(struct doctor_objects *objects, char *text)
 {
     char *name = strsep(&text, "\t"), *module = strsep(&text, "\t"), *target = text;

@@ -25,7 +25,7 @@ static void read_line(const char *path, char *line, size_t size)
         fclose(file);
 }
 
-/* Whether it is NVIDIA's and in the class of displays or 3D controllers. */
+/* Whether the device is NVIDIA's and a display or 3D controller. */
 static bool is_gpu(const char *device)
 {
     char path[DOCTOR_PATH_BYTES], vendor[32], class[32];

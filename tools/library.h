@@ -7,9 +7,10 @@
 #include <stddef.h>
 
 /*
- * Writes the path of the library: the value of XGEMM_SHIM_LIB, whether that exists or not; else the
- * library of the build tree or installation that contains this program (<prefix>/libexec/<package>
- * beside <prefix>/lib); else the configured one. False, with an empty path: there is none.
+ * Writes the path of the library: the value of XGEMM_SHIM_LIB, even if no such file exists; else
+ * the library of the build tree or installation that contains this program
+ * (<prefix>/libexec/<package> beside <prefix>/lib); else the configured one. Returns false, with an
+ * empty path, if there is none.
  */
 bool library_find(char *path, size_t size);
 

@@ -28,7 +28,8 @@ bool output_is_writable(const char *path)
     }
     if (errno != EEXIST)
         return false;
-    /* The path is a link to a missing file: that file is made, and removed by its own name. */
+    /* The path is a link to a missing file: this makes that file, and removes it by its own
+     * name. */
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
     if (fd < 0)
         return false;

@@ -7,8 +7,8 @@
 
 /*
  * Tests whether the file can be written, so that an error appears before the run and not an hour
- * later. An existing file keeps its content; no new file is left behind. False: errno gives the
- * reason.
+ * later. An existing file keeps its content; no new file is left behind. Returns false, with errno,
+ * if it cannot be written.
  */
 bool output_is_writable(const char *path);
 

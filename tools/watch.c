@@ -50,7 +50,7 @@ static const struct {
     void (*run)(struct watch *watch);
 } commands[] = {{"ab", watch_ab}, {"top", watch_top}, {"report", watch_report}};
 
-/* A file of ours must not get the number of a closed standard descriptor; the program gets that
+/* Our files must not get the number of a closed standard descriptor; the program finds that
  * descriptor closed. */
 static void reserve_standard(void)
 {

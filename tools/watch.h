@@ -10,7 +10,7 @@ enum { WATCH_SETTINGS = 16 };
 struct watch {
     char **argv;
     char *preloaded[WATCH_SETTINGS]; /* settings of a run with the library; NULL ends the list */
-    char *quiets;                    /* those of them for the CPU library's threads; NULL: none */
+    char *quiets;                    /* those for the CPU library's threads, as text; NULL: none */
     int turns;
     const char *page;   /* the file that report writes */
     const char *writer; /* the program that writes it */
@@ -19,7 +19,7 @@ struct watch {
 /* Adds "NAME=VALUE" to a list of settings and returns it; allocated by malloc. */
 char *watch_set(char *settings[WATCH_SETTINGS], const char *name, const char *value);
 
-/* Each runs its whole subcommand and ends this process as the program ended (child_leave). */
+/* Each function runs its subcommand and ends this process as the program ended (child_leave). */
 _Noreturn void watch_ab(struct watch *watch);
 _Noreturn void watch_top(struct watch *watch);
 _Noreturn void watch_report(struct watch *watch);

@@ -30,11 +30,11 @@ static struct {
     int status[SIDES][RANK_MAX];
     int count[SIDES];
     enum side order[SIDES * RANK_MAX];    /* of the runs */
-    struct xg_account accounts[RANK_MAX]; /* of each preloaded run, over all processes */
+    struct xg_account accounts[RANK_MAX]; /* of each preloaded run, summed over all processes */
     int processes[RANK_MAX];              /* processes that multiplied in it */
     char folder[PATH_MAX];                /* for the accounts of the current run */
     int failure; /* exit status, as of waitpid, if the program could not be started; else 0 */
-    int signal;  /* that ended the runs early; 0: none */
+    int signal;  /* the signal that ended the runs early; 0: none */
 } runs;
 
 /* Each run reads a file from its start. The program gets no input that can be read only once. */
@@ -47,7 +47,7 @@ static const char *choose_input(void)
     return isatty(STDIN_FILENO) ? NULL : "/dev/null";
 }
 
-/* False: no further runs. */
+/* False: there must be no further run. */
 static bool run(const struct watch *watch, enum side side)
 {
     char *settings[WATCH_SETTINGS] = {NULL};
@@ -81,7 +81,7 @@ static bool run(const struct watch *watch, enum side side)
 }
 
 /* On a terminal, prints which run begins and the time left, estimated from earlier runs. It uses a
- * line of its own, because the program writes to the terminal too. */
+ * separate line, because the program writes to the terminal too. */
 static void tell_progress(enum side side, int turns)
 {
     int done = runs.count[CPU] + runs.count[PRELOADED];
@@ -117,7 +117,7 @@ static void run_all(const struct watch *watch)
 
 /* --- Results ------------------------------------------------------------------------------- */
 
-/* "3" or, if runs differ, "0 (4 of 5 runs), 139 (1 of 5 runs)". */
+/* Writes "3" or, if runs differ, "0 (4 of 5 runs), 139 (1 of 5 runs)". */
 static void write_statuses(enum side side)
 {
     int count = runs.count[side];
@@ -258,7 +258,7 @@ static void write_account(void)
             counting_s);
 }
 
-/* Over the preloaded runs: how many saw products, and how many had products on the GPU. */
+/* Counts the preloaded runs that saw products, and those that had products on the GPU. */
 static void count_products(long long *seen, long long *on_gpu)
 {
     *seen = *on_gpu = 0;

@@ -107,7 +107,7 @@ void watch_report(struct watch *watch)
         exit(125);
     snprintf(below, sizeof below, "%s/account", folder);
     errno = EINVAL;
-    /* XGEMM_TRACE replaces %p by the process's id and has no way to write a percent sign. */
+    /* XGEMM_TRACE replaces %p by the process's id; no escape stands for a percent sign. */
     if (strstr(folder, "%p") || mkdir(below, 0700)) {
         int error = errno;
         accounts_folder_remove(folder);

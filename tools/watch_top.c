@@ -25,7 +25,7 @@ static double share(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* A wrapped line could not be overwritten. */
+/* The most columns of a line: a wrapped line could not be overwritten. */
 static int columns(void)
 {
     struct winsize size;

@@ -58,8 +58,8 @@ static int visit_target(struct dl_phdr_info *info, size_t size_bytes, void *cont
     return 1;
 }
 
-/* Reports one slot. An address in the object itself that is not its definition leads to the dynamic
- * linker, which has not been asked yet. */
+/* Reports one slot. If its address lies in the object itself and is not the object's definition,
+ * the dynamic linker has not bound the slot yet. */
 static void tell_slot(const struct dl_phdr_info *info, const ElfW(Sym) * symbol, const char *name,
                       const ElfW(Rela) * slot)
 {

@@ -43,7 +43,7 @@ static struct witness {
     spawn *spawn, *spawnp;
 } witness;
 
-/* At the first call it is too late: env -i has emptied its environment by then. */
+/* Runs at load, because at the first call env -i has emptied its environment already. */
 __attribute__((constructor)) static void prepare(void)
 {
     const char *folder = secure_getenv("XGEMM_DOCTOR_FOLDER");
@@ -293,7 +293,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_act
     return behind()->spawnp(pid, name, actions, attributes, argv, env);
 }
 
-/* Children of shells and of Python end by _exit, without destructors. */
+/* Children of shells and of Python end by _exit, which runs no destructors. */
 EXPORT void _exit(int code)
 {
     tell_end();

@@ -22,7 +22,7 @@ static inline int64_t xg_clock_ns(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* The time so many seconds from now, for waits on CLOCK_MONOTONIC, which cannot be set. */
+/* Sets *until to the time `seconds` from now on CLOCK_MONOTONIC, which no program can set. */
 static inline void xg_clock_deadline(struct timespec *until, double seconds)
 {
     int64_t then_ns = xg_clock_ns() + (int64_t)(1e9 * seconds);

@@ -261,7 +261,7 @@ void xg_conf_files_read(struct xg_conf_files *files, const char *system_path)
     if (find_user_file(files->user.path))
         xg_conf_file_read(&files->user, XG_CONF_FILE_FOUND);
     snprintf(files->system.path, sizeof files->system.path, "%s", system_path);
-    /* With another user's rights, the program reads only a file that that user or root controls. */
+    /* A program with another user's rights reads only a file that this user or root controls. */
     if (!getauxval(AT_SECURE) || xg_file_is_ours(system_path))
         xg_conf_file_read(&files->system, XG_CONF_FILE_INSTALLED);
 }

@@ -84,14 +84,15 @@ struct xg_conf_files {
  */
 void xg_conf_files_read(struct xg_conf_files *files, const char *system_path);
 
-/* Calls given for each setting that a file sets and the environment does not; an empty value is the
- * default. */
+/* Calls `given` for each setting that a file sets and the environment does not set; an empty value
+ * means the default. */
 typedef void xg_conf_given(void *ctx, const char *name, const char *value, const char *path,
                            int line);
 void xg_conf_files_visit(const struct xg_conf_files *files, xg_conf_given *given, void *ctx);
 
-/* Call report with a text for each ignored line, with file and number, and for each variable
- * XGEMM_* of the environment that is no setting, with the nearest one. One thread at a time. */
+/* The first calls report for each ignored line, naming file and line number; the second for each
+ * variable XGEMM_* of the environment that is not a setting, naming the nearest setting. One thread
+ * at a time. */
 typedef void xg_conf_report(void *ctx, const char *text);
 void xg_conf_files_report(const struct xg_conf_files *files, xg_conf_report *report, void *ctx);
 void xg_conf_environment_report(xg_conf_report *report, void *ctx);

@@ -15,7 +15,7 @@
 
 enum { XG_CONF_FILE_BYTES = 1 << 16, XG_CONF_FILE_LINES = 256 };
 
-/* A line with a setting, or a fault: of the line, or of the whole file (number 0). */
+/* A line with a setting, or a fault of the line or of the whole file (number 0). */
 struct xg_conf_line {
     int number;
     const char *name, *value; /* in the file's text; NULL in a fault */
@@ -42,10 +42,10 @@ enum xg_conf_file_choice {
 };
 
 /*
- * Reads the file at file->path, which must be a regular one of XG_CONF_FILE_BYTES at most. Waits
- * for nothing: it opens no FIFO. If the file does not exist, or its folder is closed, it has no
- * lines, but a fault if the user named it; an unreadable file has a fault too. Some system calls;
- * keeps errno.
+ * Reads the file at file->path, which must be a regular one of XG_CONF_FILE_BYTES at most. Never
+ * waits, because it opens no FIFO. A file that does not exist, or whose folder may not be searched,
+ * has no lines, and a fault if the user named it; an unreadable file has a fault too. Makes some
+ * system calls; keeps errno.
  */
 void xg_conf_file_read(struct xg_conf_file *file, enum xg_conf_file_choice choice);
 

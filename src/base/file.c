@@ -25,7 +25,7 @@ static bool is_trusted(const struct stat *file)
            (stat("/", &root) == 0 && file->st_uid == root.st_uid);
 }
 
-/* True also if that is unknown. */
+/* True if other users may write to the folder, or if that is unknown. */
 static bool is_shared(int folder)
 {
     struct stat status;

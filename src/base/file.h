@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens and checks files whose names come from the environment or from the place of other files,
- * and reads and writes them whole. */
+/* Opens and checks files whose names come from the environment or from the paths of other files,
+ * and reads and writes whole files. */
 #ifndef XG_FILE_H
 #define XG_FILE_H
 
@@ -34,12 +34,13 @@ bool xg_file_may_load(const char *name);
  */
 bool xg_file_is_ours(const char *path);
 
-/* Makes a name absolute; a relative one starts from the working directory, if that is known. False,
- * with an empty path: it is too long. */
+/* Makes a name absolute; a relative one starts from the working directory, if that is known.
+ * Returns false, with an empty path, if the result is too long. */
 bool xg_file_absolute(const char *name, char path[PATH_MAX]);
 
-/* Reads until `size` bytes are there or the file ends, and writes all, whatever interrupts. -1 and
- * false: a failure, with errno; then a part may be done. */
+/* The first reads until it has `size` bytes or the file ends, and returns their number; the second
+ * writes all bytes. Both go on after EINTR. On a failure they return -1 and false, with errno; a
+ * part may have been read or written. */
 ssize_t xg_file_read(int fd, void *to, size_t size);
 bool xg_file_write(int fd, const void *from, size_t size);
 

@@ -13,7 +13,7 @@ static inline int64_t xg_max_i64(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
-/* Modulo 2^64, like addresses. */
+/* The product modulo 2^64: it wraps around as addresses do. */
 static inline int64_t xg_wrapped_mul(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a * (uint64_t)b);

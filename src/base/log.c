@@ -9,8 +9,8 @@
  * same reason the identity of standard error is recorded at load, and nothing is written to it once
  * it is another file.
  *
- * A message must not end the program or delay it: SIGPIPE and SIGXFSZ that a write raises are taken
- * back, and a FIFO without a reader is not waited for.
+ * A message must not end the program or delay it: it takes back SIGPIPE and SIGXFSZ that a write
+ * raises, and does not wait for a FIFO's reader.
  */
 #include "base/log.h"
 
@@ -49,7 +49,7 @@ int xg_log_enabled(enum xg_log_level level)
     return (int)level <= __atomic_load_n(&log_verbose, __ATOMIC_ACQUIRE);
 }
 
-/* --- Where to ------------------------------------------------------------------------------- */
+/* --- The file ------------------------------------------------------------------------------- */
 
 /* The identity of standard error when the library was loaded. */
 static struct {
@@ -62,7 +62,7 @@ __attribute__((constructor)) static void note_stderr(void)
 {
     struct stat now;
 
-    if (stderr_then.noted) /* a message of another library's constructor did it */
+    if (stderr_then.noted) /* a message of another library's constructor has recorded it */
         return;
     stderr_then.open = fstat(STDERR_FILENO, &now) == 0;
     stderr_then.device = stderr_then.open ? now.st_dev : 0;
@@ -160,9 +160,9 @@ static void report_unopened(const char *format, ...)
     va_end(args);
 }
 
-/* Opens XGEMM_LOG and sets *opened, or returns standard error. -1: there is neither, or the process
- * is closed. O_NONBLOCK: opening a FIFO without a reader then fails, and one whose reader sleeps
- * takes as much as it has room for. */
+/* Opens XGEMM_LOG and sets *opened, or returns standard error; -1 if there is neither, or the
+ * process is closed. With O_NONBLOCK the opening of a FIFO without a reader fails, and a FIFO whose
+ * reader sleeps takes as much as it has room for. */
 static int open_log(bool *opened)
 {
     *opened = false;

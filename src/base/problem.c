@@ -102,8 +102,8 @@ struct xg_problem xg_problem_instance(const struct xg_problem *p, int64_t index)
     return q;
 }
 
-/* True if the matrices are evenly spaced, *stride elements apart. Uses addresses, because they need
- * not belong to one object. */
+/* True if the matrices are evenly spaced, *stride elements apart. Compares integers, because the
+ * matrices need not belong to one object. */
 static bool is_even(const void *const *matrices, int64_t count, int64_t elem_bytes, int64_t *stride)
 {
     const uintptr_t first = (uintptr_t)matrices[0];

@@ -199,7 +199,7 @@ static inline bool xg_problem_beta_zero(const struct xg_problem *p)
     return p->beta == 0 && p->beta_im == 0;
 }
 
-/* True if one operand is uploaded for both. */
+/* True if B is A: one upload serves both operands. */
 bool xg_problem_b_is_a(const struct xg_problem *p);
 
 /* True if C is Hermitian: its diagonal is real, and so is beta. */
@@ -222,8 +222,8 @@ static inline bool xg_problem_is_lower(const struct xg_problem *p)
 }
 
 /*
- * In place: true if rows of C need rows above them, so that they are written from the last one up.
- * The rows not yet written can then be computed from themselves alone if the device fails.
+ * In place: true if rows of C need the rows above them. Rows are then written from the last one up.
+ * If the device fails, the CPU can compute the rows not yet written, because they need no others.
  */
 static inline bool xg_problem_ascends(const struct xg_problem *p)
 {
@@ -236,7 +236,7 @@ static inline bool xg_problem_is_rank_2k(const struct xg_problem *p)
     return p->op == XG_OP_SYR2K || p->op == XG_OP_HER2K;
 }
 
-/* That second product: the operands are stored alike, so the transposes are the same. */
+/* That second product. Both operands are stored alike, so the transposes are the same. */
 static inline struct xg_problem xg_problem_exchanged(const struct xg_problem *p)
 {
     struct xg_problem q = *p;
@@ -272,28 +272,28 @@ static inline struct xg_extent xg_problem_stored(const struct xg_problem *p, boo
                                        : (struct xg_extent){rows, columns};
 }
 
-/* One instance as a separate problem; for a batch a GEMM. */
+/* One instance as a separate problem; an instance of a batch is a GEMM. */
 struct xg_problem xg_problem_instance(const struct xg_problem *p, int64_t index);
 
 /* Replaces arrays of evenly spaced matrices by strides; elements have elem_bytes. */
 void xg_batch_settle(struct xg_batch *batch, int64_t elem_bytes);
 
 /*
- * Leading dimensions that separate no two rows become the length of a row: those of matrices that
- * have one row or are not read, for which the standard allows any number, however large. For
- * one-row matrices of a batch, `stride` elements apart, they become that stride: the matrices are
- * then the rows of one matrix.
+ * Normalises leading dimensions that separate no two rows, because the matrix has one row or is not
+ * read; the standard allows any number there. They become the length of a row or, for one-row
+ * matrices of a batch that lie `stride` elements apart, that stride: the matrices are then the rows
+ * of one matrix.
  */
 void xg_problem_settle(struct xg_problem *p);
 
-/* True if a batch's matrices of ld, each with as many rows as its C, form one matrix in memory. */
+/* True if a batch's matrices, each with as many rows as its C, form one matrix of ld in memory. */
 static inline bool xg_problem_follow(const struct xg_problem *p, int64_t ld, int64_t stride)
 {
     int64_t elems;
     return !__builtin_mul_overflow(xg_problem_instance_rows(p), ld, &elems) && stride == elems;
 }
 
-/* True if C's rows, too, are one matrix of ldc in memory. */
+/* True if all rows of C form one matrix of ldc in memory. */
 static inline bool xg_problem_c_is_whole(const struct xg_problem *p)
 {
     const struct xg_batch *batch = p->batch;
@@ -316,8 +316,8 @@ double xg_problem_products(const struct xg_problem *p);
 /* Multiplications and additions of real numbers. */
 double xg_problem_flops(const struct xg_problem *p);
 
-/* The address of element `elems` of a matrix of p's type. Computed on integers that may wrap
- * around, because the program chooses the strides of a call. */
+/* The address of element `elems` of a matrix of p's type. It is computed on integers that may wrap
+ * around, because the program chooses the strides. */
 static inline const void *xg_problem_at(const struct xg_problem *p, const void *matrix,
                                         int64_t elems)
 {
@@ -349,12 +349,13 @@ static inline void xg_problem_row(const struct xg_problem *p, int64_t row, int64
 
 /*
  * Splits the stored part of C's rows [row, row + rows) and columns [column, column + columns) into
- * separate problems, to be computed in this order. That is a GEMM, or, for a triangle, a square on
- * the diagonal, which has p's operation, and a GEMM beside and one above or below it (two each for
- * SYR2K). For SYMM it is a GEMM for the stored part of the operand's rows or columns, SYMM for the
- * square on its diagonal, and a GEMM for the transposed part. For TRMM and TRSM, pass all columns,
- * and if A is triangular the first or the last rows, which depend on no others: they are a problem
- * of the same kind. Do not pass a batch, but its instances. Returns the number of parts.
+ * separate problems, to be computed in this order. A full C gives one GEMM. A triangle gives a
+ * square on the diagonal, which has p's operation, a GEMM beside the square and one above or below
+ * it (two each for SYR2K). SYMM gives a GEMM for the stored part of the operand's rows or columns,
+ * a SYMM for the square on its diagonal, and a GEMM for the transposed part. For TRMM and TRSM,
+ * pass all columns and, if A is triangular, the first or the last rows, which depend on no others;
+ * the part is a problem of the same kind. Pass the instances of a batch, not the batch. Returns the
+ * number of parts.
  */
 enum { XG_PROBLEM_PARTS = 5 };
 int xg_problem_parts(const struct xg_problem *p, int64_t row, int64_t rows, int64_t column,

@@ -20,7 +20,7 @@ enum xg_routine_name {
     XG_ROUTINE_ORGQR, /* the first columns of geqrf's Q; UNGQR for complex types */
     XG_ROUTINE_ORMQR, /* B = op(Q) B or B op(Q); UNMQR for complex types */
     XG_ROUTINE_GELS,  /* X of the least || A X - B ||; m >= n, A has full rank */
-    XG_ROUTINE_GELSD, /* of least squares A = Q R and Qᴴ B; m >= n */
+    XG_ROUTINE_GELSD, /* for least squares: A = Q R and Qᴴ B; m >= n */
     XG_ROUTINE_GELSS, /* the same */
     XG_ROUTINE_SYEVD, /* eigenvalues, and vectors, of a symmetric or Hermitian A */
     XG_ROUTINE_SYGVD, /* the same of A x = w B x */
@@ -35,14 +35,14 @@ enum xg_routine_name {
  * - A, B: as in LAPACK.
  * - U: GESDD's left singular vectors, (m, m) or (m, min(m, n)). SYEVD and SYGVD: the eigenvectors,
  *   n rows and a column for each of W's values; n of them may be written over A. GELSD's and
- * GELSS's R, (n, n): only the upper triangle is written.
+ *   GELSS's R, (n, n), of which only the upper triangle is written.
  * - V: GESDD's right singular vectors as rows, LAPACK's VT: (n, n) or (min(m, n), n). GEEV's
  *   eigenvectors, (n, n); of a real A a conjugate pair has two columns, as in LAPACK. GELSD's and
  * GELSS's Qᴴ B.
  * - TAU: the scalar factors of Q's reflectors.
  * - PIVOTS: integers of pivot_bytes.
- * - W: eigenvalues or singular values; real numbers, but complex ones of GEEV and a complex A.
- * - WI: the imaginary parts of GEEV's values of a real A, whose real parts W has.
+ * - W: eigenvalues or singular values, which are complex for GEEV of a complex A, else real.
+ * - WI: the imaginary parts of GEEV's eigenvalues of a real A; W holds the real parts.
  */
 enum xg_slot {
     XG_SLOT_A,
@@ -74,12 +74,12 @@ struct xg_routine {
     enum xg_trans trans;     /* GETRS, ORMQR */
     bool right;              /* ORMQR: B op(Q) */
     enum xg_vectors vectors; /* SYEVD, SYGVD, GEEV: none or all */
-    bool polar;              /* GESDD: only where Xgesvdp is exact, else XG_DECLINED */
+    bool polar;              /* GESDD: declined unless Xgesvdp is exact */
     int itype;               /* SYGVD: 1 to 3, as LAPACK's */
     bool rotates;            /* SYEVD, GESDD: the caller's routine is SYEV or GESVD */
-    int64_t first; /* SYEVD: W's first value is this one of all in ascending order, from 0 */
-    int64_t m, n;  /* of A; ORMQR: of B */
-    int64_t k;     /* right-hand sides; ORGQR, ORMQR: reflectors */
+    int64_t first;           /* SYEVD: the number of W's first value, from 0, in ascending order */
+    int64_t m, n;            /* of A; ORMQR: of B */
+    int64_t k;               /* right-hand sides; ORGQR, ORMQR: reflectors */
     struct xg_matrix operand[XG_SLOT_COUNT];
     int pivot_bytes; /* 4 or 8 */
 };
@@ -96,14 +96,14 @@ const struct xg_use *xg_routine_use(enum xg_routine_name name, enum xg_slot slot
 /* LAPACK's name without suffix, such as "dpotrf" and "zungqr"; a static string. */
 const char *xg_routine_text(enum xg_routine_name name, enum xg_type type);
 
-/* The type of a slot's elements; the bytes of one on the device, where pivots have 8. */
+/* The type of a slot's elements, and the bytes of one on the device, where pivots have 8. */
 enum xg_type xg_routine_slot_type(const struct xg_routine *call, enum xg_slot slot);
 size_t xg_routine_slot_bytes(const struct xg_routine *call, enum xg_slot slot);
 
 /* The bytes of memory between an operand's first and last element. */
 size_t xg_routine_span_bytes(const struct xg_routine *call, enum xg_slot slot);
 
-/* Whether two operands, both there, share bytes between their first and last elements. */
+/* True if the call has both operands, and their spans (first to last element) share bytes. */
 bool xg_routine_overlaps(const struct xg_routine *call, enum xg_slot a, enum xg_slot b);
 
 /* The stored rows [*begin, *end) of a column. */

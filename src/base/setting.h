@@ -35,8 +35,8 @@ struct xg_setting {
 /* True if the text is a value of the setting. Pure. */
 bool xg_setting_takes(const struct xg_setting *setting, const char *text);
 
-/* Stores a value at fields + offset, a string as a copy. False, and nothing stored: the text is no
- * value, or there is no memory. */
+/* Stores a value at fields + offset, a string as a copy. Returns false and stores nothing if the
+ * text is not a value or there is no memory. */
 bool xg_setting_store(const struct xg_setting *setting, const char *text, void *fields);
 
 /* Frees the copy that xg_setting_store made, and stores NULL there. */

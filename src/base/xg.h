@@ -3,9 +3,10 @@
 /*
  * Glossary. Words of BLAS and CUDA have their usual meaning; these are ours:
  *
- * - problem: one call as data (problem.h). A product is a problem that multiplies, as all do today.
+ * - problem: one call as data (problem.h). A product is a problem that multiplies; today all
+ *   problems do.
  * - routine: one call of a LAPACK routine as data (routine.h); in shim/ also a name of BLAS or
- * LAPACK without its spelling.
+ *   LAPACK without its spelling.
  * - instance: one product of a batch, which is one problem.
  * - kind: an operation with a type, such as DGEMM; tables are indexed by it.
  * - side: CPU or GPU, in predictions and observations; place: where a call ran.
@@ -84,9 +85,9 @@ struct xg_cpu {
     void (*part)(void *ctx, const struct xg_problem *part);
     const char *(*library)(void *ctx);
     int (*threads)(void *ctx);
-    /* What remains of GELSD and GELSS after the GPU's part; NULL for other routines. `solve` does
-     * it after `decomposition`, GESDD of R, without running any of the program's code; false:
-     * nothing has been done. `rest` does it in the program's library; false: it failed, and `whole`
+    /* What remains of GELSD and GELSS after the GPU's part; NULL for other routines. `solve` uses
+     * the results of `decomposition`, which is GESDD of R, and runs none of the program's code;
+     * false: it has done nothing. `rest` uses the program's library; false: it failed, and `whole`
      * computes all of the call. */
     const struct xg_routine *decomposition;
     bool (*solve)(void *ctx);
@@ -104,7 +105,7 @@ const char *xg_place_text(enum xg_place place);
 /* The reason for a place; xg_reason_text gives the words of XGEMM_VERBOSE and the statistics. */
 enum xg_reason {
     XG_REASON_MODE,       /* XGEMM_MODE says so */
-    XG_REASON_SMALL,      /* below the size that could ever pay */
+    XG_REASON_SMALL,      /* too small to gain anything on the GPU */
     XG_REASON_MODEL,      /* the cost model predicts that it finishes here first */
     XG_REASON_PHASE,      /* the products around it run there: a change costs more than it saves */
     XG_REASON_TRIAL,      /* a trial of the side with the longer prediction */
@@ -113,7 +114,7 @@ enum xg_reason {
     XG_REASON_BUSY,       /* the GPU is computing other threads' calls */
     XG_REASON_MEMORY,     /* it does not fit the device memory, not even in tiles */
     XG_REASON_FORKED,     /* child of a process that used the GPU */
-    XG_REASON_NO_GPU,     /* no kernel for the device, or given up, or the cause is not known */
+    XG_REASON_NO_GPU,     /* no kernel for the device, the device was given up, or unknown cause */
     XG_REASON_FAILED,     /* a failure on the GPU: finished by the CPU */
     XG_REASON_STACK,      /* the calling thread has too little stack for the driver */
     XG_REASON_WRONG,      /* the GPU's result was wrong: the CPU computed it again */
@@ -139,7 +140,7 @@ static inline bool xg_reason_is_absence(enum xg_reason reason)
            reason == XG_REASON_NO_DEVICE || reason == XG_REASON_DENIED;
 }
 
-/* The reason why a call has no GPU, if found is one; else that the cause is not known. */
+/* Returns `found` if it says why there is no GPU, else XG_REASON_NO_GPU: the cause is not known. */
 static inline enum xg_reason xg_reason_of_absence(enum xg_reason found)
 {
     return xg_reason_is_absence(found) ? found : XG_REASON_NO_GPU;

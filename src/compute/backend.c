@@ -21,7 +21,7 @@ static bool wants_cublas(const struct xg_dev *dev, const struct xg_conf *conf)
 }
 
 /* Sets dev->split and facts.pieces; they stay NULL if the device, the driver or this build does not
- * support the split. Only temporary errors fail. */
+ * support the split. Fails only if a stream capture forbids it: XG_ERR_CAPTURE. */
 static enum xg_status open_split(struct xg_dev *dev, const struct xg_conf *conf)
 {
     const struct xg_kernel *row = xg_select_emulated(&dev->facts, XG_KERNEL_PIECES, conf->kernel);
@@ -38,7 +38,7 @@ static enum xg_status open_split(struct xg_dev *dev, const struct xg_conf *conf)
     return status == XG_ERR_CAPTURE ? status : XG_OK;
 }
 
-/* The same of dev->residue and facts.residues. */
+/* The same for dev->residue and facts.residues. */
 static enum xg_status open_residue(struct xg_dev *dev, const struct xg_conf *conf)
 {
     const struct xg_kernel *row = xg_select_emulated(&dev->facts, XG_KERNEL_RESIDUES, conf->kernel);

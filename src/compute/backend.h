@@ -7,9 +7,10 @@
 #include "device/dev.h"
 
 /*
- * Calls xg_dev_create and opens the kernels, cuBLAS and the split: sets facts.images, .cublas and
- * .pieces. *out is set only on XG_OK; xg_backend_close frees it. Returns the statuses of
- * xg_dev_create, and XG_ERR_NOTFOUND if no kernel serves the device or XGEMM_KERNEL names none.
+ * Calls xg_dev_create and opens the kernels, cuBLAS, the split and the residues: sets facts.images,
+ * .cublas, .pieces and .residues. *out is set only on XG_OK; xg_backend_close frees it. Returns the
+ * statuses of xg_dev_create, and XG_ERR_NOTFOUND if no kernel serves the device or XGEMM_KERNEL
+ * names no kernel.
  */
 enum xg_status xg_backend_open(const struct xg_conf *conf, struct xg_dev **out);
 

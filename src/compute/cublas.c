@@ -64,8 +64,8 @@ struct xg_cublas {
     CUstream stream;
     int math_mode;   /* 0 at first, cuBLAS's default */
     int double_math; /* of products of doubles */
-    /* Used if the same call must give the same bits; not counted in the budget, like cuBLAS's
-     * own. */
+    /* Used if the same call must give the same bits; like cuBLAS's own, not counted in the
+     * budget. */
     struct workspace *workspaces;
     size_t workspace_count;
 };
@@ -144,8 +144,8 @@ bool xg_cublas_opens(void)
 /* Does not call the driver after the driver has ended. */
 static enum xg_status create_handle(struct xg_cublas *cublas)
 {
-    atomic_fetch_add(&opening, 1); /* before the check: either the end of the process sees this
-                                    * count, or the check sees the end */
+    atomic_fetch_add(&opening, 1); /* before the check: either the process's end sees the count, or
+                                    * the check sees the end */
     enum xg_status status =
         xg_drv_ended() ? XG_ERR_LOST : status_of(functions.create(&cublas->handle), "cublasCreate");
     atomic_fetch_sub(&opening, 1);
@@ -153,9 +153,9 @@ static enum xg_status create_handle(struct xg_cublas *cublas)
 }
 
 /*
- * Pedantic math does not use tensor cores in double precision, although they are as exact, so the
- * default is faster. But in default math cuBLAS 13 emulates doubles where this variable asks for
- * it, and other variables choose how exactly.
+ * Pedantic math does not use tensor cores in double precision, although they are as exact, so
+ * default math is faster. But in default math cuBLAS 13 emulates doubles if
+ * CUBLAS_EMULATE_DOUBLE_PRECISION asks for it, and other variables choose how exactly.
  */
 static int choose_double_math(void)
 {

@@ -35,7 +35,7 @@ struct xg_cublas_triangular {
     int64_t ldc;
 };
 
-/* Enqueues cublas?trmm or cublas?trsm, likewise. */
+/* Enqueues cublas?trmm or cublas?trsm, under the conditions of xg_cublas_gemm. */
 enum xg_status xg_cublas_triangular(struct xg_dev *dev,
                                     const struct xg_cublas_triangular *triangular, CUstream stream);
 
@@ -43,7 +43,7 @@ enum xg_status xg_cublas_triangular(struct xg_dev *dev,
  * linker's lock. Callable from any thread. */
 void xg_cublas_load(void);
 
-/* Whether it has found them. An atomic load. */
+/* Whether xg_cublas_load has found the functions. An atomic load. */
 bool xg_cublas_is_loaded(void);
 
 /*

@@ -12,12 +12,12 @@
 /*
  * What counts as noise, in units of eps and of the largest value: R's diagonal, and the largest
  * value of A Q2. In double precision that was 0 to 9.6 for n = 512 to 4096; in single precision it
- * was 4 to 8 for rank n - 1, and 20 to 400, no noise, for half the rank, because Xgesvdp's vectors
- * are further off there.
+ * was 4 to 8 for rank n - 1, and 20 to 400, which is no noise, for half the rank, because Xgesvdp's
+ * vectors are less exact there.
  */
 enum { NOISE = 16 };
 
-/* Rounds of the power method: one suffices for a value that is ten times the others. */
+/* Rounds of the power method: one round suffices for a value that is ten times the others. */
 enum { ROUNDS = 2 };
 
 /* The largest noise of a matrix with such values. */
@@ -26,7 +26,7 @@ static double noise_most(enum xg_type type, double largest)
     return NOISE * (xg_type_is_double(type) ? DBL_EPSILON : (double)FLT_EPSILON) * largest;
 }
 
-/* What lies behind the copy of A. */
+/* The memory behind the copy of A. */
 struct scratch {
     CUdeviceptr v;          /* (r,r) */
     CUdeviceptr tau;        /* n */
@@ -91,7 +91,7 @@ static enum xg_status copy(const struct run *run, struct xg_solver_matrix to,
                            run->stream);
 }
 
-/* A routine on parts of the call's memory. */
+/* A call of a routine on parts of this call's memory. */
 static struct xg_solver_call part_of(const struct xg_solver_call *call,
                                      const struct xg_routine *routine)
 {
@@ -104,7 +104,7 @@ static struct xg_solver_call part_of(const struct xg_solver_call *call,
     return part;
 }
 
-/* Runs a part in the workspace of the call. */
+/* Runs such a call in this call's workspace. */
 static enum xg_status run_part(const struct run *run, struct xg_solver_call *part)
 {
     enum xg_status status = xg_solver_measure(run->solver, part);
@@ -156,7 +156,7 @@ static double number(const struct run *run, int64_t i)
     return xg_type_is_double(run->type) ? numbers[i] : (double)((const float *)numbers)[i];
 }
 
-/* Of element i of the block. */
+/* The magnitude of element i of the block. */
 static double magnitude(const struct run *run, int64_t i)
 {
     return xg_type_is_complex(run->type) ? hypot(number(run, 2 * i), number(run, 2 * i + 1))
@@ -174,7 +174,7 @@ static void set_number(const struct run *run, int64_t i, double x)
 
 /* --- The method ------------------------------------------------------------------------------ */
 
-/* R's diagonal shows the rank: it is small from there on. */
+/* R's diagonal shows the rank: its elements from number r on are small. */
 static enum xg_status find_rank(struct run *run)
 {
     const size_t bytes = xg_type_bytes(run->type);
@@ -208,7 +208,7 @@ static enum xg_trans adjoint(const struct run *run)
     return xg_type_is_complex(run->type) ? XG_CONJ_TRANS : XG_TRANS;
 }
 
-/* Q1 and Q2 into V: Q2 spans the null space. */
+/* Writes Q1 and Q2 to V; Q2 spans the null space. */
 static enum xg_status find_null_space(struct run *run)
 {
     enum xg_status status =
@@ -249,7 +249,7 @@ static enum xg_status apply(const struct run *run, double *length)
     return status;
 }
 
-/* The block gets the next z of the power method, of length 1, from A Q2 z. */
+/* Writes the power method's next z, of length 1, to the block, from A Q2 z. */
 static enum xg_status turn(const struct run *run)
 {
     const struct xg_solver_matrix z = {run->scratch.z, run->n}, q2z = {run->scratch.q2z, run->n},
@@ -267,8 +267,8 @@ static enum xg_status turn(const struct run *run)
     return status;
 }
 
-/* A Q2 z for a z of random signs: the mean of its square is the sum of the squares of all values of
- * A Q2. Then the power method. XG_DECLINED: A Q2 is not noise. */
+/* Computes A Q2 z for a z of random signs: the mean of its squared norm is the sum of the squares
+ * of A Q2's values. Then runs the power method. XG_DECLINED: A Q2 is not noise. */
 static enum xg_status measure_noise(struct run *run)
 {
     const int64_t null = run->n - run->rank, parts = xg_type_is_complex(run->type) ? 2 : 1;
@@ -294,7 +294,7 @@ static enum xg_status measure_noise(struct run *run)
                : XG_DECLINED;
 }
 
-/* The values, U's first columns, and V's from Q1 W. */
+/* Computes the values, U's first columns, and V's first columns from Q1 W. */
 static enum xg_status compute_rest(const struct run *run)
 {
     const struct xg_routine gesdd = {.name = XG_ROUTINE_GESDD,
@@ -315,7 +315,7 @@ static enum xg_status compute_rest(const struct run *run)
     return status == XG_OK ? copy(run, run->v, v1, run->n, run->rank) : status;
 }
 
-/* The other values: no larger than those before them. */
+/* Sets the other values, which are no larger than those before them. */
 static enum xg_status put_noise(const struct run *run)
 {
     const CUdeviceptr values = run->call->operand[XG_SLOT_W].at;
@@ -330,7 +330,7 @@ static enum xg_status put_noise(const struct run *run)
     return status;
 }
 
-/* U's other columns, and the values that belong to them. */
+/* Computes U's other columns and the values that belong to them. */
 static enum xg_status complete(const struct run *run)
 {
     const int64_t columns = run->call->routine->vectors == XG_VECTORS_ALL ? run->m : run->n;

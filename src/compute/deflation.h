@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Singular values and vectors of a rank-deficient matrix, where Xgesvdp is not exact. */
+/* Singular values and vectors of a rank-deficient matrix, for which Xgesvdp is not exact. */
 #ifndef XG_DEFLATION_H
 #define XG_DEFLATION_H
 
@@ -16,26 +16,27 @@
  *
  * Graded matrices have no rank: their A Q2 is not noise, and gesvd computes them. The power method
  * estimates the largest value of A Q2. The values of the null space, which LAPACK returns as noise,
- * become the root mean square of those of A Q2.
+ * become the root mean square of the values of A Q2.
  */
 
-/* Whether the call may use it: GESDD with vectors, of a size that the older interface of cuSOLVER
+/* Whether the call may use deflation: GESDD with vectors, of a size that cuSOLVER's older interface
  * takes. Pure. */
 bool xg_deflation_serves(const struct xg_solver_call *call);
 
-/* Elements that it needs in call->spare behind the copy of A; 0 unless call->deflate is set. */
+/* Elements that deflation needs in call->spare behind the copy of A; 0 unless call->deflate is
+ * set. */
 int64_t xg_deflation_elems(const struct xg_solver_call *call);
 
-/* Raises work_bytes and host_bytes to what its steps need, if call->deflate is set. XG_OK,
+/* Raises work_bytes and host_bytes to what deflation needs, if call->deflate is set. Returns XG_OK,
  * XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. */
 enum xg_status xg_deflation_measure(struct xg_solver *solver, struct xg_solver_call *call);
 
 /*
- * Runs after Xgesvdp: GESDD's A is in `spare`, where it stays, the operands W and U hold what
- * Xgesvdp wrote, and A's memory is free. Where v_is_rows asks for another method, and A is of lower
- * rank, it sets W, U and V, and v_is_rows to false. It does nothing, and returns XG_OK, unless
- * cuBLAS has been loaded, its handle can be made, and there is memory. Otherwise XG_ERR_DRIVER,
- * XG_ERR_LOST. For call->deflate.
+ * The function for call->deflate, which runs after Xgesvdp: GESDD's A is in `spare`, where it
+ * stays, the operands W and U hold what Xgesvdp wrote, and A's memory is free. If v_is_rows asks
+ * for another method, and A is of lower rank, it sets W, U and V, and v_is_rows to false. It does
+ * nothing and returns XG_OK unless cuBLAS has been loaded, its handle can be made, and there is
+ * memory. Failures: XG_ERR_DRIVER, XG_ERR_LOST.
  */
 enum xg_status xg_deflation_run(struct xg_dev *dev, struct xg_solver *solver, CUstream stream,
                                 struct xg_solver_call *call);

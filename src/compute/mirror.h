@@ -7,10 +7,10 @@
 #include "device/dev.h"
 #include "kernels/lapack/mirror_kabi.h"
 
-/* A type's kernel. XG_OK, and what xg_image_entry returns otherwise; *out is set only on XG_OK. */
+/* Finds the type's kernel. Returns the statuses of xg_image_entry; *out is set only on XG_OK. */
 enum xg_status xg_mirror_open(struct xg_dev *dev, enum xg_type type, CUfunction *out);
 
-/* Queues the copy of one triangle over the other. XG_OK, XG_ERR_DRIVER, XG_ERR_LOST. */
+/* Enqueues the copy of one triangle over the other. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST. */
 enum xg_status xg_mirror_run(const struct xg_dev *dev, CUfunction mirror,
                              struct xg_mirror_args args, CUstream stream);
 

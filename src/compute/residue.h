@@ -9,12 +9,13 @@
 /*
  * A product has these steps on one device, all enqueued without waiting: every panel of an operand
  * is scaled row by row and split into residues (kernels/emulated/residue_split_sm80.cu), the
- * residues are multiplied, and C is computed from the results (dgemm_residue_sm80.cu). Where the
- * operands' numbers spread too much (kernels/emulated/residue.h), the last two write nothing, and a
- * kernel on the FP64 units computes. Rows are those of op(A) or columns of op(B), as in split.h.
+ * residues are multiplied, and C is computed from the results (dgemm_residue_sm80.cu). If the
+ * operands' numbers spread too much (kernels/emulated/residue.h), the last two steps write nothing,
+ * and a kernel on the FP64 units computes. Rows are those of op(A) or columns of op(B), as in
+ * split.h.
  *
  * Complex operands are expanded to real ones first (kernels/emulated/residue_expand_sm80.cu): their
- * product is C as it lies in memory, and is a real product in all that follows.
+ * product is C as it lies in memory, and all later steps treat it as a real product.
  */
 struct xg_residue {
     struct xg_dev *dev;
@@ -41,7 +42,7 @@ struct xg_residue_range {
 struct xg_residue_complex {
     struct xg_split_source source; /* double complex, 16-byte aligned; of the first row */
     int64_t rows, k;
-    bool b;         /* columns of op(B): two rows of the real operand each, one of op(A) */
+    bool b;         /* columns of op(B), each two rows of the real operand; rows of op(A) are one */
     bool conjugate; /* op() conjugates */
 };
 
@@ -75,11 +76,11 @@ size_t xg_residue_results_bytes(int64_t m, int64_t n);
 void xg_residue_operand_init(struct xg_residue_operand *operand, CUdeviceptr at, int64_t rows,
                              int64_t k, int64_t panel_rows);
 
-/* Device memory of an expanded operand, a multiple of 256; rows and k are those of the real one.
- * Pure. */
+/* Device memory of an expanded operand, a multiple of 256; rows and k are those of the real
+ * operand. Pure. */
 size_t xg_residue_expanded_bytes(int64_t rows, int64_t k);
 
-/* The numbers of the real operand's row in an expanded operand at `expanded`. Pure. */
+/* The numbers from row `row` of the real operand on, in an expanded operand at `expanded`. Pure. */
 struct xg_split_source xg_residue_expanded(CUdeviceptr expanded, int64_t row, int64_t k);
 
 /* Enqueues the expansion of complex rows, the first of which becomes `row` of the real operand at

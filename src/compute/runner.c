@@ -44,7 +44,8 @@ static int64_t real_rows(const struct xg_problem *call, bool b, int64_t rows)
     return b ? rows * parts(call) : rows;
 }
 
-/* One operand serves as A and B. As real ones the two differ. */
+/* True if one operand serves as A and B. Complex operands are not shared: as real ones A and B
+ * differ. */
 static bool is_shared(const struct xg_plan *plan, const struct xg_problem *call)
 {
     return plan->b_is_a && parts(call) == 1;
@@ -67,7 +68,7 @@ static size_t operand_bytes(const struct xg_plan *plan, const struct xg_problem 
            (parts(call) > 1 ? xg_residue_expanded_bytes(rows, depth) : 0);
 }
 
-/* Of the tile with the largest results. */
+/* The bytes of the largest results of a tile. */
 static size_t results_bytes(const struct xg_plan *plan, const struct xg_problem *call)
 {
     size_t most = 0;
@@ -295,7 +296,7 @@ static enum xg_status run_residues(struct xg_runner *product, const struct xg_pl
                                        .wanted = wanted_of(product->call, tile),
                                        .results = product->results,
                                        .padded = true};
-    if (parts(product->call) > 1) /* C's triangle is not one of the real C */
+    if (parts(product->call) > 1) /* C's triangle is no triangle of the real C */
         result.wanted.kind = XG_TRIANGLE_ALL;
     enum xg_status status = xg_residue_product(product->residue, &a, &b, &result, stream);
     return status == XG_DECLINED ? XG_ERR_NOTFOUND : status;

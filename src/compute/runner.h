@@ -16,15 +16,15 @@ struct xg_runner {
     const struct xg_problem *call;
     const struct xg_plan *plan;
     const struct xg_route *route;
-    CUdeviceptr base;   /* of the plan's memory, which that of pieces or residues follows */
+    CUdeviceptr base;   /* of the plan's memory; pieces or residues lie behind it */
     uint32_t *refusals; /* page-locked, zeros at first: runs that the FP16 pieces did not serve */
-    bool all_kinds;     /* of pieces, so that any numbers are served; may change */
+    bool all_kinds;     /* use all kinds of pieces, which serve any numbers; may change */
 
     /* Panels are split as they arrive; both NULL: each run is one kernel of the table. */
     const struct xg_split *split;        /* floats into pieces */
     const struct xg_residue *residue;    /* doubles, and parts of complex ones, into residues */
     struct xg_split_operand *pieces;     /* of each slice: A's, then B's */
-    struct xg_residue_operand *residues; /* the same; a complex operand's as a real one */
+    struct xg_residue_operand *residues; /* the same; a complex operand as a real one */
     CUdeviceptr results;                 /* of the products of residues, one run at a time */
     const struct xg_kernel *kernel;      /* of the first run */
 };
@@ -44,7 +44,8 @@ enum {
 /* Whether a run of the tile was not computed. Valid after the tile is in host memory. */
 bool xg_runner_refused(const struct xg_runner *product, int64_t tile);
 
-/* Whether a run with all kinds of pieces needed them. Valid after all tiles are in host memory. */
+/* Whether a run with all kinds of pieces needed more than FP16. Valid after all tiles are in host
+ * memory. */
 bool xg_runner_needed_all(const struct xg_runner *product);
 
 /* Device memory of the plan and of the pieces or residues that follow it. SIZE_MAX: the plan's
@@ -56,8 +57,8 @@ void xg_runner_want_all(struct xg_runner *product);
 
 /*
  * Initialises *product; splits: each run is computed from pieces or residues. A product with more
- * than XG_RUNNER_TILES_MAX tiles gets all kinds. Returns XG_OK, XG_ERR_NOMEM. xg_runner_fini frees
- * its memory.
+ * than XG_RUNNER_TILES_MAX tiles gets all kinds of pieces. Returns XG_OK, XG_ERR_NOMEM.
+ * xg_runner_fini frees its memory.
  */
 enum xg_status xg_runner_init(struct xg_runner *product, bool splits);
 void xg_runner_fini(struct xg_runner *product);

@@ -97,7 +97,7 @@ void xg_solver_forget(struct xg_solver *solver)
 
 /* --- Steps ----------------------------------------------------------------------------------- */
 
-/* What a step computes with: pointers of the call, and where info goes. */
+/* The arguments of a step; info: where its info goes. */
 struct step {
     const struct xg_solver *solver;
     struct xg_solver_call *call;
@@ -153,7 +153,7 @@ static int take_elems(const struct step *step, int result, int elems)
     return result;
 }
 
-/* Whether the lower triangle is factorized in place of an upper one (mirror_sm75.cu). */
+/* Whether the lower triangle is factorized instead of the upper one (mirror_sm75.cu). */
 static bool is_mirrored(const struct xg_solver *solver, const struct xg_solver_call *call)
 {
     return call->routine->uplo == XG_UPPER && solver->mirrors[call->routine->type];
@@ -317,7 +317,7 @@ static int ormqr(const struct step *s)
                     (int)s->call->m, (int)s->call->n, (int)routine->k);
 }
 
-/* Of least squares: Qᴴ B. */
+/* Least squares: computes Qᴴ B. */
 static int rotate(const struct step *s)
 {
     const struct xg_routine *routine = s->call->routine;
@@ -325,8 +325,8 @@ static int rotate(const struct step *s)
                     (int)routine->k, (int)s->call->n);
 }
 
-/* Solves R X = B. cuSOLVER has no function for a triangle, but one for L and U without pivots: of
- * what xg_solver_spare_triangle has put into spare, L is the unit matrix and U is R. */
+/* Solves R X = B. cuSOLVER has no function for a triangle, but one for L and U without pivots: in
+ * the matrix that xg_solver_spare_triangle has put into spare, L is the unit matrix and U is R. */
 static int solve_triangle(const struct step *s)
 {
     const struct xg_solver *v = s->solver;
@@ -370,7 +370,7 @@ static int sygvd(const struct step *s)
                                            at(s, XG_SLOT_W), work(s), work_elems(s), s->info);
 }
 
-/* Of a real matrix W has the real parts, and behind them the imaginary parts. */
+/* For a real matrix W has the real parts, and behind them the imaginary parts. */
 static int geev(const struct step *s)
 {
     const struct xg_solver *v = s->solver;
@@ -394,8 +394,8 @@ static int geev(const struct step *s)
 
 /*
  * Xgesvdp (polar decomposition) takes a sixth of gesvd's time, and perturbs matrices that are
- * graded or rank-deficient. It reports by how much: nothing on matrices where it is exact. For the
- * others there is deflation.h, and then gesvd.
+ * graded or rank-deficient. It reports by how much: by 0 if it is exact. For the other matrices
+ * there is deflation.h, and then gesvd.
  */
 static int gesvdp(const struct step *s, double *perturbation)
 {
@@ -529,7 +529,7 @@ enum xg_status xg_solver_measure(struct xg_solver *solver, struct xg_solver_call
     return XG_OK;
 }
 
-/* Before the Cholesky factorization of an upper triangle, and after it. */
+/* Mirrors A before the Cholesky factorization of an upper triangle, or back after it. */
 static enum xg_status mirror(const struct xg_dev *dev, const struct xg_solver *solver,
                              const struct xg_solver_call *call, int step, bool back)
 {
@@ -540,7 +540,7 @@ static enum xg_status mirror(const struct xg_dev *dev, const struct xg_solver *s
     return xg_mirror_run(dev, solver->mirrors[call->routine->type], args, solver->stream);
 }
 
-/* What a step expects in A, spare and info. */
+/* Writes to A, spare and info what a step expects there. */
 static enum xg_status prepare(const struct xg_dev *dev, const struct xg_solver *solver,
                               const struct xg_solver_call *call, int step)
 {

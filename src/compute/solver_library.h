@@ -20,7 +20,7 @@ extern struct xg_solver_functions {
     int (*create_params)(xg_solver_params *);
     int (*destroy_params)(xg_solver_params);
 
-    /* The generic interface: a function for all types. Sizes are bytes on the device and host. */
+    /* The generic interface: one function for all types. Sizes are bytes on the device and host. */
     int (*potrs)(xg_solver_handle, xg_solver_params, int, int64_t, int64_t, int, xg_solver_in,
                  int64_t, int, xg_solver_inout, int64_t, xg_solver_inout);
     int (*getrf_size)(xg_solver_handle, xg_solver_params, int64_t, int64_t, int, xg_solver_in,
@@ -66,7 +66,7 @@ extern struct xg_solver_functions {
     int (*trtri)(xg_solver_handle, int, int, int64_t, int, xg_solver_inout, int64_t,
                  xg_solver_inout, size_t, xg_solver_inout, size_t, xg_solver_inout);
 
-    /* The older interface: a function a type. Sizes are elements. */
+    /* The older interface: one function for each type. Sizes are elements. */
     int (*potrf_size[XG_TYPE_COUNT])(xg_solver_handle, int, int, xg_solver_in, int, int *);
     int (*potrf[XG_TYPE_COUNT])(xg_solver_handle, int, int, xg_solver_inout, int, xg_solver_inout,
                                 int, xg_solver_inout);
@@ -90,7 +90,7 @@ extern struct xg_solver_functions {
 } xg_solver_functions;
 
 /* Loads a libcusolver and finds its functions, once for the process. Takes the dynamic linker's
- * lock and some hundred milliseconds. True where it is there. From any thread. */
+ * lock and some hundred milliseconds. False: there is no usable libcusolver. From any thread. */
 bool xg_solver_load(void);
 
 #endif

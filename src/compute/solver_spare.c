@@ -42,8 +42,8 @@ enum xg_status xg_solver_spare_unit(const struct xg_dev *dev, const struct xg_so
 }
 
 /*
- * R comes with the reflectors below it. The zeros are copied over them, one row lower for each
- * column, and so are they over what lies below the n rows of R, which is not used.
+ * A has R, and the reflectors below it. Zeros are copied over the reflectors, one row lower for
+ * each column; they also fill the rows below R's n rows, which nothing uses.
  */
 enum xg_status xg_solver_spare_triangle(const struct xg_dev *dev,
                                         const struct xg_solver_spare *spare)

@@ -18,8 +18,8 @@
 enum { ROOTS_MOST = 8, PARTS_MOST = 5, RELEASES = 3 };
 
 /*
- * What each release of CUDA, the newest first, calls a library and the libraries that it needs.
- * They are loaded in this order, the library itself as the last. pip installs those of CUDA 13 in
+ * The names, in each release of CUDA, the newest first, of a library and of the libraries that it
+ * needs. They are loaded in this order, the library itself last. pip installs those of CUDA 13 in
  * one folder below nvidia, and earlier ones in a folder each.
  */
 static const struct library {
@@ -123,8 +123,8 @@ static bool holds(const struct dl_phdr_info *object, uintptr_t address)
     return false;
 }
 
-/* What contains this code, in the wheel: ROOT/xgemm_shim/lib/libxgemm_shim.so, or a program of
- * ROOT/xgemm_shim/libexec, which is the one object without a name. */
+/* Adds the root of the wheel that contains this code: in ROOT/xgemm_shim/lib/libxgemm_shim.so, or
+ * in a program of ROOT/xgemm_shim/libexec, which is the one object without a name. */
 static int add_own_root(struct dl_phdr_info *object, size_t size, void *roots)
 {
     char self[PATH_MAX];
@@ -162,7 +162,7 @@ static bool is_there(const char *file)
     return lstat(file, &status) == 0;
 }
 
-/* False, and logged, for what must not be loaded. */
+/* Returns false, and logs it, if the file must not be loaded. */
 static bool may_load(const struct library *library, const char *file)
 {
     bool may = xg_file_is_ours(file);
@@ -172,7 +172,7 @@ static bool may_load(const struct library *library, const char *file)
     return may;
 }
 
-/* The file of a part that is there; false otherwise, and where its name is too long. */
+/* Finds the file of a part. False: it does not exist, or its name is too long. */
 static bool find_part(const char *root, const struct part *part, char path[PATH_MAX])
 {
     int length = snprintf(path, PATH_MAX, "%s/nvidia/%s/lib/%s", root, part->folder, part->file);
@@ -180,8 +180,8 @@ static bool find_part(const char *root, const struct part *part, char path[PATH_
 }
 
 /*
- * Loads the libraries that it needs first: the linker then finds them by name, in whatever folders
- * it searches. It looks for a missing one itself.
+ * Loads the libraries that the library needs first: the linker then finds them by name, in whatever
+ * folders it searches. It searches for a missing one itself.
  */
 static void *open_release(const struct library *library, const char *root, int release)
 {
@@ -201,7 +201,7 @@ static void *open_release(const struct library *library, const char *root, int r
         xg_log(XG_LOG_INFO, "%s: %s", library->name, dlerror());
     for (int i = 0; i < last; i++)
         if (handles[i])
-            dlclose(handles[i]); /* it stays where the library needs it */
+            dlclose(handles[i]); /* it stays loaded if the library needs it */
     return handles[last];
 }
 
@@ -215,7 +215,7 @@ static void *open_below(const struct library *library, const char *root)
     return handle;
 }
 
-/* Nothing is allocated while the linker's lock is held, which dl_iterate_phdr takes. */
+/* Allocates nothing while dl_iterate_phdr holds the linker's lock. */
 static void *open_package(const struct library *library)
 {
     void *handle = NULL;

@@ -37,8 +37,8 @@ size_t xg_calibration_print(char text[XG_CALIBRATION_TEXT_BYTES],
                             const struct xg_model *model);
 
 /*
- * Reads the text into the side's figures of *machine. Returns false, with *machine unchanged,
- * unless the text has this version, side and key, and all figures in order and within bounds.
+ * Reads the text into the side's figures of *model. Returns false, with *model unchanged, unless
+ * the text has this version, side and key, and all figures in order and within bounds.
  */
 bool xg_calibration_parse(const char *text, const struct xg_calibration_key *key, enum xg_side side,
                           struct xg_model *model);
@@ -51,21 +51,22 @@ bool xg_calibration_path(char *path, size_t path_bytes, const struct xg_calibrat
                          enum xg_side side);
 
 /*
- * Sets *machine to the facts that are known without measuring, then reads the files. A missing file
+ * Sets *model to the facts that are known without measuring, then reads the files. A missing file
  * changes nothing; an invalid file changes nothing and is reported once.
  */
 void xg_calibration_load(struct xg_model *model, int cores, const char *blas_file);
 
-/* Makes the folders of a path. XG_OK: a file can be made there; XG_ERR_SYSTEM, with errno. */
+/* Makes the folders of a path. Returns XG_OK if a file can be made there, else XG_ERR_SYSTEM with
+ * errno. */
 enum xg_status xg_calibration_prepare(const char *path);
 
-/* Writes the file of one side whole or not at all. XG_OK; XG_ERR_SYSTEM, with errno. path: one that
- * has been prepared. */
+/* Writes the file of one side whole or not at all, at a path that has been prepared. Returns XG_OK,
+ * or XG_ERR_SYSTEM with errno. */
 enum xg_status xg_calibration_store(const char *path, const struct xg_calibration_key *key,
                                     enum xg_side side, const struct xg_model *model);
 
-/* The fitted figures of a side: returns a pointer into *machine, and bounds; NULL after the last.
- * Figures that are read from the device are not included. */
+/* The fitted figures of a side: returns a pointer into *model, and sets the bounds; NULL after the
+ * last figure. Figures that are read from the device are not included. */
 double *xg_calibration_figure(struct xg_model *model, enum xg_side side, int index, double *least,
                               double *most);
 

@@ -21,10 +21,10 @@ struct xg_device_facts {
                                        * (split.h); NULL: none */
     const struct xg_kernel *residues; /* the row of DGEMM by residues (residue.h); NULL: none */
     size_t scratch_bytes;             /* for slices and copies of one launch (kabi.h); 0: none */
-    /* Rates that decide a route. 0: unknown, or unused because the same call must give the same
-     * bits on every host; the reference's rate is used. */
-    double clock_hz;         /* at most */
-    double link_bytes_per_s; /* of one direction, of the bus's lanes */
+    /* Rates that decide a route. 0: the rate is unknown, or the same call must give the same bits
+     * on every host; the reference's rate then stands for it. */
+    double clock_hz;         /* maximum */
+    double link_bytes_per_s; /* of one direction, from the bus's lanes */
 };
 
 /* The reference: an H200, its clock under these kernels, and PCIe 5.0 x16. */
@@ -40,8 +40,8 @@ double xg_facts_link_bytes_per_s(const struct xg_device_facts *facts);
 /* The rates of the device's generation. */
 const struct xg_generation *xg_facts_generation(const struct xg_device_facts *facts);
 
-/* Multiply-adds of a type of a multiprocessor per cycle, with FP64 tensor cores. An efficiency of 1
- * in the kernel table means this rate. */
+/* Multiply-adds of the type per cycle of one multiprocessor, by FP64 tensor cores if it has them.
+ * An efficiency of 1 in the kernel table means this rate. */
 double xg_facts_macs_per_cycle(const struct xg_device_facts *facts, enum xg_type type);
 
 #endif

@@ -10,7 +10,7 @@
  * two, for an estimate with much weight). An estimate moves at least half the way down to any lower
  * time. An estimate with much weight moves by its ordinary share to a time that is lower by a
  * quarter, because some products are short now and then: 920 x 256 x 8 by OpenBLAS on sixteen cores
- * takes 0.14 ms, and sometimes 0.04. Such an estimate must rise again although short times come
+ * takes 0.14 ms, and sometimes 0.04. Such an estimate must rise again although short times occur in
  * between.
  */
 #include "decide/feedback.h"

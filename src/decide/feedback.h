@@ -28,9 +28,9 @@ enum {
 
 /* Shapes whose dimensions agree to a quarter. The fifth shape of a set replaces another one. */
 struct xg_feedback_shape {
-    uint32_t key;                   /* 0: free */
-    int failed[XG_SIDE_COUNT];      /* trials away from this side that cost, since one that paid */
-    double credit_s[XG_SIDE_COUNT]; /* what the time on this side has earned for such trials */
+    uint32_t key;              /* 0: free */
+    int failed[XG_SIDE_COUNT]; /* failed trials of the other side since the last one that gained */
+    double credit_s[XG_SIDE_COUNT]; /* earned by the time on this side, for such trials */
     struct xg_correction times[XG_SIDE_COUNT];
 };
 
@@ -57,26 +57,27 @@ double xg_feedback_scale(const struct xg_feedback *feedback, enum xg_side side,
                          const struct xg_problem *call);
 
 /*
- * *call took `seconds`; predicted_s is the prediction without the factor. The first observation of
- * each side and kind is ignored, because it includes the start of threads and the loading of
- * kernels and memory. Times that are not positive and finite are ignored. The caller locks.
+ * Learns that *call took `seconds`; predicted_s is the prediction without the factor. The first
+ * observation of each side and kind is ignored, because it includes the start of threads and the
+ * loading of kernels and memory. Times that are not positive and finite are ignored. The caller
+ * locks.
  */
 void xg_feedback_observe(struct xg_feedback *feedback, enum xg_side side,
                          const struct xg_problem *call, double predicted_s, double seconds);
 
-/* The shape ran on that side for `seconds`, which earns trials of the other side. */
+/* Notes that the shape ran on that side for `seconds`, which earns trials of the other side. */
 void xg_feedback_account(struct xg_feedback *feedback, enum xg_side side,
                          const struct xg_problem *call, double seconds);
 
 /*
  * True if the shape's time on this side has earned a trial of the other side that is expected to
  * cost extra_s; the credit is then spent. Trials take at most a fiftieth of the time, and less
- * after each one that failed: the n-th in a row must be earned n^2 times.
+ * after failures: after n failed trials in a row the time earns 1 / (n + 1)^2 of that.
  */
 bool xg_feedback_dares(struct xg_feedback *feedback, enum xg_side side,
                        const struct xg_problem *call, double extra_s);
 
-/* The trial has ended. If it was better than this side, its credit comes back. */
+/* Notes the end of a trial. If the other side was better than this one, the credit comes back. */
 void xg_feedback_end_trial(struct xg_feedback *feedback, enum xg_side side,
                            const struct xg_problem *call, double extra_s, bool better);
 

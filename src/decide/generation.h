@@ -14,8 +14,8 @@ struct xg_generation {
     const char *source;
 };
 
-/* The row of a device: the newest generation that is not newer than it. Never NULL. device_name:
- * NULL if it is unknown. */
+/* The row of a device: the newest generation that is not newer than the device. Never NULL.
+ * device_name: NULL if it is unknown. */
 const struct xg_generation *xg_generation_find(int sm, const char *device_name);
 
 #endif

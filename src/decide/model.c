@@ -30,22 +30,22 @@
 #include "decide/route.h"
 
 #define CPU_FLOPS_ALONE 140e9 /* one core, when the others rest */
-#define CPU_FLOPS_CORE 60e9   /* what each further one adds */
+#define CPU_FLOPS_CORE 60e9   /* what each further core adds */
 #define CPU_ALONE_CALL_S 0.5e-6
 #define CPU_BYTES_CORE 12e9
 #define CPU_BYTES_ALL 91e9
-#define CPU_RESULT_BYTES 3.4 /* a byte of C is read, written and shared: it counts so often */
+#define CPU_RESULT_BYTES 3.4 /* a byte of C is read, written and shared: it counts as so many */
 #define CPU_CALL_S 14.7e-6
 #define CPU_STEP_S 0.092e-6
 #define CPU_STEP_EXTENT 64.0
 
 #define COPY_BYTES_CORE 8e9 /* one staging thread */
 #define LINK_BYTES (XG_LINK_STAGED_SHARE * XG_REFERENCE_LINK_BYTES_PER_S)
-#define GPU_CLOCK_SHARE (XG_REFERENCE_CLOCK_HZ / 1.98e9) /* of the most that the device says */
+#define GPU_CLOCK_SHARE (XG_REFERENCE_CLOCK_HZ / 1.98e9) /* of the maximum clock */
 #define GPU_CALL_S 44e-6
 #define GPU_FILL_S 0.08e-3
 #define GPU_START_S 0.4
-#define GPU_LAUNCH_S 5.5e-6 /* of a batch's instance: 1000 of 64^3 take 6.3 ms */
+#define GPU_LAUNCH_S 5.5e-6 /* for an instance of a batch: 1000 instances of 64^3 take 6.3 ms */
 /*
  * Measured on whole programs: exit takes 0.1 to 0.24 s longer if it waits for the kernel to close
  * the context. The start itself runs beside the program and takes part of a core.
@@ -144,7 +144,8 @@ double xg_model_even_mnk(const struct xg_model *model, double scale)
     return fmax(0.0, model->gpu_call_s / scale - CPU_ALONE_CALL_S) * flops_alone(model) / 2.0;
 }
 
-/* FLOPs of single precision that take as long; a vector register holds half as many doubles. */
+/* FLOPs of single precision that take as long as the call; a vector register holds half as many
+ * doubles. */
 static double cpu_flops_of(const struct xg_problem *call)
 {
     return xg_problem_flops(call) * (xg_type_is_double(call->type) ? 2.0 : 1.0);

@@ -45,7 +45,7 @@ void xg_model_init(struct xg_model *model, int cores);
 /* Scales the CPU library's figures to its number of threads. */
 void xg_model_set_threads(struct xg_model *model, int threads);
 
-/* A start costs less because the program's end does not wait for the GPU (teardown.h). */
+/* Lowers the cost of a start, because the program's end does not wait for the GPU (teardown.h). */
 void xg_model_leave_exit(struct xg_model *model);
 
 /*
@@ -54,7 +54,7 @@ void xg_model_leave_exit(struct xg_model *model);
  */
 void xg_model_set_device(struct xg_model *model, const struct xg_model_device *device);
 
-/* Limits the link's rate to what so many staging threads copy, at least one. */
+/* Limits the link's rate to what `threads` staging threads, at least one, copy. */
 void xg_model_limit_staging(struct xg_model *model, int threads);
 
 /*

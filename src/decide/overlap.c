@@ -12,7 +12,7 @@ struct matrix {
     int64_t begin, rows, width, pitch, span;
 };
 
-/* No address and no span is larger. Sums of two of them do not overflow. */
+/* No address and no span is larger. The sum of two such numbers does not overflow. */
 static const int64_t MEMORY_MOST = INT64_MAX / 4;
 
 static struct matrix matrix_of(const struct xg_problem *p, const void *data,
@@ -102,8 +102,7 @@ static struct matrix b_of(const struct xg_problem *p)
 struct results {
     struct matrix c;
     int64_t *begin;
-    int64_t count, at; /* at: the end of the last search, because operands are usually in order
-                        * too */
+    int64_t count, at; /* at: where the last search ended; operands are usually in order too */
     int64_t looks;
 };
 
@@ -138,7 +137,7 @@ static int64_t first_behind(struct results *results, int64_t address)
 {
     const int64_t from = address - results->c.span;
     int64_t low = 0, high = results->count, hint = results->at;
-    for (int64_t step = 1; hint < high; step *= 2) { /* usually it is that one or the next */
+    for (int64_t step = 1; hint < high; step *= 2) { /* usually one or two steps */
         if (results->begin[hint] > from) {
             high = hint;
             break;

@@ -10,10 +10,10 @@
  * and some programs rely on the result of their CPU library, so only that library may compute it.
  * Also true if the leading dimension of a matrix with several rows, or the stride of a batch, is so
  * large that addresses wrap around: the matrix cannot exist, and its rows may coincide. Blocks of
- * one matrix whose rows are side by side, as in factorisations, share nothing. m, n, k >= 1. It
- * takes a few nanoseconds if the operands are apart, and some tens for each instance of a batch;
- * else some for each row of the operand with fewer rows. In a batch the C of an instance must also
- * share nothing with that of another.
+ * one matrix whose rows are side by side, as in factorisations, share nothing. m, n, k >= 1. Also
+ * true if the C of two instances of a batch share memory. Takes a few nanoseconds if the operands
+ * lie apart, some tens for each instance of a batch, and otherwise some for each row of the operand
+ * with fewer rows.
  */
 bool xg_overlap_find(const struct xg_problem *call);
 

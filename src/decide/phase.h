@@ -45,7 +45,7 @@ enum xg_side xg_phase_choose(struct xg_phase *phase, double now_s, double cpu_s,
 /* Begins the GPU's phase for a trial that has paid for the time for which threads still spin. */
 void xg_phase_try(struct xg_phase *phase, double now_s);
 
-/* What a product on the CPU costs the GPU products behind it. */
+/* What a product on the CPU costs the GPU products that follow it. */
 double xg_phase_disturbs_s(const struct xg_phase *phase);
 
 /* A finished product. */
@@ -57,7 +57,7 @@ struct xg_phase_product {
 };
 void xg_phase_observe(struct xg_phase *phase, const struct xg_phase_product *product);
 
-/* Products on the CPU, of any kind, end at end_s and leave threads spinning. */
+/* Notes that products on the CPU, of any kind, end at end_s and leave threads spinning. */
 void xg_phase_wake(struct xg_phase *phase, double end_s);
 
 #endif

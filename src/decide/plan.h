@@ -35,9 +35,8 @@ static inline int64_t xg_plan_pitch_max(enum xg_type type)
  *   else:     panels take turns in *slots*, each a separate matrix.
  *
  * A *tile* is the part of C that one kernel writes: some rows of panels by some columns of panels,
- * in a slot of its own until it is copied back. If C is a triangle, tm == tn, and only panels in
- * the triangle have tiles. Tiles on the diagonal are whole, but kernels may skip the other
- * triangle.
+ * in its own slot until it is copied back. If C is a triangle, tm == tn, and only panels in the
+ * triangle have tiles. Tiles on the diagonal are whole, but kernels may skip the other triangle.
  *
  * A batch is cut only along m, between its instances: a panel of A, a panel of B and a tile hold
  * `instances` instances, one below the other, and take turns in slots.
@@ -63,7 +62,7 @@ struct xg_plan_run {
     int64_t after_load; /* it reads panels of the loads up to this one */
     int a_slot, b_slot; /* of its first panels */
     size_t a_offset_elems, b_offset_elems;
-    /* SYR2K: the same for the second product, B's panels of the tile's rows by A's panels of its
+    /* SYR2K: the first panels of the second product, B's of the tile's rows by A's of its
      * columns. */
     int a_other_slot, b_other_slot;
     size_t a_other_offset_elems, b_other_offset_elems;
@@ -84,7 +83,7 @@ struct xg_plan {
     bool sweeps; /* all of C is resident, and each slice updates all of it before the next */
     int64_t tm, tn, tk;
     int64_t mt, nt, kt;
-    int64_t instances;                   /* the most instances of a batch in a tile */
+    int64_t instances;                   /* the largest number of a batch's instances in a tile */
     int64_t lda, ldb;                    /* on the device, in elements */
     size_t a_elems, b_elems, tile_elems; /* memory of A, of B and of one tile; multiples of 64 */
     int a_slots, b_slots, c_slots;

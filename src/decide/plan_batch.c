@@ -11,7 +11,7 @@
 
 /*
  * The size of a tile with its panels: a part of the batch, because the link idles while the first
- * ones arrive and the last one leaves, but at least as much as makes copies efficient.
+ * tile arrives and the last one leaves, but large enough for efficient copies.
  */
 static const double STAGES = 32, TILE_BYTES_MIN = 1 << 20, TILE_BYTES_MAX = 16 << 20;
 

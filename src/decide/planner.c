@@ -64,7 +64,7 @@ static void put_span(struct span *spans, int64_t at, struct span span)
         spans[at] = span;
 }
 
-/* For a triangle: each panel of A opens a row of it, or a column, up to the diagonal. */
+/* For a triangle of C: each panel of A opens a row or a column of it, up to the diagonal. */
 static int64_t order_triangle(const struct xg_plan *plan, enum xg_uplo uplo, int64_t strip,
                               struct span *spans)
 {

@@ -72,9 +72,9 @@ static void decide_place(struct xg_decision *decision, enum xg_place place, enum
 
 /*
  * Whether the next calls of a shape that stays on the CPU need no decision. A decision takes time
- * that shows in short calls, so they must be short, their time known, and the GPU not be worth a
- * trial: it is not ready, or its time is known too, or it is far behind. In reproducible mode every
- * call decides for itself.
+ * that shows in short calls, so they must be short, their time known, and the GPU must not be worth
+ * a trial: it is not ready, or its time is known too, or it is far behind. In reproducible mode
+ * every call decides for itself.
  */
 static bool is_settled(const struct xg_policy *policy, const struct xg_conf *conf, bool ready,
                        const struct xg_problem *call, const struct xg_decision *decision)
@@ -106,7 +106,8 @@ static enum xg_side choose_alone(const struct xg_decision *decision, double spin
     return saved_s > spins_s ? XG_SIDE_GPU : XG_SIDE_CPU;
 }
 
-/* What a trial of the other side may cost: the difference, and what spinning threads disturb. */
+/* What a trial of the other side may cost: the difference of the times, and the delay by spinning
+ * threads. */
 static double trial_s(const struct xg_policy *policy, enum xg_side side,
                       const struct xg_decision *decision)
 {
@@ -117,7 +118,7 @@ static double trial_s(const struct xg_policy *policy, enum xg_side side,
 }
 
 /* The side, or a trial of the other one. A trial of the GPU that ends before the CPU library's
- * threads sleep would tell nothing, and begins a phase. */
+ * threads sleep would teach nothing, so the trial begins a phase. */
 static enum xg_side choose(struct xg_policy *policy, const struct xg_problem *call,
                            struct xg_decision *decision)
 {
@@ -159,8 +160,8 @@ static void decide_ready(struct xg_policy *policy, const struct xg_conf *conf,
 }
 
 /*
- * The program's time that the GPU would have saved. Of concurrent products as many run there as
- * there are lanes; the others go on. x: the speed-up of all of them, less 1.
+ * The program's time that the GPU would have saved. As many concurrent products run there as there
+ * are lanes; the others stay on the CPU. x: the speed-up of all of them, less 1.
  */
 static double saved_s(double cpu_s, const struct xg_decision *decision)
 {
@@ -170,8 +171,8 @@ static double saved_s(double cpu_s, const struct xg_decision *decision)
 }
 
 /*
- * What a start costs the program now. Spinning threads slow down the start's thread and the first
- * GPU products, and the reverse: scikit-learn's LogisticRegression, which ends during the start,
+ * What a start costs the program now. Spinning threads and the start's thread slow each other down,
+ * and the first GPU products too: scikit-learn's LogisticRegression, which ends during the start,
  * lost 0.05 to 0.7 s (median 0.2), and nothing without spinning.
  */
 static double price_s(const struct xg_policy *policy, const struct xg_decision *decision)
@@ -276,7 +277,7 @@ void xg_policy_decide(struct xg_policy *policy, const struct xg_conf *conf,
 
 /* --- Observations -------------------------------------------------------------------------- */
 
-/* Tiny products are not learnt from: their time is overhead, and they need no decision. */
+/* Tiny products teach nothing: their time is overhead, and they need no decision. */
 static bool teaches(const struct xg_problem *call, double seconds)
 {
     return mnk(call) >= XG_TUNING_FLOOR_LEAST_MNK && seconds > 0.0 && isfinite(seconds);

@@ -9,7 +9,7 @@
 #include "decide/model.h"
 #include "decide/phase.h"
 
-/* What a decision is made from, besides the call. */
+/* What the process has learnt; a decision depends on it and on the call. */
 struct xg_policy {
     struct xg_model model;       /* the first guess: built in, or calibrated */
     struct xg_feedback feedback; /* observations of this process */
@@ -22,11 +22,11 @@ struct xg_policy {
 /* Products that the engine runs at once (engine.c). */
 #define XG_POLICY_LANES 2
 
-/* The situation in which a product comes. */
+/* The state of the process when a product arrives. */
 struct xg_situation {
     double now_s; /* of one monotonic clock */
     enum xg_engine_state state;
-    enum xg_reason absence; /* why there is no GPU (xg_reason_is_absence); else: maybe one */
+    enum xg_reason absence; /* why there is no GPU (xg_reason_is_absence); else there may be one */
     int cpu_threads;        /* threads of the CPU library for a large product; 0: not known */
     double spin_s;          /* how long they spin after it; INFINITY: forever */
     bool pool_is_shared; /* the program's own loops use these threads too: an OpenMP run-time's */
@@ -46,7 +46,7 @@ struct xg_decision {
     bool crowded;        /* single-threaded products fill the cores */
     bool wakes;          /* on the CPU it leaves threads spinning (phase.h) */
     bool settled;        /* the next calls of shapes near it stay on the CPU without a decision */
-    double cpu_s, gpu_s; /* predicted times; 0 if there was no prediction */
+    double cpu_s, gpu_s; /* predicted times; 0: none */
     double model_s[XG_SIDE_COUNT]; /* the model's predictions, without corrections */
     double waits_s;                /* on the GPU: the longest wait for a lane that still pays */
     double trial_s;                /* the credit that this trial has spent */
@@ -78,10 +78,11 @@ void xg_policy_observe(struct xg_policy *policy, enum xg_side side, const struct
 void xg_policy_observe_settled(struct xg_policy *policy, double then_s);
 
 /*
- * The shim forwards products with m*n*k below this without a decision. 32^3 until small products of
- * the CPU library have been observed, then the product that this library computes in the time of an
- * empty GPU call: 64^3 for the usual libraries. 0 if every call needs a decision (mode gpu or
- * compare, statistics, a trace, a line per call), HUGE_VAL if no call does (mode cpu, or no GPU).
+ * The shim forwards products with m*n*k below this floor without a decision. The floor is 32^3
+ * until small products of the CPU library have been observed, and then the product that this
+ * library computes in the time of an empty GPU call: 64^3 for the usual libraries. It is 0 if every
+ * call needs a decision (mode gpu or compare, statistics, a trace, a line per call), HUGE_VAL if no
+ * call does (mode cpu, or no GPU).
  */
 double xg_policy_floor_mnk(const struct xg_policy *policy, const struct xg_conf *conf,
                            enum xg_engine_state state);

@@ -75,7 +75,7 @@ static void choose_whole(struct xg_route *route, const struct xg_problem *call)
     const struct xg_kernel *row = named_pieces(route->kernel_name);
     const bool named = row && xg_select_is_of(row, call->type);
     const char *wanted = route->kernel_name;
-    /* Where a complex problem's residues do not fit, only cuBLAS is left. */
+    /* If a complex problem's residues do not fit, only cuBLAS is left. */
     const bool needs_kernel = xg_type_is_complex(call->type);
     const struct xg_shape shape =
         xg_shape_of(call, xg_problem_instance_rows(call), call->n, call->k);

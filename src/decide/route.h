@@ -11,7 +11,7 @@ struct xg_route {
     const char *kernel_name; /* for the runs: XGEMM_KERNEL, or NULL to choose */
     struct xg_choice whole;  /* for the whole problem, or one instance of a batch; no row: the
                               * device cannot compute it */
-    bool pieces; /* split the operands into pieces or residues, if operands and these fit */
+    bool pieces; /* split the operands into pieces or residues, if both fit the device memory */
     double macs_per_byte; /* multiply-adds in the time in which the link transfers a byte
                            * (tiling.h) */
 };
@@ -38,8 +38,8 @@ enum xg_sums xg_route_sums(const struct xg_route *route, const struct xg_problem
 struct xg_choice xg_route_resident(const struct xg_device_facts *facts, enum xg_math math,
                                    const char *kernel_name, const struct xg_shape *shape);
 
-/* Whether pieces or residues may compute the problem: cuBLAS computes those in place and those with
- * a complex alpha, and a run of SYR2K, or of small instances of a batch, uses other kernels. */
+/* Whether pieces or residues may compute the problem: cuBLAS computes problems in place and with a
+ * complex alpha, and SYR2K and batches of small instances use other kernels. */
 bool xg_route_may_emulate(const struct xg_problem *call);
 
 /* Whether the instances of a batch are large enough to run as separate problems, one after the

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A routine's time is that of its arithmetic at a share of the side's rate for products, and on the
- * CPU a time for each element, because parts of it wait for memory; on the GPU a time for each
- * column, because columns follow each other:
+ * A routine's time is that of its arithmetic, at a share of the side's rate for products. The CPU
+ * adds a time for each element, because parts of the routine wait for memory; the GPU adds a time
+ * for each column, because columns follow each other:
  *
  *   CPU: t = flops / (share * rate) + m * n * element
  *   GPU: t = flops / (share * rate) + min(m, n) * column
  *
- * GESDD of a tall or wide matrix is that of its QR factorization and of a square R.
+ * GESDD of a tall or wide matrix takes the time of its QR factorization and of GESDD of a square R.
  *
- * On the GPU come the copies up and down, which do not overlap the arithmetic. The figures are
- * those of OpenBLAS 0.3.26 to 0.3.34 on 16 cores of a Xeon with AVX-512 and of cuSOLVER 12 on an
- * H100, in double precision, fitted to n = 64 to 4096 (bench/routines.py).
+ * The GPU's time includes the copies up and down, which do not overlap the arithmetic. The figures
+ * are those of OpenBLAS 0.3.26 to 0.3.34 on 16 cores of a Xeon with AVX-512 and of cuSOLVER 12 on
+ * an H100, in double precision, fitted to n = 64 to 4096 (bench/routines.py).
  */
 #include "decide/routine.h"
 
@@ -45,8 +45,8 @@ static const struct row {
 
 static const double GPU_CALL_S = 0.2e-3; /* copies of small operands, waits, info */
 static const double LOAD_S = 0.5;        /* cuSOLVER from a cold disk, and its first call */
-static const double MARGIN = 0.9;        /* of the CPU's time: what a prediction must stay below */
-static const double WAITS = 3;           /* a call waits for a start that takes this part of it */
+static const double MARGIN = 0.9; /* the GPU must take less than this share of the CPU's time */
+static const double WAITS = 3;    /* a call waits if the CPU takes so many times as long */
 
 double xg_routine_flops(const struct xg_routine *r)
 {
@@ -151,8 +151,8 @@ static double cpu_seconds(const struct xg_model *model, const struct xg_routine 
            rest_seconds(model, routine);
 }
 
-/* SYEV and GESVD iterate by rotations, which update the vectors on one core. Where these do not fit
- * its cache, rotations take several times as long. */
+/* SYEV and GESVD iterate by rotations, which update the vectors on one core. If the vectors do not
+ * fit its cache, rotations take several times as long. */
 static double rotation_seconds(const struct xg_routine *routine)
 {
     static const double SYEV_CUBE_S = 0.5e-9, GESVD_CUBE_S = 1.5e-9;
@@ -163,8 +163,8 @@ static double rotation_seconds(const struct xg_routine *routine)
            (double)xg_max_i64(routine->m, routine->n) * (xg_type_is_complex(routine->type) ? 2 : 1);
 }
 
-/* With none of SYEVD's vectors the time is that of the tridiagonal matrix, which waits for memory;
- * with some of them, between that and the time with all. */
+/* Without SYEVD's vectors the time is that of the tridiagonal form, which waits for memory; with
+ * some vectors it lies between that and the time with all. */
 double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
     static const struct row tridiagonal = {.cpu_share = 0.22, .cpu_element_s = 20e-9};
@@ -227,7 +227,7 @@ static double solve_seconds(const struct xg_routine *routine)
     return (xg_type_is_complex(routine->type) ? 16 : 4) * n * n * (double)routine->k / CORE_FLOPS;
 }
 
-/* The same by the GPU: R goes up, its vectors come down, and a core solves with them. */
+/* The same on the GPU: R goes up, its vectors come down, and a core solves with them. */
 static double decomposition_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
     struct xg_matrix square = {.at = routine->operand[XG_SLOT_A].at, routine->n, routine->n};
@@ -250,8 +250,7 @@ double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_rout
 
 /* --- What was measured ----------------------------------------------------------------------- */
 
-/* An octave's first call is not learnt from: cuSOLVER loads kernels in it, and OpenBLAS's threads
- * wake. */
+/* An octave's first call is ignored: cuSOLVER loads kernels in it, and OpenBLAS's threads wake. */
 enum { SKIPPED = 1 };
 
 /* The errors of a routine's calls, by octave. */
@@ -269,7 +268,7 @@ static int octave_of(const struct xg_routine *routine)
     return (int)fmin(fmax(octave, 0), XG_ROUTINE_OCTAVES - 1);
 }
 
-/* How far an error is taken for that of other octaves: from n to 2.5 n. */
+/* An error also stands for octaves up to this far away: from n to 2.5 n. */
 enum { REACH = 4 };
 
 static bool is_learnt(const struct xg_routine_error *error)
@@ -277,7 +276,7 @@ static bool is_learnt(const struct xg_routine_error *error)
     return error->calls > SKIPPED;
 }
 
-/* The error of the nearest octave that has one; NULL: none is near. */
+/* The error of the nearest octave that has an error; NULL: no such octave is near. */
 static struct xg_routine_error *nearest(struct xg_routine_book *book,
                                         const struct xg_routine *routine, enum xg_side side)
 {
@@ -308,7 +307,7 @@ static double predict(const struct xg_model *model, const struct xg_routine *rou
                                : xg_routine_gpu_seconds(model, routine);
 }
 
-/* The part of the time on one side that tries of the other may take. */
+/* The share of the time on one side that trials of the other side may take. */
 static const double TRIES = 0.01;
 
 static void credit(struct xg_routine_book *book, const struct xg_model *model,

@@ -12,10 +12,10 @@
 /* An octave: numbers of operations from XG_ROUTINE_FLOPS_FLOOR times 2^i to twice that. */
 enum { XG_ROUTINE_OCTAVES = 28 };
 
-/* What was measured: for calls of one routine and type with about as many operations, a mean of
- * log(measured / predicted) in which the last call has half of the weight, and the number of calls
- * up to 2. Zero-initialised: nothing. SYEV, GESVD and few eigenvectors are apart, because the CPU's
- * time of them is of another kind. */
+/* What was measured, for each routine, type, side and octave: a mean of log(measured / predicted)
+ * in which the last call has half of the weight, and the number of calls up to 2. Zero-initialised:
+ * nothing. SYEV, GESVD and calls for none or some of the eigenvectors have entries of their own,
+ * because the model errs differently on them. */
 struct xg_routine_book {
     struct xg_routine_error {
         double log_ratio;
@@ -30,7 +30,7 @@ struct xg_routine_situation {
     enum xg_engine_state state;
     enum xg_reason absence; /* why there is no GPU; XG_REASON_EARNING: there may be one */
     bool loaded;            /* cuSOLVER is loaded */
-    bool missing;           /* there is none */
+    bool missing;           /* there is no cuSOLVER */
 };
 
 struct xg_routine_decision {
@@ -42,15 +42,16 @@ struct xg_routine_decision {
     bool decomposes;     /* of GELSD and GELSS: the GPU also computes R's singular values */
 };
 
-/* Floating-point operations, as LAPACK Working Note 41 counts them; those of eigenvalues and
- * singular values, which iterate, are nominal. Of GELSD and GELSS those of Q R and Qᴴ B. */
+/* Floating-point operations, as LAPACK Working Note 41 counts them. The numbers for eigenvalues and
+ * singular values are nominal, because their algorithms iterate. For GELSD and GELSS: the
+ * operations of Q R and Qᴴ B. */
 double xg_routine_flops(const struct xg_routine *routine);
 
 /* Bytes that go up to the device, or down. */
 double xg_routine_bytes(const struct xg_routine *routine, bool down);
 
-/* A routine gains nothing if its largest dimension, or its number of operations, is below these. It
- * is then forwarded at once. One core takes 0.1 to 1 ms for 5 million operations; a call on the GPU
+/* A routine whose largest dimension or number of operations is below these gains nothing on the GPU
+ * and is forwarded at once. One core takes 0.1 to 1 ms for 5 million operations; a call on the GPU
  * takes at least 0.5 ms. */
 enum { XG_ROUTINE_FLOOR = 64, XG_ROUTINE_FLOPS_FLOOR = 5000000 };
 
@@ -59,19 +60,20 @@ double xg_routine_cpu_seconds(const struct xg_model *model, const struct xg_rout
 double xg_routine_gpu_seconds(const struct xg_model *model, const struct xg_routine *routine);
 
 /*
- * Decides. In mode compare: on both. In mode auto: on the GPU where it is expected to end earlier.
- * A start, and the load of cuSOLVER, are awaited where the call alone would take several times as
- * long on the CPU; otherwise they begin in the background once the calls so far would have saved as
- * much.
+ * Decides where the routine runs: in mode compare on both sides, in mode auto on the GPU if it is
+ * expected to end earlier there. The call waits for a start, and for the load of cuSOLVER, if it
+ * takes several times as long on the CPU as these and the GPU together; otherwise they begin in the
+ * background once the calls so far would have saved as much time.
  */
 void xg_routine_decide(struct xg_routine_book *book, const struct xg_model *model,
                        const struct xg_conf *conf, const struct xg_routine *routine,
                        const struct xg_routine_situation *now,
                        struct xg_routine_decision *decision);
 
-/* Notes the time of a routine that ran on a side. A side's first call of an octave is not learnt
- * from, because much of its time may be spent once only. The other side may have had bad luck: once
- * a hundredth of the time spent here would pay for a call there, its error is forgotten. */
+/* Notes the time of a routine that ran on a side. It ignores a side's first call of an octave,
+ * because much of its time may be spent only once. One slow call may keep later calls from the
+ * other side: once a hundredth of the time spent on this side would pay for a call there, that
+ * side's error is forgotten. */
 void xg_routine_observe(struct xg_routine_book *book, const struct xg_model *model,
                         const struct xg_routine *routine, enum xg_side side, double seconds);
 

@@ -21,11 +21,10 @@ static const double WARPS_FULL = 16.0;      /* warps of an SM that reach a kerne
 static const double WARPS_HALF = 1.8;       /* the rise of the rate: rate_share */
 static const double GROUP_CYCLES = 700.0;   /* the warps of a block add their sums */
 static const double CLUSTER_CYCLES = 800.0; /* blocks of a cluster meet */
-/* ... and add their sums, for each further block and a tile of this many floats. */
+/* Blocks of a cluster add their sums: for each further block and a tile of this many floats. */
 static const double CLUSTER_TILE_CYCLES = 2000.0, CLUSTER_TILE = 128 * 128;
 static const double SCRATCH_CYCLES = 4800.0;     /* the second launch of a split by scratch */
-static const double SCRATCH_SLICE_CYCLES = 10.0; /* ... for each slice: the sums are read in
-                                                  * turns */
+static const double SCRATCH_SLICE_CYCLES = 10.0; /* for each slice: the sums are read in turns */
 static const double SCRATCH_BYTES_PER_CYCLE = 2200.0;
 static const double MEMORY_BYTES_PER_CYCLE = 2700.0; /* operands and C, once each */
 static const double CACHE_BYTES_PER_CYCLE = 4000.0;  /* operands, once for each tile that needs
@@ -72,8 +71,8 @@ _Static_assert(XG_KERNEL_TYPE_D == (int)XG_TYPE_D, "the table's word for the typ
 /* route.h decides about these rows. */
 enum { EMULATED = XG_KERNEL_PIECES | XG_KERNEL_RESIDUES };
 
-/* The least ratio of a device's rates on doubles by residues and by FP64 units from which on it
- * uses residues. GeForce devices have 14, A100 and Hopper 0.6 to 1. */
+/* A device uses residues if its rate on doubles by residues is at least this many times that of its
+ * FP64 units. GeForce devices have 14, A100 and Hopper 0.6 to 1. */
 static const double RESIDUES_GAIN = 2;
 
 /* The smallest depths for which pieces and residues are considered. */

@@ -13,7 +13,7 @@
 struct xg_slices {
     int count;    /* 1: one block has all of k */
     bool scratch; /* added in the launch's scratch; false: in a cluster of `count` blocks */
-    int results;  /* of a tile, if each of `count` blocks leaves parts of two tiles; else 0 */
+    int results;  /* partial sums of a tile, if each block leaves parts of two tiles; else 0 */
 };
 
 /*
@@ -72,9 +72,9 @@ bool xg_select_needs_cublas(const struct xg_device_facts *facts, const struct xg
 const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, unsigned flag,
                                            const char *name);
 
-/* True if a row of the table that is not cuBLAS's is for the type. One of residues is also for
- * complex numbers of its type, as real ones (residue.h), from a problem's operands, not from
- * operands on the device. */
+/* True if the row, which is not one of cuBLAS, computes the type. A row of residues also computes
+ * complex numbers of its type, as real ones (residue.h), but only for problems, not for operands
+ * that lie on the device. */
 bool xg_select_is_of(const struct xg_kernel *row, enum xg_type type);
 
 /* The row of that name, or NULL. */

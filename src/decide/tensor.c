@@ -20,11 +20,11 @@ enum { WIDTH_FIXED = 16 };
  * launches take LAUNCH_CYCLES. */
 static const double SPLIT_BYTES = 8.0, SPLIT_BYTES_PER_CYCLE = 10.6, LAUNCH_CYCLES = 60000.0;
 
-/* An element of an operand is read twice as a double and written as residues, and one of C
- * likewise; the arithmetic takes as long as a third more bytes. */
+/* An element of an operand is read twice as a double and written as residues; an element of C takes
+ * as many. The arithmetic takes as long as a third more bytes. */
 static const double RESIDUE_BYTES = 43.0;
 
-/* Products of FP16 pieces for one of FP32. */
+/* Products of FP16 pieces that replace one product of FP32. */
 static const double FP16_PRODUCTS = 3;
 
 int64_t xg_tensor_count(const struct xg_tensor_tiles *tiles, int width, int64_t m, int64_t n)

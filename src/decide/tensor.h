@@ -6,8 +6,8 @@
 #include "base/xg.h"
 #include "decide/facts.h"
 
-/* A block's tile of C has this height and one of some widths, which depends on the shape. wgmma:
- * the blocks of a cluster are one above the other. kernels/emulated/split_product.cuh and
+/* A block's tile of C has this height and one of a few widths; the shape decides which. With wgmma
+ * the blocks of a cluster lie one above the other. kernels/emulated/split_product.cuh and
  * split_mma.cuh have these sizes. */
 enum {
     XG_TENSOR_ROWS = 128,
@@ -25,7 +25,8 @@ extern const struct xg_tensor_tiles xg_tensor_wgmma, xg_tensor_mma;
 int xg_tensor_width(const struct xg_tensor_tiles *tiles, const struct xg_device_facts *facts,
                     int64_t m, int64_t n);
 
-/* The clusters, or blocks without a cluster, that such tiles of C (m,n) occupy if each has one. */
+/* The number of clusters, or of blocks without a cluster, that cover C (m,n) with tiles of this
+ * width. */
 int64_t xg_tensor_count(const struct xg_tensor_tiles *tiles, int width, int64_t m, int64_t n);
 
 /* Emulated multiply-adds of a multiprocessor per cycle by a row that works on pieces or residues.

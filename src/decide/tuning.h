@@ -20,8 +20,7 @@
  */
 #define XG_TUNING_SETTLED_S 1e-3
 
-/* Calls without a decision. They make the decision a hundredth of its time a call, which does not
- * show in calls of 4 us either. */
+/* Calls without a decision. One decision in a hundred calls shows in no call, even of 4 us. */
 #define XG_TUNING_SETTLED_CALLS 100
 
 /* GPU time over CPU time. The model's error is a factor of 1.4 (standard deviation; model.c), so a
@@ -84,8 +83,8 @@
  * longer. */
 #define XG_TUNING_WEIGHT_MAX 5.0f
 
-/* Observations after which an estimate is trusted. Between the 2 that a surprise needs and the
- * most. */
+/* Observations after which an estimate is trusted: between the 2 that a surprise needs and
+ * XG_TUNING_WEIGHT_MAX. */
 #define XG_TUNING_SURE_WEIGHT 3.0f
 
 /* log(observed / expected): log 2. Regret: without it a single long time costs a shape 3.3 times
@@ -107,8 +106,8 @@
  * the same at 0.1. */
 #define XG_TUNING_VOTE_CHANGE 0.01f
 
-/* Votes of the smaller size among the classes of a size. With one, a class that waits for memory
- * would speak for all others (the unit test of feedback). */
+/* Votes of the smaller size among the classes of a size. With one vote, a class that waits for
+ * memory would decide for all others (the unit test of feedback). */
 #define XG_TUNING_PRIOR_VOTES 2
 
 #endif

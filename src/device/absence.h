@@ -13,13 +13,13 @@ enum xg_absence_depth {
 };
 
 /*
- * XG_REASON_DENIED, XG_REASON_NO_DRIVER or XG_REASON_NO_DEVICE if a start would certainly find no
- * GPU; XG_REASON_EARNING if there may be one; XG_REASON_NO_GPU if there is no device file and only
- * a deeper look can tell. A driver library without device files counts as a driver, because it may
- * create the files when it is asked. From XG_ABSENCE_LIBRARY on it takes the dynamic linker's lock
- * and may load libcuda.so.1, which stays loaded; XG_ABSENCE_DRIVER calls cuInit. Neither happens if
- * device files may be opened. A build without CUDA always returns XG_REASON_EARNING.
- * XG_ABSENCE_FILES is for any thread, deeper levels not for two threads at once.
+ * Returns XG_REASON_DENIED, XG_REASON_NO_DRIVER or XG_REASON_NO_DEVICE if a start would certainly
+ * find no GPU; XG_REASON_EARNING if there may be one; XG_REASON_NO_GPU if there is no device file
+ * and only a deeper look can tell. A driver library without device files counts as a driver,
+ * because it may create the files when it is asked. From XG_ABSENCE_LIBRARY on it takes the dynamic
+ * linker's lock and may load libcuda.so.1, which stays loaded; XG_ABSENCE_DRIVER calls cuInit.
+ * Neither happens if device files may be opened. A build without CUDA always returns
+ * XG_REASON_EARNING. Any thread may look for XG_ABSENCE_FILES, only one thread at a time deeper.
  */
 enum xg_reason xg_absence_find(enum xg_absence_depth depth);
 

@@ -83,8 +83,8 @@ static void read_rates(struct xg_dev *dev)
     dev->link_bytes_per_s = link >= least_bytes_per_s ? link : 0;
 }
 
-/* True if others wait for the end of this process: they want the device for themselves, or all the
- * memory that the program's own CUDA code holds. Before the context is retained. */
+/* True if other programs may wait for the end of this process: the device serves one process at a
+ * time, or the program's own CUDA code holds memory. Call it before the context is retained. */
 static bool is_awaited(struct xg_dev *dev)
 {
     int mode = CU_COMPUTEMODE_DEFAULT, active = 0;

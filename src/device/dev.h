@@ -32,11 +32,10 @@ struct xg_dev {
     /* The code that computes on it: backend.c opens and closes it, NULL before. */
     pthread_mutex_t image_lock; /* guards the loading of modules and functions (image.c) */
     CUmodule *modules;          /* one per image of xg_image_table; NULL: not loaded yet */
-    CUfunction *functions;      /* four per row of xg_kernel_table (nn, nt, tn, tt); NULL: not
+    CUfunction *functions;      /* four per row of xg_kernel_table (nn, nt, tn, tt); NULL: not found
                                  * yet */
-    bool cublas_absent;         /* looked for and not found; under the same lock, as is cuBLAS
-                                 * itself */
-    int cublas_failures;        /* failures to make its handle */
+    bool cublas_absent;         /* looked for and not found; image_lock guards it */
+    int cublas_failures;        /* failed attempts to create its handle */
     struct xg_cublas *cublas;   /* NULL until a cuBLAS row is launched */
     struct xg_residue *residue; /* DGEMM by residues; NULL without facts.residues */
     struct xg_split *split;     /* splits operands, multiplies pieces; NULL without facts.pieces */

@@ -81,15 +81,15 @@ const char *xg_drv_start_failure(void);
 
 /*
  * The driver registers exit handlers when it is loaded and in cuInit. They crash if they run while
- * a thread of ours is inside the driver. function is registered after both, so that it runs before
- * them, once or twice. Call it before xg_drv_open, from the same thread.
+ * a thread of ours is inside the driver. `function` is registered after both, so that it runs
+ * before them, once or twice. Call this before xg_drv_open, from the same thread.
  */
 void xg_drv_at_exit(void (*function)(void));
 
 /* Registers function again, after the handlers of a library that was opened since (cuBLAS). */
 void xg_drv_register_exit(void);
 
-/* From here on no call is made: XG_DRV yields XG_ERR_LOST. From any thread. */
+/* From here on nothing calls the driver: XG_DRV yields XG_ERR_LOST. From any thread. */
 void xg_drv_end(void);
 bool xg_drv_ended(void);
 

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-/* Takes bytes from the budget, or nothing. */
+/* Takes all bytes from the budget, or none. */
 static bool budget_take(struct xg_dev *dev, size_t bytes)
 {
     size_t used = atomic_load(&dev->used_bytes);

@@ -13,9 +13,10 @@ struct xg_mem_dev {
 
 /*
  * Makes *mem at least `bytes` large; its contents are undefined afterwards. Grows geometrically, so
- * that a sequence of rising sizes allocates few times. XG_ERR_NOMEM if the device's budget or the
- * device itself does not allow it: *mem is then unchanged, or empty if it had to be freed first.
- * Also XG_ERR_DRIVER, XG_ERR_LOST. The device's context must be current; one thread per *mem.
+ * that a sequence of rising sizes allocates few times. Returns XG_OK; XG_ERR_NOMEM if the device's
+ * budget or the device itself does not allow it: *mem is then unchanged, or empty if it had to be
+ * freed first; XG_ERR_DRIVER, XG_ERR_LOST. The device's context must be current; one thread per
+ * *mem.
  */
 enum xg_status xg_mem_dev_reserve(struct xg_dev *dev, struct xg_mem_dev *mem, size_t bytes);
 void xg_mem_dev_release(struct xg_dev *dev, struct xg_mem_dev *mem);
@@ -25,8 +26,8 @@ void xg_mem_dev_release(struct xg_dev *dev, struct xg_mem_dev *mem);
 size_t xg_mem_dev_available(struct xg_dev *dev, const struct xg_mem_dev *mem);
 
 /*
- * Queues a copy of `rows` rows of so many bytes, a pitch apart, from device memory to device
- * memory. XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
+ * Enqueues a copy of `rows` rows of `bytes` bytes, a pitch apart, from device memory to device
+ * memory. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST.
  */
 enum xg_status xg_mem_dev_copy(const struct xg_dev *dev, CUdeviceptr to, size_t to_pitch,
                                CUdeviceptr from, size_t from_pitch, size_t bytes, size_t rows,
@@ -37,8 +38,8 @@ enum xg_status xg_mem_host_copy(const struct xg_dev *dev, bool up, CUdeviceptr d
                                 void *host, size_t host_pitch, size_t bytes, size_t rows,
                                 CUstream stream);
 
-/* Page-locked host memory. XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. *out set only on XG_OK.
- */
+/* Allocates page-locked host memory. Returns XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST; *out
+ * is set only on XG_OK. */
 enum xg_status xg_mem_pinned_alloc(struct xg_dev *dev, size_t bytes, void **out);
 void xg_mem_pinned_free(struct xg_dev *dev, void *ptr);
 

@@ -11,8 +11,8 @@ enum xg_nodes {
 
 /*
  * Looks at the files of a card's driver, and for those of WSL and Tegra. Of a card's files it opens
- * only /dev/nvidiactl, and closes it again: opening a device's own file initialises the device. A
- * few dozen system calls at most, no memory; keeps errno. From any thread.
+ * only /dev/nvidiactl, and closes it again: opening a device's own file initialises the device.
+ * Makes a few dozen system calls at most and allocates nothing; keeps errno. From any thread.
  */
 enum xg_nodes xg_nodes_look(void);
 

@@ -31,7 +31,8 @@ static const char name[] = "xgemm-exit";
 /* If a program's exit handlers take longer, its end waits for the teardown as without us. */
 enum { LIFE_S = 10 };
 
-/* How long to wait until it has closed the program's files: readers of its pipes wait for that. */
+/* How long to wait until the second process has closed the program's files: readers of its pipes
+ * wait for that. */
 enum { READY_MS = 20 };
 
 /* The kernel's numbers are the same on all architectures since 5.1. */

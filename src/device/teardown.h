@@ -26,8 +26,8 @@
 
 /*
  * True if a second process is possible: the user has not set XGEMM_EXIT=wait, the kernel has the
- * calls that it needs (Linux 5.9), and the program has set no filter of system calls on itself,
- * which may kill. Checked once; from any thread.
+ * calls that it needs (Linux 5.9), and the program has set no filter of system calls, which may
+ * kill, on itself. Checked once; from any thread.
  */
 bool xg_teardown_apart(const struct xg_conf *conf);
 
@@ -39,7 +39,7 @@ bool xg_teardown_apart(const struct xg_conf *conf);
  */
 void xg_teardown_prepare(const struct xg_conf *conf);
 
-/* Makes the end wait after all: another program wants the device next. */
+/* Makes the program's end wait after all, because another program wants the device next. */
 void xg_teardown_refuse(void);
 
 /*

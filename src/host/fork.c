@@ -22,7 +22,7 @@ static struct {
     int count;
     struct xg_fork_watch watched[WATCHED_MAX];
     int64_t taken[WATCHED_MAX]; /* of the latches; 0: the holder did not let go */
-    /* The forking thread's: a handler that forked meanwhile would wait for the lock for ever, and a
+    /* The forking thread's: a handler that forked meanwhile would wait for the lock forever, and a
      * cancelled thread would never release it. */
     struct xg_shelter shelter;
     bool tried, handled; /* the C library was asked; it accepted the handlers */
@@ -30,7 +30,8 @@ static struct {
 
 /* The process that the handlers know; 0: nothing is registered yet. */
 static _Atomic pid_t process;
-/* True while this thread is in a fork that prepare() saw: other libraries' handlers may fork. */
+/* True while this thread is in a fork that prepare() saw, because other libraries' handlers may
+ * fork. */
 static _Thread_local bool announced __attribute__((tls_model("initial-exec")));
 
 bool xg_fork_unannounced(void)
@@ -99,7 +100,7 @@ static void in_child(void)
 /*
  * glibc links pthread_atfork into each object, and it calls __register_atfork, which musl does not
  * have; in musl pthread_atfork is an ordinary function. A musl program that inherits LD_PRELOAD
- * loads this library too, and would end at once for a name that it cannot bind.
+ * loads this library too, and would end at once because of a name that it cannot bind.
  */
 #pragma weak __register_atfork
 #pragma weak pthread_atfork

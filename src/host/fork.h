@@ -12,15 +12,16 @@
 struct xg_fork_watch {
     pthread_mutex_t *lock;   /* held around fork, so that the child finds its data complete */
     struct xg_latch *latch;  /* the same, unless its holder does not let go; free in the child */
-    void (*before)(void);    /* runs while the lock is held; must end */
-    void (*in_parent)(void); /* in_child too: runs before the lock is released */
+    void (*before)(void);    /* runs while the lock is held; must return */
+    void (*in_parent)(void); /* it and in_child run before the lock is released */
     void (*in_child)(void);
 };
 
 /*
- * Does that work at every fork from now on, with the thread's signals and cancellation blocked.
- * False: no memory, or too many; then none of it happens. *watch's pointers must stay valid. From
- * any thread, a few times per process; locks that are held around fork must not be nested.
+ * Does the work in *watch at every fork from now on, with the thread's signals and cancellation
+ * blocked. False: there is no memory, or too much is registered; then nothing happens at a fork.
+ * *watch's pointers must stay valid. From any thread, a few times per process; locks that are held
+ * around fork must not be nested.
  */
 bool xg_fork_register(const struct xg_fork_watch *watch);
 

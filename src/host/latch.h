@@ -3,10 +3,10 @@
 /*
  * The latch guards short work that a thread of the program does with its signals open, because
  * blocking them takes two system calls (some microseconds each if all cores are busy, on hosts that
- * trap them). A handler may leave that work by siglongjmp, and the latch is then never released. Or
- * the handler multiplies, and would wait for its own thread. So a thread that does not get the
- * latch goes on without it. A thread takes the latch over if its own handler has left it, or if the
- * latch was held too long. The guarded data must tolerate a half-done change.
+ * trap them). A handler may leave that work by siglongjmp, and the latch is then never released. A
+ * handler that multiplies would wait for its own thread. So a thread that does not get the latch
+ * goes on without it. A thread takes the latch over if its own handler has left it, or if the latch
+ * was held too long. The guarded data must tolerate a half-done change.
  */
 #ifndef XG_LATCH_H
 #define XG_LATCH_H
@@ -21,15 +21,16 @@ struct xg_latch {
 };
 
 /*
- * Returns the value for xg_latch_leave, or 0: other threads have held it for 50 us, or this is a
- * handler that interrupted the holder, so it cannot wait. A latch held for 0.2 s and refused 16
- * times (a stopped process wakes with its holder alive) changes hands. It changes hands at once if
- * a handler of this thread has left it and the stack shows that. Cancellation must not act while it
- * is held. No system call, no floating-point arithmetic; from any thread and any signal handler.
+ * Returns the value for xg_latch_leave, or 0: other threads have held the latch for 50 us, or the
+ * caller is a handler that interrupted the holder and therefore cannot wait. A latch held for 0.2 s
+ * and refused 16 times (a stopped process wakes with its holder alive) changes hands. It changes
+ * hands at once if a handler of this thread has left it and the stack shows that. Cancellation must
+ * not act while it is held. No system call, no floating-point arithmetic; from any thread and any
+ * signal handler.
  */
 int64_t xg_latch_take(struct xg_latch *latch);
 
-/* The same, but waits without limit. 0: this is a handler that interrupted the holder. */
+/* The same, but waits without limit. 0: the caller is a handler that interrupted the holder. */
 int64_t xg_latch_wait(struct xg_latch *latch);
 
 /* taken: the value that either function returned. Returns false and does nothing if it is 0 or the

@@ -2,13 +2,13 @@
 /* Keeps signals and cancellation away from a thread of the program while it is in our code. */
 /*
  * A handler may leave by siglongjmp, and a thread with PTHREAD_CANCEL_ASYNCHRONOUS may end
- * anywhere. In the middle of a product on the GPU that would leave a lane taken for ever, workers
- * at a queue on a stack that is gone, and locks taken: ours, and the driver's, which no thread
- * could release. No bookkeeping can repair that, so the shelter prevents it: signals and
- * cancellation that come meanwhile act when the thread leaves. That costs two system calls, which
- * is little beside a product on the GPU. The CPU library is not sheltered and runs as without us.
- * Our code before and after a product on the CPU is not sheltered either, and must tolerate a
- * handler that leaves it (latch.h), except on threads that may be cancelled anywhere.
+ * anywhere. In the middle of a product on the GPU that would leave a lane and locks, ours and the
+ * driver's, taken forever, and workers at a queue on a stack that is gone. No bookkeeping can
+ * repair that, so the shelter prevents it: signals and cancellation that come meanwhile act when
+ * the thread leaves. That costs two system calls, which is little beside a product on the GPU. The
+ * CPU library is not sheltered and runs as without us. Our code before and after a product on the
+ * CPU is not sheltered either, and must tolerate a handler that leaves it (latch.h), except on
+ * threads that may be cancelled anywhere.
  */
 #ifndef XG_SHELTER_H
 #define XG_SHELTER_H
@@ -24,9 +24,10 @@ struct xg_shelter {
 };
 
 /*
- * All signals except those that a fault of the thread itself raises. The program's handlers run on
- * its own threads. But a program that fills its pages in a SIGSEGV or SIGBUS handler must be able
- * to do so when a worker of ours reads them, and a blocked fault ends the process.
+ * Sets *blocked to all signals except those that a fault of the thread itself raises. The program's
+ * handlers run on its own threads. But a program that fills its pages in a SIGSEGV or SIGBUS
+ * handler must be able to do so when a worker of ours reads them, and a blocked fault ends the
+ * process.
  */
 void xg_shelter_signals(sigset_t *blocked);
 
@@ -35,8 +36,8 @@ void xg_shelter_signals(sigset_t *blocked);
 void xg_shelter_enter(struct xg_shelter *shelter);
 void xg_shelter_leave(const struct xg_shelter *shelter);
 
-/* Blocks nothing, and makes no system call, if cancellation waits for a cancellation point, of
- * which there must be none inside; otherwise the same as xg_shelter_enter. */
+/* Blocks nothing, and makes no system call, if cancellation waits for a cancellation point; there
+ * must be none inside; otherwise the same as xg_shelter_enter. */
 void xg_shelter_enter_open(struct xg_shelter *shelter);
 
 /* Call it inside: blocks everything from now on if the shelter is open. */

@@ -12,8 +12,8 @@
  * their creation, which is when the library is loaded.
  *
  * libgomp's threads (OpenMP builds of OpenBLAS and BLIS, and MKL inside PyTorch) wait
- * GOMP_SPINCOUNT rounds, by default 300,000, which take 3 to 6 ms; with OMP_WAIT_POLICY passive
- * none, active 30e9, which take minutes. They wait fewer rounds if threads outnumber cores.
+ * GOMP_SPINCOUNT rounds, by default 300,000, which take 3 to 6 ms; with OMP_WAIT_POLICY=passive no
+ * rounds, with active 30e9, which take minutes. They wait fewer rounds if threads outnumber cores.
  *
  * The threads of libiomp5 and LLVM's libomp (MKL by itself, and programs linked with clang) wait
  * KMP_BLOCKTIME, 200 ms.
@@ -44,8 +44,9 @@ struct xg_spin {
  * (shim/environment.c). Otherwise its threads keep the cores from the staging threads of a product
  * on the GPU (512 x 1024 x 1024 takes 3.5 ms there instead of 0.25), and from those of a second
  * OpenBLAS in the process, as NumPy and SciPy bring one each (PCA's work took 1.7 s instead of
- * 0.4). 2^20 ticks are 0.5 ms. If no product is to run on a GPU, the shim does not: a product after
- * a pause of 0.5 ms to 0.1 s would pay 0.2 ms for waking the threads and gain nothing.
+ * 0.4). 2^20 ticks are 0.5 ms. If no product is to run on a GPU, the shim gives no such answer: a
+ * product after a pause of 0.5 ms to 0.1 s would pay 0.2 ms for waking the threads and gain
+ * nothing.
  */
 #define XG_SPIN_VARIABLE "OPENBLAS_THREAD_TIMEOUT"
 #define XG_SPIN_SHORT "20"
@@ -56,7 +57,7 @@ extern _Atomic bool xg_spin_told;
 /* True if the machine has a device that this build could use. Some system calls; keeps errno. */
 bool xg_spin_has_device(void);
 
-/* Inline, without libc functions, like the next function: getenv may call none. */
+/* Inline and without libc functions, like the next function, because getenv may call none. */
 static inline bool xg_spin_is_word(const char *text, const char *word)
 {
     while (*word && *text == *word)
@@ -96,7 +97,7 @@ double xg_spin_of(const struct xg_spin *spin, enum xg_pool pool, double ticks_hz
 /*
  * The same for this process, with the environment of the first call and the clock's own rate. That
  * rate is measured between the first call and one at least 20 ms later; until then, and if it
- * cannot be read, it is XG_SPIN_TICKS_HZ or the architecture's figure. From any thread, a few
+ * cannot be read, it is XG_SPIN_TICKS_HZ or the architecture's figure. From any thread. Takes a few
  * nanoseconds once the rate is known, blocks nothing, keeps errno.
  */
 double xg_spin_seconds(enum xg_pool pool);

@@ -7,9 +7,9 @@
 
 /*
  * True if this thread has enough stack for a product on the GPU: the driver's functions run on it,
- * and load modules. True if it cannot be known: on the first thread, whose stack grows, and on a
- * stack that the program made itself and gave to no thread. Some microseconds at a thread's first
- * call, then a comparison.
+ * and load modules. Also true if the stack's size cannot be known: on the first thread, whose stack
+ * grows, and on a stack that the program made itself and gave to no thread. Some microseconds at a
+ * thread's first call, then a comparison.
  */
 bool xg_stack_suffices(void);
 

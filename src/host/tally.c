@@ -9,9 +9,9 @@
 #include "host/shelter.h"
 
 /*
- * Only the thread itself writes its counts, each with one store: a handler that leaves in between,
- * or multiplies, leaves no permanently wrong sum. Each thread has its own cache line. Further
- * threads than this are not counted.
+ * Only the thread itself writes its counts, each with one store: a handler that multiplies in
+ * between, or leaves by a jump, causes no permanently wrong sum. Each thread has its own cache
+ * line. Threads beyond this number are not counted.
  */
 enum { SLOTS = 4096 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts the work of the program's threads, including threads that leave a product by a jump. */
 /*
- * While the CPU library computes, the thread is as it would be without us: a handler may leave by
- * siglongjmp, and a cancellation may end it. The thread's counts then stay until it comes back with
- * another call (xg_tally_forget) or ends.
+ * While the CPU library computes, nothing is blocked: a handler may leave by siglongjmp, and a
+ * cancellation may end the thread. The thread's counts then stay until it comes back with another
+ * call (xg_tally_forget) or ends.
  */
 #ifndef XG_TALLY_H
 #define XG_TALLY_H
@@ -18,13 +18,13 @@ enum xg_tally {
     XG_TALLY_COUNT,
 };
 
-/* Adds to this thread's count and to the sum, or takes back, at most this thread's count. From any
- * thread, without a lock; the first call registers for fork, and registers the thread for its end.
- * If 4096 other threads have called this, a further thread is not counted. */
+/* The first adds to this thread's count and to the sum; the second subtracts, at most this thread's
+ * count. From any thread, without a lock; the first call registers for fork, and registers the
+ * thread for its end. If 4096 other threads have called this, a further thread is not counted. */
 void xg_tally_add(enum xg_tally which, int count);
 void xg_tally_take(enum xg_tally which, int count);
 
-/* The count of all threads, and of this one. */
+/* The count of all threads, and the count of this thread. */
 int xg_tally_all(enum xg_tally which);
 int xg_tally_own(enum xg_tally which);
 

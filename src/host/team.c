@@ -40,8 +40,8 @@ struct xg_team {
 enum { WANTED_BITS = 8, WANTED_MAX = (1 << WANTED_BITS) - 1 };
 
 /*
- * Members that had work look for the next call for a while before they sleep; likewise the caller
- * waits for the last member's end. Waking a thread takes 20 to 40 us, a tenth of a 1024^3 product.
+ * Members that had work look for the next call for a while before they sleep; so does the caller
+ * for the last member's end. Waking a thread takes 20 to 40 us, a tenth of a 1024^3 product.
  */
 static const double SPIN_S = 50e-6, SPIN_END_S = 200e-6;
 
@@ -98,7 +98,8 @@ static void *member_main(void *self)
         worked = member->worker <= (int)(call & WANTED_MAX);
         if (!worked)
             continue;
-        if (team->ending) /* the last call wants all; others may be late and must not read it */
+        if (team->ending) /* the last call wants all members; a late member of another call must not
+                           * read it */
             return NULL;
         team->work(team->arg, member->worker);
         if (atomic_fetch_sub_explicit(&team->running, 1, memory_order_acq_rel) == 1)

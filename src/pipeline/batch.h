@@ -6,9 +6,9 @@
 #include "pipeline/stage.h"
 
 /*
- * xg_stage_pack of A's or B's rows, and xg_stage_commit of C's. Rows are counted over all instances
- * and begin at `row`; `to` and `from` hold their number. Rows behind the end of an instance are
- * those of the next instance.
+ * xg_stage_pack for rows of A or B, and xg_stage_commit for rows of C. Rows are counted over all
+ * instances and begin at `row`; `to` and `from` hold their number. Rows behind the end of an
+ * instance are those of the next instance.
  */
 void xg_batch_pack(const struct xg_problem *p, bool b, int64_t row, char *dst,
                    const struct xg_stage_rows *to, bool cached);

@@ -13,17 +13,17 @@
 typedef void xg_copy(void *dst, const void *src, size_t bytes);
 
 /*
- * From memory, with stores that bypass the caches. An ordinary store first reads the line that it
- * overwrites; for data that this core will not read again that wastes a third of the memory
+ * Copies from memory, with stores that bypass the caches. An ordinary store first reads the line
+ * that it overwrites; for data that this core will not read again that wastes a third of the memory
  * traffic.
  */
 xg_copy xg_copy_stream;
 
-/* The same from a block that the device has just written and will write again. The block's lines
- * are not kept in the caches either, where they would delay the device's writes. */
+/* The same from a block that the device has just written and will write again. The caches do not
+ * keep the block's lines either, because those would delay the device's writes. */
 xg_copy xg_copy_drain;
 
-/* From memory into the caches, from which the device reads. */
+/* Copies from memory into the caches, from which the device reads. */
 xg_copy xg_copy_keep;
 
 /*

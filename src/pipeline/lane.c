@@ -201,7 +201,8 @@ enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
     return status;
 }
 
-/* Each look counts step_max_s at most, so that a stopped process finds no time gone by. */
+/* Each query counts for step_max_s at most, so that time in which the process is stopped does not
+ * count. */
 CUresult xg_lane_await(const struct xg_lane *lane, CUevent event, int spins)
 {
     static const struct timespec nap = {.tv_nsec = 20000};

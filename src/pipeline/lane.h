@@ -13,13 +13,14 @@
 struct xg_solver;
 
 /*
- * All that one call at a time needs of the device (streams, device memory, blocks of page-locked
- * memory, a staging team), kept between calls. Several lanes of one device work at once.
+ * What one call needs on the device: streams, device memory, blocks of page-locked memory, a
+ * staging team. It serves one call at a time and is kept between calls. Several lanes of one device
+ * work at once.
  */
 struct xg_lane {
     struct xg_dev *dev;
     struct xg_team *team;
-    int workers;                                   /* most threads of the team that work */
+    int workers;                                   /* the most threads of the team that work */
     struct xg_queue_block blocks[XG_QUEUE_BLOCKS]; /* page-locked once (0.5 s per GiB) and kept */
     CUstream streams[XG_PIPE_STREAMS];
     struct xg_mem_dev memory; /* the plan's operands and tiles */
@@ -27,7 +28,8 @@ struct xg_lane {
     int event_count;
     uint32_t *refusals;       /* XG_RUNNER_REFUSALS, page-locked */
     struct xg_solver *solver; /* NULL until a routine of LAPACK runs */
-    void *host_work;          /* its workspace; page-locked, so that its end waits for the device */
+    void *host_work;          /* the solver's workspace; page-locked, so that freeing it waits for
+                               * the device */
     size_t host_work_bytes;
     struct xg_originals_memory originals; /* of the last routine's operands */
     int wary; /* number of split products that still get all kinds of pieces */
@@ -41,8 +43,8 @@ struct xg_lane {
 
 /*
  * threads: size of the staging team, the calling thread included; >= 1. *out is set only on XG_OK.
- * XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_SYSTEM. The memory is allocated later, by
- * xg_lane_prepare or by the first product.
+ * Returns XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_SYSTEM. The memory is allocated
+ * later, by xg_lane_prepare or by the first product.
  */
 enum xg_status xg_lane_create(struct xg_dev *dev, int threads, struct xg_lane **out);
 
@@ -61,29 +63,31 @@ void xg_lane_limit(struct xg_lane *lane, int workers);
 /* Joins the team, waits for the device and frees everything. */
 void xg_lane_destroy(struct xg_lane *lane);
 
-/* Ends the team and leaks all else, because the device does not answer and may still use it. */
+/* Ends the team and leaks everything else, because the device does not answer and may still use
+ * it. */
 void xg_lane_abandon(struct xg_lane *lane);
 
 /* Readies the lane for a plan: device memory for its slots, events, staging buffers. The context
- * must be current. XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. */
+ * must be current. Returns XG_OK, XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST. */
 enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
                                size_t device_bytes);
 
-/* The same for device memory, staging buffers and the solver's workspace in host memory alone. No
+/* The same for device memory, staging buffers and the solver's workspace in host memory only. No
  * work may be queued. */
 enum xg_status xg_lane_reserve_memory(struct xg_lane *lane, size_t device_bytes, size_t host_bytes);
 
 /*
- * Waits for an event of the device: CUDA_SUCCESS, what the query returned, or CUDA_ERROR_NOT_READY
- * after dev->timeout_s. The driver's own wait never ends where the device hangs. Time in which the
- * process itself was stopped does not count. Where a stream capture of the program forbids the
- * query, the wait goes on. spins: looks before the thread sleeps between them. From any thread.
+ * Waits for an event of the device. Returns CUDA_SUCCESS, the query's error, or
+ * CUDA_ERROR_NOT_READY after dev->timeout_s; the driver's own wait never ends if the device hangs.
+ * Time in which the process itself was stopped does not count. If a stream capture of the program
+ * forbids the query, the wait goes on. After `spins` queries the thread sleeps between them. From
+ * any thread.
  */
 CUresult xg_lane_await(const struct xg_lane *lane, CUevent event, int spins);
 
 /*
- * Waits until the device has finished all work of the lane. Returns the first failure seen;
- * XG_ERR_HUNG where the device makes no progress for dev->timeout_s: then copies from and to the
+ * Waits until the device has finished all work of the lane. Returns XG_OK, the first failure seen,
+ * or XG_ERR_HUNG if the device makes no progress for dev->timeout_s: then copies from and to the
  * lane's blocks may still be running.
  */
 enum xg_status xg_lane_drain(struct xg_lane *lane);

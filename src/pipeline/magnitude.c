@@ -40,8 +40,8 @@ larger(__m256i largest, const char *at, bool wide)
                 : _mm256_max_epu32(largest, magnitude);
 }
 
-/* A compiler makes vectors of the plain loops only at higher levels of optimization. One thread
- * reads 6 GB/s by them. */
+/* A compiler vectorizes the plain loops only at higher levels of optimization. With them one thread
+ * reads 6 GB/s. */
 __attribute__((target("avx2"))) static uint64_t largest_avx2(const char *at, size_t bytes,
                                                              bool wide)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A magnitude is represented by its bits, which have the order of the magnitudes. Infinities and
- * NaN come after all other numbers. */
+/* Magnitudes of numbers, as their bits, which have the order of the magnitudes. Infinities and NaN
+ * come after all other numbers. */
 #ifndef XG_MAGNITUDE_H
 #define XG_MAGNITUDE_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The largest magnitude of `bytes` bytes of numbers in host memory, 0 where there are none. wide:
+/* The largest magnitude of `bytes` bytes of numbers in host memory; 0 if there are none. wide:
  * doubles, otherwise floats; aligned or not. */
 uint64_t xg_magnitude_largest(const void *numbers, size_t bytes, bool wide);
 

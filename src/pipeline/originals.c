@@ -9,7 +9,7 @@
 /* A thread takes this many columns at a time: some hundred kilobytes of a large matrix. */
 enum { COLUMNS = 16 };
 
-/* True if an operand is also read: as itself, or because it lies where one lies that is. */
+/* True if an operand is also read, or lies where an operand that is read lies. */
 static bool is_read(const struct xg_routine *routine, enum xg_slot slot)
 {
     for (int i = 0; i < XG_SLOT_COUNT; i++) {
@@ -89,7 +89,7 @@ void xg_originals_fini(struct xg_originals *originals)
     errno = saved_errno;
 }
 
-/* The stored rows of a column: in the caller's memory and in the copy. */
+/* The stored rows of a column, in the caller's memory and in the copy. */
 struct run {
     char *host, *copy;
     size_t bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of the operands that a routine overwrites, kept until it has overwritten them whole. */
 /*
- * LAPACK's routines work in place. While results come down, an operand is half old and half new,
- * and where the device fails then, the CPU needs it as it was. The device computes meanwhile, so
- * the cores that copy are idle, and the copies cost little time.
+ * LAPACK's routines work in place. While results come down, an operand is half old and half new. If
+ * the device then fails, the CPU needs the operand as it was before. The copies are made while the
+ * device computes and the cores are idle, so they cost little time.
  */
 #ifndef XG_ORIGINALS_H
 #define XG_ORIGINALS_H
@@ -13,8 +13,9 @@
 #include "base/routine.h"
 #include "base/xg.h"
 
-/* Memory for copies, kept between calls: to map and clear pages takes longer than the copy. The
- * kernel may take the pages of copies above 16 MiB back between calls. Zero-initialised: none. */
+/* Memory for copies, kept between calls, because mapping and clearing pages takes longer than the
+ * copy. Between calls the kernel may take back the pages of copies above 16 MiB. Zero-initialised:
+ * none. */
 struct xg_originals_memory {
     void *at;
     size_t bytes;
@@ -23,7 +24,7 @@ struct xg_originals_memory {
 struct xg_originals {
     struct xg_originals_matrix {
         struct xg_matrix host;
-        char *copy; /* its columns, one behind the other */
+        char *copy; /* its columns, contiguous */
         enum xg_uplo part;
         size_t elem_bytes;
     } at[XG_SLOT_COUNT];
@@ -33,12 +34,13 @@ struct xg_originals {
     _Atomic int64_t taken; /* columns of all matrices that a thread has taken */
 };
 
-/* Finds the operands that the routine reads and writes, and sees to it that the memory holds their
- * copies. XG_OK, XG_ERR_NOMEM. errno is kept, here and below. */
+/* Finds the operands that the routine both reads and writes, and makes *memory large enough for
+ * their copies. Returns XG_OK, XG_ERR_NOMEM. errno is kept, here and below. */
 enum xg_status xg_originals_init(struct xg_originals *originals, const struct xg_routine *routine,
                                  struct xg_originals_memory *memory);
 
-/* Gives the pages back, or leaves up to 256 MiB of them to be used again. */
+/* The first ends the copies of a routine and keeps the memory for the next routine, unless it
+ * exceeds 256 MiB; the second frees the memory. */
 void xg_originals_fini(struct xg_originals *originals);
 void xg_originals_release(struct xg_originals_memory *memory);
 
@@ -46,10 +48,10 @@ void xg_originals_release(struct xg_originals_memory *memory);
  * are whole when all have returned. */
 void xg_originals_save(struct xg_originals *originals);
 
-/* Points *before, a copy of the routine, to the copies of its operands where there are any. */
+/* Points the operands of *before, a copy of the routine, to their copies, if they have one. */
 void xg_originals_view(const struct xg_originals *originals, struct xg_routine *before);
 
-/* Makes the operands what they were. */
+/* Copies the originals back to the operands. */
 void xg_originals_restore(const struct xg_originals *originals);
 
 #endif

@@ -93,7 +93,8 @@ static struct xg_pipe_chunk whole_tile(const struct xg_pipe *pipe, int64_t item)
 
 /*
  * Rows of a chunk when `rows` rows go in chunks of about `bytes`. Chunks are as equal as possible,
- * because a rest of a few rows costs a copy, and its place in the order, like any other chunk.
+ * because a remainder of a few rows costs as much as any other chunk: a copy, and a place in the
+ * order.
  */
 static int64_t rows_per_chunk(const struct xg_pipe *pipe, size_t bytes, int64_t rows, int64_t ld)
 {
@@ -153,8 +154,9 @@ static int64_t place_flags(struct xg_pipe *pipe)
 enum xg_status xg_pipe_init(struct xg_pipe *pipe)
 {
     const struct xg_plan *plan = pipe->plan;
-    /* Where panels are replaced there is one stream, so that a panel's last reader runs behind all
-     * its other readers. A batch's panel has a single reader. Products of residues share memory. */
+    /* If panels are replaced, kernels use one stream, so that a panel's last reader runs behind its
+     * other readers; a batch's panel has a single reader. Products of residues also use one,
+     * because they share memory. */
     bool together = (plan->resident || pipe->call->batch) && !pipe->product->residue;
     pipe->run_streams = together ? XG_PIPE_RUN_STREAMS : 1;
     pipe->load_ramp_bytes = RAMP_BYTES;
@@ -192,7 +194,8 @@ void xg_pipe_fail(struct xg_pipe *pipe, enum xg_status status)
 
 static bool run_possible(const struct xg_pipe *pipe, const struct xg_plan_run *run)
 {
-    /* The write-back of the slot's earlier tile must be enqueued: its event is waited for. */
+    /* The write-back of the slot's earlier tile must be enqueued, because the run waits for its
+     * event. */
     return run->after_load < pipe->loads_ready &&
            (!run->first || pipe->plan->tiles[run->tile].after_tile < pipe->tile_next);
 }
@@ -286,7 +289,8 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
     if (load->after_run >= pipe->run_next)
         return false;
     if (load->after_run >= 0 && pipe->load_row == 0) {
-        /* The slot's earlier panel must have been read before the new one's first row arrives. */
+        /* The runs must have read the slot's earlier panel before the new panel's first row
+         * arrives. */
         enum xg_status status =
             XG_DRV(&pipe->dev->drv, cuStreamWaitEvent, pipe->streams[XG_PIPE_UP],
                    panel_events(pipe, load->b, load->slot)->spent, 0);
@@ -312,8 +316,8 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk)
 }
 
 /*
- * Enqueues the copy of a chunk's rows, up or down. On the host the rows lie in a block or, where
- * the chunk is direct, in the caller's matrix.
+ * Enqueues the copy of a chunk's rows, up or down. On the host the rows lie in a block or, if the
+ * chunk is direct, in the caller's matrix.
  */
 static enum xg_status copy_rows(const struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk,
                                 char *staged, bool up)
@@ -335,8 +339,7 @@ static enum xg_status copy_rows(const struct xg_pipe *pipe, const struct xg_pipe
 
 /*
  * Records `ready` for each load whose chunks are all enqueued. `copied` is the event behind the
- * last chunk enqueued, and so behind all of them. Where panels are split, `ready` follows the
- * split.
+ * last chunk enqueued, and so behind all of them. If panels are split, `ready` follows the split.
  */
 static enum xg_status mark_ready(struct xg_pipe *pipe, CUevent copied)
 {
@@ -389,7 +392,8 @@ static enum xg_status enqueue_store(struct xg_pipe *pipe, const struct xg_pipe_c
     if (status == XG_OK)
         status = XG_DRV(drv, cuEventRecord, copied, down);
     bool awaited =
-        chunk->item + pipe->plan->c_slots < pipe->plan->tile_count; /* by the slot's next tile */
+        chunk->item + pipe->plan->c_slots < pipe->plan->tile_count; /* the slot's next tile waits
+                                                                     * for it */
     if (status == XG_OK && last && awaited)
         status = XG_DRV(drv, cuEventRecord, events->spent, down);
     return status;

@@ -13,8 +13,8 @@
 
 /*
  * A lane's streams, by index. Loads are in order on one stream, splits of panels on one, and
- * write-backs on one. Kernels use several streams where tiles are independent, so that small tiles
- * share the device.
+ * write-backs on one. Kernels of independent tiles use several streams, so that small tiles share
+ * the device.
  */
 enum {
     XG_PIPE_UP,
@@ -36,13 +36,13 @@ struct xg_pipe_events {
 struct xg_pipe_chunk {
     int64_t item; /* index into the plan's loads or tiles */
     int64_t rows, width;
-    char *host; /* the first element in the caller's matrix, only read by loads; NULL for a batch,
-                   unless its C is one matrix */
+    char *host; /* the first element in the caller's matrix, which loads only read; NULL for
+                 * a batch, unless its C is one matrix */
     int64_t host_ld;
     int64_t row, column; /* of the first element in its matrix, as stored */
     CUdeviceptr device;  /* the first element on the device */
     int64_t device_ld;
-    int64_t staged_ld; /* in the block; device_ld where the chunk is one contiguous copy */
+    int64_t staged_ld; /* in the block; device_ld if the chunk is one contiguous copy */
     bool b;            /* load: a panel of B */
     bool structured;   /* rows of the structured operand, which packing makes whole (triangle.h) */
     bool direct;       /* host is page-locked: the rows are copied without a block */
@@ -62,7 +62,7 @@ struct xg_pipe {
     size_t load_bytes, store_bytes;  /* about the size of a chunk */
     size_t block_bytes;              /* the largest chunk */
     struct xg_staging_direct direct; /* the operands in page-locked memory */
-    int64_t *done_of_tile;           /* where each tile's flags begin in `done` */
+    int64_t *done_of_tile;           /* index of each tile's first flag in `done` */
     unsigned char *done;             /* one flag for each chunk of every tile */
 
     /* Changing. */
@@ -82,7 +82,7 @@ struct xg_pipe {
 
 /*
  * Initializes the rest of *pipe. The caller has set the constant members except done, done_of_tile
- * and run_streams. XG_OK or XG_ERR_NOMEM. xg_pipe_fini frees what xg_pipe_init allocated.
+ * and run_streams. Returns XG_OK or XG_ERR_NOMEM. xg_pipe_fini frees what xg_pipe_init allocated.
  */
 enum xg_status xg_pipe_init(struct xg_pipe *pipe);
 void xg_pipe_fini(struct xg_pipe *pipe);
@@ -92,7 +92,7 @@ void xg_pipe_fini(struct xg_pipe *pipe);
  * current. After a failure, which pipe->status keeps, they do nothing.
  */
 
-/* Hands out the next rows to load; false when there are none, or none whose slot is free. */
+/* Hands out the next rows to load; false if no rows are left, or their slot is not free. */
 bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk);
 
 /* Enqueues the copy of a chunk, from staged (rows, staged_ld) unless it is direct. Records `copied`
@@ -100,7 +100,7 @@ bool xg_pipe_take_load(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk);
 void xg_pipe_load(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk, char *staged,
                   CUevent copied);
 
-/* Enqueues the copy of the next finished rows to a staging buffer, or into C where the chunk is
+/* Enqueues the copy of the next finished rows to a staging buffer, or into C if the chunk is
  * direct, and records `copied` behind it. False when no rows are ready. */
 bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, char *staged,
                         CUevent copied);
@@ -109,8 +109,8 @@ bool xg_pipe_take_store(struct xg_pipe *pipe, struct xg_pipe_chunk *chunk, char 
 bool xg_pipe_has_store(const struct xg_pipe *pipe);
 
 /*
- * True when the rows that arrived are no result, because their pieces did not serve (product.h).
- * The caller drops such rows; xg_pipe_again has them computed.
+ * True when the rows that arrived are no result, because FP16 pieces did not serve them
+ * (xg_runner_refused). The caller drops such rows; xg_pipe_again has them computed again.
  */
 bool xg_pipe_refused(struct xg_pipe *pipe, const struct xg_pipe_chunk *chunk);
 

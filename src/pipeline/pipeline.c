@@ -95,9 +95,9 @@ static enum xg_status find_route(struct xg_lane *lane, const struct xg_problem *
 }
 
 /*
- * Plans the product and reserves what the plan needs. Where the device refuses memory that its
- * budget promised, this function gives up pieces first and then plans smaller tiles. Where the same
- * call must give the same bits, the plan depends on a constant alone: dev->plan_bytes.
+ * Plans the product and reserves what the plan needs. If the device refuses memory that its budget
+ * promised, this function gives up pieces first and then plans smaller tiles. If the same call must
+ * give the same bits, the plan depends on a constant alone: dev->plan_bytes.
  */
 static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *call,
                               const struct xg_route *route, struct xg_plan *plan, bool *splits)
@@ -122,7 +122,7 @@ static enum xg_status prepare(struct xg_lane *lane, const struct xg_problem *cal
         status = xg_lane_reserve(lane, plan, bytes);
         if (status == XG_OK)
             return XG_OK;
-        bool room = lane->memory.bytes >= bytes; /* the device memory was there */
+        bool room = lane->memory.bytes >= bytes; /* then device memory is not what failed */
         if (!*splits)
             limits.device_bytes = plan->device_bytes / 2;
         pieces = false;
@@ -140,7 +140,7 @@ static bool is_pinned(const struct xg_dev *dev, const struct xg_problem *call, c
     return xg_mem_pinned(dev, matrix, (size_t)elems * xg_problem_elem_bytes(call));
 }
 
-/* Page-locked operands of the caller need no staging where their layout allows direct copies. */
+/* Page-locked operands of the caller need no staging if their layout allows direct copies. */
 static struct xg_staging_direct find_direct(const struct xg_dev *dev, const struct xg_problem *call)
 {
     const struct xg_extent a = xg_problem_stored(call, false), b = xg_problem_stored(call, true);
@@ -158,8 +158,9 @@ static void run_worker(void *arg, int worker)
 }
 
 /*
- * Consecutive products have similar numbers. After a product that FP16's pieces did not serve, the
- * next ones get all kinds of pieces at once: that costs launches, but no tile is computed twice.
+ * Consecutive products have similar numbers. After a product that FP16 pieces did not serve, the
+ * next products get all kinds of pieces at once: that costs launches, but no tile is computed
+ * twice.
  */
 enum { WARY_PRODUCTS = 16 };
 
@@ -189,8 +190,8 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
         learn_kinds(lane, pipe);
         return XG_OK;
     }
-    /* Copies from and to blocks that the next product would use may still be running. Where they
-     * cannot be waited for, the status says that the lane takes no next product. */
+    /* Copies from and to blocks that the next product would use may still be running. If a wait for
+     * them fails, the status says that the lane must take no next product. */
     enum xg_status drained = pipe->status == XG_ERR_HUNG ? XG_ERR_HUNG : xg_lane_drain(lane);
     if (drained != XG_OK)
         pipe->status = drained == XG_ERR_HUNG ? XG_ERR_HUNG : XG_ERR_LOST;
@@ -273,7 +274,7 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
 struct alone {
     const struct xg_cpu *cpu;
     const struct xg_problem *instance;
-    bool first, whole; /* whole: of the first one: the CPU computes all of the batch */
+    bool first, whole; /* whole: the first instance leaves the whole batch to the CPU */
 };
 
 static void alone_whole(void *ctx)

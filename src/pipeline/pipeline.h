@@ -8,16 +8,16 @@
 
 struct xg_lane;
 
-/* Number of threads that populate a fresh C, where the product's staging populates at all; -1:
+/* Number of threads that populate a fresh C, if the product's staging populates C at all; -1:
  * staging decides. The benchmarks set it before the first product. */
 extern int xg_pipeline_populate;
 
 /*
  * Computes *call (m, n, k >= 1, alpha != 0) on the lane's device. Each tile of C is written to the
- * caller's memory only when it is final, and is then marked. After a failure at any step cpu->part
- * is asked for the rows that are not committed yet, or, where no row is, cpu->whole for all of C.
- * Once these have computed, C is right whatever the function returns, except with XG_DECLINED: then
- * C is untouched and the caller computes the product.
+ * caller's memory only when it is final, and is then marked. After a failure at any step, cpu->part
+ * gets the rows that are not committed yet, or cpu->whole gets all of C if no row is committed.
+ * When they have computed, C is right whatever the function returns, except XG_DECLINED: then C is
+ * untouched, and the caller must compute the product.
  *
  * A batch of large instances, or of instances that do not fit beside each other, runs as one
  * product after the other.
@@ -27,8 +27,8 @@ extern int xg_pipeline_populate;
  * completed C: XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_NOTFOUND; XG_ERR_HUNG: the device
  * made no progress for dev->timeout_s and may still be working, so the lane must be abandoned;
  * XG_ERR_CAPTURE: the device works, and the next product may use it. (While rows are on their way
- * to a C that the caller has page-locked, the wait has no limit: nothing could stop those rows from
- * arriving later.)
+ * to a C that the caller has page-locked, the wait has no limit, because nothing could stop those
+ * rows from arriving later.)
  *
  * *result is always set. A lane serves one thread at a time. The caller's current CUDA context, its
  * mode of stream capture and errno are unchanged afterwards.

@@ -15,8 +15,8 @@
  * A block is a huge page. In a small C, which an allocator hardly ever backs with huge pages, a
  * block is smaller. A step, or a segment before or behind the blocks, takes one thread 50 us in
  * pages of 4 KiB; after each the thread checks whether the product has failed. A huge page takes
- * 150 to 400 us, however few bytes are asked for. Meanwhile other threads of the program can fault,
- * but not map memory.
+ * 150 to 400 us, however few bytes are asked for. Meanwhile other threads of the program can take
+ * page faults, but cannot map memory.
  */
 static const size_t BLOCK_BYTES = 2 << 20, STEP_BYTES = 256 << 10, SMALL_C_BYTES = 4 << 20;
 
@@ -135,7 +135,7 @@ static int64_t piece_of(const struct xg_populate_extent *extent, uintptr_t byte)
 /* --- Asking the kernel --------------------------------------------------------------------- */
 
 /*
- * EINVAL is also the answer for a page that cannot be written to. So this function asks for 0
+ * The kernel also returns EINVAL for a page that cannot be written to. So this function asks for 0
  * bytes: a kernel that knows the advice then returns no error.
  */
 static bool supported(size_t page_bytes)
@@ -149,7 +149,7 @@ static bool supported(size_t page_bytes)
     return answer > 0;
 }
 
-/* True where the system reports the page as missing. */
+/* True if the system reports the page as missing. */
 static bool missing(uintptr_t address, size_t page_bytes)
 {
     unsigned char there;
@@ -159,7 +159,7 @@ static bool missing(uintptr_t address, size_t page_bytes)
 /*
  * Looks at a page in the middle and at the last page, which an allocator's bookkeeping does not
  * touch. A C that lacks only other pages has not been allocated for this product. A look takes 1.4
- * us; 512^3, which takes 120 us, is the smallest cube with a look.
+ * us; the smallest cube for which it is made is 512^3, which takes 120 us.
  */
 static bool any_missing(const struct xg_populate_extent *extent)
 {

@@ -15,8 +15,8 @@
  * multiples of a huge page keep two threads from zeroing the same one.
  *
  * Only pages that the product writes to are populated, with the same protection, memory policy and
- * charge as by a write, only earlier. Where the kernel refuses, nothing is lost: the write then has
- * the outcome that it would have had.
+ * charge as by a write, but earlier. If the kernel refuses, the product's own write populates the
+ * page as usual.
  */
 
 /* --- Which pages, pure ----------------------------------------------------------------------- */
@@ -28,9 +28,9 @@ struct xg_populate_range {
 
 /*
  * C as runs of bytes; the product writes to every page of a run. There is one run, or one for each
- * row where the padding between rows may hold whole pages. Runs are cut into segments: blocks,
- * which begin and end at multiples of block_bytes, and parts of part_bytes before and behind the
- * blocks. Where C is mapped alone, no huge page backs those parts.
+ * row if the padding between rows may hold whole pages. Runs are cut into segments: blocks, which
+ * begin and end at multiples of block_bytes, and parts of part_bytes before and behind the blocks.
+ * If nothing else is mapped beside C, no huge page backs those parts.
  */
 struct xg_populate_extent {
     uintptr_t begin; /* of the first run */
@@ -40,7 +40,7 @@ struct xg_populate_extent {
     int64_t run_blocks, end_parts; /* at most: blocks of a run, and parts of each of its ends */
 };
 
-/* For a product with m, n >= 1. There are no runs where they are too short to gain anything. */
+/* For a product with m, n >= 1. There are no runs if they would be too short to gain anything. */
 struct xg_populate_extent xg_populate_extent_of(const struct xg_problem *call, size_t page_bytes);
 
 /* The number of segments, including those that turn out to be empty. */
@@ -62,28 +62,29 @@ struct xg_populate {
 };
 
 /*
- * Looks at two pages of C (three microseconds) and initializes *populate. segments stays 0 where
- * both pages are there, or where the system does not tell or cannot populate. m, n >= 1. errno is
- * kept.
+ * Looks at two pages of C (three microseconds) and initializes *populate. `segments` stays 0 if
+ * both pages exist, or if the system does not tell or cannot populate. m, n >= 1. errno is kept.
  */
 void xg_populate_init(struct xg_populate *populate, const struct xg_problem *call);
 
 /*
- * Populates the next pages of *part, some 256 KiB (or the huge page that holds them). Where *part
- * is empty, as it is at first, the function first takes the next segment. False when no segment is
- * left, and after a failure. Any number of threads may call it, each with its own part. errno is
+ * Populates the next pages of *part, some 256 KiB (or the huge page that holds them). If *part is
+ * empty (at first it is), the function first takes the next segment. Returns false when no segment
+ * is left, and after a failure. Any number of threads may call it, each with its own part. errno is
  * kept.
  */
 bool xg_populate_step(struct xg_populate *populate, struct xg_populate_range *part);
 
-/* State of the segment with a byte of C. AWAITED: no thread has taken it; BEGUN: a thread has, but
- * the byte's page is still missing (the system tells that in a microsecond); DONE: do not wait. */
+/* State of the segment that holds a byte of C. AWAITED: no thread has taken the segment; BEGUN: a
+ * thread has taken it, but the byte's page is still missing (asking the system takes a
+ * microsecond); DONE: do not wait. */
 enum xg_populate_state { XG_POPULATE_AWAITED, XG_POPULATE_BEGUN, XG_POPULATE_DONE };
 
-/* errno is kept. */
+/* The state for `byte`. errno is kept. */
 enum xg_populate_state xg_populate_at(const struct xg_populate *populate, const void *byte);
 
-/* No thread waits from now on: the thread that has begun a page may have lost its core. */
+/* Makes all threads stop waiting for pages, because the thread that has begun one may have lost its
+ * core. */
 void xg_populate_wait_no_more(struct xg_populate *populate);
 
 #endif

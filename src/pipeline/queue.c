@@ -19,8 +19,8 @@ enum { FILLING_MAX = 3 };
 
 /*
  * While fewer blocks are on their way up, threads that populate C pack instead. A thread cannot
- * interrupt the zeroing of a huge page, which takes up to 0.4 ms where memory is busy; the link
- * moves five blocks in that time.
+ * interrupt the zeroing of a huge page, which takes up to 0.4 ms if memory is busy; the link moves
+ * five blocks in that time.
  */
 enum { UP_RESERVE = 5 };
 
@@ -29,10 +29,10 @@ enum { SUBMITTER_ALONE_MIN = 4 };
 
 /*
  * Rows that are packed into the caches cost memory one transfer, streamed rows three: they are
- * read, written, and read again by the device. But the device reads slowly (28 GB/s) what still
- * lies in a core's own cache. So packing into the caches pays only where enough rows are packed
- * ahead that the oldest have moved to the shared cache, and not at the very end, where no later
- * rows push them out (4096^3: 3.15 ms; 3.39 when the last 48 MiB were streamed).
+ * read, written, and read again by the device. But the device reads slowly (28 GB/s) from a core's
+ * own cache. So packing into the caches pays only if enough rows are packed ahead that the oldest
+ * have moved to the shared cache. It does not pay at the very end, when no later rows push them out
+ * (4096^3: 3.15 ms; 3.39 when the last 48 MiB were streamed).
  */
 static const size_t CACHED_AHEAD_BYTES = 12 << 20, CACHED_LEFT_BYTES = 6 << 20;
 
@@ -67,8 +67,8 @@ static struct xg_queue_block *first(const struct xg_queue *queue, const struct x
 /*
  * Free blocks for write-backs (down), or for loads. Blocks that the device writes stay apart from
  * blocks that it reads, whose rows were streamed to memory past caches that need not hold them
- * (2048^3 and 100000 x 64 x 64: 5 % less). Where packed rows stay in the caches, both kinds share
- * all blocks, which gives a row time to leave a core's own cache.
+ * (2048^3 and 100000 x 64 x 64: 5 % less). If packed rows stay in the caches, both kinds share all
+ * blocks, which gives a row time to leave a core's own cache.
  */
 static struct xg_queue_list *free_blocks(struct xg_queue *queue, bool down)
 {
@@ -272,10 +272,11 @@ static bool pump(struct xg_queue *queue)
 }
 
 /*
- * Fails the product when the device makes no progress for too long. Time counts only while nothing
- * but the device is awaited, because workers may take any time to read the caller's memory, and not
- * while rows come down into a page-locked C, because nothing could stop those rows from arriving
- * later. Each look counts step_max_s at most, so that a stopped process finds no time gone by.
+ * Fails the product when the device makes no progress for too long. Time counts only while the
+ * queue waits for nothing but the device, because workers may take any time to read the caller's
+ * memory. It does not count while rows come down into a page-locked C, because nothing could stop
+ * those rows from arriving later. Each look counts for step_max_s at most, so that time in which
+ * the process is stopped does not count.
  */
 struct stall {
     double last_s, waited_s;
@@ -353,9 +354,9 @@ static bool populate_segment(struct xg_queue *queue)
 
 /*
  * Returns when the page of a byte of C is there. While another thread populates it, the caller
- * populates the next segments: if the caller wrote, both threads would zero the same huge page. It
- * waits little longer than zeroing takes, because the other thread may have lost its core; after
- * that no thread waits for pages of this product any more.
+ * populates the next segments: if the caller wrote, both threads would zero the same huge page. The
+ * caller waits little longer than zeroing takes, because the other thread may have lost its core;
+ * after that no thread waits for pages of this product any more.
  */
 static void populate_byte(struct xg_queue *queue, const char *byte)
 {
@@ -390,7 +391,8 @@ static void populate_to(struct xg_queue *queue, const struct stripe *stripe)
                       1);
 }
 
-/* A thread that has begun a segment packs nothing before its end: others wait for its pages. */
+/* A thread that has begun a segment packs nothing before the segment's end, because others wait for
+ * its pages. */
 static bool pack_instead(struct xg_queue *queue, const struct xg_populate_range *part)
 {
     struct stripe stripe;
@@ -408,7 +410,7 @@ static bool is_over_for(const struct xg_queue *queue, const struct xg_populate_r
 }
 
 /*
- * The last staging.populate workers populate C while the others upload. They pack instead where the
+ * The last staging.populate workers populate C while the others upload. They pack instead when the
  * link could run out of blocks: both kinds of work need memory bandwidth, and the product waits for
  * the upload. When all of C is taken, the workers beyond staging.workers leave.
  */

@@ -12,9 +12,9 @@
 
 /*
  * One copy over the link moves one block; several workers fill or empty a block, a stripe each. So
- * copies are large (PCIe reaches its rate at some megabytes) and stripes small (the first copy
- * starts early, and all workers empty the last block). Blocks are filled in order, so panels arrive
- * in order.
+ * copies are large, because PCIe reaches its rate at some megabytes, and stripes are small: the
+ * first copy starts early, and all workers empty the last block. Blocks are filled in order, so
+ * panels arrive in order.
  */
 enum { XG_QUEUE_BLOCKS = 16, XG_QUEUE_BLOCK_BYTES = 4 << 20 };
 
@@ -27,7 +27,7 @@ struct xg_queue_block {
     _Atomic int stripes_left; /* stripes that are not done yet */
 };
 
-/* Blocks in order of arrival; each block is in one list at most, or free. */
+/* Blocks in order of arrival; each block is in one list at most. */
 struct xg_queue_list {
     unsigned char block[XG_QUEUE_BLOCKS];
     unsigned head, tail; /* modulo XG_QUEUE_BLOCKS; head == tail: empty */
@@ -54,11 +54,11 @@ struct xg_queue_work {
  *
  * A block cycles through free, filling (workers pack the caller's rows into it), up (on its way to
  * the device), free; or through free, down, emptying (workers commit its rows to the caller), free.
- * Blocks of one kind keep their order of arrival, which only the submitter knows. Where the
- * caller's memory is page-locked (chunk.direct) a block only stands for a copy and is neither
- * filled nor emptied. The submitter shares with the workers two lists of stripes to take and each
- * block's count of stripes left: a worker that searched all blocks for a stripe spent microseconds
- * on fetching the cache lines that other workers had written.
+ * Blocks of one kind keep their order of arrival, which only the submitter knows. If the caller's
+ * memory is page-locked (chunk.direct), a block only stands for a copy and is neither filled nor
+ * emptied. The submitter shares with the workers two lists of stripes to take and each block's
+ * count of stripes left: a worker that searched all blocks for a stripe spent microseconds on
+ * fetching the cache lines that other workers had written.
  */
 struct xg_queue {
     struct xg_pipe *pipe; /* the submitter's */
@@ -77,22 +77,23 @@ struct xg_queue {
 
     struct xg_populate populate; /* the missing pages of C */
 
-    /* Waiting workers read these, so they lie apart from what working threads write. */
-    _Alignas(64) _Atomic bool failed; /* only blocks that are being emptied are finished */
-    _Atomic bool ended;               /* nothing is left to hand out, and nothing to arrive */
+    /* Waiting workers read these members, which therefore lie apart from those that working threads
+     * write. */
+    _Alignas(64) _Atomic bool failed; /* workers only finish blocks that are being emptied */
+    _Atomic bool ended;               /* everything has been handed out and has arrived */
     _Atomic bool scarce; /* the link has little to move: populating threads pack instead */
 };
 
 /*
  * Initializes a queue for one product; it holds nothing to free. Returns the number of workers:
- * staging.workers, plus staging.joining where C must be populated.
+ * staging.workers, plus staging.joining if C must be populated.
  */
 int xg_queue_init(struct xg_queue *queue, struct xg_pipe *pipe, struct xg_queue_block *blocks,
                   const struct xg_staging *staging);
 
 /*
- * The share of one worker. Each worker, numbered from 0, runs it on a thread of its own at the same
- * time, until nothing is left to do or something has failed (pipe->status). Worker 0 is the
+ * The share of one worker. All workers, numbered from 0, run it at the same time, each on its own
+ * thread, until nothing is left to do or something has failed (pipe->status). Worker 0 is the
  * submitter, on whose thread the device's context is current; the other workers need no context.
  */
 void xg_queue_work(struct xg_queue *queue, int worker);

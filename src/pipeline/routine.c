@@ -25,7 +25,7 @@ struct run {
     struct xg_solver_call solver;
     bool wide;                   /* GESDD with m < n: the device has the conjugate transpose of A */
     int64_t *pivots;             /* as the device has them */
-    _Atomic uint64_t largest[2]; /* of least squares: the magnitudes of A and B (transfer.h) */
+    _Atomic uint64_t largest[2]; /* least squares: the magnitudes of A and B (transfer.h) */
     struct xg_originals originals;
     enum xg_status status; /* cuSOLVER's */
     const uint64_t *seed;  /* NULL: the result is not verified */
@@ -40,7 +40,7 @@ static bool has_squares(const struct xg_routine *routine)
 }
 
 /* LAPACK scales an A or a B whose largest element is near underflow or overflow. Here the squares
- * of elements stay far from both. LAPACK has a way of its own for A = 0. */
+ * of elements stay far from both. LAPACK treats A = 0 separately. */
 static bool is_moderate(const struct run *run)
 {
     const bool wide = xg_type_is_double(run->routine->type);
@@ -83,9 +83,8 @@ static struct xg_extent extent_of(const struct run *run, enum xg_slot slot)
     return whole;
 }
 
-/* From one column to the next: the driver has no larger CU_DEVICE_ATTRIBUTE_MAX_PITCH on any
- * device.
- */
+/* The largest distance of columns for the driver's copies: no device has a larger
+ * CU_DEVICE_ATTRIBUTE_MAX_PITCH. */
 enum { PITCH_MAX_BYTES = INT32_MAX };
 
 static size_t take(size_t *total_bytes, size_t bytes)
@@ -108,7 +107,7 @@ static enum xg_status place(struct run *run, size_t *total_bytes)
         const size_t slot_bytes = (size_t)(extent.rows * extent.columns) * elem_bytes;
         if (extent.rows > PITCH_MAX_BYTES / (int64_t)elem_bytes)
             return XG_DECLINED;
-        /* cuSOLVER checks the leading dimensions of matrices that it does not use, too. */
+        /* cuSOLVER also checks the leading dimensions of matrices that it does not use. */
         solver->operand[i].ld = xg_max_i64(extent.rows, xg_max_i64(solver->m, solver->n));
         if (extent.rows)
             solver->operand[i].ld = extent.rows;
@@ -125,8 +124,8 @@ static enum xg_status place(struct run *run, size_t *total_bytes)
     return status;
 }
 
-/* Reserves memory. XG_DECLINED: it does not fit. Deflation gives way where that does not fit, and
- * with XGEMM_REPRODUCIBLE, because it depends on whether cuBLAS has been loaded. */
+/* Reserves memory. XG_DECLINED: it does not fit. Does without deflation if its memory does not fit,
+ * and with XGEMM_REPRODUCIBLE, because deflation depends on whether cuBLAS has been loaded. */
 static enum xg_status reserve(struct run *run)
 {
     struct xg_solver_call *solver = &run->solver;
@@ -157,8 +156,8 @@ static enum xg_status reserve(struct run *run)
 
 /* --- Pivots ---------------------------------------------------------------------------------- */
 
-/* The caller's integers have 4 or 8 bytes, the device's 8. Pivots that are not getrf's, which are
- * rows from their own place on, might have the device access memory that is not the matrix's. */
+/* The caller's integers have 4 or 8 bytes, the device's 8. Each of getrf's pivots is a row from its
+ * own place on; other pivots might make the device access memory outside the matrix. */
 static enum xg_status open_pivots(struct run *run)
 {
     const struct xg_matrix *host = &run->routine->operand[XG_SLOT_PIVOTS];
@@ -177,8 +176,8 @@ static enum xg_status open_pivots(struct run *run)
     return XG_OK;
 }
 
-/* LAPACK's potri ignores the imaginary parts of a factor's diagonal, which potrf's does not have.
- * XG_DECLINED: there are some. */
+/* LAPACK's potri ignores the imaginary parts of a factor's diagonal; potrf's factor has none.
+ * XG_DECLINED: this one has some. */
 static enum xg_status check_diagonal(const struct xg_routine *routine)
 {
     const struct xg_matrix *a = &routine->operand[XG_SLOT_A];
@@ -207,7 +206,7 @@ static void give_pivots(const struct run *run)
 
 /* --- Transfers ------------------------------------------------------------------------------- */
 
-/* The triangle beside the diagonal, which is a triangle of a smaller matrix. */
+/* Leaves out the diagonal: the rest of the triangle is a triangle of a smaller matrix. */
 static void leave_diagonal(struct xg_transfer *transfer)
 {
     const bool lower = transfer->part == XG_LOWER;
@@ -293,9 +292,9 @@ static void compute(void *arg, int worker)
 }
 
 /*
- * Matrices of one shape are often alike. After INEXACT_MOST in a row for which Xgesvdp was not
- * exact, the next SKIPPED_MOST of that shape do without it, which saves a fifth of their time; then
- * it is tried again. With XGEMM_REPRODUCIBLE a call does not depend on those before it.
+ * Matrices of one shape are often alike. After INEXACT_MOST calls in a row for which Xgesvdp was
+ * not exact, the next SKIPPED_MOST calls of that shape do without it, which saves a fifth of their
+ * time; then one tries it again. With XGEMM_REPRODUCIBLE a call does not depend on earlier calls.
  */
 enum { INEXACT_MOST = 2, SKIPPED_MOST = 7 };
 
@@ -413,7 +412,7 @@ static enum xg_status move(struct run *run, struct xg_result *result)
     return status;
 }
 
-/* With the context current. */
+/* The device's context is current. */
 static enum xg_status run_entered(struct run *run, struct xg_result *result)
 {
     struct xg_lane *lane = run->lane;

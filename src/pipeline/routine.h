@@ -9,16 +9,16 @@
 struct xg_lane;
 
 /*
- * Computes the routine on the lane's device. Unless it returns XG_OK, all operands that the routine
- * reads are as before the call, those that it only writes are undefined, and the caller has the CPU
- * compute the whole routine. On XG_OK LAPACK's info is 0.
+ * Computes the routine on the lane's device. Unless it returns XG_OK, the operands that the routine
+ * reads are as before the call, the operands that it only writes are undefined, and the caller must
+ * have the CPU compute the whole routine. On XG_OK LAPACK's info is 0.
  *
  * XG_DECLINED: there is no cuSOLVER (result->unserved), it could not be opened this time
  * (result->failed), the operands do not fit the device's memory or the driver's copies, an operand
- * or a result holds a NaN or an infinity, a pivot is no row, LAPACK's info would not be 0,
- * cuSOLVER is not exact on this matrix or lacks the routine, or least squares need LAPACK's
- * scaling. XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_CAPTURE; XG_ERR_HUNG: the lane must be
- * abandoned.
+ * or a result holds a NaN or an infinity, pivots are not getrf's, potri's factor is not potrf's,
+ * LAPACK's info would not be 0, cuSOLVER is not exact on this matrix or lacks the routine, or least
+ * squares need LAPACK's scaling. Failures: XG_ERR_NOMEM, XG_ERR_DRIVER, XG_ERR_LOST,
+ * XG_ERR_CAPTURE; XG_ERR_HUNG: the lane must be abandoned.
  *
  * *result is always set. A lane serves one thread at a time. The caller's current CUDA context, its
  * mode of stream capture and errno are unchanged afterwards.

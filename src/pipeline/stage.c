@@ -85,7 +85,8 @@ static void commit_row(const struct xg_problem *p, void *c, const void *from, in
 {
     if (xg_problem_beta_zero(p))
         xg_copy_drain(c, from, (size_t)count * xg_problem_elem_bytes(p));
-    else if (xg_problem_is_hermitian(p)) /* the real beta scales each part, which may be infinite */
+    else if (xg_problem_is_hermitian(p)) /* the real beta scales each part, because a part may be
+                                          * infinite */
         combine[xg_type_real(p->type)](c, from, 2 * count, p);
     else
         combine[p->type](c, from, count, p);

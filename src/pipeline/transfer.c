@@ -17,7 +17,7 @@
 enum { BLOCKS_EACH = 2, WORKERS_MOST = XG_QUEUE_BLOCKS / BLOCKS_EACH };
 enum { CHUNK_BYTES_LEAST = 128 << 10, CHUNK_BYTES_MOST = 1 << 20 };
 
-/* How a matrix is cut: chunks of so many rows and columns, `down` of them below each other. */
+/* How a matrix is cut: into chunks of row_step by column_step, `down` of them below each other. */
 struct grid {
     int64_t rows, columns; /* of the device's matrix */
     int64_t row_step, column_step, down;
@@ -87,7 +87,7 @@ static struct chunk chunk_of(const struct job *job, int64_t number)
     return chunk;
 }
 
-/* False where no chunk is left, or a worker has failed. */
+/* False if no chunk is left, or a worker has failed. */
 static bool take(struct job *job, struct chunk *chunk)
 {
     for (;;) {
@@ -230,7 +230,7 @@ static uint64_t unpack(const struct chunk *chunk, const char *block)
     return largest;
 }
 
-/* Notes the magnitude of what a chunk has. False: it is not finite. */
+/* Notes the largest magnitude of a chunk. False: it is not finite. */
 static bool note(struct job *job, const struct xg_transfer *t, uint64_t largest)
 {
     if (!xg_magnitude_is_finite(largest, is_wide(t))) {
@@ -251,7 +251,7 @@ static void fail(struct job *job, enum xg_status status)
     atomic_compare_exchange_strong(&job->status, &none, (int)status);
 }
 
-/* Queues the copy of the chunk between the block and the device. */
+/* Enqueues the copy of the chunk between the block and the device. */
 static bool send(struct job *job, struct xg_queue_block *block, const struct chunk *chunk,
                  bool down)
 {

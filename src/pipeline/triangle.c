@@ -66,7 +66,7 @@ static void conjugate(enum xg_type type, char *numbers, int64_t count)
             single[2 * i + 1] = -single[2 * i + 1];
 }
 
-/* The block's columns of a row that are stored; a unit diagonal is not. */
+/* The stored columns of a row of the block; a unit diagonal is not stored. */
 static void stored_columns(const struct xg_problem *p, const struct block *block, int64_t row,
                            int64_t *begin, int64_t *end)
 {

@@ -225,7 +225,7 @@ void xg_account_print_absence(const struct xg_account *account, const char *head
 
 /* --- Reading ------------------------------------------------------------------------------- */
 
-/* No process can have more of anything, and sums of figures up to it do not overflow. */
+/* No figure of a process can be larger, and sums of figures up to it do not overflow. */
 #define FIGURE_MOST 1e40
 
 static bool is_text(const char *text, size_t size)
@@ -250,7 +250,7 @@ static bool are_verdicts_valid(const struct xg_account *account)
 {
     return account->shapes_dropped >= 0 && account->right >= 0 && account->wrong >= 0 &&
            account->unable >= 0 && account->rows_skipped >= 0 && is_figure(account->deviation) &&
-           account->longest_spin_s >= 0.0; /* infinite where threads never sleep */
+           account->longest_spin_s >= 0.0; /* infinite if threads never sleep */
 }
 
 bool xg_account_is_valid(const struct xg_account *account)
@@ -286,8 +286,8 @@ static double gflops_per_s(double flops, double seconds)
     return seconds > 0.0 ? flops / seconds * 1e-9 : 0.0;
 }
 
-/* The longest name of XGEMM_OPERATIONS that is part of the symbol; NULL: none is, and it is a
- * routine of LAPACK. */
+/* The longest name of XGEMM_OPERATIONS that is part of the symbol; NULL: no name is, so the symbol
+ * is a routine of LAPACK. */
 static const char *kind_of(const char *symbol)
 {
     const char *found = NULL;
@@ -300,7 +300,7 @@ static const char *kind_of(const char *symbol)
     return found;
 }
 
-/* "sgemm"; of a routine its name without the spelling: "dgesv" of scipy_dgesv_64_. */
+/* Writes "sgemm"; for a routine its name without the spelling: "dgesv" for scipy_dgesv_64_. */
 static void put_operation(char cell[XG_TABLE_CELL], const char *symbol)
 {
     const char *kind = kind_of(symbol), *scipy = "scipy_";
@@ -415,7 +415,7 @@ static void print_verified(const struct xg_account *account, FILE *out)
         (long long)account->rows_skipped, account->deviation);
 }
 
-/* Prints what helps where the CPU library's threads keep the cores for long. */
+/* Prints what helps if the CPU library's threads keep the cores for long. */
 static void print_spin(const struct xg_account *account, FILE *out)
 {
     static const double long_s = 0.01;

@@ -18,7 +18,7 @@
 #define XG_ACCOUNT_MAGIC "xgacct\n"
 
 enum {
-    XG_ACCOUNT_VERSION = 4, /* 3 had fewer reasons, 2 shorter names, 1 fewer rows */
+    XG_ACCOUNT_VERSION = 4, /* version 3 had fewer reasons, 2 shorter names, 1 fewer rows */
     XG_ACCOUNT_ROWS = 256,
     XG_ACCOUNT_SHAPES = 1024,
     XG_ACCOUNT_TEXT = 40,
@@ -31,7 +31,7 @@ struct xg_account_row {
     uint32_t place, reason; /* enum xg_place, enum xg_reason */
     int64_t calls;
     double flops, bytes; /* bytes moved over the link */
-    double seconds;      /* wall time; the sum where several threads call at once */
+    double seconds;      /* wall time; summed over threads that call at once */
     double waited_s;     /* of these: spent waiting for a lane of the GPU */
 };
 
@@ -66,7 +66,7 @@ _Static_assert(sizeof(struct xg_account_row) == 88 && sizeof(struct xg_account_s
                        160 + 88 * XG_ACCOUNT_ROWS + 136 * XG_ACCOUNT_SHAPES,
                "the layout of version 4");
 
-/* The parts that a call has changed: always the head, and these; shape -1: no shape. */
+/* The parts of an account that a call has changed besides the head; shape -1: no shape. */
 struct xg_account_change {
     int row, shape;
 };
@@ -81,19 +81,19 @@ struct xg_account_sums {
 void xg_account_init(struct xg_account *account);
 struct xg_account_change xg_account_add(struct xg_account *account,
                                         const struct xg_call_record *record);
-/* Adds the counts of *from; *into keeps its identity and begin. Counts stop at INT64_MAX, as those
- * of xg_account_sum do. */
+/* Adds the counts of *from; *into keeps its identity and begin. Counts stop at INT64_MAX; so do
+ * those of xg_account_sum. */
 void xg_account_merge(struct xg_account *into, const struct xg_account *from);
 void xg_account_sum(const struct xg_account *account, struct xg_account_sums *sums);
 
-/* Whether *account, read from somewhere, is whole: of this version, with counts, figures and texts
- * in bounds. */
+/* Whether *account, read from a file, is valid: of this version, with counts, figures and texts in
+ * bounds. */
 bool xg_account_is_valid(const struct xg_account *account);
 
 /*
- * The reason why some products had no GPU (xg_reason_is_absence); where there are several, the most
- * frequent. XG_REASON_EARNING: no product met a GPU or its start, and some waited until a start was
- * earned, so nothing is known. XG_REASON_COUNT: neither.
+ * The reason why some products had no GPU (xg_reason_is_absence), the most frequent one if there
+ * are several. XG_REASON_EARNING: no product met a GPU or its start, and some waited until a start
+ * was earned, so it is not known whether there is a GPU. XG_REASON_COUNT: neither.
  */
 enum xg_reason xg_account_absence(const struct xg_account *account);
 
@@ -101,7 +101,7 @@ enum xg_reason xg_account_absence(const struct xg_account *account);
 void xg_account_explain(struct xg_account *account, enum xg_reason reason);
 
 /* Writes a line, after `head`, that says why there was no GPU and which command says more. Writes
- * nothing where there may have been a GPU. */
+ * nothing if there may have been a GPU. */
 void xg_account_print_absence(const struct xg_account *account, const char *head, FILE *out);
 
 /* Writes the account as XGEMM_STATS=1 does at exit; nothing when no call was added. */

@@ -7,20 +7,20 @@
 
 #include "base/xg.h"
 
-/* One call of XGEMM_MODE=compare: the same call on both, and the error of each. */
+/* One call of XGEMM_MODE=compare: its times on both sides, and the error of each side. */
 struct xg_compare_record {
     const char *symbol;
     struct xg_problem call;
-    bool routine; /* of LAPACK; of call the type and m, n, k alone count */
+    bool routine; /* of LAPACK: only the type and m, n, k of `call` count */
     const char *kernel;
     double cpu_seconds, gpu_seconds;
     /* Largest componentwise error |x - exact| / (|alpha||A||B| + |beta||C|) over the sampled
-     * elements, in units of 2^-24; NaN when either result is NaN where the exact one is not. Of a
-     * routine: residuals in units of sqrt(n) eps; NaN: there is none. */
+     * elements, in units of the type's precision (2^-24 or 2^-53); NaN if a result is NaN and the
+     * exact one is not. For a routine: residuals in units of sqrt(n) eps; NaN: there is none. */
     double cpu_error, gpu_error;
 };
 
-/* The caller of any of these holds the lock of stats.c. */
+/* The caller of each of these functions must hold the lock of stats.c. */
 void xg_compare_add(const struct xg_compare_record *record);
 void xg_compare_clear(void);
 

@@ -38,7 +38,7 @@ static void describe(struct xg_account *account)
            strnlen(program_invocation_short_name, sizeof account->program - 1));
 }
 
-/* Whether the limit of file sizes allows an account; sets errno where it does not. */
+/* Whether the limit of file sizes allows an account; if not, sets errno. */
 static bool may_be_written(void)
 {
     struct rlimit limit;
@@ -49,7 +49,7 @@ static bool may_be_written(void)
     return limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= sizeof(struct xg_account);
 }
 
-/* Creates the file under its first free name; -1, and errno. */
+/* Creates the file under its first free name; returns -1 with errno if it cannot. */
 static int create_file(const char *folder, char path[PATH_MAX])
 {
     for (int i = 0; i < NAMES_MAX; i++) {

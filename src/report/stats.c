@@ -28,7 +28,7 @@
 #include "report/mapping.h"
 
 static struct xg_account account;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of everything here */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards everything here */
 static pthread_once_t report_once = PTHREAD_ONCE_INIT;
 
 /* The file of XGEMM_ACCOUNT. */
@@ -41,11 +41,11 @@ static struct {
 /*
  * A product that differs from the product before only in its times is a repeat. Repeats have no
  * line each: one line tells how many there were, when another product comes, when a second has
- * passed, or when the process ends. An end without exit handlers leaves untold the repeats of a
- * second at most. With XGEMM_VERBOSE=2 each product has a line.
+ * passed, or when the process ends. After an end without exit handlers, at most the repeats of the
+ * last second have no line. With XGEMM_VERBOSE=2 each product has a line.
  */
 static struct {
-    struct xg_call_record record; /* symbol NULL: none; its pointers to memory mean nothing */
+    struct xg_call_record record; /* symbol NULL: none; its pointers must not be followed */
     long long count;              /* repeats that no line has told */
     double seconds, told_s;
 } repeats; /* under the lock */
@@ -151,7 +151,7 @@ static bool is_repeat(const struct xg_call_record *a, const struct xg_call_recor
            a->gpu.kernel == b->gpu.kernel && a->gpu.verdict == b->gpu.verdict;
 }
 
-/* Also takes the untold repeats of the product before. Count 0: there is nothing to tell now. */
+/* Also takes the untold repeats of the product before; count 0: they need no line now. */
 static bool has_line_locked(const struct xg_call_record *record, struct untold *untold)
 {
     bool same = is_repeat(&repeats.record, record);

@@ -8,10 +8,10 @@
 #include "report/record.h"
 
 /*
- * Adds a call to the account when XGEMM_STATS=1 or XGEMM_ACCOUNT is set, and to the latter's file
- * (mapping.h). Writes the call's line when XGEMM_VERBOSE >= 1. A file that cannot be created is
- * reported once. Any thread may call it; it takes a short lock when the account is kept or the line
- * may be a repeat. May change errno.
+ * Adds a call to the account when XGEMM_STATS=1 or XGEMM_ACCOUNT is set, and to the file of
+ * XGEMM_ACCOUNT (mapping.h). Writes the call's line when XGEMM_VERBOSE >= 1. A file that cannot be
+ * created is reported once. Any thread may call it; it takes a short lock when the account is kept
+ * or the line may be a repeat. May change errno.
  */
 void xg_stats_add(const struct xg_call_record *record);
 

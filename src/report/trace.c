@@ -2,7 +2,7 @@
 /* The trace of products: events formatted on the stack, collected, appended with one write(2). */
 /*
  * As in log.c, the file is opened and closed for each write. The program could close a descriptor
- * that we keep open, and its number would then name one of the program's own files.
+ * that we keep open, and the number would then name one of the program's own files.
  *
  * Only regular files are written, because others can block. The file never exceeds the limit of
  * file sizes, because that would end the process (SIGXFSZ).
@@ -35,7 +35,8 @@ enum { BUFFER_BYTES = 1 << 18, EVENT_BYTES = 1024, NUMBER_BYTES = 32, LOCK_WAIT_
 /* A name from outside as JSON, in which a character may take six bytes. Longer names are cut. */
 enum { NAME_BYTES = 128, ESCAPE_BYTES = 6 };
 
-/* Seconds of events that a killed process may lose: files are written no more often. */
+/* Events of this many seconds may be lost if the process is killed: the file is written no more
+ * often. */
 #define PAUSE_S 0.1
 
 static char buffer[BUFFER_BYTES];
@@ -50,7 +51,7 @@ static struct {
     bool unbuffered;          /* exit handlers are running: nothing writes the rest later */
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What this process's trace has told of the machine. */
+/* What this process's trace holds about the machine. */
 enum { TOLD_NOTHING, TOLD_MODEL, TOLD_DEVICE };
 static _Atomic int told;
 
@@ -67,7 +68,7 @@ static size_t append(char path[PATH_MAX], size_t at, const char *text, size_t si
     return at + size;
 }
 
-/* False where the name is too long. */
+/* False if the name is too long. */
 static bool name_file(char path[PATH_MAX])
 {
     const char *name = xg_conf_get()->trace;
@@ -89,7 +90,7 @@ static bool name_file(char path[PATH_MAX])
     return at < PATH_MAX - 1;
 }
 
-/* Whether fd may grow by `size` bytes; sets errno where it may not. */
+/* Whether fd may grow by `size` bytes; if not, sets errno. */
 static bool may_grow(int fd, size_t size, bool *empty)
 {
     struct stat file;
@@ -289,7 +290,8 @@ static double kernel_flops_per_s(const struct xg_model *model, enum xg_math math
                : 0.0;
 }
 
-/* A name from outside as a JSON string, "?" for what is not ASCII; null for NULL. */
+/* A name from outside as a JSON string, with "?" for characters that are not ASCII; null for
+ * NULL. */
 static const char *quoted(char text[NAME_BYTES], const char *name)
 {
     static const char hex[] = "0123456789abcdef";

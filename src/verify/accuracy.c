@@ -23,7 +23,7 @@ void xg_accuracy_init(struct xg_accuracy *accuracy, const struct xg_problem *cal
         /* The plastic number's powers fill the unit square evenly (Roberts, 2018). */
         int64_t i = spread(s, 0.7548776662466927, call->m), begin, end;
         int64_t j = spread(s, 0.5698402909980532, call->n);
-        if (s < 4) { /* edges are where tiles end and mistakes begin */
+        if (s < 4) { /* tiles end at the edges, where mistakes are likely */
             i = s & 1 ? call->m - 1 : 0;
             j = s & 2 ? call->n - 1 : 0;
         }
@@ -37,8 +37,8 @@ void xg_accuracy_init(struct xg_accuracy *accuracy, const struct xg_problem *cal
     }
 }
 
-/* The error of one part of a number, in units of the precision. It is 0 where the value is the
- * exact one rounded, which also judges infinities and subnormal magnitudes. */
+/* The error of one part of a number, in units of the precision. It is 0 if the value is the exact
+ * one, rounded; this also covers infinities and subnormal magnitudes. */
 static double error_of(enum xg_type type, long double value, long double exact,
                        long double magnitude)
 {

@@ -25,7 +25,7 @@ void xg_accuracy_init(struct xg_accuracy *accuracy, const struct xg_problem *cal
 
 /*
  * The largest componentwise error |c - exact| / (|alpha||A||B| + |beta||C|) of *call's computed C,
- * in units of the type's precision (2^-24 or 2^-53). NaN when an element is NaN and its exact value
+ * in units of the type's precision (2^-24 or 2^-53). NaN if an element is NaN and its exact value
  * is not.
  */
 double xg_accuracy_error(const struct xg_accuracy *accuracy, const struct xg_problem *call);

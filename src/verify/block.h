@@ -13,7 +13,7 @@ struct xg_block_row {
     double re[XG_BLOCK_VECTORS], im[XG_BLOCK_VECTORS];
 };
 
-/* What stands on the diagonal of a factor. */
+/* The diagonal of a factor. */
 enum xg_diagonal {
     XG_DIAGONAL_STORED,
     XG_DIAGONAL_REAL, /* stored, and its imaginary part is not read */
@@ -21,7 +21,7 @@ enum xg_diagonal {
     XG_DIAGONAL_ZERO,
 };
 
-/* A matrix of which one triangle may be stored, the other being 0. */
+/* A matrix. If only one triangle is stored, the other one is 0. */
 struct xg_factor {
     struct xg_matrix matrix; /* with any alignment */
     enum xg_type type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The built-in product on the CPU: a blocked plain loop, used where no BLAS is found. */
+/* The built-in product on the CPU: a blocked plain loop, for calls that find no BLAS. */
 #include "verify/cpu.h"
 
 #include <complex.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The built-in product on the CPU: a plain loop, used where no BLAS is found, and by tests. */
+/* The built-in product on the CPU: a plain loop, for calls that find no BLAS, and for tests. */
 #ifndef XG_CPU_H
 #define XG_CPU_H
 

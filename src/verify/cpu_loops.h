@@ -38,7 +38,7 @@ static void NAME(scale)(const struct xg_problem *p)
     }
 }
 
-/* An element of op() of the operand with one stored triangle. It is a function of its own, so that
+/* An element of op() of the operand with one stored triangle. It is a separate function, so that
  * the functions that read other operands' elements stay small enough to be inlined. */
 static __attribute__((noinline)) NUMBER NAME(structured)(const struct xg_problem *p,
                                                          const NUMBER *x, int64_t ld,
@@ -191,7 +191,7 @@ static void NAME(triangular)(const struct xg_problem *p)
     }
 }
 
-/* Like BLAS, this function reads no operand where there is nothing to compute. */
+/* Like BLAS, this function reads no operand if there is nothing to compute. */
 static void NAME(compute)(const struct xg_problem *p)
 {
     if (p->m == 0 || p->n == 0)

@@ -17,7 +17,7 @@ enum { LANES = 4, ROWS_SHARED = 2, GROUP = 4, TILE = 2048 };
 enum { CHUNK_MIN = 16, CHUNK_ROWS = 64, CHUNK_COLUMNS = 512, CHUNKS_A_WORKER = 4 };
 enum { VECTORS = XG_MATVEC_VECTORS, PLANES = XG_MATVEC_PLANES };
 
-/* Operands may have any alignment, so the compiler must not assume that of their elements. */
+/* Operands may have any alignment, so the compiler must not assume their elements' natural one. */
 typedef float float_lanes
     __attribute__((vector_size(LANES * sizeof(float)), aligned(1), may_alias));
 typedef double double_lanes
@@ -46,7 +46,7 @@ INLINE double magnitude(double a)
 
 INLINE double larger(double a, double b)
 {
-    return b > a ? b : a; /* a where b is NaN */
+    return b > a ? b : a; /* a if b is NaN */
 }
 
 INLINE void keep_larger(wide *most, const wide *m)
@@ -169,7 +169,7 @@ INLINE const char *matrix_at(const struct xg_matvec *job, int64_t i, int64_t j, 
     return (const char *)job->matrix + (i * job->ld + j) * (int64_t)xg_type_bytes(type);
 }
 
-/* Computes rows begin to end - 1 of op(M) where M is not transposed: each is a row of M. */
+/* Computes rows begin to end - 1 of op(M) if M is not transposed: each is a row of M. */
 INLINE void chunk_of_rows(const struct xg_matvec *job, int64_t begin, int64_t end,
                           enum xg_type type, enum xg_matvec_form form)
 {
@@ -191,7 +191,7 @@ INLINE void chunk_of_rows(const struct xg_matvec *job, int64_t begin, int64_t en
     }
 }
 
-/* The same where M is stored transposed: each row is a column of M. */
+/* The same if M is stored transposed: each row is a column of M. */
 INLINE void chunk_of_columns(const struct xg_matvec *job, int64_t begin, int64_t end,
                              enum xg_type type, enum xg_matvec_form form)
 {

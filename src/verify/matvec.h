@@ -17,10 +17,10 @@ enum xg_matvec_form {
 };
 
 /*
- * op(M) is (rows,columns); M is stored like that, or as (columns,rows) where trans, with leading
+ * op(M) is (rows,columns); M is stored like that or, if trans, as (columns,rows), with leading
  * dimension ld and any alignment. in holds XG_MATVEC_PLANES planes of `columns` numbers, out as
- * many planes of `rows` numbers, all of which are written. copy: NULL, or where M (which is then
- * not trans) is copied to, its rows contiguous.
+ * many planes of `rows` numbers, all of which are written. copy: NULL, or memory that gets a copy
+ * of M with contiguous rows; trans is then false.
  */
 struct xg_matvec {
     enum xg_type type; /* S or D */

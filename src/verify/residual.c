@@ -18,10 +18,10 @@ struct check {
     const struct xg_routine *before, *after;
     struct xg_team *team;
     int workers;
-    int64_t extent; /* rows of each block; those that no vector has are 0 */
+    int64_t extent; /* rows of each block; rows beyond a vector's length are 0 */
     row *x, *y, *z, *w, *room;
     uint64_t random;
-    double root; /* of n */
+    double root; /* the square root of n */
     struct xg_residual worst;
 };
 
@@ -64,7 +64,7 @@ static double norm(const struct check *c, const struct xg_factor *factor)
     return xg_factor_measure(factor, c->room, c->team, c->workers).norm;
 }
 
-/* Of the Hermitian matrix of which a triangle is stored. */
+/* The norm of the Hermitian matrix whose triangle is stored. */
 static double hermitian_norm(const struct check *c, const struct xg_factor *a)
 {
     struct xg_factor off = *a;
@@ -108,7 +108,7 @@ static void multiply_hermitian(const struct check *c, const struct xg_factor *a,
     xg_block_multiply(&off, true, in, out, c->team, c->workers);
 }
 
-/* out = F Fᴴ in, or Fᴴ F in where the upper triangle is stored. */
+/* out = F Fᴴ in, or Fᴴ F in if the upper triangle is stored. */
 static void multiply_cholesky(const struct check *c, const struct xg_factor *factor, const row *in,
                               row *middle, row *out)
 {
@@ -116,7 +116,7 @@ static void multiply_cholesky(const struct check *c, const struct xg_factor *fac
     multiply(c, factor, factor->part == XG_UPPER, middle, out);
 }
 
-/* The exchanges of getrf, or, backward, their inverse. */
+/* Applies getrf's row exchanges or, if backward, their inverse. */
 static void permute(const struct xg_routine *call, row *block, bool backward)
 {
     const struct xg_matrix *pivots = &call->operand[XG_SLOT_PIVOTS];
@@ -126,7 +126,7 @@ static void permute(const struct xg_routine *call, row *block, bool backward)
                                            : ((const int32_t *)pivots->at)[i];
         const row kept = block[i];
         if (j < 1 || j > call->m)
-            continue; /* the residual shows it */
+            continue; /* the residual shows such a pivot */
         block[i] = block[j - 1];
         block[j - 1] = kept;
     }
@@ -189,7 +189,7 @@ static void reflect(const struct xg_routine *call, int64_t count, bool conjugate
     }
 }
 
-/* block = W block; the rows that W does not have become 0. */
+/* block = W block; rows beyond W's length become 0. */
 static void scale(const struct check *c, row *block)
 {
     const struct xg_factor w = full(c->after, XG_SLOT_W);
@@ -214,7 +214,7 @@ static void note(struct check *c, const char *what, double difference, double ma
         c->worst = (struct xg_residual){units, what};
 }
 
-/* The norm of the vector that differs most. */
+/* The norm of the difference that is largest among the vectors. */
 static double difference_of(const struct check *c, const row *one, const row *two)
 {
     double squares[VECTORS] = {0}, worst = 0;
@@ -235,7 +235,7 @@ static void compare(struct check *c, const char *what, const row *one, const row
     note(c, what, difference_of(c, one, two), magnitude);
 }
 
-/* The columns are orthonormal; rows: the rows are. */
+/* Checks that the columns are orthonormal or, if `rows`, that the rows are. */
 static void compare_orthonormal(struct check *c, const char *what, const struct xg_factor *q,
                                 bool rows)
 {
@@ -261,7 +261,7 @@ static void check_potrf(struct check *c)
     check_cholesky(c, XG_SLOT_A);
 }
 
-/* B y and X y, in y and x. Returns |X|. */
+/* Sets y to B y and x to X y. Returns |X|. */
 static double begin_solution(struct check *c)
 {
     const struct xg_factor b = full(c->before, XG_SLOT_B), x = full(c->after, XG_SLOT_B);
@@ -337,7 +337,8 @@ static void check_getrs(struct check *c)
     compare(c, "the solution", c->y, c->z, lu_norm(c) * solution);
 }
 
-/* From either side: LAPACK's algorithm is exact on one of them, cuSOLVER's on the other. */
+/* The inverse may be right from either side: LAPACK's algorithm is exact on one side, cuSOLVER's on
+ * the other. */
 static void check_getri(struct check *c)
 {
     const struct xg_factor inverse = full(c->after, XG_SLOT_A);
@@ -427,7 +428,8 @@ static void check_syevd(struct check *c)
     compare(c, "the vectors", c->y, c->z, magnitude * c->root);
 }
 
-/* Lᴴ V is orthonormal, L being Cholesky's factor of B; of A B x = w x and A x = w B x. */
+/* Checks that Lᴴ V is orthonormal, where L is Cholesky's factor of B; for A B x = w x and A x = w B
+ * x. */
 static void check_norms(struct check *c, const struct xg_factor *l, const struct xg_factor *v,
                         double condition)
 {
@@ -440,7 +442,7 @@ static void check_norms(struct check *c, const struct xg_factor *l, const struct
     compare(c, "the vectors' norms", c->y, c->x, condition * c->root);
 }
 
-/* V Vᴴ = B; of B A x = w x. */
+/* Checks V Vᴴ = B; for B A x = w x. */
 static void check_square(struct check *c, const struct xg_factor *b, const struct xg_factor *v)
 {
     draw(c, c->x, b->matrix.rows);
@@ -450,8 +452,8 @@ static void check_square(struct check *c, const struct xg_factor *b, const struc
     compare(c, "the vectors' norms", c->y, c->z, hermitian_norm(c, b) * c->root);
 }
 
-/* The equation multiplied by Vᴴ, in which rounding counts least where B is ill-conditioned:
- * Vᴴ A V = W, or (B V)ᴴ A (B V) = W where it is A B x = w x. */
+/* Checks the equation multiplied by Vᴴ, which rounding affects least if B is ill-conditioned: Vᴴ A
+ * V = W, or (B V)ᴴ A (B V) = W for A B x = w x. */
 static void check_sygvd(struct check *c)
 {
     const struct xg_factor a = triangle(c->before, XG_SLOT_A), b = triangle(c->before, XG_SLOT_B);
@@ -521,7 +523,7 @@ bool xg_residual_covers(const struct xg_routine *call)
     return checks[call->name] && (all || call->vectors);
 }
 
-/* False: squares or results may leave the type's range. */
+/* False if squares or results may leave the type's range. */
 static bool is_in_range(const struct check *c)
 {
     const double most = xg_type_is_double(c->before->type) ? 1e40 : 1e12;

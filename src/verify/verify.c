@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Freivalds' check of a product, and of single elements in the rows that it doubts. */
+/* Checks a product by Freivalds' method, and then single elements in the rows that exceed their
+ * threshold. */
 #include "verify/verify.h"
 
 #include <fenv.h>
@@ -16,9 +17,9 @@ _Static_assert((int)XG_VERIFY_VECTORS == (int)XG_MATVEC_VECTORS &&
 
 enum { VECTORS = XG_VERIFY_VECTORS, PLANES = XG_MATVEC_PLANES };
 
-/* Half a step at 1, the least normal number, the least number, and what sums may reach without
- * overflow; combined: of beta C0 and of its sum with the rest, the error of the result in any
- * rounding mode, with that of the row that is computed again. */
+/* Half a step at 1, the least normal number, the least number, and the largest sum that cannot
+ * overflow; combined: the error of beta C0 and of its sum with the rest, in any rounding mode, and
+ * that of the row that is computed again. */
 static const struct format {
     double u, normal, least, most, combined;
 } formats[] = {[XG_TYPE_S] = {0x1p-24, 0x1p-126, 0x1p-149, 0x1p127, 4 * 0x1p-24},
@@ -27,7 +28,8 @@ static const struct format {
 /* Deviations are reported up to this: thresholds of the least numbers are tiny. */
 static const double DEVIATION_MOST = 1e9;
 
-/* In units of |op(A)||op(B)|: what ordinary numbers reach, and what no numbers exceed. */
+/* In units of |op(A)||op(B)|: the error that ordinary numbers reach, and the error that no numbers
+ * exceed. */
 struct errors {
     double ordinary, bound;
 };
@@ -39,7 +41,7 @@ struct xg_verify {
     uint64_t random;
     enum xg_sums sums; /* xg_verify_check sets this and the errors */
     struct errors errors;
-    void *before; /* C, its rows contiguous; NULL where beta is 0 */
+    void *before; /* C, with contiguous rows; NULL if beta is 0 */
     double *memory;
     double *signs;                   /* planes of n */
     double *b_signs;                 /* of k: op(B) x, and the norm of each row of op(B) */
@@ -123,19 +125,19 @@ static void multiply(const struct xg_verify *verify, const struct xg_matvec *job
     xg_matvec_run(job, verify->team, verify->workers);
 }
 
-/* What bounds the norm of a row: squares of doubles could overflow, or vanish. */
+/* The form that bounds a row's norm: squares of doubles could overflow or vanish. */
 static enum xg_matvec_form norms_form(const struct xg_problem *call)
 {
     return call->type == XG_TYPE_D ? XG_MATVEC_LARGEST : XG_MATVEC_SQUARES;
 }
 
-/* At least the norm of a row of n elements. */
+/* An upper bound of the norm of a row of n elements. */
 static double norm_of(const struct xg_problem *call, double found)
 {
     return call->type == XG_TYPE_D ? found * sqrt((double)call->n) : sqrt(found);
 }
 
-/* Multiplies the present C by the signs; copy: NULL, or where C is copied to. */
+/* Multiplies the present C by the signs; copy: NULL, or memory that gets a copy of C. */
 static void multiply_c(const struct xg_verify *verify, double *out, void *copy)
 {
     const struct xg_problem *call = &verify->call;
@@ -199,7 +201,7 @@ void xg_verify_destroy(struct xg_verify *verify)
 static struct errors errors_of(const struct xg_problem *call, enum xg_sums sums)
 {
     const double u = format_of(call)->u, k = (double)call->k;
-    /* A row of doubles that is computed again is off by as much as the result. */
+    /* A row of doubles that is computed again may be off by as much as the result. */
     const double sides = call->type == XG_TYPE_D ? 2 : 1;
     switch (sums) {
     case XG_SUMS_PIECES:
@@ -237,8 +239,8 @@ struct doubts {
     int64_t odd_count; /* number of all such rows */
 };
 
-/* The largest error of row i in units of its threshold; NaN where one is not finite. own: the
- * screen's own rounding errors, of sums of n and of k doubles. */
+/* The largest error of row i in units of its threshold; NaN if one is not finite. own: the screen's
+ * own rounding errors, in sums of n and of k doubles. */
 static double deviation_of(const struct xg_verify *verify, int64_t i)
 {
     const struct xg_problem *call = &verify->call;
@@ -331,19 +333,19 @@ static double a_at(const struct xg_problem *call, int64_t i, int64_t l)
                              call->type);
 }
 
-/* Doubles that are summed in double precision leave no exact value where sums overflow; then only
- * the operands tell. */
+/* Doubles are summed in double precision, which gives no exact value if sums overflow; then only
+ * the operands decide. */
 enum operands {
     ORDINARY,
-    OVERFLOWING, /* finite operands, but sums are not: any value may be right */
-    INFINITE,    /* infinities, no NaN: the value is not finite */
-    NOT_NUMBERS, /* a NaN: so is the value */
+    OVERFLOWING, /* the operands are finite, but the sums are not: any value may be right */
+    INFINITE,    /* there are infinities and no NaN: the value is not finite */
+    NOT_NUMBERS, /* there is a NaN: so is the value */
 };
 
 /* The exact value of an element, and how far a result may be off. */
 struct element {
     double exact, bound;
-    double largest; /* the most that a partial sum may reach */
+    double largest; /* the largest possible partial sum */
     enum operands operands;
 };
 
@@ -369,7 +371,7 @@ static bool agrees(double value, const struct element *element, enum xg_sums sum
     return fabs(value - element->exact) <= element->bound;
 }
 
-/* Of an element of doubles whose sums or magnitudes are not finite. */
+/* The operands of an element of doubles whose sums or magnitudes are not finite. */
 static enum operands operands_of(const struct xg_verify *verify, int64_t i, int64_t j)
 {
     const struct xg_problem *call = &verify->call;
@@ -386,7 +388,7 @@ static enum operands operands_of(const struct xg_verify *verify, int64_t i, int6
     return !numbers ? NOT_NUMBERS : finite ? OVERFLOWING : INFINITE;
 }
 
-/* What cutting op(B)'s subnormal numbers may change in any element of the row. */
+/* The largest change of an element of the row by cutting op(B)'s subnormal numbers. */
 static double lost_to_cuts(const struct xg_verify *verify, int plane)
 {
     const struct xg_problem *call = &verify->call;
