@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fits a machine's figures to measured products. */
-#ifndef BENCH_FIT_H
-#define BENCH_FIT_H
+#ifndef TOOLS_FIT_H
+#define TOOLS_FIT_H
 
 #include "src/decide/feedback.h"
 #include "src/decide/model.h"
