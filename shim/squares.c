@@ -177,7 +177,7 @@ static int64_t rank_of(const struct xg_routine *routine, const void *values, dou
 /* Divides the rows of the right-hand sides, columns of n elements, by the singular values. */
 static void divide(const struct xg_routine *routine, void *right, const void *values, int64_t rank)
 {
-    const int parts = xg_type_is_complex(routine->type) ? 2 : 1;
+    const int64_t parts = xg_type_parts(routine->type);
     for (int64_t j = 0; j < routine->k; j++)
         for (int64_t i = 0; i < rank * parts; i++) {
             const double value = real_at(routine->type, values, i / parts);

@@ -172,6 +172,12 @@ static inline bool xg_type_is_complex(enum xg_type type)
     return type == XG_TYPE_C || type == XG_TYPE_Z;
 }
 
+/* The real numbers that one of its numbers consists of. */
+static inline int64_t xg_type_parts(enum xg_type type)
+{
+    return xg_type_is_complex(type) ? 2 : 1;
+}
+
 /* True if its numbers, or their parts, have double precision. */
 static inline bool xg_type_is_double(enum xg_type type)
 {

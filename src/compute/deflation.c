@@ -223,7 +223,7 @@ static enum xg_status find_null_space(struct run *run)
 
 static double norm(const struct run *run, int64_t elems)
 {
-    const int64_t numbers = elems * (xg_type_is_complex(run->type) ? 2 : 1);
+    const int64_t numbers = elems * xg_type_parts(run->type);
     double squares = 0, most = 0;
     for (int64_t i = 0; i < numbers; i++)
         most = fmax(most, fabs(number(run, i)));
@@ -255,7 +255,7 @@ static enum xg_status turn(const struct run *run)
     const struct xg_solver_matrix z = {run->scratch.z, run->n}, q2z = {run->scratch.q2z, run->n},
                                   az = {run->scratch.az, run->m};
     const int64_t null = run->n - run->rank;
-    const int64_t numbers = null * (xg_type_is_complex(run->type) ? 2 : 1);
+    const int64_t numbers = null * xg_type_parts(run->type);
     enum xg_status status = multiply(run, adjoint(run), run->a, az, q2z, run->n, 1, run->m);
     if (status == XG_OK)
         status = multiply(run, adjoint(run), from(run, run->v, run->rank), q2z, z, null, 1, run->n);
@@ -271,7 +271,7 @@ static enum xg_status turn(const struct run *run)
  * of A Q2's values. Then runs the power method. XG_DECLINED: A Q2 is not noise. */
 static enum xg_status measure_noise(struct run *run)
 {
-    const int64_t null = run->n - run->rank, parts = xg_type_is_complex(run->type) ? 2 : 1;
+    const int64_t null = run->n - run->rank, parts = xg_type_parts(run->type);
     uint64_t bits = 0x9e3779b97f4a7c15u;
     double all, most = 0;
     for (int64_t i = 0; i < null * parts; i++) {
@@ -289,9 +289,8 @@ static enum xg_status measure_noise(struct run *run)
         return status;
     xg_log(XG_LOG_INFO, "gesdd: rank %lld of %lld, the rest has %.3g of the largest value, or %.3g",
            (long long)run->rank, (long long)run->n, run->noise / run->largest, most / run->largest);
-    return fmax(run->noise, most) <= noise_most(run->type, run->largest) && !isnan(most)
-               ? XG_OK
-               : XG_DECLINED;
+    const double limit = noise_most(run->type, run->largest);
+    return run->noise <= limit && most <= limit ? XG_OK : XG_DECLINED;
 }
 
 /* Computes the values, U's first columns, and V's first columns from Q1 W. */

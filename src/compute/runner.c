@@ -32,10 +32,9 @@ static bool has_residues(const struct xg_problem *call)
     return xg_type_is_double(call->type);
 }
 
-/* The real numbers that a number of the problem consists of. */
 static int64_t parts(const struct xg_problem *call)
 {
-    return xg_type_is_complex(call->type) ? 2 : 1;
+    return xg_type_parts(call->type);
 }
 
 /* The rows of a real operand (residue.h) for rows of op(A) or columns of op(B). */
@@ -56,16 +55,27 @@ static size_t split_begin(const struct xg_plan *plan)
     return (size_t)xg_round_up((int64_t)plan->device_bytes, SPLIT_ALIGN);
 }
 
+/* The extents of op(A) or op(B) of slice l as pieces or as residues: of the real operand. */
+struct extents {
+    int64_t rows, depth, panel_rows;
+};
+
+static struct extents extents_of(const struct xg_plan *plan, const struct xg_problem *call,
+                                 int64_t l, bool b)
+{
+    return (struct extents){.rows = real_rows(call, b, b ? call->n : call->m),
+                            .depth = xg_plan_depth(plan, call, l) * parts(call),
+                            .panel_rows = real_rows(call, b, b ? plan->tn : plan->tm)};
+}
+
 static size_t operand_bytes(const struct xg_plan *plan, const struct xg_problem *call, int64_t l,
                             bool b)
 {
-    const int64_t rows = real_rows(call, b, b ? call->n : call->m);
-    const int64_t panel_rows = real_rows(call, b, b ? plan->tn : plan->tm);
-    const int64_t depth = xg_plan_depth(plan, call, l) * parts(call);
+    const struct extents x = extents_of(plan, call, l, b);
     if (!has_residues(call))
-        return xg_split_operand_bytes(rows, depth, panel_rows);
-    return xg_residue_operand_bytes(rows, depth, panel_rows) +
-           (parts(call) > 1 ? xg_residue_expanded_bytes(rows, depth) : 0);
+        return xg_split_operand_bytes(x.rows, x.depth, x.panel_rows);
+    return xg_residue_operand_bytes(x.rows, x.depth, x.panel_rows) +
+           (parts(call) > 1 ? xg_residue_expanded_bytes(x.rows, x.depth) : 0);
 }
 
 /* The bytes of the largest results of a tile. */
@@ -94,16 +104,11 @@ size_t xg_runner_split_bytes(const struct xg_plan *plan, const struct xg_problem
 /* Lays out operand i of all slices' operands at `at`. */
 static void place_operand(struct xg_runner *product, int64_t i, CUdeviceptr at)
 {
-    const struct xg_plan *plan = product->plan;
-    const struct xg_problem *call = product->call;
-    const bool b = i % 2;
-    const int64_t rows = real_rows(call, b, b ? call->n : call->m);
-    const int64_t panel_rows = real_rows(call, b, b ? plan->tn : plan->tm);
-    const int64_t depth = xg_plan_depth(plan, call, i / 2) * parts(call);
+    const struct extents x = extents_of(product->plan, product->call, i / 2, i % 2);
     if (product->residues)
-        xg_residue_operand_init(&product->residues[i], at, rows, depth, panel_rows);
+        xg_residue_operand_init(&product->residues[i], at, x.rows, x.depth, x.panel_rows);
     else
-        xg_split_operand_init(&product->pieces[i], at, rows, depth, panel_rows);
+        xg_split_operand_init(&product->pieces[i], at, x.rows, x.depth, x.panel_rows);
 }
 
 static enum xg_status place_operands(struct xg_runner *product)

@@ -17,7 +17,7 @@ enum xg_status xg_solver_spare_unit(const struct xg_dev *dev, const struct xg_so
 {
     const size_t n = (size_t)spare->n, elem_bytes = xg_type_bytes(spare->type);
     const size_t column_bytes = (size_t)spare->ld * elem_bytes;
-    const size_t parts = xg_type_is_complex(spare->type) ? 2 : 1;
+    const size_t parts = (size_t)xg_type_parts(spare->type);
     memset(ones, 0, n * elem_bytes);
     for (size_t i = 0; i < n; i++)
         if (xg_type_is_double(spare->type))

@@ -160,7 +160,7 @@ static double rotation_seconds(const struct xg_routine *routine)
     if (!routine->rotates || !routine->vectors)
         return 0;
     return (routine->name == XG_ROUTINE_SYEVD ? SYEV_CUBE_S : GESVD_CUBE_S) * least * least *
-           (double)xg_max_i64(routine->m, routine->n) * (xg_type_is_complex(routine->type) ? 2 : 1);
+           (double)(xg_max_i64(routine->m, routine->n) * xg_type_parts(routine->type));
 }
 
 /* Without SYEVD's vectors the time is that of the tridiagonal form, which waits for memory; with

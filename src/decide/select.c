@@ -422,7 +422,7 @@ struct xg_choice xg_select_row(const struct xg_kernel *row, const struct xg_devi
                                const struct xg_shape *shape)
 {
     struct xg_choice choice = {.row = row, .slices = WHOLE_TILES};
-    const int64_t parts = xg_type_is_complex(shape->type) ? 2 : 1;
+    const int64_t parts = xg_type_parts(shape->type);
     if (!serves(row, facts, shape))
         return (struct xg_choice){0};
     if (row->flags & XG_KERNEL_CUBLAS)

@@ -57,7 +57,7 @@ static CUstreamCaptureMode take_mode(void)
     return mode;
 }
 
-/* The product is right whoever computes it. */
+/* The product is right on either side. */
 static enum xg_status run(uint64_t seed)
 {
     const struct fx_shape shape = {150, 140, 60 + (int64_t)seed % 3 * 300, false, true, 1, 0.5f, 1};

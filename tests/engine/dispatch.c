@@ -110,7 +110,7 @@ static void no_gpu(void)
     XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
 }
 
-/* Faults on the way: C is right, whoever computed it. */
+/* Faults on the way: C is right on either side. */
 static void faults(void)
 {
     begin();

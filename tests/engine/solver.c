@@ -140,13 +140,13 @@ int main(void)
         test_no_mirror();
         test_strange_factors();
         test_without_cublas();
-        if (reproducible)
+        if (reproducible) {
             for (int call = 0; call < 5; call++)
                 XT_CHECK(tries(M, GRADED), "reproducible call %d", call);
-        else
+        } else {
             test_learnt();
-        if (!reproducible)
             test_deflated();
+        }
         fx_lane_close(lane, dev);
     }
     return xt_done();

@@ -304,7 +304,7 @@ static void illegal(struct batch p)
         illegal_one(&p, &other);
 }
 
-/* A is ones and B twos, so that C is twice k, whoever adds it up. */
+/* A is ones and B twos, so that C is twice k in any order of addition. */
 static void mixed(void)
 {
     enum { LARGE = 512, MIXED = 4 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program that multiplies matrices of small whole numbers again and again in the same memory,
- * through both interfaces and from threads: every sum is exact, so that whoever computes it, what
- * it prints is the same: hashes of C and of what lies between its rows.
+ * through both interfaces and from threads. Every sum is exact, so the program prints the same
+ * hashes of C, and of the padding between its rows, whether the CPU or the GPU computes.
  * usage: fake EXIT-STATUS [THREADS [SIDE]], SIDE: no matrix has more rows or columns
  */
 #include <cblas.h>

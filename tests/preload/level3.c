@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls Level 3 operations of every type in every form, with arguments of every kind, legal and
- * not, and prints what came of each, so that a run with the library preloaded can be compared with
- * one without. What may not be read is NaN, or on pages that nobody may touch. Compiled by the
- * preload tests as calls.h says, which names the operations, and with OWN_XERBLA for a program that
- * has an error handler of its own.
- *   level3 legal            checks every answer, and prints a hash of each
- *   level3 large            the same of a triangle of which parts are rectangles, where it is made
- *                           of GEMM; with LEVEL3_SIDE=160
- *   level3 edges            each operand begins behind such a page, or ends before one
- *   level3 triangles        such pages in the triangle that is not there
+ * not, and prints the result of each, so that a run with the library preloaded can be compared with
+ * one without. Numbers that a call must not read are NaN, or lie on inaccessible pages. Compiled by
+ * the preload tests as calls.h says, which names the operations, and with OWN_XERBLA for a program
+ * that has an error handler of its own. level3 legal            checks every answer, and prints a
+ * hash of each level3 large            the same of a triangle of which parts are rectangles, where
+ * it is made of GEMM; with LEVEL3_SIDE=160 level3 edges            each operand begins behind such
+ * a page, or ends before one level3 triangles        such pages in the triangle that is not there
  *   level3 empty            such operands where nothing of them is to be read
  *   level3 unread           how a child ends that may not read A and B, of SGEMM and DGEMM
  *   level3 illegal          what the BLAS says, how it leaves, and whether C was touched
@@ -32,7 +30,7 @@ void xerbla_(const char *name, const integer *argument, size_t name_length)
 }
 #endif
 
-/* Where each operand lies, between pages that nobody may touch; the last one is C as it was. */
+/* The operands, each between inaccessible pages; the last one is C before the call. */
 static char *rooms[4];
 static struct matrix *const matrices[] = {&matrix_a, &matrix_b, &matrix_c, &matrix_old};
 

@@ -82,8 +82,8 @@ compile -DCALL_INT=int32_t -o "$tmp/batch" "$srcdir/tests/preload/batch.c" "$XG_
 alone batches 4 env XGEMM_MODE=cpu "$tmp/batch" legal
 ! has_engine || alone "batches on the engine" 4 on_engine XGEMM_OPERATIONS=all "$tmp/batch" legal
 
-# Of those with a side, a triangle or two operands, in every spelling: what they leave alone lies on
-# pages that nobody may touch.
+# Of those with a side, a triangle or two operands, in every spelling: what they must not touch lies
+# on inaccessible pages.
 structured() {
     what=$2
     compile -DCALL_INT=$1 "-DCBLAS_NAME(name)=$2" "-DFORTRAN_NAME(name)=$3" -o "$tmp/structured" \

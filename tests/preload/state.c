@@ -33,7 +33,7 @@
 
 extern char **environ;
 
-/* --- Products whose sums are whole numbers, exact whoever computes them -------------------- */
+/* --- Products whose sums are whole numbers, exact on the CPU and on the GPU ---------------- */
 
 struct state_product {
     int m, n, k;
@@ -232,7 +232,7 @@ static void state_handler(int number)
     (void)number;
 }
 
-/* Products of another thread at the same time: a second lane is created by whoever needs it. */
+/* Products of another thread at the same time: the product that needs a second lane creates it. */
 static atomic_bool state_over;
 
 static void *state_beside(void *unused)

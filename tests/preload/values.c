@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What lies in a product's operands and where they lie: numbers that are not finite, empty
- * products, operands that share memory or may not be written, results between pages that nobody may
- * touch. Compiled by the preload tests and linked to a BLAS with the C interface; it passes without
+ * products, operands that share memory or are read-only, results between inaccessible pages.
+ * Compiled by the preload tests and linked to a BLAS with the C interface; it passes without
  * the library too, which is what makes it a statement about BLAS. Labels are doc/contract.md's.
  * usage: values SCENARIO
  */
@@ -271,8 +271,8 @@ static void values_empty(void)
 }
 
 /*
- * Each operand ends where a page begins that nobody may touch, and begins behind one; rows of C lie
- * so far apart that whole pages of padding between them may not be touched either.
+ * Each operand begins behind an inaccessible page and ends before one. Rows of C lie so far apart
+ * that whole pages of padding between them are inaccessible too.
  */
 static void values_edges(void)
 {
@@ -551,7 +551,7 @@ static void values_triangle(void)
     }
 }
 
-/* Pages that lie in the other triangle alone, and that nobody may touch. */
+/* Inaccessible pages that lie in the other triangle alone. */
 static void values_triangle_pages(void)
 {
     enum { K = 6 };

@@ -64,8 +64,8 @@ unread() {
     done
 }
 
-# The operations with a side, a triangle or two operands: each operand between pages that nobody may
-# touch, such pages in its other triangle, and none at all where nothing is to be computed.
+# The operations with a side, a triangle or two operands: each operand between inaccessible pages,
+# such pages in its other triangle, and none at all where nothing is to be computed.
 # structured WHAT LIBRARY
 structured() {
     compile -DCALL_INT=int32_t -o "$tmp/structured" "$srcdir/tests/preload/level3.c" "$2" -lm \

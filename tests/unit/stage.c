@@ -37,7 +37,7 @@ static void check_triangle(enum xg_op op, enum xg_type type, enum xg_uplo stored
                            int64_t column)
 {
     enum { N = 2048, ROWS = 9, WIDTH = 1001, LD = 1008 };
-    const int64_t bytes = (int64_t)xg_type_bytes(type), parts = xg_type_is_complex(type) ? 2 : 1;
+    const int64_t bytes = (int64_t)xg_type_bytes(type), parts = xg_type_parts(type);
     const bool wide = xg_type_is_double(type);
     const size_t all = (size_t)(N * N * bytes);
     char *matrix = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
