@@ -43,6 +43,8 @@
     X(fp32, sgemm_share_scalar_sm80)                                                               \
     X(fp32, sgemm_skinny_sm80)                                                                     \
     X(fp64, dgemm_dmma_sm80)                                                                       \
+    X(lapack, lu_panel_sm90)                                                                       \
+    X(lapack, lu_apply_sm90)                                                                       \
     X(lapack, mirror_sm75)
 
 #endif

@@ -1,68 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Hopper's asynchronous units: tensor cores (wgmma), tensor copies (TMA), and their barriers (PTX
- * ISA).
- */
+/* Hopper's asynchronous units: tensor cores (wgmma) and tensor copies (TMA). */
 #ifndef XG_WGMMA_CUH
 #define XG_WGMMA_CUH
 
 #include <stdint.h>
 
+#include "../common/barrier.cuh"
 #include "../common/cluster.cuh"
-
-static __device__ __forceinline__ uint32_t xg_shared_address(const void *shared)
-{
-    return (uint32_t)__cvta_generic_to_shared(shared);
-}
-
-/* --- Barriers in shared memory (mbarrier); an address is one of the shared window ---------------
- */
-
-static __device__ __forceinline__ void xg_barrier_init(uint32_t barrier, uint32_t arrivals)
-{
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
-}
-
-/* Makes initialised barriers visible to the tensor copies and to the cluster. */
-static __device__ __forceinline__ void xg_barrier_init_fence(void)
-{
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-static __device__ __forceinline__ void xg_barrier_wait(uint32_t barrier, uint32_t parity)
-{
-    asm volatile("{\n"
-                 "    .reg .pred done;\n"
-                 "again:\n"
-                 "    mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-                 "    @done bra.uni over;\n"
-                 "    bra.uni again;\n"
-                 "over:\n"
-                 "}" ::"r"(barrier),
-                 "r"(parity)
-                 : "memory");
-}
-
-static __device__ __forceinline__ void xg_barrier_expect(uint32_t barrier, uint32_t bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
-                 : "memory");
-}
-
-/*
- * Arrives at the barrier at this address in block `rank` of the cluster. It orders only within the
- * block: the tensor cores have finished reading the released memory. (With .release.cluster the
- * compiler inserts a MEMBAR.ALL.GPU, about 500 cycles.)
- */
-static __device__ __forceinline__ void xg_barrier_arrive(uint32_t barrier, uint32_t rank)
-{
-    asm volatile("{\n"
-                 "    .reg .b32 there;\n"
-                 "    mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "    mbarrier.arrive.shared::cluster.b64 _, [there];\n"
-                 "}" ::"r"(barrier),
-                 "r"(rank)
-                 : "memory");
-}
 
 /* --- Tensor copies: a box of a matrix, (row, column) of its first element, to shared memory
  * ------- */

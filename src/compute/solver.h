@@ -44,6 +44,7 @@ struct xg_solver_call {
     enum xg_status (*deflate)(struct xg_dev *dev, struct xg_solver *solver, CUstream stream,
                               struct xg_solver_call *call);
     bool v_is_rows;
+    const char *kernel; /* set: what computes, for reports */
 };
 
 /* Page-locked host memory that queued copies read and write; it must live as long as the stream.

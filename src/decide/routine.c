@@ -10,8 +10,9 @@
  * GESDD of a tall or wide matrix takes the time of its QR factorization and of GESDD of a square R.
  *
  * The GPU's time includes the copies up and down, which do not overlap the arithmetic. The figures
- * are those of OpenBLAS 0.3.26 to 0.3.34 on 16 cores of a Xeon with AVX-512 and of cuSOLVER 12 on
- * an H100, in double precision, fitted to n = 64 to 4096 (bench/routines.py).
+ * are those of OpenBLAS 0.3.26 to 0.3.34 on 16 cores of a Xeon with AVX-512, and of cuSOLVER 12 and
+ * our LU (compute/lu.h) on an H100, in double precision, fitted to n = 64 to 4096
+ * (bench/routines.py).
  */
 #include "decide/routine.h"
 
@@ -26,9 +27,9 @@ static const struct row {
     [XG_ROUTINE_POTRS] = {0.80, 0.5e-9, 0.30, 1e-6},
     [XG_ROUTINE_POSV] = {0.90, 3e-9, 0.60, 1.4e-6},
     [XG_ROUTINE_POTRI] = {0.80, 10e-9, 0.23, 3e-6},
-    [XG_ROUTINE_GETRF] = {1.00, 6e-9, 0.16, 2.3e-6},
+    [XG_ROUTINE_GETRF] = {1.00, 6e-9, 0.20, 2e-6},
     [XG_ROUTINE_GETRS] = {0.80, 0.5e-9, 0.30, 1e-6},
-    [XG_ROUTINE_GESV] = {1.00, 9e-9, 0.16, 3e-6},
+    [XG_ROUTINE_GESV] = {1.00, 9e-9, 0.20, 2.6e-6},
     [XG_ROUTINE_GETRI] = {1.00, 10e-9, 0.23, 1.5e-6},
     [XG_ROUTINE_TRTRI] = {1.00, 3e-9, 0.23, 1.2e-6},
     [XG_ROUTINE_GEQRF] = {0.90, 25e-9, 0.22, 4e-6},

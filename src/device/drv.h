@@ -51,10 +51,11 @@
 
 /* Functions that a driver may lack (NULL): their users find another way or do nothing. */
 #define XG_DRV_OPTIONAL(X)                                                                         \
-    X(cuDevicePrimaryCtxGetState) /* CUDA 7.0: whether the program uses the device itself */       \
-    X(cuPointerGetAttributes)     /* CUDA 7.0: the caller's page-locked memory */                  \
-    X(cuLaunchKernelEx)           /* CUDA 11.8: blocks in clusters */                              \
-    X(cuTensorMapEncodeTiled)     /* CUDA 12.0: products of pieces */                              \
+    X(cuDevicePrimaryCtxGetState)   /* CUDA 7.0: whether the program uses the device itself */     \
+    X(cuPointerGetAttributes)       /* CUDA 7.0: the caller's page-locked memory */                \
+    X(cuLaunchKernelEx)             /* CUDA 11.8: blocks in clusters */                            \
+    X(cuOccupancyMaxActiveClusters) /* CUDA 11.8: LU factorization */                              \
+    X(cuTensorMapEncodeTiled)       /* CUDA 12.0: products of pieces */                            \
     X(cuThreadExchangeStreamCaptureMode) /* CUDA 10.1: calls while the program captures */
 
 struct xg_drv {

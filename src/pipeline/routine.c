@@ -427,7 +427,7 @@ static enum xg_status run_entered(struct run *run, struct xg_result *result)
         status = xg_originals_init(&run->originals, run->routine, &lane->originals);
     if (status == XG_OK)
         status = move(run, result);
-    result->kernel = "cuSOLVER";
+    result->kernel = run->solver.kernel;
     /* A step may have been queued before the one that failed or declined. */
     if (status != XG_OK && status != XG_ERR_HUNG) {
         enum xg_status drained = xg_lane_drain(lane);

@@ -53,6 +53,7 @@ static bool find_kernel(struct CUfunc_st *function)
         fake_kernel_queue *queue;
     } files[] = {{fake_split_kernels, fake_split_queue},
                  {fake_residue_kernels, fake_residue_queue},
+                 {fake_lu_kernels, fake_lu_queue},
                  {fake_mirror_kernels, fake_mirror_queue}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         for (const struct fake_kernel *each = files[i].kernels; each->name; each++)
@@ -199,7 +200,8 @@ CUresult CUDAAPI cuFuncSetAttribute(CUfunction function, CUfunction_attribute wh
         check_function(function, "cuFuncSetAttribute");
         if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value <= 227 << 10)
             function->smem_limit_bytes = value;
-        else if (which != CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+        else if (which != CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT &&
+                 which != CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
             result = CUDA_ERROR_INVALID_VALUE;
     }
     return fake_leave(result);
@@ -215,6 +217,18 @@ CUresult CUDAAPI cuFuncGetAttribute(int *out, CUfunction_attribute which, CUfunc
             *out = fake.sm;
         else
             result = CUDA_ERROR_INVALID_VALUE;
+    }
+    return fake_leave(result);
+}
+
+/* Multiprocessors lie in one group. */
+CUresult CUDAAPI cuOccupancyMaxActiveClusters(int *out, CUfunction function,
+                                              const CUlaunchConfig *config)
+{
+    CUresult result = fake_enter("cuOccupancyMaxActiveClusters", FAKE_CONTEXT);
+    if (result == CUDA_SUCCESS) {
+        check_function(function, "cuOccupancyMaxActiveClusters");
+        *out = fake.sm_count / (int)config->attrs[0].value.clusterDim.x;
     }
     return fake_leave(result);
 }

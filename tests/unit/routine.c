@@ -8,7 +8,7 @@
 #include "tests/support/xt.h"
 
 /* Milliseconds inside the routine in double precision on an H100 and its host of 16 cores: OpenBLAS
- * 0.3.34 with quiet threads, and cuSOLVER 12 with copies (bench/routines.py). */
+ * 0.3.34 with quiet threads, and the GPU with copies (bench/routines.py). */
 static const struct measured {
     enum xg_routine_name name;
     int64_t n;
@@ -16,11 +16,11 @@ static const struct measured {
 } measured[] = {
     {XG_ROUTINE_POTRF, 256, 0.33, 0.27}, {XG_ROUTINE_POTRF, 512, 1.13, 0.64},
     {XG_ROUTINE_POTRF, 1024, 4.0, 1.18}, {XG_ROUTINE_POTRF, 2048, 18, 2.7},
-    {XG_ROUTINE_POTRF, 4096, 70, 7.4},   {XG_ROUTINE_GETRF, 256, 0.65, 0.70},
-    {XG_ROUTINE_GETRF, 512, 3.0, 1.65},  {XG_ROUTINE_GETRF, 1024, 8.2, 3.6},
-    {XG_ROUTINE_GETRF, 2048, 27, 9.3},   {XG_ROUTINE_GETRF, 4096, 122, 27},
-    {XG_ROUTINE_GESV, 256, 1.15, 0.93},  {XG_ROUTINE_GESV, 1024, 9.7, 4.4},
-    {XG_ROUTINE_GESV, 4096, 130, 29},    {XG_ROUTINE_GETRI, 256, 0.80, 0.55},
+    {XG_ROUTINE_POTRF, 4096, 70, 7.4},   {XG_ROUTINE_GETRF, 256, 0.65, 0.50},
+    {XG_ROUTINE_GETRF, 512, 3.0, 1.25},  {XG_ROUTINE_GETRF, 1024, 8.2, 2.6},
+    {XG_ROUTINE_GETRF, 2048, 27, 6.4},   {XG_ROUTINE_GETRF, 4096, 122, 18.4},
+    {XG_ROUTINE_GESV, 256, 1.15, 0.70},  {XG_ROUTINE_GESV, 1024, 9.7, 3.4},
+    {XG_ROUTINE_GESV, 4096, 130, 21.4},  {XG_ROUTINE_GETRI, 256, 0.80, 0.55},
     {XG_ROUTINE_GETRI, 1024, 11.5, 2.4}, {XG_ROUTINE_GETRI, 4096, 285, 21},
     {XG_ROUTINE_TRTRI, 512, 0.87, 0.82}, {XG_ROUTINE_TRTRI, 2048, 14, 5.4},
     {XG_ROUTINE_GEQRF, 256, 1.8, 0.91},  {XG_ROUTINE_GEQRF, 1024, 24, 5.4},

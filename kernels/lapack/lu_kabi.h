@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel ABI of the LU factorization, shared by host code (C11) and device code. */
+#ifndef XG_LU_KABI_H
+#define XG_LU_KABI_H
+
+#include <stdint.h>
+
+enum {
+    XG_LU_PANEL = 32,  /* columns of a panel */
+    XG_LU_BLOCK = 128, /* columns of a block of panels */
+    /* The panel's kernel has a thread for each row, in one of two sizes, and one cluster. */
+    XG_LU_THREADS = 256,
+    XG_LU_TALL_THREADS = 512,
+    XG_LU_CLUSTER_MOST = 16,
+    /* The kernel that applies panels to other columns has a block for each strip of columns. */
+    XG_LU_STRIP = 32,
+    XG_LU_APPLY_THREADS = 128
+};
+
+/* Dynamic shared memory of the kernel that applies a panel or a block of `top` columns. */
+#define XG_LU_APPLY_BYTES(top) (8 * ((top) * ((top) + 4) + (top)*12 + 4 * 8 * 12))
+
+/*
+ * Row `from` moves to row `to`; from < 0: nothing moves. Rows count from the panel's or the block's
+ * first row. The list of a panel has 2 * 32 moves, that of a block 2 * 128: of k and k moves, move
+ * i < k fills row i, and move k + i takes row i away, unless it becomes one of the first k rows.
+ */
+struct xg_lu_move {
+    int32_t from, to;
+};
+
+/*
+ * The parameter of the panel's kernel, which factorizes (rows,columns) in place, column-major, with
+ * partial pivoting. `before` columns of the block are to the left of the panel.
+ */
+struct xg_lu_panel_args {
+    uint64_t a;
+    int64_t ld;
+    int32_t rows, columns;
+    int32_t first, before; /* the matrix's and the block's rows above the panel */
+    uint64_t pivots;       /* int64_t for each column: LAPACK's */
+    uint64_t info;         /* int32_t: becomes LAPACK's, unless it is not 0 */
+    uint64_t moves;        /* written: the panel's list */
+    uint64_t block_moves;  /* written: the block's list; 0 unless the panel is the block's last */
+    uint64_t sources;      /* int32_t for each row: where in the block it was, kept for the block */
+};
+
+/*
+ * The parameter of the kernel that applies a panel, or a block, of k columns: rows of columns
+ * [0,moved) and [first,end) move, and the first k rows of the latter become L^-1 times themselves.
+ * l: the panel's first element, whose unit lower triangle is L. a: column 0, in L's first row.
+ */
+struct xg_lu_apply_args {
+    uint64_t a, l, moves;
+    int64_t ld;
+    int32_t rows, k;
+    int32_t moved, first, end;
+};
+
+#endif

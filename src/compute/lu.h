@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* LU factorization with partial pivoting on Hopper, whose panels are factorized in a cluster. */
+#ifndef XG_LU_H
+#define XG_LU_H
+
+#include "base/problem.h"
+#include "device/dev.h"
+#include "kernels/lapack/lu_kabi.h"
+
+/*
+ * The right-looking algorithm, blocked twice: panels of 32 columns
+ * (kernels/lapack/lu_panel_sm90.cu) in blocks of 128. A panel is applied to the rest of its block,
+ * and a block to all other columns (lu_apply_sm90.cu); cuBLAS multiplies. It takes 0.5 to 0.8 of
+ * the time of cuSOLVER's getrf.
+ */
+
+/* The kernels of one type on one device. rows_most: 0 if there are none. */
+struct xg_lu {
+    CUfunction one, panel, tall; /* for panels of one block, of more, and of more rows */
+    int64_t panel_rows_most, rows_most;
+    CUfunction apply_panel, apply_block;
+};
+
+/* A column-major (m,n) in device memory, and where the results go. */
+struct xg_lu_matrix {
+    enum xg_type type;
+    int64_t m, n, ld;
+    CUdeviceptr a;
+    CUdeviceptr pivots; /* int64_t for each of min(m,n) columns, as LAPACK numbers rows */
+    CUdeviceptr info;   /* int, 0 before: LAPACK's */
+    CUdeviceptr work;   /* XG_LU_WORK_BYTES */
+};
+
+enum { XG_LU_ROWS_MOST = XG_LU_CLUSTER_MOST * XG_LU_TALL_THREADS };
+enum {
+    XG_LU_WORK_BYTES = 2 * (XG_LU_PANEL + XG_LU_BLOCK) * (int)sizeof(struct xg_lu_move) +
+                       XG_LU_ROWS_MOST * (int)sizeof(int32_t)
+};
+
+/* Finds the kernels; *lu says whether there are any. The device's context must be current, here and
+ * below. */
+void xg_lu_open(struct xg_dev *dev, enum xg_type type, struct xg_lu *lu);
+
+/* Whether xg_lu_run can factorize the matrix. cuBLAS must have been loaded, so that with
+ * XGEMM_REPRODUCIBLE, where a result must not depend on that, the answer is no. */
+bool xg_lu_serves(struct xg_dev *dev, const struct xg_lu *lu, const struct xg_lu_matrix *matrix);
+
+/* Enqueues the factorization. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_NOMEM, XG_ERR_LOST. */
+enum xg_status xg_lu_run(struct xg_dev *dev, const struct xg_lu *lu,
+                         const struct xg_lu_matrix *matrix, CUstream stream);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* The steps of LAPACK's routines: each is one function of cuSOLVER. Only solver.c uses them. */
+#ifndef XG_SOLVER_STEPS_H
+#define XG_SOLVER_STEPS_H
+
+#include "compute/lu.h"
+#include "compute/solver.h"
+#include "compute/solver_library.h"
+
+struct xg_solver {
+    xg_solver_handle handle;
+    xg_solver_params params;
+    CUstream stream;
+    CUfunction mirrors[XG_TYPE_COUNT]; /* NULL: cuSOLVER factorizes an upper triangle itself */
+    struct xg_lu lus[XG_TYPE_COUNT];
+};
+
+/* What a step returns: cuSOLVER's results that are told apart. */
+enum {
+    XG_SOLVER_SUCCESS = 0,
+    XG_SOLVER_ALLOC_FAILED = 2,
+    XG_SOLVER_INVALID_VALUE = 3,
+    XG_SOLVER_NOT_SUPPORTED = 9
+};
+
+/* The arguments of a step; info: where its info goes. */
+struct xg_solver_step {
+    const struct xg_solver *solver;
+    struct xg_solver_call *call;
+    size_t *device_bytes, *host_bytes; /* set by a step that is measured; NULL: it runs */
+    void *info;
+};
+
+typedef int xg_solver_function(const struct xg_solver_step *);
+
+/* A routine. ints: it uses cuSOLVER's older interface, whose sizes are int. spare: the matrix that
+ * it needs beside its operands. */
+struct xg_solver_row {
+    xg_solver_function *steps[XG_SOLVER_STEPS];
+    bool ints;
+    enum { XG_SPARE_NONE, XG_SPARE_LIKE_A, XG_SPARE_TRIANGLE } spare;
+};
+extern const struct xg_solver_row xg_solver_rows[XG_ROUTINE_COUNT];
+
+/* The steps to which solver.c adds something. */
+xg_solver_function xg_solver_potrf, xg_solver_getrf, xg_solver_solve_triangle,
+    xg_solver_gesdd_by_polar;
+
+/* Whether potrf factorizes the lower triangle instead of the upper one (mirror_sm75.cu). */
+bool xg_solver_is_mirrored(const struct xg_solver *solver, const struct xg_solver_call *call);
+
+#endif

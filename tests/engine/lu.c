@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* GETRF and GESV by our panels: pivots and factors are LAPACK's, in every shape; singular matrices
+ * and failures leave the operands; where there are no panels, cuSOLVER factorizes. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "lane.h"
+#include "src/compute/cublas.h"
+#include "src/pipeline/routine.h"
+
+static struct fakecuda fake;
+static struct xg_lane *lane;
+
+static double get(enum xg_type type, const void *data, int64_t i)
+{
+    return type == XG_TYPE_D ? ((const double *)data)[i] : (double)((const float *)data)[i];
+}
+
+static void set(enum xg_type type, void *data, int64_t i, double x)
+{
+    if (type == XG_TYPE_D)
+        ((double *)data)[i] = x;
+    else
+        ((float *)data)[i] = (float)x;
+}
+
+struct matrix {
+    struct xg_routine routine;
+    double *before;
+    int64_t *pivots;
+};
+
+/* whole: elements are small integers, so that many pivots are equal. */
+static struct matrix matrix_of(enum xg_type type, int64_t m, int64_t n, bool whole)
+{
+    struct matrix x = {.routine = {.name = XG_ROUTINE_GETRF, .type = type, .m = m, .n = n}};
+    const int64_t steps = m < n ? m : n, ld = m + 1;
+    void *a = calloc((size_t)(ld * n), xg_type_bytes(type));
+    x.before = calloc((size_t)(m * n), sizeof *x.before);
+    x.pivots = calloc((size_t)steps, sizeof *x.pivots);
+    if (!a || !x.before || !x.pivots)
+        exit(99);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++) {
+            set(type, a, i + j * ld, whole ? rand() % 3 - 1 : rand() / (double)RAND_MAX - 0.5);
+            x.before[i + j * m] = get(type, a, i + j * ld);
+        }
+    x.routine.pivot_bytes = 8;
+    x.routine.operand[XG_SLOT_A] = (struct xg_matrix){a, m, n, ld};
+    x.routine.operand[XG_SLOT_PIVOTS] = (struct xg_matrix){x.pivots, steps, 1, steps};
+    return x;
+}
+
+static void matrix_free(struct matrix *x)
+{
+    free(x->routine.operand[XG_SLOT_A].at);
+    free(x->before);
+    free(x->pivots);
+}
+
+static void check_before(const struct matrix *x, const char *what)
+{
+    const struct xg_matrix *a = &x->routine.operand[XG_SLOT_A];
+    for (int64_t j = 0; j < a->columns; j++)
+        for (int64_t i = 0; i < a->rows; i++)
+            if (get(x->routine.type, a->at, i + j * a->ld) != x->before[i + j * a->rows]) {
+                XT_CHECK(false, "%s: (%lld,%lld) has changed", what, (long long)i, (long long)j);
+                return;
+            }
+}
+
+/* Eliminates by columns as LAPACK's getf2, in the arithmetic of the type, and compares. Returns
+ * whether a pivot is 0. */
+static bool check_factors(struct matrix *x, bool whole)
+{
+    const struct xg_matrix *a = &x->routine.operand[XG_SLOT_A];
+    const enum xg_type type = x->routine.type;
+    const int64_t m = a->rows, n = a->columns;
+    const double eps = type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON;
+    double *b = x->before;
+    for (int64_t j = 0; j < n && j < m; j++) {
+        const int64_t place = x->pivots[j] - 1;
+        double most = 0;
+        for (int64_t i = j; i < m; i++)
+            most = fmax(most, fabs(b[i + j * m]));
+        XT_CHECK(place >= j && place < m, "pivot %lld", (long long)x->pivots[j]);
+        if (most == 0 || place < j || place >= m)
+            return true;
+        XT_CHECK(fabs(b[place + j * m]) >= most * (1 - 1e3 * eps), "row %lld is no pivot of %lld",
+                 (long long)place, (long long)j);
+        for (int64_t i = j; whole && j == 0 && i < place; i++)
+            XT_CHECK(fabs(b[i + j * m]) < most, "not the first of equal pivots");
+        for (int64_t k = 0; k < n; k++) {
+            const double t = b[j + k * m];
+            b[j + k * m] = b[place + k * m];
+            b[place + k * m] = t;
+        }
+        for (int64_t i = j + 1; i < m; i++) {
+            const double l = b[i + j * m] /= b[j + j * m];
+            for (int64_t k = j + 1; k < n; k++)
+                b[i + k * m] -= l * b[j + k * m];
+        }
+    }
+    double worst = 0;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++)
+            worst = fmax(worst, fabs(get(type, a->at, i + j * a->ld) - b[i + j * m]));
+    XT_CHECK(worst < 1e5 * eps, "%lldx%lld: factors differ by %g", (long long)m, (long long)n,
+             worst);
+    return false;
+}
+
+/* by_panels: whether cuSOLVER is not asked. */
+static void check(enum xg_type type, int64_t m, int64_t n, bool whole, bool by_panels)
+{
+    struct matrix x = matrix_of(type, m, n, whole);
+    struct xg_result result;
+    fake.reset(1);
+    enum xg_status status = xg_routine_run_verified(lane, &x.routine, 1, &result);
+    XT_CHECK((fake.calls("cusolverDnXgetrf") == 0) == by_panels, "%lldx%lld by panels",
+             (long long)m, (long long)n);
+    if (status == XG_OK) {
+        XT_CHECK(result.verdict == XG_VERDICT_RIGHT, "%lldx%lld", (long long)m, (long long)n);
+        XT_CHECK(!check_factors(&x, whole), "a singular matrix");
+    } else {
+        XT_CHECK(status == XG_DECLINED && whole, "%s", xg_status_name(status));
+        check_before(&x, "singular");
+    }
+    matrix_free(&x);
+}
+
+static void test_shapes(void)
+{
+    static const int64_t shapes[][2] = {{1, 1},     {3, 5},     {31, 33},   {33, 31},   {64, 64},
+                                        {100, 128}, {128, 128}, {129, 129}, {130, 400}, {400, 130},
+                                        {257, 257}, {300, 290}, {2100, 40}, {40, 2100}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        for (int whole = 0; whole <= 1; whole++) {
+            check(XG_TYPE_D, shapes[i][0], shapes[i][1], whole, true);
+            check(XG_TYPE_S, shapes[i][0], shapes[i][1], whole, true);
+        }
+}
+
+/* The device has 8 multiprocessors: a panel of 512 rows a block has 4096 rows at most. */
+static void test_tall(void)
+{
+    check(XG_TYPE_D, 4096, 3, false, true);
+    check(XG_TYPE_D, 4097, 3, false, false);
+}
+
+static void test_singular(void)
+{
+    struct matrix x = matrix_of(XG_TYPE_D, 150, 150, false);
+    const struct xg_matrix *a = &x.routine.operand[XG_SLOT_A];
+    struct xg_result result;
+    for (int64_t i = 0; i < 150; i++) {
+        set(XG_TYPE_D, a->at, i + 140 * a->ld, 0);
+        x.before[i + 140 * 150] = 0;
+    }
+    XT_CHECK(xg_routine_run(lane, &x.routine, &result) == XG_DECLINED);
+    check_before(&x, "a column of zeros");
+    matrix_free(&x);
+}
+
+static void test_faults(const char *function)
+{
+    struct matrix x = matrix_of(XG_TYPE_D, 150, 150, false);
+    enum xg_status status = XG_ERR_DRIVER;
+    for (long nth = 1; status != XG_OK; nth++) {
+        struct xg_result result;
+        fake.reset(1);
+        fake.fail(function, nth, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
+        status = xg_routine_run(lane, &x.routine, &result);
+        XT_CHECK((status == XG_OK) == (fake.faults(function) == 0 && nth > 4), "%s %ld", function,
+                 nth);
+        if (status != XG_OK)
+            check_before(&x, function);
+    }
+    matrix_free(&x);
+}
+
+int main(void)
+{
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *dev;
+    setenv("FAKECUDA_SM_COUNT", "8", 1);
+    fake = fx_fake();
+    lane = fx_lane_open(&conf, 2, &dev);
+    check(XG_TYPE_D, 70, 70, false, false); /* cuBLAS is not loaded */
+    xg_cublas_load();
+    test_shapes();
+    test_tall();
+    test_singular();
+    test_faults("cuLaunchKernel");
+    test_faults("cublasDgemm");
+    fx_lane_close(lane, dev);
+    conf.reproducible = true;
+    lane = fx_lane_open(&conf, 2, &dev);
+    check(XG_TYPE_D, 70, 70, false, false);
+    fx_lane_close(lane, dev);
+    conf.reproducible = false;
+    lane = fx_lane_open(&conf, 2, &dev);
+    dev->facts.sm = 86;
+    check(XG_TYPE_D, 70, 70, false, false);
+    fx_lane_close(lane, dev);
+    return xt_done();
+}
