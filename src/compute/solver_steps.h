@@ -4,7 +4,7 @@
 #define XG_SOLVER_STEPS_H
 
 #include "compute/lu.h"
-#include "compute/solver.h"
+#include "compute/solver_call.h"
 #include "compute/solver_library.h"
 
 struct xg_solver {
