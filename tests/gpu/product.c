@@ -1,35 +1,109 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums in long double, product by product. */
+/* Products for tests of kernels: numbers, sums in long double, storage with guards, the judge. */
 #include "product.h"
 
+#include <assert.h>
+#include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "tests/support/xt.h"
+#include "src/base/integers.h"
 
-bool product_allocate(struct product *p, size_t numbers)
+enum { GUARD = 64 };
+
+/* --- Numbers --------------------------------------------------------------------------------- */
+
+/* What magnitudes there are of a type. */
+static const struct magnitudes {
+    double wide, widest; /* binary exponents, at most */
+    int grades;          /* between neighbouring rows' */
+    int sparse;          /* one number in so many is not 0 */
+    double large, least;
+} magnitudes[] = {[XG_TYPE_S] = {30, 60, 1, 17, 0.9 * FLT_MAX, 0x1p-130},
+                  [XG_TYPE_D] = {3, 300, 4, 3, 0x1p1010, 0x1p-1060}};
+
+double product_uniform(struct product *p, int64_t i, int64_t l)
 {
-    p->a = calloc(numbers, sizeof *p->a);
-    p->b = calloc(numbers, sizeof *p->b);
-    p->c = calloc(numbers, sizeof *p->c);
-    p->sum = calloc(numbers, sizeof *p->sum);
-    p->absolute = calloc(numbers, sizeof *p->absolute);
-    return p->a && p->b && p->c && p->sum && p->absolute;
-}
-
-void product_free(struct product *p)
-{
-    free(p->a);
-    free(p->b);
-    free(p->c);
-    free(p->sum);
-    free(p->absolute);
-}
-
-static double draw(struct product *p)
-{
+    (void)i, (void)l;
     double x = (double)xt_random(&p->random_state);
-    return p->type == XG_TYPE_D ? x + (double)xt_random(&p->random_state) * 0x1p-24 : x;
+    if (p->type == XG_TYPE_S)
+        return x;
+    x += 0x1p-24 * (double)xt_random(&p->random_state);
+    return x + 0x1p-48 * (double)xt_random(&p->random_state);
+}
+
+double product_positive(struct product *p, int64_t i, int64_t l)
+{
+    return fabs(product_uniform(p, i, l));
+}
+
+double product_integer(struct product *p, int64_t i, int64_t l)
+{
+    return rint(product_uniform(p, i, l) * 0x1p20);
+}
+
+double product_wide(struct product *p, int64_t i, int64_t l)
+{
+    return product_uniform(p, i, l) * exp2(magnitudes[p->type].wide * product_uniform(p, i, l));
+}
+
+double product_widest(struct product *p, int64_t i, int64_t l)
+{
+    return product_uniform(p, i, l) * exp2(magnitudes[p->type].widest * product_uniform(p, i, l));
+}
+
+double product_graded(struct product *p, int64_t i, int64_t l)
+{
+    return ldexp(product_uniform(p, i, l), (int)(i * 7 % 121 - 60) * magnitudes[p->type].grades);
+}
+
+double product_sparse(struct product *p, int64_t i, int64_t l)
+{
+    return (i + l) % magnitudes[p->type].sparse ? 0 : product_uniform(p, i, l);
+}
+
+double product_diagonal(struct product *p, int64_t i, int64_t l)
+{
+    return l == i % 300 ? product_uniform(p, i, l) : 0;
+}
+
+double product_one_or_all(struct product *p, int64_t i, int64_t l)
+{
+    return i % 3 || l == i % 31 ? product_uniform(p, i, l) : 0;
+}
+
+double product_zero_rows(struct product *p, int64_t i, int64_t l)
+{
+    return i % 3 ? product_uniform(p, i, l) : 0;
+}
+
+double product_outlier(struct product *p, int64_t i, int64_t l)
+{
+    return l == i % 5 ? 1e6 * product_uniform(p, i, l) : product_uniform(p, i, l);
+}
+
+double product_large(struct product *p, int64_t i, int64_t l)
+{
+    return magnitudes[p->type].large * product_uniform(p, i, l) / (double)p->k;
+}
+
+double product_least(struct product *p, int64_t i, int64_t l)
+{
+    return magnitudes[p->type].least * product_uniform(p, i, l);
+}
+
+double product_nan(struct product *p, int64_t i, int64_t l)
+{
+    return i == 3 && l == 0 ? NAN : product_uniform(p, i, l);
+}
+
+double product_infinity(struct product *p, int64_t i, int64_t l)
+{
+    return i == 2 && l == 0 ? -INFINITY : product_uniform(p, i, l);
+}
+
+double product_rounded(const struct product *p, double x)
+{
+    return p->type == XG_TYPE_D ? x : (double)(float)x;
 }
 
 void product_sum(struct product *p)
@@ -46,16 +120,227 @@ void product_sum(struct product *p)
             }
 }
 
-void product_draw(struct product *p, int64_t m, int64_t n, int64_t k)
+void product_draw(struct product *p, const struct product_kind *kind, int64_t m, int64_t n,
+                  int64_t k)
 {
     p->m = m;
     p->n = n;
     p->k = k;
-    for (int64_t i = 0; i < m * k; i++)
-        p->a[i] = draw(p);
-    for (int64_t i = 0; i < k * n; i++)
-        p->b[i] = draw(p);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t l = 0; l < k; l++)
+            p->a[i * k + l] = product_rounded(p, kind->a(p, i, l));
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t l = 0; l < k; l++)
+            p->b[l * n + j] = product_rounded(p, kind->b(p, j, l));
     for (int64_t i = 0; i < m * n; i++)
-        p->c[i] = draw(p);
+        p->c[i] = product_uniform(p, 0, 0);
     product_sum(p);
+}
+
+/* --- Storage --------------------------------------------------------------------------------- */
+
+size_t product_bytes(const struct product *p)
+{
+    return xg_type_bytes(p->type);
+}
+
+double product_get(const struct product *p, const char *memory, int64_t at)
+{
+    return p->type == XG_TYPE_D ? ((const double *)(const void *)memory)[at]
+                                : (double)((const float *)(const void *)memory)[at];
+}
+
+void product_set(const struct product *p, char *memory, int64_t at, double x)
+{
+    if (p->type == XG_TYPE_D)
+        ((double *)(void *)memory)[at] = x;
+    else
+        ((float *)(void *)memory)[at] = (float)x;
+}
+
+static void *allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (!memory)
+        exit(XT_HARD);
+    return memory;
+}
+
+void product_open(struct product *p, struct xg_dev *dev, size_t numbers, size_t stored)
+{
+    double **const values[] = {&p->a, &p->b, &p->c};
+    struct product_matrix *const matrices[] = {&p->on_a, &p->on_b, &p->on_c};
+    p->dev = dev;
+    must(xg_dev_enter(dev), "context");
+    must(XG_DRV(&dev->drv, cuStreamCreate, &p->stream, CU_STREAM_NON_BLOCKING), "stream");
+    for (int i = 0; i < 3; i++) {
+        *values[i] = allocate(numbers, sizeof(double));
+        matrices[i]->host = allocate(stored, sizeof(double));
+        must(xg_mem_dev_reserve(dev, &matrices[i]->dev, stored * sizeof(double)), "device memory");
+    }
+    p->sum = allocate(numbers, sizeof *p->sum);
+    p->absolute = allocate(numbers, sizeof *p->absolute);
+    p->result = allocate(stored, sizeof(double));
+    p->bits = allocate(numbers, sizeof(double));
+}
+
+void product_close(struct product *p)
+{
+    struct product_matrix *const matrices[] = {&p->on_a, &p->on_b, &p->on_c};
+    for (int i = 0; i < 3; i++) {
+        free(matrices[i]->host);
+        xg_mem_dev_release(p->dev, &matrices[i]->dev);
+    }
+    free(p->a);
+    free(p->b);
+    free(p->c);
+    free(p->sum);
+    free(p->absolute);
+    free(p->result);
+    free(p->bits);
+    must(XG_DRV(&p->dev->drv, cuStreamDestroy, p->stream), "stream");
+    xg_dev_leave(p->dev);
+}
+
+/* Lays out (rows,cols), filled from values (cols,rows when trans; NULL: poison). */
+static void fill(const struct product *p, struct product_matrix *matrix, const double *values,
+                 int64_t rows, int64_t cols, bool trans, int pad, bool aligned, bool zeros)
+{
+    const uint32_t poison = PRODUCT_POISON;
+    int64_t padded = xg_round_up(cols, 4);
+    matrix->ld = aligned ? padded + xg_round_up(pad, 4) : cols + pad;
+    matrix->first = GUARD + (aligned ? 0 : pad % 4);
+    matrix->used = matrix->first + rows * matrix->ld + GUARD;
+    assert((size_t)matrix->used * product_bytes(p) <= matrix->dev.bytes);
+    for (size_t at = 0; at < (size_t)matrix->used * product_bytes(p); at += sizeof poison)
+        memcpy(matrix->host + at, &poison, sizeof poison);
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t row = matrix->first + i * matrix->ld;
+        for (int64_t j = 0; values && j < cols; j++)
+            product_set(p, matrix->host, row + j, values[trans ? j * rows + i : i * cols + j]);
+        for (int64_t j = cols; zeros && j < padded; j++)
+            product_set(p, matrix->host, row + j, 0.0);
+    }
+}
+
+void product_store_factors(struct product *p, bool transa, bool transb, int pad_a, int pad_b,
+                           bool aligned)
+{
+    fill(p, &p->on_a, p->a, transa ? p->k : p->m, transa ? p->m : p->k, transa, pad_a, aligned,
+         aligned);
+    fill(p, &p->on_b, p->b, transb ? p->n : p->k, transb ? p->k : p->n, transb, pad_b, aligned,
+         aligned);
+    product_up(p, &p->on_a);
+    product_up(p, &p->on_b);
+}
+
+void product_store_c(struct product *p, double beta, int pad, bool aligned)
+{
+    fill(p, &p->on_c, beta == 0 ? NULL : p->c, p->m, p->n, false, pad, aligned, false);
+}
+
+void product_up(struct product *p, const struct product_matrix *matrix)
+{
+    must(XG_DRV(&p->dev->drv, cuMemcpyHtoDAsync, matrix->dev.ptr, matrix->host,
+                (size_t)matrix->used * product_bytes(p), p->stream),
+         "copy to the device");
+    must(XG_DRV(&p->dev->drv, cuStreamSynchronize, p->stream), "copy to the device");
+}
+
+void product_down(struct product *p)
+{
+    must(XG_DRV(&p->dev->drv, cuMemcpyDtoHAsync, p->result, p->on_c.dev.ptr,
+                (size_t)p->on_c.used * product_bytes(p), p->stream),
+         "copy from the device");
+    must(XG_DRV(&p->dev->drv, cuStreamSynchronize, p->stream), "kernel or copy from the device");
+}
+
+CUdeviceptr product_address(const struct product *p, const struct product_matrix *matrix)
+{
+    return matrix->dev.ptr + (CUdeviceptr)matrix->first * product_bytes(p);
+}
+
+struct xg_gemm_args product_args(const struct product *p, bool transa, bool transb, double alpha,
+                                 double beta)
+{
+    return (struct xg_gemm_args){.type = p->type,
+                                 .transa = transa ? XG_TRANS : XG_NO_TRANS,
+                                 .transb = transb ? XG_TRANS : XG_NO_TRANS,
+                                 .m = p->m,
+                                 .n = p->n,
+                                 .k = p->k,
+                                 .alpha = alpha,
+                                 .beta = beta,
+                                 .a = product_address(p, &p->on_a),
+                                 .lda = p->on_a.ld,
+                                 .b = product_address(p, &p->on_b),
+                                 .ldb = p->on_b.ld,
+                                 .c = product_address(p, &p->on_c),
+                                 .ldc = p->on_c.ld,
+                                 .wanted = p->wanted};
+}
+
+struct xg_gemm_args product_store_form(struct product *p, int turn, int trans, double alpha,
+                                       double beta)
+{
+    static const int pads[] = {0, 1, 4, 7};
+    const bool transa = trans >> 1, transb = trans & 1;
+    product_store_factors(p, transa, transb, pads[(turn + trans) % 4], pads[(turn / 4 + trans) % 4],
+                          false);
+    product_store_c(p, beta, pads[(turn + 3 * trans) % 4], false);
+    product_up(p, &p->on_c);
+    return product_args(p, transa, transb, alpha, beta);
+}
+
+/* --- The judge ------------------------------------------------------------------------------- */
+
+/* |value - exact| / bound; where exact is no number, 0 if value is what it is, and else NaN. */
+static double error_of(double value, long double exact, long double bound)
+{
+    if (!isfinite((double)exact))
+        return (isnan(exact) ? isnan(value) : value == (double)exact) ? 0.0 : (double)NAN;
+    long double off = fabsl((long double)value - exact);
+    return off == 0 ? 0.0 : (double)(off / bound);
+}
+
+double product_accuracy(const struct product *p, double alpha, double beta, long *strays)
+{
+    const struct product_matrix *matrix = &p->on_c;
+    double worst = 0.0;
+    *strays = 0;
+    for (int64_t at = 0; at < matrix->used; at++) {
+        int64_t i = (at - matrix->first) / matrix->ld, j = (at - matrix->first) % matrix->ld;
+        size_t byte = (size_t)at * product_bytes(p);
+        bool changed = memcmp(p->result + byte, matrix->host + byte, product_bytes(p)) != 0;
+        if (at < matrix->first || i >= p->m || j >= p->n) {
+            *strays += changed;
+            continue;
+        }
+        if (!xg_triangle_wants(&p->wanted, i, j) && (!changed || p->rest == REST_ANY))
+            continue;
+        if (!xg_triangle_wants(&p->wanted, i, j) && p->rest == REST_KEPT)
+            worst = NAN;
+        int64_t e = i * p->n + j;
+        long double c0 = beta == 0.0 ? 0.0L : (long double)beta * (long double)p->c[e];
+        long double exact = (long double)alpha * p->sum[e] + c0;
+        long double scale = fabsl((long double)alpha) * p->absolute[e] + fabsl(c0);
+        double error = error_of(product_get(p, p->result, at), exact,
+                                (long double)p->bound * scale + (long double)p->least);
+        worst = isnan(error) || error > worst ? error : worst;
+    }
+    return worst;
+}
+
+long product_other_bits(struct product *p, bool keep)
+{
+    const size_t row_bytes = (size_t)p->n * product_bytes(p);
+    long other = 0;
+    for (int64_t i = 0; i < p->m; i++) {
+        char *kept = p->bits + (size_t)i * row_bytes;
+        const char *row = p->result + (size_t)(p->on_c.first + i * p->on_c.ld) * product_bytes(p);
+        other += memcmp(kept, row, row_bytes) != 0;
+        if (keep)
+            memcpy(kept, row, row_bytes);
+    }
+    return other;
 }

@@ -1,34 +1,116 @@
 /* SPDX-License-Identifier: MIT */
-/* A product and its exact sums, for tests that judge kernels element by element. */
+/* A product with its exact sums, its operands on a device, and the judge of a result, for tests of
+ * kernels. */
 #ifndef GPU_PRODUCT_H
 #define GPU_PRODUCT_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "src/device/mem.h"
+#include "util.h"
 
-#include "kernels/kabi.h"
-#include "src/base/problem.h"
+/* What lies in every place that a kernel must not touch: NaNs of either type, told apart by their
+ * bits. */
+#define PRODUCT_POISON 0x7ffcdeadu
 
-/* One product as the mathematics has it, whatever the storage: op(A), op(B), C and the exact sums.
- */
+/* A matrix with its surroundings, on the host, and as much memory on the device. */
+struct product_matrix {
+    char *host;
+    struct xg_mem_dev dev;
+    int64_t first; /* where the matrix begins: behind a guard, and behind an offset */
+    int64_t ld;
+    int64_t used; /* numbers in use, guards included */
+};
+
+/* What may lie in an element that is not wanted. */
+enum product_rest { REST_RIGHT_OR_KEPT, REST_KEPT, REST_ANY };
+
+/* One product as the mathematics has it, whatever the storage: op(A), op(B), C and the exact sums;
+ * and its storage. */
 struct product {
     int64_t m, n, k;
     double *a, *b, *c;           /* (m,k), (k,n), (m,n) */
     long double *sum, *absolute; /* (m,n): op(A) op(B), |op(A)| |op(B)| */
     enum xg_type type;           /* of its numbers: XG_TYPE_S or XG_TYPE_D */
-    uint64_t random_state;       /* of what product_draw draws */
-    double rounding;             /* of the factors, of |op(A)| |op(B)|: 0 but for TF32 */
+    uint64_t random_state;       /* of what is drawn */
+    double bound;                /* of errors: this times |alpha||A||B| + |beta||C|, and */
+    double least;                /* this */
     struct xg_triangle wanted;   /* of C */
+    enum product_rest rest;
+    struct xg_dev *dev;
+    CUstream stream;
+    struct product_matrix on_a, on_b, on_c;
+    char *result; /* what came back from on_c.dev */
+    char *bits;   /* of C, kept by product_other_bits */
 };
 
-/* Room for so many numbers in each matrix. False: none. */
-bool product_allocate(struct product *p, size_t numbers);
-void product_free(struct product *p);
+/* A kind of operands. An element's place: a row of op(A) or a column of op(B), and along k. */
+typedef double product_element(struct product *p, int64_t i, int64_t l);
+struct product_kind {
+    const char *name;
+    product_element *a, *b;
+};
 
-/* Fresh operands of p->type, all bits of which count, and their exact product. */
-void product_draw(struct product *p, int64_t m, int64_t n, int64_t k);
+/* All bits of a number count. */
+product_element product_uniform;
+/* Whole numbers. */
+product_element product_integer;
+/* Numbers of all magnitudes of the type, of few magnitudes, or of those of their row. */
+product_element product_widest, product_wide, product_graded;
+/* Few numbers that are not 0; in every third row one of them, or none; on a diagonal one. */
+product_element product_sparse, product_one_or_all, product_zero_rows, product_diagonal;
+/* One large number a row; numbers near the type's largest one, and subnormal ones. */
+product_element product_outlier, product_large, product_least;
+/* All above 0. */
+product_element product_positive;
+/* Uniform, but for one element. */
+product_element product_nan, product_infinity;
 
+/* Makes the device's context current and a stream, and room for so many numbers in each matrix, and
+ * so many with its surroundings. Ends the test where there is none. */
+void product_open(struct product *p, struct xg_dev *dev, size_t numbers, size_t stored);
+void product_close(struct product *p);
+
+/* Fresh operands of p->type, and their exact product. */
+void product_draw(struct product *p, const struct product_kind *kind, int64_t m, int64_t n,
+                  int64_t k);
 /* The exact product of what p->a and p->b hold. */
 void product_sum(struct product *p);
+
+size_t product_bytes(const struct product *p);             /* of a number */
+double product_rounded(const struct product *p, double x); /* as the type has it */
+double product_get(const struct product *p, const char *memory, int64_t at);
+void product_set(const struct product *p, char *memory, int64_t at, double x);
+
+/*
+ * Lays op(A) and op(B) out on the device, `pad` numbers between rows, and C on the host: poison
+ * where beta is 0. aligned: as XG_KERNEL_VEC4 asks for it, with zeros behind each row of A and B up
+ * to the next multiple of 4; else nothing is aligned.
+ */
+void product_store_factors(struct product *p, bool transa, bool transb, int pad_a, int pad_b,
+                           bool aligned);
+void product_store_c(struct product *p, double beta, int pad, bool aligned);
+/* Copies the matrix to the device, and C from it. */
+void product_up(struct product *p, const struct product_matrix *matrix);
+void product_down(struct product *p);
+CUdeviceptr product_address(const struct product *p, const struct product_matrix *matrix);
+
+/* A launch's arguments, of what is laid out. */
+struct xg_gemm_args product_args(const struct product *p, bool transa, bool transb, double alpha,
+                                 double beta);
+
+/*
+ * Lays all operands out on the device in one of four transposes (A's is the second bit), with
+ * leading dimensions and alignments that follow from it and from the turn. Returns the arguments.
+ */
+struct xg_gemm_args product_store_form(struct product *p, int turn, int trans, double alpha,
+                                       double beta);
+
+/*
+ * Judges p->result against what went up. Returns the largest error / bound, NaN when an element is
+ * NaN and should not be, or differs where it is to be kept; *strays: elements changed outside C.
+ */
+double product_accuracy(const struct product *p, double alpha, double beta, long *strays);
+
+/* In how many rows of C the bits differ from those kept last; keep: keeps these. */
+long product_other_bits(struct product *p, bool keep);
 
 #endif
