@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The PTX instructions of the DGEMM kernels; tests/unit/blocks.cpp has them for a CPU. */
+/* The PTX instructions of the DGEMM kernels; tests/simt/simt.h has them for a CPU. */
 #ifndef XG_DMMA_PTX_CUH
 #define XG_DMMA_PTX_CUH
 

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The kernels of emulated products, run on the CPU: indices, edges, summation, the guard. Needs a C++ compiler and F16C.
+# Kernels run on the CPU: indices, edges, copies, summation, the guard. Needs a C++ compiler and F16C.
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
 cxx=${CXX:-c++}
 command -v "$cxx" >/dev/null && command -v python3 >/dev/null || { echo "no $cxx or no python3"; exit 77; }
 grep -q f16c /proc/cpuinfo 2>/dev/null || { echo "this CPU has no F16C"; exit 77; }
 python3 "$srcdir/tests/simt/host.py" "$srcdir/kernels" "$tmp" || exit 99
-for program in pieces residues; do
-    "$cxx" -std=c++17 -O2 -mf16c -w -I"$tmp" -I"$srcdir/tests/simt" -o "$tmp/$program" "$srcdir/tests/simt/$program.cpp" ||
-        exit 99
+[ "$XG_WITH_CUDA" = yes ] && dgemm=dgemm # whose table is in the library
+for program in pieces residues ${dgemm-}; do
+    "$cxx" -std=c++17 -O2 -mf16c -w -I"$tmp" -I"$srcdir/tests/simt" -o "$tmp/$program" "$srcdir/tests/simt/$program.cpp" \
+        "$builddir/.libs/libxgcore.a" || exit 99
     "$tmp/$program" || exit 1
 done
