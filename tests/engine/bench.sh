@@ -1,15 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/level3 calls each routine as a program would, finds the library behind, and judges results.
-[ -x "$builddir/bench/level3" ] || { echo "skipped: bench/level3 has not been built"; exit 77; }
-table=${TMPDIR:-/tmp}/xg_level3.$$
-trap 'rm -f "$table" "$table.err" "$table.out"' EXIT
-
-# level3 CALL...
-level3() {
-    XGEMM_MODE=gpu XGEMM_OPERATIONS=all LD_PRELOAD=$XG_SO \
-        "$builddir/bench/level3" --turns 1 --budget 0 --csv "$table" "$@" 2>"$table.err"
-}
+# Benchmarks on the fake driver. bench/host reads the same lists as bench/kernels, and says which line it does not
+# understand; bench/level3 calls each routine as a program would, finds the library behind, and judges results.
+table=${TMPDIR:-/tmp}/xg_bench.$$
+list=$table.list
+trap 'rm -f "$table" "$table.err" "$table.out" "$list"' EXIT
 
 # fails WHY: exits with a failure.
 fails() {
@@ -17,6 +12,33 @@ fails() {
     cat "$table" "$table.err" >&2
     exit 1
 }
+
+# built NAME: or the test is skipped.
+built() {
+    [ -x "$builddir/bench/$1" ] || { echo "skipped: bench/$1 has not been built"; exit 77; }
+}
+
+built host
+# refuses MESSAGE: bench/host exits with a failure for $list, and says why.
+refuses() {
+    "$builddir/bench/host" --shapes "$list" 2>"$table.err" && fails "$1: accepted"
+    grep -qF "$list$1" "$table.err" || fails "no '$1'"
+}
+refuses ': No such file'
+"$builddir/bench/host" --turns 0 2>"$table.err" && fails "no turn: accepted"
+grep -q usage "$table.err" || fails "no usage"
+printf '# nothing\n' >"$list"
+refuses ': no shapes'
+printf '64 64 64 nt 1 0.5\n64 64 64 nm\n' >"$list"
+refuses ':2: not m n k'
+
+built level3
+# level3 CALL...
+level3() {
+    XGEMM_MODE=gpu XGEMM_OPERATIONS=all LD_PRELOAD=$XG_SO \
+        "$builddir/bench/level3" --turns 1 --budget 0 --csv "$table" "$@" 2>"$table.err"
+}
+
 calls='sgemm:200 dgemm:100x50x300:tn cgemm:40:cn zgemm:30 ssyrk:150 dsyrk:150x64:lt zherk:70
        ssymm:50x70 dsymm:50x70:ru dsyr2k:64x30 cher2k:40 strsm:100 dtrsm:100x60:rltu dtrmm:80'
 level3 $calls >"$table.out" && ! grep -q WRONG "$table.out" || fails "it failed"

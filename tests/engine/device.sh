@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The bookkeeping of tests on a device, run over the fake driver: layouts, guards, operands, references, tables.
+out=${TMPDIR:-/tmp}/xg_device.$$
+trap 'rm -f "$out"' EXIT
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+# has PATTERN...: each is a line of the output.
+has() {
+    for line; do
+        grep -q "$line" "$out" || fail "no line $line in the table"
+    done
+}
+
+XGEMM_TEST_ALLOW_FAKE=1
+export XGEMM_TEST_ALLOW_FAKE
+"$builddir/tests/gpu/kernels" --short --report "$out" || fail "kernels"
+has '^vectorized '
+"$builddir/tests/gpu/accuracy" --side 32 --k-max 17 >"$out" || fail "accuracy"
+has '^N(0,1) ' '^circulant ' '^diagonal by dense ' '^blocks, 1 in 8 ' '^permutation ' '^infinities ' ', 0 failed$'
+
+# The kernels that are chosen by name, and doubles.
+pieces=$XG_FAKEDRV_DIR/pieces:$LD_LIBRARY_PATH
+LD_LIBRARY_PATH=$pieces "$builddir/tests/gpu/accuracy" --side 32 --k-max 128 >"$out" || fail "accuracy by pieces"
+has '^fp16x3_mma: 0 elements changed' '^NaN .* | fp16x3_mma 0$' '^U(0,1)  *64 .*e[+-][0-9]*$' \
+    '^cancellation 2^-48 ' '^53 bits permuted ' '^beyond DBL_MAX \(.* 0 wrong\)\{3\}$'
+for test in residue split; do
+    LD_LIBRARY_PATH=$pieces "$builddir/tests/gpu/$test" --short || fail "$test"
+done
+
+# On the fake the same programs must not claim to have tested arithmetic.
+unset XGEMM_TEST_ALLOW_FAKE
+for test in 'kernels --short' 'accuracy --side 32 --k-max 17' 'residue --short'; do
+    XGEMM_TEST_REQUIRE_GPU=0 "$builddir/tests/gpu/"$test
+    [ $? -eq 77 ] || fail "$test: the fake passes for a device"
+done
+XGEMM_TEST_REQUIRE_GPU=1 "$builddir/tests/gpu/kernels" --short
+[ $? -eq 1 ] || fail "a device that must be there is not, and nothing fails"
