@@ -179,8 +179,8 @@ static void slow_teardown(void)
     XT_CHECK(live.contexts == 1 && !live.reclaimed, "%zu contexts", live.contexts);
 }
 
-/* The first is lost while the second opens, and others wait for a lane of it: nobody waits for one
- * that there is not, and the engine is not given up yet. */
+/* The first device is lost while the second one opens and threads wait for a lane of the first: no
+ * thread waits for a lane that is gone, and the engine is not given up yet. */
 static void lose_first(void)
 {
     int on[DEVICES_MAX];
@@ -307,8 +307,8 @@ static void decline_after(double most_s)
     fx_product_destroy(&product);
 }
 
-/* Both lanes are held up in the driver: who waits for one goes when its patience ends, and once no
- * lane has moved for four timeouts nobody waits, however short each one's patience is. */
+/* Both lanes are held up in the driver: a thread waits for one until its patience ends. Once no
+ * lane has moved for four timeouts, no thread waits at all, not even for a short patience. */
 static void patience_ends(void)
 {
     struct worker workers[2] = {{.seed = 1}, {.seed = 2}};

@@ -441,7 +441,7 @@ static void on_signal(int number)
     signals++;
 }
 
-/* The engine's threads take no signal: with the program's own thread blocking it, nobody does. */
+/* The engine's threads take no signal: one that the program's own thread blocks stays pending. */
 static void signals_stay(void)
 {
     const struct timespec while_s = {0, 50000000};

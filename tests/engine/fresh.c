@@ -30,7 +30,7 @@ static _Atomic uintptr_t map_begin, map_end;
 static atomic_long asked;
 static atomic_bool absent;
 
-/* Pages that somebody populated, and how long a step takes meanwhile. */
+/* Pages that some thread populated, and how long a step takes meanwhile. */
 static unsigned char *advised;
 static long step_ns;
 static atomic_bool stalls; /* the next step does not end before others have asked for a while */
@@ -133,7 +133,7 @@ static enum xg_status compute(struct fresh *fresh, struct fx_cpu_count *count)
     return xg_pipeline_run(lane, &fresh->product.call, XG_MATH_STRICT, NULL, &cpu, &result);
 }
 
-/* populates: by anybody; an old kernel's may not. */
+/* populates: some thread does; an old kernel may refuse it. */
 static void check(const struct fx_shape *shape, bool populates)
 {
     struct fresh fresh = fresh_create(shape);
@@ -209,7 +209,7 @@ static void test_protected(int protection)
 }
 
 /*
- * Pages that never come, because the system takes them away again or somebody has lost its core:
+ * Pages that never come, because the system takes them away again or a thread has lost its core:
  * they are waited for once, not by every stripe (which asked 400,000 times).
  */
 static void test_absent(void)
@@ -228,8 +228,8 @@ static void test_absent(void)
 }
 
 /*
- * However slowly they come, and when the product is over for the submitter: whoever has begun a
- * segment finishes it, and no page of the rows is left out.
+ * However slowly they come, and when the product is over for the submitter: a thread finishes
+ * the segment that it has begun, and no page of the rows is left out.
  */
 static void test_slow(void)
 {
@@ -253,7 +253,7 @@ static void test_slow(void)
     fresh_destroy(&fresh);
 }
 
-/* Nobody populates who is not let. */
+/* Only threads within the limit populate pages. */
 static void test_limit(void)
 {
     for (int members = 0; members <= WORKERS; members += 3) {

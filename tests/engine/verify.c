@@ -42,7 +42,7 @@ static void flip(long nth, int bit)
     fake.fail("flip", nth, bit, FAKECUDA_ONCE);
 }
 
-/* Without verification nobody notices: what the other scenarios are about. */
+/* Without verification the wrong result is not noticed: the other scenarios notice it. */
 static void unnoticed(void)
 {
     struct fx_product product = fx_product_create(&shape, 3);

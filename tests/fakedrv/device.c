@@ -174,7 +174,7 @@ static const struct generation *generation(void)
     return row;
 }
 
-/* The reference GPU's answers; -1 for what nobody asked so far. */
+/* The reference GPU's answers; -1 for an attribute that no code asks for. */
 static int attribute(CUdevice_attribute which)
 {
     switch (which) {
@@ -251,7 +251,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice device)
     if (fake_releases(result)) {
         CUcontext context = device_valid(device) ? &fake.contexts[device] : NULL;
         if (!context || !context->refs)
-            fake_abort("release of device %d's context, which nobody holds", device);
+            fake_abort("release of device %d's context, which is not held", device);
         if (--context->refs == 0) {
             fake_stream_reclaim(context);
             fake_module_reclaim(context);

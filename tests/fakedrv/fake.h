@@ -130,7 +130,7 @@ struct fake_op {
     struct fake_op *next;
     enum fake_op_kind kind;
     uint64_t sequence;
-    bool held; /* runs only once somebody waits: a slow device */
+    bool held; /* runs only once a thread waits: a slow device */
     bool running;
     struct fake_end to, from;
     size_t width, height;

@@ -20,7 +20,7 @@
  *                      exec:nth:-1 hangs: that operation and what is queued behind it never end
  *                      name:nth:-1 of a function: that call waits until fakecuda_release
  *                      flip:nth:bit (1 to 31) inverts this bit of one element of C that the nth
- *                      kernel that multiplies has computed, and nobody is told
+ *                      kernel that multiplies has computed, and no call fails
  *   FAKECUDA_LAPACK    by which the fake cuSOLVER computes (the configured BLAS, or liblapack.so.3)
  *   FAKECUDA_REPORT    file to which one line of counts is appended at exit
  */

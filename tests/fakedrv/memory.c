@@ -29,7 +29,7 @@ struct block {
 static struct block *blocks;
 static CUdeviceptr next_address = FIRST_ADDRESS;
 
-/* Fills memory that nobody knows yet. */
+/* Fills memory that no other thread knows yet. */
 XT_ONE_THREAD static void poison(char *data, size_t bytes)
 {
     for (size_t i = 0; i + 4 <= bytes; i += 4)

@@ -13,7 +13,7 @@
 
 /*
  * A real device may be arbitrarily fast or slow beside the host, and code that forgets to wait may
- * still be right on most days. So each operation draws how it behaves: held until somebody waits or
+ * still be right on most days. So each operation draws how it behaves: held until a thread waits or
  * asks for anything (a ring slot that is filled again too early is caught), executed before the
  * call that queued it returns (a slot that is filled too late is caught), or whenever its turn
  * comes; and streams whose first operation may run take turns at random.
@@ -198,7 +198,7 @@ void fake_stream_stop(void)
         pthread_join(worker, NULL);
 }
 
-/* Everything queued so far may run: somebody waits. */
+/* Everything queued so far may run: a thread waits. */
 static void release_all(void)
 {
     released = sequence;

@@ -89,9 +89,10 @@ static const float *cached(const float *x, size_t count)
 }
 
 /*
- * The lane of whoever came first, for everybody on the same device; forgotten while nobody is in
- * it, for it may be destroyed then. Whoever is alone in it waits a moment for company: on a machine
- * with few cores two threads would else take turns, and the defect would show by luck alone.
+ * The lane of the first thread, for all threads on the same device. It is forgotten while no thread
+ * is in it, because it may be destroyed then. A thread that is alone in it waits a moment for a
+ * second one: on a machine with few cores two threads would else take turns, and the defect would
+ * show by luck alone.
  */
 static struct xg_lane *shared_lane(struct xg_lane *lane, int enter)
 {

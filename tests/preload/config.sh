@@ -101,7 +101,7 @@ if chgrp 65534 "$tmp/c" "$tmp/is_secure" 2>"$tmp/err" && chmod 2755 "$tmp/c" "$t
     if [ $namespace = yes ]; then
         gives "set-group-ID, the system's" "$on_cpu" with_system env
         chmod 666 "$tmp/system"
-        gives "set-group-ID, anybody's" '' with_system env
+        gives "set-group-ID, writable by all" '' with_system env
         chmod 644 "$tmp/system"
     fi
 else

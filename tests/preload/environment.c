@@ -71,7 +71,7 @@ static void check(bool holds, const char *what)
     right = right && holds;
 }
 
-/* getenv's answers are the environment's own strings, whoever changes it. */
+/* getenv's answers are the environment's own strings, also after the environment has changed. */
 static void check_names(void)
 {
     for (char **entry = environ; *entry; entry++) {
@@ -115,7 +115,7 @@ static void check_threads(const char *told)
     }
 }
 
-/* Nothing that a child, or who reads the environment itself, can see. */
+/* Neither a child nor code that reads the environment itself sees anything. */
 static void check_unset(void)
 {
     for (char **entry = environ; *entry; entry++)

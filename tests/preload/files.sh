@@ -45,7 +45,7 @@ done
 computes "no such file" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_CPU_BLAS="$tmp/none"
 grep -q "ignoring XGEMM_CPU_BLAS=$tmp/none: it cannot be loaded" "$tmp/err" || fail "no such file: not told"
 
-# What is opened to write is a FIFO that nobody reads, or a device.
+# The file to write is a FIFO without a reader, or a device.
 for name in "$tmp/fifo" "$tmp/folder" /dev/full /dev/null; do
     computes "XGEMM_LOG=$name" preloaded XGEMM_MODE=cpu XGEMM_STATS=1 XGEMM_LOG="$name"
     computes "XGEMM_TRACE=$name" preloaded XGEMM_MODE=cpu XGEMM_TRACE="$name"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program that does around its products what a host may: loads libraries whose constructors
- * multiply, cancels threads, catches faults on operands, sets a rounding mode. What it prints does
- * not depend on who computes. Compiled by the preload tests, with HOST_PLUGIN as the library that
- * it loads. usage: host constructor|inversion PLUGIN | cancel | fault | rounding | repeat
- * COUNT | bits
+ * multiply, cancels threads, catches faults on operands, sets a rounding mode. It prints the same
+ * whether the CPU or the GPU computes. Compiled by the preload tests, with HOST_PLUGIN as the
+ * library that it loads. usage: host constructor|inversion PLUGIN | cancel | fault | rounding |
+ * repeat COUNT | bits
  */
 #include <cblas.h>
 #include <dlfcn.h>
@@ -34,7 +34,7 @@ struct host_product {
     float *a, *b, *c; /* (m, k), (k, n), (m, n), row-major */
 };
 
-/* Ones, and a C that nobody may take for the answer. */
+/* Ones, and a C that is no possible answer. */
 static struct host_product host_product(int m, int n, int k)
 {
     struct host_product p = {.m = m, .n = n, .k = k};
@@ -166,7 +166,7 @@ static void cancel(void)
     }
 }
 
-/* A deep product of random numbers: its bits tell who computed it, and in what order. */
+/* A deep product of random numbers: its bits tell which library computed it, and in what order. */
 static void bits(void)
 {
     enum { THREADS = 4, ROUNDS = 2, SIDE = 64, DEPTH = 32768 };

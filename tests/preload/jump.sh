@@ -20,7 +20,7 @@ for what in jump cancel signal; do
             FAKECUDA_DELAY_US=100 timeout -s KILL 200 "$tmp/jump" $what 40
         grep '^xgemm' "$tmp/err" && fail "$what, on the engine, $threads threads: messages"
     done
-    # The policy is asked with signals open: whoever leaves it has its latch.
+    # The policy is asked with signals open: a thread that leaves it by a jump has its latch.
     right "$what, where the policy chooses" on_engine XGEMM_MODE=auto timeout -s KILL 200 "$tmp/jump" $what 40
 done
 

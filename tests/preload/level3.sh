@@ -138,7 +138,7 @@ spelled blas64/libblas64.so.3 int64_t 'cblas_##name##_64' 'name##_64_'
 spelled blas64/libblas64.so.3 int64_t 'scipy_cblas_##name##64_' 'scipy_##name##_64_'
 [ -n "$judged" ] || skip "no BLAS is installed"
 
-# Who computed: all that there is to compute went to the GPU, by XGEMM_OPERATIONS alone.
+# The GPU computed everything that there is to compute, by XGEMM_OPERATIONS alone.
 if has_engine && [ -x "$tmp/level3" ]; then
     for operations in all ssyrk,zgemm; do
         on_engine XGEMM_OPERATIONS=$operations XGEMM_STATS=1 "$tmp/level3" legal >"$tmp/out" 2>&1

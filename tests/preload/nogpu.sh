@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Who asks for the GPU where none can be used is told so, once; who does not is told nothing.
+# A process that asks for the GPU where none can be used is told so, once; other processes are told nothing.
 # Contract 9.3 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
@@ -40,8 +40,8 @@ for mode in auto cpu; do
     [ ! -s "$tmp/err" ] || fail_with "$mode: it speaks" "$tmp/err"
 done
 
-# The true reason, and who says more, though no start was earned: statistics, ab, top, and the line of
-# a product. refuse.so takes the machine's own device files away, or closes a container's.
+# The true reason is in statistics, ab, top and the line of a product, although no start was earned. refuse.so takes
+# the machine's own device files away, or closes a container's.
 has_engine || exit $status
 run=$builddir/tools/xgemm-run
 cat >"$tmp/refuse.c" <<'END'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program whose C library refuses this library memory, files or threads, one request after the
- * other: its products are right all the same (contract 9.4). Requests of anybody else are granted.
+ * other: its products are right all the same (contract 9.4). Requests of other code are granted.
  * Each attempt is a process of its own. Compiled by the preload tests, with -rdynamic, and linked
  * to a BLAS with the C interface. usage: refused
  */

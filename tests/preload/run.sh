@@ -58,7 +58,7 @@ expect "XGEMM_LOG" "$(XGEMM_VERBOSE=3 XGEMM_LOG=$tmp/said "$run" true 2>&1)" ''
 expect "XGEMM_LOG's text" "$(grep -c "^$said" "$tmp/said")" 1
 expect "an XGEMM_LOG that cannot be" \
     "$(XGEMM_VERBOSE=1 XGEMM_LOG=$tmp/no/said "$run" true 2>&1 | grep -c "^$said")" 1
-mkfifo "$tmp/fifo" && expect "a FIFO that nobody reads" \
+mkfifo "$tmp/fifo" && expect "a FIFO without a reader" \
     "$(XGEMM_VERBOSE=1 XGEMM_LOG=$tmp/fifo timeout 10 "$run" echo ran 2>/dev/null)" ran
 
 # Every variable that the library reads is explained, and nothing is left of the template.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A thread whose stack is the least that the system allows multiplies, as it does without the library;
-# the driver, whose needs nobody knows, is called on none such. Contract 10.5.
+# A thread with the smallest stack that the system allows multiplies, as it does without the library.
+# The driver is not called on such a thread, because its needs are unknown. Contract 10.5.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# xgemm-run's subcommands: who is run, with what, how often; what is said of it; how all of it ends.
+# xgemm-run's subcommands: which program runs, with what, how often; what is said of it; how all of it ends.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 run=$builddir/tools/xgemm-run
@@ -179,7 +179,7 @@ expect "top: exit status" $? 3
 says "top" '^xgemm-run: [1-9][0-9]* products/s, GPU [0-9]* % ([0-9]* % of FLOP), .* GB/s, 3 processes$' \
     '^xgemm-run: [1-9][0-9]* products in 3 processes; '
 
-# Whoever read what it says is gone: the program still runs to its end.
+# The reader of what it says is gone: the program still runs to its end.
 expect "top: a closed pipe" "$({ "$run" top sh -c 'sleep 1.5; kill -PIPE $$' 2>&1; echo $? >"$tmp/out"; } | :
     cat "$tmp/out")" 141
 expect "top: a closed pipe, and a program that ends well" \
@@ -281,7 +281,7 @@ expect "report: not written" $? 125
 rm "$moved/xgemm-report"
 [ -x "$libexec/xgemm-report" ] || {
     "$run" report sh -c 'echo ran' >"$tmp/out" 2>"$tmp/err"
-    expect "report: nobody who writes it" "$?:$(cat "$tmp/out")" 125:
+    expect "report: no program that writes it" "$?:$(cat "$tmp/out")" 125:
 }
 
 # Nothing is left behind, whatever became of the runs.
@@ -289,7 +289,7 @@ expect "folders" "$(ls "$TMPDIR")" ''
 
 # --- Set-user-ID -------------------------------------------------------------------------------------
 
-# Such a program keeps no account: whoever starts it would choose where it writes. Linked with the
+# Such a program keeps no account: the user who starts it would choose where it writes. Linked with the
 # library, for the loader preloads nothing there; only root can try it.
 if [ "$(id -u)" = 0 ] && mkdir -m 777 "$tmp/open" "$tmp/open/accounts" && chmod 777 "$tmp/open/accounts"; then
     chmod 755 "$tmp"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What lies in the operands, and where they lie, makes no difference to who computes: numbers that
+# CPU and GPU give the same, whatever lies in the operands and wherever they lie: numbers that
 # are not finite, empty products, shared memory, pages that may not be touched.
 # Contract 2.1, 2.2, 2.3, 2.4, 3.1, 3.2, 4.1, 4.2, 4.3, 4.4, 6.1 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
@@ -107,7 +107,7 @@ for name in openblas:libopenblas.so.0 reference:blas/libblas.so.3; do
 done
 [ -n "$judged" ] || skip "neither OpenBLAS nor the reference BLAS is installed"
 
-# Who computed: what shares memory its own library, blocks beside each other the GPU.
+# The program's own library computes operands that share memory, the GPU blocks beside each other.
 if has_engine; then
     on_engine XGEMM_STATS=1 "$tmp/values" overlap >"$tmp/out" 2>&1
     grep -q '12 products.* 0 on the GPU' "$tmp/out" && grep -q 'C overlaps A or B' "$tmp/out" ||

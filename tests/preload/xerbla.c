@@ -34,11 +34,11 @@ static float xerbla_a[SIDE * SIDE], xerbla_b[SIDE * SIDE], xerbla_c[SIDE * SIDE]
 static jmp_buf xerbla_back;
 static int xerbla_jumps, xerbla_quiet, xerbla_told;
 
-static void xerbla_tell(const char *who, const char *name, int length, long info)
+static void xerbla_tell(const char *handler, const char *name, int length, long info)
 {
     xerbla_told++;
     if (!xerbla_quiet)
-        printf("contract 5.1: %s: %.*s, argument %ld\n", who, length, name, info);
+        printf("contract 5.1: %s: %.*s, argument %ld\n", handler, length, name, info);
     if (xerbla_jumps)
         longjmp(xerbla_back, 1);
 }

@@ -31,7 +31,7 @@ PATH=$tmp/venv/bin:$PATH
 python=$tmp/venv/bin/python
 "$python" -m pip install -q "$wheel" || fail "pip install"
 
-# Where things are: the launcher in front of PATH, and one library, whoever is asked.
+# The launcher is in front of PATH, and the package and the launcher name the same library.
 expect "xgemm-run" "$(command -v xgemm-run)" "$tmp/venv/bin/xgemm-run"
 library=$("$python" -c 'import xgemm_shim; print(xgemm_shim.library())')
 [ -f "$library" ] || fail "library() is $library"

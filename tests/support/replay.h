@@ -64,7 +64,7 @@ struct replay_times {
  */
 struct replay_result {
     struct replay_times cpu, gpu, policy; /* all on the CPU; all on the GPU, which is ready */
-    double least_s;                       /* each product where it is faster, nobody disturbed */
+    double least_s;                       /* each product where it is faster, undisturbed */
     long gpu_products;                    /* the policy's */
     long moves;         /* of a thread's products above 64^3 from one place to the other */
     double first_gpu_s; /* when the first of them began, since the first product; -1: never */

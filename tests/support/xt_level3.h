@@ -384,7 +384,7 @@ static inline xt_number xt_level3_factor(const struct xt_level3 *o, bool b, int6
 }
 
 /* Rows of op(A), multiplied by alpha unless it solves, and columns of op(B): of k elements each,
- * and NULL until somebody asks. */
+ * and NULL until they are asked for. */
 struct xt_level3_factors {
     const struct xt_level3 *o;
     xt_number **rows, **columns;

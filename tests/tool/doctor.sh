@@ -184,7 +184,7 @@ says '"preloaded":true'
 says '"calls":[1-9]'
 cd "$OLDPWD" || exit 99
 [ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
-# Once the program has ended, signals are doctor's own again: here it waits for who reads the report.
+# Once the program has ended, signals are doctor's own again: here it waits for a reader of the report.
 mkfifo "$tmp/report"
 masks="grep -E ^Sig(Blk|Ign):"
 env $masks /proc/self/status >"$tmp/before" & # which ignores what doctor there does
@@ -476,7 +476,7 @@ finds run.message
 doctor 1 XGEMM_MODE=gpu XGEMM_MEM_LIMIT=1K "$tmp/linked" own
 finds run.memory
 
-# Drivers that are none: one crashes who loads it, one lacks everything; and none at all.
+# Drivers that are none: one crashes the process that loads it, one lacks everything; and none at all.
 mkdir "$tmp/crash" "$tmp/empty"
 echo '__attribute__((constructor)) static void start(void) { __builtin_trap(); }' |
     $CC -shared -fPIC -o "$tmp/crash/libcuda.so.1" -x c - || exit 99

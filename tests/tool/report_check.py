@@ -358,7 +358,7 @@ def test_refused():
         with open("/dev/full", "wb") as full:
             done = subprocess.run([sys.executable, REPORT, "-o", os.path.join(folder, "page"), folder],
                                   stderr=full, check=False)
-        check(done.returncode == 0, "nobody hears what is said", done.returncode)
+        check(done.returncode == 0, "what is said has no reader", done.returncode)
         page, _ = report("--status", "-11", "--command", "a <b> & 'c'", folder)
         said = [report("--products", str(count), folder)[0].said for count in (0, 1, 2, 5)]
         check(["further product" in one for one in said] == [False, False, True, True], "products")

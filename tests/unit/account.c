@@ -195,8 +195,8 @@ static void test_invalid(void)
     XT_CHECK(!xg_account_is_valid(&bad), "nothing");
 }
 
-/* What somebody else writes into the folder: counts stay at the largest number, and are printed so.
- */
+/* Another process writes an account into the folder: counts stay at the largest number, and are
+ * printed so. */
 static void test_largest(void)
 {
     struct xg_account_sums sums;
@@ -416,7 +416,7 @@ static void test_refused(void)
     XT_CHECK(access(in_dir(pid, ""), F_OK) != 0, "a file is left");
 }
 
-/* Nobody else may read it. What is cut off, or somebody else's, is no account. */
+/* Other users may not read it. A file that is cut off, or a link, is no account. */
 static void test_read(void)
 {
     int status;

@@ -54,7 +54,7 @@ static struct xt_level3_shape shape_of(int kind, int form)
     return xt_level3_of(kind, form, size, scalars);
 }
 
-/* Where BLAS returns at once nothing is read or written: the operands lie where nobody may look. */
+/* Where BLAS returns at once, no operand is read or written: all lie on pages without access. */
 static void check_returns(struct xg_problem p, void *nowhere, const char *what)
 {
     p.a = p.b = p.c = nowhere;

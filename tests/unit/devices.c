@@ -79,7 +79,7 @@ static void check_count(void)
     check_lost("lost", lost, 2);
     check_lost("hung", hung, 1);
     check_lost("three in a row", three, 8);
-    /* Right products that nobody verified do not clear the wrong ones. */
+    /* Right products that were not verified do not clear the wrong ones. */
     struct xg_device device = {0};
     bool given_up = false;
     for (int i = 0; i < 3; i++) {
@@ -95,7 +95,7 @@ static void check_count(void)
                  "wrong %d", i);
 }
 
-/* What a device holds is taken out of it once, when it is lost and nobody has a lane of it. */
+/* What a device holds is taken out of it once, when it is lost and no thread has a lane of it. */
 static void check_detach(bool hung)
 {
     static struct xg_dev dev;

@@ -110,7 +110,7 @@ static struct doctor_child *add_child(enum doctor_reach reach)
 static const char *provoked[DOCTOR_FINDINGS]; /* their ids */
 static int provoked_count;
 
-/* Both of these say that a device is in exclusive mode, and one that nobody can use it. */
+/* Both of these say that a device is in exclusive mode, and one of them that it cannot be used. */
 static bool goes_along(const char *id, const char *with)
 {
     return !strcmp(with, "device.taken") && !strcmp(id, "device.exclusive");

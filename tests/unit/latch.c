@@ -40,7 +40,7 @@ static void *try_in_vain(void *unused)
 {
     for (int i = 0; i < REFUSED; i++)
         XT_CHECK(xg_latch_take(&latch) == 0, "taken twice, at trial %d", i);
-    XT_CHECK(!xg_latch_leave(&latch, 0), "let go by one who was refused");
+    XT_CHECK(!xg_latch_leave(&latch, 0), "released by a thread that was refused");
     return unused;
 }
 
@@ -71,7 +71,7 @@ static void test_lost(void)
     XT_CHECK(xg_latch_take(&latch) == 0, "the process may have been stopped");
     int64_t taken = xg_latch_wait(&latch);
     xt_threads_run(1, take, &none, 0);
-    XT_CHECK(!xg_latch_leave(&latch, gone) && none == 0, "let go by one who had lost it");
+    XT_CHECK(!xg_latch_leave(&latch, gone) && none == 0, "released by a thread that had lost it");
     XT_CHECK(xg_latch_leave(&latch, taken), "lost again");
     xt_threads_run(1, take, &taken, 0);
     XT_CHECK(taken != 0, "let go");
@@ -94,7 +94,8 @@ static void multiply(int signal)
     in_handler = xg_latch_take(&latch) + xg_latch_wait(&latch);
 }
 
-/* A handler left what this thread did with it: nobody waits. One that returns gets nothing. */
+/* A handler left by a jump what this thread did with the latch: no thread waits for it. A handler
+ * that returns gets nothing. */
 static void test_own(void)
 {
     signal(SIGUSR1, leave);

@@ -231,7 +231,7 @@ static void test_disturbed(void)
         observe(XG_SIDE_GPU, &call, &decision, 5.0 * gpu_s);
     }
     now_gpu_s = decide(&conf, XG_ENGINE_READY, &call).gpu_s;
-    XT_CHECK_LE(3.0 * gpu_s, now_gpu_s, "%g, not %g: nobody disturbs it", now_gpu_s, 5.0 * gpu_s);
+    XT_CHECK_LE(3.0 * gpu_s, now_gpu_s, "%g, not %g: it is undisturbed", now_gpu_s, 5.0 * gpu_s);
 }
 
 /* In a phase on the GPU a small product goes there too, unless the CPU's threads do not spin. */

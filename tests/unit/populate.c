@@ -180,7 +180,7 @@ static void check_populated(int64_t m, int64_t n, int64_t pad, bool small)
     munmap(memory, bytes);
 }
 
-/* Without huge pages asked for there are none, where the system gives them to who asks. */
+/* There are no huge pages unless they are asked for, where the system gives them on request. */
 static bool huge_pages_always(void)
 {
     char line[80] = "";
@@ -270,7 +270,7 @@ static void begin(struct begun *begun)
         XT_CHECK(xg_populate_step(&begun->populate, &begun->part));
 }
 
-/* A segment that somebody has taken is begun until its pages are there, one by one. */
+/* A segment that a thread has taken is begun until its pages are there, one by one. */
 static void test_begun(void)
 {
     struct begun begun;
@@ -291,7 +291,7 @@ static void test_begun(void)
     munmap(begun.memory, begun.bytes);
 }
 
-/* Where nobody waits any more, segments that nobody has are still to be taken. */
+/* Once no thread waits any more, segments that no thread has can still be taken. */
 static void test_wait_no_more(void)
 {
     struct begun begun;
@@ -304,8 +304,8 @@ static void test_wait_no_more(void)
     munmap(begun.memory, begun.bytes);
 }
 
-/* A C on a stack that has not grown so far yet: a write by its thread makes it grow, nobody else.
- */
+/* A C on a stack that has not grown so far yet: a write by its own thread makes it grow, no other
+ * one. */
 static void test_stack(void)
 {
     size_t bytes = 16 << 20, grown = bytes / 2;

@@ -81,11 +81,11 @@ static void test_sides(void)
         exit(XT_HARD);
     XT_CHECK(fabs(result.cpu.total_s - 1100e-6) < 1e-9, "%g", result.cpu.total_s);
     XT_CHECK(fabs(result.cpu.products_s - 800e-6) < 1e-9, "%g", result.cpu.products_s);
-    /* 300 and 600 us; then 900 of gap, and those who ended together begin together. */
+    /* 300 and 600 us; then 900 of gap, and threads that ended together begin together. */
     XT_CHECK(fabs(result.gpu.total_s - 1800e-6) < 1e-9, "%g", result.gpu.total_s);
     XT_CHECK(fabs(result.gpu.products_s - 3000e-6) < 1e-9, "%g", result.gpu.products_s);
     XT_CHECK(fabs(result.least_s - 800e-6) < 1e-9, "%g", result.least_s);
-    /* Too small for anybody to ask: the policy is the CPU, and a start of the GPU is charged. */
+    /* Too small to ask the policy: the CPU computes, and a start of the GPU is charged. */
     XT_CHECK(result.policy.total_s == result.cpu.total_s, "%g", result.policy.total_s);
     XT_CHECK(result.gpu_products == 0 && result.moves == 0 && result.first_gpu_s < 0, "%ld",
              result.gpu_products);

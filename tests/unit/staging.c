@@ -49,7 +49,7 @@ static void test_bounds(void)
                 XT_CHECK(staging.joining >= 0 && staging.joining <= staging.populate &&
                          staging.workers + staging.joining <= workers);
                 XT_CHECK(!staging.populate || (call.beta == 0 && !direct.c), "C is there");
-                /* What nobody copies needs no copier. */
+                /* Without copies there is no copier. */
                 XT_CHECK(mask != 7 || staging.workers == 1, "%d workers", staging.workers);
             }
 }
@@ -69,7 +69,7 @@ static void test_found(void)
     XT_CHECK(choose(512, 512, 512, 0).load_bytes < choose(8192, 8192, 8192, 0).load_bytes);
 }
 
-/* Who populate a fresh C: members that would else sleep, and copiers where these are too few. */
+/* Members that would else sleep populate a fresh C, and copiers where these are too few. */
 static void test_populate(void)
 {
     struct xg_staging staging = choose(4096, 4096, 4096, 0);
@@ -82,7 +82,7 @@ static void test_populate(void)
     XT_CHECK(xg_staging_choose(&call, &none, 2, BLOCK_BYTES).populate == 1, "of two");
     XT_CHECK(xg_staging_choose(&call, &none, 256, BLOCK_BYTES).populate == 7, "of many");
     XT_CHECK(choose(4096, 4096, 4096, 1).populate == 0, "C is read");
-    XT_CHECK(choose(256, 256, 256, 0).populate == 0, "too small to wake anybody for");
+    XT_CHECK(choose(256, 256, 256, 0).populate == 0, "too small to wake a thread for");
     xg_staging_set_populate(&staging, 3, THREADS);
     XT_CHECK(staging.populate == 3 && staging.joining == 3, "fewer");
     xg_staging_set_populate(&staging, 99, staging.workers);

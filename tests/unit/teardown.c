@@ -59,7 +59,7 @@ static void nap(void)
 static bool goes_within_s(pid_t process, double seconds)
 {
     for (int ms = 0; ms < 1e3 * seconds && is_there(process); ms++) {
-        waitpid(process, NULL, WNOHANG | __WALL); /* this process is who reaps orphans */
+        waitpid(process, NULL, WNOHANG | __WALL); /* this process reaps orphans */
         nap();
     }
     return !is_there(process);
@@ -117,7 +117,7 @@ static void run_program(int out)
     XT_CHECK(device >= 0 && other >= 0 && open_file("data") >= 0, "no files");
     XT_CHECK(flock(device, LOCK_EX) == 0, "lock");
     XT_CHECK(xg_teardown_leave(files) == 0, "it was not prepared");
-    xg_teardown_prepare(&leaves); /* the start's thread does, whose errno nobody reads */
+    xg_teardown_prepare(&leaves); /* the start's thread does; its errno is not read */
     errno = 77;
     pid_t heir = xg_teardown_leave(files);
     XT_CHECK(errno == 77, "errno %d", errno);
@@ -188,7 +188,7 @@ static void test_holds(void)
     close(device), close(told[0]), close(told[1]);
 }
 
-/* One that nobody reaped: no second is left. */
+/* A child that no process reaped: no second is left. */
 static void test_unreaped(void)
 {
     char files[128];

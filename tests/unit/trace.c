@@ -53,7 +53,7 @@ static void run(const char *name, void (*body)(void))
         if (name[0] == '.')
             setenv("XGEMM_TRACE", name + 2, 1);
         xt_failures = 0;
-        alarm(60); /* a lock that nobody gives back is a failure */
+        alarm(60); /* a lock that is never given back is a failure */
         body();
         exit(xt_failures ? 1 : 0);
     }
@@ -285,7 +285,7 @@ static struct xg_trace_machine machine(void)
         .model = &model, .library = "/usr/lib/libblas.so.3", .cores = 16, .spin_s = 0.134};
 }
 
-/* Told twice, without a device and with one, whoever asks how often. */
+/* Told twice, without a device and with one, however often the machine is added. */
 static void machines(void)
 {
     struct xg_trace_machine m = machine();
@@ -475,7 +475,7 @@ static void test_refused(void)
     run("/dev/full", many);
     XT_CHECK(strstr(err_text, "XGEMM_TRACE=") != NULL, "%s", err_text);
 
-    /* One that would block whoever opens it, and one that blocks who writes it. */
+    /* A file that would block its opener, and one that blocks its writer. */
     if (mkfifo(in_dir("fifo"), 0600))
         exit(XT_HARD);
     run("fifo", many);
