@@ -1,21 +1,49 @@
 # SPDX-License-Identifier: MIT
-# Routines of LAPACK by their Fortran names: right on the machine's library alone, passed on, and on the
-# fake GPU, where each name must have run. Contract 1.3.
+# Routines of LAPACK by their Fortran names, least squares among them: right on the machine's library alone, passed
+# on, and on the fake GPU, where each name must have run. Contract 1.3.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 
-$CC $test_flags -iquote "$srcdir" -iquote "$srcdir/src" $XG_BLAS_CFLAGS -Wno-cast-function-type -o "$tmp/lapack" \
-    "$srcdir/tests/preload/lapack.c" "$srcdir/tests/support/routines.c" "$srcdir/tests/support/spectra.c" \
-    "$srcdir/tests/support/judge.c" "$srcdir/tests/support/dense.c" .libs/libxgcore.a $XG_BLAS_LIBS -lpthread -lm 2>"$tmp/err" || {
+# program NAME SOURCE...: one of LAPACK's, with the engine's library for its judges.
+program() {
+    name=$1
+    shift
+    $CC $test_flags -iquote "$srcdir" -iquote "$srcdir/src" $XG_BLAS_CFLAGS -Wno-cast-function-type -o "$tmp/$name" \
+        "$srcdir/tests/preload/$name.c" "$@" "$srcdir/tests/support/judge.c" "$srcdir/tests/support/dense.c" \
+        .libs/libxgcore.a $XG_BLAS_LIBS -lpthread -lm 2>"$tmp/err" && return
     grep -q 'undefined reference' "$tmp/err" && skip "$XG_BLAS_LIBS has no LAPACK"
     cat "$tmp/err"
     exit 99
 }
-"$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" || fail "without the library: $(cat "$tmp/out" "$tmp/err")"
-preloaded XGEMM_LAPACK=0 "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" || fail "passed on: $(cat "$tmp/out" "$tmp/err")"
-[ ! -s "$tmp/err" ] || fail "passed on: $(cat "$tmp/err")"
-preloaded FAKECUDA_DEVICES=0 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
-    fail "without a GPU: $(cat "$tmp/out" "$tmp/err")"
+program lapack "$srcdir/tests/support/routines.c" "$srcdir/tests/support/spectra.c"
+program squares
+
+# solves WHAT [VARIABLE=VALUE...] COMMAND...: it passes; what it prints is in $tmp/out and $tmp/err.
+solves() {
+    solves_what=$1
+    shift
+    env "$@" >"$tmp/out" 2>"$tmp/err" || fail_with "$solves_what" "$tmp/out" "$tmp/err"
+}
+
+# on_gpu WHAT [VARIABLE=VALUE...] COMMAND...: on the fake GPU, where routines have no products of their own.
+on_gpu() {
+    gpu_what=$1
+    shift
+    solves "$gpu_what" XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
+        LD_PRELOAD="$preload" "$@"
+}
+
+# has WHAT PATTERN: it is a line of $tmp/err.
+has() {
+    grep -q "$2" "$tmp/err" || fail_with "$1" "$tmp/err"
+}
+
+solves "without the library" "$tmp/lapack" 70
+solves "passed on" LD_PRELOAD="$preload" XGEMM_LAPACK=0 "$tmp/lapack" 70
+[ ! -s "$tmp/err" ] || fail_with "passed on" "$tmp/err"
+solves "without a GPU" LD_PRELOAD="$preload" FAKECUDA_DEVICES=0 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70
+solves "squares, without the library" "$tmp/squares"
+solves "squares, passed on" LD_PRELOAD="$preload" XGEMM_LAPACK=0 "$tmp/squares"
 
 # Calls inside a routine on the CPU are part of it. Calls after a handler has left a routine by a jump are not.
 compile -o "$tmp/left" -x c - $XG_BLAS_LIBS <<'END' || exit 99
@@ -47,14 +75,11 @@ int main(void)
     return 0;
 }
 END
-env OPENBLAS_NUM_THREADS=1 XGEMM_MODE=cpu XGEMM_STATS=1 LD_PRELOAD="$preload" "$tmp/left" >"$tmp/out" 2>&1 ||
-    fail "left by a jump: $(cat "$tmp/out")"
-grep -q '^  CPU  *XGEMM_MODE  *dgemm_  *dgemm  *3 ' "$tmp/out" || fail "left by a jump: $(cat "$tmp/out")"
+solves "left by a jump" OPENBLAS_NUM_THREADS=1 XGEMM_MODE=cpu XGEMM_STATS=1 LD_PRELOAD="$preload" "$tmp/left"
+has "left by a jump" '^  CPU  *XGEMM_MODE  *dgemm_  *dgemm  *3 '
 
 if has_engine; then
-    preloaded XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
-        LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 70 >"$tmp/out" 2>"$tmp/err" ||
-        fail "on the GPU: $(cat "$tmp/out" "$tmp/err")"
+    on_gpu "on the GPU" "$tmp/lapack" 70
     for name in potrf potrs posv potri getrf getrs gesv getri trtri geqrf geev gesdd gesvd; do
         names="${names-} s$name d$name c$name z$name"
     done
@@ -65,7 +90,7 @@ if has_engine; then
         names="$names c$name z$name"
     done
     for name in $names; do
-        grep -q "^  GPU  *XGEMM_MODE  *${name}_ " "$tmp/err" || fail "${name}_ has not run on the GPU"
+        has "${name}_ has not run on the GPU" "^  GPU  *XGEMM_MODE  *${name}_ "
     done
 
     # Without cuSOLVER routines stay on the CPU. If there are device files, the GPU does not start either, not even for
@@ -102,41 +127,34 @@ int main(void)
 }
 END
     refused() {
-        env XGEMM_STATS=1 XGEMM_VERBOSE=2 XGEMM_OPERATIONS=sgemm_batch LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
-            LD_PRELOAD="$tmp/refuse.so:$preload" "$@" >"$tmp/out" 2>"$tmp/err" || fail "$*: $(cat "$tmp/out" "$tmp/err")"
+        solves "$*" XGEMM_STATS=1 XGEMM_VERBOSE=2 XGEMM_OPERATIONS=sgemm_batch LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" \
+            LD_PRELOAD="$tmp/refuse.so:$preload" "$@"
     }
     refused REFUSED=cusolver XGEMM_MODE=gpu "$tmp/lapack" 70
-    grep -q '^  CPU  *no kernel for it  *dgesv_ ' "$tmp/err" || fail "no cuSOLVER: $(grep dgesv_ "$tmp/err")"
+    has "no cuSOLVER" '^  CPU  *no kernel for it  *dgesv_ '
     ! grep '^  GPU ' "$tmp/err" || fail "no cuSOLVER: a routine on the GPU"
     refused REFUSED=cusolver XGEMM_REPRODUCIBLE=1 "$tmp/one"
-    grep -q 'no cuSOLVER' "$tmp/err" || fail "no cuSOLVER, one call: $(cat "$tmp/err")"
+    has "no cuSOLVER, one call" 'no cuSOLVER'
     ! grep 'compute capability' "$tmp/err" || fail "no cuSOLVER, one call: the GPU has started"
     refused XGEMM_REPRODUCIBLE=1 "$tmp/one"
-    grep -q '^  GPU  *cost model  *dpotrf_ ' "$tmp/err" || fail "one call: $(grep dpotrf "$tmp/err")"
+    has "one call" '^  GPU  *cost model  *dpotrf_ '
     [ "$(grep -n -m 1 'cuSOLVER: ' "$tmp/err" | sed 's/:.*//')" -lt \
         "$(grep -n -m 1 'compute capability' "$tmp/err" | sed 's/:.*//')" ] || fail "the GPU started first"
 
     # Verified: each call that can be is right, and one with a flipped bit is found. Contract 9.6.
-    preloaded XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
-        LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 40 >"$tmp/out" 2>"$tmp/err" ||
-        fail "verified: $(cat "$tmp/out" "$tmp/err")"
-    grep -q 'verified: [1-9][0-9]* calls; wrong, and computed again by the CPU: 0;' "$tmp/err" ||
-        fail "verified: $(grep -m 1 verified: "$tmp/err")"
-    preloaded XGEMM_MODE=gpu XGEMM_VERIFY=1 XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
-        FAKECUDA_FAIL=flip:1:30 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 40 >"$tmp/out" 2>"$tmp/err" ||
-        fail "a flipped bit: $(cat "$tmp/out" "$tmp/err")"
-    grep -q 'the GPU computed a wrong [a-z]* (40x40' "$tmp/err" || fail "a flipped bit: $(cat "$tmp/err")"
-    grep -q "^  CPU  *GPU's result was wrong  *[a-z]*_ " "$tmp/err" || fail "a flipped bit: no row"
+    on_gpu "verified" XGEMM_VERIFY=1 "$tmp/lapack" 40
+    has "verified" 'verified: [1-9][0-9]* calls; wrong, and computed again by the CPU: 0;'
+    on_gpu "a flipped bit" XGEMM_VERIFY=1 FAKECUDA_FAIL=flip:1:30 "$tmp/lapack" 40
+    has "a flipped bit" 'the GPU computed a wrong [a-z]* (40x40'
+    has "a flipped bit: no row" "^  CPU  *GPU's result was wrong  *[a-z]*_ "
 
     # Compared: the program gets its own library's results, and each name has a residual on both sides.
-    preloaded XGEMM_MODE=compare XGEMM_STATS=1 XGEMM_OPERATIONS=sgemm \
-        LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 40 >"$tmp/out" 2>"$tmp/err" ||
-        fail "compared: $(cat "$tmp/out" "$tmp/err")"
+    on_gpu "compared" XGEMM_MODE=compare "$tmp/lapack" 40
     for name in $names; do
         case $name in
         ?*gvd) continue ;; # without vectors they have no residual
         ?trtri | ?geev)
-            grep -q "^  CPU  *XGEMM_MODE  *${name}_ " "$tmp/err" || fail "${name}_ has no residual and was compared"
+            has "${name}_ has no residual and was compared" "^  CPU  *XGEMM_MODE  *${name}_ "
             continue
             ;;
         esac
@@ -156,9 +174,29 @@ END
 
     # A device that fails after some calls: the CPU computes on the untouched operands.
     for fault in cusolverDnXgetrf:3:719:sticky cuMemcpy2DAsync:40:999:always cuMemHostAlloc:2:2:always; do
-        preloaded XGEMM_MODE=gpu FAKECUDA_FAIL=$fault XGEMM_OPERATIONS=sgemm \
-            LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" "$tmp/lapack" 40 >"$tmp/out" 2>"$tmp/err" ||
-            fail "$fault: $(cat "$tmp/out" "$tmp/err")"
+        on_gpu "$fault" FAKECUDA_FAIL=$fault "$tmp/lapack" 40
+    done
+
+    # Least squares, of which the GPU leaves a part to the machine's library.
+    on_gpu "squares" "$tmp/squares"
+    for name in gels gelsd gelss; do
+        for type in s d c z; do
+            has "$type${name}_ has not run on the GPU" "^  GPU  *XGEMM_MODE  *$type${name}_ "
+        done
+    done
+
+    # What the machine's library does not solve behind the GPU, it solves alone: a matrix of lower rank, one of
+    # which a singular value is the bound, and one with so many right-hand sides that it solves them faster.
+    # With the others it has nothing to do behind the GPU.
+    compile -shared -fPIC -o "$tmp/stub.so" "$srcdir/tests/preload/squares_stub.c" -ldl
+    on_gpu "squares, half" LD_PRELOAD="$preload:$tmp/stub.so" "$tmp/squares"
+    calls=$(awk '/ dgelsd_ / { for (i = 1; i < NF; i++) if ($i == "dgelsd") print $1, $(i + 1) }' "$tmp/err" | sort |
+        tr '\n' ' ')
+    [ "$calls" = "CPU 5 GPU 6 " ] || fail "calls of dgelsd_ where the machine's fails behind the GPU: $calls"
+
+    for fault in cusolverDnXgeqrf:3:719:sticky cusolverDnXgesvdp:2:719:sticky cusolverDnXgesvdp:1:999:always \
+        cusolverDnDormqr:1:999:once cuMemcpy2DAsync:20:999:always; do
+        on_gpu "squares, $fault" FAKECUDA_FAIL=$fault "$tmp/squares"
     done
 fi
 exit $status
