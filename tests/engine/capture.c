@@ -62,13 +62,13 @@ static enum xg_status run(uint64_t seed)
 {
     const struct fx_shape shape = {150, 140, 60 + (int64_t)seed % 3 * 300, false, true, 1, 0.5f, 1};
     struct fx_product product = fx_product_create(&shape, seed);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(&product);
     struct xg_result result;
     enum xg_status status = xg_engine_compute(&product.call, &conf, &cpu, NULL, &result);
     XT_CHECK(status != XG_DECLINED);
     fx_product_check(&product, 1, "capture");
-    XT_CHECK((status < 0) == (count.wholes || count.parts), "%s", xg_status_name(status));
+    XT_CHECK((status < 0) == (product.count.wholes || product.count.parts), "%s",
+             xg_status_name(status));
     fx_product_destroy(&product);
     return status;
 }

@@ -31,8 +31,7 @@ struct worker {
 static enum xg_status run_product(const struct fx_shape *of, struct worker *worker)
 {
     struct fx_product product = fx_product_create(of, worker->seed++);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(&product);
     struct xg_result result;
     enum xg_status status = xg_engine_compute(&product.call, &conf, &cpu, NULL, &result);
     worker->right += status == XG_DECLINED
@@ -299,8 +298,7 @@ static void decline_after(double most_s)
     const struct xg_patience patience = {
         .takes_s = 1e-3, .waits_s = HUGE_VAL, .most_s = most_s, .threads = 1};
     struct fx_product product = fx_product_create(&one, 3);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(&product);
     struct xg_result result;
     XT_CHECK(xg_engine_compute(&product.call, &conf, &cpu, &patience, &result) == XG_DECLINED);
     XT_CHECK(result.busy && fx_untouched(&product), "a lane was free");

@@ -30,8 +30,7 @@ static void begin(void)
 static void run(const struct fx_shape *of, bool by_cpu)
 {
     struct fx_product product = fx_product_create(of, 3);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(&product);
     sigset_t before, after;
     pthread_sigmask(SIG_SETMASK, NULL, &before);
     errno = ENOTTY;
@@ -41,8 +40,8 @@ static void run(const struct fx_shape *of, bool by_cpu)
     for (int i = 1; i < SIGRTMAX; i++)
         XT_CHECK(sigismember(&before, i) == sigismember(&after, i), "signal %d", i);
     fx_product_check(&product, 1, "dispatch");
-    XT_CHECK(count.wholes == by_cpu && count.parts == 0, "the CPU computed %ld wholes, %ld parts",
-             count.wholes, count.parts);
+    XT_CHECK(product.count.wholes == by_cpu && product.count.parts == 0,
+             "the CPU computed %ld wholes, %ld parts", product.count.wholes, product.count.parts);
     fx_product_destroy(&product);
 }
 
@@ -89,15 +88,15 @@ static void degenerate(void)
 {
     const struct fx_shape alpha_0 = {20, 30, 10, false, false, 0, 0.5f, 1};
     struct fx_product product = fx_product_create(&shape, 4);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(&product);
     begin();
     run(&alpha_0, true);
     product.call.k = 0;
     xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     product.call.m = 0;
     xg_dispatch_problem("test_sgemm", &product.call, &cpu);
-    XT_CHECK(count.wholes == 2 && count.parts == 0, "%ld wholes", count.wholes);
+    XT_CHECK(product.count.wholes == 2 && product.count.parts == 0, "%ld wholes",
+             product.count.wholes);
     XT_CHECK(fake.calls(NULL) == 0, "%ld driver calls", fake.calls(NULL));
     fx_product_destroy(&product);
 }
@@ -116,11 +115,11 @@ static void faults(void)
     begin();
     for (int i = 0; i < 5; i++) {
         struct fx_product product = fx_product_create(&shape, (uint64_t)i);
-        struct fx_cpu_count count = {.call = &product.call};
-        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_cpu cpu = fx_product_cpu(&product);
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
         fx_product_check(&product, 1, "after a fault");
-        XT_CHECK(i < 2 || count.wholes == 1, "product %d: %ld wholes", i, count.wholes);
+        XT_CHECK(i < 2 || product.count.wholes == 1, "product %d: %ld wholes", i,
+                 product.count.wholes);
         fx_product_destroy(&product);
     }
     XT_CHECK(fake.faults(NULL) > 0, "no fault struck");
@@ -134,14 +133,13 @@ static void mode_compare(void)
     for (int i = 0; i < 2; i++) {
         struct fx_product product = fx_product_create(&shape, 5);
         struct fx_product expected = fx_product_create(&shape, 5);
-        struct fx_cpu_count count = {.call = &product.call};
-        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_cpu cpu = fx_product_cpu(&product);
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
         xg_cpu_compute(&expected.call);
         XT_CHECK(!memcmp(product.c_all, expected.c_all, product.c_elems * sizeof(float)),
                  "C is not what the CPU computed");
-        XT_CHECK(count.wholes == 1 && count.parts == 0, "%ld wholes, %ld parts", count.wholes,
-                 count.parts);
+        XT_CHECK(product.count.wholes == 1 && product.count.parts == 0, "%ld wholes, %ld parts",
+                 product.count.wholes, product.count.parts);
         fx_product_destroy(&product);
         fx_product_destroy(&expected);
     }
@@ -181,12 +179,19 @@ static void slow_part(void *ctx, const struct xg_problem *part)
     xg_cpu_compute(part);
 }
 
+static const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
+
+/* Its products that the CPU computed are counted. */
+static struct xg_cpu slow_cpu(long *wholes)
+{
+    return (struct xg_cpu){.whole = slow_whole, .part = slow_part, .ctx = wholes};
+}
+
 static void earning(void)
 {
-    const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0, products = 0;
-    const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
+    const struct xg_cpu cpu = slow_cpu(&wholes);
     begin();
     while (products < 1000 && wholes == products) {
         fx_product_reset(&product);
@@ -212,7 +217,6 @@ static void wait_200_us(void *ctx)
 
 static void short_script(void)
 {
-    const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
     const struct xg_cpu cpu = {.whole = wait_200_us, .part = slow_part, .ctx = &wholes};
@@ -230,10 +234,9 @@ static void short_script(void)
 /* The program ends while the GPU that it earned is starting. */
 static void leave_while_starting(void)
 {
-    const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
+    const struct xg_cpu cpu = slow_cpu(&wholes);
     begin();
     while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
@@ -258,10 +261,9 @@ static void exit_while_starting(void)
 /* With no GPU to be had, nothing is asked any more. */
 static void given_up(void)
 {
-    const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
+    const struct xg_cpu cpu = slow_cpu(&wholes);
     begin();
     while (wholes < 1000 && xg_dispatch_wants(XG_KIND_SGEMM, 8192, 8192, 8192))
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
@@ -297,20 +299,20 @@ static void sleep_whole(void *ctx)
     nanosleep(&while_s, NULL);
 }
 
-static void *run_asleep(void *shape_of_it)
+static void *run_asleep(void *unused)
 {
-    struct fx_product product = fx_product_create(shape_of_it, 6);
+    struct fx_product product = fx_product_create(&medium, 6);
     const struct xg_cpu cpu = {.whole = sleep_whole, .part = slow_part};
     xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     fx_product_destroy(&product);
-    return NULL;
+    return unused;
 }
 
-static void earn_in_child(const struct fx_shape *of)
+static void earn_in_child(void)
 {
-    struct fx_product product = fx_product_create(of, 6);
+    struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = {.whole = slow_whole, .part = slow_part, .ctx = &wholes};
+    const struct xg_cpu cpu = slow_cpu(&wholes);
     while (wholes < 1000 && xg_engine_state_get() == XG_ENGINE_COLD)
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     XT_CHECK(wholes > 3 && wholes < 60, "started after %ld products", wholes);
@@ -320,16 +322,15 @@ static void earn_in_child(const struct fx_shape *of)
 __attribute__((unused)) static void forked_among_products(void)
 {
     enum { THREADS = 4 };
-    struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
     int status = -1;
     begin();
-    const struct xt_threads running = xt_threads_start(THREADS, run_asleep, &medium, 0);
+    const struct xt_threads running = xt_threads_start(THREADS, run_asleep, NULL, 0);
     while (asleep < THREADS)
         sched_yield();
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
-        earn_in_child(&medium);
+        earn_in_child();
     waitpid(pid, &status, 0);
     XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
     xt_threads_join(&running);
@@ -412,14 +413,11 @@ static int sixteen(void *ctx)
 /* Threads that spin are told of where there is a GPU whose staging they hold up. */
 static void spin_told(void)
 {
-    const struct fx_shape medium = {400, 400, 400, false, false, 1, 0, 0};
     struct fx_product product = fx_product_create(&medium, 6);
     long wholes = 0;
-    const struct xg_cpu cpu = {.whole = slow_whole,
-                               .part = slow_part,
-                               .threads = sixteen,
-                               .pool = XG_POOL_OPENBLAS,
-                               .ctx = &wholes};
+    struct xg_cpu cpu = slow_cpu(&wholes);
+    cpu.threads = sixteen;
+    cpu.pool = XG_POOL_OPENBLAS;
     char text[8192] = "";
     begin();
     for (int i = 0; i < 50 && xg_engine_state_get() != XG_ENGINE_NONE; i++)
@@ -438,8 +436,7 @@ static void *run_some(void *right)
     int *count = right;
     for (int i = 0; i < 10; i++) {
         struct fx_product product = fx_product_create(&shape, (uint64_t)i);
-        struct fx_cpu_count computed = {.call = &product.call};
-        struct xg_cpu cpu = fx_cpu(&computed);
+        struct xg_cpu cpu = fx_product_cpu(&product);
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
         *count += fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);
         fx_product_destroy(&product);

@@ -27,13 +27,28 @@ static void begin(void)
     conf.stage_threads = 2;
 }
 
+static void wait_until(enum xg_engine_state wanted)
+{
+    XT_CHECK(xg_engine_wait(&conf) == wanted, "state %d", xg_engine_state_get());
+}
+
+static void begin_ready(void)
+{
+    begin();
+    wait_until(XG_ENGINE_READY);
+}
+
+static void check_state(enum xg_engine_state wanted)
+{
+    XT_CHECK(xg_engine_state_get() == wanted, "state %d", xg_engine_state_get());
+}
+
 static const struct xg_patience none = {.takes_s = 1, .waits_s = 0, .threads = 8};
 
 /* Runs and judges the product; a declined one must be untouched. */
 static enum xg_status run_product(struct fx_product *product, bool wait)
 {
-    struct fx_cpu_count count = {.call = &product->call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(product);
     struct xg_result result;
     enum xg_status status =
         xg_engine_compute(&product->call, &conf, &cpu, wait ? NULL : &none, &result);
@@ -41,8 +56,9 @@ static enum xg_status run_product(struct fx_product *product, bool wait)
         XT_CHECK(fx_untouched(product), "declined, but C is touched");
     else
         fx_product_check(product, 1, "engine");
-    XT_CHECK((status < 0) == (count.wholes || count.parts), "%s, and the CPU computed %ld and %ld",
-             xg_status_name(status), count.wholes, count.parts);
+    XT_CHECK((status < 0) == (product->count.wholes || product->count.parts),
+             "%s, and the CPU computed %ld and %ld", xg_status_name(status), product->count.wholes,
+             product->count.parts);
     return status;
 }
 
@@ -78,7 +94,7 @@ static void release_later(void)
 static void start_in_background(void)
 {
     begin();
-    XT_CHECK(xg_engine_state_get() == XG_ENGINE_COLD, "state %d", xg_engine_state_get());
+    check_state(XG_ENGINE_COLD);
     XT_CHECK(run(true) == XG_DECLINED, "a cold engine computes");
     XT_CHECK(fake.calls("cuInit") == 0, "a cold engine is started by a product");
     errno = ENOTTY;
@@ -106,7 +122,7 @@ static void slow_start(void)
     begin();
     conf.timeout_ms = 300;
     double began_s = xg_clock_s();
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
+    wait_until(XG_ENGINE_STARTING);
     double first_s = xg_clock_s() - began_s;
     XT_CHECK(first_s >= 0.29, "waited for %g s", first_s);
     struct xg_conf longer = conf;
@@ -117,15 +133,15 @@ static void slow_start(void)
     fake.release();
     while (xg_engine_state_get() == XG_ENGINE_STARTING)
         nanosleep(&while_s, NULL);
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    wait_until(XG_ENGINE_READY);
     XT_CHECK(run(true) == XG_OK, "no product");
 }
 
 static void no_engine(void)
 {
     begin();
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    wait_until(XG_ENGINE_NONE);
+    wait_until(XG_ENGINE_NONE);
     XT_CHECK(run(true) == XG_DECLINED, "no engine, but a product");
     XT_CHECK(fake.calls("cuInit") == 1, "%ld starts", fake.calls("cuInit"));
     fx_nothing_left(&fake);
@@ -133,8 +149,7 @@ static void no_engine(void)
 
 static void three_failures(void)
 {
-    begin();
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    begin_ready();
     /* Not in a row: no reason to give up. */
     for (int i = 0; i < 5; i++) {
         fake.fail("cuLaunchKernel", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
@@ -146,18 +161,17 @@ static void three_failures(void)
         XT_CHECK(xg_engine_state_get() == XG_ENGINE_READY, "given up after %d", i);
         XT_CHECK(run(true) == XG_ERR_DRIVER, "failure %d", i);
     }
-    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    check_state(XG_ENGINE_NONE);
     XT_CHECK(run(true) == XG_DECLINED, "given up, but a product");
     fx_nothing_left(&fake);
 }
 
 static void lost_context(void)
 {
-    begin();
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    begin_ready();
     fake.fail("exec", 5, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
     XT_CHECK(run(true) == XG_ERR_LOST, "the loss was not noticed");
-    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    check_state(XG_ENGINE_NONE);
     XT_CHECK(run(true) == XG_DECLINED, "lost, but a product");
     fx_nothing_left(&fake);
 }
@@ -172,14 +186,14 @@ static void hung_device(void)
     static const struct fx_shape large = {700, 600, 100, false, false, 1, 0.5f, 1};
     begin();
     conf.timeout_ms = HANG_MS;
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    wait_until(XG_ENGINE_READY);
     XT_CHECK(run_shape(&large, true, 1) == XG_OK, "no product");
     fake.fail("exec", atol(getenv("HANG_AT")), FAKECUDA_HANG, FAKECUDA_ONCE);
     double began_s = xg_clock_s();
     XT_CHECK(run_shape(&large, true, 2) == XG_ERR_HUNG, "the hang was not noticed");
     double seconds = xg_clock_s() - began_s;
     XT_CHECK(seconds >= 1e-3 * HANG_MS, "noticed after %g s", seconds);
-    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    check_state(XG_ENGINE_NONE);
     XT_CHECK(run(true) == XG_DECLINED, "hung, but a product");
 }
 
@@ -188,12 +202,12 @@ static void hung_failure(void)
 {
     begin();
     conf.timeout_ms = HANG_MS;
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    wait_until(XG_ENGINE_READY);
     fake.fail("exec", 2, FAKECUDA_HANG, FAKECUDA_ONCE);
     fake.fail("cuMemcpyDtoHAsync", 1, FX_CODE_UNKNOWN, FAKECUDA_ALWAYS);
     fake.fail("cuMemcpy2DAsync", 1, FX_CODE_UNKNOWN, FAKECUDA_ALWAYS);
     XT_CHECK(run(true) == XG_ERR_HUNG, "the hang was not noticed");
-    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    check_state(XG_ENGINE_NONE);
 }
 
 struct worker {
@@ -209,8 +223,7 @@ static void *work(void *arg)
         const struct fx_shape of = {30 + 17 * i, 120 - 9 * (i % 10), 40 + i, i & 1, i & 2, 1, 1,
                                     i % 3};
         struct fx_product product = fx_product_create(&of, worker->seed + (uint64_t)i);
-        struct fx_cpu_count count = {.call = &product.call};
-        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_cpu cpu = fx_product_cpu(&product);
         struct xg_result result;
         enum xg_status status =
             xg_engine_compute(&product.call, &conf, &cpu, worker->patience, &result);
@@ -225,12 +238,22 @@ static void *work(void *arg)
 
 enum { THREADS = 8, PRODUCTS = 10 };
 
-static void run_threads(struct worker *workers, const struct xg_patience *patience)
+/* Several threads at once. Returns the sum of what they count; each product is right or declined.
+ */
+static struct worker run_threads(const struct xg_patience *patience)
 {
+    struct worker workers[THREADS], sum = {0};
     for (int i = 0; i < THREADS; i++)
         workers[i] =
             (struct worker){.products = PRODUCTS, .patience = patience, .seed = 100 * (uint64_t)i};
     xt_threads_run(THREADS, work, workers, sizeof workers[0]);
+    for (int i = 0; i < THREADS; i++) {
+        XT_CHECK(workers[i].right + workers[i].declined == PRODUCTS, "thread %d: %d, %d", i,
+                 workers[i].right, workers[i].declined);
+        sum.right += workers[i].right;
+        sum.declined += workers[i].declined;
+    }
+    return sum;
 }
 
 /* Two lanes' blocks, and little beside them. */
@@ -238,13 +261,9 @@ static const size_t PINNED_MAX_BYTES = 129 << 20;
 
 static void many_threads(void)
 {
-    struct worker workers[THREADS];
-    begin();
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
-    run_threads(workers, NULL);
-    for (int i = 0; i < THREADS; i++)
-        XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
-                 workers[i].right, workers[i].declined);
+    begin_ready();
+    const int right = run_threads(NULL).right;
+    XT_CHECK(right == THREADS * PRODUCTS, "%d right", right);
     const struct fakecuda_live live = fx_live(&fake);
     XT_CHECK(live.pinned_bytes > 0 && live.pinned_bytes < PINNED_MAX_BYTES,
              "contract 10.1: %zu bytes are page-locked", live.pinned_bytes);
@@ -252,18 +271,9 @@ static void many_threads(void)
 
 static void busy_declines(void)
 {
-    struct worker workers[THREADS];
-    int right = 0, declined = 0;
-    begin();
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
-    run_threads(workers, &none);
-    for (int i = 0; i < THREADS; i++) {
-        right += workers[i].right;
-        declined += workers[i].declined;
-        XT_CHECK(workers[i].right + workers[i].declined == PRODUCTS, "thread %d: %d, %d", i,
-                 workers[i].right, workers[i].declined);
-    }
-    XT_CHECK(right && declined, "%d right, %d declined", right, declined);
+    begin_ready();
+    const struct worker sum = run_threads(&none);
+    XT_CHECK(sum.right && sum.declined, "%d right, %d declined", sum.right, sum.declined);
 }
 
 /*
@@ -274,42 +284,25 @@ static void patience_counts(void)
 {
     static const struct xg_patience for_all = {.takes_s = 1, .waits_s = 4, .threads = 8};
     static const struct xg_patience for_some = {.takes_s = 1, .waits_s = 1.5, .threads = 8};
-    struct worker workers[THREADS];
-    int declined = 0;
-    begin();
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
-    run_threads(workers, &for_all);
-    for (int i = 0; i < THREADS; i++)
-        XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
-                 workers[i].right, workers[i].declined);
     /* Waiting in any case is counted as well by those behind. */
     static const struct xg_patience always = {.takes_s = 1, .waits_s = HUGE_VAL, .threads = 8};
-    run_threads(workers, &always);
-    for (int i = 0; i < THREADS; i++)
-        XT_CHECK(workers[i].right == PRODUCTS, "thread %d: %d right, %d declined", i,
-                 workers[i].right, workers[i].declined);
-    run_threads(workers, &for_some);
-    for (int i = 0; i < THREADS; i++)
-        declined += workers[i].declined;
+    begin_ready();
+    int declined = run_threads(&for_all).declined;
+    XT_CHECK(declined == 0, "%d declined, with patience for all", declined);
+    declined = run_threads(&always).declined;
+    XT_CHECK(declined == 0, "%d declined, with patience without end", declined);
+    declined = run_threads(&for_some).declined;
     XT_CHECK(declined > 0 && declined < THREADS * PRODUCTS, "%d declined", declined);
 }
 
 /* Failures in the middle of others' products. */
 static void threads_lose(void)
 {
-    struct worker workers[THREADS];
-    int computed = 0;
-    begin();
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    begin_ready();
     fake.fail("exec", 200, FX_CODE_LAUNCH_FAILED, FAKECUDA_STICKY);
-    run_threads(workers, NULL);
-    for (int i = 0; i < THREADS; i++) {
-        XT_CHECK(workers[i].right + workers[i].declined == PRODUCTS, "thread %d: %d, %d", i,
-                 workers[i].right, workers[i].declined);
-        computed += workers[i].right;
-    }
+    const int computed = run_threads(NULL).right;
     XT_CHECK(computed > 0 && computed < THREADS * PRODUCTS, "%d computed", computed);
-    XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
+    check_state(XG_ENGINE_NONE);
     fx_nothing_left(&fake);
 }
 
@@ -326,8 +319,8 @@ static void keep_lane(void *ctx)
 static void *fail_and_keep_lane(void *shape_of_it)
 {
     struct fx_product product = fx_product_create(shape_of_it, 1);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = {.whole = keep_lane, .part = fx_cpu_part, .ctx = &count};
+    struct xg_cpu cpu = fx_product_cpu(&product);
+    cpu.whole = keep_lane;
     struct xg_result result;
     enum xg_status status = xg_engine_compute(&product.call, &conf, &cpu, NULL, &result);
     kept_right += status == XG_ERR_DRIVER && fx_error(&product, 1) <= 1.0;
@@ -343,7 +336,7 @@ static void lost_lanes(void)
     static struct fx_shape small = {70, 60, 50, false, false, 1, 0, 0};
     begin();
     conf.timeout_ms = LANE_MS;
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    wait_until(XG_ENGINE_READY);
     fake.fail("cuLaunchKernel", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     fake.fail("cuLaunchKernel", 2, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     const struct xt_threads threads =
@@ -390,7 +383,7 @@ static void fork_children(void)
     begin();
     xg_engine_start(&conf);
     fork_and_check(); /* while it starts */
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    wait_until(XG_ENGINE_READY);
     XT_CHECK(run(true) == XG_OK, "before the fork");
     if (pthread_create(&thread, NULL, work, &worker))
         exit(XT_HARD);
@@ -417,8 +410,7 @@ static void callers_context(void)
 {
     struct xg_drv drv;
     CUcontext own = NULL, current = NULL;
-    begin();
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    begin_ready();
     CUresult (*get_current)(CUcontext *) = NULL;
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     XT_CHECK(library && fakecuda_symbol(library, "cuCtxGetCurrent", &get_current), "no symbol");
@@ -451,7 +443,7 @@ static void signals_stay(void)
     sigaddset(&set, SIGUSR1);
     signal(SIGUSR1, on_signal);
     pthread_sigmask(SIG_SETMASK, NULL, &before);
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    wait_until(XG_ENGINE_READY);
     XT_CHECK(run(true) == XG_OK, "no product");
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     for (int i = 1; i < SIGRTMAX; i++)
@@ -468,7 +460,7 @@ static void exit_while_starting(void)
 {
     begin();
     xg_engine_start(&conf);
-    XT_CHECK(xg_engine_state_get() == XG_ENGINE_STARTING, "state %d", xg_engine_state_get());
+    check_state(XG_ENGINE_STARTING);
     exit(xt_failures ? XT_FAIL : XT_PASS);
 }
 
@@ -487,7 +479,7 @@ static void exit_while_computing(void)
     pthread_t thread;
     begin();
     atexit(product_at_exit);
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    wait_until(XG_ENGINE_READY);
     if (pthread_create(&thread, NULL, work, &worker))
         exit(XT_HARD);
     nanosleep(&while_s, NULL);
@@ -496,8 +488,7 @@ static void exit_while_computing(void)
 
 static void old_device(void)
 {
-    begin();
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    begin_ready();
     XT_CHECK(run(true) == XG_OK, "no product");
     XT_CHECK(fake.calls("cublasSgemm") > 0, "not by cuBLAS");
     fake.fail("cublasSgemm", 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
@@ -508,7 +499,7 @@ static void forced_cublas(void)
 {
     begin();
     conf.kernel = "cublas";
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    wait_until(XG_ENGINE_READY);
     XT_CHECK(run(true) == XG_OK, "no product");
     XT_CHECK(fake.calls("cublasSgemm") > 0, "not by cuBLAS");
 }
@@ -520,7 +511,7 @@ static void reproducible_cublas(void)
     begin();
     conf.kernel = "cublas";
     conf.reproducible = true;
-    XT_CHECK(xg_engine_wait(&conf) == XG_ENGINE_READY, "state %d", xg_engine_state_get());
+    wait_until(XG_ENGINE_READY);
     for (size_t i = 0; i < sizeof(refusing) / sizeof(refusing[0]); i++) {
         fake.fail(refusing[i], 1, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
         XT_CHECK(run(true) < 0, "%s failed, and it was not noticed", refusing[i]);

@@ -50,8 +50,7 @@ static enum xg_status run_products(struct xg_lane *lane, struct fx_product *prod
 {
     enum xg_status status = XG_OK;
     for (int turn = 0; turn < 2; turn++) {
-        struct fx_cpu_count count = {.call = &product->call};
-        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_cpu cpu = fx_product_cpu(product);
         struct xg_result result;
         fx_product_reset(product);
         enum xg_status now =
@@ -60,8 +59,8 @@ static enum xg_status run_products(struct xg_lane *lane, struct fx_product *prod
             XT_CHECK(fx_untouched(product), "%s: declined", what);
         else
             fx_product_check(product, 1, what);
-        XT_CHECK(now != XG_OK || (!count.wholes && !count.parts), "%s: XG_OK, but the CPU computed",
-                 what);
+        XT_CHECK(now != XG_OK || (!product->count.wholes && !product->count.parts),
+                 "%s: XG_OK, but the CPU computed", what);
         XT_CHECK(now <= XG_OK || now == XG_DECLINED, "%s: status %d", what, now);
         if (status == XG_OK)
             status = now;

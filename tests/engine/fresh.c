@@ -125,11 +125,10 @@ static int pages_beyond(const struct fresh *fresh)
     return beyond;
 }
 
-static enum xg_status compute(struct fresh *fresh, struct fx_cpu_count *count)
+static enum xg_status compute(struct fresh *fresh)
 {
     struct xg_result result;
-    *count = (struct fx_cpu_count){.call = &fresh->product.call};
-    struct xg_cpu cpu = fx_cpu(count);
+    struct xg_cpu cpu = fx_product_cpu(&fresh->product);
     return xg_pipeline_run(lane, &fresh->product.call, XG_MATH_STRICT, NULL, &cpu, &result);
 }
 
@@ -137,15 +136,14 @@ static enum xg_status compute(struct fresh *fresh, struct fx_cpu_count *count)
 static void check(const struct fx_shape *shape, bool populates)
 {
     struct fresh fresh = fresh_create(shape);
-    struct fx_cpu_count count;
-    XT_CHECK(compute(&fresh, &count) == XG_OK && !count.wholes && !count.parts);
+    XT_CHECK(compute(&fresh) == XG_OK && !fresh.product.count.wholes && !fresh.product.count.parts);
     XT_CHECK((populated > 0) == populates, "%ld,%ld pad %ld: %ld populated", (long)shape->m,
              (long)shape->n, (long)shape->pad, (long)populated);
     int beyond = pages_beyond(&fresh);
     XT_CHECK(beyond == 0, "%d pages beyond the rows of C", beyond);
     fx_product_check(&fresh.product, 11, "fresh");
     populated = 0;
-    XT_CHECK(compute(&fresh, &count) == XG_OK && populated == 0, "an old C is populated");
+    XT_CHECK(compute(&fresh) == XG_OK && populated == 0, "an old C is populated");
     if (shape->beta == 0)
         fx_product_check(&fresh.product, 101, "old");
     fresh_destroy(&fresh);
@@ -167,10 +165,9 @@ static void test_faults(void)
     struct fx_shape shape = {1100, 1000, 40, false, false, 1, 0, 0};
     for (int nth = 1; nth <= 40; nth += fx_short() ? 7 : 2) {
         struct fresh fresh = fresh_create(&shape);
-        struct fx_cpu_count count;
         fake.reset((unsigned long)nth);
         fake.fail(NULL, nth, FX_CODE_NOMEM, FAKECUDA_ONCE);
-        compute(&fresh, &count);
+        compute(&fresh);
         fake.reset((unsigned long)nth);
         XT_CHECK(pages_beyond(&fresh) == 0);
         fx_product_check(&fresh.product, 11, "faults");
@@ -196,11 +193,10 @@ static void test_protected(int protection)
 {
     struct fresh fresh = fresh_create(&(struct fx_shape){700, 900, 30, false, false, 1, 0, 0});
     struct sigaction action = {.sa_sigaction = unprotect, .sa_flags = SA_SIGINFO}, before;
-    struct fx_cpu_count count;
     sigaction(SIGSEGV, &action, &before);
     mprotect(fresh.product.c_all, fresh.bytes, protection);
     faults = 0;
-    XT_CHECK(compute(&fresh, &count) == XG_OK);
+    XT_CHECK(compute(&fresh) == XG_OK);
     XT_CHECK(faults >= 700 * 900 * 4 / PAGE, "%ld faults", (long)faults);
     sigaction(SIGSEGV, &before, NULL);
     mprotect(fresh.product.c_all, fresh.bytes, PROT_READ | PROT_WRITE);
@@ -216,11 +212,10 @@ static void test_absent(void)
 {
     enum { ASKED_MOST = 60000 };
     struct fresh fresh = fresh_create(&(struct fx_shape){2001, 4000, 9, false, false, 1, 0, 0});
-    struct fx_cpu_count count;
     asked = 0;
     absent = true;
     stalls = true; /* all is taken, and not finished */
-    XT_CHECK(compute(&fresh, &count) == XG_OK && !count.wholes && !count.parts);
+    XT_CHECK(compute(&fresh) == XG_OK && !fresh.product.count.wholes && !fresh.product.count.parts);
     absent = false;
     XT_CHECK(asked > 3 && asked < ASKED_MOST, "asked %ld times", (long)asked);
     fx_product_check(&fresh.product, 11, "absent");
@@ -234,7 +229,6 @@ static void test_absent(void)
 static void test_slow(void)
 {
     struct fresh fresh = fresh_create(&(struct fx_shape){2001, 4000, 9, false, false, 1, 0, 0});
-    struct fx_cpu_count count;
     const struct xg_problem *call = &fresh.product.call;
     size_t first = ((uintptr_t)call->c - map_begin) / PAGE, left_out = 0;
     size_t last = ((uintptr_t)((float *)call->c + call->m * call->ldc) - 1 - map_begin) / PAGE;
@@ -242,7 +236,7 @@ static void test_slow(void)
     if (!advised)
         exit(XT_HARD);
     step_ns = 4000000;
-    XT_CHECK(compute(&fresh, &count) == XG_OK && !count.wholes && !count.parts);
+    XT_CHECK(compute(&fresh) == XG_OK && !fresh.product.count.wholes && !fresh.product.count.parts);
     step_ns = 0;
     for (size_t page = first; page <= last; page++)
         left_out += !advised[page];

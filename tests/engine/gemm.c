@@ -19,8 +19,7 @@ static enum xg_status run(struct xg_lane *lane, const struct fx_shape *shape, co
 {
     static _Atomic uint64_t seed = 1;
     struct fx_product product = fx_product_create(shape, seed++);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(&product);
     errno = ENOTTY;
     enum xg_status status =
         xg_pipeline_run(lane, &product.call, XG_MATH_ACCURATE, kernel, &cpu, result);
@@ -33,7 +32,7 @@ static enum xg_status run(struct xg_lane *lane, const struct fx_shape *shape, co
                  what, (long long)result->tiles_done, (long long)result->tiles);
         fx_product_check(&product, shape->m * shape->n * shape->k > 1e9 ? 7 : 1, what);
     }
-    XT_CHECK(count.wholes == 0 && count.parts == 0, "%s: the CPU computed", what);
+    XT_CHECK(product.count.wholes == 0 && product.count.parts == 0, "%s: the CPU computed", what);
     fx_product_destroy(&product);
     return status;
 }
@@ -150,8 +149,7 @@ static void test_same_bits(struct xg_lane *lane)
 {
     const struct fx_shape shape = {200, 150, 300, false, true, 1, 0.5f, 1};
     struct fx_product product = fx_product_create(&shape, 7);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(&product);
     struct xg_result result;
     float *first = malloc(product.c_elems * sizeof(float));
     if (!first)
@@ -177,8 +175,7 @@ static int count_other_bits(bool reproducible, const char *name, enum xg_math ma
     enum { LANES = 2, TURNS = 10 };
     const struct fx_shape shape = {1100, 600, 40, false, false, 1.5f, 0, 0};
     struct fx_product product = fx_product_create(&shape, 7);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(&product);
     struct xg_conf conf = fx_conf();
     struct xg_dev *device;
     struct xg_lane *lanes[LANES];
@@ -229,8 +226,7 @@ static void *run_lane(void *unused)
     for (int i = 0; i < 12; i++) {
         struct fx_shape shape = {40 + 31 * i, 300 - 20 * i, 64 + 7 * i, i & 1, i & 2, 1, 1, i % 3};
         struct fx_product product = fx_product_create(&shape, (uint64_t)i);
-        struct fx_cpu_count count = {.call = &product.call};
-        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_cpu cpu = fx_product_cpu(&product);
         bool right =
             xg_pipeline_run(lane, &product.call, XG_MATH_ACCURATE, NULL, &cpu, &result) == XG_OK &&
             fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);

@@ -155,8 +155,7 @@ static void test_faults(struct xg_lane *lane)
     for (long nth = 1; nth < CALLS_MAX; nth += 3) {
         struct fx_shape shape = {130, 256, 88, false, false, 1, 0, 0};
         struct fx_product product = fx_product_create(&shape, 3);
-        struct fx_cpu_count count = {.call = &product.call};
-        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_cpu cpu = fx_product_cpu(&product);
         struct xg_result result;
         XT_CHECK(xg_dev_enter(dev) == XG_OK);
         product.c_all = lock(product.c_all, product.c_elems);

@@ -17,13 +17,12 @@ static void begin(void)
     fake = fx_fake();
 }
 
-/* A product of floats; *count: what of it the CPU computed. */
-static void compute_single(struct fx_product *product, struct fx_cpu_count *count)
+/* A product of floats. */
+static void compute_single(struct fx_product *product)
 {
     static const struct fx_shape shape = {120, 150, 70, true, false, 1.5f, 0.5f, 1};
     *product = fx_product_create(&shape, 3);
-    *count = (struct fx_cpu_count){.call = &product->call};
-    struct xg_cpu cpu = fx_cpu(count);
+    struct xg_cpu cpu = fx_product_cpu(product);
     xg_dispatch_problem("test_sgemm", &product->call, &cpu);
 }
 
@@ -31,10 +30,9 @@ static void compute_single(struct fx_product *product, struct fx_cpu_count *coun
 static void run_single(void)
 {
     struct fx_product product;
-    struct fx_cpu_count count;
-    compute_single(&product, &count);
+    compute_single(&product);
     fx_product_check(&product, 1, "of floats");
-    XT_CHECK(count.wholes == 0 && count.parts == 0, "by the CPU");
+    XT_CHECK(product.count.wholes == 0 && product.count.parts == 0, "by the CPU");
     fx_product_destroy(&product);
 }
 
@@ -207,8 +205,7 @@ static void linker_joined(void)
 static void *single_main(void *unused)
 {
     struct fx_product product;
-    struct fx_cpu_count count;
-    compute_single(&product, &count);
+    compute_single(&product);
     fx_product_destroy(&product);
     return unused;
 }

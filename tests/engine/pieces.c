@@ -155,14 +155,13 @@ static void poison(struct xg_lane *lane)
 static long run(struct xg_lane *lane, struct fx_product *product, const char *what,
                 struct xg_result *result)
 {
-    struct fx_cpu_count count = {.call = &product->call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(product);
     long launches = fake.calls("cuLaunchKernel");
     fx_product_reset(product);
     enum xg_status status =
         xg_pipeline_run(lane, &product->call, XG_MATH_ACCURATE, row_name, &cpu, result);
     XT_CHECK(status == XG_OK, "%s: %s", what, xg_status_name(status));
-    XT_CHECK(!count.wholes && !count.parts, "%s: the CPU computed", what);
+    XT_CHECK(!product->count.wholes && !product->count.parts, "%s: the CPU computed", what);
     XT_CHECK(result->kernel && !strcmp(result->kernel, row_name), "%s: by %s", what,
              result->kernel ? result->kernel : "no kernel");
     XT_CHECK(result->tiles_done == result->tiles, "%s: %lld of %lld tiles", what,
@@ -333,7 +332,7 @@ static void test_not_finite(void)
     struct xg_result result;
     const struct fx_shape shape = {30, 40, 130, false, false, 1, 0, 0};
     struct fx_product product = fx_product_create(&shape, 4);
-    struct xg_cpu cpu = fx_cpu(&(struct fx_cpu_count){.call = &product.call});
+    struct xg_cpu cpu = fx_product_cpu(&product);
     product.a[3 * product.call.lda + 7] = INFINITY;
     product.b[5 * product.call.ldb + 9] = NAN;
     XT_CHECK(xg_lane_create(dev, 2, &lane) == XG_OK);
@@ -366,8 +365,7 @@ static void test_no_room(void)
     struct xg_result result;
     const struct fx_shape shape = {300, 64, 1000, false, false, 1, 1, 0};
     struct fx_product product = fx_product_create(&shape, 6);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(&product);
     conf.mem_limit_bytes = 3 << 20;
     XT_CHECK(xg_backend_open(&conf, &small) == XG_OK && xg_lane_create(small, 2, &lane) == XG_OK);
     XT_CHECK(xg_pipeline_run(lane, &product.call, XG_MATH_ACCURATE, row_name, &cpu, &result) ==
@@ -375,7 +373,7 @@ static void test_no_room(void)
                  result.kernel && strcmp(result.kernel, row_name),
              "by %s", result.kernel ? result.kernel : "no kernel");
     fx_product_check(&product, 1, "no room");
-    XT_CHECK(!count.wholes && !count.parts, "no room: the CPU computed");
+    XT_CHECK(!product.count.wholes && !product.count.parts, "no room: the CPU computed");
     fx_product_destroy(&product);
     xg_lane_destroy(lane);
     xg_backend_close(small);
@@ -426,15 +424,15 @@ static long attempt(struct fx_product *product, const struct fault *way, long nt
     if (nth)
         fake.fail(way->name, nth, way->code, way->after);
     for (int turn = 0; turn < 2; turn++) {
-        struct fx_cpu_count count = {.call = &product->call};
-        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_cpu cpu = fx_product_cpu(product);
         struct xg_result result;
         fx_product_reset(product);
         enum xg_status status =
             xg_pipeline_run(lane, &product->call, XG_MATH_ACCURATE, row_name, &cpu, &result);
         fx_product_check(product, JUDGED_STEP, what);
-        XT_CHECK((status == XG_OK) == (!count.wholes && !count.parts), "%s: %s, %ld and %ld on CPU",
-                 what, xg_status_name(status), count.wholes, count.parts);
+        XT_CHECK((status == XG_OK) == (!product->count.wholes && !product->count.parts),
+                 "%s: %s, %ld and %ld on CPU", what, xg_status_name(status), product->count.wholes,
+                 product->count.parts);
         XT_CHECK(nth || status == XG_OK, "%s", xg_status_name(status));
         if (turn == 0)
             calls += fake.calls(way->name);

@@ -178,8 +178,7 @@ static void test_runs(struct xg_dev *dev)
     const struct fx_shape shape = {700, 900, 1100, false, true, 1.0f, 0.0f, 0};
     struct fx_product product = fx_product_create(&shape, 1);
     for (int turn = 0; turn < 2; turn++) {
-        struct fx_cpu_count count = {.call = &product.call};
-        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_cpu cpu = fx_product_cpu(&product);
         struct xg_result result;
         selected = 0;
         XT_CHECK(xg_pipeline_run(lane, &product.call, XG_MATH_STRICT, NULL, &cpu, &result) ==

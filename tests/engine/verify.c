@@ -24,15 +24,14 @@ static bool run(const struct fx_shape *of, uint64_t seed)
 {
     static pthread_mutex_t checks = PTHREAD_MUTEX_INITIALIZER; /* which are counted */
     struct fx_product product = fx_product_create(of, seed);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(&product);
     xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     pthread_mutex_lock(&checks);
     fx_product_check(&product, 1, "verified");
-    XT_CHECK(count.parts == 0 && count.wholes <= 1, "%ld wholes, %ld parts", count.wholes,
-             count.parts);
+    XT_CHECK(product.count.parts == 0 && product.count.wholes <= 1, "%ld wholes, %ld parts",
+             product.count.wholes, product.count.parts);
     pthread_mutex_unlock(&checks);
-    bool by_cpu = count.wholes;
+    bool by_cpu = product.count.wholes;
     fx_product_destroy(&product);
     return by_cpu;
 }
@@ -46,13 +45,13 @@ static void flip(long nth, int bit)
 static void unnoticed(void)
 {
     struct fx_product product = fx_product_create(&shape, 3);
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(&product);
     begin();
     flip(1, 30);
     xg_dispatch_problem("test_sgemm", &product.call, &cpu);
     XT_CHECK(!(fx_error(&product, 1) <= 1.0) && fx_padding_intact(&product), "no bit was flipped");
-    XT_CHECK(count.wholes == 0 && fake.faults("flip") == 1, "%ld by the CPU", count.wholes);
+    XT_CHECK(product.count.wholes == 0 && fake.faults("flip") == 1, "%ld by the CPU",
+             product.count.wholes);
     fx_product_destroy(&product);
 }
 
@@ -151,12 +150,11 @@ static void sampled(void)
     begin();
     for (uint64_t number = 0; number < PRODUCTS && wrong < 3; number++) {
         struct fx_product product = fx_product_create(&shape, number);
-        struct fx_cpu_count count = {.call = &product.call};
-        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_cpu cpu = fx_product_cpu(&product);
         bool looked_at = xg_verify_samples(number, 0.25);
         xg_dispatch_problem("test_sgemm", &product.call, &cpu);
-        XT_CHECK(count.wholes == looked_at, "product %ld", (long)number);
-        wrong += count.wholes > 0;
+        XT_CHECK(product.count.wholes == looked_at, "product %ld", (long)number);
+        wrong += product.count.wholes > 0;
         verified += looked_at;
         fx_product_destroy(&product);
     }

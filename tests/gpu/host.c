@@ -37,8 +37,7 @@ static struct xg_result run_product(struct xg_lane *lane, struct fx_product *mad
 {
     static _Thread_local struct xg_accuracy accuracy;
     struct fx_product product = *made;
-    struct fx_cpu_count count = {.call = &product.call};
-    struct xg_cpu cpu = fx_cpu(&count);
+    struct xg_cpu cpu = fx_product_cpu(&product);
     struct xg_result result;
     xg_accuracy_init(&accuracy, &product.call);
     enum xg_status status =
@@ -46,7 +45,7 @@ static struct xg_result run_product(struct xg_lane *lane, struct fx_product *mad
     double error = xg_accuracy_error(&accuracy, &product.call);
     double bound = (double)shape->k + 3;
     XT_CHECK(status == XG_OK, "%s: %s", what, xg_status_name(status));
-    XT_CHECK(count.wholes == 0 && count.parts == 0, "%s: the CPU computed", what);
+    XT_CHECK(product.count.wholes == 0 && product.count.parts == 0, "%s: the CPU computed", what);
     XT_CHECK(result.verdict == XG_VERDICT_RIGHT && result.deviation < 1, "%s: %g of a threshold",
              what, result.deviation);
     XT_CHECK_LE(error, bound, "%s: %c%c %lld,%lld,%lld beta %g pad %lld: %g * 2^-24", what,
@@ -119,8 +118,7 @@ static void test_repeatable(void)
         XT_CHECK(xg_lane_create(dev, threads[t], &lane) == XG_OK);
         struct fx_shape shape = {m, n, k, false, false, 1, 0, (int64_t)t};
         struct fx_product padded = fx_product_create(&shape, 5);
-        struct fx_cpu_count count = {.call = &padded.call};
-        struct xg_cpu cpu = fx_cpu(&count);
+        struct xg_cpu cpu = fx_product_cpu(&padded);
         uint64_t seed = 77;
         for (int64_t i = 0; i < m; i++)
             for (int64_t l = 0; l < k; l++)

@@ -5,7 +5,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "src/base/clock.h"
 
 int openblas_get_num_threads(void);
 void openblas_set_num_threads(int count);
@@ -26,13 +27,6 @@ static void *watch(void *wanted)
     return NULL;
 }
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 int main(int argc, char **argv)
 {
     enum { N = 1000 };
@@ -43,7 +37,7 @@ int main(int argc, char **argv)
     openblas_set_num_threads(wanted);
     if (pthread_create(&watcher, NULL, watch, &read))
         return 99;
-    for (double end_s = now_s() + 0.7; now_s() < end_s;)
+    for (double end_s = xg_clock_s() + 0.7; xg_clock_s() < end_s;)
         cblas_sgemm(101, 111, 111, N, N, N, 1, a, N, a, N, 0, c, N);
     ends = 1;
     pthread_join(watcher, NULL);

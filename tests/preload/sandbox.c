@@ -18,9 +18,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "src/base/clock.h"
 #include "tests/support/filter.h"
 
 void cblas_sgemm(int, int, int, int, int, int, float, const float *, int, const float *, int, float,
@@ -101,20 +101,13 @@ static long set_sandbox(const char *how)
 
 /* --- Products behind it --------------------------------------------------------------------- */
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static float c_first[LARGEST * LARGEST], c_second[LARGEST * LARGEST];
 static double seconds;
 
 static int products(float *c)
 {
     int wrong = 0, count = 0;
-    for (double end_s = now_s() + seconds; now_s() < end_s; count++)
+    for (double end_s = xg_clock_s() + seconds; xg_clock_s() < end_s; count++)
         wrong += product(100 + count % 7 * 100, c);
     return wrong + (count == 0);
 }

@@ -5,20 +5,13 @@
  * every answer was and no place was dear, and nanoseconds a call on standard error.
  */
 #include <cblas.h>
-#include <time.h>
 
+#include "src/base/clock.h"
 #include "tests/support/xt.h"
 
 enum { SITES = 1000, FEW = 100, ROUNDS = 20, DEARER = 20 };
 
 static float sites_sum;
-
-static double sites_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 #define SITE                                                                                       \
     if (at++ < count) {                                                                            \
@@ -35,11 +28,11 @@ __attribute__((noinline)) static double sites_call(int count)
     const float a = 2.0f, b = 3.0f;
     double least = 1e30;
     for (int round = 0; round < ROUNDS; round++) {
-        double begin = sites_now();
+        double begin = (double)xg_clock_ns();
         float c = 0.0f;
         int at = 0;
         SITE100 SITE100 SITE100 SITE100 SITE100 SITE100 SITE100 SITE100 SITE100 SITE100 double ns =
-            (sites_now() - begin) / count;
+            ((double)xg_clock_ns() - begin) / count;
         least = ns < least ? ns : least;
     }
     return least;

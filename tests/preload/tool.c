@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "src/base/clock.h"
 
 enum { SIDE = 100, STATUS = 3 };
 
@@ -26,20 +27,12 @@ static void multiply(void)
     cblas_sgemm(101, 111, 111, SIDE, SIDE, SIDE, 1.0f, a, SIDE, a, SIDE, 0.0f, c, SIDE);
 }
 
-static double now_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void child(const char *way)
 {
-    double end_s = now_s() + 2.5;
+    double end_s = xg_clock_s() + 2.5;
 
     multiply();
-    while (!strcmp(way, "spin") && now_s() < end_s)
+    while (!strcmp(way, "spin") && xg_clock_s() < end_s)
         multiply();
     if (!strcmp(way, "exec"))
         execl("/proc/self/exe", "again", (char *)NULL);

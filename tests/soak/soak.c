@@ -13,10 +13,10 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FAKECUDA_WANT_LOAD
+#include "src/base/clock.h"
 #include "tests/fakedrv/fakecuda.h"
 #include "tests/support/xt.h"
 
@@ -34,13 +34,6 @@ static int side_max = 200;
 static struct fakecuda fake;
 static _Atomic long products, wrong, launches, struck;
 static _Atomic bool stop;
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* A whole number from `least` to `most`. */
 static int pick(uint64_t *seed, int least, int most)
@@ -139,7 +132,7 @@ static void inject(uint64_t *seed, double until, bool lose)
         "cuMemAlloc",        "cuStreamWaitEvent", NULL};
     static const int codes[] = {2, 999};
     const struct timespec nap = {0, 2000000};
-    while (now_s() < until) {
+    while (xg_clock_s() < until) {
         const long from = atomic_load(&products);
         if (faked) {
             launches += fake.calls("cuLaunchKernel");
@@ -151,7 +144,7 @@ static void inject(uint64_t *seed, double until, bool lose)
         else if (faked)
             fake.fail(names[pick(seed, 0, 8)], pick(seed, 1, 300), codes[pick(seed, 0, 1)],
                       FAKECUDA_ONCE);
-        while (now_s() < until && (lose || atomic_load(&products) < from + BETWEEN_FAULTS))
+        while (xg_clock_s() < until && (lose || atomic_load(&products) < from + BETWEEN_FAULTS))
             nanosleep(&nap, NULL);
     }
 }
@@ -203,7 +196,7 @@ static void run_round(int threads, double seconds, uint64_t *seed, bool lose)
         if (pthread_create(&thread[i], NULL, work, (void *)(uintptr_t)*seed))
             exit(XT_HARD);
     }
-    inject(seed, now_s() + seconds, lose);
+    inject(seed, xg_clock_s() + seconds, lose);
     atomic_store(&stop, true);
     for (int i = 0; i < threads; i++)
         pthread_join(thread[i], NULL);

@@ -86,6 +86,7 @@ struct fx_product {
     float *a, *b;
     float *c_all, *c_before; /* guard, C with its padding, guard */
     size_t c_elems;          /* of c_all */
+    struct fx_cpu_count count;
 };
 
 struct fx_shape {
@@ -156,6 +157,13 @@ static inline struct fx_product fx_product_create(const struct fx_shape *shape, 
             p.c_before[FX_GUARD + i * call->ldc + j] = NAN;
     memcpy(p.c_all, p.c_before, p.c_elems * sizeof(float));
     return p;
+}
+
+/* The CPU's side of it, counted from now on. */
+static inline struct xg_cpu fx_product_cpu(struct fx_product *p)
+{
+    p->count = (struct fx_cpu_count){.call = &p->call};
+    return fx_cpu(&p->count);
 }
 
 /* C as it was before the call. */
