@@ -249,13 +249,11 @@ static void leave_while_starting(void)
 /* It ends well, and does not stay for the start, which takes for ever. */
 static void exit_while_starting(void)
 {
-    int status = -1;
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
         leave_while_starting();
-    waitpid(pid, &status, 0);
-    XT_CHECK(status == 0, "status %#x", (unsigned)status);
+    xt_child_wait(pid, "the child");
 }
 
 /* With no GPU to be had, nothing is asked any more. */
@@ -274,7 +272,6 @@ static void given_up(void)
 
 static void forked(void)
 {
-    int status = 0;
     begin();
     run(&shape, false);
     fflush(NULL);
@@ -283,8 +280,7 @@ static void forked(void)
         run(&shape, true);
         _exit(xt_failures || fake.forked_calls() ? XT_FAIL : XT_PASS);
     }
-    waitpid(pid, &status, 0);
-    XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
+    xt_child_wait(pid, "the child");
     run(&shape, false);
 }
 
@@ -322,7 +318,6 @@ static void earn_in_child(void)
 __attribute__((unused)) static void forked_among_products(void)
 {
     enum { THREADS = 4 };
-    int status = -1;
     begin();
     const struct xt_threads running = xt_threads_start(THREADS, run_asleep, NULL, 0);
     while (asleep < THREADS)
@@ -331,8 +326,7 @@ __attribute__((unused)) static void forked_among_products(void)
     pid_t pid = fork();
     if (pid == 0)
         earn_in_child();
-    waitpid(pid, &status, 0);
-    XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
+    xt_child_wait(pid, "the child");
     xt_threads_join(&running);
 }
 

@@ -360,7 +360,6 @@ static void lost_lanes(void)
  * the thread sanitizer's allocator leaves its locks to a child as they are. */
 static void fork_and_check(void)
 {
-    int status = 0;
     struct fx_product product = fx_product_create(&shape, 1);
     pid_t pid = fork();
     if (pid == 0) {
@@ -371,8 +370,7 @@ static void fork_and_check(void)
         right = right && xg_engine_state_get() == XG_ENGINE_FORKED && fake.forked_calls() == 0;
         _exit(right ? 0 : 1);
     }
-    waitpid(pid, &status, 0);
-    XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
+    xt_child_wait(pid, "the child");
     fx_product_destroy(&product);
 }
 
@@ -397,13 +395,11 @@ static void fork_children(void)
 /* A child of a process that never started the engine may start one. */
 static void fork_before_start(void)
 {
-    int status = 0;
     begin();
     pid_t pid = fork();
     if (pid == 0)
         _exit(xg_engine_wait(&conf) == XG_ENGINE_READY && run(true) == XG_OK ? 0 : 1);
-    waitpid(pid, &status, 0);
-    XT_CHECK(status == 0, "the child: status %#x", (unsigned)status);
+    xt_child_wait(pid, "the child");
 }
 
 static void callers_context(void)

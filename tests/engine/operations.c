@@ -297,15 +297,13 @@ static void leave_while_looking(void)
 static void exit_while_looking(void)
 {
     enum { MOST_S = 20 }; /* of which the exit may wait for some */
-    int status = -1;
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
         alarm(MOST_S);
         leave_while_looking();
     }
-    waitpid(pid, &status, 0);
-    XT_CHECK(status == 0, "status %#x", (unsigned)status);
+    xt_child_wait(pid, "the child");
 }
 
 /* --- Every operation and type ---------------------------------------------------------------- */

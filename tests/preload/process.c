@@ -134,7 +134,6 @@ static void process_spawn(const char *unused)
  * registered around fork may be there or not. */
 static void process_fork_first(const char *after_us)
 {
-    int status = -1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&process_thread[i], NULL, process_loop, NULL) != 0)
             exit(XT_HARD);
@@ -144,8 +143,7 @@ static void process_fork_first(const char *after_us)
         bool right = process_right(cblas_sgemm) && process_right(cblas_sgemm);
         _exit(right ? 0 : 1);
     }
-    XT_CHECK(waitpid(child, &status, 0) == child && status == 0, "8.2: the child: status %#x",
-             (unsigned)status);
+    xt_child_wait(child, "8.2: the child");
     process_stop();
 }
 
@@ -183,7 +181,6 @@ static int process_nothing(struct dl_phdr_info *info, size_t size_bytes, void *c
  * loaded objects. */
 static void process_fork_walk(const char *unused)
 {
-    int status = -1;
     process_lingers = true;
     if (pthread_create(&process_thread[0], NULL, process_loop, NULL) ||
         pthread_create(&process_thread[1], NULL, process_loop, NULL))
@@ -197,8 +194,7 @@ static void process_fork_walk(const char *unused)
         dl_iterate_phdr(process_nothing, NULL);
         _exit(process_right(cblas_sgemm) ? 0 : 1);
     }
-    XT_CHECK(waitpid(child, &status, 0) == child && status == 0, "8.2: the child: status %#x",
-             (unsigned)status);
+    xt_child_wait(child, "8.2: the child");
     process_stop();
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 /* Automake's exit codes: 0 pass, 1 fail, 77 skip, 99 the test itself is broken. */
 enum { XT_PASS = 0, XT_FAIL = 1, XT_SKIP = 77, XT_HARD = 99 };
@@ -28,6 +29,14 @@ static long xt_checks;
 
 /* NaN fails: the comparison is written so that it is false then. */
 #define XT_CHECK_LE(value, bound, ...) XT_CHECK((value) <= (bound), __VA_ARGS__)
+
+/* Waits for a child of fork(), which is to end with exit status 0. */
+static inline void xt_child_wait(pid_t child, const char *what)
+{
+    int status = -1;
+    XT_CHECK(waitpid(child, &status, 0) == child && status == 0, "%s: status %#x", what,
+             (unsigned)status);
+}
 
 /* Uniform in (-1, 1), never 0; a splitmix64 step. */
 static inline float xt_random(uint64_t *state)

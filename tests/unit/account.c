@@ -354,7 +354,6 @@ static pid_t child_pid;
 
 static void forks(void)
 {
-    int status = -1;
     multiply(2);
     child_pid = fork();
     if (child_pid == 0) {
@@ -363,7 +362,7 @@ static void forks(void)
         _exit(xt_failures != 0);
     }
     multiply(4);
-    XT_CHECK(waitpid(child_pid, &status, 0) == child_pid && status == 0, "status %d", status);
+    xt_child_wait(child_pid, "the child");
     XT_CHECK(products(child_pid, "") == 7, "the child's");
 }
 

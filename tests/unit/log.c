@@ -239,11 +239,25 @@ static void controls(void)
     xg_log(XG_LOG_WARN, "e");
 }
 
-static void test_threads(void)
+/* --- What is left of each body ---------------------------------------------------------------- */
+
+static void judge_cut(void)
+{
+    XT_CHECK(strcspn(err_text, "\n") == 999, "%zu", strcspn(err_text, "\n"));
+    XT_CHECK(!strcmp(err_text + 1000, "xgemm: behind\n"), "%s", err_text + 1000);
+}
+
+static void judge_unopenable(void)
+{
+    XT_CHECK(strstr(err_text, "none/log") && strstr(err_text, "standard error"), "%s", err_text);
+    XT_CHECK(strstr(err_text, "xgemm: first\nxgemm: second\n"), "%s", err_text);
+    XT_CHECK(strstr(err_text, "none/log") == strrchr(err_text, '/') - 4, "said once: %s", err_text);
+}
+
+static void judge_threads(void)
 {
     int lines = 0;
 
-    run("threads");
     for (const char *line = file_text; *line; lines++) {
         size_t width = strcspn(line, "\n");
 
@@ -253,29 +267,44 @@ static void test_threads(void)
     XT_CHECK(lines == THREADS * LINES, "%d lines", lines);
 }
 
+static void judge_fifo(void)
+{
+    XT_CHECK(strstr(err_text, "xgemm: without a reader\n"), "%s", err_text);
+}
+
+static void judge_controls(void)
+{
+    XT_CHECK(strstr(err_text, "xgemm: a?xgemm: b??[31mc? ??d \303\251?\n") == err_text, "%s",
+             err_text);
+    XT_CHECK(strstr(err_text, "none/l?og;") && strstr(err_text, "\nxgemm: e\n"), "%s", err_text);
+}
+
 static const struct {
     const char *name;
     void (*body)(void);
+    const char *err, *file; /* all of standard error, and of the log; NULL: anything */
+    void (*judge)(void);    /* NULL: nothing more */
 } bodies[] = {
-    {"before_setup", before_setup},
-    {"levels", levels},
-    {"cut", tiling},
-    {"once", once},
-    {"keep_errno", keep_errno},
-    {"to_file", to_file},
-    {"to_relative", to_relative},
-    {"unopenable", unopenable},
-    {"threads", threads},
-    {"broken_pipe", broken_pipe},
-    {"full_file", full_file},
-    {"fifo", fifo},
-    {"own_file", own_file},
-    {"controls", controls},
+    {"before_setup", before_setup, "xgemm: warning 7\n", "", NULL},
+    {"levels", levels, "xgemm: a\nxgemm: b\nxgemm: c\n", "", NULL},
+    {"cut", tiling, NULL, "", judge_cut},
+    {"once", once, "xgemm: round 0\n", "", NULL},
+    {"keep_errno", keep_errno, NULL, "", NULL},
+    {"to_file", to_file, "", "xgemm: first\nxgemm: second\nwhole text\n", NULL},
+    {"to_relative", to_relative, "", "xgemm: found\n", NULL},
+    {"unopenable", unopenable, NULL, "", judge_unopenable},
+    {"threads", threads, "", NULL, judge_threads},
+    {"broken_pipe", broken_pipe, NULL, "", NULL},
+    {"full_file", full_file, NULL, "xgemm: lon", NULL},
+    {"fifo", fifo, NULL, "", judge_fifo},
+    {"own_file", own_file, "", "", NULL},
+    {"controls", controls, NULL, "", judge_controls},
 };
+enum { BODIES = sizeof bodies / sizeof bodies[0] };
 
 static int run_body(const char *name)
 {
-    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+    for (size_t i = 0; i < BODIES; i++) {
         if (strcmp(bodies[i].name, name))
             continue;
         alarm(SECONDS);
@@ -285,64 +314,27 @@ static int run_body(const char *name)
     return XT_HARD;
 }
 
-static void test_left_listeners(void)
-{
-    run("broken_pipe");
-    run("full_file");
-    XT_CHECK(!strcmp(file_text, "xgemm: lon"), "%s", file_text);
-    XT_CHECK(mkfifo(in_dir("fifo"), 0600) == 0, "%d", errno);
-    run("fifo");
-    XT_CHECK(strstr(err_text, "xgemm: without a reader\n"), "%s", err_text);
-    run("own_file");
-    XT_CHECK(err_text[0] == '\0', "%s", err_text);
-}
-
-static void test_controls(void)
-{
-    run("controls");
-    XT_CHECK(strstr(err_text, "xgemm: a?xgemm: b??[31mc? ??d \303\251?\n") == err_text, "%s",
-             err_text);
-    XT_CHECK(strstr(err_text, "none/l?og;") && strstr(err_text, "\nxgemm: e\n"), "%s", err_text);
-}
-
 int main(int argc, char **argv)
 {
+    static const char *const left[] = {"err", "out", "log", "own", "fifo"};
     char template[] = "xg_log_XXXXXX";
 
     if (argc == 2) {
         snprintf(dir, sizeof dir, "%s", argv[0]);
         return run_body(argv[1]);
     }
-    if (!mkdtemp(template) || !realpath(template, dir))
+    if (!mkdtemp(template) || !realpath(template, dir) || mkfifo(in_dir("fifo"), 0600))
         return XT_HARD;
-    run("before_setup");
-    XT_CHECK(!strcmp(err_text, "xgemm: warning 7\n"), "%s", err_text);
-    run("levels");
-    XT_CHECK(!strcmp(err_text, "xgemm: a\nxgemm: b\nxgemm: c\n"), "%s", err_text);
-    run("cut");
-    XT_CHECK(strcspn(err_text, "\n") == 999, "%zu", strcspn(err_text, "\n"));
-    XT_CHECK(!strcmp(err_text + 1000, "xgemm: behind\n"), "%s", err_text + 1000);
-    run("once");
-    XT_CHECK(!strcmp(err_text, "xgemm: round 0\n"), "%s", err_text);
-    run("keep_errno");
-    run("to_file");
-    XT_CHECK(!strcmp(file_text, "xgemm: first\nxgemm: second\nwhole text\n"), "%s", file_text);
-    XT_CHECK(err_text[0] == '\0', "%s", err_text);
-    run("to_relative");
-    XT_CHECK(!strcmp(file_text, "xgemm: found\n"), "%s", file_text);
-    run("unopenable");
-    XT_CHECK(strstr(err_text, "none/log") && strstr(err_text, "standard error"), "%s", err_text);
-    XT_CHECK(strstr(err_text, "xgemm: first\nxgemm: second\n"), "%s", err_text);
-    XT_CHECK(strstr(err_text, "none/log") == strrchr(err_text, '/') - 4, "said once: %s", err_text);
-    test_threads();
-    test_left_listeners();
-    test_controls();
-
-    unlink(in_dir("err"));
-    unlink(in_dir("out"));
-    unlink(in_dir("log"));
-    unlink(in_dir("own"));
-    unlink(in_dir("fifo"));
+    for (size_t i = 0; i < BODIES; i++) {
+        const char *err = bodies[i].err, *file = bodies[i].file;
+        run(bodies[i].name);
+        XT_CHECK(!err || !strcmp(err_text, err), "%s: %s", bodies[i].name, err_text);
+        XT_CHECK(!file || !strcmp(file_text, file), "%s: %s", bodies[i].name, file_text);
+        if (bodies[i].judge)
+            bodies[i].judge();
+    }
+    for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
+        unlink(in_dir(left[i]));
     rmdir(dir);
     return xt_done();
 }

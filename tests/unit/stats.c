@@ -117,14 +117,13 @@ static void test_line(void)
 /* In a child, which begins with an empty account; returns its report. */
 static const char *report_of(void (*body)(void))
 {
-    int status = -1;
     pid_t child = fork();
 
     if (child == 0) {
         body();
         exit(xt_failures ? 1 : 0);
     }
-    XT_CHECK(waitpid(child, &status, 0) == child && status == 0, "status %d", status);
+    xt_child_wait(child, "the child");
     return logged();
 }
 

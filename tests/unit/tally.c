@@ -83,7 +83,6 @@ static void test_forked(void)
 {
     pthread_t thread;
     pthread_barrier_t done;
-    int status = -1;
     pthread_barrier_init(&done, NULL, 2);
     if (pthread_create(&thread, NULL, stay_inside, &done))
         exit(XT_HARD);
@@ -97,8 +96,7 @@ static void test_forked(void)
         check(0, 0, 0, "the child, outside");
         _exit(xt_failures ? XT_FAIL : XT_PASS);
     }
-    waitpid(pid, &status, 0);
-    XT_CHECK(status == 0, "status %#x", (unsigned)status);
+    xt_child_wait(pid, "the child");
     leave();
     pthread_barrier_wait(&done);
     pthread_join(thread, NULL);

@@ -159,7 +159,7 @@ static void test_holds(void)
 {
     char files[128];
     device_files(files, sizeof files);
-    int release[2], told[2], status;
+    int release[2], told[2];
     pid_t heir = 0;
     XT_CHECK(pipe(release) == 0 && pipe(told) == 0, "pipe");
     pid_t program = fork();
@@ -182,7 +182,7 @@ static void test_holds(void)
         nap();
     XT_CHECK(flock(device, LOCK_EX | LOCK_NB) != 0, "it does not hold the device's file");
     close(release[1]);
-    XT_CHECK(waitpid(program, &status, 0) == program && status == 0, "status %x", status);
+    xt_child_wait(program, "the child");
     XT_CHECK(goes_within_s(heir, 5), "it is still there");
     XT_CHECK(flock(device, LOCK_EX | LOCK_NB) == 0, "the device's file is still held");
     close(device), close(told[0]), close(told[1]);
@@ -215,14 +215,14 @@ static void test_not(void)
     XT_CHECK(xg_teardown_apart(&leaves) && !xg_teardown_apart(&waits), "apart");
     xg_teardown_prepare(&leaves);
     XT_CHECK(xg_teardown_leave(files) == 0, "no device's file is open");
-    int device = open_file("device3"), status = 1;
+    int device = open_file("device3");
     xg_teardown_prepare(&waits);
     XT_CHECK(xg_teardown_leave(files) == 0, "XGEMM_EXIT=wait");
     xg_teardown_prepare(&leaves);
     pid_t child = fork();
     if (child == 0)
         _exit(xg_teardown_leave(files) != 0);
-    XT_CHECK(waitpid(child, &status, 0) == child && status == 0, "in a child of fork()");
+    xt_child_wait(child, "in a child of fork()");
     xg_teardown_refuse();
     XT_CHECK(xg_teardown_leave(files) == 0, "refused");
     close(device);

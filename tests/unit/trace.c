@@ -28,6 +28,15 @@ static const char *in_dir(const char *name)
     return path;
 }
 
+/* Gives the file of a child of the traced process another name. */
+static void take_childs(pid_t pid, const char *name)
+{
+    char own[64], to[PATH_MAX + 64];
+    snprintf(own, sizeof own, "trace.%ld", (long)pid);
+    snprintf(to, sizeof to, "%s", in_dir(name));
+    XT_CHECK(rename(in_dir(own), to) == 0, "%s", own);
+}
+
 static void read_file(const char *name, char *text, size_t size)
 {
     FILE *file = fopen(in_dir(name), "r");
@@ -215,10 +224,7 @@ static void killed_in_child(void)
     if (fork() == 0) {
         add(17.01);
         rename(in_dir("trace"), in_dir("gone"));
-        char name[64], from[PATH_MAX + 64];
-        snprintf(name, sizeof name, "trace.%ld", (long)getpid());
-        snprintf(from, sizeof from, "%s", in_dir(name));
-        rename(from, in_dir("trace"));
+        take_childs(getpid(), "trace");
         _exit(0);
     }
     wait(NULL);
@@ -317,7 +323,6 @@ static void machine_named_badly(void)
 static void machine_of_child(void)
 {
     struct xg_trace_machine m = machine();
-    int status = -1;
     xg_trace_add_machine(&m);
     pid_t forked = fork();
     if (forked == 0) {
@@ -325,11 +330,8 @@ static void machine_of_child(void)
         xg_trace_add_machine(&m);
         exit(xt_failures ? 1 : 0);
     }
-    XT_CHECK(waitpid(forked, &status, 0) == forked && status == 0, "status %d", status);
-    char name[64], to[PATH_MAX + 64];
-    snprintf(name, sizeof name, "trace.%ld", (long)forked);
-    snprintf(to, sizeof to, "%s", in_dir("child"));
-    XT_CHECK(rename(in_dir(name), to) == 0, "%s", name);
+    xt_child_wait(forked, "the child");
+    take_childs(forked, "child");
 }
 
 /* How often text is in file_text. */
@@ -389,7 +391,6 @@ static void test_machine(void)
 /* pid of the last child is written to "pid"; it and its parent both add. */
 static void fork_between(void)
 {
-    int status = -1;
 
     add(17);
     pid_t forked = fork();
@@ -398,13 +399,10 @@ static void fork_between(void)
         add(17);
         exit(0);
     }
-    XT_CHECK(waitpid(forked, &status, 0) == forked && status == 0, "status %d", status);
+    xt_child_wait(forked, "the child");
     add(17);
     rename(in_dir("trace"), in_dir("gone"));
-    char name[64], to[PATH_MAX + 64];
-    snprintf(name, sizeof name, "trace.%ld", (long)forked);
-    snprintf(to, sizeof to, "%s", in_dir("child"));
-    XT_CHECK(rename(in_dir(name), to) == 0, "%s", name);
+    take_childs(forked, "child");
 }
 
 static void many_at_once(void)
@@ -456,6 +454,12 @@ static void limited(void)
     many();
 }
 
+static void run_refused(const char *name)
+{
+    run(name, many);
+    XT_CHECK(strstr(err_text, "XGEMM_TRACE="), "%s", err_text);
+}
+
 static void test_refused(void)
 {
     static char name[3 * PATH_MAX];
@@ -463,26 +467,20 @@ static void test_refused(void)
     run("none/trace", many);
     XT_CHECK(strstr(err_text, "xgemm: cannot append to XGEMM_TRACE=") == err_text, "%s", err_text);
     XT_CHECK(strchr(err_text, '\n') == strrchr(err_text, '\n'), "said once: %s", err_text);
-    run("", many); /* the folder itself */
-    XT_CHECK(strstr(err_text, "XGEMM_TRACE=") != NULL, "%s", err_text);
+    run_refused(""); /* the folder itself */
     memset(name, 'x', sizeof name - 1);
     name[0] = '/';
-    run(name, many);
-    XT_CHECK(strstr(err_text, "XGEMM_TRACE=") != NULL, "%s", err_text);
+    run_refused(name);
     memset(name, '%', sizeof name - 1);
-    run(name, many);
-    XT_CHECK(strstr(err_text, "XGEMM_TRACE=") != NULL, "%s", err_text);
-    run("/dev/full", many);
-    XT_CHECK(strstr(err_text, "XGEMM_TRACE=") != NULL, "%s", err_text);
+    run_refused(name);
+    run_refused("/dev/full");
 
     /* A file that would block its opener, and one that blocks its writer. */
     if (mkfifo(in_dir("fifo"), 0600))
         exit(XT_HARD);
-    run("fifo", many);
-    XT_CHECK(strstr(err_text, "XGEMM_TRACE=") != NULL, "%s", err_text);
+    run_refused("fifo");
     int reader = open(in_dir("fifo"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    run("fifo", many);
-    XT_CHECK(strstr(err_text, "XGEMM_TRACE=") != NULL, "%s", err_text);
+    run_refused("fifo");
     XT_CHECK(read(reader, name, 1) == 0, "nothing is written to it");
     close(reader);
 
