@@ -43,21 +43,6 @@ static struct standard take_call(struct fuzz_bytes *bytes)
 static const double alpha[2] = {1.5, 0.25}, beta[2] = {-2.0, 3.0};
 static const float alpha_s[2] = {1.5f, 0.25f}, beta_s[2] = {-2.0f, 3.0f};
 
-/* A scalar as the C interface takes it. */
-static union shim_scalar scalar_of(enum xg_type type, const float *single, const double *twice)
-{
-    switch (type) {
-    case XG_TYPE_S:
-        return (union shim_scalar){.s = *single};
-    case XG_TYPE_D:
-        return (union shim_scalar){.d = *twice};
-    case XG_TYPE_C:
-        return (union shim_scalar){.c = single};
-    default:
-        return (union shim_scalar){.z = twice};
-    }
-}
-
 /* HERK's scalars are real, and HER2K's beta. */
 static enum xg_type standard_alpha(const struct standard *call)
 {
@@ -71,11 +56,6 @@ static enum xg_type standard_beta(const struct standard *call)
     if (call->op == XG_OP_HER2K)
         return call->type == XG_TYPE_Z ? XG_TYPE_D : XG_TYPE_S;
     return standard_alpha(call);
-}
-
-static bool is_complex(enum xg_type type)
-{
-    return type == XG_TYPE_C || type == XG_TYPE_Z;
 }
 
 /* The arguments of every operation by their names, as each interface has them. */
@@ -131,45 +111,40 @@ static void check_scalars(const struct standard *call, const struct xg_problem *
 {
     FUZZ_CHECK(p->op == call->op && p->type == call->type, "which operation");
     FUZZ_CHECK(p->alpha == alpha[0] && p->beta == standard_beta_value(call, 0), "scalars");
-    FUZZ_CHECK(p->alpha_im == (is_complex(standard_alpha(call)) ? alpha[1] : 0) &&
+    FUZZ_CHECK(p->alpha_im == (xg_type_is_complex(standard_alpha(call)) ? alpha[1] : 0) &&
                    p->beta_im ==
-                       (is_complex(standard_beta(call)) ? standard_beta_value(call, 1) : 0),
+                       (xg_type_is_complex(standard_beta(call)) ? standard_beta_value(call, 1) : 0),
                "imaginary parts");
 }
 
-/* An integer as it is passed: above an int of the C interface there may be anything. */
-static int64_t integer(const struct standard *call, int64_t value, uint64_t garbage)
-{
-    return call->int_bytes == 8 ? value : (int64_t)((uint64_t)(uint32_t)value | garbage << 32);
-}
-
 /* The call as a program passes it. */
-static void read_call(const struct standard *call, float *operands[3], uint64_t garbage,
+static void read_call(const struct standard *call, void *const operands[3], uint64_t garbage,
                       struct shim_args *args)
 {
-    bool is_double = call->type == XG_TYPE_D || call->type == XG_TYPE_Z;
+    const bool is_double = xg_type_is_double(call->type);
     const char side = (char)call->side, uplo = (char)call->uplo, transa = (char)call->transa,
                transb = (char)call->transb, diag = (char)call->diag;
     struct shim_call passed = {.symbol = shim_symbol_spellings(xg_kind(call->op, call->type)) +
                                          (call->order ? 0 : 1)};
-    const struct cblas_arguments cblas = {.order = call->order,
-                                          .side = call->side,
-                                          .uplo = call->uplo,
-                                          .trans = call->transa,
-                                          .transa = call->transa,
-                                          .transb = call->transb,
-                                          .diag = call->diag,
-                                          .m = integer(call, call->m, garbage),
-                                          .n = integer(call, call->n, garbage),
-                                          .k = integer(call, call->k, garbage),
-                                          .lda = integer(call, call->lda, garbage),
-                                          .ldb = integer(call, call->ldb, garbage),
-                                          .ldc = integer(call, call->ldc, garbage),
-                                          .alpha = scalar_of(standard_alpha(call), alpha_s, alpha),
-                                          .beta = scalar_of(standard_beta(call), beta_s, beta),
-                                          .a = operands[0],
-                                          .b = operands[1],
-                                          .c = operands[2]};
+    const struct cblas_arguments cblas = {
+        .order = call->order,
+        .side = call->side,
+        .uplo = call->uplo,
+        .trans = call->transa,
+        .transa = call->transa,
+        .transb = call->transb,
+        .diag = call->diag,
+        .m = fuzz_slot(call, call->m, garbage),
+        .n = fuzz_slot(call, call->n, garbage),
+        .k = fuzz_slot(call, call->k, garbage),
+        .lda = fuzz_slot(call, call->lda, garbage),
+        .ldb = fuzz_slot(call, call->ldb, garbage),
+        .ldc = fuzz_slot(call, call->ldc, garbage),
+        .alpha = fuzz_scalar(standard_alpha(call), is_double ? (const void *)alpha : alpha_s),
+        .beta = fuzz_scalar(standard_beta(call), is_double ? (const void *)beta : beta_s),
+        .a = operands[0],
+        .b = operands[1],
+        .c = operands[2]};
     const struct fortran_arguments fortran = {.side = &side,
                                               .uplo = &uplo,
                                               .trans = &transa,
@@ -201,40 +176,20 @@ static void read_call(const struct standard *call, float *operands[3], uint64_t 
                "the size alone is another");
 }
 
-/* Element (i,j) of C and l of the sum lie where the standard says. */
-static void check_gemm(const struct standard *call, const struct xg_problem *p, float *operands[3],
-                       int64_t i, int64_t j, int64_t l)
-{
-    char ta = standard_trans(call, call->transa), tb = standard_trans(call, call->transb);
-    uint64_t a = standard_offset(call, ta, i, l, call->lda);
-    uint64_t b = standard_offset(call, tb, l, j, call->ldb);
-    uint64_t c = standard_offset(call, 'N', i, j, call->ldc);
-    bool swapped = call->order != 101;
-    int64_t row = swapped ? j : i, col = swapped ? i : j;
-    uint64_t first = problem_offset(p->transa, row, l, p->lda);
-    uint64_t second = problem_offset(p->transb, l, col, p->ldb);
-    FUZZ_CHECK(p->a == operands[swapped] && first == (swapped ? b : a), "the first operand");
-    FUZZ_CHECK(p->b == operands[!swapped] && second == (swapped ? a : b), "the second operand");
-    FUZZ_CHECK((p->transa == XG_CONJ_TRANS) == ((swapped ? tb : ta) == 'C') &&
-                   (p->transb == XG_CONJ_TRANS) == ((swapped ? ta : tb) == 'C'),
-               "conjugates");
-    FUZZ_CHECK(p->c == operands[2] && problem_offset(false, row, col, p->ldc) == c, "C");
-}
-
 /* The same, and the triangle that the element is in. */
-static void check_gemmt(const struct standard *call, const struct xg_problem *p, float *operands[3],
-                        int64_t i, int64_t j, int64_t l)
+static void check_gemmt(const struct standard *call, const struct xg_problem *p,
+                        void *const operands[3], int64_t i, int64_t j, int64_t l)
 {
     bool there = standard_uplo(call) == 'U' ? i <= j : i >= j;
     int64_t row = call->order != 101 ? j : i, col = call->order != 101 ? i : j;
-    check_gemm(call, p, operands, i, j, l);
+    fuzz_check_gemm(call, p, operands, i, j, l);
     FUZZ_CHECK(there == (p->uplo == XG_UPPER ? row <= col : p->uplo == XG_LOWER && row >= col),
                "the triangle");
 }
 
 /* The same of a triangle's element, which is at (j,i) where (i,j) is in the other one. */
-static void check_syrk(const struct standard *call, const struct xg_problem *p, float *operands[3],
-                       int64_t i, int64_t j, int64_t l)
+static void check_syrk(const struct standard *call, const struct xg_problem *p,
+                       void *const operands[3], int64_t i, int64_t j, int64_t l)
 {
     char trans = standard_trans(call, call->transa);
     bool upper = standard_uplo(call) == 'U', swapped = call->order != 101;
@@ -265,8 +220,8 @@ static void check_syrk(const struct standard *call, const struct xg_problem *p, 
 
 /* Element (i,l) of the symmetric operand and the other one's, whichever comes first, lie where the
  * standard says: stored in the same triangle of the same memory. */
-static void check_symm(const struct standard *call, const struct xg_problem *p, float *operands[3],
-                       int64_t i, int64_t j, int64_t l)
+static void check_symm(const struct standard *call, const struct xg_problem *p,
+                       void *const operands[3], int64_t i, int64_t j, int64_t l)
 {
     bool swapped = call->order != 101, left = standard_side(call) == 'L';
     bool first = left != swapped; /* of the row-major product */
@@ -295,8 +250,8 @@ static void check_symm(const struct standard *call, const struct xg_problem *p, 
 }
 
 /* Element (i,l) of op(A), or (l,j), and those of B, lie where the standard says. */
-static void check_trmm(const struct standard *call, const struct xg_problem *p, float *operands[3],
-                       int64_t i, int64_t j, int64_t l)
+static void check_trmm(const struct standard *call, const struct xg_problem *p,
+                       void *const operands[3], int64_t i, int64_t j, int64_t l)
 {
     char trans = standard_trans(call, call->transa);
     bool swapped = call->order != 101, left = standard_side(call) == 'L';
@@ -350,7 +305,7 @@ static void check_written(const struct xg_problem *p)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static float memory[3];
-    float *operands[3] = {&memory[0], &memory[1], &memory[2]};
+    void *const operands[3] = {&memory[0], &memory[1], &memory[2]};
     struct fuzz_bytes bytes = {data, size};
     struct standard call = take_call(&bytes);
     struct shim_args args;
@@ -387,7 +342,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_symm(&call, &args.problem, operands, i, j, l);
         else {
             FUZZ_CHECK(args.problem.uplo == XG_FULL, "a triangle");
-            check_gemm(&call, &args.problem, operands, i, j, l);
+            fuzz_check_gemm(&call, &args.problem, operands, i, j, l);
         }
     }
     return 0;

@@ -19,6 +19,9 @@ struct batch {
     int64_t stride[3];
 };
 
+/* Above an int of the C interface. */
+static const uint64_t GARBAGE = 0x5a5a5a5a;
+
 static char memory[1 << 16];
 
 /* Of the operands A, B and C the one of a product: anywhere. */
@@ -93,8 +96,8 @@ struct passed {
 static void fill(const struct batch *batch, struct passed *to)
 {
     const struct standard *call = &batch->group[0];
-    bool is_double = call->type == XG_TYPE_D || call->type == XG_TYPE_Z;
-    int parts = call->type == XG_TYPE_C || call->type == XG_TYPE_Z ? 2 : 1;
+    bool is_double = xg_type_is_double(call->type);
+    int parts = xg_type_is_complex(call->type) ? 2 : 1;
     for (int g = 0; g < GROUPS; g++) {
         to->transes[0][g] = batch->group[g].transa;
         to->transes[1][g] = batch->group[g].transb;
@@ -121,48 +124,29 @@ static void fill(const struct batch *batch, struct passed *to)
     to->groups = batch->groups;
 }
 
-static union shim_scalar by_value(enum xg_type type, const void *number)
-{
-    switch (type) {
-    case XG_TYPE_S:
-        return (union shim_scalar){.s = *(const float *)number};
-    case XG_TYPE_D:
-        return (union shim_scalar){.d = *(const double *)number};
-    default:
-        return (union shim_scalar){.c = number};
-    }
-}
-
-/* Above an int of the C interface there may be anything. */
-static int64_t slot(const struct standard *call, int64_t value)
-{
-    uint64_t garbage = (uint64_t)0x5a5a5a5a << 32;
-    return call->int_bytes == 8 ? value : (int64_t)((uint64_t)(uint32_t)value | garbage);
-}
-
 static void pass_strided(const struct batch *batch, struct passed *to)
 {
     const struct standard *call = &batch->group[0];
     if (call->order)
-        to->call.gemm_batch_strided_cblas =
-            (struct shim_gemm_batch_strided_cblas){.order = call->order,
-                                                   .transa = call->transa,
-                                                   .transb = call->transb,
-                                                   .m = slot(call, call->m),
-                                                   .n = slot(call, call->n),
-                                                   .k = slot(call, call->k),
-                                                   .alpha = by_value(call->type, &to->scalars[0]),
-                                                   .a = to->a[0],
-                                                   .lda = slot(call, call->lda),
-                                                   .stridea = slot(call, batch->stride[0]),
-                                                   .b = to->b[0],
-                                                   .ldb = slot(call, call->ldb),
-                                                   .strideb = slot(call, batch->stride[1]),
-                                                   .beta = by_value(call->type, &to->scalars[1]),
-                                                   .c = to->c[0],
-                                                   .ldc = slot(call, call->ldc),
-                                                   .stridec = slot(call, batch->stride[2]),
-                                                   .batch_size = slot(call, batch->size[0])};
+        to->call.gemm_batch_strided_cblas = (struct shim_gemm_batch_strided_cblas){
+            .order = call->order,
+            .transa = call->transa,
+            .transb = call->transb,
+            .m = fuzz_slot(call, call->m, GARBAGE),
+            .n = fuzz_slot(call, call->n, GARBAGE),
+            .k = fuzz_slot(call, call->k, GARBAGE),
+            .alpha = fuzz_scalar(call->type, &to->scalars[0]),
+            .a = to->a[0],
+            .lda = fuzz_slot(call, call->lda, GARBAGE),
+            .stridea = fuzz_slot(call, batch->stride[0], GARBAGE),
+            .b = to->b[0],
+            .ldb = fuzz_slot(call, call->ldb, GARBAGE),
+            .strideb = fuzz_slot(call, batch->stride[1], GARBAGE),
+            .beta = fuzz_scalar(call->type, &to->scalars[1]),
+            .c = to->c[0],
+            .ldc = fuzz_slot(call, call->ldc, GARBAGE),
+            .stridec = fuzz_slot(call, batch->stride[2], GARBAGE),
+            .batch_size = fuzz_slot(call, batch->size[0], GARBAGE)};
     else
         to->call.gemm_batch_strided_fortran =
             (struct shim_gemm_batch_strided_fortran){.transa = to->letters[0],
@@ -204,7 +188,7 @@ static void pass_groups(const struct batch *batch, struct passed *to)
             (struct shim_gemm_batch_cblas){.order = call->order,
                                            .transa_array = none ? NULL : to->transes[0],
                                            .transb_array = none ? NULL : to->transes[1],
-                                           .group_count = slot(call, batch->groups),
+                                           .group_count = fuzz_slot(call, batch->groups, GARBAGE),
                                            ARRAYS(none, to)};
     else
         to->call.gemm_batch_fortran =
@@ -216,7 +200,7 @@ static void pass_groups(const struct batch *batch, struct passed *to)
 
 static void check_scalars(const struct standard *call, const struct xg_problem *p, int group)
 {
-    bool is_complex = call->type == XG_TYPE_C || call->type == XG_TYPE_Z;
+    bool is_complex = xg_type_is_complex(call->type);
     FUZZ_CHECK(p->op == call->op && p->type == call->type && p->uplo == XG_FULL, "which operation");
     FUZZ_CHECK(p->alpha == scalar(group, 1) && p->beta == scalar(group, 2), "scalars");
     FUZZ_CHECK(p->alpha_im == (is_complex ? scalar(group, 5) : 0) &&
@@ -224,29 +208,17 @@ static void check_scalars(const struct standard *call, const struct xg_problem *
                "imaginary parts");
 }
 
-/* Element (i,j) of a product's C and l of its sum lie where the standard says. */
+/* A product is a GEMM of its own; element (i,j) of its C and l of its sum lie where the standard
+ * says. */
 static void check_product(const struct standard *call, const struct xg_problem *p,
-                          const char *const operands[3], const int64_t at[3])
+                          void *const operands[3], const int64_t at[3])
 {
-    char ta = standard_trans(call, call->transa), tb = standard_trans(call, call->transb);
-    uint64_t a = standard_offset(call, ta, at[0], at[2], call->lda);
-    uint64_t b = standard_offset(call, tb, at[2], at[1], call->ldb);
-    uint64_t c = standard_offset(call, 'N', at[0], at[1], call->ldc);
-    bool swapped = call->order != 101;
-    int64_t row = at[swapped], col = at[!swapped];
+    const bool swapped = call->order != 101;
     FUZZ_CHECK(p->op == XG_OP_GEMM && !p->batch, "a product of a batch is a GEMM");
     FUZZ_CHECK(p->m == (swapped ? call->n : call->m) && p->n == (swapped ? call->m : call->n) &&
                    p->k == call->k,
                "a product's size");
-    FUZZ_CHECK(p->a == operands[swapped] && p->b == operands[!swapped] && p->c == operands[2],
-               "a product's matrices");
-    FUZZ_CHECK(problem_offset(p->transa, row, at[2], p->lda) == (swapped ? b : a) &&
-                   problem_offset(p->transb, at[2], col, p->ldb) == (swapped ? a : b) &&
-                   problem_offset(false, row, col, p->ldc) == c,
-               "a product's elements");
-    FUZZ_CHECK((p->transa == XG_CONJ_TRANS) == ((swapped ? tb : ta) == 'C') &&
-                   (p->transb == XG_CONJ_TRANS) == ((swapped ? ta : tb) == 'C'),
-               "conjugates");
+    fuzz_check_gemm(call, p, operands, at[0], at[1], at[2]);
 }
 
 /* A legal group as a problem; `first` products come before it. */
@@ -268,7 +240,7 @@ static void check_group(struct fuzz_bytes *bytes, const struct batch *batch, int
     const int64_t at[3] = {(int64_t)fuzz_word(bytes, 4) % call->m,
                            (int64_t)fuzz_word(bytes, 4) % call->n,
                            (int64_t)fuzz_word(bytes, 4) % call->k};
-    const char *operands[3];
+    void *operands[3];
     for (int i = 0; i < 3; i++)
         operands[i] =
             call->op == XG_OP_GEMM_BATCH

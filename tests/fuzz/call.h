@@ -4,6 +4,7 @@
 #define FUZZ_CALL_H
 
 #include "fuzz.h"
+#include "shim/args.h"
 #include "standard.h"
 
 /* Elements from the first to (row,col) of a matrix that the caller stores so, transposed or not. */
@@ -40,6 +41,45 @@ static inline int take_trans(struct fuzz_bytes *bytes, bool cblas)
     if (cblas)
         return byte < 230 ? 111 + byte % 4 : (int8_t)fuzz_byte(bytes);
     return byte < 230 ? "NTCntcRr"[byte % 8] : fuzz_byte(bytes);
+}
+
+/* A number as the C interface takes it. */
+static inline union shim_scalar fuzz_scalar(enum xg_type type, const void *number)
+{
+    switch (type) {
+    case XG_TYPE_S:
+        return (union shim_scalar){.s = *(const float *)number};
+    case XG_TYPE_D:
+        return (union shim_scalar){.d = *(const double *)number};
+    default:
+        return (union shim_scalar){.c = number};
+    }
+}
+
+/* An integer as it is passed: above an int of the C interface there may be anything. */
+static inline int64_t fuzz_slot(const struct standard *call, int64_t value, uint64_t garbage)
+{
+    return call->int_bytes == 8 ? value : (int64_t)((uint64_t)(uint32_t)value | garbage << 32);
+}
+
+/* Element (i,j) of C and l of the sum lie where the standard says. */
+static inline void fuzz_check_gemm(const struct standard *call, const struct xg_problem *p,
+                                   void *const operands[3], int64_t i, int64_t j, int64_t l)
+{
+    char ta = standard_trans(call, call->transa), tb = standard_trans(call, call->transb);
+    uint64_t a = standard_offset(call, ta, i, l, call->lda);
+    uint64_t b = standard_offset(call, tb, l, j, call->ldb);
+    uint64_t c = standard_offset(call, 'N', i, j, call->ldc);
+    bool swapped = call->order != 101;
+    int64_t row = swapped ? j : i, col = swapped ? i : j;
+    uint64_t first = problem_offset(p->transa, row, l, p->lda);
+    uint64_t second = problem_offset(p->transb, l, col, p->ldb);
+    FUZZ_CHECK(p->a == operands[swapped] && first == (swapped ? b : a), "the first operand");
+    FUZZ_CHECK(p->b == operands[!swapped] && second == (swapped ? a : b), "the second operand");
+    FUZZ_CHECK((p->transa == XG_CONJ_TRANS) == ((swapped ? tb : ta) == 'C') &&
+                   (p->transb == XG_CONJ_TRANS) == ((swapped ? ta : tb) == 'C'),
+               "conjugates");
+    FUZZ_CHECK(p->c == operands[2] && problem_offset(false, row, col, p->ldc) == c, "C");
 }
 
 #endif
