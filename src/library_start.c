@@ -58,15 +58,23 @@ static void load_cublas(const struct xg_conf *conf)
     end_load(XG_TOOLKIT_CUBLAS, LOAD_DONE);
 }
 
-/* Each lane makes its own handle at its first routine. Matrices of lower rank also need cuBLAS,
- * which cuSOLVER has brought along (compute/deflation.h); no routine waits for that. */
+/* Each lane makes its own handle at its first routine. LU factorizations and matrices of lower rank
+ * also use cuBLAS, which cuSOLVER has brought along (compute/lu.h, compute/deflation.h); no routine
+ * waits for that. */
 static void load_cusolver(const struct xg_conf *conf)
 {
     const bool there = xg_solver_load();
+    struct xg_dev *dev;
     (void)conf;
     end_load(XG_TOOLKIT_CUSOLVER, there ? LOAD_DONE : LOAD_ABSENT);
-    if (there)
-        xg_cublas_load();
+    if (!there)
+        return;
+    xg_cublas_load();
+    for (int i = 0; xg_engine_hold(i, &dev); i++)
+        if (dev) {
+            xg_backend_open_cublas(dev);
+            xg_engine_let_go(i);
+        }
 }
 
 bool xg_library_start_is_done(enum xg_toolkit library)

@@ -22,6 +22,8 @@
 
 enum { WARPS = XG_LU_APPLY_THREADS / 32, COLUMNS = XG_LU_STRIP / WARPS, SIDE = 8 };
 
+#if XG_LU_HOPPER
+
 /* Rows of 4 more elements: the lanes that read a tile's element each use different banks. */
 template <int TOP>
 struct triangle {
@@ -35,11 +37,9 @@ static_assert(sizeof(triangle<XG_LU_BLOCK>) == XG_LU_APPLY_BYTES(XG_LU_BLOCK), "
 /* c += a b for 8x8x4. Lane l has a[l / 4][l % 4], b[l % 4][l / 4], c[l / 4][l % 4 * 2 + 0, 1]. */
 static __device__ __forceinline__ void multiply(double (&c)[2], double a, double b)
 {
-#if __CUDA_ARCH__ >= 900
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                  : "+d"(c[0]), "+d"(c[1])
                  : "d"(a), "d"(b));
-#endif
 }
 
 /* Reads the triangle, and inverts its diagonal, with the whole block. */
@@ -159,11 +159,23 @@ static __device__ __forceinline__ void apply(const xg_lu_apply_args &args)
         }
 }
 
+#endif
+
+template <typename real, int TOP>
+static __device__ __forceinline__ void run(const xg_lu_apply_args &args)
+{
+#if XG_LU_HOPPER
+    apply<real, TOP>(args);
+#else
+    asm volatile("trap;");
+#endif
+}
+
 #define ENTRY(name, real, top)                                                                     \
     extern "C" __global__ void __launch_bounds__(XG_LU_APPLY_THREADS, 1)                           \
         xg_lu_apply_##name##_sm90(const __grid_constant__ struct xg_lu_apply_args args)            \
     {                                                                                              \
-        apply<real, top>(args);                                                                    \
+        run<real, top>(args);                                                                      \
     }
 ENTRY(s_panel, float, XG_LU_PANEL)
 ENTRY(s_block, float, XG_LU_BLOCK)

@@ -20,6 +20,9 @@ enum {
 /* Dynamic shared memory of the kernel that applies a panel or a block of `top` columns. */
 #define XG_LU_APPLY_BYTES(top) (8 * ((top) * ((top) + 4) + (top)*12 + 4 * 8 * 12))
 
+/* Device code exists for Hopper alone, on which its latencies were measured; elsewhere it traps. */
+#define XG_LU_HOPPER (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000)
+
 /*
  * Row `from` moves to row `to`; from < 0: nothing moves. Rows count from the panel's or the block's
  * first row. The list of a panel has 2 * 32 moves, that of a block 2 * 128: of k and k moves, move

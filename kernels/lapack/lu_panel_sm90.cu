@@ -37,10 +37,7 @@
 enum { PANEL = XG_LU_PANEL, BLOCK = XG_LU_BLOCK, CLUSTER_MOST = XG_LU_CLUSTER_MOST };
 enum { GROUP = 8 }; /* steps by the same code */
 
-/* The host launches it on no other generation: its latencies were measured on this one. */
-#define HOPPER (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000)
-
-#if HOPPER
+#if XG_LU_HOPPER
 
 /* The upper 32 bits of a number's magnitude, and the lower ones. */
 struct magnitude {
@@ -163,10 +160,10 @@ struct panel {
     {
     }
 
-    /* The column of the matrix in which a finished column's element is written. */
+    /* The element where a finished column is: groups are in reverse order. */
     static __device__ __forceinline__ constexpr int element_of(int column)
     {
-        return PANEL - GROUP - column / GROUP * GROUP + column % GROUP;
+        return column ^ (PANEL - GROUP);
     }
 
     __device__ __forceinline__ void offer(int column)
@@ -289,7 +286,8 @@ struct panel {
         for (int i = PANEL - ACTIVE; i < PANEL - ACTIVE + GROUP; i++)
             step<ACTIVE>(i);
         if constexpr (ACTIVE > GROUP)
-            steps<ACTIVE - GROUP>();
+            if (args.columns > PANEL - ACTIVE + GROUP)
+                steps<ACTIVE - GROUP>();
     }
 
     __device__ __forceinline__ void load(void)
@@ -375,7 +373,8 @@ struct panel {
             xg_cluster_sync();
         offer(0);
         steps<PANEL>();
-        /* All rows have been read: each block has waited for the others' last candidates. */
+        /* Each block has waited for all that is sent to it. So all rows have been read, and no
+         * block ends while another one sends to it. */
         if (place >= 0) {
             write_moves(source);
             store();
@@ -383,8 +382,6 @@ struct panel {
             write_no_moves();
         }
         write_moves_above();
-        if (CLUSTER)
-            xg_cluster_sync(); /* no block ends while another one sends to it */
     }
 };
 
@@ -393,7 +390,7 @@ struct panel {
 template <typename real, int THREADS, bool CLUSTER>
 static __device__ __forceinline__ void factorize(const xg_lu_panel_args &args)
 {
-#if HOPPER
+#if XG_LU_HOPPER
     __shared__ __align__(16) typename panel<real, THREADS, CLUSTER>::shared s;
     panel<real, THREADS, CLUSTER>(s, args).run();
 #else

@@ -99,7 +99,8 @@ static const struct xg_setting settings[] = {
      .help =
          "1: LAPACK's factorizations (getrf, potrf, geqrf), solvers (gesv, posv, getrs, "
          "potrs), inverses, least squares (gels, gelsd, gelss), eigenvalues (syev, syevd, syevr, "
-         "sygvd, geev) and singular values (gesdd, gesvd) may run on the GPU, by cuSOLVER; 0: the "
+         "sygvd, geev) and singular values (gesdd, gesvd) may run on the GPU, with cuSOLVER; 0: "
+         "the "
          "program's own library computes them."},
     {.name = "XGEMM_VERBOSE",
      .common = true,

@@ -62,9 +62,11 @@ void xg_lu_open(struct xg_dev *dev, enum xg_type type, struct xg_lu *lu)
         {"lu_apply_sm90", "xg_lu_apply_%c_block_sm90", XG_LU_APPLY_BYTES(XG_LU_BLOCK),
          &lu->apply_block},
     };
-    *lu = (struct xg_lu){0};
-    if (!letters[type] || !dev->facts.clusters || dev->facts.sm / 10 != 9 ||
-        !dev->drv.cuOccupancyMaxActiveClusters)
+    int code_sm = 0;
+    if (lu->looked)
+        return;
+    *lu = (struct xg_lu){.looked = true};
+    if (!letters[type] || dev->facts.sm / 10 != 9 || !dev->drv.cuOccupancyMaxActiveClusters)
         return;
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
         char entry[64];
@@ -73,14 +75,19 @@ void xg_lu_open(struct xg_dev *dev, enum xg_type type, struct xg_lu *lu)
             XG_OK)
             return;
     }
+    /* Kernels compiled from older PTX would only trap. */
+    if (XG_DRV(&dev->drv, cuFuncGetAttribute, &code_sm, CU_FUNC_ATTRIBUTE_PTX_VERSION, lu->panel) !=
+            XG_OK ||
+        code_sm < 90)
+        return;
     lu->panel_rows_most = rows_most(dev, lu->panel, XG_LU_THREADS);
     lu->rows_most = rows_most(dev, lu->tall, XG_LU_TALL_THREADS);
 }
 
 bool xg_lu_serves(struct xg_dev *dev, const struct xg_lu *lu, const struct xg_lu_matrix *matrix)
 {
-    return matrix->m <= lu->rows_most && matrix->n <= INT32_MAX && dev->plan_bytes == 0 &&
-           xg_cublas_is_loaded() && xg_cublas_present(dev);
+    return matrix->m <= lu->rows_most && matrix->n <= INT32_MAX - XG_LU_STRIP &&
+           dev->plan_bytes == 0 && xg_cublas_is_loaded() && xg_cublas_present(dev);
 }
 
 /* --- Steps ----------------------------------------------------------------------------------- */

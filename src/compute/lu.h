@@ -14,8 +14,9 @@
  * the time of cuSOLVER's getrf.
  */
 
-/* The kernels of one type on one device. rows_most: 0 if there are none. */
+/* The kernels of one type on one device. rows_most: 0 if there are none. Zero before xg_lu_open. */
 struct xg_lu {
+    bool looked;
     CUfunction one, panel, tall; /* for panels of one block, of more, and of more rows */
     int64_t panel_rows_most, rows_most;
     CUfunction apply_panel, apply_block;
@@ -37,15 +38,16 @@ enum {
                        XG_LU_ROWS_MOST * (int)sizeof(int32_t)
 };
 
-/* Finds the kernels; *lu says whether there are any. The device's context must be current, here and
+/* Finds the kernels, unless *lu has been looked for. The device's context must be current, here and
  * below. */
 void xg_lu_open(struct xg_dev *dev, enum xg_type type, struct xg_lu *lu);
 
-/* Whether xg_lu_run can factorize the matrix. cuBLAS must have been loaded, so that with
- * XGEMM_REPRODUCIBLE, where a result must not depend on that, the answer is no. */
+/* Whether xg_lu_run can factorize the matrix. That depends on whether cuBLAS has been loaded; with
+ * XGEMM_REPRODUCIBLE, where results must not depend on that, the answer is no. */
 bool xg_lu_serves(struct xg_dev *dev, const struct xg_lu *lu, const struct xg_lu_matrix *matrix);
 
-/* Enqueues the factorization. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_NOMEM, XG_ERR_LOST. */
+/* Enqueues the factorization. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_NOMEM, XG_ERR_LOST; after a
+ * failure the matrix is undefined. */
 enum xg_status xg_lu_run(struct xg_dev *dev, const struct xg_lu *lu,
                          const struct xg_lu_matrix *matrix, CUstream stream);
 

@@ -43,10 +43,8 @@ enum xg_status xg_solver_create(struct xg_dev *dev, CUstream stream, struct xg_s
             status_of(xg_solver_functions.create_params(&solver->params), "cusolverDnCreateParams");
     if (status != XG_OK)
         goto destroy_handle;
-    for (int type = 0; type < XG_TYPE_COUNT; type++) {
+    for (int type = 0; type < XG_TYPE_COUNT; type++)
         (void)xg_mirror_open(dev, (enum xg_type)type, &solver->mirrors[type]);
-        xg_lu_open(dev, (enum xg_type)type, &solver->lus[type]);
-    }
     *out = solver;
     return XG_OK;
 
@@ -153,29 +151,42 @@ static enum xg_status prepare(const struct xg_dev *dev, const struct xg_solver *
     return status == XG_OK ? mirror(dev, solver, call, step, false) : status;
 }
 
-/* Runs a step with cuSOLVER, or getrf with our kernels. */
-static enum xg_status run_step(struct xg_dev *dev, const struct xg_solver_step *step, int index)
+/* Factorizes by our kernels. XG_ERR_NOTFOUND: they do not serve this matrix. */
+static enum xg_status factorize(struct xg_dev *dev, struct xg_solver *solver,
+                                struct xg_solver_call *call, CUdeviceptr info)
 {
-    const struct xg_solver *solver = step->solver;
-    struct xg_solver_call *call = step->call;
-    const struct xg_routine *routine = call->routine;
-    const struct xg_lu *lu = &solver->lus[routine->type];
-    const struct xg_lu_matrix matrix = {.type = routine->type,
+    const enum xg_type type = call->routine->type;
+    struct xg_lu *lu = &solver->lus[type];
+    const struct xg_lu_matrix matrix = {.type = type,
                                         .m = call->m,
                                         .n = call->n,
                                         .ld = call->operand[XG_SLOT_A].ld,
                                         .a = call->operand[XG_SLOT_A].at,
                                         .pivots = call->operand[XG_SLOT_PIVOTS].at,
-                                        .info = (CUdeviceptr)(uintptr_t)step->info,
+                                        .info = info,
                                         .work = call->work};
-    if (xg_solver_rows[routine->name].steps[index] == xg_solver_getrf &&
-        xg_lu_serves(dev, lu, &matrix)) {
-        call->kernel = "lu_panel";
-        return xg_lu_run(dev, lu, &matrix, solver->stream);
-    }
-    return xg_drv_ended() ? XG_ERR_LOST
-                          : status_of(xg_solver_rows[routine->name].steps[index](step),
-                                      xg_routine_text(routine->name, routine->type));
+    xg_lu_open(dev, type, lu);
+    if (!xg_lu_serves(dev, lu, &matrix))
+        return XG_ERR_NOTFOUND;
+    call->kernel = "lu_panel";
+    return xg_lu_run(dev, lu, &matrix, solver->stream);
+}
+
+static enum xg_status run_step(struct xg_dev *dev, struct xg_solver *solver,
+                               struct xg_solver_call *call, int index)
+{
+    const struct xg_routine *routine = call->routine;
+    xg_solver_function *function = xg_solver_rows[routine->name].steps[index];
+    const CUdeviceptr info = call->info + (unsigned)index * sizeof(int);
+    const struct xg_solver_step step = {solver, call, NULL, NULL, (void *)(uintptr_t)info};
+    enum xg_status status = XG_ERR_NOTFOUND;
+    if (function == xg_solver_getrf)
+        status = factorize(dev, solver, call, info);
+    if (status != XG_ERR_NOTFOUND)
+        return status;
+    return xg_drv_ended()
+               ? XG_ERR_LOST
+               : status_of(function(&step), xg_routine_text(routine->name, routine->type));
 }
 
 enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
@@ -189,9 +200,7 @@ enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
         status = prepare(dev, solver, call, i);
         if (status != XG_OK)
             break;
-        const struct xg_solver_step step = {
-            solver, call, NULL, NULL, (void *)(uintptr_t)(call->info + (unsigned)i * sizeof(int))};
-        status = run_step(dev, &step, i);
+        status = run_step(dev, solver, call, i);
         if (status == XG_OK)
             status = mirror(dev, solver, call, i, true);
         if (status == XG_OK && call->deflate &&

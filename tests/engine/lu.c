@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* GETRF and GESV by our panels: pivots and factors are LAPACK's, in every shape; singular matrices
- * and failures leave the operands; where there are no panels, cuSOLVER factorizes. */
+ * and failures leave the operands; without panels cuSOLVER factorizes. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -9,8 +9,13 @@
 #include "src/compute/cublas.h"
 #include "src/pipeline/routine.h"
 
+/* Without one of these there are no panels: a libcublas that has been loaded, leave to depend on
+ * that, a device with clusters, code for it, a handle of cuBLAS. */
+enum lack { NOTHING, LIBRARY, FREEDOM, HOPPER, CODE, HANDLE, LACKS };
+
 static struct fakecuda fake;
 static struct xg_lane *lane;
+static enum lack lacking;
 
 static double get(enum xg_type type, const void *data, int64_t i)
 {
@@ -117,7 +122,10 @@ static void check(enum xg_type type, int64_t m, int64_t n, bool whole, bool by_p
     struct matrix x = matrix_of(type, m, n, whole);
     struct xg_result result;
     fake.reset(1);
+    if (lacking == HANDLE)
+        fake.fail("cublasCreate", 1, FX_CODE_NOMEM, FAKECUDA_ALWAYS);
     enum xg_status status = xg_routine_run_verified(lane, &x.routine, 1, &result);
+    XT_CHECK(!strcmp(result.kernel, by_panels ? "lu_panel" : "cuSOLVER"), "%s", result.kernel);
     XT_CHECK((fake.calls("cusolverDnXgetrf") == 0) == by_panels, "%lldx%lld by panels",
              (long long)m, (long long)n);
     if (status == XG_OK) {
@@ -142,11 +150,38 @@ static void test_shapes(void)
         }
 }
 
-/* The device has 8 multiprocessors: a panel of 512 rows a block has 4096 rows at most. */
+/* The device has 16 multiprocessors: a panel has at most 16 blocks of 512 rows. The lane is new, so
+ * that its memory is as large as these matrices need. */
 static void test_tall(void)
 {
-    check(XG_TYPE_D, 4096, 3, false, true);
-    check(XG_TYPE_D, 4097, 3, false, false);
+    check(XG_TYPE_D, 4097, 3, false, true);
+    check(XG_TYPE_D, 8192, 2, false, true);
+    check(XG_TYPE_D, 8193, 2, false, false);
+}
+
+/* The pivots of 8 bytes serve the second step; the caller's have 4. */
+static void test_solve(enum xg_type type)
+{
+    enum { N = 140, COLUMNS = 3 };
+    struct matrix x = matrix_of(type, N, N, false);
+    int32_t pivots[N];
+    double b[N * COLUMNS];
+    struct xg_result result;
+    for (int64_t i = 0; i < (int64_t)N * COLUMNS; i++)
+        set(type, b, i, cos((double)i));
+    x.routine.name = XG_ROUTINE_GESV;
+    x.routine.k = COLUMNS;
+    x.routine.pivot_bytes = sizeof *pivots;
+    x.routine.operand[XG_SLOT_PIVOTS].at = pivots;
+    x.routine.operand[XG_SLOT_B] = (struct xg_matrix){b, N, COLUMNS, N};
+    fake.reset(1);
+    XT_CHECK(xg_routine_run_verified(lane, &x.routine, 1, &result) == XG_OK);
+    XT_CHECK(result.verdict == XG_VERDICT_RIGHT && fake.calls("cusolverDnXgetrf") == 0 &&
+             fake.calls("cusolverDnXgetrs") == 1);
+    for (int i = 0; i < N; i++)
+        x.pivots[i] = pivots[i];
+    check_factors(&x, false);
+    matrix_free(&x);
 }
 
 static void test_singular(void)
@@ -165,9 +200,10 @@ static void test_singular(void)
 
 static void test_faults(const char *function)
 {
+    enum { CALLS_MOST = 100 };
     struct matrix x = matrix_of(XG_TYPE_D, 150, 150, false);
     enum xg_status status = XG_ERR_DRIVER;
-    for (long nth = 1; status != XG_OK; nth++) {
+    for (long nth = 1; status != XG_OK && nth < CALLS_MOST; nth++) {
         struct xg_result result;
         fake.reset(1);
         fake.fail(function, nth, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
@@ -177,32 +213,56 @@ static void test_faults(const char *function)
         if (status != XG_OK)
             check_before(&x, function);
     }
+    XT_CHECK(status == XG_OK, "%s: never right", function);
     matrix_free(&x);
 }
 
-int main(void)
+static void test_panels(void)
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
-    setenv("FAKECUDA_SM_COUNT", "8", 1);
-    fake = fx_fake();
     lane = fx_lane_open(&conf, 2, &dev);
-    check(XG_TYPE_D, 70, 70, false, false); /* cuBLAS is not loaded */
-    xg_cublas_load();
-    test_shapes();
     test_tall();
+    test_shapes();
+    test_solve(XG_TYPE_S);
+    test_solve(XG_TYPE_D);
     test_singular();
     test_faults("cuLaunchKernel");
     test_faults("cublasDgemm");
     fx_lane_close(lane, dev);
-    conf.reproducible = true;
+}
+
+static CUresult CUDAAPI old_code(int *out, CUfunction_attribute which, CUfunction function)
+{
+    (void)which, (void)function;
+    *out = 80;
+    return CUDA_SUCCESS;
+}
+
+static void test_without(enum lack lack)
+{
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *dev;
+    conf.reproducible = lack == FREEDOM;
     lane = fx_lane_open(&conf, 2, &dev);
+    if (lack == HOPPER)
+        dev->facts.sm = 86;
+    if (lack == CODE)
+        dev->drv.cuFuncGetAttribute = old_code;
+    lacking = lack;
     check(XG_TYPE_D, 70, 70, false, false);
+    lacking = NOTHING;
     fx_lane_close(lane, dev);
-    conf.reproducible = false;
-    lane = fx_lane_open(&conf, 2, &dev);
-    dev->facts.sm = 86;
-    check(XG_TYPE_D, 70, 70, false, false);
-    fx_lane_close(lane, dev);
+}
+
+int main(void)
+{
+    setenv("FAKECUDA_SM_COUNT", "16", 1);
+    fake = fx_fake();
+    test_without(LIBRARY);
+    xg_cublas_load();
+    for (int lack = FREEDOM; lack < LACKS; lack++)
+        test_without((enum lack)lack);
+    test_panels();
     return xt_done();
 }

@@ -177,6 +177,7 @@ struct fake_kernel {
 };
 struct fake_launch {
     unsigned blocks, threads, smem_bytes;
+    unsigned cluster; /* blocks of a cluster; 1: no cluster */
 };
 /* Queues it, and ends the test where its parameter or its grid are not what it allows. */
 typedef CUresult fake_kernel_queue(const struct fake_kernel *kernel, const void *parameter,

@@ -178,7 +178,8 @@ static bool is_panel(const struct fake_kernel *kernel, const struct xg_lu_panel_
            p->ld >= p->first + p->rows && p->before % XG_LU_PANEL == 0 &&
            p->before + p->columns <= XG_LU_BLOCK && launch->threads == (unsigned)kernel->extent &&
            launch->blocks == xg_ceil_div(p->rows, launch->threads) &&
-           launch->blocks <= XG_LU_CLUSTER_MOST && launch->smem_bytes == 0;
+           launch->blocks <= XG_LU_CLUSTER_MOST && launch->cluster == launch->blocks &&
+           launch->smem_bytes == 0;
 }
 
 static bool is_apply(const struct fake_kernel *kernel, const struct xg_lu_apply_args *p,

@@ -9,7 +9,7 @@
 
 #include "src/base/integers.h"
 
-enum { SMEM_DEFAULT_BYTES = 48 << 10, THREADS_MAX = 1024 };
+enum { SMEM_DEFAULT_BYTES = 48 << 10, THREADS_MAX = 1024, CLUSTER_PORTABLE = 8 };
 
 struct CUfunc_st {
     char name[96];
@@ -22,6 +22,7 @@ struct CUfunc_st {
     fake_kernel_queue *queue;
     int bm, bn, bk;
     int smem_limit_bytes;
+    bool wide; /* may run in clusters of more than CLUSTER_PORTABLE blocks */
     struct CUfunc_st *next;
 };
 
@@ -200,8 +201,9 @@ CUresult CUDAAPI cuFuncSetAttribute(CUfunction function, CUfunction_attribute wh
         check_function(function, "cuFuncSetAttribute");
         if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value <= 227 << 10)
             function->smem_limit_bytes = value;
-        else if (which != CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT &&
-                 which != CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
+        else if (which == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
+            function->wide = value;
+        else if (which != CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
             result = CUDA_ERROR_INVALID_VALUE;
     }
     return fake_leave(result);
@@ -228,7 +230,8 @@ CUresult CUDAAPI cuOccupancyMaxActiveClusters(int *out, CUfunction function,
     CUresult result = fake_enter("cuOccupancyMaxActiveClusters", FAKE_CONTEXT);
     if (result == CUDA_SUCCESS) {
         check_function(function, "cuOccupancyMaxActiveClusters");
-        *out = fake.sm_count / (int)config->attrs[0].value.clusterDim.x;
+        const unsigned cluster = config->attrs[0].value.clusterDim.x;
+        *out = cluster > CLUSTER_PORTABLE && !function->wide ? 0 : fake.sm_count / (int)cluster;
     }
     return fake_leave(result);
 }
@@ -281,19 +284,22 @@ static CUresult launch_sgemm(const struct CUfunc_st *function, const void *param
     return function->sums ? CUDA_SUCCESS : fakecuda_sgemm(&args, function->padded, stream);
 }
 
-CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
-                                unsigned grid_z, unsigned block_x, unsigned block_y,
-                                unsigned block_z, unsigned smem_bytes, CUstream stream,
-                                void **parameters, void **extra)
+/* config: its grid and blocks have one dimension. */
+static CUresult launch_kernel(CUfunction function, const CUlaunchConfig *config, unsigned cluster,
+                              void **parameters, void **extra)
 {
     CUresult result = fake_enter("cuLaunchKernel", FAKE_CONTEXT);
     if (result == CUDA_SUCCESS) {
-        struct fake_launch launch = {grid_x, block_x * block_y * block_z, smem_bytes};
+        const struct fake_launch launch = {config->gridDimX, config->blockDimX,
+                                           config->sharedMemBytes, cluster};
+        const CUstream stream = config->hStream;
         check_function(function, "cuLaunchKernel");
-        if (extra || grid_y != 1 || grid_z != 1)
-            fake_abort("%s: a grid of (%u,%u,%u)", function->name, grid_x, grid_y, grid_z);
+        if (extra || config->gridDimY != 1 || config->gridDimZ != 1)
+            fake_abort("%s: a grid of (%u,%u,%u)", function->name, config->gridDimX,
+                       config->gridDimY, config->gridDimZ);
         if (launch.threads < 1 || launch.threads > THREADS_MAX ||
-            smem_bytes > (unsigned)function->smem_limit_bytes)
+            launch.smem_bytes > (unsigned)function->smem_limit_bytes ||
+            (cluster > CLUSTER_PORTABLE && !function->wide))
             result = CUDA_ERROR_INVALID_VALUE;
         else if (function->kernel)
             result = function->queue(function->kernel, parameters[0], &launch, stream);
@@ -305,6 +311,20 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
     return fake_leave(result);
 }
 
+CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+                                unsigned grid_z, unsigned block_x, unsigned block_y,
+                                unsigned block_z, unsigned smem_bytes, CUstream stream,
+                                void **parameters, void **extra)
+{
+    const CUlaunchConfig config = {.gridDimX = grid_x,
+                                   .gridDimY = grid_y,
+                                   .gridDimZ = grid_z,
+                                   .blockDimX = block_x * block_y * block_z,
+                                   .sharedMemBytes = smem_bytes,
+                                   .hStream = stream};
+    return launch_kernel(function, &config, 1, parameters, extra);
+}
+
 /*
  * A cluster is as many neighbours of the grid; the fake product does not depend on it. Only the
  * sums of slices may start before what is ahead of them has ended.
@@ -312,6 +332,8 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                                   void **parameters, void **extra)
 {
+    CUlaunchConfig flat = *config;
+    unsigned blocks = 1;
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const CUlaunchAttribute *attribute = &config->attrs[i];
         bool cluster = attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
@@ -320,8 +342,9 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction funct
                      function->sums;
         if (!cluster && !early)
             fake_abort("cuLaunchKernelEx: attribute %d", (int)attribute->id);
+        if (cluster)
+            blocks = attribute->value.clusterDim.x;
     }
-    return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ,
-                          config->blockDimX, config->blockDimY, config->blockDimZ,
-                          config->sharedMemBytes, config->hStream, parameters, extra);
+    flat.blockDimX *= config->blockDimY * config->blockDimZ;
+    return launch_kernel(function, &flat, blocks, parameters, extra);
 }

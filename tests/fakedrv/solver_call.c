@@ -94,8 +94,11 @@ static bool works(const struct solver_call *call)
     return call->routine != SOLVER_POTRS && call->routine != SOLVER_GETRS;
 }
 
+/* GETRF's is small, so that a caller which reserves no more notices that it needs more. */
 static size_t device_bytes(const struct solver_call *call)
 {
+    if (call->routine == SOLVER_GETRF)
+        return xg_type_bytes(call->type) + 1;
     return works(call) ? work_elems(call) * xg_type_bytes(call->type) + !call->typed : 0;
 }
 
