@@ -8,6 +8,7 @@
 #include "lane.h"
 #include "src/compute/cublas.h"
 #include "src/pipeline/routine.h"
+#include "tests/support/typed.h"
 
 /* Without one of these there are no panels: a libcublas that has been loaded, leave to depend on
  * that, a device with clusters, code for it, a handle of cuBLAS. */
@@ -16,19 +17,6 @@ enum lack { NOTHING, LIBRARY, FREEDOM, HOPPER, CODE, HANDLE, LACKS };
 static struct fakecuda fake;
 static struct xg_lane *lane;
 static enum lack lacking;
-
-static double get(enum xg_type type, const void *data, int64_t i)
-{
-    return type == XG_TYPE_D ? ((const double *)data)[i] : (double)((const float *)data)[i];
-}
-
-static void set(enum xg_type type, void *data, int64_t i, double x)
-{
-    if (type == XG_TYPE_D)
-        ((double *)data)[i] = x;
-    else
-        ((float *)data)[i] = (float)x;
-}
 
 struct matrix {
     struct xg_routine routine;
@@ -48,8 +36,8 @@ static struct matrix matrix_of(enum xg_type type, int64_t m, int64_t n, bool who
         exit(99);
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++) {
-            set(type, a, i + j * ld, whole ? rand() % 3 - 1 : rand() / (double)RAND_MAX - 0.5);
-            x.before[i + j * m] = get(type, a, i + j * ld);
+            xt_set(type, a, i + j * ld, whole ? rand() % 3 - 1 : rand() / (double)RAND_MAX - 0.5);
+            x.before[i + j * m] = xt_get(type, a, i + j * ld);
         }
     x.routine.pivot_bytes = 8;
     x.routine.operand[XG_SLOT_A] = (struct xg_matrix){a, m, n, ld};
@@ -69,7 +57,7 @@ static void check_before(const struct matrix *x, const char *what)
     const struct xg_matrix *a = &x->routine.operand[XG_SLOT_A];
     for (int64_t j = 0; j < a->columns; j++)
         for (int64_t i = 0; i < a->rows; i++)
-            if (get(x->routine.type, a->at, i + j * a->ld) != x->before[i + j * a->rows]) {
+            if (xt_get(x->routine.type, a->at, i + j * a->ld) != x->before[i + j * a->rows]) {
                 XT_CHECK(false, "%s: (%lld,%lld) has changed", what, (long long)i, (long long)j);
                 return;
             }
@@ -110,7 +98,7 @@ static bool check_factors(struct matrix *x, bool whole)
     double worst = 0;
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++)
-            worst = fmax(worst, fabs(get(type, a->at, i + j * a->ld) - b[i + j * m]));
+            worst = fmax(worst, fabs(xt_get(type, a->at, i + j * a->ld) - b[i + j * m]));
     XT_CHECK(worst < 1e5 * eps, "%lldx%lld: factors differ by %g", (long long)m, (long long)n,
              worst);
     return false;
@@ -168,7 +156,7 @@ static void test_solve(enum xg_type type)
     double b[N * COLUMNS];
     struct xg_result result;
     for (int64_t i = 0; i < (int64_t)N * COLUMNS; i++)
-        set(type, b, i, cos((double)i));
+        xt_set(type, b, i, cos((double)i));
     x.routine.name = XG_ROUTINE_GESV;
     x.routine.k = COLUMNS;
     x.routine.pivot_bytes = sizeof *pivots;
@@ -190,7 +178,7 @@ static void test_singular(void)
     const struct xg_matrix *a = &x.routine.operand[XG_SLOT_A];
     struct xg_result result;
     for (int64_t i = 0; i < 150; i++) {
-        set(XG_TYPE_D, a->at, i + 140 * a->ld, 0);
+        xt_set(XG_TYPE_D, a->at, i + 140 * a->ld, 0);
         x.before[i + 140 * 150] = 0;
     }
     XT_CHECK(xg_routine_run(lane, &x.routine, &result) == XG_DECLINED);

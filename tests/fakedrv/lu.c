@@ -7,6 +7,7 @@
 
 #include "kernels/lapack/lu_kabi.h"
 #include "src/base/integers.h"
+#include "tests/support/typed.h"
 
 enum role { PANEL, APPLY };
 enum { ROWS_MOST = XG_LU_CLUSTER_MOST * XG_LU_TALL_THREADS };
@@ -35,16 +36,12 @@ const struct fake_kernel fake_lu_kernels[] = {
 
 static double get(const struct work *work, uint64_t at, int64_t i)
 {
-    return work->type == XG_TYPE_D ? ((const double *)(uintptr_t)at)[i]
-                                   : (double)((const float *)(uintptr_t)at)[i];
+    return xt_get(work->type, (const void *)(uintptr_t)at, i);
 }
 
 static void set(const struct work *work, uint64_t at, int64_t i, double x)
 {
-    if (work->type == XG_TYPE_D)
-        ((double *)(uintptr_t)at)[i] = x;
-    else
-        ((float *)(uintptr_t)at)[i] = (float)x;
+    xt_set(work->type, (void *)(uintptr_t)at, i, x);
 }
 
 static void swap(const struct work *work, uint64_t at, int64_t i, int64_t j)

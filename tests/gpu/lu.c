@@ -16,6 +16,7 @@
 #include "src/compute/cublas.h"
 #include "src/compute/lu.h"
 #include "src/device/mem.h"
+#include "tests/support/typed.h"
 #include "util.h"
 
 enum { PAD = 3, MOST = 8192 * 64 };
@@ -27,19 +28,6 @@ static struct xg_lu lus[XG_TYPE_COUNT];
 static CUstream stream;
 static CUdeviceptr device;
 static uint64_t random_state = 20;
-
-static double get(enum xg_type type, const void *data, int64_t i)
-{
-    return type == XG_TYPE_D ? ((const double *)data)[i] : (double)((const float *)data)[i];
-}
-
-static void set(enum xg_type type, void *data, int64_t i, double x)
-{
-    if (type == XG_TYPE_D)
-        ((double *)data)[i] = x;
-    else
-        ((float *)data)[i] = (float)x;
-}
 
 static double element(enum xg_type type, enum kind kind, int64_t i, int64_t j, int64_t n)
 {
@@ -76,8 +64,8 @@ static double column_error(enum xg_type type, const void *lu, const double *a, c
     for (int64_t i = 0; i < m; i++) {
         long double sum = 0, absolute = 0;
         for (int64_t k = 0; k <= i && k <= j && k < steps; k++) {
-            const long double l = i == k ? 1 : (long double)get(type, lu, i + k * ld);
-            const long double term = l * (long double)get(type, lu, k + j * ld);
+            const long double l = i == k ? 1 : (long double)xt_get(type, lu, i + k * ld);
+            const long double term = l * (long double)xt_get(type, lu, k + j * ld);
             sum += term;
             absolute += fabsl(term);
         }
@@ -153,9 +141,9 @@ static void check(enum xg_type type, enum kind kind, int64_t m, int64_t n)
         exit(XT_FAIL);
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < ld; i++) {
-            set(type, lu, i + j * ld, i < m ? element(type, kind, i, j, n) : 77);
+            xt_set(type, lu, i + j * ld, i < m ? element(type, kind, i, j, n) : 77);
             if (i < m)
-                a[i + j * m] = get(type, lu, i + j * ld);
+                a[i + j * m] = xt_get(type, lu, i + j * ld);
         }
     const struct xg_lu_matrix matrix = {
         .type = type,
@@ -193,13 +181,13 @@ static void check(enum xg_type type, enum kind kind, int64_t m, int64_t n)
     }
     int zero = 0;
     for (int64_t k = 0; k < steps && !zero; k++)
-        zero = get(type, lu, k + k * ld) == 0 ? (int)k + 1 : 0;
+        zero = xt_get(type, lu, k + k * ld) == 0 ? (int)k + 1 : 0;
     XT_CHECK(info == zero && (kind != SINGULAR || n < 2 || m < 2 || info == 2),
              "%s: info %d, not %d", text, info, zero);
     double largest = 0, worst = 0;
     for (int64_t k = 0; k < steps; k++)
         for (int64_t i = k + 1; i < m; i++)
-            largest = fmax(largest, fabs(get(type, lu, i + k * ld)));
+            largest = fmax(largest, fabs(xt_get(type, lu, i + k * ld)));
     /* A reciprocal and a product round; the smallest pivots have few bits. */
     XT_CHECK_LE(largest, 1 + 4 * eps, "%s: |l| %.17g", text, largest);
     if (kind == HADAMARD)
@@ -209,7 +197,8 @@ static void check(enum xg_type type, enum kind kind, int64_t m, int64_t n)
     XT_CHECK_LE(worst, (double)(steps + 8) * eps, "%s: %.3g units", text, worst / eps);
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = m; i < ld; i++)
-            XT_CHECK(get(type, lu, i + j * ld) == 77, "%s: below column %lld", text, (long long)j);
+            XT_CHECK(xt_get(type, lu, i + j * ld) == 77, "%s: below column %lld", text,
+                     (long long)j);
 free_all:
     free(a);
     free(lu);
