@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "compute/cublas.h"
-#include "decide/planner.h"
+#include "decide/plan.h"
 #include "pipeline/lane.h"
 #include "verify/verify.h"
 
