@@ -2,8 +2,6 @@
 /* The operations' traits and the functions that follow from them. */
 #include "base/problem.h"
 
-#include "base/integers.h"
-
 static const struct {
     const char *names[XG_TYPE_COUNT]; /* one name per type */
     enum xg_type first_type;          /* the first type that it has; it has all later ones too */

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "pipeline/batch.h"
 #include "pipeline/stage.h"
 #include "pipeline/triangle.h"
 
@@ -128,12 +127,10 @@ static void copy_stripe(struct xg_queue *queue, const struct stripe *stripe)
     char *staged = block->host + stripe->row * chunk->staged_ld * elem_bytes;
     const int64_t row = chunk->row + stripe->row;
     const struct xg_stage_rows from = {staged, chunk->staged_ld, stripe->rows, chunk->width};
-    if (queue->call->batch && block->commit)
-        xg_batch_commit(queue->call, row, &from);
-    else if (queue->call->batch)
-        xg_batch_pack(queue->call, chunk->b, row, staged, &from, block->cached);
-    else if (block->commit)
+    if (block->commit)
         xg_stage_commit(queue->call, row, chunk->column, &from);
+    else if (queue->call->batch)
+        xg_stage_pack_batch(queue->call, chunk->b, row, staged, &from, block->cached);
     else if (chunk->structured)
         xg_triangle_pack(queue->call, row, chunk->column, staged, &from);
     else

@@ -30,6 +30,21 @@ void xg_stage_pack(void *dst, int64_t ld, const void *src, int64_t src_ld, int64
     xg_copy_fence();
 }
 
+void xg_stage_pack_batch(const struct xg_problem *p, bool b, int64_t row, char *dst,
+                         const struct xg_stage_rows *to, bool cached)
+{
+    const int64_t bytes = (int64_t)xg_problem_elem_bytes(p), each = xg_problem_stored(p, b).rows;
+    for (int64_t at = 0; at < to->rows;) {
+        const struct xg_instance_rows part = xg_instance_rows(row + at, to->rows - at, each);
+        const struct xg_problem q = xg_problem_instance(p, part.instance);
+        const int64_t ld = b ? q.ldb : q.lda;
+        xg_stage_pack(dst + at * to->ld * bytes, to->ld,
+                      xg_problem_at(&q, b ? q.b : q.a, part.row * ld), ld, part.rows, to->width,
+                      (size_t)bytes, cached);
+        at += part.rows;
+    }
+}
+
 /* --- c = from + beta c ----------------------------------------------------------------------- */
 
 /* C's numbers may have any alignment. */
@@ -119,8 +134,8 @@ static void commit_columns(const struct xg_problem *p, int64_t row, int64_t begi
     commit_row(p, c + (row + 1) * bytes, from + (row + 1 - begin) * bytes, end - row - 1);
 }
 
-void xg_stage_commit(const struct xg_problem *p, int64_t row, int64_t column,
-                     const struct xg_stage_rows *from)
+static void commit_rows(const struct xg_problem *p, int64_t row, int64_t column,
+                        const struct xg_stage_rows *from)
 {
     int64_t rows = from->rows, width = from->width;
     if (p->uplo == XG_FULL)
@@ -131,6 +146,22 @@ void xg_stage_commit(const struct xg_problem *p, int64_t row, int64_t column,
             xg_problem_row(p, row + i, column, column + width, &begin, &end);
         commit_columns(p, row + i, begin, end,
                        xg_problem_at(p, from->data, i * from->ld + begin - column));
+    }
+}
+
+void xg_stage_commit(const struct xg_problem *p, int64_t row, int64_t column,
+                     const struct xg_stage_rows *from)
+{
+    const int64_t each = xg_problem_instance_rows(p);
+    if (!p->batch)
+        commit_rows(p, row, column, from);
+    for (int64_t at = 0; p->batch && at < from->rows;) {
+        const struct xg_instance_rows part = xg_instance_rows(row + at, from->rows - at, each);
+        const struct xg_problem q = xg_problem_instance(p, part.instance);
+        const struct xg_stage_rows rows = {xg_problem_at(p, from->data, at * from->ld), from->ld,
+                                           part.rows, from->width};
+        commit_rows(&q, part.row, column, &rows);
+        at += part.rows;
     }
     xg_copy_fence();
 }
