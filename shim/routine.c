@@ -13,10 +13,10 @@
 
 #include "end.h"
 #include "next.h"
-#include "routine_call.h"
 #include "squares.h"
-#include "src/dispatch_routine.h"
+#include "src/dispatch.h"
 #include "src/host/tally.h"
+#include "terms.h"
 #include "whose.h"
 
 /* The frame of this thread's outermost routine that is inside a CPU library, or that has memory of
@@ -66,20 +66,12 @@ struct shim_routine_pending {
     fenv_t env; /* the program's floating-point environment while ours is active */
 };
 
-/* Reports a failure in info, for a process without LAPACK. */
-static void shim_routine_fail(const struct shim_routine_call *call, const struct shim_next *next)
-{
-    if (next->int_bytes == 8)
-        *(int64_t *)shim_routine_info(call) = -1;
-    else
-        *(int32_t *)shim_routine_info(call) = -1;
-}
-
+/* Without LAPACK in the process, reports a failure in info. */
 static int shim_routine_pass(const struct shim_routine_call *call, const struct shim_next *next)
 {
     if (next->blas.function)
         return shim_routine_forward(next->blas.function, call);
-    shim_routine_fail(call, next);
+    shim_terms_put_int(shim_routine_info(call), next->int_bytes, 0, -1);
     return 0;
 }
 

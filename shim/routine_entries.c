@@ -2,7 +2,6 @@
 /* The exported functions of LAPACK's names, and how their calls are passed on. */
 #include "export.h"
 #include "routine.h"
-#include "routine_call.h"
 
 /* X(i) for each word of a call of so many words. */
 #define SHIM_WORDS_1(X) X(0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "dispatch_routine.h"
+/* Sends each call of a LAPACK routine to the side that is expected to finish first. */
+#include "dispatch.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,7 +13,6 @@
 #include "comparison.h"
 #include "decide/routine.h"
 #include "device/absence.h"
-#include "dispatch.h"
 #include "engine.h"
 #include "host/fork.h"
 #include "host/latch.h"
