@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -152,6 +154,17 @@ bool xg_file_absolute(const char *name, char path[PATH_MAX])
     bool fits = strlen(name) < PATH_MAX - at;
     strcpy(path + (fits ? at : 0), fits ? name : "");
     return fits;
+}
+
+bool xg_file_of_user(char *path, size_t path_bytes, const char *variable, const char *folder,
+                     const char *name)
+{
+    const char *named = secure_getenv(variable), *home = secure_getenv("HOME");
+    const bool own = named && *named == '/';
+    if (!own && !(home && *home == '/'))
+        return false;
+    int length = snprintf(path, path_bytes, "%s%s/%s", own ? named : home, own ? "" : folder, name);
+    return length > 0 && (size_t)length < path_bytes;
 }
 
 ssize_t xg_file_read(int fd, void *to, size_t size)

@@ -3,7 +3,6 @@
 #include "pipeline/queue.h"
 
 #include <math.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -155,9 +154,8 @@ enum { SPINNING_TURNS = 1000 };
 static void pause_for(int turns)
 {
     enum { SPINS = 100 };
-    static const struct timespec nap = {.tv_nsec = 20000};
     if (turns > SPINNING_TURNS) {
-        nanosleep(&nap, NULL);
+        xg_clock_nap_us(20);
         return;
     }
     for (volatile int spin = 0; spin < SPINS; spin++)
