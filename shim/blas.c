@@ -130,8 +130,18 @@ void shim_blas_keep(struct shim_blas *blas)
 
 const char *shim_blas_file(const struct shim_blas *blas)
 {
-    const char *file = shim_module_name((void *)blas->function);
-    return !file ? "?" : *file ? file : "/proc/self/exe";
+    const char *file = blas->function ? shim_module_name((void *)blas->function) : NULL;
+    return !blas->function ? NULL : !file ? "?" : *file ? file : "/proc/self/exe";
+}
+
+int shim_blas_threads(const struct shim_blas *blas, const struct xg_problem *problem)
+{
+    return blas->function ? shim_threads_count(&blas->threads, problem) : 1;
+}
+
+enum xg_pool shim_blas_pool(const struct shim_blas *blas)
+{
+    return blas->function ? blas->threads.pool : XG_POOL_NONE;
 }
 
 void shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call)

@@ -128,14 +128,13 @@ static bool shim_routine_rest(void *context)
 static const char *shim_routine_library(void *context)
 {
     const struct shim_routine_pending *pending = context;
-    return pending->next->blas.function ? shim_blas_file(&pending->next->blas) : NULL;
+    return shim_blas_file(&pending->next->blas);
 }
 
 static int shim_routine_threads(void *context)
 {
     const struct shim_routine_pending *pending = context;
-    return pending->next->blas.function ? shim_threads_count(&pending->next->blas.threads, NULL)
-                                        : 1;
+    return shim_blas_threads(&pending->next->blas, NULL);
 }
 
 /* LAPACK leaves the best sizes of the workspaces in their first elements, and a program may read
@@ -193,7 +192,7 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
                                .decomposition = &pending.squares.decomposition,
                                .solve = pending.squares.memory ? shim_routine_solve : NULL,
                                .rest = pending.squares.memory ? shim_routine_rest : NULL,
-                               .pool = next.blas.function ? next.blas.threads.pool : XG_POOL_NONE,
+                               .pool = shim_blas_pool(&next.blas),
                                .ctx = &pending};
     feholdexcept(&pending.env);
     bool computed = xg_dispatch_routine(call->symbol->name, &routine, &cpu);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/sandbox.h"
+#include "base/xg.h"
 
 void xg_shelter_signals(sigset_t *blocked)
 {
@@ -80,6 +81,13 @@ void xg_shelter_leave(const struct xg_shelter *shelter)
     allow_cancellation(shelter);
     errno = saved_errno;
     pthread_sigmask(SIG_SETMASK, &shelter->signals, NULL);
+}
+
+void xg_shelter_leave_to(struct xg_shelter *shelter, const struct xg_cpu *cpu)
+{
+    xg_shelter_leave(shelter);
+    cpu->whole(cpu->ctx);
+    xg_shelter_enter_again(shelter);
 }
 
 void xg_shelter_wait(const struct xg_shelter *shelter)
