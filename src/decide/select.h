@@ -55,9 +55,9 @@ struct xg_choice {
  * name: XGEMM_KERNEL, or NULL to choose. Rows that work on pieces or residues are chosen only by
  * name; otherwise route.h decides about them.
  *
- * The choice is deterministic, and takes microseconds (choices.h keeps recent ones). The row is
- * NULL if no kernel serves the device and there is no cuBLAS, or if name is not in the table. If a
- * named row cannot compute the shape (single_block on a large product), the choice is made as
+ * The choice is deterministic, and takes microseconds (xg_route_select keeps recent ones). The row
+ * is NULL if no kernel serves the device and there is no cuBLAS, or if name is not in the table. If
+ * a named row cannot compute the shape (single_block on a large product), the choice is made as
  * without a name.
  */
 struct xg_choice xg_select(const struct xg_device_facts *facts, enum xg_math math, const char *name,

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/stage.h"
-#include "pipeline/triangle.h"
 
 /* Most blocks that write-backs may hold, so that loads always find one. */
 enum { DOWN_MAX = XG_QUEUE_BLOCKS / 2 };
@@ -131,7 +130,7 @@ static void copy_stripe(struct xg_queue *queue, const struct stripe *stripe)
     else if (queue->call->batch)
         xg_stage_pack_batch(queue->call, chunk->b, row, staged, &from, block->cached);
     else if (chunk->structured)
-        xg_triangle_pack(queue->call, row, chunk->column, staged, &from);
+        xg_stage_pack_triangle(queue->call, row, chunk->column, staged, &from);
     else
         xg_stage_pack(staged, chunk->staged_ld,
                       chunk->host + stripe->row * chunk->host_ld * elem_bytes, chunk->host_ld,

@@ -26,6 +26,15 @@ void xg_stage_pack_batch(const struct xg_problem *p, bool b, int64_t row, char *
                          const struct xg_stage_rows *to, bool cached);
 
 /*
+ * Packs rows of p's structured operand, from `row` and `column` on as it is stored, into dst; `to`
+ * holds their number, width and distance. Elements that are not stored become their mirror images
+ * (SYMM), the conjugates of these (HEMM), or 0 (TRMM, TRSM). Elements from width up to a multiple
+ * of 4 are set to 0. Elements that are not stored are never read.
+ */
+void xg_stage_pack_triangle(const struct xg_problem *p, int64_t row, int64_t column, char *dst,
+                            const struct xg_stage_rows *to);
+
+/*
  * Commits finished rows, which hold alpha * op(A) * op(B): C = from + beta * C for the rows of C
  * from `row` on and the columns from `column` on. Only elements of p's C are touched; with beta ==
  * 0 they are written and not read. A batch's rows are counted over all instances.
