@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges a function that a look-up found, finds the width of its integers, and calls it. */
 #define _GNU_SOURCE
 #include "blas.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks over the loaded objects, but not during a fork. */
 /*
  * Walks are counted and do not exclude each other. A walk may begin inside the program's own
  * dl_iterate_phdr, which holds the lock that another walk waits for. For the same reason a walk and

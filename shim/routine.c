@@ -75,7 +75,6 @@ static int shim_routine_pass(const struct shim_routine_call *call, const struct 
     return 0;
 }
 
-/* Has the caller's library compute a call. */
 static void shim_routine_compute(struct shim_routine_pending *pending,
                                  const struct shim_routine_call *call)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads one loaded object's dynamic tables. */
 #define _GNU_SOURCE
 #include "tables.h"
 

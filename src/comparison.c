@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes a call on the CPU and on the GPU and compares both results. */
 #include "comparison.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends each call to the side that the policy chooses, learns from its time, and reports it. */
 #include "dispatch.h"
 
 #include <errno.h>
@@ -228,7 +227,6 @@ static void run_cpu(const struct xg_problem *call, const struct xg_conf *conf,
         xg_settled_add(call);
 }
 
-/* Returns the reason why the engine did not compute the product. */
 static enum xg_reason reason_declined(const struct xg_result *result)
 {
     if (xg_engine_state_get() != XG_ENGINE_READY)

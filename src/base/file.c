@@ -63,7 +63,6 @@ static __attribute__((noinline)) int follow(int folder, const char *name, int fl
     return fd;
 }
 
-/* Opens one component of a path. */
 static int open_component(int folder, const char *name, int flags, mode_t mode, int links)
 {
     struct stat status;
@@ -81,7 +80,6 @@ static int open_component(int folder, const char *name, int flags, mode_t mode, 
     return -1;
 }
 
-/* Opens the path, starting in the folder `from`. */
 static int walk(int from, const char *path, int flags, mode_t mode, int links)
 {
     int folder = openat(from, *path == '/' ? "/" : ".", FOLDER);

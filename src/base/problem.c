@@ -162,7 +162,6 @@ double xg_problem_flops(const struct xg_problem *p)
     return (xg_type_is_complex(p->type) ? 8 : 2) * xg_problem_products(p);
 }
 
-/* A rectangle of C: its rows and columns. */
 struct rectangle {
     int64_t row, row_end, column, column_end;
 };

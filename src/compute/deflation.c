@@ -50,7 +50,6 @@ static CUdeviceptr element(const struct run *run, CUdeviceptr at, int64_t elems)
     return at + (size_t)elems * xg_type_bytes(run->type);
 }
 
-/* The columns from `column` on. */
 static struct xg_solver_matrix from(const struct run *run, struct xg_solver_matrix matrix,
                                     int64_t column)
 {
@@ -152,14 +151,12 @@ static size_t real_bytes(const struct run *run)
     return xg_type_bytes(xg_type_real(run->type));
 }
 
-/* Number i of the block. */
 static double number(const struct run *run, int64_t i)
 {
     const double *numbers = run->call->block->ones;
     return xg_type_is_double(run->type) ? numbers[i] : (double)((const float *)numbers)[i];
 }
 
-/* The magnitude of element i of the block. */
 static double magnitude(const struct run *run, int64_t i)
 {
     return xg_type_is_complex(run->type) ? hypot(number(run, 2 * i), number(run, 2 * i + 1))

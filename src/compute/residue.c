@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Lays residues out in memory, and launches the steps of a product. */
 #include "compute/residue.h"
 
 #include "compute/image.h"

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches the runs of a plan, and manages the memory of pieces and residues if operands are
- * split. */
 #include "compute/runner.h"
 
 #include <math.h>
@@ -78,7 +76,6 @@ static size_t operand_bytes(const struct xg_plan *plan, const struct xg_problem 
            (parts(call) > 1 ? xg_residue_expanded_bytes(x.rows, x.depth) : 0);
 }
 
-/* The bytes of the largest results of a tile. */
 static size_t results_bytes(const struct xg_plan *plan, const struct xg_problem *call)
 {
     size_t most = 0;
@@ -107,7 +104,6 @@ static CUdeviceptr expanded(const struct xg_split_operand *operand)
     return operand->end;
 }
 
-/* Lays out the operands of all slices. */
 static enum xg_status place_operands(struct xg_runner *product)
 {
     const struct xg_plan *plan = product->plan;
@@ -174,7 +170,6 @@ bool xg_runner_splits(const struct xg_runner *product)
     return product->split || product->residue;
 }
 
-/* Returns where the numbers of an operand's rows are. */
 static struct xg_split_source source_of(const struct xg_runner *product, bool b,
                                         size_t offset_elems)
 {
@@ -289,7 +284,6 @@ static enum xg_status run_residues(struct xg_runner *product, const struct xg_pl
 
 /* --- A kernel of the table ------------------------------------------------------------------ */
 
-/* Returns the matrices on the device and the scalars of a run. */
 static struct xg_gemm_args args_of(const struct xg_runner *product, const struct xg_plan_run *run,
                                    CUdeviceptr c)
 {

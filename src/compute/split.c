@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Splits operands, makes the tensor maps of their pieces, and launches the products. */
 #include "compute/split.h"
 
 #include "compute/image.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads, writes and checks the files with the figures that were measured on this machine. */
 #include "decide/calibration.h"
 
 #include <dirent.h>

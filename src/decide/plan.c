@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Cuts a product into panels and tiles and orders their loads, runs and write-backs. */
 #include "decide/plan.h"
 
 #include <math.h>
@@ -285,7 +284,6 @@ static void cache_fini(struct cache *cache)
     free(cache->last_run);
 }
 
-/* The offset of a panel in its operand's memory. */
 static size_t panel_offset(const struct builder *builder, bool b, int64_t index, int64_t l,
                            int slot)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a device: driver, primary context, facts, memory budget. */
 #define _GNU_SOURCE
 #include "device/dev.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks a thread's signals and cancellation, and restores both. */
 #include "host/shelter.h"
 
 #include <errno.h>

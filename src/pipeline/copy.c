@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Streaming copies. */
 #include "pipeline/copy.h"
 
 #include <stdbool.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocates, keeps and frees a lane's resources. */
 #include "pipeline/lane.h"
 
 #include <math.h>

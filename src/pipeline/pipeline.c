@@ -196,7 +196,6 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
     return pipe->status;
 }
 
-/* Runs one problem by one plan. */
 static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem *call,
                                   enum xg_math math, const char *kernel_name,
                                   const struct xg_cpu *cpu, struct xg_result *result)
@@ -264,7 +263,6 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
 
 /* --- A batch, one product after the other ----------------------------------------------------- */
 
-/* The CPU's side of one instance. */
 struct alone {
     const struct xg_cpu *cpu;
     const struct xg_problem *instance;

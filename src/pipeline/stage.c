@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Row copies to and from staging buffers. */
 #include "pipeline/stage.h"
 
 #include <string.h>

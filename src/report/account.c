@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds up calls in tables of a fixed size, and prints them. */
 #include "report/account.h"
 
 #include <math.h>
