@@ -31,8 +31,7 @@ bool xg_dispatch_wants(int kind, int64_t m, int64_t n, int64_t k);
  * depend on the others (XGEMM_REPRODUCIBLE). */
 bool xg_dispatch_wants_group(int kind, int64_t m, int64_t n, int64_t k);
 
-/* --- LAPACK's routines (dispatch_routine.c)
- * ------------------------------------------------------- */
+/* --- LAPACK's routines (dispatch_routine.c) -------------------------------------------------- */
 
 /*
  * Always computes the routine. symbol: the name that the program called (a static string).
@@ -57,8 +56,7 @@ bool xg_dispatch_wants_routine(int64_t m, int64_t n);
  * reported. */
 bool xg_dispatch_wants_flops(const struct xg_routine *routine);
 
-/* --- For both -----------------------------------------------------------------------------------
- */
+/* --- For both -------------------------------------------------------------------------------- */
 
 /* Sets *model to the model of the machine as known now. The first call examines the machine. Call
  * it inside a shelter that is not open. */

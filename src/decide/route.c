@@ -22,8 +22,7 @@ static const double PIECES_MARGIN = 1.3;
 /* An instance of a batch that moves this many bytes keeps the pipeline busy alone. */
 static const double ALONE_BYTES = 24 << 20;
 
-/* --- Recent choices. A thread that finds the table locked selects again, and never waits. ------
- */
+/* --- Recent choices: a thread that finds the table locked selects again, and never waits ------ */
 
 /* The number of places; a shape replaces another one in its place. */
 enum { ANSWERS = 512 };

@@ -12,8 +12,7 @@
 
 #include "device/drv.h"
 
-/* --- The device files ----------------------------------------------------------------------------
- */
+/* --- The device files ------------------------------------------------------------------------ */
 
 enum { DEVICES = 32 };
 
@@ -65,8 +64,7 @@ static enum nodes look_at_nodes(void)
     return found;
 }
 
-/* --- The driver ----------------------------------------------------------------------------------
- */
+/* --- The driver ------------------------------------------------------------------------------ */
 
 /* CUDA_VISIBLE_DEVICES names no device, so that the driver finds none. */
 static bool is_hidden(void)

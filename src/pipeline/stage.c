@@ -44,8 +44,7 @@ void xg_stage_pack_batch(const struct xg_problem *p, bool b, int64_t row, char *
     }
 }
 
-/* --- Triangular matrices: copies of stored elements, and mirror images of them -----------------
- */
+/* --- Triangular matrices: copies of stored elements, and mirror images of them --------------- */
 
 /* A matrix with one stored triangle, and a block of it in a staging buffer. */
 struct block {
