@@ -8,7 +8,7 @@
 enum { SPLIT_ROWS = 16, THREADS = 256 };
 enum { TILE_M = 128, TILE_N = 256, PRODUCT_SMEM_BYTES = 96 * 1024 };
 enum { WGMMA_THREADS = 384, WGMMA_SMEM_BYTES = 197 * 1024, CLUSTER = 2, BOX = 128 };
-enum { NATIVE_TILE = 32, MEMORY_ALIGN = 256 };
+enum { NATIVE_TILE = 32 };
 enum { DMMA_TILE = 128, DMMA_SMEM_BYTES = 128 * 1024 };
 #define DMMA(transposes)                                                                           \
     "residue_dmma_sm80", "xg_residue_dmma_sm80_128x128x16_" transposes, DMMA_SMEM_BYTES
@@ -54,11 +54,6 @@ enum xg_status xg_residue_open(struct xg_dev *dev, const struct xg_kernel *row,
 
 /* --- Memory --------------------------------------------------------------------------------- */
 
-static size_t aligned(int64_t bytes)
-{
-    return (size_t)xg_round_up(bytes, MEMORY_ALIGN);
-}
-
 static int64_t row_bytes(int64_t k)
 {
     return xg_round_up(k, XG_RESIDUE_BLOCK);
@@ -67,12 +62,14 @@ static int64_t row_bytes(int64_t k)
 void xg_residue_operand_init(struct xg_split_operand *operand, CUdeviceptr at, int64_t rows,
                              int64_t k, int64_t panel_rows)
 {
-    const int64_t stats_bytes = sizeof(struct xg_residue_stats);
+    const size_t stats_bytes = sizeof(struct xg_residue_stats);
     operand->parts = at;
-    operand->scales = operand->parts + aligned(XG_RESIDUE_MODULI_COUNT * rows * row_bytes(k));
-    operand->stats = operand->scales + aligned(rows * (int64_t)sizeof(int32_t));
-    operand->end = operand->stats + aligned(xg_ceil_div(rows, panel_rows) * stats_bytes);
-    operand->stats_bytes = (size_t)stats_bytes;
+    operand->scales =
+        xg_split_aligned(at + (size_t)(XG_RESIDUE_MODULI_COUNT * rows * row_bytes(k)));
+    operand->stats = xg_split_aligned(operand->scales + (size_t)rows * sizeof(int32_t));
+    operand->end =
+        xg_split_aligned(operand->stats + (size_t)xg_ceil_div(rows, panel_rows) * stats_bytes);
+    operand->stats_bytes = stats_bytes;
     operand->rows = rows;
     operand->k = k;
     operand->panel_rows = panel_rows;
@@ -87,7 +84,8 @@ size_t xg_residue_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows)
 
 size_t xg_residue_results_bytes(int64_t m, int64_t n)
 {
-    return aligned(XG_RESIDUE_MODULI_COUNT * m * xg_round_up(n, XG_RESIDUE_QUAD));
+    return xg_split_aligned(
+        (size_t)(XG_RESIDUE_MODULI_COUNT * m * xg_round_up(n, XG_RESIDUE_QUAD)));
 }
 
 static int64_t plane_bytes(const struct xg_split_range *range)
@@ -114,7 +112,7 @@ static enum xg_status launch(const struct xg_residue *residue, CUfunction functi
 
 size_t xg_residue_expanded_bytes(int64_t rows, int64_t k)
 {
-    return aligned(rows * XG_RESIDUE_EXPANDED_LD(k) * (int64_t)sizeof(double));
+    return xg_split_aligned((size_t)(rows * XG_RESIDUE_EXPANDED_LD(k)) * sizeof(double));
 }
 
 struct xg_split_source xg_residue_expanded(CUdeviceptr expanded, int64_t row, int64_t k)

@@ -23,8 +23,6 @@ static CUdeviceptr b_base(const struct xg_runner *product)
 
 /* --- Pieces and residues ------------------------------------------------------------------- */
 
-enum { SPLIT_ALIGN = 256 };
-
 static bool has_residues(const struct xg_problem *call)
 {
     return xg_type_is_double(call->type);
@@ -46,11 +44,6 @@ static int64_t real_rows(const struct xg_problem *call, bool b, int64_t rows)
 static bool is_shared(const struct xg_plan *plan, const struct xg_problem *call)
 {
     return plan->b_is_a && parts(call) == 1;
-}
-
-static size_t split_begin(const struct xg_plan *plan)
-{
-    return (size_t)xg_round_up((int64_t)plan->device_bytes, SPLIT_ALIGN);
 }
 
 /* The extents of op(A) or op(B) of slice l as pieces or as residues: of the real operand. */
@@ -91,7 +84,8 @@ size_t xg_runner_split_bytes(const struct xg_plan *plan, const struct xg_problem
 {
     if (has_residues(call) && plan->tk * parts(call) > XG_RESIDUE_DEPTH_MAX)
         return SIZE_MAX;
-    size_t bytes = split_begin(plan) + (has_residues(call) ? results_bytes(plan, call) : 0);
+    size_t bytes =
+        xg_split_aligned(plan->device_bytes) + (has_residues(call) ? results_bytes(plan, call) : 0);
     for (int64_t l = 0; l < plan->kt; l++)
         for (int b = 0; b <= !is_shared(plan, call); b++)
             bytes += operand_bytes(plan, call, l, b);
@@ -111,7 +105,7 @@ static enum xg_status place_operands(struct xg_runner *product)
     product->operands = calloc(count, sizeof *product->operands);
     if (!product->operands)
         return XG_ERR_NOMEM;
-    CUdeviceptr at = product->base + split_begin(plan);
+    CUdeviceptr at = product->base + xg_split_aligned(plan->device_bytes);
     for (int64_t i = 0; i < (int64_t)count; i++) {
         const struct extents x = extents_of(plan, product->call, i / 2, i % 2);
         bool shared = i % 2 && is_shared(plan, product->call); /* SYRK: B's are A's */

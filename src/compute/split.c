@@ -10,7 +10,6 @@ enum { MMA_THREADS = 256, MMA_SMEM_BYTES = 96 * 1024 };
 enum { FFMA_TILE = 64, FFMA_THREADS = 256, FFMA_BLOCKS_PER_SM = 2 };
 enum { SPLIT_THREADS = 512, WARP = 32, STRIP_ROWS = 16 };
 enum { HELD_ELEMS = 16, SEGMENTS = 8, SEGMENT_DEPTH_MAX = 1024, SEGMENT_STRIDE = 17 };
-enum { MEMORY_ALIGN = 256 };
 
 /* The differences between the two kinds of pieces. */
 struct form {
@@ -130,20 +129,16 @@ static size_t piece_bytes(const struct form *form, int64_t rows, int64_t k)
     return (size_t)(form->pieces * rows * padded_k(k)) * sizeof(uint16_t);
 }
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
-}
-
 void xg_split_operand_init(struct xg_split_operand *operand, CUdeviceptr at, int64_t rows,
                            int64_t k, int64_t panel_rows)
 {
     const size_t stats_bytes = sizeof(struct xg_split_stats);
     operand->parts = at;
-    operand->bf16 = operand->parts + aligned(piece_bytes(&FP16, rows, k));
-    operand->scales = operand->bf16 + aligned(piece_bytes(&BF16, rows, k));
-    operand->stats = operand->scales + aligned((size_t)rows * sizeof(int32_t));
-    operand->end = operand->stats + aligned((size_t)xg_ceil_div(rows, panel_rows) * stats_bytes);
+    operand->bf16 = xg_split_aligned(operand->parts + piece_bytes(&FP16, rows, k));
+    operand->scales = xg_split_aligned(operand->bf16 + piece_bytes(&BF16, rows, k));
+    operand->stats = xg_split_aligned(operand->scales + (size_t)rows * sizeof(int32_t));
+    operand->end =
+        xg_split_aligned(operand->stats + (size_t)xg_ceil_div(rows, panel_rows) * stats_bytes);
     operand->stats_bytes = stats_bytes;
     operand->rows = rows;
     operand->k = k;

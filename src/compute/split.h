@@ -78,6 +78,12 @@ struct xg_split_range {
     int64_t row, rows;
 };
 
+/* Sizes and addresses of operands are multiples of 256. */
+static inline CUdeviceptr xg_split_aligned(CUdeviceptr bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
 static inline int64_t xg_split_row_stride(const struct xg_split_source *source)
 {
     return source->along_k ? source->ld : 1;
