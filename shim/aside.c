@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
@@ -63,10 +62,9 @@ static void *aside_main(void *arg)
  * `state`. */
 static bool leaves(struct aside *aside, int state, int ms)
 {
-    static const struct timespec nap = {.tv_nsec = 20000};
-    int64_t until_ns = xg_clock_ns() + ms * INT64_C(1000000);
+    int64_t until_ns = xg_clock_after_ms(ms);
     while (atomic_load(&aside->state) == state && xg_clock_ns() < until_ns)
-        nanosleep(&nap, NULL);
+        xg_clock_nap_us(20);
     return atomic_load(&aside->state) != state;
 }
 
@@ -74,7 +72,7 @@ static bool leaves(struct aside *aside, int state, int ms)
  * threads: unshare(CLONE_NEWUSER) fails, and /proc/self/task lists both. */
 static void await_gone(pid_t thread)
 {
-    int64_t until_ns = xg_clock_ns() + WAKE_MS * INT64_C(1000000);
+    int64_t until_ns = xg_clock_after_ms(WAKE_MS);
     while (syscall(SYS_tgkill, getpid(), thread, 0) == 0 && xg_clock_ns() < until_ns)
         sched_yield();
 }

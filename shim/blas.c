@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges a function that a look-up found, finds the width of its integers, and calls it. */
 #define _GNU_SOURCE
 #include "blas.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
+#include "src/base/file.h"
 #include "src/verify/cpu.h"
 
 typedef int (*shim_isamax_function)(const int64_t *, const float *, const int64_t *);
-
-static const char *shim_basename(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /* Whether the file is this library or another copy of it (one linked, one preloaded, under any
  * name). Calling that would recurse forever. */
@@ -22,7 +16,7 @@ static bool shim_is_shim(const char *file, const struct shim_module *module)
 {
     struct shim_module self, other = *module;
     shim_module_find(shim_symbols, &self);
-    if (self.begin == module->begin || !strncmp(shim_basename(file), "libxgemm_shim.", 14))
+    if (self.begin == module->begin || !strncmp(xg_file_name(file), "libxgemm_shim.", 14))
         return true;
     shim_module_mark(&self);
     shim_module_mark(&other);
@@ -59,7 +53,7 @@ static bool shim_library_is_wide(const char *file, void *isamax)
     static const int64_t count = INT64_MIN + 3, stride = 1;
     if (isamax)
         return ((shim_isamax_function)isamax)(&count, x, &stride) == 0;
-    file = shim_basename(file);
+    file = xg_file_name(file);
     return strstr(file, "blas64") || strstr(file, "blis64") || strstr(file, "lapack64") ||
            strstr(file, "ilp64");
 }
@@ -135,8 +129,18 @@ void shim_blas_keep(struct shim_blas *blas)
 
 const char *shim_blas_file(const struct shim_blas *blas)
 {
-    const char *file = shim_module_name((void *)blas->function);
-    return !file ? "?" : *file ? file : "/proc/self/exe";
+    const char *file = blas->function ? shim_module_name((void *)blas->function) : NULL;
+    return !blas->function ? NULL : !file ? "?" : *file ? file : "/proc/self/exe";
+}
+
+int shim_blas_threads(const struct shim_blas *blas, const struct xg_problem *problem)
+{
+    return blas->function ? shim_threads_count(&blas->threads, problem) : 1;
+}
+
+enum xg_pool shim_blas_pool(const struct shim_blas *blas)
+{
+    return blas->function ? blas->threads.pool : XG_POOL_NONE;
 }
 
 void shim_blas_forward(const struct shim_blas *blas, const struct shim_call *call)

@@ -50,9 +50,14 @@ int shim_blas_search(void *handle, const struct shim_symbol *symbol, int int_byt
  * dangle. Also finds the functions that report the library's number of threads. */
 void shim_blas_keep(struct shim_blas *blas);
 
-/* The file that contains the function. Takes no lock of the dynamic linker; valid while the
- * function is. */
+/* The file that contains the function; NULL: there is no function. Takes no lock of the dynamic
+ * linker; valid while the function is. */
 const char *shim_blas_file(const struct shim_blas *blas);
+
+/* The threads of a product (shim_threads_count), and their owner. The built-in loop computes on the
+ * caller's thread alone. */
+int shim_blas_threads(const struct shim_blas *blas, const struct xg_problem *problem);
+enum xg_pool shim_blas_pool(const struct shim_blas *blas);
 
 /* Passes the call on argument for argument. Interface and integer width must match (see
  * SHIM_FORWARDS). */

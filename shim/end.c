@@ -14,8 +14,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
+#include "src/base/clock.h"
 #include "src/base/sandbox.h"
 #include "src/engine.h"
 #include "src/host/fork.h"
@@ -32,19 +32,23 @@ static bool others_inside(void)
     return xg_tally_all(XG_TALLY_CALLS) > xg_tally_own(XG_TALLY_CALLS);
 }
 
+/* A cancelled thread would leave exit() in the nap; the other threads would live on. */
+static void wait_while(bool (*waits)(void))
+{
+    int cancel_state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    for (int ms = 0; ms < WAIT_MS && waits(); ms++)
+        xg_clock_nap_us(1000);
+    pthread_setcancelstate(cancel_state, NULL);
+}
+
 __attribute__((destructor)) static void end(void)
 {
-    static const struct timespec nap = {.tv_nsec = 1000000};
-    int cancel_state;
     if (xg_sandbox_closed() || xg_fork_unannounced())
         return; /* the threads that the parent counted do not exist in the child */
     ender = pthread_self();
     atomic_store(&ending, true);
-    /* A cancelled thread would leave exit() in nanosleep; the other threads would live on. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    for (int ms = 0; ms < WAIT_MS && others_inside(); ms++)
-        nanosleep(&nap, NULL);
-    pthread_setcancelstate(cancel_state, NULL);
+    wait_while(others_inside);
 }
 
 /* Calls of a closed process are not counted: its CPU library computes them, as without this
@@ -75,16 +79,17 @@ bool shim_end_enter(void)
     return false;
 }
 
+static _Atomic bool waited;
+
+static bool is_first_wait(void)
+{
+    return !atomic_load(&waited);
+}
+
 void shim_end_await(void)
 {
-    static const struct timespec nap = {.tv_nsec = 1000000};
-    static _Atomic bool waited;
-    int cancel_state;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    for (int ms = 0; ms < WAIT_MS && !atomic_load(&waited); ms++)
-        nanosleep(&nap, NULL);
+    wait_while(is_first_wait);
     atomic_store(&waited, true);
-    pthread_setcancelstate(cancel_state, NULL);
 }
 
 void shim_end_leave(void)

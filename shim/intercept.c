@@ -64,20 +64,23 @@ static void shim_env_release(const struct shim_pending *pending)
     fesetenv(&pending->env);
 }
 
-/* Both enclose calls into the CPU library. */
-static const char *shim_enter(const struct shim_pending *pending)
+/* Both enclose calls into the CPU library. False: the process ends, and no such call may begin. */
+static bool shim_enter(const struct shim_pending *pending, const char **outer)
 {
-    const char *outer = shim_frame;
-    if (!outer) {
+    if (!shim_end_enter())
+        return false;
+    *outer = shim_frame;
+    if (!*outer) {
         shim_frame = pending->frame;
         shim_caller = pending->caller;
     }
-    return outer;
+    return true;
 }
 
 static void shim_leave(const char *outer)
 {
     shim_frame = outer;
+    shim_end_leave();
 }
 
 static void shim_part(const struct shim_pending *pending, const struct xg_problem *part);
@@ -106,21 +109,20 @@ static void shim_made(const struct shim_pending *pending)
 
 static void shim_whole(const struct shim_pending *pending)
 {
+    const char *outer;
     if (!pending->next->blas.function && shim_args_optional(pending->args->problem.op)) {
         shim_made(pending);
         return;
     }
-    if (!shim_end_enter()) {
+    if (!shim_enter(pending, &outer)) {
         xg_cpu_compute(&pending->args->problem);
         return;
     }
-    const char *outer = shim_enter(pending);
     if (pending->next->forwards)
         shim_blas_forward(&pending->next->blas, pending->call);
     else
         shim_blas_compute(&pending->next->blas, &pending->args->problem);
     shim_leave(outer);
-    shim_end_leave();
 }
 
 /* A part of a triangle may be a rectangle: a GEMM product, for which the caller has a library. */
@@ -129,18 +131,17 @@ static void shim_part(const struct shim_pending *pending, const struct xg_proble
     const struct shim_symbol *symbol = pending->call->symbol;
     const struct shim_blas *blas = &pending->next->blas;
     struct shim_next other;
-    if (!shim_end_enter()) {
+    const char *outer;
+    if (!shim_enter(pending, &outer)) {
         xg_cpu_compute(part);
         return;
     }
-    const char *outer = shim_enter(pending);
     if (part->op != symbol->op) {
         shim_next_sibling(pending->next, symbol, xg_problem_kind(part), &other);
         blas = &other.blas;
     }
     shim_blas_compute(blas, part);
     shim_leave(outer);
-    shim_end_leave();
 }
 
 static void shim_cpu_whole(void *context)
@@ -174,15 +175,14 @@ static struct shim_blas shim_cpu_blas(const struct shim_pending *pending)
 static const char *shim_cpu_library(void *context)
 {
     const struct shim_blas blas = shim_cpu_blas(context);
-    return blas.function ? shim_blas_file(&blas) : NULL;
+    return shim_blas_file(&blas);
 }
 
-/* If there is no library, the built-in loop computes on the caller's thread alone. */
 static int shim_cpu_threads(void *context)
 {
     const struct shim_pending *pending = context;
     const struct shim_blas blas = shim_cpu_blas(pending);
-    return blas.function ? shim_threads_count(&blas.threads, &pending->args->problem) : 1;
+    return shim_blas_threads(&blas, &pending->args->problem);
 }
 
 /*
@@ -223,7 +223,7 @@ static void shim_dispatch(struct shim_pending *pending)
                                          .part = shim_cpu_part,
                                          .library = shim_cpu_library,
                                          .threads = shim_cpu_threads,
-                                         .pool = blas.function ? blas.threads.pool : XG_POOL_NONE,
+                                         .pool = shim_blas_pool(&blas),
                                          .ctx = pending});
     shim_env_release(pending);
 }
@@ -283,12 +283,11 @@ static void shim_pass(const struct shim_pending *all, struct shim_groups *groups
 {
     struct shim_cut cut;
     struct shim_pending pending;
-    if (all->next->forwards && shim_end_enter()) {
+    const char *outer;
+    if (all->next->forwards && shim_enter(all, &outer)) {
         pending = shim_take(all, groups, groups->wanted - groups->first, &cut);
-        const char *outer = shim_enter(&pending);
         shim_blas_forward(&all->next->blas, pending.call);
         shim_leave(outer);
-        shim_end_leave();
     }
     while (groups->first < groups->wanted) {
         pending = shim_take(all, groups, 1, &cut);

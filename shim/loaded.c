@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks over the loaded objects, but not during a fork. */
 /*
  * Walks are counted and do not exclude each other. A walk may begin inside the program's own
  * dl_iterate_phdr, which holds the lock that another walk waits for. For the same reason a walk and
@@ -14,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "src/base/clock.h"
 #include "src/base/sandbox.h"
@@ -29,11 +27,6 @@ static _Atomic int abandoned; /* walks that outlasted a fork's wait, or that a h
 static _Atomic bool forking;
 static pthread_t forker; /* written before `forking` */
 
-static int64_t later_ns(int ms)
-{
-    return xg_clock_ns() + ms * INT64_C(1000000);
-}
-
 static int others_walks(void)
 {
     return atomic_load(&walks) - own_walks;
@@ -41,12 +34,11 @@ static int others_walks(void)
 
 static void before_fork(void)
 {
-    static const struct timespec nap = {.tv_nsec = 100000};
-    int64_t until_ns = later_ns(FORK_WAIT_MS);
+    int64_t until_ns = xg_clock_after_ms(FORK_WAIT_MS);
     forker = pthread_self();
     atomic_store(&forking, true);
     while (others_walks() > atomic_load(&abandoned) && xg_clock_ns() < until_ns)
-        nanosleep(&nap, NULL);
+        xg_clock_nap_us(100);
     atomic_store(&abandoned, others_walks());
 }
 
@@ -100,7 +92,7 @@ static void enter(void)
     bool late = false;
     while (atomic_fetch_add(&walks, 1), keeps_out() && !late) {
         atomic_fetch_sub(&walks, 1);
-        until_ns = until_ns ? until_ns : later_ns(WALK_WAIT_MS);
+        until_ns = until_ns ? until_ns : xg_clock_after_ms(WALK_WAIT_MS);
         while (keeps_out() && !late) {
             sched_yield(); /* no nap, which would be a cancellation point */
             late = xg_clock_ns() > until_ns;

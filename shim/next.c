@@ -26,7 +26,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "answers.h"
@@ -434,12 +433,11 @@ static bool shim_await(const struct shim_keys *keys, const struct shim_module *c
 {
     if (xg_sandbox_closed())
         return false;
-    static const struct timespec nap = {.tv_nsec = 50000};
     const uint64_t question = shim_question(keys->object);
-    const int64_t until_ns = xg_clock_ns() + SHIM_WAIT_MS * INT64_C(1000000);
+    const int64_t until_ns = xg_clock_after_ms(SHIM_WAIT_MS);
     bool others = atomic_exchange(&shim_asked, question) == question;
     while (others && atomic_load(&shim_asked) == question && xg_clock_ns() < until_ns)
-        nanosleep(&nap, NULL);
+        xg_clock_nap_us(50);
     bool known = shim_is_remembered(keys, caller, answer);
     if (known && !others)
         shim_answered(keys->object);

@@ -13,10 +13,10 @@
 
 #include "end.h"
 #include "next.h"
-#include "routine_call.h"
 #include "squares.h"
-#include "src/dispatch_routine.h"
+#include "src/dispatch.h"
 #include "src/host/tally.h"
+#include "terms.h"
 #include "whose.h"
 
 /* The frame of this thread's outermost routine that is inside a CPU library, or that has memory of
@@ -66,24 +66,15 @@ struct shim_routine_pending {
     fenv_t env; /* the program's floating-point environment while ours is active */
 };
 
-/* Reports a failure in info, for a process without LAPACK. */
-static void shim_routine_fail(const struct shim_routine_call *call, const struct shim_next *next)
-{
-    if (next->int_bytes == 8)
-        *(int64_t *)shim_routine_info(call) = -1;
-    else
-        *(int32_t *)shim_routine_info(call) = -1;
-}
-
+/* Without LAPACK in the process, reports a failure in info. */
 static int shim_routine_pass(const struct shim_routine_call *call, const struct shim_next *next)
 {
     if (next->blas.function)
         return shim_routine_forward(next->blas.function, call);
-    shim_routine_fail(call, next);
+    shim_terms_put_int(shim_routine_info(call), next->int_bytes, 0, -1);
     return 0;
 }
 
-/* Has the caller's library compute a call. */
 static void shim_routine_compute(struct shim_routine_pending *pending,
                                  const struct shim_routine_call *call)
 {
@@ -136,14 +127,13 @@ static bool shim_routine_rest(void *context)
 static const char *shim_routine_library(void *context)
 {
     const struct shim_routine_pending *pending = context;
-    return pending->next->blas.function ? shim_blas_file(&pending->next->blas) : NULL;
+    return shim_blas_file(&pending->next->blas);
 }
 
 static int shim_routine_threads(void *context)
 {
     const struct shim_routine_pending *pending = context;
-    return pending->next->blas.function ? shim_threads_count(&pending->next->blas.threads, NULL)
-                                        : 1;
+    return shim_blas_threads(&pending->next->blas, NULL);
 }
 
 /* LAPACK leaves the best sizes of the workspaces in their first elements, and a program may read
@@ -201,7 +191,7 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
                                .decomposition = &pending.squares.decomposition,
                                .solve = pending.squares.memory ? shim_routine_solve : NULL,
                                .rest = pending.squares.memory ? shim_routine_rest : NULL,
-                               .pool = next.blas.function ? next.blas.threads.pool : XG_POOL_NONE,
+                               .pool = shim_blas_pool(&next.blas),
                                .ctx = &pending};
     feholdexcept(&pending.env);
     bool computed = xg_dispatch_routine(call->symbol->name, &routine, &cpu);

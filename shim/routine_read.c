@@ -26,18 +26,15 @@ static void read_potrf(struct reading *r)
 {
     const struct shim_potrf *c = &r->call->potrf;
     uplo(r, c->uplo);
-    square(r, c->n);
-    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
+    square(r, c->n, c->a, c->lda);
 }
 
 static void read_potrs(struct reading *r)
 {
     const struct shim_potrs *c = &r->call->potrs;
     uplo(r, c->uplo);
-    square(r, c->n);
-    r->routine->k = extent(r, c->nrhs);
-    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
-    matrix(r, XG_SLOT_B, c->b, r->routine->n, r->routine->k, c->ldb);
+    square(r, c->n, c->a, c->lda);
+    right_sides(r, c->nrhs, c->b, c->ldb);
 }
 
 /* The diagonal of a unit triangle is neither read nor written; the rest must not be empty. */
@@ -46,17 +43,14 @@ static void read_trtri(struct reading *r)
     const struct shim_trtri *c = &r->call->trtri;
     uplo(r, c->uplo);
     r->routine->unit = letter(r, c->diag, "NU");
-    square(r, c->n);
+    square(r, c->n, c->a, c->lda);
     r->legal = r->legal && r->routine->n > r->routine->unit;
-    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
 }
 
 static void read_getrf(struct reading *r)
 {
     const struct shim_getrf *c = &r->call->getrf;
-    r->routine->m = extent(r, c->m);
-    r->routine->n = extent(r, c->n);
-    matrix(r, XG_SLOT_A, c->a, r->routine->m, r->routine->n, c->lda);
+    rectangle(r, c->m, c->n, c->a, c->lda);
     vector(r, XG_SLOT_PIVOTS, c->ipiv, xg_min_i64(r->routine->m, r->routine->n));
 }
 
@@ -65,28 +59,23 @@ static void read_getrs(struct reading *r)
     static const enum xg_trans trans[] = {XG_NO_TRANS, XG_TRANS, XG_CONJ_TRANS};
     const struct shim_getrs *c = &r->call->getrs;
     r->routine->trans = trans[letter(r, c->trans, "NTC")];
-    square(r, c->n);
-    r->routine->k = extent(r, c->nrhs);
-    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
+    square(r, c->n, c->a, c->lda);
     vector(r, XG_SLOT_PIVOTS, c->ipiv, r->routine->n);
-    matrix(r, XG_SLOT_B, c->b, r->routine->n, r->routine->k, c->ldb);
+    right_sides(r, c->nrhs, c->b, c->ldb);
 }
 
 static void read_gesv(struct reading *r)
 {
     const struct shim_gesv *c = &r->call->gesv;
-    square(r, c->n);
-    r->routine->k = extent(r, c->nrhs);
-    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
+    square(r, c->n, c->a, c->lda);
     vector(r, XG_SLOT_PIVOTS, c->ipiv, r->routine->n);
-    matrix(r, XG_SLOT_B, c->b, r->routine->n, r->routine->k, c->ldb);
+    right_sides(r, c->nrhs, c->b, c->ldb);
 }
 
 static void read_getri(struct reading *r)
 {
     const struct shim_getri *c = &r->call->getri;
-    square(r, c->n);
-    matrix(r, XG_SLOT_A, c->a, r->routine->n, r->routine->n, c->lda);
+    square(r, c->n, c->a, c->lda);
     vector(r, XG_SLOT_PIVOTS, c->ipiv, r->routine->n);
     workspace(r, c->lwork, r->routine->n);
 }
@@ -96,9 +85,7 @@ static void read_getri(struct reading *r)
 static void read_geqrf(struct reading *r)
 {
     const struct shim_geqrf *c = &r->call->geqrf;
-    r->routine->m = extent(r, c->m);
-    r->routine->n = extent(r, c->n);
-    matrix(r, XG_SLOT_A, c->a, r->routine->m, r->routine->n, c->lda);
+    rectangle(r, c->m, c->n, c->a, c->lda);
     vector(r, XG_SLOT_TAU, c->tau, xg_min_i64(r->routine->m, r->routine->n));
     workspace(r, c->lwork, r->routine->n);
 }
@@ -106,11 +93,9 @@ static void read_geqrf(struct reading *r)
 static void read_orgqr(struct reading *r)
 {
     const struct shim_orgqr *c = &r->call->orgqr;
-    r->routine->m = extent(r, c->m);
-    r->routine->n = extent(r, c->n);
+    rectangle(r, c->m, c->n, c->a, c->lda);
     r->routine->k = extent(r, c->k);
     r->legal = r->legal && r->routine->n <= r->routine->m && r->routine->k <= r->routine->n;
-    matrix(r, XG_SLOT_A, c->a, r->routine->m, r->routine->n, c->lda);
     vector(r, XG_SLOT_TAU, c->tau, r->routine->k);
     workspace(r, c->lwork, r->routine->n);
 }
@@ -140,8 +125,7 @@ static void eigen(struct reading *r, const void *jobz, const void *triangle, con
 {
     r->routine->vectors = letter(r, jobz, "NV") ? XG_VECTORS_ALL : XG_VECTORS_NONE;
     uplo(r, triangle);
-    square(r, n);
-    matrix(r, XG_SLOT_A, a, r->routine->n, r->routine->n, lda);
+    square(r, n, a, lda);
     vector(r, XG_SLOT_W, w, r->routine->n);
     if (r->routine->vectors)
         r->routine->operand[XG_SLOT_U] = r->routine->operand[XG_SLOT_A];
@@ -235,8 +219,7 @@ static void general(struct reading *r, const void *jobvl, const void *jobvr, con
 {
     letter(r, jobvl, "N");
     r->routine->vectors = letter(r, jobvr, "NV") ? XG_VECTORS_ALL : XG_VECTORS_NONE;
-    square(r, n);
-    matrix(r, XG_SLOT_A, a, r->routine->n, r->routine->n, lda);
+    square(r, n, a, lda);
     vector(r, XG_SLOT_W, w, r->routine->n);
 }
 
@@ -270,9 +253,7 @@ static void singular(struct reading *r, const void *m, const void *n, void *a, c
                      void *s, int job)
 {
     r->routine->vectors = (enum xg_vectors)job;
-    r->routine->m = extent(r, m);
-    r->routine->n = extent(r, n);
-    matrix(r, XG_SLOT_A, a, r->routine->m, r->routine->n, lda);
+    rectangle(r, m, n, a, lda);
     vector(r, XG_SLOT_W, s, xg_min_i64(r->routine->m, r->routine->n));
 }
 

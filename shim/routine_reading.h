@@ -3,7 +3,7 @@
 #ifndef SHIM_ROUTINE_READING_H
 #define SHIM_ROUTINE_READING_H
 
-#include "routine_call.h"
+#include "routine.h"
 #include "terms.h"
 
 /* `legal` turns false at the first argument that does not fit. */
@@ -64,9 +64,25 @@ static inline void uplo(struct reading *r, const void *at)
     r->routine->uplo = letter(r, at, "UL") ? XG_LOWER : XG_UPPER;
 }
 
-static inline void square(struct reading *r, const void *n)
+/* A, of m rows and n columns. */
+static inline void rectangle(struct reading *r, const void *m, const void *n, void *a,
+                             const void *lda)
 {
-    r->routine->m = r->routine->n = extent(r, n);
+    r->routine->m = extent(r, m);
+    r->routine->n = extent(r, n);
+    matrix(r, XG_SLOT_A, a, r->routine->m, r->routine->n, lda);
+}
+
+static inline void square(struct reading *r, const void *n, void *a, const void *lda)
+{
+    rectangle(r, n, n, a, lda);
+}
+
+/* B, with as many rows as A. */
+static inline void right_sides(struct reading *r, const void *nrhs, void *b, const void *ldb)
+{
+    r->routine->k = extent(r, nrhs);
+    matrix(r, XG_SLOT_B, b, r->routine->m, r->routine->k, ldb);
 }
 
 #endif

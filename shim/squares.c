@@ -15,12 +15,9 @@
 static void system_of(struct reading *r, const void *m, const void *n, const void *nrhs, void *a,
                       const void *lda, void *b, const void *ldb)
 {
-    r->routine->m = extent(r, m);
-    r->routine->n = extent(r, n);
-    r->routine->k = extent(r, nrhs);
+    rectangle(r, m, n, a, lda);
+    right_sides(r, nrhs, b, ldb);
     r->legal = r->legal && r->routine->m >= r->routine->n;
-    matrix(r, XG_SLOT_A, a, r->routine->m, r->routine->n, lda);
-    matrix(r, XG_SLOT_B, b, r->routine->m, r->routine->k, ldb);
 }
 
 /* The caller's library solves the other systems of GELS, A X = B with fewer rows than columns and

@@ -7,7 +7,7 @@
 #ifndef SHIM_SQUARES_H
 #define SHIM_SQUARES_H
 
-#include "routine_call.h"
+#include "routine.h"
 
 struct reading;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads one loaded object's dynamic tables. */
 #define _GNU_SOURCE
 #include "tables.h"
 
 #include <string.h>
+
+#include "src/base/file.h"
 
 /* The dynamic linker makes these addresses absolute, except in a table that it cannot write. */
 static const void *table_at(const struct dl_phdr_info *info, const ElfW(Dyn) * entry)
@@ -87,12 +88,6 @@ const ElfW(Sym) * shim_tables_find(const struct shim_tables *tables, const char 
 
 /* --- Dependencies -------------------------------------------------------------------------- */
 
-static const char *basename_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 bool shim_tables_need(const struct shim_tables *object, const struct shim_tables *other,
                       const char *other_file)
 {
@@ -100,10 +95,10 @@ bool shim_tables_need(const struct shim_tables *object, const struct shim_tables
         return false;
     if (object->base == other->base)
         return true;
-    const char *name = other->soname ? other->soname : basename_of(other_file);
+    const char *name = other->soname ? other->soname : xg_file_name(other_file);
     for (const ElfW(Dyn) *entry = object->dynamic; entry->d_tag != DT_NULL; entry++)
         if (entry->d_tag == DT_NEEDED &&
-            !strcmp(basename_of(object->strings + entry->d_un.d_val), name))
+            !strcmp(xg_file_name(object->strings + entry->d_un.d_val), name))
             return true;
     return false;
 }

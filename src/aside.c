@@ -26,7 +26,6 @@ void xg_aside_reset(void)
     atomic_store(&inside, 0);
 }
 
-/* Arguments of aside_main. */
 struct aside {
     void (*run)(const struct xg_conf *conf);
     const struct xg_conf *conf;

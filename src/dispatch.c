@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends each call to the side that the policy chooses, learns from its time, and reports it. */
 #include "dispatch.h"
 
 #include <errno.h>
@@ -186,19 +185,11 @@ static bool close_shelter(struct xg_shelter *shelter)
     return xg_fork_unannounced();
 }
 
-/* Leaves the shelter, so that signals and cancellation act as without this library. */
-static void compute_whole(const struct xg_cpu *cpu, struct xg_shelter *shelter)
-{
-    xg_shelter_leave(shelter);
-    cpu->whole(cpu->ctx);
-    xg_shelter_enter_again(shelter);
-}
-
 static void compute_on_cpu(const struct xg_cpu *cpu, const struct xg_decision *decision,
                            struct xg_shelter *shelter)
 {
     xg_tally_add(XG_TALLY_CORES, decision->cpu_threads);
-    compute_whole(cpu, shelter);
+    xg_shelter_leave_to(shelter, cpu);
     xg_tally_take(XG_TALLY_CORES, decision->cpu_threads);
 }
 
@@ -236,7 +227,6 @@ static void run_cpu(const struct xg_problem *call, const struct xg_conf *conf,
         xg_settled_add(call);
 }
 
-/* Returns the reason why the engine did not compute the product. */
 static enum xg_reason reason_declined(const struct xg_result *result)
 {
     if (xg_engine_state_get() != XG_ENGINE_READY)
@@ -376,10 +366,10 @@ static void await_engine(const struct xg_conf *conf, struct xg_call_record *reco
     enum xg_engine_state state = xg_engine_wait(conf);
     if (state == XG_ENGINE_READY)
         return;
-    record->place = XG_PLACE_CPU;
-    record->reason = state == XG_ENGINE_FORKED     ? XG_REASON_FORKED
-                     : state == XG_ENGINE_STARTING ? XG_REASON_STARTING
-                                                   : xg_reason_of_absence(xg_presence_look(conf));
+    xg_record_stay(record, state == XG_ENGINE_FORKED ? XG_REASON_FORKED
+                           : state == XG_ENGINE_STARTING
+                               ? XG_REASON_STARTING
+                               : xg_reason_of_absence(xg_presence_look(conf)));
 }
 
 /*
@@ -495,18 +485,14 @@ static void compute(const char *symbol, const struct xg_problem *call, const str
     };
     if (decision.start)
         xg_engine_start(conf);
-    if (record.place != XG_PLACE_CPU && !xg_stack_suffices()) {
-        record.place = XG_PLACE_CPU;
-        record.reason = XG_REASON_STACK;
-    }
+    if (record.place != XG_PLACE_CPU && !xg_stack_suffices())
+        xg_record_stay(&record, XG_REASON_STACK);
     if (record.place != XG_PLACE_CPU)
         xg_shelter_wait(shelter);
     if (record.place != XG_PLACE_CPU && decision.wait)
         await_engine(conf, &record);
-    if (record.place != XG_PLACE_CPU && lacks_cublas(call, conf, decision.wait)) {
-        record.place = XG_PLACE_CPU;
-        record.reason = XG_REASON_STARTING;
-    }
+    if (record.place != XG_PLACE_CPU && lacks_cublas(call, conf, decision.wait))
+        xg_record_stay(&record, XG_REASON_STARTING);
     if (record.place == XG_PLACE_BOTH)
         run_both(call, conf, cpu, shelter, &record);
     else if (record.place == XG_PLACE_CPU || !run_gpu(call, conf, cpu, &decision, shelter, &record))

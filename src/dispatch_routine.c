@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "dispatch_routine.h"
+/* Sends each call of a LAPACK routine to the side that is expected to finish first. */
+#include "dispatch.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,7 +13,6 @@
 #include "comparison.h"
 #include "decide/routine.h"
 #include "device/absence.h"
-#include "dispatch.h"
 #include "engine.h"
 #include "host/fork.h"
 #include "host/latch.h"
@@ -97,12 +97,6 @@ static void observe(const struct xg_routine *routine, const struct xg_model *mod
     xg_latch_leave(&learnt.latch, taken);
 }
 
-static void stay(struct xg_call_record *record, enum xg_reason reason)
-{
-    record->place = XG_PLACE_CPU;
-    record->reason = reason;
-}
-
 /* If device files show a GPU, cuSOLVER is loaded before the GPU starts: without cuSOLVER the start
  * would gain nothing. Otherwise the engine starts first: it finds within milliseconds that there is
  * no GPU. With XGEMM_MODE=gpu and compare it also starts first, because it prints the warning. */
@@ -132,13 +126,13 @@ static void make_ready(const struct xg_conf *conf, const struct xg_routine_decis
     if (!served)
         return;
     if (state == XG_ENGINE_FORKED)
-        stay(record, XG_REASON_FORKED);
+        xg_record_stay(record, XG_REASON_FORKED);
     else if (state == XG_ENGINE_NONE)
-        stay(record, xg_reason_of_absence(xg_presence_look(conf)));
+        xg_record_stay(record, xg_reason_of_absence(xg_presence_look(conf)));
     else if (missing)
-        stay(record, XG_REASON_KERNEL);
+        xg_record_stay(record, XG_REASON_KERNEL);
     else if (state != XG_ENGINE_READY || !loaded)
-        stay(record, XG_REASON_STARTING);
+        xg_record_stay(record, XG_REASON_STARTING);
 }
 
 static enum xg_reason reason_declined(enum xg_status status, const struct xg_result *result)
@@ -191,7 +185,8 @@ static bool run_gpu(const struct xg_routine *routine, const struct xg_conf *conf
     enum xg_status status = xg_engine_routine(routine, conf, &patience, result);
     bool done = status == XG_OK && run_rest(conf, &patience, decision, cpu, shelter, record);
     if (!done) {
-        stay(record, status == XG_OK ? XG_REASON_ROUTINE : reason_declined(status, result));
+        xg_record_stay(record,
+                       status == XG_OK ? XG_REASON_ROUTINE : reason_declined(status, result));
         result->kernel = NULL;
         return false;
     }
@@ -205,9 +200,7 @@ static void run_cpu(const struct xg_routine *routine, const struct xg_model *mod
                     struct xg_call_record *record)
 {
     double begin = xg_clock_s(), entered = xg_recorder_enter();
-    xg_shelter_leave(shelter);
-    cpu->whole(cpu->ctx);
-    xg_shelter_enter_again(shelter);
+    xg_shelter_leave_to(shelter, cpu);
     record->inside_s += xg_recorder_leave(entered);
     observe(routine, model, XG_SIDE_CPU, xg_clock_s() - begin);
 }
@@ -222,7 +215,7 @@ static void run_both(const struct xg_routine *routine, const struct xg_conf *con
         xg_comparison_routine(record->symbol, routine, conf, cpu, shelter, &record->gpu);
     record->inside_s += xg_recorder_leave(entered);
     if (status != XG_OK) {
-        stay(record, reason_declined(status, &record->gpu));
+        xg_record_stay(record, reason_declined(status, &record->gpu));
         record->gpu.kernel = NULL;
     }
 }
@@ -260,9 +253,9 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
         .predicted_gpu_s = decision.gpu_s,
     };
     if (record.place == XG_PLACE_BOTH && !xg_residual_covers(routine))
-        stay(&record, XG_REASON_MODE); /* no residual tells which side is right */
+        xg_record_stay(&record, XG_REASON_MODE); /* no residual tells which side is right */
     if (record.place != XG_PLACE_CPU && !xg_stack_suffices())
-        stay(&record, XG_REASON_STACK);
+        xg_record_stay(&record, XG_REASON_STACK);
     if (record.place != XG_PLACE_CPU)
         xg_shelter_wait(shelter);
     make_ready(conf, &decision, &record);

@@ -132,7 +132,7 @@ static enum xg_engine_state wait_for_start(const struct xg_conf *conf)
 
 /* Long enough for most products and for each step of a start, except the creation of the cuBLAS
  * handle, which makes many driver calls and reads the library's file. */
-enum { EXIT_WAIT_MS = 500, EXIT_WAIT_CUBLAS_MS = 5000 };
+static const int64_t EXIT_WAIT_NS = 500000000, EXIT_WAIT_CUBLAS_NS = 5000000000;
 
 static bool is_inside(bool start_too)
 {
@@ -141,16 +141,14 @@ static bool is_inside(bool start_too)
 
 static void wait_until_outside(bool start_too)
 {
-    static const struct timespec nap = {.tv_nsec = 200000};
-    int64_t begin_ns = xg_clock_ns(), ms = 0;
+    int64_t begin_ns = xg_clock_ns();
     int cancel_state;
     /* A thread cancelled in the nap would leave exit(), and the process would live on. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     while (is_inside(start_too) &&
-           ms < (start_too && xg_cublas_opens() ? EXIT_WAIT_CUBLAS_MS : EXIT_WAIT_MS)) {
-        nanosleep(&nap, NULL);
-        ms = (xg_clock_ns() - begin_ns) / INT64_C(1000000);
-    }
+           xg_clock_ns() - begin_ns <
+               (start_too && xg_cublas_opens() ? EXIT_WAIT_CUBLAS_NS : EXIT_WAIT_NS))
+        xg_clock_nap_us(200);
     pthread_setcancelstate(cancel_state, NULL);
 }
 
@@ -180,11 +178,7 @@ static bool fork_registered;
 
 static void register_handlers(void)
 {
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&engine.changed, &monotonic); /* no thread waits before a start */
-    pthread_condattr_destroy(&monotonic);
+    xg_clock_init_condition(&engine.changed); /* no thread waits before a start */
     fork_registered = xg_fork_register(&(struct xg_fork_watch){.in_child = after_fork_in_child});
     atexit(at_exit);
 }
@@ -234,9 +228,8 @@ static bool same_kind(const struct xg_dev *dev)
  * has begun. */
 static bool pause_start(void)
 {
-    static const struct timespec pause = {.tv_nsec = START_PAUSE_MS * 1000000L};
     xg_aside_add(-1);
-    nanosleep(&pause, NULL);
+    xg_clock_nap_us(START_PAUSE_MS * 1000L);
     xg_aside_add(1); /* before the check, as in xg_engine_compute */
     return atomic_load(&engine_state) == XG_ENGINE_READY;
 }

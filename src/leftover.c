@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of parts and the two functions that append to it. */
 #include "leftover.h"
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "aside.h"
+#include "base/clock.h"
 #include "compute/backend.h"
 #include "compute/cublas.h"
 #include "compute/solver_library.h"
@@ -27,11 +28,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void init_waiting(void)
 {
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&waiting.ended, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    xg_clock_init_condition(&waiting.ended);
 }
 
 static void end_load(enum xg_toolkit library, int how)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <time.h>
 
 #include "aside.h"
 #include "base/clock.h"
@@ -42,10 +41,9 @@ static void begin_look(const struct xg_conf *conf)
 
 static void wait_for_look(void)
 {
-    static const struct timespec nap = {.tv_nsec = 20000};
-    int64_t until_ns = xg_clock_ns() + WAIT_MS * INT64_C(1000000);
+    int64_t until_ns = xg_clock_after_ms(WAIT_MS);
     while (atomic_load(&look) == LOOK_UNDER_WAY && xg_clock_ns() < until_ns)
-        nanosleep(&nap, NULL);
+        xg_clock_nap_us(20);
     atomic_store(&look, LOOK_DONE); /* after one timeout no other thread waits */
 }
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts the remaining calls of each settled shape. */
 #include "settled.h"
 
 #include "base/clock.h"

@@ -12,7 +12,7 @@
 #include "kernels/table.h"
 #include "src/base/conf.h"
 #include "src/decide/select.h"
-#include "src/device/nodes.h"
+#include "src/device/absence.h"
 #include "src/host/cores.h"
 
 static void read_line(const char *path, char *line, size_t size)
@@ -67,6 +67,6 @@ void doctor_system_read(struct doctor_system *system)
         .lapack = conf->lapack == XG_LAPACK_ON,
         .wants_cublas = conf->math == XG_MATH_TF32 || (row && (row->flags & XG_KERNEL_CUBLAS) != 0),
     };
-    system->nodes_closed = xg_nodes_look() == XG_NODES_DENIED;
+    system->nodes_closed = xg_absence_find(XG_ABSENCE_FILES) == XG_REASON_DENIED;
     read_line("/sys/module/nvidia/version", system->kernel_module, sizeof system->kernel_module);
 }

@@ -230,23 +230,10 @@ void xg_conf_print_help(FILE *out, bool common)
 
 /* --- Configuration files ------------------------------------------------------------------- */
 
-/* secure_getenv: the caller of a set-user-ID program must not steer it or its log. */
-static const char *lookup_environment(void *ctx, const char *name)
+const char *xg_conf_environment(void *ctx, const char *name)
 {
     (void)ctx;
     return secure_getenv(name);
-}
-
-/* Finds the user's file; false: it has no place. A set-user-ID program sees neither variable. */
-static bool find_user_file(char path[PATH_MAX])
-{
-    const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
-    bool own = config && *config == '/';
-    if (!own && !(home && *home == '/'))
-        return false;
-    int length = snprintf(path, PATH_MAX, "%s%s/xgemm/xgemm.conf", own ? config : home,
-                          own ? "" : "/.config");
-    return length > 0 && length < PATH_MAX;
 }
 
 void xg_conf_files_read(struct xg_conf_files *files, const char *system_path)
@@ -259,7 +246,8 @@ void xg_conf_files_read(struct xg_conf_files *files, const char *system_path)
             xg_conf_file_read(&files->user, XG_CONF_FILE_NAMED);
         return;
     }
-    if (find_user_file(files->user.path))
+    if (xg_file_of_user(files->user.path, sizeof files->user.path, "XDG_CONFIG_HOME", "/.config",
+                        "xgemm/xgemm.conf"))
         xg_conf_file_read(&files->user, XG_CONF_FILE_FOUND);
     snprintf(files->system.path, sizeof files->system.path, "%s", system_path);
     /* A program with another user's rights reads only a file that this user or root controls. */
@@ -299,7 +287,7 @@ static const struct xg_conf_line *find_given(const struct xg_conf_files *files, 
 /* A variable that is set overrides the files, whatever its value. */
 static const char *lookup_all(void *ctx, const char *name)
 {
-    const char *value = lookup_environment(NULL, name);
+    const char *value = xg_conf_environment(NULL, name);
     const struct xg_conf_file *file;
     const struct xg_conf_line *line = value ? NULL : find_given(ctx, name, &file);
     return line ? line->value : value;

@@ -49,6 +49,10 @@ struct xg_conf {
  */
 const struct xg_conf *xg_conf_get(void);
 
+/* A variable of the environment; NULL: it is unset, or the program is set-user-ID, whose caller
+ * must not steer it or its log. ctx is not used: for functions that take a look-up. */
+const char *xg_conf_environment(void *ctx, const char *name);
+
 /*
  * Parses into *conf from lookup(ctx, name) (getenv-like) instead of the environment; for tests.
  * Passes messages to report(ctx, text) (never NULL).

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,7 +63,6 @@ static __attribute__((noinline)) int follow(int folder, const char *name, int fl
     return fd;
 }
 
-/* Opens one component of a path. */
 static int open_component(int folder, const char *name, int flags, mode_t mode, int links)
 {
     struct stat status;
@@ -79,7 +80,6 @@ static int open_component(int folder, const char *name, int flags, mode_t mode, 
     return -1;
 }
 
-/* Opens the path, starting in the folder `from`. */
 static int walk(int from, const char *path, int flags, mode_t mode, int links)
 {
     int folder = openat(from, *path == '/' ? "/" : ".", FOLDER);
@@ -152,6 +152,17 @@ bool xg_file_absolute(const char *name, char path[PATH_MAX])
     bool fits = strlen(name) < PATH_MAX - at;
     strcpy(path + (fits ? at : 0), fits ? name : "");
     return fits;
+}
+
+bool xg_file_of_user(char *path, size_t path_bytes, const char *variable, const char *folder,
+                     const char *name)
+{
+    const char *named = secure_getenv(variable), *home = secure_getenv("HOME");
+    const bool own = named && *named == '/';
+    if (!own && !(home && *home == '/'))
+        return false;
+    int length = snprintf(path, path_bytes, "%s%s/%s", own ? named : home, own ? "" : folder, name);
+    return length > 0 && (size_t)length < path_bytes;
 }
 
 ssize_t xg_file_read(int fd, void *to, size_t size)

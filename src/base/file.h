@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/types.h>
 
 /*
@@ -33,6 +34,19 @@ bool xg_file_may_load(const char *name);
  * number counts as the owner, because systems give each user such a group.
  */
 bool xg_file_is_ours(const char *path);
+
+/* The last part of a path. */
+static inline const char *xg_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The path of a file below the folder that the environment's `variable` names, or else below
+ * `folder` of the user's home. Returns false if neither is absolute, the path is too long, or the
+ * program is set-user-ID, whose caller must not steer it. */
+bool xg_file_of_user(char *path, size_t path_bytes, const char *variable, const char *folder,
+                     const char *name);
 
 /* Makes a name absolute; a relative one starts from the working directory, if that is known.
  * Returns false, with an empty path, if the result is too long. */

@@ -2,8 +2,6 @@
 /* The operations' traits and the functions that follow from them. */
 #include "base/problem.h"
 
-#include "base/integers.h"
-
 static const struct {
     const char *names[XG_TYPE_COUNT]; /* one name per type */
     enum xg_type first_type;          /* the first type that it has; it has all later ones too */
@@ -164,7 +162,6 @@ double xg_problem_flops(const struct xg_problem *p)
     return (xg_type_is_complex(p->type) ? 8 : 2) * xg_problem_products(p);
 }
 
-/* A rectangle of C: its rows and columns. */
 struct rectangle {
     int64_t row, row_end, column, column_end;
 };

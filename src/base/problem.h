@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/integers.h"
+
 /* The operations of Level 3 BLAS that the engine computes; problem.c has a row of traits for
  * each. */
 enum xg_op {
@@ -280,6 +282,17 @@ static inline struct xg_extent xg_problem_stored(const struct xg_problem *p, boo
 
 /* One instance as a separate problem; an instance of a batch is a GEMM. */
 struct xg_problem xg_problem_instance(const struct xg_problem *p, int64_t index);
+
+/* The first of `rows` rows from `row` on that lie in one instance. Rows are counted over all
+ * instances, which have `each` rows. */
+struct xg_instance_rows {
+    int64_t instance, row, rows;
+};
+
+static inline struct xg_instance_rows xg_instance_rows(int64_t row, int64_t rows, int64_t each)
+{
+    return (struct xg_instance_rows){row / each, row % each, xg_min_i64(rows, each - row % each)};
+}
 
 /* Replaces arrays of evenly spaced matrices by strides; elements have elem_bytes. */
 void xg_batch_settle(struct xg_batch *batch, int64_t elem_bytes);

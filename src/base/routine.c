@@ -6,78 +6,32 @@ static const struct {
     const char *names[XG_TYPE_COUNT];
     struct xg_use uses[XG_SLOT_COUNT];
 } traits[XG_ROUTINE_COUNT] = {
-#define IN                                                                                         \
-    {                                                                                              \
-        .in = true                                                                                 \
-    }
-#define OUT                                                                                        \
-    {                                                                                              \
-        .out = true                                                                                \
-    }
-#define BOTH                                                                                       \
-    {                                                                                              \
-        .in = true, .out = true                                                                    \
-    }
-#define IN_TRIANGLE                                                                                \
-    {                                                                                              \
-        .in = true, .triangle = true                                                               \
-    }
-#define OUT_TRIANGLE                                                                               \
-    {                                                                                              \
-        .out = true, .triangle = true                                                              \
-    }
-#define BOTH_TRIANGLE                                                                              \
-    {                                                                                              \
-        .in = true, .out = true, .triangle = true                                                  \
-    }
-    [XG_ROUTINE_POTRF] = {{"spotrf", "dpotrf", "cpotrf", "zpotrf"}, {[XG_SLOT_A] = BOTH_TRIANGLE}},
-    [XG_ROUTINE_POTRS] = {{"spotrs", "dpotrs", "cpotrs", "zpotrs"},
-                          {[XG_SLOT_A] = IN_TRIANGLE, [XG_SLOT_B] = BOTH}},
-    [XG_ROUTINE_POSV] = {{"sposv", "dposv", "cposv", "zposv"},
-                         {[XG_SLOT_A] = BOTH_TRIANGLE, [XG_SLOT_B] = BOTH}},
-    [XG_ROUTINE_POTRI] = {{"spotri", "dpotri", "cpotri", "zpotri"}, {[XG_SLOT_A] = BOTH_TRIANGLE}},
-    [XG_ROUTINE_GETRF] = {{"sgetrf", "dgetrf", "cgetrf", "zgetrf"},
-                          {[XG_SLOT_A] = BOTH, [XG_SLOT_PIVOTS] = OUT}},
-    [XG_ROUTINE_GETRS] = {{"sgetrs", "dgetrs", "cgetrs", "zgetrs"},
-                          {[XG_SLOT_A] = IN, [XG_SLOT_PIVOTS] = IN, [XG_SLOT_B] = BOTH}},
-    [XG_ROUTINE_GESV] = {{"sgesv", "dgesv", "cgesv", "zgesv"},
-                         {[XG_SLOT_A] = BOTH, [XG_SLOT_PIVOTS] = OUT, [XG_SLOT_B] = BOTH}},
-    [XG_ROUTINE_GETRI] = {{"sgetri", "dgetri", "cgetri", "zgetri"},
-                          {[XG_SLOT_A] = BOTH, [XG_SLOT_PIVOTS] = IN}},
-    [XG_ROUTINE_TRTRI] = {{"strtri", "dtrtri", "ctrtri", "ztrtri"}, {[XG_SLOT_A] = BOTH_TRIANGLE}},
-    [XG_ROUTINE_GEQRF] = {{"sgeqrf", "dgeqrf", "cgeqrf", "zgeqrf"},
-                          {[XG_SLOT_A] = BOTH, [XG_SLOT_TAU] = OUT}},
-    [XG_ROUTINE_ORGQR] = {{"sorgqr", "dorgqr", "cungqr", "zungqr"},
-                          {[XG_SLOT_A] = BOTH, [XG_SLOT_TAU] = IN}},
-    [XG_ROUTINE_ORMQR] = {{"sormqr", "dormqr", "cunmqr", "zunmqr"},
-                          {[XG_SLOT_A] = IN, [XG_SLOT_TAU] = IN, [XG_SLOT_B] = BOTH}},
-    [XG_ROUTINE_GELS] = {{"sgels", "dgels", "cgels", "zgels"},
-                         {[XG_SLOT_A] = BOTH, [XG_SLOT_B] = BOTH}},
-    [XG_ROUTINE_GELSD] =
-        {{"sgelsd", "dgelsd", "cgelsd", "zgelsd"},
-         {[XG_SLOT_A] = IN, [XG_SLOT_B] = IN, [XG_SLOT_U] = OUT_TRIANGLE, [XG_SLOT_V] = OUT}},
-    [XG_ROUTINE_GELSS] =
-        {{"sgelss", "dgelss", "cgelss", "zgelss"},
-         {[XG_SLOT_A] = IN, [XG_SLOT_B] = IN, [XG_SLOT_U] = OUT_TRIANGLE, [XG_SLOT_V] = OUT}},
-    [XG_ROUTINE_SYEVD] = {{"ssyevd", "dsyevd", "cheevd", "zheevd"},
-                          {[XG_SLOT_A] = IN_TRIANGLE, [XG_SLOT_U] = OUT, [XG_SLOT_W] = OUT}},
-    [XG_ROUTINE_SYGVD] = {{"ssygvd", "dsygvd", "chegvd", "zhegvd"},
-                          {[XG_SLOT_A] = IN_TRIANGLE,
-                           [XG_SLOT_B] = BOTH_TRIANGLE,
-                           [XG_SLOT_U] = OUT,
-                           [XG_SLOT_W] = OUT}},
-    [XG_ROUTINE_GEEV] =
-        {{"sgeev", "dgeev", "cgeev", "zgeev"},
-         {[XG_SLOT_A] = IN, [XG_SLOT_V] = OUT, [XG_SLOT_W] = OUT, [XG_SLOT_WI] = OUT}},
-    [XG_ROUTINE_GESDD] =
-        {{"sgesdd", "dgesdd", "cgesdd", "zgesdd"},
-         {[XG_SLOT_A] = IN, [XG_SLOT_U] = OUT, [XG_SLOT_V] = OUT, [XG_SLOT_W] = OUT}},
-#undef IN
-#undef OUT
-#undef BOTH
-#undef IN_TRIANGLE
-#undef OUT_TRIANGLE
-#undef BOTH_TRIANGLE
+#define IN .in = true
+#define OUT .out = true
+#define TRIANGLE .triangle = true
+#define USE(slot, ...) [XG_SLOT_##slot] = {__VA_ARGS__}
+#define ROW(ROUTINE, real, complex, ...)                                                           \
+    [XG_ROUTINE_##ROUTINE] = {{"s" #real, "d" #real, "c" #complex, "z" #complex}, {__VA_ARGS__}}
+    ROW(POTRF, potrf, potrf, USE(A, IN, OUT, TRIANGLE)),
+    ROW(POTRS, potrs, potrs, USE(A, IN, TRIANGLE), USE(B, IN, OUT)),
+    ROW(POSV, posv, posv, USE(A, IN, OUT, TRIANGLE), USE(B, IN, OUT)),
+    ROW(POTRI, potri, potri, USE(A, IN, OUT, TRIANGLE)),
+    ROW(GETRF, getrf, getrf, USE(A, IN, OUT), USE(PIVOTS, OUT)),
+    ROW(GETRS, getrs, getrs, USE(A, IN), USE(PIVOTS, IN), USE(B, IN, OUT)),
+    ROW(GESV, gesv, gesv, USE(A, IN, OUT), USE(PIVOTS, OUT), USE(B, IN, OUT)),
+    ROW(GETRI, getri, getri, USE(A, IN, OUT), USE(PIVOTS, IN)),
+    ROW(TRTRI, trtri, trtri, USE(A, IN, OUT, TRIANGLE)),
+    ROW(GEQRF, geqrf, geqrf, USE(A, IN, OUT), USE(TAU, OUT)),
+    ROW(ORGQR, orgqr, ungqr, USE(A, IN, OUT), USE(TAU, IN)),
+    ROW(ORMQR, ormqr, unmqr, USE(A, IN), USE(TAU, IN), USE(B, IN, OUT)),
+    ROW(GELS, gels, gels, USE(A, IN, OUT), USE(B, IN, OUT)),
+    ROW(GELSD, gelsd, gelsd, USE(A, IN), USE(B, IN), USE(U, OUT, TRIANGLE), USE(V, OUT)),
+    ROW(GELSS, gelss, gelss, USE(A, IN), USE(B, IN), USE(U, OUT, TRIANGLE), USE(V, OUT)),
+    ROW(SYEVD, syevd, heevd, USE(A, IN, TRIANGLE), USE(U, OUT), USE(W, OUT)),
+    ROW(SYGVD, sygvd, hegvd, USE(A, IN, TRIANGLE), USE(B, IN, OUT, TRIANGLE), USE(U, OUT),
+        USE(W, OUT)),
+    ROW(GEEV, geev, geev, USE(A, IN), USE(V, OUT), USE(W, OUT), USE(WI, OUT)),
+    ROW(GESDD, gesdd, gesdd, USE(A, IN), USE(U, OUT), USE(V, OUT), USE(W, OUT)),
 };
 
 const struct xg_use *xg_routine_use(enum xg_routine_name name, enum xg_slot slot)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps the state of a process that filters itself. */
 #include "base/sandbox.h"
 
 #include <errno.h>

@@ -4,29 +4,21 @@
 
 const char *xg_status_name(enum xg_status status)
 {
-    switch (status) {
-    case XG_OK:
-        return "ok";
-    case XG_DECLINED:
-        return "declined";
-    case XG_ERR_NOMEM:
-        return "out of memory";
-    case XG_ERR_DRIVER:
-        return "driver error";
-    case XG_ERR_LOST:
-        return "device lost";
-    case XG_ERR_NOTFOUND:
-        return "not found";
-    case XG_ERR_SYSTEM:
-        return "system error";
-    case XG_ERR_WRONG:
-        return "wrong result";
-    case XG_ERR_HUNG:
-        return "device does not answer";
-    case XG_ERR_CAPTURE:
-        return "stream capture under way";
-    }
-    return "unknown status";
+    static const char *const names[] = {
+        [XG_DECLINED - XG_DECLINED] = "declined",
+        [XG_DECLINED - XG_OK] = "ok",
+        [XG_DECLINED - XG_ERR_NOMEM] = "out of memory",
+        [XG_DECLINED - XG_ERR_DRIVER] = "driver error",
+        [XG_DECLINED - XG_ERR_LOST] = "device lost",
+        [XG_DECLINED - XG_ERR_NOTFOUND] = "not found",
+        [XG_DECLINED - XG_ERR_SYSTEM] = "system error",
+        [XG_DECLINED - XG_ERR_HUNG] = "device does not answer",
+        [XG_DECLINED - XG_ERR_CAPTURE] = "stream capture under way",
+        [XG_DECLINED - XG_ERR_WRONG] = "wrong result",
+    };
+    const unsigned index = (unsigned)(XG_DECLINED - status);
+
+    return index < sizeof names / sizeof names[0] ? names[index] : "unknown status";
 }
 
 const char *xg_reason_text(enum xg_reason reason)

@@ -50,7 +50,6 @@ static CUdeviceptr element(const struct run *run, CUdeviceptr at, int64_t elems)
     return at + (size_t)elems * xg_type_bytes(run->type);
 }
 
-/* The columns from `column` on. */
 static struct xg_solver_matrix from(const struct run *run, struct xg_solver_matrix matrix,
                                     int64_t column)
 {
@@ -127,21 +126,24 @@ static enum xg_status factorize(const struct run *run, enum xg_routine_name name
     return run_part(run, &part);
 }
 
-/* Copies real numbers, or elements, between the device and the call's block, and waits. */
+/* Copies numbers between the device, where they lie a pitch apart, and the call's block, and waits.
+ */
+static enum xg_status move(const struct run *run, bool to_device, CUdeviceptr at, size_t pitch,
+                           size_t bytes, int64_t count)
+{
+    enum xg_status status = xg_mem_host_copy(run->dev, to_device, at, pitch, run->call->block->ones,
+                                             bytes, bytes, (size_t)count, run->stream);
+    return status == XG_OK ? XG_DRV(&run->dev->drv, cuStreamSynchronize, run->stream) : status;
+}
+
 static enum xg_status down(const struct run *run, CUdeviceptr at, size_t bytes)
 {
-    const struct xg_drv *drv = &run->dev->drv;
-    enum xg_status status =
-        XG_DRV(drv, cuMemcpyDtoHAsync, run->call->block->ones, at, bytes, run->stream);
-    return status == XG_OK ? XG_DRV(drv, cuStreamSynchronize, run->stream) : status;
+    return move(run, false, at, bytes, bytes, 1);
 }
 
 static enum xg_status up(const struct run *run, CUdeviceptr at, size_t bytes)
 {
-    const struct xg_drv *drv = &run->dev->drv;
-    enum xg_status status =
-        XG_DRV(drv, cuMemcpyHtoDAsync, at, run->call->block->ones, bytes, run->stream);
-    return status == XG_OK ? XG_DRV(drv, cuStreamSynchronize, run->stream) : status;
+    return move(run, true, at, bytes, bytes, 1);
 }
 
 static size_t real_bytes(const struct run *run)
@@ -149,14 +151,12 @@ static size_t real_bytes(const struct run *run)
     return xg_type_bytes(xg_type_real(run->type));
 }
 
-/* Number i of the block. */
 static double number(const struct run *run, int64_t i)
 {
     const double *numbers = run->call->block->ones;
     return xg_type_is_double(run->type) ? numbers[i] : (double)((const float *)numbers)[i];
 }
 
-/* The magnitude of element i of the block. */
 static double magnitude(const struct run *run, int64_t i)
 {
     return xg_type_is_complex(run->type) ? hypot(number(run, 2 * i), number(run, 2 * i + 1))
@@ -178,18 +178,8 @@ static void set_number(const struct run *run, int64_t i, double x)
 static enum xg_status find_rank(struct run *run)
 {
     const size_t bytes = xg_type_bytes(run->type);
-    const CUDA_MEMCPY2D diagonal = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                                    .srcDevice = run->v.at,
-                                    .srcPitch = (size_t)(run->v.ld + 1) * bytes,
-                                    .dstMemoryType = CU_MEMORYTYPE_HOST,
-                                    .dstHost = run->call->block->ones,
-                                    .dstPitch = bytes,
-                                    .WidthInBytes = bytes,
-                                    .Height = (size_t)run->n};
-    const struct xg_drv *drv = &run->dev->drv;
-    enum xg_status status = XG_DRV(drv, cuMemcpy2DAsync, &diagonal, run->stream);
-    if (status == XG_OK)
-        status = XG_DRV(drv, cuStreamSynchronize, run->stream);
+    enum xg_status status =
+        move(run, false, run->v.at, (size_t)(run->v.ld + 1) * bytes, bytes, run->n);
     if (status != XG_OK)
         return status;
     for (int64_t i = 0; i < run->n; i++)

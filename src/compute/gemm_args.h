@@ -6,7 +6,7 @@
 #define XG_GEMM_ARGS_H
 
 #include "base/xg.h"
-#include "decide/shape.h"
+#include "decide/select.h"
 #include "device/drv.h"
 #include "kernels/kabi.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Lays residues out in memory, and launches the steps of a product. */
 #include "compute/residue.h"
 
 #include "compute/image.h"
@@ -9,7 +8,7 @@
 enum { SPLIT_ROWS = 16, THREADS = 256 };
 enum { TILE_M = 128, TILE_N = 256, PRODUCT_SMEM_BYTES = 96 * 1024 };
 enum { WGMMA_THREADS = 384, WGMMA_SMEM_BYTES = 197 * 1024, CLUSTER = 2, BOX = 128 };
-enum { NATIVE_TILE = 32, MEMORY_ALIGN = 256 };
+enum { NATIVE_TILE = 32 };
 enum { DMMA_TILE = 128, DMMA_SMEM_BYTES = 128 * 1024 };
 #define DMMA(transposes)                                                                           \
     "residue_dmma_sm80", "xg_residue_dmma_sm80_128x128x16_" transposes, DMMA_SMEM_BYTES
@@ -55,72 +54,48 @@ enum xg_status xg_residue_open(struct xg_dev *dev, const struct xg_kernel *row,
 
 /* --- Memory --------------------------------------------------------------------------------- */
 
-static size_t aligned(int64_t bytes)
-{
-    return (size_t)xg_round_up(bytes, MEMORY_ALIGN);
-}
-
 static int64_t row_bytes(int64_t k)
 {
     return xg_round_up(k, XG_RESIDUE_BLOCK);
 }
 
-static size_t residues_bytes(int64_t rows, int64_t k)
-{
-    return aligned(XG_RESIDUE_MODULI_COUNT * rows * row_bytes(k));
-}
-
-static size_t exponents_bytes(int64_t rows)
-{
-    return aligned(rows * (int64_t)sizeof(int32_t));
-}
-
-size_t xg_residue_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows)
-{
-    return residues_bytes(rows, k) + exponents_bytes(rows) +
-           aligned(xg_ceil_div(rows, panel_rows) * (int64_t)sizeof(struct xg_residue_stats));
-}
-
-size_t xg_residue_results_bytes(int64_t m, int64_t n)
-{
-    return aligned(XG_RESIDUE_MODULI_COUNT * m * xg_round_up(n, XG_RESIDUE_QUAD));
-}
-
-void xg_residue_operand_init(struct xg_residue_operand *operand, CUdeviceptr at, int64_t rows,
+void xg_residue_operand_init(struct xg_split_operand *operand, CUdeviceptr at, int64_t rows,
                              int64_t k, int64_t panel_rows)
 {
-    operand->residues = at;
-    operand->exponents = operand->residues + residues_bytes(rows, k);
-    operand->stats = operand->exponents + exponents_bytes(rows);
+    const size_t stats_bytes = sizeof(struct xg_residue_stats);
+    operand->parts = at;
+    operand->scales =
+        xg_split_aligned(at + (size_t)(XG_RESIDUE_MODULI_COUNT * rows * row_bytes(k)));
+    operand->stats = xg_split_aligned(operand->scales + (size_t)rows * sizeof(int32_t));
+    operand->end =
+        xg_split_aligned(operand->stats + (size_t)xg_ceil_div(rows, panel_rows) * stats_bytes);
+    operand->stats_bytes = stats_bytes;
     operand->rows = rows;
     operand->k = k;
     operand->panel_rows = panel_rows;
 }
 
-static int64_t plane_bytes(const struct xg_residue_range *range)
+size_t xg_residue_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows)
+{
+    struct xg_split_operand operand;
+    xg_residue_operand_init(&operand, 0, rows, k, panel_rows);
+    return operand.end;
+}
+
+size_t xg_residue_results_bytes(int64_t m, int64_t n)
+{
+    return xg_split_aligned(
+        (size_t)(XG_RESIDUE_MODULI_COUNT * m * xg_round_up(n, XG_RESIDUE_QUAD)));
+}
+
+static int64_t plane_bytes(const struct xg_split_range *range)
 {
     return range->operand->rows * row_bytes(range->operand->k);
 }
 
-static CUdeviceptr residues(const struct xg_residue_range *range)
+static CUdeviceptr residues(const struct xg_split_range *range)
 {
-    return range->operand->residues + (size_t)(range->row * row_bytes(range->operand->k));
-}
-
-static CUdeviceptr exponents(const struct xg_residue_range *range)
-{
-    return range->operand->exponents + (size_t)range->row * sizeof(int32_t);
-}
-
-static CUdeviceptr stats(const struct xg_residue_range *range)
-{
-    int64_t panel = range->row / range->operand->panel_rows;
-    return range->operand->stats + (size_t)panel * sizeof(struct xg_residue_stats);
-}
-
-static int64_t panels(const struct xg_residue_range *range)
-{
-    return xg_ceil_div(range->rows, range->operand->panel_rows);
+    return range->operand->parts + (size_t)(range->row * row_bytes(range->operand->k));
 }
 
 /* --- Steps ---------------------------------------------------------------------------------- */
@@ -137,7 +112,7 @@ static enum xg_status launch(const struct xg_residue *residue, CUfunction functi
 
 size_t xg_residue_expanded_bytes(int64_t rows, int64_t k)
 {
-    return aligned(rows * XG_RESIDUE_EXPANDED_LD(k) * (int64_t)sizeof(double));
+    return xg_split_aligned((size_t)(rows * XG_RESIDUE_EXPANDED_LD(k)) * sizeof(double));
 }
 
 struct xg_split_source xg_residue_expanded(CUdeviceptr expanded, int64_t row, int64_t k)
@@ -154,8 +129,8 @@ enum xg_status xg_residue_expand(const struct xg_residue *residue,
     struct xg_residue_expand_args args = {
         .from = source->data,
         .to = xg_residue_expanded(expanded, row, 2 * from->k).data,
-        .row_stride = source->along_k ? source->ld : 1,
-        .k_stride = source->along_k ? 1 : source->ld,
+        .row_stride = xg_split_row_stride(source),
+        .k_stride = xg_split_k_stride(source),
         .rows = from->rows,
         .k = from->k,
         .of_b = from->b,
@@ -167,16 +142,16 @@ enum xg_status xg_residue_expand(const struct xg_residue *residue,
 }
 
 static enum xg_status split_panel(const struct xg_residue *residue,
-                                  const struct xg_residue_range *panel, CUstream stream)
+                                  const struct xg_split_range *panel, CUstream stream)
 {
     const struct xg_split_source *source = &panel->source;
     struct xg_residue_split_args args = {
         .data = source->data,
         .residues = residues(panel),
-        .exponents = exponents(panel),
-        .stats = stats(panel),
-        .row_stride = source->along_k ? source->ld : 1,
-        .k_stride = source->along_k ? 1 : source->ld,
+        .exponents = xg_split_scales_of(panel),
+        .stats = xg_split_stats_of(panel),
+        .row_stride = xg_split_row_stride(source),
+        .k_stride = xg_split_k_stride(source),
         .rows = panel->rows,
         .k = panel->operand->k,
         .plane_bytes = plane_bytes(panel),
@@ -186,18 +161,12 @@ static enum xg_status split_panel(const struct xg_residue *residue,
 }
 
 enum xg_status xg_residue_panels(const struct xg_residue *residue,
-                                 const struct xg_residue_range *range, CUstream stream)
+                                 const struct xg_split_range *range, CUstream stream)
 {
-    const struct xg_split_source *source = &range->source;
-    const int64_t panel_rows = range->operand->panel_rows;
-    enum xg_status status =
-        XG_DRV(&residue->dev->drv, cuMemsetD32Async, stats(range), 0,
-               (size_t)panels(range) * sizeof(struct xg_residue_stats) / sizeof(uint32_t), stream);
-    for (int64_t done = 0; status == XG_OK && done < range->rows; done += panel_rows) {
-        struct xg_residue_range panel = *range;
-        panel.row += done;
-        panel.rows = xg_min_i64(panel_rows, range->rows - done);
-        panel.source.data += (size_t)(done * (source->along_k ? source->ld : 1)) * sizeof(double);
+    enum xg_status status = xg_split_clear(residue->dev, range, stream);
+    for (int64_t done = 0; status == XG_OK && done < range->rows;
+         done += range->operand->panel_rows) {
+        const struct xg_split_range panel = xg_split_panel(range, done, sizeof(double));
         status = split_panel(residue, &panel, stream);
     }
     return status;
@@ -209,8 +178,8 @@ static int64_t tiles(int64_t m, int64_t n, int64_t tile_m, int64_t tile_n)
 }
 
 /* Makes the tensor map of a range's residues: k, rows, moduli. */
-static enum xg_status describe(const struct xg_residue *residue,
-                               const struct xg_residue_range *range, struct xg_tensor_map *map)
+static enum xg_status describe(const struct xg_residue *residue, const struct xg_split_range *range,
+                               struct xg_tensor_map *map)
 {
     const cuuint64_t width = (cuuint64_t)row_bytes(range->operand->k);
     const cuuint64_t extents[] = {width, (cuuint64_t)range->rows, XG_RESIDUE_MODULI_COUNT};
@@ -226,8 +195,7 @@ static enum xg_status describe(const struct xg_residue *residue,
 
 /* Launches the product: as many clusters as the device holds loop over the tiles. */
 static enum xg_status multiply_wgmma(const struct xg_residue *residue,
-                                     const struct xg_residue_range *a,
-                                     const struct xg_residue_range *b,
+                                     const struct xg_split_range *a, const struct xg_split_range *b,
                                      struct xg_residue_product_args *args, CUstream stream)
 {
     enum xg_status status = describe(residue, a, &args->a_map);
@@ -241,8 +209,8 @@ static enum xg_status multiply_wgmma(const struct xg_residue *residue,
                   args, stream);
 }
 
-static enum xg_status multiply(const struct xg_residue *residue, const struct xg_residue_range *a,
-                               const struct xg_residue_range *b, const struct xg_split_pair *pair,
+static enum xg_status multiply(const struct xg_residue *residue, const struct xg_split_range *a,
+                               const struct xg_split_range *b, const struct xg_split_pair *pair,
                                const struct xg_residue_result *result, CUstream stream)
 {
     struct xg_residue_product_args args = {.a = residues(a),
@@ -262,14 +230,14 @@ static enum xg_status multiply(const struct xg_residue *residue, const struct xg
                   PRODUCT_SMEM_BYTES, &args, stream);
 }
 
-static enum xg_status combine(const struct xg_residue *residue, const struct xg_residue_range *a,
-                              const struct xg_residue_range *b, const struct xg_split_pair *pair,
+static enum xg_status combine(const struct xg_residue *residue, const struct xg_split_range *a,
+                              const struct xg_split_range *b, const struct xg_split_pair *pair,
                               const struct xg_residue_result *result, CUstream stream)
 {
     struct xg_residue_combine_args args = {.results = result->results,
                                            .c = result->c,
-                                           .a_exponents = exponents(a),
-                                           .b_exponents = exponents(b),
+                                           .a_exponents = xg_split_scales_of(a),
+                                           .b_exponents = xg_split_scales_of(b),
                                            .pair = *pair,
                                            .ldc = result->ldc,
                                            .m = a->rows,
@@ -292,8 +260,8 @@ static bool fits_dmma(const struct xg_dgemm_args *args, bool padded)
 }
 
 static enum xg_status multiply_native(const struct xg_residue *residue,
-                                      const struct xg_residue_range *a,
-                                      const struct xg_residue_range *b,
+                                      const struct xg_split_range *a,
+                                      const struct xg_split_range *b,
                                       const struct xg_split_pair *pair,
                                       const struct xg_residue_result *result, CUstream stream)
 {
@@ -321,16 +289,11 @@ static enum xg_status multiply_native(const struct xg_residue *residue,
                   THREADS, 0, &args, stream);
 }
 
-enum xg_status xg_residue_product(const struct xg_residue *residue,
-                                  const struct xg_residue_range *a,
-                                  const struct xg_residue_range *b,
+enum xg_status xg_residue_product(const struct xg_residue *residue, const struct xg_split_range *a,
+                                  const struct xg_split_range *b,
                                   const struct xg_residue_result *result, CUstream stream)
 {
-    const struct xg_split_pair pair = {.a_stats = stats(a),
-                                       .b_stats = stats(b),
-                                       .a_panels = (int32_t)panels(a),
-                                       .b_panels = (int32_t)panels(b),
-                                       .k = a->operand->k};
+    const struct xg_split_pair pair = xg_split_pair_of(a, b);
     enum xg_status status = multiply(residue, a, b, &pair, result, stream);
     if (status == XG_OK)
         status = combine(residue, a, b, &pair, result, stream);
@@ -357,29 +320,20 @@ static enum xg_status multiply_slice(const struct xg_residue *residue,
                                      const struct xg_dgemm_args *args, int64_t at, int64_t depth,
                                      CUdeviceptr scratch, CUstream stream)
 {
-    struct xg_residue_operand a_operand, b_operand;
-    CUdeviceptr b_at = scratch + xg_residue_operand_bytes(args->m, depth, args->m);
+    const struct xg_split_source a_source = {args->a, args->lda, !args->transa};
+    const struct xg_split_source b_source = {args->b, args->ldb, args->transb};
+    struct xg_split_operand a_operand, b_operand;
     xg_residue_operand_init(&a_operand, scratch, args->m, depth, args->m);
-    xg_residue_operand_init(&b_operand, b_at, args->n, depth, args->n);
-    size_t a_elems = (size_t)(args->transa ? at * args->lda : at);
-    size_t b_elems = (size_t)(args->transb ? at : at * args->ldb);
-    const struct xg_residue_range a = {
-        .operand = &a_operand,
-        .source = {args->a + a_elems * sizeof(double), args->lda, !args->transa},
-        .rows = args->m,
-    };
-    const struct xg_residue_range b = {
-        .operand = &b_operand,
-        .source = {args->b + b_elems * sizeof(double), args->ldb, args->transb},
-        .rows = args->n,
-    };
+    xg_residue_operand_init(&b_operand, a_operand.end, args->n, depth, args->n);
+    const struct xg_split_range a = xg_split_slice(&a_operand, &a_source, at, sizeof(double));
+    const struct xg_split_range b = xg_split_slice(&b_operand, &b_source, at, sizeof(double));
     const struct xg_residue_result c = {
         .c = args->c,
         .ldc = args->ldc,
         .alpha = args->alpha,
         .beta = at ? 1 : args->beta,
         .wanted = args->wanted,
-        .results = b_at + xg_residue_operand_bytes(args->n, depth, args->n),
+        .results = b_operand.end,
     };
     enum xg_status status = xg_residue_panels(residue, &a, stream);
     if (status == XG_OK)

@@ -24,20 +24,6 @@ struct xg_residue {
     CUfunction dmma[4]; /* native, of aligned operands; A's transpose first, as in table.h */
 };
 
-/* The memory of an operand's residues on the device. */
-struct xg_residue_operand {
-    CUdeviceptr residues, exponents, stats;
-    int64_t rows, k;
-    int64_t panel_rows; /* rows of a panel; the last one may have fewer */
-};
-
-/* Rows [row, row + rows) of an operand, whole panels (the operand's last one included). */
-struct xg_residue_range {
-    const struct xg_residue_operand *operand;
-    struct xg_split_source source; /* doubles; of the range's first row */
-    int64_t row, rows;
-};
-
 /* Complex numbers in device memory, rows of op(A) or columns of op(B). */
 struct xg_residue_complex {
     struct xg_split_source source; /* double complex, 16-byte aligned; of the first row */
@@ -73,7 +59,7 @@ size_t xg_residue_results_bytes(int64_t m, int64_t n);
 
 /* Lays an operand out in this memory at `at`, which must be 256-byte aligned. k: at most
  * XG_RESIDUE_DEPTH_MAX. */
-void xg_residue_operand_init(struct xg_residue_operand *operand, CUdeviceptr at, int64_t rows,
+void xg_residue_operand_init(struct xg_split_operand *operand, CUdeviceptr at, int64_t rows,
                              int64_t k, int64_t panel_rows);
 
 /* Device memory of an expanded operand, a multiple of 256; rows and k are those of the real
@@ -92,16 +78,15 @@ enum xg_status xg_residue_expand(const struct xg_residue *residue,
 /* Enqueues the split of panels, which must be in device memory at that point of the stream. Each
  * panel is split once. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST. */
 enum xg_status xg_residue_panels(const struct xg_residue *residue,
-                                 const struct xg_residue_range *panels, CUstream stream);
+                                 const struct xg_split_range *panels, CUstream stream);
 
 /*
  * Enqueues the product of the ranges of both operands. Their panels must be split at that point of
  * the stream, and their doubles must still exist. Returns XG_OK; XG_DECLINED if C has too many
  * tiles for a launch; XG_ERR_DRIVER, XG_ERR_LOST.
  */
-enum xg_status xg_residue_product(const struct xg_residue *residue,
-                                  const struct xg_residue_range *a,
-                                  const struct xg_residue_range *b,
+enum xg_status xg_residue_product(const struct xg_residue *residue, const struct xg_split_range *a,
+                                  const struct xg_split_range *b,
                                   const struct xg_residue_result *result, CUstream stream);
 
 /* Splits and multiplies operands in device memory, in slices of k if k is large, with scratch

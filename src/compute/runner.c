@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches the runs of a plan, and manages the memory of pieces and residues if operands are
- * split. */
 #include "compute/runner.h"
 
 #include <math.h>
@@ -25,8 +23,6 @@ static CUdeviceptr b_base(const struct xg_runner *product)
 
 /* --- Pieces and residues ------------------------------------------------------------------- */
 
-enum { SPLIT_ALIGN = 256 };
-
 static bool has_residues(const struct xg_problem *call)
 {
     return xg_type_is_double(call->type);
@@ -48,11 +44,6 @@ static int64_t real_rows(const struct xg_problem *call, bool b, int64_t rows)
 static bool is_shared(const struct xg_plan *plan, const struct xg_problem *call)
 {
     return plan->b_is_a && parts(call) == 1;
-}
-
-static size_t split_begin(const struct xg_plan *plan)
-{
-    return (size_t)xg_round_up((int64_t)plan->device_bytes, SPLIT_ALIGN);
 }
 
 /* The extents of op(A) or op(B) of slice l as pieces or as residues: of the real operand. */
@@ -78,7 +69,6 @@ static size_t operand_bytes(const struct xg_plan *plan, const struct xg_problem 
            (parts(call) > 1 ? xg_residue_expanded_bytes(x.rows, x.depth) : 0);
 }
 
-/* The bytes of the largest results of a tile. */
 static size_t results_bytes(const struct xg_plan *plan, const struct xg_problem *call)
 {
     size_t most = 0;
@@ -94,38 +84,34 @@ size_t xg_runner_split_bytes(const struct xg_plan *plan, const struct xg_problem
 {
     if (has_residues(call) && plan->tk * parts(call) > XG_RESIDUE_DEPTH_MAX)
         return SIZE_MAX;
-    size_t bytes = split_begin(plan) + (has_residues(call) ? results_bytes(plan, call) : 0);
+    size_t bytes =
+        xg_split_aligned(plan->device_bytes) + (has_residues(call) ? results_bytes(plan, call) : 0);
     for (int64_t l = 0; l < plan->kt; l++)
         for (int b = 0; b <= !is_shared(plan, call); b++)
             bytes += operand_bytes(plan, call, l, b);
     return bytes;
 }
 
-/* Lays out operand i of all slices' operands at `at`. */
-static void place_operand(struct xg_runner *product, int64_t i, CUdeviceptr at)
+/* Where the operand of complex numbers is expanded to a real one: behind its residues. */
+static CUdeviceptr expanded(const struct xg_split_operand *operand)
 {
-    const struct extents x = extents_of(product->plan, product->call, i / 2, i % 2);
-    if (product->residues)
-        xg_residue_operand_init(&product->residues[i], at, x.rows, x.depth, x.panel_rows);
-    else
-        xg_split_operand_init(&product->pieces[i], at, x.rows, x.depth, x.panel_rows);
+    return operand->end;
 }
 
 static enum xg_status place_operands(struct xg_runner *product)
 {
     const struct xg_plan *plan = product->plan;
     const size_t count = 2 * (size_t)plan->kt;
-    if (product->residue)
-        product->residues = calloc(count, sizeof *product->residues);
-    else
-        product->pieces = calloc(count, sizeof *product->pieces);
-    if (!product->residues && !product->pieces)
+    product->operands = calloc(count, sizeof *product->operands);
+    if (!product->operands)
         return XG_ERR_NOMEM;
-    CUdeviceptr at = product->base + split_begin(plan);
+    CUdeviceptr at = product->base + xg_split_aligned(plan->device_bytes);
     for (int64_t i = 0; i < (int64_t)count; i++) {
+        const struct extents x = extents_of(plan, product->call, i / 2, i % 2);
         bool shared = i % 2 && is_shared(plan, product->call); /* SYRK: B's are A's */
         size_t bytes = operand_bytes(plan, product->call, i / 2, i % 2);
-        place_operand(product, i, shared ? at - bytes : at);
+        (product->residue ? xg_residue_operand_init : xg_split_operand_init)(
+            &product->operands[i], shared ? at - bytes : at, x.rows, x.depth, x.panel_rows);
         at += shared ? 0 : bytes;
     }
     product->results = at;
@@ -170,8 +156,7 @@ bool xg_runner_needed_all(const struct xg_runner *product)
 
 void xg_runner_fini(struct xg_runner *product)
 {
-    free(product->pieces);
-    free(product->residues);
+    free(product->operands);
 }
 
 bool xg_runner_splits(const struct xg_runner *product)
@@ -179,7 +164,6 @@ bool xg_runner_splits(const struct xg_runner *product)
     return product->split || product->residue;
 }
 
-/* Returns where the numbers of an operand's rows are. */
 static struct xg_split_source source_of(const struct xg_runner *product, bool b,
                                         size_t offset_elems)
 {
@@ -191,27 +175,13 @@ static struct xg_split_source source_of(const struct xg_runner *product, bool b,
     };
 }
 
-/* Returns rows of op(A) or columns of op(B) in slice l. */
+/* Returns rows of op(A) or columns of op(B) in slice l, of a complex operand as a real one. */
 static struct xg_split_range range(const struct xg_runner *product, bool b, int64_t l, int64_t row,
                                    int64_t rows, size_t offset_elems)
 {
-    return (struct xg_split_range){&product->pieces[2 * l + b], source_of(product, b, offset_elems),
-                                   row, rows};
-}
-
-/* Returns where the operand of complex numbers is expanded. */
-static CUdeviceptr expanded(const struct xg_residue_operand *operand)
-{
-    return operand->residues +
-           xg_residue_operand_bytes(operand->rows, operand->k, operand->panel_rows);
-}
-
-static struct xg_residue_range residue_range(const struct xg_runner *product, bool b, int64_t l,
-                                             int64_t row, int64_t rows, size_t offset_elems)
-{
-    const struct xg_residue_operand *operand = &product->residues[2 * l + b];
+    const struct xg_split_operand *operand = &product->operands[2 * l + b];
     const int64_t first = real_rows(product->call, b, row);
-    return (struct xg_residue_range){
+    return (struct xg_split_range){
         .operand = operand,
         .source = parts(product->call) > 1
                       ? xg_residue_expanded(expanded(operand), first, operand->k)
@@ -221,12 +191,12 @@ static struct xg_residue_range residue_range(const struct xg_runner *product, bo
     };
 }
 
-/* Expands complex rows that have arrived, and splits them. */
+/* Splits rows that have arrived; complex ones are expanded first. */
 static enum xg_status split_rows(struct xg_runner *product, bool b, int64_t l, int64_t row,
                                  int64_t rows, size_t offset_elems, CUstream stream)
 {
     const struct xg_problem *call = product->call;
-    const struct xg_residue_range panel = residue_range(product, b, l, row, rows, offset_elems);
+    const struct xg_split_range panel = range(product, b, l, row, rows, offset_elems);
     const struct xg_residue_complex numbers = {
         .source = source_of(product, b, offset_elems),
         .rows = rows,
@@ -238,7 +208,10 @@ static enum xg_status split_rows(struct xg_runner *product, bool b, int64_t l, i
     if (parts(call) > 1)
         status = xg_residue_expand(product->residue, &numbers, expanded(panel.operand), panel.row,
                                    stream);
-    return status == XG_OK ? xg_residue_panels(product->residue, &panel, stream) : status;
+    if (status != XG_OK)
+        return status;
+    return product->split ? xg_split_panels(product->split, &panel, stream)
+                          : xg_residue_panels(product->residue, &panel, stream);
 }
 
 enum xg_status xg_runner_arrived(struct xg_runner *product, const struct xg_plan_load *load,
@@ -248,15 +221,11 @@ enum xg_status xg_runner_arrived(struct xg_runner *product, const struct xg_plan
     int64_t row = load->index * (load->b ? plan->tn : plan->tm);
     int64_t rows = load->b ? xg_plan_columns(plan, product->call, load->index)
                            : xg_plan_rows(plan, product->call, load->index);
-    if (product->residue) {
-        enum xg_status status =
-            split_rows(product, load->b, load->l, row, rows, load->offset_elems, stream);
-        if (status == XG_OK && plan->b_is_a && !is_shared(plan, product->call))
-            status = split_rows(product, true, load->l, row, rows, load->offset_elems, stream);
-        return status;
-    }
-    struct xg_split_range panel = range(product, load->b, load->l, row, rows, load->offset_elems);
-    return xg_split_panels(product->split, &panel, stream);
+    enum xg_status status =
+        split_rows(product, load->b, load->l, row, rows, load->offset_elems, stream);
+    if (status == XG_OK && plan->b_is_a && !is_shared(plan, product->call))
+        status = split_rows(product, true, load->l, row, rows, load->offset_elems, stream);
+    return status;
 }
 
 /* Returns the part of a tile to write if BLAS stores a triangle of C. */
@@ -272,9 +241,9 @@ static enum xg_status run_pieces(struct xg_runner *product, const struct xg_plan
                                  CUdeviceptr c, CUstream stream)
 {
     const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
-    struct xg_split_range a =
+    const struct xg_split_range a =
         range(product, false, run->l, tile->row, tile->rows, run->a_offset_elems);
-    struct xg_split_range b =
+    const struct xg_split_range b =
         range(product, true, run->l, tile->column, tile->columns, run->b_offset_elems);
     struct xg_split_result result = {.c = c,
                                      .ldc = tile->ld,
@@ -290,10 +259,10 @@ static enum xg_status run_residues(struct xg_runner *product, const struct xg_pl
                                    CUdeviceptr c, CUstream stream)
 {
     const struct xg_plan_tile *tile = &product->plan->tiles[run->tile];
-    const struct xg_residue_range a =
-        residue_range(product, false, run->l, tile->row, tile->rows, run->a_offset_elems);
-    const struct xg_residue_range b =
-        residue_range(product, true, run->l, tile->column, tile->columns, run->b_offset_elems);
+    const struct xg_split_range a =
+        range(product, false, run->l, tile->row, tile->rows, run->a_offset_elems);
+    const struct xg_split_range b =
+        range(product, true, run->l, tile->column, tile->columns, run->b_offset_elems);
     struct xg_residue_result result = {.c = c,
                                        .ldc = tile->ld * parts(product->call),
                                        .alpha = product->call->alpha,
@@ -309,7 +278,6 @@ static enum xg_status run_residues(struct xg_runner *product, const struct xg_pl
 
 /* --- A kernel of the table ------------------------------------------------------------------ */
 
-/* Returns the matrices on the device and the scalars of a run. */
 static struct xg_gemm_args args_of(const struct xg_runner *product, const struct xg_plan_run *run,
                                    CUdeviceptr c)
 {

@@ -21,12 +21,11 @@ struct xg_runner {
     bool all_kinds;     /* use all kinds of pieces, which serve any numbers; may change */
 
     /* Panels are split as they arrive; both NULL: each run is one kernel of the table. */
-    const struct xg_split *split;        /* floats into pieces */
-    const struct xg_residue *residue;    /* doubles, and parts of complex ones, into residues */
-    struct xg_split_operand *pieces;     /* of each slice: A's, then B's */
-    struct xg_residue_operand *residues; /* the same; a complex operand as a real one */
-    CUdeviceptr results;                 /* of the products of residues, one run at a time */
-    const struct xg_kernel *kernel;      /* of the first run */
+    const struct xg_split *split;      /* floats into pieces */
+    const struct xg_residue *residue;  /* doubles, and parts of complex ones, into residues */
+    struct xg_split_operand *operands; /* of each slice: A's, then B's; complex ones as real ones */
+    CUdeviceptr results;               /* of the products of residues, one run at a time */
+    const struct xg_kernel *kernel;    /* of the first run */
 };
 
 /*

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Splits operands, makes the tensor maps of their pieces, and launches the products. */
 #include "compute/split.h"
 
 #include "compute/image.h"
@@ -11,7 +10,6 @@ enum { MMA_THREADS = 256, MMA_SMEM_BYTES = 96 * 1024 };
 enum { FFMA_TILE = 64, FFMA_THREADS = 256, FFMA_BLOCKS_PER_SM = 2 };
 enum { SPLIT_THREADS = 512, WARP = 32, STRIP_ROWS = 16 };
 enum { HELD_ELEMS = 16, SEGMENTS = 8, SEGMENT_DEPTH_MAX = 1024, SEGMENT_STRIDE = 17 };
-enum { MEMORY_ALIGN = 256 };
 
 /* The differences between the two kinds of pieces. */
 struct form {
@@ -131,55 +129,86 @@ static size_t piece_bytes(const struct form *form, int64_t rows, int64_t k)
     return (size_t)(form->pieces * rows * padded_k(k)) * sizeof(uint16_t);
 }
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
-}
-
-static size_t stats_bytes(int64_t rows, int64_t panel_rows)
-{
-    return (size_t)xg_ceil_div(rows, panel_rows) * sizeof(struct xg_split_stats);
-}
-
-size_t xg_split_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows)
-{
-    return aligned(piece_bytes(&FP16, rows, k)) + aligned(piece_bytes(&BF16, rows, k)) +
-           aligned((size_t)rows * sizeof(int32_t)) + aligned(stats_bytes(rows, panel_rows));
-}
-
 void xg_split_operand_init(struct xg_split_operand *operand, CUdeviceptr at, int64_t rows,
                            int64_t k, int64_t panel_rows)
 {
-    operand->fp16 = at;
-    operand->bf16 = operand->fp16 + aligned(piece_bytes(&FP16, rows, k));
-    operand->scale = operand->bf16 + aligned(piece_bytes(&BF16, rows, k));
-    operand->stats = operand->scale + aligned((size_t)rows * sizeof(int32_t));
+    const size_t stats_bytes = sizeof(struct xg_split_stats);
+    operand->parts = at;
+    operand->bf16 = xg_split_aligned(operand->parts + piece_bytes(&FP16, rows, k));
+    operand->scales = xg_split_aligned(operand->bf16 + piece_bytes(&BF16, rows, k));
+    operand->stats = xg_split_aligned(operand->scales + (size_t)rows * sizeof(int32_t));
+    operand->end =
+        xg_split_aligned(operand->stats + (size_t)xg_ceil_div(rows, panel_rows) * stats_bytes);
+    operand->stats_bytes = stats_bytes;
     operand->rows = rows;
     operand->k = k;
     operand->panel_rows = panel_rows;
 }
 
+size_t xg_split_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows)
+{
+    struct xg_split_operand operand;
+    xg_split_operand_init(&operand, 0, rows, k, panel_rows);
+    return operand.end;
+}
+
 static CUdeviceptr pieces(const struct form *form, const struct xg_split_range *range)
 {
     const struct xg_split_operand *operand = range->operand;
-    return (form == &FP16 ? operand->fp16 : operand->bf16) +
+    return (form == &FP16 ? operand->parts : operand->bf16) +
            piece_bytes(form, range->row, operand->k);
 }
 
-static CUdeviceptr scales(const struct xg_split_range *range)
+struct xg_split_range xg_split_slice(const struct xg_split_operand *operand,
+                                     const struct xg_split_source *numbers, int64_t at,
+                                     size_t elem_bytes)
 {
-    return range->operand->scale + (size_t)range->row * sizeof(int32_t);
+    struct xg_split_range whole = {.operand = operand, .source = *numbers, .rows = operand->rows};
+    whole.source.data += (size_t)(at * xg_split_k_stride(numbers)) * elem_bytes;
+    return whole;
 }
 
-static CUdeviceptr stats(const struct xg_split_range *range)
+struct xg_split_range xg_split_panel(const struct xg_split_range *range, int64_t done,
+                                     size_t elem_bytes)
+{
+    struct xg_split_range panel = *range;
+    panel.row += done;
+    panel.rows = xg_min_i64(range->operand->panel_rows, range->rows - done);
+    panel.source.data += (size_t)(done * xg_split_row_stride(&range->source)) * elem_bytes;
+    return panel;
+}
+
+CUdeviceptr xg_split_scales_of(const struct xg_split_range *range)
+{
+    return range->operand->scales + (size_t)range->row * sizeof(int32_t);
+}
+
+CUdeviceptr xg_split_stats_of(const struct xg_split_range *range)
 {
     int64_t panel = range->row / range->operand->panel_rows;
-    return range->operand->stats + (size_t)panel * sizeof(struct xg_split_stats);
+    return range->operand->stats + (size_t)panel * range->operand->stats_bytes;
 }
 
 static int32_t panels(const struct xg_split_range *range)
 {
     return (int32_t)xg_ceil_div(range->rows, range->operand->panel_rows);
+}
+
+struct xg_split_pair xg_split_pair_of(const struct xg_split_range *a,
+                                      const struct xg_split_range *b)
+{
+    return (struct xg_split_pair){.a_stats = xg_split_stats_of(a),
+                                  .b_stats = xg_split_stats_of(b),
+                                  .a_panels = panels(a),
+                                  .b_panels = panels(b),
+                                  .k = a->operand->k};
+}
+
+enum xg_status xg_split_clear(struct xg_dev *dev, const struct xg_split_range *range,
+                              CUstream stream)
+{
+    return XG_DRV(&dev->drv, cuMemsetD32Async, xg_split_stats_of(range), 0,
+                  (size_t)panels(range) * range->operand->stats_bytes / sizeof(uint32_t), stream);
 }
 
 /* --- The split -------------------------------------------------------------------------------- */
@@ -224,10 +253,10 @@ static enum xg_status split_rows(const struct xg_split *split, const struct form
     struct xg_split_args args = {
         .data = source->data,
         .pieces = pieces(form, range),
-        .scale = scales(range),
-        .stats = stats(range),
-        .row_stride = source->along_k ? source->ld : 1,
-        .k_stride = source->along_k ? 1 : source->ld,
+        .scale = xg_split_scales_of(range),
+        .stats = xg_split_stats_of(range),
+        .row_stride = xg_split_row_stride(source),
+        .k_stride = xg_split_k_stride(source),
         .rows = range->rows,
         .k = range->operand->k,
         .pair = *pair,
@@ -239,17 +268,11 @@ static enum xg_status split_rows(const struct xg_split *split, const struct form
 enum xg_status xg_split_panels(const struct xg_split *split, const struct xg_split_range *range,
                                CUstream stream)
 {
-    const struct xg_split_source *source = &range->source;
     static const struct xg_split_pair none;
-    enum xg_status status =
-        XG_DRV(&split->dev->drv, cuMemsetD32Async, stats(range), 0,
-               (size_t)panels(range) * sizeof(struct xg_split_stats) / 4, stream);
+    enum xg_status status = xg_split_clear(split->dev, range, stream);
     for (int64_t done = 0; status == XG_OK && done < range->rows;
          done += range->operand->panel_rows) {
-        struct xg_split_range panel = *range;
-        panel.row += done;
-        panel.rows = xg_min_i64(range->operand->panel_rows, range->rows - done);
-        panel.source.data += (size_t)(done * (source->along_k ? source->ld : 1)) * sizeof(float);
+        const struct xg_split_range panel = xg_split_panel(range, done, sizeof(float));
         status = split_rows(split, &FP16, &panel, &none, stream);
     }
     return status;
@@ -332,13 +355,9 @@ enum xg_status xg_split_product(const struct xg_split *split, const struct xg_sp
 {
     struct xg_split_product_args args = {
         .c = result->c,
-        .a_scale = scales(a),
-        .b_scale = scales(b),
-        .pair = {.a_stats = stats(a),
-                 .b_stats = stats(b),
-                 .a_panels = panels(a),
-                 .b_panels = panels(b),
-                 .k = a->operand->k},
+        .a_scale = xg_split_scales_of(a),
+        .b_scale = xg_split_scales_of(b),
+        .pair = xg_split_pair_of(a, b),
         .refused = (uintptr_t)kinds->refused,
         .ldc = result->ldc,
         .m = a->rows,
@@ -381,33 +400,23 @@ size_t xg_split_sgemm_bytes(int64_t m, int64_t n, int64_t k)
            xg_split_operand_bytes(n, slice_depth(k), n);
 }
 
-/* Computes C = alpha * A * B + beta * C for `depth` elements of k, starting at `at`. */
+/* `depth` positions of k, starting at `at`. */
 static enum xg_status multiply_slice(const struct xg_split *split, const struct xg_sgemm_args *args,
-                                     int64_t at, int64_t depth, float beta, CUdeviceptr scratch,
+                                     int64_t at, int64_t depth, CUdeviceptr scratch,
                                      CUstream stream)
 {
+    const struct xg_split_source a_source = {args->a, args->lda, !args->transa};
+    const struct xg_split_source b_source = {args->b, args->ldb, args->transb};
     struct xg_split_operand a_operand, b_operand;
     xg_split_operand_init(&a_operand, scratch, args->m, depth, args->m);
-    xg_split_operand_init(&b_operand, scratch + xg_split_operand_bytes(args->m, depth, args->m),
-                          args->n, depth, args->n);
-    size_t a_elems = (size_t)(args->transa ? at * args->lda : at);
-    size_t b_elems = (size_t)(args->transb ? at : at * args->ldb);
-    struct xg_split_range a = {
-        .operand = &a_operand,
-        .source = {.data = args->a + a_elems * sizeof(float),
-                   .ld = args->lda,
-                   .along_k = !args->transa},
-        .rows = args->m,
-    };
-    struct xg_split_range b = {
-        .operand = &b_operand,
-        .source = {.data = args->b + b_elems * sizeof(float),
-                   .ld = args->ldb,
-                   .along_k = args->transb},
-        .rows = args->n,
-    };
-    struct xg_split_result c = {
-        .c = args->c, .ldc = args->ldc, .alpha = args->alpha, .beta = beta, .wanted = args->wanted};
+    xg_split_operand_init(&b_operand, a_operand.end, args->n, depth, args->n);
+    const struct xg_split_range a = xg_split_slice(&a_operand, &a_source, at, sizeof(float));
+    const struct xg_split_range b = xg_split_slice(&b_operand, &b_source, at, sizeof(float));
+    const struct xg_split_result c = {.c = args->c,
+                                      .ldc = args->ldc,
+                                      .alpha = args->alpha,
+                                      .beta = at ? 1 : args->beta,
+                                      .wanted = args->wanted};
     static const struct xg_split_kinds all = {.all = true};
     enum xg_status status = xg_split_panels(split, &a, stream);
     if (status == XG_OK)
@@ -422,7 +431,6 @@ enum xg_status xg_split_sgemm(const struct xg_split *split, const struct xg_sgem
 {
     enum xg_status status = XG_OK;
     for (int64_t at = 0; at < args->k && status == XG_OK; at += SLICE_DEPTH)
-        status = multiply_slice(split, args, at, slice_depth(args->k - at),
-                                at == 0 ? args->beta : 1.0f, scratch, stream);
+        status = multiply_slice(split, args, at, slice_depth(args->k - at), scratch, stream);
     return status;
 }

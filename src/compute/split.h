@@ -51,14 +51,20 @@ struct xg_split {
     CUfunction functions[XG_SPLIT_KERNELS];
 };
 
-/* The memory of an operand's pieces on the device. */
+/* The memory on the device of an operand's pieces, or of its residues (residue.h); `end` is
+ * 256-byte aligned as the start is. */
 struct xg_split_operand {
-    CUdeviceptr fp16, bf16, scale, stats;
+    CUdeviceptr parts;  /* FP16 pieces, or residues */
+    CUdeviceptr bf16;   /* pieces only */
+    CUdeviceptr scales; /* of rows, int32_t */
+    CUdeviceptr stats;  /* of panels, stats_bytes each */
+    CUdeviceptr end;
+    size_t stats_bytes;
     int64_t rows, k;
     int64_t panel_rows; /* rows of a panel; the last one may have fewer */
 };
 
-/* FP32 numbers on the device: the first element and the layout of the matrix. */
+/* Numbers on the device, floats or doubles: the first element and the layout of the matrix. */
 struct xg_split_source {
     CUdeviceptr data;
     int64_t ld;
@@ -71,6 +77,43 @@ struct xg_split_range {
     struct xg_split_source source; /* of the range's first row */
     int64_t row, rows;
 };
+
+/* Sizes and addresses of operands are multiples of 256. */
+static inline CUdeviceptr xg_split_aligned(CUdeviceptr bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+static inline int64_t xg_split_row_stride(const struct xg_split_source *source)
+{
+    return source->along_k ? source->ld : 1;
+}
+
+static inline int64_t xg_split_k_stride(const struct xg_split_source *source)
+{
+    return source->along_k ? 1 : source->ld;
+}
+
+/* The whole operand, the numbers of which begin at position `at` of k of these. Pure, as all
+ * functions down to xg_split_pair_of. */
+struct xg_split_range xg_split_slice(const struct xg_split_operand *operand,
+                                     const struct xg_split_source *numbers, int64_t at,
+                                     size_t elem_bytes);
+
+/* The panel that begins `done` rows after the range does. */
+struct xg_split_range xg_split_panel(const struct xg_split_range *range, int64_t done,
+                                     size_t elem_bytes);
+
+/* The scales of the range's rows, and the statistics of its panels and of a product's. */
+CUdeviceptr xg_split_scales_of(const struct xg_split_range *range);
+CUdeviceptr xg_split_stats_of(const struct xg_split_range *range);
+struct xg_split_pair xg_split_pair_of(const struct xg_split_range *a,
+                                      const struct xg_split_range *b);
+
+/* Enqueues zeros as the statistics of the range's panels. Returns XG_OK, XG_ERR_DRIVER,
+ * XG_ERR_LOST. */
+enum xg_status xg_split_clear(struct xg_dev *dev, const struct xg_split_range *range,
+                              CUstream stream);
 
 /*
  * Loads the kernels of a row that works on pieces (xg_select_emulated). Returns XG_OK; XG_DECLINED

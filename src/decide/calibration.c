@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads, writes and checks the files with the figures that were measured on this machine. */
 #include "decide/calibration.h"
 
 #include <dirent.h>
@@ -133,11 +132,11 @@ static void read_gpu(char name[XG_CALIBRATION_NAME_BYTES])
 
 static void describe_blas(const char *real, char name[XG_CALIBRATION_NAME_BYTES])
 {
-    const char *slash = real ? strrchr(real, '/') : NULL;
     struct stat status;
     char text[512] = "";
-    if (slash && stat(real, &status) == 0)
-        snprintf(text, sizeof text, "%.96s %lld bytes", slash + 1, (long long)status.st_size);
+    if (real && stat(real, &status) == 0)
+        snprintf(text, sizeof text, "%.96s %lld bytes", xg_file_name(real),
+                 (long long)status.st_size);
     set_name(name, text);
 }
 
@@ -296,14 +295,10 @@ static uint64_t hash_key(const struct xg_calibration_key *key, enum xg_side side
 bool xg_calibration_path(char *path, size_t path_bytes, const struct xg_calibration_key *key,
                          enum xg_side side)
 {
-    const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-    bool own = cache && *cache == '/';
-    if (!own && !(home && *home == '/'))
-        return false;
-    int length =
-        snprintf(path, path_bytes, "%s%s/xgemm/%s-%016llx", own ? cache : home,
-                 own ? "" : "/.cache", side_name(side), (unsigned long long)hash_key(key, side));
-    return length > 0 && (size_t)length < path_bytes;
+    char name[64];
+    snprintf(name, sizeof name, "xgemm/%s-%016llx", side_name(side),
+             (unsigned long long)hash_key(key, side));
+    return xg_file_of_user(path, path_bytes, "XDG_CACHE_HOME", "/.cache", name);
 }
 
 /* Not on the stack, because the program's thread may have a small one. */

@@ -34,14 +34,32 @@ static const double XG_REFERENCE_CLOCK_HZ = 1.9e9, XG_REFERENCE_LINK_BYTES_PER_S
 static const double XG_LINK_STAGED_SHARE = 48.0 / 63.0;
 
 /* The device's rate, or the reference's if it is unknown. */
-double xg_facts_clock_hz(const struct xg_device_facts *facts);
-double xg_facts_link_bytes_per_s(const struct xg_device_facts *facts);
+static inline double xg_facts_clock_hz(const struct xg_device_facts *facts)
+{
+    return facts->clock_hz > 0 ? facts->clock_hz : XG_REFERENCE_CLOCK_HZ;
+}
+
+static inline double xg_facts_link_bytes_per_s(const struct xg_device_facts *facts)
+{
+    return facts->link_bytes_per_s > 0 ? facts->link_bytes_per_s : XG_REFERENCE_LINK_BYTES_PER_S;
+}
 
 /* The rates of the device's generation. */
-const struct xg_generation *xg_facts_generation(const struct xg_device_facts *facts);
+static inline const struct xg_generation *xg_facts_generation(const struct xg_device_facts *facts)
+{
+    return facts->generation ? facts->generation : xg_generation_find(facts->sm, NULL);
+}
 
 /* Multiply-adds of the type per cycle of one multiprocessor, by FP64 tensor cores if it has them.
  * An efficiency of 1 in the kernel table means this rate. */
-double xg_facts_macs_per_cycle(const struct xg_device_facts *facts, enum xg_type type);
+static inline double xg_facts_macs_per_cycle(const struct xg_device_facts *facts, enum xg_type type)
+{
+    const int usual_ratio = 64; /* of graphics devices, if the driver does not report it */
+    const struct xg_generation *generation = xg_facts_generation(facts);
+    if (!xg_type_is_double(type))
+        return generation->ffma;
+    return generation->ffma * generation->dmma /
+           (facts->fp64_ratio > 0 ? facts->fp64_ratio : usual_ratio);
+}
 
 #endif

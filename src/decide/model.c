@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of both sides: a shape and a machine's figures give two times. */
 /*
  * CPU. A threaded BLAS packs A and B, computes, and writes C; its threads synchronize at every step
  * along k. The time of each part is proportional to a size, so the time of a product is a sum:

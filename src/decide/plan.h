@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How one product is cut into tiles, and the order in which they move; planner.h makes it. */
+/* How one product is cut into tiles, and the order in which they move. Pure: a plan follows from
+ * the problem and the limits. */
 #ifndef XG_PLAN_H
 #define XG_PLAN_H
 
@@ -101,11 +102,20 @@ struct xg_plan_limits {
     double macs_per_byte; /* rate of the kernels at large sizes (tiling.h) */
 };
 
+/*
+ * Plans *call (m, n, k >= 1). Returns XG_OK; XG_DECLINED if it does not fit the limits even in the
+ * smallest tiles; XG_ERR_NOMEM. *plan is set only on XG_OK; xg_plan_fini frees its lists.
+ */
+enum xg_status xg_plan_init(struct xg_plan *plan, const struct xg_problem *call,
+                            const struct xg_plan_limits *limits);
+void xg_plan_fini(struct xg_plan *plan);
+
+/* xg_plan_init for a batch (plan_batch.c). */
+enum xg_status xg_plan_batch(struct xg_plan *plan, const struct xg_problem *call,
+                             const struct xg_plan_limits *limits);
+
 /* The bytes of operands and tiles on the device: device_bytes, after all sizes are chosen. */
 double xg_plan_bytes(const struct xg_plan *plan);
-
-/* Frees a plan's lists. */
-void xg_plan_fini(struct xg_plan *plan);
 
 /* The extents of panel row i, panel column j and slice l; the last one may be shorter. */
 int64_t xg_plan_rows(const struct xg_plan *plan, const struct xg_problem *call, int64_t i);

@@ -4,10 +4,10 @@
  * reads. Its steps are: load A's panel, load B's, compute, write back. Several tiles are in
  * progress at once.
  */
-#include "decide/plan_batch.h"
-
 #include <math.h>
 #include <stdlib.h>
+
+#include "decide/plan.h"
 
 /*
  * The size of a tile with its panels: a part of the batch, because the link idles while the first

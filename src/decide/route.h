@@ -3,7 +3,8 @@
 #ifndef XG_ROUTE_H
 #define XG_ROUTE_H
 
-#include "decide/choices.h"
+#include "base/conf.h"
+#include "decide/select.h"
 
 struct xg_route {
     struct xg_device_facts facts;
@@ -26,6 +27,12 @@ void xg_route_decide(struct xg_route *route, const struct xg_device_facts *facts
 /* The choice for one run of its plan, without pieces: a tile (m,n) of one slice of depth k. */
 struct xg_choice xg_route_run(const struct xg_route *route, const struct xg_problem *call,
                               int64_t m, int64_t n, int64_t k);
+
+/* Returns the choice of xg_select, or a recent one: programs repeat shapes, and a selection takes
+ * microseconds. A named row is selected again each time. Callable from any thread and any signal
+ * handler. */
+struct xg_choice xg_route_select(const struct xg_device_facts *facts, enum xg_math math,
+                                 const char *name, const struct xg_shape *shape);
 
 /* How the sums of *call are computed, with or without pieces; this bounds their errors
  * (verify.h). */

@@ -54,65 +54,32 @@ double xg_routine_flops(const struct xg_routine *r)
     const double m = (double)r->m, n = (double)r->n, k = (double)r->k;
     const double least = fmin(m, n), most = fmax(m, n);
     const double factor = 2 * most * least * least - 2.0 / 3 * least * least * least; /* of QR */
-    double flops = 0;
-    switch (r->name) {
-    case XG_ROUTINE_POTRF:
-    case XG_ROUTINE_TRTRI:
-        flops = n * n * n / 3;
-        break;
-    case XG_ROUTINE_POTRS:
-    case XG_ROUTINE_GETRS:
-        flops = 2 * n * n * k;
-        break;
-    case XG_ROUTINE_POSV:
-        flops = n * n * n / 3 + 2 * n * n * k;
-        break;
-    case XG_ROUTINE_POTRI:
-        flops = 2.0 / 3 * n * n * n;
-        break;
-    case XG_ROUTINE_GETRF:
-        flops = factor / 2;
-        break;
-    case XG_ROUTINE_GESV:
-        flops = factor / 2 + 2 * n * n * k;
-        break;
-    case XG_ROUTINE_GETRI:
-        flops = 4.0 / 3 * n * n * n;
-        break;
-    case XG_ROUTINE_GEQRF:
-        flops = factor;
-        break;
-    case XG_ROUTINE_GELS:
-        flops = factor + 4 * m * n * k - n * n * k;
-        break;
-    case XG_ROUTINE_GELSD:
-    case XG_ROUTINE_GELSS:
-        flops = factor + 4 * m * n * k - 2 * n * n * k;
-        break;
-    case XG_ROUTINE_ORGQR:
-        flops = 4 * m * n * k - 2 * (m + n) * k * k + 4.0 / 3 * k * k * k;
-        break;
-    case XG_ROUTINE_ORMQR:
-        flops = 4 * m * n * k - 2 * (r->right ? m : n) * k * k;
-        break;
-    case XG_ROUTINE_SYEVD:
-        flops =
-            4.0 / 3 * n * n * n + (r->vectors ? 4 * n * n * (double)r->operand[XG_SLOT_W].rows : 0);
-        break;
-    case XG_ROUTINE_SYGVD:
-        flops = (r->vectors ? 22.0 : 10.0) / 3 * n * n * n;
-        break;
-    case XG_ROUTINE_GEEV:
-        flops = (r->vectors ? 25.0 : 10.0) * n * n * n;
-        break;
-    case XG_ROUTINE_GESDD:
-        flops = r->vectors ? 2 * most * least * least + 20 * least * least * least
-                           : 4 * most * least * least - 4.0 / 3 * least * least * least;
-        break;
-    case XG_ROUTINE_COUNT:
-        break;
-    }
-    return flops * (xg_type_is_complex(r->type) ? 4 : 1);
+    const double values = (double)r->operand[XG_SLOT_W].rows;
+    const double solve = 2 * n * n * k;
+    const double flops[XG_ROUTINE_COUNT] = {
+        [XG_ROUTINE_POTRF] = n * n * n / 3,
+        [XG_ROUTINE_TRTRI] = n * n * n / 3,
+        [XG_ROUTINE_POTRS] = solve,
+        [XG_ROUTINE_POSV] = n * n * n / 3 + solve,
+        [XG_ROUTINE_POTRI] = 2.0 / 3 * n * n * n,
+        [XG_ROUTINE_GETRF] = factor / 2,
+        [XG_ROUTINE_GETRS] = solve,
+        [XG_ROUTINE_GESV] = factor / 2 + solve,
+        [XG_ROUTINE_GETRI] = 4.0 / 3 * n * n * n,
+        [XG_ROUTINE_GEQRF] = factor,
+        [XG_ROUTINE_GELS] = factor + 4 * m * n * k - n * n * k,
+        [XG_ROUTINE_GELSD] = factor + 4 * m * n * k - solve,
+        [XG_ROUTINE_GELSS] = factor + 4 * m * n * k - solve,
+        [XG_ROUTINE_ORGQR] = 4 * m * n * k - 2 * (m + n) * k * k + 4.0 / 3 * k * k * k,
+        [XG_ROUTINE_ORMQR] = 4 * m * n * k - 2 * (r->right ? m : n) * k * k,
+        [XG_ROUTINE_SYEVD] = 4.0 / 3 * n * n * n + (r->vectors ? 4 * n * n * values : 0),
+        [XG_ROUTINE_SYGVD] = (r->vectors ? 22.0 : 10.0) / 3 * n * n * n,
+        [XG_ROUTINE_GEEV] = (r->vectors ? 25.0 : 10.0) * n * n * n,
+        [XG_ROUTINE_GESDD] = r->vectors
+                                 ? 2 * most * least * least + 20 * least * least * least
+                                 : 4 * most * least * least - 4.0 / 3 * least * least * least,
+    };
+    return flops[r->name] * (xg_type_is_complex(r->type) ? 4 : 1);
 }
 
 static double columns(const struct xg_routine *routine)

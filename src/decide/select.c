@@ -125,13 +125,11 @@ static double tiles_of(const struct xg_kernel *row, const struct xg_shape *shape
     return ceil_ratio((double)shape->m, row->bm) * ceil_ratio((double)shape->n, row->bn);
 }
 
-/* The steps along k of all tiles. */
 static double all_steps(const struct xg_kernel *row, const struct xg_shape *shape)
 {
     return tiles_of(row, shape) * ceil_ratio((double)shape->k, row->bk);
 }
 
-/* Whether the device can run the row's code. */
 static bool runs_on(const struct xg_kernel *row, const struct xg_device_facts *facts)
 {
     return facts->images &&
@@ -160,7 +158,6 @@ const struct xg_kernel *xg_select_emulated(const struct xg_device_facts *facts, 
     return NULL;
 }
 
-/* Whether the row can compute the shape on the device. */
 static bool serves(const struct xg_kernel *row, const struct xg_device_facts *facts,
                    const struct xg_shape *shape)
 {
@@ -204,7 +201,6 @@ static double elem_bytes(const struct xg_kernel *row)
     return (double)xg_type_bytes((enum xg_type)row->type);
 }
 
-/* The size of the row's numbers in floats. */
 static double elem_floats(const struct xg_kernel *row)
 {
     return elem_bytes(row) / (double)sizeof(float);

@@ -6,8 +6,28 @@
 #include "base/conf.h"
 #include "base/xg.h"
 #include "decide/facts.h"
-#include "decide/shape.h"
 #include "kernels/table.h"
+
+/* One product on a device: op(A) is (m,k), op(B) (k,n), C (m,n); all three extents are at least 1.
+ */
+struct xg_shape {
+    int64_t m, n, k;
+    enum xg_type type;
+    bool transa, transb;
+    bool unaligned; /* not aligned as XG_KERNEL_VEC4 requires; the pipeline's operands always are */
+};
+
+/* Returns the shape of *call or a part of it, with its type and transposes. */
+static inline struct xg_shape xg_shape_of(const struct xg_problem *call, int64_t m, int64_t n,
+                                          int64_t k)
+{
+    return (struct xg_shape){.m = m,
+                             .n = n,
+                             .k = k,
+                             .type = call->type,
+                             .transa = call->transa != XG_NO_TRANS,
+                             .transb = call->transb != XG_NO_TRANS};
+}
 
 /* How the k of a tile is distributed over blocks, and where their sums are added. */
 struct xg_slices {
@@ -35,9 +55,9 @@ struct xg_choice {
  * name: XGEMM_KERNEL, or NULL to choose. Rows that work on pieces or residues are chosen only by
  * name; otherwise route.h decides about them.
  *
- * The choice is deterministic, and takes microseconds (choices.h keeps recent ones). The row is
- * NULL if no kernel serves the device and there is no cuBLAS, or if name is not in the table. If a
- * named row cannot compute the shape (single_block on a large product), the choice is made as
+ * The choice is deterministic, and takes microseconds (xg_route_select keeps recent ones). The row
+ * is NULL if no kernel serves the device and there is no cuBLAS, or if name is not in the table. If
+ * a named row cannot compute the shape (single_block on a large product), the choice is made as
  * without a name.
  */
 struct xg_choice xg_select(const struct xg_device_facts *facts, enum xg_math math, const char *name,

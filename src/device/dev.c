@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a device: driver, primary context, facts, memory budget. */
 #define _GNU_SOURCE
 #include "device/dev.h"
 
@@ -96,13 +95,6 @@ static bool is_awaited(struct xg_dev *dev)
     return mode != CU_COMPUTEMODE_DEFAULT || active;
 }
 
-/* secure_getenv: the caller of a set-user-ID program must not steer it. */
-static const char *lookup_environment(void *ctx, const char *name)
-{
-    (void)ctx;
-    return secure_getenv(name);
-}
-
 /*
  * Without XGEMM_DEVICES: device 0, or the device of the rank on the node. If CUDA_VISIBLE_DEVICES
  * leaves one device, nothing tells whether each rank has a different one, so the memory is not
@@ -112,7 +104,7 @@ static enum xg_status choose_by_rank(struct xg_dev *dev, int count)
 {
     struct xg_local_rank local;
     int ordinal = 0;
-    if (count > 0 && xg_local_rank_read(&local, lookup_environment, NULL)) {
+    if (count > 0 && xg_local_rank_read(&local, xg_conf_environment, NULL)) {
         ordinal = xg_local_rank_device(&local, count);
         if (count > 1 || !secure_getenv("CUDA_VISIBLE_DEVICES"))
             dev->sharers = xg_local_rank_sharers(&local, count);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Device memory against a budget, and page-locked memory. */
 #include "device/mem.h"
 
 #include <stdatomic.h>

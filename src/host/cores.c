@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts the cores that this process may use. */
 #define _GNU_SOURCE
 #include "host/cores.h"
 

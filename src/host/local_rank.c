@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of the launchers' variables. */
 #include "host/local_rank.h"
 
 #include <stddef.h>

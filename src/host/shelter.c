@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks a thread's signals and cancellation, and restores both. */
 #include "host/shelter.h"
 
 #include <errno.h>
@@ -7,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/sandbox.h"
+#include "base/xg.h"
 
 void xg_shelter_signals(sigset_t *blocked)
 {
@@ -80,6 +80,13 @@ void xg_shelter_leave(const struct xg_shelter *shelter)
     allow_cancellation(shelter);
     errno = saved_errno;
     pthread_sigmask(SIG_SETMASK, &shelter->signals, NULL);
+}
+
+void xg_shelter_leave_to(struct xg_shelter *shelter, const struct xg_cpu *cpu)
+{
+    xg_shelter_leave(shelter);
+    cpu->whole(cpu->ctx);
+    xg_shelter_enter_again(shelter);
 }
 
 void xg_shelter_wait(const struct xg_shelter *shelter)

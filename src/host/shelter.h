@@ -46,6 +46,11 @@ void xg_shelter_close(struct xg_shelter *shelter);
 /* Call it after xg_shelter_leave: restores the shelter as it was before. */
 void xg_shelter_enter_again(struct xg_shelter *shelter);
 
+/* Has the CPU compute the whole call outside the shelter, so that signals and cancellation act as
+ * without this library. */
+struct xg_cpu;
+void xg_shelter_leave_to(struct xg_shelter *shelter, const struct xg_cpu *cpu);
+
 /*
  * Call it before long work inside a shelter that is not open. It lets through the signals with
  * which people and schedulers end a program (SIGINT, SIGTERM, SIGHUP, SIGQUIT), if no handler

@@ -19,6 +19,7 @@
 #endif
 
 #include "base/clock.h"
+#include "base/conf.h"
 
 /* libgomp's own estimate is 10 ns a round, "5 times longer or shorter"; measured 10.7 to 12.3 on
  * AMD processors and 20.5 on Intel's since Skylake, whose pause takes longer. */
@@ -157,13 +158,6 @@ double xg_spin_of(const struct xg_spin *spin, enum xg_pool pool, double ticks_hz
     return spin->openblas_ticks / ticks_hz;
 }
 
-/* secure_getenv: the caller of a set-user-ID program must not steer it. */
-static const char *lookup_environment(void *ctx, const char *name)
-{
-    (void)ctx;
-    return secure_getenv(name);
-}
-
 /* --- The setting for OpenBLAS -------------------------------------------------------------- */
 
 _Atomic bool xg_spin_told;
@@ -277,7 +271,7 @@ static void process_spin_init(void)
 {
     int error = errno;
 
-    xg_spin_read(&process_spin, lookup_environment, NULL);
+    xg_spin_read(&process_spin, xg_conf_environment, NULL);
     start_ticks();
     errno = error;
 }

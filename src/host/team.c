@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* The staging team's threads. */
 #define _GNU_SOURCE
 #include "host/team.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Streaming copies. */
 #include "pipeline/copy.h"
 
 #include <stdbool.h>
@@ -108,6 +107,42 @@ static bool worth_it(size_t bytes)
     return bytes >= STREAM_BYTES_MIN && __builtin_cpu_supports("avx2");
 }
 
+/* The ragged ends are combined plainly. */
+static void combine_row(float *c, const float *block, size_t count, float beta)
+{
+    size_t head = (size_t)(-(uintptr_t)c % LINE_BYTES) / sizeof *c;
+    size_t lines = (count - head) * sizeof *c / LINE_BYTES * LINE_BYTES / sizeof *c;
+    combine(c, block, head, beta);
+    combine_lines(c + head, block + head, lines, beta);
+    combine(c + head + lines, block + head + lines, count - head - lines, beta);
+}
+
+void xg_copy_fence(void)
+{
+    _mm_sfence();
+}
+
+#else
+
+static bool worth_it(size_t bytes)
+{
+    (void)bytes;
+    return false;
+}
+
+/* Never called. */
+#define stream_row memcpy
+#define drain_row memcpy
+#define keep_row memcpy
+#define combine_row combine
+
+void xg_copy_fence(void)
+{
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+#endif
+
 void xg_copy_stream(void *dst, const void *src, size_t bytes)
 {
     if (worth_it(bytes))
@@ -134,47 +169,8 @@ void xg_copy_keep(void *dst, const void *src, size_t bytes)
 
 void xg_copy_combine(float *c, const float *block, size_t count, float beta)
 {
-    size_t head = (size_t)(-(uintptr_t)c % LINE_BYTES) / sizeof *c;
-    if (!worth_it(count * sizeof *c) || (uintptr_t)c % sizeof *c) {
+    if (worth_it(count * sizeof *c) && (uintptr_t)c % sizeof *c == 0)
+        combine_row(c, block, count, beta);
+    else
         combine(c, block, count, beta);
-        return;
-    }
-    size_t lines = (count - head) * sizeof *c / LINE_BYTES * LINE_BYTES / sizeof *c;
-    combine(c, block, head, beta);
-    combine_lines(c + head, block + head, lines, beta);
-    combine(c + head + lines, block + head + lines, count - head - lines, beta);
 }
-
-void xg_copy_fence(void)
-{
-    _mm_sfence();
-}
-
-#else
-
-void xg_copy_stream(void *dst, const void *src, size_t bytes)
-{
-    memcpy(dst, src, bytes);
-}
-
-void xg_copy_drain(void *dst, const void *src, size_t bytes)
-{
-    memcpy(dst, src, bytes);
-}
-
-void xg_copy_keep(void *dst, const void *src, size_t bytes)
-{
-    memcpy(dst, src, bytes);
-}
-
-void xg_copy_combine(float *c, const float *block, size_t count, float beta)
-{
-    combine(c, block, count, beta);
-}
-
-void xg_copy_fence(void)
-{
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-}
-
-#endif

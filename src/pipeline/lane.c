@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocates, keeps and frees a lane's resources. */
 #include "pipeline/lane.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "compute/solver.h"
@@ -205,7 +203,6 @@ enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
  * count. */
 CUresult xg_lane_await(const struct xg_lane *lane, CUevent event, int spins)
 {
-    static const struct timespec nap = {.tv_nsec = 20000};
     static const double step_max_s = 0.01;
     double waited_s = 0, last_s = xg_clock_s();
     for (;; spins--) {
@@ -213,7 +210,7 @@ CUresult xg_lane_await(const struct xg_lane *lane, CUevent event, int spins)
         if (result != CUDA_ERROR_NOT_READY && !xg_drv_capture_forbids(result))
             return result;
         if (spins <= 0)
-            nanosleep(&nap, NULL);
+            xg_clock_nap_us(20);
         double now_s = xg_clock_s();
         waited_s += fmin(now_s - last_s, step_max_s);
         last_s = now_s;

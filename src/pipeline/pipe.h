@@ -42,10 +42,10 @@ struct xg_pipe_chunk {
     int64_t row, column; /* of the first element in its matrix, as stored */
     CUdeviceptr device;  /* the first element on the device */
     int64_t device_ld;
-    int64_t staged_ld; /* in the block; device_ld if the chunk is one contiguous copy */
-    bool b;            /* load: a panel of B */
-    bool structured;   /* rows of the structured operand, which packing makes whole (triangle.h) */
-    bool direct;       /* host is page-locked: the rows are copied without a block */
+    int64_t staged_ld;   /* in the block; device_ld if the chunk is one contiguous copy */
+    bool b;              /* load: a panel of B */
+    bool structured;     /* rows of the structured operand, which packing makes whole (stage.h) */
+    bool direct;         /* host is page-locked: the rows are copied without a block */
     unsigned char *done; /* tile: set when the rows are in the caller's memory */
 };
 

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "compute/cublas.h"
-#include "decide/planner.h"
+#include "decide/plan.h"
 #include "pipeline/lane.h"
 #include "verify/verify.h"
 
@@ -15,25 +15,19 @@ int xg_pipeline_populate = -1;
 
 /* --- What is left over after a failure ----------------------------------------------------- */
 
-/* The rows belong to one instance. */
-static void finish_instance(const struct xg_problem *call, int64_t row, int64_t rows,
-                            const struct xg_plan_tile *tile, const struct xg_cpu *cpu)
-{
-    struct xg_problem parts[XG_PROBLEM_PARTS];
-    int count = xg_problem_parts(call, row, rows, tile->column, tile->columns, parts);
-    for (int i = 0; i < count; i++)
-        cpu->part(cpu->ctx, &parts[i]);
-}
-
 static void finish_rows(const struct xg_problem *call, const struct xg_plan_tile *tile, int64_t row,
                         int64_t rows, const struct xg_cpu *cpu)
 {
     const int64_t each = xg_problem_instance_rows(call), end = tile->row + row + rows;
+    struct xg_problem parts[XG_PROBLEM_PARTS];
     for (int64_t at = tile->row + row; at < end;) {
-        const struct xg_problem instance = xg_problem_instance(call, at / each);
-        const int64_t first = at % each, part = xg_min_i64(each - first, end - at);
-        finish_instance(&instance, first, part, tile, cpu);
-        at += part;
+        const struct xg_instance_rows part = xg_instance_rows(at, end - at, each);
+        const struct xg_problem instance = xg_problem_instance(call, part.instance);
+        const int count =
+            xg_problem_parts(&instance, part.row, part.rows, tile->column, tile->columns, parts);
+        for (int i = 0; i < count; i++)
+            cpu->part(cpu->ctx, &parts[i]);
+        at += part.rows;
     }
 }
 
@@ -202,7 +196,6 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
     return pipe->status;
 }
 
-/* Runs one problem by one plan. */
 static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem *call,
                                   enum xg_math math, const char *kernel_name,
                                   const struct xg_cpu *cpu, struct xg_result *result)
@@ -270,7 +263,6 @@ static enum xg_status run_problem(struct xg_lane *lane, const struct xg_problem 
 
 /* --- A batch, one product after the other ----------------------------------------------------- */
 
-/* The CPU's side of one instance. */
 struct alone {
     const struct xg_cpu *cpu;
     const struct xg_problem *instance;

@@ -3,13 +3,10 @@
 #include "pipeline/queue.h"
 
 #include <math.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "pipeline/batch.h"
 #include "pipeline/stage.h"
-#include "pipeline/triangle.h"
 
 /* Most blocks that write-backs may hold, so that loads always find one. */
 enum { DOWN_MAX = XG_QUEUE_BLOCKS / 2 };
@@ -128,14 +125,12 @@ static void copy_stripe(struct xg_queue *queue, const struct stripe *stripe)
     char *staged = block->host + stripe->row * chunk->staged_ld * elem_bytes;
     const int64_t row = chunk->row + stripe->row;
     const struct xg_stage_rows from = {staged, chunk->staged_ld, stripe->rows, chunk->width};
-    if (queue->call->batch && block->commit)
-        xg_batch_commit(queue->call, row, &from);
-    else if (queue->call->batch)
-        xg_batch_pack(queue->call, chunk->b, row, staged, &from, block->cached);
-    else if (block->commit)
+    if (block->commit)
         xg_stage_commit(queue->call, row, chunk->column, &from);
+    else if (queue->call->batch)
+        xg_stage_pack_batch(queue->call, chunk->b, row, staged, &from, block->cached);
     else if (chunk->structured)
-        xg_triangle_pack(queue->call, row, chunk->column, staged, &from);
+        xg_stage_pack_triangle(queue->call, row, chunk->column, staged, &from);
     else
         xg_stage_pack(staged, chunk->staged_ld,
                       chunk->host + stripe->row * chunk->host_ld * elem_bytes, chunk->host_ld,
@@ -158,9 +153,8 @@ enum { SPINNING_TURNS = 1000 };
 static void pause_for(int turns)
 {
     enum { SPINS = 100 };
-    static const struct timespec nap = {.tv_nsec = 20000};
     if (turns > SPINNING_TURNS) {
-        nanosleep(&nap, NULL);
+        xg_clock_nap_us(20);
         return;
     }
     for (volatile int spin = 0; spin < SPINS; spin++)

@@ -105,10 +105,12 @@ static bool take(struct job *job, struct chunk *chunk)
 
 /* to[j * to_ld + i] = conj(from[i * from_ld + j]), in squares that stay in the nearest cache. */
 #define DEFINE_TRANSPOSE(name, number, parts)                                                      \
-    static void name(number *to, int64_t to_ld, const number *from, int64_t from_ld, int64_t rows, \
-                     int64_t columns)                                                              \
+    static void name(void *target, int64_t to_ld, const void *source, int64_t from_ld,             \
+                     int64_t rows, int64_t columns)                                                \
     {                                                                                              \
         enum { SIDE = 16 };                                                                        \
+        const number *from = source;                                                               \
+        number *to = target;                                                                       \
         for (int64_t row = 0; row < rows; row += SIDE)                                             \
             for (int64_t j = 0; j < columns; j++)                                                  \
                 for (int64_t i = row; i < rows && i < row + SIDE; i++) {                           \
@@ -124,24 +126,13 @@ DEFINE_TRANSPOSE(transpose_d, double, 1)
 DEFINE_TRANSPOSE(transpose_c, float, 2)
 DEFINE_TRANSPOSE(transpose_z, double, 2)
 
-static void transpose(enum xg_type type, void *to, int64_t to_ld, const void *from, int64_t from_ld,
-                      int64_t rows, int64_t columns)
-{
-    switch (type) {
-    case XG_TYPE_S:
-        transpose_s(to, to_ld, from, from_ld, rows, columns);
-        break;
-    case XG_TYPE_D:
-        transpose_d(to, to_ld, from, from_ld, rows, columns);
-        break;
-    case XG_TYPE_C:
-        transpose_c(to, to_ld, from, from_ld, rows, columns);
-        break;
-    default:
-        transpose_z(to, to_ld, from, from_ld, rows, columns);
-        break;
-    }
-}
+static void (*const transpose[XG_TYPE_COUNT])(void *to, int64_t to_ld, const void *from,
+                                              int64_t from_ld, int64_t rows, int64_t columns) = {
+    [XG_TYPE_S] = transpose_s,
+    [XG_TYPE_D] = transpose_d,
+    [XG_TYPE_C] = transpose_c,
+    [XG_TYPE_Z] = transpose_z,
+};
 
 static char *host_at(const struct xg_transfer *transfer, int64_t row, int64_t column)
 {
@@ -192,8 +183,8 @@ static uint64_t pack(const struct chunk *chunk, char *block)
     const struct xg_transfer *t = chunk->transfer;
     uint64_t largest = 0;
     if (t->conjugate) {
-        transpose(t->type, block, chunk->rows, host_at(t, chunk->column, chunk->row), t->host.ld,
-                  chunk->rows, chunk->columns);
+        transpose[t->type](block, chunk->rows, host_at(t, chunk->column, chunk->row), t->host.ld,
+                           chunk->rows, chunk->columns);
         return xg_magnitude_largest(block, block_bytes(chunk), is_wide(t));
     }
     for (int64_t i = 0; i < chunk->columns; i++) {
@@ -216,8 +207,8 @@ static uint64_t unpack(const struct chunk *chunk, const char *block)
     const struct xg_transfer *t = chunk->transfer;
     uint64_t largest = 0;
     if (t->conjugate) {
-        transpose(t->type, host_at(t, chunk->column, chunk->row), t->host.ld, block, chunk->rows,
-                  chunk->columns, chunk->rows);
+        transpose[t->type](host_at(t, chunk->column, chunk->row), t->host.ld, block, chunk->rows,
+                           chunk->columns, chunk->rows);
         return xg_magnitude_largest(block, block_bytes(chunk), is_wide(t));
     }
     for (int64_t i = 0; i < chunk->columns; i++) {

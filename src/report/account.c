@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds up calls in tables of a fixed size, and prints them. */
 #include "report/account.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "report/table.h"
 
 enum { SHAPES_PRINTED = 20 };
 
@@ -279,6 +276,53 @@ bool xg_account_is_valid(const struct xg_account *account)
     return true;
 }
 
+/* --- Text tables, whose columns are as wide as their longest cells ---------------------------- */
+
+enum { TABLE_COLUMNS = 11, TABLE_CELL = 48 };
+
+typedef char table_cells[TABLE_COLUMNS][TABLE_CELL];
+
+struct table {
+    int columns; /* at most TABLE_COLUMNS */
+    const char *head[TABLE_COLUMNS];
+    unsigned left; /* one bit for each column of words, flush left; numbers are flush right */
+    int rows;
+    /* Writes the cells of a row. Called twice for each row. */
+    void (*fill)(table_cells cells, int row, const void *context);
+    const void *context;
+};
+
+static void print_cell(const struct table *table, int column, int width, const char *cell,
+                       FILE *out)
+{
+    fprintf(out, "%s%*s", column ? " " : "  ", table->left & 1u << column ? -width : width, cell);
+}
+
+/* Prints head and rows, each after two blanks. Fills every row twice: first to measure it, then to
+ * print it. */
+static void print_table(const struct table *table, FILE *out)
+{
+    int widths[TABLE_COLUMNS];
+    table_cells cells;
+    for (int column = 0; column < table->columns; column++)
+        widths[column] = (int)strlen(table->head[column]);
+    for (int row = 0; row < table->rows; row++) {
+        table->fill(cells, row, table->context);
+        for (int column = 0; column < table->columns; column++) {
+            int length = (int)strlen(cells[column]);
+            widths[column] = length > widths[column] ? length : widths[column];
+        }
+    }
+    for (int row = -1; row < table->rows; row++) {
+        if (row >= 0)
+            table->fill(cells, row, table->context);
+        for (int column = 0; column < table->columns; column++)
+            print_cell(table, column, widths[column], row < 0 ? table->head[column] : cells[column],
+                       out);
+        fputc('\n', out);
+    }
+}
+
 /* --- Printing ------------------------------------------------------------------------------ */
 
 static double gflops_per_s(double flops, double seconds)
@@ -301,28 +345,28 @@ static const char *kind_of(const char *symbol)
 }
 
 /* Writes "sgemm"; for a routine its name without the spelling: "dgesv" for scipy_dgesv_64_. */
-static void put_operation(char cell[XG_TABLE_CELL], const char *symbol)
+static void put_operation(char cell[TABLE_CELL], const char *symbol)
 {
     const char *kind = kind_of(symbol), *scipy = "scipy_";
     const char *begin = strncmp(symbol, scipy, strlen(scipy)) ? symbol : symbol + strlen(scipy);
     const char *name = kind ? kind : begin;
 
-    snprintf(cell, XG_TABLE_CELL, "%.*s", (int)strcspn(name, kind ? "" : "_"), name);
+    snprintf(cell, TABLE_CELL, "%.*s", (int)strcspn(name, kind ? "" : "_"), name);
 }
 
-static void fill_row(xg_table_cells cells, int index, const void *context)
+static void fill_row(table_cells cells, int index, const void *context)
 {
     const struct xg_account_row *row = &((const struct xg_account *)context)->rows[index];
 
-    snprintf(cells[0], XG_TABLE_CELL, "%s", xg_place_text((enum xg_place)row->place));
-    snprintf(cells[1], XG_TABLE_CELL, "%s", xg_reason_text((enum xg_reason)row->reason));
-    snprintf(cells[2], XG_TABLE_CELL, "%s", row->symbol);
+    snprintf(cells[0], TABLE_CELL, "%s", xg_place_text((enum xg_place)row->place));
+    snprintf(cells[1], TABLE_CELL, "%s", xg_reason_text((enum xg_reason)row->reason));
+    snprintf(cells[2], TABLE_CELL, "%s", row->symbol);
     put_operation(cells[3], row->symbol);
-    snprintf(cells[4], XG_TABLE_CELL, "%lld", (long long)row->calls);
-    snprintf(cells[5], XG_TABLE_CELL, "%.3f", row->flops * 1e-9);
-    snprintf(cells[6], XG_TABLE_CELL, "%.3f", row->bytes * 1e-9);
-    snprintf(cells[7], XG_TABLE_CELL, "%.4f", row->seconds);
-    snprintf(cells[8], XG_TABLE_CELL, "%.1f", gflops_per_s(row->flops, row->seconds));
+    snprintf(cells[4], TABLE_CELL, "%lld", (long long)row->calls);
+    snprintf(cells[5], TABLE_CELL, "%.3f", row->flops * 1e-9);
+    snprintf(cells[6], TABLE_CELL, "%.3f", row->bytes * 1e-9);
+    snprintf(cells[7], TABLE_CELL, "%.4f", row->seconds);
+    snprintf(cells[8], TABLE_CELL, "%.1f", gflops_per_s(row->flops, row->seconds));
 }
 
 static void print_rows(const struct xg_account *account, FILE *out)
@@ -333,14 +377,14 @@ static void print_rows(const struct xg_account *account, FILE *out)
     fprintf(out, "xgemm: %lld products, %.3f GFLOP in %.3f s; %lld on the GPU, %lld on the CPU\n",
             (long long)sums.calls, sums.flops * 1e-9, sums.seconds, (long long)sums.gpu_calls,
             (long long)(sums.calls - sums.gpu_calls));
-    const struct xg_table table = {
+    const struct table table = {
         .columns = 9,
         .head = {"where", "why", "name", "operation", "calls", "GFLOP", "GB", "seconds", "GFLOP/s"},
         .left = 0xf,
         .rows = account->row_count,
         .fill = fill_row,
         .context = account};
-    xg_table_print(&table, out);
+    print_table(&table, out);
 }
 
 /* The used slot with the longest time among those not yet taken; NULL when none is left. */
@@ -357,24 +401,24 @@ static const struct xg_account_shape *longest_shape(const struct xg_account *acc
     return longest;
 }
 
-static void fill_shape(xg_table_cells cells, int index, const void *context)
+static void fill_shape(table_cells cells, int index, const void *context)
 {
     const struct xg_account_shape *shape = ((const struct xg_account_shape *const *)context)[index];
     const char trans[] = {xg_trans_letter((enum xg_trans)shape->transa),
                           xg_trans_letter((enum xg_trans)shape->transb), '\0'};
     bool routine = !kind_of(shape->symbol);
 
-    snprintf(cells[0], XG_TABLE_CELL, "%s", shape->symbol);
-    snprintf(cells[1], XG_TABLE_CELL, "%lld", (long long)shape->m);
-    snprintf(cells[2], XG_TABLE_CELL, "%lld", (long long)shape->n);
-    snprintf(cells[3], XG_TABLE_CELL, "%lld", (long long)shape->k);
-    snprintf(cells[4], XG_TABLE_CELL, "%s", routine ? "-" : trans);
-    snprintf(cells[5], XG_TABLE_CELL, "%s", routine ? "-" : shape->beta_zero ? "0" : "any");
-    snprintf(cells[6], XG_TABLE_CELL, "%s", xg_place_text((enum xg_place)shape->place));
-    snprintf(cells[7], XG_TABLE_CELL, "%s", shape->kernel[0] ? shape->kernel : "-");
-    snprintf(cells[8], XG_TABLE_CELL, "%lld", (long long)shape->calls);
-    snprintf(cells[9], XG_TABLE_CELL, "%.4f", 1e3 * shape->seconds / (double)shape->calls);
-    snprintf(cells[10], XG_TABLE_CELL, "%.1f", gflops_per_s(shape->flops, shape->seconds));
+    snprintf(cells[0], TABLE_CELL, "%s", shape->symbol);
+    snprintf(cells[1], TABLE_CELL, "%lld", (long long)shape->m);
+    snprintf(cells[2], TABLE_CELL, "%lld", (long long)shape->n);
+    snprintf(cells[3], TABLE_CELL, "%lld", (long long)shape->k);
+    snprintf(cells[4], TABLE_CELL, "%s", routine ? "-" : trans);
+    snprintf(cells[5], TABLE_CELL, "%s", routine ? "-" : shape->beta_zero ? "0" : "any");
+    snprintf(cells[6], TABLE_CELL, "%s", xg_place_text((enum xg_place)shape->place));
+    snprintf(cells[7], TABLE_CELL, "%s", shape->kernel[0] ? shape->kernel : "-");
+    snprintf(cells[8], TABLE_CELL, "%lld", (long long)shape->calls);
+    snprintf(cells[9], TABLE_CELL, "%.4f", 1e3 * shape->seconds / (double)shape->calls);
+    snprintf(cells[10], TABLE_CELL, "%.1f", gflops_per_s(shape->flops, shape->seconds));
 }
 
 static void print_shapes(const struct xg_account *account, FILE *out)
@@ -386,14 +430,14 @@ static void print_shapes(const struct xg_account *account, FILE *out)
     while (count < SHAPES_PRINTED && (longest[count] = longest_shape(account, taken)))
         taken[longest[count++] - account->shapes] = true;
     fprintf(out, "  shapes that took longest, of %d (row-major)\n", account->shape_count);
-    const struct xg_table table = {.columns = 11,
-                                   .head = {"name", "m", "n", "k", "trans", "beta", "where",
-                                            "kernel", "calls", "mean ms", "GFLOP/s"},
-                                   .left = 1u << 0 | 1u << 6 | 1u << 7,
-                                   .rows = count,
-                                   .fill = fill_shape,
-                                   .context = longest};
-    xg_table_print(&table, out);
+    const struct table table = {.columns = 11,
+                                .head = {"name", "m", "n", "k", "trans", "beta", "where", "kernel",
+                                         "calls", "mean ms", "GFLOP/s"},
+                                .left = 1u << 0 | 1u << 6 | 1u << 7,
+                                .rows = count,
+                                .fill = fill_shape,
+                                .context = longest};
+    print_table(&table, out);
     if (account->shapes_dropped)
         fprintf(out, "  and %lld products of shapes that found the table full\n",
                 (long long)account->shapes_dropped);

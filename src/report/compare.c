@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* The account of XGEMM_MODE=compare: a fixed table of shapes, printed as one table at exit. */
 #include "report/compare.h"
 
 #include <math.h>

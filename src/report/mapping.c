@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Creates, fills and reads the files of accounts. */
 /*
  * The process counts in its own memory and copies the changes into the file. So nothing that
  * another process writes into the file can mislead it.

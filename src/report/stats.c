@@ -180,7 +180,6 @@ static void log_untold(const struct untold *untold)
                untold->count == 1 ? "" : "s", 1e3 * untold->seconds / (double)untold->count);
 }
 
-/* Called at the end of the process. */
 static void log_last(void)
 {
     pthread_mutex_lock(&lock);

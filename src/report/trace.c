@@ -315,12 +315,6 @@ static const char *quoted(char text[NAME_BYTES], const char *name)
     return text;
 }
 
-static const char *file_of(const char *path)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path;
-}
-
 static size_t format_process(char line[EVENT_BYTES])
 {
     char name[NAME_BYTES];
@@ -353,10 +347,11 @@ static size_t format_machine(char line[EVENT_BYTES], const struct xg_trace_machi
         "\"gpu_flops_per_s\":%s,\"gpu_fp32_flops_per_s\":%s,\"up_bytes_per_s\":%s,"
         "\"down_bytes_per_s\":%s,\"gpu_start_us\":%s,\"calibrated\":%s}},\n",
         (long)getpid(), (long)syscall(SYS_gettid), modes[conf->mode], maths[conf->math],
-        machine->cores, quoted(library, file_of(machine->library)), machine->cpu_threads,
-        microseconds(spin, machine->spin_s), number(rates[0], model->cpu_flops),
-        number(rates[1], model->cpu_bytes_per_s), quoted(device, machine->device), model->device.sm,
-        model->device.sm_count, number(rates[2], kernel_flops_per_s(model, conf->math)),
+        machine->cores, quoted(library, machine->library ? xg_file_name(machine->library) : NULL),
+        machine->cpu_threads, microseconds(spin, machine->spin_s),
+        number(rates[0], model->cpu_flops), number(rates[1], model->cpu_bytes_per_s),
+        quoted(device, machine->device), model->device.sm, model->device.sm_count,
+        number(rates[2], kernel_flops_per_s(model, conf->math)),
         number(rates[3], kernel_flops_per_s(model, XG_MATH_STRICT)),
         number(rates[4], model->up_bytes_per_s), number(rates[5], model->down_bytes_per_s),
         microseconds(start, model->gpu_start_s), model->gpu_measured ? "true" : "false");

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples a product and measures errors. */
 #include "verify/accuracy.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* The built-in product on the CPU: a blocked plain loop, for calls that find no BLAS. */
 #include "verify/cpu.h"
 
 #include <complex.h>

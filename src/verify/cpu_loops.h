@@ -140,39 +140,28 @@ static void NAME(accumulate)(const struct xg_problem *p)
             }
 }
 
-/* Multiplies or solves row i of C, of n elements, by the rows [first, last) that it depends on. */
-static void NAME(triangular_row)(const struct xg_problem *p, int64_t i, int64_t first, int64_t last)
+/* Multiplies or solves row `at` of C, or its column, by the rows (columns) [first, last) that it
+ * depends on. `rows` is constant at each call, so that the loops over a row are contiguous. */
+static inline __attribute__((always_inline)) void NAME(triangular_line)(const struct xg_problem *p,
+                                                                        bool rows, int64_t at,
+                                                                        int64_t first, int64_t last)
 {
-    const NUMBER alpha = SCALAR(p->alpha, p->alpha_im), diagonal = NAME(a)(p, i, i);
     const bool solves = p->op == XG_OP_TRSM;
-    NUMBER *c = (NUMBER *)p->c;
-    for (int64_t j = 0; j < p->n; j++)
-        c[i * p->ldc + j] *= solves ? alpha : alpha * diagonal;
+    const NUMBER alpha = SCALAR(p->alpha, p->alpha_im);
+    const NUMBER diagonal = rows ? NAME(a)(p, at, at) : NAME(b)(p, at, at);
+    const int64_t count = rows ? p->n : p->m, step = rows ? 1 : p->ldc, apart = rows ? p->ldc : 1;
+    NUMBER *line = (NUMBER *)p->c + at * apart;
+    for (int64_t i = 0; i < count; i++)
+        line[i * step] *= solves ? alpha : alpha * diagonal;
     for (int64_t l = first; l < last; l++) {
-        NUMBER a = solves ? -NAME(a)(p, i, l) : alpha * NAME(a)(p, i, l);
-        for (int64_t j = 0; j < p->n; j++)
-            c[i * p->ldc + j] += a * c[l * p->ldc + j];
+        const NUMBER factor = rows ? NAME(a)(p, at, l) : NAME(b)(p, l, at);
+        const NUMBER scaled = solves ? -factor : alpha * factor;
+        const NUMBER *other = (const NUMBER *)p->c + l * apart;
+        for (int64_t i = 0; i < count; i++)
+            line[i * step] += scaled * other[i * step];
     }
-    for (int64_t j = 0; j < p->n && solves && !p->unit; j++)
-        c[i * p->ldc + j] /= diagonal;
-}
-
-/* The same for column j. */
-static void NAME(triangular_column)(const struct xg_problem *p, int64_t j, int64_t first,
-                                    int64_t last)
-{
-    const NUMBER alpha = SCALAR(p->alpha, p->alpha_im), diagonal = NAME(b)(p, j, j);
-    const bool solves = p->op == XG_OP_TRSM;
-    NUMBER *c = (NUMBER *)p->c;
-    for (int64_t i = 0; i < p->m; i++)
-        c[i * p->ldc + j] *= solves ? alpha : alpha * diagonal;
-    for (int64_t l = first; l < last; l++) {
-        NUMBER b = solves ? -NAME(b)(p, l, j) : alpha * NAME(b)(p, l, j);
-        for (int64_t i = 0; i < p->m; i++)
-            c[i * p->ldc + j] += c[i * p->ldc + l] * b;
-    }
-    for (int64_t i = 0; i < p->m && solves && !p->unit; i++)
-        c[i * p->ldc + j] /= diagonal;
+    for (int64_t i = 0; i < count && solves && !p->unit; i++)
+        line[i * step] /= diagonal;
 }
 
 /*
@@ -186,8 +175,11 @@ static void NAME(triangular)(const struct xg_problem *p)
     const bool upwards = on_earlier == (p->op == XG_OP_TRSM);
     for (int64_t step = 0; step < p->k; step++) {
         int64_t at = upwards ? step : p->k - 1 - step;
-        (rows ? NAME(triangular_row) : NAME(triangular_column))(p, at, on_earlier ? 0 : at + 1,
-                                                                on_earlier ? at : p->k);
+        int64_t first = on_earlier ? 0 : at + 1, last = on_earlier ? at : p->k;
+        if (rows)
+            NAME(triangular_line)(p, true, at, first, last);
+        else
+            NAME(triangular_line)(p, false, at, first, last);
     }
 }
 

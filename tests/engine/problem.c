@@ -7,7 +7,7 @@
  */
 #include "kernels/table.h"
 #include "lane.h"
-#include "src/decide/planner.h"
+#include "src/decide/plan.h"
 #include "src/pipeline/pipeline.h"
 #include "src/pipeline/queue.h"
 #include "tests/support/xt_level3.h"

@@ -5,7 +5,7 @@
 
 #include "src/compute/backend.h"
 #include "src/decide/model.h"
-#include "src/decide/planner.h"
+#include "src/decide/plan.h"
 #include "src/decide/route.h"
 #include "src/pipeline/lane.h"
 #include "src/pipeline/pipeline.h"

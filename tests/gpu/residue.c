@@ -117,27 +117,23 @@ static void run(int number, int64_t m, int64_t n, int64_t k, int turn)
 static void run_panels(const struct xg_residue *residue, bool nan_in_b)
 {
     enum { M = 270, N = 210, K = 100, PANEL_M = 128, PANEL_N = 80 };
-    struct xg_residue_operand operands[2];
+    struct xg_split_operand operands[2];
     p.wanted.kind = XG_TRIANGLE_ALL;
     product_draw(&p, &kinds[1].kind, M, N, K);
     p.a[(M - 1) * K] = nan_in_b ? p.a[0] : NAN;
     p.b[N - 1] = nan_in_b ? NAN : p.b[0];
     product_sum(&p);
     const struct xg_gemm_args args = product_store_form(&p, 0, 0, 1, 0);
-    const size_t a_bytes = xg_residue_operand_bytes(M, K, PANEL_M);
     xg_residue_operand_init(&operands[0], scratch.ptr, M, K, PANEL_M);
-    xg_residue_operand_init(&operands[1], scratch.ptr + a_bytes, N, K, PANEL_N);
-    const struct xg_residue_range whole_a = {&operands[0], {args.a, args.lda, true}, 0, M};
-    const struct xg_residue_range whole_b = {&operands[1], {args.b, args.ldb, false}, 0, N};
+    xg_residue_operand_init(&operands[1], operands[0].end, N, K, PANEL_N);
+    const struct xg_split_range whole_a = {&operands[0], {args.a, args.lda, true}, 0, M};
+    const struct xg_split_range whole_b = {&operands[1], {args.b, args.ldb, false}, 0, N};
     must(xg_residue_panels(residue, &whole_a, p.stream), "split");
     must(xg_residue_panels(residue, &whole_b, p.stream), "split");
     for (int part = 0; part < 4; part++) {
-        struct xg_residue_range rows = whole_a, columns = whole_b;
-        struct xg_residue_result result = {.c = args.c,
-                                           .ldc = args.ldc,
-                                           .alpha = 1,
-                                           .results = scratch.ptr + a_bytes +
-                                                      xg_residue_operand_bytes(N, K, PANEL_N)};
+        struct xg_split_range rows = whole_a, columns = whole_b;
+        struct xg_residue_result result = {
+            .c = args.c, .ldc = args.ldc, .alpha = 1, .results = operands[1].end};
         rows.row = part / 2 ? PANEL_M : 0;
         rows.rows = part / 2 ? M - PANEL_M : PANEL_M;
         rows.source.data += (size_t)(rows.row * args.lda) * sizeof(double);

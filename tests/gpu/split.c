@@ -118,8 +118,7 @@ static void run_panels(const struct xg_split *split, int64_t m, int64_t n, int64
     set_bound();
     const struct xg_gemm_args args = product_store_form(&p, 0, 0, 1, 0);
     xg_split_operand_init(&operands[0], scratch.ptr, m, k, PANEL_M);
-    xg_split_operand_init(&operands[1], scratch.ptr + xg_split_operand_bytes(m, k, PANEL_M), n, k,
-                          PANEL_N);
+    xg_split_operand_init(&operands[1], operands[0].end, n, k, PANEL_N);
     for (int64_t row = 0; row < m; row += PANEL_M) {
         struct xg_split_range panel = {
             &operands[0],

@@ -2,7 +2,7 @@
 /* The choices answer what selection does, whatever they were asked before. */
 #include "tests/support/xt.h"
 
-#include "src/decide/choices.h"
+#include "src/decide/route.h"
 
 static int64_t extent(uint64_t *seed)
 {
@@ -46,7 +46,7 @@ static void test_same_answer(void)
                                        .unaligned = bits & 4096};
         struct xg_choice expected = xg_select(&facts, math, NULL, &shape);
         for (int again = 0; again < 2; again++) {
-            XT_CHECK(same(xg_choices_select(&facts, math, NULL, &shape), expected));
+            XT_CHECK(same(xg_route_select(&facts, math, NULL, &shape), expected));
         }
     }
 }
@@ -60,8 +60,8 @@ static void test_named(void)
     const struct xg_kernel *tiled = xg_select_find("tiled");
     XT_CHECK(tiled && row && tiled != row);
     for (int i = 0; i < 2; i++) {
-        XT_CHECK(xg_choices_select(&facts, XG_MATH_STRICT, "tiled", &shape).row == tiled);
-        XT_CHECK(xg_choices_select(&facts, XG_MATH_STRICT, NULL, &shape).row == row);
+        XT_CHECK(xg_route_select(&facts, XG_MATH_STRICT, "tiled", &shape).row == tiled);
+        XT_CHECK(xg_route_select(&facts, XG_MATH_STRICT, NULL, &shape).row == row);
     }
 }
 

@@ -2,7 +2,7 @@
 /* The planner: every list it builds can be executed as it stands, computes C once, and fits. */
 #include "tests/support/xt.h"
 
-#include "src/decide/planner.h"
+#include "src/decide/plan.h"
 
 static int64_t *filled(int64_t count)
 {

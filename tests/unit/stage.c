@@ -11,7 +11,6 @@
 #include "src/host/team.h"
 #include "src/pipeline/copy.h"
 #include "src/pipeline/stage.h"
-#include "src/pipeline/triangle.h"
 
 /* Pages of a matrix with nothing of its triangle in them: out of bounds. */
 static void protect_other(char *matrix, int64_t n, int64_t elem_bytes, enum xg_uplo stored)
@@ -60,7 +59,7 @@ static void check_triangle(enum xg_op op, enum xg_type type, enum xg_uplo stored
                                  .stored = stored,
                                  .b = matrix,
                                  .ldb = N};
-    xg_triangle_pack(&p, row, column, dst, &(struct xg_stage_rows){dst, LD, ROWS, WIDTH});
+    xg_stage_pack_triangle(&p, row, column, dst, &(struct xg_stage_rows){dst, LD, ROWS, WIDTH});
     for (int64_t i = 0; i < ROWS; i++)
         for (int64_t j = 0; j < xg_round_up(WIDTH, 4); j++)
             for (int64_t part = 0; part < parts; part++) {
