@@ -12,11 +12,11 @@
  *
  * The triangle. Substitution row by row would be a chain of k steps of 28 cycles and a broadcast
  * each. Here the chain has k / 8 links: the 8 x 8 triangles on the diagonal are inverted, column by
- * column, and everything is a product on FP64 tensor cores. |l| <= 1, so an element of such an
- * inverse is at most 64, and the computed X solves (L + dL) X = B with |dL| below some 100 units of
- * |L| in the worst case, a few in practice. Inverses of 32 x 32 triangles could have 2^30.
+ * column, and everything is a product on FP64 tensor cores. |l| is at most 1 but for rounding, so an
+ * element of such an inverse is at most 64, and the computed X solves (L + dL) X = B with |dL| below some 100 units of
+ * |L| in the worst case, a few in practice. Inverses of 32 x 32 triangles could have elements of 2^30.
  *
- * Single precision is computed in double, on the same tensor cores, and rounded once.
+ * The kernel computes single precision in double, on the same tensor cores, and rounds once.
  */
 #include "lu_kabi.h"
 
@@ -24,7 +24,7 @@ enum { WARPS = XG_LU_APPLY_THREADS / 32, COLUMNS = XG_LU_STRIP / WARPS, SIDE = 8
 
 #if XG_LU_HOPPER
 
-/* Rows of 4 more elements: the lanes that read a tile's element each use different banks. */
+/* Four more elements in a row let the lanes that read one tile use different banks. */
 template <int TOP>
 struct triangle {
     double l[TOP][TOP + 4];               /* [column][row], zeros outside the strict triangle */

@@ -25,8 +25,9 @@ enum {
 
 /*
  * Row `from` moves to row `to`; from < 0: nothing moves. Rows count from the panel's or the block's
- * first row. The list of a panel has 2 * 32 moves, that of a block 2 * 128: of k and k moves, move
- * i < k fills row i, and move k + i takes row i away, unless it becomes one of the first k rows.
+ * first row. A list has 2 T entries, where T is 32 for a panel and 128 for a block. Entry i < T
+ * says which row moves to row i. Entry T + i says where row i moves; its `from` is -1 if row i
+ * stays among the first T rows.
  */
 struct xg_lu_move {
     int32_t from, to;
@@ -42,7 +43,7 @@ struct xg_lu_panel_args {
     int32_t rows, columns;
     int32_t first, before; /* the matrix's and the block's rows above the panel */
     uint64_t pivots;       /* int64_t for each column: LAPACK's */
-    uint64_t info;         /* int32_t: becomes LAPACK's, unless it is not 0 */
+    uint64_t info;         /* int32_t, 0 before: becomes LAPACK's */
     uint64_t moves;        /* written: the panel's list */
     uint64_t block_moves;  /* written: the block's list; 0 unless the panel is the block's last */
     uint64_t sources;      /* int32_t for each row: where in the block it was, kept for the block */

@@ -8,11 +8,11 @@
  *
  * Where the data is. Each thread keeps one row of 32 elements in registers from the first step to
  * the last one; rows do not move until the end. Instead, each thread knows its row's place, which
- * LAPACK's interchanges would give it. A block has 256 or 512 rows, a cluster up to 16 blocks.
+ * LAPACK's interchanges would give it. A block has 256 or 512 rows. A cluster has up to 16 blocks.
  *
- * A step. Each warp finds its candidate for the pivot by `redux` on the upper half of the elements'
- * magnitudes, and only if several are equal on the lower half and then on the place, so that, as in
- * LAPACK, the first of equal elements is the pivot. The block finds the best of its warps. Its
+ * A step. Each warp compares the upper 32 bits of its elements' magnitudes by `redux`. If several
+ * are equal, it compares the lower 32 bits and then the places, so that the first of equal elements
+ * is the pivot, as in LAPACK. The block finds the best of its warps. Its
  * thread writes its row to shared memory, and its warp sends the row and the candidate to all
  * blocks by st.async, which also counts the bytes at the receiver's barrier. So a step needs one
  * exchange, and no barrier of the cluster. Then each block knows the pivot's row, and each thread
@@ -25,8 +25,8 @@
  *
  * Registers have constant indexes, so element k of the row moves to k - 1 in each step, as part of
  * the multiplication: the current column is always element 0. Finished columns collect at the end.
- * After 8 steps these 8 elements are left out of the following code: unrolling all steps would need
- * more code than the instruction caches hold.
+ * Each group of 8 steps has its own code, which leaves out the columns that earlier groups finished.
+ * If all steps were unrolled, the code would exceed the instruction caches.
  */
 #include <limits.h>
 
@@ -56,7 +56,7 @@ static __device__ __forceinline__ magnitude magnitude_of(float x)
 
 /*
  * The power of two that brings the pivot, and the elements below it, to where its reciprocal is a
- * normal number. It is exact for the pivot, and elements that underflow would give an l that does.
+ * normal number. It is exact for the pivot. If another element underflows, its l would underflow too.
  */
 static __device__ __forceinline__ double scale_of(unsigned high, double)
 {
@@ -398,7 +398,7 @@ static __device__ __forceinline__ void factorize(const xg_lu_panel_args &args)
 #endif
 }
 
-/* One block; up to 16 blocks of 256 rows; up to 16 blocks of 512 rows. */
+/* One block of 256 rows; a cluster of up to 16 such blocks; up to 16 blocks of 512 rows. */
 #define ENTRY(name, real, threads, cluster)                                                        \
     extern "C" __global__ void __launch_bounds__(threads, 1)                                       \
         xg_lu_panel_##name##_sm90(const __grid_constant__ struct xg_lu_panel_args args)            \

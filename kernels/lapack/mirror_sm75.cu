@@ -8,8 +8,8 @@
  *
  * Memory. A block reads a 32x32 tile by columns, transposes it in shared memory and writes it by
  * columns: each element of one triangle is read once, and each of the other one is written once, in
- * whole sectors. Rows of 33 elements keep two lanes off one bank. Tiles on the diagonal are read
- * and written by one block, which writes only the other triangle. No block reads what another one
+ * whole sectors. Rows of 33 elements keep two lanes off one bank. One block reads and writes a
+ * tile on the diagonal, of which it writes only the other triangle. No block reads what another one
  * writes.
  */
 #include "mirror_kabi.h"

@@ -86,6 +86,7 @@ void xg_lu_open(struct xg_dev *dev, enum xg_type type, struct xg_lu *lu)
 
 bool xg_lu_serves(struct xg_dev *dev, const struct xg_lu *lu, const struct xg_lu_matrix *matrix)
 {
+    /* plan_bytes is 0 without XGEMM_REPRODUCIBLE. */
     return matrix->m <= lu->rows_most && matrix->n <= INT32_MAX - XG_LU_STRIP &&
            dev->plan_bytes == 0 && xg_cublas_is_loaded() && xg_cublas_present(dev);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* LU factorization with partial pivoting on Hopper, whose panels are factorized in a cluster. */
+/* LU factorization with partial pivoting on Hopper. One cluster factorizes each panel. */
 #ifndef XG_LU_H
 #define XG_LU_H
 
@@ -8,13 +8,14 @@
 #include "kernels/lapack/lu_kabi.h"
 
 /*
- * The right-looking algorithm, blocked twice: panels of 32 columns
- * (kernels/lapack/lu_panel_sm90.cu) in blocks of 128. A panel is applied to the rest of its block,
- * and a block to all other columns (lu_apply_sm90.cu); cuBLAS multiplies. It takes 0.5 to 0.8 of
- * the time of cuSOLVER's getrf.
+ * The algorithm is right-looking and blocked twice: panels of 32 columns (lu_panel_sm90.cu in
+ * kernels/lapack/) in blocks of 128. lu_apply_sm90.cu applies a panel to the rest of its block, and
+ * a block to all other columns; cuBLAS multiplies. The factorization takes 0.5 to 0.8 of the time
+ * of cuSOLVER's getrf.
  */
 
-/* The kernels of one type on one device. rows_most: 0 if there are none. Zero before xg_lu_open. */
+/* The kernels of one type on one device. rows_most is 0 if there are none. The caller zeroes the
+ * struct before xg_lu_open. */
 struct xg_lu {
     bool looked;
     CUfunction one, panel, tall; /* for panels of one block, of more, and of more rows */
@@ -38,12 +39,12 @@ enum {
                        XG_LU_ROWS_MOST * (int)sizeof(int32_t)
 };
 
-/* Finds the kernels, unless *lu has been looked for. The device's context must be current, here and
- * below. */
+/* Finds the kernels at the first call; later calls return at once. The device's context must be
+ * current, here and below. */
 void xg_lu_open(struct xg_dev *dev, enum xg_type type, struct xg_lu *lu);
 
-/* Whether xg_lu_run can factorize the matrix. That depends on whether cuBLAS has been loaded; with
- * XGEMM_REPRODUCIBLE, where results must not depend on that, the answer is no. */
+/* Returns true if the device has kernels for so many rows, n fits 32 bits, cuBLAS has been loaded,
+ * and XGEMM_REPRODUCIBLE, with which results must not depend on that, is off. */
 bool xg_lu_serves(struct xg_dev *dev, const struct xg_lu *lu, const struct xg_lu_matrix *matrix);
 
 /* Enqueues the factorization. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_NOMEM, XG_ERR_LOST; after a

@@ -156,8 +156,8 @@ static enum xg_status reserve(struct run *run)
 
 /* --- Pivots ---------------------------------------------------------------------------------- */
 
-/* The caller's integers have 4 or 8 bytes, the device's 8. Each of getrf's pivots is a row from its
- * own place on; other pivots might make the device access memory outside the matrix. */
+/* The caller's integers have 4 or 8 bytes, the device's 8. Pivot i of getrf is at
+ * least i; other pivots might make the device access memory outside the matrix. */
 static enum xg_status open_pivots(struct run *run)
 {
     const struct xg_matrix *host = &run->routine->operand[XG_SLOT_PIVOTS];
@@ -281,7 +281,7 @@ static int list_transfers(const struct run *run, bool down,
 
 /* --- Computation ----------------------------------------------------------------------------- */
 
-/* cuSOLVER computes on the first worker's thread while the others save. */
+/* The first worker's thread has cuSOLVER or the LU kernels compute while the others save. */
 static void compute(void *arg, int worker)
 {
     struct run *run = arg;
