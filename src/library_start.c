@@ -39,20 +39,25 @@ static void end_load(enum xg_toolkit library, int how)
     pthread_mutex_unlock(&waiting.lock);
 }
 
-/* Loads the library, then makes its handle on each device, which loads more. For a device that
- * opens later, the first product that needs the handle makes it. */
-static void load_cublas(const struct xg_conf *conf)
+/* Makes cuBLAS's handle on each device, which loads more; the library is loaded with the first
+ * one. For a device that opens later, the first call that needs the handle makes it. */
+static void open_handles(enum xg_toolkit library)
 {
     struct xg_dev *dev;
-    (void)conf;
-    xg_cublas_load();
     for (int i = 0; xg_engine_hold(i, &dev); i++)
         if (dev) {
             xg_backend_open_cublas(dev);
             xg_engine_let_go(i);
-            end_load(XG_TOOLKIT_CUBLAS, LOAD_DONE);
+            end_load(library, LOAD_DONE);
         }
-    end_load(XG_TOOLKIT_CUBLAS, LOAD_DONE);
+    end_load(library, LOAD_DONE);
+}
+
+static void load_cublas(const struct xg_conf *conf)
+{
+    (void)conf;
+    xg_cublas_load();
+    open_handles(XG_TOOLKIT_CUBLAS);
 }
 
 /* Each lane makes its own handle at its first routine. LU factorizations and matrices of lower rank
@@ -61,17 +66,12 @@ static void load_cublas(const struct xg_conf *conf)
 static void load_cusolver(const struct xg_conf *conf)
 {
     const bool there = xg_solver_load();
-    struct xg_dev *dev;
     (void)conf;
     end_load(XG_TOOLKIT_CUSOLVER, there ? LOAD_DONE : LOAD_ABSENT);
     if (!there)
         return;
     xg_cublas_load();
-    for (int i = 0; xg_engine_hold(i, &dev); i++)
-        if (dev) {
-            xg_backend_open_cublas(dev);
-            xg_engine_let_go(i);
-        }
+    open_handles(XG_TOOLKIT_CUSOLVER);
 }
 
 bool xg_library_start_is_done(enum xg_toolkit library)

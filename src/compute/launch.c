@@ -87,8 +87,7 @@ static enum xg_status launch_function(struct xg_dev *dev, const struct xg_kernel
     return XG_DRV(&dev->drv, cuLaunchKernelEx, &config, function, parameters, NULL);
 }
 
-/* A cluster of this many adjacent blocks of the grid. */
-static CUlaunchAttribute cluster_of(int blocks)
+CUlaunchAttribute xg_launch_cluster(int blocks)
 {
     return (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                .value.clusterDim = {(unsigned)blocks, 1, 1}};
@@ -229,7 +228,7 @@ enum xg_status xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice
     if ((slices.scratch && !gemm->scratch) || blocks_of(row, gemm, slices) > INT32_MAX)
         return XG_DECLINED;
     bool together = slices.count > 1 && !slices.scratch;
-    CUlaunchAttribute cluster = cluster_of(slices.count);
+    CUlaunchAttribute cluster = xg_launch_cluster(slices.count);
     return (gemm->type == XG_TYPE_D ? launch_double : launch_single)(
         dev, choice, gemm, together ? &cluster : NULL, stream);
 }

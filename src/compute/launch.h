@@ -31,4 +31,7 @@ enum xg_status xg_launch_gemm(struct xg_dev *dev, const struct xg_choice *choice
 enum xg_status xg_launch_reserve(struct xg_dev *dev, const struct xg_choice *choice,
                                  struct xg_mem_dev *memory, struct xg_gemm_args *gemm);
 
+/* The attribute of a launch in clusters of this many adjacent blocks of the grid. Pure. */
+CUlaunchAttribute xg_launch_cluster(int blocks);
+
 #endif

@@ -5,14 +5,9 @@
 
 #include "compute/cublas.h"
 #include "compute/image.h"
+#include "compute/launch.h"
 
 /* --- Kernels --------------------------------------------------------------------------------- */
-
-static CUlaunchAttribute cluster_of(unsigned blocks)
-{
-    return (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-                               .value.clusterDim = {blocks, 1, 1}};
-}
 
 static CUlaunchConfig config_of(unsigned blocks, unsigned threads, CUlaunchAttribute *cluster,
                                 CUstream stream)
@@ -36,7 +31,7 @@ static int64_t rows_most(const struct xg_dev *dev, CUfunction function, unsigned
                CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1) != XG_OK)
         return 0;
     for (unsigned blocks = XG_LU_CLUSTER_MOST; blocks > 1; blocks /= 2) {
-        CUlaunchAttribute cluster = cluster_of(blocks);
+        CUlaunchAttribute cluster = xg_launch_cluster((int)blocks);
         const CUlaunchConfig config = config_of(blocks, threads, &cluster, NULL);
         int clusters = 0;
         if (XG_DRV_CALL(&dev->drv, cuOccupancyMaxActiveClusters, &clusters, function, &config) ==
@@ -135,7 +130,7 @@ static enum xg_status factorize(const struct run *run, int64_t block, int64_t fi
     const bool tall = rows > lu->panel_rows_most;
     const unsigned threads = tall ? XG_LU_TALL_THREADS : XG_LU_THREADS;
     const unsigned blocks = (unsigned)xg_ceil_div(rows, threads);
-    CUlaunchAttribute cluster = cluster_of(blocks);
+    CUlaunchAttribute cluster = xg_launch_cluster((int)blocks);
     const CUlaunchConfig config =
         config_of(blocks, threads, blocks > 1 ? &cluster : NULL, run->stream);
     void *parameters[] = {&args};

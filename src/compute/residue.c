@@ -62,17 +62,9 @@ static int64_t row_bytes(int64_t k)
 void xg_residue_operand_init(struct xg_split_operand *operand, CUdeviceptr at, int64_t rows,
                              int64_t k, int64_t panel_rows)
 {
-    const size_t stats_bytes = sizeof(struct xg_residue_stats);
-    operand->parts = at;
-    operand->scales =
-        xg_split_aligned(at + (size_t)(XG_RESIDUE_MODULI_COUNT * rows * row_bytes(k)));
-    operand->stats = xg_split_aligned(operand->scales + (size_t)rows * sizeof(int32_t));
-    operand->end =
-        xg_split_aligned(operand->stats + (size_t)xg_ceil_div(rows, panel_rows) * stats_bytes);
-    operand->stats_bytes = stats_bytes;
-    operand->rows = rows;
-    operand->k = k;
-    operand->panel_rows = panel_rows;
+    const size_t bytes = (size_t)(XG_RESIDUE_MODULI_COUNT * rows * row_bytes(k));
+    *operand = xg_split_operand_of(at, 0, at + bytes, sizeof(struct xg_residue_stats), rows, k,
+                                   panel_rows);
 }
 
 size_t xg_residue_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows)

@@ -15,7 +15,7 @@ struct xg_solver {
     struct xg_lu lus[XG_TYPE_COUNT];
 };
 
-/* What a step returns: cuSOLVER's results that are told apart. */
+/* A step returns a result of cuSOLVER. The library distinguishes these. */
 enum {
     XG_SOLVER_SUCCESS = 0,
     XG_SOLVER_ALLOC_FAILED = 2,

@@ -129,20 +129,30 @@ static size_t piece_bytes(const struct form *form, int64_t rows, int64_t k)
     return (size_t)(form->pieces * rows * padded_k(k)) * sizeof(uint16_t);
 }
 
+struct xg_split_operand xg_split_operand_of(CUdeviceptr parts, CUdeviceptr bf16,
+                                            CUdeviceptr parts_end, size_t stats_bytes, int64_t rows,
+                                            int64_t k, int64_t panel_rows)
+{
+    const CUdeviceptr scales = xg_split_aligned(parts_end);
+    const CUdeviceptr stats = xg_split_aligned(scales + (size_t)rows * sizeof(int32_t));
+    const size_t panels = (size_t)xg_ceil_div(rows, panel_rows);
+    return (struct xg_split_operand){.parts = parts,
+                                     .bf16 = bf16,
+                                     .scales = scales,
+                                     .stats = stats,
+                                     .end = xg_split_aligned(stats + panels * stats_bytes),
+                                     .stats_bytes = stats_bytes,
+                                     .rows = rows,
+                                     .k = k,
+                                     .panel_rows = panel_rows};
+}
+
 void xg_split_operand_init(struct xg_split_operand *operand, CUdeviceptr at, int64_t rows,
                            int64_t k, int64_t panel_rows)
 {
-    const size_t stats_bytes = sizeof(struct xg_split_stats);
-    operand->parts = at;
-    operand->bf16 = xg_split_aligned(operand->parts + piece_bytes(&FP16, rows, k));
-    operand->scales = xg_split_aligned(operand->bf16 + piece_bytes(&BF16, rows, k));
-    operand->stats = xg_split_aligned(operand->scales + (size_t)rows * sizeof(int32_t));
-    operand->end =
-        xg_split_aligned(operand->stats + (size_t)xg_ceil_div(rows, panel_rows) * stats_bytes);
-    operand->stats_bytes = stats_bytes;
-    operand->rows = rows;
-    operand->k = k;
-    operand->panel_rows = panel_rows;
+    const CUdeviceptr bf16 = xg_split_aligned(at + piece_bytes(&FP16, rows, k));
+    *operand = xg_split_operand_of(at, bf16, bf16 + piece_bytes(&BF16, rows, k),
+                                   sizeof(struct xg_split_stats), rows, k, panel_rows);
 }
 
 size_t xg_split_operand_bytes(int64_t rows, int64_t k, int64_t panel_rows)

@@ -94,6 +94,12 @@ static inline int64_t xg_split_k_stride(const struct xg_split_source *source)
     return source->along_k ? 1 : source->ld;
 }
 
+/* An operand whose parts end at parts_end: scales and statistics follow. bf16: 0 if it has
+ * residues. */
+struct xg_split_operand xg_split_operand_of(CUdeviceptr parts, CUdeviceptr bf16,
+                                            CUdeviceptr parts_end, size_t stats_bytes, int64_t rows,
+                                            int64_t k, int64_t panel_rows);
+
 /* The whole operand, the numbers of which begin at position `at` of k of these. Pure, as all
  * functions down to xg_split_pair_of. */
 struct xg_split_range xg_split_slice(const struct xg_split_operand *operand,

@@ -72,9 +72,11 @@ static void test_unwanted(struct product *p)
     long strays;
     p->wanted = (struct xg_triangle){.kind = XG_TRIANGLE_LOWER, .diagonal = 0};
     memcpy(p->result + byte, p->on_c.host + byte, product_bytes(p));
-    XT_CHECK_LE(product_accuracy(p, 1.0, 0.0, &strays), 1.0, "what is not wanted may be left");
+    XT_CHECK_LE(product_accuracy(p, 1.0, 0.0, &strays), 1.0,
+                "unwanted elements may keep their values");
     product_set(p, p->result, at, 1e6);
-    XT_CHECK(product_accuracy(p, 1.0, 0.0, &strays) > 1.0, "what is not wanted passed wrong");
+    XT_CHECK(product_accuracy(p, 1.0, 0.0, &strays) > 1.0,
+             "wrong values of unwanted elements passed");
     p->wanted.kind = XG_TRIANGLE_UPPER;
     memcpy(p->result + byte, p->on_c.host + byte, product_bytes(p));
     XT_CHECK(isnan(product_accuracy(p, 1.0, 0.0, &strays)), "what is wanted passed unwritten");

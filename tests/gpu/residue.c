@@ -53,7 +53,7 @@ static const struct {
     {{"infinities", product_infinity, product_infinity}, false},
 };
 
-/* Bounds of so many units. Where integers serve, what is not wanted stays as it was. */
+/* Sets the bound to this many units. Where integers serve, unwanted elements must not change. */
 static void set_bound(double units, bool integers)
 {
     p.bound = units * 0x1p-53;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A process that asks for the GPU where none can be used is told so, once; other processes are told nothing.
+# A process that asks for the GPU where none can be used gets one warning; other processes get no message.
 # Contract 9.3 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The program's own handler of illegal arguments is told the same as without the library, by the same
+# The program's own handler of illegal arguments gets the same arguments as without the library, from the same
 # function, and may leave by longjmp (contract 5.1, 5.2).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
