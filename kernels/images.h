@@ -45,6 +45,8 @@
     X(fp64, dgemm_dmma_sm80)                                                                       \
     X(lapack, lu_panel_sm90)                                                                       \
     X(lapack, lu_apply_sm90)                                                                       \
+    X(lapack, qr_panel_sm90)                                                                       \
+    X(lapack, qr_apply_sm90)                                                                       \
     X(lapack, mirror_sm75)
 
 #endif

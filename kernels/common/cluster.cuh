@@ -64,6 +64,17 @@ static __device__ __forceinline__ float xg_cluster_load(unsigned address)
     return value;
 }
 
+static __device__ __forceinline__ unsigned xg_cluster_load_unsigned(unsigned address)
+{
+    unsigned value = 0;
+#if __CUDA_ARCH__ >= 900
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(address));
+#else
+    asm volatile("trap;");
+#endif
+    return value;
+}
+
 static __device__ __forceinline__ double xg_cluster_load_double(unsigned address)
 {
     double value = 0.0;

@@ -10,104 +10,26 @@
  * k rows into registers, then copies the old ones into the rows from which the pivots came, and
  * writes the new ones at the end.
  *
- * The triangle. Substitution row by row would be a chain of k steps of 28 cycles and a broadcast
- * each. Here the chain has k / 8 links: the 8 x 8 triangles on the diagonal are inverted, column by
- * column, and everything is a product on FP64 tensor cores. |l| is at most 1 but for rounding, so an
- * element of such an inverse is at most 64, and the computed X solves (L + dL) X = B with |dL| below some 100 units of
- * |L| in the worst case, a few in practice. Inverses of 32 x 32 triangles could have elements of 2^30.
+ * Accuracy. The 8 x 8 triangles on the diagonal are inverted (triangle.cuh). |l| is at most 1 but
+ * for rounding, so an element of such an inverse is at most 64, and the computed X solves (L + dL)
+ * X = B with |dL| below some 100 units of |L| in the worst case, a few in practice. Inverses of 32
+ * x 32 triangles could have elements of 2^30.
  *
  * The kernel computes single precision in double, on the same tensor cores, and rounds once.
  */
 #include "lu_kabi.h"
+#include "triangle.cuh"
 
-enum { WARPS = XG_LU_APPLY_THREADS / 32, COLUMNS = XG_LU_STRIP / WARPS, SIDE = 8 };
+enum { WARPS = XG_LU_APPLY_THREADS / 32, COLUMNS = XG_LU_STRIP / WARPS, SIDE = COLUMNS };
+static_assert(SIDE == XG_TRIANGLE_SIDE, "a warp solves for its columns");
 
-#if XG_LU_HOPPER
+#if XG_PANEL_HOPPER
 
-/* Four more elements in a row let the lanes that read one tile use different banks. */
 template <int TOP>
-struct triangle {
-    double l[TOP][TOP + 4];               /* [column][row], zeros outside the strict triangle */
-    double inverse[TOP / SIDE][SIDE][12]; /* [column][row] of each 8 x 8 triangle */
-    double x[WARPS][COLUMNS][12];         /* [column][row] of a warp's tile */
-};
-static_assert(sizeof(triangle<XG_LU_PANEL>) == XG_LU_APPLY_BYTES(XG_LU_PANEL), "lu_kabi.h");
-static_assert(sizeof(triangle<XG_LU_BLOCK>) == XG_LU_APPLY_BYTES(XG_LU_BLOCK), "lu_kabi.h");
-
-/* c += a b for 8x8x4. Lane l has a[l / 4][l % 4], b[l % 4][l / 4], c[l / 4][l % 4 * 2 + 0, 1]. */
-static __device__ __forceinline__ void multiply(double (&c)[2], double a, double b)
-{
-    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-                 : "+d"(c[0]), "+d"(c[1])
-                 : "d"(a), "d"(b));
-}
-
-/* Reads the triangle, and inverts its diagonal, with the whole block. */
-template <typename real, int TOP>
-static __device__ __forceinline__ void load_triangle(const xg_lu_apply_args &args, triangle<TOP> &s)
-{
-#pragma unroll 4
-    for (int i = threadIdx.x; i < TOP * TOP; i += XG_LU_APPLY_THREADS) {
-        const int row = i % TOP, column = i / TOP;
-        const bool in = row > column && row < args.k;
-        s.l[column][row] = in ? (double)((const real *)args.l)[row + column * args.ld] : 0;
-    }
-    __syncthreads();
-    if (threadIdx.x < TOP) {
-        const int tile = threadIdx.x / SIDE, column = threadIdx.x % SIDE;
-        double y[SIDE];
-#pragma unroll
-        for (int i = 0; i < SIDE; i++)
-            y[i] = i == column;
-#pragma unroll
-        for (int k = 0; k < SIDE - 1; k++)
-#pragma unroll
-            for (int i = k + 1; i < SIDE; i++)
-                y[i] = fma(-s.l[tile * SIDE + k][tile * SIDE + i], y[k], y[i]);
-#pragma unroll
-        for (int i = 0; i < SIDE; i++)
-            s.inverse[tile][column][i] = y[i];
-    }
-    __syncthreads();
-}
-
-/* Brings a tile of 8 x 8 from the layout of results to that of the right factor's two halves. */
-static __device__ __forceinline__ void turn(double (*x)[12], const double (&from)[2],
-                                            double (&to)[2])
-{
-    const int lane = threadIdx.x % 32, row = lane / 4, pair = lane % 4;
-    __syncwarp();
-#pragma unroll
-    for (int e = 0; e < 2; e++)
-        x[pair * 2 + e][row] = from[e];
-    __syncwarp();
-#pragma unroll
-    for (int k = 0; k < 2; k++)
-        to[k] = x[row][k * 4 + pair];
-}
-
-/* Solves L X = B for a warp's columns; b: tiles of 8 rows, from the top. */
-template <int TOP>
-static __device__ __forceinline__ void solve(triangle<TOP> &s, double (&b)[TOP / SIDE][2])
-{
-    const int lane = threadIdx.x % 32, row = lane / 4, pair = lane % 4;
-    double(*x)[12] = s.x[threadIdx.x / 32];
-#pragma unroll
-    for (int i = 0; i < TOP / SIDE; i++) {
-        double factor[2];
-        turn(x, b[i], factor);
-        b[i][0] = b[i][1] = 0;
-#pragma unroll
-        for (int k = 0; k < 2; k++)
-            multiply(b[i], s.inverse[i][k * 4 + pair][row], factor[k]);
-        turn(x, b[i], factor);
-#pragma unroll
-        for (int j = i + 1; j < TOP / SIDE; j++)
-#pragma unroll
-            for (int k = 0; k < 2; k++)
-                multiply(b[j], s.l[i * SIDE + k * 4 + pair][j * SIDE + row], -factor[k]);
-    }
-}
+using triangle = xg_triangle<TOP, WARPS>;
+static_assert(sizeof(triangle<XG_PANEL>) == XG_LU_APPLY_BYTES(XG_PANEL), "panel_kabi.h");
+static_assert(sizeof(triangle<XG_PANEL_BLOCK>) == XG_LU_APPLY_BYTES(XG_PANEL_BLOCK),
+              "panel_kabi.h");
 
 template <typename real, int TOP>
 static __device__ __forceinline__ void apply(const xg_lu_apply_args &args)
@@ -145,8 +67,13 @@ static __device__ __forceinline__ void apply(const xg_lu_apply_args &args)
     }
     if (solves) {
         triangle<TOP> &s = *(triangle<TOP> *)shared;
-        load_triangle<real, TOP>(args, s);
-        solve<TOP>(s, b);
+        const real *l = (const real *)args.l;
+        const int k = args.k;
+        const int64_t ld = args.ld;
+        xg_triangle_load<XG_LU_APPLY_THREADS>(
+            s, [=](int i, int j) { return i < k ? (double)l[i + j * ld] : 0; },
+            [](int) { return 1.0; });
+        xg_triangle_solve(s, threadIdx.x / 32, b);
     }
     __syncwarp(); /* the first k rows have been read */
 #pragma unroll
@@ -164,7 +91,7 @@ static __device__ __forceinline__ void apply(const xg_lu_apply_args &args)
 template <typename real, int TOP>
 static __device__ __forceinline__ void run(const xg_lu_apply_args &args)
 {
-#if XG_LU_HOPPER
+#if XG_PANEL_HOPPER
     apply<real, TOP>(args);
 #else
     asm volatile("trap;");
@@ -177,7 +104,7 @@ static __device__ __forceinline__ void run(const xg_lu_apply_args &args)
     {                                                                                              \
         run<real, top>(args);                                                                      \
     }
-ENTRY(s_panel, float, XG_LU_PANEL)
-ENTRY(s_block, float, XG_LU_BLOCK)
-ENTRY(d_panel, double, XG_LU_PANEL)
-ENTRY(d_block, double, XG_LU_BLOCK)
+ENTRY(s_panel, float, XG_PANEL)
+ENTRY(s_block, float, XG_PANEL_BLOCK)
+ENTRY(d_panel, double, XG_PANEL)
+ENTRY(d_block, double, XG_PANEL_BLOCK)

@@ -5,23 +5,16 @@
 
 #include <stdint.h>
 
+#include "panel_kabi.h"
+
 enum {
-    XG_LU_PANEL = 32,  /* columns of a panel */
-    XG_LU_BLOCK = 128, /* columns of a block of panels */
-    /* The panel's kernel has a thread for each row, in one of two sizes, and one cluster. */
-    XG_LU_THREADS = 256,
-    XG_LU_TALL_THREADS = 512,
-    XG_LU_CLUSTER_MOST = 16,
     /* The kernel that applies panels to other columns has a block for each strip of columns. */
     XG_LU_STRIP = 32,
     XG_LU_APPLY_THREADS = 128
 };
 
 /* Dynamic shared memory of the kernel that applies a panel or a block of `top` columns. */
-#define XG_LU_APPLY_BYTES(top) (8 * ((top) * ((top) + 4) + (top)*12 + 4 * 8 * 12))
-
-/* Device code exists for Hopper alone, on which its latencies were measured; elsewhere it traps. */
-#define XG_LU_HOPPER (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000)
+#define XG_LU_APPLY_BYTES(top) XG_TRIANGLE_BYTES(top, XG_LU_APPLY_THREADS / 32)
 
 /*
  * Row `from` moves to row `to`; from < 0: nothing moves. Rows count from the panel's or the block's

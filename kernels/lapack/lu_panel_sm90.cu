@@ -25,19 +25,20 @@
  *
  * Registers have constant indexes, so element k of the row moves to k - 1 in each step, as part of
  * the multiplication: the current column is always element 0. Finished columns collect at the end.
- * Each group of 8 steps has its own code, which leaves out the columns that earlier groups finished.
- * If all steps were unrolled, the code would exceed the instruction caches.
+ * Each group of 8 steps has its own code, which leaves out the columns that earlier groups
+ * finished. If all steps were unrolled, the code would exceed the instruction caches.
  */
 #include <limits.h>
 
 #include "../common/barrier.cuh"
 #include "../common/cluster.cuh"
 #include "lu_kabi.h"
+#include "panel.cuh"
 
-enum { PANEL = XG_LU_PANEL, BLOCK = XG_LU_BLOCK, CLUSTER_MOST = XG_LU_CLUSTER_MOST };
+enum { PANEL = XG_PANEL, BLOCK = XG_PANEL_BLOCK, CLUSTER_MOST = XG_PANEL_CLUSTER_MOST };
 enum { GROUP = 8 }; /* steps by the same code */
 
-#if XG_LU_HOPPER
+#if XG_PANEL_HOPPER
 
 /* The upper 32 bits of a number's magnitude, and the lower ones. */
 struct magnitude {
@@ -56,7 +57,8 @@ static __device__ __forceinline__ magnitude magnitude_of(float x)
 
 /*
  * The power of two that brings the pivot, and the elements below it, to where its reciprocal is a
- * normal number. It is exact for the pivot. If another element underflows, its l would underflow too.
+ * normal number. It is exact for the pivot. If another element underflows, its l would underflow
+ * too.
  */
 static __device__ __forceinline__ double scale_of(unsigned high, double)
 {
@@ -70,15 +72,9 @@ static __device__ __forceinline__ float scale_of(unsigned high, float)
     return field < 40 ? 0x1p64f : field >= 220 ? 0x1p-64f : 1.0f;
 }
 
-/* 1/x within a unit in the last place, for x whose reciprocal is normal. */
 static __device__ __forceinline__ double reciprocal(double x)
 {
-    double y;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x)); /* 20 bits */
-#pragma unroll
-    for (int i = 0; i < 3; i++)
-        y = fma(y, fma(-x, y, 1.0), y);
-    return y;
+    return xg_reciprocal(x);
 }
 
 static __device__ __forceinline__ float reciprocal(float x)
@@ -119,15 +115,6 @@ static __device__ __forceinline__ unsigned best(const candidate &mine)
 static __device__ __forceinline__ unsigned index_of(unsigned lanes)
 {
     return 31 - __clz(lanes);
-}
-
-/* Writes 16 bytes to another block's shared memory, and counts them at a barrier there. */
-static __device__ __forceinline__ void send(unsigned to, const uint4 &x, unsigned barrier)
-{
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 "
-                 "[%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
-                 "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w), "r"(barrier)
-                 : "memory");
 }
 
 template <typename real, int THREADS, bool CLUSTER>
@@ -195,8 +182,9 @@ struct panel {
             write_row<ACTIVE>(s.stage);
         __syncwarp();
         if (lane < blocks)
-            send(xg_cluster_address(&s.of_block[slot][rank], lane),
-                 *(uint4 *)&s.of_warp[slot][warp], xg_cluster_address(&s.arrived[slot], lane));
+            xg_cluster_send(xg_cluster_address(&s.of_block[slot][rank], lane),
+                            *(uint4 *)&s.of_warp[slot][warp],
+                            xg_cluster_address(&s.arrived[slot], lane));
         const int k = lane % LANES * PIECE;
         union {
             uint4 bits;
@@ -211,8 +199,8 @@ struct panel {
         for (int i = 0; i < PUSHES; i++) {
             const unsigned to = i * RANKS + lane / LANES;
             if (to < blocks && k < ACTIVE)
-                send(xg_cluster_address(&s.row[slot][rank][k], to), piece.bits,
-                     xg_cluster_address(&s.arrived[slot], to));
+                xg_cluster_send(xg_cluster_address(&s.row[slot][rank][k], to), piece.bits,
+                                xg_cluster_address(&s.arrived[slot], to));
         }
     }
 
@@ -390,7 +378,7 @@ struct panel {
 template <typename real, int THREADS, bool CLUSTER>
 static __device__ __forceinline__ void factorize(const xg_lu_panel_args &args)
 {
-#if XG_LU_HOPPER
+#if XG_PANEL_HOPPER
     __shared__ __align__(16) typename panel<real, THREADS, CLUSTER>::shared s;
     panel<real, THREADS, CLUSTER>(s, args).run();
 #else
@@ -405,9 +393,9 @@ static __device__ __forceinline__ void factorize(const xg_lu_panel_args &args)
     {                                                                                              \
         factorize<real, threads, cluster>(args);                                                   \
     }
-ENTRY(s1, float, XG_LU_THREADS, false)
-ENTRY(s, float, XG_LU_THREADS, true)
-ENTRY(s_tall, float, XG_LU_TALL_THREADS, true)
-ENTRY(d1, double, XG_LU_THREADS, false)
-ENTRY(d, double, XG_LU_THREADS, true)
-ENTRY(d_tall, double, XG_LU_TALL_THREADS, true)
+ENTRY(s1, float, XG_PANEL_ROWS, false)
+ENTRY(s, float, XG_PANEL_ROWS, true)
+ENTRY(s_tall, float, XG_PANEL_TALL_ROWS, true)
+ENTRY(d1, double, XG_PANEL_ROWS, false)
+ENTRY(d, double, XG_PANEL_ROWS, true)
+ENTRY(d_tall, double, XG_PANEL_TALL_ROWS, true)

@@ -3,8 +3,7 @@
 #ifndef XG_LU_H
 #define XG_LU_H
 
-#include "base/problem.h"
-#include "device/dev.h"
+#include "compute/panel.h"
 #include "kernels/lapack/lu_kabi.h"
 
 /*
@@ -14,12 +13,10 @@
  * of cuSOLVER's getrf.
  */
 
-/* The kernels of one type on one device. rows_most is 0 if there are none. The caller zeroes the
- * struct before xg_lu_open. */
+/* The kernels of one type on one device. The caller zeroes the struct before xg_lu_open. */
 struct xg_lu {
     bool looked;
-    CUfunction one, panel, tall; /* for panels of one block, of more, and of more rows */
-    int64_t panel_rows_most, rows_most;
+    struct xg_panel_kernels panel;
     CUfunction apply_panel, apply_block;
 };
 
@@ -33,19 +30,14 @@ struct xg_lu_matrix {
     CUdeviceptr work;   /* XG_LU_WORK_BYTES */
 };
 
-enum { XG_LU_ROWS_MOST = XG_LU_CLUSTER_MOST * XG_LU_TALL_THREADS };
 enum {
-    XG_LU_WORK_BYTES = 2 * (XG_LU_PANEL + XG_LU_BLOCK) * (int)sizeof(struct xg_lu_move) +
-                       XG_LU_ROWS_MOST * (int)sizeof(int32_t)
+    XG_LU_WORK_BYTES = 2 * (XG_PANEL + XG_PANEL_BLOCK) * (int)sizeof(struct xg_lu_move) +
+                       XG_PANEL_ROWS_MOST * (int)sizeof(int32_t)
 };
 
 /* Finds the kernels at the first call; later calls return at once. The device's context must be
  * current, here and below. */
 void xg_lu_open(struct xg_dev *dev, enum xg_type type, struct xg_lu *lu);
-
-/* Returns true if the device has kernels for so many rows, n fits 32 bits, cuBLAS has been loaded,
- * and XGEMM_REPRODUCIBLE, with which results must not depend on that, is off. */
-bool xg_lu_serves(struct xg_dev *dev, const struct xg_lu *lu, const struct xg_lu_matrix *matrix);
 
 /* Enqueues the factorization. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_NOMEM, XG_ERR_LOST; after a
  * failure the matrix is undefined. */

@@ -151,9 +151,9 @@ static enum xg_status prepare(const struct xg_dev *dev, const struct xg_solver *
     return status == XG_OK ? mirror(dev, solver, call, step, false) : status;
 }
 
-/* Factorizes by our kernels. XG_ERR_NOTFOUND: they do not serve this matrix. */
-static enum xg_status factorize(struct xg_dev *dev, struct xg_solver *solver,
-                                struct xg_solver_call *call, CUdeviceptr info)
+/* LU by our kernels. XG_ERR_NOTFOUND: they do not serve this matrix. */
+static enum xg_status factorize_lu(struct xg_dev *dev, struct xg_solver *solver,
+                                   struct xg_solver_call *call, CUdeviceptr info)
 {
     const enum xg_type type = call->routine->type;
     struct xg_lu *lu = &solver->lus[type];
@@ -166,10 +166,30 @@ static enum xg_status factorize(struct xg_dev *dev, struct xg_solver *solver,
                                         .info = info,
                                         .work = call->work};
     xg_lu_open(dev, type, lu);
-    if (!xg_lu_serves(dev, lu, &matrix))
+    if (!xg_panel_serves(dev, &lu->panel, call->m, call->n))
         return XG_ERR_NOTFOUND;
     call->kernel = "lu_panel";
     return xg_lu_run(dev, lu, &matrix, solver->stream);
+}
+
+/* QR, likewise. */
+static enum xg_status factorize_qr(struct xg_dev *dev, struct xg_solver *solver,
+                                   struct xg_solver_call *call)
+{
+    const enum xg_type type = call->routine->type;
+    struct xg_qr *qr = &solver->qrs[type];
+    const struct xg_qr_matrix matrix = {.type = type,
+                                        .m = call->m,
+                                        .n = call->n,
+                                        .ld = call->operand[XG_SLOT_A].ld,
+                                        .a = call->operand[XG_SLOT_A].at,
+                                        .tau = call->operand[XG_SLOT_TAU].at,
+                                        .work = call->work};
+    xg_qr_open(dev, type, qr);
+    if (!xg_panel_serves(dev, &qr->panel, call->m, call->n))
+        return XG_ERR_NOTFOUND;
+    call->kernel = "qr_panel";
+    return xg_qr_run(dev, qr, &matrix, solver->stream);
 }
 
 static enum xg_status run_step(struct xg_dev *dev, struct xg_solver *solver,
@@ -179,9 +199,10 @@ static enum xg_status run_step(struct xg_dev *dev, struct xg_solver *solver,
     xg_solver_function *function = xg_solver_rows[routine->name].steps[index];
     const CUdeviceptr info = call->info + (unsigned)index * sizeof(int);
     const struct xg_solver_step step = {solver, call, NULL, NULL, (void *)(uintptr_t)info};
-    enum xg_status status = XG_ERR_NOTFOUND;
-    if (function == xg_solver_getrf)
-        status = factorize(dev, solver, call, info);
+    const enum xg_status status = function == xg_solver_getrf
+                                      ? factorize_lu(dev, solver, call, info)
+                                  : function == xg_solver_geqrf ? factorize_qr(dev, solver, call)
+                                                                : XG_ERR_NOTFOUND;
     if (status != XG_ERR_NOTFOUND)
         return status;
     return xg_drv_ended()

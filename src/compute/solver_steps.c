@@ -64,6 +64,13 @@ static int take_elems(const struct xg_solver_step *step, int result, int elems)
     return result;
 }
 
+/* Our kernels need so much. */
+static void at_least(const struct xg_solver_step *step, size_t bytes)
+{
+    if (*step->device_bytes < bytes)
+        *step->device_bytes = bytes;
+}
+
 bool xg_solver_is_mirrored(const struct xg_solver *solver, const struct xg_solver_call *call)
 {
     return call->routine->uplo == XG_UPPER && solver->mirrors[call->routine->type];
@@ -135,8 +142,7 @@ int xg_solver_getrf(const struct xg_solver_step *s)
         int result = xg_solver_functions.getrf_size(v->handle, v->params, s->call->m, s->call->n,
                                                     type, at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type,
                                                     s->device_bytes, s->host_bytes);
-        if (*s->device_bytes < XG_LU_WORK_BYTES)
-            *s->device_bytes = XG_LU_WORK_BYTES;
+        at_least(s, XG_LU_WORK_BYTES);
         return result;
     }
     return xg_solver_functions.getrf(v->handle, v->params, s->call->m, s->call->n, type,
@@ -179,14 +185,17 @@ static int getri(const struct xg_solver_step *s)
     return result;
 }
 
-static int geqrf(const struct xg_solver_step *s)
+int xg_solver_geqrf(const struct xg_solver_step *s)
 {
     const struct xg_solver *v = s->solver;
     int type = data_type(s);
-    if (s->device_bytes)
-        return xg_solver_functions.geqrf_size(
+    if (s->device_bytes) {
+        int result = xg_solver_functions.geqrf_size(
             v->handle, v->params, s->call->m, s->call->n, type, at(s, XG_SLOT_A), ld(s, XG_SLOT_A),
             type, at(s, XG_SLOT_TAU), type, s->device_bytes, s->host_bytes);
+        at_least(s, xg_qr_work_bytes(s->call->routine->type, s->call->m, s->call->n));
+        return result;
+    }
     return xg_solver_functions.geqrf(v->handle, v->params, s->call->m, s->call->n, type,
                                      at(s, XG_SLOT_A), ld(s, XG_SLOT_A), type, at(s, XG_SLOT_TAU),
                                      type, work(s), s->call->work_bytes, s->call->host_work,
@@ -385,12 +394,14 @@ const struct xg_solver_row xg_solver_rows[XG_ROUTINE_COUNT] = {
     [XG_ROUTINE_GESV] = {{xg_solver_getrf, getrs}, false, XG_SPARE_NONE},
     [XG_ROUTINE_GETRI] = {{getri}, false, XG_SPARE_LIKE_A},
     [XG_ROUTINE_TRTRI] = {{trtri}, false, XG_SPARE_NONE},
-    [XG_ROUTINE_GEQRF] = {{geqrf}, false, XG_SPARE_NONE},
+    [XG_ROUTINE_GEQRF] = {{xg_solver_geqrf}, false, XG_SPARE_NONE},
     [XG_ROUTINE_ORGQR] = {{orgqr}, true, XG_SPARE_NONE},
     [XG_ROUTINE_ORMQR] = {{ormqr}, true, XG_SPARE_NONE},
-    [XG_ROUTINE_GELS] = {{geqrf, rotate, xg_solver_solve_triangle}, true, XG_SPARE_TRIANGLE},
-    [XG_ROUTINE_GELSD] = {{geqrf, rotate}, true, XG_SPARE_NONE},
-    [XG_ROUTINE_GELSS] = {{geqrf, rotate}, true, XG_SPARE_NONE},
+    [XG_ROUTINE_GELS] = {{xg_solver_geqrf, rotate, xg_solver_solve_triangle},
+                         true,
+                         XG_SPARE_TRIANGLE},
+    [XG_ROUTINE_GELSD] = {{xg_solver_geqrf, rotate}, true, XG_SPARE_NONE},
+    [XG_ROUTINE_GELSS] = {{xg_solver_geqrf, rotate}, true, XG_SPARE_NONE},
     [XG_ROUTINE_SYEVD] = {{syevd}, false, XG_SPARE_NONE},
     [XG_ROUTINE_SYGVD] = {{sygvd}, true, XG_SPARE_NONE},
     [XG_ROUTINE_GEEV] = {{geev}, false, XG_SPARE_NONE},

@@ -4,6 +4,7 @@
 #define XG_SOLVER_STEPS_H
 
 #include "compute/lu.h"
+#include "compute/qr.h"
 #include "compute/solver_call.h"
 #include "compute/solver_library.h"
 
@@ -13,6 +14,7 @@ struct xg_solver {
     CUstream stream;
     CUfunction mirrors[XG_TYPE_COUNT]; /* NULL: cuSOLVER factorizes an upper triangle itself */
     struct xg_lu lus[XG_TYPE_COUNT];
+    struct xg_qr qrs[XG_TYPE_COUNT];
 };
 
 /* A step returns a result of cuSOLVER. The library distinguishes these. */
@@ -43,7 +45,7 @@ struct xg_solver_row {
 extern const struct xg_solver_row xg_solver_rows[XG_ROUTINE_COUNT];
 
 /* The steps to which solver.c adds something. */
-xg_solver_function xg_solver_potrf, xg_solver_getrf, xg_solver_solve_triangle,
+xg_solver_function xg_solver_potrf, xg_solver_getrf, xg_solver_geqrf, xg_solver_solve_triangle,
     xg_solver_gesdd_by_polar;
 
 /* Whether potrf factorizes the lower triangle instead of the upper one (mirror_sm75.cu). */

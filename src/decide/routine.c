@@ -11,8 +11,8 @@
  *
  * The GPU's time includes the copies up and down, which do not overlap the arithmetic. The figures
  * are those of OpenBLAS 0.3.26 to 0.3.34 on 16 cores of a Xeon with AVX-512, and of cuSOLVER 12 and
- * our LU (compute/lu.h) on an H100, in double precision, fitted to n = 64 to 4096
- * (bench/routines.py).
+ * our LU and QR (compute/lu.h, compute/qr.h) on an H100, in double precision, fitted to n = 64 to
+ * 4096 (bench/routines.py).
  */
 #include "decide/routine.h"
 
@@ -32,12 +32,12 @@ static const struct row {
     [XG_ROUTINE_GESV] = {1.00, 9e-9, 0.20, 2.6e-6},
     [XG_ROUTINE_GETRI] = {1.00, 10e-9, 0.23, 1.5e-6},
     [XG_ROUTINE_TRTRI] = {1.00, 3e-9, 0.23, 1.2e-6},
-    [XG_ROUTINE_GEQRF] = {0.90, 25e-9, 0.22, 4e-6},
+    [XG_ROUTINE_GEQRF] = {0.90, 25e-9, 0.40, 1.8e-6},
     [XG_ROUTINE_ORGQR] = {0.80, 25e-9, 0.22, 1.5e-6},
     [XG_ROUTINE_ORMQR] = {0.80, 10e-9, 0.30, 2e-6},
-    [XG_ROUTINE_GELS] = {0.90, 25e-9, 0.22, 4e-6},
-    [XG_ROUTINE_GELSD] = {0.90, 25e-9, 0.22, 4e-6},
-    [XG_ROUTINE_GELSS] = {0.90, 25e-9, 0.22, 4e-6},
+    [XG_ROUTINE_GELS] = {0.90, 25e-9, 0.40, 3e-6},
+    [XG_ROUTINE_GELSD] = {0.90, 25e-9, 0.40, 3e-6},
+    [XG_ROUTINE_GELSS] = {0.90, 25e-9, 0.40, 3e-6},
     [XG_ROUTINE_SYEVD] = {0.43, 70e-9, 0.07, 10e-6},
     [XG_ROUTINE_SYGVD] = {0.43, 80e-9, 0.07, 15e-6},
     [XG_ROUTINE_GEEV] = {0.48, 900e-9, 0.0097, 184e-6},

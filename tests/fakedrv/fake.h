@@ -182,11 +182,12 @@ struct fake_launch {
 /* Queues it, and ends the test where its parameter or its grid are not what it allows. */
 typedef CUresult fake_kernel_queue(const struct fake_kernel *kernel, const void *parameter,
                                    const struct fake_launch *launch, CUstream stream);
-/* Kernels of pieces, of DGEMM by residues, of the LU factorization, and those that make a matrix
- * Hermitian; a row without a name ends each. */
+/* Kernels of pieces, of DGEMM by residues, of the LU and QR factorizations, and those that make a
+ * matrix Hermitian; a row without a name ends each. */
 extern const struct fake_kernel fake_split_kernels[], fake_residue_kernels[], fake_lu_kernels[],
-    fake_mirror_kernels[];
-fake_kernel_queue fake_split_queue, fake_residue_queue, fake_lu_queue, fake_mirror_queue;
+    fake_qr_kernels[], fake_mirror_kernels[];
+fake_kernel_queue fake_split_queue, fake_residue_queue, fake_lu_queue, fake_qr_queue,
+    fake_mirror_queue;
 
 static inline void fake_raise(uint32_t *most, uint32_t x)
 {

@@ -10,7 +10,7 @@
 #include "tests/support/typed.h"
 
 enum role { PANEL, APPLY };
-enum { ROWS_MOST = XG_LU_CLUSTER_MOST * XG_LU_TALL_THREADS };
+enum { ROWS_MOST = XG_PANEL_CLUSTER_MOST * XG_PANEL_TALL_ROWS };
 
 struct work {
     enum role role;
@@ -21,16 +21,16 @@ struct work {
 
 /* extent: the panel's threads, or the columns of L. */
 const struct fake_kernel fake_lu_kernels[] = {
-    {"xg_lu_panel_s1_sm90", PANEL, XG_TYPE_S, XG_LU_THREADS},
-    {"xg_lu_panel_s_sm90", PANEL, XG_TYPE_S, XG_LU_THREADS},
-    {"xg_lu_panel_s_tall_sm90", PANEL, XG_TYPE_S, XG_LU_TALL_THREADS},
-    {"xg_lu_panel_d1_sm90", PANEL, XG_TYPE_D, XG_LU_THREADS},
-    {"xg_lu_panel_d_sm90", PANEL, XG_TYPE_D, XG_LU_THREADS},
-    {"xg_lu_panel_d_tall_sm90", PANEL, XG_TYPE_D, XG_LU_TALL_THREADS},
-    {"xg_lu_apply_s_panel_sm90", APPLY, XG_TYPE_S, XG_LU_PANEL},
-    {"xg_lu_apply_s_block_sm90", APPLY, XG_TYPE_S, XG_LU_BLOCK},
-    {"xg_lu_apply_d_panel_sm90", APPLY, XG_TYPE_D, XG_LU_PANEL},
-    {"xg_lu_apply_d_block_sm90", APPLY, XG_TYPE_D, XG_LU_BLOCK},
+    {"xg_lu_panel_s1_sm90", PANEL, XG_TYPE_S, XG_PANEL_ROWS},
+    {"xg_lu_panel_s_sm90", PANEL, XG_TYPE_S, XG_PANEL_ROWS},
+    {"xg_lu_panel_s_tall_sm90", PANEL, XG_TYPE_S, XG_PANEL_TALL_ROWS},
+    {"xg_lu_panel_d1_sm90", PANEL, XG_TYPE_D, XG_PANEL_ROWS},
+    {"xg_lu_panel_d_sm90", PANEL, XG_TYPE_D, XG_PANEL_ROWS},
+    {"xg_lu_panel_d_tall_sm90", PANEL, XG_TYPE_D, XG_PANEL_TALL_ROWS},
+    {"xg_lu_apply_s_panel_sm90", APPLY, XG_TYPE_S, XG_PANEL},
+    {"xg_lu_apply_s_block_sm90", APPLY, XG_TYPE_S, XG_PANEL_BLOCK},
+    {"xg_lu_apply_d_panel_sm90", APPLY, XG_TYPE_D, XG_PANEL},
+    {"xg_lu_apply_d_block_sm90", APPLY, XG_TYPE_D, XG_PANEL_BLOCK},
     {0},
 };
 
@@ -102,9 +102,11 @@ static void run_panel(const struct work *work)
                     get(work, p->a, i + k * p->ld) - l * get(work, p->a, j + k * p->ld));
         }
     }
-    write_list((struct xg_lu_move *)(uintptr_t)p->moves, XG_LU_PANEL, origin, p->rows);
+    fake_result_flip((void *)(uintptr_t)p->a, p->columns, p->rows, p->ld,
+                     xg_type_is_double(work->type));
+    write_list((struct xg_lu_move *)(uintptr_t)p->moves, XG_PANEL, origin, p->rows);
     if (p->block_moves)
-        write_list((struct xg_lu_move *)(uintptr_t)p->block_moves, XG_LU_BLOCK, sources,
+        write_list((struct xg_lu_move *)(uintptr_t)p->block_moves, XG_PANEL_BLOCK, sources,
                    p->before + p->rows);
 }
 
@@ -114,9 +116,9 @@ static void run_apply(const struct work *work)
 {
     const struct xg_lu_apply_args *p = &work->apply;
     const struct xg_lu_move *moves = (const struct xg_lu_move *)(uintptr_t)p->moves;
-    const int count = 2 * (p->k > XG_LU_PANEL ? XG_LU_BLOCK : XG_LU_PANEL);
+    const int count = 2 * (p->k > XG_PANEL ? XG_PANEL_BLOCK : XG_PANEL);
     const size_t bytes = xg_type_bytes(work->type);
-    double old[2 * XG_LU_BLOCK];
+    double old[2 * XG_PANEL_BLOCK];
     for (int column = 0; column < p->end; column++) {
         const uint64_t a = p->a + (size_t)(column * p->ld) * bytes;
         if (column >= p->moved && column < p->first)
@@ -147,14 +149,14 @@ static void resolve(void *queued)
                          (int64_t)sizeof(int64_t) * (p->columns < p->rows ? p->columns : p->rows),
                          "pivots");
         fake_mem_resolve(&p->info, sizeof(int32_t), "info");
-        fake_mem_resolve(&p->moves, 2 * XG_LU_PANEL * move, "the panel's moves");
+        fake_mem_resolve(&p->moves, 2 * XG_PANEL * move, "the panel's moves");
         fake_mem_resolve(&p->sources, (p->before + p->rows) * (int64_t)sizeof(int32_t), "sources");
         if (p->block_moves)
-            fake_mem_resolve(&p->block_moves, 2 * XG_LU_BLOCK * move, "the block's moves");
+            fake_mem_resolve(&p->block_moves, 2 * XG_PANEL_BLOCK * move, "the block's moves");
     } else {
         fake_mem_resolve(&q->a, ((q->end - 1) * q->ld + q->rows) * bytes, "other columns");
         fake_mem_resolve(&q->l, ((q->k - 1) * q->ld + q->k) * bytes, "L");
-        fake_mem_resolve(&q->moves, 2 * (q->k > XG_LU_PANEL ? XG_LU_BLOCK : XG_LU_PANEL) * move,
+        fake_mem_resolve(&q->moves, 2 * (q->k > XG_PANEL ? XG_PANEL_BLOCK : XG_PANEL) * move,
                          "moves");
     }
 }
@@ -171,11 +173,12 @@ static void run(void *queued)
 static bool is_panel(const struct fake_kernel *kernel, const struct xg_lu_panel_args *p,
                      const struct fake_launch *launch)
 {
-    return p->rows >= 1 && p->columns >= 1 && p->columns <= XG_LU_PANEL &&
-           p->ld >= p->first + p->rows && p->before % XG_LU_PANEL == 0 &&
-           p->before + p->columns <= XG_LU_BLOCK && launch->threads == (unsigned)kernel->extent &&
+    return p->rows >= 1 && p->columns >= 1 && p->columns <= XG_PANEL &&
+           p->ld >= p->first + p->rows && p->before % XG_PANEL == 0 &&
+           p->before + p->columns <= XG_PANEL_BLOCK &&
+           launch->threads == (unsigned)kernel->extent &&
            launch->blocks == xg_ceil_div(p->rows, launch->threads) &&
-           launch->blocks <= XG_LU_CLUSTER_MOST && launch->cluster == launch->blocks &&
+           launch->blocks <= XG_PANEL_CLUSTER_MOST && launch->cluster == launch->blocks &&
            launch->smem_bytes == 0;
 }
 

@@ -55,6 +55,7 @@ static bool find_kernel(struct CUfunc_st *function)
     } files[] = {{fake_split_kernels, fake_split_queue},
                  {fake_residue_kernels, fake_residue_queue},
                  {fake_lu_kernels, fake_lu_queue},
+                 {fake_qr_kernels, fake_qr_queue},
                  {fake_mirror_kernels, fake_mirror_queue}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         for (const struct fake_kernel *each = files[i].kernels; each->name; each++)

@@ -223,7 +223,7 @@ int main(int argc, char **argv)
     must(XG_DRV(&dev->drv, cuMemAlloc, &device, (size_t)MOST * sizeof(double) * 2), "memory");
     for (int type = XG_TYPE_S; type <= XG_TYPE_D; type++) {
         xg_lu_open(dev, (enum xg_type)type, &lus[type]);
-        if (lus[type].rows_most == 0)
+        if (lus[type].panel.rows_most == 0)
             return xt_skip("no Hopper");
         for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
             for (int kind = 0; kind < KINDS; kind++)

@@ -158,7 +158,7 @@ END
             continue
             ;;
         esac
-        awk -v name="${name}_" '$1 == name && $11 <= 9 && $12 <= 9 && $13 ~ /^(cuSOLVER|lu_panel)$/ { found = 1 }
+        awk -v name="${name}_" '$1 == name && $11 <= 9 && $12 <= 9 && $13 ~ /^(cuSOLVER|lu_panel|qr_panel)$/ { found = 1 }
             $1 == name && !($11 <= 9 && $12 <= 9) { wrong = 1 }
             END { exit !found || wrong }' "$tmp/err" || fail "${name}_ was not compared: $(grep "${name}_" "$tmp/err")"
     done

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels whose one cluster factorizes a panel of columns, for LU and QR (Hopper). */
+#ifndef XG_PANEL_H
+#define XG_PANEL_H
+
+#include "base/problem.h"
+#include "device/dev.h"
+#include "kernels/lapack/panel_kabi.h"
+
+/* The most rows of a matrix, and so of its first panel. */
+enum { XG_PANEL_ROWS_MOST = XG_PANEL_CLUSTER_MOST * XG_PANEL_TALL_ROWS };
+
+/* The panel's kernels of one type on one device: for panels of one block, of more, and of more
+ * rows. rows_most is 0 if there are none. */
+struct xg_panel_kernels {
+    CUfunction one, panel, tall;
+    unsigned threads, tall_threads; /* of a block */
+    int64_t panel_rows_most, rows_most;
+};
+
+/* A kernel to find. entry: a format that takes the type's letter. */
+struct xg_panel_kernel {
+    const char *image, *entry;
+    int smem_bytes;
+    CUfunction *out;
+};
+
+/* Finds an algorithm's kernels, the panel's included, of which the threads are set, and sets how
+ * many rows its clusters can have. Returns false if there is no kernel for this type or this
+ * device. The device's context must be current, here and below. */
+bool xg_panel_open(struct xg_dev *dev, enum xg_type type, const struct xg_panel_kernel *kernels,
+                   size_t count, struct xg_panel_kernels *panel);
+
+/* The most rows of a cluster, with so many in a block, that the device can run: a part of a device
+ * has fewer adjacent multiprocessors. */
+int64_t xg_panel_rows_most(const struct xg_dev *dev, CUfunction function, unsigned threads,
+                           int64_t rows);
+
+/* Returns true if the kernels serve a matrix of m rows and n columns: cuBLAS, which multiplies, has
+ * been loaded, and XGEMM_REPRODUCIBLE, with which results must not depend on that, is off. */
+bool xg_panel_serves(struct xg_dev *dev, const struct xg_panel_kernels *panel, int64_t m,
+                     int64_t n);
+
+/* Enqueues a panel's kernel for so many rows. Returns XG_OK, XG_ERR_DRIVER, XG_ERR_LOST. */
+enum xg_status xg_panel_launch(const struct xg_dev *dev, const struct xg_panel_kernels *panel,
+                               int64_t rows, void *args, CUstream stream);
+
+/* Enqueues a kernel of `groups` clusters of `blocks` blocks. Returns XG_OK, XG_ERR_DRIVER,
+ * XG_ERR_LOST. */
+struct xg_panel_grid {
+    int64_t groups, blocks;
+    unsigned threads, smem_bytes;
+};
+enum xg_status xg_panel_launch_grid(const struct xg_dev *dev, CUfunction function,
+                                    struct xg_panel_grid grid, void *args, CUstream stream);
+
+#endif
