@@ -10,7 +10,8 @@ enum {
     /* One cluster factorizes a panel. A block has so many rows: */
     XG_PANEL_ROWS = 256,
     XG_PANEL_TALL_ROWS = 512, /* in panels with more rows than a cluster of the others */
-    XG_PANEL_CLUSTER_MOST = 16
+    XG_PANEL_CLUSTER_MOST = 16,
+    XG_PANEL_ROWS_MOST = XG_PANEL_CLUSTER_MOST * XG_PANEL_TALL_ROWS
 };
 
 /* Shared memory of a kernel in which `warps` warps solve with a triangle of `top` rows

@@ -29,7 +29,7 @@ enum {
 struct xg_qr_panel_args {
     uint64_t a;
     int64_t ld;
-    int32_t rows, columns, before, unused;
+    int32_t rows, columns, before;
     uint64_t tau;  /* written: an element of the matrix's type for each column */
     uint64_t v;    /* written: the panel's columns of V, from the block's first row */
     uint64_t gram; /* written: the panel's square on the diagonal of G */

@@ -21,7 +21,7 @@
  *
  * Scale. Q does not depend on the columns' scales. While they are here, columns are multiplied by
  * powers of two so that their largest elements are about 1, and x'x does not overflow. Where x'x is
- * below NEGLIGIBLE it would have lost bits, and tau with it; then x, less than 2^-398 of its
+ * below NEGLIGIBLE it would have lost bits, and tau with it; then x, less than 2^-300 of its
  * column, counts as 0. Single precision is computed in double, which needs no scale, and rounded
  * once.
  *

@@ -7,9 +7,6 @@
 #include "device/dev.h"
 #include "kernels/lapack/panel_kabi.h"
 
-/* The most rows of a matrix, and so of its first panel. */
-enum { XG_PANEL_ROWS_MOST = XG_PANEL_CLUSTER_MOST * XG_PANEL_TALL_ROWS };
-
 /* The panel's kernels of one type on one device: for panels of one block, of more, and of more
  * rows. rows_most is 0 if there are none. */
 struct xg_panel_kernels {

@@ -19,29 +19,34 @@
 #include <math.h>
 
 #include "decide/route.h"
+#include "kernels/lapack/panel_kabi.h"
 
+/* panels: of factorizations by our kernels. */
 static const struct row {
-    double cpu_share, cpu_element_s, gpu_share, gpu_column_s;
+    double cpu_share, cpu_element_s;
+    struct rate {
+        double share, column_s;
+    } gpu, panels;
 } rows[XG_ROUTINE_COUNT] = {
-    [XG_ROUTINE_POTRF] = {1.00, 2.5e-9, 0.90, 0.4e-6},
-    [XG_ROUTINE_POTRS] = {0.80, 0.5e-9, 0.30, 1e-6},
-    [XG_ROUTINE_POSV] = {0.90, 3e-9, 0.60, 1.4e-6},
-    [XG_ROUTINE_POTRI] = {0.80, 10e-9, 0.23, 3e-6},
-    [XG_ROUTINE_GETRF] = {1.00, 6e-9, 0.20, 2e-6},
-    [XG_ROUTINE_GETRS] = {0.80, 0.5e-9, 0.30, 1e-6},
-    [XG_ROUTINE_GESV] = {1.00, 9e-9, 0.20, 2.6e-6},
-    [XG_ROUTINE_GETRI] = {1.00, 10e-9, 0.23, 1.5e-6},
-    [XG_ROUTINE_TRTRI] = {1.00, 3e-9, 0.23, 1.2e-6},
-    [XG_ROUTINE_GEQRF] = {0.90, 25e-9, 0.40, 1.8e-6},
-    [XG_ROUTINE_ORGQR] = {0.80, 25e-9, 0.22, 1.5e-6},
-    [XG_ROUTINE_ORMQR] = {0.80, 10e-9, 0.30, 2e-6},
-    [XG_ROUTINE_GELS] = {0.90, 25e-9, 0.40, 3e-6},
-    [XG_ROUTINE_GELSD] = {0.90, 25e-9, 0.40, 3e-6},
-    [XG_ROUTINE_GELSS] = {0.90, 25e-9, 0.40, 3e-6},
-    [XG_ROUTINE_SYEVD] = {0.43, 70e-9, 0.07, 10e-6},
-    [XG_ROUTINE_SYGVD] = {0.43, 80e-9, 0.07, 15e-6},
-    [XG_ROUTINE_GEEV] = {0.48, 900e-9, 0.0097, 184e-6},
-    [XG_ROUTINE_GESDD] = {0.46, 200e-9, 0.13, 27e-6},
+    [XG_ROUTINE_POTRF] = {1.00, 2.5e-9, {0.90, 0.4e-6}},
+    [XG_ROUTINE_POTRS] = {0.80, 0.5e-9, {0.30, 1e-6}},
+    [XG_ROUTINE_POSV] = {0.90, 3e-9, {0.60, 1.4e-6}},
+    [XG_ROUTINE_POTRI] = {0.80, 10e-9, {0.23, 3e-6}},
+    [XG_ROUTINE_GETRF] = {1.00, 6e-9, {0.16, 2.3e-6}, {0.20, 2e-6}},
+    [XG_ROUTINE_GETRS] = {0.80, 0.5e-9, {0.30, 1e-6}},
+    [XG_ROUTINE_GESV] = {1.00, 9e-9, {0.16, 3e-6}, {0.20, 2.6e-6}},
+    [XG_ROUTINE_GETRI] = {1.00, 10e-9, {0.23, 1.5e-6}},
+    [XG_ROUTINE_TRTRI] = {1.00, 3e-9, {0.23, 1.2e-6}},
+    [XG_ROUTINE_GEQRF] = {0.90, 25e-9, {0.22, 4e-6}, {0.40, 1.8e-6}},
+    [XG_ROUTINE_ORGQR] = {0.80, 25e-9, {0.22, 1.5e-6}},
+    [XG_ROUTINE_ORMQR] = {0.80, 10e-9, {0.30, 2e-6}},
+    [XG_ROUTINE_GELS] = {0.90, 25e-9, {0.22, 4e-6}, {0.40, 3e-6}},
+    [XG_ROUTINE_GELSD] = {0.90, 25e-9, {0.22, 4e-6}, {0.40, 3e-6}},
+    [XG_ROUTINE_GELSS] = {0.90, 25e-9, {0.22, 4e-6}, {0.40, 3e-6}},
+    [XG_ROUTINE_SYEVD] = {0.43, 70e-9, {0.07, 10e-6}},
+    [XG_ROUTINE_SYGVD] = {0.43, 80e-9, {0.07, 15e-6}},
+    [XG_ROUTINE_GEEV] = {0.48, 900e-9, {0.0097, 184e-6}},
+    [XG_ROUTINE_GESDD] = {0.46, 200e-9, {0.13, 27e-6}},
 };
 
 static const double GPU_CALL_S = 0.2e-3; /* copies of small operands, waits, info */
@@ -175,15 +180,22 @@ double xg_routine_bytes(const struct xg_routine *routine, bool down)
     return bytes;
 }
 
+/* Whether our kernels factorize the matrix (compute/panel.h), if cuBLAS has been loaded. */
+static bool has_panels(const struct xg_model *model, const struct xg_routine *routine)
+{
+    return model->device.sm / 10 == 9 && !xg_type_is_complex(routine->type) &&
+           routine->m <= XG_PANEL_ROWS_MOST && rows[routine->name].panels.share > 0;
+}
+
 static double gpu_seconds(const struct xg_model *model, const struct xg_routine *routine)
 {
     const struct row *row = &rows[routine->name];
+    const struct rate *gpu = has_panels(model, routine) ? &row->panels : &row->gpu;
     struct xg_routine whole = *routine; /* the device computes all eigenvectors */
     double rate = gpu_rate(model, routine->type);
     whole.operand[XG_SLOT_W].rows = routine->n;
     return GPU_CALL_S + xg_routine_bytes(routine, false) / model->up_bytes_per_s +
-           xg_routine_flops(&whole) / (row->gpu_share * rate) +
-           columns(routine) * row->gpu_column_s +
+           xg_routine_flops(&whole) / (gpu->share * rate) + columns(routine) * gpu->column_s +
            xg_routine_bytes(routine, true) / model->down_bytes_per_s;
 }
 

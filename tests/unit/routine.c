@@ -80,6 +80,26 @@ static void test_predictions(void)
     }
 }
 
+/* Our kernels factorize real matrices of a cluster's rows, on Hopper; cuSOLVER takes longer. */
+static void test_panels(void)
+{
+    static const enum xg_routine_name names[] = {XG_ROUTINE_GETRF, XG_ROUTINE_GESV,
+                                                 XG_ROUTINE_GEQRF, XG_ROUTINE_GELS};
+    struct xg_model hopper, other;
+    xg_model_init(&hopper, 16);
+    other = hopper;
+    hopper.device.sm = 90;
+    other.device.sm = 100;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct xg_routine routine = routine_of(names[i], 512);
+        routine.m = 8192;
+        const double ours = xg_routine_gpu_seconds(&hopper, &routine);
+        XT_CHECK(xg_routine_gpu_seconds(&other, &routine) > ours * 1.05, "%d", (int)names[i]);
+        routine.m = 8193;
+        XT_CHECK(xg_routine_gpu_seconds(&hopper, &routine) > ours * 1.05, "%d", (int)names[i]);
+    }
+}
+
 /* OpenBLAS needs little more for ten of n vectors than for none. */
 static void test_some_vectors(void)
 {
@@ -350,6 +370,7 @@ static void test_octaves(void)
 int main(void)
 {
     test_predictions();
+    test_panels();
     test_some_vectors();
     test_rotations();
     test_least_squares();
