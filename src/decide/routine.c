@@ -37,7 +37,7 @@ static const struct row {
     [XG_ROUTINE_GESV] = {1.00, 9e-9, {0.16, 3e-6}, {0.20, 2.6e-6}},
     [XG_ROUTINE_GETRI] = {1.00, 10e-9, {0.23, 1.5e-6}},
     [XG_ROUTINE_TRTRI] = {1.00, 3e-9, {0.23, 1.2e-6}},
-    [XG_ROUTINE_GEQRF] = {0.90, 25e-9, {0.22, 4e-6}, {0.40, 1.8e-6}},
+    [XG_ROUTINE_GEQRF] = {0.90, 25e-9, {0.22, 4e-6}, {0.40, 1.3e-6}},
     [XG_ROUTINE_ORGQR] = {0.80, 25e-9, {0.22, 1.5e-6}},
     [XG_ROUTINE_ORMQR] = {0.80, 10e-9, {0.30, 2e-6}},
     [XG_ROUTINE_GELS] = {0.90, 25e-9, {0.22, 4e-6}, {0.40, 3e-6}},

@@ -1,47 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* GETRF and GESV by our panels: pivots and factors are LAPACK's, in every shape; singular matrices
- * and failures leave the operands; without panels cuSOLVER factorizes. */
-#include <float.h>
-#include <math.h>
+/* GETRF and GEQRF by our panels, and the routines that begin with them: factors and pivots are
+ * LAPACK's, in every shape; singular matrices and failures leave the operands; without panels
+ * cuSOLVER factorizes. */
 #include <string.h>
 
 #include "lane.h"
 #include "src/compute/cublas.h"
 #include "src/pipeline/routine.h"
-#include "tests/support/typed.h"
+#include "tests/support/reflect.h"
 
 /* Without one of these there are no panels: a libcublas that has been loaded, leave to depend on
  * that, a device with clusters, code for it, a handle of cuBLAS. */
 enum lack { NOTHING, LIBRARY, FREEDOM, HOPPER, CODE, HANDLE, LACKS };
 
+/* A matrix, and what the routine writes beside it: pivots or tau. */
+struct matrix {
+    struct xg_routine routine;
+    double *before;
+    void *beside;
+};
+
 static struct fakecuda fake;
 static struct xg_lane *lane;
 static enum lack lacking;
 
-struct matrix {
-    struct xg_routine routine;
-    double *before;
-    int64_t *pivots;
-};
-
-/* whole: elements are small integers, so that many pivots are equal. */
-static struct matrix matrix_of(enum xg_type type, int64_t m, int64_t n, bool whole)
+static double uniform(void)
 {
-    struct matrix x = {.routine = {.name = XG_ROUTINE_GETRF, .type = type, .m = m, .n = n}};
+    return rand() / (double)RAND_MAX - 0.5;
+}
+
+/* special: for LU small integers, so that many pivots are equal; for QR mostly zeros, so that many
+ * reflectors do nothing. */
+static double element(enum xg_routine_name name, int64_t i, int64_t j, bool special)
+{
+    if (name == XG_ROUTINE_GEQRF)
+        return special && (i > j || j % 3 == 1) ? 0 : uniform();
+    return special ? rand() % 3 - 1 : uniform();
+}
+
+static struct matrix matrix_of(enum xg_routine_name name, enum xg_type type, int64_t m, int64_t n,
+                               bool special)
+{
+    struct matrix x = {.routine = {.name = name, .type = type, .m = m, .n = n, .pivot_bytes = 8}};
     const int64_t steps = m < n ? m : n, ld = m + 1;
     void *a = calloc((size_t)(ld * n), xg_type_bytes(type));
     x.before = calloc((size_t)(m * n), sizeof *x.before);
-    x.pivots = calloc((size_t)steps, sizeof *x.pivots);
-    if (!a || !x.before || !x.pivots)
+    x.beside = calloc((size_t)steps, sizeof(int64_t));
+    if (!a || !x.before || !x.beside)
         exit(99);
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++) {
-            xt_set(type, a, i + j * ld, whole ? rand() % 3 - 1 : rand() / (double)RAND_MAX - 0.5);
+            xt_set(type, a, i + j * ld, element(name, i, j, special));
             x.before[i + j * m] = xt_get(type, a, i + j * ld);
         }
-    x.routine.pivot_bytes = 8;
     x.routine.operand[XG_SLOT_A] = (struct xg_matrix){a, m, n, ld};
-    x.routine.operand[XG_SLOT_PIVOTS] = (struct xg_matrix){x.pivots, steps, 1, steps};
+    x.routine.operand[name == XG_ROUTINE_GEQRF ? XG_SLOT_TAU : XG_SLOT_PIVOTS] =
+        (struct xg_matrix){x.beside, steps, 1, steps};
     return x;
 }
 
@@ -49,7 +63,7 @@ static void matrix_free(struct matrix *x)
 {
     free(x->routine.operand[XG_SLOT_A].at);
     free(x->before);
-    free(x->pivots);
+    free(x->beside);
 }
 
 static void check_before(const struct matrix *x, const char *what)
@@ -65,19 +79,20 @@ static void check_before(const struct matrix *x, const char *what)
 
 /* Eliminates by columns as LAPACK's getf2, in the arithmetic of the type, and compares. Returns
  * whether a pivot is 0. */
-static bool check_factors(struct matrix *x, bool whole)
+static bool check_lu(struct matrix *x, bool whole)
 {
     const struct xg_matrix *a = &x->routine.operand[XG_SLOT_A];
     const enum xg_type type = x->routine.type;
     const int64_t m = a->rows, n = a->columns;
     const double eps = type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON;
+    const int64_t *pivots = x->beside;
     double *b = x->before;
     for (int64_t j = 0; j < n && j < m; j++) {
-        const int64_t place = x->pivots[j] - 1;
+        const int64_t place = pivots[j] - 1;
         double most = 0;
         for (int64_t i = j; i < m; i++)
             most = fmax(most, fabs(b[i + j * m]));
-        XT_CHECK(place >= j && place < m, "pivot %lld", (long long)x->pivots[j]);
+        XT_CHECK(place >= j && place < m, "pivot %lld", (long long)pivots[j]);
         if (most == 0 || place < j || place >= m)
             return true;
         XT_CHECK(fabs(b[place + j * m]) >= most * (1 - 1e3 * eps), "row %lld is no pivot of %lld",
@@ -104,54 +119,80 @@ static bool check_factors(struct matrix *x, bool whole)
     return false;
 }
 
-/* by_panels: whether cuSOLVER is not asked. */
-static void check(enum xg_type type, int64_t m, int64_t n, bool whole, bool by_panels)
+static void check_qr(const struct matrix *x)
 {
-    struct matrix x = matrix_of(type, m, n, whole);
+    const struct xg_matrix *a = &x->routine.operand[XG_SLOT_A];
+    const enum xg_type type = x->routine.type;
+    const int64_t m = a->rows, n = a->columns, steps = m < n ? m : n;
+    const double eps = type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON;
+    const struct xt_factors factors = {type, m, n, a->ld, a->at, x->beside, x->before};
+    long double *column = malloc((size_t)m * sizeof *column);
+    double worst = 0;
+    if (!column)
+        exit(99);
+    for (int64_t k = 0; k < steps; k++)
+        XT_CHECK_LE(xt_reflector_error(&factors, k), 1e2 * eps, "%lldx%lld: reflector %lld",
+                    (long long)m, (long long)n, (long long)k);
+    for (int64_t j = 0; j < n; j++)
+        worst = fmax(worst, xt_column_error(&factors, j, column));
+    XT_CHECK_LE(worst, (double)(steps + 10) * eps, "%lldx%lld", (long long)m, (long long)n);
+    free(column);
+}
+
+/* by_panels: whether cuSOLVER is not asked. */
+static void check(enum xg_routine_name name, enum xg_type type, int64_t m, int64_t n, bool special,
+                  bool by_panels)
+{
+    const bool qr = name == XG_ROUTINE_GEQRF;
+    const char *panels = qr ? "qr_panel" : "lu_panel";
+    struct matrix x = matrix_of(name, type, m, n, special);
     struct xg_result result;
     fake.reset(1);
     if (lacking == HANDLE)
         fake.fail("cublasCreate", 1, FX_CODE_NOMEM, FAKECUDA_ALWAYS);
     enum xg_status status = xg_routine_run_verified(lane, &x.routine, 1, &result);
-    XT_CHECK(!strcmp(result.kernel, by_panels ? "lu_panel" : "cuSOLVER"), "%s", result.kernel);
-    XT_CHECK((fake.calls("cusolverDnXgetrf") == 0) == by_panels, "%lldx%lld by panels",
-             (long long)m, (long long)n);
+    XT_CHECK(!strcmp(result.kernel, by_panels ? panels : "cuSOLVER"), "%s", result.kernel);
+    XT_CHECK((fake.calls(qr ? "cusolverDnXgeqrf" : "cusolverDnXgetrf") == 0) == by_panels,
+             "%lldx%lld by panels", (long long)m, (long long)n);
     if (status == XG_OK) {
         XT_CHECK(result.verdict == XG_VERDICT_RIGHT, "%lldx%lld", (long long)m, (long long)n);
-        XT_CHECK(!check_factors(&x, whole), "a singular matrix");
+        if (qr)
+            check_qr(&x);
+        else
+            XT_CHECK(!check_lu(&x, special), "a singular matrix");
     } else {
-        XT_CHECK(status == XG_DECLINED && whole, "%s", xg_status_name(status));
+        XT_CHECK(status == XG_DECLINED && special && !qr, "%s", xg_status_name(status));
         check_before(&x, "singular");
     }
     matrix_free(&x);
 }
 
-static void test_shapes(void)
+static void test_shapes(enum xg_routine_name name)
 {
     static const int64_t shapes[][2] = {{1, 1},     {3, 5},     {31, 33},   {33, 31},   {64, 64},
                                         {100, 128}, {128, 128}, {129, 129}, {130, 400}, {400, 130},
                                         {257, 257}, {300, 290}, {2100, 40}, {40, 2100}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-        for (int whole = 0; whole <= 1; whole++) {
-            check(XG_TYPE_D, shapes[i][0], shapes[i][1], whole, true);
-            check(XG_TYPE_S, shapes[i][0], shapes[i][1], whole, true);
+        for (int special = 0; special <= 1; special++) {
+            check(name, XG_TYPE_D, shapes[i][0], shapes[i][1], special, true);
+            check(name, XG_TYPE_S, shapes[i][0], shapes[i][1], special, true);
         }
 }
 
 /* The device has 16 multiprocessors: a panel has at most 16 blocks of 512 rows. The lane is new, so
  * that its memory is as large as these matrices need. */
-static void test_tall(void)
+static void test_tall(enum xg_routine_name name)
 {
-    check(XG_TYPE_D, 4097, 3, false, true);
-    check(XG_TYPE_D, 8192, 2, false, true);
-    check(XG_TYPE_D, 8193, 2, false, false);
+    check(name, XG_TYPE_D, 4097, 3, false, true);
+    check(name, XG_TYPE_D, 8192, 2, false, true);
+    check(name, XG_TYPE_D, 8193, 2, false, false);
 }
 
 /* The pivots of 8 bytes serve the second step; the caller's have 4. */
 static void test_solve(enum xg_type type)
 {
     enum { N = 140, COLUMNS = 3 };
-    struct matrix x = matrix_of(type, N, N, false);
+    struct matrix x = matrix_of(XG_ROUTINE_GETRF, type, N, N, false);
     int32_t pivots[N];
     double b[N * COLUMNS];
     struct xg_result result;
@@ -167,14 +208,14 @@ static void test_solve(enum xg_type type)
     XT_CHECK(result.verdict == XG_VERDICT_RIGHT && fake.calls("cusolverDnXgetrf") == 0 &&
              fake.calls("cusolverDnXgetrs") == 1);
     for (int i = 0; i < N; i++)
-        x.pivots[i] = pivots[i];
-    check_factors(&x, false);
+        ((int64_t *)x.beside)[i] = pivots[i];
+    check_lu(&x, false);
     matrix_free(&x);
 }
 
 static void test_singular(void)
 {
-    struct matrix x = matrix_of(XG_TYPE_D, 150, 150, false);
+    struct matrix x = matrix_of(XG_ROUTINE_GETRF, XG_TYPE_D, 150, 150, false);
     const struct xg_matrix *a = &x.routine.operand[XG_SLOT_A];
     struct xg_result result;
     for (int64_t i = 0; i < 150; i++) {
@@ -186,17 +227,46 @@ static void test_singular(void)
     matrix_free(&x);
 }
 
-static void test_faults(const char *function)
+/* cuSOLVER's next step takes these reflectors. */
+static void test_least_squares(enum xg_type type)
+{
+    enum { M = 260, N = 140 };
+    struct matrix x = matrix_of(XG_ROUTINE_GEQRF, type, M, N, false);
+    double b[M], rest[M];
+    struct xg_result result;
+    for (int64_t i = 0; i < M; i++)
+        xt_set(type, b, i, cos((double)i));
+    x.routine.name = XG_ROUTINE_GELS;
+    x.routine.k = 1;
+    x.routine.operand[XG_SLOT_B] = (struct xg_matrix){b, M, 1, M};
+    fake.reset(1);
+    XT_CHECK(xg_routine_run(lane, &x.routine, &result) == XG_OK);
+    XT_CHECK(fake.calls("cusolverDnXgeqrf") == 0);
+    for (int64_t i = 0; i < M; i++) {
+        rest[i] = cos((double)i);
+        for (int64_t j = 0; j < N; j++)
+            rest[i] -= x.before[i + j * M] * xt_get(type, b, j);
+    }
+    for (int64_t j = 0; j < N; j++) {
+        double sum = 0; /* of a_j and what the solution leaves: they are orthogonal */
+        for (int64_t i = 0; i < M; i++)
+            sum += x.before[i + j * M] * rest[i];
+        XT_CHECK_LE(fabs(sum), 1e4 * (type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON));
+    }
+    matrix_free(&x);
+}
+
+static void test_faults(enum xg_routine_name name, const char *function)
 {
     enum { CALLS_MOST = 100 };
-    struct matrix x = matrix_of(XG_TYPE_D, 150, 150, false);
+    struct matrix x = matrix_of(name, XG_TYPE_D, 150, 150, false);
     enum xg_status status = XG_ERR_DRIVER;
     for (long nth = 1; status != XG_OK && nth < CALLS_MOST; nth++) {
         struct xg_result result;
         fake.reset(1);
         fake.fail(function, nth, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
         status = xg_routine_run(lane, &x.routine, &result);
-        XT_CHECK((status == XG_OK) == (fake.faults(function) == 0 && nth > 4), "%s %ld", function,
+        XT_CHECK((status == XG_OK) == (fake.faults(function) == 0 && nth > 2), "%s %ld", function,
                  nth);
         if (status != XG_OK)
             check_before(&x, function);
@@ -205,18 +275,19 @@ static void test_faults(const char *function)
     matrix_free(&x);
 }
 
-static void test_panels(void)
+static void test_panels(enum xg_routine_name name)
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
     lane = fx_lane_open(&conf, 2, &dev);
-    test_tall();
-    test_shapes();
-    test_solve(XG_TYPE_S);
-    test_solve(XG_TYPE_D);
-    test_singular();
-    test_faults("cuLaunchKernel");
-    test_faults("cublasDgemm");
+    test_tall(name);
+    test_shapes(name);
+    for (int type = XG_TYPE_S; type <= XG_TYPE_D; type++)
+        (name == XG_ROUTINE_GEQRF ? test_least_squares : test_solve)((enum xg_type)type);
+    if (name == XG_ROUTINE_GETRF)
+        test_singular();
+    test_faults(name, "cuLaunchKernel");
+    test_faults(name, "cublasDgemm");
     fx_lane_close(lane, dev);
 }
 
@@ -238,7 +309,8 @@ static void test_without(enum lack lack)
     if (lack == CODE)
         dev->drv.cuFuncGetAttribute = old_code;
     lacking = lack;
-    check(XG_TYPE_D, 70, 70, false, false);
+    check(XG_ROUTINE_GETRF, XG_TYPE_D, 70, 70, false, false);
+    check(XG_ROUTINE_GEQRF, XG_TYPE_D, 70, 70, false, false);
     lacking = NOTHING;
     fx_lane_close(lane, dev);
 }
@@ -251,6 +323,7 @@ int main(void)
     xg_cublas_load();
     for (int lack = FREEDOM; lack < LACKS; lack++)
         test_without((enum lack)lack);
-    test_panels();
+    test_panels(XG_ROUTINE_GETRF);
+    test_panels(XG_ROUTINE_GEQRF);
     return xt_done();
 }
