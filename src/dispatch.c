@@ -75,6 +75,7 @@ static void open_machine(const struct xg_conf *conf, const struct xg_cpu *cpu,
     struct xg_model model;
     int cores = xg_cores_count();
     xg_model_init(&model, cores);
+    model.gpu_panels = !conf->reproducible; /* xg_panel_serves */
     if (conf->mode != XG_MODE_CPU && !conf->reproducible)
         xg_calibration_load(&model, cores, cpu->library ? cpu->library(cpu->ctx) : NULL);
     if (xg_teardown_apart(conf))

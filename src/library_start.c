@@ -60,9 +60,9 @@ static void load_cublas(const struct xg_conf *conf)
     open_handles(XG_TOOLKIT_CUBLAS);
 }
 
-/* Each lane makes its own handle at its first routine. LU factorizations and matrices of lower rank
- * also use cuBLAS, which cuSOLVER has brought along (compute/lu.h, compute/deflation.h); no routine
- * waits for that. */
+/* Each lane makes its own handle at its first routine. LU, QR and matrices of lower rank
+ * also use cuBLAS, which cuSOLVER has brought along (compute/panel.h, compute/deflation.h); no
+ * routine waits for that. */
 static void load_cusolver(const struct xg_conf *conf)
 {
     const bool there = xg_solver_load();

@@ -86,4 +86,18 @@ static __device__ __forceinline__ double xg_cluster_load_double(unsigned address
     return value;
 }
 
+/* Writes 16 bytes to another block's shared memory, and counts them at a barrier there. */
+static __device__ __forceinline__ void xg_cluster_send(unsigned to, const uint4 &x,
+                                                       unsigned barrier)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 "
+                 "[%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
+                 "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w), "r"(barrier)
+                 : "memory");
+#else
+    asm volatile("trap;");
+#endif
+}
+
 #endif

@@ -3,7 +3,9 @@
 #ifndef XG_PANEL_CUH
 #define XG_PANEL_CUH
 
-#include "panel_kabi.h"
+/* Device code exists for Hopper alone, on which its latencies were measured. Code for other
+ * architectures traps; the host finds no panels there (src/compute/panel.c). */
+#define XG_PANEL_HOPPER (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000)
 
 #if XG_PANEL_HOPPER
 
@@ -16,16 +18,6 @@ static __device__ __forceinline__ double xg_reciprocal(double x)
     for (int i = 0; i < 3; i++)
         y = fma(y, fma(-x, y, 1.0), y);
     return y;
-}
-
-/* Writes 16 bytes to another block's shared memory, and counts them at a barrier there. */
-static __device__ __forceinline__ void xg_cluster_send(unsigned to, const uint4 &x,
-                                                       unsigned barrier)
-{
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 "
-                 "[%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
-                 "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w), "r"(barrier)
-                 : "memory");
 }
 
 #endif

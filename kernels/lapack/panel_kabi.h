@@ -18,7 +18,4 @@ enum {
  * (triangle.cuh). */
 #define XG_TRIANGLE_BYTES(top, warps) (8 * ((top) * ((top) + 4) + (top)*12 + (warps)*8 * 12))
 
-/* Device code exists for Hopper alone, on which its latencies were measured; elsewhere it traps. */
-#define XG_PANEL_HOPPER (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1000)
-
 #endif

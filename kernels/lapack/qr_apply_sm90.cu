@@ -61,7 +61,8 @@ static __device__ __forceinline__ double multiply(shared &s, const double (&c)[T
 #pragma unroll
             for (int e = 0; e < 2; e++) {
                 const int r = tile * SIDE + pair * 2 + e, column = i * SIDE + row;
-                xg_dmma(w[i], load(v + r + column * ldv, r < rows && column < k), c[tile][e]);
+                xg_triangle_multiply(w[i], load(v + r + column * ldv, r < rows && column < k),
+                                     c[tile][e]);
             }
 #pragma unroll
     for (int i = 0; i < PANEL / SIDE; i++)
@@ -111,11 +112,11 @@ static __device__ __forceinline__ void apply(const xg_qr_apply_args &args)
     const unsigned blocks = (unsigned)(args.rows + XG_QR_APPLY_ROWS - 1) / XG_QR_APPLY_ROWS;
     const unsigned rank = blockIdx.x % blocks;
     const int first = (int)rank * XG_QR_APPLY_ROWS + warp * WARP_ROWS, rows = args.rows - first;
-    const int left = (args.before + SIDE - 1) / SIDE; /* strips */
+    const int left = (args.left + SIDE - 1) / SIDE; /* strips */
     const int strip = (int)(blockIdx.x / blocks);
     const bool updates = strip >= left;
     const int column = (updates ? strip - left : strip) * SIDE + row;
-    const bool in = column < (updates ? args.columns : args.before);
+    const bool in = column < (updates ? args.columns : args.left);
     const real *v = (const real *)args.v + first;
     const real *panel = v + args.before * args.ldv;
     real *at = (real *)args.a + first + column * args.ld;
@@ -151,14 +152,15 @@ static __device__ __forceinline__ void apply(const xg_qr_apply_args &args)
 #pragma unroll
             for (int i = 0; i < PANEL / 4; i++) {
                 const int j = i * 4 + pair;
-                xg_dmma(c[tile], w[i], load(panel + r + j * args.ldv, r < rows && j < k));
+                xg_triangle_multiply(c[tile], w[i],
+                                     load(panel + r + j * args.ldv, r < rows && j < k));
             }
 #pragma unroll
             for (int e = 0; e < 2; e++)
                 if (in && tile * SIDE + pair * 2 + e < rows)
                     at[tile * SIDE + pair * 2 + e] = (real)c[tile][e];
         }
-    } else if (rank == 0 && lane < k && strip * SIDE + warp < args.before) {
+    } else if (rank == 0 && lane < k && strip * SIDE + warp < args.left) {
         ((double *)args.gram)[lane + (strip * SIDE + warp) * BLOCK] = sum;
     }
     xg_cluster_sync(); /* the others have read this block's sums */

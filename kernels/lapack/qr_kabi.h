@@ -38,14 +38,14 @@ struct xg_qr_panel_args {
 
 /*
  * The parameter of the kernel that multiplies `columns` columns by (H_1 ... H_k)T of a panel of k
- * columns, and computes the panel's rows of G for the `before` columns to the left. a, v: in the
- * panel's first row; v: column 0 of the block. gram: the panel's first row, column 0. tau: the
- * panel's.
+ * columns, and computes the panel's rows of G for the first `left` columns of the block: all
+ * `before` ones to the panel's left, or none. a, v: in the panel's first row; v: column 0 of the
+ * block. gram: the panel's first row, column 0. tau: the panel's.
  */
 struct xg_qr_apply_args {
     uint64_t a, v, tau, gram;
     int64_t ld, ldv;
-    int32_t rows, k, before, columns;
+    int32_t rows, k, before, left, columns;
 };
 
 /* The parameter of the kernel that turns W = VT C of a block of k columns into TT W, in place,

@@ -3,7 +3,7 @@
 
 /*
  * Why. A reflector is known only after the previous one has been applied to its column, so a panel
- * is a chain of `columns` steps, and the latency of a step is most of the time of a QR
+ * is a chain of `columns` steps. Up to n = 2048 the latency of a step is most of the time of a QR
  * factorization.
  *
  * Where the data is. The panel is in registers from the first step to the last one. A thread has 4
@@ -20,10 +20,10 @@
  * The products with finished columns are those of V'V, from which the block reflector is made.
  *
  * Scale. Q does not depend on the columns' scales. While they are here, columns are multiplied by
- * powers of two so that their largest elements are about 1, and x'x does not overflow. Where x'x is
- * below NEGLIGIBLE it would have lost bits, and tau with it; then x, less than 2^-300 of its
- * column, counts as 0. Single precision is computed in double, which needs no scale, and rounded
- * once.
+ * powers of two so that their largest elements are about 1, and x'x does not overflow. If x'x is
+ * below NEGLIGIBLE, bits of it may have underflowed, and tau would be wrong. Then |x| is below
+ * 2^-450 (in single precision 2^-300 of its column), and the kernel treats x as 0. Single precision
+ * is computed in double, which needs no scale, and rounded once.
  *
  * Registers have constant indexes: each group of 8 columns has its own code, which does not update
  * the columns that earlier groups finished.

@@ -3,6 +3,7 @@
 #ifndef XG_TRIANGLE_CUH
 #define XG_TRIANGLE_CUH
 
+#include "panel.cuh"
 #include "panel_kabi.h"
 
 /*
@@ -27,7 +28,7 @@ struct xg_triangle {
 #if XG_PANEL_HOPPER
 
 /* c += a b for 8x8x4. Lane l has a[l / 4][l % 4], b[l % 4][l / 4], c[l / 4][l % 4 * 2 + 0, 1]. */
-static __device__ __forceinline__ void xg_dmma(double (&c)[2], double a, double b)
+static __device__ __forceinline__ void xg_triangle_multiply(double (&c)[2], double a, double b)
 {
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                  : "+d"(c[0]), "+d"(c[1])
@@ -97,13 +98,14 @@ static __device__ __forceinline__ void xg_triangle_solve(xg_triangle<TOP, WARPS>
         b[i][0] = b[i][1] = 0;
 #pragma unroll
         for (int k = 0; k < 2; k++)
-            xg_dmma(b[i], s.inverse[i][k * 4 + pair][row], factor[k]);
+            xg_triangle_multiply(b[i], s.inverse[i][k * 4 + pair][row], factor[k]);
         xg_triangle_turn(x, b[i], factor);
 #pragma unroll
         for (int j = i + 1; j < TOP / SIDE; j++)
 #pragma unroll
             for (int k = 0; k < 2; k++)
-                xg_dmma(b[j], s.l[i * SIDE + k * 4 + pair][j * SIDE + row], -factor[k]);
+                xg_triangle_multiply(b[j], s.l[i * SIDE + k * 4 + pair][j * SIDE + row],
+                                     -factor[k]);
     }
 }
 

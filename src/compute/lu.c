@@ -8,9 +8,9 @@
 
 void xg_lu_open(struct xg_dev *dev, enum xg_type type, struct xg_lu *lu)
 {
-    const struct xg_panel_kernel kernels[] = {
+    const struct xg_panel_entry entries[] = {
         {"lu_panel_sm90", "xg_lu_panel_%c1_sm90", 0, &lu->panel.one},
-        {"lu_panel_sm90", "xg_lu_panel_%c_sm90", 0, &lu->panel.panel},
+        {"lu_panel_sm90", "xg_lu_panel_%c_sm90", 0, &lu->panel.cluster},
         {"lu_panel_sm90", "xg_lu_panel_%c_tall_sm90", 0, &lu->panel.tall},
         {"lu_apply_sm90", "xg_lu_apply_%c_panel_sm90", 0, &lu->apply_panel},
         {"lu_apply_sm90", "xg_lu_apply_%c_block_sm90", XG_LU_APPLY_BYTES(XG_PANEL_BLOCK),
@@ -20,7 +20,7 @@ void xg_lu_open(struct xg_dev *dev, enum xg_type type, struct xg_lu *lu)
         return;
     *lu = (struct xg_lu){.looked = true,
                          .panel = {.threads = XG_PANEL_ROWS, .tall_threads = XG_PANEL_TALL_ROWS}};
-    (void)xg_panel_open(dev, type, kernels, sizeof kernels / sizeof kernels[0], &lu->panel);
+    (void)xg_panel_open(dev, type, entries, sizeof entries / sizeof entries[0], &lu->panel);
 }
 
 /* --- Steps ----------------------------------------------------------------------------------- */

@@ -43,7 +43,7 @@ int64_t xg_panel_rows_most(const struct xg_dev *dev, CUfunction function, unsign
     return 0;
 }
 
-bool xg_panel_open(struct xg_dev *dev, enum xg_type type, const struct xg_panel_kernel *kernels,
+bool xg_panel_open(struct xg_dev *dev, enum xg_type type, const struct xg_panel_entry *entries,
                    size_t count, struct xg_panel_kernels *panel)
 {
     static const char letters[XG_TYPE_COUNT] = {[XG_TYPE_S] = 's', [XG_TYPE_D] = 'd'};
@@ -52,17 +52,18 @@ bool xg_panel_open(struct xg_dev *dev, enum xg_type type, const struct xg_panel_
         return false;
     for (size_t i = 0; i < count; i++) {
         char entry[64];
-        snprintf(entry, sizeof entry, kernels[i].entry, letters[type]);
-        if (xg_image_entry(dev, kernels[i].image, entry, kernels[i].smem_bytes, kernels[i].out) !=
+        snprintf(entry, sizeof entry, entries[i].entry, letters[type]);
+        if (xg_image_entry(dev, entries[i].image, entry, entries[i].smem_bytes, entries[i].out) !=
             XG_OK)
             return false;
     }
     /* Kernels compiled from older PTX would only trap. */
     if (XG_DRV(&dev->drv, cuFuncGetAttribute, &code_sm, CU_FUNC_ATTRIBUTE_PTX_VERSION,
-               panel->panel) != XG_OK ||
+               panel->cluster) != XG_OK ||
         code_sm < 90)
         return false;
-    panel->panel_rows_most = xg_panel_rows_most(dev, panel->panel, panel->threads, XG_PANEL_ROWS);
+    panel->cluster_rows_most =
+        xg_panel_rows_most(dev, panel->cluster, panel->threads, XG_PANEL_ROWS);
     panel->rows_most =
         xg_panel_rows_most(dev, panel->tall, panel->tall_threads, XG_PANEL_TALL_ROWS);
     return true;
@@ -79,14 +80,14 @@ bool xg_panel_serves(struct xg_dev *dev, const struct xg_panel_kernels *panel, i
 enum xg_status xg_panel_launch(const struct xg_dev *dev, const struct xg_panel_kernels *panel,
                                int64_t rows, void *args, CUstream stream)
 {
-    const bool tall = rows > panel->panel_rows_most;
+    const bool tall = rows > panel->cluster_rows_most;
     const struct xg_panel_grid grid = {
         .groups = 1,
         .blocks = xg_ceil_div(rows, tall ? XG_PANEL_TALL_ROWS : XG_PANEL_ROWS),
         .threads = tall ? panel->tall_threads : panel->threads};
     return xg_panel_launch_grid(dev,
                                 tall              ? panel->tall
-                                : grid.blocks > 1 ? panel->panel
+                                : grid.blocks > 1 ? panel->cluster
                                                   : panel->one,
                                 grid, args, stream);
 }

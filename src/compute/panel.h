@@ -10,31 +10,32 @@
 /* The panel's kernels of one type on one device: for panels of one block, of more, and of more
  * rows. rows_most is 0 if there are none. */
 struct xg_panel_kernels {
-    CUfunction one, panel, tall;
+    CUfunction one, cluster, tall;
     unsigned threads, tall_threads; /* of a block */
-    int64_t panel_rows_most, rows_most;
+    int64_t cluster_rows_most, rows_most;
 };
 
 /* A kernel to find. entry: a format that takes the type's letter. */
-struct xg_panel_kernel {
+struct xg_panel_entry {
     const char *image, *entry;
     int smem_bytes;
     CUfunction *out;
 };
 
-/* Finds an algorithm's kernels, the panel's included, of which the threads are set, and sets how
- * many rows its clusters can have. Returns false if there is no kernel for this type or this
- * device. The device's context must be current, here and below. */
-bool xg_panel_open(struct xg_dev *dev, enum xg_type type, const struct xg_panel_kernel *kernels,
+/* Finds the kernels of the list, to which those of *panel belong, and sets cluster_rows_most and
+ * rows_most. The caller has set the threads. Returns false if there is no kernel for this type or
+ * this device. The device's context must be current, here and below. */
+bool xg_panel_open(struct xg_dev *dev, enum xg_type type, const struct xg_panel_entry *entries,
                    size_t count, struct xg_panel_kernels *panel);
 
 /* The most rows of a cluster, with so many in a block, that the device can run: a part of a device
- * has fewer adjacent multiprocessors. */
+ * has fewer adjacent multiprocessors. 0: it runs no cluster. */
 int64_t xg_panel_rows_most(const struct xg_dev *dev, CUfunction function, unsigned threads,
                            int64_t rows);
 
 /* Returns true if the kernels serve a matrix of m rows and n columns: cuBLAS, which multiplies, has
- * been loaded, and XGEMM_REPRODUCIBLE, with which results must not depend on that, is off. */
+ * been loaded and has a handle, which this function creates if there is none, and
+ * XGEMM_REPRODUCIBLE, with which results must not depend on that, is off. */
 bool xg_panel_serves(struct xg_dev *dev, const struct xg_panel_kernels *panel, int64_t m,
                      int64_t n);
 

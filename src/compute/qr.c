@@ -10,9 +10,9 @@ enum { SOLVE_BYTES = XG_TRIANGLE_BYTES(XG_PANEL_BLOCK, XG_QR_SOLVE_THREADS / 32)
 
 void xg_qr_open(struct xg_dev *dev, enum xg_type type, struct xg_qr *qr)
 {
-    const struct xg_panel_kernel kernels[] = {
+    const struct xg_panel_entry entries[] = {
         {"qr_panel_sm90", "xg_qr_panel_%c1_sm90", 0, &qr->panel.one},
-        {"qr_panel_sm90", "xg_qr_panel_%c_sm90", 0, &qr->panel.panel},
+        {"qr_panel_sm90", "xg_qr_panel_%c_sm90", 0, &qr->panel.cluster},
         {"qr_panel_sm90", "xg_qr_panel_%c_tall_sm90", 0, &qr->panel.tall},
         {"qr_apply_sm90", "xg_qr_apply_%c_sm90", 0, &qr->apply},
         {"qr_apply_sm90", "xg_qr_solve_%c_sm90", SOLVE_BYTES, &qr->solve},
@@ -21,7 +21,7 @@ void xg_qr_open(struct xg_dev *dev, enum xg_type type, struct xg_qr *qr)
         return;
     *qr = (struct xg_qr){.looked = true,
                          .panel = {.threads = XG_QR_THREADS, .tall_threads = XG_QR_THREADS}};
-    if (xg_panel_open(dev, type, kernels, sizeof kernels / sizeof kernels[0], &qr->panel))
+    if (xg_panel_open(dev, type, entries, sizeof entries / sizeof entries[0], &qr->panel))
         qr->panel.rows_most =
             xg_min_i64(qr->panel.rows_most,
                        xg_panel_rows_most(dev, qr->apply, XG_QR_APPLY_THREADS, XG_QR_APPLY_ROWS));
@@ -37,11 +37,24 @@ static int64_t ldv_of(int64_t m)
     return xg_round_up(m, XG_PANEL);
 }
 
+/* The columns of the first block, which is the widest. */
+static int64_t first_block(int64_t m, int64_t n)
+{
+    return xg_min_i64(xg_min_i64(m, n), XG_PANEL_BLOCK);
+}
+
+/* W has a row for each column of V. */
+static int64_t ldw_of(const struct xg_qr_matrix *matrix)
+{
+    return xg_round_up(first_block(matrix->m, matrix->n), XG_PANEL);
+}
+
 size_t xg_qr_work_bytes(enum xg_type type, int64_t m, int64_t n)
 {
+    const int64_t width = xg_round_up(first_block(m, n), XG_PANEL);
     if (xg_type_is_complex(type) || m > XG_PANEL_ROWS_MOST)
         return 0;
-    return GRAM_BYTES + (size_t)((ldv_of(m) + n) * XG_PANEL_BLOCK) * xg_type_bytes(type);
+    return GRAM_BYTES + (size_t)(width * (ldv_of(m) + n - first_block(m, n))) * xg_type_bytes(type);
 }
 
 static CUdeviceptr element(const struct xg_qr_matrix *matrix, int64_t row, int64_t column)
@@ -68,7 +81,7 @@ static CUdeviceptr reflector(const struct xg_qr_matrix *matrix, int64_t row, int
 
 static CUdeviceptr product(const struct xg_qr_matrix *matrix)
 {
-    return reflector(matrix, 0, XG_PANEL_BLOCK);
+    return reflector(matrix, 0, ldw_of(matrix));
 }
 
 /* --- Steps ----------------------------------------------------------------------------------- */
@@ -105,6 +118,7 @@ static enum xg_status apply(const struct run *run, int64_t block, int64_t at, in
 {
     const struct xg_qr_matrix *matrix = run->matrix;
     const int64_t before = at - block, after = end - at - k;
+    const int64_t left = end < matrix->n ? before : 0; /* G serves the columns after the block */
     struct xg_qr_apply_args args = {
         .a = element(matrix, at, at + k),
         .v = reflector(matrix, before, 0),
@@ -115,9 +129,10 @@ static enum xg_status apply(const struct run *run, int64_t block, int64_t at, in
         .rows = (int32_t)(matrix->m - at),
         .k = (int32_t)k,
         .before = (int32_t)before,
+        .left = (int32_t)left,
         .columns = (int32_t)after,
     };
-    const struct xg_panel_grid grid = {.groups = xg_ceil_div(before, XG_QR_STRIP) +
+    const struct xg_panel_grid grid = {.groups = xg_ceil_div(left, XG_QR_STRIP) +
                                                  xg_ceil_div(after, XG_QR_STRIP),
                                        .blocks = xg_ceil_div(args.rows, XG_QR_APPLY_ROWS),
                                        .threads = XG_QR_APPLY_THREADS};
@@ -143,7 +158,7 @@ static enum xg_status update(const struct run *run, int64_t block, int64_t k, in
                                           .b = reflector(matrix, 0, 0),
                                           .ldb = ldv_of(matrix->m),
                                           .c = w,
-                                          .ldc = XG_PANEL_BLOCK};
+                                          .ldc = ldw_of(matrix)};
     const struct xg_gemm_args subtract = {.type = matrix->type,
                                           .m = columns,
                                           .n = rows,
@@ -151,7 +166,7 @@ static enum xg_status update(const struct run *run, int64_t block, int64_t k, in
                                           .alpha = -1,
                                           .beta = 1,
                                           .a = w,
-                                          .lda = XG_PANEL_BLOCK,
+                                          .lda = ldw_of(matrix),
                                           .b = reflector(matrix, 0, 0),
                                           .ldb = ldv_of(matrix->m),
                                           .c = c,
@@ -159,7 +174,7 @@ static enum xg_status update(const struct run *run, int64_t block, int64_t k, in
     struct xg_qr_solve_args solve = {.w = w,
                                      .tau = tau(matrix, block),
                                      .gram = gram(matrix, 0, 0),
-                                     .ld = XG_PANEL_BLOCK,
+                                     .ld = ldw_of(matrix),
                                      .k = (int32_t)k,
                                      .columns = (int32_t)columns};
     const struct xg_panel_grid grid = {.groups = xg_ceil_div(columns, XG_QR_SOLVE_STRIP),

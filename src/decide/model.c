@@ -72,6 +72,7 @@ void xg_model_init(struct xg_model *model, int cores)
         .gpu_start_s = GPU_START_S,
         .gpu_price_s = GPU_PRICE_S,
         .device = reference_device,
+        .gpu_panels = true,
     };
     model->device.generation = xg_generation_find(reference_device.sm, NULL);
     model->device.pieces = xg_select_emulated(&reference_device, XG_KERNEL_PIECES, NULL);
@@ -104,6 +105,7 @@ void xg_model_set_device(struct xg_model *model, const struct xg_model_device *d
 {
     bool measured = model->gpu_measured && same_device(&model->device, &device->facts);
     model->device = device->facts;
+    model->gpu_panels = device->facts.sm / 10 == 9;
     if (measured)
         return;
     model->gpu_measured = false;

@@ -25,6 +25,7 @@ struct xg_model {
     double gpu_price_s;  /* cost of a start for the program, which goes on meanwhile */
     struct xg_device_facts device;
     int cpu_threads;   /* that the CPU library uses */
+    bool gpu_panels;   /* our kernels factorize (compute/panel.h) */
     bool gpu_measured; /* the GPU's figures are a calibration's, of that device */
 };
 

@@ -183,7 +183,7 @@ double xg_routine_bytes(const struct xg_routine *routine, bool down)
 /* Whether our kernels factorize the matrix (compute/panel.h), if cuBLAS has been loaded. */
 static bool has_panels(const struct xg_model *model, const struct xg_routine *routine)
 {
-    return model->device.sm / 10 == 9 && !xg_type_is_complex(routine->type) &&
+    return model->gpu_panels && !xg_type_is_complex(routine->type) &&
            routine->m <= XG_PANEL_ROWS_MOST && rows[routine->name].panels.share > 0;
 }
 

@@ -54,7 +54,7 @@
     X(cuDevicePrimaryCtxGetState)   /* CUDA 7.0: whether the program uses the device itself */     \
     X(cuPointerGetAttributes)       /* CUDA 7.0: the caller's page-locked memory */                \
     X(cuLaunchKernelEx)             /* CUDA 11.8: blocks in clusters */                            \
-    X(cuOccupancyMaxActiveClusters) /* CUDA 11.8: LU factorization */                              \
+    X(cuOccupancyMaxActiveClusters) /* CUDA 11.8: LU and QR */                                     \
     X(cuTensorMapEncodeTiled)       /* CUDA 12.0: products of pieces */                            \
     X(cuThreadExchangeStreamCaptureMode) /* CUDA 10.1: calls while the program captures */
 

@@ -4,14 +4,15 @@
  * cuSOLVER factorizes. */
 #include <string.h>
 
+#include "kernels/lapack/panel_kabi.h"
 #include "lane.h"
 #include "src/compute/cublas.h"
 #include "src/pipeline/routine.h"
 #include "tests/support/reflect.h"
 
 /* Without one of these there are no panels: a libcublas that has been loaded, leave to depend on
- * that, a device with clusters, code for it, a handle of cuBLAS. */
-enum lack { NOTHING, LIBRARY, FREEDOM, HOPPER, CODE, HANDLE, LACKS };
+ * that, a device with clusters (and no newer one), code for it, a handle of cuBLAS. */
+enum lack { NOTHING, LIBRARY, FREEDOM, HOPPER, NEWER, CODE, HANDLE, LACKS };
 
 /* A matrix, and what the routine writes beside it: pivots or tau. */
 struct matrix {
@@ -179,8 +180,8 @@ static void test_shapes(enum xg_routine_name name)
         }
 }
 
-/* The device has 16 multiprocessors: a panel has at most 16 blocks of 512 rows. The lane is new, so
- * that its memory is as large as these matrices need. */
+/* The device has 16 multiprocessors: a panel has at most 16 blocks of 512 rows. The lane's memory
+ * grows to what these matrices need. */
 static void test_tall(enum xg_routine_name name)
 {
     check(name, XG_TYPE_D, 4097, 3, false, true);
@@ -256,7 +257,8 @@ static void test_least_squares(enum xg_type type)
     matrix_free(&x);
 }
 
-static void test_faults(enum xg_routine_name name, const char *function)
+/* least: of the function's calls. */
+static void test_faults(enum xg_routine_name name, const char *function, long least)
 {
     enum { CALLS_MOST = 100 };
     struct matrix x = matrix_of(name, XG_TYPE_D, 150, 150, false);
@@ -266,8 +268,8 @@ static void test_faults(enum xg_routine_name name, const char *function)
         fake.reset(1);
         fake.fail(function, nth, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
         status = xg_routine_run(lane, &x.routine, &result);
-        XT_CHECK((status == XG_OK) == (fake.faults(function) == 0 && nth > 2), "%s %ld", function,
-                 nth);
+        XT_CHECK((status == XG_OK) == (fake.faults(function) == 0 && nth > least), "%s %ld",
+                 function, nth);
         if (status != XG_OK)
             check_before(&x, function);
     }
@@ -275,19 +277,54 @@ static void test_faults(enum xg_routine_name name, const char *function)
     matrix_free(&x);
 }
 
+static int queries;
+
+/* The device runs clusters of 16 blocks of the panel's two kernels, and not of the one that applies
+ * a panel. */
+static CUresult CUDAAPI fewer_clusters(int *out, CUfunction function, const CUlaunchConfig *config)
+{
+    (void)function;
+    *out = config->gridDimX < XG_PANEL_CLUSTER_MOST || ++queries < 3;
+    return CUDA_SUCCESS;
+}
+
+/* Neither a complex matrix nor one with more rows than all its kernels' clusters have. */
+static void test_limits(void)
+{
+    struct xg_conf conf = fx_conf();
+    struct xg_dev *dev;
+    double a[2 * 8 * 8], tau[2 * 8];
+    struct xg_routine routine = {.name = XG_ROUTINE_GEQRF, .type = XG_TYPE_Z, .m = 8, .n = 8};
+    struct xg_result result;
+    lane = fx_lane_open(&conf, 2, &dev);
+    fake.reset(1);
+    dev->drv.cuOccupancyMaxActiveClusters = fewer_clusters;
+    queries = 0;
+    check(XG_ROUTINE_GEQRF, XG_TYPE_D, 4096, 2, false, true);
+    check(XG_ROUTINE_GEQRF, XG_TYPE_D, 4097, 2, false, false);
+    for (size_t i = 0; i < sizeof a / sizeof a[0]; i++)
+        a[i] = uniform();
+    routine.operand[XG_SLOT_A] = (struct xg_matrix){a, 8, 8, 8};
+    routine.operand[XG_SLOT_TAU] = (struct xg_matrix){tau, 8, 1, 8};
+    XT_CHECK(xg_routine_run(lane, &routine, &result) == XG_OK);
+    XT_CHECK(!strcmp(result.kernel, "cuSOLVER"), "%s", result.kernel);
+    fx_lane_close(lane, dev);
+}
+
 static void test_panels(enum xg_routine_name name)
 {
     struct xg_conf conf = fx_conf();
     struct xg_dev *dev;
     lane = fx_lane_open(&conf, 2, &dev);
+    check(name, XG_TYPE_D, 130, 400, false, true); /* in memory of just this size */
     test_tall(name);
     test_shapes(name);
     for (int type = XG_TYPE_S; type <= XG_TYPE_D; type++)
         (name == XG_ROUTINE_GEQRF ? test_least_squares : test_solve)((enum xg_type)type);
     if (name == XG_ROUTINE_GETRF)
         test_singular();
-    test_faults(name, "cuLaunchKernel");
-    test_faults(name, "cublasDgemm");
+    test_faults(name, "cuLaunchKernel", 10);
+    test_faults(name, "cublasDgemm", name == XG_ROUTINE_GETRF ? 4 : 2);
     fx_lane_close(lane, dev);
 }
 
@@ -304,8 +341,8 @@ static void test_without(enum lack lack)
     struct xg_dev *dev;
     conf.reproducible = lack == FREEDOM;
     lane = fx_lane_open(&conf, 2, &dev);
-    if (lack == HOPPER)
-        dev->facts.sm = 86;
+    if (lack == HOPPER || lack == NEWER)
+        dev->facts.sm = lack == HOPPER ? 86 : 100;
     if (lack == CODE)
         dev->drv.cuFuncGetAttribute = old_code;
     lacking = lack;
@@ -323,6 +360,7 @@ int main(void)
     xg_cublas_load();
     for (int lack = FREEDOM; lack < LACKS; lack++)
         test_without((enum lack)lack);
+    test_limits();
     test_panels(XG_ROUTINE_GETRF);
     test_panels(XG_ROUTINE_GEQRF);
     return xt_done();

@@ -9,7 +9,8 @@
 #include "src/base/integers.h"
 #include "tests/support/typed.h"
 
-enum role { PANEL, APPLY };
+/* ALONE: a panel of one block. */
+enum role { ALONE, PANEL, APPLY };
 enum { ROWS_MOST = XG_PANEL_CLUSTER_MOST * XG_PANEL_TALL_ROWS };
 
 struct work {
@@ -21,10 +22,10 @@ struct work {
 
 /* extent: the panel's threads, or the columns of L. */
 const struct fake_kernel fake_lu_kernels[] = {
-    {"xg_lu_panel_s1_sm90", PANEL, XG_TYPE_S, XG_PANEL_ROWS},
+    {"xg_lu_panel_s1_sm90", ALONE, XG_TYPE_S, XG_PANEL_ROWS},
     {"xg_lu_panel_s_sm90", PANEL, XG_TYPE_S, XG_PANEL_ROWS},
     {"xg_lu_panel_s_tall_sm90", PANEL, XG_TYPE_S, XG_PANEL_TALL_ROWS},
-    {"xg_lu_panel_d1_sm90", PANEL, XG_TYPE_D, XG_PANEL_ROWS},
+    {"xg_lu_panel_d1_sm90", ALONE, XG_TYPE_D, XG_PANEL_ROWS},
     {"xg_lu_panel_d_sm90", PANEL, XG_TYPE_D, XG_PANEL_ROWS},
     {"xg_lu_panel_d_tall_sm90", PANEL, XG_TYPE_D, XG_PANEL_TALL_ROWS},
     {"xg_lu_apply_s_panel_sm90", APPLY, XG_TYPE_S, XG_PANEL},
@@ -143,7 +144,7 @@ static void resolve(void *queued)
     struct xg_lu_apply_args *q = &work->apply;
     const int64_t bytes = (int64_t)xg_type_bytes(work->type);
     const int64_t move = (int64_t)sizeof(struct xg_lu_move);
-    if (work->role == PANEL) {
+    if (work->role != APPLY) {
         fake_mem_resolve(&p->a, ((p->columns - 1) * p->ld + p->rows) * bytes, "the panel");
         fake_mem_resolve(&p->pivots,
                          (int64_t)sizeof(int64_t) * (p->columns < p->rows ? p->columns : p->rows),
@@ -164,7 +165,7 @@ static void resolve(void *queued)
 static void run(void *queued)
 {
     const struct work *work = queued;
-    if (work->role == PANEL)
+    if (work->role != APPLY)
         run_panel(work);
     else
         run_apply(work);
@@ -179,7 +180,7 @@ static bool is_panel(const struct fake_kernel *kernel, const struct xg_lu_panel_
            launch->threads == (unsigned)kernel->extent &&
            launch->blocks == xg_ceil_div(p->rows, launch->threads) &&
            launch->blocks <= XG_PANEL_CLUSTER_MOST && launch->cluster == launch->blocks &&
-           launch->smem_bytes == 0;
+           (kernel->role == PANEL || launch->blocks == 1) && launch->smem_bytes == 0;
 }
 
 static bool is_apply(const struct fake_kernel *kernel, const struct xg_lu_apply_args *p,
@@ -197,11 +198,11 @@ CUresult fake_lu_queue(const struct fake_kernel *kernel, const void *parameter,
                        const struct fake_launch *launch, CUstream stream)
 {
     struct work work = {.role = (enum role)kernel->role, .type = (enum xg_type)kernel->kind};
-    if (work.role == PANEL)
+    if (work.role != APPLY)
         work.panel = *(const struct xg_lu_panel_args *)parameter;
     else
         work.apply = *(const struct xg_lu_apply_args *)parameter;
-    if (!(work.role == PANEL ? is_panel(kernel, &work.panel, launch)
+    if (!(work.role != APPLY ? is_panel(kernel, &work.panel, launch)
                              : is_apply(kernel, &work.apply, launch)))
         fake_abort("%s: %u blocks of %u threads, or its parameter", kernel->name, launch->blocks,
                    launch->threads);

@@ -8,7 +8,8 @@
 #include "src/base/integers.h"
 #include "tests/support/typed.h"
 
-enum role { PANEL, APPLY, SOLVE };
+/* ALONE: a panel of one block. */
+enum role { ALONE, PANEL, APPLY, SOLVE };
 
 struct work {
     enum role role;
@@ -20,10 +21,10 @@ struct work {
 
 /* extent: the rows of a panel's block. */
 const struct fake_kernel fake_qr_kernels[] = {
-    {"xg_qr_panel_s1_sm90", PANEL, XG_TYPE_S, XG_PANEL_ROWS},
+    {"xg_qr_panel_s1_sm90", ALONE, XG_TYPE_S, XG_PANEL_ROWS},
     {"xg_qr_panel_s_sm90", PANEL, XG_TYPE_S, XG_PANEL_ROWS},
     {"xg_qr_panel_s_tall_sm90", PANEL, XG_TYPE_S, XG_PANEL_TALL_ROWS},
-    {"xg_qr_panel_d1_sm90", PANEL, XG_TYPE_D, XG_PANEL_ROWS},
+    {"xg_qr_panel_d1_sm90", ALONE, XG_TYPE_D, XG_PANEL_ROWS},
     {"xg_qr_panel_d_sm90", PANEL, XG_TYPE_D, XG_PANEL_ROWS},
     {"xg_qr_panel_d_tall_sm90", PANEL, XG_TYPE_D, XG_PANEL_TALL_ROWS},
     {"xg_qr_apply_s_sm90", APPLY, XG_TYPE_S, 0},
@@ -114,7 +115,7 @@ static void run_apply(const struct work *work)
     double *gram = (double *)(uintptr_t)p->gram;
     const uint64_t own = (uint64_t)(p->gram + (uint64_t)p->before * XG_PANEL_BLOCK * 8);
     long double w[XG_PANEL];
-    for (int j = 0; j < p->before; j++)
+    for (int j = 0; j < p->left; j++)
         for (int i = 0; i < p->k; i++)
             gram[i + j * XG_PANEL_BLOCK] =
                 (double)dot(work, p->v, (p->before + i) * p->ldv, p->v, j * p->ldv, p->rows);
@@ -152,6 +153,7 @@ static void resolve(void *queued)
     struct xg_qr_solve_args *r = &work->solve;
     const int64_t bytes = (int64_t)xg_type_bytes(work->type), column = XG_PANEL_BLOCK * 8;
     switch (work->role) {
+    case ALONE:
     case PANEL:
         fake_mem_resolve(&p->a, ((p->columns - 1) * p->ld + p->rows) * bytes, "the panel");
         fake_mem_resolve(&p->tau, p->columns * bytes, "tau");
@@ -175,7 +177,7 @@ static void resolve(void *queued)
 static void run(void *queued)
 {
     const struct work *work = queued;
-    if (work->role == PANEL)
+    if (work->role <= PANEL)
         run_panel(work);
     else if (work->role == APPLY)
         run_apply(work);
@@ -196,15 +198,15 @@ static bool allows_panel(const struct fake_kernel *kernel, const struct xg_qr_pa
            p->ldv >= p->before + p->rows && launch->threads == XG_QR_THREADS &&
            launch->blocks == xg_ceil_div(p->rows, kernel->extent) &&
            launch->blocks <= XG_PANEL_CLUSTER_MOST && launch->cluster == launch->blocks &&
-           launch->smem_bytes == 0;
+           (kernel->role == PANEL || launch->blocks == 1) && launch->smem_bytes == 0;
 }
 
 static bool allows_apply(const struct xg_qr_apply_args *p, const struct fake_launch *launch)
 {
-    const int64_t strips =
-        xg_ceil_div(p->before, XG_QR_STRIP) + xg_ceil_div(p->columns, XG_QR_STRIP);
-    return is_panel(p->before, p->k, p->rows) && p->columns >= 0 && p->ld >= p->rows &&
-           p->ldv >= p->rows && launch->threads == XG_QR_APPLY_THREADS &&
+    const int64_t strips = xg_ceil_div(p->left, XG_QR_STRIP) + xg_ceil_div(p->columns, XG_QR_STRIP);
+    return is_panel(p->before, p->k, p->rows) && p->columns >= 0 &&
+           (p->left == p->before || p->left == 0) && p->ld >= p->rows && p->ldv >= p->rows &&
+           launch->threads == XG_QR_APPLY_THREADS &&
            launch->cluster == xg_ceil_div(p->rows, XG_QR_APPLY_ROWS) &&
            launch->cluster <= XG_PANEL_CLUSTER_MOST && launch->blocks == strips * launch->cluster &&
            launch->smem_bytes == 0;
@@ -224,6 +226,7 @@ CUresult fake_qr_queue(const struct fake_kernel *kernel, const void *parameter,
     struct work work = {.role = (enum role)kernel->role, .type = (enum xg_type)kernel->kind};
     bool allowed;
     switch (work.role) {
+    case ALONE:
     case PANEL:
         work.panel = *(const struct xg_qr_panel_args *)parameter;
         allowed = allows_panel(kernel, &work.panel, launch);

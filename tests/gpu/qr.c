@@ -5,8 +5,9 @@
 /*
  * usage: qr [--short | --time]
  *
- * Column by column, |QT A - R| <= (n + 10) eps |A|, and |tau vT v - 2| <= 20 eps. Memory beside the
- * matrix must not change. --time prints milliseconds and checks nothing.
+ * In up to 40 columns |QT a - r| <= (min(m,n) + 10) eps |a|, and |tau vT v - 2| <= 20 eps. Memory
+ * beside the matrix, tau and the workspace must not change, and what is in the workspace before
+ * must not matter. --time prints milliseconds and checks nothing.
  */
 #include "src/compute/qr.h"
 #include "src/base/clock.h"
@@ -15,7 +16,7 @@
 #include "tests/support/reflect.h"
 #include "util.h"
 
-enum { PAD = 3, MOST = 8192 * 64 };
+enum { PAD = 3, BESIDE = 256, MOST = 8192 * 64 };
 
 enum kind {
     RANDOM,
@@ -28,6 +29,8 @@ enum kind {
     MIXED,
     TINY,
     HUGE_NUMBERS,
+    LARGEST,
+    STEEP,
     KINDS
 };
 
@@ -60,6 +63,10 @@ static double element(enum xg_type type, enum kind kind, int64_t i, int64_t j)
         return x * (wide ? 1e-312 : 1e-42);
     case HUGE_NUMBERS:
         return x * (wide ? 1e306 : 1e36);
+    case LARGEST: /* beyond the last power of two with a normal reciprocal */
+        return (i == j ? 0.95 : x * 1e-3) * (wide ? DBL_MAX : (double)FLT_MAX);
+    case STEEP: /* the squares of what is below row 0 underflow, or lose bits */
+        return i ? x * (wide ? 1e-158 : 1e-38) : x;
     default:
         return x;
     }
@@ -71,6 +78,7 @@ static void check(enum xg_type type, enum kind kind, int64_t m, int64_t n)
     const size_t bytes = xg_type_bytes(type), size = (size_t)(ld * n) * bytes;
     const double eps = type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON;
     double *a = malloc((size_t)(m * n) * sizeof *a);
+    unsigned char beside[2][BESIDE];
     long double *column = malloc((size_t)m * sizeof *column);
     void *qr = malloc(size), *tau = malloc((size_t)steps * bytes);
     if (!a || !column || !qr || !tau)
@@ -81,6 +89,8 @@ static void check(enum xg_type type, enum kind kind, int64_t m, int64_t n)
             if (i < m)
                 a[i + j * m] = xt_get(type, qr, i + j * ld);
         }
+    const size_t work_bytes = xg_qr_work_bytes(type, m, n);
+    const CUdeviceptr after_tau = device + size + 256 + (size_t)steps * bytes;
     const struct xg_qr_matrix matrix = {
         .type = type,
         .m = m,
@@ -88,22 +98,32 @@ static void check(enum xg_type type, enum kind kind, int64_t m, int64_t n)
         .ld = ld,
         .a = device,
         .tau = device + size + 256,
-        .work = device + (size + (size_t)steps * bytes) / 256 * 256 + 1024,
+        .work = (after_tau + BESIDE + 255) / 256 * 256,
     };
+    const CUdeviceptr after_work = matrix.work + work_bytes;
+    must(XG_DRV(&dev->drv, cuMemsetD32Async, matrix.tau, UINT32_MAX,
+                (size_t)(after_work + BESIDE - matrix.tau) / 4, stream),
+         "NaN");
     must(XG_DRV(&dev->drv, cuMemcpyHtoDAsync, device, qr, size, stream), "up");
     must(xg_qr_run(dev, &qrs[type], &matrix, stream), "QR");
     must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, qr, device, size, stream), "down");
     must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, tau, matrix.tau, (size_t)steps * bytes, stream),
          "tau");
+    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, beside[0], after_tau, BESIDE, stream), "after tau");
+    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, beside[1], after_work, BESIDE, stream), "after work");
     must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "QR");
 
     const struct xt_factors factors = {type, m, n, ld, qr, tau, a};
     double worst = 0, crooked = 0;
+    int changed = 0;
     char text[96];
     snprintf(text, sizeof text, "%c, kind %d, %lldx%lld", "sdcz"[type], (int)kind, (long long)m,
              (long long)n);
     for (int64_t k = 0; k < steps; k++)
         crooked = fmax(crooked, xt_reflector_error(&factors, k));
+    for (int i = 0; i < 2 * BESIDE; i++)
+        changed += beside[i / BESIDE][i % BESIDE] != 0xff;
+    XT_CHECK(changed == 0, "%s: %d bytes beside tau and the workspace", text, changed);
     XT_CHECK_LE(crooked, 20 * eps, "%s: reflectors, %.3g units", text, crooked / eps);
     for (int64_t j = 0; j < n; j += 1 + n / 40)
         worst = fmax(worst, xt_column_error(&factors, j, column));

@@ -16,7 +16,8 @@ struct xt_factors {
     const double *a;
 };
 
-/* |tau v'v - 2| of reflector k, for orthogonality; 0 if tau is 0 and v is a unit vector. */
+/* |tau v'v - 2| of reflector k, for orthogonality; 0 if tau is 0 and v is a unit vector;
+ * INFINITY for NaN. */
 static inline double xt_reflector_error(const struct xt_factors *f, int64_t k)
 {
     const long double tau = (long double)xt_get(f->type, f->tau, k);
@@ -25,7 +26,8 @@ static inline double xt_reflector_error(const struct xt_factors *f, int64_t k)
         const long double v = (long double)xt_get(f->type, f->qr, i + k * f->ld);
         sum += v * v;
     }
-    return (double)(tau == 0 ? sum - 1 : fabsl(tau * sum - 2));
+    const long double error = tau == 0 ? sum - 1 : fabsl(tau * sum - 2);
+    return error <= LDBL_MAX ? (double)error : INFINITY;
 }
 
 /* The norm of H_k ... H_1 a_j - r_j over that of a_j; column: m numbers to work in. The smallest
@@ -37,7 +39,7 @@ static inline double xt_column_error(const struct xt_factors *f, int64_t j, long
     long double size = 0, error = 0;
     for (int64_t i = 0; i < f->m; i++) {
         column[i] = (long double)f->a[i + j * f->m];
-        size = fmaxl(size, fabsl(column[i]));
+        size = hypotl(size, column[i]);
     }
     for (int64_t k = 0; k < steps && k <= j; k++) {
         long double w = column[k];
@@ -54,7 +56,6 @@ static inline double xt_column_error(const struct xt_factors *f, int64_t j, long
                                                ? (long double)xt_get(f->type, f->qr, i + j * f->ld)
                                                : 0));
     }
-    size *= sqrtl((long double)f->m);
     size += (long double)(f->m + steps) * (wide ? DBL_TRUE_MIN : FLT_TRUE_MIN) /
             (wide ? DBL_EPSILON : FLT_EPSILON);
     return error <= LDBL_MAX ? (double)(error / size) : INFINITY;

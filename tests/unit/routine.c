@@ -80,16 +80,19 @@ static void test_predictions(void)
     }
 }
 
-/* Our kernels factorize real matrices of a cluster's rows, on Hopper; cuSOLVER takes longer. */
+/* Our kernels factorize real matrices of a cluster's rows; cuSOLVER takes longer. */
 static void test_panels(void)
 {
     static const enum xg_routine_name names[] = {XG_ROUTINE_GETRF, XG_ROUTINE_GESV,
                                                  XG_ROUTINE_GEQRF, XG_ROUTINE_GELS};
+    const struct xg_model_device newer = {.facts = {.sm = 100, .sm_count = 132}};
     struct xg_model hopper, other;
     xg_model_init(&hopper, 16);
     other = hopper;
-    hopper.device.sm = 90;
-    other.device.sm = 100;
+    xg_model_set_device(&other, &newer);
+    XT_CHECK(hopper.gpu_panels && !other.gpu_panels);
+    other = hopper;
+    other.gpu_panels = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct xg_routine routine = routine_of(names[i], 512);
         routine.m = 8192;
@@ -97,6 +100,11 @@ static void test_panels(void)
         XT_CHECK(xg_routine_gpu_seconds(&other, &routine) > ours * 1.05, "%d", (int)names[i]);
         routine.m = 8193;
         XT_CHECK(xg_routine_gpu_seconds(&hopper, &routine) > ours * 1.05, "%d", (int)names[i]);
+        routine.type = XG_TYPE_Z;
+        routine.m = 8192;
+        XT_CHECK(xg_routine_gpu_seconds(&hopper, &routine) ==
+                     xg_routine_gpu_seconds(&other, &routine),
+                 "%d", (int)names[i]);
     }
 }
 
