@@ -10,10 +10,10 @@
  * special case. The elements of VT V come from the panels' kernel and from this one.
  *
  * A panel. A cluster has 8 columns of C, which its blocks share by rows and keep in registers, so C
- * is read once and written once, and V is read twice. W = VT C needs one sum over the cluster. The
- * products are FP64 tensor cores'. The sum over rows may be in any order, so step e = 0, 1 of
- * a tile of 8 rows takes the rows 2 t + e of lane t, which are also where the second product's
- * results are: C^T - (TT W)T VT.
+ * is read once and written once, and V is read twice. FP64 tensor cores compute both products. W =
+ * VT C needs one sum over the cluster. Its rows may be added in any order: step e = 0, 1 of a tile
+ * of 8 rows adds the rows 2 t + e, where t is the lane in a group of four. There the lane also has
+ * the results of the second product, C^T - (TT W)T VT.
  *
  * The columns of the block that are left of the panel are V's: for them W is what G needs, and
  * nothing is updated. So a block of 128 columns has 12 clusters in each launch.

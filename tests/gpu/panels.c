@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* LU and QR by our panels on a device: pivots, factors and info against elimination on the host;
+ * reflectors are orthogonal and turn A into R. Contract 1.3 (doc/contract.md). */
+
+/*
+ * usage: panels [--short | --time]
+ *
+ * LU: pivots must be largest elements, within rounding, of what the factors leave of A, and the
+ * first of equal ones. Row by row, |P A - L U| <= n eps |L| |U|.
+ *
+ * QR: |QT a - r| <= (min(m,n) + 10) eps |a| for a column, and |tau vT v - 2| <= 20 eps.
+ *
+ * Up to 40 columns of a matrix are compared. Memory beside the operands and the workspace must not
+ * change, and what is in the workspace before must not matter. --time prints milliseconds and
+ * checks nothing.
+ */
+#include "src/base/clock.h"
+#include "src/compute/backend.h"
+#include "src/compute/cublas.h"
+#include "src/compute/lu.h"
+#include "src/compute/qr.h"
+#include "tests/support/reflect.h"
+#include "util.h"
+
+enum { PAD = 3, BESIDE = 256, MOST = 8192 * 64 };
+
+enum kind {
+    RANDOM,
+    INTEGERS,
+    GRADED,
+    TINY,
+    HUGE_NUMBERS,
+    LARGEST,
+    LU_HADAMARD,
+    LU_GROWTH,
+    LU_SINGULAR,
+    QR_IDENTITY,
+    QR_UPPER,
+    QR_ZEROS,
+    QR_EQUAL,
+    QR_MIXED,
+    QR_STEEP,
+    KINDS
+};
+
+/* A matrix, and the results: LU or R and reflectors, pivots or tau. */
+struct matrix {
+    enum xg_type type;
+    enum kind kind;
+    int64_t m, n, ld, steps;
+    double *a; /* (m,n) */
+    void *factors, *vector;
+    int info;
+    char text[96];
+};
+
+static struct xg_dev *dev;
+static struct xg_lu lus[XG_TYPE_COUNT];
+static struct xg_qr qrs[XG_TYPE_COUNT];
+static CUstream stream;
+static CUdeviceptr device;
+static uint64_t random_state = 20;
+
+static double element(enum xg_type type, enum kind kind, int64_t i, int64_t j, int64_t n)
+{
+    const bool wide = type == XG_TYPE_D;
+    const double x = (double)xt_random(&random_state);
+    switch (kind) {
+    case INTEGERS: /* many pivots are equal */
+        return rint(x * 1.4);
+    case GRADED:
+        return x * pow(10, -(double)((i + j) % (wide ? 40 : 8)));
+    case TINY: /* the smallest have few bits */
+        return x * (wide ? 1e-312 : 1e-42);
+    case HUGE_NUMBERS:
+        return x * (wide ? 1e306 : 1e36);
+    case LARGEST: /* pivots and columns whose reciprocals underflow */
+        return (i == j ? 0.95 : x * 1e-3) * (wide ? DBL_MAX : (double)FLT_MAX);
+    case LU_HADAMARD: /* powers of two, exactly, and ever more of the same */
+        return __builtin_popcountll((uint64_t)(i & j)) % 2 ? -1 : 1;
+    case LU_GROWTH: /* |U| doubles with each row; beyond 40 rows it would say nothing */
+        return j == n - 1 || i == j ? 1 : i > j && j < 40 ? -1 : 0;
+    case LU_SINGULAR:
+        return j == 1 || j == 3 ? 0 : x;
+    case QR_IDENTITY:
+        return i == j;
+    case QR_UPPER: /* reflectors that do nothing */
+        return i <= j ? x : 0;
+    case QR_ZEROS:
+        return j % 3 == 1 || i % 5 == 0 ? 0 : x;
+    case QR_EQUAL: /* rank 2 */
+        return j % 2 ? sin((double)i) : cos((double)i);
+    case QR_MIXED: /* each column has a scale of its own */
+        return x * pow(10, (wide ? 150.0 : 15.0) * (double)(j % 5 - 2));
+    case QR_STEEP: /* the squares of what is below row 0 underflow, or lose bits */
+        return i ? x * (wide ? 1e-158 : 1e-38) : x;
+    default:
+        return x;
+    }
+}
+
+/* --- LU -------------------------------------------------------------------------------------- */
+
+/* PA - LU of a column, and the bound; rows in their order at the end. */
+static double column_error(enum xg_type type, const void *lu, const double *a, const int *rows,
+                           int64_t m, int64_t n, int64_t j)
+{
+    const int64_t ld = m + PAD, steps = m < n ? m : n;
+    double worst = 0;
+    for (int64_t i = 0; i < m; i++) {
+        long double sum = 0, absolute = 0;
+        for (int64_t k = 0; k <= i && k <= j && k < steps; k++) {
+            const long double l = i == k ? 1 : (long double)xt_get(type, lu, i + k * ld);
+            const long double term = l * (long double)xt_get(type, lu, k + j * ld);
+            sum += term;
+            absolute += fabsl(term);
+        }
+        const double error = (double)fabsl(sum - (long double)a[rows[i] + j * m]);
+        /* The smallest numbers of the type round by a unit of their own. */
+        const double least = type == XG_TYPE_D ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
+        const double bound = (double)absolute + (double)steps * least /
+                                                    (type == XG_TYPE_D ? DBL_EPSILON : FLT_EPSILON);
+        worst = fmax(worst, error / bound);
+        if (!(error <= DBL_MAX))
+            return INFINITY;
+    }
+    return worst;
+}
+
+/* Eliminates as LAPACK's getf2. Returns the number of columns until which all is exact in any
+ * precision: integers, and pivots that are powers of two. */
+static int64_t eliminate(double *a, int64_t m, int64_t n, int64_t *pivots)
+{
+    const int64_t steps = m < n ? m : n;
+    for (int64_t j = 0; j < steps; j++) {
+        int64_t best = j;
+        int exponent;
+        for (int64_t i = j; i < m; i++)
+            if (fabs(a[i + j * m]) > fabs(a[best + j * m]))
+                best = i;
+        pivots[j] = best + 1;
+        if (frexp(fabs(a[best + j * m]), &exponent) != 0.5 || exponent < 1)
+            return j;
+        for (int64_t k = 0; k < n; k++) {
+            const double x = a[j + k * m];
+            a[j + k * m] = a[best + k * m];
+            a[best + k * m] = x;
+        }
+        for (int64_t i = j + 1; i < m; i++) {
+            const double l = a[i + j * m] / a[j + j * m];
+            for (int64_t k = j + 1; k < n && l != 0; k++)
+                a[i + k * m] -= l * a[j + k * m];
+        }
+    }
+    return steps;
+}
+
+static void check_ties(const char *text, const double *a, int64_t m, int64_t n,
+                       const int64_t *pivots)
+{
+    const int64_t steps = m < n ? m : n;
+    double *copy = malloc((size_t)(m * n) * sizeof *copy);
+    int64_t *wanted = malloc((size_t)steps * sizeof *wanted);
+    if (!copy || !wanted)
+        exit(XT_FAIL);
+    memcpy(copy, a, (size_t)(m * n) * sizeof *copy);
+    const int64_t exact = eliminate(copy, m, n, wanted);
+    XT_CHECK(exact == steps || exact >= 32 || m % 64, "%s: exact until column %lld", text,
+             (long long)exact);
+    for (int64_t j = 0; j < exact; j++)
+        XT_CHECK(pivots[j] == wanted[j], "%s: pivot %lld of column %lld, not %lld", text,
+                 (long long)pivots[j], (long long)j, (long long)wanted[j]);
+    free(copy);
+    free(wanted);
+}
+
+static void check_lu(const struct matrix *x)
+{
+    const int64_t m = x->m, n = x->n, ld = x->ld, steps = x->steps, *pivots = x->vector;
+    const double eps = x->type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON;
+    int *rows = malloc((size_t)m * sizeof *rows), zero = 0;
+    double largest = 0, worst = 0;
+    if (!rows)
+        exit(XT_FAIL);
+    for (int64_t i = 0; i < m; i++)
+        rows[i] = (int)i;
+    for (int64_t k = 0; k < steps; k++) {
+        const int64_t place = pivots[k] - 1;
+        XT_CHECK(place >= k && place < m, "%s: pivot %lld", x->text, (long long)pivots[k]);
+        if (place < k || place >= m)
+            goto free_rows;
+        const int row = rows[k];
+        rows[k] = rows[place];
+        rows[place] = row;
+    }
+    for (int64_t k = 0; k < steps && !zero; k++)
+        zero = xt_get(x->type, x->factors, k + k * ld) == 0 ? (int)k + 1 : 0;
+    XT_CHECK(x->info == zero && (x->kind != LU_SINGULAR || n < 2 || m < 2 || x->info == 2),
+             "%s: info %d, not %d", x->text, x->info, zero);
+    for (int64_t k = 0; k < steps; k++)
+        for (int64_t i = k + 1; i < m; i++)
+            largest = fmax(largest, fabs(xt_get(x->type, x->factors, i + k * ld)));
+    /* A reciprocal and a product round; the smallest pivots have few bits. */
+    XT_CHECK_LE(largest, 1 + 4 * eps, "%s: |l| %.17g", x->text, largest);
+    if (x->kind == LU_HADAMARD)
+        check_ties(x->text, x->a, m, n, pivots);
+    for (int64_t j = 0; j < n; j += 1 + n / 40)
+        worst = fmax(worst, column_error(x->type, x->factors, x->a, rows, m, n, j));
+    XT_CHECK_LE(worst, (double)(steps + 8) * eps, "%s: %.3g units", x->text, worst / eps);
+free_rows:
+    free(rows);
+}
+
+static int64_t open_lu(enum xg_type type)
+{
+    xg_lu_open(dev, type, &lus[type]);
+    return lus[type].panel.rows_most;
+}
+
+static size_t lu_work_bytes(enum xg_type type, int64_t m, int64_t n)
+{
+    (void)type, (void)m, (void)n;
+    return XG_LU_WORK_BYTES;
+}
+
+static enum xg_status run_lu(const struct matrix *x, CUdeviceptr vector, CUdeviceptr info,
+                             CUdeviceptr work)
+{
+    const struct xg_lu_matrix matrix = {x->type, x->m, x->n, x->ld, device, vector, info, work};
+    return xg_lu_run(dev, &lus[x->type], &matrix, stream);
+}
+
+/* --- QR -------------------------------------------------------------------------------------- */
+
+static void check_qr(const struct matrix *x)
+{
+    const struct xt_factors factors = {x->type, x->m, x->n, x->ld, x->factors, x->vector, x->a};
+    const double eps = x->type == XG_TYPE_D ? DBL_EPSILON : (double)FLT_EPSILON;
+    long double *column = malloc((size_t)x->m * sizeof *column);
+    double worst = 0, crooked = 0;
+    if (!column)
+        exit(XT_FAIL);
+    for (int64_t k = 0; k < x->steps; k++)
+        crooked = fmax(crooked, xt_reflector_error(&factors, k));
+    XT_CHECK_LE(crooked, 20 * eps, "%s: reflectors, %.3g units", x->text, crooked / eps);
+    for (int64_t j = 0; j < x->n; j += 1 + x->n / 40)
+        worst = fmax(worst, xt_column_error(&factors, j, column));
+    XT_CHECK_LE(worst, (double)(x->steps + 10) * eps, "%s: %.3g units", x->text, worst / eps);
+    free(column);
+}
+
+static int64_t open_qr(enum xg_type type)
+{
+    xg_qr_open(dev, type, &qrs[type]);
+    return qrs[type].panel.rows_most;
+}
+
+static enum xg_status run_qr(const struct matrix *x, CUdeviceptr vector, CUdeviceptr info,
+                             CUdeviceptr work)
+{
+    const struct xg_qr_matrix matrix = {x->type, x->m, x->n, x->ld, device, vector, work};
+    (void)info;
+    return xg_qr_run(dev, &qrs[x->type], &matrix, stream);
+}
+
+/* --- Both ------------------------------------------------------------------------------------ */
+
+static const struct algorithm {
+    const char *name;
+    enum kind first, end; /* its own kinds */
+    int64_t (*open)(enum xg_type type);
+    size_t (*work_bytes)(enum xg_type type, int64_t m, int64_t n);
+    enum xg_status (*run)(const struct matrix *x, CUdeviceptr vector, CUdeviceptr info,
+                          CUdeviceptr work);
+    void (*check)(const struct matrix *x);
+} algorithms[] = {
+    {"LU", LU_HADAMARD, QR_IDENTITY, open_lu, lu_work_bytes, run_lu, check_lu},
+    {"QR", QR_IDENTITY, KINDS, open_qr, xg_qr_work_bytes, run_qr, check_qr},
+};
+
+/* In device memory, each with bytes behind it that must not change: A, info, the vector, the
+ * workspace. */
+struct places {
+    CUdeviceptr info, vector, after_vector, work, after_work;
+};
+
+static struct places places_of(const struct algorithm *algorithm, const struct matrix *x)
+{
+    struct places at;
+    at.info = device + (size_t)(x->ld * x->n) * xg_type_bytes(x->type);
+    at.vector = (at.info + BESIDE + 255) / 256 * 256;
+    at.after_vector =
+        at.vector +
+        (size_t)x->steps * (algorithm->run == run_lu ? sizeof(int64_t) : xg_type_bytes(x->type));
+    at.work = (at.after_vector + BESIDE + 255) / 256 * 256;
+    at.after_work = at.work + algorithm->work_bytes(x->type, x->m, x->n);
+    return at;
+}
+
+/* Runs it, and looks beside the operands. */
+static void compute(const struct algorithm *algorithm, struct matrix *x)
+{
+    const struct places at = places_of(algorithm, x);
+    const size_t size = (size_t)(x->ld * x->n) * xg_type_bytes(x->type);
+    unsigned char beside[2][BESIDE];
+    int changed = 0;
+    must(XG_DRV(&dev->drv, cuMemsetD32Async, at.vector, UINT32_MAX,
+                (size_t)(at.after_work + BESIDE - at.vector) / 4, stream),
+         "NaN");
+    must(XG_DRV(&dev->drv, cuMemsetD32Async, at.info, 0, 1, stream), "info");
+    must(XG_DRV(&dev->drv, cuMemcpyHtoDAsync, device, x->factors, size, stream), "up");
+    must(algorithm->run(x, at.vector, at.info, at.work), algorithm->name);
+    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, x->factors, device, size, stream), "down");
+    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, x->vector, at.vector,
+                (size_t)(at.after_vector - at.vector), stream),
+         "the vector");
+    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, &x->info, at.info, sizeof x->info, stream), "info");
+    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, beside[0], at.after_vector, BESIDE, stream),
+         "after the vector");
+    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, beside[1], at.after_work, BESIDE, stream),
+         "after the workspace");
+    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), algorithm->name);
+    for (int i = 0; i < 2 * BESIDE; i++)
+        changed += beside[i / BESIDE][i % BESIDE] != 0xff;
+    XT_CHECK(changed == 0, "%s: %d bytes beside the vector and the workspace", x->text, changed);
+    for (int64_t j = 0; j < x->n; j++)
+        for (int64_t i = x->m; i < x->ld; i++)
+            XT_CHECK(xt_get(x->type, x->factors, i + j * x->ld) == 77, "%s: below column %lld",
+                     x->text, (long long)j);
+}
+
+static void check(const struct algorithm *algorithm, enum xg_type type, enum kind kind, int64_t m,
+                  int64_t n)
+{
+    struct matrix x = {
+        .type = type, .kind = kind, .m = m, .n = n, .ld = m + PAD, .steps = m < n ? m : n};
+    x.a = malloc((size_t)(m * n) * sizeof *x.a);
+    x.factors = malloc((size_t)(x.ld * n) * xg_type_bytes(type));
+    x.vector = malloc((size_t)x.steps * sizeof(int64_t));
+    if (!x.a || !x.factors || !x.vector)
+        exit(XT_FAIL);
+    snprintf(x.text, sizeof x.text, "%s, %c, kind %d, %lldx%lld", algorithm->name, "sdcz"[type],
+             (int)kind, (long long)m, (long long)n);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < x.ld; i++) {
+            xt_set(type, x.factors, i + j * x.ld, i < m ? element(type, kind, i, j, n) : 77);
+            if (i < m)
+                x.a[i + j * m] = xt_get(type, x.factors, i + j * x.ld);
+        }
+    compute(algorithm, &x);
+    algorithm->check(&x);
+    free(x.a);
+    free(x.factors);
+    free(x.vector);
+}
+
+/* Milliseconds of a square matrix, the best of several. */
+static double measure(const struct algorithm *algorithm, enum xg_type type, int64_t n)
+{
+    const struct matrix x = {.type = type, .m = n, .n = n, .ld = n, .steps = n};
+    const struct places at = places_of(algorithm, &x);
+    const size_t size = (size_t)(n * n) * xg_type_bytes(type);
+    double best = INFINITY;
+    void *a = malloc(size);
+    if (!a)
+        exit(XT_FAIL);
+    for (int64_t i = 0; i < n * n; i++)
+        xt_set(type, a, i, (double)xt_random(&random_state));
+    for (int i = 0; i < 5; i++) {
+        must(XG_DRV(&dev->drv, cuMemcpyHtoDAsync, device, a, size, stream), "up");
+        must(XG_DRV(&dev->drv, cuMemsetD32Async, at.info, 0, 1, stream), "info");
+        must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "up");
+        const int64_t begun = xg_clock_ns();
+        must(algorithm->run(&x, at.vector, at.info, at.work), algorithm->name);
+        must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), algorithm->name);
+        best = fmin(best, (double)(xg_clock_ns() - begun) / 1e6);
+    }
+    free(a);
+    return best;
+}
+
+static void check_all(const struct algorithm *algorithm, enum xg_type type, bool quick)
+{
+    static const int shapes[][2] = {{1, 1},     {5, 3},     {3, 5},     {31, 33},    {33, 31},
+                                    {100, 100}, {128, 128}, {129, 130}, {130, 500},  {500, 130},
+                                    {257, 257}, {700, 700}, {512, 512}, {2100, 200}, {4096, 64},
+                                    {4097, 60}, {8192, 40}, {60, 8192}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            const bool own =
+                kind < LU_HADAMARD || (kind >= (int)algorithm->first && kind < (int)algorithm->end);
+            if (own && (!quick || (shapes[i][0] % 32 && shapes[i][1] > 32 && kind != TINY)))
+                check(algorithm, type, (enum kind)kind, shapes[i][0], shapes[i][1]);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    const bool quick = argc > 1 && !strcmp(argv[1], "--short");
+    const bool times = argc > 1 && !strcmp(argv[1], "--time");
+    xg_cublas_load();
+    if (xg_backend_open(xg_conf_get(), &dev) != XG_OK)
+        return xt_skip("no device");
+    if (gpu_is_fake(dev))
+        return xt_skip("the fake driver computes with its own loop");
+    must(xg_dev_enter(dev), "context");
+    must(XG_DRV(&dev->drv, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING), "stream");
+    must(XG_DRV(&dev->drv, cuMemAlloc, &device,
+                (size_t)(times ? 8192 * 4100 : MOST) * sizeof(double) * 4),
+         "memory");
+    for (size_t a = 0; a < sizeof algorithms / sizeof algorithms[0]; a++)
+        for (int type = XG_TYPE_S; type <= XG_TYPE_D; type++) {
+            if (algorithms[a].open((enum xg_type)type) == 0)
+                return xt_skip("no Hopper");
+            for (int64_t n = 64; times && n <= 8192; n *= 2)
+                printf("%s %c %5lld %8.3f ms\n", algorithms[a].name, "sd"[type], (long long)n,
+                       measure(&algorithms[a], (enum xg_type)type, n));
+            if (!times)
+                check_all(&algorithms[a], (enum xg_type)type, quick);
+        }
+    return xt_done();
+}
