@@ -281,7 +281,7 @@ static int list_transfers(const struct run *run, bool down,
 
 /* --- Computation ----------------------------------------------------------------------------- */
 
-/* The first worker's thread has cuSOLVER, or the kernels of LU and QR, compute while the others save. */
+/* The first worker's thread has cuSOLVER, or the kernels of LU and QR, compute. The others save. */
 static void compute(void *arg, int worker)
 {
     struct run *run = arg;

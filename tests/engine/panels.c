@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* GETRF and GEQRF by our panels, and the routines that begin with them: factors and pivots are
  * LAPACK's, in every shape; singular matrices and failures leave the operands; without panels
- * cuSOLVER factorizes. */
+ * cuSOLVER factorizes. Contract 1.3 (doc/contract.md). */
 #include <string.h>
 
 #include "kernels/lapack/panel_kabi.h"
