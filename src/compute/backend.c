@@ -129,6 +129,7 @@ void xg_backend_close(struct xg_dev *dev)
         xg_image_fini(dev);
         xg_dev_end(dev, before);
     }
+    xg_cublas_forget(dev);
     pthread_mutex_destroy(&dev->image_lock);
     free(dev->residue);
     free(dev->split);

@@ -385,6 +385,13 @@ void xg_cublas_fini(struct xg_dev *dev)
     functions.destroy(dev->cublas->handle);
     for (size_t i = 0; i < dev->cublas->workspace_count; i++)
         XG_DRV(&dev->drv, cuMemFree, dev->cublas->workspaces[i].memory);
+    xg_cublas_forget(dev);
+}
+
+void xg_cublas_forget(struct xg_dev *dev)
+{
+    if (!dev->cublas)
+        return;
     free(dev->cublas->workspaces);
     free(dev->cublas);
     dev->cublas = NULL;

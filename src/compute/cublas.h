@@ -59,6 +59,10 @@ bool xg_cublas_present(struct xg_dev *dev);
 /* Whether a thread is in the driver to create a handle. An atomic load. */
 bool xg_cublas_opens(void);
 
+/* Destroys the handle, with the device's context current. */
 void xg_cublas_fini(struct xg_dev *dev);
+
+/* Frees host memory alone: the context cannot be entered, and keeps the handle. */
+void xg_cublas_forget(struct xg_dev *dev);
 
 #endif

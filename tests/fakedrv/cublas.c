@@ -35,7 +35,7 @@ static int status_of(CUresult result, int otherwise)
 int cublasCreate_v2(struct cublasContext **out)
 {
     CUresult result = fake_enter("cublasCreate", FAKE_CONTEXT);
-    if (result == CUDA_SUCCESS && !(*out = calloc(1, sizeof(**out))))
+    if (result == CUDA_SUCCESS && !(*out = fake_make(sizeof(**out))))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     return status_of(fake_leave(result), NOT_INITIALIZED);
 }

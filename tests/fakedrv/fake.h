@@ -58,6 +58,10 @@ CUresult fake_leave(CUresult result);
 /* Functions that give something back do so even when they fail for the state of the context. */
 bool fake_releases(CUresult result);
 
+/* A library's object, zeroed, for free. What was made and not freed stays reachable: a context that
+ * cannot be entered keeps handles, and a leak checker shall see other leaks alone. */
+void *fake_make(size_t bytes);
+
 /* Returns once the test has called fakecuda_release. Without the lock. */
 void fake_await_release(void);
 
