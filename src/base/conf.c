@@ -74,7 +74,7 @@ static const struct xg_setting settings[] = {
      .max = 256,
      .accepts = "0..256",
      .help = "Threads that copy operands to and from page-locked memory (at most 13 of them) and "
-             "populate the pages of a new C; 0: derived from the cores that the process may use."},
+             "populate the pages of new results; 0: derived from the cores that the process may use."},
     {.name = "XGEMM_CPU_BLAS",
      .kind = XG_SETTING_STRING,
      .offset = FIELD(cpu_blas),

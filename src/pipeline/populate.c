@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the kernel which pages of C are missing, and has it populate them. */
+/* Asks the kernel which pages of a matrix are missing, and has it populate them. */
 #define _GNU_SOURCE
 #include "pipeline/populate.h"
 
@@ -12,37 +12,36 @@
 #endif
 
 /*
- * A block is a huge page. In a small C, which an allocator hardly ever backs with huge pages, a
- * block is smaller. A step, or a segment before or behind the blocks, takes one thread 50 us in
- * pages of 4 KiB; after each the thread checks whether the product has failed. A huge page takes
+ * A block is a huge page. In a small matrix, which an allocator hardly ever backs with huge pages,
+ * a block is smaller. A step, or a segment before or behind the blocks, takes one thread 50 us in
+ * pages of 4 KiB; after each the thread checks whether the call has failed. A huge page takes
  * 150 to 400 us, however few bytes are asked for. Meanwhile other threads of the program can take
  * page faults, but cannot map memory.
  */
-static const size_t BLOCK_BYTES = 2 << 20, STEP_BYTES = 256 << 10, SMALL_C_BYTES = 4 << 20;
+static const size_t BLOCK_BYTES = 2 << 20, STEP_BYTES = 256 << 10, SMALL_BYTES = 4 << 20;
 
-/* Rows with whole pages of padding between them are populated one by one, a system call each. */
+/* Lines with whole pages of padding between them are populated one by one, a system call each. */
 static const size_t RUN_BYTES_MIN = 64 << 10;
 
 /* --- Which pages --------------------------------------------------------------------------- */
 
-struct xg_populate_extent xg_populate_extent_of(const struct xg_problem *call, size_t page_bytes)
+struct xg_populate_extent xg_populate_extent_of(const struct xg_populate_lines *lines,
+                                                size_t page_bytes)
 {
-    size_t row_bytes = (size_t)call->n * xg_problem_elem_bytes(call),
-           ld_bytes = (size_t)call->ldc * xg_problem_elem_bytes(call);
-    size_t all_bytes = (size_t)(call->m - 1) * ld_bytes + row_bytes;
+    size_t all_bytes = (size_t)(lines->count - 1) * lines->ld_bytes + lines->bytes;
     struct xg_populate_extent extent = {
-        .begin = (uintptr_t)call->c,
+        .begin = (uintptr_t)lines->at,
         .runs = 1,
         .run_bytes = all_bytes,
-        .ld_bytes = ld_bytes,
+        .ld_bytes = lines->ld_bytes,
         .page_bytes = page_bytes,
-        .block_bytes = all_bytes < SMALL_C_BYTES ? STEP_BYTES : BLOCK_BYTES,
+        .block_bytes = all_bytes < SMALL_BYTES ? STEP_BYTES : BLOCK_BYTES,
         .part_bytes = STEP_BYTES,
     };
     /* Padding of less than a page holds no whole page. */
-    if (call->m > 1 && ld_bytes - row_bytes >= page_bytes) {
-        extent.runs = row_bytes >= RUN_BYTES_MIN ? call->m : 0;
-        extent.run_bytes = row_bytes;
+    if (lines->count > 1 && lines->ld_bytes - lines->bytes >= page_bytes) {
+        extent.runs = lines->bytes >= RUN_BYTES_MIN ? lines->count : 0;
+        extent.run_bytes = lines->bytes;
     }
     extent.run_blocks = (int64_t)(extent.run_bytes / extent.block_bytes);
     extent.end_parts = (int64_t)(extent.block_bytes / extent.part_bytes);
@@ -117,7 +116,7 @@ struct xg_populate_range xg_populate_segment(const struct xg_populate_extent *ex
                                       up_to(end, extent->page_bytes)};
 }
 
-/* The segment of a byte of C. */
+/* The segment of a byte of the matrix. */
 static int64_t piece_of(const struct xg_populate_extent *extent, uintptr_t byte)
 {
     int64_t index = extent->runs > 1 ? (int64_t)((byte - extent->begin) / extent->ld_bytes) : 0;
@@ -158,8 +157,8 @@ static bool missing(uintptr_t address, size_t page_bytes)
 
 /*
  * Looks at a page in the middle and at the last page, which an allocator's bookkeeping does not
- * touch. A C that lacks only other pages has not been allocated for this product. A look takes 1.4
- * us; the smallest cube for which it is made is 512^3, which takes 120 us.
+ * touch. A matrix that lacks only other pages has not been allocated for this call. A look
+ * takes 1.4 us; the smallest cube for which it is made is 512^3, which takes 120 us.
  */
 static bool any_missing(const struct xg_populate_extent *extent)
 {
@@ -172,11 +171,11 @@ static bool any_missing(const struct xg_populate_extent *extent)
     return false;
 }
 
-void xg_populate_init(struct xg_populate *populate, const struct xg_problem *call)
+void xg_populate_init(struct xg_populate *populate, const struct xg_populate_lines *lines)
 {
     int saved_errno = errno;
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    *populate = (struct xg_populate){.extent = xg_populate_extent_of(call, page_bytes)};
+    *populate = (struct xg_populate){.extent = xg_populate_extent_of(lines, page_bytes)};
     const struct xg_populate_extent *extent = &populate->extent;
     if (extent->runs && supported(page_bytes) && any_missing(extent))
         populate->segments = xg_populate_count(extent);

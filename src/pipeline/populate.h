@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Several threads populate the missing pages of C before rows are committed. */
+/* Several threads populate the missing pages of a matrix before its elements are written. */
 #ifndef XG_POPULATE_H
 #define XG_POPULATE_H
 
@@ -14,9 +14,9 @@
  * MADV_POPULATE_WRITE does what those writes would do, at twice the speed, and segments at
  * multiples of a huge page keep two threads from zeroing the same one.
  *
- * Only pages that the product writes to are populated, with the same protection, memory policy and
- * charge as by a write, but earlier. If the kernel refuses, the product's own write populates the
- * page as usual.
+ * Only pages that the call writes to are populated, with the same protection, memory policy and
+ * charge as by a write, but earlier. If the kernel refuses, the call's own write populates the page
+ * as usual.
  */
 
 /* --- Which pages, pure ----------------------------------------------------------------------- */
@@ -26,11 +26,18 @@ struct xg_populate_range {
     uintptr_t begin, end;
 };
 
+/* A matrix in host memory: the rows of a row-major one, or the columns of a column-major one. */
+struct xg_populate_lines {
+    const void *at;
+    int64_t count;
+    size_t bytes, ld_bytes; /* of a line; from one line to the next */
+};
+
 /*
- * C as runs of bytes; the product writes to every page of a run. There is one run, or one for each
- * row if the padding between rows may hold whole pages. Runs are cut into segments: blocks, which
- * begin and end at multiples of block_bytes, and parts of part_bytes before and behind the blocks.
- * If nothing else is mapped beside C, no huge page backs those parts.
+ * The matrix as runs of bytes; the call writes to every page of a run. There is one run, or one for
+ * each line if the padding between lines may hold whole pages. Runs are cut into segments: blocks,
+ * which begin and end at multiples of block_bytes, and parts of part_bytes before and behind the
+ * blocks. If nothing else is mapped beside the matrix, no huge page backs those parts.
  */
 struct xg_populate_extent {
     uintptr_t begin; /* of the first run */
@@ -40,18 +47,19 @@ struct xg_populate_extent {
     int64_t run_blocks, end_parts; /* at most: blocks of a run, and parts of each of its ends */
 };
 
-/* For a product with m, n >= 1. There are no runs if they would be too short to gain anything. */
-struct xg_populate_extent xg_populate_extent_of(const struct xg_problem *call, size_t page_bytes);
+/* For one line or more. There are no runs if they would be too short to gain anything. */
+struct xg_populate_extent xg_populate_extent_of(const struct xg_populate_lines *lines,
+                                                size_t page_bytes);
 
 /* The number of segments, including those that turn out to be empty. */
 int64_t xg_populate_count(const struct xg_populate_extent *extent);
 
-/* Segment 0..count - 1, in the order of addresses, which is the order in which rows are finished.
+/* Segment 0..count - 1, in the order of addresses, which is the order in which lines are finished.
  * It may be empty. All segments together hold all pages of all runs. */
 struct xg_populate_range xg_populate_segment(const struct xg_populate_extent *extent,
                                              int64_t segment);
 
-/* --- One product's C ------------------------------------------------------------------------- */
+/* --- One matrix ------------------------------------------------------------------------------ */
 
 struct xg_populate {
     struct xg_populate_extent extent;
@@ -62,10 +70,10 @@ struct xg_populate {
 };
 
 /*
- * Looks at two pages of C (three microseconds) and initializes *populate. `segments` stays 0 if
- * both pages exist, or if the system does not tell or cannot populate. m, n >= 1. errno is kept.
+ * Looks at two pages of the matrix (three microseconds) and initializes *populate. `segments` stays
+ * 0 if both pages exist, or if the system does not tell or cannot populate. errno is kept.
  */
-void xg_populate_init(struct xg_populate *populate, const struct xg_problem *call);
+void xg_populate_init(struct xg_populate *populate, const struct xg_populate_lines *lines);
 
 /*
  * Populates the next pages of *part, some 256 KiB (or the huge page that holds them). If *part is
@@ -75,8 +83,8 @@ void xg_populate_init(struct xg_populate *populate, const struct xg_problem *cal
  */
 bool xg_populate_step(struct xg_populate *populate, struct xg_populate_range *part);
 
-/* State of the segment that holds a byte of C. AWAITED: no thread has taken the segment; BEGUN: a
- * thread has taken it, but the byte's page is still missing (asking the system takes a
+/* State of the segment that holds a byte of the matrix. AWAITED: no thread has taken the segment;
+ * BEGUN: a thread has taken it, but the byte's page is still missing (asking the system takes a
  * microsecond); DONE: do not wait. */
 enum xg_populate_state { XG_POPULATE_AWAITED, XG_POPULATE_BEGUN, XG_POPULATE_DONE };
 

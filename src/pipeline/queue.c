@@ -84,8 +84,14 @@ int xg_queue_init(struct xg_queue *queue, struct xg_pipe *pipe, struct xg_queue_
     fegetenv(&queue->env);
     for (int i = 0; i < XG_QUEUE_BLOCKS; i++)
         push(free_blocks(queue, i < DOWN_MAX), i);
+    const struct xg_populate_lines c = {
+        .at = pipe->call->c,
+        .count = pipe->call->m,
+        .bytes = (size_t)(pipe->call->n * queue->elem_bytes),
+        .ld_bytes = (size_t)(pipe->call->ldc * queue->elem_bytes),
+    };
     if (staging->populate)
-        xg_populate_init(&queue->populate, pipe->call);
+        xg_populate_init(&queue->populate, &c);
     return staging->workers + (queue->populate.segments ? staging->joining : 0);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The operands go up whole, cuSOLVER computes, and the results come down. Meanwhile the operands
- * that will be overwritten are copied (originals.h).
+ * that will be overwritten are copied (originals.h), and the pages of new outputs are populated
+ * (populate.h).
  */
 #include "pipeline/routine.h"
 
@@ -14,6 +15,7 @@
 #include "compute/solver.h"
 #include "pipeline/lane.h"
 #include "pipeline/originals.h"
+#include "pipeline/populate.h"
 #include "pipeline/transfer.h"
 #include "verify/residual.h"
 
@@ -27,6 +29,8 @@ struct run {
     int64_t *pivots;             /* as the device has them */
     _Atomic uint64_t largest[2]; /* least squares: the magnitudes of A and B (transfer.h) */
     struct xg_originals originals;
+    struct xg_populate fresh[XG_SLOT_COUNT]; /* of the outputs that may lack pages */
+    int fresh_count;
     enum xg_status status; /* cuSOLVER's */
     const uint64_t *seed;  /* NULL: the result is not verified */
 };
@@ -281,14 +285,41 @@ static int list_transfers(const struct run *run, bool down,
 
 /* --- Computation ----------------------------------------------------------------------------- */
 
-/* The first worker's thread has cuSOLVER, or the kernels of LU and QR, compute. The others save. */
+/* The results of a 4096 x 4096 dgesdd take 16 ms to arrive in memory that has pages, and 160 ms in
+ * memory that NumPy has just allocated. Outputs below FRESH_BYTES are not looked at. */
+static const size_t FRESH_BYTES = 1 << 20;
+
+static void find_fresh(struct run *run)
+{
+    for (int i = 0; i < XG_SLOT_COUNT; i++) {
+        const struct xg_use *use = xg_routine_use(run->routine->name, (enum xg_slot)i);
+        const struct xg_matrix *host = &run->routine->operand[i];
+        const size_t elem_bytes = xg_routine_slot_bytes(run->routine, (enum xg_slot)i);
+        const struct xg_populate_lines columns = {
+            .at = host->at,
+            .count = host->columns,
+            .bytes = (size_t)host->rows * elem_bytes,
+            .ld_bytes = (size_t)host->ld * elem_bytes,
+        };
+        if (host->at && use->out && !use->in && !use->triangle && i != XG_SLOT_PIVOTS &&
+            columns.bytes * (size_t)columns.count >= FRESH_BYTES)
+            xg_populate_init(&run->fresh[run->fresh_count++], &columns);
+    }
+}
+
+/* The first worker's thread has cuSOLVER, or the kernels of LU and QR, compute. The others save the
+ * originals and populate the outputs. */
 static void compute(void *arg, int worker)
 {
     struct run *run = arg;
+    struct xg_populate_range part = {0, 0};
     if (worker == 0)
         run->status = xg_solver_run(run->lane->dev, run->lane->solver, &run->solver);
     if (worker > 0 || run->status == XG_OK)
         xg_originals_save(&run->originals);
+    for (int i = 0; i < run->fresh_count && worker > 0; i++)
+        while (xg_populate_step(&run->fresh[i], &part))
+            ;
 }
 
 /*
@@ -395,6 +426,7 @@ static enum xg_status move(struct run *run, struct xg_result *result)
     if (status != XG_OK)
         return status;
     run->solver.by_qr = skips_polar(run);
+    find_fresh(run);
     xg_team_run(lane->team, lane->workers, compute, run);
     if (run->status != XG_OK)
         return run->status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products into a C without pages: right, populated, and no page more than its rows are on.
- * Contract 3.2 (doc/contract.md).
+ * Products into a C without pages, and routines into outputs without pages: right, populated, and
+ * no page more than their elements are on. Contract 3.2 (doc/contract.md).
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -11,6 +11,8 @@
 
 #include "lane.h"
 #include "src/pipeline/pipeline.h"
+#include "src/pipeline/routine.h"
+#include "tests/support/routines.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -257,6 +259,56 @@ static void test_limit(void)
     xg_pipeline_populate = -1;
 }
 
+/* --- Routines -------------------------------------------------------------------------------- */
+
+/* GESDD with U and V in one mapping without pages, and a page of nothing behind each. */
+static enum xg_status run_fresh(const struct xg_routine *routine)
+{
+    static const enum xg_slot outputs[] = {XG_SLOT_U, XG_SLOT_V};
+    struct xg_routine call = *routine;
+    struct xg_result result;
+    size_t bytes[2], pages[2];
+    for (int i = 0; i < 2; i++) {
+        bytes[i] = xg_routine_span_bytes(routine, outputs[i]);
+        pages[i] = (bytes[i] + PAGE - 1) / PAGE;
+    }
+    const size_t all = pages[0] + pages[1] + 2;
+    char *memory =
+        mmap(NULL, all * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *there = malloc(all);
+    advised = calloc(all, 1);
+    if (memory == MAP_FAILED || !there || !advised)
+        exit(XT_HARD);
+    madvise(memory, all * PAGE, MADV_NOHUGEPAGE);
+    map_begin = (uintptr_t)memory;
+    map_end = map_begin + all * PAGE;
+    for (int i = 0; i < 2; i++)
+        call.operand[outputs[i]].at = memory + (i ? pages[0] + 1 : 0) * PAGE;
+    enum xg_status status = xg_routine_run(lane, &call, &result);
+    XT_CHECK(status == XG_OK, "%s", xg_status_name(status));
+    if (mincore(memory, all * PAGE, there))
+        exit(XT_HARD);
+    for (size_t page = 0; page < all; page++) {
+        const bool beyond = page == pages[0] || page == all - 1;
+        XT_CHECK(advised[page] == !beyond && (there[page] & 1) == !beyond, "page %zu of %zu", page,
+                 all);
+    }
+    populated = 0;
+    for (int i = 0; i < 2; i++)
+        memcpy(routine->operand[outputs[i]].at, call.operand[outputs[i]].at, bytes[i]);
+    free(advised);
+    free(there);
+    advised = NULL;
+    munmap(memory, all * PAGE);
+    return status;
+}
+
+static void test_routine(void)
+{
+    rx_singular(run_fresh, XG_TYPE_D, 400, 420, 0, XG_VECTORS_ALL, RX_RANDOM);
+    XT_CHECK(rx_failures() == 0, "%d results are wrong", rx_failures());
+}
+
 int main(void)
 {
     struct xg_conf conf = fx_conf();
@@ -271,6 +323,7 @@ int main(void)
         test_absent();
         for (int i = 0; i < 3; i++)
             test_slow();
+        test_routine();
     }
     test_faults();
     test_protected(PROT_READ);

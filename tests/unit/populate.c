@@ -40,6 +40,18 @@ static struct xg_problem product(uintptr_t c, int64_t m, int64_t n, int64_t pad)
     return call;
 }
 
+static struct xg_populate_lines rows_of(const struct xg_problem *call)
+{
+    return (struct xg_populate_lines){call->c, call->m, (size_t)call->n * sizeof(float),
+                                      (size_t)call->ldc * sizeof(float)};
+}
+
+static void look(struct xg_populate *populate, const struct xg_problem *call)
+{
+    const struct xg_populate_lines rows = rows_of(call);
+    xg_populate_init(populate, &rows);
+}
+
 /* --- Pure ---------------------------------------------------------------------------------- */
 
 /* Marks the pages with a byte of C; by the rows themselves. */
@@ -62,7 +74,8 @@ static void check_extent(int64_t m, int64_t n, int64_t pad, size_t offset)
     memset(rows, 0, sizeof rows);
     memset(segments, 0, sizeof segments);
     mark_rows(&call, base, rows);
-    struct xg_populate_extent extent = xg_populate_extent_of(&call, PAGE);
+    const struct xg_populate_lines lines = rows_of(&call);
+    struct xg_populate_extent extent = xg_populate_extent_of(&lines, PAGE);
     bool gaps = m > 1 && pad * 4 >= PAGE;
     XT_CHECK(extent.runs == (!gaps            ? 1
                              : n * 4 >= 65536 ? m
@@ -166,7 +179,7 @@ static void check_populated(int64_t m, int64_t n, int64_t pad, bool small)
     mark_rows(&call, (uintptr_t)memory, rows);
 
     struct xg_populate populate;
-    xg_populate_init(&populate, &call);
+    look(&populate, &call);
     XT_CHECK(populate.segments > 0);
     XT_CHECK(count_there(memory, bytes) == 0, "looking made pages");
     xt_threads_run(3, take_steps, &populate, 0);
@@ -174,7 +187,7 @@ static void check_populated(int64_t m, int64_t n, int64_t pad, bool small)
     for (size_t page = 0; page < bytes / PAGE; page++)
         wrong += there(memory + page * PAGE) != rows[page];
     XT_CHECK(wrong == 0, "%ld,%ld pad %ld: %d pages", (long)m, (long)n, (long)pad, wrong);
-    xg_populate_init(&populate, &call);
+    look(&populate, &call);
     XT_CHECK(populate.segments == 0 && steps(&populate) == 0, "all is there");
     free(rows);
     munmap(memory, bytes);
@@ -201,17 +214,17 @@ static void test_first_look(void)
     struct xg_problem call = product((uintptr_t)memory + 16, 1024, 2000, 0);
     struct xg_populate populate;
     memory[0] = 1;
-    xg_populate_init(&populate, &call);
+    look(&populate, &call);
     XT_CHECK(populate.segments > 0);
     memset(memory, 1, 8192000 / 2);
-    xg_populate_init(&populate, &call);
+    look(&populate, &call);
     XT_CHECK(populate.segments > 0);
     memset(memory, 1, bytes);
-    xg_populate_init(&populate, &call);
+    look(&populate, &call);
     XT_CHECK(populate.segments == 0);
     munmap(memory, bytes);
     errno = ENOTTY;
-    xg_populate_init(&populate, &call); /* the system does not tell of what is not mapped */
+    look(&populate, &call); /* the system does not tell of what is not mapped */
     XT_CHECK(populate.segments == 0 && errno == ENOTTY);
 }
 
@@ -230,7 +243,7 @@ static void check_refused(int protection)
         mprotect(memory + at, length, protection);
     struct xg_problem call = product((uintptr_t)memory, 1024, 4096, 0);
     struct xg_populate populate;
-    xg_populate_init(&populate, &call);
+    look(&populate, &call);
     XT_CHECK(populate.segments > 0);
     errno = ENOTTY;
     int made = steps(&populate);
@@ -264,7 +277,7 @@ static void begin(struct begun *begun)
     begun->memory = map(begun->bytes);
     madvise(begun->memory, begun->bytes, MADV_NOHUGEPAGE);
     begun->call = product((uintptr_t)begun->memory, 1024, 2048, 0);
-    xg_populate_init(&begun->populate, &begun->call);
+    look(&begun->populate, &begun->call);
     XT_CHECK(xg_populate_at(&begun->populate, begun->memory) == XG_POPULATE_AWAITED);
     while (begun->part.begin == begun->part.end)
         XT_CHECK(xg_populate_step(&begun->populate, &begun->part));
@@ -317,7 +330,7 @@ static void test_stack(void)
     struct xg_problem call = product((uintptr_t)memory, 1024, 4096, 0);
     struct xg_populate populate;
     unsigned char answer;
-    xg_populate_init(&populate, &call);
+    look(&populate, &call);
     XT_CHECK(populate.segments > 0 && steps(&populate) == 0);
     XT_CHECK(mincore(memory + bytes - grown - PAGE, PAGE, &answer) != 0, "it has grown");
     munmap(memory, bytes);
@@ -335,7 +348,7 @@ static void test_file(void)
         exit(XT_HARD);
     struct xg_problem call = product((uintptr_t)memory, 1024, 1024, 0);
     struct xg_populate populate;
-    xg_populate_init(&populate, &call);
+    look(&populate, &call);
     steps(&populate);
     XT_CHECK(steps(&populate) == 0);
     memory[0] = 1;
@@ -351,7 +364,7 @@ static void test_old_kernel(void)
     struct xg_populate populate;
     advice_refused = EINVAL;
     for (int i = 0; i < 3; i++) {
-        xg_populate_init(&populate, &call);
+        look(&populate, &call);
         XT_CHECK(populate.segments == 0 && steps(&populate) == 0);
     }
     XT_CHECK(advices == 1, "%ld advices", advices);
