@@ -73,8 +73,9 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(stage_threads),
      .max = 256,
      .accepts = "0..256",
-     .help = "Threads that copy operands to and from page-locked memory (at most 13 of them) and "
-             "populate the pages of new results; 0: derived from the cores that the process may use."},
+     .help =
+         "Threads that copy operands to and from page-locked memory (at most 13 of them) and "
+         "populate the pages of new results; 0: derived from the cores that the process may use."},
     {.name = "XGEMM_CPU_BLAS",
      .kind = XG_SETTING_STRING,
      .offset = FIELD(cpu_blas),
