@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of a libcusolver, found once for the process. Only solver.c calls them. */
+/* The functions of a libcusolver, found once for the process. Only solver*.c call them. */
 #ifndef XG_SOLVER_LIBRARY_H
 #define XG_SOLVER_LIBRARY_H
 
 #include "base/problem.h"
 #include "device/drv.h"
 
-/* The part of cuSOLVER's interface (cusolverDn.h) that solver.c uses. It is declared here, so that
+/* The part of cuSOLVER's interface (cusolverDn.h) that solver*.c use. It is declared here, so that
  * the build needs no header of cuSOLVER's. */
 typedef struct cusolverDnContext *xg_solver_handle;
 typedef struct cusolverDnParams *xg_solver_params;

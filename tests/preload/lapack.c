@@ -183,8 +183,10 @@ static int32_t call_system(const struct xg_routine *r, const char *what)
     struct list list = {0};
     struct works works = {0};
     int letters = 0;
+    if ((size_t)r->name >= sizeof functions / sizeof functions[0] || !functions[r->name][r->type])
+        exit(XT_HARD); /* it needs a row above, or a case in call_lapack */
     const bool inverse = r->name == XG_ROUTINE_TRTRI;
-    const bool triangle = r->name <= XG_ROUTINE_POTRI || inverse;
+    const bool triangle = xg_routine_use(r->name, XG_SLOT_A)->triangle;
     if (triangle || r->name == XG_ROUTINE_GETRS)
         add(&list, triangle ? &uplo : &trans), letters++;
     if (inverse)
@@ -206,8 +208,9 @@ static int32_t call_system(const struct xg_routine *r, const char *what)
 
 static int32_t call_qr(const struct xg_routine *r, const char *what)
 {
-    static routine *const functions[][XG_TYPE_COUNT] = {
-        TYPES(geqrf_, geqrf_), TYPES(orgqr_, ungqr_), TYPES(ormqr_, unmqr_)};
+    static routine *const functions[][XG_TYPE_COUNT] = {[XG_ROUTINE_GEQRF] = TYPES(geqrf_, geqrf_),
+                                                        [XG_ROUTINE_ORGQR] = TYPES(orgqr_, ungqr_),
+                                                        [XG_ROUTINE_ORMQR] = TYPES(ormqr_, unmqr_)};
     char side = r->right ? 'R' : 'L', trans = "NTC"[r->trans];
     struct list list = {0};
     struct works works = {0};
@@ -223,7 +226,7 @@ static int32_t call_qr(const struct xg_routine *r, const char *what)
     if (multiplies)
         add_matrix(&list, &r->operand[XG_SLOT_B]);
     add_work(&list, &works, xg_type_bytes(r->type));
-    return call_with(functions[r->name - XG_ROUTINE_GEQRF][r->type], &list, &works,
+    return call_with(functions[r->name][r->type], &list, &works,
                      multiplies ? 2 : 0, r->type, what);
 }
 
@@ -347,7 +350,9 @@ static int32_t call_lapack(const struct xg_routine *r)
         return call_singular(r, what);
     if (r->name == XG_ROUTINE_SYEVD || r->name == XG_ROUTINE_SYGVD)
         return call_eigen(r, what);
-    return r->name >= XG_ROUTINE_GEQRF ? call_qr(r, what) : call_system(r, what);
+    if (r->name == XG_ROUTINE_GEQRF || r->name == XG_ROUTINE_ORGQR || r->name == XG_ROUTINE_ORMQR)
+        return call_qr(r, what);
+    return call_system(r, what);
 }
 
 static enum xg_status run(const struct xg_routine *routine)
