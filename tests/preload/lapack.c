@@ -226,8 +226,7 @@ static int32_t call_qr(const struct xg_routine *r, const char *what)
     if (multiplies)
         add_matrix(&list, &r->operand[XG_SLOT_B]);
     add_work(&list, &works, xg_type_bytes(r->type));
-    return call_with(functions[r->name][r->type], &list, &works,
-                     multiplies ? 2 : 0, r->type, what);
+    return call_with(functions[r->name][r->type], &list, &works, multiplies ? 2 : 0, r->type, what);
 }
 
 static int32_t call_eigen(const struct xg_routine *r, const char *what)
