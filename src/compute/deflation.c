@@ -133,7 +133,7 @@ static enum xg_status move(const struct run *run, bool to_device, CUdeviceptr at
 {
     enum xg_status status = xg_mem_host_copy(run->dev, to_device, at, pitch, run->call->block->ones,
                                              bytes, bytes, (size_t)count, run->stream);
-    return status == XG_OK ? XG_DRV(&run->dev->drv, cuStreamSynchronize, run->stream) : status;
+    return status == XG_OK ? xg_solver_wait(run->dev, run->solver, run->call->limit_s) : status;
 }
 
 static enum xg_status down(const struct run *run, CUdeviceptr at, size_t bytes)

@@ -36,7 +36,7 @@ enum xg_status xg_deflation_measure(struct xg_solver *solver, struct xg_solver_c
  * stays, the operands W and U hold what Xgesvdp wrote, and A's memory is free. If v_is_rows asks
  * for another method, and A is of lower rank, it sets W, U and V, and v_is_rows to false. It does
  * nothing and returns XG_OK unless cuBLAS has been loaded, its handle can be made, and there is
- * memory. Failures: XG_ERR_DRIVER, XG_ERR_LOST.
+ * memory. Failures: XG_ERR_DRIVER, XG_ERR_LOST, XG_ERR_HUNG.
  */
 enum xg_status xg_deflation_run(struct xg_dev *dev, struct xg_solver *solver, CUstream stream,
                                 struct xg_solver_call *call);

@@ -45,9 +45,14 @@ enum xg_status xg_solver_create(struct xg_dev *dev, CUstream stream, struct xg_s
         goto destroy_handle;
     for (int type = 0; type < XG_TYPE_COUNT; type++)
         (void)xg_mirror_open(dev, (enum xg_type)type, &solver->mirrors[type]);
+    status = XG_DRV(&dev->drv, cuEventCreate, &solver->done, CU_EVENT_DISABLE_TIMING);
+    if (status != XG_OK)
+        goto destroy_params;
     *out = solver;
     return XG_OK;
 
+destroy_params:
+    xg_solver_functions.destroy_params(solver->params);
 destroy_handle:
     xg_solver_functions.destroy(solver->handle);
 free_solver:
@@ -55,13 +60,14 @@ free_solver:
     return status == XG_DECLINED ? XG_ERR_DRIVER : status;
 }
 
-void xg_solver_destroy(struct xg_solver *solver)
+void xg_solver_destroy(struct xg_dev *dev, struct xg_solver *solver)
 {
     if (!solver)
         return;
     if (!xg_drv_ended()) {
         xg_solver_functions.destroy_params(solver->params);
         xg_solver_functions.destroy(solver->handle);
+        XG_DRV(&dev->drv, cuEventDestroy, solver->done);
     }
     free(solver);
 }
@@ -210,6 +216,21 @@ static enum xg_status run_step(struct xg_dev *dev, struct xg_solver *solver,
                : status_of(function(&step), xg_routine_text(routine->name, routine->type));
 }
 
+enum xg_status xg_solver_wait(const struct xg_dev *dev, const struct xg_solver *solver,
+                              double limit_s)
+{
+    enum { SPINS = 5000 }; /* some milliseconds, of which a pause between queries would show */
+    enum xg_status status = XG_DRV(&dev->drv, cuEventRecord, solver->done, solver->stream);
+    if (status != XG_OK)
+        return status;
+    CUresult result = xg_dev_await(dev, solver->done, SPINS, limit_s);
+    if (result == CUDA_ERROR_NOT_READY)
+        xg_log(XG_LOG_INFO, "the device has not ended a routine within %g s", limit_s);
+    return result == CUDA_SUCCESS           ? XG_OK
+           : result == CUDA_ERROR_NOT_READY ? XG_ERR_HUNG
+                                            : xg_drv_status(&dev->drv, result, "cuEventQuery");
+}
+
 enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
                              struct xg_solver_call *call)
 {
@@ -232,7 +253,7 @@ enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
         status = XG_DRV(&dev->drv, cuMemcpyDtoHAsync, info, call->info,
                         XG_SOLVER_STEPS * sizeof *info, solver->stream);
     if (status == XG_OK)
-        status = XG_DRV(&dev->drv, cuStreamSynchronize, solver->stream);
+        status = xg_solver_wait(dev, solver, call->limit_s);
     if (status == XG_OK && name == XG_ROUTINE_GESDD && call->v_is_rows)
         info[0] = 0; /* the first step's answer is not used */
     for (int i = 0; i < XG_SOLVER_STEPS; i++)

@@ -15,7 +15,7 @@ int64_t xg_solver_spare_elems(const struct xg_solver_call *call);
  * XG_ERR_DRIVER; XG_ERR_LOST once the driver has ended.
  */
 enum xg_status xg_solver_create(struct xg_dev *dev, CUstream stream, struct xg_solver **out);
-void xg_solver_destroy(struct xg_solver *solver);
+void xg_solver_destroy(struct xg_dev *dev, struct xg_solver *solver);
 
 /* The same if the context cannot be entered: it frees nothing that cuSOLVER holds. */
 void xg_solver_forget(struct xg_solver *solver);
@@ -27,10 +27,16 @@ void xg_solver_forget(struct xg_solver *solver);
  */
 enum xg_status xg_solver_measure(struct xg_solver *solver, struct xg_solver_call *call);
 
+/* Waits for the work on the solver's stream. Failures: XG_ERR_DRIVER, XG_ERR_LOST; XG_ERR_HUNG
+ * after limit_s. */
+enum xg_status xg_solver_wait(const struct xg_dev *dev, const struct xg_solver *solver,
+                              double limit_s);
+
 /*
  * Computes the routine on the stream and waits for it. Returns XG_OK; XG_DECLINED if LAPACK's info
  * would not be 0 or cuSOLVER is not exact on this matrix: only device memory has changed; the
- * failures of xg_solver_measure.
+ * failures of xg_solver_measure and of xg_solver_wait. A function of cuSOLVER that itself waits for
+ * the device does so without a limit.
  */
 enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,
                              struct xg_solver_call *call);

@@ -12,6 +12,7 @@ struct xg_solver {
     xg_solver_handle handle;
     xg_solver_params params;
     CUstream stream;
+    CUevent done;                      /* behind the work of xg_solver_wait */
     CUfunction mirrors[XG_TYPE_COUNT]; /* NULL: cuSOLVER factorizes an upper triangle itself */
     struct xg_lu lus[XG_TYPE_COUNT];
     struct xg_qr qrs[XG_TYPE_COUNT];

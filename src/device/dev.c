@@ -2,10 +2,12 @@
 #define _GNU_SOURCE
 #include "device/dev.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "device/teardown.h"
 #include "host/local_rank.h"
@@ -243,4 +245,24 @@ void xg_dev_end(struct xg_dev *dev, int before)
 {
     xg_dev_leave(dev);
     xg_drv_unrelax(&dev->drv, before);
+}
+
+/* Each query counts for step_max_s at most, so that time in which the process is stopped does not
+ * count. */
+CUresult xg_dev_await(const struct xg_dev *dev, CUevent event, int spins, double limit_s)
+{
+    static const double step_max_s = 0.01;
+    double waited_s = 0, last_s = xg_clock_s();
+    for (;; spins--) {
+        CUresult result = XG_DRV_CALL(&dev->drv, cuEventQuery, event);
+        if (result != CUDA_ERROR_NOT_READY && !xg_drv_capture_forbids(result))
+            return result;
+        if (spins <= 0)
+            xg_clock_nap_us(20);
+        double now_s = xg_clock_s();
+        waited_s += fmin(now_s - last_s, step_max_s);
+        last_s = now_s;
+        if (waited_s > limit_s)
+            return CUDA_ERROR_NOT_READY;
+    }
 }

@@ -62,4 +62,12 @@ void xg_dev_leave(struct xg_dev *dev);
 enum xg_status xg_dev_begin(struct xg_dev *dev, int *before);
 void xg_dev_end(struct xg_dev *dev, int before);
 
+/*
+ * Waits for an event. Returns CUDA_SUCCESS, the query's error, or CUDA_ERROR_NOT_READY after
+ * limit_s; the driver's own wait never ends if the device hangs. Time in which the process itself
+ * was stopped does not count. If a stream capture of the program forbids the query, the wait goes
+ * on. After `spins` queries the thread sleeps between them. From any thread.
+ */
+CUresult xg_dev_await(const struct xg_dev *dev, CUevent event, int spins, double limit_s);
+
 #endif

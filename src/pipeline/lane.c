@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "pipeline/lane.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "compute/solver.h"
 
 static enum xg_status create_streams(struct xg_lane *lane)
@@ -98,7 +96,7 @@ void xg_lane_destroy(struct xg_lane *lane)
         for (int i = 0; i < XG_PIPE_STREAMS; i++)
             if (lane->streams[i])
                 XG_DRV(&lane->dev->drv, cuStreamSynchronize, lane->streams[i]);
-        xg_solver_destroy(lane->solver);
+        xg_solver_destroy(lane->dev, lane->solver);
         release_blocks(lane);
         release_events(lane);
         xg_mem_dev_release(lane->dev, &lane->memory);
@@ -199,26 +197,6 @@ enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
     return status;
 }
 
-/* Each query counts for step_max_s at most, so that time in which the process is stopped does not
- * count. */
-CUresult xg_lane_await(const struct xg_lane *lane, CUevent event, int spins)
-{
-    static const double step_max_s = 0.01;
-    double waited_s = 0, last_s = xg_clock_s();
-    for (;; spins--) {
-        CUresult result = XG_DRV_CALL(&lane->dev->drv, cuEventQuery, event);
-        if (result != CUDA_ERROR_NOT_READY && !xg_drv_capture_forbids(result))
-            return result;
-        if (spins <= 0)
-            xg_clock_nap_us(20);
-        double now_s = xg_clock_s();
-        waited_s += fmin(now_s - last_s, step_max_s);
-        last_s = now_s;
-        if (waited_s > lane->dev->timeout_s)
-            return CUDA_ERROR_NOT_READY;
-    }
-}
-
 /* Records an event behind all work of the stream and waits for it. */
 static enum xg_status drain_stream(struct xg_lane *lane, CUstream stream)
 {
@@ -227,7 +205,7 @@ static enum xg_status drain_stream(struct xg_lane *lane, CUstream stream)
     CUresult result =
         event ? XG_DRV_CALL(drv, cuEventRecord, event, stream) : CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS)
-        result = xg_lane_await(lane, event, 0);
+        result = xg_dev_await(lane->dev, event, 0, lane->dev->timeout_s);
     if (result == CUDA_ERROR_NOT_READY)
         return XG_ERR_HUNG;
     return result == CUDA_SUCCESS ? XG_OK : XG_DRV(drv, cuStreamSynchronize, stream);

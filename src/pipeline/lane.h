@@ -77,15 +77,6 @@ enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
 enum xg_status xg_lane_reserve_memory(struct xg_lane *lane, size_t device_bytes, size_t host_bytes);
 
 /*
- * Waits for an event of the device. Returns CUDA_SUCCESS, the query's error, or
- * CUDA_ERROR_NOT_READY after dev->timeout_s; the driver's own wait never ends if the device hangs.
- * Time in which the process itself was stopped does not count. If a stream capture of the program
- * forbids the query, the wait goes on. After `spins` queries the thread sleeps between them. From
- * any thread.
- */
-CUresult xg_lane_await(const struct xg_lane *lane, CUevent event, int spins);
-
-/*
  * Waits until the device has finished all work of the lane. Returns XG_OK, the first failure seen,
  * or XG_ERR_HUNG if the device makes no progress for dev->timeout_s: then copies from and to the
  * lane's blocks may still be running.

@@ -14,9 +14,9 @@
 /*
  * A block is a huge page. In a small matrix, which an allocator hardly ever backs with huge pages,
  * a block is smaller. A step, or a segment before or behind the blocks, takes one thread 50 us in
- * pages of 4 KiB; after each the thread checks whether the call has failed. A huge page takes
- * 150 to 400 us, however few bytes are asked for. Meanwhile other threads of the program can take
- * page faults, but cannot map memory.
+ * pages of 4 KiB; after each a thread of a product checks whether the product has failed. A huge
+ * page takes 150 to 400 us, however few bytes are asked for. Meanwhile other threads of the program
+ * can take page faults, but cannot map memory.
  */
 static const size_t BLOCK_BYTES = 2 << 20, STEP_BYTES = 256 << 10, SMALL_BYTES = 4 << 20;
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "compute/deflation.h"
 #include "compute/solver.h"
+#include "decide/routine.h"
 #include "pipeline/lane.h"
 #include "pipeline/originals.h"
 #include "pipeline/populate.h"
@@ -469,6 +470,10 @@ static enum xg_status run_entered(struct run *run, struct xg_result *result)
     return status;
 }
 
+/* The operations per second of a device that does not hang. On an H100 gesvd, the slowest, reaches
+ * 8e11, and no useful device is slower by a factor of 80. */
+static const double SLOWEST_FLOPS = 1e10;
+
 static enum xg_status run_routine(struct xg_lane *lane, const struct xg_routine *routine,
                                   const uint64_t *seed, struct xg_result *result)
 {
@@ -477,6 +482,7 @@ static enum xg_status run_routine(struct xg_lane *lane, const struct xg_routine 
     *result = (struct xg_result){0};
     run.wide = routine->name == XG_ROUTINE_GESDD && routine->m < routine->n;
     run.solver.routine = routine;
+    run.solver.limit_s = lane->dev->timeout_s + xg_routine_flops(routine) / SLOWEST_FLOPS;
     run.solver.m = run.wide ? routine->n : routine->m;
     run.solver.n = run.wide ? routine->m : routine->n;
     int before;

@@ -267,7 +267,7 @@ static bool await(struct job *job, const struct xg_queue_block *block)
 {
     enum { SPINS = 1000 };
     const struct xg_dev *dev = job->lane->dev;
-    CUresult result = xg_lane_await(job->lane, block->copied, SPINS);
+    CUresult result = xg_dev_await(dev, block->copied, SPINS, dev->timeout_s);
     if (result == CUDA_ERROR_NOT_READY)
         xg_log(XG_LOG_INFO, "the device got nothing done for %g s", dev->timeout_s);
     if (result != CUDA_SUCCESS)

@@ -177,6 +177,12 @@ END
         on_gpu "$fault" FAKECUDA_FAIL=$fault "$tmp/lapack" 40
     done
 
+    # A device that hangs, in a copy or in the computation (18 on two cores). Contract 9.2.
+    for nth in 1 9 17 18 19 20; do
+        on_gpu "hang $nth" XGEMM_TIMEOUT_MS=300 FAKECUDA_FAIL=exec:$nth:-1 timeout 60 "$tmp/one"
+        has "hang $nth" 'the GPU failed (device does not answer)'
+    done
+
     # Least squares, of which the GPU leaves a part to the machine's library.
     on_gpu "squares" "$tmp/squares"
     for name in gels gelsd gelss; do
