@@ -33,9 +33,12 @@ enum xg_status xg_solver_create(struct xg_dev *dev, CUstream stream, struct xg_s
     xg_drv_register_exit();
     if (xg_drv_ended())
         goto free_solver;
-    status = status_of(xg_solver_functions.create(&solver->handle), "cusolverDnCreate");
+    status = XG_DRV(&dev->drv, cuEventCreate, &solver->done, CU_EVENT_DISABLE_TIMING);
     if (status != XG_OK)
         goto free_solver;
+    status = status_of(xg_solver_functions.create(&solver->handle), "cusolverDnCreate");
+    if (status != XG_OK)
+        goto destroy_event;
     status =
         status_of(xg_solver_functions.set_stream(solver->handle, stream), "cusolverDnSetStream");
     if (status == XG_OK)
@@ -45,16 +48,13 @@ enum xg_status xg_solver_create(struct xg_dev *dev, CUstream stream, struct xg_s
         goto destroy_handle;
     for (int type = 0; type < XG_TYPE_COUNT; type++)
         (void)xg_mirror_open(dev, (enum xg_type)type, &solver->mirrors[type]);
-    status = XG_DRV(&dev->drv, cuEventCreate, &solver->done, CU_EVENT_DISABLE_TIMING);
-    if (status != XG_OK)
-        goto destroy_params;
     *out = solver;
     return XG_OK;
 
-destroy_params:
-    xg_solver_functions.destroy_params(solver->params);
 destroy_handle:
     xg_solver_functions.destroy(solver->handle);
+destroy_event:
+    XG_DRV(&dev->drv, cuEventDestroy, solver->done);
 free_solver:
     free(solver);
     return status == XG_DECLINED ? XG_ERR_DRIVER : status;
