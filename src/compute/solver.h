@@ -17,7 +17,7 @@ int64_t xg_solver_spare_elems(const struct xg_solver_call *call);
 enum xg_status xg_solver_create(struct xg_dev *dev, CUstream stream, struct xg_solver **out);
 void xg_solver_destroy(struct xg_dev *dev, struct xg_solver *solver);
 
-/* The same if the context cannot be entered: it frees nothing that cuSOLVER holds. */
+/* The same if the context cannot be entered: it frees neither what cuSOLVER holds nor the event. */
 void xg_solver_forget(struct xg_solver *solver);
 
 /*

@@ -39,7 +39,7 @@ struct xg_solver_call {
     size_t work_bytes, host_bytes;
     void *host_work;
     struct xg_solver_block *block;
-    double limit_s; /* longer than the device takes, unless it hangs */
+    double limit_s; /* of each wait; longer than the device takes, unless it hangs */
     bool by_qr;     /* GESDD: Xgesvdp is not tried */
     /* GESDD: called after Xgesvdp, before gesvd (deflation.h). NULL: none. */
     enum xg_status (*deflate)(struct xg_dev *dev, struct xg_solver *solver, CUstream stream,

@@ -224,7 +224,7 @@ static void test_first_look(void)
     XT_CHECK(populate.segments == 0);
     munmap(memory, bytes);
     errno = ENOTTY;
-    look(&populate, &call); /* the system does not tell of what is not mapped */
+    look(&populate, &call); /* mincore fails: nothing is mapped there */
     XT_CHECK(populate.segments == 0 && errno == ENOTTY);
 }
 
