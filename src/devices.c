@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "devices.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -92,7 +93,8 @@ bool xg_devices_count(struct xg_device *device, enum xg_status status, enum xg_v
     }
     device->failures++;
     device->wrongs += status == XG_ERR_WRONG;
-    device->hung |= status == XG_ERR_HUNG;
+    if (status == XG_ERR_HUNG)
+        atomic_store(&device->dev->hung, true);
     bool lost =
         !device->lost && (status == XG_ERR_LOST || status == XG_ERR_HUNG ||
                           device->failures >= FAILURES_MAX || device->wrongs >= FAILURES_MAX);
@@ -104,12 +106,13 @@ bool xg_devices_detach(struct xg_device *device, struct xg_device *held)
 {
     if (!device->lost || !device->dev || device->held || busy_of(device))
         return false;
+    const bool hung = atomic_load(&device->dev->hung);
     *held = *device;
     for (int i = 0; i < XG_DEVICES_LANES; i++) {
-        device->left[i] = device->hung ? device->slots[i].lane : NULL;
+        device->left[i] = hung ? device->slots[i].lane : NULL;
         device->slots[i].lane = NULL;
     }
-    device->left_dev = device->hung ? device->dev : NULL;
+    device->left_dev = hung ? device->dev : NULL;
     device->dev = NULL;
     return true;
 }
@@ -144,13 +147,14 @@ enum xg_status xg_devices_open(const struct xg_conf *conf, int ordinal, int thre
 
 void xg_devices_close(const struct xg_device *held)
 {
+    const bool hung = atomic_load(&held->dev->hung);
     for (int i = 0; i < XG_DEVICES_LANES; i++) {
         struct xg_lane *lane = held->slots[i].lane;
-        if (lane && held->hung)
+        if (lane && hung)
             xg_lane_abandon(lane);
         else if (lane)
             xg_lane_destroy(lane);
     }
-    if (!held->hung)
+    if (!hung)
         xg_backend_close(held->dev);
 }

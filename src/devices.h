@@ -32,7 +32,6 @@ struct xg_device {
     int failures; /* in a row */
     int wrongs;   /* in a row, of the verified products */
     int held;     /* callers that keep the device open without a lane */
-    bool hung;    /* the device hangs and keeps its resources */
     bool lost;    /* it gets no more products */
 };
 

@@ -145,7 +145,8 @@ static const struct xg_setting settings[] = {
      .max = INT32_MAX,
      .accepts = "milliseconds",
      .help = "How long a product waits for a GPU that makes no progress before the CPU computes it "
-             "and the library stops using the GPU; 0: 30000."},
+             "and the library stops using the GPU; LAPACK routines wait a second longer for every "
+             "10^10 operations; 0: 30000."},
     {.name = "XGEMM_SPIN",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(spin),

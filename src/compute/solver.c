@@ -221,14 +221,7 @@ enum xg_status xg_solver_wait(const struct xg_dev *dev, const struct xg_solver *
 {
     enum { SPINS = 5000 }; /* some milliseconds, of which a pause between queries would show */
     enum xg_status status = XG_DRV(&dev->drv, cuEventRecord, solver->done, solver->stream);
-    if (status != XG_OK)
-        return status;
-    CUresult result = xg_dev_await(dev, solver->done, SPINS, limit_s);
-    if (result == CUDA_ERROR_NOT_READY)
-        xg_log(XG_LOG_INFO, "the device has not ended a routine within %g s", limit_s);
-    return result == CUDA_SUCCESS           ? XG_OK
-           : result == CUDA_ERROR_NOT_READY ? XG_ERR_HUNG
-                                            : xg_drv_status(&dev->drv, result, "cuEventQuery");
+    return status == XG_OK ? xg_dev_await(dev, solver->done, SPINS, limit_s) : status;
 }
 
 enum xg_status xg_solver_run(struct xg_dev *dev, struct xg_solver *solver,

@@ -3,6 +3,7 @@
 #include "device/dev.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,20 +250,24 @@ void xg_dev_end(struct xg_dev *dev, int before)
 
 /* Each query counts for step_max_s at most, so that time in which the process is stopped does not
  * count. */
-CUresult xg_dev_await(const struct xg_dev *dev, CUevent event, int spins, double limit_s)
+enum xg_status xg_dev_await(const struct xg_dev *dev, CUevent event, int spins, double limit_s)
 {
     static const double step_max_s = 0.01;
     double waited_s = 0, last_s = xg_clock_s();
     for (;; spins--) {
         CUresult result = XG_DRV_CALL(&dev->drv, cuEventQuery, event);
         if (result != CUDA_ERROR_NOT_READY && !xg_drv_capture_forbids(result))
-            return result;
+            return xg_drv_status(&dev->drv, result, "cuEventQuery");
+        if (atomic_load_explicit(&dev->hung, memory_order_relaxed))
+            return XG_ERR_HUNG;
         if (spins <= 0)
             xg_clock_nap_us(20);
         double now_s = xg_clock_s();
         waited_s += fmin(now_s - last_s, step_max_s);
         last_s = now_s;
-        if (waited_s > limit_s)
-            return CUDA_ERROR_NOT_READY;
+        if (waited_s > limit_s) {
+            xg_log(XG_LOG_INFO, "the device made no progress for %g s", limit_s);
+            return XG_ERR_HUNG;
+        }
     }
 }

@@ -27,6 +27,7 @@ struct xg_dev {
     /* XGEMM_REPRODUCIBLE: memory to plan with, from the device alone; 0: free memory. */
     size_t plan_bytes;
     double timeout_s;          /* how long to wait for a device that makes no progress */
+    _Atomic bool hung;         /* it made none: waits end, and it keeps its resources */
     _Atomic size_t used_bytes; /* mem.c's count against the budget */
 
     /* The code that computes on it: backend.c opens and closes it, NULL before. */
@@ -63,11 +64,12 @@ enum xg_status xg_dev_begin(struct xg_dev *dev, int *before);
 void xg_dev_end(struct xg_dev *dev, int before);
 
 /*
- * Waits for an event. Returns CUDA_SUCCESS, the query's error, or CUDA_ERROR_NOT_READY after
- * limit_s; the driver's own wait never ends if the device hangs. Time in which the process itself
- * was stopped does not count. If a stream capture of the program forbids the query, the wait goes
- * on. After `spins` queries the thread sleeps between them. From any thread.
+ * Waits for an event; the driver's own wait never ends if the device hangs. Time in which the
+ * process itself was stopped does not count. If a stream capture of the program forbids the query,
+ * the wait goes on. After `spins` queries the thread sleeps between them. From any thread. Returns
+ * XG_OK; XG_ERR_HUNG after limit_s, or when the device is known to hang; XG_ERR_DRIVER,
+ * XG_ERR_LOST.
  */
-CUresult xg_dev_await(const struct xg_dev *dev, CUevent event, int spins, double limit_s);
+enum xg_status xg_dev_await(const struct xg_dev *dev, CUevent event, int spins, double limit_s);
 
 #endif

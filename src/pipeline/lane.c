@@ -198,26 +198,24 @@ enum xg_status xg_lane_reserve(struct xg_lane *lane, const struct xg_plan *plan,
 }
 
 /* Records an event behind all work of the stream and waits for it. */
-static enum xg_status drain_stream(struct xg_lane *lane, CUstream stream)
+static enum xg_status drain_stream(struct xg_lane *lane, CUstream stream, double limit_s)
 {
     const struct xg_drv *drv = &lane->dev->drv;
     CUevent event = lane->blocks[0].copied;
-    CUresult result =
-        event ? XG_DRV_CALL(drv, cuEventRecord, event, stream) : CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS)
-        result = xg_dev_await(lane->dev, event, 0, lane->dev->timeout_s);
-    if (result == CUDA_ERROR_NOT_READY)
-        return XG_ERR_HUNG;
-    return result == CUDA_SUCCESS ? XG_OK : XG_DRV(drv, cuStreamSynchronize, stream);
+    enum xg_status status = event ? XG_DRV(drv, cuEventRecord, event, stream) : XG_ERR_DRIVER;
+    if (status == XG_OK)
+        status = xg_dev_await(lane->dev, event, 0, limit_s);
+    return status == XG_OK || status == XG_ERR_HUNG ? status
+                                                    : XG_DRV(drv, cuStreamSynchronize, stream);
 }
 
-enum xg_status xg_lane_drain(struct xg_lane *lane)
+enum xg_status xg_lane_drain(struct xg_lane *lane, double limit_s)
 {
     enum xg_status first = XG_OK;
     for (int i = 0; i < XG_PIPE_STREAMS && first != XG_ERR_HUNG; i++) {
         if (!lane->streams[i])
             continue;
-        enum xg_status status = drain_stream(lane, lane->streams[i]);
+        enum xg_status status = drain_stream(lane, lane->streams[i], limit_s);
         if (first == XG_OK || status == XG_ERR_HUNG)
             first = status;
     }

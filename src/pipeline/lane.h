@@ -78,9 +78,8 @@ enum xg_status xg_lane_reserve_memory(struct xg_lane *lane, size_t device_bytes,
 
 /*
  * Waits until the device has finished all work of the lane. Returns XG_OK, the first failure seen,
- * or XG_ERR_HUNG if the device makes no progress for dev->timeout_s: then copies from and to the
- * lane's blocks may still be running.
+ * or XG_ERR_HUNG (xg_dev_await): then copies from and to the lane's blocks may still be running.
  */
-enum xg_status xg_lane_drain(struct xg_lane *lane);
+enum xg_status xg_lane_drain(struct xg_lane *lane, double limit_s);
 
 #endif

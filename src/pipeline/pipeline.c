@@ -186,7 +186,8 @@ static enum xg_status run(struct xg_lane *lane, struct xg_pipe *pipe,
     }
     /* Copies from and to blocks that the next product would use may still be running. If a wait for
      * them fails, the status says that the lane must take no next product. */
-    enum xg_status drained = pipe->status == XG_ERR_HUNG ? XG_ERR_HUNG : xg_lane_drain(lane);
+    enum xg_status drained =
+        pipe->status == XG_ERR_HUNG ? XG_ERR_HUNG : xg_lane_drain(lane, lane->dev->timeout_s);
     if (drained != XG_OK)
         pipe->status = drained == XG_ERR_HUNG ? XG_ERR_HUNG : XG_ERR_LOST;
     if (!any)

@@ -463,7 +463,7 @@ static enum xg_status run_entered(struct run *run, struct xg_result *result)
     result->kernel = run->solver.kernel;
     /* A step may have been queued before the one that failed or declined. */
     if (status != XG_OK && status != XG_ERR_HUNG) {
-        enum xg_status drained = xg_lane_drain(lane);
+        enum xg_status drained = xg_lane_drain(lane, run->solver.limit_s);
         if (drained != XG_OK)
             status = drained == XG_ERR_HUNG ? XG_ERR_HUNG : XG_ERR_LOST;
     }

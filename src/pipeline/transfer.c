@@ -267,14 +267,10 @@ static bool await(struct job *job, const struct xg_queue_block *block)
 {
     enum { SPINS = 1000 };
     const struct xg_dev *dev = job->lane->dev;
-    CUresult result = xg_dev_await(dev, block->copied, SPINS, dev->timeout_s);
-    if (result == CUDA_ERROR_NOT_READY)
-        xg_log(XG_LOG_INFO, "the device got nothing done for %g s", dev->timeout_s);
-    if (result != CUDA_SUCCESS)
-        fail(job, result == CUDA_ERROR_NOT_READY
-                      ? XG_ERR_HUNG
-                      : xg_drv_status(&dev->drv, result, "cuEventQuery"));
-    return result == CUDA_SUCCESS;
+    enum xg_status status = xg_dev_await(dev, block->copied, SPINS, dev->timeout_s);
+    if (status != XG_OK)
+        fail(job, status);
+    return status == XG_OK;
 }
 
 /* --- Workers --------------------------------------------------------------------------------- */

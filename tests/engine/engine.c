@@ -4,6 +4,7 @@
  * 7.4, 8.2, 8.4, 8.5, 9.2, 9.3, 10.1 (doc/contract.md).
  */
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -195,6 +196,31 @@ static void hung_device(void)
     XT_CHECK(seconds >= 1e-3 * HANG_MS, "noticed after %g s", seconds);
     check_state(XG_ENGINE_NONE);
     XT_CHECK(run(true) == XG_DECLINED, "hung, but a product");
+}
+
+/* A wait with a longer limit, a LAPACK routine's, ends when a product has found that the device
+ * hangs. */
+static void hung_beside(void)
+{
+    struct xg_dev *dev;
+    CUstream stream;
+    CUevent event;
+    CUdeviceptr word;
+    int before;
+    begin();
+    conf.timeout_ms = HANG_MS;
+    wait_until(XG_ENGINE_READY);
+    XT_CHECK(xg_engine_hold(0, &dev) && xg_dev_begin(dev, &before) == XG_OK);
+    XT_CHECK(XG_DRV(&dev->drv, cuMemAlloc, &word, 4) == XG_OK);
+    XT_CHECK(XG_DRV(&dev->drv, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING) == XG_OK);
+    XT_CHECK(XG_DRV(&dev->drv, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING) == XG_OK);
+    fake.fail("exec", 1, FAKECUDA_HANG, FAKECUDA_ONCE);
+    XT_CHECK(run(true) == XG_ERR_HUNG, "the hang was not noticed");
+    XT_CHECK(XG_DRV(&dev->drv, cuMemsetD32Async, word, 0, 1, stream) == XG_OK);
+    XT_CHECK(XG_DRV(&dev->drv, cuEventRecord, event, stream) == XG_OK);
+    XT_CHECK(xg_dev_await(dev, event, 0, HUGE_VAL) == XG_ERR_HUNG, "the event came");
+    xg_dev_end(dev, before);
+    xg_engine_let_go(0);
 }
 
 /* A failure that is followed by a hang: what is under way is not waited for without end. */
@@ -542,6 +568,7 @@ static const struct fx_scenario scenarios[] = {
     {"hung_device", hung_device, "HANG_AT=15", "does not answer", "on the CPU from here on"},
     {"hung_device", hung_device, "HANG_AT=8 FAKECUDA_SEED=5", "does not answer",
      "on the CPU from here on"},
+    {"hung_beside", hung_beside, "", "does not answer", "on the CPU from here on"},
     {"hung_failure", hung_failure, "", "does not answer", "on the CPU from here on"},
     {"many_threads", many_threads, "", NULL, NULL},
     {"patience_counts", patience_counts, "FAKECUDA_DELAY_US=300", NULL, NULL},

@@ -147,7 +147,7 @@ static void poison(struct xg_lane *lane)
     if (lane->memory.bytes)
         XT_CHECK(XG_DRV(&dev->drv, cuMemsetD32Async, lane->memory.ptr, nan, lane->memory.bytes / 4,
                         lane->streams[0]) == XG_OK);
-    XT_CHECK(xg_lane_drain(lane) == XG_OK);
+    XT_CHECK(xg_lane_drain(lane, dev->timeout_s) == XG_OK);
     xg_dev_leave(dev);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which device a product is given to, and when one is given up. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "src/devices.h"
@@ -63,7 +64,8 @@ static void check_pick(void)
 /* The device is lost with the last of these, and not before. */
 static void check_lost(const char *what, const enum xg_status *statuses, int count)
 {
-    struct xg_device device = {0};
+    struct xg_dev dev = {0};
+    struct xg_device device = {.dev = &dev};
     for (int i = 0; i < count; i++) {
         bool lost = xg_devices_count(&device, statuses[i], XG_VERDICT_NONE);
         XT_CHECK(lost == (i == count - 1) && device.lost == lost, "%s: after %d", what, i + 1);
@@ -100,15 +102,15 @@ static void check_detach(bool hung)
 {
     static struct xg_dev dev;
     static struct xg_lane lanes[2];
-    struct xg_device held,
-        device = {.dev = &dev, .slots = {{&lanes[0], true}, {&lanes[1], false}}, .hung = hung};
+    struct xg_device held, device = {.dev = &dev, .slots = {{&lanes[0], true}, {&lanes[1], false}}};
+    atomic_store(&dev.hung, false);
     XT_CHECK(!xg_devices_detach(&device, &held), "a device that is not lost");
-    device.lost = true;
+    xg_devices_count(&device, hung ? XG_ERR_HUNG : XG_ERR_LOST, XG_VERDICT_NONE);
     XT_CHECK(!xg_devices_detach(&device, &held), "a lane of it is busy");
     XT_CHECK(device.dev == &dev && device.slots[1].lane == &lanes[1], "taken all the same");
     device.slots[0].busy = false;
     XT_CHECK(xg_devices_detach(&device, &held) && !device.dev, "not taken");
-    XT_CHECK(held.dev == &dev && held.hung == hung);
+    XT_CHECK(held.dev == &dev && atomic_load(&dev.hung) == hung);
     XT_CHECK(device.left_dev == (hung ? &dev : NULL));
     for (int i = 0; i < XG_DEVICES_LANES; i++) {
         XT_CHECK(held.slots[i].lane == &lanes[i] && !device.slots[i].lane, "lane %d", i);
