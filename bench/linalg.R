@@ -12,7 +12,9 @@ calls <- list(
     "R svd" = quote(svd(a)),
     "R solve, 32 columns" = quote(solve(a, a[, 1:32])),
     "R solve, the inverse" = quote(solve(a)),
-    "R chol" = quote(chol(definite)))
+    "R chol" = quote(chol(definite)),
+    "R %*%" = quote(a %*% a),
+    "R crossprod" = quote(crossprod(a)))
 for (name in names(calls)) {
     times <- sapply(if (name == "R svd") 1 else 1:2, function(i) {
         gc()

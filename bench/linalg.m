@@ -34,3 +34,5 @@ best ("svd, n / 4", 1, @() both_sides (quarter));
 best ("\\, 32 columns", 2, @() a \ a(:, 1:32));
 best ("inv", 2, @() inv (a));
 best ("chol", 2, @() chol (definite));
+best ("a * b", 2, @() a * definite);
+best ("a' * a", 2, @() a' * a);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Times calls of numpy.linalg, scipy.linalg, R and Octave, whole: in plain programs, and through xgemm-run.
+"""Times calls of NumPy, SciPy, R and Octave, whole: in plain programs, and through xgemm-run.
 
 usage: linalg.py RUN [--size N] [--programs python,r,octave,script] [--turns T] [--time-limit SECONDS]
                  [--r COMMAND] [--octave COMMAND]
@@ -32,6 +32,14 @@ CALLS = {
     "numpy cholesky": "numpy.linalg.cholesky(definite)",
     "scipy cho_factor": "scipy.linalg.cho_factor(definite)",
     "scipy lu_factor": "scipy.linalg.lu_factor(a)",
+    "scipy eigh, ten of n": "scipy.linalg.eigh(symmetric, subset_by_index=[0, 9])",
+    "numpy a @ a": "a @ a",
+    "numpy a.T @ a": "a.T @ a",
+    "numpy multi_dot of four": "numpy.linalg.multi_dot([a, a, a, a])",
+    "scipy blas.dgemm": "blas.dgemm(1.0, a.T, a.T)",
+    "scipy blas.dsyrk": "blas.dsyrk(1.0, a.T)",
+    "scipy blas.dtrsm": "blas.dtrsm(1.0, triangle, a.T)",
+    "scipy blas.zgemm, n / 2": "blas.zgemm(1.0, complex, complex)",
 }
 SCRIPT = ("import numpy; a = numpy.random.default_rng(1).standard_normal((%d, %d)); "
           "print(numpy.linalg.svd(a)[1][0])")
@@ -41,11 +49,13 @@ def measure(n):
     """In a process of its own: a line for each call, its milliseconds first."""
     import numpy
     import scipy.linalg
+    from scipy.linalg import blas
 
     a = numpy.random.default_rng(1).standard_normal((n, n))
     symmetric, definite = a + a.T, a @ a.T + n * numpy.eye(n)
     names = {"numpy": numpy, "scipy": scipy, "a": a, "symmetric": symmetric, "definite": definite,
-             "tall": a[:, :n // 4].copy()}
+             "tall": a[:, :n // 4].copy(), "blas": blas, "triangle": numpy.asfortranarray(numpy.triu(definite)),
+             "complex": numpy.asfortranarray(a[:n // 2, :n // 2] + 1j * a[n // 2:, n // 2:])}
     for first in (numpy.linalg.eigh, numpy.linalg.svd, scipy.linalg.svd):
         first(symmetric[:1024, :1024])
     for name, call in CALLS.items():

@@ -153,8 +153,11 @@ static void write_cpu(FILE *out, const struct doctor_facts *facts)
             write_row(out, "", "unknown: it does not load outside the program");
             continue;
         }
-        doctor_text_set(text, sizeof text, "%d-bit integers; threads: %d (0: unknown) of %s, ",
-                        8 * blas->int_bytes, blas->threads, doctor_pool_text(blas->pool));
+        char threads[16] = "unknown";
+        if (blas->threads > 0)
+            snprintf(threads, sizeof threads, "%d", blas->threads);
+        doctor_text_set(text, sizeof text, "%d-bit integers; threads: %s, of %s, ",
+                        8 * blas->int_bytes, threads, doctor_pool_text(blas->pool));
         size_t at = strlen(text);
         if (isfinite(blas->spin_s))
             doctor_text_set(text + at, sizeof text - at, "which spin for %.3g ms after a product",

@@ -78,9 +78,9 @@ static void write_sums(const struct top *top, double seconds)
     xg_account_sum(&sum, &all);
     fprintf(
         stderr,
-        "%sxgemm-run: %lld products in %d process%s; %lld on the GPU, %.0f %% of FLOP; %.3f s in "
+        "%sxgemm-run: %lld product%s in %d process%s; %lld on the GPU, %.0f %% of FLOP; %.3f s in "
         "products, %.3f s in all\n",
-        top->rewrites ? "\r\033[K" : "", (long long)all.calls, processes,
+        top->rewrites ? "\r\033[K" : "", (long long)all.calls, all.calls == 1 ? "" : "s", processes,
         processes == 1 ? "" : "es", (long long)all.gpu_calls, share(all.gpu_flops, all.flops),
         all.seconds, seconds);
     if (!processes)

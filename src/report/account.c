@@ -374,9 +374,9 @@ static void print_rows(const struct xg_account *account, FILE *out)
     struct xg_account_sums sums;
 
     xg_account_sum(account, &sums);
-    fprintf(out, "xgemm: %lld products, %.3f GFLOP in %.3f s; %lld on the GPU, %lld on the CPU\n",
-            (long long)sums.calls, sums.flops * 1e-9, sums.seconds, (long long)sums.gpu_calls,
-            (long long)(sums.calls - sums.gpu_calls));
+    fprintf(out, "xgemm: %lld product%s, %.3f GFLOP in %.3f s; %lld on the GPU, %lld on the CPU\n",
+            (long long)sums.calls, sums.calls == 1 ? "" : "s", sums.flops * 1e-9, sums.seconds,
+            (long long)sums.gpu_calls, (long long)(sums.calls - sums.gpu_calls));
     const struct table table = {
         .columns = 9,
         .head = {"where", "why", "name", "operation", "calls", "GFLOP", "GB", "seconds", "GFLOP/s"},

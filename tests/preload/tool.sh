@@ -147,7 +147,7 @@ grep -q 'times as fast' "$tmp/err" && fail "ab compares the time of a run that a
 
 # The user's log is the user's.
 XGEMM_STATS=1 XGEMM_LOG=$tmp/log "$run" ab -n 2 "$tmp/tool" exit exit 2>"$tmp/err"
-expect "ab: XGEMM_LOG" "$(grep -c '^xgemm: 1 products' "$tmp/log")" 4
+expect "ab: XGEMM_LOG" "$(grep -c '^xgemm: 1 product' "$tmp/log")" 4
 expect "ab: not XGEMM_LOG" "$(grep -c '^xgemm: ' "$tmp/err")" 1
 expect "ab: not XGEMM_LOG, the sum" "$(grep -c '^xgemm: 2 products' "$tmp/err")" 1
 
@@ -273,7 +273,7 @@ mkdir "$tmp/relative"
 (cd "$tmp" && TMPDIR=relative "$run" report -o page sh -c 'cd / && exec "$0" exit' "$tmp/tool" 2>"$tmp/err")
 expect "report: TMPDIR from where it was" "$?:$(tail -n 2 "$tmp/page" | tr -d ' ' | tr '\n' ' ')" '3:1 1 '
 (cd "$tmp" && TMPDIR=relative "$run" top sh -c 'cd / && exec "$0" exit' "$tmp/tool" 2>"$tmp/err")
-expect "top: TMPDIR from where it was" "$?:$(grep -c '1 products in 1 process' "$tmp/err")" 3:1
+expect "top: TMPDIR from where it was" "$?:$(grep -c '1 product in 1 process' "$tmp/err")" 3:1
 expect "folders named from where it was" "$(ls "$tmp/relative")" ''
 printf '#!/bin/sh\nexit 1\n' >"$moved/xgemm-report"
 "$run" report -o "$tmp/page" sh -c 'exit 0' 2>"$tmp/err"

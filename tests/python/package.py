@@ -454,8 +454,8 @@ class Notebook(unittest.TestCase):
         shown = [out for out in cells[2].outputs if out.output_type == "execute_result"]
         self.assertEqual(shown[0].data["text/plain"], "(512, 96)")
         self.assertEqual(self.errors(cells[3]), ["ZeroDivisionError"])
-        self.assertRegex(self.printed(cells[3]), r"xgemm: 1 products.*(?s:.*)cblas_dgemm")
-        self.assertIn("xgemm: 1 products", self.printed(cells[4]))
+        self.assertRegex(self.printed(cells[3]), r"xgemm: 1 product.*(?s:.*)cblas_dgemm")
+        self.assertIn("xgemm: 1 product", self.printed(cells[4]))
         self.assertEqual(self.printed(cells[5]), "xgemm: no products\n")
         self.assertEqual(self.printed(cells[6]), "5 float64 (512, 96)\n")
         self.assertNotEqual(self.printed(cells[8], "stderr") + "".join(self.errors(cells[8])), "")

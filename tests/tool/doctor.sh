@@ -130,7 +130,7 @@ done
 echo kept >"$tmp/log"
 doctor $wrong XGEMM_LOG="$tmp/log" XGEMM_STATS=1 "$tmp/linked" own
 says '"name":"cblas_sgemm","where":"CPU"'
-[ "$(sed 1q "$tmp/log")" = kept ] && grep -q '1 products' "$tmp/log" || fail "the user's log"
+[ "$(sed 1q "$tmp/log")" = kept ] && grep -q '1 product' "$tmp/log" || fail "the user's log"
 doctor $wrong XGEMM_VERBOSE=1 "$tmp/linked" own
 grep -q '^xgemm: cblas_sgemm 200x200x200' "$tmp/err" || fail "what the user asked for is not shown"
 silent run.message
