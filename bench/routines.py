@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Times LAPACK routines inside the routine: without the library, with quiet threads, and through xgemm-run.
+"""Times routines of LAPACK and of Level 3 BLAS inside the routine: without the library, with quiet threads, and through xgemm-run.
 
-usage: routines.py RUN [--sizes N,N] [--types d,s] [--routines NAME,NAME] [--turns T] [--time-limit SECONDS]
+usage: routines.py RUN [--sizes N,N] [--types d,s,c,z] [--routines NAME,NAME] [--turns T] [--time-limit SECONDS]
 
 RUN is xgemm-run. Each turn starts one process for each way to run, in alternating order; a process
 times each routine on fresh copies of one random matrix, after eigenvalues of 1024 for four seconds, in which the
 GPU starts: the best of two calls after a first one, of more where they are short. Least
-squares (gels, gelsd, gelss; gelsy, which stays on the CPU) have a quarter of the columns.
-SciPy's wrappers call LAPACK directly on matrices stored by columns. Prints the medians over the turns
+squares (gels, gelsd, gelss; gelsy, which stays on the CPU) have a quarter of the columns. Without --routines it
+measures LAPACK's; products are measured by their names: gemm, symm, hemm, syrk, herk, syr2k, her2k, trmm, trsm.
+SciPy's wrappers call both directly on matrices stored by columns. Prints the medians over the turns
 in milliseconds, and the factor by which xgemm-run is faster than the faster of the other two.
 """
 import argparse
@@ -20,6 +21,10 @@ import time
 import turns
 
 ROUTINES = ("potrf", "getrf", "gesv", "getri", "trtri", "geqrf", "orgqr", "syevd", "gels", "gelsd", "gelss", "gelsy", "syevr", "geev", "gesdd", "gesdd_rank")
+# Products by the number of their matrices beside C, and what SciPy's wrappers call the last operand.
+PRODUCTS = {"gemm": (2, "c"), "symm": (2, "c"), "hemm": (2, "c"), "syrk": (1, "c"), "herk": (1, "c"), "syr2k": (2, "c"),
+            "her2k": (2, "c"), "trmm": (1, "b"), "trsm": (1, "b")}
+TYPES = {"s": "f4", "d": "f8", "c": "c8", "z": "c16"}
 QUIET = {"OPENBLAS_THREAD_TIMEOUT": "20"}
 WAYS = ("plain", "quiet", "run", "forced")
 
@@ -31,11 +36,11 @@ def made(name, n, kind, random):
     a = random.standard_normal((n, n // 4 if name.startswith("gels") else n)).astype(kind)
     if name == "gesdd_rank":
         a = (a[:, :n // 2] @ a[:n // 2]).astype(kind)
-    if name == "trtri":
+    if name in ("trtri", "trsm"):
         a = numpy.triu(a) + n * numpy.eye(n, dtype=kind)
     if name == "potrf":
         a = (a @ a.T + n * numpy.eye(n, dtype=kind)).astype(kind)
-    if name.startswith("sy"):
+    if name.startswith("syev"):
         a = (a + a.T) / 2
     return numpy.asfortranarray(a)
 
@@ -43,6 +48,7 @@ def made(name, n, kind, random):
 def caller(name, letter, a):
     """A function without arguments that prepares a call, and returns the function that makes it."""
     import numpy
+    import scipy.linalg.blas as blas
     import scipy.linalg.lapack as lapack
 
     def routine(which):
@@ -51,6 +57,10 @@ def caller(name, letter, a):
     def copy():
         return numpy.array(a, order="F")
 
+    if name in PRODUCTS:
+        matrices, last = PRODUCTS[name]
+        return lambda: (lambda x: lambda: [getattr(blas, letter + name)(
+            1.0, *(matrices * [a]), **{last: x, "overwrite_" + last: 1}), 0])(copy())
     if name == "gesv":
         return lambda: (lambda x, b: lambda: routine("gesv")(x, b, overwrite_a=1, overwrite_b=1))(
             copy(), numpy.array(a[:, :32], order="F"))
@@ -95,7 +105,7 @@ def measure(options):
     for n in options.sizes:
         for letter in options.types:
             for name in options.routines:
-                prepare = caller(name, letter, made(name, n, {"s": "f4", "d": "f8"}[letter], random))
+                prepare = caller(name, letter, made(name, n, TYPES[letter], random))
                 times = []
                 while len(times) < 3 or sum(times) < 20 and len(times) < 100:
                     call = prepare()
