@@ -95,16 +95,6 @@ void device_print(FILE *out, const struct xg_dev *dev, const char *commit,
             rates->up_bytes_per_s / 1e9, rates->down_bytes_per_s / 1e9);
 }
 
-void *device_cublasxt(void *library)
-{
-    void *handle;
-    int (*create)(void **), (*select)(void *, int, int[]);
-    int ordinal = 0;
-    *(void **)&create = dlsym(library, "cublasXtCreate");
-    *(void **)&select = dlsym(library, "cublasXtDeviceSelect");
-    return create && select && !create(&handle) && !select(handle, 1, &ordinal) ? handle : NULL;
-}
-
 struct xg_gemm_args device_gemm(const struct xg_problem *p, CUdeviceptr a, CUdeviceptr b,
                                 CUdeviceptr c)
 {

@@ -32,9 +32,6 @@ void device_link(struct xg_dev *dev, CUstream stream, struct link_rates *rates);
 void device_print(FILE *out, const struct xg_dev *dev, const char *commit,
                   const struct link_rates *rates);
 
-/* A handle of cuBLASXt on the device 0, never destroyed; NULL if the library cannot make one. */
-void *device_cublasxt(void *library);
-
 /* The product *p with its matrices in device memory. */
 struct xg_gemm_args device_gemm(const struct xg_problem *p, CUdeviceptr a, CUdeviceptr b,
                                 CUdeviceptr c);

@@ -51,6 +51,20 @@ static void cpu_part(void *ctx, const struct xg_problem *part)
 
 /* --- cuBLASXt and the plain offload -------------------------------------------------------- */
 
+/* Finds cublasXtSgemm and makes its handle, on device 0; it is never destroyed. */
+static void open_cublasxt(void)
+{
+    void *library = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
+    int (*create)(void **), (*select)(void *, int, int[]);
+    int ordinal = 0;
+    if (!library)
+        return;
+    *(void **)&create = dlsym(library, "cublasXtCreate");
+    *(void **)&select = dlsym(library, "cublasXtDeviceSelect");
+    if (create && select && !create(&bench.xt) && !select(bench.xt, 1, &ordinal))
+        *(void **)&bench.xt_sgemm = dlsym(library, "cublasXtSgemm");
+}
+
 static bool compute_cublasxt(const struct xg_problem *p)
 {
     const float alpha = (float)p->alpha, beta = (float)p->beta;
@@ -135,9 +149,7 @@ bool sides_open(void)
     *(void **)&bench.copy_down = dlsym(library, "cuMemcpyDtoH_v2");
     bench.dev->facts.cublas = xg_cublas_present(bench.dev);
     bench.stream = device_stream(bench.dev);
-    void *cublas = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
-    if (cublas && (bench.xt = device_cublasxt(cublas)))
-        *(void **)&bench.xt_sgemm = dlsym(cublas, "cublasXtSgemm");
+    open_cublasxt();
     return bench.copy_up && bench.copy_down;
 }
 
