@@ -41,7 +41,7 @@ done
 diff "$tmp/said" "$tmp/out/programs.txt" || fail "it prints another table than it writes"
 
 # Each program ran in five variants, twice, and each time with plain's answers.
-for name in network512 network4096 search power als small; do
+for name in network512 network4096 search power als small short; do
     runs=$(grep -c "^$name,.*,ok,.*,equal$" "$tmp/out/runs.csv")
     [ "$runs" -eq 10 ] || fail "$name: $runs good runs of 10"
 done
