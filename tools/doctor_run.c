@@ -260,13 +260,6 @@ static void take_log(struct doctor_run *run, const struct place *place)
     free(text);
 }
 
-static void take_account(struct doctor_run *run, const struct place *place)
-{
-    static struct xg_account account;
-    accounts_read(place->accounts, &account);
-    doctor_account_take(run, &account);
-}
-
 bool doctor_run_start(struct doctor_run *run, const struct doctor_preload *preload,
                       char *const argv[], struct doctor_objects *objects)
 {
@@ -282,7 +275,7 @@ bool doctor_run_start(struct doctor_run *run, const struct doctor_preload *prelo
         take_processes(run, objects, &place, pid);
         take_journal(run, &place);
         take_log(run, &place);
-        take_account(run, &place);
+        accounts_read(place.accounts, &run->account);
     }
     remove_place(&place);
     child_restore();
