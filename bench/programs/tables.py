@@ -5,7 +5,7 @@ import math
 import os
 import statistics
 
-VARIANTS = ("plain", "quiet", "preload", "run", "gpu", "rungpu")
+VARIANTS = ("plain", "quiet", "preload", "run", "gpu")
 # The baseline of each variant: the same threads, without the library.
 BASELINES = (("preload", "plain"), ("run", "quiet"))
 LEAST_SHARE = 1 / 3  # of plain's work: where products matter
