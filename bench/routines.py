@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Times routines of LAPACK and of Level 3 BLAS inside the routine: without the library, with quiet threads, and through xgemm-run.
+"""Times routines of LAPACK and of Level 3 BLAS: without the library, with quiet threads, and through xgemm-run.
 
 usage: routines.py RUN [--sizes N,N] [--types d,s,c,z] [--routines NAME,NAME] [--turns T] [--time-limit SECONDS]
 
@@ -12,6 +12,7 @@ SciPy's wrappers call both directly on matrices stored by columns. Prints the me
 in milliseconds, and the factor by which xgemm-run is faster than the faster of the other two.
 """
 import argparse
+import functools
 import json
 import os
 import subprocess
@@ -30,7 +31,7 @@ WAYS = ("plain", "quiet", "run", "forced")
 
 
 def made(name, n, kind, random):
-    """The arguments of a call, by its routine's name: a function that makes them anew."""
+    """The matrix of a call, by its routine's name."""
     import numpy
 
     a = random.standard_normal((n, n // 4 if name.startswith("gels") else n)).astype(kind)
@@ -46,7 +47,7 @@ def made(name, n, kind, random):
 
 
 def caller(name, letter, a):
-    """A function without arguments that prepares a call, and returns the function that makes it."""
+    """A function without arguments that copies the operands of a call, and returns the function that makes it."""
     import numpy
     import scipy.linalg.blas as blas
     import scipy.linalg.lapack as lapack
@@ -54,42 +55,35 @@ def caller(name, letter, a):
     def routine(which):
         return getattr(lapack, letter + which)
 
-    def copy():
-        return numpy.array(a, order="F")
+    def call(function, *operands, **options):
+        return lambda: functools.partial(function, *(numpy.array(x, order="F") for x in operands), **options)
 
+    lwork, both = 64 * len(a), {"overwrite_a": 1, "overwrite_b": 1}
     if name in PRODUCTS:
         matrices, last = PRODUCTS[name]
-        return lambda: (lambda x: lambda: [getattr(blas, letter + name)(
-            1.0, *(matrices * [a]), **{last: x, "overwrite_" + last: 1}), 0])(copy())
+        product = functools.partial(getattr(blas, letter + name), 1.0, *(matrices * [a]), **{"overwrite_" + last: 1})
+        return call(lambda x: [product(**{last: x}), 0], a)
     if name == "gesv":
-        return lambda: (lambda x, b: lambda: routine("gesv")(x, b, overwrite_a=1, overwrite_b=1))(
-            copy(), numpy.array(a[:, :32], order="F"))
+        return call(routine("gesv"), a, a[:, :32], **both)
     if name == "getri":
-        factors, pivots, _ = routine("getrf")(copy())
-        return lambda: (lambda x: lambda: routine("getri")(x, pivots, lwork=64 * len(a), overwrite_lu=1))(
-            numpy.array(factors, order="F"))
+        return call(routine("getri"), *routine("getrf")(a)[:2], lwork=lwork, overwrite_lu=1)
     if name == "orgqr":
-        reflectors, tau, _, _ = routine("geqrf")(copy())
-        return lambda: (lambda x: lambda: routine("orgqr")(x, tau, lwork=64 * len(a), overwrite_a=1))(
-            numpy.array(reflectors, order="F"))
+        return call(routine("orgqr"), *routine("geqrf")(a)[:2], lwork=lwork, overwrite_a=1)
     if name == "gelsd":
         work, iwork, _ = routine("gelsd_lwork")(len(a), a.shape[1], 1)[:3]
-        return lambda: (lambda x, b: lambda: routine("gelsd")(x, b, int(work), int(iwork), overwrite_a=1, overwrite_b=1))(
-            copy(), numpy.array(a[:, :1], order="F"))
+        return call(routine("gelsd"), a, a[:, :1], lwork=int(work), size_iwork=int(iwork), **both)
     if name in ("gels", "gelss"):
-        return lambda: (lambda x, b: lambda: routine(name)(x, b, lwork=64 * len(a), overwrite_a=1, overwrite_b=1))(
-            copy(), numpy.array(a[:, :1], order="F"))
+        return call(routine(name), a, a[:, :1], lwork=lwork, **both)
     if name == "gelsy":
-        return lambda: (lambda x, b, p: lambda: routine("gelsy")(x, b, p, 1e-12, 64 * len(a)))(
-            copy(), numpy.array(a[:, :1], order="F"), numpy.zeros(a.shape[1], dtype="i4"))
+        return call(routine("gelsy"), a, a[:, :1], numpy.zeros(a.shape[1], dtype="i4"), cond=1e-12, lwork=lwork)
     if name == "geqrf":
-        return lambda: (lambda x: lambda: routine("geqrf")(x, lwork=64 * len(a), overwrite_a=1))(copy())
+        return call(routine("geqrf"), a, lwork=lwork, overwrite_a=1)
     overwrite = {"overwrite_c" if name == "trtri" else "overwrite_a": 1}
     if name == "geev":
         overwrite["compute_vl"] = 0
     if name == "potrf":
         overwrite["clean"] = 0  # else SciPy, not LAPACK, clears the other triangle
-    return lambda: (lambda x: lambda: routine(name.split("_")[0])(x, **overwrite))(copy())
+    return call(routine(name.split("_")[0]), a, **overwrite)
 
 
 def measure(options):
