@@ -154,13 +154,8 @@ static void test_row(const struct xg_kernel *row, struct product *p, int trans, 
         product_store_c(p, beta, pads[(turn + s) / 2 % 4], vec4);
         const struct xg_gemm_args args = product_args(p, transa, transb, alpha, beta);
         launch(row, p, &args);
-        long strays;
-        double worst = product_accuracy(p, alpha, beta, &strays);
-        XT_CHECK_LE(worst, 1.0, "%s %s, %ld,%ld,%ld, alpha %g, beta %g: error %.3g of the bound",
-                    row->name, trans_names[trans], (long)p->m, (long)p->n, (long)p->k, alpha, beta,
-                    worst);
-        XT_CHECK(strays == 0, "%s %s, %ld,%ld,%ld: %ld numbers changed outside C", row->name,
-                 trans_names[trans], (long)p->m, (long)p->n, (long)p->k, strays);
+        const double worst = product_check(p, alpha, beta, "%s %s, alpha %g, beta %g", row->name,
+                                           trans_names[trans], alpha, beta);
         tally->cases++;
         tally->worst = worse(worst, tally->worst);
         if (s + 3 < SCALARS)
@@ -296,12 +291,8 @@ static void test_far_row(const struct xg_kernel *row, struct product *p, CUdevic
     product_down(p);
     if (which == 'c')
         copy_far(p, far, p->result + (size_t)p->on_c.first * product_bytes(p), false);
-    long strays;
-    double worst = product_accuracy(p, 1.0, 0.0, &strays);
-    XT_CHECK_LE(worst, 1.0, "%s, rows of %c%s 2^20 + 4 apart: error %.3g of the bound", row->name,
-                which, trans ? " transposed" : "", worst);
-    XT_CHECK(strays == 0, "%s, far rows of %c: %ld numbers changed outside C", row->name, which,
-             strays);
+    const double worst = product_check(p, 1, 0, "%s, rows of %c%s 2^20 + 4 apart", row->name, which,
+                                       trans ? " transposed" : "");
     struct tally *tally = &tallies[row - xg_kernel_table][2 * transa + transb];
     tally->cases++;
     tally->worst = worse(worst, tally->worst);
