@@ -363,7 +363,7 @@ int main(int argc, char **argv)
     sides_link(&rates);
     FILE *heads[] = {stdout, csv};
     for (int i = 0; i < 2 && heads[i]; i++) {
-        device_print(heads[i], sides_device(), options.commit, &rates);
+        sides_print(heads[i], options.commit, &rates);
         fprintf(heads[i], "medians of %d turns in ms\n", options.turns);
     }
     print_head(csv);
