@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Host to host: compares this library with OpenBLAS, cuBLASXt, a plain offload, and the floor. */
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "fresh.h"
 #include "median.h"
 #include "options.h"
-#include "random.h"
 #include "shapes.h"
 #include "sides.h"
 #include "src/base/clock.h"
 #include "src/device/mem.h"
 #include "src/host/spin.h"
-#include "src/pipeline/pipeline.h"
 #include "src/verify/accuracy.h"
 
 enum { NN, NT, TN, TT };
@@ -35,8 +31,7 @@ static struct {
     double cpu_limit_s, rival_limit_s;
     int turns; /* for each side, alternating */
     int random;
-    bool locked;                                      /* operands in page-locked memory */
-    enum { FRESH_NO, FRESH_HUGE, FRESH_SMALL } fresh; /* a fresh C for every call with beta 0 */
+    bool locked; /* operands in page-locked memory */
     uint64_t seed;
     const char *shapes, *csv, *commit;
 } options = {.budget_s = 0.5,
@@ -55,6 +50,40 @@ struct operands {
     struct xg_problem call[SETS_MAX];
     int sets;
 };
+
+/* The next of a xorshift sequence; *state is not 0. */
+static uint64_t random_next(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Elements uniform in (-1, 1): repeats one random block at odd offsets. */
+static float *random_matrix(size_t elems)
+{
+    enum { BLOCK_ELEMS = 1 << 20 };
+    static float *block;
+    static uint64_t state = 88172645463325252u;
+    if (!block) {
+        block = malloc(BLOCK_ELEMS * sizeof *block);
+        for (size_t i = 0; block && i < BLOCK_ELEMS; i++)
+            block[i] = (float)((double)(random_next(&state) >> 40) * 0x1p-23 - 1.0);
+    }
+    float *matrix = malloc(elems * sizeof *matrix);
+    if (!block || !matrix) {
+        fprintf(stderr, "no memory\n");
+        exit(EXIT_FAILURE);
+    }
+    for (size_t at = 0; at < elems;) {
+        size_t from = random_next(&state) % (BLOCK_ELEMS / 2);
+        size_t count = BLOCK_ELEMS - from < elems - at ? BLOCK_ELEMS - from : elems - at;
+        memcpy(matrix + at, block + from, count * sizeof *matrix);
+        at += count;
+    }
+    return matrix;
+}
 
 static float *create_matrix(size_t elems)
 {
@@ -106,26 +135,6 @@ static void operands_destroy(struct operands *operands)
 
 /* --- Measuring ----------------------------------------------------------------------------- */
 
-/* Calls the side with the operands' C, or a fresh one. Sets the seconds of the call alone, and the
- * error of C unless error is NULL. False: the side failed. */
-static bool time_call(const struct side *side, const struct xg_problem *operands, double *seconds,
-                      const struct xg_accuracy *accuracy, double *error)
-{
-    struct xg_problem call = *operands;
-    bool fresh = options.fresh != FRESH_NO && call.beta == 0;
-    size_t bytes = (size_t)(call.m * call.ldc) * xg_problem_elem_bytes(&call);
-    if (fresh)
-        call.c = fresh_map(bytes, options.fresh == FRESH_SMALL);
-    double start = xg_clock_s();
-    bool computed = side->compute(&call);
-    *seconds = xg_clock_s() - start;
-    if (computed && error)
-        *error = xg_accuracy_error(accuracy, &call);
-    if (fresh)
-        fresh_unmap(call.c, bytes);
-    return computed;
-}
-
 enum { TURNS_MAX = 25 };
 
 struct measured {
@@ -148,14 +157,16 @@ static bool measure_turn(const struct side *side, const struct operands *operand
     bool first = measured->turns == 0;
     if (first)
         xg_accuracy_init(&accuracy, &operands->call[0]);
-    if (!time_call(side, &operands->call[0], seconds, first ? &accuracy : NULL,
-                   first ? &measured->error : NULL))
+    if (!side->compute(&operands->call[0]))
         return false;
+    if (first)
+        measured->error = xg_accuracy_error(&accuracy, &operands->call[0]);
     int calls = 0, least = options.turns < 3 ? 3 : 1;
     double begin = xg_clock_s(), budget_s = options.budget_s / options.turns;
     do {
-        const struct xg_problem *call = &operands->call[(calls + 1) % operands->sets];
-        time_call(side, call, &seconds[calls++], NULL, NULL);
+        double start = xg_clock_s();
+        side->compute(&operands->call[(calls + 1) % operands->sets]);
+        seconds[calls++] = xg_clock_s() - start;
     } while (calls < CALLS_MAX && (calls < least || xg_clock_s() - begin < budget_s) &&
              xg_clock_s() - begin < 20);
     measured->turn_s[measured->turns++] = median_sort(seconds, calls);
@@ -311,15 +322,12 @@ static void usage(FILE *out)
         "            [--budget SECONDS] [--turns N]   (per side: time and turns of the calls)\n"
         "            [--cpu-limit SECONDS] [--rival-limit SECONDS]\n"
         "            [--locked]   (operands in page-locked memory)\n"
-        "            [--fresh[=small] [--populate N]]   (every C newly mapped; small: in pages "
-        "of\n                         4 KiB; N threads populate it, instead of the chosen number)\n"
         "A line of FILE: m n k [nn|nt|tn|tt|all [pad [beta]]]. Times are medians of the turns, in "
         "ms.\n");
 }
 
 static bool parse(int argc, char **argv)
 {
-    const char *fresh = NULL;
     const struct option_row rows[] = {{"shapes", OPTION_TEXT, &options.shapes},
                                       {"random", OPTION_INT, &options.random},
                                       {"seed", OPTION_NUMBER, &options.seed},
@@ -329,16 +337,10 @@ static bool parse(int argc, char **argv)
                                       {"cpu-limit", OPTION_REAL, &options.cpu_limit_s},
                                       {"rival-limit", OPTION_REAL, &options.rival_limit_s},
                                       {"locked", OPTION_FLAG, &options.locked},
-                                      {"fresh", OPTION_WORD, &fresh},
-                                      {"populate", OPTION_INT, &xg_pipeline_populate},
                                       {"turns", OPTION_INT, &options.turns},
                                       {0}};
-    if (options_read(argc, argv, rows) != argc)
-        return false;
-    if (fresh)
-        options.fresh = *fresh ? FRESH_SMALL : FRESH_HUGE;
-    return options.turns >= 1 && options.turns <= TURNS_MAX &&
-           (!fresh || !*fresh || !strcmp(fresh, "small"));
+    return options_read(argc, argv, rows) == argc && options.turns >= 1 &&
+           options.turns <= TURNS_MAX;
 }
 
 int main(int argc, char **argv)
@@ -359,11 +361,10 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     struct link_rates rates;
     sides_link(&rates);
-    static const char *const kinds[] = {"", "; C fresh", "; C fresh, in small pages"};
     FILE *heads[] = {stdout, csv};
     for (int i = 0; i < 2 && heads[i]; i++) {
-        device_print(heads[i], sides_device(), options.commit, &rates);
-        fprintf(heads[i], "medians of %d turns in ms%s\n", options.turns, kinds[options.fresh]);
+        sides_print(heads[i], options.commit, &rates);
+        fprintf(heads[i], "medians of %d turns in ms\n", options.turns);
     }
     print_head(csv);
 

@@ -15,9 +15,8 @@
  * arithmetic is strict.
  *
  * FILE: see shapes.h (beta is always 0 here); without it the squares of --sizes, or 512 to 8192.
- * --csv -: to standard output, instead of the tables. --ld padded: leading dimensions are multiples
- * of 4, as in the host pipeline; tight: rows without space between them, so that most are not
- * aligned; all: both, if they differ.
+ * --ld padded: leading dimensions are multiples of 4, as in the host pipeline; tight: rows without
+ * space between them, so that most are not aligned; all: both, if they differ.
  *
  * Each cell is warmed up and timed with the device's events in several batches within the budget
  * (0.5 s; at least one run); the median of the batches is reported. Compared kernels alternate.
@@ -111,11 +110,6 @@ static const char *unit_name(void)
     return options.type == XG_TYPE_D ? "2e-53" : "2e-24";
 }
 
-static bool csv_is_output(void)
-{
-    return options.csv && !strcmp(options.csv, "-");
-}
-
 /* The row of the table that is cuBLAS. */
 static size_t cublas_row(void)
 {
@@ -151,7 +145,7 @@ static void print_header(FILE *out, const char *mark)
 
 static FILE *open_csv(void)
 {
-    FILE *csv = csv_is_output() ? stdout : options.csv ? fopen(options.csv, "w") : NULL;
+    FILE *csv = options.csv ? fopen(options.csv, "w") : NULL;
     if (options.csv && !csv)
         die("cannot write the CSV file");
     if (csv)
@@ -161,7 +155,7 @@ static FILE *open_csv(void)
 
 static void close_csv(FILE *csv)
 {
-    if (csv && (csv == stdout ? fflush(csv) : fclose(csv)))
+    if (csv && fclose(csv))
         die("cannot write the CSV file");
 }
 
@@ -312,7 +306,7 @@ static bool measure_rows(void)
         right &= measure_shape(s, &operands, options.type == XG_TYPE_D ? RESIDENT_TOGETHER : 1);
         resident_destroy(&operands);
     }
-    for (int trans = 0; trans < 4 && !csv_is_output(); trans++)
+    for (int trans = 0; trans < 4; trans++)
         if (seen & 1u << trans) {
             print_table(trans);
             if (options.type == XG_TYPE_S)
@@ -555,8 +549,7 @@ int main(int argc, char **argv)
 {
     parse(argc, argv);
     dev = resident_open();
-    if (!csv_is_output())
-        print_header(stdout, "");
+    print_header(stdout, "");
     bool right = options.math_mask ? compare_shapes() : measure_rows();
     resident_close();
     shapes_free(&options.shapes);

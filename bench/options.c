@@ -22,8 +22,7 @@ static void store(const struct option_row *row, const char *value)
         *(double *)row->to = atof(value);
         break;
     case OPTION_TEXT:
-    case OPTION_WORD:
-        *(const char **)row->to = value ? value : "";
+        *(const char **)row->to = value;
         break;
     }
 }
@@ -40,7 +39,7 @@ int options_read(int argc, char **argv, const struct option_row *rows)
             row++;
         if (!row->name || (row->kind == OPTION_FLAG && value))
             return 0;
-        if (!value && row->kind != OPTION_FLAG && row->kind != OPTION_WORD && !(value = argv[++i]))
+        if (!value && row->kind != OPTION_FLAG && !(value = argv[++i]))
             return 0;
         store(row, value);
     }

@@ -3,15 +3,13 @@
 #ifndef BENCH_OPTIONS_H
 #define BENCH_OPTIONS_H
 
-/* What a value is stored as. A flag has no value. OPTION_WORD: "" without a value, which can only
- * follow '='. */
+/* What a value is stored as. A flag has no value. */
 enum option_kind {
     OPTION_FLAG,   /* bool */
     OPTION_INT,    /* int */
     OPTION_NUMBER, /* uint64_t */
     OPTION_REAL,   /* double */
     OPTION_TEXT,   /* const char *, which points into argv */
-    OPTION_WORD,   /* the same */
 };
 
 struct option_row {

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Times LAPACK routines inside the routine: without the library, with quiet threads, and through xgemm-run.
+"""Times routines of LAPACK and of Level 3 BLAS: without the library, with quiet threads, and through xgemm-run.
 
-usage: routines.py RUN [--sizes N,N] [--types d,s] [--routines NAME,NAME] [--turns T] [--time-limit SECONDS]
+usage: routines.py RUN [--sizes N,N] [--types d,s,c,z] [--routines NAME,NAME] [--turns T] [--time-limit SECONDS]
 
 RUN is xgemm-run. Each turn starts one process for each way to run, in alternating order; a process
 times each routine on fresh copies of one random matrix, after eigenvalues of 1024 for four seconds, in which the
 GPU starts: the best of two calls after a first one, of more where they are short. Least
-squares (gels, gelsd, gelss; gelsy, which stays on the CPU) have a quarter of the columns.
-SciPy's wrappers call LAPACK directly on matrices stored by columns. Prints the medians over the turns
+squares (gels, gelsd, gelss; gelsy, which stays on the CPU) have a quarter of the columns. Without --routines it
+measures LAPACK's; products are measured by their names: gemm, symm, hemm, syrk, herk, syr2k, her2k, trmm, trsm.
+SciPy's wrappers call both directly on matrices stored by columns. Prints the medians over the turns
 in milliseconds, and the factor by which xgemm-run is faster than the faster of the other two.
 """
 import argparse
+import functools
 import json
 import os
 import subprocess
@@ -20,66 +22,68 @@ import time
 import turns
 
 ROUTINES = ("potrf", "getrf", "gesv", "getri", "trtri", "geqrf", "orgqr", "syevd", "gels", "gelsd", "gelss", "gelsy", "syevr", "geev", "gesdd", "gesdd_rank")
+# Products by the number of their matrices beside C, and what SciPy's wrappers call the last operand.
+PRODUCTS = {"gemm": (2, "c"), "symm": (2, "c"), "hemm": (2, "c"), "syrk": (1, "c"), "herk": (1, "c"), "syr2k": (2, "c"),
+            "her2k": (2, "c"), "trmm": (1, "b"), "trsm": (1, "b")}
+TYPES = {"s": "f4", "d": "f8", "c": "c8", "z": "c16"}
 QUIET = {"OPENBLAS_THREAD_TIMEOUT": "20"}
 WAYS = ("plain", "quiet", "run", "forced")
 
 
 def made(name, n, kind, random):
-    """The arguments of a call, by its routine's name: a function that makes them anew."""
+    """The matrix of a call, by its routine's name."""
     import numpy
 
     a = random.standard_normal((n, n // 4 if name.startswith("gels") else n)).astype(kind)
     if name == "gesdd_rank":
         a = (a[:, :n // 2] @ a[:n // 2]).astype(kind)
-    if name == "trtri":
+    if name in ("trtri", "trsm"):
         a = numpy.triu(a) + n * numpy.eye(n, dtype=kind)
     if name == "potrf":
         a = (a @ a.T + n * numpy.eye(n, dtype=kind)).astype(kind)
-    if name.startswith("sy"):
+    if name.startswith("syev"):
         a = (a + a.T) / 2
     return numpy.asfortranarray(a)
 
 
 def caller(name, letter, a):
-    """A function without arguments that prepares a call, and returns the function that makes it."""
+    """A function without arguments that copies the operands of a call, and returns the function that makes it."""
     import numpy
+    import scipy.linalg.blas as blas
     import scipy.linalg.lapack as lapack
 
     def routine(which):
         return getattr(lapack, letter + which)
 
-    def copy():
-        return numpy.array(a, order="F")
+    def call(function, *operands, **options):
+        return lambda: functools.partial(function, *(numpy.array(x, order="F") for x in operands), **options)
 
+    lwork, both = 64 * len(a), {"overwrite_a": 1, "overwrite_b": 1}
+    if name in PRODUCTS:
+        matrices, last = PRODUCTS[name]
+        product = functools.partial(getattr(blas, letter + name), 1.0, *(matrices * [a]), **{"overwrite_" + last: 1})
+        return call(lambda x: [product(**{last: x}), 0], a)
     if name == "gesv":
-        return lambda: (lambda x, b: lambda: routine("gesv")(x, b, overwrite_a=1, overwrite_b=1))(
-            copy(), numpy.array(a[:, :32], order="F"))
+        return call(routine("gesv"), a, a[:, :32], **both)
     if name == "getri":
-        factors, pivots, _ = routine("getrf")(copy())
-        return lambda: (lambda x: lambda: routine("getri")(x, pivots, lwork=64 * len(a), overwrite_lu=1))(
-            numpy.array(factors, order="F"))
+        return call(routine("getri"), *routine("getrf")(a)[:2], lwork=lwork, overwrite_lu=1)
     if name == "orgqr":
-        reflectors, tau, _, _ = routine("geqrf")(copy())
-        return lambda: (lambda x: lambda: routine("orgqr")(x, tau, lwork=64 * len(a), overwrite_a=1))(
-            numpy.array(reflectors, order="F"))
+        return call(routine("orgqr"), *routine("geqrf")(a)[:2], lwork=lwork, overwrite_a=1)
     if name == "gelsd":
         work, iwork, _ = routine("gelsd_lwork")(len(a), a.shape[1], 1)[:3]
-        return lambda: (lambda x, b: lambda: routine("gelsd")(x, b, int(work), int(iwork), overwrite_a=1, overwrite_b=1))(
-            copy(), numpy.array(a[:, :1], order="F"))
+        return call(routine("gelsd"), a, a[:, :1], lwork=int(work), size_iwork=int(iwork), **both)
     if name in ("gels", "gelss"):
-        return lambda: (lambda x, b: lambda: routine(name)(x, b, lwork=64 * len(a), overwrite_a=1, overwrite_b=1))(
-            copy(), numpy.array(a[:, :1], order="F"))
+        return call(routine(name), a, a[:, :1], lwork=lwork, **both)
     if name == "gelsy":
-        return lambda: (lambda x, b, p: lambda: routine("gelsy")(x, b, p, 1e-12, 64 * len(a)))(
-            copy(), numpy.array(a[:, :1], order="F"), numpy.zeros(a.shape[1], dtype="i4"))
+        return call(routine("gelsy"), a, a[:, :1], numpy.zeros(a.shape[1], dtype="i4"), cond=1e-12, lwork=lwork)
     if name == "geqrf":
-        return lambda: (lambda x: lambda: routine("geqrf")(x, lwork=64 * len(a), overwrite_a=1))(copy())
+        return call(routine("geqrf"), a, lwork=lwork, overwrite_a=1)
     overwrite = {"overwrite_c" if name == "trtri" else "overwrite_a": 1}
     if name == "geev":
         overwrite["compute_vl"] = 0
     if name == "potrf":
         overwrite["clean"] = 0  # else SciPy, not LAPACK, clears the other triangle
-    return lambda: (lambda x: lambda: routine(name.split("_")[0])(x, **overwrite))(copy())
+    return call(routine(name.split("_")[0]), a, **overwrite)
 
 
 def measure(options):
@@ -95,7 +99,7 @@ def measure(options):
     for n in options.sizes:
         for letter in options.types:
             for name in options.routines:
-                prepare = caller(name, letter, made(name, n, {"s": "f4", "d": "f8"}[letter], random))
+                prepare = caller(name, letter, made(name, n, TYPES[letter], random))
                 times = []
                 while len(times) < 3 or sum(times) < 20 and len(times) < 100:
                     call = prepare()

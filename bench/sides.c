@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "device.h"
 #include "src/compute/backend.h"
 #include "src/compute/cublas.h"
 #include "src/compute/launch.h"
@@ -50,6 +51,20 @@ static void cpu_part(void *ctx, const struct xg_problem *part)
 }
 
 /* --- cuBLASXt and the plain offload -------------------------------------------------------- */
+
+/* Finds cublasXtSgemm and makes its handle, on device 0; it is never destroyed. */
+static void open_cublasxt(void)
+{
+    void *library = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
+    int (*create)(void **), (*select)(void *, int, int[]);
+    int ordinal = 0;
+    if (!library)
+        return;
+    *(void **)&create = dlsym(library, "cublasXtCreate");
+    *(void **)&select = dlsym(library, "cublasXtDeviceSelect");
+    if (create && select && !create(&bench.xt) && !select(bench.xt, 1, &ordinal))
+        *(void **)&bench.xt_sgemm = dlsym(library, "cublasXtSgemm");
+}
 
 static bool compute_cublasxt(const struct xg_problem *p)
 {
@@ -118,8 +133,7 @@ const struct side side_table[SIDE_COUNT] = {
     [SIDE_AUTO] = {"auto", compute_auto},
 };
 
-/* --- Opening, and the kernel alone
- * ----------------------------------------------------------------- */
+/* --- The device ---------------------------------------------------------------------------- */
 
 bool sides_open(void)
 {
@@ -134,10 +148,9 @@ bool sides_open(void)
     *(void **)&bench.copy_up = dlsym(library, "cuMemcpyHtoD_v2");
     *(void **)&bench.copy_down = dlsym(library, "cuMemcpyDtoH_v2");
     bench.dev->facts.cublas = xg_cublas_present(bench.dev);
-    bench.stream = device_stream(bench.dev);
-    void *cublas = xg_toolkit_open(XG_TOOLKIT_CUBLAS);
-    if (cublas && (bench.xt = device_cublasxt(cublas)))
-        *(void **)&bench.xt_sgemm = dlsym(cublas, "cublasXtSgemm");
+    if (bench.dev->drv.cuStreamCreate(&bench.stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
+        return false;
+    open_cublasxt();
     return bench.copy_up && bench.copy_down;
 }
 
@@ -146,9 +159,75 @@ struct xg_dev *sides_device(void)
     return bench.dev;
 }
 
+/* Seconds on the device between two events around work(), which enqueues on bench.stream: the best
+ * of three after a warm-up. Ends the program if work() fails. */
+static double seconds_of(enum xg_status (*work)(void *arg, CUstream stream), void *arg)
+{
+    const struct xg_drv *drv = &bench.dev->drv;
+    const CUstream stream = bench.stream;
+    device_elapsed *elapsed = device_elapsed_function(bench.dev);
+    CUevent begin, end;
+    double best = INFINITY;
+    if (!elapsed || drv->cuEventCreate(&begin, 0) != CUDA_SUCCESS ||
+        drv->cuEventCreate(&end, 0) != CUDA_SUCCESS)
+        exit(EXIT_FAILURE);
+    for (int i = 0; i < 4; i++) {
+        float milliseconds = 0;
+        drv->cuEventRecord(begin, stream);
+        enum xg_status status = work(arg, stream);
+        drv->cuEventRecord(end, stream);
+        if (status != XG_OK || drv->cuEventSynchronize(end) != CUDA_SUCCESS ||
+            elapsed(&milliseconds, begin, end) != CUDA_SUCCESS) {
+            fprintf(stderr, "the device fails: %s\n", xg_status_name(status));
+            exit(EXIT_FAILURE);
+        }
+        if (i > 0)
+            best = fmin(best, 1e-3 * (double)milliseconds);
+    }
+    drv->cuEventDestroy(begin);
+    drv->cuEventDestroy(end);
+    return best;
+}
+
+struct link_copy {
+    void *host;
+    CUdeviceptr device;
+    size_t bytes;
+};
+
+static enum xg_status copy_up_once(void *arg, CUstream stream)
+{
+    struct link_copy *copy = arg;
+    return XG_DRV(&bench.dev->drv, cuMemcpyHtoDAsync, copy->device, copy->host, copy->bytes,
+                  stream);
+}
+
+static enum xg_status copy_down_once(void *arg, CUstream stream)
+{
+    struct link_copy *copy = arg;
+    return XG_DRV(&bench.dev->drv, cuMemcpyDtoHAsync, copy->host, copy->device, copy->bytes,
+                  stream);
+}
+
 void sides_link(struct link_rates *rates)
 {
-    device_link(bench.dev, bench.stream, rates);
+    struct xg_dev *dev = bench.dev;
+    struct link_copy copy = {.bytes = (size_t)256 << 20};
+    struct xg_mem_dev mem = {0};
+    if (xg_mem_dev_reserve(dev, &mem, copy.bytes) != XG_OK ||
+        xg_mem_pinned_alloc(dev, copy.bytes, &copy.host) != XG_OK)
+        exit(EXIT_FAILURE);
+    copy.device = mem.ptr;
+    rates->up_bytes_per_s = (double)copy.bytes / seconds_of(copy_up_once, &copy);
+    rates->down_bytes_per_s = (double)copy.bytes / seconds_of(copy_down_once, &copy);
+    xg_mem_pinned_free(dev, copy.host);
+    xg_mem_dev_release(dev, &mem);
+}
+
+void sides_print(FILE *out, const char *commit, const struct link_rates *rates)
+{
+    fprintf(out, "# %s, commit %s; link %.1f GB/s up, %.1f GB/s down; ", bench.dev->name, commit,
+            rates->up_bytes_per_s / 1e9, rates->down_bytes_per_s / 1e9);
 }
 
 struct kernel_launch {
@@ -190,7 +269,7 @@ double sides_kernel_seconds(const struct xg_problem *p, const char **kernel)
     drv->cuMemsetD32Async(mem.ptr, 0x3f8ccccd, (a + b) / sizeof(float), bench.stream);
     double seconds = 0;
     if (xg_launch_reserve(dev, &launch.choice, &scratch, &launch.args) == XG_OK)
-        seconds = device_seconds(dev, bench.stream, launch_once, &launch);
+        seconds = seconds_of(launch_once, &launch);
     xg_mem_dev_release(dev, &scratch);
     xg_mem_dev_release(dev, &mem);
     *kernel = launch.choice.row->name;

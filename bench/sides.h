@@ -3,7 +3,8 @@
 #ifndef BENCH_SIDES_H
 #define BENCH_SIDES_H
 
-#include "device.h"
+#include <stdio.h>
+
 #include "src/base/xg.h"
 
 /* Computes *call from host memory to host memory, and returns when C is complete. False: it
@@ -30,8 +31,14 @@ bool sides_open(void);
 /* The benchmark's own handle on the device, context current on this thread. */
 struct xg_dev *sides_device(void);
 
-/* The link's rates, for the floor. */
+/* The link's best rates, for the floor: page-locked memory, 256 MiB, one direction. */
+struct link_rates {
+    double up_bytes_per_s, down_bytes_per_s;
+};
 void sides_link(struct link_rates *rates);
+
+/* Begins the line "# device, commit; link; " of a table. */
+void sides_print(FILE *out, const char *commit, const struct link_rates *rates);
 
 /* Seconds of the selected kernel on operands in device memory; 0 if they do not fit. */
 double sides_kernel_seconds(const struct xg_problem *call, const char **kernel);

@@ -157,11 +157,10 @@ static enum xg_reason find_absence(void)
 }
 
 /* The library asks no driver before a start is earned; doctor knows the answer. */
-static void explain_rows(void)
+static void explain_products(void)
 {
-    for (int i = 0; i < facts.run.row_count && !doctor_gpu_usable(&facts); i++)
-        if (facts.run.rows[i].reason == XG_REASON_EARNING)
-            facts.run.rows[i].reason = find_absence();
+    if (!doctor_gpu_usable(&facts))
+        xg_account_explain(&facts.run.account, find_absence());
 }
 
 int main(int argc, char **argv)
@@ -178,7 +177,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "xgemm-doctor: the program could not be run: %s\n", strerror(errno));
         return OWN_TROUBLE;
     }
-    explain_rows();
+    explain_products();
     read_blas();
     int count = doctor_diagnose(&facts, findings);
     if (!write_report(count)) {

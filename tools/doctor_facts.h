@@ -8,6 +8,7 @@
 
 #include "doctor_elf.h"
 #include "src/base/xg.h"
+#include "src/report/account.h"
 
 enum {
     DOCTOR_DEVICES = 16,
@@ -16,7 +17,6 @@ enum {
     DOCTOR_CHILDREN = 64,
     DOCTOR_TEXTS = 16,
     DOCTOR_GIVEN = 32,
-    DOCTOR_ROWS = 256,
     DOCTOR_PATH_BYTES = 512,
     DOCTOR_TEXT_BYTES = 400
 };
@@ -175,15 +175,6 @@ struct doctor_blas {
 
 /* --- The run ------------------------------------------------------------------------------- */
 
-/* A row of the account. */
-struct doctor_row {
-    enum xg_place place;
-    enum xg_reason reason;
-    char symbol[32];
-    long calls;
-    double gflop, seconds;
-};
-
 /* A program that a process of the run started and that this library cannot get into. */
 struct doctor_child {
     enum doctor_reach reach;
@@ -204,8 +195,7 @@ struct doctor_run {
     bool preloaded; /* this library was loaded in it */
     char cublas_file[DOCTOR_PATH_BYTES]; /* loaded by one of its processes; empty: none */
     char cusolver_file[DOCTOR_PATH_BYTES];
-    struct doctor_row rows[DOCTOR_ROWS];
-    int row_count;
+    struct xg_account account; /* the sum over all processes */
     struct doctor_child children[DOCTOR_CHILDREN];
     int child_count;
     double cores_s;               /* CPU time of all processes */

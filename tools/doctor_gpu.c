@@ -4,12 +4,12 @@
 
 #include "doctor_probe.h"
 
-static const double LIMIT_S = 60;
-
 void doctor_gpu_read(struct doctor_gpu *gpu)
 {
     *gpu = (struct doctor_gpu){.chosen = -1};
-    switch (doctor_probe(doctor_gpu_ask, gpu, sizeof *gpu, NULL, LIMIT_S)) {
+#ifdef XG_CUDA
+    static const double limit_s = 60;
+    switch (doctor_probe(doctor_gpu_ask, gpu, sizeof *gpu, NULL, limit_s)) {
     case DOCTOR_PROBE_ANSWERED:
         break;
     case DOCTOR_PROBE_HUNG:
@@ -20,4 +20,7 @@ void doctor_gpu_read(struct doctor_gpu *gpu)
         gpu->driver = DOCTOR_DRIVER_CRASHED;
         break;
     }
+#else
+    gpu->driver = DOCTOR_DRIVER_UNBUILT;
+#endif
 }

@@ -255,14 +255,14 @@ static void put_run(struct json *json, const struct doctor_run *run)
     put_text(json, "cublas_file", run->cublas_file);
     put_text(json, "cusolver_file", run->cusolver_file);
     open_value(json, "products", '[');
-    for (int i = 0; i < run->row_count; i++) {
-        const struct doctor_row *row = &run->rows[i];
+    for (int i = 0; i < run->account.row_count; i++) {
+        const struct xg_account_row *row = &run->account.rows[i];
         open_value(json, NULL, '{');
         put_text(json, "name", row->symbol);
-        put_text(json, "where", xg_place_text(row->place));
-        put_text(json, "why", xg_reason_text(row->reason));
+        put_text(json, "where", xg_place_text((enum xg_place)row->place));
+        put_text(json, "why", xg_reason_text((enum xg_reason)row->reason));
         put_int(json, "calls", row->calls);
-        put_units(json, "mflop", row->gflop, 1e-3);
+        put_units(json, "mflop", row->flops, 1e6);
         put_units(json, "us", row->seconds, 1e-6);
         close_value(json, '}');
     }

@@ -5,7 +5,6 @@
 
 #include "doctor_facts.h"
 #include "doctor_objects.h"
-#include "src/report/account.h"
 
 /* Reads /sys, /dev, /proc and the environment; missing files leave their facts empty. */
 void doctor_system_read(struct doctor_system *system);
@@ -14,8 +13,7 @@ void doctor_system_read(struct doctor_system *system);
  * has the same effect as in a program: CUDA_VISIBLE_DEVICES, XGEMM_DEVICES, XGEMM_MATH. */
 void doctor_gpu_read(struct doctor_gpu *gpu);
 
-/* Runs in the process that doctor_gpu_read makes; there is one version for builds with CUDA and one
- * for builds without. */
+/* Runs in the process that doctor_gpu_read makes, in a build with CUDA. */
 void doctor_gpu_ask(void *gpu, const void *nothing);
 
 /* Finds the program as execvp does and reads it, without starting it. name NULL: none was given. */
@@ -37,9 +35,6 @@ void doctor_blas_read(struct doctor_blas *blas, const char *file);
 
 /* blas_file: the CPU library that the program computes with, or NULL. */
 void doctor_calibration_read(struct doctor_calibration *calibration, const char *blas_file);
-
-/* Sets run->rows to the account's rows, as many as fit. Pure. */
-void doctor_account_take(struct doctor_run *run, const struct xg_account *account);
 
 /* Reads the journal of tools/witness_exec.c, which it changes, and sets the run's children and
  * untold_s. run->cores_s must be set. */

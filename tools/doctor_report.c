@@ -251,14 +251,15 @@ static void write_run(FILE *out, const struct doctor_facts *facts)
         write_row(out, "cuBLAS", run->cublas_file);
     if (run->cusolver_file[0])
         write_row(out, "cuSOLVER", run->cusolver_file);
-    if (run->row_count == 0)
+    if (run->account.row_count == 0)
         write_row(out, "products", "none seen");
-    for (int i = 0; i < run->row_count; i++) {
-        const struct doctor_row *row = &run->rows[i];
-        doctor_text_set(text, sizeof text, "%ld of %s on the %s (%s): %.3g GFLOP in %.3g s",
-                        row->calls, row->symbol,
-                        row->place == XG_PLACE_BOTH ? "GPU and CPU" : xg_place_text(row->place),
-                        xg_reason_text(row->reason), row->gflop, row->seconds);
+    for (int i = 0; i < run->account.row_count; i++) {
+        const struct xg_account_row *row = &run->account.rows[i];
+        const enum xg_place place = (enum xg_place)row->place;
+        doctor_text_set(
+            text, sizeof text, "%ld of %s on the %s (%s): %.3g GFLOP in %.3g s", (long)row->calls,
+            row->symbol, place == XG_PLACE_BOTH ? "GPU and CPU" : xg_place_text(place),
+            xg_reason_text((enum xg_reason)row->reason), 1e-9 * row->flops, row->seconds);
         write_row(out, i == 0 ? "products" : "", text);
     }
 }

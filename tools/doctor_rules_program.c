@@ -54,7 +54,7 @@ static bool is_tool(const struct doctor_run *run, const struct doctor_child *chi
 {
     return !child->sgemm && child->reach != DOCTOR_REACH_SANITIZER &&
            (run->untold_s < TOOL_S ||
-            (run->row_count > 0 && run->untold_s < TOOL_SHARE * run->cores_s));
+            (run->account.row_count > 0 && run->untold_s < TOOL_SHARE * run->cores_s));
 }
 
 static bool is_child_lost(const struct doctor_facts *facts, const struct doctor_child *child)
@@ -120,7 +120,7 @@ static bool is_library(const struct doctor_object *object)
 /* Whether the object may be the library that this library loads if a program brings none. */
 static bool is_fallback(const struct doctor_facts *facts, const struct doctor_object *object)
 {
-    return facts->run.row_count > 0 &&
+    return facts->run.account.row_count > 0 &&
            !strcmp(object->elf.soname[0] ? object->elf.soname : doctor_text_basename(object->path),
                    XG_DEFAULT_CPU_BLAS);
 }

@@ -48,7 +48,8 @@ DOCTOR_RULE(find_nothing)
 {
     bool wants = false;
     if (!is_within_reach(facts) || !facts->run.told || !facts->run.preloaded ||
-        facts->run.row_count > 0 || facts->program.inside || doctor_children_are_lost(facts) ||
+        facts->run.account.row_count > 0 || facts->program.inside ||
+        doctor_children_are_lost(facts) ||
         (facts->program.lapack && !facts->system.lapack)) /* lapack.off explains it */
         return;
     for (int i = 0; i < facts->object_count; i++) {
@@ -76,9 +77,9 @@ DOCTOR_RULE(find_messages)
 }
 
 /* All reasons that mean "no GPU" count as one. */
-static int reason_of(const struct doctor_row *row)
+static int reason_of(const struct xg_account_row *row)
 {
-    return xg_reason_is_absence(row->reason) ? XG_REASON_NO_GPU : (int)row->reason;
+    return xg_reason_is_absence((enum xg_reason)row->reason) ? XG_REASON_NO_GPU : (int)row->reason;
 }
 
 /* These reasons are faults, however few products they concern. */
@@ -96,7 +97,7 @@ static bool is_fault(int reason)
 #define SHARE_LEAST 0.01
 
 /* A routine of LAPACK: a name without an operation of BLAS in it. */
-static bool is_routine(const struct doctor_row *row)
+static bool is_routine(const struct xg_account_row *row)
 {
     for (int kind = 0; kind < XG_KIND_COUNT; kind++)
         if (strstr(row->symbol, xg_kind_name(kind)))
@@ -114,15 +115,15 @@ static void find_calls(const struct doctor_facts *facts, int detail, int sort,
     double gflop = 0, seconds = 0, all_s = 0;
     if (detail == XG_REASON_EARNING && !doctor_gpu_usable(facts))
         return; /* the library had not looked for a GPU yet, so no start could be earned */
-    for (int i = 0; i < facts->run.row_count; i++) {
-        const struct doctor_row *row = &facts->run.rows[i];
+    for (int i = 0; i < facts->run.account.row_count; i++) {
+        const struct xg_account_row *row = &facts->run.account.rows[i];
         all_s += row->seconds;
         if (row->place == XG_PLACE_GPU || reason_of(row) != detail ||
             !(sort & (is_routine(row) ? ROUTINES : PRODUCTS)))
             continue;
         if (__builtin_add_overflow(calls, row->calls, &calls))
             calls = LONG_MAX;
-        gflop += row->gflop;
+        gflop += 1e-9 * row->flops;
         seconds += row->seconds;
     }
     if (calls == 0 || (seconds < SHARE_LEAST * all_s && !is_fault(detail)))

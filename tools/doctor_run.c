@@ -30,9 +30,9 @@ struct settings {
 };
 
 struct place {
-    char folder[DOCTOR_PATH_BYTES - 32]; /* for the files of the witness */
-    char accounts[PATH_MAX];
-    char log[DOCTOR_PATH_BYTES];
+    char folder[PATH_MAX];        /* for the files of the witness */
+    char accounts[PATH_MAX + 16]; /* a folder in it, as is log, if it is ours */
+    char log[PATH_MAX + 16];
     long log_bytes; /* size of the log before the run */
     bool own_log;
 };
@@ -51,36 +51,21 @@ static bool make_place(struct place *place)
 {
     const char *log = getenv("XGEMM_LOG");
     struct stat status;
-    const char *given = getenv("TMPDIR"), *folder = given && *given ? given : "/tmp";
-    char *root = realpath(folder, NULL); /* the program may change its folder */
     *place = (struct place){.own_log = !log || !*log || is_stream(log)};
-    doctor_text_set(place->folder, sizeof place->folder, "%s/xgemm-doctor.XXXXXX",
-                    root ? root : folder);
-    free(root);
-    if (!mkdtemp(place->folder)) {
-        int error = errno;
-        fprintf(stderr, "xgemm-doctor: cannot create a folder in %s: %s\n", folder,
-                strerror(error));
-        errno = error;
+    if (!accounts_folder_make(place->folder, false))
         return false;
-    }
     if (place->own_log)
         doctor_text_set(place->log, sizeof place->log, "%s/log", place->folder);
     else
         doctor_text_set(place->log, sizeof place->log, "%s", log);
     place->log_bytes = stat(place->log, &status) == 0 ? (long)status.st_size : 0;
-    if (accounts_folder_make(place->accounts, false))
+    doctor_text_set(place->accounts, sizeof place->accounts, "%s/account", place->folder);
+    if (mkdir(place->accounts, 0700) == 0)
         return true;
     int error = errno;
     accounts_folder_remove(place->folder);
     errno = error;
     return false;
-}
-
-static void remove_place(const struct place *place)
-{
-    accounts_folder_remove(place->folder);
-    accounts_folder_remove(place->accounts);
 }
 
 /* Finds the witness. False: it is not beside this program, or LD_PRELOAD cannot hold its path. */
@@ -215,7 +200,7 @@ static void take_process(struct doctor_run *run, struct doctor_objects *objects,
 static void take_processes(struct doctor_run *run, struct doctor_objects *objects,
                            const struct place *place, pid_t pid)
 {
-    char path[DOCTOR_PATH_BYTES];
+    char path[PATH_MAX + sizeof(struct dirent)];
     DIR *files = opendir(place->folder);
     for (struct dirent *entry;
          files && run->processes < PROCESSES_MAX && (entry = readdir(files));) {
@@ -233,7 +218,7 @@ static void take_processes(struct doctor_run *run, struct doctor_objects *object
 
 static void take_journal(struct doctor_run *run, const struct place *place)
 {
-    char path[DOCTOR_PATH_BYTES];
+    char path[PATH_MAX + 16];
     doctor_text_set(path, sizeof path, "%s/journal", place->folder);
     char *text = read_file(path, 0);
     if (text)
@@ -260,13 +245,6 @@ static void take_log(struct doctor_run *run, const struct place *place)
     free(text);
 }
 
-static void take_account(struct doctor_run *run, const struct place *place)
-{
-    static struct xg_account account;
-    accounts_read(place->accounts, &account);
-    doctor_account_take(run, &account);
-}
-
 bool doctor_run_start(struct doctor_run *run, const struct doctor_preload *preload,
                       char *const argv[], struct doctor_objects *objects)
 {
@@ -282,9 +260,9 @@ bool doctor_run_start(struct doctor_run *run, const struct doctor_preload *prelo
         take_processes(run, objects, &place, pid);
         take_journal(run, &place);
         take_log(run, &place);
-        take_account(run, &place);
+        accounts_read(place.accounts, &run->account);
     }
-    remove_place(&place);
+    accounts_folder_remove(place.folder);
     child_restore();
     errno = error;
     return started;

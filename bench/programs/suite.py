@@ -17,6 +17,7 @@ PROGRAMS = (
     ("power", "numpy", "power.py"),
     ("als", "numpy", "als.py"),
     ("small", "numpy", "small.py"),
+    ("short", "numpy", "short.py"),
     ("solve", "scipy", "linear.py solve"),
     ("expm", "scipy", "linear.py expm"),
     ("polar", "scipy", "linear.py polar"),

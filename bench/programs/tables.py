@@ -5,7 +5,7 @@ import math
 import os
 import statistics
 
-VARIANTS = ("plain", "quiet", "preload", "run", "gpu", "rungpu")
+VARIANTS = ("plain", "quiet", "preload", "run", "gpu")
 # The baseline of each variant: the same threads, without the library.
 BASELINES = (("preload", "plain"), ("run", "quiet"))
 LEAST_SHARE = 1 / 3  # of plain's work: where products matter
@@ -66,7 +66,6 @@ class Line:
         self.failed = [f"{r['variant']} {r['status']}" for r in rows if r["status"] != "ok"]
         self.differ = sorted({f"{r['variant']}: {r['answers']}" for r in rows
                               if r["status"] == "ok" and r["answers"] != "equal"})
-        self.source = next((r["products_from"] for r in rows if r["products_from"]), "")
 
     def values(self, variant, field, watched):
         return [float(r[field]) for r in self.rows
@@ -125,7 +124,7 @@ def number(value, digits=3):
 
 def write_csv(path, comments, lines):
     variants = [v for v in VARIANTS if any(v in line.variants for line in lines)]
-    names = ["program", "products_of_work", "products_from", "turns"]
+    names = ["program", "products_of_work", "turns"]
     for v in variants:
         names += [f"{v}_{field}" for field in (
             "whole_s", "whole_spread", "work_s", "work_spread", "products_s", "products_spread",
@@ -139,7 +138,7 @@ def write_csv(path, comments, lines):
         out = csv.writer(file, lineterminator="\n")
         out.writerow(names)
         for line in lines:
-            cells = [line.name, number(line.share()), line.source,
+            cells = [line.name, number(line.share()),
                      len(line.values("plain", "whole_s", 0))]
             for v in variants:
                 for what in TIMES:
@@ -202,9 +201,6 @@ def text_of(comments, lines):
     time_table(out, "Its work", "work", lines, variants)
     time_table(out, "At least one product or routine of LAPACK under way (runs of their own)", "products", lines,
                variants)
-    if any(line.source == "account" for line in lines):
-        out.append("Without a trace: the sum over all threads, of " +
-                   ", ".join(line.name for line in lines if line.source == "account"))
     out += ["", "Products' share of plain's work: " + ", ".join(
         f"{line.name} {number(100 * line.share(), 0)} %" for line in lines)]
     mean_table(out, "Geometric means where products take at least a third of plain's work",

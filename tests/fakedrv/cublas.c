@@ -164,34 +164,6 @@ FAKE_GEMM(D, XG_TYPE_D, double, NO_PART)
 FAKE_GEMM(C, XG_TYPE_C, float, PART)
 FAKE_GEMM(Z, XG_TYPE_Z, double, PART)
 
-/* SYRK by columns, which only a benchmark asks for. */
-#define FAKE_SYRK(Letter, type_, number)                                                           \
-    int cublas##Letter##syrk_v2(struct cublasContext *handle, int uplo, int trans, int n, int k,   \
-                                const number *alpha, const void *a, int lda, const number *beta,   \
-                                void *c, int ldc);                                                 \
-    int cublas##Letter##syrk_v2(struct cublasContext *handle, int uplo, int trans, int n, int k,   \
-                                const number *alpha, const void *a, int lda, const number *beta,   \
-                                void *c, int ldc)                                                  \
-    {                                                                                              \
-        struct xg_problem p = {.op = XG_OP_SYRK,                                                   \
-                               .type = type_,                                                      \
-                               .uplo = uplo == 1 ? XG_LOWER : XG_UPPER,                            \
-                               .m = n,                                                             \
-                               .n = n,                                                             \
-                               .k = k,                                                             \
-                               .alpha = alpha[0],                                                  \
-                               .a = a,                                                             \
-                               .lda = lda,                                                         \
-                               .b = a,                                                             \
-                               .ldb = lda,                                                         \
-                               .beta = beta[0],                                                    \
-                               .c = c,                                                             \
-                               .ldc = ldc};                                                        \
-        return queue_gemm(handle, "cublas" #Letter "syrk", p, trans != 0, trans == 0);             \
-    }
-FAKE_SYRK(S, XG_TYPE_S, float)
-FAKE_SYRK(D, XG_TYPE_D, double)
-
 /* TRMM and TRSM by columns: by rows all are their transposes, and the triangle is the other one. */
 static int queue_triangular(struct cublasContext *handle, const char *name, struct xg_problem p,
                             int side, int uplo, int trans, const void *a, int lda, const void *b,

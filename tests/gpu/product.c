@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 
 #include "src/base/integers.h"
 
@@ -329,6 +330,29 @@ double product_accuracy(const struct product *p, double alpha, double beta, long
         worst = isnan(error) || error > worst ? error : worst;
     }
     return worst;
+}
+
+double product_check(const struct product *p, double alpha, double beta, const char *format, ...)
+{
+    char text[128];
+    long strays;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const double worst = product_accuracy(p, alpha, beta, &strays);
+    XT_CHECK_LE(worst, 1.0, "%s, %ld,%ld,%ld: error %.3g of the bound", text, (long)p->m,
+                (long)p->n, (long)p->k, worst);
+    XT_CHECK(strays == 0, "%s, %ld,%ld,%ld: %ld numbers changed outside C", text, (long)p->m,
+             (long)p->n, (long)p->k, strays);
+    return worst;
+}
+
+struct xg_triangle product_draw_wanted(const struct product *p, int64_t bm, int64_t bn, int turn)
+{
+    const int64_t i = turn / 6 % xg_ceil_div(p->m, bm) * bm;
+    const int64_t j = turn / 2 % xg_ceil_div(p->n, bn) * bn;
+    return gpu_triangle(turn / 3 % 3, i, j, bm, bn, turn / 9 % 3 - 1);
 }
 
 long product_other_bits(struct product *p, bool keep)

@@ -110,6 +110,15 @@ struct xg_gemm_args product_store_form(struct product *p, int turn, int trans, d
  */
 double product_accuracy(const struct product *p, double alpha, double beta, long *strays);
 
+/* Checks by product_accuracy that errors are within the bound, and that nothing changed outside C;
+ * the text names the case. Returns the largest error / bound. */
+double product_check(const struct product *p, double alpha, double beta, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* All of C, or a triangle that ends at a corner of a tile (bm,bn), or beside it, as the turn has
+ * it. */
+struct xg_triangle product_draw_wanted(const struct product *p, int64_t bm, int64_t bn, int turn);
+
 /* In how many rows of C the bits differ from those kept last; keep: keeps these. */
 long product_other_bits(struct product *p, bool keep);
 

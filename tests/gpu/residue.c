@@ -60,14 +60,6 @@ static void set_bound(double units, bool integers)
     p.rest = integers ? REST_KEPT : REST_ANY;
 }
 
-/* All of C, or a triangle that ends at a corner of a tile, or beside it. */
-static struct xg_triangle draw_wanted(int64_t m, int64_t n, int turn)
-{
-    const int64_t bm = 128, bn = 256;
-    const int64_t i = turn / 6 % xg_ceil_div(m, bm) * bm, j = turn / 2 % xg_ceil_div(n, bn) * bn;
-    return gpu_triangle(turn / 3 % 3, i, j, bm, bn, turn / 9 % 3 - 1);
-}
-
 /* One product by each row in every transpose and several leading dimensions: the same bits where
  * integers serve, because these are exact. A form is a row and a transpose. */
 static void run(int number, int64_t m, int64_t n, int64_t k, int turn)
@@ -79,7 +71,7 @@ static void run(int number, int64_t m, int64_t n, int64_t k, int turn)
     const bool exact = kind->a == product_integer && alpha == 1 && beta == 0;
     product_draw(&p, kind, m, n, k);
     set_bound(exact ? 0 : integers ? 2.5 : (double)k + 4, integers);
-    p.wanted = draw_wanted(m, n, turn);
+    p.wanted = product_draw_wanted(&p, 128, 256, turn);
     for (int form = 0; form < opened_count * TRANSPOSES; form++) {
         const struct xg_gemm_args stored =
             product_store_form(&p, turn, form % TRANSPOSES, alpha, beta);
@@ -100,12 +92,7 @@ static void run(int number, int64_t m, int64_t n, int64_t k, int turn)
                                            .wanted = stored.wanted};
         must(xg_residue_dgemm(&opened[form / TRANSPOSES], &args, scratch.ptr, p.stream), "product");
         product_down(&p);
-        long strays;
-        const double worst = product_accuracy(&p, alpha, beta, &strays);
-        XT_CHECK_LE(worst, 1.0, "%s, %ld,%ld,%ld, form %d: error %.3g of the bound", kind->name,
-                    (long)m, (long)n, (long)k, form, worst);
-        XT_CHECK(strays == 0, "%s, %ld,%ld,%ld: %ld doubles changed outside C", kind->name, (long)m,
-                 (long)n, (long)k, strays);
+        product_check(&p, alpha, beta, "%s, form %d", kind->name, form);
         const long other = product_other_bits(&p, form == 0);
         XT_CHECK(form == 0 || other == 0 || !integers, "%s, %ld,%ld,%ld, form %d: other bits",
                  kind->name, (long)m, (long)n, (long)k, form);
@@ -145,11 +132,8 @@ static void run_panels(const struct xg_residue *residue, bool nan_in_b)
     }
     product_down(&p);
     set_bound(K + 4, false);
-    long strays;
-    double worst = product_accuracy(&p, 1, 0, &strays);
-    XT_CHECK_LE(worst, 1.0, "panels: error %.3g of the bound", worst);
-    XT_CHECK(strays == 0, "panels: %ld doubles changed outside C", strays);
-    worst = 0;
+    product_check(&p, 1, 0, "panels");
+    double worst = 0;
     for (int64_t i = 0; i < (nan_in_b ? M : PANEL_M); i++)
         for (int64_t j = 0; j < (nan_in_b ? PANEL_N : N); j++) {
             const double value = product_get(&p, p.result, p.on_c.first + i * p.on_c.ld + j);

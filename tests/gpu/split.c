@@ -56,14 +56,6 @@ static void set_bound(void)
     p.bound = ((double)p.k / 64 + 12) * 0x1p-24;
 }
 
-/* All of C, or a triangle that ends at a corner of a tile, of pieces or of FFMA, or beside it. */
-static struct xg_triangle draw_wanted(int64_t m, int64_t n, int turn)
-{
-    const int64_t bm = turn % 2 ? 256 : 64, bn = turn % 2 ? 192 : 64;
-    const int64_t i = turn / 6 % xg_ceil_div(m, bm) * bm, j = turn / 2 % xg_ceil_div(n, bn) * bn;
-    return gpu_triangle(turn / 3 % 3, i, j, bm, bn, turn / 9 % 3 - 1);
-}
-
 /* One transpose by the kernels of one row. */
 static void run_form(struct opened *by, const char *kind, int turn, int trans)
 {
@@ -86,12 +78,7 @@ static void run_form(struct opened *by, const char *kind, int turn, int trans)
                                        .wanted = form.wanted};
     must(xg_split_sgemm(&by->split, &args, scratch.ptr, p.stream), "product");
     product_down(&p);
-    long strays;
-    const double worst = product_accuracy(&p, alpha, beta, &strays);
-    XT_CHECK_LE(worst, 1.0, "%s, %ld,%ld,%ld, transposes %d: error %.3g of the bound", kind,
-                (long)p.m, (long)p.n, (long)p.k, trans, worst);
-    XT_CHECK(strays == 0, "%s, %ld,%ld,%ld: %ld floats changed outside C", kind, (long)p.m,
-             (long)p.n, (long)p.k, strays);
+    product_check(&p, alpha, beta, "%s, transposes %d", kind, trans);
     const long other = product_other_bits(&p, trans == 0);
     XT_CHECK(trans == 0 || other == 0, "%s, %ld,%ld,%ld, transposes %d: other bits", kind,
              (long)p.m, (long)p.n, (long)p.k, trans);
@@ -102,7 +89,8 @@ static void run(const struct product_kind *kind, int64_t m, int64_t n, int64_t k
 {
     product_draw(&p, kind, m, n, k);
     set_bound();
-    p.wanted = draw_wanted(m, n, turn);
+    /* Of tiles of pieces or of FFMA. */
+    p.wanted = product_draw_wanted(&p, turn % 2 ? 256 : 64, turn % 2 ? 192 : 64, turn);
     for (struct opened *by = opened; by < opened + opened_count; by++)
         for (int trans = 0; trans < TRANSPOSES; trans++)
             run_form(by, kind->name, turn, trans);
@@ -141,10 +129,7 @@ static void run_panels(const struct xg_split *split, int64_t m, int64_t n, int64
     result.c += (size_t)(PANEL_M * args.ldc) * sizeof(float);
     must(xg_split_product(split, &rest, &whole_b, &result, &all, p.stream), "rest");
     product_down(&p);
-    long strays;
-    const double worst = product_accuracy(&p, 1, 0, &strays);
-    XT_CHECK_LE(worst, 1.0, "panels: error %.3g of the bound", worst);
-    XT_CHECK(strays == 0, "panels: %ld numbers changed outside C", strays);
+    product_check(&p, 1, 0, "panels");
 }
 
 int main(int argc, char **argv)

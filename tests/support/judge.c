@@ -10,11 +10,6 @@
 
 static double worst;
 
-int judge_failures(void)
-{
-    return xt_failures;
-}
-
 double rx_worst(void)
 {
     return worst;

@@ -29,9 +29,6 @@ struct dense judge_transposed(const struct dense *a, enum xg_trans trans);
 /* Random, Hermitian and positive definite, stored in one triangle; the other one is NaN. */
 struct matrix judge_positive(enum xg_type type, enum xg_uplo uplo, int64_t n, int64_t pad);
 
-/* Failed checks in judge.c. */
-int judge_failures(void);
-
 /* The first thing of a routine's test: it frees the matrices of the one before. */
 struct xg_routine judge_routine(enum xg_routine_name name, enum xg_type type, int64_t m, int64_t n);
 

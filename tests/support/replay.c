@@ -72,13 +72,6 @@ static bool is_ready(const struct simulation *sim, double now_s)
 
 /* --- The policy: all that is asked of it, as src/dispatch.c does ---------------------------- */
 
-enum question {
-    QUESTION_INIT,
-    QUESTION_DECIDE,  /* false: too small to be asked about */
-    QUESTION_RAN_CPU, /* what it took is seconds */
-    QUESTION_RAN_GPU,
-};
-
 /* Products that run or wait for a lane, and the cores that those on the CPU use. */
 static int under_way(const struct simulation *sim)
 {
@@ -97,8 +90,20 @@ static int cpu_cores(const struct simulation *sim)
     return cores;
 }
 
-static bool ask(struct simulation *sim, enum question question, struct worker *worker, double now_s,
-                double seconds)
+static struct xg_problem call_of(const struct simulation *sim, const struct worker *worker)
+{
+    const struct replay_product *product = product_of(sim, worker);
+    return (struct xg_problem){.alpha = 1.0f,
+                               .m = product->m,
+                               .lda = product->m,
+                               .n = product->n,
+                               .ldc = product->n,
+                               .k = product->k,
+                               .ldb = product->k};
+}
+
+/* False: too small to be asked about. */
+static bool decide(struct simulation *sim, struct worker *worker, double now_s)
 {
     static const struct xg_conf conf; /* the defaults */
     enum xg_engine_state state = is_ready(sim, now_s) ? XG_ENGINE_READY
@@ -113,32 +118,12 @@ static bool ask(struct simulation *sim, enum question question, struct worker *w
         .cores = sim->fixture->cores,
         .cores_left = (int)fmax(1, sim->fixture->cores - cpu_cores(sim)),
     };
-    struct xg_problem call = {.alpha = 1.0f};
-    if (worker) {
-        call.m = call.lda = product_of(sim, worker)->m;
-        call.n = call.ldc = product_of(sim, worker)->n;
-        call.k = call.ldb = product_of(sim, worker)->k;
-    }
-    switch (question) {
-    case QUESTION_INIT:
-        xg_model_init(&sim->policy.model, sim->fixture->cores);
-        if (sim->fixture->cpu_threads_set)
-            xg_model_set_threads(&sim->policy.model, sim->fixture->cpu_threads_set);
-        return true;
-    case QUESTION_DECIDE:
-        if ((double)call.m * (double)call.n * (double)call.k <
-            xg_policy_floor_mnk(&sim->policy, &conf, state))
-            return false;
-        xg_policy_decide(&sim->policy, &conf, &call, &now, &worker->decision);
-        return true;
-    case QUESTION_RAN_CPU:
-        xg_policy_observe(&sim->policy, XG_SIDE_CPU, &call, &worker->decision, seconds, now_s);
-        return true;
-    case QUESTION_RAN_GPU:
-        xg_policy_observe(&sim->policy, XG_SIDE_GPU, &call, &worker->decision, seconds, now_s);
-        return true;
-    }
-    return false;
+    const struct xg_problem call = call_of(sim, worker);
+    if ((double)call.m * (double)call.n * (double)call.k <
+        xg_policy_floor_mnk(&sim->policy, &conf, state))
+        return false;
+    xg_policy_decide(&sim->policy, &conf, &call, &now, &worker->decision);
+    return true;
 }
 
 /* --- The two sides -------------------------------------------------------------------------- */
@@ -211,7 +196,7 @@ static void begin(struct simulation *sim, struct worker *worker, double now_s)
         (sim->side == SIDE_GPU ? take_lane : run_cpu)(sim, worker, now_s);
         return;
     }
-    worker->asked = ask(sim, QUESTION_DECIDE, worker, now_s, 0);
+    worker->asked = decide(sim, worker, now_s);
     if (worker->asked && worker->decision.start && !sim->started) {
         sim->started = true;
         sim->ready_s = now_s + REPLAY_START_S;
@@ -265,9 +250,10 @@ static void end(struct simulation *sim, struct worker *worker, double now_s)
         print_product(sim, worker, now_s);
     if (worker->on_gpu)
         give_lane(sim, worker->takes_s, now_s);
+    const struct xg_problem call = call_of(sim, worker);
     if (worker->asked)
-        ask(sim, worker->on_gpu ? QUESTION_RAN_GPU : QUESTION_RAN_CPU, worker, now_s,
-            now_s - worker->ran_s);
+        xg_policy_observe(&sim->policy, worker->on_gpu ? XG_SIDE_GPU : XG_SIDE_CPU, &call,
+                          &worker->decision, now_s - worker->ran_s, now_s);
     wake(sim, worker, now_s);
 }
 
@@ -294,7 +280,9 @@ static void simulate(struct simulation *sim, enum side side)
 {
     const struct replay_fixture *fixture = sim->fixture;
     sim->side = side;
-    ask(sim, QUESTION_INIT, NULL, 0, 0);
+    xg_model_init(&sim->policy.model, fixture->cores);
+    if (fixture->cpu_threads_set)
+        xg_model_set_threads(&sim->policy.model, fixture->cpu_threads_set);
     for (int i = 0; i < REPLAY_THREADS_MAX; i++)
         sim->workers[i].phase = PHASE_DONE;
     for (size_t i = fixture->count; i-- > 0;) {

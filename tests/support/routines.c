@@ -4,13 +4,7 @@
 #include <math.h>
 
 #include "tests/support/judge.h"
-#include "tests/support/spectra.h"
 #include "tests/support/xt.h"
-
-int rx_failures(void)
-{
-    return xt_failures + judge_failures() + spectra_failures();
-}
 
 /* --- Systems --------------------------------------------------------------------------------- */
 

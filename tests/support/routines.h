@@ -38,9 +38,6 @@ void rx_general(rx_run *run, enum xg_type type, int64_t n, int64_t pad, bool vec
 void rx_singular(rx_run *run, enum xg_type type, int64_t m, int64_t n, int64_t pad,
                  enum xg_vectors vectors, enum rx_spectrum spectrum);
 
-/* Failed checks so far. */
-int rx_failures(void);
-
 /* The largest residual seen so far, in units of n eps. */
 double rx_worst(void);
 

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Eigenvalues and singular values: rx_eigen, rx_some_eigen, rx_generalized, rx_general and
  * rx_singular. */
-#include "tests/support/spectra.h"
-
 #include <math.h>
 
 #include "tests/support/judge.h"
 #include "tests/support/routines.h"
 #include "tests/support/xt.h"
-
-int spectra_failures(void)
-{
-    return xt_failures;
-}
 
 static double spectrum_at(enum rx_spectrum spectrum, int64_t i, int64_t n)
 {

@@ -12,8 +12,9 @@
 /* Automake's exit codes: 0 pass, 1 fail, 77 skip, 99 the test itself is broken. */
 enum { XT_PASS = 0, XT_FAIL = 1, XT_SKIP = 77, XT_HARD = 99 };
 
-static int xt_failures;
-static long xt_checks;
+/* Of all files of a program. */
+__attribute__((weak, visibility("hidden"))) int xt_failures;
+__attribute__((weak, visibility("hidden"))) long xt_checks;
 
 #define XT_CHECK(condition, ...)                                                                   \
     do {                                                                                           \

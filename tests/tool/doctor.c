@@ -6,7 +6,7 @@
  *   DOCTOR_KIT    has cblas_saxpy too, as a BLAS has
  *   DOCTOR_OPENMP has four threads of libgomp's, as an OpenMP build of OpenBLAS says
  *   DOCTOR_MKL    has MKL's sentence in it
- *   DOCTOR_REFUSE a mkdtemp that finds the disk full where a folder's name begins so: "xgemm-run."
+ *   DOCTOR_REFUSE a mkdir that finds the disk full where the folder's name is this: "account"
  *   DOCTOR_RUN    a function that multiplies
  *   DOCTOR_MAIN   a program; each word or pair of its arguments is done in turn:
  *                   own, multiply N   multiplies with the function that is linked in
@@ -92,13 +92,13 @@ const char doctor_mkl[] = "Intel(R) oneAPI Math Kernel Library Version 2024.2-Pr
 #endif
 
 #ifdef DOCTOR_REFUSE
-char *mkdtemp(char *template)
+int mkdir(const char *path, mode_t mode)
 {
-    const char *name = strrchr(template, '/');
-    char *(*next)(char *);
-    *(void **)&next = dlsym(RTLD_NEXT, "mkdtemp");
+    const char *name = strrchr(path, '/');
+    int (*next)(const char *, mode_t);
+    *(void **)&next = dlsym(RTLD_NEXT, "mkdir");
     errno = ENOSPC;
-    return name && !strncmp(name + 1, DOCTOR_REFUSE, strlen(DOCTOR_REFUSE)) ? NULL : next(template);
+    return name && !strcmp(name + 1, DOCTOR_REFUSE) ? -1 : next(path, mode);
 }
 #endif
 

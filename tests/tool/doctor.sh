@@ -207,8 +207,8 @@ wait $pid
 [ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
 doctor 125 TMPDIR=/nonexistent true
 grep -q '/nonexistent' "$tmp/err" || fail "doctor, TMPDIR=/nonexistent: $(cat "$tmp/err")"
-# Where the second of its folders cannot be made the first one does not stay.
-build refusing.so $shared '-DDOCTOR_REFUSE="xgemm-run."'
+# Where the folder inside its folder cannot be made, its folder does not stay.
+build refusing.so $shared '-DDOCTOR_REFUSE="account"'
 doctor 125 TMPDIR="$tmp/folders" LD_PRELOAD="$tmp/refusing.so" true
 grep -q 'could not be run: No space left' "$tmp/err" || fail "doctor, a disk that is full: $(cat "$tmp/err")"
 [ -z "$(ls "$tmp/folders")" ] || fail "doctor leaves $(ls "$tmp/folders")"
@@ -499,7 +499,7 @@ XGEMM_SHIM_LIB="$XG_SO" "$tmp/alone" --json="$tmp/json" "$tmp/linked" own >"$tmp
 what="without its witness"
 finds run.no-witness
 says '"name":"cblas_sgemm"'
-for left in "$tmp"/xgemm-doctor.* "$tmp"/xgemm-run.*; do
+for left in "$tmp"/xgemm-run.*; do
     [ ! -e "$left" ] || fail "$left is left"
 done
 exit $status

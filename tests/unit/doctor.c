@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * xgemm-doctor's rules, fed with facts: a healthy machine and program give no finding, each change
- * gives the one that it should, and every diagnosis that there is has such a change. Then the
- * reader of accounts, the ELF reader on damaged files, and the JSON.
+ * gives the one that it should, and every diagnosis that there is has such a change. Then the ELF
+ * reader on damaged files, and the JSON.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -56,9 +56,9 @@ static void make_healthy(void)
     facts.blas_count = 1;
     facts.run = (struct doctor_run){
         .ran = true, .witness = true, .processes = 1, .told = true, .preloaded = true};
-    facts.run.rows[0] =
-        (struct doctor_row){.place = XG_PLACE_GPU, .reason = XG_REASON_MODEL, .calls = 1};
-    facts.run.row_count = 1;
+    facts.run.account.rows[0] =
+        (struct xg_account_row){.place = XG_PLACE_GPU, .reason = XG_REASON_MODEL, .calls = 1};
+    facts.run.account.row_count = 1;
     facts.calibration.cpu.state = DOCTOR_CALIBRATION_FITS;
     facts.calibration.gpu.state = DOCTOR_CALIBRATION_FITS;
 }
@@ -72,13 +72,14 @@ static void set_driver(enum doctor_driver driver)
 
 static void set_row(enum xg_reason reason)
 {
-    facts.run.rows[0] = (struct doctor_row){
+    facts.run.account.rows[0] = (struct xg_account_row){
         .symbol = "sgemm_", .place = XG_PLACE_CPU, .reason = reason, .calls = 2};
 }
 
 static void set_symbol(const char *name)
 {
-    doctor_text_set(facts.run.rows[0].symbol, sizeof facts.run.rows[0].symbol, "%s", name);
+    doctor_text_set(facts.run.account.rows[0].symbol, sizeof facts.run.account.rows[0].symbol, "%s",
+                    name);
 }
 
 /* A second library, whose calls are lost. */
@@ -171,7 +172,7 @@ static void provoke_gpu(void)
             facts.gpu.cublas_file[0] = '/');
     PROVOKE("cublas.missing", MEND, facts.system.wants_cublas = true);
     PROVOKE("cusolver.missing", NOTE, facts.system.lapack = facts.program.lapack = true);
-    PROVOKE("lapack.off", NOTE, facts.program.lapack = true; facts.run.row_count = 0);
+    PROVOKE("lapack.off", NOTE, facts.program.lapack = true; facts.run.account.row_count = 0);
     PROVOKE("link.slow", NOTE, facts.gpu.down_bytes_per_s = 3e9);
     PROVOKE("link.unmeasured", NOTE, facts.gpu.up_bytes_per_s = 0);
     PROVOKE("cores.one", NOTE, facts.system.cores = 1);
@@ -240,12 +241,12 @@ static void provoke_run(void)
     PROVOKE("run.no-witness", MEND, facts.run.witness = false; facts.run.told = false);
     PROVOKE("run.untold", NOTE, facts.run.told = false; facts.run.signalled = true;
             facts.run.code = 9);
-    PROVOKE("run.no-calls", NOTE, facts.run.row_count = 0);
-    PROVOKE("run.no-blas", NOTE, facts.run.row_count = 0; facts.object_count = 0);
+    PROVOKE("run.no-calls", NOTE, facts.run.account.row_count = 0);
+    PROVOKE("run.no-blas", NOTE, facts.run.account.row_count = 0; facts.object_count = 0);
     PROVOKE("run.message", NOTE, doctor_texts_add(&facts.run.messages, "a"));
     PROVOKE("run.no-gpu", MEND, set_row(XG_REASON_NO_GPU));
     PROVOKE("run.failures", MEND, set_row(XG_REASON_FAILED);
-            facts.run.rows[0].place = XG_PLACE_BOTH);
+            facts.run.account.rows[0].place = XG_PLACE_BOTH);
     PROVOKE("run.wrong", MEND, set_row(XG_REASON_WRONG));
     PROVOKE("run.memory", MEND, set_row(XG_REASON_MEMORY));
     PROVOKE("run.stack", MEND, set_row(XG_REASON_STACK));
@@ -302,17 +303,17 @@ static void test_tables(void)
  */
 static void test_order(void)
 {
-    static const struct doctor_row rows[] = {
-        {XG_PLACE_CPU, XG_REASON_SMALL, "sgemm_", 9000, 0.1, 0.008},
-        {XG_PLACE_CPU, XG_REASON_STARTING, "sgemm_", 10, 1.0, 0.05},
-        {XG_PLACE_CPU, XG_REASON_MODEL, "sgemm_", 10, 1.0, 0.4},
-        {XG_PLACE_CPU, XG_REASON_STACK, "sgemm_", 1, 0.1, 0.001},
-        {XG_PLACE_GPU, XG_REASON_MODEL, "sgemm_", 10, 1.0, 0.5},
+    static const struct xg_account_row rows[] = {
+        {"sgemm_", XG_PLACE_CPU, XG_REASON_SMALL, 9000, 1e8, .seconds = 0.008},
+        {"sgemm_", XG_PLACE_CPU, XG_REASON_STARTING, 10, 1e9, .seconds = 0.05},
+        {"sgemm_", XG_PLACE_CPU, XG_REASON_MODEL, 10, 1e9, .seconds = 0.4},
+        {"sgemm_", XG_PLACE_CPU, XG_REASON_STACK, 1, 1e8, .seconds = 0.001},
+        {"sgemm_", XG_PLACE_GPU, XG_REASON_MODEL, 10, 1e9, .seconds = 0.5},
     };
     static const char *const ids[] = {"run.stack", "run.model", "run.starting"};
     make_healthy();
-    memcpy(facts.run.rows, rows, sizeof rows);
-    facts.run.row_count = sizeof rows / sizeof rows[0];
+    memcpy(facts.run.account.rows, rows, sizeof rows);
+    facts.run.account.row_count = sizeof rows / sizeof rows[0];
     int count = doctor_diagnose(&facts, findings);
     XT_CHECK(count == 3, "%d findings", count);
     for (int i = 0; i < 3 && i < count; i++)
@@ -374,7 +375,7 @@ static int count_children(double cores_s, double share, bool sgemm, bool product
     facts.run.cores_s = cores_s;
     facts.run.untold_s = share * cores_s;
     if (!products)
-        facts.run.row_count = 0;
+        facts.run.account.row_count = 0;
     int count = doctor_diagnose(&facts, findings), found = 0;
     for (int i = 0; i < count; i++)
         found += !strcmp(findings[i].diagnosis->id, "program.static");
@@ -400,37 +401,6 @@ static void test_children(void)
              "many children: %s", findings[0].subject);
     facts.preload.library_usable = false;
     XT_CHECK(doctor_diagnose(&facts, findings) == 1, "the library itself comes first");
-}
-
-/* --- The account --------------------------------------------------------------------------- */
-
-static void test_account(void)
-{
-    static struct xg_account account;
-    static struct doctor_run run;
-    struct xg_call_record record = {
-        .symbol = "cblas_sgemm",
-        .call = {.m = 500, .n = 500, .k = 500},
-        .place = XG_PLACE_CPU,
-        .reason = XG_REASON_EARNING,
-        .seconds = 0.1,
-    };
-    xg_account_init(&account);
-    xg_account_add(&account, &record);
-    xg_account_add(&account, &record);
-    record.symbol = "sgemm_";
-    record.place = XG_PLACE_GPU;
-    record.reason = XG_REASON_MODEL;
-    xg_account_add(&account, &record);
-    run.row_count = 7;
-    doctor_account_take(&run, &account);
-    XT_CHECK(run.row_count == 2, "%d rows", run.row_count);
-    XT_CHECK(run.rows[0].calls == 2 && run.rows[0].reason == XG_REASON_EARNING &&
-                 run.rows[0].place == XG_PLACE_CPU && !strcmp(run.rows[0].symbol, "cblas_sgemm"),
-             "%ld", run.rows[0].calls);
-    XT_CHECK(fabs(run.rows[0].gflop - 0.5) < 1e-9 && fabs(run.rows[0].seconds - 0.2) < 1e-9,
-             "sums");
-    XT_CHECK(run.rows[1].place == XG_PLACE_GPU && run.rows[1].reason == XG_REASON_MODEL, "GPU");
 }
 
 /* --- Files --------------------------------------------------------------------------------- */
@@ -531,7 +501,6 @@ int main(void)
     test_order();
     test_neighbours();
     test_children();
-    test_account();
     test_damaged_files();
     test_reports();
     return xt_done();
