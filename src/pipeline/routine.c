@@ -18,6 +18,7 @@
 #include "pipeline/originals.h"
 #include "pipeline/populate.h"
 #include "pipeline/transfer.h"
+#include "verify/block.h"
 #include "verify/residual.h"
 
 _Static_assert(sizeof(struct xg_solver_block) <= XG_QUEUE_BLOCK_BYTES, "it lies in a block");
@@ -195,6 +196,21 @@ static enum xg_status check_diagonal(const struct xg_routine *routine)
             return XG_DECLINED;
     }
     return XG_OK;
+}
+
+/* LAPACK reports the first 0 on the diagonal of GELS's R. A device that does not divide a 0 by it
+ * leaves a finite result. */
+static bool is_singular(const struct xg_routine *routine)
+{
+    const struct xg_matrix *a = &routine->operand[XG_SLOT_A];
+    const struct xg_factor r = {.matrix = *a, .type = routine->type};
+    for (int64_t i = 0; routine->name == XG_ROUTINE_GELS && i < a->columns; i++) {
+        double re, im;
+        xg_factor_get(&r, i, i, &re, &im);
+        if (re == 0 && im == 0)
+            return true;
+    }
+    return false;
 }
 
 static void give_pivots(const struct run *run)
@@ -434,7 +450,7 @@ static enum xg_status move(struct run *run, struct xg_result *result)
     learn_polar(run);
     count = list_transfers(run, true, transfers, &result->down_bytes);
     status = xg_transfer_down(lane, transfers, count, &finite);
-    if (status == XG_OK && !finite)
+    if (status == XG_OK && (!finite || is_singular(run->routine)))
         status = XG_DECLINED; /* a singular factor, or an overflow */
     if (status == XG_OK && run->seed)
         status = judge(run, result);

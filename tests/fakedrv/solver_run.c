@@ -136,9 +136,31 @@ static void run_getrf(struct lapack *l)
         ((int64_t *)pivots->data)[i] = l->pivots[i];
 }
 
+/* Solves with these factors as reference BLAS does: it divides no 0, not even by 0. The real one
+ * may do the same. */
+static void solve_as_is(struct lapack *l)
+{
+    for (int64_t j = 0; j < l->k; j++)
+        for (int64_t step = 0; step < 2 * l->n; step++) {
+            const bool upper = step >= l->n;
+            const int64_t k = upper ? 2 * l->n - 1 - step : step, at = k + j * l->ldb;
+            if (get(l, l->b, at) == 0.0)
+                continue;
+            if (upper)
+                set(l, l->b, at, get(l, l->b, at) / get(l, l->a, k + k * l->lda));
+            for (int64_t i = upper ? 0 : k + 1; i < (upper ? k : l->n); i++)
+                set(l, l->b, i + j * l->ldb,
+                    get(l, l->b, i + j * l->ldb) - get(l, l->a, i + k * l->lda) * get(l, l->b, at));
+        }
+}
+
 static void run_getrs(struct lapack *l)
 {
     const struct solver_operand *pivots = &l->call->operands[SOLVER_PIVOTS];
+    if (!pivots->bytes && l->call->trans == 'N') {
+        solve_as_is(l);
+        return;
+    }
     for (int i = 0; i < l->n; i++) {
         int64_t row = pivots->bytes ? ((const int64_t *)pivots->data)[i] : i + 1;
         if (row < i + 1 || row > l->n)

@@ -285,10 +285,16 @@ static void test_zero(int name)
 /* The other forms of GELS, and a matrix of lower rank. */
 static void test_forms(void)
 {
-    double a[8] = {2, 0, 0, 0, 0, 0, 0, 0}, b[4] = {6, 5, 0, 0}, s[1];
+    double a[8], b[4], s[1];
     struct call call = call_of(GELS, 4, 2, a, b, s);
-    solve(&call, 0);
-    XT_CHECK(call.info == 2, "dgels_ of rank 1: info %d", call.info);
+    for (int consistent = 0; consistent < 2; consistent++) {
+        const double rank_1[8] = {2};
+        memcpy(a, rank_1, sizeof a);
+        b[0] = 6, b[1] = consistent ? 0 : 5, b[2] = b[3] = 0;
+        solve(&call, 0);
+        XT_CHECK(call.info == 2, "dgels_ of rank 1 with B = 6, %d: info %d", consistent ? 0 : 5,
+                 call.info);
+    }
     const double whole[8] = {2, 0, 0, 0, 0, 5, 0, 0};
     memcpy(a, whole, sizeof a);
     b[0] = 6, b[1] = 5, b[2] = b[3] = 0;
