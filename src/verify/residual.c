@@ -523,6 +523,19 @@ bool xg_residual_covers(const struct xg_routine *call)
     return checks[call->name] && (all || call->vectors);
 }
 
+/* False if squares of the solution or inverse may overflow: getrf has left a very small pivot. */
+static bool has_moderate_pivots(const struct check *c)
+{
+    const bool reads = xg_routine_use(c->before->name, XG_SLOT_PIVOTS)->in;
+    const struct xg_factor u = upper(c->before);
+    double re, im, least = 1;
+    for (int64_t i = 0; reads && i < u.matrix.columns; i++) {
+        xg_factor_get(&u, i, i, &re, &im);
+        least = fmin(least, hypot(re, im));
+    }
+    return least >= 1e-40;
+}
+
 /* False if squares or results may leave the type's range. */
 static bool is_in_range(const struct check *c)
 {
@@ -537,7 +550,7 @@ static bool is_in_range(const struct check *c)
         if (largest != 0 && !(largest >= 1 / most && largest <= most))
             return false;
     }
-    return true;
+    return has_moderate_pivots(c);
 }
 
 static int64_t extent_of(const struct xg_routine *call)

@@ -107,6 +107,33 @@ static void test_strange_factors(void)
     XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_OK, "pivots");
 }
 
+/* Contract 9.6: a right solution raises no alarm. getrf leaves a small U beside L, whose elements
+ * are up to 1. The squares of this one underflow. */
+static void test_small_factor(void)
+{
+    enum { SIDE = 5 };
+    double a[SIDE * SIDE], b[SIDE] = {1, 2, 3, 4, 5};
+    int32_t pivots[SIDE] = {1, 2, 3, 4, 5};
+    struct xg_routine routine = {.name = XG_ROUTINE_GETRS,
+                                 .type = XG_TYPE_D,
+                                 .m = SIDE,
+                                 .n = SIDE,
+                                 .k = 1,
+                                 .pivot_bytes = sizeof *pivots,
+                                 .operand = {[XG_SLOT_A] = {a, SIDE, SIDE, SIDE},
+                                             [XG_SLOT_B] = {b, SIDE, 1, SIDE},
+                                             [XG_SLOT_PIVOTS] = {pivots, SIDE, 1, SIDE}}};
+    struct xg_result result;
+    for (int i = 0; i < SIDE * SIDE; i++)
+        a[i] = i % SIDE > i / SIDE ? 0.25 : i % SIDE == i / SIDE ? 3e-300 : 1e-300;
+    XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_OK);
+    XT_CHECK(result.verdict == XG_VERDICT_UNABLE, "getrs: verdict %d", result.verdict);
+    routine.name = XG_ROUTINE_GETRI;
+    routine.operand[XG_SLOT_B].at = NULL;
+    XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_OK);
+    XT_CHECK(result.verdict == XG_VERDICT_UNABLE, "getri: verdict %d", result.verdict);
+}
+
 static void test_no_mirror(void)
 {
     enum { SIDE = 9 };
@@ -139,6 +166,7 @@ int main(void)
         lane = fx_lane_open(&conf, 3, &dev);
         test_no_mirror();
         test_strange_factors();
+        test_small_factor();
         test_without_cublas();
         if (reproducible) {
             for (int call = 0; call < 5; call++)
