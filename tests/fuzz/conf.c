@@ -119,63 +119,37 @@ static void check_ordinals(const struct environment *env, int which, const char 
     fuzz_reached += good;
 }
 
-/* Names with commas between, a bit each. */
+/* Each operation with its types, in the order of their bits. */
+static const struct {
+    const char *name, *types;
+} operations[] = {{"gemm", "sdcz"},  {"syrk", "sdcz"},       {"herk", "cz"},
+                  {"symm", "sdcz"},  {"hemm", "cz"},         {"syr2k", "sdcz"},
+                  {"her2k", "cz"},   {"trmm", "sdcz"},       {"trsm", "sdcz"},
+                  {"gemmt", "sdcz"}, {"gemm_batch", "sdcz"}, {"gemm_batch_strided", "sdcz"}};
+
+/* The bit of a name, or all of them; 0: it is none. */
+static uint64_t operation_bits(const char *name)
+{
+    int bit = 0;
+    uint64_t found = 0;
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
+        for (const char *type = operations[i].types; *type; type++, bit++)
+            if (name[0] == *type && !strcmp(name + 1, operations[i].name))
+                found = (uint64_t)1 << bit;
+    return strcmp(name, "all") ? found : ((uint64_t)1 << bit) - 1;
+}
+
+/* Names with commas between. */
 static void check_operations(const struct environment *env, int which, uint64_t value)
 {
-    static const char *const words[] = {"sgemm",
-                                        "dgemm",
-                                        "cgemm",
-                                        "zgemm",
-                                        "ssyrk",
-                                        "dsyrk",
-                                        "csyrk",
-                                        "zsyrk",
-                                        "cherk",
-                                        "zherk",
-                                        "ssymm",
-                                        "dsymm",
-                                        "csymm",
-                                        "zsymm",
-                                        "chemm",
-                                        "zhemm",
-                                        "ssyr2k",
-                                        "dsyr2k",
-                                        "csyr2k",
-                                        "zsyr2k",
-                                        "cher2k",
-                                        "zher2k",
-                                        "strmm",
-                                        "dtrmm",
-                                        "ctrmm",
-                                        "ztrmm",
-                                        "strsm",
-                                        "dtrsm",
-                                        "ctrsm",
-                                        "ztrsm",
-                                        "sgemmt",
-                                        "dgemmt",
-                                        "cgemmt",
-                                        "zgemmt",
-                                        "sgemm_batch",
-                                        "dgemm_batch",
-                                        "cgemm_batch",
-                                        "zgemm_batch",
-                                        "sgemm_batch_strided",
-                                        "dgemm_batch_strided",
-                                        "cgemm_batch_strided",
-                                        "zgemm_batch_strided"};
-    enum { WORDS = sizeof words / sizeof words[0] };
     const char *text = value_of(env, which);
     bool good = text != NULL;
     uint64_t expected = 0;
     char copy[VALUE_BYTES], *rest = copy, *item;
     snprintf(copy, sizeof(copy), "%s", text ? text : "");
     while (good && (item = strsep(&rest, ","))) {
-        uint64_t bits = strcmp(item, "all") ? 0 : ((uint64_t)1 << WORDS) - 1;
-        for (unsigned i = 0; i < WORDS; i++)
-            bits |= (uint64_t)!strcmp(item, words[i]) << i;
-        good = bits != 0;
-        expected |= bits;
+        good = operation_bits(item) != 0;
+        expected |= operation_bits(item);
     }
     FUZZ_CHECK(value == (good ? expected : 0), "%s=%s is %llx", names[which], text ? text : "",
                (unsigned long long)value);
@@ -183,23 +157,29 @@ static void check_operations(const struct environment *env, int which, uint64_t 
     fuzz_reached += good;
 }
 
-/* Words and numbers near what a setting takes, or any bytes. */
+/* Near what a setting takes, right and wrong; a bar ends each. */
+static const char near[] =
+    "auto|cpu|gpu|compare|GPU|gpux| gpu|accurate|strict|tf32|fp64|leave|wait|short|keep|"
+    "0|1|2|3|4|00|007|256|257|1023|1024|12345|-1| 1|+1|1 |0x1|yes|true|4294967297|2147483647|"
+    "2147483648|9223372036854|9223372036854775807|9223372036854775808|99999999999999999999|"
+    "1K|1k|3K|4K|512m|4G|1T|1KK|G|4GB|1.5G|1P|8388607T|8388608T|99999999999G|"
+    "0,2,3|3,0,11|0,|,0|0, 1|1,,2|all|sgemm|zsyrk|sgemm,dgemm|dgemm,dgemm|sgemm_batch|"
+    "zgemm_batch_strided|sgemm,,all|csyrk,|,sgemm|sgemm, dgemm|gemm|sgem|SGEMM|sgemm_|";
+
+/* One of those, or any bytes. */
 static void take_value(struct fuzz_bytes *bytes, char *value)
 {
-    static const char *const near[] = {
-        "auto",  "cpu",   "gpu",   "compare",       "accurate",    "strict",       "tf32",
-        "0",     "1",     "0,2,3", "1023",          "1024",        "256",          "257",
-        "3",     "4",     "1K",    "8388607T",      "8388608T",    "0,",           "00",
-        " 1",    "+1",    "1 ",    "9223372036854", "2147483648",  "2147483647",   "-1",
-        "GPU",   "1k",    "1KK",   "0x10",          "1,,2",        "99999999999G", "leave",
-        "wait",  "short", "keep",  "all",           "sgemm,dgemm", "zsyrk",        "sgemm,,all",
-        "csyrk,"};
     uint8_t kind = fuzz_byte(bytes);
-    if (kind < 128) {
-        snprintf(value, VALUE_BYTES, "%s", near[kind % (sizeof(near) / sizeof(near[0]))]);
+    const char *word = near;
+    if (kind >= 160) {
+        fuzz_string(bytes, value, VALUE_BYTES);
         return;
     }
-    fuzz_string(bytes, value, VALUE_BYTES);
+    while (kind--) {
+        word = strchr(word, '|') + 1;
+        word = *word ? word : near;
+    }
+    snprintf(value, VALUE_BYTES, "%.*s", (int)strcspn(word, "|"), word);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
