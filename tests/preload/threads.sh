@@ -94,14 +94,16 @@ preloaded XGEMM_VERBOSE=2 XGEMM_MODE=cpu "$tmp/main" own 5 >"$tmp/out" 2>&1
 grep -q 'openblas_get_num_threads.so, 32-bit integers, threads 4 ' "$tmp/out" ||
     fail_with "the library does not say how many threads there are" "$tmp/out"
 
-# Threads that meet at a first product look for the library once, and not each.
-stub "$tmp/libslow.so" slow $lp64 -DSTUB_COUNT=openblas_get_num_threads \
+# Threads that meet at the first call of a name, of which there are two, look for the library once, and not each.
+stub "$tmp/libslow.so" slow $lp64 -DSTUB_FORTRAN=sgemm_ -DSTUB_COUNT=openblas_get_num_threads \
     -DSTUB_PARALLEL=openblas_get_parallel -DSTUB_BUILT=1 -DSTUB_ASKED_MS=10
-compile -pthread -o "$tmp/meeting" "$srcdir/tests/preload/meeting.c" -L"$tmp" -Wl,-rpath,"$tmp" -lslow
-preloaded XGEMM_MODE=cpu "$tmp/meeting" >"$tmp/out" 2>"$tmp/err" || fail "a product of a meeting is wrong"
+compile -pthread $XG_BLAS_CFLAGS -o "$tmp/fake" "$srcdir/tests/preload/fake.c" -L"$tmp" -Wl,-rpath,"$tmp" -lslow
+"$tmp/fake" 0 12 8 >"$tmp/alone" 2>/dev/null || exit 99
+preloaded XGEMM_MODE=cpu "$tmp/fake" 0 12 8 >"$tmp/out" 2>"$tmp/err" && cmp "$tmp/alone" "$tmp/out" ||
+    fail "a product of a meeting is wrong"
 count=$(grep -c 'slow: asked' "$tmp/err")
-[ "$count" = 1 ] || fail "threads that meet asked $count times"
-[ "$(grep -c 'slow: C' "$tmp/err")" = 16 ] || fail "a product of a meeting was not the library's"
+[ "$count" = 2 ] || fail "threads that meet asked $count times"
+[ "$(grep -c 'slow: [CF]' "$tmp/err")" = 288 ] || fail "a product of a meeting was not the library's"
 
 # The count is the program's: while the engine starts, and after, another thread reads it as it was set.
 openblas=$(real libopenblas.so.0)
