@@ -16,17 +16,6 @@ void sgemm_(const char *transa, const char *transb, const CALL_INT *m, const CAL
             const CALL_INT *k, const float *alpha, const float *a, const CALL_INT *lda,
             const float *b, const CALL_INT *ldb, const float *beta, float *c, const CALL_INT *ldc,
             size_t transa_length, size_t transb_length);
-void cblas_dsyrk(int order, int uplo, int trans, CALL_INT n, CALL_INT k, double alpha,
-                 const double *a, CALL_INT lda, double beta, double *c, CALL_INT ldc);
-void zsyrk_(const char *uplo, const char *trans, const CALL_INT *n, const CALL_INT *k,
-            const void *alpha, const void *a, const CALL_INT *lda, const void *beta, void *c,
-            const CALL_INT *ldc, size_t uplo_length, size_t trans_length);
-void cblas_dtrsm(int order, int side, int uplo, int trans, int diag, CALL_INT m, CALL_INT n,
-                 double alpha, const double *a, CALL_INT lda, double *b, CALL_INT ldb);
-void zher2k_(const char *uplo, const char *trans, const CALL_INT *n, const CALL_INT *k,
-             const void *alpha, const void *a, const CALL_INT *lda, const void *b,
-             const CALL_INT *ldb, const void *beta, void *c, const CALL_INT *ldc,
-             size_t uplo_length, size_t trans_length);
 
 enum { SIDE = 100, TURNS = 500 };
 
@@ -69,36 +58,6 @@ static void xerbla_call(int order, CALL_INT m, CALL_INT n, CALL_INT k, CALL_INT 
                1);
 }
 
-/* SYRK's own numbers, in two types; nothing is computed. */
-static void xerbla_call_syrk(int order, int uplo, const char *trans, CALL_INT n, CALL_INT lda)
-{
-    const CALL_INT k = 5, ldc = SIDE;
-    const double one[2] = {1.0, 0.0};
-    if (setjmp(xerbla_back))
-        return;
-    if (order)
-        cblas_dsyrk(order, uplo, 111, n, k, 1.0, (double *)xerbla_a, lda, 1.0, (double *)xerbla_c,
-                    ldc);
-    else
-        zsyrk_(uplo == 121 ? "U" : "X", trans, &n, &k, one, xerbla_a, &lda, one, xerbla_c, &ldc, 1,
-               1);
-}
-
-/* TRSM's, whose B is C, and HER2K's. */
-static void xerbla_call_others(int order, int side, const char *trans, CALL_INT n, CALL_INT ldb)
-{
-    const CALL_INT k = 5, ld = SIDE;
-    const double one[2] = {1.0, 0.0};
-    if (setjmp(xerbla_back))
-        return;
-    if (order)
-        cblas_dtrsm(order, side, 121, 111, 132, n, n, 1.0, (double *)xerbla_a, ld,
-                    (double *)xerbla_c, ldb);
-    else
-        zher2k_(side == 141 ? "L" : "X", trans, &n, &k, one, xerbla_a, &ld, xerbla_b, &ldb, one,
-                xerbla_c, &ld, 1, 1);
-}
-
 static void xerbla_untouched(const char *what)
 {
     int touched = 0;
@@ -133,14 +92,6 @@ int main(int argc, char **argv)
         xerbla_call(orders[o], SIDE, SIDE, SIDE, SIDE - 1, SIDE, SIDE);
         xerbla_call(orders[o], SIDE, SIDE, SIDE, SIDE, SIDE - 1, SIDE);
         xerbla_call(orders[o], SIDE, SIDE, SIDE, SIDE, SIDE, SIDE - 1);
-        xerbla_call_syrk(orders[o], 121, "N", -1, SIDE);
-        xerbla_call_syrk(orders[o], 121, "C", 20, 4);
-        xerbla_call_syrk(orders[o], 121, "N", 20, 4);
-        xerbla_call_syrk(orders[o], 120, "N", 20, 20);
-        xerbla_call_others(orders[o], 141, "N", -1, SIDE);
-        xerbla_call_others(orders[o], 140, "N", 20, SIDE);
-        xerbla_call_others(orders[o], 141, "N", 20, 19);
-        xerbla_call_others(orders[o], orders[o] ? 140 : 141, "T", 20, SIDE);
         xerbla_untouched("illegal");
         xerbla_legal();
     }
