@@ -4,7 +4,6 @@
  * Contract 1.1, 3.2, 6.1, 6.2, 7.1, 10.1 (doc/contract.md).
  */
 #include <errno.h>
-#include <pthread.h>
 
 #include "kernels/table.h"
 #include "lane.h"
@@ -17,7 +16,7 @@ static struct xg_dev *dev;
 static enum xg_status run(struct xg_lane *lane, const struct fx_shape *shape, const char *kernel,
                           const char *what, struct xg_result *result)
 {
-    static _Atomic uint64_t seed = 1;
+    static uint64_t seed = 1;
     struct fx_product product = fx_product_create(shape, seed++);
     struct xg_cpu cpu = fx_product_cpu(&product);
     errno = ENOTTY;
@@ -217,44 +216,6 @@ static void test_library_bits(void)
     XT_CHECK(count_other_bits(true, "cublas_tf32", XG_MATH_TF32) == 0, "cublas_tf32: other bits");
 }
 
-static void *run_lane(void *unused)
-{
-    struct xg_lane *lane;
-    struct xg_result result;
-    if (xg_lane_create(dev, 2, &lane) != XG_OK)
-        return unused;
-    for (int i = 0; i < 12; i++) {
-        struct fx_shape shape = {40 + 31 * i, 300 - 20 * i, 64 + 7 * i, i & 1, i & 2, 1, 1, i % 3};
-        struct fx_product product = fx_product_create(&shape, (uint64_t)i);
-        struct xg_cpu cpu = fx_product_cpu(&product);
-        bool right =
-            xg_pipeline_run(lane, &product.call, XG_MATH_ACCURATE, NULL, &cpu, &result) == XG_OK &&
-            fx_error(&product, 1) <= 1.0 && fx_padding_intact(&product);
-        fx_product_destroy(&product);
-        if (!right)
-            break;
-        if (i == 11)
-            unused = lane; /* any pointer but NULL: all were right */
-    }
-    xg_lane_destroy(lane);
-    return unused;
-}
-
-/* Several lanes of one device, each on its own thread. */
-static void test_lanes(void)
-{
-    enum { THREADS = 4 };
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, run_lane, NULL))
-            exit(XT_HARD);
-    for (int i = 0; i < THREADS; i++) {
-        void *right = NULL;
-        pthread_join(threads[i], &right);
-        XT_CHECK(right, "lane %d", i);
-    }
-}
-
 int main(void)
 {
     static const int teams[] = {1, 2, 5};
@@ -274,7 +235,6 @@ int main(void)
         XT_CHECK(!live.dev && !live.pinned && !live.streams && !live.events, "a team of %d leaks",
                  teams[i]);
     }
-    test_lanes();
     xg_backend_close(dev);
     for (size_t row = 0; row < xg_kernel_count; row++)
         if (!(xg_kernel_table[row].flags & (XG_KERNEL_SLICES | XG_KERNEL_COPIES)))
