@@ -122,6 +122,9 @@ static void faults(void)
                  product.count.wholes);
         fx_product_destroy(&product);
     }
+    const long calls = fake.calls(NULL);
+    run(&shape, true);
+    XT_CHECK(fake.calls(NULL) == calls, "a device that is given up is asked");
     XT_CHECK(fake.faults(NULL) > 0, "no fault struck");
     XT_CHECK(xg_engine_state_get() == XG_ENGINE_NONE, "state %d", xg_engine_state_get());
 }
@@ -481,6 +484,8 @@ static const struct fx_scenario scenarios[] = {
     {"faults", faults, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=cuLaunchKernel:2:999:always",
      "GPU failed", "from here on"},
     {"lost", faults, "XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=exec:8:719", "GPU failed",
+     "from here on"},
+    {"no_memory", faults, "XGEMM_MODE=gpu FAKECUDA_FAIL=cuMemAlloc:1:2:always", "a product failed",
      "from here on"},
     {"mode_compare", mode_compare, "XGEMM_MODE=compare", "CPU and GPU compared", "test_sgemm"},
     {"compare_no_room", compare_no_room, "XGEMM_MODE=compare XGEMM_STATS=1 XGEMM_MEM_LIMIT=4096",

@@ -4,7 +4,7 @@
  * multiply, cancels threads, catches faults on operands, sets a rounding mode. It prints the same
  * whether the CPU or the GPU computes. Compiled by the preload tests, with HOST_PLUGIN as the
  * library that it loads. usage: host constructor|inversion PLUGIN | cancel | fault | rounding |
- * repeat COUNT | bits
+ * bits
  */
 #include <cblas.h>
 #include <dlfcn.h>
@@ -240,15 +240,6 @@ static void rounding(void)
     }
 }
 
-static void repeat(int count)
-{
-    for (int i = 0; i < count; i++) {
-        struct host_product p = host_product(256, 256, 256);
-        host_multiply(&p, 1.0f, 0.0f);
-        host_report("product", &p, 256.0f);
-    }
-}
-
 int main(int argc, char **argv)
 {
     const char *scenario = argc > 1 ? argv[1] : "", *operand = argc > 2 ? argv[2] : "";
@@ -263,8 +254,6 @@ int main(int argc, char **argv)
         fault();
     else if (!strcmp(scenario, "rounding"))
         rounding();
-    else if (!strcmp(scenario, "repeat"))
-        repeat(atoi(operand));
     else if (!strcmp(scenario, "bits"))
         bits();
     else

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What a program does around its products: constructors of what it loads, cancelled threads, faults
 # on operands, rounding modes; and a device short of memory. It prints what it always prints.
-# Contract 4.5, 6.1, 7.2, 8.5, 8.8, 9.1 (doc/contract.md).
+# Contract 4.5, 6.1, 7.2, 8.5, 8.8 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 has_engine || skip "built without CUDA"
@@ -61,19 +61,4 @@ for mode in gpu auto; do
     hosted "$what" $mode XGEMM_REPRODUCIBLE=1 XGEMM_MEM_LIMIT=1M -- bits
     silent "$what"
 done
-
-# A device that never has memory: said at the first failure and when it is given up, and not asked
-# for ever.
-for count in 10 20; do
-    hosted "out of memory" gpu FAKECUDA_FAIL=cuMemAlloc:1:2:always \
-        FAKECUDA_REPORT="$tmp/report.$count" -- repeat $count
-    [ "$(grep -c '^xgemm: a product failed' "$tmp/err")" -eq 1 ] &&
-        [ "$(grep -c '^xgemm: the GPU failed' "$tmp/err")" -eq 1 ] &&
-        [ "$(wc -l <"$tmp/err")" -eq 2 ] ||
-        fail_with "out of memory, $count products: not a warning and an end" "$tmp/err"
-    sed -n 's/.* faults=//p' "$tmp/report.$count" >"$tmp/faults.$count"
-done
-grep -q '[1-9]' "$tmp/faults.10" || fail "out of memory: the fault did not strike"
-cmp -s "$tmp/faults.10" "$tmp/faults.20" ||
-    fail "out of memory: 10 products ask $(cat "$tmp/faults.10") times, 20 $(cat "$tmp/faults.20")"
 exit $status
