@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include <cblas.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -19,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/files.h"
 #include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
@@ -76,23 +76,13 @@ static void process_stop(void)
     XT_CHECK(process_wrong == 0, "contract 8.5: %d products", process_wrong);
 }
 
-static int process_descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    int count = 0;
-    while (folder && readdir(folder))
-        count++;
-    closedir(folder);
-    return count;
-}
-
 /* --- exec and children --------------------------------------------------------------------- */
 
 static void process_exec(const char *unused)
 {
     char count[12];
     (void)unused;
-    snprintf(count, sizeof count, "%d", process_descriptors());
+    snprintf(count, sizeof count, "%d", xt_entries("/proc/self/fd"));
     process_start();
     execl("/proc/self/exe", "process", "execed", count, (char *)NULL);
     exit(XT_HARD);
@@ -101,8 +91,8 @@ static void process_exec(const char *unused)
 /* What exec leaves: no descriptor more than there was before the first product. */
 static void process_execed(const char *count)
 {
-    XT_CHECK(process_descriptors() == atoi(count), "contract 8.3: %d descriptors, %s before",
-             process_descriptors(), count);
+    XT_CHECK(xt_entries("/proc/self/fd") == atoi(count), "contract 8.3: %d descriptors, %s before",
+             xt_entries("/proc/self/fd"), count);
     XT_CHECK(process_right(cblas_sgemm), "contract 8.3: the product behind exec");
 }
 

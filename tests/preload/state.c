@@ -29,6 +29,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "tests/support/files.h"
 #include "tests/support/xt.h"
 
 extern char **environ;
@@ -399,16 +400,6 @@ static void state_process(void)
 
 /* --- What is held -------------------------------------------------------------------------- */
 
-static int state_entries(const char *path)
-{
-    DIR *folder = opendir(path);
-    int count = 0;
-    while (folder && readdir(folder))
-        count++;
-    closedir(folder);
-    return count;
-}
-
 /* Bytes that malloc has given out; glibc before 2.33 counts them in 32 bits. */
 static size_t state_bytes(void)
 {
@@ -427,12 +418,12 @@ static void state_held(void)
     enum { SEEN = 48, MORE = 480 };
     state_turns(SEEN);
     size_t first = state_bytes();
-    int tasks = state_entries("/proc/self/task"), files = state_entries("/proc/self/fd");
+    int tasks = xt_entries("/proc/self/task"), files = xt_entries("/proc/self/fd");
     state_turns(MORE);
     size_t last = state_bytes();
     XT_CHECK(last <= first + 4096, "contract 10.1: %zu bytes more", last - first);
-    XT_CHECK(state_entries("/proc/self/task") <= tasks, "contract 10.1: threads");
-    XT_CHECK(state_entries("/proc/self/fd") <= files, "contract 10.1: descriptors");
+    XT_CHECK(xt_entries("/proc/self/task") <= tasks, "contract 10.1: threads");
+    XT_CHECK(xt_entries("/proc/self/fd") <= files, "contract 10.1: descriptors");
 }
 
 static const struct {

@@ -10,7 +10,6 @@
  * threads and the driver's objects are counted, while nothing is under way. A fault strikes once,
  * and the next one waits for products that went well: three in a row would end the GPU's part.
  */
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #define FAKECUDA_WANT_LOAD
 #include "src/base/clock.h"
 #include "tests/fakedrv/fakecuda.h"
+#include "tests/support/files.h"
 #include "tests/support/xt.h"
 
 void sgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
@@ -155,22 +155,10 @@ struct held {
     struct fakecuda_live live;
 };
 
-static long entries(const char *folder)
-{
-    long count = 0;
-    DIR *directory = opendir(folder);
-    if (!directory)
-        exit(XT_HARD);
-    while (readdir(directory))
-        count++;
-    closedir(directory);
-    return count;
-}
-
 static struct held look(void)
 {
-    struct held held = {.descriptors = entries("/proc/self/fd"),
-                        .threads = entries("/proc/self/task") - 2};
+    struct held held = {.descriptors = xt_entries("/proc/self/fd"),
+                        .threads = xt_entries("/proc/self/task")};
     FILE *file = fopen("/proc/self/statm", "r");
     long pages;
     if (!file || fscanf(file, "%*d %ld", &pages) != 1)

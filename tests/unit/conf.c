@@ -6,6 +6,7 @@
 
 #include "src/base/conf.h"
 #include "src/base/problem.h"
+#include "tests/support/files.h"
 #include "tests/support/xt.h"
 
 struct environment {
@@ -192,11 +193,9 @@ static void test_help(void)
 static void test_process(void)
 {
     char path[] = "xg_conf_XXXXXX";
-    char text[2048] = "";
+    char text[2048];
     int fd = mkstemp(path);
     const struct xg_conf *conf;
-    FILE *file;
-    size_t size;
 
     setenv("XGEMM_MODE", "compare", 1);
     setenv("XGEMM_STATS", "maybe", 1);
@@ -206,12 +205,9 @@ static void test_process(void)
     setenv("XGEMM_MODE", "cpu", 1);
     XT_CHECK(xg_conf_get() == conf && conf->mode == XG_MODE_COMPARE, "read once");
 
-    file = fopen(path, "r");
-    size = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[size] = '\0';
+    xt_read(path, text, sizeof text);
     XT_CHECK(!strncmp(text, "xgemm: XGEMM_STATS=maybe ", 25), "%s", text);
-    XT_CHECK(strchr(text, '\n') == text + size - 1, "one line: %s", text);
+    XT_CHECK(strchr(text, '\n') == text + strlen(text) - 1, "one line: %s", text);
     close(fd);
     unlink(path);
 }

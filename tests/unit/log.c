@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "src/base/log.h"
+#include "tests/support/files.h"
 #include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
@@ -22,16 +23,6 @@ enum { THREADS = 4, LINES = 200 };
 
 static char err_text[1 << 20], out_text[4096], file_text[1 << 20];
 static char dir[PATH_MAX]; /* absolute */
-
-static void read_file(const char *path, char *text, size_t size)
-{
-    FILE *file = fopen(path, "r");
-    size_t got = file ? fread(text, 1, size - 1, file) : 0;
-
-    text[got] = '\0';
-    if (file)
-        fclose(file);
-}
 
 static const char *in_dir(const char *name)
 {
@@ -73,9 +64,9 @@ static void run(const char *name)
         _exit(XT_HARD);
     }
     XT_CHECK(waitpid(child, &status, 0) == child && status == 0, "%s: status %d", name, status);
-    read_file(in_dir("err"), err_text, sizeof err_text);
-    read_file(in_dir("out"), out_text, sizeof out_text);
-    read_file(in_dir("log"), file_text, sizeof file_text);
+    xt_read(in_dir("err"), err_text, sizeof err_text);
+    xt_read(in_dir("out"), out_text, sizeof out_text);
+    xt_read(in_dir("log"), file_text, sizeof file_text);
     XT_CHECK(out_text[0] == '\0', "%s: standard output: %s", name, out_text);
 }
 

@@ -8,6 +8,7 @@
 #include "src/report/compare.h"
 #include "src/report/recorder.h"
 #include "src/report/stats.h"
+#include "tests/support/files.h"
 #include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
@@ -29,11 +30,7 @@ static const char *printed(void)
 /* The log's text since the last time; the file is emptied. */
 static const char *logged(void)
 {
-    FILE *file = fopen(log_path, "r");
-    size_t size = fread(text, 1, sizeof text - 1, file);
-
-    text[size] = '\0';
-    fclose(file);
+    xt_read(log_path, text, sizeof text);
     if (truncate(log_path, 0) != 0)
         exit(XT_HARD);
     return text;

@@ -2,7 +2,6 @@
 /* The process that outlives the program: what it is, what it holds, and when it is gone.
  * Contract 8.10. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "src/device/teardown.h"
+#include "tests/support/files.h"
 #include "tests/support/xt.h"
 
 static char folder[] = "/tmp/xgemm_teardown_XXXXXX";
@@ -38,12 +38,7 @@ static const char *read_about(pid_t process, const char *name, char *out, size_t
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)process, name);
-    FILE *file = fopen(path, "r");
-    size_t length = file ? fread(out, 1, size - 1, file) : 0;
-    out[length] = '\0';
-    if (file)
-        fclose(file);
-    return out;
+    return xt_read(path, out, size);
 }
 
 static bool is_there(pid_t process)
@@ -65,20 +60,6 @@ static bool goes_within_s(pid_t process, double seconds)
     return !is_there(process);
 }
 
-static int count_files(pid_t process)
-{
-    char path[64];
-    int count = 0;
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)process);
-    DIR *files = opendir(path);
-    struct dirent *entry;
-    while (files && (entry = readdir(files)))
-        count += entry->d_name[0] != '.';
-    if (files)
-        closedir(files);
-    return count;
-}
-
 static const struct xg_conf leaves = {.exit = XG_EXIT_LEAVE}, waits = {.exit = XG_EXIT_WAIT};
 
 /* What the program sees of its own just before it ends; exit status 0: all as it should be. */
@@ -89,7 +70,8 @@ static void check_in_program(pid_t heir, int device)
     snprintf(link, sizeof link, "/proc/%d/cwd", (int)heir);
     XT_CHECK(readlink(link, where, sizeof where - 1) > 0 && !strcmp(where, "/"), "%s", where);
     /* Its own view of the program, and the two device files. */
-    XT_CHECK(count_files(heir) == 3, "%d files", count_files(heir));
+    snprintf(link, sizeof link, "/proc/%d/fd", (int)heir);
+    XT_CHECK(xt_entries(link) == 3, "%d files", xt_entries(link));
     snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)heir, device);
     memset(where, 0, sizeof where);
     XT_CHECK(readlink(link, where, sizeof where - 1) > 0 && strstr(where, "/device"), "%s", where);

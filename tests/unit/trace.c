@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/report/trace.h"
+#include "tests/support/files.h"
 #include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
@@ -37,16 +38,6 @@ static void take_childs(pid_t pid, const char *name)
     XT_CHECK(rename(in_dir(own), to) == 0, "%s", own);
 }
 
-static void read_file(const char *name, char *text, size_t size)
-{
-    FILE *file = fopen(in_dir(name), "r");
-    size_t got = file ? fread(text, 1, size - 1, file) : 0;
-
-    text[got] = '\0';
-    if (file)
-        fclose(file);
-}
-
 /* Runs body in a process of its own whose XGEMM_TRACE is name, as it is or in the folder of the
  * test; err_text and file_text ("trace") are what it leaves. */
 static void run(const char *name, void (*body)(void))
@@ -67,8 +58,8 @@ static void run(const char *name, void (*body)(void))
         exit(xt_failures ? 1 : 0);
     }
     XT_CHECK(waitpid(child, &status, 0) == child && status == 0, "status %d", status);
-    read_file("err", err_text, sizeof err_text);
-    read_file("trace", file_text, sizeof file_text);
+    xt_read(in_dir("err"), err_text, sizeof err_text);
+    xt_read(in_dir("trace"), file_text, sizeof file_text);
     XT_CHECK(status == 0, "%s", err_text);
 }
 
@@ -382,7 +373,7 @@ static void test_machine(void)
 
     run("trace", machine_of_child);
     XT_CHECK(count("xgemm_machine") == 1, "the parent's: %s", file_text);
-    read_file("child", file_text, sizeof file_text);
+    xt_read(in_dir("child"), file_text, sizeof file_text);
     XT_CHECK(count("xgemm_machine") == 1, "the child's: %s", file_text);
 }
 
@@ -426,12 +417,12 @@ static void test_processes(void)
 
     run("trace", fork_between);
     XT_CHECK(events() == 2, "the parent's: %s", file_text);
-    read_file("child", file_text, sizeof file_text);
+    xt_read(in_dir("child"), file_text, sizeof file_text);
     XT_CHECK(events() == 2, "the child's: %s", file_text);
 
     run("%p.%p", two);
     snprintf(name, sizeof name, "%ld.%ld", (long)child, (long)child);
-    read_file(name, file_text, sizeof file_text);
+    xt_read(in_dir(name), file_text, sizeof file_text);
     XT_CHECK(!strncmp(file_text, "[\n", 2), "%s: %s", name, file_text);
     unlink(in_dir(name));
 
