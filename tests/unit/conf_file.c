@@ -116,15 +116,15 @@ static void check_told(const char *what, const char *expected)
 
 static void test_order(void)
 {
-    set_file(&files.user, "u", "XGEMM_MATH = tf32\nXGEMM_LOG =\nXGEMM_VERBOSE = 9\n");
+    set_file(&files.user, "u", "XGEMM_MATH = tf32\nXGEMM_SPIN =\nXGEMM_VERBOSE = 9\n");
     set_file(&files.system, "s",
-             "XGEMM_MATH = strict\nXGEMM_LOG = /l\nXGEMM_VERBOSE = 1\n"
+             "XGEMM_MATH = strict\nXGEMM_SPIN = keep\nXGEMM_VERBOSE = 1\n"
              "XGEMM_MODE = cpu\nXGEMM_MODE = gpu\nXGEMM_MODE = none\n"
              "XGEMM_STATS = 1\n");
     setenv("XGEMM_STATS", "", 1);
     xg_conf_files_visit(&files, give, NULL);
     check_told("the environment, the user's, the system's, the last line of a file",
-               "XGEMM_MODE=gpu s:5\nXGEMM_MATH=tf32 u:1\nXGEMM_VERBOSE=1 s:3\nXGEMM_LOG= u:2\n");
+               "XGEMM_MODE=gpu s:5\nXGEMM_MATH=tf32 u:1\nXGEMM_VERBOSE=1 s:3\nXGEMM_SPIN= u:2\n");
     xg_conf_files_report(&files, tell, NULL);
     check_told("bad values",
                "u:3: XGEMM_VERBOSE=9 is not understood (accepted: 0..3); the line is ignored\n"
@@ -234,7 +234,9 @@ static void test_places(void)
     setenv("XDG_CONFIG_HOME", home, 1);
     xg_conf_files_read(&files, "system.conf");
     XT_CHECK(files.user.count == 1 && !strcmp(files.user.lines[0].name, "XGEMM_STATS"), "XDG");
-    setenv("XDG_CONFIG_HOME", "xgemm", 1); /* no absolute path is no place */
+    setenv("XDG_CONFIG_HOME", ".", 1); /* no absolute path is no place */
+    xg_conf_files_read(&files, "system.conf");
+    XT_CHECK(files.user.count == 1 && !strcmp(files.user.lines[0].name, "XGEMM_MATH"), "relative");
     setenv("HOME", ".", 1);
     check_given("no home", "XGEMM_MODE=gpu system.conf:1\n");
     setenv("XGEMM_CONFIG", "", 1);
