@@ -243,6 +243,52 @@ static void test_stopped(void)
     XT_CHECK(program.gpu_products == 0, "%ld on a GPU that is slower", program.gpu_products);
 }
 
+/* The GPU's products take as long as expected, and save that much each, until the phase ends. */
+static void run_until_left(double *now_s, double saved_s)
+{
+    for (int n = 0; phase.side == XG_SIDE_GPU && n < 1000; n++)
+        run_one(XG_SIDE_GPU, now_s, 1e-3 - saved_s, 1e-3 - saved_s, 1e-3);
+    XT_CHECK(phase.side == XG_SIDE_CPU, "never left");
+}
+
+/* What is owed after a phase on the GPU: fifty times its own loss, and nothing if it gained. */
+static void test_debt(void)
+{
+    double now_s = 100.0;
+    phase = (struct xg_phase){.spin_s = 0.5e-3};
+    xg_phase_choose(&phase, now_s, 1e-3, 0.9e-3);
+    for (int n = 0; n < 100; n++)
+        run_one(XG_SIDE_GPU, &now_s, 0.9e-3, 0.9e-3, 1e-3);
+    run_one(XG_SIDE_CPU, &now_s, 1e-5, 1e-5, 1.0); /* decided elsewhere */
+    XT_CHECK(phase.ledger_s <= 0.5e-3, "a product on the CPU counts for the GPU's phase");
+    XT_CHECK(fabs(phase.lost_s + 100 * 0.1e-3) < 1e-9, "lost %g s", phase.lost_s);
+    run_until_left(&now_s, -0.3e-3);
+    XT_CHECK(phase.ledger_s == 0.0, "a phase that gained owes %g s", -phase.ledger_s);
+
+    now_s += 1.0;
+    for (int tried = 0; tried < 2; tried++) { /* the second after a lost phase, without a pause */
+        if (tried)
+            xg_phase_try(&phase, now_s);
+        else
+            xg_phase_choose(&phase, now_s, 1e-3, 0.9e-3);
+        XT_CHECK(phase.side == XG_SIDE_GPU && phase.lost_s == 0.0, "it begins with a loss");
+        run_until_left(&now_s, -0.3e-3);
+        XT_CHECK(phase.lost_s > 0.0 && fabs(phase.ledger_s + 50 * phase.lost_s) < 1e-9,
+                 "owes %g s for %g", -phase.ledger_s, phase.lost_s);
+    }
+
+    now_s += 1.0; /* a pause clears the debt: products that belong on the CPU add none */
+    XT_CHECK(xg_phase_choose(&phase, now_s, 1e-3, 2e-3) == XG_SIDE_CPU);
+    run_one(XG_SIDE_CPU, &now_s, 1e-3, 1e-3, 2e-3);
+    XT_CHECK(phase.ledger_s == 0.0, "owes %g s after a pause", -phase.ledger_s);
+
+    now_s += 1.0;
+    xg_phase_choose(&phase, now_s, 1e-3, 0.9e-3);
+    run_one(XG_SIDE_GPU, &now_s, 3600.0, 0.9e-3, 1e-3);
+    XT_CHECK(fabs(phase.lost_s - (16 * 0.9e-3 - 1e-3)) < 1e-9, "an hour counts as %g s",
+             phase.lost_s);
+}
+
 /* Products that belong on the CPU wake its threads all the time: a phase that loses by that ends.
  */
 static void test_woken_again(void)
@@ -365,6 +411,7 @@ int main(void)
     test_lost_phase();
     test_longer_pool();
     test_stopped();
+    test_debt();
     test_woken_again();
     test_decline();
     test_large();
