@@ -251,6 +251,10 @@ void rx_general(rx_run *run, enum xg_type type, int64_t n, int64_t pad, bool vec
     struct matrix a = matrix_create(type, n, n, pad), vr = matrix_create(type, n, n, pad);
     struct matrix w = matrix_create(type, n, 1, 0), wi = matrix_create(type, n, 1, 0);
     matrix_fill(&a);
+    struct dense even = dense_of(&a); /* GEBAL leaves magnitudes from 1 to 2 as they are */
+    for (int64_t i = 0; i < n * n; i++)
+        even.at[i] += copysign(1, creal(even.at[i]));
+    put(&a, &even, XG_FULL);
     struct dense exact = dense_of(&a);
     routine.vectors = vectors ? XG_VECTORS_ALL : XG_VECTORS_NONE;
     routine.operand[XG_SLOT_A] = a.view;
