@@ -66,13 +66,12 @@ XG_SPLIT_PURE struct xg_split_stats xg_split_worst(const struct xg_split_stats *
  * FP16. In a row whose largest number is in [2^14, 2^15), numbers of at least 2^-2 keep 23 bits,
  * and smaller ones have an error of up to 2^-25. Such an error matters only if the other operand's
  * numbers are large at these positions of k and small at all others. It cannot matter if at enough
- * positions of k both rows have a number of at least 2^-8 of their largest. Let `overlap` be the
- * least number of such positions, and `small` the number of elements below 2^-16. In units of the
- * largest product, sum |a||b| >= overlap 2^-16, and the error <= small 2^-39; with 8 small <=
- * overlap the error is 2^-26 of sum |a||b|, a quarter of a rounding. The rounding to 23 bits is
- * negligible compared with the roundings of a sum of many products, but not of few. So there must
- * be many products, both in number and relative to k, because the sum of each 32 positions of k is
- * truncated (16 overlap >= k).
+ * positions of k both rows have a number of at least 2^6. Let `overlap` be the least number of such
+ * positions, and `small` the number of elements below 2^-2. Then sum |a||b| >= overlap 2^12, and
+ * the error <= small 2^-10 (a factor is below 2^15); with 8 small <= overlap the error is 2^-25 of
+ * sum |a||b|, half a rounding. The rounding to 23 bits is negligible compared with the roundings of
+ * a sum of many products, but not of few. So there must be many products, both in number and
+ * relative to k, because the sum of each 32 positions of k is truncated (16 overlap >= k).
  *
  * BF16. Three pieces keep every bit down to 2^-109, and products down to 2^-126.
  */
