@@ -44,8 +44,7 @@ static const struct xg_setting settings[] = {
      .choices = {"accurate", "strict", "tf32"},
      .accepts = "accurate|strict|tf32",
      .help = "accurate (within the error bounds of FP32 and FP64), strict (only FP32 and FP64 "
-             "arithmetic), "
-             "tf32 (about three decimal digits)."},
+             "arithmetic), tf32 (about three decimal digits)."},
     {.name = "XGEMM_KERNEL",
      .kind = XG_SETTING_STRING,
      .offset = FIELD(kernel),

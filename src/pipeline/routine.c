@@ -187,13 +187,11 @@ static enum xg_status open_pivots(struct run *run)
  * XG_DECLINED: this one has some. */
 static enum xg_status check_diagonal(const struct xg_routine *routine)
 {
-    const struct xg_matrix *a = &routine->operand[XG_SLOT_A];
-    if (routine->name != XG_ROUTINE_POTRI || !xg_type_is_complex(routine->type))
-        return XG_OK;
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t part = 2 * i * (a->ld + 1) + 1;
-        if (xg_type_is_double(routine->type) ? ((const double *)a->at)[part] != 0
-                                             : ((const float *)a->at)[part] != 0)
+    const struct xg_factor a = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
+    for (int64_t i = 0; routine->name == XG_ROUTINE_POTRI && i < a.matrix.rows; i++) {
+        double re, im;
+        xg_factor_get(&a, i, i, &re, &im);
+        if (im != 0)
             return XG_DECLINED;
     }
     return XG_OK;
@@ -203,15 +201,8 @@ static enum xg_status check_diagonal(const struct xg_routine *routine)
  * leaves a finite result. */
 static bool is_singular(const struct xg_routine *routine)
 {
-    const struct xg_matrix *a = &routine->operand[XG_SLOT_A];
-    const struct xg_factor r = {.matrix = *a, .type = routine->type};
-    for (int64_t i = 0; routine->name == XG_ROUTINE_GELS && i < a->columns; i++) {
-        double re, im;
-        xg_factor_get(&r, i, i, &re, &im);
-        if (re == 0 && im == 0)
-            return true;
-    }
-    return false;
+    const struct xg_factor r = {.matrix = routine->operand[XG_SLOT_A], .type = routine->type};
+    return routine->name == XG_ROUTINE_GELS && xg_factor_least_pivot(&r) == 0;
 }
 
 static void give_pivots(const struct run *run)

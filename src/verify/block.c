@@ -163,3 +163,14 @@ void xg_factor_get(const struct xg_factor *factor, int64_t i, int64_t j, double 
                          (size_t)(j * factor->matrix.ld) * xg_type_bytes(factor->type);
     get(column, factor->type, i, re, im);
 }
+
+double xg_factor_least_pivot(const struct xg_factor *factor)
+{
+    const int64_t count = xg_min_i64(factor->matrix.rows, factor->matrix.columns);
+    double least = INFINITY, re, im;
+    for (int64_t i = 0; i < count; i++) {
+        xg_factor_get(factor, i, i, &re, &im);
+        least = fmin(least, hypot(re, im));
+    }
+    return least;
+}

@@ -53,4 +53,7 @@ struct xg_factor_size xg_factor_measure(const struct xg_factor *factor, struct x
 /* Element (i, j) as it is stored. */
 void xg_factor_get(const struct xg_factor *factor, int64_t i, int64_t j, double *re, double *im);
 
+/* The smallest magnitude on the diagonal as it is stored. */
+double xg_factor_least_pivot(const struct xg_factor *factor);
+
 #endif

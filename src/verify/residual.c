@@ -528,12 +528,7 @@ static bool has_moderate_pivots(const struct check *c)
 {
     const bool reads = xg_routine_use(c->before->name, XG_SLOT_PIVOTS)->in;
     const struct xg_factor u = upper(c->before);
-    double re, im, least = 1;
-    for (int64_t i = 0; reads && i < u.matrix.columns; i++) {
-        xg_factor_get(&u, i, i, &re, &im);
-        least = fmin(least, hypot(re, im));
-    }
-    return least >= 1e-40;
+    return !reads || xg_factor_least_pivot(&u) >= 1e-40;
 }
 
 /* False if squares or results may leave the type's range. */

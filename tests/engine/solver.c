@@ -141,7 +141,6 @@ static enum xg_status run_scaled(enum xg_type type, double row, double column)
     enum { SIDE = 8 };
     double complex a[SIDE * SIDE], w[SIDE];
     double reals[2 * SIDE];
-    float *single = (float *)a;
     const int64_t parts = xg_type_parts(type);
     for (int i = 0; i < SIDE * SIDE; i++) {
         const double scale = (i % SIDE == 3 ? row : 1) * (i / SIDE == 5 ? column : 1);
@@ -150,7 +149,7 @@ static enum xg_status run_scaled(enum xg_type type, double row, double column)
             if (xg_type_is_double(type))
                 ((double *)a)[i * parts + part] = value;
             else
-                single[i * parts + part] = (float)value;
+                ((float *)a)[i * parts + part] = (float)value;
     }
     const struct xg_routine routine = {
         .name = XG_ROUTINE_GEEV,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* conf: defaults, what is told of bad values, fractions, help, and the process's own environment.
- */
+/* Tests conf: the defaults, the messages about bad values, fractions, the help text, and the
+ * settings of the process itself. */
 #include <math.h>
 #include <unistd.h>
 
