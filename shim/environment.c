@@ -2,19 +2,21 @@
 /* Replaces getenv: passes every query on, but answers OPENBLAS_THREAD_TIMEOUT if it is not set. */
 /*
  * The environment itself stays unchanged, for the program and for its children. If a library asks
- * this function for OPENBLAS_THREAD_TIMEOUT and the variable is not set, it gets a short time. That
- * library is OpenBLAS while it is loaded (src/host/spin.h gives the reason).
+ * this function for OPENBLAS_THREAD_TIMEOUT and the variable is not set, it may get a short time.
+ * That library is OpenBLAS while it is loaded (src/host/spin.h gives the reason).
  *
  * Any function of the process may call getenv at any moment: one that the dynamic linker calls
  * before it has bound our own names, a strcmp that a profiler put in front of libc's, or a thread
  * that holds the lock of another library's getenv. So getenv here calls only the next getenv: it
- * calls no other function by name, makes no system call and takes no lock.
- * tests/preload/environment.sh checks that in the object file.
+ * calls no other function by name, makes no system call and takes no lock. For that one name, once
+ * our constructor has run, xg_spin_answer reads two small files; it asks for no variable through
+ * getenv and takes no lock either.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -27,21 +29,19 @@ typedef char *environment_getenv(const char *name);
  * run. */
 static _Atomic(environment_getenv *) next;
 
-/* The constructor writes these before `next`. */
-static bool has_device;
-static bool is_secure; /* a set-user-ID program: settings of its caller are ignored */
+/* A set-user-ID program: settings of its caller are ignored. Written before `next`. */
+static bool is_secure;
 
 /*
  * The library is linked with -z initfirst, so this runs before the constructors of all other
  * libraries, including an OpenBLAS that the program is linked to. dlsym takes the dynamic linker's
- * lock here, which getenv must not take, and the device check makes system calls.
+ * lock here, which getenv must not take.
  */
 __attribute__((constructor)) static void look_at_load(void)
 {
     void *found = dlsym(RTLD_NEXT, "getenv");
     if (!found)
         (void)dlerror(); /* The program must not see this error. */
-    has_device = xg_spin_has_device();
     is_secure = getauxval(AT_SECURE) != 0;
     atomic_store_explicit(&next, *(environment_getenv **)&found, memory_order_release);
 }
@@ -68,8 +68,9 @@ static char *scan(const char *name)
     return NULL;
 }
 
-static const char *setting(const char *name)
+static const char *setting(void *context, const char *name)
 {
+    (void)context;
     return is_secure ? NULL : scan(name);
 }
 
@@ -80,11 +81,8 @@ char *getenv(const char *name)
     if (!behind)
         return scan(name);
     char *value = behind(name);
-    if (value || !xg_spin_is_word(name, XG_SPIN_VARIABLE) ||
-        !xg_spin_is_short(setting("XGEMM_SPIN"), setting("XGEMM_MODE"),
-                          setting("CUDA_VISIBLE_DEVICES"), has_device))
+    if (value || !xg_spin_is_word(name, XG_SPIN_VARIABLE))
         return value;
-    atomic_store_explicit(&xg_spin_told, true, memory_order_relaxed);
     /* POSIX forbids the program to write to what getenv returns. */
-    return (char *)(uintptr_t)XG_SPIN_SHORT;
+    return (char *)(uintptr_t)xg_spin_answer(setting, NULL);
 }

@@ -22,6 +22,7 @@
 #include "src/engine.h"
 #include "src/host/cores.h"
 #include "terminal.h"
+#include "wake.h"
 #ifdef XG_CUDA
 #include "src/compute/backend.h"
 #endif
@@ -241,7 +242,7 @@ static bool calibrate(struct xg_model *model, const struct xg_calibration_key *k
         fprintf(stderr, "xgemm-calibrate: neither XDG_CACHE_HOME nor HOME is an absolute path\n");
         return false;
     }
-    if (xg_calibration_prepare(path) != XG_OK) {
+    if (!xg_file_make_folders(path)) {
         fprintf(stderr, "xgemm-calibrate: %s: %s\n", path, strerror(errno));
         return false;
     }
@@ -277,12 +278,23 @@ static bool calibrate(struct xg_model *model, const struct xg_calibration_key *k
                 name, 100 * error_most);
         return false;
     }
-    if (xg_calibration_store(path, key, side, model) != XG_OK) {
+    if (!xg_calibration_store(path, key, side, model)) {
         fprintf(stderr, "xgemm-calibrate: %s: %s\n", path, strerror(errno));
         return false;
     }
     printf("%s: stored in %s\n", name, path);
     return true;
+}
+
+/* How the threads of CPU libraries should spin follows from this (src/host/spin.h). */
+static void calibrate_wake(void)
+{
+    struct xg_wake wake;
+    if (!wake_measure(&wake))
+        printf("threads: what waking them costs could not be measured\n");
+    else
+        printf("threads: waking all takes %.3g us%s\n", 1e6 * wake.seconds,
+               wake_keep(&wake) ? "" : "; not stored");
 }
 
 int main(int argc, char **argv)
@@ -308,6 +320,7 @@ int main(int argc, char **argv)
     xg_calibration_key_init(&key, cores, shim_blas_file(&run.blas));
     xg_model_set_threads(&model, key.threads < cores ? key.threads : cores);
     printf("CPU: %s, %d usable cores, %s with %d threads\n", key.cpu, cores, key.blas, key.threads);
+    calibrate_wake(); /* before the library's threads spin */
     if (!calibrate(&model, &key, XG_SIDE_CPU))
         return EXIT_FAILURE;
     if (!open_gpu(&model)) {

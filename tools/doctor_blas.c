@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks a BLAS library in a child process, because its constructors may do anything. */
+#define _GNU_SOURCE
 #include "doctor_questions.h"
 
 #include <dlfcn.h>
@@ -50,13 +51,22 @@ static void ask_version(void *library, char version[160])
         version[--length] = '\0';
 }
 
-/* The same as short_spins of xgemm-run.in. */
-static bool is_mended(enum xg_pool pool)
+static const char *from_environment(void *context, const char *name)
 {
-    const char *spin = getenv("XGEMM_SPIN");
+    (void)context;
+    return secure_getenv(name);
+}
+
+/* Whether xgemm-run decides how long the threads spin, as it does in tools/settings.c. */
+static bool is_decided(enum xg_pool pool)
+{
+    const struct xg_conf *conf = xg_conf_get();
+    if (xg_spin_wish(conf->spin, conf->mode, getenv("CUDA_VISIBLE_DEVICES"),
+                     xg_spin_has_device()) == XG_SPIN_KEPT)
+        return false;
     if (pool == XG_POOL_OPENBLAS)
-        return !getenv(XG_SPIN_VARIABLE) && !(spin && !strcmp(spin, "keep"));
-    return pool == XG_POOL_GOMP && !getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY");
+        return !getenv(XG_SPIN_VARIABLE);
+    return pool == XG_POOL_GOMP && !getenv(XG_SPIN_VARIABLE_GOMP) && !getenv("OMP_WAIT_POLICY");
 }
 
 static void ask(void *answer, const void *file)
@@ -79,10 +89,9 @@ static void ask(void *answer, const void *file)
     shim_threads_find(library, NULL, &threads);
     blas->threads = shim_threads_count(&threads, NULL);
     blas->pool = threads.pool;
-    xg_spin_told = !secure_getenv(XG_SPIN_VARIABLE) && /* as in the program */
-                   xg_spin_is_short(secure_getenv("XGEMM_SPIN"), secure_getenv("XGEMM_MODE"),
-                                    secure_getenv("CUDA_VISIBLE_DEVICES"), xg_spin_has_device());
-    blas->spin_mended = is_mended(threads.pool);
+    if (!secure_getenv(XG_SPIN_VARIABLE)) /* as in the program */
+        (void)xg_spin_answer(from_environment, NULL);
+    blas->spin_decided = is_decided(threads.pool);
     blas->spin_s = threads.count && blas->threads > 1 ? xg_spin_seconds(threads.pool) : 0;
 }
 

@@ -76,6 +76,8 @@ struct doctor_system {
     bool nodes_closed;           /* device files exist, but none may be opened */
     const char *visible_devices; /* CUDA_VISIBLE_DEVICES; NULL: unset */
     int cores;                   /* that the process may use */
+    double wake_s;               /* to wake the threads of a pool; 0: unknown */
+    bool wake_dear;              /* so that CPU libraries' threads keep their own spins */
     bool wants_cublas;           /* XGEMM_MATH or XGEMM_KERNEL asks for it */
     bool lapack;                 /* XGEMM_LAPACK */
 };
@@ -170,7 +172,7 @@ struct doctor_blas {
     int threads; /* 0: unknown */
     enum xg_pool pool;
     double spin_s;    /* time that its threads spin after a product */
-    bool spin_mended; /* xgemm-run shortens that time */
+    bool spin_decided; /* by xgemm-run, from what waking them costs */
 };
 
 /* --- The run ------------------------------------------------------------------------------- */

@@ -168,6 +168,7 @@ static void put_cpu(struct json *json, const struct doctor_facts *facts)
         [DOCTOR_CALIBRATION_FITS] = "fits",
     };
     put_int(json, "cores", facts->system.cores);
+    put_units(json, "wake_us", facts->system.wake_s, 1e-6);
     open_value(json, "blas", '[');
     for (int i = 0; i < facts->blas_count; i++) {
         const struct doctor_blas *blas = &facts->blas[i];

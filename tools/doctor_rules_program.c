@@ -189,13 +189,13 @@ DOCTOR_RULE(find_slow)
     }
 }
 
-/* The library whose threads spin longest, without those that xgemm-run shortens. detail: whether
- * they spin endlessly. */
+/* The library whose threads spin longest, without those whose spin xgemm-run decides. detail:
+ * whether they spin endlessly. */
 DOCTOR_RULE(find_spin)
 {
     const struct doctor_blas *longest = NULL;
     for (int i = 0; i < facts->blas_count; i++)
-        if (!facts->blas[i].spin_mended && (!longest || facts->blas[i].spin_s > longest->spin_s))
+        if (!facts->blas[i].spin_decided && (!longest || facts->blas[i].spin_s > longest->spin_s))
             longest = &facts->blas[i];
     if (!longest || !(longest->spin_s >= SPIN_LONG_S) ||
         (longest->spin_s >= SPIN_ENDLESS_S) != detail)
@@ -205,6 +205,13 @@ DOCTOR_RULE(find_spin)
         doctor_texts_add(subjects, "%s spin for %.3g s", name, longest->spin_s);
     else
         doctor_texts_add(subjects, "%s spin without end", name);
+}
+
+DOCTOR_RULE(find_dear_wakes)
+{
+    (void)detail;
+    if (facts->system.wake_dear)
+        doctor_texts_add(subjects, "%.3g ms", 1e3 * facts->system.wake_s);
 }
 
 const struct doctor_diagnosis doctor_program_diagnoses[] = {
@@ -284,6 +291,12 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
     {"spin.long", DOCTOR_NOTE, find_spin, 0,
      "After a product the threads of %s, on cores that are needed to copy operands to the GPU.",
      "Unset OPENBLAS_THREAD_TIMEOUT, GOMP_SPINCOUNT, OMP_WAIT_POLICY and XGEMM_SPIN, so that "
-     "xgemm-run can set short spins; for LLVM's and Intel's OpenMP set KMP_BLOCKTIME=1."},
+     "xgemm-run can set shorter spins; for LLVM's and Intel's OpenMP set KMP_BLOCKTIME=1."},
+    {"spin.dear", DOCTOR_NOTE, find_dear_wakes, 0,
+     "Waking a sleeping thread on each core takes %s on this machine, so CPU libraries' threads "
+     "keep "
+     "their own long spins, on cores that are needed to copy operands to the GPU.",
+     "Give the virtual machine cores of its own. XGEMM_SPIN=short shortens the spins all the same; "
+     "compare with xgemm-run ab."},
     {0},
 };

@@ -14,6 +14,8 @@
 #include "src/decide/select.h"
 #include "src/device/absence.h"
 #include "src/host/cores.h"
+#include "src/host/spin.h"
+#include "wake.h"
 
 static void read_line(const char *path, char *line, size_t size)
 {
@@ -58,6 +60,7 @@ static bool is_container(void)
 void doctor_system_read(struct doctor_system *system)
 {
     const struct xg_conf *conf = xg_conf_get();
+    struct xg_wake wake;
     const struct xg_kernel *row = conf->kernel ? xg_select_find(conf->kernel) : NULL;
     *system = (struct doctor_system){
         .pci_gpus = count_gpus(),
@@ -67,6 +70,10 @@ void doctor_system_read(struct doctor_system *system)
         .lapack = conf->lapack == XG_LAPACK_ON,
         .wants_cublas = conf->math == XG_MATH_TF32 || (row && (row->flags & XG_KERNEL_CUBLAS) != 0),
     };
+    if (xg_spin_has_device() && wake_find(&wake)) {
+        system->wake_s = wake.seconds;
+        system->wake_dear = xg_spin_power(XG_SPIN_BY_WAKE, &wake) == 0;
+    }
     system->nodes_closed = xg_absence_find(XG_ABSENCE_FILES) == XG_REASON_DENIED;
     read_line("/sys/module/nvidia/version", system->kernel_module, sizeof system->kernel_module);
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints settings for the launcher: their table, and those of configuration files. */
+/* Prints settings for the launcher: their table, those of configuration files, and short spins. */
 /*
  * Without an argument, prints shell commands that export each setting that a configuration file
- * gives and the environment does not, and add its name to the variable `configured`. Prints on
- * standard error a line for each misspelt setting and each ignored line of a file. With --all,
- * prints the table; with --help, the part of it that the launcher's own --help contains.
+ * gives and the environment does not, and add its name to the variable `configured`; then one that
+ * sets the variable `spins` to the variables that shorten the spin of the CPU library's threads, if
+ * they are to be shortened. Prints on standard error a line for each misspelt setting and each
+ * ignored line of a file. With --all, prints the table; with --help, the part of it that the
+ * launcher's own --help contains.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/conf.h"
 #include "src/base/log.h"
+#include "src/host/spin.h"
+#include "wake.h"
 
 /* Prints text in single quotes; a quote inside it goes between two quoted parts. */
 static void print_quoted(const char *text)
@@ -27,6 +32,7 @@ static void print_given(void *context, const char *name, const char *value, cons
                         int line)
 {
     (void)context, (void)path, (void)line;
+    (void)setenv(name, value, 1); /* for the spins */
     printf("export %s=", name);
     print_quoted(value);
     printf("\nconfigured=\"$configured %s\"\n", name);
@@ -36,6 +42,34 @@ static void print_fault(void *context, const char *text)
 {
     (void)context;
     xg_log(XG_LOG_WARN, "%s", text);
+}
+
+/* The library reports settings that are not understood. */
+static void ignore(void *context, const char *text)
+{
+    (void)context, (void)text;
+}
+
+/* Measures what a wake costs only if a variable depends on it that the user has not set. */
+static void print_spins(void)
+{
+    struct xg_conf conf;
+    struct xg_wake wake;
+    xg_conf_parse(&conf, xg_conf_environment, ignore, NULL);
+    const bool own_spin = getenv(XG_SPIN_VARIABLE);
+    const bool own_rounds = getenv(XG_SPIN_VARIABLE_GOMP) || getenv("OMP_WAIT_POLICY");
+    const enum xg_spin_wish wish =
+        xg_spin_wish(conf.spin, conf.mode, getenv("CUDA_VISIBLE_DEVICES"), xg_spin_has_device());
+    const bool known = wish == XG_SPIN_BY_WAKE && !(own_spin && own_rounds) && wake_find(&wake);
+    const int power = own_spin ? 0 : xg_spin_power(wish, known ? &wake : NULL);
+    const long rounds = own_rounds ? 0 : xg_spin_rounds(wish, known ? &wake : NULL);
+    fputs("spins='", stdout);
+    if (power)
+        printf("%s=%d", XG_SPIN_VARIABLE, power);
+    if (rounds)
+        printf("%s%s=%ld", power ? " " : "", XG_SPIN_VARIABLE_GOMP, rounds);
+    fputs("'\n", stdout);
+    xg_conf_fini(&conf);
 }
 
 int main(int argc, char **argv)
@@ -48,6 +82,7 @@ int main(int argc, char **argv)
         xg_conf_files_report(&files, print_fault, NULL);
         xg_conf_environment_report(print_fault, NULL);
         xg_conf_files_visit(&files, print_given, NULL);
+        print_spins();
     }
     return fflush(stdout) != 0;
 }

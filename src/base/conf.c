@@ -151,10 +151,13 @@ static const struct xg_setting settings[] = {
      .offset = FIELD(spin),
      .choices = {"auto", "short", "keep"},
      .accepts = "auto|short|keep",
-     .help = "How long OpenBLAS's threads spin after a product if OPENBLAS_THREAD_TIMEOUT is not "
-             "set: auto (short on a machine with an NVIDIA device, unless XGEMM_MODE=cpu), short "
-             "(0.5 ms instead of 0.1 s: getenv of that variable returns 20), keep (OpenBLAS's own "
-             "time). In a configuration file it applies to programs that xgemm-run starts."},
+     .help =
+         "How long the CPU library's threads spin after a product if OPENBLAS_THREAD_TIMEOUT "
+         "and GOMP_SPINCOUNT are not set: auto (on a machine with an NVIDIA device, unless "
+         "XGEMM_MODE=cpu, as short as the measured cost of waking threads allows: 2 to 4 ms on "
+         "most machines; unchanged if xgemm-run has not measured it since the machine's start), "
+         "short (0.5 ms), keep (the library's own time, 0.1 s for OpenBLAS). In a configuration "
+         "file it applies to programs that xgemm-run starts."},
     {.name = "XGEMM_EXIT",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(exit),

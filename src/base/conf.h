@@ -32,7 +32,7 @@ struct xg_conf {
     const char *trace;       /* XGEMM_TRACE: file that gets one event per call; NULL: none */
     const char *account;     /* XGEMM_ACCOUNT: folder that keeps the accounts; NULL: none */
     int timeout_ms;          /* XGEMM_TIMEOUT_MS; 0: 30000 */
-    enum xg_spinning spin;   /* XGEMM_SPIN=auto|short|keep: spinning of OpenBLAS's threads */
+    enum xg_spinning spin;   /* XGEMM_SPIN=auto|short|keep: spinning of CPU libraries' threads */
     enum xg_exit exit;       /* XGEMM_EXIT=leave|wait: for the GPU at exit */
     double verify;           /* XGEMM_VERIFY: share of products to verify, 0 to 1 */
     int reproducible;        /* XGEMM_REPRODUCIBLE=0|1: shape and device set place and kernel */

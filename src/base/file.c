@@ -157,7 +157,13 @@ bool xg_file_absolute(const char *name, char path[PATH_MAX])
 bool xg_file_of_user(char *path, size_t path_bytes, const char *variable, const char *folder,
                      const char *name)
 {
-    const char *named = secure_getenv(variable), *home = secure_getenv("HOME");
+    return xg_file_below(path, path_bytes, secure_getenv(variable), secure_getenv("HOME"), folder,
+                         name);
+}
+
+bool xg_file_below(char *path, size_t path_bytes, const char *named, const char *home,
+                   const char *folder, const char *name)
+{
     const bool own = named && *named == '/';
     if (!own && !(home && *home == '/'))
         return false;
@@ -196,4 +202,30 @@ bool xg_file_write(int fd, const void *from, size_t size)
         size -= (size_t)written;
     }
     return true;
+}
+
+bool xg_file_make_folders(const char *path)
+{
+    char folder[PATH_MAX] = "/";
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+        (void)mkdir(folder, 0700);
+    }
+    return access(folder, W_OK | X_OK) == 0;
+}
+
+bool xg_file_replace(const char *path, const char *text, size_t length)
+{
+    char temporary[PATH_MAX];
+    snprintf(temporary, sizeof temporary, "%.4000s.XXXXXX", path);
+    int fd = mkstemp(temporary);
+    if (fd < 0)
+        return false;
+    bool whole = xg_file_write(fd, text, length);
+    if (close(fd) == 0 && whole && rename(temporary, path) == 0)
+        return true;
+    int error = errno;
+    unlink(temporary);
+    errno = error;
+    return false;
 }

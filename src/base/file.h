@@ -48,6 +48,18 @@ static inline const char *xg_file_name(const char *path)
 bool xg_file_of_user(char *path, size_t path_bytes, const char *variable, const char *folder,
                      const char *name);
 
+/* The same for given values of that variable and of HOME; NULL: unset. Pure. */
+bool xg_file_below(char *path, size_t path_bytes, const char *named, const char *home,
+                   const char *folder, const char *name);
+
+/* Makes the missing folders on the way to a file, for this user alone. Returns false, with errno,
+ * if files cannot be made in its folder. */
+bool xg_file_make_folders(const char *path);
+
+/* Replaces a file by one with this text, at once: a reader finds the old one or the new one, whole.
+ * After a power failure it may be empty. Returns false, with errno, and leaves the old one. */
+bool xg_file_replace(const char *path, const char *text, size_t length);
+
 /* Makes a name absolute; a relative one starts from the working directory, if that is known.
  * Returns false, with an empty path, if the result is too long. */
 bool xg_file_absolute(const char *name, char path[PATH_MAX]);

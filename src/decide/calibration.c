@@ -342,30 +342,10 @@ void xg_calibration_load(struct xg_model *model, int cores, const char *blas_fil
     errno = saved_errno;
 }
 
-enum xg_status xg_calibration_prepare(const char *path)
+bool xg_calibration_store(const char *path, const struct xg_calibration_key *key,
+                          enum xg_side side, const struct xg_model *model)
 {
-    char folder[4096] = "/";
-    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-        (void)mkdir(folder, 0700);
-    }
-    return access(folder, W_OK | X_OK) == 0 ? XG_OK : XG_ERR_SYSTEM;
-}
-
-enum xg_status xg_calibration_store(const char *path, const struct xg_calibration_key *key,
-                                    enum xg_side side, const struct xg_model *model)
-{
-    char text[XG_CALIBRATION_TEXT_BYTES], temporary[4096];
+    char text[XG_CALIBRATION_TEXT_BYTES];
     size_t length = xg_calibration_print(text, key, side, model);
-    snprintf(temporary, sizeof temporary, "%.4000s.XXXXXX", path);
-    int fd = mkstemp(temporary);
-    if (fd < 0)
-        return XG_ERR_SYSTEM;
-    bool whole = xg_file_write(fd, text, length) && fsync(fd) == 0;
-    if (close(fd) == 0 && whole && rename(temporary, path) == 0)
-        return XG_OK;
-    int error = errno;
-    unlink(temporary);
-    errno = error;
-    return XG_ERR_SYSTEM;
+    return xg_file_replace(path, text, length);
 }

@@ -56,14 +56,10 @@ bool xg_calibration_path(char *path, size_t path_bytes, const struct xg_calibrat
  */
 void xg_calibration_load(struct xg_model *model, int cores, const char *blas_file);
 
-/* Makes the folders of a path. Returns XG_OK if a file can be made there, else XG_ERR_SYSTEM with
- * errno. */
-enum xg_status xg_calibration_prepare(const char *path);
-
-/* Writes the file of one side whole or not at all, at a path that has been prepared. Returns XG_OK,
- * or XG_ERR_SYSTEM with errno. */
-enum xg_status xg_calibration_store(const char *path, const struct xg_calibration_key *key,
-                                    enum xg_side side, const struct xg_model *model);
+/* Writes the file of one side, whose folders exist (xg_file_make_folders). Returns false with errno.
+ */
+bool xg_calibration_store(const char *path, const struct xg_calibration_key *key,
+                          enum xg_side side, const struct xg_model *model);
 
 /* The fitted figures of a side: returns a pointer into *model, and sets the bounds; NULL after the
  * last figure. Figures that are read from the device are not included. */

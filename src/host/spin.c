@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long the threads of a CPU library spin: its variables, the rate of the clock, and the setting
- * that OpenBLAS gets. */
+/* How long the threads of a CPU library spin: its variables, and the values that they should have.
+ */
 #define _GNU_SOURCE
 #include "host/spin.h"
 
@@ -14,16 +14,17 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
-#include "base/clock.h"
 #include "base/conf.h"
+#include "base/sandbox.h"
+#include "host/ticks.h"
 
 /* libgomp's own estimate is 10 ns a round, "5 times longer or shorter"; measured 10.7 to 12.3 on
  * AMD processors and 20.5 on Intel's since Skylake, whose pause takes longer. */
 #define GOMP_ROUND_S 20.5e-9
+#define GOMP_ROUNDS 300000
+
+enum { POWER_LEAST = 20, POWER_OWN = 28 }; /* 0.5 ms; OpenBLAS's own 0.1 s */
 
 typedef const char *spin_lookup(void *ctx, const char *name);
 
@@ -49,7 +50,7 @@ static double read_openblas(const char *text)
     int power = text ? (int)strtol(text, NULL, 10) : 0;
 
     if (power <= 0)
-        power = 28;
+        power = POWER_OWN;
     else if (power < 4)
         power = 4;
     else if (power > 30)
@@ -92,7 +93,7 @@ static bool read_rounds(const char *text, double *rounds)
 
 static double read_gomp(const char *rounds_text, const char *policy)
 {
-    double rounds = 300e3;
+    double rounds = GOMP_ROUNDS;
 
     if (policy && is_word(policy, "active"))
         rounds = 30e9;
@@ -158,9 +159,48 @@ double xg_spin_of(const struct xg_spin *spin, enum xg_pool pool, double ticks_hz
     return spin->openblas_ticks / ticks_hz;
 }
 
-/* --- The setting for OpenBLAS -------------------------------------------------------------- */
+/* --- How long they should -------------------------------------------------------------------- */
 
-_Atomic bool xg_spin_told;
+/* At most this share of a program's time is lost by wakes. */
+#define LOSS_SHARE 0.02
+
+/* libgomp's shortest spin: 0.1 to 0.2 ms. */
+#define ROUNDS_LEAST 10000L
+
+enum xg_spin_wish xg_spin_wish(enum xg_spinning spin, enum xg_mode mode, const char *visible,
+                               bool device)
+{
+    bool hidden = visible && (!*visible || *visible == '-');
+    if (spin == XG_SPINNING_SHORT)
+        return XG_SPIN_SHORT;
+    if (spin == XG_SPINNING_KEEP || mode == XG_MODE_CPU || hidden || !device)
+        return XG_SPIN_KEPT;
+    return XG_SPIN_BY_WAKE;
+}
+
+int xg_spin_power(enum xg_spin_wish wish, const struct xg_wake *wake)
+{
+    int power = POWER_LEAST;
+    if (wish == XG_SPIN_SHORT)
+        return POWER_LEAST;
+    if (wish == XG_SPIN_KEPT || !wake)
+        return 0;
+    while (power < POWER_OWN && ldexp(1, power) < wake->seconds / LOSS_SHARE * wake->ticks_hz)
+        power++;
+    return power < POWER_OWN ? power : 0;
+}
+
+long xg_spin_rounds(enum xg_spin_wish wish, const struct xg_wake *wake)
+{
+    if (wish == XG_SPIN_SHORT)
+        return ROUNDS_LEAST;
+    if (wish == XG_SPIN_KEPT || !wake)
+        return 0;
+    double rounds = fmax(ROUNDS_LEAST, wake->seconds / LOSS_SHARE / wake->round_s);
+    return rounds < GOMP_ROUNDS ? (long)rounds : 0;
+}
+
+_Atomic int xg_spin_told;
 
 #ifdef XG_CUDA
 /* Looks for the driver files of a card, of WSL and of Tegra: asking the driver would start it. */
@@ -184,95 +224,52 @@ bool xg_spin_has_device(void)
 }
 #endif
 
+/* --- The answer for OpenBLAS ----------------------------------------------------------------- */
+
+static enum xg_spin_wish read_wish(spin_lookup *lookup, void *ctx)
+{
+    const char *spin = lookup(ctx, "XGEMM_SPIN"), *mode = lookup(ctx, "XGEMM_MODE");
+    enum xg_spinning spinning = XG_SPINNING_AUTO;
+    if (spin && xg_spin_is_word(spin, "short"))
+        spinning = XG_SPINNING_SHORT;
+    else if (spin && xg_spin_is_word(spin, "keep"))
+        spinning = XG_SPINNING_KEEP;
+    bool on_cpu = mode && xg_spin_is_word(mode, "cpu");
+    bool looks = spinning == XG_SPINNING_AUTO && !on_cpu && !xg_sandbox_closed();
+    return xg_spin_wish(spinning, on_cpu ? XG_MODE_CPU : XG_MODE_AUTO,
+                        lookup(ctx, "CUDA_VISIBLE_DEVICES"), looks && xg_spin_has_device());
+}
+
+const char *xg_spin_answer(spin_lookup *lookup, void *ctx)
+{
+    static const char texts[][3] = {"20", "21", "22", "23", "24", "25", "26", "27"};
+    static _Thread_local bool asked __attribute__((tls_model("initial-exec")));
+    struct xg_wake wake;
+    int error = errno;
+    if (asked)
+        return NULL;
+    asked = true;
+    enum xg_spin_wish wish = read_wish(lookup, ctx);
+    bool known = wish == XG_SPIN_BY_WAKE && xg_wake_load(&wake, lookup, ctx);
+    int power = xg_spin_power(wish, known ? &wake : NULL);
+    if (power)
+        atomic_store_explicit(&xg_spin_told, power, memory_order_relaxed);
+    asked = false;
+    errno = error;
+    return power ? texts[power - POWER_LEAST] : NULL;
+}
+
 /* --- This process -------------------------------------------------------------------------- */
 
 static struct xg_spin process_spin;
 static pthread_once_t process_spin_once = PTHREAD_ONCE_INIT;
-
-#if defined(__x86_64__)
-
-/* One moment, read on both clocks. */
-struct moment {
-    uint64_t ticks;
-    double clock_s; /* 0: could not be read */
-};
-
-enum { MOMENT_TRIES = 4 };
-#define MOMENT_S 20e-6 /* two readings further apart than this are repeated */
-#define BASELINE_S 0.02
-
-static struct moment first_moment;      /* constant once the environment has been read */
-static _Atomic uint64_t ticks_a_second; /* 0: not known yet */
-
-static struct moment take_moment(void)
-{
-    for (int i = 0; i < MOMENT_TRIES; i++) {
-        double before = xg_clock_s();
-        uint64_t ticks = __rdtsc();
-        double after = xg_clock_s();
-
-        if (after - before < MOMENT_S)
-            return (struct moment){ticks, 0.5 * (before + after)};
-    }
-    return (struct moment){0};
-}
-
-static void start_ticks(void)
-{
-    first_moment = take_moment();
-}
-
-/* Threads that measure the rate at the same time get the same value, within 1 / 1000. */
-static double ticks_hz(void)
-{
-    uint64_t known = atomic_load_explicit(&ticks_a_second, memory_order_relaxed);
-
-    if (known)
-        return (double)known;
-    if (first_moment.clock_s == 0 || xg_clock_s() - first_moment.clock_s < BASELINE_S)
-        return XG_SPIN_TICKS_HZ;
-    struct moment now = take_moment();
-    if (now.clock_s == 0 || now.ticks <= first_moment.ticks)
-        return XG_SPIN_TICKS_HZ;
-    double hz = (double)(now.ticks - first_moment.ticks) / (now.clock_s - first_moment.clock_s);
-    if (!(hz >= 1e8 && hz <= 1e10)) /* the clock was set meanwhile */
-        hz = XG_SPIN_TICKS_HZ;
-    atomic_store_explicit(&ticks_a_second, (uint64_t)hz, memory_order_relaxed);
-    return hz;
-}
-
-#elif defined(__aarch64__)
-
-/* OpenBLAS counts the generic timer, shifted so that its rate is from 2^31 to 2^32 a second. */
-static double ticks_hz(void)
-{
-    uint64_t hz;
-
-    __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
-    return hz > 0 && hz <= UINT32_MAX ? ldexp((double)hz, __builtin_clz((uint32_t)hz))
-                                      : XG_SPIN_TICKS_HZ;
-}
-
-static void start_ticks(void) {}
-
-#else
-
-/* On other processors OpenBLAS counts nanoseconds. */
-static double ticks_hz(void)
-{
-    return 1e9;
-}
-
-static void start_ticks(void) {}
-
-#endif
 
 static void process_spin_init(void)
 {
     int error = errno;
 
     xg_spin_read(&process_spin, xg_conf_environment, NULL);
-    start_ticks();
+    (void)xg_ticks_hz(); /* begins to measure it */
     errno = error;
 }
 
@@ -280,7 +277,8 @@ double xg_spin_seconds(enum xg_pool pool)
 {
     pthread_once(&process_spin_once, process_spin_init);
     struct xg_spin spin = process_spin;
-    if (atomic_load_explicit(&xg_spin_told, memory_order_relaxed))
-        spin.openblas_ticks = read_openblas(XG_SPIN_SHORT);
-    return xg_spin_of(&spin, pool, ticks_hz());
+    int told = atomic_load_explicit(&xg_spin_told, memory_order_relaxed);
+    if (told)
+        spin.openblas_ticks = ldexp(1.0, told);
+    return xg_spin_of(&spin, pool, xg_ticks_hz());
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How long the threads of a CPU library spin after a product, and when OpenBLAS is told to spin
- * less. */
+/* How long the threads of a CPU library spin after a product, and how long they should. */
 /*
  * Threads that wait for the next product in a loop keep the cores that staging needs.
  *
@@ -30,7 +29,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/conf.h"
 #include "base/xg.h"
+#include "host/wake.h"
 
 /* The settings from the environment. INFINITY: until the process ends. */
 struct xg_spin {
@@ -40,49 +41,59 @@ struct xg_spin {
 
 /*
  * OpenBLAS reads its variable through getenv once, when it is loaded, and offers no other way to
- * shorten the spin. If the user has not set it, the shim gives OpenBLAS a short one
- * (shim/environment.c). Otherwise its threads keep the cores from the staging threads of a product
- * on the GPU (512 x 1024 x 1024 takes 3.5 ms there instead of 0.25), and from those of a second
- * OpenBLAS in the process, as NumPy and SciPy bring one each (PCA's work took 1.7 s instead of
- * 0.4). 2^20 ticks are 0.5 ms. If no product is to run on a GPU, the shim gives no such answer: a
- * product after a pause of 0.5 ms to 0.1 s would pay 0.2 ms for waking the threads and gain
- * nothing.
+ * shorten the spin; libgomp reads its own. While such threads spin, they keep the cores from the
+ * staging threads of a product on the GPU (512 x 1024 x 1024 takes 3.5 ms there instead of 0.25),
+ * and from those of a second OpenBLAS in the process, as NumPy and SciPy bring one each (PCA's work
+ * took 1.7 s instead of 0.4). But a thread that sleeps must be woken: 16 threads take 0.03 to 0.07
+ * ms on most machines, and milliseconds on virtual machines that share their cores. There a
+ * Cholesky factorization of 1500 took 200 ms instead of 8 with threads that spin for 0.5 ms.
+ *
+ * So the spin follows from what a wake costs (host/wake.h). A thread sleeps only after it has spun
+ * for a time S in which it had no work, so a program loses at most one wake for each S of its time.
+ * The spin is the shortest with which that is a fiftieth. If the cost is unknown, or the spin would
+ * not be shorter than the library's own, it stays as it is.
  */
 #define XG_SPIN_VARIABLE "OPENBLAS_THREAD_TIMEOUT"
-#define XG_SPIN_SHORT "20"
+#define XG_SPIN_VARIABLE_GOMP "GOMP_SPINCOUNT"
 
-/* Set once OpenBLAS was told to spin less; from then on xg_spin_seconds uses that value. */
-extern _Atomic bool xg_spin_told;
+/* What XGEMM_SPIN, XGEMM_MODE and CUDA_VISIBLE_DEVICES (NULL: unset) say about spins, on a machine
+ * with or without a device. Pure. */
+enum xg_spin_wish {
+    XG_SPIN_KEPT,    /* no product is to run on a GPU, or the user wants it */
+    XG_SPIN_SHORT,   /* the user wants 0.5 ms, whatever a wake costs */
+    XG_SPIN_BY_WAKE, /* as short as the cost of a wake allows */
+};
+enum xg_spin_wish xg_spin_wish(enum xg_spinning spin, enum xg_mode mode, const char *visible,
+                               bool device);
+
+/* The values of the two variables for a wish; wake: NULL, unknown. 0: the variable stays unset.
+ * Pure. */
+int xg_spin_power(enum xg_spin_wish wish, const struct xg_wake *wake);
+long xg_spin_rounds(enum xg_spin_wish wish, const struct xg_wake *wake);
+
+/* What OpenBLAS was told for XG_SPIN_VARIABLE; from then on xg_spin_seconds uses that value. 0:
+ * nothing. */
+extern _Atomic int xg_spin_told;
+
+/*
+ * The answer for OpenBLAS when it asks for XG_SPIN_VARIABLE, which is unset: a static text, or
+ * NULL. Sets xg_spin_told. Reads the settings through lookup(ctx, name), as they are at the moment,
+ * and the kept cost of a wake. For getenv, at any moment of any thread: it makes some system calls,
+ * none in a closed process (base/sandbox.h), takes no lock, allocates nothing, and returns NULL if
+ * a function that it calls asks again. Keeps errno.
+ */
+const char *xg_spin_answer(const char *(*lookup)(void *ctx, const char *name), void *ctx);
 
 /* True if the machine has a device that this build could use. Some system calls; keeps errno. */
 bool xg_spin_has_device(void);
 
-/* Inline and without libc functions, like the next function, because getenv may call none. */
+/* Inline and without libc functions, because getenv may call none. */
 static inline bool xg_spin_is_word(const char *text, const char *word)
 {
     while (*word && *text == *word)
         text++, word++;
     return *text == *word;
 }
-
-/*
- * True if OpenBLAS is told XG_SPIN_SHORT when the user has not set XG_SPIN_VARIABLE. That depends
- * on XGEMM_SPIN, XGEMM_MODE and CUDA_VISIBLE_DEVICES as they are when OpenBLAS asks (NULL: unset),
- * read as conf.c reads them, and on whether there is a device. Pure.
- */
-static inline bool xg_spin_is_short(const char *spin, const char *mode, const char *visible,
-                                    bool device)
-{
-    if (spin && xg_spin_is_word(spin, "short"))
-        return true;
-    if (spin && xg_spin_is_word(spin, "keep"))
-        return false;
-    bool hidden = visible && (!*visible || *visible == '-');
-    return device && !hidden && !(mode && xg_spin_is_word(mode, "cpu"));
-}
-
-/* Ticks a second until the rate is known: 2^28 of them are 134 ms, the longest measured. */
-#define XG_SPIN_TICKS_HZ 2e9
 
 /* Reads the variables through lookup(ctx, name) (getenv-like; NULL: unset). Pure otherwise. */
 void xg_spin_read(struct xg_spin *spin, const char *(*lookup)(void *ctx, const char *name),
@@ -94,12 +105,9 @@ void xg_spin_read(struct xg_spin *spin, const char *(*lookup)(void *ctx, const c
  */
 double xg_spin_of(const struct xg_spin *spin, enum xg_pool pool, double ticks_hz);
 
-/*
- * The same for this process, with the environment of the first call and the clock's own rate. That
- * rate is measured between the first call and one at least 20 ms later; until then, and if it
- * cannot be read, it is XG_SPIN_TICKS_HZ or the architecture's figure. From any thread. Takes a few
- * nanoseconds once the rate is known, blocks nothing, keeps errno.
- */
+/* The same for this process, with the environment of the first call and the clock's own rate
+ * (host/ticks.h). From any thread. Takes a few nanoseconds once the rate is known, blocks nothing,
+ * keeps errno. */
 double xg_spin_seconds(enum xg_pool pool);
 
 #endif

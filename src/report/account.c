@@ -466,8 +466,7 @@ static void print_spin(const struct xg_account *account, FILE *out)
     if (account->longest_spin_s >= long_s)
         fprintf(out,
                 "  OpenBLAS's threads spin for %.0f ms after a product and take the cores that "
-                "staging needs;\n  OPENBLAS_THREAD_TIMEOUT=20, which xgemm-run sets, lets them "
-                "sleep\n",
+                "staging needs;\n  xgemm-run lets them sleep sooner if waking them is cheap here\n",
                 1e3 * account->longest_spin_s);
 }
 

@@ -197,15 +197,16 @@ expect "run" "$("$run" printenv XGEMM_MATH XGEMM_LOG XGEMM_SPIN)" \
     "$(printf 'tf32\n%s\nkeep' "$tmp/it's \$(touch BAD);*")"
 expect "run, the environment" "$(XGEMM_MATH=strict "$run" printenv XGEMM_MATH)" strict
 expect "run, the environment, empty" "$(XGEMM_MATH= "$run" printenv XGEMM_MATH)" ''
-expect "XGEMM_SPIN=keep" "$("$run" printenv OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT)" 10000
+expect "XGEMM_SPIN=keep" "$("$run" printenv OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT)" ''
 for form in 'eval $("$1" env)' 'eval "$("$1" env)"'; do
     expect "$form" "$(cd "$tmp" && sh -c "$form"'; printenv XGEMM_MATH XGEMM_LOG' sh "$run")" \
         "$(printf 'tf32\n%s' "$tmp/it's \$(touch BAD);*")"
 done
 [ ! -e BAD ] && [ ! -e "$tmp/BAD" ] || fail "a value is run"
 config "$user" 'XGEMM_SPIN = short'
+expect "XGEMM_SPIN=short" "$("$run" printenv OPENBLAS_THREAD_TIMEOUT GOMP_SPINCOUNT)" "$(printf '20\n10000')"
 expect "--keep-env" "$("$run" --keep-env printenv XGEMM_SPIN)" keep
-config "$user" 'XGEMM_MODE = cpu' "XGEMM_LOG = $tmp/told" 'XGEMM_VERBOSE = 1'
+config "$user" 'XGEMM_MODE = cpu' 'XGEMM_SPIN = short' "XGEMM_LOG = $tmp/told" 'XGEMM_VERBOSE = 1'
 "$run" "$tmp/c" own 5 >"$tmp/out" 2>"$tmp/err" || fail "run: exit status $?"
 [ ! -s "$tmp/err" ] && grep -q '^xgemm-run: set for the program' "$tmp/told" && grep -q ': XGEMM_MODE$' "$tmp/told" ||
     fail "messages go elsewhere than to the file's XGEMM_LOG"

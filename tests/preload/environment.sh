@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# getenv answers what the environment holds; OpenBLAS alone is told to let its threads sleep soon,
-# where the user has not said how long they spin.
+# getenv returns what the environment holds. For OpenBLAS alone it adds how long its threads should spin, if
+# the user has not set that.
 # Contract 7.6, 7.7 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 unset LD_PRELOAD OPENBLAS_THREAD_TIMEOUT XGEMM_SPIN XGEMM_MODE CUDA_VISIBLE_DEVICES
@@ -18,16 +18,10 @@ told() {
     right "$told_what" preloaded "$@" "$tmp/environment" $told_wanted
 }
 
-# By itself it depends on the machine; a device that is hidden from the program is none.
-auto=-
-for file in /dev/nvidiactl /proc/driver/nvidia/version /dev/dxg /dev/nvmap; do
-    [ "$XG_WITH_CUDA" != yes ] || [ ! -e $file ] || auto=20
-done
-told $auto "auto"
-told $auto "a word that is none" XGEMM_SPIN=long
-told - "auto, on the CPU" XGEMM_MODE=cpu
-told - "auto, devices hidden" CUDA_VISIBLE_DEVICES=
-told - "auto, devices hidden by a number" CUDA_VISIBLE_DEVICES=-1
+# Without a measured cost of waking threads nothing is said.
+export XDG_CACHE_HOME="$tmp/cache"
+told - "auto, unmeasured"
+told - "a word that is none, unmeasured" XGEMM_SPIN=long
 told 20 "short" XGEMM_SPIN=short
 told 20 "short, on the CPU" XGEMM_SPIN=short XGEMM_MODE=cpu
 told - "keep" XGEMM_SPIN=keep
@@ -37,6 +31,72 @@ for setting in short keep; do
     [ "$said" = "$(env OPENBLAS_THREAD_TIMEOUT= "$tmp/environment" 2>&1)" ] ||
         fail "an empty setting, $setting: $said"
 done
+
+# With a measured cost, on a machine with a device, the spin follows from it. A library that claims a device and
+# adds 300 us to each wake is preloaded to the tool that measures.
+if [ "$XG_SANITIZER" = no ] && [ "$XG_WITH_CUDA" = yes ] && [ "$(nproc)" -gt 1 ]; then
+    cat >"$tmp/device.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+int access(const char *path, int mode) { return strcmp(path, "/dev/nvidiactl") ? faccessat(-100, path, mode, 0) : 0; }
+int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
+{
+    static int (*wait)(pthread_cond_t *, pthread_mutex_t *);
+    struct timespec begin, now;
+    if (!wait)
+        *(void **)&wait = dlsym(RTLD_NEXT, "pthread_cond_wait");
+    int result = wait(condition, lock);
+    const char *us = getenv("XT_WAKE_US");
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while (us && (now.tv_sec - begin.tv_sec) * 1000000L + (now.tv_nsec - begin.tv_nsec) / 1000 < atol(us));
+    return result;
+}
+END
+    compile -shared -fPIC -o "$tmp/libdevice.so" "$tmp/device.c" -ldl -pthread
+    device() { env LD_PRELOAD="$XG_SO:$tmp/libdevice.so" "$@"; }
+    spins() { LD_PRELOAD="$tmp/libdevice.so" "$builddir/tools/xgemm-settings" | sed -n "s/^spins='\(.*\)'/\1/p"; }
+    # Measures until there is a figure: on a busy machine a wake may take any time.
+    measured() {
+        for try in 1 2 3 4 5 6 7 8 9 10; do
+            said=$(XT_WAKE_US=300 spins)
+            power=${said#OPENBLAS_THREAD_TIMEOUT=}
+            case $said in
+            OPENBLAS_THREAD_TIMEOUT=2[4-7]) return ;;
+            esac
+            rm -rf "$tmp/cache"
+        done
+        fail "waking takes 300 us: $said"
+    }
+    said=$(device "$tmp/environment" - 2>&1) && [ "$said" = right ] || fail "a device, unmeasured: $said"
+    measured
+    ls "$tmp/cache/xgemm" | grep -qx 'wake-[0-9a-f][0-9a-f]' || fail "no figure is kept"
+    [ "$(spins)" = "$said" ] || fail "measured again"
+    right "a device, measured" device "$tmp/environment" "$power"
+    for how in XGEMM_SPIN=keep XGEMM_MODE=cpu CUDA_VISIBLE_DEVICES= CUDA_VISIBLE_DEVICES=-1; do
+        right "a device, measured, $how" device "$how" "$tmp/environment" -
+        [ -z "$(export "$how"; spins)" ] || fail "xgemm-run sets a spin, $how"
+    done
+    right "a device, measured, short" device XGEMM_SPIN=short "$tmp/environment" 20
+    right "no home" device XDG_CACHE_HOME= HOME=x "$tmp/environment" -
+    for file in "$tmp"/cache/xgemm/wake-*; do
+        sed -i 's/^boot=./boot=x/' "$file"
+    done
+    right "measured before the machine's start" device "$tmp/environment" -
+    rm -r "$tmp/cache"
+    [ -z "$(XT_WAKE_US=4000 spins)" ] || fail "waking takes 4 ms"
+    right "a device, waking takes 4 ms" device "$tmp/environment" -
+    rm -r "$tmp/cache"
+    XDG_CACHE_HOME=/proc
+    measured
+    XDG_CACHE_HOME=$tmp/cache
+fi
 
 # Another library's getenv behind ours is asked first, and ours adds its answer.
 if [ "$XG_SANITIZER" = no ]; then
@@ -173,12 +233,13 @@ char *getenv(const char *name) { return ask("getenv", name); }
 char *secure_getenv(const char *name) { return ask("secure_getenv", name); }
 END
     compile -shared -fPIC -o "$tmp/liblocks.so" "$tmp/locks.c" -ldl -pthread
+    [ -e "$tmp/libdevice.so" ] || cp "$tmp/liblocks.so" "$tmp/libdevice.so"
     for how in XGEMM_MODE=auto XGEMM_MODE=cpu XGEMM_SPIN=short; do
-        env $how LD_PRELOAD="$tmp/liblocks.so:$XG_SO" timeout -s KILL 20 "$tmp/chain" >"$tmp/out" 2>&1 ||
+        env $how LD_PRELOAD="$tmp/liblocks.so:$XG_SO:$tmp/libdevice.so" timeout -s KILL 20 "$tmp/chain" >"$tmp/out" 2>&1 ||
             fail "a getenv in front that holds a lock, $how: exit status $?"
     done
 
-    # A process that may not call access, nor any other system call that it has not made already.
+    # A process that may make no system call that it has not made already.
     cat >"$tmp/filtered.c" <<'END'
 #include <errno.h>
 #include <linux/filter.h>
@@ -206,7 +267,7 @@ int main(void)
 }
 END
     if $CC -o "$tmp/filtered" "$tmp/filtered.c" 2>"$tmp/err"; then
-        for how in XGEMM_SPIN=short:2 XGEMM_SPIN=keep:- XGEMM_MODE=cpu:-; do
+        for how in XGEMM_SPIN=short:2 XGEMM_SPIN=keep:- XGEMM_MODE=cpu:- XGEMM_MODE=auto:-; do
             said=$(preloaded "${how%:*}" "$tmp/filtered" 2>&1)
             [ $? = 77 ] || [ "$said" = "${how#*:}" ] || fail "a process that filtered itself asks, $how: $said"
         done

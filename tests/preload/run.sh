@@ -30,17 +30,20 @@ done
 XGEMM_SHIM_LIB=$tmp/nowhere.so "$run" true 2>/dev/null
 expect "no library" $? 125
 
-# The CPU library's threads are to sleep soon, unless the user has said how long they wait, be it
-# nothing at all, or that the environment is to be left alone.
+# The variables for the CPU library's threads. Which values follow from the machine is tested by
+# preload/environment; XGEMM_SPIN=short sets them on every machine. The user's own values stay.
 timeout=OPENBLAS_THREAD_TIMEOUT
+expect "a spin that is kept" "$(XGEMM_SPIN=keep "$run" printenv $timeout GOMP_SPINCOUNT; echo $?)" 1
+expect "a spin on the CPU" "$(XGEMM_MODE=cpu "$run" printenv $timeout GOMP_SPINCOUNT; echo $?)" 1
+export XGEMM_SPIN=short
 expect "a short spin" "$("$run" printenv $timeout)" 20
 expect "the user's spin" "$(env $timeout=26 "$run" printenv $timeout)" 26
 expect "an empty setting" "$(env $timeout= "$run" printenv $timeout; echo $?)" "$(printf '\n0')"
 expect "--keep-env" "$("$run" --keep-env -- printenv $timeout; echo $?)" 1
 expect "--keep-env, a value" "$(env $timeout=26 "$run" --keep-env printenv $timeout)" 26
-expect "--keep-env, the library's answer" "$("$run" --keep-env printenv XGEMM_SPIN)" keep
-expect "--keep-env, the user's answer" "$(XGEMM_SPIN=short "$run" --keep-env printenv XGEMM_SPIN)" short
-expect "no word on the library's answer" "$("$run" printenv XGEMM_SPIN)" ''
+expect "--keep-env, the library's answer" "$(unset XGEMM_SPIN; "$run" --keep-env printenv XGEMM_SPIN)" keep
+expect "--keep-env, the user's answer" "$("$run" --keep-env printenv XGEMM_SPIN)" short
+expect "no word on the library's answer" "$(unset XGEMM_SPIN; "$run" printenv XGEMM_SPIN)" ''
 rounds=GOMP_SPINCOUNT
 expect "libgomp's short spin" "$("$run" printenv $rounds)" 10000
 expect "the user's rounds" "$(env $rounds=7 "$run" printenv $rounds)" 7
@@ -69,7 +72,7 @@ for name in $(sed -n 's/.*; *\/\* \(XGEMM_[A-Z_]*\)[=: ].*/\1/p' "$srcdir/src/ba
     explained=yes
 done
 [ "${explained-}" = yes ] || fail "no variable found in src/base/conf.h"
-grep -q "^ *$timeout=20" "$tmp/help" && grep -q "^ *$rounds=10000" "$tmp/help" || fail "--help does not say what is set"
+grep -q "^ *$timeout, $rounds$" "$tmp/help" || fail "--help does not say what is set"
 grep '@' "$run" | grep -v '"\$@"' && fail "something is left of the template"
 
 # Installed, the library is found beside the launcher, wherever the tree has been moved.

@@ -59,14 +59,16 @@ END
 
 # --- env ---------------------------------------------------------------------------------------------
 
+export XGEMM_SPIN=short
 expect "env" "$("$run" env)" "$(printf "export LD_PRELOAD='%s';\nexport OPENBLAS_THREAD_TIMEOUT='20';\nexport GOMP_SPINCOUNT='10000';" "$library")"
-expect "env --keep-env" "$("$run" env --keep-env)" \
+expect "env --keep-env" "$(unset XGEMM_SPIN; "$run" env --keep-env)" \
     "$(printf "export LD_PRELOAD='%s';\nexport XGEMM_SPIN='keep';" "$library")"
 show='eval $("$1" env); eval $("$1" env); printenv LD_PRELOAD OPENBLAS_THREAD_TIMEOUT'
 expect "eval, twice" "$(sh -c "$show" sh "$run")" "$(printf '%s\n20' "$library")"
 expect "eval, quoted" "$(sh -c 'eval "$("$1" env)"; printenv LD_PRELOAD' sh "$run")" "$library"
 expect "eval, an older LD_PRELOAD" "$(LD_PRELOAD='libm.so.6 libdl.so.2' sh -c "$show" sh "$run")" \
     "$(printf '%s:libm.so.6 libdl.so.2\n20' "$library")"
+unset XGEMM_SPIN
 
 # No value runs a word of its own, in either form of eval, and each stays what it is: also among files
 # that its words would match as patterns. Only what eval would change is refused, and then nothing is set.

@@ -232,6 +232,7 @@ static void provoke_program(void)
             facts.blas[0].threads = 0);
     PROVOKE("spin.endless", MEND, facts.blas[0].spin_s = INFINITY);
     PROVOKE("spin.long", NOTE, facts.blas[0].spin_s = 0.13);
+    PROVOKE("spin.dear", NOTE, facts.system.wake_dear = true);
 }
 
 static void provoke_run(void)
@@ -330,7 +331,7 @@ static void test_neighbours(void)
     XT_CHECK(doctor_diagnose(&facts, findings) == 2, "no driver, and hidden");
     make_healthy();
     facts.blas[0].spin_s = 0.13;
-    facts.blas[0].spin_mended = true;
+    facts.blas[0].spin_decided = true;
     XT_CHECK(doctor_diagnose(&facts, findings) == 0, "threads that xgemm-run has wait for less");
     make_healthy();
     facts.system.visible_devices = "0";

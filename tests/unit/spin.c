@@ -12,6 +12,7 @@
 
 #include "src/base/clock.h"
 #include "src/host/spin.h"
+#include "src/host/ticks.h"
 #include "tests/support/threads.h"
 #include "tests/support/xt.h"
 
@@ -101,44 +102,83 @@ static void test_variables(void)
     }
 }
 
-/* Whether OpenBLAS is told to spin less: the words, the place that products run in, and whether
- * there is a device. Contract 7.6. */
-static void test_short(void)
+/* The settings, and whether there is a device. Contract 7.7. */
+static void test_wish(void)
 {
     static const struct {
-        const char *spin, *mode;
+        enum xg_spinning spin;
+        enum xg_mode mode;
         bool device;
         const char *visible;
-        bool is_short;
+        enum xg_spin_wish wish;
     } table[] = {
-        {NULL, NULL, true, NULL, true},      {NULL, "gpu", true, NULL, true},
-        {NULL, "compare", true, NULL, true}, {NULL, "cpu", true, NULL, false},
-        {NULL, "cpus", true, NULL, true},    {"auto", NULL, true, "0", true},
-        {"", "", true, "GPU-5", true},       {"auto", "auto", true, "", false},
-        {NULL, NULL, true, "-1", false},     {NULL, NULL, false, NULL, false},
-        {"long", "gpu", false, "0", false},  {"short", NULL, false, NULL, true},
-        {"short", "cpu", true, "", true},    {"shorter", NULL, false, NULL, false},
-        {"keep", NULL, true, NULL, false},   {"keep", "gpu", true, "0", false},
-        {"kee", NULL, true, NULL, true},
+        {XG_SPINNING_AUTO, XG_MODE_AUTO, true, NULL, XG_SPIN_BY_WAKE},
+        {XG_SPINNING_AUTO, XG_MODE_GPU, true, "0", XG_SPIN_BY_WAKE},
+        {XG_SPINNING_AUTO, XG_MODE_COMPARE, true, "GPU-5", XG_SPIN_BY_WAKE},
+        {XG_SPINNING_AUTO, XG_MODE_CPU, true, NULL, XG_SPIN_KEPT},
+        {XG_SPINNING_AUTO, XG_MODE_AUTO, true, "", XG_SPIN_KEPT},
+        {XG_SPINNING_AUTO, XG_MODE_AUTO, true, "-1", XG_SPIN_KEPT},
+        {XG_SPINNING_AUTO, XG_MODE_GPU, false, NULL, XG_SPIN_KEPT},
+        {XG_SPINNING_SHORT, XG_MODE_CPU, false, "", XG_SPIN_SHORT},
+        {XG_SPINNING_KEEP, XG_MODE_GPU, true, "0", XG_SPIN_KEPT},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        XT_CHECK(xg_spin_is_short(table[i].spin, table[i].mode, table[i].visible,
-                                  table[i].device) == table[i].is_short,
+        XT_CHECK(xg_spin_wish(table[i].spin, table[i].mode, table[i].visible, table[i].device) ==
+                     table[i].wish,
                  "row %zu", i);
+}
+
+/* The shortest spin with which wakes cost at most a fiftieth, and none that is not shorter than the
+ * library's own. */
+static void test_spin_of_wake(void)
+{
+    static const struct {
+        double wake_s, ticks_hz, round_s;
+        int power;
+        long rounds;
+    } table[] = {
+        {30e-6, 2.4e9, 20e-9, 22, 75000}, /* 1.5 ms: 3.6e6 ticks */
+        {300e-6, 2.4e9, 20e-9, 26, 0},    /* 15 ms, more than libgomp's own */
+        {3000e-6, 2.4e9, 20e-9, 0, 0},    /* 150 ms, more than OpenBLAS's own */
+        {60e-6, 2.4e9, 20e-9, 23, 150000}, {60e-6, 2.4e9, 9e-9, 23, 0},
+        {1e-6, 2.4e9, 20e-9, 20, 10000},   {30e-6, 4.4e9, 20e-9, 23, 75000},
+        {1100e-6, 2.4e9, 20e-9, 27, 0},    {1120e-6, 2.4e9, 20e-9, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        const struct xg_wake wake = {table[i].wake_s, table[i].ticks_hz, table[i].round_s};
+        const int power = xg_spin_power(XG_SPIN_BY_WAKE, &wake);
+        const long rounds = xg_spin_rounds(XG_SPIN_BY_WAKE, &wake);
+        XT_CHECK(power == table[i].power, "row %zu: %d", i, power);
+        XT_CHECK(labs(rounds - table[i].rounds) <= 1, "row %zu: %ld", i, rounds);
+        XT_CHECK(xg_spin_power(XG_SPIN_KEPT, &wake) == 0, "kept");
+        XT_CHECK(xg_spin_rounds(XG_SPIN_KEPT, &wake) == 0, "kept");
+        XT_CHECK(xg_spin_power(XG_SPIN_SHORT, &wake) == 20, "short");
+    }
+    XT_CHECK(xg_spin_power(XG_SPIN_BY_WAKE, NULL) == 0, "unknown");
+    XT_CHECK(xg_spin_rounds(XG_SPIN_BY_WAKE, NULL) == 0, "unknown");
+    XT_CHECK(xg_spin_power(XG_SPIN_SHORT, NULL) == 20, "short");
+    XT_CHECK(xg_spin_rounds(XG_SPIN_SHORT, NULL) == 10000, "short");
+}
+
+static const char *short_setting(void *ctx, const char *name)
+{
+    (void)ctx;
+    return strcmp(name, "XGEMM_SPIN") ? NULL : "short";
 }
 
 /* What OpenBLAS was told counts, and for no other pool. */
 static void test_told(void)
 {
     double kept_s = xg_spin_seconds(XG_POOL_OPENBLAS), other_s = xg_spin_seconds(XG_POOL_GOMP);
-    xg_spin_told = true;
+    errno = ERANGE;
+    const char *answer = xg_spin_answer(short_setting, NULL);
+    XT_CHECK(answer && !strcmp(answer, "20") && xg_spin_told == 20 && errno == ERANGE, "short");
     double short_s = xg_spin_seconds(XG_POOL_OPENBLAS);
     XT_CHECK(fabs(short_s / kept_s - 0x1p-4) <= 1e-4, "%g s after %g" /* 24 is set */, short_s,
              kept_s);
     XT_CHECK(xg_spin_seconds(XG_POOL_UNKNOWN) == short_s, "an unknown pool");
     XT_CHECK(xg_spin_seconds(XG_POOL_GOMP) == other_s, "another pool");
-    xg_spin_told = false;
-    errno = ERANGE;
+    xg_spin_told = 0;
     (void)xg_spin_has_device();
     XT_CHECK(errno == ERANGE, "errno");
 }
@@ -172,8 +212,8 @@ static void test_process(void)
     double hz = (double)(end - begin) / (xg_clock_s() - begin_s);
 
     /* A first call that is held up for longer than the baseline knows the rate already. */
-    XT_CHECK(at_first == 0x1p24 / XG_SPIN_TICKS_HZ || fabs(at_first * hz / 0x1p24 - 1) <= 0.01,
-             "%g", at_first);
+    XT_CHECK(at_first == 0x1p24 / XG_TICKS_HZ || fabs(at_first * hz / 0x1p24 - 1) <= 0.01, "%g",
+             at_first);
 
     double seconds[4];
     xt_threads_run(4, ask, seconds, sizeof seconds[0]);
@@ -196,7 +236,8 @@ static void test_process(void)
 int main(void)
 {
     test_variables();
-    test_short();
+    test_wish();
+    test_spin_of_wake();
     test_process();
     test_told();
     return xt_done();

@@ -133,9 +133,9 @@ def spin(facts):
     yield Hint("spin", slow, "The CPU library\u2019s threads occupy the cores",
                f"After each product they spin {how_long} while they wait for the next one. "
                f"Meanwhile the threads that copy operands to the GPU have no cores.{slower}",
-               "Start the program with xgemm-run, which sets OPENBLAS_THREAD_TIMEOUT=20 and "
-               "GOMP_SPINCOUNT=10000, or set them yourself (KMP_BLOCKTIME=1 for LLVM's and Intel's "
-               "OpenMP).")
+               "Start the program with xgemm-run, which sets OPENBLAS_THREAD_TIMEOUT and "
+               "GOMP_SPINCOUNT if waking threads is cheap on this machine (xgemm-run doctor says), or "
+               "set them yourself (KMP_BLOCKTIME=1 for LLVM's and Intel's OpenMP).")
 
 
 def small(facts):

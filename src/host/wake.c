@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "host/wake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum { FILES = 256 };
+
+/* Reads a file into a text; empty if it cannot be read or is longer. A FIFO is empty. */
+static void read_text(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t got = fd >= 0 ? xg_file_read(fd, text, size) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 && (size_t)got < size ? got : 0] = '\0';
+}
+
+bool xg_wake_key_init(struct xg_wake_key *key)
+{
+    cpu_set_t mask;
+    int error = errno;
+    read_text("/proc/sys/kernel/random/boot_id", key->boot, sizeof key->boot);
+    key->boot[strcspn(key->boot, "\n")] = '\0';
+    key->cores = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 0;
+    errno = error;
+    return key->boot[0] && key->cores > 0;
+}
+
+static int print_key(char text[XG_WAKE_TEXT_BYTES], const struct xg_wake_key *key)
+{
+    return snprintf(text, XG_WAKE_TEXT_BYTES, "xgemm-wake=1\nboot=%s\ncores=%d\n", key->boot,
+                    key->cores);
+}
+
+bool xg_wake_path(char path[XG_WAKE_PATH_BYTES], const struct xg_wake_key *key,
+                  const char *(*lookup)(void *ctx, const char *name), void *ctx)
+{
+    char text[XG_WAKE_TEXT_BYTES], name[32];
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    int length = print_key(text, key);
+    for (int i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+    snprintf(name, sizeof name, "xgemm/wake-%02x", (unsigned)(hash % FILES));
+    return xg_file_below(path, XG_WAKE_PATH_BYTES, lookup(ctx, "XDG_CACHE_HOME"),
+                         lookup(ctx, "HOME"), "/.cache", name);
+}
+
+size_t xg_wake_print(char text[XG_WAKE_TEXT_BYTES], const struct xg_wake_key *key,
+                     const struct xg_wake *wake)
+{
+    int length = print_key(text, key);
+    length += snprintf(text + length, XG_WAKE_TEXT_BYTES - (size_t)length,
+                       "wake_ns=%.0f\nticks_khz=%.0f\nround_ps=%.0f\n", 1e9 * wake->seconds,
+                       1e-3 * wake->ticks_hz, 1e12 * wake->round_s);
+    return (size_t)length;
+}
+
+/* The number after a name in the text; 0 if it is not there. */
+static double number_after(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    return at ? (double)strtoul(at + strlen(name), NULL, 10) : 0;
+}
+
+bool xg_wake_parse(const char *text, const struct xg_wake_key *key, struct xg_wake *wake)
+{
+    char printed[XG_WAKE_TEXT_BYTES];
+    struct xg_wake read = {.seconds = 1e-9 * number_after(text, "\nwake_ns="),
+                           .ticks_hz = 1e3 * number_after(text, "\nticks_khz="),
+                           .round_s = 1e-12 * number_after(text, "\nround_ps=")};
+    if (!(read.seconds > 0 && read.seconds <= 10 && read.ticks_hz >= 1e8 && read.ticks_hz <= 1e10 &&
+          read.round_s >= 1e-10 && read.round_s <= 1e-6))
+        return false;
+    xg_wake_print(printed, key, &read);
+    if (strcmp(printed, text) != 0)
+        return false;
+    *wake = read;
+    return true;
+}
+
+bool xg_wake_load(struct xg_wake *wake, const char *(*lookup)(void *ctx, const char *name),
+                  void *ctx)
+{
+    struct xg_wake_key key;
+    char path[XG_WAKE_PATH_BYTES], text[XG_WAKE_TEXT_BYTES];
+    int error = errno;
+    bool known = xg_wake_key_init(&key) && xg_wake_path(path, &key, lookup, ctx);
+    if (known)
+        read_text(path, text, sizeof text);
+    errno = error;
+    return known && xg_wake_parse(text, &key, wake);
+}
