@@ -296,7 +296,9 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
      "Waking a sleeping thread on each core takes %s on this machine, so CPU libraries' threads "
      "keep "
      "their own long spins, on cores that are needed to copy operands to the GPU.",
-     "Give the virtual machine cores of its own. XGEMM_SPIN=short shortens the spins all the same; "
-     "compare with xgemm-run ab."},
+     "Give the virtual machine cores of its own. If the machine was busy when it was measured, "
+     "xgemm-run calibrate measures again. XGEMM_SPIN=short shortens the spins all the same; "
+     "compare "
+     "with xgemm-run ab."},
     {0},
 };

@@ -56,10 +56,11 @@ bool xg_calibration_path(char *path, size_t path_bytes, const struct xg_calibrat
  */
 void xg_calibration_load(struct xg_model *model, int cores, const char *blas_file);
 
-/* Writes the file of one side, whose folders exist (xg_file_make_folders). Returns false with errno.
+/* Writes the file of one side, whose folders exist (xg_file_make_folders). Returns false with
+ * errno.
  */
-bool xg_calibration_store(const char *path, const struct xg_calibration_key *key,
-                          enum xg_side side, const struct xg_model *model);
+bool xg_calibration_store(const char *path, const struct xg_calibration_key *key, enum xg_side side,
+                          const struct xg_model *model);
 
 /* The fitted figures of a side: returns a pointer into *model, and sets the bounds; NULL after the
  * last figure. Figures that are read from the device are not included. */

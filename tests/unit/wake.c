@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What waking threads costs: measured with a known delay added to each wake, and kept in a file. */
+/* What waking threads costs: measured with a known delay added to each wake, and kept in a file.
+ * Contract 7.7. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
