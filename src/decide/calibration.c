@@ -342,8 +342,8 @@ void xg_calibration_load(struct xg_model *model, int cores, const char *blas_fil
     errno = saved_errno;
 }
 
-bool xg_calibration_store(const char *path, const struct xg_calibration_key *key,
-                          enum xg_side side, const struct xg_model *model)
+bool xg_calibration_store(const char *path, const struct xg_calibration_key *key, enum xg_side side,
+                          const struct xg_model *model)
 {
     char text[XG_CALIBRATION_TEXT_BYTES];
     size_t length = xg_calibration_print(text, key, side, model);
