@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints settings for the launcher: their table, and those of configuration files. */
+/* Prints settings for the launcher and for Python: their table, and those of configuration files.
+ */
 /*
  * Without an argument, prints shell commands that export each setting that a configuration file
- * gives and the environment does not, and add its name to the variable `configured`. Prints on
- * standard error a line for each misspelt setting and each ignored line of a file. With --all,
- * prints the table; with --help, the part of it that the launcher's own --help contains.
+ * gives and the environment does not, and add its name to the variable `configured`. With --null,
+ * for the Python package, prints NAME=VALUE and a NUL byte for each. Both print on standard error a
+ * line for each misspelt setting and each ignored line of a file. With --all, prints the table;
+ * with --help, the part of it that the launcher's own --help contains.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "src/base/conf.h"
@@ -32,6 +35,13 @@ static void print_given(void *context, const char *name, const char *value, cons
     printf("\nconfigured=\"$configured %s\"\n", name);
 }
 
+static void print_terminated(void *context, const char *name, const char *value, const char *path,
+                             int line)
+{
+    (void)context, (void)path, (void)line;
+    printf("%s=%s%c", name, value, '\0');
+}
+
 static void print_fault(void *context, const char *text)
 {
     (void)context;
@@ -44,10 +54,11 @@ int main(int argc, char **argv)
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "--all"))) {
         xg_conf_print_help(stdout, !strcmp(argv[1], "--help"));
     } else {
+        bool null = argc > 1 && !strcmp(argv[1], "--null");
         xg_conf_files_read(&files, XG_CONF_SYSTEM_FILE);
         xg_conf_files_report(&files, print_fault, NULL);
         xg_conf_environment_report(print_fault, NULL);
-        xg_conf_files_visit(&files, print_given, NULL);
+        xg_conf_files_visit(&files, null ? print_terminated : print_given, NULL);
     }
     return fflush(stdout) != 0;
 }
