@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The Python package xgemm_shim with the library and the launcher of this build, without a wheel.
+# Contract 10.4 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 # The first of the machine's Pythons that has NumPy: the one in front may be a bare one.
