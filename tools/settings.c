@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints settings for the launcher and for Python: their table, and those of configuration files.
- */
+/* Prints settings, for the launcher and Python: their table, and those of configuration files. */
 /*
  * Without an argument, prints shell commands that export each setting that a configuration file
  * gives and the environment does not, and add its name to the variable `configured`. With --null,

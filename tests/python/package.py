@@ -91,6 +91,17 @@ print(xgemm_shim.enable(strict=False), xgemm_shim.enabled(), "libxgemm_shim" in 
         self.assertNotEqual(done.returncode, 0)
         self.assertRegex(done.stderr, "RuntimeError: .*libother.so precedes")
 
+    def test_library_of_another_release(self):
+        """It has no functions for Python: the products run, and stats() says why there are none."""
+        with tempfile.TemporaryDirectory() as folder:
+            other = os.path.join(folder, "libxgemm_shim.so")
+            subprocess.run("echo 'void cblas_sgemm(void) {} void sgemm_(void) {}' | %s -xc -shared -fPIC -o %s -"
+                           % (os.environ.get("CC") or "cc", other), shell=True, check=True)
+            done = python("import xgemm_shim; print(xgemm_shim.enable()); xgemm_shim.stats()",
+                          {"XGEMM_SHIM_LIB": other}, 1)
+        self.assertEqual(done.stdout, "True\n")
+        self.assertRegex(done.stderr, "RuntimeError: .* are of different releases: .*xgemm_account_read")
+
     def test_no_library(self):
         done = python("import xgemm_shim; xgemm_shim.enable()", {"XGEMM_SHIM_LIB": "/nonexistent.so"}, 1)
         self.assertIn("OSError: /nonexistent.so", done.stderr)
