@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints settings for the launcher: their table, those of configuration files, and short spins. */
+/* Prints settings, for the launcher and Python: their table, those of configuration files, and how
+ * long the CPU library's threads should spin. */
 /*
  * Without an argument, prints shell commands that export each setting that a configuration file
  * gives and the environment does not, and add its name to the variable `configured`; then one that
  * sets the variable `spins` to the variables that shorten the spin of the CPU library's threads, if
- * they are to be shortened. Prints on standard error a line for each misspelt setting and each
+ * they are to be shortened. With --null, for the Python package, prints NAME=VALUE and a NUL byte
+ * for each of both. Both forms print on standard error a line for each misspelt setting and each
  * ignored line of a file. With --all, prints the table; with --help, the part of it that the
  * launcher's own --help contains.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +41,14 @@ static void print_given(void *context, const char *name, const char *value, cons
     printf("\nconfigured=\"$configured %s\"\n", name);
 }
 
+static void print_terminated(void *context, const char *name, const char *value, const char *path,
+                             int line)
+{
+    (void)context, (void)path, (void)line;
+    (void)setenv(name, value, 1);
+    printf("%s=%s%c", name, value, '\0');
+}
+
 static void print_fault(void *context, const char *text)
 {
     (void)context;
@@ -51,7 +62,7 @@ static void ignore(void *context, const char *text)
 }
 
 /* Measures what a wake costs only if a variable depends on it that the user has not set. */
-static void print_spins(void)
+static void print_spins(bool null)
 {
     struct xg_conf conf;
     struct xg_wake wake;
@@ -63,12 +74,13 @@ static void print_spins(void)
     const bool known = wish == XG_SPIN_BY_WAKE && !(own_spin && own_rounds) && wake_find(&wake);
     const int power = own_spin ? 0 : xg_spin_power(wish, known ? &wake : NULL);
     const long rounds = own_rounds ? 0 : xg_spin_rounds(wish, known ? &wake : NULL);
-    fputs("spins='", stdout);
+    const char end = null ? '\0' : ' ';
+    fputs(null ? "" : "spins='", stdout);
     if (power)
-        printf("%s=%d", XG_SPIN_VARIABLE, power);
+        printf("%s=%d%c", XG_SPIN_VARIABLE, power, end);
     if (rounds)
-        printf("%s%s=%ld", power ? " " : "", XG_SPIN_VARIABLE_GOMP, rounds);
-    fputs("'\n", stdout);
+        printf("%s=%ld%c", XG_SPIN_VARIABLE_GOMP, rounds, end);
+    fputs(null ? "" : "'\n", stdout);
     xg_conf_fini(&conf);
 }
 
@@ -78,11 +90,12 @@ int main(int argc, char **argv)
     if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "--all"))) {
         xg_conf_print_help(stdout, !strcmp(argv[1], "--help"));
     } else {
+        bool null = argc > 1 && !strcmp(argv[1], "--null");
         xg_conf_files_read(&files, XG_CONF_SYSTEM_FILE);
         xg_conf_files_report(&files, print_fault, NULL);
         xg_conf_environment_report(print_fault, NULL);
-        xg_conf_files_visit(&files, print_given, NULL);
-        print_spins();
+        xg_conf_files_visit(&files, null ? print_terminated : print_given, NULL);
+        print_spins(null);
     }
     return fflush(stdout) != 0;
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs `python -m xgemm_shim ARGUMENT...` as `xgemm-run ARGUMENT...`, which replaces this process. This
-Python runs a program that is a Python script, -m MODULE or -c CODE."""
+Python runs a program that is a Python script, a folder or zip file with __main__.py, -m MODULE, -c CODE or -."""
 import os
+import re
 import shutil
 import signal
 import sys
@@ -9,16 +10,33 @@ from typing import List
 
 import xgemm_shim
 
-_COMMANDS = ("run", "ab", "top", "report", "doctor")
+_COMMANDS = ("run", "ab", "top", "report", "doctor", "calibrate")
 _WITH_ARGUMENT = ("-n", "-o", "--report")
 _FOR_PYTHON = ("-m", "-c")
 
+# A word of Python's options: letters that take no argument, then at most one that takes one (or the second hyphen of
+# a long option), and the rest, which is the argument (or the name).
+_OPTION = re.compile("-(?P<flags>[^-cmWX]*)(?P<letter>[-cmWX]?)(?P<rest>.*)", re.DOTALL)
+
+
+def _is_for_python(word: str) -> bool:
+    return word[:2] in _FOR_PYTHON or word == "-"
+
+
+def _is_zip(path: str) -> bool:
+    """True for a zip file that names no interpreter, which the system cannot run."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(2) == b"PK"
+
 
 def _is_script(word: str) -> bool:
-    """True for a file for Python, false for a program that the launcher finds."""
-    if word.endswith(".py"):
-        return os.path.isfile(word) or not shutil.which(word)
-    return os.path.isfile(word) and os.access(word, os.R_OK) and not shutil.which(word)
+    """True for a file or folder that Python can run, false for a program that the launcher finds."""
+    program = shutil.which(word)
+    if word.endswith((".py", ".pyz")):
+        return os.path.exists(word) or not program
+    return os.access(word, os.R_OK) and (not program or (program == word and _is_zip(word)))
 
 
 def _program(arguments: List[str]) -> int:
@@ -29,7 +47,7 @@ def _program(arguments: List[str]) -> int:
         word = arguments[at]
         if word == "--":
             return at + 1
-        if word[:2] in _FOR_PYTHON:
+        if _is_for_python(word):
             return at
         if word in _WITH_ARGUMENT:
             at += 1
@@ -41,13 +59,35 @@ def _program(arguments: List[str]) -> int:
     return at
 
 
+def _options(given: List[str]) -> List[str]:
+    """Returns the options before -m of a command line of Python; none if it has no -m.
+
+    >>> _options(["python", "-OWerror", "-bX", "dev", "--check-hash-based-pycs", "always", "-sm", "xgemm_shim", "-c"])
+    ['-OWerror', '-bX', 'dev', '--check-hash-based-pycs', 'always', '-s']
+    >>> _options(["python", "-W", "-m", "-mxgemm_shim", "-m"])
+    ['-W', '-m']
+    """
+    options: List[str] = []
+    words = iter(given[1:])
+    for word in words:
+        option = _OPTION.match(word)
+        if not option or word in ("-", "--") or option["letter"] == "c":
+            break
+        if option["letter"] == "m":
+            return options + (["-" + option["flags"]] if option["flags"] else [])
+        options.append(word)
+        if option["letter"] + option["rest"] in ("W", "X", "-check-hash-based-pycs"):
+            options.append(next(words, ""))
+    return []
+
+
 def _python() -> List[str]:
     """Returns the command of this Python with its options."""
-    given = getattr(sys, "orig_argv", None)  # exists from 3.10 on
-    options = given[1 : len(given) - len(sys.argv) + 1] if given else []
-    if options[-2:-1] == ["-m"]:
-        return [sys.executable] + options[:-2]
-    return [sys.executable]
+    given = getattr(sys, "orig_argv", None)
+    if given is None:  # before 3.10
+        with open("/proc/self/cmdline", "rb") as file:
+            given = [os.fsdecode(word) for word in file.read().split(b"\0")[:-1]]
+    return [sys.executable] + _options(given)
 
 
 def arguments_for_launcher(arguments: List[str]) -> List[str]:
@@ -59,7 +99,7 @@ def arguments_for_launcher(arguments: List[str]) -> List[str]:
     ['no-such-script.py', 'a']
     """
     at = _program(arguments)
-    if at < len(arguments) and sys.executable and (arguments[at][:2] in _FOR_PYTHON or _is_script(arguments[at])):
+    if at < len(arguments) and sys.executable and (_is_for_python(arguments[at]) or _is_script(arguments[at])):
         return arguments[:at] + _python() + arguments[at:]
     return arguments
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Reads the account that the library keeps of this process's products (XGEMM_ACCOUNT).
+"""Reads the account that the library keeps of this process's products, in the process's memory (shim/python.c).
 
 The layout is that of struct xg_account (src/report/account.h); parse() checks its magic and version.
 """
+import contextlib
+import ctypes
 import dataclasses
-import os
 import re
 import struct
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, TypeVar
@@ -272,7 +273,7 @@ def _word(words: Iterable[str], number: int) -> str:
 
 
 def parse(content: bytes) -> Stats:
-    """Returns the account in the bytes of its file. Raises ValueError if they are not an account of this
+    """Returns the account in these bytes. Raises ValueError if they are not an account of this
     package's version."""
     if len(content) < 12 or not content.startswith(_MAGIC):
         raise ValueError("this is not an account of libxgemm_shim")
@@ -283,7 +284,7 @@ def parse(content: bytes) -> Stats:
             "libxgemm_shim.so are of different releases" % (version, _VERSION)
         )
     if len(content) != _BYTES:
-        raise ValueError("an account has %d bytes, but this file has %d" % (_BYTES, len(content)))
+        raise ValueError("an account has %d bytes, but this one has %d" % (_BYTES, len(content)))
     head = _HEAD.unpack_from(content)
     _, _, size, pid, _, _, row_count, _, dropped, _, right, wrong, unable, _, _ = head
     if size != _BYTES or not 0 <= row_count <= _ROWS:
@@ -303,25 +304,18 @@ def parse(content: bytes) -> Stats:
     return stats
 
 
-def _find() -> Optional[str]:
-    """Returns the file of this process's account, or None before the first product.
-
-    The file in use is mapped. The file of an earlier process with the same id is not mapped, and a child of
-    fork does not inherit the mapping.
-    """
-    name = re.compile(r"\S+ rw-s \S+ \S+ \S+ +(/.*/%d(\.\d+)?)$" % os.getpid())
-    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-        for line in maps:
-            match = name.match(line)
-            if match:
-                return match.group(1).replace("\\012", "\n")
-    return None
+def keep() -> None:
+    """Makes the library count the products of this process, from its first product on."""
+    with contextlib.suppress(AttributeError):  # the library is of another release; stats() says so
+        ctypes.CDLL(None).xgemm_account_keep()
 
 
-def read() -> Stats:
-    """Returns the current account of this process; it is empty before the first product."""
-    path = _find()
-    if path is None:
-        return Stats()
-    with open(path, "rb") as file:
-        return parse(file.read())
+def read() -> Optional[Stats]:
+    """Returns the current account of this process, empty before its first product; None if none is kept.
+    All interpreters of the process share it. Raises AttributeError if the library is not loaded or is of
+    another release."""
+    function = ctypes.CDLL(None).xgemm_account_read
+    function.restype, function.argtypes = ctypes.c_size_t, (ctypes.c_void_p, ctypes.c_size_t)
+    content = ctypes.create_string_buffer(_BYTES)
+    size = function(content, _BYTES)
+    return parse(content.raw[:size]) if size else None

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Loads the library before the BLAS of this process, from inside the process."""
-import atexit
 import contextlib
 import ctypes
 import os
-import shutil
+import subprocess
 import sys
-import tempfile
 import warnings
 from typing import Iterator, List, Optional, TextIO
 
@@ -17,12 +15,6 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 # Packages that call BLAS and bind these calls when they are imported.
 _CALLERS = {"numpy": "NumPy", "scipy": "SciPy", "torch": "PyTorch"}
-
-# The same as in xgemm-run (tools/xgemm-run.in).
-_SHORT_SPINS = {"OPENBLAS_THREAD_TIMEOUT": "20", "GOMP_SPINCOUNT": "10000"}
-
-_ACCOUNTS = "xgemm-python-"
-_ROOM_BYTES = 64 << 20
 
 
 def library() -> str:
@@ -74,72 +66,31 @@ def _loaded() -> List[str]:
     return [name for module, name in _CALLERS.items() if sys.modules.get(module) is not None]
 
 
-# --- The account ------------------------------------------------------------------------------------
-
-
-def _is_alive(pid: str) -> bool:
-    """Whether the process runs; false for a zombie."""
-    try:
-        with open("/proc/%s/stat" % pid, "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
-    except OSError:
-        return False
-
-
-def _remove_accounts(folder: str, owner: int) -> None:
-    """Removes this process's account. The process that made the folder, and every process that ends after
-    it, also removes the accounts of all ended processes and, if it is empty, the folder."""
-    mine = str(os.getpid())
-    last = int(mine) == owner or not _is_alive(str(owner))
-    with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            pid = name.split(".")[0]
-            if pid == mine or (last and not _is_alive(pid)):
-                os.unlink(os.path.join(folder, name))
-        if last:
-            os.rmdir(folder)
-
-
-def _in_memory() -> Optional[str]:
-    """Returns a folder in memory with room; None if TMPDIR is set or there is no such folder."""
-    with contextlib.suppress(OSError):
-        if not os.environ.get("TMPDIR") and shutil.disk_usage("/dev/shm").free >= _ROOM_BYTES:
-            return "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
-    return None
-
-
-_own_folder: Optional[str] = None
-
-
-def _keep_account() -> None:
-    """Makes the library keep an account, if the user has set no folder for it."""
-    global _own_folder
-    given = os.environ.get("XGEMM_ACCOUNT")
-    # The folder of a parent process is removed when the parent ends, so make another.
-    if given and (given == _own_folder or not os.path.basename(given).startswith(_ACCOUNTS)):
-        return
-    try:
-        _own_folder = tempfile.mkdtemp(prefix=_ACCOUNTS, dir=_in_memory())
-    except OSError as error:
-        warnings.warn("xgemm_shim: stats() is not available: cannot create a folder: %s" % error, RuntimeWarning, 3)
-        return
-    os.environ["XGEMM_ACCOUNT"] = _own_folder
-    atexit.register(_remove_accounts, _own_folder, os.getpid())
-
-
 # --- For users --------------------------------------------------------------------------------------
+
+
+def _settings() -> List[List[str]]:
+    """Returns the variables that xgemm-run would set, and their values: those that configuration files give and the
+    environment does not, and those that shorten the spin of the CPU library's threads."""
+    folder = os.path.dirname(os.path.realpath(launcher()))
+    for tool in (os.path.join(folder, "xgemm-settings"), os.path.join(folder, "..", "libexec", "xgemm-settings")):
+        if os.access(tool, os.X_OK):
+            break
+    else:
+        return []  # as for xgemm-run only the library reads the files
+    try:
+        done = subprocess.run([tool, "--null"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        warnings.warn("xgemm_shim.enable() cannot read the configuration: %s" % error, RuntimeWarning, 5)
+        return []
+    return [os.fsdecode(line).split("=", 1) for line in done.stdout.split(b"\0")[:-1]]
 
 
 def _set_environment(keep_env: bool) -> None:
     if keep_env:
         os.environ.setdefault("XGEMM_SPIN", "keep")
-        return
-    kept = {
-        "OPENBLAS_THREAD_TIMEOUT": os.environ.get("XGEMM_SPIN") == "keep",
-        "GOMP_SPINCOUNT": "OMP_WAIT_POLICY" in os.environ,
-    }
-    for name, value in _SHORT_SPINS.items():
-        if not kept[name]:
+    for name, value in _settings():
+        if name.startswith("XGEMM_") or not keep_env:
             os.environ.setdefault(name, value)
 
 
@@ -167,11 +118,11 @@ def enable(*, strict: bool = True, keep_env: bool = False) -> bool:
     """Loads the library before the BLAS of NumPy, SciPy, PyTorch and others, which must not be loaded yet.
     Returns True if the library is loaded before them. A second call has no effect.
 
-    It sets the variables of xgemm-run in `os.environ`, if they are not set: OPENBLAS_THREAD_TIMEOUT=20 and
-    GOMP_SPINCOUNT=10000, with which the threads of the CPU library sleep about 0.5 ms after a product
-    (XGEMM_SPIN=keep: not the first). It also sets XGEMM_ACCOUNT to a temporary folder for `stats()`. The
-    library reads its own settings (XGEMM_MODE and so on) at the first product, from the environment and
-    configuration files. Child processes other than forks must call it themselves.
+    It sets the variables of xgemm-run in `os.environ`, if they are not set: the settings of configuration files, and
+    OPENBLAS_THREAD_TIMEOUT and GOMP_SPINCOUNT, if the threads of the CPU library should sleep sooner after a product
+    on this machine (XGEMM_SPIN=keep: neither). The library reads its settings
+    (XGEMM_MODE and so on) at the first product. From then on it counts products in the process's memory for
+    `stats()`. Child processes other than forks must call it themselves.
 
     strict: raises RuntimeError if it is too late; False: warns (RuntimeWarning), loads nothing, and returns
     False.
@@ -186,7 +137,7 @@ def enable(*, strict: bool = True, keep_env: bool = False) -> bool:
         if problem:
             warnings.warn(problem, RuntimeWarning, 2)
             return False
-    _keep_account()
+    _account.keep()
     return True
 
 
@@ -196,14 +147,16 @@ def stats() -> Stats:
     Raises RuntimeError if the library is not loaded before the BLAS, or keeps no account. Under xgemm-run or
     LD_PRELOAD it keeps one if `enable()` is called before the first product.
     """
-    result = _account.read()
-    if not result.pid and not enabled():
+    try:
+        result = _account.read()
+    except AttributeError as error:
+        if enabled():
+            raise RuntimeError("xgemm_shim and libxgemm_shim.so are of different releases: %s" % error) from None
+        result = None
+    if result is None and not enabled():
         raise RuntimeError("xgemm_shim is not enabled: call xgemm_shim.enable() before NumPy is imported")
-    folder = os.environ.get("XGEMM_ACCOUNT")
-    if not result.pid and not folder:
+    if result is None:
         raise RuntimeError("no account is kept: call xgemm_shim.enable() before the first product")
-    if not result.pid and not os.path.isdir(folder or ""):
-        raise RuntimeError("no account is kept: the folder %s (XGEMM_ACCOUNT) does not exist" % folder)
     return result
 
 

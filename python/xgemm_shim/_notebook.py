@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: MIT
 """Implements %load_ext xgemm_shim and the cell magic %%xgemm."""
 import ast
+import io
+import tokenize
 import warnings
 from typing import Any
 
-from ._enable import enable, enabled, profile
+from ._enable import enable, enabled, profile, stats
+
+_AFTER_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER)
+
+
+def _is_silenced(source: str) -> bool:
+    """Whether the last token is a semicolon, with which IPython shows no value."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    code = [token.string for token in tokens if token.type not in _AFTER_CODE]
+    return code[-1:] == [";"]
 
 
 def _execute(shell: Any, cell: str) -> Any:
-    """Runs the cell in the user's namespace. Returns the value of a last expression, which IPython shows."""
+    """Runs the cell in the user's namespace. Returns the value of a last expression if IPython would show it."""
     source = shell.transform_cell(cell)
     name = shell.compile.cache(source)
     tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
@@ -16,7 +27,8 @@ def _execute(shell: Any, cell: str) -> Any:
     exec(shell.compile(tree, name, "exec"), shell.user_ns)
     if last is None:
         return None
-    return eval(shell.compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
+    value = eval(shell.compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
+    return None if _is_silenced(source) else value
 
 
 def load_ipython_extension(ipython: Any) -> None:
@@ -28,6 +40,11 @@ def load_ipython_extension(ipython: Any) -> None:
             raise ValueError("%%xgemm takes no argument: " + line.strip())
         if not enabled():
             print("xgemm: not enabled; restart the kernel, and begin with %load_ext xgemm_shim")
+            return _execute(ipython, cell)
+        try:
+            stats()
+        except RuntimeError as error:
+            print("xgemm:", error)
             return _execute(ipython, cell)
         block = None
         try:

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +158,7 @@ static const struct xg_setting settings[] = {
          "XGEMM_MODE=cpu, as short as the measured cost of waking threads allows: 2 to 4 ms on "
          "most machines; unchanged if xgemm-run has not measured it since the machine's start), "
          "short (0.5 ms), keep (the library's own time, 0.1 s for OpenBLAS). In a configuration "
-         "file it applies to programs that xgemm-run starts."},
+         "file it applies to programs that xgemm-run starts, and after enable()."},
     {.name = "XGEMM_EXIT",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(exit),
@@ -394,6 +395,7 @@ static void report_warning(void *ctx, const char *text)
 static struct xg_conf process_conf;
 static struct xg_conf_files process_files; /* empty: not read */
 static pthread_once_t process_conf_once = PTHREAD_ONCE_INIT;
+static _Atomic bool process_conf_is_read, account_is_wanted;
 
 /* Parses twice: bad values go to XGEMM_LOG, which must be read first. A closed process may open no
  * file. */
@@ -405,6 +407,7 @@ static void process_conf_init(void)
     if (!xg_sandbox_closed())
         xg_conf_files_read(&process_files, XG_CONF_SYSTEM_FILE);
     xg_conf_parse(&process_conf, lookup_all, report_nothing, &process_files);
+    process_conf.kept = atomic_load(&account_is_wanted);
     xg_log_setup(process_conf.verbose, process_conf.log);
     xg_conf_parse(&again, lookup_all, report_warning, &process_files);
     xg_conf_fini(&again);
@@ -412,7 +415,19 @@ static void process_conf_init(void)
         xg_conf_files_report(&process_files, report_warning, NULL);
         xg_conf_environment_report(report_warning, NULL);
     }
+    atomic_store(&process_conf_is_read, true);
     errno = error;
+}
+
+void xg_conf_keep_account(void)
+{
+    atomic_store(&account_is_wanted, true);
+}
+
+bool xg_conf_keeps_account(void)
+{
+    return atomic_load(&process_conf_is_read) ? xg_conf_counts(&process_conf)
+                                              : atomic_load(&account_is_wanted);
 }
 
 const struct xg_conf *xg_conf_get(void)

@@ -36,6 +36,7 @@ struct xg_conf {
     enum xg_exit exit;       /* XGEMM_EXIT=leave|wait: for the GPU at exit */
     double verify;           /* XGEMM_VERIFY: share of products to verify, 0 to 1 */
     int reproducible;        /* XGEMM_REPRODUCIBLE=0|1: shape and device set place and kernel */
+    bool kept;               /* no setting: xg_conf_keep_account was called in time */
 };
 
 /*
@@ -48,6 +49,14 @@ struct xg_conf {
  * (sandbox.h) reads no file.
  */
 const struct xg_conf *xg_conf_get(void);
+
+/*
+ * Makes the process keep its account in memory, whatever the settings are. It has no effect after
+ * the first call of xg_conf_get. The second function says whether an account is or will be kept; it
+ * reads no setting. Neither takes a lock.
+ */
+void xg_conf_keep_account(void);
+bool xg_conf_keeps_account(void);
 
 /* A variable of the environment; NULL: it is unset, or the program is set-user-ID, whose caller
  * must not steer it or its log. ctx is not used: for functions that take a look-up. */
@@ -63,10 +72,16 @@ void xg_conf_parse(struct xg_conf *conf, const char *(*lookup)(void *ctx, const 
 /* True if problems of that kind may run on a device. */
 bool xg_conf_operates(const struct xg_conf *conf, int kind);
 
+/* True if each problem is counted in the account. */
+static inline bool xg_conf_counts(const struct xg_conf *conf)
+{
+    return conf->stats || conf->account || conf->kept;
+}
+
 /* True if each problem is reported, whatever its size. */
 static inline bool xg_conf_tells(const struct xg_conf *conf)
 {
-    return conf->stats || conf->trace || conf->account || conf->verbose >= 1;
+    return xg_conf_counts(conf) || conf->trace || conf->verbose >= 1;
 }
 
 /* Frees the strings that xg_conf_parse copied. */

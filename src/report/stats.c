@@ -23,6 +23,7 @@
 #include "base/sandbox.h"
 #include "device/absence.h"
 #include "host/fork.h"
+#include "host/shelter.h"
 #include "report/account.h"
 #include "report/compare.h"
 #include "report/mapping.h"
@@ -225,7 +226,7 @@ void xg_stats_add(const struct xg_call_record *record)
         log_call(record);
     else if (xg_log_enabled(XG_LOG_CALL))
         log_unless_repeated(record);
-    if (!conf->stats && !conf->account)
+    if (!xg_conf_counts(conf))
         return;
     pthread_once(&report_once, report_register);
     pthread_mutex_lock(&lock);
@@ -240,6 +241,24 @@ void xg_stats_add_compare(const struct xg_compare_record *record)
     pthread_mutex_lock(&lock);
     xg_compare_add(record);
     pthread_mutex_unlock(&lock);
+}
+
+size_t xg_stats_read(void *to, size_t bytes)
+{
+    struct xg_shelter shelter;
+
+    if (!xg_conf_keeps_account() || xg_sandbox_closed() || xg_fork_unannounced())
+        return 0;
+    xg_shelter_enter(&shelter); /* a handler that forks would wait for the lock forever */
+    pthread_mutex_lock(&lock);
+    if (account.row_count == 0)
+        xg_account_init(&account);
+    else
+        account.pid = getpid();
+    memcpy(to, &account, bytes < sizeof account ? bytes : sizeof account);
+    pthread_mutex_unlock(&lock);
+    xg_shelter_leave(&shelter);
+    return sizeof account;
 }
 
 void xg_stats_print(FILE *out)

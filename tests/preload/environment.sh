@@ -61,7 +61,7 @@ int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
 END
     compile -shared -fPIC -o "$tmp/libdevice.so" "$tmp/device.c" -ldl -pthread
     device() { env LD_PRELOAD="$XG_SO:$tmp/libdevice.so" "$@"; }
-    spins() { LD_PRELOAD="$tmp/libdevice.so" "$builddir/tools/xgemm-settings" | sed -n "s/^spins='\(.*\)'/\1/p"; }
+    spins() { LD_PRELOAD="$tmp/libdevice.so" "$builddir/tools/xgemm-settings" | sed -n "s/^spins='\(.*\) '/\1/p"; }
     # Measures until there is a figure: on a busy machine a wake may take any time.
     measured() {
         for try in 1 2 3 4 5 6 7 8 9 10; do

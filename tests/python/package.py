@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,11 +31,11 @@ b = numpy.ones((512, 96), "f")
 """
 
 
-def run(command, env=None, cwd=None):
+def run(command, env=None, cwd=None, stdin=""):
     environment = dict(os.environ, **(env or {}))
     return subprocess.run(
-        command, env=environment, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
-        timeout=240,
+        command, env=environment, cwd=cwd, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        universal_newlines=True, timeout=240,
     )
 
 
@@ -46,6 +45,13 @@ def python(code, env=None, status=0):
     if done.returncode != status:
         raise AssertionError("exit status %d: %s%s" % (done.returncode, done.stdout, done.stderr))
     return done
+
+
+def printed_environment(command, env):
+    """What the command prints, without the variables that the library, the shell and Python set for themselves."""
+    done = subprocess.run(command, env=dict(os.environ, **env), stdout=subprocess.PIPE, timeout=240, check=True)
+    found = dict(entry.split(b"=", 1) for entry in done.stdout.split(b"\0")[:-1])
+    return {name: found[name] for name in found if name not in (b"LD_PRELOAD", b"LC_CTYPE", b"PWD", b"OLDPWD", b"_")}
 
 
 class Enable(unittest.TestCase):
@@ -66,9 +72,8 @@ print(xgemm_shim.stats().calls)""", ON_CPU).stdout
             self.assertRegex(done.stderr, "RuntimeError: .*too late: %s is already loaded" % name)
             self.assertIn("restart the kernel", done.stderr)
             done = python(code + """
-print(xgemm_shim.enable(strict=False), xgemm_shim.enabled(), "libxgemm_shim" in open("/proc/self/maps").read())
-print("XGEMM_ACCOUNT" in xgemm_shim._enable.os.environ)""")
-            self.assertEqual(done.stdout, "False False False\nFalse\n")
+print(xgemm_shim.enable(strict=False), xgemm_shim.enabled(), "libxgemm_shim" in open("/proc/self/maps").read())""")
+            self.assertEqual(done.stdout, "False False False\n")
             self.assertRegex(done.stderr, "RuntimeWarning: .*too late: %s is already loaded" % name)
 
     def test_import_that_is_blocked_is_not_late(self):
@@ -85,6 +90,17 @@ print("XGEMM_ACCOUNT" in xgemm_shim._enable.os.environ)""")
         self.assertNotEqual(done.returncode, 0)
         self.assertRegex(done.stderr, "RuntimeError: .*libother.so precedes")
 
+    def test_library_of_another_release(self):
+        """It has no functions for Python: the products run, and stats() says why there are none."""
+        with tempfile.TemporaryDirectory() as folder:
+            other = os.path.join(folder, "libxgemm_shim.so")
+            subprocess.run("echo 'void cblas_sgemm(void) {} void sgemm_(void) {}' | %s -xc -shared -fPIC -o %s -"
+                           % (os.environ.get("CC") or "cc", other), shell=True, check=True)
+            done = python("import xgemm_shim; print(xgemm_shim.enable()); xgemm_shim.stats()",
+                          {"XGEMM_SHIM_LIB": other}, 1)
+        self.assertEqual(done.stdout, "True\n")
+        self.assertRegex(done.stderr, "RuntimeError: .* are of different releases: .*xgemm_account_read")
+
     def test_no_library(self):
         done = python("import xgemm_shim; xgemm_shim.enable()", {"XGEMM_SHIM_LIB": "/nonexistent.so"}, 1)
         self.assertIn("OSError: /nonexistent.so", done.stderr)
@@ -92,22 +108,35 @@ print("XGEMM_ACCOUNT" in xgemm_shim._enable.os.environ)""")
     def test_sets_what_the_launcher_sets(self):
         for env, keep in (({}, False), ({}, True), ({"OMP_WAIT_POLICY": "passive"}, False),
                           ({"OPENBLAS_THREAD_TIMEOUT": "22"}, False), ({"GOMP_SPINCOUNT": "5"}, False),
-                          ({"XGEMM_SPIN": "auto"}, True), ({"XGEMM_SPIN": "keep"}, False)):
-            with self.subTest(env=env, keep=keep):
-                told = run([launcher(), "env"] + (["--keep-env"] if keep else []), env).stdout
-                expected = dict(re.findall(r"^export (\w+)='(.*)';$", told, re.M))
-                self.assertEqual(os.path.basename(expected.pop("LD_PRELOAD")).split(".so")[0], "libxgemm_shim")
-                code = """
-import ctypes, json, os, xgemm_shim
-before = dict(os.environ)
-xgemm_shim.enable(keep_env=%r)
-c = ctypes.CDLL(None).getenv
-c.restype = ctypes.c_char_p
-print(json.dumps({name: c(name.encode()).decode() for name in os.environ if os.environ[name] != before.get(name)}))
-""" % keep
-                found = json.loads(python(code, env).stdout)
-                self.assertIn("xgemm-python-", found.pop("XGEMM_ACCOUNT"))
-                self.assertEqual(found, {name: value for name, value in expected.items() if env.get(name) != value})
+                          ({"XGEMM_SPIN": "auto"}, True), ({"XGEMM_SPIN": "keep"}, False),
+                          ({"XGEMM_SPIN": "short"}, False), ({"XGEMM_SPIN": "short"}, True)):
+            self.sets_what_the_launcher_sets(env, keep)
+
+    def test_sets_what_configuration_files_set(self):
+        with tempfile.NamedTemporaryFile("wb") as file:
+            site = {"XGEMM_CONFIG": file.name}
+            for text in (b"XGEMM_SPIN = keep", b"XGEMM_SPIN = short\nXGEMM_STATS = 0", b"XGEMM_MODE = cpu\nXGEMM_LOG =",
+                         b"XGEMM_ACCOUNT = $no 'where'\nXGEMM_LOG = no;\"w=\xe9\xff", b"XGEMM_SPIN"):
+                file.truncate(0)
+                os.pwrite(file.fileno(), text, 0)
+                for env, keep in ((site, False), (site, True), (dict(site, XGEMM_SPIN="auto", XGEMM_LOG="x"), False)):
+                    self.sets_what_the_launcher_sets(env, keep)
+
+    def test_no_program_to_read_the_settings(self):
+        """Without it, as under a copy of the launcher alone, the library reads the files."""
+        done = python("""
+import os, xgemm_shim
+xgemm_shim._enable.launcher = lambda: "/nonexistent/xgemm-run"
+print(xgemm_shim.enable(), os.environ.get("OPENBLAS_THREAD_TIMEOUT"))""", {"XGEMM_SPIN": "short"})
+        self.assertEqual((done.stdout, done.stderr), ("True None\n", ""))
+
+    def sets_what_the_launcher_sets(self, env, keep):
+        """A program finds the same environment as under xgemm-run."""
+        options = ["--keep-env"] if keep else []
+        code = "import os, xgemm_shim; xgemm_shim.enable(keep_env=%r); os.system('env -0')" % keep
+        with self.subTest(env=env, keep=keep):
+            self.assertEqual(printed_environment([sys.executable, "-c", code], env),
+                             printed_environment([launcher()] + options + ["--", "env", "-0"], env))
 
     def test_preloaded(self):
         """Under xgemm-run it is never too late, and stats() begin with enable()."""
@@ -242,27 +271,94 @@ print(block.shapes[0].kernel != "", block.shapes[0].m, block.shapes[0].n, block.
 
 
 class Processes(unittest.TestCase):
-    """Each in a temporary folder of its own, which is empty again at the end."""
+    """Nothing is left in the folder of temporary files, however a process ends (contract 10.4)."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.addCleanup(lambda: self.assertEqual(os.listdir(folder.name), [], "something is left"))
-        place = unittest.mock.patch.dict(os.environ, TMPDIR=folder.name)
+        self.script = os.path.join(folder.name, "script.py")
+        temporary = os.path.join(folder.name, "tmp")
+        os.mkdir(temporary)
+        self.addCleanup(lambda: self.assertEqual(os.listdir(temporary), [], "something is left"))
+        place = unittest.mock.patch.dict(os.environ, TMPDIR=temporary)
         self.addCleanup(place.stop)
         place.start()
 
-    def test_in_memory(self):
-        """Where TMPDIR does not say where temporary files go."""
+    def test_no_file(self):
+        """Also where TMPDIR does not say where temporary files go."""
         with unittest.mock.patch.dict(os.environ):
             del os.environ["TMPDIR"]
-            folder = python("import os, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+            out = python("import os, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
 a @ b
-assert os.listdir(os.environ["XGEMM_ACCOUNT"])
-print(os.environ["XGEMM_ACCOUNT"])""", ON_CPU).stdout.strip()
-        if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free >= 64 << 20:
-            self.assertEqual(os.path.dirname(folder), "/dev/shm")
-        self.assertFalse(os.path.exists(folder))
+with open("/proc/self/maps") as maps:
+    print(xgemm_shim.stats().calls, "XGEMM_ACCOUNT" in os.environ, [line for line in maps if " rw-s " in line])""",
+                         ON_CPU).stdout
+        self.assertEqual(out, "1 False []\n")
+
+    def test_ends_without_exit_handlers(self):
+        for end, status in (("os._exit(3)", 3), ("os.kill(os.getpid(), signal.SIGKILL)", -9),
+                            ("os.kill(os.getpid(), signal.SIGTERM)", -15), ("os.abort()", -6)):
+            with self.subTest(end=end):
+                out = python("import os, signal, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+a @ b
+print(xgemm_shim.stats().calls, flush=True)
+""" + end, ON_CPU, status).stdout
+                self.assertEqual(out, "1\n")
+
+    def test_exec(self):
+        """The new program keeps no account and says nothing, also if it multiplies."""
+        done = python("import os, sys, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+a @ b
+code = '''import numpy, os, xgemm_shim; numpy.ones((512, 512)) @ numpy.ones((512, 9))
+print("XGEMM_ACCOUNT" in os.environ)
+try:
+    xgemm_shim.stats()
+except RuntimeError as error:
+    print(error)'''
+os.execl(xgemm_shim.launcher(), "xgemm-run", sys.executable, "-c", code)""", ON_CPU)
+        self.assertEqual((done.stdout, done.stderr), (
+            "False\nno account is kept: call xgemm_shim.enable() before the first product\n", ""))
+
+    def test_pools(self):
+        """Their workers end by os._exit or, at the end of `with`, by SIGTERM."""
+        with open(self.script, "w") as file:
+            file.write("import sys, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+import multiprocessing
+def calls(n):
+    a @ b
+    return xgemm_shim.stats().calls
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    with context.Pool(2) as pool:
+        print(max(pool.map(calls, range(8), 1)) >= 4, end=" ")
+    pool = context.Pool(2)
+    print(max(pool.map(calls, range(8), 1)) >= 4, end=" ")
+    pool.close()
+    pool.join()
+    print(xgemm_shim.stats().calls)""")
+        for method in ("fork", "spawn", "forkserver"):
+            with self.subTest(method=method):
+                done = run([sys.executable, self.script, method], ON_CPU)
+                self.assertEqual((done.stdout, done.returncode), ("True True 0\n", 0), done.stderr)
+
+    def test_two_interpreters(self):
+        """They share the counts of the process, and the end of one takes none from the other."""
+        done = python("""
+try:
+    import _interpreters as interpreters
+    new = lambda: interpreters.create("legacy")
+except ImportError:
+    import _xxsubinterpreters as interpreters, sys
+    new = lambda: interpreters.create(**({"isolated": False} if sys.version_info >= (3, 9) else {}))
+import xgemm_shim; xgemm_shim.enable()""" + MULTIPLY + """
+second = new()
+interpreters.run_string(second, "import xgemm_shim; print(xgemm_shim.enable(), flush=True)")
+a @ b
+interpreters.run_string(second, "print(xgemm_shim.stats().calls, flush=True)")
+interpreters.destroy(second)
+a @ b
+print(xgemm_shim.stats().calls)""", ON_CPU)
+        self.assertEqual(done.stdout, "True\n1\n2\n")
 
     def test_fork(self):
         out = python("import os, sys, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
@@ -280,26 +376,7 @@ a @ b
 print(xgemm_shim.stats().calls)""", ON_CPU).stdout
         self.assertEqual(out, "1 1\n3\n")
 
-    def test_children_that_leave_their_account(self):
-        """As the workers of multiprocessing do; the last process removes it."""
-        out = python("import multiprocessing, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
-def calls(n):
-    a @ b
-    return xgemm_shim.stats().calls
-with multiprocessing.get_context("fork").Pool(2) as pool:
-    print(max(pool.map(calls, range(8), 1)) >= 4)
-print(xgemm_shim.stats().calls)""", ON_CPU).stdout
-        self.assertEqual(out, "True\n0\n")
-
-    def test_folder_that_goes(self):
-        done = python("import os, shutil, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
-shutil.rmtree(os.environ["XGEMM_ACCOUNT"])
-a @ b
-xgemm_shim.stats()""", ON_CPU, 1)
-        self.assertRegex(done.stderr, "RuntimeError: no account is kept: the folder .*xgemm-python-")
-
     def test_child_that_ends_first_by_exit(self):
-        """The folder stays for the parent, which has no account in it yet."""
         out = python("import os, sys, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
 pid = os.fork()
 if not pid:
@@ -324,90 +401,20 @@ if not os.fork():
 os.read(ready, 1)""", ON_CPU).stdout
         self.assertEqual(out, "2\n")
 
-    def test_child_that_starts_anew(self):
-        """It does not count in its parent's folder, which goes when the parent ends."""
-        out = python("import os, subprocess, sys, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
-a @ b
-print(xgemm_shim.stats().calls, flush=True)
-code = '''import os, xgemm_shim
-inherited = os.environ["XGEMM_ACCOUNT"]
-xgemm_shim.enable()
-import numpy
-numpy.ones((64, 64)) @ numpy.ones((64, 65))
-print(xgemm_shim.stats().calls, os.environ["XGEMM_ACCOUNT"] != inherited)'''
-subprocess.run([sys.executable, "-c", code], check=True)""", ON_CPU).stdout
-        self.assertEqual(out, "1\n1 True\n")
-
     def test_folder_that_the_user_names(self):
+        """In the environment or in a configuration file: it gets the account, and stats() has the same counts."""
+        config = self.script + ".conf"
         with tempfile.TemporaryDirectory() as folder:
-            out = python("import os, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
+            with open(config, "w") as file:
+                file.write("XGEMM_ACCOUNT = %s\n" % folder)
+            for given in ({"XGEMM_ACCOUNT": folder}, {"XGEMM_CONFIG": config}):
+                with self.subTest(given=given):
+                    out = python("import os, xgemm_shim; xgemm_shim.enable()" + MULTIPLY + """
 a @ b
-print(xgemm_shim.stats().calls, os.environ["XGEMM_ACCOUNT"], os.getpid())""",
-                         dict(ON_CPU, XGEMM_ACCOUNT=folder)).stdout.split()
-            self.assertEqual(out[:2], ["1", folder])
-            with open(os.path.join(folder, out[2]), "rb") as file:
-                self.assertEqual(_account.parse(file.read()).calls, 1)
-
-
-class Command(unittest.TestCase):
-    """python -m xgemm_shim."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.write("p.py", "import os, sys; print(sys.argv[1:], 'libxgemm_shim' in os.environ.get('LD_PRELOAD', ''))")
-        self.write("plain", "import sys; print('plain', sys.argv[1:]); sys.exit(9)")
-        self.write("tool", "#!/bin/sh\necho tool \"$@\"\n", 0o755)
-        self.write("own.py", "#!/bin/sh\necho not Python\n", 0o755)
-
-    def write(self, name, text, mode=0o644):
-        path = os.path.join(self.folder, name)
-        with open(path, "w") as file:
-            file.write(text)
-        os.chmod(path, mode)
-
-    def expect(self, words, out, status=0, flags=()):
-        path = os.path.join(self.folder, "bin") + ":" + os.environ["PATH"]
-        done = run([sys.executable] + list(flags) + ["-m", "xgemm_shim"] + words, {"PATH": path}, self.folder)
-        self.assertEqual((done.stdout, done.returncode), (out, status), done.stderr)
-
-    def test_script(self):
-        self.expect(["p.py", "-m", "a b"], "['-m', 'a b'] True\n")
-        self.expect(["./p.py"], "[] True\n")
-        self.expect(["--", "p.py", "--help"], "['--help'] True\n")
-        self.expect(["--keep-env", "p.py"], "[] True\n")
-        self.expect(["run", "p.py", "run"], "['run'] True\n")
-        self.expect(["plain", "x"], "plain ['x']\n", 9)
-        self.expect(["no-such.py"], "", 2)
-
-    def test_module_and_code(self):
-        self.expect(["-m", "p", "x"], "['x'] True\n")
-        self.expect(["-mp", "x"], "['x'] True\n")
-        self.expect(["-c", "import sys; print(sys.argv, sys.executable)", "x"], "['-c', 'x'] %s\n" % sys.executable)
-        self.expect(["run", "-m", "p"], "[] True\n")
-
-    def test_options_of_python(self):
-        if sys.version_info >= (3, 10):
-            self.expect(["-c", "import sys; print(sys.flags.optimize, sys.flags.dev_mode)"], "1 True\n", 0,
-                        ["-O", "-X", "dev"])
-
-    def test_commands_take_scripts(self):
-        self.expect(["ab", "-n", "1", "p.py", "1"], "['1'] False\n['1'] True\n")
-        self.expect(["top", "-m", "p"], "[] True\n")
-
-    def test_programs_stay_programs(self):
-        self.expect(["./tool", "p.py"], "tool p.py\n")
-        self.expect(["sh", "-c", "echo $1", "sh", "p.py"], "p.py\n")
-        self.expect(["env", "A=b", "sh", "-c", "echo $A"], "b\n")
-        self.expect(["no-such-program"], "", 127)
-        self.expect(["--no-such-option", "p.py"], "", 125)
-        os.mkdir(os.path.join(self.folder, "bin"))
-        self.write("bin/on-path.py", "#!/bin/sh\necho found\n", 0o755)
-        self.expect(["on-path.py"], "found\n")
-        # A file here does not hide the program of its name.
-        self.write("echo", "print('hidden')")
-        self.expect(["echo", "x"], "x\n")
+print(xgemm_shim.stats().calls, os.environ["XGEMM_ACCOUNT"], os.getpid())""", dict(ON_CPU, **given)).stdout.split()
+                    self.assertEqual(out[:2], ["1", folder])
+                    with open(os.path.join(folder, out[2]), "rb") as file:
+                        self.assertEqual(_account.parse(file.read()).calls, 1)
 
 
 class Doctests(unittest.TestCase):
@@ -459,6 +466,27 @@ class Notebook(unittest.TestCase):
         self.assertEqual(self.printed(cells[5]), "xgemm: no products\n")
         self.assertEqual(self.printed(cells[6]), "5 float64 (512, 96)\n")
         self.assertNotEqual(self.printed(cells[8], "stderr") + "".join(self.errors(cells[8])), "")
+
+    def test_semicolon(self):
+        """It silences the value as in a cell without the magic."""
+        quiet = ("1 + 1;", "1 + 1 ;  # comment", "x = 1\n1 + 1;\n\n# end\n", "'a';", "1; 2;", "(1 +\n1);")
+        shown = ("1 + 1  # not quiet;", "'a;'", "1 + 1; 2", "1;\n2")
+        either = ("%time 1 + 1;",)  # depends on IPython's release
+        cells = self.cells("%load_ext xgemm_shim",
+                           *[start + cell for cell in quiet + shown + either for start in ("", "%%xgemm\n")])
+        results = [[out.data["text/plain"] for out in cell.outputs if out.output_type == "execute_result"]
+                   for cell in cells[1:]]
+        self.assertEqual(sum(map(self.errors, cells), []), [])
+        self.assertEqual(results[1::2], results[::2])
+        self.assertEqual([len(result) for result in results[:-2:2]], [0] * len(quiet) + [1] * len(shown))
+
+    def test_no_account(self):
+        """In a kernel under the launcher that multiplied before the extension was loaded."""
+        with unittest.mock.patch.dict(os.environ, LD_PRELOAD=library()):
+            cells = self.cells(MULTIPLY + "c = a @ b", "%load_ext xgemm_shim", "%%xgemm\n40 + 2")
+        self.assertEqual(sum(map(self.errors, cells), []), [])
+        self.assertRegex(self.printed(cells[2]), "^xgemm: no account is kept: ")
+        self.assertEqual(cells[2].outputs[-1].data["text/plain"], "42")
 
     def test_too_late(self):
         cells = self.cells("import numpy", "%load_ext xgemm_shim", "%%xgemm\n40 + 2")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The Python package xgemm_shim with the library and the launcher of this build, without a wheel.
+# Contract 10.4 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 # The first of the machine's Pythons that has NumPy: the one in front may be a bare one.
@@ -27,10 +28,11 @@ OPENBLAS_NUM_THREADS=2
 export XG_ENGINE XG_SOURCE PYTHONPATH PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS
 cd "$tmp" || exit 99
 if "$python" -c 'import pytest' 2>/dev/null; then
-    "$python" -m pytest -q -rs -p no:cacheprovider --rootdir "$tmp" "$XG_SOURCE/tests/python/package.py"
+    "$python" -m pytest -q -rs -p no:cacheprovider --rootdir "$tmp" \
+        "$XG_SOURCE/tests/python/package.py" "$XG_SOURCE/tests/python/command.py"
 else
-    "$python" "$XG_SOURCE/tests/python/package.py" -v
-fi || fail "package.py"
+    "$python" "$XG_SOURCE/tests/python/package.py" -v && "$python" "$XG_SOURCE/tests/python/command.py" -v
+fi || fail "the package's own tests"
 if "$python" -c 'import mypy' 2>/dev/null; then
     (cd "$tmp/site" && "$python" -m mypy --strict --cache-dir=/dev/null -p xgemm_shim) || fail "the types"
 fi

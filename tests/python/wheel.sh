@@ -73,6 +73,9 @@ rm -f "$tmp/log"
 XGEMM_MODE=cpu "$python" -c 'import xgemm_shim; print(xgemm_shim.enable()); import numpy
 a = numpy.ones((256, 256), "f"); a @ (a + 1); print(xgemm_shim.stats().calls)' >"$tmp/out" 2>&1
 expect "enable()" "$(tr '\n' ' ' <"$tmp/out")" "True 1 "
+echo 'XGEMM_SPIN = keep' >"$tmp/site.conf"
+expect "enable() and a configuration file" "$(XGEMM_CONFIG=$tmp/site.conf "$python" -c 'import os, xgemm_shim
+xgemm_shim.enable(); print(os.environ["XGEMM_SPIN"])')" keep
 [ -f "$(dirname "$library")/../py.typed" ] || fail "no py.typed"
 echo 'import sys; print(sys.argv[1:])' >"$tmp/p.py"
 expect "python -m xgemm_shim p.py" "$("$python" -m xgemm_shim "$tmp/p.py" a)" "['a']"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * account, mapping: sums and their merging, and files that outlive their process, however it ends.
+ * account, mapping: sums and their merging, files that outlive their process, however it ends, and
+ * the account that a process reads itself.
  * Contract 10.4 (doc/contract.md).
  */
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -444,6 +446,84 @@ static void test_read(void)
     XT_CHECK(symlink(path, in_dir(0, "")) == 0 && products(0, "") < 0, "a link");
 }
 
+/* --- In memory ----------------------------------------------------------------------------- */
+
+/* The products of this process; -1: no account is kept. */
+static long products_here(void)
+{
+    struct xg_account_sums sums;
+    size_t size = xg_stats_read(&read_back, sizeof read_back);
+
+    XT_CHECK(size == 0 || size == sizeof read_back, "%zu bytes", size);
+    if (size == 0)
+        return -1;
+    xg_account_sum(&read_back, &sums);
+    XT_CHECK(xg_account_is_valid(&read_back), "valid");
+    XT_CHECK(read_back.pid == (sums.calls ? getpid() : 0), "pid %lld", (long long)read_back.pid);
+    return (long)sums.calls;
+}
+
+static void forks_in_memory(void)
+{
+    XT_CHECK(products_here() == 0, "a child's own");
+    multiply(7);
+    XT_CHECK(products_here() == 7, "a child's own");
+}
+
+/* No file, and the settings are read at the first product as ever. */
+static void keeps_in_memory(void)
+{
+    char part[16] = "";
+    int status;
+
+    unsetenv("XGEMM_ACCOUNT");
+    XT_CHECK(products_here() < 0, "nothing asked for an account");
+    xg_conf_keep_account();
+    XT_CHECK(products_here() == 0, "before the first product");
+    setenv("XGEMM_TIMEOUT_MS", "77", 1);
+    multiply(4);
+    XT_CHECK(products_here() == 4, "after it");
+    XT_CHECK(xg_conf_get()->timeout_ms == 77 && xg_conf_tells(xg_conf_get()), "the settings");
+    XT_CHECK(access(in_dir(getpid(), ""), F_OK) != 0, "a file");
+    XT_CHECK(xg_stats_read(part, 8) == sizeof read_back && !memcmp(part, XG_ACCOUNT_MAGIC, 8) &&
+                 !part[8],
+             "a part");
+    run(forks_in_memory, &status);
+    XT_CHECK(status == 0 && products_here() == 4, "the parent's, status %d", status);
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) /* it may take no lock */
+        _exit(xg_stats_read(part, 8) != 0);
+    xt_child_wait(child, "a child that no handler saw");
+}
+
+static void keeps_too_late(void)
+{
+    unsetenv("XGEMM_ACCOUNT");
+    multiply(1);
+    xg_conf_keep_account();
+    multiply(1);
+    XT_CHECK(products_here() < 0, "after the first product");
+}
+
+static void keeps_both(void)
+{
+    xg_conf_keep_account();
+    multiply(2);
+    XT_CHECK(products(getpid(), "") == 2 && products_here() == 2, "the file and the memory");
+}
+
+/* Before the settings are read, which they are once. */
+static void test_in_memory(void)
+{
+    void (*const bodies[])(void) = {keeps_in_memory, keeps_too_late, keeps_both};
+    int status;
+
+    for (int i = 0; i < 3; i++) {
+        run(bodies[i], &status);
+        XT_CHECK(status == 0, "body %d: status %d", i, status);
+    }
+}
+
 static void remove_files(void)
 {
     char command[100];
@@ -460,6 +540,7 @@ int main(void)
     setenv("XGEMM_ACCOUNT", dir, 1);
     unsetenv("XGEMM_STATS");
     unsetenv("XGEMM_LOG");
+    test_in_memory();
     xg_conf_get();
     test_sums();
     test_operations();
