@@ -47,6 +47,7 @@
     X(lapack, lu_apply_sm90)                                                                       \
     X(lapack, qr_panel_sm90)                                                                       \
     X(lapack, qr_apply_sm90)                                                                       \
-    X(lapack, mirror_sm75)
+    X(lapack, mirror_sm75)                                                                         \
+    X(lapack, cast_sm75)
 
 #endif

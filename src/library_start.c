@@ -60,8 +60,8 @@ static void load_cublas(const struct xg_conf *conf)
     open_handles(XG_TOOLKIT_CUBLAS);
 }
 
-/* Each lane makes its own handle at its first routine. LU, QR and matrices of lower rank
- * also use cuBLAS, which cuSOLVER has brought along (compute/panel.h, compute/deflation.h); no
+/* Each lane makes its own handle at its first routine. LU, QR and singular values also use cuBLAS,
+ * which cuSOLVER has brought along (compute/panel.h, compute/gram.h, compute/deflation.h); no
  * routine waits for that. */
 static void load_cusolver(const struct xg_conf *conf)
 {

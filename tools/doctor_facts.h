@@ -171,7 +171,7 @@ struct doctor_blas {
     int int_bytes;
     int threads; /* 0: unknown */
     enum xg_pool pool;
-    double spin_s;    /* time that its threads spin after a product */
+    double spin_s;     /* time that its threads spin after a product */
     bool spin_decided; /* by xgemm-run, from what waking them costs */
 };
 

@@ -25,9 +25,7 @@ enum { STACK_BYTES = 256 << 10 };
 
 #define PAUSE_S 2e-3
 #define LIMIT_S 50e-3 /* after which no wake begins */
-#define YIELD_S                                                                                    \
-    1e-3 /* after which the calling thread lets a thread run that waits for its core               \
-          */
+#define YIELD_S 1e-3  /* after which the calling thread yields its core to a woken one */
 
 struct sleeper {
     pthread_t thread;

@@ -74,7 +74,7 @@ struct xg_routine {
     enum xg_trans trans;     /* GETRS, ORMQR */
     bool right;              /* ORMQR: B op(Q) */
     enum xg_vectors vectors; /* SYEVD, SYGVD, GEEV: none or all */
-    bool polar;              /* GESDD: declined unless Xgesvdp is exact */
+    bool polar;              /* GESDD: declined where only gesvd is exact */
     int itype;               /* SYGVD: 1 to 3, as LAPACK's */
     bool rotates;            /* SYEVD, GESDD: the caller's routine is SYEV or GESVD */
     int64_t first;           /* SYEVD: the number of W's first value, from 0, in ascending order */

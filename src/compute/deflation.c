@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "compute/cublas.h"
+#include "compute/solver_part.h"
 #include "device/mem.h"
 
 /*
@@ -90,29 +91,6 @@ static enum xg_status copy(const struct run *run, struct xg_solver_matrix to,
                            run->stream);
 }
 
-/* A call of a routine on parts of this call's memory. */
-static struct xg_solver_call part_of(const struct xg_solver_call *call,
-                                     const struct xg_routine *routine)
-{
-    struct xg_solver_call part = *call;
-    part.routine = routine;
-    part.m = routine->m;
-    part.n = routine->n;
-    part.by_qr = false;
-    part.deflate = NULL;
-    return part;
-}
-
-/* Runs such a call in this call's workspace. */
-static enum xg_status run_part(const struct run *run, struct xg_solver_call *part)
-{
-    enum xg_status status = xg_solver_measure(run->solver, part);
-    if (status == XG_OK &&
-        (part->work_bytes > run->call->work_bytes || part->host_bytes > run->call->host_bytes))
-        status = XG_DECLINED;
-    return status == XG_OK ? xg_solver_run(run->dev, run->solver, part) : status;
-}
-
 /* A step of a QR factorization in the matrix: R and the reflectors, or Q's first columns. */
 static enum xg_status factorize(const struct run *run, enum xg_routine_name name,
                                 struct xg_solver_matrix matrix, int64_t rows, int64_t columns,
@@ -120,10 +98,10 @@ static enum xg_status factorize(const struct run *run, enum xg_routine_name name
 {
     const struct xg_routine routine = {
         .name = name, .type = run->type, .m = rows, .n = columns, .k = reflectors};
-    struct xg_solver_call part = part_of(run->call, &routine);
+    struct xg_solver_call part = xg_solver_part(run->call, &routine);
     part.operand[XG_SLOT_A] = matrix;
     part.operand[XG_SLOT_TAU].at = run->scratch.tau;
-    return run_part(run, &part);
+    return xg_solver_part_run(run->dev, run->solver, run->call, &part);
 }
 
 /* Copies numbers between the device, where they lie a pitch apart, and the call's block, and waits.
@@ -292,13 +270,13 @@ static enum xg_status compute_rest(const struct run *run)
                                      .polar = true,
                                      .m = run->m,
                                      .n = run->rank};
-    struct xg_solver_call part = part_of(run->call, &gesdd);
+    struct xg_solver_call part = xg_solver_part(run->call, &gesdd);
     const struct xg_solver_matrix w = {run->scratch.v, run->rank}, v1 = {run->free.at, run->n};
     part.operand[XG_SLOT_V] = w;
     enum xg_status status =
         multiply(run, XG_NO_TRANS, run->a, run->v, run->free, run->m, run->rank, run->n);
     if (status == XG_OK)
-        status = run_part(run, &part);
+        status = xg_solver_part_run(run->dev, run->solver, run->call, &part);
     if (status == XG_OK)
         status = multiply(run, XG_NO_TRANS, run->v, w, v1, run->n, run->rank, run->rank);
     return status == XG_OK ? copy(run, run->v, v1, run->n, run->rank) : status;
@@ -357,16 +335,10 @@ enum xg_status xg_deflation_measure(struct xg_solver *solver, struct xg_solver_c
         {.name = XG_ROUTINE_ORGQR, .type = call->routine->type, .m = m, .n = columns, .k = n},
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && call->deflate; i++) {
-        struct xg_solver_call part = part_of(call, &parts[i]);
-        enum xg_status status = xg_solver_measure(solver, &part);
-        if (status == XG_DECLINED)
-            continue; /* xg_deflation_run will decline */
-        if (status != XG_OK)
+        struct xg_solver_call part = xg_solver_part(call, &parts[i]);
+        enum xg_status status = xg_solver_part_measure(solver, call, &part);
+        if (status != XG_OK && status != XG_DECLINED) /* xg_deflation_run will decline */
             return status;
-        if (part.work_bytes > call->work_bytes)
-            call->work_bytes = part.work_bytes;
-        if (part.host_bytes > call->host_bytes)
-            call->host_bytes = part.host_bytes;
     }
     return XG_OK;
 }

@@ -33,7 +33,7 @@ struct xg_solver_call {
     const struct xg_routine *routine;
     int64_t m, n;
     struct xg_solver_matrix operand[XG_SLOT_COUNT];
-    CUdeviceptr spare; /* xg_solver_spare_elems */
+    CUdeviceptr spare; /* xg_solver_spare_elems, or xg_gram_bytes */
     CUdeviceptr info;  /* XG_SOLVER_STEPS ints */
     CUdeviceptr work;
     size_t work_bytes, host_bytes;

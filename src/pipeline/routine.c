@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "compute/deflation.h"
+#include "compute/gram.h"
 #include "compute/solver.h"
 #include "decide/routine.h"
 #include "pipeline/balance.h"
@@ -29,6 +30,7 @@ struct run {
     const struct xg_routine *routine;
     struct xg_solver_call solver;
     bool wide;                   /* GESDD with m < n: the device has the conjugate transpose of A */
+    bool by_gram;                /* GESDD: by compute/gram.h */
     int64_t *pivots;             /* as the device has them */
     _Atomic uint64_t largest[2]; /* least squares: the magnitudes of A and B (transfer.h) */
     struct xg_originals originals;
@@ -102,6 +104,22 @@ static size_t take(size_t *total_bytes, size_t bytes)
     return at;
 }
 
+static size_t spare_bytes(const struct run *run)
+{
+    const struct xg_solver_call *solver = &run->solver;
+    const int64_t elems = xg_solver_spare_elems(solver) + xg_deflation_elems(solver);
+    return run->by_gram ? xg_gram_bytes(solver) : (size_t)elems * xg_type_bytes(run->routine->type);
+}
+
+static enum xg_status measure(struct run *run)
+{
+    struct xg_solver *solver = run->lane->solver;
+    if (run->by_gram)
+        return xg_gram_measure(solver, &run->solver);
+    enum xg_status status = xg_solver_measure(solver, &run->solver);
+    return status == XG_OK ? xg_deflation_measure(solver, &run->solver) : status;
+}
+
 /* Places operands, spare, info and workspace one behind the other, and counts their bytes.
  * XG_DECLINED: they are too tall for the driver's copies. */
 static enum xg_status place(struct run *run, size_t *total_bytes)
@@ -120,28 +138,31 @@ static enum xg_status place(struct run *run, size_t *total_bytes)
             solver->operand[i].ld = extent.rows;
         solver->operand[i].at = take(&bytes, slot_bytes);
     }
-    const int64_t spare_elems = xg_solver_spare_elems(solver) + xg_deflation_elems(solver);
-    enum xg_status status = xg_solver_measure(run->lane->solver, solver);
-    if (status == XG_OK)
-        status = xg_deflation_measure(run->lane->solver, solver);
-    solver->spare = take(&bytes, (size_t)spare_elems * xg_type_bytes(run->routine->type));
+    enum xg_status status = measure(run);
+    solver->spare = take(&bytes, spare_bytes(run));
     solver->info = take(&bytes, XG_SOLVER_STEPS * sizeof(int));
     solver->work = take(&bytes, solver->work_bytes);
     *total_bytes = bytes;
     return status;
 }
 
-/* Reserves memory. XG_DECLINED: it does not fit. Does without deflation if its memory does not fit,
- * and with XGEMM_REPRODUCIBLE, because deflation depends on whether cuBLAS has been loaded. */
+/* Reserves memory. XG_DECLINED: it does not fit. Does without the Gram matrix, and then without
+ * deflation, if its memory does not fit. With XGEMM_REPRODUCIBLE it does without both, because they
+ * depend on whether cuBLAS has been loaded. */
 static enum xg_status reserve(struct run *run)
 {
     struct xg_solver_call *solver = &run->solver;
     struct xg_lane *lane = run->lane;
     const size_t available = xg_mem_dev_available(lane->dev, &lane->memory);
     size_t bytes = 0;
-    if (xg_deflation_serves(solver) && lane->dev->plan_bytes == 0)
-        solver->deflate = xg_deflation_run;
-    enum xg_status status = place(run, &bytes);
+    run->by_gram = xg_gram_serves(lane->dev, solver);
+    enum xg_status status = run->by_gram ? place(run, &bytes) : XG_DECLINED;
+    if (status == XG_DECLINED || (status == XG_OK && bytes > available)) {
+        run->by_gram = false;
+        if (xg_deflation_serves(solver) && lane->dev->plan_bytes == 0)
+            solver->deflate = xg_deflation_run;
+        status = place(run, &bytes);
+    }
     if (status == XG_OK && bytes > available && solver->deflate) {
         solver->deflate = NULL;
         status = place(run, &bytes);
@@ -316,6 +337,13 @@ static void find_fresh(struct run *run)
     }
 }
 
+static enum xg_status run_solver(struct run *run)
+{
+    struct xg_lane *lane = run->lane;
+    return run->by_gram ? xg_gram_run(lane->dev, lane->solver, lane->streams[0], &run->solver)
+                        : xg_solver_run(lane->dev, lane->solver, &run->solver);
+}
+
 /* The first worker's thread has cuSOLVER, or the kernels of LU and QR, compute. The others save the
  * originals and populate the outputs. */
 static void compute(void *arg, int worker)
@@ -323,7 +351,7 @@ static void compute(void *arg, int worker)
     struct run *run = arg;
     struct xg_populate_range part = {0, 0};
     if (worker == 0)
-        run->status = xg_solver_run(run->lane->dev, run->lane->solver, &run->solver);
+        run->status = run_solver(run);
     if (worker > 0 || run->status == XG_OK)
         xg_originals_save(&run->originals);
     for (int i = 0; i < run->fresh_count && worker > 0; i++)
@@ -347,16 +375,16 @@ static bool skips_polar(const struct run *run)
 {
     const struct xg_routine *routine = run->routine;
     const struct xg_lane_polar *polar = &run->lane->polar;
-    return routine->name == XG_ROUTINE_GESDD && !routine->polar && is_of_shape(polar, routine) &&
-           polar->inexact >= INEXACT_MOST && polar->skipped < SKIPPED_MOST &&
-           run->lane->dev->plan_bytes == 0;
+    return routine->name == XG_ROUTINE_GESDD && !routine->polar && !run->by_gram &&
+           is_of_shape(polar, routine) && polar->inexact >= INEXACT_MOST &&
+           polar->skipped < SKIPPED_MOST && run->lane->dev->plan_bytes == 0;
 }
 
 static void learn_polar(const struct run *run)
 {
     const struct xg_routine *routine = run->routine;
     struct xg_lane_polar *polar = &run->lane->polar;
-    if (routine->name != XG_ROUTINE_GESDD)
+    if (routine->name != XG_ROUTINE_GESDD || run->by_gram)
         return;
     if (run->solver.by_qr) {
         polar->skipped++;

@@ -62,13 +62,18 @@ static void test_type(rx_run *each, enum xg_type type, int64_t n, int64_t pad)
         }
 }
 
-/* Sizes around one chunk, and more columns than a worker takes at once. */
+/* Sizes around one chunk, and more columns than a worker takes at once; for every other one as on a
+ * device whose doubles are slow. */
 static void test_right(void)
 {
     static const int64_t sizes[] = {1, 2, 7, 33, 150};
+    const int kept = lane->dev->facts.fp64_ratio;
     for (int type = XG_TYPE_S; type < XG_TYPE_COUNT; type++)
-        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] - (fx_short() ? 1 : 0); i++)
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] - (fx_short() ? 1 : 0); i++) {
+            lane->dev->facts.fp64_ratio = i % 2 ? 64 : kept;
             test_type(run, (enum xg_type)type, sizes[i], i % 2 ? 3 : 0);
+        }
+    lane->dev->facts.fp64_ratio = kept;
 }
 
 /* --- What tests share ------------------------------------------------------------------------ */
@@ -511,7 +516,8 @@ static void run_all(rx_run *each)
     rx_general(each, XG_TYPE_S, 30, 1, true);
     rx_general(each, XG_TYPE_Z, 20, 0, true);
     rx_singular(each, XG_TYPE_D, 30, 50, 1, XG_VECTORS_THIN, RX_RANDOM);
-    rx_singular(each, XG_TYPE_C, 50, 30, 0, XG_VECTORS_ALL, RX_DEFICIENT);
+    rx_singular(each, XG_TYPE_C, 50, 30, 0, XG_VECTORS_ALL, RX_GRADED);
+    rx_singular(each, XG_TYPE_Z, 50, 30, 0, XG_VECTORS_ALL, RX_DEFICIENT);
     rx_singular(each, XG_TYPE_D, 20, 30, 0, XG_VECTORS_THIN, RX_GRADED);
 }
 
@@ -551,10 +557,10 @@ static void test_faults(void)
         "cuLaunchKernel",         "cusolverDnCreate", "cusolverDnSetStream",
         "cusolverDnCreateParams", "cusolverDnXpotrs", "cusolverDnXgetrs",
         SIZED("Dpotrf"),          SIZED("Dpotri"),    SIZED("Xgetrf"),
-        SIZED("Xgeqrf"),          SIZED("Sorgqr"),    SIZED("Cungqr"),
+        SIZED("Xgeqrf"),          SIZED("Sorgqr"),    SIZED("Zungqr"),
         SIZED("Dormqr"),          SIZED("Xsyevd"),    SIZED("Ssygvd"),
         SIZED("Xgesvd"),          SIZED("Xgesvdp"),   SIZED("Xgeev"),
-        SIZED("Xtrtri"),          "cublasCgemm"};
+        SIZED("Xtrtri"),          "cublasZgemm"};
     attempt(NULL, 1000000, FX_CODE_UNKNOWN, FAKECUDA_ONCE);
     long calls = fake.calls(NULL), turn = 0;
     for (long nth = 1; nth <= calls; nth += calls / (fx_short() ? 10 : 120) + 1, turn++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* GESDD of matrices for which Xgesvdp is not exact: those of lower rank are deflated, and from
- * graded ones a lane learns; POTRF without the kernel that mirrors a triangle. */
+ * graded ones a lane learns; GESDD of floats in double precision; POTRF without the kernel that
+ * mirrors a triangle. */
 #include <complex.h>
 #include <math.h>
 
@@ -17,6 +18,14 @@ static bool without_cublas;
 
 enum kind { EXACT, GRADED, DEFICIENT /* of rank 1 */ };
 
+/* Element i of the matrix with m rows. */
+static double element(enum kind kind, int64_t m, int64_t i)
+{
+    const bool diagonal = i % (m + 1) == 0;
+    const double graded = diagonal ? 2 * pow(10, -(double)(i / m)) : 0;
+    return kind == GRADED ? graded : kind == EXACT && diagonal ? 1 + (double)i : 1;
+}
+
 /* Whether a call with m rows tries Xgesvdp. */
 static bool tries(int64_t m, enum kind kind)
 {
@@ -31,11 +40,8 @@ static bool tries(int64_t m, enum kind kind)
                                                    [XG_SLOT_V] = {v, N, N, N},
                                                    [XG_SLOT_W] = {w, N, 1, N}}};
     struct xg_result result;
-    for (int64_t i = 0; i < m * N; i++) {
-        const bool diagonal = i % (m + 1) == 0;
-        const double graded = diagonal ? 2 * pow(10, -(double)(i / m)) : 0;
-        a[i] = kind == GRADED ? graded : kind == EXACT && diagonal ? 1 + (double)i : 1;
-    }
+    for (int64_t i = 0; i < m * N; i++)
+        a[i] = element(kind, m, i);
     fake.reset(1);
     if (without_cublas)
         fake.fail("cublasCreate", 1, FX_CODE_NOMEM, FAKECUDA_ALWAYS);
@@ -48,11 +54,92 @@ static bool tries(int64_t m, enum kind kind)
     return tried;
 }
 
+/* Runs a call of floats. Returns its status; *wide: the eigenvalues of doubles were computed. */
+static enum xg_status run_floats(enum xg_type type, enum kind kind, enum xg_vectors vectors,
+                                 bool *wide)
+{
+    float a[2 * M * N], u[2 * M * M], v[2 * N * N], w[N];
+    const int64_t parts = xg_type_parts(type), columns = vectors == XG_VECTORS_ALL ? M : N;
+    struct xg_routine routine = {.name = XG_ROUTINE_GESDD,
+                                 .type = type,
+                                 .vectors = vectors,
+                                 .m = M,
+                                 .n = N,
+                                 .operand = {[XG_SLOT_A] = {a, M, N, M},
+                                             [XG_SLOT_U] = {u, M, columns, M},
+                                             [XG_SLOT_V] = {v, N, N, N},
+                                             [XG_SLOT_W] = {w, N, 1, N}}};
+    struct xg_result result;
+    if (vectors == XG_VECTORS_NONE)
+        routine.operand[XG_SLOT_U].at = routine.operand[XG_SLOT_V].at = NULL;
+    for (int64_t i = 0; i < parts * M * N; i++)
+        a[i] = (float)element(kind, M, i / parts);
+    enum xg_status status = xg_routine_run_verified(lane, &routine, 1, &result);
+    XT_CHECK(status != XG_OK || result.verdict == XG_VERDICT_RIGHT, "type %d, kind %d", type, kind);
+    *wide = fake.calls("cusolverDnXsyevd") > 0;
+    if (status == XG_OK)
+        XT_CHECK((fake.calls("cusolverDnXgesvdp") + fake.calls("cusolverDnXgesvd") > 0) == !*wide,
+                 "type %d, kind %d: both ways", type, kind);
+    return status;
+}
+
+/* Whether a call of floats runs in double precision. */
+static bool widens(enum xg_type type, enum kind kind, enum xg_vectors vectors)
+{
+    bool wide;
+    fake.reset(1);
+    XT_CHECK(run_floats(type, kind, vectors, &wide) == XG_OK);
+    return wide;
+}
+
+/* Floats of any rank, graded or not, are computed in double precision where that is fast. */
+static void test_floats(struct xg_dev *dev, bool reproducible)
+{
+    const int kept = dev->facts.fp64_ratio;
+    for (int turn = 0; turn < 18; turn++) {
+        const enum kind kind = turn % 3;
+        const enum xg_vectors vectors = turn / 3 % 3;
+        const enum xg_type type = turn / 9 ? XG_TYPE_C : XG_TYPE_S;
+        XT_CHECK(widens(type, kind, vectors) == !reproducible, "type %d, kind %d", type, kind);
+        for (int slow = 0; slow <= 64; slow += 32) {
+            dev->facts.fp64_ratio = slow;
+            XT_CHECK(!widens(type, kind, vectors), "doubles take %d times as long", slow);
+        }
+        dev->facts.fp64_ratio = kept;
+    }
+}
+
+/* Doubles need more memory: with less of it Xgesvdp runs. The lane has none yet. */
+static void test_memory(struct xg_dev *dev, bool reproducible)
+{
+    const size_t kept = dev->budget_bytes, used = atomic_load(&dev->used_bytes);
+    size_t counts[3] = {0}; /* declined, in single precision, in double precision */
+    int way = 0;
+    for (size_t bytes = 1 << 10; bytes <= 1 << 18; bytes += 1 << 11) {
+        bool wide = false;
+        dev->budget_bytes = used + bytes;
+        fake.reset(1);
+        enum xg_status status = run_floats(XG_TYPE_S, EXACT, XG_VECTORS_THIN, &wide);
+        const int now = status == XG_OK ? 1 + wide : 0;
+        XT_CHECK(status == XG_OK || status == XG_DECLINED, "%s", xg_status_name(status));
+        XT_CHECK(now >= way, "%zu bytes: way %d after %d", bytes, now, way);
+        way = now;
+        counts[way]++;
+    }
+    dev->budget_bytes = kept;
+    XT_CHECK(counts[0] && counts[1] && !counts[2] == reproducible, "%zu, %zu, %zu", counts[0],
+             counts[1], counts[2]);
+}
+
 /* The device has no handle of cuBLAS yet. */
 static void test_without_cublas(void)
 {
+    bool wide;
     without_cublas = true;
     XT_CHECK(tries(M - 2, DEFICIENT));
+    fake.reset(1);
+    fake.fail("cublasCreate", 1, FX_CODE_NOMEM, FAKECUDA_ALWAYS);
+    XT_CHECK(run_floats(XG_TYPE_S, EXACT, XG_VECTORS_THIN, &wide) == XG_OK && !wide);
     without_cublas = false;
 }
 
@@ -183,9 +270,10 @@ static void test_balance(void)
         }
 }
 
-static void test_no_mirror(void)
+static void test_no_kernels(void)
 {
     enum { SIDE = 9 };
+    bool wide;
     double a[SIDE * SIDE];
     const struct xg_routine routine = {.name = XG_ROUTINE_POTRF,
                                        .type = XG_TYPE_D,
@@ -200,7 +288,8 @@ static void test_no_mirror(void)
     fake.fail("cuModuleLoadData", 1, FX_CODE_UNKNOWN, FAKECUDA_ALWAYS);
     XT_CHECK(xg_routine_run_verified(lane, &routine, 1, &result) == XG_OK);
     XT_CHECK(result.verdict == XG_VERDICT_RIGHT && fake.faults("cuModuleLoadData") > 0);
-    XT_CHECK(fake.calls("cuLaunchKernel") == 0, "kernels that mirror");
+    XT_CHECK(run_floats(XG_TYPE_S, EXACT, XG_VECTORS_THIN, &wide) == XG_OK && !wide);
+    XT_CHECK(fake.calls("cuLaunchKernel") == 0, "kernels that mirror or cast");
     fake.reset(1);
 }
 
@@ -213,11 +302,12 @@ int main(void)
     for (int reproducible = 0; reproducible <= 1; reproducible++) {
         conf.reproducible = reproducible;
         lane = fx_lane_open(&conf, 3, &dev);
-        test_no_mirror();
+        test_no_kernels();
         test_strange_factors();
         test_small_factor();
         test_balance();
         test_without_cublas();
+        test_floats(dev, reproducible);
         if (reproducible) {
             for (int call = 0; call < 5; call++)
                 XT_CHECK(tries(M, GRADED), "reproducible call %d", call);
@@ -225,6 +315,9 @@ int main(void)
             test_learnt();
             test_deflated();
         }
+        fx_lane_close(lane, dev);
+        lane = fx_lane_open(&conf, 3, &dev);
+        test_memory(dev, reproducible);
         fx_lane_close(lane, dev);
     }
     return xt_done();

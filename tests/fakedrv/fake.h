@@ -12,6 +12,7 @@
 #include "fakecuda.h"
 #include "kernels/emulated/split_kabi.h"
 #include "kernels/kabi.h"
+#include "kernels/lapack/cast_kabi.h"
 #include "kernels/lapack/mirror_kabi.h"
 #include "src/base/problem.h"
 
@@ -186,12 +187,12 @@ struct fake_launch {
 /* Queues it, and ends the test where its parameter or its grid are not what it allows. */
 typedef CUresult fake_kernel_queue(const struct fake_kernel *kernel, const void *parameter,
                                    const struct fake_launch *launch, CUstream stream);
-/* Kernels of pieces, of DGEMM by residues, of the LU and QR factorizations, and those that make a
- * matrix Hermitian; a row without a name ends each. */
+/* Kernels of pieces, of DGEMM by residues, of the LU and QR factorizations, those that make a
+ * matrix Hermitian, and those that cast one; a row without a name ends each. */
 extern const struct fake_kernel fake_split_kernels[], fake_residue_kernels[], fake_lu_kernels[],
-    fake_qr_kernels[], fake_mirror_kernels[];
+    fake_qr_kernels[], fake_mirror_kernels[], fake_cast_kernels[];
 fake_kernel_queue fake_split_queue, fake_residue_queue, fake_lu_queue, fake_qr_queue,
-    fake_mirror_queue;
+    fake_mirror_queue, fake_cast_queue;
 
 static inline void fake_raise(uint32_t *most, uint32_t x)
 {

@@ -52,11 +52,10 @@ static bool find_kernel(struct CUfunc_st *function)
     static const struct {
         const struct fake_kernel *kernels;
         fake_kernel_queue *queue;
-    } files[] = {{fake_split_kernels, fake_split_queue},
-                 {fake_residue_kernels, fake_residue_queue},
-                 {fake_lu_kernels, fake_lu_queue},
-                 {fake_qr_kernels, fake_qr_queue},
-                 {fake_mirror_kernels, fake_mirror_queue}};
+    } files[] = {
+        {fake_split_kernels, fake_split_queue},   {fake_residue_kernels, fake_residue_queue},
+        {fake_lu_kernels, fake_lu_queue},         {fake_qr_kernels, fake_qr_queue},
+        {fake_mirror_kernels, fake_mirror_queue}, {fake_cast_kernels, fake_cast_queue}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         for (const struct fake_kernel *each = files[i].kernels; each->name; each++)
             if (!strcmp(each->name, function->name)) {

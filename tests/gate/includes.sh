@@ -28,7 +28,7 @@ rules() {
                 refuse("only src/device/drv.h includes <cuda.h>")
             if (!quoted)
                 next
-            if (name ~ /^kernels\/(kabi|emulated\/(split|residue)_kabi|lapack\/(lu|mirror|panel|qr)_kabi|table)\.h$/)
+            if (name ~ /^kernels\/(kabi|emulated\/(split|residue)_kabi|lapack\/(cast|lu|mirror|panel|qr)_kabi|table)\.h$/)
                 next
             split(name, to, "/")
             if (name ~ /^[a-z_]+\.h$/ ? depth > 2 : !(to[1] in rank))

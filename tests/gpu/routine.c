@@ -57,6 +57,7 @@ static void test_type(enum xg_type type, int64_t n, int64_t pad)
             rx_singular(run, type, n, wide, pad, (enum xg_vectors)vectors,
                         (enum rx_spectrum)spectrum);
         }
+    rx_singular(run, type, 2500, n, pad, XG_VECTORS_THIN, RX_GRADED);
 }
 
 int main(void)
