@@ -59,7 +59,8 @@ void xg_library_folders_list(struct xg_library_folders *folders)
 
 const char *xg_library_folders_at(const struct xg_library_folders *folders, unsigned number)
 {
-    return folders->list->dls_serpath[number].dls_name;
+    const Dl_serinfo *list = folders->list;
+    return list->dls_serpath[number].dls_name;
 }
 
 void xg_library_folders_fini(struct xg_library_folders *folders)

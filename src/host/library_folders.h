@@ -3,11 +3,10 @@
 #ifndef XG_LIBRARY_FOLDERS_H
 #define XG_LIBRARY_FOLDERS_H
 
-#include <dlfcn.h>
 #include <stddef.h>
 
 struct xg_library_folders {
-    Dl_serinfo *list; /* NULL: unknown */
+    void *list; /* a Dl_serinfo; NULL: unknown */
     unsigned count;
     unsigned system_from; /* from here on the system's own, which come after the cache */
     char *cache;          /* ld.so.cache, from its header on */

@@ -125,17 +125,43 @@ while read -r file what uses setting; do
     done
 done <"$tmp/libraries"
 
-# A file that is read slowly, or not at all: the program's dlopen and exit do not wait.
+# A library that they need: cuBLAS 12 needs another half of itself.
+echo 'int cublasLtCreate(void); int cublasLtCreate(void) { return 0; }' >"$tmp/half.c"
+$CC -shared -fPIC -s -Wl,-soname,libcublasLt.so.12 -o "$tmp/libcublasLt.so.12" "$tmp/half.c" || exit 99
+for kind in sound short fifo folder text; do
+    fresh
+    rm "$tmp/cuda/libcublas.so.13"
+    cp "$tmp/libcublasLt.so.12" "$tmp/cuda"
+    $CC -shared -fPIC -Wl,-soname,libcublas.so.12 -Wl,--no-as-needed -o "$tmp/cuda/libcublas.so.12" \
+        "$XG_FAKEDRV_DIR/libcublas.so.13" "$tmp/libcublasLt.so.12" -Wl,-rpath,"\$ORIGIN:$XG_FAKEDRV_DIR" || exit 99
+    [ $kind = sound ] || made "$kind" "$tmp/cuda/libcublasLt.so.12"
+    runs "half, $kind" XGEMM_KERNEL=cublas "$tmp/library" a
+    [ "$(cat "$tmp/out")" = right ] || fail_with "half, $kind: answer" "$tmp/out" "$tmp/err"
+    if [ $kind = sound ]; then
+        says "half" 'xgemm: cblas_sgemm .*: GPU cublas'
+    else
+        says "half, $kind" "libcublasLt.so.12: $(why_of $kind)"
+    fi
+done
+
+# A file that is read slowly, or is a FIFO: the program's dlopen and exit do not wait. It is given up.
+# meanwhile WHAT [NAME=VALUE...]: the program opens another library and ends.
+meanwhile() {
+    meanwhile_what=$1
+    shift
+    begin=$(date +%s%N)
+    runs "$meanwhile_what" "$@" "$tmp/library" $what "$tmp/module.so"
+    ms=$((($(date +%s%N) - begin) / 1000000))
+    ! grep WRONG "$tmp/out" || fail "$meanwhile_what: dlopen waits"
+    [ $ms -lt 2000 ] || fail "$meanwhile_what: exit takes $ms ms"
+}
 while read -r file what uses setting; do
     fresh
-    begin=$(date +%s%N)
-    runs "$file, slow" XT_SLOW="$file" $setting "$tmp/library" $what "$tmp/module.so"
-    ms=$((($(date +%s%N) - begin) / 1000000))
-    ! grep WRONG "$tmp/out" || fail "$file, slow: dlopen waits"
-    [ $ms -lt 2000 ] || fail "$file, slow: exit takes $ms ms"
-    # It is given up.
+    meanwhile "$file, slow" XT_SLOW="$file" $setting
     runs "$file, given up" XT_SLOW="$file" XGEMM_TIMEOUT_MS=300 $setting "$tmp/library" $what stay
     [ "$(cat "$tmp/out")" = right ] || fail_with "$file, given up: answer" "$tmp/out" "$tmp/err"
     says "$file, given up" "$file: it did not answer in 300 ms"
+    made fifo "$tmp/cuda/$file"
+    meanwhile "$file, a FIFO" $setting
 done <"$tmp/libraries"
 exit $status
