@@ -33,10 +33,10 @@
 #include "importers.h"
 #include "loaded.h"
 #include "src/base/clock.h"
-#include "src/base/file.h"
 #include "src/base/log.h"
 #include "src/base/sandbox.h"
 #include "src/dispatch.h"
+#include "src/host/library.h"
 #include "src/host/shelter.h"
 
 /* Whether a look-up by the program itself, in the global scope, can end in this library. */
@@ -146,11 +146,13 @@ static int shim_search_loaded(const struct shim_symbol *symbol, int int_bytes,
     return best;
 }
 
-/* Loads a library and searches it. It stays loaded if it is better than the best so far. */
+/* Loads a library and searches it. It stays loaded if it is better than the best so far. If it
+ * cannot be loaded, why says why. In a closed process the dynamic linker opens it at once. */
 static int shim_search_file(const char *file, const struct shim_symbol *symbol, int int_bytes,
-                            int best, struct shim_blas *blas)
+                            int best, struct shim_blas *blas, char why[XG_LIBRARY_WHY_BYTES])
 {
-    void *handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+    void *handle = xg_sandbox_closed() ? dlopen(file, RTLD_LAZY | RTLD_LOCAL)
+                                       : xg_library_load(file, RTLD_LAZY | RTLD_LOCAL, why);
     if (!handle)
         return best;
     int distance = shim_blas_search(handle, symbol, int_bytes, best, blas);
@@ -167,16 +169,15 @@ static const char *shim_named_blas(void)
 
 static int shim_search_user(const struct shim_symbol *symbol, int int_bytes, struct shim_blas *blas)
 {
-    static int once[SHIM_ROUTINE_COUNT], irregular;
+    static int once[SHIM_ROUTINE_COUNT], refused;
+    char why[XG_LIBRARY_WHY_BYTES] = "";
     const char *file = shim_named_blas();
     if (!file)
         return SHIM_NOTHING;
-    if (!xg_file_may_load(file)) {
-        xg_log_once(&irregular, "ignoring XGEMM_CPU_BLAS=%s: not a regular file", file);
-        return SHIM_NOTHING;
-    }
-    int best = shim_search_file(file, symbol, int_bytes, SHIM_NOTHING, blas);
-    if (best == SHIM_NOTHING)
+    int best = shim_search_file(file, symbol, int_bytes, SHIM_NOTHING, blas, why);
+    if (best == SHIM_NOTHING && why[0])
+        xg_log_once(&refused, "ignoring XGEMM_CPU_BLAS=%s: %s", file, why);
+    else if (best == SHIM_NOTHING)
         xg_log_once(&once[shim_symbol_routine(symbol)],
                     "ignoring XGEMM_CPU_BLAS=%s: it cannot be loaded or has no %s", file,
                     symbol->routine);
@@ -260,9 +261,10 @@ static void shim_resolve_linker(const struct shim_symbol *symbol, struct shim_ne
         best = shim_search_own(symbol, caller, &next->int_bytes, &next->blas);
     if (best == SHIM_NOTHING) {
         best = shim_search_loaded(symbol, next->int_bytes, &next->blas);
+        char why[XG_LIBRARY_WHY_BYTES];
         if (best >= SHIM_FORWARDS)
-            best =
-                shim_search_file(XG_DEFAULT_CPU_BLAS, symbol, next->int_bytes, best, &next->blas);
+            best = shim_search_file(XG_DEFAULT_CPU_BLAS, symbol, next->int_bytes, best, &next->blas,
+                                    why);
     }
     next->forwards = best < SHIM_FORWARDS;
     if (!next->forwards && !shim_args_writable(symbol->op))

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "aside.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sandbox.h"
@@ -21,6 +20,7 @@
 #include "decide/staging.h"
 #include "device/teardown.h"
 #include "devices.h"
+#include "host/aside.h"
 #include "host/cores.h"
 #include "host/fork.h"
 #include "host/shelter.h"
@@ -93,7 +93,7 @@ static void set_state_locked(enum xg_engine_state state)
 static void after_fork_in_child(void)
 {
     atomic_store(&products_inside, 0);
-    bool loading = xg_aside_inside() > 0;
+    bool loading = xg_aside_count() > 0;
     xg_aside_reset();
     if (loading || atomic_load(&engine_state) != XG_ENGINE_COLD)
         atomic_store(&engine_state, XG_ENGINE_FORKED);

@@ -6,12 +6,12 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "aside.h"
 #include "base/clock.h"
 #include "compute/backend.h"
 #include "compute/cublas.h"
 #include "compute/solver_library.h"
 #include "engine.h"
+#include "host/aside.h"
 
 enum { LOAD_NOT_BEGUN, LOAD_UNDER_WAY, LOAD_DONE, LOAD_ABSENT };
 

@@ -5,10 +5,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "aside.h"
 #include "base/clock.h"
 #include "device/absence.h"
 #include "engine.h"
+#include "host/aside.h"
 
 /* The limit, long enough for a busy machine: a thread that holds the dynamic linker's lock may wait
  * for this one. */

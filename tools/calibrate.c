@@ -21,6 +21,7 @@
 #include "src/decide/calibration.h"
 #include "src/engine.h"
 #include "src/host/cores.h"
+#include "src/host/library.h"
 #include "terminal.h"
 #include "wake.h"
 #ifdef XG_CUDA
@@ -97,14 +98,15 @@ static bool open_blas(void)
     const char *file = xg_conf_get()->cpu_blas;
     if (!file)
         file = XG_DEFAULT_CPU_BLAS;
-    void *library = xg_file_may_load(file) ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
+    char why[XG_LIBRARY_WHY_BYTES];
+    void *library = xg_library_load(file, RTLD_NOW | RTLD_LOCAL, why);
     if (library && shim_blas_search(library, &shim_symbols[SHIM_ID_cblas_sgemm], 4, SHIM_NOTHING,
                                     &run.blas) != SHIM_NOTHING)
         return true;
     fprintf(stderr,
-            "xgemm-calibrate: %s cannot be loaded or has no sgemm; XGEMM_CPU_BLAS names "
+            "xgemm-calibrate: %s cannot be loaded or has no sgemm%s%s; XGEMM_CPU_BLAS names "
             "another library\n",
-            file);
+            file, *why ? ": " : "", why);
     return false;
 }
 

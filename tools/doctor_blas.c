@@ -12,7 +12,7 @@
 #include "../shim/threads.h"
 #include "doctor_probe.h"
 #include "doctor_text.h"
-#include "src/base/file.h"
+#include "src/host/library.h"
 #include "src/host/spin.h"
 
 static const double LIMIT_S = 20;
@@ -76,7 +76,8 @@ static void ask(void *answer, const void *file)
     struct shim_threads threads;
     struct link_map *map = NULL;
     doctor_text_set(blas->path, sizeof blas->path, "%s", (const char *)file);
-    void *library = xg_file_may_load(file) ? dlopen(file, RTLD_LAZY | RTLD_LOCAL) : NULL;
+    char why[XG_LIBRARY_WHY_BYTES];
+    void *library = xg_library_load(file, RTLD_LAZY | RTLD_LOCAL, why);
     if (!library)
         return;
     blas->loads = true;

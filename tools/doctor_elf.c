@@ -16,18 +16,7 @@
 
 #include "../shim/symbols.h"
 #include "doctor_text.h"
-
-#if defined(__x86_64__)
-#define NATIVE_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_MACHINE EM_AARCH64
-#elif defined(__powerpc64__)
-#define NATIVE_MACHINE EM_PPC64
-#elif defined(__riscv)
-#define NATIVE_MACHINE EM_RISCV
-#else
-#define NATIVE_MACHINE EM_NONE
-#endif
+#include "src/base/elf_file.h"
 
 enum { NEEDED_MAX = 1024, MKL_SCAN_BYTES = 1 << 30 };
 
@@ -333,13 +322,6 @@ static void read_symtab(const struct image *image, struct doctor_elf *elf)
     elf->inside &= ~elf->defines;
 }
 
-static bool is_native(const ElfW(Ehdr) * head)
-{
-    const int order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-    return head->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
-           head->e_ident[EI_DATA] == order && head->e_machine == NATIVE_MACHINE;
-}
-
 static bool holds(const struct image *image, const char *text)
 {
     return image->size <= MKL_SCAN_BYTES &&
@@ -350,7 +332,7 @@ static void read_image(const struct image *image, const char *path, struct docto
 {
     int count;
     elf->elf = true;
-    elf->native = is_native(image->head);
+    elf->native = xg_elf_file_is_native(image->head);
     if (!elf->native)
         return;
     const ElfW(Phdr) *header = program_headers(image, &count);

@@ -16,6 +16,7 @@
 #include "src/compute/toolkit.h"
 #include "src/decide/route.h"
 #include "src/device/mem.h"
+#include "src/host/library.h"
 
 #define STRING(text) #text
 #define STRING_OF(macro) STRING(macro)
@@ -49,10 +50,11 @@ static const char *lacking(void *library)
 
 static bool open_driver(struct doctor_gpu *gpu, struct xg_drv *drv)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    char why[XG_LIBRARY_WHY_BYTES];
+    void *library = xg_library_load("libcuda.so.1", RTLD_NOW | RTLD_LOCAL, why);
     gpu->driver = DOCTOR_DRIVER_ABSENT;
     if (!library) {
-        doctor_text_set(gpu->failure, sizeof gpu->failure, "%s", dlerror());
+        doctor_text_set(gpu->failure, sizeof gpu->failure, "%s", why);
         return false;
     }
     name_file(library, gpu->driver_file);

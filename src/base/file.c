@@ -108,12 +108,6 @@ int xg_file_open(const char *path, int flags, mode_t mode)
     return walk(AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY, mode, 0);
 }
 
-bool xg_file_may_load(const char *name)
-{
-    struct stat status;
-    return !strchr(name, '/') || stat(name, &status) != 0 || S_ISREG(status.st_mode);
-}
-
 static bool is_open_to_others(const struct stat *file)
 {
     return (file->st_mode & S_IWOTH) || ((file->st_mode & S_IWGRP) && file->st_gid != file->st_uid);

@@ -21,13 +21,6 @@
 int xg_file_open(const char *path, int flags, mode_t mode);
 
 /*
- * True if the dynamic linker may load the library. It searches its folders for a name without a
- * slash. At any other path there must be nothing except a regular file, because opening a FIFO
- * waits for a writer.
- */
-bool xg_file_may_load(const char *name);
-
-/*
  * True if path, absolute and free of symbolic links, is a regular file that only the process's user
  * or root can change or replace: they own all folders on the way, and others may not write to them,
  * except to one with the sticky bit that is not the file's own folder. A group with the owner's

@@ -14,6 +14,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "device/drv.h"
+#include "host/library.h"
 
 enum { ROOTS_MOST = 8, PARTS_MOST = 5, RELEASES = 3 };
 
@@ -58,32 +60,37 @@ static const char *file_in(const struct library *library, int release)
     return library->releases[release][last].file;
 }
 
-/* --- Where the dynamic linker looks ---------------------------------------------------------- */
-
-static void *open_in(const char *folder, const char *file, int flags)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s%s", folder, file);
-    return dlopen(name, RTLD_NOW | RTLD_LOCAL | flags);
-}
-
 static void *open_loaded(const struct library *library)
 {
     void *handle = NULL;
     for (int release = 0; release < RELEASES && !handle; release++)
-        handle = open_in("", file_in(library, release), RTLD_NOLOAD);
+        handle = xg_library_open_loaded(file_in(library, release));
     return handle;
 }
 
-static void *open_installed(const struct library *library)
+/* --- Where the dynamic linker looks ---------------------------------------------------------- */
+
+/* Ends the search, unless a library that was found must be skipped. */
+static bool take(struct xg_library *found)
 {
-    void *handle = NULL;
-    for (int release = 0; release < RELEASES && !handle; release++) {
-        handle = open_in("", file_in(library, release), 0);
-        if (!handle)
-            handle = open_in("/usr/local/cuda/lib64/", file_in(library, release), 0);
+    if (found->skip == 0)
+        return true;
+    found->skip--;
+    xg_library_drop(found);
+    return false;
+}
+
+static bool find_installed(struct xg_library *found, const struct library *library)
+{
+    for (int release = 0; release < RELEASES; release++) {
+        char path[64];
+        snprintf(path, sizeof path, "/usr/local/cuda/lib64/%s", file_in(library, release));
+        if (xg_library_look(found, file_in(library, release)) && take(found))
+            return true;
+        if (xg_library_look(found, path) && take(found))
+            return true;
     }
-    return handle;
+    return false;
 }
 
 /* --- Where pip installs ---------------------------------------------------------------------- */
@@ -180,57 +187,85 @@ static bool find_part(const char *root, const struct part *part, char path[PATH_
 }
 
 /*
- * Loads the libraries that the library needs first: the linker then finds them by name, in whatever
+ * The libraries that the library needs come first: the linker then finds them by name, in whatever
  * folders it searches. It searches for a missing one itself.
  */
-static void *open_release(const struct library *library, const char *root, int release)
+static bool find_release(struct xg_library *found, const struct library *library, const char *root,
+                         int release)
 {
     const struct part *parts = library->releases[release];
     char path[PATH_MAX];
-    void *handles[PARTS_MOST] = {NULL};
     int last = 0;
     for (int i = 0; i < PARTS_MOST && parts[i].file; last = i++)
         if (find_part(root, &parts[i], path) && !may_load(library, path))
-            return NULL;
+            return false;
     if (!find_part(root, &parts[last], path))
-        return NULL;
+        return false;
     for (int i = 0; i <= last; i++)
-        if (find_part(root, &parts[i], path))
-            handles[i] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handles[last])
-        xg_log(XG_LOG_INFO, "%s: %s", library->name, dlerror());
-    for (int i = 0; i < last; i++)
-        if (handles[i])
-            dlclose(handles[i]); /* it stays loaded if the library needs it */
-    return handles[last];
+        if (find_part(root, &parts[i], path) && !xg_library_look(found, path)) {
+            xg_library_drop(found);
+            return false;
+        }
+    return take(found);
 }
 
-static void *open_below(const struct library *library, const char *root)
+static bool find_below(struct xg_library *found, const struct library *library, const char *root)
 {
-    void *handle = NULL;
+    bool there = false;
     char *real = realpath(root, NULL);
-    for (int release = 0; real && release < RELEASES && !handle; release++)
-        handle = open_release(library, real, release);
+    for (int release = 0; real && release < RELEASES && !there; release++)
+        there = find_release(found, library, real, release);
     free(real);
-    return handle;
+    return there;
 }
 
 /* Allocates nothing while dl_iterate_phdr holds the linker's lock. */
-static void *open_package(const struct library *library)
+static void find_package(struct xg_library *found, const struct library *library)
 {
-    void *handle = NULL;
+    bool there = false;
     struct roots *roots = calloc(1, sizeof *roots);
     if (!roots)
-        return NULL;
+        return;
     dl_iterate_phdr(add_own_root, roots);
     dl_iterate_phdr(add_packages_root, roots);
-    for (int i = 0; i < roots->count && !handle; i++)
-        handle = open_below(library, roots->path[i]);
+    for (int i = 0; i < roots->count && !there; i++)
+        there = find_below(found, library, roots->path[i]);
     free(roots);
-    return handle;
 }
 
 /* --- All of them ----------------------------------------------------------------------------- */
+
+static void find_anywhere(struct xg_library *found, const void *library)
+{
+    if (!find_installed(found, library))
+        find_package(found, library);
+}
+
+/* The dynamic linker may have folders that the search does not know. */
+static void *open_unknown(const struct library *library)
+{
+    void *handle = NULL;
+    for (int release = 0; release < RELEASES && !handle; release++)
+        handle = dlopen(file_in(library, release), RTLD_NOW | RTLD_LOCAL);
+    return handle;
+}
+
+/* Opens the first that can be opened. */
+static void *open_file(const struct library *library)
+{
+    void *handle = NULL;
+    bool again = true;
+    for (int skip = 0; again && !handle; skip++) {
+        struct xg_library *found = xg_drv_find_library(find_anywhere, library, skip, 0);
+        again = found && found->count > 0 && !xg_drv_ended();
+        if (again && !(handle = xg_library_open(found, RTLD_NOW | RTLD_LOCAL)))
+            xg_log(XG_LOG_INFO, "%s: %s", library->name, found->why);
+        else if (found && skip == 0 && !found->count && !found->why[0] && !xg_drv_ended())
+            handle = open_unknown(library);
+        xg_library_free(found);
+    }
+    return handle;
+}
 
 static void log_found(const struct library *library, void *handle)
 {
@@ -247,9 +282,7 @@ void *xg_toolkit_open(enum xg_toolkit which)
     const struct library *library = &libraries[which];
     void *handle = open_loaded(library);
     if (!handle)
-        handle = open_installed(library);
-    if (!handle)
-        handle = open_package(library);
+        handle = open_file(library);
     log_found(library, handle);
     return handle;
 }

@@ -73,12 +73,11 @@ static bool is_hidden(void)
     return visible && (!*visible || *visible == '-');
 }
 
-static bool has_library(void)
+static bool has_library(bool at_end)
 {
-    if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL))
-        return true;
-    (void)dlerror(); /* the program must not see the error */
-    return false;
+    bool has = xg_drv_load(at_end);
+    (void)dlerror(); /* the program must not see an error */
+    return has;
 }
 
 static enum xg_reason ask_driver(void)
@@ -101,7 +100,7 @@ enum xg_reason xg_absence_find(enum xg_absence_depth depth)
         return XG_REASON_EARNING;
     if (depth == XG_ABSENCE_FILES)
         return XG_REASON_NO_GPU;
-    if (!has_library())
+    if (!has_library(depth == XG_ABSENCE_DRIVER))
         return XG_REASON_NO_DRIVER;
     return depth == XG_ABSENCE_LIBRARY ? XG_REASON_NO_GPU : ask_driver();
 }

@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "host/aside.h"
 
 #define XG_STRING(text) #text
 #define XG_STRING_OF(macro) XG_STRING(macro)
 
-static char start_failure[256]; /* empty: none */
+static char start_failure[600]; /* empty: none */
 
 static enum xg_status fill_table(struct xg_drv *drv)
 {
@@ -102,17 +103,41 @@ static void describe_start(const struct xg_drv *drv, CUresult result)
              (int)result, advice ? ": " : "", advice ? advice : "");
 }
 
+struct xg_library *xg_drv_find_library(xg_library_find_function *find, const void *what, int skip,
+                                       int most_ms)
+{
+    xg_aside_add(-1);
+    struct xg_library *library = xg_library_find(find, what, skip, most_ms);
+    xg_aside_add(1);
+    return library;
+}
+
+void *xg_drv_load(bool at_end)
+{
+    enum { END_MS = 1000 };
+    static const char name[] = "libcuda.so.1";
+    void *handle = NULL;
+    struct xg_library *library =
+        xg_drv_find_library(xg_library_find_named, name, 0, at_end ? END_MS : 0);
+    /* RTLD_LOCAL: the program's own symbol look-ups must not find the driver because of us. */
+    if (library && (at_end || !xg_drv_ended()))
+        handle = xg_library_open_named(library, name, RTLD_NOW | RTLD_LOCAL);
+    snprintf(start_failure, sizeof start_failure, "no CUDA driver: %s",
+             library ? library->why : "no memory");
+    if (handle)
+        start_failure[0] = '\0';
+    else
+        xg_log(XG_LOG_INFO, "%s", start_failure);
+    xg_library_free(library);
+    return handle;
+}
+
 enum xg_status xg_drv_open(struct xg_drv *drv)
 {
-    start_failure[0] = '\0';
     memset(drv, 0, sizeof *drv);
-    /* RTLD_LOCAL: the program's own symbol look-ups must not find the driver because of us. */
-    drv->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!drv->library) {
-        snprintf(start_failure, sizeof start_failure, "no CUDA driver: %s", dlerror());
-        xg_log(XG_LOG_INFO, "%s", start_failure);
+    drv->library = xg_drv_load(false);
+    if (!drv->library)
         return XG_ERR_NOTFOUND;
-    }
     xg_drv_register_exit();
     enum xg_status status = xg_drv_ended() ? XG_ERR_LOST : fill_table(drv);
     if (status != XG_OK)

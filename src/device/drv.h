@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include "base/xg.h"
+#include "host/library.h"
 
 /*
  * The driver functions that the library, its tests and its benchmarks require. <cuda.h> maps each
@@ -66,6 +67,18 @@ struct xg_drv {
 #undef XG_DRV_MEMBER
 };
 
+/* Calls xg_library_find (host/library.h). The end of the process does not wait for it; call
+ * xg_drv_ended before opening what was found. */
+struct xg_library *xg_drv_find_library(xg_library_find_function *find, const void *what, int skip,
+                                       int most_ms);
+
+/*
+ * Loads libcuda.so.1, which stays loaded, if its file is sound and answers in time
+ * (XGEMM_TIMEOUT_MS). NULL: xg_drv_start_failure says why. at_end: the process ends; it waits for a
+ * second at most.
+ */
+void *xg_drv_load(bool at_end);
+
 /*
  * Loads libcuda.so.1, fills the table and calls cuInit (0.1 to 0.3 s on a real driver). Returns
  * XG_OK; XG_ERR_NOTFOUND if there is no driver, one of XG_DRV_FUNCTIONS is missing or there is no
@@ -75,8 +88,8 @@ struct xg_drv {
 enum xg_status xg_drv_open(struct xg_drv *drv);
 
 /*
- * The reason why the last xg_drv_open failed, and advice; NULL if it did not fail. Only for the
- * thread that called it.
+ * The reason why the last xg_drv_open or xg_drv_load failed, and advice; NULL if it did not fail.
+ * Only for the thread that called it.
  */
 const char *xg_drv_start_failure(void);
 

@@ -8,24 +8,27 @@ unset XGEMM_DEVICES XGEMM_SHIM_LIB
 quiet_stub "$tmp/libone.so"
 program "$tmp/c" -DCALL_INT=int32_t -DCALL_CBLAS=cblas_sgemm -L"$tmp" -Wl,-rpath,"$tmp" -lone
 
-# The machine's own cuBLAS is not there, but for what $XT_SEEN names, a folder.
+# The machine's own cuBLAS is hidden from the search and from the dynamic linker.
 cat >"$tmp/hide.c" <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 void *dlopen(const char *name, int flags)
 {
     void *(*next)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
-    const char *seen = getenv("XT_SEEN");
-    char path[4096];
-    if (name && !strncmp(name, "/usr/local/cuda/", 16))
-        return next("/nonexistent", flags);
-    if (!name || flags & RTLD_NOLOAD || strncmp(name, "libcublas.so", 12))
-        return next(name, flags);
-    snprintf(path, sizeof path, "%s/%s", seen ? seen : "/nonexistent", name);
-    return next(path, flags);
+    return next(name && !strncmp(name, "libcublas.so", 12) ? "/nonexistent" : name, flags);
+}
+int open(const char *path, int flags, ...)
+{
+    int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
+    va_list arguments;
+    va_start(arguments, flags);
+    int mode = va_arg(arguments, int);
+    va_end(arguments);
+    errno = ENOENT;
+    return !strncmp(path, "/usr/", 5) && strstr(path, "/libcublas") ? -1 : next(path, flags, mode);
 }
 C
 $CC -shared -fPIC -o "$tmp/hide.so" "$tmp/hide.c" -ldl || exit 99
@@ -68,7 +71,7 @@ takes() {
     wanted=$2
     libraries=$3
     shift 3
-    env XGEMM_MODE=gpu XGEMM_KERNEL=cublas XGEMM_VERBOSE=2 LD_LIBRARY_PATH="$tmp/driver" \
+    env XGEMM_MODE=gpu XGEMM_KERNEL=cublas XGEMM_VERBOSE=2 LD_LIBRARY_PATH="$tmp/driver${XT_SEEN:+:$XT_SEEN}" \
         LD_PRELOAD="$tmp/hide.so:$libraries" "$@" timeout -s KILL 60 "$tmp/c" own 5 >"$tmp/out" 2>"$tmp/err" ||
         fail "$what: exit status $?"
     grep -q right "$tmp/out" || fail "$what: a wrong answer"
@@ -99,11 +102,13 @@ takes "CUDA 13's before others" "$beside/cu13/lib/libcublas.so.13" "$wheel"
 # What the linker finds is taken before them, and what is loaded already before that.
 mkdir "$tmp/seen"
 cp "$fake" "$tmp/seen/libcublas.so.12"
-takes "the linker's" "$tmp/seen/libcublas.so.12" "$wheel" XT_SEEN="$tmp/seen"
+XT_SEEN=$tmp/seen
+takes "the linker's" "$tmp/seen/libcublas.so.12" "$wheel"
 cp "$fake" "$tmp/seen/libcublas.so.13"
-takes "the linker's newest" "$tmp/seen/libcublas.so.13" "$wheel" XT_SEEN="$tmp/seen"
+takes "the linker's newest" "$tmp/seen/libcublas.so.13" "$wheel"
 LC_ALL=C sed 's/libcublas\.so\.13/libcublas.so.12/g' "$fake" >"$tmp/libcublas.so.12" || exit 99
-takes "the one that is loaded" "$tmp/libcublas.so.12" "$tmp/libcublas.so.12:$wheel" XT_SEEN="$tmp/seen"
+takes "the one that is loaded" "$tmp/libcublas.so.12" "$tmp/libcublas.so.12:$wheel"
+XT_SEEN=
 
 # pip install --target, by a link too; a library elsewhere, in a process that has packages from somewhere.
 package "$target" 13

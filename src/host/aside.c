@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "aside.h"
+#include "host/aside.h"
 
 #include <fenv.h>
 #include <pthread.h>
@@ -9,7 +9,12 @@
 
 #include "host/shelter.h"
 
-static _Atomic int inside;
+static _Atomic int count, inside;
+
+int xg_aside_count(void)
+{
+    return atomic_load(&count);
+}
 
 int xg_aside_inside(void)
 {
@@ -23,7 +28,14 @@ void xg_aside_add(int threads)
 
 void xg_aside_reset(void)
 {
+    atomic_store(&count, 0);
     atomic_store(&inside, 0);
+}
+
+static void add_thread(int threads)
+{
+    atomic_fetch_add(&count, threads);
+    xg_aside_add(threads);
 }
 
 struct aside {
@@ -37,7 +49,7 @@ static void *aside_main(void *arg)
     free(arg);
     fesetenv(FE_DFL_ENV); /* the program's floating-point traps must not reach the driver */
     aside.run(aside.conf);
-    xg_aside_add(-1);
+    add_thread(-1);
     return NULL;
 }
 
@@ -51,11 +63,11 @@ bool xg_aside_run(void (*run)(const struct xg_conf *), const struct xg_conf *con
     *aside = (struct aside){.run = run, .conf = conf};
     xg_shelter_signals(&blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    xg_aside_add(1);
+    add_thread(1);
     int failed = pthread_create(&thread, NULL, aside_main, aside);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed) {
-        xg_aside_add(-1);
+        add_thread(-1);
         free(aside);
     } else {
         pthread_detach(thread);

@@ -10,8 +10,10 @@
  * created. */
 bool xg_aside_run(void (*run)(const struct xg_conf *), const struct xg_conf *conf);
 
-/* The number of these threads that may be in the driver now. A thread subtracts itself (-1) before
- * it sleeps, and adds itself afterwards. A child of fork has none. From any thread. */
+/* The number of these threads, and of those that may be in the driver or in the dynamic linker now.
+ * A thread subtracts itself (-1) from the latter before it sleeps or reads a file, and adds itself
+ * afterwards. A child of fork has none. From any thread. */
+int xg_aside_count(void);
 int xg_aside_inside(void);
 void xg_aside_add(int threads);
 void xg_aside_reset(void);

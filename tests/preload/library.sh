@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+# Files in the place of libcuda.so.1, cuBLAS and cuSOLVER that cannot be loaded, and files that are read slowly: no file
+# ends the program or stops it, and the reason is told. Contract 9.7 (doc/contract.md).
+. "$srcdir/tests/preload/lib"
+needs_plain_library
+has_engine || skip "built without CUDA"
+blas_program library
+
+# A slow disk, for files of the name in $XT_SLOW. The toolkit of this machine is hidden.
+cat >"$tmp/disk.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int open(const char *path, int flags, ...)
+{
+    int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
+    va_list arguments;
+    va_start(arguments, flags);
+    int mode = va_arg(arguments, int);
+    va_end(arguments);
+    errno = ENOENT;
+    return !strncmp(path, "/usr/local/cuda", 15) ? -1 : next(path, flags, mode);
+}
+ssize_t pread(int file, void *to, size_t bytes, off_t offset)
+{
+    ssize_t (*next)(int, void *, size_t, off_t) =
+        (ssize_t(*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
+    char link[64], path[4096] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    if (readlink(link, path, sizeof path - 1) > 0 && getenv("XT_SLOW") && strstr(path, getenv("XT_SLOW")))
+        sleep(30);
+    return next(file, to, bytes, offset);
+}
+C
+$CC -shared -fPIC -o "$tmp/disk.so" "$tmp/disk.c" -ldl || exit 99
+echo 'int xt_module;' >"$tmp/module.c"
+$CC -shared -fPIC -o "$tmp/module.so" "$tmp/module.c" || exit 99
+
+# fresh: $tmp/cuda has sound libraries.
+fresh() {
+    rm -rf "$tmp/cuda"
+    mkdir "$tmp/cuda"
+    cp "$XG_FAKEDRV_DIR/libcuda.so.1" "$XG_FAKEDRV_DIR/libcublas.so.13" "$XG_FAKEDRV_DIR/libcusolver.so.12" "$tmp/cuda"
+    strip "$tmp/cuda"/* || exit 99 # the segments reach to the end of the file
+}
+
+# runs WHAT [NAME=VALUE...] COMMAND...: it ends with status 0.
+runs() {
+    runs_what=$1
+    shift
+    env XGEMM_MODE=gpu XGEMM_STATS=1 XGEMM_VERBOSE=2 OPENBLAS_NUM_THREADS=1 LD_LIBRARY_PATH="$tmp/cuda" \
+        LD_PRELOAD="$tmp/disk.so:$preload" timeout -s KILL 20 env "$@" >"$tmp/out" 2>"$tmp/err" ||
+        fail_with "$runs_what: exit status $?" "$tmp/out" "$tmp/err"
+}
+
+# end_of FILE: where its last segment ends.
+end_of() {
+    end=0
+    for part in $($READELF -lW "$1" | awk '$1 == "LOAD" { print $2 "+" $5 }'); do
+        [ $((part)) -le $end ] || end=$((part))
+    done
+    echo $end
+}
+
+# made KIND FILE: the file becomes of that kind.
+made() {
+    size=$(stat -c %s "$2")
+    cp "$2" "$tmp/sound"
+    rm "$2"
+    case $1 in
+    empty) : >"$2" ;;
+    short) head -c $((size / 2)) "$tmp/sound" >"$2" ;;
+    "a byte short") head -c $(($(end_of "$tmp/sound") - 1)) "$tmp/sound" >"$2" ;;
+    header) head -c 64 "$tmp/sound" >"$2" ;;
+    "zeros behind its header") { head -c 4096 "$tmp/sound"; head -c $((size - 4096)) /dev/zero; } >"$2" ;;
+    fifo) mkfifo "$2" ;;
+    "link to a fifo") mkfifo "$2.fifo" && ln -s "$2.fifo" "$2" ;;
+    folder) mkdir "$2" ;;
+    text) echo text >"$2" ;;
+    object) $CC -c -o "$2" "$tmp/module.c" ;;
+    device) ln -s /dev/zero "$2" ;;
+    # Bytes 4 and 18 of an ELF file: its class, its machine.
+    class) cp "$tmp/sound" "$2" && printf '\001' | dd of="$2" bs=1 seek=4 conv=notrunc 2>/dev/null ;;
+    machine) cp "$tmp/sound" "$2" && printf '\050' | dd of="$2" bs=1 seek=18 conv=notrunc 2>/dev/null ;;
+    dangling) ln -s /nonexistent/library "$2" ;;
+    esac
+}
+
+why_of() {
+    case $1 in
+    empty | text) echo "not an ELF file" ;;
+    short | "a byte short" | header) echo "the file is cut short" ;;
+    zeros*) echo "the file is damaged\|not a shared library" ;;
+    fifo | "link to a fifo" | folder | device) echo "not a regular file" ;;
+    object) echo "not a shared library" ;;
+    esac
+}
+
+# A file, what needs it, how the GPU then computes, and a setting.
+cat >"$tmp/libraries" <<'END'
+libcuda.so.1 a kernel XT=
+libcublas.so.13 a cublas XGEMM_KERNEL=cublas
+libcusolver.so.12 b cuSOLVER XT=
+END
+while read -r file what uses setting; do
+    [ $uses != kernel ] || uses=
+    fresh
+    runs "$file, sound" $setting "$tmp/library" $what
+    grep -q right "$tmp/out" && grep -q "^xgemm: [a-z_]* .*: GPU $uses" "$tmp/err" ||
+        fail_with "$file, sound: not on the GPU" "$tmp/out" "$tmp/err"
+    for kind in empty short "a byte short" header "zeros behind its header" fifo "link to a fifo" folder text object \
+        device class machine dangling; do
+        fresh
+        made "$kind" "$tmp/cuda/$file"
+        runs "$file, $kind" $setting "$tmp/library" $what
+        [ "$(cat "$tmp/out")" = right ] || fail_with "$file, $kind: answer" "$tmp/out" "$tmp/err"
+        ! grep "^xgemm: [a-z_]* .*: GPU $uses" "$tmp/err" || fail "$file, $kind: on the GPU"
+        why=$(why_of "$kind")
+        [ -z "$why" ] || says "$file, $kind" "$file: \($why\)"
+    done
+done <"$tmp/libraries"
+
+# A library that they need: cuBLAS 12 needs another half of itself.
+echo 'int cublasLtCreate(void); int cublasLtCreate(void) { return 0; }' >"$tmp/half.c"
+$CC -shared -fPIC -s -Wl,-soname,libcublasLt.so.12 -o "$tmp/libcublasLt.so.12" "$tmp/half.c" || exit 99
+for kind in sound short fifo folder text; do
+    fresh
+    rm "$tmp/cuda/libcublas.so.13"
+    cp "$tmp/libcublasLt.so.12" "$tmp/cuda"
+    $CC -shared -fPIC -Wl,-soname,libcublas.so.12 -Wl,--no-as-needed -o "$tmp/cuda/libcublas.so.12" \
+        "$XG_FAKEDRV_DIR/libcublas.so.13" "$tmp/libcublasLt.so.12" -Wl,-rpath,"\$ORIGIN:$XG_FAKEDRV_DIR" || exit 99
+    [ $kind = sound ] || made "$kind" "$tmp/cuda/libcublasLt.so.12"
+    runs "half, $kind" XGEMM_KERNEL=cublas "$tmp/library" a
+    [ "$(cat "$tmp/out")" = right ] || fail_with "half, $kind: answer" "$tmp/out" "$tmp/err"
+    if [ $kind = sound ]; then
+        says "half" 'xgemm: cblas_sgemm .*: GPU cublas'
+    else
+        says "half, $kind" "libcublasLt.so.12: $(why_of $kind)"
+    fi
+done
+
+# A file that is read slowly, or is a FIFO: the program's dlopen and exit do not wait. It is given up.
+# meanwhile WHAT [NAME=VALUE...]: the program opens another library and ends.
+meanwhile() {
+    meanwhile_what=$1
+    shift
+    begin=$(date +%s%N)
+    runs "$meanwhile_what" "$@" "$tmp/library" $what "$tmp/module.so"
+    ms=$((($(date +%s%N) - begin) / 1000000))
+    ! grep WRONG "$tmp/out" || fail "$meanwhile_what: dlopen waits"
+    [ $ms -lt 2000 ] || fail "$meanwhile_what: exit takes $ms ms"
+}
+while read -r file what uses setting; do
+    fresh
+    meanwhile "$file, slow" XT_SLOW="$file" $setting
+    runs "$file, given up" XT_SLOW="$file" XGEMM_TIMEOUT_MS=300 $setting "$tmp/library" $what stay
+    [ "$(cat "$tmp/out")" = right ] || fail_with "$file, given up: answer" "$tmp/out" "$tmp/err"
+    says "$file, given up" "$file: it did not answer in 300 ms"
+    made fifo "$tmp/cuda/$file"
+    meanwhile "$file, a FIFO" $setting
+done <"$tmp/libraries"
+exit $status
