@@ -48,14 +48,15 @@ DOCTOR_RULE(find_nothing)
 {
     bool wants = false;
     if (!is_within_reach(facts) || !facts->run.told || !facts->run.preloaded ||
-        facts->run.account.row_count > 0 || facts->program.inside ||
+        facts->run.account.row_count > 0 || doctor_names_any(&facts->program.inside) ||
         doctor_children_are_lost(facts) ||
         (facts->program.lapack && !facts->system.lapack)) /* lapack.off explains it */
         return;
     for (int i = 0; i < facts->object_count; i++) {
         if (doctor_object_is_lost(facts, &facts->objects[i]))
             return;
-        wants |= facts->objects[i].elf.imports != 0 || facts->objects[i].elf.mkl_inside;
+        wants |=
+            doctor_names_any(&facts->objects[i].elf.imports) || facts->objects[i].elf.mkl_inside;
     }
     doctor_texts_add_if(subjects, wants == detail, facts->program.name);
 }
@@ -167,10 +168,12 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "Let the program end by exit() or return from main, with less work if necessary, and give "
      "doctor the program itself if another one starts it."},
     {"run.no-calls", DOCTOR_NOTE, find_nothing, 1,
-     "%s loaded modules that import SGEMM, but none of its processes called it.",
+     "%s loaded modules that import functions of BLAS or LAPACK, but none of its processes called "
+     "one that this library intercepts.",
      "Run it with work that multiplies matrices."},
     {"run.no-blas", DOCTOR_NOTE, find_nothing, 0,
-     "%s called no Level 3 BLAS function and loaded no object that could call SGEMM.",
+     "%s called no function of BLAS or LAPACK that this library intercepts, and loaded no object "
+     "that could call one.",
      "No action is possible: the program has no products for this library."},
     {"run.message", DOCTOR_NOTE, find_messages, 0, "The library reported: %s.",
      "man libxgemm_shim explains the terms."},
