@@ -145,11 +145,18 @@ DOCTOR_RULE(find_routines)
     find_calls(facts, detail, ROUTINES, subjects);
 }
 
-/* Finds products that nothing on the GPU computes. detail: whether a cuBLAS was loaded. */
+/* Finds products, or routines, that nothing on the GPU computes. detail: whether a cuBLAS, or a
+ * cuSOLVER, was loaded. */
 DOCTOR_RULE(find_unserved)
 {
     if ((facts->run.cublas_file[0] != '\0') == detail)
         find_calls(facts, XG_REASON_KERNEL, PRODUCTS, subjects);
+}
+
+DOCTOR_RULE(find_unsolved)
+{
+    if ((facts->run.cusolver_file[0] != '\0') == detail)
+        find_calls(facts, XG_REASON_KERNEL, ROUTINES, subjects);
 }
 
 const struct doctor_diagnosis doctor_run_diagnoses[] = {
@@ -242,14 +249,18 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "had loaded could not be opened.",
      "XGEMM_VERBOSE=2 prints what cublasCreate returned. cuBLAS may need a newer driver: drivers "
      "older than 580 need cuBLAS of CUDA 12 (pip install nvidia-cublas-cu12)."},
-    {"run.cusolver", DOCTOR_MEND, find_routines, XG_REASON_KERNEL,
+    {"run.cusolver", DOCTOR_MEND, find_unsolved, false,
      "%s stayed on the CPU: cuSOLVER was not found.",
      "Install cuSOLVER (pip install nvidia-cusolver, or nvidia-cusolver-cu12 for drivers older "
      "than 580)."},
+    {"run.cusolver-closed", DOCTOR_MEND, find_unsolved, true,
+     "%s stayed on the CPU: the cuSOLVER that the program had loaded could not be opened.",
+     "XGEMM_VERBOSE=2 prints what cusolverDnCreate returned. cuSOLVER may need a newer driver: "
+     "drivers older than 580 need cuSOLVER of CUDA 12 (pip install nvidia-cusolver-cu12)."},
     {"run.declined", DOCTOR_NOTE, find_routines, XG_REASON_ROUTINE,
      "%s stayed on the CPU: a matrix holds a NaN or an infinity or does not fit the GPU's memory, "
-     "LAPACK's info is not 0, or cuSOLVER could not be opened.",
-     "XGEMM_VERBOSE=2 says whether cuSOLVER was opened."},
+     "LAPACK's info is not 0, or cuSOLVER is not as exact as LAPACK on it.",
+     "No action is needed."},
     {"run.degenerate", DOCTOR_NOTE, find_reason, XG_REASON_DEGENERATE,
      "%s had nothing to multiply: a dimension or alpha was 0.", "No action is needed."},
     {0},

@@ -133,6 +133,12 @@ END
     refused REFUSED=cusolver XGEMM_MODE=gpu "$tmp/lapack" 70
     has "no cuSOLVER" '^  CPU  *no kernel for it  *dgesv_ '
     ! grep '^  GPU ' "$tmp/err" || fail "no cuSOLVER: a routine on the GPU"
+    # A cuSOLVER that cannot be opened is a failure, after three of them it is as none, and it declines nothing.
+    refused FAKECUDA_FAIL=cusolverDnCreate:1:1:always XGEMM_MODE=gpu "$tmp/lapack" 70
+    [ "$(awk '/^  CPU  *GPU failed  *[sdcz]potr/ { for (i = 1; i < NF; i++) if ($i ~ /^[sdcz]potr[fsi]$/) calls += $(i + 1) }
+        END { print calls + 0 }' "$tmp/err")" = 3 ] || fail_with "a closed cuSOLVER: not 3 failures" "$tmp/err"
+    has "a closed cuSOLVER" '^  CPU  *no kernel for it  *dgesv_ '
+    ! grep 'cuSOLVER declines' "$tmp/err" || fail "a closed cuSOLVER declines"
     refused REFUSED=cusolver XGEMM_REPRODUCIBLE=1 "$tmp/one"
     has "no cuSOLVER, one call" 'no cuSOLVER'
     ! grep 'compute capability' "$tmp/err" || fail "no cuSOLVER, one call: the GPU has started"
