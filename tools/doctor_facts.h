@@ -199,6 +199,7 @@ struct doctor_run {
     char cublas_file[DOCTOR_PATH_BYTES]; /* loaded by one of its processes; empty: none */
     char cusolver_file[DOCTOR_PATH_BYTES];
     struct xg_account account; /* the sum over all processes */
+    bool unaccounted;          /* a process could not write its account */
     struct doctor_child children[DOCTOR_CHILDREN];
     int child_count;
     double cores_s;               /* CPU time of all processes */

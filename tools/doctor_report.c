@@ -240,7 +240,8 @@ static void write_run(FILE *out, const struct doctor_facts *facts)
     if (run->cusolver_file[0])
         write_row(out, "cuSOLVER", run->cusolver_file);
     if (run->account.row_count == 0)
-        write_row(out, "products", "none seen");
+        write_row(out, "products",
+                  run->unaccounted ? "unknown: no account could be written" : "none seen");
     for (int i = 0; i < run->account.row_count; i++) {
         const struct xg_account_row *row = &run->account.rows[i];
         const enum xg_place place = (enum xg_place)row->place;

@@ -239,9 +239,11 @@ static void take_log(struct doctor_run *run, const struct place *place)
     char *text = read_file(place->log, place->log_bytes);
     if (text && wanted && place->own_log)
         fputs(text, stderr);
-    for (char *rest = text, *line; !wanted && (line = strsep(&rest, "\n"));)
-        if (!strncmp(line, "xgemm: ", 7))
+    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+        run->unaccounted |= !strncmp(line, "xgemm: XGEMM_ACCOUNT=", 21);
+        if (!wanted && !strncmp(line, "xgemm: ", 7))
             doctor_texts_add(&run->messages, "%s", line + 7);
+    }
     free(text);
 }
 

@@ -219,6 +219,10 @@ says '"name":"cblas_sgemm","where":"CPU"'
 doctor $wrong "$tmp/linked" own leave
 finds run.untold _exit
 says '"name":"cblas_sgemm","where":"CPU"'
+# Of calls of which no account could be written it does not say that there were none.
+doctor $wrong sh -c 'ulimit -f 100; exec "$0" own' "$tmp/linked"
+finds run.message 'cannot write an account'
+silent run.no-calls
 # A signal to doctor itself is passed on to the program, and nothing is left behind.
 mkdir "$tmp/folders"
 doctor any TMPDIR="$tmp/folders" sh -c 'kill -TERM $PPID; exec sleep 20'

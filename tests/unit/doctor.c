@@ -370,6 +370,10 @@ static void test_neighbours(void)
     doctor_texts_add(&facts.settings.refused, "XGEMM_MODE=x is not understood");
     doctor_texts_add(&facts.run.messages, "XGEMM_MODE=x is not understood");
     XT_CHECK(doctor_diagnose(&facts, findings) == 1, "told once");
+    make_healthy();
+    facts.run.account.row_count = 0;
+    facts.run.unaccounted = true;
+    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "calls of which no account could be written");
 }
 
 /* Which programs that the run started are told of; share: of the run, where no word was left. */
