@@ -2,14 +2,34 @@
 #include "device.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void device_die(const char *what, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", what, why);
+    exit(2);
+}
+
+void device_must(enum xg_status status, const char *what)
+{
+    if (status != XG_OK)
+        device_die(what, xg_status_name(status));
+}
+
+void *device_function(const struct xg_dev *dev, const char *name, const char *newer)
+{
+    void *function = dlsym(dev->drv.library, name);
+    if (!function && newer)
+        function = dlsym(dev->drv.library, newer);
+    if (!function)
+        device_die(name, "the driver lacks it");
+    return function;
+}
 
 device_elapsed *device_elapsed_function(const struct xg_dev *dev)
 {
-    device_elapsed *function;
-    *(void **)&function = dlsym(dev->drv.library, "cuEventElapsedTime");
-    if (!function) /* its name in newer drivers */
-        *(void **)&function = dlsym(dev->drv.library, "cuEventElapsedTime_v2");
-    return function;
+    return (device_elapsed *)device_function(dev, "cuEventElapsedTime", "cuEventElapsedTime_v2");
 }
 
 struct xg_gemm_args device_gemm(const struct xg_problem *p, CUdeviceptr a, CUdeviceptr b,

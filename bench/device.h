@@ -6,7 +6,14 @@
 #include "src/compute/gemm_args.h"
 #include "src/device/dev.h"
 
-/* cuEventElapsedTime, which the library itself does not use; NULL if the driver lacks it. */
+/* Ends the program after the message "WHAT: WHY"; device_must does, unless the status is XG_OK. */
+_Noreturn void device_die(const char *what, const char *why);
+void device_must(enum xg_status status, const char *what);
+
+/* A function of the driver that the library itself does not use, under one of its names (`newer`
+ * may be NULL). Ends the program if the driver lacks it. */
+void *device_function(const struct xg_dev *dev, const char *name, const char *newer);
+
 typedef CUresult device_elapsed(float *milliseconds, CUevent begin, CUevent end);
 device_elapsed *device_elapsed_function(const struct xg_dev *dev);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "device.h"
 #include "median.h"
 #include "options.h"
 #include "shapes.h"
@@ -91,8 +92,8 @@ static float *create_matrix(size_t elems)
     void *locked;
     if (!options.locked)
         return matrix;
-    if (xg_mem_pinned_alloc(sides_device(), elems * sizeof *matrix, &locked) != XG_OK)
-        exit(EXIT_FAILURE);
+    device_must(xg_mem_pinned_alloc(sides_device(), elems * sizeof *matrix, &locked),
+                "page-locked memory");
     memcpy(locked, matrix, elems * sizeof *matrix);
     free(matrix);
     return locked;

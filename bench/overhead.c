@@ -88,8 +88,10 @@ static double measure(const struct way *way)
 static void run(const char *library, double ns[WAYS])
 {
     int ends[2];
-    if (pipe(ends))
+    if (pipe(ends)) {
+        perror("pipe");
         exit(EXIT_FAILURE);
+    }
     pid_t pid = fork();
     if (pid == 0) {
         char descriptor[16];

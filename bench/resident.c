@@ -26,30 +26,16 @@ static CUstream stream;
 static CUevent start_event, stop_event;
 static device_elapsed *elapsed_ms;
 
-static void die(const char *what, const char *why)
-{
-    fprintf(stderr, "%s: %s\n", what, why);
-    exit(2);
-}
-
-static void must(enum xg_status status, const char *what)
-{
-    if (status != XG_OK)
-        die(what, xg_status_name(status));
-}
-
 struct xg_dev *resident_open(void)
 {
     if (xg_backend_open(xg_conf_get(), &dev) != XG_OK)
-        die("device", "no device that the kernels support");
+        device_die("device", "no device that the kernels support");
     elapsed_ms = device_elapsed_function(dev);
-    if (!elapsed_ms)
-        die("cuEventElapsedTime", "the driver lacks it");
-    must(xg_dev_enter(dev), "context");
-    must(XG_DRV(&dev->drv, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING), "stream");
-    must(XG_DRV(&dev->drv, cuEventCreate, &start_event, CU_EVENT_DEFAULT), "event");
-    must(XG_DRV(&dev->drv, cuEventCreate, &stop_event, CU_EVENT_DEFAULT), "event");
-    must(xg_team_create(xg_cores_count(), &team), "threads");
+    device_must(xg_dev_enter(dev), "context");
+    device_must(XG_DRV(&dev->drv, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING), "stream");
+    device_must(XG_DRV(&dev->drv, cuEventCreate, &start_event, CU_EVENT_DEFAULT), "event");
+    device_must(XG_DRV(&dev->drv, cuEventCreate, &stop_event, CU_EVENT_DEFAULT), "event");
+    device_must(xg_team_create(xg_cores_count(), &team), "threads");
     dev->facts.cublas = xg_cublas_present(dev);
     dev->facts.scratch_bytes = 256 << 20; /* xg_launch_reserve sees to it */
     return dev;
@@ -57,9 +43,9 @@ struct xg_dev *resident_open(void)
 
 void resident_close(void)
 {
-    must(XG_DRV(&dev->drv, cuEventDestroy, start_event), "event");
-    must(XG_DRV(&dev->drv, cuEventDestroy, stop_event), "event");
-    must(XG_DRV(&dev->drv, cuStreamDestroy, stream), "stream");
+    device_must(XG_DRV(&dev->drv, cuEventDestroy, start_event), "event");
+    device_must(XG_DRV(&dev->drv, cuEventDestroy, stop_event), "event");
+    device_must(XG_DRV(&dev->drv, cuStreamDestroy, stream), "stream");
     xg_team_destroy(team);
     xg_dev_leave(dev);
     xg_backend_close(dev);
@@ -72,7 +58,7 @@ static void *allocate(size_t elems, size_t elem_bytes)
 {
     void *matrix = calloc(elems, elem_bytes);
     if (!matrix)
-        die("operands", "out of memory");
+        device_die("operands", "out of memory");
     return matrix;
 }
 
@@ -118,8 +104,8 @@ static size_t align_up(size_t bytes)
 
 static void copy_up(CUdeviceptr to, const void *from, size_t bytes)
 {
-    must(XG_DRV(&dev->drv, cuMemcpyHtoDAsync, to, from, bytes, stream), "copy");
-    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy");
+    device_must(XG_DRV(&dev->drv, cuMemcpyHtoDAsync, to, from, bytes, stream), "copy");
+    device_must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy");
 }
 
 /* Copies the first set to all others; each copy doubles the number of filled sets. */
@@ -127,11 +113,11 @@ static void copy_sets(const struct resident *r)
 {
     for (int done = 1; done < r->sets; done *= 2) {
         size_t sets = (size_t)(2 * done < r->sets ? done : r->sets - done);
-        must(xg_mem_dev_copy(dev, r->dev.ptr + r->set_bytes * (size_t)done, r->set_bytes,
-                             r->dev.ptr, r->set_bytes, r->set_bytes, sets, stream),
-             "copy of a set");
+        device_must(xg_mem_dev_copy(dev, r->dev.ptr + r->set_bytes * (size_t)done, r->set_bytes,
+                                    r->dev.ptr, r->set_bytes, r->set_bytes, sets, stream),
+                    "copy of a set");
     }
-    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy of a set");
+    device_must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), "copy of a set");
 }
 
 void resident_create(struct resident *r, enum xg_type type, const struct shape *shape,
@@ -155,7 +141,7 @@ void resident_create(struct resident *r, enum xg_type type, const struct shape *
     r->set_bytes = r->c_at + align_up(r->c_elems * bytes);
     size_t sets = 1 + ROTATED_BYTES / r->set_bytes;
     r->sets = sets < SETS_MAX ? (int)sets : SETS_MAX;
-    must(xg_mem_dev_reserve(dev, &r->dev, r->set_bytes * (size_t)r->sets), "device memory");
+    device_must(xg_mem_dev_reserve(dev, &r->dev, r->set_bytes * (size_t)r->sets), "device memory");
     copy_up(r->dev.ptr, r->a, r->a_elems * bytes);
     copy_up(r->dev.ptr + r->b_at, r->b, r->b_elems * bytes);
     copy_up(r->dev.ptr + r->c_at, r->c, r->c_elems * bytes);
@@ -181,10 +167,10 @@ static enum xg_status launch(const struct xg_kernel *row, const struct resident 
     struct xg_gemm_args gemm = device_gemm(&r->call, set, set + r->b_at, set + r->c_at);
     const struct xg_shape shape = xg_gemm_shape(&gemm);
     struct xg_choice choice = xg_select_row(row, &dev->facts, &shape);
-    must(xg_launch_reserve(dev, &choice, &scratch, &gemm), "scratch");
+    device_must(xg_launch_reserve(dev, &choice, &scratch, &gemm), "scratch");
     enum xg_status status = xg_launch_gemm(dev, &choice, &gemm, stream);
     if (status != XG_DECLINED)
-        must(status, row->name);
+        device_must(status, row->name);
     return status;
 }
 
@@ -199,14 +185,15 @@ const struct xg_kernel *resident_row(const struct resident *r, enum xg_math math
 static double time_runs(const struct xg_kernel *row, const struct resident *r, int runs)
 {
     static int turn;
-    must(XG_DRV(&dev->drv, cuEventRecord, start_event, stream), "event");
+    device_must(XG_DRV(&dev->drv, cuEventRecord, start_event, stream), "event");
     for (int i = 0; i < runs; i++, turn = (turn + 1) % SETS_MAX)
         launch(row, r, turn);
-    must(XG_DRV(&dev->drv, cuEventRecord, stop_event, stream), "event");
-    must(XG_DRV(&dev->drv, cuEventSynchronize, stop_event), row->name);
+    device_must(XG_DRV(&dev->drv, cuEventRecord, stop_event, stream), "event");
+    device_must(XG_DRV(&dev->drv, cuEventSynchronize, stop_event), row->name);
     float ms = 0.0f;
-    must(xg_drv_status(&dev->drv, elapsed_ms(&ms, start_event, stop_event), "cuEventElapsedTime"),
-         "event");
+    device_must(
+        xg_drv_status(&dev->drv, elapsed_ms(&ms, start_event, stop_event), "cuEventElapsedTime"),
+        "event");
     return (double)ms * 1e-3;
 }
 
@@ -214,12 +201,14 @@ static double time_runs(const struct xg_kernel *row, const struct resident *r, i
 static bool judge_row(const struct xg_kernel *row, const struct resident *r, struct timing *timing)
 {
     size_t bytes = r->c_elems * xg_type_bytes(r->call.type);
-    must(XG_DRV(&dev->drv, cuMemsetD32Async, r->dev.ptr + r->c_at, 0x7ff80000, bytes / 4, stream),
-         "poison");
+    device_must(
+        XG_DRV(&dev->drv, cuMemsetD32Async, r->dev.ptr + r->c_at, 0x7ff80000, bytes / 4, stream),
+        "poison");
     if (launch(row, r, 0) != XG_OK)
         return false;
-    must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, r->c, r->dev.ptr + r->c_at, bytes, stream), "copy");
-    must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), row->name);
+    device_must(XG_DRV(&dev->drv, cuMemcpyDtoHAsync, r->c, r->dev.ptr + r->c_at, bytes, stream),
+                "copy");
+    device_must(XG_DRV(&dev->drv, cuStreamSynchronize, stream), row->name);
     timing->there = true;
     struct xg_problem computed = r->call;
     computed.c = r->c;

@@ -144,14 +144,13 @@ bool sides_open(void)
                 "no usable GPU, so there is nothing to compare (XGEMM_VERBOSE=2 says why)\n");
         return false;
     }
-    void *library = bench.dev->drv.library;
-    *(void **)&bench.copy_up = dlsym(library, "cuMemcpyHtoD_v2");
-    *(void **)&bench.copy_down = dlsym(library, "cuMemcpyDtoH_v2");
+    *(void **)&bench.copy_up = device_function(bench.dev, "cuMemcpyHtoD_v2", NULL);
+    *(void **)&bench.copy_down = device_function(bench.dev, "cuMemcpyDtoH_v2", NULL);
     bench.dev->facts.cublas = xg_cublas_present(bench.dev);
-    if (bench.dev->drv.cuStreamCreate(&bench.stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
-        return false;
+    device_must(XG_DRV(&bench.dev->drv, cuStreamCreate, &bench.stream, CU_STREAM_NON_BLOCKING),
+                "stream");
     open_cublasxt();
-    return bench.copy_up && bench.copy_down;
+    return true;
 }
 
 struct xg_dev *sides_device(void)
@@ -168,19 +167,16 @@ static double seconds_of(enum xg_status (*work)(void *arg, CUstream stream), voi
     device_elapsed *elapsed = device_elapsed_function(bench.dev);
     CUevent begin, end;
     double best = INFINITY;
-    if (!elapsed || drv->cuEventCreate(&begin, 0) != CUDA_SUCCESS ||
-        drv->cuEventCreate(&end, 0) != CUDA_SUCCESS)
-        exit(EXIT_FAILURE);
+    device_must(XG_DRV(drv, cuEventCreate, &begin, 0), "event");
+    device_must(XG_DRV(drv, cuEventCreate, &end, 0), "event");
     for (int i = 0; i < 4; i++) {
         float milliseconds = 0;
         drv->cuEventRecord(begin, stream);
         enum xg_status status = work(arg, stream);
         drv->cuEventRecord(end, stream);
         if (status != XG_OK || drv->cuEventSynchronize(end) != CUDA_SUCCESS ||
-            elapsed(&milliseconds, begin, end) != CUDA_SUCCESS) {
-            fprintf(stderr, "the device fails: %s\n", xg_status_name(status));
-            exit(EXIT_FAILURE);
-        }
+            elapsed(&milliseconds, begin, end) != CUDA_SUCCESS)
+            device_die("the device fails", xg_status_name(status));
         if (i > 0)
             best = fmin(best, 1e-3 * (double)milliseconds);
     }
@@ -214,9 +210,8 @@ void sides_link(struct link_rates *rates)
     struct xg_dev *dev = bench.dev;
     struct link_copy copy = {.bytes = (size_t)256 << 20};
     struct xg_mem_dev mem = {0};
-    if (xg_mem_dev_reserve(dev, &mem, copy.bytes) != XG_OK ||
-        xg_mem_pinned_alloc(dev, copy.bytes, &copy.host) != XG_OK)
-        exit(EXIT_FAILURE);
+    device_must(xg_mem_dev_reserve(dev, &mem, copy.bytes), "device memory");
+    device_must(xg_mem_pinned_alloc(dev, copy.bytes, &copy.host), "page-locked memory");
     copy.device = mem.ptr;
     rates->up_bytes_per_s = (double)copy.bytes / seconds_of(copy_up_once, &copy);
     rates->down_bytes_per_s = (double)copy.bytes / seconds_of(copy_down_once, &copy);

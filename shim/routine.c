@@ -49,9 +49,11 @@ static void shim_routine_arrive(const char *frame)
 
 void shim_routine_notice(const char *frame, const void *caller)
 {
-    if (xg_tally_own(XG_TALLY_ROUTINES) &&
-        !shim_whose_is_inside(frame, caller, shim_routine_frame, shim_routine_caller))
-        xg_tally_take(XG_TALLY_ROUTINES, INT_MAX);
+    if (!xg_tally_own(XG_TALLY_ROUTINES) ||
+        shim_whose_is_inside(frame, caller, shim_routine_frame, shim_routine_caller))
+        return;
+    xg_tally_take(XG_TALLY_ROUTINES, INT_MAX);
+    xg_tally_take(XG_TALLY_KEPT, INT_MAX);
 }
 
 struct shim_routine_pending {

@@ -38,10 +38,6 @@ enum {
         SHIM_BLAS_ROUTINES + (SHIM_ID_COUNT - SHIM_BLAS_COUNT) / SHIM_ROUTINE_SPELLING_COUNT
 };
 
-/* SGEMM's names come first; tools that know no other operation rely on that. */
-enum { SHIM_SGEMM_COUNT = SHIM_SPELLING_COUNT };
-_Static_assert(XG_KIND_SGEMM == 0, "SGEMM's names come first");
-
 struct shim_symbol {
     const char *name;
     const char *routine; /* "ssyrk" */

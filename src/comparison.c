@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "comparison.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,7 +144,7 @@ static double residual_of(const struct xg_routine *before, const struct xg_routi
 {
     struct xg_residual residual;
     enum xg_status status = xg_residual_measure(before, after, 0, NULL, 1, &residual);
-    return status == XG_OK ? residual.units : NAN;
+    return status == XG_OK ? residual.units : XG_COMPARE_UNMEASURED;
 }
 
 enum xg_status xg_comparison_routine(const char *symbol, const struct xg_routine *routine,

@@ -424,13 +424,16 @@ void xg_dispatch_record(const struct xg_conf *conf, const struct xg_cpu *cpu,
     xg_recorder_add(record, begin_s);
 }
 
-/* Places the product on the CPU, whatever was decided, if its operands do not allow the GPU. */
+/* Places the product on the CPU, whatever was decided, if its operands, or the routine that it is a
+ * part of, do not allow the GPU. */
 static void keep_on_cpu(const struct xg_problem *call, struct xg_decision *decision)
 {
     bool twice = decision->place == XG_PLACE_BOTH;
     if (decision->place == XG_PLACE_CPU)
         return;
-    if (xg_overlap_find(call))
+    if (xg_tally_own(XG_TALLY_KEPT))
+        decision->reason = XG_REASON_ROUTINE;
+    else if (xg_overlap_find(call))
         decision->reason = XG_REASON_OVERLAP;
     else if (twice && xg_problem_is_in_place(call))
         decision->reason = XG_REASON_IN_PLACE;

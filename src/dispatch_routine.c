@@ -18,6 +18,7 @@
 #include "host/latch.h"
 #include "host/shelter.h"
 #include "host/stack.h"
+#include "host/tally.h"
 #include "library_start.h"
 #include "presence.h"
 #include "report/recorder.h"
@@ -139,7 +140,13 @@ static enum xg_reason reason_declined(enum xg_status status, const struct xg_res
 {
     if (status != XG_DECLINED)
         return status == XG_ERR_WRONG ? XG_REASON_WRONG : XG_REASON_FAILED;
-    return result->busy ? XG_REASON_BUSY : XG_REASON_ROUTINE;
+    if (xg_engine_state_get() != XG_ENGINE_READY)
+        return XG_REASON_NO_GPU;
+    if (result->busy)
+        return XG_REASON_BUSY;
+    if (result->failed)
+        return XG_REASON_FAILED;
+    return result->unserved ? XG_REASON_KERNEL : XG_REASON_ROUTINE;
 }
 
 static bool run_rest(const struct xg_conf *conf, const struct xg_patience *patience,
@@ -199,8 +206,13 @@ static void run_cpu(const struct xg_routine *routine, const struct xg_model *mod
                     const struct xg_cpu *cpu, struct xg_shelter *shelter,
                     struct xg_call_record *record)
 {
+    /* A search for a pivot among NaN has no defined result: inner products that give each element
+     * its right value would still not give the caller's LAPACK the pivots that it finds alone. */
+    const int kept = record->gpu.nonfinite;
     double begin = xg_clock_s(), entered = xg_recorder_enter();
+    xg_tally_add(XG_TALLY_KEPT, kept);
     xg_shelter_leave_to(shelter, cpu);
+    xg_tally_take(XG_TALLY_KEPT, kept);
     record->inside_s += xg_recorder_leave(entered);
     observe(routine, model, XG_SIDE_CPU, xg_clock_s() - begin);
 }
@@ -252,6 +264,8 @@ static bool compute(const char *symbol, const struct xg_routine *routine, const 
         .predicted_cpu_s = decision.cpu_s,
         .predicted_gpu_s = decision.gpu_s,
     };
+    if (xg_tally_own(XG_TALLY_KEPT))
+        xg_record_stay(&record, XG_REASON_ROUTINE);
     if (record.place == XG_PLACE_BOTH && !xg_residual_covers(routine))
         xg_record_stay(&record, XG_REASON_MODE); /* no residual tells which side is right */
     if (record.place != XG_PLACE_CPU && !xg_stack_suffices())

@@ -124,6 +124,7 @@ void accounts_explain(struct xg_account *sum)
 void accounts_tell_none(void)
 {
     if (!foreign)
-        terminal_say(stderr, "no Level 3 BLAS call was intercepted in any process; xgemm-run "
-                             "doctor PROGRAM says why");
+        terminal_say(stderr, "no process left an account: no call of Level 3 BLAS or LAPACK was "
+                             "intercepted, or its account could not be written; xgemm-run doctor "
+                             "PROGRAM says why");
 }

@@ -84,8 +84,9 @@ static void ask(void *answer, const void *file)
     if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && *map->l_name)
         doctor_text_set(blas->path, sizeof blas->path, "%s", map->l_name);
     ask_version(library, blas->version);
-    blas->has_sgemm = shim_blas_search(library, &shim_symbols[SHIM_ID_cblas_sgemm], 4, SHIM_NOTHING,
-                                       &found) != SHIM_NOTHING;
+    for (int routine = 0; routine < SHIM_BLAS_ROUTINES && !blas->has_names; routine++)
+        blas->has_names = shim_blas_search(library, shim_symbol_spellings(routine), 4, SHIM_NOTHING,
+                                           &found) != SHIM_NOTHING;
     blas->int_bytes = found.int_bytes;
     shim_threads_find(library, NULL, &threads);
     blas->threads = shim_threads_count(&threads, NULL);

@@ -35,7 +35,7 @@ static void take_start(struct doctor_run *run, char *text)
         run->child_count == DOCTOR_CHILDREN)
         return;
     struct doctor_child *child = &run->children[run->child_count++];
-    *child = (struct doctor_child){.reach = reach, .sgemm = program.sgemm};
+    *child = (struct doctor_child){.reach = reach, .multiplies = program.multiplies};
     doctor_text_set(child->path, sizeof child->path, "%s", program.path);
     doctor_text_set(child->starter, sizeof child->starter, "%s", starter);
 }

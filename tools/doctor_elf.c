@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../shim/symbols.h"
 #include "doctor_text.h"
 #include "src/base/elf_file.h"
 
@@ -80,12 +79,10 @@ static const char *string_at(const char *strings, size_t strings_bytes, size_t o
 
 /* --- Names --------------------------------------------------------------------------------- */
 
-unsigned doctor_elf_name(const char *name)
+bool doctor_elf_has_names(const struct doctor_elf *elf)
 {
-    for (int i = 0; i < SHIM_SGEMM_COUNT; i++)
-        if (!strcmp(name, shim_symbols[i].name))
-            return 1u << i;
-    return 0;
+    return doctor_names_any(&elf->imports) || doctor_names_any(&elf->defines) ||
+           doctor_names_any(&elf->inside) || elf->mkl_inside;
 }
 
 /* Recognises libraries by a function that no other library has. Prefixes and suffixes are those of
@@ -105,11 +102,11 @@ static const struct {
 
 static void take_definition(struct doctor_elf *elf, const char *name, int visibility)
 {
-    unsigned mask = doctor_elf_name(name);
-    elf->defines |= mask;
+    int id = doctor_names_find(name);
+    doctor_names_add(&elf->defines, id);
     if (visibility == STV_PROTECTED)
-        elf->protects |= mask;
-    elf->kit |= strstr(name, "saxpy") != NULL || strstr(name, "dgemm") != NULL;
+        doctor_names_add(&elf->protects, id);
+    elf->kit |= strstr(name, "axpy") != NULL || strstr(name, "lamch") != NULL;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (!strncmp(name + (strncmp(name, "scipy_", 6) ? 0 : 6), marks[i].part,
                      strlen(marks[i].part)))
@@ -128,7 +125,7 @@ static void name_vendor(struct doctor_elf *elf, const char *path)
         elf->vendor = DOCTOR_VENDOR_GSL;
     else if (!strncmp(name, "libmkl_", 7))
         elf->vendor = DOCTOR_VENDOR_MKL;
-    else if (!elf->vendor && elf->defines && elf->kit)
+    else if (!elf->vendor && doctor_names_blas(&elf->defines) && elf->kit)
         elf->vendor = DOCTOR_VENDOR_OTHER;
 }
 
@@ -208,14 +205,6 @@ static size_t count_symbols(const struct image *image, const struct tables *tabl
     return most > counts[2] ? most : counts[2];
 }
 
-static bool is_lapack(const char *name)
-{
-    for (int id = SHIM_BLAS_COUNT; id < SHIM_ID_COUNT; id++)
-        if (!strcmp(name, shim_symbols[id].name))
-            return true;
-    return false;
-}
-
 static void read_symbols(const struct image *image, const struct tables *tables,
                          const char *strings, struct doctor_elf *elf)
 {
@@ -225,12 +214,10 @@ static void read_symbols(const struct image *image, const struct tables *tables,
         const char *name = string_at(strings, tables->of[DT_STRSZ], symbols[i].st_name);
         if (!name || (symbols[i].st_info >> 4) == STB_LOCAL)
             continue;
-        if (symbols[i].st_shndx == SHN_UNDEF) {
-            elf->imports |= doctor_elf_name(name);
-            elf->lapack = elf->lapack || is_lapack(name);
-        } else {
+        if (symbols[i].st_shndx == SHN_UNDEF)
+            doctor_names_add(&elf->imports, doctor_names_find(name));
+        else
             take_definition(elf, name, symbols[i].st_other & 3);
-        }
     }
 }
 
@@ -249,8 +236,8 @@ static void read_relocations(const struct image *image, const struct tables *tab
         if (which == 0 || which >= tables->count)
             continue;
         const char *name = string_at(strings, tables->of[DT_STRSZ], symbols[which].st_name);
-        if (name)
-            elf->interposes |= doctor_elf_name(name) & elf->defines;
+        if (name && symbols[which].st_shndx != SHN_UNDEF)
+            doctor_names_add(&elf->interposes, doctor_names_find(name));
     }
 }
 
@@ -316,10 +303,10 @@ static void read_symtab(const struct image *image, struct doctor_elf *elf)
         for (size_t j = 0; strings && symbols && j < symbol_count; j++) {
             const char *name = string_at(strings, names->sh_size, symbols[j].st_name);
             if (name && symbols[j].st_shndx != SHN_UNDEF && (symbols[j].st_info & 15) == STT_FUNC)
-                elf->inside |= doctor_elf_name(name);
+                doctor_names_add(&elf->inside, doctor_names_find(name));
         }
     }
-    elf->inside &= ~elf->defines;
+    doctor_names_remove(&elf->inside, &elf->defines);
 }
 
 static bool holds(const struct image *image, const char *text)
@@ -349,7 +336,7 @@ static void read_image(const struct image *image, const char *path, struct docto
     elf->program = image->head->e_type == ET_EXEC || elf->dynamic || !elf->soname[0];
     read_symtab(image, elf);
     name_vendor(elf, path);
-    elf->mkl_inside |= !elf->imports && elf->vendor != DOCTOR_VENDOR_MKL &&
+    elf->mkl_inside |= !doctor_names_any(&elf->imports) && elf->vendor != DOCTOR_VENDOR_MKL &&
                        (holds(image, "Intel(R) oneAPI Math Kernel Library Version") ||
                         holds(image, "Intel(R) Math Kernel Library Version"));
 }

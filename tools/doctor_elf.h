@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* One ELF file on disk: its kind, its dependencies, and the SGEMM names in it. */
+/* One ELF file on disk: its kind, its dependencies, and the intercepted names in it. */
 #ifndef DOCTOR_ELF_H
 #define DOCTOR_ELF_H
 
 #include <stdbool.h>
+
+#include "doctor_names.h"
 
 enum doctor_vendor {
     DOCTOR_VENDOR_NONE, /* no BLAS */
@@ -18,7 +20,6 @@ enum doctor_vendor {
     DOCTOR_VENDOR_OTHER, /* has the names, but no sign of the vendor */
 };
 
-/* Masks have a bit for each name of SGEMM, which come first in enum shim_id (shim/symbols.h). */
 struct doctor_elf {
     bool elf;     /* an ELF file at all; if not, nothing else is set */
     bool native;  /* of this machine's class, byte order and processor */
@@ -27,14 +28,14 @@ struct doctor_elf {
     char interpreter[256]; /* empty: none */
     char soname[256];      /* empty: none */
     bool symbolic;         /* linked with -Bsymbolic: binds to itself first */
-    unsigned imports;      /* names that it imports */
-    unsigned defines;      /* names that it exports */
-    unsigned protects;     /* of `defines`: protected, so its own calls cannot be taken */
-    unsigned interposes;   /* of `defines`: its own calls still go through the dynamic linker */
-    unsigned inside;       /* names inside it that the dynamic linker does not see */
-    bool lapack;           /* imports one of our names of LAPACK */
-    bool kit;              /* exports more of BLAS than SGEMM */
-    bool mkl_inside;       /* contains MKL but is not a library of MKL */
+    struct doctor_names imports;
+    struct doctor_names defines;    /* names that it exports */
+    struct doctor_names protects;   /* of `defines`: protected, so its own calls cannot be taken */
+    struct doctor_names interposes; /* of `defines`: its own calls still go through the dynamic
+                                     * linker */
+    struct doctor_names inside;     /* names inside it that the dynamic linker does not see */
+    bool kit;        /* exports other names of BLAS or LAPACK too, as their libraries do */
+    bool mkl_inside; /* contains MKL but is not a library of MKL */
     enum doctor_vendor vendor;
     char **needed; /* the libraries that it needs by name */
     int needed_count;
@@ -45,8 +46,8 @@ struct doctor_elf {
 bool doctor_elf_read(struct doctor_elf *elf, const char *path);
 void doctor_elf_fini(struct doctor_elf *elf);
 
-/* The bit of a name of SGEMM in the masks; 0: not a name of SGEMM. */
-unsigned doctor_elf_name(const char *name);
+/* Whether the file uses or has one of the names. */
+bool doctor_elf_has_names(const struct doctor_elf *elf);
 
 /* "OpenBLAS"; never NULL. */
 const char *doctor_vendor_text(enum doctor_vendor vendor);

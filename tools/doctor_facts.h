@@ -97,8 +97,9 @@ struct doctor_settings {
     struct doctor_texts unknown; /* variables that nothing reads, in the library's words */
     struct doctor_texts ignored; /* ignored lines of configuration files, in the library's words */
     bool mode_cpu;
-    const char *kernel;   /* XGEMM_KERNEL if there is no such kernel; else NULL */
-    const char *cpu_blas; /* XGEMM_CPU_BLAS if it cannot be loaded or has no SGEMM; else NULL */
+    const char *kernel; /* XGEMM_KERNEL if there is no such kernel; else NULL */
+    const char
+        *cpu_blas; /* XGEMM_CPU_BLAS if it cannot be loaded or has none of our names; else NULL */
     const char *files[2]; /* XGEMM_LOG, XGEMM_TRACE: those that cannot be written */
 };
 
@@ -108,7 +109,7 @@ struct doctor_preload {
     bool library_usable;
     bool library_path_bad; /* it contains a blank or a colon, at which the loader ends a path */
     struct doctor_texts missing; /* entries that are not files */
-    struct doctor_texts rivals;  /* entries that export an SGEMM */
+    struct doctor_texts rivals;  /* entries that export one of our names */
     bool twice;                  /* this library is among the entries */
 };
 
@@ -143,13 +144,15 @@ struct doctor_program {
     char script[DOCTOR_PATH_BYTES];      /* empty: it is not a script */
     char interpreter[DOCTOR_PATH_BYTES]; /* the dynamic linker, or the missing interpreter */
     bool python;
-    bool sgemm;      /* it imports, exports or contains an SGEMM */
+    bool multiplies; /* it imports, exports or contains one of our names */
     bool lapack;     /* it, or an object that it loads, imports one of our names of LAPACK */
-    unsigned inside; /* our names that are linked into it */
+    struct doctor_names inside; /* our names that are linked into it, of BLAS if it imports none of
+                                 * BLAS, and of LAPACK if it imports none of LAPACK */
     struct doctor_texts missing_libraries;
 };
 
-/* An object that uses or has an SGEMM: a dependency of the program, or one that it loaded. */
+/* An object that uses or has one of our names: a dependency of the program, or one that it loaded.
+ */
 struct doctor_object {
     char path[DOCTOR_PATH_BYTES];
     struct doctor_elf elf;          /* without its list of dependencies */
@@ -157,17 +160,17 @@ struct doctor_object {
     bool needed;                    /* another object needs it by name */
     bool wanted;                    /* another object imports a name that it defines */
     bool apart;                     /* in a separate namespace: dlmopen */
-    unsigned taken;                 /* names bound to this library at the end of the run */
-    unsigned elsewhere;             /* names bound to another library, past this one */
+    struct doctor_names taken;      /* names bound to this library at the end of the run */
+    struct doctor_names elsewhere;  /* names bound to another library, past this one */
     char target[DOCTOR_PATH_BYTES]; /* the last of those libraries */
-    unsigned self;                  /* names bound to its own definition */
+    struct doctor_names self;       /* names bound to its own definition */
 };
 
 struct doctor_blas {
     char path[DOCTOR_PATH_BYTES];
     enum doctor_vendor vendor;
-    bool loads, has_sgemm;
-    char version[160]; /* what the library reports about itself; empty: nothing */
+    bool loads, has_names; /* names of BLAS that this library intercepts */
+    char version[160];     /* what the library reports about itself; empty: nothing */
     int int_bytes;
     int threads; /* 0: unknown */
     enum xg_pool pool;
@@ -182,7 +185,7 @@ struct doctor_child {
     enum doctor_reach reach;
     char path[DOCTOR_PATH_BYTES]; /* for a script, its interpreter */
     char starter[64];             /* name of the process that started it */
-    bool sgemm;                   /* as in struct doctor_program */
+    bool multiplies;              /* as in struct doctor_program */
 };
 
 struct doctor_run {
@@ -198,6 +201,7 @@ struct doctor_run {
     char cublas_file[DOCTOR_PATH_BYTES]; /* loaded by one of its processes; empty: none */
     char cusolver_file[DOCTOR_PATH_BYTES];
     struct xg_account account; /* the sum over all processes */
+    bool unaccounted;          /* a process could not write its account */
     struct doctor_child children[DOCTOR_CHILDREN];
     int child_count;
     double cores_s;               /* CPU time of all processes */

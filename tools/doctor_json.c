@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "../shim/symbols.h"
 #include "doctor_report.h"
 
 /* Writes a value after its name, or in an array without one; a comma precedes all but the first. */
@@ -105,12 +104,12 @@ static void put_units(struct json *json, const char *name, double value, double 
     }
 }
 
-static void put_names(struct json *json, const char *name, unsigned mask)
+static void put_names(struct json *json, const char *name, const struct doctor_names *names)
 {
     open_value(json, name, '[');
-    for (int i = 0; i < SHIM_SGEMM_COUNT; i++)
-        if (mask & 1u << i)
-            put_text(json, NULL, shim_symbols[i].name);
+    for (int id = doctor_names_next(names, 0); id < SHIM_ID_COUNT;
+         id = doctor_names_next(names, id + 1))
+        put_text(json, NULL, shim_symbols[id].name);
     close_value(json, ']');
 }
 
@@ -233,12 +232,12 @@ static void put_program(struct json *json, const struct doctor_facts *facts)
         const struct doctor_object *object = &facts->objects[i];
         open_value(json, NULL, '{');
         put_text(json, "file", object->path);
-        put_names(json, "imports", object->elf.imports);
-        put_names(json, "defines", object->elf.defines);
-        put_names(json, "inside", object->elf.inside);
-        put_names(json, "bound_to_library", object->taken);
-        put_names(json, "bound_elsewhere", object->elsewhere);
-        put_bool(json, "lapack", object->elf.lapack);
+        put_names(json, "imports", &object->elf.imports);
+        put_names(json, "defines", &object->elf.defines);
+        put_names(json, "inside", &object->elf.inside);
+        put_names(json, "bound_to_library", &object->taken);
+        put_names(json, "bound_elsewhere", &object->elsewhere);
+        put_bool(json, "lapack", doctor_names_lapack(&object->elf.imports));
         put_bool(json, "lost", doctor_object_is_lost(facts, object));
         close_value(json, '}');
     }

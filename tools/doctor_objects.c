@@ -127,8 +127,7 @@ static bool matters(const struct doctor_object *object)
 {
     const struct doctor_elf *elf = &object->elf;
     return !doctor_text_is_library(object->path) &&
-           (elf->imports || elf->defines || elf->inside || elf->lapack || elf->mkl_inside ||
-            (elf->vendor && elf->kit));
+           (doctor_elf_has_names(elf) || (elf->vendor && elf->kit));
 }
 
 /* Sets whether other files need the object or import from it. */
@@ -140,7 +139,7 @@ static void relate(const struct doctor_objects *objects, struct doctor_object *o
         const struct file *other = objects->files[i];
         if (&other->object == object)
             continue;
-        object->wanted |= (other->object.elf.imports & object->elf.defines) != 0;
+        object->wanted |= doctor_names_meet(&other->object.elf.imports, &object->elf.defines);
         for (int j = 0; j < other->needed_count; j++)
             object->needed |= !strcmp(doctor_text_basename(other->needed[j]), name);
     }
@@ -156,7 +155,8 @@ static void note_file(char file[DOCTOR_PATH_BYTES], const char *name,
 
 static void add_blas(struct doctor_facts *facts, const struct doctor_object *object)
 {
-    bool library = object->elf.defines && (object->elf.vendor || object->wanted) && !object->main;
+    bool library = doctor_names_blas(&object->elf.defines) &&
+                   (object->elf.vendor || object->wanted) && !object->main;
     if (library && facts->blas_count < DOCTOR_BLAS)
         doctor_blas_read(&facts->blas[facts->blas_count++], object->path);
 }
@@ -167,7 +167,8 @@ void doctor_objects_finish(const struct doctor_objects *objects, struct doctor_f
         const struct doctor_object *object = &objects->files[i]->object;
         note_file(facts->run.cublas_file, "libcublas.so", object);
         note_file(facts->run.cusolver_file, "libcusolver.so", object);
-        facts->program.lapack |= object->elf.lapack && !doctor_text_is_library(object->path);
+        facts->program.lapack |=
+            doctor_names_lapack(&object->elf.imports) && !doctor_text_is_library(object->path);
     }
     for (int i = 0; i < objects->count && facts->object_count < DOCTOR_OBJECTS; i++) {
         struct doctor_object object = objects->files[i]->object;

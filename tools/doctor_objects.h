@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that make up a program, and the SGEMM names in each. */
+/* The files that make up a program, and the intercepted names in each. */
 #ifndef DOCTOR_OBJECTS_H
 #define DOCTOR_OBJECTS_H
 
@@ -27,8 +27,8 @@ struct doctor_object *doctor_objects_add(struct doctor_objects *objects, const c
  */
 void doctor_objects_list(struct doctor_objects *objects, struct doctor_program *program);
 
-/* Sets facts->objects to those that import, define or contain an SGEMM or are a BLAS, facts->blas
- * to what the libraries among them report, and facts->run.cublas_file. */
+/* Sets facts->objects to those that import, define or contain an intercepted name or are a BLAS,
+ * facts->blas to what the libraries among them report, and facts->run.cublas_file. */
 void doctor_objects_finish(const struct doctor_objects *objects, struct doctor_facts *facts);
 
 #endif

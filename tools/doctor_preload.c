@@ -23,7 +23,7 @@ static void read_entry(struct doctor_preload *preload, const char *entry)
     if (strchr(entry, '/')) {
         if (!doctor_elf_read(&elf, entry))
             doctor_texts_add(&preload->missing, "%s", entry);
-        else if (elf.defines || elf.vendor)
+        else if (doctor_names_any(&elf.defines) || elf.vendor)
             doctor_texts_add(&preload->rivals, "%s", entry);
         doctor_elf_fini(&elf);
     } else if (!strncmp(name, "libnvblas", 9) || strstr(name, "blas") || strstr(name, "mkl") ||
@@ -50,7 +50,8 @@ void doctor_preload_read(struct doctor_preload *preload)
     *preload = (struct doctor_preload){0};
     library_find(preload->library, sizeof preload->library);
     preload->library_path_bad = strpbrk(preload->library, ": ") != NULL;
-    preload->library_usable = doctor_elf_read(&elf, preload->library) && elf.native && elf.defines;
+    preload->library_usable =
+        doctor_elf_read(&elf, preload->library) && elf.native && doctor_names_any(&elf.defines);
     doctor_elf_fini(&elf);
     if (list)
         read_list(preload, list);

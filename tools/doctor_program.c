@@ -94,8 +94,10 @@ static enum doctor_reach find_reach(const struct doctor_program *program,
 static void read_elf(struct doctor_program *program, const struct doctor_elf *elf)
 {
     const char *name = doctor_text_basename(program->path);
-    program->inside = elf->imports ? 0 : elf->inside | (elf->dynamic ? 0 : elf->defines);
-    program->sgemm = elf->imports || elf->defines || elf->inside || elf->mkl_inside;
+    program->inside = elf->inside;
+    doctor_names_join(&program->inside, &elf->defines);
+    doctor_names_remove_kinds(&program->inside, &elf->imports);
+    program->multiplies = doctor_elf_has_names(elf);
     program->python = !strncmp(name, "python", 6) || !strncmp(name, "pypy", 4);
     doctor_text_set(program->interpreter, sizeof program->interpreter, "%s", elf->interpreter);
     if (elf->interpreter[0] && access(elf->interpreter, X_OK) != 0)

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "../shim/symbols.h"
 #include "doctor_text.h"
 #include "terminal.h"
 
@@ -27,17 +26,6 @@ const char *doctor_pool_text(enum xg_pool pool)
         [XG_POOL_KMP] = "libiomp5 or libomp", [XG_POOL_MKL] = "MKL",
     };
     return texts[pool];
-}
-
-void doctor_names_text(unsigned mask, char *text, size_t size)
-{
-    size_t at = 0;
-    text[0] = '\0';
-    for (int i = 0; i < SHIM_SGEMM_COUNT; i++)
-        if ((mask & 1u << i) && at < size) {
-            doctor_text_set(text + at, size - at, "%s%s", at ? ", " : "", shim_symbols[i].name);
-            at += strlen(text + at);
-        }
 }
 
 static void write_row(FILE *out, const char *name, const char *text)
@@ -194,22 +182,22 @@ static void write_object(FILE *out, const struct doctor_facts *facts,
                          const struct doctor_object *object)
 {
     char text[TEXT_BYTES], names[256];
-    unsigned imports = object->elf.imports;
-    if (imports || object->elf.lapack) {
-        doctor_names_text(imports, names, sizeof names);
-        doctor_text_set(text, sizeof text, "%s calls %s%s%s", object->path, names,
-                        imports && object->elf.lapack ? " and " : "",
-                        object->elf.lapack ? "LAPACK" : "");
-    } else {
-        unsigned defines = object->elf.defines | object->elf.inside;
-        doctor_names_text(defines, names, sizeof names);
-        doctor_text_set(text, sizeof text, "%s %s%s", object->path,
-                        defines ? "has " : "exports no SGEMM", names);
+    bool imports = doctor_names_any(&object->elf.imports);
+    struct doctor_names shown = object->elf.imports;
+    if (!imports) {
+        shown = object->elf.defines;
+        doctor_names_join(&shown, &object->elf.inside);
     }
+    doctor_names_text(&shown, names, sizeof names);
+    doctor_text_set(text, sizeof text, "%s %s%s", object->path,
+                    imports                    ? "calls "
+                    : doctor_names_any(&shown) ? "has "
+                                               : "exports no function that this library intercepts",
+                    names);
     size_t at = strlen(text);
     if (doctor_object_is_lost(facts, object))
         doctor_text_set(text + at, sizeof text - at, ": NOT SEEN, see above");
-    else if (object->taken)
+    else if (doctor_names_any(&object->taken))
         doctor_text_set(text + at, sizeof text - at, ": goes through this library");
     else if (imports)
         doctor_text_set(text + at, sizeof text - at, ": can go through this library");
@@ -257,7 +245,8 @@ static void write_run(FILE *out, const struct doctor_facts *facts)
     if (run->cusolver_file[0])
         write_row(out, "cuSOLVER", run->cusolver_file);
     if (run->account.row_count == 0)
-        write_row(out, "products", "none seen");
+        write_row(out, "products",
+                  run->unaccounted ? "unknown: no account could be written" : "none seen");
     for (int i = 0; i < run->account.row_count; i++) {
         const struct xg_account_row *row = &run->account.rows[i];
         const enum xg_place place = (enum xg_place)row->place;

@@ -18,7 +18,5 @@ int doctor_findings_to_mend(const struct doctor_finding *findings, int count);
 
 /* A name for the pool, as in "libgomp's threads"; never NULL. Both reports use it. */
 const char *doctor_pool_text(enum xg_pool pool);
-/* The names in a mask, as in "cblas_sgemm, sgemm_", cut to size. */
-void doctor_names_text(unsigned mask, char *text, size_t size);
 
 #endif

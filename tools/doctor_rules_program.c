@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "../shim/symbols.h"
 #include "doctor_diagnosis.h"
 #include "doctor_text.h"
 
@@ -28,10 +27,11 @@ static bool is_found(const struct doctor_facts *facts)
 
 DOCTOR_RULE(find_inside_program)
 {
-    doctor_texts_add_if(subjects,
-                        is_found(facts) && facts->program.inside &&
-                            facts->program.reach != DOCTOR_REACH_STATIC,
-                        facts->program.path);
+    const struct doctor_program *program = &facts->program;
+    char names[DOCTOR_TEXT_BYTES / 2];
+    doctor_names_text(&program->inside, names, sizeof names);
+    if (is_found(facts) && *names && program->reach != DOCTOR_REACH_STATIC)
+        doctor_texts_add(subjects, "%s (%s)", program->path, names);
 }
 
 DOCTOR_RULE(find_missing_libraries)
@@ -44,7 +44,7 @@ DOCTOR_RULE(find_missing_libraries)
 /*
  * Scripts start tools that are static or privileged, and their products cannot be seen from
  * outside. So children are reported if the processes that reported nothing used at least a
- * hundredth of the run's CPU time. A child without an SGEMM in its file counts as a tool if that
+ * hundredth of the run's CPU time. A child without our names in its file counts as a tool if that
  * time is less than 10 ms or, when products were seen, less than half of the run's. A sanitizer
  * ends a child at once, however little CPU time the child uses.
  */
@@ -52,7 +52,7 @@ static const double SHARE_LEAST = 0.01, TOOL_S = 0.01, TOOL_SHARE = 0.5;
 
 static bool is_tool(const struct doctor_run *run, const struct doctor_child *child)
 {
-    return !child->sgemm && child->reach != DOCTOR_REACH_SANITIZER &&
+    return !child->multiplies && child->reach != DOCTOR_REACH_SANITIZER &&
            (run->untold_s < TOOL_S ||
             (run->account.row_count > 0 && run->untold_s < TOOL_SHARE * run->cores_s));
 }
@@ -109,7 +109,7 @@ enum loss { SEEN, APART, MKL_INSIDE, MKL_PARTLY, DEEPBIND, SYMBOLIC, BY_HANDLE, 
 /* Whether the object is a BLAS for other objects, and not an object that was linked with a BLAS. */
 static bool is_library(const struct doctor_object *object)
 {
-    static const char *const parts[] = {"blas", "blis", "mkl", "atlas", "armpl", "lapack"};
+    static const char *const parts[] = {"blas", "blis", "mkl", "atlas", "armpl", "lapack", "flame"};
     const char *name = doctor_text_basename(object->path);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (object->elf.kit && !object->main && strstr(name, parts[i]))
@@ -128,21 +128,27 @@ static bool is_fallback(const struct doctor_facts *facts, const struct doctor_ob
 static enum loss loss_of(const struct doctor_facts *facts, const struct doctor_object *object)
 {
     const struct doctor_elf *elf = &object->elf;
-    bool offers = elf->defines && !object->wanted;
+    bool defines = doctor_names_any(&elf->defines), taken = doctor_names_any(&object->taken);
+    bool offers = defines && !object->wanted;
+    struct doctor_names past = object->elsewhere, hidden = elf->inside;
+    doctor_names_remove(&past, &object->self);
+    doctor_names_remove_kinds(&hidden, &elf->imports);
+    doctor_names_remove_kinds(&hidden, &elf->defines);
     if (object->apart)
-        return elf->imports || elf->defines ? APART : SEEN;
+        return defines || doctor_names_any(&elf->imports) ? APART : SEEN;
     if (elf->mkl_inside)
-        return object->taken || elf->interposes ? MKL_PARTLY : MKL_INSIDE;
+        return taken || doctor_names_any(&elf->interposes) ? MKL_PARTLY : MKL_INSIDE;
     /* The bindings of a library's own calls say nothing about calls by other objects. */
     if (offers && is_library(object) && !object->needed && !is_fallback(facts, object))
         return BY_HANDLE;
-    if (object->taken)
+    if (taken)
         return SEEN;
-    if (object->elsewhere & ~object->self)
+    if (doctor_names_any(&past))
         return DEEPBIND;
-    if (offers && !is_library(object) && (object->self || elf->symbolic || elf->protects))
+    if (offers && !is_library(object) && !object->main &&
+        (doctor_names_any(&object->self) || elf->symbolic || doctor_names_any(&elf->protects)))
         return SYMBOLIC;
-    if (elf->inside && !elf->imports && !elf->defines && !object->main)
+    if (doctor_names_any(&hidden) && !object->main)
         return INSIDE;
     return SEEN;
 }
@@ -153,24 +159,16 @@ bool doctor_object_is_lost(const struct doctor_facts *facts, const struct doctor
     return loss != SEEN && loss != MKL_PARTLY;
 }
 
-/* The first name of a mask. */
-static const char *name_of(unsigned mask)
-{
-    for (int i = 0; i < SHIM_SGEMM_COUNT; i++)
-        if (mask & 1u << i)
-            return shim_symbols[i].name;
-    return "SGEMM";
-}
-
 DOCTOR_RULE(find_loss)
 {
     for (int i = 0; i < facts->object_count; i++) {
         const struct doctor_object *object = &facts->objects[i];
         if ((int)loss_of(facts, object) != detail)
             continue;
+        char names[DOCTOR_TEXT_BYTES / 4];
+        doctor_names_text(&object->elsewhere, names, sizeof names);
         if (detail == DEEPBIND)
-            doctor_texts_add(subjects, "%s calls %s of %s", object->path,
-                             name_of(object->elsewhere), object->target);
+            doctor_texts_add(subjects, "%s calls %s of %s", object->path, names, object->target);
         else
             doctor_texts_add(subjects, "%s", object->path);
     }
@@ -183,7 +181,7 @@ DOCTOR_RULE(find_slow)
         const struct doctor_blas *blas = &facts->blas[i];
         doctor_texts_add_if(
             subjects,
-            blas->has_sgemm && blas->threads == 0 &&
+            blas->has_names && blas->threads == 0 &&
                 (blas->vendor == DOCTOR_VENDOR_OTHER || blas->vendor == DOCTOR_VENDOR_GSL),
             blas->path);
     }
@@ -252,17 +250,17 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
      "The program needs %s, which the dynamic linker does not find.",
      "Install it, or add its folder to LD_LIBRARY_PATH."},
     {"blas.in-program", DOCTOR_MEND, find_inside_program, 0,
-     "A BLAS is linked statically into %s: its calls are bound in the file, and the library sees "
-     "none of them.",
+     "BLAS or LAPACK is linked statically into %s: calls of these functions are bound in the file, "
+     "and the library sees none of them.",
      "Link to the shared library instead (-lopenblas without -static or libopenblas.a)."},
     {"blas.mkl-inside", DOCTOR_MEND, find_loss, MKL_INSIDE,
      "%s contains MKL, whose calls are bound inside the file: the library does not see its "
      "products.",
      "Use a build that is linked to a shared BLAS (from conda-forge or the distribution)."},
     {"blas.mkl-partly", DOCTOR_NOTE, find_loss, MKL_PARTLY,
-     "%s contains MKL, as PyTorch's packages from PyPI do: the library sees its calls of SGEMM "
-     "(torch.mm, torch.nn.Linear), but not batches (torch.bmm), convolutions and linear algebra, "
-     "which are bound inside the file.",
+     "%s contains MKL, as PyTorch's packages from PyPI do: the library sees its calls of BLAS and "
+     "LAPACK (torch.mm, torch.nn.Linear, torch.bmm, torch.linalg), but not what oneDNN computes "
+     "(convolutions and LSTM of float32, products of bfloat16).",
      "PyTorch can use the GPU itself, without this library."},
     {"blas.deepbind", DOCTOR_MEND, find_loss, DEEPBIND,
      "%s and bypasses this library: it was opened with RTLD_DEEPBIND, or its own libraries come "
@@ -272,15 +270,16 @@ const struct doctor_diagnosis doctor_program_diagnoses[] = {
      "%s was loaded into a separate namespace (dlmopen), in which nothing is preloaded.",
      "Load it with dlopen."},
     {"blas.symbolic", DOCTOR_MEND, find_loss, SYMBOLIC,
-     "%s has an SGEMM to which its own calls are bound (-Bsymbolic, or protected visibility): the "
-     "library does not see them.",
+     "%s exports functions of BLAS or LAPACK to which its own calls are bound (-Bsymbolic, or "
+     "protected visibility): the library does not see them.",
      "Link it without -Bsymbolic, and with default visibility."},
     {"blas.dlsym", DOCTOR_MEND, find_loss, BY_HANDLE,
-     "%s is loaded, but no loaded object imports its SGEMM: the program takes functions from that "
+     "%s is loaded, but no loaded object imports its functions: the program takes them from that "
      "library's handle (dlsym, Python's ctypes), and this library does not see such calls.",
      "Link to that library, or look the name up with RTLD_DEFAULT."},
     {"blas.inside", DOCTOR_MEND, find_loss, INSIDE,
-     "%s contains its own SGEMM, which no other library can replace.", "Link it to a shared BLAS."},
+     "%s contains functions of BLAS or LAPACK of its own, which no other library can replace.",
+     "Link it to a shared BLAS and LAPACK."},
     {"blas.slow", DOCTOR_NOTE, find_slow, 0,
      "%s computes with one thread and is of unknown origin: products that stay on the CPU are "
      "slow.",

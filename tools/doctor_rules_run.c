@@ -48,14 +48,15 @@ DOCTOR_RULE(find_nothing)
 {
     bool wants = false;
     if (!is_within_reach(facts) || !facts->run.told || !facts->run.preloaded ||
-        facts->run.account.row_count > 0 || facts->program.inside ||
-        doctor_children_are_lost(facts) ||
+        facts->run.account.row_count > 0 || facts->run.unaccounted ||
+        doctor_names_any(&facts->program.inside) || doctor_children_are_lost(facts) ||
         (facts->program.lapack && !facts->system.lapack)) /* lapack.off explains it */
         return;
     for (int i = 0; i < facts->object_count; i++) {
         if (doctor_object_is_lost(facts, &facts->objects[i]))
             return;
-        wants |= facts->objects[i].elf.imports != 0 || facts->objects[i].elf.mkl_inside;
+        wants |=
+            doctor_names_any(&facts->objects[i].elf.imports) || facts->objects[i].elf.mkl_inside;
     }
     doctor_texts_add_if(subjects, wants == detail, facts->program.name);
 }
@@ -144,11 +145,18 @@ DOCTOR_RULE(find_routines)
     find_calls(facts, detail, ROUTINES, subjects);
 }
 
-/* Finds products that nothing on the GPU computes. detail: whether a cuBLAS was loaded. */
+/* Finds products, or routines, that nothing on the GPU computes. detail: whether a cuBLAS, or a
+ * cuSOLVER, was loaded. */
 DOCTOR_RULE(find_unserved)
 {
     if ((facts->run.cublas_file[0] != '\0') == detail)
         find_calls(facts, XG_REASON_KERNEL, PRODUCTS, subjects);
+}
+
+DOCTOR_RULE(find_unsolved)
+{
+    if ((facts->run.cusolver_file[0] != '\0') == detail)
+        find_calls(facts, XG_REASON_KERNEL, ROUTINES, subjects);
 }
 
 const struct doctor_diagnosis doctor_run_diagnoses[] = {
@@ -167,10 +175,12 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "Let the program end by exit() or return from main, with less work if necessary, and give "
      "doctor the program itself if another one starts it."},
     {"run.no-calls", DOCTOR_NOTE, find_nothing, 1,
-     "%s loaded modules that import SGEMM, but none of its processes called it.",
+     "%s loaded modules that import functions of BLAS or LAPACK, but none of its processes called "
+     "one that this library intercepts.",
      "Run it with work that multiplies matrices."},
     {"run.no-blas", DOCTOR_NOTE, find_nothing, 0,
-     "%s called no Level 3 BLAS function and loaded no object that could call SGEMM.",
+     "%s called no function of BLAS or LAPACK that this library intercepts, and loaded no object "
+     "that could call one.",
      "No action is possible: the program has no products for this library."},
     {"run.message", DOCTOR_NOTE, find_messages, 0, "The library reported: %s.",
      "man libxgemm_shim explains the terms."},
@@ -239,14 +249,18 @@ const struct doctor_diagnosis doctor_run_diagnoses[] = {
      "had loaded could not be opened.",
      "XGEMM_VERBOSE=2 prints what cublasCreate returned. cuBLAS may need a newer driver: drivers "
      "older than 580 need cuBLAS of CUDA 12 (pip install nvidia-cublas-cu12)."},
-    {"run.cusolver", DOCTOR_MEND, find_routines, XG_REASON_KERNEL,
+    {"run.cusolver", DOCTOR_MEND, find_unsolved, false,
      "%s stayed on the CPU: cuSOLVER was not found.",
      "Install cuSOLVER (pip install nvidia-cusolver, or nvidia-cusolver-cu12 for drivers older "
      "than 580)."},
+    {"run.cusolver-closed", DOCTOR_MEND, find_unsolved, true,
+     "%s stayed on the CPU: the cuSOLVER that the program had loaded could not be opened.",
+     "XGEMM_VERBOSE=2 prints what cusolverDnCreate returned. cuSOLVER may need a newer driver: "
+     "drivers older than 580 need cuSOLVER of CUDA 12 (pip install nvidia-cusolver-cu12)."},
     {"run.declined", DOCTOR_NOTE, find_routines, XG_REASON_ROUTINE,
      "%s stayed on the CPU: a matrix holds a NaN or an infinity or does not fit the GPU's memory, "
-     "LAPACK's info is not 0, or cuSOLVER could not be opened.",
-     "XGEMM_VERBOSE=2 says whether cuSOLVER was opened."},
+     "LAPACK's info is not 0, or cuSOLVER is not as exact as LAPACK on it.",
+     "No action is needed."},
     {"run.degenerate", DOCTOR_NOTE, find_reason, XG_REASON_DEGENERATE,
      "%s had nothing to multiply: a dimension or alpha was 0.", "No action is needed."},
     {0},

@@ -83,8 +83,9 @@ const struct doctor_diagnosis doctor_setting_diagnoses[] = {
      "and, if it precedes this library in LD_PRELOAD, all products.",
      "Remove it from LD_PRELOAD."},
     {"preload.rival", DOCTOR_NOTE, find_rivals, 0,
-     "%s is preloaded too and has its own SGEMM: products that stay on the CPU go to it instead of "
-     "the program's own BLAS. If it precedes this library in LD_PRELOAD, it gets every call.",
+     "%s is preloaded too and exports functions of BLAS or LAPACK: calls of them that stay on the "
+     "CPU go to it instead of the program's own library. If it precedes this library in "
+     "LD_PRELOAD, it gets every call.",
      "No action is needed if this is intended and xgemm-run starts the program; otherwise remove "
      "it from LD_PRELOAD."},
     {"preload.twice", DOCTOR_NOTE, find_flag, FIELD(preload.twice),
@@ -103,7 +104,8 @@ const struct doctor_diagnosis doctor_setting_diagnoses[] = {
      "XGEMM_KERNEL=%s names no kernel, so every product runs on the CPU.",
      "Unset XGEMM_KERNEL, or set it to the empty value if a configuration file sets it."},
     {"setting.cpu-blas", DOCTOR_MEND, find_text, FIELD(settings.cpu_blas),
-     "XGEMM_CPU_BLAS=%s cannot be loaded or has no SGEMM.",
+     "XGEMM_CPU_BLAS=%s cannot be loaded or exports no function of BLAS that this library "
+     "intercepts.",
      "Set it to the path of a BLAS library, or unset it: the program's own BLAS then computes."},
     {"setting.log", DOCTOR_MEND, find_text, FIELD(settings.files[0]),
      "XGEMM_LOG=%s cannot be written.", "Set it to a file in a writable folder."},

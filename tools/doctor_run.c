@@ -155,19 +155,19 @@ static char *read_file(const char *path, long offset)
 static void take_binding(struct doctor_objects *objects, char *text)
 {
     char *name = strsep(&text, "\t"), *module = strsep(&text, "\t"), *target = text;
-    unsigned mask = name ? doctor_elf_name(name) : 0;
+    int id = name ? doctor_names_find(name) : -1;
     struct doctor_object *object =
-        mask && module && target ? doctor_objects_add(objects, module) : NULL;
+        id >= 0 && module && target ? doctor_objects_add(objects, module) : NULL;
     if (!object)
         return;
     if (!strcmp(target, "=")) {
-        object->self |= mask;
+        doctor_names_add(&object->self, id);
     } else if (doctor_text_is_library(target)) {
-        object->taken |= mask;
+        doctor_names_add(&object->taken, id);
     } else {
         struct doctor_object *other = doctor_objects_add(objects, target);
-        if (other && (other->elf.defines & mask)) {
-            object->elsewhere |= mask;
+        if (other && doctor_names_next(&other->elf.defines, id) == id) {
+            doctor_names_add(&object->elsewhere, id);
             doctor_text_set(object->target, sizeof object->target, "%s", target);
         }
     }
@@ -239,9 +239,11 @@ static void take_log(struct doctor_run *run, const struct place *place)
     char *text = read_file(place->log, place->log_bytes);
     if (text && wanted && place->own_log)
         fputs(text, stderr);
-    for (char *rest = text, *line; !wanted && (line = strsep(&rest, "\n"));)
-        if (!strncmp(line, "xgemm: ", 7))
+    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+        run->unaccounted |= !strncmp(line, "xgemm: XGEMM_ACCOUNT=", 21);
+        if (!wanted && !strncmp(line, "xgemm: ", 7))
             doctor_texts_add(&run->messages, "%s", line + 7);
+    }
     free(text);
 }
 

@@ -84,7 +84,7 @@ void doctor_settings_read(struct doctor_settings *settings)
     if (conf.cpu_blas) {
         struct doctor_blas blas;
         doctor_blas_read(&blas, conf.cpu_blas);
-        if (!blas.loads || !blas.has_sgemm)
+        if (!blas.loads || !blas.has_names)
             settings->cpu_blas = getenv("XGEMM_CPU_BLAS");
     }
     xg_conf_fini(&conf);

@@ -21,8 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../shim/symbols.h"
 #include "../shim/tables.h"
+#include "doctor_names.h"
 #include "src/base/sandbox.h"
 
 enum { OBJECTS_MAX = 4096, LINE_BYTES = 8192 };
@@ -82,9 +82,8 @@ static void tell_bindings(const struct dl_phdr_info *info, const struct shim_tab
             continue;
         const ElfW(Sym) *symbol = &tables->symbols[which];
         const char *name = tables->strings + symbol->st_name;
-        for (int j = 0; j < SHIM_SGEMM_COUNT; j++)
-            if (!strcmp(name, shim_symbols[j].name))
-                tell_slot(info, symbol, name, &slots->first[i]);
+        if (doctor_names_find(name) >= 0)
+            tell_slot(info, symbol, name, &slots->first[i]);
     }
 }
 

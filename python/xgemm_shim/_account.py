@@ -221,7 +221,7 @@ class Stats:
     def __str__(self) -> str:
         """The table of XGEMM_STATS=1 (src/report/account.c)."""
         if not self.rows:
-            return "xgemm: no products"
+            return "xgemm: no products" + ("" if self.pid else " so far, or no account of them is kept")
         lines = [
             "xgemm: %d products, %.3f GFLOP in %.3f s; %d on the GPU, %d on the CPU"
             % (self.calls, self.flops * 1e-9, self.seconds, self.gpu_calls, self.cpu_calls),

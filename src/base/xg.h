@@ -178,6 +178,7 @@ struct xg_result {
     bool busy;                     /* every lane was busy: nothing was tried */
     bool unserved;                 /* nothing on the device computes such a problem */
     bool failed;                   /* the code for it could not be opened this time */
+    bool nonfinite;                /* an operand or a result of the routine is not finite */
     double waited_s;               /* time spent waiting for a lane */
     int64_t tiles, tiles_done; /* of C; done: committed to the caller's memory by the GPU's side */
     enum xg_sums sums;

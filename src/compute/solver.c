@@ -2,6 +2,7 @@
 #include "compute/solver.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -21,9 +22,12 @@ static enum xg_status status_of(int result, const char *call)
 
 /* --- Handles --------------------------------------------------------------------------------- */
 
+/* After this many failures no handle is created again; the cause of fewer may be temporary. */
+enum { FAILURES_MAX = 3 };
+
 enum xg_status xg_solver_create(struct xg_dev *dev, CUstream stream, struct xg_solver **out)
 {
-    if (!xg_solver_load())
+    if (atomic_load(&dev->solver_failures) >= FAILURES_MAX || !xg_solver_load())
         return XG_ERR_NOTFOUND;
     struct xg_solver *solver = calloc(1, sizeof *solver);
     if (!solver)
@@ -57,7 +61,11 @@ destroy_event:
     XG_DRV(&dev->drv, cuEventDestroy, solver->done);
 free_solver:
     free(solver);
-    return status == XG_DECLINED ? XG_ERR_DRIVER : status;
+    if (status == XG_DECLINED)
+        status = XG_ERR_DRIVER;
+    if (status == XG_ERR_DRIVER)
+        atomic_fetch_add(&dev->solver_failures, 1);
+    return status;
 }
 
 void xg_solver_destroy(struct xg_dev *dev, struct xg_solver *solver)

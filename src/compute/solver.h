@@ -11,8 +11,9 @@ int64_t xg_solver_spare_elems(const struct xg_solver_call *call);
 
 /*
  * Makes a handle (20 ms) on a stream of the device, whose context must be current, here and below.
- * *out is set only on XG_OK. Returns XG_OK; XG_ERR_NOTFOUND if there is no cuSOLVER; XG_ERR_NOMEM,
- * XG_ERR_DRIVER; XG_ERR_LOST once the driver has ended.
+ * *out is set only on XG_OK. Returns XG_OK; XG_ERR_NOTFOUND if there is no cuSOLVER, or if it
+ * failed three times on this device; XG_ERR_NOMEM, XG_ERR_DRIVER; XG_ERR_LOST once the driver has
+ * ended.
  */
 enum xg_status xg_solver_create(struct xg_dev *dev, CUstream stream, struct xg_solver **out);
 void xg_solver_destroy(struct xg_dev *dev, struct xg_solver *solver);

@@ -37,9 +37,10 @@ struct xg_dev {
                                  * yet */
     bool cublas_absent;         /* looked for and not found; image_lock guards it */
     int cublas_failures;        /* failed attempts to create its handle */
-    struct xg_cublas *cublas;   /* NULL until a cuBLAS row is launched */
-    struct xg_residue *residue; /* DGEMM by residues; NULL without facts.residues */
-    struct xg_split *split;     /* splits operands, multiplies pieces; NULL without facts.pieces */
+    _Atomic int solver_failures; /* the same of cuSOLVER's handles, one a lane */
+    struct xg_cublas *cublas;    /* NULL until a cuBLAS row is launched */
+    struct xg_residue *residue;  /* DGEMM by residues; NULL without facts.residues */
+    struct xg_split *split;      /* splits operands, multiplies pieces; NULL without facts.pieces */
 };
 
 /*

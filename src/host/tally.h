@@ -15,6 +15,7 @@ enum xg_tally {
     XG_TALLY_CORES,    /* cores that products on the CPU compute with */
     XG_TALLY_CALLS,    /* calls in a CPU library, once the GPU was started */
     XG_TALLY_ROUTINES, /* LAPACK routines on the CPU, one inside the other */
+    XG_TALLY_KEPT,     /* of these: those whose inner calls stay on the CPU too */
     XG_TALLY_COUNT,
 };
 

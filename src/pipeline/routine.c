@@ -456,6 +456,7 @@ static enum xg_status move(struct run *run, struct xg_result *result)
     for (int i = 0; i < 2 && has_squares(run->routine); i++)
         transfers[i].largest = &run->largest[i];
     enum xg_status status = xg_transfer_up(lane, transfers, count, &finite);
+    result->nonfinite = !finite;
     if (status == XG_OK && has_squares(run->routine) && !is_moderate(run))
         finite = false;
     if (status == XG_OK && !finite)
@@ -470,6 +471,7 @@ static enum xg_status move(struct run *run, struct xg_result *result)
     learn_polar(run);
     count = list_transfers(run, true, transfers, &result->down_bytes);
     status = xg_transfer_down(lane, transfers, count, &finite);
+    result->nonfinite = !finite;
     if (status == XG_OK && (!finite || is_singular(run->routine)))
         status = XG_DECLINED; /* a singular factor, or an overflow */
     if (status == XG_OK && run->seed)

@@ -12,12 +12,13 @@ struct shape {
     bool routine;
     long calls;
     double cpu_seconds, gpu_seconds;
-    double cpu_error, gpu_error; /* largest; NaN once any was NaN */
+    double cpu_error, gpu_error; /* largest; NaN once any was NaN; XG_COMPARE_UNMEASURED: none */
 };
 
 static struct shape shapes[SHAPES];
 static int shape_count;
-static long dropped; /* calls of shapes that found the table full */
+static long dropped;    /* calls of shapes that found the table full */
+static long unmeasured; /* calls with a side whose error could not be measured */
 
 static bool shape_matches(const struct shape *shape, const struct xg_compare_record *record)
 {
@@ -28,7 +29,7 @@ static bool shape_matches(const struct shape *shape, const struct xg_compare_rec
            !strcmp(shape->symbol, record->symbol);
 }
 
-/* fmax would lose a NaN, which the table must show. */
+/* fmax would lose a NaN, which the table must show. Any error is larger than none. */
 static double larger_error(double a, double b)
 {
     return isnan(a) || isnan(b) ? NAN : fmax(a, b);
@@ -46,7 +47,12 @@ void xg_compare_add(const struct xg_compare_record *record)
     }
     if (shape == shapes + shape_count) {
         *shape = (struct shape){
-            .call = record->call, .symbol = record->symbol, .routine = record->routine};
+            .call = record->call,
+            .symbol = record->symbol,
+            .routine = record->routine,
+            .cpu_error = XG_COMPARE_UNMEASURED,
+            .gpu_error = XG_COMPARE_UNMEASURED,
+        };
         shape->call.batch = NULL; /* points to the caller's memory */
         shape_count++;
     }
@@ -56,12 +62,19 @@ void xg_compare_add(const struct xg_compare_record *record)
     shape->gpu_seconds += record->gpu_seconds;
     shape->cpu_error = larger_error(shape->cpu_error, record->cpu_error);
     shape->gpu_error = larger_error(shape->gpu_error, record->gpu_error);
+    unmeasured += record->cpu_error < 0 || record->gpu_error < 0;
 }
 
 void xg_compare_clear(void)
 {
     shape_count = 0;
-    dropped = 0;
+    dropped = unmeasured = 0;
+}
+
+static const char *error_text(double error, char text[16])
+{
+    snprintf(text, 16, "%.3g", error);
+    return error < 0 ? "-" : text;
 }
 
 void xg_compare_print(FILE *out)
@@ -77,7 +90,8 @@ void xg_compare_print(FILE *out)
             "kernel");
     for (const struct shape *s = shapes; s < shapes + shape_count; s++) {
         const char trans[] = {xg_trans_letter(s->call.transa), xg_trans_letter(s->call.transb), 0};
-        fprintf(out, "  %-26s %7lld %7lld %7lld %5s %4s %6ld %10.3f %10.3f %8.2f %9.3g %9.3g  %s\n",
+        char cpu[16], gpu[16];
+        fprintf(out, "  %-26s %7lld %7lld %7lld %5s %4s %6ld %10.3f %10.3f %8.2f %9s %9s  %s\n",
                 s->symbol, (long long)s->call.m, (long long)s->call.n, (long long)s->call.k,
                 s->routine ? "-" : trans,
                 s->routine                       ? "-"
@@ -85,8 +99,12 @@ void xg_compare_print(FILE *out)
                                                  : "any",
                 s->calls, 1e3 * s->cpu_seconds / (double)s->calls,
                 1e3 * s->gpu_seconds / (double)s->calls, s->cpu_seconds / s->gpu_seconds,
-                s->cpu_error, s->gpu_error, s->kernel ? s->kernel : "-");
+                error_text(s->cpu_error, cpu), error_text(s->gpu_error, gpu),
+                s->kernel ? s->kernel : "-");
     }
+    if (unmeasured)
+        fprintf(out, "  without the errors of %ld calls, which could not be measured\n",
+                unmeasured);
     if (dropped)
         fprintf(out, "  and %ld products of further shapes\n", dropped);
 }

@@ -16,9 +16,12 @@ struct xg_compare_record {
     double cpu_seconds, gpu_seconds;
     /* Largest componentwise error |x - exact| / (|alpha||A||B| + |beta||C|) over the sampled
      * elements, in units of the type's precision (2^-24 or 2^-53); NaN if a result is NaN and the
-     * exact one is not. For a routine: residuals in units of sqrt(n) eps; NaN: there is none. */
+     * exact one is not. For a routine: residuals in units of sqrt(n) eps; NaN if one is not finite.
+     * XG_COMPARE_UNMEASURED: it could not be measured. */
     double cpu_error, gpu_error;
 };
+
+#define XG_COMPARE_UNMEASURED (-1.0)
 
 /* The caller of each of these functions must hold the lock of stats.c. */
 void xg_compare_add(const struct xg_compare_record *record);

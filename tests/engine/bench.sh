@@ -17,6 +17,10 @@ refuses() {
     "$builddir/bench/host" --shapes "$list" 2>"$list.err" && fails "$1: accepted"
     grep -qF "$list$1" "$list.err" || fails "no '$1'"
 }
+# A driver without a function that the benchmark needs: it says which.
+LD_LIBRARY_PATH=$XG_FAKEDRV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$builddir/bench/host" \
+    >/dev/null 2>"$list.err" && fails "a driver that lacks a function: accepted"
+grep -q '^cuMemcpyHtoD_v2: the driver lacks it$' "$list.err" || fails "a driver that lacks a function"
 refuses ': No such file'
 "$builddir/bench/host" --turns 0 2>"$list.err" && fails "no turn: accepted"
 grep -q usage "$list.err" || fails "no usage"

@@ -27,7 +27,8 @@ struct capture {
 enum { CAPTURES = 4 };
 
 static struct capture captures[CAPTURES];
-static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+static _Thread_local CUstreamCaptureMode thread_mode __attribute__((tls_model("initial-exec"))) =
+    CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 static bool is_unsafe(const char *name)
 {

@@ -10,8 +10,9 @@
 
 enum { STACK_DEPTH = 16 };
 
-static _Thread_local CUcontext stack[STACK_DEPTH];
-static _Thread_local int depth;
+/* Initial-exec: a thread's first access allocates nothing. */
+static _Thread_local CUcontext stack[STACK_DEPTH] __attribute__((tls_model("initial-exec")));
+static _Thread_local int depth __attribute__((tls_model("initial-exec")));
 
 CUcontext fake_context(void)
 {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The library needs libc, and libm at most, so that it loads into any process.
+# The library needs libc, and libm at most, so that it loads into any process. Its thread-local data is there from a
+# thread's start: allocated at the first use, it would end a process that may have no more memory.
 # Contract 11.2 (doc/contract.md).
 . "$srcdir/tests/gate/lib"
 [ "$XG_SANITIZER" = no ] || skip "a sanitizer is one more library"
@@ -15,6 +16,7 @@ check() {
         *) echo "$1 needs $name"; return 1 ;;
         esac
     done
+    ! $READELF -rW "$1" | grep -E 'DTPMOD|TLSDESC' || { echo "$1 allocates thread-local data"; return 1; }
 }
 
 passes "$XG_SO"
@@ -25,5 +27,8 @@ echo 'int xg_other(void); int xg_user(void); int xg_user(void) { return xg_other
 $CC -shared -fPIC -Wl,-soname,libxgother.so.1 -o libxgother.so other.c || exit 99
 $CC -shared -fPIC -o user.so user.c -L. -lxgother || exit 99
 refuses user.so
+echo 'extern _Thread_local int xg_thread; _Thread_local int xg_thread; int *xg_at(void); int *xg_at(void) { return &xg_thread; }' >thread.c
+$CC -shared -fPIC -o thread.so thread.c || exit 99
+refuses thread.so
 refuses no-such.so
 exit $status

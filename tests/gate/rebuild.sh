@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A second make does nothing, and a header, of the device code too, rebuilds what includes it.
+# A second make does nothing, and a header, of the device code too, rebuilds what includes it. A wheel stays when
+# the build is cleaned, as quickstart does when its options change, and goes with distclean.
 . "$srcdir/tests/gate/lib"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
@@ -30,4 +31,9 @@ if [ "$XG_WITH_CUDA" = yes ] && [ -z "$XG_FATBINS" ]; then
 fi
 refuses "$srcdir/LICENSE"
 refuses ""
+# removes TARGET: whether make TARGET removes the wheel.
+removes() {
+    $MAKE -C "$builddir" -n "$1" | grep -q 'rm -rf.* python/dist'
+}
+! removes clean && removes distclean || { echo "FAIL: the wheel, after clean and distclean"; status=1; }
 exit $status

@@ -174,7 +174,7 @@ grep -q 'xgemm.conf:3: XGEMM_MOED' "$tmp/log" || fail "the log lacks what is mis
 if strace -o /dev/null true 2>/dev/null; then
     strace -f -E LD_PRELOAD="$XG_SO" -o "$tmp/calls" true
     grep -q libxgemm_shim "$tmp/calls" || fail "the library is not preloaded"
-    grep 'xgemm\.conf' "$tmp/calls" && fail "a program that multiplies nothing looks for the file"
+    grep -v libxgemm_shim "$tmp/calls" | grep 'xgemm\.conf' && fail "a program that multiplies nothing looks for the file"
     strace -f -E LD_PRELOAD="$XG_SO" -o "$tmp/calls" "$tmp/c" own 5 own 6 >"$tmp/out"
     expect "how often it is opened" "$(grep -c 'open.*"xgemm\.conf"' "$tmp/calls")" 1
 fi

@@ -4,7 +4,7 @@
  * multiply, cancels threads, catches faults on operands, sets a rounding mode. It prints the same
  * whether the CPU or the GPU computes. Compiled by the preload tests, with HOST_PLUGIN as the
  * library that it loads. usage: host constructor|inversion PLUGIN | cancel | fault | rounding |
- * bits
+ * bits | limit
  */
 #include <cblas.h>
 #include <dlfcn.h>
@@ -14,6 +14,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/support/xt.h"
@@ -240,6 +241,44 @@ static void rounding(void)
     }
 }
 
+static sem_t go_on;
+
+static void *multiply_later(void *product)
+{
+    struct host_product *p = product;
+    sem_wait(&go_on);
+    host_multiply(p, 1.0f, 0.0f);
+    return NULL;
+}
+
+/* A thread of before multiplies when the process may have no more memory: what malloc still has is
+ * taken too, so that nothing can be allocated for a thread's first use of a library. */
+static void limit(void)
+{
+    static const struct rlimit none = {0, RLIM_INFINITY};
+    struct host_product first = host_product(256, 256, 256), later = host_product(256, 256, 256);
+    struct host_product overlapping = host_product(256, 256, 256);
+    pthread_t thread;
+    sem_init(&go_on, 0, 0);
+    if (pthread_create(&thread, NULL, multiply_later, &later))
+        exit(XT_HARD);
+    /* The CPU library waits for memory of its own until it gets it: so it gets it now, for a
+     * product that is always left to it. */
+    overlapping.c = overlapping.a;
+    host_multiply(&overlapping, 1.0f, 0.0f);
+    host_multiply(&first, 1.0f, 0.0f);
+    host_report("before", &first, 256.0f);
+    fflush(stdout);
+    setrlimit(RLIMIT_AS, &none);
+    for (size_t bytes = 1 << 20; bytes >= 16; bytes /= 2)
+        while (malloc(bytes))
+            continue;
+    sem_post(&go_on);
+    pthread_join(thread, NULL);
+    setrlimit(RLIMIT_AS, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+    host_report("later", &later, 256.0f);
+}
+
 int main(int argc, char **argv)
 {
     const char *scenario = argc > 1 ? argv[1] : "", *operand = argc > 2 ? argv[2] : "";
@@ -256,6 +295,8 @@ int main(int argc, char **argv)
         rounding();
     else if (!strcmp(scenario, "bits"))
         bits();
+    else if (!strcmp(scenario, "limit"))
+        limit();
     else
         return XT_HARD;
     printf("end\n");

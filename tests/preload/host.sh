@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # What a program does around its products: constructors of what it loads, cancelled threads, faults
-# on operands, rounding modes; and a device short of memory. It prints what it always prints.
+# on operands, rounding modes; a device short of memory, and a process. It prints what it always prints.
 # Contract 4.5, 6.1, 7.2, 8.5, 8.8 (doc/contract.md).
 . "$srcdir/tests/preload/lib"
 needs_plain_library
@@ -60,5 +60,11 @@ for mode in gpu auto; do
     what="reproducible, mode $mode"
     hosted "$what" $mode XGEMM_REPRODUCIBLE=1 XGEMM_MEM_LIMIT=1M -- bits
     silent "$what"
+done
+
+# A limit of memory that is lowered behind the start: thread-local data that a library allocates at a thread's first
+# use would end the process.
+for mode in gpu auto cpu; do
+    hosted "a limit of memory, mode $mode" $mode -- limit
 done
 exit $status

@@ -133,6 +133,12 @@ END
     refused REFUSED=cusolver XGEMM_MODE=gpu "$tmp/lapack" 70
     has "no cuSOLVER" '^  CPU  *no kernel for it  *dgesv_ '
     ! grep '^  GPU ' "$tmp/err" || fail "no cuSOLVER: a routine on the GPU"
+    # A cuSOLVER that cannot be opened is a failure, after three of them it is as none, and it declines nothing.
+    refused FAKECUDA_FAIL=cusolverDnCreate:1:1:always XGEMM_MODE=gpu "$tmp/lapack" 70
+    [ "$(awk '/^  CPU  *GPU failed  *[sdcz]potr/ { for (i = 1; i < NF; i++) if ($i ~ /^[sdcz]potr[fsi]$/) calls += $(i + 1) }
+        END { print calls + 0 }' "$tmp/err")" = 3 ] || fail_with "a closed cuSOLVER: not 3 failures" "$tmp/err"
+    has "a closed cuSOLVER" '^  CPU  *no kernel for it  *dgesv_ '
+    ! grep 'cuSOLVER declines' "$tmp/err" || fail "a closed cuSOLVER declines"
     refused REFUSED=cusolver XGEMM_REPRODUCIBLE=1 "$tmp/one"
     has "no cuSOLVER, one call" 'no cuSOLVER'
     ! grep 'compute capability' "$tmp/err" || fail "no cuSOLVER, one call: the GPU has started"
@@ -140,6 +146,76 @@ END
     has "one call" '^  GPU  *cost model  *dpotrf_ '
     [ "$(grep -n -m 1 'cuSOLVER: ' "$tmp/err" | sed 's/:.*//')" -lt \
         "$(grep -n -m 1 'compute capability' "$tmp/err" | sed 's/:.*//')" ] || fail "the GPU started first"
+
+    # A routine whose matrix holds an infinity is its own library's with all that it calls by name, so that it finds the
+    # pivots that it finds alone. Products around it, also behind a jump out of it, are not.
+    compile -shared -fPIC -o "$tmp/libinner.so" -x c - $XG_BLAS_LIBS <<'END'
+#include <stdlib.h>
+void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
+            const int *, const double *, const int *, const double *, double *, const int *);
+void dgetrf_(const int *, const int *, double *, const int *, int *, int *);
+void dgesv_(const int *, const int *, double *, const int *, int *, double *, const int *, int *);
+void leave(void);
+void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivots, int *info)
+{
+    double one = 1, *c = calloc((size_t)(*n * *n), sizeof *c);
+    dgemm_("N", "N", m, n, n, &one, a, lda, a, lda, &one, c, n);
+    for (int i = 0; i < *n; i++)
+        pivots[i] = i + 1;
+    *info = c[0] == 12345;
+    free(c);
+    leave();
+}
+void dgesv_(const int *n, const int *columns, double *a, const int *lda, int *pivots, double *b, const int *ldb, int *info)
+{
+    dgetrf_(n, n, a, lda, pivots, info);
+    b[0] = *columns + *ldb;
+}
+END
+    compile -rdynamic -o "$tmp/inner" -x c - -L"$tmp" -linner -Wl,-rpath,"$tmp" $XG_BLAS_LIBS -lm <<'END'
+#include <math.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
+            const int *, const double *, const int *, const double *, double *, const int *);
+void dgetrf_(const int *, const int *, double *, const int *, int *, int *);
+void dgesv_(const int *, const int *, double *, const int *, int *, double *, const int *, int *);
+static jmp_buf out;
+static int leaves;
+void leave(void);
+void leave(void)
+{
+    if (leaves)
+        longjmp(out, 1);
+}
+int main(int argc, char **argv)
+{
+    int n = 300, pivots[300], info;
+    double one = 1, *a = calloc(270000, sizeof *a);
+    for (int i = 0; i < n; i++)
+        a[i * n + i] = 4;
+    a[7] = argc > 2 && strchr("fi", *argv[2]) ? (*argv[2] == 'i' ? INFINITY : 1) : (double)NAN;
+    leaves = argc > 3;
+    if (!setjmp(out)) {
+        if (!strcmp(argv[1], "solve"))
+            dgesv_(&n, &n, a, &n, pivots, a + 90000, &n, &info);
+        else
+            dgetrf_(&n, &n, a, &n, pivots, &info);
+    }
+    dgemm_("N", "N", &n, &n, &n, &one, a, &n, a, &n, &one, a + 180000, &n);
+    return 0;
+}
+END
+    for way in "factor infinity" "factor nan" "solve infinity" "factor infinity jump" "solve nan jump"; do
+        solves "$way" XGEMM_MODE=gpu XGEMM_STATS=1 LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" LD_PRELOAD="$preload" "$tmp/inner" $way
+        has "$way: the product behind it" '^  GPU  *XGEMM_MODE  *dgemm_  *dgemm  *1 '
+        ! grep '^  GPU .* dgetrf_ ' "$tmp/err" || fail "$way: the routine inside"
+    done
+    # Without one, where the routine is not the GPU's for another reason, its product is.
+    solves "inner products" XGEMM_MODE=gpu XGEMM_STATS=1 FAKECUDA_FAIL=cusolverDnCreate:1:1:always \
+        LD_LIBRARY_PATH="$XG_FAKEDRV_DIR" LD_PRELOAD="$preload" "$tmp/inner" factor finite
+    has "inner products" '^  GPU  *XGEMM_MODE  *dgemm_  *dgemm  *2 '
 
     # Verified: each call that can be is right, and one with a flipped bit is found. Contract 9.6.
     on_gpu "verified" XGEMM_VERIFY=1 "$tmp/lapack" 40

@@ -123,7 +123,7 @@ grep -q 'runs had' "$tmp/err" && fail "ab --keep-env says that it set something"
 "$run" ab -n3 true 2>"$tmp/err" || fail "ab true: exit status $?"
 expect "ab true: verdict" "$(sed -n '$p' "$tmp/err")" \
     'xgemm-run: verdict: too few runs to say whether the library makes a difference, and no product was counted.'
-says "ab true" 'a test for chance needs 4 runs of each' 'no Level 3 BLAS call was intercepted in any process' doctor
+says "ab true" 'a test for chance needs 4 runs of each' 'no process left an account: no call of Level 3 BLAS or LAPACK' doctor
 grep -q 'is real\|p = ' "$tmp/err" && fail "ab -n 3 claims what it cannot know"
 
 # An account of a library of another release is refused, said so once, and is not taken for none.
@@ -132,8 +132,12 @@ for command in 'ab -n 2' top; do
         printf "xgacct\n\000\001\000\000\000" | tee "$XGEMM_ACCOUNT/7" >"$XGEMM_ACCOUNT/8"
         sleep 1.5' 2>"$tmp/err"
     expect "$command: a foreign account" "$?:$(grep -c 'ignoring an account of version 1' "$tmp/err")" 0:1
-    grep -q 'no Level 3 BLAS call' "$tmp/err" && fail "$command: a foreign account is taken for none"
+    grep -q 'left an account' "$tmp/err" && fail "$command: a foreign account is taken for none"
 done
+
+# One that the program's limits forbid is not taken for no calls either.
+"$run" top sh -c 'ulimit -f 100; exec "$0" exit' "$tmp/tool" >"$tmp/out" 2>"$tmp/err"
+says "top: no account" 'cannot write an account there' 'or its account could not be written'
 
 # What a run leaves behind does not run beside the next one.
 "$run" --ab sh -c 'echo "${XGEMM_MODE-gpu}" >>"$0"; { sleep 0.5; echo late >>"$0"; } &' "$tmp/late" 2>"$tmp/err"

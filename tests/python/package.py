@@ -154,6 +154,12 @@ print(xgemm_shim.stats().calls)"""
         self.assertEqual(done.stdout, "True\nno account is kept: call xgemm_shim.enable() before the first product\n"
                                       "True\n1\n", done.stderr)
 
+    def test_no_account(self):
+        """A product before enable() leaves the library without an account, which is not taken for no products."""
+        code = MULTIPLY + "a @ b; import xgemm_shim; xgemm_shim.enable(); a @ b; print(xgemm_shim.stats())"
+        done = run([launcher(), sys.executable, "-c", code], ON_CPU)
+        self.assertEqual(done.stdout, "xgemm: no products so far, or no account of them is kept\n", done.stderr)
+
     def test_not_enabled(self):
         done = python("import xgemm_shim; xgemm_shim.stats()", status=1)
         self.assertIn("RuntimeError: xgemm_shim is not enabled", done.stderr)

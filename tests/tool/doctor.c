@@ -2,7 +2,9 @@
 /*
  * Programs and libraries that provoke what xgemm-doctor has words for. Compiled by
  * tests/tool/doctor.sh, with any of
- *   DOCTOR_BLAS   the visibility of a cblas_sgemm of its own: "default", "protected", "hidden"
+ *   DOCTOR_NAME   the function that is called instead of cblas_sgemm, with DOCTOR_REAL, its type;
+ *                 or with DOCTOR_LAPACK, if it has the arguments of dpotrf_
+ *   DOCTOR_BLAS   the visibility of a function of its own: "default", "protected", "hidden"
  *   DOCTOR_KIT    has cblas_saxpy too, as a BLAS has
  *   DOCTOR_OPENMP has four threads of libgomp's, as an OpenMP build of OpenBLAS says
  *   DOCTOR_MKL    has MKL's sentence in it
@@ -36,28 +38,53 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-typedef void doctor_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
-                          const float *a, int lda, const float *b, int ldb, float beta, float *c,
-                          int ldc);
+#ifndef DOCTOR_NAME
+#define DOCTOR_NAME cblas_sgemm
+#endif
+#ifndef DOCTOR_REAL
+#define DOCTOR_REAL float
+#endif
+#define DOCTOR_QUOTE(name) #name
+#define DOCTOR_TEXT(name) DOCTOR_QUOTE(name)
 
-#ifdef DOCTOR_BLAS
-doctor_sgemm cblas_sgemm;
+#ifdef DOCTOR_LAPACK
+typedef void doctor_function(const char *uplo, const int *n, double *a, const int *lda, int *info);
+#else
+typedef void doctor_function(int order, int transa, int transb, int m, int n, int k,
+                             DOCTOR_REAL alpha, const DOCTOR_REAL *a, int lda, const DOCTOR_REAL *b,
+                             int ldb, DOCTOR_REAL beta, DOCTOR_REAL *c, int ldc);
+#endif
+
+#if defined(DOCTOR_BLAS) && defined(DOCTOR_LAPACK)
+doctor_function DOCTOR_NAME;
 
 __attribute__((visibility(DOCTOR_BLAS), noinline)) void
-cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha, const float *a,
-            int lda, const float *b, int ldb, float beta, float *c, int ldc)
+DOCTOR_NAME(const char *uplo, const int *n, double *a, const int *lda, int *info)
+{
+    (void)uplo, (void)lda;
+    for (long i = 0; i < 100L * *n * *n; i++)
+        a[i % *n] += 1;
+    *info = 0;
+}
+#elif defined(DOCTOR_BLAS)
+doctor_function DOCTOR_NAME;
+
+__attribute__((visibility(DOCTOR_BLAS), noinline)) void
+DOCTOR_NAME(int order, int transa, int transb, int m, int n, int k, DOCTOR_REAL alpha,
+            const DOCTOR_REAL *a, int lda, const DOCTOR_REAL *b, int ldb, DOCTOR_REAL beta,
+            DOCTOR_REAL *c, int ldc)
 {
     (void)order, (void)transa, (void)transb;
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) {
-            float sum = 0;
+            DOCTOR_REAL sum = 0;
             for (int l = 0; l < k; l++)
                 sum += a[i * lda + l] * b[l * ldb + j];
             c[i * ldc + j] = alpha * sum + (beta == 0 ? 0 : beta * c[i * ldc + j]);
         }
 }
 #elif defined(DOCTOR_RUN)
-extern doctor_sgemm cblas_sgemm;
+extern doctor_function DOCTOR_NAME;
 #endif
 
 #ifdef DOCTOR_KIT
@@ -103,11 +130,19 @@ int mkdir(const char *path, mode_t mode)
 #endif
 
 #if defined(DOCTOR_RUN) || defined(DOCTOR_MAIN)
-static void doctor_multiply(doctor_sgemm *function, int n)
+static void doctor_multiply(doctor_function *function, int n)
 {
-    float *matrix = calloc((size_t)(2 * n * n), sizeof *matrix);
+    DOCTOR_REAL *matrix = calloc((size_t)(2 * n * n), sizeof *matrix);
+#ifdef DOCTOR_LAPACK
+    int info;
+    for (int i = 0; matrix && i < n; i++)
+        matrix[i * n + i] = 1;
+    if (matrix)
+        function("L", &n, matrix, &n, &info);
+#else
     if (matrix)
         function(101, 111, 111, n, n, n, 1, matrix, n, matrix, n, 0, matrix + n * n, n);
+#endif
     free(matrix);
 }
 #endif
@@ -117,7 +152,7 @@ int doctor_run(int n);
 
 int doctor_run(int n)
 {
-    doctor_multiply(cblas_sgemm, n);
+    doctor_multiply(DOCTOR_NAME, n);
     return n;
 }
 #endif
@@ -145,7 +180,7 @@ static void doctor_open(const char *how, const char *file)
                        ? dlmopen(LM_ID_NEWLM, file, RTLD_NOW)
                        : dlopen(file, RTLD_NOW | (strcmp(how, "deep") ? 0 : RTLD_DEEPBIND));
     if (!strcmp(how, "handle"))
-        doctor_multiply((doctor_sgemm *)doctor_symbol(handle, "cblas_sgemm"), SIZE);
+        doctor_multiply((doctor_function *)doctor_symbol(handle, DOCTOR_TEXT(DOCTOR_NAME)), SIZE);
     else
         ((int (*)(int))doctor_symbol(handle, "doctor_run"))(SIZE);
 }

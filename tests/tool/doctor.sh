@@ -164,6 +164,51 @@ finds blas.mkl-partly partly.so
 says '"name":"cblas_sgemm","where":"CPU"'
 doctor 1 "$tmp/inside" own
 finds blas.in-program "$tmp/inside"
+# The same of functions other than SGEMM: an operation in doubles and a routine of LAPACK.
+for name in cblas_dgemm dpotrf_; do
+    as="-DDOCTOR_NAME=$name -DDOCTOR_REAL=double"
+    [ $name = dpotrf_ ] && as="$as -DDOCTOR_LAPACK"
+    build libotherblas.so $shared '-DDOCTOR_BLAS="default"' -DDOCTOR_KIT $as
+    build other -DDOCTOR_MAIN $as
+    build_linked linked_other libotherblas.so -DDOCTOR_MAIN -DDOCTOR_RUN $as
+    build_linked plugin_other.so libotherblas.so $shared -DDOCTOR_RUN $as
+    build symbolic_other.so $shared -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' -Wl,-Bsymbolic $as
+    build hidden_other.so $shared -DDOCTOR_RUN '-DDOCTOR_BLAS="hidden"' $as
+    build inside_other -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' $as
+    doctor $wrong "$tmp/linked_other" own
+    says "\"imports\":\\[\"$name\"\\],\"defines\":\\[\\],\"inside\":\\[\\],\"bound_to_library\":\\[\"$name\"\\]"
+    says "\"name\":\"$name\",\"where\":\"CPU\""
+    doctor $wrong "$tmp/linked_other"
+    finds run.no-calls
+    doctor 1 "$tmp/other" deep "$tmp/plugin_other.so"
+    finds blas.deepbind "plugin_other.so calls $name of .*libotherblas.so"
+    doctor 1 "$tmp/other" apart "$tmp/plugin_other.so"
+    finds blas.dlmopen plugin_other.so
+    doctor 1 "$tmp/other" handle "$tmp/libotherblas.so"
+    finds blas.dlsym libotherblas.so
+    doctor 1 "$tmp/other" open "$tmp/symbolic_other.so"
+    finds blas.symbolic symbolic_other.so
+    doctor 1 "$tmp/other" open "$tmp/hidden_other.so"
+    finds blas.inside hidden_other.so
+    silent run.no-blas
+    doctor 1 "$tmp/inside_other" own
+    finds blas.in-program "$tmp/inside_other ($name)"
+    if $CC -static -O1 -DDOCTOR_MAIN -DDOCTOR_RUN '-DDOCTOR_BLAS="default"' $as -o "$tmp/static_other" \
+        "$srcdir/tests/tool/doctor.c" 2>/dev/null; then
+        doctor 1 "$tmp/static_other" own
+        finds program.static
+        doctor 1 sh -c '"$0" multiply 130; :' "$tmp/static_other"
+        finds program.static '/static_other (started by sh'
+        silent run.no-blas
+    fi
+done
+doctor 1 XGEMM_CPU_BLAS="$tmp/libotherblas.so"
+finds setting.cpu-blas libotherblas.so
+# LAPACK that is linked statically, beside a shared BLAS.
+build_linked partly_inside libkitblas.so -DDOCTOR_MAIN -DDOCTOR_RUN -DDOCTOR_NAME=dpotrf_ -DDOCTOR_LAPACK \
+    -DDOCTOR_REAL=double '-DDOCTOR_BLAS="default"' -Wl,-u,cblas_sgemm
+doctor 1 "$tmp/partly_inside" own
+finds blas.in-program "$tmp/partly_inside (dpotrf_)"
 doctor $wrong "$tmp/main" abort
 finds run.untold 'signal 9'
 says '"exit_status":null,"signal":9'
@@ -174,6 +219,10 @@ says '"name":"cblas_sgemm","where":"CPU"'
 doctor $wrong "$tmp/linked" own leave
 finds run.untold _exit
 says '"name":"cblas_sgemm","where":"CPU"'
+# Of calls of which no account could be written it does not say that there were none.
+doctor $wrong sh -c 'ulimit -f 100; exec "$0" own' "$tmp/linked"
+finds run.message 'cannot write an account'
+silent run.no-calls
 # A signal to doctor itself is passed on to the program, and nothing is left behind.
 mkdir "$tmp/folders"
 doctor any TMPDIR="$tmp/folders" sh -c 'kill -TERM $PPID; exec sleep 20'

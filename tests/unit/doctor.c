@@ -19,7 +19,9 @@
 static struct doctor_facts facts;
 static struct doctor_finding findings[DOCTOR_FINDINGS];
 
-enum { NAME = 1u << SHIM_ID_cblas_sgemm };
+/* The set of one name. */
+#define NAME ((struct doctor_names){.words = {1}})
+_Static_assert(SHIM_ID_cblas_sgemm == 0, "the first bit");
 
 /* A GPU, a program that is linked to OpenBLAS, and products on the GPU. */
 static void make_healthy(void)
@@ -49,7 +51,7 @@ static void make_healthy(void)
         .wanted = true};
     facts.object_count = 2;
     facts.blas[0] = (struct doctor_blas){.vendor = DOCTOR_VENDOR_OPENBLAS,
-                                         .has_sgemm = true,
+                                         .has_names = true,
                                          .threads = 16,
                                          .pool = XG_POOL_OPENBLAS,
                                          .spin_s = 5e-4};
@@ -266,6 +268,8 @@ static void provoke_run(void)
     PROVOKE("run.kernel", MEND, set_row(XG_REASON_KERNEL));
     PROVOKE("run.cublas", MEND, set_row(XG_REASON_KERNEL); facts.run.cublas_file[0] = '/');
     PROVOKE("run.cusolver", MEND, set_row(XG_REASON_KERNEL); set_symbol("dgesv_"));
+    PROVOKE("run.cusolver-closed", MEND, set_row(XG_REASON_KERNEL); set_symbol("dgesv_");
+            facts.run.cusolver_file[0] = '/');
     PROVOKE("run.declined", NOTE, set_row(XG_REASON_ROUTINE); set_symbol("dgesv_"));
     PROVOKE("run.degenerate", NOTE, set_row(XG_REASON_DEGENERATE));
 }
@@ -342,7 +346,8 @@ static void test_neighbours(void)
     make_healthy();
     facts.objects[1].wanted = false;
     facts.objects[1].elf.symbolic = true;
-    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "a symbolic BLAS of which SGEMM is not used");
+    XT_CHECK(doctor_diagnose(&facts, findings) == 0,
+             "a symbolic BLAS of which no name is imported");
     make_healthy();
     add_handle();
     doctor_text_set(other->elf.soname, 256, "%s", XG_DEFAULT_CPU_BLAS);
@@ -366,13 +371,17 @@ static void test_neighbours(void)
     doctor_texts_add(&facts.settings.refused, "XGEMM_MODE=x is not understood");
     doctor_texts_add(&facts.run.messages, "XGEMM_MODE=x is not understood");
     XT_CHECK(doctor_diagnose(&facts, findings) == 1, "told once");
+    make_healthy();
+    facts.run.account.row_count = 0;
+    facts.run.unaccounted = true;
+    XT_CHECK(doctor_diagnose(&facts, findings) == 0, "calls of which no account could be written");
 }
 
 /* Which programs that the run started are told of; share: of the run, where no word was left. */
-static int count_children(double cores_s, double share, bool sgemm, bool products)
+static int count_children(double cores_s, double share, bool multiplies, bool products)
 {
     make_healthy();
-    add_child(DOCTOR_REACH_STATIC)->sgemm = sgemm;
+    add_child(DOCTOR_REACH_STATIC)->multiplies = multiplies;
     facts.run.cores_s = cores_s;
     facts.run.untold_s = share * cores_s;
     if (!products)
@@ -389,10 +398,10 @@ static void test_children(void)
     XT_CHECK(count_children(10, 0.02, false, false) == 1, "a child, no products");
     XT_CHECK(count_children(10, 0.005, false, false) == 0, "below a hundredth of the run");
     XT_CHECK(count_children(0.1, 0.05, false, false) == 0, "below 10 ms");
-    XT_CHECK(count_children(0.1, 0.05, true, false) == 1, "below 10 ms, with an SGEMM");
+    XT_CHECK(count_children(0.1, 0.05, true, false) == 1, "below 10 ms, with one of our names");
     XT_CHECK(count_children(10, 0.3, false, true) == 0, "a tool beside products");
     XT_CHECK(count_children(10, 0.6, false, true) == 1, "most of the run, beside products");
-    XT_CHECK(count_children(10, 0.3, true, true) == 1, "an SGEMM beside products");
+    XT_CHECK(count_children(10, 0.3, true, true) == 1, "one of our names beside products");
     make_healthy();
     for (int i = 0; i < DOCTOR_CHILDREN; i++)
         doctor_text_set(add_child(DOCTOR_REACH_STATIC)->path, DOCTOR_PATH_BYTES, "/bin/tool%d", i);
@@ -402,6 +411,36 @@ static void test_children(void)
              "many children: %s", findings[0].subject);
     facts.preload.library_usable = false;
     XT_CHECK(doctor_diagnose(&facts, findings) == 1, "the library itself comes first");
+}
+
+/* --- Names --- */
+
+/* Each intercepted name is found; sets of them do as sets do. */
+static void test_names(void)
+{
+    struct doctor_names set = {0}, all = {0}, blas = {0};
+    char text[64];
+    for (int id = 0; id < SHIM_ID_COUNT; id++) {
+        XT_CHECK(doctor_names_find(shim_symbols[id].name) == id, "%s", shim_symbols[id].name);
+        doctor_names_add(&all, id);
+        doctor_names_add(id < SHIM_BLAS_COUNT ? &blas : &set, id);
+    }
+    XT_CHECK(doctor_names_find("cblas_daxpy") == -1 && doctor_names_find("") == -1, "other names");
+    XT_CHECK(!doctor_names_blas(&set) && doctor_names_lapack(&set), "LAPACK alone");
+    XT_CHECK(doctor_names_blas(&blas) && !doctor_names_lapack(&blas), "BLAS alone");
+    XT_CHECK(!doctor_names_meet(&set, &blas) && doctor_names_meet(&set, &all), "common names");
+    doctor_names_remove_kinds(&all, &NAME);
+    XT_CHECK(!memcmp(&all, &set, sizeof all), "those of LAPACK stay");
+    doctor_names_join(&all, &blas);
+    doctor_names_remove(&all, &set);
+    XT_CHECK(!memcmp(&all, &blas, sizeof all), "those of BLAS stay");
+    doctor_names_text(&NAME, text, sizeof text);
+    XT_CHECK(!strcmp(text, "cblas_sgemm"), "%s", text);
+    set = (struct doctor_names){0};
+    for (int id = SHIM_ID_dgesv_; id < SHIM_ID_dgesv_ + 4; id++)
+        doctor_names_add(&set, id);
+    doctor_names_text(&set, text, sizeof text);
+    XT_CHECK(!strcmp(text, "dgesv_, scipy_dgesv_, dgesv_64_ and 1 other"), "%s", text);
 }
 
 /* --- Files --------------------------------------------------------------------------------- */
@@ -502,6 +541,7 @@ int main(void)
     test_order();
     test_neighbours();
     test_children();
+    test_names();
     test_damaged_files();
     test_reports();
     return xt_done();

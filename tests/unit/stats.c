@@ -385,6 +385,13 @@ static void compared(void)
     r = (struct xg_compare_record){.symbol = "dgesv_", .routine = true, .kernel = "cuSOLVER"};
     r.call = (struct xg_problem){.type = XG_TYPE_D, .m = 90, .n = 90, .k = 2};
     r.cpu_seconds = r.gpu_seconds = 0.001;
+    r.cpu_error = XG_COMPARE_UNMEASURED;
+    r.gpu_error = 3;
+    xg_stats_add_compare(&r);
+    r.call.m = 91;
+    xg_stats_add_compare(&r);
+    r.cpu_error = 0.75;
+    r.gpu_error = 2;
     xg_stats_add_compare(&r);
 }
 
@@ -398,6 +405,13 @@ static void test_compare(void)
     XT_CHECK(line_with(report, "     65      32 ", " nan  vectorized\n"), "NaN stays: %s", report);
     XT_CHECK(line_with(report, "dgesv_ ", "     90      90       2     -    -      1 "),
              "a routine has no transposes: %s", report);
+    XT_CHECK(line_with(report, "     90      90       2     -    -      1 ",
+                       "         -         3  cuSOLVER\n"),
+             "no error was measured on the CPU: %s", report);
+    XT_CHECK(line_with(report, "     91      90       2     -    -      2 ",
+                       "      0.75         3  cuSOLVER\n"),
+             "the error that was measured: %s", report);
+    XT_CHECK(strstr(report, "without the errors of 2 calls"), "%s", report);
 }
 
 static void add_inside(const char *symbol, int64_t size, enum xg_place place, double seconds,

@@ -253,7 +253,7 @@ def nothing(facts):
     if not facts.total.count:
         yield Hint("none-seen", 0.0, "No product was seen",
                    "The program multiplied nothing, or the library does not see its calls (a static or "
-                   "hidden BLAS, MKL), or the program ended before its products were written.",
+                   "hidden BLAS), or its account could not be written.",
                    "xgemm-run doctor ./program says which BLAS it loads and which calls the library "
                    "sees.")
 

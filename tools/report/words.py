@@ -31,9 +31,10 @@ REASONS = {
     "XGEMM_OPERATIONS": "The setting XGEMM_OPERATIONS does not name this operation: it stays on the "
                         "CPU.",
     "no kernel for it": "The library has no kernel for this operation on this GPU, and cuBLAS, or for LAPACK "
-                        "routines cuSOLVER, was not found.",
-    "cuSOLVER declines": "A LAPACK routine: there is no cuSOLVER, a matrix holds a NaN or an infinity or "
-                         "does not fit the GPU's memory, or LAPACK's info is not 0.",
+                        "routines cuSOLVER, was not found or could not be opened.",
+    "cuSOLVER declines": "A LAPACK routine: a matrix holds a NaN or an infinity or does not fit the GPU's "
+                         "memory, LAPACK's info is not 0, or cuSOLVER is not as exact as LAPACK on it; or a call "
+                         "inside a routine whose matrix holds a NaN or an infinity.",
     "nothing to multiply": "A dimension or the scalar is 0, so there is nothing to multiply.",
     "computed in place": "XGEMM_MODE=compare: the result overwrites an operand (TRMM, TRSM), so only "
                          "one side can compute it.",
