@@ -161,8 +161,8 @@ double xg_spin_of(const struct xg_spin *spin, enum xg_pool pool, double ticks_hz
 
 /* --- How long they should -------------------------------------------------------------------- */
 
-/* At most this share of a program's time is lost by wakes. */
-#define LOSS_SHARE 0.02
+/* A wake costs at most this share of the pause that it ends. */
+#define LOSS_SHARE 0.03
 
 /* libgomp's shortest spin: 0.1 to 0.2 ms. */
 #define ROUNDS_LEAST 10000L

@@ -50,8 +50,9 @@ struct xg_spin {
  *
  * So the spin follows from what a wake costs (host/wake.h). A thread sleeps only after it has spun
  * for a time S in which it had no work, so a program loses at most one wake for each S of its time.
- * The spin is the shortest with which that is a fiftieth. If the cost is unknown, or the spin would
- * not be shorter than the library's own, it stays as it is.
+ * The spin is the shortest with which that is 3 %, and so less than 2 % for a program that computes
+ * for half as long as it pauses. If the cost is unknown, or the spin would not be shorter than the
+ * library's own, it stays as it is.
  */
 #define XG_SPIN_VARIABLE "OPENBLAS_THREAD_TIMEOUT"
 #define XG_SPIN_VARIABLE_GOMP "GOMP_SPINCOUNT"

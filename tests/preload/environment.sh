@@ -68,7 +68,7 @@ END
             said=$(XT_WAKE_US=300 spins)
             power=${said#OPENBLAS_THREAD_TIMEOUT=}
             case $said in
-            OPENBLAS_THREAD_TIMEOUT=2[4-7]) return ;;
+            OPENBLAS_THREAD_TIMEOUT=2[3-7]) return ;;
             esac
             rm -rf "$tmp/cache"
         done
