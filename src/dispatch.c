@@ -247,7 +247,6 @@ static void compute_rest(struct xg_leftover *rest, const struct xg_decision *dec
         compute_on_cpu(rest->cpu, decision, shelter);
     if (rest->count == 0)
         return;
-    xg_leftover_lend(rest);
     xg_tally_add(XG_TALLY_CORES, decision->cpu_threads);
     xg_shelter_leave(shelter);
     for (int64_t i = 0; i < rest->count; i++)

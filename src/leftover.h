@@ -18,13 +18,9 @@ struct xg_leftover {
 };
 
 /* The functions that the engine gets instead of *rest->cpu. If there is no memory to record a part,
- * the recorded parts and then that part are computed at once. *rest must outlive the returned
- * functions; xg_leftover_fini frees the parts. */
+ * the recorded parts and then that part are computed at once. *rest lies in the frame of a function
+ * that outlives the returned functions and calls xg_leftover_fini, which frees the parts. */
 struct xg_cpu xg_leftover_cpu(struct xg_leftover *rest);
 void xg_leftover_fini(struct xg_leftover *rest);
-
-/* Call it before the parts are computed, because a handler may leave that computation by a jump.
- * The parts are then freed with the thread's next ones. */
-void xg_leftover_lend(struct xg_leftover *rest);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps signals and cancellation away from a thread of the program while it is in our code. */
+/* Keeps signals and cancellation away from a thread of the program while it is in our code, and
+ * keeps the program's floating-point environment. */
 /*
  * A handler may leave by siglongjmp, and a thread with PTHREAD_CANCEL_ASYNCHRONOUS may end
  * anywhere. In the middle of a product on the GPU that would leave a lane and locks, ours and the
@@ -9,16 +10,22 @@
  * CPU library is not sheltered and runs as without us. Our code before and after a product on the
  * CPU is not sheltered either, and must tolerate a handler that leaves it (latch.h), except on
  * threads that may be cancelled anywhere.
+ *
+ * This library's arithmetic runs with traps off and in the program's rounding mode; the program
+ * sees none of its flags. The program's environment is restored before signals and cancellation
+ * act, because a jump does not restore it.
  */
 #ifndef XG_SHELTER_H
 #define XG_SHELTER_H
 
+#include <fenv.h>
 #include <signal.h>
 #include <stdbool.h>
 
 /* The thread's state before the shelter. */
 struct xg_shelter {
     sigset_t signals;
+    fenv_t env;
     int cancel_state, cancel_type;
     bool open; /* nothing is blocked */
 };
@@ -36,8 +43,9 @@ void xg_shelter_signals(sigset_t *blocked);
 void xg_shelter_enter(struct xg_shelter *shelter);
 void xg_shelter_leave(const struct xg_shelter *shelter);
 
-/* Blocks nothing, and makes no system call, if cancellation waits for a cancellation point; there
- * must be none inside; otherwise the same as xg_shelter_enter. */
+/* Blocks nothing, and makes no system call, if no floating-point trap is enabled and cancellation
+ * waits for a cancellation point; there must be none inside; otherwise the same as
+ * xg_shelter_enter. */
 void xg_shelter_enter_open(struct xg_shelter *shelter);
 
 /* Call it inside: blocks everything from now on if the shelter is open. */
