@@ -145,7 +145,7 @@ static const struct xg_setting settings[] = {
      .accepts = "milliseconds",
      .help = "How long a product waits for a GPU that makes no progress before the CPU computes it "
              "and the library stops using the GPU; LAPACK routines wait a second longer for every "
-             "10^10 operations; 0: 30000."},
+             "10^10 operations and each rank that may share the GPU; 0: 30000."},
     {.name = "XGEMM_SPIN",
      .kind = XG_SETTING_CHOICE,
      .offset = FIELD(spin),

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "host/shelter.h"
 
 #include <errno.h>
@@ -46,19 +45,16 @@ static void set_asynchronous(void)
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
 }
 
-/* The type cannot be read without setting it. The flags stay raised, because a handler may leave by
- * a jump. */
+/* The type cannot be read without setting it. */
 void xg_shelter_enter_open(struct xg_shelter *shelter)
 {
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
-    bool deferred = shelter->cancel_type == PTHREAD_CANCEL_DEFERRED;
-    shelter->open = deferred && fegetexcept() == 0;
+    shelter->open = shelter->cancel_type == PTHREAD_CANCEL_DEFERRED;
     if (shelter->open) {
-        fegetenv(&shelter->env);
+        feholdexcept(&shelter->env);
         return;
     }
-    if (!deferred)
-        set_asynchronous();
+    set_asynchronous();
     xg_shelter_enter(shelter);
 }
 

@@ -12,8 +12,8 @@
  * threads that may be cancelled anywhere.
  *
  * This library's arithmetic runs with traps off and in the program's rounding mode; the program
- * sees none of its flags. The program's environment is restored before signals and cancellation
- * act, because a jump does not restore it.
+ * sees none of its flags. Cancellation acts in the program's environment, and so does the CPU
+ * library.
  */
 #ifndef XG_SHELTER_H
 #define XG_SHELTER_H
@@ -43,9 +43,8 @@ void xg_shelter_signals(sigset_t *blocked);
 void xg_shelter_enter(struct xg_shelter *shelter);
 void xg_shelter_leave(const struct xg_shelter *shelter);
 
-/* Blocks nothing, and makes no system call, if no floating-point trap is enabled and cancellation
- * waits for a cancellation point; there must be none inside; otherwise the same as
- * xg_shelter_enter. */
+/* Blocks nothing, and makes no system call, if cancellation waits for a cancellation point; there
+ * must be none inside; otherwise the same as xg_shelter_enter. */
 void xg_shelter_enter_open(struct xg_shelter *shelter);
 
 /* Call it inside: blocks everything from now on if the shelter is open. */
