@@ -32,7 +32,7 @@ void dgelsd_(const int *m, const int *n, const int *k, double *a, const int *lda
              const int *ldb, double *s, const double *rcond, int *rank, double *work,
              const int *lwork, int *iwork, int *info);
 
-/* dgelsd_ leaves by it. */
+/* dgelsd_ leaves by it, and dgesv_ if it is set. */
 extern void (*lapacke_leave)(void);
 
 #ifdef LIBRARY
@@ -61,6 +61,8 @@ void dgesv_(const int *order, const int *count, double *a, const int *lda, int *
             const int *ldb, int *info)
 {
     const int n = *order, k = *count, ld = *lda;
+    if (lapacke_leave)
+        lapacke_leave();
     for (int j = 0; j < n; j++) {
         int most = j;
         for (int i = j; i < n; i++)
@@ -304,10 +306,14 @@ static void exit_squares(void)
     pthread_exit(NULL);
 }
 
+/* To compare it, the CPU computes the system too; else the GPU alone. */
 static void *end_in_squares(void *unused)
 {
-    if (!sigsetjmp(out, 1))
+    fill(COLUMN_MAJOR);
+    if (!sigsetjmp(out, 1)) {
+        solve(COLUMN_MAJOR);
         solve_squares();
+    }
     return unused;
 }
 
