@@ -52,9 +52,10 @@ enum xg_status xg_comparison_compute(const char *symbol, const struct xg_problem
 {
     static const struct xg_cpu none = {.whole = no_cpu_whole, .part = no_cpu_part};
     struct xg_problem on_gpu = *call;
-    struct xg_accuracy *accuracy = xg_call_memory_alloc(sizeof *accuracy, &on_gpu);
+    const void *frame = __builtin_frame_address(0);
+    struct xg_accuracy *accuracy = xg_call_memory_alloc(sizeof *accuracy, frame);
     struct xg_batch batch;
-    on_gpu.c = copy_of_c(call, &on_gpu);
+    on_gpu.c = copy_of_c(call, frame);
     on_gpu.ldc = call->n;
     if (call->batch) {
         batch = *call->batch;
@@ -114,16 +115,16 @@ static void copy_operand(const struct xg_routine *routine, enum xg_slot slot, ch
 }
 
 /* Points *before to copies of the operands that the routine reads, and *on_gpu to other copies and
- * to room for the operands that it writes, in the caller's frame. Returns the memory to be freed;
- * NULL: there is none. */
+ * to room for the operands that it writes. Returns the memory to be freed; NULL: there is none.
+ * frame: see call_memory.h. */
 static void *copy_routine(const struct xg_routine *routine, struct xg_routine *before,
-                          struct xg_routine *on_gpu)
+                          struct xg_routine *on_gpu, const void *frame)
 {
     size_t bytes = 0;
     for (int i = 0; i < XG_SLOT_COUNT; i++)
         if (routine->operand[i].at)
             bytes += 2 * bytes_of(routine, (enum xg_slot)i);
-    char *memory = xg_call_memory_alloc(bytes, before), *at = memory;
+    char *memory = xg_call_memory_alloc(bytes, frame), *at = memory;
     *before = *on_gpu = *routine;
     for (int i = 0; i < XG_SLOT_COUNT && memory; i++) {
         const enum xg_slot slot = (enum xg_slot)i;
@@ -154,7 +155,7 @@ enum xg_status xg_comparison_routine(const char *symbol, const struct xg_routine
                                      struct xg_shelter *shelter, struct xg_result *result)
 {
     struct xg_routine before, on_gpu;
-    void *memory = copy_routine(routine, &before, &on_gpu);
+    void *memory = copy_routine(routine, &before, &on_gpu, __builtin_frame_address(0));
     enum xg_status status = XG_ERR_NOMEM;
     double begin = xg_clock_s();
     *result = (struct xg_result){0};

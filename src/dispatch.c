@@ -260,7 +260,7 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
                     const struct xg_cpu *cpu, const struct xg_decision *decision,
                     struct xg_shelter *shelter, struct xg_call_record *record)
 {
-    struct xg_leftover rest = {.cpu = cpu};
+    struct xg_leftover rest = {.cpu = cpu, .frame = __builtin_frame_address(0)};
     const struct xg_cpu fallback = xg_leftover_cpu(&rest);
     struct xg_result *result = &record->gpu;
     struct xg_patience patience = {.takes_s = decision->gpu_s,

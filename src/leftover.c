@@ -14,7 +14,7 @@ static bool make_room(struct xg_leftover *rest)
     if (rest->count < rest->room)
         return true;
     int64_t room = 2 * rest->room + 16;
-    struct xg_problem *parts = xg_call_memory_alloc((size_t)room * sizeof *parts, rest);
+    struct xg_problem *parts = xg_call_memory_alloc((size_t)room * sizeof *parts, rest->frame);
     if (!parts)
         return false;
     for (int64_t i = 0; i < rest->count; i++)

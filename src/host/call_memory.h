@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * Maps zeros, without pages yet, for this thread. frame: an address in the stack frame of a
- * function that frees the memory before it returns. NULL: there is no memory, or this process is a
+ * Maps zeros, without pages yet, for this thread. frame: __builtin_frame_address(0) of a function
+ * that frees the memory before it returns. NULL: there is no memory, or this process is a
  * child made without fork handlers. errno is kept. From any thread.
  *
  * What a thread has left is freed at its next call whose frame is no deeper
