@@ -5,14 +5,13 @@
  */
 #include "intercept.h"
 
-#include <fenv.h>
-
 #include "end.h"
 #include "gemm_batch.h"
 #include "next.h"
 #include "routine.h"
 #include "src/base/log.h"
 #include "src/dispatch.h"
+#include "src/host/shelter.h"
 #include "src/host/tally.h"
 #include "src/verify/cpu.h"
 #include "whose.h"
@@ -46,23 +45,7 @@ struct shim_pending {
     const void *caller;
     bool nested;      /* part of the outer call */
     bool accompanied; /* a group on the CPU needs shim_end_enter, as a single call does */
-    fenv_t env;       /* the program's floating-point environment while ours is active */
 };
-
-/*
- * The engine decides with floating-point arithmetic. It runs with the program's flags saved and its
- * traps off, in the program's rounding mode, so that the program sees none of its flags or traps.
- * The program's own library computes in the program's environment and may change it.
- */
-static void shim_env_hold(struct shim_pending *pending)
-{
-    feholdexcept(&pending->env);
-}
-
-static void shim_env_release(const struct shim_pending *pending)
-{
-    fesetenv(&pending->env);
-}
 
 /* Both enclose calls into the CPU library. False: the process ends, and no such call may begin. */
 static bool shim_enter(const struct shim_pending *pending, const char **outer)
@@ -146,18 +129,12 @@ static void shim_part(const struct shim_pending *pending, const struct xg_proble
 
 static void shim_cpu_whole(void *context)
 {
-    struct shim_pending *pending = context;
-    shim_env_release(pending);
-    shim_whole(pending);
-    shim_env_hold(pending);
+    shim_whole(context);
 }
 
 static void shim_cpu_part(void *context, const struct xg_problem *part)
 {
-    struct shim_pending *pending = context;
-    shim_env_release(pending);
-    shim_part(pending, part);
-    shim_env_hold(pending);
+    shim_part(context, part);
 }
 
 /* The library that computes the call: the caller's own, or, if that lacks the operation, the one
@@ -207,17 +184,18 @@ static bool shim_refused(const struct shim_pending *pending)
     return true;
 }
 
+/* A scalar may be a signalling NaN, which raises a flag where it is converted. */
 static void shim_read(struct shim_pending *pending)
 {
-    shim_env_hold(pending); /* a scalar may be a signalling NaN */
+    struct xg_shelter shelter;
+    xg_shelter_enter_open(&shelter);
     shim_args_read(pending->call, pending->next->int_bytes, pending->args);
-    shim_env_release(pending);
+    xg_shelter_leave(&shelter);
 }
 
 static void shim_dispatch(struct shim_pending *pending)
 {
     const struct shim_blas blas = shim_cpu_blas(pending);
-    shim_env_hold(pending);
     xg_dispatch_problem(pending->call->symbol->name, &pending->args->problem,
                         &(struct xg_cpu){.whole = shim_cpu_whole,
                                          .part = shim_cpu_part,
@@ -225,7 +203,6 @@ static void shim_dispatch(struct shim_pending *pending)
                                          .threads = shim_cpu_threads,
                                          .pool = shim_blas_pool(&blas),
                                          .ctx = pending});
-    shim_env_release(pending);
 }
 
 /*

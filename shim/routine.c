@@ -7,48 +7,38 @@
 #define _GNU_SOURCE
 #include "routine.h"
 
-#include <fenv.h>
+#include <errno.h>
 #include <limits.h>
-#include <signal.h>
 
 #include "end.h"
 #include "next.h"
 #include "squares.h"
 #include "src/dispatch.h"
+#include "src/host/call_memory.h"
+#include "src/host/shelter.h"
+#include "src/host/stack.h"
 #include "src/host/tally.h"
 #include "terms.h"
 #include "whose.h"
 
-/* The frame of this thread's outermost routine that is inside a CPU library, or that has memory of
- * least squares; NULL: none. A call whose frame is no deeper shows that the thread left it, for
- * example by siglongjmp. */
+/* The frame of this thread's outermost routine that is inside a CPU library; NULL: none. A call
+ * whose frame is no deeper shows that the thread left it, for example by siglongjmp. */
 static _Thread_local const char *shim_routine_frame __attribute__((tls_model("initial-exec")));
 
 /* The object that called that routine. */
 static _Thread_local const void *shim_routine_caller __attribute__((tls_model("initial-exec")));
 
-/* The memory of the least squares that this thread computes. */
-static _Thread_local struct shim_squares shim_routine_squares
-    __attribute__((tls_model("initial-exec")));
-
-/* True if the thread runs on a signal handler's own stack, which may lie anywhere. */
-static bool shim_routine_handles_signal(void)
-{
-    stack_t stack;
-    return sigaltstack(NULL, &stack) == 0 && stack.ss_flags & SS_ONSTACK;
-}
-
 static void shim_routine_arrive(const char *frame)
 {
-    if (!shim_routine_frame || frame < shim_routine_frame || shim_routine_handles_signal())
+    if (!shim_routine_frame || frame < shim_routine_frame || xg_stack_is_handlers())
         return;
     shim_routine_frame = NULL;
-    shim_squares_close(&shim_routine_squares);
     xg_tally_forget();
 }
 
 void shim_routine_notice(const char *frame, const void *caller)
 {
+    xg_call_memory_arrive(frame);
     if (!xg_tally_own(XG_TALLY_ROUTINES) ||
         shim_whose_is_inside(frame, caller, shim_routine_frame, shim_routine_caller))
         return;
@@ -61,11 +51,9 @@ struct shim_routine_pending {
     const struct shim_next *next;
     const struct xg_routine *routine;
     struct shim_squares squares;
-    const char *frame, *outer_frame;
+    const char *frame;
     const void *caller;
-    struct shim_squares outer_squares;
     int returned;
-    fenv_t env; /* the program's floating-point environment while ours is active */
 };
 
 /* Without LAPACK in the process, reports a failure in info. */
@@ -88,9 +76,7 @@ static void shim_routine_compute(struct shim_routine_pending *pending,
         shim_routine_frame = pending->frame;
         shim_routine_caller = pending->caller;
     }
-    fesetenv(&pending->env);
     pending->returned = shim_routine_pass(call, pending->next);
-    feholdexcept(&pending->env);
     shim_routine_frame = outer;
     if (inside)
         shim_end_leave();
@@ -99,8 +85,7 @@ static void shim_routine_compute(struct shim_routine_pending *pending,
 static void shim_routine_whole(void *context)
 {
     struct shim_routine_pending *pending = context;
-    shim_squares_close(&pending->squares); /* the thread may leave the call by a jump */
-    shim_routine_squares = pending->outer_squares;
+    shim_squares_close(&pending->squares);
     shim_routine_compute(pending, pending->call);
 }
 
@@ -138,31 +123,22 @@ static int shim_routine_threads(void *context)
     return shim_blas_threads(&pending->next->blas, NULL);
 }
 
-/* LAPACK leaves the best sizes of the workspaces in their first elements, and a program may read
- * them after any call. */
-static void shim_routine_sizes(const struct shim_routine_call *call, const struct shim_next *next)
+/* LAPACK leaves sizes of the workspaces in their first elements, and a program may read them after
+ * any call. The library's code may raise flags, and must not be left. */
+static void shim_routine_sizes(const struct shim_routine_call *call, const struct shim_next *next,
+                               const struct xg_routine *routine)
 {
     int64_t minus_one = -1;
     struct shim_routine_call question = *call;
-    if (next->blas.function && shim_routine_ask(&question, &minus_one))
-        shim_routine_forward(next->blas.function, &question);
-}
-
-/* From here on, if the thread leaves this call by a jump, its next call finds the memory. */
-static void shim_routine_own(struct shim_routine_pending *pending)
-{
-    pending->outer_frame = shim_routine_frame;
-    pending->outer_squares = shim_routine_squares;
-    if (!pending->squares.memory)
+    struct xg_shelter shelter;
+    if (!next->blas.function || !shim_routine_ask(&question, &minus_one))
         return;
-    shim_routine_squares = pending->squares;
-    shim_routine_frame = shim_routine_frame ? shim_routine_frame : pending->frame;
-}
-
-static void shim_routine_disown(const struct shim_routine_pending *pending)
-{
-    shim_routine_squares = pending->outer_squares;
-    shim_routine_frame = pending->outer_frame;
+    int saved_errno = errno;
+    xg_shelter_enter(&shelter);
+    shim_routine_forward(next->blas.function, &question);
+    shim_routine_leave(call, routine, shim_blas_pool(&next->blas));
+    errno = saved_errno;
+    xg_shelter_leave(&shelter);
 }
 
 int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
@@ -184,9 +160,8 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
                                            .caller = caller};
     shim_routine_arrive(pending.frame);
     shim_routine_notice(pending.frame, caller);
-    if (!shim_squares_open(&pending.squares, &routine))
+    if (!shim_squares_open(&pending.squares, &routine, pending.frame))
         return shim_routine_pass(call, &next);
-    shim_routine_own(&pending);
     const struct xg_cpu cpu = {.whole = shim_routine_whole,
                                .library = shim_routine_library,
                                .threads = shim_routine_threads,
@@ -195,14 +170,9 @@ int shim_routine_intercept(struct shim_routine_call *call, const void *returns)
                                .rest = pending.squares.memory ? shim_routine_rest : NULL,
                                .pool = shim_blas_pool(&next.blas),
                                .ctx = &pending};
-    feholdexcept(&pending.env);
-    bool computed = xg_dispatch_routine(call->symbol->name, &routine, &cpu);
-    shim_squares_close(&pending.squares);
-    shim_routine_disown(&pending);
-    fesetenv(&pending.env);
-    if (!computed)
+    if (!xg_dispatch_routine(call->symbol->name, &routine, &cpu))
         return pending.returned;
-    shim_routine_sizes(call, &next);
+    shim_routine_sizes(call, &next, &routine);
     shim_routine_finish(call, next.int_bytes, &routine);
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "src/base/xg.h"
 #include "symbols.h"
 
 enum { SHIM_WORDS_MOST = 26 };
@@ -51,6 +52,11 @@ void shim_routine_finish(const struct shim_routine_call *call, int int_bytes,
 /* Turns the call into a query for the size of its workspace. False: the routine has none.
  * minus_one: an integer of 8 bytes that is -1. */
 bool shim_routine_ask(struct shim_routine_call *call, int64_t *minus_one);
+
+/* After the library has answered that query in the call's workspaces: replaces the answers that
+ * differ from what the routine leaves there after a call. pool: the library's. */
+void shim_routine_leave(const struct shim_routine_call *call, const struct xg_routine *routine,
+                        enum xg_pool pool);
 
 /* The address of the call's info. */
 void *shim_routine_info(const struct shim_routine_call *call);

@@ -5,6 +5,9 @@
  * GPU.
  */
 #include "routine_reading.h"
+
+#include <math.h>
+
 #include "squares.h"
 
 /* A row of the table below. m, n, info, lengths: numbers of arguments in the words of the list; a
@@ -120,6 +123,7 @@ static void read_ormqr(struct reading *r)
 
 /* --- Eigenvalues ----------------------------------------------------------------------------- */
 
+/* LAPACK treats a matrix of one element separately, also its workspace. */
 static void eigen(struct reading *r, const void *jobz, const void *triangle, const void *n, void *a,
                   const void *lda, void *w)
 {
@@ -127,6 +131,7 @@ static void eigen(struct reading *r, const void *jobz, const void *triangle, con
     uplo(r, triangle);
     square(r, n, a, lda);
     vector(r, XG_SLOT_W, w, r->routine->n);
+    r->legal = r->legal && r->routine->n > 1;
     if (r->routine->vectors)
         r->routine->operand[XG_SLOT_U] = r->routine->operand[XG_SLOT_A];
 }
@@ -374,6 +379,47 @@ bool shim_routine_ask(struct shim_routine_call *call, int64_t *minus_one)
     for (int i = 0; i < 3 && lengths[i]; i++)
         call->words[lengths[i]] = (uintptr_t)minus_one;
     return lengths[0];
+}
+
+/* The sizes of LAPACK and OpenBLAS (ilaenv.f). */
+enum {
+    QR_CROSSOVER = 128, /* GEQRF and ORGQR of fewer reflectors work without blocks */
+    TRIDIAGONAL_BLOCK = 32,
+};
+
+/* Whether a routine that asks for n columns of `asked` elements works without blocks of columns,
+ * and leaves n then. */
+static bool is_unblocked(const struct shim_routine_call *call, const struct xg_routine *routine,
+                         double asked, bool mkl)
+{
+    const int64_t block = (int64_t)asked / routine->n;
+    const int64_t k =
+        call->list == SHIM_LIST_orgqr ? routine->k : xg_min_i64(routine->m, routine->n);
+    if (call->list == SHIM_LIST_getri)
+        return block >= routine->n;
+    return (call->list == SHIM_LIST_geqrf || call->list == SHIM_LIST_orgqr) && !mkl &&
+           (block >= k || QR_CROSSOVER >= k);
+}
+
+/* A workspace precedes its length. SYGVD leaves the size that is best for SYEVD. MKL's routines
+ * leave their answers, except GETRI. */
+void shim_routine_leave(const struct shim_routine_call *call, const struct xg_routine *routine,
+                        enum xg_pool pool)
+{
+    void *work = (void *)call->words[lists[call->list].lengths[0] - 1];
+    const bool wide = xg_type_is_double(routine->type), mkl = pool == XG_POOL_MKL;
+    const double asked = wide ? *(const double *)work : *(const float *)work;
+    const int64_t n = routine->n;
+    double left = asked;
+    if (routine->name == XG_ROUTINE_SYGVD && !mkl)
+        left = fmax(asked, (double)((xg_type_is_complex(routine->type) ? 1 : 2) * n +
+                                    TRIDIAGONAL_BLOCK * n));
+    if (is_unblocked(call, routine, asked, mkl))
+        left = (double)n;
+    if (wide)
+        *(double *)work = left;
+    else
+        *(float *)work = (float)left;
 }
 
 /* LAPACK forbids operands that overlap, and libraries treat them differently. The vectors of syevd

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "squares.h"
 
-#include <errno.h>
 #include <float.h>
 #include <math.h>
-#include <sys/mman.h>
 
 #include "routine_reading.h"
+#include "src/host/call_memory.h"
 #include "src/verify/cpu.h"
 
 /* --- Arguments ------------------------------------------------------------------------------- */
@@ -84,21 +82,17 @@ static struct xg_matrix place(struct shim_squares *squares, int64_t rows, int64_
     return matrix;
 }
 
-bool shim_squares_open(struct shim_squares *squares, struct xg_routine *routine)
+bool shim_squares_open(struct shim_squares *squares, struct xg_routine *routine, const void *frame)
 {
     const int64_t m = routine->m, n = routine->n, k = routine->k;
     const size_t elem_bytes = xg_type_bytes(routine->type);
-    int saved_errno = errno;
     *squares = (struct shim_squares){0};
     if (routine->name != XG_ROUTINE_GELSD && routine->name != XG_ROUTINE_GELSS)
         return true;
-    squares->bytes = (size_t)(3 * n * n + m * k + n * k + n) * elem_bytes;
-    void *memory = mmap(NULL, squares->bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    errno = saved_errno;
-    if (memory == MAP_FAILED)
+    squares->memory = squares->room =
+        xg_call_memory_alloc((size_t)(3 * n * n + m * k + n * k + n) * elem_bytes, frame);
+    if (!squares->memory)
         return false;
-    squares->memory = squares->room = memory;
     squares->triangle = place(squares, n, n, elem_bytes);
     squares->right = place(squares, m, k, elem_bytes);
     squares->decomposition =
@@ -119,8 +113,7 @@ bool shim_squares_open(struct shim_squares *squares, struct xg_routine *routine)
 
 void shim_squares_close(struct shim_squares *squares)
 {
-    if (squares->memory)
-        munmap(squares->memory, squares->bytes);
+    xg_call_memory_free(squares->memory);
     squares->memory = NULL;
 }
 
@@ -238,10 +231,11 @@ static void copy(const struct xg_matrix *to, const struct xg_matrix *from, int64
 }
 
 /* GELSS leaves the right singular vectors of A, which are those of R, in A. */
-void shim_squares_give(const struct shim_squares *squares, const struct xg_routine *routine)
+void shim_squares_give(struct shim_squares *squares, const struct xg_routine *routine)
 {
     const size_t elem_bytes = xg_type_bytes(routine->type);
     copy(&routine->operand[XG_SLOT_B], &squares->right, routine->m, elem_bytes);
     if (routine->name == XG_ROUTINE_GELSS)
         copy(&routine->operand[XG_SLOT_A], &squares->triangle, routine->n, elem_bytes);
+    shim_squares_close(squares);
 }

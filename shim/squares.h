@@ -18,7 +18,6 @@ struct shim_squares {
     struct xg_routine decomposition; /* GESDD of R */
     void *room;                      /* n by k elements */
     void *memory;                    /* NULL: another routine */
-    size_t bytes;
 };
 
 /* The readers of the lists (routine_read.c). */
@@ -27,8 +26,8 @@ void shim_squares_read_gelsd(struct reading *reading);
 void shim_squares_read_gelss(struct reading *reading);
 
 /* Maps memory, without pages yet, for the results of a GELSD or GELSS; does nothing for other
- * routines. False: there is no memory. errno is kept. */
-bool shim_squares_open(struct shim_squares *squares, struct xg_routine *routine);
+ * routines. frame: see src/host/call_memory.h. False: there is no memory. errno is kept. */
+bool shim_squares_open(struct shim_squares *squares, struct xg_routine *routine, const void *frame);
 void shim_squares_close(struct shim_squares *squares);
 
 /* The call that solves the problem of R with the caller's workspace; its info goes to *info, an
@@ -44,7 +43,8 @@ struct shim_routine_call shim_squares_rest(const struct shim_squares *squares,
 bool shim_squares_solve(struct shim_squares *squares, const struct shim_routine_call *call,
                         int int_bytes, const struct xg_routine *routine);
 
-/* Copies to the caller's operands what either solution has left in place of R and Qᴴ B. */
-void shim_squares_give(const struct shim_squares *squares, const struct xg_routine *routine);
+/* Copies to the caller's operands what either solution has left in place of R and Qᴴ B, and frees
+ * the memory. */
+void shim_squares_give(struct shim_squares *squares, const struct xg_routine *routine);
 
 #endif

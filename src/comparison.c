@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "comparison.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "engine.h"
+#include "host/call_memory.h"
 #include "report/compare.h"
 #include "report/stats.h"
 #include "verify/accuracy.h"
@@ -13,11 +13,11 @@
 
 /* Copies C without its padding, the instances of a batch one below the other. The GPU works on the
  * copy while the CPU has the caller's C. Only the referenced triangle of a triangular C is copied;
- * the rest is undefined. NULL: no memory. */
-static void *copy_of_c(const struct xg_problem *call)
+ * the rest is undefined. NULL: no memory. frame: see call_memory.h. */
+static void *copy_of_c(const struct xg_problem *call, const void *frame)
 {
     size_t elem_bytes = xg_problem_elem_bytes(call);
-    char *copy = malloc((size_t)call->m * (size_t)call->n * elem_bytes);
+    char *copy = xg_call_memory_alloc((size_t)call->m * (size_t)call->n * elem_bytes, frame);
     for (int64_t i = 0; copy && !xg_problem_beta_zero(call) && i < call->m; i++) {
         int64_t begin, end;
         xg_problem_row(call, i, 0, call->n, &begin, &end);
@@ -51,9 +51,10 @@ enum xg_status xg_comparison_compute(const char *symbol, const struct xg_problem
 {
     static const struct xg_cpu none = {.whole = no_cpu_whole, .part = no_cpu_part};
     struct xg_problem on_gpu = *call;
-    struct xg_accuracy *accuracy = malloc(sizeof *accuracy);
+    const void *frame = __builtin_frame_address(0);
+    struct xg_accuracy *accuracy = xg_call_memory_alloc(sizeof *accuracy, frame);
     struct xg_batch batch;
-    on_gpu.c = copy_of_c(call);
+    on_gpu.c = copy_of_c(call, frame);
     on_gpu.ldc = call->n;
     if (call->batch) {
         batch = *call->batch;
@@ -83,8 +84,8 @@ enum xg_status xg_comparison_compute(const char *symbol, const struct xg_problem
         };
         xg_stats_add_compare(&compared);
     }
-    free(on_gpu.c);
-    free(accuracy);
+    xg_call_memory_free(on_gpu.c);
+    xg_call_memory_free(accuracy);
     return status;
 }
 
@@ -113,15 +114,16 @@ static void copy_operand(const struct xg_routine *routine, enum xg_slot slot, ch
 }
 
 /* Points *before to copies of the operands that the routine reads, and *on_gpu to other copies and
- * to room for the operands that it writes. Returns the memory to be freed; NULL: there is none. */
+ * to room for the operands that it writes. Returns the memory to be freed; NULL: there is none.
+ * frame: see call_memory.h. */
 static void *copy_routine(const struct xg_routine *routine, struct xg_routine *before,
-                          struct xg_routine *on_gpu)
+                          struct xg_routine *on_gpu, const void *frame)
 {
     size_t bytes = 0;
     for (int i = 0; i < XG_SLOT_COUNT; i++)
         if (routine->operand[i].at)
             bytes += 2 * bytes_of(routine, (enum xg_slot)i);
-    char *memory = malloc(bytes), *at = memory;
+    char *memory = xg_call_memory_alloc(bytes, frame), *at = memory;
     *before = *on_gpu = *routine;
     for (int i = 0; i < XG_SLOT_COUNT && memory; i++) {
         const enum xg_slot slot = (enum xg_slot)i;
@@ -152,7 +154,7 @@ enum xg_status xg_comparison_routine(const char *symbol, const struct xg_routine
                                      struct xg_shelter *shelter, struct xg_result *result)
 {
     struct xg_routine before, on_gpu;
-    void *memory = copy_routine(routine, &before, &on_gpu);
+    void *memory = copy_routine(routine, &before, &on_gpu, __builtin_frame_address(0));
     enum xg_status status = XG_ERR_NOMEM;
     double begin = xg_clock_s();
     *result = (struct xg_result){0};
@@ -173,6 +175,6 @@ enum xg_status xg_comparison_routine(const char *symbol, const struct xg_routine
         };
         xg_stats_add_compare(&compared);
     }
-    free(memory);
+    xg_call_memory_free(memory);
     return status;
 }

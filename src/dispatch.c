@@ -247,7 +247,6 @@ static void compute_rest(struct xg_leftover *rest, const struct xg_decision *dec
         compute_on_cpu(rest->cpu, decision, shelter);
     if (rest->count == 0)
         return;
-    xg_leftover_lend(rest);
     xg_tally_add(XG_TALLY_CORES, decision->cpu_threads);
     xg_shelter_leave(shelter);
     for (int64_t i = 0; i < rest->count; i++)
@@ -261,7 +260,7 @@ static bool run_gpu(const struct xg_problem *call, const struct xg_conf *conf,
                     const struct xg_cpu *cpu, const struct xg_decision *decision,
                     struct xg_shelter *shelter, struct xg_call_record *record)
 {
-    struct xg_leftover rest = {.cpu = cpu};
+    struct xg_leftover rest = {.cpu = cpu, .frame = __builtin_frame_address(0)};
     const struct xg_cpu fallback = xg_leftover_cpu(&rest);
     struct xg_result *result = &record->gpu;
     struct xg_patience patience = {.takes_s = decision->gpu_s,

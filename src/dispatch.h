@@ -11,9 +11,8 @@
  * the program called (a static string). cpu: see xg.h; it computes the whole call if the policy
  * says CPU, the remaining tiles after a failure, and the CPU's side in compare mode.
  *
- * From any thread. errno, the signal mask, the rounding mode and the current CUDA context are as
- * before. The floating-point flags are not, and no trap may be enabled; the shim saves both. Never
- * calls a BLAS symbol itself.
+ * From any thread. errno, the signal mask, the floating-point environment and the current CUDA
+ * context are as before. Never calls a BLAS symbol itself.
  */
 void xg_dispatch_problem(const char *symbol, const struct xg_problem *call,
                          const struct xg_cpu *cpu);

@@ -71,8 +71,13 @@ bool xg_dispatch_wants_routine(int64_t m, int64_t n)
 
 bool xg_dispatch_wants_flops(const struct xg_routine *routine)
 {
-    return atomic_load_explicit(&floor_extent, memory_order_relaxed) <= 1 ||
-           xg_routine_flops(routine) >= XG_ROUTINE_FLOPS_FLOOR;
+    struct xg_shelter shelter; /* the sum of operations may be inexact */
+    if (atomic_load_explicit(&floor_extent, memory_order_relaxed) <= 1)
+        return true;
+    xg_shelter_enter_open(&shelter);
+    bool wanted = xg_routine_flops(routine) >= XG_ROUTINE_FLOPS_FLOOR;
+    xg_shelter_leave(&shelter);
+    return wanted;
 }
 
 /* --- One call -------------------------------------------------------------------------------- */

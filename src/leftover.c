@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "leftover.h"
 
-#include <stdlib.h>
+#include "host/call_memory.h"
 
 static void add_whole(void *ctx)
 {
     ((struct xg_leftover *)ctx)->whole = true;
 }
 
+/* Grows by copies: memory of a call cannot be resized. */
 static bool make_room(struct xg_leftover *rest)
 {
     if (rest->count < rest->room)
         return true;
     int64_t room = 2 * rest->room + 16;
-    struct xg_problem *parts = realloc(rest->parts, (size_t)room * sizeof *parts);
+    struct xg_problem *parts = xg_call_memory_alloc((size_t)room * sizeof *parts, rest->frame);
     if (!parts)
         return false;
+    for (int64_t i = 0; i < rest->count; i++)
+        parts[i] = rest->parts[i];
+    xg_call_memory_free(rest->parts);
     rest->parts = parts;
     rest->room = room;
     return true;
@@ -39,17 +43,7 @@ struct xg_cpu xg_leftover_cpu(struct xg_leftover *rest)
     return (struct xg_cpu){.whole = add_whole, .part = add_part, .ctx = rest};
 }
 
-static _Thread_local struct xg_problem *lent __attribute__((tls_model("initial-exec")));
-
-void xg_leftover_lend(struct xg_leftover *rest)
-{
-    free(lent);
-    lent = rest->parts;
-}
-
 void xg_leftover_fini(struct xg_leftover *rest)
 {
-    if (lent == rest->parts)
-        lent = NULL;
-    free(rest->parts);
+    xg_call_memory_free(rest->parts);
 }

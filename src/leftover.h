@@ -11,7 +11,8 @@
  * by a jump, and threads that it creates must not start with blocked signals.
  */
 struct xg_leftover {
-    const struct xg_cpu *cpu; /* the program's library; the other members start as 0 */
+    const struct xg_cpu *cpu; /* the program's library; the others but frame start as 0 */
+    const void *frame;        /* of the function that calls xg_leftover_fini (call_memory.h) */
     bool whole;               /* the CPU computes the whole product, no parts */
     struct xg_problem *parts; /* in this order */
     int64_t count, room;
@@ -22,9 +23,5 @@ struct xg_leftover {
  * functions; xg_leftover_fini frees the parts. */
 struct xg_cpu xg_leftover_cpu(struct xg_leftover *rest);
 void xg_leftover_fini(struct xg_leftover *rest);
-
-/* Call it before the parts are computed, because a handler may leave that computation by a jump.
- * The parts are then freed with the thread's next ones. */
-void xg_leftover_lend(struct xg_leftover *rest);
 
 #endif

@@ -101,7 +101,7 @@ static bool is_awaited(struct xg_dev *dev)
 /*
  * Without XGEMM_DEVICES: device 0, or the device of the rank on the node. If CUDA_VISIBLE_DEVICES
  * leaves one device, nothing tells whether each rank has a different one, so the memory is not
- * divided.
+ * divided, but the device's time may be.
  */
 static enum xg_status choose_by_rank(struct xg_dev *dev, int count)
 {
@@ -109,8 +109,9 @@ static enum xg_status choose_by_rank(struct xg_dev *dev, int count)
     int ordinal = 0;
     if (count > 0 && xg_local_rank_read(&local, xg_conf_environment, NULL)) {
         ordinal = xg_local_rank_device(&local, count);
+        dev->ranks = xg_local_rank_sharers(&local, count);
         if (count > 1 || !secure_getenv("CUDA_VISIBLE_DEVICES"))
-            dev->sharers = xg_local_rank_sharers(&local, count);
+            dev->sharers = dev->ranks;
         xg_log(XG_LOG_INFO, "device %d of %d, by %s=%d; %d rank%s of this node may use it", ordinal,
                count, local.variable, local.rank, dev->sharers, dev->sharers == 1 ? "" : "s");
     }
@@ -126,6 +127,9 @@ static enum xg_status choose_device(struct xg_dev *dev, const char *ordinals)
         return status;
     if (!ordinals)
         return choose_by_rank(dev, count);
+    struct xg_local_rank local;
+    if (xg_local_rank_read(&local, xg_conf_environment, NULL))
+        dev->ranks = xg_local_rank_sharers(&local, 1); /* they may all have the same list */
     const char *at = ordinals;
     while (*at) {
         char *end;
@@ -191,7 +195,7 @@ enum xg_status xg_dev_create(const struct xg_conf *conf, struct xg_dev **out)
     struct xg_dev *dev = calloc(1, sizeof *dev);
     if (!dev)
         return XG_ERR_NOMEM;
-    dev->sharers = 1;
+    dev->sharers = dev->ranks = 1;
     dev->timeout_s = conf->timeout_ms > 0 ? 1e-3 * conf->timeout_ms : TIMEOUT_S;
     enum xg_status status = xg_drv_open(&dev->drv);
     if (status != XG_OK)

@@ -24,6 +24,7 @@ struct xg_dev {
     /* Budget: the least of 0.9 of the free memory, this rank's share, and XGEMM_MEM_LIMIT. */
     size_t budget_bytes;
     int sharers; /* ranks of this node on this device, including this one; 1: not known */
+    int ranks;   /* ranks of this node that may compute on it, at most; 1: not known */
     /* XGEMM_REPRODUCIBLE: memory to plan with, from the device alone; 0: free memory. */
     size_t plan_bytes;
     double timeout_s;          /* how long to wait for a device that makes no progress */

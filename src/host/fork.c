@@ -15,7 +15,7 @@
 #include "base/sandbox.h"
 #include "host/shelter.h"
 
-enum { WATCHED_MAX = 8 };
+enum { WATCHED_MAX = 12 };
 
 static struct {
     pthread_mutex_t lock; /* guards the fields below; itself held around fork */

@@ -16,8 +16,7 @@ void xg_shelter_signals(sigset_t *blocked)
         sigdelset(blocked, faults[i]);
 }
 
-/* Signals come first: a handler that leaves by a jump would leave the other settings changed. */
-void xg_shelter_enter(struct xg_shelter *shelter)
+static void block(struct xg_shelter *shelter)
 {
     sigset_t ours;
     shelter->open = xg_sandbox_closed();
@@ -27,6 +26,13 @@ void xg_shelter_enter(struct xg_shelter *shelter)
     pthread_sigmask(SIG_BLOCK, &ours, &shelter->signals);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &shelter->cancel_state);
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
+}
+
+/* Signals come first: a handler that leaves by a jump would leave the other settings changed. */
+void xg_shelter_enter(struct xg_shelter *shelter)
+{
+    block(shelter);
+    feholdexcept(&shelter->env);
 }
 
 /*
@@ -44,8 +50,10 @@ void xg_shelter_enter_open(struct xg_shelter *shelter)
 {
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &shelter->cancel_type);
     shelter->open = shelter->cancel_type == PTHREAD_CANCEL_DEFERRED;
-    if (shelter->open)
+    if (shelter->open) {
+        feholdexcept(&shelter->env);
         return;
+    }
     set_asynchronous();
     xg_shelter_enter(shelter);
 }
@@ -53,7 +61,7 @@ void xg_shelter_enter_open(struct xg_shelter *shelter)
 void xg_shelter_close(struct xg_shelter *shelter)
 {
     if (shelter->open)
-        xg_shelter_enter(shelter);
+        block(shelter);
 }
 
 void xg_shelter_enter_again(struct xg_shelter *shelter)
@@ -75,6 +83,7 @@ static void allow_cancellation(const struct xg_shelter *shelter)
 void xg_shelter_leave(const struct xg_shelter *shelter)
 {
     int saved_errno = errno;
+    fesetenv(&shelter->env);
     if (shelter->open)
         return;
     allow_cancellation(shelter);

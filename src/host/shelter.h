@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps signals and cancellation away from a thread of the program while it is in our code. */
+/* Keeps signals and cancellation away from a thread of the program while it is in our code, and
+ * keeps the program's floating-point environment. */
 /*
  * A handler may leave by siglongjmp, and a thread with PTHREAD_CANCEL_ASYNCHRONOUS may end
  * anywhere. In the middle of a product on the GPU that would leave a lane and locks, ours and the
@@ -9,16 +10,22 @@
  * CPU library is not sheltered and runs as without us. Our code before and after a product on the
  * CPU is not sheltered either, and must tolerate a handler that leaves it (latch.h), except on
  * threads that may be cancelled anywhere.
+ *
+ * This library's arithmetic runs with traps off and in the program's rounding mode; the program
+ * sees none of its flags. Cancellation acts in the program's environment, and so does the CPU
+ * library.
  */
 #ifndef XG_SHELTER_H
 #define XG_SHELTER_H
 
+#include <fenv.h>
 #include <signal.h>
 #include <stdbool.h>
 
 /* The thread's state before the shelter. */
 struct xg_shelter {
     sigset_t signals;
+    fenv_t env;
     int cancel_state, cancel_type;
     bool open; /* nothing is blocked */
 };

@@ -3,6 +3,7 @@
 #include "host/stack.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -36,4 +37,10 @@ bool xg_stack_suffices(void)
     if (!lowest)
         ask();
     return here < lowest || here >= highest || here - lowest >= LEAST_BYTES;
+}
+
+bool xg_stack_is_handlers(void)
+{
+    stack_t stack;
+    return sigaltstack(NULL, &stack) == 0 && stack.ss_flags & SS_ONSTACK;
 }

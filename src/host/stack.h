@@ -13,4 +13,7 @@
  */
 bool xg_stack_suffices(void);
 
+/* True if the thread runs on a signal handler's own stack, which may lie anywhere. */
+bool xg_stack_is_handlers(void);
+
 #endif

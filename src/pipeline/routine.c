@@ -511,8 +511,14 @@ static enum xg_status run_entered(struct run *run, struct xg_result *result)
 }
 
 /* The operations per second of a device that does not hang. On an H100 a large gesvd reaches 8e11
- * and a large geev 4e11; smaller ones end within the time limit anyway. */
+ * and a large geev 4e11; smaller ones end within the time limit anyway. Ranks that share the device
+ * share its speed. */
 static const double SLOWEST_FLOPS = 1e10;
+
+static double limit_of(const struct xg_dev *dev, const struct xg_routine *routine)
+{
+    return dev->timeout_s + dev->ranks * xg_routine_flops(routine) / SLOWEST_FLOPS;
+}
 
 static enum xg_status run_routine(struct xg_lane *lane, const struct xg_routine *routine,
                                   const uint64_t *seed, struct xg_result *result)
@@ -522,7 +528,7 @@ static enum xg_status run_routine(struct xg_lane *lane, const struct xg_routine 
     *result = (struct xg_result){0};
     run.wide = routine->name == XG_ROUTINE_GESDD && routine->m < routine->n;
     run.solver.routine = routine;
-    run.solver.limit_s = lane->dev->timeout_s + xg_routine_flops(routine) / SLOWEST_FLOPS;
+    run.solver.limit_s = limit_of(lane->dev, routine);
     run.solver.m = run.wide ? routine->n : routine->m;
     run.solver.n = run.wide ? routine->m : routine->n;
     int before;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Routines of LAPACK by their Fortran names, least squares among them: right on the machine's library alone, passed
-# on, and on the fake GPU, where each name must have run. Contract 1.3.
+# on, and on the fake GPU, where each name must have run. Contract 1.3, 1.4.
 . "$srcdir/tests/preload/lib"
 needs_plain_library
 
@@ -17,6 +17,7 @@ program() {
 }
 program lapack "$srcdir/tests/support/routines.c" "$srcdir/tests/support/spectra.c"
 program squares
+program workspace
 
 # solves WHAT [VARIABLE=VALUE...] COMMAND...: it passes; what it prints is in $tmp/out and $tmp/err.
 solves() {
@@ -259,6 +260,13 @@ END
         has "hang $nth" 'the GPU failed (device does not answer)'
     done
 
+    # Ranks that may share the device share its speed: 60 ranks, 0.3 s, and 0.033 s for the operations. Contract 9.2.
+    for sharing in FAKECUDA_DEVICES=2:1.3 CUDA_VISIBLE_DEVICES=0:2.3 XGEMM_DEVICES=0:2.3; do
+        on_gpu "hang, ${sharing%:*}" OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_LOCAL_SIZE=60 XGEMM_VERBOSE=2 \
+            XGEMM_STAGE_THREADS=1 XGEMM_TIMEOUT_MS=300 FAKECUDA_FAIL=exec:18:-1 "${sharing%:*}" timeout 60 "$tmp/one"
+        has "hang, ${sharing%:*}" "made no progress for ${sharing#*:} s"
+    done
+
     # Least squares, of which the GPU leaves a part to the machine's library.
     on_gpu "squares" "$tmp/squares"
     for name in gels gelsd gelss; do
@@ -266,6 +274,22 @@ END
             has "$type${name}_ has not run on the GPU" "^  GPU  *XGEMM_MODE  *$type${name}_ "
         done
     done
+
+    # What the workspaces of every routine hold afterwards, and the floating-point environment. Contract 1.4, 7.2.
+    solves "workspaces, without the library" "$tmp/workspace"
+    mv "$tmp/out" "$tmp/left"
+    on_gpu "workspaces" "$tmp/workspace" "$tmp/left"
+    diff "$tmp/left" "$tmp/out" >"$tmp/err" || fail_with "workspaces" "$tmp/err"
+    reference=$(real lapack/liblapack.so.3)
+    if [ -n "$reference" ]; then
+        ln -s "$reference" "$tmp/liblapack.so.3"
+        ln -s "$(real blas/libblas.so.3)" "$tmp/libblas.so.3"
+        XG_BLAS_LIBS="$tmp/liblapack.so.3 $tmp/libblas.so.3 -Wl,-rpath,$tmp" program workspace
+        solves "workspaces of the reference" "$tmp/workspace"
+        mv "$tmp/out" "$tmp/left"
+        on_gpu "workspaces of the reference" "$tmp/workspace" "$tmp/left"
+        diff "$tmp/left" "$tmp/out" >"$tmp/err" || fail_with "workspaces of the reference" "$tmp/err"
+    fi
 
     # What the machine's library does not solve behind the GPU, it solves alone: a matrix of lower rank, one of
     # which a singular value is the bound, and one with so many right-hand sides that it solves them faster.

@@ -8,6 +8,7 @@
  *                        does not wait for it
  *        lapacke squares siglongjmp leaves least squares in the library's own routine; no memory
  *                        stays
+ *        lapacke ends    threads leave them by siglongjmp, cancellation or pthread_exit, and end
  *        lapacke held    a signal leaves least squares that need no such routine
  *
  * Prints "right" when it was.
@@ -31,7 +32,7 @@ void dgelsd_(const int *m, const int *n, const int *k, double *a, const int *lda
              const int *ldb, double *s, const double *rcond, int *rank, double *work,
              const int *lwork, int *iwork, int *info);
 
-/* dgelsd_ leaves by it. */
+/* dgelsd_ leaves by it, and dgesv_ if it is set. */
 extern void (*lapacke_leave)(void);
 
 #ifdef LIBRARY
@@ -60,6 +61,8 @@ void dgesv_(const int *order, const int *count, double *a, const int *lda, int *
             const int *ldb, int *info)
 {
     const int n = *order, k = *count, ld = *lda;
+    if (lapacke_leave)
+        lapacke_leave();
     for (int j = 0; j < n; j++) {
         int most = j;
         for (int i = j; i < n; i++)
@@ -245,39 +248,90 @@ static long memory_pages(void)
     return pages;
 }
 
-enum { M = 800, N_LEFT = 200, K_LEFT = 2 };
+/* A round that leaks takes 240 pages; a thread's stack and heap take 18433. */
+enum { M = 800, N_LEFT = 200, K_LEFT = 2, ROUNDS = 400, PAGES_MOST = 40000 };
 static double x[M * N_LEFT], y[M * K_LEFT];
 
-static void squares(void)
+static void solve_squares(void)
 {
-    enum { LWORK = 100000, ROUNDS = 400, PAGES_MOST = 40000 };
+    enum { LWORK = 100000 };
     static double s[N_LEFT], work[LWORK];
     static int iwork[LWORK];
     const int m = M, n = N_LEFT, k = K_LEFT, lwork = LWORK;
     const double rcond = -1;
+    int rank, info;
+    dgelsd_(&m, &n, &k, x, &m, y, &m, s, &rcond, &rank, work, &lwork, iwork, &info);
+}
+
+static void squares(void)
+{
     volatile long before = 0;
     volatile int rounds = 0;
-    int rank, info;
     for (int i = 0; i < M * K_LEFT; i++)
         y[i] = 1;
     sigsetjmp(out, 1);
     if (rounds == 10)
         before = memory_pages();
     for (inside = 1; rounds++ < ROUNDS; inside = 1)
-        dgelsd_(&m, &n, &k, x, &m, y, &m, s, &rcond, &rank, work, &lwork, iwork, &info);
-    /* A round that leaks takes 240 pages; a thread's stack and heap take 18433. */
+        solve_squares();
     inside = 0;
     long more = memory_pages() - before;
     XT_CHECK(more < PAGES_MOST, "%ld pages are left", more);
 }
 
 /* The rank is low, so that the library's own routine decides it, and leaves. */
+static void fill_low(void)
+{
+    for (int i = 0; i < M * N_LEFT; i++)
+        x[i] = 1 + i % 11;
+}
+
 static void left_squares(void)
 {
     lapacke_leave = leave_squares;
-    for (int i = 0; i < M * N_LEFT; i++)
-        x[i] = 1 + i % 11;
+    fill_low();
     squares();
+}
+
+/* --- Threads that end ------------------------------------------------------------------------ */
+
+static void cancel_squares(void)
+{
+    pthread_cancel(pthread_self());
+    pthread_testcancel();
+}
+
+static void exit_squares(void)
+{
+    pthread_exit(NULL);
+}
+
+/* To compare it, the CPU computes the system too; else the GPU alone. */
+static void *end_in_squares(void *unused)
+{
+    fill(COLUMN_MAJOR);
+    if (!sigsetjmp(out, 1)) {
+        solve(COLUMN_MAJOR);
+        solve_squares();
+    }
+    return unused;
+}
+
+static void ended_squares(void)
+{
+    static void (*const leaves[])(void) = {leave_squares, cancel_squares, exit_squares};
+    long before = 0;
+    fill_low();
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_t thread;
+        lapacke_leave = leaves[i % 3];
+        if (i == 10)
+            before = memory_pages();
+        if (pthread_create(&thread, NULL, end_in_squares, NULL) || pthread_join(thread, NULL))
+            exit(XT_HARD);
+    }
+    long more = memory_pages() - before;
+    XT_CHECK(more < PAGES_MOST, "%ld pages are left by threads", more);
 }
 
 static void leave_inside(int number)
@@ -322,6 +376,8 @@ int main(int argc, char **argv)
         both();
     else if (!strcmp(argv[1], "squares"))
         left_squares();
+    else if (!strcmp(argv[1], "ends"))
+        ended_squares();
     else if (!strcmp(argv[1], "held"))
         held_squares();
     else

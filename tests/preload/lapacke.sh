@@ -17,5 +17,7 @@ right "on the GPU" on_engine XGEMM_STATS=1 "$tmp/lapacke" both
 grep -q '^  [CG]PU .* dgesv_ ' "$tmp/err" || fail "dgesv_ is not seen: $(cat "$tmp/err")"
 right "a jump, on the GPU" on_engine timeout -s KILL 60 "$tmp/lapacke" jump
 right "squares, half on the GPU" on_engine "$tmp/lapacke" squares
+right "squares, threads that end" on_engine "$tmp/lapacke" ends
+right "compared, threads that end" on_engine XGEMM_MODE=compare "$tmp/lapacke" ends
 right "squares on the GPU" on_engine timeout -s KILL 120 "$tmp/lapacke" held
 exit $status

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program with a handler of illegal arguments of its own, as the BLAS standard allows: which name
- * and number it is told, and that it need not return. Compiled by the preload tests, with CALL_INT,
+ * and number it is told, that it runs in the program's floating-point environment, and that it need
+ * not return. Compiled by the preload tests, with CALL_INT,
  * -rdynamic, and linked to a BLAS. usage: xerbla returns|jumps
  */
+#define _GNU_SOURCE
+#include <fenv.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -23,9 +26,35 @@ static float xerbla_a[SIDE * SIDE], xerbla_b[SIDE * SIDE], xerbla_c[SIDE * SIDE]
 static jmp_buf xerbla_back;
 static int xerbla_jumps, xerbla_quiet, xerbla_told;
 
+/* Rounding upward, a flag that is raised, and traps for others. */
+enum { FLAGS = FE_UNDERFLOW, TRAPS = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW };
+
+static void xerbla_enter_environment(void)
+{
+    feclearexcept(FE_ALL_EXCEPT);
+    feraiseexcept(FLAGS);
+    fesetround(FE_UPWARD);
+    feenableexcept(TRAPS);
+}
+
+static void xerbla_check_environment(const char *where)
+{
+    int flags = fetestexcept(FE_ALL_EXCEPT), traps = fegetexcept(), rounding = fegetround();
+    XT_CHECK(flags == FLAGS && traps == TRAPS && rounding == FE_UPWARD,
+             "contract 7.2: %s: flags %#x, traps %#x, rounding %#x", where, (unsigned)flags,
+             (unsigned)traps, (unsigned)rounding);
+}
+
+static void xerbla_leave_environment(const char *where)
+{
+    xerbla_check_environment(where);
+    fesetenv(FE_DFL_ENV);
+}
+
 static void xerbla_tell(const char *handler, const char *name, int length, long info)
 {
     xerbla_told++;
+    xerbla_check_environment(handler);
     if (!xerbla_quiet)
         printf("contract 5.1: %s: %.*s, argument %ld\n", handler, length, name, info);
     if (xerbla_jumps)
@@ -48,14 +77,18 @@ static void xerbla_call(int order, CALL_INT m, CALL_INT n, CALL_INT k, CALL_INT 
                         CALL_INT ldc)
 {
     float one = 1.0f, zero = 0.0f;
-    if (setjmp(xerbla_back))
+    if (setjmp(xerbla_back)) {
+        xerbla_leave_environment("after the jump");
         return;
+    }
+    xerbla_enter_environment();
     if (order)
         cblas_sgemm(order, 111, 111, m, n, k, one, xerbla_a, lda, xerbla_b, ldb, zero, xerbla_c,
                     ldc);
     else
         sgemm_("N", "N", &m, &n, &k, &one, xerbla_a, &lda, xerbla_b, &ldb, &zero, xerbla_c, &ldc, 1,
                1);
+    xerbla_leave_environment("after the call");
 }
 
 static void xerbla_untouched(const char *what)
